@@ -1,0 +1,1004 @@
+/* plumb.h: record where the time of a program goes.
+ *
+ * The three ways to use it, from the least to the most:
+ *
+ *   1. Mark what you want to see and build with `pkg-config --cflags --libs plumb`:
+ *
+ *          int decode(struct vae *v)
+ *          {
+ *              PLUMB_SPAN("vae_decode");        (a declaration: lasts to the end of the block)
+ *              ...
+ *          }
+ *
+ *      Run with PLUMB=1 (or under `plumb record`) and read the result with `plumb report`.
+ *   2. Mark a library without linking it to anything: the header alone is enough. Where the process
+ *      holds a libplumb, in whatever way it came there, the library reports to it; where it holds
+ *      none, everything is off.
+ *   3. Drive the recording from the program: plumb_start(), pipelines, plumb_summary_rows(), ...
+ *
+ * Rules that hold for every function below
+ *   - Nothing here prints to stdout, exits, aborts, or changes errno.
+ *   - Any thread may call anything, unless its comment says otherwise.
+ *   - Without a runtime in the process (or with PLUMB_DISABLE) every call does nothing; functions
+ *     with a status return PLUMB_ERR_ABSENT.
+ *   - Strings passed in are copied before the call returns. NULL names count as "".
+ *   - With PLUMB_DISABLE defined no code and no symbol reference is left behind.
+ *
+ * Cost, with recording on: a span is two clock reads and two 8-byte stores plus a few instructions;
+ * every 63rd span or so folds the thread's last records into its statistics (well under 1 us).
+ * Off: one relaxed load and one predicted branch.
+ */
+#ifndef PLUMB_PLUMB_H
+#define PLUMB_PLUMB_H
+
+#include <stddef.h>
+#include <stdint.h>
+#if !defined(PLUMB_DISABLE)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#endif
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PLUMB_VERSION_MAJOR 0
+#define PLUMB_VERSION_MINOR 1
+#define PLUMB_VERSION_PATCH 0
+#define PLUMB_VERSION "0.1.0"
+
+/* ---- Status codes and errors ------------------------------------------------------------------
+ * Zero or more is success, less is one of these. */
+enum plumb_status {
+    PLUMB_OK = 0,
+    PLUMB_ERR_ARG = -1,      /* an argument is out of its documented range */
+    PLUMB_ERR_MEMORY = -2,   /* out of memory, or beyond a PLUMB_MAX_* bound */
+    PLUMB_ERR_IO = -3,       /* a file or directory could not be read or written */
+    PLUMB_ERR_ABSENT = -4,   /* no runtime in this process */
+    PLUMB_ERR_STATE = -5,    /* not now: not recording, already recording, ... */
+    PLUMB_ERR_FORMAT = -6,   /* a file is not what it should be */
+    PLUMB_ERR_NOT_RUN = -7,  /* plumb_measure: the work did not happen */
+    PLUMB_ERR_NOT_FOUND = -8 /* no such run, node, pipeline, ... */
+};
+
+/* Filled by the function that first knows the cause; the caller owns it. May be NULL everywhere. */
+typedef struct plumb_error {
+    int32_t code;      /* one of enum plumb_status */
+    char message[508]; /* one line, NUL-terminated, no newline: what, where, what to do */
+} plumb_error;
+
+/* ---- Handles ----------------------------------------------------------------------------------
+ * All are plain values; all-zero means "none" and is accepted everywhere. */
+typedef struct plumb_span { /* an open span of the calling thread */
+    uint64_t id;
+} plumb_span;
+typedef struct plumb_async { /* an open span that any thread may end */
+    uint64_t id;
+} plumb_async;
+typedef struct plumb_scope { /* a phase, step, pipeline or context to be restored */
+    uint64_t id;
+} plumb_scope;
+typedef uint32_t plumb_node;                     /* an interned node; 0 is none */
+typedef struct plumb_pipeline plumb_pipeline;    /* opaque; NULL is the default pipeline */
+typedef struct plumb_device plumb_device;        /* opaque; something with a synchronise function */
+typedef struct plumb_rows plumb_rows;            /* opaque; an immutable summary */
+
+/* Where a captured context came from: its open nodes, phase, step and pipeline (plain data, to be
+ * kept by value while a task waits in a queue). */
+typedef struct plumb_context {
+    uint64_t flow;      /* links the capture to its adoption in a trace */
+    int64_t step;       /* -1: none */
+    uint32_t group;     /* (pipeline, phase) of the run */
+    uint32_t depth;     /* number of valid entries of `path`, outermost first */
+    uint32_t run;       /* generation of the run; a context of an earlier run is ignored */
+    uint32_t reserved;
+    uint32_t path[28];  /* node ids */
+} plumb_context;
+
+/* ---- Options ----------------------------------------------------------------------------------
+ * Zero means the default everywhere; start from plumb_options_default(). Every field has a variable
+ * PLUMB_<NAME>, which wins over the struct (`plumb help environment`). */
+typedef void (*plumb_log_fn)(int level, const char *line, void *arg); /* level: enum plumb_log */
+enum plumb_log { PLUMB_LOG_ERROR = 1, PLUMB_LOG_WARN = 2, PLUMB_LOG_INFO = 3, PLUMB_LOG_DEBUG = 4 };
+enum plumb_switch { PLUMB_DEFAULT = 0, PLUMB_ON = 1, PLUMB_OFF = 2 };
+
+typedef struct plumb_options {
+    size_t size;             /* sizeof(plumb_options) */
+    const char *dir;         /* parent of run directories; default "plumb-out" */
+    const char *run_dir;     /* the run directory itself; refused when it already holds a run */
+    const char *pipeline;    /* name of the default pipeline; default: the program's name */
+    uint64_t max_nodes;      /* default 4096, at most 1048575 */
+    uint64_t max_state_bytes;  /* bound of all statistics and records; default 256 MiB */
+    uint64_t skip_first_n;   /* samples dropped at the start of each key; default 0 */
+    uint32_t sync;           /* enum plumb_switch: device synchronise before each clock read */
+    uint32_t median_p2;      /* enum plumb_switch: also keep the P-square median */
+    uint32_t debug;          /* enum plumb_switch: record PLUMB_SPAN_DEBUG points; default off */
+    uint32_t signals;        /* enum plumb_switch: finish the run on SIGTERM/SIGINT; default on */
+    uint32_t quiet;          /* enum plumb_switch: no end block on stderr; default off */
+    uint32_t log_level;      /* enum plumb_log; 0: silent */
+    plumb_log_fn log;        /* default: stderr */
+    void *log_arg;
+} plumb_options;
+
+/* Configuration of one pipeline; plumb_configure() replaces it as a whole. */
+typedef struct plumb_config {
+    size_t size;          /* sizeof(plumb_config) */
+    uint32_t enabled;     /* 0 or 1 */
+    uint32_t sync;        /* 0 or 1 */
+    uint32_t reset;       /* 1: drop the rows collected so far */
+    uint32_t reserved;
+    int64_t skip_first_n; /* >= 0 */
+} plumb_config;
+
+/* One row of a summary. Key: (pipeline, phase, node). Times in milliseconds; all zero when count is
+ * 0. Quantiles are order statistics within 0.8 % (exact up to 5 samples). */
+typedef struct plumb_row {
+    const char *pipeline;
+    const char *phase;
+    const char *node;
+    uint64_t count;    /* samples, without skipped and failed ones */
+    uint64_t skipped;  /* dropped by skip_first_n */
+    uint64_t failures; /* runs that plumb_span_fail() marked */
+    double mean_ms;
+    double median_ms;
+    double std_ms; /* population */
+    double min_ms;
+    double max_ms;
+    double total_ms;
+    double self_ms; /* total without the time of nested spans */
+    double last_ms;
+    double p50_ms; /* of the sketch, whatever median_ms is */
+    double p90_ms;
+    double p95_ms;
+    double p99_ms;
+    uint64_t device_count; /* the device channel: plumb_record_device_ns() and collectors */
+    double device_total_ms;
+    double device_mean_ms;
+    double device_min_ms;
+    double device_max_ms;
+    double device_median_ms;
+    uint32_t threads;          /* threads that ran the node */
+    uint32_t median_estimator; /* enum plumb_median */
+} plumb_row;
+enum plumb_median { PLUMB_MEDIAN_SKETCH = 0, PLUMB_MEDIAN_P2 = 1, PLUMB_MEDIAN_EXACT = 2 };
+
+/* plumb_measure(): zero fields take the defaults. */
+typedef struct plumb_measure_options {
+    size_t size;           /* sizeof(plumb_measure_options) */
+    int32_t warmups;       /* default 3; negative: none */
+    int32_t samples;       /* default 20 */
+    plumb_device *device;  /* synchronised before each clock read; default none */
+    const char *counter;   /* a plumb_count() name that must move in every sample; default none */
+} plumb_measure_options;
+
+typedef struct plumb_measured {
+    double median_ns; /* upper middle of the sorted samples */
+    double min_ns;
+    double max_ns;
+    double mean_ns;
+    uint32_t samples;
+    uint32_t warmups;
+} plumb_measured;
+
+/* ---- Trace points -----------------------------------------------------------------------------
+ * A static object of the caller. Fields belong to the runtime; use the macros. */
+enum plumb_point_flags {
+    PLUMB_POINT_PLAIN = 0,
+    PLUMB_POINT_DEBUG = 1, /* recorded only while debug is on (PLUMB_DEBUG, plumb_set_debug) */
+    PLUMB_POINT_STAGE = 2  /* a pipeline stage: start and completion are logged at info */
+};
+enum plumb_point_mode {
+    PLUMB_MODE_OFF = 0,
+    PLUMB_MODE_ON = 1,
+    PLUMB_MODE_UNKNOWN = 2, /* not seen by the runtime yet */
+    PLUMB_MODE_SPECIAL = 3  /* on, and needs the slower entry */
+};
+struct plumb_point {
+    uint32_t mode; /* enum plumb_point_mode; atomic, relaxed */
+    uint32_t node;
+    const char *name;
+    const char *file;
+    uint32_t line;
+    uint32_t flags; /* enum plumb_point_flags */
+    struct plumb_point *next;
+};
+#define PLUMB_POINT_INIT(name_, flags_)                                                            \
+    {                                                                                              \
+        PLUMB_MODE_UNKNOWN, 0, (name_), __FILE__, __LINE__, (flags_), NULL                         \
+    }
+
+/* What a shared object knows of the runtime; one per shared object, merged by the linker. */
+struct plumb_client {
+    const struct plumb_api *api;
+    struct plumb_point *points;
+    uint32_t state; /* 0 not looked up, 1 found, 2 absent */
+    uint32_t reserved;
+};
+
+/* The function table: the whole binary interface besides the structs above. Only appended to; a
+ * member beyond `size` does not exist. */
+struct plumb_api {
+    uint32_t version; /* 1 */
+    uint32_t size;    /* bytes of this struct in the runtime */
+
+    plumb_span (*span_begin)(struct plumb_point *point);
+    void (*span_end)(plumb_span span);
+    plumb_span (*span_lap)(plumb_span span, struct plumb_point *point);
+    plumb_span (*span_begin_node)(plumb_node node);
+    plumb_span (*span_begin_special)(struct plumb_point *point);
+    void (*span_mark)(plumb_span span, uint32_t mark, const char *why); /* 1 fail, 2 abandon */
+    void (*span_arg)(plumb_span span, const char *key, uint32_t type, const void *value);
+    plumb_async (*async_begin)(plumb_node node);
+    void (*async_end)(plumb_async span, uint32_t mark, const char *why);
+    void (*record_ns)(plumb_node node, uint32_t channel, uint64_t ns);
+    void (*count)(const char *name, int64_t n);
+
+    void (*point_register)(struct plumb_client *client, struct plumb_point *point);
+    void (*client_detach)(struct plumb_client *client);
+    plumb_node (*node_get)(const char *name);
+    void (*node_set_device)(plumb_node node, plumb_device *device);
+
+    plumb_scope (*phase_begin)(const char *name);
+    plumb_scope (*step_begin)(int64_t step);
+    void (*step_set)(plumb_scope scope, int64_t step);
+    plumb_scope (*pipeline_begin)(plumb_pipeline *pipeline);
+    void (*context_capture)(plumb_context *out);
+    plumb_scope (*context_adopt)(const plumb_context *context);
+    void (*scope_end)(plumb_scope scope);
+
+    plumb_pipeline *(*pipeline_get)(const char *name);
+    int (*configure)(plumb_pipeline *pipeline, const plumb_config *config, plumb_error *err);
+    int (*pipeline_enabled)(plumb_pipeline *pipeline);
+    int (*reset)(plumb_pipeline *pipeline, plumb_error *err);
+    void (*pipeline_close)(plumb_pipeline *pipeline);
+    void (*pipeline_set_device)(plumb_pipeline *pipeline, plumb_device *device);
+    plumb_device *(*device_register)(const char *name, void (*sync)(void *arg), void *arg);
+
+    int (*summary_rows)(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
+                        plumb_error *err);
+    size_t (*rows_count)(const plumb_rows *rows);
+    const plumb_row *(*rows_get)(const plumb_rows *rows, size_t i);
+    void (*rows_free)(plumb_rows *rows);
+    int (*summary_text)(char **out, plumb_pipeline *pipeline, const char *phase, uint64_t frames,
+                        plumb_error *err);
+    void (*free_text)(char *text);
+
+    int (*start)(const plumb_options *options, plumb_error *err);
+    int (*stop)(plumb_error *err);
+    int (*is_recording)(void);
+    int (*run_dir)(char *out, size_t size, plumb_error *err);
+    void (*set_debug)(int on);
+    void (*set_log)(int level, plumb_log_fn log, void *arg);
+    void (*log_line)(int level, const char *line);
+    int (*measure)(plumb_measured *out, void (*fn)(void *arg), void *arg,
+                   const plumb_measure_options *options, plumb_error *err);
+};
+
+/* ================================================================================================
+ * Below: the inline face. Everything goes through the table. */
+
+#define PLUMB_CAT2_(a, b) a##b
+#define PLUMB_CAT_(a, b) PLUMB_CAT2_(a, b)
+#define PLUMB_ID_(prefix) PLUMB_CAT_(prefix, __COUNTER__)
+
+static inline plumb_options plumb_options_default(void)
+{
+    plumb_options o;
+    size_t i;
+    for (i = 0; i < sizeof o; i++)
+        ((unsigned char *)&o)[i] = 0;
+    o.size = sizeof o;
+    return o;
+}
+
+static inline plumb_config plumb_config_default(void)
+{
+    plumb_config c = {sizeof(plumb_config), 0, 0, 0, 0, 0};
+    return c;
+}
+
+/* Host time in nanoseconds: monotonic where the language mode shows POSIX, else wall-clock time (in
+ * whole seconds before C11). */
+static inline uint64_t plumb_now_ns(void)
+{
+#if defined(CLOCK_MONOTONIC) || defined(TIME_UTC)
+    struct timespec ts = {0, 0};
+#if defined(CLOCK_MONOTONIC)
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+#else
+    timespec_get(&ts, TIME_UTC);
+#endif
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+#else
+    return (uint64_t)time(NULL) * 1000000000u;
+#endif
+}
+
+#if !defined(PLUMB_DISABLE)
+
+/* The runtime's table, found through the linker. Weak unless PLUMB_LINKED says that the program
+ * links libplumb (then the reference must hold the library in the link). A function, not an object:
+ * a table copied into the executable could never grow. */
+#if defined(PLUMB_LINKED)
+extern const struct plumb_api *plumb_api_1(void);
+#else
+extern const struct plumb_api *plumb_api_1(void) __attribute__((weak));
+#endif
+
+#define PLUMB_MERGED_ __attribute__((weak, visibility("hidden")))
+
+extern PLUMB_MERGED_ struct plumb_client plumb_client_1;
+const struct plumb_api *plumb_find_api_(void) PLUMB_MERGED_;
+plumb_span plumb_begin_slow_(struct plumb_point *point) PLUMB_MERGED_;
+void plumb_client_fini_(void) __attribute__((destructor)) PLUMB_MERGED_;
+
+PLUMB_MERGED_ struct plumb_client plumb_client_1 = {NULL, NULL, 0, 0};
+
+/* The mapping that every runtime leaves in its process, for objects that the linker cannot connect
+ * (RTLD_LOCAL, a static copy in a stripped host): its first 16 bytes are this magic and the table. */
+#define PLUMB_RENDEZVOUS "plumb-runtime-1"
+#define PLUMB_RENDEZVOUS_MAGIC UINT64_C(0x31656d75722d6d70)
+
+PLUMB_MERGED_ const struct plumb_api *plumb_find_api_(void)
+{
+    char line[512];
+    const struct plumb_api *api = NULL;
+    FILE *maps;
+    if (__atomic_load_n(&plumb_client_1.state, __ATOMIC_ACQUIRE) != 0)
+        return plumb_client_1.api;
+#if defined(PLUMB_LINKED)
+    api = plumb_api_1();
+#else
+    if (plumb_api_1)
+        api = plumb_api_1();
+#endif
+    maps = api ? NULL : fopen("/proc/self/maps", "r");
+    while (maps && !api && fgets(line, sizeof line, maps)) {
+        const uint64_t *page;
+        if (!strstr(line, PLUMB_RENDEZVOUS))
+            continue;
+        page = (const uint64_t *)(uintptr_t)strtoull(line, NULL, 16);
+        if (page[0] == PLUMB_RENDEZVOUS_MAGIC)
+            api = (const struct plumb_api *)(uintptr_t)page[1];
+    }
+    if (maps)
+        fclose(maps);
+    if (api && api->version != 1)
+        api = NULL;
+    plumb_client_1.api = api;
+    __atomic_store_n(&plumb_client_1.state, api ? 1u : 2u, __ATOMIC_RELEASE);
+    return api;
+}
+
+/* Everything but the common case: the first pass of a point, and points that need the slower entry. */
+PLUMB_MERGED_ plumb_span plumb_begin_slow_(struct plumb_point *point)
+{
+    plumb_span none = {0};
+    const struct plumb_api *api = plumb_find_api_();
+    if (!api) {
+        __atomic_store_n(&point->mode, (uint32_t)PLUMB_MODE_OFF, __ATOMIC_RELAXED);
+        return none;
+    }
+    if (__atomic_load_n(&point->mode, __ATOMIC_ACQUIRE) == PLUMB_MODE_UNKNOWN)
+        api->point_register(&plumb_client_1, point);
+    switch (__atomic_load_n(&point->mode, __ATOMIC_ACQUIRE)) {
+    case PLUMB_MODE_ON:
+        return api->span_begin(point);
+    case PLUMB_MODE_SPECIAL:
+        return api->span_begin_special(point);
+    default:
+        return none;
+    }
+}
+
+/* Runs once per translation unit of the object; the second call finds nothing left. */
+PLUMB_MERGED_ void plumb_client_fini_(void)
+{
+    if (plumb_client_1.api && plumb_client_1.points)
+        plumb_client_1.api->client_detach(&plumb_client_1);
+}
+
+static inline const struct plumb_api *plumb_api_(void)
+{
+    return __atomic_load_n(&plumb_client_1.state, __ATOMIC_ACQUIRE) == 1 ? plumb_client_1.api
+                                                                         : plumb_find_api_();
+}
+
+/* ---- Spans ------------------------------------------------------------------------------------
+ * A span is a run of a node on the calling thread; spans nest. It must be ended on its thread,
+ * innermost first; ending an outer one first closes what is still open inside it as `unbalanced`
+ * (counted, no sample). */
+
+static inline plumb_span plumb_begin(struct plumb_point *point)
+{
+    uint32_t mode = __atomic_load_n(&point->mode, __ATOMIC_RELAXED);
+    if (__builtin_expect(mode == PLUMB_MODE_OFF, 1)) {
+        plumb_span none = {0};
+        return none;
+    }
+    if (__builtin_expect(mode == PLUMB_MODE_ON, 1))
+        return plumb_client_1.api->span_begin(point);
+    return plumb_begin_slow_(point);
+}
+
+static inline void plumb_end(plumb_span span)
+{
+    if (__builtin_expect(span.id != 0, 0))
+        plumb_client_1.api->span_end(span);
+}
+
+/* For a node whose name is made at run time: intern it once, then begin it by its number. */
+static inline plumb_span plumb_begin_node(plumb_node node)
+{
+    const struct plumb_api *api = plumb_client_1.api;
+    plumb_span none = {0};
+    return api && node ? api->span_begin_node(node) : none;
+}
+
+/* Ends `span` (may be none) and begins `point` on one clock read. */
+static inline plumb_span plumb_lap(plumb_span span, struct plumb_point *point)
+{
+    if (__builtin_expect(__atomic_load_n(&point->mode, __ATOMIC_RELAXED) == PLUMB_MODE_ON, 1))
+        return plumb_client_1.api->span_lap(span, point);
+    plumb_end(span);
+    return plumb_begin(point);
+}
+
+/* Marks an open span: when it ends it counts as a failure and leaves no sample. `why` may be NULL;
+ * the last one is kept. The span must still be ended. */
+static inline void plumb_span_fail(plumb_span span, const char *why)
+{
+    if (span.id)
+        plumb_client_1.api->span_mark(span, 1, why);
+}
+
+/* Marks an open span: when it ends it leaves nothing at all. The span must still be ended. */
+static inline void plumb_span_abandon(plumb_span span)
+{
+    if (span.id)
+        plumb_client_1.api->span_mark(span, 2, NULL);
+}
+
+/* Attributes of the innermost open span, kept with the span's records. Keys should be literals or
+ * few: each distinct key is interned. Strings are cut at 255 bytes. */
+static inline void plumb_arg_i64(plumb_span span, const char *key, int64_t value)
+{
+    if (span.id)
+        plumb_client_1.api->span_arg(span, key, 1, &value);
+}
+static inline void plumb_arg_f64(plumb_span span, const char *key, double value)
+{
+    if (span.id)
+        plumb_client_1.api->span_arg(span, key, 2, &value);
+}
+static inline void plumb_arg_str(plumb_span span, const char *key, const char *value)
+{
+    if (span.id)
+        plumb_client_1.api->span_arg(span, key, 3, value);
+}
+
+static inline void plumb_end_cleanup_(plumb_span *span)
+{
+    plumb_end(*span);
+}
+
+/* ---- Nodes ------------------------------------------------------------------------------------ */
+
+/* The node called `name`, interned at the first call. One hash of the name, no lock after the first
+ * call with it. Beyond PLUMB_MAX_NODES: the node "(other)". 0 without a runtime. */
+static inline plumb_node plumb_node_get(const char *name)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->node_get(name) : 0;
+}
+
+/* A sample measured elsewhere, of the host channel (as if a span had lasted `ns`; no self time)... */
+static inline void plumb_record_ns(plumb_node node, uint64_t ns)
+{
+    const struct plumb_api *api = plumb_api_();
+    if (api)
+        api->record_ns(node, 0, ns);
+}
+
+/* ... or of the device channel. */
+static inline void plumb_record_device_ns(plumb_node node, uint64_t ns)
+{
+    const struct plumb_api *api = plumb_api_();
+    if (api)
+        api->record_ns(node, 1, ns);
+}
+
+/* Adds `n` to the counter `name` of the thread's current pipeline. One hash and one atomic add. */
+static inline void plumb_count(const char *name, int64_t n)
+{
+    const struct plumb_api *api = plumb_api_();
+    if (api)
+        api->count(name, n);
+}
+
+/* ---- Async spans ------------------------------------------------------------------------------
+ * Begun here, ended on any thread; many may be open. Counted to the phase and step of their begin.
+ * No self time, no children. At most 65535 open at once; beyond that they are dropped and counted. */
+static inline plumb_async plumb_async_begin(plumb_node node)
+{
+    const struct plumb_api *api = plumb_api_();
+    plumb_async none = {0};
+    return api && node ? api->async_begin(node) : none;
+}
+static inline void plumb_async_end(plumb_async span)
+{
+    if (span.id)
+        plumb_client_1.api->async_end(span, 0, NULL);
+}
+static inline void plumb_async_fail(plumb_async span, const char *why)
+{
+    if (span.id)
+        plumb_client_1.api->async_end(span, 1, why);
+}
+static inline void plumb_async_abandon(plumb_async span)
+{
+    if (span.id)
+        plumb_client_1.api->async_end(span, 2, NULL);
+}
+
+/* ---- Phases, steps, pipelines, contexts --------------------------------------------------------
+ * Each is per thread, nests, and is restored by plumb_scope_end() in any order of exits: ending an
+ * outer scope ends the inner ones too. */
+static inline plumb_scope plumb_phase_begin(const char *name)
+{
+    const struct plumb_api *api = plumb_api_();
+    plumb_scope none = {0};
+    return api ? api->phase_begin(name) : none;
+}
+static inline plumb_scope plumb_step_begin(int64_t step)
+{
+    const struct plumb_api *api = plumb_api_();
+    plumb_scope none = {0};
+    return api ? api->step_begin(step) : none;
+}
+static inline plumb_scope plumb_pipeline_begin(plumb_pipeline *pipeline)
+{
+    const struct plumb_api *api = plumb_api_();
+    plumb_scope none = {0};
+    return api ? api->pipeline_begin(pipeline) : none;
+}
+/* Captures the thread's open nodes, phase, step and pipeline; `out` is plain data. */
+static inline void plumb_context_capture(plumb_context *out)
+{
+    const struct plumb_api *api = plumb_api_();
+    memset(out, 0, sizeof *out);
+    out->step = -1;
+    if (api)
+        api->context_capture(out);
+}
+/* Continues a captured context on this thread: spans begun here hang below it in the call tree.
+ * Time spent here is not taken from the parent's self time. */
+static inline plumb_scope plumb_context_adopt(const plumb_context *context)
+{
+    const struct plumb_api *api = plumb_api_();
+    plumb_scope none = {0};
+    return api ? api->context_adopt(context) : none;
+}
+static inline void plumb_scope_end(plumb_scope scope)
+{
+    if (scope.id)
+        plumb_client_1.api->scope_end(scope);
+}
+static inline void plumb_scope_cleanup_(plumb_scope *scope)
+{
+    plumb_scope_end(*scope);
+}
+
+/* The three functions behind PLUMB_STEPS. The handle lives in an int: the runtime's scope numbers
+ * are small. */
+static inline int plumb_steps_enter_(void)
+{
+    plumb_scope s = plumb_step_begin(-1);
+    return (int)s.id;
+}
+static inline int plumb_steps_set_(int handle, int step)
+{
+    if (__builtin_expect(handle != 0, 0)) {
+        plumb_scope s;
+        s.id = (uint64_t)(unsigned)handle;
+        plumb_client_1.api->step_set(s, step);
+    }
+    return 1;
+}
+static inline void plumb_steps_leave_(int *handle)
+{
+    if (*handle) {
+        plumb_scope s;
+        s.id = (uint64_t)(unsigned)*handle;
+        plumb_scope_end(s);
+    }
+}
+
+/* ---- Pipelines --------------------------------------------------------------------------------- */
+
+/* The pipeline called `name`, made at the first call; lives until the process ends. NULL without a
+ * runtime, which every function takes as the default pipeline. */
+static inline plumb_pipeline *plumb_pipeline_get(const char *name)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->pipeline_get(name) : NULL;
+}
+
+/* Replaces the configuration: what is not set in `config` takes its default (off, no sync, no skip).
+ * A changed skip_first_n applies to keys without samples; it never drops what was counted.
+ * Errors: PLUMB_ERR_ARG when skip_first_n is negative; nothing is changed then. */
+static inline int plumb_configure(plumb_pipeline *pipeline, const plumb_config *config,
+                                  plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->configure(pipeline, config, err) : PLUMB_ERR_ABSENT;
+}
+/* 1 when the pipeline records now, else 0. */
+static inline int plumb_pipeline_enabled(plumb_pipeline *pipeline)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->pipeline_enabled(pipeline) : 0;
+}
+/* Drops the pipeline's rows; keeps its configuration. A span open at the call leaves no sample. */
+static inline int plumb_reset(plumb_pipeline *pipeline, plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->reset(pipeline, err) : PLUMB_ERR_ABSENT;
+}
+/* Drops the pipeline's rows and switches it off, also while others record into it. */
+static inline void plumb_pipeline_close(plumb_pipeline *pipeline)
+{
+    const struct plumb_api *api = plumb_api_();
+    if (api)
+        api->pipeline_close(pipeline);
+}
+
+/* ---- Devices: what must be waited for before a clock is read ------------------------------------
+ * With sync on, `sync(arg)` is called exactly before each clock read of a span, on the span's thread,
+ * on the device of the node, else of the pipeline; a node or pipeline without one is not synced. */
+static inline plumb_device *plumb_device_register(const char *name, void (*sync)(void *arg),
+                                                  void *arg)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->device_register(name, sync, arg) : NULL;
+}
+static inline void plumb_pipeline_set_device(plumb_pipeline *pipeline, plumb_device *device)
+{
+    const struct plumb_api *api = plumb_api_();
+    if (api)
+        api->pipeline_set_device(pipeline, device);
+}
+static inline void plumb_node_set_device(plumb_node node, plumb_device *device)
+{
+    const struct plumb_api *api = plumb_api_();
+    if (api)
+        api->node_set_device(node, device);
+}
+
+/* ---- Results ----------------------------------------------------------------------------------- */
+
+/* The rows of a pipeline (every pipeline when `pipeline` is NULL and there are several), of one phase
+ * or of all (NULL), in first-seen order. An immutable copy: free it with plumb_rows_free(). Never
+ * waits for a recording thread longer than one fold of its records. */
+static inline int plumb_summary_rows(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
+                                     plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->summary_rows(out, pipeline, phase, err) : PLUMB_ERR_ABSENT;
+}
+static inline size_t plumb_rows_count(const plumb_rows *rows)
+{
+    return rows ? plumb_client_1.api->rows_count(rows) : 0;
+}
+/* Row `i`, or NULL beyond the last; lives as long as `rows`. */
+static inline const plumb_row *plumb_rows_get(const plumb_rows *rows, size_t i)
+{
+    return rows ? plumb_client_1.api->rows_get(rows, i) : NULL;
+}
+static inline void plumb_rows_free(plumb_rows *rows)
+{
+    if (rows)
+        plumb_client_1.api->rows_free(rows);
+}
+
+/* The profiling table as text; `frames` 0: unknown. Free with plumb_text_free(). */
+static inline int plumb_summary_text(char **out, plumb_pipeline *pipeline, const char *phase,
+                                     uint64_t frames, plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->summary_text(out, pipeline, phase, frames, err) : PLUMB_ERR_ABSENT;
+}
+static inline void plumb_text_free(char *text)
+{
+    if (text)
+        plumb_client_1.api->free_text(text);
+}
+
+/* ---- Life cycle -------------------------------------------------------------------------------- */
+
+/* Opens a run. Needed only without PLUMB=1. PLUMB=0 wins: then nothing is recorded and the call
+ * succeeds. Errors: PLUMB_ERR_STATE when a run is open, PLUMB_ERR_ARG. A directory that cannot be
+ * written is logged and leaves the run in memory (plumb_summary_rows still works). */
+static inline int plumb_start(const plumb_options *options, plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->start(options, err) : PLUMB_ERR_ABSENT;
+}
+/* Ends the run: writes timing.json, prints the end block. Without an open run: nothing, success. */
+static inline int plumb_stop(plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->stop(err) : PLUMB_ERR_ABSENT;
+}
+static inline int plumb_is_recording(void)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->is_recording() : 0;
+}
+/* The run directory as an absolute path. PLUMB_ERR_STATE when no run has a directory. */
+static inline int plumb_run_dir(char *out, size_t size, plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->run_dir(out, size, err) : PLUMB_ERR_ABSENT;
+}
+/* Switches PLUMB_SPAN_DEBUG points on or off. */
+static inline void plumb_set_debug(int on)
+{
+    const struct plumb_api *api = plumb_api_();
+    if (api)
+        api->set_debug(on);
+}
+/* Sends log lines to `log` (NULL: stderr) up to `level` (enum plumb_log, 0: silent). */
+static inline void plumb_set_log(int level, plumb_log_fn log, void *arg)
+{
+    const struct plumb_api *api = plumb_api_();
+    if (api)
+        api->set_log(level, log, arg);
+}
+
+/* Times fn(arg) the careful way: warm-ups first (lazy set-up is paid there), the device synchronised
+ * before each clock read, the median of the samples. Errors: PLUMB_ERR_NOT_RUN when
+ * `options->counter` did not move during a sample (a lazy pipeline that never ran). */
+static inline int plumb_measure(plumb_measured *out, void (*fn)(void *arg), void *arg,
+                                const plumb_measure_options *options, plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return api ? api->measure(out, fn, arg, options, err) : PLUMB_ERR_ABSENT;
+}
+
+/* ---- Timed operations -------------------------------------------------------------------------
+ * A stopwatch that always works, also without recording; at log level info its end writes
+ * "<name> completed in <seconds, 3 decimals>s". */
+typedef struct plumb_timed {
+    const char *operation_name; /* borrowed until the end */
+    uint64_t begin_ns;
+    double elapsed_seconds; /* valid after plumb_timed_end() */
+} plumb_timed;
+
+static inline plumb_timed plumb_timed_begin(const char *name)
+{
+    plumb_timed t;
+    t.operation_name = name;
+    t.elapsed_seconds = 0;
+    t.begin_ns = plumb_now_ns();
+    return t;
+}
+static inline void plumb_timed_end(plumb_timed *timed)
+{
+    const struct plumb_api *api;
+    char line[256];
+    if (!timed->begin_ns)
+        return;
+    timed->elapsed_seconds = (double)(plumb_now_ns() - timed->begin_ns) * 1e-9;
+    timed->begin_ns = 0;
+    api = plumb_api_();
+    if (!api)
+        return;
+    snprintf(line, sizeof line, "%.200s completed in %.3fs", timed->operation_name,
+             timed->elapsed_seconds);
+    api->log_line(PLUMB_LOG_INFO, line);
+}
+
+/* ---- Macros: declarations that last to the end of the enclosing block ---------------------------- */
+
+/* A trace point to be used with plumb_begin() and plumb_lap(). */
+#define PLUMB_POINT(var, name) static struct plumb_point var = PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN)
+
+#define PLUMB_SCOPE_(var, name, flags)                                                             \
+    static struct plumb_point PLUMB_CAT_(var, _point_) = PLUMB_POINT_INIT(name, flags);            \
+    plumb_span var __attribute__((cleanup(plumb_end_cleanup_), unused)) =                          \
+        plumb_begin(&PLUMB_CAT_(var, _point_))
+
+/* A span of the node `name` (a string literal). _AS gives the handle a name. */
+#define PLUMB_SPAN(name) PLUMB_SCOPE_(PLUMB_ID_(plumb_span_), name, PLUMB_POINT_PLAIN)
+#define PLUMB_SPAN_AS(var, name) PLUMB_SCOPE_(var, name, PLUMB_POINT_PLAIN)
+/* Recorded only while debug is on. */
+#define PLUMB_SPAN_DEBUG(name) PLUMB_SCOPE_(PLUMB_ID_(plumb_span_), name, PLUMB_POINT_DEBUG)
+/* A pipeline stage. */
+#define PLUMB_STAGE(var, name) PLUMB_SCOPE_(var, name, PLUMB_POINT_STAGE)
+/* A span of a node from plumb_node_get(). */
+#define PLUMB_SPAN_NODE(node)                                                                      \
+    plumb_span PLUMB_ID_(plumb_span_) __attribute__((cleanup(plumb_end_cleanup_), unused)) =       \
+        plumb_begin_node(node)
+
+/* Laps: one clock read ends a node and begins the next; the last ends with the block. */
+#define PLUMB_LAPS(var) plumb_span var __attribute__((cleanup(plumb_end_cleanup_), unused)) = {0}
+#define PLUMB_LAP(var, name)                                                                       \
+    do {                                                                                           \
+        static struct plumb_point plumb_lap_point_ = PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN);    \
+        (var) = plumb_lap((var), &plumb_lap_point_);                                               \
+    } while (0)
+
+#define PLUMB_RESTORED_ __attribute__((cleanup(plumb_scope_cleanup_), unused))
+#define PLUMB_PHASE(name)                                                                          \
+    plumb_scope PLUMB_ID_(plumb_scope_) PLUMB_RESTORED_ = plumb_phase_begin(name)
+#define PLUMB_STEP(step)                                                                           \
+    plumb_scope PLUMB_ID_(plumb_scope_) PLUMB_RESTORED_ = plumb_step_begin(step)
+#define PLUMB_PIPELINE(pipeline)                                                                   \
+    plumb_scope PLUMB_ID_(plumb_scope_) PLUMB_RESTORED_ = plumb_pipeline_begin(pipeline)
+#define PLUMB_ADOPT(context)                                                                       \
+    plumb_scope PLUMB_ID_(plumb_scope_) PLUMB_RESTORED_ = plumb_context_adopt(context)
+
+/* for (PLUMB_STEPS(step, n)) { ... }: an int `step` from 0 to n-1, known to plumb as the current
+ * step; the step before is restored however the loop is left. */
+#define PLUMB_STEPS(step, n)                                                                       \
+    int step##_plumb_ __attribute__((cleanup(plumb_steps_leave_))) = plumb_steps_enter_(),         \
+                      step##_end_ = (n), step = 0;                                                 \
+    step < step##_end_ && plumb_steps_set_(step##_plumb_, step);                                   \
+    ++step
+
+#else /* PLUMB_DISABLE: the same names, nothing behind them */
+
+static inline plumb_span plumb_begin(struct plumb_point *point)
+{
+    plumb_span none = {0};
+    (void)point;
+    return none;
+}
+static inline plumb_span plumb_lap(plumb_span span, struct plumb_point *point)
+{
+    (void)point;
+    return span;
+}
+#define PLUMB_OFF_SPAN_ plumb_off_span_()
+static inline plumb_span plumb_off_span_(void)
+{
+    plumb_span none = {0};
+    return none;
+}
+static inline plumb_async plumb_off_async_(void)
+{
+    plumb_async none = {0};
+    return none;
+}
+static inline plumb_scope plumb_off_scope_(void)
+{
+    plumb_scope none = {0};
+    return none;
+}
+static inline void plumb_context_capture(plumb_context *out)
+{
+    size_t i;
+    for (i = 0; i < sizeof *out; i++)
+        ((unsigned char *)out)[i] = 0;
+    out->step = -1;
+}
+typedef struct plumb_timed {
+    const char *operation_name;
+    uint64_t begin_ns;
+    double elapsed_seconds;
+} plumb_timed;
+static inline plumb_timed plumb_timed_begin(const char *name)
+{
+    plumb_timed t;
+    t.operation_name = name;
+    t.elapsed_seconds = 0;
+    t.begin_ns = plumb_now_ns();
+    return t;
+}
+static inline void plumb_timed_end(plumb_timed *timed)
+{
+    if (timed->begin_ns)
+        timed->elapsed_seconds = (double)(plumb_now_ns() - timed->begin_ns) * 1e-9;
+    timed->begin_ns = 0;
+}
+#define plumb_end(span) ((void)(span))
+#define plumb_begin_node(node) ((void)(node), PLUMB_OFF_SPAN_)
+#define plumb_span_fail(span, why) ((void)(span), (void)(why))
+#define plumb_span_abandon(span) ((void)(span))
+#define plumb_arg_i64(span, key, value) ((void)(span), (void)(key), (void)(value))
+#define plumb_arg_f64(span, key, value) ((void)(span), (void)(key), (void)(value))
+#define plumb_arg_str(span, key, value) ((void)(span), (void)(key), (void)(value))
+#define plumb_node_get(name) ((void)(name), (plumb_node)0)
+#define plumb_record_ns(node, ns) ((void)(node), (void)(ns))
+#define plumb_record_device_ns(node, ns) ((void)(node), (void)(ns))
+#define plumb_count(name, n) ((void)(name), (void)(n))
+#define plumb_async_begin(node) ((void)(node), plumb_off_async_())
+#define plumb_async_end(span) ((void)(span))
+#define plumb_async_fail(span, why) ((void)(span), (void)(why))
+#define plumb_async_abandon(span) ((void)(span))
+#define plumb_phase_begin(name) ((void)(name), plumb_off_scope_())
+#define plumb_step_begin(step) ((void)(step), plumb_off_scope_())
+#define plumb_pipeline_begin(pipeline) ((void)(pipeline), plumb_off_scope_())
+#define plumb_context_adopt(context) ((void)(context), plumb_off_scope_())
+#define plumb_scope_end(scope) ((void)(scope))
+#define plumb_pipeline_get(name) ((void)(name), (plumb_pipeline *)NULL)
+#define plumb_configure(pipeline, config, err)                                                     \
+    ((void)(pipeline), (void)(config), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_pipeline_enabled(pipeline) ((void)(pipeline), 0)
+#define plumb_reset(pipeline, err) ((void)(pipeline), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_pipeline_close(pipeline) ((void)(pipeline))
+#define plumb_device_register(name, sync, arg)                                                     \
+    ((void)(name), (void)(sync), (void)(arg), (plumb_device *)NULL)
+#define plumb_pipeline_set_device(pipeline, device) ((void)(pipeline), (void)(device))
+#define plumb_node_set_device(node, device) ((void)(node), (void)(device))
+#define plumb_summary_rows(out, pipeline, phase, err)                                              \
+    ((void)(out), (void)(pipeline), (void)(phase), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_rows_count(rows) ((void)(rows), (size_t)0)
+#define plumb_rows_get(rows, i) ((void)(rows), (void)(i), (const plumb_row *)NULL)
+#define plumb_rows_free(rows) ((void)(rows))
+#define plumb_summary_text(out, pipeline, phase, frames, err)                                      \
+    ((void)(out), (void)(pipeline), (void)(phase), (void)(frames), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_text_free(text) ((void)(text))
+#define plumb_start(options, err) ((void)(options), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_stop(err) ((void)(err), PLUMB_ERR_ABSENT)
+#define plumb_is_recording() 0
+#define plumb_run_dir(out, size, err) ((void)(out), (void)(size), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_set_debug(on) ((void)(on))
+#define plumb_set_log(level, log, arg) ((void)(level), (void)(log), (void)(arg))
+#define plumb_measure(out, fn, arg, options, err)                                                  \
+    ((void)(out), (void)(fn), (void)(arg), (void)(options), (void)(err), PLUMB_ERR_ABSENT)
+
+#define PLUMB_NOTHING_ struct plumb_nothing_
+#define PLUMB_OFF_SCOPE_(value)                                                                    \
+    plumb_scope PLUMB_ID_(plumb_scope_) __attribute__((unused)) = ((void)(value), plumb_off_scope_())
+#define PLUMB_POINT(var, name) static struct plumb_point var = PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN)
+#define PLUMB_SPAN(name) PLUMB_NOTHING_
+#define PLUMB_SPAN_AS(var, name) plumb_span var __attribute__((unused)) = {0}
+#define PLUMB_SPAN_DEBUG(name) PLUMB_NOTHING_
+#define PLUMB_STAGE(var, name) plumb_span var __attribute__((unused)) = {0}
+#define PLUMB_SPAN_NODE(node) PLUMB_OFF_SCOPE_(node)
+#define PLUMB_LAPS(var) plumb_span var __attribute__((unused)) = {0}
+#define PLUMB_LAP(var, name) ((void)(var))
+#define PLUMB_PHASE(name) PLUMB_OFF_SCOPE_(name)
+#define PLUMB_STEP(step) PLUMB_OFF_SCOPE_(step)
+#define PLUMB_PIPELINE(pipeline) PLUMB_OFF_SCOPE_(pipeline)
+#define PLUMB_ADOPT(context) PLUMB_OFF_SCOPE_(context)
+#define PLUMB_STEPS(step, n)                                                                       \
+    int step##_end_ = (n), step = 0;                                                               \
+    step < step##_end_;                                                                            \
+    ++step
+
+#endif /* PLUMB_DISABLE */
+
+static inline void plumb_timed_cleanup_(plumb_timed *timed)
+{
+    plumb_timed_end(timed);
+}
+/* A timed operation that ends with the block; var.elapsed_seconds is valid after plumb_timed_end(). */
+#define PLUMB_TIMED(var, name)                                                                     \
+    plumb_timed var __attribute__((cleanup(plumb_timed_cleanup_))) = plumb_timed_begin(name)
+
+/* Wraps a function: PLUMB_WRAP(int, decode, (struct d *d, int n), (d, n)) defines
+ * `int decode_plumb(struct d *d, int n)`, which runs decode(d, n) in a span called "decode". */
+#define PLUMB_WRAP(ret, fn, params, args)                                                          \
+    static inline ret fn##_plumb params                                                            \
+    {                                                                                              \
+        PLUMB_SPAN(#fn);                                                                           \
+        return fn args;                                                                            \
+    }                                                                                              \
+    typedef int fn##_plumb_wrapped_
+#define PLUMB_WRAP_VOID(fn, params, args)                                                          \
+    static inline void fn##_plumb params                                                           \
+    {                                                                                              \
+        PLUMB_SPAN(#fn);                                                                           \
+        fn args;                                                                                   \
+    }                                                                                              \
+    typedef int fn##_plumb_wrapped_
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,92 @@
+/* plumb.hpp: the C++ face of plumb.h. Spans end with their object; a scope left by an exception
+ * counts as a failure and leaves no sample. C++11. */
+#ifndef PLUMB_PLUMB_HPP
+#define PLUMB_PLUMB_HPP
+
+#include <exception>
+#include <plumb/plumb.h>
+#include <type_traits>
+#include <utility>
+
+namespace plumb
+{
+
+/* A span that lasts as long as the object. Not to be moved to another thread. */
+class span
+{
+  public:
+    explicit span(::plumb_point &point) : span_(plumb_begin(&point)), depth_(in_flight())
+    {
+    }
+    explicit span(::plumb_node node) : span_(plumb_begin_node(node)), depth_(in_flight())
+    {
+    }
+    ~span()
+    {
+        if (in_flight() > depth_)
+            plumb_span_fail(span_, "exception");
+        plumb_end(span_);
+    }
+    span(const span &) = delete;
+    span &operator=(const span &) = delete;
+
+    ::plumb_span handle() const
+    {
+        return span_;
+    }
+
+  private:
+    static int in_flight()
+    {
+#if defined(__cpp_lib_uncaught_exceptions) || __cplusplus >= 201703L
+        return std::uncaught_exceptions();
+#else
+        return std::uncaught_exception() ? 1 : 0;
+#endif
+    }
+
+    ::plumb_span span_;
+    int depth_;
+};
+
+/* Calls f(args...) in a span of `node` and gives back what it returns. */
+template <class F, class... A>
+auto call(::plumb_node node, F &&f, A &&...args)
+    -> decltype(std::forward<F>(f)(std::forward<A>(args)...))
+{
+    span s(node);
+    return std::forward<F>(f)(std::forward<A>(args)...);
+}
+
+/* wrap("decode", f) is a function object that runs f in a span called "decode". */
+template <class F> class wrapped
+{
+  public:
+    wrapped(const char *name, F f) : node_(plumb_node_get(name)), f_(std::move(f))
+    {
+    }
+    template <class... A>
+    auto operator()(A &&...args) -> decltype(std::declval<F &>()(std::forward<A>(args)...))
+    {
+        span s(node_);
+        return f_(std::forward<A>(args)...);
+    }
+
+  private:
+    ::plumb_node node_;
+    F f_;
+};
+
+template <class F> wrapped<typename std::decay<F>::type> wrap(const char *name, F &&f)
+{
+    return wrapped<typename std::decay<F>::type>(name, std::forward<F>(f));
+}
+
+} // namespace plumb
+
+/* A span with a name of its own, in a C++ scope. */
+#define PLUMB_CXX_SPAN(var, name)                                                                  \
+    static struct plumb_point PLUMB_CAT_(var, _point_) = PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN); \
+    ::plumb::span var(PLUMB_CAT_(var, _point_))
+
+#endif
