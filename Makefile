@@ -1,0 +1,54 @@
+# The front door. CMake and Ninja do the work (CMakePresets.json); this file only names it.
+#
+# BUILD   folder of the build trees, one a preset
+# JOBS    parallel compilations and tests
+# PREFIX  where `make install` puts things
+
+BUILD ?= build
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+
+export BUILD JOBS FUZZ_SECONDS
+.DEFAULT_GOAL := help
+.PHONY: help demo test asan tsan fuzz bench fmt size install clean build
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "  (BUILD=$(BUILD) JOBS=$(JOBS) PREFIX=$(PREFIX); parts that were left out: see the end of cmake's output)"
+
+demo: ## build, record a real text-to-video pipeline, show where its time went
+	@tools/demo.sh
+
+test: ## everything, in a plain and in an ASan+UBSan build; installs what it needs
+	@tools/test.sh dev asan
+
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/test.sh asan
+
+tsan: ## the tests under ThreadSanitizer
+	@tools/test.sh tsan
+
+fuzz: ## every fuzz target for FUZZ_SECONDS (60) each
+	@tools/fuzz.sh
+
+bench: ## every benchmark; results in $(BUILD)/release/bench-results.json
+	@tools/deps.sh build bench
+	@tools/build.sh release
+	@bench/run.sh "$(BUILD)/release"
+
+build: ## the release build only
+	@tools/deps.sh build
+	@tools/build.sh release
+
+fmt: ## format all C and C++ files
+	@tools/format.sh --fix
+
+size: ## files and functions longer than the style's aims
+	@tools/size_report.py
+
+install: build ## release build, installed below PREFIX (/usr/local)
+	@cmake --install "$(BUILD)/release" --prefix "$(PREFIX)"
+
+clean: ## remove the build trees
+	rm -rf "$(BUILD)"

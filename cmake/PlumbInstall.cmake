@@ -1,0 +1,47 @@
+# Install: headers, libraries, command, pkg-config files, CMake package, man pages, completion.
+
+include(CMakePackageConfigHelpers)
+set(PLUMB_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/plumb")
+
+# Other people's CMake sees plumb::plumb, plumb::plumb_static, plumb::header, plumb::trace and
+# plumb::trace_static.
+set(exported plumb_shared plumb_static plumb_header)
+set_target_properties(plumb_shared PROPERTIES EXPORT_NAME plumb)
+set_target_properties(plumb_static PROPERTIES EXPORT_NAME plumb_static)
+set_target_properties(plumb_header PROPERTIES EXPORT_NAME header)
+if(PLUMB_HAVE_TRACE)
+  list(APPEND exported plumb_trace_shared plumb_trace_static)
+  set_target_properties(plumb_trace_shared PROPERTIES EXPORT_NAME trace)
+  set_target_properties(plumb_trace_static PROPERTIES EXPORT_NAME trace_static)
+  install(TARGETS plumb_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+install(TARGETS ${exported} EXPORT plumbTargets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/plumb"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+
+install(EXPORT plumbTargets NAMESPACE plumb:: DESTINATION "${PLUMB_CMAKE_DIR}")
+configure_package_config_file(cmake/plumbConfig.cmake.in
+  "${PROJECT_BINARY_DIR}/cmake/plumbConfig.cmake"
+  INSTALL_DESTINATION "${PLUMB_CMAKE_DIR}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/cmake/plumbConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/cmake/plumbConfig.cmake"
+  "${PROJECT_BINARY_DIR}/cmake/plumbConfigVersion.cmake"
+  DESTINATION "${PLUMB_CMAKE_DIR}")
+
+# `cmake --install --prefix` may move the tree, so the .pc files find their prefix from where they lie.
+file(RELATIVE_PATH PLUMB_PC_TO_PREFIX
+  "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+set(pkgconfig_files plumb)
+if(PLUMB_HAVE_TRACE)
+  list(APPEND pkgconfig_files plumb-trace)
+endif()
+foreach(name IN LISTS pkgconfig_files)
+  configure_file("cmake/${name}.pc.in" "${PROJECT_BINARY_DIR}/cmake/${name}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/cmake/${name}.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()

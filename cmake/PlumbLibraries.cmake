@@ -1,0 +1,142 @@
+# The two libraries, from one compilation of each file.
+#
+# Sources are globbed, with CONFIGURE_DEPENDS, on purpose: a folder is a layer and a new file is its
+# own declaration, so two people who each add a collector never edit the same list. Ninja checks the
+# globs at each build (a few milliseconds); a new file needs no new configure run.
+#
+# Objects are compiled once, hidden and position independent, in three groups:
+#   common  base, format and the summary table: in both libraries
+#   record  core, tensor and src/api/runtime_*.c: libplumb
+#   trace   trace, analyze, report and src/api/trace_*.c: libplumb-trace
+# Hidden symbols still link inside one program, so the unit tests use the very same objects, through
+# the archive plumb_testing.
+
+# The build folder has the shape of an installed tree: bin/plumb finds the libplumb to preload in
+# PLUMB_BIN_TO_LIB (../lib by default) in both.
+set(PLUMB_BIN_DIR "${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_BINDIR}")
+set(PLUMB_LIB_DIR "${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}")
+file(RELATIVE_PATH PLUMB_BIN_TO_LIB "${PLUMB_BIN_DIR}" "${PLUMB_LIB_DIR}")
+
+function(plumb_layer_sources list)
+  set(found "")
+  foreach(pattern IN LISTS ARGN)
+    file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${pattern}")
+    list(APPEND found ${files})
+  endforeach()
+  list(FILTER found EXCLUDE REGEX "_test\\.c$")
+  plumb_isa_sources(found)
+  set(${list} "${found}" PARENT_SCOPE)
+endfunction()
+
+function(plumb_objects target)
+  add_library(${target} OBJECT ${ARGN})
+  target_include_directories(${target} PRIVATE
+    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+  target_compile_definitions(${target} PRIVATE PLUMB_VERSION_STRING="${PROJECT_VERSION}")
+  # Initial-exec: a thread-local access of the span path is one instruction and never calls
+  # __tls_get_addr, which can allocate. The price is 64 bytes of the static TLS reserve.
+  target_compile_options(${target} PRIVATE -ftls-model=initial-exec)
+  target_link_libraries(${target} PRIVATE plumb_flags Threads::Threads)
+  set_target_properties(${target} PROPERTIES
+    POSITION_INDEPENDENT_CODE ON
+    C_VISIBILITY_PRESET hidden)
+endfunction()
+
+function(plumb_headers target)
+  target_include_directories(${target} INTERFACE
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+endfunction()
+
+# A shared library with SONAME lib<name>.so.0, whose exports are those of cmake/lib<name>.map.
+function(plumb_shared_library target name)
+  set(map "${PROJECT_SOURCE_DIR}/cmake/lib${name}.map")
+  add_library(${target} SHARED ${ARGN})
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${map}")
+  # clang links the sanitizer runtimes into programs only, so a library's references to them stay
+  # open until then.
+  if(NOT (PLUMB_SANITIZER_FLAGS AND CMAKE_C_COMPILER_ID MATCHES "Clang"))
+    target_link_options(${target} PRIVATE LINKER:-z,defs)
+  endif()
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${name}
+    LIBRARY_OUTPUT_DIRECTORY "${PLUMB_LIB_DIR}"
+    LINKER_LANGUAGE C
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}
+    LINK_DEPENDS "${map}")
+  target_link_libraries(${target} PRIVATE plumb_flags)
+  plumb_headers(${target})
+endfunction()
+
+function(plumb_static_library target name)
+  add_library(${target} STATIC ${ARGN})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${name}
+    ARCHIVE_OUTPUT_DIRECTORY "${PLUMB_LIB_DIR}"
+    LINKER_LANGUAGE C)
+  plumb_headers(${target})
+endfunction()
+
+plumb_layer_sources(PLUMB_API_SOURCES api/*.c)
+set(strangers ${PLUMB_API_SOURCES})
+list(FILTER strangers EXCLUDE REGEX "/(runtime|trace)_[^/]*$")
+if(strangers)
+  message(FATAL_ERROR "a file in src/api is named runtime_*.c (it goes into libplumb) "
+    "or trace_*.c (into libplumb-trace): ${strangers}")
+endif()
+
+plumb_layer_sources(PLUMB_COMMON_SOURCES base/*.c format/*.c report/summary_table.c)
+plumb_layer_sources(PLUMB_RECORD_SOURCES core/*.c tensor/*.c api/runtime_*.c)
+plumb_layer_sources(PLUMB_TRACE_SOURCES trace/*.c analyze/*.c report/*.c api/trace_*.c)
+list(REMOVE_ITEM PLUMB_TRACE_SOURCES ${PLUMB_COMMON_SOURCES})
+
+# For the public header alone: instrumented code that links no libplumb finds the runtime at run time.
+add_library(plumb_header INTERFACE)
+add_library(plumb::header ALIAS plumb_header)
+plumb_headers(plumb_header)
+
+plumb_objects(plumb_common_objects ${PLUMB_COMMON_SOURCES})
+plumb_objects(plumb_record_objects ${PLUMB_RECORD_SOURCES})
+set(record_objects
+  $<TARGET_OBJECTS:plumb_common_objects> $<TARGET_OBJECTS:plumb_record_objects>)
+
+plumb_shared_library(plumb_shared plumb ${record_objects})
+add_library(plumb::plumb ALIAS plumb_shared)
+# nodelete: threads, thread-local destructors and trace points of other objects point into the
+# library for as long as the process lives.
+target_link_options(plumb_shared PRIVATE LINKER:-z,nodelete)
+target_link_libraries(plumb_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
+target_compile_definitions(plumb_shared INTERFACE PLUMB_LINKED)
+
+plumb_static_library(plumb_static plumb ${record_objects})
+add_library(plumb::plumb_static ALIAS plumb_static)
+target_link_libraries(plumb_static INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
+# PLUMB_LINKED makes the header refer to the runtime strongly: a weak reference would not pull it out
+# of an archive.
+target_compile_definitions(plumb_static INTERFACE PLUMB_LINKED)
+
+set(testing_objects ${record_objects})
+if(PLUMB_HAVE_TRACE)
+  plumb_objects(plumb_trace_objects ${PLUMB_TRACE_SOURCES})
+  target_link_libraries(plumb_trace_objects PRIVATE PkgConfig::JANSSON)
+  set(trace_objects
+    $<TARGET_OBJECTS:plumb_common_objects> $<TARGET_OBJECTS:plumb_trace_objects>)
+  list(APPEND testing_objects $<TARGET_OBJECTS:plumb_trace_objects>)
+
+  plumb_shared_library(plumb_trace_shared plumb-trace ${trace_objects})
+  add_library(plumb::trace ALIAS plumb_trace_shared)
+  target_link_libraries(plumb_trace_shared PRIVATE
+    PkgConfig::JANSSON Threads::Threads ${CMAKE_DL_LIBS} m)
+
+  plumb_static_library(plumb_trace_static plumb-trace ${trace_objects})
+  add_library(plumb::trace_static ALIAS plumb_trace_static)
+  target_link_libraries(plumb_trace_static INTERFACE jansson Threads::Threads ${CMAKE_DL_LIBS} m)
+endif()
+
+if(PLUMB_HAVE_TESTS)
+  plumb_static_library(plumb_testing plumb_testing ${testing_objects})
+  target_include_directories(plumb_testing INTERFACE "${PROJECT_SOURCE_DIR}/src")
+  target_link_libraries(plumb_testing INTERFACE
+    $<$<BOOL:${PLUMB_HAVE_TRACE}>:PkgConfig::JANSSON> Threads::Threads ${CMAKE_DL_LIBS} m)
+endif()

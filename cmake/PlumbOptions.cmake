@@ -1,0 +1,144 @@
+# What can be chosen, and the table at the end of the configure step that says what was.
+#
+# An optional part is three-state: `auto` builds it when its needs are there, `on` makes a missing
+# need an error, `off` leaves it out. No part is ever left out silently: each one ends in the table.
+
+set(PLUMB_SANITIZE "" CACHE STRING "Sanitizer: empty, address (with undefined), thread or fuzzer")
+set_property(CACHE PLUMB_SANITIZE PROPERTY STRINGS "" address thread fuzzer)
+option(PLUMB_WERROR "Make warnings errors; for plumb's own developers, not for packagers" OFF)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+function(plumb_option name default help)
+  set(${name} "${default}" CACHE STRING "${help} (auto, on or off)")
+  set_property(CACHE ${name} PROPERTY STRINGS auto on off)
+  string(TOLOWER "${${name}}" value)
+  if(value MATCHES "^(on|true|yes|1)$")
+    set(value on)
+  elseif(value MATCHES "^(off|false|no|0)$")
+    set(value off)
+  elseif(NOT value STREQUAL "auto")
+    message(FATAL_ERROR "${name} is '${${name}}': it must be auto, on or off")
+  endif()
+  set(${name} ${value} PARENT_SCOPE)
+endfunction()
+
+# plumb_feature(<option> <result> <title> [<reason> <met>]...): each need is a sentence that tells what
+# is missing and how to get it, and the name of a variable that is true when it is met.
+function(plumb_feature option result title)
+  set(needs ${ARGN})
+  set(missing "")
+  while(needs)
+    list(POP_FRONT needs reason met)
+    if(NOT ${met})
+      list(APPEND missing "${reason}")
+    endif()
+  endwhile()
+  list(JOIN missing ", " missing)
+  if(${option} STREQUAL "off")
+    set(state off)
+    set(why "${option}=off")
+  elseif(missing STREQUAL "")
+    set(state on)
+    set(why "")
+  elseif(${option} STREQUAL "on")
+    message(FATAL_ERROR "${title}: ${missing}. Install it (tools/deps.sh does), or set ${option}=off")
+  else()
+    set(state off)
+    set(why "${missing}")
+  endif()
+  set(bool_on TRUE)
+  set(bool_off FALSE)
+  set(${result} ${bool_${state}} PARENT_SCOPE)
+  set_property(GLOBAL APPEND PROPERTY PLUMB_FEATURES "${title}|${state}|${why}")
+endfunction()
+
+function(plumb_pad out text width)
+  string(LENGTH "${text}" length)
+  if(length LESS width)
+    math(EXPR fill "${width} - ${length}")
+    string(REPEAT " " ${fill} fill)
+    string(APPEND text "${fill}")
+  endif()
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+function(plumb_feature_summary)
+  message(STATUS "plumb ${PROJECT_VERSION}, ${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}, "
+    "${CMAKE_BUILD_TYPE}, sanitizer: ${PLUMB_SANITIZER_TITLE}")
+  get_property(features GLOBAL PROPERTY PLUMB_FEATURES)
+  foreach(feature IN LISTS features)
+    string(REPLACE "|" ";" feature "${feature}")
+    list(GET feature 0 title)
+    list(GET feature 1 state)
+    list(GET feature 2 why)
+    plumb_pad(title "${title}" 34)
+    plumb_pad(state "${state}" 4)
+    string(STRIP "  ${title} ${state} ${why}" line)
+    message(STATUS "  ${line}")
+  endforeach()
+endfunction()
+
+plumb_option(PLUMB_TRACE on "libplumb-trace and the plumb command; needs jansson")
+plumb_option(PLUMB_EXAMPLES auto "Example pipelines; need oneDNN and libav")
+plumb_option(PLUMB_BENCH auto "Benchmarks")
+plumb_option(PLUMB_BENCH_LTTNG auto "LTTng-UST as a peer in the benchmarks")
+plumb_option(PLUMB_BENCH_UFTRACE auto "uftrace as a peer in the benchmarks")
+plumb_option(PLUMB_TESTS auto "Tests; need cmocka and a C++ compiler")
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig)
+
+function(plumb_pkg prefix)
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(${prefix} QUIET IMPORTED_TARGET GLOBAL ${ARGN})
+  endif()
+  set(${prefix}_FOUND "${${prefix}_FOUND}" PARENT_SCOPE)
+endfunction()
+
+plumb_pkg(JANSSON jansson)
+plumb_feature(PLUMB_TRACE PLUMB_HAVE_TRACE "libplumb-trace, plumb command"
+  "no jansson (libjansson-dev)" JANSSON_FOUND)
+
+# The CMake package of Debian's oneDNN wants OpenCL, which its CPU engine does not need: look for the
+# library itself.
+find_path(DNNL_INCLUDE_DIR oneapi/dnnl/dnnl.h)
+find_library(DNNL_LIBRARY dnnl)
+mark_as_advanced(DNNL_INCLUDE_DIR DNNL_LIBRARY)
+if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY)
+  set(DNNL_FOUND TRUE)
+  add_library(plumb_dep_dnnl INTERFACE)
+  target_include_directories(plumb_dep_dnnl SYSTEM INTERFACE "${DNNL_INCLUDE_DIR}")
+  target_link_libraries(plumb_dep_dnnl INTERFACE "${DNNL_LIBRARY}")
+endif()
+plumb_pkg(LIBAV libavcodec libavformat libavutil libswscale)
+plumb_feature(PLUMB_EXAMPLES PLUMB_HAVE_EXAMPLES "examples"
+  "no oneDNN (libdnnl-dev)" DNNL_FOUND
+  "no libav (libavcodec-dev libavformat-dev libavutil-dev libswscale-dev)" LIBAV_FOUND)
+
+plumb_feature(PLUMB_BENCH PLUMB_HAVE_BENCH "benchmarks")
+plumb_pkg(LTTNG_UST lttng-ust)
+find_program(LTTNG_PROGRAM lttng)
+mark_as_advanced(LTTNG_PROGRAM)
+plumb_feature(PLUMB_BENCH_LTTNG PLUMB_HAVE_LTTNG "benchmark peer: LTTng-UST"
+  "benchmarks are off" PLUMB_HAVE_BENCH
+  "no lttng-ust (liblttng-ust-dev)" LTTNG_UST_FOUND
+  "no lttng command (lttng-tools)" LTTNG_PROGRAM)
+find_program(UFTRACE_PROGRAM uftrace)
+mark_as_advanced(UFTRACE_PROGRAM)
+plumb_feature(PLUMB_BENCH_UFTRACE PLUMB_HAVE_UFTRACE "benchmark peer: uftrace"
+  "benchmarks are off" PLUMB_HAVE_BENCH
+  "no uftrace (uftrace)" UFTRACE_PROGRAM)
+
+include(CheckLanguage)
+check_language(CXX)
+plumb_pkg(CMOCKA cmocka)
+plumb_feature(PLUMB_TESTS PLUMB_HAVE_TESTS "tests"
+  "no cmocka (libcmocka-dev)" CMOCKA_FOUND
+  "no C++ compiler (g++)" CMAKE_CXX_COMPILER
+  "plumb is part of another project" PROJECT_IS_TOP_LEVEL)
+if(PLUMB_HAVE_TESTS)
+  enable_language(CXX)
+endif()

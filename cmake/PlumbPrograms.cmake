@@ -1,0 +1,34 @@
+# The plumb command, and the folders whose owners describe them themselves: examples, bench, docs.
+
+# An executable of ours. The public headers and libraries are all it may see.
+function(plumb_program target)
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE plumb_flags)
+endfunction()
+
+if(PLUMB_HAVE_TRACE)
+  file(GLOB cli_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/*.c")
+  list(FILTER cli_sources EXCLUDE REGEX "_test\\.c$")
+  plumb_program(plumb_cli ${cli_sources})
+  target_link_libraries(plumb_cli PRIVATE plumb::trace ${CMAKE_DL_LIBS})
+  target_compile_definitions(plumb_cli PRIVATE
+    PLUMB_VERSION_STRING="${PROJECT_VERSION}"
+    PLUMB_BIN_TO_LIB="${PLUMB_BIN_TO_LIB}")
+  set_target_properties(plumb_cli PROPERTIES
+    OUTPUT_NAME plumb
+    RUNTIME_OUTPUT_DIRECTORY "${PLUMB_BIN_DIR}"
+    INSTALL_RPATH "$ORIGIN/${PLUMB_BIN_TO_LIB}")
+endif()
+
+if(PLUMB_HAVE_EXAMPLES)
+  file(GLOB examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*/CMakeLists.txt")
+  foreach(example IN LISTS examples)
+    cmake_path(GET example PARENT_PATH folder)
+    add_subdirectory("${folder}")
+  endforeach()
+endif()
+
+if(PLUMB_HAVE_BENCH)
+  add_subdirectory(bench)
+endif()
+add_subdirectory(docs)

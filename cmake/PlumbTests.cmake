@@ -1,0 +1,103 @@
+# Tests find themselves: a file in one of the folders below is a test, and its first five lines say
+# what is particular about it, in a comment:
+#
+#   link: testing | shared | static | none   what a C or C++ test links (default testing: every
+#                                            internal symbol; shared, static: the public headers and
+#                                            that libplumb; none: the public headers alone)
+#   labels: a, b                             plain   preloads or audits: plain build only
+#                                            serial  runs alone (it measures, or loads the machine)
+#                                            notsan  not under ThreadSanitizer
+#                                            traces  reads the outside trace collection
+#   timeout: 120                             seconds; 60 without it
+#
+# Every test runs through tests/run_test.sh: an empty folder of its own, no PLUMB_* from outside, and
+# exit status 77 means skipped.
+
+enable_testing()
+
+set(PLUMB_TRACES_DIR "" CACHE PATH "Folder of outside traces that some tests read")
+
+function(plumb_test_declaration file key default result)
+  file(STRINGS "${file}" lines LIMIT_COUNT 5)
+  set(value "${default}")
+  foreach(line IN LISTS lines)
+    if(line MATCHES "(^|[ *#/])${key}: *([a-z0-9_, ]+)")
+      string(STRIP "${CMAKE_MATCH_2}" value)
+    endif()
+  endforeach()
+  set(${result} "${value}" PARENT_SCOPE)
+endfunction()
+
+# plumb_add_test(<name> <file with the declarations> <command>...)
+function(plumb_add_test name file)
+  plumb_test_declaration("${file}" labels? "" labels)
+  plumb_test_declaration("${file}" timeout 60 timeout)
+  string(REGEX REPLACE "[, ]+" ";" labels "${labels}")
+  file(READ "${file}" text)
+  if(text MATCHES "LD_PRELOAD=|LD_AUDIT=" AND NOT "plain" IN_LIST labels)
+    message(FATAL_ERROR "${file} preloads or audits: say 'labels: plain' in its first five lines")
+  endif()
+  if("plain" IN_LIST labels AND NOT PLUMB_BUILD_KIND STREQUAL "plain")
+    return()
+  endif()
+  if("notsan" IN_LIST labels AND PLUMB_BUILD_KIND STREQUAL "tsan")
+    return()
+  endif()
+  add_test(NAME "${name}" COMMAND
+    "${PROJECT_BINARY_DIR}/run_test.sh" "${name}" "${labels}" ${ARGN})
+  set_tests_properties("${name}" PROPERTIES
+    LABELS "${labels}"
+    TIMEOUT ${timeout}
+    SKIP_RETURN_CODE 77)
+  if("serial" IN_LIST labels)
+    set_tests_properties("${name}" PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
+
+# plumb_test(<name> <source>...): a cmocka program. The first source carries the declarations.
+function(plumb_test name)
+  list(GET ARGN 0 main)
+  cmake_path(ABSOLUTE_PATH main BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+  plumb_test_declaration("${main}" link testing link)
+  string(REPLACE "." "_" target "test_${name}")
+  plumb_program(${target} ${ARGN})
+  target_include_directories(${target} PRIVATE
+    "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
+  set(library_testing plumb_testing)
+  set(library_shared plumb::plumb)
+  set(library_static plumb::plumb_static)
+  set(library_none plumb::header)
+  if(NOT DEFINED library_${link})
+    message(FATAL_ERROR "${main}: 'link: ${link}' must be testing, shared, static or none")
+  endif()
+  target_link_libraries(${target} PRIVATE
+    ${library_${link}} PkgConfig::CMOCKA Threads::Threads ${CMAKE_DL_LIBS} m)
+  set_target_properties(${target} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin"
+    OUTPUT_NAME ${name})
+  plumb_add_test(${name} "${main}" "$<TARGET_FILE:${target}>")
+endfunction()
+
+# Names are paths: src/core/ring_test.c is core.ring, tests/rows/cv-13.sh is rows.cv-13. A name that
+# begins with an underscore is a helper of its neighbours, not a test.
+function(plumb_tests_of result)
+  set(found "")
+  foreach(pattern IN LISTS ARGN)
+    file(GLOB files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
+      "${PROJECT_SOURCE_DIR}/${pattern}")
+    list(APPEND found ${files})
+  endforeach()
+  list(FILTER found EXCLUDE REGEX "(^|/)_[^/]*$")
+  set(${result} "${found}" PARENT_SCOPE)
+endfunction()
+
+function(plumb_test_name file result)
+  string(REGEX REPLACE "^(src|tests)/" "" name "${file}")
+  string(REGEX REPLACE "(_test)?\\.[a-z]+$" "" name "${name}")
+  string(REPLACE "/" "." name "${name}")
+  set(${result} "${name}" PARENT_SCOPE)
+endfunction()
+
+if(PLUMB_HAVE_TESTS)
+  add_subdirectory(tests)
+endif()
