@@ -1,0 +1,35 @@
+/* atomic.h: the few atomic operations the event path and its readers need, on plain integers, so that
+ * the same structures can lie in memory, in a mapping and in a file.
+ *
+ * Writers of thread-owned data never use a locked instruction: they store relaxed, in program order
+ * (plumb_order()), and readers that must know where a writer stands make the other side of the
+ * barrier themselves, with membarrier(2) (core/snapshot.c). */
+#ifndef PLUMB_BASE_ATOMIC_H
+#define PLUMB_BASE_ATOMIC_H
+
+#define PLUMB_LOAD(p) __atomic_load_n(&(p), __ATOMIC_RELAXED)
+#define PLUMB_STORE(p, v) __atomic_store_n(&(p), (v), __ATOMIC_RELAXED)
+#define PLUMB_ACQUIRE(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
+#define PLUMB_RELEASE(p, v) __atomic_store_n(&(p), (v), __ATOMIC_RELEASE)
+#define PLUMB_ADD(p, v) __atomic_fetch_add(&(p), (v), __ATOMIC_RELAXED)
+
+/* x = x + v by the only writer of x. */
+#define PLUMB_BUMP(p, v) PLUMB_STORE((p), PLUMB_LOAD(p) + (v))
+
+#define PLUMB_LIKELY(x) __builtin_expect(!!(x), 1)
+#define PLUMB_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define PLUMB_ALWAYS_INLINE inline __attribute__((always_inline))
+#define PLUMB_COLD __attribute__((cold, noinline))
+
+/* Stores before stay before stores after, loads likewise, as seen by another processor. x86 keeps
+ * both orders by itself, so the compiler is all that must be told; elsewhere a real fence. */
+static PLUMB_ALWAYS_INLINE void plumb_order(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+#else
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
+}
+
+#endif

@@ -1,0 +1,98 @@
+/* clock.c: choosing and fitting the tick. Stateless; any thread. */
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/u128.h"
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+static bool tsc_is_invariant(void)
+{
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    char name[32] = "";
+    FILE *f;
+    if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & (1u << 8)))
+        return false;
+    f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+    if (!f)
+        return true;
+    if (!fgets(name, sizeof name, f))
+        name[0] = 0;
+    fclose(f);
+    /* kvm-clock and hyperv are themselves scaled counters; "hpet" or "acpi_pm" mean that the kernel
+     * measured the counter and found it unstable. */
+    return name[0] == 0 || strncmp(name, "tsc", 3) == 0 || strncmp(name, "kvm", 3) == 0 ||
+           strncmp(name, "hyperv", 6) == 0;
+#else
+    return false;
+#endif
+}
+
+enum plumb_clock_source plumb_clock_pick(enum plumb_clock_choice choice)
+{
+    if (choice == PLUMB_CLOCK_USE_MONOTONIC)
+        return PLUMB_CLOCK_GETTIME;
+#if defined(__x86_64__)
+    if (choice == PLUMB_CLOCK_USE_TSC)
+        return PLUMB_CLOCK_TSC;
+#endif
+    return tsc_is_invariant() ? PLUMB_CLOCK_TSC : PLUMB_CLOCK_GETTIME;
+}
+
+void plumb_anchor_take(struct plumb_anchor *a, enum plumb_clock_source source)
+{
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < 5; i++) {
+        uint64_t before = plumb_clock_gettime_ns(CLOCK_MONOTONIC_RAW);
+        uint64_t ticks = plumb_ticks_from(source);
+        uint64_t after = plumb_clock_gettime_ns(CLOCK_MONOTONIC_RAW);
+        if (after - before >= best)
+            continue;
+        best = after - before;
+        a->ticks = ticks;
+        a->raw_ns = before + best / 2;
+        a->half_width_ns = best / 2 + 1;
+    }
+    a->unix_ns = plumb_clock_gettime_ns(CLOCK_REALTIME) -
+                 (plumb_clock_gettime_ns(CLOCK_MONOTONIC_RAW) - a->raw_ns);
+}
+
+double plumb_clock_fit(const struct plumb_anchor *from, const struct plumb_anchor *to,
+                       enum plumb_clock_source source, double *ppm)
+{
+    double ticks = (double)(to->ticks - from->ticks);
+    double ns = (double)(to->raw_ns - from->raw_ns);
+    *ppm = 0;
+    if (source == PLUMB_CLOCK_GETTIME)
+        return 1;
+    if (to->ticks <= from->ticks || to->raw_ns <= from->raw_ns) {
+        *ppm = 1e6;
+        return 1;
+    }
+    *ppm = (double)(from->half_width_ns + to->half_width_ns) / ns * 1e6;
+    return ns / ticks;
+}
+
+uint64_t plumb_clock_step(enum plumb_clock_source source)
+{
+    uint64_t step = UINT64_MAX, last = plumb_ticks_from(source);
+    for (int i = 0; i < 200; i++) {
+        uint64_t t = plumb_ticks_from(source);
+        if (t > last && t - last < step)
+            step = t - last;
+        last = t;
+    }
+    return step == UINT64_MAX ? 1 : step;
+}
+
+uint64_t plumb_ticks_to_ns(uint64_t ticks, double tick_ns)
+{
+    /* 2^-40 ns is finer than any fit: a double would lose whole ns after 104 days of total. */
+    uint64_t scale = (uint64_t)(tick_ns * 1099511627776.0 + 0.5);
+    plumb_u128 ns = ((plumb_u128)ticks * scale + ((plumb_u128)1 << 39)) >> 40;
+    return ns >> 64 ? UINT64_MAX : (uint64_t)ns;
+}

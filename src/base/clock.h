@@ -1,0 +1,63 @@
+/* clock.h: the tick that spans are measured in, and how ticks become nanoseconds.
+ *
+ * Ticks are the time stamp counter where it is invariant (constant rate in all power states, in step
+ * on all processors), else CLOCK_MONOTONIC nanoseconds. The counter's rate is not believed but
+ * fitted: anchors pair a tick with CLOCK_MONOTONIC_RAW at the start, during and at the end of a run.
+ * The counter of many virtual machines moves in steps (10 ns on some); plumb_clock_resolution_ns()
+ * measures that. rdtsc without a fence: work around it may move by a few ns, a fence would cost as
+ * much again as the read. */
+#ifndef PLUMB_BASE_CLOCK_H
+#define PLUMB_BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/atomic.h"
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+enum plumb_clock_source { PLUMB_CLOCK_GETTIME = 1, PLUMB_CLOCK_TSC = 2 };
+enum plumb_clock_choice { PLUMB_CLOCK_AUTO = 0, PLUMB_CLOCK_USE_TSC = 1, PLUMB_CLOCK_USE_MONOTONIC = 2 };
+
+static inline uint64_t plumb_clock_gettime_ns(clockid_t id)
+{
+    struct timespec ts;
+    clock_gettime(id, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static PLUMB_ALWAYS_INLINE uint64_t plumb_ticks_from(enum plumb_clock_source source)
+{
+#if defined(__x86_64__)
+    if (source == PLUMB_CLOCK_TSC)
+        return __rdtsc();
+#endif
+    (void)source;
+    return plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+}
+
+/* A pair of readings of the same moment, within +- half_width_ns. */
+struct plumb_anchor {
+    uint64_t ticks;
+    uint64_t raw_ns;  /* CLOCK_MONOTONIC_RAW */
+    uint64_t unix_ns; /* CLOCK_REALTIME */
+    uint64_t half_width_ns;
+};
+
+/* The source for `choice`: AUTO takes the counter only when the processor says it is invariant and
+ * the kernel itself uses it (or does not say what it uses). */
+enum plumb_clock_source plumb_clock_pick(enum plumb_clock_choice choice);
+/* The best of a few tries; under 2 us. */
+void plumb_anchor_take(struct plumb_anchor *a, enum plumb_clock_source source);
+/* Nanoseconds a tick between two anchors; 1 for the gettime source. *ppm: bound of its error. */
+double plumb_clock_fit(const struct plumb_anchor *from, const struct plumb_anchor *to,
+                       enum plumb_clock_source source, double *ppm);
+/* The smallest step seen between successive readings, in ticks. */
+uint64_t plumb_clock_step(enum plumb_clock_source source);
+
+/* round(ticks * tick_ns) for a tick_ns below 2^10, exact to 1 ns up to 2^63 ns. */
+uint64_t plumb_ticks_to_ns(uint64_t ticks, double tick_ns);
+
+#endif

@@ -1,0 +1,69 @@
+/* log.c: the log slot (one of the few mutable file-scope variables: level and callback must be known
+ * before and after any runtime exists). */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+
+static struct {
+    int level;
+    plumb_log_fn fn;
+    void *arg;
+} log_slot;
+
+void plumb_log_set(int level, plumb_log_fn fn, void *arg)
+{
+    PLUMB_STORE(log_slot.arg, arg);
+    PLUMB_RELEASE(log_slot.fn, fn);
+    PLUMB_STORE(log_slot.level, level);
+}
+
+int plumb_log_level(void)
+{
+    return PLUMB_LOAD(log_slot.level);
+}
+
+static void emit(int level, char *line, size_t size, int len)
+{
+    plumb_log_fn fn = PLUMB_ACQUIRE(log_slot.fn);
+    size_t n = len < 0 ? 0 : (size_t)len < size - 1 ? (size_t)len : size - 2;
+    ssize_t written;
+    if (fn) {
+        fn(level, line, PLUMB_LOAD(log_slot.arg));
+        return;
+    }
+    line[n] = '\n';
+    /* A closed or full stderr must not disturb the host: there is nobody left to tell. */
+    written = write(STDERR_FILENO, line, n + 1);
+    (void)written;
+}
+
+void plumb_log(int level, const char *format, ...)
+{
+    char line[1024];
+    va_list ap;
+    int prefix, len;
+    if (level > plumb_log_level())
+        return;
+    prefix = snprintf(line, sizeof line, "%s",
+                      PLUMB_ACQUIRE(log_slot.fn) || level == PLUMB_LOG_INFO ? "" : "plumb: ");
+    va_start(ap, format);
+    len = vsnprintf(line + prefix, sizeof line - (size_t)prefix, format, ap);
+    va_end(ap);
+    emit(level, line, sizeof line, prefix + len);
+}
+
+void plumb_say(const char *format, ...)
+{
+    char line[1024];
+    va_list ap;
+    int len;
+    va_start(ap, format);
+    len = vsnprintf(line, sizeof line, format, ap);
+    va_end(ap);
+    emit(PLUMB_LOG_WARN, line, sizeof line, len);
+}

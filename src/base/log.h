@@ -1,0 +1,15 @@
+/* log.h: where the library's own words go: a callback or stderr, never stdout. Any thread; a line is
+ * written with one call. */
+#ifndef PLUMB_BASE_LOG_H
+#define PLUMB_BASE_LOG_H
+
+#include <plumb/plumb.h>
+
+/* level 0 silences everything but plumb_say(). */
+void plumb_log_set(int level, plumb_log_fn fn, void *arg);
+int plumb_log_level(void);
+void plumb_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The end block and start-up errors: shown at every level, unless the run is quiet. */
+void plumb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
