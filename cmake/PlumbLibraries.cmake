@@ -29,7 +29,12 @@ function(plumb_layer_sources list)
 endfunction()
 
 function(plumb_objects target)
-  add_library(${target} OBJECT ${ARGN})
+  set(sources ${ARGN})
+  if(NOT sources)
+    file(WRITE "${PROJECT_BINARY_DIR}/${target}.c" "extern int ${target};\n")
+    set(sources "${PROJECT_BINARY_DIR}/${target}.c")
+  endif()
+  add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
   target_compile_definitions(${target} PRIVATE PLUMB_VERSION_STRING="${PROJECT_VERSION}")

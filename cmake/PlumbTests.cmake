@@ -73,13 +73,33 @@ function(plumb_test name)
   target_link_libraries(${target} PRIVATE
     ${library_${link}} PkgConfig::CMOCKA Threads::Threads ${CMAKE_DL_LIBS} m)
   set_target_properties(${target} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin"
+    RUNTIME_OUTPUT_DIRECTORY "${PLUMB_TEST_BIN_DIR}"
     OUTPUT_NAME ${name})
   plumb_add_test(${name} "${main}" "$<TARGET_FILE:${target}>")
 endfunction()
 
-# Names are paths: src/core/ring_test.c is core.ring, tests/rows/cv-13.sh is rows.cv-13. A name that
-# begins with an underscore is a helper of its neighbours, not a test.
+# plumb_fuzz_target(<name> <source>): under the fuzz preset a libFuzzer program; everywhere else a test
+# that replays tests/fuzz/corpus/<name>, where every input that once broke the parser stays.
+function(plumb_fuzz_target name source)
+  set(target "${name}_fuzz")
+  set(corpus "${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name}")
+  if(PLUMB_BUILD_KIND STREQUAL "fuzz")
+    plumb_program(${target} "${source}")
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    set_target_properties(${target} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/fuzz")
+  else()
+    plumb_program(${target} "${source}" "${PROJECT_SOURCE_DIR}/tests/fuzz/replay.c")
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PLUMB_TEST_BIN_DIR}")
+    plumb_add_test("fuzz.${name}" "${source}" "$<TARGET_FILE:${target}>" "${corpus}")
+  endif()
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
+  target_link_libraries(${target} PRIVATE plumb_testing)
+endfunction()
+
+# Names are paths: src/core/ring_test.c is core.ring, tests/rows/cv-13.sh is rows.cv-13,
+# tests/abi/abi.sh is abi. A file whose name begins with an underscore helps its neighbours and is no
+# test.
 function(plumb_tests_of result)
   set(found "")
   foreach(pattern IN LISTS ARGN)
@@ -95,6 +115,11 @@ function(plumb_test_name file result)
   string(REGEX REPLACE "^(src|tests)/" "" name "${file}")
   string(REGEX REPLACE "(_test)?\\.[a-z]+$" "" name "${name}")
   string(REPLACE "/" "." name "${name}")
+  cmake_path(GET file PARENT_PATH folder)
+  cmake_path(GET folder FILENAME folder)
+  if(name STREQUAL "${folder}.${folder}")
+    set(name "${folder}")
+  endif()
   set(${result} "${name}" PARENT_SCOPE)
 endfunction()
 

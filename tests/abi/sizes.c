@@ -1,0 +1,176 @@
+/* Prints the layout of every public struct that crosses the binary interface, one
+ * `struct.member offset size` a line, for abi.sh to compare with sizes.txt.
+ *
+ * A member is named by hand: a new one that is forgotten here still shows as a changed sizeof.
+ */
+#include <plumb/plumb.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define SIZE(type) printf("%s %zu\n", #type, sizeof(type))
+#define MEMBER(type, member)                                                                       \
+    printf("%s.%s %zu %zu\n", #type, #member, offsetof(type, member), sizeof(((type *)0)->member))
+
+static void handles(void)
+{
+    SIZE(plumb_span);
+    SIZE(plumb_async);
+    SIZE(plumb_scope);
+    SIZE(plumb_node);
+    SIZE(plumb_error);
+    MEMBER(plumb_error, code);
+    MEMBER(plumb_error, message);
+    SIZE(plumb_context);
+    MEMBER(plumb_context, flow);
+    MEMBER(plumb_context, step);
+    MEMBER(plumb_context, group);
+    MEMBER(plumb_context, depth);
+    MEMBER(plumb_context, run);
+    MEMBER(plumb_context, path);
+}
+
+static void options(void)
+{
+    SIZE(plumb_options);
+    MEMBER(plumb_options, size);
+    MEMBER(plumb_options, dir);
+    MEMBER(plumb_options, run_dir);
+    MEMBER(plumb_options, pipeline);
+    MEMBER(plumb_options, max_nodes);
+    MEMBER(plumb_options, max_state_bytes);
+    MEMBER(plumb_options, skip_first_n);
+    MEMBER(plumb_options, sync);
+    MEMBER(plumb_options, median_p2);
+    MEMBER(plumb_options, debug);
+    MEMBER(plumb_options, signals);
+    MEMBER(plumb_options, quiet);
+    MEMBER(plumb_options, log_level);
+    MEMBER(plumb_options, log);
+    MEMBER(plumb_options, log_arg);
+    SIZE(plumb_config);
+    MEMBER(plumb_config, size);
+    MEMBER(plumb_config, enabled);
+    MEMBER(plumb_config, sync);
+    MEMBER(plumb_config, reset);
+    MEMBER(plumb_config, skip_first_n);
+    SIZE(plumb_measure_options);
+    MEMBER(plumb_measure_options, size);
+    MEMBER(plumb_measure_options, warmups);
+    MEMBER(plumb_measure_options, samples);
+    MEMBER(plumb_measure_options, device);
+    MEMBER(plumb_measure_options, counter);
+}
+
+static void results(void)
+{
+    SIZE(plumb_row);
+    MEMBER(plumb_row, pipeline);
+    MEMBER(plumb_row, phase);
+    MEMBER(plumb_row, node);
+    MEMBER(plumb_row, count);
+    MEMBER(plumb_row, skipped);
+    MEMBER(plumb_row, failures);
+    MEMBER(plumb_row, mean_ms);
+    MEMBER(plumb_row, median_ms);
+    MEMBER(plumb_row, std_ms);
+    MEMBER(plumb_row, min_ms);
+    MEMBER(plumb_row, max_ms);
+    MEMBER(plumb_row, total_ms);
+    MEMBER(plumb_row, self_ms);
+    MEMBER(plumb_row, last_ms);
+    MEMBER(plumb_row, p50_ms);
+    MEMBER(plumb_row, p90_ms);
+    MEMBER(plumb_row, p95_ms);
+    MEMBER(plumb_row, p99_ms);
+    MEMBER(plumb_row, device_count);
+    MEMBER(plumb_row, device_total_ms);
+    MEMBER(plumb_row, device_mean_ms);
+    MEMBER(plumb_row, device_min_ms);
+    MEMBER(plumb_row, device_max_ms);
+    MEMBER(plumb_row, device_median_ms);
+    MEMBER(plumb_row, threads);
+    MEMBER(plumb_row, median_estimator);
+    SIZE(plumb_measured);
+    MEMBER(plumb_measured, median_ns);
+    MEMBER(plumb_measured, min_ns);
+    MEMBER(plumb_measured, max_ns);
+    MEMBER(plumb_measured, mean_ns);
+    MEMBER(plumb_measured, samples);
+    MEMBER(plumb_measured, warmups);
+}
+
+static void trace_points(void)
+{
+    SIZE(struct plumb_point);
+    MEMBER(struct plumb_point, mode);
+    MEMBER(struct plumb_point, node);
+    MEMBER(struct plumb_point, name);
+    MEMBER(struct plumb_point, file);
+    MEMBER(struct plumb_point, line);
+    MEMBER(struct plumb_point, flags);
+    MEMBER(struct plumb_point, next);
+    SIZE(struct plumb_client);
+    MEMBER(struct plumb_client, api);
+    MEMBER(struct plumb_client, points);
+    MEMBER(struct plumb_client, state);
+}
+
+static void table(void)
+{
+    SIZE(struct plumb_api);
+    MEMBER(struct plumb_api, version);
+    MEMBER(struct plumb_api, size);
+    MEMBER(struct plumb_api, span_begin);
+    MEMBER(struct plumb_api, span_end);
+    MEMBER(struct plumb_api, span_lap);
+    MEMBER(struct plumb_api, span_begin_node);
+    MEMBER(struct plumb_api, span_begin_special);
+    MEMBER(struct plumb_api, span_mark);
+    MEMBER(struct plumb_api, span_arg);
+    MEMBER(struct plumb_api, async_begin);
+    MEMBER(struct plumb_api, async_end);
+    MEMBER(struct plumb_api, record_ns);
+    MEMBER(struct plumb_api, count);
+    MEMBER(struct plumb_api, point_register);
+    MEMBER(struct plumb_api, client_detach);
+    MEMBER(struct plumb_api, node_get);
+    MEMBER(struct plumb_api, node_set_device);
+    MEMBER(struct plumb_api, phase_begin);
+    MEMBER(struct plumb_api, step_begin);
+    MEMBER(struct plumb_api, step_set);
+    MEMBER(struct plumb_api, pipeline_begin);
+    MEMBER(struct plumb_api, context_capture);
+    MEMBER(struct plumb_api, context_adopt);
+    MEMBER(struct plumb_api, scope_end);
+    MEMBER(struct plumb_api, pipeline_get);
+    MEMBER(struct plumb_api, configure);
+    MEMBER(struct plumb_api, pipeline_enabled);
+    MEMBER(struct plumb_api, reset);
+    MEMBER(struct plumb_api, pipeline_close);
+    MEMBER(struct plumb_api, pipeline_set_device);
+    MEMBER(struct plumb_api, device_register);
+    MEMBER(struct plumb_api, summary_rows);
+    MEMBER(struct plumb_api, rows_count);
+    MEMBER(struct plumb_api, rows_get);
+    MEMBER(struct plumb_api, rows_free);
+    MEMBER(struct plumb_api, summary_text);
+    MEMBER(struct plumb_api, free_text);
+    MEMBER(struct plumb_api, start);
+    MEMBER(struct plumb_api, stop);
+    MEMBER(struct plumb_api, is_recording);
+    MEMBER(struct plumb_api, run_dir);
+    MEMBER(struct plumb_api, set_debug);
+    MEMBER(struct plumb_api, set_log);
+    MEMBER(struct plumb_api, log_line);
+    MEMBER(struct plumb_api, measure);
+}
+
+int main(void)
+{
+    handles();
+    options();
+    results();
+    trace_points();
+    table();
+    return 0;
+}

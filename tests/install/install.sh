@@ -1,0 +1,58 @@
+#!/bin/sh
+# labels: plain
+# timeout: 120
+# A ten-line program builds and records against an installed tree: with pkg-config and with CMake,
+# shared and static; a library marked with the header alone reports to it.
+set -eu
+prefix=$PWD/prefix
+cmake --install "$PLUMB_BUILD_DIR" --prefix "$prefix" >install.log
+here=$PLUMB_SOURCE_DIR/tests/install
+libdir=$(dirname "$(find "$prefix" -name libplumb.so)")
+export PKG_CONFIG_PATH="$libdir/pkgconfig"
+
+fail() {
+    echo "install: $*" >&2
+    exit 1
+}
+
+# run PROGRAM [ENV=VALUE]: it must record the two runs of its node.
+run() {
+    program=$1
+    shift
+    rm -rf run
+    env PLUMB_RUN_DIR="$PWD/run" PLUMB_QUIET=1 "$@" "$program" >out.txt ||
+        fail "$program ended with $?"
+    [ "$(cat out.txt)" = "answer 42" ] || fail "$program printed '$(cat out.txt)'"
+    grep -q '"work"' run/timing.json || fail "$program left no node 'work' in timing.json"
+}
+
+for header in plumb.h plumb.hpp; do
+    [ -f "$prefix/include/plumb/$header" ] || fail "no $header"
+done
+pkg-config --cflags plumb | grep -q -e -DPLUMB_LINKED || fail 'no -DPLUMB_LINKED in plumb.pc'
+
+# shellcheck disable=SC2046 # pkg-config prints words
+{
+    $CC -std=c11 -Wall -Wextra -Werror "$here/program.c" -o pc_shared \
+        $(pkg-config --cflags --libs plumb)
+    $CC -std=c11 -Wall -Wextra -Werror "$here/program.c" -o pc_static \
+        $(pkg-config --cflags plumb) "$libdir/libplumb.a" -lpthread -ldl -lm
+}
+readelf -d pc_shared | grep -q 'NEEDED.*libplumb.so.0' || fail 'pc_shared does not need libplumb.so.0'
+readelf -d pc_static | grep -q 'NEEDED.*libplumb' && fail 'pc_static needs a shared libplumb'
+run ./pc_shared LD_LIBRARY_PATH="$libdir"
+run ./pc_static
+
+cmake -S "$here" -B cmake -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
+    >cmake.log || fail "$(cat cmake.log)"
+cmake --build cmake >build.log || fail "$(cat build.log)"
+run cmake/shared
+run cmake/static
+# The header alone: off where the process holds no libplumb, on where it does.
+[ "$(cmake/header_only)" = "answer 42" ] || fail 'header_only does not run without libplumb'
+run cmake/header_only LD_PRELOAD="$libdir/libplumb.so"
+
+"$prefix/bin/plumb" --version | grep -q '^plumb [0-9]' || fail 'the installed command has no version'
+rm -rf run
+PLUMB_QUIET=1 "$prefix/bin/plumb" record --run-dir "$PWD/run" -- cmake/header_only >out.txt
+"$prefix/bin/plumb" report run | grep -q work || fail 'the installed command does not report'
