@@ -32,7 +32,7 @@ tsan: ## the tests under ThreadSanitizer
 fuzz: ## every fuzz target for FUZZ_SECONDS (60) each
 	@tools/fuzz.sh
 
-bench: ## every benchmark; results in $(BUILD)/release/bench-results.json
+bench: ## every benchmark; figures in build/release/bench-results.json
 	@tools/deps.sh build bench
 	@tools/build.sh release
 	@bench/run.sh "$(BUILD)/release"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# labels: plain
 # The row catalogue agrees with the tests in the tree and with the README, and tools/check_rows.py
 # notices when it does not: each fault is planted alone in a copy that passes without it.
 #
