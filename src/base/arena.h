@@ -1,5 +1,5 @@
-/* arena.h: memory that is freed as a whole. Allocations are zeroed, aligned to 16 bytes; NULL when out
- * of memory, which is remembered in `failed`. One thread at a time. */
+/* arena.h: memory that is freed as a whole. Allocations are zeroed, aligned to 16 bytes; NULL when
+ * out of memory, which is remembered in `failed`. One thread at a time. */
 #ifndef PLUMB_BASE_ARENA_H
 #define PLUMB_BASE_ARENA_H
 

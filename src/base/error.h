@@ -6,7 +6,8 @@
 #include <plumb/plumb.h>
 
 /* Writes code and text to `err` (may be NULL) and returns `code`, so that callers can
- * `return plumb_fail(...)`. Control characters of the text become '?', so that it stays one line. */
+ * `return plumb_fail(...)`. Control characters of the text become '?', so that it stays one line.
+ */
 int plumb_fail(plumb_error *err, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

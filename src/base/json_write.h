@@ -1,6 +1,8 @@
 /* json_write.h: a streaming writer of strict JSON into a plumb_buf. Commas and indentation are its
- * business; the caller opens, names and closes. Numbers that JSON lacks (NaN, infinities) become null;
- * bytes that are not UTF-8 become the six characters \\xHH, control characters \u00HH. */
+ * business; the caller opens, names and closes. At most 63 levels: more sets `failed` of the
+ * buffer. Numbers that JSON lacks (NaN, infinities) become null. Control characters become \u00HH.
+ * A byte that is not part of UTF-8 becomes the text \xHH (its backslash escaped), and a backslash
+ * that stands before xHH in the text becomes \x5c, so that distinct strings stay distinct. */
 #ifndef PLUMB_BASE_JSON_WRITE_H
 #define PLUMB_BASE_JSON_WRITE_H
 
@@ -12,10 +14,10 @@
 
 struct plumb_json {
     struct plumb_buf *out;
-    int indent;        /* spaces a level; 0: compact */
+    int indent; /* spaces a level; 0: compact */
     int depth;
     bool after_key;
-    uint64_t has_items; /* bit per depth (up to 64 levels) */
+    uint64_t has_items; /* bit per depth */
     uint64_t inline_at; /* bit per depth: a container written on one line */
 };
 
@@ -29,7 +31,7 @@ void plumb_json_key(struct plumb_json *j, const char *key);
 void plumb_json_str(struct plumb_json *j, const char *text); /* NULL: null */
 void plumb_json_i64(struct plumb_json *j, int64_t v);
 void plumb_json_u64(struct plumb_json *j, uint64_t v);
-void plumb_json_f64(struct plumb_json *j, double v);                /* shortest that reads back */
+void plumb_json_f64(struct plumb_json *j, double v);                 /* shortest that reads back */
 void plumb_json_fixed(struct plumb_json *j, double v, int decimals); /* rounded */
 void plumb_json_bool(struct plumb_json *j, bool v);
 void plumb_json_null(struct plumb_json *j);

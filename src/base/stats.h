@@ -17,7 +17,7 @@ struct plumb_stats {
     uint64_t min;          /* UINT64_MAX while count is 0 */
     uint64_t max;
     uint64_t last;
-    uint64_t last_at; /* when the last sample ended; ties: the larger sample wins */
+    uint64_t last_at;            /* when the last sample ended; ties: the larger sample wins */
     uint64_t first[PLUMB_EXACT]; /* the samples themselves while count <= PLUMB_EXACT, any order */
 };
 
@@ -37,11 +37,12 @@ double plumb_stats_mean(const struct plumb_stats *s);
 /* Population standard deviation; exact up to the final division and root. */
 double plumb_stats_std(const struct plumb_stats *s);
 
-/* The q-quantile, 0 < q < 1: the order statistic of rank ceil(q * count), read from `buckets` [n] and
- * clamped to [min, max]; exact from `first` while count <= PLUMB_EXACT. 0 while count is 0. */
+/* The q-quantile, 0 < q < 1: the order statistic of rank ceil(q * count), read from `buckets` [n]
+ * and clamped to [min, max]; exact from `first` while count <= PLUMB_EXACT. 0 while count is 0. */
 double plumb_stats_quantile(const struct plumb_stats *s, const struct plumb_bucket *buckets,
                             size_t n, double q);
 /* As quantile 0.5, but the mean of the two middle samples when count is even and <= PLUMB_EXACT. */
-double plumb_stats_median(const struct plumb_stats *s, const struct plumb_bucket *buckets, size_t n);
+double plumb_stats_median(const struct plumb_stats *s, const struct plumb_bucket *buckets,
+                          size_t n);
 
 #endif

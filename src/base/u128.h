@@ -1,5 +1,5 @@
-/* u128.h: 128-bit unsigned integers for exact sums of squares; the compiler's own type, named once so
- * that only src/base/ uses the extension. */
+/* u128.h: 128-bit unsigned integers for exact sums of squares; the compiler's own type, named once
+ * so that only src/base/ uses the extension. */
 #ifndef PLUMB_BASE_U128_H
 #define PLUMB_BASE_U128_H
 

@@ -1,0 +1,250 @@
+/* json_write.c: a streaming writer of strict JSON. One thread at a time per writer.
+ *
+ * Numbers pass through printf, whose decimal separator is the host's locale's; whatever it wrote
+ * there is replaced by '.'. (newlocale/uselocale would do as well, at an allocation per process and
+ * a switch per number.) */
+#include "base/json_write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+enum { MAX_DEPTH = 64 };
+
+static uint64_t bit_of(int depth)
+{
+    return (uint64_t)1 << (depth & (MAX_DEPTH - 1));
+}
+
+static void new_line(struct plumb_json *j)
+{
+    if (j->indent <= 0)
+        return;
+    plumb_buf_char(j->out, '\n');
+    for (int i = 0; i < j->indent * j->depth; i++)
+        plumb_buf_char(j->out, ' ');
+}
+
+/* What stands between the item before and this one. */
+static void separate(struct plumb_json *j)
+{
+    uint64_t bit = bit_of(j->depth);
+    bool first = !(j->has_items & bit);
+    if (j->after_key) {
+        j->after_key = false;
+        return;
+    }
+    j->has_items |= bit;
+    if (!first)
+        plumb_buf_char(j->out, ',');
+    if (j->inline_at & bit) {
+        if (!first && j->indent > 0)
+            plumb_buf_char(j->out, ' ');
+    } else if (j->depth > 0) {
+        new_line(j);
+    }
+}
+
+static void open_container(struct plumb_json *j, char mark, bool on_one_line)
+{
+    separate(j);
+    bool inside_line = j->inline_at & bit_of(j->depth);
+    plumb_buf_char(j->out, mark);
+    j->depth++;
+    if (j->depth >= MAX_DEPTH)
+        j->out->failed = true; /* the state of the outer levels would be overwritten */
+    uint64_t bit = bit_of(j->depth);
+    j->has_items &= ~bit;
+    j->inline_at &= ~bit;
+    if (on_one_line || inside_line)
+        j->inline_at |= bit;
+}
+
+static void close_container(struct plumb_json *j, char mark)
+{
+    uint64_t bit = bit_of(j->depth);
+    bool break_line = (j->has_items & bit) && !(j->inline_at & bit);
+    j->depth--;
+    if (break_line)
+        new_line(j);
+    plumb_buf_char(j->out, mark);
+}
+
+void plumb_json_init(struct plumb_json *j, struct plumb_buf *out, int indent)
+{
+    *j = (struct plumb_json){.out = out, .indent = indent};
+}
+
+void plumb_json_object(struct plumb_json *j)
+{
+    open_container(j, '{', false);
+}
+
+void plumb_json_object_end(struct plumb_json *j)
+{
+    close_container(j, '}');
+}
+
+void plumb_json_array(struct plumb_json *j)
+{
+    open_container(j, '[', false);
+}
+
+void plumb_json_array_inline(struct plumb_json *j)
+{
+    open_container(j, '[', true);
+}
+
+void plumb_json_array_end(struct plumb_json *j)
+{
+    close_container(j, ']');
+}
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* `\xHH` in the text itself looks like the notation for a byte that is not UTF-8. */
+static bool looks_like_byte(const char *p)
+{
+    return p[0] == '\\' && p[1] == 'x' && is_hex(p[2]) && is_hex(p[3]);
+}
+
+static void write_string(struct plumb_buf *out, const char *text)
+{
+    const char *p = text;
+    plumb_buf_char(out, '"');
+    while (*p) {
+        size_t plain = 0; /* copied in one piece */
+        size_t n;
+        while ((n = plumb_utf8_sequence(p + plain)) > 0) {
+            char c = p[plain];
+            if ((unsigned char)c < 0x20 || c == '"' || c == '\\')
+                break;
+            plain += n;
+        }
+        plumb_buf_append(out, p, plain);
+        p += plain;
+        if (!*p)
+            break;
+        if (plumb_utf8_sequence(p) == 0 || looks_like_byte(p))
+            plumb_buf_printf(out, "\\\\x%02x", (unsigned)(unsigned char)*p);
+        else if ((unsigned char)*p < 0x20)
+            plumb_buf_printf(out, "\\u%04x", (unsigned)(unsigned char)*p);
+        else
+            plumb_buf_printf(out, "\\%c", *p);
+        p++;
+    }
+    plumb_buf_char(out, '"');
+}
+
+void plumb_json_key(struct plumb_json *j, const char *key)
+{
+    separate(j);
+    write_string(j->out, key);
+    plumb_buf_char(j->out, ':');
+    if (j->indent > 0)
+        plumb_buf_char(j->out, ' ');
+    j->after_key = true;
+}
+
+static void write_literal(struct plumb_json *j, const char *text)
+{
+    separate(j);
+    plumb_buf_str(j->out, text);
+}
+
+void plumb_json_str(struct plumb_json *j, const char *text)
+{
+    if (!text) {
+        plumb_json_null(j);
+        return;
+    }
+    separate(j);
+    write_string(j->out, text);
+}
+
+void plumb_json_i64(struct plumb_json *j, int64_t v)
+{
+    separate(j);
+    plumb_buf_printf(j->out, "%" PRId64, v);
+}
+
+void plumb_json_u64(struct plumb_json *j, uint64_t v)
+{
+    separate(j);
+    plumb_buf_printf(j->out, "%" PRIu64, v);
+}
+
+/* The locale's separator, one byte or more, becomes one '.'. */
+static void fix_separator(char *number)
+{
+    char *to = number;
+    bool inside = false;
+    for (const char *p = number; *p; p++) {
+        bool digit = (*p >= '0' && *p <= '9') || *p == '-' || *p == '+' || *p == 'e';
+        if (digit)
+            *to++ = *p;
+        else if (!inside)
+            *to++ = '.';
+        inside = !digit;
+    }
+    *to = '\0';
+}
+
+static bool is_finite(double v)
+{
+    return v - v == 0;
+}
+
+void plumb_json_f64(struct plumb_json *j, double v)
+{
+    char number[40];
+    if (!is_finite(v)) {
+        plumb_json_null(j);
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(number, sizeof number, "%.*g", digits, v);
+        if (strtod(number, NULL) == v)
+            break;
+    }
+    fix_separator(number);
+    write_literal(j, number);
+}
+
+void plumb_json_fixed(struct plumb_json *j, double v, int decimals)
+{
+    char number[360]; /* DBL_MAX has 309 digits */
+    if (!is_finite(v)) {
+        plumb_json_null(j);
+        return;
+    }
+    decimals = decimals < 0 ? 0 : decimals > 20 ? 20 : decimals;
+    snprintf(number, sizeof number, "%.*f", decimals, v);
+    fix_separator(number);
+    bool minus_zero = number[0] == '-' && strspn(number + 1, "0.") == strlen(number + 1);
+    write_literal(j, number + minus_zero);
+}
+
+void plumb_json_bool(struct plumb_json *j, bool v)
+{
+    write_literal(j, v ? "true" : "false");
+}
+
+void plumb_json_null(struct plumb_json *j)
+{
+    write_literal(j, "null");
+}
+
+bool plumb_utf8_valid(const char *text)
+{
+    size_t n;
+    while ((n = plumb_utf8_sequence(text)) > 0)
+        text += n;
+    return *text == '\0';
+}
