@@ -1,0 +1,340 @@
+/* live.h: the layout of `live.plumb`, the mapping that a recording process writes and that outlives
+ * it: whatever stops the process, the file holds every span that had ended and every span that was
+ * open. Internal and versioned; made on every run, removed on a clean end.
+ *
+ *   header | objects, carved in order: names, sites, keys, threads (with ring, stack, undo log),
+ *            states (statistics of one key on one thread), tree places, async slots
+ *
+ * Objects refer to each other by byte offset (`_off`, 0 is none). Every object is carved under the
+ * runtime's lock and never moves or dies during a run. Fields of a thread, its states and its tree
+ * are written by that thread alone (a thread block whose thread ended is handed to the next one).
+ *
+ * Life of a span: two 8-byte records in the thread's ring, at begin and end. When a block of 128
+ * words is full, its owner *folds* it: replays the records (replay.h) into the statistics. A fold can
+ * be cut short by a kill at any instruction, so it is made repeatable: what it is about to change is
+ * first copied to the undo log, and `folded` is moved, with one store, after the last change. Whoever
+ * reads the mapping of a dead process puts the undo log back and replays the block again. The block
+ * not yet folded is simply replayed.
+ *
+ * Why not statistics updated at each end, as the first plan had it: measured, the update costs more
+ * between two clock reads than in a loop of its own, touches four more cache lines a span, and would
+ * need the same undo log each time. */
+#ifndef PLUMB_FORMAT_LIVE_H
+#define PLUMB_FORMAT_LIVE_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/p2.h"
+#include "base/sketch.h"
+#include "base/stats.h"
+
+#define PLUMB_LIVE_MAGIC UINT64_C(0x31766c626d756c70) /* "plumblv1" */
+#define PLUMB_LIVE_NAME "live.plumb"
+enum {
+    PLUMB_LIVE_VERSION = 1,
+    PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
+    PLUMB_BLOCK_HEAD = 2,
+    PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
+    PLUMB_NODE_BITS = 20,
+    PLUMB_TICK_BITS = 42,
+    PLUMB_CARRY = 16,
+    PLUMB_UNDO_STATES = 64, /* a block ends at most 126 runs, but those need begins: 63 and a few
+                               samples; the rare block that touches more is folded in two halves */
+    PLUMB_ASYNC_CHUNK = 1024,
+    PLUMB_ASYNC_CHUNKS = 64
+};
+
+/* ---- Records: one 64-bit word each, or a wide record of several --------------------------------
+ *   bits 0..1   kind
+ *   begin       2..21 node, 22..63 ticks since the block's base
+ *   end         2..21 zero, 22..63 ticks
+ *   wide        2..7 enum plumb_wide, 8..15 words with this one, 16..21 small value, 22..63 ticks
+ * A zero word ends the block early. */
+enum plumb_record { PLUMB_REC_NONE = 0, PLUMB_REC_BEGIN = 1, PLUMB_REC_END = 2, PLUMB_REC_WIDE = 3 };
+enum plumb_wide {
+    PLUMB_WIDE_GROUP = 1,  /* word 1: group that spans ended from here on count to */
+    PLUMB_WIDE_STEP = 2,   /* word 1: step, -1 none */
+    PLUMB_WIDE_ADOPT = 3,  /* word 1: depth n of the adopted path; then n node ids, two a word */
+    PLUMB_WIDE_CLOSE = 4,  /* small: enum plumb_close; word 1: depth to close down to */
+    PLUMB_WIDE_MARK = 5,   /* small: 1 fail, 2 abandon; word 1: depth; word 2: text offset or 0 */
+    PLUMB_WIDE_SAMPLE = 6, /* small: enum plumb_sample; word 1: node | group << 32; word 2: value */
+    PLUMB_WIDE_ARG = 7     /* small: 1 i64, 2 f64, 3 str; word 1: key text offset; then the value */
+};
+enum plumb_close { PLUMB_CLOSE_OUTER = 0, PLUMB_CLOSE_THREAD = 1 };
+enum plumb_sample {
+    PLUMB_SAMPLE_HOST = 0,          /* value in ns */
+    PLUMB_SAMPLE_DEVICE = 1,        /* value in ns */
+    PLUMB_SAMPLE_ASYNC = 2,         /* value in ticks */
+    PLUMB_SAMPLE_ASYNC_FAILED = 3,  /* word 2: text offset */
+    PLUMB_SAMPLE_ASYNC_ABANDONED = 4
+};
+
+static inline uint64_t plumb_record_ticks(uint64_t word)
+{
+    return word >> (64 - PLUMB_TICK_BITS);
+}
+static inline uint32_t plumb_record_node(uint64_t word)
+{
+    return (uint32_t)(word >> 2) & ((1u << PLUMB_NODE_BITS) - 1);
+}
+
+/* ---- Tables: element i lies in chunk c, which holds 64 << c of them ----------------------------- */
+enum { PLUMB_TABLE_CHUNKS = 20 };
+struct plumb_live_table {
+    uint64_t chunk_off[PLUMB_TABLE_CHUNKS];
+    uint32_t count; /* released after the element is written */
+    uint32_t element_bytes;
+};
+
+struct plumb_live_text { /* bytes follow, NUL-terminated; equal texts are one object in a run */
+    uint32_t bytes;
+};
+
+struct plumb_live_site {
+    uint64_t next_off;
+    uint64_t file_off; /* text */
+    uint32_t line;
+    uint32_t reserved;
+};
+
+struct plumb_live_node {
+    uint64_t name_off; /* text */
+    uint64_t site_off;
+    uint32_t flags; /* enum plumb_point_flags */
+    uint32_t reserved;
+};
+
+struct plumb_live_name { /* a pipeline or a phase */
+    uint64_t name_off;
+};
+
+/* A pipeline's part that a fold must see. */
+struct plumb_live_pipeline {
+    uint64_t name_off;
+    uint64_t reset_ticks; /* spans begun before leave no sample */
+    uint64_t skip_first_n;
+    uint32_t reset_generation;
+    uint32_t reserved;
+};
+
+/* A (pipeline, phase, node), in first-seen order. group = pipeline << 16 | phase. */
+struct plumb_live_key {
+    uint32_t group;
+    uint32_t node;
+    uint64_t skipped;          /* samples dropped by skip_first_n; shared by all threads, atomic */
+    uint32_t reset_generation; /* of `skipped` */
+    uint32_t reserved;
+};
+
+struct plumb_live_count {
+    uint64_t name_off;
+    int64_t total;  /* atomic */
+    uint64_t events; /* atomic */
+    uint32_t pipeline;
+    uint32_t reserved;
+};
+
+/* ---- Threads ----------------------------------------------------------------------------------- */
+enum plumb_frame_mark { PLUMB_FRAME_OK = 0, PLUMB_FRAME_FAILED = 1, PLUMB_FRAME_ABANDONED = 2 };
+struct plumb_live_frame { /* a span open at the end of the last fold */
+    uint64_t begin_ticks;
+    uint64_t child_ticks; /* time of the nested spans that have ended */
+    uint32_t node;
+    uint32_t group;
+    uint32_t tree; /* index of its place in the call tree */
+    uint32_t mark; /* enum plumb_frame_mark */
+    uint64_t why_off;
+};
+
+struct plumb_live_context { /* what a fold carries from block to block */
+    uint32_t depth;
+    uint32_t group;
+    uint32_t base_tree; /* place below which outermost spans hang: adopted, else 0 */
+    uint32_t reserved;
+    int64_t step;
+};
+
+/* One place in a thread's call tree; place 0 is the root. */
+struct plumb_live_tree {
+    uint32_t parent;
+    uint32_t node;
+    uint32_t group;
+    uint32_t async;
+    uint64_t count, total, self; /* ticks; `self` of async places is 0 */
+    uint32_t undo_block;         /* low half of the block number whose fold has saved this place */
+    uint32_t hint;               /* child visited last */
+    uint32_t next_hint;          /* child visited after this one the last time */
+    uint32_t reserved;
+};
+
+/* Statistics of one key on one thread, in ticks (host spans) or ns (samples measured elsewhere). The
+ * first 128 bytes are what every sample changes. */
+enum plumb_channel { PLUMB_CHANNEL_SPAN = 0, PLUMB_CHANNEL_HOST_NS = 1, PLUMB_CHANNEL_DEVICE_NS = 2 };
+struct plumb_live_state {
+    uint64_t count, total, sq_lo, sq_hi;
+    uint64_t min, max, last, last_at; /* min is UINT64_MAX while count is 0; last_at in ticks */
+    uint64_t self, outer_total, outer_count;
+    uint64_t groups_used; /* bit g: some bucket of index >> 6 == g is not zero */
+    uint32_t key;
+    uint32_t undo_block; /* low half of the block number whose fold has saved this state */
+    uint32_t epoch;      /* last snapshot that has been left a copy */
+    uint32_t reset_generation;
+    uint32_t channel; /* enum plumb_channel */
+    uint32_t flags;   /* enum plumb_state_flags */
+    uint64_t next_off;
+    /* rarely changed */
+    uint64_t first[PLUMB_EXACT];
+    uint64_t failures, abandoned, unbalanced;
+    uint64_t why_off; /* text of the last failure */
+    struct plumb_p2 p2;
+    struct { /* wraps of 32-bit buckets: a bucket's count is wraps << 32 | bucket */
+        uint32_t index, wraps;
+    } carry[PLUMB_CARRY];
+    uint32_t reserved[2];
+    uint32_t buckets[PLUMB_SKETCH_BUCKETS];
+};
+enum plumb_state_flags {
+    PLUMB_STATE_P2 = 1,
+    PLUMB_STATE_SHARED = 2, /* more than one thread has run it: P-square no longer holds */
+    PLUMB_STATE_SETTLED = 4 /* skip_first_n is used up */
+};
+
+/* The undo log of one fold. Valid while thread.folding != thread.folded. */
+struct plumb_undo_state {
+    uint64_t state_off;
+    uint64_t words[16]; /* the first 128 bytes */
+    uint64_t rare[10];  /* first .. why_off, and whether they were saved */
+    uint64_t rare_saved;
+    struct plumb_p2 p2;
+};
+struct plumb_undo_tree {
+    uint64_t count, total, self;
+    uint32_t tree;
+    uint32_t reserved;
+};
+struct plumb_undo_bucket {
+    uint64_t state_off;
+    uint32_t index, value;
+};
+struct plumb_live_undo {
+    struct plumb_live_context context;
+    uint32_t frames_from; /* frames [frames_from, context.depth) are saved */
+    uint32_t states, trees, buckets;
+    struct plumb_live_frame frames[PLUMB_BLOCK_WORDS];
+    struct plumb_undo_state state[PLUMB_UNDO_STATES];
+    struct plumb_undo_tree tree[PLUMB_BLOCK_WORDS];
+    struct plumb_undo_bucket bucket[PLUMB_BLOCK_WORDS];
+};
+
+/* A ring block: words[0] base ticks, words[1] number of the block (1, 2, ...), written last when the
+ * block is opened, after its records have been zeroed. */
+struct plumb_live_thread {
+    uint64_t next_off;
+    uint32_t tid;        /* of the thread that has it, or had it last */
+    uint32_t in_use;     /* 0: waiting for a new thread */
+    uint32_t generation; /* OS threads that have had it */
+    uint32_t blocks;     /* in the ring; block number n lies at index n % blocks */
+    uint64_t ring_off;
+    uint64_t folded;  /* number of the last block folded */
+    uint64_t folding; /* number of the block being folded; equal to `folded` between folds */
+    uint64_t state_off; /* list of states, newest first */
+    uint64_t spans;     /* runs ended, for the overhead estimate */
+    uint32_t states;
+    uint32_t reserved;
+    struct plumb_live_context context;
+    struct plumb_live_table tree;
+    struct plumb_live_frame frames[PLUMB_DEPTH_MAX + 1]; /* [1 .. context.depth] */
+    struct plumb_live_undo undo;
+};
+
+struct plumb_live_async { /* 32 bytes */
+    uint64_t begin_ticks;
+    uint32_t node;
+    uint32_t group;
+    uint32_t tid;
+    uint32_t state; /* generation << 1 | open; atomic */
+    uint32_t next_free;
+    uint32_t reserved;
+};
+
+/* ---- Header ------------------------------------------------------------------------------------ */
+enum plumb_live_drop {
+    PLUMB_DROP_NODES = 0,
+    PLUMB_DROP_STATE = 1,
+    PLUMB_DROP_LOST = 2,
+    PLUMB_DROP_DEPTH = 3,
+    PLUMB_DROP_ASYNC = 4,
+    PLUMB_DROP_REENTRANT = 5,
+    PLUMB_DROP_UNBALANCED = 6,
+    PLUMB_DROP_STALE = 7,
+    PLUMB_DROP_TREE = 8,
+    PLUMB_DROPS = 16
+};
+enum plumb_live_status { PLUMB_LIVE_RECORDING = 1, PLUMB_LIVE_ENDED = 2 };
+enum plumb_live_fact { /* texts that describe the run */
+    PLUMB_FACT_VERSION = 0,
+    PLUMB_FACT_PROGRAM = 1,
+    PLUMB_FACT_COMMAND = 2,
+    PLUMB_FACT_HOST = 3,
+    PLUMB_FACT_CPU = 4,
+    PLUMB_FACT_KERNEL = 5,
+    PLUMB_FACT_RANK_SOURCE = 6,
+    PLUMB_FACT_PIPELINE = 7,
+    PLUMB_FACT_REQUEST = 8,
+    PLUMB_FACTS = 16
+};
+struct plumb_live_note {
+    uint64_t next_off;
+    uint64_t text_off;
+};
+struct plumb_live_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t header_bytes;
+    uint64_t mapped_bytes; /* bound; the file is as long as what was carved */
+    uint64_t used;         /* bytes carved */
+    uint32_t pid;
+    uint32_t status;            /* enum plumb_live_status */
+    uint64_t process_start;     /* field 22 of /proc/<pid>/stat: tells a pid from its reuse */
+    uint32_t clock_source;      /* enum plumb_clock_source */
+    uint32_t cpus;
+    uint64_t step_ticks;        /* resolution */
+    struct plumb_anchor start;  /* of the run */
+    struct plumb_anchor early;  /* when the library was loaded: a longer base for short runs */
+    struct plumb_anchor now[2]; /* the newest two; now[anchor & 1] is valid */
+    uint32_t anchor;
+    int32_t rank, world_size, local_rank;
+    uint64_t overhead_ticks_x1000; /* cost of an empty span, in 1/1000 tick */
+    uint64_t skip_first_n;
+    uint64_t drops[PLUMB_DROPS]; /* atomic */
+    uint64_t fact_off[PLUMB_FACTS];
+    uint64_t environment_off; /* list of struct plumb_live_note: "NAME=value" */
+    uint64_t note_off;        /* list, newest first */
+    uint64_t thread_off;      /* list, newest first */
+    uint32_t run_generation;
+    uint32_t threads;
+    uint64_t async_off[PLUMB_ASYNC_CHUNKS];
+    struct plumb_live_table nodes;     /* struct plumb_live_node */
+    struct plumb_live_table pipelines; /* struct plumb_live_pipeline */
+    struct plumb_live_table phases;    /* struct plumb_live_name */
+    struct plumb_live_table keys;      /* struct plumb_live_key */
+    struct plumb_live_table counts;    /* struct plumb_live_count */
+};
+
+/* ---- Access ------------------------------------------------------------------------------------ */
+
+/* Chunk of element `i` and its place there. */
+static inline uint32_t plumb_table_chunk(uint32_t i, uint32_t *at)
+{
+    uint32_t chunk = 31u - (uint32_t)__builtin_clz((i >> 6) + 1);
+    *at = i - (((1u << chunk) - 1) << 6);
+    return chunk;
+}
+static inline uint64_t plumb_table_off(const struct plumb_live_table *t, uint32_t i)
+{
+    uint32_t at, chunk = plumb_table_chunk(i, &at);
+    return t->chunk_off[chunk] + (uint64_t)at * t->element_bytes;
+}
+
+#endif
