@@ -1,0 +1,215 @@
+/* Owns the oneDNN engine and the arena that all weights and activations live in.
+ *
+ * Invariants: chunks in front of `current` are in use, those behind it are empty and wait to be
+ * used again; a tensor never moves. One thread only.
+ *
+ * Why an arena and not malloc: activations are many megabytes, and malloc would give each back to
+ * the kernel and fault it in again in every layer of every step. */
+#include "nn.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT_BYTES = 64, CHUNK_BYTES = 16 << 20 };
+
+struct nn_chunk {
+    struct nn_chunk *next;
+    size_t size_bytes;
+    size_t used_bytes;
+    unsigned char *data;
+};
+
+int nn_init(struct nn *nn)
+{
+    memset(nn, 0, sizeof(*nn));
+    if (dnnl_engine_create(&nn->engine, dnnl_cpu, 0) != dnnl_success)
+        nn_fail(nn, "oneDNN cannot create a CPU engine");
+    else if (dnnl_stream_create(&nn->stream, nn->engine, dnnl_stream_default_flags) != dnnl_success)
+        nn_fail(nn, "oneDNN cannot create a stream");
+    return nn_failed(nn) ? -1 : 0;
+}
+
+void nn_fini(struct nn *nn)
+{
+    while (nn->chunks) {
+        struct nn_chunk *next = nn->chunks->next;
+        free(nn->chunks->data);
+        free(nn->chunks);
+        nn->chunks = next;
+    }
+    if (nn->stream)
+        dnnl_stream_destroy(nn->stream);
+    if (nn->engine)
+        dnnl_engine_destroy(nn->engine);
+    memset(nn, 0, sizeof(*nn));
+}
+
+bool nn_failed(const struct nn *nn)
+{
+    return nn->error[0] != '\0';
+}
+
+void nn_fail(struct nn *nn, const char *format, ...)
+{
+    va_list args;
+
+    if (nn_failed(nn))
+        return;
+    va_start(args, format);
+    vsnprintf(nn->error, sizeof(nn->error), format, args);
+    va_end(args);
+}
+
+void nn_check_finite(struct nn *nn, const struct tensor *t, const char *what)
+{
+    int64_t count = tensor_count(t);
+
+    if (nn_failed(nn))
+        return;
+    for (int64_t i = 0; i < count; i++) {
+        if (!isfinite(t->data[i])) {
+            nn_fail(nn, "%s: element %lld of %lld is not finite", what, (long long)i,
+                    (long long)count);
+            return;
+        }
+    }
+}
+
+/* Puts a new chunk right behind `current`, so that the empty ones behind it stay reachable. */
+static struct nn_chunk *add_chunk(struct nn *nn, size_t least_bytes)
+{
+    size_t size_bytes = least_bytes > CHUNK_BYTES ? least_bytes : CHUNK_BYTES;
+    struct nn_chunk *chunk = calloc(1, sizeof(*chunk));
+    unsigned char *data = aligned_alloc(ALIGNMENT_BYTES, size_bytes);
+
+    if (!chunk || !data) {
+        nn_fail(nn, "out of memory: %zu MiB more were needed", size_bytes >> 20);
+        free(chunk);
+        free(data);
+        return NULL;
+    }
+    chunk->size_bytes = size_bytes;
+    chunk->data = data;
+    chunk->next = nn->current ? nn->current->next : nn->chunks;
+    if (nn->current)
+        nn->current->next = chunk;
+    else
+        nn->chunks = chunk;
+    return chunk;
+}
+
+static float *allocate(struct nn *nn, size_t floats)
+{
+    size_t bytes = (floats * sizeof(float) + ALIGNMENT_BYTES - 1) & ~(size_t)(ALIGNMENT_BYTES - 1);
+    struct nn_chunk *chunk = nn->current;
+    unsigned char *data;
+
+    if (nn_failed(nn))
+        return NULL;
+    if (!chunk || chunk->size_bytes - chunk->used_bytes < bytes) {
+        struct nn_chunk *next = chunk ? chunk->next : nn->chunks;
+        chunk = next && next->size_bytes >= bytes ? next : add_chunk(nn, bytes);
+        if (!chunk)
+            return NULL;
+        chunk->used_bytes = 0;
+        nn->current = chunk;
+    }
+    data = chunk->data + chunk->used_bytes;
+    chunk->used_bytes += bytes;
+    return (float *)(void *)data;
+}
+
+static void set_row_major(struct tensor *t, int ndims, const int64_t *dims)
+{
+    int64_t stride = 1;
+
+    t->ndims = ndims;
+    for (int i = ndims - 1; i >= 0; i--) {
+        t->dims[i] = dims[i];
+        t->strides[i] = stride;
+        stride *= dims[i];
+    }
+}
+
+struct tensor nn_tensor(struct nn *nn, int ndims, const int64_t *dims)
+{
+    struct tensor t = {0};
+
+    set_row_major(&t, ndims, dims);
+    t.data = allocate(nn, (size_t)tensor_count(&t));
+    return t;
+}
+
+struct tensor nn_vector(struct nn *nn, int64_t n)
+{
+    return nn_tensor(nn, 1, &n);
+}
+
+struct tensor nn_matrix(struct nn *nn, int64_t rows, int64_t columns)
+{
+    return nn_tensor(nn, 2, (const int64_t[]){rows, columns});
+}
+
+struct nn_mark nn_mark(const struct nn *nn)
+{
+    return (struct nn_mark){nn->current, nn->current ? nn->current->used_bytes : 0};
+}
+
+void nn_release(struct nn *nn, struct nn_mark mark)
+{
+    nn->current = mark.chunk;
+    if (mark.chunk)
+        mark.chunk->used_bytes = mark.used_bytes;
+}
+
+int64_t tensor_count(const struct tensor *t)
+{
+    int64_t count = 1;
+
+    for (int i = 0; i < t->ndims; i++)
+        count *= t->dims[i];
+    return count;
+}
+
+struct tensor tensor_rows(const struct tensor *matrix, int64_t first, int64_t n)
+{
+    struct tensor t = *matrix;
+
+    t.dims[0] = n;
+    t.data = matrix->data ? matrix->data + first * matrix->strides[0] : NULL;
+    return t;
+}
+
+struct tensor tensor_part(const struct tensor *row, int64_t first, int64_t n)
+{
+    struct tensor t = {0};
+
+    set_row_major(&t, 1, &n);
+    t.data = row->data ? row->data + first : NULL;
+    return t;
+}
+
+struct tensor tensor_heads(const struct tensor *matrix, int64_t first, int64_t heads, int64_t width)
+{
+    return (struct tensor){
+        .ndims = 3,
+        .dims = {heads, matrix->dims[0], width},
+        .strides = {width, matrix->strides[0], 1},
+        .data = matrix->data ? matrix->data + first : NULL,
+    };
+}
+
+struct tensor tensor_transposed(const struct tensor *t)
+{
+    struct tensor u = *t;
+    int last = t->ndims - 1;
+
+    u.dims[last] = t->dims[last - 1];
+    u.dims[last - 1] = t->dims[last];
+    u.strides[last] = t->strides[last - 1];
+    u.strides[last - 1] = t->strides[last];
+    return u;
+}

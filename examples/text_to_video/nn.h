@@ -1,0 +1,86 @@
+/* The small neural-network runtime below the models: tensors in an arena, and one oneDNN engine.
+ *
+ * Everything is float32 on the CPU. All functions are for one thread; oneDNN itself spreads each
+ * primitive over its OpenMP threads.
+ *
+ * Errors stick. A model is a long chain of operations, and a check after each would hide the
+ * mathematics. So the first failure is kept with its reason, every later operation does nothing,
+ * and whoever ends a stage asks nn_failed() once. Code that touches `data` itself asks first. */
+#ifndef TEXT_TO_VIDEO_NN_H
+#define TEXT_TO_VIDEO_NN_H
+
+#include <dnnl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if DNNL_VERSION_MAJOR != 2
+#error "this example is written for the C API of oneDNN 2.x (Debian 12: libdnnl-dev)"
+#endif
+
+/* A view: it never owns `data`. Strides count elements. The arrays are as long as oneDNN reads. */
+struct tensor {
+    int ndims;
+    dnnl_dims_t dims;
+    dnnl_dims_t strides;
+    float *data;
+};
+
+struct nn_chunk;
+
+struct nn {
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    struct nn_chunk *chunks;  /* the arena: a list that only grows */
+    struct nn_chunk *current; /* allocations come from here */
+    uint64_t flops;           /* of all matrix products and convolutions so far */
+    char error[192];          /* empty while all is well */
+};
+
+/* Where the arena stood; see nn_mark(). */
+struct nn_mark {
+    struct nn_chunk *chunk;
+    size_t used_bytes;
+};
+
+/* `nn` is the caller's memory. On failure the reason is in nn->error; nn_fini() is right either
+ * way. */
+int nn_init(struct nn *nn);
+void nn_fini(struct nn *nn);
+
+bool nn_failed(const struct nn *nn);
+
+/* Keeps the first reason only; those that follow are its consequences. */
+void nn_fail(struct nn *nn, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Fails with `what` in the reason unless all elements of the row-major `t` are finite. */
+void nn_check_finite(struct nn *nn, const struct tensor *t, const char *what);
+
+/* A row-major tensor from the arena, not cleared. When memory is short, nn fails and `data` is
+ * NULL. */
+struct tensor nn_tensor(struct nn *nn, int ndims, const int64_t *dims);
+struct tensor nn_vector(struct nn *nn, int64_t n);
+struct tensor nn_matrix(struct nn *nn, int64_t rows, int64_t columns);
+
+/* Tensors made after nn_mark() are given back together by nn_release(): the scratch memory of a
+ * forward pass. Marks nest. */
+struct nn_mark nn_mark(const struct nn *nn);
+void nn_release(struct nn *nn, struct nn_mark mark);
+
+int64_t tensor_count(const struct tensor *t);
+
+/* Rows [first, first + n) of a matrix. */
+struct tensor tensor_rows(const struct tensor *matrix, int64_t first, int64_t n);
+
+/* Elements [first, first + n) of a one-row matrix, as a vector. */
+struct tensor tensor_part(const struct tensor *row, int64_t first, int64_t n);
+
+/* Columns [first, first + heads * width) of a matrix, as [heads][rows][width]: how attention looks
+ * at packed queries, keys or values, without a copy. */
+struct tensor tensor_heads(const struct tensor *matrix, int64_t first, int64_t heads,
+                           int64_t width);
+
+/* The same data with the last two axes exchanged. */
+struct tensor tensor_transposed(const struct tensor *t);
+
+#endif

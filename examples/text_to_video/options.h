@@ -1,0 +1,30 @@
+/* The command line. */
+#ifndef TEXT_TO_VIDEO_OPTIONS_H
+#define TEXT_TO_VIDEO_OPTIONS_H
+
+#include "latents.h"
+
+#include <stdint.h>
+
+struct options {
+    const char *prompt;
+    const char *out_path;
+    uint64_t seed;
+    int steps;
+    int frames;
+    int width, height; /* multiples of 16 */
+    int fps;
+    float guidance;
+    int threads; /* 1 to the number of cores this process may use */
+};
+
+enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };
+
+/* Strings stay those of argv. OPTIONS_DONE: --help was asked for and printed. OPTIONS_WRONG: the
+ * reason is on stderr, in one line. */
+enum options_result options_parse(struct options *o, int argc, char **argv);
+
+/* The tokens that make at least the frames asked for: the VAE makes frames by fours. */
+struct latent_grid options_grid(const struct options *o);
+
+#endif

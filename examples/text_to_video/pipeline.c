@@ -1,0 +1,138 @@
+/* Owns the models and the order of the stages. Each stage is one function that begins with its
+ * trace point and ends with its check; what it makes lives in the arena until the pipeline ends. */
+#include "pipeline.h"
+
+#include "dit.h"
+#include "sampler.h"
+#include "text_encoder.h"
+#include "vae.h"
+#include "video_writer.h"
+#include "weights.h"
+
+#include <plumb/plumb.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *const stage_names[STAGE_COUNT] = {"text_encode", "denoise", "vae_decode", "to_video"};
+
+struct pipeline {
+    const struct options *options;
+    struct latent_grid grid;
+    struct nn nn;
+    struct text_encoder text_encoder;
+    struct dit dit;
+    struct vae vae;
+    struct tensor text, no_text; /* made by text_encode */
+    struct tensor latents;       /* by denoise, as tokens */
+    struct tensor frames;        /* by vae_decode, RGB in -1..1 */
+};
+
+static void run_text_encode(struct pipeline *p)
+{
+    PLUMB_STAGE(stage, "text_encode");
+    p->text = text_encode(&p->nn, &p->text_encoder, p->options->prompt);
+    p->no_text = text_encode(&p->nn, &p->text_encoder, "");
+    plumb_arg_i64(stage, "bytes", p->text.dims[0] - 1);
+    if (nn_failed(&p->nn))
+        plumb_span_fail(stage, p->nn.error);
+}
+
+static void run_denoise(struct pipeline *p)
+{
+    const struct sampler sampler = {p->options->steps, p->options->guidance};
+
+    PLUMB_STAGE(stage, "denoise");
+    plumb_arg_i64(stage, "tokens", latent_tokens(&p->grid));
+    plumb_arg_f64(stage, "guidance", (double)sampler.guidance);
+    p->latents = nn_matrix(&p->nn, latent_tokens(&p->grid), LATENT_TOKEN_CHANNELS);
+    weights_noise(&p->nn, p->options->seed, &p->latents);
+    denoise(&p->nn, &sampler, &p->dit, &p->text, &p->no_text, &p->latents);
+    if (nn_failed(&p->nn))
+        plumb_span_fail(stage, p->nn.error);
+}
+
+static void run_vae_decode(struct pipeline *p)
+{
+    struct tensor volume;
+
+    PLUMB_STAGE(stage, "vae_decode");
+    volume = latents_unpack(&p->nn, &p->grid, &p->latents);
+    p->frames = vae_decode(&p->nn, &p->vae, &volume);
+    if (nn_failed(&p->nn))
+        plumb_span_fail(stage, p->nn.error);
+}
+
+static void to_rgb(const float *values, int64_t count, uint8_t *rgb)
+{
+    for (int64_t i = 0; i < count; i++)
+        rgb[i] = (uint8_t)lrintf(127.5f + 127.5f * values[i]);
+}
+
+static int write_frames(struct pipeline *p, struct video_writer *writer)
+{
+    const struct options *o = p->options;
+    int64_t count = (int64_t)o->height * o->width * 3;
+    uint8_t *rgb = malloc((size_t)count);
+    int status = rgb ? 0 : -1;
+
+    for (int i = 0; i < o->frames && status == 0; i++) {
+        to_rgb(p->frames.data + i * count, count, rgb);
+        status = video_writer_frame(writer, rgb);
+    }
+    free(rgb);
+    return status < 0 ? -1 : video_writer_finish(writer);
+}
+
+static void run_to_video(struct pipeline *p)
+{
+    const struct options *o = p->options;
+    struct video_writer *writer;
+
+    if (nn_failed(&p->nn))
+        return;
+    PLUMB_STAGE(stage, "to_video");
+    plumb_arg_i64(stage, "frames", o->frames);
+    writer = video_writer_open(o->out_path, o->width, o->height, o->fps);
+    if (!writer || write_frames(p, writer) < 0) {
+        const char *why = writer ? video_writer_error(writer) : "";
+        nn_fail(&p->nn, "%s: %s", o->out_path, *why ? why : "out of memory");
+        plumb_span_fail(stage, p->nn.error);
+    }
+    video_writer_close(writer);
+}
+
+static void (*const stages[STAGE_COUNT])(struct pipeline *p) = {
+    [STAGE_TEXT_ENCODE] = run_text_encode,
+    [STAGE_DENOISE] = run_denoise,
+    [STAGE_VAE_DECODE] = run_vae_decode,
+    [STAGE_TO_VIDEO] = run_to_video,
+};
+
+int pipeline_run(const struct options *o, struct pipeline_result *result)
+{
+    struct pipeline p = {.options = o, .grid = options_grid(o)};
+    struct nn *nn = &p.nn;
+    int rc = -1;
+
+    *result = (struct pipeline_result){.tokens = latent_tokens(&p.grid)};
+    if (nn_init(nn) < 0)
+        goto out;
+    text_encoder_init(nn, &p.text_encoder);
+    dit_init(nn, &p.dit, &p.grid);
+    vae_init(nn, &p.vae);
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        uint64_t before = nn->flops;
+        if (nn_failed(nn))
+            goto out;
+        stages[i](&p);
+        result->flops[i] = nn->flops - before;
+    }
+    if (!nn_failed(nn))
+        rc = 0;
+out:
+    snprintf(result->error, sizeof(result->error), "%s", nn->error);
+    nn_fini(nn);
+    return rc;
+}

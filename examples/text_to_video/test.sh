@@ -1,0 +1,83 @@
+#!/bin/sh
+# What the example promises: a video that decodes, equal bytes for equal seeds, other bytes for another
+# prompt, and the same bytes with trace points recording, idle and compiled out.
+#
+#   test.sh TEXT_TO_VIDEO TEXT_TO_VIDEO_DISABLED CHECK_VIDEO
+set -eu
+program=$1
+disabled=$2
+check=$3
+: "${OMP_WAIT_POLICY:=passive}"
+export OMP_WAIT_POLICY
+
+fail()
+{
+    echo "text_to_video: $*" >&2
+    exit 1
+}
+
+same()
+{
+    cmp "$1" "$2" || fail "$3"
+}
+
+differ()
+{
+    ! cmp -s "$1" "$2" || fail "$3"
+}
+
+"$program" --quick --out a.mp4 >a.txt
+"$program" --quick --out b.mp4 >b.txt
+same a.mp4 b.mp4 "two equal runs made different videos"
+
+"$program" --quick --out prompt.mp4 --prompt "a red car in the rain" >/dev/null
+differ a.mp4 prompt.mp4 "another prompt made the same video"
+"$program" --quick --out seed.mp4 --seed 2 >/dev/null
+differ a.mp4 seed.mp4 "another seed made the same video"
+"$program" --quick --out steps.mp4 --steps 5 >/dev/null
+differ a.mp4 steps.mp4 "another number of steps made the same video"
+
+PLUMB=1 PLUMB_QUIET=1 "$program" --quick --out recorded.mp4 >/dev/null
+same a.mp4 recorded.mp4 "recording changed the video"
+"$disabled" --quick --out disabled.mp4 >disabled.txt
+same a.mp4 disabled.mp4 "PLUMB_DISABLE changed the video"
+! nm "$disabled" | grep plumb_ || fail "PLUMB_DISABLE left symbols behind"
+
+# Frames, size, and a picture with something in it.
+"$check" a.mp4 >seen.txt
+read -r frames size spread <seen.txt
+[ "$frames $size" = "8 64x64" ] || fail "a.mp4 is $frames frames of $size"
+[ "$spread" -ge 20 ] || fail "the picture is empty: its pixels differ by $spread"
+"$program" --quick --out odd.mp4 --frames 5 --size 80x48 --prompt "" >/dev/null
+case $("$check" odd.mp4) in
+"5 80x48 "*) ;;
+*) fail "--frames 5 --size 80x48 made $("$check" odd.mp4)" ;;
+esac
+
+# The work is counted from shapes: per stage, and the stages sum up.
+awk '$1 == "total" { exit !($2 == sum && sum > 1e9) } $2 + 0 > 0 { sum += $2 }' a.txt ||
+    fail "the FLOPs of the stages do not sum up"
+grep -q '^denoise ' a.txt || fail "no FLOPs of denoise"
+
+refuses()
+{
+    status=0
+    "$program" "$@" >out.txt 2>err.txt || status=$?
+    [ "$status" = 2 ] || fail "exit status $status, not 2, of: $*"
+    [ "$(wc -l <err.txt)" = 1 ] && [ ! -s out.txt ] || fail "not one line on stderr of: $*"
+}
+
+refuses --nonsense
+refuses stray
+refuses --prompt
+refuses --steps 0
+refuses --size 100
+refuses --size 1024 --frames 256
+refuses --guidance nan
+refuses --prompt "$(printf '%256s' '')"
+"$program" --help | grep -q 'example:' || fail "no example in --help"
+
+status=0
+"$program" --quick --out missing/a.mp4 >/dev/null 2>err.txt || status=$?
+[ "$status" = 1 ] && grep -q 'missing/a.mp4' err.txt || fail "a file that cannot be written: $status"
+[ -z "$(find . -name '*.part')" ] || fail "an unfinished file was left"
