@@ -53,6 +53,12 @@ function(plumb_headers target)
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 endfunction()
 
+# An executable of ours. The public headers and libraries are all it may see.
+function(plumb_program target)
+  add_executable(${target} ${ARGN})
+  target_link_libraries(${target} PRIVATE plumb_flags)
+endfunction()
+
 # A shared library with SONAME lib<name>.so.0, whose exports are those of cmake/lib<name>.map.
 function(plumb_shared_library target name)
   set(map "${PROJECT_SOURCE_DIR}/cmake/lib${name}.map")

@@ -1,10 +1,4 @@
-# The plumb command, and the folders whose owners describe them themselves: examples, bench, docs.
-
-# An executable of ours. The public headers and libraries are all it may see.
-function(plumb_program target)
-  add_executable(${target} ${ARGN})
-  target_link_libraries(${target} PRIVATE plumb_flags)
-endfunction()
+# The plumb command, and the folders whose owners describe them themselves: examples, bench, docs, tests.
 
 if(PLUMB_HAVE_TRACE)
   file(GLOB cli_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/*.c")
@@ -37,4 +31,7 @@ if(PLUMB_HAVE_BENCH AND EXISTS "${PROJECT_SOURCE_DIR}/bench/CMakeLists.txt")
 endif()
 if(EXISTS "${PROJECT_SOURCE_DIR}/docs/CMakeLists.txt")
   add_subdirectory(docs)
+endif()
+if(PLUMB_HAVE_TESTS)
+  add_subdirectory(tests)
 endif()

@@ -122,7 +122,3 @@ function(plumb_test_name file result)
   endif()
   set(${result} "${name}" PARENT_SCOPE)
 endfunction()
-
-if(PLUMB_HAVE_TESTS)
-  add_subdirectory(tests)
-endif()

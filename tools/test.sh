@@ -40,7 +40,7 @@ run_preset() {
     rm -f "$junit"
     "${launcher[@]}" ctest --test-dir "$dir" -j "$JOBS" --output-on-failure --no-tests=error \
         --output-junit "$junit" ${CTEST_ARGS:-}
-    if [ ! -s "$junit" ]; then
+    if [ ! -s "$junit" ] || [ "$(count tests "$junit")" = 0 ]; then
         failed=$((failed + 1))
         troubles+=("$preset: no test ran")
         return
