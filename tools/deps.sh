@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lists what this machine lacks to build, test, demonstrate or benchmark plumb, and installs it with apt.
 #
-#   tools/deps.sh [--check] build|test|demo|bench...
+#   tools/deps.sh [--check] build|demo|test|ci|fuzz|bench...
 #
 # Each need is a probe (a command, a pkg-config module, a header) rather than a package name, so that
 # a tool which was built by hand counts, other distributions work, and a second run costs milliseconds.
@@ -34,6 +34,10 @@ cmd:/usr/bin/python3             | python3             | python3                
 cmd:git                          | git                 | git                        | git
 cmd:setarch                      | util-linux          | util-linux                 | util-linux
 '
+# Hosts that some tests record when they are there, too large to force on everybody.
+NEEDS_ci="$NEEDS_test"'
+py:torch                         | python3-torch       | python3-torch              | python-pytorch
+'
 NEEDS_fuzz="$NEEDS_test"'
 file:/usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-* | libclang-rt-14-dev | compiler-rt | compiler-rt
 '
@@ -60,6 +64,7 @@ present() {
     cmd:*) command -v "$what" >/dev/null 2>&1 ;;
     pc:*) pkg-config --exists "$what" >/dev/null 2>&1 ;;
     hdr:*) printf '#include <%s>\n' "$what" | gcc -E -x c -o /dev/null - >/dev/null 2>&1 ;;
+    py:*) /usr/bin/python3 -c "import importlib.util as u; exit(not u.find_spec('$what'))" ;;
     lib:c) printf '#include <stdlib.h>\n' | gcc -E -x c -o /dev/null - >/dev/null 2>&1 ;;
     file:*) ls $what >/dev/null 2>&1 ;;
     *) say "unknown probe '$1'" && exit 2 ;;
@@ -100,7 +105,12 @@ apt_install() {
     as_root "$@" >/dev/null 2>&1 && return 0
     say 'updating the package lists'
     as_root apt-get -qq -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 update >&2 || true
-    as_root "$@" >&2
+    log=$(mktemp)
+    status=0
+    as_root "$@" >"$log" 2>&1 || status=$?
+    [ "$status" = 0 ] || tail -n 40 "$log" >&2
+    rm -f "$log"
+    return "$status"
 }
 
 tell() {
@@ -119,6 +129,7 @@ for arg in "$@"; do
     build) needs="$needs$NEEDS_build" ;;
     demo) needs="$needs$NEEDS_demo" ;;
     test) needs="$needs$NEEDS_test" ;;
+    ci) needs="$needs$NEEDS_ci" ;;
     fuzz) needs="$needs$NEEDS_fuzz" ;;
     bench) needs="$needs$NEEDS_bench" ;;
     *) usage ;;
@@ -131,8 +142,8 @@ missing=$(echo "$needs" | missing_rows)
 say "missing: $(echo "$missing" | column 1)"
 [ "$check_only" = 0 ] && can_install || tell "$missing"
 
-# shellcheck disable=SC2046 # one word per package is what apt takes
 say "installing with apt: $(echo "$missing" | column 2)"
+# shellcheck disable=SC2046 # one word per package is what apt takes
 apt_install $(echo "$missing" | column 2) || tell "$missing"
 missing=$(echo "$needs" | missing_rows)
 [ -z "$missing" ] || tell "$missing"
