@@ -16,6 +16,7 @@
 #include <plumb/plumb.h>
 
 enum { PLUMB_TIMING_SCHEMA = 1 };
+#define PLUMB_TIMING_FORMAT "plumb-timing"
 #define PLUMB_TIMING_NONE UINT32_MAX
 
 struct plumb_timing_channel {
@@ -127,6 +128,12 @@ struct plumb_timing {
 
 void plumb_timing_init(struct plumb_timing *t);
 void plumb_timing_fini(struct plumb_timing *t);
+
+/* The part of the time that belongs to `node` alone, so that the parts of all rows add up: its self
+ * time; for a node without any (async spans, samples measured elsewhere) its outermost time. */
+uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node);
+/* "sketch", "p2" or "exact", from enum plumb_median. */
+const char *plumb_timing_estimator_name(uint32_t median_estimator);
 
 /* Appends timing.json to `out`: strict JSON, indent 2. Field by field in docs/timing-json.md.
  * Errors: PLUMB_ERR_MEMORY. */

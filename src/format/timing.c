@@ -1,0 +1,521 @@
+/* timing.c: writes the timing report. Owns the spelling of every field of timing.json; what they mean
+ * stands in docs/timing-json.md, and src/trace/timing_read.c is the other half.
+ *
+ * Two kinds of fields: figures for people and scripts (`_ms`, `percentage`), and the integers and
+ * doubles they come from (`_ns`), from which the reader restores the model exactly. Numbers that JSON
+ * readers would round (above 2^63) are strings of decimal digits.
+ *
+ * Any thread, one report at a time. Why no JSON library: this file is part of libplumb, which lives in
+ * other people's processes and brings nothing along. */
+#include "format/timing.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/json_write.h"
+#include "base/u128.h"
+
+static const double NS_PER_MS = 1e6;
+
+void plumb_timing_init(struct plumb_timing *t)
+{
+    memset(t, 0, sizeof *t);
+    t->schema = PLUMB_TIMING_SCHEMA;
+    t->rank = t->world_size = t->local_rank = -1;
+}
+
+void plumb_timing_fini(struct plumb_timing *t)
+{
+    plumb_arena_fini(&t->arena);
+    plumb_timing_init(t);
+}
+
+uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node)
+{
+    return node->self_ns > 0 ? node->self_ns : node->outermost_ns;
+}
+
+/* ---- Fields of one line ------------------------------------------------------------------------- */
+
+static void put_text(struct plumb_json *j, const char *key, const char *text)
+{
+    plumb_json_key(j, key);
+    plumb_json_str(j, text);
+}
+
+static void put_decimal(struct plumb_json *j, plumb_u128 value)
+{
+    char digits[40];
+    char *p = digits + sizeof digits - 1;
+    *p = '\0';
+    do {
+        *--p = (char)('0' + (int)(value % 10));
+        value /= 10;
+    } while (value > 0);
+    plumb_json_str(j, p);
+}
+
+static void put_integer(struct plumb_json *j, uint64_t value)
+{
+    if (value > INT64_MAX)
+        put_decimal(j, value);
+    else
+        plumb_json_u64(j, value);
+}
+
+static void put_u64(struct plumb_json *j, const char *key, uint64_t value)
+{
+    plumb_json_key(j, key);
+    put_integer(j, value);
+}
+
+static void put_f64(struct plumb_json *j, const char *key, double value)
+{
+    plumb_json_key(j, key);
+    plumb_json_f64(j, value);
+}
+
+static void put_ms(struct plumb_json *j, const char *key, double ns)
+{
+    put_f64(j, key, ns / NS_PER_MS);
+}
+
+static void put_bool(struct plumb_json *j, const char *key, bool value)
+{
+    plumb_json_key(j, key);
+    plumb_json_bool(j, value);
+}
+
+/* -1 stands for "unknown". */
+static void put_known(struct plumb_json *j, const char *key, int32_t value)
+{
+    plumb_json_key(j, key);
+    if (value < 0)
+        plumb_json_null(j);
+    else
+        plumb_json_i64(j, value);
+}
+
+static void put_time(struct plumb_json *j, const char *key, uint64_t unix_ns)
+{
+    char text[64] = "";
+    time_t seconds = (time_t)(unix_ns / 1000000000u);
+    struct tm utc;
+    plumb_json_key(j, key);
+    if (gmtime_r(&seconds, &utc)) {
+        size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+        snprintf(text + n, sizeof text - n, ".%06u+00:00", (unsigned)(unix_ns / 1000 % 1000000));
+    }
+    plumb_json_str(j, text);
+}
+
+/* The bytes of a name that JSON cannot hold as they are. */
+static void put_hex_if_needed(struct plumb_json *j, const char *key, const char *name)
+{
+    struct plumb_buf hex = {0};
+    if (!name || plumb_utf8_valid(name))
+        return;
+    for (const char *p = name; *p; p++)
+        plumb_buf_printf(&hex, "%02x", (unsigned)(unsigned char)*p);
+    j->out->failed |= hex.failed;
+    put_text(j, key, hex.data);
+    plumb_buf_fini(&hex);
+}
+
+/* ---- stages: one entry a name, as reports of this kind always had ------------------------------------ */
+
+struct stage {
+    const char *name;
+    size_t first; /* index of its first row */
+    uint64_t count, total_ns, own_ns;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct stage *x = a;
+    const struct stage *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->first > y->first) - (x->first < y->first);
+}
+
+static int by_first(const void *a, const void *b)
+{
+    const struct stage *x = a;
+    const struct stage *y = b;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Rows of one name (several phases or pipelines) become one entry; returns how many remain. */
+static size_t join_names(struct stage *stages, size_t n)
+{
+    size_t kept = 0;
+    qsort(stages, n, sizeof *stages, by_name);
+    for (size_t i = 0; i < n; i++) {
+        if (kept > 0 && strcmp(stages[kept - 1].name, stages[i].name) == 0) {
+            stages[kept - 1].count += stages[i].count;
+            stages[kept - 1].total_ns += stages[i].total_ns;
+            stages[kept - 1].own_ns += stages[i].own_ns;
+        } else {
+            stages[kept++] = stages[i];
+        }
+    }
+    qsort(stages, kept, sizeof *stages, by_first);
+    return kept;
+}
+
+static void write_stage(struct plumb_json *j, const struct stage *stage, uint64_t whole_ns)
+{
+    double share = whole_ns ? 100.0 * (double)stage->own_ns / (double)whole_ns : 0;
+    plumb_json_key(j, stage->name);
+    plumb_json_object(j);
+    put_ms(j, "duration_ms", (double)stage->total_ns);
+    plumb_json_key(j, "percentage");
+    plumb_json_fixed(j, share, 1);
+    put_u64(j, "count", stage->count);
+    plumb_json_key(j, "memory");
+    plumb_json_object(j);
+    plumb_json_object_end(j);
+    plumb_json_key(j, "parallel_info");
+    plumb_json_object(j);
+    plumb_json_object_end(j);
+    plumb_json_object_end(j);
+}
+
+static int write_stages(const struct plumb_timing *t, struct plumb_json *j)
+{
+    uint64_t outermost_ns = 0;
+    uint64_t own_ns = 0;
+    uint64_t records = 0;
+    struct stage *stages = calloc(t->node_count ? t->node_count : 1, sizeof *stages);
+    if (!stages)
+        return PLUMB_ERR_MEMORY;
+    for (size_t i = 0; i < t->node_count; i++) {
+        const struct plumb_timing_node *node = &t->nodes[i];
+        stages[i] = (struct stage){node->name, i, node->host.ns.count, node->host.ns.total,
+                                   plumb_timing_own_ns(node)};
+        outermost_ns += node->outermost_ns;
+        own_ns += stages[i].own_ns;
+        records += node->host.ns.count;
+    }
+    put_ms(j, "total_stages_ms", (double)outermost_ns);
+    put_u64(j, "num_stages", records);
+    plumb_json_key(j, "stages");
+    plumb_json_object(j);
+    size_t n = join_names(stages, t->node_count);
+    for (size_t i = 0; i < n; i++)
+        write_stage(j, &stages[i], own_ns);
+    plumb_json_object_end(j);
+    free(stages);
+    return PLUMB_OK;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------------- */
+
+static void write_sketch(struct plumb_json *j, const struct plumb_timing_channel *c)
+{
+    plumb_json_key(j, "sketch");
+    plumb_json_array_inline(j);
+    for (size_t i = 0; i < c->bucket_count; i++) {
+        plumb_json_array(j);
+        plumb_json_f64(j, c->buckets[i].value);
+        put_integer(j, c->buckets[i].count);
+        plumb_json_array_end(j);
+    }
+    plumb_json_array_end(j);
+}
+
+/* What merging needs: integers, and the quantiles as they were found. */
+static void write_channel_exact(struct plumb_json *j, const struct plumb_timing_channel *c)
+{
+    const struct plumb_stats *s = &c->ns;
+    put_u64(j, "total_ns", s->total);
+    plumb_json_key(j, "sumsq_ns2");
+    put_decimal(j, plumb_u128_make(s->sq_lo, s->sq_hi));
+    put_u64(j, "min_ns", s->count ? s->min : 0);
+    put_u64(j, "max_ns", s->max);
+    put_u64(j, "last_ns", s->last);
+    put_u64(j, "last_at_ns", s->last_at);
+    put_f64(j, "median_ns", c->median_ns);
+    put_f64(j, "p50_ns", c->p50_ns);
+    put_f64(j, "p90_ns", c->p90_ns);
+    put_f64(j, "p95_ns", c->p95_ns);
+    put_f64(j, "p99_ns", c->p99_ns);
+    plumb_json_key(j, "first_ns");
+    plumb_json_array_inline(j);
+    for (size_t i = 0; i < PLUMB_EXACT && s->count <= PLUMB_EXACT && i < s->count; i++)
+        put_integer(j, s->first[i]);
+    plumb_json_array_end(j);
+    write_sketch(j, c);
+}
+
+static void write_channel_ms(struct plumb_json *j, const struct plumb_timing_channel *c)
+{
+    const struct plumb_stats *s = &c->ns;
+    put_ms(j, "mean_ms", plumb_stats_mean(s));
+    put_ms(j, "median_ms", c->median_ns);
+    put_ms(j, "std_ms", plumb_stats_std(s));
+    put_ms(j, "min_ms", s->count ? (double)s->min : 0);
+    put_ms(j, "max_ms", (double)s->max);
+    put_ms(j, "total_ms", (double)s->total);
+    put_ms(j, "last_ms", (double)s->last);
+    put_ms(j, "p50_ms", c->p50_ns);
+    put_ms(j, "p90_ms", c->p90_ns);
+    put_ms(j, "p95_ms", c->p95_ns);
+    put_ms(j, "p99_ms", c->p99_ns);
+}
+
+const char *plumb_timing_estimator_name(uint32_t median_estimator)
+{
+    switch (median_estimator) {
+    case PLUMB_MEDIAN_P2:
+        return "p2";
+    case PLUMB_MEDIAN_EXACT:
+        return "exact";
+    default:
+        return "sketch";
+    }
+}
+
+static void write_sites(struct plumb_json *j, const struct plumb_timing_node *node)
+{
+    plumb_json_key(j, "sites");
+    plumb_json_array(j);
+    for (size_t i = 0; i < node->site_count; i++) {
+        plumb_json_object(j);
+        put_text(j, "file", node->sites[i].file);
+        put_u64(j, "line", node->sites[i].line);
+        plumb_json_object_end(j);
+    }
+    plumb_json_array_end(j);
+}
+
+static void write_node(struct plumb_json *j, const struct plumb_timing_node *node)
+{
+    plumb_json_object(j);
+    put_text(j, "pipeline", node->pipeline);
+    put_text(j, "phase", node->phase);
+    put_text(j, "name", node->name);
+    put_hex_if_needed(j, "name_hex", node->name);
+    put_bool(j, "stage", node->stage);
+    put_u64(j, "count", node->host.ns.count);
+    put_u64(j, "skipped", node->skipped);
+    put_u64(j, "failures", node->failures);
+    put_text(j, "last_failure", node->last_failure);
+    put_u64(j, "abandoned", node->abandoned);
+    put_u64(j, "unbalanced", node->unbalanced);
+    write_channel_ms(j, &node->host);
+    put_ms(j, "self_ms", (double)node->self_ns);
+    put_text(j, "median_estimator", plumb_timing_estimator_name(node->median_estimator));
+    put_u64(j, "threads", node->threads);
+    put_u64(j, "self_ns", node->self_ns);
+    put_u64(j, "outermost_ns", node->outermost_ns);
+    put_u64(j, "outermost_count", node->outermost_count);
+    write_channel_exact(j, &node->host);
+    plumb_json_key(j, "device");
+    plumb_json_object(j);
+    put_u64(j, "count", node->device.ns.count);
+    write_channel_ms(j, &node->device);
+    write_channel_exact(j, &node->device);
+    plumb_json_object_end(j);
+    write_sites(j, node);
+    plumb_json_object_end(j);
+}
+
+/* ---- The other lists ------------------------------------------------------------------------------- */
+
+static void write_tree(const struct plumb_timing *t, struct plumb_json *j)
+{
+    plumb_json_key(j, "tree");
+    plumb_json_array(j);
+    for (size_t i = 0; i < t->tree_count; i++) {
+        const struct plumb_timing_tree *place = &t->tree[i];
+        plumb_json_object(j);
+        plumb_json_key(j, "parent");
+        if (place->parent == PLUMB_TIMING_NONE)
+            plumb_json_null(j);
+        else
+            plumb_json_u64(j, place->parent);
+        put_u64(j, "node", place->node);
+        put_text(j, "name", place->node < t->node_count ? t->nodes[place->node].name : NULL);
+        put_bool(j, "async", place->async);
+        put_u64(j, "count", place->count);
+        put_ms(j, "total_ms", (double)place->total_ns);
+        put_ms(j, "self_ms", (double)place->self_ns);
+        put_u64(j, "total_ns", place->total_ns);
+        put_u64(j, "self_ns", place->self_ns);
+        plumb_json_object_end(j);
+    }
+    plumb_json_array_end(j);
+}
+
+static void write_counts(const struct plumb_timing *t, struct plumb_json *j)
+{
+    plumb_json_key(j, "counts");
+    plumb_json_array(j);
+    for (size_t i = 0; i < t->count_count; i++) {
+        plumb_json_object(j);
+        put_text(j, "pipeline", t->counts[i].pipeline);
+        put_text(j, "name", t->counts[i].name);
+        put_hex_if_needed(j, "name_hex", t->counts[i].name);
+        plumb_json_key(j, "total");
+        plumb_json_i64(j, t->counts[i].total);
+        put_u64(j, "events", t->counts[i].events);
+        plumb_json_object_end(j);
+    }
+    plumb_json_array_end(j);
+}
+
+static void write_open(const struct plumb_timing *t, struct plumb_json *j)
+{
+    plumb_json_key(j, "open");
+    plumb_json_array(j);
+    for (size_t i = 0; i < t->open_count; i++) {
+        plumb_json_object(j);
+        put_text(j, "node", t->open[i].node);
+        put_text(j, "phase", t->open[i].phase);
+        put_u64(j, "tid", t->open[i].tid);
+        put_u64(j, "depth", t->open[i].depth);
+        put_ms(j, "age_ms", (double)t->open[i].age_ns);
+        put_u64(j, "age_ns", t->open[i].age_ns);
+        plumb_json_object_end(j);
+    }
+    plumb_json_array_end(j);
+}
+
+static bool seen_before(const struct plumb_timing *t, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(t->env[k].key, t->env[i].key) == 0)
+            return true;
+    return false;
+}
+
+static void write_environment(const struct plumb_timing *t, struct plumb_json *j)
+{
+    plumb_json_key(j, "environment");
+    plumb_json_object(j);
+    for (size_t i = 0; i < t->env_count; i++)
+        if (!seen_before(t, i)) /* a process may hold one name twice; getenv() finds the first */
+            put_text(j, t->env[i].key, t->env[i].value);
+    plumb_json_object_end(j);
+}
+
+static void write_notes(const struct plumb_timing *t, struct plumb_json *j)
+{
+    plumb_json_key(j, "notes");
+    plumb_json_array(j);
+    for (size_t i = 0; i < t->note_count; i++)
+        plumb_json_str(j, t->notes[i]);
+    plumb_json_array_end(j);
+}
+
+/* ---- The run ----------------------------------------------------------------------------------------- */
+
+static void write_drops(const struct plumb_timing *t, struct plumb_json *j)
+{
+    plumb_json_key(j, "drops");
+    plumb_json_object(j);
+    put_u64(j, "other_nodes", t->drops.other_nodes);
+    put_u64(j, "other_state", t->drops.other_state);
+    put_u64(j, "lost_state", t->drops.lost_state);
+    put_u64(j, "too_deep", t->drops.too_deep);
+    put_u64(j, "async", t->drops.async);
+    put_u64(j, "reentrant", t->drops.reentrant);
+    put_u64(j, "unbalanced", t->drops.unbalanced);
+    put_u64(j, "stale", t->drops.stale);
+    put_u64(j, "tree", t->drops.tree);
+    plumb_json_object_end(j);
+}
+
+static void write_measuring(const struct plumb_timing *t, struct plumb_json *j)
+{
+    plumb_json_key(j, "clock");
+    plumb_json_object(j);
+    put_text(j, "source", t->clock.source);
+    put_f64(j, "tick_ns", t->clock.tick_ns);
+    put_f64(j, "resolution_ns", t->clock.resolution_ns);
+    put_f64(j, "drift_ppm", t->clock.drift_ppm);
+    plumb_json_object_end(j);
+    plumb_json_key(j, "overhead");
+    plumb_json_object(j);
+    put_f64(j, "span_ns", t->overhead.span_ns);
+    put_u64(j, "spans", t->overhead.spans);
+    put_ms(j, "total_ms", t->overhead.total_ns);
+    put_f64(j, "total_ns", t->overhead.total_ns);
+    plumb_json_object_end(j);
+}
+
+static void write_machine(const struct plumb_timing *t, struct plumb_json *j)
+{
+    put_text(j, "host", t->host);
+    put_text(j, "cpu", t->cpu);
+    put_u64(j, "cpus", t->cpus);
+    put_text(j, "kernel", t->kernel);
+    plumb_json_key(j, "versions");
+    plumb_json_object(j);
+    put_text(j, "plumb", t->plumb_version);
+    plumb_json_object_end(j);
+    plumb_json_key(j, "rank");
+    plumb_json_object(j);
+    put_known(j, "rank", t->rank);
+    put_known(j, "world_size", t->world_size);
+    put_known(j, "local_rank", t->local_rank);
+    put_text(j, "source", t->rank_source);
+    plumb_json_object_end(j);
+}
+
+static int write_head(const struct plumb_timing *t, struct plumb_json *j)
+{
+    put_text(j, "format", PLUMB_TIMING_FORMAT);
+    put_u64(j, "schema", t->schema);
+    put_text(j, "request_id", t->request_id);
+    put_time(j, "timestamp", t->end_unix_ns);
+    put_ms(j, "wall_clock_ms", (double)t->wall_clock_ns);
+    if (write_stages(t, j) < 0)
+        return PLUMB_ERR_MEMORY;
+    plumb_json_key(j, "metadata");
+    plumb_json_object(j);
+    put_text(j, "pipeline", t->pipeline);
+    put_text(j, "program", t->program);
+    put_text(j, "command", t->command);
+    put_u64(j, "pid", t->pid);
+    plumb_json_object_end(j);
+    put_bool(j, "recovered", t->recovered);
+    put_u64(j, "start_unix_ns", t->start_unix_ns);
+    put_u64(j, "end_unix_ns", t->end_unix_ns);
+    put_u64(j, "wall_clock_ns", t->wall_clock_ns);
+    put_u64(j, "skip_first_n", t->skip_first_n);
+    return PLUMB_OK;
+}
+
+int plumb_timing_write(const struct plumb_timing *t, struct plumb_buf *out, plumb_error *err)
+{
+    struct plumb_json json;
+    struct plumb_json *j = &json;
+    plumb_json_init(j, out, 2);
+    plumb_json_object(j);
+    if (write_head(t, j) < 0)
+        goto no_memory;
+    plumb_json_key(j, "nodes");
+    plumb_json_array(j);
+    for (size_t i = 0; i < t->node_count; i++)
+        write_node(j, &t->nodes[i]);
+    plumb_json_array_end(j);
+    write_tree(t, j);
+    write_counts(t, j);
+    write_open(t, j);
+    write_drops(t, j);
+    write_notes(t, j);
+    write_measuring(t, j);
+    write_machine(t, j);
+    write_environment(t, j);
+    plumb_json_object_end(j);
+    plumb_buf_char(out, '\n');
+    if (!out->failed)
+        return PLUMB_OK;
+no_memory:
+    return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while writing the timing report");
+}
