@@ -37,11 +37,15 @@ differ a.mp4 seed.mp4 "another seed made the same video"
 "$program" --quick --out steps.mp4 --steps 5 >/dev/null
 differ a.mp4 steps.mp4 "another number of steps made the same video"
 
-PLUMB=1 PLUMB_QUIET=1 "$program" --quick --out recorded.mp4 >/dev/null
+PLUMB_RUN_DIR=$PWD/run PLUMB_QUIET=1 "$program" --quick --out recorded.mp4 >/dev/null
 same a.mp4 recorded.mp4 "recording changed the video"
+for node in text_encode denoise denoise_step block.0 block.5 self_attention cross_attention mlp \
+    vae_decode to_video; do
+    grep -qF "\"$node\"" run/timing.json || fail "timing.json lacks the node $node"
+done
 "$disabled" --quick --out disabled.mp4 >disabled.txt
 same a.mp4 disabled.mp4 "PLUMB_DISABLE changed the video"
-! nm "$disabled" | grep plumb_ || fail "PLUMB_DISABLE left symbols behind"
+! nm -u "$disabled" | grep plumb_ || fail "PLUMB_DISABLE left references to plumb"
 
 # Frames, size, and a picture with something in it.
 "$check" a.mp4 >seen.txt
