@@ -1,4 +1,5 @@
 #!/bin/sh
+# timeout: 120
 # What the example promises: a video that decodes, equal bytes for equal seeds, other bytes for another
 # prompt, and the same bytes with trace points recording, idle and compiled out.
 #
