@@ -1,0 +1,479 @@
+/* summary_table.c: the table that a run ends in. Owns the choice, the order and the sums of rows, and
+ * the byte layout of the table, which has a golden test. Any thread; no state.
+ *
+ * No JSON, no libm: this file is part of libplumb too. Numbers go through the JSON writer's fixed
+ * format, because printf would take the decimal separator of the host's locale. */
+#include "report/summary_table.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json_write.h"
+#include "base/utf8.h"
+
+/* ---- Rows ------------------------------------------------------------------------------------------ */
+
+static const double NS_PER_MS = 1e6;
+
+static struct plumb_summary_row row_of_node(const struct plumb_timing_node *node)
+{
+    const struct plumb_stats *s = &node->host.ns;
+    return (struct plumb_summary_row){
+        .pipeline = node->pipeline,
+        .phase = node->phase,
+        .node = node->name,
+        .count = s->count,
+        .skipped = node->skipped,
+        .failures = node->failures,
+        .mean_ms = plumb_stats_mean(s) / NS_PER_MS,
+        .median_ms = node->host.median_ns / NS_PER_MS,
+        .std_ms = plumb_stats_std(s) / NS_PER_MS,
+        .min_ms = s->count ? (double)s->min / NS_PER_MS : 0,
+        .max_ms = (double)s->max / NS_PER_MS,
+        .last_ms = (double)s->last / NS_PER_MS,
+        .total_ms = (double)s->total / NS_PER_MS,
+        .self_ms = (double)node->self_ns / NS_PER_MS,
+        .p50_ms = node->host.p50_ns / NS_PER_MS,
+        .p90_ms = node->host.p90_ns / NS_PER_MS,
+        .p95_ms = node->host.p95_ns / NS_PER_MS,
+        .p99_ms = node->host.p99_ns / NS_PER_MS,
+        .outermost_ms = (double)node->outermost_ns / NS_PER_MS,
+        .outermost_count = node->outermost_count,
+        .own_ms = (double)plumb_timing_own_ns(node) / NS_PER_MS,
+        .device_count = node->device.ns.count,
+        .device_mean_ms = plumb_stats_mean(&node->device.ns) / NS_PER_MS,
+        .device_median_ms = node->device.median_ns / NS_PER_MS,
+        .device_total_ms = (double)node->device.ns.total / NS_PER_MS,
+        .threads = node->threads,
+        .median_estimator = node->median_estimator,
+    };
+}
+
+/* The public row does not say what part of the total is outermost; self times add up to the same,
+ * and a row without self time holds samples that nothing nests in. */
+static struct plumb_summary_row row_of_public(const plumb_row *r)
+{
+    double own_ms = r->self_ms > 0 ? r->self_ms : r->total_ms;
+    return (struct plumb_summary_row){
+        .pipeline = r->pipeline,
+        .phase = r->phase,
+        .node = r->node,
+        .count = r->count,
+        .skipped = r->skipped,
+        .failures = r->failures,
+        .mean_ms = r->mean_ms,
+        .median_ms = r->median_ms,
+        .std_ms = r->std_ms,
+        .min_ms = r->min_ms,
+        .max_ms = r->max_ms,
+        .last_ms = r->last_ms,
+        .total_ms = r->total_ms,
+        .self_ms = r->self_ms,
+        .p50_ms = r->p50_ms,
+        .p90_ms = r->p90_ms,
+        .p95_ms = r->p95_ms,
+        .p99_ms = r->p99_ms,
+        .outermost_ms = own_ms,
+        .outermost_count = r->count,
+        .own_ms = own_ms,
+        .device_count = r->device_count,
+        .device_mean_ms = r->device_mean_ms,
+        .device_median_ms = r->device_median_ms,
+        .device_total_ms = r->device_total_ms,
+        .threads = r->threads,
+        .median_estimator = r->median_estimator,
+    };
+}
+
+static bool chosen(const struct plumb_summary_row *row, const struct plumb_summary_options *o)
+{
+    return (!o->pipeline || strcmp(o->pipeline, row->pipeline) == 0) &&
+           (!o->phase || strcmp(o->phase, row->phase) == 0);
+}
+
+static double sort_key(const struct plumb_summary_row *row, enum plumb_summary_sort sort)
+{
+    switch (sort) {
+    case PLUMB_SUMMARY_SELF:
+        return row->self_ms;
+    case PLUMB_SUMMARY_MEAN:
+        return row->mean_ms;
+    case PLUMB_SUMMARY_P95:
+        return row->p95_ms;
+    default:
+        return row->total_ms;
+    }
+}
+
+/* Which rows come first: merge sort, because it is stable and needs no state for its order, as a
+ * comparison function of qsort() would. `seen` has held the pipeline's place until here. */
+static bool comes_first(const struct plumb_summary_row *a, const struct plumb_summary_row *b,
+                        enum plumb_summary_sort sort)
+{
+    if (a->seen != b->seen)
+        return a->seen < b->seen;
+    return sort_key(a, sort) >= sort_key(b, sort);
+}
+
+static void merge_sort(struct plumb_summary_row *rows, struct plumb_summary_row *spare, size_t n,
+                       enum plumb_summary_sort sort)
+{
+    if (n < 2)
+        return;
+    size_t half = n / 2;
+    size_t left = 0;
+    size_t right = half;
+    merge_sort(rows, spare, half, sort);
+    merge_sort(rows + half, spare, n - half, sort);
+    for (size_t i = 0; i < n; i++) {
+        bool take_left =
+            right == n || (left < half && comes_first(&rows[left], &rows[right], sort));
+        spare[i] = rows[take_left ? left++ : right++];
+    }
+    memcpy(rows, spare, n * sizeof *rows);
+}
+
+/* The first row of the same pipeline, as the pipeline's place in the order. Pipelines are few, and
+ * rows of one usually follow each other. */
+static size_t place_of_pipeline(const struct plumb_summary_row *rows, size_t i)
+{
+    if (i > 0 && strcmp(rows[i - 1].pipeline, rows[i].pipeline) == 0)
+        return rows[i - 1].seen;
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(rows[k].pipeline, rows[i].pipeline) == 0)
+            return rows[k].seen;
+    return i;
+}
+
+/* Sorts the `n` chosen rows; takes `rows`, which has room for twice as many. */
+static void settle(struct plumb_summary *out, struct plumb_summary_row *rows, size_t n,
+                   const struct plumb_summary_options *o)
+{
+    for (size_t i = 0; i < n; i++)
+        rows[i].seen = place_of_pipeline(rows, i);
+    merge_sort(rows, rows + n, n, o->sort);
+    *out = (struct plumb_summary){.options = *o, .rows = rows, .count = n};
+}
+
+static int no_memory(plumb_error *err)
+{
+    return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a summary");
+}
+
+int plumb_summary_init(struct plumb_summary *out, const struct plumb_timing *t,
+                       const struct plumb_summary_options *o, plumb_error *err)
+{
+    struct plumb_summary_options options = *o;
+    size_t n = 0;
+    struct plumb_summary_row *rows = calloc(2 * t->node_count + 1, sizeof *rows);
+    if (!rows)
+        return no_memory(err);
+    for (size_t i = 0; i < t->node_count; i++) {
+        rows[n] = row_of_node(&t->nodes[i]);
+        n += chosen(&rows[n], o);
+    }
+    if (options.skip_first_n == 0)
+        options.skip_first_n = t->skip_first_n;
+    settle(out, rows, n, &options);
+    return PLUMB_OK;
+}
+
+int plumb_summary_init_rows(struct plumb_summary *out, const plumb_row *rows, size_t n,
+                            const struct plumb_summary_options *o, plumb_error *err)
+{
+    size_t kept = 0;
+    struct plumb_summary_row *copy = calloc(2 * n + 1, sizeof *copy);
+    if (!copy)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        copy[kept] = row_of_public(&rows[i]);
+        kept += chosen(&copy[kept], o);
+    }
+    settle(out, copy, kept, o);
+    return PLUMB_OK;
+}
+
+void plumb_summary_fini(struct plumb_summary *s)
+{
+    free(s->rows);
+    *s = (struct plumb_summary){.rows = NULL};
+}
+
+/* ---- Sums ------------------------------------------------------------------------------------------- */
+
+size_t plumb_summary_group_end(const struct plumb_summary *s, size_t begin)
+{
+    size_t end = begin;
+    while (end < s->count && s->rows[end].seen == s->rows[begin].seen)
+        end++;
+    return end;
+}
+
+size_t plumb_summary_shown(const struct plumb_summary *s, size_t begin, size_t end)
+{
+    size_t n = end - begin;
+    return s->options.top > 0 && s->options.top < n ? s->options.top : n;
+}
+
+double plumb_summary_total_ms(const struct plumb_summary *s, size_t begin, size_t end)
+{
+    double sum = 0;
+    for (size_t i = begin; i < end; i++)
+        sum += s->rows[i].outermost_ms;
+    return sum;
+}
+
+static bool phase_seen(const struct plumb_summary *s, size_t begin, size_t i)
+{
+    for (size_t k = begin; k < i; k++)
+        if (strcmp(s->rows[k].phase, s->rows[i].phase) == 0)
+            return true;
+    return false;
+}
+
+/* How often the pipeline ran in a phase when nobody said: the runs of the row with the largest total
+ * among those that are outermost somewhere. */
+static uint64_t runs_of_phase(const struct plumb_summary *s, size_t begin, size_t end,
+                              const char *phase)
+{
+    const struct plumb_summary_row *largest = NULL;
+    for (size_t i = begin; i < end; i++) {
+        const struct plumb_summary_row *row = &s->rows[i];
+        if (strcmp(row->phase, phase) == 0 && row->outermost_count > 0 &&
+            (!largest || row->total_ms > largest->total_ms))
+            largest = row;
+    }
+    return largest ? largest->outermost_count : 0;
+}
+
+static bool average_of_phase(const struct plumb_summary *s, size_t begin, size_t end,
+                             const char *phase, struct plumb_summary_average *out)
+{
+    const struct plumb_summary_options *o = &s->options;
+    double sum_ms = 0;
+    uint64_t divisor = runs_of_phase(s, begin, end, phase);
+    if (o->frames > 0)
+        divisor = o->frames > o->skip_first_n ? o->frames - o->skip_first_n : 0;
+    for (size_t i = begin; i < end; i++)
+        if (strcmp(s->rows[i].phase, phase) == 0)
+            sum_ms += s->rows[i].outermost_ms;
+    if (divisor == 0 || !(sum_ms > 0))
+        return false;
+    out->phase = phase;
+    out->ms = sum_ms / (double)divisor;
+    out->fps = 1000.0 / out->ms;
+    return true;
+}
+
+bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t end, size_t i,
+                           struct plumb_summary_average *out)
+{
+    for (size_t k = begin; k < end; k++) {
+        if (phase_seen(s, begin, k))
+            continue;
+        if (average_of_phase(s, begin, end, s->rows[k].phase, out) && i-- == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------------- */
+
+/* Bytes of the character at `p` that may go to a terminal as they are; 0: none. */
+static size_t printable(const char *p)
+{
+    const unsigned char *u = (const unsigned char *)p;
+    size_t n = plumb_utf8_sequence(p);
+    if (n == 1 && (u[0] < 0x20 || u[0] == 0x7f))
+        return 0;
+    if (n == 2 && u[0] == 0xc2 && u[1] < 0xa0) /* the control characters of Latin-1 */
+        return 0;
+    return n;
+}
+
+/* Returns the number of characters. */
+static size_t put_clean(struct plumb_buf *out, const char *text)
+{
+    size_t width = 0;
+    while (*text) {
+        size_t n = printable(text);
+        if (n > 0) {
+            plumb_buf_append(out, text, n);
+            width++;
+            text += n;
+        } else {
+            plumb_buf_printf(out, "\\x%02x", (unsigned)(unsigned char)*text);
+            width += 4;
+            text++;
+        }
+    }
+    return width;
+}
+
+static void put_spaces(struct plumb_buf *out, size_t n)
+{
+    while (n-- > 0)
+        plumb_buf_char(out, ' ');
+}
+
+void plumb_put_left(struct plumb_buf *out, const char *text, size_t width)
+{
+    size_t used = put_clean(out, text);
+    put_spaces(out, used < width ? width - used : 0);
+}
+
+void plumb_put_right(struct plumb_buf *out, const char *text, size_t width)
+{
+    size_t length = strlen(text);
+    put_spaces(out, length < width ? width - length : 0);
+    plumb_buf_append(out, text, length);
+}
+
+void plumb_put_count(struct plumb_buf *out, uint64_t value, size_t width)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    plumb_put_right(out, text, width);
+}
+
+void plumb_put_fixed(struct plumb_buf *out, double value, int decimals, size_t width)
+{
+    struct plumb_buf number = {0};
+    struct plumb_json json;
+    plumb_json_init(&json, &number, 0);
+    plumb_json_fixed(&json, value, decimals);
+    out->failed |= number.failed;
+    plumb_put_right(out, number.data ? number.data : "", width);
+    plumb_buf_fini(&number);
+}
+
+void plumb_put_title(struct plumb_buf *out, const struct plumb_summary_options *o)
+{
+    plumb_buf_str(out, "Profiling Summary");
+    if (o->frames > 0)
+        plumb_buf_printf(out, " (%" PRIu64 " frames", o->frames);
+    if (o->skip_first_n > 0)
+        plumb_buf_printf(out, "%sskip_first_n=%" PRIu64, o->frames > 0 ? ", " : " (",
+                         o->skip_first_n);
+    if (o->frames > 0 || o->skip_first_n > 0)
+        plumb_buf_char(out, ')');
+}
+
+void plumb_put_averages(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,
+                        size_t end)
+{
+    struct plumb_summary_average a;
+    bool several = false;
+    for (size_t i = begin + 1; i < end && !several; i++)
+        several = strcmp(s->rows[i].phase, s->rows[begin].phase) != 0;
+    for (size_t i = 0; plumb_summary_average(s, begin, end, i, &a); i++) {
+        plumb_buf_str(out, "\nAverage per-frame pipeline time");
+        if (several) {
+            plumb_buf_str(out, " [");
+            put_clean(out, a.phase);
+            plumb_buf_char(out, ']');
+        }
+        plumb_buf_str(out, ": ");
+        plumb_put_fixed(out, a.ms, 2, 0);
+        plumb_buf_str(out, " ms (");
+        plumb_put_fixed(out, a.fps, 1, 0);
+        plumb_buf_str(out, " FPS)");
+    }
+}
+
+/* ---- The table ----------------------------------------------------------------------------------------- */
+
+enum { WIDTH_NODE = 40, WIDTH_PHASE = 12, WIDTH_COUNT = 5, WIDTH_NUMBER = 10, WIDTH_TABLE = 125 };
+
+static void put_rule(struct plumb_buf *out)
+{
+    for (int i = 0; i < WIDTH_TABLE; i++)
+        plumb_buf_char(out, '-');
+    plumb_buf_char(out, '\n');
+}
+
+static void put_header(struct plumb_buf *out)
+{
+    static const char *const titles[] = {"Mean(ms)", "Std(ms)",    "Min(ms)",
+                                         "Max(ms)",  "Median(ms)", "Total(s)"};
+    plumb_put_left(out, "Node", WIDTH_NODE);
+    plumb_buf_char(out, ' ');
+    plumb_put_left(out, "Stage", WIDTH_PHASE);
+    plumb_buf_char(out, ' ');
+    plumb_put_right(out, "Count", WIDTH_COUNT);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+        plumb_buf_char(out, ' ');
+        plumb_put_right(out, titles[i], WIDTH_NUMBER);
+    }
+    plumb_buf_char(out, '\n');
+}
+
+static void put_row(struct plumb_buf *out, const struct plumb_summary_row *row)
+{
+    const double ms[] = {row->mean_ms, row->std_ms, row->min_ms, row->max_ms, row->median_ms};
+    plumb_put_left(out, row->node, WIDTH_NODE);
+    plumb_buf_char(out, ' ');
+    plumb_put_left(out, row->phase, WIDTH_PHASE);
+    plumb_buf_char(out, ' ');
+    plumb_put_count(out, row->count, WIDTH_COUNT);
+    for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) {
+        plumb_buf_char(out, ' ');
+        plumb_put_fixed(out, ms[i], 2, WIDTH_NUMBER);
+    }
+    plumb_buf_char(out, ' ');
+    plumb_put_fixed(out, row->total_ms / 1000.0, 3, WIDTH_NUMBER);
+    plumb_buf_char(out, '\n');
+}
+
+static void put_table(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,
+                      size_t end)
+{
+    size_t shown = plumb_summary_shown(s, begin, end);
+    plumb_put_title(out, &s->options);
+    plumb_buf_char(out, '\n');
+    put_header(out);
+    put_rule(out);
+    for (size_t i = begin; i < begin + shown; i++)
+        put_row(out, &s->rows[i]);
+    if (shown < end - begin)
+        plumb_buf_printf(out, "(%zu more)\n", end - begin - shown);
+    put_rule(out);
+    plumb_put_left(out, "TOTAL", WIDTH_TABLE - WIDTH_NUMBER);
+    plumb_put_fixed(out, plumb_summary_total_ms(s, begin, end) / 1000.0, 3, WIDTH_NUMBER);
+    plumb_put_averages(out, s, begin, end);
+}
+
+void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out)
+{
+    size_t end;
+    bool several = s->count > 0 && plumb_summary_group_end(s, 0) < s->count;
+    if (s->count == 0)
+        plumb_buf_str(out, PLUMB_SUMMARY_EMPTY);
+    for (size_t begin = 0; begin < s->count; begin = end) {
+        end = plumb_summary_group_end(s, begin);
+        if (begin > 0)
+            plumb_buf_str(out, "\n\n");
+        if (several) {
+            plumb_buf_str(out, "Pipeline ");
+            put_clean(out, s->rows[begin].pipeline);
+            plumb_buf_char(out, '\n');
+        }
+        put_table(out, s, begin, end);
+    }
+}
+
+int plumb_summary_table(struct plumb_buf *out, const struct plumb_timing *t,
+                        const struct plumb_summary_options *o, plumb_error *err)
+{
+    struct plumb_summary s;
+    int rc = plumb_summary_init(&s, t, o, err);
+    if (rc < 0)
+        return rc;
+    plumb_summary_write(&s, out);
+    plumb_summary_fini(&s);
+    if (out->failed)
+        return no_memory(err);
+    return PLUMB_OK;
+}

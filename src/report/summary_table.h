@@ -1,0 +1,105 @@
+/* summary_table.h: the rows of a summary, chosen, ordered and added up, and the fixed-width table made
+ * of them. Used by libplumb and by libplumb-trace. Any thread, one summary at a time.
+ *
+ * What adds up: a node that runs inside another must not be counted twice, so TOTAL and the average
+ * per frame add only the time of outermost runs. */
+#ifndef PLUMB_REPORT_SUMMARY_TABLE_H
+#define PLUMB_REPORT_SUMMARY_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "format/timing.h"
+
+#define PLUMB_SUMMARY_EMPTY "No profiling data collected."
+
+enum plumb_summary_sort {
+    PLUMB_SUMMARY_TOTAL = 0,
+    PLUMB_SUMMARY_SELF = 1,
+    PLUMB_SUMMARY_MEAN = 2,
+    PLUMB_SUMMARY_P95 = 3
+};
+
+struct plumb_summary_row {
+    const char *pipeline, *phase, *node;
+    uint64_t count, skipped, failures;
+    double mean_ms, median_ms, std_ms, min_ms, max_ms, last_ms, total_ms, self_ms;
+    double p50_ms, p90_ms, p95_ms, p99_ms;
+    double outermost_ms;      /* what TOTAL adds */
+    uint64_t outermost_count; /* runs behind outermost_ms */
+    double own_ms;            /* plumb_timing_own_ns() */
+    uint64_t device_count;
+    double device_mean_ms, device_median_ms, device_total_ms;
+    uint32_t threads;
+    uint32_t median_estimator; /* enum plumb_median */
+    size_t seen;               /* place in first-seen order */
+};
+
+struct plumb_summary_options {
+    const char *pipeline;  /* NULL: all */
+    const char *phase;     /* NULL: all */
+    uint64_t frames;       /* 0: unknown */
+    uint64_t skip_first_n; /* shown in the title; taken from `frames` for the average */
+    enum plumb_summary_sort sort;
+    size_t top; /* rows shown for each pipeline, 0: all; sums always are over all */
+};
+
+struct plumb_summary {
+    struct plumb_summary_options options;
+    struct plumb_summary_row *rows; /* by pipeline in first-seen order, then as sorted */
+    size_t count;
+};
+
+/* One line for each phase of a pipeline that has outermost time. */
+struct plumb_summary_average {
+    const char *phase;
+    double ms;
+    double fps;
+};
+
+/* Rows of `t` that the options choose. The strings stay those of `t`, which must live as long.
+ * `o->skip_first_n` 0: that of `t`. Errors: PLUMB_ERR_MEMORY. */
+int plumb_summary_init(struct plumb_summary *out, const struct plumb_timing *t,
+                       const struct plumb_summary_options *o, plumb_error *err);
+/* The same from the rows of the public interface. */
+int plumb_summary_init_rows(struct plumb_summary *out, const plumb_row *rows, size_t n,
+                            const struct plumb_summary_options *o, plumb_error *err);
+void plumb_summary_fini(struct plumb_summary *s);
+
+/* The rows [begin, end) of the pipeline that `begin` starts with; begin 0 is the first pipeline. */
+size_t plumb_summary_group_end(const struct plumb_summary *s, size_t begin);
+/* Rows of [begin, end) that are shown. */
+size_t plumb_summary_shown(const struct plumb_summary *s, size_t begin, size_t end);
+double plumb_summary_total_ms(const struct plumb_summary *s, size_t begin, size_t end);
+/* The `i`-th average of the rows [begin, end), phases in the order of the rows. False: there are not
+ * so many. A phase has none when its divisor or its time is 0. The divisor is frames minus skip when
+ * frames are known, else the runs of the first row. */
+bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t end, size_t i,
+                           struct plumb_summary_average *out);
+
+/* Appends the table, without a newline at its end; one table for each pipeline, or
+ * PLUMB_SUMMARY_EMPTY. Byte for byte the layout that existing tools parse. */
+void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out);
+
+/* Both in one: what plumb_summary_text() returns. */
+int plumb_summary_table(struct plumb_buf *out, const struct plumb_timing *t,
+                        const struct plumb_summary_options *o, plumb_error *err);
+
+/* ---- Pieces that the other text renderers share -------------------------------------------------- */
+
+/* `text` padded to `width` characters (never cut). Control characters and bytes that are not UTF-8
+ * become \xHH, so that no name can steer a terminal or break a line. */
+void plumb_put_left(struct plumb_buf *out, const char *text, size_t width);
+void plumb_put_right(struct plumb_buf *out, const char *text, size_t width);
+void plumb_put_count(struct plumb_buf *out, uint64_t value, size_t width);
+/* `value` with a fixed number of decimals and '.', whatever the locale says. */
+void plumb_put_fixed(struct plumb_buf *out, double value, int decimals, size_t width);
+/* "Profiling Summary (103 frames, skip_first_n=3)", parts as known. */
+void plumb_put_title(struct plumb_buf *out, const struct plumb_summary_options *o);
+/* The lines of the averages, each with a newline before it. */
+void plumb_put_averages(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,
+                        size_t end);
+
+#endif
