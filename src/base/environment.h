@@ -1,0 +1,18 @@
+/* environment.h: reading a list of "NAME=value" strings, the process's own or one under test. */
+#ifndef PLUMB_BASE_ENVIRONMENT_H
+#define PLUMB_BASE_ENVIRONMENT_H
+
+#include <stddef.h>
+#include <string.h>
+
+/* The value of the first entry called `name`, as getenv() has it; NULL when there is none. */
+static inline const char *plumb_environment_get(char *const *environment, const char *name)
+{
+    size_t n = strlen(name);
+    for (char *const *e = environment; e && *e; e++)
+        if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
+            return *e + n + 1;
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* settings_options.c: the options a program passes to plumb_start(). No state.
+ *
+ * Unlike a variable, which the user of a program sets, a wrong field is the programmer's mistake:
+ * it is refused, not clamped. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/settings.h"
+
+static int apply_switch(bool *to, uint32_t value, const char *field, plumb_error *err)
+{
+    if (value > PLUMB_OFF)
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_options.%s is %" PRIu32 ", not a plumb_switch",
+                          field, value);
+    if (value != PLUMB_DEFAULT)
+        *to = value == PLUMB_ON;
+    return PLUMB_OK;
+}
+
+static int apply_string(char *to, size_t size, const char *value, const char *field,
+                        plumb_error *err)
+{
+    size_t len = value ? strlen(value) : 0;
+    if (len >= size)
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_options.%s is longer than %zu bytes", field,
+                          size - 1);
+    if (len > 0)
+        memcpy(to, value, len + 1);
+    return PLUMB_OK;
+}
+
+static int apply_number(uint64_t *to, uint64_t value, const char *name, plumb_error *err)
+{
+    const struct plumb_setting *setting = plumb_setting_find(name);
+    if (value != 0 && (value < setting->min || value > setting->max))
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "plumb_options: %" PRIu64 " for %s is not between %" PRIu64
+                          " and %" PRIu64,
+                          value, name, setting->min, setting->max);
+    if (value != 0)
+        *to = value;
+    return PLUMB_OK;
+}
+
+static int apply_strings(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
+{
+    if (apply_string(s->dir, sizeof s->dir, o->dir, "dir", err) < 0 ||
+        apply_string(s->run_dir, sizeof s->run_dir, o->run_dir, "run_dir", err) < 0)
+        return PLUMB_ERR_ARG;
+    return apply_string(s->pipeline, sizeof s->pipeline, o->pipeline, "pipeline", err);
+}
+
+static int apply_numbers(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
+{
+    if (apply_number(&s->max_nodes, o->max_nodes, "PLUMB_MAX_NODES", err) < 0 ||
+        apply_number(&s->max_state_bytes, o->max_state_bytes, "PLUMB_MAX_STATE", err) < 0 ||
+        apply_number(&s->skip_first_n, o->skip_first_n, "PLUMB_SKIP_FIRST", err) < 0)
+        return PLUMB_ERR_ARG;
+    if (o->log_level > PLUMB_LOG_DEBUG)
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "plumb_options.log_level is %" PRIu32 ", not a plumb_log", o->log_level);
+    if (o->log_level)
+        s->log_level = o->log_level;
+    return PLUMB_OK;
+}
+
+static int apply_switches(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
+{
+    bool p2 = s->median == PLUMB_MEDIAN_P2;
+    if (apply_switch(&s->sync, o->sync, "sync", err) < 0 ||
+        apply_switch(&p2, o->median_p2, "median_p2", err) < 0 ||
+        apply_switch(&s->debug, o->debug, "debug", err) < 0 ||
+        apply_switch(&s->signals, o->signals, "signals", err) < 0 ||
+        apply_switch(&s->quiet, o->quiet, "quiet", err) < 0)
+        return PLUMB_ERR_ARG;
+    s->median = p2 ? PLUMB_MEDIAN_P2 : PLUMB_MEDIAN_SKETCH;
+    return PLUMB_OK;
+}
+
+int plumb_settings_apply(struct plumb_settings *s, const plumb_options *options, plumb_error *err)
+{
+    struct plumb_settings result = *s;
+    plumb_options o = {0};
+    if (!options)
+        return PLUMB_OK;
+    if (options->size < sizeof options->size)
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "plumb_options.size is %zu; start from plumb_options_default()",
+                          options->size);
+    /* A caller built with an older header has fewer fields, one with a newer header more. */
+    memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    if (apply_strings(&result, &o, err) < 0 || apply_numbers(&result, &o, err) < 0 ||
+        apply_switches(&result, &o, err) < 0)
+        return PLUMB_ERR_ARG;
+    if (o.log) {
+        result.log = o.log;
+        result.log_arg = o.log_arg;
+    }
+    *s = result;
+    return PLUMB_OK;
+}
