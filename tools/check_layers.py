@@ -3,7 +3,8 @@
 
 Reads every #include of the C and C++ files below ROOT (default: this repository) and fails when a
 file names a layer that its own may not see, reaches out of its tree with "..", or names one of our
-headers that does not exist. The table is that of ARCHITECTURE.md.
+headers that does not exist. The table is that of ARCHITECTURE.md; a unit test keeps the rules of its
+layer, and may use the fixtures of tests/ besides.
 """
 
 import pathlib
@@ -45,11 +46,15 @@ def layer_of(path):
     return parts[0] if parts[0] in CLIENTS else None
 
 
+def is_test(path):
+    return path.stem.endswith("_test")
+
+
 def target_of(root, path, quote, name):
     """What an include names: ("own", relative path), ("outside", None) or ("missing", None)."""
     here = root / path.parent / name
-    for candidate in ([here] if quote == '"' else []) + [root / "src" / name,
-                                                         root / "include" / name]:
+    folders = ["src", "include"] + (["tests"] if is_test(path) else [])
+    for candidate in ([here] if quote == '"' else []) + [root / f / name for f in folders]:
         if candidate.is_file():
             return "own", candidate.resolve().relative_to(root)
     ours = name.split("/")[0] in MAY_INCLUDE.keys() | {"plumb"} and "/" in name
@@ -66,7 +71,7 @@ def check_line(root, path, quote, name):
     if kind == "outside":
         return None
     other = layer_of(target)
-    if other == layer or other in MAY_INCLUDE[layer]:
+    if target.parts[0] == "tests" or other == layer or other in MAY_INCLUDE[layer]:
         return None
     allowed = ", ".join(sorted(MAY_INCLUDE[layer])) or "nothing of ours"
     return f'{layer} may not include {other or target} ("{name}"); it may include {allowed}'

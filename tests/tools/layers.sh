@@ -8,9 +8,10 @@ check=$PLUMB_SOURCE_DIR/tools/check_layers.py
 # planted FILE LINE MESSAGE: a tree with that line in that file must fail, and say so.
 planted() {
     rm -rf tree
-    mkdir -p tree/include/plumb tree/src/base tree/src/core tree/src/format tree/src/tensor tree/cli
+    mkdir -p tree/include/plumb tree/src/base tree/src/core tree/src/format tree/src/tensor tree/cli \
+        tree/tests
     touch tree/include/plumb/plumb.h tree/src/base/error.h tree/src/core/ring.h \
-        tree/src/tensor/stats.h
+        tree/src/tensor/stats.h tree/tests/fixture.h
     echo '#include "base/error.h"' >tree/src/format/fine.c
     echo "$2" >"tree/$1"
     if "$check" tree >out.txt 2>&1; then
@@ -30,7 +31,9 @@ planted src/format/climbs.c '#include "../base/error.h"' 'climbs out of its fold
 planted src/format/gone.c '#include "base/gone.h"' '"base/gone.h" does not exist'
 planted cli/main.c '#include "base/error.h"' 'cli may not include base'
 planted include/plumb/trace.h '#include "base/error.h"' 'public may not include base'
+planted src/format/fixture.c '#include "fixture.h"' '"fixture.h" does not exist'
 planted src/stray.c '#include <stdio.h>' 'lies in no layer'
 
 rm tree/src/stray.c
+echo '#include "fixture.h"' >tree/src/format/fine_test.c
 "$check" tree
