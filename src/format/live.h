@@ -39,8 +39,8 @@ enum {
     PLUMB_NODE_BITS = 20,
     PLUMB_TICK_BITS = 42,
     PLUMB_CARRY = 16,
-    PLUMB_UNDO_STATES = 64, /* a block ends at most 126 runs, but those need begins: 63 and a few
-                               samples; the rare block that touches more is folded in two halves */
+    PLUMB_UNDO_STATES = 128, /* a block ends at most 126 runs */
+    PLUMB_GROUP_BITS = 16,   /* pipeline << 8 | phase */
     PLUMB_ASYNC_CHUNK = 1024,
     PLUMB_ASYNC_CHUNKS = 64
 };
@@ -118,11 +118,14 @@ struct plumb_live_pipeline {
     uint32_t reserved;
 };
 
-/* A (pipeline, phase, node), in first-seen order. group = pipeline << 16 | phase. */
+#define PLUMB_KEY_SETTLED (UINT64_C(1) << 63)
+
+/* A (pipeline, phase, node), in first-seen order. group = pipeline << 8 | phase. */
 struct plumb_live_key {
     uint32_t group;
     uint32_t node;
-    uint64_t skipped;          /* samples dropped by skip_first_n; shared by all threads, atomic */
+    uint64_t skipped;          /* samples dropped by skip_first_n; shared by all threads, atomic;
+                                  PLUMB_KEY_SETTLED is set once a sample has counted */
     uint32_t reset_generation; /* of `skipped` */
     uint32_t reserved;
 };
@@ -153,6 +156,7 @@ struct plumb_live_context { /* what a fold carries from block to block */
     uint32_t base_tree; /* place below which outermost spans hang: adopted, else 0 */
     uint32_t reserved;
     int64_t step;
+    uint64_t spans; /* runs ended, for the overhead estimate */
 };
 
 /* One place in a thread's call tree; place 0 is the root. */
@@ -163,8 +167,6 @@ struct plumb_live_tree {
     uint32_t async;
     uint64_t count, total, self; /* ticks; `self` of async places is 0 */
     uint32_t undo_block;         /* low half of the block number whose fold has saved this place */
-    uint32_t hint;               /* child visited last */
-    uint32_t next_hint;          /* child visited after this one the last time */
     uint32_t reserved;
 };
 
@@ -191,7 +193,8 @@ struct plumb_live_state {
     struct { /* wraps of 32-bit buckets: a bucket's count is wraps << 32 | bucket */
         uint32_t index, wraps;
     } carry[PLUMB_CARRY];
-    uint32_t reserved[2];
+    uint32_t ordinal; /* among the thread's states, from 0 */
+    uint32_t reserved;
     uint32_t buckets[PLUMB_SKETCH_BUCKETS];
 };
 enum plumb_state_flags {
@@ -204,7 +207,7 @@ enum plumb_state_flags {
 struct plumb_undo_state {
     uint64_t state_off;
     uint64_t words[16]; /* the first 128 bytes */
-    uint64_t rare[10];  /* first .. why_off, and whether they were saved */
+    uint64_t rare[9];   /* first .. why_off */
     uint64_t rare_saved;
     struct plumb_p2 p2;
 };
@@ -220,11 +223,12 @@ struct plumb_undo_bucket {
 struct plumb_live_undo {
     struct plumb_live_context context;
     uint32_t frames_from; /* frames [frames_from, context.depth) are saved */
-    uint32_t states, trees, buckets;
+    uint32_t states, trees, buckets, skips;
     struct plumb_live_frame frames[PLUMB_BLOCK_WORDS];
     struct plumb_undo_state state[PLUMB_UNDO_STATES];
     struct plumb_undo_tree tree[PLUMB_BLOCK_WORDS];
     struct plumb_undo_bucket bucket[PLUMB_BLOCK_WORDS];
+    uint32_t skip[PLUMB_BLOCK_WORDS]; /* keys whose `skipped` this fold has raised by one */
 };
 
 /* A ring block: words[0] base ticks, words[1] number of the block (1, 2, ...), written last when the
@@ -239,7 +243,6 @@ struct plumb_live_thread {
     uint64_t folded;  /* number of the last block folded */
     uint64_t folding; /* number of the block being folded; equal to `folded` between folds */
     uint64_t state_off; /* list of states, newest first */
-    uint64_t spans;     /* runs ended, for the overhead estimate */
     uint32_t states;
     uint32_t reserved;
     struct plumb_live_context context;

@@ -1,0 +1,125 @@
+/* async.c: spans begun on one thread and ended on another. Their slots lie in the live mapping, so
+ * that the open ones are known after a crash; free slots form a stack whose head carries a tag
+ * against reuse between read and exchange. A chunk of slots is carved, under the lock, when the
+ * stack runs empty. */
+#include "base/log.h"
+#include "core/runtime.h"
+
+static struct plumb_live_async *slot(struct plumb_run *run, uint32_t i)
+{
+    return PLUMB_AT(run, struct plumb_live_async, run->h->async_off[i / PLUMB_ASYNC_CHUNK]) +
+           i % PLUMB_ASYNC_CHUNK;
+}
+
+static void push(struct plumb_run *run, uint32_t i)
+{
+    uint64_t head = PLUMB_ACQUIRE(run->async_head), next;
+    do {
+        PLUMB_STORE(slot(run, i)->next_free, (uint32_t)head);
+        next = ((head >> 32) + 1) << 32 | (i + 1);
+    } while (!__atomic_compare_exchange_n(&run->async_head, &head, next, true, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE));
+}
+
+/* Index + 1 of a free slot, 0: none. */
+static uint32_t pop(struct plumb_run *run)
+{
+    uint64_t head = PLUMB_ACQUIRE(run->async_head), next;
+    do {
+        if ((uint32_t)head == 0)
+            return 0;
+        next = ((head >> 32) + 1) << 32 | PLUMB_LOAD(slot(run, (uint32_t)head - 1)->next_free);
+    } while (!__atomic_compare_exchange_n(&run->async_head, &head, next, true, __ATOMIC_ACQ_REL,
+                                          __ATOMIC_ACQUIRE));
+    return (uint32_t)head;
+}
+
+static bool more(struct plumb_run *run)
+{
+    uint64_t off = 0;
+    uint32_t c = 0;
+    plumb_lock();
+    while (c < PLUMB_ASYNC_CHUNKS && run->h->async_off[c])
+        c++;
+    if (c < PLUMB_ASYNC_CHUNKS)
+        off = plumb_carve(run, PLUMB_ASYNC_CHUNK * sizeof(struct plumb_live_async));
+    if (off)
+        PLUMB_RELEASE(run->h->async_off[c], off);
+    plumb_unlock();
+    for (uint32_t i = 0; off && i < PLUMB_ASYNC_CHUNK; i++)
+        push(run, c * PLUMB_ASYNC_CHUNK + i);
+    return off != 0;
+}
+
+plumb_async plumb_async_begin_impl(plumb_node node)
+{
+    plumb_async span = {0};
+    struct plumb_thread *th;
+    struct plumb_live_async *a;
+    uint32_t i, generation;
+    if (node >= plumb_rt.node_count || !plumb_enter(&th, false))
+        return span;
+    i = pop(th->run);
+    if (!i && more(th->run))
+        i = pop(th->run);
+    if (!i) {
+        plumb_drop(th->run, PLUMB_DROP_ASYNC);
+        plumb_leave(th);
+        return span;
+    }
+    a = slot(th->run, i - 1);
+    generation = PLUMB_LOAD(a->state) >> 1;
+    PLUMB_STORE(a->node, node);
+    PLUMB_STORE(a->group, th->group);
+    PLUMB_STORE(a->tid, th->tid);
+    PLUMB_STORE(a->begin_ticks, plumb_ticks_from(th->clock));
+    PLUMB_RELEASE(a->state, generation << 1 | 1);
+    /* The run's generation in the handle: one left over from an earlier run ends nothing. */
+    span.id = (uint64_t)(th->run->generation & 0xffff) << 48 |
+              (uint64_t)(generation & 0xffff) << 32 | i;
+    plumb_leave(th);
+    return span;
+}
+
+static void end(struct plumb_thread *th, plumb_async span, uint32_t mark, const char *why)
+{
+    struct plumb_run *run = th->run;
+    uint32_t i = (uint32_t)span.id - 1, state, sample = PLUMB_SAMPLE_ASYNC;
+    uint64_t payload[2], now = plumb_ticks_from(th->clock);
+    struct plumb_live_async *a;
+    if (i >= PLUMB_ASYNC_CHUNKS * PLUMB_ASYNC_CHUNK || !run->h->async_off[i / PLUMB_ASYNC_CHUNK] ||
+        (span.id >> 48) != (run->generation & 0xffff)) {
+        plumb_drop(run, PLUMB_DROP_STALE);
+        return;
+    }
+    a = slot(run, i);
+    state = PLUMB_ACQUIRE(a->state);
+    payload[0] = PLUMB_LOAD(a->node) | (uint64_t)PLUMB_LOAD(a->group) << 32;
+    payload[1] = now - PLUMB_LOAD(a->begin_ticks);
+    /* Of two ends of one span, one wins. */
+    if (!(state & 1) || (state >> 1 & 0xffff) != (span.id >> 32 & 0xffff) ||
+        !__atomic_compare_exchange_n(&a->state, &state, (state | 1) + 1, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED)) {
+        plumb_drop(run, PLUMB_DROP_STALE);
+        return;
+    }
+    push(run, i);
+    if (mark == 1) {
+        sample = PLUMB_SAMPLE_ASYNC_FAILED;
+        plumb_lock();
+        payload[1] = why ? plumb_carve_text(run, why) : 0;
+        plumb_unlock();
+    } else if (mark == 2) {
+        sample = PLUMB_SAMPLE_ASYNC_ABANDONED;
+    }
+    plumb_wide(th, PLUMB_WIDE_SAMPLE, sample, payload, 3);
+}
+
+void plumb_async_end_impl(plumb_async span, uint32_t mark, const char *why)
+{
+    struct plumb_thread *th;
+    if (!plumb_enter(&th, true))
+        return;
+    end(th, span, mark, why);
+    plumb_leave(th);
+}

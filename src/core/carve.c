@@ -1,0 +1,169 @@
+/* carve.c: the mapping of a run and the objects carved from it.
+ *
+ * The address range is reserved once, at the bound (PLUMB_MAX_STATE), and never moves; storage is put
+ * behind it step by step with posix_fallocate, because a page of a sparse file on a full disk would
+ * kill the host with SIGBUS. Where the disk gives no more (or RLIMIT_FSIZE would raise SIGXFSZ), the
+ * rest of the range becomes private memory: recording goes on, only the crash-safety of what comes
+ * later is lost, and said. All under the runtime's lock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "core/runtime.h"
+
+enum { STEP = 256 * 1024 };
+
+int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plumb_error *err)
+{
+    char path[1100];
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    run->fd = -1;
+    run->mapped = (bytes + STEP - 1) / STEP * STEP;
+    if (dir) {
+        snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
+        run->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (run->fd < 0)
+            return plumb_fail(err, PLUMB_ERR_IO, "cannot make '%s': %s", path, strerror(errno));
+        flags = MAP_SHARED | MAP_NORESERVE;
+    }
+    run->base = mmap(NULL, run->mapped, PROT_READ | PROT_WRITE, flags, run->fd, 0);
+    if (run->base == MAP_FAILED) {
+        int code = errno;
+        if (run->fd >= 0) {
+            close(run->fd);
+            unlink(path);
+        }
+        run->fd = -1;
+        run->base = NULL;
+        return plumb_fail(err, PLUMB_ERR_MEMORY,
+                          "cannot map %zu bytes for statistics: %s; lower PLUMB_MAX_STATE",
+                          run->mapped, strerror(code));
+    }
+    run->backed = run->fd < 0 ? run->mapped : 0;
+    return PLUMB_OK;
+}
+
+void plumb_mapping_close(struct plumb_run *run, bool keep_file)
+{
+    char path[1100];
+    if (run->base)
+        munmap(run->base, run->mapped);
+    if (run->fd >= 0) {
+        close(run->fd);
+        snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);
+        if (!keep_file)
+            unlink(path);
+    }
+    plumb_map_fini(&run->texts);
+    plumb_map_fini(&run->keys);
+    run->base = NULL;
+    run->h = NULL;
+    run->fd = -1;
+}
+
+static int file_limit(size_t want)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        want > limit.rlim_cur)
+        return EFBIG;
+    return 0;
+}
+
+/* Puts storage behind the first `want` bytes. False: not even memory. */
+static bool back(struct plumb_run *run, size_t want)
+{
+    size_t upto = (want + STEP - 1) / STEP * STEP;
+    int code = file_limit(upto);
+    void *rest;
+    if (!code)
+        code = posix_fallocate(run->fd, (off_t)run->backed, (off_t)(upto - run->backed));
+    if (!code) {
+        run->backed = upto;
+        return true;
+    }
+    rest = mmap(run->base + run->backed, run->mapped - run->backed, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (rest == MAP_FAILED)
+        return false;
+    snprintf(run->problem, sizeof run->problem,
+             "cannot grow live.plumb beyond %zu bytes: %s; statistics of new nodes are kept in memory "
+             "only until the run ends",
+             run->backed, strerror(code));
+    run->backed = run->mapped;
+    if (run->h)
+        plumb_run_note(run, "%s", run->problem);
+    return true;
+}
+
+uint64_t plumb_carve(struct plumb_run *run, size_t bytes)
+{
+    uint64_t at = run->h ? run->h->used : 0;
+    bytes = (bytes + 63) & ~(size_t)63;
+    if (bytes > run->mapped || at > run->mapped - bytes)
+        return 0;
+    if (at + bytes > run->backed && !back(run, at + bytes))
+        return 0;
+    if (run->h)
+        run->h->used = at + bytes;
+    return at;
+}
+
+uint64_t plumb_carve_text(struct plumb_run *run, const char *text)
+{
+    uint64_t hash = plumb_hash_text(text), off = plumb_map_get(&run->texts, hash);
+    size_t n = strlen(text);
+    struct plumb_live_text *t;
+    if (off && strcmp(PLUMB_AT(run, const char, off + sizeof *t), text) == 0)
+        return off;
+    off = plumb_carve(run, sizeof *t + n + 1);
+    if (!off)
+        return 0;
+    t = PLUMB_AT(run, struct plumb_live_text, off);
+    memcpy(t + 1, text, n + 1);
+    t->bytes = (uint32_t)n;
+    plumb_map_put(&run->texts, hash, off); /* failing only costs a second copy */
+    return off;
+}
+
+void *plumb_table_add(struct plumb_run *run, struct plumb_live_table *t)
+{
+    uint32_t at, chunk = plumb_table_chunk(t->count, &at);
+    if (chunk >= PLUMB_TABLE_CHUNKS)
+        return NULL;
+    if (!t->chunk_off[chunk]) {
+        uint64_t off = plumb_carve(run, (size_t)t->element_bytes * ((size_t)64 << chunk));
+        if (!off)
+            return NULL;
+        PLUMB_RELEASE(t->chunk_off[chunk], off);
+    }
+    return run->base + t->chunk_off[chunk] + (uint64_t)at * t->element_bytes;
+}
+
+void plumb_table_commit(struct plumb_live_table *t)
+{
+    PLUMB_RELEASE(t->count, t->count + 1);
+}
+
+void plumb_run_note(struct plumb_run *run, const char *format, ...)
+{
+    char text[512];
+    va_list ap;
+    uint64_t text_off, off;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    text_off = plumb_carve_text(run, text);
+    off = text_off ? plumb_carve(run, sizeof(struct plumb_live_note)) : 0;
+    if (!off)
+        return;
+    PLUMB_AT(run, struct plumb_live_note, off)->text_off = text_off;
+    PLUMB_AT(run, struct plumb_live_note, off)->next_off = run->h->note_off;
+    PLUMB_RELEASE(run->h->note_off, off);
+}

@@ -1,0 +1,68 @@
+/* count.c: named counters, of a pipeline. One atomic add in the live mapping; looking the name up
+ * walks a list that only grows at its head, without a lock. */
+#include <string.h>
+
+#include "core/runtime.h"
+
+static struct plumb_live_count *find(struct plumb_run *run, const char *name, uint32_t pipeline)
+{
+    uint32_t n = PLUMB_ACQUIRE(run->h->counts.count);
+    for (uint32_t i = 0; i < n; i++) {
+        struct plumb_live_count *c = plumb_table_at(run, &run->h->counts, i);
+        if (c->pipeline == pipeline &&
+            strcmp(PLUMB_AT(run, const char, c->name_off + sizeof(struct plumb_live_text)), name) ==
+                0)
+            return c;
+    }
+    return NULL;
+}
+
+static struct plumb_live_count *make(struct plumb_run *run, const char *name, uint32_t pipeline)
+{
+    struct plumb_live_count *c;
+    plumb_lock();
+    c = find(run, name, pipeline);
+    if (!c && run->h->counts.count < plumb_rt.settings.max_nodes &&
+        (c = plumb_table_add(run, &run->h->counts)) != NULL) {
+        c->name_off = plumb_carve_text(run, name);
+        c->pipeline = pipeline;
+        if (c->name_off)
+            plumb_table_commit(&run->h->counts);
+        else
+            c = NULL;
+    }
+    plumb_unlock();
+    return c;
+}
+
+void plumb_count_impl(const char *name, int64_t n)
+{
+    struct plumb_thread *th;
+    struct plumb_live_count *c;
+    if (!name || !plumb_enter(&th, false))
+        return;
+    c = find(th->run, name, th->group >> 8);
+    if (!c)
+        c = make(th->run, name, th->group >> 8);
+    if (c) {
+        PLUMB_ADD(c->total, n);
+        PLUMB_ADD(c->events, 1);
+    } else {
+        plumb_drop(th->run, PLUMB_DROP_NODES);
+    }
+    plumb_leave(th);
+}
+
+int64_t plumb_count_value(const char *name)
+{
+    struct plumb_thread *th;
+    struct plumb_live_count *c;
+    int64_t total = 0;
+    if (!name || !plumb_enter(&th, true))
+        return 0;
+    c = find(th->run, name, th->group >> 8);
+    if (c)
+        total = PLUMB_LOAD(c->total);
+    plumb_leave(th);
+    return total;
+}

@@ -1,0 +1,483 @@
+/* fold.c: turns a full ring block into statistics, on the thread that wrote it.
+ *
+ * Invariants
+ *   - Between two folds live->folding == live->folded, and states, tree and context hold exactly the
+ *     blocks up to `folded`.
+ *   - During a fold everything it changes has been copied to the undo log before, so that a reader of
+ *     a dead process can put it back (format/live_read.c) and replay the block.
+ *   - A snapshot that is being taken gets a copy of whatever a fold is about to change
+ *     (snapshot.c); the fold never waits for it.
+ * Locks: only when a key, state or place is met for the first time on this thread. */
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/pages.h"
+#include "base/u128.h"
+#include "core/runtime.h"
+#include "format/replay.h"
+
+struct fold {
+    struct plumb_thread *th;
+    struct plumb_run *run;
+    struct plumb_live_undo *undo;
+    uint32_t number;
+    bool watched; /* a snapshot wants copies */
+};
+
+static uint64_t key_of(uint32_t group, uint32_t node)
+{
+    return (uint64_t)group << PLUMB_NODE_BITS | node;
+}
+
+/* ---- First meetings: under the lock -------------------------------------------------------------- */
+
+static uint32_t key_index(struct plumb_run *run, uint64_t key)
+{
+    uint64_t known = plumb_map_get(&run->keys, key + 1);
+    struct plumb_live_key *k;
+    if (known)
+        return (uint32_t)known - 1;
+    k = plumb_table_add(run, &run->h->keys);
+    if (!k || plumb_map_put(&run->keys, key + 1, run->h->keys.count + 1) < 0)
+        return UINT32_MAX;
+    k->group = (uint32_t)(key >> PLUMB_NODE_BITS);
+    k->node = (uint32_t)key & ((1u << PLUMB_NODE_BITS) - 1);
+    plumb_table_commit(&run->h->keys);
+    return run->h->keys.count - 1;
+}
+
+static struct plumb_live_pipeline *pipeline_at(struct plumb_run *run, uint32_t group)
+{
+    return plumb_table_at(run, &run->h->pipelines, group >> 8);
+}
+
+static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t key, uint32_t channel)
+{
+    struct plumb_run *run = th->run;
+    uint32_t index = key_index(run, key);
+    uint64_t off = index == UINT32_MAX ? 0 : plumb_carve(run, sizeof(struct plumb_live_state));
+    struct plumb_live_state *st;
+    if (!off)
+        return NULL;
+    st = PLUMB_AT(run, struct plumb_live_state, off);
+    st->min = UINT64_MAX;
+    st->key = index;
+    st->channel = channel;
+    st->reset_generation = PLUMB_LOAD(pipeline_at(run, (uint32_t)(key >> PLUMB_NODE_BITS))
+                                          ->reset_generation);
+    st->ordinal = th->live->states;
+    if (plumb_rt.settings.median == PLUMB_MEDIAN_P2 && channel == PLUMB_CHANNEL_SPAN)
+        st->flags |= PLUMB_STATE_P2;
+    if (plumb_map_put(&th->state_of, ((uint64_t)channel << 40 | key) + 1, off) < 0)
+        return NULL;
+    st->next_off = th->live->state_off;
+    PLUMB_RELEASE(th->live->state_off, off);
+    PLUMB_RELEASE(th->live->states, th->live->states + 1);
+    return st;
+}
+
+static PLUMB_COLD struct plumb_live_state *state_meet(struct plumb_thread *th, uint64_t key,
+                                                      uint32_t channel)
+{
+    uint64_t off = plumb_map_get(&th->state_of, ((uint64_t)channel << 40 | key) + 1);
+    struct plumb_live_state *st;
+    if (off)
+        return PLUMB_AT(th->run, struct plumb_live_state, off);
+    plumb_lock();
+    st = state_carve(th, key, channel);
+    plumb_unlock();
+    return st;
+}
+
+static bool place_room(struct plumb_thread *th)
+{
+    uint32_t cap = th->place_cap ? th->place_cap * 2 : 64;
+    struct plumb_place *p;
+    if (th->place_count < th->place_cap)
+        return true;
+    if (cap > PLUMB_PLACES_MAX || !(p = plumb_pages_map(cap * sizeof *p)))
+        return false;
+    if (th->places)
+        memcpy(p, th->places, th->place_count * sizeof *p);
+    plumb_pages_unmap(th->places, th->place_cap * sizeof *p);
+    th->places = p;
+    th->place_cap = cap;
+    return true;
+}
+
+static uint32_t place_carve(struct plumb_thread *th, uint32_t parent, uint64_t key, bool async)
+{
+    struct plumb_live_tree *t;
+    uint32_t i = th->place_count;
+    if (!place_room(th) || !(t = plumb_table_add(th->run, &th->live->tree)))
+        return UINT32_MAX;
+    t->parent = parent;
+    t->node = (uint32_t)key & ((1u << PLUMB_NODE_BITS) - 1);
+    t->group = (uint32_t)(key >> PLUMB_NODE_BITS);
+    t->async = async;
+    t->count = t->total = t->self = 0;
+    t->undo_block = 0;
+    plumb_table_commit(&th->live->tree);
+    th->places[i] = (struct plumb_place){t, NULL, key, 0, 0};
+    th->place_count++;
+    return i;
+}
+
+/* The place of a key below `parent`; async places hang below the root. */
+static PLUMB_COLD uint32_t place_meet(struct plumb_thread *th, uint32_t parent, uint64_t key,
+                                      bool async)
+{
+    uint64_t id = ((uint64_t)parent << 37 | (uint64_t)async << 36 | key) + 1;
+    uint64_t known = plumb_map_get(&th->place_of, id);
+    uint32_t i;
+    if (known)
+        return (uint32_t)known - 1;
+    plumb_lock();
+    i = place_carve(th, parent, key, async);
+    plumb_unlock();
+    if (i == UINT32_MAX) {
+        plumb_drop(th->run, PLUMB_DROP_TREE);
+        return 0;
+    }
+    plumb_map_put(&th->place_of, id, (uint64_t)i + 1);
+    return i;
+}
+
+/* ---- The undo log -------------------------------------------------------------------------------- */
+
+static void state_reset(struct plumb_live_state *st, uint32_t generation)
+{
+    uint64_t used = st->groups_used;
+    for (uint32_t g = 0; used; g++, used >>= 1) {
+        for (uint32_t i = g * 64; (used & 1) && i < g * 64 + 64; i++)
+            PLUMB_STORE(st->buckets[i], 0);
+    }
+    PLUMB_STORE(st->count, 0);
+    PLUMB_STORE(st->total, 0);
+    PLUMB_STORE(st->sq_lo, 0);
+    PLUMB_STORE(st->sq_hi, 0);
+    PLUMB_STORE(st->min, UINT64_MAX);
+    PLUMB_STORE(st->max, 0);
+    PLUMB_STORE(st->last, 0);
+    PLUMB_STORE(st->last_at, 0);
+    PLUMB_STORE(st->self, 0);
+    PLUMB_STORE(st->outer_total, 0);
+    PLUMB_STORE(st->outer_count, 0);
+    PLUMB_STORE(st->groups_used, 0);
+    PLUMB_STORE(st->failures, 0);
+    PLUMB_STORE(st->abandoned, 0);
+    PLUMB_STORE(st->unbalanced, 0);
+    PLUMB_STORE(st->why_off, 0);
+    memset(&st->p2, 0, sizeof st->p2);
+    memset(st->carry, 0, sizeof st->carry);
+    PLUMB_STORE(st->flags, st->flags & ~(uint32_t)PLUMB_STATE_SETTLED);
+    /* Last: a reader takes a state of an older generation for empty. */
+    PLUMB_RELEASE(st->reset_generation, generation);
+}
+
+/* Before the first change that this fold makes to a state. A reset is not undone: putting back an
+ * older generation's figures would only be dropped again, so they are cleared before they are saved. */
+static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, uint32_t group)
+{
+    struct plumb_live_undo *u = f->undo;
+    struct plumb_undo_state *save = &u->state[u->states];
+    uint32_t generation = PLUMB_ACQUIRE(pipeline_at(f->run, group)->reset_generation);
+    if (f->watched)
+        plumb_snapshot_copy(f->th, st);
+    if (st->reset_generation != generation)
+        state_reset(st, generation);
+    save->state_off = plumb_off_of(f->run, st);
+    memcpy(save->words, st, sizeof save->words);
+    memcpy(save->rare, st->first, sizeof save->rare);
+    if (st->flags & PLUMB_STATE_P2)
+        save->p2 = st->p2;
+    plumb_order();
+    PLUMB_STORE(u->states, u->states + 1);
+    plumb_order();
+    PLUMB_STORE(st->undo_block, f->number);
+}
+
+static PLUMB_COLD void tree_touch(struct fold *f, struct plumb_live_tree *t, uint32_t place)
+{
+    struct plumb_live_undo *u = f->undo;
+    u->tree[u->trees] = (struct plumb_undo_tree){t->count, t->total, t->self, place, 0};
+    plumb_order();
+    PLUMB_STORE(u->trees, u->trees + 1);
+    plumb_order();
+    PLUMB_STORE(t->undo_block, f->number);
+}
+
+/* ---- Samples ------------------------------------------------------------------------------------- */
+
+/* Whether skip_first_n takes this sample. Shared by the threads of a key, so exact for the key. */
+static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st, uint32_t group)
+{
+    struct plumb_live_key *k = plumb_table_at(f->run, &f->run->h->keys, st->key);
+    struct plumb_live_pipeline *p = pipeline_at(f->run, group);
+    uint64_t skip = PLUMB_LOAD(p->skip_first_n), seen;
+    uint32_t generation = PLUMB_LOAD(p->reset_generation), old = PLUMB_LOAD(k->reset_generation);
+    if (old != generation &&
+        __atomic_compare_exchange_n(&k->reset_generation, &old, generation, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED))
+        PLUMB_STORE(k->skipped, 0);
+    seen = PLUMB_LOAD(k->skipped);
+    while (seen < skip && !(seen & PLUMB_KEY_SETTLED)) {
+        if (__atomic_compare_exchange_n(&k->skipped, &seen, seen + 1, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED)) {
+            f->undo->skip[f->undo->skips] = st->key;
+            PLUMB_STORE(f->undo->skips, f->undo->skips + 1);
+            return true;
+        }
+    }
+    /* Counting has begun: a skip that is raised later takes nothing away. */
+    __atomic_fetch_or(&k->skipped, PLUMB_KEY_SETTLED, __ATOMIC_RELAXED);
+    PLUMB_STORE(st->flags, st->flags | PLUMB_STATE_SETTLED);
+    return false;
+}
+
+static PLUMB_COLD void carry(struct plumb_live_state *st, uint32_t index)
+{
+    uint32_t best = 0, distance = UINT32_MAX;
+    for (uint32_t i = 0; i < PLUMB_CARRY; i++) {
+        uint32_t at = st->carry[i].index;
+        uint32_t d = !st->carry[i].wraps ? 0 : at > index ? at - index : index - at;
+        if (st->carry[i].wraps && at == index) {
+            best = i;
+            break;
+        }
+        /* A free place is as good as a match; with none left, 2^32 samples move to a neighbour. */
+        if (d < distance) {
+            distance = d;
+            best = i;
+        }
+    }
+    if (!st->carry[best].wraps)
+        st->carry[best].index = index;
+    st->carry[best].wraps++;
+}
+
+static PLUMB_ALWAYS_INLINE void bucket_add(struct fold *f, struct plumb_live_state *st,
+                                           uint64_t value)
+{
+    uint32_t i = plumb_sketch_index(value), old = st->buckets[i];
+    struct plumb_undo_bucket *u = &f->undo->bucket[f->undo->buckets];
+    u->state_off = plumb_off_of(f->run, st);
+    u->index = i;
+    u->value = old;
+    plumb_order();
+    PLUMB_STORE(f->undo->buckets, f->undo->buckets + 1);
+    plumb_order();
+    PLUMB_STORE(st->buckets[i], old + 1);
+    if (PLUMB_UNLIKELY(old == UINT32_MAX))
+        carry(st, i);
+    PLUMB_STORE(st->groups_used, st->groups_used | UINT64_C(1) << (i >> 6));
+}
+
+static PLUMB_ALWAYS_INLINE void state_add(struct fold *f, struct plumb_live_state *st,
+                                          const struct plumb_ended *e)
+{
+    uint64_t v = e->value, n = st->count, lo, hi;
+    plumb_u128 sq = (plumb_u128)v * v;
+    lo = st->sq_lo + (uint64_t)sq;
+    hi = st->sq_hi + (uint64_t)(sq >> 64) + (lo < (uint64_t)sq);
+    if (PLUMB_UNLIKELY(n < PLUMB_EXACT))
+        PLUMB_STORE(st->first[n], v);
+    PLUMB_STORE(st->count, n + 1);
+    PLUMB_STORE(st->total, st->total + v);
+    PLUMB_STORE(st->sq_lo, lo);
+    PLUMB_STORE(st->sq_hi, hi);
+    PLUMB_STORE(st->min, v < st->min ? v : st->min);
+    PLUMB_STORE(st->max, v > st->max ? v : st->max);
+    PLUMB_STORE(st->last, v);
+    PLUMB_STORE(st->last_at, e->end_ticks);
+    PLUMB_STORE(st->self, st->self + e->self);
+    if (e->outermost) {
+        PLUMB_STORE(st->outer_total, st->outer_total + v);
+        PLUMB_STORE(st->outer_count, st->outer_count + 1);
+    }
+    if (PLUMB_UNLIKELY(st->flags & PLUMB_STATE_P2))
+        plumb_p2_add(&st->p2, (double)v);
+    bucket_add(f, st, v);
+}
+
+/* The state that takes a run, saved for undo; NULL: none can be had, which is counted. */
+static PLUMB_COLD struct plumb_live_state *state_find(struct fold *f, const struct plumb_ended *e)
+{
+    struct plumb_thread *th = f->th;
+    uint64_t key = key_of(e->group, e->node);
+    struct plumb_place *p = e->tree ? &th->places[e->tree] : NULL;
+    struct plumb_live_state *st = state_meet(th, key, e->channel);
+    if (!st) {
+        st = state_meet(th, key_of(e->group & 0xff00u, PLUMB_NODE_OTHER), e->channel);
+        plumb_drop(f->run, st ? PLUMB_DROP_STATE : PLUMB_DROP_LOST);
+        return st;
+    }
+    if (p && p->key == key && e->channel == PLUMB_CHANNEL_SPAN)
+        p->state = st;
+    return st;
+}
+
+static PLUMB_ALWAYS_INLINE struct plumb_live_state *state_for(struct fold *f,
+                                                              const struct plumb_ended *e)
+{
+    struct plumb_place *p = &f->th->places[e->tree];
+    struct plumb_live_state *st = p->state;
+    if (PLUMB_UNLIKELY(!st || e->tree == 0 || e->channel != PLUMB_CHANNEL_SPAN))
+        st = state_find(f, e);
+    if (PLUMB_UNLIKELY(!st))
+        return NULL;
+    if (PLUMB_UNLIKELY(st->undo_block != f->number))
+        state_touch(f, st, e->group);
+    /* Begun before the last reset: belongs to what was dropped. */
+    if (PLUMB_UNLIKELY(e->begin_ticks < PLUMB_LOAD(pipeline_at(f->run, e->group)->reset_ticks)))
+        return NULL;
+    return st;
+}
+
+static void on_sample(void *self, const struct plumb_ended *e)
+{
+    struct fold *f = self;
+    struct plumb_live_state *st = state_for(f, e);
+    uint32_t place = e->tree;
+    struct plumb_live_tree *t;
+    if (PLUMB_UNLIKELY(!st))
+        return;
+    if (PLUMB_UNLIKELY(!(st->flags & PLUMB_STATE_SETTLED)) && skips(f, st, e->group))
+        return;
+    state_add(f, st, e);
+    if (PLUMB_UNLIKELY(e->async))
+        place = place_meet(f->th, 0, key_of(e->group, e->node), true);
+    if (PLUMB_UNLIKELY(place == 0))
+        return;
+    t = f->th->places[place].live;
+    if (PLUMB_UNLIKELY(t->undo_block != f->number))
+        tree_touch(f, t, place);
+    PLUMB_STORE(t->count, t->count + 1);
+    PLUMB_STORE(t->total, t->total + e->value);
+    PLUMB_STORE(t->self, t->self + e->self);
+}
+
+static void on_failed(void *self, const struct plumb_ended *e)
+{
+    struct plumb_live_state *st = state_for(self, e);
+    if (!st)
+        return;
+    PLUMB_BUMP(st->failures, 1);
+    if (e->why_off)
+        PLUMB_STORE(st->why_off, e->why_off);
+}
+
+static void on_abandoned(void *self, const struct plumb_ended *e)
+{
+    struct plumb_live_state *st = state_for(self, e);
+    if (st)
+        PLUMB_BUMP(st->abandoned, 1);
+}
+
+static void on_unbalanced(void *self, const struct plumb_ended *e)
+{
+    struct fold *f = self;
+    struct plumb_live_state *st = state_for(f, e);
+    plumb_drop(f->run, PLUMB_DROP_UNBALANCED);
+    if (st)
+        PLUMB_BUMP(st->unbalanced, 1);
+}
+
+/* ---- Places -------------------------------------------------------------------------------------- */
+
+static uint32_t on_enter(void *self, uint32_t parent, uint32_t group, uint32_t node)
+{
+    struct plumb_thread *th = ((struct fold *)self)->th;
+    uint64_t key = key_of(group, node);
+    struct plumb_place *p = &th->places[parent];
+    /* Pipelines run their children in the same order again and again: what followed the last child
+     * the last time is right nearly always. */
+    uint32_t last = p->hint, guess = th->places[last].next;
+    if (PLUMB_UNLIKELY(th->places[guess].key != key || th->places[guess].live->parent != parent ||
+                       guess == 0)) {
+        guess = place_meet(th, parent, key, false);
+        th->places[last].next = guess;
+        p = &th->places[parent];
+    }
+    p->hint = guess;
+    return guess;
+}
+
+static uint32_t on_adopt(void *self, uint32_t group, const uint64_t *path, uint32_t n)
+{
+    struct plumb_thread *th = ((struct fold *)self)->th;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t node = (uint32_t)(PLUMB_LOAD(path[i / 2]) >> (i & 1 ? 32 : 0));
+        at = place_meet(th, at, key_of(group, node), false);
+    }
+    return at;
+}
+
+static const struct plumb_sink fold_sink = {on_enter,  on_adopt,     on_sample,
+                                            on_failed, on_abandoned, on_unbalanced};
+
+/* ---- Blocks -------------------------------------------------------------------------------------- */
+
+static void undo_begin(struct plumb_live_thread *live, uint64_t number)
+{
+    struct plumb_live_undo *u = &live->undo;
+    uint32_t depth = live->context.depth;
+    uint32_t from = depth >= PLUMB_BLOCK_WORDS ? depth - PLUMB_BLOCK_WORDS + 1 : 0;
+    u->states = u->trees = u->buckets = u->skips = 0;
+    u->context = live->context;
+    u->frames_from = from;
+    memcpy(u->frames, &live->frames[from], (depth - from + 1) * sizeof u->frames[0]);
+    plumb_order();
+    PLUMB_STORE(live->folding, number);
+    plumb_order();
+}
+
+void plumb_fold(struct plumb_thread *th)
+{
+    struct plumb_live_thread *live = th->live;
+    uint64_t number = th->block[1];
+    struct fold f = {th, th->run, &live->undo, (uint32_t)number, false};
+    undo_begin(live, number);
+    /* After `folding` is out: the snapshotter sets its request, passes a barrier, then looks at
+     * `folding`; so either it sees this fold, or this fold sees it. */
+    if (PLUMB_UNLIKELY(PLUMB_ACQUIRE(th->snapshot) != NULL)) {
+        plumb_snapshot_answer(th);
+        f.watched = true;
+    }
+    plumb_replay_block(&fold_sink, &f, &live->context, live->frames, th->block);
+    plumb_order();
+    PLUMB_RELEASE(live->folded, number);
+}
+
+void plumb_block_open(struct plumb_thread *th, uint64_t ticks)
+{
+    struct plumb_live_thread *live = th->live;
+    uint64_t number = live->folded + 1;
+    uint64_t *block = PLUMB_AT(th->run, uint64_t, live->ring_off) +
+                      number % live->blocks * PLUMB_BLOCK_WORDS;
+    PLUMB_STORE(block[1], 0);
+    plumb_order();
+    plumb_zero_words(block + PLUMB_BLOCK_HEAD, PLUMB_BLOCK_WORDS - PLUMB_BLOCK_HEAD);
+    PLUMB_STORE(block[0], ticks);
+    plumb_order();
+    PLUMB_STORE(block[1], number);
+    th->block = block;
+    th->base = ticks;
+    th->head = block + PLUMB_BLOCK_HEAD;
+    th->end = block + PLUMB_BLOCK_WORDS;
+}
+
+void plumb_block_next(struct plumb_thread *th, uint64_t ticks)
+{
+    plumb_fold(th);
+    plumb_block_open(th, ticks);
+}
+
+uint64_t *plumb_block_room(struct plumb_thread *th, uint32_t words, uint64_t ticks)
+{
+    /* One word is always left, for the end that may come next without a look. */
+    if ((size_t)(th->end - th->head) < words + 1 || (ticks - th->base) >> PLUMB_TICK_BITS)
+        plumb_block_next(th, ticks);
+    return th->head;
+}

@@ -1,0 +1,24 @@
+/* map.h: a hash map from non-zero 64-bit keys to non-zero 64-bit values, for one thread's lookups
+ * (places, states) and for the runtime's interning under its lock. Memory comes from the kernel, not
+ * from malloc: it grows inside other people's allocators. Never shrinks; no deletion. */
+#ifndef PLUMB_CORE_MAP_H
+#define PLUMB_CORE_MAP_H
+
+#include <stdint.h>
+
+struct plumb_map {
+    uint64_t *slots; /* key, value, key, value, ... */
+    uint32_t capacity;
+    uint32_t count;
+};
+
+/* 0 when absent. */
+uint64_t plumb_map_get(const struct plumb_map *m, uint64_t key);
+/* 0, or PLUMB_ERR_MEMORY. Replaces. */
+int plumb_map_put(struct plumb_map *m, uint64_t key, uint64_t value);
+void plumb_map_fini(struct plumb_map *m);
+
+/* FNV-1a; never 0. */
+uint64_t plumb_hash_text(const char *text);
+
+#endif

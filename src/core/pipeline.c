@@ -1,0 +1,117 @@
+/* pipeline.c: switching, skipping, synchronising and resetting pipelines, while others record. */
+#include <string.h>
+
+#include "base/log.h"
+#include "core/runtime.h"
+
+static plumb_pipeline *or_default(plumb_pipeline *p)
+{
+    return p ? p : &plumb_rt.pipelines[0];
+}
+
+static struct plumb_live_pipeline *live_of(const plumb_pipeline *p)
+{
+    struct plumb_run *run = plumb_rt.run;
+    if (!run || p->index >= run->h->pipelines.count)
+        return NULL;
+    return plumb_table_at(run, &run->h->pipelines, p->index);
+}
+
+static void apply(plumb_pipeline *p)
+{
+    struct plumb_live_pipeline *live = live_of(p);
+    if (live)
+        PLUMB_STORE(live->skip_first_n, p->skip_first_n);
+    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next)
+        plumb_thread_gate(th);
+    plumb_points_refresh();
+}
+
+/* Rows vanish at once for readers; each thread clears its own when it next touches them. */
+static void reset_locked(plumb_pipeline *p)
+{
+    struct plumb_live_pipeline *live = live_of(p);
+    if (!live)
+        return;
+    PLUMB_STORE(live->reset_ticks, plumb_ticks_from(plumb_rt.clock));
+    PLUMB_RELEASE(live->reset_generation, live->reset_generation + 1);
+}
+
+int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, plumb_error *err)
+{
+    plumb_pipeline *p = or_default(pipeline);
+    plumb_config c = {0};
+    if (!config || config->size < sizeof(size_t))
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_configure: config is %s",
+                          config ? "without a size; start from plumb_config_default()" : "NULL");
+    memcpy(&c, config, config->size < sizeof c ? config->size : sizeof c);
+    if (c.skip_first_n < 0)
+        return plumb_fail(err, PLUMB_ERR_ARG, "skip_first_n must be >= 0, got %lld",
+                          (long long)c.skip_first_n);
+    plumb_lock();
+    PLUMB_STORE(p->enabled, c.enabled != 0);
+    PLUMB_STORE(p->sync, c.sync != 0);
+    p->skip_first_n = (uint64_t)c.skip_first_n;
+    if (c.reset)
+        reset_locked(p);
+    apply(p);
+    plumb_unlock();
+    return PLUMB_OK;
+}
+
+int plumb_pipeline_enabled_impl(plumb_pipeline *pipeline)
+{
+    return (PLUMB_LOAD(plumb_rt.recording) || PLUMB_LOAD(plumb_rt.want_run)) &&
+           PLUMB_LOAD(or_default(pipeline)->enabled);
+}
+
+int plumb_reset_impl(plumb_pipeline *pipeline, plumb_error *err)
+{
+    (void)err;
+    plumb_lock();
+    reset_locked(or_default(pipeline));
+    plumb_unlock();
+    return PLUMB_OK;
+}
+
+void plumb_pipeline_close_impl(plumb_pipeline *pipeline)
+{
+    plumb_pipeline *p = or_default(pipeline);
+    plumb_lock();
+    PLUMB_STORE(p->enabled, 0);
+    PLUMB_STORE(p->sync, 0);
+    p->device = NULL;
+    reset_locked(p);
+    apply(p);
+    plumb_unlock();
+}
+
+void plumb_pipeline_set_device_impl(plumb_pipeline *pipeline, plumb_device *device)
+{
+    PLUMB_RELEASE(or_default(pipeline)->device, device);
+}
+
+void plumb_node_set_device_impl(plumb_node node, plumb_device *device)
+{
+    if (node && node < PLUMB_ACQUIRE(plumb_rt.node_count))
+        PLUMB_RELEASE(plumb_rt.nodes[node].device, device);
+}
+
+plumb_device *plumb_device_register_impl(const char *name, void (*sync)(void *), void *arg)
+{
+    plumb_device *d = NULL;
+    if (!sync)
+        return NULL;
+    plumb_lock();
+    if (plumb_rt.device_count < PLUMB_DEVICES_MAX) {
+        d = &plumb_rt.devices[plumb_rt.device_count++];
+        d->name = plumb_keep_text(name ? name : "");
+        d->sync = sync;
+        d->arg = arg;
+    }
+    plumb_unlock();
+    if (!d)
+        plumb_log(PLUMB_LOG_WARN, "device '%s' is not registered: there are %d already",
+                  name ? name : "", (int)PLUMB_DEVICES_MAX);
+    return d;
+}

@@ -1,0 +1,100 @@
+/* point.c: trace points and who owns them. Each shared object keeps a list of its own points (the
+ * struct plumb_client of plumb.h); the runtime keeps the objects. Switching writes the mode word of
+ * every point; a point that was never passed stays unknown until its first pass. */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/pages.h"
+#include "core/runtime.h"
+
+static uint32_t mode_of(const struct plumb_point *p)
+{
+    bool on = plumb_rt.recording || plumb_rt.want_run;
+    if (on && p->flags & PLUMB_POINT_DEBUG && !plumb_rt.debug)
+        on = false;
+    if (!on)
+        return PLUMB_MODE_OFF;
+    if (p->flags & PLUMB_POINT_STAGE && plumb_log_level() >= PLUMB_LOG_INFO)
+        return PLUMB_MODE_SPECIAL;
+    return PLUMB_MODE_ON;
+}
+
+static bool any_enabled(void)
+{
+    for (uint32_t i = 0; i < plumb_rt.pipeline_count; i++) {
+        if (plumb_rt.pipelines[i].enabled)
+            return true;
+    }
+    return false;
+}
+
+void plumb_points_refresh(void)
+{
+    bool none = !any_enabled();
+    for (uint32_t i = 0; i < plumb_rt.client_count; i++) {
+        for (struct plumb_point *p = plumb_rt.clients[i]->points; p; p = p->next)
+            PLUMB_RELEASE(p->mode, none ? PLUMB_MODE_OFF : mode_of(p));
+    }
+}
+
+static bool client_add(struct plumb_client *client)
+{
+    for (uint32_t i = 0; i < plumb_rt.client_count; i++) {
+        if (plumb_rt.clients[i] == client)
+            return true;
+    }
+    if (plumb_rt.client_count == plumb_rt.client_cap) {
+        uint32_t cap = plumb_rt.client_cap ? plumb_rt.client_cap * 2 : 512;
+        struct plumb_client **grown = plumb_pages_map(cap * sizeof *grown);
+        if (!grown)
+            return false;
+        if (plumb_rt.client_count)
+            memcpy(grown, plumb_rt.clients, plumb_rt.client_count * sizeof *grown);
+        plumb_pages_unmap(plumb_rt.clients, plumb_rt.client_cap * sizeof *grown);
+        plumb_rt.clients = grown;
+        plumb_rt.client_cap = cap;
+    }
+    plumb_rt.clients[plumb_rt.client_count++] = client;
+    return true;
+}
+
+void plumb_point_register(struct plumb_client *client, struct plumb_point *point)
+{
+    plumb_node node = plumb_node_intern(point->name);
+    plumb_lock();
+    /* Two threads may pass a point for the first time at once. */
+    if (PLUMB_LOAD(point->mode) == PLUMB_MODE_UNKNOWN && node && client_add(client)) {
+        point->node = node;
+        point->next = client->points;
+        client->points = point;
+        plumb_node_add_site(node, point->file, point->line, point->flags);
+        PLUMB_RELEASE(point->mode, any_enabled() ? mode_of(point) : PLUMB_MODE_OFF);
+    } else if (!node) {
+        PLUMB_RELEASE(point->mode, PLUMB_MODE_OFF);
+    }
+    plumb_unlock();
+}
+
+void plumb_client_detach(struct plumb_client *client)
+{
+    plumb_lock();
+    for (uint32_t i = 0; i < plumb_rt.client_count; i++) {
+        if (plumb_rt.clients[i] != client)
+            continue;
+        plumb_rt.clients[i] = plumb_rt.clients[--plumb_rt.client_count];
+        /* Destructors that run after this one may pass the points again. */
+        for (struct plumb_point *p = client->points; p; p = p->next)
+            PLUMB_RELEASE(p->mode, PLUMB_MODE_OFF);
+        client->points = NULL;
+        break;
+    }
+    plumb_unlock();
+}
+
+void plumb_set_debug_points(int on)
+{
+    plumb_lock();
+    plumb_rt.debug = on != 0;
+    plumb_points_refresh();
+    plumb_unlock();
+}

@@ -1,0 +1,343 @@
+/* runtime.h: what the files of core share: the runtime, its runs and its thread records.
+ *
+ * One runtime per process (`plumb_rt`), born when the library is loaded, never destroyed: other
+ * people's threads may call it until the process is gone.
+ *
+ * Locks: one mutex, plumb_rt.lock, for everything slow (registering, carving, switching, starting,
+ * stopping). The span path takes it only in the first run of a node on a thread. Nothing calls out
+ * (device synchronise, log callback) while holding it.
+ *
+ * A thread record is private memory of one thread; others read it only where a comment says so. Its
+ * `gate` is the one word the span path checks: PLUMB_GATE_OPEN alone means "record". The record reads
+ * as zero in a forked child (the kernel wipes it), so that a closed gate is what a child finds. */
+#ifndef PLUMB_CORE_RUNTIME_H
+#define PLUMB_CORE_RUNTIME_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/settings.h"
+#include "core/map.h"
+#include "format/live.h"
+#include "format/timing.h"
+#include <plumb/plumb.h>
+
+enum {
+    PLUMB_NODE_OTHER = 1, /* takes the runs of names beyond the bound */
+    PLUMB_PIPELINES_MAX = 255,
+    PLUMB_PHASES_MAX = 255,
+    PLUMB_SCOPES_MAX = 64,
+    PLUMB_DEVICES_MAX = 64,
+    PLUMB_PATH_MAX = 28, /* entries of plumb_context.path */
+    PLUMB_PLACES_MAX = 65536
+};
+
+/* ---- Runs ---------------------------------------------------------------------------------------- */
+struct plumb_run {
+    unsigned char *base; /* the mapping; struct plumb_live_header first */
+    struct plumb_live_header *h;
+    size_t mapped;
+    size_t backed; /* bytes with storage behind them */
+    int fd;        /* -1: the run lives in memory only */
+    uint32_t generation;
+    char dir[1024];     /* absolute; "" while there is none */
+    char problem[256];  /* why there is no directory, or why it stopped growing */
+    struct plumb_map texts;
+    struct plumb_map keys;      /* state key -> key index + 1 */
+    uint32_t async_free;        /* head of the free list, index + 1, with a tag: see async.c */
+    uint64_t async_head;
+    bool scratch; /* for calibration: not listed, not written */
+};
+
+/* ---- Threads ------------------------------------------------------------------------------------- */
+enum plumb_gate {
+    PLUMB_GATE_OPEN = 1,    /* attached to the open run */
+    PLUMB_GATE_OFF = 2,     /* the thread's pipeline is disabled */
+    PLUMB_GATE_SYNC = 4,    /* the pipeline wants devices synchronised */
+    PLUMB_GATE_ENDED = 8,   /* the run it is attached to has ended */
+    PLUMB_GATE_SPECIAL = 16 /* a special span is open */
+};
+/* Gate bits that do not keep an open span from being ended the short way. */
+
+struct plumb_open { /* a span of this thread that has not ended */
+    uint64_t handle;
+    uint32_t node;
+    uint32_t special; /* index + 1 of the point's details, see span.c; 0 plain */
+};
+
+struct plumb_scope_entry { /* what to restore */
+    uint32_t kind; /* enum plumb_scope_kind */
+    uint32_t group;
+    int64_t step;
+    uint32_t path_depth;
+    uint32_t reserved;
+    uint32_t path[PLUMB_PATH_MAX];
+};
+
+/* A place of the call tree with what the fold needs at hand. */
+struct plumb_place {
+    struct plumb_live_tree *live;
+    struct plumb_live_state *state; /* of the place's key; NULL: not met yet */
+    uint64_t key;                   /* group << PLUMB_NODE_BITS | node */
+    uint32_t hint;                  /* child visited last */
+    uint32_t next;                  /* sibling visited after this one the last time */
+};
+
+struct plumb_thread {
+    /* the span path */
+    uint32_t gate; /* enum plumb_gate; others set and clear bits */
+    uint32_t busy; /* this thread is inside the runtime; others read it */
+    uint64_t *head, *end; /* next word of the ring block, and where the block ends */
+    uint64_t base;        /* ticks that the block's records count from */
+    uint32_t depth;
+    uint32_t clock; /* enum plumb_clock_source */
+    struct plumb_open open[PLUMB_DEPTH_MAX + 1];
+    /* the fold */
+    struct plumb_run *run;
+    struct plumb_live_thread *live;
+    uint64_t *block;
+    struct plumb_place *places;
+    uint32_t place_count, place_cap;
+    uint32_t other_place;
+    struct plumb_map place_of; /* parent << 36 | key -> place + 1 */
+    struct plumb_map state_of; /* channel << 36 | key -> state */
+    struct plumb_snapshot *snapshot; /* asks for copies; set by the snapshotter */
+    uint64_t snapshot_seen;          /* number of the last one answered */
+    /* the rest */
+    uint32_t tid;
+    uint32_t too_deep; /* spans open beyond PLUMB_DEPTH_MAX are not counted here: they are none */
+    uint32_t group;    /* current pipeline << 8 | phase */
+    int64_t step;
+    uint32_t path_depth; /* adopted path */
+    uint32_t path[PLUMB_PATH_MAX];
+    uint32_t scopes;
+    struct plumb_scope_entry scope[PLUMB_SCOPES_MAX];
+    uint64_t stage_begin_ns[8]; /* of the innermost stages, for the log lines */
+    struct plumb_thread *next;  /* of all records */
+    bool wiped;                 /* the kernel wipes it on fork */
+};
+
+/* ---- Names --------------------------------------------------------------------------------------- */
+struct plumb_site {
+    struct plumb_site *next;
+    const char *file;
+    uint32_t line;
+};
+
+struct plumb_node_entry { /* outlives points and runs */
+    const char *name;
+    uint64_t hash;
+    struct plumb_site *sites;
+    uint32_t flags; /* enum plumb_point_flags, of all its points */
+    plumb_device *device;
+};
+
+struct plumb_device {
+    const char *name;
+    void (*sync)(void *arg);
+    void *arg;
+};
+
+struct plumb_pipeline {
+    const char *name;
+    uint32_t index;
+    uint32_t enabled, sync; /* read without the lock */
+    uint64_t skip_first_n;
+    plumb_device *device;
+    uint32_t reset_generation;
+};
+
+struct plumb_name_table { /* dense names under the lock; read by index without it */
+    const char *name[256];
+    uint32_t count;
+};
+
+/* ---- The runtime --------------------------------------------------------------------------------- */
+struct plumb_runtime {
+    pthread_mutex_t lock;
+    const struct plumb_api *api; /* the table in force: this copy's, or the first copy's */
+    bool forwards;               /* another copy came first */
+    struct plumb_settings settings;
+    uint32_t recording; /* a run is open */
+    uint32_t debug;
+    uint32_t pid;
+    enum plumb_clock_source clock;
+    struct plumb_anchor early;
+    bool membarrier; /* registered: readers may order writers */
+    struct plumb_run *run;
+    struct plumb_run *last; /* ended, kept for its summary and directory */
+    uint32_t generation;
+    bool want_run;  /* a run opens with the first span (fork child, PLUMB=1) */
+    /* points */
+    struct plumb_client **clients;
+    uint32_t client_count, client_cap;
+    /* nodes */
+    struct plumb_node_entry *nodes;
+    uint32_t node_count, node_cap;
+    uint32_t *node_index; /* open addressing, node ids; released */
+    uint32_t node_index_cap;
+    struct plumb_pipeline pipelines[PLUMB_PIPELINES_MAX + 1];
+    uint32_t pipeline_count;
+    struct plumb_name_table phases;
+    struct plumb_device devices[PLUMB_DEVICES_MAX];
+    uint32_t device_count;
+    char *text_at; /* bump storage of names */
+    size_t text_left;
+    /* threads */
+    struct plumb_thread *threads;
+    struct plumb_thread *idle; /* records of ended threads: `next_idle` is `next` of none */
+    struct plumb_thread **idle_stack;
+    uint32_t idle_count, idle_cap;
+    pthread_key_t exit_key;
+    bool exit_key_made;
+    uint64_t snapshot_number;
+    pthread_mutex_t snapshot_lock;
+    uint64_t overhead_ticks_x1000;
+    uint64_t nodes_seen_beyond;
+};
+
+extern struct plumb_runtime plumb_rt;
+extern __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
+
+static inline void plumb_lock(void)
+{
+    pthread_mutex_lock(&plumb_rt.lock);
+}
+static inline void plumb_unlock(void)
+{
+    pthread_mutex_unlock(&plumb_rt.lock);
+}
+
+#define PLUMB_AT(run, type, off) ((type *)(void *)((run)->base + (off)))
+static inline uint64_t plumb_off_of(const struct plumb_run *run, const void *p)
+{
+    return (uint64_t)((const unsigned char *)p - run->base);
+}
+static inline void plumb_drop(struct plumb_run *run, enum plumb_live_drop what)
+{
+    PLUMB_ADD(run->h->drops[what], 1);
+}
+
+/* runtime.c */
+void plumb_runtime_settings(void);
+/* Storage that lives as long as the process, for names. Under the lock. NULL: out of memory. */
+char *plumb_keep_text(const char *text);
+void *plumb_keep_bytes(size_t n);
+
+/* point.c: under the lock */
+void plumb_points_refresh(void);
+void plumb_point_register(struct plumb_client *client, struct plumb_point *point);
+void plumb_client_detach(struct plumb_client *client);
+void plumb_set_debug_points(int on);
+
+/* node.c */
+plumb_node plumb_node_intern(const char *name);
+uint32_t plumb_phase_intern(const char *name);
+plumb_pipeline *plumb_pipeline_intern(const char *name);
+void plumb_nodes_publish(struct plumb_run *run); /* writes every known name to a new run */
+void plumb_node_add_site(plumb_node node, const char *file, uint32_t line, uint32_t flags);
+
+/* carve.c: under the lock */
+uint64_t plumb_carve(struct plumb_run *run, size_t bytes); /* 64-aligned, zeroed; 0: full */
+uint64_t plumb_carve_text(struct plumb_run *run, const char *text); /* interned; 0: full */
+/* Makes element `i` (== count) of a table; NULL: full. The caller fills it, then commits. */
+void *plumb_table_add(struct plumb_run *run, struct plumb_live_table *t);
+void plumb_table_commit(struct plumb_live_table *t);
+static inline void *plumb_table_at(struct plumb_run *run, const struct plumb_live_table *t, uint32_t i)
+{
+    return run->base + plumb_table_off(t, i);
+}
+void plumb_run_note(struct plumb_run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Opens the mapping: in `dir`/live.plumb, or in memory when dir is NULL. */
+int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plumb_error *err);
+void plumb_mapping_close(struct plumb_run *run, bool keep_file);
+
+/* thread.c */
+struct plumb_thread *plumb_thread_self(void); /* the record, made when missing; NULL: no memory */
+int plumb_thread_attach(struct plumb_thread *th); /* to the open run; < 0: none, or no room */
+int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run); /* under the lock */
+void plumb_thread_gate(struct plumb_thread *th); /* recomputes the gate; under the lock */
+struct plumb_thread *plumb_thread_new(void);
+void plumb_threads_forget(void); /* in a forked child */
+void plumb_thread_release(struct plumb_thread *th);
+
+/* fold.c */
+void plumb_fold(struct plumb_thread *th);
+void plumb_block_open(struct plumb_thread *th, uint64_t ticks);
+/* Folds what the block holds and opens the next one. */
+void plumb_block_next(struct plumb_thread *th, uint64_t ticks);
+/* Room for `words` more records at `ticks`, in this block or the next; returns where. */
+uint64_t *plumb_block_room(struct plumb_thread *th, uint32_t words, uint64_t ticks);
+
+/* span.c */
+void plumb_api_fill(struct plumb_api *api, enum plumb_clock_source clock);
+/* Enters the runtime for a record that is no span; false: not now (busy, not recording). The caller
+ * must call plumb_leave(). */
+bool plumb_enter(struct plumb_thread **out, bool even_if_off);
+void plumb_leave(struct plumb_thread *th);
+/* Appends a wide record: words 1 .. n-1 from `payload`. Inside enter/leave. */
+void plumb_wide(struct plumb_thread *th, enum plumb_wide kind, uint32_t small,
+                const uint64_t *payload, uint32_t n);
+uint64_t plumb_calibrate_span(struct plumb_thread *th, int spans); /* ticks x 1000 a span */
+
+/* scope.c */
+plumb_scope plumb_phase_begin_impl(const char *name);
+plumb_scope plumb_step_begin_impl(int64_t step);
+void plumb_step_set_impl(plumb_scope scope, int64_t step);
+plumb_scope plumb_pipeline_begin_impl(plumb_pipeline *pipeline);
+void plumb_context_capture_impl(plumb_context *out);
+plumb_scope plumb_context_adopt_impl(const plumb_context *context);
+void plumb_scope_end_impl(plumb_scope scope);
+void plumb_scopes_announce(struct plumb_thread *th); /* tells a new run where the thread is */
+
+/* async.c */
+plumb_async plumb_async_begin_impl(plumb_node node);
+void plumb_async_end_impl(plumb_async span, uint32_t mark, const char *why);
+
+/* count.c */
+void plumb_count_impl(const char *name, int64_t n);
+int64_t plumb_count_value(const char *name); /* of the thread's pipeline; 0 when never counted */
+
+/* pipeline.c */
+int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, plumb_error *err);
+int plumb_pipeline_enabled_impl(plumb_pipeline *pipeline);
+int plumb_reset_impl(plumb_pipeline *pipeline, plumb_error *err);
+void plumb_pipeline_close_impl(plumb_pipeline *pipeline);
+void plumb_pipeline_set_device_impl(plumb_pipeline *pipeline, plumb_device *device);
+void plumb_node_set_device_impl(plumb_node node, plumb_device *device);
+plumb_device *plumb_device_register_impl(const char *name, void (*sync)(void *), void *arg);
+
+/* run.c */
+int plumb_start_impl(const plumb_options *options, plumb_error *err);
+int plumb_stop_impl(plumb_error *err);
+int plumb_run_dir_impl(char *out, size_t size, plumb_error *err);
+int plumb_run_open(plumb_error *err); /* the wanted run, at the first span; takes the lock */
+void plumb_run_forked(void);          /* in the child of a fork */
+
+/* control.c */
+void plumb_control_start(struct plumb_run *run);
+void plumb_control_stop(void);
+void plumb_signals_install(void);
+
+/* snapshot.c */
+int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
+                            plumb_error *err);
+size_t plumb_rows_count_impl(const plumb_rows *rows);
+const plumb_row *plumb_rows_get_impl(const plumb_rows *rows, size_t i);
+void plumb_rows_free_impl(plumb_rows *rows);
+void plumb_snapshot_answer(struct plumb_thread *th); /* the fold's side */
+void plumb_snapshot_copy(struct plumb_thread *th, struct plumb_live_state *st);
+void plumb_barrier(void); /* orders every thread of the process */
+
+/* measure.c */
+int plumb_measure_impl(plumb_measured *out, void (*fn)(void *), void *arg,
+                       const plumb_measure_options *options, plumb_error *err);
+
+#endif

@@ -1,0 +1,229 @@
+/* scope.c: where a thread is: pipeline, phase, step, and the context it has adopted.
+ *
+ * Kept in the thread record, whether or not a run is open, so that recording switched on in the middle
+ * of an epoch counts to the right phase; a run is told by wide records. A scope's number is its place
+ * on the thread's stack: ending an outer scope ends the inner ones, which is what a longjmp past them
+ * needs. */
+#include <string.h>
+
+#include "core/runtime.h"
+
+static void save(const struct plumb_thread *th, struct plumb_scope_entry *e)
+{
+    e->group = th->group;
+    e->step = th->step;
+    e->path_depth = th->path_depth;
+    memcpy(e->path, th->path, th->path_depth * sizeof e->path[0]);
+}
+
+static void tell_group(struct plumb_thread *th)
+{
+    uint64_t group = th->group;
+    plumb_wide(th, PLUMB_WIDE_GROUP, 0, &group, 2);
+}
+
+static void tell_step(struct plumb_thread *th)
+{
+    uint64_t step = (uint64_t)th->step;
+    plumb_wide(th, PLUMB_WIDE_STEP, 0, &step, 2);
+}
+
+static void tell_path(struct plumb_thread *th)
+{
+    uint64_t payload[1 + (PLUMB_PATH_MAX + 1) / 2] = {th->path_depth};
+    for (uint32_t i = 0; i < th->path_depth; i++)
+        payload[1 + i / 2] |= (uint64_t)th->path[i] << (i & 1 ? 32 : 0);
+    plumb_wide(th, PLUMB_WIDE_ADOPT, 0, payload, 2 + (th->path_depth + 1) / 2);
+}
+
+void plumb_scopes_announce(struct plumb_thread *th)
+{
+    struct plumb_live_context *c = &th->live->context;
+    if (c->group != th->group)
+        tell_group(th);
+    if (c->step != th->step)
+        tell_step(th);
+    if (th->path_depth || c->base_tree)
+        tell_path(th);
+}
+
+/* A thread record, and the run when one is open to it. */
+struct here {
+    struct plumb_thread *th;
+    bool recording; /* inside enter/leave */
+};
+
+static bool arrive(struct here *h)
+{
+    h->recording = plumb_enter(&h->th, true);
+    if (!h->recording) {
+        if (plumb_tls && PLUMB_LOAD(plumb_tls->busy))
+            return false; /* a signal handler that interrupted us */
+        h->th = plumb_thread_self();
+    }
+    return h->th != NULL;
+}
+
+static void depart(struct here *h)
+{
+    if (h->recording)
+        plumb_leave(h->th);
+}
+
+static plumb_scope push(struct plumb_thread *th)
+{
+    plumb_scope none = {0}, scope = {th->scopes + 1u};
+    if (th->scopes == PLUMB_SCOPES_MAX)
+        return none;
+    save(th, &th->scope[th->scopes++]);
+    return scope;
+}
+
+plumb_scope plumb_phase_begin_impl(const char *name)
+{
+    uint32_t phase = plumb_phase_intern(name);
+    struct here h;
+    plumb_scope scope = {0};
+    if (!arrive(&h))
+        return scope;
+    scope = push(h.th);
+    if (scope.id) {
+        PLUMB_STORE(h.th->group, (h.th->group & 0xff00u) | phase);
+        if (h.recording)
+            tell_group(h.th);
+    }
+    depart(&h);
+    return scope;
+}
+
+plumb_scope plumb_step_begin_impl(int64_t step)
+{
+    struct here h;
+    plumb_scope scope = {0};
+    if (!arrive(&h))
+        return scope;
+    scope = push(h.th);
+    if (scope.id && step >= 0) {
+        h.th->step = step;
+        if (h.recording)
+            tell_step(h.th);
+    }
+    depart(&h);
+    return scope;
+}
+
+void plumb_step_set_impl(plumb_scope scope, int64_t step)
+{
+    struct here h;
+    if (!arrive(&h))
+        return;
+    /* A scope that an outer exit has already ended sets nothing. */
+    if (scope.id <= h.th->scopes) {
+        h.th->step = step;
+        if (h.recording)
+            tell_step(h.th);
+    }
+    depart(&h);
+}
+
+static void regate(struct plumb_thread *th)
+{
+    plumb_lock();
+    plumb_thread_gate(th);
+    plumb_unlock();
+}
+
+plumb_scope plumb_pipeline_begin_impl(plumb_pipeline *pipeline)
+{
+    uint32_t index = pipeline ? pipeline->index : 0;
+    struct here h;
+    plumb_scope scope = {0};
+    if (!arrive(&h))
+        return scope;
+    scope = push(h.th);
+    if (scope.id) {
+        PLUMB_STORE(h.th->group, (h.th->group & 0xffu) | index << 8);
+        if (h.recording)
+            tell_group(h.th);
+        regate(h.th);
+    }
+    depart(&h);
+    return scope;
+}
+
+void plumb_scope_end_impl(plumb_scope scope)
+{
+    struct here h;
+    struct plumb_thread *th;
+    struct plumb_scope_entry *e;
+    bool group, step, path;
+    if (!scope.id || !arrive(&h))
+        return;
+    th = h.th;
+    if (scope.id <= th->scopes) {
+        e = &th->scope[scope.id - 1];
+        group = e->group != th->group;
+        step = e->step != th->step;
+        path = e->path_depth != th->path_depth ||
+               memcmp(e->path, th->path, e->path_depth * sizeof e->path[0]) != 0;
+        th->scopes = (uint32_t)scope.id - 1;
+        PLUMB_STORE(th->group, e->group);
+        th->step = e->step;
+        th->path_depth = e->path_depth;
+        memcpy(th->path, e->path, e->path_depth * sizeof e->path[0]);
+        if (group && h.recording)
+            tell_group(th);
+        if (step && h.recording)
+            tell_step(th);
+        if (path && h.recording)
+            tell_path(th);
+        if (group)
+            regate(th);
+    }
+    depart(&h);
+}
+
+void plumb_context_capture_impl(plumb_context *out)
+{
+    struct here h;
+    struct plumb_thread *th;
+    if (!arrive(&h))
+        return;
+    th = h.th;
+    out->step = th->step;
+    out->group = th->group;
+    out->run = plumb_rt.generation;
+    out->flow = plumb_ticks_from(th->clock) << 16 | (th->tid & 0xffffu);
+    out->depth = th->path_depth;
+    memcpy(out->path, th->path, th->path_depth * sizeof out->path[0]);
+    for (uint32_t d = 1; h.recording && d <= th->depth && out->depth < PLUMB_PATH_MAX; d++)
+        out->path[out->depth++] = th->open[d].node;
+    depart(&h);
+}
+
+plumb_scope plumb_context_adopt_impl(const plumb_context *context)
+{
+    struct here h;
+    plumb_scope scope = {0};
+    uint32_t depth;
+    if (!context || !arrive(&h))
+        return scope;
+    scope = push(h.th);
+    if (scope.id) {
+        depth = context->run == plumb_rt.generation && context->depth <= PLUMB_PATH_MAX
+                    ? context->depth
+                    : 0;
+        PLUMB_STORE(h.th->group, context->group & 0xffffu);
+        h.th->step = context->step;
+        h.th->path_depth = depth;
+        memcpy(h.th->path, context->path, depth * sizeof context->path[0]);
+        if (h.recording) {
+            tell_group(h.th);
+            tell_step(h.th);
+            tell_path(h.th);
+        }
+        regate(h.th);
+    }
+    depart(&h);
+    return scope;
+}

@@ -1,0 +1,489 @@
+/* span.c: the span path. What runs between the user's code and the clock, twice a span.
+ *
+ * The short way does, at begin: one look at `busy` (a signal handler that interrupted us must not
+ * touch the ring), one at `gate` (anything but "open and plain" goes the long way), the clock, one
+ * 8-byte record, one entry on the stack of open spans. At end: the same looks, the handle compared
+ * with the stack, the clock, one record. No locked instruction, no branch on data, no call.
+ * Everything else (statistics, self time, call tree) is left to the fold, once every 63 spans.
+ *
+ * Each entry exists once per clock source, chosen when the library is loaded: a test of the source
+ * per clock read would be paid by everybody.
+ *
+ * `busy` is stored before `gate` is read, and plumb_stop() closes the gate, passes a barrier on all
+ * threads, and waits for `busy`: after that no thread is in a mapping that is about to go away. */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "core/runtime.h"
+
+static const plumb_span no_span = {0};
+
+static PLUMB_ALWAYS_INLINE uint64_t record(uint64_t dt, uint64_t low)
+{
+    return dt << (64 - PLUMB_TICK_BITS) | low;
+}
+
+/* ---- The short way ------------------------------------------------------------------------------- */
+
+/* Inside busy, with the gate known to be good, room in the block and `dt` in range. */
+static PLUMB_ALWAYS_INLINE plumb_span push(struct plumb_thread *th, uint32_t node, uint64_t t)
+{
+    uint32_t depth = th->depth + 1;
+    plumb_span span = {t << 8 | depth};
+    PLUMB_STORE(*th->head, record(t - th->base, (uint64_t)node << 2 | PLUMB_REC_BEGIN));
+    th->head++;
+    th->open[depth].handle = span.id;
+    th->open[depth].node = node;
+    th->depth = depth;
+    return span;
+}
+
+static PLUMB_ALWAYS_INLINE void pop(struct plumb_thread *th, uint64_t t)
+{
+    PLUMB_STORE(*th->head, record(t - th->base, PLUMB_REC_END));
+    th->head++;
+    th->depth--;
+}
+
+/* Whether a record at `t` needs a new block because the block's base lies too far back (or, on a
+ * clock that jumped, ahead). */
+static PLUMB_ALWAYS_INLINE bool too_far(const struct plumb_thread *th, uint64_t t)
+{
+    return PLUMB_UNLIKELY((t - th->base) >> PLUMB_TICK_BITS);
+}
+
+/* Room for a begin and the end that may follow; before the clock is read, so that no span pays for
+ * the fold but the one around it. */
+static PLUMB_ALWAYS_INLINE bool has_room(const struct plumb_thread *th)
+{
+    return PLUMB_LIKELY(th->end - th->head > 1 && th->depth < PLUMB_DEPTH_MAX);
+}
+
+static PLUMB_ALWAYS_INLINE bool enter(struct plumb_thread *th)
+{
+    if (PLUMB_UNLIKELY(!th || PLUMB_LOAD(th->busy)))
+        return false;
+    PLUMB_STORE(th->busy, 1);
+    plumb_order();
+    if (PLUMB_LIKELY(PLUMB_LOAD(th->gate) == PLUMB_GATE_OPEN))
+        return true;
+    plumb_order();
+    PLUMB_STORE(th->busy, 0);
+    return false;
+}
+
+static PLUMB_ALWAYS_INLINE void leave(struct plumb_thread *th)
+{
+    plumb_order();
+    PLUMB_RELEASE(th->busy, 0);
+}
+
+/* ---- The long way -------------------------------------------------------------------------------- */
+
+/* Enters with any gate that is attached to the open run. */
+static bool enter_any(struct plumb_thread *th)
+{
+    PLUMB_STORE(th->busy, 1);
+    plumb_order();
+    if ((PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) == PLUMB_GATE_OPEN)
+        return true;
+    leave(th);
+    return false;
+}
+
+/* The calling thread's record, attached to the open run; NULL: nothing to record into, or this is a
+ * signal handler that interrupted us. */
+static struct plumb_thread *attached(void)
+{
+    struct plumb_thread *th = plumb_tls;
+    if (th && PLUMB_LOAD(th->busy)) {
+        if (PLUMB_LOAD(th->gate) & PLUMB_GATE_OPEN)
+            plumb_drop(th->run, PLUMB_DROP_REENTRANT);
+        return NULL;
+    }
+    if (!th)
+        th = plumb_thread_self();
+    if (!th)
+        return NULL;
+    if ((PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) != PLUMB_GATE_OPEN &&
+        plumb_thread_attach(th) < 0)
+        return NULL;
+    return th;
+}
+
+static void synchronise(struct plumb_thread *th, uint32_t node)
+{
+    plumb_device *d = plumb_rt.nodes[node].device;
+    if (!d)
+        d = plumb_rt.pipelines[th->group >> 8].device;
+    if (d)
+        d->sync(d->arg);
+}
+
+static PLUMB_COLD plumb_span begin_long(uint32_t node)
+{
+    struct plumb_thread *th = attached();
+    plumb_span span;
+    uint64_t t;
+    if (!th || PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF)
+        return no_span;
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC)
+        synchronise(th, node);
+    if (!enter_any(th))
+        return no_span;
+    if (th->depth >= PLUMB_DEPTH_MAX) {
+        plumb_drop(th->run, PLUMB_DROP_DEPTH);
+        leave(th);
+        return no_span;
+    }
+    t = plumb_ticks_from(th->clock);
+    if (th->end - th->head <= 1 || too_far(th, t)) {
+        plumb_block_next(th, t);
+        t = plumb_ticks_from(th->clock);
+    }
+    span = push(th, node, t);
+    th->open[th->depth].special = 0;
+    leave(th);
+    return span;
+}
+
+/* Whether `span` is open on this thread; closes what is open inside it. Inside enter. */
+static bool settle(struct plumb_thread *th, plumb_span span)
+{
+    uint32_t depth = (uint32_t)(span.id & 255);
+    uint64_t down_to = depth;
+    if (depth == 0 || depth > th->depth || th->open[depth].handle != span.id) {
+        plumb_drop(th->run, PLUMB_DROP_STALE);
+        return false;
+    }
+    if (depth < th->depth) {
+        plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_OUTER, &down_to, 2);
+        for (; th->depth > depth; th->depth--)
+            th->open[th->depth].special = 0;
+    }
+    return true;
+}
+
+static void stage_completed(struct plumb_thread *th, uint32_t node, uint32_t special)
+{
+    uint64_t ns = plumb_now_ns() - th->stage_begin_ns[special - 1];
+    plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution completed in %.3f ms", plumb_rt.nodes[node].name,
+              plumb_rt.pipelines[th->group >> 8].name, (double)ns * 1e-6);
+}
+
+static void special_closed(struct plumb_thread *th)
+{
+    for (uint32_t d = 1; d <= th->depth; d++) {
+        if (th->open[d].special)
+            return;
+    }
+    __atomic_fetch_and(&th->gate, ~(uint32_t)PLUMB_GATE_SPECIAL, __ATOMIC_RELAXED);
+}
+
+/* A pop that may need a new block before or after it. */
+static void pop_far(struct plumb_thread *th, uint64_t t)
+{
+    if (too_far(th, t))
+        plumb_block_next(th, t);
+    pop(th, t);
+    if (th->head == th->end)
+        plumb_block_next(th, t);
+}
+
+static PLUMB_COLD void end_long(plumb_span span)
+{
+    struct plumb_thread *th = plumb_tls;
+    uint32_t node = 0, special = 0;
+    uint64_t t;
+    if (!th || PLUMB_LOAD(th->busy)) {
+        if (th && PLUMB_LOAD(th->gate) & PLUMB_GATE_OPEN)
+            plumb_drop(th->run, PLUMB_DROP_REENTRANT);
+        return;
+    }
+    if (!enter_any(th))
+        return;
+    if (!settle(th, span)) {
+        leave(th);
+        return;
+    }
+    node = th->open[th->depth].node;
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC) {
+        leave(th);
+        synchronise(th, node);
+        if (!enter_any(th))
+            return;
+    }
+    t = plumb_ticks_from(th->clock);
+    special = th->open[th->depth].special;
+    th->open[th->depth].special = 0;
+    pop_far(th, t);
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SPECIAL)
+        special_closed(th);
+    leave(th);
+    if (special)
+        stage_completed(th, node, special);
+}
+
+/* ---- The table's entries ------------------------------------------------------------------------- */
+
+/* Ways out of the short way; calls in tail position, so that it saves no registers. */
+static PLUMB_COLD plumb_span begin_again(struct plumb_thread *th, uint32_t node)
+{
+    leave(th);
+    return begin_long(node);
+}
+
+static PLUMB_COLD void end_again(struct plumb_thread *th, plumb_span span)
+{
+    leave(th);
+    end_long(span);
+}
+
+static __attribute__((noinline)) void end_full(struct plumb_thread *th, uint64_t t)
+{
+    plumb_block_next(th, t);
+    leave(th);
+}
+
+static PLUMB_ALWAYS_INLINE plumb_span begin_on(uint32_t node, enum plumb_clock_source clock)
+{
+    struct plumb_thread *th = plumb_tls;
+    plumb_span span;
+    uint64_t t;
+    if (PLUMB_UNLIKELY(!enter(th)))
+        return begin_long(node);
+    if (PLUMB_UNLIKELY(!has_room(th)))
+        return begin_again(th, node);
+    t = plumb_ticks_from(clock);
+    if (too_far(th, t))
+        return begin_again(th, node);
+    span = push(th, node, t);
+    leave(th);
+    return span;
+}
+
+static PLUMB_ALWAYS_INLINE bool is_innermost(const struct plumb_thread *th, plumb_span span)
+{
+    uint32_t depth = (uint32_t)(span.id & 255);
+    return PLUMB_LIKELY(depth == th->depth && th->open[depth].handle == span.id);
+}
+
+static PLUMB_ALWAYS_INLINE void end_on(plumb_span span, enum plumb_clock_source clock)
+{
+    struct plumb_thread *th = plumb_tls;
+    uint64_t t;
+    if (PLUMB_UNLIKELY(!enter(th))) {
+        end_long(span);
+        return;
+    }
+    if (!is_innermost(th, span)) {
+        end_again(th, span);
+        return;
+    }
+    t = plumb_ticks_from(clock);
+    if (too_far(th, t)) {
+        end_again(th, span);
+        return;
+    }
+    pop(th, t);
+    if (PLUMB_UNLIKELY(th->head == th->end)) {
+        end_full(th, t);
+        return;
+    }
+    leave(th);
+}
+
+static PLUMB_COLD plumb_span lap_long(plumb_span span, uint32_t node)
+{
+    if (span.id)
+        end_long(span);
+    return begin_long(node);
+}
+
+static PLUMB_COLD plumb_span lap_again(struct plumb_thread *th, plumb_span span, uint32_t node)
+{
+    leave(th);
+    return lap_long(span, node);
+}
+
+static PLUMB_ALWAYS_INLINE plumb_span lap_on(plumb_span span, uint32_t node,
+                                             enum plumb_clock_source clock)
+{
+    struct plumb_thread *th = plumb_tls;
+    uint64_t t;
+    if (PLUMB_UNLIKELY(!span.id || !enter(th)))
+        return lap_long(span, node);
+    if (PLUMB_UNLIKELY(!is_innermost(th, span) || th->end - th->head <= 2))
+        return lap_again(th, span, node);
+    t = plumb_ticks_from(clock);
+    if (too_far(th, t))
+        return lap_again(th, span, node);
+    pop(th, t);
+    span = push(th, node, t);
+    leave(th);
+    return span;
+}
+
+#define ENTRIES(suffix, clock)                                                                     \
+    static plumb_span begin_##suffix(struct plumb_point *point)                                    \
+    {                                                                                              \
+        return begin_on(point->node, clock);                                                       \
+    }                                                                                              \
+    static plumb_span begin_node_##suffix(plumb_node node)                                         \
+    {                                                                                              \
+        return PLUMB_LIKELY(PLUMB_LOAD(plumb_rt.recording) | PLUMB_LOAD(plumb_rt.want_run))        \
+                   ? begin_on(node, clock)                                                         \
+                   : no_span;                                                                      \
+    }                                                                                              \
+    static void end_##suffix(plumb_span span)                                                      \
+    {                                                                                              \
+        end_on(span, clock);                                                                       \
+    }                                                                                              \
+    static plumb_span lap_##suffix(plumb_span span, struct plumb_point *point)                     \
+    {                                                                                              \
+        return lap_on(span, point->node, clock);                                                   \
+    }                                                                                              \
+    typedef int entries_of_##suffix
+
+ENTRIES(tsc, PLUMB_CLOCK_TSC);
+ENTRIES(gettime, PLUMB_CLOCK_GETTIME);
+
+static plumb_span begin_special(struct plumb_point *point)
+{
+    uint32_t slot = 0;
+    struct plumb_thread *th;
+    plumb_span span = begin_long(point->node);
+    if (!span.id)
+        return span;
+    th = plumb_tls;
+    for (uint32_t d = 1; d < th->depth; d++)
+        slot += th->open[d].special != 0;
+    if (slot >= sizeof th->stage_begin_ns / sizeof th->stage_begin_ns[0])
+        return span;
+    plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", plumb_rt.nodes[point->node].name,
+              plumb_rt.pipelines[th->group >> 8].name);
+    th->stage_begin_ns[slot] = plumb_now_ns();
+    th->open[th->depth].special = slot + 1;
+    __atomic_fetch_or(&th->gate, PLUMB_GATE_SPECIAL, __ATOMIC_RELAXED);
+    return span;
+}
+
+/* ---- Records that are no spans -------------------------------------------------------------------- */
+
+bool plumb_enter(struct plumb_thread **out, bool even_if_off)
+{
+    struct plumb_thread *th;
+    if (!(PLUMB_LOAD(plumb_rt.recording) | PLUMB_LOAD(plumb_rt.want_run)))
+        return false;
+    th = attached();
+    if (!th || (!even_if_off && PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF) || !enter_any(th))
+        return false;
+    *out = th;
+    return true;
+}
+
+void plumb_leave(struct plumb_thread *th)
+{
+    leave(th);
+}
+
+void plumb_wide(struct plumb_thread *th, enum plumb_wide kind, uint32_t small,
+                const uint64_t *payload, uint32_t n)
+{
+    uint64_t t = plumb_ticks_from(th->clock);
+    uint64_t *w = plumb_block_room(th, n, t);
+    for (uint32_t i = 1; i < n; i++)
+        PLUMB_STORE(w[i], payload[i - 1]);
+    /* The first word last: a block is read up to its first zero. */
+    plumb_order();
+    PLUMB_STORE(w[0], record(t - th->base, (uint64_t)small << 16 | (uint64_t)n << 8 |
+                                               (uint64_t)kind << 2 | PLUMB_REC_WIDE));
+    th->head = w + n;
+}
+
+static void mark(plumb_span span, uint32_t what, const char *why)
+{
+    struct plumb_thread *th;
+    uint64_t payload[2] = {span.id & 255, 0};
+    if (!plumb_enter(&th, true))
+        return;
+    if (payload[0] == 0 || payload[0] > th->depth || th->open[payload[0]].handle != span.id) {
+        plumb_drop(th->run, PLUMB_DROP_STALE);
+    } else {
+        if (why) {
+            plumb_lock();
+            payload[1] = plumb_carve_text(th->run, why);
+            plumb_unlock();
+        }
+        plumb_wide(th, PLUMB_WIDE_MARK, what, payload, 3);
+    }
+    leave(th);
+    if (why && what == 1)
+        plumb_log(PLUMB_LOG_INFO, "[%s] failed: %s", plumb_rt.nodes[th->open[payload[0]].node].name,
+                  why);
+}
+
+static void span_arg(plumb_span span, const char *key, uint32_t type, const void *value)
+{
+    struct plumb_thread *th;
+    uint64_t payload[34] = {0};
+    size_t bytes = 8;
+    if (!span.id || !plumb_enter(&th, true))
+        return;
+    if (type == 3) {
+        const char *text = value ? value : "";
+        bytes = strlen(text);
+        bytes = bytes > 255 ? 255 : bytes;
+        memcpy(&payload[1], text, bytes);
+        bytes++;
+    } else {
+        memcpy(&payload[1], value, 8);
+    }
+    plumb_lock();
+    payload[0] = plumb_carve_text(th->run, key ? key : "");
+    plumb_unlock();
+    plumb_wide(th, PLUMB_WIDE_ARG, type, payload, (uint32_t)(2 + (bytes + 7) / 8));
+    leave(th);
+}
+
+static void record_ns(plumb_node node, uint32_t channel, uint64_t ns)
+{
+    struct plumb_thread *th;
+    uint64_t payload[2];
+    if (node == 0 || node >= plumb_rt.node_count || !plumb_enter(&th, false))
+        return;
+    payload[0] = node | (uint64_t)th->group << 32;
+    payload[1] = ns;
+    plumb_wide(th, PLUMB_WIDE_SAMPLE,
+               channel == 1 ? PLUMB_SAMPLE_DEVICE : PLUMB_SAMPLE_HOST, payload, 3);
+    leave(th);
+}
+
+uint64_t plumb_calibrate_span(struct plumb_thread *th, int spans)
+{
+    uint64_t begin = plumb_ticks_from(th->clock);
+    struct plumb_thread *mine = plumb_tls;
+    plumb_tls = th;
+    for (int i = 0; i < spans; i++) {
+        if (th->clock == PLUMB_CLOCK_TSC)
+            end_tsc(begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_TSC));
+        else
+            end_gettime(begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_GETTIME));
+    }
+    plumb_tls = mine;
+    return (plumb_ticks_from(th->clock) - begin) * 1000 / (uint64_t)spans;
+}
+
+void plumb_api_fill(struct plumb_api *api, enum plumb_clock_source clock)
+{
+    bool tsc = clock == PLUMB_CLOCK_TSC;
+    api->span_begin = tsc ? begin_tsc : begin_gettime;
+    api->span_end = tsc ? end_tsc : end_gettime;
+    api->span_lap = tsc ? lap_tsc : lap_gettime;
+    api->span_begin_node = tsc ? begin_node_tsc : begin_node_gettime;
+    api->span_begin_special = begin_special;
+    api->span_mark = mark;
+    api->span_arg = span_arg;
+    api->record_ns = record_ns;
+}

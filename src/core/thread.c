@@ -1,0 +1,231 @@
+/* thread.c: thread records: made at a thread's first span, handed on when the thread ends.
+ *
+ * A record and its block in the mapping outlive their thread: the next new thread takes both over,
+ * statistics included, so that ten thousand short threads cost as much as the few that lived at once.
+ * A thread that records after its last destructor ran keeps its record for ever; that is bounded by
+ * the number of such threads. */
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/pages.h"
+#include "core/runtime.h"
+
+__thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
+
+static uint32_t my_tid(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+
+struct plumb_thread *plumb_thread_new(void)
+{
+    bool wiped;
+    struct plumb_thread *th = plumb_pages_map_private(sizeof *th, &wiped);
+    if (th) {
+        th->wiped = wiped;
+        th->step = -1;
+        th->clock = plumb_rt.clock;
+    }
+    return th;
+}
+
+static bool idle_push(struct plumb_thread *th)
+{
+    if (plumb_rt.idle_count == plumb_rt.idle_cap) {
+        uint32_t cap = plumb_rt.idle_cap ? plumb_rt.idle_cap * 2 : 512;
+        struct plumb_thread **grown = plumb_pages_map(cap * sizeof *grown);
+        if (!grown)
+            return false;
+        if (plumb_rt.idle_count)
+            memcpy(grown, plumb_rt.idle_stack, plumb_rt.idle_count * sizeof *grown);
+        plumb_pages_unmap(plumb_rt.idle_stack, plumb_rt.idle_cap * sizeof *grown);
+        plumb_rt.idle_stack = grown;
+        plumb_rt.idle_cap = cap;
+    }
+    plumb_rt.idle_stack[plumb_rt.idle_count++] = th;
+    return true;
+}
+
+/* Runs as a thread-specific destructor, also for threads that were cancelled. Spans that are still
+ * open are closed as unbalanced; spans that later destructors begin get a fresh attachment. */
+void plumb_thread_release(struct plumb_thread *th)
+{
+    uint64_t zero = 0;
+    bool live = (PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) == PLUMB_GATE_OPEN;
+    /* Busy here means that the thread was cancelled asynchronously inside plumb: what it was doing
+     * cannot be finished. The record stays as it is, and the reader of the mapping makes it good. */
+    if (PLUMB_LOAD(th->busy))
+        return;
+    PLUMB_STORE(th->busy, 1);
+    plumb_order();
+    if (live && (PLUMB_LOAD(th->gate) & PLUMB_GATE_OPEN)) {
+        if (th->depth) {
+            plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_THREAD, &zero, 2);
+            th->depth = 0;
+        }
+        if (th->head != th->block + PLUMB_BLOCK_HEAD)
+            plumb_block_next(th, plumb_ticks_from(th->clock));
+    }
+    plumb_order();
+    plumb_lock();
+    PLUMB_STORE(th->gate, 0);
+    if (live && th->live && th->run == plumb_rt.run)
+        PLUMB_STORE(th->live->in_use, 0);
+    th->scopes = th->path_depth = 0;
+    th->group = 0;
+    th->step = -1;
+    PLUMB_RELEASE(th->busy, 0);
+    idle_push(th);
+    plumb_unlock();
+    plumb_tls = NULL;
+}
+
+static void on_thread_exit(void *arg)
+{
+    plumb_thread_release(arg);
+}
+
+struct plumb_thread *plumb_thread_self(void)
+{
+    struct plumb_thread *th = plumb_tls;
+    if (th)
+        return th;
+    plumb_lock();
+    if (!plumb_rt.exit_key_made)
+        plumb_rt.exit_key_made = pthread_key_create(&plumb_rt.exit_key, on_thread_exit) == 0;
+    if (plumb_rt.idle_count) {
+        th = plumb_rt.idle_stack[--plumb_rt.idle_count];
+    } else if ((th = plumb_thread_new()) != NULL) {
+        th->next = plumb_rt.threads;
+        PLUMB_RELEASE(plumb_rt.threads, th);
+    }
+    plumb_unlock();
+    if (!th)
+        return NULL;
+    th->clock = plumb_rt.clock;
+    th->tid = my_tid();
+    plumb_tls = th;
+    if (plumb_rt.exit_key_made)
+        pthread_setspecific(plumb_rt.exit_key, th);
+    return th;
+}
+
+void plumb_thread_gate(struct plumb_thread *th)
+{
+    const struct plumb_pipeline *p = &plumb_rt.pipelines[PLUMB_LOAD(th->group) >> 8];
+    uint32_t gate = PLUMB_LOAD(th->gate), set = 0;
+    if (!(gate & PLUMB_GATE_OPEN))
+        return;
+    set |= p->enabled ? 0 : PLUMB_GATE_OFF;
+    set |= p->sync ? PLUMB_GATE_SYNC : 0;
+    /* Two steps, so that the other bits, which their owners change, are never written back. */
+    __atomic_fetch_or(&th->gate, set, __ATOMIC_RELAXED);
+    __atomic_fetch_and(&th->gate, ~((PLUMB_GATE_OFF | PLUMB_GATE_SYNC) & ~set), __ATOMIC_RELAXED);
+}
+
+/* A block in the mapping: one that its thread has left, or a new one. */
+static struct plumb_live_thread *live_thread(struct plumb_run *run, struct plumb_thread *th)
+{
+    struct plumb_live_thread *live;
+    uint64_t off, ring;
+    uint32_t blocks = (uint32_t)(plumb_rt.settings.ring_bytes / (PLUMB_BLOCK_WORDS * 8));
+    if (blocks < 4)
+        blocks = 4;
+    /* A record that was attached to this run before goes back to its own block. */
+    if (th->live && th->run == run && !th->live->in_use)
+        return th->live;
+    off = plumb_carve(run, sizeof *live);
+    ring = off ? plumb_carve(run, (size_t)blocks * PLUMB_BLOCK_WORDS * 8) : 0;
+    if (!ring)
+        return NULL;
+    live = PLUMB_AT(run, struct plumb_live_thread, off);
+    live->ring_off = ring;
+    live->blocks = blocks;
+    live->tree.element_bytes = sizeof(struct plumb_live_tree);
+    live->context.step = -1;
+    live->next_off = run->h->thread_off;
+    PLUMB_RELEASE(run->h->thread_off, off);
+    run->h->threads++;
+    return live;
+}
+
+/* What the fold keeps in private memory: empty for a new block. */
+static int fold_memory(struct plumb_thread *th, struct plumb_run *run)
+{
+    struct plumb_live_tree *root;
+    plumb_map_fini(&th->place_of);
+    plumb_map_fini(&th->state_of);
+    th->place_count = 0;
+    if (!th->places) {
+        th->place_cap = 64;
+        th->places = plumb_pages_map(th->place_cap * sizeof *th->places);
+        if (!th->places)
+            return PLUMB_ERR_MEMORY;
+    }
+    root = plumb_table_add(run, &th->live->tree);
+    if (!root)
+        return PLUMB_ERR_MEMORY;
+    root->parent = UINT32_MAX;
+    plumb_table_commit(&th->live->tree);
+    th->places[0] = (struct plumb_place){root, NULL, UINT64_MAX, 0, 0};
+    th->place_count = 1;
+    return PLUMB_OK;
+}
+
+int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
+{
+    struct plumb_live_thread *live = live_thread(run, th);
+    bool again = live && live == th->live && th->run == run;
+    if (!live)
+        return PLUMB_ERR_MEMORY;
+    th->live = live;
+    th->run = run;
+    if (!again && fold_memory(th, run) < 0)
+        return PLUMB_ERR_MEMORY;
+    live->tid = th->tid;
+    live->generation++;
+    PLUMB_STORE(live->in_use, 1);
+    th->depth = 0;
+    plumb_block_open(th, plumb_ticks_from(th->clock));
+    return PLUMB_OK;
+}
+
+int plumb_thread_attach(struct plumb_thread *th)
+{
+    int rc;
+    if (PLUMB_UNLIKELY(plumb_rt.pid != (uint32_t)getpid()))
+        plumb_run_forked();
+    if (!PLUMB_LOAD(plumb_rt.recording) && (!PLUMB_LOAD(plumb_rt.want_run) || plumb_run_open(NULL) < 0))
+        return PLUMB_ERR_STATE;
+    PLUMB_STORE(th->busy, 1);
+    plumb_order();
+    plumb_lock();
+    th->clock = plumb_rt.clock;
+    th->tid = my_tid();
+    rc = plumb_rt.recording ? plumb_thread_attach_to(th, plumb_rt.run) : PLUMB_ERR_STATE;
+    if (rc == PLUMB_OK) {
+        plumb_scopes_announce(th);
+        PLUMB_RELEASE(th->gate, PLUMB_GATE_OPEN);
+        plumb_thread_gate(th);
+    } else if (rc == PLUMB_ERR_MEMORY) {
+        plumb_drop(plumb_rt.run, PLUMB_DROP_LOST);
+    }
+    plumb_unlock();
+    PLUMB_RELEASE(th->busy, 0);
+    return rc;
+}
+
+void plumb_threads_forget(void)
+{
+    struct plumb_thread *th = plumb_tls;
+    plumb_rt.threads = NULL;
+    plumb_rt.idle_count = 0;
+    if (!th)
+        return;
+    /* The kernel has wiped the record, or else it is wiped here: its run was the parent's. */
+    memset(th, 0, sizeof *th);
+    th->step = -1;
+    th->tid = my_tid();
+    plumb_rt.threads = th;
+}
