@@ -147,6 +147,19 @@ static size_t place_of_pipeline(const struct plumb_summary_row *rows, size_t i)
     return i;
 }
 
+static void set_percents(struct plumb_summary *s)
+{
+    size_t end;
+    for (size_t begin = 0; begin < s->count; begin = end) {
+        double sum = 0;
+        end = plumb_summary_group_end(s, begin);
+        for (size_t i = begin; i < end; i++)
+            sum += s->rows[i].own_ms;
+        for (size_t i = begin; i < end; i++)
+            s->rows[i].percent = sum > 0 ? 100.0 * s->rows[i].own_ms / sum : 0;
+    }
+}
+
 /* Sorts the `n` chosen rows; takes `rows`, which has room for twice as many. */
 static void settle(struct plumb_summary *out, struct plumb_summary_row *rows, size_t n,
                    const struct plumb_summary_options *o)
@@ -155,6 +168,7 @@ static void settle(struct plumb_summary *out, struct plumb_summary_row *rows, si
         rows[i].seen = place_of_pipeline(rows, i);
     merge_sort(rows, rows + n, n, o->sort);
     *out = (struct plumb_summary){.options = *o, .rows = rows, .count = n};
+    set_percents(out);
 }
 
 static int no_memory(plumb_error *err)

@@ -30,6 +30,7 @@ struct plumb_summary_row {
     double outermost_ms;      /* what TOTAL adds */
     uint64_t outermost_count; /* runs behind outermost_ms */
     double own_ms;            /* plumb_timing_own_ns() */
+    double percent;           /* own_ms of all rows of the pipeline */
     uint64_t device_count;
     double device_mean_ms, device_median_ms, device_total_ms;
     uint32_t threads;

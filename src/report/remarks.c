@@ -1,0 +1,87 @@
+/* remarks.c: the lines that stand beside every report, because a figure without them misleads: the run
+ * was cut short, something was dropped, something failed. */
+#include <inttypes.h>
+
+#include "report/render.h"
+
+struct drop {
+    size_t offset;
+    const char *what, *cure;
+};
+
+#define DROP(member) offsetof(struct plumb_timing, drops.member)
+
+static const struct drop drops[] = {
+    {DROP(other_nodes), "runs of nodes beyond PLUMB_MAX_NODES are counted under (other)",
+     "raise PLUMB_MAX_NODES"},
+    {DROP(other_state), "samples are counted under (other) for lack of memory",
+     "raise PLUMB_MAX_STATE"},
+    {DROP(lost_state), "samples were lost for lack of memory", "raise PLUMB_MAX_STATE"},
+    {DROP(too_deep), "spans were nested too deep and not recorded", NULL},
+    {DROP(async), "async spans were dropped: too many open at once", NULL},
+    {DROP(reentrant), "spans begun in a signal handler that interrupted plumb were dropped", NULL},
+    {DROP(unbalanced), "spans were closed by an outer one, the end of their thread or of the run",
+     NULL},
+    {DROP(stale), "ends belonged to no open span", NULL},
+    {DROP(tree), "runs found no room in the call tree; the table has them", "raise PLUMB_MAX_STATE"},
+};
+
+static void put_open(const struct plumb_timing *t, struct plumb_buf *out)
+{
+    if (t->open_count == 0)
+        return;
+    plumb_buf_printf(out, "%zu %s open when the run ended:", t->open_count,
+                     t->open_count == 1 ? "span was" : "spans were");
+    for (size_t i = 0; i < t->open_count; i++) {
+        bool nested = i > 0 && t->open[i].tid == t->open[i - 1].tid;
+        plumb_buf_str(out, i == 0 ? " " : nested ? " > " : ", ");
+        plumb_put_left(out, t->open[i].node, 0);
+        if (i + 1 == t->open_count || t->open[i + 1].tid != t->open[i].tid) {
+            plumb_buf_str(out, " (for ");
+            plumb_put_fixed(out, (double)t->open[i].age_ns / 1e9, 3, 0);
+            plumb_buf_printf(out, " s, thread %" PRIu32 ")", t->open[i].tid);
+        }
+    }
+    plumb_buf_char(out, '\n');
+}
+
+static void put_drops(const struct plumb_timing *t, struct plumb_buf *out)
+{
+    for (size_t i = 0; i < sizeof drops / sizeof *drops; i++) {
+        const uint64_t *count = (const uint64_t *)(const void *)((const char *)t + drops[i].offset);
+        if (*count == 0)
+            continue;
+        plumb_buf_printf(out, "%" PRIu64 " %s", *count, drops[i].what);
+        plumb_buf_printf(out, "%s%s\n", drops[i].cure ? ": " : "",
+                         drops[i].cure ? drops[i].cure : "");
+    }
+}
+
+static void put_failures(const struct plumb_timing *t, struct plumb_buf *out)
+{
+    for (size_t i = 0; i < t->node_count; i++) {
+        const struct plumb_timing_node *node = &t->nodes[i];
+        if (node->failures == 0)
+            continue;
+        plumb_put_left(out, node->name, 0);
+        plumb_buf_printf(out, " failed %" PRIu64 " times", node->failures);
+        if (node->last_failure && node->last_failure[0]) {
+            plumb_buf_str(out, ", last: ");
+            plumb_put_left(out, node->last_failure, 0);
+        }
+        plumb_buf_char(out, '\n');
+    }
+}
+
+void plumb_remarks_write(const struct plumb_timing *t, struct plumb_buf *out)
+{
+    if (t->recovered)
+        plumb_buf_str(out, "recovered: the process did not end the run itself\n");
+    put_open(t, out);
+    put_drops(t, out);
+    put_failures(t, out);
+    for (size_t i = 0; i < t->note_count; i++) {
+        plumb_put_left(out, t->notes[i], 0);
+        plumb_buf_char(out, '\n');
+    }
+}

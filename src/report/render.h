@@ -1,0 +1,47 @@
+/* render.h: a timing report in the format that was asked for. Each format is one `const` struct in
+ * one array (render.c); a new one is a new file and one line. Any thread. */
+#ifndef PLUMB_REPORT_RENDER_H
+#define PLUMB_REPORT_RENDER_H
+
+#include "base/buf.h"
+#include "format/timing.h"
+#include "report/columns.h"
+#include "report/summary_table.h"
+#include "report/tree.h"
+
+struct plumb_render_options {
+    struct plumb_summary_options summary;
+    bool wide;    /* text: more columns */
+    bool tree;    /* the call tree instead of the rows (JSON: beside them) */
+    bool explain; /* what the columns mean, after them */
+    const char *run; /* path, for JSON; may be NULL */
+};
+
+struct plumb_render_input {
+    const struct plumb_timing *timing;
+    const struct plumb_summary *summary;
+    const struct plumb_tree_view *tree; /* empty unless asked for */
+    const struct plumb_render_options *options;
+};
+
+struct plumb_renderer {
+    const char *name, *summary;
+    void (*render)(const struct plumb_render_input *in, struct plumb_buf *out);
+};
+
+const struct plumb_renderer *plumb_renderers(size_t *n);
+/* Appends the report, without a newline at its end. PLUMB_ERR_ARG: no such format. */
+int plumb_render(struct plumb_buf *out, const struct plumb_timing *t, const char *format,
+                 const struct plumb_render_options *o, plumb_error *err);
+
+/* One a file. */
+void plumb_render_text(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_csv(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_md(const struct plumb_render_input *in, struct plumb_buf *out);
+
+/* What a reader of the figures must know: recovered, open spans, drops, failures, notes of the run.
+ * Appends lines that each end in a newline; nothing when there is nothing to say. */
+void plumb_remarks_write(const struct plumb_timing *t, struct plumb_buf *out);
+
+#endif

@@ -1,0 +1,240 @@
+/* tree.c: the call tree, ordered and as text. Any thread; no state.
+ *
+ * The walk keeps its own stack: a report may come from anywhere, and a chain of a million places must
+ * not end in a stack overflow. */
+#include "report/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct place {
+    uint32_t parent; /* + 1; 0: outermost */
+    uint32_t index;
+    uint64_t total_ns;
+};
+
+struct walk {
+    const struct plumb_timing *t;
+    const struct plumb_summary_options *o;
+    struct place *order;     /* siblings together, largest first */
+    size_t *first;           /* by parent + 1: where its children begin in `order` */
+    size_t *stack;           /* by depth: the next child to visit */
+    bool *kept;              /* by index */
+    double whole_ns;
+};
+
+static int by_parent(const void *a, const void *b)
+{
+    const struct place *x = a;
+    const struct place *y = b;
+    if (x->parent != y->parent)
+        return x->parent < y->parent ? -1 : 1;
+    if (x->total_ns != y->total_ns)
+        return x->total_ns > y->total_ns ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static const struct plumb_timing_node *node_of(const struct walk *w, uint32_t index)
+{
+    return &w->t->nodes[w->t->tree[index].node];
+}
+
+/* Children stand behind their parents, so one pass from the end tells every ancestor. */
+static void keep_chosen(struct walk *w)
+{
+    for (size_t i = w->t->tree_count; i-- > 0;) {
+        const struct plumb_timing_tree *place = &w->t->tree[i];
+        const struct plumb_timing_node *node = &w->t->nodes[place->node];
+        bool chosen = (!w->o->pipeline || strcmp(w->o->pipeline, node->pipeline) == 0) &&
+                      (!w->o->phase || strcmp(w->o->phase, node->phase) == 0);
+        w->kept[i] = w->kept[i] || chosen;
+        if (w->kept[i] && place->parent != PLUMB_TIMING_NONE)
+            w->kept[place->parent] = true;
+        if (w->kept[i] && place->parent == PLUMB_TIMING_NONE && !place->async)
+            w->whole_ns += (double)place->total_ns;
+    }
+}
+
+static void order_places(struct walk *w)
+{
+    size_t n = w->t->tree_count;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t parent = w->t->tree[i].parent;
+        w->order[i] = (struct place){parent == PLUMB_TIMING_NONE ? 0 : parent + 1, (uint32_t)i,
+                                     w->t->tree[i].total_ns};
+    }
+    qsort(w->order, n, sizeof *w->order, by_parent);
+    size_t at = 0;
+    for (size_t parent = 0; parent <= n; parent++) {
+        w->first[parent] = at;
+        while (at < n && w->order[at].parent == parent)
+            at++;
+    }
+    w->first[n + 1] = n;
+}
+
+static bool is_switched(const struct walk *w, uint32_t index)
+{
+    uint32_t parent = w->t->tree[index].parent;
+    if (parent == PLUMB_TIMING_NONE)
+        return false;
+    const struct plumb_timing_node *a = node_of(w, index);
+    const struct plumb_timing_node *b = node_of(w, parent);
+    return strcmp(a->phase, b->phase) != 0 || strcmp(a->pipeline, b->pipeline) != 0;
+}
+
+static void emit(struct plumb_tree_view *view, const struct walk *w, uint32_t index,
+                 uint32_t depth)
+{
+    const struct plumb_timing_tree *place = &w->t->tree[index];
+    view->lines[view->count++] = (struct plumb_tree_line){
+        .place = place,
+        .node = node_of(w, index),
+        .depth = depth,
+        .percent = w->whole_ns > 0 ? 100.0 * (double)place->total_ns / w->whole_ns : 0,
+        .switched = is_switched(w, index),
+    };
+}
+
+/* The `top` largest of the siblings at stack[depth] are visited; tells how many are left out when the
+ * limit is reached. */
+static size_t left_out(const struct walk *w, size_t at, size_t end, size_t visited)
+{
+    size_t hidden = 0;
+    if (w->o->top == 0 || visited < w->o->top)
+        return 0;
+    for (; at < end; at++)
+        hidden += w->kept[w->order[at].index];
+    return hidden;
+}
+
+static void walk_tree(struct plumb_tree_view *view, struct walk *w, size_t *visited)
+{
+    uint32_t depth = 0;
+    size_t *parent_of = w->stack + w->t->tree_count + 1; /* by depth: parent + 1 */
+    w->stack[0] = w->first[0];
+    visited[0] = 0;
+    parent_of[0] = 0;
+    for (;;) {
+        size_t end = w->first[parent_of[depth] + 1];
+        size_t at = w->stack[depth];
+        size_t hidden = left_out(w, at, end, visited[depth]);
+        if (hidden > 0)
+            view->lines[view->count++] = (struct plumb_tree_line){.depth = depth, .hidden = hidden};
+        if (at == end || hidden > 0) {
+            if (depth == 0)
+                return;
+            depth--;
+            continue;
+        }
+        w->stack[depth]++;
+        uint32_t index = w->order[at].index;
+        if (!w->kept[index])
+            continue;
+        emit(view, w, index, depth);
+        visited[depth]++;
+        depth++;
+        parent_of[depth] = (size_t)index + 1;
+        w->stack[depth] = w->first[parent_of[depth]];
+        visited[depth] = 0;
+    }
+}
+
+int plumb_tree_init(struct plumb_tree_view *out, const struct plumb_timing *t,
+                    const struct plumb_summary_options *o, plumb_error *err)
+{
+    size_t n = t->tree_count;
+    struct walk w = {.t = t, .o = o};
+    struct plumb_tree_view view = {NULL, 0};
+    size_t *visited = calloc(n + 1, sizeof *visited);
+    int rc = PLUMB_OK;
+    w.order = calloc(n + 1, sizeof *w.order);
+    w.first = calloc(n + 2, sizeof *w.first);
+    w.stack = calloc(2 * (n + 1), sizeof *w.stack);
+    w.kept = calloc(n + 1, sizeof *w.kept);
+    view.lines = calloc(2 * n + 1, sizeof *view.lines); /* a "more" line per place at most */
+    if (!visited || !w.order || !w.first || !w.stack || !w.kept || !view.lines) {
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the call tree");
+        goto out;
+    }
+    keep_chosen(&w);
+    order_places(&w);
+    walk_tree(&view, &w, visited);
+    *out = view;
+    view.lines = NULL;
+out:
+    free(visited);
+    free(w.order);
+    free(w.first);
+    free(w.stack);
+    free(w.kept);
+    free(view.lines);
+    return rc;
+}
+
+void plumb_tree_fini(struct plumb_tree_view *view)
+{
+    free(view->lines);
+    *view = (struct plumb_tree_view){NULL, 0};
+}
+
+static void put_context(struct plumb_buf *out, const struct plumb_timing_node *node)
+{
+    plumb_buf_str(out, " [");
+    plumb_put_left(out, node->pipeline, 0);
+    plumb_buf_str(out, ", ");
+    plumb_put_left(out, node->phase, 0);
+    plumb_buf_char(out, ']');
+}
+
+static bool several_contexts(const struct plumb_tree_view *view)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct plumb_timing_node *node = view->lines[i].node;
+        if (node && (strcmp(node->phase, view->lines[0].node->phase) != 0 ||
+                     strcmp(node->pipeline, view->lines[0].node->pipeline) != 0))
+            return true;
+    }
+    return false;
+}
+
+/* Deeper than any real stack of spans; a chain from a hostile file must not print its square. */
+static uint32_t indentation(uint32_t depth)
+{
+    return 2 * (depth < 256 ? depth : 256);
+}
+
+static void put_line(struct plumb_buf *out, const struct plumb_tree_line *line, bool several)
+{
+    if (line->hidden > 0) {
+        plumb_buf_printf(out, "\n%*s(%zu more)", 43 + (int)indentation(line->depth), "",
+                         line->hidden);
+        return;
+    }
+    plumb_buf_char(out, '\n');
+    plumb_put_count(out, line->place->count, 9);
+    plumb_put_fixed(out, (double)line->place->total_ns / 1e6, 2, 13);
+    plumb_put_fixed(out, (double)line->place->self_ns / 1e6, 2, 12);
+    plumb_put_fixed(out, line->percent, 1, 7);
+    plumb_buf_printf(out, "%*s", 2 + (int)indentation(line->depth), "");
+    plumb_put_left(out, line->node->name, 0);
+    if (line->place->async)
+        plumb_buf_str(out, " (async)");
+    if (line->switched || (several && line->depth == 0))
+        put_context(out, line->node);
+}
+
+void plumb_tree_write(const struct plumb_tree_view *view, struct plumb_buf *out)
+{
+    if (view->count == 0) {
+        plumb_buf_str(out, PLUMB_SUMMARY_EMPTY);
+        return;
+    }
+    bool several = several_contexts(view);
+    plumb_buf_str(out, "    Count    Total(ms)    Self(ms)      %  Node\n"
+                       "-----------------------------------------------------------------------");
+    for (size_t i = 0; i < view->count; i++)
+        put_line(out, &view->lines[i], several);
+}

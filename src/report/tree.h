@@ -1,0 +1,33 @@
+/* tree.h: the call tree in an order for printing: every place after its parent, siblings by falling
+ * total. Any thread, one view at a time. */
+#ifndef PLUMB_REPORT_TREE_H
+#define PLUMB_REPORT_TREE_H
+
+#include "base/buf.h"
+#include "format/timing.h"
+#include "report/summary_table.h"
+
+struct plumb_tree_line {
+    const struct plumb_timing_tree *place;
+    const struct plumb_timing_node *node;
+    uint32_t depth;
+    double percent; /* total in that of all outermost places */
+    bool switched;  /* its phase or pipeline is not that of its parent */
+    size_t hidden;  /* > 0: no place, but the number of siblings that `top` leaves out */
+};
+
+struct plumb_tree_view {
+    struct plumb_tree_line *lines;
+    size_t count;
+};
+
+/* Places of the pipeline and phase of the options (a place of another phase stays when one below it is
+ * chosen); of siblings at most `top`. Points into `t`. Errors: PLUMB_ERR_MEMORY. */
+int plumb_tree_init(struct plumb_tree_view *out, const struct plumb_timing *t,
+                    const struct plumb_summary_options *o, plumb_error *err);
+void plumb_tree_fini(struct plumb_tree_view *view);
+
+/* Appends the tree as text, without a newline at its end. */
+void plumb_tree_write(const struct plumb_tree_view *view, struct plumb_buf *out);
+
+#endif
