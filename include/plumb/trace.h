@@ -1,0 +1,197 @@
+/* trace.h: read what plumb recorded. The face of libplumb-trace; `plumb` itself is a client of it.
+ *
+ *     plumb_report *report;
+ *     plumb_error err;
+ *     char *text;
+ *     if (plumb_report_open(&report, NULL, &err) < 0)          (the newest run)
+ *         return fail(err.message);
+ *     if (plumb_report_render(report, NULL, &text, &err) == 0) {
+ *         puts(text);
+ *         plumb_trace_free(text);
+ *     }
+ *     plumb_report_close(report);
+ *
+ * Rules
+ *   - Zero or more is success, less is an enum plumb_status; outputs are set only on success.
+ *   - Nothing prints, exits or aborts on input. No state is kept between calls.
+ *   - Any thread may call anything; one object belongs to one thread at a time.
+ *   - Texts returned through `char **` are the caller's: free them with plumb_trace_free(). Texts
+ *     inside structs belong to the object they were read from.
+ *   - Options structs start with their size; zero means the default, NULL means all defaults.
+ */
+#ifndef PLUMB_TRACE_H
+#define PLUMB_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <plumb/plumb.h>
+
+#ifndef PLUMB_API
+#define PLUMB_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+PLUMB_API void plumb_trace_free(char *text);
+/* "0.1.0": of the library in use. */
+PLUMB_API const char *plumb_trace_version(void);
+
+/* ---- Runs -------------------------------------------------------------------------------------- */
+
+enum plumb_run_state {
+    PLUMB_RUN_ENDED = 0,     /* has its timing.json */
+    PLUMB_RUN_RECOVERED = 1, /* was killed; its timing.json was made from its live mapping */
+    PLUMB_RUN_OPEN = 2       /* has a live mapping only: it records, or was killed */
+};
+
+typedef struct plumb_run_info {
+    const char *path;
+    const char *name;     /* last part of the path */
+    const char *pipeline; /* the folder it lies in; "" when it lies directly in the searched one */
+    const char *started;  /* "2026-01-02 03:04:05", local time */
+    uint64_t bytes;       /* on disk */
+    uint32_t state;       /* PLUMB_RUN_ENDED or PLUMB_RUN_OPEN */
+    uint32_t reserved;
+} plumb_run_info;
+
+/* The folder that runs are written to: PLUMB_DIR with its patterns expanded, else "plumb-out".
+ * Errors: PLUMB_ERR_ARG when PLUMB_DIR cannot be expanded or does not fit. */
+PLUMB_API int plumb_runs_dir(char *out, size_t size, plumb_error *err);
+
+/* The runs below `dir` (NULL: plumb_runs_dir()), newest first. A folder that does not exist has none. */
+typedef struct plumb_run_list plumb_run_list;
+PLUMB_API int plumb_run_list_open(plumb_run_list **out, const char *dir, plumb_error *err);
+PLUMB_API void plumb_run_list_close(plumb_run_list *list);
+PLUMB_API size_t plumb_run_list_count(const plumb_run_list *list);
+/* Run `i`, or NULL beyond the last; lives as long as the list. */
+PLUMB_API const plumb_run_info *plumb_run_list_get(const plumb_run_list *list, size_t i);
+
+typedef struct plumb_prune_options {
+    size_t size;           /* sizeof(plumb_prune_options) */
+    uint64_t older_than_s; /* runs last changed longer ago go; 0: none by age */
+    uint64_t max_bytes;    /* the newest runs that fit stay, the rest goes; 0: none by size */
+} plumb_prune_options;
+typedef struct plumb_pruned_runs {
+    uint64_t runs;
+    uint64_t bytes;
+} plumb_pruned_runs;
+/* Removes run directories (only such that plumb named itself, and none that still records); the list
+ * stays as it was read. */
+PLUMB_API int plumb_run_list_prune(const plumb_run_list *list, const plumb_prune_options *options,
+                                   plumb_pruned_runs *out, plumb_error *err);
+
+typedef struct plumb_recovered {
+    uint64_t nodes;   /* (pipeline, phase, node) rows */
+    uint64_t samples;
+    uint64_t open_spans;
+    char path[512]; /* of the timing.json */
+} plumb_recovered;
+/* Makes the timing.json of a run that was killed, from its live mapping, which stays. 1: made now;
+ * 0: it was there already. `run` as for plumb_report_open().
+ * Errors: PLUMB_ERR_STATE: the process still records; PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT,
+ * PLUMB_ERR_IO. */
+PLUMB_API int plumb_recover(const char *run, plumb_recovered *out, plumb_error *err);
+
+/* ---- Reports ----------------------------------------------------------------------------------- */
+
+typedef struct plumb_report plumb_report;
+
+/* Opens a run directory, a timing.json, a folder of runs (the newest of them), the name of a run in
+ * plumb_runs_dir(), or NULL: the newest run there. A run that was killed is recovered first; one that
+ * still records is shown as it stands.
+ * Errors: PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT (not a report, damaged, of a newer plumb),
+ * PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_report_open(plumb_report **out, const char *run, plumb_error *err);
+PLUMB_API void plumb_report_close(plumb_report *report);
+
+enum plumb_report_sort {
+    PLUMB_SORT_TOTAL = 0,
+    PLUMB_SORT_SELF = 1,
+    PLUMB_SORT_MEAN = 2,
+    PLUMB_SORT_P95 = 3
+};
+typedef struct plumb_report_options {
+    size_t size;          /* sizeof(plumb_report_options) */
+    const char *format;   /* "text", "json", "csv" or "md"; NULL: text */
+    const char *pipeline; /* NULL: all, one table each */
+    const char *phase;    /* NULL: all */
+    uint64_t frames;      /* 0: unknown; else shown, and less skip_first_n the divisor of averages */
+    uint64_t top;         /* rows shown, 0: all; sums are over all rows */
+    uint32_t sort;        /* enum plumb_report_sort */
+    uint32_t wide;        /* 1: self time, percentiles, device time (text) */
+    uint32_t tree;        /* 1: the call tree */
+    uint32_t explain;     /* 1: what the columns mean */
+} plumb_report_options;
+
+static inline plumb_report_options plumb_report_options_default(void)
+{
+    plumb_report_options o = {sizeof(plumb_report_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0};
+    return o;
+}
+
+/* The report as text, without a newline at its end. */
+PLUMB_API int plumb_report_render(const plumb_report *report, const plumb_report_options *options,
+                                  char **out, plumb_error *err);
+/* What a reader of the figures must know, one line each: open spans, drops, failures, notes of the
+ * run, and what happened while it was opened. "" when there is nothing. */
+PLUMB_API int plumb_report_remarks(const plumb_report *report, char **out, plumb_error *err);
+/* The run directory, or the file that was opened. */
+PLUMB_API const char *plumb_report_path(const plumb_report *report);
+PLUMB_API int plumb_report_state(const plumb_report *report); /* enum plumb_run_state */
+PLUMB_API uint64_t plumb_report_nodes(const plumb_report *report);
+PLUMB_API uint64_t plumb_report_samples(const plumb_report *report);
+
+/* The formats of plumb_report_options, in order; NULL beyond the last. */
+PLUMB_API const char *plumb_report_format(size_t i);
+
+/* ---- Settings ---------------------------------------------------------------------------------- */
+
+enum plumb_setting_kind {
+    PLUMB_KIND_BOOL = 0,
+    PLUMB_KIND_NUMBER = 1,
+    PLUMB_KIND_SIZE = 2,
+    PLUMB_KIND_CHOICE = 3,
+    PLUMB_KIND_TEXT = 4
+};
+/* One thing that can be configured. */
+typedef struct plumb_setting_info {
+    char variable[64]; /* "PLUMB_MAX_NODES" */
+    char option[64];   /* "--max-nodes"; "": none */
+    const char *default_text;
+    const char *help;
+    const char *choices; /* "a|b" of a choice, else NULL */
+    uint32_t kind;       /* enum plumb_setting_kind */
+    uint32_t hidden;     /* 1: set by plumb itself */
+} plumb_setting_info;
+/* Setting `i`: 1, or 0 beyond the last. */
+PLUMB_API int plumb_setting_get(size_t i, plumb_setting_info *out);
+/* Whether `text` is a value of the setting with this variable or option name; the error says what
+ * would be. PLUMB_ERR_NOT_FOUND: no such setting. */
+PLUMB_API int plumb_setting_check(const char *name, const char *text, plumb_error *err);
+/* The text of `plumb help environment`. */
+PLUMB_API int plumb_setting_help(char **out, plumb_error *err);
+
+/* ---- What can be collected here ------------------------------------------------------------------ */
+
+enum plumb_check_state {
+    PLUMB_CHECK_SEEN = 0,     /* works */
+    PLUMB_CHECK_NOT_SEEN = 1, /* missing, but nothing prevents it */
+    PLUMB_CHECK_BLOCKED = 2   /* something prevents it: `detail` says what, `cure` what to do */
+};
+typedef struct plumb_check {
+    const char *name;
+    uint32_t state; /* enum plumb_check_state */
+    char detail[256];
+    char cure[256]; /* "": nothing to do */
+} plumb_check;
+/* Runs check `i` of this machine and process: 1, or 0 beyond the last. No side effects but a file
+ * created and removed in the output folder. */
+PLUMB_API int plumb_doctor_check(size_t i, plumb_check *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

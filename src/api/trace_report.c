@@ -1,0 +1,243 @@
+/* trace_report.c: reports of the public interface: finds the run, loads it, renders it. Any thread, one
+ * report at a time. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "format/live.h"
+#include "report/render.h"
+#include "trace/load.h"
+#include "trace/runs.h"
+#include <plumb/trace.h>
+
+enum { PATH_BYTES = 4096 };
+
+struct plumb_report {
+    struct plumb_load load;
+    char path[PATH_BYTES];
+};
+
+void plumb_trace_free(char *text)
+{
+    free(text);
+}
+
+const char *plumb_trace_version(void)
+{
+    return PLUMB_VERSION;
+}
+
+/* ---- Opening -------------------------------------------------------------------------------------- */
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+/* A run may also be given by its live mapping: then its folder is meant. */
+static void strip_mapping(char *path)
+{
+    size_t n = strlen(path);
+    size_t tail = strlen("/" PLUMB_LIVE_NAME);
+    if (n > tail && strcmp(path + n - tail, "/" PLUMB_LIVE_NAME) == 0)
+        path[n - tail] = '\0';
+}
+
+static int find(char *out, const char *run, plumb_error *err)
+{
+    char dir[PATH_BYTES];
+    int rc = plumb_runs_dir(dir, sizeof dir, err);
+    if (rc < 0)
+        return rc;
+    return plumb_runs_resolve(out, PATH_BYTES, run, dir, err);
+}
+
+static int load(struct plumb_report *r, const char *run, plumb_error *err)
+{
+    int rc;
+    if (run && strlen(run) >= sizeof r->path)
+        return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", run);
+    if (run && is_file(run)) {
+        memcpy(r->path, run, strlen(run) + 1);
+        strip_mapping(r->path);
+        if (is_file(r->path))
+            return plumb_load_file(&r->load, r->path, err);
+        return plumb_load_run(&r->load, r->path, err);
+    }
+    if ((rc = find(r->path, run, err)) < 0)
+        return rc;
+    return plumb_load_run(&r->load, r->path, err);
+}
+
+int plumb_report_open(plumb_report **out, const char *run, plumb_error *err)
+{
+    int rc;
+    struct plumb_report *r = calloc(1, sizeof *r);
+    if (!r)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a report");
+    if ((rc = load(r, run, err)) == PLUMB_OK) {
+        *out = r;
+        r = NULL;
+    }
+    free(r);
+    return rc;
+}
+
+void plumb_report_close(plumb_report *report)
+{
+    if (!report)
+        return;
+    plumb_timing_fini(&report->load.timing);
+    free(report);
+}
+
+/* ---- Text ------------------------------------------------------------------------------------------ */
+
+/* The options of a caller that may know fewer fields than we do. */
+static int take_options(plumb_report_options *out, const plumb_report_options *in,
+                        plumb_error *err)
+{
+    *out = plumb_report_options_default();
+    if (!in)
+        return PLUMB_OK;
+    if (in->size < sizeof in->size)
+        return plumb_fail(err, PLUMB_ERR_ARG, "options without a size: start from the _default()");
+    memcpy(out, in, in->size < sizeof *out ? in->size : sizeof *out);
+    if (out->sort > PLUMB_SORT_P95)
+        return plumb_fail(err, PLUMB_ERR_ARG, "unknown order of rows: %u", (unsigned)out->sort);
+    return PLUMB_OK;
+}
+
+int plumb_report_render(const plumb_report *report, const plumb_report_options *options, char **out,
+                        plumb_error *err)
+{
+    plumb_report_options o;
+    struct plumb_buf text = {0};
+    int rc = take_options(&o, options, err);
+    if (rc < 0)
+        return rc;
+    struct plumb_render_options render = {
+        .summary = {.pipeline = o.pipeline,
+                    .phase = o.phase,
+                    .frames = o.frames,
+                    .sort = (enum plumb_summary_sort)o.sort,
+                    .top = o.top < SIZE_MAX ? (size_t)o.top : SIZE_MAX},
+        .wide = o.wide != 0,
+        .tree = o.tree != 0,
+        .explain = o.explain != 0,
+        .run = report->path,
+    };
+    rc = plumb_render(&text, &report->load.timing, o.format ? o.format : "text", &render, err);
+    if (rc < 0)
+        plumb_buf_fini(&text);
+    else
+        *out = text.data;
+    return rc;
+}
+
+static void put_state(const struct plumb_load *load, struct plumb_buf *out)
+{
+    if (load->state == PLUMB_LOAD_LIVE)
+        plumb_buf_str(out, "the run still records: this is a momentary view\n");
+    if (load->state == PLUMB_LOAD_UNSAVED)
+        plumb_buf_printf(out, "the recovered report is not saved: %s\n", load->why.message);
+}
+
+int plumb_report_remarks(const plumb_report *report, char **out, plumb_error *err)
+{
+    struct plumb_buf text = {0};
+    plumb_buf_str(&text, "");
+    put_state(&report->load, &text);
+    plumb_remarks_write(&report->load.timing, &text);
+    if (text.failed) {
+        plumb_buf_fini(&text);
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the remarks of a report");
+    }
+    *out = text.data;
+    return PLUMB_OK;
+}
+
+const char *plumb_report_format(size_t i)
+{
+    size_t n;
+    const struct plumb_renderer *renderers = plumb_renderers(&n);
+    return i < n ? renderers[i].name : NULL;
+}
+
+/* ---- Facts ------------------------------------------------------------------------------------------ */
+
+const char *plumb_report_path(const plumb_report *report)
+{
+    return report->path;
+}
+
+int plumb_report_state(const plumb_report *report)
+{
+    if (report->load.state == PLUMB_LOAD_LIVE)
+        return PLUMB_RUN_OPEN;
+    return report->load.timing.recovered ? PLUMB_RUN_RECOVERED : PLUMB_RUN_ENDED;
+}
+
+uint64_t plumb_report_nodes(const plumb_report *report)
+{
+    return report->load.timing.node_count;
+}
+
+uint64_t plumb_report_samples(const plumb_report *report)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < report->load.timing.node_count; i++)
+        sum += report->load.timing.nodes[i].host.ns.count;
+    return sum;
+}
+
+/* ---- Recovery ---------------------------------------------------------------------------------------- */
+
+static int recovered(const struct plumb_report *r, bool was_there, plumb_recovered *out,
+                     plumb_error *err)
+{
+    plumb_recovered facts = {plumb_report_nodes(r), plumb_report_samples(r),
+                             r->load.timing.open_count, ""};
+    if (r->load.state == PLUMB_LOAD_LIVE)
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "'%s' still records (process %u): end the process first", r->path,
+                          (unsigned)r->load.timing.pid);
+    if (r->load.state == PLUMB_LOAD_UNSAVED) {
+        if (err)
+            *err = r->load.why;
+        return r->load.why.code;
+    }
+    int n = snprintf(facts.path, sizeof facts.path, "%s%s", r->path,
+                     is_file(r->path) ? "" : "/" PLUMB_TIMING_NAME);
+    if (n >= (int)sizeof facts.path)
+        facts.path[0] = '\0';
+    if (out)
+        *out = facts;
+    return was_there ? 0 : 1;
+}
+
+int plumb_recover(const char *run, plumb_recovered *out, plumb_error *err)
+{
+    char path[PATH_BYTES];
+    char report_path[PATH_BYTES + sizeof PLUMB_TIMING_NAME];
+    plumb_report *report;
+    bool was_there;
+    int rc;
+    if (run && is_file(run))
+        rc = snprintf(path, sizeof path, "%s", run) < (int)sizeof path ? PLUMB_OK : PLUMB_ERR_ARG;
+    else
+        rc = find(path, run, err);
+    if (rc < 0)
+        return rc;
+    strip_mapping(path);
+    snprintf(report_path, sizeof report_path, "%s/" PLUMB_TIMING_NAME, path);
+    was_there = is_file(path) || is_file(report_path);
+    if ((rc = plumb_report_open(&report, path, err)) < 0)
+        return rc;
+    rc = recovered(report, was_there, out, err);
+    plumb_report_close(report);
+    return rc;
+}

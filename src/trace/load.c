@@ -1,0 +1,114 @@
+/* load.c: from a run directory to its timing report. Owns recovery: the report of a killed run is made
+ * from its mapping, once, and saved beside it. Any thread, and several processes at once: the file
+ * appears whole or not at all, and never replaces one that the run itself wrote.
+ *
+ * The mapping is kept after recovery, because it holds more than today's report shows. */
+#include "trace/load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "format/live_read.h"
+#include "trace/runs.h"
+#include "trace/timing_read.h"
+
+enum { PATH_BYTES = 4096 };
+
+static int make_path(char *out, const char *dir, const char *name, plumb_error *err)
+{
+    int n = snprintf(out, PATH_BYTES, "%s/%s", dir, name);
+    if (n < 0 || n >= PATH_BYTES)
+        return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", dir);
+    return PLUMB_OK;
+}
+
+static int write_file(const char *path, const struct plumb_buf *text, plumb_error *err)
+{
+    FILE *file = fopen(path, "wbx");
+    if (!file)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+    bool bad = fwrite(text->data, 1, text->len, file) != text->len;
+    bad |= fflush(file) != 0;
+    int cause = errno;
+    if (fclose(file) != 0 && !bad) {
+        bad = true;
+        cause = errno;
+    }
+    if (bad)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(cause));
+    return PLUMB_OK;
+}
+
+/* link() refuses where a file is already; file systems without links get a rename. */
+static int publish(const char *temporary, const char *path, plumb_error *err)
+{
+    if (link(temporary, path) == 0 || errno == EEXIST) {
+        unlink(temporary);
+        return PLUMB_OK;
+    }
+    if (rename(temporary, path) == 0)
+        return PLUMB_OK;
+    return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+}
+
+static int save(const struct plumb_timing *t, const char *dir, plumb_error *err)
+{
+    char path[PATH_BYTES];
+    char temporary[PATH_BYTES];
+    char name[64];
+    struct plumb_buf text = {0};
+    int rc;
+    snprintf(name, sizeof name, PLUMB_TIMING_NAME ".tmp-%ld", (long)getpid());
+    if ((rc = make_path(path, dir, PLUMB_TIMING_NAME, err)) < 0 ||
+        (rc = make_path(temporary, dir, name, err)) < 0 ||
+        (rc = plumb_timing_write(t, &text, err)) < 0)
+        goto out;
+    unlink(temporary); /* of a process with our number that died here */
+    rc = write_file(temporary, &text, err);
+    if (rc == PLUMB_OK)
+        rc = publish(temporary, path, err);
+    if (rc < 0)
+        unlink(temporary);
+out:
+    plumb_buf_fini(&text);
+    return rc;
+}
+
+int plumb_load_file(struct plumb_load *out, const char *path, plumb_error *err)
+{
+    struct plumb_load load = {.state = PLUMB_LOAD_ENDED};
+    int rc = plumb_timing_read(&load.timing, path, err);
+    if (rc < 0)
+        return rc;
+    *out = load;
+    if (load.timing.recovered)
+        out->state = PLUMB_LOAD_RECOVERED;
+    return PLUMB_OK;
+}
+
+int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
+{
+    char path[PATH_BYTES];
+    struct stat st;
+    struct plumb_load load = {.state = PLUMB_LOAD_RECOVERED};
+    int rc = make_path(path, dir, PLUMB_TIMING_NAME, err);
+    if (rc < 0)
+        return rc;
+    if (stat(path, &st) == 0)
+        return plumb_load_file(out, path, err);
+    rc = plumb_live_read(&load.timing, dir, err);
+    if (rc < 0 && rc != PLUMB_ERR_STATE)
+        return rc;
+    if (rc == PLUMB_ERR_STATE)
+        load.state = PLUMB_LOAD_LIVE;
+    else if (save(&load.timing, dir, &load.why) < 0)
+        load.state = PLUMB_LOAD_UNSAVED;
+    if (err)
+        *err = (plumb_error){PLUMB_OK, ""};
+    *out = load;
+    return PLUMB_OK;
+}
