@@ -37,7 +37,6 @@ function(plumb_objects target)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
-  target_compile_definitions(${target} PRIVATE PLUMB_VERSION_STRING="${PROJECT_VERSION}")
   # Initial-exec: a thread-local access of the span path is one instruction and never calls
   # __tls_get_addr, which can allocate. The price is 64 bytes of the static TLS reserve.
   target_compile_options(${target} PRIVATE -ftls-model=initial-exec)

@@ -9,9 +9,7 @@ if(PLUMB_HAVE_TRACE)
   endif()
   plumb_program(plumb_cli ${cli_sources})
   target_link_libraries(plumb_cli PRIVATE plumb::trace ${CMAKE_DL_LIBS})
-  target_compile_definitions(plumb_cli PRIVATE
-    PLUMB_VERSION_STRING="${PROJECT_VERSION}"
-    PLUMB_BIN_TO_LIB="${PLUMB_BIN_TO_LIB}")
+  target_compile_definitions(plumb_cli PRIVATE PLUMB_BIN_TO_LIB="${PLUMB_BIN_TO_LIB}")
   set_target_properties(plumb_cli PROPERTIES
     OUTPUT_NAME plumb
     RUNTIME_OUTPUT_DIRECTORY "${PLUMB_BIN_DIR}"
