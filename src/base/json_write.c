@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/utf8.h"
 
 enum { MAX_DEPTH = 64 };
@@ -180,22 +181,6 @@ void plumb_json_u64(struct plumb_json *j, uint64_t v)
     plumb_buf_printf(j->out, "%" PRIu64, v);
 }
 
-/* The locale's separator, one byte or more, becomes one '.'. */
-static void fix_separator(char *number)
-{
-    char *to = number;
-    bool inside = false;
-    for (const char *p = number; *p; p++) {
-        bool digit = (*p >= '0' && *p <= '9') || *p == '-' || *p == '+' || *p == 'e';
-        if (digit)
-            *to++ = *p;
-        else if (!inside)
-            *to++ = '.';
-        inside = !digit;
-    }
-    *to = '\0';
-}
-
 static bool is_finite(double v)
 {
     return v - v == 0;
@@ -213,7 +198,7 @@ void plumb_json_f64(struct plumb_json *j, double v)
         if (strtod(number, NULL) == v)
             break;
     }
-    fix_separator(number);
+    plumb_decimal_point(number);
     write_literal(j, number);
 }
 
@@ -226,7 +211,7 @@ void plumb_json_fixed(struct plumb_json *j, double v, int decimals)
     }
     decimals = decimals < 0 ? 0 : decimals > 20 ? 20 : decimals;
     snprintf(number, sizeof number, "%.*f", decimals, v);
-    fix_separator(number);
+    plumb_decimal_point(number);
     bool minus_zero = number[0] == '-' && strspn(number + 1, "0.") == strlen(number + 1);
     write_literal(j, number + minus_zero);
 }
