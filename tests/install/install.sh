@@ -52,7 +52,22 @@ run cmake/static
 [ "$(cmake/header_only)" = "answer 42" ] || fail 'header_only does not run without libplumb'
 run cmake/header_only LD_PRELOAD="$libdir/libplumb.so"
 
-"$prefix/bin/plumb" --version | grep -q '^plumb [0-9]' || fail 'the installed command has no version'
+
+# The reading library and the installed command, on a run of the last program.
+# shellcheck disable=SC2046
+{
+    $CC -std=c11 -Wall -Wextra -Werror "$here/reader.c" -o pc_reader \
+        $(pkg-config --cflags --libs plumb-trace)
+    $CC -std=c11 -Wall -Wextra -Werror "$here/reader.c" -o pc_reader_static \
+        $(pkg-config --cflags plumb-trace) "$libdir/libplumb-trace.a" \
+        $(pkg-config --libs jansson) -lpthread -ldl -lm
+}
+version=$("$prefix/bin/plumb" --version)
+version=${version#plumb }
+[ "$version" = "$(pkg-config --modversion plumb)" ] || fail "plumb --version says '$version'"
 rm -rf run
 PLUMB_QUIET=1 "$prefix/bin/plumb" record --run-dir "$PWD/run" -- cmake/header_only >out.txt
 "$prefix/bin/plumb" report run | grep -q work || fail 'the installed command does not report'
+for reader in 'cmake/reader' "env LD_LIBRARY_PATH=$libdir ./pc_reader" ./pc_reader_static; do
+    [ "$($reader run)" = "$version: 1 nodes" ] || fail "$reader does not read the run"
+done
