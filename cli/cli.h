@@ -1,0 +1,92 @@
+/* cli.h: what the commands share: the table of commands, options read from tables, words to the user.
+ *
+ * Results go to stdout, everything else to stderr. Exit status: 0 success, 2 trouble (wrong usage,
+ * unreadable input, output that could not be written); `record` and `doctor` have their own. */
+#ifndef PLUMB_CLI_H
+#define PLUMB_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <plumb/trace.h>
+
+enum { PLUMB_EXIT_OK = 0, PLUMB_EXIT_FOUND = 1, PLUMB_EXIT_TROUBLE = 2 };
+
+/* One option. It is parsed, listed in the help, the man page and the completion from here. */
+struct plumb_cli_option {
+    const char *name;     /* long, without dashes */
+    const char *argument; /* "N"; NULL: takes none */
+    const char *help;     /* one sentence, no period */
+    bool optional;        /* the argument may be left out (then with '=' only) */
+};
+
+/* Texts are lines of at most 78 columns; paragraphs are separated by empty lines, lines that begin
+ * with two spaces are shown as they are. */
+struct plumb_cli_command {
+    const char *name, *summary;
+    const char *synopsis; /* what follows "plumb NAME" */
+    const char *description;
+    const char *examples; /* lines of commands and, after '#', what they do */
+    const char *status;   /* exit status */
+    const struct plumb_cli_option *options; /* ends with a NULL name; --help is added */
+    bool settings;        /* also takes an option for each setting */
+    bool stops;           /* options end at the first operand */
+    int (*run)(int argc, char **argv);
+};
+
+extern const struct plumb_cli_command plumb_cmd_record, plumb_cmd_report, plumb_cmd_runs,
+    plumb_cmd_recover, plumb_cmd_doctor, plumb_cmd_help;
+
+/* main.c: the table. NULL beyond the last; NULL for an unknown name. */
+const struct plumb_cli_command *plumb_cli_command(size_t i);
+const struct plumb_cli_command *plumb_cli_find(const char *name);
+
+/* options.c: reading a command line.
+ *
+ *     struct plumb_cli_args args;
+ *     plumb_cli_args_init(&args, &plumb_cmd_runs, argc, argv);
+ *     while ((option = plumb_cli_next(&args)) >= 0)
+ *         ...                               index in the command's options; args.value
+ *     if (option != PLUMB_ARGS_END)
+ *         return plumb_cli_args_status(option);   help was shown, or the usage was wrong */
+enum { PLUMB_ARGS_END = -1, PLUMB_ARGS_HELP = -2, PLUMB_ARGS_WRONG = -3 };
+enum { PLUMB_ARGS_SETTING = 1000 }; /* + place in the table of settings */
+struct plumb_cli_args {
+    const struct plumb_cli_command *command;
+    int argc;
+    char **argv;
+    const char *value; /* argument of the last option, NULL: none */
+    int operand;       /* after the last option: the first operand */
+    bool dashes;       /* "--" stood before it */
+};
+void plumb_cli_args_init(struct plumb_cli_args *args, const struct plumb_cli_command *command,
+                         int argc, char **argv);
+int plumb_cli_next(struct plumb_cli_args *args);
+int plumb_cli_args_status(int option);
+/* Says "plumb NAME: ..., see plumb NAME --help" and returns PLUMB_ARGS_WRONG. */
+int plumb_cli_usage(const struct plumb_cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A whole number; false and a message when `text` is none. */
+bool plumb_cli_number(const struct plumb_cli_command *command, const char *option,
+                      const char *text, uint64_t *out);
+/* Setting `i` as an option; false beyond the last. A setting without an option has an empty name. The
+ * texts lie in `memory`. */
+bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_info *memory);
+
+/* say.c */
+/* "plumb record: ..." on stderr, and a newline. */
+void plumb_cli_say(const struct plumb_cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same for each line of `text`. */
+void plumb_cli_say_lines(const struct plumb_cli_command *command, const char *text);
+/* Whether colour codes are welcome on stdout (a terminal, no NO_COLOR, no TERM=dumb). */
+bool plumb_cli_colour(void);
+/* "1.5 MiB" */
+const char *plumb_cli_bytes(char out[32], uint64_t bytes);
+
+/* help.c */
+void plumb_cli_show_help(const struct plumb_cli_command *command, FILE *out);
+
+#endif

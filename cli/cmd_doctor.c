@@ -1,0 +1,263 @@
+/* cmd_doctor.c: plumb doctor: one line a check, seen, not seen or blocked, and the cure. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "launch.h"
+#include "target.h"
+
+static const struct plumb_cli_option options[] = {{NULL, NULL, NULL, false}};
+
+/* ---- Lines --------------------------------------------------------------------------------------------- */
+
+struct tally {
+    int blocked;
+};
+
+static void show(struct tally *tally, const plumb_check *c)
+{
+    static const char *const words[] = {"seen", "not seen", "blocked"};
+    static const char *const colours[] = {"\033[32m", "\033[33m", "\033[31m"};
+    bool colour = plumb_cli_colour();
+    uint32_t state = c->state <= PLUMB_CHECK_BLOCKED ? c->state : (uint32_t)PLUMB_CHECK_BLOCKED;
+    printf("%s%-8s%s  %-14s %s", colour ? colours[state] : "", words[state],
+           colour ? "\033[0m" : "", c->name, c->detail);
+    printf("%s%s%s\n", c->cure[0] ? " (cure: " : "", c->cure, c->cure[0] ? ")" : "");
+    tally->blocked += state == PLUMB_CHECK_BLOCKED;
+}
+
+static void line(struct tally *tally, const char *name, enum plumb_check_state state,
+                 const char *cure, const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+static void line(struct tally *tally, const char *name, enum plumb_check_state state,
+                 const char *cure, const char *format, ...)
+{
+    plumb_check c = {name, state, "", ""};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(c.detail, sizeof c.detail, format, args);
+    va_end(args);
+    snprintf(c.cure, sizeof c.cure, "%s", cure ? cure : "");
+    show(tally, &c);
+}
+
+/* ---- libplumb and preloading ------------------------------------------------------------------------------- */
+
+static void check_preload(struct tally *tally, const char *library)
+{
+    static char name[] = "true";
+    static char *const argv[] = {name, NULL};
+    struct plumb_cli_log log;
+    struct plumb_launched end;
+    if (!plumb_cli_log_open(&log)) {
+        line(tally, "preload", PLUMB_CHECK_BLOCKED, "set TMPDIR to a folder that can be written",
+             "no temporary file: %s", strerror(errno));
+        return;
+    }
+    struct plumb_launch how = {.argv = argv, .library = library, .log = log.path};
+    how.stdout_to_stderr = true;
+    bool ran = plumb_cli_launch(&end, &how);
+    plumb_cli_log_read(&log);
+    if (ran && log.loads > 0)
+        line(tally, "preload", PLUMB_CHECK_SEEN, NULL, "a program without libplumb loads it");
+    else
+        line(tally, "preload", PLUMB_CHECK_BLOCKED, "link programs with libplumb",
+             "libplumb did not arrive in '%s' (it ended with %d)", name, ran ? end.status : -1);
+    plumb_cli_log_close(&log);
+}
+
+static void check_library(struct tally *tally)
+{
+    char library[4096];
+    if (!plumb_cli_library(library, sizeof library)) {
+        line(tally, "libplumb", PLUMB_CHECK_BLOCKED, "set PLUMB_LIBRARY to libplumb.so.0",
+             "not found at %.150s", library);
+        return;
+    }
+    line(tally, "libplumb", PLUMB_CHECK_SEEN, NULL, "%.200s", library);
+    check_preload(tally, library);
+}
+
+static void check_machine(struct tally *tally)
+{
+    plumb_check c;
+    for (size_t i = 0; plumb_doctor_check(i, &c); i++)
+        show(tally, &c);
+    check_library(tally);
+}
+
+/* ---- A program ------------------------------------------------------------------------------------------------ */
+
+static void check_file(struct tally *tally, const char *name, const struct plumb_cli_target *t)
+{
+    if (!t->known)
+        line(tally, "program", PLUMB_CHECK_NOT_SEEN, NULL, "%.150s is not a program that can be "
+                                                           "looked into",
+             t->binary);
+    else if (t->foreign)
+        line(tally, "program", PLUMB_CHECK_BLOCKED, "use the plumb that was built for it",
+             "%.150s is for another processor or word size", t->binary);
+    else
+        line(tally, "program", PLUMB_CHECK_SEEN, NULL, "%.200s", t->binary);
+    if (t->links_plumb)
+        line(tally, "link", PLUMB_CHECK_SEEN, NULL, "%.150s links libplumb.so", name);
+    else if (t->holds_plumb)
+        line(tally, "link", PLUMB_CHECK_SEEN, NULL, "%.150s holds libplumb itself", name);
+    else if (t->known && t->is_static)
+        line(tally, "link", PLUMB_CHECK_BLOCKED, "link it with libplumb.a",
+             "%.150s is statically linked: nothing can be preloaded", name);
+    else if (t->privileged)
+        line(tally, "link", PLUMB_CHECK_BLOCKED,
+             "link it with libplumb, or run a copy without these rights",
+             "%.150s changes the user or gains capabilities: LD_PRELOAD is ignored", name);
+    else
+        line(tally, "link", PLUMB_CHECK_SEEN, NULL, "no libplumb inside: it will be preloaded");
+    if (t->known && t->is_marked)
+        line(tally, "trace points", PLUMB_CHECK_SEEN, NULL, "the program has some");
+    else if (t->known)
+        line(tally, "trace points", PLUMB_CHECK_NOT_SEEN, NULL,
+             "none in the program itself; its libraries may have some");
+}
+
+/* Whether it can be recorded: runs it, with a folder for its runs that is removed again. */
+static void check_run(struct tally *tally, char **argv, const struct plumb_cli_target *t)
+{
+    char dir[] = "/tmp/plumb-doctor-XXXXXX";
+    char library[4096];
+    struct plumb_cli_log log = {.text = NULL};
+    struct plumb_launched end = {0, 0, 0};
+    plumb_run_list *list = NULL;
+    if (!mkdtemp(dir) || !plumb_cli_log_open(&log)) {
+        line(tally, "recording", PLUMB_CHECK_BLOCKED, "make /tmp and TMPDIR writable",
+             "no temporary files: %s", strerror(errno));
+        return;
+    }
+    bool preload = !t->links_plumb && !t->holds_plumb && !t->privileged && !t->is_static;
+    preload = preload && plumb_cli_library(library, sizeof library);
+    setenv("PLUMB_DIR", dir, 1);
+    setenv("PLUMB", "1", 1);
+    setenv("PLUMB_QUIET", "1", 1);
+    unsetenv("PLUMB_RUN_DIR");
+    struct plumb_launch how = {.argv = argv, .library = preload ? library : NULL, .log = log.path};
+    how.stdout_to_stderr = true;
+    bool ran = plumb_cli_launch(&end, &how);
+    plumb_cli_log_read(&log);
+    if (!ran || end.exec_error)
+        line(tally, "recording", PLUMB_CHECK_BLOCKED, NULL, "it could not be run: %s",
+             strerror(end.exec_error ? end.exec_error : errno));
+    else if (log.runs > 0)
+        line(tally, "recording", PLUMB_CHECK_SEEN, NULL,
+             "%" PRIu64 " of %" PRIu64 " processes with libplumb recorded nodes (status %d)",
+             log.runs, log.loads, end.status);
+    else if (log.loads > 0)
+        line(tally, "recording", PLUMB_CHECK_NOT_SEEN, "mark nodes with PLUMB_SPAN(\"name\")",
+             "libplumb was loaded, but no trace point ran (status %d)", end.status);
+    else
+        line(tally, "recording", PLUMB_CHECK_BLOCKED, "look for what clears LD_PRELOAD (sudo, env)",
+             "no process loaded libplumb (status %d)", end.status);
+    plumb_prune_options all = {sizeof all, 0, 1};
+    if (plumb_run_list_open(&list, dir, NULL) == PLUMB_OK)
+        plumb_run_list_prune(list, &all, NULL, NULL);
+    plumb_run_list_close(list);
+    rmdir(dir);
+    plumb_cli_log_close(&log);
+}
+
+static void check_program(struct tally *tally, char **argv)
+{
+    struct plumb_cli_target *t = malloc(sizeof *t);
+    if (!t) {
+        line(tally, "program", PLUMB_CHECK_BLOCKED, NULL, "out of memory");
+        return;
+    }
+    plumb_cli_target_find(t, argv[0]);
+    if (t->error) {
+        line(tally, "program", PLUMB_CHECK_BLOCKED, "check the name and PATH", "%.150s: %s", argv[0],
+             strerror(t->error));
+    } else {
+        check_file(tally, argv[0], t);
+        check_run(tally, argv, t);
+    }
+    free(t);
+}
+
+/* ---- A run ----------------------------------------------------------------------------------------------------- */
+
+static void check_remarks(struct tally *tally, const plumb_report *report)
+{
+    char *text = NULL;
+    plumb_error err = {0, ""};
+    if (plumb_report_remarks(report, &text, &err) < 0) {
+        line(tally, "remark", PLUMB_CHECK_BLOCKED, NULL, "%.200s", err.message);
+        return;
+    }
+    for (char *at = text, *next; *at; at = next) {
+        size_t n = strcspn(at, "\n");
+        next = at + n + (at[n] == '\n');
+        line(tally, "remark", PLUMB_CHECK_NOT_SEEN, NULL, "%.*s", (int)n, at);
+    }
+    plumb_trace_free(text);
+}
+
+static void check_recorded(struct tally *tally, const char *run)
+{
+    static const char *const states[] = {"ended by itself", "was killed, and is recovered",
+                                         "still records"};
+    plumb_report *report;
+    plumb_error err = {0, ""};
+    if (plumb_report_open(&report, run, &err) < 0) {
+        line(tally, "run", PLUMB_CHECK_BLOCKED, NULL, "%.250s", err.message);
+        return;
+    }
+    line(tally, "run", PLUMB_CHECK_SEEN, NULL, "%.150s %s", plumb_report_path(report),
+         states[plumb_report_state(report)]);
+    if (plumb_report_nodes(report) > 0)
+        line(tally, "nodes", PLUMB_CHECK_SEEN, NULL, "%" PRIu64 " rows, %" PRIu64 " samples",
+             plumb_report_nodes(report), plumb_report_samples(report));
+    else
+        line(tally, "nodes", PLUMB_CHECK_NOT_SEEN, "mark nodes with PLUMB_SPAN(\"name\")", "none");
+    check_remarks(tally, report);
+    plumb_report_close(report);
+}
+
+static int run(int argc, char **argv)
+{
+    struct plumb_cli_args args;
+    struct tally tally = {0};
+    plumb_cli_args_init(&args, &plumb_cmd_doctor, argc, argv);
+    int option = plumb_cli_next(&args);
+    if (option != PLUMB_ARGS_END)
+        return plumb_cli_args_status(option);
+    if (args.dashes && args.operand == argc)
+        return plumb_cli_args_status(plumb_cli_usage(&plumb_cmd_doctor, "no program after --"));
+    if (!args.dashes && argc - args.operand > 1)
+        return plumb_cli_args_status(
+            plumb_cli_usage(&plumb_cmd_doctor, "one run at a time; a program goes after --"));
+    check_machine(&tally);
+    if (args.dashes)
+        check_program(&tally, argv + args.operand);
+    else if (args.operand < argc)
+        check_recorded(&tally, argv[args.operand]);
+    return tally.blocked ? PLUMB_EXIT_FOUND : PLUMB_EXIT_OK;
+}
+
+const struct plumb_cli_command plumb_cmd_doctor = {
+    .name = "doctor",
+    .summary = "tell what can be recorded here, and what is in the way",
+    .synopsis = "[RUN | -- CMD [ARG]...]",
+    .description =
+        "Prints one line a check: seen, not seen, or blocked, what was found, and the\n"
+        "cure. With CMD the program is looked at and run once, with a temporary folder\n"
+        "for what it records; its output goes to standard error. With RUN that run is\n"
+        "looked at.",
+    .examples = "plumb doctor                # this machine\n"
+                "plumb doctor -- ./prog      # would it be recorded?\n"
+                "plumb doctor plumb-out      # the newest run",
+    .status = "0 nothing is blocked; 1 something is; 2 wrong usage.",
+    .options = options,
+    .run = run,
+};

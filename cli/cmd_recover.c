@@ -1,0 +1,52 @@
+/* cmd_recover.c: plumb recover. */
+#include <inttypes.h>
+
+#include "cli.h"
+
+static const struct plumb_cli_option options[] = {{NULL, NULL, NULL, false}};
+
+static int run(int argc, char **argv)
+{
+    struct plumb_cli_args args;
+    plumb_recovered facts;
+    plumb_error err = {0, ""};
+    plumb_cli_args_init(&args, &plumb_cmd_recover, argc, argv);
+    int option = plumb_cli_next(&args);
+    if (option != PLUMB_ARGS_END)
+        return plumb_cli_args_status(option);
+    if (argc - args.operand > 1)
+        return plumb_cli_args_status(
+            plumb_cli_usage(&plumb_cmd_recover, "one run at a time, not %d", argc - args.operand));
+    int rc = plumb_recover(args.operand < argc ? argv[args.operand] : NULL, &facts, &err);
+    if (rc < 0) {
+        plumb_cli_say(&plumb_cmd_recover, "%s", err.message);
+        return PLUMB_EXIT_TROUBLE;
+    }
+    if (rc == 0)
+        plumb_cli_say(&plumb_cmd_recover, "nothing to recover, the run has its report");
+    else
+        plumb_cli_say(&plumb_cmd_recover,
+                      "recovered %" PRIu64 " samples of %" PRIu64 " nodes; %" PRIu64
+                      " spans were open",
+                      facts.samples, facts.nodes, facts.open_spans);
+    puts(facts.path);
+    return PLUMB_EXIT_OK;
+}
+
+const struct plumb_cli_command plumb_cmd_recover = {
+    .name = "recover",
+    .summary = "make the report of a run that was killed",
+    .synopsis = "[RUN]",
+    .description =
+        "A run that ended by kill -9, a crash or _exit leaves its statistics in the\n"
+        "file live.plumb of the run directory. This command makes timing.json from it,\n"
+        "with exact counts and sums and the spans that were open, and prints its path.\n"
+        "The live file stays. Without RUN it is the newest run.\n"
+        "\n"
+        "Every command that reads a run does this by itself.",
+    .examples = "plumb recover plumb-out/prog/20260102-030405-box-4711",
+    .status = "0 the report is there; 2 it could not be made, for example because the\n"
+              "process still records.",
+    .options = options,
+    .run = run,
+};

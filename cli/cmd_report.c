@@ -1,0 +1,141 @@
+/* cmd_report.c: plumb report. */
+#include <string.h>
+
+#include "cli.h"
+
+enum { FORMAT, PIPELINE, PHASE, SORT, TOP, FRAMES, TREE, WIDE, EXPLAIN };
+
+static const struct plumb_cli_option options[] = {
+    [FORMAT] = {"format", "text|json|csv|md", "form of the output (text)", false},
+    [PIPELINE] = {"pipeline", "NAME", "only this pipeline", false},
+    [PHASE] = {"phase", "NAME", "only this phase", false},
+    [SORT] = {"sort", "total|self|mean|p95", "figure that orders the rows, largest first (total)",
+              false},
+    [TOP] = {"top", "N", "show the first N rows; sums are still over all", false},
+    [FRAMES] = {"frames", "N", "frames of the run: shown in the title, and the divisor of the "
+                               "average (less skip_first_n)",
+                false},
+    [TREE] = {"tree", NULL, "the call tree instead of the table", false},
+    [WIDE] = {"wide", NULL, "more columns: self time, share, percentiles, device time", false},
+    [EXPLAIN] = {"explain", NULL, "what each column means, below the output", false},
+    {NULL, NULL, NULL, false},
+};
+
+static bool take_sort(plumb_report_options *o, const char *text)
+{
+    static const char *const names[] = {"total", "self", "mean", "p95"};
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], text) == 0) {
+            o->sort = i;
+            return true;
+        }
+    plumb_cli_usage(&plumb_cmd_report, "--sort wants total, self, mean or p95, not '%s'", text);
+    return false;
+}
+
+static bool take_format(plumb_report_options *o, const char *text)
+{
+    for (size_t i = 0; plumb_report_format(i); i++)
+        if (strcmp(plumb_report_format(i), text) == 0) {
+            o->format = text;
+            return true;
+        }
+    plumb_cli_usage(&plumb_cmd_report, "--format wants text, json, csv or md, not '%s'", text);
+    return false;
+}
+
+static bool take(plumb_report_options *o, int option, const char *value)
+{
+    switch (option) {
+    case FORMAT:
+        return take_format(o, value);
+    case SORT:
+        return take_sort(o, value);
+    case TOP:
+        return plumb_cli_number(&plumb_cmd_report, "top", value, &o->top);
+    case FRAMES:
+        return plumb_cli_number(&plumb_cmd_report, "frames", value, &o->frames);
+    case PIPELINE:
+        o->pipeline = value;
+        return true;
+    case PHASE:
+        o->phase = value;
+        return true;
+    case TREE:
+        o->tree = 1;
+        return true;
+    case WIDE:
+        o->wide = 1;
+        return true;
+    default:
+        o->explain = 1;
+        return true;
+    }
+}
+
+static int show(const char *run, const plumb_report_options *o)
+{
+    plumb_report *report = NULL;
+    plumb_error err = {0, ""};
+    char *text = NULL;
+    char *remarks = NULL;
+    int status = PLUMB_EXIT_TROUBLE;
+    if (plumb_report_open(&report, run, &err) < 0 ||
+        plumb_report_render(report, o, &text, &err) < 0 ||
+        plumb_report_remarks(report, &remarks, &err) < 0) {
+        plumb_cli_say(&plumb_cmd_report, "%s", err.message);
+        goto out;
+    }
+    puts(text);
+    fflush(stdout);
+    plumb_cli_say_lines(&plumb_cmd_report, remarks);
+    status = PLUMB_EXIT_OK;
+out:
+    plumb_trace_free(remarks);
+    plumb_trace_free(text);
+    plumb_report_close(report);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct plumb_cli_args args;
+    plumb_report_options o = plumb_report_options_default();
+    int option;
+    plumb_cli_args_init(&args, &plumb_cmd_report, argc, argv);
+    while ((option = plumb_cli_next(&args)) >= 0)
+        if (!take(&o, option, args.value))
+            return PLUMB_EXIT_TROUBLE;
+    if (option != PLUMB_ARGS_END)
+        return plumb_cli_args_status(option);
+    if (argc - args.operand > 1)
+        return plumb_cli_args_status(
+            plumb_cli_usage(&plumb_cmd_report, "one run at a time, not %d", argc - args.operand));
+    return show(args.operand < argc ? argv[args.operand] : NULL, &o);
+}
+
+const struct plumb_cli_command plumb_cmd_report = {
+    .name = "report",
+    .summary = "show where the time of a run went",
+    .synopsis = "[OPTION]... [RUN | timing.json]",
+    .description =
+        "Prints a table of the nodes of a run, the longest total first. RUN is a run\n"
+        "directory, a folder of runs (the newest of them is taken), or the name of a\n"
+        "run below the output folder. Without RUN it is the newest run there\n"
+        "(PLUMB_DIR, else plumb-out).\n"
+        "\n"
+        "A run that was killed is recovered first; one that still records is shown as\n"
+        "it stands. What a reader of the figures must know (spans that were open,\n"
+        "anything dropped, failures) goes to standard error.\n"
+        "\n"
+        "TOTAL and the average per frame add the time of outermost runs only, so that\n"
+        "a node inside another is not counted twice. Without --frames the average\n"
+        "divides by the runs of the largest outermost node.",
+    .examples = "plumb report                        # the newest run\n"
+                "plumb report --frames 103 --wide    # more columns, average over 100 frames\n"
+                "plumb report --tree --top 5 RUN     # five largest nodes of each level\n"
+                "plumb report --format csv RUN >rows.csv",
+    .status = "0 success; 2 wrong usage, no such run, or a report that cannot be read.",
+    .options = options,
+    .run = run,
+};

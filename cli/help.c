@@ -1,0 +1,280 @@
+/* help.c: what a command says of itself, as text for the terminal, as a man page, as words for the
+ * shell's completion. All three come from the table of commands, so they cannot disagree. */
+#include "help.h"
+
+#include <string.h>
+
+enum { COLUMN_OPTION = 26, WIDTH = 79 };
+
+/* ---- Options: of the command, then of the settings ------------------------------------------------------ */
+
+bool plumb_cli_option_at(const struct plumb_cli_command *c, size_t i, struct plumb_cli_option *out,
+                         plumb_setting_info *memory)
+{
+    size_t own = 0;
+    while (c->options[own].name)
+        own++;
+    if (i < own) {
+        *out = c->options[i];
+        return true;
+    }
+    for (size_t k = 0, seen = own; c->settings && plumb_cli_setting(k, out, memory); k++)
+        if (out->name[0] && seen++ == i)
+            return true;
+    size_t all = own;
+    for (size_t k = 0; c->settings && plumb_cli_setting(k, out, memory); k++)
+        all += out->name[0] != '\0';
+    *out = (struct plumb_cli_option){"help", NULL, "show this text", false};
+    return i == all;
+}
+
+static void option_title(char *out, size_t size, const struct plumb_cli_option *o)
+{
+    const char *format = !o->argument ? "--%s" : o->optional ? "--%s[=%s]" : "--%s %s";
+    snprintf(out, size, format, o->name, o->argument);
+}
+
+/* ---- Text ------------------------------------------------------------------------------------------------ */
+
+/* Words of `text` from column `column` on, broken before WIDTH. */
+static void wrap(FILE *out, const char *text, int column)
+{
+    int at = column;
+    while (*text) {
+        int n = (int)strcspn(text, " ");
+        if (at + n > WIDTH && at > column) {
+            fprintf(out, "\n%*s", column, "");
+            at = column;
+        }
+        fprintf(out, "%.*s", n, text);
+        at += n;
+        text += n;
+        if (*text == ' ') {
+            text++;
+            if (at + 1 + (int)strcspn(text, " ") <= WIDTH) {
+                fputc(' ', out);
+                at++;
+            }
+        }
+    }
+    fputc('\n', out);
+}
+
+static void show_options(const struct plumb_cli_command *c, FILE *out)
+{
+    struct plumb_cli_option option;
+    plumb_setting_info memory;
+    char title[160];
+    for (size_t i = 0; plumb_cli_option_at(c, i, &option, &memory); i++) {
+        option_title(title, sizeof title, &option);
+        fprintf(out, "  %-*s", COLUMN_OPTION - 2, title);
+        if (strlen(title) > COLUMN_OPTION - 4)
+            fprintf(out, "\n%*s", COLUMN_OPTION, "");
+        wrap(out, option.help, COLUMN_OPTION);
+    }
+}
+
+static void show_indented(FILE *out, const char *text)
+{
+    while (*text) {
+        int n = (int)strcspn(text, "\n");
+        fprintf(out, "  %.*s\n", n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void show_overview(FILE *out)
+{
+    const struct plumb_cli_command *c;
+    fputs("plumb records where the time of an AI pipeline goes, and shows it.\n\n"
+          "Usage: plumb COMMAND [OPTION]...\n\nCommands\n",
+          out);
+    for (size_t i = 0; (c = plumb_cli_command(i)); i++)
+        fprintf(out, "  %-10s %s\n", c->name, c->summary);
+    fputs("\nplumb help COMMAND tells more, plumb help environment lists the variables,\n"
+          "plumb --version the version.\n\nExample\n"
+          "  plumb record -- ./prog\n  plumb report --tree\n",
+          out);
+}
+
+void plumb_cli_show_help(const struct plumb_cli_command *c, FILE *out)
+{
+    if (!c) {
+        show_overview(out);
+        return;
+    }
+    fprintf(out, "plumb %s - %s\n\nUsage: plumb %s %s\n\n%s\n\nOptions\n", c->name, c->summary,
+            c->name, c->synopsis, c->description);
+    show_options(c, out);
+    fputs("\nExamples\n", out);
+    show_indented(out, c->examples);
+    fputs("\nExit status\n", out);
+    show_indented(out, c->status);
+}
+
+/* ---- Man pages --------------------------------------------------------------------------------------------- */
+
+/* Text that troff shows as it is. */
+static void troff(FILE *out, const char *text, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (text[i] == '\\')
+            fputs("\\e", out);
+        else if (text[i] == '-')
+            fputs("\\-", out);
+        else if ((text[i] == '.' || text[i] == '\'') && (i == 0 || text[i - 1] == '\n'))
+            fprintf(out, "\\&%c", text[i]);
+        else
+            fputc(text[i], out);
+    }
+    fputc('\n', out);
+}
+
+static void troff_paragraphs(FILE *out, const char *text)
+{
+    while (*text) {
+        int n = (int)strcspn(text, "\n");
+        if (n == 0)
+            fputs(".PP\n", out);
+        else
+            troff(out, text, n);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void troff_verbatim(FILE *out, const char *text)
+{
+    fputs(".nf\n", out);
+    troff(out, text, (int)strlen(text));
+    fputs(".fi\n", out);
+}
+
+static void show_man_options(const struct plumb_cli_command *c, FILE *out)
+{
+    struct plumb_cli_option option;
+    plumb_setting_info memory;
+    char title[160];
+    for (size_t i = 0; plumb_cli_option_at(c, i, &option, &memory); i++) {
+        option_title(title, sizeof title, &option);
+        fputs(".TP\n.B ", out);
+        troff(out, title, (int)strlen(title));
+        troff(out, option.help, (int)strlen(option.help));
+    }
+}
+
+static void show_man_overview(FILE *out)
+{
+    const struct plumb_cli_command *c;
+    fprintf(out,
+            ".TH PLUMB 1 \"\" \"plumb %s\" \"plumb\"\n.SH NAME\nplumb \\- profiler for AI "
+            "pipelines\n.SH SYNOPSIS\n.B plumb\n.I COMMAND\n[OPTION]...\n.SH DESCRIPTION\n"
+            "plumb records where the time of an AI pipeline goes, and shows it.\n.SH COMMANDS\n",
+            plumb_trace_version());
+    for (size_t i = 0; (c = plumb_cli_command(i)); i++) {
+        fprintf(out, ".TP\n.BR plumb\\-%s (1)\n", c->name);
+        troff(out, c->summary, (int)strlen(c->summary));
+    }
+    fputs(".SH ENVIRONMENT\n", out);
+    plumb_setting_info info;
+    for (size_t i = 0; plumb_setting_get(i, &info); i++) {
+        if (info.hidden)
+            continue;
+        fputs(".TP\n.B ", out);
+        troff(out, info.variable, (int)strlen(info.variable));
+        troff(out, info.help, (int)strlen(info.help));
+        if (info.choices)
+            fprintf(out, "(%s)\n", info.choices);
+        if (info.default_text[0])
+            fprintf(out, "Default: %s.\n", info.default_text);
+    }
+    fputs(".TP\n.B PLUMB_LIBRARY\nThe libplumb.so that plumb record preloads, instead of its own.\n"
+          ".TP\n.B NO_COLOR\nNo colours on a terminal.\n.SH EXAMPLE\n.nf\nplumb record \\-\\- "
+          "./prog\nplumb report \\-\\-tree\n.fi\n",
+          out);
+}
+
+void plumb_cli_show_man(const struct plumb_cli_command *c, FILE *out)
+{
+    if (!c) {
+        show_man_overview(out);
+        return;
+    }
+    fprintf(out, ".TH PLUMB\\-%s 1 \"\" \"plumb %s\" \"plumb\"\n.SH NAME\nplumb\\-%s \\- ", c->name,
+            plumb_trace_version(), c->name);
+    troff(out, c->summary, (int)strlen(c->summary));
+    fprintf(out, ".SH SYNOPSIS\n.B plumb %s\n", c->name);
+    troff(out, c->synopsis, (int)strlen(c->synopsis));
+    fputs(".SH DESCRIPTION\n", out);
+    troff_paragraphs(out, c->description);
+    fputs(".SH OPTIONS\n", out);
+    show_man_options(c, out);
+    fputs(".SH EXIT STATUS\n", out);
+    troff_paragraphs(out, c->status);
+    fputs(".SH EXAMPLES\n", out);
+    troff_verbatim(out, c->examples);
+    fputs(".SH SEE ALSO\n.BR plumb (1)\n", out);
+}
+
+/* ---- Completion -------------------------------------------------------------------------------------------- */
+
+/* The words after an option of a choice, the options of each command, files and commands else. */
+static void completion_command(const struct plumb_cli_command *c, FILE *out)
+{
+    struct plumb_cli_option option;
+    plumb_setting_info memory;
+    fprintf(out, "    %s)\n        words='", c->name);
+    for (size_t i = 0; plumb_cli_option_at(c, i, &option, &memory); i++)
+        fprintf(out, "%s--%s", i ? " " : "", option.name);
+    fputs("'\n        case $previous in\n", out);
+    for (size_t i = 0; plumb_cli_option_at(c, i, &option, &memory); i++) {
+        bool choice = option.argument && strchr(option.argument, '|') && !option.optional &&
+                      strcmp(option.argument, "DAYS|SIZE") != 0;
+        if (!choice)
+            continue;
+        fprintf(out, "        --%s) words='", option.name);
+        for (const char *p = option.argument; *p; p++)
+            fputc(*p == '|' ? ' ' : *p, out);
+        fputs("' ;;\n", out);
+    }
+    fputs("        esac\n        ;;\n", out);
+}
+
+void plumb_cli_show_completion(FILE *out)
+{
+    const struct plumb_cli_command *c;
+    fputs("# bash completion of plumb; made by: plumb help --completion\n"
+          "_plumb() {\n"
+          "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+          "    local words='' i\n"
+          "    COMPREPLY=()\n"
+          "    if ((COMP_CWORD == 1)); then\n"
+          "        COMPREPLY=($(compgen -W '",
+          out);
+    for (size_t i = 0; (c = plumb_cli_command(i)); i++)
+        fprintf(out, "%s ", c->name);
+    fputs("--help --version' -- \"$current\"))\n"
+          "        return\n"
+          "    fi\n"
+          "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+          "        if [[ ${COMP_WORDS[i]} == -- ]]; then\n"
+          "            if ((COMP_CWORD == i + 1)); then\n"
+          "                COMPREPLY=($(compgen -c -- \"$current\"))\n"
+          "            else\n"
+          "                COMPREPLY=($(compgen -f -- \"$current\"))\n"
+          "            fi\n"
+          "            return\n"
+          "        fi\n"
+          "    done\n"
+          "    case ${COMP_WORDS[1]} in\n",
+          out);
+    for (size_t i = 0; (c = plumb_cli_command(i)); i++)
+        completion_command(c, out);
+    fputs("    esac\n"
+          "    COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+          "    if [[ $current != -* ]]; then\n"
+          "        COMPREPLY+=($(compgen -f -- \"$current\"))\n"
+          "    fi\n"
+          "}\n"
+          "complete -o filenames -F _plumb plumb\n",
+          out);
+}

@@ -1,0 +1,14 @@
+/* help.h: the forms of the help that cmd_help.c prints. */
+#ifndef PLUMB_CLI_HELP_H
+#define PLUMB_CLI_HELP_H
+
+#include "cli.h"
+
+/* Option `i` of the command: its own, then those of the settings, then --help; false beyond. */
+bool plumb_cli_option_at(const struct plumb_cli_command *c, size_t i, struct plumb_cli_option *out,
+                         plumb_setting_info *memory);
+/* NULL: the page of plumb itself. */
+void plumb_cli_show_man(const struct plumb_cli_command *c, FILE *out);
+void plumb_cli_show_completion(FILE *out);
+
+#endif

@@ -1,0 +1,221 @@
+/* launch.c: fork, exec, wait, and the log of what recorded. One launch at a time: signal handlers are
+ * the process's. */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- The program ------------------------------------------------------------------------------------ */
+
+static volatile sig_atomic_t child; /* for the handler: whom to pass signals to */
+
+static void pass_on(int signal)
+{
+    int saved = errno;
+    if (child > 0)
+        kill((pid_t)child, signal);
+    errno = saved;
+}
+
+enum { SIGNALS = 4 };
+static const int handled[SIGNALS] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+
+struct dispositions {
+    struct sigaction before[SIGNALS];
+    sigset_t mask;
+};
+
+/* Signals stay blocked until the child is known: one that comes earlier must reach it too. */
+static void take_signals(struct dispositions *d)
+{
+    sigset_t block;
+    sigemptyset(&block);
+    for (int i = 0; i < SIGNALS; i++)
+        sigaddset(&block, handled[i]);
+    sigprocmask(SIG_BLOCK, &block, &d->mask);
+    for (int i = 0; i < SIGNALS; i++) {
+        struct sigaction action = {.sa_handler = i < 2 ? SIG_IGN : pass_on, .sa_flags = SA_RESTART};
+        sigemptyset(&action.sa_mask);
+        sigaction(handled[i], NULL, &d->before[i]);
+        if (d->before[i].sa_handler != SIG_IGN) /* nohup: stays ignored, here and in the child */
+            sigaction(handled[i], &action, NULL);
+    }
+}
+
+static void give_signals_back(const struct dispositions *d)
+{
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(handled[i], &d->before[i], NULL);
+    sigprocmask(SIG_SETMASK, &d->mask, NULL);
+}
+
+static bool set_preload(const char *library)
+{
+    const char *before = getenv("LD_PRELOAD");
+    char *value = NULL;
+    if (!before || !*before)
+        return setenv("LD_PRELOAD", library, 1) == 0;
+    bool ok = asprintf(&value, "%s:%s", library, before) >= 0;
+    ok = ok && setenv("LD_PRELOAD", value, 1) == 0;
+    free(value);
+    return ok;
+}
+
+static void become(const struct plumb_launch *how, const struct dispositions *d, int report)
+{
+    bool ready = true;
+    if (how->log)
+        ready = setenv("PLUMB_RECORD_LOG", how->log, 1) == 0;
+    if (how->library)
+        ready = ready && set_preload(how->library);
+    unsetenv("PLUMB_LIBRARY"); /* ours alone: the runtime would call it unknown */
+    if (how->stdout_to_stderr)
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    give_signals_back(d);
+    if (ready)
+        execvp(how->argv[0], how->argv);
+    int cause = errno;
+    while (write(report, &cause, sizeof cause) < 0 && errno == EINTR)
+        ;
+    _exit(PLUMB_LAUNCH_OWN);
+}
+
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return status;
+}
+
+static void set_result(struct plumb_launched *out, int wait_status, int exec_error)
+{
+    *out = (struct plumb_launched){.exec_error = exec_error};
+    if (exec_error)
+        out->status = exec_error == ENOENT || exec_error == ENOTDIR ? PLUMB_LAUNCH_NOT_FOUND
+                                                                    : PLUMB_LAUNCH_DENIED;
+    else if (WIFSIGNALED(wait_status))
+        out->signal = WTERMSIG(wait_status);
+    else
+        out->status = WEXITSTATUS(wait_status);
+    if (out->signal)
+        out->status = 128 + out->signal;
+}
+
+bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how)
+{
+    struct dispositions d;
+    int report[2];
+    int exec_error = 0;
+    if (pipe2(report, O_CLOEXEC) < 0)
+        return false;
+    fflush(NULL);
+    child = 0;
+    take_signals(&d);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(report[0]);
+        become(how, &d, report[1]);
+    }
+    int cause = errno;
+    close(report[1]);
+    if (pid > 0) {
+        child = pid;
+        sigprocmask(SIG_SETMASK, &d.mask, NULL);
+        ssize_t n;
+        while ((n = read(report[0], &exec_error, sizeof exec_error)) < 0 && errno == EINTR)
+            ;
+        if (n != (ssize_t)sizeof exec_error)
+            exec_error = 0; /* closed by the exec */
+        set_result(out, wait_for(pid), exec_error);
+    }
+    close(report[0]);
+    give_signals_back(&d);
+    errno = cause;
+    return pid > 0;
+}
+
+/* ---- The log ---------------------------------------------------------------------------------------- */
+
+bool plumb_cli_log_open(struct plumb_cli_log *log)
+{
+    const char *dir = getenv("TMPDIR");
+    *log = (struct plumb_cli_log){.text = NULL};
+    if (!dir || !*dir)
+        dir = "/tmp";
+    int n = snprintf(log->path, sizeof log->path, "%s/plumb-record-XXXXXX", dir);
+    int fd = n < (int)sizeof log->path ? mkstemp(log->path) : -1;
+    if (fd < 0)
+        log->path[0] = '\0';
+    else
+        close(fd);
+    return fd >= 0;
+}
+
+static char *read_text(const char *path)
+{
+    char *text = NULL;
+    size_t cap = 0;
+    FILE *file = fopen(path, "r");
+    if (file && getdelim(&text, &cap, '\0', file) < 0) {
+        free(text);
+        text = NULL;
+    }
+    if (file)
+        fclose(file);
+    return text;
+}
+
+static const char *next_line(const char *line)
+{
+    const char *end = strchr(line, '\n');
+    return end ? end + 1 : line + strlen(line);
+}
+
+void plumb_cli_log_read(struct plumb_cli_log *log)
+{
+    log->text = log->path[0] ? read_text(log->path) : NULL;
+    for (const char *line = log->text; line && *line; line = next_line(line)) {
+        uint64_t pid;
+        uint64_t nodes;
+        if (strncmp(line, "load ", 5) == 0)
+            log->loads++;
+        else if (sscanf(line, "run %" SCNu64 " %" SCNu64, &pid, &nodes) == 2 && nodes > 0)
+            log->runs++;
+    }
+}
+
+static bool has_run(const char *text, uint64_t wanted)
+{
+    for (const char *line = text; *line; line = next_line(line)) {
+        uint64_t pid;
+        if (sscanf(line, "run %" SCNu64, &pid) == 1 && pid == wanted)
+            return true;
+    }
+    return false;
+}
+
+uint64_t plumb_cli_log_missing(const struct plumb_cli_log *log, size_t i)
+{
+    for (const char *line = log->text; line && *line; line = next_line(line)) {
+        uint64_t pid;
+        if (sscanf(line, "load %" SCNu64, &pid) == 1 && !has_run(log->text, pid) && i-- == 0)
+            return pid;
+    }
+    return 0;
+}
+
+void plumb_cli_log_close(struct plumb_cli_log *log)
+{
+    if (log->path[0])
+        unlink(log->path);
+    free(log->text);
+    *log = (struct plumb_cli_log){.text = NULL};
+}

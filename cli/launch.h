@@ -1,0 +1,42 @@
+/* launch.h: runs a program the way a shell runs it in the foreground, and reads what the recording
+ * processes below it reported. */
+#ifndef PLUMB_CLI_LAUNCH_H
+#define PLUMB_CLI_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PLUMB_LAUNCH_OWN = 125, PLUMB_LAUNCH_DENIED = 126, PLUMB_LAUNCH_NOT_FOUND = 127 };
+
+struct plumb_launch {
+    char *const *argv;   /* of the program; searched in PATH */
+    const char *library; /* preloaded before what LD_PRELOAD holds; NULL: none */
+    const char *log;     /* PLUMB_RECORD_LOG of the program; NULL: none */
+    bool stdout_to_stderr;
+};
+struct plumb_launched {
+    int status;    /* for exit(): the program's, 128 + signal, or one of PLUMB_LAUNCH_* */
+    int signal;    /* that ended it; 0: none */
+    int exec_error; /* errno when it could not be started; 0 */
+};
+/* Waits for the program. SIGINT and SIGQUIT are left to it (the terminal sends them to both); SIGTERM
+ * and SIGHUP are passed on. False: no process could be made, errno says why. */
+bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how);
+
+/* The log: each process that loaded libplumb appends a line when it loads it ("load PID"), when a run
+ * opens ("open PID DIR") and when it ends ("run PID NODES SAMPLES DIR"). */
+struct plumb_cli_log {
+    char path[4096]; /* "": none */
+    char *text;
+    uint64_t loads; /* processes that loaded libplumb */
+    uint64_t runs;  /* runs that ended with at least one node */
+};
+/* Makes the empty file in TMPDIR. False: errno says why. */
+bool plumb_cli_log_open(struct plumb_cli_log *log);
+void plumb_cli_log_read(struct plumb_cli_log *log);
+/* The `i`-th process that loaded libplumb and has no line about its run: 0 beyond the last. */
+uint64_t plumb_cli_log_missing(const struct plumb_cli_log *log, size_t i);
+void plumb_cli_log_close(struct plumb_cli_log *log);
+
+#endif

@@ -1,0 +1,128 @@
+/* options.c: command lines, read with getopt_long() from the tables of options. One command line a
+ * process: getopt's state is global. */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum { MAX_OPTIONS = 64, HELP = 2000, FIRST_OPTION = 3000, FIRST_SETTING = 4000 };
+
+void plumb_cli_args_init(struct plumb_cli_args *args, const struct plumb_cli_command *command,
+                         int argc, char **argv)
+{
+    *args = (struct plumb_cli_args){.command = command, .argc = argc, .argv = argv};
+    opterr = 0;
+    optind = 1;
+}
+
+static const char *argument_of(const plumb_setting_info *info)
+{
+    switch (info->kind) {
+    case PLUMB_KIND_BOOL:
+        return "on|off";
+    case PLUMB_KIND_CHOICE:
+        return info->choices;
+    case PLUMB_KIND_NUMBER:
+        return "N";
+    case PLUMB_KIND_SIZE:
+        return "SIZE";
+    default:
+        return strstr(info->variable, "DIR") ? "DIR" : "NAME";
+    }
+}
+
+bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_info *memory)
+{
+    if (!plumb_setting_get(i, memory))
+        return false;
+    bool none = memory->hidden || !memory->option[0];
+    *out = (struct plumb_cli_option){none ? "" : memory->option + strlen("--"),
+                                     argument_of(memory), memory->help,
+                                     memory->kind == PLUMB_KIND_BOOL};
+    return true;
+}
+
+static struct option long_option(const struct plumb_cli_option *o, int value)
+{
+    int has = !o->argument ? no_argument : o->optional ? optional_argument : required_argument;
+    return (struct option){o->name, has, NULL, value};
+}
+
+static int explain_error(const struct plumb_cli_args *args, int before, bool missing)
+{
+    const char *word = args->argv[optind - 1 >= before ? optind - 1 : before];
+    if (missing)
+        return plumb_cli_usage(args->command, "option '%s' needs a value", word);
+    return plumb_cli_usage(args->command, "unknown option '%s', or a value it does not take", word);
+}
+
+static int end_of_options(struct plumb_cli_args *args)
+{
+    args->operand = optind;
+    args->dashes = optind > 1 && strcmp(args->argv[optind - 1], "--") == 0;
+    return PLUMB_ARGS_END;
+}
+
+int plumb_cli_next(struct plumb_cli_args *args)
+{
+    struct option options[MAX_OPTIONS] = {{"help", no_argument, NULL, HELP}};
+    plumb_setting_info text[MAX_OPTIONS];
+    struct plumb_cli_option setting;
+    int n = 1;
+    for (int i = 0; args->command->options[i].name && n < MAX_OPTIONS - 1; i++)
+        options[n++] = long_option(&args->command->options[i], FIRST_OPTION + i);
+    for (int i = 0; args->command->settings && n < MAX_OPTIONS - 1 &&
+                    plumb_cli_setting((size_t)i, &setting, &text[n]);
+         i++)
+        if (setting.name[0]) {
+            options[n] = long_option(&setting, FIRST_SETTING + i);
+            n++;
+        }
+    int before = optind;
+    int got = getopt_long(args->argc, args->argv, args->command->stops ? "+:h" : ":h", options,
+                          NULL);
+    args->value = optarg;
+    if (got == -1)
+        return end_of_options(args);
+    if (got == HELP || got == 'h') {
+        plumb_cli_show_help(args->command, stdout);
+        return PLUMB_ARGS_HELP;
+    }
+    if (got == '?' || got == ':')
+        return explain_error(args, before, got == ':');
+    return got >= FIRST_SETTING ? PLUMB_ARGS_SETTING + got - FIRST_SETTING : got - FIRST_OPTION;
+}
+
+int plumb_cli_args_status(int option)
+{
+    return option == PLUMB_ARGS_WRONG ? PLUMB_EXIT_TROUBLE : PLUMB_EXIT_OK;
+}
+
+int plumb_cli_usage(const struct plumb_cli_command *command, const char *format, ...)
+{
+    char what[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    plumb_cli_say(command, "%s (see 'plumb %s --help')", what, command->name);
+    return PLUMB_ARGS_WRONG;
+}
+
+bool plumb_cli_number(const struct plumb_cli_command *command, const char *option,
+                      const char *text, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno) {
+        plumb_cli_usage(command, "--%s wants a whole number, not '%s'", option, text);
+        return false;
+    }
+    *out = value;
+    return true;
+}

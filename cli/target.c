@@ -1,0 +1,286 @@
+/* target.c: reads just enough of an ELF file: class, machine, interpreter, needed libraries. The file
+ * may be anything, so every offset is checked against the mapping. Layout: System V ABI, elf.h. */
+#include "target.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#ifndef PLUMB_BIN_TO_LIB
+#define PLUMB_BIN_TO_LIB "../lib"
+#endif
+
+struct image {
+    const unsigned char *data;
+    size_t size;
+};
+
+/* The bytes [offset, offset + size) of the file, or NULL. */
+static const void *at(const struct image *image, uint64_t offset, uint64_t size)
+{
+    if (offset > image->size || size > image->size - offset)
+        return NULL;
+    return image->data + offset;
+}
+
+static bool contains(const struct image *image, const char *text)
+{
+    return memmem(image->data, image->size, text, strlen(text)) != NULL;
+}
+
+/* ---- ELF -------------------------------------------------------------------------------------------- */
+
+struct elf {
+    Elf64_Ehdr head;
+    const unsigned char *segments;
+};
+
+static bool segment(const struct elf *elf, unsigned i, Elf64_Phdr *out)
+{
+    if (i >= elf->head.e_phnum)
+        return false;
+    memcpy(out, elf->segments + (size_t)i * sizeof *out, sizeof *out);
+    return true;
+}
+
+static bool open_elf(const struct image *image, struct elf *elf)
+{
+    const void *head = at(image, 0, sizeof elf->head);
+    if (!head)
+        return false;
+    memcpy(&elf->head, head, sizeof elf->head);
+    if (elf->head.e_phentsize != sizeof(Elf64_Phdr))
+        return false;
+    elf->segments =
+        at(image, elf->head.e_phoff, (uint64_t)elf->head.e_phnum * sizeof(Elf64_Phdr));
+    return elf->segments != NULL;
+}
+
+/* Where the virtual address lies in the file; UINT64_MAX: nowhere. */
+static uint64_t file_offset(const struct elf *elf, uint64_t address)
+{
+    Elf64_Phdr s;
+    for (unsigned i = 0; segment(elf, i, &s); i++)
+        if (s.p_type == PT_LOAD && address >= s.p_vaddr && address - s.p_vaddr < s.p_filesz)
+            return s.p_offset + (address - s.p_vaddr);
+    return UINT64_MAX;
+}
+
+static bool find_segment(const struct elf *elf, uint32_t type, Elf64_Phdr *out)
+{
+    for (unsigned i = 0; segment(elf, i, out); i++)
+        if (out->p_type == type)
+            return true;
+    return false;
+}
+
+/* Entry `i` of the dynamic section, false at its end. */
+static bool dynamic(const struct image *image, const Elf64_Phdr *s, uint64_t i, Elf64_Dyn *out)
+{
+    const void *entry = NULL;
+    if (i < s->p_filesz / sizeof *out)
+        entry = at(image, s->p_offset + i * sizeof *out, sizeof *out);
+    if (!entry)
+        return false;
+    memcpy(out, entry, sizeof *out);
+    return out->d_tag != DT_NULL;
+}
+
+static bool needs_plumb(const struct image *image, const struct elf *elf)
+{
+    static const char name[] = "libplumb.so";
+    Elf64_Phdr s;
+    Elf64_Dyn entry;
+    uint64_t strings = UINT64_MAX;
+    if (!find_segment(elf, PT_DYNAMIC, &s))
+        return false;
+    for (uint64_t i = 0; dynamic(image, &s, i, &entry); i++)
+        if (entry.d_tag == DT_STRTAB)
+            strings = file_offset(elf, entry.d_un.d_ptr);
+    for (uint64_t i = 0; strings != UINT64_MAX && dynamic(image, &s, i, &entry); i++) {
+        if (entry.d_tag != DT_NEEDED || entry.d_un.d_val > image->size)
+            continue;
+        const void *text = at(image, strings + entry.d_un.d_val, sizeof name - 1);
+        if (text && memcmp(text, name, sizeof name - 1) == 0)
+            return true;
+    }
+    return false;
+}
+
+static uint16_t own_machine(void)
+{
+    Elf64_Ehdr head = {.e_machine = EM_NONE};
+    FILE *file = fopen("/proc/self/exe", "rb");
+    if (file && fread(&head, sizeof head, 1, file) != 1)
+        head.e_machine = EM_NONE;
+    if (file)
+        fclose(file);
+    return head.e_machine;
+}
+
+static void look_at_elf(struct plumb_cli_target *t, const struct image *image)
+{
+    struct elf elf;
+    Elf64_Phdr s;
+    const unsigned char *id = at(image, 0, EI_NIDENT);
+    if (!id || memcmp(id, ELFMAG, SELFMAG) != 0)
+        return;
+    t->known = true;
+    if (id[EI_CLASS] != ELFCLASS64 || !open_elf(image, &elf)) {
+        t->foreign = true;
+        return;
+    }
+    uint16_t machine = own_machine();
+    t->foreign = machine != EM_NONE && elf.head.e_machine != machine;
+    t->is_static = !find_segment(&elf, PT_INTERP, &s);
+    t->links_plumb = needs_plumb(image, &elf);
+    /* The first is written by the runtime alone, the second by everything that holds trace points. */
+    t->holds_plumb = contains(image, "PLUMB_RECORD_LOG");
+    t->is_marked = contains(image, "plumb-runtime-1");
+}
+
+/* ---- Files -------------------------------------------------------------------------------------------- */
+
+/* The interpreter that "#!" names, else false. */
+static bool read_interpreter(const struct image *image, char *out, size_t size)
+{
+    const char *text = at(image, 0, 3);
+    if (!text || text[0] != '#' || text[1] != '!')
+        return false;
+    size_t i = 2;
+    size_t n = 0;
+    while (i < image->size && (text[i] == ' ' || text[i] == '\t'))
+        i++;
+    while (i < image->size && n + 1 < size && !strchr(" \t\n", text[i]))
+        out[n++] = text[i++];
+    out[n] = '\0';
+    return n > 0;
+}
+
+static bool is_privileged(int fd, const struct stat *st)
+{
+    bool user = (st->st_mode & S_ISUID) && st->st_uid != getuid();
+    bool group = (st->st_mode & S_ISGID) && st->st_gid != getgid();
+    bool capable = getuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
+    return user || group || capable;
+}
+
+static void look_at(struct plumb_cli_target *t, int depth)
+{
+    char next[sizeof t->binary];
+    struct stat st;
+    struct image image = {NULL, 0};
+    int fd = open(t->binary, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
+        goto out;
+    t->privileged = is_privileged(fd, &st);
+    image.size = (size_t)st.st_size;
+    image.data = mmap(NULL, image.size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (image.data == MAP_FAILED)
+        goto out;
+    bool script = read_interpreter(&image, next, sizeof next);
+    if (!script)
+        look_at_elf(t, &image);
+    munmap((void *)(uintptr_t)image.data, image.size);
+    if (script && depth > 0) {
+        snprintf(t->binary, sizeof t->binary, "%s", next);
+        look_at(t, depth - 1);
+    }
+out:
+    if (fd >= 0)
+        close(fd);
+}
+
+static int try_path(struct plumb_cli_target *t, const char *dir, size_t n, const char *name)
+{
+    struct stat st;
+    int length = n ? snprintf(t->path, sizeof t->path, "%.*s/%s", (int)n, dir, name)
+                   : snprintf(t->path, sizeof t->path, "%s", name);
+    if (length < 0 || length >= (int)sizeof t->path)
+        return ENAMETOOLONG;
+    if (stat(t->path, &st) < 0)
+        return errno == ENOTDIR ? ENOENT : errno;
+    if (!S_ISREG(st.st_mode) || access(t->path, X_OK) < 0)
+        return EACCES;
+    return 0;
+}
+
+/* As execvp(): a file that may not be run is remembered, but a later one is taken. */
+static int search(struct plumb_cli_target *t, const char *name)
+{
+    const char *dirs = getenv("PATH");
+    int error = ENOENT;
+    if (strchr(name, '/'))
+        return try_path(t, NULL, 0, name);
+    for (dirs = dirs ? dirs : "/bin:/usr/bin"; name[0]; dirs++) {
+        size_t n = strcspn(dirs, ":");
+        int found = n ? try_path(t, dirs, n, name) : try_path(t, ".", 1, name);
+        if (found == 0)
+            return 0;
+        if (found == EACCES)
+            error = EACCES;
+        dirs += n;
+        if (!*dirs)
+            break;
+    }
+    return error;
+}
+
+void plumb_cli_target_find(struct plumb_cli_target *out, const char *name)
+{
+    memset(out, 0, sizeof *out);
+    out->error = search(out, name);
+    if (out->error != 0)
+        return;
+    snprintf(out->binary, sizeof out->binary, "%s", out->path);
+    look_at(out, 4);
+}
+
+/* ---- The library ---------------------------------------------------------------------------------------- */
+
+static bool library_in(char *out, size_t size, const char *own_dir, const char *below)
+{
+    char path[2 * PATH_MAX];
+    char real[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s/libplumb.so.0", own_dir, below);
+    if (!realpath(path, real) || strlen(real) >= size)
+        return false;
+    snprintf(path, sizeof path, "%s/%s", own_dir, below);
+    if (!realpath(path, real) || strlen(real) + sizeof "/libplumb.so.0" > size)
+        return false;
+    snprintf(out, size, "%s/libplumb.so.0", real);
+    return true;
+}
+
+bool plumb_cli_library(char *out, size_t size)
+{
+    static const char *const places[] = {PLUMB_BIN_TO_LIB, "../lib", "../lib/x86_64-linux-gnu",
+                                         "../lib64", "../src", "."};
+    char self[PATH_MAX];
+    const char *own = getenv("PLUMB_LIBRARY");
+    if (own && *own) {
+        char real[PATH_MAX];
+        bool found = realpath(own, real) && strlen(real) < size;
+        snprintf(out, size, "%s", found ? real : own);
+        return found;
+    }
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = '\0';
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++)
+        if (library_in(out, size, self, places[i]))
+            return true;
+    snprintf(out, size, "%.*s/" PLUMB_BIN_TO_LIB "/libplumb.so.0", (int)(size / 2), self);
+    return false;
+}
