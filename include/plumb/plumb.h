@@ -277,7 +277,9 @@ struct plumb_api {
 };
 
 /* ================================================================================================
- * Below: the inline face. Everything goes through the table. */
+ * Below: the inline face. Everything goes through the table. (The library's own sources leave it out
+ * with PLUMB_TYPES_ONLY: they are what the table points to.) */
+#if !defined(PLUMB_TYPES_ONLY)
 
 #define PLUMB_CAT2_(a, b) a##b
 #define PLUMB_CAT_(a, b) PLUMB_CAT2_(a, b)
@@ -494,7 +496,8 @@ static inline plumb_node plumb_node_get(const char *name)
     return api ? api->node_get(name) : 0;
 }
 
-/* A sample measured elsewhere, of the host channel (as if a span had lasted `ns`; no self time)... */
+/* A sample measured elsewhere, of the host channel: as if a span without children had lasted `ns`; its
+ * time is not taken from the span around it... */
 static inline void plumb_record_ns(plumb_node node, uint64_t ns)
 {
     const struct plumb_api *api = plumb_api_();
@@ -997,6 +1000,8 @@ static inline void plumb_timed_cleanup_(plumb_timed *timed)
         fn args;                                                                                   \
     }                                                                                              \
     typedef int fn##_plumb_wrapped_
+
+#endif /* PLUMB_TYPES_ONLY */
 
 #ifdef __cplusplus
 }

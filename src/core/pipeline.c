@@ -52,6 +52,7 @@ int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, p
     PLUMB_STORE(p->enabled, c.enabled != 0);
     PLUMB_STORE(p->sync, c.sync != 0);
     p->skip_first_n = (uint64_t)c.skip_first_n;
+    p->configured = true;
     if (c.reset)
         reset_locked(p);
     apply(p);

@@ -60,7 +60,10 @@ static bool client_add(struct plumb_client *client)
 
 void plumb_point_register(struct plumb_client *client, struct plumb_point *point)
 {
-    plumb_node node = plumb_node_intern(point->name);
+    plumb_node node;
+    if (plumb_locked)
+        return; /* stays unknown: a handler that interrupted us passes it again another time */
+    node = plumb_node_intern(point->name);
     plumb_lock();
     /* Two threads may pass a point for the first time at once. */
     if (PLUMB_LOAD(point->mode) == PLUMB_MODE_UNKNOWN && node && client_add(client)) {

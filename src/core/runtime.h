@@ -23,9 +23,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/settings.h"
-#include "core/map.h"
+#include "base/map.h"
 #include "format/live.h"
-#include "format/timing.h"
 #include <plumb/plumb.h>
 
 enum {
@@ -37,6 +36,8 @@ enum {
     PLUMB_PATH_MAX = 28, /* entries of plumb_context.path */
     PLUMB_PLACES_MAX = 65536
 };
+
+struct plumb_timing;
 
 /* ---- Runs ---------------------------------------------------------------------------------------- */
 struct plumb_run {
@@ -50,9 +51,7 @@ struct plumb_run {
     char problem[256];  /* why there is no directory, or why it stopped growing */
     struct plumb_map texts;
     struct plumb_map keys;      /* state key -> key index + 1 */
-    uint32_t async_free;        /* head of the free list, index + 1, with a tag: see async.c */
-    uint64_t async_head;
-    bool scratch; /* for calibration: not listed, not written */
+    uint64_t async_head;        /* free async slots: tag << 32 | index + 1 */
 };
 
 /* ---- Threads ------------------------------------------------------------------------------------- */
@@ -63,8 +62,6 @@ enum plumb_gate {
     PLUMB_GATE_ENDED = 8,   /* the run it is attached to has ended */
     PLUMB_GATE_SPECIAL = 16 /* a special span is open */
 };
-/* Gate bits that do not keep an open span from being ended the short way. */
-
 struct plumb_open { /* a span of this thread that has not ended */
     uint64_t handle;
     uint32_t node;
@@ -109,9 +106,11 @@ struct plumb_thread {
     struct plumb_map state_of; /* channel << 36 | key -> state */
     struct plumb_snapshot *snapshot; /* asks for copies; set by the snapshotter */
     uint64_t snapshot_seen;          /* number of the last one answered */
+    void *snapshot_tail;             /* what the fold that answered has left */
+    struct plumb_live_state **snapshot_copies; /* by ordinal */
+    uint32_t snapshot_states;
     /* the rest */
     uint32_t tid;
-    uint32_t too_deep; /* spans open beyond PLUMB_DEPTH_MAX are not counted here: they are none */
     uint32_t group;    /* current pipeline << 8 | phase */
     int64_t step;
     uint32_t path_depth; /* adopted path */
@@ -150,7 +149,7 @@ struct plumb_pipeline {
     uint32_t enabled, sync; /* read without the lock */
     uint64_t skip_first_n;
     plumb_device *device;
-    uint32_t reset_generation;
+    bool configured; /* by the program: settings no longer apply */
 };
 
 struct plumb_name_table { /* dense names under the lock; read by index without it */
@@ -171,7 +170,8 @@ struct plumb_runtime {
     struct plumb_anchor early;
     bool membarrier; /* registered: readers may order writers */
     struct plumb_run *run;
-    struct plumb_run *last; /* ended, kept for its summary and directory */
+    pthread_mutex_t life_lock; /* start, stop, fork: taken before `lock` */
+    char last_dir[1024];       /* of the run that ended last */
     uint32_t generation;
     bool want_run;  /* a run opens with the first span (fork child, PLUMB=1) */
     /* points */
@@ -191,27 +191,46 @@ struct plumb_runtime {
     size_t text_left;
     /* threads */
     struct plumb_thread *threads;
-    struct plumb_thread *idle; /* records of ended threads: `next_idle` is `next` of none */
-    struct plumb_thread **idle_stack;
+    struct plumb_thread **idle_stack; /* records of ended threads */
     uint32_t idle_count, idle_cap;
     pthread_key_t exit_key;
     bool exit_key_made;
+    struct plumb_snapshot *snapshot;
     uint64_t snapshot_number;
     pthread_mutex_t snapshot_lock;
     uint64_t overhead_ticks_x1000;
     uint64_t nodes_seen_beyond;
+    /* Says on stderr what a run holds; lives in src/api, above this layer. `dir` NULL: no directory. */
+    void (*end_block)(const struct plumb_timing *t, const char *dir);
 };
 
 extern struct plumb_runtime plumb_rt;
 extern __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
 
+/* Set while this thread holds the lock: a signal handler that interrupts it must not want it too. */
+extern __thread bool plumb_locked __attribute__((tls_model("initial-exec")));
+
 static inline void plumb_lock(void)
 {
     pthread_mutex_lock(&plumb_rt.lock);
+    plumb_locked = true;
 }
 static inline void plumb_unlock(void)
 {
+    plumb_locked = false;
     pthread_mutex_unlock(&plumb_rt.lock);
+}
+
+extern __thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));
+static inline void plumb_life_lock(void)
+{
+    pthread_mutex_lock(&plumb_rt.life_lock);
+    plumb_life_locked = true;
+}
+static inline void plumb_life_unlock(void)
+{
+    plumb_life_locked = false;
+    pthread_mutex_unlock(&plumb_rt.life_lock);
 }
 
 #define PLUMB_AT(run, type, off) ((type *)(void *)((run)->base + (off)))
@@ -320,11 +339,12 @@ int plumb_stop_impl(plumb_error *err);
 int plumb_run_dir_impl(char *out, size_t size, plumb_error *err);
 int plumb_run_open(plumb_error *err); /* the wanted run, at the first span; takes the lock */
 void plumb_run_forked(void);          /* in the child of a fork */
+void plumb_run_loaded(void);          /* tells `plumb record` that the library is here */
 
 /* control.c */
 void plumb_control_start(struct plumb_run *run);
 void plumb_control_stop(void);
-void plumb_signals_install(void);
+void plumb_control_forget(void); /* in the child of a fork: the thread is the parent's */
 
 /* snapshot.c */
 int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
@@ -332,8 +352,10 @@ int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const ch
 size_t plumb_rows_count_impl(const plumb_rows *rows);
 const plumb_row *plumb_rows_get_impl(const plumb_rows *rows, size_t i);
 void plumb_rows_free_impl(plumb_rows *rows);
-void plumb_snapshot_answer(struct plumb_thread *th); /* the fold's side */
-void plumb_snapshot_copy(struct plumb_thread *th, struct plumb_live_state *st);
+/* The fold's side. `s` is what the fold found in th->snapshot, which may be gone meanwhile. */
+void plumb_snapshot_answer(struct plumb_snapshot *s, struct plumb_thread *th);
+void plumb_snapshot_copy(struct plumb_snapshot *s, struct plumb_thread *th,
+                         struct plumb_live_state *st);
 void plumb_barrier(void); /* orders every thread of the process */
 
 /* measure.c */

@@ -167,7 +167,7 @@ static bool settle(struct plumb_thread *th, plumb_span span)
 
 static void stage_completed(struct plumb_thread *th, uint32_t node, uint32_t special)
 {
-    uint64_t ns = plumb_now_ns() - th->stage_begin_ns[special - 1];
+    uint64_t ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - th->stage_begin_ns[special - 1];
     plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution completed in %.3f ms", plumb_rt.nodes[node].name,
               plumb_rt.pipelines[th->group >> 8].name, (double)ns * 1e-6);
 }
@@ -363,7 +363,7 @@ static plumb_span begin_special(struct plumb_point *point)
         return span;
     plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", plumb_rt.nodes[point->node].name,
               plumb_rt.pipelines[th->group >> 8].name);
-    th->stage_begin_ns[slot] = plumb_now_ns();
+    th->stage_begin_ns[slot] = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
     th->open[th->depth].special = slot + 1;
     __atomic_fetch_or(&th->gate, PLUMB_GATE_SPECIAL, __ATOMIC_RELAXED);
     return span;

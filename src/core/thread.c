@@ -12,6 +12,8 @@
 #include "core/runtime.h"
 
 __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
+__thread bool plumb_locked __attribute__((tls_model("initial-exec")));
+__thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));
 
 static uint32_t my_tid(void)
 {
@@ -89,7 +91,7 @@ static void on_thread_exit(void *arg)
 struct plumb_thread *plumb_thread_self(void)
 {
     struct plumb_thread *th = plumb_tls;
-    if (th)
+    if (th || plumb_locked)
         return th;
     plumb_lock();
     if (!plumb_rt.exit_key_made)

@@ -274,6 +274,7 @@ enum plumb_live_drop {
     PLUMB_DROP_TREE = 8,
     PLUMB_DROPS = 16
 };
+enum plumb_live_flags { PLUMB_LIVE_P2 = 1 /* span statistics carry the P-square estimator */ };
 enum plumb_live_status { PLUMB_LIVE_RECORDING = 1, PLUMB_LIVE_ENDED = 2 };
 enum plumb_live_fact { /* texts that describe the run */
     PLUMB_FACT_VERSION = 0,
@@ -317,6 +318,8 @@ struct plumb_live_header {
     uint64_t thread_off;      /* list, newest first */
     uint32_t run_generation;
     uint32_t threads;
+    uint32_t flags; /* enum plumb_live_flags */
+    uint32_t reserved;
     uint64_t async_off[PLUMB_ASYNC_CHUNKS];
     struct plumb_live_table nodes;     /* struct plumb_live_node */
     struct plumb_live_table pipelines; /* struct plumb_live_pipeline */

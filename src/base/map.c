@@ -1,5 +1,5 @@
 /* map.c: open addressing with linear probing at a load of at most one half. */
-#include "core/map.h"
+#include "base/map.h"
 
 #include <stddef.h>
 

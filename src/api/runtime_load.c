@@ -1,0 +1,233 @@
+/* runtime_load.c: how a copy of libplumb comes to life, and the function table.
+ *
+ * A process may hold several copies (static in the host, shared in a plug-in, loaded by Python). The
+ * first one to be loaded becomes the runtime and leaves a named page with its table's address; later
+ * ones find that page among the process's mappings and only forward. The page is private memory: a
+ * forked child has it too, and the table it names is as valid there. */
+#include <fcntl.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "core/runtime.h"
+#include "report/end_block.h"
+#include "report/summary_table.h"
+
+#define RENDEZVOUS "plumb-runtime-1"
+#define RENDEZVOUS_MAGIC UINT64_C(0x31656d75722d6d70)
+
+/* Written once, before any client can see it. */
+static struct plumb_api table;
+
+static int is_recording(void)
+{
+    return (int)(PLUMB_LOAD(plumb_rt.recording) || PLUMB_LOAD(plumb_rt.want_run));
+}
+
+static void set_log(int level, plumb_log_fn log, void *arg)
+{
+    plumb_lock();
+    plumb_log_set(level, log, arg);
+    /* Whether stages need the slower entry depends on the level. */
+    plumb_points_refresh();
+    plumb_unlock();
+}
+
+static void log_line(int level, const char *line)
+{
+    plumb_log(level, "%s", line);
+}
+
+static int summary_text(char **out, plumb_pipeline *pipeline, const char *phase, uint64_t frames,
+                        plumb_error *err)
+{
+    plumb_rows *rows = NULL;
+    struct plumb_buf b = {0};
+    struct plumb_summary s;
+    struct plumb_summary_options o = {0};
+    int rc = plumb_summary_rows_impl(&rows, pipeline, phase, err);
+    size_t n = rc == PLUMB_OK ? plumb_rows_count_impl(rows) : 0;
+    if (rc < 0)
+        return rc;
+    o.frames = frames;
+    o.skip_first_n = pipeline ? pipeline->skip_first_n : plumb_rt.pipelines[0].skip_first_n;
+    rc = plumb_summary_init_rows(&s, n ? plumb_rows_get_impl(rows, 0) : NULL, n, &o, err);
+    if (rc == PLUMB_OK) {
+        plumb_summary_write(&s, &b);
+        plumb_summary_fini(&s);
+        if (b.failed)
+            rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory writing the summary");
+    }
+    plumb_rows_free_impl(rows);
+    if (rc < 0) {
+        plumb_buf_fini(&b);
+        return rc;
+    }
+    *out = b.data;
+    return PLUMB_OK;
+}
+
+static void free_text(char *text)
+{
+    free(text);
+}
+
+static void fill_table(void)
+{
+    table.version = 1;
+    table.size = sizeof table;
+    plumb_api_fill(&table, plumb_rt.clock);
+    table.async_begin = plumb_async_begin_impl;
+    table.async_end = plumb_async_end_impl;
+    table.count = plumb_count_impl;
+    table.point_register = plumb_point_register;
+    table.client_detach = plumb_client_detach;
+    table.node_get = plumb_node_intern;
+    table.node_set_device = plumb_node_set_device_impl;
+    table.phase_begin = plumb_phase_begin_impl;
+    table.step_begin = plumb_step_begin_impl;
+    table.step_set = plumb_step_set_impl;
+    table.pipeline_begin = plumb_pipeline_begin_impl;
+    table.context_capture = plumb_context_capture_impl;
+    table.context_adopt = plumb_context_adopt_impl;
+    table.scope_end = plumb_scope_end_impl;
+    table.pipeline_get = plumb_pipeline_intern;
+    table.configure = plumb_configure_impl;
+    table.pipeline_enabled = plumb_pipeline_enabled_impl;
+    table.reset = plumb_reset_impl;
+    table.pipeline_close = plumb_pipeline_close_impl;
+    table.pipeline_set_device = plumb_pipeline_set_device_impl;
+    table.device_register = plumb_device_register_impl;
+    table.summary_rows = plumb_summary_rows_impl;
+    table.rows_count = plumb_rows_count_impl;
+    table.rows_get = plumb_rows_get_impl;
+    table.rows_free = plumb_rows_free_impl;
+    table.summary_text = summary_text;
+    table.free_text = free_text;
+    table.start = plumb_start_impl;
+    table.stop = plumb_stop_impl;
+    table.is_recording = is_recording;
+    table.run_dir = plumb_run_dir_impl;
+    table.set_debug = plumb_set_debug_points;
+    table.set_log = set_log;
+    table.log_line = log_line;
+    table.measure = plumb_measure_impl;
+}
+
+/* ---- Meeting other copies ------------------------------------------------------------------------- */
+
+static const struct plumb_api *find_runtime(void)
+{
+    char line[512];
+    const struct plumb_api *api = NULL;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && !api && fgets(line, sizeof line, maps)) {
+        const uint64_t *page;
+        if (!strstr(line, RENDEZVOUS))
+            continue;
+        page = (const uint64_t *)(uintptr_t)strtoull(line, NULL, 16);
+        if (page[0] == RENDEZVOUS_MAGIC)
+            api = (const struct plumb_api *)(uintptr_t)page[1];
+    }
+    if (maps)
+        fclose(maps);
+    return api && api->version == 1 ? api : NULL;
+}
+
+static void leave_rendezvous(void)
+{
+    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+    uint64_t *page;
+    int fd = memfd_create(RENDEZVOUS, MFD_CLOEXEC);
+    if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (page == MAP_FAILED)
+        return;
+    page[1] = (uint64_t)(uintptr_t)&table;
+    page[0] = RENDEZVOUS_MAGIC;
+    mprotect(page, bytes, PROT_READ);
+}
+
+/* ---- Fork: the child must find every lock free ---------------------------------------------------- */
+
+static void before_fork(void)
+{
+    plumb_life_lock();
+    pthread_mutex_lock(&plumb_rt.snapshot_lock);
+    plumb_lock();
+}
+
+static void unlock_all(void)
+{
+    plumb_unlock();
+    pthread_mutex_unlock(&plumb_rt.snapshot_lock);
+    plumb_life_unlock();
+}
+
+static void after_fork_child(void)
+{
+    plumb_run_forked();
+    unlock_all();
+}
+
+/* ---- Birth and death ------------------------------------------------------------------------------ */
+
+static void names_init(void)
+{
+    plumb_lock();
+    plumb_rt.phases.name[0] = "inference";
+    plumb_rt.phases.count = 1;
+    plumb_rt.pipelines[0].name = "default";
+    plumb_rt.pipeline_count = 1;
+    plumb_unlock();
+}
+
+__attribute__((constructor)) static void plumb_load(void)
+{
+    if (plumb_rt.api)
+        return;
+    plumb_rt.api = find_runtime();
+    if (plumb_rt.api) {
+        plumb_rt.forwards = true;
+        return;
+    }
+    plumb_rt.api = &table;
+    plumb_rt.pid = (uint32_t)getpid();
+    names_init();
+    plumb_rt.end_block = plumb_end_block;
+    plumb_runtime_settings();
+    plumb_rt.clock = plumb_clock_pick(plumb_rt.settings.clock);
+    plumb_anchor_take(&plumb_rt.early, plumb_rt.clock);
+    plumb_rt.membarrier =
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    fill_table();
+    pthread_atfork(before_fork, unlock_all, after_fork_child);
+    leave_rendezvous();
+    plumb_run_loaded();
+}
+
+__attribute__((destructor)) static void plumb_unload(void)
+{
+    if (!plumb_rt.forwards && plumb_rt.pid == (uint32_t)getpid())
+        plumb_stop_impl(NULL);
+}
+
+/* The library's one exported symbol. Another object's constructor may ask before ours has run. */
+__attribute__((visibility("default"))) const struct plumb_api *plumb_api_1(void);
+const struct plumb_api *plumb_api_1(void)
+{
+    if (!plumb_rt.api)
+        plumb_load();
+    return plumb_rt.api;
+}

@@ -1,0 +1,225 @@
+/* control.c: the one thread that plumb adds to a process while a run is open, and the signals that end
+ * a run.
+ *
+ * The thread blocks every signal and mostly sleeps: it takes clock anchors (after 5 ms, 50 ms, then
+ * each second, so that a killed run still has a fitted clock), calibrates the cost of a span once per
+ * process, and finishes the run when a signal handler asks for it, because a handler may not.
+ *
+ * SIGTERM and SIGINT are taken only where they are at SIG_DFL when the run opens; the handler asks,
+ * waits at most 2 s, and lets the signal do what it would have done. */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/pages.h"
+#include "core/runtime.h"
+
+enum { REQUEST_NONE = 0, REQUEST_END = 1, REQUEST_FINISH = 2 };
+
+static struct {
+    pthread_t thread;
+    sem_t wake;
+    uint32_t running;
+    uint32_t request;  /* atomic */
+    uint32_t finished; /* atomic: the run that a signal asked to finish is over */
+    bool taken[65];    /* signals with our handler */
+} control;
+
+/* ---- Calibration ------------------------------------------------------------------------------------- */
+
+/* A run of its own, in private memory, with nothing but what the span path needs. */
+static bool scratch_open(struct plumb_run *run)
+{
+    struct plumb_live_header *h;
+    run->fd = -1;
+    run->mapped = run->backed = 1 << 20;
+    run->base = plumb_pages_map(run->mapped);
+    if (!run->base)
+        return false;
+    h = run->h = (struct plumb_live_header *)(void *)run->base;
+    h->used = 4096;
+    h->keys.element_bytes = sizeof(struct plumb_live_key);
+    h->pipelines.element_bytes = sizeof(struct plumb_live_pipeline);
+    plumb_table_add(run, &h->pipelines);
+    plumb_table_commit(&h->pipelines);
+    return true;
+}
+
+static void calibrate(void)
+{
+    struct plumb_run run = {0};
+    struct plumb_thread *th = plumb_thread_new();
+    uint64_t best = 0;
+    bool ready = th && scratch_open(&run);
+    plumb_lock();
+    ready = ready && plumb_thread_attach_to(th, &run) == PLUMB_OK;
+    plumb_unlock();
+    if (ready) {
+        PLUMB_STORE(th->gate, PLUMB_GATE_OPEN);
+        plumb_calibrate_span(th, 200);
+        for (int i = 0; i < 5; i++) {
+            uint64_t cost = plumb_calibrate_span(th, 1000);
+            best = best == 0 || cost < best ? cost : best;
+        }
+    }
+    plumb_rt.overhead_ticks_x1000 = best;
+    if (th) {
+        plumb_map_fini(&th->place_of);
+        plumb_map_fini(&th->state_of);
+        plumb_pages_unmap(th->places, th->place_cap * sizeof *th->places);
+        plumb_pages_unmap(th, sizeof *th);
+    }
+    plumb_map_fini(&run.keys);
+    plumb_map_fini(&run.texts);
+    plumb_pages_unmap(run.base, run.mapped);
+}
+
+/* ---- The thread ---------------------------------------------------------------------------------------- */
+
+static void anchor(struct plumb_run *run)
+{
+    struct plumb_live_header *h = run->h;
+    uint32_t next = h->anchor + 1;
+    plumb_anchor_take(&h->now[next & 1], plumb_rt.clock);
+    PLUMB_RELEASE(h->anchor, next);
+}
+
+static void sleep_for(uint64_t ns)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += (time_t)(ns % 1000000000u);
+    t.tv_sec += (time_t)(ns / 1000000000u) + t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    while (sem_timedwait(&control.wake, &t) < 0 && errno == EINTR)
+        continue;
+}
+
+static void *control_main(void *arg)
+{
+    struct plumb_run *run = arg;
+    uint64_t pause_ns = 5000000;
+    if (!plumb_rt.overhead_ticks_x1000)
+        calibrate();
+    PLUMB_STORE(run->h->overhead_ticks_x1000, plumb_rt.overhead_ticks_x1000);
+    while (PLUMB_ACQUIRE(control.request) == REQUEST_NONE) {
+        sleep_for(pause_ns);
+        pause_ns = pause_ns >= 50000000 ? 1000000000 : pause_ns * 10;
+        if (PLUMB_ACQUIRE(control.request) == REQUEST_NONE)
+            anchor(run);
+    }
+    if (PLUMB_ACQUIRE(control.request) == REQUEST_FINISH) {
+        plumb_stop_impl(NULL);
+        PLUMB_RELEASE(control.finished, 1);
+    }
+    return NULL;
+}
+
+/* ---- Signals --------------------------------------------------------------------------------------------- */
+
+static void on_signal(int sig)
+{
+    int saved = errno;
+    uint32_t none = REQUEST_NONE;
+    struct timespec ms = {0, 1000000};
+    sigset_t only;
+    if (plumb_rt.pid == (uint32_t)getpid() && PLUMB_LOAD(control.running)) {
+        if (__atomic_compare_exchange_n(&control.request, &none, REQUEST_FINISH, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            sem_post(&control.wake);
+        for (int i = 0; i < 2000 && !PLUMB_ACQUIRE(control.finished); i++)
+            nanosleep(&ms, NULL);
+    }
+    signal(sig, SIG_DFL);
+    sigemptyset(&only);
+    sigaddset(&only, sig);
+    raise(sig);
+    pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+    errno = saved;
+}
+
+static void signal_take(int sig)
+{
+    struct sigaction now, mine;
+    if (sigaction(sig, NULL, &now) < 0 || now.sa_flags & SA_SIGINFO || now.sa_handler != SIG_DFL)
+        return;
+    memset(&mine, 0, sizeof mine);
+    mine.sa_handler = on_signal;
+    mine.sa_flags = SA_RESTART;
+    sigfillset(&mine.sa_mask);
+    control.taken[sig] = sigaction(sig, &mine, NULL) == 0;
+}
+
+static void signal_give_back(int sig)
+{
+    struct sigaction now;
+    /* The host may have put its own handler in our place: that one stays. */
+    if (control.taken[sig] && sigaction(sig, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+        now.sa_handler == on_signal)
+        signal(sig, SIG_DFL);
+    control.taken[sig] = false;
+}
+
+/* ---- Start and stop ---------------------------------------------------------------------------------------- */
+
+void plumb_control_start(struct plumb_run *run)
+{
+    pthread_attr_t attr;
+    sigset_t all, before;
+    int code;
+    control.request = REQUEST_NONE;
+    control.finished = 0;
+    sem_init(&control.wake, 0, 0);
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 256 * 1024);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    code = pthread_create(&control.thread, &attr, control_main, run);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    if (code) {
+        plumb_say("plumb: cannot start its control thread: %s; a run that is killed keeps a coarse "
+                  "clock, and signals end it without a report",
+                  strerror(code));
+        return;
+    }
+    pthread_setname_np(control.thread, "plumb");
+    PLUMB_RELEASE(control.running, 1);
+    if (plumb_rt.settings.signals) {
+        signal_take(SIGTERM);
+        signal_take(SIGINT);
+    }
+}
+
+void plumb_control_stop(void)
+{
+    if (!PLUMB_LOAD(control.running))
+        return;
+    signal_give_back(SIGTERM);
+    signal_give_back(SIGINT);
+    PLUMB_RELEASE(control.running, 0);
+    if (pthread_equal(pthread_self(), control.thread)) {
+        pthread_detach(control.thread);
+        return;
+    }
+    {
+        uint32_t none = REQUEST_NONE;
+        __atomic_compare_exchange_n(&control.request, &none, REQUEST_END, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED);
+    }
+    sem_post(&control.wake);
+    pthread_join(control.thread, NULL);
+    sem_destroy(&control.wake);
+}
+
+void plumb_control_forget(void)
+{
+    signal_give_back(SIGTERM);
+    signal_give_back(SIGINT);
+    memset(&control, 0, sizeof control);
+}

@@ -1,0 +1,684 @@
+/* run.c: one recording, from its first span to its stop: directory, mapping, results.
+ *
+ * A run that was asked for (PLUMB=1, a forked child) opens with its first span, so that a shell or a
+ * child that only execs leaves nothing behind; plumb_start() opens at once. Whatever goes wrong with
+ * directories and disks is said in one line and leaves the host alone.
+ *
+ * Locks: life_lock serialises start, stop and fork; it is taken before the runtime's lock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/environment.h"
+#include "base/log.h"
+#include "base/pages.h"
+#include "base/rank.h"
+#include "base/sanitize.h"
+#include "core/runtime.h"
+#include "format/live_read.h"
+#include "format/timing.h"
+
+extern char **environ;
+
+enum { STOP_WAIT_MS = 100, FIT_NS = 2000000 };
+
+/* ---- Where ---------------------------------------------------------------------------------------- */
+
+static int make_dirs(char *path, mode_t last, plumb_error *err)
+{
+    for (char *p = path + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        if (mkdir(path, 0777) < 0 && errno != EEXIST) {
+            int code = errno;
+            plumb_fail(err, PLUMB_ERR_IO, "cannot make directory '%s': %s", path, strerror(code));
+            *p = '/';
+            return PLUMB_ERR_IO;
+        }
+        *p = '/';
+    }
+    if (mkdir(path, last) < 0)
+        return plumb_fail(err, errno == EEXIST ? PLUMB_ERR_STATE : PLUMB_ERR_IO,
+                          "cannot make directory '%s': %s", path, strerror(errno));
+    return PLUMB_OK;
+}
+
+static bool holds_run(const char *dir)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/timing.json", dir);
+    if (access(path, F_OK) == 0)
+        return true;
+    snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
+    return access(path, F_OK) == 0;
+}
+
+/* The directory given by name: may exist, may not hold a run. */
+static int given_dir(char *dir, plumb_error *err)
+{
+    int rc = make_dirs(dir, 0700, err);
+    if (rc != PLUMB_ERR_STATE)
+        return rc;
+    if (holds_run(dir))
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "'%s' already holds a run; remove it or choose another PLUMB_RUN_DIR", dir);
+    if (access(dir, W_OK) < 0)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write to '%s': %s", dir, strerror(errno));
+    if (err)
+        err->code = PLUMB_OK;
+    return PLUMB_OK;
+}
+
+/* <dir>/<pipeline>/latest -> the run; best effort: it is a convenience. */
+static void link_latest(const char *dir)
+{
+    char link[1100], temporary[1200];
+    const char *name = strrchr(dir, '/') + 1;
+    snprintf(link, sizeof link, "%.*s/latest", (int)(name - dir - 1), dir);
+    snprintf(temporary, sizeof temporary, "%s.%u", link, plumb_rt.pid);
+    unlink(temporary);
+    if (symlink(name, temporary) < 0 || rename(temporary, link) < 0)
+        unlink(temporary);
+}
+
+static int stamped_dir(char *dir, size_t size, const char *host, int32_t rank, plumb_error *err)
+{
+    char pipeline[PLUMB_SAFE_NAME_MAX + 1], stamp[32], suffix[32] = "", safe_host[PLUMB_SAFE_NAME_MAX + 1];
+    time_t now = time(NULL);
+    struct tm tm;
+    int rc = PLUMB_ERR_STATE;
+    plumb_sanitize(pipeline, plumb_rt.pipelines[0].name);
+    plumb_sanitize(safe_host, host);
+    localtime_r(&now, &tm);
+    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
+    if (rank >= 0)
+        snprintf(suffix, sizeof suffix, "-rank%d", rank);
+    /* Runs of one process within a second get a number. */
+    for (int again = 1; rc == PLUMB_ERR_STATE && again < 10000; again++) {
+        int n = snprintf(dir, size, "%s/%s/%s-%s-%u%s", plumb_rt.settings.dir, pipeline, stamp,
+                         safe_host, plumb_rt.pid, suffix);
+        if (again > 1 && n > 0 && (size_t)n < size)
+            n += snprintf(dir + n, size - (size_t)n, "-%d", again);
+        if (n < 0 || (size_t)n >= size)
+            return plumb_fail(err, PLUMB_ERR_ARG, "the run directory's path is longer than %zu bytes",
+                              size - 1);
+        rc = make_dirs(dir, 0700, err);
+    }
+    if (rc == PLUMB_OK)
+        link_latest(dir);
+    return rc;
+}
+
+/* ---- What a run says about itself ------------------------------------------------------------------ */
+
+static void first_line(char *out, size_t size, const char *path, const char *key)
+{
+    char line[512];
+    FILE *f = fopen(path, "re");
+    out[0] = '\0';
+    while (f && fgets(line, sizeof line, f)) {
+        char *value = strchr(line, ':');
+        if (strncmp(line, key, strlen(key)) != 0 || !value)
+            continue;
+        value += 1 + strspn(value + 1, " \t");
+        value[strcspn(value, "\n")] = '\0';
+        snprintf(out, size, "%s", value);
+        break;
+    }
+    if (f)
+        fclose(f);
+}
+
+static void command_line(char *out, size_t size)
+{
+    FILE *f = fopen("/proc/self/cmdline", "re");
+    size_t n = f ? fread(out, 1, size - 1, f) : 0;
+    if (f)
+        fclose(f);
+    while (n && out[n - 1] == '\0')
+        n--;
+    for (size_t i = 0; i < n; i++)
+        out[i] = out[i] ? out[i] : ' ';
+    out[n] = '\0';
+}
+
+static void fact(struct plumb_run *run, enum plumb_live_fact which, const char *text)
+{
+    if (text)
+        run->h->fact_off[which] = plumb_carve_text(run, text);
+}
+
+static void list_add(struct plumb_run *run, uint64_t *head, const char *text)
+{
+    uint64_t text_off = plumb_carve_text(run, text);
+    uint64_t off = text_off ? plumb_carve(run, sizeof(struct plumb_live_note)) : 0;
+    if (!off)
+        return;
+    PLUMB_AT(run, struct plumb_live_note, off)->text_off = text_off;
+    PLUMB_AT(run, struct plumb_live_note, off)->next_off = *head;
+    *head = off;
+}
+
+static void describe(struct plumb_run *run, const char *host, const struct plumb_rank *rank)
+{
+    char text[4096], stamp[64];
+    struct utsname u;
+    ssize_t n = readlink("/proc/self/exe", text, sizeof text - 1);
+    struct tm tm;
+    time_t now = time(NULL);
+    text[n > 0 ? n : 0] = '\0';
+    fact(run, PLUMB_FACT_PROGRAM, text);
+    command_line(text, sizeof text);
+    fact(run, PLUMB_FACT_COMMAND, text);
+    first_line(text, sizeof text, "/proc/cpuinfo", "model name");
+    fact(run, PLUMB_FACT_CPU, text);
+    if (uname(&u) == 0)
+        snprintf(text, sizeof text, "%s %s %s", u.sysname, u.release, u.machine);
+    fact(run, PLUMB_FACT_KERNEL, text);
+    fact(run, PLUMB_FACT_HOST, host);
+    fact(run, PLUMB_FACT_VERSION, PLUMB_VERSION);
+    fact(run, PLUMB_FACT_PIPELINE, plumb_rt.pipelines[0].name);
+    fact(run, PLUMB_FACT_RANK_SOURCE, rank->source);
+    localtime_r(&now, &tm);
+    strftime(stamp, sizeof stamp, "req_%Y%m%d_%H%M%S", &tm);
+    snprintf(text, sizeof text, "%.48s_%06u", stamp, (unsigned)(run->h->start.unix_ns / 1000 % 1000000));
+    fact(run, PLUMB_FACT_REQUEST, text);
+    for (char **e = environ; e && *e; e++) {
+        if (strncmp(*e, "PLUMB", 5) == 0 && ((*e)[5] == '_' || (*e)[5] == '='))
+            list_add(run, &run->h->environment_off, *e);
+    }
+}
+
+/* ---- Opening ---------------------------------------------------------------------------------------- */
+
+static void header_tables(struct plumb_live_header *h)
+{
+    h->nodes.element_bytes = sizeof(struct plumb_live_node);
+    h->pipelines.element_bytes = sizeof(struct plumb_live_pipeline);
+    h->phases.element_bytes = sizeof(struct plumb_live_name);
+    h->keys.element_bytes = sizeof(struct plumb_live_key);
+    h->counts.element_bytes = sizeof(struct plumb_live_count);
+}
+
+/* The header and everything known so far. The magic comes last: a mapping without it is none. */
+static int fill(struct plumb_run *run, const char *host, const struct plumb_rank *rank)
+{
+    struct plumb_live_header *h;
+    if (plumb_carve(run, sizeof *h) != 0 || run->backed < sizeof *h)
+        return PLUMB_ERR_IO;
+    h = run->h = (struct plumb_live_header *)(void *)run->base;
+    memset(h, 0, sizeof *h);
+    h->version = PLUMB_LIVE_VERSION;
+    h->header_bytes = sizeof *h;
+    h->mapped_bytes = run->mapped;
+    h->used = (sizeof *h + 63) & ~(uint64_t)63;
+    h->pid = plumb_rt.pid;
+    h->status = PLUMB_LIVE_RECORDING;
+    h->process_start = plumb_process_start(plumb_rt.pid);
+    h->clock_source = plumb_rt.clock;
+    h->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    h->step_ticks = plumb_clock_step(plumb_rt.clock);
+    h->early = plumb_rt.early;
+    plumb_anchor_take(&h->start, plumb_rt.clock);
+    h->now[0] = h->start;
+    h->rank = rank->rank;
+    h->world_size = rank->world_size;
+    h->local_rank = rank->local_rank;
+    h->skip_first_n = plumb_rt.settings.skip_first_n;
+    h->run_generation = run->generation;
+    h->flags = plumb_rt.settings.median == PLUMB_MEDIAN_P2 ? PLUMB_LIVE_P2 : 0;
+    h->drops[PLUMB_DROP_NODES] = plumb_rt.nodes_seen_beyond;
+    header_tables(h);
+    describe(run, host, rank);
+    /* Index 0 of the nodes is no node. */
+    plumb_table_add(run, &h->nodes);
+    plumb_table_commit(&h->nodes);
+    plumb_nodes_publish(run);
+    if (run->problem[0])
+        plumb_run_note(run, "%s", run->problem);
+    PLUMB_RELEASE(h->magic, PLUMB_LIVE_MAGIC);
+    return PLUMB_OK;
+}
+
+/* A directory with a mapping in it, or memory when that cannot be had (then `run->problem` says why).
+ * PLUMB_ERR_STATE: refused, there is to be no run. */
+static int place(struct plumb_run *run, const char *host, int32_t rank)
+{
+    plumb_error err = {0, ""};
+    size_t bytes = plumb_rt.settings.max_state_bytes;
+    int rc;
+    if (plumb_rt.settings.run_dir[0]) {
+        snprintf(run->dir, sizeof run->dir, "%s", plumb_rt.settings.run_dir);
+        rc = given_dir(run->dir, &err);
+        if (rc == PLUMB_ERR_STATE) {
+            snprintf(run->problem, sizeof run->problem, "%.250s", err.message);
+            return rc;
+        }
+    } else {
+        rc = stamped_dir(run->dir, sizeof run->dir, host, rank, &err);
+    }
+    if (rc == PLUMB_OK)
+        rc = plumb_mapping_open(run, run->dir, bytes, &err);
+    if (rc == PLUMB_OK)
+        return rc;
+    snprintf(run->problem, sizeof run->problem, "%.250s", err.message);
+    run->dir[0] = '\0';
+    return plumb_mapping_open(run, NULL, bytes, &err);
+}
+
+static struct plumb_run *open_locked(plumb_error *err)
+{
+    struct plumb_run *run = plumb_pages_map(sizeof *run);
+    struct plumb_rank rank;
+    char host[256] = "localhost";
+    int rc;
+    if (!run) {
+        plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory opening a run");
+        return NULL;
+    }
+    gethostname(host, sizeof host - 1);
+    plumb_rank_find(&rank, environ);
+    run->generation = ++plumb_rt.generation;
+    rc = place(run, host, rank.rank);
+    if (rc == PLUMB_OK && (rc = fill(run, host, &rank)) < 0)
+        snprintf(run->problem, sizeof run->problem, "no room for the statistics of a run");
+    if (rc < 0) {
+        plumb_fail(err, rc, "%s", run->problem);
+        plumb_mapping_close(run, false);
+        plumb_pages_unmap(run, sizeof *run);
+        return NULL;
+    }
+    return run;
+}
+
+static void tell_problem(const char *what, const char *problem)
+{
+    plumb_say("plumb: %s%s", problem, what);
+}
+
+/* Under life_lock. */
+static int open_run(plumb_error *err)
+{
+    plumb_error why = {0, ""};
+    struct plumb_run *run;
+    plumb_lock();
+    plumb_rt.want_run = false;
+    run = open_locked(&why);
+    if (run) {
+        plumb_rt.run = run;
+        PLUMB_RELEASE(plumb_rt.recording, 1);
+    }
+    plumb_points_refresh();
+    plumb_unlock();
+    if (!run) {
+        tell_problem("; nothing is recorded", why.message);
+        return plumb_fail(err, why.code, "%s", why.message);
+    }
+    if (run->fd < 0)
+        tell_problem("; recording in memory, the summary is printed at the end", run->problem);
+    else if (run->problem[0])
+        tell_problem("", run->problem);
+    plumb_control_start(run);
+    return PLUMB_OK;
+}
+
+int plumb_run_open(plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    /* A signal handler that interrupted a start or stop on this thread. */
+    if (plumb_life_locked)
+        return PLUMB_ERR_STATE;
+    plumb_life_lock();
+    if (plumb_rt.want_run && !plumb_rt.run)
+        rc = open_run(err);
+    else if (!plumb_rt.run)
+        rc = PLUMB_ERR_STATE;
+    plumb_life_unlock();
+    return rc;
+}
+
+/* ---- Settings ----------------------------------------------------------------------------------------- */
+
+static void warn_setting(const char *line, void *arg)
+{
+    (void)arg;
+    plumb_say("plumb: %s", line);
+}
+
+/* Makes `path` absolute, expanded. On trouble it keeps `fallback` and says so. */
+static void resolve(char *path, size_t size, const char *fallback)
+{
+    char expanded[PLUMB_SETTINGS_PATH], cwd[PLUMB_SETTINGS_PATH];
+    struct plumb_expand values;
+    struct plumb_rank rank;
+    char host[256] = "localhost";
+    plumb_error err = {0, ""};
+    if (!path[0])
+        return;
+    gethostname(host, sizeof host - 1);
+    plumb_rank_find(&rank, environ);
+    values = (struct plumb_expand){host, plumb_rt.pid, rank.rank, environ};
+    if (plumb_settings_expand(expanded, sizeof expanded, path, &values, &err) < 0) {
+        plumb_say("plumb: '%s': %s; using '%s'", path, err.message, fallback);
+        snprintf(expanded, sizeof expanded, "%s", fallback);
+    }
+    if (expanded[0] == '/' || !expanded[0] || !getcwd(cwd, sizeof cwd)) {
+        snprintf(path, size, "%s", expanded);
+    } else if ((size_t)snprintf(path, size, "%s/%s", cwd, expanded) >= size) {
+        plumb_say("plumb: the path '%s' is too long; using /tmp/plumb-out", expanded);
+        snprintf(path, size, "/tmp/plumb-out");
+    }
+    for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
+        path[n - 1] = '\0';
+}
+
+static void name_default_pipeline(void)
+{
+    const char *name = plumb_rt.settings.pipeline;
+    char exe[1024];
+    ssize_t n;
+    if (!name[0]) {
+        n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+        exe[n > 0 ? n : 0] = '\0';
+        name = strrchr(exe, '/') ? strrchr(exe, '/') + 1 : "default";
+    }
+    if (!plumb_rt.pipelines[0].name || strcmp(plumb_rt.pipelines[0].name, name) != 0) {
+        char *kept = plumb_keep_text(name);
+        if (kept)
+            plumb_rt.pipelines[0].name = kept;
+    }
+}
+
+/* Reads struct and environment; under the lock. */
+static int take_settings(const plumb_options *options, bool warn, plumb_error *err)
+{
+    struct plumb_settings *s = &plumb_rt.settings;
+    struct plumb_settings next;
+    int rc;
+    plumb_settings_default(&next);
+    rc = plumb_settings_apply(&next, options, err);
+    if (rc < 0)
+        return rc;
+    plumb_settings_from_env(&next, environ, warn ? warn_setting : NULL, NULL);
+    /* Nodes outlive runs: the bound can only be raised. */
+    if (next.max_nodes < plumb_rt.node_count)
+        next.max_nodes = plumb_rt.node_count;
+    *s = next;
+    resolve(s->dir, sizeof s->dir, "plumb-out");
+    resolve(s->run_dir, sizeof s->run_dir, "");
+    plumb_rt.debug = s->debug;
+    if (options || s->log_level)
+        plumb_log_set((int)s->log_level, s->log, s->log_arg);
+    name_default_pipeline();
+    for (uint32_t i = 0; i < PLUMB_PIPELINES_MAX; i++) {
+        plumb_pipeline *p = &plumb_rt.pipelines[i];
+        if (p->configured)
+            continue;
+        p->enabled = 1;
+        p->sync = s->sync;
+        p->skip_first_n = s->skip_first_n;
+    }
+    return PLUMB_OK;
+}
+
+void plumb_runtime_settings(void)
+{
+    plumb_lock();
+    take_settings(NULL, true, NULL);
+    plumb_rt.want_run = plumb_settings_wants_recording(&plumb_rt.settings);
+    plumb_unlock();
+}
+
+int plumb_start_impl(const plumb_options *options, plumb_error *err)
+{
+    int rc;
+    plumb_life_lock();
+    if (plumb_rt.run) {
+        rc = plumb_fail(err, PLUMB_ERR_STATE, "a run is already open in '%s'; stop it first",
+                        plumb_rt.run->dir[0] ? plumb_rt.run->dir : "memory");
+        goto out;
+    }
+    plumb_lock();
+    rc = take_settings(options, false, err);
+    plumb_unlock();
+    if (rc < 0)
+        goto out;
+    if (plumb_rt.settings.recording == PLUMB_OFF) {
+        plumb_log(PLUMB_LOG_INFO, "plumb: PLUMB=0: the program's request to record is ignored");
+        goto out;
+    }
+    plumb_lock();
+    plumb_rt.want_run = true;
+    plumb_unlock();
+    rc = open_run(err);
+out:
+    plumb_life_unlock();
+    return rc;
+}
+
+/* ---- Closing ------------------------------------------------------------------------------------------ */
+
+static bool is_gone(const struct plumb_thread *th)
+{
+    return th->tid && syscall(SYS_tgkill, getpid(), (pid_t)th->tid, 0) < 0 && errno == ESRCH;
+}
+
+/* After this no thread is, or will be, in the run's mapping; false: one is held up in it. */
+static bool quiesce(void)
+{
+    bool all = true;
+    plumb_lock();
+    PLUMB_STORE(plumb_rt.recording, 0);
+    plumb_rt.want_run = false;
+    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next)
+        __atomic_fetch_or(&th->gate, PLUMB_GATE_ENDED, __ATOMIC_SEQ_CST);
+    plumb_points_refresh();
+    plumb_unlock();
+    plumb_barrier();
+    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
+        struct timespec ms = {0, 1000000};
+        for (int i = 0; i < STOP_WAIT_MS && PLUMB_ACQUIRE(th->busy); i++) {
+            if (th == plumb_tls || is_gone(th))
+                break;
+            nanosleep(&ms, NULL);
+        }
+        if (PLUMB_ACQUIRE(th->busy) && !is_gone(th))
+            all = false;
+    }
+    return all;
+}
+
+static int write_file(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err)
+{
+    char path[1200], temporary[1300];
+    size_t done = 0;
+    int fd, code = 0;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", temporary, strerror(errno));
+    while (done < b->len && !code) {
+        ssize_t n = write(fd, b->data + done, b->len - done);
+        if (n < 0 && errno != EINTR)
+            code = errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    if (close(fd) < 0 && !code)
+        code = errno;
+    if (!code && rename(temporary, path) < 0)
+        code = errno;
+    if (code) {
+        unlink(temporary);
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(code));
+    }
+    return PLUMB_OK;
+}
+
+static uint64_t sample_count(const struct plumb_timing *t)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < t->node_count; i++)
+        n += t->nodes[i].host.ns.count + t->nodes[i].device.ns.count;
+    return n;
+}
+
+static void tell_record(const char *kind, const char *dir, uint64_t nodes, uint64_t samples)
+{
+    const char *path = plumb_rt.settings.record_log;
+    char line[1300];
+    int fd, n;
+    ssize_t written;
+    if (!path[0])
+        return;
+    fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    n = snprintf(line, sizeof line, "%s %u %llu %llu %s\n", kind, plumb_rt.pid,
+                 (unsigned long long)nodes, (unsigned long long)samples, dir);
+    written = write(fd, line, (size_t)n);
+    (void)written;
+    close(fd);
+}
+
+void plumb_run_loaded(void)
+{
+    tell_record("load", "-", 0, 0);
+}
+
+/* The figures and their file. `kept`: live.plumb must stay, it holds what could not be written. */
+static int conclude(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
+                    plumb_error *err)
+{
+    struct plumb_timing t;
+    struct plumb_buf b = {0};
+    int rc;
+    plumb_timing_init(&t);
+    rc = plumb_live_to_timing(&t, run->base, run->mapped, end, err);
+    *kept = true;
+    if (rc == PLUMB_OK && run->fd >= 0) {
+        rc = plumb_timing_write(&t, &b, err);
+        if (rc == PLUMB_OK)
+            rc = write_file(run->dir, "timing.json", &b, err);
+        *kept = rc < 0;
+    }
+    if (rc == PLUMB_OK || run->fd < 0)
+        tell_record("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
+    if (rc == PLUMB_OK && !plumb_rt.settings.quiet && plumb_rt.end_block)
+        plumb_rt.end_block(&t, run->fd >= 0 ? run->dir : NULL);
+    plumb_buf_fini(&b);
+    plumb_timing_fini(&t);
+    return rc;
+}
+
+static int close_run(struct plumb_run *run, plumb_error *err)
+{
+    struct plumb_anchor end;
+    plumb_error why = {0, ""};
+    bool still = quiesce(), kept = true;
+    int rc = PLUMB_OK;
+    plumb_control_stop();
+    plumb_anchor_take(&end, plumb_rt.clock);
+    if (end.raw_ns - plumb_rt.early.raw_ns < FIT_NS) {
+        /* Too short to fit the clock well; a moment longer costs less than a wrong figure. */
+        struct timespec rest = {0, FIT_NS};
+        nanosleep(&rest, NULL);
+        plumb_anchor_take(&end, plumb_rt.clock);
+    }
+    run->h->now[0] = run->h->now[1] = end;
+    snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
+    if (still)
+        rc = conclude(run, &end, &kept, &why);
+    else
+        rc = plumb_fail(&why, PLUMB_ERR_STATE, "a thread is held up inside plumb");
+    if (rc < 0)
+        plumb_say("plumb: %s; what was recorded is kept: `plumb recover %s`", why.message,
+                  run->dir[0] ? run->dir : "is not possible without a directory");
+    PLUMB_STORE(run->h->status, PLUMB_LIVE_ENDED);
+    plumb_lock();
+    plumb_rt.run = NULL;
+    plumb_unlock();
+    if (still) {
+        plumb_mapping_close(run, kept);
+        plumb_pages_unmap(run, sizeof *run);
+    }
+    return rc < 0 ? plumb_fail(err, rc, "%s", why.message) : PLUMB_OK;
+}
+
+int plumb_stop_impl(plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    if (plumb_life_locked)
+        return plumb_fail(err, PLUMB_ERR_STATE, "plumb_stop() inside plumb_start() or plumb_stop()");
+    plumb_life_lock();
+    if (plumb_rt.run) {
+        rc = close_run(plumb_rt.run, err);
+    } else if (plumb_rt.want_run) {
+        plumb_lock();
+        plumb_rt.want_run = false;
+        plumb_points_refresh();
+        plumb_unlock();
+        tell_record("run", "-", 0, 0);
+        if (!plumb_rt.settings.quiet && !plumb_rt.settings.record_log[0])
+            plumb_say("plumb: nothing was recorded: the program passed no trace point (%u registered)",
+                      plumb_rt.client_count);
+    }
+    plumb_life_unlock();
+    return rc;
+}
+
+int plumb_run_dir_impl(char *out, size_t size, plumb_error *err)
+{
+    const char *dir;
+    if (!out || !size)
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_run_dir: no room for the path");
+    if (PLUMB_LOAD(plumb_rt.want_run) && !plumb_rt.run)
+        plumb_run_open(NULL);
+    dir = plumb_rt.run ? plumb_rt.run->dir : plumb_rt.last_dir;
+    if (!dir[0])
+        return plumb_fail(err, PLUMB_ERR_STATE, "no run has a directory");
+    if (strlen(dir) >= size)
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_run_dir: the path needs %zu bytes",
+                          strlen(dir) + 1);
+    memcpy(out, dir, strlen(dir) + 1);
+    return PLUMB_OK;
+}
+
+/* ---- Fork ----------------------------------------------------------------------------------------------- */
+
+void plumb_run_forked(void)
+{
+    struct plumb_run *run = plumb_rt.run;
+    bool was_on = run || plumb_rt.want_run;
+    plumb_rt.pid = (uint32_t)getpid();
+    plumb_threads_forget();
+    plumb_control_forget();
+    plumb_rt.run = NULL;
+    PLUMB_STORE(plumb_rt.recording, 0);
+    plumb_rt.want_run = was_on && plumb_rt.settings.fork == PLUMB_FORK_FOLLOW;
+    plumb_rt.snapshot = NULL;
+    plumb_rt.last_dir[0] = '\0';
+    if (plumb_rt.settings.run_dir[0]) {
+        size_t n = strlen(plumb_rt.settings.run_dir);
+        snprintf(plumb_rt.settings.run_dir + n, sizeof plumb_rt.settings.run_dir - n, ".%u",
+                 plumb_rt.pid);
+    }
+    if (run) {
+        /* The mapping is the parent's: let go of it without touching it. */
+        plumb_pages_unmap(run->base, run->mapped);
+        if (run->fd >= 0)
+            close(run->fd);
+        plumb_pages_unmap(run, sizeof *run);
+    }
+    plumb_points_refresh();
+}

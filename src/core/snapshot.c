@@ -1,0 +1,419 @@
+/* snapshot.c: a consistent summary of threads that go on recording.
+ *
+ * For each thread the snapshot is its states as of some fold, plus the records of the block that was
+ * open then. Protocol, per thread:
+ *
+ *   reader   th->snapshot = this; barrier on all threads (membarrier); wait out a fold that had begun
+ *            before (one fold: it never waits for anything)
+ *   writer   a fold that begins from then on first leaves a copy of stack, context and block
+ *            (plumb_snapshot_answer), and of each state before it changes it (plumb_snapshot_copy)
+ *   reader   reads everything in place; whatever has meanwhile been copied, it takes from the copy
+ *
+ * So each item is read at most twice, and no writer waits: time is bounded by the amount of data, not
+ * by luck, however hot the writers. The copies go to memory that the reader set aside; should that run
+ * out (many states changing at once), the snapshot is taken again with room for everything.
+ *
+ * Locks: snapshot_lock, one snapshot at a time; runtime lock, so that threads and runs stay. */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/pages.h"
+#include "core/runtime.h"
+#include "format/live_read.h"
+#include "format/merge.h"
+
+enum { FIRST_ROOM = 512 * 1024, SPINS = 20000 };
+
+/* Rows own their texts through the runtime's names, which live as long as the process. */
+struct plumb_rows {
+    struct plumb_arena arena;
+    plumb_row *rows;
+    size_t count;
+};
+
+struct plumb_snapshot {
+    uint64_t number;
+    unsigned char *room;
+    size_t room_bytes;
+    size_t used; /* atomic: several threads copy at once */
+    uint32_t overflow;
+};
+
+/* What a fold leaves of its thread. */
+struct tail {
+    struct plumb_live_context context;
+    struct plumb_live_frame frames[PLUMB_DEPTH_MAX + 1];
+    uint64_t words[PLUMB_BLOCK_WORDS];
+};
+
+/* ---- The writers' side --------------------------------------------------------------------------- */
+
+static void *take(struct plumb_snapshot *s, size_t bytes)
+{
+    size_t at = __atomic_fetch_add(&s->used, (bytes + 63) & ~(size_t)63, __ATOMIC_RELAXED);
+    if (at + bytes > s->room_bytes) {
+        PLUMB_STORE(s->overflow, 1);
+        return NULL;
+    }
+    return s->room + at;
+}
+
+void plumb_snapshot_answer(struct plumb_snapshot *s, struct plumb_thread *th)
+{
+    struct tail *t;
+    if (th->snapshot_seen == s->number)
+        return;
+    t = take(s, sizeof *t);
+    if (t) {
+        t->context = th->live->context;
+        memcpy(t->frames, th->live->frames, (t->context.depth + 1) * sizeof t->frames[0]);
+        memcpy(t->words, th->block, sizeof t->words);
+    }
+    PLUMB_STORE(th->snapshot_tail, t);
+    PLUMB_RELEASE(th->snapshot_seen, s->number);
+    plumb_order();
+}
+
+static void copy_state(struct plumb_live_state *to, const struct plumb_live_state *from);
+
+void plumb_snapshot_copy(struct plumb_snapshot *s, struct plumb_thread *th,
+                         struct plumb_live_state *st)
+{
+    struct plumb_live_state *to;
+    if (st->epoch == (uint32_t)s->number)
+        return;
+    /* States met during the snapshot are not looked for. */
+    to = st->ordinal < th->snapshot_states ? take(s, sizeof *to) : NULL;
+    if (to) {
+        copy_state(to, st);
+        PLUMB_STORE(th->snapshot_copies[st->ordinal], to);
+    }
+    PLUMB_RELEASE(st->epoch, (uint32_t)s->number);
+    plumb_order();
+}
+
+/* ---- The reader's side --------------------------------------------------------------------------- */
+
+static __attribute__((no_sanitize("thread"))) void copy_words(void *to, const void *from, size_t n)
+{
+    uint64_t *t = to;
+    const uint64_t *f = from;
+    for (size_t i = 0; i < n; i++)
+        t[i] = PLUMB_LOAD(f[i]);
+}
+
+/* Copies header and used groups. The source may be changing: the caller finds out afterwards and
+ * drops the copy, which is what a race detector cannot know. */
+static __attribute__((no_sanitize("thread"))) void copy_state(struct plumb_live_state *to,
+                                                              const struct plumb_live_state *from)
+{
+    uint64_t used;
+    copy_words(to, from, offsetof(struct plumb_live_state, buckets) / 8);
+    used = to->groups_used;
+    for (uint32_t g = 0; used; g++, used >>= 1) {
+        const uint32_t *b = &from->buckets[g * 64];
+        for (uint32_t i = 0; (used & 1) && i < 64; i++)
+            to->buckets[g * 64 + i] = PLUMB_LOAD(b[i]);
+    }
+}
+
+void plumb_barrier(void)
+{
+    if (plumb_rt.membarrier && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+        return;
+    /* Without it every store of another processor becomes visible within its store buffer's time; a
+     * switch away and back is far longer than that. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    usleep(1000);
+}
+
+static bool folding(const struct plumb_thread *th)
+{
+    return PLUMB_ACQUIRE(th->live->folding) != PLUMB_ACQUIRE(th->live->folded);
+}
+
+/* Waits for a fold that began before the barrier. A thread that was cancelled in the middle of one,
+ * or that this very call interrupted, never ends it: give up. */
+static bool fold_over(struct plumb_thread *th)
+{
+    uint64_t number = PLUMB_ACQUIRE(th->live->folding);
+    for (int i = 0; i < SPINS; i++) {
+        if (!folding(th) || PLUMB_ACQUIRE(th->live->folding) != number)
+            return true;
+        if (i > 1000)
+            sched_yield();
+    }
+    return false;
+}
+
+static bool is_attached(const struct plumb_thread *th)
+{
+    return th->live && th->run == plumb_rt.run && th->run;
+}
+
+static void add_states(struct plumb_merge *m, struct plumb_thread *th, struct plumb_live_state *room,
+                       uint32_t number, uint32_t states)
+{
+    uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
+    for (; off;) {
+        struct plumb_live_state *st = PLUMB_AT(th->run, struct plumb_live_state, off);
+        off = st->next_off;
+        if (st->ordinal >= states)
+            continue;
+        copy_state(room, st);
+        plumb_order();
+        if (PLUMB_ACQUIRE(st->epoch) == number) {
+            struct plumb_live_state *kept = PLUMB_ACQUIRE(th->snapshot_copies[st->ordinal]);
+            if (kept)
+                plumb_merge_state(m, kept);
+            continue;
+        }
+        plumb_merge_state(m, room);
+    }
+}
+
+static __attribute__((no_sanitize("thread"))) void read_tail(struct tail *to,
+                                                             const struct plumb_thread *th)
+{
+    const struct plumb_live_thread *live = th->live;
+    const uint64_t *ring = PLUMB_AT(th->run, const uint64_t, live->ring_off), *block;
+    uint64_t number = PLUMB_ACQUIRE(live->folded) + 1;
+    copy_words(&to->context, &live->context, sizeof to->context / 8);
+    if (to->context.depth > PLUMB_DEPTH_MAX)
+        to->context.depth = 0;
+    copy_words(to->frames, live->frames, (to->context.depth + 1) * sizeof to->frames[0] / 8);
+    block = ring + number % live->blocks * PLUMB_BLOCK_WORDS;
+    for (uint32_t i = 0; i < PLUMB_BLOCK_WORDS; i++)
+        to->words[i] = PLUMB_LOAD(block[i]);
+    if (to->words[1] != number)
+        memset(to->words, 0, sizeof to->words);
+}
+
+static void add_tail(struct plumb_merge *m, struct plumb_thread *th, struct tail *t, uint64_t number)
+{
+    struct tail *left;
+    read_tail(t, th);
+    plumb_order();
+    if (PLUMB_ACQUIRE(th->snapshot_seen) == number) {
+        left = th->snapshot_tail;
+        if (!left)
+            return;
+        t->context = left->context;
+        memcpy(t->frames, left->frames, (left->context.depth + 1) * sizeof t->frames[0]);
+        memcpy(t->words, left->words, sizeof t->words);
+    }
+    plumb_merge_block(m, &t->context, t->frames, t->words);
+}
+
+static int ask(struct plumb_snapshot *s)
+{
+    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
+        uint32_t n;
+        if (!is_attached(th))
+            continue;
+        n = PLUMB_ACQUIRE(th->live->states);
+        th->snapshot_copies = take(s, (n + 1) * sizeof *th->snapshot_copies);
+        if (!th->snapshot_copies)
+            return PLUMB_ERR_MEMORY;
+        memset(th->snapshot_copies, 0, (n + 1) * sizeof *th->snapshot_copies);
+        th->snapshot_states = n;
+        th->snapshot_tail = NULL;
+        PLUMB_RELEASE(th->snapshot, s);
+    }
+    plumb_barrier();
+    return PLUMB_OK;
+}
+
+static void stop_asking(void)
+{
+    bool all_over = true;
+    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next)
+        PLUMB_RELEASE(th->snapshot, NULL);
+    /* No fold that saw the request is still writing to its room after this. */
+    plumb_barrier();
+    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
+        if (is_attached(th) && !fold_over(th))
+            all_over = false;
+    }
+    /* A thread that is held up in a fold may still write to the room: leave it behind. */
+    if (!all_over)
+        plumb_rt.snapshot = NULL;
+}
+
+/* One try. 1: the room was too small. */
+static int collect(struct plumb_merge *m, struct plumb_snapshot *s)
+{
+    struct plumb_live_state *room = plumb_arena_alloc(m->arena, sizeof *room);
+    struct tail *t = plumb_arena_alloc(m->arena, sizeof *t);
+    int rc = room && t ? ask(s) : PLUMB_ERR_MEMORY;
+    for (struct plumb_thread *th = plumb_rt.threads; rc == PLUMB_OK && th; th = th->next) {
+        if (!is_attached(th) || !th->snapshot)
+            continue;
+        if (!fold_over(th)) {
+            rc = PLUMB_ERR_STATE;
+            break;
+        }
+        add_states(m, th, room, (uint32_t)s->number, th->snapshot_states);
+        add_tail(m, th, t, s->number);
+    }
+    stop_asking();
+    return rc == PLUMB_OK && PLUMB_LOAD(s->overflow) ? 1 : rc;
+}
+
+static size_t room_for_all(void)
+{
+    size_t bytes = FIRST_ROOM;
+    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
+        if (is_attached(th))
+            bytes += sizeof(struct tail) + 128 +
+                     PLUMB_ACQUIRE(th->live->states) * (sizeof(struct plumb_live_state) + 128);
+    }
+    return bytes * 2;
+}
+
+static bool room_make(struct plumb_snapshot *s, size_t bytes)
+{
+    if (s->room_bytes >= bytes)
+        return true;
+    plumb_pages_unmap(s->room, s->room_bytes);
+    s->room = plumb_pages_map(bytes);
+    s->room_bytes = s->room ? bytes : 0;
+    /* Touched now: a writer must not take page faults on the reader's account. */
+    for (size_t i = 0; i < s->room_bytes; i += 4096)
+        ((volatile unsigned char *)s->room)[i] = 0;
+    return s->room != NULL;
+}
+
+/* Under both locks: fills `m` (unopened) from the open run. */
+static int merge_all(struct plumb_merge *m, struct plumb_arena *arena)
+{
+    struct plumb_snapshot *s = plumb_rt.snapshot;
+    struct plumb_run *run = plumb_rt.run;
+    int rc;
+    if (!s)
+        s = plumb_rt.snapshot = plumb_pages_map(sizeof *s);
+    if (!s || !room_make(s, FIRST_ROOM))
+        return PLUMB_ERR_MEMORY;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        s->number = ++plumb_rt.snapshot_number;
+        s->used = s->overflow = 0;
+        rc = plumb_merge_open(m, arena, run->base, run->mapped, false);
+        if (rc == PLUMB_OK)
+            rc = collect(m, s);
+        if (rc <= 0)
+            return rc;
+        plumb_merge_close(m);
+        if (!plumb_rt.snapshot || !room_make(s, room_for_all()))
+            return PLUMB_ERR_MEMORY;
+    }
+    return PLUMB_ERR_STATE;
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------------- */
+
+static void row_times(plumb_row *out, const struct plumb_timing_node *n)
+{
+    const struct plumb_stats *h = &n->host.ns, *d = &n->device.ns;
+    out->count = h->count;
+    out->skipped = n->skipped;
+    out->failures = n->failures;
+    out->mean_ms = plumb_stats_mean(h) / 1e6;
+    out->std_ms = plumb_stats_std(h) / 1e6;
+    out->min_ms = h->count ? (double)h->min / 1e6 : 0;
+    out->max_ms = (double)h->max / 1e6;
+    out->total_ms = (double)h->total / 1e6;
+    out->self_ms = (double)n->self_ns / 1e6;
+    out->last_ms = (double)h->last / 1e6;
+    out->median_ms = n->host.median_ns / 1e6;
+    out->p50_ms = n->host.p50_ns / 1e6;
+    out->p90_ms = n->host.p90_ns / 1e6;
+    out->p95_ms = n->host.p95_ns / 1e6;
+    out->p99_ms = n->host.p99_ns / 1e6;
+    out->device_count = d->count;
+    out->device_total_ms = (double)d->total / 1e6;
+    out->device_mean_ms = plumb_stats_mean(d) / 1e6;
+    out->device_min_ms = d->count ? (double)d->min / 1e6 : 0;
+    out->device_max_ms = (double)d->max / 1e6;
+    out->device_median_ms = n->device.median_ns / 1e6;
+    out->threads = n->threads;
+    out->median_estimator = n->median_estimator;
+}
+
+static int make_rows(plumb_rows *rows, struct plumb_merge *m, plumb_pipeline *pipeline,
+                     const char *phase)
+{
+    struct plumb_anchor end;
+    double ppm, tick_ns;
+    plumb_anchor_take(&end, plumb_rt.clock);
+    tick_ns = plumb_live_tick_ns(m->h, &end, &ppm);
+    rows->rows = plumb_arena_alloc(&rows->arena, (m->row_count + 1) * sizeof *rows->rows);
+    for (size_t i = 0; rows->rows && i < m->row_count; i++) {
+        const struct plumb_merge_row *r = m->rows[i];
+        plumb_row *out = &rows->rows[rows->count];
+        struct plumb_timing_node n;
+        if (!r->listed || (pipeline && r->group >> 8 != pipeline->index) ||
+            (phase && strcmp(plumb_rt.phases.name[r->group & 0xff], phase) != 0))
+            continue;
+        plumb_live_row_figures(&n, m, r, tick_ns, &end);
+        row_times(out, &n);
+        out->node = plumb_rt.nodes[r->node].name;
+        out->phase = plumb_rt.phases.name[r->group & 0xff];
+        out->pipeline = plumb_rt.pipelines[r->group >> 8].name;
+        rows->count++;
+    }
+    return rows->arena.failed ? PLUMB_ERR_MEMORY : PLUMB_OK;
+}
+
+int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
+                            plumb_error *err)
+{
+    plumb_rows *rows = calloc(1, sizeof *rows);
+    struct plumb_merge m = {0};
+    int rc = rows ? PLUMB_OK : PLUMB_ERR_MEMORY;
+    if (!out) {
+        free(rows);
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_summary_rows: out is NULL");
+    }
+    pthread_mutex_lock(&plumb_rt.snapshot_lock);
+    plumb_lock();
+    if (rc == PLUMB_OK && plumb_rt.run) {
+        rc = merge_all(&m, &rows->arena);
+        if (rc == PLUMB_OK)
+            rc = make_rows(rows, &m, pipeline, phase);
+        plumb_merge_close(&m);
+    }
+    plumb_unlock();
+    pthread_mutex_unlock(&plumb_rt.snapshot_lock);
+    if (rc < 0) {
+        plumb_rows_free_impl(rows);
+        return plumb_fail(err, rc, "cannot take a summary: %s",
+                          rc == PLUMB_ERR_MEMORY  ? "out of memory"
+                          : rc == PLUMB_ERR_STATE ? "a thread was interrupted inside plumb; try again"
+                                                  : "the state of the run is damaged");
+    }
+    *out = rows;
+    return PLUMB_OK;
+}
+
+size_t plumb_rows_count_impl(const plumb_rows *rows)
+{
+    return rows->count;
+}
+
+const plumb_row *plumb_rows_get_impl(const plumb_rows *rows, size_t i)
+{
+    return i < rows->count ? &rows->rows[i] : NULL;
+}
+
+void plumb_rows_free_impl(plumb_rows *rows)
+{
+    if (!rows)
+        return;
+    plumb_arena_fini(&rows->arena);
+    free(rows);
+}

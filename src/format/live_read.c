@@ -1,0 +1,649 @@
+/* live_read.c: reads a whole mapping: undoes what a kill interrupted, adds up threads, replays what was
+ * not folded, converts to nanoseconds. The mapping may be a damaged file: every offset goes through
+ * plumb_merge_at(), every list is bounded by what can fit into the file. */
+#include "format/live_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/u128.h"
+
+struct reader {
+    struct plumb_merge m;
+    struct plumb_timing *t;
+    unsigned char *base;
+    double tick_ns;
+    struct plumb_anchor end;
+    size_t open_cap;
+};
+
+/* ---- Undo ---------------------------------------------------------------------------------------- */
+
+static void *at(struct reader *r, uint64_t off, size_t bytes)
+{
+    return plumb_merge_at(&r->m, off, bytes) ? r->base + off : NULL;
+}
+
+static void undo_states(struct reader *r, const struct plumb_live_undo *u)
+{
+    for (uint32_t i = u->buckets; i-- > 0;) {
+        const struct plumb_undo_bucket *b = &u->bucket[i];
+        struct plumb_live_state *st = at(r, b->state_off, sizeof *st);
+        if (!st || b->index >= PLUMB_SKETCH_BUCKETS)
+            continue;
+        for (uint32_t c = 0; b->value == UINT32_MAX && c < PLUMB_CARRY; c++) {
+            if (st->carry[c].index == b->index && st->carry[c].wraps && st->buckets[b->index] == 0)
+                st->carry[c].wraps--;
+        }
+        st->buckets[b->index] = b->value;
+    }
+    for (uint32_t i = 0; i < u->states; i++) {
+        struct plumb_live_state *st = at(r, u->state[i].state_off, sizeof *st);
+        if (!st)
+            continue;
+        memcpy(st, u->state[i].words, sizeof u->state[i].words);
+        memcpy(st->first, u->state[i].rare, sizeof u->state[i].rare);
+        if (st->flags & PLUMB_STATE_P2)
+            st->p2 = u->state[i].p2;
+    }
+    for (uint32_t i = 0; i < u->skips; i++) {
+        struct plumb_live_key *k = (struct plumb_live_key *)(uintptr_t)plumb_merge_element(
+            &r->m, &r->m.h->keys, u->skip[i], sizeof *k);
+        if (k && k->skipped & ~PLUMB_KEY_SETTLED)
+            k->skipped--;
+    }
+}
+
+static void undo(struct reader *r, struct plumb_live_thread *th)
+{
+    struct plumb_live_undo *u = &th->undo;
+    uint32_t n = u->context.depth - u->frames_from + 1;
+    if (th->folding == th->folded || u->states > PLUMB_UNDO_STATES ||
+        u->trees > PLUMB_BLOCK_WORDS || u->buckets > PLUMB_BLOCK_WORDS ||
+        u->skips > PLUMB_BLOCK_WORDS || u->context.depth > PLUMB_DEPTH_MAX ||
+        u->frames_from > u->context.depth || n > PLUMB_BLOCK_WORDS)
+        return;
+    undo_states(r, u);
+    for (uint32_t i = 0; i < u->trees; i++) {
+        struct plumb_live_tree *t = (struct plumb_live_tree *)(uintptr_t)plumb_merge_element(
+            &r->m, &th->tree, u->tree[i].tree, sizeof *t);
+        if (t) {
+            t->count = u->tree[i].count;
+            t->total = u->tree[i].total;
+            t->self = u->tree[i].self;
+        }
+    }
+    th->context = u->context;
+    memcpy(&th->frames[u->frames_from], u->frames, n * sizeof u->frames[0]);
+    th->folding = th->folded;
+}
+
+/* ---- Threads ------------------------------------------------------------------------------------- */
+
+/* Calls `each` for every thread block. */
+static void for_threads(struct reader *r, void (*each)(struct reader *, struct plumb_live_thread *))
+{
+    uint64_t off = r->m.h->thread_off;
+    size_t most = r->m.bytes / sizeof(struct plumb_live_thread) + 1;
+    for (; off && most; most--) {
+        struct plumb_live_thread *th = at(r, off, sizeof *th);
+        if (!th)
+            return;
+        each(r, th);
+        off = th->next_off;
+    }
+}
+
+static void add_states(struct reader *r, struct plumb_live_thread *th)
+{
+    uint64_t off = th->state_off;
+    for (uint32_t left = th->states; off && left; left--) {
+        struct plumb_live_state *st = at(r, off, sizeof *st);
+        if (!st)
+            return;
+        plumb_merge_state(&r->m, st);
+        off = st->next_off;
+    }
+}
+
+/* Adds the thread's places; returns the merged place of each, NULL: none. */
+static uint32_t *add_places(struct reader *r, struct plumb_live_thread *th)
+{
+    uint32_t n = th->tree.count;
+    uint32_t *map;
+    if (n == 0 || n > r->m.bytes / sizeof(struct plumb_live_tree))
+        return NULL;
+    map = calloc(n, sizeof *map);
+    for (uint32_t i = 1; map && i < n; i++) {
+        const struct plumb_live_tree *t =
+            plumb_merge_element(&r->m, &th->tree, i, sizeof(struct plumb_live_tree));
+        uint32_t to = !t || t->parent >= i ? 0
+                                           : plumb_merge_place_of(&r->m, map[t->parent], t->group,
+                                                                  t->node, t->async != 0);
+        if (!t || to == 0 || to == UINT32_MAX)
+            continue;
+        map[i] = to;
+        r->m.places[to].count += t->count;
+        r->m.places[to].total += t->total;
+        r->m.places[to].self += t->self;
+    }
+    return map;
+}
+
+static void add_open(struct reader *r, const struct plumb_live_thread *th)
+{
+    struct plumb_timing *t = r->t;
+    for (uint32_t d = 1; d <= th->context.depth; d++) {
+        const struct plumb_live_frame *f = &th->frames[d];
+        const struct plumb_live_node *n =
+            plumb_merge_element(&r->m, &r->m.h->nodes, f->node, sizeof(struct plumb_live_node));
+        const struct plumb_live_name *p = plumb_merge_element(
+            &r->m, &r->m.h->phases, f->group & 0xff, sizeof(struct plumb_live_name));
+        struct plumb_timing_open *open =
+            plumb_arena_grow(&t->arena, t->open, &r->open_cap, t->open_count + 1, sizeof *open);
+        if (!open)
+            return;
+        t->open = open;
+        t->open[t->open_count++] = (struct plumb_timing_open){
+            plumb_merge_text(&r->m, n ? n->name_off : 0), plumb_merge_text(&r->m, p ? p->name_off : 0),
+            th->tid, d,
+            r->end.ticks > f->begin_ticks
+                ? plumb_ticks_to_ns(r->end.ticks - f->begin_ticks, r->tick_ns)
+                : 0};
+    }
+}
+
+static void add_thread(struct reader *r, struct plumb_live_thread *th)
+{
+    uint32_t *map, blocks = th->blocks, n = th->tree.count;
+    const uint64_t *words = NULL;
+    if (th->context.depth > PLUMB_DEPTH_MAX)
+        return;
+    add_states(r, th);
+    map = add_places(r, th);
+    for (uint32_t d = 1; d <= th->context.depth; d++)
+        th->frames[d].tree = map && th->frames[d].tree < n ? map[th->frames[d].tree] : 0;
+    th->context.base_tree = map && th->context.base_tree < n ? map[th->context.base_tree] : 0;
+    if (blocks)
+        words = at(r, th->ring_off + (th->folded + 1) % blocks * PLUMB_BLOCK_WORDS * 8,
+                   PLUMB_BLOCK_WORDS * 8);
+    if (words && words[1] == th->folded + 1)
+        plumb_merge_block(&r->m, &th->context, th->frames, words);
+    free(map);
+    r->t->overhead.spans += th->context.spans;
+    add_open(r, th);
+}
+
+static void add_open_async(struct reader *r)
+{
+    struct plumb_live_thread one;
+    memset(&one, 0, sizeof one);
+    one.context.depth = 1;
+    for (uint32_t c = 0; c < PLUMB_ASYNC_CHUNKS && r->m.h->async_off[c]; c++) {
+        const struct plumb_live_async *a =
+            at(r, r->m.h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
+        for (uint32_t i = 0; a && i < PLUMB_ASYNC_CHUNK; i++) {
+            if (!(a[i].state & 1))
+                continue;
+            one.tid = a[i].tid;
+            one.frames[1].node = a[i].node;
+            one.frames[1].group = a[i].group;
+            one.frames[1].begin_ticks = a[i].begin_ticks;
+            add_open(r, &one);
+        }
+    }
+}
+
+/* ---- Figures ------------------------------------------------------------------------------------- */
+
+/* x * scale / 2^40, rounded down. */
+static plumb_u128 scale40(plumb_u128 x, uint64_t scale)
+{
+    return ((plumb_u128)(uint64_t)x * scale >> 40) + ((plumb_u128)(uint64_t)(x >> 64) * scale << 24);
+}
+
+static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, double tick_ns,
+                        const struct plumb_anchor *end)
+{
+    uint64_t scale = (uint64_t)(tick_ns * 1099511627776.0 + 0.5);
+    plumb_u128 sq = scale40(scale40(plumb_u128_make(ticks->sq_lo, ticks->sq_hi), scale), scale);
+    *s = *ticks;
+    if (!ticks->count)
+        return;
+    s->total = plumb_ticks_to_ns(ticks->total, tick_ns);
+    s->min = plumb_ticks_to_ns(ticks->min, tick_ns);
+    s->max = plumb_ticks_to_ns(ticks->max, tick_ns);
+    s->last = plumb_ticks_to_ns(ticks->last, tick_ns);
+    /* Of one sample the square is known better than a rounded conversion tells. */
+    if (ticks->count == 1)
+        sq = (plumb_u128)s->total * s->total;
+    s->sq_lo = (uint64_t)sq;
+    s->sq_hi = (uint64_t)(sq >> 64);
+    for (int i = 0; i < PLUMB_EXACT; i++)
+        s->first[i] = ticks->count <= PLUMB_EXACT ? plumb_ticks_to_ns(ticks->first[i], tick_ns) : 0;
+    s->last_at = end->unix_ns - plumb_ticks_to_ns(end->ticks - ticks->last_at, tick_ns);
+    if (ticks->last_at > end->ticks)
+        s->last_at = end->unix_ns;
+}
+
+static void channel_to_ns(struct plumb_timing_channel *out, const struct plumb_merge_channel *c,
+                          double unit_ns, double tick_ns, const struct plumb_anchor *end)
+{
+    double q[4];
+    struct plumb_stats ns = c->stats;
+    if (unit_ns != 1)
+        stats_to_ns(&ns, &c->stats, unit_ns, end);
+    else if (ns.count)
+        ns.last_at = ns.last_at > end->ticks
+                         ? end->unix_ns
+                         : end->unix_ns - plumb_ticks_to_ns(end->ticks - ns.last_at, tick_ns);
+    if (ns.count > PLUMB_EXACT)
+        memset(ns.first, 0, sizeof ns.first);
+    out->ns = ns;
+    plumb_merge_quantiles(c, q);
+    out->p50_ns = q[0] * unit_ns;
+    out->p90_ns = q[1] * unit_ns;
+    out->p95_ns = q[2] * unit_ns;
+    out->p99_ns = q[3] * unit_ns;
+    out->median_ns = ns.count && ns.count <= PLUMB_EXACT ? plumb_stats_median(&ns, NULL, 0)
+                                                         : out->p50_ns;
+}
+
+/* The host channel's histogram: spans, samples measured elsewhere, or both. */
+static struct plumb_bucket *host_buckets(struct plumb_merge *m, const struct plumb_merge_row *row,
+                                         double tick_ns, size_t *n)
+{
+    size_t na, nb, a = 0, b = 0;
+    struct plumb_bucket *spans =
+        plumb_merge_buckets(m, &row->channel[PLUMB_CHANNEL_SPAN], tick_ns, &na);
+    struct plumb_bucket *elsewhere =
+        plumb_merge_buckets(m, &row->channel[PLUMB_CHANNEL_HOST_NS], 1, &nb);
+    struct plumb_bucket *both;
+    *n = na + nb;
+    if (!na || !nb)
+        return na ? spans : elsewhere;
+    both = plumb_arena_alloc(m->arena, *n * sizeof *both);
+    for (size_t i = 0; both && i < *n; i++)
+        both[i] = b >= nb || (a < na && spans[a].value <= elsewhere[b].value) ? spans[a++]
+                                                                              : elsewhere[b++];
+    *n = both ? *n : 0;
+    return both;
+}
+
+/* The host channel of a node that has both spans and samples measured elsewhere. */
+static void join_channels(struct plumb_timing_channel *to, const struct plumb_timing_channel *from,
+                          struct plumb_merge *m, const struct plumb_merge_row *row, double tick_ns)
+{
+    plumb_stats_merge(&to->ns, &from->ns);
+    to->buckets = host_buckets(m, row, tick_ns, &to->bucket_count);
+    to->p50_ns = plumb_stats_quantile(&to->ns, to->buckets, to->bucket_count, 0.50);
+    to->p90_ns = plumb_stats_quantile(&to->ns, to->buckets, to->bucket_count, 0.90);
+    to->p95_ns = plumb_stats_quantile(&to->ns, to->buckets, to->bucket_count, 0.95);
+    to->p99_ns = plumb_stats_quantile(&to->ns, to->buckets, to->bucket_count, 0.99);
+    to->median_ns = plumb_stats_median(&to->ns, to->buckets, to->bucket_count);
+}
+
+static void sites_of(struct plumb_timing_node *out, struct plumb_merge *m,
+                     const struct plumb_live_node *n)
+{
+    size_t cap = 0;
+    uint64_t off = n->site_off;
+    for (int most = 64; off && most; most--) {
+        const struct plumb_live_site *s = plumb_merge_at(m, off, sizeof *s);
+        struct plumb_timing_site *grown;
+        if (!s || !(grown = plumb_arena_grow(m->arena, out->sites, &cap, out->site_count + 1,
+                                             sizeof *grown)))
+            return;
+        out->sites = grown;
+        out->sites[out->site_count++] =
+            (struct plumb_timing_site){plumb_merge_text(m, s->file_off), s->line};
+        off = s->next_off;
+    }
+}
+
+void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m,
+                            const struct plumb_merge_row *row, double tick_ns,
+                            const struct plumb_anchor *end)
+{
+    memset(out, 0, sizeof *out);
+    channel_to_ns(&out->host, &row->channel[PLUMB_CHANNEL_SPAN], tick_ns, tick_ns, end);
+    if (row->channel[PLUMB_CHANNEL_HOST_NS].stats.count) {
+        struct plumb_timing_channel elsewhere = {0};
+        channel_to_ns(&elsewhere, &row->channel[PLUMB_CHANNEL_HOST_NS], 1, tick_ns, end);
+        if (out->host.ns.count)
+            join_channels(&out->host, &elsewhere, m, row, tick_ns);
+        else
+            out->host = elsewhere;
+    } else if (m->h->flags & PLUMB_LIVE_P2 && row->p2_threads == 1 && !row->p2_shared &&
+               row->threads <= 1 && out->host.ns.count > PLUMB_EXACT) {
+        out->host.median_ns = plumb_p2_median(&row->p2) * tick_ns;
+        out->median_estimator = PLUMB_MEDIAN_P2;
+    }
+    if (out->host.ns.count && out->host.ns.count <= PLUMB_EXACT)
+        out->median_estimator = PLUMB_MEDIAN_EXACT;
+    channel_to_ns(&out->device, &row->channel[PLUMB_CHANNEL_DEVICE_NS], 1, tick_ns, end);
+    out->self_ns = plumb_ticks_to_ns(row->self_ticks, tick_ns) + row->self_ns;
+    out->outermost_ns = plumb_ticks_to_ns(row->outer_ticks, tick_ns) + row->outer_ns;
+    out->outermost_count = row->outer_count;
+    out->skipped = row->skipped;
+    out->failures = row->failures;
+    out->abandoned = row->abandoned;
+    out->unbalanced = row->unbalanced;
+    out->threads = row->threads;
+}
+
+/* The rest of a row: what it is called, where it stands, and its histogram. */
+static void row_identity(struct plumb_timing_node *out, struct plumb_merge *m,
+                         const struct plumb_merge_row *row, double tick_ns)
+{
+    const struct plumb_live_node *n =
+        plumb_merge_element(m, &m->h->nodes, row->node, sizeof(struct plumb_live_node));
+    const struct plumb_live_pipeline *p =
+        plumb_merge_element(m, &m->h->pipelines, row->group >> 8, sizeof(struct plumb_live_pipeline));
+    const struct plumb_live_name *ph =
+        plumb_merge_element(m, &m->h->phases, row->group & 0xff, sizeof(struct plumb_live_name));
+    out->name = plumb_merge_text(m, n ? n->name_off : 0);
+    out->pipeline = plumb_merge_text(m, p ? p->name_off : 0);
+    out->phase = plumb_merge_text(m, ph ? ph->name_off : 0);
+    out->last_failure = row->why_off ? plumb_merge_text(m, row->why_off) : NULL;
+    out->stage = n && n->flags & PLUMB_POINT_STAGE;
+    if (!out->host.buckets)
+        out->host.buckets = host_buckets(m, row, tick_ns, &out->host.bucket_count);
+    out->device.buckets = plumb_merge_buckets(m, &row->channel[PLUMB_CHANNEL_DEVICE_NS], 1,
+                                              &out->device.bucket_count);
+    if (n)
+        sites_of(out, m, n);
+}
+
+double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
+                          double *ppm)
+{
+    const struct plumb_anchor *last = end ? end : &h->now[PLUMB_ACQUIRE(h->anchor) & 1];
+    return plumb_clock_fit(&h->early, last, h->clock_source, ppm);
+}
+
+/* ---- The report ---------------------------------------------------------------------------------- */
+
+static const char *fact(struct reader *r, enum plumb_live_fact which)
+{
+    return plumb_merge_text(&r->m, r->m.h->fact_off[which]);
+}
+
+static int fill_rows(struct reader *r)
+{
+    struct plumb_timing *t = r->t;
+    uint32_t *row_at = plumb_arena_alloc(&t->arena, (r->m.row_count + 1) * sizeof *row_at);
+    uint32_t *place_at = plumb_arena_alloc(&t->arena, (r->m.place_count + 1) * sizeof *place_at);
+    t->nodes = plumb_arena_alloc(&t->arena, (r->m.row_count + 1) * sizeof *t->nodes);
+    t->tree = plumb_arena_alloc(&t->arena, (r->m.place_count + 1) * sizeof *t->tree);
+    if (!row_at || !place_at || !t->nodes || !t->tree)
+        return PLUMB_ERR_MEMORY;
+    for (size_t i = 0; i < r->m.row_count; i++) {
+        row_at[i] = (uint32_t)t->node_count;
+        if (r->m.rows[i]->listed) {
+            struct plumb_timing_node *n = &t->nodes[t->node_count++];
+            plumb_live_row_figures(n, &r->m, r->m.rows[i], r->tick_ns, &r->end);
+            row_identity(n, &r->m, r->m.rows[i], r->tick_ns);
+        } else {
+            row_at[i] = PLUMB_TIMING_NONE;
+        }
+    }
+    for (size_t i = 0; i < r->m.place_count; i++) {
+        const struct plumb_merge_place *p = &r->m.places[i];
+        uint64_t row = plumb_map_get(&r->m.row_of,
+                                     ((uint64_t)p->group << PLUMB_NODE_BITS | p->node) + 1);
+        place_at[i] = PLUMB_TIMING_NONE;
+        if (i == 0 || !row || row_at[row - 1] == PLUMB_TIMING_NONE)
+            continue;
+        place_at[i] = (uint32_t)t->tree_count;
+        t->tree[t->tree_count++] = (struct plumb_timing_tree){
+            place_at[p->parent], row_at[row - 1], p->count, plumb_ticks_to_ns(p->total, r->tick_ns),
+            plumb_ticks_to_ns(p->self, r->tick_ns), p->async != 0};
+    }
+    return PLUMB_OK;
+}
+
+static void fill_counts(struct reader *r)
+{
+    struct plumb_timing *t = r->t;
+    uint32_t n = r->m.h->counts.count;
+    if (n > r->m.bytes / sizeof(struct plumb_live_count))
+        return;
+    t->counts = plumb_arena_alloc(&t->arena, (n + 1) * sizeof *t->counts);
+    for (uint32_t i = 0; t->counts && i < n; i++) {
+        const struct plumb_live_count *c =
+            plumb_merge_element(&r->m, &r->m.h->counts, i, sizeof(struct plumb_live_count));
+        const struct plumb_live_pipeline *p =
+            c ? plumb_merge_element(&r->m, &r->m.h->pipelines, c->pipeline,
+                                    sizeof(struct plumb_live_pipeline))
+              : NULL;
+        if (c && p)
+            t->counts[t->count_count++] =
+                (struct plumb_timing_count){plumb_merge_text(&r->m, p->name_off),
+                                            plumb_merge_text(&r->m, c->name_off), c->total, c->events};
+    }
+}
+
+static void fill_lists(struct reader *r)
+{
+    struct plumb_timing *t = r->t;
+    size_t cap = 0, env_cap = 0;
+    uint64_t off = r->m.h->note_off;
+    for (int most = 1000; off && most; most--) {
+        const struct plumb_live_note *n = plumb_merge_at(&r->m, off, sizeof *n);
+        const char **notes;
+        if (!n || !(notes = plumb_arena_grow(&t->arena, t->notes, &cap, t->note_count + 1,
+                                             sizeof *notes)))
+            break;
+        t->notes = notes;
+        t->notes[t->note_count++] = plumb_merge_text(&r->m, n->text_off);
+        off = n->next_off;
+    }
+    off = r->m.h->environment_off;
+    for (int most = 1000; off && most; most--) {
+        const struct plumb_live_note *n = plumb_merge_at(&r->m, off, sizeof *n);
+        struct plumb_timing_pair *env;
+        const char *text = n ? plumb_merge_text(&r->m, n->text_off) : "";
+        const char *eq = strchr(text, '=');
+        if (!n || !eq ||
+            !(env = plumb_arena_grow(&t->arena, t->env, &env_cap, t->env_count + 1, sizeof *env)))
+            break;
+        t->env = env;
+        t->env[t->env_count++] = (struct plumb_timing_pair){
+            plumb_arena_strndup(&t->arena, text, (size_t)(eq - text)), eq + 1};
+        off = n->next_off;
+    }
+}
+
+static void fill_drops(struct reader *r)
+{
+    const uint64_t *d = r->m.h->drops;
+    struct plumb_timing *t = r->t;
+    t->drops.other_nodes = d[PLUMB_DROP_NODES];
+    t->drops.other_state = d[PLUMB_DROP_STATE];
+    t->drops.lost_state = d[PLUMB_DROP_LOST];
+    t->drops.too_deep = d[PLUMB_DROP_DEPTH];
+    t->drops.async = d[PLUMB_DROP_ASYNC];
+    t->drops.reentrant = d[PLUMB_DROP_REENTRANT];
+    t->drops.stale = d[PLUMB_DROP_STALE];
+    t->drops.tree = d[PLUMB_DROP_TREE];
+    for (size_t i = 0; i < t->node_count; i++)
+        t->drops.unbalanced += t->nodes[i].unbalanced;
+}
+
+static void fill_head(struct reader *r)
+{
+    const struct plumb_live_header *h = r->m.h;
+    struct plumb_timing *t = r->t;
+    t->plumb_version = fact(r, PLUMB_FACT_VERSION);
+    t->request_id = fact(r, PLUMB_FACT_REQUEST);
+    t->program = fact(r, PLUMB_FACT_PROGRAM);
+    t->command = fact(r, PLUMB_FACT_COMMAND);
+    t->pipeline = fact(r, PLUMB_FACT_PIPELINE);
+    t->host = fact(r, PLUMB_FACT_HOST);
+    t->cpu = fact(r, PLUMB_FACT_CPU);
+    t->kernel = fact(r, PLUMB_FACT_KERNEL);
+    t->rank_source = h->fact_off[PLUMB_FACT_RANK_SOURCE] ? fact(r, PLUMB_FACT_RANK_SOURCE) : NULL;
+    t->pid = h->pid;
+    t->cpus = h->cpus;
+    t->rank = h->rank;
+    t->world_size = h->world_size;
+    t->local_rank = h->local_rank;
+    t->skip_first_n = h->skip_first_n;
+    t->start_unix_ns = h->start.unix_ns;
+    t->end_unix_ns = r->end.unix_ns;
+    t->wall_clock_ns = r->end.raw_ns > h->start.raw_ns ? r->end.raw_ns - h->start.raw_ns : 0;
+    t->clock.source = h->clock_source == PLUMB_CLOCK_TSC ? "tsc" : "clock_gettime";
+    t->clock.tick_ns = r->tick_ns;
+    t->clock.resolution_ns = (double)h->step_ticks * r->tick_ns;
+    t->overhead.span_ns = (double)h->overhead_ticks_x1000 * 1e-3 * r->tick_ns;
+    t->overhead.total_ns = t->overhead.span_ns * (double)t->overhead.spans;
+}
+
+/* Strings still point into the mapping, which may go away. */
+static void own(struct plumb_arena *a, const char **text)
+{
+    *text = plumb_arena_strdup(a, *text);
+}
+
+static void own_strings(struct plumb_timing *t)
+{
+    const char **head[] = {&t->plumb_version, &t->request_id, &t->program, &t->command, &t->pipeline,
+                           &t->host,          &t->cpu,        &t->kernel,  &t->rank_source};
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+        own(&t->arena, head[i]);
+    for (size_t i = 0; i < t->node_count; i++) {
+        struct plumb_timing_node *n = &t->nodes[i];
+        own(&t->arena, &n->name);
+        own(&t->arena, &n->pipeline);
+        own(&t->arena, &n->phase);
+        own(&t->arena, &n->last_failure);
+        for (size_t s = 0; s < n->site_count; s++)
+            own(&t->arena, &n->sites[s].file);
+    }
+    for (size_t i = 0; i < t->count_count; i++) {
+        own(&t->arena, &t->counts[i].pipeline);
+        own(&t->arena, &t->counts[i].name);
+    }
+    for (size_t i = 0; i < t->open_count; i++) {
+        own(&t->arena, &t->open[i].node);
+        own(&t->arena, &t->open[i].phase);
+    }
+    for (size_t i = 0; i < t->env_count; i++)
+        own(&t->arena, &t->env[i].value);
+    for (size_t i = 0; i < t->note_count; i++)
+        own(&t->arena, &t->notes[i]);
+}
+
+int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t bytes,
+                         const struct plumb_anchor *end, plumb_error *err)
+{
+    struct reader r = {.t = out, .base = base};
+    const struct plumb_live_header *h = (const struct plumb_live_header *)(const void *)base;
+    double ppm;
+    int rc;
+    if (bytes < sizeof *h || h->magic != PLUMB_LIVE_MAGIC || h->version != PLUMB_LIVE_VERSION ||
+        h->header_bytes != sizeof *h)
+        return plumb_fail(err, PLUMB_ERR_FORMAT,
+                          "not a live mapping of this version of plumb (or cut short before its end)");
+    r.end = end ? *end : h->now[h->anchor & 1];
+    r.tick_ns = plumb_live_tick_ns(h, end, &ppm);
+    if (!(r.tick_ns > 1e-3 && r.tick_ns < 1e3))
+        return plumb_fail(err, PLUMB_ERR_FORMAT, "the live mapping's clock makes no sense");
+    r.m.base = base;
+    r.m.bytes = bytes;
+    r.m.h = h;
+    for_threads(&r, undo);
+    rc = plumb_merge_open(&r.m, &out->arena, base, bytes, true);
+    if (rc == PLUMB_OK) {
+        for_threads(&r, add_thread);
+        add_open_async(&r);
+        rc = fill_rows(&r);
+    }
+    if (rc == PLUMB_OK) {
+        fill_counts(&r);
+        fill_lists(&r);
+        fill_drops(&r);
+        fill_head(&r);
+        out->clock.drift_ppm = ppm;
+        own_strings(out);
+    }
+    plumb_merge_close(&r.m);
+    if (rc == PLUMB_OK && out->arena.failed)
+        rc = PLUMB_ERR_MEMORY;
+    if (rc < 0)
+        return plumb_fail(err, rc, "%s", rc == PLUMB_ERR_MEMORY
+                                             ? "out of memory reading the live mapping"
+                                             : "the live mapping is damaged");
+    return PLUMB_OK;
+}
+
+/* ---- The file ------------------------------------------------------------------------------------ */
+
+uint64_t plumb_process_start(uint32_t pid)
+{
+    char path[64], text[1024];
+    const char *p;
+    size_t n;
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    f = fopen(path, "re");
+    if (!f)
+        return 0;
+    n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    /* The name in parentheses may hold anything; fields count from behind it. */
+    p = strrchr(text, ')');
+    for (int field = 2; p && field < 22; field++)
+        p = strchr(p + 1, ' ');
+    return p ? strtoull(p + 1, NULL, 10) : 0;
+}
+
+static bool is_recording(const struct plumb_live_header *h)
+{
+    return h->status == PLUMB_LIVE_RECORDING && h->process_start &&
+           plumb_process_start(h->pid) == h->process_start;
+}
+
+/* Events after the last anchor: the run went on at least as long as they tell. */
+int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *err)
+{
+    char path[1200];
+    struct stat st;
+    unsigned char *base = MAP_FAILED;
+    int fd, rc;
+    snprintf(path, sizeof path, "%s/%s", run_dir, PLUMB_LIVE_NAME);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return plumb_fail(err, errno == ENOENT ? PLUMB_ERR_NOT_FOUND : PLUMB_ERR_IO,
+                          "cannot open '%s': %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(struct plumb_live_header)) {
+        rc = plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is too short to be a live mapping", path);
+        goto out;
+    }
+    base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    if (base == MAP_FAILED) {
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "cannot map '%s': %s", path, strerror(errno));
+        goto out;
+    }
+    rc = plumb_live_to_timing(out, base, (size_t)st.st_size, NULL, err);
+    if (rc < 0)
+        goto out;
+    out->recovered = true;
+    if (is_recording((const struct plumb_live_header *)(const void *)base))
+        rc = plumb_fail(err, PLUMB_ERR_STATE, "'%s' is being recorded by process %u", run_dir,
+                        out->pid);
+out:
+    if (base != MAP_FAILED)
+        munmap(base, (size_t)st.st_size);
+    close(fd);
+    return rc;
+}

@@ -1,0 +1,368 @@
+/* merge.c: see merge.h. */
+#include "format/merge.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/u128.h"
+#include "format/replay.h"
+
+/* ---- Looking into the mapping -------------------------------------------------------------------- */
+
+const void *plumb_merge_at(const struct plumb_merge *m, uint64_t off, size_t bytes)
+{
+    if (off == 0 || off > m->bytes || bytes > m->bytes - off || off % 8)
+        return NULL;
+    return m->base + off;
+}
+
+const void *plumb_merge_element(const struct plumb_merge *m, const struct plumb_live_table *t,
+                                uint32_t i, size_t element_bytes)
+{
+    uint32_t at, chunk = plumb_table_chunk(i, &at);
+    if (i >= PLUMB_ACQUIRE(t->count) || chunk >= PLUMB_TABLE_CHUNKS)
+        return NULL;
+    return t->chunk_off[chunk]
+               ? plumb_merge_at(m, t->chunk_off[chunk] + (uint64_t)at * element_bytes, element_bytes)
+               : NULL;
+}
+
+const char *plumb_merge_text(const struct plumb_merge *m, uint64_t off)
+{
+    const struct plumb_live_text *t = plumb_merge_at(m, off, sizeof *t);
+    const char *text = (const char *)(t + 1);
+    if (!t || t->bytes >= m->bytes - off - sizeof *t || text[t->bytes] != '\0')
+        return "";
+    return text;
+}
+
+static const struct plumb_live_pipeline *pipeline_of(const struct plumb_merge *m, uint32_t group)
+{
+    return plumb_merge_element(m, &m->h->pipelines, group >> 8, sizeof(struct plumb_live_pipeline));
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------------- */
+
+static struct plumb_merge_row *row_make(struct plumb_merge *m, uint32_t group, uint32_t node)
+{
+    struct plumb_merge_row *row = plumb_arena_alloc(m->arena, sizeof *row);
+    struct plumb_merge_row **rows =
+        plumb_arena_grow(m->arena, m->rows, &m->row_cap, m->row_count + 1, sizeof *rows);
+    uint64_t key = ((uint64_t)group << PLUMB_NODE_BITS | node) + 1;
+    if (rows)
+        m->rows = rows;
+    if (!row || !rows || plumb_map_put(&m->row_of, key, m->row_count + 1) < 0) {
+        m->arena->failed = true;
+        return NULL;
+    }
+    row->group = group;
+    row->node = node;
+    for (int c = 0; c < 3; c++)
+        plumb_stats_init(&row->channel[c].stats);
+    m->rows[m->row_count++] = row;
+    return row;
+}
+
+static struct plumb_merge_row *row_of(struct plumb_merge *m, uint32_t group, uint32_t node)
+{
+    uint64_t i = plumb_map_get(&m->row_of, ((uint64_t)group << PLUMB_NODE_BITS | node) + 1);
+    return i ? m->rows[i - 1] : row_make(m, group, node);
+}
+
+int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const unsigned char *base,
+                     size_t bytes, bool want_tree)
+{
+    uint32_t keys;
+    memset(m, 0, sizeof *m);
+    m->arena = arena;
+    m->base = base;
+    m->bytes = bytes;
+    m->h = (const struct plumb_live_header *)(const void *)base;
+    m->want_tree = want_tree;
+    keys = PLUMB_ACQUIRE(m->h->keys.count);
+    for (uint32_t i = 0; i < keys; i++) {
+        const struct plumb_live_key *k =
+            plumb_merge_element(m, &m->h->keys, i, sizeof(struct plumb_live_key));
+        const struct plumb_live_pipeline *p = k ? pipeline_of(m, k->group) : NULL;
+        struct plumb_merge_row *row = p ? row_of(m, k->group & 0xffff, k->node) : NULL;
+        uint64_t skipped;
+        if (!row)
+            return m->arena->failed ? PLUMB_ERR_MEMORY : PLUMB_ERR_FORMAT;
+        skipped = PLUMB_LOAD(k->skipped);
+        if (PLUMB_LOAD(k->reset_generation) == PLUMB_LOAD(p->reset_generation)) {
+            uint64_t taken = skipped & ~PLUMB_KEY_SETTLED, skip = PLUMB_LOAD(p->skip_first_n);
+            row->skipped = taken;
+            row->skip_left = skipped & PLUMB_KEY_SETTLED || taken >= skip ? 0 : skip - taken;
+            row->listed = skipped != 0;
+        } else {
+            row->skip_left = PLUMB_LOAD(p->skip_first_n);
+        }
+    }
+    return plumb_merge_place_of(m, UINT32_MAX, 0, 0, false) == UINT32_MAX ? PLUMB_ERR_MEMORY
+                                                                        : PLUMB_OK;
+}
+
+void plumb_merge_close(struct plumb_merge *m)
+{
+    plumb_map_fini(&m->row_of);
+    plumb_map_fini(&m->place_of);
+}
+
+/* ---- States -------------------------------------------------------------------------------------- */
+
+static uint64_t *group_at(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t g)
+{
+    if (!c->group[g])
+        c->group[g] = plumb_arena_alloc(m->arena, 64 * sizeof *c->group[g]);
+    return c->group[g];
+}
+
+static void add_buckets(struct plumb_merge *m, struct plumb_merge_channel *c,
+                        const struct plumb_live_state *st)
+{
+    for (uint32_t g = 0; g < PLUMB_SKETCH_GROUPS; g++) {
+        uint64_t *to = st->groups_used >> g & 1 ? group_at(m, c, g) : NULL;
+        for (uint32_t i = 0; to && i < 64; i++)
+            to[i] += st->buckets[g * 64 + i];
+    }
+    for (uint32_t i = 0; i < PLUMB_CARRY; i++) {
+        uint32_t index = st->carry[i].index;
+        uint64_t *to = st->carry[i].wraps && index < PLUMB_SKETCH_BUCKETS ? group_at(m, c, index >> 6)
+                                                                          : NULL;
+        if (to)
+            to[index & 63] += (uint64_t)st->carry[i].wraps << 32;
+    }
+}
+
+void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
+{
+    const struct plumb_live_key *k =
+        plumb_merge_element(m, &m->h->keys, st->key, sizeof(struct plumb_live_key));
+    const struct plumb_live_pipeline *p = k ? pipeline_of(m, k->group) : NULL;
+    struct plumb_merge_row *row = p ? row_of(m, k->group & 0xffff, k->node) : NULL;
+    struct plumb_stats s;
+    if (!row || st->channel > PLUMB_CHANNEL_DEVICE_NS ||
+        st->reset_generation != PLUMB_LOAD(p->reset_generation))
+        return;
+    s = (struct plumb_stats){st->count, st->total, st->sq_lo,   st->sq_hi, st->min,
+                             st->max,   st->last,  st->last_at, {0}};
+    memcpy(s.first, st->first, sizeof s.first);
+    plumb_stats_merge(&row->channel[st->channel].stats, &s);
+    add_buckets(m, &row->channel[st->channel], st);
+    if (st->channel == PLUMB_CHANNEL_SPAN) {
+        row->self_ticks += st->self;
+        row->outer_ticks += st->outer_total;
+        row->threads++;
+    } else if (st->channel == PLUMB_CHANNEL_HOST_NS) {
+        row->self_ns += st->self;
+        row->outer_ns += st->outer_total;
+    }
+    row->outer_count += st->outer_count;
+    row->failures += st->failures;
+    row->abandoned += st->abandoned;
+    row->unbalanced += st->unbalanced;
+    if (st->why_off && st->failures >= row->why_count) {
+        row->why_off = st->why_off;
+        row->why_count = st->failures;
+    }
+    if (st->flags & PLUMB_STATE_P2 && st->count) {
+        row->p2 = st->p2;
+        row->p2_threads++;
+        row->p2_shared |= (st->flags & PLUMB_STATE_SHARED) != 0;
+    }
+    row->listed |= st->count || st->failures || st->abandoned || st->unbalanced;
+}
+
+/* ---- Records that were not folded ----------------------------------------------------------------- */
+
+/* The row of a run that a replay ended; NULL when it leaves nothing. */
+static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb_ended *e)
+{
+    const struct plumb_live_pipeline *p = pipeline_of(m, e->group);
+    uint64_t i;
+    struct plumb_merge_row *row;
+    if (!p || e->begin_ticks < PLUMB_LOAD(p->reset_ticks) ||
+        e->node >= PLUMB_ACQUIRE(m->h->nodes.count))
+        return NULL;
+    i = plumb_map_get(&m->row_of, ((uint64_t)e->group << PLUMB_NODE_BITS | e->node) + 1);
+    row = i ? m->rows[i - 1] : row_make(m, e->group, e->node);
+    if (row && !i)
+        row->skip_left = PLUMB_LOAD(p->skip_first_n);
+    if (row) {
+        row->listed = true;
+        m->replayed++;
+    }
+    return row;
+}
+
+static void on_sample(void *self, const struct plumb_ended *e)
+{
+    struct plumb_merge *m = self;
+    struct plumb_merge_row *row = row_for(m, e);
+    struct plumb_merge_channel *c;
+    uint64_t *group;
+    uint32_t index, place = e->tree;
+    if (!row)
+        return;
+    if (row->skip_left) {
+        row->skip_left--;
+        row->skipped++;
+        return;
+    }
+    c = &row->channel[e->channel];
+    index = plumb_sketch_index(e->value);
+    plumb_stats_add(&c->stats, e->value, e->end_ticks);
+    group = group_at(m, c, index >> 6);
+    if (group)
+        group[index & 63]++;
+    if (e->channel == PLUMB_CHANNEL_SPAN) {
+        row->self_ticks += e->self;
+        row->outer_ticks += e->outermost ? e->value : 0;
+        row->threads += row->threads == 0;
+        if (m->h->flags & PLUMB_LIVE_P2) {
+            plumb_p2_add(&row->p2, (double)e->value);
+            row->p2_threads += row->p2_threads == 0;
+        }
+    } else if (e->channel == PLUMB_CHANNEL_HOST_NS) {
+        row->self_ns += e->self;
+        row->outer_ns += e->outermost ? e->value : 0;
+    }
+    row->outer_count += e->outermost;
+    if (e->async && m->want_tree)
+        place = plumb_merge_place_of(m, 0, e->group, e->node, true);
+    if (m->want_tree && place && place < m->place_count) {
+        m->places[place].count++;
+        m->places[place].total += e->value;
+        m->places[place].self += e->self;
+    }
+}
+
+static void on_failed(void *self, const struct plumb_ended *e)
+{
+    struct plumb_merge_row *row = row_for(self, e);
+    if (!row)
+        return;
+    row->failures++;
+    row->why_off = e->why_off ? e->why_off : row->why_off;
+}
+
+static void on_abandoned(void *self, const struct plumb_ended *e)
+{
+    struct plumb_merge_row *row = row_for(self, e);
+    if (row)
+        row->abandoned++;
+}
+
+static void on_unbalanced(void *self, const struct plumb_ended *e)
+{
+    struct plumb_merge_row *row = row_for(self, e);
+    if (row)
+        row->unbalanced++;
+}
+
+uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint32_t group, uint32_t node,
+                              bool async)
+{
+    uint64_t id = ((uint64_t)(parent + 1) << 37 | (uint64_t)async << 36 |
+                   (uint64_t)(group & 0xffff) << PLUMB_NODE_BITS |
+                   (node & ((1u << PLUMB_NODE_BITS) - 1))) +
+                  1;
+    uint64_t known = plumb_map_get(&m->place_of, id);
+    struct plumb_merge_place *p;
+    if (known)
+        return (uint32_t)known - 1;
+    p = plumb_arena_grow(m->arena, m->places, &m->place_cap, m->place_count + 1, sizeof *p);
+    if (!p || plumb_map_put(&m->place_of, id, m->place_count + 1) < 0)
+        return UINT32_MAX;
+    m->places = p;
+    m->places[m->place_count] =
+        (struct plumb_merge_place){parent, group & 0xffff, node, async, 0, 0, 0};
+    return (uint32_t)m->place_count++;
+}
+
+static uint32_t on_enter(void *self, uint32_t parent, uint32_t group, uint32_t node)
+{
+    struct plumb_merge *m = self;
+    uint32_t place;
+    if (!m->want_tree)
+        return 0;
+    place = plumb_merge_place_of(m, parent, group, node, false);
+    return place == UINT32_MAX ? 0 : place;
+}
+
+static uint32_t on_adopt(void *self, uint32_t group, const uint64_t *path, uint32_t n)
+{
+    struct plumb_merge *m = self;
+    uint32_t at = 0;
+    if (!m->want_tree)
+        return 1; /* any place but the root: what runs below is not outermost */
+    for (uint32_t i = 0; i < n && at != UINT32_MAX; i++)
+        at = plumb_merge_place_of(
+            m, at, group, (uint32_t)(PLUMB_LOAD(path[i / 2]) >> (i & 1 ? 32 : 0)), false);
+    return at == UINT32_MAX ? 0 : at;
+}
+
+static const struct plumb_sink merge_sink = {on_enter,  on_adopt,     on_sample,
+                                             on_failed, on_abandoned, on_unbalanced};
+
+void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context,
+                       struct plumb_live_frame *frames, const uint64_t *words)
+{
+    plumb_replay_block(&merge_sink, m, context, frames, words);
+}
+
+/* ---- Figures -------------------------------------------------------------------------------------- */
+
+static double clamp(double v, const struct plumb_stats *s)
+{
+    return v < (double)s->min ? (double)s->min : v > (double)s->max ? (double)s->max : v;
+}
+
+void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4])
+{
+    static const uint32_t percent[4] = {50, 90, 95, 99};
+    uint64_t n = c->stats.count, before = 0;
+    int q = 0;
+    for (int i = 0; i < 4; i++)
+        out[i] = n && n <= PLUMB_EXACT ? plumb_stats_quantile(&c->stats, NULL, 0, percent[i] / 100.0)
+                                       : 0;
+    for (uint32_t g = 0; g < PLUMB_SKETCH_GROUPS && n > PLUMB_EXACT && q < 4; g++) {
+        uint64_t sum = 0, seen = before;
+        uint32_t i = 0;
+        if (!c->group[g])
+            continue;
+        for (uint32_t k = 0; k < 64; k++)
+            sum += c->group[g][k];
+        for (; q < 4; q++) {
+            uint64_t rank = (uint64_t)(((plumb_u128)n * percent[q] + 99) / 100);
+            if (rank > before + sum)
+                break;
+            while (i < 64 && seen + c->group[g][i] < rank)
+                seen += c->group[g][i++];
+            out[q] = clamp(plumb_sketch_value(g * 64 + i), &c->stats);
+        }
+        before += sum;
+    }
+}
+
+struct plumb_bucket *plumb_merge_buckets(const struct plumb_merge *m,
+                                         const struct plumb_merge_channel *c, double unit_ns,
+                                         size_t *n)
+{
+    struct plumb_bucket *list;
+    size_t count = 0;
+    for (uint32_t g = 0; g < PLUMB_SKETCH_GROUPS; g++) {
+        for (uint32_t i = 0; c->group[g] && i < 64; i++)
+            count += c->group[g][i] != 0;
+    }
+    *n = 0;
+    list = count ? plumb_arena_alloc(m->arena, count * sizeof *list) : NULL;
+    for (uint32_t g = 0; list && g < PLUMB_SKETCH_GROUPS; g++) {
+        for (uint32_t i = 0; c->group[g] && i < 64; i++) {
+            if (c->group[g][i])
+                list[(*n)++] = (struct plumb_bucket){plumb_sketch_value(g * 64 + i) * unit_ns,
+                                                     c->group[g][i]};
+        }
+    }
+    return list;
+}

@@ -1,0 +1,93 @@
+/* merge.h: adds up the statistics of a live mapping: states of many threads become rows, places become
+ * one call tree, records that were not yet folded are replayed on top.
+ *
+ * Two users: a snapshot inside the recording process (core/snapshot.c), which feeds copies of states,
+ * and the reader of whole mappings (live_read.c). Every offset is checked against the mapping's size:
+ * it may be a damaged file. One thread; memory from the caller's arena. */
+#ifndef PLUMB_FORMAT_MERGE_H
+#define PLUMB_FORMAT_MERGE_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/stats.h"
+#include "format/live.h"
+
+enum { PLUMB_SKETCH_GROUPS = PLUMB_SKETCH_BUCKETS / 64 };
+
+struct plumb_merge_channel {
+    struct plumb_stats stats; /* ticks or ns */
+    uint64_t *group[PLUMB_SKETCH_GROUPS]; /* [64] counts, NULL: none */
+};
+
+struct plumb_merge_row {
+    uint32_t group, node;
+    struct plumb_merge_channel channel[3]; /* by enum plumb_channel */
+    uint64_t self_ticks, self_ns;
+    uint64_t outer_ticks, outer_ns, outer_count;
+    uint64_t failures, abandoned, unbalanced;
+    uint64_t skipped;
+    uint64_t skip_left; /* of the samples replayed here */
+    uint64_t why_off;
+    uint64_t why_count; /* failures behind why_off: the thread with most wins */
+    struct plumb_p2 p2;
+    uint32_t p2_threads; /* states that carry an estimate */
+    bool p2_shared;
+    uint32_t threads;
+    bool listed; /* has a key or a sample of its own */
+};
+
+struct plumb_merge_place {
+    uint32_t parent; /* UINT32_MAX: the root */
+    uint32_t group, node;
+    uint32_t async;
+    uint64_t count, total, self; /* ticks */
+};
+
+struct plumb_merge {
+    struct plumb_arena *arena;
+    const unsigned char *base;
+    size_t bytes;
+    const struct plumb_live_header *h;
+    struct plumb_merge_row **rows; /* first-seen order */
+    size_t row_count, row_cap;
+    struct plumb_map row_of;
+    struct plumb_merge_place *places; /* 0 is the root */
+    size_t place_count, place_cap;
+    struct plumb_map place_of;
+    bool want_tree;
+    uint64_t replayed; /* runs ended in records that were not folded */
+};
+
+/* Makes a row of every key, in their order. PLUMB_ERR_MEMORY, PLUMB_ERR_FORMAT. */
+int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const unsigned char *base,
+                     size_t bytes, bool want_tree);
+void plumb_merge_close(struct plumb_merge *m);
+
+/* Adds a state; `st` may be a copy. One of a generation before the pipeline's last reset adds
+ * nothing. */
+void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st);
+/* Replays a block that was not folded. `context` and `frames` are the thread's at its last fold and
+ * are changed; `tree` of frames and context are places of `m` (plumb_merge_place_map). */
+void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context,
+                       struct plumb_live_frame *frames, const uint64_t *words);
+/* The merged place of `key` below merged place `parent`. */
+uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint32_t group, uint32_t node,
+                              bool async);
+
+/* A checked look into the mapping: NULL when [off, off + bytes) does not lie in it. */
+const void *plumb_merge_at(const struct plumb_merge *m, uint64_t off, size_t bytes);
+const void *plumb_merge_element(const struct plumb_merge *m, const struct plumb_live_table *t,
+                                uint32_t i, size_t element_bytes);
+/* The text at `off`; "" when there is none. */
+const char *plumb_merge_text(const struct plumb_merge *m, uint64_t off);
+
+/* p50, p90, p95, p99 of one channel, in its unit, straight from the groups. */
+void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4]);
+/* The channel's buckets as a sorted list, values times `unit_ns`. NULL when out of memory or empty. */
+struct plumb_bucket *plumb_merge_buckets(const struct plumb_merge *m,
+                                         const struct plumb_merge_channel *c, double unit_ns,
+                                         size_t *n);
+
+#endif

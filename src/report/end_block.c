@@ -1,0 +1,87 @@
+/* end_block.c: see end_block.h. A few lines at most on a healthy run: what needs attention gets a line,
+ * what is in order gets none. */
+#include "report/end_block.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "report/summary_table.h"
+
+enum { OPEN_SHOWN = 5 };
+
+static void tell_open(const struct plumb_timing *t)
+{
+    for (size_t i = 0; i < t->open_count && i < OPEN_SHOWN; i++)
+        plumb_say("plumb: still open at the end: '%.200s' (thread %u, %.3f s)", t->open[i].node,
+                  t->open[i].tid, (double)t->open[i].age_ns * 1e-9);
+    if (t->open_count > OPEN_SHOWN)
+        plumb_say("plumb: ... and %zu more open spans", t->open_count - OPEN_SHOWN);
+}
+
+static void tell_unbalanced(const struct plumb_timing *t)
+{
+    for (size_t i = 0; i < t->node_count; i++) {
+        if (t->nodes[i].unbalanced)
+            plumb_say("plumb: '%.200s': %" PRIu64 " spans never ended by themselves (closed by an outer "
+                      "end or a thread's exit; not counted)",
+                      t->nodes[i].name, t->nodes[i].unbalanced);
+        if (t->nodes[i].failures)
+            plumb_say("plumb: '%.200s': %" PRIu64 " failed%s%.200s", t->nodes[i].name,
+                      t->nodes[i].failures, t->nodes[i].last_failure ? ", last: " : "",
+                      t->nodes[i].last_failure ? t->nodes[i].last_failure : "");
+    }
+}
+
+static void tell_drops(const struct plumb_timing *t)
+{
+    const struct {
+        uint64_t n;
+        const char *what;
+    } drops[] = {
+        {t->drops.other_nodes, "uses of names beyond PLUMB_MAX_NODES, counted under '(other)'"},
+        {t->drops.other_state, "samples beyond PLUMB_MAX_STATE, counted under '(other)'"},
+        {t->drops.lost_state, "samples not counted at all: PLUMB_MAX_STATE is used up"},
+        {t->drops.too_deep, "spans nested deeper than 255, not recorded"},
+        {t->drops.async, "async spans beyond 65536 open at once, not recorded"},
+        {t->drops.reentrant, "spans in signal handlers that interrupted plumb, not recorded"},
+        {t->drops.stale, "ends that belong to no open span of their thread, ignored"},
+        {t->drops.tree, "call-tree places beyond the bound, counted at the root"},
+    };
+    for (size_t i = 0; i < sizeof drops / sizeof *drops; i++) {
+        if (drops[i].n)
+            plumb_say("plumb: %" PRIu64 " %s", drops[i].n, drops[i].what);
+    }
+}
+
+static void tell_table(const struct plumb_timing *t)
+{
+    struct plumb_summary_options o = {0};
+    struct plumb_buf b = {0};
+    char *line, *rest;
+    if (plumb_summary_table(&b, t, &o, NULL) == PLUMB_OK && b.data) {
+        for (line = b.data; line; line = rest) {
+            rest = strchr(line, '\n');
+            if (rest)
+                *rest++ = '\0';
+            plumb_say("%s", line);
+        }
+    }
+    plumb_buf_fini(&b);
+}
+
+void plumb_end_block(const struct plumb_timing *t, const char *dir)
+{
+    if (!dir)
+        tell_table(t);
+    for (size_t i = t->note_count; i-- > 0;)
+        plumb_say("plumb: %s", t->notes[i]);
+    tell_open(t);
+    tell_unbalanced(t);
+    tell_drops(t);
+    plumb_say("plumb: %zu nodes, %" PRIu64 " spans in %.3f s; cost about %.3f ms (%.1f ns a span)",
+              t->node_count, t->overhead.spans, (double)t->wall_clock_ns * 1e-9,
+              t->overhead.total_ns * 1e-6, t->overhead.span_ns);
+    if (dir)
+        plumb_say("plumb: plumb report %s", dir);
+}

@@ -1,0 +1,11 @@
+/* end_block.h: what a run tells at its end, on stderr. */
+#ifndef PLUMB_REPORT_END_BLOCK_H
+#define PLUMB_REPORT_END_BLOCK_H
+
+#include "format/timing.h"
+
+/* What was recorded and where, what was lost and why, what it cost. `dir` NULL: the run lives in
+ * memory only, so the table itself is printed. Any thread. */
+void plumb_end_block(const struct plumb_timing *t, const char *dir);
+
+#endif
