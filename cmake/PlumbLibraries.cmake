@@ -5,7 +5,7 @@
 # globs at each build (a few milliseconds); a new file needs no new configure run.
 #
 # Objects are compiled once, hidden and position independent, in three groups:
-#   common  base, format and the summary table: in both libraries
+#   common  base, format, the summary table and the end block: in both libraries
 #   record  core, tensor and src/api/runtime_*.c: libplumb
 #   trace   trace, analyze, report and src/api/trace_*.c: libplumb-trace
 # Hidden symbols still link inside one program, so the unit tests use the very same objects, through
@@ -37,6 +37,9 @@ function(plumb_objects target)
   add_library(${target} OBJECT ${sources})
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+  # The library's own sources take only the types of the public header: its inline face would put a
+  # client of the runtime into the runtime.
+  target_compile_definitions(${target} PRIVATE PLUMB_TYPES_ONLY)
   # Initial-exec: a thread-local access of the span path is one instruction and never calls
   # __tls_get_addr, which can allocate. The price is 64 bytes of the static TLS reserve.
   target_compile_options(${target} PRIVATE -ftls-model=initial-exec)
@@ -96,7 +99,8 @@ if(strangers)
     "or trace_*.c (into libplumb-trace): ${strangers}")
 endif()
 
-plumb_layer_sources(PLUMB_COMMON_SOURCES base/*.c format/*.c report/summary_table.c)
+plumb_layer_sources(PLUMB_COMMON_SOURCES base/*.c format/*.c
+  report/summary_table.c report/end_block.c)
 plumb_layer_sources(PLUMB_RECORD_SOURCES core/*.c tensor/*.c api/runtime_*.c)
 plumb_layer_sources(PLUMB_TRACE_SOURCES trace/*.c analyze/*.c report/*.c api/trace_*.c)
 list(REMOVE_ITEM PLUMB_TRACE_SOURCES ${PLUMB_COMMON_SOURCES})
@@ -116,12 +120,12 @@ add_library(plumb::plumb ALIAS plumb_shared)
 # nodelete: threads, thread-local destructors and trace points of other objects point into the
 # library for as long as the process lives.
 target_link_options(plumb_shared PRIVATE LINKER:-z,nodelete)
-target_link_libraries(plumb_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS} m)
+target_link_libraries(plumb_shared PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_definitions(plumb_shared INTERFACE PLUMB_LINKED)
 
 plumb_static_library(plumb_static plumb ${record_objects})
 add_library(plumb::plumb_static ALIAS plumb_static)
-target_link_libraries(plumb_static INTERFACE Threads::Threads ${CMAKE_DL_LIBS} m)
+target_link_libraries(plumb_static INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 # PLUMB_LINKED makes the header refer to the runtime strongly: a weak reference would not pull it out
 # of an archive.
 target_compile_definitions(plumb_static INTERFACE PLUMB_LINKED)
