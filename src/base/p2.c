@@ -2,7 +2,7 @@
  *
  * The order of the floating-point operations is that of the paper's formulas: whether a marker
  * moves by the parabola or by the line depends on their last digit. The desired positions need no
- * memory: 1 + (count - 1) * {0, 1/4, 1/2, 3/4, 1} is exact in doubles. */
+ * memory: they are 1 + (count - 1) * {0, 1/4, 1/2, 3/4, 1}. */
 #include "base/p2.h"
 
 #include <stdbool.h>
@@ -83,10 +83,19 @@ void plumb_p2_add(struct plumb_p2 *p, double x)
         p->height[0] = x;
     if (x > p->height[4])
         p->height[4] = x;
-    /* Markers above the cell of x move on; heights are in order, so no search is needed. */
-    p->position[1] += x < p->height[1];
-    p->position[2] += x < p->height[2];
-    p->position[3] += x < p->height[3];
+    /* Markers above the cell of x move on. Branches, because the predictor then knows more about
+     * those of adjust() than it loses here [5 to 16 ns a sample; 8 to 16 with comparisons added
+     * up]. */
+    if (x < p->height[1]) {
+        p->position[1]++;
+        p->position[2]++;
+        p->position[3]++;
+    } else if (x < p->height[2]) {
+        p->position[2]++;
+        p->position[3]++;
+    } else if (x < p->height[3]) {
+        p->position[3]++;
+    }
     p->position[4]++;
     adjust(p, 1);
     adjust(p, 2);
