@@ -143,8 +143,8 @@ static bool recover_run(const char *path)
         return false;
     }
     plumb_cli_say(&plumb_cmd_record,
-                  "recovered %" PRIu64 " samples of %" PRIu64 " nodes, %" PRIu64
-                  " spans were open: %s",
+                  "recovered %" PRIu64 " samples of %" PRIu64 " nodes (open spans: %" PRIu64
+                  "): %s",
                   facts.samples, facts.nodes, facts.open_spans, path);
     return facts.nodes > 0;
 }
@@ -184,9 +184,8 @@ static void say_nothing_seen(const struct record *r)
         plumb_cli_say(us, "nothing was recorded: libplumb was there, but no trace point ran while "
                           "recording was on; mark nodes with PLUMB_SPAN(\"name\"); marks are "
                           "compiled out by -DPLUMB_DISABLE and switched off by plumb_configure()");
-    else if (obstacle(r))
-        plumb_cli_say(us, "nothing was recorded: '%s' %s: %s", name, obstacle(r),
-                      obstacle_cure(r));
+    else if (obstacle(r)) /* the cure stands there already */
+        plumb_cli_say(us, "nothing was recorded: '%s' %s", name, obstacle(r));
     else if (!r->preload && !r->target.links_plumb && !r->target.holds_plumb)
         plumb_cli_say(us, "nothing was recorded: libplumb could not be preloaded: see 'plumb "
                           "doctor -- %s'",

@@ -26,8 +26,8 @@ static int run(int argc, char **argv)
         plumb_cli_say(&plumb_cmd_recover, "nothing to recover, the run has its report");
     else
         plumb_cli_say(&plumb_cmd_recover,
-                      "recovered %" PRIu64 " samples of %" PRIu64 " nodes; %" PRIu64
-                      " spans were open",
+                      "recovered %" PRIu64 " samples of %" PRIu64 " nodes (open spans: %" PRIu64
+                      ")",
                       facts.samples, facts.nodes, facts.open_spans);
     puts(facts.path);
     return PLUMB_EXIT_OK;

@@ -2,6 +2,7 @@
  * shell's completion. All three come from the table of commands, so they cannot disagree. */
 #include "help.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { COLUMN_OPTION = 26, WIDTH = 79 };
@@ -42,20 +43,16 @@ static void wrap(FILE *out, const char *text, int column)
     int at = column;
     while (*text) {
         int n = (int)strcspn(text, " ");
-        if (at + n > WIDTH && at > column) {
+        bool first = at == column;
+        if (!first && at + 1 + n > WIDTH) {
             fprintf(out, "\n%*s", column, "");
             at = column;
+            first = true;
         }
-        fprintf(out, "%.*s", n, text);
-        at += n;
+        fprintf(out, "%s%.*s", first ? "" : " ", n, text);
+        at += n + !first;
         text += n;
-        if (*text == ' ') {
-            text++;
-            if (at + 1 + (int)strcspn(text, " ") <= WIDTH) {
-                fputc(' ', out);
-                at++;
-            }
-        }
+        text += *text == ' ';
     }
     fputc('\n', out);
 }
@@ -199,8 +196,11 @@ void plumb_cli_show_man(const struct plumb_cli_command *c, FILE *out)
         show_man_overview(out);
         return;
     }
-    fprintf(out, ".TH PLUMB\\-%s 1 \"\" \"plumb %s\" \"plumb\"\n.SH NAME\nplumb\\-%s \\- ", c->name,
-            plumb_trace_version(), c->name);
+    fputs(".TH PLUMB\\-", out);
+    for (const char *p = c->name; *p; p++)
+        fputc(toupper((unsigned char)*p), out);
+    fprintf(out, " 1 \"\" \"plumb %s\" \"plumb\"\n.SH NAME\nplumb\\-%s \\- ", plumb_trace_version(),
+            c->name);
     troff(out, c->summary, (int)strlen(c->summary));
     fprintf(out, ".SH SYNOPSIS\n.B plumb %s\n", c->name);
     troff(out, c->synopsis, (int)strlen(c->synopsis));

@@ -143,8 +143,8 @@ static void look_at_elf(struct plumb_cli_target *t, const struct image *image)
     t->foreign = machine != EM_NONE && elf.head.e_machine != machine;
     t->is_static = !find_segment(&elf, PT_INTERP, &s);
     t->links_plumb = needs_plumb(image, &elf);
-    /* The first is written by the runtime alone, the second by everything that holds trace points. */
-    t->holds_plumb = contains(image, "PLUMB_RECORD_LOG");
+    /* The first is named by the runtime alone, the second by everything that holds trace points. */
+    t->holds_plumb = contains(image, "live.plumb");
     t->is_marked = contains(image, "plumb-runtime-1");
 }
 

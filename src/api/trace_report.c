@@ -42,7 +42,9 @@ static void strip_mapping(char *path)
 {
     size_t n = strlen(path);
     size_t tail = strlen("/" PLUMB_LIVE_NAME);
-    if (n > tail && strcmp(path + n - tail, "/" PLUMB_LIVE_NAME) == 0)
+    if (strcmp(path, PLUMB_LIVE_NAME) == 0)
+        strcpy(path, ".");
+    else if (n > tail && strcmp(path + n - tail, "/" PLUMB_LIVE_NAME) == 0)
         path[n - tail] = '\0';
 }
 
@@ -128,6 +130,7 @@ int plumb_report_render(const plumb_report *report, const plumb_report_options *
         .wide = o.wide != 0,
         .tree = o.tree != 0,
         .explain = o.explain != 0,
+        .live = report->load.state == PLUMB_LOAD_LIVE,
         .run = report->path,
     };
     rc = plumb_render(&text, &report->load.timing, o.format ? o.format : "text", &render, err);
@@ -138,10 +141,8 @@ int plumb_report_render(const plumb_report *report, const plumb_report_options *
     return rc;
 }
 
-static void put_state(const struct plumb_load *load, struct plumb_buf *out)
+static void put_unsaved(const struct plumb_load *load, struct plumb_buf *out)
 {
-    if (load->state == PLUMB_LOAD_LIVE)
-        plumb_buf_str(out, "the run still records: this is a momentary view\n");
     if (load->state == PLUMB_LOAD_UNSAVED)
         plumb_buf_printf(out, "the recovered report is not saved: %s\n", load->why.message);
 }
@@ -150,8 +151,8 @@ int plumb_report_remarks(const plumb_report *report, char **out, plumb_error *er
 {
     struct plumb_buf text = {0};
     plumb_buf_str(&text, "");
-    put_state(&report->load, &text);
-    plumb_remarks_write(&report->load.timing, &text);
+    plumb_remarks_write(&report->load.timing, report->load.state == PLUMB_LOAD_LIVE, &text);
+    put_unsaved(&report->load, &text);
     if (text.failed) {
         plumb_buf_fini(&text);
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the remarks of a report");

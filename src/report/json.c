@@ -99,10 +99,10 @@ static void write_tree(struct plumb_json *j, const struct plumb_tree_view *tree)
     plumb_json_array_end(j);
 }
 
-static void write_remarks(struct plumb_json *j, const struct plumb_timing *t)
+static void write_remarks(struct plumb_json *j, const struct plumb_timing *t, bool live)
 {
     struct plumb_buf text = {0};
-    plumb_remarks_write(t, &text);
+    plumb_remarks_write(t, live, &text);
     j->out->failed |= text.failed;
     plumb_json_key(j, "remarks");
     plumb_json_array(j);
@@ -140,6 +140,8 @@ void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *ou
     put_text(j, "program", in->timing->program);
     plumb_json_key(j, "recovered");
     plumb_json_bool(j, in->timing->recovered);
+    plumb_json_key(j, "live");
+    plumb_json_bool(j, in->options->live);
     plumb_json_key(j, "wall_clock_ms");
     plumb_json_f64(j, (double)in->timing->wall_clock_ns / 1e6);
     plumb_json_key(j, "frames");
@@ -154,6 +156,6 @@ void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *ou
         write_tree(j, in->tree);
     if (in->options->explain)
         write_explanation(j);
-    write_remarks(j, in->timing);
+    write_remarks(j, in->timing, in->options->live);
     plumb_json_object_end(j);
 }

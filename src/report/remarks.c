@@ -26,12 +26,16 @@ static const struct drop drops[] = {
     {DROP(tree), "runs found no room in the call tree; the table has them", "raise PLUMB_MAX_STATE"},
 };
 
-static void put_open(const struct plumb_timing *t, struct plumb_buf *out)
+static void put_open(const struct plumb_timing *t, bool live, struct plumb_buf *out)
 {
+    bool one = t->open_count == 1;
     if (t->open_count == 0)
         return;
-    plumb_buf_printf(out, "%zu %s open when the run ended:", t->open_count,
-                     t->open_count == 1 ? "span was" : "spans were");
+    if (live)
+        plumb_buf_printf(out, "%zu %s open:", t->open_count, one ? "span is" : "spans are");
+    else
+        plumb_buf_printf(out, "%zu %s open when the run ended:", t->open_count,
+                         one ? "span was" : "spans were");
     for (size_t i = 0; i < t->open_count; i++) {
         bool nested = i > 0 && t->open[i].tid == t->open[i - 1].tid;
         plumb_buf_str(out, i == 0 ? " " : nested ? " > " : ", ");
@@ -73,11 +77,13 @@ static void put_failures(const struct plumb_timing *t, struct plumb_buf *out)
     }
 }
 
-void plumb_remarks_write(const struct plumb_timing *t, struct plumb_buf *out)
+void plumb_remarks_write(const struct plumb_timing *t, bool live, struct plumb_buf *out)
 {
-    if (t->recovered)
+    if (live)
+        plumb_buf_str(out, "the run still records: this is a momentary view\n");
+    else if (t->recovered)
         plumb_buf_str(out, "recovered: the process did not end the run itself\n");
-    put_open(t, out);
+    put_open(t, live, out);
     put_drops(t, out);
     put_failures(t, out);
     for (size_t i = 0; i < t->note_count; i++) {

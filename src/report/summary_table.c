@@ -295,11 +295,19 @@ bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t e
 
 /* ---- Text ------------------------------------------------------------------------------------------- */
 
-/* Bytes of the character at `p` that may go to a terminal as they are; 0: none. */
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+/* Bytes of the character at `p` that may go to a terminal as they are; 0: none. A backslash that looks
+ * like the notation for a byte is none, so that distinct names look distinct. */
 static size_t printable(const char *p)
 {
     const unsigned char *u = (const unsigned char *)p;
     size_t n = plumb_utf8_sequence(p);
+    if (p[0] == '\\' && p[1] == 'x' && is_hex(p[2]) && is_hex(p[3]))
+        return 0;
     if (n == 1 && (u[0] < 0x20 || u[0] == 0x7f))
         return 0;
     if (n == 2 && u[0] == 0xc2 && u[1] < 0xa0) /* the control characters of Latin-1 */

@@ -100,9 +100,13 @@ int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
         return rc;
     if (stat(path, &st) == 0)
         return plumb_load_file(out, path, err);
+    plumb_timing_init(&load.timing);
     rc = plumb_live_read(&load.timing, dir, err);
-    if (rc < 0 && rc != PLUMB_ERR_STATE)
+    if (rc < 0 && rc != PLUMB_ERR_STATE) {
+        plumb_timing_fini(&load.timing);
         return rc;
+    }
+    load.timing.recovered = rc != PLUMB_ERR_STATE;
     if (rc == PLUMB_ERR_STATE)
         load.state = PLUMB_LOAD_LIVE;
     else if (save(&load.timing, dir, &load.why) < 0)
