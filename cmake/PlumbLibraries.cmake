@@ -29,12 +29,7 @@ function(plumb_layer_sources list)
 endfunction()
 
 function(plumb_objects target)
-  set(sources ${ARGN})
-  if(NOT sources)
-    file(WRITE "${PROJECT_BINARY_DIR}/${target}.c" "extern int ${target};\n")
-    set(sources "${PROJECT_BINARY_DIR}/${target}.c")
-  endif()
-  add_library(${target} OBJECT ${sources})
+  add_library(${target} OBJECT ${ARGN})
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
   # The library's own sources take only the types of the public header: its inline face would put a

@@ -63,6 +63,12 @@ function(plumb_test name)
   plumb_program(${target} ${ARGN})
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
+  target_compile_definitions(${target} PRIVATE
+    TEST_PLUMB_BIN="${PLUMB_TEST_CLI}"
+    TEST_PLUMB_LIB="${PLUMB_LIB_DIR}/libplumb.so"
+    TEST_PLUMB_BUILD_DIR="${PROJECT_BINARY_DIR}"
+    TEST_PLUMB_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    TEST_PLUMB_BUILD_KIND="${PLUMB_BUILD_KIND}")
   set(library_testing plumb_testing)
   set(library_shared plumb::plumb)
   set(library_static plumb::plumb_static)
