@@ -21,7 +21,7 @@ if [ "${1:-}" = --fix ]; then
     list_files | xargs -0 -r -P "${JOBS:-2}" -n 16 $formatter -i
 else
     # The first place in each file is enough: `make fmt` mends it.
-    bad=$(list_files | xargs -0 -r -P "${JOBS:-2}" -n 16 $formatter --dry-run -Werror 2>&1 |
+    bad=$(list_files | xargs -0 -r $formatter --dry-run -Werror 2>&1 |
         awk -F: '/\[-Wclang-format-violations\]$/ && !seen[$1]++ { print $1 ":" $2 }')
     if [ -n "$bad" ]; then
         printf 'format: run "make fmt" for\n%s\n' "$bad" >&2

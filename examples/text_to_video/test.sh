@@ -1,5 +1,7 @@
 #!/bin/sh
 # timeout: 120
+# labels: notsan
+# (libgomp and oneDNN are not instrumented: ThreadSanitizer does not see their barriers.)
 # What the example promises: a video that decodes, equal bytes for equal seeds, other bytes for another
 # prompt, and the same bytes with trace points recording, idle and compiled out.
 #

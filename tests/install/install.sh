@@ -28,7 +28,8 @@ run() {
 
 for header in plumb.h plumb.hpp; do
     [ -f "$prefix/include/plumb/$header" ] || fail "no $header"
-done
+done[ -f "$prefix/share/man/man1/plumb-record.1" ] || fail 'no manual page of plumb record'
+[ -f "$prefix/share/bash-completion/completions/plumb" ] || fail 'no completion for bash'
 pkg-config --cflags plumb | grep -q -e -DPLUMB_LINKED || fail 'no -DPLUMB_LINKED in plumb.pc'
 
 # shellcheck disable=SC2046 # pkg-config prints words
