@@ -87,7 +87,6 @@ static int show(const char *run, const plumb_report_options *o)
         goto out;
     }
     puts(text);
-    fflush(stdout);
     plumb_cli_say_lines(&plumb_cmd_report, remarks);
     status = PLUMB_EXIT_OK;
 out:

@@ -231,10 +231,10 @@ static void completion_command(const struct plumb_cli_command *c, FILE *out)
                       strcmp(option.argument, "DAYS|SIZE") != 0;
         if (!choice)
             continue;
-        fprintf(out, "        --%s) words='", option.name);
+        fprintf(out, "        --%s) COMPREPLY=($(compgen -W '", option.name);
         for (const char *p = option.argument; *p; p++)
             fputc(*p == '|' ? ' ' : *p, out);
-        fputs("' ;;\n", out);
+        fputs("' -- \"$current\")); return ;;\n", out);
     }
     fputs("        esac\n        ;;\n", out);
 }

@@ -1,0 +1,63 @@
+# bash completion of plumb; made by: plumb help --completion
+_plumb() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
+    local words='' i
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        COMPREPLY=($(compgen -W 'record report runs recover doctor help --help --version' -- "$current"))
+        return
+    fi
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        if [[ ${COMP_WORDS[i]} == -- ]]; then
+            if ((COMP_CWORD == i + 1)); then
+                COMPREPLY=($(compgen -c -- "$current"))
+            else
+                COMPREPLY=($(compgen -f -- "$current"))
+            fi
+            return
+        fi
+    done
+    case ${COMP_WORDS[1]} in
+    record)
+        words='--dir --run-dir --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --fork --signals --quiet --log --help'
+        case $previous in
+        --median) words='sketch p2' ;;
+        --clock) words='auto tsc monotonic' ;;
+        --fork) words='follow off' ;;
+        --log) words='silent error warn info debug' ;;
+        esac
+        ;;
+    report)
+        words='--format --pipeline --phase --sort --top --frames --tree --wide --explain --help'
+        case $previous in
+        --format) words='text json csv md' ;;
+        --sort) words='total self mean p95' ;;
+        esac
+        ;;
+    runs)
+        words='--dir --prune --help'
+        case $previous in
+        esac
+        ;;
+    recover)
+        words='--help'
+        case $previous in
+        esac
+        ;;
+    doctor)
+        words='--help'
+        case $previous in
+        esac
+        ;;
+    help)
+        words='--man --completion --help'
+        case $previous in
+        esac
+        ;;
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+    if [[ $current != -* ]]; then
+        COMPREPLY+=($(compgen -f -- "$current"))
+    fi
+}
+complete -o filenames -F _plumb plumb

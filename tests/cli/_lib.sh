@@ -1,0 +1,58 @@
+# What the tests of the command line share; sourced by them.
+# shellcheck shell=sh
+# expect NAME STATUS COMMAND...: runs it into out.txt and err.txt and compares the exit status.
+set -u
+failures=0
+data=$PLUMB_SOURCE_DIR/tests/cli/data
+
+fail() {
+    echo "FAIL: $*" >&2
+    failures=$((failures + 1))
+}
+
+expect() {
+    name=$1
+    expected_status=$2
+    shift 2
+    "$@" >out.txt 2>err.txt
+    status=$?
+    if [ "$status" != "$expected_status" ]; then
+        fail "$name: exit status $status, not $expected_status; it printed:"
+        cat out.txt err.txt >&2
+    fi
+}
+
+# has FILE TEXT...: each TEXT, a fixed string, is in FILE
+has() {
+    file=$1
+    shift
+    for text in "$@"; do
+        if ! grep -qF -- "$text" "$file"; then
+            fail "$name: no '$text' in $file, which holds:"
+            cat "$file" >&2
+        fi
+    done
+}
+
+# lacks FILE TEXT
+lacks() {
+    if grep -qF -- "$2" "$1"; then
+        fail "$name: '$2' is in $1:"
+        cat "$1" >&2
+    fi
+}
+
+# empty FILE
+empty() {
+    if [ -s "$1" ]; then
+        fail "$name: $1 is not empty:"
+        cat "$1" >&2
+    fi
+}
+
+finish() {
+    if [ "$failures" != 0 ]; then
+        echo "$failures failed" >&2
+        exit 1
+    fi
+}

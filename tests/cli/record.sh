@@ -1,0 +1,110 @@
+#!/bin/sh
+# labels: plain
+# plumb record: exit statuses, preloading, settings, and what it says when nothing was recorded.
+. "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
+. "$PLUMB_SOURCE_DIR/tests/cli/_build.sh"
+record() {
+    "$PLUMB_BIN" record "$@"
+}
+# frames: samples of `frame` in the newest run
+frames() {
+    "$PLUMB_BIN" report --format json "$@" 2>/dev/null |
+        jq '.pipelines[0].rows[] | select(.node == "frame") | .count'
+}
+
+for program in bare linked holding; do
+    expect "$program" 0 record -- "./$program" print hello
+    [ "$(cat out.txt)" = hello ] || fail "$program: stdout is '$(cat out.txt)'"
+    lacks err.txt 'plumb record:'
+    has err.txt "plumb-out/$program/"
+    [ "$(frames plumb-out/$program)" = 20 ] || fail "$program: $(frames plumb-out/$program) frames"
+done
+
+expect 'status' 3 record -- ./bare status 3
+expect 'terminated' 143 record -- ./bare signal 15
+has err.txt 'was ended by signal 15'
+expect 'no such program' 127 record -- ./nowhere
+has err.txt "cannot run './nowhere': No such file or directory"
+expect 'not in PATH' 127 record -- no-such-program-at-all
+expect 'a directory' 126 record -- /
+expect 'not executable' 126 record -- "$data/golden.json"
+has err.txt 'Permission denied'
+expect 'no program' 125 record
+has err.txt 'no program to run'
+expect 'no program after --' 125 record --
+expect 'bad setting' 125 record --skip-first few -- ./bare
+has err.txt "--skip-first: 'few'"
+expect 'bad choice' 125 record --median mode -- ./bare
+expect 'unknown option' 125 record --frobnicate -- ./bare
+expect 'options of the program' 0 record ./bare print --help
+[ "$(cat out.txt)" = --help ] || fail 'an option of the program was taken'
+
+expect 'skip' 0 record --skip-first 3 --pipeline pipe -- ./bare
+[ "$(frames plumb-out/pipe)" = 17 ] || fail "skip: $(frames plumb-out/pipe) frames"
+expect 'option wins over the variable' 0 env PLUMB_SKIP_FIRST=9 "$PLUMB_BIN" record \
+    --skip-first=2 --dir other -- ./bare
+[ "$(frames other)" = 18 ] || fail "precedence: $(frames other) frames"
+expect 'quiet' 0 record --quiet -- ./bare
+empty err.txt
+expect 'quiet off' 0 env PLUMB_QUIET=1 "$PLUMB_BIN" record --quiet=off -- ./bare
+has err.txt 'plumb report'
+expect 'run directory' 0 record --run-dir here -- ./bare
+[ -f here/timing.json ] || fail 'no timing.json in the run directory'
+expect 'LD_PRELOAD is kept' 0 env LD_PRELOAD=/no/such.so "$PLUMB_BIN" record -- \
+    sh -c 'echo "$LD_PRELOAD"'
+has out.txt "$lib_dir/libplumb.so.0:/no/such.so"
+expect 'our variable is not passed on' 0 env PLUMB_LIBRARY="$PLUMB_LIB" "$PLUMB_BIN" record -- \
+    sh -c 'echo "[$PLUMB_LIBRARY]"; ./bare'
+[ "$(cat out.txt)" = '[]' ] || fail "PLUMB_LIBRARY reached the program"
+expect 'script' 0 record -- sh -c './bare; ./linked'
+lacks err.txt 'nothing was recorded'
+
+expect 'no marks' 0 record -- ./unmarked
+has err.txt 'nothing was recorded: libplumb was there, but no trace point ran' 'PLUMB_SPAN'
+expect 'forbidden' 0 env PLUMB=0 "$PLUMB_BIN" record -- ./bare
+has err.txt 'nothing was recorded: PLUMB=0 forbids it; unset PLUMB'
+expect 'forbidden in other words' 0 env PLUMB=Off "$PLUMB_BIN" record -- ./linked
+has err.txt 'PLUMB=Off forbids it'
+expect 'static' 0 record -- ./static print hello
+has err.txt "'./static' is statically linked, so that nothing can be preloaded: link it with" \
+    'running it anyway' 'nothing was recorded'
+[ "$(cat out.txt)" = hello ] || fail 'the static program did not run'
+expect 'no library' 0 env PLUMB_LIBRARY=/no/libplumb.so "$PLUMB_BIN" record -- ./bare
+has err.txt "libplumb is not at '/no/libplumb.so'" 'nothing was recorded'
+expect 'clean environment' 0 record -- env -u LD_PRELOAD -u PLUMB ./bare
+has err.txt 'nothing was recorded'
+if [ "$(id -u)" = 0 ] && cp bare other_user && chown nobody other_user && chmod u+s other_user; then
+    expect 'setuid' 0 record -- ./other_user
+    has err.txt 'changes the user or gains capabilities' 'nothing was recorded'
+fi
+
+# Killed: recovered at once, by the stamp and the process number in the name, or by --run-dir.
+expect 'killed' 137 record --pipeline killed -- ./bare signal 9
+has err.txt 'was ended by signal 9' 'recovered 160 samples of 3 nodes (open spans: 1)'
+[ "$(frames plumb-out/killed)" = 20 ] || fail 'the killed run has not all frames'
+expect 'crashed' 139 record --run-dir crashed -- ./linked signal 11
+[ -f crashed/timing.json ] || fail 'the crashed run was not recovered'
+
+# SIGTERM to plumb reaches the program, and its end is told; SIGINT and SIGQUIT do not end plumb.
+mkfifo gate said
+for signal in TERM:143 HUP:129; do
+    expected=${signal#*:}
+    signal=${signal%:*}
+    name="signal $signal"
+    "$PLUMB_BIN" record -- ./bare wait <gate >said 2>err.txt &
+    pid=$!
+    exec 3>gate
+    read -r line <said
+    [ "$line" = waiting ] || fail "$name: it said '$line'"
+    kill -INT $pid
+    kill -QUIT $pid
+    kill -$signal $pid
+    wait $pid
+    status=$?
+    exec 3>&-
+    [ $status = "$expected" ] || fail "$name: status $status, not $expected"
+done
+
+left=$(find "$TMPDIR" -name 'plumb-record-*')
+[ "$left" = '' ] || fail "temporary files are left: $left"
+finish

@@ -1,0 +1,85 @@
+#!/bin/sh
+# labels: plain
+# plumb recover: makes the report of a killed run, once; says what it cannot.
+. "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
+. "$PLUMB_SOURCE_DIR/tests/cli/_build.sh"
+
+# killed DIR: leaves the run of a killed program there
+killed() {
+    PLUMB_RUN_DIR=$PWD/$1 PLUMB_QUIET=1 ./linked signal 9 2>/dev/null
+    [ -f "$1/live.plumb" ] && [ ! -e "$1/timing.json" ] || fail "no killed run in $1"
+}
+
+name='setup'
+killed a
+expect 'recover' 0 "$PLUMB_BIN" recover a
+[ "$(cat out.txt)" = a/timing.json ] || fail "it printed '$(cat out.txt)'"
+has err.txt 'recovered 160 samples of 3 nodes (open spans: 1)'
+jq -e '.recovered and (.open[0].node == "last") and
+       ([.nodes[] | {(.name): .count}] | add == {"frame": 20, "work": 80, "step": 60})' \
+    a/timing.json >/dev/null || fail "timing.json: $(jq -c '[.nodes[] | [.name, .count]]' a/timing.json)"
+cp a/timing.json first.json
+expect 'again' 0 "$PLUMB_BIN" recover a
+has err.txt 'nothing to recover'
+cmp -s a/timing.json first.json || fail 'the second recovery changed the report'
+
+name='setup'
+killed b
+expect 'by the live file' 0 "$PLUMB_BIN" recover b/live.plumb
+killed c
+expect 'report recovers' 0 "$PLUMB_BIN" report c
+has err.txt 'recovered: the process did not end the run itself' '1 span was open when the run ended: last'
+[ -f c/timing.json ] || fail 'report did not save what it recovered'
+
+# Several at once: one file, whole.
+name='setup'
+killed d
+for i in 1 2 3 4; do
+    "$PLUMB_BIN" report d >"report$i.txt" 2>/dev/null &
+done
+wait
+name='at once'
+for i in 2 3 4; do
+    cmp -s report1.txt report$i.txt || fail 'reports of one run differ'
+done
+[ "$(ls d)" = 'live.plumb
+timing.json' ] || fail "left in the run: $(ls d)"
+
+name='setup'
+killed e
+head -c 5000 e/live.plumb >cut
+mv cut e/live.plumb
+expect 'damaged' 2 "$PLUMB_BIN" recover e
+[ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
+[ ! -e e/timing.json ] || fail 'a damaged mapping became a report'
+echo rubbish >e/live.plumb
+expect 'foreign' 2 "$PLUMB_BIN" recover e
+mkdir empty
+expect 'no run' 2 "$PLUMB_BIN" recover empty
+has err.txt "no run in 'empty'"
+
+# While the process lives its run cannot be recovered, but looked at.
+mkfifo gate said
+PLUMB_RUN_DIR=$PWD/live PLUMB_QUIET=1 ./linked wait <gate >said &
+exec 3>gate
+read -r line <said
+expect 'alive' 2 "$PLUMB_BIN" recover live
+has err.txt "'live' still records (process $!)"
+expect 'momentary view' 0 "$PLUMB_BIN" report live
+has err.txt 'the run still records: this is a momentary view'
+has out.txt 'frame'
+[ ! -e live/timing.json ] || fail 'a living run was written to'
+exec 3>&-
+wait
+expect 'ended' 0 "$PLUMB_BIN" report live
+empty err.txt
+
+if [ "$(id -u)" != 0 ]; then
+    name='setup'
+    killed f
+    chmod a-w f
+    expect 'read-only' 0 "$PLUMB_BIN" report f
+    has err.txt 'the recovered report is not saved'
+    chmod u+w f
+fi
+finish

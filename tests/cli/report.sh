@@ -1,0 +1,87 @@
+#!/bin/sh
+# plumb report: every option, bad input, and what goes to which stream.
+. "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
+report() {
+    "$PLUMB_BIN" report "$@"
+}
+
+expect 'remarks go to stderr' 0 report "$data/rich.json"
+has err.txt 'recovered: the process did not end the run itself' \
+    '2 spans were open when the run ended: frame > decode' 'raise PLUMB_MAX_NODES' \
+    'decode failed 2 times, last: bad "frame"\x0a'
+lacks out.txt 'plumb report:'
+has out.txt 'Pipeline prog' 'Pipeline audio' 'bad\xff\xfe name' 'bad\x5cxff\x5cxfe name'
+
+expect 'tree' 0 report --tree --pipeline prog "$data/rich.json"
+[ "$(sed -n 3,4p out.txt)" = '        7       190.00      170.00  100.0  frame
+        7        20.00       20.00   10.5    decode' ] || fail "the tree differs: $(cat out.txt)"
+expect 'top' 0 report --top 1 --pipeline prog "$data/rich.json"
+has out.txt '(6 more)' ' 0.230'
+expect 'sort' 0 report --sort p95 --format csv "$data/golden.json"
+[ "$(cut -d, -f2 out.txt | tr '\n' ' ')" = 'node node_a node_b ' ] || fail 'rows sorted wrongly'
+expect 'wide' 0 report --wide "$data/rich.json"
+has out.txt 'Self(s)' 'P95(ms)' 'Dev mean'
+expect 'explain' 0 report --explain "$data/golden.json"
+has out.txt 'Median(ms)' 'outermost'
+
+expect 'json' 0 report --format json --tree --explain --top 1 --frames 10 "$data/rich.json"
+jq -e '.pipelines[0].rows[0].node == "frame" and .pipelines[0].rows_not_shown == 6 and
+       .frames == 10 and .tree[1].depth == 1 and (.remarks | length) == 5 and
+       (.pipelines[0].rows | length) == 1' out.txt >/dev/null || fail "json: $(cat out.txt)"
+expect 'csv' 0 report --format csv "$data/rich.json"
+[ "$(head -n 1 out.txt | cut -d, -f1-5)" = 'pipeline,node,phase,count,mean_ms' ] ||
+    fail 'the header of CSV changed'
+[ "$(wc -l <out.txt)" = 9 ] || fail 'CSV has not a line for each row'
+expect 'csv tree' 0 report --format csv --tree "$data/rich.json"
+has out.txt '1,prog,inference,decode,0,7,20.000000,20.000000,10.5'
+expect 'md' 0 report --format md "$data/golden.json"
+has out.txt '| node\_a | inference | 100 | 10.00 |'
+
+expect 'unknown option' 2 report --bogus
+has err.txt "unknown option '--bogus'"
+expect 'value missing' 2 report --frames
+has err.txt "option '--frames' needs a value"
+expect 'no number' 2 report --top -1 "$data/golden.json"
+has err.txt "--top wants a whole number, not '-1'"
+expect 'bad sort' 2 report --sort median
+has err.txt 'total, self, mean or p95'
+expect 'bad format' 2 report --format xml
+has err.txt 'text, json, csv or md'
+expect 'two runs' 2 report a b
+expect 'no run' 2 report
+has err.txt "no run in 'plumb-out': record one with 'plumb record -- CMD'"
+expect 'no such run' 2 report nowhere/at/all
+has err.txt "no run at 'nowhere/at/all'"
+expect 'dashes' 2 report -- --tree
+has err.txt "no run '--tree'"
+empty out.txt
+
+head -c 3000 "$data/golden.json" >cut.json
+expect 'truncated' 2 report cut.json
+has err.txt "'cut.json' is not valid JSON: line "
+[ "$(wc -l <err.txt)" = 1 ] || fail 'more than one line on a truncated file'
+echo '{"stages": {}}' >foreign.json
+expect 'foreign' 2 report foreign.json
+has err.txt "'foreign.json' is no timing report of plumb"
+sed 's/"schema": 1/"schema": 99/' "$data/golden.json" >newer.json
+expect 'newer' 2 report newer.json
+has err.txt 'was written by a newer plumb'
+mkdir -p plumb-out/p/20260101-000000-h-1
+: >plumb-out/p/20260101-000000-h-1/timing.json
+expect 'empty file' 2 report
+has err.txt 'is not valid JSON'
+cp "$data/golden.json" plumb-out/p/20260101-000000-h-1/timing.json
+expect 'newest run' 0 report
+expect 'run by its name' 0 report 20260101-000000-h-1
+expect 'folder of runs' 0 report plumb-out/p
+expect 'explicit folder' 0 env PLUMB_DIR=plumb-out "$PLUMB_BIN" report
+expect 'folder from the environment' 2 env PLUMB_DIR=elsewhere "$PLUMB_BIN" report
+has err.txt "'elsewhere'"
+
+if [ -w /dev/full ]; then
+    name='full disk'
+    "$PLUMB_BIN" report "$data/golden.json" >/dev/full 2>err.txt
+    [ $? = 2 ] || fail 'a failed write of stdout is not noticed'
+    has err.txt 'cannot write to standard output: No space left on device'
+fi
+finish
