@@ -21,17 +21,17 @@ _plumb() {
     record)
         words='--dir --run-dir --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --fork --signals --quiet --log --help'
         case $previous in
-        --median) words='sketch p2' ;;
-        --clock) words='auto tsc monotonic' ;;
-        --fork) words='follow off' ;;
-        --log) words='silent error warn info debug' ;;
+        --median) COMPREPLY=($(compgen -W 'sketch p2' -- "$current")); return ;;
+        --clock) COMPREPLY=($(compgen -W 'auto tsc monotonic' -- "$current")); return ;;
+        --fork) COMPREPLY=($(compgen -W 'follow off' -- "$current")); return ;;
+        --log) COMPREPLY=($(compgen -W 'silent error warn info debug' -- "$current")); return ;;
         esac
         ;;
     report)
         words='--format --pipeline --phase --sort --top --frames --tree --wide --explain --help'
         case $previous in
-        --format) words='text json csv md' ;;
-        --sort) words='total self mean p95' ;;
+        --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
+        --sort) COMPREPLY=($(compgen -W 'total self mean p95' -- "$current")); return ;;
         esac
         ;;
     runs)
