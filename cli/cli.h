@@ -1,4 +1,5 @@
-/* cli.h: what the commands share: the table of commands, options read from tables, words to the user.
+/* cli.h: what the commands share: the table of commands, options read from tables, words to the
+ * user.
  *
  * Results go to stdout, everything else to stderr. Exit status: 0 success, 2 trouble (wrong usage,
  * unreadable input, output that could not be written); `record` and `doctor` have their own. */
@@ -28,11 +29,11 @@ struct plumb_cli_command {
     const char *name, *summary;
     const char *synopsis; /* what follows "plumb NAME" */
     const char *description;
-    const char *examples; /* lines of commands and, after '#', what they do */
-    const char *status;   /* exit status */
+    const char *examples;                   /* lines of commands and, after '#', what they do */
+    const char *status;                     /* exit status */
     const struct plumb_cli_option *options; /* ends with a NULL name; --help is added */
-    bool settings;        /* also takes an option for each setting */
-    bool stops;           /* options end at the first operand */
+    bool settings;                          /* also takes an option for each setting */
+    bool stops;                             /* options end at the first operand */
     int (*run)(int argc, char **argv);
 };
 
@@ -69,10 +70,10 @@ int plumb_cli_args_status(int option);
 int plumb_cli_usage(const struct plumb_cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A whole number; false and a message when `text` is none. */
-bool plumb_cli_number(const struct plumb_cli_command *command, const char *option,
-                      const char *text, uint64_t *out);
-/* Setting `i` as an option; false beyond the last. A setting without an option has an empty name. The
- * texts lie in `memory`. */
+bool plumb_cli_number(const struct plumb_cli_command *command, const char *option, const char *text,
+                      uint64_t *out);
+/* Setting `i` as an option; false beyond the last. A setting without an option has an empty name.
+ * The texts lie in `memory`. */
 bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_info *memory);
 
 /* say.c */

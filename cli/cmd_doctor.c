@@ -12,7 +12,7 @@
 
 static const struct plumb_cli_option options[] = {{NULL, NULL, NULL, false}};
 
-/* ---- Lines --------------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 struct tally {
     int blocked;
@@ -45,7 +45,7 @@ static void line(struct tally *tally, const char *name, enum plumb_check_state s
     show(tally, &c);
 }
 
-/* ---- libplumb and preloading ------------------------------------------------------------------------------- */
+/* ---- libplumb and preloading ----------------------------------------------------------------- */
 
 static void check_preload(struct tally *tally, const char *library)
 {
@@ -90,13 +90,14 @@ static void check_machine(struct tally *tally)
     check_library(tally);
 }
 
-/* ---- A program ------------------------------------------------------------------------------------------------ */
+/* ---- A program ------------------------------------------------------------------------------- */
 
 static void check_file(struct tally *tally, const char *name, const struct plumb_cli_target *t)
 {
     if (!t->known)
-        line(tally, "program", PLUMB_CHECK_NOT_SEEN, NULL, "%.150s is not a program that can be "
-                                                           "looked into",
+        line(tally, "program", PLUMB_CHECK_NOT_SEEN, NULL,
+             "%.150s is not a program that can be "
+             "looked into",
              t->binary);
     else if (t->foreign)
         line(tally, "program", PLUMB_CHECK_BLOCKED, "use the plumb that was built for it",
@@ -176,8 +177,8 @@ static void check_program(struct tally *tally, char **argv)
     }
     plumb_cli_target_find(t, argv[0]);
     if (t->error) {
-        line(tally, "program", PLUMB_CHECK_BLOCKED, "check the name and PATH", "%.150s: %s", argv[0],
-             strerror(t->error));
+        line(tally, "program", PLUMB_CHECK_BLOCKED, "check the name and PATH", "%.150s: %s",
+             argv[0], strerror(t->error));
     } else {
         check_file(tally, argv[0], t);
         check_run(tally, argv, t);
@@ -185,7 +186,7 @@ static void check_program(struct tally *tally, char **argv)
     free(t);
 }
 
-/* ---- A run ----------------------------------------------------------------------------------------------------- */
+/* ---- A run ----------------------------------------------------------------------------------- */
 
 static void check_remarks(struct tally *tally, const plumb_report *report)
 {
@@ -249,11 +250,10 @@ const struct plumb_cli_command plumb_cmd_doctor = {
     .name = "doctor",
     .summary = "tell what can be recorded here, and what is in the way",
     .synopsis = "[RUN | -- CMD [ARG]...]",
-    .description =
-        "Prints one line a check: seen, not seen, or blocked, what was found, and the\n"
-        "cure. With CMD the program is looked at and run once, with a temporary folder\n"
-        "for what it records; its output goes to standard error. With RUN that run is\n"
-        "looked at.",
+    .description = "Prints one line a check: seen, not seen, or blocked, what was found, and the\n"
+                   "cure. With CMD the program is looked at and run once, with a temporary folder\n"
+                   "for what it records; its output goes to standard error. With RUN that run is\n"
+                   "looked at.",
     .examples = "plumb doctor                # this machine\n"
                 "plumb doctor -- ./prog      # would it be recorded?\n"
                 "plumb doctor plumb-out      # the newest run",

@@ -31,8 +31,7 @@ static int show(const char *topic, bool man)
     if (topic && !command && strcmp(topic, "environment") == 0 && !man)
         return show_environment();
     if (topic && !command)
-        return plumb_cli_args_status(
-            plumb_cli_usage(&plumb_cmd_help, "no help on '%s'", topic));
+        return plumb_cli_args_status(plumb_cli_usage(&plumb_cmd_help, "no help on '%s'", topic));
     if (man)
         plumb_cli_show_man(command, stdout);
     else

@@ -1,5 +1,5 @@
-/* cmd_record.c: plumb record. Owns the promise that a recording is never empty in silence: when no node
- * was seen, it says why and what to do. */
+/* cmd_record.c: plumb record. Owns the promise that a recording is never empty in silence: when no
+ * node was seen, it says why and what to do. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct record {
     struct plumb_cli_log log;
 };
 
-/* ---- Before ------------------------------------------------------------------------------------------ */
+/* ---- Before ---------------------------------------------------------------------------------- */
 
 static bool set_setting(size_t i, const char *value)
 {
@@ -90,13 +90,15 @@ static void prepare_library(struct record *r)
     }
     r->has_library = plumb_cli_library(r->library, sizeof r->library);
     if (!r->has_library)
-        plumb_cli_say(&plumb_cmd_record, "libplumb is not at '%s': set PLUMB_LIBRARY to "
-                                         "libplumb.so.0; running without it",
+        plumb_cli_say(&plumb_cmd_record,
+                      "libplumb is not at '%s': set PLUMB_LIBRARY to "
+                      "libplumb.so.0; running without it",
                       r->library);
     r->preload = r->has_library;
     if (r->preload && strpbrk(r->library, " :")) {
-        plumb_cli_say(&plumb_cmd_record, "'%s' cannot be preloaded: LD_PRELOAD takes no path with "
-                                         "a space or a colon; running without it",
+        plumb_cli_say(&plumb_cmd_record,
+                      "'%s' cannot be preloaded: LD_PRELOAD takes no path with "
+                      "a space or a colon; running without it",
                       r->library);
         r->preload = false;
     }
@@ -112,13 +114,14 @@ static bool prepare(struct record *r)
     }
     prepare_library(r);
     if (!plumb_cli_log_open(&r->log))
-        plumb_cli_say(&plumb_cmd_record, "no temporary file (%s): cannot tell afterwards what was "
-                                         "recorded",
+        plumb_cli_say(&plumb_cmd_record,
+                      "no temporary file (%s): cannot tell afterwards what was "
+                      "recorded",
                       strerror(errno));
     return true;
 }
 
-/* ---- After ------------------------------------------------------------------------------------------- */
+/* ---- After ----------------------------------------------------------------------------------- */
 
 /* Whether the name of a run directory ends in "-PID" or "-PID-rankR". */
 static bool is_of(const char *name, uint64_t pid)
@@ -149,8 +152,8 @@ static bool recover_run(const char *path)
     return facts.nodes > 0;
 }
 
-/* Runs of processes that loaded libplumb and never told their end: killed, most likely. True when one
- * of them holds nodes. */
+/* Runs of processes that loaded libplumb and never told their end: killed, most likely. True when
+ * one of them holds nodes. */
 static bool recover_missing(const struct record *r)
 {
     const char *own = getenv("PLUMB_RUN_DIR");
@@ -187,13 +190,15 @@ static void say_nothing_seen(const struct record *r)
     else if (obstacle(r)) /* the cure stands there already */
         plumb_cli_say(us, "nothing was recorded: '%s' %s", name, obstacle(r));
     else if (!r->preload && !r->target.links_plumb && !r->target.holds_plumb)
-        plumb_cli_say(us, "nothing was recorded: libplumb could not be preloaded: see 'plumb "
-                          "doctor -- %s'",
+        plumb_cli_say(us,
+                      "nothing was recorded: libplumb could not be preloaded: see 'plumb "
+                      "doctor -- %s'",
                       name);
     else
-        plumb_cli_say(us, "nothing was recorded: no process loaded libplumb; something on the way "
-                          "clears LD_PRELOAD or the environment (sudo, env -i), or it ended before "
-                          "its libraries were loaded: see 'plumb doctor -- %s'",
+        plumb_cli_say(us,
+                      "nothing was recorded: no process loaded libplumb; something on the way "
+                      "clears LD_PRELOAD or the environment (sudo, env -i), or it ended before "
+                      "its libraries were loaded: see 'plumb doctor -- %s'",
                       name);
 }
 

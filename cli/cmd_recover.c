@@ -37,13 +37,12 @@ const struct plumb_cli_command plumb_cmd_recover = {
     .name = "recover",
     .summary = "make the report of a run that was killed",
     .synopsis = "[RUN]",
-    .description =
-        "A run that ended by kill -9, a crash or _exit leaves its statistics in the\n"
-        "file live.plumb of the run directory. This command makes timing.json from it,\n"
-        "with exact counts and sums and the spans that were open, and prints its path.\n"
-        "The live file stays. Without RUN it is the newest run.\n"
-        "\n"
-        "Every command that reads a run does this by itself.",
+    .description = "A run that ended by kill -9, a crash or _exit leaves its statistics in the\n"
+                   "file live.plumb of the run directory. This command makes timing.json from it,\n"
+                   "with exact counts and sums and the spans that were open, and prints its path.\n"
+                   "The live file stays. Without RUN it is the newest run.\n"
+                   "\n"
+                   "Every command that reads a run does this by itself.",
     .examples = "plumb recover plumb-out/prog/20260102-030405-box-4711",
     .status = "0 the report is there; 2 it could not be made, for example because the\n"
               "process still records.",

@@ -12,8 +12,9 @@ static const struct plumb_cli_option options[] = {
     [SORT] = {"sort", "total|self|mean|p95", "figure that orders the rows, largest first (total)",
               false},
     [TOP] = {"top", "N", "show the first N rows; sums are still over all", false},
-    [FRAMES] = {"frames", "N", "frames of the run: shown in the title, and the divisor of the "
-                               "average (less skip_first_n)",
+    [FRAMES] = {"frames", "N",
+                "frames of the run: shown in the title, and the divisor of the "
+                "average (less skip_first_n)",
                 false},
     [TREE] = {"tree", NULL, "the call tree instead of the table", false},
     [WIDE] = {"wide", NULL, "more columns: self time, share, percentiles, device time", false},
@@ -117,19 +118,18 @@ const struct plumb_cli_command plumb_cmd_report = {
     .name = "report",
     .summary = "show where the time of a run went",
     .synopsis = "[OPTION]... [RUN | timing.json]",
-    .description =
-        "Prints a table of the nodes of a run, the longest total first. RUN is a run\n"
-        "directory, a folder of runs (the newest of them is taken), or the name of a\n"
-        "run below the output folder. Without RUN it is the newest run there\n"
-        "(PLUMB_DIR, else plumb-out).\n"
-        "\n"
-        "A run that was killed is recovered first; one that still records is shown as\n"
-        "it stands. What a reader of the figures must know (spans that were open,\n"
-        "anything dropped, failures) goes to standard error.\n"
-        "\n"
-        "TOTAL and the average per frame add the time of outermost runs only, so that\n"
-        "a node inside another is not counted twice. Without --frames the average\n"
-        "divides by the runs of the largest outermost node.",
+    .description = "Prints a table of the nodes of a run, the longest total first. RUN is a run\n"
+                   "directory, a folder of runs (the newest of them is taken), or the name of a\n"
+                   "run below the output folder. Without RUN it is the newest run there\n"
+                   "(PLUMB_DIR, else plumb-out).\n"
+                   "\n"
+                   "A run that was killed is recovered first; one that still records is shown as\n"
+                   "it stands. What a reader of the figures must know (spans that were open,\n"
+                   "anything dropped, failures) goes to standard error.\n"
+                   "\n"
+                   "TOTAL and the average per frame add the time of outermost runs only, so that\n"
+                   "a node inside another is not counted twice. Without --frames the average\n"
+                   "divides by the runs of the largest outermost node.",
     .examples = "plumb report                        # the newest run\n"
                 "plumb report --frames 103 --wide    # more columns, average over 100 frames\n"
                 "plumb report --tree --top 5 RUN     # five largest nodes of each level\n"

@@ -7,7 +7,7 @@
 
 enum { COLUMN_OPTION = 26, WIDTH = 79 };
 
-/* ---- Options: of the command, then of the settings ------------------------------------------------------ */
+/* ---- Options: of the command, then of the settings ------------------------------------------- */
 
 bool plumb_cli_option_at(const struct plumb_cli_command *c, size_t i, struct plumb_cli_option *out,
                          plumb_setting_info *memory)
@@ -35,7 +35,7 @@ static void option_title(char *out, size_t size, const struct plumb_cli_option *
     snprintf(out, size, format, o->name, o->argument);
 }
 
-/* ---- Text ------------------------------------------------------------------------------------------------ */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 /* Words of `text` from column `column` on, broken before WIDTH. */
 static void wrap(FILE *out, const char *text, int column)
@@ -109,7 +109,7 @@ void plumb_cli_show_help(const struct plumb_cli_command *c, FILE *out)
     show_indented(out, c->status);
 }
 
-/* ---- Man pages --------------------------------------------------------------------------------------------- */
+/* ---- Man pages ------------------------------------------------------------------------------- */
 
 /* Text that troff shows as it is. */
 static void troff(FILE *out, const char *text, int n)
@@ -215,7 +215,7 @@ void plumb_cli_show_man(const struct plumb_cli_command *c, FILE *out)
     fputs(".SH SEE ALSO\n.BR plumb (1)\n", out);
 }
 
-/* ---- Completion -------------------------------------------------------------------------------------------- */
+/* ---- Completion ------------------------------------------------------------------------------ */
 
 /* The words after an option of a choice, the options of each command, files and commands else. */
 static void completion_command(const struct plumb_cli_command *c, FILE *out)

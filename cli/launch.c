@@ -1,5 +1,5 @@
-/* launch.c: fork, exec, wait, and the log of what recorded. One launch at a time: signal handlers are
- * the process's. */
+/* launch.c: fork, exec, wait, and the log of what recorded. One launch at a time: signal handlers
+ * are the process's. */
 #include "launch.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- The program ------------------------------------------------------------------------------------ */
+/* ---- The program ----------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t child; /* for the handler: whom to pass signals to */
 
@@ -142,7 +142,7 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
     return pid > 0;
 }
 
-/* ---- The log ---------------------------------------------------------------------------------------- */
+/* ---- The log --------------------------------------------------------------------------------- */
 
 bool plumb_cli_log_open(struct plumb_cli_log *log)
 {

@@ -16,16 +16,16 @@ struct plumb_launch {
     bool stdout_to_stderr;
 };
 struct plumb_launched {
-    int status;    /* for exit(): the program's, 128 + signal, or one of PLUMB_LAUNCH_* */
-    int signal;    /* that ended it; 0: none */
+    int status;     /* for exit(): the program's, 128 + signal, or one of PLUMB_LAUNCH_* */
+    int signal;     /* that ended it; 0: none */
     int exec_error; /* errno when it could not be started; 0 */
 };
-/* Waits for the program. SIGINT and SIGQUIT are left to it (the terminal sends them to both); SIGTERM
- * and SIGHUP are passed on. False: no process could be made, errno says why. */
+/* Waits for the program. SIGINT and SIGQUIT are left to it (the terminal sends them to both);
+ * SIGTERM and SIGHUP are passed on. False: no process could be made, errno says why. */
 bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how);
 
-/* The log: each process that loaded libplumb appends a line when it loads it ("load PID"), when a run
- * opens ("open PID DIR") and when it ends ("run PID NODES SAMPLES DIR"). */
+/* The log: each process that loaded libplumb appends a line when it loads it ("load PID"), when a
+ * run opens ("open PID DIR") and when it ends ("run PID NODES SAMPLES DIR"). */
 struct plumb_cli_log {
     char path[4096]; /* "": none */
     char *text;

@@ -40,9 +40,8 @@ bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_inf
     if (!plumb_setting_get(i, memory))
         return false;
     bool none = memory->hidden || !memory->option[0];
-    *out = (struct plumb_cli_option){none ? "" : memory->option + strlen("--"),
-                                     argument_of(memory), memory->help,
-                                     memory->kind == PLUMB_KIND_BOOL};
+    *out = (struct plumb_cli_option){none ? "" : memory->option + strlen("--"), argument_of(memory),
+                                     memory->help, memory->kind == PLUMB_KIND_BOOL};
     return true;
 }
 
@@ -83,8 +82,8 @@ int plumb_cli_next(struct plumb_cli_args *args)
             n++;
         }
     int before = optind;
-    int got = getopt_long(args->argc, args->argv, args->command->stops ? "+:h" : ":h", options,
-                          NULL);
+    int got =
+        getopt_long(args->argc, args->argv, args->command->stops ? "+:h" : ":h", options, NULL);
     args->value = optarg;
     if (got == -1)
         return end_of_options(args);
@@ -113,8 +112,8 @@ int plumb_cli_usage(const struct plumb_cli_command *command, const char *format,
     return PLUMB_ARGS_WRONG;
 }
 
-bool plumb_cli_number(const struct plumb_cli_command *command, const char *option,
-                      const char *text, uint64_t *out)
+bool plumb_cli_number(const struct plumb_cli_command *command, const char *option, const char *text,
+                      uint64_t *out)
 {
     char *end;
     errno = 0;

@@ -1,5 +1,6 @@
-/* target.c: reads just enough of an ELF file: class, machine, interpreter, needed libraries. The file
- * may be anything, so every offset is checked against the mapping. Layout: System V ABI, elf.h. */
+/* target.c: reads just enough of an ELF file: class, machine, interpreter, needed libraries. The
+ * file may be anything, so every offset is checked against the mapping. Layout: System V ABI,
+ * elf.h. */
 #include "target.h"
 
 #include <elf.h>
@@ -37,7 +38,7 @@ static bool contains(const struct image *image, const char *text)
     return memmem(image->data, image->size, text, strlen(text)) != NULL;
 }
 
-/* ---- ELF -------------------------------------------------------------------------------------------- */
+/* ---- ELF ------------------------------------------------------------------------------------- */
 
 struct elf {
     Elf64_Ehdr head;
@@ -60,8 +61,7 @@ static bool open_elf(const struct image *image, struct elf *elf)
     memcpy(&elf->head, head, sizeof elf->head);
     if (elf->head.e_phentsize != sizeof(Elf64_Phdr))
         return false;
-    elf->segments =
-        at(image, elf->head.e_phoff, (uint64_t)elf->head.e_phnum * sizeof(Elf64_Phdr));
+    elf->segments = at(image, elf->head.e_phoff, (uint64_t)elf->head.e_phnum * sizeof(Elf64_Phdr));
     return elf->segments != NULL;
 }
 
@@ -148,7 +148,7 @@ static void look_at_elf(struct plumb_cli_target *t, const struct image *image)
     t->is_marked = contains(image, "plumb-runtime-1");
 }
 
-/* ---- Files -------------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 /* The interpreter that "#!" names, else false. */
 static bool read_interpreter(const struct image *image, char *out, size_t size)
@@ -245,7 +245,7 @@ void plumb_cli_target_find(struct plumb_cli_target *out, const char *name)
     look_at(out, 4);
 }
 
-/* ---- The library ---------------------------------------------------------------------------------------- */
+/* ---- The library ----------------------------------------------------------------------------- */
 
 static bool library_in(char *out, size_t size, const char *own_dir, const char *below)
 {
@@ -264,7 +264,7 @@ static bool library_in(char *out, size_t size, const char *own_dir, const char *
 bool plumb_cli_library(char *out, size_t size)
 {
     static const char *const places[] = {PLUMB_BIN_TO_LIB, "../lib", "../lib/x86_64-linux-gnu",
-                                         "../lib64", "../src", "."};
+                                         "../lib64",       "../src", "."};
     char self[PATH_MAX];
     const char *own = getenv("PLUMB_LIBRARY");
     if (own && *own) {

@@ -1,4 +1,5 @@
-/* target.h: what can be told of a program before it runs: can libplumb be preloaded, and must it? */
+/* target.h: what can be told of a program before it runs: can libplumb be preloaded, and must it?
+ */
 #ifndef PLUMB_CLI_TARGET_H
 #define PLUMB_CLI_TARGET_H
 
@@ -21,8 +22,8 @@ struct plumb_cli_target {
 /* Finds `name` as execvp() would and looks at the file. */
 void plumb_cli_target_find(struct plumb_cli_target *out, const char *name);
 
-/* The libplumb.so to preload: PLUMB_LIBRARY, else the one that belongs to this command. False: none;
- * `out` then says where it was looked for. */
+/* The libplumb.so to preload: PLUMB_LIBRARY, else the one that belongs to this command. False:
+ * none; `out` then says where it was looked for. */
 bool plumb_cli_library(char *out, size_t size);
 
 #endif

@@ -108,8 +108,8 @@ static inline void fixture_golden(struct plumb_timing *t)
     fixture_golden_row(t, &nodes[0], "node_b", b);
 }
 
-/* frame > decode, an async node, failures, two phases, two pipelines, a device channel, counts, open
- * spans, drops, notes, names of every unpleasant kind. */
+/* frame > decode, an async node, failures, two phases, two pipelines, a device channel, counts,
+ * open spans, drops, notes, names of every unpleasant kind. */
 static inline void fixture_rich(struct plumb_timing *t)
 {
     static const uint64_t frame[] = {10 * FIXTURE_MS, 30 * FIXTURE_MS};
@@ -157,8 +157,8 @@ static inline void fixture_rich(struct plumb_timing *t)
     n[1].site_count = 1;
     t->tree = plumb_arena_alloc(&t->arena, 3 * sizeof *t->tree);
     t->tree_count = 3;
-    t->tree[0] = (struct plumb_timing_tree){PLUMB_TIMING_NONE, 0,
-                                            7, n[0].host.ns.total, n[0].self_ns, false};
+    t->tree[0] = (struct plumb_timing_tree){PLUMB_TIMING_NONE, 0,    7, n[0].host.ns.total,
+                                            n[0].self_ns,      false};
     t->tree[1] = (struct plumb_timing_tree){0, 1, 7, n[1].host.ns.total, n[1].self_ns, false};
     t->tree[2] = (struct plumb_timing_tree){PLUMB_TIMING_NONE, 3, 2, 5 * FIXTURE_MS, 0, true};
     t->counts = plumb_arena_alloc(&t->arena, sizeof *t->counts);

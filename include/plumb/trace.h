@@ -39,7 +39,7 @@ PLUMB_API void plumb_trace_free(char *text);
 /* "0.1.0": of the library in use. */
 PLUMB_API const char *plumb_trace_version(void);
 
-/* ---- Runs -------------------------------------------------------------------------------------- */
+/* ---- Runs ------------------------------------------------------------------------------------ */
 
 enum plumb_run_state {
     PLUMB_RUN_ENDED = 0,     /* has its timing.json */
@@ -61,7 +61,8 @@ typedef struct plumb_run_info {
  * Errors: PLUMB_ERR_ARG when PLUMB_DIR cannot be expanded or does not fit. */
 PLUMB_API int plumb_runs_dir(char *out, size_t size, plumb_error *err);
 
-/* The runs below `dir` (NULL: plumb_runs_dir()), newest first. A folder that does not exist has none. */
+/* The runs below `dir` (NULL: plumb_runs_dir()), newest first. A folder that does not exist has
+ * none. */
 typedef struct plumb_run_list plumb_run_list;
 PLUMB_API int plumb_run_list_open(plumb_run_list **out, const char *dir, plumb_error *err);
 PLUMB_API void plumb_run_list_close(plumb_run_list *list);
@@ -78,13 +79,13 @@ typedef struct plumb_pruned_runs {
     uint64_t runs;
     uint64_t bytes;
 } plumb_pruned_runs;
-/* Removes run directories (only such that plumb named itself, and none that still records); the list
- * stays as it was read. */
+/* Removes run directories (only such that plumb named itself, and none that still records); the
+ * list stays as it was read. */
 PLUMB_API int plumb_run_list_prune(const plumb_run_list *list, const plumb_prune_options *options,
                                    plumb_pruned_runs *out, plumb_error *err);
 
 typedef struct plumb_recovered {
-    uint64_t nodes;   /* (pipeline, phase, node) rows */
+    uint64_t nodes; /* (pipeline, phase, node) rows */
     uint64_t samples;
     uint64_t open_spans;
     char path[512]; /* of the timing.json */
@@ -95,15 +96,14 @@ typedef struct plumb_recovered {
  * PLUMB_ERR_IO. */
 PLUMB_API int plumb_recover(const char *run, plumb_recovered *out, plumb_error *err);
 
-/* ---- Reports ----------------------------------------------------------------------------------- */
+/* ---- Reports --------------------------------------------------------------------------------- */
 
 typedef struct plumb_report plumb_report;
 
 /* Opens a run directory, a timing.json, a folder of runs (the newest of them), the name of a run in
- * plumb_runs_dir(), or NULL: the newest run there. A run that was killed is recovered first; one that
- * still records is shown as it stands.
- * Errors: PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT (not a report, damaged, of a newer plumb),
- * PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
+ * plumb_runs_dir(), or NULL: the newest run there. A run that was killed is recovered first; one
+ * that still records is shown as it stands. Errors: PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT (not a
+ * report, damaged, of a newer plumb), PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_report_open(plumb_report **out, const char *run, plumb_error *err);
 PLUMB_API void plumb_report_close(plumb_report *report);
 
@@ -118,12 +118,12 @@ typedef struct plumb_report_options {
     const char *format;   /* "text", "json", "csv" or "md"; NULL: text */
     const char *pipeline; /* NULL: all, one table each */
     const char *phase;    /* NULL: all */
-    uint64_t frames;      /* 0: unknown; else shown, and less skip_first_n the divisor of averages */
-    uint64_t top;         /* rows shown, 0: all; sums are over all rows */
-    uint32_t sort;        /* enum plumb_report_sort */
-    uint32_t wide;        /* 1: self time, percentiles, device time (text) */
-    uint32_t tree;        /* 1: the call tree */
-    uint32_t explain;     /* 1: what the columns mean */
+    uint64_t frames;  /* 0: unknown; else shown, and less skip_first_n the divisor of averages */
+    uint64_t top;     /* rows shown, 0: all; sums are over all rows */
+    uint32_t sort;    /* enum plumb_report_sort */
+    uint32_t wide;    /* 1: self time, percentiles, device time (text) */
+    uint32_t tree;    /* 1: the call tree */
+    uint32_t explain; /* 1: what the columns mean */
 } plumb_report_options;
 
 static inline plumb_report_options plumb_report_options_default(void)
@@ -147,7 +147,7 @@ PLUMB_API uint64_t plumb_report_samples(const plumb_report *report);
 /* The formats of plumb_report_options, in order; NULL beyond the last. */
 PLUMB_API const char *plumb_report_format(size_t i);
 
-/* ---- Settings ---------------------------------------------------------------------------------- */
+/* ---- Settings -------------------------------------------------------------------------------- */
 
 enum plumb_setting_kind {
     PLUMB_KIND_BOOL = 0,
@@ -174,7 +174,7 @@ PLUMB_API int plumb_setting_check(const char *name, const char *text, plumb_erro
 /* The text of `plumb help environment`. */
 PLUMB_API int plumb_setting_help(char **out, plumb_error *err);
 
-/* ---- What can be collected here ------------------------------------------------------------------ */
+/* ---- What can be collected here -------------------------------------------------------------- */
 
 enum plumb_check_state {
     PLUMB_CHECK_SEEN = 0,     /* works */

@@ -1,5 +1,5 @@
-/* trace_doctor.c: what can be collected on this machine. One check is one function in one array; each
- * fills in what it saw and, when something is in the way, the cure. Any thread; no state. */
+/* trace_doctor.c: what can be collected on this machine. One check is one function in one array;
+ * each fills in what it saw and, when something is in the way, the cure. Any thread; no state. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -62,8 +62,9 @@ static void check_clock(plumb_check *c)
         return;
     }
     c->state = PLUMB_CHECK_NOT_SEEN;
-    DETAIL(c, "no usable time stamp counter (invariant: %s; the kernel uses %s): "
-              "clock_gettime instead, at a higher cost a span",
+    DETAIL(c,
+           "no usable time stamp counter (invariant: %s; the kernel uses %s): "
+           "clock_gettime instead, at a higher cost a span",
            invariant ? "yes" : "no", source);
     if (invariant)
         CURE(c, "PLUMB_CLOCK=tsc if all processors' counters are in step");
@@ -184,7 +185,8 @@ static void check_space(plumb_check *c)
     DETAIL(c, "%" PRIu64 " MiB are free for runs", free_mib);
     if (free_mib < wanted_mib) {
         c->state = PLUMB_CHECK_BLOCKED;
-        CURE(c, "plumb runs --prune 30, or PLUMB_DIR on another disk, or a smaller PLUMB_MAX_STATE");
+        CURE(c,
+             "plumb runs --prune 30, or PLUMB_DIR on another disk, or a smaller PLUMB_MAX_STATE");
     }
 }
 
@@ -205,8 +207,9 @@ static const struct {
     const char *name;
     void (*run)(plumb_check *c);
 } checks[] = {
-    {"clock", check_clock},       {"proc", check_proc},         {"perf events", check_perf},
-    {"limits", check_limits},     {"output folder", check_output}, {"disk space", check_space},
+    {"clock", check_clock},           {"proc", check_proc},
+    {"perf events", check_perf},      {"limits", check_limits},
+    {"output folder", check_output},  {"disk space", check_space},
     {"membarrier", check_membarrier},
 };
 

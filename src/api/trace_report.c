@@ -1,5 +1,5 @@
-/* trace_report.c: reports of the public interface: finds the run, loads it, renders it. Any thread, one
- * report at a time. */
+/* trace_report.c: reports of the public interface: finds the run, loads it, renders it. Any thread,
+ * one report at a time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ const char *plumb_trace_version(void)
     return PLUMB_VERSION;
 }
 
-/* ---- Opening -------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static bool is_file(const char *path)
 {
@@ -96,11 +96,10 @@ void plumb_report_close(plumb_report *report)
     free(report);
 }
 
-/* ---- Text ------------------------------------------------------------------------------------------ */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 /* The options of a caller that may know fewer fields than we do. */
-static int take_options(plumb_report_options *out, const plumb_report_options *in,
-                        plumb_error *err)
+static int take_options(plumb_report_options *out, const plumb_report_options *in, plumb_error *err)
 {
     *out = plumb_report_options_default();
     if (!in)
@@ -168,7 +167,7 @@ const char *plumb_report_format(size_t i)
     return i < n ? renderers[i].name : NULL;
 }
 
-/* ---- Facts ------------------------------------------------------------------------------------------ */
+/* ---- Facts ----------------------------------------------------------------------------------- */
 
 const char *plumb_report_path(const plumb_report *report)
 {
@@ -195,7 +194,7 @@ uint64_t plumb_report_samples(const plumb_report *report)
     return sum;
 }
 
-/* ---- Recovery ---------------------------------------------------------------------------------------- */
+/* ---- Recovery -------------------------------------------------------------------------------- */
 
 static int recovered(const struct plumb_report *r, bool was_there, plumb_recovered *out,
                      plumb_error *err)

@@ -100,7 +100,8 @@ const plumb_run_info *plumb_run_list_get(const plumb_run_list *list, size_t i)
     return i < list->found.count ? &list->infos[i] : NULL;
 }
 
-/* Whether the run's process is alive. What cannot be told counts as alive: pruning must not guess. */
+/* Whether the run's process is alive. What cannot be told counts as alive: pruning must not guess.
+ */
 static bool still_records(const char *path, void *arg)
 {
     struct plumb_load load;

@@ -1,12 +1,12 @@
-/* timing.c: writes the timing report. Owns the spelling of every field of timing.json; what they mean
- * stands in docs/timing-json.md, and src/trace/timing_read.c is the other half.
+/* timing.c: writes the timing report. Owns the spelling of every field of timing.json; what they
+ * mean stands in docs/timing-json.md, and src/trace/timing_read.c is the other half.
  *
  * Two kinds of fields: figures for people and scripts (`_ms`, `percentage`), and the integers and
- * doubles they come from (`_ns`), from which the reader restores the model exactly. Numbers that JSON
- * readers would round (above 2^63) are strings of decimal digits.
+ * doubles they come from (`_ns`), from which the reader restores the model exactly. Numbers that
+ * JSON readers would round (above 2^63) are strings of decimal digits.
  *
- * Any thread, one report at a time. Why no JSON library: this file is part of libplumb, which lives in
- * other people's processes and brings nothing along. */
+ * Any thread, one report at a time. Why no JSON library: this file is part of libplumb, which lives
+ * in other people's processes and brings nothing along. */
 #include "format/timing.h"
 
 #include <inttypes.h>
@@ -38,7 +38,7 @@ uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node)
     return node->self_ns > 0 ? node->self_ns : node->outermost_ns;
 }
 
-/* ---- Fields of one line ------------------------------------------------------------------------- */
+/* ---- Fields of one line ---------------------------------------------------------------------- */
 
 static void put_text(struct plumb_json *j, const char *key, const char *text)
 {
@@ -125,7 +125,7 @@ static void put_hex_if_needed(struct plumb_json *j, const char *key, const char 
     plumb_buf_fini(&hex);
 }
 
-/* ---- stages: one entry a name, as reports of this kind always had ------------------------------------ */
+/* ---- stages: one entry a name, as reports of this kind always had ---------------------------- */
 
 struct stage {
     const char *name;
@@ -212,7 +212,7 @@ static int write_stages(const struct plumb_timing *t, struct plumb_json *j)
     return PLUMB_OK;
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void write_sketch(struct plumb_json *j, const struct plumb_timing_channel *c)
 {
@@ -324,7 +324,7 @@ static void write_node(struct plumb_json *j, const struct plumb_timing_node *nod
     plumb_json_object_end(j);
 }
 
-/* ---- The other lists ------------------------------------------------------------------------------- */
+/* ---- The other lists ------------------------------------------------------------------------- */
 
 static void write_tree(const struct plumb_timing *t, struct plumb_json *j)
 {
@@ -412,7 +412,7 @@ static void write_notes(const struct plumb_timing *t, struct plumb_json *j)
     plumb_json_array_end(j);
 }
 
-/* ---- The run ----------------------------------------------------------------------------------------- */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 static void write_drops(const struct plumb_timing *t, struct plumb_json *j)
 {

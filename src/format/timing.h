@@ -1,8 +1,8 @@
 /* timing.h: the model of a timing report (`timing.json`): what a run measured, in integers of ns.
  *
- * The live mapping (live_read.h) fills it, the writer below makes the file, src/trace reads it back,
- * src/report prints it. Owned as a whole: every string and array lives in `arena` and dies with
- * plumb_timing_fini(). Not shared between threads. */
+ * The live mapping (live_read.h) fills it, the writer below makes the file, src/trace reads it
+ * back, src/report prints it. Owned as a whole: every string and array lives in `arena` and dies
+ * with plumb_timing_fini(). Not shared between threads. */
 #ifndef PLUMB_FORMAT_TIMING_H
 #define PLUMB_FORMAT_TIMING_H
 
@@ -37,7 +37,7 @@ struct plumb_timing_node {
     const char *pipeline, *phase, *name;
     struct plumb_timing_channel host, device;
     uint64_t self_ns;
-    uint64_t outermost_ns;    /* part of the total that lies in no other span of its thread */
+    uint64_t outermost_ns; /* part of the total that lies in no other span of its thread */
     uint64_t outermost_count;
     uint64_t skipped, failures, abandoned, unbalanced;
     const char *last_failure; /* NULL: none */
@@ -102,15 +102,15 @@ struct plumb_timing {
         double total_ns;
     } overhead;
     struct {
-        uint64_t other_nodes;  /* names beyond PLUMB_MAX_NODES, counted under (other) */
-        uint64_t other_state;  /* samples counted under (other) for lack of state */
-        uint64_t lost_state;   /* samples not counted at all: no memory even for (other) */
-        uint64_t too_deep;     /* spans nested deeper than can be kept */
-        uint64_t async;        /* async spans beyond the bound */
-        uint64_t reentrant;    /* spans begun in a signal handler that interrupted plumb */
-        uint64_t unbalanced;   /* spans closed by an outer end, a thread exit or the stop */
-        uint64_t stale;        /* ends that belong to no open span */
-        uint64_t tree;         /* call-tree places beyond the bound */
+        uint64_t other_nodes; /* names beyond PLUMB_MAX_NODES, counted under (other) */
+        uint64_t other_state; /* samples counted under (other) for lack of state */
+        uint64_t lost_state;  /* samples not counted at all: no memory even for (other) */
+        uint64_t too_deep;    /* spans nested deeper than can be kept */
+        uint64_t async;       /* async spans beyond the bound */
+        uint64_t reentrant;   /* spans begun in a signal handler that interrupted plumb */
+        uint64_t unbalanced;  /* spans closed by an outer end, a thread exit or the stop */
+        uint64_t stale;       /* ends that belong to no open span */
+        uint64_t tree;        /* call-tree places beyond the bound */
     } drops;
     struct plumb_timing_pair *env; /* every PLUMB_* variable */
     size_t env_count;

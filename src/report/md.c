@@ -1,5 +1,5 @@
-/* md.c: the report as Markdown, for issues and reviews: the narrow columns as a table, the call tree as
- * a nested list. */
+/* md.c: the report as Markdown, for issues and reviews: the narrow columns as a table, the call
+ * tree as a nested list. */
 #include <string.h>
 
 #include "report/render.h"
@@ -20,9 +20,9 @@ static void put_cell(struct plumb_buf *out, const char *text)
 
 static bool in_table(const struct plumb_column *c)
 {
-    static const char *const keys[] = {"node",      "phase",    "count",   "mean_ms", "median_ms",
-                                       "p95_ms",    "std_ms",   "min_ms",  "max_ms",  "total_ms",
-                                       "self_ms",   "percent"};
+    static const char *const keys[] = {"node",      "phase",    "count",   "mean_ms",
+                                       "median_ms", "p95_ms",   "std_ms",  "min_ms",
+                                       "max_ms",    "total_ms", "self_ms", "percent"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], c->key) == 0)
             return true;

@@ -1,5 +1,5 @@
-/* remarks.c: the lines that stand beside every report, because a figure without them misleads: the run
- * was cut short, something was dropped, something failed. */
+/* remarks.c: the lines that stand beside every report, because a figure without them misleads: the
+ * run was cut short, something was dropped, something failed. */
 #include <inttypes.h>
 
 #include "report/render.h"
@@ -23,7 +23,8 @@ static const struct drop drops[] = {
     {DROP(unbalanced), "spans were closed by an outer one, the end of their thread or of the run",
      NULL},
     {DROP(stale), "ends belonged to no open span", NULL},
-    {DROP(tree), "runs found no room in the call tree; the table has them", "raise PLUMB_MAX_STATE"},
+    {DROP(tree), "runs found no room in the call tree; the table has them",
+     "raise PLUMB_MAX_STATE"},
 };
 
 static void put_open(const struct plumb_timing *t, bool live, struct plumb_buf *out)

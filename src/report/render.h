@@ -11,10 +11,10 @@
 
 struct plumb_render_options {
     struct plumb_summary_options summary;
-    bool wide;    /* text: more columns */
-    bool tree;    /* the call tree instead of the rows (JSON: beside them) */
-    bool explain; /* what the columns mean, after them */
-    bool live;    /* the run still records */
+    bool wide;       /* text: more columns */
+    bool tree;       /* the call tree instead of the rows (JSON: beside them) */
+    bool explain;    /* what the columns mean, after them */
+    bool live;       /* the run still records */
     const char *run; /* path, for JSON; may be NULL */
 };
 
@@ -42,8 +42,8 @@ void plumb_render_csv(const struct plumb_render_input *in, struct plumb_buf *out
 void plumb_render_md(const struct plumb_render_input *in, struct plumb_buf *out);
 
 /* What a reader of the figures must know: recovered or still recording (`live`), open spans, drops,
- * failures, notes of the run. Appends lines that each end in a newline; nothing when there is nothing
- * to say. */
+ * failures, notes of the run. Appends lines that each end in a newline; nothing when there is
+ * nothing to say. */
 void plumb_remarks_write(const struct plumb_timing *t, bool live, struct plumb_buf *out);
 
 #endif

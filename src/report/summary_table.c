@@ -1,5 +1,5 @@
-/* summary_table.c: the table that a run ends in. Owns the choice, the order and the sums of rows, and
- * the byte layout of the table, which has a golden test. Any thread; no state.
+/* summary_table.c: the table that a run ends in. Owns the choice, the order and the sums of rows,
+ * and the byte layout of the table, which has a golden test. Any thread; no state.
  *
  * No JSON, no libm: this file is part of libplumb too. Numbers go through the JSON writer's fixed
  * format, because printf would take the decimal separator of the host's locale. */
@@ -13,7 +13,7 @@
 #include "base/json_write.h"
 #include "base/utf8.h"
 
-/* ---- Rows ------------------------------------------------------------------------------------------ */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static const double NS_PER_MS = 1e6;
 
@@ -215,7 +215,7 @@ void plumb_summary_fini(struct plumb_summary *s)
     *s = (struct plumb_summary){.rows = NULL};
 }
 
-/* ---- Sums ------------------------------------------------------------------------------------------- */
+/* ---- Sums ------------------------------------------------------------------------------------ */
 
 size_t plumb_summary_group_end(const struct plumb_summary *s, size_t begin)
 {
@@ -247,8 +247,8 @@ static bool phase_seen(const struct plumb_summary *s, size_t begin, size_t i)
     return false;
 }
 
-/* How often the pipeline ran in a phase when nobody said: the runs of the row with the largest total
- * among those that are outermost somewhere. */
+/* How often the pipeline ran in a phase when nobody said: the runs of the row with the largest
+ * total among those that are outermost somewhere. */
 static uint64_t runs_of_phase(const struct plumb_summary *s, size_t begin, size_t end,
                               const char *phase)
 {
@@ -293,15 +293,15 @@ bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t e
     return false;
 }
 
-/* ---- Text ------------------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 static bool is_hex(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Bytes of the character at `p` that may go to a terminal as they are; 0: none. A backslash that looks
- * like the notation for a byte is none, so that distinct names look distinct. */
+/* Bytes of the character at `p` that may go to a terminal as they are; 0: none. A backslash that
+ * looks like the notation for a byte is none, so that distinct names look distinct. */
 static size_t printable(const char *p)
 {
     const unsigned char *u = (const unsigned char *)p;
@@ -405,7 +405,7 @@ void plumb_put_averages(struct plumb_buf *out, const struct plumb_summary *s, si
     }
 }
 
-/* ---- The table ----------------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 enum { WIDTH_NODE = 40, WIDTH_PHASE = 12, WIDTH_COUNT = 5, WIDTH_NUMBER = 10, WIDTH_TABLE = 125 };
 

@@ -1,5 +1,5 @@
-/* summary_table.h: the rows of a summary, chosen, ordered and added up, and the fixed-width table made
- * of them. Used by libplumb and by libplumb-trace. Any thread, one summary at a time.
+/* summary_table.h: the rows of a summary, chosen, ordered and added up, and the fixed-width table
+ * made of them. Used by libplumb and by libplumb-trace. Any thread, one summary at a time.
  *
  * What adds up: a node that runs inside another must not be counted twice, so TOTAL and the average
  * per frame add only the time of outermost runs. */
@@ -74,9 +74,9 @@ size_t plumb_summary_group_end(const struct plumb_summary *s, size_t begin);
 /* Rows of [begin, end) that are shown. */
 size_t plumb_summary_shown(const struct plumb_summary *s, size_t begin, size_t end);
 double plumb_summary_total_ms(const struct plumb_summary *s, size_t begin, size_t end);
-/* The `i`-th average of the rows [begin, end), phases in the order of the rows. False: there are not
- * so many. A phase has none when its divisor or its time is 0. The divisor is frames minus skip when
- * frames are known, else the runs of the first row. */
+/* The `i`-th average of the rows [begin, end), phases in the order of the rows. False: there are
+ * not so many. A phase has none when its divisor or its time is 0. The divisor is frames minus skip
+ * when frames are known, else the runs of the first row. */
 bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t end, size_t i,
                            struct plumb_summary_average *out);
 
@@ -88,7 +88,7 @@ void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out);
 int plumb_summary_table(struct plumb_buf *out, const struct plumb_timing *t,
                         const struct plumb_summary_options *o, plumb_error *err);
 
-/* ---- Pieces that the other text renderers share -------------------------------------------------- */
+/* ---- Pieces that the other text renderers share ---------------------------------------------- */
 
 /* `text` padded to `width` characters (never cut). Control characters and bytes that are not UTF-8
  * become \xHH, so that no name can steer a terminal or break a line. */

@@ -228,10 +228,20 @@ static void rows_sort_by_the_figure_that_was_asked_for(void **state)
 static void public_rows_give_the_same_table(void **state)
 {
     static const plumb_row rows[] = {
-        {.pipeline = "p", .phase = "inference", .node = "outer", .count = 10, .total_ms = 100,
-         .mean_ms = 10, .self_ms = 40},
-        {.pipeline = "p", .phase = "inference", .node = "inner", .count = 20, .total_ms = 60,
-         .mean_ms = 3, .self_ms = 60},
+        {.pipeline = "p",
+         .phase = "inference",
+         .node = "outer",
+         .count = 10,
+         .total_ms = 100,
+         .mean_ms = 10,
+         .self_ms = 40},
+        {.pipeline = "p",
+         .phase = "inference",
+         .node = "inner",
+         .count = 20,
+         .total_ms = 60,
+         .mean_ms = 3,
+         .self_ms = 60},
     };
     struct plumb_summary s;
     struct plumb_buf out = {0};

@@ -1,5 +1,5 @@
-/* text.c: the report for people: the summary table, its wide form, the call tree, and what the columns
- * mean. */
+/* text.c: the report for people: the summary table, its wide form, the call tree, and what the
+ * columns mean. */
 #include <string.h>
 
 #include "report/render.h"
@@ -28,8 +28,8 @@ static void put_rule(struct plumb_buf *out)
     plumb_buf_char(out, '\n');
 }
 
-/* A line of the wide table: headings when `row` is NULL. Device columns of a node without device time
- * show a dash: 0.00 would be a measurement. */
+/* A line of the wide table: headings when `row` is NULL. Device columns of a node without device
+ * time show a dash: 0.00 would be a measurement. */
 static void put_line(struct plumb_buf *out, const struct plumb_summary_row *row)
 {
     size_t n;
@@ -124,8 +124,9 @@ static void explain_table(struct plumb_buf *out, bool wide)
             explain_line(out, columns[i].title, columns[i].help);
     }
     explain_line(out, "TOTAL", "time of outermost runs: nested nodes are not counted twice");
-    explain_line(out, "Average", "TOTAL of a phase / frames (--frames minus skip_first_n; else the "
-                                 "runs of its largest outermost node)");
+    explain_line(out, "Average",
+                 "TOTAL of a phase / frames (--frames minus skip_first_n; else the "
+                 "runs of its largest outermost node)");
 }
 
 static void explain_tree(struct plumb_buf *out)

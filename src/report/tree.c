@@ -1,7 +1,7 @@
 /* tree.c: the call tree, ordered and as text. Any thread; no state.
  *
- * The walk keeps its own stack: a report may come from anywhere, and a chain of a million places must
- * not end in a stack overflow. */
+ * The walk keeps its own stack: a report may come from anywhere, and a chain of a million places
+ * must not end in a stack overflow. */
 #include "report/tree.h"
 
 #include <stdlib.h>
@@ -18,10 +18,10 @@ struct place {
 struct walk {
     const struct plumb_timing *t;
     const struct plumb_summary_options *o;
-    struct place *order;     /* siblings together, largest first */
-    size_t *first;           /* by parent + 1: where its children begin in `order` */
-    size_t *stack;           /* by depth: the next child to visit */
-    bool *kept;              /* by index */
+    struct place *order; /* siblings together, largest first */
+    size_t *first;       /* by parent + 1: where its children begin in `order` */
+    size_t *stack;       /* by depth: the next child to visit */
+    bool *kept;          /* by index */
     double whole_ns;
 };
 
@@ -85,8 +85,7 @@ static bool is_switched(const struct walk *w, uint32_t index)
     return strcmp(a->phase, b->phase) != 0 || strcmp(a->pipeline, b->pipeline) != 0;
 }
 
-static void emit(struct plumb_tree_view *view, const struct walk *w, uint32_t index,
-                 uint32_t depth)
+static void emit(struct plumb_tree_view *view, const struct walk *w, uint32_t index, uint32_t depth)
 {
     const struct plumb_timing_tree *place = &w->t->tree[index];
     view->lines[view->count++] = (struct plumb_tree_line){
@@ -98,8 +97,8 @@ static void emit(struct plumb_tree_view *view, const struct walk *w, uint32_t in
     };
 }
 
-/* The `top` largest of the siblings at stack[depth] are visited; tells how many are left out when the
- * limit is reached. */
+/* The `top` largest of the siblings at stack[depth] are visited; tells how many are left out when
+ * the limit is reached. */
 static size_t left_out(const struct walk *w, size_t at, size_t end, size_t visited)
 {
     size_t hidden = 0;

@@ -21,8 +21,8 @@ struct plumb_tree_view {
     size_t count;
 };
 
-/* Places of the pipeline and phase of the options (a place of another phase stays when one below it is
- * chosen); of siblings at most `top`. Points into `t`. Errors: PLUMB_ERR_MEMORY. */
+/* Places of the pipeline and phase of the options (a place of another phase stays when one below it
+ * is chosen); of siblings at most `top`. Points into `t`. Errors: PLUMB_ERR_MEMORY. */
 int plumb_tree_init(struct plumb_tree_view *out, const struct plumb_timing *t,
                     const struct plumb_summary_options *o, plumb_error *err);
 void plumb_tree_fini(struct plumb_tree_view *view);

@@ -1,6 +1,6 @@
-/* load.c: from a run directory to its timing report. Owns recovery: the report of a killed run is made
- * from its mapping, once, and saved beside it. Any thread, and several processes at once: the file
- * appears whole or not at all, and never replaces one that the run itself wrote.
+/* load.c: from a run directory to its timing report. Owns recovery: the report of a killed run is
+ * made from its mapping, once, and saved beside it. Any thread, and several processes at once: the
+ * file appears whole or not at all, and never replaces one that the run itself wrote.
  *
  * The mapping is kept after recovery, because it holds more than today's report shows. */
 #include "trace/load.h"

@@ -19,8 +19,8 @@ struct plumb_load {
     plumb_error why;
 };
 
-/* Loads the run in the directory `dir`; a killed one is recovered on the way, which leaves its mapping
- * where it is. Errors: those of plumb_timing_read() and plumb_live_read(). */
+/* Loads the run in the directory `dir`; a killed one is recovered on the way, which leaves its
+ * mapping where it is. Errors: those of plumb_timing_read() and plumb_live_read(). */
 int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err);
 
 /* Loads a timing report by its path. */

@@ -2,8 +2,8 @@
  * the only code of plumb that deletes. Any thread; no state.
  *
  * Newest is decided by the stamp in the name, which says when a run began: a recovered run gets its
- * report later than runs that began after it. Deleting walks by directory handles and never follows a
- * link, so that a tree that changes meanwhile cannot lead it elsewhere. */
+ * report later than runs that began after it. Deleting walks by directory handles and never follows
+ * a link, so that a tree that changes meanwhile cannot lead it elsewhere. */
 #include "trace/runs.h"
 
 #include <ctype.h>
@@ -22,7 +22,7 @@
 
 enum { SEARCH_DEPTH = 2, STAMP_LEN = 15 };
 
-/* ---- One run ------------------------------------------------------------------------------------- */
+/* ---- One run --------------------------------------------------------------------------------- */
 
 static bool is_stamp(const char *name)
 {
@@ -114,7 +114,7 @@ bool plumb_runs_is_run(const char *path)
     return yes;
 }
 
-/* ---- All runs ------------------------------------------------------------------------------------- */
+/* ---- All runs -------------------------------------------------------------------------------- */
 
 static int newest_first(const void *a, const void *b)
 {
@@ -236,8 +236,7 @@ static int pick(char *out, size_t size, const char *name, const char *dir, plumb
     return rc;
 }
 
-int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir,
-                       plumb_error *err)
+int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir, plumb_error *err)
 {
     struct stat st;
     if (!what)
@@ -252,7 +251,7 @@ int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir
                       errno == ENOENT ? "no such file or directory" : "not a directory");
 }
 
-/* ---- Removing -------------------------------------------------------------------------------------- */
+/* ---- Removing -------------------------------------------------------------------------------- */
 
 static int remove_below(int parent, const char *name, int depth)
 {

@@ -39,10 +39,10 @@ void plumb_runs_fini(struct plumb_found_runs *runs);
 /* Whether `path` is a run directory itself. */
 bool plumb_runs_is_run(const char *path);
 
-/* The run that a user means: a run directory, a folder with runs (the newest of them), the name of a
- * run below `dir`, or NULL: the newest below `dir`. Writes its path. PLUMB_ERR_NOT_FOUND: none. */
-int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir,
-                       plumb_error *err);
+/* The run that a user means: a run directory, a folder with runs (the newest of them), the name of
+ * a run below `dir`, or NULL: the newest below `dir`. Writes its path. PLUMB_ERR_NOT_FOUND: none.
+ */
+int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir, plumb_error *err);
 
 /* What plumb_runs_prune() keeps. */
 struct plumb_prune {
@@ -55,8 +55,8 @@ struct plumb_pruned {
     size_t runs;
     uint64_t bytes;
 };
-/* Removes what the rules do not keep, and then empty pipeline folders; `latest` links are pointed to
- * the newest run that is left. Only directories that plumb named itself are ever removed. */
+/* Removes what the rules do not keep, and then empty pipeline folders; `latest` links are pointed
+ * to the newest run that is left. Only directories that plumb named itself are ever removed. */
 int plumb_runs_prune(struct plumb_pruned *out, const struct plumb_found_runs *runs,
                      const struct plumb_prune *rules, plumb_error *err);
 

@@ -1,10 +1,11 @@
-/* timing_read.c: timing.json becomes the model again. Owns what counts as a sound report: every field
- * that merging and printing need is there and of its type, indices point at something, histograms hold
- * as many samples as they say. A file that fails one of these is refused with the place of the fault,
- * because half a report would be believed.
+/* timing_read.c: timing.json becomes the model again. Owns what counts as a sound report: every
+ * field that merging and printing need is there and of its type, indices point at something,
+ * histograms hold as many samples as they say. A file that fails one of these is refused with the
+ * place of the fault, because half a report would be believed.
  *
  * The cursor keeps the first fault and turns everything after it into zeros, so that the code below
- * reads like the file. Unknown fields are skipped: an older plumb reads what a newer one appended. */
+ * reads like the file. Unknown fields are skipped: an older plumb reads what a newer one appended.
+ */
 #include "trace/timing_read.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ static void fault(struct cursor *c, const char *key, const char *what)
                c->place[0] && key[0] ? "." : "", key, what);
 }
 
-/* ---- Fields ------------------------------------------------------------------------------------- */
+/* ---- Fields ---------------------------------------------------------------------------------- */
 
 static int hex_digit(char c)
 {
@@ -197,7 +198,7 @@ static const json_t *entry(struct cursor *c, const json_t *list, const char *key
     return v;
 }
 
-/* ---- Nodes ---------------------------------------------------------------------------------------- */
+/* ---- Nodes ----------------------------------------------------------------------------------- */
 
 static void read_first(struct cursor *c, const json_t *object, struct plumb_stats *s)
 {
@@ -307,14 +308,13 @@ static void read_node(struct cursor *c, const json_t *object, struct plumb_timin
 static void read_nodes(struct cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *list =
-        get_array(c, root, "nodes", sizeof *t->nodes, &t->nodes, &t->node_count);
+    const json_t *list = get_array(c, root, "nodes", sizeof *t->nodes, &t->nodes, &t->node_count);
     for (size_t i = 0; i < t->node_count && !c->failed; i++)
         read_node(c, entry(c, list, "nodes", i), &t->nodes[i]);
     c->place[0] = '\0';
 }
 
-/* ---- The other lists --------------------------------------------------------------------------------- */
+/* ---- The other lists ------------------------------------------------------------------------- */
 
 static void read_tree(struct cursor *c, const json_t *root)
 {
@@ -402,7 +402,7 @@ static void read_environment(struct cursor *c, const json_t *root)
     }
 }
 
-/* ---- The run ------------------------------------------------------------------------------------------ */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 static void read_drops(struct cursor *c, const json_t *root)
 {
@@ -476,9 +476,10 @@ static int check_kind(const json_t *root, const char *name, plumb_error *err)
     if (!json_is_integer(schema) || json_integer_value(schema) < 1)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is damaged: schema is missing", name);
     if (json_integer_value(schema) > PLUMB_TIMING_SCHEMA)
-        return plumb_fail(err, PLUMB_ERR_FORMAT,
-                          "'%s' was written by a newer plumb (schema %lld; this one reads up to %d)",
-                          name, (long long)json_integer_value(schema), PLUMB_TIMING_SCHEMA);
+        return plumb_fail(
+            err, PLUMB_ERR_FORMAT,
+            "'%s' was written by a newer plumb (schema %lld; this one reads up to %d)", name,
+            (long long)json_integer_value(schema), PLUMB_TIMING_SCHEMA);
     return PLUMB_OK;
 }
 
@@ -509,8 +510,8 @@ int plumb_timing_parse(struct plumb_timing *out, const char *text, size_t size, 
     plumb_timing_init(&t);
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
     if (!root) {
-        rc = plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is not valid JSON: line %d: %s", name, why.line,
-                        why.text);
+        rc = plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is not valid JSON: line %d: %s", name,
+                        why.line, why.text);
         goto out;
     }
     if ((rc = check_kind(root, name, err)) < 0 || (rc = read_root(&t, root, name, err)) < 0)

@@ -1,5 +1,5 @@
-/* timing_read.h: timing.json becomes the model of timing.h again, exactly: what plumb_timing_write()
- * makes of it is byte for byte the file. Any thread, one model at a time. */
+/* timing_read.h: timing.json becomes the model of timing.h again, exactly: what
+ * plumb_timing_write() makes of it is byte for byte the file. Any thread, one model at a time. */
 #ifndef PLUMB_TRACE_TIMING_READ_H
 #define PLUMB_TRACE_TIMING_READ_H
 

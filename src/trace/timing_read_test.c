@@ -97,8 +97,9 @@ static void a_damaged_field_is_named_with_its_place(void **state)
                    "'x.json' is damaged: nodes[0].min_ns is larger than max_ns");
     assert_refused("\"parent\": 0", "\"parent\": 1",
                    "'x.json' is damaged: tree[1].parent does not stand before its children");
-    assert_refused("\"node\": 3", "\"node\": 8", "'x.json' is damaged: tree[2].node is not in "
-                                                 "'nodes'");
+    assert_refused("\"node\": 3", "\"node\": 8",
+                   "'x.json' is damaged: tree[2].node is not in "
+                   "'nodes'");
     assert_refused("\"p2\"", "\"p3\"",
                    "'x.json' is damaged: nodes[1].median_estimator is none that this plumb knows");
 }

@@ -1,5 +1,5 @@
-/* A marked program for the tests of the command line: 20 frames, each with one piece of work and three
- * steps; then what the argument says. */
+/* A marked program for the tests of the command line: 20 frames, each with one piece of work and
+ * three steps; then what the argument says. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void frame(void)
 {
     PLUMB_SPAN("frame");
     work(100);
-    for (PLUMB_STEPS(step, 3)) {
+    for (PLUMB_STEPS (step, 3)) {
         PLUMB_SPAN("step");
         work(200);
     }
