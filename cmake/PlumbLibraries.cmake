@@ -146,6 +146,7 @@ endif()
 if(PLUMB_HAVE_TESTS)
   plumb_static_library(plumb_testing plumb_testing ${testing_objects})
   target_include_directories(plumb_testing INTERFACE "${PROJECT_SOURCE_DIR}/src")
+  target_compile_definitions(plumb_testing INTERFACE PLUMB_LINKED)
   target_link_libraries(plumb_testing INTERFACE
     $<$<BOOL:${PLUMB_HAVE_TRACE}>:PkgConfig::JANSSON> Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()

@@ -1,0 +1,136 @@
+/* Fuzz target: a live mapping that was damaged, as `plumb recover` may find it.
+ *
+ * The input is not the mapping, whose layout changes with the code, but what happens to one: a list
+ * of 12-byte patches (offset, then the value stored there) applied to the mapping of a run that
+ * this program records itself; an odd number of bytes at the end cuts the file. Such inputs stay
+ * meaningful when the layout changes, and a few bytes reach deep.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <plumb/plumb.h>
+
+#include "format/live_read.h"
+
+enum { PATCH_BYTES = 12, RUN_STEPS = 100 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static unsigned char *sound; /* the mapping of the recorded run */
+static unsigned char *damaged;
+static size_t mapping_bytes;
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void work(int depth)
+{
+    PLUMB_SPAN("work");
+    plumb_count("calls", 1);
+    if (depth > 0)
+        work(depth - 1);
+}
+
+static void read_mapping(const char *dir)
+{
+    char path[512];
+    struct stat st;
+    int fd;
+
+    snprintf(path, sizeof path, "%s/live.plumb", dir);
+    if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0 || fstat(fd, &st) < 0)
+        die(path);
+    mapping_bytes = (size_t)st.st_size;
+    sound = malloc(mapping_bytes);
+    damaged = malloc(mapping_bytes);
+    if (!sound || !damaged || read(fd, sound, mapping_bytes) != (ssize_t)mapping_bytes)
+        die(path);
+    close(fd);
+}
+
+/* Records spans, phases, steps, failures and counts, and keeps the mapping as it is with two spans
+ * open: what is left of a process that was killed there. */
+static void record(void)
+{
+    char dir[] = "/tmp/plumb-fuzz-XXXXXX", run[sizeof dir + 4], command[sizeof dir + 8];
+    plumb_options options = plumb_options_default();
+    plumb_error err;
+
+    if (!mkdtemp(dir))
+        die("mkdtemp");
+    snprintf(run, sizeof run, "%s/run", dir);
+    options.run_dir = run;
+    options.quiet = PLUMB_ON;
+    options.max_state_bytes = 1 << 20;
+    options.max_nodes = 16;
+    if (plumb_start(&options, &err) < 0) {
+        fprintf(stderr, "%s\n", err.message);
+        exit(1);
+    }
+    {
+        PLUMB_PHASE("val");
+        PLUMB_SPAN("outer");
+        PLUMB_SPAN_AS(failing, "failing");
+        for (PLUMB_STEPS (step, RUN_STEPS))
+            work(step % 3);
+        plumb_span_fail(failing, "on purpose");
+        plumb_record_ns(plumb_node_get("elsewhere"), 1000);
+        read_mapping(run);
+    }
+    plumb_stop(NULL);
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    if (system(command) != 0)
+        die(command);
+}
+
+/* Applies the patches to a fresh copy; returns how many bytes of it are left. */
+static size_t damage(const uint8_t *data, size_t size)
+{
+    size_t left = mapping_bytes;
+
+    memcpy(damaged, sound, mapping_bytes);
+    for (; size >= PATCH_BYTES; data += PATCH_BYTES, size -= PATCH_BYTES) {
+        uint32_t offset;
+        memcpy(&offset, data, sizeof offset);
+        offset %= (uint32_t)mapping_bytes - 8;
+        memcpy(damaged + offset - offset % 4, data + 4, 8);
+    }
+    if (size >= 4) {
+        uint32_t cut;
+        memcpy(&cut, data, sizeof cut);
+        left = cut % mapping_bytes;
+    }
+    return left;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct plumb_timing timing;
+    unsigned char *exact;
+    size_t left;
+    plumb_error err;
+
+    if (!sound)
+        record();
+    left = damage(data, size);
+    /* A mapping has its size rounded to pages; a copy of exactly this size lets a sanitizer see the
+     * first byte read beyond it. */
+    if (!(exact = malloc(left ? left : 1)))
+        die("malloc");
+    memcpy(exact, damaged, left);
+    plumb_timing_init(&timing);
+    if (plumb_live_to_timing(&timing, exact, left, NULL, &err) < 0 && size == 0) {
+        fprintf(stderr, "the sound mapping: %s\n", err.message);
+        abort();
+    }
+    plumb_timing_fini(&timing);
+    free(exact);
+    return 0;
+}
