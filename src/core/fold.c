@@ -5,6 +5,8 @@
  *     blocks up to `folded`.
  *   - During a fold everything it changes has been copied to the undo log before, so that a reader of
  *     a dead process can put it back (format/live_read.c) and replay the block.
+ *   - Stores are plain: whoever else reads these fields while the process lives (snapshot.c) finds out
+ *     afterwards whether a fold was in the way, and then does not use what it read.
  *   - A snapshot that is being taken gets a copy of whatever a fold is about to change
  *     (snapshot.c); the fold never waits for it.
  * Locks: only when a key, state or place is met for the first time on this thread. */
@@ -20,14 +22,11 @@ struct fold {
     struct plumb_thread *th;
     struct plumb_run *run;
     struct plumb_live_undo *undo;
+    uint64_t reset_ticks; /* of the pipeline `reset_group`: spans begun before leave no sample */
+    uint32_t reset_group;
     uint32_t number;
     struct plumb_snapshot *watch; /* wants copies of what changes; NULL: none */
 };
-
-static uint64_t key_of(uint32_t group, uint32_t node)
-{
-    return (uint64_t)group << PLUMB_NODE_BITS | node;
-}
 
 /* ---- First meetings: under the lock -------------------------------------------------------------- */
 
@@ -40,8 +39,8 @@ static uint32_t key_index(struct plumb_run *run, uint64_t key)
     k = plumb_table_add(run, &run->h->keys);
     if (!k || plumb_map_put(&run->keys, key + 1, run->h->keys.count + 1) < 0)
         return UINT32_MAX;
-    k->group = (uint32_t)(key >> PLUMB_NODE_BITS);
-    k->node = (uint32_t)key & ((1u << PLUMB_NODE_BITS) - 1);
+    k->group = plumb_key_group(key);
+    k->node = plumb_key_node(key);
     plumb_table_commit(&run->h->keys);
     return run->h->keys.count - 1;
 }
@@ -63,8 +62,7 @@ static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t ke
     st->min = UINT64_MAX;
     st->key = index;
     st->channel = channel;
-    st->reset_generation = PLUMB_LOAD(pipeline_at(run, (uint32_t)(key >> PLUMB_NODE_BITS))
-                                          ->reset_generation);
+    st->reset_generation = PLUMB_LOAD(pipeline_at(run, plumb_key_group(key))->reset_generation);
     st->ordinal = th->live->states;
     if (plumb_rt.settings.median == PLUMB_MEDIAN_P2 && channel == PLUMB_CHANNEL_SPAN)
         st->flags |= PLUMB_STATE_P2;
@@ -112,13 +110,13 @@ static uint32_t place_carve(struct plumb_thread *th, uint32_t parent, uint64_t k
     if (!place_room(th) || !(t = plumb_table_add(th->run, &th->live->tree)))
         return UINT32_MAX;
     t->parent = parent;
-    t->node = (uint32_t)key & ((1u << PLUMB_NODE_BITS) - 1);
-    t->group = (uint32_t)(key >> PLUMB_NODE_BITS);
+    t->node = plumb_key_node(key);
+    t->group = plumb_key_group(key);
     t->async = async;
     t->count = t->total = t->self = 0;
     t->undo_block = 0;
     plumb_table_commit(&th->live->tree);
-    th->places[i] = (struct plumb_place){t, NULL, key, 0, 0};
+    th->places[i] = (struct plumb_place){t, NULL, key, parent, 0, 0};
     th->place_count++;
     return i;
 }
@@ -149,28 +147,17 @@ static void state_reset(struct plumb_live_state *st, uint32_t generation)
 {
     uint64_t used = st->groups_used;
     for (uint32_t g = 0; used; g++, used >>= 1) {
-        for (uint32_t i = g * 64; (used & 1) && i < g * 64 + 64; i++)
-            PLUMB_STORE(st->buckets[i], 0);
+        if (used & 1)
+            memset(&st->buckets[g * 64], 0, 64 * sizeof st->buckets[0]);
     }
-    PLUMB_STORE(st->count, 0);
-    PLUMB_STORE(st->total, 0);
-    PLUMB_STORE(st->sq_lo, 0);
-    PLUMB_STORE(st->sq_hi, 0);
-    PLUMB_STORE(st->min, UINT64_MAX);
-    PLUMB_STORE(st->max, 0);
-    PLUMB_STORE(st->last, 0);
-    PLUMB_STORE(st->last_at, 0);
-    PLUMB_STORE(st->self, 0);
-    PLUMB_STORE(st->outer_total, 0);
-    PLUMB_STORE(st->outer_count, 0);
-    PLUMB_STORE(st->groups_used, 0);
-    PLUMB_STORE(st->failures, 0);
-    PLUMB_STORE(st->abandoned, 0);
-    PLUMB_STORE(st->unbalanced, 0);
-    PLUMB_STORE(st->why_off, 0);
+    st->count = st->total = st->sq_lo = st->sq_hi = 0;
+    st->min = UINT64_MAX;
+    st->max = st->last = st->last_at = st->self = 0;
+    st->outer_total = st->outer_count = st->groups_used = 0;
+    st->failures = st->abandoned = st->unbalanced = st->why_off = 0;
     memset(&st->p2, 0, sizeof st->p2);
     memset(st->carry, 0, sizeof st->carry);
-    PLUMB_STORE(st->flags, st->flags & ~(uint32_t)PLUMB_STATE_SETTLED);
+    st->flags &= ~(uint32_t)PLUMB_STATE_SETTLED;
     /* Last: a reader takes a state of an older generation for empty. */
     PLUMB_RELEASE(st->reset_generation, generation);
 }
@@ -194,7 +181,7 @@ static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, 
     plumb_order();
     PLUMB_STORE(u->states, u->states + 1);
     plumb_order();
-    PLUMB_STORE(st->undo_block, f->number);
+    st->undo_block = f->number;
 }
 
 static PLUMB_COLD void tree_touch(struct fold *f, struct plumb_live_tree *t, uint32_t place)
@@ -204,7 +191,7 @@ static PLUMB_COLD void tree_touch(struct fold *f, struct plumb_live_tree *t, uin
     plumb_order();
     PLUMB_STORE(u->trees, u->trees + 1);
     plumb_order();
-    PLUMB_STORE(t->undo_block, f->number);
+    t->undo_block = f->number;
 }
 
 /* ---- Samples ------------------------------------------------------------------------------------- */
@@ -231,7 +218,7 @@ static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st, uint32
     }
     /* Counting has begun: a skip that is raised later takes nothing away. */
     __atomic_fetch_or(&k->skipped, PLUMB_KEY_SETTLED, __ATOMIC_RELAXED);
-    PLUMB_STORE(st->flags, st->flags | PLUMB_STATE_SETTLED);
+    st->flags |= PLUMB_STATE_SETTLED;
     return false;
 }
 
@@ -256,166 +243,269 @@ static PLUMB_COLD void carry(struct plumb_live_state *st, uint32_t index)
     st->carry[best].wraps++;
 }
 
-static PLUMB_ALWAYS_INLINE void bucket_add(struct fold *f, struct plumb_live_state *st,
-                                           uint64_t value)
+/* Where the samples of one key go, with everything that is looked up once for many of them. */
+struct target {
+    struct plumb_live_state *st;
+    struct plumb_live_tree *place; /* NULL: none */
+    uint32_t place_index;
+};
+
+/* What `n` samples amount to. */
+struct amount {
+    uint64_t n, total, self, min, max, last, last_at;
+    plumb_u128 squares;
+};
+
+static PLUMB_ALWAYS_INLINE void add_amount(struct plumb_live_state *st, const struct amount *a)
 {
-    uint32_t i = plumb_sketch_index(value), old = st->buckets[i];
-    struct plumb_undo_bucket *u = &f->undo->bucket[f->undo->buckets];
-    u->state_off = plumb_off_of(f->run, st);
-    u->index = i;
-    u->value = old;
-    plumb_order();
-    PLUMB_STORE(f->undo->buckets, f->undo->buckets + 1);
-    plumb_order();
-    PLUMB_STORE(st->buckets[i], old + 1);
-    if (PLUMB_UNLIKELY(old == UINT32_MAX))
-        carry(st, i);
-    PLUMB_STORE(st->groups_used, st->groups_used | UINT64_C(1) << (i >> 6));
+    plumb_u128 sq = plumb_u128_make(st->sq_lo, st->sq_hi) + a->squares;
+    st->count += a->n;
+    st->total += a->total;
+    st->sq_lo = (uint64_t)sq;
+    st->sq_hi = (uint64_t)(sq >> 64);
+    if (a->min < st->min)
+        st->min = a->min;
+    if (a->max > st->max)
+        st->max = a->max;
+    st->last = a->last;
+    st->last_at = a->last_at;
+    st->self += a->self;
 }
 
-static PLUMB_ALWAYS_INLINE void state_add(struct fold *f, struct plumb_live_state *st,
-                                          const struct plumb_ended *e)
+/* Raises one bucket each for `n` samples. All are saved before the first is raised, each as it was
+ * before any: putting them back in any order gives the same. */
+static PLUMB_ALWAYS_INLINE void add_buckets(struct fold *f, struct plumb_live_state *st,
+                                            const uint16_t *index, uint32_t n)
 {
-    uint64_t v = e->value, n = st->count, lo, hi;
-    plumb_u128 sq = (plumb_u128)v * v;
-    lo = st->sq_lo + (uint64_t)sq;
-    hi = st->sq_hi + (uint64_t)(sq >> 64) + (lo < (uint64_t)sq);
-    if (PLUMB_UNLIKELY(n < PLUMB_EXACT))
-        PLUMB_STORE(st->first[n], v);
-    PLUMB_STORE(st->count, n + 1);
-    PLUMB_STORE(st->total, st->total + v);
-    PLUMB_STORE(st->sq_lo, lo);
-    PLUMB_STORE(st->sq_hi, hi);
-    PLUMB_STORE(st->min, v < st->min ? v : st->min);
-    PLUMB_STORE(st->max, v > st->max ? v : st->max);
-    PLUMB_STORE(st->last, v);
-    PLUMB_STORE(st->last_at, e->end_ticks);
-    PLUMB_STORE(st->self, st->self + e->self);
-    if (e->outermost) {
-        PLUMB_STORE(st->outer_total, st->outer_total + v);
-        PLUMB_STORE(st->outer_count, st->outer_count + 1);
+    struct plumb_live_undo *u = f->undo;
+    uint64_t *save = &u->bucket[u->buckets];
+    uint64_t used = st->groups_used;
+    for (uint32_t i = 0; i < n; i++)
+        save[i] = plumb_undo_bucket(st->ordinal, index[i], st->buckets[index[i]]);
+    plumb_order();
+    PLUMB_STORE(u->buckets, u->buckets + n);
+    plumb_order();
+    for (uint32_t i = 0; i < n; i++) {
+        if (PLUMB_UNLIKELY(++st->buckets[index[i]] == 0))
+            carry(st, index[i]);
+        used |= UINT64_C(1) << (index[i] >> 6);
     }
-    if (PLUMB_UNLIKELY(st->flags & PLUMB_STATE_P2))
-        plumb_p2_add(&st->p2, (double)v);
-    bucket_add(f, st, v);
+    st->groups_used = used;
 }
 
-/* The state that takes a run, saved for undo; NULL: none can be had, which is counted. */
-static PLUMB_COLD struct plumb_live_state *state_find(struct fold *f, const struct plumb_ended *e)
+static PLUMB_ALWAYS_INLINE void add_place(struct fold *f, const struct target *to,
+                                          const struct amount *a)
 {
-    struct plumb_thread *th = f->th;
-    uint64_t key = key_of(e->group, e->node);
-    struct plumb_place *p = e->tree ? &th->places[e->tree] : NULL;
-    struct plumb_live_state *st = state_meet(th, key, e->channel);
-    if (!st) {
-        st = state_meet(th, key_of(e->group & 0xff00u, PLUMB_NODE_OTHER), e->channel);
-        plumb_drop(f->run, st ? PLUMB_DROP_STATE : PLUMB_DROP_LOST);
+    struct plumb_live_tree *t = to->place;
+    if (PLUMB_UNLIKELY(!t))
+        return;
+    if (PLUMB_UNLIKELY(t->undo_block != f->number))
+        tree_touch(f, t, to->place_index);
+    t->count += a->n;
+    t->total += a->total;
+    t->self += a->self;
+}
+
+/* The state that takes a key's runs; NULL: none can be had, which is counted. */
+static PLUMB_COLD struct plumb_live_state *state_find(struct fold *f, uint64_t key, uint32_t channel)
+{
+    struct plumb_live_state *st = state_meet(f->th, key, channel);
+    if (st)
         return st;
-    }
-    if (p && p->key == key && e->channel == PLUMB_CHANNEL_SPAN)
-        p->state = st;
+    st = state_meet(f->th, plumb_key(plumb_key_group(key) & 0xff00u, PLUMB_NODE_OTHER), channel);
+    plumb_drop(f->run, st ? PLUMB_DROP_STATE : PLUMB_DROP_LOST);
     return st;
 }
 
-static PLUMB_ALWAYS_INLINE struct plumb_live_state *state_for(struct fold *f,
-                                                              const struct plumb_ended *e)
+static PLUMB_COLD void reset_look(struct fold *f, uint64_t key)
 {
-    struct plumb_place *p = &f->th->places[e->tree];
-    struct plumb_live_state *st = p->state;
-    if (PLUMB_UNLIKELY(!st || e->tree == 0 || e->channel != PLUMB_CHANNEL_SPAN))
-        st = state_find(f, e);
-    if (PLUMB_UNLIKELY(!st))
-        return NULL;
-    if (PLUMB_UNLIKELY(st->undo_block != f->number))
-        state_touch(f, st, e->group);
-    /* Begun before the last reset: belongs to what was dropped. */
-    if (PLUMB_UNLIKELY(e->begin_ticks < PLUMB_LOAD(pipeline_at(f->run, e->group)->reset_ticks)))
-        return NULL;
-    return st;
+    f->reset_group = plumb_key_group(key) >> 8;
+    f->reset_ticks = PLUMB_LOAD(pipeline_at(f->run, plumb_key_group(key))->reset_ticks);
 }
 
-static void on_sample(void *self, const struct plumb_ended *e)
+/* Fills `to` for a span at `place` (0: the tree is full). False: it leaves nothing. */
+static PLUMB_ALWAYS_INLINE bool target_span(struct fold *f, struct target *to, uint64_t key,
+                                            uint32_t place, uint64_t begin_ticks)
+{
+    struct plumb_place *p = &f->th->places[place];
+    to->st = p->state;
+    to->place = place ? p->live : NULL;
+    to->place_index = place;
+    if (PLUMB_UNLIKELY(!to->st || place == 0)) {
+        to->st = state_find(f, key, PLUMB_CHANNEL_SPAN);
+        if (place && to->st)
+            p->state = to->st;
+    }
+    if (PLUMB_UNLIKELY(!to->st))
+        return false;
+    if (PLUMB_UNLIKELY(to->st->undo_block != f->number))
+        state_touch(f, to->st, plumb_key_group(key));
+    if (PLUMB_UNLIKELY(plumb_key_group(key) >> 8 != f->reset_group))
+        reset_look(f, key);
+    /* Begun before the last reset: belongs to what was dropped. */
+    return PLUMB_LIKELY(begin_ticks >= f->reset_ticks);
+}
+
+static PLUMB_ALWAYS_INLINE void add_one(struct fold *f, const struct target *to,
+                                        const struct plumb_ended *e)
+{
+    struct plumb_live_state *st = to->st;
+    uint16_t index = (uint16_t)plumb_sketch_index(e->value);
+    struct amount a = {1, e->value, e->self, e->value, e->value, e->value, e->end_ticks,
+                       (plumb_u128)e->value * e->value};
+    if (PLUMB_UNLIKELY(!(st->flags & PLUMB_STATE_SETTLED)) && skips(f, st, plumb_key_group(e->key)))
+        return;
+    if (PLUMB_UNLIKELY(st->count < PLUMB_EXACT))
+        st->first[st->count] = e->value;
+    if (PLUMB_UNLIKELY(st->flags & PLUMB_STATE_P2))
+        plumb_p2_add(&st->p2, (double)e->value);
+    add_amount(st, &a);
+    add_buckets(f, st, &index, 1);
+    add_place(f, to, &a);
+}
+
+/* ---- The sink -------------------------------------------------------------------------------------- */
+
+static PLUMB_ALWAYS_INLINE uint32_t on_enter(void *self, uint32_t parent, uint64_t key)
+{
+    struct plumb_thread *th = ((struct fold *)self)->th;
+    struct plumb_place *places = th->places;
+    /* Pipelines run their children in the same order again and again: what followed the last child
+     * the last time is right nearly always. */
+    uint32_t last = places[parent].hint, guess = places[last].next;
+    if (PLUMB_UNLIKELY(places[guess].key != key || places[guess].parent != parent)) {
+        guess = place_meet(th, parent, key, false);
+        places = th->places;
+        places[last].next = guess;
+    }
+    places[parent].hint = guess;
+    return guess;
+}
+
+static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_ended *e)
+{
+    struct target to;
+    if (target_span(self, &to, e->key, e->tree, e->begin_ticks))
+        add_one(self, &to, e);
+}
+
+/* Leaves one at a time: while a key is new, while samples are skipped, or for P-square. */
+static PLUMB_COLD uint64_t leaves_singly(struct fold *f, uint32_t place, uint64_t key, uint64_t base,
+                                         const uint64_t *words, uint32_t pairs)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < pairs; i++) {
+        uint64_t begin = plumb_record_ticks(words[2 * i]), end = plumb_record_ticks(words[2 * i + 1]);
+        struct plumb_ended e = {.key = key, .tree = place, .begin_ticks = base + begin,
+                                .end_ticks = base + end};
+        e.value = e.self = end > begin ? end - begin : 0;
+        on_ended(f, &e);
+        sum += e.value;
+    }
+    return sum;
+}
+
+static PLUMB_ALWAYS_INLINE uint64_t on_leaves(void *self, uint32_t parent, uint64_t key,
+                                              bool outermost, uint64_t base, const uint64_t *words,
+                                              uint32_t pairs)
 {
     struct fold *f = self;
-    struct plumb_live_state *st = state_for(f, e);
-    uint32_t place = e->tree;
-    struct plumb_live_tree *t;
-    if (PLUMB_UNLIKELY(!st))
-        return;
-    if (PLUMB_UNLIKELY(!(st->flags & PLUMB_STATE_SETTLED)) && skips(f, st, e->group))
-        return;
-    state_add(f, st, e);
-    if (PLUMB_UNLIKELY(e->async))
-        place = place_meet(f->th, 0, key_of(e->group, e->node), true);
-    if (PLUMB_UNLIKELY(place == 0))
-        return;
-    t = f->th->places[place].live;
-    if (PLUMB_UNLIKELY(t->undo_block != f->number))
-        tree_touch(f, t, place);
-    PLUMB_STORE(t->count, t->count + 1);
-    PLUMB_STORE(t->total, t->total + e->value);
-    PLUMB_STORE(t->self, t->self + e->self);
+    uint32_t place = on_enter(self, parent, key);
+    uint16_t index[PLUMB_BLOCK_WORDS / 2];
+    struct amount a = {.n = pairs, .min = UINT64_MAX};
+    struct target to;
+    (void)outermost; /* the place tells */
+    if (!target_span(f, &to, key, place, base + plumb_record_ticks(words[0])) ||
+        to.st->flags != PLUMB_STATE_SETTLED || to.st->count < PLUMB_EXACT)
+        return leaves_singly(f, place, key, base, words, pairs);
+    for (uint32_t i = 0; i < pairs; i++) {
+        uint64_t begin = plumb_record_ticks(words[2 * i]), end = plumb_record_ticks(words[2 * i + 1]);
+        uint64_t d = PLUMB_LIKELY(end > begin) ? end - begin : 0;
+        index[i] = (uint16_t)plumb_sketch_index(d);
+        a.total += d;
+        a.squares += (plumb_u128)d * d;
+        a.min = d < a.min ? d : a.min;
+        a.max = d > a.max ? d : a.max;
+        a.last = d;
+    }
+    a.self = a.total;
+    a.last_at = base + plumb_record_ticks(words[2 * pairs - 1]);
+    add_amount(to.st, &a);
+    add_buckets(f, to.st, index, pairs);
+    add_place(f, &to, &a);
+    return a.total;
 }
 
-static void on_failed(void *self, const struct plumb_ended *e)
+/* The state for what is no span, or no sample. */
+static PLUMB_COLD struct plumb_live_state *state_for(struct fold *f, const struct plumb_ended *e)
+{
+    struct target to;
+    if (e->tree && e->channel == PLUMB_CHANNEL_SPAN)
+        return target_span(f, &to, e->key, e->tree, e->begin_ticks) ? to.st : NULL;
+    to.st = state_find(f, e->key, e->channel);
+    if (!to.st)
+        return NULL;
+    if (to.st->undo_block != f->number)
+        state_touch(f, to.st, plumb_key_group(e->key));
+    reset_look(f, e->key);
+    return e->begin_ticks >= f->reset_ticks ? to.st : NULL;
+}
+
+static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *e)
+{
+    struct fold *f = self;
+    struct target to = {state_for(f, e), NULL, 0};
+    uint64_t before = to.st ? to.st->count : 0;
+    if (!to.st)
+        return;
+    if (e->async)
+        to.place_index = place_meet(f->th, 0, e->key, true);
+    if (to.place_index)
+        to.place = f->th->places[to.place_index].live;
+    add_one(f, &to, e);
+    if (e->outermost && to.st->count != before) {
+        to.st->outer_total += e->value;
+        to.st->outer_count++;
+    }
+}
+
+static PLUMB_COLD void on_failed(void *self, const struct plumb_ended *e)
 {
     struct plumb_live_state *st = state_for(self, e);
     if (!st)
         return;
-    PLUMB_BUMP(st->failures, 1);
+    st->failures++;
     if (e->why_off)
-        PLUMB_STORE(st->why_off, e->why_off);
+        st->why_off = e->why_off;
 }
 
-static void on_abandoned(void *self, const struct plumb_ended *e)
+static PLUMB_COLD void on_abandoned(void *self, const struct plumb_ended *e)
 {
     struct plumb_live_state *st = state_for(self, e);
     if (st)
-        PLUMB_BUMP(st->abandoned, 1);
+        st->abandoned++;
 }
 
-static void on_unbalanced(void *self, const struct plumb_ended *e)
+static PLUMB_COLD void on_unbalanced(void *self, const struct plumb_ended *e)
 {
-    struct fold *f = self;
-    struct plumb_live_state *st = state_for(f, e);
-    plumb_drop(f->run, PLUMB_DROP_UNBALANCED);
+    struct plumb_live_state *st = state_for(self, e);
     if (st)
-        PLUMB_BUMP(st->unbalanced, 1);
+        st->unbalanced++;
 }
 
-/* ---- Places -------------------------------------------------------------------------------------- */
-
-static uint32_t on_enter(void *self, uint32_t parent, uint32_t group, uint32_t node)
-{
-    struct plumb_thread *th = ((struct fold *)self)->th;
-    uint64_t key = key_of(group, node);
-    struct plumb_place *p = &th->places[parent];
-    /* Pipelines run their children in the same order again and again: what followed the last child
-     * the last time is right nearly always. */
-    uint32_t last = p->hint, guess = th->places[last].next;
-    if (PLUMB_UNLIKELY(th->places[guess].key != key || th->places[guess].live->parent != parent ||
-                       guess == 0)) {
-        guess = place_meet(th, parent, key, false);
-        th->places[last].next = guess;
-        p = &th->places[parent];
-    }
-    p->hint = guess;
-    return guess;
-}
-
-static uint32_t on_adopt(void *self, uint32_t group, const uint64_t *path, uint32_t n)
+static PLUMB_COLD uint32_t on_adopt(void *self, uint32_t group, const uint64_t *path, uint32_t n)
 {
     struct plumb_thread *th = ((struct fold *)self)->th;
     uint32_t at = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t node = (uint32_t)(PLUMB_LOAD(path[i / 2]) >> (i & 1 ? 32 : 0));
-        at = place_meet(th, at, key_of(group, node), false);
+        at = place_meet(th, at, plumb_key(group, node), false);
     }
     return at;
 }
 
-static const struct plumb_sink fold_sink = {on_enter,  on_adopt,     on_sample,
-                                            on_failed, on_abandoned, on_unbalanced};
+static const struct plumb_sink fold_sink = {on_enter,  on_leaves,    on_ended,      on_sample,
+                                            on_failed, on_abandoned, on_unbalanced, on_adopt};
 
 /* ---- Blocks -------------------------------------------------------------------------------------- */
 
@@ -437,7 +527,7 @@ void plumb_fold(struct plumb_thread *th)
 {
     struct plumb_live_thread *live = th->live;
     uint64_t number = th->block[1];
-    struct fold f = {th, th->run, &live->undo, (uint32_t)number, NULL};
+    struct fold f = {th, th->run, &live->undo, 0, UINT32_MAX, (uint32_t)number, NULL};
     undo_begin(live, number);
     /* After `folding` is out: the snapshotter sets its request, passes a barrier, then looks at
      * `folding`; so either it sees this fold, or this fold sees it. */

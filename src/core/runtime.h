@@ -32,6 +32,7 @@ enum {
     PLUMB_PIPELINES_MAX = 255,
     PLUMB_PHASES_MAX = 255,
     PLUMB_SCOPES_MAX = 64,
+    PLUMB_STAGES_MAX = 8, /* nested stages whose lines are logged */
     PLUMB_DEVICES_MAX = 64,
     PLUMB_PATH_MAX = 28, /* entries of plumb_context.path */
     PLUMB_PLACES_MAX = 65536
@@ -60,14 +61,8 @@ enum plumb_gate {
     PLUMB_GATE_OFF = 2,     /* the thread's pipeline is disabled */
     PLUMB_GATE_SYNC = 4,    /* the pipeline wants devices synchronised */
     PLUMB_GATE_ENDED = 8,   /* the run it is attached to has ended */
-    PLUMB_GATE_SPECIAL = 16 /* a special span is open */
+    PLUMB_GATE_STAGE = 16   /* a stage is open whose end is to be logged */
 };
-struct plumb_open { /* a span of this thread that has not ended */
-    uint64_t handle;
-    uint32_t node;
-    uint32_t special; /* index + 1 of the point's details, see span.c; 0 plain */
-};
-
 struct plumb_scope_entry { /* what to restore */
     uint32_t kind; /* enum plumb_scope_kind */
     uint32_t group;
@@ -81,9 +76,10 @@ struct plumb_scope_entry { /* what to restore */
 struct plumb_place {
     struct plumb_live_tree *live;
     struct plumb_live_state *state; /* of the place's key; NULL: not met yet */
-    uint64_t key;                   /* group << PLUMB_NODE_BITS | node */
-    uint32_t hint;                  /* child visited last */
-    uint32_t next;                  /* sibling visited after this one the last time */
+    uint64_t key; /* group << PLUMB_NODE_BITS | node */
+    uint32_t parent;
+    uint32_t hint; /* child visited last */
+    uint32_t next; /* sibling visited after this one the last time */
 };
 
 struct plumb_thread {
@@ -92,9 +88,10 @@ struct plumb_thread {
     uint32_t busy; /* this thread is inside the runtime; others read it */
     uint64_t *head, *end; /* next word of the ring block, and where the block ends */
     uint64_t base;        /* ticks that the block's records count from */
-    uint32_t depth;
-    uint32_t clock; /* enum plumb_clock_source */
-    struct plumb_open open[PLUMB_DEPTH_MAX + 1];
+    /* The spans that are open. A handle is the address of the span's begin record: unlike among all
+     * threads, and never the address of another open span. */
+    uint64_t *top;        /* the innermost; open[0], which no handle equals, when there is none */
+    uint64_t open[PLUMB_DEPTH_MAX + 1];
     /* the fold */
     struct plumb_run *run;
     struct plumb_live_thread *live;
@@ -110,6 +107,7 @@ struct plumb_thread {
     struct plumb_live_state **snapshot_copies; /* by ordinal */
     uint32_t snapshot_states;
     /* the rest */
+    uint32_t clock; /* enum plumb_clock_source */
     uint32_t tid;
     uint32_t group;    /* current pipeline << 8 | phase */
     int64_t step;
@@ -117,7 +115,12 @@ struct plumb_thread {
     uint32_t path[PLUMB_PATH_MAX];
     uint32_t scopes;
     struct plumb_scope_entry scope[PLUMB_SCOPES_MAX];
-    uint64_t stage_begin_ns[8]; /* of the innermost stages, for the log lines */
+    uint32_t stages;            /* open, for the log lines */
+    struct plumb_open_stage {
+        uint64_t span;
+        uint64_t begin_ns;
+        plumb_node node;
+    } stage[PLUMB_STAGES_MAX];
     struct plumb_thread *next;  /* of all records */
     bool wiped;                 /* the kernel wipes it on fork */
 };
@@ -241,6 +244,11 @@ static inline uint64_t plumb_off_of(const struct plumb_run *run, const void *p)
 static inline void plumb_drop(struct plumb_run *run, enum plumb_live_drop what)
 {
     PLUMB_ADD(run->h->drops[what], 1);
+}
+
+static inline uint32_t plumb_depth(const struct plumb_thread *th)
+{
+    return (uint32_t)(th->top - th->open);
 }
 
 /* runtime.c */

@@ -196,8 +196,12 @@ void plumb_context_capture_impl(plumb_context *out)
     out->flow = plumb_ticks_from(th->clock) << 16 | (th->tid & 0xffffu);
     out->depth = th->path_depth;
     memcpy(out->path, th->path, th->path_depth * sizeof out->path[0]);
-    for (uint32_t d = 1; h.recording && d <= th->depth && out->depth < PLUMB_PATH_MAX; d++)
-        out->path[out->depth++] = th->open[d].node;
+    if (h.recording) {
+        /* What is open stands in the frames of the last fold: make that now. */
+        plumb_block_next(th, plumb_ticks_from(th->clock));
+        for (uint32_t d = 1; d <= th->live->context.depth && out->depth < PLUMB_PATH_MAX; d++)
+            out->path[out->depth++] = plumb_key_node(th->live->frames[d].key);
+    }
     depart(&h);
 }
 

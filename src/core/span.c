@@ -29,13 +29,11 @@ static PLUMB_ALWAYS_INLINE uint64_t record(uint64_t dt, uint64_t low)
 /* Inside busy, with the gate known to be good, room in the block and `dt` in range. */
 static PLUMB_ALWAYS_INLINE plumb_span push(struct plumb_thread *th, uint32_t node, uint64_t t)
 {
-    uint32_t depth = th->depth + 1;
-    plumb_span span = {t << 8 | depth};
-    PLUMB_STORE(*th->head, record(t - th->base, (uint64_t)node << 2 | PLUMB_REC_BEGIN));
-    th->head++;
-    th->open[depth].handle = span.id;
-    th->open[depth].node = node;
-    th->depth = depth;
+    uint64_t *at = th->head;
+    plumb_span span = {(uint64_t)(uintptr_t)at};
+    PLUMB_STORE(*at, record(t - th->base, (uint64_t)node << 2 | PLUMB_REC_BEGIN));
+    th->head = at + 1;
+    *++th->top = span.id;
     return span;
 }
 
@@ -43,7 +41,7 @@ static PLUMB_ALWAYS_INLINE void pop(struct plumb_thread *th, uint64_t t)
 {
     PLUMB_STORE(*th->head, record(t - th->base, PLUMB_REC_END));
     th->head++;
-    th->depth--;
+    th->top--;
 }
 
 /* Whether a record at `t` needs a new block because the block's base lies too far back (or, on a
@@ -57,7 +55,7 @@ static PLUMB_ALWAYS_INLINE bool too_far(const struct plumb_thread *th, uint64_t 
  * the fold but the one around it. */
 static PLUMB_ALWAYS_INLINE bool has_room(const struct plumb_thread *th)
 {
-    return PLUMB_LIKELY(th->end - th->head > 1 && th->depth < PLUMB_DEPTH_MAX);
+    return PLUMB_LIKELY(th->head + 1 < th->end && th->top < th->open + PLUMB_DEPTH_MAX);
 }
 
 static PLUMB_ALWAYS_INLINE bool enter(struct plumb_thread *th)
@@ -121,6 +119,13 @@ static void synchronise(struct plumb_thread *th, uint32_t node)
         d->sync(d->arg);
 }
 
+/* The node of the innermost span, from the frames of a fold made for it. Inside enter. */
+static plumb_node innermost_node(struct plumb_thread *th)
+{
+    plumb_block_next(th, plumb_ticks_from(th->clock));
+    return plumb_key_node(th->live->frames[th->live->context.depth].key);
+}
+
 static PLUMB_COLD plumb_span begin_long(uint32_t node)
 {
     struct plumb_thread *th = attached();
@@ -132,7 +137,7 @@ static PLUMB_COLD plumb_span begin_long(uint32_t node)
         synchronise(th, node);
     if (!enter_any(th))
         return no_span;
-    if (th->depth >= PLUMB_DEPTH_MAX) {
+    if (plumb_depth(th) >= PLUMB_DEPTH_MAX) {
         plumb_drop(th->run, PLUMB_DROP_DEPTH);
         leave(th);
         return no_span;
@@ -143,42 +148,53 @@ static PLUMB_COLD plumb_span begin_long(uint32_t node)
         t = plumb_ticks_from(th->clock);
     }
     span = push(th, node, t);
-    th->open[th->depth].special = 0;
     leave(th);
     return span;
+}
+
+/* The depth of an open span of this thread; 0: it is none. */
+static uint32_t depth_of(const struct plumb_thread *th, plumb_span span)
+{
+    uint32_t d = plumb_depth(th);
+    while (d && th->open[d] != span.id)
+        d--;
+    return d;
 }
 
 /* Whether `span` is open on this thread; closes what is open inside it. Inside enter. */
 static bool settle(struct plumb_thread *th, plumb_span span)
 {
-    uint32_t depth = (uint32_t)(span.id & 255);
-    uint64_t down_to = depth;
-    if (depth == 0 || depth > th->depth || th->open[depth].handle != span.id) {
+    uint64_t depth = depth_of(th, span);
+    if (!depth) {
         plumb_drop(th->run, PLUMB_DROP_STALE);
         return false;
     }
-    if (depth < th->depth) {
-        plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_OUTER, &down_to, 2);
-        for (; th->depth > depth; th->depth--)
-            th->open[th->depth].special = 0;
+    if (depth < plumb_depth(th)) {
+        plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_OUTER, &depth, 2);
+        th->top = th->open + depth;
     }
     return true;
 }
 
-static void stage_completed(struct plumb_thread *th, uint32_t node, uint32_t special)
+/* The open stage that `span` is, and forgets it and the stages that were inside; NULL: it is none. */
+static const struct plumb_open_stage *stage_end(struct plumb_thread *th, plumb_span span)
 {
-    uint64_t ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - th->stage_begin_ns[special - 1];
-    plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution completed in %.3f ms", plumb_rt.nodes[node].name,
-              plumb_rt.pipelines[th->group >> 8].name, (double)ns * 1e-6);
+    for (uint32_t i = th->stages; i-- > 0;) {
+        if (th->stage[i].span != span.id)
+            continue;
+        th->stages = i;
+        if (i == 0)
+            __atomic_fetch_and(&th->gate, ~(uint32_t)PLUMB_GATE_STAGE, __ATOMIC_RELAXED);
+        return &th->stage[i];
+    }
+    return NULL;
 }
 
-static void special_closed(struct plumb_thread *th)
+static void stage_completed(const struct plumb_thread *th, const struct plumb_open_stage *s)
 {
-    for (uint32_t d = 1; d <= th->depth; d++) {
-        if (th->open[d].special)
-            return;
-    }
-    __atomic_fetch_and(&th->gate, ~(uint32_t)PLUMB_GATE_SPECIAL, __ATOMIC_RELAXED);
+    uint64_t ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - s->begin_ns;
+    plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution completed in %.3f ms", plumb_rt.nodes[s->node].name,
+              plumb_rt.pipelines[th->group >> 8].name, (double)ns * 1e-6);
 }
 
 /* A pop that may need a new block before or after it. */
@@ -194,8 +210,7 @@ static void pop_far(struct plumb_thread *th, uint64_t t)
 static PLUMB_COLD void end_long(plumb_span span)
 {
     struct plumb_thread *th = plumb_tls;
-    uint32_t node = 0, special = 0;
-    uint64_t t;
+    const struct plumb_open_stage *stage;
     if (!th || PLUMB_LOAD(th->busy)) {
         if (th && PLUMB_LOAD(th->gate) & PLUMB_GATE_OPEN)
             plumb_drop(th->run, PLUMB_DROP_REENTRANT);
@@ -207,22 +222,18 @@ static PLUMB_COLD void end_long(plumb_span span)
         leave(th);
         return;
     }
-    node = th->open[th->depth].node;
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC) {
+        plumb_node node = innermost_node(th);
         leave(th);
         synchronise(th, node);
         if (!enter_any(th))
             return;
     }
-    t = plumb_ticks_from(th->clock);
-    special = th->open[th->depth].special;
-    th->open[th->depth].special = 0;
-    pop_far(th, t);
-    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SPECIAL)
-        special_closed(th);
+    pop_far(th, plumb_ticks_from(th->clock));
+    stage = stage_end(th, span);
     leave(th);
-    if (special)
-        stage_completed(th, node, special);
+    if (stage)
+        stage_completed(th, stage);
 }
 
 /* ---- The table's entries ------------------------------------------------------------------------- */
@@ -265,8 +276,7 @@ static PLUMB_ALWAYS_INLINE plumb_span begin_on(uint32_t node, enum plumb_clock_s
 
 static PLUMB_ALWAYS_INLINE bool is_innermost(const struct plumb_thread *th, plumb_span span)
 {
-    uint32_t depth = (uint32_t)(span.id & 255);
-    return PLUMB_LIKELY(depth == th->depth && th->open[depth].handle == span.id);
+    return PLUMB_LIKELY(*th->top == span.id);
 }
 
 static PLUMB_ALWAYS_INLINE void end_on(plumb_span span, enum plumb_clock_source clock)
@@ -314,7 +324,7 @@ static PLUMB_ALWAYS_INLINE plumb_span lap_on(plumb_span span, uint32_t node,
     uint64_t t;
     if (PLUMB_UNLIKELY(!span.id || !enter(th)))
         return lap_long(span, node);
-    if (PLUMB_UNLIKELY(!is_innermost(th, span) || th->end - th->head <= 2))
+    if (PLUMB_UNLIKELY(!is_innermost(th, span) || th->head + 2 >= th->end))
         return lap_again(th, span, node);
     t = plumb_ticks_from(clock);
     if (too_far(th, t))
@@ -351,21 +361,15 @@ ENTRIES(gettime, PLUMB_CLOCK_GETTIME);
 
 static plumb_span begin_special(struct plumb_point *point)
 {
-    uint32_t slot = 0;
-    struct plumb_thread *th;
     plumb_span span = begin_long(point->node);
-    if (!span.id)
-        return span;
-    th = plumb_tls;
-    for (uint32_t d = 1; d < th->depth; d++)
-        slot += th->open[d].special != 0;
-    if (slot >= sizeof th->stage_begin_ns / sizeof th->stage_begin_ns[0])
+    struct plumb_thread *th = plumb_tls;
+    if (!span.id || th->stages == PLUMB_STAGES_MAX)
         return span;
     plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", plumb_rt.nodes[point->node].name,
               plumb_rt.pipelines[th->group >> 8].name);
-    th->stage_begin_ns[slot] = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
-    th->open[th->depth].special = slot + 1;
-    __atomic_fetch_or(&th->gate, PLUMB_GATE_SPECIAL, __ATOMIC_RELAXED);
+    th->stage[th->stages++] = (struct plumb_open_stage){
+        span.id, plumb_clock_gettime_ns(CLOCK_MONOTONIC), point->node};
+    __atomic_fetch_or(&th->gate, PLUMB_GATE_STAGE, __ATOMIC_RELAXED);
     return span;
 }
 
@@ -405,10 +409,11 @@ void plumb_wide(struct plumb_thread *th, enum plumb_wide kind, uint32_t small,
 static void mark(plumb_span span, uint32_t what, const char *why)
 {
     struct plumb_thread *th;
-    uint64_t payload[2] = {span.id & 255, 0};
+    uint64_t payload[2] = {0, 0};
     if (!plumb_enter(&th, true))
         return;
-    if (payload[0] == 0 || payload[0] > th->depth || th->open[payload[0]].handle != span.id) {
+    payload[0] = depth_of(th, span);
+    if (!payload[0]) {
         plumb_drop(th->run, PLUMB_DROP_STALE);
     } else {
         if (why) {
@@ -419,9 +424,8 @@ static void mark(plumb_span span, uint32_t what, const char *why)
         plumb_wide(th, PLUMB_WIDE_MARK, what, payload, 3);
     }
     leave(th);
-    if (why && what == 1)
-        plumb_log(PLUMB_LOG_INFO, "[%s] failed: %s", plumb_rt.nodes[th->open[payload[0]].node].name,
-                  why);
+    if (what == 1)
+        plumb_log(PLUMB_LOG_INFO, "a span failed: %s", why ? why : "no reason given");
 }
 
 static void span_arg(plumb_span span, const char *key, uint32_t type, const void *value)

@@ -27,6 +27,7 @@ struct plumb_thread *plumb_thread_new(void)
     if (th) {
         th->wiped = wiped;
         th->step = -1;
+        th->top = th->open;
         th->clock = plumb_rt.clock;
     }
     return th;
@@ -62,9 +63,9 @@ void plumb_thread_release(struct plumb_thread *th)
     PLUMB_STORE(th->busy, 1);
     plumb_order();
     if (live && (PLUMB_LOAD(th->gate) & PLUMB_GATE_OPEN)) {
-        if (th->depth) {
+        if (plumb_depth(th)) {
             plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_THREAD, &zero, 2);
-            th->depth = 0;
+            th->top = th->open;
         }
         if (th->head != th->block + PLUMB_BLOCK_HEAD)
             plumb_block_next(th, plumb_ticks_from(th->clock));
@@ -170,7 +171,7 @@ static int fold_memory(struct plumb_thread *th, struct plumb_run *run)
         return PLUMB_ERR_MEMORY;
     root->parent = UINT32_MAX;
     plumb_table_commit(&th->live->tree);
-    th->places[0] = (struct plumb_place){root, NULL, UINT64_MAX, 0, 0};
+    th->places[0] = (struct plumb_place){root, NULL, UINT64_MAX, UINT32_MAX, 0, 0};
     th->place_count = 1;
     return PLUMB_OK;
 }
@@ -188,7 +189,8 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
     live->tid = th->tid;
     live->generation++;
     PLUMB_STORE(live->in_use, 1);
-    th->depth = 0;
+    th->top = th->open;
+    th->stages = 0;
     plumb_block_open(th, plumb_ticks_from(th->clock));
     return PLUMB_OK;
 }
@@ -227,6 +229,7 @@ void plumb_threads_forget(void)
         return;
     /* The kernel has wiped the record, or else it is wiped here: its run was the parent's. */
     memset(th, 0, sizeof *th);
+    th->top = th->open;
     th->step = -1;
     th->tid = my_tid();
     plumb_rt.threads = th;

@@ -74,6 +74,18 @@ static inline uint64_t plumb_record_ticks(uint64_t word)
 {
     return word >> (64 - PLUMB_TICK_BITS);
 }
+static inline uint64_t plumb_key(uint32_t group, uint32_t node)
+{
+    return (uint64_t)group << PLUMB_NODE_BITS | node;
+}
+static inline uint32_t plumb_key_node(uint64_t key)
+{
+    return (uint32_t)key & ((1u << PLUMB_NODE_BITS) - 1);
+}
+static inline uint32_t plumb_key_group(uint64_t key)
+{
+    return (uint32_t)(key >> PLUMB_NODE_BITS);
+}
 static inline uint32_t plumb_record_node(uint64_t word)
 {
     return (uint32_t)(word >> 2) & ((1u << PLUMB_NODE_BITS) - 1);
@@ -143,11 +155,10 @@ enum plumb_frame_mark { PLUMB_FRAME_OK = 0, PLUMB_FRAME_FAILED = 1, PLUMB_FRAME_
 struct plumb_live_frame { /* a span open at the end of the last fold */
     uint64_t begin_ticks;
     uint64_t child_ticks; /* time of the nested spans that have ended */
-    uint32_t node;
-    uint32_t group;
-    uint32_t tree; /* index of its place in the call tree */
-    uint32_t mark; /* enum plumb_frame_mark */
-    uint64_t why_off;
+    uint64_t key;         /* group << PLUMB_NODE_BITS | node */
+    uint32_t tree;        /* index of its place in the call tree */
+    uint32_t mark;        /* enum plumb_frame_mark */
+    uint64_t why_off;     /* valid when marked */
 };
 
 struct plumb_live_context { /* what a fold carries from block to block */
@@ -176,7 +187,8 @@ enum plumb_channel { PLUMB_CHANNEL_SPAN = 0, PLUMB_CHANNEL_HOST_NS = 1, PLUMB_CH
 struct plumb_live_state {
     uint64_t count, total, sq_lo, sq_hi;
     uint64_t min, max, last, last_at; /* min is UINT64_MAX while count is 0; last_at in ticks */
-    uint64_t self, outer_total, outer_count;
+    uint64_t self;
+    uint64_t outer_total, outer_count; /* of the host-ns channel; spans have it in the tree */
     uint64_t groups_used; /* bit g: some bucket of index >> 6 == g is not zero */
     uint32_t key;
     uint32_t undo_block; /* low half of the block number whose fold has saved this state */
@@ -216,10 +228,11 @@ struct plumb_undo_tree {
     uint32_t tree;
     uint32_t reserved;
 };
-struct plumb_undo_bucket {
-    uint64_t state_off;
-    uint32_t index, value;
-};
+/* A bucket before the change: ordinal of its state << 44 | index << 32 | count. */
+static inline uint64_t plumb_undo_bucket(uint32_t ordinal, uint32_t index, uint32_t value)
+{
+    return (uint64_t)ordinal << 44 | (uint64_t)index << 32 | value;
+}
 struct plumb_live_undo {
     struct plumb_live_context context;
     uint32_t frames_from; /* frames [frames_from, context.depth) are saved */
@@ -227,7 +240,7 @@ struct plumb_live_undo {
     struct plumb_live_frame frames[PLUMB_BLOCK_WORDS];
     struct plumb_undo_state state[PLUMB_UNDO_STATES];
     struct plumb_undo_tree tree[PLUMB_BLOCK_WORDS];
-    struct plumb_undo_bucket bucket[PLUMB_BLOCK_WORDS];
+    uint64_t bucket[PLUMB_BLOCK_WORDS];
     uint32_t skip[PLUMB_BLOCK_WORDS]; /* keys whose `skipped` this fold has raised by one */
 };
 

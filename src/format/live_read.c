@@ -31,19 +31,40 @@ static void *at(struct reader *r, uint64_t off, size_t bytes)
     return plumb_merge_at(&r->m, off, bytes) ? r->base + off : NULL;
 }
 
+/* The state with an ordinal: a walk, which only folds that were cut short pay. */
+static struct plumb_live_state *state_by_ordinal(struct reader *r, const struct plumb_live_thread *th,
+                                                 uint32_t ordinal)
+{
+    uint64_t off = th->state_off;
+    for (uint32_t left = th->states; off && left; left--) {
+        struct plumb_live_state *st = at(r, off, sizeof *st);
+        if (!st || st->ordinal == ordinal)
+            return st;
+        off = st->next_off;
+    }
+    return NULL;
+}
+
+static void undo_buckets(struct reader *r, const struct plumb_live_thread *th)
+{
+    const struct plumb_live_undo *u = &th->undo;
+    for (uint32_t i = u->buckets; i-- > 0;) {
+        uint32_t index = (uint32_t)(u->bucket[i] >> 32) & 0xfff, value = (uint32_t)u->bucket[i];
+        struct plumb_live_state *st = state_by_ordinal(r, th, (uint32_t)(u->bucket[i] >> 44));
+        if (!st || index >= PLUMB_SKETCH_BUCKETS)
+            continue;
+        for (uint32_t c = 0; c < PLUMB_CARRY && st->buckets[index] < value; c++) {
+            if (st->carry[c].index == index && st->carry[c].wraps) {
+                st->carry[c].wraps--;
+                break;
+            }
+        }
+        st->buckets[index] = value;
+    }
+}
+
 static void undo_states(struct reader *r, const struct plumb_live_undo *u)
 {
-    for (uint32_t i = u->buckets; i-- > 0;) {
-        const struct plumb_undo_bucket *b = &u->bucket[i];
-        struct plumb_live_state *st = at(r, b->state_off, sizeof *st);
-        if (!st || b->index >= PLUMB_SKETCH_BUCKETS)
-            continue;
-        for (uint32_t c = 0; b->value == UINT32_MAX && c < PLUMB_CARRY; c++) {
-            if (st->carry[c].index == b->index && st->carry[c].wraps && st->buckets[b->index] == 0)
-                st->carry[c].wraps--;
-        }
-        st->buckets[b->index] = b->value;
-    }
     for (uint32_t i = 0; i < u->states; i++) {
         struct plumb_live_state *st = at(r, u->state[i].state_off, sizeof *st);
         if (!st)
@@ -70,6 +91,7 @@ static void undo(struct reader *r, struct plumb_live_thread *th)
         u->skips > PLUMB_BLOCK_WORDS || u->context.depth > PLUMB_DEPTH_MAX ||
         u->frames_from > u->context.depth || n > PLUMB_BLOCK_WORDS)
         return;
+    undo_buckets(r, th);
     undo_states(r, u);
     for (uint32_t i = 0; i < u->trees; i++) {
         struct plumb_live_tree *t = (struct plumb_live_tree *)(uintptr_t)plumb_merge_element(
@@ -125,8 +147,9 @@ static uint32_t *add_places(struct reader *r, struct plumb_live_thread *th)
         const struct plumb_live_tree *t =
             plumb_merge_element(&r->m, &th->tree, i, sizeof(struct plumb_live_tree));
         uint32_t to = !t || t->parent >= i ? 0
-                                           : plumb_merge_place_of(&r->m, map[t->parent], t->group,
-                                                                  t->node, t->async != 0);
+                                           : plumb_merge_place_of(&r->m, map[t->parent],
+                                                                  plumb_key(t->group & 0xffff, t->node),
+                                                                  t->async != 0);
         if (!t || to == 0 || to == UINT32_MAX)
             continue;
         map[i] = to;
@@ -143,9 +166,10 @@ static void add_open(struct reader *r, const struct plumb_live_thread *th)
     for (uint32_t d = 1; d <= th->context.depth; d++) {
         const struct plumb_live_frame *f = &th->frames[d];
         const struct plumb_live_node *n =
-            plumb_merge_element(&r->m, &r->m.h->nodes, f->node, sizeof(struct plumb_live_node));
+            plumb_merge_element(&r->m, &r->m.h->nodes, plumb_key_node(f->key),
+                                sizeof(struct plumb_live_node));
         const struct plumb_live_name *p = plumb_merge_element(
-            &r->m, &r->m.h->phases, f->group & 0xff, sizeof(struct plumb_live_name));
+            &r->m, &r->m.h->phases, plumb_key_group(f->key) & 0xff, sizeof(struct plumb_live_name));
         struct plumb_timing_open *open =
             plumb_arena_grow(&t->arena, t->open, &r->open_cap, t->open_count + 1, sizeof *open);
         if (!open)
@@ -193,8 +217,7 @@ static void add_open_async(struct reader *r)
             if (!(a[i].state & 1))
                 continue;
             one.tid = a[i].tid;
-            one.frames[1].node = a[i].node;
-            one.frames[1].group = a[i].group;
+            one.frames[1].key = plumb_key(a[i].group, a[i].node);
             one.frames[1].begin_ticks = a[i].begin_ticks;
             add_open(r, &one);
         }
@@ -330,7 +353,7 @@ void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m
         out->median_estimator = PLUMB_MEDIAN_EXACT;
     channel_to_ns(&out->device, &row->channel[PLUMB_CHANNEL_DEVICE_NS], 1, tick_ns, end);
     out->self_ns = plumb_ticks_to_ns(row->self_ticks, tick_ns) + row->self_ns;
-    out->outermost_ns = plumb_ticks_to_ns(row->outer_ticks, tick_ns) + row->outer_ns;
+    out->outermost_ns = row->outer_ns;
     out->outermost_count = row->outer_count;
     out->skipped = row->skipped;
     out->failures = row->failures;
@@ -397,8 +420,7 @@ static int fill_rows(struct reader *r)
     }
     for (size_t i = 0; i < r->m.place_count; i++) {
         const struct plumb_merge_place *p = &r->m.places[i];
-        uint64_t row = plumb_map_get(&r->m.row_of,
-                                     ((uint64_t)p->group << PLUMB_NODE_BITS | p->node) + 1);
+        uint64_t row = plumb_map_get(&r->m.row_of, p->key + 1);
         place_at[i] = PLUMB_TIMING_NONE;
         if (i == 0 || !row || row_at[row - 1] == PLUMB_TIMING_NONE)
             continue;
@@ -406,6 +428,10 @@ static int fill_rows(struct reader *r)
         t->tree[t->tree_count++] = (struct plumb_timing_tree){
             place_at[p->parent], row_at[row - 1], p->count, plumb_ticks_to_ns(p->total, r->tick_ns),
             plumb_ticks_to_ns(p->self, r->tick_ns), p->async != 0};
+        if (p->parent == 0 && !p->async) {
+            t->nodes[row_at[row - 1]].outermost_ns += plumb_ticks_to_ns(p->total, r->tick_ns);
+            t->nodes[row_at[row - 1]].outermost_count += p->count;
+        }
     }
     return PLUMB_OK;
 }

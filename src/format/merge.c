@@ -48,7 +48,7 @@ static struct plumb_merge_row *row_make(struct plumb_merge *m, uint32_t group, u
     struct plumb_merge_row *row = plumb_arena_alloc(m->arena, sizeof *row);
     struct plumb_merge_row **rows =
         plumb_arena_grow(m->arena, m->rows, &m->row_cap, m->row_count + 1, sizeof *rows);
-    uint64_t key = ((uint64_t)group << PLUMB_NODE_BITS | node) + 1;
+    uint64_t key = plumb_key(group, node) + 1;
     if (rows)
         m->rows = rows;
     if (!row || !rows || plumb_map_put(&m->row_of, key, m->row_count + 1) < 0) {
@@ -65,7 +65,7 @@ static struct plumb_merge_row *row_make(struct plumb_merge *m, uint32_t group, u
 
 static struct plumb_merge_row *row_of(struct plumb_merge *m, uint32_t group, uint32_t node)
 {
-    uint64_t i = plumb_map_get(&m->row_of, ((uint64_t)group << PLUMB_NODE_BITS | node) + 1);
+    uint64_t i = plumb_map_get(&m->row_of, plumb_key(group, node) + 1);
     return i ? m->rows[i - 1] : row_make(m, group, node);
 }
 
@@ -98,7 +98,7 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
             row->skip_left = PLUMB_LOAD(p->skip_first_n);
         }
     }
-    return plumb_merge_place_of(m, UINT32_MAX, 0, 0, false) == UINT32_MAX ? PLUMB_ERR_MEMORY
+    return plumb_merge_place_of(m, UINT32_MAX, 0, false) == UINT32_MAX ? PLUMB_ERR_MEMORY
                                                                         : PLUMB_OK;
 }
 
@@ -151,13 +151,12 @@ void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
     add_buckets(m, &row->channel[st->channel], st);
     if (st->channel == PLUMB_CHANNEL_SPAN) {
         row->self_ticks += st->self;
-        row->outer_ticks += st->outer_total;
         row->threads++;
     } else if (st->channel == PLUMB_CHANNEL_HOST_NS) {
         row->self_ns += st->self;
         row->outer_ns += st->outer_total;
+        row->outer_count += st->outer_count;
     }
-    row->outer_count += st->outer_count;
     row->failures += st->failures;
     row->abandoned += st->abandoned;
     row->unbalanced += st->unbalanced;
@@ -178,14 +177,15 @@ void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
 /* The row of a run that a replay ended; NULL when it leaves nothing. */
 static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb_ended *e)
 {
-    const struct plumb_live_pipeline *p = pipeline_of(m, e->group);
+    uint32_t group = plumb_key_group(e->key), node = plumb_key_node(e->key);
+    const struct plumb_live_pipeline *p = pipeline_of(m, group);
     uint64_t i;
     struct plumb_merge_row *row;
     if (!p || e->begin_ticks < PLUMB_LOAD(p->reset_ticks) ||
-        e->node >= PLUMB_ACQUIRE(m->h->nodes.count))
+        node >= PLUMB_ACQUIRE(m->h->nodes.count))
         return NULL;
-    i = plumb_map_get(&m->row_of, ((uint64_t)e->group << PLUMB_NODE_BITS | e->node) + 1);
-    row = i ? m->rows[i - 1] : row_make(m, e->group, e->node);
+    i = plumb_map_get(&m->row_of, e->key + 1);
+    row = i ? m->rows[i - 1] : row_make(m, group, node);
     if (row && !i)
         row->skip_left = PLUMB_LOAD(p->skip_first_n);
     if (row) {
@@ -195,7 +195,7 @@ static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb
     return row;
 }
 
-static void on_sample(void *self, const struct plumb_ended *e)
+static void on_ended(void *self, const struct plumb_ended *e)
 {
     struct plumb_merge *m = self;
     struct plumb_merge_row *row = row_for(m, e);
@@ -217,7 +217,6 @@ static void on_sample(void *self, const struct plumb_ended *e)
         group[index & 63]++;
     if (e->channel == PLUMB_CHANNEL_SPAN) {
         row->self_ticks += e->self;
-        row->outer_ticks += e->outermost ? e->value : 0;
         row->threads += row->threads == 0;
         if (m->h->flags & PLUMB_LIVE_P2) {
             plumb_p2_add(&row->p2, (double)e->value);
@@ -226,10 +225,10 @@ static void on_sample(void *self, const struct plumb_ended *e)
     } else if (e->channel == PLUMB_CHANNEL_HOST_NS) {
         row->self_ns += e->self;
         row->outer_ns += e->outermost ? e->value : 0;
+        row->outer_count += e->outermost;
     }
-    row->outer_count += e->outermost;
     if (e->async && m->want_tree)
-        place = plumb_merge_place_of(m, 0, e->group, e->node, true);
+        place = plumb_merge_place_of(m, 0, e->key, true);
     if (m->want_tree && place && place < m->place_count) {
         m->places[place].count++;
         m->places[place].total += e->value;
@@ -260,13 +259,9 @@ static void on_unbalanced(void *self, const struct plumb_ended *e)
         row->unbalanced++;
 }
 
-uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint32_t group, uint32_t node,
-                              bool async)
+uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint64_t key, bool async)
 {
-    uint64_t id = ((uint64_t)(parent + 1) << 37 | (uint64_t)async << 36 |
-                   (uint64_t)(group & 0xffff) << PLUMB_NODE_BITS |
-                   (node & ((1u << PLUMB_NODE_BITS) - 1))) +
-                  1;
+    uint64_t id = ((uint64_t)(parent + 1) << 37 | (uint64_t)async << 36 | key) + 1;
     uint64_t known = plumb_map_get(&m->place_of, id);
     struct plumb_merge_place *p;
     if (known)
@@ -275,19 +270,35 @@ uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint32_t g
     if (!p || plumb_map_put(&m->place_of, id, m->place_count + 1) < 0)
         return UINT32_MAX;
     m->places = p;
-    m->places[m->place_count] =
-        (struct plumb_merge_place){parent, group & 0xffff, node, async, 0, 0, 0};
+    m->places[m->place_count] = (struct plumb_merge_place){parent, async, key, 0, 0, 0};
     return (uint32_t)m->place_count++;
 }
 
-static uint32_t on_enter(void *self, uint32_t parent, uint32_t group, uint32_t node)
+static uint32_t on_enter(void *self, uint32_t parent, uint64_t key)
 {
     struct plumb_merge *m = self;
     uint32_t place;
     if (!m->want_tree)
         return 0;
-    place = plumb_merge_place_of(m, parent, group, node, false);
+    place = plumb_merge_place_of(m, parent, key, false);
     return place == UINT32_MAX ? 0 : place;
+}
+
+static uint64_t on_leaves(void *self, uint32_t parent, uint64_t key, bool outermost, uint64_t base,
+                          const uint64_t *words, uint32_t pairs)
+{
+    uint32_t place = on_enter(self, parent, key);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < pairs; i++) {
+        uint64_t begin = plumb_record_ticks(PLUMB_LOAD(words[2 * i]));
+        uint64_t end = plumb_record_ticks(PLUMB_LOAD(words[2 * i + 1]));
+        struct plumb_ended e = {.key = key, .tree = place, .begin_ticks = base + begin,
+                                .end_ticks = base + end, .outermost = outermost};
+        e.value = e.self = end > begin ? end - begin : 0;
+        on_ended(self, &e);
+        sum += e.value;
+    }
+    return sum;
 }
 
 static uint32_t on_adopt(void *self, uint32_t group, const uint64_t *path, uint32_t n)
@@ -296,14 +307,16 @@ static uint32_t on_adopt(void *self, uint32_t group, const uint64_t *path, uint3
     uint32_t at = 0;
     if (!m->want_tree)
         return 1; /* any place but the root: what runs below is not outermost */
-    for (uint32_t i = 0; i < n && at != UINT32_MAX; i++)
-        at = plumb_merge_place_of(
-            m, at, group, (uint32_t)(PLUMB_LOAD(path[i / 2]) >> (i & 1 ? 32 : 0)), false);
+    for (uint32_t i = 0; i < n && at != UINT32_MAX; i++) {
+        uint32_t node = (uint32_t)(PLUMB_LOAD(path[i / 2]) >> (i & 1 ? 32 : 0));
+        at = plumb_merge_place_of(m, at, plumb_key(group, node & ((1u << PLUMB_NODE_BITS) - 1)),
+                                  false);
+    }
     return at == UINT32_MAX ? 0 : at;
 }
 
-static const struct plumb_sink merge_sink = {on_enter,  on_adopt,     on_sample,
-                                             on_failed, on_abandoned, on_unbalanced};
+static const struct plumb_sink merge_sink = {on_enter,  on_leaves,    on_ended,      on_ended,
+                                             on_failed, on_abandoned, on_unbalanced, on_adopt};
 
 void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context,
                        struct plumb_live_frame *frames, const uint64_t *words)

@@ -25,7 +25,7 @@ struct plumb_merge_row {
     uint32_t group, node;
     struct plumb_merge_channel channel[3]; /* by enum plumb_channel */
     uint64_t self_ticks, self_ns;
-    uint64_t outer_ticks, outer_ns, outer_count;
+    uint64_t outer_ns, outer_count; /* of samples measured elsewhere; spans have it in the tree */
     uint64_t failures, abandoned, unbalanced;
     uint64_t skipped;
     uint64_t skip_left; /* of the samples replayed here */
@@ -39,9 +39,9 @@ struct plumb_merge_row {
 };
 
 struct plumb_merge_place {
-    uint32_t parent; /* UINT32_MAX: the root */
-    uint32_t group, node;
+    uint32_t parent; /* UINT32_MAX: this is the root */
     uint32_t async;
+    uint64_t key;
     uint64_t count, total, self; /* ticks */
 };
 
@@ -73,8 +73,7 @@ void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
 void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context,
                        struct plumb_live_frame *frames, const uint64_t *words);
 /* The merged place of `key` below merged place `parent`. */
-uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint32_t group, uint32_t node,
-                              bool async);
+uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint64_t key, bool async);
 
 /* A checked look into the mapping: NULL when [off, off + bytes) does not lie in it. */
 const void *plumb_merge_at(const struct plumb_merge *m, uint64_t off, size_t bytes);
