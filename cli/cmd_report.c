@@ -1,4 +1,5 @@
 /* cmd_report.c: plumb report. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli.h"
@@ -74,6 +75,18 @@ static bool take(plumb_report_options *o, int option, const char *value)
     }
 }
 
+/* What was asked for and is not there must not look like a pipeline that did nothing. */
+static void say_not_seen(const plumb_report *report, const plumb_report_options *o,
+                         const char *text)
+{
+    bool asked = o->phase || o->pipeline;
+    if (!asked || o->format || plumb_report_nodes(report) == 0 || strncmp(text, "No ", 3) != 0)
+        return;
+    plumb_cli_say(&plumb_cmd_report, "the run has %" PRIu64 " rows, but none of%s%s%s%s",
+                  plumb_report_nodes(report), o->phase ? " phase " : "", o->phase ? o->phase : "",
+                  o->pipeline ? " pipeline " : "", o->pipeline ? o->pipeline : "");
+}
+
 static int show(const char *run, const plumb_report_options *o)
 {
     plumb_report *report = NULL;
@@ -88,6 +101,7 @@ static int show(const char *run, const plumb_report_options *o)
         goto out;
     }
     puts(text);
+    say_not_seen(report, o, text);
     plumb_cli_say_lines(&plumb_cmd_report, remarks);
     status = PLUMB_EXIT_OK;
 out:

@@ -37,6 +37,9 @@ has out.txt '1,prog,inference,decode,0,7,20.000000,20.000000,10.5'
 expect 'md' 0 report --format md "$data/golden.json"
 has out.txt '| node\_a | inference | 100 | 10.00 |'
 
+expect 'phase not seen' 0 report --phase train "$data/golden.json"
+has err.txt 'the run has 2 rows, but none of phase train'
+
 expect 'unknown option' 2 report --bogus
 has err.txt "unknown option '--bogus'"
 expect 'value missing' 2 report --frames
