@@ -30,7 +30,7 @@ const void *plumb_merge_element(const struct plumb_merge *m, const struct plumb_
 const char *plumb_merge_text(const struct plumb_merge *m, uint64_t off)
 {
     const struct plumb_live_text *t = plumb_merge_at(m, off, sizeof *t);
-    const char *text = (const char *)(t + 1);
+    const char *text = t ? (const char *)(t + 1) : NULL;
     if (!t || t->bytes >= m->bytes - off - sizeof *t || text[t->bytes] != '\0')
         return "";
     return text;
