@@ -1,0 +1,220 @@
+/* bench_snapshot.c: what a live summary costs, and what it does to the threads that go on recording.
+ *
+ * Idle: two threads have run a hundred nodes each and wait; a summary is taken again and again, CPU
+ * time. Hot: one thread records without a pause while another takes summaries. There the wall time of a
+ * call counts, because waiting for the writer would be the failure to be found; calls during which the
+ * system switched the reader away are left out (they say what else the machine does), and reported. */
+#include "harness.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { THREADS = 2, IDLE_CALLS = 400, HOT_CALLS = 3000, SPANS_A_NODE = 500 };
+
+static void die(const char *what)
+{
+    fprintf(stderr, "bench_snapshot: %s\n", what);
+    exit(1);
+}
+
+static size_t summary(void)
+{
+    plumb_error err = {0, ""};
+    plumb_rows *rows = NULL;
+    size_t n;
+    if (plumb_summary_rows(&rows, NULL, NULL, &err) < 0)
+        die(err.message);
+    n = plumb_rows_count(rows);
+    plumb_rows_free(rows);
+    return n;
+}
+
+/* ---- Idle writers -------------------------------------------------------------------------------------- */
+
+struct idle {
+    pthread_barrier_t *recorded, *done;
+    uint64_t seed;
+    double tick_ns;
+};
+
+/* Spans of 0.1 to about 10 us, spread as durations are: over several octaves. */
+static void record_spread(struct idle *w)
+{
+    uint64_t x = w->seed;
+    for (uint32_t i = 0; i < BENCH_NODES * SPANS_A_NODE; i++) {
+        plumb_span s = plumb_begin(&bench_points[i % BENCH_NODES]);
+        uint64_t from = bench_ticks(), ticks;
+        x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        ticks = (uint64_t)((double)(100u << (x >> 61)) * (1 + (double)(x >> 40 & 1023) / 1024) /
+                           w->tick_ns);
+        while (bench_ticks() - from < ticks)
+            continue;
+        plumb_end(s);
+    }
+}
+
+static void *idle_main(void *arg)
+{
+    struct idle *w = arg;
+    record_spread(w);
+    pthread_barrier_wait(w->recorded);
+    pthread_barrier_wait(w->done);
+    return NULL;
+}
+
+static void idle_writers(struct bench *b)
+{
+    static double ns[IDLE_CALLS];
+    size_t n = b->quick ? IDLE_CALLS / 8 : IDLE_CALLS;
+    pthread_barrier_t recorded, done;
+    pthread_t thread[THREADS];
+    struct idle w[THREADS];
+    struct bench_stat s;
+    pthread_barrier_init(&recorded, NULL, THREADS + 1);
+    pthread_barrier_init(&done, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++) {
+        w[i] = (struct idle){&recorded, &done, (uint64_t)i + 1, bench_tick_ns()};
+        if (pthread_create(&thread[i], NULL, idle_main, &w[i]) != 0)
+            die("cannot make a thread");
+    }
+    pthread_barrier_wait(&recorded);
+    if (summary() != BENCH_NODES)
+        die("the summary does not have a row a node");
+    for (size_t i = 0; i < n; i++) {
+        uint64_t from = bench_cpu_ns();
+        summary();
+        ns[i] = (double)(bench_cpu_ns() - from) / (BENCH_NODES * THREADS);
+    }
+    s = bench_stat_of(ns, n);
+    bench_put_stat(b, "snapshot_idle_ns", &s);
+    pthread_barrier_wait(&done);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    pthread_barrier_destroy(&recorded);
+    pthread_barrier_destroy(&done);
+}
+
+/* ---- A hot writer ----------------------------------------------------------------------------------------- */
+
+struct hot {
+    atomic_int stop;
+    int cpu;
+};
+
+static void *writer_main(void *arg)
+{
+    struct hot *h = arg;
+    bench_pin(h->cpu);
+    while (!atomic_load_explicit(&h->stop, memory_order_relaxed))
+        bench_spans_over_nodes(NULL, 1000);
+    return NULL;
+}
+
+static long switches(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_THREAD, &u);
+    return u.ru_nivcsw;
+}
+
+static void sleep_ns(long ns)
+{
+    struct timespec t = {0, ns};
+    nanosleep(&t, NULL);
+}
+
+static void hot_reader(struct bench *b)
+{
+    static double calm[HOT_CALLS], all[HOT_CALLS];
+    size_t n = b->quick ? HOT_CALLS / 8 : HOT_CALLS, kept = 0;
+    struct bench_stat s;
+    summary();
+    for (size_t i = 0; i < n; i++) {
+        long before = switches();
+        uint64_t from = plumb_now_ns();
+        summary();
+        all[i] = (double)(plumb_now_ns() - from) * 1e-3;
+        if (switches() == before)
+            calm[kept++] = all[i];
+        sleep_ns(100000);
+    }
+    s = bench_stat_of(calm, kept);
+    bench_put_stat(b, "snapshot_hot_us", &s);
+    bench_put(b, "snapshot_hot_p99_us", bench_quantile(calm, kept, 0.99));
+    bench_put(b, "snapshot_hot_max_us", s.max);
+    bench_stat_of(all, n);
+    bench_put(b, "snapshot_hot_all_p99_us", bench_quantile(all, n, 0.99));
+    bench_put(b, "snapshot_hot_left_out", (double)(n - kept));
+}
+
+/* The reader beside the measured writer: a summary each `pause_ns`, 0: one after the other. */
+struct reader {
+    atomic_int stop;
+    int cpu;
+    long pause_ns;
+    uint64_t calls;
+};
+
+static void *reader_main(void *arg)
+{
+    struct reader *r = arg;
+    bench_pin(r->cpu);
+    while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) {
+        summary();
+        r->calls++;
+        if (r->pause_ns)
+            sleep_ns(r->pause_ns);
+    }
+    return NULL;
+}
+
+/* Blocks are long enough for some ten summaries each at a thousand a second. */
+static void hot_writer(struct bench *b, int other, long pause_ns, const char *key)
+{
+    struct bench_cell c[2] = {{.name = "two rdtsc", .run = bench_floor},
+                              {.name = "span, 100 nodes, while read", .run = bench_spans_over_nodes}};
+    struct reader r = {.cpu = other, .pause_ns = pause_ns};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, reader_main, &r) != 0)
+        die("cannot make a thread");
+    bench_interleave(b, c, 2, 400000, 80);
+    atomic_store(&r.stop, 1);
+    pthread_join(thread, NULL);
+    bench_print_cells(c, 2);
+    printf("  %llu summaries meanwhile\n", (unsigned long long)r.calls);
+    bench_put_stat(b, key, &c[1].x);
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench b;
+    struct hot h = {0};
+    pthread_t writer;
+    int other;
+    bench_open(&b, "snapshot", argc, argv);
+    bench_record_start(&b, false);
+    idle_writers(&b);
+    bench_record_stop(&b);
+
+    other = bench_other_cpu(b.cpu);
+    if (other < 0) {
+        const char *why = "this process may use one processor only";
+        bench_put_null(&b, "snapshot_hot_p99_us", why);
+        bench_put_null(&b, "snapshot_hot_writer_x_floor", why);
+        return bench_close(&b);
+    }
+    bench_record_start(&b, false);
+    h.cpu = other;
+    if (pthread_create(&writer, NULL, writer_main, &h) != 0)
+        die("cannot make a thread");
+    hot_reader(&b);
+    atomic_store(&h.stop, 1);
+    pthread_join(writer, NULL);
+    hot_writer(&b, other, 1000000, "snapshot_hot_writer_x_floor");
+    hot_writer(&b, other, 0, "snapshot_storm_writer_x_floor");
+    bench_record_stop(&b);
+    return bench_close(&b);
+}
