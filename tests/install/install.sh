@@ -28,7 +28,8 @@ run() {
 
 for header in plumb.h plumb.hpp; do
     [ -f "$prefix/include/plumb/$header" ] || fail "no $header"
-done[ -f "$prefix/share/man/man1/plumb-record.1" ] || fail 'no manual page of plumb record'
+done
+[ -f "$prefix/share/man/man1/plumb-record.1" ] || fail 'no manual page of plumb record'
 [ -f "$prefix/share/bash-completion/completions/plumb" ] || fail 'no completion for bash'
 pkg-config --cflags plumb | grep -q -e -DPLUMB_LINKED || fail 'no -DPLUMB_LINKED in plumb.pc'
 
@@ -52,7 +53,6 @@ run cmake/static
 # The header alone: off where the process holds no libplumb, on where it does.
 [ "$(cmake/header_only)" = "answer 42" ] || fail 'header_only does not run without libplumb'
 run cmake/header_only LD_PRELOAD="$libdir/libplumb.so"
-
 
 # The reading library and the installed command, on a run of the last program.
 # shellcheck disable=SC2046
