@@ -22,8 +22,7 @@ struct fold {
     struct plumb_thread *th;
     struct plumb_run *run;
     struct plumb_live_undo *undo;
-    uint64_t reset_ticks; /* of the pipeline `reset_group`: spans begun before leave no sample */
-    uint32_t reset_group;
+    uint64_t oldest; /* no span that this fold ends began before */
     uint32_t number;
     struct plumb_snapshot *watch; /* wants copies of what changes; NULL: none */
 };
@@ -116,7 +115,7 @@ static uint32_t place_carve(struct plumb_thread *th, uint32_t parent, uint64_t k
     t->count = t->total = t->self = 0;
     t->undo_block = 0;
     plumb_table_commit(&th->live->tree);
-    th->places[i] = (struct plumb_place){t, NULL, key, parent, 0, 0};
+    th->places[i] = (struct plumb_place){t, NULL, key, parent, 0, 0, 0};
     th->place_count++;
     return i;
 }
@@ -243,71 +242,41 @@ static PLUMB_COLD void carry(struct plumb_live_state *st, uint32_t index)
     st->carry[best].wraps++;
 }
 
-/* Where the samples of one key go, with everything that is looked up once for many of them. */
-struct target {
-    struct plumb_live_state *st;
-    struct plumb_live_tree *place; /* NULL: none */
-    uint32_t place_index;
-};
-
-/* What `n` samples amount to. */
+/* What `n` samples of one key amount to. */
 struct amount {
     uint64_t n, total, self, min, max, last, last_at;
     plumb_u128 squares;
 };
 
-static PLUMB_ALWAYS_INLINE void add_amount(struct plumb_live_state *st, const struct amount *a)
+static PLUMB_ALWAYS_INLINE void add_amount(struct plumb_live_state *st, struct plumb_live_tree *t,
+                                           const struct amount *a)
 {
     plumb_u128 sq = plumb_u128_make(st->sq_lo, st->sq_hi) + a->squares;
     st->count += a->n;
     st->total += a->total;
     st->sq_lo = (uint64_t)sq;
     st->sq_hi = (uint64_t)(sq >> 64);
-    if (a->min < st->min)
+    if (PLUMB_UNLIKELY(a->min < st->min))
         st->min = a->min;
-    if (a->max > st->max)
+    if (PLUMB_UNLIKELY(a->max > st->max))
         st->max = a->max;
     st->last = a->last;
     st->last_at = a->last_at;
     st->self += a->self;
-}
-
-/* Raises one bucket each for `n` samples. All are saved before the first is raised, each as it was
- * before any: putting them back in any order gives the same. */
-static PLUMB_ALWAYS_INLINE void add_buckets(struct fold *f, struct plumb_live_state *st,
-                                            const uint16_t *index, uint32_t n)
-{
-    struct plumb_live_undo *u = f->undo;
-    uint64_t *save = &u->bucket[u->buckets];
-    uint64_t used = st->groups_used;
-    for (uint32_t i = 0; i < n; i++)
-        save[i] = plumb_undo_bucket(st->ordinal, index[i], st->buckets[index[i]]);
-    plumb_order();
-    PLUMB_STORE(u->buckets, u->buckets + n);
-    plumb_order();
-    for (uint32_t i = 0; i < n; i++) {
-        if (PLUMB_UNLIKELY(++st->buckets[index[i]] == 0))
-            carry(st, index[i]);
-        used |= UINT64_C(1) << (index[i] >> 6);
-    }
-    st->groups_used = used;
-}
-
-static PLUMB_ALWAYS_INLINE void add_place(struct fold *f, const struct target *to,
-                                          const struct amount *a)
-{
-    struct plumb_live_tree *t = to->place;
-    if (PLUMB_UNLIKELY(!t))
-        return;
-    if (PLUMB_UNLIKELY(t->undo_block != f->number))
-        tree_touch(f, t, to->place_index);
     t->count += a->n;
     t->total += a->total;
     t->self += a->self;
 }
 
+static PLUMB_ALWAYS_INLINE void add_bucket(struct plumb_live_state *st, uint32_t index)
+{
+    if (PLUMB_UNLIKELY(++st->buckets[index] == 0))
+        carry(st, index);
+    st->groups_used |= UINT64_C(1) << (index >> 6);
+}
+
 /* The state that takes a key's runs; NULL: none can be had, which is counted. */
-static PLUMB_COLD struct plumb_live_state *state_find(struct fold *f, uint64_t key, uint32_t channel)
+static struct plumb_live_state *state_find(struct fold *f, uint64_t key, uint32_t channel)
 {
     struct plumb_live_state *st = state_meet(f->th, key, channel);
     if (st)
@@ -317,51 +286,60 @@ static PLUMB_COLD struct plumb_live_state *state_find(struct fold *f, uint64_t k
     return st;
 }
 
-static PLUMB_COLD void reset_look(struct fold *f, uint64_t key)
-{
-    f->reset_group = plumb_key_group(key) >> 8;
-    f->reset_ticks = PLUMB_LOAD(pipeline_at(f->run, plumb_key_group(key))->reset_ticks);
-}
+/* ---- The careful way: a key's first run in a block, and everything out of the ordinary ------------- */
 
-/* Fills `to` for a span at `place` (0: the tree is full). False: it leaves nothing. */
-static PLUMB_ALWAYS_INLINE bool target_span(struct fold *f, struct target *to, uint64_t key,
-                                            uint32_t place, uint64_t begin_ticks)
+/* The state for a run, saved for undo; NULL: the run leaves nothing. */
+static struct plumb_live_state *state_for(struct fold *f, const struct plumb_ended *e)
 {
-    struct plumb_place *p = &f->th->places[place];
-    to->st = p->state;
-    to->place = place ? p->live : NULL;
-    to->place_index = place;
-    if (PLUMB_UNLIKELY(!to->st || place == 0)) {
-        to->st = state_find(f, key, PLUMB_CHANNEL_SPAN);
-        if (place && to->st)
-            p->state = to->st;
-    }
-    if (PLUMB_UNLIKELY(!to->st))
-        return false;
-    if (PLUMB_UNLIKELY(to->st->undo_block != f->number))
-        state_touch(f, to->st, plumb_key_group(key));
-    if (PLUMB_UNLIKELY(plumb_key_group(key) >> 8 != f->reset_group))
-        reset_look(f, key);
+    uint32_t group = plumb_key_group(e->key);
+    struct plumb_live_state *st = state_find(f, e->key, e->channel);
+    if (!st)
+        return NULL;
+    if (st->undo_block != f->number)
+        state_touch(f, st, group);
     /* Begun before the last reset: belongs to what was dropped. */
-    return PLUMB_LIKELY(begin_ticks >= f->reset_ticks);
+    return e->begin_ticks >= PLUMB_LOAD(pipeline_at(f->run, group)->reset_ticks) ? st : NULL;
 }
 
-static PLUMB_ALWAYS_INLINE void add_one(struct fold *f, const struct target *to,
-                                        const struct plumb_ended *e)
+/* Adds one sample to `st` and to place `place` (0: none). False: skip_first_n took it. */
+static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
+                    const struct plumb_ended *e)
 {
-    struct plumb_live_state *st = to->st;
-    uint16_t index = (uint16_t)plumb_sketch_index(e->value);
     struct amount a = {1, e->value, e->self, e->value, e->value, e->value, e->end_ticks,
                        (plumb_u128)e->value * e->value};
-    if (PLUMB_UNLIKELY(!(st->flags & PLUMB_STATE_SETTLED)) && skips(f, st, plumb_key_group(e->key)))
-        return;
-    if (PLUMB_UNLIKELY(st->count < PLUMB_EXACT))
+    struct plumb_live_tree nowhere, *t = place ? f->th->places[place].live : &nowhere;
+    if (!(st->flags & PLUMB_STATE_SETTLED) && skips(f, st, plumb_key_group(e->key)))
+        return false;
+    memset(&nowhere, 0, sizeof nowhere);
+    if (place && t->undo_block != f->number)
+        tree_touch(f, t, place);
+    if (st->count < PLUMB_EXACT)
         st->first[st->count] = e->value;
-    if (PLUMB_UNLIKELY(st->flags & PLUMB_STATE_P2))
+    if (st->flags & PLUMB_STATE_P2)
         plumb_p2_add(&st->p2, (double)e->value);
-    add_amount(st, &a);
-    add_buckets(f, st, &index, 1);
-    add_place(f, to, &a);
+    add_amount(st, t, &a);
+    add_bucket(st, plumb_sketch_index(e->value));
+    return true;
+}
+
+/* Whether the rest of the block's runs at this place may go the short way: state and place are saved,
+ * nothing is skipped, no reset lies within, nothing looks at single samples. */
+static void make_ready(struct fold *f, uint32_t place, struct plumb_live_state *st)
+{
+    struct plumb_place *p = &f->th->places[place];
+    if (place && st->flags == PLUMB_STATE_SETTLED && st->count >= PLUMB_EXACT &&
+        p->live->undo_block == f->number &&
+        PLUMB_LOAD(pipeline_at(f->run, plumb_key_group(p->key))->reset_ticks) <= f->oldest) {
+        p->state = st;
+        p->ready = f->number;
+    }
+}
+
+static __attribute__((noinline)) void ended_carefully(struct fold *f, const struct plumb_ended *e)
+{
+    struct plumb_live_state *st = state_for(f, e);
+    if (st && add_one(f, st, e->tree, e))
+        make_ready(f, e->tree, st);
 }
 
 /* ---- The sink -------------------------------------------------------------------------------------- */
@@ -382,27 +360,41 @@ static PLUMB_ALWAYS_INLINE uint32_t on_enter(void *self, uint32_t parent, uint64
     return guess;
 }
 
-static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_ended *e)
+static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_live_frame *frame,
+                                         uint64_t value, uint64_t own, bool outermost,
+                                         uint64_t end_ticks)
 {
-    struct target to;
-    if (target_span(self, &to, e->key, e->tree, e->begin_ticks))
-        add_one(self, &to, e);
+    struct fold *f = self;
+    struct plumb_place *p = &f->th->places[frame->tree];
+    if (PLUMB_LIKELY(p->ready == f->number)) {
+        struct amount a = {1, value, own, value, value, value, end_ticks,
+                           (plumb_u128)value * value};
+        add_amount(p->state, p->live, &a);
+        add_bucket(p->state, plumb_sketch_index(value));
+    } else {
+        struct plumb_ended e = {.key = frame->key, .tree = frame->tree, .value = value, .self = own,
+                                .begin_ticks = frame->begin_ticks, .end_ticks = end_ticks,
+                                .outermost = outermost};
+        ended_carefully(f, &e);
+    }
 }
 
-/* Leaves one at a time: while a key is new, while samples are skipped, or for P-square. */
-static PLUMB_COLD uint64_t leaves_singly(struct fold *f, uint32_t place, uint64_t key, uint64_t base,
-                                         const uint64_t *words, uint32_t pairs)
+/* Leaves until the place is ready; returns how many it took. */
+static __attribute__((noinline)) uint32_t leaves_carefully(struct fold *f, uint32_t place,
+                                                           uint64_t key, uint64_t base,
+                                                           const uint64_t *words, uint32_t pairs,
+                                                           uint64_t *sum)
 {
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < pairs; i++) {
+    uint32_t i = 0;
+    for (; i < pairs && f->th->places[place].ready != f->number; i++) {
         uint64_t begin = plumb_record_ticks(words[2 * i]), end = plumb_record_ticks(words[2 * i + 1]);
         struct plumb_ended e = {.key = key, .tree = place, .begin_ticks = base + begin,
                                 .end_ticks = base + end};
         e.value = e.self = end > begin ? end - begin : 0;
-        on_ended(f, &e);
-        sum += e.value;
+        ended_carefully(f, &e);
+        *sum += e.value;
     }
-    return sum;
+    return i;
 }
 
 static PLUMB_ALWAYS_INLINE uint64_t on_leaves(void *self, uint32_t parent, uint64_t key,
@@ -410,62 +402,40 @@ static PLUMB_ALWAYS_INLINE uint64_t on_leaves(void *self, uint32_t parent, uint6
                                               uint32_t pairs)
 {
     struct fold *f = self;
-    uint32_t place = on_enter(self, parent, key);
-    uint16_t index[PLUMB_BLOCK_WORDS / 2];
-    struct amount a = {.n = pairs, .min = UINT64_MAX};
-    struct target to;
+    uint32_t place = on_enter(self, parent, key), i = 0;
+    struct amount a = {.min = UINT64_MAX};
+    uint64_t before = 0;
+    struct plumb_live_state *st;
     (void)outermost; /* the place tells */
-    if (!target_span(f, &to, key, place, base + plumb_record_ticks(words[0])) ||
-        to.st->flags != PLUMB_STATE_SETTLED || to.st->count < PLUMB_EXACT)
-        return leaves_singly(f, place, key, base, words, pairs);
-    for (uint32_t i = 0; i < pairs; i++) {
+    if (PLUMB_UNLIKELY(f->th->places[place].ready != f->number))
+        i = leaves_carefully(f, place, key, base, words, pairs, &before);
+    if (PLUMB_UNLIKELY(i == pairs))
+        return before;
+    st = f->th->places[place].state;
+    a.n = pairs - i;
+    for (; i < pairs; i++) {
         uint64_t begin = plumb_record_ticks(words[2 * i]), end = plumb_record_ticks(words[2 * i + 1]);
         uint64_t d = PLUMB_LIKELY(end > begin) ? end - begin : 0;
-        index[i] = (uint16_t)plumb_sketch_index(d);
         a.total += d;
         a.squares += (plumb_u128)d * d;
         a.min = d < a.min ? d : a.min;
         a.max = d > a.max ? d : a.max;
         a.last = d;
+        add_bucket(st, plumb_sketch_index(d));
     }
     a.self = a.total;
     a.last_at = base + plumb_record_ticks(words[2 * pairs - 1]);
-    add_amount(to.st, &a);
-    add_buckets(f, to.st, index, pairs);
-    add_place(f, &to, &a);
-    return a.total;
-}
-
-/* The state for what is no span, or no sample. */
-static PLUMB_COLD struct plumb_live_state *state_for(struct fold *f, const struct plumb_ended *e)
-{
-    struct target to;
-    if (e->tree && e->channel == PLUMB_CHANNEL_SPAN)
-        return target_span(f, &to, e->key, e->tree, e->begin_ticks) ? to.st : NULL;
-    to.st = state_find(f, e->key, e->channel);
-    if (!to.st)
-        return NULL;
-    if (to.st->undo_block != f->number)
-        state_touch(f, to.st, plumb_key_group(e->key));
-    reset_look(f, e->key);
-    return e->begin_ticks >= f->reset_ticks ? to.st : NULL;
+    add_amount(st, f->th->places[place].live, &a);
+    return before + a.total;
 }
 
 static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *e)
 {
     struct fold *f = self;
-    struct target to = {state_for(f, e), NULL, 0};
-    uint64_t before = to.st ? to.st->count : 0;
-    if (!to.st)
-        return;
-    if (e->async)
-        to.place_index = place_meet(f->th, 0, e->key, true);
-    if (to.place_index)
-        to.place = f->th->places[to.place_index].live;
-    add_one(f, &to, e);
-    if (e->outermost && to.st->count != before) {
-        to.st->outer_total += e->value;
-        to.st->outer_count++;
+    struct plumb_live_state *st = state_for(f, e);
+    if (st && add_one(f, st, e->async ? place_meet(f->th, 0, e->key, true) : 0, e) && e->outermost) {
+        st->outer_total += e->value;
+        st->outer_count++;
     }
 }
 
@@ -514,7 +484,7 @@ static void undo_begin(struct plumb_live_thread *live, uint64_t number)
     struct plumb_live_undo *u = &live->undo;
     uint32_t depth = live->context.depth;
     uint32_t from = depth >= PLUMB_BLOCK_WORDS ? depth - PLUMB_BLOCK_WORDS + 1 : 0;
-    u->states = u->trees = u->buckets = u->skips = 0;
+    u->states = u->trees = u->skips = 0;
     u->context = live->context;
     u->frames_from = from;
     memcpy(u->frames, &live->frames[from], (depth - from + 1) * sizeof u->frames[0]);
@@ -527,8 +497,10 @@ void plumb_fold(struct plumb_thread *th)
 {
     struct plumb_live_thread *live = th->live;
     uint64_t number = th->block[1];
-    struct fold f = {th, th->run, &live->undo, 0, UINT32_MAX, (uint32_t)number, NULL};
+    struct fold f = {th, th->run, &live->undo, th->block[0], (uint32_t)number, NULL};
     undo_begin(live, number);
+    if (live->context.depth)
+        f.oldest = live->frames[1].begin_ticks;
     /* After `folding` is out: the snapshotter sets its request, passes a barrier, then looks at
      * `folding`; so either it sees this fold, or this fold sees it. */
     f.watch = PLUMB_ACQUIRE(th->snapshot);

@@ -75,11 +75,12 @@ struct plumb_scope_entry { /* what to restore */
 /* A place of the call tree with what the fold needs at hand. */
 struct plumb_place {
     struct plumb_live_tree *live;
-    struct plumb_live_state *state; /* of the place's key; NULL: not met yet */
+    struct plumb_live_state *state; /* of the place's key; valid when ready */
     uint64_t key; /* group << PLUMB_NODE_BITS | node */
     uint32_t parent;
     uint32_t hint; /* child visited last */
     uint32_t next; /* sibling visited after this one the last time */
+    uint32_t ready; /* low half of the block number in which runs may be added without a look */
 };
 
 struct plumb_thread {

@@ -215,7 +215,9 @@ enum plumb_state_flags {
     PLUMB_STATE_SETTLED = 4 /* skip_first_n is used up */
 };
 
-/* The undo log of one fold. Valid while thread.folding != thread.folded. */
+/* The undo log of one fold. Valid while thread.folding != thread.folded. Buckets are not in it: outside
+ * a fold a state's buckets add up to its count, so what they are ahead of the saved count is how many
+ * of the block's samples they have already taken, in the block's order. */
 struct plumb_undo_state {
     uint64_t state_off;
     uint64_t words[16]; /* the first 128 bytes */
@@ -228,19 +230,14 @@ struct plumb_undo_tree {
     uint32_t tree;
     uint32_t reserved;
 };
-/* A bucket before the change: ordinal of its state << 44 | index << 32 | count. */
-static inline uint64_t plumb_undo_bucket(uint32_t ordinal, uint32_t index, uint32_t value)
-{
-    return (uint64_t)ordinal << 44 | (uint64_t)index << 32 | value;
-}
 struct plumb_live_undo {
     struct plumb_live_context context;
     uint32_t frames_from; /* frames [frames_from, context.depth) are saved */
-    uint32_t states, trees, buckets, skips;
+    uint32_t states, trees, skips;
+    uint32_t reserved;
     struct plumb_live_frame frames[PLUMB_BLOCK_WORDS];
     struct plumb_undo_state state[PLUMB_UNDO_STATES];
     struct plumb_undo_tree tree[PLUMB_BLOCK_WORDS];
-    uint64_t bucket[PLUMB_BLOCK_WORDS];
     uint32_t skip[PLUMB_BLOCK_WORDS]; /* keys whose `skipped` this fold has raised by one */
 };
 

@@ -31,36 +31,29 @@ static void *at(struct reader *r, uint64_t off, size_t bytes)
     return plumb_merge_at(&r->m, off, bytes) ? r->base + off : NULL;
 }
 
-/* The state with an ordinal: a walk, which only folds that were cut short pay. */
-static struct plumb_live_state *state_by_ordinal(struct reader *r, const struct plumb_live_thread *th,
-                                                 uint32_t ordinal)
+/* How many samples the buckets of a state hold. */
+static uint64_t mass(const struct plumb_live_state *st)
 {
-    uint64_t off = th->state_off;
-    for (uint32_t left = th->states; off && left; left--) {
-        struct plumb_live_state *st = at(r, off, sizeof *st);
-        if (!st || st->ordinal == ordinal)
-            return st;
-        off = st->next_off;
-    }
-    return NULL;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++)
+        sum += st->buckets[i];
+    for (uint32_t i = 0; i < PLUMB_CARRY; i++)
+        sum += (uint64_t)st->carry[i].wraps << 32;
+    return sum;
 }
 
-static void undo_buckets(struct reader *r, const struct plumb_live_thread *th)
+/* Buckets keep what they have: the replay leaves out as many of the state's samples. */
+static void note_ahead(struct reader *r, struct plumb_live_state *st)
 {
-    const struct plumb_live_undo *u = &th->undo;
-    for (uint32_t i = u->buckets; i-- > 0;) {
-        uint32_t index = (uint32_t)(u->bucket[i] >> 32) & 0xfff, value = (uint32_t)u->bucket[i];
-        struct plumb_live_state *st = state_by_ordinal(r, th, (uint32_t)(u->bucket[i] >> 44));
-        if (!st || index >= PLUMB_SKETCH_BUCKETS)
-            continue;
-        for (uint32_t c = 0; c < PLUMB_CARRY && st->buckets[index] < value; c++) {
-            if (st->carry[c].index == index && st->carry[c].wraps) {
-                st->carry[c].wraps--;
-                break;
-            }
-        }
-        st->buckets[index] = value;
-    }
+    const struct plumb_live_key *k =
+        plumb_merge_element(&r->m, &r->m.h->keys, st->key, sizeof(struct plumb_live_key));
+    uint64_t held = mass(st);
+    if (!k || held <= st->count || r->m.ahead_count == PLUMB_UNDO_STATES)
+        return;
+    for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++)
+        st->groups_used |= st->buckets[i] ? UINT64_C(1) << (i >> 6) : 0;
+    r->m.ahead[r->m.ahead_count++] = (struct plumb_merge_ahead){
+        plumb_key(k->group & 0xffff, k->node), st->channel, held - st->count};
 }
 
 static void undo_states(struct reader *r, const struct plumb_live_undo *u)
@@ -73,7 +66,16 @@ static void undo_states(struct reader *r, const struct plumb_live_undo *u)
         memcpy(st->first, u->state[i].rare, sizeof u->state[i].rare);
         if (st->flags & PLUMB_STATE_P2)
             st->p2 = u->state[i].p2;
+        note_ahead(r, st);
     }
+}
+
+/* Before the rows are made: they start from the keys. */
+static void undo_skips(struct reader *r, struct plumb_live_thread *th)
+{
+    const struct plumb_live_undo *u = &th->undo;
+    if (th->folding == th->folded || u->skips > PLUMB_BLOCK_WORDS)
+        return;
     for (uint32_t i = 0; i < u->skips; i++) {
         struct plumb_live_key *k = (struct plumb_live_key *)(uintptr_t)plumb_merge_element(
             &r->m, &r->m.h->keys, u->skip[i], sizeof *k);
@@ -87,11 +89,9 @@ static void undo(struct reader *r, struct plumb_live_thread *th)
     struct plumb_live_undo *u = &th->undo;
     uint32_t n = u->context.depth - u->frames_from + 1;
     if (th->folding == th->folded || u->states > PLUMB_UNDO_STATES ||
-        u->trees > PLUMB_BLOCK_WORDS || u->buckets > PLUMB_BLOCK_WORDS ||
-        u->skips > PLUMB_BLOCK_WORDS || u->context.depth > PLUMB_DEPTH_MAX ||
+        u->trees > PLUMB_BLOCK_WORDS || u->skips > PLUMB_BLOCK_WORDS || u->context.depth > PLUMB_DEPTH_MAX ||
         u->frames_from > u->context.depth || n > PLUMB_BLOCK_WORDS)
         return;
-    undo_buckets(r, th);
     undo_states(r, u);
     for (uint32_t i = 0; i < u->trees; i++) {
         struct plumb_live_tree *t = (struct plumb_live_tree *)(uintptr_t)plumb_merge_element(
@@ -188,6 +188,8 @@ static void add_thread(struct reader *r, struct plumb_live_thread *th)
 {
     uint32_t *map, blocks = th->blocks, n = th->tree.count;
     const uint64_t *words = NULL;
+    r->m.ahead_count = 0;
+    undo(r, th);
     if (th->context.depth > PLUMB_DEPTH_MAX)
         return;
     add_states(r, th);
@@ -586,7 +588,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     r.m.base = base;
     r.m.bytes = bytes;
     r.m.h = h;
-    for_threads(&r, undo);
+    for_threads(&r, undo_skips);
     rc = plumb_merge_open(&r.m, &out->arena, base, bytes, true);
     if (rc == PLUMB_OK) {
         for_threads(&r, add_thread);

@@ -195,7 +195,20 @@ static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb
     return row;
 }
 
-static void on_ended(void *self, const struct plumb_ended *e)
+/* Whether a fold that was cut short has already raised the bucket of this sample. */
+static bool bucket_has_it(struct plumb_merge *m, const struct plumb_ended *e)
+{
+    for (size_t i = 0; i < m->ahead_count; i++) {
+        struct plumb_merge_ahead *a = &m->ahead[i];
+        if (a->key == e->key && a->channel == e->channel && a->samples) {
+            a->samples--;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void on_sample(void *self, const struct plumb_ended *e)
 {
     struct plumb_merge *m = self;
     struct plumb_merge_row *row = row_for(m, e);
@@ -212,7 +225,7 @@ static void on_ended(void *self, const struct plumb_ended *e)
     c = &row->channel[e->channel];
     index = plumb_sketch_index(e->value);
     plumb_stats_add(&c->stats, e->value, e->end_ticks);
-    group = group_at(m, c, index >> 6);
+    group = bucket_has_it(m, e) ? NULL : group_at(m, c, index >> 6);
     if (group)
         group[index & 63]++;
     if (e->channel == PLUMB_CHANNEL_SPAN) {
@@ -284,6 +297,15 @@ static uint32_t on_enter(void *self, uint32_t parent, uint64_t key)
     return place == UINT32_MAX ? 0 : place;
 }
 
+static void on_ended(void *self, const struct plumb_live_frame *f, uint64_t value, uint64_t own,
+                     bool outermost, uint64_t end_ticks)
+{
+    struct plumb_ended e = {.key = f->key, .tree = f->tree, .value = value, .self = own,
+                            .begin_ticks = f->begin_ticks, .end_ticks = end_ticks,
+                            .outermost = outermost};
+    on_sample(self, &e);
+}
+
 static uint64_t on_leaves(void *self, uint32_t parent, uint64_t key, bool outermost, uint64_t base,
                           const uint64_t *words, uint32_t pairs)
 {
@@ -295,7 +317,7 @@ static uint64_t on_leaves(void *self, uint32_t parent, uint64_t key, bool outerm
         struct plumb_ended e = {.key = key, .tree = place, .begin_ticks = base + begin,
                                 .end_ticks = base + end, .outermost = outermost};
         e.value = e.self = end > begin ? end - begin : 0;
-        on_ended(self, &e);
+        on_sample(self, &e);
         sum += e.value;
     }
     return sum;
@@ -315,7 +337,7 @@ static uint32_t on_adopt(void *self, uint32_t group, const uint64_t *path, uint3
     return at == UINT32_MAX ? 0 : at;
 }
 
-static const struct plumb_sink merge_sink = {on_enter,  on_leaves,    on_ended,      on_ended,
+static const struct plumb_sink merge_sink = {on_enter,  on_leaves,    on_ended,      on_sample,
                                              on_failed, on_abandoned, on_unbalanced, on_adopt};
 
 void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context,

@@ -45,6 +45,14 @@ struct plumb_merge_place {
     uint64_t count, total, self; /* ticks */
 };
 
+/* Samples of a block about to be replayed whose buckets are already raised, because its fold was cut
+ * short; see struct plumb_live_undo. */
+struct plumb_merge_ahead {
+    uint64_t key;
+    uint32_t channel;
+    uint64_t samples;
+};
+
 struct plumb_merge {
     struct plumb_arena *arena;
     const unsigned char *base;
@@ -57,6 +65,8 @@ struct plumb_merge {
     size_t place_count, place_cap;
     struct plumb_map place_of;
     bool want_tree;
+    struct plumb_merge_ahead ahead[PLUMB_UNDO_STATES];
+    size_t ahead_count;
     uint64_t replayed; /* runs ended in records that were not folded */
 };
 

@@ -38,7 +38,9 @@ struct plumb_sink {
      * Returns the sum of their durations. */
     uint64_t (*leaves)(void *self, uint32_t parent, uint64_t key, bool outermost, uint64_t base,
                        const uint64_t *words, uint32_t pairs);
-    void (*ended)(void *self, const struct plumb_ended *e);  /* a span */
+    /* A span: `f` as it was while open, its duration and what is left of it without nested runs. */
+    void (*ended)(void *self, const struct plumb_live_frame *f, uint64_t value, uint64_t own,
+                  bool outermost, uint64_t end_ticks);
     void (*sample)(void *self, const struct plumb_ended *e); /* anything else with a value */
     void (*failed)(void *self, const struct plumb_ended *e);
     void (*abandoned)(void *self, const struct plumb_ended *e);
@@ -181,11 +183,12 @@ static PLUMB_ALWAYS_INLINE uint32_t plumb_replay_pairs(const uint64_t *words, ui
 {
     const uint64_t low = ((uint64_t)1 << (64 - PLUMB_TICK_BITS)) - 1;
     uint64_t begin = PLUMB_LOAD(words[i]) & low;
-    uint32_t at = i;
-    while (at + 1 < PLUMB_BLOCK_WORDS && (PLUMB_LOAD(words[at]) & low) == begin &&
-           (PLUMB_LOAD(words[at + 1]) & low) == PLUMB_REC_END)
-        at += 2;
-    return (at - i) / 2;
+    uint32_t n = 0;
+    for (; i + 1 < PLUMB_BLOCK_WORDS; i += 2, n++) {
+        if ((PLUMB_LOAD(words[i + 1]) & low) != PLUMB_REC_END || (PLUMB_LOAD(words[i]) & low) != begin)
+            break;
+    }
+    return n;
 }
 
 /* Replays one block from its records on: words [PLUMB_BLOCK_WORDS]. Depth and group live in registers
@@ -202,16 +205,16 @@ static PLUMB_ALWAYS_INLINE void plumb_replay_block(const struct plumb_sink *sink
         uint32_t kind = word & 3;
         struct plumb_live_frame *f = &frames[depth];
         if (kind == PLUMB_REC_END) {
-            bool outermost = depth == 1 && c->base_tree == 0;
+            uint64_t d = PLUMB_LIKELY(ticks > f->begin_ticks) ? ticks - f->begin_ticks : 0;
             i++;
             if (PLUMB_UNLIKELY(depth == 0))
                 continue;
             if (PLUMB_LIKELY(f->mark == PLUMB_FRAME_OK)) {
-                struct plumb_ended e = plumb_replay_run(f, outermost, ticks);
-                f[-1].child_ticks += e.value;
-                sink->ended(self, &e);
+                f[-1].child_ticks += d;
+                sink->ended(self, f, d, d > f->child_ticks ? d - f->child_ticks : 0,
+                            depth == 1 && c->base_tree == 0, ticks);
             } else {
-                plumb_replay_marked(sink, self, f, outermost, ticks);
+                plumb_replay_marked(sink, self, f, depth == 1 && c->base_tree == 0, ticks);
             }
             depth--;
             spans++;
