@@ -219,14 +219,31 @@ static void disabled(void *unused, uint64_t n)
     }
 }
 
+/* What anything that can be switched on while the program runs must do at the least. */
+static void flag_test(void *arg, uint64_t n)
+{
+    const atomic_uint *flag = arg;
+    uint64_t seen = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        if (atomic_load_explicit(flag, memory_order_relaxed))
+            seen++;
+        bench_barrier();
+    }
+    if (seen)
+        fprintf(stderr, "bench_payload: the flag was not zero\n");
+}
+
 static void recording_off(struct bench *b)
 {
-    struct bench_cell c[2] = {{.name = "empty loop", .run = nothing},
-                              {.name = "PLUMB_SPAN, recording off", .run = disabled}};
-    bench_interleave(b, c, 2, 1000000, 600);
-    bench_print_cells(c, 2);
+    static atomic_uint flag;
+    struct bench_cell c[3] = {{.name = "empty loop", .run = nothing},
+                              {.name = "PLUMB_SPAN, recording off", .run = disabled},
+                              {.name = "one flag test", .run = flag_test, .arg = &flag}};
+    bench_interleave(b, c, 3, 1000000, 600);
+    bench_print_cells(c, 3);
     bench_put(b, "empty_loop_ns", c[0].ns.median);
     bench_put(b, "disabled_ns_over_loop", c[1].ns.median - c[0].ns.median);
+    bench_put(b, "flag_test_ns_over_loop", c[2].ns.median - c[0].ns.median);
 }
 
 int main(int argc, char **argv)
