@@ -72,7 +72,7 @@ struct plumb_scope_entry { /* what to restore */
     uint32_t path[PLUMB_PATH_MAX];
 };
 
-/* A place of the call tree with what the fold needs at hand. */
+/* A place of the call tree with what the fold needs at hand; one cache line. */
 struct plumb_place {
     struct plumb_live_tree *live;
     struct plumb_live_state *state; /* of the place's key; valid when ready */
@@ -81,6 +81,7 @@ struct plumb_place {
     uint32_t hint; /* child visited last */
     uint32_t next; /* sibling visited after this one the last time */
     uint32_t ready; /* low half of the block number in which runs may be added without a look */
+    uint64_t reserved[3];
 };
 
 struct plumb_thread {

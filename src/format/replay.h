@@ -183,73 +183,76 @@ static PLUMB_ALWAYS_INLINE uint32_t plumb_replay_pairs(const uint64_t *words, ui
 {
     const uint64_t low = ((uint64_t)1 << (64 - PLUMB_TICK_BITS)) - 1;
     uint64_t begin = PLUMB_LOAD(words[i]) & low;
-    uint32_t n = 0;
-    for (; i + 1 < PLUMB_BLOCK_WORDS; i += 2, n++) {
+    uint32_t n = 1; /* the caller has looked at the first end's kind */
+    for (i += 2; i + 1 < PLUMB_BLOCK_WORDS; i += 2, n++) {
         if ((PLUMB_LOAD(words[i + 1]) & low) != PLUMB_REC_END || (PLUMB_LOAD(words[i]) & low) != begin)
             break;
     }
     return n;
 }
 
-/* Replays one block from its records on: words [PLUMB_BLOCK_WORDS]. Depth and group live in registers
+/* Replays one block from its records on: words [PLUMB_BLOCK_WORDS]. Where it stands lives in registers
  * meanwhile; the context is brought up to date where somebody else looks at it. */
 static PLUMB_ALWAYS_INLINE void plumb_replay_block(const struct plumb_sink *sink, void *self,
                                                    struct plumb_live_context *c,
                                                    struct plumb_live_frame *frames,
                                                    const uint64_t *words)
 {
-    uint64_t base = PLUMB_LOAD(words[0]), spans = 0;
-    uint32_t depth = c->depth, i = PLUMB_BLOCK_HEAD;
-    while (i < PLUMB_BLOCK_WORDS) {
-        uint64_t word = PLUMB_LOAD(words[i]), ticks = base + plumb_record_ticks(word);
+    const uint64_t *w = words + PLUMB_BLOCK_HEAD, *end = words + PLUMB_BLOCK_WORDS;
+    uint64_t base = PLUMB_LOAD(words[0]), spans = 0, group = (uint64_t)c->group << PLUMB_NODE_BITS;
+    struct plumb_live_frame *f = frames + c->depth; /* innermost open */
+    bool adopted = c->base_tree != 0;
+    while (w < end) {
+        uint64_t word = PLUMB_LOAD(*w), ticks = base + plumb_record_ticks(word);
         uint32_t kind = word & 3;
-        struct plumb_live_frame *f = &frames[depth];
         if (kind == PLUMB_REC_END) {
             uint64_t d = PLUMB_LIKELY(ticks > f->begin_ticks) ? ticks - f->begin_ticks : 0;
-            i++;
-            if (PLUMB_UNLIKELY(depth == 0))
+            bool outermost = f == frames + 1 && !adopted;
+            w++;
+            if (PLUMB_UNLIKELY(f == frames))
                 continue;
             if (PLUMB_LIKELY(f->mark == PLUMB_FRAME_OK)) {
                 f[-1].child_ticks += d;
-                sink->ended(self, f, d, d > f->child_ticks ? d - f->child_ticks : 0,
-                            depth == 1 && c->base_tree == 0, ticks);
+                sink->ended(self, f, d, PLUMB_LIKELY(d > f->child_ticks) ? d - f->child_ticks : 0,
+                            outermost, ticks);
             } else {
-                plumb_replay_marked(sink, self, f, depth == 1 && c->base_tree == 0, ticks);
+                plumb_replay_marked(sink, self, f, outermost, ticks);
             }
-            depth--;
+            f--;
             spans++;
         } else if (kind == PLUMB_REC_BEGIN) {
-            uint64_t key = plumb_key(c->group, plumb_record_node(word));
-            uint32_t parent = depth ? f->tree : c->base_tree;
-            uint32_t pairs = plumb_replay_pairs(words, i);
-            if (PLUMB_UNLIKELY(depth == PLUMB_DEPTH_MAX)) {
-                i++;
-            } else if (pairs) {
-                f->child_ticks += sink->leaves(self, parent, key, depth == 0 && c->base_tree == 0, base,
-                                               words + i, pairs);
+            uint64_t key = group | plumb_record_node(word);
+            uint32_t parent = PLUMB_LIKELY(f != frames) ? f->tree : c->base_tree, pairs;
+            if (PLUMB_UNLIKELY(f == frames + PLUMB_DEPTH_MAX)) {
+                w++;
+            } else if (w + 1 < end && (PLUMB_LOAD(w[1]) & 3) == PLUMB_REC_END) {
+                pairs = plumb_replay_pairs(words, (uint32_t)(w - words));
+                f->child_ticks += sink->leaves(self, parent, key, f == frames && !adopted, base, w, pairs);
                 spans += pairs;
-                i += 2 * pairs;
+                w += 2 * pairs;
             } else {
-                f[1].begin_ticks = ticks;
-                f[1].child_ticks = 0;
-                f[1].key = key;
-                f[1].tree = sink->enter(self, parent, key);
-                f[1].mark = PLUMB_FRAME_OK;
-                depth++;
-                i++;
+                f++;
+                f->begin_ticks = ticks;
+                f->child_ticks = 0;
+                f->key = key;
+                f->tree = sink->enter(self, parent, key);
+                f->mark = PLUMB_FRAME_OK;
+                w++;
             }
         } else {
             struct plumb_replay r = {sink, self, c, frames};
             uint32_t n = (uint32_t)(word >> 8) & 255;
-            if (kind != PLUMB_REC_WIDE || n < 2 || n > PLUMB_BLOCK_WORDS - i)
+            if (kind != PLUMB_REC_WIDE || n < 2 || n > end - w)
                 break;
-            c->depth = depth;
-            plumb_replay_wide(&r, words + i, n, ticks);
-            depth = c->depth;
-            i += n;
+            c->depth = (uint32_t)(f - frames);
+            plumb_replay_wide(&r, w, n, ticks);
+            f = frames + c->depth;
+            group = (uint64_t)c->group << PLUMB_NODE_BITS;
+            adopted = c->base_tree != 0;
+            w += n;
         }
     }
-    c->depth = depth;
+    c->depth = (uint32_t)(f - frames);
     c->spans += spans;
 }
 
