@@ -80,21 +80,21 @@ typedef struct plumb_async { /* an open span that any thread may end */
 typedef struct plumb_scope { /* a phase, step, pipeline or context to be restored */
     uint64_t id;
 } plumb_scope;
-typedef uint32_t plumb_node;                     /* an interned node; 0 is none */
-typedef struct plumb_pipeline plumb_pipeline;    /* opaque; NULL is the default pipeline */
-typedef struct plumb_device plumb_device;        /* opaque; something with a synchronise function */
-typedef struct plumb_rows plumb_rows;            /* opaque; an immutable summary */
+typedef uint32_t plumb_node;                  /* an interned node; 0 is none */
+typedef struct plumb_pipeline plumb_pipeline; /* opaque; NULL is the default pipeline */
+typedef struct plumb_device plumb_device;     /* opaque; something with a synchronise function */
+typedef struct plumb_rows plumb_rows;         /* opaque; an immutable summary */
 
 /* Where a captured context came from: its open nodes, phase, step and pipeline (plain data, to be
  * kept by value while a task waits in a queue). */
 typedef struct plumb_context {
-    uint64_t flow;      /* links the capture to its adoption in a trace */
-    int64_t step;       /* -1: none */
-    uint32_t group;     /* (pipeline, phase) of the run */
-    uint32_t depth;     /* number of valid entries of `path`, outermost first */
-    uint32_t run;       /* generation of the run; a context of an earlier run is ignored */
+    uint64_t flow;  /* links the capture to its adoption in a trace */
+    int64_t step;   /* -1: none */
+    uint32_t group; /* (pipeline, phase) of the run */
+    uint32_t depth; /* number of valid entries of `path`, outermost first */
+    uint32_t run;   /* generation of the run; a context of an earlier run is ignored */
     uint32_t reserved;
-    uint32_t path[28];  /* node ids */
+    uint32_t path[28]; /* node ids */
 } plumb_context;
 
 /* ---- Options ----------------------------------------------------------------------------------
@@ -105,29 +105,29 @@ enum plumb_log { PLUMB_LOG_ERROR = 1, PLUMB_LOG_WARN = 2, PLUMB_LOG_INFO = 3, PL
 enum plumb_switch { PLUMB_DEFAULT = 0, PLUMB_ON = 1, PLUMB_OFF = 2 };
 
 typedef struct plumb_options {
-    size_t size;             /* sizeof(plumb_options) */
-    const char *dir;         /* parent of run directories; default "plumb-out" */
-    const char *run_dir;     /* the run directory itself; refused when it already holds a run */
-    const char *pipeline;    /* name of the default pipeline; default: the program's name */
-    uint64_t max_nodes;      /* default 4096, at most 1048575 */
-    uint64_t max_state_bytes;  /* bound of all statistics and records; default 256 MiB */
-    uint64_t skip_first_n;   /* samples dropped at the start of each key; default 0 */
-    uint32_t sync;           /* enum plumb_switch: device synchronise before each clock read */
-    uint32_t median_p2;      /* enum plumb_switch: also keep the P-square median */
-    uint32_t debug;          /* enum plumb_switch: record PLUMB_SPAN_DEBUG points; default off */
-    uint32_t signals;        /* enum plumb_switch: finish the run on SIGTERM/SIGINT; default on */
-    uint32_t quiet;          /* enum plumb_switch: no end block on stderr; default off */
-    uint32_t log_level;      /* enum plumb_log; 0: silent */
-    plumb_log_fn log;        /* default: stderr */
+    size_t size;              /* sizeof(plumb_options) */
+    const char *dir;          /* parent of run directories; default "plumb-out" */
+    const char *run_dir;      /* the run directory itself; refused when it already holds a run */
+    const char *pipeline;     /* name of the default pipeline; default: the program's name */
+    uint64_t max_nodes;       /* default 4096, at most 1048575 */
+    uint64_t max_state_bytes; /* bound of all statistics and records; default 256 MiB */
+    uint64_t skip_first_n;    /* samples dropped at the start of each key; default 0 */
+    uint32_t sync;            /* enum plumb_switch: device synchronise before each clock read */
+    uint32_t median_p2;       /* enum plumb_switch: also keep the P-square median */
+    uint32_t debug;           /* enum plumb_switch: record PLUMB_SPAN_DEBUG points; default off */
+    uint32_t signals;         /* enum plumb_switch: finish the run on SIGTERM/SIGINT; default on */
+    uint32_t quiet;           /* enum plumb_switch: no end block on stderr; default off */
+    uint32_t log_level;       /* enum plumb_log; 0: silent */
+    plumb_log_fn log;         /* default: stderr */
     void *log_arg;
 } plumb_options;
 
 /* Configuration of one pipeline; plumb_configure() replaces it as a whole. */
 typedef struct plumb_config {
-    size_t size;          /* sizeof(plumb_config) */
-    uint32_t enabled;     /* 0 or 1 */
-    uint32_t sync;        /* 0 or 1 */
-    uint32_t reset;       /* 1: drop the rows collected so far */
+    size_t size;      /* sizeof(plumb_config) */
+    uint32_t enabled; /* 0 or 1 */
+    uint32_t sync;    /* 0 or 1 */
+    uint32_t reset;   /* 1: drop the rows collected so far */
     uint32_t reserved;
     int64_t skip_first_n; /* >= 0 */
 } plumb_config;
@@ -166,11 +166,11 @@ enum plumb_median { PLUMB_MEDIAN_SKETCH = 0, PLUMB_MEDIAN_P2 = 1, PLUMB_MEDIAN_E
 
 /* plumb_measure(): zero fields take the defaults. */
 typedef struct plumb_measure_options {
-    size_t size;           /* sizeof(plumb_measure_options) */
-    int32_t warmups;       /* default 3; negative: none */
-    int32_t samples;       /* default 20 */
-    plumb_device *device;  /* synchronised before each clock read; default none */
-    const char *counter;   /* a plumb_count() name that must move in every sample; default none */
+    size_t size;          /* sizeof(plumb_measure_options) */
+    int32_t warmups;      /* default 3; negative: none */
+    int32_t samples;      /* default 20 */
+    plumb_device *device; /* synchronised before each clock read; default none */
+    const char *counter;  /* a plumb_count() name that must move in every sample; default none */
 } plumb_measure_options;
 
 typedef struct plumb_measured {
@@ -277,8 +277,8 @@ struct plumb_api {
 };
 
 /* ================================================================================================
- * Below: the inline face. Everything goes through the table. (The library's own sources leave it out
- * with PLUMB_TYPES_ONLY: they are what the table points to.) */
+ * Below: the inline face. Everything goes through the table. (The library's own sources leave it
+ * out with PLUMB_TYPES_ONLY: they are what the table points to.) */
 #if !defined(PLUMB_TYPES_ONLY)
 
 #define PLUMB_CAT2_(a, b) a##b
@@ -339,7 +339,8 @@ void plumb_client_fini_(void) __attribute__((destructor)) PLUMB_MERGED_;
 PLUMB_MERGED_ struct plumb_client plumb_client_1 = {NULL, NULL, 0, 0};
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect
- * (RTLD_LOCAL, a static copy in a stripped host): its first 16 bytes are this magic and the table. */
+ * (RTLD_LOCAL, a static copy in a stripped host): its first 16 bytes are this magic and the table.
+ */
 #define PLUMB_RENDEZVOUS "plumb-runtime-1"
 #define PLUMB_RENDEZVOUS_MAGIC UINT64_C(0x31656d75722d6d70)
 
@@ -374,7 +375,8 @@ PLUMB_MERGED_ const struct plumb_api *plumb_find_api_(void)
     return api;
 }
 
-/* Everything but the common case: the first pass of a point, and points that need the slower entry. */
+/* Everything but the common case: the first pass of a point, and points that need the slower entry.
+ */
 PLUMB_MERGED_ plumb_span plumb_begin_slow_(struct plumb_point *point)
 {
     plumb_span none = {0};
@@ -486,7 +488,8 @@ static inline void plumb_end_cleanup_(plumb_span *span)
     plumb_end(*span);
 }
 
-/* ---- Nodes ------------------------------------------------------------------------------------ */
+/* ---- Nodes ------------------------------------------------------------------------------------
+ */
 
 /* The node called `name`, interned at the first call. One hash of the name, no lock after the first
  * call with it. Beyond PLUMB_MAX_NODES: the node "(other)". 0 without a runtime. */
@@ -496,8 +499,8 @@ static inline plumb_node plumb_node_get(const char *name)
     return api ? api->node_get(name) : 0;
 }
 
-/* A sample measured elsewhere, of the host channel: as if a span without children had lasted `ns`; its
- * time is not taken from the span around it... */
+/* A sample measured elsewhere, of the host channel: as if a span without children had lasted `ns`;
+ * its time is not taken from the span around it... */
 static inline void plumb_record_ns(plumb_node node, uint64_t ns)
 {
     const struct plumb_api *api = plumb_api_();
@@ -523,7 +526,8 @@ static inline void plumb_count(const char *name, int64_t n)
 
 /* ---- Async spans ------------------------------------------------------------------------------
  * Begun here, ended on any thread; many may be open. Counted to the phase and step of their begin.
- * No self time, no children. At most 65535 open at once; beyond that they are dropped and counted. */
+ * No self time, no children. At most 65535 open at once; beyond that they are dropped and counted.
+ */
 static inline plumb_async plumb_async_begin(plumb_node node)
 {
     const struct plumb_api *api = plumb_api_();
@@ -619,7 +623,8 @@ static inline void plumb_steps_leave_(int *handle)
     }
 }
 
-/* ---- Pipelines --------------------------------------------------------------------------------- */
+/* ---- Pipelines ---------------------------------------------------------------------------------
+ */
 
 /* The pipeline called `name`, made at the first call; lives until the process ends. NULL without a
  * runtime, which every function takes as the default pipeline. */
@@ -629,8 +634,8 @@ static inline plumb_pipeline *plumb_pipeline_get(const char *name)
     return api ? api->pipeline_get(name) : NULL;
 }
 
-/* Replaces the configuration: what is not set in `config` takes its default (off, no sync, no skip).
- * A changed skip_first_n applies to keys without samples; it never drops what was counted.
+/* Replaces the configuration: what is not set in `config` takes its default (off, no sync, no
+ * skip). A changed skip_first_n applies to keys without samples; it never drops what was counted.
  * Errors: PLUMB_ERR_ARG when skip_first_n is negative; nothing is changed then. */
 static inline int plumb_configure(plumb_pipeline *pipeline, const plumb_config *config,
                                   plumb_error *err)
@@ -659,8 +664,9 @@ static inline void plumb_pipeline_close(plumb_pipeline *pipeline)
 }
 
 /* ---- Devices: what must be waited for before a clock is read ------------------------------------
- * With sync on, `sync(arg)` is called exactly before each clock read of a span, on the span's thread,
- * on the device of the node, else of the pipeline; a node or pipeline without one is not synced. */
+ * With sync on, `sync(arg)` is called exactly before each clock read of a span, on the span's
+ * thread, on the device of the node, else of the pipeline; a node or pipeline without one is not
+ * synced. */
 static inline plumb_device *plumb_device_register(const char *name, void (*sync)(void *arg),
                                                   void *arg)
 {
@@ -680,11 +686,12 @@ static inline void plumb_node_set_device(plumb_node node, plumb_device *device)
         api->node_set_device(node, device);
 }
 
-/* ---- Results ----------------------------------------------------------------------------------- */
+/* ---- Results -----------------------------------------------------------------------------------
+ */
 
-/* The rows of a pipeline (every pipeline when `pipeline` is NULL and there are several), of one phase
- * or of all (NULL), in first-seen order. An immutable copy: free it with plumb_rows_free(). Never
- * waits for a recording thread longer than one fold of its records. */
+/* The rows of a pipeline (every pipeline when `pipeline` is NULL and there are several), of one
+ * phase or of all (NULL), in first-seen order. An immutable copy: free it with plumb_rows_free().
+ * Never waits for a recording thread longer than one fold of its records. */
 static inline int plumb_summary_rows(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
                                      plumb_error *err)
 {
@@ -719,7 +726,8 @@ static inline void plumb_text_free(char *text)
         plumb_client_1.api->free_text(text);
 }
 
-/* ---- Life cycle -------------------------------------------------------------------------------- */
+/* ---- Life cycle --------------------------------------------------------------------------------
+ */
 
 /* Opens a run. Needed only without PLUMB=1. PLUMB=0 wins: then nothing is recorded and the call
  * succeeds. Errors: PLUMB_ERR_STATE when a run is open, PLUMB_ERR_ARG. A directory that cannot be
@@ -761,8 +769,8 @@ static inline void plumb_set_log(int level, plumb_log_fn log, void *arg)
         api->set_log(level, log, arg);
 }
 
-/* Times fn(arg) the careful way: warm-ups first (lazy set-up is paid there), the device synchronised
- * before each clock read, the median of the samples. Errors: PLUMB_ERR_NOT_RUN when
+/* Times fn(arg) the careful way: warm-ups first (lazy set-up is paid there), the device
+ * synchronised before each clock read, the median of the samples. Errors: PLUMB_ERR_NOT_RUN when
  * `options->counter` did not move during a sample (a lazy pipeline that never ran). */
 static inline int plumb_measure(plumb_measured *out, void (*fn)(void *arg), void *arg,
                                 const plumb_measure_options *options, plumb_error *err)
@@ -804,10 +812,12 @@ static inline void plumb_timed_end(plumb_timed *timed)
     api->log_line(PLUMB_LOG_INFO, line);
 }
 
-/* ---- Macros: declarations that last to the end of the enclosing block ---------------------------- */
+/* ---- Macros: declarations that last to the end of the enclosing block
+ * ---------------------------- */
 
 /* A trace point to be used with plumb_begin() and plumb_lap(). */
-#define PLUMB_POINT(var, name) static struct plumb_point var = PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN)
+#define PLUMB_POINT(var, name)                                                                     \
+    static struct plumb_point var = PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN)
 
 #define PLUMB_SCOPE_(var, name, flags)                                                             \
     static struct plumb_point PLUMB_CAT_(var, _point_) = PLUMB_POINT_INIT(name, flags);            \
@@ -849,7 +859,7 @@ static inline void plumb_timed_end(plumb_timed *timed)
 #define PLUMB_STEPS(step, n)                                                                       \
     int step##_plumb_ __attribute__((cleanup(plumb_steps_leave_))) = plumb_steps_enter_(),         \
                       step##_end_ = (n), step = 0;                                                 \
-    step < step##_end_ && plumb_steps_set_(step##_plumb_, step);                                   \
+    step < step##_end_ &&plumb_steps_set_(step##_plumb_, step);                                    \
     ++step
 
 #else /* PLUMB_DISABLE: the same names, nothing behind them */
@@ -956,8 +966,10 @@ static inline void plumb_timed_end(plumb_timed *timed)
 
 #define PLUMB_NOTHING_ struct plumb_nothing_
 #define PLUMB_OFF_SCOPE_(value)                                                                    \
-    plumb_scope PLUMB_ID_(plumb_scope_) __attribute__((unused)) = ((void)(value), plumb_off_scope_())
-#define PLUMB_POINT(var, name) static struct plumb_point var = PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN)
+    plumb_scope PLUMB_ID_(plumb_scope_) __attribute__((unused)) =                                  \
+        ((void)(value), plumb_off_scope_())
+#define PLUMB_POINT(var, name)                                                                     \
+    static struct plumb_point var = PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN)
 #define PLUMB_SPAN(name) PLUMB_NOTHING_
 #define PLUMB_SPAN_AS(var, name) plumb_span var __attribute__((unused)) = {0}
 #define PLUMB_SPAN_DEBUG(name) PLUMB_NOTHING_
@@ -980,7 +992,8 @@ static inline void plumb_timed_cleanup_(plumb_timed *timed)
 {
     plumb_timed_end(timed);
 }
-/* A timed operation that ends with the block; var.elapsed_seconds is valid after plumb_timed_end(). */
+/* A timed operation that ends with the block; var.elapsed_seconds is valid after plumb_timed_end().
+ */
 #define PLUMB_TIMED(var, name)                                                                     \
     plumb_timed var __attribute__((cleanup(plumb_timed_cleanup_))) = plumb_timed_begin(name)
 

@@ -86,7 +86,8 @@ template <class F> wrapped<typename std::decay<F>::type> wrap(const char *name, 
 
 /* A span with a name of its own, in a C++ scope. */
 #define PLUMB_CXX_SPAN(var, name)                                                                  \
-    static struct plumb_point PLUMB_CAT_(var, _point_) = PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN); \
+    static struct plumb_point PLUMB_CAT_(var, _point_) =                                           \
+        PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN);                                                 \
     ::plumb::span var(PLUMB_CAT_(var, _point_))
 
 #endif

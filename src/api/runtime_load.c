@@ -1,9 +1,9 @@
 /* runtime_load.c: how a copy of libplumb comes to life, and the function table.
  *
- * A process may hold several copies (static in the host, shared in a plug-in, loaded by Python). The
- * first one to be loaded becomes the runtime and leaves a named page with its table's address; later
- * ones find that page among the process's mappings and only forward. The page is private memory: a
- * forked child has it too, and the table it names is as valid there. */
+ * A process may hold several copies (static in the host, shared in a plug-in, loaded by Python).
+ * The first one to be loaded becomes the runtime and leaves a named page with its table's address;
+ * later ones find that page among the process's mappings and only forward. The page is private
+ * memory: a forked child has it too, and the table it names is as valid there. */
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -120,7 +120,8 @@ static void fill_table(void)
     table.measure = plumb_measure_impl;
 }
 
-/* ---- Meeting other copies ------------------------------------------------------------------------- */
+/* ---- Meeting other copies
+ * ------------------------------------------------------------------------- */
 
 static const struct plumb_api *find_runtime(void)
 {
@@ -159,7 +160,8 @@ static void leave_rendezvous(void)
     mprotect(page, bytes, PROT_READ);
 }
 
-/* ---- Fork: the child must find every lock free ---------------------------------------------------- */
+/* ---- Fork: the child must find every lock free
+ * ---------------------------------------------------- */
 
 static void before_fork(void)
 {
@@ -181,7 +183,8 @@ static void after_fork_child(void)
     unlock_all();
 }
 
-/* ---- Birth and death ------------------------------------------------------------------------------ */
+/* ---- Birth and death
+ * ------------------------------------------------------------------------------ */
 
 static void names_init(void)
 {

@@ -1,5 +1,5 @@
-/* atomic.h: the few atomic operations the event path and its readers need, on plain integers, so that
- * the same structures can lie in memory, in a mapping and in a file.
+/* atomic.h: the few atomic operations the event path and its readers need, on plain integers, so
+ * that the same structures can lie in memory, in a mapping and in a file.
  *
  * Writers of thread-owned data never use a locked instruction: they store relaxed, in program order
  * (plumb_order()), and readers that must know where a writer stands make the other side of the
@@ -34,8 +34,8 @@ static PLUMB_ALWAYS_INLINE void plumb_order(void)
 #endif
 }
 
-/* Zeroes `n` words that another thread may be reading. Word-sized stores in either form; the loop only
- * exists because a race detector cannot know that. */
+/* Zeroes `n` words that another thread may be reading. Word-sized stores in either form; the loop
+ * only exists because a race detector cannot know that. */
 static inline void plumb_zero_words(uint64_t *words, unsigned n)
 {
 #if defined(__SANITIZE_THREAD__)

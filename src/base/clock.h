@@ -1,11 +1,11 @@
 /* clock.h: the tick that spans are measured in, and how ticks become nanoseconds.
  *
- * Ticks are the time stamp counter where it is invariant (constant rate in all power states, in step
- * on all processors), else CLOCK_MONOTONIC nanoseconds. The counter's rate is not believed but
- * fitted: anchors pair a tick with CLOCK_MONOTONIC_RAW at the start, during and at the end of a run.
- * The counter of many virtual machines moves in steps (10 ns on some); plumb_clock_resolution_ns()
- * measures that. rdtsc without a fence: work around it may move by a few ns, a fence would cost as
- * much again as the read. */
+ * Ticks are the time stamp counter where it is invariant (constant rate in all power states, in
+ * step on all processors), else CLOCK_MONOTONIC nanoseconds. The counter's rate is not believed but
+ * fitted: anchors pair a tick with CLOCK_MONOTONIC_RAW at the start, during and at the end of a
+ * run. The counter of many virtual machines moves in steps (10 ns on some);
+ * plumb_clock_resolution_ns() measures that. rdtsc without a fence: work around it may move by a
+ * few ns, a fence would cost as much again as the read. */
 #ifndef PLUMB_BASE_CLOCK_H
 #define PLUMB_BASE_CLOCK_H
 
@@ -19,7 +19,11 @@
 #endif
 
 enum plumb_clock_source { PLUMB_CLOCK_GETTIME = 1, PLUMB_CLOCK_TSC = 2 };
-enum plumb_clock_choice { PLUMB_CLOCK_AUTO = 0, PLUMB_CLOCK_USE_TSC = 1, PLUMB_CLOCK_USE_MONOTONIC = 2 };
+enum plumb_clock_choice {
+    PLUMB_CLOCK_AUTO = 0,
+    PLUMB_CLOCK_USE_TSC = 1,
+    PLUMB_CLOCK_USE_MONOTONIC = 2
+};
 
 static inline uint64_t plumb_clock_gettime_ns(clockid_t id)
 {

@@ -1,5 +1,5 @@
-/* log.c: the log slot (one of the few mutable file-scope variables: level and callback must be known
- * before and after any runtime exists). */
+/* log.c: the log slot (one of the few mutable file-scope variables: level and callback must be
+ * known before and after any runtime exists). */
 #include "base/log.h"
 
 #include <stdarg.h>

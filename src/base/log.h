@@ -1,5 +1,5 @@
-/* log.h: where the library's own words go: a callback or stderr, never stdout. Any thread; a line is
- * written with one call. */
+/* log.h: where the library's own words go: a callback or stderr, never stdout. Any thread; a line
+ * is written with one call. */
 #ifndef PLUMB_BASE_LOG_H
 #define PLUMB_BASE_LOG_H
 

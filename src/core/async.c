@@ -75,8 +75,8 @@ plumb_async plumb_async_begin_impl(plumb_node node)
     PLUMB_STORE(a->begin_ticks, plumb_ticks_from(th->clock));
     PLUMB_RELEASE(a->state, generation << 1 | 1);
     /* The run's generation in the handle: one left over from an earlier run ends nothing. */
-    span.id = (uint64_t)(th->run->generation & 0xffff) << 48 |
-              (uint64_t)(generation & 0xffff) << 32 | i;
+    span.id =
+        (uint64_t)(th->run->generation & 0xffff) << 48 | (uint64_t)(generation & 0xffff) << 32 | i;
     plumb_leave(th);
     return span;
 }

@@ -1,10 +1,10 @@
 /* carve.c: the mapping of a run and the objects carved from it.
  *
- * The address range is reserved once, at the bound (PLUMB_MAX_STATE), and never moves; storage is put
- * behind it step by step with posix_fallocate, because a page of a sparse file on a full disk would
- * kill the host with SIGBUS. Where the disk gives no more (or RLIMIT_FSIZE would raise SIGXFSZ), the
- * rest of the range becomes private memory: recording goes on, only the crash-safety of what comes
- * later is lost, and said. All under the runtime's lock. */
+ * The address range is reserved once, at the bound (PLUMB_MAX_STATE), and never moves; storage is
+ * put behind it step by step with posix_fallocate, because a page of a sparse file on a full disk
+ * would kill the host with SIGBUS. Where the disk gives no more (or RLIMIT_FSIZE would raise
+ * SIGXFSZ), the rest of the range becomes private memory: recording goes on, only the crash-safety
+ * of what comes later is lost, and said. All under the runtime's lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -92,10 +92,11 @@ static bool back(struct plumb_run *run, size_t want)
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (rest == MAP_FAILED)
         return false;
-    snprintf(run->problem, sizeof run->problem,
-             "cannot grow live.plumb beyond %zu bytes: %s; statistics of new nodes are kept in memory "
-             "only until the run ends",
-             run->backed, strerror(code));
+    snprintf(
+        run->problem, sizeof run->problem,
+        "cannot grow live.plumb beyond %zu bytes: %s; statistics of new nodes are kept in memory "
+        "only until the run ends",
+        run->backed, strerror(code));
     run->backed = run->mapped;
     if (run->h)
         plumb_run_note(run, "%s", run->problem);

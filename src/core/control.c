@@ -1,9 +1,9 @@
-/* control.c: the one thread that plumb adds to a process while a run is open, and the signals that end
- * a run.
+/* control.c: the one thread that plumb adds to a process while a run is open, and the signals that
+ * end a run.
  *
  * The thread blocks every signal and mostly sleeps: it takes clock anchors (after 5 ms, 50 ms, then
- * each second, so that a killed run still has a fitted clock), calibrates the cost of a span once per
- * process, and finishes the run when a signal handler asks for it, because a handler may not.
+ * each second, so that a killed run still has a fitted clock), calibrates the cost of a span once
+ * per process, and finishes the run when a signal handler asks for it, because a handler may not.
  *
  * SIGTERM and SIGINT are taken only where they are at SIG_DFL when the run opens; the handler asks,
  * waits at most 2 s, and lets the signal do what it would have done. */
@@ -30,7 +30,8 @@ static struct {
     bool taken[65];    /* signals with our handler */
 } control;
 
-/* ---- Calibration ------------------------------------------------------------------------------------- */
+/* ---- Calibration
+ * ------------------------------------------------------------------------------------- */
 
 /* A run of its own, in private memory, with nothing but what the span path needs. */
 static bool scratch_open(struct plumb_run *run)
@@ -79,7 +80,8 @@ static void calibrate(void)
     plumb_pages_unmap(run.base, run.mapped);
 }
 
-/* ---- The thread ---------------------------------------------------------------------------------------- */
+/* ---- The thread
+ * ---------------------------------------------------------------------------------------- */
 
 static void anchor(struct plumb_run *run)
 {
@@ -120,7 +122,8 @@ static void *control_main(void *arg)
     return NULL;
 }
 
-/* ---- Signals --------------------------------------------------------------------------------------------- */
+/* ---- Signals
+ * --------------------------------------------------------------------------------------------- */
 
 static void on_signal(int sig)
 {
@@ -165,7 +168,8 @@ static void signal_give_back(int sig)
     control.taken[sig] = false;
 }
 
-/* ---- Start and stop ---------------------------------------------------------------------------------------- */
+/* ---- Start and stop
+ * ---------------------------------------------------------------------------------------- */
 
 void plumb_control_start(struct plumb_run *run)
 {

@@ -1,12 +1,12 @@
 /* fold.c: turns a full ring block into statistics, on the thread that wrote it.
  *
  * Invariants
- *   - Between two folds live->folding == live->folded, and states, tree and context hold exactly the
- *     blocks up to `folded`.
- *   - During a fold everything it changes has been copied to the undo log before, so that a reader of
- *     a dead process can put it back (format/live_read.c) and replay the block.
- *   - Stores are plain: whoever else reads these fields while the process lives (snapshot.c) finds out
- *     afterwards whether a fold was in the way, and then does not use what it read.
+ *   - Between two folds live->folding == live->folded, and states, tree and context hold exactly
+ * the blocks up to `folded`.
+ *   - During a fold everything it changes has been copied to the undo log before, so that a reader
+ * of a dead process can put it back (format/live_read.c) and replay the block.
+ *   - Stores are plain: whoever else reads these fields while the process lives (snapshot.c) finds
+ * out afterwards whether a fold was in the way, and then does not use what it read.
  *   - A snapshot that is being taken gets a copy of whatever a fold is about to change
  *     (snapshot.c); the fold never waits for it.
  * Locks: only when a key, state or place is met for the first time on this thread. */
@@ -27,7 +27,8 @@ struct fold {
     struct plumb_snapshot *watch; /* wants copies of what changes; NULL: none */
 };
 
-/* ---- First meetings: under the lock -------------------------------------------------------------- */
+/* ---- First meetings: under the lock
+ * -------------------------------------------------------------- */
 
 static uint32_t key_index(struct plumb_run *run, uint64_t key)
 {
@@ -140,7 +141,8 @@ static PLUMB_COLD uint32_t place_meet(struct plumb_thread *th, uint32_t parent, 
     return i;
 }
 
-/* ---- The undo log -------------------------------------------------------------------------------- */
+/* ---- The undo log
+ * -------------------------------------------------------------------------------- */
 
 static void state_reset(struct plumb_live_state *st, uint32_t generation)
 {
@@ -162,7 +164,8 @@ static void state_reset(struct plumb_live_state *st, uint32_t generation)
 }
 
 /* Before the first change that this fold makes to a state. A reset is not undone: putting back an
- * older generation's figures would only be dropped again, so they are cleared before they are saved. */
+ * older generation's figures would only be dropped again, so they are cleared before they are
+ * saved. */
 static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, uint32_t group)
 {
     struct plumb_live_undo *u = f->undo;
@@ -193,7 +196,8 @@ static PLUMB_COLD void tree_touch(struct fold *f, struct plumb_live_tree *t, uin
     t->undo_block = f->number;
 }
 
-/* ---- Samples ------------------------------------------------------------------------------------- */
+/* ---- Samples
+ * ------------------------------------------------------------------------------------- */
 
 /* Whether skip_first_n takes this sample. Shared by the threads of a key, so exact for the key. */
 static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st, uint32_t group)
@@ -202,9 +206,8 @@ static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st, uint32
     struct plumb_live_pipeline *p = pipeline_at(f->run, group);
     uint64_t skip = PLUMB_LOAD(p->skip_first_n), seen;
     uint32_t generation = PLUMB_LOAD(p->reset_generation), old = PLUMB_LOAD(k->reset_generation);
-    if (old != generation &&
-        __atomic_compare_exchange_n(&k->reset_generation, &old, generation, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED))
+    if (old != generation && __atomic_compare_exchange_n(&k->reset_generation, &old, generation,
+                                                         false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         PLUMB_STORE(k->skipped, 0);
     seen = PLUMB_LOAD(k->skipped);
     while (seen < skip && !(seen & PLUMB_KEY_SETTLED)) {
@@ -286,7 +289,8 @@ static struct plumb_live_state *state_find(struct fold *f, uint64_t key, uint32_
     return st;
 }
 
-/* ---- The careful way: a key's first run in a block, and everything out of the ordinary ------------- */
+/* ---- The careful way: a key's first run in a block, and everything out of the ordinary
+ * ------------- */
 
 /* The state for a run, saved for undo; NULL: the run leaves nothing. */
 static struct plumb_live_state *state_for(struct fold *f, const struct plumb_ended *e)
@@ -305,8 +309,8 @@ static struct plumb_live_state *state_for(struct fold *f, const struct plumb_end
 static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
                     const struct plumb_ended *e)
 {
-    struct amount a = {1, e->value, e->self, e->value, e->value, e->value, e->end_ticks,
-                       (plumb_u128)e->value * e->value};
+    struct amount a = {1,        e->value, e->self,      e->value,
+                       e->value, e->value, e->end_ticks, (plumb_u128)e->value * e->value};
     struct plumb_live_tree nowhere, *t = place ? f->th->places[place].live : &nowhere;
     if (!(st->flags & PLUMB_STATE_SETTLED) && skips(f, st, plumb_key_group(e->key)))
         return false;
@@ -322,8 +326,8 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
     return true;
 }
 
-/* Whether the rest of the block's runs at this place may go the short way: state and place are saved,
- * nothing is skipped, no reset lies within, nothing looks at single samples. */
+/* Whether the rest of the block's runs at this place may go the short way: state and place are
+ * saved, nothing is skipped, no reset lies within, nothing looks at single samples. */
 static void make_ready(struct fold *f, uint32_t place, struct plumb_live_state *st)
 {
     struct plumb_place *p = &f->th->places[place];
@@ -342,7 +346,8 @@ static __attribute__((noinline)) void ended_carefully(struct fold *f, const stru
         make_ready(f, e->tree, st);
 }
 
-/* ---- The sink -------------------------------------------------------------------------------------- */
+/* ---- The sink
+ * -------------------------------------------------------------------------------------- */
 
 static PLUMB_ALWAYS_INLINE uint32_t on_enter(void *self, uint32_t parent, uint64_t key)
 {
@@ -367,13 +372,17 @@ static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_live_fra
     struct fold *f = self;
     struct plumb_place *p = &f->th->places[frame->tree];
     if (PLUMB_LIKELY(p->ready == f->number)) {
-        struct amount a = {1, value, own, value, value, value, end_ticks,
-                           (plumb_u128)value * value};
+        struct amount a = {1,     value, own,       value,
+                           value, value, end_ticks, (plumb_u128)value * value};
         add_amount(p->state, p->live, &a);
         add_bucket(p->state, plumb_sketch_index(value));
     } else {
-        struct plumb_ended e = {.key = frame->key, .tree = frame->tree, .value = value, .self = own,
-                                .begin_ticks = frame->begin_ticks, .end_ticks = end_ticks,
+        struct plumb_ended e = {.key = frame->key,
+                                .tree = frame->tree,
+                                .value = value,
+                                .self = own,
+                                .begin_ticks = frame->begin_ticks,
+                                .end_ticks = end_ticks,
                                 .outermost = outermost};
         ended_carefully(f, &e);
     }
@@ -387,9 +396,10 @@ static __attribute__((noinline)) uint32_t leaves_carefully(struct fold *f, uint3
 {
     uint32_t i = 0;
     for (; i < pairs && f->th->places[place].ready != f->number; i++) {
-        uint64_t begin = plumb_record_ticks(words[2 * i]), end = plumb_record_ticks(words[2 * i + 1]);
-        struct plumb_ended e = {.key = key, .tree = place, .begin_ticks = base + begin,
-                                .end_ticks = base + end};
+        uint64_t begin = plumb_record_ticks(words[2 * i]),
+                 end = plumb_record_ticks(words[2 * i + 1]);
+        struct plumb_ended e = {
+            .key = key, .tree = place, .begin_ticks = base + begin, .end_ticks = base + end};
         e.value = e.self = end > begin ? end - begin : 0;
         ended_carefully(f, &e);
         *sum += e.value;
@@ -414,7 +424,8 @@ static PLUMB_ALWAYS_INLINE uint64_t on_leaves(void *self, uint32_t parent, uint6
     st = f->th->places[place].state;
     a.n = pairs - i;
     for (; i < pairs; i++) {
-        uint64_t begin = plumb_record_ticks(words[2 * i]), end = plumb_record_ticks(words[2 * i + 1]);
+        uint64_t begin = plumb_record_ticks(words[2 * i]),
+                 end = plumb_record_ticks(words[2 * i + 1]);
         uint64_t d = PLUMB_LIKELY(end > begin) ? end - begin : 0;
         a.total += d;
         a.squares += (plumb_u128)d * d;
@@ -433,7 +444,8 @@ static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *e)
 {
     struct fold *f = self;
     struct plumb_live_state *st = state_for(f, e);
-    if (st && add_one(f, st, e->async ? place_meet(f->th, 0, e->key, true) : 0, e) && e->outermost) {
+    if (st && add_one(f, st, e->async ? place_meet(f->th, 0, e->key, true) : 0, e) &&
+        e->outermost) {
         st->outer_total += e->value;
         st->outer_count++;
     }
@@ -477,7 +489,8 @@ static PLUMB_COLD uint32_t on_adopt(void *self, uint32_t group, const uint64_t *
 static const struct plumb_sink fold_sink = {on_enter,  on_leaves,    on_ended,      on_sample,
                                             on_failed, on_abandoned, on_unbalanced, on_adopt};
 
-/* ---- Blocks -------------------------------------------------------------------------------------- */
+/* ---- Blocks
+ * -------------------------------------------------------------------------------------- */
 
 static void undo_begin(struct plumb_live_thread *live, uint64_t number)
 {
@@ -515,8 +528,8 @@ void plumb_block_open(struct plumb_thread *th, uint64_t ticks)
 {
     struct plumb_live_thread *live = th->live;
     uint64_t number = live->folded + 1;
-    uint64_t *block = PLUMB_AT(th->run, uint64_t, live->ring_off) +
-                      number % live->blocks * PLUMB_BLOCK_WORDS;
+    uint64_t *block =
+        PLUMB_AT(th->run, uint64_t, live->ring_off) + number % live->blocks * PLUMB_BLOCK_WORDS;
     PLUMB_STORE(block[1], 0);
     plumb_order();
     plumb_zero_words(block + PLUMB_BLOCK_HEAD, PLUMB_BLOCK_WORDS - PLUMB_BLOCK_HEAD);

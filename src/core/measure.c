@@ -1,5 +1,5 @@
-/* measure.c: the careful way to time something, in one call. Needs no run: it works with recording off,
- * except for the counter check, which reads a counter of the open run. */
+/* measure.c: the careful way to time something, in one call. Needs no run: it works with recording
+ * off, except for the counter check, which reads a counter of the open run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,12 +50,13 @@ int plumb_measure_impl(plumb_measured *out, void (*fn)(void *), void *arg,
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_measure: samples must be 1 to %d, got %d",
                           (int)SAMPLES_MAX, (int)o.samples);
     if (o.counter && !PLUMB_LOAD(plumb_rt.recording) && !PLUMB_LOAD(plumb_rt.want_run))
-        return plumb_fail(err, PLUMB_ERR_STATE,
-                          "plumb_measure: the counter '%s' cannot be read while nothing is recorded",
-                          o.counter);
+        return plumb_fail(
+            err, PLUMB_ERR_STATE,
+            "plumb_measure: the counter '%s' cannot be read while nothing is recorded", o.counter);
     ns = malloc(samples * sizeof *ns);
     if (!ns)
-        return plumb_fail(err, PLUMB_ERR_MEMORY, "plumb_measure: out of memory for %u samples", samples);
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "plumb_measure: out of memory for %u samples",
+                          samples);
     for (uint32_t i = 0; i < warmups; i++)
         fn(arg);
     for (uint32_t i = 0; i < samples; i++) {
@@ -65,10 +66,11 @@ int plumb_measure_impl(plumb_measured *out, void (*fn)(void *), void *arg,
         ns[i] = now_ns(o.device) - begin;
         if (o.counter && plumb_count_value(o.counter) == before) {
             free(ns);
-            return plumb_fail(err, PLUMB_ERR_NOT_RUN,
-                              "counter '%s' did not move in sample %u: the work was not done (a lazy "
-                              "pipeline must be made to run)",
-                              o.counter, i + 1);
+            return plumb_fail(
+                err, PLUMB_ERR_NOT_RUN,
+                "counter '%s' did not move in sample %u: the work was not done (a lazy "
+                "pipeline must be made to run)",
+                o.counter, i + 1);
         }
     }
     summarise(out, ns, samples, warmups);

@@ -1,8 +1,8 @@
 /* node.c: names become numbers, once for the life of the process.
  *
  * Looking a name up takes no lock: the index is insert-only, published with release stores, and
- * replaced as a whole when it grows (the old one stays: a reader may still be in it). Inserting takes
- * the runtime's lock. Numbers survive runs; a new run gets a copy of every name. */
+ * replaced as a whole when it grows (the old one stays: a reader may still be in it). Inserting
+ * takes the runtime's lock. Numbers survive runs; a new run gets a copy of every name. */
 #include <string.h>
 
 #include "base/log.h"
@@ -112,8 +112,8 @@ static plumb_node insert(const char *name, uint64_t hash)
 {
     uint32_t id = plumb_rt.node_count;
     char *kept;
-    /* Nodes are read by number without the lock, so the array is reserved once, at the most there can
-     * be; only what is used takes memory. */
+    /* Nodes are read by number without the lock, so the array is reserved once, at the most there
+     * can be; only what is used takes memory. */
     if (!plumb_rt.nodes) {
         plumb_rt.nodes = plumb_pages_map(sizeof *plumb_rt.nodes << PLUMB_NODE_BITS);
         if (!plumb_rt.nodes)

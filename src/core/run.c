@@ -1,8 +1,8 @@
 /* run.c: one recording, from its first span to its stop: directory, mapping, results.
  *
- * A run that was asked for (PLUMB=1, a forked child) opens with its first span, so that a shell or a
- * child that only execs leaves nothing behind; plumb_start() opens at once. Whatever goes wrong with
- * directories and disks is said in one line and leaves the host alone.
+ * A run that was asked for (PLUMB=1, a forked child) opens with its first span, so that a shell or
+ * a child that only execs leaves nothing behind; plumb_start() opens at once. Whatever goes wrong
+ * with directories and disks is said in one line and leaves the host alone.
  *
  * Locks: life_lock serialises start, stop and fork; it is taken before the runtime's lock. */
 #include <errno.h>
@@ -31,7 +31,8 @@ extern char **environ;
 
 enum { STOP_WAIT_MS = 100, FIT_NS = 2000000 };
 
-/* ---- Where ---------------------------------------------------------------------------------------- */
+/* ---- Where
+ * ---------------------------------------------------------------------------------------- */
 
 static int make_dirs(char *path, mode_t last, plumb_error *err)
 {
@@ -71,7 +72,8 @@ static int given_dir(char *dir, plumb_error *err)
         return rc;
     if (holds_run(dir))
         return plumb_fail(err, PLUMB_ERR_STATE,
-                          "'%s' already holds a run; remove it or choose another PLUMB_RUN_DIR", dir);
+                          "'%s' already holds a run; remove it or choose another PLUMB_RUN_DIR",
+                          dir);
     if (access(dir, W_OK) < 0)
         return plumb_fail(err, PLUMB_ERR_IO, "cannot write to '%s': %s", dir, strerror(errno));
     if (err)
@@ -93,7 +95,8 @@ static void link_latest(const char *dir)
 
 static int stamped_dir(char *dir, size_t size, const char *host, int32_t rank, plumb_error *err)
 {
-    char pipeline[PLUMB_SAFE_NAME_MAX + 1], stamp[32], suffix[32] = "", safe_host[PLUMB_SAFE_NAME_MAX + 1];
+    char pipeline[PLUMB_SAFE_NAME_MAX + 1], stamp[32], suffix[32] = "",
+                                                       safe_host[PLUMB_SAFE_NAME_MAX + 1];
     time_t now = time(NULL);
     struct tm tm;
     int rc = PLUMB_ERR_STATE;
@@ -110,8 +113,8 @@ static int stamped_dir(char *dir, size_t size, const char *host, int32_t rank, p
         if (again > 1 && n > 0 && (size_t)n < size)
             n += snprintf(dir + n, size - (size_t)n, "-%d", again);
         if (n < 0 || (size_t)n >= size)
-            return plumb_fail(err, PLUMB_ERR_ARG, "the run directory's path is longer than %zu bytes",
-                              size - 1);
+            return plumb_fail(err, PLUMB_ERR_ARG,
+                              "the run directory's path is longer than %zu bytes", size - 1);
         rc = make_dirs(dir, 0700, err);
     }
     if (rc == PLUMB_OK)
@@ -119,7 +122,8 @@ static int stamped_dir(char *dir, size_t size, const char *host, int32_t rank, p
     return rc;
 }
 
-/* ---- What a run says about itself ------------------------------------------------------------------ */
+/* ---- What a run says about itself
+ * ------------------------------------------------------------------ */
 
 static void first_line(char *out, size_t size, const char *path, const char *key)
 {
@@ -191,7 +195,8 @@ static void describe(struct plumb_run *run, const char *host, const struct plumb
     fact(run, PLUMB_FACT_RANK_SOURCE, rank->source);
     localtime_r(&now, &tm);
     strftime(stamp, sizeof stamp, "req_%Y%m%d_%H%M%S", &tm);
-    snprintf(text, sizeof text, "%.48s_%06u", stamp, (unsigned)(run->h->start.unix_ns / 1000 % 1000000));
+    snprintf(text, sizeof text, "%.48s_%06u", stamp,
+             (unsigned)(run->h->start.unix_ns / 1000 % 1000000));
     fact(run, PLUMB_FACT_REQUEST, text);
     for (char **e = environ; e && *e; e++) {
         if (strncmp(*e, "PLUMB", 5) == 0 && ((*e)[5] == '_' || (*e)[5] == '='))
@@ -199,7 +204,8 @@ static void describe(struct plumb_run *run, const char *host, const struct plumb
     }
 }
 
-/* ---- Opening ---------------------------------------------------------------------------------------- */
+/* ---- Opening
+ * ---------------------------------------------------------------------------------------- */
 
 static void header_tables(struct plumb_live_header *h)
 {
@@ -250,8 +256,8 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     return PLUMB_OK;
 }
 
-/* A directory with a mapping in it, or memory when that cannot be had (then `run->problem` says why).
- * PLUMB_ERR_STATE: refused, there is to be no run. */
+/* A directory with a mapping in it, or memory when that cannot be had (then `run->problem` says
+ * why). PLUMB_ERR_STATE: refused, there is to be no run. */
 static int place(struct plumb_run *run, const char *host, int32_t rank)
 {
     plumb_error err = {0, ""};
@@ -347,7 +353,8 @@ int plumb_run_open(plumb_error *err)
     return rc;
 }
 
-/* ---- Settings ----------------------------------------------------------------------------------------- */
+/* ---- Settings
+ * ----------------------------------------------------------------------------------------- */
 
 static void warn_setting(const char *line, void *arg)
 {
@@ -466,7 +473,8 @@ out:
     return rc;
 }
 
-/* ---- Closing ------------------------------------------------------------------------------------------ */
+/* ---- Closing
+ * ------------------------------------------------------------------------------------------ */
 
 static bool is_gone(const struct plumb_thread *th)
 {
@@ -498,7 +506,8 @@ static bool quiesce(void)
     return all;
 }
 
-static int write_file(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err)
+static int write_file(const char *dir, const char *name, const struct plumb_buf *b,
+                      plumb_error *err)
 {
     char path[1200], temporary[1300];
     size_t done = 0;
@@ -619,7 +628,8 @@ int plumb_stop_impl(plumb_error *err)
 {
     int rc = PLUMB_OK;
     if (plumb_life_locked)
-        return plumb_fail(err, PLUMB_ERR_STATE, "plumb_stop() inside plumb_start() or plumb_stop()");
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "plumb_stop() inside plumb_start() or plumb_stop()");
     plumb_life_lock();
     if (plumb_rt.run) {
         rc = close_run(plumb_rt.run, err);
@@ -630,8 +640,9 @@ int plumb_stop_impl(plumb_error *err)
         plumb_unlock();
         tell_record("run", "-", 0, 0);
         if (!plumb_rt.settings.quiet && !plumb_rt.settings.record_log[0])
-            plumb_say("plumb: nothing was recorded: the program passed no trace point (%u registered)",
-                      plumb_rt.client_count);
+            plumb_say(
+                "plumb: nothing was recorded: the program passed no trace point (%u registered)",
+                plumb_rt.client_count);
     }
     plumb_life_unlock();
     return rc;
@@ -654,7 +665,9 @@ int plumb_run_dir_impl(char *out, size_t size, plumb_error *err)
     return PLUMB_OK;
 }
 
-/* ---- Fork ----------------------------------------------------------------------------------------------- */
+/* ---- Fork
+ * -----------------------------------------------------------------------------------------------
+ */
 
 void plumb_run_forked(void)
 {

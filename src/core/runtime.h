@@ -8,8 +8,9 @@
  * (device synchronise, log callback) while holding it.
  *
  * A thread record is private memory of one thread; others read it only where a comment says so. Its
- * `gate` is the one word the span path checks: PLUMB_GATE_OPEN alone means "record". The record reads
- * as zero in a forked child (the kernel wipes it), so that a closed gate is what a child finds. */
+ * `gate` is the one word the span path checks: PLUMB_GATE_OPEN alone means "record". The record
+ * reads as zero in a forked child (the kernel wipes it), so that a closed gate is what a child
+ * finds. */
 #ifndef PLUMB_CORE_RUNTIME_H
 #define PLUMB_CORE_RUNTIME_H
 
@@ -22,8 +23,8 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/settings.h"
 #include "base/map.h"
+#include "base/settings.h"
 #include "format/live.h"
 #include <plumb/plumb.h>
 
@@ -40,7 +41,8 @@ enum {
 
 struct plumb_timing;
 
-/* ---- Runs ---------------------------------------------------------------------------------------- */
+/* ---- Runs
+ * ---------------------------------------------------------------------------------------- */
 struct plumb_run {
     unsigned char *base; /* the mapping; struct plumb_live_header first */
     struct plumb_live_header *h;
@@ -48,23 +50,24 @@ struct plumb_run {
     size_t backed; /* bytes with storage behind them */
     int fd;        /* -1: the run lives in memory only */
     uint32_t generation;
-    char dir[1024];     /* absolute; "" while there is none */
-    char problem[256];  /* why there is no directory, or why it stopped growing */
+    char dir[1024];    /* absolute; "" while there is none */
+    char problem[256]; /* why there is no directory, or why it stopped growing */
     struct plumb_map texts;
-    struct plumb_map keys;      /* state key -> key index + 1 */
-    uint64_t async_head;        /* free async slots: tag << 32 | index + 1 */
+    struct plumb_map keys; /* state key -> key index + 1 */
+    uint64_t async_head;   /* free async slots: tag << 32 | index + 1 */
 };
 
-/* ---- Threads ------------------------------------------------------------------------------------- */
+/* ---- Threads
+ * ------------------------------------------------------------------------------------- */
 enum plumb_gate {
-    PLUMB_GATE_OPEN = 1,    /* attached to the open run */
-    PLUMB_GATE_OFF = 2,     /* the thread's pipeline is disabled */
-    PLUMB_GATE_SYNC = 4,    /* the pipeline wants devices synchronised */
-    PLUMB_GATE_ENDED = 8,   /* the run it is attached to has ended */
-    PLUMB_GATE_STAGE = 16   /* a stage is open whose end is to be logged */
+    PLUMB_GATE_OPEN = 1,  /* attached to the open run */
+    PLUMB_GATE_OFF = 2,   /* the thread's pipeline is disabled */
+    PLUMB_GATE_SYNC = 4,  /* the pipeline wants devices synchronised */
+    PLUMB_GATE_ENDED = 8, /* the run it is attached to has ended */
+    PLUMB_GATE_STAGE = 16 /* a stage is open whose end is to be logged */
 };
 struct plumb_scope_entry { /* what to restore */
-    uint32_t kind; /* enum plumb_scope_kind */
+    uint32_t kind;         /* enum plumb_scope_kind */
     uint32_t group;
     int64_t step;
     uint32_t path_depth;
@@ -76,23 +79,23 @@ struct plumb_scope_entry { /* what to restore */
 struct plumb_place {
     struct plumb_live_tree *live;
     struct plumb_live_state *state; /* of the place's key; valid when ready */
-    uint64_t key; /* group << PLUMB_NODE_BITS | node */
+    uint64_t key;                   /* group << PLUMB_NODE_BITS | node */
     uint32_t parent;
-    uint32_t hint; /* child visited last */
-    uint32_t next; /* sibling visited after this one the last time */
+    uint32_t hint;  /* child visited last */
+    uint32_t next;  /* sibling visited after this one the last time */
     uint32_t ready; /* low half of the block number in which runs may be added without a look */
     uint64_t reserved[3];
 };
 
 struct plumb_thread {
     /* the span path */
-    uint32_t gate; /* enum plumb_gate; others set and clear bits */
-    uint32_t busy; /* this thread is inside the runtime; others read it */
+    uint32_t gate;        /* enum plumb_gate; others set and clear bits */
+    uint32_t busy;        /* this thread is inside the runtime; others read it */
     uint64_t *head, *end; /* next word of the ring block, and where the block ends */
     uint64_t base;        /* ticks that the block's records count from */
     /* The spans that are open. A handle is the address of the span's begin record: unlike among all
      * threads, and never the address of another open span. */
-    uint64_t *top;        /* the innermost; open[0], which no handle equals, when there is none */
+    uint64_t *top; /* the innermost; open[0], which no handle equals, when there is none */
     uint64_t open[PLUMB_DEPTH_MAX + 1];
     /* the fold */
     struct plumb_run *run;
@@ -101,33 +104,34 @@ struct plumb_thread {
     struct plumb_place *places;
     uint32_t place_count, place_cap;
     uint32_t other_place;
-    struct plumb_map place_of; /* parent << 36 | key -> place + 1 */
-    struct plumb_map state_of; /* channel << 36 | key -> state */
-    struct plumb_snapshot *snapshot; /* asks for copies; set by the snapshotter */
-    uint64_t snapshot_seen;          /* number of the last one answered */
-    void *snapshot_tail;             /* what the fold that answered has left */
+    struct plumb_map place_of;                 /* parent << 36 | key -> place + 1 */
+    struct plumb_map state_of;                 /* channel << 36 | key -> state */
+    struct plumb_snapshot *snapshot;           /* asks for copies; set by the snapshotter */
+    uint64_t snapshot_seen;                    /* number of the last one answered */
+    void *snapshot_tail;                       /* what the fold that answered has left */
     struct plumb_live_state **snapshot_copies; /* by ordinal */
     uint32_t snapshot_states;
     /* the rest */
     uint32_t clock; /* enum plumb_clock_source */
     uint32_t tid;
-    uint32_t group;    /* current pipeline << 8 | phase */
+    uint32_t group; /* current pipeline << 8 | phase */
     int64_t step;
     uint32_t path_depth; /* adopted path */
     uint32_t path[PLUMB_PATH_MAX];
     uint32_t scopes;
     struct plumb_scope_entry scope[PLUMB_SCOPES_MAX];
-    uint32_t stages;            /* open, for the log lines */
+    uint32_t stages; /* open, for the log lines */
     struct plumb_open_stage {
         uint64_t span;
         uint64_t begin_ns;
         plumb_node node;
     } stage[PLUMB_STAGES_MAX];
-    struct plumb_thread *next;  /* of all records */
-    bool wiped;                 /* the kernel wipes it on fork */
+    struct plumb_thread *next; /* of all records */
+    bool wiped;                /* the kernel wipes it on fork */
 };
 
-/* ---- Names --------------------------------------------------------------------------------------- */
+/* ---- Names
+ * --------------------------------------------------------------------------------------- */
 struct plumb_site {
     struct plumb_site *next;
     const char *file;
@@ -162,7 +166,8 @@ struct plumb_name_table { /* dense names under the lock; read by index without i
     uint32_t count;
 };
 
-/* ---- The runtime --------------------------------------------------------------------------------- */
+/* ---- The runtime
+ * --------------------------------------------------------------------------------- */
 struct plumb_runtime {
     pthread_mutex_t lock;
     const struct plumb_api *api; /* the table in force: this copy's, or the first copy's */
@@ -178,7 +183,7 @@ struct plumb_runtime {
     pthread_mutex_t life_lock; /* start, stop, fork: taken before `lock` */
     char last_dir[1024];       /* of the run that ended last */
     uint32_t generation;
-    bool want_run;  /* a run opens with the first span (fork child, PLUMB=1) */
+    bool want_run; /* a run opens with the first span (fork child, PLUMB=1) */
     /* points */
     struct plumb_client **clients;
     uint32_t client_count, client_cap;
@@ -205,14 +210,16 @@ struct plumb_runtime {
     pthread_mutex_t snapshot_lock;
     uint64_t overhead_ticks_x1000;
     uint64_t nodes_seen_beyond;
-    /* Says on stderr what a run holds; lives in src/api, above this layer. `dir` NULL: no directory. */
+    /* Says on stderr what a run holds; lives in src/api, above this layer. `dir` NULL: no
+     * directory. */
     void (*end_block)(const struct plumb_timing *t, const char *dir);
 };
 
 extern struct plumb_runtime plumb_rt;
 extern __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
 
-/* Set while this thread holds the lock: a signal handler that interrupts it must not want it too. */
+/* Set while this thread holds the lock: a signal handler that interrupts it must not want it too.
+ */
 extern __thread bool plumb_locked __attribute__((tls_model("initial-exec")));
 
 static inline void plumb_lock(void)
@@ -278,7 +285,8 @@ uint64_t plumb_carve_text(struct plumb_run *run, const char *text); /* interned;
 /* Makes element `i` (== count) of a table; NULL: full. The caller fills it, then commits. */
 void *plumb_table_add(struct plumb_run *run, struct plumb_live_table *t);
 void plumb_table_commit(struct plumb_live_table *t);
-static inline void *plumb_table_at(struct plumb_run *run, const struct plumb_live_table *t, uint32_t i)
+static inline void *plumb_table_at(struct plumb_run *run, const struct plumb_live_table *t,
+                                   uint32_t i)
 {
     return run->base + plumb_table_off(t, i);
 }

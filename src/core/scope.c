@@ -1,9 +1,9 @@
 /* scope.c: where a thread is: pipeline, phase, step, and the context it has adopted.
  *
- * Kept in the thread record, whether or not a run is open, so that recording switched on in the middle
- * of an epoch counts to the right phase; a run is told by wide records. A scope's number is its place
- * on the thread's stack: ending an outer scope ends the inner ones, which is what a longjmp past them
- * needs. */
+ * Kept in the thread record, whether or not a run is open, so that recording switched on in the
+ * middle of an epoch counts to the right phase; a run is told by wide records. A scope's number is
+ * its place on the thread's stack: ending an outer scope ends the inner ones, which is what a
+ * longjmp past them needs. */
 #include <string.h>
 
 #include "core/runtime.h"

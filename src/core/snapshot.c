@@ -1,24 +1,25 @@
 /* snapshot.c: a consistent summary of threads that go on recording.
  *
- * For each thread the snapshot is its states as of some fold, plus the records of the block that was
- * open then. Protocol, per thread:
+ * For each thread the snapshot is its states as of some fold, plus the records of the block that
+ * was open then. Protocol, per thread:
  *
- *   reader   th->snapshot = this; barrier on all threads (membarrier); wait out a fold that had begun
- *            before (one fold: it never waits for anything)
- *   writer   a fold that begins from then on first leaves a copy of stack, context and block
- *            (plumb_snapshot_answer), and of each state before it changes it (plumb_snapshot_copy)
- *   reader   reads everything in place; whatever has meanwhile been copied, it takes from the copy
+ *   reader   th->snapshot = this; barrier on all threads (membarrier); wait out a fold that had
+ * begun before (one fold: it never waits for anything) writer   a fold that begins from then on
+ * first leaves a copy of stack, context and block (plumb_snapshot_answer), and of each state before
+ * it changes it (plumb_snapshot_copy) reader   reads everything in place; whatever has meanwhile
+ * been copied, it takes from the copy
  *
- * So each item is read at most twice, and no writer waits: time is bounded by the amount of data, not
- * by luck, however hot the writers. The copies go to memory that the reader set aside; should that run
- * out (many states changing at once), the snapshot is taken again with room for everything.
+ * So each item is read at most twice, and no writer waits: time is bounded by the amount of data,
+ * not by luck, however hot the writers. The copies go to memory that the reader set aside; should
+ * that run out (many states changing at once), the snapshot is taken again with room for
+ * everything.
  *
  * Locks: snapshot_lock, one snapshot at a time; runtime lock, so that threads and runs stay. */
 #include <errno.h>
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -51,7 +52,8 @@ struct tail {
     uint64_t words[PLUMB_BLOCK_WORDS];
 };
 
-/* ---- The writers' side --------------------------------------------------------------------------- */
+/* ---- The writers' side
+ * --------------------------------------------------------------------------- */
 
 static void *take(struct plumb_snapshot *s, size_t bytes)
 {
@@ -97,7 +99,8 @@ void plumb_snapshot_copy(struct plumb_snapshot *s, struct plumb_thread *th,
     plumb_order();
 }
 
-/* ---- The reader's side --------------------------------------------------------------------------- */
+/* ---- The reader's side
+ * --------------------------------------------------------------------------- */
 
 static __attribute__((no_sanitize("thread"))) void copy_words(void *to, const void *from, size_t n)
 {
@@ -156,8 +159,8 @@ static bool is_attached(const struct plumb_thread *th)
     return th->live && th->run == plumb_rt.run && th->run;
 }
 
-static void add_states(struct plumb_merge *m, struct plumb_thread *th, struct plumb_live_state *room,
-                       uint32_t number, uint32_t states)
+static void add_states(struct plumb_merge *m, struct plumb_thread *th,
+                       struct plumb_live_state *room, uint32_t number, uint32_t states)
 {
     uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
     for (; off;) {
@@ -194,7 +197,8 @@ static __attribute__((no_sanitize("thread"))) void read_tail(struct tail *to,
         memset(to->words, 0, sizeof to->words);
 }
 
-static void add_tail(struct plumb_merge *m, struct plumb_thread *th, struct tail *t, uint64_t number)
+static void add_tail(struct plumb_merge *m, struct plumb_thread *th, struct tail *t,
+                     uint64_t number)
 {
     struct tail *left;
     read_tail(t, th);
@@ -314,7 +318,8 @@ static int merge_all(struct plumb_merge *m, struct plumb_arena *arena)
     return PLUMB_ERR_STATE;
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------------- */
+/* ---- Rows
+ * ---------------------------------------------------------------------------------------- */
 
 static void row_times(plumb_row *out, const struct plumb_timing_node *n)
 {
@@ -392,9 +397,10 @@ int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const ch
     if (rc < 0) {
         plumb_rows_free_impl(rows);
         return plumb_fail(err, rc, "cannot take a summary: %s",
-                          rc == PLUMB_ERR_MEMORY  ? "out of memory"
-                          : rc == PLUMB_ERR_STATE ? "a thread was interrupted inside plumb; try again"
-                                                  : "the state of the run is damaged");
+                          rc == PLUMB_ERR_MEMORY ? "out of memory"
+                          : rc == PLUMB_ERR_STATE
+                              ? "a thread was interrupted inside plumb; try again"
+                              : "the state of the run is damaged");
     }
     *out = rows;
     return PLUMB_OK;

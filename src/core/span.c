@@ -24,7 +24,8 @@ static PLUMB_ALWAYS_INLINE uint64_t record(uint64_t dt, uint64_t low)
     return dt << (64 - PLUMB_TICK_BITS) | low;
 }
 
-/* ---- The short way ------------------------------------------------------------------------------- */
+/* ---- The short way
+ * ------------------------------------------------------------------------------- */
 
 /* Inside busy, with the gate known to be good, room in the block and `dt` in range. */
 static PLUMB_ALWAYS_INLINE plumb_span push(struct plumb_thread *th, uint32_t node, uint64_t t)
@@ -77,7 +78,8 @@ static PLUMB_ALWAYS_INLINE void leave(struct plumb_thread *th)
     PLUMB_RELEASE(th->busy, 0);
 }
 
-/* ---- The long way -------------------------------------------------------------------------------- */
+/* ---- The long way
+ * -------------------------------------------------------------------------------- */
 
 /* Enters with any gate that is attached to the open run. */
 static bool enter_any(struct plumb_thread *th)
@@ -176,7 +178,8 @@ static bool settle(struct plumb_thread *th, plumb_span span)
     return true;
 }
 
-/* The open stage that `span` is, and forgets it and the stages that were inside; NULL: it is none. */
+/* The open stage that `span` is, and forgets it and the stages that were inside; NULL: it is none.
+ */
 static const struct plumb_open_stage *stage_end(struct plumb_thread *th, plumb_span span)
 {
     for (uint32_t i = th->stages; i-- > 0;) {
@@ -193,8 +196,9 @@ static const struct plumb_open_stage *stage_end(struct plumb_thread *th, plumb_s
 static void stage_completed(const struct plumb_thread *th, const struct plumb_open_stage *s)
 {
     uint64_t ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - s->begin_ns;
-    plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution completed in %.3f ms", plumb_rt.nodes[s->node].name,
-              plumb_rt.pipelines[th->group >> 8].name, (double)ns * 1e-6);
+    plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution completed in %.3f ms",
+              plumb_rt.nodes[s->node].name, plumb_rt.pipelines[th->group >> 8].name,
+              (double)ns * 1e-6);
 }
 
 /* A pop that may need a new block before or after it. */
@@ -236,7 +240,8 @@ static PLUMB_COLD void end_long(plumb_span span)
         stage_completed(th, stage);
 }
 
-/* ---- The table's entries ------------------------------------------------------------------------- */
+/* ---- The table's entries
+ * ------------------------------------------------------------------------- */
 
 /* Ways out of the short way; calls in tail position, so that it saves no registers. */
 static PLUMB_COLD plumb_span begin_again(struct plumb_thread *th, uint32_t node)
@@ -367,13 +372,14 @@ static plumb_span begin_special(struct plumb_point *point)
         return span;
     plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", plumb_rt.nodes[point->node].name,
               plumb_rt.pipelines[th->group >> 8].name);
-    th->stage[th->stages++] = (struct plumb_open_stage){
-        span.id, plumb_clock_gettime_ns(CLOCK_MONOTONIC), point->node};
+    th->stage[th->stages++] =
+        (struct plumb_open_stage){span.id, plumb_clock_gettime_ns(CLOCK_MONOTONIC), point->node};
     __atomic_fetch_or(&th->gate, PLUMB_GATE_STAGE, __ATOMIC_RELAXED);
     return span;
 }
 
-/* ---- Records that are no spans -------------------------------------------------------------------- */
+/* ---- Records that are no spans
+ * -------------------------------------------------------------------- */
 
 bool plumb_enter(struct plumb_thread **out, bool even_if_off)
 {
@@ -459,8 +465,8 @@ static void record_ns(plumb_node node, uint32_t channel, uint64_t ns)
         return;
     payload[0] = node | (uint64_t)th->group << 32;
     payload[1] = ns;
-    plumb_wide(th, PLUMB_WIDE_SAMPLE,
-               channel == 1 ? PLUMB_SAMPLE_DEVICE : PLUMB_SAMPLE_HOST, payload, 3);
+    plumb_wide(th, PLUMB_WIDE_SAMPLE, channel == 1 ? PLUMB_SAMPLE_DEVICE : PLUMB_SAMPLE_HOST,
+               payload, 3);
     leave(th);
 }
 

@@ -1,9 +1,9 @@
 /* thread.c: thread records: made at a thread's first span, handed on when the thread ends.
  *
  * A record and its block in the mapping outlive their thread: the next new thread takes both over,
- * statistics included, so that ten thousand short threads cost as much as the few that lived at once.
- * A thread that records after its last destructor ran keeps its record for ever; that is bounded by
- * the number of such threads. */
+ * statistics included, so that ten thousand short threads cost as much as the few that lived at
+ * once. A thread that records after its last destructor ran keeps its record for ever; that is
+ * bounded by the number of such threads. */
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -57,7 +57,8 @@ void plumb_thread_release(struct plumb_thread *th)
     uint64_t zero = 0;
     bool live = (PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) == PLUMB_GATE_OPEN;
     /* Busy here means that the thread was cancelled asynchronously inside plumb: what it was doing
-     * cannot be finished. The record stays as it is, and the reader of the mapping makes it good. */
+     * cannot be finished. The record stays as it is, and the reader of the mapping makes it good.
+     */
     if (PLUMB_LOAD(th->busy))
         return;
     PLUMB_STORE(th->busy, 1);
@@ -200,7 +201,8 @@ int plumb_thread_attach(struct plumb_thread *th)
     int rc;
     if (PLUMB_UNLIKELY(plumb_rt.pid != (uint32_t)getpid()))
         plumb_run_forked();
-    if (!PLUMB_LOAD(plumb_rt.recording) && (!PLUMB_LOAD(plumb_rt.want_run) || plumb_run_open(NULL) < 0))
+    if (!PLUMB_LOAD(plumb_rt.recording) &&
+        (!PLUMB_LOAD(plumb_rt.want_run) || plumb_run_open(NULL) < 0))
         return PLUMB_ERR_STATE;
     PLUMB_STORE(th->busy, 1);
     plumb_order();

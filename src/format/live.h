@@ -10,15 +10,15 @@
  * are written by that thread alone (a thread block whose thread ended is handed to the next one).
  *
  * Life of a span: two 8-byte records in the thread's ring, at begin and end. When a block of 128
- * words is full, its owner *folds* it: replays the records (replay.h) into the statistics. A fold can
- * be cut short by a kill at any instruction, so it is made repeatable: what it is about to change is
- * first copied to the undo log, and `folded` is moved, with one store, after the last change. Whoever
- * reads the mapping of a dead process puts the undo log back and replays the block again. The block
- * not yet folded is simply replayed.
+ * words is full, its owner *folds* it: replays the records (replay.h) into the statistics. A fold
+ * can be cut short by a kill at any instruction, so it is made repeatable: what it is about to
+ * change is first copied to the undo log, and `folded` is moved, with one store, after the last
+ * change. Whoever reads the mapping of a dead process puts the undo log back and replays the block
+ * again. The block not yet folded is simply replayed.
  *
  * Why not statistics updated at each end, as the first plan had it: measured, the update costs more
- * between two clock reads than in a loop of its own, touches four more cache lines a span, and would
- * need the same undo log each time. */
+ * between two clock reads than in a loop of its own, touches four more cache lines a span, and
+ * would need the same undo log each time. */
 #ifndef PLUMB_FORMAT_LIVE_H
 #define PLUMB_FORMAT_LIVE_H
 
@@ -51,7 +51,12 @@ enum {
  *   end         2..21 zero, 22..63 ticks
  *   wide        2..7 enum plumb_wide, 8..15 words with this one, 16..21 small value, 22..63 ticks
  * A zero word ends the block early. */
-enum plumb_record { PLUMB_REC_NONE = 0, PLUMB_REC_BEGIN = 1, PLUMB_REC_END = 2, PLUMB_REC_WIDE = 3 };
+enum plumb_record {
+    PLUMB_REC_NONE = 0,
+    PLUMB_REC_BEGIN = 1,
+    PLUMB_REC_END = 2,
+    PLUMB_REC_WIDE = 3
+};
 enum plumb_wide {
     PLUMB_WIDE_GROUP = 1,  /* word 1: group that spans ended from here on count to */
     PLUMB_WIDE_STEP = 2,   /* word 1: step, -1 none */
@@ -63,10 +68,10 @@ enum plumb_wide {
 };
 enum plumb_close { PLUMB_CLOSE_OUTER = 0, PLUMB_CLOSE_THREAD = 1 };
 enum plumb_sample {
-    PLUMB_SAMPLE_HOST = 0,          /* value in ns */
-    PLUMB_SAMPLE_DEVICE = 1,        /* value in ns */
-    PLUMB_SAMPLE_ASYNC = 2,         /* value in ticks */
-    PLUMB_SAMPLE_ASYNC_FAILED = 3,  /* word 2: text offset */
+    PLUMB_SAMPLE_HOST = 0,         /* value in ns */
+    PLUMB_SAMPLE_DEVICE = 1,       /* value in ns */
+    PLUMB_SAMPLE_ASYNC = 2,        /* value in ticks */
+    PLUMB_SAMPLE_ASYNC_FAILED = 3, /* word 2: text offset */
     PLUMB_SAMPLE_ASYNC_ABANDONED = 4
 };
 
@@ -91,7 +96,8 @@ static inline uint32_t plumb_record_node(uint64_t word)
     return (uint32_t)(word >> 2) & ((1u << PLUMB_NODE_BITS) - 1);
 }
 
-/* ---- Tables: element i lies in chunk c, which holds 64 << c of them ----------------------------- */
+/* ---- Tables: element i lies in chunk c, which holds 64 << c of them -----------------------------
+ */
 enum { PLUMB_TABLE_CHUNKS = 20 };
 struct plumb_live_table {
     uint64_t chunk_off[PLUMB_TABLE_CHUNKS];
@@ -144,13 +150,14 @@ struct plumb_live_key {
 
 struct plumb_live_count {
     uint64_t name_off;
-    int64_t total;  /* atomic */
+    int64_t total;   /* atomic */
     uint64_t events; /* atomic */
     uint32_t pipeline;
     uint32_t reserved;
 };
 
-/* ---- Threads ----------------------------------------------------------------------------------- */
+/* ---- Threads -----------------------------------------------------------------------------------
+ */
 enum plumb_frame_mark { PLUMB_FRAME_OK = 0, PLUMB_FRAME_FAILED = 1, PLUMB_FRAME_ABANDONED = 2 };
 struct plumb_live_frame { /* a span open at the end of the last fold */
     uint64_t begin_ticks;
@@ -181,15 +188,19 @@ struct plumb_live_tree {
     uint32_t reserved;
 };
 
-/* Statistics of one key on one thread, in ticks (host spans) or ns (samples measured elsewhere). The
- * first 128 bytes are what every sample changes. */
-enum plumb_channel { PLUMB_CHANNEL_SPAN = 0, PLUMB_CHANNEL_HOST_NS = 1, PLUMB_CHANNEL_DEVICE_NS = 2 };
+/* Statistics of one key on one thread, in ticks (host spans) or ns (samples measured elsewhere).
+ * The first 128 bytes are what every sample changes. */
+enum plumb_channel {
+    PLUMB_CHANNEL_SPAN = 0,
+    PLUMB_CHANNEL_HOST_NS = 1,
+    PLUMB_CHANNEL_DEVICE_NS = 2
+};
 struct plumb_live_state {
     uint64_t count, total, sq_lo, sq_hi;
     uint64_t min, max, last, last_at; /* min is UINT64_MAX while count is 0; last_at in ticks */
     uint64_t self;
     uint64_t outer_total, outer_count; /* of the host-ns channel; spans have it in the tree */
-    uint64_t groups_used; /* bit g: some bucket of index >> 6 == g is not zero */
+    uint64_t groups_used;              /* bit g: some bucket of index >> 6 == g is not zero */
     uint32_t key;
     uint32_t undo_block; /* low half of the block number whose fold has saved this state */
     uint32_t epoch;      /* last snapshot that has been left a copy */
@@ -215,9 +226,9 @@ enum plumb_state_flags {
     PLUMB_STATE_SETTLED = 4 /* skip_first_n is used up */
 };
 
-/* The undo log of one fold. Valid while thread.folding != thread.folded. Buckets are not in it: outside
- * a fold a state's buckets add up to its count, so what they are ahead of the saved count is how many
- * of the block's samples they have already taken, in the block's order. */
+/* The undo log of one fold. Valid while thread.folding != thread.folded. Buckets are not in it:
+ * outside a fold a state's buckets add up to its count, so what they are ahead of the saved count
+ * is how many of the block's samples they have already taken, in the block's order. */
 struct plumb_undo_state {
     uint64_t state_off;
     uint64_t words[16]; /* the first 128 bytes */
@@ -241,8 +252,8 @@ struct plumb_live_undo {
     uint32_t skip[PLUMB_BLOCK_WORDS]; /* keys whose `skipped` this fold has raised by one */
 };
 
-/* A ring block: words[0] base ticks, words[1] number of the block (1, 2, ...), written last when the
- * block is opened, after its records have been zeroed. */
+/* A ring block: words[0] base ticks, words[1] number of the block (1, 2, ...), written last when
+ * the block is opened, after its records have been zeroed. */
 struct plumb_live_thread {
     uint64_t next_off;
     uint32_t tid;        /* of the thread that has it, or had it last */
@@ -250,8 +261,8 @@ struct plumb_live_thread {
     uint32_t generation; /* OS threads that have had it */
     uint32_t blocks;     /* in the ring; block number n lies at index n % blocks */
     uint64_t ring_off;
-    uint64_t folded;  /* number of the last block folded */
-    uint64_t folding; /* number of the block being folded; equal to `folded` between folds */
+    uint64_t folded;    /* number of the last block folded */
+    uint64_t folding;   /* number of the block being folded; equal to `folded` between folds */
     uint64_t state_off; /* list of states, newest first */
     uint32_t states;
     uint32_t reserved;
@@ -271,7 +282,8 @@ struct plumb_live_async { /* 32 bytes */
     uint32_t reserved;
 };
 
-/* ---- Header ------------------------------------------------------------------------------------ */
+/* ---- Header ------------------------------------------------------------------------------------
+ */
 enum plumb_live_drop {
     PLUMB_DROP_NODES = 0,
     PLUMB_DROP_STATE = 1,
@@ -287,16 +299,16 @@ enum plumb_live_drop {
 enum plumb_live_flags { PLUMB_LIVE_P2 = 1 /* span statistics carry the P-square estimator */ };
 enum plumb_live_status { PLUMB_LIVE_RECORDING = 1, PLUMB_LIVE_ENDED = 2 };
 enum plumb_live_fact { /* texts that describe the run */
-    PLUMB_FACT_VERSION = 0,
-    PLUMB_FACT_PROGRAM = 1,
-    PLUMB_FACT_COMMAND = 2,
-    PLUMB_FACT_HOST = 3,
-    PLUMB_FACT_CPU = 4,
-    PLUMB_FACT_KERNEL = 5,
-    PLUMB_FACT_RANK_SOURCE = 6,
-    PLUMB_FACT_PIPELINE = 7,
-    PLUMB_FACT_REQUEST = 8,
-    PLUMB_FACTS = 16
+                       PLUMB_FACT_VERSION = 0,
+                       PLUMB_FACT_PROGRAM = 1,
+                       PLUMB_FACT_COMMAND = 2,
+                       PLUMB_FACT_HOST = 3,
+                       PLUMB_FACT_CPU = 4,
+                       PLUMB_FACT_KERNEL = 5,
+                       PLUMB_FACT_RANK_SOURCE = 6,
+                       PLUMB_FACT_PIPELINE = 7,
+                       PLUMB_FACT_REQUEST = 8,
+                       PLUMB_FACTS = 16
 };
 struct plumb_live_note {
     uint64_t next_off;
@@ -309,9 +321,9 @@ struct plumb_live_header {
     uint64_t mapped_bytes; /* bound; the file is as long as what was carved */
     uint64_t used;         /* bytes carved */
     uint32_t pid;
-    uint32_t status;            /* enum plumb_live_status */
-    uint64_t process_start;     /* field 22 of /proc/<pid>/stat: tells a pid from its reuse */
-    uint32_t clock_source;      /* enum plumb_clock_source */
+    uint32_t status;        /* enum plumb_live_status */
+    uint64_t process_start; /* field 22 of /proc/<pid>/stat: tells a pid from its reuse */
+    uint32_t clock_source;  /* enum plumb_clock_source */
     uint32_t cpus;
     uint64_t step_ticks;        /* resolution */
     struct plumb_anchor start;  /* of the run */
@@ -338,7 +350,8 @@ struct plumb_live_header {
     struct plumb_live_table counts;    /* struct plumb_live_count */
 };
 
-/* ---- Access ------------------------------------------------------------------------------------ */
+/* ---- Access ------------------------------------------------------------------------------------
+ */
 
 /* Chunk of element `i` and its place there. */
 static inline uint32_t plumb_table_chunk(uint32_t i, uint32_t *at)

@@ -1,6 +1,6 @@
-/* live_read.c: reads a whole mapping: undoes what a kill interrupted, adds up threads, replays what was
- * not folded, converts to nanoseconds. The mapping may be a damaged file: every offset goes through
- * plumb_merge_at(), every list is bounded by what can fit into the file. */
+/* live_read.c: reads a whole mapping: undoes what a kill interrupted, adds up threads, replays what
+ * was not folded, converts to nanoseconds. The mapping may be a damaged file: every offset goes
+ * through plumb_merge_at(), every list is bounded by what can fit into the file. */
 #include "format/live_read.h"
 
 #include <errno.h>
@@ -24,7 +24,8 @@ struct reader {
     size_t open_cap;
 };
 
-/* ---- Undo ---------------------------------------------------------------------------------------- */
+/* ---- Undo
+ * ---------------------------------------------------------------------------------------- */
 
 static void *at(struct reader *r, uint64_t off, size_t bytes)
 {
@@ -89,8 +90,9 @@ static void undo(struct reader *r, struct plumb_live_thread *th)
     struct plumb_live_undo *u = &th->undo;
     uint32_t n = u->context.depth - u->frames_from + 1;
     if (th->folding == th->folded || u->states > PLUMB_UNDO_STATES ||
-        u->trees > PLUMB_BLOCK_WORDS || u->skips > PLUMB_BLOCK_WORDS || u->context.depth > PLUMB_DEPTH_MAX ||
-        u->frames_from > u->context.depth || n > PLUMB_BLOCK_WORDS)
+        u->trees > PLUMB_BLOCK_WORDS || u->skips > PLUMB_BLOCK_WORDS ||
+        u->context.depth > PLUMB_DEPTH_MAX || u->frames_from > u->context.depth ||
+        n > PLUMB_BLOCK_WORDS)
         return;
     undo_states(r, u);
     for (uint32_t i = 0; i < u->trees; i++) {
@@ -107,7 +109,8 @@ static void undo(struct reader *r, struct plumb_live_thread *th)
     th->folding = th->folded;
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------- */
+/* ---- Threads
+ * ------------------------------------------------------------------------------------- */
 
 /* Calls `each` for every thread block. */
 static void for_threads(struct reader *r, void (*each)(struct reader *, struct plumb_live_thread *))
@@ -146,10 +149,11 @@ static uint32_t *add_places(struct reader *r, struct plumb_live_thread *th)
     for (uint32_t i = 1; map && i < n; i++) {
         const struct plumb_live_tree *t =
             plumb_merge_element(&r->m, &th->tree, i, sizeof(struct plumb_live_tree));
-        uint32_t to = !t || t->parent >= i ? 0
-                                           : plumb_merge_place_of(&r->m, map[t->parent],
-                                                                  plumb_key(t->group & 0xffff, t->node),
-                                                                  t->async != 0);
+        uint32_t to =
+            !t || t->parent >= i
+                ? 0
+                : plumb_merge_place_of(&r->m, map[t->parent], plumb_key(t->group & 0xffff, t->node),
+                                       t->async != 0);
         if (!t || to == 0 || to == UINT32_MAX)
             continue;
         map[i] = to;
@@ -165,9 +169,8 @@ static void add_open(struct reader *r, const struct plumb_live_thread *th)
     struct plumb_timing *t = r->t;
     for (uint32_t d = 1; d <= th->context.depth; d++) {
         const struct plumb_live_frame *f = &th->frames[d];
-        const struct plumb_live_node *n =
-            plumb_merge_element(&r->m, &r->m.h->nodes, plumb_key_node(f->key),
-                                sizeof(struct plumb_live_node));
+        const struct plumb_live_node *n = plumb_merge_element(
+            &r->m, &r->m.h->nodes, plumb_key_node(f->key), sizeof(struct plumb_live_node));
         const struct plumb_live_name *p = plumb_merge_element(
             &r->m, &r->m.h->phases, plumb_key_group(f->key) & 0xff, sizeof(struct plumb_live_name));
         struct plumb_timing_open *open =
@@ -176,8 +179,8 @@ static void add_open(struct reader *r, const struct plumb_live_thread *th)
             return;
         t->open = open;
         t->open[t->open_count++] = (struct plumb_timing_open){
-            plumb_merge_text(&r->m, n ? n->name_off : 0), plumb_merge_text(&r->m, p ? p->name_off : 0),
-            th->tid, d,
+            plumb_merge_text(&r->m, n ? n->name_off : 0),
+            plumb_merge_text(&r->m, p ? p->name_off : 0), th->tid, d,
             r->end.ticks > f->begin_ticks
                 ? plumb_ticks_to_ns(r->end.ticks - f->begin_ticks, r->tick_ns)
                 : 0};
@@ -226,12 +229,14 @@ static void add_open_async(struct reader *r)
     }
 }
 
-/* ---- Figures ------------------------------------------------------------------------------------- */
+/* ---- Figures
+ * ------------------------------------------------------------------------------------- */
 
 /* x * scale / 2^40, rounded down. */
 static plumb_u128 scale40(plumb_u128 x, uint64_t scale)
 {
-    return ((plumb_u128)(uint64_t)x * scale >> 40) + ((plumb_u128)(uint64_t)(x >> 64) * scale << 24);
+    return ((plumb_u128)(uint64_t)x * scale >> 40) +
+           ((plumb_u128)(uint64_t)(x >> 64) * scale << 24);
 }
 
 static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, double tick_ns,
@@ -277,8 +282,8 @@ static void channel_to_ns(struct plumb_timing_channel *out, const struct plumb_m
     out->p90_ns = q[1] * unit_ns;
     out->p95_ns = q[2] * unit_ns;
     out->p99_ns = q[3] * unit_ns;
-    out->median_ns = ns.count && ns.count <= PLUMB_EXACT ? plumb_stats_median(&ns, NULL, 0)
-                                                         : out->p50_ns;
+    out->median_ns =
+        ns.count && ns.count <= PLUMB_EXACT ? plumb_stats_median(&ns, NULL, 0) : out->p50_ns;
 }
 
 /* The host channel's histogram: spans, samples measured elsewhere, or both. */
@@ -370,8 +375,8 @@ static void row_identity(struct plumb_timing_node *out, struct plumb_merge *m,
 {
     const struct plumb_live_node *n =
         plumb_merge_element(m, &m->h->nodes, row->node, sizeof(struct plumb_live_node));
-    const struct plumb_live_pipeline *p =
-        plumb_merge_element(m, &m->h->pipelines, row->group >> 8, sizeof(struct plumb_live_pipeline));
+    const struct plumb_live_pipeline *p = plumb_merge_element(m, &m->h->pipelines, row->group >> 8,
+                                                              sizeof(struct plumb_live_pipeline));
     const struct plumb_live_name *ph =
         plumb_merge_element(m, &m->h->phases, row->group & 0xff, sizeof(struct plumb_live_name));
     out->name = plumb_merge_text(m, n ? n->name_off : 0);
@@ -394,7 +399,8 @@ double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_
     return plumb_clock_fit(&h->early, last, h->clock_source, ppm);
 }
 
-/* ---- The report ---------------------------------------------------------------------------------- */
+/* ---- The report
+ * ---------------------------------------------------------------------------------- */
 
 static const char *fact(struct reader *r, enum plumb_live_fact which)
 {
@@ -427,9 +433,13 @@ static int fill_rows(struct reader *r)
         if (i == 0 || !row || row_at[row - 1] == PLUMB_TIMING_NONE)
             continue;
         place_at[i] = (uint32_t)t->tree_count;
-        t->tree[t->tree_count++] = (struct plumb_timing_tree){
-            place_at[p->parent], row_at[row - 1], p->count, plumb_ticks_to_ns(p->total, r->tick_ns),
-            plumb_ticks_to_ns(p->self, r->tick_ns), p->async != 0};
+        t->tree[t->tree_count++] =
+            (struct plumb_timing_tree){place_at[p->parent],
+                                       row_at[row - 1],
+                                       p->count,
+                                       plumb_ticks_to_ns(p->total, r->tick_ns),
+                                       plumb_ticks_to_ns(p->self, r->tick_ns),
+                                       p->async != 0};
         if (p->parent == 0 && !p->async) {
             t->nodes[row_at[row - 1]].outermost_ns += plumb_ticks_to_ns(p->total, r->tick_ns);
             t->nodes[row_at[row - 1]].outermost_count += p->count;
@@ -453,9 +463,9 @@ static void fill_counts(struct reader *r)
                                     sizeof(struct plumb_live_pipeline))
               : NULL;
         if (c && p)
-            t->counts[t->count_count++] =
-                (struct plumb_timing_count){plumb_merge_text(&r->m, p->name_off),
-                                            plumb_merge_text(&r->m, c->name_off), c->total, c->events};
+            t->counts[t->count_count++] = (struct plumb_timing_count){
+                plumb_merge_text(&r->m, p->name_off), plumb_merge_text(&r->m, c->name_off),
+                c->total, c->events};
     }
 }
 
@@ -543,8 +553,9 @@ static void own(struct plumb_arena *a, const char **text)
 
 static void own_strings(struct plumb_timing *t)
 {
-    const char **head[] = {&t->plumb_version, &t->request_id, &t->program, &t->command, &t->pipeline,
-                           &t->host,          &t->cpu,        &t->kernel,  &t->rank_source};
+    const char **head[] = {&t->plumb_version, &t->request_id, &t->program,
+                           &t->command,       &t->pipeline,   &t->host,
+                           &t->cpu,           &t->kernel,     &t->rank_source};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         own(&t->arena, head[i]);
     for (size_t i = 0; i < t->node_count; i++) {
@@ -579,8 +590,9 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     int rc;
     if (bytes < sizeof *h || h->magic != PLUMB_LIVE_MAGIC || h->version != PLUMB_LIVE_VERSION ||
         h->header_bytes != sizeof *h)
-        return plumb_fail(err, PLUMB_ERR_FORMAT,
-                          "not a live mapping of this version of plumb (or cut short before its end)");
+        return plumb_fail(
+            err, PLUMB_ERR_FORMAT,
+            "not a live mapping of this version of plumb (or cut short before its end)");
     r.end = end ? *end : h->now[h->anchor & 1];
     r.tick_ns = plumb_live_tick_ns(h, end, &ppm);
     if (!(r.tick_ns > 1e-3 && r.tick_ns < 1e3))
@@ -607,13 +619,14 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     if (rc == PLUMB_OK && out->arena.failed)
         rc = PLUMB_ERR_MEMORY;
     if (rc < 0)
-        return plumb_fail(err, rc, "%s", rc == PLUMB_ERR_MEMORY
-                                             ? "out of memory reading the live mapping"
-                                             : "the live mapping is damaged");
+        return plumb_fail(err, rc, "%s",
+                          rc == PLUMB_ERR_MEMORY ? "out of memory reading the live mapping"
+                                                 : "the live mapping is damaged");
     return PLUMB_OK;
 }
 
-/* ---- The file ------------------------------------------------------------------------------------ */
+/* ---- The file
+ * ------------------------------------------------------------------------------------ */
 
 uint64_t plumb_process_start(uint32_t pid)
 {
@@ -657,7 +670,8 @@ int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *
         rc = plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is too short to be a live mapping", path);
         goto out;
     }
-    base = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    base =
+        mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
     if (base == MAP_FAILED) {
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "cannot map '%s': %s", path, strerror(errno));
         goto out;

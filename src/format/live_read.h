@@ -6,17 +6,17 @@
 #include "format/merge.h"
 #include "format/timing.h"
 
-/* Fills `out` (plumb_timing_init() done) from a whole mapping that nobody writes any more. Folds that
- * were cut short are undone in `base` first, so it must be writable. `end`: the clock at the run's
- * end; NULL: the last the mapping knows. `bytes` bound every look. Errors: PLUMB_ERR_FORMAT,
+/* Fills `out` (plumb_timing_init() done) from a whole mapping that nobody writes any more. Folds
+ * that were cut short are undone in `base` first, so it must be writable. `end`: the clock at the
+ * run's end; NULL: the last the mapping knows. `bytes` bound every look. Errors: PLUMB_ERR_FORMAT,
  * PLUMB_ERR_MEMORY. */
 int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t bytes,
                          const struct plumb_anchor *end, plumb_error *err);
 
 /* Fills `out` from <run_dir>/live.plumb, the mapping of a run that did not end. The file is not
  * changed. Errors: PLUMB_ERR_NOT_FOUND: there is none; PLUMB_ERR_FORMAT: not ours, or damaged;
- * PLUMB_ERR_STATE: its process is still recording (`out` is filled all the same: a view of a moment,
- * whose figures may be torn); PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
+ * PLUMB_ERR_STATE: its process is still recording (`out` is filled all the same: a view of a
+ * moment, whose figures may be torn); PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
 int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *err);
 
 /* The figures of a merged row, without names, sites and (unless they had to be made) buckets. */

@@ -7,7 +7,8 @@
 #include "base/u128.h"
 #include "format/replay.h"
 
-/* ---- Looking into the mapping -------------------------------------------------------------------- */
+/* ---- Looking into the mapping
+ * -------------------------------------------------------------------- */
 
 const void *plumb_merge_at(const struct plumb_merge *m, uint64_t off, size_t bytes)
 {
@@ -23,7 +24,8 @@ const void *plumb_merge_element(const struct plumb_merge *m, const struct plumb_
     if (i >= PLUMB_ACQUIRE(t->count) || chunk >= PLUMB_TABLE_CHUNKS)
         return NULL;
     return t->chunk_off[chunk]
-               ? plumb_merge_at(m, t->chunk_off[chunk] + (uint64_t)at * element_bytes, element_bytes)
+               ? plumb_merge_at(m, t->chunk_off[chunk] + (uint64_t)at * element_bytes,
+                                element_bytes)
                : NULL;
 }
 
@@ -41,7 +43,8 @@ static const struct plumb_live_pipeline *pipeline_of(const struct plumb_merge *m
     return plumb_merge_element(m, &m->h->pipelines, group >> 8, sizeof(struct plumb_live_pipeline));
 }
 
-/* ---- Rows ---------------------------------------------------------------------------------------- */
+/* ---- Rows
+ * ---------------------------------------------------------------------------------------- */
 
 static struct plumb_merge_row *row_make(struct plumb_merge *m, uint32_t group, uint32_t node)
 {
@@ -99,7 +102,7 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
         }
     }
     return plumb_merge_place_of(m, UINT32_MAX, 0, false) == UINT32_MAX ? PLUMB_ERR_MEMORY
-                                                                        : PLUMB_OK;
+                                                                       : PLUMB_OK;
 }
 
 void plumb_merge_close(struct plumb_merge *m)
@@ -108,7 +111,8 @@ void plumb_merge_close(struct plumb_merge *m)
     plumb_map_fini(&m->place_of);
 }
 
-/* ---- States -------------------------------------------------------------------------------------- */
+/* ---- States
+ * -------------------------------------------------------------------------------------- */
 
 static uint64_t *group_at(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t g)
 {
@@ -127,8 +131,8 @@ static void add_buckets(struct plumb_merge *m, struct plumb_merge_channel *c,
     }
     for (uint32_t i = 0; i < PLUMB_CARRY; i++) {
         uint32_t index = st->carry[i].index;
-        uint64_t *to = st->carry[i].wraps && index < PLUMB_SKETCH_BUCKETS ? group_at(m, c, index >> 6)
-                                                                          : NULL;
+        uint64_t *to =
+            st->carry[i].wraps && index < PLUMB_SKETCH_BUCKETS ? group_at(m, c, index >> 6) : NULL;
         if (to)
             to[index & 63] += (uint64_t)st->carry[i].wraps << 32;
     }
@@ -172,7 +176,8 @@ void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
     row->listed |= st->count || st->failures || st->abandoned || st->unbalanced;
 }
 
-/* ---- Records that were not folded ----------------------------------------------------------------- */
+/* ---- Records that were not folded
+ * ----------------------------------------------------------------- */
 
 /* The row of a run that a replay ended; NULL when it leaves nothing. */
 static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb_ended *e)
@@ -300,8 +305,12 @@ static uint32_t on_enter(void *self, uint32_t parent, uint64_t key)
 static void on_ended(void *self, const struct plumb_live_frame *f, uint64_t value, uint64_t own,
                      bool outermost, uint64_t end_ticks)
 {
-    struct plumb_ended e = {.key = f->key, .tree = f->tree, .value = value, .self = own,
-                            .begin_ticks = f->begin_ticks, .end_ticks = end_ticks,
+    struct plumb_ended e = {.key = f->key,
+                            .tree = f->tree,
+                            .value = value,
+                            .self = own,
+                            .begin_ticks = f->begin_ticks,
+                            .end_ticks = end_ticks,
                             .outermost = outermost};
     on_sample(self, &e);
 }
@@ -314,8 +323,11 @@ static uint64_t on_leaves(void *self, uint32_t parent, uint64_t key, bool outerm
     for (uint32_t i = 0; i < pairs; i++) {
         uint64_t begin = plumb_record_ticks(PLUMB_LOAD(words[2 * i]));
         uint64_t end = plumb_record_ticks(PLUMB_LOAD(words[2 * i + 1]));
-        struct plumb_ended e = {.key = key, .tree = place, .begin_ticks = base + begin,
-                                .end_ticks = base + end, .outermost = outermost};
+        struct plumb_ended e = {.key = key,
+                                .tree = place,
+                                .begin_ticks = base + begin,
+                                .end_ticks = base + end,
+                                .outermost = outermost};
         e.value = e.self = end > begin ? end - begin : 0;
         on_sample(self, &e);
         sum += e.value;
@@ -346,7 +358,8 @@ void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context
     plumb_replay_block(&merge_sink, m, context, frames, words);
 }
 
-/* ---- Figures -------------------------------------------------------------------------------------- */
+/* ---- Figures
+ * -------------------------------------------------------------------------------------- */
 
 static double clamp(double v, const struct plumb_stats *s)
 {
@@ -359,8 +372,9 @@ void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4])
     uint64_t n = c->stats.count, before = 0;
     int q = 0;
     for (int i = 0; i < 4; i++)
-        out[i] = n && n <= PLUMB_EXACT ? plumb_stats_quantile(&c->stats, NULL, 0, percent[i] / 100.0)
-                                       : 0;
+        out[i] = n && n <= PLUMB_EXACT
+                     ? plumb_stats_quantile(&c->stats, NULL, 0, percent[i] / 100.0)
+                     : 0;
     for (uint32_t g = 0; g < PLUMB_SKETCH_GROUPS && n > PLUMB_EXACT && q < 4; g++) {
         uint64_t sum = 0, seen = before;
         uint32_t i = 0;
@@ -395,8 +409,8 @@ struct plumb_bucket *plumb_merge_buckets(const struct plumb_merge *m,
     for (uint32_t g = 0; list && g < PLUMB_SKETCH_GROUPS; g++) {
         for (uint32_t i = 0; c->group[g] && i < 64; i++) {
             if (c->group[g][i])
-                list[(*n)++] = (struct plumb_bucket){plumb_sketch_value(g * 64 + i) * unit_ns,
-                                                     c->group[g][i]};
+                list[(*n)++] =
+                    (struct plumb_bucket){plumb_sketch_value(g * 64 + i) * unit_ns, c->group[g][i]};
         }
     }
     return list;

@@ -1,9 +1,9 @@
-/* merge.h: adds up the statistics of a live mapping: states of many threads become rows, places become
- * one call tree, records that were not yet folded are replayed on top.
+/* merge.h: adds up the statistics of a live mapping: states of many threads become rows, places
+ * become one call tree, records that were not yet folded are replayed on top.
  *
- * Two users: a snapshot inside the recording process (core/snapshot.c), which feeds copies of states,
- * and the reader of whole mappings (live_read.c). Every offset is checked against the mapping's size:
- * it may be a damaged file. One thread; memory from the caller's arena. */
+ * Two users: a snapshot inside the recording process (core/snapshot.c), which feeds copies of
+ * states, and the reader of whole mappings (live_read.c). Every offset is checked against the
+ * mapping's size: it may be a damaged file. One thread; memory from the caller's arena. */
 #ifndef PLUMB_FORMAT_MERGE_H
 #define PLUMB_FORMAT_MERGE_H
 
@@ -17,7 +17,7 @@
 enum { PLUMB_SKETCH_GROUPS = PLUMB_SKETCH_BUCKETS / 64 };
 
 struct plumb_merge_channel {
-    struct plumb_stats stats; /* ticks or ns */
+    struct plumb_stats stats;             /* ticks or ns */
     uint64_t *group[PLUMB_SKETCH_GROUPS]; /* [64] counts, NULL: none */
 };
 
@@ -45,8 +45,8 @@ struct plumb_merge_place {
     uint64_t count, total, self; /* ticks */
 };
 
-/* Samples of a block about to be replayed whose buckets are already raised, because its fold was cut
- * short; see struct plumb_live_undo. */
+/* Samples of a block about to be replayed whose buckets are already raised, because its fold was
+ * cut short; see struct plumb_live_undo. */
 struct plumb_merge_ahead {
     uint64_t key;
     uint32_t channel;
@@ -94,7 +94,8 @@ const char *plumb_merge_text(const struct plumb_merge *m, uint64_t off);
 
 /* p50, p90, p95, p99 of one channel, in its unit, straight from the groups. */
 void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4]);
-/* The channel's buckets as a sorted list, values times `unit_ns`. NULL when out of memory or empty. */
+/* The channel's buckets as a sorted list, values times `unit_ns`. NULL when out of memory or empty.
+ */
 struct plumb_bucket *plumb_merge_buckets(const struct plumb_merge *m,
                                          const struct plumb_merge_channel *c, double unit_ns,
                                          size_t *n);

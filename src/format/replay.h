@@ -8,7 +8,8 @@
  * node, as in a tight loop, are handed over together: most of what a fold costs is the same for one
  * run and for sixty.
  *
- * The input may be hostile (a file): depth is checked here, node, group and place numbers by the sink. */
+ * The input may be hostile (a file): depth is checked here, node, group and place numbers by the
+ * sink. */
 #ifndef PLUMB_FORMAT_REPLAY_H
 #define PLUMB_FORMAT_REPLAY_H
 
@@ -73,8 +74,8 @@ static PLUMB_ALWAYS_INLINE struct plumb_ended plumb_replay_run(const struct plum
 }
 
 static __attribute__((noinline)) void plumb_replay_marked(const struct plumb_sink *sink, void *self,
-                                                          struct plumb_live_frame *f, bool outermost,
-                                                          uint64_t ticks)
+                                                          struct plumb_live_frame *f,
+                                                          bool outermost, uint64_t ticks)
 {
     struct plumb_ended run = plumb_replay_run(f, outermost, ticks), *e = &run;
     if (f->mark == PLUMB_FRAME_FAILED) {
@@ -88,20 +89,20 @@ static __attribute__((noinline)) void plumb_replay_marked(const struct plumb_sin
     }
 }
 
-static inline void plumb_replay_close(const struct plumb_replay *r, uint64_t down_to, uint64_t ticks)
+static inline void plumb_replay_close(const struct plumb_replay *r, uint64_t down_to,
+                                      uint64_t ticks)
 {
     while (r->c->depth > down_to) {
         struct plumb_live_frame *f = &r->frames[r->c->depth];
-        struct plumb_ended e =
-            plumb_replay_run(f, r->c->depth == 1 && r->c->base_tree == 0, ticks);
+        struct plumb_ended e = plumb_replay_run(f, r->c->depth == 1 && r->c->base_tree == 0, ticks);
         f[-1].child_ticks += f->child_ticks;
         r->sink->unbalanced(r->self, &e);
         r->c->depth--;
     }
 }
 
-static inline void plumb_replay_sample(const struct plumb_replay *r, const uint64_t *w, uint32_t kind,
-                                       uint64_t ticks)
+static inline void plumb_replay_sample(const struct plumb_replay *r, const uint64_t *w,
+                                       uint32_t kind, uint64_t ticks)
 {
     uint64_t who = PLUMB_LOAD(w[1]);
     struct plumb_ended e = {.key = plumb_key((uint32_t)(who >> 32) & 0xffff,
@@ -143,8 +144,8 @@ static inline void plumb_replay_mark(const struct plumb_replay *r, const uint64_
     r->frames[depth].why_off = PLUMB_LOAD(w[2]);
 }
 
-static __attribute__((noinline)) void plumb_replay_wide(const struct plumb_replay *r,
-                                                        const uint64_t *w, uint32_t n, uint64_t ticks)
+static __attribute__((noinline)) void
+plumb_replay_wide(const struct plumb_replay *r, const uint64_t *w, uint32_t n, uint64_t ticks)
 {
     uint64_t word = PLUMB_LOAD(w[0]);
     uint32_t small = (uint32_t)(word >> 16) & 63, kind = (uint32_t)(word >> 2) & 63;
@@ -185,14 +186,15 @@ static PLUMB_ALWAYS_INLINE uint32_t plumb_replay_pairs(const uint64_t *words, ui
     uint64_t begin = PLUMB_LOAD(words[i]) & low;
     uint32_t n = 1; /* the caller has looked at the first end's kind */
     for (i += 2; i + 1 < PLUMB_BLOCK_WORDS; i += 2, n++) {
-        if ((PLUMB_LOAD(words[i + 1]) & low) != PLUMB_REC_END || (PLUMB_LOAD(words[i]) & low) != begin)
+        if ((PLUMB_LOAD(words[i + 1]) & low) != PLUMB_REC_END ||
+            (PLUMB_LOAD(words[i]) & low) != begin)
             break;
     }
     return n;
 }
 
-/* Replays one block from its records on: words [PLUMB_BLOCK_WORDS]. Where it stands lives in registers
- * meanwhile; the context is brought up to date where somebody else looks at it. */
+/* Replays one block from its records on: words [PLUMB_BLOCK_WORDS]. Where it stands lives in
+ * registers meanwhile; the context is brought up to date where somebody else looks at it. */
 static PLUMB_ALWAYS_INLINE void plumb_replay_block(const struct plumb_sink *sink, void *self,
                                                    struct plumb_live_context *c,
                                                    struct plumb_live_frame *frames,
@@ -227,7 +229,8 @@ static PLUMB_ALWAYS_INLINE void plumb_replay_block(const struct plumb_sink *sink
                 w++;
             } else if (w + 1 < end && (PLUMB_LOAD(w[1]) & 3) == PLUMB_REC_END) {
                 pairs = plumb_replay_pairs(words, (uint32_t)(w - words));
-                f->child_ticks += sink->leaves(self, parent, key, f == frames && !adopted, base, w, pairs);
+                f->child_ticks +=
+                    sink->leaves(self, parent, key, f == frames && !adopted, base, w, pairs);
                 spans += pairs;
                 w += 2 * pairs;
             } else {

@@ -1,5 +1,5 @@
-/* end_block.c: see end_block.h. A few lines at most on a healthy run: what needs attention gets a line,
- * what is in order gets none. */
+/* end_block.c: see end_block.h. A few lines at most on a healthy run: what needs attention gets a
+ * line, what is in order gets none. */
 #include "report/end_block.h"
 
 #include <inttypes.h>
@@ -23,7 +23,8 @@ static void tell_unbalanced(const struct plumb_timing *t)
 {
     for (size_t i = 0; i < t->node_count; i++) {
         if (t->nodes[i].unbalanced)
-            plumb_say("plumb: '%.200s': %" PRIu64 " spans never ended by themselves (closed by an outer "
+            plumb_say("plumb: '%.200s': %" PRIu64
+                      " spans never ended by themselves (closed by an outer "
                       "end or a thread's exit; not counted)",
                       t->nodes[i].name, t->nodes[i].unbalanced);
         if (t->nodes[i].failures)
