@@ -32,9 +32,6 @@ function(plumb_objects target)
   add_library(${target} OBJECT ${ARGN})
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
-  # The library's own sources take only the types of the public header: its inline face would put a
-  # client of the runtime into the runtime.
-  target_compile_definitions(${target} PRIVATE PLUMB_TYPES_ONLY)
   # Initial-exec: a thread-local access of the span path is one instruction and never calls
   # __tls_get_addr, which can allocate. The price is 64 bytes of the static TLS reserve.
   target_compile_options(${target} PRIVATE -ftls-model=initial-exec)

@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/plumb.h>
+#include <plumb/abi.h>
 
 #ifndef PLUMB_API
 #define PLUMB_API __attribute__((visibility("default")))

@@ -3,7 +3,7 @@
 #ifndef PLUMB_BASE_LOG_H
 #define PLUMB_BASE_LOG_H
 
-#include <plumb/plumb.h>
+#include <plumb/abi.h>
 
 /* level 0 silences everything but plumb_say(). */
 void plumb_log_set(int level, plumb_log_fn fn, void *arg);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "base/pages.h"
-#include <plumb/plumb.h>
+#include <plumb/abi.h>
 
 static uint32_t slot_of(const struct plumb_map *m, uint64_t key)
 {

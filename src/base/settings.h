@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include <plumb/plumb.h>
+#include <plumb/abi.h>
 
 enum { PLUMB_SETTINGS_PATH = 1024, PLUMB_SETTINGS_NAME = 512 };
 enum plumb_fork { PLUMB_FORK_FOLLOW = 0, PLUMB_FORK_OFF = 1 };

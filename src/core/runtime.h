@@ -26,7 +26,7 @@
 #include "base/map.h"
 #include "base/settings.h"
 #include "format/live.h"
-#include <plumb/plumb.h>
+#include <plumb/abi.h>
 
 enum {
     PLUMB_NODE_OTHER = 1, /* takes the runs of names beyond the bound */

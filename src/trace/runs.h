@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include <plumb/plumb.h>
+#include <plumb/abi.h>
 
 #define PLUMB_TIMING_NAME "timing.json"
 #define PLUMB_LATEST_NAME "latest"

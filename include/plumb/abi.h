@@ -1,0 +1,251 @@
+/* abi.h: the binary interface of plumb: statuses, handles, options, rows, trace points and the
+ * table of functions. plumb.h includes it; programs include plumb.h.
+ *
+ * Structs that cross between an object and the runtime begin with their size, or are only appended
+ * to; the table carries its own size. A checked-in list of sizes and offsets guards them. */
+#ifndef PLUMB_ABI_H
+#define PLUMB_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PLUMB_VERSION_MAJOR 0
+#define PLUMB_VERSION_MINOR 1
+#define PLUMB_VERSION_PATCH 0
+#define PLUMB_VERSION "0.1.0"
+
+/* ---- Status codes and errors ------------------------------------------------------------------
+ * Zero or more is success, less is one of these. */
+enum plumb_status {
+    PLUMB_OK = 0,
+    PLUMB_ERR_ARG = -1,      /* an argument is out of its documented range */
+    PLUMB_ERR_MEMORY = -2,   /* out of memory, or beyond a PLUMB_MAX_* bound */
+    PLUMB_ERR_IO = -3,       /* a file or directory could not be read or written */
+    PLUMB_ERR_ABSENT = -4,   /* no runtime in this process */
+    PLUMB_ERR_STATE = -5,    /* not now: not recording, already recording, ... */
+    PLUMB_ERR_FORMAT = -6,   /* a file is not what it should be */
+    PLUMB_ERR_NOT_RUN = -7,  /* plumb_measure: the work did not happen */
+    PLUMB_ERR_NOT_FOUND = -8 /* no such run, node, pipeline, ... */
+};
+
+/* Filled by the function that first knows the cause; the caller owns it. May be NULL everywhere. */
+typedef struct plumb_error {
+    int32_t code;      /* one of enum plumb_status */
+    char message[508]; /* one line, NUL-terminated, no newline: what, where, what to do */
+} plumb_error;
+
+/* ---- Handles ----------------------------------------------------------------------------------
+ * All are plain values; all-zero means "none" and is accepted everywhere. */
+typedef struct plumb_span { /* an open span of the calling thread */
+    uint64_t id;
+} plumb_span;
+typedef struct plumb_async { /* an open span that any thread may end */
+    uint64_t id;
+} plumb_async;
+typedef struct plumb_scope { /* a phase, step, pipeline or context to be restored */
+    uint64_t id;
+} plumb_scope;
+typedef uint32_t plumb_node;                  /* an interned node; 0 is none */
+typedef struct plumb_pipeline plumb_pipeline; /* opaque; NULL is the default pipeline */
+typedef struct plumb_device plumb_device;     /* opaque; something with a synchronise function */
+typedef struct plumb_rows plumb_rows;         /* opaque; an immutable summary */
+
+/* Where a captured context came from: its open nodes, phase, step and pipeline (plain data, to be
+ * kept by value while a task waits in a queue). */
+typedef struct plumb_context {
+    uint64_t flow;  /* links the capture to its adoption in a trace */
+    int64_t step;   /* -1: none */
+    uint32_t group; /* (pipeline, phase) of the run */
+    uint32_t depth; /* number of valid entries of `path`, outermost first */
+    uint32_t run;   /* generation of the run; a context of an earlier run is ignored */
+    uint32_t reserved;
+    uint32_t path[28]; /* node ids */
+} plumb_context;
+
+/* ---- Options ----------------------------------------------------------------------------------
+ * Zero means the default everywhere; start from plumb_options_default(). Every field has a variable
+ * PLUMB_<NAME>, which wins over the struct (`plumb help environment`). */
+typedef void (*plumb_log_fn)(int level, const char *line, void *arg); /* level: enum plumb_log */
+enum plumb_log { PLUMB_LOG_ERROR = 1, PLUMB_LOG_WARN = 2, PLUMB_LOG_INFO = 3, PLUMB_LOG_DEBUG = 4 };
+enum plumb_switch { PLUMB_DEFAULT = 0, PLUMB_ON = 1, PLUMB_OFF = 2 };
+
+typedef struct plumb_options {
+    size_t size;              /* sizeof(plumb_options) */
+    const char *dir;          /* parent of run directories; default "plumb-out" */
+    const char *run_dir;      /* the run directory itself; refused when it already holds a run */
+    const char *pipeline;     /* name of the default pipeline; default: the program's name */
+    uint64_t max_nodes;       /* default 4096, at most 1048575 */
+    uint64_t max_state_bytes; /* bound of all statistics and records; default 256 MiB */
+    uint64_t skip_first_n;    /* samples dropped at the start of each key; default 0 */
+    uint32_t sync;            /* enum plumb_switch: device synchronise before each clock read */
+    uint32_t median_p2;       /* enum plumb_switch: also keep the P-square median */
+    uint32_t debug;           /* enum plumb_switch: record PLUMB_SPAN_DEBUG points; default off */
+    uint32_t signals;         /* enum plumb_switch: finish the run on SIGTERM/SIGINT; default on */
+    uint32_t quiet;           /* enum plumb_switch: no end block on stderr; default off */
+    uint32_t log_level;       /* enum plumb_log; 0: silent */
+    plumb_log_fn log;         /* default: stderr */
+    void *log_arg;
+} plumb_options;
+
+/* Configuration of one pipeline; plumb_configure() replaces it as a whole. */
+typedef struct plumb_config {
+    size_t size;      /* sizeof(plumb_config) */
+    uint32_t enabled; /* 0 or 1 */
+    uint32_t sync;    /* 0 or 1 */
+    uint32_t reset;   /* 1: drop the rows collected so far */
+    uint32_t reserved;
+    int64_t skip_first_n; /* >= 0 */
+} plumb_config;
+
+/* One row of a summary. Key: (pipeline, phase, node). Times in milliseconds; all zero when count is
+ * 0. Quantiles are order statistics within 0.8 % (exact up to 5 samples). */
+typedef struct plumb_row {
+    const char *pipeline;
+    const char *phase;
+    const char *node;
+    uint64_t count;    /* samples, without skipped and failed ones */
+    uint64_t skipped;  /* dropped by skip_first_n */
+    uint64_t failures; /* runs that plumb_span_fail() marked */
+    double mean_ms;
+    double median_ms;
+    double std_ms; /* population */
+    double min_ms;
+    double max_ms;
+    double total_ms;
+    double self_ms; /* total without the time of nested spans */
+    double last_ms;
+    double p50_ms; /* of the sketch, whatever median_ms is */
+    double p90_ms;
+    double p95_ms;
+    double p99_ms;
+    uint64_t device_count; /* the device channel: plumb_record_device_ns() and collectors */
+    double device_total_ms;
+    double device_mean_ms;
+    double device_min_ms;
+    double device_max_ms;
+    double device_median_ms;
+    uint32_t threads;          /* threads that ran the node */
+    uint32_t median_estimator; /* enum plumb_median */
+} plumb_row;
+enum plumb_median { PLUMB_MEDIAN_SKETCH = 0, PLUMB_MEDIAN_P2 = 1, PLUMB_MEDIAN_EXACT = 2 };
+
+/* plumb_measure(): zero fields take the defaults. */
+typedef struct plumb_measure_options {
+    size_t size;          /* sizeof(plumb_measure_options) */
+    int32_t warmups;      /* default 3; negative: none */
+    int32_t samples;      /* default 20 */
+    plumb_device *device; /* synchronised before each clock read; default none */
+    const char *counter;  /* a plumb_count() name that must move in every sample; default none */
+} plumb_measure_options;
+
+typedef struct plumb_measured {
+    double median_ns; /* upper middle of the sorted samples */
+    double min_ns;
+    double max_ns;
+    double mean_ns;
+    uint32_t samples;
+    uint32_t warmups;
+} plumb_measured;
+
+/* ---- Trace points -----------------------------------------------------------------------------
+ * A static object of the caller. Fields belong to the runtime; use the macros. */
+enum plumb_point_flags {
+    PLUMB_POINT_PLAIN = 0,
+    PLUMB_POINT_DEBUG = 1, /* recorded only while debug is on (PLUMB_DEBUG, plumb_set_debug) */
+    PLUMB_POINT_STAGE = 2  /* a pipeline stage: start and completion are logged at info */
+};
+enum plumb_point_mode {
+    PLUMB_MODE_OFF = 0,
+    PLUMB_MODE_ON = 1,
+    PLUMB_MODE_UNKNOWN = 2, /* not seen by the runtime yet */
+    PLUMB_MODE_SPECIAL = 3  /* on, and needs the slower entry */
+};
+struct plumb_point {
+    uint32_t mode; /* enum plumb_point_mode; atomic, relaxed */
+    uint32_t node;
+    const char *name;
+    const char *file;
+    uint32_t line;
+    uint32_t flags; /* enum plumb_point_flags */
+    struct plumb_point *next;
+};
+#define PLUMB_POINT_INIT(name_, flags_)                                                            \
+    {                                                                                              \
+        PLUMB_MODE_UNKNOWN, 0, (name_), __FILE__, __LINE__, (flags_), NULL                         \
+    }
+
+/* What a shared object knows of the runtime; one per shared object, merged by the linker. */
+struct plumb_client {
+    const struct plumb_api *api;
+    struct plumb_point *points;
+    uint32_t state; /* 0 not looked up, 1 found, 2 absent */
+    uint32_t reserved;
+};
+
+/* The function table: the whole binary interface besides the structs above. Only appended to; a
+ * member beyond `size` does not exist. */
+struct plumb_api {
+    uint32_t version; /* 1 */
+    uint32_t size;    /* bytes of this struct in the runtime */
+
+    plumb_span (*span_begin)(struct plumb_point *point);
+    void (*span_end)(plumb_span span);
+    plumb_span (*span_lap)(plumb_span span, struct plumb_point *point);
+    plumb_span (*span_begin_node)(plumb_node node);
+    plumb_span (*span_begin_special)(struct plumb_point *point);
+    void (*span_mark)(plumb_span span, uint32_t mark, const char *why); /* 1 fail, 2 abandon */
+    void (*span_arg)(plumb_span span, const char *key, uint32_t type, const void *value);
+    plumb_async (*async_begin)(plumb_node node);
+    void (*async_end)(plumb_async span, uint32_t mark, const char *why);
+    void (*record_ns)(plumb_node node, uint32_t channel, uint64_t ns);
+    void (*count)(const char *name, int64_t n);
+
+    void (*point_register)(struct plumb_client *client, struct plumb_point *point);
+    void (*client_detach)(struct plumb_client *client);
+    plumb_node (*node_get)(const char *name);
+    void (*node_set_device)(plumb_node node, plumb_device *device);
+
+    plumb_scope (*phase_begin)(const char *name);
+    plumb_scope (*step_begin)(int64_t step);
+    void (*step_set)(plumb_scope scope, int64_t step);
+    plumb_scope (*pipeline_begin)(plumb_pipeline *pipeline);
+    void (*context_capture)(plumb_context *out);
+    plumb_scope (*context_adopt)(const plumb_context *context);
+    void (*scope_end)(plumb_scope scope);
+
+    plumb_pipeline *(*pipeline_get)(const char *name);
+    int (*configure)(plumb_pipeline *pipeline, const plumb_config *config, plumb_error *err);
+    int (*pipeline_enabled)(plumb_pipeline *pipeline);
+    int (*reset)(plumb_pipeline *pipeline, plumb_error *err);
+    void (*pipeline_close)(plumb_pipeline *pipeline);
+    void (*pipeline_set_device)(plumb_pipeline *pipeline, plumb_device *device);
+    plumb_device *(*device_register)(const char *name, void (*sync)(void *arg), void *arg);
+
+    int (*summary_rows)(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
+                        plumb_error *err);
+    size_t (*rows_count)(const plumb_rows *rows);
+    const plumb_row *(*rows_get)(const plumb_rows *rows, size_t i);
+    void (*rows_free)(plumb_rows *rows);
+    int (*summary_text)(char **out, plumb_pipeline *pipeline, const char *phase, uint64_t frames,
+                        plumb_error *err);
+    void (*free_text)(char *text);
+
+    int (*start)(const plumb_options *options, plumb_error *err);
+    int (*stop)(plumb_error *err);
+    int (*is_recording)(void);
+    int (*run_dir)(char *out, size_t size, plumb_error *err);
+    void (*set_debug)(int on);
+    void (*set_log)(int level, plumb_log_fn log, void *arg);
+    void (*log_line)(int level, const char *line);
+    int (*measure)(plumb_measured *out, void (*fn)(void *arg), void *arg,
+                   const plumb_measure_options *options, plumb_error *err);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,129 @@
+/* disabled.h: the names of plumb.h with nothing behind them, for PLUMB_DISABLE. Included by
+ * plumb.h; not by programs. Arguments are still evaluated where they were, so that a program means
+ * the same. */
+#ifndef PLUMB_DISABLED_H
+#define PLUMB_DISABLED_H
+
+static inline plumb_span plumb_begin(struct plumb_point *point)
+{
+    plumb_span none = {0};
+    (void)point;
+    return none;
+}
+static inline plumb_span plumb_lap(plumb_span span, struct plumb_point *point)
+{
+    (void)point;
+    return span;
+}
+#define PLUMB_OFF_SPAN_ plumb_off_span_()
+static inline plumb_span plumb_off_span_(void)
+{
+    plumb_span none = {0};
+    return none;
+}
+static inline plumb_async plumb_off_async_(void)
+{
+    plumb_async none = {0};
+    return none;
+}
+static inline plumb_scope plumb_off_scope_(void)
+{
+    plumb_scope none = {0};
+    return none;
+}
+static inline void plumb_context_capture(plumb_context *out)
+{
+    size_t i;
+    for (i = 0; i < sizeof *out; i++)
+        ((unsigned char *)out)[i] = 0;
+    out->step = -1;
+}
+typedef struct plumb_timed {
+    const char *operation_name;
+    uint64_t begin_ns;
+    double elapsed_seconds;
+} plumb_timed;
+static inline plumb_timed plumb_timed_begin(const char *name)
+{
+    plumb_timed t;
+    t.operation_name = name;
+    t.elapsed_seconds = 0;
+    t.begin_ns = plumb_now_ns();
+    return t;
+}
+static inline void plumb_timed_end(plumb_timed *timed)
+{
+    if (timed->begin_ns)
+        timed->elapsed_seconds = (double)(plumb_now_ns() - timed->begin_ns) * 1e-9;
+    timed->begin_ns = 0;
+}
+#define plumb_end(span) ((void)(span))
+#define plumb_begin_node(node) ((void)(node), PLUMB_OFF_SPAN_)
+#define plumb_span_fail(span, why) ((void)(span), (void)(why))
+#define plumb_span_abandon(span) ((void)(span))
+#define plumb_arg_i64(span, key, value) ((void)(span), (void)(key), (void)(value))
+#define plumb_arg_f64(span, key, value) ((void)(span), (void)(key), (void)(value))
+#define plumb_arg_str(span, key, value) ((void)(span), (void)(key), (void)(value))
+#define plumb_node_get(name) ((void)(name), (plumb_node)0)
+#define plumb_record_ns(node, ns) ((void)(node), (void)(ns))
+#define plumb_record_device_ns(node, ns) ((void)(node), (void)(ns))
+#define plumb_count(name, n) ((void)(name), (void)(n))
+#define plumb_async_begin(node) ((void)(node), plumb_off_async_())
+#define plumb_async_end(span) ((void)(span))
+#define plumb_async_fail(span, why) ((void)(span), (void)(why))
+#define plumb_async_abandon(span) ((void)(span))
+#define plumb_phase_begin(name) ((void)(name), plumb_off_scope_())
+#define plumb_step_begin(step) ((void)(step), plumb_off_scope_())
+#define plumb_pipeline_begin(pipeline) ((void)(pipeline), plumb_off_scope_())
+#define plumb_context_adopt(context) ((void)(context), plumb_off_scope_())
+#define plumb_scope_end(scope) ((void)(scope))
+#define plumb_pipeline_get(name) ((void)(name), (plumb_pipeline *)NULL)
+#define plumb_configure(pipeline, config, err)                                                     \
+    ((void)(pipeline), (void)(config), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_pipeline_enabled(pipeline) ((void)(pipeline), 0)
+#define plumb_reset(pipeline, err) ((void)(pipeline), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_pipeline_close(pipeline) ((void)(pipeline))
+#define plumb_device_register(name, sync, arg)                                                     \
+    ((void)(name), (void)(sync), (void)(arg), (plumb_device *)NULL)
+#define plumb_pipeline_set_device(pipeline, device) ((void)(pipeline), (void)(device))
+#define plumb_node_set_device(node, device) ((void)(node), (void)(device))
+#define plumb_summary_rows(out, pipeline, phase, err)                                              \
+    ((void)(out), (void)(pipeline), (void)(phase), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_rows_count(rows) ((void)(rows), (size_t)0)
+#define plumb_rows_get(rows, i) ((void)(rows), (void)(i), (const plumb_row *)NULL)
+#define plumb_rows_free(rows) ((void)(rows))
+#define plumb_summary_text(out, pipeline, phase, frames, err)                                      \
+    ((void)(out), (void)(pipeline), (void)(phase), (void)(frames), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_text_free(text) ((void)(text))
+#define plumb_start(options, err) ((void)(options), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_stop(err) ((void)(err), PLUMB_ERR_ABSENT)
+#define plumb_is_recording() 0
+#define plumb_run_dir(out, size, err) ((void)(out), (void)(size), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_set_debug(on) ((void)(on))
+#define plumb_set_log(level, log, arg) ((void)(level), (void)(log), (void)(arg))
+#define plumb_measure(out, fn, arg, options, err)                                                  \
+    ((void)(out), (void)(fn), (void)(arg), (void)(options), (void)(err), PLUMB_ERR_ABSENT)
+
+#define PLUMB_NOTHING_ struct plumb_nothing_
+#define PLUMB_OFF_SCOPE_(value)                                                                    \
+    plumb_scope PLUMB_ID_(plumb_scope_) __attribute__((unused)) =                                  \
+        ((void)(value), plumb_off_scope_())
+#define PLUMB_POINT(var, name)                                                                     \
+    static struct plumb_point var = PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN)
+#define PLUMB_SPAN(name) PLUMB_NOTHING_
+#define PLUMB_SPAN_AS(var, name) plumb_span var __attribute__((unused)) = {0}
+#define PLUMB_SPAN_DEBUG(name) PLUMB_NOTHING_
+#define PLUMB_STAGE(var, name) plumb_span var __attribute__((unused)) = {0}
+#define PLUMB_SPAN_NODE(node) PLUMB_OFF_SCOPE_(node)
+#define PLUMB_LAPS(var) plumb_span var __attribute__((unused)) = {0}
+#define PLUMB_LAP(var, name) ((void)(var))
+#define PLUMB_PHASE(name) PLUMB_OFF_SCOPE_(name)
+#define PLUMB_STEP(step) PLUMB_OFF_SCOPE_(step)
+#define PLUMB_PIPELINE(pipeline) PLUMB_OFF_SCOPE_(pipeline)
+#define PLUMB_ADOPT(context) PLUMB_OFF_SCOPE_(context)
+#define PLUMB_STEPS(step, n)                                                                       \
+    int step##_end_ = (n), step = 0;                                                               \
+    step < step##_end_;                                                                            \
+    ++step
+
+#endif
