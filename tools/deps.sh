@@ -32,6 +32,7 @@ cmd:clang-format-14              | clang-format-14     | clang14-tools-extra    
 pc:cmocka                        | libcmocka-dev       | libcmocka-devel            | cmocka
 cmd:/usr/bin/python3             | python3             | python3                    | python
 cmd:git                          | git                 | git                        | git
+cmd:jq                           | jq                  | jq                         | jq
 cmd:setarch                      | util-linux          | util-linux                 | util-linux
 '
 # Hosts that some tests record when they are there, too large to force on everybody.
