@@ -68,9 +68,10 @@ static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t ke
         st->flags |= PLUMB_STATE_P2;
     if (plumb_map_put(&th->state_of, ((uint64_t)channel << 40 | key) + 1, off) < 0)
         return NULL;
+    /* The count first: it bounds the walk along the list, whose oldest state must not fall off. */
+    PLUMB_RELEASE(th->live->states, th->live->states + 1);
     st->next_off = th->live->state_off;
     PLUMB_RELEASE(th->live->state_off, off);
-    PLUMB_RELEASE(th->live->states, th->live->states + 1);
     return st;
 }
 
