@@ -4,6 +4,8 @@
 #ifndef PLUMB_DISABLED_H
 #define PLUMB_DISABLED_H
 
+#include <plumb/abi.h>
+
 static inline plumb_span plumb_begin(struct plumb_point *point)
 {
     plumb_span none = {0};

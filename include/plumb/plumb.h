@@ -43,43 +43,6 @@
 extern "C" {
 #endif
 
-#define PLUMB_CAT2_(a, b) a##b
-#define PLUMB_CAT_(a, b) PLUMB_CAT2_(a, b)
-#define PLUMB_ID_(prefix) PLUMB_CAT_(prefix, __COUNTER__)
-
-static inline plumb_options plumb_options_default(void)
-{
-    plumb_options o;
-    size_t i;
-    for (i = 0; i < sizeof o; i++)
-        ((unsigned char *)&o)[i] = 0;
-    o.size = sizeof o;
-    return o;
-}
-
-static inline plumb_config plumb_config_default(void)
-{
-    plumb_config c = {sizeof(plumb_config), 0, 0, 0, 0, 0};
-    return c;
-}
-
-/* Host time in nanoseconds: monotonic where the language mode shows POSIX, else wall-clock time (in
- * whole seconds before C11). */
-static inline uint64_t plumb_now_ns(void)
-{
-#if defined(CLOCK_MONOTONIC) || defined(TIME_UTC)
-    struct timespec ts = {0, 0};
-#if defined(CLOCK_MONOTONIC)
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-#else
-    timespec_get(&ts, TIME_UTC);
-#endif
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-#else
-    return (uint64_t)time(NULL) * 1000000000u;
-#endif
-}
-
 #if defined(PLUMB_DISABLE)
 #include <plumb/disabled.h>
 #else

@@ -1,6 +1,7 @@
 /* trace_report.c: reports of the public interface: finds the run, loads it, renders it. Any thread,
  * one report at a time. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

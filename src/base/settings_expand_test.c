@@ -1,6 +1,7 @@
 /* The patterns of paths. */
 #include "base/settings.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <setjmp.h>

@@ -6,6 +6,7 @@
 #include "report/summary_table.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
