@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+"""report.py: merges the parts of bench-results.json, prints the table, compares with the targets.
+
+usage: bench/report.py RESULTS.json [PART.json...] [--check]
+
+The parts are merged over what RESULTS.json holds already, so that a run of some programs keeps the
+figures of the others. --check only reads RESULTS.json and lists what is met and what is missed, by how
+much. It always succeeds: figures belong to a machine, and a slow one is no reason to fail a build.
+"""
+import json
+import os
+import sys
+
+# key, what it is, unit, target ("at most"), note. In the order of importance to a user: what a span
+# costs around work first, the friendly tight loops later.
+ROWS = [
+    ("Around work, cold, off", [
+        ("span_payload_over_pair_ns", "around 70 and 270 ns of work, over a clock pair", "ns", 5.0),
+        ("span_cold_l2_ns", "after L2 eviction, over a clock pair", "ns", 60.0),
+        ("disabled_ns_over_loop", "recording off, over the empty loop", "ns", 0.1),
+        ("t2v_overhead_pct", "text_to_video, every node on", "%", 1.0),
+    ]),
+    ("Tight loop, as multiples of two rdtsc", [
+        ("span_x_floor", "span", "x", 1.05),
+        ("span_x_floor_2t", "span, two threads", "x", 1.05),
+        ("span_nested4_x_floor", "span, nested 4 deep", "x", 1.05),
+        ("span_p2_x_floor", "span, with the P-square median", "x", 1.15),
+        ("lap_x_floor", "lap", "x", 0.55),
+    ]),
+    ("Summaries while recording", [
+        ("snapshot_idle_ns", "a node and thread, writers idle", "ns", 200.0),
+        ("snapshot_hot_p99_us", "100 nodes, writer hot, p99", "us", 20.0),
+        ("snapshot_hot_writer_x_floor", "the hot writer meanwhile", "x", 1.15),
+    ]),
+    ("Memory", [
+        ("state_bytes", "a thread, phase and node", "bytes", 12288.0),
+        ("rss_growth_kb_1e8", "growth from 1e6 to 1e8 spans", "kB", 1024.0),
+    ]),
+    ("Others, in the same run, as multiples of two rdtsc", [
+        ("peers_span_x_floor", "plumb span", "x", None),
+        ("clock_gettime_pair_x_floor", "clock_gettime() pair", "x", None),
+        ("lttng_x_floor", "LTTng-UST tracepoint pair, session on", "x", None),
+        ("uftrace_x_floor", "uftrace, per recorded call", "x", None),
+    ]),
+]
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def write(path, results):
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(results, file, indent=2)
+        file.write("\n")
+    os.replace(path + ".new", path)
+
+
+def judge(value, target):
+    if target is None or value is None:
+        return ""
+    if value <= target:
+        return "met"
+    return "missed by %.3g" % (value - target)
+
+
+def machine(results):
+    keys = ["cpu", "core_ghz", "cpus", "kernel", "clock_source", "tick_step_ns", "governor", "nice",
+            "load_average"]
+    return ", ".join("%s %s" % (k.replace("_", " "), results[k]) for k in keys if k in results)
+
+
+def table(results):
+    print("\n%s\nfloor (two rdtsc): %s ns\n" % (machine(results), results.get("floor_ns", "?")))
+    for title, rows in ROWS:
+        print(title)
+        for key, what, unit, target in rows:
+            if key not in results:
+                continue
+            value = results[key]
+            if value is None:
+                print("  %-28s %-50s none: %s" % (key, what, results.get(key + "_reason", "?")))
+                continue
+            goal = "" if target is None else "<= %g" % target
+            figure = "%.4g %s" % (value, unit)
+            print("  %-28s %-50s %12s  %-9s %s" % (key, what, figure, goal, judge(value, target)))
+    print()
+
+
+def check(results):
+    counts = {"met": 0, "missed": 0, "not measured": 0}
+    for _, rows in ROWS:
+        for key, what, unit, target in rows:
+            if target is None:
+                continue
+            value = results.get(key)
+            verdict = judge(value, target) or "not measured"
+            counts[verdict.split(" by")[0]] += 1
+            figure = "-" if value is None else "%.4g %s" % (value, unit)
+            over = "" if not verdict.startswith("missed") else " (%.2f times)" % (value / target)
+            print("%-28s %12s  <= %-8g %s%s" % (key, figure, target, verdict, over))
+    print(", ".join("%d %s" % (n, name) for name, n in counts.items()))
+
+
+def main():
+    paths = [a for a in sys.argv[1:] if a != "--check"]
+    if not paths:
+        sys.exit(__doc__)
+    results = load(paths[0]) if os.path.exists(paths[0]) else {}
+    if "--check" in sys.argv:
+        check(results)
+        return
+    for part in paths[1:]:
+        new = load(part)
+        # A figure that is there again is no longer missing for a reason.
+        for key in new:
+            results.pop(key + "_reason", None)
+        results.update(new)
+    write(paths[0], results)
+    table(results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+#!/bin/sh
+# Runs the benchmarks of a build and writes bench-results.json into it.
+#
+#   bench/run.sh [--quick] [--only NAME[,NAME...]] [BUILD_DIR]    default: build/release
+#   bench/run.sh --check [BUILD_DIR]      which targets the last figures meet; runs nothing
+#   bench/run.sh --list
+#
+# --only keeps the other figures of an earlier run. --quick takes fewer blocks, for a first look. A
+# program that fails leaves its keys as they were, and the run ends with status 1 after all others.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+all="machine payload span snapshot memory peers uftrace t2v"
+
+usage() {
+    sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
+    exit 2
+}
+
+quick=
+only=$all
+check=0
+build=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --quick) quick=--quick ;;
+    --only)
+        [ $# -ge 2 ] || usage
+        only=$(echo "$2" | tr ',' ' ')
+        shift
+        ;;
+    --check) check=1 ;;
+    --list)
+        echo "$all"
+        exit 0
+        ;;
+    -*) usage ;;
+    *)
+        [ -z "$build" ] || usage
+        build=$1
+        ;;
+    esac
+    shift
+done
+build=$(cd "${build:-$here/../build/release}" && pwd) || exit 1
+results=$build/bench-results.json
+if [ "$check" = 1 ]; then
+    [ -f "$results" ] || { echo "bench: no $results yet" >&2; exit 1; }
+    exec /usr/bin/python3 "$here/report.py" "$results" --check
+fi
+
+# Variables of ours must not change what is measured.
+for name in $(env | sed -n 's/^\(PLUMB[A-Z0-9_]*\)=.*/\1/p'); do
+    unset "$name"
+done
+tmp=$(mktemp -d "$build/bench-tmp-XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' HUP INT TERM
+export TMPDIR="$tmp"
+failed=
+
+# none KEY REASON: the part that says why a figure is missing.
+none() {
+    printf '{\n  "%s": null,\n  "%s_reason": "%s"\n}\n' "$1" "$1" "$2"
+}
+
+run_uftrace() {
+    if ! command -v uftrace >/dev/null 2>&1; then
+        none uftrace_x_floor "uftrace is not installed" >"$tmp/uftrace.json"
+        echo "bench_uftrace: uftrace is not installed"
+        return 0
+    fi
+    uftrace record --no-libcall -d "$tmp/uftrace" "$build/bench/bench_uftrace" \
+        --json "$tmp/uftrace.json" --tmp "$tmp" $quick
+}
+
+run_t2v() {
+    program=$build/examples/text_to_video/text_to_video
+    if [ ! -x "$program" ]; then
+        none t2v_overhead_pct "the example was not built" >"$tmp/t2v.json"
+        echo "t2v.py: the example was not built"
+        return 0
+    fi
+    "$here/t2v.py" "$program" --json "$tmp/t2v.json" --tmp "$tmp" $quick
+}
+
+for name in $only; do
+    part=$tmp/$name.json
+    case $name in
+    machine | payload | span | snapshot | memory)
+        "$build/bench/bench_$name" --json "$part" --tmp "$tmp" $quick ;;
+    peers) "$here/lttng.sh" "$build/bench/bench_$name" --json "$part" --tmp "$tmp" $quick ;;
+    uftrace) run_uftrace ;;
+    t2v) run_t2v ;;
+    *)
+        echo "bench: no benchmark '$name' (have: $all)" >&2
+        exit 2
+        ;;
+    esac || failed="$failed $name"
+done
+
+set --
+for name in $only; do
+    [ ! -f "$tmp/$name.json" ] || set -- "$@" "$tmp/$name.json"
+done
+/usr/bin/python3 "$here/report.py" "$results" "$@" || exit 1
+echo "$results"
+if [ -n "$failed" ]; then
+    echo "bench: failed:$failed" >&2
+    exit 1
+fi
