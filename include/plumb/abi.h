@@ -246,7 +246,7 @@ struct plumb_api {
                    const plumb_measure_options *options, plumb_error *err);
 };
 
-/* ---- Small things that both faces share ----------------------------------------------------- */
+/* ---- Small things that both faces share ------------------------------------------------------ */
 
 #define PLUMB_CAT2_(a, b) a##b
 #define PLUMB_CAT_(a, b) PLUMB_CAT2_(a, b)

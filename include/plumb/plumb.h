@@ -215,8 +215,7 @@ static inline void plumb_end_cleanup_(plumb_span *span)
     plumb_end(*span);
 }
 
-/* ---- Nodes ------------------------------------------------------------------------------------
- */
+/* ---- Nodes ----------------------------------------------------------------------------------- */
 
 /* The node called `name`, interned at the first call. One hash of the name, no lock after the first
  * call with it. Beyond PLUMB_MAX_NODES: the node "(other)". 0 without a runtime. */
@@ -350,8 +349,7 @@ static inline void plumb_steps_leave_(int *handle)
     }
 }
 
-/* ---- Pipelines ---------------------------------------------------------------------------------
- */
+/* ---- Pipelines ------------------------------------------------------------------------------- */
 
 /* The pipeline called `name`, made at the first call; lives until the process ends. NULL without a
  * runtime, which every function takes as the default pipeline. */
@@ -413,8 +411,7 @@ static inline void plumb_node_set_device(plumb_node node, plumb_device *device)
         api->node_set_device(node, device);
 }
 
-/* ---- Results -----------------------------------------------------------------------------------
- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 /* The rows of a pipeline (every pipeline when `pipeline` is NULL and there are several), of one
  * phase or of all (NULL), in first-seen order. An immutable copy: free it with plumb_rows_free().
@@ -453,8 +450,7 @@ static inline void plumb_text_free(char *text)
         plumb_client_1.api->free_text(text);
 }
 
-/* ---- Life cycle --------------------------------------------------------------------------------
- */
+/* ---- Life cycle ------------------------------------------------------------------------------ */
 
 /* Opens a run. Needed only without PLUMB=1. PLUMB=0 wins: then nothing is recorded and the call
  * succeeds. Errors: PLUMB_ERR_STATE when a run is open, PLUMB_ERR_ARG. A directory that cannot be
@@ -539,8 +535,7 @@ static inline void plumb_timed_end(plumb_timed *timed)
     api->log_line(PLUMB_LOG_INFO, line);
 }
 
-/* ---- Macros: declarations that last to the end of the enclosing block
- * ---------------------------- */
+/* ---- Macros: declarations that last to the end of the enclosing block ------------------------ */
 
 /* A trace point to be used with plumb_begin() and plumb_lap(). */
 #define PLUMB_POINT(var, name)                                                                     \

@@ -120,8 +120,7 @@ static void fill_table(void)
     table.measure = plumb_measure_impl;
 }
 
-/* ---- Meeting other copies
- * ------------------------------------------------------------------------- */
+/* ---- Meeting other copies -------------------------------------------------------------------- */
 
 static const struct plumb_api *find_runtime(void)
 {
@@ -160,8 +159,7 @@ static void leave_rendezvous(void)
     mprotect(page, bytes, PROT_READ);
 }
 
-/* ---- Fork: the child must find every lock free
- * ---------------------------------------------------- */
+/* ---- Fork: the child must find every lock free ----------------------------------------------- */
 
 static void before_fork(void)
 {
@@ -183,8 +181,7 @@ static void after_fork_child(void)
     unlock_all();
 }
 
-/* ---- Birth and death
- * ------------------------------------------------------------------------------ */
+/* ---- Birth and death ------------------------------------------------------------------------- */
 
 static void names_init(void)
 {

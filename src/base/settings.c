@@ -153,7 +153,7 @@ const struct plumb_setting *plumb_setting_find(const char *name)
     return NULL;
 }
 
-/* ---- Text to value ------------------------------------------------------------ */
+/* ---- Text to value --------------------------------------------------------------------------- */
 
 /* 1, 0, or -1 when `text` is neither. */
 static int parse_bool(const char *text)
@@ -287,7 +287,7 @@ void plumb_settings_default(struct plumb_settings *s)
             plumb_setting_parse(&table[i], s, table[i].default_text, NULL);
 }
 
-/* ---- Help ------------------------------------------------------------ */
+/* ---- Help ------------------------------------------------------------------------------------ */
 
 static const char *values_of(const struct plumb_setting *setting)
 {

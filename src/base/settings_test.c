@@ -39,7 +39,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* ---- The table ------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static void the_defaults_are_those_of_the_table(void **state)
 {
@@ -135,7 +135,7 @@ static void the_help_tells_of_every_variable_but_the_hidden(void **state)
     plumb_buf_fini(&out);
 }
 
-/* ---- Values ---------------------------------------------------------- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 static void the_boolean_rule_holds(void **state)
 {
@@ -237,7 +237,7 @@ static void a_path_that_does_not_fit_is_refused(void **state)
     assert_int_equal(strlen(s.dir), PLUMB_SETTINGS_PATH - 1);
 }
 
-/* ---- The environment ------------------------------------------------- */
+/* ---- The environment ------------------------------------------------------------------------- */
 
 static void the_master_switch_has_three_states(void **state)
 {
@@ -363,7 +363,7 @@ static void no_environment_and_no_callback_are_fine(void **state)
     assert_int_equal(plumb_settings_from_env(&s, (char *const *)environment, NULL, NULL), 1);
 }
 
-/* ---- The program's options ------------------------------------------- */
+/* ---- The program's options ------------------------------------------------------------------- */
 
 static void log_nowhere(int level, const char *line, void *arg)
 {

@@ -30,8 +30,7 @@ static struct {
     bool taken[65];    /* signals with our handler */
 } control;
 
-/* ---- Calibration
- * ------------------------------------------------------------------------------------- */
+/* ---- Calibration ----------------------------------------------------------------------------- */
 
 /* A run of its own, in private memory, with nothing but what the span path needs. */
 static bool scratch_open(struct plumb_run *run)
@@ -80,8 +79,7 @@ static void calibrate(void)
     plumb_pages_unmap(run.base, run.mapped);
 }
 
-/* ---- The thread
- * ---------------------------------------------------------------------------------------- */
+/* ---- The thread ------------------------------------------------------------------------------ */
 
 static void anchor(struct plumb_run *run)
 {
@@ -122,8 +120,7 @@ static void *control_main(void *arg)
     return NULL;
 }
 
-/* ---- Signals
- * --------------------------------------------------------------------------------------------- */
+/* ---- Signals --------------------------------------------------------------------------------- */
 
 static void on_signal(int sig)
 {
@@ -168,8 +165,7 @@ static void signal_give_back(int sig)
     control.taken[sig] = false;
 }
 
-/* ---- Start and stop
- * ---------------------------------------------------------------------------------------- */
+/* ---- Start and stop -------------------------------------------------------------------------- */
 
 void plumb_control_start(struct plumb_run *run)
 {

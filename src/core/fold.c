@@ -27,8 +27,7 @@ struct fold {
     struct plumb_snapshot *watch; /* wants copies of what changes; NULL: none */
 };
 
-/* ---- First meetings: under the lock
- * -------------------------------------------------------------- */
+/* ---- First meetings: under the lock ---------------------------------------------------------- */
 
 static uint32_t key_index(struct plumb_run *run, uint64_t key)
 {
@@ -142,8 +141,7 @@ static PLUMB_COLD uint32_t place_meet(struct plumb_thread *th, uint32_t parent, 
     return i;
 }
 
-/* ---- The undo log
- * -------------------------------------------------------------------------------- */
+/* ---- The undo log ---------------------------------------------------------------------------- */
 
 static void state_reset(struct plumb_live_state *st, uint32_t generation)
 {
@@ -197,8 +195,7 @@ static PLUMB_COLD void tree_touch(struct fold *f, struct plumb_live_tree *t, uin
     t->undo_block = f->number;
 }
 
-/* ---- Samples
- * ------------------------------------------------------------------------------------- */
+/* ---- Samples --------------------------------------------------------------------------------- */
 
 /* Whether skip_first_n takes this sample. Shared by the threads of a key, so exact for the key. */
 static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st, uint32_t group)
@@ -290,8 +287,7 @@ static struct plumb_live_state *state_find(struct fold *f, uint64_t key, uint32_
     return st;
 }
 
-/* ---- The careful way: a key's first run in a block, and everything out of the ordinary
- * ------------- */
+/* ---- The careful way: a key's first run in a block, and everything out of the ordinary ------- */
 
 /* The state for a run, saved for undo; NULL: the run leaves nothing. */
 static struct plumb_live_state *state_for(struct fold *f, const struct plumb_ended *e)
@@ -347,8 +343,7 @@ static __attribute__((noinline)) void ended_carefully(struct fold *f, const stru
         make_ready(f, e->tree, st);
 }
 
-/* ---- The sink
- * -------------------------------------------------------------------------------------- */
+/* ---- The sink -------------------------------------------------------------------------------- */
 
 static PLUMB_ALWAYS_INLINE uint32_t on_enter(void *self, uint32_t parent, uint64_t key)
 {
@@ -490,8 +485,7 @@ static PLUMB_COLD uint32_t on_adopt(void *self, uint32_t group, const uint64_t *
 static const struct plumb_sink fold_sink = {on_enter,  on_leaves,    on_ended,      on_sample,
                                             on_failed, on_abandoned, on_unbalanced, on_adopt};
 
-/* ---- Blocks
- * -------------------------------------------------------------------------------------- */
+/* ---- Blocks ---------------------------------------------------------------------------------- */
 
 static void undo_begin(struct plumb_live_thread *live, uint64_t number)
 {

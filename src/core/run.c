@@ -31,181 +31,7 @@ extern char **environ;
 
 enum { STOP_WAIT_MS = 100, FIT_NS = 2000000 };
 
-/* ---- Where
- * ---------------------------------------------------------------------------------------- */
-
-static int make_dirs(char *path, mode_t last, plumb_error *err)
-{
-    for (char *p = path + 1; *p; p++) {
-        if (*p != '/')
-            continue;
-        *p = '\0';
-        if (mkdir(path, 0777) < 0 && errno != EEXIST) {
-            int code = errno;
-            plumb_fail(err, PLUMB_ERR_IO, "cannot make directory '%s': %s", path, strerror(code));
-            *p = '/';
-            return PLUMB_ERR_IO;
-        }
-        *p = '/';
-    }
-    if (mkdir(path, last) < 0)
-        return plumb_fail(err, errno == EEXIST ? PLUMB_ERR_STATE : PLUMB_ERR_IO,
-                          "cannot make directory '%s': %s", path, strerror(errno));
-    return PLUMB_OK;
-}
-
-static bool holds_run(const char *dir)
-{
-    char path[1200];
-    snprintf(path, sizeof path, "%s/timing.json", dir);
-    if (access(path, F_OK) == 0)
-        return true;
-    snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
-    return access(path, F_OK) == 0;
-}
-
-/* The directory given by name: may exist, may not hold a run. */
-static int given_dir(char *dir, plumb_error *err)
-{
-    int rc = make_dirs(dir, 0700, err);
-    if (rc != PLUMB_ERR_STATE)
-        return rc;
-    if (holds_run(dir))
-        return plumb_fail(err, PLUMB_ERR_STATE,
-                          "'%s' already holds a run; remove it or choose another PLUMB_RUN_DIR",
-                          dir);
-    if (access(dir, W_OK) < 0)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot write to '%s': %s", dir, strerror(errno));
-    if (err)
-        err->code = PLUMB_OK;
-    return PLUMB_OK;
-}
-
-/* <dir>/<pipeline>/latest -> the run; best effort: it is a convenience. */
-static void link_latest(const char *dir)
-{
-    char link[1100], temporary[1200];
-    const char *name = strrchr(dir, '/') + 1;
-    snprintf(link, sizeof link, "%.*s/latest", (int)(name - dir - 1), dir);
-    snprintf(temporary, sizeof temporary, "%s.%u", link, plumb_rt.pid);
-    unlink(temporary);
-    if (symlink(name, temporary) < 0 || rename(temporary, link) < 0)
-        unlink(temporary);
-}
-
-static int stamped_dir(char *dir, size_t size, const char *host, int32_t rank, plumb_error *err)
-{
-    char pipeline[PLUMB_SAFE_NAME_MAX + 1], stamp[32], suffix[32] = "",
-                                                       safe_host[PLUMB_SAFE_NAME_MAX + 1];
-    time_t now = time(NULL);
-    struct tm tm;
-    int rc = PLUMB_ERR_STATE;
-    plumb_sanitize(pipeline, plumb_rt.pipelines[0].name);
-    plumb_sanitize(safe_host, host);
-    localtime_r(&now, &tm);
-    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
-    if (rank >= 0)
-        snprintf(suffix, sizeof suffix, "-rank%d", rank);
-    /* Runs of one process within a second get a number. */
-    for (int again = 1; rc == PLUMB_ERR_STATE && again < 10000; again++) {
-        int n = snprintf(dir, size, "%s/%s/%s-%s-%u%s", plumb_rt.settings.dir, pipeline, stamp,
-                         safe_host, plumb_rt.pid, suffix);
-        if (again > 1 && n > 0 && (size_t)n < size)
-            n += snprintf(dir + n, size - (size_t)n, "-%d", again);
-        if (n < 0 || (size_t)n >= size)
-            return plumb_fail(err, PLUMB_ERR_ARG,
-                              "the run directory's path is longer than %zu bytes", size - 1);
-        rc = make_dirs(dir, 0700, err);
-    }
-    if (rc == PLUMB_OK)
-        link_latest(dir);
-    return rc;
-}
-
-/* ---- What a run says about itself
- * ------------------------------------------------------------------ */
-
-static void first_line(char *out, size_t size, const char *path, const char *key)
-{
-    char line[512];
-    FILE *f = fopen(path, "re");
-    out[0] = '\0';
-    while (f && fgets(line, sizeof line, f)) {
-        char *value = strchr(line, ':');
-        if (strncmp(line, key, strlen(key)) != 0 || !value)
-            continue;
-        value += 1 + strspn(value + 1, " \t");
-        value[strcspn(value, "\n")] = '\0';
-        snprintf(out, size, "%s", value);
-        break;
-    }
-    if (f)
-        fclose(f);
-}
-
-static void command_line(char *out, size_t size)
-{
-    FILE *f = fopen("/proc/self/cmdline", "re");
-    size_t n = f ? fread(out, 1, size - 1, f) : 0;
-    if (f)
-        fclose(f);
-    while (n && out[n - 1] == '\0')
-        n--;
-    for (size_t i = 0; i < n; i++)
-        out[i] = out[i] ? out[i] : ' ';
-    out[n] = '\0';
-}
-
-static void fact(struct plumb_run *run, enum plumb_live_fact which, const char *text)
-{
-    if (text)
-        run->h->fact_off[which] = plumb_carve_text(run, text);
-}
-
-static void list_add(struct plumb_run *run, uint64_t *head, const char *text)
-{
-    uint64_t text_off = plumb_carve_text(run, text);
-    uint64_t off = text_off ? plumb_carve(run, sizeof(struct plumb_live_note)) : 0;
-    if (!off)
-        return;
-    PLUMB_AT(run, struct plumb_live_note, off)->text_off = text_off;
-    PLUMB_AT(run, struct plumb_live_note, off)->next_off = *head;
-    *head = off;
-}
-
-static void describe(struct plumb_run *run, const char *host, const struct plumb_rank *rank)
-{
-    char text[4096], stamp[64];
-    struct utsname u;
-    ssize_t n = readlink("/proc/self/exe", text, sizeof text - 1);
-    struct tm tm;
-    time_t now = time(NULL);
-    text[n > 0 ? n : 0] = '\0';
-    fact(run, PLUMB_FACT_PROGRAM, text);
-    command_line(text, sizeof text);
-    fact(run, PLUMB_FACT_COMMAND, text);
-    first_line(text, sizeof text, "/proc/cpuinfo", "model name");
-    fact(run, PLUMB_FACT_CPU, text);
-    if (uname(&u) == 0)
-        snprintf(text, sizeof text, "%s %s %s", u.sysname, u.release, u.machine);
-    fact(run, PLUMB_FACT_KERNEL, text);
-    fact(run, PLUMB_FACT_HOST, host);
-    fact(run, PLUMB_FACT_VERSION, PLUMB_VERSION);
-    fact(run, PLUMB_FACT_PIPELINE, plumb_rt.pipelines[0].name);
-    fact(run, PLUMB_FACT_RANK_SOURCE, rank->source);
-    localtime_r(&now, &tm);
-    strftime(stamp, sizeof stamp, "req_%Y%m%d_%H%M%S", &tm);
-    snprintf(text, sizeof text, "%.48s_%06u", stamp,
-             (unsigned)(run->h->start.unix_ns / 1000 % 1000000));
-    fact(run, PLUMB_FACT_REQUEST, text);
-    for (char **e = environ; e && *e; e++) {
-        if (strncmp(*e, "PLUMB", 5) == 0 && ((*e)[5] == '_' || (*e)[5] == '='))
-            list_add(run, &run->h->environment_off, *e);
-    }
-}
-
-/* ---- Opening
- * ---------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static void header_tables(struct plumb_live_header *h)
 {
@@ -245,7 +71,7 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     h->flags = plumb_rt.settings.median == PLUMB_MEDIAN_P2 ? PLUMB_LIVE_P2 : 0;
     h->drops[PLUMB_DROP_NODES] = plumb_rt.nodes_seen_beyond;
     header_tables(h);
-    describe(run, host, rank);
+    plumb_run_describe(run, host, rank);
     /* Index 0 of the nodes is no node. */
     plumb_table_add(run, &h->nodes);
     plumb_table_commit(&h->nodes);
@@ -263,15 +89,10 @@ static int place(struct plumb_run *run, const char *host, int32_t rank)
     plumb_error err = {0, ""};
     size_t bytes = plumb_rt.settings.max_state_bytes;
     int rc;
-    if (plumb_rt.settings.run_dir[0]) {
-        snprintf(run->dir, sizeof run->dir, "%s", plumb_rt.settings.run_dir);
-        rc = given_dir(run->dir, &err);
-        if (rc == PLUMB_ERR_STATE) {
-            snprintf(run->problem, sizeof run->problem, "%.250s", err.message);
-            return rc;
-        }
-    } else {
-        rc = stamped_dir(run->dir, sizeof run->dir, host, rank, &err);
+    rc = plumb_run_dir_make(run->dir, sizeof run->dir, host, rank, &err);
+    if (rc == PLUMB_ERR_STATE) {
+        snprintf(run->problem, sizeof run->problem, "%.250s", err.message);
+        return rc;
     }
     if (rc == PLUMB_OK)
         rc = plumb_mapping_open(run, run->dir, bytes, &err);
@@ -353,8 +174,7 @@ int plumb_run_open(plumb_error *err)
     return rc;
 }
 
-/* ---- Settings
- * ----------------------------------------------------------------------------------------- */
+/* ---- Settings -------------------------------------------------------------------------------- */
 
 static void warn_setting(const char *line, void *arg)
 {
@@ -473,8 +293,7 @@ out:
     return rc;
 }
 
-/* ---- Closing
- * ------------------------------------------------------------------------------------------ */
+/* ---- Closing --------------------------------------------------------------------------------- */
 
 static bool is_gone(const struct plumb_thread *th)
 {
@@ -504,34 +323,6 @@ static bool quiesce(void)
             all = false;
     }
     return all;
-}
-
-static int write_file(const char *dir, const char *name, const struct plumb_buf *b,
-                      plumb_error *err)
-{
-    char path[1200], temporary[1300];
-    size_t done = 0;
-    int fd, code = 0;
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", temporary, strerror(errno));
-    while (done < b->len && !code) {
-        ssize_t n = write(fd, b->data + done, b->len - done);
-        if (n < 0 && errno != EINTR)
-            code = errno;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    if (close(fd) < 0 && !code)
-        code = errno;
-    if (!code && rename(temporary, path) < 0)
-        code = errno;
-    if (code) {
-        unlink(temporary);
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(code));
-    }
-    return PLUMB_OK;
 }
 
 static uint64_t sample_count(const struct plumb_timing *t)
@@ -578,7 +369,7 @@ static int conclude(struct plumb_run *run, const struct plumb_anchor *end, bool 
     if (rc == PLUMB_OK && run->fd >= 0) {
         rc = plumb_timing_write(&t, &b, err);
         if (rc == PLUMB_OK)
-            rc = write_file(run->dir, "timing.json", &b, err);
+            rc = plumb_run_write(run->dir, "timing.json", &b, err);
         *kept = rc < 0;
     }
     if (rc == PLUMB_OK || run->fd < 0)
@@ -665,9 +456,7 @@ int plumb_run_dir_impl(char *out, size_t size, plumb_error *err)
     return PLUMB_OK;
 }
 
-/* ---- Fork
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- Fork ------------------------------------------------------------------------------------ */
 
 void plumb_run_forked(void)
 {

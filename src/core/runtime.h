@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/rank.h"
 #include "base/settings.h"
 #include "format/live.h"
 #include <plumb/abi.h>
@@ -41,8 +42,7 @@ enum {
 
 struct plumb_timing;
 
-/* ---- Runs
- * ---------------------------------------------------------------------------------------- */
+/* ---- Runs ------------------------------------------------------------------------------------ */
 struct plumb_run {
     unsigned char *base; /* the mapping; struct plumb_live_header first */
     struct plumb_live_header *h;
@@ -57,8 +57,7 @@ struct plumb_run {
     uint64_t async_head;   /* free async slots: tag << 32 | index + 1 */
 };
 
-/* ---- Threads
- * ------------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 enum plumb_gate {
     PLUMB_GATE_OPEN = 1,  /* attached to the open run */
     PLUMB_GATE_OFF = 2,   /* the thread's pipeline is disabled */
@@ -130,8 +129,7 @@ struct plumb_thread {
     bool wiped;                /* the kernel wipes it on fork */
 };
 
-/* ---- Names
- * --------------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 struct plumb_site {
     struct plumb_site *next;
     const char *file;
@@ -166,8 +164,7 @@ struct plumb_name_table { /* dense names under the lock; read by index without i
     uint32_t count;
 };
 
-/* ---- The runtime
- * --------------------------------------------------------------------------------- */
+/* ---- The runtime ----------------------------------------------------------------------------- */
 struct plumb_runtime {
     pthread_mutex_t lock;
     const struct plumb_api *api; /* the table in force: this copy's, or the first copy's */
@@ -350,6 +347,16 @@ void plumb_pipeline_close_impl(plumb_pipeline *pipeline);
 void plumb_pipeline_set_device_impl(plumb_pipeline *pipeline, plumb_device *device);
 void plumb_node_set_device_impl(plumb_node node, plumb_device *device);
 plumb_device *plumb_device_register_impl(const char *name, void (*sync)(void *), void *arg);
+
+/* run_dir.c */
+struct plumb_buf;
+/* Makes the directory of a run. PLUMB_ERR_STATE: the one asked for already holds a run. */
+int plumb_run_dir_make(char *dir, size_t size, const char *host, int32_t rank, plumb_error *err);
+/* Writes a file whole, under a temporary name first. */
+int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err);
+
+/* run_facts.c */
+void plumb_run_describe(struct plumb_run *run, const char *host, const struct plumb_rank *rank);
 
 /* run.c */
 int plumb_start_impl(const plumb_options *options, plumb_error *err);

@@ -52,8 +52,7 @@ struct tail {
     uint64_t words[PLUMB_BLOCK_WORDS];
 };
 
-/* ---- The writers' side
- * --------------------------------------------------------------------------- */
+/* ---- The writers' side ----------------------------------------------------------------------- */
 
 static void *take(struct plumb_snapshot *s, size_t bytes)
 {
@@ -99,8 +98,7 @@ void plumb_snapshot_copy(struct plumb_snapshot *s, struct plumb_thread *th,
     plumb_order();
 }
 
-/* ---- The reader's side
- * --------------------------------------------------------------------------- */
+/* ---- The reader's side ----------------------------------------------------------------------- */
 
 static __attribute__((no_sanitize("thread"))) void copy_words(void *to, const void *from, size_t n)
 {
@@ -318,8 +316,7 @@ static int merge_all(struct plumb_merge *m, struct plumb_arena *arena)
     return PLUMB_ERR_STATE;
 }
 
-/* ---- Rows
- * ---------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static void row_times(plumb_row *out, const struct plumb_timing_node *n)
 {

@@ -24,8 +24,7 @@ static PLUMB_ALWAYS_INLINE uint64_t record(uint64_t dt, uint64_t low)
     return dt << (64 - PLUMB_TICK_BITS) | low;
 }
 
-/* ---- The short way
- * ------------------------------------------------------------------------------- */
+/* ---- The short way --------------------------------------------------------------------------- */
 
 /* Inside busy, with the gate known to be good, room in the block and `dt` in range. */
 static PLUMB_ALWAYS_INLINE plumb_span push(struct plumb_thread *th, uint32_t node, uint64_t t)
@@ -78,8 +77,7 @@ static PLUMB_ALWAYS_INLINE void leave(struct plumb_thread *th)
     PLUMB_RELEASE(th->busy, 0);
 }
 
-/* ---- The long way
- * -------------------------------------------------------------------------------- */
+/* ---- The long way ---------------------------------------------------------------------------- */
 
 /* Enters with any gate that is attached to the open run. */
 static bool enter_any(struct plumb_thread *th)
@@ -240,8 +238,7 @@ static PLUMB_COLD void end_long(plumb_span span)
         stage_completed(th, stage);
 }
 
-/* ---- The table's entries
- * ------------------------------------------------------------------------- */
+/* ---- The table's entries --------------------------------------------------------------------- */
 
 /* Ways out of the short way; calls in tail position, so that it saves no registers. */
 static PLUMB_COLD plumb_span begin_again(struct plumb_thread *th, uint32_t node)
@@ -378,8 +375,7 @@ static plumb_span begin_special(struct plumb_point *point)
     return span;
 }
 
-/* ---- Records that are no spans
- * -------------------------------------------------------------------- */
+/* ---- Records that are no spans --------------------------------------------------------------- */
 
 bool plumb_enter(struct plumb_thread **out, bool even_if_off)
 {

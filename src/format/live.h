@@ -96,8 +96,7 @@ static inline uint32_t plumb_record_node(uint64_t word)
     return (uint32_t)(word >> 2) & ((1u << PLUMB_NODE_BITS) - 1);
 }
 
-/* ---- Tables: element i lies in chunk c, which holds 64 << c of them -----------------------------
- */
+/* ---- Tables: element i lies in chunk c, which holds 64 << c of them -------------------------- */
 enum { PLUMB_TABLE_CHUNKS = 20 };
 struct plumb_live_table {
     uint64_t chunk_off[PLUMB_TABLE_CHUNKS];
@@ -156,8 +155,7 @@ struct plumb_live_count {
     uint32_t reserved;
 };
 
-/* ---- Threads -----------------------------------------------------------------------------------
- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 enum plumb_frame_mark { PLUMB_FRAME_OK = 0, PLUMB_FRAME_FAILED = 1, PLUMB_FRAME_ABANDONED = 2 };
 struct plumb_live_frame { /* a span open at the end of the last fold */
     uint64_t begin_ticks;
@@ -282,8 +280,7 @@ struct plumb_live_async { /* 32 bytes */
     uint32_t reserved;
 };
 
-/* ---- Header ------------------------------------------------------------------------------------
- */
+/* ---- Header ---------------------------------------------------------------------------------- */
 enum plumb_live_drop {
     PLUMB_DROP_NODES = 0,
     PLUMB_DROP_STATE = 1,
@@ -350,8 +347,7 @@ struct plumb_live_header {
     struct plumb_live_table counts;    /* struct plumb_live_count */
 };
 
-/* ---- Access ------------------------------------------------------------------------------------
- */
+/* ---- Access ---------------------------------------------------------------------------------- */
 
 /* Chunk of element `i` and its place there. */
 static inline uint32_t plumb_table_chunk(uint32_t i, uint32_t *at)

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/u128.h"
+#include "format/live_undo.h"
 
 struct reader {
     struct plumb_merge m;
@@ -24,93 +25,17 @@ struct reader {
     size_t open_cap;
 };
 
-/* ---- Undo
- * ---------------------------------------------------------------------------------------- */
-
 static void *at(struct reader *r, uint64_t off, size_t bytes)
 {
     return plumb_merge_at(&r->m, off, bytes) ? r->base + off : NULL;
 }
 
-/* How many samples the buckets of a state hold. */
-static uint64_t mass(const struct plumb_live_state *st)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++)
-        sum += st->buckets[i];
-    for (uint32_t i = 0; i < PLUMB_CARRY; i++)
-        sum += (uint64_t)st->carry[i].wraps << 32;
-    return sum;
-}
+/* ---- Threads --------------------------------------------------------------------------------- */
 
-/* Buckets keep what they have: the replay leaves out as many of the state's samples. */
-static void note_ahead(struct reader *r, struct plumb_live_state *st)
-{
-    const struct plumb_live_key *k =
-        plumb_merge_element(&r->m, &r->m.h->keys, st->key, sizeof(struct plumb_live_key));
-    uint64_t held = mass(st);
-    if (!k || held <= st->count || r->m.ahead_count == PLUMB_UNDO_STATES)
-        return;
-    for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++)
-        st->groups_used |= st->buckets[i] ? UINT64_C(1) << (i >> 6) : 0;
-    r->m.ahead[r->m.ahead_count++] = (struct plumb_merge_ahead){
-        plumb_key(k->group & 0xffff, k->node), st->channel, held - st->count};
-}
-
-static void undo_states(struct reader *r, const struct plumb_live_undo *u)
-{
-    for (uint32_t i = 0; i < u->states; i++) {
-        struct plumb_live_state *st = at(r, u->state[i].state_off, sizeof *st);
-        if (!st)
-            continue;
-        memcpy(st, u->state[i].words, sizeof u->state[i].words);
-        memcpy(st->first, u->state[i].rare, sizeof u->state[i].rare);
-        if (st->flags & PLUMB_STATE_P2)
-            st->p2 = u->state[i].p2;
-        note_ahead(r, st);
-    }
-}
-
-/* Before the rows are made: they start from the keys. */
 static void undo_skips(struct reader *r, struct plumb_live_thread *th)
 {
-    const struct plumb_live_undo *u = &th->undo;
-    if (th->folding == th->folded || u->skips > PLUMB_BLOCK_WORDS)
-        return;
-    for (uint32_t i = 0; i < u->skips; i++) {
-        struct plumb_live_key *k = (struct plumb_live_key *)(uintptr_t)plumb_merge_element(
-            &r->m, &r->m.h->keys, u->skip[i], sizeof *k);
-        if (k && k->skipped & ~PLUMB_KEY_SETTLED)
-            k->skipped--;
-    }
+    plumb_live_undo_skips(&r->m, th);
 }
-
-static void undo(struct reader *r, struct plumb_live_thread *th)
-{
-    struct plumb_live_undo *u = &th->undo;
-    uint32_t n = u->context.depth - u->frames_from + 1;
-    if (th->folding == th->folded || u->states > PLUMB_UNDO_STATES ||
-        u->trees > PLUMB_BLOCK_WORDS || u->skips > PLUMB_BLOCK_WORDS ||
-        u->context.depth > PLUMB_DEPTH_MAX || u->frames_from > u->context.depth ||
-        n > PLUMB_BLOCK_WORDS)
-        return;
-    undo_states(r, u);
-    for (uint32_t i = 0; i < u->trees; i++) {
-        struct plumb_live_tree *t = (struct plumb_live_tree *)(uintptr_t)plumb_merge_element(
-            &r->m, &th->tree, u->tree[i].tree, sizeof *t);
-        if (t) {
-            t->count = u->tree[i].count;
-            t->total = u->tree[i].total;
-            t->self = u->tree[i].self;
-        }
-    }
-    th->context = u->context;
-    memcpy(&th->frames[u->frames_from], u->frames, n * sizeof u->frames[0]);
-    th->folding = th->folded;
-}
-
-/* ---- Threads
- * ------------------------------------------------------------------------------------- */
 
 /* Calls `each` for every thread block. */
 static void for_threads(struct reader *r, void (*each)(struct reader *, struct plumb_live_thread *))
@@ -192,7 +117,7 @@ static void add_thread(struct reader *r, struct plumb_live_thread *th)
     uint32_t *map, blocks = th->blocks, n = th->tree.count;
     const uint64_t *words = NULL;
     r->m.ahead_count = 0;
-    undo(r, th);
+    plumb_live_undo(&r->m, th);
     if (th->context.depth > PLUMB_DEPTH_MAX)
         return;
     add_states(r, th);
@@ -229,8 +154,7 @@ static void add_open_async(struct reader *r)
     }
 }
 
-/* ---- Figures
- * ------------------------------------------------------------------------------------- */
+/* ---- Figures --------------------------------------------------------------------------------- */
 
 /* x * scale / 2^40, rounded down. */
 static plumb_u128 scale40(plumb_u128 x, uint64_t scale)
@@ -399,8 +323,7 @@ double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_
     return plumb_clock_fit(&h->early, last, h->clock_source, ppm);
 }
 
-/* ---- The report
- * ---------------------------------------------------------------------------------- */
+/* ---- The report ------------------------------------------------------------------------------ */
 
 static const char *fact(struct reader *r, enum plumb_live_fact which)
 {
@@ -625,8 +548,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     return PLUMB_OK;
 }
 
-/* ---- The file
- * ------------------------------------------------------------------------------------ */
+/* ---- The file -------------------------------------------------------------------------------- */
 
 uint64_t plumb_process_start(uint32_t pid)
 {

@@ -7,8 +7,7 @@
 #include "base/u128.h"
 #include "format/replay.h"
 
-/* ---- Looking into the mapping
- * -------------------------------------------------------------------- */
+/* ---- Looking into the mapping ---------------------------------------------------------------- */
 
 const void *plumb_merge_at(const struct plumb_merge *m, uint64_t off, size_t bytes)
 {
@@ -43,8 +42,7 @@ static const struct plumb_live_pipeline *pipeline_of(const struct plumb_merge *m
     return plumb_merge_element(m, &m->h->pipelines, group >> 8, sizeof(struct plumb_live_pipeline));
 }
 
-/* ---- Rows
- * ---------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static struct plumb_merge_row *row_make(struct plumb_merge *m, uint32_t group, uint32_t node)
 {
@@ -111,8 +109,7 @@ void plumb_merge_close(struct plumb_merge *m)
     plumb_map_fini(&m->place_of);
 }
 
-/* ---- States
- * -------------------------------------------------------------------------------------- */
+/* ---- States ---------------------------------------------------------------------------------- */
 
 static uint64_t *group_at(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t g)
 {
@@ -176,8 +173,7 @@ void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
     row->listed |= st->count || st->failures || st->abandoned || st->unbalanced;
 }
 
-/* ---- Records that were not folded
- * ----------------------------------------------------------------- */
+/* ---- Records that were not folded ------------------------------------------------------------ */
 
 /* The row of a run that a replay ended; NULL when it leaves nothing. */
 static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb_ended *e)
@@ -358,8 +354,7 @@ void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context
     plumb_replay_block(&merge_sink, m, context, frames, words);
 }
 
-/* ---- Figures
- * -------------------------------------------------------------------------------------- */
+/* ---- Figures --------------------------------------------------------------------------------- */
 
 static double clamp(double v, const struct plumb_stats *s)
 {

@@ -1,0 +1,136 @@
+/* run_dir.c: the run directory: where it lies, that no two runs share one, and files that appear in
+ * it whole or not at all. Under life_lock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/sanitize.h"
+#include "core/runtime.h"
+
+static int make_dirs(char *path, mode_t last, plumb_error *err)
+{
+    for (char *p = path + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        if (mkdir(path, 0777) < 0 && errno != EEXIST) {
+            int code = errno;
+            plumb_fail(err, PLUMB_ERR_IO, "cannot make directory '%s': %s", path, strerror(code));
+            *p = '/';
+            return PLUMB_ERR_IO;
+        }
+        *p = '/';
+    }
+    if (mkdir(path, last) < 0)
+        return plumb_fail(err, errno == EEXIST ? PLUMB_ERR_STATE : PLUMB_ERR_IO,
+                          "cannot make directory '%s': %s", path, strerror(errno));
+    return PLUMB_OK;
+}
+
+static bool holds_run(const char *dir)
+{
+    char path[1200];
+    snprintf(path, sizeof path, "%s/timing.json", dir);
+    if (access(path, F_OK) == 0)
+        return true;
+    snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
+    return access(path, F_OK) == 0;
+}
+
+/* The directory given by name: may exist, may not hold a run. */
+static int given_dir(char *dir, plumb_error *err)
+{
+    int rc = make_dirs(dir, 0700, err);
+    if (rc != PLUMB_ERR_STATE)
+        return rc;
+    if (holds_run(dir))
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "'%s' already holds a run; remove it or choose another PLUMB_RUN_DIR",
+                          dir);
+    if (access(dir, W_OK) < 0)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write to '%s': %s", dir, strerror(errno));
+    if (err)
+        err->code = PLUMB_OK;
+    return PLUMB_OK;
+}
+
+/* <dir>/<pipeline>/latest -> the run; best effort: it is a convenience. */
+static void link_latest(const char *dir)
+{
+    char link[1100], temporary[1200];
+    const char *name = strrchr(dir, '/') + 1;
+    snprintf(link, sizeof link, "%.*s/latest", (int)(name - dir - 1), dir);
+    snprintf(temporary, sizeof temporary, "%s.%u", link, plumb_rt.pid);
+    unlink(temporary);
+    if (symlink(name, temporary) < 0 || rename(temporary, link) < 0)
+        unlink(temporary);
+}
+
+static int stamped_dir(char *dir, size_t size, const char *host, int32_t rank, plumb_error *err)
+{
+    char pipeline[PLUMB_SAFE_NAME_MAX + 1], stamp[32], suffix[32] = "",
+                                                       safe_host[PLUMB_SAFE_NAME_MAX + 1];
+    time_t now = time(NULL);
+    struct tm tm;
+    int rc = PLUMB_ERR_STATE;
+    plumb_sanitize(pipeline, plumb_rt.pipelines[0].name);
+    plumb_sanitize(safe_host, host);
+    localtime_r(&now, &tm);
+    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
+    if (rank >= 0)
+        snprintf(suffix, sizeof suffix, "-rank%d", rank);
+    /* Runs of one process within a second get a number. */
+    for (int again = 1; rc == PLUMB_ERR_STATE && again < 10000; again++) {
+        int n = snprintf(dir, size, "%s/%s/%s-%s-%u%s", plumb_rt.settings.dir, pipeline, stamp,
+                         safe_host, plumb_rt.pid, suffix);
+        if (again > 1 && n > 0 && (size_t)n < size)
+            n += snprintf(dir + n, size - (size_t)n, "-%d", again);
+        if (n < 0 || (size_t)n >= size)
+            return plumb_fail(err, PLUMB_ERR_ARG,
+                              "the run directory's path is longer than %zu bytes", size - 1);
+        rc = make_dirs(dir, 0700, err);
+    }
+    if (rc == PLUMB_OK)
+        link_latest(dir);
+    return rc;
+}
+
+int plumb_run_dir_make(char *dir, size_t size, const char *host, int32_t rank, plumb_error *err)
+{
+    if (!plumb_rt.settings.run_dir[0])
+        return stamped_dir(dir, size, host, rank, err);
+    snprintf(dir, size, "%s", plumb_rt.settings.run_dir);
+    return given_dir(dir, err);
+}
+
+int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err)
+{
+    char path[1200], temporary[1300];
+    size_t done = 0;
+    int fd, code = 0;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", temporary, strerror(errno));
+    while (done < b->len && !code) {
+        ssize_t n = write(fd, b->data + done, b->len - done);
+        if (n < 0 && errno != EINTR)
+            code = errno;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    if (close(fd) < 0 && !code)
+        code = errno;
+    if (!code && rename(temporary, path) < 0)
+        code = errno;
+    if (code) {
+        unlink(temporary);
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(code));
+    }
+    return PLUMB_OK;
+}

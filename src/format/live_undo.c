@@ -1,0 +1,87 @@
+/* live_undo.c: takes back what a fold had changed when its process was killed. See the head of
+ * live.h for why this is enough. The mapping may be damaged: counts and offsets are checked. */
+#include "format/live_undo.h"
+
+#include <string.h>
+
+static void *at(struct plumb_merge *m, uint64_t off, size_t bytes)
+{
+    return (void *)(uintptr_t)plumb_merge_at(m, off, bytes);
+}
+
+/* How many samples the buckets of a state hold. */
+static uint64_t mass(const struct plumb_live_state *st)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++)
+        sum += st->buckets[i];
+    for (uint32_t i = 0; i < PLUMB_CARRY; i++)
+        sum += (uint64_t)st->carry[i].wraps << 32;
+    return sum;
+}
+
+/* Buckets keep what they have: the replay leaves out as many of the state's samples. */
+static void note_ahead(struct plumb_merge *m, struct plumb_live_state *st)
+{
+    const struct plumb_live_key *k =
+        plumb_merge_element(m, m->h->keys, st->key, sizeof(struct plumb_live_key));
+    uint64_t held = mass(st);
+    if (!k || held <= st->count || m->ahead_count == PLUMB_UNDO_STATES)
+        return;
+    for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++)
+        st->groups_used |= st->buckets[i] ? UINT64_C(1) << (i >> 6) : 0;
+    m->ahead[m->ahead_count++] = (struct plumb_merge_ahead){plumb_key(k->group & 0xffff, k->node),
+                                                            st->channel, held - st->count};
+}
+
+static void undo_states(struct plumb_merge *m, const struct plumb_live_undo *u)
+{
+    for (uint32_t i = 0; i < u->states; i++) {
+        struct plumb_live_state *st = at(m, u->state[i].state_off, sizeof *st);
+        if (!st)
+            continue;
+        memcpy(st, u->state[i].words, sizeof u->state[i].words);
+        memcpy(st->first, u->state[i].rare, sizeof u->state[i].rare);
+        if (st->flags & PLUMB_STATE_P2)
+            st->p2 = u->state[i].p2;
+        note_ahead(m, st);
+    }
+}
+
+/* Before the rows are made: they start from the keys. */
+void plumb_live_undo_skips(struct plumb_merge *m, struct plumb_live_thread *th)
+{
+    const struct plumb_live_undo *u = &th->undo;
+    if (th->folding == th->folded || u->skips > PLUMB_BLOCK_WORDS)
+        return;
+    for (uint32_t i = 0; i < u->skips; i++) {
+        struct plumb_live_key *k = (struct plumb_live_key *)(uintptr_t)plumb_merge_element(
+            m, m->h->keys, u->skip[i], sizeof *k);
+        if (k && k->skipped & ~PLUMB_KEY_SETTLED)
+            k->skipped--;
+    }
+}
+
+void plumb_live_undo(struct plumb_merge *m, struct plumb_live_thread *th)
+{
+    struct plumb_live_undo *u = &th->undo;
+    uint32_t n = u->context.depth - u->frames_from + 1;
+    if (th->folding == th->folded || u->states > PLUMB_UNDO_STATES ||
+        u->trees > PLUMB_BLOCK_WORDS || u->skips > PLUMB_BLOCK_WORDS ||
+        u->context.depth > PLUMB_DEPTH_MAX || u->frames_from > u->context.depth ||
+        n > PLUMB_BLOCK_WORDS)
+        return;
+    undo_states(m, u);
+    for (uint32_t i = 0; i < u->trees; i++) {
+        struct plumb_live_tree *t = (struct plumb_live_tree *)(uintptr_t)plumb_merge_element(
+            m, &th->tree, u->tree[i].tree, sizeof *t);
+        if (t) {
+            t->count = u->tree[i].count;
+            t->total = u->tree[i].total;
+            t->self = u->tree[i].self;
+        }
+    }
+    th->context = u->context;
+    memcpy(&th->frames[u->frames_from], u->frames, n * sizeof u->frames[0]);
+    th->folding = th->folded;
+}
