@@ -57,10 +57,9 @@ static double tick_step_ns(void)
 
 #if defined(__x86_64__)
 /* Eight multiplications that wait for each other take 24 cycles on every x86 of the last decade. */
-static void multiply_chain(void *unused, uint64_t n)
+static void multiply_chain(void *arg, uint64_t n)
 {
-    uint64_t x = n | 1;
-    (void)unused;
+    uint64_t x = n | 3;
     for (uint64_t i = 0; i < n; i++) {
         x *= x;
         x *= x;
@@ -72,13 +71,13 @@ static void multiply_chain(void *unused, uint64_t n)
         x *= x;
         bench_barrier();
     }
-    if (x == 2)
-        printf("\n");
+    *(volatile uint64_t *)arg = x;
 }
 
 static void core_clock(struct bench *b)
 {
-    struct bench_cell c = {.name = "24 cycles", .run = multiply_chain};
+    uint64_t product;
+    struct bench_cell c = {.name = "24 cycles", .run = multiply_chain, .arg = &product};
     bench_interleave(b, &c, 1, 20000, 100);
     bench_put(b, "core_ghz", 24 / c.ns.median);
 }

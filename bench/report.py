@@ -57,9 +57,11 @@ def write(path, results):
     os.replace(path + ".new", path)
 
 
-def judge(value, target):
+def judge(value, target, half_width=0.0):
     if target is None or value is None:
         return ""
+    if half_width > target:
+        return "not resolved: +- %.2g" % half_width
     if value <= target:
         return "met"
     return "missed by %.3g" % (value - target)
@@ -84,19 +86,20 @@ def table(results):
                 continue
             goal = "" if target is None else "<= %g" % target
             figure = "%.4g %s" % (value, unit)
-            print("  %-28s %-50s %12s  %-9s %s" % (key, what, figure, goal, judge(value, target)))
+            verdict = judge(value, target, results.get(key + "_half_width", 0.0))
+            print("  %-28s %-50s %12s  %-9s %s" % (key, what, figure, goal, verdict))
     print()
 
 
 def check(results):
-    counts = {"met": 0, "missed": 0, "not measured": 0}
+    counts = {"met": 0, "missed": 0, "not resolved": 0, "not measured": 0}
     for _, rows in ROWS:
         for key, what, unit, target in rows:
             if target is None:
                 continue
             value = results.get(key)
-            verdict = judge(value, target) or "not measured"
-            counts[verdict.split(" by")[0]] += 1
+            verdict = judge(value, target, results.get(key + "_half_width", 0.0)) or "not measured"
+            counts[verdict.split(" by")[0].split(":")[0]] += 1
             figure = "-" if value is None else "%.4g %s" % (value, unit)
             over = "" if not verdict.startswith("missed") else " (%.2f times)" % (value / target)
             print("%-28s %12s  <= %-8g %s%s" % (key, figure, target, verdict, over))

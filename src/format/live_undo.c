@@ -24,7 +24,7 @@ static uint64_t mass(const struct plumb_live_state *st)
 static void note_ahead(struct plumb_merge *m, struct plumb_live_state *st)
 {
     const struct plumb_live_key *k =
-        plumb_merge_element(m, m->h->keys, st->key, sizeof(struct plumb_live_key));
+        plumb_merge_element(m, &m->h->keys, st->key, sizeof(struct plumb_live_key));
     uint64_t held = mass(st);
     if (!k || held <= st->count || m->ahead_count == PLUMB_UNDO_STATES)
         return;
@@ -56,7 +56,7 @@ void plumb_live_undo_skips(struct plumb_merge *m, struct plumb_live_thread *th)
         return;
     for (uint32_t i = 0; i < u->skips; i++) {
         struct plumb_live_key *k = (struct plumb_live_key *)(uintptr_t)plumb_merge_element(
-            m, m->h->keys, u->skip[i], sizeof *k);
+            m, &m->h->keys, u->skip[i], sizeof *k);
         if (k && k->skipped & ~PLUMB_KEY_SETTLED)
             k->skipped--;
     }
