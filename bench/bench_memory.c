@@ -1,7 +1,7 @@
 /* bench_memory.c: what recording keeps in memory: bytes a (thread, phase, node), and whether the
- * process grows while it records and records. The first half of the spans still touches pages of the
- * sketches (a duration not seen before), which are part of state_bytes; the second half shows what is
- * left when that is over. */
+ * process grows while it records and records. The first half of the spans still touches pages of
+ * the sketches (a duration not seen before), which are part of state_bytes; the second half shows
+ * what is left when that is over. */
 #include "harness.h"
 
 #include "format/live.h"

@@ -1,14 +1,15 @@
 /* bench_payload.c: what a span costs where it matters: around work, with cold caches, and while
  * recording is off.
  *
- * Around work: the loop does 70 or 270 ns of vector arithmetic, once with a pair of clock reads around
- * it and once with a span; the figure is the difference. A tight loop cannot show it, because there
- * the library's instructions have nothing to compete with.
+ * Around work: the loop does 70 or 270 ns of vector arithmetic, once with a pair of clock reads
+ * around it and once with a span; the figure is the difference. A tight loop cannot show it,
+ * because there the library's instructions have nothing to compete with.
  *
  * Cold: between two spans a buffer of twice the L2 cache is walked, so that everything the library
- * wants comes from L3. Here the time between two fenced clock reads is taken, not CPU time of a block:
- * the walk is a thousand times longer than what is measured. Spans and bare clock pairs take turns. The
- * median leaves out the one span in about 60 that folds its thread's records; the mean has it in. */
+ * wants comes from L3. Here the time between two fenced clock reads is taken, not CPU time of a
+ * block: the walk is a thousand times longer than what is measured. Spans and bare clock pairs take
+ * turns. The median leaves out the one span in about 60 that folds its thread's records; the mean
+ * has it in. */
 #include "harness.h"
 
 #include <stdlib.h>
@@ -20,15 +21,16 @@ enum { LANES = 32, COLD_SAMPLES = 2000 };
 PLUMB_POINT(around, "around");
 PLUMB_POINT(cold, "cold");
 
-/* ---- Around work ------------------------------------------------------------------------------------ */
+/* ---- Around work
+ * ------------------------------------------------------------------------------------ */
 
 struct work {
     float lane[LANES];
     uint32_t rounds;
 };
 
-/* Independent multiply-adds: many instructions a cycle, as in a real kernel. Not inlined, so that all
- * loops run the same code at the same address. */
+/* Independent multiply-adds: many instructions a cycle, as in a real kernel. Not inlined, so that
+ * all loops run the same code at the same address. */
 static __attribute__((noinline)) void work_do(struct work *w)
 {
     float lane[LANES];
@@ -103,7 +105,8 @@ static double around_work(struct bench *b, double ns)
     return over;
 }
 
-/* ---- Cold caches -------------------------------------------------------------------------------------- */
+/* ---- Cold caches
+ * -------------------------------------------------------------------------------------- */
 
 static size_t l2_bytes(void)
 {
@@ -201,7 +204,8 @@ static void cold_caches(struct bench *b)
     free(buffer);
 }
 
-/* ---- Recording off ------------------------------------------------------------------------------------- */
+/* ---- Recording off
+ * ------------------------------------------------------------------------------------- */
 
 static void nothing(void *unused, uint64_t n)
 {

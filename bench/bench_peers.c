@@ -1,7 +1,7 @@
-/* bench_peers.c: others' ways to time a piece of work, in one process and in turns with plumb's span:
- * a pair of clock_gettime() calls, which is what people write by hand, and a pair of LTTng-UST
- * tracepoints with a session running (bench/lttng.sh starts it). uftrace must run the program itself and
- * has one of its own, bench_uftrace.c. */
+/* bench_peers.c: others' ways to time a piece of work, in one process and in turns with plumb's
+ * span: a pair of clock_gettime() calls, which is what people write by hand, and a pair of
+ * LTTng-UST tracepoints with a session running (bench/lttng.sh starts it). uftrace must run the
+ * program itself and has one of its own, bench_uftrace.c. */
 #include "harness.h"
 
 #include <stdlib.h>
@@ -91,8 +91,9 @@ int main(int argc, char **argv)
     } else {
         bench_put(&b, "lttng_ns", c[LTTNG].ns.median);
         bench_put_stat(&b, "lttng_x_floor", &c[LTTNG].x);
-        bench_put_text(&b, "lttng_mode", getenv("BENCH_LTTNG_MODE") ? getenv("BENCH_LTTNG_MODE")
-                                                                    : "a session of the caller's");
+        bench_put_text(&b, "lttng_mode",
+                       getenv("BENCH_LTTNG_MODE") ? getenv("BENCH_LTTNG_MODE")
+                                                  : "a session of the caller's");
     }
     bench_record_stop(&b);
     return bench_close(&b);

@@ -1,9 +1,11 @@
-/* bench_snapshot.c: what a live summary costs, and what it does to the threads that go on recording.
+/* bench_snapshot.c: what a live summary costs, and what it does to the threads that go on
+ * recording.
  *
  * Idle: two threads have run a hundred nodes each and wait; a summary is taken again and again, CPU
- * time. Hot: one thread records without a pause while another takes summaries. There the wall time of a
- * call counts, because waiting for the writer would be the failure to be found; calls during which the
- * system switched the reader away are left out (they say what else the machine does), and reported. */
+ * time. Hot: one thread records without a pause while another takes summaries. There the wall time
+ * of a call counts, because waiting for the writer would be the failure to be found; calls during
+ * which the system switched the reader away are left out (they say what else the machine does), and
+ * reported. */
 #include "harness.h"
 
 #include <pthread.h>
@@ -32,7 +34,8 @@ static size_t summary(void)
     return n;
 }
 
-/* ---- Idle writers -------------------------------------------------------------------------------------- */
+/* ---- Idle writers
+ * -------------------------------------------------------------------------------------- */
 
 struct idle {
     pthread_barrier_t *recorded, *done;
@@ -97,7 +100,8 @@ static void idle_writers(struct bench *b)
     pthread_barrier_destroy(&done);
 }
 
-/* ---- A hot writer ----------------------------------------------------------------------------------------- */
+/* ---- A hot writer
+ * ----------------------------------------------------------------------------------------- */
 
 struct hot {
     atomic_int stop;
@@ -174,8 +178,9 @@ static void *reader_main(void *arg)
 /* Blocks are long enough for some ten summaries each at a thousand a second. */
 static void hot_writer(struct bench *b, int other, long pause_ns, const char *key)
 {
-    struct bench_cell c[2] = {{.name = "two rdtsc", .run = bench_floor},
-                              {.name = "span, 100 nodes, while read", .run = bench_spans_over_nodes}};
+    struct bench_cell c[2] = {
+        {.name = "two rdtsc", .run = bench_floor},
+        {.name = "span, 100 nodes, while read", .run = bench_spans_over_nodes}};
     struct reader r = {.cpu = other, .pause_ns = pause_ns};
     pthread_t thread;
     if (pthread_create(&thread, NULL, reader_main, &r) != 0)

@@ -1,6 +1,7 @@
-/* bench_uftrace.c: what a function costs that uftrace records, less the call itself, as a multiple of two
- * clock reads. Runs under `uftrace record` (bench/run.sh does that): its library is then in the process
- * and records every call of the one function that is built with -finstrument-functions. */
+/* bench_uftrace.c: what a function costs that uftrace records, less the call itself, as a multiple
+ * of two clock reads. Runs under `uftrace record` (bench/run.sh does that): its library is then in
+ * the process and records every call of the one function that is built with -finstrument-functions.
+ */
 #include "harness.h"
 
 #include <stdlib.h>

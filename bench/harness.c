@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- Clocks and numbers --------------------------------------------------------------------------- */
+/* ---- Clocks and numbers
+ * --------------------------------------------------------------------------- */
 
 uint64_t bench_cpu_ns(void)
 {
@@ -72,7 +73,8 @@ uint64_t bench_rss_kb(void)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-/* ---- Processors ----------------------------------------------------------------------------------- */
+/* ---- Processors
+ * ----------------------------------------------------------------------------------- */
 
 bool bench_pin(int cpu)
 {
@@ -104,12 +106,14 @@ static int default_cpu(void)
     return cpu;
 }
 
-/* ---- Opening and closing --------------------------------------------------------------------------- */
+/* ---- Opening and closing
+ * --------------------------------------------------------------------------- */
 
 static void wrong(const struct bench *b, const char *argument)
 {
-    fprintf(stderr, "bench_%s: wrong argument '%s'\n"
-                    "usage: bench_%s [--json FILE] [--tmp DIR] [--cpu N] [--quick]\n",
+    fprintf(stderr,
+            "bench_%s: wrong argument '%s'\n"
+            "usage: bench_%s [--json FILE] [--tmp DIR] [--cpu N] [--quick]\n",
             b->name, argument, b->name);
     exit(2);
 }
@@ -148,7 +152,8 @@ void bench_open(struct bench *b, const char *name, int argc, char **argv)
     b->cpu = default_cpu();
     parse(b, argc, argv);
     if (!bench_pin(b->cpu)) {
-        fprintf(stderr, "bench_%s: cannot run on processor %d: %s\n", name, b->cpu, strerror(errno));
+        fprintf(stderr, "bench_%s: cannot run on processor %d: %s\n", name, b->cpu,
+                strerror(errno));
         exit(1);
     }
     /* Not permitted is not an error: CPU time is what counts. */
@@ -163,20 +168,23 @@ int bench_close(struct bench *b)
     if (!b->json_path)
         return 0;
     if (!f) {
-        fprintf(stderr, "bench_%s: cannot write '%s': %s\n", b->name, b->json_path, strerror(errno));
+        fprintf(stderr, "bench_%s: cannot write '%s': %s\n", b->name, b->json_path,
+                strerror(errno));
         return 1;
     }
     for (size_t i = 0; i < b->key_count; i++)
         fprintf(f, "%s\n  \"%s\": %s", i ? "," : "{", b->keys[i].name, b->keys[i].value);
     fprintf(f, b->key_count ? "\n}\n" : "{}\n");
     if (fclose(f) != 0) {
-        fprintf(stderr, "bench_%s: cannot write '%s': %s\n", b->name, b->json_path, strerror(errno));
+        fprintf(stderr, "bench_%s: cannot write '%s': %s\n", b->name, b->json_path,
+                strerror(errno));
         return 1;
     }
     return 0;
 }
 
-/* ---- Keys ------------------------------------------------------------------------------------------ */
+/* ---- Keys
+ * ------------------------------------------------------------------------------------------ */
 
 static struct bench_key *key_add(struct bench *b, const char *key, const char *suffix)
 {
@@ -237,7 +245,8 @@ void bench_put_stat(struct bench *b, const char *key, const struct bench_stat *s
            s->samples);
 }
 
-/* ---- Interleaving ---------------------------------------------------------------------------------- */
+/* ---- Interleaving
+ * ---------------------------------------------------------------------------------- */
 
 /* The blocks of one thread: value of cell c in round r at [c * rounds + r]. */
 struct turns {
@@ -275,7 +284,8 @@ static void take_turns(struct turns *t)
     }
 }
 
-/* `values` holds `rounds` blocks of each cell, and neighbours of one round lie at the same index. */
+/* `values` holds `rounds` blocks of each cell, and neighbours of one round lie at the same index.
+ */
 static void summarise(struct bench_cell *cells, size_t count, double *values, size_t rounds)
 {
     double *x = values_new(rounds), *copy = values_new(rounds);
@@ -336,8 +346,8 @@ bool bench_interleave_two(struct bench *b, struct bench_cell *cells, size_t coun
     rounds = rounds_of(b, rounds);
     pthread_barrier_init(&together, NULL, 2);
     for (int i = 0; i < 2; i++) {
-        t[i] = (struct turns){cells, count, rounds, n, values_new(count * rounds), &together,
-                              i ? other : b->cpu};
+        t[i] = (struct turns){
+            cells, count, rounds, n, values_new(count * rounds), &together, i ? other : b->cpu};
         if (pthread_create(&thread[i], NULL, turns_main, &t[i]) != 0) {
             fprintf(stderr, "bench: cannot make a thread\n");
             exit(1);
@@ -364,11 +374,12 @@ void bench_print_cells(const struct bench_cell *cells, size_t count)
     printf("  %-34s %9s %21s %8s %17s\n", "loop", "median ns", "quartiles", "x first", "quartiles");
     for (size_t i = 0; i < count; i++)
         printf("  %-34s %9.3f %9.3f to %8.3f %8.3f %7.3f to %6.3f\n", cells[i].name,
-               cells[i].ns.median, cells[i].ns.q1, cells[i].ns.q3, cells[i].x.median,
-               cells[i].x.q1, cells[i].x.q3);
+               cells[i].ns.median, cells[i].ns.q1, cells[i].ns.q3, cells[i].x.median, cells[i].x.q1,
+               cells[i].x.q3);
 }
 
-/* ---- Recording -------------------------------------------------------------------------------------- */
+/* ---- Recording
+ * -------------------------------------------------------------------------------------- */
 
 static void fail(const struct bench *b, const char *what, const char *why)
 {
@@ -381,7 +392,8 @@ void bench_record_start(struct bench *b, bool median_p2)
     plumb_options o = plumb_options_default();
     plumb_error err = {0, ""};
     char dir[1024];
-    /* The environment wins over the struct; a forgotten variable must not change what is measured. */
+    /* The environment wins over the struct; a forgotten variable must not change what is measured.
+     */
     unsetenv("PLUMB");
     unsetenv("PLUMB_MEDIAN");
     unsetenv("PLUMB_SYNC");

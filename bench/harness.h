@@ -1,10 +1,11 @@
 /* harness.h: how every figure of this folder is taken.
  *
  * A cell is one loop. Cells that are to be compared run in one process, on one pinned thread, in
- * short blocks that take turns: floor, library, floor, library, ... many hundred times. So a change of
- * the core clock, a neighbour's job or a warm-up hits all of them alike. A block's value is thread CPU
- * time per operation: being preempted costs nothing. A cell's figure is the median of its blocks; the
- * ratio of two cells is the ratio of their medians; quartiles tell how far to trust it.
+ * short blocks that take turns: floor, library, floor, library, ... many hundred times. So a change
+ * of the core clock, a neighbour's job or a warm-up hits all of them alike. A block's value is
+ * thread CPU time per operation: being preempted costs nothing. A cell's figure is the median of
+ * its blocks; the ratio of two cells is the ratio of their medians; quartiles tell how far to trust
+ * it.
  *
  * The floor is what no tool can go below that times a piece of work by itself: two reads of the
  * processor's time stamp counter.
@@ -35,8 +36,8 @@ static inline uint64_t bench_ticks(void)
 #endif
 }
 
-/* What stands between begin and end in the tight loops: nothing that costs, and nothing the compiler
- * may move work across. */
+/* What stands between begin and end in the tight loops: nothing that costs, and nothing the
+ * compiler may move work across. */
 static inline void bench_barrier(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -53,7 +54,8 @@ struct bench_cell {
     void *arg;
     /* results, ns per operation */
     struct bench_stat ns;
-    struct bench_stat x; /* times the first cell: median is the ratio of medians, the rest is of blocks */
+    struct bench_stat
+        x; /* times the first cell: median is the ratio of medians, the rest is of blocks */
 };
 
 struct bench_key {
@@ -96,15 +98,15 @@ bool bench_interleave_two(struct bench *b, struct bench_cell *cells, size_t coun
                           size_t rounds);
 void bench_print_cells(const struct bench_cell *cells, size_t count);
 
-/* Opens a recording with everything on, into a directory of its own below the temporary one; removes
- * it again. End the program when it fails: there is nothing to measure then. */
+/* Opens a recording with everything on, into a directory of its own below the temporary one;
+ * removes it again. End the program when it fails: there is nothing to measure then. */
 void bench_record_start(struct bench *b, bool median_p2);
 void bench_record_stop(struct bench *b);
 
 struct bench_stat bench_stat_of(double *samples, size_t n); /* sorts them */
 double bench_quantile(const double *sorted, size_t n, double q);
-uint64_t bench_cpu_ns(void);  /* of this thread */
-double bench_tick_ns(void);   /* ns a tick, measured over 50 ms */
+uint64_t bench_cpu_ns(void); /* of this thread */
+double bench_tick_ns(void);  /* ns a tick, measured over 50 ms */
 uint64_t bench_rss_kb(void);
 bool bench_pin(int cpu);
 int bench_other_cpu(int cpu); /* -1: none */

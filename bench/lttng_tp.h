@@ -1,5 +1,5 @@
-/* lttng_tp.h: the tracepoints of bench_peers.c, in the form that LTTng-UST's generator includes again
- * and again. One integer of payload each, as a begin and an end have. */
+/* lttng_tp.h: the tracepoints of bench_peers.c, in the form that LTTng-UST's generator includes
+ * again and again. One integer of payload each, as a begin and an end have. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER plumb_bench
 
