@@ -55,7 +55,7 @@ static bool idle_push(struct plumb_thread *th)
 void plumb_thread_release(struct plumb_thread *th)
 {
     uint64_t zero = 0;
-    bool live = (PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) == PLUMB_GATE_OPEN;
+    bool live;
     /* Busy here means that the thread was cancelled asynchronously inside plumb: what it was doing
      * cannot be finished. The record stays as it is, and the reader of the mapping makes it good.
      */
@@ -63,7 +63,9 @@ void plumb_thread_release(struct plumb_thread *th)
         return;
     PLUMB_STORE(th->busy, 1);
     plumb_order();
-    if (live && (PLUMB_LOAD(th->gate) & PLUMB_GATE_OPEN)) {
+    /* Behind busy: a run that ends now waits for us, one that has ended is not touched. */
+    live = (PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) == PLUMB_GATE_OPEN;
+    if (live) {
         if (plumb_depth(th)) {
             plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_THREAD, &zero, 2);
             th->top = th->open;

@@ -156,18 +156,20 @@ static void add_open_async(struct reader *r)
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 
-/* x * scale / 2^40, rounded down. */
-static plumb_u128 scale40(plumb_u128 x, uint64_t scale)
+/* The sum of squares that goes with `total_ns`. Not the converted sum of squares: the rounding of
+ * the total would show in the difference of the two as a deviation where there is none. */
+static plumb_u128 squares_ns(uint64_t total_ns, const struct plumb_stats *ticks, double tick_ns)
 {
-    return ((plumb_u128)(uint64_t)x * scale >> 40) +
-           ((plumb_u128)(uint64_t)(x >> 64) * scale << 24);
+    double std_ns = plumb_stats_std(ticks) * tick_ns;
+    double around_mean = std_ns * std_ns * (double)ticks->count;
+    return ((plumb_u128)total_ns * total_ns + ticks->count - 1) / ticks->count +
+           (plumb_u128)around_mean;
 }
 
 static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, double tick_ns,
                         const struct plumb_anchor *end)
 {
-    uint64_t scale = (uint64_t)(tick_ns * 1099511627776.0 + 0.5);
-    plumb_u128 sq = scale40(scale40(plumb_u128_make(ticks->sq_lo, ticks->sq_hi), scale), scale);
+    plumb_u128 sq;
     *s = *ticks;
     if (!ticks->count)
         return;
@@ -175,9 +177,7 @@ static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, 
     s->min = plumb_ticks_to_ns(ticks->min, tick_ns);
     s->max = plumb_ticks_to_ns(ticks->max, tick_ns);
     s->last = plumb_ticks_to_ns(ticks->last, tick_ns);
-    /* Of one sample the square is known better than a rounded conversion tells. */
-    if (ticks->count == 1)
-        sq = (plumb_u128)s->total * s->total;
+    sq = squares_ns(s->total, ticks, tick_ns);
     s->sq_lo = (uint64_t)sq;
     s->sq_hi = (uint64_t)(sq >> 64);
     for (int i = 0; i < PLUMB_EXACT; i++)
@@ -185,6 +185,12 @@ static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, 
     s->last_at = end->unix_ns - plumb_ticks_to_ns(end->ticks - ticks->last_at, tick_ns);
     if (ticks->last_at > end->ticks)
         s->last_at = end->unix_ns;
+}
+
+/* Minimum and maximum are rounded to ns; no quantile lies beyond them. */
+static double within(double ns, const struct plumb_stats *s)
+{
+    return ns < (double)s->min ? (double)s->min : ns > (double)s->max ? (double)s->max : ns;
 }
 
 static void channel_to_ns(struct plumb_timing_channel *out, const struct plumb_merge_channel *c,
@@ -202,10 +208,12 @@ static void channel_to_ns(struct plumb_timing_channel *out, const struct plumb_m
         memset(ns.first, 0, sizeof ns.first);
     out->ns = ns;
     plumb_merge_quantiles(c, q);
-    out->p50_ns = q[0] * unit_ns;
-    out->p90_ns = q[1] * unit_ns;
-    out->p95_ns = q[2] * unit_ns;
-    out->p99_ns = q[3] * unit_ns;
+    for (int i = 0; i < 4 && ns.count; i++)
+        q[i] = within(q[i] * unit_ns, &ns);
+    out->p50_ns = q[0];
+    out->p90_ns = q[1];
+    out->p95_ns = q[2];
+    out->p99_ns = q[3];
     out->median_ns =
         ns.count && ns.count <= PLUMB_EXACT ? plumb_stats_median(&ns, NULL, 0) : out->p50_ns;
 }
@@ -277,7 +285,7 @@ void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m
             out->host = elsewhere;
     } else if (m->h->flags & PLUMB_LIVE_P2 && row->p2_threads == 1 && !row->p2_shared &&
                row->threads <= 1 && out->host.ns.count > PLUMB_EXACT) {
-        out->host.median_ns = plumb_p2_median(&row->p2) * tick_ns;
+        out->host.median_ns = within(plumb_p2_median(&row->p2) * tick_ns, &out->host.ns);
         out->median_estimator = PLUMB_MEDIAN_P2;
     }
     if (out->host.ns.count && out->host.ns.count <= PLUMB_EXACT)
@@ -330,14 +338,38 @@ static const char *fact(struct reader *r, enum plumb_live_fact which)
     return plumb_merge_text(&r->m, r->m.h->fact_off[which]);
 }
 
+/* Times of the places in ns that add up exactly, as their ticks do: a place's total is its own
+ * time, its children's totals and what failed or was abandoned below it, each rounded once. */
+static int place_times(struct reader *r, uint64_t *total_ns)
+{
+    size_t n = r->m.place_count;
+    uint64_t *inside = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *inside);
+    uint64_t *inside_ns = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *inside_ns);
+    if (!inside || !inside_ns)
+        return PLUMB_ERR_MEMORY;
+    for (size_t i = n; i-- > 1;) {
+        const struct plumb_merge_place *p = &r->m.places[i];
+        int64_t rest = (int64_t)(p->total - p->self - inside[i]);
+        uint64_t rest_ns = plumb_ticks_to_ns((uint64_t)(rest < 0 ? -rest : rest), r->tick_ns);
+        total_ns[i] = inside_ns[i] + plumb_ticks_to_ns(p->self, r->tick_ns);
+        /* Negative below an abandoned place, whose own children count although it does not. */
+        total_ns[i] = rest >= 0 ? total_ns[i] + rest_ns
+                                : total_ns[i] - (rest_ns < total_ns[i] ? rest_ns : total_ns[i]);
+        inside[p->parent] += p->total;
+        inside_ns[p->parent] += total_ns[i];
+    }
+    return PLUMB_OK;
+}
+
 static int fill_rows(struct reader *r)
 {
     struct plumb_timing *t = r->t;
     uint32_t *row_at = plumb_arena_alloc(&t->arena, (r->m.row_count + 1) * sizeof *row_at);
     uint32_t *place_at = plumb_arena_alloc(&t->arena, (r->m.place_count + 1) * sizeof *place_at);
+    uint64_t *total_ns = plumb_arena_alloc(&t->arena, (r->m.place_count + 1) * sizeof *total_ns);
     t->nodes = plumb_arena_alloc(&t->arena, (r->m.row_count + 1) * sizeof *t->nodes);
     t->tree = plumb_arena_alloc(&t->arena, (r->m.place_count + 1) * sizeof *t->tree);
-    if (!row_at || !place_at || !t->nodes || !t->tree)
+    if (!row_at || !place_at || !total_ns || !t->nodes || !t->tree || place_times(r, total_ns) < 0)
         return PLUMB_ERR_MEMORY;
     for (size_t i = 0; i < r->m.row_count; i++) {
         row_at[i] = (uint32_t)t->node_count;
@@ -360,11 +392,11 @@ static int fill_rows(struct reader *r)
             (struct plumb_timing_tree){place_at[p->parent],
                                        row_at[row - 1],
                                        p->count,
-                                       plumb_ticks_to_ns(p->total, r->tick_ns),
+                                       total_ns[i],
                                        plumb_ticks_to_ns(p->self, r->tick_ns),
                                        p->async != 0};
         if (p->parent == 0 && !p->async) {
-            t->nodes[row_at[row - 1]].outermost_ns += plumb_ticks_to_ns(p->total, r->tick_ns);
+            t->nodes[row_at[row - 1]].outermost_ns += total_ns[i];
             t->nodes[row_at[row - 1]].outermost_count += p->count;
         }
     }
