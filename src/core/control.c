@@ -92,11 +92,11 @@ static void anchor(struct plumb_run *run)
 static void sleep_for(uint64_t ns)
 {
     struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     t.tv_nsec += (time_t)(ns % 1000000000u);
     t.tv_sec += (time_t)(ns / 1000000000u) + t.tv_nsec / 1000000000;
     t.tv_nsec %= 1000000000;
-    while (sem_timedwait(&control.wake, &t) < 0 && errno == EINTR)
+    while (sem_clockwait(&control.wake, CLOCK_MONOTONIC, &t) < 0 && errno == EINTR)
         continue;
 }
 
@@ -129,6 +129,9 @@ static void on_signal(int sig)
     struct timespec ms = {0, 1000000};
     sigset_t only;
     if (plumb_rt.pid == (uint32_t)getpid() && PLUMB_LOAD(control.running)) {
+        /* Interrupted inside plumb or not, this thread changes nothing any more. */
+        if (plumb_tls)
+            PLUMB_RELEASE(plumb_tls->frozen, 1);
         if (__atomic_compare_exchange_n(&control.request, &none, REQUEST_FINISH, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             sem_post(&control.wake);

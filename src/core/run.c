@@ -295,9 +295,12 @@ out:
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
-static bool is_gone(const struct plumb_thread *th)
+/* Busy, but never to go on: held in our signal handler, or ended by an asynchronous cancellation.
+ * What it was doing is made good by the reader. */
+static bool is_still(const struct plumb_thread *th)
 {
-    return th->tid && syscall(SYS_tgkill, getpid(), (pid_t)th->tid, 0) < 0 && errno == ESRCH;
+    return PLUMB_ACQUIRE(th->frozen) ||
+           (th->tid && syscall(SYS_tgkill, getpid(), (pid_t)th->tid, 0) < 0 && errno == ESRCH);
 }
 
 /* After this no thread is, or will be, in the run's mapping; false: one is held up in it. */
@@ -315,11 +318,11 @@ static bool quiesce(void)
     for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
         struct timespec ms = {0, 1000000};
         for (int i = 0; i < STOP_WAIT_MS && PLUMB_ACQUIRE(th->busy); i++) {
-            if (th == plumb_tls || is_gone(th))
+            if (th == plumb_tls || is_still(th))
                 break;
             nanosleep(&ms, NULL);
         }
-        if (PLUMB_ACQUIRE(th->busy) && !is_gone(th))
+        if (PLUMB_ACQUIRE(th->busy) && !is_still(th))
             all = false;
     }
     return all;

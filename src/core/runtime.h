@@ -98,6 +98,8 @@ struct plumb_thread {
     uint64_t open[PLUMB_DEPTH_MAX + 1];
     /* the fold */
     struct plumb_run *run;
+    uint32_t generation; /* of `run`: the pointers mean nothing once that is over */
+    uint32_t frozen;     /* held in our signal handler, never to go on */
     struct plumb_live_thread *live;
     uint64_t *block;
     struct plumb_place *places;
@@ -250,6 +252,12 @@ static inline uint64_t plumb_off_of(const struct plumb_run *run, const void *p)
 static inline void plumb_drop(struct plumb_run *run, enum plumb_live_drop what)
 {
     PLUMB_ADD(run->h->drops[what], 1);
+}
+
+/* Whether the record's block lies in `run`, whoever's thread it is now. */
+static inline bool plumb_belongs(const struct plumb_thread *th, const struct plumb_run *run)
+{
+    return run && th->live && th->generation == run->generation;
 }
 
 static inline uint32_t plumb_depth(const struct plumb_thread *th)

@@ -152,11 +152,6 @@ static bool fold_over(struct plumb_thread *th)
     return false;
 }
 
-static bool is_attached(const struct plumb_thread *th)
-{
-    return th->live && th->run == plumb_rt.run && th->run;
-}
-
 static void add_states(struct plumb_merge *m, struct plumb_thread *th,
                        struct plumb_live_state *room, uint32_t number, uint32_t states)
 {
@@ -216,7 +211,7 @@ static int ask(struct plumb_snapshot *s)
 {
     for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
         uint32_t n;
-        if (!is_attached(th))
+        if (!plumb_belongs(th, plumb_rt.run))
             continue;
         n = PLUMB_ACQUIRE(th->live->states);
         th->snapshot_copies = take(s, (n + 1) * sizeof *th->snapshot_copies);
@@ -239,7 +234,7 @@ static void stop_asking(void)
     /* No fold that saw the request is still writing to its room after this. */
     plumb_barrier();
     for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
-        if (is_attached(th) && !fold_over(th))
+        if (plumb_belongs(th, plumb_rt.run) && !fold_over(th))
             all_over = false;
     }
     /* A thread that is held up in a fold may still write to the room: leave it behind. */
@@ -254,7 +249,7 @@ static int collect(struct plumb_merge *m, struct plumb_snapshot *s)
     struct tail *t = plumb_arena_alloc(m->arena, sizeof *t);
     int rc = room && t ? ask(s) : PLUMB_ERR_MEMORY;
     for (struct plumb_thread *th = plumb_rt.threads; rc == PLUMB_OK && th; th = th->next) {
-        if (!is_attached(th) || !th->snapshot)
+        if (!plumb_belongs(th, plumb_rt.run) || !th->snapshot)
             continue;
         if (!fold_over(th)) {
             rc = PLUMB_ERR_STATE;
@@ -271,7 +266,7 @@ static size_t room_for_all(void)
 {
     size_t bytes = FIRST_ROOM;
     for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
-        if (is_attached(th))
+        if (plumb_belongs(th, plumb_rt.run))
             bytes += sizeof(struct tail) + 128 +
                      PLUMB_ACQUIRE(th->live->states) * (sizeof(struct plumb_live_state) + 128);
     }

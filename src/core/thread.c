@@ -76,7 +76,7 @@ void plumb_thread_release(struct plumb_thread *th)
     plumb_order();
     plumb_lock();
     PLUMB_STORE(th->gate, 0);
-    if (live && th->live && th->run == plumb_rt.run)
+    if (live && plumb_belongs(th, plumb_rt.run))
         PLUMB_STORE(th->live->in_use, 0);
     th->scopes = th->path_depth = 0;
     th->group = 0;
@@ -139,7 +139,7 @@ static struct plumb_live_thread *live_thread(struct plumb_run *run, struct plumb
     if (blocks < 4)
         blocks = 4;
     /* A record that was attached to this run before goes back to its own block. */
-    if (th->live && th->run == run && !th->live->in_use)
+    if (plumb_belongs(th, run) && !th->live->in_use)
         return th->live;
     off = plumb_carve(run, sizeof *live);
     ring = off ? plumb_carve(run, (size_t)blocks * PLUMB_BLOCK_WORDS * 8) : 0;
@@ -182,11 +182,12 @@ static int fold_memory(struct plumb_thread *th, struct plumb_run *run)
 int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
 {
     struct plumb_live_thread *live = live_thread(run, th);
-    bool again = live && live == th->live && th->run == run;
+    bool again = live && live == th->live && plumb_belongs(th, run);
     if (!live)
         return PLUMB_ERR_MEMORY;
     th->live = live;
     th->run = run;
+    th->generation = run->generation;
     if (!again && fold_memory(th, run) < 0)
         return PLUMB_ERR_MEMORY;
     live->tid = th->tid;
