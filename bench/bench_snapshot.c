@@ -105,6 +105,7 @@ static void idle_writers(struct bench *b)
 
 struct hot {
     atomic_int stop;
+    atomic_int warm; /* every node has been met and folded: meeting one takes a lock, once */
     int cpu;
 };
 
@@ -112,6 +113,8 @@ static void *writer_main(void *arg)
 {
     struct hot *h = arg;
     bench_pin(h->cpu);
+    bench_spans_over_nodes(NULL, 100000);
+    atomic_store(&h->warm, 1);
     while (!atomic_load_explicit(&h->stop, memory_order_relaxed))
         bench_spans_over_nodes(NULL, 1000);
     return NULL;
@@ -183,6 +186,7 @@ static void hot_writer(struct bench *b, int other, long pause_ns, const char *ke
         {.name = "span, 100 nodes, while read", .run = bench_spans_over_nodes}};
     struct reader r = {.cpu = other, .pause_ns = pause_ns};
     pthread_t thread;
+    bench_spans_over_nodes(NULL, 100000); /* meet every node before the first summary */
     if (pthread_create(&thread, NULL, reader_main, &r) != 0)
         die("cannot make a thread");
     bench_interleave(b, c, 2, 400000, 80);
@@ -215,6 +219,8 @@ int main(int argc, char **argv)
     h.cpu = other;
     if (pthread_create(&writer, NULL, writer_main, &h) != 0)
         die("cannot make a thread");
+    while (!atomic_load(&h.warm))
+        sleep_ns(1000000);
     hot_reader(&b);
     atomic_store(&h.stop, 1);
     pthread_join(writer, NULL);
