@@ -155,6 +155,7 @@ static void state_reset(struct plumb_live_state *st, uint32_t generation)
     st->max = st->last = st->last_at = st->self = 0;
     st->outer_total = st->outer_count = st->groups_used = 0;
     st->failures = st->abandoned = st->unbalanced = st->why_off = 0;
+    st->skipped = st->threads = st->thread_generation = 0;
     memset(&st->p2, 0, sizeof st->p2);
     memset(st->carry, 0, sizeof st->carry);
     st->flags &= ~(uint32_t)PLUMB_STATE_SETTLED;
@@ -183,6 +184,10 @@ static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, 
     PLUMB_STORE(u->states, u->states + 1);
     plumb_order();
     st->undo_block = f->number;
+    if (st->thread_generation != f->th->live->generation) {
+        st->thread_generation = f->th->live->generation;
+        st->threads++;
+    }
 }
 
 static PLUMB_COLD void tree_touch(struct fold *f, struct plumb_live_tree *t, uint32_t place)
@@ -211,8 +216,7 @@ static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st, uint32
     while (seen < skip && !(seen & PLUMB_KEY_SETTLED)) {
         if (__atomic_compare_exchange_n(&k->skipped, &seen, seen + 1, true, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED)) {
-            f->undo->skip[f->undo->skips] = st->key;
-            PLUMB_STORE(f->undo->skips, f->undo->skips + 1);
+            st->skipped++;
             return true;
         }
     }
@@ -492,7 +496,7 @@ static void undo_begin(struct plumb_live_thread *live, uint64_t number)
     struct plumb_live_undo *u = &live->undo;
     uint32_t depth = live->context.depth;
     uint32_t from = depth >= PLUMB_BLOCK_WORDS ? depth - PLUMB_BLOCK_WORDS + 1 : 0;
-    u->states = u->trees = u->skips = 0;
+    u->states = u->trees = 0;
     u->context = live->context;
     u->frames_from = from;
     memcpy(u->frames, &live->frames[from], (depth - from + 1) * sizeof u->frames[0]);

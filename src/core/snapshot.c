@@ -152,24 +152,25 @@ static bool fold_over(struct plumb_thread *th)
     return false;
 }
 
-static void add_states(struct plumb_merge *m, struct plumb_thread *th,
-                       struct plumb_live_state *room, uint32_t number, uint32_t states)
+static void each_state(struct plumb_merge *m, struct plumb_thread *th,
+                       struct plumb_live_state *room, uint32_t number,
+                       void (*each)(struct plumb_merge *, const struct plumb_live_state *))
 {
     uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
     for (; off;) {
         struct plumb_live_state *st = PLUMB_AT(th->run, struct plumb_live_state, off);
         off = st->next_off;
-        if (st->ordinal >= states)
+        if (st->ordinal >= th->snapshot_states)
             continue;
         copy_state(room, st);
         plumb_order();
         if (PLUMB_ACQUIRE(st->epoch) == number) {
             struct plumb_live_state *kept = PLUMB_ACQUIRE(th->snapshot_copies[st->ordinal]);
             if (kept)
-                plumb_merge_state(m, kept);
+                each(m, kept);
             continue;
         }
-        plumb_merge_state(m, room);
+        each(m, room);
     }
 }
 
@@ -213,7 +214,8 @@ static int ask(struct plumb_snapshot *s)
         uint32_t n;
         if (!plumb_belongs(th, plumb_rt.run))
             continue;
-        n = PLUMB_ACQUIRE(th->live->states);
+        /* A fold may meet more before it sees the request. */
+        n = PLUMB_ACQUIRE(th->live->states) + PLUMB_UNDO_STATES;
         th->snapshot_copies = take(s, (n + 1) * sizeof *th->snapshot_copies);
         if (!th->snapshot_copies)
             return PLUMB_ERR_MEMORY;
@@ -242,6 +244,11 @@ static void stop_asking(void)
         plumb_rt.snapshot = NULL;
 }
 
+static bool is_asked(const struct plumb_thread *th)
+{
+    return plumb_belongs(th, plumb_rt.run) && th->snapshot;
+}
+
 /* One try. 1: the room was too small. */
 static int collect(struct plumb_merge *m, struct plumb_snapshot *s)
 {
@@ -249,13 +256,18 @@ static int collect(struct plumb_merge *m, struct plumb_snapshot *s)
     struct tail *t = plumb_arena_alloc(m->arena, sizeof *t);
     int rc = room && t ? ask(s) : PLUMB_ERR_MEMORY;
     for (struct plumb_thread *th = plumb_rt.threads; rc == PLUMB_OK && th; th = th->next) {
-        if (!plumb_belongs(th, plumb_rt.run) || !th->snapshot)
+        if (!is_asked(th))
             continue;
-        if (!fold_over(th)) {
+        if (!fold_over(th))
             rc = PLUMB_ERR_STATE;
-            break;
-        }
-        add_states(m, th, room, (uint32_t)s->number, th->snapshot_states);
+        else if (m->skips)
+            each_state(m, th, room, (uint32_t)s->number, plumb_merge_skipped);
+    }
+    for (struct plumb_thread *th = plumb_rt.threads; rc == PLUMB_OK && th; th = th->next) {
+        if (!is_asked(th))
+            continue;
+        plumb_merge_thread(m, PLUMB_LOAD(th->live->generation));
+        each_state(m, th, room, (uint32_t)s->number, plumb_merge_state);
         add_tail(m, th, t, s->number);
     }
     stop_asking();

@@ -141,8 +141,9 @@ struct plumb_live_pipeline {
 struct plumb_live_key {
     uint32_t group;
     uint32_t node;
-    uint64_t skipped;          /* samples dropped by skip_first_n; shared by all threads, atomic;
-                                  PLUMB_KEY_SETTLED is set once a sample has counted */
+    uint64_t skipped;          /* samples that skip_first_n has taken, from all threads, atomic;
+                                  PLUMB_KEY_SETTLED is set once a sample has counted. What was taken
+                                  from whom is in the states, where a fold cut short is missing */
     uint32_t reset_generation; /* of `skipped` */
     uint32_t reserved;
 };
@@ -209,7 +210,10 @@ struct plumb_live_state {
     /* rarely changed */
     uint64_t first[PLUMB_EXACT];
     uint64_t failures, abandoned, unbalanced;
-    uint64_t why_off; /* text of the last failure */
+    uint64_t why_off;           /* text of the last failure */
+    uint64_t skipped;           /* samples dropped by skip_first_n */
+    uint32_t threads;           /* OS threads that have had a run here, one after the other */
+    uint32_t thread_generation; /* of the last one */
     struct plumb_p2 p2;
     struct { /* wraps of 32-bit buckets: a bucket's count is wraps << 32 | bucket */
         uint32_t index, wraps;
@@ -220,7 +224,6 @@ struct plumb_live_state {
 };
 enum plumb_state_flags {
     PLUMB_STATE_P2 = 1,
-    PLUMB_STATE_SHARED = 2, /* more than one thread has run it: P-square no longer holds */
     PLUMB_STATE_SETTLED = 4 /* skip_first_n is used up */
 };
 
@@ -230,8 +233,7 @@ enum plumb_state_flags {
 struct plumb_undo_state {
     uint64_t state_off;
     uint64_t words[16]; /* the first 128 bytes */
-    uint64_t rare[9];   /* first .. why_off */
-    uint64_t rare_saved;
+    uint64_t rare[11];  /* first .. thread_generation */
     struct plumb_p2 p2;
 };
 struct plumb_undo_tree {
@@ -242,12 +244,10 @@ struct plumb_undo_tree {
 struct plumb_live_undo {
     struct plumb_live_context context;
     uint32_t frames_from; /* frames [frames_from, context.depth) are saved */
-    uint32_t states, trees, skips;
-    uint32_t reserved;
+    uint32_t states, trees;
     struct plumb_live_frame frames[PLUMB_BLOCK_WORDS];
     struct plumb_undo_state state[PLUMB_UNDO_STATES];
     struct plumb_undo_tree tree[PLUMB_BLOCK_WORDS];
-    uint32_t skip[PLUMB_BLOCK_WORDS]; /* keys whose `skipped` this fold has raised by one */
 };
 
 /* A ring block: words[0] base ticks, words[1] number of the block (1, 2, ...), written last when

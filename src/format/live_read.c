@@ -32,11 +32,6 @@ static void *at(struct reader *r, uint64_t off, size_t bytes)
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-static void undo_skips(struct reader *r, struct plumb_live_thread *th)
-{
-    plumb_live_undo_skips(&r->m, th);
-}
-
 /* Calls `each` for every thread block. */
 static void for_threads(struct reader *r, void (*each)(struct reader *, struct plumb_live_thread *))
 {
@@ -51,16 +46,24 @@ static void for_threads(struct reader *r, void (*each)(struct reader *, struct p
     }
 }
 
-static void add_states(struct reader *r, struct plumb_live_thread *th)
+static void each_state(struct reader *r, const struct plumb_live_thread *th,
+                       void (*each)(struct plumb_merge *, const struct plumb_live_state *))
 {
     uint64_t off = th->state_off;
     for (uint32_t left = th->states; off && left; left--) {
         struct plumb_live_state *st = at(r, off, sizeof *st);
         if (!st)
             return;
-        plumb_merge_state(&r->m, st);
+        each(&r->m, st);
         off = st->next_off;
     }
+}
+
+/* What skip_first_n has taken, from all threads, before any block is replayed. */
+static void add_skipped(struct reader *r, struct plumb_live_thread *th)
+{
+    plumb_live_undo(&r->m, th);
+    each_state(r, th, plumb_merge_skipped);
 }
 
 /* Adds the thread's places; returns the merged place of each, NULL: none. */
@@ -116,11 +119,11 @@ static void add_thread(struct reader *r, struct plumb_live_thread *th)
 {
     uint32_t *map, blocks = th->blocks, n = th->tree.count;
     const uint64_t *words = NULL;
-    r->m.ahead_count = 0;
     plumb_live_undo(&r->m, th);
     if (th->context.depth > PLUMB_DEPTH_MAX)
         return;
-    add_states(r, th);
+    plumb_merge_thread(&r->m, th->generation);
+    each_state(r, th, plumb_merge_state);
     map = add_places(r, th);
     for (uint32_t d = 1; d <= th->context.depth; d++)
         th->frames[d].tree = map && th->frames[d].tree < n ? map[th->frames[d].tree] : 0;
@@ -555,9 +558,9 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     r.m.base = base;
     r.m.bytes = bytes;
     r.m.h = h;
-    for_threads(&r, undo_skips);
     rc = plumb_merge_open(&r.m, &out->arena, base, bytes, true);
     if (rc == PLUMB_OK) {
+        for_threads(&r, add_skipped);
         for_threads(&r, add_thread);
         add_open_async(&r);
         rc = fill_rows(&r);

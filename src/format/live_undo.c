@@ -48,28 +48,14 @@ static void undo_states(struct plumb_merge *m, const struct plumb_live_undo *u)
     }
 }
 
-/* Before the rows are made: they start from the keys. */
-void plumb_live_undo_skips(struct plumb_merge *m, struct plumb_live_thread *th)
-{
-    const struct plumb_live_undo *u = &th->undo;
-    if (th->folding == th->folded || u->skips > PLUMB_BLOCK_WORDS)
-        return;
-    for (uint32_t i = 0; i < u->skips; i++) {
-        struct plumb_live_key *k = (struct plumb_live_key *)(uintptr_t)plumb_merge_element(
-            m, &m->h->keys, u->skip[i], sizeof *k);
-        if (k && k->skipped & ~PLUMB_KEY_SETTLED)
-            k->skipped--;
-    }
-}
-
 void plumb_live_undo(struct plumb_merge *m, struct plumb_live_thread *th)
 {
     struct plumb_live_undo *u = &th->undo;
     uint32_t n = u->context.depth - u->frames_from + 1;
+    m->ahead_count = 0;
     if (th->folding == th->folded || u->states > PLUMB_UNDO_STATES ||
-        u->trees > PLUMB_BLOCK_WORDS || u->skips > PLUMB_BLOCK_WORDS ||
-        u->context.depth > PLUMB_DEPTH_MAX || u->frames_from > u->context.depth ||
-        n > PLUMB_BLOCK_WORDS)
+        u->trees > PLUMB_BLOCK_WORDS || u->context.depth > PLUMB_DEPTH_MAX ||
+        u->frames_from > u->context.depth || n > PLUMB_BLOCK_WORDS)
         return;
     undo_states(m, u);
     for (uint32_t i = 0; i < u->trees; i++) {
@@ -83,5 +69,4 @@ void plumb_live_undo(struct plumb_merge *m, struct plumb_live_thread *th)
     }
     th->context = u->context;
     memcpy(&th->frames[u->frames_from], u->frames, n * sizeof u->frames[0]);
-    th->folding = th->folded;
 }

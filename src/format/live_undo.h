@@ -5,10 +5,9 @@
 
 #include "format/merge.h"
 
-/* The skip counters of keys: for all threads, before the rows are made from the keys. */
-void plumb_live_undo_skips(struct plumb_merge *m, struct plumb_live_thread *th);
 /* States, tree, stack and context; leaves in `m->ahead` what the buckets already hold. Right before
- * the thread's states and records are read. Does nothing to a thread that was between folds. */
+ * the thread's states and records are read. Does nothing to a thread that was between folds; twice
+ * is as good as once. */
 void plumb_live_undo(struct plumb_merge *m, struct plumb_live_thread *th);
 
 #endif

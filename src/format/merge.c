@@ -86,18 +86,17 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
             plumb_merge_element(m, &m->h->keys, i, sizeof(struct plumb_live_key));
         const struct plumb_live_pipeline *p = k ? pipeline_of(m, k->group) : NULL;
         struct plumb_merge_row *row = p ? row_of(m, k->group & 0xffff, k->node) : NULL;
-        uint64_t skipped;
+        uint64_t taken;
         if (!row)
             return m->arena->failed ? PLUMB_ERR_MEMORY : PLUMB_ERR_FORMAT;
-        skipped = PLUMB_LOAD(k->skipped);
-        if (PLUMB_LOAD(k->reset_generation) == PLUMB_LOAD(p->reset_generation)) {
-            uint64_t taken = skipped & ~PLUMB_KEY_SETTLED, skip = PLUMB_LOAD(p->skip_first_n);
-            row->skipped = taken;
-            row->skip_left = skipped & PLUMB_KEY_SETTLED || taken >= skip ? 0 : skip - taken;
-            row->listed = skipped != 0;
-        } else {
-            row->skip_left = PLUMB_LOAD(p->skip_first_n);
-        }
+        taken = PLUMB_LOAD(k->skipped);
+        if (PLUMB_LOAD(k->reset_generation) != PLUMB_LOAD(p->reset_generation))
+            taken = 0;
+        /* Once a sample has counted, what was not taken before is not taken any more. */
+        row->skip_most =
+            taken & PLUMB_KEY_SETTLED ? taken & ~PLUMB_KEY_SETTLED : PLUMB_LOAD(p->skip_first_n);
+        row->listed = taken != 0;
+        m->skips |= row->skip_most != 0;
     }
     return plumb_merge_place_of(m, UINT32_MAX, 0, false) == UINT32_MAX ? PLUMB_ERR_MEMORY
                                                                        : PLUMB_OK;
@@ -135,15 +134,37 @@ static void add_buckets(struct plumb_merge *m, struct plumb_merge_channel *c,
     }
 }
 
-void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
+/* The row of a state; NULL: it was reset meanwhile, or makes no sense. */
+static struct plumb_merge_row *row_of_state(struct plumb_merge *m,
+                                            const struct plumb_live_state *st)
 {
     const struct plumb_live_key *k =
         plumb_merge_element(m, &m->h->keys, st->key, sizeof(struct plumb_live_key));
     const struct plumb_live_pipeline *p = k ? pipeline_of(m, k->group) : NULL;
-    struct plumb_merge_row *row = p ? row_of(m, k->group & 0xffff, k->node) : NULL;
-    struct plumb_stats s;
-    if (!row || st->channel > PLUMB_CHANNEL_DEVICE_NS ||
+    if (!p || st->channel > PLUMB_CHANNEL_DEVICE_NS ||
         st->reset_generation != PLUMB_LOAD(p->reset_generation))
+        return NULL;
+    return row_of(m, k->group & 0xffff, k->node);
+}
+
+void plumb_merge_skipped(struct plumb_merge *m, const struct plumb_live_state *st)
+{
+    struct plumb_merge_row *row = row_of_state(m, st);
+    if (row)
+        row->skipped += st->skipped;
+}
+
+void plumb_merge_thread(struct plumb_merge *m, uint32_t generation)
+{
+    m->thread++;
+    m->thread_generation = generation;
+}
+
+void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
+{
+    struct plumb_merge_row *row = row_of_state(m, st);
+    struct plumb_stats s;
+    if (!row)
         return;
     s = (struct plumb_stats){st->count, st->total, st->sq_lo,   st->sq_hi, st->min,
                              st->max,   st->last,  st->last_at, {0}};
@@ -152,7 +173,9 @@ void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
     add_buckets(m, &row->channel[st->channel], st);
     if (st->channel == PLUMB_CHANNEL_SPAN) {
         row->self_ticks += st->self;
-        row->threads++;
+        row->threads += st->threads;
+        if (st->thread_generation == m->thread_generation)
+            row->last_thread = m->thread;
     } else if (st->channel == PLUMB_CHANNEL_HOST_NS) {
         row->self_ns += st->self;
         row->outer_ns += st->outer_total;
@@ -168,7 +191,7 @@ void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
     if (st->flags & PLUMB_STATE_P2 && st->count) {
         row->p2 = st->p2;
         row->p2_threads++;
-        row->p2_shared |= (st->flags & PLUMB_STATE_SHARED) != 0;
+        row->p2_shared |= st->threads > 1;
     }
     row->listed |= st->count || st->failures || st->abandoned || st->unbalanced;
 }
@@ -188,7 +211,7 @@ static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb
     i = plumb_map_get(&m->row_of, e->key + 1);
     row = i ? m->rows[i - 1] : row_make(m, group, node);
     if (row && !i)
-        row->skip_left = PLUMB_LOAD(p->skip_first_n);
+        row->skip_most = PLUMB_LOAD(p->skip_first_n);
     if (row) {
         row->listed = true;
         m->replayed++;
@@ -218,8 +241,11 @@ static void on_sample(void *self, const struct plumb_ended *e)
     uint32_t index, place = e->tree;
     if (!row)
         return;
-    if (row->skip_left) {
-        row->skip_left--;
+    if (e->channel == PLUMB_CHANNEL_SPAN && row->last_thread != m->thread) {
+        row->last_thread = m->thread;
+        row->threads++;
+    }
+    if (row->skipped < row->skip_most) {
         row->skipped++;
         return;
     }
@@ -231,7 +257,6 @@ static void on_sample(void *self, const struct plumb_ended *e)
         group[index & 63]++;
     if (e->channel == PLUMB_CHANNEL_SPAN) {
         row->self_ticks += e->self;
-        row->threads += row->threads == 0;
         if (m->h->flags & PLUMB_LIVE_P2) {
             plumb_p2_add(&row->p2, (double)e->value);
             row->p2_threads += row->p2_threads == 0;

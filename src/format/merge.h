@@ -28,14 +28,15 @@ struct plumb_merge_row {
     uint64_t outer_ns, outer_count; /* of samples measured elsewhere; spans have it in the tree */
     uint64_t failures, abandoned, unbalanced;
     uint64_t skipped;
-    uint64_t skip_left; /* of the samples replayed here */
+    uint64_t skip_most; /* samples replayed here are skipped while `skipped` is less */
     uint64_t why_off;
     uint64_t why_count; /* failures behind why_off: the thread with most wins */
     struct plumb_p2 p2;
     uint32_t p2_threads; /* states that carry an estimate */
     bool p2_shared;
     uint32_t threads;
-    bool listed; /* has a key or a sample of its own */
+    uint32_t last_thread; /* the last of them, as counted by plumb_merge_thread() */
+    bool listed;          /* has a key or a sample of its own */
 };
 
 struct plumb_merge_place {
@@ -67,6 +68,9 @@ struct plumb_merge {
     bool want_tree;
     struct plumb_merge_ahead ahead[PLUMB_UNDO_STATES];
     size_t ahead_count;
+    bool skips;      /* some row may have to skip */
+    uint32_t thread; /* of what is being merged: 1, 2, ... */
+    uint32_t thread_generation;
     uint64_t replayed; /* runs ended in records that were not folded */
 };
 
@@ -75,6 +79,11 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
                      size_t bytes, bool want_tree);
 void plumb_merge_close(struct plumb_merge *m);
 
+/* First, for every state: what skip_first_n has taken, so that blocks know what is left to skip.
+ * Not needed unless m->skips. */
+void plumb_merge_skipped(struct plumb_merge *m, const struct plumb_live_state *st);
+/* Then, for every thread record, at its `generation`: its states, and its block. */
+void plumb_merge_thread(struct plumb_merge *m, uint32_t generation);
 /* Adds a state; `st` may be a copy. One of a generation before the pipeline's last reset adds
  * nothing. */
 void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st);
