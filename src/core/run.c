@@ -410,11 +410,6 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     PLUMB_STORE(run->h->status, PLUMB_LIVE_ENDED);
     plumb_lock();
     plumb_rt.run = NULL;
-    /* The next run may get this one's address: no thread may take that for its own run. */
-    for (struct plumb_thread *th = plumb_rt.threads; still && th; th = th->next) {
-        th->run = NULL;
-        th->live = NULL;
-    }
     plumb_unlock();
     if (still) {
         plumb_mapping_close(run, kept);
