@@ -41,41 +41,44 @@ extern char **environ;
  */
 
 struct role {
-  const char *name;
-  int (*play)(void);
+    const char *name;
+    int (*play)(void);
 };
 
 enum { CHILD_READY_FD = 3, CHILD_GO_FD = 4 };
 
 /* What the process ends with when something a role needs did not work. */
-#define ROLE_NEEDS(condition)                                                  \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);          \
-      _exit(99);                                                               \
-    }                                                                          \
-  } while (0)
+#define ROLE_NEEDS(condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            _exit(99);                                                                             \
+        }                                                                                          \
+    } while (0)
 
-static inline void child_ready(void) {
-  ROLE_NEEDS(write(CHILD_READY_FD, "r", 1) == 1);
+static inline void child_ready(void)
+{
+    ROLE_NEEDS(write(CHILD_READY_FD, "r", 1) == 1);
 }
 
 /* Waits for the test's child_go(). */
-static inline void child_wait_go(void) {
-  char c;
-  ssize_t n;
-  while ((n = read(CHILD_GO_FD, &c, 1)) < 0 && errno == EINTR)
-    continue;
-  ROLE_NEEDS(n == 1);
+static inline void child_wait_go(void)
+{
+    char c;
+    ssize_t n;
+    while ((n = read(CHILD_GO_FD, &c, 1)) < 0 && errno == EINTR)
+        continue;
+    ROLE_NEEDS(n == 1);
 }
 
-static inline int child_play(const struct role *roles, const char *name) {
-  for (; roles->name; roles++) {
-    if (strcmp(roles->name, name) == 0)
-      return roles->play();
-  }
-  fprintf(stderr, "no role '%s'\n", name);
-  return 98;
+static inline int child_play(const struct role *roles, const char *name)
+{
+    for (; roles->name; roles++) {
+        if (strcmp(roles->name, name) == 0)
+            return roles->play();
+    }
+    fprintf(stderr, "no role '%s'\n", name);
+    return 98;
 }
 
 /* ---- The test's side
@@ -83,223 +86,232 @@ static inline int child_play(const struct role *roles, const char *name) {
  */
 
 struct child {
-  pid_t pid;
-  int ready_fd, go_fd;
-  char err_path[64]; /* its stderr */
+    pid_t pid;
+    int ready_fd, go_fd;
+    char err_path[64]; /* its stderr */
 };
 
 /* "<the test's folder>/<name>", in one of a few static buffers. */
-static inline const char *in_place(const char *name) {
-  static char paths[8][1024];
-  static unsigned turn;
-  char *path = paths[turn++ % 8];
-  char cwd[900];
-  assert_non_null(getcwd(cwd, sizeof cwd));
-  snprintf(path, sizeof paths[0], "%s/%s", cwd, name);
-  return path;
+static inline const char *in_place(const char *name)
+{
+    static char paths[8][1024];
+    static unsigned turn;
+    char *path = paths[turn++ % 8];
+    char cwd[900];
+    assert_non_null(getcwd(cwd, sizeof cwd));
+    snprintf(path, sizeof paths[0], "%s/%s", cwd, name);
+    return path;
 }
 
-static inline void child_exec(const char *role, const char *const *settings) {
-  char *args[] = {(char *)"role", (char *)(uintptr_t)role, NULL};
-  char path[1024];
-  ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-  path[n > 0 ? n : 0] = '\0';
-  args[0] = path;
-  for (; settings && *settings; settings++)
-    putenv((char *)(uintptr_t)*settings);
-  execv(path, args);
-  _exit(97);
+static inline void child_exec(const char *role, const char *const *settings)
+{
+    char *args[] = {(char *)"role", (char *)(uintptr_t)role, NULL};
+    char path[1024];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    args[0] = path;
+    for (; settings && *settings; settings++)
+        putenv((char *)(uintptr_t)*settings);
+    execv(path, args);
+    _exit(97);
 }
 
 /* Starts `role` with its own run directory `dir` (below the test's folder;
  * NULL: not recording) and further settings "NAME=value", ended by NULL. */
 static inline struct child child_start(const char *role, const char *dir,
-                                       const char *const *settings) {
-  static unsigned number;
-  struct child c = {0};
-  int ready[2], go[2];
-  char run_dir[1100];
-  assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-  assert_int_equal(pipe2(go, O_CLOEXEC), 0);
-  snprintf(c.err_path, sizeof c.err_path, "%s-%u.err", role, number++);
-  if (dir)
-    snprintf(run_dir, sizeof run_dir, "PLUMB_RUN_DIR=%s", in_place(dir));
-  fflush(NULL);
-  c.pid = fork();
-  assert_true(c.pid >= 0);
-  if (c.pid == 0) {
-    int err = open(c.err_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    /* The ends may lie on each other's numbers. */
-    int r = fcntl(ready[1], F_DUPFD_CLOEXEC, 10),
-        g = fcntl(go[0], F_DUPFD_CLOEXEC, 10);
-    dup2(r, CHILD_READY_FD);
-    dup2(g, CHILD_GO_FD);
-    dup2(err, STDERR_FILENO);
+                                       const char *const *settings)
+{
+    static unsigned number;
+    struct child c = {0};
+    int ready[2], go[2];
+    char run_dir[1100];
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+    snprintf(c.err_path, sizeof c.err_path, "%s-%u.err", role, number++);
     if (dir)
-      putenv(run_dir);
-    child_exec(role, settings);
-  }
-  close(ready[1]);
-  close(go[0]);
-  c.ready_fd = ready[0];
-  c.go_fd = go[1];
-  return c;
+        snprintf(run_dir, sizeof run_dir, "PLUMB_RUN_DIR=%s", in_place(dir));
+    fflush(NULL);
+    c.pid = fork();
+    assert_true(c.pid >= 0);
+    if (c.pid == 0) {
+        int err = open(c.err_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        /* The ends may lie on each other's numbers. */
+        int r = fcntl(ready[1], F_DUPFD_CLOEXEC, 10), g = fcntl(go[0], F_DUPFD_CLOEXEC, 10);
+        dup2(r, CHILD_READY_FD);
+        dup2(g, CHILD_GO_FD);
+        dup2(err, STDERR_FILENO);
+        if (dir)
+            putenv(run_dir);
+        child_exec(role, settings);
+    }
+    close(ready[1]);
+    close(go[0]);
+    c.ready_fd = ready[0];
+    c.go_fd = go[1];
+    return c;
 }
 
-static inline const char *child_errors(const struct child *c) {
-  static char text[65536];
-  FILE *f = fopen(c->err_path, "re");
-  size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
-  if (f)
-    fclose(f);
-  text[n] = '\0';
-  return text;
+static inline const char *child_errors(const struct child *c)
+{
+    static char text[65536];
+    FILE *f = fopen(c->err_path, "re");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    if (f)
+        fclose(f);
+    text[n] = '\0';
+    return text;
 }
 
-static inline void child_await_ready(const struct child *c) {
-  char byte;
-  ssize_t n;
-  while ((n = read(c->ready_fd, &byte, 1)) < 0 && errno == EINTR)
-    continue;
-  if (n != 1)
-    fail_msg("the child ended early: %s", child_errors(c));
+static inline void child_await_ready(const struct child *c)
+{
+    char byte;
+    ssize_t n;
+    while ((n = read(c->ready_fd, &byte, 1)) < 0 && errno == EINTR)
+        continue;
+    if (n != 1)
+        fail_msg("the child ended early: %s", child_errors(c));
 }
 
-static inline void child_go(const struct child *c) {
-  assert_int_equal(write(c->go_fd, "g", 1), 1);
+static inline void child_go(const struct child *c)
+{
+    assert_int_equal(write(c->go_fd, "g", 1), 1);
 }
 
 /* Waits for the end: its wait status. */
-static inline int child_end(struct child *c) {
-  int status = -1;
-  while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-    continue;
-  close(c->ready_fd);
-  close(c->go_fd);
-  return status;
+static inline int child_end(struct child *c)
+{
+    int status = -1;
+    while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    close(c->ready_fd);
+    close(c->go_fd);
+    return status;
 }
 
-static inline int child_run(struct child *out, const char *role,
-                            const char *dir, const char *const *settings) {
-  struct child c = child_start(role, dir, settings);
-  int status = child_end(&c);
-  if (out)
-    *out = c;
-  return status;
+static inline int child_run(struct child *out, const char *role, const char *dir,
+                            const char *const *settings)
+{
+    struct child c = child_start(role, dir, settings);
+    int status = child_end(&c);
+    if (out)
+        *out = c;
+    return status;
 }
 
-static inline void assert_exited(const struct child *c, int status, int code) {
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != code)
-    fail_msg("wait status %#x, not exit %d: %s", status, code, child_errors(c));
+static inline void assert_exited(const struct child *c, int status, int code)
+{
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != code)
+        fail_msg("wait status %#x, not exit %d: %s", status, code, child_errors(c));
 }
 
-static inline void assert_signaled(const struct child *c, int status, int sig) {
-  if (!WIFSIGNALED(status) || WTERMSIG(status) != sig)
-    fail_msg("wait status %#x, not signal %d: %s", status, sig,
-             child_errors(c));
+static inline void assert_signaled(const struct child *c, int status, int sig)
+{
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != sig)
+        fail_msg("wait status %#x, not signal %d: %s", status, sig, child_errors(c));
 }
 
 /* ---- What it left
  * --------------------------------------------------------------------------------
  */
 
-static inline bool exists(const char *path) {
-  struct stat st;
-  return lstat(path, &st) == 0;
+static inline bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
 }
 
-static inline bool run_has(const char *dir, const char *name) {
-  char path[1400];
-  snprintf(path, sizeof path, "%s/%s", dir, name);
-  return exists(path);
+static inline bool run_has(const char *dir, const char *name)
+{
+    char path[1400];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return exists(path);
 }
 
-static inline void remove_run(const char *dir) {
-  static const char *const names[] = {"timing.json", PLUMB_LIVE_NAME};
-  char path[1400];
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    snprintf(path, sizeof path, "%s/%s", dir, names[i]);
-    unlink(path);
-  }
-  rmdir(dir);
+static inline void remove_run(const char *dir)
+{
+    static const char *const names[] = {"timing.json", PLUMB_LIVE_NAME};
+    char path[1400];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        unlink(path);
+    }
+    rmdir(dir);
 }
 
-static inline const struct plumb_timing_node *
-node_in(const struct plumb_timing *t, const char *phase, const char *name) {
-  for (size_t i = 0; i < t->node_count; i++) {
-    if (strcmp(t->nodes[i].name, name) == 0 &&
-        strcmp(t->nodes[i].phase, phase) == 0)
-      return &t->nodes[i];
-  }
-  return NULL;
+static inline const struct plumb_timing_node *node_in(const struct plumb_timing *t,
+                                                      const char *phase, const char *name)
+{
+    for (size_t i = 0; i < t->node_count; i++) {
+        if (strcmp(t->nodes[i].name, name) == 0 && strcmp(t->nodes[i].phase, phase) == 0)
+            return &t->nodes[i];
+    }
+    return NULL;
 }
 
-static inline uint64_t count_of(const struct plumb_timing *t,
-                                const char *name) {
-  uint64_t n = 0;
-  for (size_t i = 0; i < t->node_count; i++)
-    n += strcmp(t->nodes[i].name, name) == 0 ? t->nodes[i].host.ns.count : 0;
-  return n;
+static inline uint64_t count_of(const struct plumb_timing *t, const char *name)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < t->node_count; i++)
+        n += strcmp(t->nodes[i].name, name) == 0 ? t->nodes[i].host.ns.count : 0;
+    return n;
 }
 
-static inline void
-assert_channel_consistent(const char *name,
-                          const struct plumb_timing_channel *c) {
-  uint64_t mass = 0;
-  for (size_t i = 0; i < c->bucket_count; i++)
-    mass += c->buckets[i].count;
-  if (mass != c->ns.count)
-    fail_msg("'%s': %" PRIu64 " samples, %" PRIu64 " in the sketch", name,
-             c->ns.count, mass);
-  if (c->ns.count &&
-      !((double)c->ns.min <= c->p50_ns + 1 && c->p50_ns <= c->p90_ns &&
-        c->p90_ns <= c->p95_ns && c->p95_ns <= c->p99_ns &&
-        c->p99_ns <= (double)c->ns.max + 1 && c->ns.max <= c->ns.total))
-    fail_msg("'%s': quantiles out of order", name);
+static inline void assert_channel_consistent(const char *name, const struct plumb_timing_channel *c)
+{
+    uint64_t mass = 0;
+    for (size_t i = 0; i < c->bucket_count; i++)
+        mass += c->buckets[i].count;
+    if (mass != c->ns.count)
+        fail_msg("'%s': %" PRIu64 " samples, %" PRIu64 " in the sketch", name, c->ns.count, mass);
+    if (c->ns.count &&
+        !((double)c->ns.min <= c->p50_ns + 1 && c->p50_ns <= c->p90_ns && c->p90_ns <= c->p95_ns &&
+          c->p95_ns <= c->p99_ns && c->p99_ns <= (double)c->ns.max + 1 && c->ns.max <= c->ns.total))
+        fail_msg("'%s': quantiles out of order", name);
 }
 
 /* Every invariant that holds in any report. `spans_only`: no samples measured
  * elsewhere, so that the call tree has every run of every row. */
-static inline void assert_consistent(const struct plumb_timing *t,
-                                     bool spans_only) {
-  for (size_t i = 0; i < t->node_count; i++) {
-    const struct plumb_timing_node *n = &t->nodes[i];
-    uint64_t in_tree = 0;
-    assert_channel_consistent(n->name, &n->host);
-    assert_channel_consistent(n->name, &n->device);
-    for (size_t k = 0; k < t->tree_count; k++)
-      in_tree += t->tree[k].node == i ? t->tree[k].count : 0;
-    if (spans_only && in_tree != n->host.ns.count)
-      fail_msg("'%s': %" PRIu64 " runs, %" PRIu64 " in the call tree", n->name,
-               n->host.ns.count, in_tree);
-  }
+static inline void assert_consistent(const struct plumb_timing *t, bool spans_only)
+{
+    for (size_t i = 0; i < t->node_count; i++) {
+        const struct plumb_timing_node *n = &t->nodes[i];
+        uint64_t in_tree = 0;
+        assert_channel_consistent(n->name, &n->host);
+        assert_channel_consistent(n->name, &n->device);
+        for (size_t k = 0; k < t->tree_count; k++)
+            in_tree += t->tree[k].node == i ? t->tree[k].count : 0;
+        if (spans_only && in_tree != n->host.ns.count)
+            fail_msg("'%s': %" PRIu64 " runs, %" PRIu64 " in the call tree", n->name,
+                     n->host.ns.count, in_tree);
+    }
 }
 
 /* The report of a run, recovered from its mapping when it was killed. */
-static inline void load_run(struct plumb_load *out, const char *dir) {
-  plumb_error err = {0, ""};
-  if (plumb_load_run(out, dir, &err) < 0)
-    fail_msg("%s: %s", dir, err.message);
+static inline void load_run(struct plumb_load *out, const char *dir)
+{
+    plumb_error err = {0, ""};
+    if (plumb_load_run(out, dir, &err) < 0)
+        fail_msg("%s: %s", dir, err.message);
 }
 
 /* The one run directory below `parent`/<pipeline>/; fails unless there are
  * `want` of them. */
-static inline int runs_below(char (*out)[1024], int room, const char *parent) {
-  char command[1200], line[1024];
-  int n = 0;
-  FILE *f;
-  snprintf(command, sizeof command,
-           "find '%s' -mindepth 2 -maxdepth 2 -type d | sort", parent);
-  f = popen(command, "r");
-  assert_non_null(f);
-  while (fgets(line, sizeof line, f)) {
-    line[strcspn(line, "\n")] = '\0';
-    if (n < room)
-      memcpy(out[n], line, sizeof line);
-    n++;
-  }
-  pclose(f);
-  return n;
+static inline int runs_below(char (*out)[1024], int room, const char *parent)
+{
+    char command[1200], line[1024];
+    int n = 0;
+    FILE *f;
+    snprintf(command, sizeof command, "find '%s' -mindepth 2 -maxdepth 2 -type d | sort", parent);
+    f = popen(command, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (n < room)
+            memcpy(out[n], line, sizeof line);
+        n++;
+    }
+    pclose(f);
+    return n;
 }
 
 #endif

@@ -11,166 +11,174 @@ enum { KILLS = 200, THREADS = 2 };
 /* ---- Killed at random
  * -------------------------------------------------------------------------- */
 
-static uint64_t *side_channel(void) {
-  /* Cache lines of their own, so that no thread waits for the other. */
-  uint64_t *side = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  assert_ptr_not_equal(side, MAP_FAILED);
-  return side;
+static uint64_t *side_channel(void)
+{
+    /* Cache lines of their own, so that no thread waits for the other. */
+    uint64_t *side = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(side, MAP_FAILED);
+    return side;
 }
 
-static void *second_thread(void *side) {
-  ops_run(1, (uint64_t *)side + 16, 0);
-  return NULL;
+static void *second_thread(void *side)
+{
+    ops_run(1, (uint64_t *)side + 16, 0);
+    return NULL;
 }
 
-static void record_until_killed(const char *dir, uint64_t *side) {
-  plumb_options options = plumb_options_default();
-  pthread_t thread;
-  options.run_dir = dir;
-  options.quiet = PLUMB_ON;
-  ROLE_NEEDS(plumb_start(&options, NULL) == PLUMB_OK);
-  ROLE_NEEDS(pthread_create(&thread, NULL, second_thread, side) == 0);
-  ops_run(0, side, 0);
+static void record_until_killed(const char *dir, uint64_t *side)
+{
+    plumb_options options = plumb_options_default();
+    pthread_t thread;
+    options.run_dir = dir;
+    options.quiet = PLUMB_ON;
+    ROLE_NEEDS(plumb_start(&options, NULL) == PLUMB_OK);
+    ROLE_NEEDS(pthread_create(&thread, NULL, second_thread, side) == 0);
+    ops_run(0, side, 0);
 }
 
-static uint64_t random_next(uint64_t *state) {
-  *state =
-      *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return *state >> 33;
+static uint64_t random_next(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state >> 33;
 }
 
-static void kill_after(pid_t pid, const uint64_t *side, uint64_t operations,
-                       uint64_t longer) {
-  while (__atomic_load_n(side, __ATOMIC_ACQUIRE) < operations) {
-    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
-    sched_yield();
-  }
-  for (uint64_t i = 0; i < longer; i++)
-    __asm__ volatile("" ::: "memory");
-  assert_int_equal(kill(pid, SIGKILL), 0);
-  assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
-static void
-recovered_counts_equal_the_side_channel_after_200_kills(void **state) {
-  uint64_t *side = side_channel(), random = 0x9e3779b9, folds = 0;
-  (void)state;
-  for (int i = 0; i < KILLS; i++) {
-    struct plumb_load run;
-    char name[32];
-    const char *dir;
-    uint64_t after =
-        random_next(&random) % (UINT64_C(1) << random_next(&random) % 15);
-    pid_t pid;
-    memset(side, 0, 4096);
-    snprintf(name, sizeof name, "kill-%d", i);
-    dir = in_place(name);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-      record_until_killed(dir, side);
-      _exit(0);
+static void kill_after(pid_t pid, const uint64_t *side, uint64_t operations, uint64_t longer)
+{
+    while (__atomic_load_n(side, __ATOMIC_ACQUIRE) < operations) {
+        assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+        sched_yield();
     }
-    kill_after(pid, side, after + 1, random_next(&random) % 4096);
-    load_run(&run, dir);
-    assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
-    assert_true(run_has(dir, "timing.json"));
-    for (unsigned who = 0; who < THREADS; who++)
-      folds += ops_found(&run.timing, who, side[16 * who]) > 60;
-    assert_consistent(&run.timing, false);
-    plumb_timing_fini(&run.timing);
-    remove_run(dir);
-  }
-  /* Else the kills tell nothing about folded statistics. */
-  assert_true(folds > KILLS);
-  munmap(side, 4096);
+    for (uint64_t i = 0; i < longer; i++)
+        __asm__ volatile("" ::: "memory");
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void recovered_counts_equal_the_side_channel_after_200_kills(void **state)
+{
+    uint64_t *side = side_channel(), random = 0x9e3779b9, folds = 0;
+    (void)state;
+    for (int i = 0; i < KILLS; i++) {
+        struct plumb_load run;
+        char name[32];
+        const char *dir;
+        uint64_t after = random_next(&random) % (UINT64_C(1) << random_next(&random) % 15);
+        pid_t pid;
+        memset(side, 0, 4096);
+        snprintf(name, sizeof name, "kill-%d", i);
+        dir = in_place(name);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            record_until_killed(dir, side);
+            _exit(0);
+        }
+        kill_after(pid, side, after + 1, random_next(&random) % 4096);
+        load_run(&run, dir);
+        assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
+        assert_true(run_has(dir, "timing.json"));
+        for (unsigned who = 0; who < THREADS; who++)
+            folds += ops_found(&run.timing, who, side[16 * who]) > 60;
+        assert_consistent(&run.timing, false);
+        plumb_timing_fini(&run.timing);
+        remove_run(dir);
+    }
+    /* Else the kills tell nothing about folded statistics. */
+    assert_true(folds > KILLS);
+    munmap(side, 4096);
 }
 
 /* ---- Open spans
  * ----------------------------------------------------------------------------------
  */
 
-static void open_some(void) {
-  static struct plumb_point outer =
-      PLUMB_POINT_INIT("outer", PLUMB_POINT_PLAIN);
-  static struct plumb_point inner =
-      PLUMB_POINT_INIT("inner", PLUMB_POINT_PLAIN);
-  plumb_async_begin(plumb_node_get("request"));
-  plumb_begin(&outer);
-  for (int i = 0; i < 1000; i++) {
-    PLUMB_SPAN("leaf");
-  }
-  plumb_begin(&inner);
+static void open_some(void)
+{
+    static struct plumb_point outer = PLUMB_POINT_INIT("outer", PLUMB_POINT_PLAIN);
+    static struct plumb_point inner = PLUMB_POINT_INIT("inner", PLUMB_POINT_PLAIN);
+    plumb_async_begin(plumb_node_get("request"));
+    plumb_begin(&outer);
+    for (int i = 0; i < 1000; i++) {
+        PLUMB_SPAN("leaf");
+    }
+    plumb_begin(&inner);
 }
 
-static int role_killed(void) {
-  open_some();
-  kill(getpid(), SIGKILL);
-  return 0;
+static int role_killed(void)
+{
+    open_some();
+    kill(getpid(), SIGKILL);
+    return 0;
 }
 
-static int role_segv(void) {
-  static int *volatile nowhere;
-  open_some();
-  signal(SIGSEGV, SIG_DFL); /* sanitizers catch it */
-  *nowhere = 1;
-  return 0;
+static int role_segv(void)
+{
+    static int *volatile nowhere;
+    open_some();
+    signal(SIGSEGV, SIG_DFL); /* sanitizers catch it */
+    *nowhere = 1;
+    return 0;
 }
 
-static int role_abort(void) {
-  open_some();
-  signal(SIGABRT, SIG_DFL);
-  abort();
+static int role_abort(void)
+{
+    open_some();
+    signal(SIGABRT, SIG_DFL);
+    abort();
 }
 
-static int role__exit(void) {
-  open_some();
-  _exit(7);
+static int role__exit(void)
+{
+    open_some();
+    _exit(7);
 }
 
-static void recovers_the_open_spans_of(const char *role, int code, int sig) {
-  const char *dir = in_place(role);
-  struct plumb_load run;
-  struct child c;
-  int status = child_run(&c, role, role, NULL);
-  if (sig)
-    assert_signaled(&c, status, sig);
-  else
-    assert_exited(&c, status, code);
-  assert_false(run_has(dir, "timing.json"));
-  load_run(&run, dir);
-  assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
-  assert_true(run.timing.recovered);
-  assert_int_equal(count_of(&run.timing, "leaf"), 1000);
-  assert_int_equal(run.timing.open_count, 3);
-  assert_string_equal(run.timing.open[0].node, "outer");
-  assert_string_equal(run.timing.open[1].node, "inner");
-  assert_string_equal(run.timing.open[2].node, "request");
-  assert_int_equal(run.timing.open[1].depth, 2);
-  assert_consistent(&run.timing, true);
-  plumb_timing_fini(&run.timing);
+static void recovers_the_open_spans_of(const char *role, int code, int sig)
+{
+    const char *dir = in_place(role);
+    struct plumb_load run;
+    struct child c;
+    int status = child_run(&c, role, role, NULL);
+    if (sig)
+        assert_signaled(&c, status, sig);
+    else
+        assert_exited(&c, status, code);
+    assert_false(run_has(dir, "timing.json"));
+    load_run(&run, dir);
+    assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
+    assert_true(run.timing.recovered);
+    assert_int_equal(count_of(&run.timing, "leaf"), 1000);
+    assert_int_equal(run.timing.open_count, 3);
+    assert_string_equal(run.timing.open[0].node, "outer");
+    assert_string_equal(run.timing.open[1].node, "inner");
+    assert_string_equal(run.timing.open[2].node, "request");
+    assert_int_equal(run.timing.open[1].depth, 2);
+    assert_consistent(&run.timing, true);
+    plumb_timing_fini(&run.timing);
 }
 
-static void a_killed_process_leaves_its_open_spans(void **state) {
-  (void)state;
-  recovers_the_open_spans_of("killed", 0, SIGKILL);
+static void a_killed_process_leaves_its_open_spans(void **state)
+{
+    (void)state;
+    recovers_the_open_spans_of("killed", 0, SIGKILL);
 }
 
-static void a_segmentation_fault_leaves_everything_and_the_signal_is_the_same(
-    void **state) {
-  (void)state;
-  recovers_the_open_spans_of("segv", 0, SIGSEGV);
+static void a_segmentation_fault_leaves_everything_and_the_signal_is_the_same(void **state)
+{
+    (void)state;
+    recovers_the_open_spans_of("segv", 0, SIGSEGV);
 }
 
-static void an_abort_leaves_everything(void **state) {
-  (void)state;
-  recovers_the_open_spans_of("abort", 0, SIGABRT);
+static void an_abort_leaves_everything(void **state)
+{
+    (void)state;
+    recovers_the_open_spans_of("abort", 0, SIGABRT);
 }
 
-static void _exit_leaves_everything_and_the_status_is_the_same(void **state) {
-  (void)state;
-  recovers_the_open_spans_of("_exit", 7, 0);
+static void _exit_leaves_everything_and_the_status_is_the_same(void **state)
+{
+    (void)state;
+    recovers_the_open_spans_of("_exit", 7, 0);
 }
 
 static const struct role roles[] = {{"killed", role_killed},
@@ -179,16 +187,16 @@ static const struct role roles[] = {{"killed", role_killed},
                                     {"_exit", role__exit},
                                     {NULL, NULL}};
 
-int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(recovered_counts_equal_the_side_channel_after_200_kills),
-      cmocka_unit_test(a_killed_process_leaves_its_open_spans),
-      cmocka_unit_test(
-          a_segmentation_fault_leaves_everything_and_the_signal_is_the_same),
-      cmocka_unit_test(an_abort_leaves_everything),
-      cmocka_unit_test(_exit_leaves_everything_and_the_status_is_the_same),
-  };
-  if (argc > 1)
-    return child_play(roles, argv[1]);
-  return cmocka_run_group_tests(tests, NULL, NULL);
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recovered_counts_equal_the_side_channel_after_200_kills),
+        cmocka_unit_test(a_killed_process_leaves_its_open_spans),
+        cmocka_unit_test(a_segmentation_fault_leaves_everything_and_the_signal_is_the_same),
+        cmocka_unit_test(an_abort_leaves_everything),
+        cmocka_unit_test(_exit_leaves_everything_and_the_status_is_the_same),
+    };
+    if (argc > 1)
+        return child_play(roles, argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
