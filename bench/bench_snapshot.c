@@ -22,12 +22,16 @@ static void die(const char *what)
     exit(1);
 }
 
+/* Returns the number of rows; 0 when the summary could not be taken. */
 static size_t summary(void)
 {
     plumb_error err = {0, ""};
     plumb_rows *rows = NULL;
     size_t n;
-    if (plumb_summary_rows(&rows, NULL, NULL, &err) < 0)
+    int rc = plumb_summary_rows(&rows, NULL, NULL, &err);
+    if (rc == PLUMB_ERR_STATE)
+        return 0;
+    if (rc < 0)
         die(err.message);
     n = plumb_rows_count(rows);
     plumb_rows_free(rows);
@@ -133,16 +137,19 @@ static void sleep_ns(long ns)
     nanosleep(&t, NULL);
 }
 
-static void hot_reader(struct bench *b)
+/* Returns the calls that failed. */
+static uint64_t hot_reader(struct bench *b)
 {
     static double calm[HOT_CALLS], all[HOT_CALLS];
     size_t n = b->quick ? HOT_CALLS / 8 : HOT_CALLS, kept = 0;
+    uint64_t failed = 0;
     struct bench_stat s;
     summary();
     for (size_t i = 0; i < n; i++) {
         long before = switches();
         uint64_t from = plumb_now_ns();
-        summary();
+        if (summary() == 0)
+            failed++;
         all[i] = (double)(plumb_now_ns() - from) * 1e-3;
         if (switches() == before)
             calm[kept++] = all[i];
@@ -155,6 +162,7 @@ static void hot_reader(struct bench *b)
     bench_stat_of(all, n);
     bench_put(b, "snapshot_hot_all_p99_us", bench_quantile(all, n, 0.99));
     bench_put(b, "snapshot_hot_left_out", (double)(n - kept));
+    return failed;
 }
 
 /* The reader beside the measured writer: a summary each `pause_ns`, 0: one after the other. */
@@ -162,7 +170,7 @@ struct reader {
     atomic_int stop;
     int cpu;
     long pause_ns;
-    uint64_t calls;
+    uint64_t calls, failed;
 };
 
 static void *reader_main(void *arg)
@@ -170,7 +178,8 @@ static void *reader_main(void *arg)
     struct reader *r = arg;
     bench_pin(r->cpu);
     while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) {
-        summary();
+        if (summary() == 0)
+            r->failed++;
         r->calls++;
         if (r->pause_ns)
             sleep_ns(r->pause_ns);
@@ -178,8 +187,9 @@ static void *reader_main(void *arg)
     return NULL;
 }
 
-/* Blocks are long enough for some ten summaries each at a thousand a second. */
-static void hot_writer(struct bench *b, int other, long pause_ns, const char *key)
+/* Returns the calls that failed. Blocks are long enough for some ten summaries each at a thousand a
+ * second. */
+static uint64_t hot_writer(struct bench *b, int other, long pause_ns, const char *key)
 {
     struct bench_cell c[2] = {
         {.name = "two rdtsc", .run = bench_floor},
@@ -195,6 +205,7 @@ static void hot_writer(struct bench *b, int other, long pause_ns, const char *ke
     bench_print_cells(c, 2);
     printf("  %llu summaries meanwhile\n", (unsigned long long)r.calls);
     bench_put_stat(b, key, &c[1].x);
+    return r.failed;
 }
 
 int main(int argc, char **argv)
@@ -202,6 +213,7 @@ int main(int argc, char **argv)
     static struct bench b;
     struct hot h = {0};
     pthread_t writer;
+    uint64_t failed;
     int other;
     bench_open(&b, "snapshot", argc, argv);
     bench_record_start(&b, false);
@@ -221,11 +233,12 @@ int main(int argc, char **argv)
         die("cannot make a thread");
     while (!atomic_load(&h.warm))
         sleep_ns(1000000);
-    hot_reader(&b);
+    failed = hot_reader(&b);
     atomic_store(&h.stop, 1);
     pthread_join(writer, NULL);
-    hot_writer(&b, other, 1000000, "snapshot_hot_writer_x_floor");
-    hot_writer(&b, other, 0, "snapshot_storm_writer_x_floor");
+    failed += hot_writer(&b, other, 1000000, "snapshot_hot_writer_x_floor");
+    failed += hot_writer(&b, other, 0, "snapshot_storm_writer_x_floor");
+    bench_put(&b, "snapshot_failed", (double)failed);
     bench_record_stop(&b);
     return bench_close(&b);
 }

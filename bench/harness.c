@@ -295,7 +295,6 @@ static void summarise(struct bench_cell *cells, size_t count, double *values, si
         memcpy(copy, &values[c * rounds], rounds * sizeof *copy);
         cells[c].ns = bench_stat_of(copy, rounds);
         cells[c].x = bench_stat_of(x, rounds);
-        cells[c].x.median = cells[c].ns.median / cells[0].ns.median;
     }
     free(x);
     free(copy);

@@ -4,8 +4,8 @@
  * short blocks that take turns: floor, library, floor, library, ... many hundred times. So a change
  * of the core clock, a neighbour's job or a warm-up hits all of them alike. A block's value is
  * thread CPU time per operation: being preempted costs nothing. A cell's figure is the median of
- * its blocks; the ratio of two cells is the ratio of their medians; quartiles tell how far to trust
- * it.
+ * its blocks; the ratio of two cells is the median of the ratios of blocks of one round, because
+ * the medians of both may lie at different core clocks; quartiles tell how far to trust it.
  *
  * The floor is what no tool can go below that times a piece of work by itself: two reads of the
  * processor's time stamp counter.
@@ -54,8 +54,7 @@ struct bench_cell {
     void *arg;
     /* results, ns per operation */
     struct bench_stat ns;
-    struct bench_stat
-        x; /* times the first cell: median is the ratio of medians, the rest is of blocks */
+    struct bench_stat x; /* times the first cell's block of the same round */
 };
 
 struct bench_key {

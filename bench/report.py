@@ -3,12 +3,14 @@
 
 usage: bench/report.py RESULTS.json [PART.json...] [--check]
 
+Where several parts hold a number under one key (a program that ran several times), its median counts.
 The parts are merged over what RESULTS.json holds already, so that a run of some programs keeps the
 figures of the others. --check only reads RESULTS.json and lists what is met and what is missed, by how
 much. It always succeeds: figures belong to a machine, and a slow one is no reason to fail a build.
 """
 import json
 import os
+import statistics
 import sys
 
 # key, what it is, unit, target ("at most"), note. In the order of importance to a user: what a span
@@ -48,6 +50,18 @@ ROWS = [
 def load(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
+
+
+def merged(parts):
+    values = {}
+    for part in parts:
+        for key, value in part.items():
+            values.setdefault(key, []).append(value)
+    result = {}
+    for key, all_of_it in values.items():
+        numbers = [v for v in all_of_it if isinstance(v, (int, float))]
+        result[key] = statistics.median(numbers) if numbers else all_of_it[-1]
+    return result
 
 
 def write(path, results):
@@ -114,12 +128,11 @@ def main():
     if "--check" in sys.argv:
         check(results)
         return
-    for part in paths[1:]:
-        new = load(part)
-        # A figure that is there again is no longer missing for a reason.
-        for key in new:
-            results.pop(key + "_reason", None)
-        results.update(new)
+    new = merged([load(part) for part in paths[1:]])
+    # A figure that is there again is no longer missing for a reason.
+    for key in new:
+        results.pop(key + "_reason", None)
+    results.update(new)
     write(paths[0], results)
     table(results)
 
