@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -299,8 +298,7 @@ out:
  * What it was doing is made good by the reader. */
 static bool is_still(const struct plumb_thread *th)
 {
-    return PLUMB_ACQUIRE(th->frozen) ||
-           (th->tid && syscall(SYS_tgkill, getpid(), (pid_t)th->tid, 0) < 0 && errno == ESRCH);
+    return PLUMB_ACQUIRE(th->frozen) || plumb_thread_is_gone(th);
 }
 
 /* After this no thread is, or will be, in the run's mapping; false: one is held up in it. */

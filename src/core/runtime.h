@@ -200,6 +200,7 @@ struct plumb_runtime {
     size_t text_left;
     /* threads */
     struct plumb_thread *threads;
+    struct plumb_thread *looked_at; /* whether its thread is gone, last */
     struct plumb_thread **idle_stack; /* records of ended threads */
     uint32_t idle_count, idle_cap;
     pthread_key_t exit_key;
@@ -309,6 +310,7 @@ void plumb_thread_gate(struct plumb_thread *th); /* recomputes the gate; under t
 struct plumb_thread *plumb_thread_new(void);
 void plumb_threads_forget(void); /* in a forked child */
 void plumb_thread_release(struct plumb_thread *th);
+bool plumb_thread_is_gone(const struct plumb_thread *th); /* ended, without or within plumb */
 
 /* fold.c */
 void plumb_fold(struct plumb_thread *th);

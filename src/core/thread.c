@@ -2,14 +2,18 @@
  *
  * A record and its block in the mapping outlive their thread: the next new thread takes both over,
  * statistics included, so that ten thousand short threads cost as much as the few that lived at
- * once. A thread that records after its last destructor ran keeps its record for ever; that is
- * bounded by the number of such threads. */
+ * once. A thread that records after its last destructor ran leaves its record behind; whoever needs
+ * one looks whether some owners are gone, a few at a time, so that the number of such records stays
+ * in proportion to the threads that are alive. */
+#include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/pages.h"
 #include "core/runtime.h"
+
+enum { LOOKS = 8 }; /* for records left behind, each time one is needed */
 
 __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
 __thread bool plumb_locked __attribute__((tls_model("initial-exec")));
@@ -81,6 +85,7 @@ void plumb_thread_release(struct plumb_thread *th)
     th->scopes = th->path_depth = 0;
     th->group = 0;
     th->step = -1;
+    th->tid = 0;
     PLUMB_RELEASE(th->busy, 0);
     idle_push(th);
     plumb_unlock();
@@ -92,11 +97,39 @@ static void on_thread_exit(void *arg)
     plumb_thread_release(arg);
 }
 
+bool plumb_thread_is_gone(const struct plumb_thread *th)
+{
+    int saved = errno;
+    bool gone = th->tid && syscall(SYS_tgkill, getpid(), (pid_t)th->tid, 0) < 0 && errno == ESRCH;
+    errno = saved;
+    return gone;
+}
+
+/* A record that its thread has left behind; the caller must release it. */
+static struct plumb_thread *left_behind(void)
+{
+    struct plumb_thread *th = NULL;
+    plumb_lock();
+    for (int i = 0; i < LOOKS && !th && plumb_rt.idle_count == 0 && plumb_rt.threads; i++) {
+        th = plumb_rt.looked_at;
+        th = plumb_rt.looked_at = th && th->next ? th->next : plumb_rt.threads;
+        if (PLUMB_LOAD(th->busy) || !plumb_thread_is_gone(th))
+            th = NULL;
+        else
+            th->tid = 0; /* nobody else's */
+    }
+    plumb_unlock();
+    return th;
+}
+
 struct plumb_thread *plumb_thread_self(void)
 {
     struct plumb_thread *th = plumb_tls;
     if (th || plumb_locked)
         return th;
+    th = left_behind();
+    if (th)
+        plumb_thread_release(th);
     plumb_lock();
     if (!plumb_rt.exit_key_made)
         plumb_rt.exit_key_made = pthread_key_create(&plumb_rt.exit_key, on_thread_exit) == 0;
@@ -228,7 +261,7 @@ int plumb_thread_attach(struct plumb_thread *th)
 void plumb_threads_forget(void)
 {
     struct plumb_thread *th = plumb_tls;
-    plumb_rt.threads = NULL;
+    plumb_rt.threads = plumb_rt.looked_at = NULL;
     plumb_rt.idle_count = 0;
     if (!th)
         return;
