@@ -40,6 +40,7 @@ static uint32_t key_index(struct plumb_run *run, uint64_t key)
         return UINT32_MAX;
     k->group = plumb_key_group(key);
     k->node = plumb_key_node(key);
+    k->first_ticks = UINT64_MAX;
     plumb_table_commit(&run->h->keys);
     return run->h->keys.count - 1;
 }
@@ -49,14 +50,19 @@ static struct plumb_live_pipeline *pipeline_at(struct plumb_run *run, uint32_t g
     return plumb_table_at(run, &run->h->pipelines, group >> 8);
 }
 
-static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t key, uint32_t channel)
+static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t key, uint32_t channel,
+                                            uint64_t begin_ticks)
 {
     struct plumb_run *run = th->run;
     uint32_t index = key_index(run, key);
     uint64_t off = index == UINT32_MAX ? 0 : plumb_carve(run, sizeof(struct plumb_live_state));
     struct plumb_live_state *st;
+    struct plumb_live_key *k;
     if (!off)
         return NULL;
+    k = plumb_table_at(run, &run->h->keys, index);
+    if (begin_ticks < k->first_ticks)
+        PLUMB_STORE(k->first_ticks, begin_ticks);
     st = PLUMB_AT(run, struct plumb_live_state, off);
     st->min = UINT64_MAX;
     st->key = index;
@@ -75,14 +81,14 @@ static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t ke
 }
 
 static PLUMB_COLD struct plumb_live_state *state_meet(struct plumb_thread *th, uint64_t key,
-                                                      uint32_t channel)
+                                                      uint32_t channel, uint64_t begin_ticks)
 {
     uint64_t off = plumb_map_get(&th->state_of, ((uint64_t)channel << 40 | key) + 1);
     struct plumb_live_state *st;
     if (off)
         return PLUMB_AT(th->run, struct plumb_live_state, off);
     plumb_lock();
-    st = state_carve(th, key, channel);
+    st = state_carve(th, key, channel, begin_ticks);
     plumb_unlock();
     return st;
 }
@@ -203,11 +209,12 @@ static PLUMB_COLD void tree_touch(struct fold *f, struct plumb_live_tree *t, uin
 /* ---- Samples --------------------------------------------------------------------------------- */
 
 /* Whether skip_first_n takes this sample. Shared by the threads of a key, so exact for the key. */
-static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st, uint32_t group)
+static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st,
+                             const struct plumb_ended *e)
 {
     struct plumb_live_key *k = plumb_table_at(f->run, &f->run->h->keys, st->key);
-    struct plumb_live_pipeline *p = pipeline_at(f->run, group);
-    uint64_t skip = PLUMB_LOAD(p->skip_first_n), seen;
+    struct plumb_live_pipeline *p = pipeline_at(f->run, plumb_key_group(e->key));
+    uint64_t skip = plumb_live_skip_at(p, e->end_ticks), seen;
     uint32_t generation = PLUMB_LOAD(p->reset_generation), old = PLUMB_LOAD(k->reset_generation);
     if (old != generation && __atomic_compare_exchange_n(&k->reset_generation, &old, generation,
                                                          false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -281,12 +288,13 @@ static PLUMB_ALWAYS_INLINE void add_bucket(struct plumb_live_state *st, uint32_t
 }
 
 /* The state that takes a key's runs; NULL: none can be had, which is counted. */
-static struct plumb_live_state *state_find(struct fold *f, uint64_t key, uint32_t channel)
+static struct plumb_live_state *state_find(struct fold *f, const struct plumb_ended *e)
 {
-    struct plumb_live_state *st = state_meet(f->th, key, channel);
+    uint64_t other = plumb_key(plumb_key_group(e->key) & 0xff00u, PLUMB_NODE_OTHER);
+    struct plumb_live_state *st = state_meet(f->th, e->key, e->channel, e->begin_ticks);
     if (st)
         return st;
-    st = state_meet(f->th, plumb_key(plumb_key_group(key) & 0xff00u, PLUMB_NODE_OTHER), channel);
+    st = state_meet(f->th, other, e->channel, e->begin_ticks);
     plumb_drop(f->run, st ? PLUMB_DROP_STATE : PLUMB_DROP_LOST);
     return st;
 }
@@ -297,7 +305,7 @@ static struct plumb_live_state *state_find(struct fold *f, uint64_t key, uint32_
 static struct plumb_live_state *state_for(struct fold *f, const struct plumb_ended *e)
 {
     uint32_t group = plumb_key_group(e->key);
-    struct plumb_live_state *st = state_find(f, e->key, e->channel);
+    struct plumb_live_state *st = state_find(f, e);
     if (!st)
         return NULL;
     if (st->undo_block != f->number)
@@ -313,7 +321,7 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
     struct amount a = {1,        e->value, e->self,      e->value,
                        e->value, e->value, e->end_ticks, (plumb_u128)e->value * e->value};
     struct plumb_live_tree nowhere, *t = place ? f->th->places[place].live : &nowhere;
-    if (!(st->flags & PLUMB_STATE_SETTLED) && skips(f, st, plumb_key_group(e->key)))
+    if (!(st->flags & PLUMB_STATE_SETTLED) && skips(f, st, e))
         return false;
     memset(&nowhere, 0, sizeof nowhere);
     if (place && t->undo_block != f->number)

@@ -97,7 +97,8 @@ void plumb_nodes_publish(struct plumb_run *run)
             return;
         memset(p, 0, sizeof *p);
         p->name_off = plumb_carve_text(run, plumb_rt.pipelines[i].name);
-        p->skip_first_n = plumb_rt.pipelines[i].skip_first_n;
+        p->skip[0].n = plumb_rt.pipelines[i].skip_first_n;
+        p->skips = 1;
         plumb_table_commit(&run->h->pipelines);
     }
 }

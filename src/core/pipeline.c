@@ -17,11 +17,22 @@ static struct plumb_live_pipeline *live_of(const plumb_pipeline *p)
     return plumb_table_at(run, &run->h->pipelines, p->index);
 }
 
+/* Samples that have ended follow the skip that was in force then, also those not folded yet. */
+static void skip_change(struct plumb_live_pipeline *live, uint64_t n)
+{
+    uint32_t k = live->skips;
+    if (live->skip[(k - 1) % PLUMB_SKIPS].n == n)
+        return;
+    PLUMB_STORE(live->skip[k % PLUMB_SKIPS].from_ticks, plumb_ticks_from(plumb_rt.clock));
+    PLUMB_STORE(live->skip[k % PLUMB_SKIPS].n, n);
+    PLUMB_RELEASE(live->skips, k + 1);
+}
+
 static void apply(plumb_pipeline *p)
 {
     struct plumb_live_pipeline *live = live_of(p);
     if (live)
-        PLUMB_STORE(live->skip_first_n, p->skip_first_n);
+        skip_change(live, p->skip_first_n);
     for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next)
         plumb_thread_gate(th);
     plumb_points_refresh();

@@ -360,6 +360,7 @@ static int make_rows(plumb_rows *rows, struct plumb_merge *m, plumb_pipeline *pi
     double ppm, tick_ns;
     plumb_anchor_take(&end, plumb_rt.clock);
     tick_ns = plumb_live_tick_ns(m->h, &end, &ppm);
+    plumb_merge_order(m);
     rows->rows = plumb_arena_alloc(&rows->arena, (m->row_count + 1) * sizeof *rows->rows);
     for (size_t i = 0; rows->rows && i < m->row_count; i++) {
         const struct plumb_merge_row *r = m->rows[i];

@@ -41,6 +41,7 @@ enum {
     PLUMB_CARRY = 16,
     PLUMB_UNDO_STATES = 128, /* a block ends at most 126 runs */
     PLUMB_GROUP_BITS = 16,   /* pipeline << 8 | phase */
+    PLUMB_SKIPS = 8,         /* changes of skip_first_n that are remembered */
     PLUMB_ASYNC_CHUNK = 1024,
     PLUMB_ASYNC_CHUNKS = 64
 };
@@ -126,18 +127,22 @@ struct plumb_live_name { /* a pipeline or a phase */
     uint64_t name_off;
 };
 
-/* A pipeline's part that a fold must see. */
+/* A pipeline's part that a fold must see. skip_first_n has a history, because samples are folded
+ * later than they end: each follows what was in force at its end. */
 struct plumb_live_pipeline {
     uint64_t name_off;
     uint64_t reset_ticks; /* spans begun before leave no sample */
-    uint64_t skip_first_n;
+    struct {
+        uint64_t from_ticks, n;
+    } skip[PLUMB_SKIPS]; /* change number k is at k % PLUMB_SKIPS */
+    uint32_t skips;      /* changes so far; released after its entry is written */
     uint32_t reset_generation;
-    uint32_t reserved;
 };
 
 #define PLUMB_KEY_SETTLED (UINT64_C(1) << 63)
 
-/* A (pipeline, phase, node), in first-seen order. group = pipeline << 8 | phase. */
+/* A (pipeline, phase, node), in the order in which folds met them. group = pipeline << 8 | phase.
+ */
 struct plumb_live_key {
     uint32_t group;
     uint32_t node;
@@ -146,6 +151,7 @@ struct plumb_live_key {
                                   from whom is in the states, where a fold cut short is missing */
     uint32_t reset_generation; /* of `skipped` */
     uint32_t reserved;
+    uint64_t first_ticks; /* begin of the earliest run that any thread met it with */
 };
 
 struct plumb_live_count {

@@ -374,6 +374,7 @@ static int fill_rows(struct reader *r)
     t->tree = plumb_arena_alloc(&t->arena, (r->m.place_count + 1) * sizeof *t->tree);
     if (!row_at || !place_at || !total_ns || !t->nodes || !t->tree || place_times(r, total_ns) < 0)
         return PLUMB_ERR_MEMORY;
+    plumb_merge_order(&r->m);
     for (size_t i = 0; i < r->m.row_count; i++) {
         row_at[i] = (uint32_t)t->node_count;
         if (r->m.rows[i]->listed) {

@@ -1,6 +1,7 @@
 /* merge.c: see merge.h. */
 #include "format/merge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -58,6 +59,8 @@ static struct plumb_merge_row *row_make(struct plumb_merge *m, uint32_t group, u
     }
     row->group = group;
     row->node = node;
+    row->first_ticks = UINT64_MAX;
+    row->order = (uint32_t)m->row_count;
     for (int c = 0; c < 3; c++)
         plumb_stats_init(&row->channel[c].stats);
     m->rows[m->row_count++] = row;
@@ -93,10 +96,11 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
         if (PLUMB_LOAD(k->reset_generation) != PLUMB_LOAD(p->reset_generation))
             taken = 0;
         /* Once a sample has counted, what was not taken before is not taken any more. */
-        row->skip_most =
-            taken & PLUMB_KEY_SETTLED ? taken & ~PLUMB_KEY_SETTLED : PLUMB_LOAD(p->skip_first_n);
+        row->settled = (taken & PLUMB_KEY_SETTLED) != 0;
+        row->skip_most = taken & ~PLUMB_KEY_SETTLED;
         row->listed = taken != 0;
-        m->skips |= row->skip_most != 0;
+        row->first_ticks = PLUMB_LOAD(k->first_ticks);
+        m->skips |= row->skip_most || plumb_live_skip_at(p, 0) || plumb_live_skip_at(p, UINT64_MAX);
     }
     return plumb_merge_place_of(m, UINT32_MAX, 0, false) == UINT32_MAX ? PLUMB_ERR_MEMORY
                                                                        : PLUMB_OK;
@@ -210,9 +214,8 @@ static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb
         return NULL;
     i = plumb_map_get(&m->row_of, e->key + 1);
     row = i ? m->rows[i - 1] : row_make(m, group, node);
-    if (row && !i)
-        row->skip_most = PLUMB_LOAD(p->skip_first_n);
     if (row) {
+        row->first_ticks = e->begin_ticks < row->first_ticks ? e->begin_ticks : row->first_ticks;
         row->listed = true;
         m->replayed++;
     }
@@ -232,6 +235,12 @@ static bool bucket_has_it(struct plumb_merge *m, const struct plumb_ended *e)
     return false;
 }
 
+static uint64_t skip_at(const struct plumb_merge *m, const struct plumb_ended *e)
+{
+    const struct plumb_live_pipeline *p = pipeline_of(m, plumb_key_group(e->key));
+    return p ? plumb_live_skip_at(p, e->end_ticks) : 0;
+}
+
 static void on_sample(void *self, const struct plumb_ended *e)
 {
     struct plumb_merge *m = self;
@@ -245,9 +254,13 @@ static void on_sample(void *self, const struct plumb_ended *e)
         row->last_thread = m->thread;
         row->threads++;
     }
-    if (row->skipped < row->skip_most) {
+    if (row->skipped < (row->settled ? row->skip_most : skip_at(m, e))) {
         row->skipped++;
         return;
+    }
+    if (!row->settled) {
+        row->settled = true;
+        row->skip_most = row->skipped;
     }
     c = &row->channel[e->channel];
     index = plumb_sketch_index(e->value);
@@ -377,6 +390,23 @@ void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context
                        struct plumb_live_frame *frames, const uint64_t *words)
 {
     plumb_replay_block(&merge_sink, m, context, frames, words);
+}
+
+static int by_first_ticks(const void *a, const void *b)
+{
+    const struct plumb_merge_row *x = *(struct plumb_merge_row *const *)a;
+    const struct plumb_merge_row *y = *(struct plumb_merge_row *const *)b;
+    if (x->first_ticks != y->first_ticks)
+        return x->first_ticks < y->first_ticks ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+void plumb_merge_order(struct plumb_merge *m)
+{
+    if (m->row_count)
+        qsort(m->rows, m->row_count, sizeof *m->rows, by_first_ticks);
+    for (size_t i = 0; i < m->row_count; i++)
+        plumb_map_put(&m->row_of, plumb_key(m->rows[i]->group, m->rows[i]->node) + 1, i + 1);
 }
 
 /* ---- Figures --------------------------------------------------------------------------------- */

@@ -36,6 +36,9 @@ struct plumb_merge_row {
     bool p2_shared;
     uint32_t threads;
     uint32_t last_thread; /* the last of them, as counted by plumb_merge_thread() */
+    uint64_t first_ticks; /* begin of its earliest run that is known */
+    uint32_t order;       /* in which it was made */
+    bool settled;         /* skip_most is all that is skipped */
     bool listed;          /* has a key or a sample of its own */
 };
 
@@ -59,7 +62,7 @@ struct plumb_merge {
     const unsigned char *base;
     size_t bytes;
     const struct plumb_live_header *h;
-    struct plumb_merge_row **rows; /* first-seen order */
+    struct plumb_merge_row **rows; /* first-seen order after plumb_merge_order() */
     size_t row_count, row_cap;
     struct plumb_map row_of;
     struct plumb_merge_place *places; /* 0 is the root */
@@ -91,6 +94,9 @@ void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
  * are changed; `tree` of frames and context are places of `m` (plumb_merge_place_map). */
 void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context,
                        struct plumb_live_frame *frames, const uint64_t *words);
+/* When everything is added: puts the rows in the order in which the program first met them,
+ * whatever the order of threads and folds. */
+void plumb_merge_order(struct plumb_merge *m);
 /* The merged place of `key` below merged place `parent`. */
 uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint64_t key, bool async);
 

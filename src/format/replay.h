@@ -32,6 +32,15 @@ struct plumb_ended {
     bool async;
 };
 
+/* The skip_first_n in force at `ticks`; beyond what is remembered, the oldest that is. */
+static inline uint64_t plumb_live_skip_at(const struct plumb_live_pipeline *p, uint64_t ticks)
+{
+    uint32_t k = PLUMB_ACQUIRE(p->skips), oldest = k > PLUMB_SKIPS ? k - PLUMB_SKIPS : 0;
+    while (k > oldest + 1 && PLUMB_LOAD(p->skip[(k - 1) % PLUMB_SKIPS].from_ticks) > ticks)
+        k--;
+    return k ? PLUMB_LOAD(p->skip[(k - 1) % PLUMB_SKIPS].n) : 0;
+}
+
 struct plumb_sink {
     /* The place of a key below place `parent`. */
     uint32_t (*enter)(void *self, uint32_t parent, uint64_t key);
