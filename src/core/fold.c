@@ -22,7 +22,10 @@ struct fold {
     struct plumb_thread *th;
     struct plumb_run *run;
     struct plumb_live_undo *undo;
-    uint64_t oldest; /* no span that this fold ends began before */
+    uint64_t oldest;                            /* no span that this fold ends began before */
+    const struct plumb_live_pipeline *pipeline; /* looked up last */
+    uint32_t pipeline_index;
+    uint32_t generation; /* of the thread's block: who has it now */
     uint32_t number;
     struct plumb_snapshot *watch; /* wants copies of what changes; NULL: none */
 };
@@ -169,34 +172,51 @@ static void state_reset(struct plumb_live_state *st, uint32_t generation)
     PLUMB_RELEASE(st->reset_generation, generation);
 }
 
-/* Before the first change that this fold makes to a state. A reset is not undone: putting back an
- * older generation's figures would only be dropped again, so they are cleared before they are
- * saved. */
-static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, uint32_t group)
+/* Saves a state before the first change that this fold makes to it. */
+static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_state *st, bool full)
 {
     struct plumb_live_undo *u = f->undo;
     struct plumb_undo_state *save = &u->state[u->states];
-    uint32_t generation = PLUMB_ACQUIRE(pipeline_at(f->run, group)->reset_generation);
-    if (f->watch)
-        plumb_snapshot_copy(f->watch, f->th, st);
-    if (st->reset_generation != generation)
-        state_reset(st, generation);
     save->state_off = plumb_off_of(f->run, st);
-    memcpy(save->words, st, sizeof save->words);
-    memcpy(save->rare, st->first, sizeof save->rare);
+    save->count = st->count;
+    save->total = st->total;
+    save->sq_lo = st->sq_lo;
+    save->sq_hi = st->sq_hi;
+    save->self = st->self;
+    save->full = full;
+    if (full) {
+        memcpy(save->words, st, sizeof save->words);
+        memcpy(save->rare, st->first, sizeof save->rare);
+        st->undo_full = f->number;
+    }
     if (st->flags & PLUMB_STATE_P2)
         save->p2 = st->p2;
     plumb_order();
     PLUMB_STORE(u->states, u->states + 1);
     plumb_order();
     st->undo_block = f->number;
+}
+
+/* The same for whatever may come. A reset is not undone: putting back an older generation's figures
+ * would only be dropped again, so they are cleared before they are saved. */
+static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, uint32_t group)
+{
+    uint32_t generation = PLUMB_ACQUIRE(pipeline_at(f->run, group)->reset_generation);
+    if (f->undo->states == PLUMB_UNDO_STATES)
+        return; /* cannot be: a block holds fewer runs */
+    if (f->watch)
+        plumb_snapshot_copy(f->watch, f->th, st);
+    if (st->reset_generation != generation)
+        state_reset(st, generation);
+    state_save(f, st, true);
     if (st->thread_generation != f->th->live->generation) {
         st->thread_generation = f->th->live->generation;
         st->threads++;
     }
 }
 
-static PLUMB_COLD void tree_touch(struct fold *f, struct plumb_live_tree *t, uint32_t place)
+static PLUMB_ALWAYS_INLINE void tree_touch(struct fold *f, struct plumb_live_tree *t,
+                                           uint32_t place)
 {
     struct plumb_live_undo *u = f->undo;
     u->tree[u->trees] = (struct plumb_undo_tree){t->count, t->total, t->self, place, 0};
@@ -308,7 +328,7 @@ static struct plumb_live_state *state_for(struct fold *f, const struct plumb_end
     struct plumb_live_state *st = state_find(f, e);
     if (!st)
         return NULL;
-    if (st->undo_block != f->number)
+    if (st->undo_full != f->number)
         state_touch(f, st, group);
     /* Begun before the last reset: belongs to what was dropped. */
     return e->begin_ticks >= PLUMB_LOAD(pipeline_at(f->run, group)->reset_ticks) ? st : NULL;
@@ -335,24 +355,42 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
     return true;
 }
 
-/* Whether the rest of the block's runs at this place may go the short way: state and place are
- * saved, nothing is skipped, no reset lies within, nothing looks at single samples. */
-static void make_ready(struct fold *f, uint32_t place, struct plumb_live_state *st)
+/* Whether the rest of the block's runs at this place may go the short way, and if so, saves what
+ * they change: nothing is skipped, no reset lies within, no snapshot looks, the first samples are
+ * past. */
+static __attribute__((noinline)) bool make_ready(struct fold *f, uint32_t place)
 {
     struct plumb_place *p = &f->th->places[place];
-    if (place && st->flags == PLUMB_STATE_SETTLED && st->count >= PLUMB_EXACT &&
-        p->live->undo_block == f->number &&
-        PLUMB_LOAD(pipeline_at(f->run, plumb_key_group(p->key))->reset_ticks) <= f->oldest) {
-        p->state = st;
-        p->ready = f->number;
+    struct plumb_live_state *st = p->state;
+    const struct plumb_live_pipeline *pipeline = f->pipeline;
+    uint32_t index = plumb_key_group(p->key) >> 8;
+    if (!st || place == 0 || f->watch || !(st->flags & PLUMB_STATE_SETTLED) ||
+        st->count < PLUMB_EXACT || st->thread_generation != f->generation)
+        return false;
+    if (index != f->pipeline_index) {
+        f->pipeline = pipeline = pipeline_at(f->run, plumb_key_group(p->key));
+        f->pipeline_index = index;
     }
+    if (st->reset_generation != PLUMB_ACQUIRE(pipeline->reset_generation) ||
+        PLUMB_LOAD(pipeline->reset_ticks) > f->oldest)
+        return false;
+    if (st->undo_block != f->number)
+        state_save(f, st, false);
+    if (p->live->undo_block != f->number)
+        tree_touch(f, p->live, place);
+    p->ready = f->number;
+    return true;
 }
 
 static __attribute__((noinline)) void ended_carefully(struct fold *f, const struct plumb_ended *e)
 {
     struct plumb_live_state *st = state_for(f, e);
-    if (st && add_one(f, st, e->tree, e))
-        make_ready(f, e->tree, st);
+    if (!st)
+        return;
+    add_one(f, st, e->tree, e);
+    /* States of "(other)" are not remembered: memory may come back. */
+    if (e->tree && plumb_map_get(&f->th->state_of, e->key + 1) == plumb_off_of(f->run, st))
+        f->th->places[e->tree].state = st;
 }
 
 /* ---- The sink -------------------------------------------------------------------------------- */
@@ -379,9 +417,11 @@ static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_live_fra
 {
     struct fold *f = self;
     struct plumb_place *p = &f->th->places[frame->tree];
-    if (PLUMB_LIKELY(p->ready == f->number)) {
+    if (PLUMB_LIKELY(p->ready == f->number) || make_ready(f, frame->tree)) {
         struct amount a = {1,     value, own,       value,
                            value, value, end_ticks, (plumb_u128)value * value};
+        if (PLUMB_UNLIKELY(p->state->flags & PLUMB_STATE_P2))
+            plumb_p2_add(&p->state->p2, (double)value);
         add_amount(p->state, p->live, &a);
         add_bucket(p->state, plumb_sketch_index(value));
     } else {
@@ -403,7 +443,7 @@ static __attribute__((noinline)) uint32_t leaves_carefully(struct fold *f, uint3
                                                            uint64_t *sum)
 {
     uint32_t i = 0;
-    for (; i < pairs && f->th->places[place].ready != f->number; i++) {
+    for (; i < pairs && f->th->places[place].ready != f->number && !make_ready(f, place); i++) {
         uint64_t begin = plumb_record_ticks(words[2 * i]),
                  end = plumb_record_ticks(words[2 * i + 1]);
         struct plumb_ended e = {
@@ -425,7 +465,7 @@ static PLUMB_ALWAYS_INLINE uint64_t on_leaves(void *self, uint32_t parent, uint6
     uint64_t before = 0;
     struct plumb_live_state *st;
     (void)outermost; /* the place tells */
-    if (PLUMB_UNLIKELY(f->th->places[place].ready != f->number))
+    if (PLUMB_UNLIKELY(f->th->places[place].ready != f->number && !make_ready(f, place)))
         i = leaves_carefully(f, place, key, base, words, pairs, &before);
     if (PLUMB_UNLIKELY(i == pairs))
         return before;
@@ -440,6 +480,8 @@ static PLUMB_ALWAYS_INLINE uint64_t on_leaves(void *self, uint32_t parent, uint6
         a.min = d < a.min ? d : a.min;
         a.max = d > a.max ? d : a.max;
         a.last = d;
+        if (PLUMB_UNLIKELY(st->flags & PLUMB_STATE_P2))
+            plumb_p2_add(&st->p2, (double)d);
         add_bucket(st, plumb_sketch_index(d));
     }
     a.self = a.total;
@@ -517,7 +559,13 @@ void plumb_fold(struct plumb_thread *th)
 {
     struct plumb_live_thread *live = th->live;
     uint64_t number = th->block[1];
-    struct fold f = {th, th->run, &live->undo, th->block[0], (uint32_t)number, NULL};
+    struct fold f = {.th = th,
+                     .run = th->run,
+                     .undo = &live->undo,
+                     .oldest = th->block[0],
+                     .pipeline_index = UINT32_MAX,
+                     .generation = live->generation,
+                     .number = (uint32_t)number};
     undo_begin(live, number);
     if (live->context.depth)
         f.oldest = live->frames[1].begin_ticks;

@@ -39,7 +39,7 @@ enum {
     PLUMB_NODE_BITS = 20,
     PLUMB_TICK_BITS = 42,
     PLUMB_CARRY = 16,
-    PLUMB_UNDO_STATES = 128, /* a block ends at most 126 runs */
+    PLUMB_UNDO_STATES = 192, /* a block ends at most 126 runs; a few states are saved twice */
     PLUMB_GROUP_BITS = 16,   /* pipeline << 8 | phase */
     PLUMB_SKIPS = 8,         /* changes of skip_first_n that are remembered */
     PLUMB_ASYNC_CHUNK = 1024,
@@ -224,8 +224,8 @@ struct plumb_live_state {
     struct { /* wraps of 32-bit buckets: a bucket's count is wraps << 32 | bucket */
         uint32_t index, wraps;
     } carry[PLUMB_CARRY];
-    uint32_t ordinal; /* among the thread's states, from 0 */
-    uint32_t reserved;
+    uint32_t ordinal;   /* among the thread's states, from 0 */
+    uint32_t undo_full; /* as undo_block, for a full save */
     uint32_t buckets[PLUMB_SKETCH_BUCKETS];
 };
 enum plumb_state_flags {
@@ -238,9 +238,13 @@ enum plumb_state_flags {
  * is how many of the block's samples they have already taken, in the block's order. */
 struct plumb_undo_state {
     uint64_t state_off;
+    uint64_t count, total, sq_lo, sq_hi, self; /* what runs add to; the rest of what they change
+                                                  comes out the same when they are replayed */
+    uint64_t full; /* the rest is saved too: something rarer than a run was going to happen */
+    uint64_t reserved;
     uint64_t words[16]; /* the first 128 bytes */
     uint64_t rare[11];  /* first .. thread_generation */
-    struct plumb_p2 p2;
+    struct plumb_p2 p2; /* always saved when the state has one */
 };
 struct plumb_undo_tree {
     uint64_t count, total, self;

@@ -34,17 +34,36 @@ static void note_ahead(struct plumb_merge *m, struct plumb_live_state *st)
                                                             st->channel, held - st->count};
 }
 
+static void undo_state(struct plumb_live_state *st, const struct plumb_undo_state *u)
+{
+    if (u->full) {
+        memcpy(st, u->words, sizeof u->words);
+        memcpy(st->first, u->rare, sizeof u->rare);
+    }
+    st->count = u->count;
+    st->total = u->total;
+    st->sq_lo = u->sq_lo;
+    st->sq_hi = u->sq_hi;
+    st->self = u->self;
+    if (st->flags & PLUMB_STATE_P2)
+        st->p2 = u->p2;
+}
+
+/* Newest first: of a state that was saved twice, the older save is the state before the fold. */
 static void undo_states(struct plumb_merge *m, const struct plumb_live_undo *u)
 {
+    for (uint32_t i = u->states; i-- > 0;) {
+        struct plumb_live_state *st = at(m, u->state[i].state_off, sizeof *st);
+        if (st)
+            undo_state(st, &u->state[i]);
+    }
     for (uint32_t i = 0; i < u->states; i++) {
         struct plumb_live_state *st = at(m, u->state[i].state_off, sizeof *st);
-        if (!st)
-            continue;
-        memcpy(st, u->state[i].words, sizeof u->state[i].words);
-        memcpy(st->first, u->state[i].rare, sizeof u->state[i].rare);
-        if (st->flags & PLUMB_STATE_P2)
-            st->p2 = u->state[i].p2;
-        note_ahead(m, st);
+        bool again = false;
+        for (uint32_t k = 0; k < i && !again; k++)
+            again = u->state[k].state_off == u->state[i].state_off;
+        if (st && !again)
+            note_ahead(m, st);
     }
 }
 
