@@ -22,17 +22,14 @@ static void die(const char *what)
     exit(1);
 }
 
-/* Returns the number of rows; 0 when the summary could not be taken. */
-static size_t summary(void)
+/* Returns the number of rows; 0 when the summary could not be taken: `*why` then tells, if not
+ * NULL. */
+static size_t summary(plumb_error *why)
 {
-    plumb_error err = {0, ""};
     plumb_rows *rows = NULL;
     size_t n;
-    int rc = plumb_summary_rows(&rows, NULL, NULL, &err);
-    if (rc == PLUMB_ERR_STATE)
+    if (plumb_summary_rows(&rows, NULL, NULL, why) < 0)
         return 0;
-    if (rc < 0)
-        die(err.message);
     n = plumb_rows_count(rows);
     plumb_rows_free(rows);
     return n;
@@ -88,11 +85,11 @@ static void idle_writers(struct bench *b)
             die("cannot make a thread");
     }
     pthread_barrier_wait(&recorded);
-    if (summary() != BENCH_NODES)
+    if (summary(NULL) != BENCH_NODES)
         die("the summary does not have a row a node");
     for (size_t i = 0; i < n; i++) {
         uint64_t from = bench_cpu_ns();
-        summary();
+        summary(NULL);
         ns[i] = (double)(bench_cpu_ns() - from) / (BENCH_NODES * THREADS);
     }
     s = bench_stat_of(ns, n);
@@ -138,17 +135,17 @@ static void sleep_ns(long ns)
 }
 
 /* Returns the calls that failed. */
-static uint64_t hot_reader(struct bench *b)
+static uint64_t hot_reader(struct bench *b, plumb_error *why)
 {
     static double calm[HOT_CALLS], all[HOT_CALLS];
     size_t n = b->quick ? HOT_CALLS / 8 : HOT_CALLS, kept = 0;
     uint64_t failed = 0;
     struct bench_stat s;
-    summary();
+    summary(NULL);
     for (size_t i = 0; i < n; i++) {
         long before = switches();
         uint64_t from = plumb_now_ns();
-        if (summary() == 0)
+        if (summary(why) == 0)
             failed++;
         all[i] = (double)(plumb_now_ns() - from) * 1e-3;
         if (switches() == before)
@@ -171,6 +168,7 @@ struct reader {
     int cpu;
     long pause_ns;
     uint64_t calls, failed;
+    plumb_error *why;
 };
 
 static void *reader_main(void *arg)
@@ -178,7 +176,7 @@ static void *reader_main(void *arg)
     struct reader *r = arg;
     bench_pin(r->cpu);
     while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) {
-        if (summary() == 0)
+        if (summary(r->why) == 0)
             r->failed++;
         r->calls++;
         if (r->pause_ns)
@@ -189,12 +187,13 @@ static void *reader_main(void *arg)
 
 /* Returns the calls that failed. Blocks are long enough for some ten summaries each at a thousand a
  * second. */
-static uint64_t hot_writer(struct bench *b, int other, long pause_ns, const char *key)
+static uint64_t hot_writer(struct bench *b, int other, long pause_ns, const char *key,
+                           plumb_error *why)
 {
     struct bench_cell c[2] = {
         {.name = "two rdtsc", .run = bench_floor},
         {.name = "span, 100 nodes, while read", .run = bench_spans_over_nodes}};
-    struct reader r = {.cpu = other, .pause_ns = pause_ns};
+    struct reader r = {.cpu = other, .pause_ns = pause_ns, .why = why};
     pthread_t thread;
     bench_spans_over_nodes(NULL, 100000); /* meet every node before the first summary */
     if (pthread_create(&thread, NULL, reader_main, &r) != 0)
@@ -213,6 +212,7 @@ int main(int argc, char **argv)
     static struct bench b;
     struct hot h = {0};
     pthread_t writer;
+    plumb_error why = {0, ""};
     uint64_t failed;
     int other;
     bench_open(&b, "snapshot", argc, argv);
@@ -222,9 +222,9 @@ int main(int argc, char **argv)
 
     other = bench_other_cpu(b.cpu);
     if (other < 0) {
-        const char *why = "this process may use one processor only";
-        bench_put_null(&b, "snapshot_hot_p99_us", why);
-        bench_put_null(&b, "snapshot_hot_writer_x_floor", why);
+        const char *alone = "this process may use one processor only";
+        bench_put_null(&b, "snapshot_hot_p99_us", alone);
+        bench_put_null(&b, "snapshot_hot_writer_x_floor", alone);
         return bench_close(&b);
     }
     bench_record_start(&b, false);
@@ -233,12 +233,13 @@ int main(int argc, char **argv)
         die("cannot make a thread");
     while (!atomic_load(&h.warm))
         sleep_ns(1000000);
-    failed = hot_reader(&b);
+    failed = hot_reader(&b, &why);
     atomic_store(&h.stop, 1);
     pthread_join(writer, NULL);
-    failed += hot_writer(&b, other, 1000000, "snapshot_hot_writer_x_floor");
-    failed += hot_writer(&b, other, 0, "snapshot_storm_writer_x_floor");
+    failed += hot_writer(&b, other, 1000000, "snapshot_hot_writer_x_floor", &why);
+    failed += hot_writer(&b, other, 0, "snapshot_storm_writer_x_floor", &why);
     bench_put(&b, "snapshot_failed", (double)failed);
+    bench_put_text(&b, "snapshot_failed_why", failed ? why.message : "none did");
     bench_record_stop(&b);
     return bench_close(&b);
 }

@@ -93,6 +93,7 @@ def table(results):
         print(title)
         for key, what, unit, target in rows:
             if key not in results:
+                print("  %-28s %-50s not measured" % (key, what))
                 continue
             value = results[key]
             if value is None:
