@@ -52,11 +52,10 @@ static struct plumb_summary_row row_of_node(const struct plumb_timing_node *node
     };
 }
 
-/* The public row does not say what part of the total is outermost; self times add up to the same,
- * and a row without self time holds samples that nothing nests in. */
+/* The public row does not say what part of the total is outermost; self times add up to the same.
+ * A row without any holds async spans, which overlap the others. */
 static struct plumb_summary_row row_of_public(const plumb_row *r)
 {
-    double own_ms = r->self_ms > 0 ? r->self_ms : r->total_ms;
     return (struct plumb_summary_row){
         .pipeline = r->pipeline,
         .phase = r->phase,
@@ -76,9 +75,9 @@ static struct plumb_summary_row row_of_public(const plumb_row *r)
         .p90_ms = r->p90_ms,
         .p95_ms = r->p95_ms,
         .p99_ms = r->p99_ms,
-        .outermost_ms = own_ms,
-        .outermost_count = r->count,
-        .own_ms = own_ms,
+        .outermost_ms = r->self_ms,
+        .outermost_count = r->self_ms > 0 ? r->count : 0,
+        .own_ms = r->self_ms,
         .device_count = r->device_count,
         .device_mean_ms = r->device_mean_ms,
         .device_median_ms = r->device_median_ms,

@@ -242,12 +242,19 @@ static void public_rows_give_the_same_table(void **state)
          .total_ms = 60,
          .mean_ms = 3,
          .self_ms = 60},
+        /* Overlaps others: no self time, in no sum, and no measure of how often the rest ran. */
+        {.pipeline = "p",
+         .phase = "inference",
+         .node = "async",
+         .count = 1,
+         .total_ms = 500,
+         .mean_ms = 500},
     };
     struct plumb_summary s;
     struct plumb_buf out = {0};
     struct plumb_summary_options o = {.frames = 0};
     (void)state;
-    assert_int_equal(plumb_summary_init_rows(&s, rows, 2, &o, NULL), PLUMB_OK);
+    assert_int_equal(plumb_summary_init_rows(&s, rows, 3, &o, NULL), PLUMB_OK);
     plumb_summary_write(&s, &out);
     assert_non_null(strstr(out.data, "      0.100\nAverage per-frame pipeline time: 10.00 ms"));
     plumb_summary_fini(&s);
