@@ -28,7 +28,6 @@
 
 #include <cmocka.h>
 
-#define PLUMB_LINKED 1
 #include <plumb/plumb.h>
 
 #include "format/live.h"

