@@ -408,6 +408,18 @@ void plumb_wide(struct plumb_thread *th, enum plumb_wide kind, uint32_t small,
     th->head = w + n;
 }
 
+static void tell_failure(const struct plumb_thread *th, plumb_span span, const char *why)
+{
+    for (uint32_t i = th->stages; i-- > 0;) {
+        if (th->stage[i].span != span.id)
+            continue;
+        plumb_log(PLUMB_LOG_INFO, "[%s|%s] Failed: %s", plumb_rt.nodes[th->stage[i].node].name,
+                  plumb_rt.pipelines[th->group >> 8].name, why);
+        return;
+    }
+    plumb_log(PLUMB_LOG_INFO, "a span failed: %s", why);
+}
+
 static void mark(plumb_span span, uint32_t what, const char *why)
 {
     struct plumb_thread *th;
@@ -427,7 +439,7 @@ static void mark(plumb_span span, uint32_t what, const char *why)
     }
     leave(th);
     if (what == 1)
-        plumb_log(PLUMB_LOG_INFO, "a span failed: %s", why ? why : "no reason given");
+        tell_failure(th, span, why ? why : "no reason given");
 }
 
 static void span_arg(plumb_span span, const char *key, uint32_t type, const void *value)
