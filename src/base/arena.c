@@ -109,6 +109,22 @@ void *plumb_arena_grow(struct plumb_arena *a, void *array, size_t *cap, size_t w
     return moved;
 }
 
+void plumb_arena_reset(struct plumb_arena *a)
+{
+    struct plumb_arena_block *kept = a->blocks, *old = kept ? kept->next : NULL;
+    while (old) {
+        struct plumb_arena_block *next = old->next;
+        free(old);
+        old = next;
+    }
+    if (kept) {
+        memset(kept->data, 0, kept->used_bytes);
+        kept->used_bytes = 0;
+        kept->next = NULL;
+    }
+    a->failed = false;
+}
+
 void plumb_arena_fini(struct plumb_arena *a)
 {
     struct plumb_arena_block *block = a->blocks;

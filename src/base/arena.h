@@ -19,6 +19,8 @@ char *plumb_arena_printf(struct plumb_arena *a, const char *format, ...)
 /* Grows an array of `*cap` elements of `size` bytes to hold at least `want`: returns the (possibly
  * moved) array, NULL when out of memory. The old copy stays until the arena dies. */
 void *plumb_arena_grow(struct plumb_arena *a, void *array, size_t *cap, size_t want, size_t size);
+/* Everything allocated is gone, but the newest block stays for what comes next. */
+void plumb_arena_reset(struct plumb_arena *a);
 void plumb_arena_fini(struct plumb_arena *a);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/map.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/pages.h"
 #include <plumb/abi.h>
@@ -47,6 +48,13 @@ int plumb_map_put(struct plumb_map *m, uint64_t key, uint64_t value)
     m->slots[2 * i] = key;
     m->slots[2 * i + 1] = value;
     return PLUMB_OK;
+}
+
+void plumb_map_clear(struct plumb_map *m)
+{
+    if (m->count)
+        memset(m->slots, 0, m->capacity * (size_t)16);
+    m->count = 0;
 }
 
 void plumb_map_fini(struct plumb_map *m)

@@ -16,6 +16,7 @@ struct plumb_map {
 uint64_t plumb_map_get(const struct plumb_map *m, uint64_t key);
 /* 0, or PLUMB_ERR_MEMORY. Replaces. */
 int plumb_map_put(struct plumb_map *m, uint64_t key, uint64_t value);
+void plumb_map_clear(struct plumb_map *m); /* empty, with its memory */
 void plumb_map_fini(struct plumb_map *m);
 
 /* FNV-1a; never 0. */

@@ -200,12 +200,13 @@ struct plumb_runtime {
     size_t text_left;
     /* threads */
     struct plumb_thread *threads;
-    struct plumb_thread *looked_at; /* whether its thread is gone, last */
+    struct plumb_thread *looked_at;   /* whether its thread is gone, last */
     struct plumb_thread **idle_stack; /* records of ended threads */
     uint32_t idle_count, idle_cap;
     pthread_key_t exit_key;
     bool exit_key_made;
     struct plumb_snapshot *snapshot;
+    struct plumb_summary_room *summary_room;
     uint64_t snapshot_number;
     pthread_mutex_t snapshot_lock;
     uint64_t overhead_ticks_x1000;

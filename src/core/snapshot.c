@@ -17,10 +17,10 @@
  * Locks: snapshot_lock, one snapshot at a time; runtime lock, so that threads and runs stay. */
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/pages.h"
@@ -28,7 +28,7 @@
 #include "format/live_read.h"
 #include "format/merge.h"
 
-enum { FIRST_ROOM = 512 * 1024, SPINS = 20000 };
+enum { FIRST_ROOM = 512 * 1024, RUNNING_SPINS = 5000, SPINS = 50000 };
 
 /* Rows own their texts through the runtime's names, which live as long as the process. */
 struct plumb_rows {
@@ -100,26 +100,31 @@ void plumb_snapshot_copy(struct plumb_snapshot *s, struct plumb_thread *th,
 
 /* ---- The reader's side ----------------------------------------------------------------------- */
 
+/* Copies words that may be changing: the caller finds out afterwards and drops the copy, which is
+ * what a race detector cannot know. */
 static __attribute__((no_sanitize("thread"))) void copy_words(void *to, const void *from, size_t n)
 {
+#if defined(__SANITIZE_THREAD__)
     uint64_t *t = to;
     const uint64_t *f = from;
     for (size_t i = 0; i < n; i++)
         t[i] = PLUMB_LOAD(f[i]);
+#else
+    plumb_order();
+    memcpy(to, from, n * 8);
+    plumb_order();
+#endif
 }
 
-/* Copies header and used groups. The source may be changing: the caller finds out afterwards and
- * drops the copy, which is what a race detector cannot know. */
-static __attribute__((no_sanitize("thread"))) void copy_state(struct plumb_live_state *to,
-                                                              const struct plumb_live_state *from)
+/* Copies header and used groups. */
+static void copy_state(struct plumb_live_state *to, const struct plumb_live_state *from)
 {
     uint64_t used;
     copy_words(to, from, offsetof(struct plumb_live_state, buckets) / 8);
     used = to->groups_used;
     for (uint32_t g = 0; used; g++, used >>= 1) {
-        const uint32_t *b = &from->buckets[g * 64];
-        for (uint32_t i = 0; (used & 1) && i < 64; i++)
-            to->buckets[g * 64 + i] = PLUMB_LOAD(b[i]);
+        if (used & 1)
+            copy_words(&to->buckets[g * 64], &from->buckets[g * 64], 32);
     }
 }
 
@@ -142,12 +147,17 @@ static bool folding(const struct plumb_thread *th)
  * or that this very call interrupted, never ends it: give up. */
 static bool fold_over(struct plumb_thread *th)
 {
+    const struct timespec pause = {0, 20000};
     uint64_t number = PLUMB_ACQUIRE(th->live->folding);
     for (int i = 0; i < SPINS; i++) {
         if (!folding(th) || PLUMB_ACQUIRE(th->live->folding) != number)
             return true;
-        if (i > 1000)
-            sched_yield();
+        /* A fold takes a microsecond or two; longer means that it is not running. */
+        if (i < RUNNING_SPINS)
+            continue;
+        if (th == plumb_tls)
+            break;
+        nanosleep(&pause, NULL);
     }
     return false;
 }
@@ -298,7 +308,13 @@ static bool room_make(struct plumb_snapshot *s, size_t bytes)
     return s->room != NULL;
 }
 
-/* Under both locks: fills `m` (unopened) from the open run. */
+/* Memory that one summary leaves to the next. */
+struct plumb_summary_room {
+    struct plumb_merge m;
+    struct plumb_arena arena;
+};
+
+/* Under both locks: fills `m` from the open run. */
 static int merge_all(struct plumb_merge *m, struct plumb_arena *arena)
 {
     struct plumb_snapshot *s = plumb_rt.snapshot;
@@ -316,7 +332,7 @@ static int merge_all(struct plumb_merge *m, struct plumb_arena *arena)
             rc = collect(m, s);
         if (rc <= 0)
             return rc;
-        plumb_merge_close(m);
+        plumb_arena_reset(arena);
         if (!plumb_rt.snapshot || !room_make(s, room_for_all()))
             return PLUMB_ERR_MEMORY;
     }
@@ -379,24 +395,35 @@ static int make_rows(plumb_rows *rows, struct plumb_merge *m, plumb_pipeline *pi
     return rows->arena.failed ? PLUMB_ERR_MEMORY : PLUMB_OK;
 }
 
+static int summarise(plumb_rows *rows, plumb_pipeline *pipeline, const char *phase)
+{
+    struct plumb_summary_room *room = plumb_rt.summary_room;
+    int rc;
+    if (!plumb_rt.run)
+        return PLUMB_OK;
+    if (!room)
+        room = plumb_rt.summary_room = plumb_pages_map(sizeof *room);
+    if (!room)
+        return PLUMB_ERR_MEMORY;
+    plumb_arena_reset(&room->arena);
+    rc = merge_all(&room->m, &room->arena);
+    if (rc == PLUMB_OK)
+        rc = make_rows(rows, &room->m, pipeline, phase);
+    return rc == PLUMB_OK && room->arena.failed ? PLUMB_ERR_MEMORY : rc;
+}
+
 int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
                             plumb_error *err)
 {
-    plumb_rows *rows = calloc(1, sizeof *rows);
-    struct plumb_merge m = {0};
-    int rc = rows ? PLUMB_OK : PLUMB_ERR_MEMORY;
-    if (!out) {
-        free(rows);
+    plumb_rows *rows;
+    int rc = PLUMB_ERR_MEMORY;
+    if (!out)
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_summary_rows: out is NULL");
-    }
+    rows = calloc(1, sizeof *rows);
     pthread_mutex_lock(&plumb_rt.snapshot_lock);
     plumb_lock();
-    if (rc == PLUMB_OK && plumb_rt.run) {
-        rc = merge_all(&m, &rows->arena);
-        if (rc == PLUMB_OK)
-            rc = make_rows(rows, &m, pipeline, phase);
-        plumb_merge_close(&m);
-    }
+    if (rows)
+        rc = summarise(rows, pipeline, phase);
     plumb_unlock();
     pthread_mutex_unlock(&plumb_rt.snapshot_lock);
     if (rc < 0) {

@@ -200,7 +200,12 @@ static void channel_to_ns(struct plumb_timing_channel *out, const struct plumb_m
                           double unit_ns, double tick_ns, const struct plumb_anchor *end)
 {
     double q[4];
-    struct plumb_stats ns = c->stats;
+    struct plumb_stats ns;
+    if (!c) {
+        plumb_stats_init(&out->ns);
+        return;
+    }
+    ns = c->stats;
     if (unit_ns != 1)
         stats_to_ns(&ns, &c->stats, unit_ns, end);
     else if (ns.count)
@@ -227,9 +232,9 @@ static struct plumb_bucket *host_buckets(struct plumb_merge *m, const struct plu
 {
     size_t na, nb, a = 0, b = 0;
     struct plumb_bucket *spans =
-        plumb_merge_buckets(m, &row->channel[PLUMB_CHANNEL_SPAN], tick_ns, &na);
+        plumb_merge_buckets(m, row->channel[PLUMB_CHANNEL_SPAN], tick_ns, &na);
     struct plumb_bucket *elsewhere =
-        plumb_merge_buckets(m, &row->channel[PLUMB_CHANNEL_HOST_NS], 1, &nb);
+        plumb_merge_buckets(m, row->channel[PLUMB_CHANNEL_HOST_NS], 1, &nb);
     struct plumb_bucket *both;
     *n = na + nb;
     if (!na || !nb)
@@ -278,10 +283,10 @@ void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m
                             const struct plumb_anchor *end)
 {
     memset(out, 0, sizeof *out);
-    channel_to_ns(&out->host, &row->channel[PLUMB_CHANNEL_SPAN], tick_ns, tick_ns, end);
-    if (row->channel[PLUMB_CHANNEL_HOST_NS].stats.count) {
+    channel_to_ns(&out->host, row->channel[PLUMB_CHANNEL_SPAN], tick_ns, tick_ns, end);
+    if (row->channel[PLUMB_CHANNEL_HOST_NS]) {
         struct plumb_timing_channel elsewhere = {0};
-        channel_to_ns(&elsewhere, &row->channel[PLUMB_CHANNEL_HOST_NS], 1, tick_ns, end);
+        channel_to_ns(&elsewhere, row->channel[PLUMB_CHANNEL_HOST_NS], 1, tick_ns, end);
         if (out->host.ns.count)
             join_channels(&out->host, &elsewhere, m, row, tick_ns);
         else
@@ -293,7 +298,7 @@ void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m
     }
     if (out->host.ns.count && out->host.ns.count <= PLUMB_EXACT)
         out->median_estimator = PLUMB_MEDIAN_EXACT;
-    channel_to_ns(&out->device, &row->channel[PLUMB_CHANNEL_DEVICE_NS], 1, tick_ns, end);
+    channel_to_ns(&out->device, row->channel[PLUMB_CHANNEL_DEVICE_NS], 1, tick_ns, end);
     out->self_ns = plumb_ticks_to_ns(row->self_ticks, tick_ns) + row->self_ns;
     out->outermost_ns = row->outer_ns;
     out->outermost_count = row->outer_count;
@@ -321,8 +326,8 @@ static void row_identity(struct plumb_timing_node *out, struct plumb_merge *m,
     out->stage = n && n->flags & PLUMB_POINT_STAGE;
     if (!out->host.buckets)
         out->host.buckets = host_buckets(m, row, tick_ns, &out->host.bucket_count);
-    out->device.buckets = plumb_merge_buckets(m, &row->channel[PLUMB_CHANNEL_DEVICE_NS], 1,
-                                              &out->device.bucket_count);
+    out->device.buckets =
+        plumb_merge_buckets(m, row->channel[PLUMB_CHANNEL_DEVICE_NS], 1, &out->device.bucket_count);
     if (n)
         sites_of(out, m, n);
 }

@@ -61,8 +61,6 @@ static struct plumb_merge_row *row_make(struct plumb_merge *m, uint32_t group, u
     row->node = node;
     row->first_ticks = UINT64_MAX;
     row->order = (uint32_t)m->row_count;
-    for (int c = 0; c < 3; c++)
-        plumb_stats_init(&row->channel[c].stats);
     m->rows[m->row_count++] = row;
     return row;
 }
@@ -77,7 +75,12 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
                      size_t bytes, bool want_tree)
 {
     uint32_t keys;
+    struct plumb_map rows = m->row_of, places = m->place_of;
     memset(m, 0, sizeof *m);
+    plumb_map_clear(&rows);
+    plumb_map_clear(&places);
+    m->row_of = rows;
+    m->place_of = places;
     m->arena = arena;
     m->base = base;
     m->bytes = bytes;
@@ -114,6 +117,17 @@ void plumb_merge_close(struct plumb_merge *m)
 
 /* ---- States ---------------------------------------------------------------------------------- */
 
+static struct plumb_merge_channel *channel_at(struct plumb_merge *m, struct plumb_merge_row *row,
+                                              uint32_t channel)
+{
+    if (!row->channel[channel]) {
+        row->channel[channel] = plumb_arena_alloc(m->arena, sizeof *row->channel[channel]);
+        if (row->channel[channel])
+            plumb_stats_init(&row->channel[channel]->stats);
+    }
+    return row->channel[channel];
+}
+
 static uint64_t *group_at(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t g)
 {
     if (!c->group[g])
@@ -124,8 +138,9 @@ static uint64_t *group_at(struct plumb_merge *m, struct plumb_merge_channel *c, 
 static void add_buckets(struct plumb_merge *m, struct plumb_merge_channel *c,
                         const struct plumb_live_state *st)
 {
-    for (uint32_t g = 0; g < PLUMB_SKETCH_GROUPS; g++) {
-        uint64_t *to = st->groups_used >> g & 1 ? group_at(m, c, g) : NULL;
+    uint64_t used = st->groups_used;
+    for (uint32_t g = 0; used && g < PLUMB_SKETCH_GROUPS; g++, used >>= 1) {
+        uint64_t *to = used & 1 ? group_at(m, c, g) : NULL;
         for (uint32_t i = 0; to && i < 64; i++)
             to[i] += st->buckets[g * 64 + i];
     }
@@ -167,14 +182,18 @@ void plumb_merge_thread(struct plumb_merge *m, uint32_t generation)
 void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
 {
     struct plumb_merge_row *row = row_of_state(m, st);
+    struct plumb_merge_channel *c;
     struct plumb_stats s;
     if (!row)
         return;
     s = (struct plumb_stats){st->count, st->total, st->sq_lo,   st->sq_hi, st->min,
                              st->max,   st->last,  st->last_at, {0}};
     memcpy(s.first, st->first, sizeof s.first);
-    plumb_stats_merge(&row->channel[st->channel].stats, &s);
-    add_buckets(m, &row->channel[st->channel], st);
+    /* Buckets may be ahead of a count that was put back. */
+    if ((st->count || st->groups_used) && (c = channel_at(m, row, st->channel)) != NULL) {
+        plumb_stats_merge(&c->stats, &s);
+        add_buckets(m, c, st);
+    }
     if (st->channel == PLUMB_CHANNEL_SPAN) {
         row->self_ticks += st->self;
         row->threads += st->threads;
@@ -262,7 +281,9 @@ static void on_sample(void *self, const struct plumb_ended *e)
         row->settled = true;
         row->skip_most = row->skipped;
     }
-    c = &row->channel[e->channel];
+    c = channel_at(m, row, e->channel);
+    if (!c)
+        return;
     index = plumb_sketch_index(e->value);
     plumb_stats_add(&c->stats, e->value, e->end_ticks);
     group = bucket_has_it(m, e) ? NULL : group_at(m, c, index >> 6);
@@ -419,7 +440,7 @@ static double clamp(double v, const struct plumb_stats *s)
 void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4])
 {
     static const uint32_t percent[4] = {50, 90, 95, 99};
-    uint64_t n = c->stats.count, before = 0;
+    uint64_t n = c ? c->stats.count : 0, before = 0;
     int q = 0;
     for (int i = 0; i < 4; i++)
         out[i] = n && n <= PLUMB_EXACT
@@ -450,7 +471,7 @@ struct plumb_bucket *plumb_merge_buckets(const struct plumb_merge *m,
 {
     struct plumb_bucket *list;
     size_t count = 0;
-    for (uint32_t g = 0; g < PLUMB_SKETCH_GROUPS; g++) {
+    for (uint32_t g = 0; c && g < PLUMB_SKETCH_GROUPS; g++) {
         for (uint32_t i = 0; c->group[g] && i < 64; i++)
             count += c->group[g][i] != 0;
     }

@@ -23,7 +23,7 @@ struct plumb_merge_channel {
 
 struct plumb_merge_row {
     uint32_t group, node;
-    struct plumb_merge_channel channel[3]; /* by enum plumb_channel */
+    struct plumb_merge_channel *channel[3]; /* by enum plumb_channel; NULL: no sample */
     uint64_t self_ticks, self_ns;
     uint64_t outer_ns, outer_count; /* of samples measured elsewhere; spans have it in the tree */
     uint64_t failures, abandoned, unbalanced;
@@ -77,7 +77,9 @@ struct plumb_merge {
     uint64_t replayed; /* runs ended in records that were not folded */
 };
 
-/* Makes a row of every key, in their order. PLUMB_ERR_MEMORY, PLUMB_ERR_FORMAT. */
+/* Makes a row of every key, in their order. `m` is zeroed, or was open before: then it keeps the
+ * memory of its maps, and the caller has reset or replaced the arena. PLUMB_ERR_MEMORY,
+ * PLUMB_ERR_FORMAT. */
 int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const unsigned char *base,
                      size_t bytes, bool want_tree);
 void plumb_merge_close(struct plumb_merge *m);
