@@ -183,6 +183,8 @@ static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_sta
     save->sq_lo = st->sq_lo;
     save->sq_hi = st->sq_hi;
     save->self = st->self;
+    save->last = st->last;
+    save->last_at = st->last_at;
     save->full = full;
     if (full) {
         memcpy(save->words, st, sizeof save->words);

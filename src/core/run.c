@@ -386,8 +386,10 @@ static int close_run(struct plumb_run *run, plumb_error *err)
 {
     struct plumb_anchor end;
     plumb_error why = {0, ""};
-    bool still = quiesce(), kept = true;
+    bool still, kept = true;
     int rc = PLUMB_OK;
+    pthread_mutex_lock(&plumb_rt.snapshot_lock);
+    still = quiesce();
     plumb_control_stop();
     plumb_anchor_take(&end, plumb_rt.clock);
     if (end.raw_ns - plumb_rt.early.raw_ns < FIT_NS) {
@@ -413,6 +415,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
         plumb_mapping_close(run, kept);
         plumb_pages_unmap(run, sizeof *run);
     }
+    pthread_mutex_unlock(&plumb_rt.snapshot_lock);
     return rc < 0 ? plumb_fail(err, rc, "%s", why.message) : PLUMB_OK;
 }
 

@@ -259,7 +259,7 @@ static inline void plumb_drop(struct plumb_run *run, enum plumb_live_drop what)
 /* Whether the record's block lies in `run`, whoever's thread it is now. */
 static inline bool plumb_belongs(const struct plumb_thread *th, const struct plumb_run *run)
 {
-    return run && th->live && th->generation == run->generation;
+    return run && PLUMB_ACQUIRE(th->generation) == run->generation && th->live;
 }
 
 static inline uint32_t plumb_depth(const struct plumb_thread *th)

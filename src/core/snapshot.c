@@ -3,18 +3,21 @@
  * For each thread the snapshot is its states as of some fold, plus the records of the block that
  * was open then. Protocol, per thread:
  *
- *   reader   th->snapshot = this; barrier on all threads (membarrier); wait out a fold that had
- * begun before (one fold: it never waits for anything) writer   a fold that begins from then on
- * first leaves a copy of stack, context and block (plumb_snapshot_answer), and of each state before
- * it changes it (plumb_snapshot_copy) reader   reads everything in place; whatever has meanwhile
- * been copied, it takes from the copy
+ * 1. The reader sets th->snapshot, passes a barrier on all threads (membarrier), and waits out a
+ * fold that had begun before: one fold, which itself waits for nothing but a node's first meeting.
+ * 2. A fold that begins from then on first leaves a copy of stack, context and block
+ *    (plumb_snapshot_answer), and of each state before it changes it (plumb_snapshot_copy).
+ * 3. The reader reads everything in place; whatever has meanwhile been copied, it takes from the
+ * copy.
  *
  * So each item is read at most twice, and no writer waits: time is bounded by the amount of data,
  * not by luck, however hot the writers. The copies go to memory that the reader set aside; should
  * that run out (many states changing at once), the snapshot is taken again with room for
  * everything.
  *
- * Locks: snapshot_lock, one snapshot at a time; runtime lock, so that threads and runs stay. */
+ * Locks: snapshot_lock: one snapshot at a time, and the run stays (its end takes the lock). Not the
+ * runtime's lock: a fold that meets a node for the first time needs it, and is waited for here.
+ * Thread records and tables only grow, and are published with release stores. */
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <stdlib.h>
@@ -218,6 +221,7 @@ static void add_tail(struct plumb_merge *m, struct plumb_thread *th, struct tail
     plumb_merge_block(m, &t->context, t->frames, t->words);
 }
 
+/* 1: the room was too small. */
 static int ask(struct plumb_snapshot *s)
 {
     for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
@@ -228,7 +232,7 @@ static int ask(struct plumb_snapshot *s)
         n = PLUMB_ACQUIRE(th->live->states) + PLUMB_UNDO_STATES;
         th->snapshot_copies = take(s, (n + 1) * sizeof *th->snapshot_copies);
         if (!th->snapshot_copies)
-            return PLUMB_ERR_MEMORY;
+            return 1;
         memset(th->snapshot_copies, 0, (n + 1) * sizeof *th->snapshot_copies);
         th->snapshot_states = n;
         th->snapshot_tail = NULL;
@@ -314,7 +318,7 @@ struct plumb_summary_room {
     struct plumb_arena arena;
 };
 
-/* Under both locks: fills `m` from the open run. */
+/* Under the lock: fills `m` from the open run. */
 static int merge_all(struct plumb_merge *m, struct plumb_arena *arena)
 {
     struct plumb_snapshot *s = plumb_rt.snapshot;
@@ -333,7 +337,9 @@ static int merge_all(struct plumb_merge *m, struct plumb_arena *arena)
         if (rc <= 0)
             return rc;
         plumb_arena_reset(arena);
-        if (!plumb_rt.snapshot || !room_make(s, room_for_all()))
+        if (!plumb_rt.snapshot)
+            return PLUMB_ERR_STATE;
+        if (!room_make(s, room_for_all()))
             return PLUMB_ERR_MEMORY;
     }
     return PLUMB_ERR_STATE;
@@ -421,10 +427,8 @@ int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const ch
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_summary_rows: out is NULL");
     rows = calloc(1, sizeof *rows);
     pthread_mutex_lock(&plumb_rt.snapshot_lock);
-    plumb_lock();
     if (rows)
         rc = summarise(rows, pipeline, phase);
-    plumb_unlock();
     pthread_mutex_unlock(&plumb_rt.snapshot_lock);
     if (rc < 0) {
         plumb_rows_free_impl(rows);

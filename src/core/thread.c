@@ -220,7 +220,6 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
         return PLUMB_ERR_MEMORY;
     th->live = live;
     th->run = run;
-    th->generation = run->generation;
     if (!again && fold_memory(th, run) < 0)
         return PLUMB_ERR_MEMORY;
     live->tid = th->tid;
@@ -229,6 +228,8 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
     th->top = th->open;
     th->stages = 0;
     plumb_block_open(th, plumb_ticks_from(th->clock));
+    /* Last: who finds the generation finds the rest. */
+    PLUMB_RELEASE(th->generation, run->generation);
     return PLUMB_OK;
 }
 

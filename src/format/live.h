@@ -238,10 +238,10 @@ enum plumb_state_flags {
  * is how many of the block's samples they have already taken, in the block's order. */
 struct plumb_undo_state {
     uint64_t state_off;
-    uint64_t count, total, sq_lo, sq_hi, self; /* what runs add to; the rest of what they change
-                                                  comes out the same when they are replayed */
-    uint64_t full; /* the rest is saved too: something rarer than a run was going to happen */
-    uint64_t reserved;
+    /* What runs change, but for minimum, maximum and the set of used groups, which come out the
+     * same when the runs are replayed on top. */
+    uint64_t count, total, sq_lo, sq_hi, self, last, last_at;
+    uint64_t full;      /* the rest is saved too: something rarer than a run was going to happen */
     uint64_t words[16]; /* the first 128 bytes */
     uint64_t rare[11];  /* first .. thread_generation */
     struct plumb_p2 p2; /* always saved when the state has one */

@@ -45,6 +45,8 @@ static void undo_state(struct plumb_live_state *st, const struct plumb_undo_stat
     st->sq_lo = u->sq_lo;
     st->sq_hi = u->sq_hi;
     st->self = u->self;
+    st->last = u->last;
+    st->last_at = u->last_at;
     if (st->flags & PLUMB_STATE_P2)
         st->p2 = u->p2;
 }
