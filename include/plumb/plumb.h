@@ -61,7 +61,7 @@ extern const struct plumb_api *plumb_api_1(void) __attribute__((weak));
 extern PLUMB_MERGED_ struct plumb_client plumb_client_1;
 const struct plumb_api *plumb_find_api_(void) PLUMB_MERGED_;
 plumb_span plumb_begin_slow_(struct plumb_point *point) PLUMB_MERGED_;
-void plumb_client_fini_(void) __attribute__((destructor)) PLUMB_MERGED_;
+void plumb_client_fini_(void) __attribute__((destructor(101))) PLUMB_MERGED_;
 
 PLUMB_MERGED_ struct plumb_client plumb_client_1 = {NULL, NULL, 0, 0};
 
@@ -124,7 +124,8 @@ PLUMB_MERGED_ plumb_span plumb_begin_slow_(struct plumb_point *point)
     }
 }
 
-/* Runs once per translation unit of the object; the second call finds nothing left. */
+/* Runs once per translation unit of the object, after its own destructors (101: last), which may
+ * pass trace points; the second call finds nothing left. */
 PLUMB_MERGED_ void plumb_client_fini_(void)
 {
     if (plumb_client_1.api && plumb_client_1.points)

@@ -4,6 +4,7 @@
  * The first one to be loaded becomes the runtime and leaves a named page with its table's address;
  * later ones find that page among the process's mappings and only forward. The page is private
  * memory: a forked child has it too, and the table it names is as valid there. */
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -159,6 +160,19 @@ static void leave_rendezvous(void)
     mprotect(page, bytes, PROT_READ);
 }
 
+/* Threads, trace points and destructors of other objects point into the runtime for as long as the
+ * process lives. libplumb.so is linked never to be unloaded; a plug-in with a static copy is not.
+ */
+static void stay(void)
+{
+    Dl_info here;
+    if (dladdr(&table, &here) && here.dli_fname) {
+        void *self = dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+        if (self)
+            dlclose(self);
+    }
+}
+
 /* ---- Fork: the child must find every lock free ----------------------------------------------- */
 
 static void before_fork(void)
@@ -193,7 +207,9 @@ static void names_init(void)
     plumb_unlock();
 }
 
-__attribute__((constructor)) static void plumb_load(void)
+/* 101: in a program that holds a static copy, before the program's own constructors, and after its
+ * destructors. */
+__attribute__((constructor(101))) static void plumb_load(void)
 {
     if (plumb_rt.api)
         return;
@@ -213,11 +229,12 @@ __attribute__((constructor)) static void plumb_load(void)
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     fill_table();
     pthread_atfork(before_fork, unlock_all, after_fork_child);
+    stay();
     leave_rendezvous();
     plumb_run_loaded();
 }
 
-__attribute__((destructor)) static void plumb_unload(void)
+__attribute__((destructor(101))) static void plumb_unload(void)
 {
     if (!plumb_rt.forwards && plumb_rt.pid == (uint32_t)getpid())
         plumb_stop_impl(NULL);
