@@ -33,6 +33,23 @@ static inline plumb_scope plumb_off_scope_(void)
     plumb_scope none = {0};
     return none;
 }
+/* Functions, because a value that nobody takes must not warn. */
+static inline int plumb_off_status_(void)
+{
+    return PLUMB_ERR_ABSENT;
+}
+static inline plumb_node plumb_off_node_(void)
+{
+    return 0;
+}
+static inline plumb_pipeline *plumb_off_pipeline_(void)
+{
+    return NULL;
+}
+static inline plumb_device *plumb_off_device_(void)
+{
+    return NULL;
+}
 static inline void plumb_context_capture(plumb_context *out)
 {
     size_t i;
@@ -66,7 +83,7 @@ static inline void plumb_timed_end(plumb_timed *timed)
 #define plumb_arg_i64(span, key, value) ((void)(span), (void)(key), (void)(value))
 #define plumb_arg_f64(span, key, value) ((void)(span), (void)(key), (void)(value))
 #define plumb_arg_str(span, key, value) ((void)(span), (void)(key), (void)(value))
-#define plumb_node_get(name) ((void)(name), (plumb_node)0)
+#define plumb_node_get(name) ((void)(name), plumb_off_node_())
 #define plumb_record_ns(node, ns) ((void)(node), (void)(ns))
 #define plumb_record_device_ns(node, ns) ((void)(node), (void)(ns))
 #define plumb_count(name, n) ((void)(name), (void)(n))
@@ -79,32 +96,32 @@ static inline void plumb_timed_end(plumb_timed *timed)
 #define plumb_pipeline_begin(pipeline) ((void)(pipeline), plumb_off_scope_())
 #define plumb_context_adopt(context) ((void)(context), plumb_off_scope_())
 #define plumb_scope_end(scope) ((void)(scope))
-#define plumb_pipeline_get(name) ((void)(name), (plumb_pipeline *)NULL)
+#define plumb_pipeline_get(name) ((void)(name), plumb_off_pipeline_())
 #define plumb_configure(pipeline, config, err)                                                     \
-    ((void)(pipeline), (void)(config), (void)(err), PLUMB_ERR_ABSENT)
+    ((void)(pipeline), (void)(config), (void)(err), plumb_off_status_())
 #define plumb_pipeline_enabled(pipeline) ((void)(pipeline), 0)
-#define plumb_reset(pipeline, err) ((void)(pipeline), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_reset(pipeline, err) ((void)(pipeline), (void)(err), plumb_off_status_())
 #define plumb_pipeline_close(pipeline) ((void)(pipeline))
 #define plumb_device_register(name, sync, arg)                                                     \
-    ((void)(name), (void)(sync), (void)(arg), (plumb_device *)NULL)
+    ((void)(name), (void)(sync), (void)(arg), plumb_off_device_())
 #define plumb_pipeline_set_device(pipeline, device) ((void)(pipeline), (void)(device))
 #define plumb_node_set_device(node, device) ((void)(node), (void)(device))
 #define plumb_summary_rows(out, pipeline, phase, err)                                              \
-    ((void)(out), (void)(pipeline), (void)(phase), (void)(err), PLUMB_ERR_ABSENT)
+    ((void)(out), (void)(pipeline), (void)(phase), (void)(err), plumb_off_status_())
 #define plumb_rows_count(rows) ((void)(rows), (size_t)0)
 #define plumb_rows_get(rows, i) ((void)(rows), (void)(i), (const plumb_row *)NULL)
 #define plumb_rows_free(rows) ((void)(rows))
 #define plumb_summary_text(out, pipeline, phase, frames, err)                                      \
-    ((void)(out), (void)(pipeline), (void)(phase), (void)(frames), (void)(err), PLUMB_ERR_ABSENT)
+    ((void)(out), (void)(pipeline), (void)(phase), (void)(frames), (void)(err), plumb_off_status_())
 #define plumb_text_free(text) ((void)(text))
-#define plumb_start(options, err) ((void)(options), (void)(err), PLUMB_ERR_ABSENT)
-#define plumb_stop(err) ((void)(err), PLUMB_ERR_ABSENT)
+#define plumb_start(options, err) ((void)(options), (void)(err), plumb_off_status_())
+#define plumb_stop(err) ((void)(err), plumb_off_status_())
 #define plumb_is_recording() 0
-#define plumb_run_dir(out, size, err) ((void)(out), (void)(size), (void)(err), PLUMB_ERR_ABSENT)
+#define plumb_run_dir(out, size, err) ((void)(out), (void)(size), (void)(err), plumb_off_status_())
 #define plumb_set_debug(on) ((void)(on))
 #define plumb_set_log(level, log, arg) ((void)(level), (void)(log), (void)(arg))
 #define plumb_measure(out, fn, arg, options, err)                                                  \
-    ((void)(out), (void)(fn), (void)(arg), (void)(options), (void)(err), PLUMB_ERR_ABSENT)
+    ((void)(out), (void)(fn), (void)(arg), (void)(options), (void)(err), plumb_off_status_())
 
 #define PLUMB_NOTHING_ struct plumb_nothing_
 #define PLUMB_OFF_SCOPE_(value)                                                                    \
