@@ -65,6 +65,11 @@ void plumb_client_fini_(void) __attribute__((destructor(101))) PLUMB_MERGED_;
 
 PLUMB_MERGED_ struct plumb_client plumb_client_1 = {NULL, NULL, 0, 0};
 
+static inline const struct plumb_api *plumb_client_api_(void)
+{
+    return __atomic_load_n(&plumb_client_1.api, __ATOMIC_RELAXED);
+}
+
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect
  * (RTLD_LOCAL, a static copy in a stripped host): its first 16 bytes are this magic and the table.
  */
@@ -77,7 +82,7 @@ PLUMB_MERGED_ const struct plumb_api *plumb_find_api_(void)
     const struct plumb_api *api = NULL;
     FILE *maps;
     if (__atomic_load_n(&plumb_client_1.state, __ATOMIC_ACQUIRE) != 0)
-        return plumb_client_1.api;
+        return plumb_client_api_();
 #if defined(PLUMB_LINKED)
     api = plumb_api_1();
 #else
@@ -97,7 +102,8 @@ PLUMB_MERGED_ const struct plumb_api *plumb_find_api_(void)
         fclose(maps);
     if (api && api->version != 1)
         api = NULL;
-    plumb_client_1.api = api;
+    /* Two threads may come here at once: they find the same. */
+    __atomic_store_n(&plumb_client_1.api, api, __ATOMIC_RELAXED);
     __atomic_store_n(&plumb_client_1.state, api ? 1u : 2u, __ATOMIC_RELEASE);
     return api;
 }
@@ -128,13 +134,13 @@ PLUMB_MERGED_ plumb_span plumb_begin_slow_(struct plumb_point *point)
  * pass trace points; the second call finds nothing left. */
 PLUMB_MERGED_ void plumb_client_fini_(void)
 {
-    if (plumb_client_1.api && plumb_client_1.points)
-        plumb_client_1.api->client_detach(&plumb_client_1);
+    if (plumb_client_api_() && plumb_client_1.points)
+        plumb_client_api_()->client_detach(&plumb_client_1);
 }
 
 static inline const struct plumb_api *plumb_api_(void)
 {
-    return __atomic_load_n(&plumb_client_1.state, __ATOMIC_ACQUIRE) == 1 ? plumb_client_1.api
+    return __atomic_load_n(&plumb_client_1.state, __ATOMIC_ACQUIRE) == 1 ? plumb_client_api_()
                                                                          : plumb_find_api_();
 }
 
@@ -145,26 +151,27 @@ static inline const struct plumb_api *plumb_api_(void)
 
 static inline plumb_span plumb_begin(struct plumb_point *point)
 {
-    uint32_t mode = __atomic_load_n(&point->mode, __ATOMIC_RELAXED);
+    /* Acquire: who sees the point on sees its node and the table. A plain load on x86. */
+    uint32_t mode = __atomic_load_n(&point->mode, __ATOMIC_ACQUIRE);
     if (__builtin_expect(mode == PLUMB_MODE_OFF, 1)) {
         plumb_span none = {0};
         return none;
     }
     if (__builtin_expect(mode == PLUMB_MODE_ON, 1))
-        return plumb_client_1.api->span_begin(point);
+        return plumb_client_api_()->span_begin(point);
     return plumb_begin_slow_(point);
 }
 
 static inline void plumb_end(plumb_span span)
 {
     if (__builtin_expect(span.id != 0, 0))
-        plumb_client_1.api->span_end(span);
+        plumb_client_api_()->span_end(span);
 }
 
 /* For a node whose name is made at run time: intern it once, then begin it by its number. */
 static inline plumb_span plumb_begin_node(plumb_node node)
 {
-    const struct plumb_api *api = plumb_client_1.api;
+    const struct plumb_api *api = plumb_client_api_();
     plumb_span none = {0};
     return api && node ? api->span_begin_node(node) : none;
 }
@@ -172,8 +179,8 @@ static inline plumb_span plumb_begin_node(plumb_node node)
 /* Ends `span` (may be none) and begins `point` on one clock read. */
 static inline plumb_span plumb_lap(plumb_span span, struct plumb_point *point)
 {
-    if (__builtin_expect(__atomic_load_n(&point->mode, __ATOMIC_RELAXED) == PLUMB_MODE_ON, 1))
-        return plumb_client_1.api->span_lap(span, point);
+    if (__builtin_expect(__atomic_load_n(&point->mode, __ATOMIC_ACQUIRE) == PLUMB_MODE_ON, 1))
+        return plumb_client_api_()->span_lap(span, point);
     plumb_end(span);
     return plumb_begin(point);
 }
@@ -183,14 +190,14 @@ static inline plumb_span plumb_lap(plumb_span span, struct plumb_point *point)
 static inline void plumb_span_fail(plumb_span span, const char *why)
 {
     if (span.id)
-        plumb_client_1.api->span_mark(span, 1, why);
+        plumb_client_api_()->span_mark(span, 1, why);
 }
 
 /* Marks an open span: when it ends it leaves nothing at all. The span must still be ended. */
 static inline void plumb_span_abandon(plumb_span span)
 {
     if (span.id)
-        plumb_client_1.api->span_mark(span, 2, NULL);
+        plumb_client_api_()->span_mark(span, 2, NULL);
 }
 
 /* Attributes of the innermost open span, kept with the span's records. Keys should be literals or
@@ -198,17 +205,17 @@ static inline void plumb_span_abandon(plumb_span span)
 static inline void plumb_arg_i64(plumb_span span, const char *key, int64_t value)
 {
     if (span.id)
-        plumb_client_1.api->span_arg(span, key, 1, &value);
+        plumb_client_api_()->span_arg(span, key, 1, &value);
 }
 static inline void plumb_arg_f64(plumb_span span, const char *key, double value)
 {
     if (span.id)
-        plumb_client_1.api->span_arg(span, key, 2, &value);
+        plumb_client_api_()->span_arg(span, key, 2, &value);
 }
 static inline void plumb_arg_str(plumb_span span, const char *key, const char *value)
 {
     if (span.id)
-        plumb_client_1.api->span_arg(span, key, 3, value);
+        plumb_client_api_()->span_arg(span, key, 3, value);
 }
 
 static inline void plumb_end_cleanup_(plumb_span *span)
@@ -264,17 +271,17 @@ static inline plumb_async plumb_async_begin(plumb_node node)
 static inline void plumb_async_end(plumb_async span)
 {
     if (span.id)
-        plumb_client_1.api->async_end(span, 0, NULL);
+        plumb_client_api_()->async_end(span, 0, NULL);
 }
 static inline void plumb_async_fail(plumb_async span, const char *why)
 {
     if (span.id)
-        plumb_client_1.api->async_end(span, 1, why);
+        plumb_client_api_()->async_end(span, 1, why);
 }
 static inline void plumb_async_abandon(plumb_async span)
 {
     if (span.id)
-        plumb_client_1.api->async_end(span, 2, NULL);
+        plumb_client_api_()->async_end(span, 2, NULL);
 }
 
 /* ---- Phases, steps, pipelines, contexts --------------------------------------------------------
@@ -318,7 +325,7 @@ static inline plumb_scope plumb_context_adopt(const plumb_context *context)
 static inline void plumb_scope_end(plumb_scope scope)
 {
     if (scope.id)
-        plumb_client_1.api->scope_end(scope);
+        plumb_client_api_()->scope_end(scope);
 }
 static inline void plumb_scope_cleanup_(plumb_scope *scope)
 {
@@ -337,7 +344,7 @@ static inline int plumb_steps_set_(int handle, int step)
     if (__builtin_expect(handle != 0, 0)) {
         plumb_scope s;
         s.id = (uint64_t)(unsigned)handle;
-        plumb_client_1.api->step_set(s, step);
+        plumb_client_api_()->step_set(s, step);
     }
     return 1;
 }
@@ -425,17 +432,17 @@ static inline int plumb_summary_rows(plumb_rows **out, plumb_pipeline *pipeline,
 }
 static inline size_t plumb_rows_count(const plumb_rows *rows)
 {
-    return rows ? plumb_client_1.api->rows_count(rows) : 0;
+    return rows ? plumb_client_api_()->rows_count(rows) : 0;
 }
 /* Row `i`, or NULL beyond the last; lives as long as `rows`. */
 static inline const plumb_row *plumb_rows_get(const plumb_rows *rows, size_t i)
 {
-    return rows ? plumb_client_1.api->rows_get(rows, i) : NULL;
+    return rows ? plumb_client_api_()->rows_get(rows, i) : NULL;
 }
 static inline void plumb_rows_free(plumb_rows *rows)
 {
     if (rows)
-        plumb_client_1.api->rows_free(rows);
+        plumb_client_api_()->rows_free(rows);
 }
 
 /* The profiling table as text; `frames` 0: unknown. Free with plumb_text_free(). */
@@ -448,7 +455,7 @@ static inline int plumb_summary_text(char **out, plumb_pipeline *pipeline, const
 static inline void plumb_text_free(char *text)
 {
     if (text)
-        plumb_client_1.api->free_text(text);
+        plumb_client_api_()->free_text(text);
 }
 
 /* ---- Life cycle ------------------------------------------------------------------------------ */
