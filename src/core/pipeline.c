@@ -64,9 +64,9 @@ int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, p
     PLUMB_STORE(p->sync, c.sync != 0);
     p->skip_first_n = (uint64_t)c.skip_first_n;
     p->configured = true;
+    apply(p);
     if (c.reset)
         reset_locked(p);
-    apply(p);
     plumb_unlock();
     return PLUMB_OK;
 }
@@ -92,9 +92,10 @@ void plumb_pipeline_close_impl(plumb_pipeline *pipeline)
     plumb_lock();
     PLUMB_STORE(p->enabled, 0);
     PLUMB_STORE(p->sync, 0);
-    p->device = NULL;
-    reset_locked(p);
+    PLUMB_RELEASE(p->device, NULL);
+    /* Off first: what is recorded until then is dropped. */
     apply(p);
+    reset_locked(p);
     plumb_unlock();
 }
 

@@ -141,7 +141,7 @@ static int open_run(plumb_error *err)
     plumb_rt.want_run = false;
     run = open_locked(&why);
     if (run) {
-        plumb_rt.run = run;
+        PLUMB_RELEASE(plumb_rt.run, run);
         PLUMB_RELEASE(plumb_rt.recording, 1);
     }
     plumb_points_refresh();
@@ -390,6 +390,11 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     int rc = PLUMB_OK;
     pthread_mutex_lock(&plumb_rt.snapshot_lock);
     still = quiesce();
+    /* Summaries see no run from here on: the end block calls out, and may be asked for one. */
+    plumb_lock();
+    PLUMB_STORE(plumb_rt.run, NULL);
+    plumb_unlock();
+    pthread_mutex_unlock(&plumb_rt.snapshot_lock);
     plumb_control_stop();
     plumb_anchor_take(&end, plumb_rt.clock);
     if (end.raw_ns - plumb_rt.early.raw_ns < FIT_NS) {
@@ -408,14 +413,10 @@ static int close_run(struct plumb_run *run, plumb_error *err)
         plumb_say("plumb: %s; what was recorded is kept: `plumb recover %s`", why.message,
                   run->dir[0] ? run->dir : "is not possible without a directory");
     PLUMB_STORE(run->h->status, PLUMB_LIVE_ENDED);
-    plumb_lock();
-    plumb_rt.run = NULL;
-    plumb_unlock();
     if (still) {
         plumb_mapping_close(run, kept);
         plumb_pages_unmap(run, sizeof *run);
     }
-    pthread_mutex_unlock(&plumb_rt.snapshot_lock);
     return rc < 0 ? plumb_fail(err, rc, "%s", why.message) : PLUMB_OK;
 }
 

@@ -405,7 +405,7 @@ static int summarise(plumb_rows *rows, plumb_pipeline *pipeline, const char *pha
 {
     struct plumb_summary_room *room = plumb_rt.summary_room;
     int rc;
-    if (!plumb_rt.run)
+    if (!PLUMB_ACQUIRE(plumb_rt.run))
         return PLUMB_OK;
     if (!room)
         room = plumb_rt.summary_room = plumb_pages_map(sizeof *room);

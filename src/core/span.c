@@ -112,9 +112,9 @@ static struct plumb_thread *attached(void)
 
 static void synchronise(struct plumb_thread *th, uint32_t node)
 {
-    plumb_device *d = plumb_rt.nodes[node].device;
+    plumb_device *d = PLUMB_ACQUIRE(plumb_rt.nodes[node].device);
     if (!d)
-        d = plumb_rt.pipelines[th->group >> 8].device;
+        d = PLUMB_ACQUIRE(plumb_rt.pipelines[th->group >> 8].device);
     if (d)
         d->sync(d->arg);
 }

@@ -180,6 +180,9 @@ static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, 
     s->min = plumb_ticks_to_ns(ticks->min, tick_ns);
     s->max = plumb_ticks_to_ns(ticks->max, tick_ns);
     s->last = plumb_ticks_to_ns(ticks->last, tick_ns);
+    /* Of rounded figures the mean can be a fraction of a ns above the maximum. */
+    if (s->total / s->count == s->max && s->total % s->count)
+        s->max++;
     sq = squares_ns(s->total, ticks, tick_ns);
     s->sq_lo = (uint64_t)sq;
     s->sq_hi = (uint64_t)(sq >> 64);
