@@ -407,7 +407,8 @@ static int fill_rows(struct reader *r)
                                        total_ns[i],
                                        plumb_ticks_to_ns(p->self, r->tick_ns),
                                        p->async != 0};
-        if (p->parent == 0 && !p->async) {
+        /* Outermost is also what ran below spans that never ended: they left no sample to be in. */
+        if (place_at[p->parent] == PLUMB_TIMING_NONE && !p->async) {
             t->nodes[row_at[row - 1]].outermost_ns += total_ns[i];
             t->nodes[row_at[row - 1]].outermost_count += p->count;
         }
