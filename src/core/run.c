@@ -138,7 +138,7 @@ static int open_run(plumb_error *err)
     plumb_error why = {0, ""};
     struct plumb_run *run;
     plumb_lock();
-    plumb_rt.want_run = false;
+    PLUMB_STORE(plumb_rt.want_run, false);
     run = open_locked(&why);
     if (run) {
         PLUMB_RELEASE(plumb_rt.run, run);
@@ -261,7 +261,7 @@ void plumb_runtime_settings(void)
 {
     plumb_lock();
     take_settings(NULL, true, NULL);
-    plumb_rt.want_run = plumb_settings_wants_recording(&plumb_rt.settings);
+    PLUMB_STORE(plumb_rt.want_run, plumb_settings_wants_recording(&plumb_rt.settings));
     plumb_unlock();
 }
 
@@ -284,7 +284,7 @@ int plumb_start_impl(const plumb_options *options, plumb_error *err)
         goto out;
     }
     plumb_lock();
-    plumb_rt.want_run = true;
+    PLUMB_STORE(plumb_rt.want_run, true);
     plumb_unlock();
     rc = open_run(err);
 out:
@@ -307,13 +307,13 @@ static bool quiesce(void)
     bool all = true;
     plumb_lock();
     PLUMB_STORE(plumb_rt.recording, 0);
-    plumb_rt.want_run = false;
-    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next)
+    PLUMB_STORE(plumb_rt.want_run, false);
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
         __atomic_fetch_or(&th->gate, PLUMB_GATE_ENDED, __ATOMIC_SEQ_CST);
     plumb_points_refresh();
     plumb_unlock();
     plumb_barrier();
-    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
         struct timespec ms = {0, 1000000};
         for (int i = 0; i < STOP_WAIT_MS && PLUMB_ACQUIRE(th->busy); i++) {
             if (th == plumb_tls || is_still(th))
@@ -431,7 +431,7 @@ int plumb_stop_impl(plumb_error *err)
         rc = close_run(plumb_rt.run, err);
     } else if (plumb_rt.want_run) {
         plumb_lock();
-        plumb_rt.want_run = false;
+        PLUMB_STORE(plumb_rt.want_run, false);
         plumb_points_refresh();
         plumb_unlock();
         tell_record("run", "-", 0, 0);
@@ -472,7 +472,7 @@ void plumb_run_forked(void)
     plumb_control_forget();
     plumb_rt.run = NULL;
     PLUMB_STORE(plumb_rt.recording, 0);
-    plumb_rt.want_run = was_on && plumb_rt.settings.fork == PLUMB_FORK_FOLLOW;
+    PLUMB_STORE(plumb_rt.want_run, was_on && plumb_rt.settings.fork == PLUMB_FORK_FOLLOW);
     plumb_rt.snapshot = NULL;
     plumb_rt.last_dir[0] = '\0';
     if (plumb_rt.settings.run_dir[0]) {

@@ -224,7 +224,7 @@ static void add_tail(struct plumb_merge *m, struct plumb_thread *th, struct tail
 /* 1: the room was too small. */
 static int ask(struct plumb_snapshot *s)
 {
-    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
         uint32_t n;
         if (!plumb_belongs(th, plumb_rt.run))
             continue;
@@ -245,11 +245,11 @@ static int ask(struct plumb_snapshot *s)
 static void stop_asking(void)
 {
     bool all_over = true;
-    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next)
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
         PLUMB_RELEASE(th->snapshot, NULL);
     /* No fold that saw the request is still writing to its room after this. */
     plumb_barrier();
-    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
         if (plumb_belongs(th, plumb_rt.run) && !fold_over(th))
             all_over = false;
     }
@@ -269,7 +269,8 @@ static int collect(struct plumb_merge *m, struct plumb_snapshot *s)
     struct plumb_live_state *room = plumb_arena_alloc(m->arena, sizeof *room);
     struct tail *t = plumb_arena_alloc(m->arena, sizeof *t);
     int rc = room && t ? ask(s) : PLUMB_ERR_MEMORY;
-    for (struct plumb_thread *th = plumb_rt.threads; rc == PLUMB_OK && th; th = th->next) {
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); rc == PLUMB_OK && th;
+         th = th->next) {
         if (!is_asked(th))
             continue;
         if (!fold_over(th))
@@ -277,7 +278,8 @@ static int collect(struct plumb_merge *m, struct plumb_snapshot *s)
         else if (m->skips)
             each_state(m, th, room, (uint32_t)s->number, plumb_merge_skipped);
     }
-    for (struct plumb_thread *th = plumb_rt.threads; rc == PLUMB_OK && th; th = th->next) {
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); rc == PLUMB_OK && th;
+         th = th->next) {
         if (!is_asked(th))
             continue;
         plumb_merge_thread(m, PLUMB_LOAD(th->live->generation));
@@ -291,7 +293,7 @@ static int collect(struct plumb_merge *m, struct plumb_snapshot *s)
 static size_t room_for_all(void)
 {
     size_t bytes = FIRST_ROOM;
-    for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next) {
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
         if (plumb_belongs(th, plumb_rt.run))
             bytes += sizeof(struct tail) + 128 +
                      PLUMB_ACQUIRE(th->live->states) * (sizeof(struct plumb_live_state) + 128);

@@ -85,7 +85,7 @@ void plumb_thread_release(struct plumb_thread *th)
     th->scopes = th->path_depth = 0;
     th->group = 0;
     th->step = -1;
-    th->tid = 0;
+    PLUMB_STORE(th->tid, 0);
     PLUMB_RELEASE(th->busy, 0);
     idle_push(th);
     plumb_unlock();
@@ -100,7 +100,8 @@ static void on_thread_exit(void *arg)
 bool plumb_thread_is_gone(const struct plumb_thread *th)
 {
     int saved = errno;
-    bool gone = th->tid && syscall(SYS_tgkill, getpid(), (pid_t)th->tid, 0) < 0 && errno == ESRCH;
+    uint32_t tid = PLUMB_LOAD(th->tid);
+    bool gone = tid && syscall(SYS_tgkill, getpid(), (pid_t)tid, 0) < 0 && errno == ESRCH;
     errno = saved;
     return gone;
 }
@@ -116,7 +117,7 @@ static struct plumb_thread *left_behind(void)
         if (PLUMB_LOAD(th->busy) || !plumb_thread_is_gone(th))
             th = NULL;
         else
-            th->tid = 0; /* nobody else's */
+            PLUMB_STORE(th->tid, 0); /* nobody else's */
     }
     plumb_unlock();
     return th;
@@ -143,7 +144,7 @@ struct plumb_thread *plumb_thread_self(void)
     if (!th)
         return NULL;
     th->clock = plumb_rt.clock;
-    th->tid = my_tid();
+    PLUMB_STORE(th->tid, my_tid());
     plumb_tls = th;
     if (plumb_rt.exit_key_made)
         pthread_setspecific(plumb_rt.exit_key, th);
@@ -218,12 +219,15 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
     bool again = live && live == th->live && plumb_belongs(th, run);
     if (!live)
         return PLUMB_ERR_MEMORY;
-    th->live = live;
-    th->run = run;
-    if (!again && fold_memory(th, run) < 0)
-        return PLUMB_ERR_MEMORY;
+    if (!again) {
+        PLUMB_STORE(th->generation, 0);
+        th->live = live;
+        th->run = run;
+        if (fold_memory(th, run) < 0)
+            return PLUMB_ERR_MEMORY;
+    }
     live->tid = th->tid;
-    live->generation++;
+    PLUMB_STORE(live->generation, live->generation + 1);
     PLUMB_STORE(live->in_use, 1);
     th->top = th->open;
     th->stages = 0;
@@ -245,7 +249,7 @@ int plumb_thread_attach(struct plumb_thread *th)
     plumb_order();
     plumb_lock();
     th->clock = plumb_rt.clock;
-    th->tid = my_tid();
+    PLUMB_STORE(th->tid, my_tid());
     rc = plumb_rt.recording ? plumb_thread_attach_to(th, plumb_rt.run) : PLUMB_ERR_STATE;
     if (rc == PLUMB_OK) {
         plumb_scopes_announce(th);
@@ -270,6 +274,6 @@ void plumb_threads_forget(void)
     memset(th, 0, sizeof *th);
     th->top = th->open;
     th->step = -1;
-    th->tid = my_tid();
+    PLUMB_STORE(th->tid, my_tid());
     plumb_rt.threads = th;
 }
