@@ -5,6 +5,7 @@
  * happened. Kills at random moments hit such a moment far too seldom. */
 #include <sys/ptrace.h>
 
+#include "core/runtime.h"
 #include "format/live_read.h"
 #include "runtime/child.h"
 
@@ -31,62 +32,67 @@ static void start(const char *dir, uint64_t skip, bool p2)
     ROLE_NEEDS(plumb_start(&options, NULL) == PLUMB_OK);
 }
 
-static void stepped_from_here(void)
-{
-    __atomic_store_n(&progress->phase, 1, __ATOMIC_RELEASE);
-    raise(STOP_SIGNAL);
-}
-
-static void mixed_spans(int n)
+static void mixed_span(int i)
 {
     static struct plumb_point outer = PLUMB_POINT_INIT("outer", PLUMB_POINT_PLAIN);
     static struct plumb_point inner = PLUMB_POINT_INIT("inner", PLUMB_POINT_PLAIN);
     static struct plumb_point leaf = PLUMB_POINT_INIT("leaf", PLUMB_POINT_PLAIN);
-    plumb_node elsewhere = plumb_node_get("elsewhere");
-    for (int i = 0; i < n; i++) {
-        plumb_span o = plumb_begin(&outer), s = plumb_begin(&inner);
-        if (i % 5 == 1)
-            plumb_span_fail(s, "made to fail");
-        if (i % 5 == 2)
-            plumb_span_abandon(s);
-        if (i % 5 != 3)
-            plumb_end(s); /* left open: the outer end closes it as unbalanced */
-        if (i % 5 == 4)
-            plumb_record_ns(elsewhere, 1000);
-        plumb_end(o);
-        for (int k = 0; i % 5 == 0 && k < 5; k++)
-            plumb_end(plumb_begin(&leaf));
-    }
+    plumb_span o = plumb_begin(&outer), s = plumb_begin(&inner);
+    if (i % 5 == 1)
+        plumb_span_fail(s, "made to fail");
+    if (i % 5 == 2)
+        plumb_span_abandon(s);
+    if (i % 5 != 3)
+        plumb_end(s); /* left open: the outer end closes it as unbalanced */
+    if (i % 5 == 4)
+        plumb_record_ns(plumb_node_get("elsewhere"), 1000);
+    plumb_end(o);
+    for (int k = 0; i % 5 == 0 && k < 5; k++)
+        plumb_end(plumb_begin(&leaf));
+}
+
+static void mixed_spans(int n)
+{
+    for (int i = 0; i < n; i++)
+        mixed_span(i);
+}
+
+/* From shortly before a fold to shortly after it. */
+static void stepped_through_a_fold(void)
+{
+    for (int i = 0; plumb_tls->end - plumb_tls->head > 20; i++)
+        mixed_span(i);
+    __atomic_store_n(&progress->phase, 1, __ATOMIC_RELEASE);
+    raise(STOP_SIGNAL);
+    mixed_spans(6);
 }
 
 static void fold_that_meets_everything_first(const char *dir)
 {
     start(dir, 0, false);
-    stepped_from_here();
-    mixed_spans(25);
+    mixed_span(0); /* there is a thread record from here on */
+    stepped_through_a_fold();
 }
 
 static void fold_of_known_nodes(const char *dir)
 {
     start(dir, 0, false);
     mixed_spans(100);
-    stepped_from_here();
-    mixed_spans(25);
+    stepped_through_a_fold();
 }
 
 static void fold_with_p2(const char *dir)
 {
     start(dir, 0, true);
     mixed_spans(100);
-    stepped_from_here();
-    mixed_spans(25);
+    stepped_through_a_fold();
 }
 
 static void fold_with_skipped_samples(const char *dir)
 {
     start(dir, 15, false);
-    stepped_from_here();
-    mixed_spans(25);
+    mixed_span(0);
+    stepped_through_a_fold();
 }
 
 static void fold_after_a_reset(const char *dir)
@@ -94,8 +100,7 @@ static void fold_after_a_reset(const char *dir)
     start(dir, 0, false);
     mixed_spans(100);
     ROLE_NEEDS(plumb_reset(NULL, NULL) == PLUMB_OK);
-    stepped_from_here();
-    mixed_spans(25);
+    stepped_through_a_fold();
 }
 
 /* ---- Reading as if it had been killed
@@ -274,7 +279,7 @@ static struct result step_through(pid_t pid, struct view *v, uint64_t stride)
     while (step(pid)) {
         bool folding = is_folding(v);
         r.steps++;
-        if (!folding && !was_folding && r.steps % 64)
+        if (!folding && !was_folding && r.steps % 16)
             continue;
         if (folding && was_folding && r.steps % stride)
             continue;
@@ -319,7 +324,7 @@ static void stays_exact(void (*work)(const char *dir), const char *name)
     }
     stop_wanted(pid);
     view_open(&v, dir);
-    r = step_through(pid, &v, 5);
+    r = step_through(pid, &v, 7);
     print_message("%s: %" PRIu64 " instructions, %" PRIu64 " folds, %" PRIu64 " readings in them\n",
                   name, r.steps, r.folds, r.in_fold);
     assert_true(r.folds > 0);

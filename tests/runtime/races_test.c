@@ -1,0 +1,247 @@
+/* labels: tsan
+ * Everything at once: threads that record, one that resets, one that takes summaries, one that
+ * switches pipelines and debug points on and off, one that starts and stops runs. Every summary
+ * holds together, and every run ends with a consistent report. ThreadSanitizer sees the rest. */
+#include <pthread.h>
+
+#include "runtime/child.h"
+
+enum { RECORDERS = 2, CYCLES = 40 };
+
+static uint32_t over;
+
+static bool is_over(void)
+{
+    return __atomic_load_n(&over, __ATOMIC_ACQUIRE);
+}
+
+static void nested(plumb_pipeline *pipeline, int i)
+{
+    PLUMB_PIPELINE(pipeline);
+    PLUMB_PHASE(i & 1 ? "train" : "inference");
+    PLUMB_STEP(i);
+    PLUMB_SPAN("outer");
+    for (int k = 0; k < 3; k++) {
+        PLUMB_SPAN("inner");
+        PLUMB_SPAN_DEBUG("debug");
+    }
+    plumb_count("things", 1);
+    plumb_record_ns(plumb_node_get("elsewhere"), 100);
+}
+
+static void other_forms(int i)
+{
+    plumb_async request = plumb_async_begin(plumb_node_get("request"));
+    char name[32];
+    plumb_span s;
+    PLUMB_LAPS(lap);
+    PLUMB_LAP(lap, "lap.a");
+    PLUMB_LAP(lap, "lap.b");
+    snprintf(name, sizeof name, "block.%d", i % 50);
+    s = plumb_begin_node(plumb_node_get(name));
+    plumb_arg_i64(s, "i", i);
+    if (i % 7 == 0)
+        plumb_span_fail(s, "made to fail");
+    plumb_end(s);
+    plumb_async_end(request);
+}
+
+static void *recorder(void *pipeline)
+{
+    for (int i = 0; !is_over(); i++) {
+        nested(pipeline, i);
+        other_forms(i);
+    }
+    return NULL;
+}
+
+static void *short_body(void *arg)
+{
+    nested(NULL, 1);
+    return arg;
+}
+
+static void *short_threads(void *arg)
+{
+    while (!is_over()) {
+        pthread_t thread;
+        ROLE_NEEDS(pthread_create(&thread, NULL, short_body, NULL) == 0);
+        pthread_join(thread, NULL);
+    }
+    return arg;
+}
+
+static void *resetter(void *pipeline)
+{
+    while (!is_over()) {
+        plumb_reset(NULL, NULL);
+        plumb_reset(pipeline, NULL);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void check(const plumb_row *r)
+{
+    /* Quantiles are rounded to whole ticks or buckets: a part in a million of slack. */
+    double slack = 1e-6 + r->max_ms * 1e-6;
+    if (r->count == 0)
+        return;
+    ROLE_NEEDS(r->min_ms <= r->p50_ms + slack && r->p50_ms <= r->p90_ms + slack);
+    ROLE_NEEDS(r->p90_ms <= r->p95_ms + slack && r->p95_ms <= r->p99_ms + slack);
+    ROLE_NEEDS(r->p99_ms <= r->max_ms + slack && r->max_ms <= r->total_ms + slack);
+    ROLE_NEEDS(r->self_ms <= r->total_ms + slack);
+}
+
+static void *summariser(void *pipeline)
+{
+    while (!is_over()) {
+        plumb_rows *rows = NULL;
+        char *text = NULL;
+        if (plumb_summary_rows(&rows, NULL, NULL, NULL) == PLUMB_OK) {
+            for (size_t i = 0; i < plumb_rows_count(rows); i++)
+                check(plumb_rows_get(rows, i));
+            plumb_rows_free(rows);
+        }
+        if (plumb_summary_text(&text, pipeline, "train", 10, NULL) == PLUMB_OK)
+            plumb_text_free(text);
+    }
+    return NULL;
+}
+
+static void *switcher(void *pipeline)
+{
+    for (int i = 0; !is_over(); i++) {
+        plumb_config config = plumb_config_default();
+        config.enabled = i & 1;
+        config.skip_first_n = i % 5;
+        plumb_configure(pipeline, &config, NULL);
+        plumb_set_debug(i % 3 == 0);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static int role_races(void)
+{
+    plumb_pipeline *pipeline = plumb_pipeline_get("second");
+    struct {
+        void *(*body)(void *);
+        void *arg;
+    } all[] = {{recorder, NULL},     {recorder, pipeline}, {short_threads, NULL},
+               {resetter, pipeline}, {summariser, NULL},   {summariser, pipeline},
+               {switcher, pipeline}};
+    enum { ALL = sizeof all / sizeof *all };
+    pthread_t threads[ALL];
+    for (int i = 0; i < ALL; i++)
+        ROLE_NEEDS(pthread_create(&threads[i], NULL, all[i].body, all[i].arg) == 0);
+    for (int i = 0; i < CYCLES; i++) {
+        ROLE_NEEDS(plumb_start(NULL, NULL) == PLUMB_OK);
+        for (int k = 0; k < 50; k++)
+            nested(NULL, k);
+        ROLE_NEEDS(plumb_stop(NULL) == PLUMB_OK);
+    }
+    __atomic_store_n(&over, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < ALL; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
+static void everything_at_once_leaves_consistent_reports(void **state)
+{
+    char dir[1100], dirs[CYCLES][1024];
+    const char *const settings[] = {dir, "PLUMB_QUIET=1", NULL};
+    struct child c;
+    int status;
+    (void)state;
+    snprintf(dir, sizeof dir, "PLUMB_DIR=%s", in_place("races"));
+    status = child_run(&c, "races", NULL, settings);
+    assert_exited(&c, status, 0);
+    assert_string_equal(child_errors(&c), "");
+    assert_int_equal(runs_below(dirs, CYCLES, in_place("races")), CYCLES);
+    for (int i = 0; i < CYCLES; i++) {
+        struct plumb_load run;
+        load_run(&run, dirs[i]);
+        assert_int_equal(run.state, PLUMB_LOAD_ENDED);
+        assert_consistent(&run.timing, false);
+        plumb_timing_fini(&run.timing);
+    }
+}
+
+/* ---- Exactness while nobody resets
+ * ---------------------------------------------------------------- */
+
+static uint64_t recorded;
+
+static void *counted_recorder(void *arg)
+{
+    uint64_t n = 0;
+    for (; !is_over(); n++) {
+        PLUMB_SPAN("counted");
+    }
+    __atomic_fetch_add(&recorded, n, __ATOMIC_RELAXED);
+    return arg;
+}
+
+static void *watcher(void *arg)
+{
+    uint64_t last = 0;
+    while (!is_over()) {
+        plumb_rows *rows = NULL;
+        uint64_t now = 0;
+        if (plumb_summary_rows(&rows, NULL, NULL, NULL) < 0)
+            continue;
+        for (size_t i = 0; i < plumb_rows_count(rows); i++)
+            now += strcmp(plumb_rows_get(rows, i)->node, "counted") == 0
+                       ? plumb_rows_get(rows, i)->count
+                       : 0;
+        plumb_rows_free(rows);
+        ROLE_NEEDS(now >= last);
+        last = now;
+    }
+    return arg;
+}
+
+static int role_counts(void)
+{
+    pthread_t recorders[RECORDERS], watchers[2];
+    plumb_rows *rows = NULL;
+    for (int i = 0; i < RECORDERS; i++)
+        ROLE_NEEDS(pthread_create(&recorders[i], NULL, counted_recorder, NULL) == 0);
+    for (int i = 0; i < 2; i++)
+        ROLE_NEEDS(pthread_create(&watchers[i], NULL, watcher, NULL) == 0);
+    for (int i = 0; i < 300; i++) {
+        ROLE_NEEDS(plumb_summary_rows(&rows, NULL, NULL, NULL) == PLUMB_OK);
+        plumb_rows_free(rows);
+    }
+    __atomic_store_n(&over, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < RECORDERS; i++)
+        pthread_join(recorders[i], NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(watchers[i], NULL);
+    ROLE_NEEDS(plumb_summary_rows(&rows, NULL, NULL, NULL) == PLUMB_OK);
+    ROLE_NEEDS(plumb_rows_count(rows) == 1 && plumb_rows_get(rows, 0)->count == recorded);
+    plumb_rows_free(rows);
+    return 0;
+}
+
+static void summaries_of_hot_threads_only_grow_and_end_exact(void **state)
+{
+    struct child c;
+    int status = child_run(&c, "counts", "counts", NULL);
+    (void)state;
+    assert_exited(&c, status, 0);
+}
+
+static const struct role roles[] = {{"races", role_races}, {"counts", role_counts}, {NULL, NULL}};
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(everything_at_once_leaves_consistent_reports),
+        cmocka_unit_test(summaries_of_hot_threads_only_grow_and_end_exact),
+    };
+    if (argc > 1)
+        return child_play(roles, argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
