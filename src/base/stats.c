@@ -104,8 +104,11 @@ double plumb_stats_std(const struct plumb_stats *s)
     plumb_u128 around_m =
         plumb_u128_make(s->sq_lo, s->sq_hi) - (plumb_u128)m * ((plumb_u128)s->total + r);
     plumb_u128 r_squared = (plumb_u128)r * r;
-    plumb_u128 whole = around_m - r_squared / n;
-    uint64_t part = (uint64_t)(r_squared % n);
+    /* r < n: below 2^32 samples the division fits one instruction. */
+    bool narrow = n <= UINT32_MAX;
+    uint64_t low = (uint64_t)r_squared;
+    plumb_u128 whole = around_m - (narrow ? low / n : r_squared / n);
+    uint64_t part = narrow ? low % n : (uint64_t)(r_squared % n);
     /* whole - part/n, without the cancellation of a subtraction in doubles. */
     double sum = part ? (double)(whole - 1) + (double)(n - part) / (double)n : (double)whole;
     return plumb_sqrt(sum / (double)n);
