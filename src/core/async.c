@@ -57,7 +57,7 @@ plumb_async plumb_async_begin_impl(plumb_node node)
     struct plumb_thread *th;
     struct plumb_live_async *a;
     uint32_t i, generation;
-    if (node >= plumb_rt.node_count || !plumb_enter(&th, false))
+    if (node >= PLUMB_ACQUIRE(plumb_rt.node_count) || !plumb_enter(&th, false))
         return span;
     i = pop(th->run);
     if (!i && more(th->run))

@@ -469,7 +469,7 @@ static void record_ns(plumb_node node, uint32_t channel, uint64_t ns)
 {
     struct plumb_thread *th;
     uint64_t payload[2];
-    if (node == 0 || node >= plumb_rt.node_count || !plumb_enter(&th, false))
+    if (node == 0 || node >= PLUMB_ACQUIRE(plumb_rt.node_count) || !plumb_enter(&th, false))
         return;
     payload[0] = node | (uint64_t)th->group << 32;
     payload[1] = ns;
