@@ -410,7 +410,7 @@ static int summarise(plumb_rows *rows, plumb_pipeline *pipeline, const char *pha
     if (!PLUMB_ACQUIRE(plumb_rt.run))
         return PLUMB_OK;
     if (!room)
-        room = plumb_rt.summary_room = plumb_pages_map(sizeof *room);
+        room = plumb_rt.summary_room = calloc(1, sizeof *room); /* where leak checkers look */
     if (!room)
         return PLUMB_ERR_MEMORY;
     plumb_arena_reset(&room->arena);
