@@ -126,6 +126,8 @@ struct plumb_thread {
         uint64_t span;
         uint64_t begin_ns;
         plumb_node node;
+        uint32_t mark; /* as given to span_mark; 0: none */
+        char why[116]; /* of a failure */
     } stage[PLUMB_STAGES_MAX];
     struct plumb_thread *next; /* of all records */
     bool wiped;                /* the kernel wipes it on fork */

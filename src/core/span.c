@@ -11,6 +11,7 @@
  *
  * `busy` is stored before `gate` is read, and plumb_stop() closes the gate, passes a barrier on all
  * threads, and waits for `busy`: after that no thread is in a mapping that is about to go away. */
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -191,12 +192,18 @@ static const struct plumb_open_stage *stage_end(struct plumb_thread *th, plumb_s
     return NULL;
 }
 
+/* After the end, so that the device has been waited for. */
 static void stage_completed(const struct plumb_thread *th, const struct plumb_open_stage *s)
 {
-    uint64_t ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - s->begin_ns;
-    plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution completed in %.3f ms",
-              plumb_rt.nodes[s->node].name, plumb_rt.pipelines[th->group >> 8].name,
-              (double)ns * 1e-6);
+    double ms = (double)(plumb_clock_gettime_ns(CLOCK_MONOTONIC) - s->begin_ns) * 1e-6;
+    const char *node = plumb_rt.nodes[s->node].name;
+    const char *pipeline = plumb_rt.pipelines[th->group >> 8].name;
+    if (s->mark == 1)
+        plumb_log(PLUMB_LOG_ERROR, "[%s|%s] Execution failed after %.3f ms: %s", node, pipeline, ms,
+                  s->why);
+    else
+        plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution %s %.3f ms", node, pipeline,
+                  s->mark ? "abandoned after" : "completed in", ms);
 }
 
 /* A pop that may need a new block before or after it. */
@@ -363,14 +370,19 @@ ENTRIES(gettime, PLUMB_CLOCK_GETTIME);
 
 static plumb_span begin_special(struct plumb_point *point)
 {
-    plumb_span span = begin_long(point->node);
-    struct plumb_thread *th = plumb_tls;
+    struct plumb_thread *th = attached();
+    plumb_span span;
+    if (!th || PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF)
+        return no_span;
+    /* Before the span: what the log costs is not the stage's. */
+    if (th->stages < PLUMB_STAGES_MAX)
+        plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", plumb_rt.nodes[point->node].name,
+                  plumb_rt.pipelines[th->group >> 8].name);
+    span = begin_long(point->node);
     if (!span.id || th->stages == PLUMB_STAGES_MAX)
         return span;
-    plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", plumb_rt.nodes[point->node].name,
-              plumb_rt.pipelines[th->group >> 8].name);
-    th->stage[th->stages++] =
-        (struct plumb_open_stage){span.id, plumb_clock_gettime_ns(CLOCK_MONOTONIC), point->node};
+    th->stage[th->stages++] = (struct plumb_open_stage){
+        span.id, plumb_clock_gettime_ns(CLOCK_MONOTONIC), point->node, 0, ""};
     __atomic_fetch_or(&th->gate, PLUMB_GATE_STAGE, __ATOMIC_RELAXED);
     return span;
 }
@@ -408,16 +420,17 @@ void plumb_wide(struct plumb_thread *th, enum plumb_wide kind, uint32_t small,
     th->head = w + n;
 }
 
-static void tell_failure(const struct plumb_thread *th, plumb_span span, const char *why)
+/* What a stage's last line will say. */
+static void mark_stage(struct plumb_thread *th, plumb_span span, uint32_t what, const char *why)
 {
     for (uint32_t i = th->stages; i-- > 0;) {
-        if (th->stage[i].span != span.id)
+        struct plumb_open_stage *s = &th->stage[i];
+        if (s->span != span.id)
             continue;
-        plumb_log(PLUMB_LOG_INFO, "[%s|%s] Failed: %s", plumb_rt.nodes[th->stage[i].node].name,
-                  plumb_rt.pipelines[th->group >> 8].name, why);
+        s->mark = what;
+        snprintf(s->why, sizeof s->why, "%s", why ? why : "no reason given");
         return;
     }
-    plumb_log(PLUMB_LOG_INFO, "a span failed: %s", why);
 }
 
 static void mark(plumb_span span, uint32_t what, const char *why)
@@ -436,10 +449,9 @@ static void mark(plumb_span span, uint32_t what, const char *why)
             plumb_unlock();
         }
         plumb_wide(th, PLUMB_WIDE_MARK, what, payload, 3);
+        mark_stage(th, span, what, why);
     }
     leave(th);
-    if (what == 1)
-        tell_failure(th, span, why ? why : "no reason given");
 }
 
 static void span_arg(plumb_span span, const char *key, uint32_t type, const void *value)
