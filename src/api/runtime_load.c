@@ -57,7 +57,7 @@ static int summary_text(char **out, plumb_pipeline *pipeline, const char *phase,
     if (rc < 0)
         return rc;
     o.frames = frames;
-    o.skip_first_n = pipeline ? pipeline->skip_first_n : plumb_rt.pipelines[0].skip_first_n;
+    o.skip_first_n = PLUMB_LOAD((pipeline ? pipeline : &plumb_rt.pipelines[0])->skip_first_n);
     rc = plumb_summary_init_rows(&s, n ? plumb_rows_get_impl(rows, 0) : NULL, n, &o, err);
     if (rc == PLUMB_OK) {
         plumb_summary_write(&s, &b);

@@ -62,7 +62,7 @@ int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, p
     plumb_lock();
     PLUMB_STORE(p->enabled, c.enabled != 0);
     PLUMB_STORE(p->sync, c.sync != 0);
-    p->skip_first_n = (uint64_t)c.skip_first_n;
+    PLUMB_STORE(p->skip_first_n, (uint64_t)c.skip_first_n);
     p->configured = true;
     apply(p);
     if (c.reset)

@@ -252,7 +252,7 @@ static int take_settings(const plumb_options *options, bool warn, plumb_error *e
             continue;
         p->enabled = 1;
         p->sync = s->sync;
-        p->skip_first_n = s->skip_first_n;
+        PLUMB_STORE(p->skip_first_n, s->skip_first_n);
     }
     return PLUMB_OK;
 }

@@ -1,4 +1,5 @@
-/* A forked child has a run of its own, or none; what the parent has open it
+/* labels: notsan
+ * A forked child has a run of its own, or none; what the parent has open it
  * never touches. */
 #include <pthread.h>
 #include <spawn.h>

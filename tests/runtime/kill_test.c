@@ -1,4 +1,5 @@
-/* A process is killed at 200 random moments while two threads record: what is
+/* labels: notsan
+ * A process is killed at 200 random moments while two threads record: what is
  * recovered is exactly what the threads say, by a side channel, they had
  * recorded; and the spans that were open are known. The same for every other
  * sudden end. */

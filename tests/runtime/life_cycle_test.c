@@ -1,4 +1,5 @@
-/* How a run begins and ends: at exit, at stop, by a signal; each time with the
+/* labels: notsan
+ * How a run begins and ends: at exit, at stop, by a signal; each time with the
  * host's own status. */
 #include <pthread.h>
 
