@@ -57,19 +57,6 @@ static inline void plumb_context_capture(plumb_context *out)
         ((unsigned char *)out)[i] = 0;
     out->step = -1;
 }
-typedef struct plumb_timed {
-    const char *operation_name;
-    uint64_t begin_ns;
-    double elapsed_seconds;
-} plumb_timed;
-static inline plumb_timed plumb_timed_begin(const char *name)
-{
-    plumb_timed t;
-    t.operation_name = name;
-    t.elapsed_seconds = 0;
-    t.begin_ns = plumb_now_ns();
-    return t;
-}
 static inline void plumb_timed_end(plumb_timed *timed)
 {
     if (timed->begin_ns)

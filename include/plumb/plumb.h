@@ -510,23 +510,9 @@ static inline int plumb_measure(plumb_measured *out, void (*fn)(void *arg), void
     return api ? api->measure(out, fn, arg, options, err) : PLUMB_ERR_ABSENT;
 }
 
-/* ---- Timed operations -------------------------------------------------------------------------
- * A stopwatch that always works, also without recording; at log level info its end writes
- * "<name> completed in <seconds, 3 decimals>s". */
-typedef struct plumb_timed {
-    const char *operation_name; /* borrowed until the end */
-    uint64_t begin_ns;
-    double elapsed_seconds; /* valid after plumb_timed_end() */
-} plumb_timed;
+/* ---- Timed operations --------------------------------------------------------------------------
+ */
 
-static inline plumb_timed plumb_timed_begin(const char *name)
-{
-    plumb_timed t;
-    t.operation_name = name;
-    t.elapsed_seconds = 0;
-    t.begin_ns = plumb_now_ns();
-    return t;
-}
 static inline void plumb_timed_end(plumb_timed *timed)
 {
     const struct plumb_api *api;

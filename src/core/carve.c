@@ -98,14 +98,14 @@ static bool back(struct plumb_run *run, size_t want)
         "only until the run ends",
         run->backed, strerror(code));
     run->backed = run->mapped;
-    if (run->h)
-        plumb_run_note(run, "%s", run->problem);
+    run->partly = true;
     return true;
 }
 
 uint64_t plumb_carve(struct plumb_run *run, size_t bytes)
 {
     uint64_t at = run->h ? run->h->used : 0;
+    bool was_partly = run->partly;
     bytes = (bytes + 63) & ~(size_t)63;
     if (bytes > run->mapped || at > run->mapped - bytes)
         return 0;
@@ -113,6 +113,9 @@ uint64_t plumb_carve(struct plumb_run *run, size_t bytes)
         return 0;
     if (run->h)
         run->h->used = at + bytes;
+    /* Not before: the note is carved as well. */
+    if (run->h && run->partly && !was_partly)
+        plumb_run_note(run, "%s", run->problem);
     return at;
 }
 

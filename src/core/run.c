@@ -363,9 +363,11 @@ static int conclude(struct plumb_run *run, const struct plumb_anchor *end, bool 
 {
     struct plumb_timing t;
     struct plumb_buf b = {0};
+    bool read, told;
     int rc;
     plumb_timing_init(&t);
     rc = plumb_live_to_timing(&t, run->base, run->mapped, end, err);
+    read = rc == PLUMB_OK;
     *kept = true;
     if (rc == PLUMB_OK && run->fd >= 0) {
         rc = plumb_timing_write(&t, &b, err);
@@ -375,8 +377,10 @@ static int conclude(struct plumb_run *run, const struct plumb_anchor *end, bool 
     }
     if (rc == PLUMB_OK || run->fd < 0)
         tell_record("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
-    if (rc == PLUMB_OK && !plumb_rt.settings.quiet && plumb_rt.end_block)
-        plumb_rt.end_block(&t, run->fd >= 0 ? run->dir : NULL);
+    /* Without a directory the block has the table: the last resort where no file has everything. */
+    told = rc == PLUMB_OK || (read && run->partly);
+    if (told && !plumb_rt.settings.quiet && plumb_rt.end_block)
+        plumb_rt.end_block(&t, rc == PLUMB_OK && run->fd >= 0 ? run->dir : NULL);
     plumb_buf_fini(&b);
     plumb_timing_fini(&t);
     return rc;
@@ -409,7 +413,9 @@ static int close_run(struct plumb_run *run, plumb_error *err)
         rc = conclude(run, &end, &kept, &why);
     else
         rc = plumb_fail(&why, PLUMB_ERR_STATE, "a thread is held up inside plumb");
-    if (rc < 0)
+    if (rc < 0 && run->partly)
+        plumb_say("plumb: %s; live.plumb has not everything either", why.message);
+    else if (rc < 0)
         plumb_say("plumb: %s; what was recorded is kept: `plumb recover %s`", why.message,
                   run->dir[0] ? run->dir : "is not possible without a directory");
     PLUMB_STORE(run->h->status, PLUMB_LIVE_ENDED);

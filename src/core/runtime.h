@@ -52,6 +52,7 @@ struct plumb_run {
     uint32_t generation;
     char dir[1024];    /* absolute; "" while there is none */
     char problem[256]; /* why there is no directory, or why it stopped growing */
+    bool partly;       /* it stopped growing: the file does not hold everything */
     struct plumb_map texts;
     struct plumb_map keys; /* state key -> key index + 1 */
     uint64_t async_head;   /* free async slots: tag << 32 | index + 1 */
@@ -130,6 +131,7 @@ struct plumb_thread {
         char why[116]; /* of a failure */
     } stage[PLUMB_STAGES_MAX];
     struct plumb_thread *next; /* of all records */
+    struct plumb_thread *next_idle;
     bool wiped;                /* the kernel wipes it on fork */
 };
 
@@ -203,8 +205,7 @@ struct plumb_runtime {
     /* threads */
     struct plumb_thread *threads;
     struct plumb_thread *looked_at;   /* whether its thread is gone, last */
-    struct plumb_thread **idle_stack; /* records of ended threads */
-    uint32_t idle_count, idle_cap;
+    struct plumb_thread *idle; /* those whose thread has ended */
     pthread_key_t exit_key;
     bool exit_key_made;
     struct plumb_snapshot *snapshot;

@@ -37,23 +37,6 @@ struct plumb_thread *plumb_thread_new(void)
     return th;
 }
 
-static bool idle_push(struct plumb_thread *th)
-{
-    if (plumb_rt.idle_count == plumb_rt.idle_cap) {
-        uint32_t cap = plumb_rt.idle_cap ? plumb_rt.idle_cap * 2 : 512;
-        struct plumb_thread **grown = plumb_pages_map(cap * sizeof *grown);
-        if (!grown)
-            return false;
-        if (plumb_rt.idle_count)
-            memcpy(grown, plumb_rt.idle_stack, plumb_rt.idle_count * sizeof *grown);
-        plumb_pages_unmap(plumb_rt.idle_stack, plumb_rt.idle_cap * sizeof *grown);
-        plumb_rt.idle_stack = grown;
-        plumb_rt.idle_cap = cap;
-    }
-    plumb_rt.idle_stack[plumb_rt.idle_count++] = th;
-    return true;
-}
-
 /* Runs as a thread-specific destructor, also for threads that were cancelled. Spans that are still
  * open are closed as unbalanced; spans that later destructors begin get a fresh attachment. */
 void plumb_thread_release(struct plumb_thread *th)
@@ -87,7 +70,8 @@ void plumb_thread_release(struct plumb_thread *th)
     th->step = -1;
     PLUMB_STORE(th->tid, 0);
     PLUMB_RELEASE(th->busy, 0);
-    idle_push(th);
+    th->next_idle = plumb_rt.idle;
+    plumb_rt.idle = th;
     plumb_unlock();
     plumb_tls = NULL;
 }
@@ -111,7 +95,7 @@ static struct plumb_thread *left_behind(void)
 {
     struct plumb_thread *th = NULL;
     plumb_lock();
-    for (int i = 0; i < LOOKS && !th && plumb_rt.idle_count == 0 && plumb_rt.threads; i++) {
+    for (int i = 0; i < LOOKS && !th && !plumb_rt.idle && plumb_rt.threads; i++) {
         th = plumb_rt.looked_at;
         th = plumb_rt.looked_at = th && th->next ? th->next : plumb_rt.threads;
         if (PLUMB_LOAD(th->busy) || !plumb_thread_is_gone(th))
@@ -134,8 +118,9 @@ struct plumb_thread *plumb_thread_self(void)
     plumb_lock();
     if (!plumb_rt.exit_key_made)
         plumb_rt.exit_key_made = pthread_key_create(&plumb_rt.exit_key, on_thread_exit) == 0;
-    if (plumb_rt.idle_count) {
-        th = plumb_rt.idle_stack[--plumb_rt.idle_count];
+    if (plumb_rt.idle) {
+        th = plumb_rt.idle;
+        plumb_rt.idle = th->next_idle;
     } else if ((th = plumb_thread_new()) != NULL) {
         th->next = plumb_rt.threads;
         PLUMB_RELEASE(plumb_rt.threads, th);
@@ -267,7 +252,7 @@ void plumb_threads_forget(void)
 {
     struct plumb_thread *th = plumb_tls;
     plumb_rt.threads = plumb_rt.looked_at = NULL;
-    plumb_rt.idle_count = 0;
+    plumb_rt.idle = NULL;
     if (!th)
         return;
     /* The kernel has wiped the record, or else it is wiped here: its run was the parent's. */
