@@ -67,7 +67,7 @@ void plumb_mapping_close(struct plumb_run *run, bool keep_file)
     run->fd = -1;
 }
 
-static int file_limit(size_t want)
+int plumb_file_limit(size_t want)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
@@ -80,7 +80,7 @@ static int file_limit(size_t want)
 static bool back(struct plumb_run *run, size_t want)
 {
     size_t upto = (want + STEP - 1) / STEP * STEP;
-    int code = file_limit(upto);
+    int code = plumb_file_limit(upto);
     void *rest;
     if (!code)
         code = posix_fallocate(run->fd, (off_t)run->backed, (off_t)(upto - run->backed));

@@ -112,7 +112,7 @@ int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b
 {
     char path[1200], temporary[1300];
     size_t done = 0;
-    int fd, code = 0;
+    int fd, code = plumb_file_limit(b->len);
     snprintf(path, sizeof path, "%s/%s", dir, name);
     snprintf(temporary, sizeof temporary, "%s.tmp", path);
     fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);

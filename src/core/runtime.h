@@ -132,7 +132,7 @@ struct plumb_thread {
     } stage[PLUMB_STAGES_MAX];
     struct plumb_thread *next; /* of all records */
     struct plumb_thread *next_idle;
-    bool wiped;                /* the kernel wipes it on fork */
+    bool wiped; /* the kernel wipes it on fork */
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -204,8 +204,8 @@ struct plumb_runtime {
     size_t text_left;
     /* threads */
     struct plumb_thread *threads;
-    struct plumb_thread *looked_at;   /* whether its thread is gone, last */
-    struct plumb_thread *idle; /* those whose thread has ended */
+    struct plumb_thread *looked_at; /* whether its thread is gone, last */
+    struct plumb_thread *idle;      /* those whose thread has ended */
     pthread_key_t exit_key;
     bool exit_key_made;
     struct plumb_snapshot *snapshot;
@@ -303,6 +303,8 @@ static inline void *plumb_table_at(struct plumb_run *run, const struct plumb_liv
 void plumb_run_note(struct plumb_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Opens the mapping: in `dir`/live.plumb, or in memory when dir is NULL. */
+/* EFBIG when the process may not have a file of that size, else 0. Trying would be SIGXFSZ. */
+int plumb_file_limit(size_t want);
 int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plumb_error *err);
 void plumb_mapping_close(struct plumb_run *run, bool keep_file);
 
