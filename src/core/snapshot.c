@@ -141,11 +141,6 @@ void plumb_barrier(void)
     usleep(1000);
 }
 
-static bool folding(const struct plumb_thread *th)
-{
-    return PLUMB_ACQUIRE(th->live->folding) != PLUMB_ACQUIRE(th->live->folded);
-}
-
 /* Waits for a fold that began before the barrier. A thread that was cancelled in the middle of one,
  * or that this very call interrupted, never ends it: give up. */
 static bool fold_over(struct plumb_thread *th)
@@ -153,7 +148,7 @@ static bool fold_over(struct plumb_thread *th)
     const struct timespec pause = {0, 20000};
     uint64_t number = PLUMB_ACQUIRE(th->live->folding);
     for (int i = 0; i < SPINS; i++) {
-        if (!folding(th) || PLUMB_ACQUIRE(th->live->folding) != number)
+        if (PLUMB_ACQUIRE(th->live->folded) >= number)
             return true;
         /* A fold takes a microsecond or two; longer means that it is not running. */
         if (i < RUNNING_SPINS)
