@@ -302,9 +302,9 @@ static inline void *plumb_table_at(struct plumb_run *run, const struct plumb_liv
 }
 void plumb_run_note(struct plumb_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Opens the mapping: in `dir`/live.plumb, or in memory when dir is NULL. */
 /* EFBIG when the process may not have a file of that size, else 0. Trying would be SIGXFSZ. */
 int plumb_file_limit(size_t want);
+/* Opens the mapping: in `dir`/live.plumb, or in memory when dir is NULL. */
 int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plumb_error *err);
 void plumb_mapping_close(struct plumb_run *run, bool keep_file);
 

@@ -1,0 +1,104 @@
+/* labels: notsan
+ * A disk that takes no more. A limit on the size of files stands for it: the library meets both in
+ * the same place, and going beyond the limit would be a signal that ends the host. */
+#include <sys/resource.h>
+
+#include "runtime/child.h"
+
+enum { NODES = 300, RUNS = 100 };
+
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit = {bytes, bytes};
+    ROLE_NEEDS(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+static void record(int nodes)
+{
+    for (int i = 0; i < RUNS; i++) {
+        PLUMB_SPAN("work");
+    }
+    for (int i = 0; i < nodes; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "node.%d", i);
+        PLUMB_SPAN_NODE(plumb_node_get(name));
+    }
+}
+
+static int role_fits(void)
+{
+    limit_files(64 * 1024);
+    record(1);
+    return 7;
+}
+
+static void a_mapping_that_cannot_grow_still_gives_the_report(void **state)
+{
+    struct child c;
+    struct plumb_load run;
+    int status = child_run(&c, "fits", "fits", NULL);
+    (void)state;
+    assert_exited(&c, status, 7);
+    assert_non_null(strstr(child_errors(&c), "cannot grow live.plumb"));
+    load_run(&run, in_place("fits"));
+    assert_int_equal(run.state, PLUMB_LOAD_ENDED);
+    assert_consistent(&run.timing, true);
+    assert_int_equal(count_of(&run.timing, "work"), RUNS);
+    assert_int_equal(count_of(&run.timing, "node.0"), 1);
+    plumb_timing_fini(&run.timing);
+}
+
+static int role_fills(void)
+{
+    limit_files(256 * 1024);
+    record(NODES);
+    return 7;
+}
+
+/* The line of the table that begins with `name` counts `n`. */
+static void assert_row(const char *text, const char *name, unsigned n)
+{
+    char begin[64], phase[32];
+    const char *line;
+    unsigned count = 0;
+    snprintf(begin, sizeof begin, "\n%s ", name);
+    line = strstr(text, begin);
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "%*s %31s %u", phase, &count), 2);
+    assert_string_equal(phase, "inference");
+    assert_int_equal(count, n);
+}
+
+static void what_no_file_takes_is_printed(void **state)
+{
+    struct child c;
+    char name[32];
+    int status = child_run(&c, "fills", "fills", NULL);
+    (void)state;
+    assert_exited(&c, status, 7);
+    assert_false(run_has(in_place("fills"), "timing.json"));
+    assert_false(run_has(in_place("fills"), "timing.json.tmp"));
+    assert_non_null(strstr(child_errors(&c), "plumb: cannot grow live.plumb beyond 262144 bytes"));
+    assert_non_null(strstr(child_errors(&c), "live.plumb has not everything either"));
+    assert_row(child_errors(&c), "work", RUNS);
+    for (int i = 0; i < NODES; i++) {
+        snprintf(name, sizeof name, "node.%d", i);
+        assert_row(child_errors(&c), name, 1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct role roles[] = {
+        {"fits", role_fits},
+        {"fills", role_fills},
+        {NULL, NULL},
+    };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mapping_that_cannot_grow_still_gives_the_report),
+        cmocka_unit_test(what_no_file_takes_is_printed),
+    };
+    if (argc > 1)
+        return child_play(roles, argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
