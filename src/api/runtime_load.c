@@ -28,7 +28,7 @@ static struct plumb_api table;
 
 static int is_recording(void)
 {
-    return (int)(PLUMB_LOAD(plumb_rt.recording) || PLUMB_LOAD(plumb_rt.want_run));
+    return plumb_wanted();
 }
 
 static void set_log(int level, plumb_log_fn log, void *arg)

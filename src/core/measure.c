@@ -49,7 +49,7 @@ int plumb_measure_impl(plumb_measured *out, void (*fn)(void *), void *arg,
     if (o.samples < 0 || o.samples > SAMPLES_MAX)
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_measure: samples must be 1 to %d, got %d",
                           (int)SAMPLES_MAX, (int)o.samples);
-    if (o.counter && !PLUMB_LOAD(plumb_rt.recording) && !PLUMB_LOAD(plumb_rt.want_run))
+    if (o.counter && !plumb_wanted())
         return plumb_fail(
             err, PLUMB_ERR_STATE,
             "plumb_measure: the counter '%s' cannot be read while nothing is recorded", o.counter);

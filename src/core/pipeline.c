@@ -73,8 +73,7 @@ int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, p
 
 int plumb_pipeline_enabled_impl(plumb_pipeline *pipeline)
 {
-    return (PLUMB_LOAD(plumb_rt.recording) || PLUMB_LOAD(plumb_rt.want_run)) &&
-           PLUMB_LOAD(or_default(pipeline)->enabled);
+    return plumb_wanted() && PLUMB_LOAD(or_default(pipeline)->enabled);
 }
 
 int plumb_reset_impl(plumb_pipeline *pipeline, plumb_error *err)

@@ -138,12 +138,13 @@ static int open_run(plumb_error *err)
     plumb_error why = {0, ""};
     struct plumb_run *run;
     plumb_lock();
-    PLUMB_STORE(plumb_rt.want_run, false);
     run = open_locked(&why);
     if (run) {
         PLUMB_RELEASE(plumb_rt.run, run);
         PLUMB_RELEASE(plumb_rt.recording, 1);
     }
+    /* Not before: a thread that finds neither true loses its span. */
+    PLUMB_RELEASE(plumb_rt.want_run, false);
     plumb_points_refresh();
     plumb_unlock();
     if (!run) {

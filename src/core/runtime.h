@@ -259,6 +259,14 @@ static inline void plumb_drop(struct plumb_run *run, enum plumb_live_drop what)
     PLUMB_ADD(run->h->drops[what], 1);
 }
 
+/* Whether a run is open or opens with the next span. In this order: opening raises `recording`
+ * before it lowers `want_run`. */
+static inline bool plumb_wanted(void)
+{
+    bool want = PLUMB_ACQUIRE(plumb_rt.want_run);
+    return want | (PLUMB_LOAD(plumb_rt.recording) != 0);
+}
+
 /* Whether the record's block lies in `run`, whoever's thread it is now. */
 static inline bool plumb_belongs(const struct plumb_thread *th, const struct plumb_run *run)
 {

@@ -351,9 +351,7 @@ static PLUMB_ALWAYS_INLINE plumb_span lap_on(plumb_span span, uint32_t node,
     }                                                                                              \
     static plumb_span begin_node_##suffix(plumb_node node)                                         \
     {                                                                                              \
-        return PLUMB_LIKELY(PLUMB_LOAD(plumb_rt.recording) | PLUMB_LOAD(plumb_rt.want_run))        \
-                   ? begin_on(node, clock)                                                         \
-                   : no_span;                                                                      \
+        return PLUMB_LIKELY(plumb_wanted()) ? begin_on(node, clock) : no_span;                     \
     }                                                                                              \
     static void end_##suffix(plumb_span span)                                                      \
     {                                                                                              \
@@ -392,7 +390,7 @@ static plumb_span begin_special(struct plumb_point *point)
 bool plumb_enter(struct plumb_thread **out, bool even_if_off)
 {
     struct plumb_thread *th;
-    if (!(PLUMB_LOAD(plumb_rt.recording) | PLUMB_LOAD(plumb_rt.want_run)))
+    if (!plumb_wanted())
         return false;
     th = attached();
     if (!th || (!even_if_off && PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF) || !enter_any(th))

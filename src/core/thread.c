@@ -227,8 +227,7 @@ int plumb_thread_attach(struct plumb_thread *th)
     int rc;
     if (PLUMB_UNLIKELY(plumb_rt.pid != (uint32_t)getpid()))
         plumb_run_forked();
-    if (!PLUMB_LOAD(plumb_rt.recording) &&
-        (!PLUMB_LOAD(plumb_rt.want_run) || plumb_run_open(NULL) < 0))
+    if (!plumb_wanted() || (!PLUMB_LOAD(plumb_rt.recording) && plumb_run_open(NULL) < 0))
         return PLUMB_ERR_STATE;
     PLUMB_STORE(th->busy, 1);
     plumb_order();
