@@ -1,7 +1,8 @@
 #!/bin/bash
+# labels: plain
+# timeout: 180
 # The documentation holds: code blocks compile with and without plumb, whole programs run, links lead
 # somewhere, docs/environment.md is what the command prints.
-# timeout: 120
 set -u
 src=$PLUMB_SOURCE_DIR
 status=0
