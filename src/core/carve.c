@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "core/runtime.h"
 
-enum { STEP = 256 * 1024 };
+enum { STEP = 256 * 1024, RESERVE = 256 * 1024 };
 
 int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plumb_error *err)
 {
@@ -25,6 +25,7 @@ int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plu
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     run->fd = -1;
     run->mapped = (bytes + STEP - 1) / STEP * STEP;
+    run->reserve = run->mapped / 16 < RESERVE ? run->mapped / 16 : RESERVE;
     if (dir) {
         snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
         run->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -107,7 +108,7 @@ uint64_t plumb_carve(struct plumb_run *run, size_t bytes)
     uint64_t at = run->h ? run->h->used : 0;
     bool was_partly = run->partly;
     bytes = (bytes + 63) & ~(size_t)63;
-    if (bytes > run->mapped || at > run->mapped - bytes)
+    if (bytes > run->mapped - run->reserve || at > run->mapped - run->reserve - bytes)
         return 0;
     if (at + bytes > run->backed && !back(run, at + bytes))
         return 0;

@@ -57,10 +57,16 @@ static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t ke
                                             uint64_t begin_ticks)
 {
     struct plumb_run *run = th->run;
-    uint32_t index = key_index(run, key);
-    uint64_t off = index == UINT32_MAX ? 0 : plumb_carve(run, sizeof(struct plumb_live_state));
+    size_t reserve = run->reserve;
     struct plumb_live_state *st;
     struct plumb_live_key *k;
+    uint32_t index;
+    uint64_t off;
+    if (plumb_key_node(key) == PLUMB_NODE_OTHER)
+        run->reserve = 0;
+    index = key_index(run, key);
+    off = index == UINT32_MAX ? 0 : plumb_carve(run, sizeof(struct plumb_live_state));
+    run->reserve = reserve;
     if (!off)
         return NULL;
     k = plumb_table_at(run, &run->h->keys, index);

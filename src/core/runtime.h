@@ -30,7 +30,6 @@
 #include <plumb/abi.h>
 
 enum {
-    PLUMB_NODE_OTHER = 1, /* takes the runs of names beyond the bound */
     PLUMB_PIPELINES_MAX = 255,
     PLUMB_PHASES_MAX = 255,
     PLUMB_SCOPES_MAX = 64,
@@ -47,8 +46,9 @@ struct plumb_run {
     unsigned char *base; /* the mapping; struct plumb_live_header first */
     struct plumb_live_header *h;
     size_t mapped;
-    size_t backed; /* bytes with storage behind them */
-    int fd;        /* -1: the run lives in memory only */
+    size_t backed;  /* bytes with storage behind them */
+    size_t reserve; /* bytes at the end that only the statistics of (other) may take */
+    int fd;         /* -1: the run lives in memory only */
     uint32_t generation;
     char dir[1024];    /* absolute; "" while there is none */
     char problem[256]; /* why there is no directory, or why it stopped growing */

@@ -37,6 +37,7 @@ enum {
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
     PLUMB_NODE_BITS = 20,
+    PLUMB_NODE_OTHER = 1, /* takes the runs of nodes beyond a bound */
     PLUMB_TICK_BITS = 42,
     PLUMB_CARRY = 16,
     PLUMB_UNDO_STATES = 192, /* a block ends at most 126 runs; a few states are saved twice */

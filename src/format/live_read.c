@@ -372,6 +372,14 @@ static int place_times(struct reader *r, uint64_t *total_ns)
     return PLUMB_OK;
 }
 
+/* The row of a place, whose runs may have been counted under (other). 0: none. */
+static uint64_t row_of_place(struct reader *r, const struct plumb_merge_place *p)
+{
+    uint64_t other = plumb_key(plumb_key_group(p->key) & 0xff00u, PLUMB_NODE_OTHER);
+    uint64_t row = plumb_map_get(&r->m.row_of, p->key + 1);
+    return row || p->count == 0 ? row : plumb_map_get(&r->m.row_of, other + 1);
+}
+
 static int fill_rows(struct reader *r)
 {
     struct plumb_timing *t = r->t;
@@ -395,7 +403,7 @@ static int fill_rows(struct reader *r)
     }
     for (size_t i = 0; i < r->m.place_count; i++) {
         const struct plumb_merge_place *p = &r->m.places[i];
-        uint64_t row = plumb_map_get(&r->m.row_of, p->key + 1);
+        uint64_t row = row_of_place(r, p);
         place_at[i] = PLUMB_TIMING_NONE;
         if (i == 0 || !row || row_at[row - 1] == PLUMB_TIMING_NONE)
             continue;
@@ -473,7 +481,7 @@ static void fill_drops(struct reader *r)
     const uint64_t *d = r->m.h->drops;
     struct plumb_timing *t = r->t;
     t->drops.other_nodes = d[PLUMB_DROP_NODES];
-    t->drops.other_state = d[PLUMB_DROP_STATE];
+    t->drops.other_state = d[PLUMB_DROP_STATE] + r->m.other;
     t->drops.lost_state = d[PLUMB_DROP_LOST];
     t->drops.too_deep = d[PLUMB_DROP_DEPTH];
     t->drops.async = d[PLUMB_DROP_ASYNC];

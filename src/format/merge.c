@@ -228,10 +228,14 @@ static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb
     const struct plumb_live_pipeline *p = pipeline_of(m, group);
     uint64_t i;
     struct plumb_merge_row *row;
-    if (!p || e->begin_ticks < PLUMB_LOAD(p->reset_ticks) ||
-        node >= PLUMB_ACQUIRE(m->h->nodes.count))
+    if (!p || e->begin_ticks < PLUMB_LOAD(p->reset_ticks))
         return NULL;
-    i = plumb_map_get(&m->row_of, e->key + 1);
+    if (node >= PLUMB_ACQUIRE(m->h->nodes.count)) {
+        m->other++;
+        group &= 0xff00u;
+        node = PLUMB_NODE_OTHER;
+    }
+    i = plumb_map_get(&m->row_of, plumb_key(group, node) + 1);
     row = i ? m->rows[i - 1] : row_make(m, group, node);
     if (row) {
         row->first_ticks = e->begin_ticks < row->first_ticks ? e->begin_ticks : row->first_ticks;
