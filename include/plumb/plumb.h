@@ -218,9 +218,20 @@ static inline void plumb_arg_str(plumb_span span, const char *key, const char *v
         plumb_client_api_()->span_arg(span, key, 3, value);
 }
 
+/* gcc lets a goto or a case jump past a declaration into its scope (clang and C++ refuse it). The
+ * variable then holds anything: it must be read from memory, where no register's content can pass
+ * for a handle that is open, and may be no handle even where there is no runtime. */
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__cplusplus)
+#define PLUMB_JUMPED_PAST_(variable) __asm__ volatile("" : "+m"(variable))
+#else
+#define PLUMB_JUMPED_PAST_(variable) ((void)0)
+#endif
+
 static inline void plumb_end_cleanup_(plumb_span *span)
 {
-    plumb_end(*span);
+    PLUMB_JUMPED_PAST_(*span);
+    if (__builtin_expect(span->id != 0, 0) && plumb_client_1.api)
+        plumb_client_1.api->span_end(*span);
 }
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
@@ -329,7 +340,9 @@ static inline void plumb_scope_end(plumb_scope scope)
 }
 static inline void plumb_scope_cleanup_(plumb_scope *scope)
 {
-    plumb_scope_end(*scope);
+    PLUMB_JUMPED_PAST_(*scope);
+    if (plumb_client_1.api)
+        plumb_scope_end(*scope);
 }
 
 /* The three functions behind PLUMB_STEPS. The handle lives in an int: the runtime's scope numbers

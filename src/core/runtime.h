@@ -67,7 +67,7 @@ enum plumb_gate {
     PLUMB_GATE_STAGE = 16 /* a stage is open whose end is to be logged */
 };
 struct plumb_scope_entry { /* what to restore */
-    uint32_t kind;         /* enum plumb_scope_kind */
+    uint32_t id;
     uint32_t group;
     int64_t step;
     uint32_t path_depth;
@@ -120,7 +120,7 @@ struct plumb_thread {
     int64_t step;
     uint32_t path_depth; /* adopted path */
     uint32_t path[PLUMB_PATH_MAX];
-    uint32_t scopes;
+    uint32_t scopes, scope_serial;
     struct plumb_scope_entry scope[PLUMB_SCOPES_MAX];
     uint32_t stages; /* open, for the log lines */
     struct plumb_open_stage {

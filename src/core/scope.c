@@ -1,12 +1,16 @@
 /* scope.c: where a thread is: pipeline, phase, step, and the context it has adopted.
  *
  * Kept in the thread record, whether or not a run is open, so that recording switched on in the
- * middle of an epoch counts to the right phase; a run is told by wide records. A scope's number is
- * its place on the thread's stack: ending an outer scope ends the inner ones, which is what a
- * longjmp past them needs. */
+ * middle of an epoch counts to the right phase; a run is told by wide records. A scope's number
+ * tells its place on the thread's stack, and is never that of an earlier one: ending an outer scope
+ * ends the inner ones, which is what a longjmp past them needs; a stale or made-up number ends
+ * nothing. */
 #include <string.h>
 
 #include "core/runtime.h"
+
+/* Numbers fit an int: PLUMB_STEPS keeps them in one. */
+enum { SERIALS = (1 << 25) - 1 };
 
 static void save(const struct plumb_thread *th, struct plumb_scope_entry *e)
 {
@@ -70,11 +74,22 @@ static void depart(struct here *h)
         plumb_leave(h->th);
 }
 
+/* The open scope `scope`; NULL: it has ended, or never was (an uninitialised handle that a jump
+ * past its declaration left behind). */
+static struct plumb_scope_entry *entry_of(struct plumb_thread *th, plumb_scope scope)
+{
+    uint64_t i = scope.id % PLUMB_SCOPES_MAX;
+    return i < th->scopes && th->scope[i].id == scope.id ? &th->scope[i] : NULL;
+}
+
 static plumb_scope push(struct plumb_thread *th)
 {
-    plumb_scope none = {0}, scope = {th->scopes + 1u};
+    plumb_scope scope = {0};
     if (th->scopes == PLUMB_SCOPES_MAX)
-        return none;
+        return scope;
+    th->scope_serial = th->scope_serial % SERIALS + 1;
+    scope.id = (uint64_t)th->scope_serial * PLUMB_SCOPES_MAX | th->scopes;
+    th->scope[th->scopes].id = (uint32_t)scope.id;
     save(th, &th->scope[th->scopes++]);
     return scope;
 }
@@ -118,7 +133,7 @@ void plumb_step_set_impl(plumb_scope scope, int64_t step)
     if (!arrive(&h))
         return;
     /* A scope that an outer exit has already ended sets nothing. */
-    if (scope.id <= h.th->scopes) {
+    if (entry_of(h.th, scope)) {
         h.th->step = step;
         if (h.recording)
             tell_step(h.th);
@@ -160,13 +175,13 @@ void plumb_scope_end_impl(plumb_scope scope)
     if (!scope.id || !arrive(&h))
         return;
     th = h.th;
-    if (scope.id <= th->scopes) {
-        e = &th->scope[scope.id - 1];
+    e = entry_of(th, scope);
+    if (e) {
         group = e->group != th->group;
         step = e->step != th->step;
         path = e->path_depth != th->path_depth ||
                memcmp(e->path, th->path, e->path_depth * sizeof e->path[0]) != 0;
-        th->scopes = (uint32_t)scope.id - 1;
+        th->scopes = (uint32_t)(e - th->scope);
         PLUMB_STORE(th->group, e->group);
         th->step = e->step;
         th->path_depth = e->path_depth;

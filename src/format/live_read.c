@@ -180,9 +180,11 @@ static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, 
     s->min = plumb_ticks_to_ns(ticks->min, tick_ns);
     s->max = plumb_ticks_to_ns(ticks->max, tick_ns);
     s->last = plumb_ticks_to_ns(ticks->last, tick_ns);
-    /* Of rounded figures the mean can be a fraction of a ns above the maximum. */
+    /* Of rounded figures the mean can lie a fraction of a ns outside of them. */
     if (s->total / s->count == s->max && s->total % s->count)
         s->max++;
+    if (s->total / s->count < s->min)
+        s->min--;
     sq = squares_ns(s->total, ticks, tick_ns);
     s->sq_lo = (uint64_t)sq;
     s->sq_hi = (uint64_t)(sq >> 64);

@@ -176,7 +176,7 @@ static uint64_t recorded;
 static void *counted_recorder(void *arg)
 {
     uint64_t n = 0;
-    for (; !is_over(); n++) {
+    for (; n == 0 || !is_over(); n++) {
         PLUMB_SPAN("counted");
     }
     __atomic_fetch_add(&recorded, n, __ATOMIC_RELAXED);
