@@ -89,7 +89,15 @@ static void render_tree(const struct plumb_tree_view *tree, struct plumb_buf *ou
         if (line->place) {
             plumb_buf_str(out, "- ");
             put_cell(out, line->node->name);
-            plumb_buf_str(out, line->place->async ? " (async): " : ": ");
+            plumb_buf_str(out, line->place->async ? " (async)" : "");
+            if (line->switched) {
+                plumb_buf_str(out, " (");
+                put_cell(out, line->node->pipeline);
+                plumb_buf_str(out, ", ");
+                put_cell(out, line->node->phase);
+                plumb_buf_char(out, ')');
+            }
+            plumb_buf_str(out, ": ");
             plumb_put_fixed(out, (double)line->place->total_ns / 1e6, 2, 0);
             plumb_buf_str(out, " ms (");
             plumb_put_fixed(out, line->percent, 1, 0);

@@ -139,6 +139,19 @@ static void a_place_stays_when_one_below_it_is_chosen(void **state)
     plumb_timing_fini(&t);
 }
 
+static void roots_of_several_pipelines_say_whose_they_are(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    fixture_rich(&t);
+    char *text = rendered(&t, "md", (struct plumb_render_options){.tree = true});
+    assert_non_null(strstr(text, "- frame (prog, inference): "));
+    assert_non_null(strstr(text, "\n  - decode: "));
+    assert_non_null(strstr(text, "\n- frame (async) (audio, inference): "));
+    free(text);
+    plumb_timing_fini(&t);
+}
+
 static void a_deep_tree_takes_no_stack(void **state)
 {
     enum { DEEP = 100000 };
@@ -187,6 +200,7 @@ int main(void)
         cmocka_unit_test(every_format_takes_an_empty_report),
         cmocka_unit_test(the_tree_shows_siblings_by_total_and_counts_the_hidden),
         cmocka_unit_test(a_place_stays_when_one_below_it_is_chosen),
+        cmocka_unit_test(roots_of_several_pipelines_say_whose_they_are),
         cmocka_unit_test(a_deep_tree_takes_no_stack),
         cmocka_unit_test(remarks_are_silent_on_a_sound_run),
     };

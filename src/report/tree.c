@@ -141,6 +141,26 @@ static void walk_tree(struct plumb_tree_view *view, struct walk *w, size_t *visi
     }
 }
 
+static bool several_contexts(const struct plumb_tree_view *view)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        const struct plumb_timing_node *node = view->lines[i].node;
+        if (node && (strcmp(node->phase, view->lines[0].node->phase) != 0 ||
+                     strcmp(node->pipeline, view->lines[0].node->pipeline) != 0))
+            return true;
+    }
+    return false;
+}
+
+/* Lines that hang below nothing: with several contexts each must say which is its own. */
+static void mark_roots(struct plumb_tree_view *view)
+{
+    bool several = several_contexts(view);
+    for (size_t i = 0; i < view->count; i++)
+        if (view->lines[i].depth == 0 && view->lines[i].node)
+            view->lines[i].switched = several;
+}
+
 int plumb_tree_init(struct plumb_tree_view *out, const struct plumb_timing *t,
                     const struct plumb_summary_options *o, plumb_error *err)
 {
@@ -161,6 +181,7 @@ int plumb_tree_init(struct plumb_tree_view *out, const struct plumb_timing *t,
     keep_chosen(&w);
     order_places(&w);
     walk_tree(&view, &w, visited);
+    mark_roots(&view);
     *out = view;
     view.lines = NULL;
 out:
@@ -188,24 +209,13 @@ static void put_context(struct plumb_buf *out, const struct plumb_timing_node *n
     plumb_buf_char(out, ']');
 }
 
-static bool several_contexts(const struct plumb_tree_view *view)
-{
-    for (size_t i = 0; i < view->count; i++) {
-        const struct plumb_timing_node *node = view->lines[i].node;
-        if (node && (strcmp(node->phase, view->lines[0].node->phase) != 0 ||
-                     strcmp(node->pipeline, view->lines[0].node->pipeline) != 0))
-            return true;
-    }
-    return false;
-}
-
 /* Deeper than any real stack of spans; a chain from a hostile file must not print its square. */
 static uint32_t indentation(uint32_t depth)
 {
     return 2 * (depth < 256 ? depth : 256);
 }
 
-static void put_line(struct plumb_buf *out, const struct plumb_tree_line *line, bool several)
+static void put_line(struct plumb_buf *out, const struct plumb_tree_line *line)
 {
     if (line->hidden > 0) {
         plumb_buf_printf(out, "\n%*s(%zu more)", 43 + (int)indentation(line->depth), "",
@@ -221,7 +231,7 @@ static void put_line(struct plumb_buf *out, const struct plumb_tree_line *line, 
     plumb_put_left(out, line->node->name, 0);
     if (line->place->async)
         plumb_buf_str(out, " (async)");
-    if (line->switched || (several && line->depth == 0))
+    if (line->switched)
         put_context(out, line->node);
 }
 
@@ -231,9 +241,8 @@ void plumb_tree_write(const struct plumb_tree_view *view, struct plumb_buf *out)
         plumb_buf_str(out, PLUMB_SUMMARY_EMPTY);
         return;
     }
-    bool several = several_contexts(view);
     plumb_buf_str(out, "    Count    Total(ms)    Self(ms)      %  Node\n"
                        "-----------------------------------------------------------------------");
     for (size_t i = 0; i < view->count; i++)
-        put_line(out, &view->lines[i], several);
+        put_line(out, &view->lines[i]);
 }

@@ -12,7 +12,7 @@ struct plumb_tree_line {
     const struct plumb_timing_node *node;
     uint32_t depth;
     double percent; /* total in that of all outermost places */
-    bool switched;  /* its phase or pipeline is not that of its parent */
+    bool switched;  /* its phase or pipeline is not that of the line it hangs below */
     size_t hidden;  /* > 0: no place, but the number of siblings that `top` leaves out */
 };
 
