@@ -261,7 +261,8 @@ static inline void plumb_record_device_ns(plumb_node node, uint64_t ns)
         api->record_ns(node, 1, ns);
 }
 
-/* Adds `n` to the counter `name` of the thread's current pipeline. One hash and one atomic add. */
+/* Adds `n` to the counter `name` of the thread's current pipeline. One atomic add,
+ * after a search through the counters: their names should be few. */
 static inline void plumb_count(const char *name, int64_t n)
 {
     const struct plumb_api *api = plumb_api_();
