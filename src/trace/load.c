@@ -55,26 +55,39 @@ static int publish(const char *temporary, const char *path, plumb_error *err)
     return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
-static int save(const struct plumb_timing *t, const char *dir, plumb_error *err)
+/* Of a damaged mapping may come a report that makes no sense: it is read back before it is
+ * believed. */
+static int render(struct plumb_buf *text, const struct plumb_timing *t, const char *dir,
+                  plumb_error *err)
+{
+    char path[PATH_BYTES];
+    struct plumb_timing again;
+    int rc;
+    if ((rc = make_path(path, dir, PLUMB_LIVE_NAME, err)) < 0 ||
+        (rc = plumb_timing_write(t, text, err)) < 0)
+        return rc;
+    rc = plumb_timing_parse(&again, text->data, text->len, path, err);
+    if (rc == PLUMB_OK)
+        plumb_timing_fini(&again);
+    return rc;
+}
+
+static int save(const struct plumb_buf *text, const char *dir, plumb_error *err)
 {
     char path[PATH_BYTES];
     char temporary[PATH_BYTES];
     char name[64];
-    struct plumb_buf text = {0};
     int rc;
     snprintf(name, sizeof name, PLUMB_TIMING_NAME ".tmp-%ld", (long)getpid());
     if ((rc = make_path(path, dir, PLUMB_TIMING_NAME, err)) < 0 ||
-        (rc = make_path(temporary, dir, name, err)) < 0 ||
-        (rc = plumb_timing_write(t, &text, err)) < 0)
-        goto out;
+        (rc = make_path(temporary, dir, name, err)) < 0)
+        return rc;
     unlink(temporary); /* of a process with our number that died here */
-    rc = write_file(temporary, &text, err);
+    rc = write_file(temporary, text, err);
     if (rc == PLUMB_OK)
         rc = publish(temporary, path, err);
     if (rc < 0)
         unlink(temporary);
-out:
-    plumb_buf_fini(&text);
     return rc;
 }
 
@@ -95,6 +108,7 @@ int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
     char path[PATH_BYTES];
     struct stat st;
     struct plumb_load load = {.state = PLUMB_LOAD_RECOVERED};
+    struct plumb_buf text = {0};
     int rc = make_path(path, dir, PLUMB_TIMING_NAME, err);
     if (rc < 0)
         return rc;
@@ -102,15 +116,18 @@ int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
         return plumb_load_file(out, path, err);
     plumb_timing_init(&load.timing);
     rc = plumb_live_read(&load.timing, dir, err);
-    if (rc < 0 && rc != PLUMB_ERR_STATE) {
+    load.timing.recovered = rc == PLUMB_OK;
+    if (rc == PLUMB_OK)
+        rc = render(&text, &load.timing, dir, err);
+    if (rc == PLUMB_OK && save(&text, dir, &load.why) < 0)
+        load.state = PLUMB_LOAD_UNSAVED;
+    plumb_buf_fini(&text);
+    if (rc == PLUMB_ERR_STATE) {
+        load.state = PLUMB_LOAD_LIVE;
+    } else if (rc < 0) {
         plumb_timing_fini(&load.timing);
         return rc;
     }
-    load.timing.recovered = rc != PLUMB_ERR_STATE;
-    if (rc == PLUMB_ERR_STATE)
-        load.state = PLUMB_LOAD_LIVE;
-    else if (save(&load.timing, dir, &load.why) < 0)
-        load.state = PLUMB_LOAD_UNSAVED;
     if (err)
         *err = (plumb_error){PLUMB_OK, ""};
     *out = load;
