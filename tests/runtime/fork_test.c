@@ -1,6 +1,7 @@
-/* labels: notsan
+/* labels: plain notsan
  * A forked child has a run of its own, or none; what the parent has open it
- * never touches. */
+ * never touches. Plain builds only: the sanitizers' allocators do not survive a
+ * fork while another thread allocates, as libc's does. */
 #include <pthread.h>
 #include <spawn.h>
 #include <sys/syscall.h>
