@@ -84,8 +84,12 @@ static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t ke
         return NULL;
     /* The count first: it bounds the walk along the list, whose oldest state must not fall off. */
     PLUMB_RELEASE(th->live->states, th->live->states + 1);
-    st->next_off = th->live->state_off;
-    PLUMB_RELEASE(th->live->state_off, off);
+    /* At the end of the list: when the mapping grows in memory only, a kill cuts the newest off. */
+    if (th->last_state)
+        PLUMB_RELEASE(th->last_state->next_off, off);
+    else
+        PLUMB_RELEASE(th->live->state_off, off);
+    th->last_state = st;
     return st;
 }
 

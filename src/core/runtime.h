@@ -102,6 +102,7 @@ struct plumb_thread {
     uint32_t generation; /* of `run`: the pointers mean nothing once that is over */
     uint32_t frozen;     /* held in our signal handler, never to go on */
     struct plumb_live_thread *live;
+    struct plumb_live_state *last_state; /* end of the block's list */
     uint64_t *block;
     struct plumb_place *places;
     uint32_t place_count, place_cap;

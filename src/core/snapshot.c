@@ -167,7 +167,7 @@ static void each_state(struct plumb_merge *m, struct plumb_thread *th,
     uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
     for (; off;) {
         struct plumb_live_state *st = PLUMB_AT(th->run, struct plumb_live_state, off);
-        off = st->next_off;
+        off = PLUMB_ACQUIRE(st->next_off);
         if (st->ordinal >= th->snapshot_states)
             continue;
         copy_state(room, st);

@@ -182,6 +182,7 @@ static int fold_memory(struct plumb_thread *th, struct plumb_run *run)
     plumb_map_fini(&th->place_of);
     plumb_map_fini(&th->state_of);
     th->place_count = 0;
+    th->last_state = NULL;
     if (!th->places) {
         th->place_cap = 64;
         th->places = plumb_pages_map(th->place_cap * sizeof *th->places);

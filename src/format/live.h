@@ -272,7 +272,7 @@ struct plumb_live_thread {
     uint64_t ring_off;
     uint64_t folded;    /* number of the last block folded */
     uint64_t folding;   /* number of the block being folded; equal to `folded` between folds */
-    uint64_t state_off; /* list of states, newest first */
+    uint64_t state_off; /* list of states, oldest first */
     uint32_t states;
     uint32_t reserved;
     struct plumb_live_context context;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -478,6 +479,25 @@ static void fill_lists(struct reader *r)
     }
 }
 
+/* A run on a full disk goes on in memory, which a kill takes along. */
+static void note_missing(struct reader *r)
+{
+    struct plumb_timing *t = r->t;
+    const char **notes;
+    if (!r->m.missing)
+        return;
+    notes = plumb_arena_alloc(&t->arena, (t->note_count + 1) * sizeof *notes);
+    if (!notes)
+        return;
+    if (t->note_count)
+        memcpy(notes, t->notes, t->note_count * sizeof *notes);
+    notes[t->note_count++] = plumb_arena_printf(
+        &t->arena,
+        "%" PRIu64 " rows are lost: live.plumb could not grow to hold them, or was cut short",
+        r->m.missing);
+    t->notes = notes;
+}
+
 static void fill_drops(struct reader *r)
 {
     const uint64_t *d = r->m.h->drops;
@@ -579,6 +599,8 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     r.m.bytes = bytes;
     r.m.h = h;
     rc = plumb_merge_open(&r.m, &out->arena, base, bytes, true);
+    if (rc == PLUMB_OK && r.m.missing && r.m.row_count == 0)
+        rc = PLUMB_ERR_FORMAT;
     if (rc == PLUMB_OK) {
         for_threads(&r, add_skipped);
         for_threads(&r, add_thread);
@@ -588,6 +610,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     if (rc == PLUMB_OK) {
         fill_counts(&r);
         fill_lists(&r);
+        note_missing(&r);
         fill_drops(&r);
         fill_head(&r);
         out->clock.drift_ppm = ppm;

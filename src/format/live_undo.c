@@ -37,7 +37,9 @@ static void note_ahead(struct plumb_merge *m, struct plumb_live_state *st)
 static void undo_state(struct plumb_live_state *st, const struct plumb_undo_state *u)
 {
     if (u->full) {
+        uint64_t next_off = st->next_off; /* grows behind the fold's back; nothing to put back */
         memcpy(st, u->words, sizeof u->words);
+        st->next_off = next_off;
         memcpy(st->first, u->rare, sizeof u->rare);
     }
     st->count = u->count;

@@ -93,8 +93,12 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
         const struct plumb_live_pipeline *p = k ? pipeline_of(m, k->group) : NULL;
         struct plumb_merge_row *row = p ? row_of(m, k->group & 0xffff, k->node) : NULL;
         uint64_t taken;
-        if (!row)
-            return m->arena->failed ? PLUMB_ERR_MEMORY : PLUMB_ERR_FORMAT;
+        if (m->arena->failed)
+            return PLUMB_ERR_MEMORY;
+        if (!row) {
+            m->missing++;
+            continue;
+        }
         taken = PLUMB_LOAD(k->skipped);
         if (PLUMB_LOAD(k->reset_generation) != PLUMB_LOAD(p->reset_generation))
             taken = 0;
