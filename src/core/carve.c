@@ -50,15 +50,25 @@ int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plu
     return PLUMB_OK;
 }
 
+/* A frozen file does not hear that its run is over. */
+static void tell_ended(int fd)
+{
+    const uint32_t ended = PLUMB_LIVE_ENDED;
+    ssize_t written = pwrite(fd, &ended, sizeof ended, offsetof(struct plumb_live_header, status));
+    (void)written;
+}
+
 void plumb_mapping_close(struct plumb_run *run, bool keep_file)
 {
     char path[1100];
     if (run->base)
         munmap(run->base, run->mapped);
     if (run->fd >= 0) {
+        if (run->partly && run->frozen)
+            tell_ended(run->fd);
         close(run->fd);
         snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);
-        if (!keep_file)
+        if (!keep_file || (run->partly && !run->frozen))
             unlink(path);
     }
     plumb_map_fini(&run->texts);
@@ -77,30 +87,40 @@ int plumb_file_limit(size_t want)
     return 0;
 }
 
+/* The file takes no more. What it has stays as it is now, and whole: were it still written, its
+ * lists would lead to what only memory has. */
+static bool freeze(struct plumb_run *run, int code)
+{
+    const int flags = MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED;
+    size_t rest = run->mapped - run->backed;
+    if (mmap(run->base + run->backed, rest, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0) ==
+        MAP_FAILED)
+        return false;
+    if (run->backed &&
+        mmap(run->base, run->backed, PROT_READ | PROT_WRITE, flags, run->fd, 0) == MAP_FAILED)
+        plumb_log(PLUMB_LOG_WARN, "live.plumb cannot be kept whole: %s", strerror(errno));
+    snprintf(run->problem, sizeof run->problem,
+             "cannot grow live.plumb beyond %zu bytes: %s; from here on statistics are kept in "
+             "memory only until the run ends",
+             run->backed, strerror(code));
+    run->frozen = run->backed;
+    run->backed = run->mapped;
+    run->partly = true;
+    return true;
+}
+
 /* Puts storage behind the first `want` bytes. False: not even memory. */
 static bool back(struct plumb_run *run, size_t want)
 {
     size_t upto = (want + STEP - 1) / STEP * STEP;
     int code = plumb_file_limit(upto);
-    void *rest;
     if (!code)
         code = posix_fallocate(run->fd, (off_t)run->backed, (off_t)(upto - run->backed));
     if (!code) {
         run->backed = upto;
         return true;
     }
-    rest = mmap(run->base + run->backed, run->mapped - run->backed, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    if (rest == MAP_FAILED)
-        return false;
-    snprintf(
-        run->problem, sizeof run->problem,
-        "cannot grow live.plumb beyond %zu bytes: %s; statistics of new nodes are kept in memory "
-        "only until the run ends",
-        run->backed, strerror(code));
-    run->backed = run->mapped;
-    run->partly = true;
-    return true;
+    return freeze(run, code);
 }
 
 uint64_t plumb_carve(struct plumb_run *run, size_t bytes)

@@ -52,7 +52,8 @@ struct plumb_run {
     uint32_t generation;
     char dir[1024];    /* absolute; "" while there is none */
     char problem[256]; /* why there is no directory, or why it stopped growing */
-    bool partly;       /* it stopped growing: the file does not hold everything */
+    bool partly;       /* it stopped growing: the file holds what there was then */
+    size_t frozen;     /* bytes of that */
     struct plumb_map texts;
     struct plumb_map keys; /* state key -> key index + 1 */
     uint64_t async_head;   /* free async slots: tag << 32 | index + 1 */
