@@ -1,7 +1,8 @@
-/* labels: plain notsan
+/* labels: plain
+ * (The sanitizers' own allocator does not survive a fork beside other threads.)
+ *
  * A forked child has a run of its own, or none; what the parent has open it
- * never touches. Plain builds only: the sanitizers' allocators do not survive a
- * fork while another thread allocates, as libc's does. */
+ * never touches. */
 #include <pthread.h>
 #include <spawn.h>
 #include <sys/syscall.h>
