@@ -197,6 +197,8 @@ uint32_t plumb_phase_intern(const char *name)
         if (strcmp(t->name[i], name) == 0)
             return i;
     }
+    if (plumb_locked)
+        return 0;
     plumb_lock();
     for (; i < t->count && strcmp(t->name[i], name) != 0; i++)
         continue;

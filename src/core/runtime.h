@@ -224,19 +224,30 @@ struct plumb_runtime {
 extern struct plumb_runtime plumb_rt;
 extern __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
 
-/* Set while this thread holds the lock: a signal handler that interrupts it must not want it too.
- */
-extern __thread bool plumb_locked __attribute__((tls_model("initial-exec")));
+/* Not 0 while this thread holds the lock, or waits for it. */
+extern __thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")));
 
+/* A signal handler that interrupts the holder must not want the lock too: to it the thread is busy,
+ * as if it were inside a span's begin. Said before the lock is taken, taken back after it is let
+ * go. */
 static inline void plumb_lock(void)
 {
+    struct plumb_thread *th = plumb_tls;
+    bool busy = !th || PLUMB_LOAD(th->busy);
+    plumb_locked = busy ? 1 : 2;
+    if (!busy)
+        PLUMB_STORE(th->busy, 1);
+    plumb_order();
     pthread_mutex_lock(&plumb_rt.lock);
-    plumb_locked = true;
 }
 static inline void plumb_unlock(void)
 {
-    plumb_locked = false;
+    uint32_t locked = plumb_locked;
     pthread_mutex_unlock(&plumb_rt.lock);
+    plumb_order();
+    plumb_locked = 0;
+    if (locked == 2)
+        PLUMB_RELEASE(plumb_tls->busy, 0);
 }
 
 extern __thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));

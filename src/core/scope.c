@@ -87,6 +87,9 @@ static plumb_scope push(struct plumb_thread *th)
     plumb_scope scope = {0};
     if (th->scopes == PLUMB_SCOPES_MAX)
         return scope;
+    /* From a number that no stack garbage is likely to hold. */
+    if (!th->scope_serial)
+        th->scope_serial = (uint32_t)(plumb_ticks_from(th->clock) >> 4);
     th->scope_serial = th->scope_serial % SERIALS + 1;
     scope.id = (uint64_t)th->scope_serial * PLUMB_SCOPES_MAX | th->scopes;
     th->scope[th->scopes].id = (uint32_t)scope.id;

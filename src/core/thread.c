@@ -16,7 +16,7 @@
 enum { LOOKS = 8 }; /* for records left behind, each time one is needed */
 
 __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
-__thread bool plumb_locked __attribute__((tls_model("initial-exec")));
+__thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")));
 __thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));
 
 static uint32_t my_tid(void)
