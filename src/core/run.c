@@ -302,6 +302,12 @@ static bool is_still(const struct plumb_thread *th)
     return PLUMB_ACQUIRE(th->frozen) || plumb_thread_is_gone(th);
 }
 
+/* Who only holds the lock looks at the run through plumb_rt.run, and will find none. */
+static bool is_recording(const struct plumb_thread *th)
+{
+    return PLUMB_ACQUIRE(th->busy) == PLUMB_BUSY_RECORDING;
+}
+
 /* After this no thread is, or will be, in the run's mapping; false: one is held up in it. */
 static bool quiesce(void)
 {
@@ -316,12 +322,12 @@ static bool quiesce(void)
     plumb_barrier();
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
         struct timespec ms = {0, 1000000};
-        for (int i = 0; i < STOP_WAIT_MS && PLUMB_ACQUIRE(th->busy); i++) {
+        for (int i = 0; i < STOP_WAIT_MS && is_recording(th); i++) {
             if (th == plumb_tls || is_still(th))
                 break;
             nanosleep(&ms, NULL);
         }
-        if (PLUMB_ACQUIRE(th->busy) && !is_still(th))
+        if (is_recording(th) && !is_still(th))
             all = false;
     }
     return all;

@@ -88,10 +88,15 @@ struct plumb_place {
     uint64_t reserved[3];
 };
 
+enum plumb_busy {
+    PLUMB_BUSY_RECORDING = 1, /* inside the runtime, and perhaps in the run's mapping */
+    PLUMB_BUSY_LOCKED = 2     /* only holds the lock, or waits for it */
+};
+
 struct plumb_thread {
     /* the span path */
     uint32_t gate;        /* enum plumb_gate; others set and clear bits */
-    uint32_t busy;        /* this thread is inside the runtime; others read it */
+    uint32_t busy;        /* enum plumb_busy; others read it */
     uint64_t *head, *end; /* next word of the ring block, and where the block ends */
     uint64_t base;        /* ticks that the block's records count from */
     /* The spans that are open. A handle is the address of the span's begin record: unlike among all
@@ -236,7 +241,7 @@ static inline void plumb_lock(void)
     bool busy = !th || PLUMB_LOAD(th->busy);
     plumb_locked = busy ? 1 : 2;
     if (!busy)
-        PLUMB_STORE(th->busy, 1);
+        PLUMB_STORE(th->busy, PLUMB_BUSY_LOCKED);
     plumb_order();
     pthread_mutex_lock(&plumb_rt.lock);
 }
