@@ -1,4 +1,5 @@
-/* Beyond every bound the host goes on as if nothing were there, and the report says what it lacks.
+/* labels: notsan
+ * Beyond every bound the host goes on as if nothing were there, and the report says what it lacks.
  */
 #include <grp.h>
 #include <sys/resource.h>

@@ -1,4 +1,5 @@
-/* Damaged mappings: cut short at every page, or with bytes changed at random. Each gives one clear
+/* labels: notsan
+ * Damaged mappings: cut short at every page, or with bytes changed at random. Each gives one clear
  * line or a report that can be written and read again, and never a crash. */
 #include <ctype.h>
 

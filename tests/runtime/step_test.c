@@ -1,4 +1,4 @@
-/* labels: notsan
+/* labels: plain
  * A recording process is stopped after every instruction of whole folds, and
  * its mapping is read as it would be had the process been killed there: the
  * same figures each time, to the last bit, whatever half of the fold has
@@ -9,12 +9,7 @@
 #include "format/live_read.h"
 #include "runtime/child.h"
 
-/* Within a fold, each so many instructions. Sanitizers multiply them. */
-#if defined(__SANITIZE_ADDRESS__)
-enum { STRIDE = 61 };
-#else
-enum { STRIDE = 7 };
-#endif
+enum { STRIDE = 7 }; /* read after so many instructions of a fold */
 enum { STOP_SIGNAL = SIGUSR1 };
 
 /* ---- What the child does
