@@ -29,7 +29,7 @@ one() {
     shift
     rm -rf run
     PLUMB=1 PLUMB_QUIET=1 PLUMB_DIR=$PWD/run "$@" >out.txt || fail "$case: status $?"
-    grep -q done out.txt || fail "$case: printed '$(cat out.txt)'"
+    grep -q 'done' out.txt || fail "$case: printed '$(cat out.txt)'"
     [ "$(find run -mindepth 2 -maxdepth 2 -type d | wc -l)" = 1 ] || fail "$case: $(find run)"
 }
 
@@ -84,7 +84,7 @@ expect 100 alone
 rm -rf run
 case='no libplumb at all'
 PLUMB=1 PLUMB_DIR=$PWD/run ./host_alone ./plug_alone.so >out.txt || fail "$case: status $?"
-grep -q done out.txt || fail "$case"
+grep -q 'done' out.txt || fail "$case"
 [ ! -e run ] || fail "$case: left $(find run)"
 
 # Objects that go away, and come again.

@@ -30,6 +30,6 @@ print("done")
 PY
 for order in before after; do
     PLUMB_RUN_DIR="$PWD/$order" PLUMB_QUIET=1 $python both.py $order "$PLUMB_LIB" >out.txt
-    grep -q done out.txt
+    grep -q 'done' out.txt
     [ "$(jq '.nodes[] | select(.name == "plug") | .count' $order/timing.json)" = 100 ]
 done
