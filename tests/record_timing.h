@@ -88,4 +88,24 @@ static inline void timing_check_tree(const struct plumb_timing *t)
     assert_in_range(rows_self, self - t->tree_count, self + t->tree_count);
 }
 
+/* What every node of a report holds: its histogram has as many samples as it counts, in order. */
+static inline void timing_check_nodes(const struct plumb_timing *t)
+{
+    for (size_t i = 0; i < t->node_count; i++) {
+        const struct plumb_timing_channel *c = &t->nodes[i].host;
+        uint64_t mass = 0;
+        for (size_t b = 0; b < c->bucket_count; b++) {
+            assert_true(b == 0 || c->buckets[b - 1].value < c->buckets[b].value);
+            mass += c->buckets[b].count;
+        }
+        assert_int_equal(mass, c->ns.count);
+        if (!c->ns.count)
+            continue;
+        assert_true((double)c->ns.min <= c->p50_ns && c->p50_ns <= c->p95_ns);
+        assert_true(c->p95_ns <= c->p99_ns && c->p99_ns <= (double)c->ns.max);
+        assert_in_range(c->ns.total / c->ns.count, c->ns.min, c->ns.max);
+        assert_in_range(c->ns.last, c->ns.min, c->ns.max);
+    }
+}
+
 #endif

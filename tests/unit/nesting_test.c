@@ -109,6 +109,7 @@ static void any_nesting_adds_up_exactly(void **state)
         assert_int_equal(in_rows, ended);
         assert_int_equal(in_tree, ended);
         timing_check_tree(&t);
+        timing_check_nodes(&t);
         plumb_timing_fini(&t);
         record_start();
     }
