@@ -31,7 +31,7 @@
 #include "format/live_read.h"
 #include "format/merge.h"
 
-enum { FIRST_ROOM = 512 * 1024, RUNNING_SPINS = 5000, SPINS = 50000 };
+enum { FIRST_ROOM = 512 * 1024, RUNNING_SPINS = 50000, SPINS = 100000 };
 
 /* Rows own their texts through the runtime's names, which live as long as the process. */
 struct plumb_rows {
