@@ -182,17 +182,11 @@ static void before_fork(void)
     plumb_lock();
 }
 
-static void unlock_all(void)
+static void after_fork(void)
 {
     plumb_unlock();
     pthread_mutex_unlock(&plumb_rt.snapshot_lock);
     plumb_life_unlock();
-}
-
-static void after_fork_child(void)
-{
-    plumb_run_forked();
-    unlock_all();
 }
 
 /* ---- Birth and death ------------------------------------------------------------------------- */
@@ -228,7 +222,7 @@ __attribute__((constructor(101))) static void plumb_load(void)
     plumb_rt.membarrier =
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     fill_table();
-    pthread_atfork(before_fork, unlock_all, after_fork_child);
+    pthread_atfork(before_fork, after_fork, plumb_run_forked);
     stay();
     leave_rendezvous();
     plumb_run_loaded();

@@ -476,10 +476,21 @@ int plumb_run_dir_impl(char *out, size_t size, plumb_error *err)
 
 /* ---- Fork ------------------------------------------------------------------------------------ */
 
+/* The child has one thread, this one; whoever else held a lock at the fork is not here to release
+ * it. A fork that libc was not told of (a raw system call) finds them in any state. */
+static void locks_free(void)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    plumb_rt.lock = plumb_rt.snapshot_lock = plumb_rt.life_lock = fresh;
+    plumb_locked = 0;
+    plumb_life_locked = false;
+}
+
 void plumb_run_forked(void)
 {
     struct plumb_run *run = plumb_rt.run;
     bool was_on = run || plumb_rt.want_run;
+    locks_free();
     plumb_rt.pid = (uint32_t)getpid();
     plumb_threads_forget();
     plumb_control_forget();
