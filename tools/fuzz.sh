@@ -12,10 +12,10 @@ for target in "$dir"/*_fuzz; do
     found=$((found + 1))
     name=$(basename "$target" _fuzz)
     seeds=tests/fuzz/corpus/$name
-    mkdir -p "$dir/work/$name"
+    mkdir -p "$dir/grown/$name"
     echo "== $name, ${FUZZ_SECONDS:-60} s"
     "$target" -max_total_time="${FUZZ_SECONDS:-60}" -print_final_stats=1 \
-        -artifact_prefix="$dir/work/$name-" "$dir/work/$name" "$seeds"
+        -artifact_prefix="$dir/grown/$name-" "$dir/grown/$name" "$seeds"
 done
 if [ "$found" = 0 ]; then
     echo "fuzz: no target in $dir" >&2
