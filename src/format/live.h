@@ -16,9 +16,10 @@
  * change. Whoever reads the mapping of a dead process puts the undo log back and replays the block
  * again. The block not yet folded is simply replayed.
  *
- * Why not statistics updated at each end, as the first plan had it: measured, the update costs more
- * between two clock reads than in a loop of its own, touches four more cache lines a span, and
- * would need the same undo log each time. */
+ * Why not statistics updated at each end, as the first plan had it: where rdtsc hides no work, some
+ * fifty instructions between two clock reads cost what they cost, by count they touch about five
+ * more cache lines a span, and they would need an undo record each time. ARCHITECTURE.md has the
+ * figures. */
 #ifndef PLUMB_FORMAT_LIVE_H
 #define PLUMB_FORMAT_LIVE_H
 
