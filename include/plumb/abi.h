@@ -246,6 +246,12 @@ struct plumb_api {
                    const plumb_measure_options *options, plumb_error *err);
 };
 
+/* The mapping that every runtime leaves in its process, for objects that the linker cannot connect
+ * (RTLD_LOCAL, a static copy in a stripped host): its first 16 bytes are this magic and the table.
+ */
+#define PLUMB_RENDEZVOUS "plumb-runtime-1"
+#define PLUMB_RENDEZVOUS_MAGIC UINT64_C(0x31656d75722d6d70)
+
 /* ---- Small things that both faces share ------------------------------------------------------ */
 
 #define PLUMB_CAT2_(a, b) a##b

@@ -70,12 +70,6 @@ static inline const struct plumb_api *plumb_client_api_(void)
     return __atomic_load_n(&plumb_client_1.api, __ATOMIC_RELAXED);
 }
 
-/* The mapping that every runtime leaves in its process, for objects that the linker cannot connect
- * (RTLD_LOCAL, a static copy in a stripped host): its first 16 bytes are this magic and the table.
- */
-#define PLUMB_RENDEZVOUS "plumb-runtime-1"
-#define PLUMB_RENDEZVOUS_MAGIC UINT64_C(0x31656d75722d6d70)
-
 PLUMB_MERGED_ const struct plumb_api *plumb_find_api_(void)
 {
     char line[512];

@@ -20,9 +20,6 @@
 #include "report/end_block.h"
 #include "report/summary_table.h"
 
-#define RENDEZVOUS "plumb-runtime-1"
-#define RENDEZVOUS_MAGIC UINT64_C(0x31656d75722d6d70)
-
 /* Written once, before any client can see it. */
 static struct plumb_api table;
 
@@ -130,10 +127,10 @@ static const struct plumb_api *find_runtime(void)
     FILE *maps = fopen("/proc/self/maps", "re");
     while (maps && !api && fgets(line, sizeof line, maps)) {
         const uint64_t *page;
-        if (!strstr(line, RENDEZVOUS))
+        if (!strstr(line, PLUMB_RENDEZVOUS))
             continue;
         page = (const uint64_t *)(uintptr_t)strtoull(line, NULL, 16);
-        if (page[0] == RENDEZVOUS_MAGIC)
+        if (page[0] == PLUMB_RENDEZVOUS_MAGIC)
             api = (const struct plumb_api *)(uintptr_t)page[1];
     }
     if (maps)
@@ -145,7 +142,7 @@ static void leave_rendezvous(void)
 {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
     uint64_t *page;
-    int fd = memfd_create(RENDEZVOUS, MFD_CLOEXEC);
+    int fd = memfd_create(PLUMB_RENDEZVOUS, MFD_CLOEXEC);
     if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0) {
         if (fd >= 0)
             close(fd);
@@ -156,7 +153,7 @@ static void leave_rendezvous(void)
     if (page == MAP_FAILED)
         return;
     page[1] = (uint64_t)(uintptr_t)&table;
-    page[0] = RENDEZVOUS_MAGIC;
+    page[0] = PLUMB_RENDEZVOUS_MAGIC;
     mprotect(page, bytes, PROT_READ);
 }
 

@@ -244,7 +244,6 @@ static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb
     if (row) {
         row->first_ticks = e->begin_ticks < row->first_ticks ? e->begin_ticks : row->first_ticks;
         row->listed = true;
-        m->replayed++;
     }
     return row;
 }

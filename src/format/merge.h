@@ -74,9 +74,8 @@ struct plumb_merge {
     bool skips;      /* some row may have to skip */
     uint32_t thread; /* of what is being merged: 1, 2, ... */
     uint32_t thread_generation;
-    uint64_t missing;  /* keys that do not lie in the mapping: it ends before them */
-    uint64_t replayed; /* runs ended in records that were not folded */
-    uint64_t other;    /* of them, those whose node found no room in the mapping */
+    uint64_t missing; /* keys that do not lie in the mapping: it ends before them */
+    uint64_t other;   /* of them, those whose node found no room in the mapping */
 };
 
 /* Makes a row of every key, in their order. `m` is zeroed, or was open before: then it keeps the

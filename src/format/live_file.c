@@ -1,0 +1,75 @@
+/* live_file.c: the live mapping of another process, as a file: opened, checked for being ours,
+ * mapped privately (what is undone in it never reaches the file), and whether its process still
+ * records. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "format/live_read.h"
+
+uint64_t plumb_process_start(uint32_t pid)
+{
+    char path[64], text[1024];
+    const char *p;
+    size_t n;
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    f = fopen(path, "re");
+    if (!f)
+        return 0;
+    n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    /* The name in parentheses may hold anything; fields count from behind it. */
+    p = strrchr(text, ')');
+    for (int field = 2; p && field < 22; field++)
+        p = strchr(p + 1, ' ');
+    return p ? strtoull(p + 1, NULL, 10) : 0;
+}
+
+static bool is_recording(const struct plumb_live_header *h)
+{
+    return h->status == PLUMB_LIVE_RECORDING && h->process_start &&
+           plumb_process_start(h->pid) == h->process_start;
+}
+
+int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *err)
+{
+    char path[1200];
+    struct stat st;
+    unsigned char *base = MAP_FAILED;
+    int fd, rc;
+    snprintf(path, sizeof path, "%s/%s", run_dir, PLUMB_LIVE_NAME);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return plumb_fail(err, errno == ENOENT ? PLUMB_ERR_NOT_FOUND : PLUMB_ERR_IO,
+                          "cannot open '%s': %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(struct plumb_live_header)) {
+        rc = plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is too short to be a live mapping", path);
+        goto out;
+    }
+    base =
+        mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    if (base == MAP_FAILED) {
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "cannot map '%s': %s", path, strerror(errno));
+        goto out;
+    }
+    rc = plumb_live_to_timing(out, base, (size_t)st.st_size, NULL, err);
+    if (rc < 0)
+        goto out;
+    out->recovered = true;
+    if (is_recording((const struct plumb_live_header *)(const void *)base))
+        rc = plumb_fail(err, PLUMB_ERR_STATE, "'%s' is being recorded by process %u", run_dir,
+                        out->pid);
+out:
+    if (base != MAP_FAILED)
+        munmap(base, (size_t)st.st_size);
+    close(fd);
+    return rc;
+}
