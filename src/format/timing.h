@@ -27,6 +27,121 @@ struct plumb_timing_channel {
     double p50_ns, p90_ns, p95_ns, p99_ns;
 };
 
+struct plumb_timing_pair {
+    const char *key, *value;
+};
+
+/* ---- Memory ----------------------------------------------------------------------------------
+ * Bytes throughout. A pool is one allocator of one device, told through plumb_mem_*(). */
+
+/* A pool as one thread of control saw it. */
+struct plumb_timing_use {
+    uint32_t pool;                          /* index in `pools` */
+    uint64_t allocated, reserved;           /* at the end */
+    uint64_t peak_allocated, peak_reserved; /* the highest meanwhile */
+};
+
+/* What a node, a request or a checkpoint saw. Of several runs: the last one's end, the highest
+ * peak, the sum of what each added. */
+struct plumb_timing_memory {
+    uint64_t samples; /* runs whose resident set was read; 0: the four below are not known */
+    uint64_t rss, peak_rss;
+    int64_t growth;      /* at the end minus at the begin */
+    bool peak_exact;     /* the kernel counted the peak; else the highest of what was sampled */
+    uint32_t reset_peak; /* 0: the peak counts from an earlier scope's begin */
+    struct plumb_timing_use *uses;
+    size_t use_count;
+};
+
+struct plumb_timing_owner {              /* who holds or held the bytes of a pool */
+    const char *pipeline, *phase, *node; /* node "": outside every node */
+    uint64_t allocs, alloc_bytes;        /* calls, and bytes of all of them */
+    uint64_t frees, free_bytes;          /* of its blocks, whoever freed them */
+    uint64_t at_peak;                    /* bytes it held when the pool was at its peak */
+};
+
+struct plumb_timing_block { /* still allocated when the run ended */
+    uint32_t owner;         /* index in `owners` of the pool */
+    uint64_t address, bytes;
+};
+
+struct plumb_timing_pool {
+    const char *device, *pool;
+    uint64_t total; /* memory of the device; 0: not told */
+    uint64_t allocated, reserved, peak_allocated, peak_reserved;
+    uint64_t peak_at_ns;            /* of peak_allocated, since the run's start */
+    uint64_t allocated_at_reserved; /* allocated bytes when peak_reserved was reached */
+    uint64_t allocs, alloc_bytes, frees, free_bytes;
+    uint64_t unknown_frees;       /* of pointers that nobody had allocated */
+    uint64_t untracked;           /* blocks beyond the bound: in the sums, without owner */
+    uint64_t free_bytes_reserved; /* at the end, in reserved segments: not allocated ... */
+    uint64_t largest_free;        /* ... and the largest hole of it; both 0: no segment is known */
+    bool by_size;                 /* malloc: blocks are not followed, frees have no owner */
+    struct plumb_timing_owner *owners; /* first-seen order */
+    size_t owner_count;
+    struct plumb_timing_block *leaks; /* largest first, at most PLUMB_TIMING_LEAKS */
+    size_t leak_count;
+    uint64_t leaked_blocks, leaked_bytes; /* of all */
+};
+enum { PLUMB_TIMING_LEAKS = 20 };
+
+struct plumb_timing_checkpoint { /* in the order of their last recording */
+    const char *name;
+    uint64_t at_ns;   /* since the run's start */
+    uint32_t request; /* index in `requests`, or PLUMB_TIMING_NONE */
+    bool baseline;
+    struct plumb_timing_memory memory;
+};
+
+struct plumb_timing_point {
+    uint64_t at_ns; /* since the run's start, rising */
+    uint64_t a, b;  /* resident set and 0; or allocated and reserved */
+};
+struct plumb_timing_series { /* memory over time; where points were thinned out, the highest stay */
+    uint32_t pool;           /* index in `pools`; PLUMB_TIMING_NONE: the resident set */
+    struct plumb_timing_point *points;
+    size_t point_count;
+};
+
+/* ---- Stages and requests --------------------------------------------------------------------- */
+
+struct plumb_timing_stage_run { /* one run of a stage; the newest 4096 are kept, oldest first */
+    uint32_t node;              /* index in `nodes` */
+    uint32_t tid;
+    uint32_t depth;                 /* stages around it on its thread */
+    uint32_t request;               /* index in `requests`, or PLUMB_TIMING_NONE */
+    uint64_t begin_ns, duration_ns; /* begin since the run's start */
+    bool failed;
+    uint64_t rss, peak_rss; /* 0: not read */
+};
+
+struct plumb_timing_request_stage {
+    uint32_t node; /* index in `nodes` */
+    uint64_t count, failures, total_ns;
+    uint64_t own_ns; /* total without the stages nested in it */
+    uint64_t last_ns;
+    struct plumb_timing_memory memory;
+};
+
+enum plumb_timing_request_state {
+    PLUMB_TIMING_REQUEST_OPEN = 0, /* when the run ended */
+    PLUMB_TIMING_REQUEST_ENDED = 1,
+    PLUMB_TIMING_REQUEST_FAILED = 2
+};
+struct plumb_timing_request { /* in the order of their begins; the newest 4096 are kept */
+    const char *id;
+    const char *why; /* of a failure; NULL: none */
+    uint32_t state;  /* enum plumb_timing_request_state */
+    uint32_t tid;
+    uint64_t begin_unix_ns, wall_ns;
+    uint64_t records, stages_ns;        /* stage runs; time of the outermost of them */
+    struct plumb_timing_pair *metadata; /* kept, with `stages`, of the newest 64 */
+    size_t metadata_count;
+    struct plumb_timing_request_stage *stages;
+    size_t stage_count;
+    struct plumb_timing_memory memory;
+};
+
 struct plumb_timing_site {
     const char *file;
     uint32_t line;
@@ -44,6 +159,8 @@ struct plumb_timing_node {
     uint32_t threads;
     uint32_t median_estimator; /* enum plumb_median */
     bool stage;
+    const char *metric; /* component metric that it counts for; NULL: none */
+    struct plumb_timing_memory memory;
     struct plumb_timing_site *sites;
     size_t site_count;
 };
@@ -69,16 +186,12 @@ struct plumb_timing_open { /* a span that was open when the run ended, outermost
     uint64_t age_ns;
 };
 
-struct plumb_timing_pair {
-    const char *key, *value;
-};
-
 struct plumb_timing {
     struct plumb_arena arena;
     uint32_t schema;
     bool recovered; /* made from the mapping of a run that did not end by itself */
     const char *plumb_version;
-    const char *request_id; /* "run_<stamp>" until requests exist */
+    const char *request_id; /* of the run as a whole; requests have their own */
     uint64_t start_unix_ns, end_unix_ns;
     uint64_t wall_clock_ns;
     const char *program;  /* path */
@@ -122,7 +235,24 @@ struct plumb_timing {
     size_t count_count;
     struct plumb_timing_open *open;
     size_t open_count;
-    const char **notes; /* what the end block says: warnings, asked for and not seen */
+    struct {
+        uint64_t rss,
+            peak_rss;   /* of the process; when the run ended, and while it lasted; 0: unknown */
+        uint64_t total; /* of the machine, or of its control group where that is less */
+        struct plumb_timing_pool *pools;
+        size_t pool_count;
+        struct plumb_timing_checkpoint *checkpoints;
+        size_t checkpoint_count;
+        struct plumb_timing_series *series;
+        size_t series_count;
+    } memory;
+    struct plumb_timing_stage_run *stage_runs;
+    size_t stage_run_count;
+    uint64_t stage_runs_lost; /* older than those kept */
+    struct plumb_timing_request *requests;
+    size_t request_count;
+    uint64_t requests_lost; /* older than those kept */
+    const char **notes;     /* what the end block says: warnings, asked for and not seen */
     size_t note_count;
 };
 
