@@ -43,6 +43,8 @@ extern const struct plumb_cli_command plumb_cmd_record, plumb_cmd_report, plumb_
 /* main.c: the table. NULL beyond the last; NULL for an unknown name. */
 const struct plumb_cli_command *plumb_cli_command(size_t i);
 const struct plumb_cli_command *plumb_cli_find(const char *name);
+/* The command that a misspelt name was probably meant to be, or NULL. */
+const char *plumb_cli_nearest(const char *name);
 
 /* options.c: reading a command line.
  *

@@ -25,13 +25,21 @@ static int show_environment(void)
     return PLUMB_EXIT_OK;
 }
 
+static int no_topic(const char *topic)
+{
+    const char *best = plumb_cli_nearest(topic);
+    return plumb_cli_args_status(
+        best ? plumb_cli_usage(&plumb_cmd_help, "no help on '%s': did you mean '%s'?", topic, best)
+             : plumb_cli_usage(&plumb_cmd_help, "no help on '%s'", topic));
+}
+
 static int show(const char *topic, bool man)
 {
     const struct plumb_cli_command *command = topic ? plumb_cli_find(topic) : NULL;
     if (topic && !command && strcmp(topic, "environment") == 0 && !man)
         return show_environment();
     if (topic && !command)
-        return plumb_cli_args_status(plumb_cli_usage(&plumb_cmd_help, "no help on '%s'", topic));
+        return no_topic(topic);
     if (man)
         plumb_cli_show_man(command, stdout);
     else

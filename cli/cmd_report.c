@@ -1,5 +1,4 @@
 /* cmd_report.c: plumb report. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "cli.h"
@@ -75,18 +74,6 @@ static bool take(plumb_report_options *o, int option, const char *value)
     }
 }
 
-/* What was asked for and is not there must not look like a pipeline that did nothing. */
-static void say_not_seen(const plumb_report *report, const plumb_report_options *o,
-                         const char *text)
-{
-    bool asked = o->phase || o->pipeline;
-    if (!asked || o->format || plumb_report_nodes(report) == 0 || strncmp(text, "No ", 3) != 0)
-        return;
-    plumb_cli_say(&plumb_cmd_report, "the run has %" PRIu64 " rows, but none of%s%s%s%s",
-                  plumb_report_nodes(report), o->phase ? " phase " : "", o->phase ? o->phase : "",
-                  o->pipeline ? " pipeline " : "", o->pipeline ? o->pipeline : "");
-}
-
 static int show(const char *run, const plumb_report_options *o)
 {
     plumb_report *report = NULL;
@@ -101,7 +88,6 @@ static int show(const char *run, const plumb_report_options *o)
         goto out;
     }
     puts(text);
-    say_not_seen(report, o, text);
     plumb_cli_say_lines(&plumb_cmd_report, remarks);
     status = PLUMB_EXIT_OK;
 out:
@@ -148,7 +134,8 @@ const struct plumb_cli_command plumb_cmd_report = {
                 "plumb report --frames 103 --wide    # more columns, average over 100 frames\n"
                 "plumb report --tree --top 5 RUN     # five largest nodes of each level\n"
                 "plumb report --format csv RUN >rows.csv",
-    .status = "0 success; 2 wrong usage, no such run, or a report that cannot be read.",
+    .status = "0 success; 2 wrong usage, no such run, a report that cannot be read, or a\n"
+              "phase or pipeline that the run does not have.",
     .options = options,
     .run = run,
 };

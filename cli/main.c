@@ -23,6 +23,25 @@ const struct plumb_cli_command *plumb_cli_find(const char *name)
     return NULL;
 }
 
+const char *plumb_cli_nearest(const char *name)
+{
+    const char *names[COMMANDS];
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i]->name;
+    return plumb_word_nearest(name, names, COMMANDS);
+}
+
+static int unknown_command(const char *name)
+{
+    const char *best = plumb_cli_nearest(name);
+    if (best)
+        plumb_cli_say(NULL, "unknown command '%s': did you mean '%s'? (see 'plumb help')", name,
+                      best);
+    else
+        plumb_cli_say(NULL, "unknown command '%s' (see 'plumb help')", name);
+    return PLUMB_EXIT_TROUBLE;
+}
+
 static int dispatch(int argc, char **argv)
 {
     if (argc < 2) {
@@ -38,10 +57,8 @@ static int dispatch(int argc, char **argv)
         return PLUMB_EXIT_OK;
     }
     const struct plumb_cli_command *command = plumb_cli_find(argv[1]);
-    if (!command) {
-        plumb_cli_say(NULL, "unknown command '%s' (see 'plumb help')", argv[1]);
-        return PLUMB_EXIT_TROUBLE;
-    }
+    if (!command)
+        return unknown_command(argv[1]);
     return command->run(argc - 1, argv + 1);
 }
 

@@ -51,13 +51,67 @@ static struct option long_option(const struct plumb_cli_option *o, int value)
     return (struct option){o->name, has, NULL, value};
 }
 
-static int explain_error(const struct plumb_cli_args *args, int before, bool missing)
+/* ---- What was wrong -------------------------------------------------------------------------- */
+
+/* Names in `options` that begin with the `n` bytes of `name`, as getopt_long() counts them. */
+static void list_names(char *out, size_t size, const struct option *options, const char *name,
+                       size_t n)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (; options->name && used < size; options++)
+        if (strncmp(options->name, name, n) == 0)
+            used += (size_t)snprintf(out + used, size - used, "%s--%s", used ? ", " : "",
+                                     options->name);
+}
+
+static bool has_name(const struct option *options, const char *name, size_t n)
+{
+    for (; options->name; options++)
+        if (strncmp(options->name, name, n) == 0 && options->name[n] == '\0')
+            return true;
+    return false;
+}
+
+/* `word` is none of the options: it is misspelt, may mean several, or has a value where none goes.
+ */
+static int explain_unknown(const struct plumb_cli_args *args, const struct option *options,
+                           const char *word)
+{
+    const char *names[MAX_OPTIONS];
+    char list[512];
+    char name[64];
+    size_t count = 0;
+    const char *text = strncmp(word, "--", 2) == 0 ? word + 2 : "";
+    size_t n = strcspn(text, "=");
+    if (n > 0 && has_name(options, text, n))
+        return plumb_cli_usage(args->command, "option '--%.*s' takes no value", (int)n, text);
+    list_names(list, sizeof list, options, text, n);
+    if (n > 0 && list[0])
+        return plumb_cli_usage(args->command, "option '--%.*s' is ambiguous: %s", (int)n, text,
+                               list);
+    while (options[count].name) {
+        names[count] = options[count].name;
+        count++;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)n, text);
+    const char *best = n < sizeof name ? plumb_word_nearest(name, names, count) : NULL;
+    if (best)
+        return plumb_cli_usage(args->command, "unknown option '%s': did you mean '--%s'?", word,
+                               best);
+    return plumb_cli_usage(args->command, "unknown option '%s'", word);
+}
+
+static int explain_error(const struct plumb_cli_args *args, const struct option *options,
+                         int before, bool missing)
 {
     const char *word = args->argv[optind - 1 >= before ? optind - 1 : before];
     if (missing)
         return plumb_cli_usage(args->command, "option '%s' needs a value", word);
-    return plumb_cli_usage(args->command, "unknown option '%s', or a value it does not take", word);
+    return explain_unknown(args, options, word);
 }
+
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static int end_of_options(struct plumb_cli_args *args)
 {
@@ -92,7 +146,7 @@ int plumb_cli_next(struct plumb_cli_args *args)
         return PLUMB_ARGS_HELP;
     }
     if (got == '?' || got == ':')
-        return explain_error(args, before, got == ':');
+        return explain_error(args, options, before, got == ':');
     return got >= FIRST_SETTING ? PLUMB_ARGS_SETTING + got - FIRST_SETTING : got - FIRST_OPTION;
 }
 

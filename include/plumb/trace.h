@@ -38,6 +38,9 @@ extern "C" {
 PLUMB_API void plumb_trace_free(char *text);
 /* "0.1.0": of the library in use. */
 PLUMB_API const char *plumb_trace_version(void);
+/* The one of the `n` candidates that a misspelt `word` was probably meant to be, without regard to
+ * case; NULL: none is near enough to be worth naming. */
+PLUMB_API const char *plumb_word_nearest(const char *word, const char *const *candidates, size_t n);
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
@@ -132,7 +135,8 @@ static inline plumb_report_options plumb_report_options_default(void)
     return o;
 }
 
-/* The report as text, without a newline at its end. */
+/* The report as text, without a newline at its end. PLUMB_ERR_NOT_FOUND: the report has rows, but
+ * none of the pipeline or phase that was asked for; the text names those there are. */
 PLUMB_API int plumb_report_render(const plumb_report *report, const plumb_report_options *options,
                                   char **out, plumb_error *err);
 /* What a reader of the figures must know, one line each: open spans, drops, failures, notes of the

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "format/live.h"
+#include "report/choice.h"
 #include "report/render.h"
 #include "trace/load.h"
 #include "trace/runs.h"
@@ -119,6 +120,8 @@ int plumb_report_render(const plumb_report *report, const plumb_report_options *
     plumb_report_options o;
     struct plumb_buf text = {0};
     int rc = take_options(&o, options, err);
+    if (rc == PLUMB_OK)
+        rc = plumb_choice_check(&report->load.timing, o.pipeline, o.phase, err);
     if (rc < 0)
         return rc;
     struct plumb_render_options render = {

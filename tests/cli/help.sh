@@ -9,7 +9,9 @@ grep -qE '^plumb [0-9]+\.[0-9]+\.[0-9]+$' out.txt || fail "version: $(cat out.tx
 expect 'no command' 2 "$PLUMB_BIN"
 empty out.txt
 expect 'unknown command' 2 "$PLUMB_BIN" frobnicate
-has err.txt "unknown command 'frobnicate'"
+has err.txt "unknown command 'frobnicate' (see 'plumb help')"
+expect 'misspelt command' 2 "$PLUMB_BIN" reprot
+has err.txt "unknown command 'reprot': did you mean 'report'?"
 expect 'help' 0 "$PLUMB_BIN" --help
 commands=$(sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p' out.txt)
 [ "$(echo "$commands" | tr '\n' ' ')" = 'record report runs recover doctor help ' ] ||
@@ -30,6 +32,11 @@ expect 'environment' 0 "$PLUMB_BIN" help environment
 has out.txt PLUMB_DIR PLUMB_SKIP_FIRST PLUMB_MAX_STATE
 lacks out.txt PLUMB_RECORD_LOG
 expect 'no such topic' 2 "$PLUMB_BIN" help frobnicate
+has err.txt "no help on 'frobnicate' (see"
+expect 'misspelt topic' 2 "$PLUMB_BIN" help recrod
+has err.txt "no help on 'recrod': did you mean 'record'?"
+expect 'misspelt option of a setting' 125 "$PLUMB_BIN" record --skip-frist 3 -- true
+has err.txt "unknown option '--skip-frist': did you mean '--skip-first'?"
 
 # Every variable but the master switch is an option of record.
 for variable in $("$PLUMB_BIN" help environment | sed -n 's/^PLUMB_\([A-Z0-9_]*\).*/\1/p'); do

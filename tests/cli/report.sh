@@ -37,11 +37,27 @@ has out.txt '1,prog,inference,decode,0,7,20.000000,20.000000,10.5'
 expect 'md' 0 report --format md "$data/golden.json"
 has out.txt '| node\_a | inference | 100 | 10.00 |'
 
-expect 'phase not seen' 0 report --phase train "$data/golden.json"
-has err.txt 'the run has 2 rows, but none of phase train'
+expect 'phase not seen' 2 report --phase train "$data/golden.json"
+empty out.txt
+[ "$(cat err.txt)" = "plumb report: the run has no phase 'train': it has inference" ] ||
+    fail "not one line on a phase that is not there: $(cat err.txt)"
+expect 'misspelt phase' 2 report --tree --format json --phase inferense "$data/rich.json"
+has err.txt "no phase 'inferense': it has inference, val (did you mean 'inference'?)"
+expect 'misspelt pipeline' 2 report --pipeline porg "$data/rich.json"
+has err.txt "the run has no pipeline 'porg': it has prog, audio (did you mean 'prog'?)"
+expect 'phase of another pipeline' 2 report --pipeline audio --phase val "$data/rich.json"
+has err.txt "pipeline 'audio' has no phase 'val': it has inference"
 
 expect 'unknown option' 2 report --bogus
-has err.txt "unknown option '--bogus'"
+has err.txt "unknown option '--bogus' (see 'plumb report --help')"
+expect 'misspelt option' 2 report --farmat=json
+has err.txt "unknown option '--farmat=json': did you mean '--format'?"
+expect 'ambiguous option' 2 report --p x
+has err.txt "option '--p' is ambiguous: --pipeline, --phase"
+expect 'value where none goes' 2 report --tree=yes
+has err.txt "option '--tree' takes no value"
+expect 'unknown letter' 2 report -x
+has err.txt "unknown option '-x' (see"
 expect 'value missing' 2 report --frames
 has err.txt "option '--frames' needs a value"
 expect 'no number' 2 report --top -1 "$data/golden.json"
