@@ -3,25 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/escape.h"
 #include "report/render.h"
-
-static void put_field(struct plumb_buf *out, const char *text)
-{
-    struct plumb_buf clean = {0};
-    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
-    plumb_put_left(&clean, text, 0);
-    out->failed |= clean.failed;
-    if (quoted)
-        plumb_buf_char(out, '"');
-    for (const char *p = clean.data ? clean.data : ""; *p; p++) {
-        if (*p == '"')
-            plumb_buf_char(out, '"');
-        plumb_buf_char(out, *p);
-    }
-    if (quoted)
-        plumb_buf_char(out, '"');
-    plumb_buf_fini(&clean);
-}
 
 static void put_row(struct plumb_buf *out, const struct plumb_summary_row *row)
 {
@@ -32,7 +15,7 @@ static void put_row(struct plumb_buf *out, const struct plumb_summary_row *row)
         if (i > 0)
             plumb_buf_char(out, ',');
         if (columns[i].type == PLUMB_COLUMN_TEXT || columns[i].type == PLUMB_COLUMN_ESTIMATOR) {
-            put_field(out, plumb_column_text(&columns[i], row));
+            plumb_put_csv(out, plumb_column_text(&columns[i], row));
         } else { /* JSON's numbers are CSV's too */
             plumb_json_init(&json, out, 0);
             plumb_column_json(&json, &columns[i], row);
@@ -65,11 +48,11 @@ static void render_tree(const struct plumb_tree_view *tree, struct plumb_buf *ou
         if (!line->place)
             continue;
         plumb_buf_printf(out, "\n%u,", (unsigned)line->depth);
-        put_field(out, line->node->pipeline);
+        plumb_put_csv(out, line->node->pipeline);
         plumb_buf_char(out, ',');
-        put_field(out, line->node->phase);
+        plumb_put_csv(out, line->node->phase);
         plumb_buf_char(out, ',');
-        put_field(out, line->node->name);
+        plumb_put_csv(out, line->node->name);
         plumb_buf_printf(out, ",%d,%" PRIu64 ",", line->place->async, line->place->count);
         plumb_put_fixed(out, (double)line->place->total_ns / 1e6, 6, 0);
         plumb_buf_char(out, ',');

@@ -2,21 +2,8 @@
  * tree as a nested list. */
 #include <string.h>
 
+#include "report/escape.h"
 #include "report/render.h"
-
-/* Text that cannot leave its cell or start anything. */
-static void put_cell(struct plumb_buf *out, const char *text)
-{
-    struct plumb_buf clean = {0};
-    plumb_put_left(&clean, text, 0);
-    out->failed |= clean.failed;
-    for (const char *p = clean.data ? clean.data : ""; *p; p++) {
-        if (strchr("|\\`*_<[&", *p))
-            plumb_buf_char(out, '\\');
-        plumb_buf_char(out, *p);
-    }
-    plumb_buf_fini(&clean);
-}
 
 static bool in_table(const struct plumb_column *c)
 {
@@ -50,7 +37,7 @@ static void put_row(struct plumb_buf *out, const struct plumb_column *columns, s
             continue;
         plumb_buf_char(out, ' ');
         if (columns[i].type == PLUMB_COLUMN_TEXT)
-            put_cell(out, plumb_column_text(&columns[i], row));
+            plumb_put_md(out, plumb_column_text(&columns[i], row));
         else
             plumb_column_put(out, &columns[i], row, 0);
         plumb_buf_str(out, " |");
@@ -66,7 +53,7 @@ static void render_group(struct plumb_buf *out, const struct plumb_summary *s, s
     plumb_buf_str(out, "### ");
     plumb_put_title(out, &s->options);
     plumb_buf_str(out, ": ");
-    put_cell(out, s->rows[begin].pipeline);
+    plumb_put_md(out, s->rows[begin].pipeline);
     plumb_buf_str(out, "\n\n");
     put_header(out, columns, n);
     for (size_t i = begin; i < begin + shown; i++)
@@ -88,13 +75,13 @@ static void render_tree(const struct plumb_tree_view *tree, struct plumb_buf *ou
             plumb_buf_str(out, "  ");
         if (line->place) {
             plumb_buf_str(out, "- ");
-            put_cell(out, line->node->name);
+            plumb_put_md(out, line->node->name);
             plumb_buf_str(out, line->place->async ? " (async)" : "");
             if (line->switched) {
                 plumb_buf_str(out, " (");
-                put_cell(out, line->node->pipeline);
+                plumb_put_md(out, line->node->pipeline);
                 plumb_buf_str(out, ", ");
-                put_cell(out, line->node->phase);
+                plumb_put_md(out, line->node->phase);
                 plumb_buf_char(out, ')');
             }
             plumb_buf_str(out, ": ");

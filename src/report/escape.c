@@ -1,0 +1,37 @@
+/* escape.c: names in Markdown and CSV. No state. */
+#include "report/escape.h"
+
+#include <string.h>
+
+#include "report/summary_table.h"
+
+void plumb_put_md(struct plumb_buf *out, const char *text)
+{
+    struct plumb_buf clean = {0};
+    plumb_put_left(&clean, text, 0);
+    out->failed |= clean.failed;
+    for (const char *p = clean.data ? clean.data : ""; *p; p++) {
+        if (strchr("|\\`*_<[&", *p))
+            plumb_buf_char(out, '\\');
+        plumb_buf_char(out, *p);
+    }
+    plumb_buf_fini(&clean);
+}
+
+void plumb_put_csv(struct plumb_buf *out, const char *text)
+{
+    struct plumb_buf clean = {0};
+    bool quoted = strpbrk(text, ",\"\r\n") != NULL;
+    plumb_put_left(&clean, text, 0);
+    out->failed |= clean.failed;
+    if (quoted)
+        plumb_buf_char(out, '"');
+    for (const char *p = clean.data ? clean.data : ""; *p; p++) {
+        if (*p == '"')
+            plumb_buf_char(out, '"');
+        plumb_buf_char(out, *p);
+    }
+    if (quoted)
+        plumb_buf_char(out, '"');
+    plumb_buf_fini(&clean);
+}
