@@ -86,7 +86,7 @@ plumb_option(PLUMB_EXAMPLES auto "Example pipelines; need oneDNN and libav")
 plumb_option(PLUMB_BENCH auto "Benchmarks")
 plumb_option(PLUMB_BENCH_LTTNG auto "LTTng-UST as a peer in the benchmarks")
 plumb_option(PLUMB_BENCH_UFTRACE auto "uftrace as a peer in the benchmarks")
-plumb_option(PLUMB_TESTS auto "Tests; need cmocka and a C++ compiler")
+plumb_option(PLUMB_TESTS auto "Tests; need cmocka, DLPack and a C++ compiler")
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig)
@@ -135,8 +135,11 @@ plumb_feature(PLUMB_BENCH_UFTRACE PLUMB_HAVE_UFTRACE "benchmark peer: uftrace"
 include(CheckLanguage)
 check_language(CXX)
 plumb_pkg(CMOCKA cmocka)
+find_path(DLPACK_INCLUDE_DIR dlpack/dlpack.h)
+mark_as_advanced(DLPACK_INCLUDE_DIR)
 plumb_feature(PLUMB_TESTS PLUMB_HAVE_TESTS "tests"
   "no cmocka (libcmocka-dev)" CMOCKA_FOUND
+  "no DLPack (libdlpack-dev)" DLPACK_INCLUDE_DIR
   "no C++ compiler (g++)" CMAKE_CXX_COMPILER
   "plumb is part of another project" PROJECT_IS_TOP_LEVEL)
 if(PLUMB_HAVE_TESTS)

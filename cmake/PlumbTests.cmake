@@ -63,6 +63,7 @@ function(plumb_test name)
   plumb_program(${target} ${ARGN})
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
+  target_include_directories(${target} SYSTEM PRIVATE "${DLPACK_INCLUDE_DIR}")
   target_compile_definitions(${target} PRIVATE
     TEST_PLUMB_BIN="${PLUMB_TEST_CLI}"
     TEST_PLUMB_LIB="${PLUMB_LIB_DIR}/libplumb.so"

@@ -30,6 +30,7 @@ cmd:g++                          | g++                 | gcc-c++                
 cmd:clang-14                     | clang-14            | clang14                    | clang14
 cmd:clang-format-14              | clang-format-14     | clang14-tools-extra        | clang14
 pc:cmocka                        | libcmocka-dev       | libcmocka-devel            | cmocka
+hdr:dlpack/dlpack.h              | libdlpack-dev       | dlpack-devel               | dlpack
 cmd:/usr/bin/python3             | python3             | python3                    | python
 cmd:git                          | git                 | git                        | git
 cmd:jq                           | jq                  | jq                         | jq
