@@ -9,7 +9,7 @@
 
 struct plumb_dl_tensor {
     void *data;
-    struct plumb_device device;
+    struct plumb_dl_device device;
     int32_t ndim;
     struct plumb_dtype dtype;
     int64_t *shape;

@@ -35,21 +35,21 @@ static const struct {
     const char *name;
     int32_t type;
 } devices[] = {
-    {"cpu", PLUMB_DEVICE_CPU},
-    {"cuda", PLUMB_DEVICE_CUDA},
-    {"cuda_host", PLUMB_DEVICE_CUDA_HOST},
-    {"opencl", PLUMB_DEVICE_OPENCL},
-    {"vulkan", PLUMB_DEVICE_VULKAN},
-    {"metal", PLUMB_DEVICE_METAL},
-    {"vpi", PLUMB_DEVICE_VPI},
-    {"rocm", PLUMB_DEVICE_ROCM},
-    {"rocm_host", PLUMB_DEVICE_ROCM_HOST},
-    {"ext_dev", PLUMB_DEVICE_EXT},
-    {"cuda_managed", PLUMB_DEVICE_CUDA_MANAGED},
-    {"xpu", PLUMB_DEVICE_ONEAPI},
-    {"webgpu", PLUMB_DEVICE_WEBGPU},
-    {"hexagon", PLUMB_DEVICE_HEXAGON},
-    {"maia", PLUMB_DEVICE_MAIA},
+    {"cpu", PLUMB_DL_CPU},
+    {"cuda", PLUMB_DL_CUDA},
+    {"cuda_host", PLUMB_DL_CUDA_HOST},
+    {"opencl", PLUMB_DL_OPENCL},
+    {"vulkan", PLUMB_DL_VULKAN},
+    {"metal", PLUMB_DL_METAL},
+    {"vpi", PLUMB_DL_VPI},
+    {"rocm", PLUMB_DL_ROCM},
+    {"rocm_host", PLUMB_DL_ROCM_HOST},
+    {"ext_dev", PLUMB_DL_EXT},
+    {"cuda_managed", PLUMB_DL_CUDA_MANAGED},
+    {"xpu", PLUMB_DL_ONEAPI},
+    {"webgpu", PLUMB_DL_WEBGPU},
+    {"hexagon", PLUMB_DL_HEXAGON},
+    {"maia", PLUMB_DL_MAIA},
 };
 
 enum { DTYPES = sizeof dtypes / sizeof dtypes[0], DEVICES = sizeof devices / sizeof devices[0] };
@@ -120,7 +120,7 @@ int plumb_dtype_parse(struct plumb_dtype *out, const char *name, plumb_error *er
                       name);
 }
 
-static bool parse_numbered_device(struct plumb_device *out, const char *p)
+static bool parse_numbered_device(struct plumb_dl_device *out, const char *p)
 {
     int64_t type;
     int64_t index;
@@ -128,11 +128,11 @@ static bool parse_numbered_device(struct plumb_device *out, const char *p)
         !take_word(&p, ",") || !take_number(&p, INT32_MIN, INT32_MAX, &index) ||
         strcmp(p, ")") != 0)
         return false;
-    *out = (struct plumb_device){(int32_t)type, (int32_t)index};
+    *out = (struct plumb_dl_device){(int32_t)type, (int32_t)index};
     return true;
 }
 
-int plumb_device_parse(struct plumb_device *out, const char *name, plumb_error *err)
+int plumb_dl_device_parse(struct plumb_dl_device *out, const char *name, plumb_error *err)
 {
     for (int i = 0; i < DEVICES; i++) {
         const char *p = name;
@@ -141,7 +141,7 @@ int plumb_device_parse(struct plumb_device *out, const char *name, plumb_error *
             continue;
         if (*p && !(take_word(&p, ":") && take_number(&p, 0, INT32_MAX, &index) && !*p))
             continue;
-        *out = (struct plumb_device){devices[i].type, (int32_t)index};
+        *out = (struct plumb_dl_device){devices[i].type, (int32_t)index};
         return PLUMB_OK;
     }
     if (parse_numbered_device(out, name))
@@ -167,18 +167,18 @@ const char *plumb_dtype_name(char out[PLUMB_DTYPE_NAME_MAX], struct plumb_dtype 
     return out;
 }
 
-const char *plumb_device_name(char out[PLUMB_DEVICE_NAME_MAX], struct plumb_device device)
+const char *plumb_dl_device_name(char out[PLUMB_DL_DEVICE_NAME_MAX], struct plumb_dl_device device)
 {
     for (int i = 0; i < DEVICES && device.index >= 0; i++) {
         if (devices[i].type != device.type)
             continue;
-        if (device.type == PLUMB_DEVICE_CPU && device.index == 0)
-            snprintf(out, PLUMB_DEVICE_NAME_MAX, "%s", devices[i].name);
+        if (device.type == PLUMB_DL_CPU && device.index == 0)
+            snprintf(out, PLUMB_DL_DEVICE_NAME_MAX, "%s", devices[i].name);
         else
-            snprintf(out, PLUMB_DEVICE_NAME_MAX, "%s:%d", devices[i].name, (int)device.index);
+            snprintf(out, PLUMB_DL_DEVICE_NAME_MAX, "%s:%d", devices[i].name, (int)device.index);
         return out;
     }
-    snprintf(out, PLUMB_DEVICE_NAME_MAX, "device(%d,%d)", (int)device.type, (int)device.index);
+    snprintf(out, PLUMB_DL_DEVICE_NAME_MAX, "device(%d,%d)", (int)device.type, (int)device.index);
     return out;
 }
 
@@ -203,8 +203,8 @@ bool plumb_dtype_bytes(uint64_t *out, struct plumb_dtype type, uint64_t count)
     return true;
 }
 
-bool plumb_device_is_host(struct plumb_device device)
+bool plumb_dl_device_is_host(struct plumb_dl_device device)
 {
-    return device.type == PLUMB_DEVICE_CPU || device.type == PLUMB_DEVICE_CUDA_HOST ||
-           device.type == PLUMB_DEVICE_ROCM_HOST;
+    return device.type == PLUMB_DL_CPU || device.type == PLUMB_DL_CUDA_HOST ||
+           device.type == PLUMB_DL_ROCM_HOST;
 }

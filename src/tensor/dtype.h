@@ -37,21 +37,21 @@ enum {
 };
 
 enum {
-    PLUMB_DEVICE_CPU = 1,
-    PLUMB_DEVICE_CUDA = 2,
-    PLUMB_DEVICE_CUDA_HOST = 3,
-    PLUMB_DEVICE_OPENCL = 4,
-    PLUMB_DEVICE_VULKAN = 7,
-    PLUMB_DEVICE_METAL = 8,
-    PLUMB_DEVICE_VPI = 9,
-    PLUMB_DEVICE_ROCM = 10,
-    PLUMB_DEVICE_ROCM_HOST = 11,
-    PLUMB_DEVICE_EXT = 12,
-    PLUMB_DEVICE_CUDA_MANAGED = 13,
-    PLUMB_DEVICE_ONEAPI = 14,
-    PLUMB_DEVICE_WEBGPU = 15,
-    PLUMB_DEVICE_HEXAGON = 16,
-    PLUMB_DEVICE_MAIA = 17
+    PLUMB_DL_CPU = 1,
+    PLUMB_DL_CUDA = 2,
+    PLUMB_DL_CUDA_HOST = 3,
+    PLUMB_DL_OPENCL = 4,
+    PLUMB_DL_VULKAN = 7,
+    PLUMB_DL_METAL = 8,
+    PLUMB_DL_VPI = 9,
+    PLUMB_DL_ROCM = 10,
+    PLUMB_DL_ROCM_HOST = 11,
+    PLUMB_DL_EXT = 12,
+    PLUMB_DL_CUDA_MANAGED = 13,
+    PLUMB_DL_ONEAPI = 14,
+    PLUMB_DL_WEBGPU = 15,
+    PLUMB_DL_HEXAGON = 16,
+    PLUMB_DL_MAIA = 17
 };
 
 /* As DLDataType lies in memory. */
@@ -62,21 +62,21 @@ struct plumb_dtype {
 };
 
 /* As DLDevice lies in memory. */
-struct plumb_device {
+struct plumb_dl_device {
     int32_t type;
     int32_t index;
 };
 
-enum { PLUMB_DTYPE_NAME_MAX = 32, PLUMB_DEVICE_NAME_MAX = 40 };
+enum { PLUMB_DTYPE_NAME_MAX = 32, PLUMB_DL_DEVICE_NAME_MAX = 40 };
 
 /* Writes the name, and returns `out`. Every value has one, and it parses back to that value. */
 const char *plumb_dtype_name(char out[PLUMB_DTYPE_NAME_MAX], struct plumb_dtype type);
-const char *plumb_device_name(char out[PLUMB_DEVICE_NAME_MAX], struct plumb_device device);
+const char *plumb_dl_device_name(char out[PLUMB_DL_DEVICE_NAME_MAX], struct plumb_dl_device device);
 
 /* The value of a name, as above. A device may be named without its index, which is then 0, and the
  * host with one ("cpu:0"). PLUMB_ERR_ARG, and `out` is untouched: no such name. */
 int plumb_dtype_parse(struct plumb_dtype *out, const char *name, plumb_error *err);
-int plumb_device_parse(struct plumb_device *out, const char *name, plumb_error *err);
+int plumb_dl_device_parse(struct plumb_dl_device *out, const char *name, plumb_error *err);
 
 /* Bits of an element: bits times lanes, at most 255 * 65535. An element that fills whole bytes lies
  * in them. Smaller ones (and all others) are packed without padding, lowest bits first, as DLPack
@@ -88,6 +88,6 @@ bool plumb_dtype_bytes(uint64_t *out, struct plumb_dtype type, uint64_t count);
 
 /* Whether the host may read such memory in place. Not the managed kind: reading it would move pages
  * away from the device, and change what is being measured. */
-bool plumb_device_is_host(struct plumb_device device);
+bool plumb_dl_device_is_host(struct plumb_dl_device device);
 
 #endif

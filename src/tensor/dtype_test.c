@@ -106,7 +106,7 @@ static void what_is_no_type_is_refused(void **state)
 
 static const struct {
     const char *name;
-    struct plumb_device device;
+    struct plumb_dl_device device;
 } known_devices[] = {
     {"cpu", {1, 0}},
     {"cpu:1", {1, 1}},
@@ -136,23 +136,23 @@ static void devices_are_told_apart_as_dlpack_does(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof known_devices / sizeof known_devices[0]; i++) {
-        struct plumb_device back = {77, 77};
-        char name[PLUMB_DEVICE_NAME_MAX];
-        plumb_device_name(name, known_devices[i].device);
+        struct plumb_dl_device back = {77, 77};
+        char name[PLUMB_DL_DEVICE_NAME_MAX];
+        plumb_dl_device_name(name, known_devices[i].device);
         assert_string_equal(name, known_devices[i].name);
-        assert_int_equal(plumb_device_parse(&back, name, NULL), PLUMB_OK);
+        assert_int_equal(plumb_dl_device_parse(&back, name, NULL), PLUMB_OK);
         assert_memory_equal(&back, &known_devices[i].device, sizeof back);
     }
 }
 
 static void a_device_may_be_named_without_its_index(void **state)
 {
-    struct plumb_device device;
+    struct plumb_dl_device device;
     (void)state;
-    assert_int_equal(plumb_device_parse(&device, "cuda", NULL), PLUMB_OK);
-    assert_true(device.type == PLUMB_DEVICE_CUDA && device.index == 0);
-    assert_int_equal(plumb_device_parse(&device, "cpu:0", NULL), PLUMB_OK);
-    assert_true(device.type == PLUMB_DEVICE_CPU && device.index == 0);
+    assert_int_equal(plumb_dl_device_parse(&device, "cuda", NULL), PLUMB_OK);
+    assert_true(device.type == PLUMB_DL_CUDA && device.index == 0);
+    assert_int_equal(plumb_dl_device_parse(&device, "cpu:0", NULL), PLUMB_OK);
+    assert_true(device.type == PLUMB_DL_CPU && device.index == 0);
 }
 
 static void what_is_no_device_is_refused(void **state)
@@ -175,9 +175,9 @@ static void what_is_no_device_is_refused(void **state)
                                         "npu:0"};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct plumb_device device = {77, 77};
+        struct plumb_dl_device device = {77, 77};
         plumb_error err = {0, ""};
-        assert_int_equal(plumb_device_parse(&device, wrong[i], &err), PLUMB_ERR_ARG);
+        assert_int_equal(plumb_dl_device_parse(&device, wrong[i], &err), PLUMB_ERR_ARG);
         assert_int_equal(device.type, 77);
         assert_non_null(strstr(err.message, "is no device: it is one like cpu, cuda:0"));
     }
@@ -219,7 +219,7 @@ static void the_host_reads_its_own_and_pinned_memory_only(void **state)
     (void)state;
     for (int32_t type = -1; type < 30; type++) {
         bool expected = type == 1 || type == 3 || type == 11;
-        assert_int_equal(plumb_device_is_host((struct plumb_device){type, 0}), expected);
+        assert_int_equal(plumb_dl_device_is_host((struct plumb_dl_device){type, 0}), expected);
     }
 }
 

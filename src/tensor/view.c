@@ -145,13 +145,13 @@ bool plumb_view_is_compact(const struct plumb_view *view)
 
 int plumb_view_readable(const struct plumb_view *view, plumb_error *err)
 {
-    char name[PLUMB_DEVICE_NAME_MAX];
+    char name[PLUMB_DL_DEVICE_NAME_MAX];
     char type[PLUMB_DTYPE_NAME_MAX];
     if (view->count == 0)
         return PLUMB_OK;
-    if (!plumb_device_is_host(view->device))
+    if (!plumb_dl_device_is_host(view->device))
         return plumb_fail(err, PLUMB_ERR_ARG, "the tensor lies in memory of %s",
-                          plumb_device_name(name, view->device));
+                          plumb_dl_device_name(name, view->device));
     if (!view->data)
         return plumb_fail(err, PLUMB_ERR_ARG, "the tensor has no data");
     if (view->dtype.bits % 8 != 0)

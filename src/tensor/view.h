@@ -16,7 +16,7 @@ enum { PLUMB_VIEW_MAX_DIMS = 64 }; /* as PyTorch and NumPy 2 have it */
 
 struct plumb_view {
     const unsigned char *data; /* of the first element; NULL: there is nothing to read */
-    struct plumb_device device;
+    struct plumb_dl_device device;
     struct plumb_dtype dtype;
     int32_t ndim;
     const int64_t *shape;   /* [ndim] */

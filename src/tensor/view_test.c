@@ -44,17 +44,17 @@ static void the_layout_is_that_of_dlpack(void **state)
     assert_int_equal(PLUMB_DTYPE_OPAQUE, kDLOpaqueHandle);
     assert_int_equal(PLUMB_DTYPE_BFLOAT, kDLBfloat);
     assert_int_equal(PLUMB_DTYPE_COMPLEX, kDLComplex);
-    assert_int_equal(PLUMB_DEVICE_CPU, kDLCPU);
-    assert_int_equal(PLUMB_DEVICE_CUDA, kDLCUDA);
-    assert_int_equal(PLUMB_DEVICE_CUDA_HOST, kDLCUDAHost);
-    assert_int_equal(PLUMB_DEVICE_OPENCL, kDLOpenCL);
-    assert_int_equal(PLUMB_DEVICE_VULKAN, kDLVulkan);
-    assert_int_equal(PLUMB_DEVICE_METAL, kDLMetal);
-    assert_int_equal(PLUMB_DEVICE_VPI, kDLVPI);
-    assert_int_equal(PLUMB_DEVICE_ROCM, kDLROCM);
-    assert_int_equal(PLUMB_DEVICE_ROCM_HOST, kDLROCMHost);
-    assert_int_equal(PLUMB_DEVICE_EXT, kDLExtDev);
-    assert_int_equal(PLUMB_DEVICE_CUDA_MANAGED, kDLCUDAManaged);
+    assert_int_equal(PLUMB_DL_CPU, kDLCPU);
+    assert_int_equal(PLUMB_DL_CUDA, kDLCUDA);
+    assert_int_equal(PLUMB_DL_CUDA_HOST, kDLCUDAHost);
+    assert_int_equal(PLUMB_DL_OPENCL, kDLOpenCL);
+    assert_int_equal(PLUMB_DL_VULKAN, kDLVulkan);
+    assert_int_equal(PLUMB_DL_METAL, kDLMetal);
+    assert_int_equal(PLUMB_DL_VPI, kDLVPI);
+    assert_int_equal(PLUMB_DL_ROCM, kDLROCM);
+    assert_int_equal(PLUMB_DL_ROCM_HOST, kDLROCMHost);
+    assert_int_equal(PLUMB_DL_EXT, kDLExtDev);
+    assert_int_equal(PLUMB_DL_CUDA_MANAGED, kDLCUDAManaged);
 }
 
 /* ---- Descriptions ---------------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ static void a_compact_tensor_is_described(void **state)
     assert_int_equal(v.ndim, 3);
     assert_int_equal(v.count, 24);
     assert_int_equal(v.bytes, 96);
-    assert_int_equal(v.device.type, PLUMB_DEVICE_CPU);
+    assert_int_equal(v.device.type, PLUMB_DL_CPU);
     assert_true(plumb_view_is_compact(&v));
     assert_int_equal(plumb_view_readable(&v, NULL), PLUMB_OK);
 }
