@@ -9,17 +9,13 @@
  * in other people's processes and brings nothing along. */
 #include "format/timing.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/json_write.h"
 #include "base/u128.h"
-
-static const double NS_PER_MS = 1e6;
+#include "format/put.h"
 
 void plumb_timing_init(struct plumb_timing *t)
 {
@@ -37,93 +33,6 @@ void plumb_timing_fini(struct plumb_timing *t)
 uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node)
 {
     return node->self_ns > 0 ? node->self_ns : node->outermost_ns;
-}
-
-/* ---- Fields of one line ---------------------------------------------------------------------- */
-
-static void put_text(struct plumb_json *j, const char *key, const char *text)
-{
-    plumb_json_key(j, key);
-    plumb_json_str(j, text);
-}
-
-static void put_decimal(struct plumb_json *j, plumb_u128 value)
-{
-    char digits[40];
-    char *p = digits + sizeof digits - 1;
-    *p = '\0';
-    do {
-        *--p = (char)('0' + (int)(value % 10));
-        value /= 10;
-    } while (value > 0);
-    plumb_json_str(j, p);
-}
-
-static void put_integer(struct plumb_json *j, uint64_t value)
-{
-    if (value > INT64_MAX)
-        put_decimal(j, value);
-    else
-        plumb_json_u64(j, value);
-}
-
-static void put_u64(struct plumb_json *j, const char *key, uint64_t value)
-{
-    plumb_json_key(j, key);
-    put_integer(j, value);
-}
-
-static void put_f64(struct plumb_json *j, const char *key, double value)
-{
-    plumb_json_key(j, key);
-    plumb_json_f64(j, value);
-}
-
-static void put_ms(struct plumb_json *j, const char *key, double ns)
-{
-    put_f64(j, key, ns / NS_PER_MS);
-}
-
-static void put_bool(struct plumb_json *j, const char *key, bool value)
-{
-    plumb_json_key(j, key);
-    plumb_json_bool(j, value);
-}
-
-/* -1 stands for "unknown". */
-static void put_known(struct plumb_json *j, const char *key, int32_t value)
-{
-    plumb_json_key(j, key);
-    if (value < 0)
-        plumb_json_null(j);
-    else
-        plumb_json_i64(j, value);
-}
-
-static void put_time(struct plumb_json *j, const char *key, uint64_t unix_ns)
-{
-    char text[64] = "";
-    time_t seconds = (time_t)(unix_ns / 1000000000u);
-    struct tm utc;
-    plumb_json_key(j, key);
-    if (gmtime_r(&seconds, &utc)) {
-        size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-        snprintf(text + n, sizeof text - n, ".%06u+00:00", (unsigned)(unix_ns / 1000 % 1000000));
-    }
-    plumb_json_str(j, text);
-}
-
-/* The bytes of a name that JSON cannot hold as they are. */
-static void put_hex_if_needed(struct plumb_json *j, const char *key, const char *name)
-{
-    struct plumb_buf hex = {0};
-    if (!name || plumb_utf8_valid(name))
-        return;
-    for (const char *p = name; *p; p++)
-        plumb_buf_printf(&hex, "%02x", (unsigned)(unsigned char)*p);
-    j->out->failed |= hex.failed;
-    put_text(j, key, hex.data);
-    plumb_buf_fini(&hex);
 }
 
 /* ---- stages: one entry a name, as reports of this kind always had ---------------------------- */
@@ -172,10 +81,10 @@ static void write_stage(struct plumb_json *j, const struct stage *stage, uint64_
     double share = whole_ns ? 100.0 * (double)stage->own_ns / (double)whole_ns : 0;
     plumb_json_key(j, stage->name);
     plumb_json_object(j);
-    put_ms(j, "duration_ms", (double)stage->total_ns);
+    plumb_put_ms(j, "duration_ms", (double)stage->total_ns);
     plumb_json_key(j, "percentage");
     plumb_json_fixed(j, share, 1);
-    put_u64(j, "count", stage->count);
+    plumb_put_u64(j, "count", stage->count);
     plumb_json_key(j, "memory");
     plumb_json_object(j);
     plumb_json_object_end(j);
@@ -201,8 +110,8 @@ static int write_stages(const struct plumb_timing *t, struct plumb_json *j)
         own_ns += stages[i].own_ns;
         records += node->host.ns.count;
     }
-    put_ms(j, "total_stages_ms", (double)outermost_ns);
-    put_u64(j, "num_stages", records);
+    plumb_put_ms(j, "total_stages_ms", (double)outermost_ns);
+    plumb_put_u64(j, "num_stages", records);
     plumb_json_key(j, "stages");
     plumb_json_object(j);
     size_t n = join_names(stages, t->node_count);
@@ -222,7 +131,7 @@ static void write_sketch(struct plumb_json *j, const struct plumb_timing_channel
     for (size_t i = 0; i < c->bucket_count; i++) {
         plumb_json_array(j);
         plumb_json_f64(j, c->buckets[i].value);
-        put_integer(j, c->buckets[i].count);
+        plumb_put_integer(j, c->buckets[i].count);
         plumb_json_array_end(j);
     }
     plumb_json_array_end(j);
@@ -232,22 +141,22 @@ static void write_sketch(struct plumb_json *j, const struct plumb_timing_channel
 static void write_channel_exact(struct plumb_json *j, const struct plumb_timing_channel *c)
 {
     const struct plumb_stats *s = &c->ns;
-    put_u64(j, "total_ns", s->total);
+    plumb_put_u64(j, "total_ns", s->total);
     plumb_json_key(j, "sumsq_ns2");
-    put_decimal(j, plumb_u128_make(s->sq_lo, s->sq_hi));
-    put_u64(j, "min_ns", s->count ? s->min : 0);
-    put_u64(j, "max_ns", s->max);
-    put_u64(j, "last_ns", s->last);
-    put_u64(j, "last_at_ns", s->last_at);
-    put_f64(j, "median_ns", c->median_ns);
-    put_f64(j, "p50_ns", c->p50_ns);
-    put_f64(j, "p90_ns", c->p90_ns);
-    put_f64(j, "p95_ns", c->p95_ns);
-    put_f64(j, "p99_ns", c->p99_ns);
+    plumb_put_decimal(j, plumb_u128_make(s->sq_lo, s->sq_hi));
+    plumb_put_u64(j, "min_ns", s->count ? s->min : 0);
+    plumb_put_u64(j, "max_ns", s->max);
+    plumb_put_u64(j, "last_ns", s->last);
+    plumb_put_u64(j, "last_at_ns", s->last_at);
+    plumb_put_f64(j, "median_ns", c->median_ns);
+    plumb_put_f64(j, "p50_ns", c->p50_ns);
+    plumb_put_f64(j, "p90_ns", c->p90_ns);
+    plumb_put_f64(j, "p95_ns", c->p95_ns);
+    plumb_put_f64(j, "p99_ns", c->p99_ns);
     plumb_json_key(j, "first_ns");
     plumb_json_array_inline(j);
     for (size_t i = 0; i < PLUMB_EXACT && s->count <= PLUMB_EXACT && i < s->count; i++)
-        put_integer(j, s->first[i]);
+        plumb_put_integer(j, s->first[i]);
     plumb_json_array_end(j);
     write_sketch(j, c);
 }
@@ -255,17 +164,17 @@ static void write_channel_exact(struct plumb_json *j, const struct plumb_timing_
 static void write_channel_ms(struct plumb_json *j, const struct plumb_timing_channel *c)
 {
     const struct plumb_stats *s = &c->ns;
-    put_ms(j, "mean_ms", plumb_stats_mean(s));
-    put_ms(j, "median_ms", c->median_ns);
-    put_ms(j, "std_ms", plumb_stats_std(s));
-    put_ms(j, "min_ms", s->count ? (double)s->min : 0);
-    put_ms(j, "max_ms", (double)s->max);
-    put_ms(j, "total_ms", (double)s->total);
-    put_ms(j, "last_ms", (double)s->last);
-    put_ms(j, "p50_ms", c->p50_ns);
-    put_ms(j, "p90_ms", c->p90_ns);
-    put_ms(j, "p95_ms", c->p95_ns);
-    put_ms(j, "p99_ms", c->p99_ns);
+    plumb_put_ms(j, "mean_ms", plumb_stats_mean(s));
+    plumb_put_ms(j, "median_ms", c->median_ns);
+    plumb_put_ms(j, "std_ms", plumb_stats_std(s));
+    plumb_put_ms(j, "min_ms", s->count ? (double)s->min : 0);
+    plumb_put_ms(j, "max_ms", (double)s->max);
+    plumb_put_ms(j, "total_ms", (double)s->total);
+    plumb_put_ms(j, "last_ms", (double)s->last);
+    plumb_put_ms(j, "p50_ms", c->p50_ns);
+    plumb_put_ms(j, "p90_ms", c->p90_ns);
+    plumb_put_ms(j, "p95_ms", c->p95_ns);
+    plumb_put_ms(j, "p99_ms", c->p99_ns);
 }
 
 const char *plumb_timing_estimator_name(uint32_t median_estimator)
@@ -286,8 +195,8 @@ static void write_sites(struct plumb_json *j, const struct plumb_timing_node *no
     plumb_json_array(j);
     for (size_t i = 0; i < node->site_count; i++) {
         plumb_json_object(j);
-        put_text(j, "file", node->sites[i].file);
-        put_u64(j, "line", node->sites[i].line);
+        plumb_put_text(j, "file", node->sites[i].file);
+        plumb_put_u64(j, "line", node->sites[i].line);
         plumb_json_object_end(j);
     }
     plumb_json_array_end(j);
@@ -296,28 +205,28 @@ static void write_sites(struct plumb_json *j, const struct plumb_timing_node *no
 static void write_node(struct plumb_json *j, const struct plumb_timing_node *node)
 {
     plumb_json_object(j);
-    put_text(j, "pipeline", node->pipeline);
-    put_text(j, "phase", node->phase);
-    put_text(j, "name", node->name);
-    put_hex_if_needed(j, "name_hex", node->name);
-    put_bool(j, "stage", node->stage);
-    put_u64(j, "count", node->host.ns.count);
-    put_u64(j, "skipped", node->skipped);
-    put_u64(j, "failures", node->failures);
-    put_text(j, "last_failure", node->last_failure);
-    put_u64(j, "abandoned", node->abandoned);
-    put_u64(j, "unbalanced", node->unbalanced);
+    plumb_put_text(j, "pipeline", node->pipeline);
+    plumb_put_text(j, "phase", node->phase);
+    plumb_put_text(j, "name", node->name);
+    plumb_put_hex_if_needed(j, "name_hex", node->name);
+    plumb_put_bool(j, "stage", node->stage);
+    plumb_put_u64(j, "count", node->host.ns.count);
+    plumb_put_u64(j, "skipped", node->skipped);
+    plumb_put_u64(j, "failures", node->failures);
+    plumb_put_text(j, "last_failure", node->last_failure);
+    plumb_put_u64(j, "abandoned", node->abandoned);
+    plumb_put_u64(j, "unbalanced", node->unbalanced);
     write_channel_ms(j, &node->host);
-    put_ms(j, "self_ms", (double)node->self_ns);
-    put_text(j, "median_estimator", plumb_timing_estimator_name(node->median_estimator));
-    put_u64(j, "threads", node->threads);
-    put_u64(j, "self_ns", node->self_ns);
-    put_u64(j, "outermost_ns", node->outermost_ns);
-    put_u64(j, "outermost_count", node->outermost_count);
+    plumb_put_ms(j, "self_ms", (double)node->self_ns);
+    plumb_put_text(j, "median_estimator", plumb_timing_estimator_name(node->median_estimator));
+    plumb_put_u64(j, "threads", node->threads);
+    plumb_put_u64(j, "self_ns", node->self_ns);
+    plumb_put_u64(j, "outermost_ns", node->outermost_ns);
+    plumb_put_u64(j, "outermost_count", node->outermost_count);
     write_channel_exact(j, &node->host);
     plumb_json_key(j, "device");
     plumb_json_object(j);
-    put_u64(j, "count", node->device.ns.count);
+    plumb_put_u64(j, "count", node->device.ns.count);
     write_channel_ms(j, &node->device);
     write_channel_exact(j, &node->device);
     plumb_json_object_end(j);
@@ -339,14 +248,14 @@ static void write_tree(const struct plumb_timing *t, struct plumb_json *j)
             plumb_json_null(j);
         else
             plumb_json_u64(j, place->parent);
-        put_u64(j, "node", place->node);
-        put_text(j, "name", place->node < t->node_count ? t->nodes[place->node].name : NULL);
-        put_bool(j, "async", place->async);
-        put_u64(j, "count", place->count);
-        put_ms(j, "total_ms", (double)place->total_ns);
-        put_ms(j, "self_ms", (double)place->self_ns);
-        put_u64(j, "total_ns", place->total_ns);
-        put_u64(j, "self_ns", place->self_ns);
+        plumb_put_u64(j, "node", place->node);
+        plumb_put_text(j, "name", place->node < t->node_count ? t->nodes[place->node].name : NULL);
+        plumb_put_bool(j, "async", place->async);
+        plumb_put_u64(j, "count", place->count);
+        plumb_put_ms(j, "total_ms", (double)place->total_ns);
+        plumb_put_ms(j, "self_ms", (double)place->self_ns);
+        plumb_put_u64(j, "total_ns", place->total_ns);
+        plumb_put_u64(j, "self_ns", place->self_ns);
         plumb_json_object_end(j);
     }
     plumb_json_array_end(j);
@@ -358,12 +267,12 @@ static void write_counts(const struct plumb_timing *t, struct plumb_json *j)
     plumb_json_array(j);
     for (size_t i = 0; i < t->count_count; i++) {
         plumb_json_object(j);
-        put_text(j, "pipeline", t->counts[i].pipeline);
-        put_text(j, "name", t->counts[i].name);
-        put_hex_if_needed(j, "name_hex", t->counts[i].name);
+        plumb_put_text(j, "pipeline", t->counts[i].pipeline);
+        plumb_put_text(j, "name", t->counts[i].name);
+        plumb_put_hex_if_needed(j, "name_hex", t->counts[i].name);
         plumb_json_key(j, "total");
         plumb_json_i64(j, t->counts[i].total);
-        put_u64(j, "events", t->counts[i].events);
+        plumb_put_u64(j, "events", t->counts[i].events);
         plumb_json_object_end(j);
     }
     plumb_json_array_end(j);
@@ -375,12 +284,12 @@ static void write_open(const struct plumb_timing *t, struct plumb_json *j)
     plumb_json_array(j);
     for (size_t i = 0; i < t->open_count; i++) {
         plumb_json_object(j);
-        put_text(j, "node", t->open[i].node);
-        put_text(j, "phase", t->open[i].phase);
-        put_u64(j, "tid", t->open[i].tid);
-        put_u64(j, "depth", t->open[i].depth);
-        put_ms(j, "age_ms", (double)t->open[i].age_ns);
-        put_u64(j, "age_ns", t->open[i].age_ns);
+        plumb_put_text(j, "node", t->open[i].node);
+        plumb_put_text(j, "phase", t->open[i].phase);
+        plumb_put_u64(j, "tid", t->open[i].tid);
+        plumb_put_u64(j, "depth", t->open[i].depth);
+        plumb_put_ms(j, "age_ms", (double)t->open[i].age_ns);
+        plumb_put_u64(j, "age_ns", t->open[i].age_ns);
         plumb_json_object_end(j);
     }
     plumb_json_array_end(j);
@@ -400,7 +309,7 @@ static void write_environment(const struct plumb_timing *t, struct plumb_json *j
     plumb_json_object(j);
     for (size_t i = 0; i < t->env_count; i++)
         if (!seen_before(t, i)) /* a process may hold one name twice; getenv() finds the first */
-            put_text(j, t->env[i].key, t->env[i].value);
+            plumb_put_text(j, t->env[i].key, t->env[i].value);
     plumb_json_object_end(j);
 }
 
@@ -419,15 +328,15 @@ static void write_drops(const struct plumb_timing *t, struct plumb_json *j)
 {
     plumb_json_key(j, "drops");
     plumb_json_object(j);
-    put_u64(j, "other_nodes", t->drops.other_nodes);
-    put_u64(j, "other_state", t->drops.other_state);
-    put_u64(j, "lost_state", t->drops.lost_state);
-    put_u64(j, "too_deep", t->drops.too_deep);
-    put_u64(j, "async", t->drops.async);
-    put_u64(j, "reentrant", t->drops.reentrant);
-    put_u64(j, "unbalanced", t->drops.unbalanced);
-    put_u64(j, "stale", t->drops.stale);
-    put_u64(j, "tree", t->drops.tree);
+    plumb_put_u64(j, "other_nodes", t->drops.other_nodes);
+    plumb_put_u64(j, "other_state", t->drops.other_state);
+    plumb_put_u64(j, "lost_state", t->drops.lost_state);
+    plumb_put_u64(j, "too_deep", t->drops.too_deep);
+    plumb_put_u64(j, "async", t->drops.async);
+    plumb_put_u64(j, "reentrant", t->drops.reentrant);
+    plumb_put_u64(j, "unbalanced", t->drops.unbalanced);
+    plumb_put_u64(j, "stale", t->drops.stale);
+    plumb_put_u64(j, "tree", t->drops.tree);
     plumb_json_object_end(j);
 }
 
@@ -435,60 +344,60 @@ static void write_measuring(const struct plumb_timing *t, struct plumb_json *j)
 {
     plumb_json_key(j, "clock");
     plumb_json_object(j);
-    put_text(j, "source", t->clock.source);
-    put_f64(j, "tick_ns", t->clock.tick_ns);
-    put_f64(j, "resolution_ns", t->clock.resolution_ns);
-    put_f64(j, "drift_ppm", t->clock.drift_ppm);
+    plumb_put_text(j, "source", t->clock.source);
+    plumb_put_f64(j, "tick_ns", t->clock.tick_ns);
+    plumb_put_f64(j, "resolution_ns", t->clock.resolution_ns);
+    plumb_put_f64(j, "drift_ppm", t->clock.drift_ppm);
     plumb_json_object_end(j);
     plumb_json_key(j, "overhead");
     plumb_json_object(j);
-    put_f64(j, "span_ns", t->overhead.span_ns);
-    put_u64(j, "spans", t->overhead.spans);
-    put_ms(j, "total_ms", t->overhead.total_ns);
-    put_f64(j, "total_ns", t->overhead.total_ns);
+    plumb_put_f64(j, "span_ns", t->overhead.span_ns);
+    plumb_put_u64(j, "spans", t->overhead.spans);
+    plumb_put_ms(j, "total_ms", t->overhead.total_ns);
+    plumb_put_f64(j, "total_ns", t->overhead.total_ns);
     plumb_json_object_end(j);
 }
 
 static void write_machine(const struct plumb_timing *t, struct plumb_json *j)
 {
-    put_text(j, "host", t->host);
-    put_text(j, "cpu", t->cpu);
-    put_u64(j, "cpus", t->cpus);
-    put_text(j, "kernel", t->kernel);
+    plumb_put_text(j, "host", t->host);
+    plumb_put_text(j, "cpu", t->cpu);
+    plumb_put_u64(j, "cpus", t->cpus);
+    plumb_put_text(j, "kernel", t->kernel);
     plumb_json_key(j, "versions");
     plumb_json_object(j);
-    put_text(j, "plumb", t->plumb_version);
+    plumb_put_text(j, "plumb", t->plumb_version);
     plumb_json_object_end(j);
     plumb_json_key(j, "rank");
     plumb_json_object(j);
-    put_known(j, "rank", t->rank);
-    put_known(j, "world_size", t->world_size);
-    put_known(j, "local_rank", t->local_rank);
-    put_text(j, "source", t->rank_source);
+    plumb_put_known(j, "rank", t->rank);
+    plumb_put_known(j, "world_size", t->world_size);
+    plumb_put_known(j, "local_rank", t->local_rank);
+    plumb_put_text(j, "source", t->rank_source);
     plumb_json_object_end(j);
 }
 
 static int write_head(const struct plumb_timing *t, struct plumb_json *j)
 {
-    put_text(j, "format", PLUMB_TIMING_FORMAT);
-    put_u64(j, "schema", t->schema);
-    put_text(j, "request_id", t->request_id);
-    put_time(j, "timestamp", t->end_unix_ns);
-    put_ms(j, "wall_clock_ms", (double)t->wall_clock_ns);
+    plumb_put_text(j, "format", PLUMB_TIMING_FORMAT);
+    plumb_put_u64(j, "schema", t->schema);
+    plumb_put_text(j, "request_id", t->request_id);
+    plumb_put_time(j, "timestamp", t->end_unix_ns);
+    plumb_put_ms(j, "wall_clock_ms", (double)t->wall_clock_ns);
     if (write_stages(t, j) < 0)
         return PLUMB_ERR_MEMORY;
     plumb_json_key(j, "metadata");
     plumb_json_object(j);
-    put_text(j, "pipeline", t->pipeline);
-    put_text(j, "program", t->program);
-    put_text(j, "command", t->command);
-    put_u64(j, "pid", t->pid);
+    plumb_put_text(j, "pipeline", t->pipeline);
+    plumb_put_text(j, "program", t->program);
+    plumb_put_text(j, "command", t->command);
+    plumb_put_u64(j, "pid", t->pid);
     plumb_json_object_end(j);
-    put_bool(j, "recovered", t->recovered);
-    put_u64(j, "start_unix_ns", t->start_unix_ns);
-    put_u64(j, "end_unix_ns", t->end_unix_ns);
-    put_u64(j, "wall_clock_ns", t->wall_clock_ns);
-    put_u64(j, "skip_first_n", t->skip_first_n);
+    plumb_put_bool(j, "recovered", t->recovered);
+    plumb_put_u64(j, "start_unix_ns", t->start_unix_ns);
+    plumb_put_u64(j, "end_unix_ns", t->end_unix_ns);
+    plumb_put_u64(j, "wall_clock_ns", t->wall_clock_ns);
+    plumb_put_u64(j, "skip_first_n", t->skip_first_n);
     return PLUMB_OK;
 }
 

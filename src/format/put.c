@@ -1,0 +1,91 @@
+/* put.c: fields of JSON files, one line each. Owns how numbers, times and unpleasant names are
+ * spelled in all of them. */
+#include "format/put.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static const double NS_PER_MS = 1e6;
+
+void plumb_put_text(struct plumb_json *j, const char *key, const char *text)
+{
+    plumb_json_key(j, key);
+    plumb_json_str(j, text);
+}
+
+void plumb_put_decimal(struct plumb_json *j, plumb_u128 value)
+{
+    char digits[40];
+    char *p = digits + sizeof digits - 1;
+    *p = '\0';
+    do {
+        *--p = (char)('0' + (int)(value % 10));
+        value /= 10;
+    } while (value > 0);
+    plumb_json_str(j, p);
+}
+
+void plumb_put_integer(struct plumb_json *j, uint64_t value)
+{
+    if (value > INT64_MAX)
+        plumb_put_decimal(j, value);
+    else
+        plumb_json_u64(j, value);
+}
+
+void plumb_put_u64(struct plumb_json *j, const char *key, uint64_t value)
+{
+    plumb_json_key(j, key);
+    plumb_put_integer(j, value);
+}
+
+void plumb_put_f64(struct plumb_json *j, const char *key, double value)
+{
+    plumb_json_key(j, key);
+    plumb_json_f64(j, value);
+}
+
+void plumb_put_ms(struct plumb_json *j, const char *key, double ns)
+{
+    plumb_put_f64(j, key, ns / NS_PER_MS);
+}
+
+void plumb_put_bool(struct plumb_json *j, const char *key, bool value)
+{
+    plumb_json_key(j, key);
+    plumb_json_bool(j, value);
+}
+
+void plumb_put_known(struct plumb_json *j, const char *key, int32_t value)
+{
+    plumb_json_key(j, key);
+    if (value < 0)
+        plumb_json_null(j);
+    else
+        plumb_json_i64(j, value);
+}
+
+void plumb_put_time(struct plumb_json *j, const char *key, uint64_t unix_ns)
+{
+    char text[64] = "";
+    time_t seconds = (time_t)(unix_ns / 1000000000u);
+    struct tm utc;
+    plumb_json_key(j, key);
+    if (gmtime_r(&seconds, &utc)) {
+        size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+        snprintf(text + n, sizeof text - n, ".%06u+00:00", (unsigned)(unix_ns / 1000 % 1000000));
+    }
+    plumb_json_str(j, text);
+}
+
+void plumb_put_hex_if_needed(struct plumb_json *j, const char *key, const char *name)
+{
+    struct plumb_buf hex = {0};
+    if (!name || plumb_utf8_valid(name))
+        return;
+    for (const char *p = name; *p; p++)
+        plumb_buf_printf(&hex, "%02x", (unsigned)(unsigned char)*p);
+    j->out->failed |= hex.failed;
+    plumb_put_text(j, key, hex.data);
+    plumb_buf_fini(&hex);
+}

@@ -1,0 +1,26 @@
+/* put.h: "key": value, as the JSON files of plumb spell it. */
+#ifndef PLUMB_FORMAT_PUT_H
+#define PLUMB_FORMAT_PUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json_write.h"
+#include "base/u128.h"
+
+void plumb_put_text(struct plumb_json *j, const char *key, const char *text); /* NULL: null */
+void plumb_put_u64(struct plumb_json *j, const char *key, uint64_t value);
+void plumb_put_f64(struct plumb_json *j, const char *key, double value);
+void plumb_put_ms(struct plumb_json *j, const char *key, double ns);
+void plumb_put_bool(struct plumb_json *j, const char *key, bool value);
+void plumb_put_known(struct plumb_json *j, const char *key, int32_t value); /* negative: null */
+/* UTC, ISO 8601, microseconds. */
+void plumb_put_time(struct plumb_json *j, const char *key, uint64_t unix_ns);
+/* The bytes of a name that is not UTF-8, in hex digits; nothing for one that is. */
+void plumb_put_hex_if_needed(struct plumb_json *j, const char *key, const char *name);
+
+/* Values without a key. What readers would round (2^63 and above) is a string of digits. */
+void plumb_put_integer(struct plumb_json *j, uint64_t value);
+void plumb_put_decimal(struct plumb_json *j, plumb_u128 value); /* always a string */
+
+#endif
