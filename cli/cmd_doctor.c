@@ -88,6 +88,8 @@ static void check_machine(struct tally *tally)
     for (size_t i = 0; plumb_doctor_check(i, &c); i++)
         show(tally, &c);
     check_library(tally);
+    for (size_t i = 0; plumb_doctor_variable(i, &c); i++)
+        show(tally, &c);
 }
 
 /* ---- A program ------------------------------------------------------------------------------- */
@@ -250,10 +252,14 @@ const struct plumb_cli_command plumb_cmd_doctor = {
     .name = "doctor",
     .summary = "tell what can be recorded here, and what is in the way",
     .synopsis = "[RUN | -- CMD [ARG]...]",
-    .description = "Prints one line a check: seen, not seen, or blocked, what was found, and the\n"
-                   "cure. With CMD the program is looked at and run once, with a temporary folder\n"
-                   "for what it records; its output goes to standard error. With RUN that run is\n"
-                   "looked at.",
+    .description =
+        "Prints one line a check: seen, not seen, or blocked, what was found, and the\n"
+        "cure. With CMD the program is looked at and run once, with a temporary folder\n"
+        "for what it records; its output goes to standard error. With RUN that run is\n"
+        "looked at.\n"
+        "\n"
+        "A variable of FastVideo, TeleFuser, TorchFX or CUVIS.AI that is set gets a line\n"
+        "too: what it was for, and what to set for plumb ('plumb help coming-from').",
     .examples = "plumb doctor                # this machine\n"
                 "plumb doctor -- ./prog      # would it be recorded?\n"
                 "plumb doctor plumb-out      # the newest run",

@@ -4,22 +4,21 @@
 #include "cli.h"
 #include "help.h"
 
-enum { MAN, COMPLETION };
+enum { MAN, COMPLETION, MARKDOWN };
 
 static const struct plumb_cli_option options[] = {
     [MAN] = {"man", NULL, "as a man page (troff), for packaging", false},
     [COMPLETION] = {"completion", NULL, "the completion for bash, for packaging", false},
+    [MARKDOWN] = {"markdown", NULL, "the names of coming-from as Markdown, for packaging", false},
     {NULL, NULL, NULL, false},
 };
 
-static int show_environment(void)
+static int show_text(int rc, char *text, const plumb_error *err)
 {
-    char *text;
-    plumb_error err = {0, ""};
-    if (plumb_setting_help(&text, &err) < 0) {
-        plumb_cli_say(&plumb_cmd_help, "%s", err.message);
+    if (rc != PLUMB_OK)
+        plumb_cli_say(&plumb_cmd_help, "%s", err->message);
+    if (rc < 0)
         return PLUMB_EXIT_TROUBLE;
-    }
     fputs(text, stdout);
     plumb_trace_free(text);
     return PLUMB_EXIT_OK;
@@ -31,6 +30,31 @@ static int no_topic(const char *topic)
     return plumb_cli_args_status(
         best ? plumb_cli_usage(&plumb_cmd_help, "no help on '%s': did you mean '%s'?", topic, best)
              : plumb_cli_usage(&plumb_cmd_help, "no help on '%s'", topic));
+}
+
+static int show_environment(void)
+{
+    char *text = NULL;
+    plumb_error err = {0, ""};
+    int rc = plumb_setting_help(&text, &err);
+    return show_text(rc, text, &err);
+}
+
+/* `name` NULL: all of them. */
+static int show_coming_from(const char *name)
+{
+    char *text = NULL;
+    plumb_error err = {0, ""};
+    int rc = plumb_predecessor_help(&text, name, &err);
+    return show_text(rc, text, &err);
+}
+
+static int show_markdown(void)
+{
+    char *text = NULL;
+    plumb_error err = {0, ""};
+    int rc = plumb_predecessor_page(&text, &err);
+    return show_text(rc, text, &err);
 }
 
 static int show(const char *topic, bool man)
@@ -58,24 +82,39 @@ static int run(int argc, char **argv)
             plumb_cli_show_completion(stdout);
             return PLUMB_EXIT_OK;
         }
+        if (option == MARKDOWN)
+            return show_markdown();
         man = true;
     }
     if (option != PLUMB_ARGS_END)
         return plumb_cli_args_status(option);
-    if (argc - args.operand > 1)
+    int operands = argc - args.operand;
+    if (operands >= 1 && operands <= 2 && !man && strcmp(argv[args.operand], "coming-from") == 0)
+        return show_coming_from(operands == 2 ? argv[args.operand + 1] : NULL);
+    if (operands > 1)
         return plumb_cli_args_status(plumb_cli_usage(&plumb_cmd_help, "one topic at a time"));
     return show(args.operand < argc ? argv[args.operand] : NULL, man);
 }
 
 const struct plumb_cli_command plumb_cmd_help = {
     .name = "help",
-    .summary = "explain a command or the environment variables",
-    .synopsis = "[COMMAND | environment]",
-    .description = "Without a topic: the list of commands. 'environment' lists the variables that\n"
-                   "configure recording, with their defaults.",
+    .summary = "explain a command, a variable, or a name of another profiler",
+    .synopsis = "[COMMAND | environment | coming-from [NAME]]",
+    .description =
+        "Without a topic: the list of commands. 'environment' lists the variables that\n"
+        "configure recording, with their defaults.\n"
+        "\n"
+        "'coming-from' tells what names of FastVideo, TeleFuser, TorchFX and CUVIS.AI are\n"
+        "called in plumb, and whether they work yet. NAME is one of theirs: a variable\n"
+        "(with its value, if you like), a function, an option, a file, a console line. A\n"
+        "misspelt one is answered with the nearest. Without NAME: all of them.",
     .examples = "plumb help record\n"
-                "plumb help environment",
-    .status = "0 success; 2 no such topic.",
+                "plumb help environment\n"
+                "plumb help coming-from TELEFUSER_PROFILE_DEBUG=true\n"
+                "plumb help coming-from summary_rank0.json\n"
+                "plumb help coming-from | grep CV-",
+    .status = "0 success; 2 no such topic or name.",
+    .stops = true,
     .options = options,
     .run = run,
 };

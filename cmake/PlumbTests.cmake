@@ -8,6 +8,7 @@
 #                                            serial  runs alone (it measures, or loads the machine)
 #                                            notsan  not under ThreadSanitizer
 #                                            traces  reads the outside trace collection
+#                                            reference  reads the outside reference document
 #   timeout: 120                             seconds; 60 without it
 #
 # Every test runs through tests/run_test.sh: an empty folder of its own, no PLUMB_* from outside, and
@@ -16,6 +17,8 @@
 enable_testing()
 
 set(PLUMB_TRACES_DIR "" CACHE PATH "Folder of outside traces that some tests read")
+set(PLUMB_REFERENCE_FILE "" CACHE FILEPATH
+  "The reference document of the systems that plumb succeeds, which some tests read")
 
 function(plumb_test_declaration file key default result)
   file(STRINGS "${file}" lines LIMIT_COUNT 5)

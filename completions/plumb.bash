@@ -50,7 +50,7 @@ _plumb() {
         esac
         ;;
     help)
-        words='--man --completion --help'
+        words='--man --completion --markdown --help'
         case $previous in
         esac
         ;;

@@ -7,7 +7,7 @@
 set -u
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build} JOBS=${JOBS:-$(nproc)}
-passed=0 failed=0 skipped=0 traces_skipped=0
+passed=0 failed=0 skipped=0 traces_skipped=0 reference_skipped=0
 troubles=()
 
 note() {
@@ -55,6 +55,7 @@ run_preset() {
         done < <(sed -n 's/.*<testcase name="\([^"]*\)".*status="fail".*/\1/p' "$junit")
     fi
     traces_skipped=$((traces_skipped + $(grep -c 'no outside traces' "$junit")))
+    reference_skipped=$((reference_skipped + $(grep -c 'no outside reference' "$junit")))
 }
 
 tools/deps.sh test || exit 1
@@ -68,6 +69,9 @@ for trouble in "${troubles[@]}"; do
 done
 if [ "$traces_skipped" -gt 0 ]; then
     echo "$traces_skipped tests skipped: no outside traces here (set PLUMB_TRACES to their folder)"
+fi
+if [ "$reference_skipped" -gt 0 ]; then
+    echo "$reference_skipped tests skipped: no outside reference here (set PLUMB_REFERENCE to its file)"
 fi
 line="$passed passed, $failed failed"
 if [ "$skipped" -gt 0 ]; then

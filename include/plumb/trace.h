@@ -194,6 +194,19 @@ typedef struct plumb_check {
 /* Runs check `i` of this machine and process: 1, or 0 beyond the last. No side effects but a file
  * created and removed in the output folder. */
 PLUMB_API int plumb_doctor_check(size_t i, plumb_check *out);
+/* The `i`-th variable in this process's environment that one of the systems plumb succeeds would
+ * read: what it was for, and what to set instead. 1, or 0 beyond the last. Never blocked. */
+PLUMB_API int plumb_doctor_variable(size_t i, plumb_check *out);
+
+/* ---- Names of the systems that plumb succeeds ------------------------------------------------ */
+
+/* What FastVideo, TeleFuser, TorchFX and CUVIS.AI call things, and what plumb calls them. NULL:
+ * every name, a line each. Else what is known of one: a name, NAME=value, a call, or a file or
+ * console line as they write it. 1: there is no such name, and the text is about what was probably
+ * meant; `err` tells. PLUMB_ERR_NOT_FOUND: nothing is like it. */
+PLUMB_API int plumb_predecessor_help(char **out, const char *name, plumb_error *err);
+/* The tables of docs/coming-from.md, in Markdown. */
+PLUMB_API int plumb_predecessor_page(char **out, plumb_error *err);
 
 #ifdef __cplusplus
 }

@@ -2,7 +2,7 @@
 # labels: plain
 # timeout: 180
 # The documentation holds: code blocks compile with and without plumb, whole programs run, links lead
-# somewhere, docs/environment.md is what the command prints.
+# somewhere, docs/environment.md and docs/coming-from.md are what the command prints.
 set -u
 src=$PLUMB_SOURCE_DIR
 status=0
@@ -55,8 +55,9 @@ done
 
 mkdir -p man
 "$src/docs/man/update.sh" "$PLUMB_BIN" "$PWD" || complain "docs/man/update.sh"
-diff -u "$src/docs/environment.md" environment.md ||
-    complain "docs/environment.md is stale: run docs/man/update.sh PLUMB"
+for page in environment.md coming-from.md; do
+    diff -u "$src/docs/$page" "$page" || complain "docs/$page is stale: run docs/man/update.sh PLUMB"
+done
 
 # Links between pages, and to their headings.
 for page in "$src"/*.md "$src"/docs/*.md "$src"/examples/*/README.md "$src"/bench/README.md; do
