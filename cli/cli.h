@@ -17,7 +17,7 @@ enum { PLUMB_EXIT_OK = 0, PLUMB_EXIT_FOUND = 1, PLUMB_EXIT_TROUBLE = 2 };
 
 /* One option. It is parsed, listed in the help, the man page and the completion from here. */
 struct plumb_cli_option {
-    const char *name;     /* long, without dashes */
+    const char *name;     /* long, without dashes; "output" is -o too, as "help" is -h */
     const char *argument; /* "N"; NULL: takes none */
     const char *help;     /* one sentence, no period */
     bool optional;        /* the argument may be left out (then with '=' only) */
@@ -34,11 +34,12 @@ struct plumb_cli_command {
     const struct plumb_cli_option *options; /* ends with a NULL name; --help is added */
     bool settings;                          /* also takes an option for each setting */
     bool stops;                             /* options end at the first operand */
+    bool in_order;                          /* operands come between the options, as they stand */
     int (*run)(int argc, char **argv);
 };
 
-extern const struct plumb_cli_command plumb_cmd_record, plumb_cmd_report, plumb_cmd_runs,
-    plumb_cmd_recover, plumb_cmd_doctor, plumb_cmd_help;
+extern const struct plumb_cli_command plumb_cmd_record, plumb_cmd_report, plumb_cmd_compare,
+    plumb_cmd_runs, plumb_cmd_recover, plumb_cmd_doctor, plumb_cmd_help;
 
 /* main.c: the table. NULL beyond the last; NULL for an unknown name. */
 const struct plumb_cli_command *plumb_cli_command(size_t i);
@@ -56,6 +57,7 @@ const char *plumb_cli_nearest(const char *name);
  *         return plumb_cli_args_status(option);   help was shown, or the usage was wrong */
 enum { PLUMB_ARGS_END = -1, PLUMB_ARGS_HELP = -2, PLUMB_ARGS_WRONG = -3 };
 enum { PLUMB_ARGS_SETTING = 1000 }; /* + place in the table of settings */
+enum { PLUMB_ARGS_OPERAND = 9000 }; /* of a command with `in_order`: args.value is the operand */
 struct plumb_cli_args {
     const struct plumb_cli_command *command;
     int argc;
@@ -74,6 +76,9 @@ int plumb_cli_usage(const struct plumb_cli_command *command, const char *format,
 /* A whole number; false and a message when `text` is none. */
 bool plumb_cli_number(const struct plumb_cli_command *command, const char *option, const char *text,
                       uint64_t *out);
+/* The same for a decimal number of 0 or more, as "7.5". */
+bool plumb_cli_decimal(const struct plumb_cli_command *command, const char *option,
+                       const char *text, double *out);
 /* Setting `i` as an option; false beyond the last. A setting without an option has an empty name.
  * The texts lie in `memory`. */
 bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_info *memory);

@@ -31,8 +31,9 @@ bool plumb_cli_option_at(const struct plumb_cli_command *c, size_t i, struct plu
 
 static void option_title(char *out, size_t size, const struct plumb_cli_option *o)
 {
-    const char *format = !o->argument ? "--%s" : o->optional ? "--%s[=%s]" : "--%s %s";
-    snprintf(out, size, format, o->name, o->argument);
+    const char *format = !o->argument ? "%s--%s" : o->optional ? "%s--%s[=%s]" : "%s--%s %s";
+    const char *letter = strcmp(o->name, "output") == 0 ? "-o, " : "";
+    snprintf(out, size, format, letter, o->name, o->argument);
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */

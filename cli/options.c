@@ -120,6 +120,26 @@ static int end_of_options(struct plumb_cli_args *args)
     return PLUMB_ARGS_END;
 }
 
+/* The command's option --output, which -o stands for; below 0: it has none. */
+static int output_option(const struct plumb_cli_command *command)
+{
+    for (int i = 0; command->options[i].name; i++)
+        if (strcmp(command->options[i].name, "output") == 0)
+            return i;
+    return -1;
+}
+
+/* What getopt_long() takes: how it treats operands, and the letters. */
+static const char *letters(const struct plumb_cli_command *command)
+{
+    bool output = output_option(command) >= 0;
+    if (command->in_order)
+        return output ? "-:ho:" : "-:h";
+    if (command->stops)
+        return output ? "+:ho:" : "+:h";
+    return output ? ":ho:" : ":h";
+}
+
 int plumb_cli_next(struct plumb_cli_args *args)
 {
     struct option options[MAX_OPTIONS] = {{"help", no_argument, NULL, HELP}};
@@ -136,8 +156,7 @@ int plumb_cli_next(struct plumb_cli_args *args)
             n++;
         }
     int before = optind;
-    int got =
-        getopt_long(args->argc, args->argv, args->command->stops ? "+:h" : ":h", options, NULL);
+    int got = getopt_long(args->argc, args->argv, letters(args->command), options, NULL);
     args->value = optarg;
     if (got == -1)
         return end_of_options(args);
@@ -145,6 +164,10 @@ int plumb_cli_next(struct plumb_cli_args *args)
         plumb_cli_show_help(args->command, stdout);
         return PLUMB_ARGS_HELP;
     }
+    if (got == 1)
+        return PLUMB_ARGS_OPERAND;
+    if (got == 'o')
+        return output_option(args->command);
     if (got == '?' || got == ':')
         return explain_error(args, options, before, got == ':');
     return got >= FIRST_SETTING ? PLUMB_ARGS_SETTING + got - FIRST_SETTING : got - FIRST_OPTION;
@@ -177,5 +200,19 @@ bool plumb_cli_number(const struct plumb_cli_command *command, const char *optio
         return false;
     }
     *out = value;
+    return true;
+}
+
+bool plumb_cli_decimal(const struct plumb_cli_command *command, const char *option,
+                       const char *text, double *out)
+{
+    size_t whole = strspn(text, "0123456789");
+    size_t point = text[whole] == '.';
+    size_t rest = strspn(text + whole + point, "0123456789");
+    if (whole + rest == 0 || whole > 15 || text[whole + point + rest]) {
+        plumb_cli_usage(command, "--%s wants a number as 5 or 7.5, not '%s'", option, text);
+        return false;
+    }
+    *out = strtod(text, NULL);
     return true;
 }

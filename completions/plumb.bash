@@ -4,7 +4,7 @@ _plumb() {
     local words='' i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'record report runs recover doctor help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'record report compare runs recover doctor help --help --version' -- "$current"))
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -32,6 +32,14 @@ _plumb() {
         case $previous in
         --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'total self mean p95' -- "$current")); return ;;
+        esac
+        ;;
+    compare)
+        words='--a --b --threshold --alpha --min-delta --by --sort --top --wide --format --output --any-machine --any-program --any-skip --any-end --force --help'
+        case $previous in
+        --by) COMPREPLY=($(compgen -W 'mean total self p50 p95 device' -- "$current")); return ;;
+        --sort) COMPREPLY=($(compgen -W 'seen delta percent a b' -- "$current")); return ;;
+        --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
         esac
         ;;
     runs)

@@ -151,6 +151,100 @@ PLUMB_API uint64_t plumb_report_samples(const plumb_report *report);
 /* The formats of plumb_report_options, in order; NULL beyond the last. */
 PLUMB_API const char *plumb_report_format(size_t i);
 
+/* ---- Comparing runs -------------------------------------------------------------------------- */
+
+/* What is compared of a node. */
+enum plumb_figure {
+    PLUMB_FIGURE_MEAN = 0, /* of one run of the node */
+    PLUMB_FIGURE_TOTAL = 1,
+    PLUMB_FIGURE_SELF = 2, /* total without nested nodes */
+    PLUMB_FIGURE_P50 = 3,
+    PLUMB_FIGURE_P95 = 4,
+    PLUMB_FIGURE_DEVICE = 5 /* mean of the device time */
+};
+/* Differences that are otherwise refused, because they explain a change by themselves. */
+enum plumb_allow {
+    PLUMB_ALLOW_MACHINE = 1, /* host, processor, number of processors */
+    PLUMB_ALLOW_PROGRAM = 2, /* program (the last part of its path), pipeline */
+    PLUMB_ALLOW_SKIP = 4,    /* skip_first_n */
+    PLUMB_ALLOW_STATE = 8,   /* ended, recovered, still recording */
+    PLUMB_ALLOW_SCHEMA = 16, /* of the reports */
+    PLUMB_ALLOW_ALL = 31
+};
+typedef struct plumb_compare_options {
+    size_t size;              /* sizeof(plumb_compare_options) */
+    double threshold_percent; /* 0: 5; below 0: every difference counts */
+    double alpha;             /* 0: 0.05; what p must not exceed, between 0 and 1 */
+    double min_delta_ms;      /* smaller differences of a time never count */
+    uint32_t figure;          /* enum plumb_figure */
+    uint32_t allow;           /* enum plumb_allow, added up */
+} plumb_compare_options;
+
+static inline plumb_compare_options plumb_compare_options_default(void)
+{
+    plumb_compare_options o = {sizeof(plumb_compare_options), 0, 0, 0, 0, 0};
+    return o;
+}
+
+enum plumb_side { PLUMB_SIDE_A = 0, PLUMB_SIDE_B = 1 };
+enum plumb_compare_sort {
+    PLUMB_COMPARE_SEEN = 0,  /* in order of first sight */
+    PLUMB_COMPARE_DELTA = 1, /* largest difference first, either way; so `percent` */
+    PLUMB_COMPARE_PERCENT = 2,
+    PLUMB_COMPARE_A = 3, /* largest first */
+    PLUMB_COMPARE_B = 4
+};
+typedef struct plumb_compare_view {
+    size_t size;        /* sizeof(plumb_compare_view) */
+    const char *format; /* as of plumb_report_options */
+    uint64_t top;       /* nodes shown, 0: all; those not shown count all the same */
+    uint32_t sort;      /* enum plumb_compare_sort */
+    uint32_t wide;      /* 1: counts and percentiles (text, md) */
+} plumb_compare_view;
+
+static inline plumb_compare_view plumb_compare_view_default(void)
+{
+    plumb_compare_view v = {sizeof(plumb_compare_view), NULL, 0, 0, 0};
+    return v;
+}
+
+typedef struct plumb_compare_result {
+    size_t size;      /* sizeof(plumb_compare_result), set by the caller */
+    uint64_t worse;   /* nodes and sums of the run that are worse in B */
+    uint64_t better;  /* ... better */
+    uint64_t unclear; /* ... beyond the threshold, but p is above alpha */
+    uint64_t nodes;   /* compared: those of A and those of B */
+    uint64_t only_a, only_b;
+} plumb_compare_result;
+
+typedef struct plumb_comparison plumb_comparison;
+
+/* Compares the runs `a` (the baseline) with the runs `b`. Each of them is what plumb_report_open()
+ * opens, but a folder of runs stands for all of them. Several runs of a side are repeats: the
+ * median of them is compared, and from 3 a side on the test of Mann and Whitney says whether they
+ * differ. docs/compare.md has the rules. Errors: those of plumb_report_open(); PLUMB_ERR_STATE:
+ * not comparable, the text says why and how to insist; PLUMB_ERR_ARG: an option out of range, no
+ * run, or one run twice on a side. */
+PLUMB_API int plumb_comparison_open(plumb_comparison **out, const char *const *a, size_t a_count,
+                                    const char *const *b, size_t b_count,
+                                    const plumb_compare_options *options, plumb_error *err);
+PLUMB_API void plumb_comparison_close(plumb_comparison *comparison);
+/* Fills as much of `out` as its `size` says. */
+PLUMB_API void plumb_comparison_result(const plumb_comparison *comparison,
+                                       plumb_compare_result *out);
+/* The comparison as text, without a newline at its end. */
+PLUMB_API int plumb_comparison_render(const plumb_comparison *comparison,
+                                      const plumb_compare_view *view, char **out, plumb_error *err);
+/* What a reader of the comparison must know, one line each: it is part of every format but CSV. */
+PLUMB_API int plumb_comparison_notes(const plumb_comparison *comparison, char **out,
+                                     plumb_error *err);
+/* plumb_report_remarks() of all runs, each line with the side and, of several, the run. */
+PLUMB_API int plumb_comparison_remarks(const plumb_comparison *comparison, char **out,
+                                       plumb_error *err);
+/* Path of run `i` of a side (enum plumb_side), or NULL beyond the last. */
+PLUMB_API const char *plumb_comparison_run(const plumb_comparison *comparison, uint32_t side,
+                                           size_t i);
+
 /* ---- Settings -------------------------------------------------------------------------------- */
 
 enum plumb_setting_kind {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/trace_report.h"
 #include "base/error.h"
 #include "format/live.h"
 #include "report/choice.h"
@@ -96,6 +97,11 @@ void plumb_report_close(plumb_report *report)
         return;
     plumb_timing_fini(&report->load.timing);
     free(report);
+}
+
+const struct plumb_load *plumb_report_loaded(const plumb_report *report)
+{
+    return &report->load;
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */

@@ -5,16 +5,21 @@
 
 #include "report/summary_table.h"
 
+void plumb_put_clean_md(struct plumb_buf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("|\\`*_<[&", *text))
+            plumb_buf_char(out, '\\');
+        plumb_buf_char(out, *text);
+    }
+}
+
 void plumb_put_md(struct plumb_buf *out, const char *text)
 {
     struct plumb_buf clean = {0};
     plumb_put_left(&clean, text, 0);
     out->failed |= clean.failed;
-    for (const char *p = clean.data ? clean.data : ""; *p; p++) {
-        if (strchr("|\\`*_<[&", *p))
-            plumb_buf_char(out, '\\');
-        plumb_buf_char(out, *p);
-    }
+    plumb_put_clean_md(out, clean.data ? clean.data : "");
     plumb_buf_fini(&clean);
 }
 

@@ -7,6 +7,8 @@
 
 /* Markdown that cannot leave its cell or start anything. */
 void plumb_put_md(struct plumb_buf *out, const char *text);
+/* The same for text whose names are clean already. */
+void plumb_put_clean_md(struct plumb_buf *out, const char *text);
 /* One field of CSV (RFC 4180), in quotes where it needs them. */
 void plumb_put_csv(struct plumb_buf *out, const char *text);
 

@@ -1,0 +1,383 @@
+/* cmd_compare.c: plumb compare. Its exit status follows diff(1): 1 says that something is worse. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli.h"
+
+enum {
+    A_SIDE,
+    B_SIDE,
+    THRESHOLD,
+    ALPHA,
+    MIN_DELTA,
+    FIGURE,
+    SORT,
+    TOP,
+    WIDE,
+    FORMAT,
+    OUTPUT,
+    ANY_MACHINE,
+    ANY_PROGRAM,
+    ANY_SKIP,
+    ANY_END,
+    FORCE
+};
+
+static const struct plumb_cli_option options[] = {
+    [A_SIDE] = {"a", "RUN...", "runs of side A, the baseline: what follows, until --b", false},
+    [B_SIDE] = {"b", "RUN...", "runs of side B: what follows, until --a", false},
+    [THRESHOLD] = {"threshold", "PCT", "mark what differs by more than PCT percent (5)", false},
+    [ALPHA] = {"alpha", "P", "from 3 runs a side on, mark only where p is at most P (0.05)", false},
+    [MIN_DELTA] = {"min-delta", "MS", "never mark times that differ by less than MS ms (0)", false},
+    [FIGURE] = {"by", "mean|total|self|p50|p95|device", "what is compared of a node (mean)", false},
+    [SORT] = {"sort", "seen|delta|percent|a|b",
+              "order of the nodes: as first seen, or largest first (seen)", false},
+    [TOP] = {"top", "N", "show the first N nodes; all of them count", false},
+    [WIDE] = {"wide", NULL, "more columns: counts, p50 and p95 of both sides", false},
+    [FORMAT] = {"format", "text|json|csv|md", "form of the output (text)", false},
+    [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
+    [ANY_MACHINE] = {"any-machine", NULL, "compare runs of different machines", false},
+    [ANY_PROGRAM] = {"any-program", NULL, "compare runs of different programs or pipelines", false},
+    [ANY_SKIP] = {"any-skip", NULL, "compare runs that skipped different numbers of samples",
+                  false},
+    [ANY_END] = {"any-end", NULL, "compare runs that ended with such that were killed or go on",
+                 false},
+    [FORCE] = {"force", NULL, "all of these, and reports of different schema", false},
+    {NULL, NULL, NULL, false},
+};
+
+struct side {
+    const char **runs;
+    size_t count;
+};
+
+struct request {
+    plumb_compare_options compare;
+    plumb_compare_view view;
+    const char *output;
+    struct side sides[2];
+    struct side bare; /* operands before any --a or --b */
+    struct side *now; /* where an operand goes */
+};
+
+/* ---- Command line ---------------------------------------------------------------------------- */
+
+static bool take_word(const char *option, const char *const *words, size_t n, const char *text,
+                      uint32_t *out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(words[i], text) == 0) {
+            *out = i;
+            return true;
+        }
+    const char *best = plumb_word_nearest(text, words, n);
+    plumb_cli_usage(&plumb_cmd_compare, "--%s does not take '%s'%s%s%s", option, text,
+                    best ? ": did you mean '" : "", best ? best : "", best ? "'?" : "");
+    return false;
+}
+
+static bool take_figure(struct request *r, const char *text)
+{
+    static const char *const words[] = {"mean", "total", "self", "p50", "p95", "device"};
+    return take_word("by", words, sizeof words / sizeof *words, text, &r->compare.figure);
+}
+
+static bool take_sort(struct request *r, const char *text)
+{
+    static const char *const words[] = {"seen", "delta", "percent", "a", "b"};
+    return take_word("sort", words, sizeof words / sizeof *words, text, &r->view.sort);
+}
+
+static bool take_format(struct request *r, const char *text)
+{
+    static const char *const words[] = {"text", "json", "csv", "md"};
+    uint32_t i;
+    if (!take_word("format", words, sizeof words / sizeof *words, text, &i))
+        return false;
+    r->view.format = words[i];
+    return true;
+}
+
+static bool take_threshold(struct request *r, const char *text)
+{
+    if (!plumb_cli_decimal(&plumb_cmd_compare, "threshold", text, &r->compare.threshold_percent))
+        return false;
+    if (r->compare.threshold_percent == 0)
+        r->compare.threshold_percent = -1; /* 0 would be the default */
+    return true;
+}
+
+static bool take_alpha(struct request *r, const char *text)
+{
+    double *alpha = &r->compare.alpha;
+    if (!plumb_cli_decimal(&plumb_cmd_compare, "alpha", text, alpha))
+        return false;
+    if (*alpha > 0 && *alpha < 1)
+        return true;
+    plumb_cli_usage(&plumb_cmd_compare, "--alpha lies between 0 and 1, as 0.05, not '%s'", text);
+    return false;
+}
+
+static bool take_choice(struct request *r, int option, const char *value)
+{
+    switch (option) {
+    case FIGURE:
+        return take_figure(r, value);
+    case SORT:
+        return take_sort(r, value);
+    case FORMAT:
+        return take_format(r, value);
+    case THRESHOLD:
+        return take_threshold(r, value);
+    case ALPHA:
+        return take_alpha(r, value);
+    case MIN_DELTA:
+        return plumb_cli_decimal(&plumb_cmd_compare, "min-delta", value, &r->compare.min_delta_ms);
+    default:
+        return plumb_cli_number(&plumb_cmd_compare, "top", value, &r->view.top);
+    }
+}
+
+static uint32_t allowed_by(int option)
+{
+    switch (option) {
+    case ANY_MACHINE:
+        return PLUMB_ALLOW_MACHINE;
+    case ANY_PROGRAM:
+        return PLUMB_ALLOW_PROGRAM;
+    case ANY_SKIP:
+        return PLUMB_ALLOW_SKIP;
+    case ANY_END:
+        return PLUMB_ALLOW_STATE;
+    case FORCE:
+        return PLUMB_ALLOW_ALL;
+    default:
+        return 0;
+    }
+}
+
+static void add_run(struct side *side, const char *run)
+{
+    side->runs[side->count++] = run;
+}
+
+static bool take(struct request *r, int option, const char *value)
+{
+    switch (option) {
+    case PLUMB_ARGS_OPERAND:
+        add_run(r->now, value);
+        return true;
+    case A_SIDE:
+    case B_SIDE:
+        r->now = &r->sides[option == A_SIDE ? PLUMB_SIDE_A : PLUMB_SIDE_B];
+        add_run(r->now, value);
+        return true;
+    case WIDE:
+        r->view.wide = 1;
+        return true;
+    case OUTPUT:
+        r->output = value;
+        return true;
+    default:
+        r->compare.allow |= allowed_by(option);
+        return allowed_by(option) || take_choice(r, option, value);
+    }
+}
+
+/* Two operands are the sides when no option named them. */
+static bool settle(struct request *r)
+{
+    struct side *a = &r->sides[PLUMB_SIDE_A];
+    struct side *b = &r->sides[PLUMB_SIDE_B];
+    bool named = a->count + b->count > 0;
+    if (named && r->bare.count > 0)
+        plumb_cli_usage(&plumb_cmd_compare, "'%s' is on neither side: put it behind --a or --b",
+                        r->bare.runs[0]);
+    else if (named && (a->count == 0 || b->count == 0))
+        plumb_cli_usage(&plumb_cmd_compare, "no run behind --%s", a->count == 0 ? "a" : "b");
+    else if (!named && r->bare.count != 2)
+        plumb_cli_usage(&plumb_cmd_compare,
+                        "wants two runs, the baseline first, not %zu; several runs of a side go "
+                        "behind --a and --b, or into a folder",
+                        r->bare.count);
+    else {
+        if (!named) {
+            add_run(a, r->bare.runs[0]);
+            add_run(b, r->bare.runs[1]);
+        }
+        return true;
+    }
+    return false;
+}
+
+/* PLUMB_ARGS_END: the request is complete; else what plumb_cli_args_status() takes. */
+static int read_arguments(struct request *r, int argc, char **argv)
+{
+    struct plumb_cli_args args;
+    int option;
+    r->now = &r->bare;
+    plumb_cli_args_init(&args, &plumb_cmd_compare, argc, argv);
+    while ((option = plumb_cli_next(&args)) >= 0)
+        if (!take(r, option, args.value))
+            return PLUMB_ARGS_WRONG;
+    if (option != PLUMB_ARGS_END)
+        return option;
+    while (args.operand < argc)
+        add_run(r->now, argv[args.operand++]);
+    return settle(r) ? PLUMB_ARGS_END : PLUMB_ARGS_WRONG;
+}
+
+/* ---- Output ---------------------------------------------------------------------------------- */
+
+static bool same_file(const char *run, const char *suffix, const struct stat *output)
+{
+    char path[4096];
+    struct stat st;
+    int n = snprintf(path, sizeof path, "%s%s", run, suffix);
+    return n > 0 && n < (int)sizeof path && stat(path, &st) == 0 && st.st_dev == output->st_dev &&
+           st.st_ino == output->st_ino;
+}
+
+/* A report that is compared must not be lost by a slip in the command line. */
+static bool is_a_report(const plumb_comparison *c, const char *output)
+{
+    struct stat st;
+    const char *run;
+    if (stat(output, &st) < 0)
+        return false;
+    for (uint32_t side = PLUMB_SIDE_A; side <= PLUMB_SIDE_B; side++)
+        for (size_t i = 0; (run = plumb_comparison_run(c, side, i)); i++)
+            if (same_file(run, "", &st) || same_file(run, "/timing.json", &st))
+                return true;
+    return false;
+}
+
+static bool write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    int cause = errno;
+    bool done = file != NULL;
+    if (file) {
+        done = fputs(text, file) >= 0 && fputc('\n', file) >= 0 && fflush(file) == 0;
+        cause = errno;
+        if (fclose(file) != 0 && done) {
+            done = false;
+            cause = errno;
+        }
+    }
+    if (!done)
+        plumb_cli_say(&plumb_cmd_compare, "cannot write '%s': %s", path, strerror(cause));
+    return done;
+}
+
+static bool put_text(const plumb_comparison *c, const char *output, const char *text)
+{
+    if (!output)
+        return puts(text) >= 0; /* main() tells of a failed write */
+    if (is_a_report(c, output)) {
+        plumb_cli_say(&plumb_cmd_compare,
+                      "'%s' is one of the reports compared: give --output another name", output);
+        return false;
+    }
+    return write_file(output, text);
+}
+
+/* CSV has no place for the notes that the other formats carry. */
+static bool say_remarks(const plumb_comparison *c, const struct request *r, plumb_error *err)
+{
+    char *notes = NULL;
+    char *remarks = NULL;
+    bool csv = r->view.format && strcmp(r->view.format, "csv") == 0;
+    bool done = plumb_comparison_notes(c, &notes, err) == 0 &&
+                plumb_comparison_remarks(c, &remarks, err) == 0;
+    if (done && csv)
+        plumb_cli_say_lines(&plumb_cmd_compare, notes);
+    if (done)
+        plumb_cli_say_lines(&plumb_cmd_compare, remarks);
+    plumb_trace_free(notes);
+    plumb_trace_free(remarks);
+    return done;
+}
+
+static int work(const struct request *r)
+{
+    const struct side *a = &r->sides[PLUMB_SIDE_A];
+    const struct side *b = &r->sides[PLUMB_SIDE_B];
+    plumb_comparison *c = NULL;
+    plumb_error err = {0, ""};
+    char *text = NULL;
+    plumb_compare_result result = {.size = sizeof result};
+    int status = PLUMB_EXIT_TROUBLE;
+    if (plumb_comparison_open(&c, a->runs, a->count, b->runs, b->count, &r->compare, &err) < 0 ||
+        plumb_comparison_render(c, &r->view, &text, &err) < 0) {
+        plumb_cli_say(&plumb_cmd_compare, "%s", err.message);
+        goto out;
+    }
+    if (!put_text(c, r->output, text))
+        goto out;
+    if (!say_remarks(c, r, &err)) {
+        plumb_cli_say(&plumb_cmd_compare, "%s", err.message);
+        goto out;
+    }
+    plumb_comparison_result(c, &result);
+    status = result.worse > 0 ? PLUMB_EXIT_FOUND : PLUMB_EXIT_OK;
+out:
+    plumb_trace_free(text);
+    plumb_comparison_close(c);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct request r = {.compare = plumb_compare_options_default(),
+                        .view = plumb_compare_view_default()};
+    struct side *sides[] = {&r.sides[PLUMB_SIDE_A], &r.sides[PLUMB_SIDE_B], &r.bare};
+    enum { SIDES = sizeof sides / sizeof *sides };
+    int status = PLUMB_EXIT_TROUBLE;
+    bool memory = true;
+    for (size_t i = 0; i < SIDES; i++)
+        memory &= (sides[i]->runs = calloc((size_t)argc + 1, sizeof(char *))) != NULL;
+    int option = memory ? read_arguments(&r, argc, argv) : PLUMB_ARGS_WRONG;
+    if (!memory)
+        plumb_cli_say(&plumb_cmd_compare, "out of memory");
+    else if (option == PLUMB_ARGS_END)
+        status = work(&r);
+    else
+        status = plumb_cli_args_status(option);
+    for (size_t i = 0; i < SIDES; i++)
+        free((void *)sides[i]->runs);
+    return status;
+}
+
+const struct plumb_cli_command plumb_cmd_compare = {
+    .name = "compare",
+    .summary = "compare runs: what became slower, what faster",
+    .synopsis = "[OPTION]... {A B | --a RUN... --b RUN...}",
+    .description =
+        "Compares run A, the baseline, with run B: wall clock, time of all stages, peak\n"
+        "memory, and every node that either of them has. B is 'worse' where it is more\n"
+        "than the threshold above A, 'better' where it is as much below. A node that\n"
+        "only B has is 'new', one that only A has is 'gone'; neither is worse by itself.\n"
+        "\n"
+        "A and B are run directories, timing.json files, names of runs below the output\n"
+        "folder, or folders of runs. A folder stands for all its runs: they are repeats,\n"
+        "and their median is compared. With 3 runs a side or more a node is worse or\n"
+        "better only when the test of Mann and Whitney tells it from noise as well, else\n"
+        "it is 'unclear'; with fewer the threshold decides alone, and the output says so.\n"
+        "\n"
+        "Runs of another machine, program, pipeline, skip_first_n or way to end are\n"
+        "refused. --any-... compares them all the same, and the output says what.",
+    .examples = "plumb compare old new                     # two runs, or two folders of runs\n"
+                "plumb compare --threshold 10 A B          # only differences above 10 %\n"
+                "plumb compare --by self --sort delta A B  # which node costs more by itself?\n"
+                "plumb compare --a old/* --b new/* --format md -o change.md",
+    .status = "0 nothing is worse; 1 something is, beyond the threshold; 2 trouble: wrong\n"
+              "usage, no such run, a report that cannot be read, runs that are not\n"
+              "comparable.",
+    .options = options,
+    .in_order = true,
+    .run = run,
+};

@@ -1,0 +1,140 @@
+/* comparable.c: whether runs may be compared. A difference of machine, program or settings explains
+ * a change of time by itself, so it is refused unless the user says that it is meant. Each fact is
+ * a line of the table below. No state. */
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "analyze/compare.h"
+#include "base/error.h"
+
+struct fact {
+    const char *name;
+    uint32_t allow; /* enum plumb_allow */
+    bool text;      /* else uint64_t */
+    size_t offset;  /* in struct plumb_compare_run */
+};
+
+#define FACT(member) offsetof(struct plumb_compare_run, member)
+
+static const struct fact facts[] = {
+    {"host", PLUMB_ALLOW_MACHINE, true, FACT(host)},
+    {"processor", PLUMB_ALLOW_MACHINE, true, FACT(cpu)},
+    {"number of processors", PLUMB_ALLOW_MACHINE, false, FACT(cpus)},
+    {"program", PLUMB_ALLOW_PROGRAM, true, FACT(program)},
+    {"pipeline", PLUMB_ALLOW_PROGRAM, true, FACT(pipeline)},
+    {"skip_first_n", PLUMB_ALLOW_SKIP, false, FACT(skip_first_n)},
+    {"end of the run", PLUMB_ALLOW_STATE, true, FACT(state)},
+    {"schema of the report", PLUMB_ALLOW_SCHEMA, false, FACT(schema)},
+};
+enum { FACTS = sizeof facts / sizeof *facts };
+
+struct option {
+    uint32_t allow;
+    const char *name;
+};
+static const struct option insisting[] = {
+    {PLUMB_ALLOW_MACHINE, "--any-machine"}, {PLUMB_ALLOW_PROGRAM, "--any-program"},
+    {PLUMB_ALLOW_SKIP, "--any-skip"},       {PLUMB_ALLOW_STATE, "--any-end"},
+    {PLUMB_ALLOW_SCHEMA, "--force"},
+};
+
+static const char *text_of(const struct fact *f, const struct plumb_compare_run *run)
+{
+    const char *text;
+    memcpy(&text, (const char *)run + f->offset, sizeof text);
+    return text;
+}
+
+static uint64_t number_of(const struct fact *f, const struct plumb_compare_run *run)
+{
+    uint64_t number;
+    memcpy(&number, (const char *)run + f->offset, sizeof number);
+    return number;
+}
+
+static bool differs(const struct fact *f, const struct plumb_compare_run *a,
+                    const struct plumb_compare_run *b)
+{
+    return f->text ? strcmp(text_of(f, a), text_of(f, b)) != 0 : number_of(f, a) != number_of(f, b);
+}
+
+/* The first run that differs from run 0 in the fact; 0: none. */
+static size_t first_other(const struct plumb_compare *c, const struct fact *f)
+{
+    for (size_t i = 1; i < c->added; i++)
+        if (differs(f, &c->runs[0], &c->runs[i]))
+            return i;
+    return 0;
+}
+
+size_t plumb_compare_differences(const struct plumb_compare *c, uint32_t allow,
+                                 struct plumb_buf *out)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < FACTS; k++) {
+        const struct fact *f = &facts[k];
+        size_t other = first_other(c, f);
+        if (other == 0 || !(f->allow & allow))
+            continue;
+        const struct plumb_compare_run *a = &c->runs[0];
+        const struct plumb_compare_run *b = &c->runs[other];
+        plumb_buf_str(out, n++ ? ", " : "");
+        if (f->text)
+            plumb_buf_printf(out, "%s '%s' and '%s'", f->name, text_of(f, a), text_of(f, b));
+        else
+            plumb_buf_printf(out, "%s %" PRIu64 " and %" PRIu64, f->name, number_of(f, a),
+                             number_of(f, b));
+    }
+    return n;
+}
+
+/* "--any-machine --any-skip" */
+static void put_options(struct plumb_buf *out, uint32_t classes)
+{
+    const char *space = "";
+    for (size_t i = 0; i < sizeof insisting / sizeof *insisting; i++)
+        if (insisting[i].allow & classes) {
+            plumb_buf_printf(out, "%s%s", space, insisting[i].name);
+            space = " ";
+        }
+}
+
+/* Two entries of one run are no repeat: they would make any difference look sure. */
+static int check_twice(const struct plumb_compare *c, plumb_error *err)
+{
+    for (size_t i = 0; i < c->added; i++)
+        for (size_t k = 0; k < i; k++) {
+            const struct plumb_compare_run *x = &c->runs[i];
+            const struct plumb_compare_run *y = &c->runs[k];
+            if (plumb_compare_side(c, i) == plumb_compare_side(c, k) &&
+                x->start_unix_ns == y->start_unix_ns && x->pid == y->pid &&
+                strcmp(x->host, y->host) == 0)
+                return plumb_fail(err, PLUMB_ERR_ARG,
+                                  "'%s' and '%s' are the same run: a repeat is a run of its own",
+                                  y->path, x->path);
+        }
+    return PLUMB_OK;
+}
+
+int plumb_compare_check(struct plumb_compare *c, plumb_error *err)
+{
+    struct plumb_buf what = {0};
+    struct plumb_buf how = {0};
+    uint32_t differing = 0;
+    int rc = check_twice(c, err);
+    for (size_t k = 0; k < FACTS; k++)
+        if (first_other(c, &facts[k]) > 0)
+            differing |= facts[k].allow;
+    uint32_t refused = differing & ~c->options.allow;
+    if (rc == PLUMB_OK && refused) {
+        plumb_compare_differences(c, refused, &what);
+        put_options(&how, refused);
+        rc = plumb_fail(err, PLUMB_ERR_STATE, "not comparable: %s (%s compares all the same)",
+                        what.data ? what.data : "", how.data ? how.data : "");
+    }
+    c->overridden = differing & c->options.allow;
+    plumb_buf_fini(&what);
+    plumb_buf_fini(&how);
+    return rc;
+}

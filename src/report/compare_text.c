@@ -1,0 +1,149 @@
+/* compare_text.c: a comparison for people: the sums of the run, the nodes, the outcome, and what
+ * must be known about it. */
+#include <string.h>
+
+#include "report/compare_view.h"
+#include "report/summary_table.h"
+
+static void put_padded(struct plumb_buf *out, const struct plumb_buf *cell, size_t width,
+                       bool is_text)
+{
+    const char *text = cell->data ? cell->data : "";
+    out->failed |= cell->failed;
+    if (is_text)
+        plumb_put_left(out, text, width);
+    else
+        plumb_put_right(out, text, width);
+}
+
+static bool names_a_node(const struct plumb_compare_column *column)
+{
+    return strcmp(column->key, "pipeline") == 0 || strcmp(column->key, "node") == 0 ||
+           strcmp(column->key, "phase") == 0;
+}
+
+/* Width of the columns that name a node: a sum's title spans them. */
+static size_t name_width(const struct plumb_compare_sheet *s)
+{
+    size_t n;
+    size_t width = 0;
+    const struct plumb_compare_column *columns = plumb_compare_columns(&n);
+    for (size_t i = 0; i < n; i++)
+        if (names_a_node(&columns[i]) && plumb_compare_shows(s, &columns[i]))
+            width += columns[i].width + 1;
+    return width - 1;
+}
+
+/* The heading when `line` is NULL. */
+static void put_cell(struct plumb_buf *out, const struct plumb_compare_column *column,
+                     const struct plumb_compare_line *line, bool sums)
+{
+    struct plumb_buf cell = {0};
+    bool measure = column->type == PLUMB_CELL_MEASURE || column->type == PLUMB_CELL_DELTA;
+    if (line)
+        plumb_compare_cell_put(&cell, column, line);
+    else
+        plumb_buf_printf(&cell, "%s%s", column->title, measure && !sums ? "(ms)" : "");
+    put_padded(out, &cell, column->width, column->type == PLUMB_CELL_TEXT);
+    plumb_buf_fini(&cell);
+}
+
+static void trim_end(struct plumb_buf *out)
+{
+    while (out->len > 0 && out->data[out->len - 1] == ' ')
+        out->data[--out->len] = '\0';
+}
+
+static void put_title(struct plumb_buf *out, const struct plumb_compare_line *line, bool sums,
+                      size_t width)
+{
+    struct plumb_buf title = {0};
+    if (line)
+        plumb_compare_put_sum(&title, line);
+    else
+        plumb_buf_str(&title, sums ? "Whole run" : "");
+    put_padded(out, &title, width, true);
+    plumb_buf_fini(&title);
+}
+
+/* Headings when `line` is NULL. */
+static void put_line(const struct plumb_compare_sheet *s, struct plumb_buf *out,
+                     const struct plumb_compare_line *line, bool sums)
+{
+    size_t n;
+    bool first = true;
+    const struct plumb_compare_column *columns = plumb_compare_columns(&n);
+    if (sums)
+        put_title(out, line, sums, name_width(s));
+    for (size_t i = 0; i < n; i++) {
+        const struct plumb_compare_column *column = &columns[i];
+        if (!plumb_compare_shows(s, column) || (sums && names_a_node(column)))
+            continue;
+        if (!first || sums)
+            plumb_buf_str(out, column->width == 0 ? "  " : " ");
+        first = false;
+        put_cell(out, column, line, sums);
+    }
+    trim_end(out);
+    plumb_buf_char(out, '\n');
+}
+
+static void put_rule(const struct plumb_compare_sheet *s, struct plumb_buf *out)
+{
+    size_t n;
+    size_t width = strlen("Marker");
+    const struct plumb_compare_column *columns = plumb_compare_columns(&n);
+    for (size_t i = 0; i < n; i++)
+        if (plumb_compare_shows(s, &columns[i]))
+            width += columns[i].width + 1;
+    while (width-- > 0)
+        plumb_buf_char(out, '-');
+    plumb_buf_char(out, '\n');
+}
+
+static void put_side(const struct plumb_compare_sheet *s, struct plumb_buf *out, int side)
+{
+    size_t runs = s->compare->run_count[side];
+    plumb_buf_str(out, side == PLUMB_SIDE_A ? "A: " : "B: ");
+    plumb_put_left(out, s->labels[side], 0);
+    if (runs > 1)
+        plumb_buf_printf(out, " (%zu runs)", runs);
+    plumb_buf_char(out, '\n');
+}
+
+static void put_notes(const struct plumb_compare *c, struct plumb_buf *out)
+{
+    struct plumb_buf notes = {0};
+    plumb_compare_notes_write(c, &notes);
+    out->failed |= notes.failed;
+    for (char *line = notes.data, *end; line && *line; line = end + 1) {
+        end = strchr(line, '\n');
+        *end = '\0';
+        plumb_buf_printf(out, "\nNote: %s", line);
+    }
+    plumb_buf_fini(&notes);
+}
+
+void plumb_compare_text(const struct plumb_compare_sheet *s, struct plumb_buf *out)
+{
+    const struct plumb_compare *c = s->compare;
+    plumb_compare_put_title(out, c);
+    plumb_buf_char(out, '\n');
+    put_side(s, out, PLUMB_SIDE_A);
+    put_side(s, out, PLUMB_SIDE_B);
+    plumb_buf_char(out, '\n');
+    put_line(s, out, NULL, true);
+    put_rule(s, out);
+    for (size_t i = 0; i < c->sums.count; i++)
+        put_line(s, out, &c->sums.lines[i], true);
+    plumb_buf_char(out, '\n');
+    put_line(s, out, NULL, false);
+    put_rule(s, out);
+    for (size_t i = 0; i < s->shown; i++)
+        put_line(s, out, s->nodes[i], false);
+    if (s->shown < c->nodes.count)
+        plumb_buf_printf(out, "(%zu more)\n", c->nodes.count - s->shown);
+    plumb_buf_char(out, '\n');
+    plumb_compare_put_outcome(out, c);
+    put_notes(c, out);
+}
