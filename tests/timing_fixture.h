@@ -1,5 +1,5 @@
-/* timing_fixture.h: models of timing reports for tests: the golden rows, and one with everything in
- * it, hostile names included. */
+/* timing_fixture.h: models of timing reports for tests: the golden rows; one with everything in it
+ * that nodes can have, hostile names included; and the same with memory and requests. */
 #ifndef TESTS_TIMING_FIXTURE_H
 #define TESTS_TIMING_FIXTURE_H
 
@@ -7,7 +7,7 @@
 
 #include "format/timing.h"
 
-enum { FIXTURE_MS = 1000000 };
+enum { FIXTURE_MS = 1000000, FIXTURE_MIB = 1 << 20 };
 
 static inline void fixture_text(struct plumb_timing *t)
 {
@@ -173,6 +173,200 @@ static inline void fixture_rich(struct plumb_timing *t)
     t->env_count = 2;
     t->notes = notes;
     t->note_count = 1;
+}
+
+/* ---- Memory and requests --------------------------------------------------------------------- */
+
+/* Bytes from MiB. */
+static inline struct plumb_timing_use fixture_use(uint32_t pool, uint64_t allocated,
+                                                  uint64_t reserved, uint64_t peak_allocated,
+                                                  uint64_t peak_reserved)
+{
+    return (struct plumb_timing_use){pool, allocated * FIXTURE_MIB, reserved * FIXTURE_MIB,
+                                     peak_allocated * FIXTURE_MIB, peak_reserved * FIXTURE_MIB};
+}
+
+static inline void fixture_memory(struct plumb_timing *t, struct plumb_timing_memory *m,
+                                  uint64_t rss_mib, uint64_t peak_mib, int64_t growth_mib,
+                                  const struct plumb_timing_use *uses, size_t n)
+{
+    m->samples = 1;
+    m->rss = rss_mib * FIXTURE_MIB;
+    m->peak_rss = peak_mib * FIXTURE_MIB;
+    m->growth = growth_mib * FIXTURE_MIB;
+    m->reset_peak = 1;
+    m->uses = plumb_arena_alloc(&t->arena, (n ? n : 1) * sizeof *m->uses);
+    for (size_t i = 0; i < n; i++)
+        m->uses[i] = uses[i];
+    m->use_count = n;
+}
+
+/* cuda:0 has 8192 MiB and two pools, "caching" and "graphs"; the heap is watched by size. */
+static inline void fixture_pools(struct plumb_timing *t)
+{
+    static struct plumb_timing_owner owners[] = {
+        {"prog", "inference", "frame", 4, 400 * FIXTURE_MIB, 3, 300 * FIXTURE_MIB,
+         200 * FIXTURE_MIB},
+        {"prog", "inference", "bad\xff name", 2, 100 * FIXTURE_MIB, 2, 100 * FIXTURE_MIB,
+         100 * FIXTURE_MIB},
+        {"", "", "", 1, FIXTURE_MIB, 1, FIXTURE_MIB, 0},
+    };
+    static struct plumb_timing_block leaks[] = {{0, UINT64_MAX - 4095, 100 * FIXTURE_MIB}};
+    t->memory.pools = plumb_arena_alloc(&t->arena, 3 * sizeof *t->memory.pools);
+    t->memory.pool_count = 3;
+    t->memory.pools[0] = (struct plumb_timing_pool){
+        .device = "cuda:0",
+        .pool = "caching",
+        .total = UINT64_C(8192) * FIXTURE_MIB,
+        .allocated = 100 * FIXTURE_MIB,
+        .reserved = 128 * FIXTURE_MIB,
+        .peak_allocated = 300 * FIXTURE_MIB,
+        .peak_reserved = 512 * FIXTURE_MIB,
+        .peak_at_ns = 250 * FIXTURE_MS,
+        .allocated_at_reserved = 256 * FIXTURE_MIB,
+        .allocs = 7,
+        .alloc_bytes = 501 * FIXTURE_MIB,
+        .frees = 6,
+        .free_bytes = 401 * FIXTURE_MIB,
+        .unknown_frees = 1,
+        .untracked = 2,
+        .free_bytes_reserved = 28 * FIXTURE_MIB,
+        .largest_free = 21 * FIXTURE_MIB,
+        .owners = owners,
+        .owner_count = 3,
+        .leaks = leaks,
+        .leak_count = 1,
+        .leaked_blocks = 1,
+        .leaked_bytes = 100 * FIXTURE_MIB,
+    };
+    t->memory.pools[1] = (struct plumb_timing_pool){
+        .device = "cuda:0",
+        .pool = "graphs",
+        .total = UINT64_C(8192) * FIXTURE_MIB,
+        .reserved = 16 * FIXTURE_MIB,
+        .peak_allocated = 20 * FIXTURE_MIB,
+        .peak_reserved = 32 * FIXTURE_MIB,
+    };
+    t->memory.pools[2] = (struct plumb_timing_pool){
+        .device = "host", .pool = "malloc", .allocated = UINT64_MAX, .by_size = true};
+}
+
+/* Three requests: one too old to have kept its stages, one that failed, and one that is open:
+ * frame 2 x 20 ms, of which 10 in decode, and frame of phase val, 20 ms. */
+static inline void fixture_requests(struct plumb_timing *t)
+{
+    static struct plumb_timing_pair metadata[] = {
+        {"prompt", "a \"cat\"\n"}, {"pid", "none of yours"}, {"seed", "1"}, {"seed", "2"}};
+    static struct plumb_timing_stage_run runs[] = {
+        {0, 99, 0, PLUMB_TIMING_NONE, 1 * FIXTURE_MS, 20 * FIXTURE_MS, false, 0, 0},
+        {1, 99, 1, 1, 30 * FIXTURE_MS, 2 * FIXTURE_MS, true, 0, 0},
+        {0, 99, 0, 2, 500 * FIXTURE_MS, 20 * FIXTURE_MS, false, 200 * FIXTURE_MIB,
+         300 * FIXTURE_MIB},
+    };
+    const struct plumb_timing_use frame[] = {fixture_use(0, 90, 100, 300, 400),
+                                             fixture_use(1, 10, 16, 20, 32)};
+    const struct plumb_timing_use val[] = {fixture_use(0, 80, 100, 310, 390),
+                                           fixture_use(2, 7, 0, 9, 0)};
+    struct plumb_timing_request *r = plumb_arena_alloc(&t->arena, 3 * sizeof *r);
+    struct plumb_timing_request_stage *s = plumb_arena_alloc(&t->arena, 3 * sizeof *s);
+    r[0] = (struct plumb_timing_request){.id = "req_20260102_030405_000001",
+                                         .state = PLUMB_TIMING_REQUEST_ENDED,
+                                         .tid = 99,
+                                         .begin_unix_ns = t->start_unix_ns + FIXTURE_MS,
+                                         .wall_ns = 25 * FIXTURE_MS,
+                                         .records = 1,
+                                         .stages_ns = 20 * FIXTURE_MS};
+    r[1] = r[0];
+    r[1].id = "bad\xff id";
+    r[1].state = PLUMB_TIMING_REQUEST_FAILED;
+    r[1].why = "out of \"luck\"";
+    r[1].begin_unix_ns += 25 * FIXTURE_MS;
+    r[2] = (struct plumb_timing_request){.id = "cat",
+                                         .state = PLUMB_TIMING_REQUEST_OPEN,
+                                         .tid = 99,
+                                         .begin_unix_ns = t->start_unix_ns + 500 * FIXTURE_MS,
+                                         .wall_ns = UINT64_C(623456789),
+                                         .records = 4,
+                                         .stages_ns = 60 * FIXTURE_MS,
+                                         .metadata = metadata,
+                                         .metadata_count = 4,
+                                         .stages = s,
+                                         .stage_count = 3};
+    s[0] = (struct plumb_timing_request_stage){.node = 0,
+                                               .count = 2,
+                                               .total_ns = 40 * FIXTURE_MS,
+                                               .own_ns = 30 * FIXTURE_MS,
+                                               .last_ns = 20 * FIXTURE_MS};
+    s[1] = (struct plumb_timing_request_stage){.node = 1,
+                                               .count = 1,
+                                               .failures = 1,
+                                               .total_ns = 10 * FIXTURE_MS,
+                                               .own_ns = 10 * FIXTURE_MS,
+                                               .last_ns = 10 * FIXTURE_MS};
+    s[2] = (struct plumb_timing_request_stage){.node = 2,
+                                               .count = 1,
+                                               .total_ns = 20 * FIXTURE_MS,
+                                               .own_ns = 20 * FIXTURE_MS,
+                                               .last_ns = 20 * FIXTURE_MS};
+    fixture_memory(t, &s[0].memory, 200, 300, -5, frame, 2);
+    fixture_memory(t, &s[2].memory, 210, 290, 7, val, 2);
+    fixture_memory(t, &r[2].memory, 210, 300, 2, frame, 2);
+    t->requests = r;
+    t->request_count = 3;
+    t->requests_lost = 9;
+    t->stage_runs = runs;
+    t->stage_run_count = 3;
+    t->stage_runs_lost = 4;
+}
+
+/* after_frame has the higher peak, 512 + 32 MiB; the baseline, before all requests, had 100. */
+static inline void fixture_checkpoints(struct plumb_timing *t)
+{
+    static struct plumb_timing_point resident[] = {{0, 100 * FIXTURE_MIB, 0},
+                                                   {FIXTURE_MS, UINT64_MAX, 0}};
+    static struct plumb_timing_point caching[] = {
+        {0, 0, 0}, {5, FIXTURE_MIB, 2 * FIXTURE_MIB}, {5, 0, 2 * FIXTURE_MIB}};
+    static struct plumb_timing_series series[] = {{PLUMB_TIMING_NONE, resident, 2},
+                                                  {0, caching, 3}};
+    const struct plumb_timing_use empty[] = {fixture_use(0, 60, 100, 60, 100)};
+    const struct plumb_timing_use high[] = {fixture_use(0, 150, 384, 300, 512),
+                                            fixture_use(1, 0, 16, 20, 32),
+                                            fixture_use(2, 999, 0, 999, 0)};
+    const struct plumb_timing_use low[] = {fixture_use(0, 100, 128, 300, 500),
+                                           fixture_use(1, 0, 16, 20, 32)};
+    struct plumb_timing_checkpoint *c = plumb_arena_alloc(&t->arena, 4 * sizeof *c);
+    c[0] = (struct plumb_timing_checkpoint){"loaded", 10, PLUMB_TIMING_NONE, true, {0}};
+    c[1] = (struct plumb_timing_checkpoint){"after_\xff", 20, 1, false, {0}};
+    c[2] = (struct plumb_timing_checkpoint){"after_frame", 30, 2, false, {0}};
+    c[3] = (struct plumb_timing_checkpoint){"after_decode", 40, 2, false, {0}};
+    fixture_memory(t, &c[0].memory, 100, 100, 0, empty, 1);
+    fixture_memory(t, &c[2].memory, 200, 300, 0, high, 3);
+    fixture_memory(t, &c[3].memory, 190, 300, 0, low, 2);
+    t->memory.checkpoints = c;
+    t->memory.checkpoint_count = 4;
+    t->memory.series = series;
+    t->memory.series_count = 2;
+}
+
+/* fixture_rich() and everything about memory and requests. */
+static inline void fixture_served(struct plumb_timing *t)
+{
+    const struct plumb_timing_use first[] = {fixture_use(0, 80, 100, 300, 512)};
+    const struct plumb_timing_use second[] = {fixture_use(0, 70, 90, 310, 400)};
+    fixture_rich(t);
+    t->memory.rss = 190 * FIXTURE_MIB;
+    t->memory.peak_rss = 300 * FIXTURE_MIB;
+    t->memory.total = UINT64_C(16384) * FIXTURE_MIB;
+    t->nodes[0].metric = "dit_time_s";
+    t->nodes[2].metric = "vae \"time\"";
+    t->nodes[0].stage = true;
+    fixture_pools(t);
+    fixture_memory(t, &t->nodes[0].memory, 200, 300, -5, first, 1);
+    fixture_memory(t, &t->nodes[2].memory, 150, 250, 3, second, 1);
+    t->nodes[2].memory.peak_exact = true;
+    t->nodes[0].memory.samples = 6;
+    fixture_requests(t);
+    fixture_checkpoints(t);
 }
 
 #endif

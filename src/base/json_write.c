@@ -84,6 +84,11 @@ void plumb_json_object(struct plumb_json *j)
     open_container(j, '{', false);
 }
 
+void plumb_json_object_inline(struct plumb_json *j)
+{
+    open_container(j, '{', true);
+}
+
 void plumb_json_object_end(struct plumb_json *j)
 {
     close_container(j, '}');

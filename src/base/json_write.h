@@ -22,8 +22,9 @@ struct plumb_json {
 };
 
 void plumb_json_init(struct plumb_json *j, struct plumb_buf *out, int indent);
-void plumb_json_object(struct plumb_json *j);     /* { */
-void plumb_json_object_end(struct plumb_json *j); /* } */
+void plumb_json_object(struct plumb_json *j);        /* { */
+void plumb_json_object_inline(struct plumb_json *j); /* an object kept on one line */
+void plumb_json_object_end(struct plumb_json *j);    /* } */
 void plumb_json_array(struct plumb_json *j);
 void plumb_json_array_inline(struct plumb_json *j); /* an array kept on one line */
 void plumb_json_array_end(struct plumb_json *j);

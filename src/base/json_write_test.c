@@ -83,6 +83,14 @@ static void write_sample(int indent)
     plumb_json_key(&json, "f");
     plumb_json_array(&json);
     plumb_json_array_end(&json);
+    plumb_json_key(&json, "g");
+    plumb_json_object_inline(&json);
+    plumb_json_key(&json, "h");
+    plumb_json_array(&json);
+    plumb_json_i64(&json, 1);
+    plumb_json_i64(&json, 2);
+    plumb_json_array_end(&json);
+    plumb_json_object_end(&json);
     plumb_json_object_end(&json);
 }
 
@@ -91,10 +99,11 @@ static void compact_output_has_no_blanks(void **state)
     (void)state;
     write_sample(0);
     assert_string_equal(buf.data, "{\"a\":[-9223372036854775808,18446744073709551615],"
-                                  "\"b\":[true,{\"c\":null,\"d\":false}],\"e\":{},\"f\":[]}");
+                                  "\"b\":[true,{\"c\":null,\"d\":false}],\"e\":{},\"f\":[],"
+                                  "\"g\":{\"h\":[1,2]}}");
 }
 
-static void indented_output_has_a_line_an_item_but_inline_arrays(void **state)
+static void indented_output_has_a_line_an_item_but_inline_containers(void **state)
 {
     (void)state;
     write_sample(2);
@@ -105,7 +114,8 @@ static void indented_output_has_a_line_an_item_but_inline_arrays(void **state)
                                   "  ],\n"
                                   "  \"b\": [true, {\"c\": null, \"d\": false}],\n"
                                   "  \"e\": {},\n"
-                                  "  \"f\": []\n"
+                                  "  \"f\": [],\n"
+                                  "  \"g\": {\"h\": [1, 2]}\n"
                                   "}");
 }
 
@@ -249,7 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(compact_output_has_no_blanks),
-        TEST(indented_output_has_a_line_an_item_but_inline_arrays),
+        TEST(indented_output_has_a_line_an_item_but_inline_containers),
         TEST(control_characters_quotes_and_backslashes_are_escaped),
         TEST(utf8_passes_and_other_bytes_become_hex),
         TEST(distinct_strings_stay_distinct),

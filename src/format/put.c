@@ -39,6 +39,12 @@ void plumb_put_u64(struct plumb_json *j, const char *key, uint64_t value)
     plumb_put_integer(j, value);
 }
 
+void plumb_put_i64(struct plumb_json *j, const char *key, int64_t value)
+{
+    plumb_json_key(j, key);
+    plumb_json_i64(j, value);
+}
+
 void plumb_put_f64(struct plumb_json *j, const char *key, double value)
 {
     plumb_json_key(j, key);
@@ -50,10 +56,27 @@ void plumb_put_ms(struct plumb_json *j, const char *key, double ns)
     plumb_put_f64(j, key, ns / NS_PER_MS);
 }
 
+void plumb_put_rounded(struct plumb_json *j, const char *key, double value, int decimals)
+{
+    plumb_json_key(j, key);
+    plumb_json_fixed(j, value, decimals);
+}
+
+void plumb_put_mib(struct plumb_json *j, const char *key, double bytes)
+{
+    plumb_put_rounded(j, key, bytes / (1 << 20), 2);
+}
+
 void plumb_put_bool(struct plumb_json *j, const char *key, bool value)
 {
     plumb_json_key(j, key);
     plumb_json_bool(j, value);
+}
+
+void plumb_put_null(struct plumb_json *j, const char *key)
+{
+    plumb_json_key(j, key);
+    plumb_json_null(j);
 }
 
 void plumb_put_known(struct plumb_json *j, const char *key, int32_t value)
@@ -63,6 +86,18 @@ void plumb_put_known(struct plumb_json *j, const char *key, int32_t value)
         plumb_json_null(j);
     else
         plumb_json_i64(j, value);
+}
+
+void plumb_put_object(struct plumb_json *j, const char *key)
+{
+    plumb_json_key(j, key);
+    plumb_json_object(j);
+}
+
+void plumb_put_array(struct plumb_json *j, const char *key)
+{
+    plumb_json_key(j, key);
+    plumb_json_array(j);
 }
 
 void plumb_put_time(struct plumb_json *j, const char *key, uint64_t unix_ns)

@@ -1,21 +1,19 @@
-/* timing.c: writes the timing report. Owns the spelling of every field of timing.json; what they
- * mean stands in docs/timing-json.md, and src/trace/timing_read.c is the other half.
+/* timing.c: writes the timing report: the run, its nodes, call tree and counts; timing_write_*.c
+ * have the rest. What the fields mean stands in docs/timing-json.md, and src/trace/timing_read*.c
+ * is the other half.
  *
- * Two kinds of fields: figures for people and scripts (`_ms`, `percentage`), and the integers and
- * doubles they come from (`_ns`), from which the reader restores the model exactly. Numbers that
- * JSON readers would round (above 2^63) are strings of decimal digits.
+ * Two kinds of fields: figures for people and scripts (`_ms`, `_mb`, `percentage`), and the
+ * integers and doubles they come from (`_ns`, `_bytes`), from which the reader restores the model
+ * exactly.
  *
  * Any thread, one report at a time. Why no JSON library: this file is part of libplumb, which lives
  * in other people's processes and brings nothing along. */
 #include "format/timing.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/json_write.h"
-#include "base/u128.h"
-#include "format/put.h"
+#include "format/timing_parts.h"
 
 void plumb_timing_init(struct plumb_timing *t)
 {
@@ -33,93 +31,6 @@ void plumb_timing_fini(struct plumb_timing *t)
 uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node)
 {
     return node->self_ns > 0 ? node->self_ns : node->outermost_ns;
-}
-
-/* ---- stages: one entry a name, as reports of this kind always had ---------------------------- */
-
-struct stage {
-    const char *name;
-    size_t first; /* index of its first row */
-    uint64_t count, total_ns, own_ns;
-};
-
-static int by_name(const void *a, const void *b)
-{
-    const struct stage *x = a;
-    const struct stage *y = b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : (x->first > y->first) - (x->first < y->first);
-}
-
-static int by_first(const void *a, const void *b)
-{
-    const struct stage *x = a;
-    const struct stage *y = b;
-    return (x->first > y->first) - (x->first < y->first);
-}
-
-/* Rows of one name (several phases or pipelines) become one entry; returns how many remain. */
-static size_t join_names(struct stage *stages, size_t n)
-{
-    size_t kept = 0;
-    qsort(stages, n, sizeof *stages, by_name);
-    for (size_t i = 0; i < n; i++) {
-        if (kept > 0 && strcmp(stages[kept - 1].name, stages[i].name) == 0) {
-            stages[kept - 1].count += stages[i].count;
-            stages[kept - 1].total_ns += stages[i].total_ns;
-            stages[kept - 1].own_ns += stages[i].own_ns;
-        } else {
-            stages[kept++] = stages[i];
-        }
-    }
-    qsort(stages, kept, sizeof *stages, by_first);
-    return kept;
-}
-
-static void write_stage(struct plumb_json *j, const struct stage *stage, uint64_t whole_ns)
-{
-    double share = whole_ns ? 100.0 * (double)stage->own_ns / (double)whole_ns : 0;
-    plumb_json_key(j, stage->name);
-    plumb_json_object(j);
-    plumb_put_ms(j, "duration_ms", (double)stage->total_ns);
-    plumb_json_key(j, "percentage");
-    plumb_json_fixed(j, share, 1);
-    plumb_put_u64(j, "count", stage->count);
-    plumb_json_key(j, "memory");
-    plumb_json_object(j);
-    plumb_json_object_end(j);
-    plumb_json_key(j, "parallel_info");
-    plumb_json_object(j);
-    plumb_json_object_end(j);
-    plumb_json_object_end(j);
-}
-
-static int write_stages(const struct plumb_timing *t, struct plumb_json *j)
-{
-    uint64_t outermost_ns = 0;
-    uint64_t own_ns = 0;
-    uint64_t records = 0;
-    struct stage *stages = calloc(t->node_count ? t->node_count : 1, sizeof *stages);
-    if (!stages)
-        return PLUMB_ERR_MEMORY;
-    for (size_t i = 0; i < t->node_count; i++) {
-        const struct plumb_timing_node *node = &t->nodes[i];
-        stages[i] = (struct stage){node->name, i, node->host.ns.count, node->host.ns.total,
-                                   plumb_timing_own_ns(node)};
-        outermost_ns += node->outermost_ns;
-        own_ns += stages[i].own_ns;
-        records += node->host.ns.count;
-    }
-    plumb_put_ms(j, "total_stages_ms", (double)outermost_ns);
-    plumb_put_u64(j, "num_stages", records);
-    plumb_json_key(j, "stages");
-    plumb_json_object(j);
-    size_t n = join_names(stages, t->node_count);
-    for (size_t i = 0; i < n; i++)
-        write_stage(j, &stages[i], own_ns);
-    plumb_json_object_end(j);
-    free(stages);
-    return PLUMB_OK;
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -191,8 +102,7 @@ const char *plumb_timing_estimator_name(uint32_t median_estimator)
 
 static void write_sites(struct plumb_json *j, const struct plumb_timing_node *node)
 {
-    plumb_json_key(j, "sites");
-    plumb_json_array(j);
+    plumb_put_array(j, "sites");
     for (size_t i = 0; i < node->site_count; i++) {
         plumb_json_object(j);
         plumb_put_text(j, "file", node->sites[i].file);
@@ -202,7 +112,8 @@ static void write_sites(struct plumb_json *j, const struct plumb_timing_node *no
     plumb_json_array_end(j);
 }
 
-static void write_node(struct plumb_json *j, const struct plumb_timing_node *node)
+static void write_node(const struct plumb_timing *t, struct plumb_json *j,
+                       const struct plumb_timing_node *node)
 {
     plumb_json_object(j);
     plumb_put_text(j, "pipeline", node->pipeline);
@@ -224,12 +135,13 @@ static void write_node(struct plumb_json *j, const struct plumb_timing_node *nod
     plumb_put_u64(j, "outermost_ns", node->outermost_ns);
     plumb_put_u64(j, "outermost_count", node->outermost_count);
     write_channel_exact(j, &node->host);
-    plumb_json_key(j, "device");
-    plumb_json_object(j);
+    plumb_put_object(j, "device");
     plumb_put_u64(j, "count", node->device.ns.count);
     write_channel_ms(j, &node->device);
     write_channel_exact(j, &node->device);
     plumb_json_object_end(j);
+    plumb_put_text(j, "component_metric", node->metric);
+    plumb_timing_write_use(t, j, &node->memory);
     write_sites(j, node);
     plumb_json_object_end(j);
 }
@@ -238,16 +150,11 @@ static void write_node(struct plumb_json *j, const struct plumb_timing_node *nod
 
 static void write_tree(const struct plumb_timing *t, struct plumb_json *j)
 {
-    plumb_json_key(j, "tree");
-    plumb_json_array(j);
+    plumb_put_array(j, "tree");
     for (size_t i = 0; i < t->tree_count; i++) {
         const struct plumb_timing_tree *place = &t->tree[i];
         plumb_json_object(j);
-        plumb_json_key(j, "parent");
-        if (place->parent == PLUMB_TIMING_NONE)
-            plumb_json_null(j);
-        else
-            plumb_json_u64(j, place->parent);
+        plumb_put_index(j, "parent", place->parent);
         plumb_put_u64(j, "node", place->node);
         plumb_put_text(j, "name", place->node < t->node_count ? t->nodes[place->node].name : NULL);
         plumb_put_bool(j, "async", place->async);
@@ -263,15 +170,13 @@ static void write_tree(const struct plumb_timing *t, struct plumb_json *j)
 
 static void write_counts(const struct plumb_timing *t, struct plumb_json *j)
 {
-    plumb_json_key(j, "counts");
-    plumb_json_array(j);
+    plumb_put_array(j, "counts");
     for (size_t i = 0; i < t->count_count; i++) {
         plumb_json_object(j);
         plumb_put_text(j, "pipeline", t->counts[i].pipeline);
         plumb_put_text(j, "name", t->counts[i].name);
         plumb_put_hex_if_needed(j, "name_hex", t->counts[i].name);
-        plumb_json_key(j, "total");
-        plumb_json_i64(j, t->counts[i].total);
+        plumb_put_i64(j, "total", t->counts[i].total);
         plumb_put_u64(j, "events", t->counts[i].events);
         plumb_json_object_end(j);
     }
@@ -280,8 +185,7 @@ static void write_counts(const struct plumb_timing *t, struct plumb_json *j)
 
 static void write_open(const struct plumb_timing *t, struct plumb_json *j)
 {
-    plumb_json_key(j, "open");
-    plumb_json_array(j);
+    plumb_put_array(j, "open");
     for (size_t i = 0; i < t->open_count; i++) {
         plumb_json_object(j);
         plumb_put_text(j, "node", t->open[i].node);
@@ -305,8 +209,7 @@ static bool seen_before(const struct plumb_timing *t, size_t i)
 
 static void write_environment(const struct plumb_timing *t, struct plumb_json *j)
 {
-    plumb_json_key(j, "environment");
-    plumb_json_object(j);
+    plumb_put_object(j, "environment");
     for (size_t i = 0; i < t->env_count; i++)
         if (!seen_before(t, i)) /* a process may hold one name twice; getenv() finds the first */
             plumb_put_text(j, t->env[i].key, t->env[i].value);
@@ -315,8 +218,7 @@ static void write_environment(const struct plumb_timing *t, struct plumb_json *j
 
 static void write_notes(const struct plumb_timing *t, struct plumb_json *j)
 {
-    plumb_json_key(j, "notes");
-    plumb_json_array(j);
+    plumb_put_array(j, "notes");
     for (size_t i = 0; i < t->note_count; i++)
         plumb_json_str(j, t->notes[i]);
     plumb_json_array_end(j);
@@ -326,8 +228,7 @@ static void write_notes(const struct plumb_timing *t, struct plumb_json *j)
 
 static void write_drops(const struct plumb_timing *t, struct plumb_json *j)
 {
-    plumb_json_key(j, "drops");
-    plumb_json_object(j);
+    plumb_put_object(j, "drops");
     plumb_put_u64(j, "other_nodes", t->drops.other_nodes);
     plumb_put_u64(j, "other_state", t->drops.other_state);
     plumb_put_u64(j, "lost_state", t->drops.lost_state);
@@ -342,15 +243,13 @@ static void write_drops(const struct plumb_timing *t, struct plumb_json *j)
 
 static void write_measuring(const struct plumb_timing *t, struct plumb_json *j)
 {
-    plumb_json_key(j, "clock");
-    plumb_json_object(j);
+    plumb_put_object(j, "clock");
     plumb_put_text(j, "source", t->clock.source);
     plumb_put_f64(j, "tick_ns", t->clock.tick_ns);
     plumb_put_f64(j, "resolution_ns", t->clock.resolution_ns);
     plumb_put_f64(j, "drift_ppm", t->clock.drift_ppm);
     plumb_json_object_end(j);
-    plumb_json_key(j, "overhead");
-    plumb_json_object(j);
+    plumb_put_object(j, "overhead");
     plumb_put_f64(j, "span_ns", t->overhead.span_ns);
     plumb_put_u64(j, "spans", t->overhead.spans);
     plumb_put_ms(j, "total_ms", t->overhead.total_ns);
@@ -364,12 +263,10 @@ static void write_machine(const struct plumb_timing *t, struct plumb_json *j)
     plumb_put_text(j, "cpu", t->cpu);
     plumb_put_u64(j, "cpus", t->cpus);
     plumb_put_text(j, "kernel", t->kernel);
-    plumb_json_key(j, "versions");
-    plumb_json_object(j);
+    plumb_put_object(j, "versions");
     plumb_put_text(j, "plumb", t->plumb_version);
     plumb_json_object_end(j);
-    plumb_json_key(j, "rank");
-    plumb_json_object(j);
+    plumb_put_object(j, "rank");
     plumb_put_known(j, "rank", t->rank);
     plumb_put_known(j, "world_size", t->world_size);
     plumb_put_known(j, "local_rank", t->local_rank);
@@ -381,18 +278,8 @@ static int write_head(const struct plumb_timing *t, struct plumb_json *j)
 {
     plumb_put_text(j, "format", PLUMB_TIMING_FORMAT);
     plumb_put_u64(j, "schema", t->schema);
-    plumb_put_text(j, "request_id", t->request_id);
-    plumb_put_time(j, "timestamp", t->end_unix_ns);
-    plumb_put_ms(j, "wall_clock_ms", (double)t->wall_clock_ns);
-    if (write_stages(t, j) < 0)
+    if (plumb_timing_write_section(t, j) < 0)
         return PLUMB_ERR_MEMORY;
-    plumb_json_key(j, "metadata");
-    plumb_json_object(j);
-    plumb_put_text(j, "pipeline", t->pipeline);
-    plumb_put_text(j, "program", t->program);
-    plumb_put_text(j, "command", t->command);
-    plumb_put_u64(j, "pid", t->pid);
-    plumb_json_object_end(j);
     plumb_put_bool(j, "recovered", t->recovered);
     plumb_put_u64(j, "start_unix_ns", t->start_unix_ns);
     plumb_put_u64(j, "end_unix_ns", t->end_unix_ns);
@@ -409,14 +296,15 @@ int plumb_timing_write(const struct plumb_timing *t, struct plumb_buf *out, plum
     plumb_json_object(j);
     if (write_head(t, j) < 0)
         goto no_memory;
-    plumb_json_key(j, "nodes");
-    plumb_json_array(j);
+    plumb_put_array(j, "nodes");
     for (size_t i = 0; i < t->node_count; i++)
-        write_node(j, &t->nodes[i]);
+        write_node(t, j, &t->nodes[i]);
     plumb_json_array_end(j);
     write_tree(t, j);
     write_counts(t, j);
     write_open(t, j);
+    plumb_timing_write_memory(t, j);
+    plumb_timing_write_requests(t, j);
     write_drops(t, j);
     write_notes(t, j);
     write_measuring(t, j);

@@ -264,6 +264,8 @@ void plumb_timing_fini(struct plumb_timing *t);
 uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node);
 /* "sketch", "p2" or "exact", from enum plumb_median. */
 const char *plumb_timing_estimator_name(uint32_t median_estimator);
+/* "open", "ended" or "failed", from enum plumb_timing_request_state. */
+const char *plumb_timing_request_state_name(uint32_t state);
 
 /* Appends timing.json to `out`: strict JSON, indent 2. Field by field in docs/timing-json.md.
  * Errors: PLUMB_ERR_MEMORY. */

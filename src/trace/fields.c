@@ -104,6 +104,33 @@ uint32_t plumb_field_u32(struct plumb_fields *f, const json_t *object, const cha
     return (uint32_t)v;
 }
 
+int64_t plumb_field_i64(struct plumb_fields *f, const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    if (!json_is_integer(v))
+        plumb_field_fault(f, key, v ? "is not a whole number" : "is missing");
+    return json_integer_value(v);
+}
+
+uint32_t plumb_field_index(struct plumb_fields *f, const json_t *object, const char *key,
+                           size_t count, const char *list)
+{
+    char what[80];
+    uint64_t i = plumb_field_u64(f, object, key);
+    if (i < count && i < UINT32_MAX)
+        return (uint32_t)i;
+    snprintf(what, sizeof what, "is not in '%s'", list);
+    plumb_field_fault(f, key, what);
+    return 0;
+}
+
+uint32_t plumb_field_index_or_none(struct plumb_fields *f, const json_t *object, const char *key,
+                                   size_t count, const char *list)
+{
+    const json_t *v = json_object_get(object, key);
+    return v && !json_is_null(v) ? plumb_field_index(f, object, key, count, list) : UINT32_MAX;
+}
+
 double plumb_field_f64(struct plumb_fields *f, const json_t *object, const char *key)
 {
     const json_t *v = json_object_get(object, key);
@@ -163,14 +190,37 @@ const json_t *plumb_field_array(struct plumb_fields *f, const json_t *object, co
     return v;
 }
 
+/* ---- Places ---------------------------------------------------------------------------------- */
+
 const json_t *plumb_field_entry(struct plumb_fields *f, const json_t *list, const char *key,
                                 size_t i)
 {
     const json_t *v = json_array_get(list, i);
-    snprintf(f->place, sizeof f->place, "%s[%zu]", key, i);
+    snprintf(f->place + f->base, sizeof f->place - f->base, "%s%s[%zu]", f->base ? "." : "", key,
+             i);
     if (!json_is_object(v))
         plumb_field_fault(f, "", "is not an object");
     return v;
+}
+
+void plumb_field_end(struct plumb_fields *f)
+{
+    f->place[f->base] = '\0';
+}
+
+struct plumb_field_place plumb_field_down(struct plumb_fields *f, const char *key)
+{
+    struct plumb_field_place outer = {f->base, strlen(f->place)};
+    snprintf(f->place + outer.length, sizeof f->place - outer.length, "%s%s",
+             outer.length && *key ? "." : "", key);
+    f->base = strlen(f->place);
+    return outer;
+}
+
+void plumb_field_up(struct plumb_fields *f, struct plumb_field_place outer)
+{
+    f->base = outer.base;
+    f->place[outer.length] = '\0';
 }
 
 /* ---- Files ----------------------------------------------------------------------------------- */

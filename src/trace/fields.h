@@ -23,6 +23,7 @@ struct plumb_fields {
     plumb_error *err; /* of the first fault; may be NULL */
     bool failed;
     char place[160]; /* "nodes[3]": what the fields belong to; "": the whole */
+    size_t base;     /* bytes of `place` that lists in it begin behind */
 };
 
 /* "'<name>' is damaged: <place>.<key> <what>", PLUMB_ERR_FORMAT; key "": the place itself. */
@@ -40,6 +41,12 @@ const char *plumb_field_name(struct plumb_fields *f, const json_t *object, const
 uint64_t plumb_field_u64(struct plumb_fields *f, const json_t *object, const char *key);
 uint64_t plumb_field_to_u64(struct plumb_fields *f, const json_t *v, const char *key);
 uint32_t plumb_field_u32(struct plumb_fields *f, const json_t *object, const char *key);
+int64_t plumb_field_i64(struct plumb_fields *f, const json_t *object, const char *key);
+/* A place in `list`, which has `count` elements. The second: null or not there gives UINT32_MAX. */
+uint32_t plumb_field_index(struct plumb_fields *f, const json_t *object, const char *key,
+                           size_t count, const char *list);
+uint32_t plumb_field_index_or_none(struct plumb_fields *f, const json_t *object, const char *key,
+                                   size_t count, const char *list);
 /* A number; null, which stands for what JSON lacks, gives 0. */
 double plumb_field_f64(struct plumb_fields *f, const json_t *object, const char *key);
 /* False when it is not there. */
@@ -51,9 +58,16 @@ const json_t *plumb_field_object(struct plumb_fields *f, const json_t *object, c
  * `elements`, which stays as it is when there are none. */
 const json_t *plumb_field_array(struct plumb_fields *f, const json_t *object, const char *key,
                                 size_t size, void *elements, size_t *count);
-/* Entry `i` of a list of objects, which becomes the place. */
+/* Entry `i` of a list of objects, which becomes the place until plumb_field_end(). */
 const json_t *plumb_field_entry(struct plumb_fields *f, const json_t *list, const char *key,
                                 size_t i);
+void plumb_field_end(struct plumb_fields *f);
+/* Between the two the place is that of now and `key` ("": none), and lists lie in it. */
+struct plumb_field_place {
+    size_t base, length;
+};
+struct plumb_field_place plumb_field_down(struct plumb_fields *f, const char *key);
+void plumb_field_up(struct plumb_fields *f, struct plumb_field_place outer);
 
 /* Decimal digits, and nothing else, below 2^128. */
 bool plumb_field_decimal(const char *text, plumb_u128 *out);

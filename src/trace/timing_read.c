@@ -3,24 +3,18 @@
  * histograms hold as many samples as they say. A file that fails one of these is refused with the
  * place of the fault, because half a report would be believed.
  *
- * Unknown fields are skipped: an older plumb reads what a newer one appended. */
+ * Unknown fields are skipped: an older plumb reads what a newer one appended. Fields that came
+ * later than the first files may be absent. Any thread, one model at a time. */
 #include "trace/timing_read.h"
 
-#include <jansson.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/u128.h"
-#include "trace/fields.h"
-
-struct cursor {
-    struct plumb_timing *t;
-    struct plumb_fields f;
-};
+#include "trace/timing_parts.h"
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
-static void read_first(struct cursor *c, const json_t *object, struct plumb_stats *s)
+static void read_first(struct plumb_timing_cursor *c, const json_t *object, struct plumb_stats *s)
 {
     const json_t *v = json_object_get(object, "first_ns");
     size_t want = s->count <= PLUMB_EXACT ? (size_t)s->count : 0;
@@ -32,7 +26,8 @@ static void read_first(struct cursor *c, const json_t *object, struct plumb_stat
         s->first[i] = plumb_field_to_u64(&c->f, json_array_get(v, i), "first_ns");
 }
 
-static void read_sketch(struct cursor *c, const json_t *object, struct plumb_timing_channel *out)
+static void read_sketch(struct plumb_timing_cursor *c, const json_t *object,
+                        struct plumb_timing_channel *out)
 {
     size_t n;
     uint64_t mass = 0;
@@ -54,7 +49,8 @@ static void read_sketch(struct cursor *c, const json_t *object, struct plumb_tim
         plumb_field_fault(&c->f, "sketch", "does not hold as many samples as 'count' says");
 }
 
-static void read_channel(struct cursor *c, const json_t *object, struct plumb_timing_channel *out)
+static void read_channel(struct plumb_timing_cursor *c, const json_t *object,
+                         struct plumb_timing_channel *out)
 {
     struct plumb_stats *s = &out->ns;
     const json_t *squares = json_object_get(object, "sumsq_ns2");
@@ -82,7 +78,7 @@ static void read_channel(struct cursor *c, const json_t *object, struct plumb_ti
     read_sketch(c, object, out);
 }
 
-static uint32_t get_estimator(struct cursor *c, const json_t *object)
+static uint32_t get_estimator(struct plumb_timing_cursor *c, const json_t *object)
 {
     const json_t *v = json_object_get(object, "median_estimator");
     const char *name = json_is_string(v) ? json_string_value(v) : "";
@@ -93,7 +89,8 @@ static uint32_t get_estimator(struct cursor *c, const json_t *object)
     return PLUMB_MEDIAN_SKETCH;
 }
 
-static void read_sites(struct cursor *c, const json_t *object, struct plumb_timing_node *node)
+static void read_sites(struct plumb_timing_cursor *c, const json_t *object,
+                       struct plumb_timing_node *node)
 {
     size_t n;
     const json_t *list =
@@ -106,7 +103,8 @@ static void read_sites(struct cursor *c, const json_t *object, struct plumb_timi
     node->site_count = n;
 }
 
-static void read_node(struct cursor *c, const json_t *object, struct plumb_timing_node *node)
+static void read_node(struct plumb_timing_cursor *c, const json_t *object,
+                      struct plumb_timing_node *node)
 {
     node->pipeline = plumb_field_name(&c->f, object, "pipeline");
     node->phase = plumb_field_name(&c->f, object, "phase");
@@ -124,22 +122,24 @@ static void read_node(struct cursor *c, const json_t *object, struct plumb_timin
     node->outermost_count = plumb_field_u64(&c->f, object, "outermost_count");
     read_channel(c, object, &node->host);
     read_channel(c, plumb_field_object(&c->f, object, "device"), &node->device);
+    node->metric = plumb_field_text(&c->f, object, "component_metric");
+    plumb_timing_read_use(c, object, &node->memory);
     read_sites(c, object, node);
 }
 
-static void read_nodes(struct cursor *c, const json_t *root)
+static void read_nodes(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
     const json_t *list =
         plumb_field_array(&c->f, root, "nodes", sizeof *t->nodes, &t->nodes, &t->node_count);
     for (size_t i = 0; i < t->node_count && !c->f.failed; i++)
         read_node(c, plumb_field_entry(&c->f, list, "nodes", i), &t->nodes[i]);
-    c->f.place[0] = '\0';
+    plumb_field_end(&c->f);
 }
 
 /* ---- The other lists ------------------------------------------------------------------------- */
 
-static void read_tree(struct cursor *c, const json_t *root)
+static void read_tree(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
     const json_t *list =
@@ -149,38 +149,33 @@ static void read_tree(struct cursor *c, const json_t *root)
         bool has_parent = !json_is_null(json_object_get(object, "parent"));
         struct plumb_timing_tree *place = &t->tree[i];
         place->parent = has_parent ? plumb_field_u32(&c->f, object, "parent") : PLUMB_TIMING_NONE;
-        place->node = plumb_field_u32(&c->f, object, "node");
+        place->node = plumb_field_index(&c->f, object, "node", t->node_count, "nodes");
         place->count = plumb_field_u64(&c->f, object, "count");
         place->total_ns = plumb_field_u64(&c->f, object, "total_ns");
         place->self_ns = plumb_field_u64(&c->f, object, "self_ns");
         place->async = plumb_field_bool(&c->f, object, "async");
         if (has_parent && place->parent >= i)
             plumb_field_fault(&c->f, "parent", "does not stand before its children");
-        if (place->node >= t->node_count)
-            plumb_field_fault(&c->f, "node", "is not in 'nodes'");
     }
-    c->f.place[0] = '\0';
+    plumb_field_end(&c->f);
 }
 
-static void read_counts(struct cursor *c, const json_t *root)
+static void read_counts(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
     const json_t *list =
         plumb_field_array(&c->f, root, "counts", sizeof *t->counts, &t->counts, &t->count_count);
     for (size_t i = 0; i < t->count_count && !c->f.failed; i++) {
         const json_t *object = plumb_field_entry(&c->f, list, "counts", i);
-        const json_t *total = json_object_get(object, "total");
         t->counts[i].pipeline = plumb_field_name(&c->f, object, "pipeline");
         t->counts[i].name = plumb_field_name(&c->f, object, "name");
-        t->counts[i].total = json_integer_value(total);
+        t->counts[i].total = plumb_field_i64(&c->f, object, "total");
         t->counts[i].events = plumb_field_u64(&c->f, object, "events");
-        if (!json_is_integer(total))
-            plumb_field_fault(&c->f, "total", "is not a whole number");
     }
-    c->f.place[0] = '\0';
+    plumb_field_end(&c->f);
 }
 
-static void read_open(struct cursor *c, const json_t *root)
+static void read_open(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
     const json_t *list =
@@ -193,10 +188,10 @@ static void read_open(struct cursor *c, const json_t *root)
         t->open[i].depth = plumb_field_u32(&c->f, object, "depth");
         t->open[i].age_ns = plumb_field_u64(&c->f, object, "age_ns");
     }
-    c->f.place[0] = '\0';
+    plumb_field_end(&c->f);
 }
 
-static void read_notes(struct cursor *c, const json_t *root)
+static void read_notes(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
     const json_t *list =
@@ -209,28 +204,32 @@ static void read_notes(struct cursor *c, const json_t *root)
     }
 }
 
-static void read_environment(struct cursor *c, const json_t *root)
+void plumb_timing_read_pairs(struct plumb_timing_cursor *c, const json_t *object,
+                             struct plumb_timing_pair **out, size_t *count)
 {
-    struct plumb_timing *t = c->t;
-    const json_t *object = plumb_field_object(&c->f, root, "environment");
     size_t n = json_object_size(object);
     const char *key;
     json_t *value;
-    if (c->f.failed || n == 0)
-        return;
-    if (!(t->env = plumb_arena_alloc(&t->arena, n * sizeof *t->env)))
+    *count = 0;
+    if (c->f.failed || n == 0 || !(*out = plumb_arena_alloc(&c->t->arena, n * sizeof **out)))
         return;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
-        t->env[t->env_count].key = plumb_field_own(&c->f, key);
-        t->env[t->env_count].value = plumb_field_text(&c->f, object, key);
-        t->env_count++;
+        (*out)[*count].key = plumb_field_own(&c->f, key);
+        (*out)[*count].value = plumb_field_text(&c->f, object, key);
+        ++*count;
     }
+}
+
+static void read_environment(struct plumb_timing_cursor *c, const json_t *root)
+{
+    plumb_timing_read_pairs(c, plumb_field_object(&c->f, root, "environment"), &c->t->env,
+                            &c->t->env_count);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-static void read_drops(struct cursor *c, const json_t *root)
+static void read_drops(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
     const json_t *object = plumb_field_object(&c->f, root, "drops");
@@ -245,7 +244,7 @@ static void read_drops(struct cursor *c, const json_t *root)
     t->drops.tree = plumb_field_u64(&c->f, object, "tree");
 }
 
-static void read_measuring(struct cursor *c, const json_t *root)
+static void read_measuring(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
     const json_t *object = plumb_field_object(&c->f, root, "clock");
@@ -259,7 +258,7 @@ static void read_measuring(struct cursor *c, const json_t *root)
     t->overhead.total_ns = plumb_field_f64(&c->f, object, "total_ns");
 }
 
-static void read_machine(struct cursor *c, const json_t *root)
+static void read_machine(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
     const json_t *object;
@@ -276,16 +275,25 @@ static void read_machine(struct cursor *c, const json_t *root)
     t->rank_source = plumb_field_text(&c->f, object, "source");
 }
 
-static void read_head(struct cursor *c, const json_t *root)
+/* Where there are requests the old names at the top are those of the last one, and the run has its
+ * own in "run"; older files have no requests. */
+static void read_identity(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *object = plumb_field_object(&c->f, root, "metadata");
+    const json_t *run = json_object_get(root, "run");
+    const json_t *facts = plumb_field_object(&c->f, root, run ? "run" : "metadata");
+    t->request_id = plumb_field_text(&c->f, run ? run : root, "request_id");
+    t->pipeline = plumb_field_text(&c->f, facts, "pipeline");
+    t->program = plumb_field_text(&c->f, facts, "program");
+    t->command = plumb_field_text(&c->f, facts, "command");
+    t->pid = plumb_field_u32(&c->f, facts, "pid");
+}
+
+static void read_head(struct plumb_timing_cursor *c, const json_t *root)
+{
+    struct plumb_timing *t = c->t;
+    read_identity(c, root);
     t->schema = plumb_field_u32(&c->f, root, "schema");
-    t->request_id = plumb_field_text(&c->f, root, "request_id");
-    t->pipeline = plumb_field_text(&c->f, object, "pipeline");
-    t->program = plumb_field_text(&c->f, object, "program");
-    t->command = plumb_field_text(&c->f, object, "command");
-    t->pid = plumb_field_u32(&c->f, object, "pid");
     t->recovered = plumb_field_bool(&c->f, root, "recovered");
     t->start_unix_ns = plumb_field_u64(&c->f, root, "start_unix_ns");
     t->end_unix_ns = plumb_field_u64(&c->f, root, "end_unix_ns");
@@ -313,12 +321,15 @@ static int check_kind(const json_t *root, const char *name, plumb_error *err)
 
 static int read_root(struct plumb_timing *t, const json_t *root, const char *name, plumb_error *err)
 {
-    struct cursor c = {t, {.arena = &t->arena, .name = name, .err = err}};
+    struct plumb_timing_cursor c = {t, {.arena = &t->arena, .name = name, .err = err}};
     read_head(&c, root);
+    plumb_timing_read_pools(&c, root);
     read_nodes(&c, root);
     read_tree(&c, root);
     read_counts(&c, root);
     read_open(&c, root);
+    plumb_timing_read_requests(&c, root);
+    plumb_timing_read_memory(&c, root);
     read_drops(&c, root);
     read_notes(&c, root);
     read_measuring(&c, root);

@@ -1,0 +1,27 @@
+/* timing_parts.h: the parts of a timing report that are read by a source file of their own. For
+ * timing_read*.c alone. */
+#ifndef PLUMB_TRACE_TIMING_PARTS_H
+#define PLUMB_TRACE_TIMING_PARTS_H
+
+#include "format/timing.h"
+#include "trace/fields.h"
+
+struct plumb_timing_cursor {
+    struct plumb_timing *t; /* what is filled */
+    struct plumb_fields f;
+};
+
+/* First of all: what nodes, requests and checkpoints used refers to the pools. */
+void plumb_timing_read_pools(struct plumb_timing_cursor *c, const json_t *root);
+/* After the requests. */
+void plumb_timing_read_memory(struct plumb_timing_cursor *c, const json_t *root);
+/* "memory" of a node, a request or a checkpoint; not there and {}: nothing measured. */
+void plumb_timing_read_use(struct plumb_timing_cursor *c, const json_t *object,
+                           struct plumb_timing_memory *out);
+/* After the nodes. */
+void plumb_timing_read_requests(struct plumb_timing_cursor *c, const json_t *root);
+/* The members of an object: strings or null. */
+void plumb_timing_read_pairs(struct plumb_timing_cursor *c, const json_t *object,
+                             struct plumb_timing_pair **out, size_t *count);
+
+#endif
