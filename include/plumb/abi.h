@@ -54,17 +54,21 @@ typedef uint32_t plumb_node;                  /* an interned node; 0 is none */
 typedef struct plumb_pipeline plumb_pipeline; /* opaque; NULL is the default pipeline */
 typedef struct plumb_device plumb_device;     /* opaque; something with a synchronise function */
 typedef struct plumb_rows plumb_rows;         /* opaque; an immutable summary */
+typedef struct plumb_request {                /* an open request */
+    uint64_t id;
+} plumb_request;
 
 /* Where a captured context came from: its open nodes, phase, step and pipeline (plain data, to be
  * kept by value while a task waits in a queue). */
 typedef struct plumb_context {
-    uint64_t flow;  /* links the capture to its adoption in a trace */
-    int64_t step;   /* -1: none */
-    uint32_t group; /* (pipeline, phase) of the run */
-    uint32_t depth; /* number of valid entries of `path`, outermost first */
-    uint32_t run;   /* generation of the run; a context of an earlier run is ignored */
-    uint32_t reserved;
-    uint32_t path[28]; /* node ids */
+    uint64_t flow;     /* links the capture to its adoption in a trace */
+    int64_t step;      /* -1: none */
+    uint32_t group;    /* (pipeline, phase) of the run */
+    uint32_t depth;    /* number of valid entries of `path`, outermost first */
+    uint32_t run;      /* generation of the run; a context of an earlier run is ignored */
+    uint32_t request;  /* that the work is for */
+    uint32_t memory;   /* whose thread of control it belongs to */
+    uint32_t path[27]; /* node ids */
 } plumb_context;
 
 /* ---- Options ----------------------------------------------------------------------------------
@@ -134,6 +138,51 @@ typedef struct plumb_row {
 } plumb_row;
 enum plumb_median { PLUMB_MEDIAN_SKETCH = 0, PLUMB_MEDIAN_P2 = 1, PLUMB_MEDIAN_EXACT = 2 };
 
+/* A name and its value, both text. Arrays of them end with a NULL key. */
+typedef struct plumb_pair {
+    const char *key, *value;
+} plumb_pair;
+
+/* What allocators told, in bytes, for one pool, for all of a device, or for all there are. */
+typedef struct plumb_memory {
+    size_t size; /* sizeof(plumb_memory) */
+    uint64_t allocated, reserved;
+    uint64_t peak_allocated, peak_reserved; /* since the last plumb_memory_reset_peak() */
+    uint64_t overhead;                      /* reserved and not allocated */
+    double overhead_percent;                /* of reserved; 0 when nothing is reserved */
+    uint64_t rss, peak_rss; /* resident set of the process, whatever was asked for; 0: unknown */
+} plumb_memory;
+enum plumb_mem_event {
+    PLUMB_MEM_ALLOC = 0,
+    PLUMB_MEM_FREE = 1,
+    PLUMB_MEM_RESERVE = 2,
+    PLUMB_MEM_RELEASE = 3,
+    PLUMB_MEM_TOTAL = 4, /* of the device */
+    PLUMB_MEM_RESET_PEAK = 5
+};
+
+/* plumb_runtime_begin(): zero fields take the defaults. */
+typedef struct plumb_runtime_options {
+    size_t size;                /* sizeof(plumb_runtime_options) */
+    const char *const *devices; /* names as given to plumb_mem_alloc(); doubles count once */
+    size_t device_count;
+    uint32_t capture_peak_memory; /* 0 or 1 */
+    uint32_t reserved;
+    double (*now_s)(void *arg); /* default: the monotonic clock */
+    void *arg;
+} plumb_runtime_options;
+enum { PLUMB_RUNTIME_DEVICES = 16 };
+typedef struct plumb_runtime_result {
+    size_t size; /* sizeof(plumb_runtime_result) */
+    double seconds;
+    uint32_t device_count, reserved;
+    struct {
+        char device[56];
+        uint64_t peak_allocated_bytes, peak_reserved_bytes;
+    } memory[PLUMB_RUNTIME_DEVICES]; /* in the order asked for, without doubles */
+} plumb_runtime_result;
+typedef struct plumb_runtime_run plumb_runtime_run; /* opaque */
+
 /* plumb_measure(): zero fields take the defaults. */
 typedef struct plumb_measure_options {
     size_t size;          /* sizeof(plumb_measure_options) */
@@ -156,8 +205,10 @@ typedef struct plumb_measured {
  * A static object of the caller. Fields belong to the runtime; use the macros. */
 enum plumb_point_flags {
     PLUMB_POINT_PLAIN = 0,
-    PLUMB_POINT_DEBUG = 1, /* recorded only while debug is on (PLUMB_DEBUG, plumb_set_debug) */
-    PLUMB_POINT_STAGE = 2  /* a pipeline stage: start and completion are logged at info */
+    PLUMB_POINT_DEBUG = 1,  /* recorded only while debug is on (PLUMB_DEBUG, plumb_set_debug) */
+    PLUMB_POINT_STAGE = 2,  /* a pipeline stage: memory, signature, request; logged at info */
+    PLUMB_POINT_MEMORY = 4, /* memory is measured as for a stage */
+    PLUMB_POINT_RUNNING_PEAK = 8 /* its begin does not start memory peaks anew */
 };
 enum plumb_point_mode {
     PLUMB_MODE_OFF = 0,
@@ -244,6 +295,19 @@ struct plumb_api {
     void (*log_line)(int level, const char *line);
     int (*measure)(plumb_measured *out, void (*fn)(void *arg), void *arg,
                    const plumb_measure_options *options, plumb_error *err);
+
+    plumb_span (*span_begin_with)(plumb_node node, uint32_t flags); /* enum plumb_point_flags */
+    void (*stage_metric)(plumb_span span, const char *name);
+    void (*mem_event)(uint32_t event, const char *device, const char *pool, const void *address,
+                      uint64_t bytes);                 /* enum plumb_mem_event */
+    void (*mem_sized)(uint32_t event, uint64_t bytes); /* malloc(3)'s, of known size */
+    void (*memory_now)(plumb_memory *out, const char *device, const char *pool);
+    void (*checkpoint)(const char *name, uint32_t baseline);
+    plumb_request (*request_begin)(const char *id, const plumb_pair *metadata);
+    void (*request_end)(plumb_request request, uint32_t failed, const char *why);
+    int (*runtime_begin)(plumb_runtime_run **out, const plumb_runtime_options *options,
+                         plumb_error *err);
+    int (*runtime_finish)(plumb_runtime_run *run, plumb_runtime_result *out, plumb_error *err);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

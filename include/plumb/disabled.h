@@ -63,6 +63,20 @@ static inline void plumb_timed_end(plumb_timed *timed)
         timed->elapsed_seconds = (double)(plumb_now_ns() - timed->begin_ns) * 1e-9;
     timed->begin_ns = 0;
 }
+static inline plumb_request plumb_off_request_(void)
+{
+    plumb_request none = {0};
+    return none;
+}
+static inline void plumb_memory_now(plumb_memory *out, const char *device, const char *pool)
+{
+    size_t i, size = out->size;
+    (void)device;
+    (void)pool;
+    for (i = 0; i < size && i < sizeof *out; i++)
+        ((unsigned char *)out)[i] = 0;
+    out->size = size;
+}
 #define plumb_end(span) ((void)(span))
 #define plumb_begin_node(node) ((void)(node), PLUMB_OFF_SPAN_)
 #define plumb_span_fail(span, why) ((void)(span), (void)(why))
@@ -110,6 +124,26 @@ static inline void plumb_timed_end(plumb_timed *timed)
 #define plumb_measure(out, fn, arg, options, err)                                                  \
     ((void)(out), (void)(fn), (void)(arg), (void)(options), (void)(err), plumb_off_status_())
 
+#define plumb_begin_with(node, flags) ((void)(node), (void)(flags), PLUMB_OFF_SPAN_)
+#define plumb_stage_metric(stage, name) ((void)(stage), (void)(name))
+#define PLUMB_OFF_MEM_(device, pool, address, bytes)                                               \
+    ((void)(device), (void)(pool), (void)(address), (void)(bytes))
+#define plumb_mem_alloc(device, pool, address, bytes) PLUMB_OFF_MEM_(device, pool, address, bytes)
+#define plumb_mem_free(device, pool, address, bytes) PLUMB_OFF_MEM_(device, pool, address, bytes)
+#define plumb_mem_reserve(device, pool, address, bytes) PLUMB_OFF_MEM_(device, pool, address, bytes)
+#define plumb_mem_release(device, pool, address, bytes) PLUMB_OFF_MEM_(device, pool, address, bytes)
+#define plumb_mem_total(device, pool, bytes) PLUMB_OFF_MEM_(device, pool, 0, bytes)
+#define plumb_memory_reset_peak() ((void)0)
+#define plumb_checkpoint(name) ((void)(name))
+#define plumb_memory_baseline() ((void)0)
+#define plumb_runtime_begin(out, options, err)                                                     \
+    (*(out) = NULL, (void)(options), (void)(err), plumb_off_status_())
+#define plumb_runtime_finish(run, out, err)                                                        \
+    ((void)(run), (void)(out), (void)(err), plumb_off_status_())
+#define plumb_request_begin(id, metadata) ((void)(id), (void)(metadata), plumb_off_request_())
+#define plumb_request_end(request) ((void)(request))
+#define plumb_request_fail(request, why) ((void)(request), (void)(why))
+
 #define PLUMB_NOTHING_ struct plumb_nothing_
 #define PLUMB_OFF_SCOPE_(value)                                                                    \
     plumb_scope PLUMB_ID_(plumb_scope_) __attribute__((unused)) =                                  \
@@ -120,6 +154,10 @@ static inline void plumb_timed_end(plumb_timed *timed)
 #define PLUMB_SPAN_AS(var, name) plumb_span var __attribute__((unused)) = {0}
 #define PLUMB_SPAN_DEBUG(name) PLUMB_NOTHING_
 #define PLUMB_STAGE(var, name) plumb_span var __attribute__((unused)) = {0}
+#define PLUMB_STAGE_RUNNING_PEAK(var, name) plumb_span var __attribute__((unused)) = {0}
+#define PLUMB_SPAN_MEMORY(name) PLUMB_NOTHING_
+#define PLUMB_REQUEST(var, id, metadata)                                                           \
+    plumb_request var __attribute__((unused)) = plumb_request_begin(id, metadata)
 #define PLUMB_SPAN_NODE(node) PLUMB_OFF_SCOPE_(node)
 #define PLUMB_LAPS(var) plumb_span var __attribute__((unused)) = {0}
 #define PLUMB_LAP(var, name) ((void)(var))

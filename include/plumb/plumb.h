@@ -596,6 +596,8 @@ static inline void plumb_timed_end(plumb_timed *timed)
     step < step##_end_ &&plumb_steps_set_(step##_plumb_, step);                                    \
     ++step
 
+#include <plumb/stage.h>
+
 #endif /* PLUMB_DISABLE */
 
 static inline void plumb_timed_cleanup_(plumb_timed *timed)

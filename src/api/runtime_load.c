@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "core/ledger.h"
 #include "core/runtime.h"
+#include "core/stage.h"
 #include "report/end_block.h"
 #include "report/summary_table.h"
 
@@ -32,8 +34,6 @@ static void set_log(int level, plumb_log_fn log, void *arg)
 {
     plumb_lock();
     plumb_log_set(level, log, arg);
-    /* Whether stages need the slower entry depends on the level. */
-    plumb_points_refresh();
     plumb_unlock();
 }
 
@@ -116,6 +116,15 @@ static void fill_table(void)
     table.set_log = set_log;
     table.log_line = log_line;
     table.measure = plumb_measure_impl;
+    table.stage_metric = plumb_stage_metric_impl;
+    table.mem_event = plumb_mem_event_impl;
+    table.mem_sized = plumb_mem_sized_impl;
+    table.memory_now = plumb_memory_now_impl;
+    table.checkpoint = plumb_checkpoint_impl;
+    table.request_begin = plumb_request_begin_impl;
+    table.request_end = plumb_request_end_impl;
+    table.runtime_begin = plumb_runtime_begin_impl;
+    table.runtime_finish = plumb_runtime_finish_impl;
 }
 
 /* ---- Meeting other copies -------------------------------------------------------------------- */
@@ -176,12 +185,14 @@ static void before_fork(void)
 {
     plumb_life_lock();
     pthread_mutex_lock(&plumb_rt.snapshot_lock);
+    pthread_mutex_lock(&plumb_rt.ledger_lock);
     plumb_lock();
 }
 
 static void after_fork(void)
 {
     plumb_unlock();
+    pthread_mutex_unlock(&plumb_rt.ledger_lock);
     pthread_mutex_unlock(&plumb_rt.snapshot_lock);
     plumb_life_unlock();
 }

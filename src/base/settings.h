@@ -16,6 +16,8 @@
 
 enum { PLUMB_SETTINGS_PATH = 1024, PLUMB_SETTINGS_NAME = 512 };
 enum plumb_fork { PLUMB_FORK_FOLLOW = 0, PLUMB_FORK_OFF = 1 };
+enum plumb_memory_choice { PLUMB_MEMORY_STAGES = 0, PLUMB_MEMORY_ALL = 1, PLUMB_MEMORY_OFF = 2 };
+enum plumb_memory_peak { PLUMB_MEMORY_PEAK_SAMPLED = 0, PLUMB_MEMORY_PEAK_EXACT = 1 };
 
 struct plumb_setting;
 
@@ -35,11 +37,15 @@ struct plumb_settings {
     bool debug;
     bool signals;
     bool quiet;
-    uint32_t median;    /* enum plumb_median: SKETCH or P2 */
-    uint32_t log_level; /* enum plumb_log; 0: silent */
-    uint32_t clock;     /* enum plumb_clock_choice */
-    uint32_t fork;      /* enum plumb_fork */
-    plumb_log_fn log;   /* from plumb_options only; NULL: stderr */
+    uint32_t median;      /* enum plumb_median: SKETCH or P2 */
+    uint32_t log_level;   /* enum plumb_log; 0: silent */
+    uint32_t clock;       /* enum plumb_clock_choice */
+    uint32_t fork;        /* enum plumb_fork */
+    uint32_t memory;      /* enum plumb_memory_choice */
+    uint32_t memory_peak; /* enum plumb_memory_peak */
+    uint64_t memory_interval_ms;
+    bool memory_checkpoints;
+    plumb_log_fn log; /* from plumb_options only; NULL: stderr */
     void *log_arg;
 };
 

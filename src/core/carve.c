@@ -73,6 +73,8 @@ void plumb_mapping_close(struct plumb_run *run, bool keep_file)
     }
     plumb_map_fini(&run->texts);
     plumb_map_fini(&run->keys);
+    plumb_map_fini(&run->stages);
+    plumb_map_fini(&run->owners);
     run->base = NULL;
     run->h = NULL;
     run->fd = -1;

@@ -2,8 +2,9 @@
  * end a run.
  *
  * The thread blocks every signal and mostly sleeps: it takes clock anchors (after 5 ms, 50 ms, then
- * each second, so that a killed run still has a fitted clock), calibrates the cost of a span once
- * per process, and finishes the run when a signal handler asks for it, because a handler may not.
+ * each second, so that a killed run still has a fitted clock), samples memory, calibrates the cost
+ * of a span once per process, and finishes the run when a signal handler asks for it, because a
+ * handler may not.
  *
  * SIGTERM and SIGINT are taken only where they are at SIG_DFL when the run opens; the handler asks,
  * waits at most 2 s, and lets the signal do what it would have done. */
@@ -17,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/pages.h"
+#include "core/ledger.h"
 #include "core/runtime.h"
 
 enum { REQUEST_NONE = 0, REQUEST_END = 1, REQUEST_FINISH = 2 };
@@ -103,15 +105,21 @@ static void sleep_for(uint64_t ns)
 static void *control_main(void *arg)
 {
     struct plumb_run *run = arg;
-    uint64_t pause_ns = 5000000;
+    uint64_t pause_ns = 5000000, sample_ns, next_anchor, now;
     if (!plumb_rt.overhead_ticks_x1000)
         calibrate();
     PLUMB_STORE(run->h->overhead_ticks_x1000, plumb_rt.overhead_ticks_x1000);
+    next_anchor = plumb_clock_gettime_ns(CLOCK_MONOTONIC) + pause_ns;
     while (PLUMB_ACQUIRE(control.request) == REQUEST_NONE) {
-        sleep_for(pause_ns);
+        sample_ns = plumb_series_sample(run);
+        now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+        if (now < next_anchor) {
+            sleep_for(sample_ns && sample_ns < next_anchor - now ? sample_ns : next_anchor - now);
+            continue;
+        }
+        anchor(run);
         pause_ns = pause_ns >= 50000000 ? 1000000000 : pause_ns * 10;
-        if (PLUMB_ACQUIRE(control.request) == REQUEST_NONE)
-            anchor(run);
+        next_anchor = now + pause_ns;
     }
     if (PLUMB_ACQUIRE(control.request) == REQUEST_FINISH) {
         plumb_stop_impl(NULL);

@@ -163,12 +163,21 @@ plumb_node plumb_node_intern(const char *name)
     return id;
 }
 
+void plumb_node_add_flags(plumb_node node, uint32_t flags)
+{
+    PLUMB_RELEASE(plumb_rt.nodes[node].flags, plumb_rt.nodes[node].flags | flags);
+    if (plumb_rt.run && node < plumb_rt.run->h->nodes.count) {
+        struct plumb_live_node *n = plumb_table_at(plumb_rt.run, &plumb_rt.run->h->nodes, node);
+        n->flags |= flags;
+    }
+}
+
 void plumb_node_add_site(plumb_node node, const char *file, uint32_t line, uint32_t flags)
 {
     struct plumb_node_entry *e = &plumb_rt.nodes[node];
     struct plumb_site *s;
     bool known = false;
-    e->flags |= flags;
+    plumb_node_add_flags(node, flags);
     for (s = e->sites; s && !known; s = s->next)
         known = s->line == line && strcmp(s->file, file) == 0;
     s = known ? NULL : plumb_keep_bytes(sizeof *s);
@@ -181,7 +190,6 @@ void plumb_node_add_site(plumb_node node, const char *file, uint32_t line, uint3
     }
     if (plumb_rt.run && node < plumb_rt.run->h->nodes.count) {
         struct plumb_live_node *n = plumb_table_at(plumb_rt.run, &plumb_rt.run->h->nodes, node);
-        n->flags |= flags;
         if (!known)
             publish_site(plumb_rt.run, n, file, line);
     }

@@ -3,7 +3,6 @@
  * every point; a point that was never passed stays unknown until its first pass. */
 #include <string.h>
 
-#include "base/log.h"
 #include "base/pages.h"
 #include "core/runtime.h"
 
@@ -14,7 +13,7 @@ static uint32_t mode_of(const struct plumb_point *p)
         on = false;
     if (!on)
         return PLUMB_MODE_OFF;
-    if (p->flags & PLUMB_POINT_STAGE && plumb_log_level() >= PLUMB_LOG_INFO)
+    if (p->flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY))
         return PLUMB_MODE_SPECIAL;
     return PLUMB_MODE_ON;
 }

@@ -22,6 +22,7 @@
 #include "base/pages.h"
 #include "base/rank.h"
 #include "base/sanitize.h"
+#include "core/ledger.h"
 #include "core/runtime.h"
 #include "format/live_read.h"
 #include "format/timing.h"
@@ -39,6 +40,11 @@ static void header_tables(struct plumb_live_header *h)
     h->phases.element_bytes = sizeof(struct plumb_live_name);
     h->keys.element_bytes = sizeof(struct plumb_live_key);
     h->counts.element_bytes = sizeof(struct plumb_live_count);
+    h->stages.element_bytes = sizeof(struct plumb_live_stage);
+    h->owners.element_bytes = sizeof(struct plumb_live_owner);
+    h->checkpoints.element_bytes = sizeof(struct plumb_live_checkpoint);
+    h->stage_runs.element_bytes = sizeof(struct plumb_live_stage_run);
+    h->requests.element_bytes = sizeof(struct plumb_live_request);
 }
 
 /* The header and everything known so far. The magic comes last: a mapping without it is none. */
@@ -77,6 +83,8 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     plumb_nodes_publish(run);
     if (run->problem[0])
         plumb_run_note(run, "%s", run->problem);
+    plumb_rt.rank = rank->rank;
+    plumb_ledger_open(run);
     PLUMB_RELEASE(h->magic, PLUMB_LIVE_MAGIC);
     return PLUMB_OK;
 }
@@ -416,9 +424,10 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     }
     run->h->now[0] = run->h->now[1] = end;
     snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
-    if (still)
+    if (still) {
+        plumb_ledger_close(run);
         rc = conclude(run, &end, &kept, &why);
-    else
+    } else
         rc = plumb_fail(&why, PLUMB_ERR_STATE, "a thread is held up inside plumb");
     if (rc < 0 && run->partly)
         plumb_say("plumb: %s; live.plumb has not everything either", why.message);
@@ -481,7 +490,7 @@ int plumb_run_dir_impl(char *out, size_t size, plumb_error *err)
 static void locks_free(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    plumb_rt.lock = plumb_rt.snapshot_lock = plumb_rt.life_lock = fresh;
+    plumb_rt.lock = plumb_rt.snapshot_lock = plumb_rt.life_lock = plumb_rt.ledger_lock = fresh;
     plumb_locked = 0;
     plumb_life_locked = false;
 }

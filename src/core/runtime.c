@@ -10,6 +10,7 @@ struct plumb_runtime plumb_rt = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .life_lock = PTHREAD_MUTEX_INITIALIZER,
     .snapshot_lock = PTHREAD_MUTEX_INITIALIZER,
+    .ledger_lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
 enum { KEEP_BLOCK = 64 * 1024 };

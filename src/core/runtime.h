@@ -33,9 +33,9 @@ enum {
     PLUMB_PIPELINES_MAX = 255,
     PLUMB_PHASES_MAX = 255,
     PLUMB_SCOPES_MAX = 64,
-    PLUMB_STAGES_MAX = 8, /* nested stages whose lines are logged */
+    PLUMB_STAGES_MAX = 32, /* nested stages; deeper ones are plain nodes */
     PLUMB_DEVICES_MAX = 64,
-    PLUMB_PATH_MAX = 28, /* entries of plumb_context.path */
+    PLUMB_PATH_MAX = 27, /* entries of plumb_context.path */
     PLUMB_PLACES_MAX = 65536
 };
 
@@ -55,25 +55,38 @@ struct plumb_run {
     bool partly;       /* it stopped growing: the file holds what there was then */
     size_t frozen;     /* bytes of that */
     struct plumb_map texts;
-    struct plumb_map keys; /* state key -> key index + 1 */
-    uint64_t async_head;   /* free async slots: tag << 32 | index + 1 */
+    struct plumb_map keys;    /* state key -> key index + 1 */
+    struct plumb_map stages;  /* key + 1 -> index in the table of stages + 1 */
+    struct plumb_map owners;  /* pool and key -> index in the table of owners + 1 */
+    uint64_t high_at_start;   /* peak of the resident set when the run opened */
+    uint64_t sample_pause_ns; /* between samples of memory */
+    uint64_t async_head;      /* free async slots: tag << 32 | index + 1 */
 };
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 enum plumb_gate {
-    PLUMB_GATE_OPEN = 1,  /* attached to the open run */
-    PLUMB_GATE_OFF = 2,   /* the thread's pipeline is disabled */
-    PLUMB_GATE_SYNC = 4,  /* the pipeline wants devices synchronised */
-    PLUMB_GATE_ENDED = 8, /* the run it is attached to has ended */
-    PLUMB_GATE_STAGE = 16 /* a stage is open whose end is to be logged */
+    PLUMB_GATE_OPEN = 1,   /* attached to the open run */
+    PLUMB_GATE_OFF = 2,    /* the thread's pipeline is disabled */
+    PLUMB_GATE_SYNC = 4,   /* the pipeline wants devices synchronised */
+    PLUMB_GATE_ENDED = 8,  /* the run it is attached to has ended */
+    PLUMB_GATE_MEMORY = 16 /* memory is measured for every node */
 };
 struct plumb_scope_entry { /* what to restore */
     uint32_t id;
     uint32_t group;
     int64_t step;
     uint32_t path_depth;
-    uint32_t reserved;
+    uint32_t adopted_run; /* a context of that run: memory and request are restored as well */
+    uint32_t memory;
+    uint64_t request;
     uint32_t path[PLUMB_PATH_MAX];
+};
+
+/* What malloc did on a thread since it was last passed on (pool.c). */
+struct plumb_sized {
+    uint64_t key; /* of the node around */
+    uint64_t events, allocs, alloc_bytes, frees, free_bytes;
+    int64_t most; /* the highest that alloc_bytes - free_bytes was */
 };
 
 /* A place of the call tree with what the fold needs at hand; one cache line. */
@@ -129,14 +142,13 @@ struct plumb_thread {
     uint32_t path[PLUMB_PATH_MAX];
     uint32_t scopes, scope_serial;
     struct plumb_scope_entry scope[PLUMB_SCOPES_MAX];
-    uint32_t stages; /* open, for the log lines */
-    struct plumb_open_stage {
-        uint64_t span;
-        uint64_t begin_ns;
-        plumb_node node;
-        uint32_t mark; /* as given to span_mark; 0: none */
-        char why[116]; /* of a failure */
-    } stage[PLUMB_STAGES_MAX];
+    /* the ledger: under its lock, or of this thread alone */
+    uint32_t memory;               /* innermost memory scope; 0: none yet */
+    uint32_t memory_adopted;       /* contexts that it works in */
+    uint64_t request;              /* serial; 0: none */
+    uint32_t stages;               /* open ones */
+    struct plumb_stage_run *stage; /* [PLUMB_STAGES_MAX], made at the first */
+    struct plumb_sized sized;
     struct plumb_thread *next; /* of all records */
     struct plumb_thread *next_idle;
     bool wiped; /* the kernel wipes it on fork */
@@ -184,14 +196,16 @@ struct plumb_runtime {
     bool forwards;               /* another copy came first */
     struct plumb_settings settings;
     uint32_t recording; /* a run is open */
+    int32_t rank;       /* of the run; negative: unknown */
     uint32_t debug;
     uint32_t pid;
     enum plumb_clock_source clock;
     struct plumb_anchor early;
     bool membarrier; /* registered: readers may order writers */
     struct plumb_run *run;
-    pthread_mutex_t life_lock; /* start, stop, fork: taken before `lock` */
-    char last_dir[1024];       /* of the run that ended last */
+    pthread_mutex_t life_lock;   /* start, stop, fork: taken before `lock` */
+    pthread_mutex_t ledger_lock; /* ledger.h */
+    char last_dir[1024];         /* of the run that ended last */
     uint32_t generation;
     bool want_run; /* a run opens with the first span (fork child, PLUMB=1) */
     /* points */
@@ -314,6 +328,7 @@ uint32_t plumb_phase_intern(const char *name);
 plumb_pipeline *plumb_pipeline_intern(const char *name);
 void plumb_nodes_publish(struct plumb_run *run); /* writes every known name to a new run */
 void plumb_node_add_site(plumb_node node, const char *file, uint32_t line, uint32_t flags);
+void plumb_node_add_flags(plumb_node node, uint32_t flags); /* under the lock */
 
 /* carve.c: under the lock */
 uint64_t plumb_carve(struct plumb_run *run, size_t bytes); /* 64-aligned, zeroed; 0: full */
@@ -353,6 +368,11 @@ void plumb_block_next(struct plumb_thread *th, uint64_t ticks);
 uint64_t *plumb_block_room(struct plumb_thread *th, uint32_t words, uint64_t ticks);
 
 /* span.c */
+/* A span without a stage around it; `th` as from plumb_attached(). */
+plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node);
+/* The calling thread's record, attached to the open run; NULL: nothing to record into, or this is a
+ * signal handler that interrupted us. */
+struct plumb_thread *plumb_attached(void);
 void plumb_api_fill(struct plumb_api *api, enum plumb_clock_source clock);
 /* Enters the runtime for a record that is no span; false: not now (busy, not recording). The caller
  * must call plumb_leave(). */
@@ -372,6 +392,8 @@ void plumb_context_capture_impl(plumb_context *out);
 plumb_scope plumb_context_adopt_impl(const plumb_context *context);
 void plumb_scope_end_impl(plumb_scope scope);
 void plumb_scopes_announce(struct plumb_thread *th); /* tells a new run where the thread is */
+/* Inside enter: gives back what the scopes above `down_to` have adopted in the ledger. */
+void plumb_scopes_return(struct plumb_thread *th, uint32_t down_to);
 
 /* async.c */
 plumb_async plumb_async_begin_impl(plumb_node node);

@@ -7,6 +7,7 @@
  * nothing. */
 #include <string.h>
 
+#include "core/ledger.h"
 #include "core/runtime.h"
 
 /* Numbers fit an int: PLUMB_STEPS keeps them in one. */
@@ -17,6 +18,7 @@ static void save(const struct plumb_thread *th, struct plumb_scope_entry *e)
     e->group = th->group;
     e->step = th->step;
     e->path_depth = th->path_depth;
+    e->adopted_run = 0;
     memcpy(e->path, th->path, th->path_depth * sizeof e->path[0]);
 }
 
@@ -95,6 +97,41 @@ static plumb_scope push(struct plumb_thread *th)
     th->scope[th->scopes].id = (uint32_t)scope.id;
     save(th, &th->scope[th->scopes++]);
     return scope;
+}
+
+/* The request and the memory scope that a context was captured in. */
+static void adopt_ledger(struct plumb_thread *th, struct plumb_scope_entry *e,
+                         const plumb_context *context)
+{
+    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_sized_flush(th);
+    e->adopted_run = context->run;
+    e->request = th->request;
+    e->memory = plumb_scope_adopt(th, context->memory);
+    th->request = context->request;
+    th->memory_adopted++;
+    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+}
+
+static void return_ledger(struct plumb_thread *th, struct plumb_scope_entry *e)
+{
+    uint32_t run = e->adopted_run;
+    e->adopted_run = 0;
+    /* Another run's numbers mean nothing; attaching has cleared the thread's. */
+    if (!run || run != PLUMB_LOAD(th->generation) || !plumb_belongs(th, plumb_rt.run))
+        return;
+    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_sized_flush(th);
+    plumb_scope_return(th, e->memory);
+    th->request = e->request;
+    th->memory_adopted--;
+    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+}
+
+void plumb_scopes_return(struct plumb_thread *th, uint32_t down_to)
+{
+    for (uint32_t i = th->scopes; i-- > down_to;)
+        return_ledger(th, &th->scope[i]);
 }
 
 plumb_scope plumb_phase_begin_impl(const char *name)
@@ -184,6 +221,8 @@ void plumb_scope_end_impl(plumb_scope scope)
         step = e->step != th->step;
         path = e->path_depth != th->path_depth ||
                memcmp(e->path, th->path, e->path_depth * sizeof e->path[0]) != 0;
+        if (h.recording)
+            plumb_scopes_return(th, (uint32_t)(e - th->scope));
         th->scopes = (uint32_t)(e - th->scope);
         PLUMB_STORE(th->group, e->group);
         th->step = e->step;
@@ -215,6 +254,10 @@ void plumb_context_capture_impl(plumb_context *out)
     out->depth = th->path_depth;
     memcpy(out->path, th->path, th->path_depth * sizeof out->path[0]);
     if (h.recording) {
+        pthread_mutex_lock(&plumb_rt.ledger_lock);
+        out->request = (uint32_t)th->request;
+        out->memory = plumb_scope_token(plumb_scope_of(th));
+        pthread_mutex_unlock(&plumb_rt.ledger_lock);
         /* What is open stands in the frames of the last fold: make that now. */
         plumb_block_next(th, plumb_ticks_from(th->clock));
         for (uint32_t d = 1; d <= th->live->context.depth && out->depth < PLUMB_PATH_MAX; d++)
@@ -239,6 +282,8 @@ plumb_scope plumb_context_adopt_impl(const plumb_context *context)
         h.th->step = context->step;
         h.th->path_depth = depth;
         memcpy(h.th->path, context->path, depth * sizeof context->path[0]);
+        if (h.recording && context->run == PLUMB_LOAD(h.th->generation))
+            adopt_ledger(h.th, &h.th->scope[h.th->scopes - 1], context);
         if (h.recording) {
             tell_group(h.th);
             tell_step(h.th);

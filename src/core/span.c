@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "core/ledger.h"
 #include "core/runtime.h"
+#include "core/stage.h"
 
 static const plumb_span no_span = {0};
 
@@ -91,9 +93,7 @@ static bool enter_any(struct plumb_thread *th)
     return false;
 }
 
-/* The calling thread's record, attached to the open run; NULL: nothing to record into, or this is a
- * signal handler that interrupted us. */
-static struct plumb_thread *attached(void)
+struct plumb_thread *plumb_attached(void)
 {
     struct plumb_thread *th = plumb_tls;
     if (th && PLUMB_LOAD(th->busy)) {
@@ -127,13 +127,10 @@ static plumb_node innermost_node(struct plumb_thread *th)
     return plumb_key_node(th->live->frames[th->live->context.depth].key);
 }
 
-static PLUMB_COLD plumb_span begin_long(uint32_t node)
+PLUMB_COLD plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node)
 {
-    struct plumb_thread *th = attached();
     plumb_span span;
     uint64_t t;
-    if (!th || PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF)
-        return no_span;
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC)
         synchronise(th, node);
     if (!enter_any(th))
@@ -153,11 +150,23 @@ static PLUMB_COLD plumb_span begin_long(uint32_t node)
     return span;
 }
 
+static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags)
+{
+    struct plumb_thread *th = plumb_attached();
+    if (!th || PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF)
+        return no_span;
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_MEMORY)
+        flags |= PLUMB_POINT_MEMORY;
+    if (flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY))
+        return plumb_stage_begin(th, node, flags);
+    return plumb_begin_plain(th, node);
+}
+
 /* The depth of an open span of this thread; 0: it is none. */
 static uint32_t depth_of(const struct plumb_thread *th, plumb_span span)
 {
     uint32_t d = plumb_depth(th);
-    while (d && th->open[d] != span.id)
+    while (d && th->open[d] != (span.id & ~PLUMB_STAGE_BIT))
         d--;
     return d;
 }
@@ -173,37 +182,9 @@ static bool settle(struct plumb_thread *th, plumb_span span)
     if (depth < plumb_depth(th)) {
         plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_OUTER, &depth, 2);
         th->top = th->open + depth;
+        plumb_stages_closed(th, (uint32_t)depth);
     }
     return true;
-}
-
-/* The open stage that `span` is, and forgets it and the stages that were inside; NULL: it is none.
- */
-static const struct plumb_open_stage *stage_end(struct plumb_thread *th, plumb_span span)
-{
-    for (uint32_t i = th->stages; i-- > 0;) {
-        if (th->stage[i].span != span.id)
-            continue;
-        th->stages = i;
-        if (i == 0)
-            __atomic_fetch_and(&th->gate, ~(uint32_t)PLUMB_GATE_STAGE, __ATOMIC_RELAXED);
-        return &th->stage[i];
-    }
-    return NULL;
-}
-
-/* After the end, so that the device has been waited for. */
-static void stage_completed(const struct plumb_thread *th, const struct plumb_open_stage *s)
-{
-    double ms = (double)(plumb_clock_gettime_ns(CLOCK_MONOTONIC) - s->begin_ns) * 1e-6;
-    const char *node = plumb_rt.nodes[s->node].name;
-    const char *pipeline = plumb_rt.pipelines[th->group >> 8].name;
-    if (s->mark == 1)
-        plumb_log(PLUMB_LOG_ERROR, "[%s|%s] Execution failed after %.3f ms: %s", node, pipeline, ms,
-                  s->why);
-    else
-        plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution %s %.3f ms", node, pipeline,
-                  s->mark ? "abandoned after" : "completed in", ms);
 }
 
 /* A pop that may need a new block before or after it. */
@@ -219,7 +200,8 @@ static void pop_far(struct plumb_thread *th, uint64_t t)
 static PLUMB_COLD void end_long(plumb_span span)
 {
     struct plumb_thread *th = plumb_tls;
-    const struct plumb_open_stage *stage;
+    uint64_t t;
+    bool stage;
     if (!th || PLUMB_LOAD(th->busy)) {
         if (th && PLUMB_LOAD(th->gate) & PLUMB_GATE_OPEN)
             plumb_drop(th->run, PLUMB_DROP_REENTRANT);
@@ -238,11 +220,12 @@ static PLUMB_COLD void end_long(plumb_span span)
         if (!enter_any(th))
             return;
     }
-    pop_far(th, plumb_ticks_from(th->clock));
-    stage = stage_end(th, span);
+    t = plumb_ticks_from(th->clock);
+    pop_far(th, t);
+    stage = plumb_stage_of(th, span) != NULL;
     leave(th);
     if (stage)
-        stage_completed(th, stage);
+        plumb_stage_ended(th, t);
 }
 
 /* ---- The table's entries --------------------------------------------------------------------- */
@@ -251,7 +234,7 @@ static PLUMB_COLD void end_long(plumb_span span)
 static PLUMB_COLD plumb_span begin_again(struct plumb_thread *th, uint32_t node)
 {
     leave(th);
-    return begin_long(node);
+    return begin_long(node, 0);
 }
 
 static PLUMB_COLD void end_again(struct plumb_thread *th, plumb_span span)
@@ -272,7 +255,7 @@ static PLUMB_ALWAYS_INLINE plumb_span begin_on(uint32_t node, enum plumb_clock_s
     plumb_span span;
     uint64_t t;
     if (PLUMB_UNLIKELY(!enter(th)))
-        return begin_long(node);
+        return begin_long(node, 0);
     if (PLUMB_UNLIKELY(!has_room(th)))
         return begin_again(th, node);
     t = plumb_ticks_from(clock);
@@ -317,7 +300,7 @@ static PLUMB_COLD plumb_span lap_long(plumb_span span, uint32_t node)
 {
     if (span.id)
         end_long(span);
-    return begin_long(node);
+    return begin_long(node, 0);
 }
 
 static PLUMB_COLD plumb_span lap_again(struct plumb_thread *th, plumb_span span, uint32_t node)
@@ -368,21 +351,19 @@ ENTRIES(gettime, PLUMB_CLOCK_GETTIME);
 
 static plumb_span begin_special(struct plumb_point *point)
 {
-    struct plumb_thread *th = attached();
-    plumb_span span;
-    if (!th || PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF)
+    return begin_long(point->node, point->flags);
+}
+
+static plumb_span begin_with(plumb_node node, uint32_t flags)
+{
+    if (node == 0 || node >= PLUMB_ACQUIRE(plumb_rt.node_count) || !plumb_wanted())
         return no_span;
-    /* Before the span: what the log costs is not the stage's. */
-    if (th->stages < PLUMB_STAGES_MAX)
-        plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", plumb_rt.nodes[point->node].name,
-                  plumb_rt.pipelines[th->group >> 8].name);
-    span = begin_long(point->node);
-    if (!span.id || th->stages == PLUMB_STAGES_MAX)
-        return span;
-    th->stage[th->stages++] = (struct plumb_open_stage){
-        span.id, plumb_clock_gettime_ns(CLOCK_MONOTONIC), point->node, 0, ""};
-    __atomic_fetch_or(&th->gate, PLUMB_GATE_STAGE, __ATOMIC_RELAXED);
-    return span;
+    if (flags & ~PLUMB_ACQUIRE(plumb_rt.nodes[node].flags)) {
+        plumb_lock();
+        plumb_node_add_flags(node, flags);
+        plumb_unlock();
+    }
+    return begin_long(node, flags);
 }
 
 /* ---- Records that are no spans --------------------------------------------------------------- */
@@ -392,7 +373,7 @@ bool plumb_enter(struct plumb_thread **out, bool even_if_off)
     struct plumb_thread *th;
     if (!plumb_wanted())
         return false;
-    th = attached();
+    th = plumb_attached();
     if (!th || (!even_if_off && PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF) || !enter_any(th))
         return false;
     *out = th;
@@ -421,14 +402,11 @@ void plumb_wide(struct plumb_thread *th, enum plumb_wide kind, uint32_t small,
 /* What a stage's last line will say. */
 static void mark_stage(struct plumb_thread *th, plumb_span span, uint32_t what, const char *why)
 {
-    for (uint32_t i = th->stages; i-- > 0;) {
-        struct plumb_open_stage *s = &th->stage[i];
-        if (s->span != span.id)
-            continue;
-        s->mark = what;
-        snprintf(s->why, sizeof s->why, "%s", why ? why : "no reason given");
+    struct plumb_stage_run *s = plumb_stage_of(th, span);
+    if (!s)
         return;
-    }
+    s->mark = what;
+    snprintf(s->why, sizeof s->why, "%s", why ? why : "no reason given");
 }
 
 static void mark(plumb_span span, uint32_t what, const char *why)
@@ -511,6 +489,7 @@ void plumb_api_fill(struct plumb_api *api, enum plumb_clock_source clock)
     api->span_lap = tsc ? lap_tsc : lap_gettime;
     api->span_begin_node = tsc ? begin_node_tsc : begin_node_gettime;
     api->span_begin_special = begin_special;
+    api->span_begin_with = begin_with;
     api->span_mark = mark;
     api->span_arg = span_arg;
     api->record_ns = record_ns;

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "base/pages.h"
+#include "core/ledger.h"
 #include "core/runtime.h"
+#include "core/stage.h"
 
 enum { LOOKS = 8 }; /* for records left behind, each time one is needed */
 
@@ -60,6 +62,14 @@ void plumb_thread_release(struct plumb_thread *th)
         if (th->head != th->block + PLUMB_BLOCK_HEAD)
             plumb_block_next(th, plumb_ticks_from(th->clock));
     }
+    if (live) {
+        plumb_stages_closed(th, 0);
+        plumb_scopes_return(th, 0);
+        pthread_mutex_lock(&plumb_rt.ledger_lock);
+        plumb_sized_flush(th);
+        plumb_scope_thread_ends(th);
+        pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    }
     plumb_order();
     plumb_lock();
     PLUMB_STORE(th->gate, 0);
@@ -68,6 +78,9 @@ void plumb_thread_release(struct plumb_thread *th)
     th->scopes = th->path_depth = 0;
     th->group = 0;
     th->step = -1;
+    th->memory = 0;
+    th->memory_adopted = 0;
+    th->request = 0;
     PLUMB_STORE(th->tid, 0);
     PLUMB_RELEASE(th->busy, 0);
     th->next_idle = plumb_rt.idle;
@@ -144,9 +157,11 @@ void plumb_thread_gate(struct plumb_thread *th)
         return;
     set |= p->enabled ? 0 : PLUMB_GATE_OFF;
     set |= p->sync ? PLUMB_GATE_SYNC : 0;
+    set |= plumb_rt.settings.memory == PLUMB_MEMORY_ALL ? PLUMB_GATE_MEMORY : 0;
     /* Two steps, so that the other bits, which their owners change, are never written back. */
     __atomic_fetch_or(&th->gate, set, __ATOMIC_RELAXED);
-    __atomic_fetch_and(&th->gate, ~((PLUMB_GATE_OFF | PLUMB_GATE_SYNC) & ~set), __ATOMIC_RELAXED);
+    __atomic_fetch_and(&th->gate, ~((PLUMB_GATE_OFF | PLUMB_GATE_SYNC | PLUMB_GATE_MEMORY) & ~set),
+                       __ATOMIC_RELAXED);
 }
 
 /* A block in the mapping: one that its thread has left, or a new one. */
@@ -207,6 +222,10 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
         return PLUMB_ERR_MEMORY;
     if (!again) {
         PLUMB_STORE(th->generation, 0);
+        th->memory = 0; /* numbers of an earlier run */
+        th->memory_adopted = 0;
+        th->request = 0;
+        memset(&th->sized, 0, sizeof th->sized);
         th->live = live;
         th->run = run;
         if (fold_memory(th, run) < 0)

@@ -3,7 +3,8 @@
  * open. Internal and versioned; made on every run, removed on a clean end.
  *
  *   header | objects, carved in order: names, sites, keys, threads (with ring, stack, undo log),
- *            states (statistics of one key on one thread), tree places, async slots
+ *            states (statistics of one key on one thread), tree places, async slots, and what
+ *            stages and memory are entered in (live_ledger.h)
  *
  * Objects refer to each other by byte offset (`_off`, 0 is none). Every object is carved under the
  * runtime's lock and never moves or dies during a run. Fields of a thread, its states and its tree
@@ -29,11 +30,12 @@
 #include "base/p2.h"
 #include "base/sketch.h"
 #include "base/stats.h"
+#include "format/live_ledger.h"
 
 #define PLUMB_LIVE_MAGIC UINT64_C(0x31766c626d756c70) /* "plumblv1" */
 #define PLUMB_LIVE_NAME "live.plumb"
 enum {
-    PLUMB_LIVE_VERSION = 1,
+    PLUMB_LIVE_VERSION = 2,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -123,6 +125,14 @@ struct plumb_live_node {
     uint64_t site_off;
     uint32_t flags; /* enum plumb_point_flags */
     uint32_t reserved;
+};
+
+/* What is known of a key besides its times; struct plumb_live_key's are met by folds, these by the
+ * ledger. */
+struct plumb_live_stage {
+    uint64_t key;
+    uint64_t metric_off; /* text; 0: none */
+    struct plumb_live_memory_pair memory;
 };
 
 struct plumb_live_name { /* a pipeline or a phase */
@@ -357,6 +367,13 @@ struct plumb_live_header {
     struct plumb_live_table phases;    /* struct plumb_live_name */
     struct plumb_live_table keys;      /* struct plumb_live_key */
     struct plumb_live_table counts;    /* struct plumb_live_count */
+    /* live_ledger.h */
+    struct plumb_live_ledger ledger;
+    struct plumb_live_table stages;      /* struct plumb_live_stage */
+    struct plumb_live_table owners;      /* struct plumb_live_owner */
+    struct plumb_live_table checkpoints; /* struct plumb_live_checkpoint */
+    struct plumb_live_table stage_runs;  /* struct plumb_live_stage_run */
+    struct plumb_live_table requests;    /* struct plumb_live_request */
 };
 
 /* ---- Access ---------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/u128.h"
+#include "format/ledger_read.h"
 #include "format/live_undo.h"
 
 struct reader {
@@ -19,6 +20,7 @@ struct reader {
     double tick_ns;
     struct plumb_anchor end;
     size_t open_cap;
+    uint32_t *node_of; /* of each row: its index among the report's nodes */
 };
 
 static void *at(struct reader *r, uint64_t off, size_t bytes)
@@ -388,6 +390,7 @@ static int fill_rows(struct reader *r)
     t->tree = plumb_arena_alloc(&t->arena, (r->m.place_count + 1) * sizeof *t->tree);
     if (!row_at || !place_at || !total_ns || !t->nodes || !t->tree || place_times(r, total_ns) < 0)
         return PLUMB_ERR_MEMORY;
+    r->node_of = row_at;
     plumb_merge_order(&r->m);
     for (size_t i = 0; i < r->m.row_count; i++) {
         row_at[i] = (uint32_t)t->node_count;
@@ -538,6 +541,12 @@ static void fill_head(struct reader *r)
     t->overhead.total_ns = t->overhead.span_ns * (double)t->overhead.spans;
 }
 
+static void fill_ledger(struct reader *r)
+{
+    struct plumb_ledger_reader l = {r->t, &r->m, r->node_of, r->end, r->tick_ns, NULL};
+    plumb_ledger_read(&l);
+}
+
 /* Strings still point into the mapping, which may go away. */
 static void own(struct plumb_arena *a, const char **text)
 {
@@ -572,6 +581,7 @@ static void own_strings(struct plumb_timing *t)
         own(&t->arena, &t->env[i].value);
     for (size_t i = 0; i < t->note_count; i++)
         own(&t->arena, &t->notes[i]);
+    plumb_ledger_own(t);
 }
 
 int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t bytes,
@@ -608,6 +618,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         note_missing(&r);
         fill_drops(&r);
         fill_head(&r);
+        fill_ledger(&r);
         out->clock.drift_ppm = ppm;
         own_strings(out);
     }

@@ -1,0 +1,121 @@
+/* ledger.h: what the files share that enter stages, requests and memory: one book, one lock.
+ *
+ * The lock (plumb_rt.ledger_lock) is taken a few times a stage and once an allocator event, always
+ * by a thread that is inside the runtime (plumb_enter), so that no signal handler can want it while
+ * its thread holds it, and the run stays where it is. Order: ledger_lock before lock. The control
+ * thread takes it for samples. Nothing calls out while it is held.
+ *
+ * A *memory scope* is an interval in which a thread of control's allocator events are added up: a
+ * stage, a node that asks, a request; and, at the bottom of each thread of control, its root.
+ * Scopes form trees: an event counts for the innermost scope of its thread and for all around it,
+ * so that stages on different threads are never mixed, and a worker that adopts a context counts
+ * for the scope it was captured in. Allocated blocks remember their scope, which is how a block
+ * that another thread frees is taken from where it was counted. */
+#ifndef PLUMB_CORE_LEDGER_H
+#define PLUMB_CORE_LEDGER_H
+
+#include "core/runtime.h"
+
+/* ---- ledger.c: the book itself --------------------------------------------------------------- */
+
+/* Enters the runtime and takes the lock; false: not now. The caller must call plumb_ledger_leave().
+ */
+bool plumb_ledger_enter(struct plumb_thread **out, bool even_if_off);
+void plumb_ledger_leave(struct plumb_thread *th);
+/* At the begin of a run, before anybody can enter it; at its end, when nobody can any more. */
+void plumb_ledger_open(struct plumb_run *run);
+void plumb_ledger_close(struct plumb_run *run);
+
+/* Under the lock: the entry of a key, made when missing; NULL: no room. */
+struct plumb_live_stage *plumb_ledger_stage(struct plumb_run *run, uint64_t key);
+/* Shows `m` as the new content of a pair. */
+void plumb_ledger_show(struct plumb_live_memory_pair *pair, const struct plumb_live_memory *m);
+/* Adds a run's memory to what a pair shows. */
+void plumb_ledger_add(struct plumb_live_memory_pair *pair, const struct plumb_live_memory *run,
+                      uint32_t reset_generation);
+/* What a run of a stage left. */
+struct plumb_stage_entry {
+    uint64_t key, begin_ticks, end_ticks, own_ticks;
+    uint64_t request;
+    uint32_t tid, depth;
+    bool failed, stage, outermost;
+    struct plumb_live_memory memory;
+};
+void plumb_ledger_stage_run(struct plumb_run *run, const struct plumb_stage_entry *e);
+
+/* ---- series.c: memory over time, checkpoints ------------------------------------------------- */
+
+/* Reads the resident set and enters it, and the pools, at the present time. The control thread's
+ * sampling; takes the lock. Returns the pause until the next in ns, 0: none wanted. */
+uint64_t plumb_series_sample(struct plumb_run *run);
+/* Under the lock. */
+void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss);
+void plumb_checkpoint_impl(const char *name, uint32_t baseline);
+
+/* ---- memory.c: scopes ------------------------------------------------------------------------ */
+
+enum plumb_scope_flags {
+    PLUMB_SCOPE_RSS = 1,         /* the resident set is read at both ends */
+    PLUMB_SCOPE_RUNNING_PEAK = 2 /* peaks go on from the scope before */
+};
+/* Resident set as read before the lock is taken. */
+struct plumb_rss {
+    uint64_t now, high; /* `high`: see plumb_resident_high(); with exact peaks VmHWM */
+};
+struct plumb_rss plumb_rss_read(void);
+/* Under the lock. Opens a scope inside the thread's innermost one, and makes it that; 0: none to be
+ * had. */
+uint32_t plumb_scope_open(struct plumb_thread *th, uint32_t flags, const struct plumb_rss *rss);
+/* Closes it; `out` is what it saw. The thread's innermost scope is then the one around it. */
+void plumb_scope_close(struct plumb_thread *th, uint32_t scope, const struct plumb_rss *rss,
+                       struct plumb_live_memory *out);
+/* The scope that an event of this thread counts for; made when the thread has none. */
+uint32_t plumb_scope_of(struct plumb_thread *th);
+void plumb_scope_account(uint32_t scope, uint32_t pool, int64_t allocated, int64_t reserved);
+/* A block keeps its scope's number from being given to another. */
+void plumb_scope_hold(uint32_t scope);
+void plumb_scope_release(uint32_t scope);
+/* A scope's number with part of its serial, for a context that may be adopted when the scope is
+ * long gone. Adopting returns what to come back to. */
+uint32_t plumb_scope_token(uint32_t scope);
+uint32_t plumb_scope_adopt(struct plumb_thread *th, uint32_t token);
+void plumb_scope_return(struct plumb_thread *th, uint32_t before);
+/* The thread works for nobody else; its root is closed. */
+void plumb_scope_thread_ends(struct plumb_thread *th);
+void plumb_scopes_sampled(uint64_t rss); /* raises the peaks of what is open */
+void plumb_scopes_reset_peak(struct plumb_thread *th);
+uint64_t plumb_scopes_rss_peak(void); /* since the last scope that started peaks anew */
+void plumb_scopes_open(void);         /* a new run */
+
+/* ---- pool.c: allocator events ---------------------------------------------------------------- */
+
+void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, const void *address,
+                          uint64_t bytes);
+void plumb_mem_sized_impl(uint32_t event, uint64_t bytes);
+void plumb_memory_now_impl(plumb_memory *out, const char *device, const char *pool);
+void plumb_pools_open(struct plumb_run *run);
+/* When the run is over: leaks and holes. */
+void plumb_pools_close(struct plumb_run *run);
+/* Under the lock: holes in the reserved segments, as they are now. */
+void plumb_pools_holes(struct plumb_run *run);
+/* Under the lock. What malloc events a thread has not passed on yet. */
+void plumb_sized_flush(struct plumb_thread *th);
+void plumb_pools_reset_peak(struct plumb_run *run);
+/* Peaks of pool `i` since the last reset. */
+void plumb_pool_peaks(uint32_t i, int64_t *allocated, int64_t *reserved);
+int plumb_runtime_begin_impl(plumb_runtime_run **out, const plumb_runtime_options *options,
+                             plumb_error *err);
+int plumb_runtime_finish_impl(plumb_runtime_run *run, plumb_runtime_result *out, plumb_error *err);
+static inline struct plumb_live_pool *plumb_pool_at(struct plumb_run *run, uint32_t i)
+{
+    return PLUMB_AT(run, struct plumb_live_pool, run->h->ledger.pools.off[i]);
+}
+
+/* ---- request.c ------------------------------------------------------------------------------- */
+
+plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadata);
+void plumb_request_end_impl(plumb_request request, uint32_t failed, const char *why);
+/* Under the lock: a stage's run ended in request `serial`. */
+void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *e);
+
+#endif

@@ -1,0 +1,206 @@
+/* request.c: requests: sections of the book, one a piece of work that the program was asked for.
+ *
+ * A thread works for one request at a time; beginning the next ends the one before. Workers that
+ * adopt a context work for the request it was captured in. The newest requests keep their figures,
+ * fewer of them those of their stages; nothing here touches cumulative statistics. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "core/ledger.h"
+
+static struct plumb_live_request *at(struct plumb_run *run, uint64_t serial)
+{
+    uint32_t i = (uint32_t)((serial - 1) % PLUMB_LIVE_REQUESTS);
+    struct plumb_live_request *r =
+        serial && i < run->h->requests.count ? plumb_table_at(run, &run->h->requests, i) : NULL;
+    return r && r->serial == serial ? r : NULL;
+}
+
+/* The section of a request: made, or taken over from an older request; NULL: no room. */
+static struct plumb_live_section *section_at(struct plumb_run *run, uint64_t serial, bool take)
+{
+    uint64_t *off = &run->h->ledger.section_off[(serial - 1) % PLUMB_LIVE_SECTIONS];
+    struct plumb_live_section *s;
+    if (!*off && take) {
+        uint64_t made;
+        plumb_lock();
+        made = plumb_carve(run, sizeof *s);
+        plumb_unlock();
+        PLUMB_RELEASE(*off, made);
+    }
+    s = *off ? PLUMB_AT(run, struct plumb_live_section, *off) : NULL;
+    if (s && take) {
+        PLUMB_STORE(s->request, 0);
+        plumb_order();
+        s->stages = s->metadata_bytes = 0;
+        memset(s->stage, 0, sizeof s->stage);
+        plumb_order();
+        PLUMB_STORE(s->request, serial);
+    }
+    return s && s->request == serial ? s : NULL;
+}
+
+static void copy_metadata(struct plumb_live_section *s, const plumb_pair *pair)
+{
+    for (; pair && pair->key; pair++) {
+        const char *value = pair->value ? pair->value : "";
+        size_t k = strlen(pair->key) + 1, v = strlen(value) + 1;
+        if (s->metadata_bytes + k + v > sizeof s->metadata)
+            return;
+        memcpy(s->metadata + s->metadata_bytes, pair->key, k);
+        memcpy(s->metadata + s->metadata_bytes + k, value, v);
+        s->metadata_bytes += (uint32_t)(k + v);
+    }
+}
+
+static uint64_t unix_now_ns(void)
+{
+    return plumb_clock_gettime_ns(CLOCK_REALTIME);
+}
+
+/* "req_<local date>_<time>_<microseconds>" */
+static void stamp_id(char *out, size_t size, uint64_t unix_ns)
+{
+    time_t seconds = (time_t)(unix_ns / 1000000000u);
+    struct tm tm;
+    size_t n;
+    localtime_r(&seconds, &tm);
+    n = strftime(out, size, "req_%Y%m%d_%H%M%S", &tm);
+    snprintf(out + n, size - n, "_%06u", (unsigned)(unix_ns / 1000 % 1000000));
+}
+
+static void end(struct plumb_thread *th, struct plumb_live_request *r, uint32_t scope,
+                const struct plumb_rss *rss, uint32_t failed, const char *why)
+{
+    struct plumb_live_memory m;
+    if (r->end_ticks)
+        return;
+    plumb_scope_close(th, scope, rss, &m);
+    plumb_ledger_show(&r->memory, &m);
+    r->failed = failed != 0;
+    snprintf(r->why, sizeof r->why, "%s", failed && why ? why : "");
+    PLUMB_RELEASE(r->end_ticks, plumb_ticks_from(th->clock));
+}
+
+/* A new entry, in a table that grows up to its bound and then begins again. */
+static struct plumb_live_request *enter(struct plumb_run *run)
+{
+    struct plumb_live_table *t = &run->h->requests;
+    uint64_t serial = run->h->ledger.requests + 1;
+    uint32_t i = (uint32_t)((serial - 1) % PLUMB_LIVE_REQUESTS);
+    struct plumb_live_request *r;
+    if (i < t->count) {
+        r = plumb_table_at(run, t, i);
+        PLUMB_STORE(r->serial, 0);
+        plumb_order();
+        memset(r, 0, sizeof *r);
+    } else {
+        plumb_lock();
+        r = plumb_table_add(run, t);
+        plumb_unlock();
+        if (!r)
+            return NULL;
+        plumb_table_commit(t);
+    }
+    PLUMB_STORE(run->h->ledger.requests, serial);
+    return r;
+}
+
+plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadata)
+{
+    bool with_rss = plumb_rt.settings.memory != PLUMB_MEMORY_OFF;
+    struct plumb_rss rss = with_rss ? plumb_rss_read() : (struct plumb_rss){0, 0};
+    struct plumb_live_request *r, *before;
+    struct plumb_live_section *s;
+    plumb_request request = {0};
+    struct plumb_thread *th;
+    if (!plumb_ledger_enter(&th, false))
+        return request;
+    before = at(th->run, th->request);
+    if (before && !th->memory_adopted)
+        end(th, before, before->scope, &rss, 0, NULL);
+    plumb_sized_flush(th);
+    r = enter(th->run);
+    if (!r) {
+        plumb_drop(th->run, PLUMB_DROP_LOST);
+        plumb_ledger_leave(th);
+        return request;
+    }
+    r->begin_unix_ns = unix_now_ns();
+    r->tid = th->tid;
+    if (id && *id)
+        snprintf(r->id, sizeof r->id, "%s", id);
+    else
+        stamp_id(r->id, sizeof r->id, r->begin_unix_ns);
+    r->scope = plumb_scope_open(th, with_rss ? PLUMB_SCOPE_RSS : 0, &rss);
+    r->begin_ticks = plumb_ticks_from(th->clock);
+    th->request = th->run->h->ledger.requests;
+    PLUMB_RELEASE(r->serial, th->request);
+    s = section_at(th->run, th->request, true);
+    if (s)
+        copy_metadata(s, metadata);
+    request.id = th->request | (uint64_t)th->run->generation << 40;
+    plumb_ledger_leave(th);
+    return request;
+}
+
+void plumb_request_end_impl(plumb_request request, uint32_t failed, const char *why)
+{
+    bool with_rss = plumb_rt.settings.memory != PLUMB_MEMORY_OFF;
+    struct plumb_rss rss = with_rss ? plumb_rss_read() : (struct plumb_rss){0, 0};
+    uint64_t serial = request.id & ((UINT64_C(1) << 40) - 1);
+    struct plumb_live_request *r;
+    struct plumb_thread *th;
+    if (!request.id || !plumb_ledger_enter(&th, true))
+        return;
+    plumb_sized_flush(th);
+    r = request.id >> 40 == (th->run->generation & 0xffffff) ? at(th->run, serial) : NULL;
+    if (r)
+        end(th, r, r->scope, &rss, failed, why);
+    if (th->request == serial)
+        th->request = 0;
+    plumb_ledger_leave(th);
+}
+
+/* ---- Stages of a request --------------------------------------------------------------------- */
+
+static struct plumb_live_section_stage *stage_at(struct plumb_live_section *s, uint64_t key)
+{
+    for (uint32_t i = 0; i < s->stages; i++) {
+        if (s->stage[i].key == key)
+            return &s->stage[i];
+    }
+    if (s->stages == PLUMB_LIVE_SECTION_STAGES)
+        return NULL;
+    s->stage[s->stages].key = key;
+    PLUMB_RELEASE(s->stages, s->stages + 1);
+    return &s->stage[s->stages - 1];
+}
+
+void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *e)
+{
+    struct plumb_live_request *r = at(run, e->request);
+    struct plumb_live_section *s;
+    struct plumb_live_section_stage *stage;
+    uint64_t took = e->end_ticks > e->begin_ticks ? e->end_ticks - e->begin_ticks : 0;
+    if (!r)
+        return;
+    r->records++;
+    if (e->outermost && !e->failed)
+        r->stages_ticks += took;
+    s = section_at(run, e->request, false);
+    stage = s ? stage_at(s, e->key) : NULL;
+    if (!stage)
+        return;
+    if (e->failed) {
+        stage->failures++;
+    } else {
+        stage->count++;
+        stage->total += took;
+        stage->own += e->own_ticks;
+        stage->last = took;
+    }
+    plumb_ledger_add(&stage->memory, &e->memory, 0);
+}

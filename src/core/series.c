@@ -1,0 +1,168 @@
+/* series.c: memory over time, and checkpoints.
+ *
+ * A series has a fixed number of points. When it is full, every two become one, the higher, in the
+ * half that is not shown, and the pause between samples doubles: a short run is seen in 10 ms, one
+ * of a day in minutes, at the same size and at less and less cost. */
+#include <string.h>
+
+#include "base/resident.h"
+#include "core/ledger.h"
+
+static struct plumb_live_series *series_at(struct plumb_run *run, int64_t pool)
+{
+    uint64_t *off = &run->h->ledger.series_off[pool + 1];
+    struct plumb_live_series *s;
+    if (!*off) {
+        uint64_t made;
+        plumb_lock();
+        made = plumb_carve(run, sizeof *s);
+        plumb_unlock();
+        if (!made)
+            return NULL;
+        PLUMB_AT(run, struct plumb_live_series, made)->pool = pool;
+        PLUMB_RELEASE(*off, made);
+    }
+    return PLUMB_AT(run, struct plumb_live_series, *off);
+}
+
+static uint64_t thin(struct plumb_live_series *s)
+{
+    uint32_t from = (uint32_t)(s->shown >> 32) & 1, n = (uint32_t)s->shown;
+    struct plumb_live_point *to = s->point[from ^ 1];
+    const struct plumb_live_point *p = s->point[from];
+    for (uint32_t i = 0; i + 1 < n; i += 2)
+        to[i / 2] = p[i].a + p[i].b > p[i + 1].a + p[i + 1].b ? p[i] : p[i + 1];
+    return (uint64_t)(from ^ 1) << 32 | n / 2;
+}
+
+/* False: the series was full, and is half as dense now. */
+static bool add(struct plumb_live_series *s, uint64_t ticks, uint64_t a, uint64_t b)
+{
+    bool room = (uint32_t)s->shown < PLUMB_LIVE_POINTS;
+    uint64_t shown = room ? s->shown : thin(s);
+    uint32_t half = (uint32_t)(shown >> 32) & 1, n = (uint32_t)shown;
+    /* A step needs its ends only. */
+    if (n >= 2 && s->point[half][n - 1].a == a && s->point[half][n - 1].b == b &&
+        s->point[half][n - 2].a == a && s->point[half][n - 2].b == b && room) {
+        PLUMB_STORE(s->point[half][n - 1].ticks, ticks);
+        return true;
+    }
+    s->point[half][n] = (struct plumb_live_point){ticks, a, b};
+    PLUMB_RELEASE(s->shown, shown + 1);
+    return room;
+}
+
+static uint64_t not_negative(int64_t v)
+{
+    return v > 0 ? (uint64_t)v : 0;
+}
+
+/* True: something was thinned out. */
+static bool add_all(struct plumb_run *run, uint64_t ticks, uint64_t rss)
+{
+    struct plumb_live_series *s = rss ? series_at(run, PLUMB_LIVE_NO_POOL) : NULL;
+    bool thinned = s && !add(s, ticks, rss, 0);
+    for (uint32_t i = 0; i < run->h->ledger.pools.count; i++) {
+        const struct plumb_live_pool *p = plumb_pool_at(run, i);
+        s = series_at(run, i);
+        if (s)
+            thinned |= !add(s, ticks, not_negative(PLUMB_LOAD(p->allocated)),
+                            not_negative(PLUMB_LOAD(p->reserved)));
+    }
+    return thinned;
+}
+
+void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss)
+{
+    if (add_all(run, ticks, rss) && run->sample_pause_ns)
+        run->sample_pause_ns *= 2;
+}
+
+uint64_t plumb_series_sample(struct plumb_run *run)
+{
+    uint64_t rss, pause;
+    if (plumb_rt.settings.memory == PLUMB_MEMORY_OFF || !plumb_rt.settings.memory_interval_ms)
+        return 0;
+    if (!run->sample_pause_ns)
+        run->sample_pause_ns = plumb_rt.settings.memory_interval_ms * 1000000;
+    rss = plumb_resident_now();
+    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    /* Not once the run is over: its end reads the book without the lock. */
+    if (PLUMB_ACQUIRE(plumb_rt.run) == run && rss) {
+        plumb_scopes_sampled(rss);
+        plumb_series_point(run, plumb_ticks_from(plumb_rt.clock), rss);
+    }
+    pause = run->sample_pause_ns;
+    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    return pause;
+}
+
+/* ---- Checkpoints ----------------------------------------------------------------------------- */
+
+/* The checkpoint of that name, new or from before; NULL: no room. */
+static struct plumb_live_checkpoint *find(struct plumb_run *run, const char *name)
+{
+    struct plumb_live_table *t = &run->h->checkpoints;
+    struct plumb_live_checkpoint *c;
+    for (uint32_t i = 0; i < t->count; i++) {
+        c = plumb_table_at(run, t, i);
+        if (strcmp(PLUMB_AT(run, const char, c->name_off + sizeof(struct plumb_live_text)), name) ==
+            0)
+            return c;
+    }
+    if (t->count >= plumb_rt.settings.max_nodes)
+        return NULL;
+    plumb_lock();
+    c = plumb_table_add(run, t);
+    if (c)
+        c->name_off = plumb_carve_text(run, name);
+    plumb_unlock();
+    if (!c || !c->name_off)
+        return NULL;
+    plumb_table_commit(t);
+    return c;
+}
+
+static void pools_now(struct plumb_run *run, struct plumb_live_memory *m)
+{
+    for (uint32_t i = 0; i < run->h->ledger.pools.count && m->use_count < PLUMB_LIVE_USES; i++) {
+        const struct plumb_live_pool *p = plumb_pool_at(run, i);
+        int64_t allocated, reserved;
+        plumb_pool_peaks(i, &allocated, &reserved);
+        m->use[m->use_count++] = (struct plumb_live_use){i,
+                                                         0,
+                                                         not_negative(p->allocated),
+                                                         not_negative(p->reserved),
+                                                         not_negative(allocated),
+                                                         not_negative(reserved)};
+    }
+}
+
+void plumb_checkpoint_impl(const char *name, uint32_t baseline)
+{
+    struct plumb_live_memory m = {0};
+    struct plumb_live_checkpoint *c;
+    struct plumb_rss rss = plumb_rss_read();
+    struct plumb_thread *th;
+    if (!plumb_ledger_enter(&th, false))
+        return;
+    plumb_sized_flush(th);
+    plumb_scopes_sampled(rss.now);
+    m.samples = rss.now != 0;
+    m.rss = rss.now;
+    m.peak_rss = plumb_scopes_rss_peak();
+    pools_now(th->run, &m);
+    plumb_pools_holes(th->run);
+    c = find(th->run, name ? name : "");
+    if (c) {
+        c->at_ticks = plumb_ticks_from(th->clock);
+        c->request = th->request;
+        c->baseline = baseline;
+        c->serial = ++th->run->h->ledger.checkpoints_made;
+        plumb_ledger_show(&c->memory, &m);
+        plumb_series_point(th->run, c->at_ticks, rss.now);
+    } else {
+        plumb_drop(th->run, PLUMB_DROP_NODES);
+    }
+    plumb_ledger_leave(th);
+}

@@ -1,0 +1,249 @@
+/* stage.c: begin and end of stages: memory before and after, the request's records, log lines. */
+#include "core/stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/pages.h"
+#include "core/ledger.h"
+
+static const char *name_of(uint32_t node)
+{
+    return plumb_rt.nodes[node].name;
+}
+
+static const char *pipeline_of(const struct plumb_thread *th)
+{
+    return plumb_rt.pipelines[th->group >> 8].name;
+}
+
+static bool reads_memory(uint32_t flags)
+{
+    return plumb_rt.settings.memory != PLUMB_MEMORY_OFF &&
+           (flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY)) != 0;
+}
+
+static void checkpoint(const char *when, uint32_t node)
+{
+    char name[600];
+    if (!plumb_rt.settings.memory_checkpoints)
+        return;
+    snprintf(name, sizeof name, "%s_%s", when, name_of(node));
+    plumb_checkpoint_impl(name, 0);
+}
+
+/* ---- Begin ----------------------------------------------------------------------------------- */
+
+static struct plumb_stage_run *room(struct plumb_thread *th)
+{
+    if (!th->stage)
+        th->stage = plumb_pages_map(PLUMB_STAGES_MAX * sizeof *th->stage);
+    return th->stage && th->stages < PLUMB_STAGES_MAX ? &th->stage[th->stages] : NULL;
+}
+
+static uint32_t open_scope(uint32_t flags)
+{
+    uint32_t scope_flags = flags & PLUMB_POINT_RUNNING_PEAK ? PLUMB_SCOPE_RUNNING_PEAK : 0, scope;
+    struct plumb_rss rss = {0, 0};
+    struct plumb_thread *th;
+    if (reads_memory(flags)) {
+        scope_flags |= PLUMB_SCOPE_RSS;
+        rss = plumb_rss_read();
+    }
+    if (!plumb_ledger_enter(&th, false))
+        return 0;
+    plumb_sized_flush(th);
+    scope = plumb_scope_open(th, scope_flags, &rss);
+    if (rss.now)
+        plumb_series_point(th->run, plumb_ticks_from(th->clock), rss.now);
+    plumb_ledger_leave(th);
+    return scope;
+}
+
+static void close_scope(uint32_t scope, struct plumb_live_memory *out)
+{
+    struct plumb_thread *th;
+    memset(out, 0, sizeof *out);
+    if (!scope || !plumb_ledger_enter(&th, true))
+        return;
+    plumb_scope_close(th, scope, NULL, out);
+    plumb_ledger_leave(th);
+}
+
+/* The clock reading in a begin record that was written just now. */
+static uint64_t ticks_of(const struct plumb_thread *th, uint64_t span)
+{
+    return th->base + plumb_record_ticks(PLUMB_LOAD(*(const uint64_t *)(uintptr_t)span));
+}
+
+plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t flags)
+{
+    struct plumb_stage_run *s = room(th);
+    struct plumb_live_memory unused;
+    plumb_span span;
+    uint32_t scope;
+    if (!s)
+        return plumb_begin_plain(th, node);
+    if (flags & PLUMB_POINT_STAGE) {
+        /* Before the span: what the log costs is not the stage's. */
+        plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", name_of(node), pipeline_of(th));
+        checkpoint("before", node);
+    }
+    scope = open_scope(flags);
+    span = plumb_begin_plain(th, node);
+    if (!span.id) {
+        close_scope(scope, &unused);
+        return span;
+    }
+    *s = (struct plumb_stage_run){
+        .span = span.id,
+        .key = plumb_key(th->group, node),
+        .begin_ticks = ticks_of(th, span.id),
+        .begin_ns = flags & PLUMB_POINT_STAGE ? plumb_clock_gettime_ns(CLOCK_MONOTONIC) : 0,
+        .request = th->request,
+        .node = node,
+        .depth = plumb_depth(th),
+        .flags = flags,
+        .scope = scope};
+    th->stages++;
+    span.id |= PLUMB_STAGE_BIT;
+    return span;
+}
+
+struct plumb_stage_run *plumb_stage_of(struct plumb_thread *th, plumb_span span)
+{
+    for (uint32_t i = th->stages; span.id & PLUMB_STAGE_BIT && i-- > 0;) {
+        if ((th->stage[i].span | PLUMB_STAGE_BIT) == span.id)
+            return &th->stage[i];
+    }
+    return NULL;
+}
+
+/* ---- End ------------------------------------------------------------------------------------- */
+
+void plumb_stages_closed(struct plumb_thread *th, uint32_t depth)
+{
+    struct plumb_live_memory unused;
+    while (th->stages && th->stage[th->stages - 1].depth > depth) {
+        th->stages--;
+        if (!th->stage[th->stages].scope)
+            continue;
+        pthread_mutex_lock(&plumb_rt.ledger_lock);
+        plumb_scope_close(th, th->stage[th->stages].scope, NULL, &unused);
+        pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    }
+}
+
+/* Whether the thread works below a stage of another thread. */
+static bool below_a_stage(const struct plumb_thread *th)
+{
+    for (uint32_t i = 0; i < th->path_depth; i++) {
+        if (plumb_rt.nodes[th->path[i]].flags & PLUMB_POINT_STAGE)
+            return true;
+    }
+    return false;
+}
+
+static void enter_run(const struct plumb_stage_run *s, struct plumb_stage_entry *e)
+{
+    struct plumb_rss rss = {0, 0};
+    struct plumb_thread *th;
+    if (reads_memory(s->flags))
+        rss = plumb_rss_read();
+    if (!plumb_ledger_enter(&th, true))
+        return;
+    plumb_sized_flush(th);
+    plumb_scope_close(th, s->scope, &rss, &e->memory);
+    e->tid = th->tid;
+    plumb_ledger_stage_run(th->run, e);
+    plumb_ledger_leave(th);
+}
+
+static double mib(uint64_t bytes)
+{
+    return (double)bytes / (1 << 20);
+}
+
+/* Memory of all pools; without any, the resident set. */
+static void tell_memory(const char *name, double ms, const struct plumb_live_memory *m)
+{
+    uint64_t a = 0, r = 0, peak_a = 0, peak_r = 0;
+    for (uint32_t i = 0; i < m->use_count; i++) {
+        a += m->use[i].allocated;
+        r += m->use[i].reserved;
+        peak_a += m->use[i].peak_allocated;
+        peak_r += m->use[i].peak_reserved;
+    }
+    if (!m->use_count) {
+        a = r = m->rss;
+        peak_a = peak_r = m->peak_rss;
+    }
+    plumb_log(
+        PLUMB_LOG_INFO, "[Rank %d] [Timing] %s: %.2f ms, memory: %.2f/%.2f MB (peak: %.2f/%.2f MB)",
+        plumb_rt.rank < 0 ? 0 : plumb_rt.rank, name, ms, mib(a), mib(r), mib(peak_a), mib(peak_r));
+}
+
+/* After the end, so that the device has been waited for. */
+static void tell(const struct plumb_thread *th, const struct plumb_stage_run *s, uint64_t end_ns,
+                 const struct plumb_live_memory *m)
+{
+    double ms = (double)(end_ns - s->begin_ns) * 1e-6;
+    if (s->mark == 1)
+        plumb_log(PLUMB_LOG_ERROR, "[%s|%s] Execution failed after %.3f ms: %s", name_of(s->node),
+                  pipeline_of(th), ms, s->why);
+    else
+        plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution %s %.3f ms", name_of(s->node), pipeline_of(th),
+                  s->mark ? "abandoned after" : "completed in", ms);
+    if (plumb_rt.settings.memory != PLUMB_MEMORY_OFF && s->mark != 2)
+        tell_memory(name_of(s->node), ms, m);
+}
+
+void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks)
+{
+    struct plumb_stage_run s = th->stage[--th->stages];
+    uint64_t end_ns = s.begin_ns ? plumb_clock_gettime_ns(CLOCK_MONOTONIC) : 0;
+    uint64_t took = ticks > s.begin_ticks ? ticks - s.begin_ticks : 0;
+    struct plumb_stage_entry e = {.key = s.key,
+                                  .begin_ticks = s.begin_ticks,
+                                  .end_ticks = ticks,
+                                  .own_ticks = took > s.child_ticks ? took - s.child_ticks : 0,
+                                  .request = s.request,
+                                  .depth = th->stages,
+                                  .failed = s.mark == 1,
+                                  .stage = (s.flags & PLUMB_POINT_STAGE) != 0,
+                                  .outermost = th->stages == 0 && !below_a_stage(th)};
+    if (s.mark == 2) {
+        close_scope(s.scope, &e.memory);
+        if (th->stages)
+            th->stage[th->stages - 1].child_ticks += s.child_ticks;
+    } else {
+        if (th->stages)
+            th->stage[th->stages - 1].child_ticks += took;
+        enter_run(&s, &e);
+    }
+    if (!(s.flags & PLUMB_POINT_STAGE))
+        return;
+    if (s.mark != 2)
+        checkpoint("after", s.node);
+    tell(th, &s, end_ns, &e.memory);
+}
+
+void plumb_stage_metric_impl(plumb_span span, const char *name)
+{
+    struct plumb_stage_run *s;
+    struct plumb_live_stage *entry;
+    struct plumb_thread *th;
+    uint64_t off;
+    if (!name || !plumb_ledger_enter(&th, true))
+        return;
+    s = plumb_stage_of(th, span);
+    entry = s ? plumb_ledger_stage(th->run, s->key) : NULL;
+    if (entry) {
+        plumb_lock();
+        off = plumb_carve_text(th->run, name);
+        plumb_unlock();
+        PLUMB_RELEASE(entry->metric_off, off);
+    }
+    plumb_ledger_leave(th);
+}

@@ -1,0 +1,38 @@
+/* stage.h: stages, and other nodes whose memory is measured, while they are open.
+ *
+ * The handle of such a span has its lowest bit set, which sends its end the long way (span.c) while
+ * the spans inside keep theirs: the short way compares handles anyway. Everything here is done
+ * outside the span's two clock reads; a stage costs some microseconds, mostly for the kernel's
+ * figures of memory. */
+#ifndef PLUMB_CORE_STAGE_H
+#define PLUMB_CORE_STAGE_H
+
+#include "core/runtime.h"
+
+#define PLUMB_STAGE_BIT UINT64_C(1)
+
+struct plumb_stage_run { /* of one thread; th->stage[0 .. th->stages) are open, outermost first */
+    uint64_t span;       /* address of its begin record */
+    uint64_t key;
+    uint64_t begin_ticks, end_ticks;
+    uint64_t child_ticks; /* of the stages inside that have ended */
+    uint64_t begin_ns;    /* CLOCK_MONOTONIC, for the log lines */
+    uint64_t request;     /* serial; 0: none */
+    uint32_t node, depth; /* depth among all spans */
+    uint32_t flags;       /* enum plumb_point_flags */
+    uint32_t scope;       /* of memory; 0: none */
+    uint32_t mark;        /* as given to span_mark; 0: none */
+    char why[116];        /* of a failure */
+};
+
+plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t flags);
+/* The open stage that `span` is; NULL: it is none. */
+struct plumb_stage_run *plumb_stage_of(struct plumb_thread *th, plumb_span span);
+/* Inside enter: spans deeper than `depth` have been closed from outside; forgets the stages among
+ * them. */
+void plumb_stages_closed(struct plumb_thread *th, uint32_t depth);
+/* After the end's clock read, outside enter: the innermost stage has ended at `ticks`. */
+void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks);
+void plumb_stage_metric_impl(plumb_span span, const char *name);
+
+#endif

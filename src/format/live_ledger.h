@@ -1,0 +1,141 @@
+/* live_ledger.h: the part of the live mapping that stages, requests and memory are entered in.
+ *
+ * Entered under one lock (core/ledger.h), a few times a stage, never on the span path. A process
+ * may be killed between two stores, so what belongs together is written to the copy that nobody
+ * reads and shown by one store (`shown`), or carries a number that is written last (`serial`, 0
+ * while the rest changes). Pools are counters in order: what was allocated moves before who
+ * allocated it. */
+#ifndef PLUMB_FORMAT_LIVE_LEDGER_H
+#define PLUMB_FORMAT_LIVE_LEDGER_H
+
+#include <stdint.h>
+
+enum {
+    PLUMB_LIVE_POOLS = 16,          /* (device, pool) pairs; more are told apart no longer */
+    PLUMB_LIVE_USES = 8,            /* pools that one scope keeps figures of */
+    PLUMB_LIVE_POINTS = 2048,       /* of a series */
+    PLUMB_LIVE_STAGE_RUNS = 4096,   /* newest kept */
+    PLUMB_LIVE_REQUESTS = 4096,     /* newest kept */
+    PLUMB_LIVE_SECTIONS = 64,       /* newest requests whose stages are kept */
+    PLUMB_LIVE_SECTION_STAGES = 32, /* stages of one */
+    PLUMB_LIVE_METADATA = 2048,     /* bytes of one request's pairs */
+    PLUMB_LIVE_LEAKS = 20,
+    PLUMB_LIVE_NO_POOL = -1
+};
+
+struct plumb_live_use {
+    uint32_t pool, reserved_;
+    uint64_t allocated, reserved, peak_allocated, peak_reserved;
+};
+/* What a node, a request or a checkpoint saw; struct plumb_timing_memory tells what each means. */
+struct plumb_live_memory {
+    uint64_t samples, rss, peak_rss;
+    int64_t growth;
+    uint32_t peak_exact, reset_peak;
+    uint32_t use_count, reset_generation; /* of the pipeline, of a node's memory */
+    struct plumb_live_use use[PLUMB_LIVE_USES];
+};
+struct plumb_live_memory_pair {
+    uint32_t shown; /* copy[shown & 1] is whole */
+    uint32_t reserved;
+    struct plumb_live_memory copy[2];
+};
+
+struct plumb_live_pool {
+    uint64_t device_off, pool_off; /* texts */
+    uint64_t total;
+    int64_t allocated, reserved;
+    int64_t peak_allocated, peak_reserved;
+    int64_t allocated_at_reserved;
+    uint64_t peak_ticks;
+    uint64_t allocs, alloc_bytes, frees, free_bytes;
+    uint64_t unknown_frees, untracked, untracked_frees;
+    uint64_t free_reserved, largest_free; /* when last looked at: a checkpoint, the end */
+    uint64_t peaks;                       /* new peaks so far; see at_peaks */
+    uint32_t by_size;
+    uint32_t leak_count;
+    struct {
+        uint32_t owner, reserved; /* index in the table of owners */
+        uint64_t address, bytes;
+    } leak[PLUMB_LIVE_LEAKS]; /* written when the run ends */
+};
+
+/* Bytes of one pool that runs of one key allocated. What it held at the pool's peak is
+ * at_peak when at_peaks == pool.peaks, else what it holds now: it has not changed since. */
+struct plumb_live_owner {
+    uint64_t key;  /* UINT64_MAX: outside every node */
+    uint32_t pool; /* index in pools */
+    uint32_t reserved;
+    uint64_t allocs, alloc_bytes, frees, free_bytes;
+    uint64_t at_peak, at_peaks;
+};
+
+struct plumb_live_checkpoint {
+    uint64_t name_off;
+    uint64_t at_ticks;
+    uint64_t request; /* serial; 0: none */
+    uint64_t serial;  /* of the recording: later is higher */
+    uint32_t baseline, reserved;
+    struct plumb_live_memory_pair memory;
+};
+
+struct plumb_live_point {
+    uint64_t ticks, a, b;
+};
+struct plumb_live_series {
+    int64_t pool;   /* index; PLUMB_LIVE_NO_POOL: the resident set */
+    uint64_t shown; /* which half << 32 | points */
+    struct plumb_live_point point[2][PLUMB_LIVE_POINTS];
+};
+
+struct plumb_live_stage_run {
+    uint64_t serial; /* 1, 2, ...; place (serial - 1) % PLUMB_LIVE_STAGE_RUNS */
+    uint64_t key;
+    uint64_t begin_ticks, end_ticks;
+    uint64_t request; /* serial; 0: none */
+    uint64_t rss, peak_rss;
+    uint32_t tid, depth;
+    uint32_t failed, reserved;
+};
+
+struct plumb_live_section_stage {
+    uint64_t key;
+    uint64_t count, failures;
+    uint64_t total, own, last; /* ticks */
+    struct plumb_live_memory_pair memory;
+};
+struct plumb_live_section {
+    uint64_t request; /* serial of the one it belongs to; 0 while it changes hands */
+    uint32_t stages, metadata_bytes;
+    char metadata[PLUMB_LIVE_METADATA]; /* key NUL value NUL ... */
+    struct plumb_live_section_stage stage[PLUMB_LIVE_SECTION_STAGES];
+};
+
+enum { PLUMB_LIVE_ID = 104, PLUMB_LIVE_WHY = 120 };
+struct plumb_live_request {
+    uint64_t serial;                 /* 1, 2, ...; place (serial - 1) % PLUMB_LIVE_REQUESTS */
+    uint64_t begin_ticks, end_ticks; /* end 0: open */
+    uint64_t begin_unix_ns;
+    uint64_t records, stages_ticks;
+    uint32_t tid, failed;
+    uint32_t scope, reserved; /* of memory, while it is open */
+    char id[PLUMB_LIVE_ID];   /* cut, NUL-terminated */
+    char why[PLUMB_LIVE_WHY];
+    struct plumb_live_memory_pair memory;
+};
+
+/* In the header of the mapping. */
+struct plumb_live_ledger {
+    uint64_t rss, peak_rss; /* of the process: last read, highest of this run */
+    uint64_t total;         /* memory of the machine or its control group */
+    uint64_t stage_runs, requests, checkpoints_made; /* serials given so far */
+    uint32_t peak_exact, reserved;
+    struct plumb_live_pool_table {
+        uint32_t count, reserved;
+        uint64_t off[PLUMB_LIVE_POOLS];
+    } pools;
+    uint64_t series_off[PLUMB_LIVE_POOLS + 1]; /* the resident set's first */
+    uint64_t section_off[PLUMB_LIVE_SECTIONS]; /* of request serial s at (s - 1) % SECTIONS */
+};
+
+#endif
