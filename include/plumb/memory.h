@@ -9,21 +9,14 @@
  * Cost of an event while recording: about 100 ns, under one lock of the process (docs/memory.md has
  * the measured figures); otherwise a load and a branch. Events of blocks that were allocated before
  * the recording began are counted as unknown and change nothing. */
+#include <plumb/plumb.h> /* which includes this file when everything it needs is there */
 #ifndef PLUMB_MEMORY_H
 #define PLUMB_MEMORY_H
 
-#include <plumb/abi.h>
-
 #if !defined(PLUMB_DISABLE)
-#include <plumb/plumb.h>
-
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* An older runtime's table ends before what it does not know. */
-#define PLUMB_KNOWS_(api, member)                                                                  \
-    ((api) && (api)->size >= offsetof(struct plumb_api, member) + sizeof((api)->member))
 
 static inline void plumb_mem_event_(uint32_t event, const char *device, const char *pool,
                                     const void *address, uint64_t bytes)

@@ -140,6 +140,10 @@ static inline const struct plumb_api *plumb_api_(void)
                                                                          : plumb_find_api_();
 }
 
+/* An older runtime's table ends before what it does not know. */
+#define PLUMB_KNOWS_(api, member)                                                                  \
+    ((api) && (api)->size >= offsetof(struct plumb_api, member) + sizeof((api)->member))
+
 /* ---- Spans ------------------------------------------------------------------------------------
  * A span is a run of a node on the calling thread; spans nest. It must be ended on its thread,
  * innermost first; ending an outer one first closes what is still open inside it as `unbalanced`
@@ -596,6 +600,7 @@ static inline void plumb_timed_end(plumb_timed *timed)
     step < step##_end_ &&plumb_steps_set_(step##_plumb_, step);                                    \
     ++step
 
+#include <plumb/memory.h>
 #include <plumb/stage.h>
 
 #endif /* PLUMB_DISABLE */

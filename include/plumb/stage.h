@@ -1,12 +1,9 @@
 /* stage.h: what a stage has beyond a span, and requests. Part of plumb.h. */
+#include <plumb/plumb.h> /* which includes this file when everything it needs is there */
 #ifndef PLUMB_STAGE_H
 #define PLUMB_STAGE_H
 
-#include <plumb/abi.h>
-
 #if !defined(PLUMB_DISABLE)
-#include <plumb/memory.h>
-
 #ifdef __cplusplus
 extern "C" {
 #endif

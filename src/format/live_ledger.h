@@ -13,7 +13,7 @@
 enum {
     PLUMB_LIVE_POOLS = 16,          /* (device, pool) pairs; more are told apart no longer */
     PLUMB_LIVE_USES = 8,            /* pools that one scope keeps figures of */
-    PLUMB_LIVE_POINTS = 2048,       /* of a series */
+    PLUMB_LIVE_POINTS = 1024,       /* of a series */
     PLUMB_LIVE_STAGE_RUNS = 4096,   /* newest kept */
     PLUMB_LIVE_REQUESTS = 4096,     /* newest kept */
     PLUMB_LIVE_SECTIONS = 64,       /* newest requests whose stages are kept */

@@ -122,7 +122,7 @@ static void log_line(int level, const char *line, void *arg)
 {
     (void)level;
     (void)arg;
-    event(strstr(line, "Starting") ? 'l' : 'L', 0);
+    event(strstr(line, "Starting") ? 'l' : strstr(line, "memory:") ? 'M' : 'L', 0);
 }
 
 static void a_stage_is_logged_before_and_after_both(void **state)
@@ -134,7 +134,7 @@ static void a_stage_is_logged_before_and_after_both(void **state)
         event('B', 0);
     }
     plumb_set_log(0, NULL, NULL);
-    assert_string_equal(seen.what, "lSBSL");
+    assert_string_equal(seen.what, "lSBSLM");
     assert_int_equal(record_count("stage"), 1);
 }
 

@@ -449,7 +449,7 @@ static int nest_and_capture(int depth)
 static void a_path_longer_than_a_context_holds_is_cut_at_its_inner_end(void **state)
 {
     (void)state;
-    assert_int_equal(nest_and_capture(40), 28);
+    assert_int_equal(nest_and_capture(40), 27);
     run_workers(1, 1);
     assert_int_equal(record_count("task"), 1);
 }
