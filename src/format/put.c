@@ -3,6 +3,7 @@
 #include "format/put.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static const double NS_PER_MS = 1e6;
@@ -100,17 +101,36 @@ void plumb_put_array(struct plumb_json *j, const char *key)
     plumb_json_array(j);
 }
 
-void plumb_put_time(struct plumb_json *j, const char *key, uint64_t unix_ns)
+void plumb_put_fraction(struct plumb_json *j, double value)
 {
-    char text[64] = "";
+    size_t before = j->out->len;
+    plumb_json_f64(j, value);
+    if (value - value == 0 && !j->out->failed && !strpbrk(j->out->data + before, ".e"))
+        plumb_buf_str(j->out, ".0");
+}
+
+void plumb_put_real(struct plumb_json *j, const char *key, double value)
+{
+    plumb_json_key(j, key);
+    plumb_put_fraction(j, value);
+}
+
+void plumb_time_text(char out[PLUMB_TIME_TEXT], uint64_t unix_ns)
+{
     time_t seconds = (time_t)(unix_ns / 1000000000u);
     struct tm utc;
-    plumb_json_key(j, key);
-    if (gmtime_r(&seconds, &utc)) {
-        size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-        snprintf(text + n, sizeof text - n, ".%06u+00:00", (unsigned)(unix_ns / 1000 % 1000000));
-    }
-    plumb_json_str(j, text);
+    out[0] = '\0';
+    if (!gmtime_r(&seconds, &utc))
+        return;
+    size_t n = strftime(out, PLUMB_TIME_TEXT, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(out + n, PLUMB_TIME_TEXT - n, ".%06u+00:00", (unsigned)(unix_ns / 1000 % 1000000));
+}
+
+void plumb_put_time(struct plumb_json *j, const char *key, uint64_t unix_ns)
+{
+    char text[PLUMB_TIME_TEXT];
+    plumb_time_text(text, unix_ns);
+    plumb_put_text(j, key, text);
 }
 
 void plumb_put_hex_if_needed(struct plumb_json *j, const char *key, const char *name)

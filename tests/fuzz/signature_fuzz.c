@@ -1,0 +1,44 @@
+/* Fuzz target: any bytes as a timing_io_signature.json, of plumb or of its predecessor.
+ *
+ * What the reader accepts, the writer must be able to write, and the reader must find the same in
+ * it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "format/signature.h"
+#include "trace/signature_read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Parses and writes again; false when the text is no file of signatures. */
+static bool rewrite(struct plumb_buf *out, const char *text, size_t size)
+{
+    struct plumb_signature s;
+    plumb_error err = {0, ""};
+
+    if (plumb_signature_parse(&s, text, size, "input", &err) < 0) {
+        if (!err.message[0] || strchr(err.message, '\n'))
+            abort();
+        return false;
+    }
+    if (plumb_signature_write(&s, out, &err) < 0)
+        abort();
+    plumb_signature_fini(&s);
+    return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct plumb_buf once = {0}, twice = {0};
+
+    if (rewrite(&once, (const char *)data, size)) {
+        if (!rewrite(&twice, once.data, once.len))
+            abort();
+        if (once.len != twice.len || memcmp(once.data, twice.data, once.len) != 0)
+            abort();
+    }
+    plumb_buf_fini(&once);
+    plumb_buf_fini(&twice);
+    return 0;
+}
