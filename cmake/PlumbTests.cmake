@@ -19,6 +19,11 @@ enable_testing()
 set(PLUMB_TRACES_DIR "" CACHE PATH "Folder of outside traces that some tests read")
 set(PLUMB_REFERENCE_FILE "" CACHE FILEPATH
   "The reference document of the systems that plumb succeeds, which some tests read")
+set(PLUMB_TEST_BIN_DIR "${PROJECT_BINARY_DIR}/tests/bin")
+set(PLUMB_TEST_CLI "")
+if(PLUMB_HAVE_TRACE)
+  set(PLUMB_TEST_CLI "${PLUMB_BIN_DIR}/plumb")
+endif()
 
 function(plumb_test_declaration file key default result)
   file(STRINGS "${file}" lines LIMIT_COUNT 5)
