@@ -90,7 +90,8 @@ static void show_overview(FILE *out)
     for (size_t i = 0; (c = plumb_cli_command(i)); i++)
         fprintf(out, "  %-10s %s\n", c->name, c->summary);
     fputs("\nplumb help COMMAND tells more, plumb help environment lists the variables,\n"
-          "plumb --version the version.\n\nExample\n"
+          "plumb help coming-from NAME translates names of other profilers, plumb --version\n"
+          "tells the version.\n\nExample\n"
           "  plumb record -- ./prog\n  plumb report --tree\n",
           out);
 }

@@ -72,6 +72,8 @@ size_t plumb_predecessor_match(const struct plumb_predecessor *p, const char *te
 /* ---- predecessors_text.c ----------------------------------------------------------------------
  */
 
+/* The begin of a text that a person or their environment gave, on one line. */
+void plumb_predecessor_put(struct plumb_buf *out, const char *text);
 /* Every name, a line each. */
 void plumb_predecessors_list(struct plumb_buf *out);
 /* The tables of docs/coming-from.md. */

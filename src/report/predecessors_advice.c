@@ -11,7 +11,7 @@
 #include "report/predecessors.h"
 #include "report/summary_table.h"
 
-enum { SHOWN_MAX = 60, COPIED_MAX = 120, NAME_MAX_BYTES = 128 };
+enum { COPIED_MAX = 120, NAME_MAX_BYTES = 128 };
 
 /* What a value meant there. */
 struct meaning {
@@ -138,19 +138,6 @@ static bool is_set_already(const char *plumb, char *const *environment)
 /* ---- The line ---------------------------------------------------------------------------------
  */
 
-/* The begin of the value, on one line. */
-static void put_shown(struct plumb_buf *out, const char *value)
-{
-    char cut[SHOWN_MAX + 1];
-    size_t n = strlen(value);
-    if (n > SHOWN_MAX)
-        for (n = SHOWN_MAX; n > 0 && ((unsigned char)value[n] & 0xC0) == 0x80;)
-            n--;
-    snprintf(cut, sizeof cut, "%.*s", (int)n, value);
-    plumb_put_left(out, cut, 0);
-    plumb_buf_str(out, value[n] ? "..." : "");
-}
-
 static bool rank_is_read(const char *name, char *const *environment)
 {
     struct plumb_rank rank;
@@ -204,7 +191,7 @@ uint32_t plumb_predecessor_judge(struct plumb_buf *meaning, struct plumb_buf *cu
     struct verdict verdict = judge(p, name, value, environment);
     plumb_put_left(meaning, name, 0);
     plumb_buf_char(meaning, '=');
-    put_shown(meaning, value);
+    plumb_predecessor_put(meaning, value);
     if (verdict.aside)
         plumb_buf_printf(meaning, " (%s)", verdict.aside);
     if (verdict.cure) {

@@ -10,7 +10,19 @@
 #include "report/predecessors.h"
 #include "report/summary_table.h"
 
-enum { GUESSED_MIN = 3, CONTAINING_MAX = 12, ASKED_MAX = 200 };
+enum { GUESSED_MIN = 3, CONTAINING_MAX = 12, ASKED_MAX = 200, SHOWN_MAX = 60 };
+
+void plumb_predecessor_put(struct plumb_buf *out, const char *text)
+{
+    char cut[SHOWN_MAX + 1];
+    size_t n = strlen(text);
+    if (n > SHOWN_MAX)
+        for (n = SHOWN_MAX; n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80;)
+            n--;
+    snprintf(cut, sizeof cut, "%.*s", (int)n, text);
+    plumb_put_left(out, cut, 0);
+    plumb_buf_str(out, text[n] ? "..." : "");
+}
 
 /* ---- The list ---------------------------------------------------------------------------------
  */
@@ -185,7 +197,7 @@ static bool contains(const char *name, const char *part)
 }
 
 /* A list of the names that `text` is a part of, when they are not too many to read. */
-static bool put_containing(struct plumb_buf *out, const char *text, plumb_error *err)
+static bool put_containing(struct plumb_buf *out, const char *text)
 {
     size_t n;
     const struct plumb_predecessor *table = plumb_predecessors(&n);
@@ -198,31 +210,38 @@ static bool put_containing(struct plumb_buf *out, const char *text, plumb_error 
     for (size_t i = 0; i < n; i++)
         if (contains(table[i].name, text))
             put_line(out, &table[i]);
-    plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no name '%s'; these have it in them", text);
     return true;
 }
 
-static bool put_nearest(struct plumb_buf *out, const char *text, plumb_error *err)
+/* The name whose entries were put, NULL: none is near. */
+static const char *put_nearest(struct plumb_buf *out, const char *text)
 {
     size_t n;
     const struct plumb_predecessor *table = plumb_predecessors(&n);
     struct plumb_nearest nearest = plumb_nearest_start(text);
     for (size_t i = 0; i < n; i++)
         plumb_nearest_offer(&nearest, table[i].name);
-    if (!nearest.best || !put_matches(out, nearest.best))
-        return false;
-    plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no name '%s'; the nearest is '%s'", text, nearest.best);
-    return true;
+    return nearest.best && put_matches(out, nearest.best) ? nearest.best : NULL;
 }
 
 int plumb_predecessors_explain(struct plumb_buf *out, const char *text, plumb_error *err)
 {
+    struct plumb_buf asked = {0};
+    const char *nearest;
+    int rc = 1;
     if (put_matches(out, text) || put_assignment(out, text) || put_call(out, text))
         return PLUMB_OK;
     /* One or two letters are near to, and part of, too much. */
-    if (strlen(text) >= GUESSED_MIN &&
-        (put_containing(out, text, err) || put_nearest(out, text, err)))
-        return 1;
-    return plumb_fail(err, PLUMB_ERR_NOT_FOUND,
-                      "no name like '%.200s'; 'plumb help coming-from' lists all", text);
+    bool guess = strlen(text) >= GUESSED_MIN;
+    plumb_predecessor_put(&asked, text);
+    const char *shown = asked.data ? asked.data : "";
+    if (guess && put_containing(out, text))
+        plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no name '%s'; these have it in them", shown);
+    else if (guess && (nearest = put_nearest(out, text)))
+        plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no name '%s'; the nearest is '%s'", shown, nearest);
+    else
+        rc = plumb_fail(err, PLUMB_ERR_NOT_FOUND,
+                        "no name like '%s'; 'plumb help coming-from' lists all", shown);
+    plumb_buf_fini(&asked);
+    return rc;
 }

@@ -53,6 +53,8 @@ for nothing in frobnicate_everything '' '=' 'x=1' '(' "$(printf '\033[31m')" "$(
     expect "'$nothing'" 2 ask "$nothing"
     has err.txt 'no name like' "'plumb help coming-from' lists all"
     empty out.txt
+    [ "$(wc -c <err.txt)" -lt 200 ] && ! grep -q "$(printf '\033')" err.txt ||
+        fail "'$nothing': $(cat -v err.txt)"
 done
 expect 'two names' 2 ask a b
 expect 'another topic' 2 "$PLUMB_BIN" help coming
