@@ -83,6 +83,13 @@ bool plumb_cli_decimal(const struct plumb_cli_command *command, const char *opti
  * The texts lie in `memory`. */
 bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_info *memory);
 
+/* output.c: writes `text` and a newline to the file `path`; NULL or "-": stdout. A file is written
+ * beside its place and renamed, so that it is whole or as it was. False: said what is wrong. */
+bool plumb_cli_output(const struct plumb_cli_command *command, const char *path, const char *text);
+/* Whether `path` is what was recorded: the file or directory `run`, or a file that plumb keeps in
+ * it. A slip in the command line must not overwrite it. */
+bool plumb_cli_is_run(const char *run, const char *path);
+
 /* say.c */
 /* "plumb record: ..." on stderr, and a newline. */
 void plumb_cli_say(const struct plumb_cli_command *command, const char *format, ...)

@@ -1,9 +1,7 @@
 /* cmd_compare.c: plumb compare. Its exit status follows diff(1): 1 says that something is worse. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli.h"
 
@@ -232,57 +230,25 @@ static int read_arguments(struct request *r, int argc, char **argv)
 
 /* ---- Output ---------------------------------------------------------------------------------- */
 
-static bool same_file(const char *run, const char *suffix, const struct stat *output)
-{
-    char path[4096];
-    struct stat st;
-    int n = snprintf(path, sizeof path, "%s%s", run, suffix);
-    return n > 0 && n < (int)sizeof path && stat(path, &st) == 0 && st.st_dev == output->st_dev &&
-           st.st_ino == output->st_ino;
-}
-
 /* A report that is compared must not be lost by a slip in the command line. */
 static bool is_a_report(const plumb_comparison *c, const char *output)
 {
-    struct stat st;
     const char *run;
-    if (stat(output, &st) < 0)
-        return false;
     for (uint32_t side = PLUMB_SIDE_A; side <= PLUMB_SIDE_B; side++)
         for (size_t i = 0; (run = plumb_comparison_run(c, side, i)); i++)
-            if (same_file(run, "", &st) || same_file(run, "/timing.json", &st))
+            if (plumb_cli_is_run(run, output))
                 return true;
     return false;
 }
 
-static bool write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "wb");
-    int cause = errno;
-    bool done = file != NULL;
-    if (file) {
-        done = fputs(text, file) >= 0 && fputc('\n', file) >= 0 && fflush(file) == 0;
-        cause = errno;
-        if (fclose(file) != 0 && done) {
-            done = false;
-            cause = errno;
-        }
-    }
-    if (!done)
-        plumb_cli_say(&plumb_cmd_compare, "cannot write '%s': %s", path, strerror(cause));
-    return done;
-}
-
 static bool put_text(const plumb_comparison *c, const char *output, const char *text)
 {
-    if (!output)
-        return puts(text) >= 0; /* main() tells of a failed write */
-    if (is_a_report(c, output)) {
+    if (output && is_a_report(c, output)) {
         plumb_cli_say(&plumb_cmd_compare,
                       "'%s' is one of the reports compared: give --output another name", output);
         return false;
     }
-    return write_file(output, text);
+    return plumb_cli_output(&plumb_cmd_compare, output, text);
 }
 
 /* CSV has no place for the notes that the other formats carry. */

@@ -1,12 +1,15 @@
 /* cmd_report.c: plumb report. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 
-enum { FORMAT, PIPELINE, PHASE, SORT, TOP, FRAMES, TREE, WIDE, EXPLAIN };
+enum { FORMAT, OUTPUT, PIPELINE, PHASE, SORT, TOP, FRAMES, TREE, WIDE, EXPLAIN, MIN_WIDTH };
 
 static const struct plumb_cli_option options[] = {
-    [FORMAT] = {"format", "text|json|csv|md", "form of the output (text)", false},
+    [FORMAT] = {"format", "text|json|csv|md|svg",
+                "form of the output (text); svg is a flame graph of the call tree", false},
+    [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
     [PIPELINE] = {"pipeline", "NAME", "only this pipeline", false},
     [PHASE] = {"phase", "NAME", "only this phase", false},
     [SORT] = {"sort", "total|self|mean|p95", "figure that orders the rows, largest first (total)",
@@ -19,7 +22,16 @@ static const struct plumb_cli_option options[] = {
     [TREE] = {"tree", NULL, "the call tree instead of the table", false},
     [WIDE] = {"wide", NULL, "more columns: self time, share, percentiles, device time", false},
     [EXPLAIN] = {"explain", NULL, "what each column means, below the output", false},
+    [MIN_WIDTH] = {"min-width", "PX",
+                   "svg: rectangles narrower than PX pixels share one (0.1); the picture is 1180 "
+                   "wide",
+                   false},
     {NULL, NULL, NULL, false},
+};
+
+struct wish { /* what the command line asks for */
+    plumb_report_options options;
+    const char *output; /* NULL: stdout */
 };
 
 static bool take_sort(plumb_report_options *o, const char *text)
@@ -41,15 +53,35 @@ static bool take_format(plumb_report_options *o, const char *text)
             o->format = text;
             return true;
         }
-    plumb_cli_usage(&plumb_cmd_report, "--format wants text, json, csv or md, not '%s'", text);
+    plumb_cli_usage(&plumb_cmd_report, "--format wants text, json, csv, md or svg, not '%s'", text);
     return false;
 }
 
-static bool take(plumb_report_options *o, int option, const char *value)
+/* The command's locale is C, whatever the user's is: a number has a point. */
+static bool take_min_width(plumb_report_options *o, const char *text)
 {
+    char *end;
+    double px = strtod(text, &end);
+    if (end == text || *end || !(px > 0 && px <= 1180)) {
+        plumb_cli_usage(&plumb_cmd_report,
+                        "--min-width wants pixels above 0 and up to 1180, not '%s'", text);
+        return false;
+    }
+    o->min_width = px;
+    return true;
+}
+
+static bool take(struct wish *w, int option, const char *value)
+{
+    plumb_report_options *o = &w->options;
     switch (option) {
     case FORMAT:
         return take_format(o, value);
+    case OUTPUT:
+        w->output = value;
+        return true;
+    case MIN_WIDTH:
+        return take_min_width(o, value);
     case SORT:
         return take_sort(o, value);
     case TOP:
@@ -74,8 +106,9 @@ static bool take(plumb_report_options *o, int option, const char *value)
     }
 }
 
-static int show(const char *run, const plumb_report_options *o)
+static int show(const char *run, const struct wish *w)
 {
+    const plumb_report_options *o = &w->options;
     plumb_report *report = NULL;
     plumb_error err = {0, ""};
     char *text = NULL;
@@ -87,7 +120,13 @@ static int show(const char *run, const plumb_report_options *o)
         plumb_cli_say(&plumb_cmd_report, "%s", err.message);
         goto out;
     }
-    puts(text);
+    if (w->output && plumb_cli_is_run(plumb_report_path(report), w->output)) {
+        plumb_cli_say(&plumb_cmd_report, "'%s' is the report itself: give --output another name",
+                      w->output);
+        goto out;
+    }
+    if (!plumb_cli_output(&plumb_cmd_report, w->output, text))
+        goto out;
     plumb_cli_say_lines(&plumb_cmd_report, remarks);
     status = PLUMB_EXIT_OK;
 out:
@@ -100,42 +139,47 @@ out:
 static int run(int argc, char **argv)
 {
     struct plumb_cli_args args;
-    plumb_report_options o = plumb_report_options_default();
+    struct wish w = {plumb_report_options_default(), NULL};
     int option;
     plumb_cli_args_init(&args, &plumb_cmd_report, argc, argv);
     while ((option = plumb_cli_next(&args)) >= 0)
-        if (!take(&o, option, args.value))
+        if (!take(&w, option, args.value))
             return PLUMB_EXIT_TROUBLE;
     if (option != PLUMB_ARGS_END)
         return plumb_cli_args_status(option);
     if (argc - args.operand > 1)
         return plumb_cli_args_status(
             plumb_cli_usage(&plumb_cmd_report, "one run at a time, not %d", argc - args.operand));
-    return show(args.operand < argc ? argv[args.operand] : NULL, &o);
+    return show(args.operand < argc ? argv[args.operand] : NULL, &w);
 }
 
 const struct plumb_cli_command plumb_cmd_report = {
     .name = "report",
     .summary = "show where the time of a run went",
     .synopsis = "[OPTION]... [RUN | timing.json]",
-    .description = "Prints a table of the nodes of a run, the longest total first. RUN is a run\n"
-                   "directory, a folder of runs (the newest of them is taken), or the name of a\n"
-                   "run below the output folder. Without RUN it is the newest run there\n"
-                   "(PLUMB_DIR, else plumb-out).\n"
-                   "\n"
-                   "A run that was killed is recovered first; one that still records is shown as\n"
-                   "it stands. What a reader of the figures must know (spans that were open,\n"
-                   "anything dropped, failures) goes to standard error.\n"
-                   "\n"
-                   "TOTAL and the average per frame add the time of outermost runs only, so that\n"
-                   "a node inside another is not counted twice. Without --frames the average\n"
-                   "divides by the runs of the largest outermost node.",
+    .description =
+        "Prints a table of the nodes of a run, the longest total first. RUN is a run\n"
+        "directory, a folder of runs (the newest of them is taken), or the name of a\n"
+        "run below the output folder. Without RUN it is the newest run there\n"
+        "(PLUMB_DIR, else plumb-out).\n"
+        "\n"
+        "A run that was killed is recovered first; one that still records is shown as\n"
+        "it stands. What a reader of the figures must know (spans that were open,\n"
+        "anything dropped, failures) goes to standard error.\n"
+        "\n"
+        "TOTAL and the average per frame add the time of outermost runs only, so that\n"
+        "a node inside another is not counted twice. Without --frames the average\n"
+        "divides by the runs of the largest outermost node.\n"
+        "\n"
+        "With --format svg it is a picture of the call tree instead: --phase, --pipeline\n"
+        "and --top choose what is in it, and the other options do not change it.",
     .examples = "plumb report                        # the newest run\n"
                 "plumb report --frames 103 --wide    # more columns, average over 100 frames\n"
                 "plumb report --tree --top 5 RUN     # five largest nodes of each level\n"
-                "plumb report --format csv RUN >rows.csv",
-    .status = "0 success; 2 wrong usage, no such run, a report that cannot be read, or a\n"
-              "phase or pipeline that the run does not have.",
+                "plumb report --format csv RUN >rows.csv\n"
+                "plumb report --format svg -o flame.svg    # open it in a browser",
+    .status = "0 success; 2 wrong usage, no such run, a report that cannot be read, a phase\n"
+              "or pipeline that the run does not have, or output that cannot be written.",
     .options = options,
     .run = run,
 };

@@ -30,9 +30,9 @@ _plumb() {
         esac
         ;;
     report)
-        words='--format --pipeline --phase --sort --top --frames --tree --wide --explain --help'
+        words='--format --output --pipeline --phase --sort --top --frames --tree --wide --explain --min-width --help'
         case $previous in
-        --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
+        --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'total self mean p95' -- "$current")); return ;;
         esac
         ;;

@@ -118,7 +118,7 @@ enum plumb_report_sort {
 };
 typedef struct plumb_report_options {
     size_t size;          /* sizeof(plumb_report_options) */
-    const char *format;   /* "text", "json", "csv" or "md"; NULL: text */
+    const char *format;   /* "text", "json", "csv", "md" or "svg"; NULL: text */
     const char *pipeline; /* NULL: all, one table each */
     const char *phase;    /* NULL: all */
     uint64_t frames;  /* 0: unknown; else shown, and less skip_first_n the divisor of averages */
@@ -127,11 +127,12 @@ typedef struct plumb_report_options {
     uint32_t wide;    /* 1: self time, percentiles, device time (text) */
     uint32_t tree;    /* 1: the call tree */
     uint32_t explain; /* 1: what the columns mean */
+    double min_width; /* svg: narrower rectangles share one; in pixels, 0: 0.1 */
 } plumb_report_options;
 
 static inline plumb_report_options plumb_report_options_default(void)
 {
-    plumb_report_options o = {sizeof(plumb_report_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0};
+    plumb_report_options o = {sizeof(plumb_report_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0};
     return o;
 }
 

@@ -139,6 +139,7 @@ int plumb_report_render(const plumb_report *report, const plumb_report_options *
         .wide = o.wide != 0,
         .tree = o.tree != 0,
         .explain = o.explain != 0,
+        .min_width_px = o.min_width,
         .live = report->load.state == PLUMB_LOAD_LIVE,
         .run = report->path,
     };

@@ -10,6 +10,7 @@ static const struct plumb_renderer renderers[] = {
     {"json", "one object with rows, sums, averages and remarks", plumb_render_json},
     {"csv", "a line for each row, with stable column names", plumb_render_csv},
     {"md", "a Markdown table", plumb_render_md},
+    {"svg", "a picture: the call tree as a flame graph", plumb_render_flame_svg},
 };
 enum { RENDERERS = sizeof renderers / sizeof *renderers };
 
@@ -30,8 +31,8 @@ int plumb_render(struct plumb_buf *out, const struct plumb_timing *t, const char
         if (strcmp(renderers[i].name, format) == 0)
             renderer = &renderers[i];
     if (!renderer)
-        return plumb_fail(err, PLUMB_ERR_ARG, "unknown format '%s': it is text, json, csv or md",
-                          format);
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "unknown format '%s': it is text, json, csv, md or svg", format);
     if ((rc = plumb_summary_init(&summary, t, &o->summary, err)) < 0)
         goto out;
     if (o->tree && (rc = plumb_tree_init(&tree, t, &o->summary, err)) < 0)

@@ -11,11 +11,12 @@
 
 struct plumb_render_options {
     struct plumb_summary_options summary;
-    bool wide;       /* text: more columns */
-    bool tree;       /* the call tree instead of the rows (JSON: beside them) */
-    bool explain;    /* what the columns mean, after them */
-    bool live;       /* the run still records */
-    const char *run; /* path, for JSON; may be NULL */
+    bool wide;           /* text: more columns */
+    bool tree;           /* the call tree instead of the rows (JSON: beside them) */
+    bool explain;        /* what the columns mean, after them */
+    bool live;           /* the run still records */
+    const char *run;     /* path, for JSON and SVG; may be NULL */
+    double min_width_px; /* SVG: rectangles narrower than this share one; 0: 0.1 */
 };
 
 struct plumb_render_input {
@@ -40,6 +41,7 @@ void plumb_render_text(const struct plumb_render_input *in, struct plumb_buf *ou
 void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_csv(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_md(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_flame_svg(const struct plumb_render_input *in, struct plumb_buf *out);
 
 /* What a reader of the figures must know: recovered or still recording (`live`), open spans, drops,
  * failures, notes of the run. Appends lines that each end in a newline; nothing when there is

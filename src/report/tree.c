@@ -42,19 +42,22 @@ static const struct plumb_timing_node *node_of(const struct walk *w, uint32_t in
 }
 
 /* Children stand behind their parents, so one pass from the end tells every ancestor. */
-static void keep_chosen(struct walk *w)
+double plumb_tree_keep(bool *kept, const struct plumb_timing *t,
+                       const struct plumb_summary_options *o)
 {
-    for (size_t i = w->t->tree_count; i-- > 0;) {
-        const struct plumb_timing_tree *place = &w->t->tree[i];
-        const struct plumb_timing_node *node = &w->t->nodes[place->node];
-        bool chosen = (!w->o->pipeline || strcmp(w->o->pipeline, node->pipeline) == 0) &&
-                      (!w->o->phase || strcmp(w->o->phase, node->phase) == 0);
-        w->kept[i] = w->kept[i] || chosen;
-        if (w->kept[i] && place->parent != PLUMB_TIMING_NONE)
-            w->kept[place->parent] = true;
-        if (w->kept[i] && place->parent == PLUMB_TIMING_NONE && !place->async)
-            w->whole_ns += (double)place->total_ns;
+    double whole_ns = 0;
+    for (size_t i = t->tree_count; i-- > 0;) {
+        const struct plumb_timing_tree *place = &t->tree[i];
+        const struct plumb_timing_node *node = &t->nodes[place->node];
+        bool chosen = (!o->pipeline || strcmp(o->pipeline, node->pipeline) == 0) &&
+                      (!o->phase || strcmp(o->phase, node->phase) == 0);
+        kept[i] = kept[i] || chosen;
+        if (kept[i] && place->parent != PLUMB_TIMING_NONE)
+            kept[place->parent] = true;
+        if (kept[i] && place->parent == PLUMB_TIMING_NONE && !place->async)
+            whole_ns += (double)place->total_ns;
     }
+    return whole_ns;
 }
 
 static void order_places(struct walk *w)
@@ -178,7 +181,7 @@ int plumb_tree_init(struct plumb_tree_view *out, const struct plumb_timing *t,
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the call tree");
         goto out;
     }
-    keep_chosen(&w);
+    w.whole_ns = plumb_tree_keep(w.kept, t, o);
     order_places(&w);
     walk_tree(&view, &w, visited);
     mark_roots(&view);

@@ -27,6 +27,11 @@ int plumb_tree_init(struct plumb_tree_view *out, const struct plumb_timing *t,
                     const struct plumb_summary_options *o, plumb_error *err);
 void plumb_tree_fini(struct plumb_tree_view *view);
 
+/* Which places of the tree the options choose, into kept[tree_count], which comes zeroed. Returns
+ * the time of the outermost of them, without async spans. */
+double plumb_tree_keep(bool *kept, const struct plumb_timing *t,
+                       const struct plumb_summary_options *o);
+
 /* Appends the tree as text, without a newline at its end. */
 void plumb_tree_write(const struct plumb_tree_view *view, struct plumb_buf *out);
 

@@ -65,7 +65,7 @@ has err.txt "--top wants a whole number, not '-1'"
 expect 'bad sort' 2 report --sort median
 has err.txt 'total, self, mean or p95'
 expect 'bad format' 2 report --format xml
-has err.txt 'text, json, csv or md'
+has err.txt 'text, json, csv, md or svg'
 expect 'two runs' 2 report a b
 expect 'no run' 2 report
 has err.txt "no run in 'plumb-out': record one with 'plumb record -- CMD'"
