@@ -201,6 +201,84 @@ static void every_variable_has_a_line(void **state)
         }
 }
 
+/* ---- Texts ------------------------------------------------------------------------------------
+ */
+
+static const struct question {
+    const char *text;
+    int status;
+    const char *answer; /* in the text, or in the error when there is none */
+} questions[] = {
+    {"FASTVIDEO_STAGE_LOGGING", 0, "FASTVIDEO_STAGE_LOGGING (variable of FastVideo, FV-20)"},
+    {"count", 0, "CV-11"},
+    {"ProfilingContext()", 0, "function of TeleFuser, TF-1"},
+    {"TELEFUSER_PIPELINE_NAME=a=b", 0, "  set       PLUMB_PIPELINE=a=b\n"},
+    {"TELEFUSER_PIPELINE_NAME=", 0, "  value     TELEFUSER_PIPELINE_NAME= (off)\n"},
+    {"le=\"inf\"", 0, "value of TeleFuser, TF-35"},
+    {"timing.json", 0, "file of TeleFuser, TF-9"},
+    {"TELEFUSER_PROFLIE_DEBUG", 1, "variable of TeleFuser, TF-2"},
+    {"_joules", 1, "gpu_joules"},
+    {"", PLUMB_ERR_NOT_FOUND, "no name like ''"},
+    {"()", PLUMB_ERR_NOT_FOUND, "no name like '()'"},
+    {"=", PLUMB_ERR_NOT_FOUND, "no name like '='"},
+    {"\033]0;x\007", PLUMB_ERR_NOT_FOUND, "no name like '\\x1b]0;x\\x07'"},
+    {"\xff\xfe\xfd", PLUMB_ERR_NOT_FOUND, "no name like '\\xff\\xfe\\xfd'"},
+};
+
+static void a_question_gets_the_answer_or_the_nearest(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        const struct question *q = &questions[i];
+        struct plumb_buf out = {0};
+        plumb_error err = {0, ""};
+        assert_int_equal(plumb_predecessors_explain(&out, q->text, &err), q->status);
+        const char *said = q->status < 0 ? err.message : out.data;
+        if (!said || !strstr(said, q->answer))
+            fail_msg("'%s' gives '%s', not '%s'", q->text, said ? said : "", q->answer);
+        assert_true((q->status == 0) == (err.message[0] == '\0'));
+        assert_true((q->status < 0) == (out.len == 0));
+        plumb_buf_fini(&out);
+    }
+}
+
+static void a_long_question_is_cut_at_a_whole_character(void **state)
+{
+    enum { SIZE = 70000 };
+    char *text = malloc(SIZE);
+    plumb_error err = {0, ""};
+    struct plumb_buf out = {0};
+    (void)state;
+    assert_non_null(text);
+    for (size_t i = 0; i + 1 < SIZE; i++)
+        text[i] = (i % 2) ? '\xa9' : '\xc3';
+    text[SIZE - 1] = '\0';
+    assert_int_equal(plumb_predecessors_explain(&out, text, &err), PLUMB_ERR_NOT_FOUND);
+    assert_null(strstr(err.message, "\\x"));
+    assert_non_null(strstr(err.message, "\xc3\xa9...'"));
+    free(text);
+    plumb_buf_fini(&out);
+}
+
+static void list_and_page_have_every_entry(void **state)
+{
+    struct plumb_buf list = {0}, page = {0};
+    size_t n, lines = 0, rows = 0;
+    plumb_predecessors(&n);
+    (void)state;
+    plumb_predecessors_list(&list);
+    plumb_predecessors_page(&page);
+    assert_false(list.failed || page.failed);
+    for (const char *p = list.data; (p = strchr(p, '\n')); p++)
+        lines++;
+    for (const char *p = page.data; (p = strstr(p, "\n| `")); p++)
+        rows++;
+    assert_int_equal(lines, n + 1);
+    assert_int_equal(rows, n);
+    plumb_buf_fini(&list);
+    plumb_buf_fini(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +289,9 @@ int main(void)
         cmocka_unit_test(ranks_are_read_as_the_recorder_reads_them),
         cmocka_unit_test(hostile_values_stay_on_one_short_line),
         cmocka_unit_test(every_variable_has_a_line),
+        cmocka_unit_test(a_question_gets_the_answer_or_the_nearest),
+        cmocka_unit_test(a_long_question_is_cut_at_a_whole_character),
+        cmocka_unit_test(list_and_page_have_every_entry),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
