@@ -226,6 +226,7 @@ __attribute__((constructor(101))) static void plumb_load(void)
     plumb_rt.end_block = plumb_end_block;
     plumb_runtime_settings();
     plumb_rt.clock = plumb_clock_pick(plumb_rt.settings.clock);
+    plumb_rt.leaves = plumb_leaves_pick();
     plumb_anchor_take(&plumb_rt.early, plumb_rt.clock);
     plumb_rt.membarrier =
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;

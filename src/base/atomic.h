@@ -23,6 +23,10 @@
 #define PLUMB_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PLUMB_COLD __attribute__((cold, noinline))
 
+/* A function that reads what another thread may be changing: the caller finds out afterwards and
+ * drops what was read, which is what a race detector cannot know. */
+#define PLUMB_RACY __attribute__((no_sanitize("thread")))
+
 /* Stores before stay before stores after, loads likewise, as seen by another processor. x86 keeps
  * both orders by itself, so the compiler is all that must be told; elsewhere a real fence. */
 static PLUMB_ALWAYS_INLINE void plumb_order(void)
@@ -32,6 +36,14 @@ static PLUMB_ALWAYS_INLINE void plumb_order(void)
 #else
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
 #endif
+}
+
+/* `x`, of which the compiler knows nothing more: it then takes the instructions that are written
+ * down instead of others that it thinks are equal. */
+static PLUMB_ALWAYS_INLINE uint64_t plumb_opaque(uint64_t x)
+{
+    __asm__("" : "+r"(x));
+    return x;
 }
 
 /* Zeroes `n` words that another thread may be reading. Word-sized stores in either form; the loop

@@ -16,7 +16,10 @@
 enum {
     PLUMB_SKETCH_SUB_BITS = 6,
     PLUMB_SKETCH_OCTAVES = 40, /* groups of 64 counts: values 0..63, 64..127, then one per octave */
-    PLUMB_SKETCH_BUCKETS = 41 * 64
+    PLUMB_SKETCH_BUCKETS = 41 * 64,
+    PLUMB_SKETCH_LINE = 16, /* buckets of 32 bits in a cache line */
+    PLUMB_SKETCH_LINES = PLUMB_SKETCH_BUCKETS / PLUMB_SKETCH_LINE,
+    PLUMB_SKETCH_LINE_WORDS = (PLUMB_SKETCH_LINES + 63) / 64 /* of a set of lines, a bit each */
 };
 
 /* Bucket of `value`: 0 .. PLUMB_SKETCH_BUCKETS-1. Monotone in value. Group (index >> 6) is 0 for
@@ -26,6 +29,17 @@ static inline uint32_t plumb_sketch_index(uint64_t value)
     uint32_t shift = (uint32_t)(63 - __builtin_clzll(value | 64)) - PLUMB_SKETCH_SUB_BITS;
     uint64_t index = ((uint64_t)shift << PLUMB_SKETCH_SUB_BITS) + (value >> shift);
     return index < PLUMB_SKETCH_BUCKETS ? (uint32_t)index : (uint32_t)PLUMB_SKETCH_BUCKETS - 1;
+}
+
+/* Puts the line of bucket `index` into the set `lines`. */
+static inline void plumb_sketch_use(uint64_t lines[PLUMB_SKETCH_LINE_WORDS], uint32_t index)
+{
+    lines[index / (64 * PLUMB_SKETCH_LINE)] |= UINT64_C(1) << (index / PLUMB_SKETCH_LINE % 64);
+}
+
+static inline int plumb_sketch_uses(const uint64_t lines[PLUMB_SKETCH_LINE_WORDS], uint32_t index)
+{
+    return lines[index / (64 * PLUMB_SKETCH_LINE)] >> (index / PLUMB_SKETCH_LINE % 64) & 1;
 }
 
 /* Smallest value of bucket `index`. */

@@ -21,8 +21,10 @@ static int64_t bits_of(double x)
 static void check(double x)
 {
     int64_t off = bits_of(plumb_sqrt(x)) - bits_of(sqrt(x));
-    if (off < -1 || off > 1)
-        fail_msg("sqrt(%.17g) is off by %lld ulp", x, (long long)off);
+    int64_t newton = bits_of(plumb_sqrt_newton(x)) - bits_of(sqrt(x));
+    if (off < -1 || off > 1 || newton < -1 || newton > 1)
+        fail_msg("sqrt(%.17g) is off by %lld ulp, by Newton's way %lld", x, (long long)off,
+                 (long long)newton);
 }
 
 static void it_is_within_one_ulp_everywhere(void **state)

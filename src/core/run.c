@@ -506,7 +506,7 @@ void plumb_run_forked(void)
     plumb_rt.run = NULL;
     PLUMB_STORE(plumb_rt.recording, 0);
     PLUMB_STORE(plumb_rt.want_run, was_on && plumb_rt.settings.fork == PLUMB_FORK_FOLLOW);
-    plumb_rt.snapshot = NULL;
+    plumb_rt.snapshots = NULL;
     plumb_rt.last_dir[0] = '\0';
     if (plumb_rt.settings.run_dir[0]) {
         size_t n = strlen(plumb_rt.settings.run_dir);

@@ -26,6 +26,7 @@
 #include "base/map.h"
 #include "base/rank.h"
 #include "base/settings.h"
+#include "core/leaves.h"
 #include "format/live.h"
 #include <plumb/abi.h>
 
@@ -108,10 +109,12 @@ enum plumb_busy {
 
 struct plumb_thread {
     /* the span path */
-    uint32_t gate;        /* enum plumb_gate; others set and clear bits */
-    uint32_t busy;        /* enum plumb_busy; others read it */
-    uint64_t *head, *end; /* next word of the ring block, and where the block ends */
-    uint64_t base;        /* ticks that the block's records count from */
+    uint32_t gate;   /* enum plumb_gate; others set and clear bits */
+    uint32_t busy;   /* enum plumb_busy; others read it */
+    uint64_t *head;  /* next word of the ring block */
+    uint64_t *limit; /* before it there is room for a begin: on the stack, and for its end too */
+    uint64_t *end;   /* where the block ends */
+    uint64_t base;   /* ticks that the block's records count from */
     /* The spans that are open. A handle is the address of the span's begin record: unlike among all
      * threads, and never the address of another open span. */
     uint64_t *top; /* the innermost; open[0], which no handle equals, when there is none */
@@ -126,13 +129,9 @@ struct plumb_thread {
     struct plumb_place *places;
     uint32_t place_count, place_cap;
     uint32_t other_place;
-    struct plumb_map place_of;                 /* parent << 36 | key -> place + 1 */
-    struct plumb_map state_of;                 /* channel << 36 | key -> state */
-    struct plumb_snapshot *snapshot;           /* asks for copies; set by the snapshotter */
-    uint64_t snapshot_seen;                    /* number of the last one answered */
-    void *snapshot_tail;                       /* what the fold that answered has left */
-    struct plumb_live_state **snapshot_copies; /* by ordinal */
-    uint32_t snapshot_states;
+    struct plumb_map place_of; /* parent << 36 | key -> place + 1 */
+    struct plumb_map state_of; /* channel << 36 | key -> state */
+    struct plumb_ask *ask;     /* of a snapshot, for copies; set by the snapshotter */
     /* the rest */
     uint32_t clock; /* enum plumb_clock_source */
     uint32_t tid;
@@ -200,6 +199,7 @@ struct plumb_runtime {
     uint32_t debug;
     uint32_t pid;
     enum plumb_clock_source clock;
+    plumb_leaves_fn *leaves; /* the fastest for this processor */
     struct plumb_anchor early;
     bool membarrier; /* registered: readers may order writers */
     struct plumb_run *run;
@@ -229,7 +229,7 @@ struct plumb_runtime {
     struct plumb_thread *idle;      /* those whose thread has ended */
     pthread_key_t exit_key;
     bool exit_key_made;
-    struct plumb_snapshot *snapshot;
+    struct plumb_snapshot *snapshots; /* 2, in turns */
     struct plumb_summary_room *summary_room;
     uint64_t snapshot_number;
     pthread_mutex_t snapshot_lock;
@@ -441,10 +441,9 @@ int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const ch
 size_t plumb_rows_count_impl(const plumb_rows *rows);
 const plumb_row *plumb_rows_get_impl(const plumb_rows *rows, size_t i);
 void plumb_rows_free_impl(plumb_rows *rows);
-/* The fold's side. `s` is what the fold found in th->snapshot, which may be gone meanwhile. */
-void plumb_snapshot_answer(struct plumb_snapshot *s, struct plumb_thread *th);
-void plumb_snapshot_copy(struct plumb_snapshot *s, struct plumb_thread *th,
-                         struct plumb_live_state *st);
+/* The fold's side. `q` is what the fold found in th->ask, which may be gone meanwhile. */
+void plumb_snapshot_answer(struct plumb_ask *q, const struct plumb_thread *th);
+void plumb_snapshot_copy(struct plumb_ask *q, struct plumb_live_state *st);
 void plumb_barrier(void); /* orders every thread of the process */
 
 /* measure.c */

@@ -7,13 +7,18 @@
  * fold that had begun before: one fold, which itself waits for nothing but a node's first meeting.
  * 2. A fold that begins from then on first leaves a copy of stack, context and block
  *    (plumb_snapshot_answer), and of each state before it changes it (plumb_snapshot_copy).
- * 3. The reader reads everything in place; whatever has meanwhile been copied, it takes from the
- * copy.
+ * 3. The reader takes what has been copied by then, and copies the rest itself; of that, it drops
+ * what has been copied meanwhile and takes that copy.
  *
  * So each item is read at most twice, and no writer waits: time is bounded by the amount of data,
- * not by luck, however hot the writers. The copies go to memory that the reader set aside; should
- * that run out (many states changing at once), the snapshot is taken again with room for
- * everything.
+ * not by luck, however hot the writers. All copies go to memory that the reader set aside; should
+ * that run out, the snapshot is taken again with room for everything. A copy has the lines of the
+ * histogram that are used, one after the other: what moves from one processor's cache to another's
+ * is what the time goes to.
+ *
+ * There are two rooms, used in turns. A fold that saw one request may still be writing to its room
+ * when that snapshot is over; the next one, which has the other room, waits such folds out anyway
+ * (step 1), so that ending a snapshot costs no barrier.
  *
  * Locks: snapshot_lock: one snapshot at a time, and the run stays (its end takes the lock). Not the
  * runtime's lock: a fold that meets a node for the first time needs it, and is waited for here.
@@ -40,7 +45,7 @@ struct plumb_rows {
     size_t count;
 };
 
-struct plumb_snapshot {
+struct plumb_snapshot { /* a room and who has it */
     uint64_t number;
     unsigned char *room;
     size_t room_bytes;
@@ -55,6 +60,15 @@ struct tail {
     uint64_t words[PLUMB_BLOCK_WORDS];
 };
 
+/* What is asked of one thread. Lies in the room. */
+struct plumb_ask {
+    struct plumb_snapshot *s;
+    struct tail *tail; /* what the fold that answered has left */
+    uint32_t answered;
+    uint32_t states;                 /* how many are looked for */
+    struct plumb_live_state *copy[]; /* by ordinal; merge.h has the layout */
+};
+
 /* ---- The writers' side ----------------------------------------------------------------------- */
 
 static void *take(struct plumb_snapshot *s, size_t bytes)
@@ -67,45 +81,61 @@ static void *take(struct plumb_snapshot *s, size_t bytes)
     return s->room + at;
 }
 
-void plumb_snapshot_answer(struct plumb_snapshot *s, struct plumb_thread *th)
+/* A copy of a state: its head, and the lines of buckets that it uses. NULL: no room. */
+static struct plumb_live_state *copy_state(struct plumb_snapshot *s,
+                                           const struct plumb_live_state *from)
+{
+    enum { LINE_BYTES = PLUMB_SKETCH_LINE * 4 };
+    size_t head = (plumb_copy_head_bytes(from->flags, from->count) + 63) & ~(size_t)63, lines = 0;
+    struct plumb_live_state *to;
+    unsigned char *line;
+    for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++)
+        lines += (size_t)__builtin_popcountll(from->lines_used[w]);
+    to = take(s, head + lines * LINE_BYTES);
+    if (!to)
+        return NULL;
+    memcpy(to, from, plumb_copy_head_bytes(from->flags, from->count));
+    line = (unsigned char *)to + head;
+    for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++) {
+        for (uint64_t left = from->lines_used[w]; left; left &= left - 1, line += LINE_BYTES) {
+            uint32_t l = 64 * w + (uint32_t)__builtin_ctzll(left);
+            memcpy(line, &from->buckets[l * PLUMB_SKETCH_LINE], LINE_BYTES);
+        }
+    }
+    return to;
+}
+
+void plumb_snapshot_answer(struct plumb_ask *q, const struct plumb_thread *th)
 {
     struct tail *t;
-    if (th->snapshot_seen == s->number)
+    if (q->answered)
         return;
-    t = take(s, sizeof *t);
+    t = take(q->s, sizeof *t);
     if (t) {
         t->context = th->live->context;
         memcpy(t->frames, th->live->frames, (t->context.depth + 1) * sizeof t->frames[0]);
         memcpy(t->words, th->block, sizeof t->words);
     }
-    PLUMB_STORE(th->snapshot_tail, t);
-    PLUMB_RELEASE(th->snapshot_seen, s->number);
+    PLUMB_STORE(q->tail, t);
+    PLUMB_RELEASE(q->answered, 1);
     plumb_order();
 }
 
-static void copy_state(struct plumb_live_state *to, const struct plumb_live_state *from);
-
-void plumb_snapshot_copy(struct plumb_snapshot *s, struct plumb_thread *th,
-                         struct plumb_live_state *st)
+void plumb_snapshot_copy(struct plumb_ask *q, struct plumb_live_state *st)
 {
-    struct plumb_live_state *to;
-    if (st->epoch == (uint32_t)s->number)
+    if (st->epoch == (uint32_t)q->s->number)
         return;
     /* States met during the snapshot are not looked for. */
-    to = st->ordinal < th->snapshot_states ? take(s, sizeof *to) : NULL;
-    if (to) {
-        copy_state(to, st);
-        PLUMB_STORE(th->snapshot_copies[st->ordinal], to);
-    }
-    PLUMB_RELEASE(st->epoch, (uint32_t)s->number);
+    if (st->ordinal < q->states)
+        PLUMB_RELEASE(q->copy[st->ordinal], copy_state(q->s, st));
+    PLUMB_RELEASE(st->epoch, (uint32_t)q->s->number);
     plumb_order();
 }
 
 /* ---- The reader's side ----------------------------------------------------------------------- */
 
-/* Copies words that may be changing: the caller finds out afterwards and drops the copy, which is
- * what a race detector cannot know. */
-static __attribute__((no_sanitize("thread"))) void copy_words(void *to, const void *from, size_t n)
+/* Copies words that may be changing. */
+static PLUMB_RACY void copy_words(void *to, const void *from, size_t n)
 {
 #if defined(__SANITIZE_THREAD__)
     uint64_t *t = to;
@@ -117,18 +147,6 @@ static __attribute__((no_sanitize("thread"))) void copy_words(void *to, const vo
     memcpy(to, from, n * 8);
     plumb_order();
 #endif
-}
-
-/* Copies header and used groups. */
-static void copy_state(struct plumb_live_state *to, const struct plumb_live_state *from)
-{
-    uint64_t used;
-    copy_words(to, from, offsetof(struct plumb_live_state, buckets) / 8);
-    used = to->groups_used;
-    for (uint32_t g = 0; used; g++, used >>= 1) {
-        if (used & 1)
-            copy_words(&to->buckets[g * 64], &from->buckets[g * 64], 32);
-    }
 }
 
 void plumb_barrier(void)
@@ -160,30 +178,67 @@ static bool fold_over(struct plumb_thread *th)
     return false;
 }
 
-static void each_state(struct plumb_merge *m, struct plumb_thread *th,
-                       struct plumb_live_state *room, uint32_t number,
-                       void (*each)(struct plumb_merge *, const struct plumb_live_state *))
+/* Adds the state at `st`, number `i` of its thread, as of the snapshot. `head` is room for its
+ * first fields. Returns where the next one lies. */
+static PLUMB_RACY uint64_t add_state(struct plumb_merge *m, const struct plumb_ask *q, uint32_t i,
+                                     const struct plumb_live_state *st,
+                                     struct plumb_live_state *head)
 {
-    uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
-    for (; off;) {
-        struct plumb_live_state *st = PLUMB_AT(th->run, struct plumb_live_state, off);
-        off = PLUMB_ACQUIRE(st->next_off);
-        if (st->ordinal >= th->snapshot_states)
-            continue;
-        copy_state(room, st);
+    const struct plumb_live_state *copy = PLUMB_ACQUIRE(q->copy[i]);
+    struct plumb_merge_sums sums;
+    if (!copy) {
+        size_t bytes = plumb_copy_head_bytes(PLUMB_LOAD(st->flags), PLUMB_LOAD(st->count));
+        copy_words(head, st, bytes / 8);
+        plumb_merge_sums(&sums, head->lines_used, st->buckets, false, head->count <= UINT32_MAX);
         plumb_order();
-        if (PLUMB_ACQUIRE(st->epoch) == number) {
-            struct plumb_live_state *kept = PLUMB_ACQUIRE(th->snapshot_copies[st->ordinal]);
-            if (kept)
-                each(m, kept);
-            continue;
+        if (PLUMB_ACQUIRE(st->epoch) != (uint32_t)q->s->number) {
+            plumb_merge_live_state(m, head, st->buckets, &q->copy[i], &sums);
+            return head->next_off;
         }
-        each(m, room);
+        copy = PLUMB_ACQUIRE(q->copy[i]);
+        if (!copy) /* there was no room: it will be taken again */
+            return 0;
+    }
+    plumb_merge_sums(&sums, copy->lines_used, plumb_copy_counts(copy), true,
+                     copy->count <= UINT32_MAX);
+    plumb_merge_live_state(m, copy, NULL, &q->copy[i], &sums);
+    return copy->next_off;
+}
+
+static void add_states(struct plumb_merge *m, const struct plumb_thread *th)
+{
+    enum { HEAD_BYTES = (offsetof(struct plumb_live_state, buckets) + 63) / 64 * 64 };
+    const struct plumb_ask *q = th->ask;
+    uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
+    uint32_t n = PLUMB_ACQUIRE(th->live->states);
+    unsigned char *heads;
+    n = n < q->states ? n : q->states;
+    heads = take(q->s, (size_t)n * HEAD_BYTES);
+    /* The list is in the order of the numbers. */
+    for (uint32_t i = 0; heads && off && i < n; i++)
+        off = add_state(m, q, i, PLUMB_AT(th->run, struct plumb_live_state, off),
+                        (struct plumb_live_state *)(void *)(heads + i * (size_t)HEAD_BYTES));
+}
+
+/* What skip_first_n has taken from the thread's states. */
+static void add_skipped(struct plumb_merge *m, const struct plumb_thread *th)
+{
+    const struct plumb_ask *q = th->ask;
+    uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
+    for (uint32_t i = 0; off && i < q->states; i++) {
+        struct plumb_live_state *st = PLUMB_AT(th->run, struct plumb_live_state, off), head;
+        const struct plumb_live_state *copy;
+        copy_words(&head, st, offsetof(struct plumb_live_state, p2) / 8);
+        plumb_order();
+        copy =
+            PLUMB_ACQUIRE(st->epoch) == (uint32_t)q->s->number ? PLUMB_ACQUIRE(q->copy[i]) : &head;
+        if (copy)
+            plumb_merge_skipped(m, copy);
+        off = PLUMB_ACQUIRE(st->next_off);
     }
 }
 
-static __attribute__((no_sanitize("thread"))) void read_tail(struct tail *to,
-                                                             const struct plumb_thread *th)
+static PLUMB_RACY void read_tail(struct tail *to, const struct plumb_thread *th)
 {
     const struct plumb_live_thread *live = th->live;
     const uint64_t *ring = PLUMB_AT(th->run, const uint64_t, live->ring_off), *block;
@@ -199,14 +254,16 @@ static __attribute__((no_sanitize("thread"))) void read_tail(struct tail *to,
         memset(to->words, 0, sizeof to->words);
 }
 
-static void add_tail(struct plumb_merge *m, struct plumb_thread *th, struct tail *t,
-                     uint64_t number)
+static void add_tail(struct plumb_merge *m, const struct plumb_thread *th, struct tail *t)
 {
-    struct tail *left;
-    read_tail(t, th);
-    plumb_order();
-    if (PLUMB_ACQUIRE(th->snapshot_seen) == number) {
-        left = th->snapshot_tail;
+    const struct plumb_ask *q = th->ask;
+    if (!PLUMB_ACQUIRE(q->answered)) {
+        read_tail(t, th);
+        plumb_order();
+    }
+    /* Once more: a fold may have begun while it was read. */
+    if (PLUMB_ACQUIRE(q->answered)) {
+        const struct tail *left = PLUMB_LOAD(q->tail);
         if (!left)
             return;
         t->context = left->context;
@@ -220,69 +277,46 @@ static void add_tail(struct plumb_merge *m, struct plumb_thread *th, struct tail
 static int ask(struct plumb_snapshot *s)
 {
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
+        struct plumb_ask *q;
         uint32_t n;
         if (!plumb_belongs(th, plumb_rt.run))
             continue;
         /* A fold may meet more before it sees the request. */
         n = PLUMB_ACQUIRE(th->live->states) + PLUMB_UNDO_STATES;
-        th->snapshot_copies = take(s, (n + 1) * sizeof *th->snapshot_copies);
-        if (!th->snapshot_copies)
+        q = take(s, sizeof *q + n * sizeof q->copy[0]);
+        if (!q)
             return 1;
-        memset(th->snapshot_copies, 0, (n + 1) * sizeof *th->snapshot_copies);
-        th->snapshot_states = n;
-        th->snapshot_tail = NULL;
-        PLUMB_RELEASE(th->snapshot, s);
+        memset(q, 0, sizeof *q + n * sizeof q->copy[0]);
+        q->s = s;
+        q->states = n;
+        PLUMB_RELEASE(th->ask, q);
     }
     plumb_barrier();
     return PLUMB_OK;
 }
 
-static void stop_asking(void)
+/* Waits out the folds that had begun when the barrier was passed. */
+static int folds_over(void)
 {
-    bool all_over = true;
-    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
-        PLUMB_RELEASE(th->snapshot, NULL);
-    /* No fold that saw the request is still writing to its room after this. */
-    plumb_barrier();
+    int rc = PLUMB_OK;
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
         if (plumb_belongs(th, plumb_rt.run) && !fold_over(th))
-            all_over = false;
-    }
-    /* A thread that is held up in a fold may still write to the room: leave it behind. */
-    if (!all_over)
-        plumb_rt.snapshot = NULL;
-}
-
-static bool is_asked(const struct plumb_thread *th)
-{
-    return plumb_belongs(th, plumb_rt.run) && th->snapshot;
-}
-
-/* One try. 1: the room was too small. */
-static int collect(struct plumb_merge *m, struct plumb_snapshot *s)
-{
-    struct plumb_live_state *room = plumb_arena_alloc(m->arena, sizeof *room);
-    struct tail *t = plumb_arena_alloc(m->arena, sizeof *t);
-    int rc = room && t ? ask(s) : PLUMB_ERR_MEMORY;
-    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); rc == PLUMB_OK && th;
-         th = th->next) {
-        if (!is_asked(th))
-            continue;
-        if (!fold_over(th))
             rc = PLUMB_ERR_STATE;
-        else if (m->skips)
-            each_state(m, th, room, (uint32_t)s->number, plumb_merge_skipped);
     }
-    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); rc == PLUMB_OK && th;
-         th = th->next) {
-        if (!is_asked(th))
-            continue;
-        plumb_merge_thread(m, PLUMB_LOAD(th->live->generation));
-        each_state(m, th, room, (uint32_t)s->number, plumb_merge_state);
-        add_tail(m, th, t, s->number);
-    }
-    stop_asking();
-    return rc == PLUMB_OK && PLUMB_LOAD(s->overflow) ? 1 : rc;
+    return rc;
+}
+
+/* `waited`: the folds that saw the request before this one are over, so that its room is free. */
+static void stop_asking(bool waited)
+{
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
+        PLUMB_RELEASE(th->ask, NULL);
+    if (waited)
+        return;
+    plumb_barrier();
+    /* A thread that is held up in a fold may still write to a room: leave both behind. */
+    if (folds_over() < 0)
+        plumb_rt.snapshots = NULL;
 }
 
 static size_t room_for_all(void)
@@ -314,33 +348,6 @@ struct plumb_summary_room {
     struct plumb_merge m;
     struct plumb_arena arena;
 };
-
-/* Under the lock: fills `m` from the open run. */
-static int merge_all(struct plumb_merge *m, struct plumb_arena *arena)
-{
-    struct plumb_snapshot *s = plumb_rt.snapshot;
-    struct plumb_run *run = plumb_rt.run;
-    int rc;
-    if (!s)
-        s = plumb_rt.snapshot = plumb_pages_map(sizeof *s);
-    if (!s || !room_make(s, FIRST_ROOM))
-        return PLUMB_ERR_MEMORY;
-    for (int attempt = 0; attempt < 2; attempt++) {
-        s->number = ++plumb_rt.snapshot_number;
-        s->used = s->overflow = 0;
-        rc = plumb_merge_open(m, arena, run->base, run->mapped, false);
-        if (rc == PLUMB_OK)
-            rc = collect(m, s);
-        if (rc <= 0)
-            return rc;
-        plumb_arena_reset(arena);
-        if (!plumb_rt.snapshot)
-            return PLUMB_ERR_STATE;
-        if (!room_make(s, room_for_all()))
-            return PLUMB_ERR_MEMORY;
-    }
-    return PLUMB_ERR_STATE;
-}
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
@@ -398,20 +405,71 @@ static int make_rows(plumb_rows *rows, struct plumb_merge *m, plumb_pipeline *pi
     return rows->arena.failed ? PLUMB_ERR_MEMORY : PLUMB_OK;
 }
 
+/* ---- The whole of it ------------------------------------------------------------------------- */
+
+/* One try. 1: the room was too small. */
+static int collect(plumb_rows *rows, struct plumb_merge *m, struct plumb_snapshot *s,
+                   plumb_pipeline *pipeline, const char *phase)
+{
+    struct tail *t = plumb_arena_alloc(m->arena, sizeof *t);
+    int rc = t ? ask(s) : PLUMB_ERR_MEMORY;
+    bool waited;
+    if (rc == PLUMB_OK)
+        rc = folds_over();
+    waited = rc == PLUMB_OK;
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); waited && m->skips && th;
+         th = th->next) {
+        if (th->ask)
+            add_skipped(m, th);
+    }
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); waited && th; th = th->next) {
+        if (!th->ask)
+            continue;
+        plumb_merge_thread(m, PLUMB_LOAD(th->live->generation));
+        add_states(m, th);
+        add_tail(m, th, t);
+    }
+    /* Before the asking ends: buckets are still read in place. */
+    if (waited)
+        rc = make_rows(rows, m, pipeline, phase);
+    stop_asking(waited);
+    return rc == PLUMB_OK && PLUMB_LOAD(s->overflow) ? 1 : rc;
+}
+
+/* Under the lock: makes the rows from the open run. */
 static int summarise(plumb_rows *rows, plumb_pipeline *pipeline, const char *phase)
 {
     struct plumb_summary_room *room = plumb_rt.summary_room;
-    int rc;
-    if (!PLUMB_ACQUIRE(plumb_rt.run))
+    struct plumb_run *run = PLUMB_ACQUIRE(plumb_rt.run);
+    size_t bytes = FIRST_ROOM;
+    int rc = 1;
+    if (!run)
         return PLUMB_OK;
     if (!room)
         room = plumb_rt.summary_room = calloc(1, sizeof *room); /* where leak checkers look */
     if (!room)
         return PLUMB_ERR_MEMORY;
-    plumb_arena_reset(&room->arena);
-    rc = merge_all(&room->m, &room->arena);
-    if (rc == PLUMB_OK)
-        rc = make_rows(rows, &room->m, pipeline, phase);
+    for (int attempt = 0; attempt < 2 && rc > 0; attempt++) {
+        struct plumb_snapshot *s;
+        plumb_arena_reset(&room->arena);
+        plumb_arena_reset(&rows->arena);
+        rows->count = 0;
+        if (!plumb_rt.snapshots)
+            plumb_rt.snapshots = plumb_pages_map(2 * sizeof *s);
+        if (!plumb_rt.snapshots)
+            return PLUMB_ERR_MEMORY;
+        s = &plumb_rt.snapshots[++plumb_rt.snapshot_number & 1];
+        if (!room_make(s, bytes))
+            return PLUMB_ERR_MEMORY;
+        s->number = plumb_rt.snapshot_number;
+        s->used = s->overflow = 0;
+        rc = plumb_merge_open(&room->m, &room->arena, run->base, run->mapped, false);
+        if (rc == PLUMB_OK)
+            rc = collect(rows, &room->m, s, pipeline, phase);
+        bytes = room_for_all();
+    }
+    if (rc > 0)
+        return PLUMB_ERR_STATE;
     return rc == PLUMB_OK && room->arena.failed ? PLUMB_ERR_MEMORY : rc;
 }
 

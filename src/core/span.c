@@ -22,43 +22,42 @@
 
 static const plumb_span no_span = {0};
 
-static PLUMB_ALWAYS_INLINE uint64_t record(uint64_t dt, uint64_t low)
-{
-    return dt << (64 - PLUMB_TICK_BITS) | low;
-}
-
 /* ---- The short way --------------------------------------------------------------------------- */
 
-/* Inside busy, with the gate known to be good, room in the block and `dt` in range. */
-static PLUMB_ALWAYS_INLINE plumb_span push(struct plumb_thread *th, uint32_t node, uint64_t t)
+/* The ticks of a record at `t` where they belong in it. Anything in the low bits: they do not fit,
+ * because the block's base lies too far back (or, on a clock that jumped, ahead), and the record
+ * needs a new block. */
+static PLUMB_ALWAYS_INLINE uint64_t placed(const struct plumb_thread *th, uint64_t t)
 {
-    uint64_t *at = th->head;
+    uint64_t dt = t - th->base;
+    return plumb_opaque(dt << (64 - PLUMB_TICK_BITS) | dt >> PLUMB_TICK_BITS);
+}
+
+static PLUMB_ALWAYS_INLINE bool too_far(uint64_t placed)
+{
+    return PLUMB_UNLIKELY(placed & ((UINT64_C(1) << (64 - PLUMB_TICK_BITS)) - 1));
+}
+
+/* Inside busy, with the gate known to be good and room in the block. */
+static PLUMB_ALWAYS_INLINE plumb_span push(struct plumb_thread *th, uint32_t node, uint64_t placed)
+{
+    uint64_t *at = th->head, *top = th->top + 1;
     plumb_span span = {(uint64_t)(uintptr_t)at};
-    PLUMB_STORE(*at, record(t - th->base, (uint64_t)node << 2 | PLUMB_REC_BEGIN));
+    PLUMB_STORE(*at, placed + 4 * (uint64_t)node + PLUMB_REC_BEGIN);
     th->head = at + 1;
-    *++th->top = span.id;
+    *top = span.id;
+    th->top = top;
     return span;
 }
 
-static PLUMB_ALWAYS_INLINE void pop(struct plumb_thread *th, uint64_t t)
+/* Returns where the next record goes. */
+static PLUMB_ALWAYS_INLINE uint64_t *pop(struct plumb_thread *th, uint64_t placed)
 {
-    PLUMB_STORE(*th->head, record(t - th->base, PLUMB_REC_END));
-    th->head++;
+    uint64_t *at = th->head;
+    PLUMB_STORE(*at, placed + PLUMB_REC_END);
+    th->head = at + 1;
     th->top--;
-}
-
-/* Whether a record at `t` needs a new block because the block's base lies too far back (or, on a
- * clock that jumped, ahead). */
-static PLUMB_ALWAYS_INLINE bool too_far(const struct plumb_thread *th, uint64_t t)
-{
-    return PLUMB_UNLIKELY((t - th->base) >> PLUMB_TICK_BITS);
-}
-
-/* Room for a begin and the end that may follow; before the clock is read, so that no span pays for
- * the fold but the one around it. */
-static PLUMB_ALWAYS_INLINE bool has_room(const struct plumb_thread *th)
-{
-    return PLUMB_LIKELY(th->head + 1 < th->end && th->top < th->open + PLUMB_DEPTH_MAX);
+    return at + 1;
 }
 
 static PLUMB_ALWAYS_INLINE bool enter(struct plumb_thread *th)
@@ -141,11 +140,11 @@ PLUMB_COLD plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node)
         return no_span;
     }
     t = plumb_ticks_from(th->clock);
-    if (th->end - th->head <= 1 || too_far(th, t)) {
+    if (th->head >= th->limit || too_far(placed(th, t))) {
         plumb_block_next(th, t);
         t = plumb_ticks_from(th->clock);
     }
-    span = push(th, node, t);
+    span = push(th, node, placed(th, t));
     leave(th);
     return span;
 }
@@ -190,10 +189,9 @@ static bool settle(struct plumb_thread *th, plumb_span span)
 /* A pop that may need a new block before or after it. */
 static void pop_far(struct plumb_thread *th, uint64_t t)
 {
-    if (too_far(th, t))
+    if (too_far(placed(th, t)))
         plumb_block_next(th, t);
-    pop(th, t);
-    if (th->head == th->end)
+    if (pop(th, placed(th, t)) == th->end)
         plumb_block_next(th, t);
 }
 
@@ -230,11 +228,17 @@ static PLUMB_COLD void end_long(plumb_span span)
 
 /* ---- The table's entries --------------------------------------------------------------------- */
 
-/* Ways out of the short way; calls in tail position, so that it saves no registers. */
-static PLUMB_COLD plumb_span begin_again(struct plumb_thread *th, uint32_t node)
+/* Ways out of the short way; calls in tail position, so that it saves no registers, which takes
+ * numbers for results: not every compiler sees that a struct is one. */
+static PLUMB_COLD uint64_t begin_away(uint32_t node)
+{
+    return begin_long(node, 0).id;
+}
+
+static PLUMB_COLD uint64_t begin_again(struct plumb_thread *th, uint32_t node)
 {
     leave(th);
-    return begin_long(node, 0);
+    return begin_long(node, 0).id;
 }
 
 static PLUMB_COLD void end_again(struct plumb_thread *th, plumb_span span)
@@ -243,27 +247,29 @@ static PLUMB_COLD void end_again(struct plumb_thread *th, plumb_span span)
     end_long(span);
 }
 
-static __attribute__((noinline)) void end_full(struct plumb_thread *th, uint64_t t)
+static __attribute__((noinline)) void end_full(struct plumb_thread *th)
 {
-    plumb_block_next(th, t);
+    plumb_block_next(th, th->base + plumb_record_ticks(th->end[-1]));
     leave(th);
 }
 
-static PLUMB_ALWAYS_INLINE plumb_span begin_on(uint32_t node, enum plumb_clock_source clock)
+static PLUMB_ALWAYS_INLINE uint64_t begin_on(uint32_t node, enum plumb_clock_source clock)
 {
     struct plumb_thread *th = plumb_tls;
     plumb_span span;
     uint64_t t;
     if (PLUMB_UNLIKELY(!enter(th)))
-        return begin_long(node, 0);
-    if (PLUMB_UNLIKELY(!has_room(th)))
+        return begin_away(node);
+    /* Room is made before the clock is read, so that no span pays for the fold but the one around
+     * it. */
+    if (PLUMB_UNLIKELY(th->head >= th->limit))
         return begin_again(th, node);
-    t = plumb_ticks_from(clock);
-    if (too_far(th, t))
+    t = placed(th, plumb_ticks_from(clock));
+    if (too_far(t))
         return begin_again(th, node);
     span = push(th, node, t);
     leave(th);
-    return span;
+    return span.id;
 }
 
 static PLUMB_ALWAYS_INLINE bool is_innermost(const struct plumb_thread *th, plumb_span span)
@@ -283,58 +289,63 @@ static PLUMB_ALWAYS_INLINE void end_on(plumb_span span, enum plumb_clock_source 
         end_again(th, span);
         return;
     }
-    t = plumb_ticks_from(clock);
-    if (too_far(th, t)) {
+    t = placed(th, plumb_ticks_from(clock));
+    if (too_far(t)) {
         end_again(th, span);
         return;
     }
-    pop(th, t);
-    if (PLUMB_UNLIKELY(th->head == th->end)) {
-        end_full(th, t);
+    if (PLUMB_UNLIKELY(pop(th, t) == th->end)) {
+        end_full(th);
         return;
     }
     leave(th);
 }
 
-static PLUMB_COLD plumb_span lap_long(plumb_span span, uint32_t node)
+static PLUMB_COLD uint64_t lap_long(plumb_span span, uint32_t node)
 {
     if (span.id)
         end_long(span);
-    return begin_long(node, 0);
+    return begin_long(node, 0).id;
 }
 
-static PLUMB_COLD plumb_span lap_again(struct plumb_thread *th, plumb_span span, uint32_t node)
+static PLUMB_COLD uint64_t lap_again(struct plumb_thread *th, plumb_span span, uint32_t node)
 {
     leave(th);
     return lap_long(span, node);
 }
 
-static PLUMB_ALWAYS_INLINE plumb_span lap_on(plumb_span span, uint32_t node,
-                                             enum plumb_clock_source clock)
+static PLUMB_ALWAYS_INLINE uint64_t lap_on(plumb_span span, uint32_t node,
+                                           enum plumb_clock_source clock)
 {
     struct plumb_thread *th = plumb_tls;
     uint64_t t;
     if (PLUMB_UNLIKELY(!span.id || !enter(th)))
         return lap_long(span, node);
-    if (PLUMB_UNLIKELY(!is_innermost(th, span) || th->head + 2 >= th->end))
+    if (PLUMB_UNLIKELY(!is_innermost(th, span) || th->head + 1 >= th->limit))
         return lap_again(th, span, node);
-    t = plumb_ticks_from(clock);
-    if (too_far(th, t))
+    t = placed(th, plumb_ticks_from(clock));
+    if (too_far(t))
         return lap_again(th, span, node);
     pop(th, t);
     span = push(th, node, t);
     leave(th);
+    return span.id;
+}
+
+static PLUMB_ALWAYS_INLINE plumb_span span_of(uint64_t id)
+{
+    plumb_span span = {id};
     return span;
 }
 
 #define ENTRIES(suffix, clock)                                                                     \
     static plumb_span begin_##suffix(struct plumb_point *point)                                    \
     {                                                                                              \
-        return begin_on(point->node, clock);                                                       \
+        return span_of(begin_on(point->node, clock));                                              \
     }                                                                                              \
     static plumb_span begin_node_##suffix(plumb_node node)                                         \
     {                                                                                              \
-        return PLUMB_LIKELY(plumb_wanted()) ? begin_on(node, clock) : no_span;                     \
+        return PLUMB_LIKELY(plumb_wanted()) ? span_of(begin_on(node, clock)) : no_span;            \
     }                                                                                              \
     static void end_##suffix(plumb_span span)                                                      \
     {                                                                                              \
@@ -342,7 +353,7 @@ static PLUMB_ALWAYS_INLINE plumb_span lap_on(plumb_span span, uint32_t node,
     }                                                                                              \
     static plumb_span lap_##suffix(plumb_span span, struct plumb_point *point)                     \
     {                                                                                              \
-        return lap_on(span, point->node, clock);                                                   \
+        return span_of(lap_on(span, point->node, clock));                                          \
     }                                                                                              \
     typedef int entries_of_##suffix
 
@@ -394,8 +405,8 @@ void plumb_wide(struct plumb_thread *th, enum plumb_wide kind, uint32_t small,
         PLUMB_STORE(w[i], payload[i - 1]);
     /* The first word last: a block is read up to its first zero. */
     plumb_order();
-    PLUMB_STORE(w[0], record(t - th->base, (uint64_t)small << 16 | (uint64_t)n << 8 |
-                                               (uint64_t)kind << 2 | PLUMB_REC_WIDE));
+    PLUMB_STORE(w[0], placed(th, t) | (uint64_t)small << 16 | (uint64_t)n << 8 |
+                          (uint64_t)kind << 2 | PLUMB_REC_WIDE);
     th->head = w + n;
 }
 
@@ -473,9 +484,9 @@ uint64_t plumb_calibrate_span(struct plumb_thread *th, int spans)
     plumb_tls = th;
     for (int i = 0; i < spans; i++) {
         if (th->clock == PLUMB_CLOCK_TSC)
-            end_tsc(begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_TSC));
+            end_tsc(span_of(begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_TSC)));
         else
-            end_gettime(begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_GETTIME));
+            end_gettime(span_of(begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_GETTIME)));
     }
     plumb_tls = mine;
     return (plumb_ticks_from(th->clock) - begin) * 1000 / (uint64_t)spans;

@@ -202,7 +202,7 @@ struct plumb_live_tree {
     uint32_t async;
     uint64_t count, total, self; /* ticks; `self` of async places is 0 */
     uint32_t undo_block;         /* low half of the block number whose fold has saved this place */
-    uint32_t reserved;
+    uint32_t reserved[5];        /* a cache line */
 };
 
 /* Statistics of one key on one thread, in ticks (host spans) or ns (samples measured elsewhere).
@@ -216,8 +216,8 @@ struct plumb_live_state {
     uint64_t count, total, sq_lo, sq_hi;
     uint64_t min, max, last, last_at; /* min is UINT64_MAX while count is 0; last_at in ticks */
     uint64_t self;
-    uint64_t outer_total, outer_count; /* of the host-ns channel; spans have it in the tree */
-    uint64_t groups_used;              /* bit g: some bucket of index >> 6 == g is not zero */
+    /* Bit l % 64 of word l / 64: some bucket of index / PLUMB_SKETCH_LINE == l is not zero. */
+    uint64_t lines_used[PLUMB_SKETCH_LINE_WORDS];
     uint32_t key;
     uint32_t undo_block; /* low half of the block number whose fold has saved this state */
     uint32_t epoch;      /* last snapshot that has been left a copy */
@@ -232,12 +232,15 @@ struct plumb_live_state {
     uint64_t skipped;           /* samples dropped by skip_first_n */
     uint32_t threads;           /* OS threads that have had a run here, one after the other */
     uint32_t thread_generation; /* of the last one */
+    uint64_t outer_total, outer_count; /* of the host-ns channel; spans have it in the tree */
+    /* A snapshot copies what follows only where it says anything. */
     struct plumb_p2 p2;
     struct { /* wraps of 32-bit buckets: a bucket's count is wraps << 32 | bucket */
         uint32_t index, wraps;
     } carry[PLUMB_CARRY];
     uint32_t ordinal;   /* among the thread's states, from 0 */
     uint32_t undo_full; /* as undo_block, for a full save */
+    uint64_t reserved;  /* buckets begin on a cache line */
     uint32_t buckets[PLUMB_SKETCH_BUCKETS];
 };
 enum plumb_state_flags {
@@ -248,14 +251,16 @@ enum plumb_state_flags {
 /* The undo log of one fold. Valid while thread.folding != thread.folded. Buckets are not in it:
  * outside a fold a state's buckets add up to its count, so what they are ahead of the saved count
  * is how many of the block's samples they have already taken, in the block's order. */
-struct plumb_undo_state {
-    uint64_t state_off;
-    /* What runs change, but for minimum, maximum and the set of used groups, which come out the
+struct plumb_undo_state { /* a cache line */
+    uint64_t state_off;   /* | PLUMB_UNDO_FULL: the rest is saved too */
+    /* What runs change, but for minimum, maximum and the set of used lines, which come out the
      * same when the runs are replayed on top. */
     uint64_t count, total, sq_lo, sq_hi, self, last, last_at;
-    uint64_t full;      /* the rest is saved too: something rarer than a run was going to happen */
-    uint64_t words[16]; /* the first 128 bytes */
-    uint64_t rare[11];  /* first .. thread_generation */
+};
+enum { PLUMB_UNDO_FULL = 1 }; /* something rarer than a run was going to happen */
+struct plumb_undo_rest {
+    uint64_t words[16]; /* the first 128 bytes, when full */
+    uint64_t rare[13];  /* first .. outer_count, when full */
     struct plumb_p2 p2; /* always saved when the state has one */
 };
 struct plumb_undo_tree {
@@ -268,8 +273,10 @@ struct plumb_live_undo {
     uint32_t frames_from; /* frames [frames_from, context.depth) are saved */
     uint32_t states, trees;
     struct plumb_live_frame frames[PLUMB_BLOCK_WORDS];
-    struct plumb_undo_state state[PLUMB_UNDO_STATES];
     struct plumb_undo_tree tree[PLUMB_BLOCK_WORDS];
+    uint64_t reserved; /* the next begin on cache lines */
+    struct plumb_undo_state state[PLUMB_UNDO_STATES];
+    struct plumb_undo_rest rest[PLUMB_UNDO_STATES]; /* of state[], by its index */
 };
 
 /* A ring block: words[0] base ticks, words[1] number of the block (1, 2, ...), written last when

@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-static void *at(struct plumb_merge *m, uint64_t off, size_t bytes)
+static struct plumb_live_state *state_at(struct plumb_merge *m, const struct plumb_undo_state *u)
 {
-    return (void *)(uintptr_t)plumb_merge_at(m, off, bytes);
+    return (struct plumb_live_state *)(uintptr_t)plumb_merge_at(
+        m, u->state_off & ~(uint64_t)PLUMB_UNDO_FULL, sizeof(struct plumb_live_state));
 }
 
 /* How many samples the buckets of a state hold. */
@@ -28,19 +29,22 @@ static void note_ahead(struct plumb_merge *m, struct plumb_live_state *st)
     uint64_t held = mass(st);
     if (!k || held <= st->count || m->ahead_count == PLUMB_UNDO_STATES)
         return;
-    for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++)
-        st->groups_used |= st->buckets[i] ? UINT64_C(1) << (i >> 6) : 0;
+    for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++) {
+        if (st->buckets[i])
+            plumb_sketch_use(st->lines_used, i);
+    }
     m->ahead[m->ahead_count++] = (struct plumb_merge_ahead){plumb_key(k->group & 0xffff, k->node),
                                                             st->channel, held - st->count};
 }
 
-static void undo_state(struct plumb_live_state *st, const struct plumb_undo_state *u)
+static void undo_state(struct plumb_live_state *st, const struct plumb_undo_state *u,
+                       const struct plumb_undo_rest *rest)
 {
-    if (u->full) {
+    if (u->state_off & PLUMB_UNDO_FULL) {
         uint64_t next_off = st->next_off; /* grows behind the fold's back; nothing to put back */
-        memcpy(st, u->words, sizeof u->words);
+        memcpy(st, rest->words, sizeof rest->words);
         st->next_off = next_off;
-        memcpy(st->first, u->rare, sizeof u->rare);
+        memcpy(st->first, rest->rare, sizeof rest->rare);
     }
     st->count = u->count;
     st->total = u->total;
@@ -50,22 +54,22 @@ static void undo_state(struct plumb_live_state *st, const struct plumb_undo_stat
     st->last = u->last;
     st->last_at = u->last_at;
     if (st->flags & PLUMB_STATE_P2)
-        st->p2 = u->p2;
+        st->p2 = rest->p2;
 }
 
 /* Newest first: of a state that was saved twice, the older save is the state before the fold. */
 static void undo_states(struct plumb_merge *m, const struct plumb_live_undo *u)
 {
     for (uint32_t i = u->states; i-- > 0;) {
-        struct plumb_live_state *st = at(m, u->state[i].state_off, sizeof *st);
+        struct plumb_live_state *st = state_at(m, &u->state[i]);
         if (st)
-            undo_state(st, &u->state[i]);
+            undo_state(st, &u->state[i], &u->rest[i]);
     }
     for (uint32_t i = 0; i < u->states; i++) {
-        struct plumb_live_state *st = at(m, u->state[i].state_off, sizeof *st);
+        struct plumb_live_state *st = state_at(m, &u->state[i]);
         bool again = false;
         for (uint32_t k = 0; k < i && !again; k++)
-            again = u->state[k].state_off == u->state[i].state_off;
+            again = state_at(m, &u->state[k]) == st;
         if (st && !again)
             note_ahead(m, st);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/line.h"
 #include "base/u128.h"
 #include "format/replay.h"
 
@@ -132,28 +133,43 @@ static struct plumb_merge_channel *channel_at(struct plumb_merge *m, struct plum
     return row->channel[channel];
 }
 
-static uint64_t *group_at(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t g)
+/* Counts of a group that do not lie in a state; `n` is about to be added to them. */
+static uint64_t *group_at(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t g,
+                          uint64_t n)
 {
-    if (!c->group[g])
-        c->group[g] = plumb_arena_alloc(m->arena, 64 * sizeof *c->group[g]);
-    return c->group[g];
+    if (!c->extra)
+        c->extra = plumb_arena_alloc(m->arena, sizeof *c->extra);
+    if (c->extra && !c->extra->group[g])
+        c->extra->group[g] = plumb_arena_alloc(m->arena, 64 * sizeof(uint64_t));
+    if (!c->extra || !c->extra->group[g])
+        return NULL;
+    c->groups |= UINT64_C(1) << g;
+    c->sum[g] += n;
+    return c->extra->group[g];
 }
 
 static void add_buckets(struct plumb_merge *m, struct plumb_merge_channel *c,
-                        const struct plumb_live_state *st)
+                        const struct plumb_live_state *head, const uint32_t *counts,
+                        struct plumb_live_state *const *copy, const struct plumb_merge_sums *sums)
 {
-    uint64_t used = st->groups_used;
-    for (uint32_t g = 0; used && g < PLUMB_SKETCH_GROUPS; g++, used >>= 1) {
-        uint64_t *to = used & 1 ? group_at(m, c, g) : NULL;
-        for (uint32_t i = 0; to && i < 64; i++)
-            to[i] += st->buckets[g * 64 + i];
+    struct plumb_merge_sketch *k = plumb_arena_alloc(m->arena, sizeof *k);
+    if (!k)
+        return;
+    *k = (struct plumb_merge_sketch){c->sketches, head->lines_used, counts, copy};
+    c->sketches = k;
+    c->groups |= sums->groups;
+    for (uint64_t left = sums->groups; left; left &= left - 1) {
+        int g = __builtin_ctzll(left);
+        c->sum[g] += sums->sum[g];
     }
-    for (uint32_t i = 0; i < PLUMB_CARRY; i++) {
-        uint32_t index = st->carry[i].index;
-        uint64_t *to =
-            st->carry[i].wraps && index < PLUMB_SKETCH_BUCKETS ? group_at(m, c, index >> 6) : NULL;
+    for (uint32_t i = 0; i < PLUMB_CARRY && (!copy || plumb_copy_is_long(head->flags, head->count));
+         i++) {
+        uint32_t index = head->carry[i].index;
+        uint64_t wraps = head->carry[i].wraps, *to = NULL;
+        if (wraps && index < PLUMB_SKETCH_BUCKETS)
+            to = group_at(m, c, index >> 6, wraps << 32);
         if (to)
-            to[index & 63] += (uint64_t)st->carry[i].wraps << 32;
+            to[index & 63] += wraps << 32;
     }
 }
 
@@ -185,6 +201,15 @@ void plumb_merge_thread(struct plumb_merge *m, uint32_t generation)
 
 void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
 {
+    struct plumb_merge_sums sums;
+    plumb_merge_sums(&sums, st->lines_used, st->buckets, false, false);
+    plumb_merge_live_state(m, st, st->buckets, NULL, &sums);
+}
+
+void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state *st,
+                            const uint32_t *counts, struct plumb_live_state *const *copy,
+                            const struct plumb_merge_sums *sums)
+{
     struct plumb_merge_row *row = row_of_state(m, st);
     struct plumb_merge_channel *c;
     struct plumb_stats s;
@@ -194,9 +219,9 @@ void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
                              st->max,   st->last,  st->last_at, {0}};
     memcpy(s.first, st->first, sizeof s.first);
     /* Buckets may be ahead of a count that was put back. */
-    if ((st->count || st->groups_used) && (c = channel_at(m, row, st->channel)) != NULL) {
+    if ((st->count || sums->groups) && (c = channel_at(m, row, st->channel)) != NULL) {
         plumb_stats_merge(&c->stats, &s);
-        add_buckets(m, c, st);
+        add_buckets(m, c, st, counts, copy, sums);
     }
     if (st->channel == PLUMB_CHANNEL_SPAN) {
         row->self_ticks += st->self;
@@ -293,7 +318,7 @@ static void on_sample(void *self, const struct plumb_ended *e)
         return;
     index = plumb_sketch_index(e->value);
     plumb_stats_add(&c->stats, e->value, e->end_ticks);
-    group = bucket_has_it(m, e) ? NULL : group_at(m, c, index >> 6);
+    group = bucket_has_it(m, e) ? NULL : group_at(m, c, index >> 6, 1);
     if (group)
         group[index & 63]++;
     if (e->channel == PLUMB_CHANNEL_SPAN) {
@@ -444,32 +469,119 @@ static double clamp(double v, const struct plumb_stats *s)
     return v < (double)s->min ? (double)s->min : v > (double)s->max ? (double)s->max : v;
 }
 
+enum { GROUP_LINES = 64 / PLUMB_SKETCH_LINE, GROUP_MASK = (1 << GROUP_LINES) - 1 };
+
+/* In place a group is read whole: lines that are not in use hold zeros, and to leave them out costs
+ * more. */
+PLUMB_RACY void plumb_merge_sums(struct plumb_merge_sums *out, const uint64_t *lines,
+                                 const uint32_t *counts, bool packed, bool narrow)
+{
+    static const uint8_t bits_of[1 << GROUP_LINES] = {0, 1, 1, 2, 1, 2, 2, 3,
+                                                      1, 2, 2, 3, 2, 3, 3, 4};
+    out->groups = 0;
+    for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++) {
+        uint64_t left = lines[w];
+        if (w == PLUMB_SKETCH_LINE_WORDS - 1 && PLUMB_SKETCH_LINES % 64)
+            left &= (UINT64_C(1) << PLUMB_SKETCH_LINES % 64) - 1;
+        while (left) {
+            uint32_t at = (uint32_t)__builtin_ctzll(left) & ~(uint32_t)(GROUP_LINES - 1);
+            uint32_t g = (64 * w + at) / GROUP_LINES;
+            uint32_t n = packed ? bits_of[left >> at & GROUP_MASK] : GROUP_LINES;
+            const uint32_t *from = packed ? counts : &counts[g * 64];
+            uint64_t sum = narrow ? plumb_lines_sum(from, n) : plumb_lines_sum_wide(from, n);
+            counts += packed ? n * PLUMB_SKETCH_LINE : 0;
+            left &= ~((uint64_t)GROUP_MASK << at);
+            out->sum[g] = sum;
+            out->groups |= (uint64_t)(sum != 0) << g;
+        }
+    }
+}
+
+static uint32_t bits_in(uint64_t x)
+{
+    x -= x >> 1 & UINT64_C(0x5555555555555555);
+    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+    x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (uint32_t)((x * UINT64_C(0x0101010101010101)) >> 56);
+}
+
+/* Where a copy has line `l`, which is in use. */
+static const uint32_t *line_of_copy(const struct plumb_live_state *copy, uint32_t l)
+{
+    uint32_t before = bits_in(copy->lines_used[l / 64] & ((UINT64_C(1) << (l % 64)) - 1));
+    for (uint32_t w = 0; w < l / 64; w++)
+        before += bits_in(copy->lines_used[w]);
+    return plumb_copy_counts(copy) + (size_t)before * PLUMB_SKETCH_LINE;
+}
+
+static void read_line(uint32_t out[PLUMB_SKETCH_LINE], const struct plumb_merge_sketch *k,
+                      uint32_t l)
+{
+    const struct plumb_live_state *copy = k->copy ? PLUMB_ACQUIRE(*k->copy) : NULL;
+    if (!copy) {
+        plumb_order();
+        plumb_read_line(out, &k->counts[l * PLUMB_SKETCH_LINE]);
+        plumb_order();
+        copy = k->copy ? PLUMB_ACQUIRE(*k->copy) : NULL;
+    }
+    if (copy)
+        memcpy(out, line_of_copy(copy, l), PLUMB_SKETCH_LINE * sizeof *out);
+}
+
+/* The counts of line `l`, all states together. */
+static void line_counts(const struct plumb_merge_channel *c, uint32_t l,
+                        uint64_t counts[PLUMB_SKETCH_LINE])
+{
+    uint32_t g = l / GROUP_LINES, line[PLUMB_SKETCH_LINE];
+    if (c->extra && c->extra->group[g])
+        memcpy(counts, c->extra->group[g] + l % GROUP_LINES * PLUMB_SKETCH_LINE,
+               PLUMB_SKETCH_LINE * sizeof *counts);
+    else
+        memset(counts, 0, PLUMB_SKETCH_LINE * sizeof *counts);
+    for (const struct plumb_merge_sketch *k = c->sketches; k; k = k->next) {
+        if (k->lines[l / 64] >> (l % 64) & 1) {
+            read_line(line, k, l);
+            plumb_line_add(counts, line);
+        }
+    }
+}
+
 void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4])
 {
     static const uint32_t percent[4] = {50, 90, 95, 99};
-    uint64_t n = c ? c->stats.count : 0, before = 0;
+    uint64_t n = c ? c->stats.count : 0, before = 0, rank[4];
     int q = 0;
     for (int i = 0; i < 4; i++)
         out[i] = n && n <= PLUMB_EXACT
                      ? plumb_stats_quantile(&c->stats, NULL, 0, percent[i] / 100.0)
                      : 0;
-    for (uint32_t g = 0; g < PLUMB_SKETCH_GROUPS && n > PLUMB_EXACT && q < 4; g++) {
-        uint64_t sum = 0, seen = before;
-        uint32_t i = 0;
-        if (!c->group[g])
-            continue;
-        for (uint32_t k = 0; k < 64; k++)
-            sum += c->group[g][k];
-        for (; q < 4; q++) {
-            uint64_t rank = (uint64_t)(((plumb_u128)n * percent[q] + 99) / 100);
-            if (rank > before + sum)
-                break;
-            while (i < 64 && seen + c->group[g][i] < rank)
-                seen += c->group[g][i++];
-            out[q] = clamp(plumb_sketch_value(g * 64 + i), &c->stats);
+    if (n <= PLUMB_EXACT)
+        return;
+    for (int i = 0; i < 4; i++)
+        rank[i] = n / 100 * percent[i] + (n % 100 * percent[i] + 99) / 100;
+    for (uint64_t left = c->groups; left && q < 4; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctzll(left) * GROUP_LINES, end = l + GROUP_LINES;
+        uint64_t seen = before;
+        before += c->sum[l / GROUP_LINES];
+        for (; q < 4 && rank[q] <= before && l < end; l++) {
+            uint64_t counts[PLUMB_SKETCH_LINE], sum = 0;
+            line_counts(c, l, counts);
+            for (uint32_t i = 0; i < PLUMB_SKETCH_LINE; i += 4)
+                sum += counts[i] + counts[i + 1] + counts[i + 2] + counts[i + 3];
+            if (rank[q] > seen + sum) {
+                seen += sum;
+                continue;
+            }
+            for (uint32_t i = 0; i < PLUMB_SKETCH_LINE; i++) {
+                seen += counts[i];
+                for (; q < 4 && rank[q] <= seen; q++)
+                    out[q] = clamp(plumb_sketch_value(l * PLUMB_SKETCH_LINE + i), &c->stats);
+            }
         }
-        before += sum;
     }
+    /* Fewer in the buckets than were counted: a damaged file. */
+    for (; q < 4; q++)
+        out[q] = q && out[q - 1] > (double)c->stats.max ? out[q - 1] : (double)c->stats.max;
 }
 
 struct plumb_bucket *plumb_merge_buckets(const struct plumb_merge *m,
@@ -477,18 +589,23 @@ struct plumb_bucket *plumb_merge_buckets(const struct plumb_merge *m,
                                          size_t *n)
 {
     struct plumb_bucket *list;
+    uint64_t counts[64];
     size_t count = 0;
-    for (uint32_t g = 0; c && g < PLUMB_SKETCH_GROUPS; g++) {
-        for (uint32_t i = 0; c->group[g] && i < 64; i++)
-            count += c->group[g][i] != 0;
-    }
     *n = 0;
+    for (uint64_t left = c ? c->groups : 0; left; left &= left - 1) {
+        int g = __builtin_ctzll(left);
+        bool few = c->sum[g] < 64 && !(c->extra && c->extra->group[g]);
+        count += few ? c->sum[g] : 64;
+    }
     list = count ? plumb_arena_alloc(m->arena, count * sizeof *list) : NULL;
-    for (uint32_t g = 0; list && g < PLUMB_SKETCH_GROUPS; g++) {
-        for (uint32_t i = 0; c->group[g] && i < 64; i++) {
-            if (c->group[g][i])
+    for (uint64_t left = list ? c->groups : 0; left; left &= left - 1) {
+        uint32_t g = (uint32_t)__builtin_ctzll(left);
+        for (uint32_t l = 0; l < GROUP_LINES; l++)
+            line_counts(c, g * GROUP_LINES + l, counts + l * PLUMB_SKETCH_LINE);
+        for (uint32_t i = 0; i < 64; i++) {
+            if (counts[i])
                 list[(*n)++] =
-                    (struct plumb_bucket){plumb_sketch_value(g * 64 + i) * unit_ns, c->group[g][i]};
+                    (struct plumb_bucket){plumb_sketch_value(g * 64 + i) * unit_ns, counts[i]};
         }
     }
     return list;

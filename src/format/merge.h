@@ -8,6 +8,7 @@
 #define PLUMB_FORMAT_MERGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/arena.h"
 #include "base/map.h"
@@ -16,9 +17,28 @@
 
 enum { PLUMB_SKETCH_GROUPS = PLUMB_SKETCH_BUCKETS / 64 };
 
+/* Where the buckets of one state are. They are read in place: once when the state is added, and a
+ * few lines more for the quantiles. */
+struct plumb_merge_sketch {
+    struct plumb_merge_sketch *next;
+    const uint64_t *lines;  /* the lines in use, as struct plumb_live_state has them */
+    const uint32_t *counts; /* by index */
+    /* NULL: `counts` stay as they are, and so does a state. Else a thread may go on changing them;
+     * before it does, it leaves a copy of the state here. */
+    struct plumb_live_state *const *copy;
+};
+
+/* What is counted besides states: [64] counts a group, NULL: none. */
+struct plumb_merge_extra {
+    uint64_t *group[PLUMB_SKETCH_GROUPS];
+};
+
 struct plumb_merge_channel {
-    struct plumb_stats stats;             /* ticks or ns */
-    uint64_t *group[PLUMB_SKETCH_GROUPS]; /* [64] counts, NULL: none */
+    struct plumb_stats stats; /* ticks or ns */
+    struct plumb_merge_sketch *sketches;
+    struct plumb_merge_extra *extra; /* NULL: none */
+    uint64_t groups;                 /* bit g: group g has samples */
+    uint64_t sum[PLUMB_SKETCH_GROUPS];
 };
 
 struct plumb_merge_row {
@@ -90,9 +110,39 @@ void plumb_merge_close(struct plumb_merge *m);
 void plumb_merge_skipped(struct plumb_merge *m, const struct plumb_live_state *st);
 /* Then, for every thread record, at its `generation`: its states, and its block. */
 void plumb_merge_thread(struct plumb_merge *m, uint32_t generation);
-/* Adds a state; `st` may be a copy. One of a generation before the pipeline's last reset adds
- * nothing. */
+/* Adds a state. One of a generation before the pipeline's last reset adds nothing. */
 void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st);
+/* Adds a state that its thread may be changing: `head` is a copy of what lies before its buckets,
+ * `copy` as in struct plumb_merge_sketch, `sums` are plumb_merge_sums() of its buckets. `head` must
+ * stay until the last figure is made. */
+struct plumb_merge_sums {
+    uint64_t groups; /* bit g: sum[g] is set, and not 0 */
+    uint64_t sum[PLUMB_SKETCH_GROUPS];
+};
+void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state *head,
+                            const uint32_t *counts, struct plumb_live_state *const *copy,
+                            const struct plumb_merge_sums *sums);
+/* Adds up the lines in use of each group. `packed`: they follow each other; else by index. */
+void plumb_merge_sums(struct plumb_merge_sums *out, const uint64_t *lines, const uint32_t *counts,
+                      bool packed, bool narrow);
+
+/* The layout of a copy of a state: its first fields, up to `p2` where no more are needed, and the
+ * lines of buckets in use, one after the other. */
+static inline bool plumb_copy_is_long(uint32_t flags, uint64_t count)
+{
+    return flags & PLUMB_STATE_P2 || count >> 32;
+}
+static inline size_t plumb_copy_head_bytes(uint32_t flags, uint64_t count)
+{
+    return plumb_copy_is_long(flags, count) ? offsetof(struct plumb_live_state, buckets)
+                                            : offsetof(struct plumb_live_state, p2);
+}
+static inline uint32_t *plumb_copy_counts(const struct plumb_live_state *copy)
+{
+    size_t head = (plumb_copy_head_bytes(copy->flags, copy->count) + 63) & ~(size_t)63;
+    return (uint32_t *)((uintptr_t)copy + head);
+}
+
 /* Replays a block that was not folded. `context` and `frames` are the thread's at its last fold and
  * are changed; `tree` of frames and context are places of `m` (plumb_merge_place_map). */
 void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context,

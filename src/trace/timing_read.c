@@ -69,6 +69,8 @@ static void read_channel(struct plumb_timing_cursor *c, const json_t *object,
     s->last_at = plumb_field_u64(&c->f, object, "last_at_ns");
     if (s->count && s->min > s->max)
         plumb_field_fault(&c->f, "min_ns", "is larger than max_ns");
+    if (s->count && s->max > s->total)
+        plumb_field_fault(&c->f, "max_ns", "is larger than total_ns");
     out->median_ns = plumb_field_f64(&c->f, object, "median_ns");
     out->p50_ns = plumb_field_f64(&c->f, object, "p50_ns");
     out->p90_ns = plumb_field_f64(&c->f, object, "p90_ns");

@@ -184,6 +184,8 @@ static void a_damaged_field_is_named_with_its_place(void **state)
                    "'x.json' is damaged: nodes[0].sketch is not in ascending order");
     assert_refused("\"min_ns\": 10000000", "\"min_ns\": 30000001",
                    "'x.json' is damaged: nodes[0].min_ns is larger than max_ns");
+    assert_refused("\"max_ns\": 30000000", "\"max_ns\": 190000001",
+                   "'x.json' is damaged: nodes[0].max_ns is larger than total_ns");
     assert_refused("\"parent\": 0", "\"parent\": 1",
                    "'x.json' is damaged: tree[1].parent does not stand before its children");
     assert_refused("\"node\": 3", "\"node\": 8",
