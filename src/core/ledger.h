@@ -115,6 +115,8 @@ static inline struct plumb_live_pool *plumb_pool_at(struct plumb_run *run, uint3
 
 plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadata);
 void plumb_request_end_impl(plumb_request request, uint32_t failed, const char *why);
+/* Under the lock: the serial of the request that the thread works for; 0: none, or it is over. */
+uint64_t plumb_request_current(struct plumb_thread *th);
 /* Under the lock: a stage's run ended in request `serial`. */
 void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *e);
 

@@ -267,14 +267,19 @@ static void allocated(struct plumb_thread *th, uint32_t pool, uint64_t address, 
     change(run, pool, scope, (int64_t)bytes, 0, (int64_t)bytes);
 }
 
-static void reserve(struct plumb_thread *th, uint32_t pool, uint64_t address, int64_t bytes)
+static void reserve(struct plumb_thread *th, uint32_t pool, uint64_t address, uint64_t bytes)
+{
+    /* Taken again: the segment has another size now. */
+    int64_t before = (int64_t)plumb_segments_take(pool, address);
+    if (address)
+        plumb_segments_put(pool, address, bytes);
+    change(th->run, pool, plumb_scope_of(th), 0, (int64_t)bytes - before, 0);
+}
+
+static void release(struct plumb_thread *th, uint32_t pool, uint64_t address, uint64_t bytes)
 {
     uint64_t known = plumb_segments_take(pool, address);
-    if (bytes < 0 && known)
-        bytes = -(int64_t)known;
-    if (bytes > 0 && address)
-        plumb_segments_put(pool, address, (uint64_t)bytes);
-    change(th->run, pool, plumb_scope_of(th), 0, bytes, 0);
+    change(th->run, pool, plumb_scope_of(th), 0, -(int64_t)(known ? known : bytes), 0);
 }
 
 void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, const void *address,
@@ -297,9 +302,9 @@ void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, 
     else if (event == PLUMB_MEM_FREE)
         freed(th->run, (uint32_t)i, at, bytes);
     else if (event == PLUMB_MEM_RESERVE)
-        reserve(th, (uint32_t)i, at, (int64_t)bytes);
+        reserve(th, (uint32_t)i, at, bytes);
     else if (event == PLUMB_MEM_RELEASE)
-        reserve(th, (uint32_t)i, at, -(int64_t)bytes);
+        release(th, (uint32_t)i, at, bytes);
     else if (event == PLUMB_MEM_TOTAL)
         plumb_pool_at(th->run, (uint32_t)i)->total = bytes;
     plumb_ledger_leave(th);

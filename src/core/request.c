@@ -42,6 +42,14 @@ static struct plumb_live_section *section_at(struct plumb_run *run, uint64_t ser
     return s && s->request == serial ? s : NULL;
 }
 
+uint64_t plumb_request_current(struct plumb_thread *th)
+{
+    const struct plumb_live_request *r = at(th->run, th->request);
+    if (!r || r->end_ticks)
+        th->request = 0;
+    return th->request;
+}
+
 static void copy_metadata(struct plumb_live_section *s, const plumb_pair *pair)
 {
     for (; pair && pair->key; pair++) {

@@ -41,6 +41,9 @@ static bool add(struct plumb_live_series *s, uint64_t ticks, uint64_t a, uint64_
     bool room = (uint32_t)s->shown < PLUMB_LIVE_POINTS;
     uint64_t shown = room ? s->shown : thin(s);
     uint32_t half = (uint32_t)(shown >> 32) & 1, n = (uint32_t)shown;
+    /* Clocks were read before the lock was taken: threads may come in another order. */
+    if (n && ticks < s->point[half][n - 1].ticks)
+        ticks = s->point[half][n - 1].ticks;
     /* A step needs its ends only. */
     if (n >= 2 && s->point[half][n - 1].a == a && s->point[half][n - 1].b == b &&
         s->point[half][n - 2].a == a && s->point[half][n - 2].b == b && room) {
@@ -156,7 +159,7 @@ void plumb_checkpoint_impl(const char *name, uint32_t baseline)
     c = find(th->run, name ? name : "");
     if (c) {
         c->at_ticks = plumb_ticks_from(th->clock);
-        c->request = th->request;
+        c->request = plumb_request_current(th);
         c->baseline = baseline;
         c->serial = ++th->run->h->ledger.checkpoints_made;
         plumb_ledger_show(&c->memory, &m);

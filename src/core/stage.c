@@ -42,7 +42,7 @@ static struct plumb_stage_run *room(struct plumb_thread *th)
     return th->stage && th->stages < PLUMB_STAGES_MAX ? &th->stage[th->stages] : NULL;
 }
 
-static uint32_t open_scope(uint32_t flags)
+static uint32_t open_scope(uint32_t flags, uint64_t *request)
 {
     uint32_t scope_flags = flags & PLUMB_POINT_RUNNING_PEAK ? PLUMB_SCOPE_RUNNING_PEAK : 0, scope;
     struct plumb_rss rss = {0, 0};
@@ -54,6 +54,7 @@ static uint32_t open_scope(uint32_t flags)
     if (!plumb_ledger_enter(&th, false))
         return 0;
     plumb_sized_flush(th);
+    *request = plumb_request_current(th);
     scope = plumb_scope_open(th, scope_flags, &rss);
     if (rss.now)
         plumb_series_point(th->run, plumb_ticks_from(th->clock), rss.now);
@@ -82,6 +83,7 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
     struct plumb_stage_run *s = room(th);
     struct plumb_live_memory unused;
     plumb_span span;
+    uint64_t request = 0;
     uint32_t scope;
     if (!s)
         return plumb_begin_plain(th, node);
@@ -90,7 +92,7 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
         plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", name_of(node), pipeline_of(th));
         checkpoint("before", node);
     }
-    scope = open_scope(flags);
+    scope = open_scope(flags, &request);
     span = plumb_begin_plain(th, node);
     if (!span.id) {
         close_scope(scope, &unused);
@@ -101,7 +103,7 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
         .key = plumb_key(th->group, node),
         .begin_ticks = ticks_of(th, span.id),
         .begin_ns = flags & PLUMB_POINT_STAGE ? plumb_clock_gettime_ns(CLOCK_MONOTONIC) : 0,
-        .request = th->request,
+        .request = request,
         .node = node,
         .depth = plumb_depth(th),
         .flags = flags,

@@ -51,7 +51,7 @@ static void what_is_not_there_is_told_with_what_is(void **state)
 static void many_phases_do_not_make_a_long_line(void **state)
 {
     enum { PHASES = 40 };
-    static char names[PHASES][8];
+    static char names[PHASES][16];
     struct plumb_timing t;
     plumb_error err = {0, ""};
     (void)state;

@@ -106,11 +106,7 @@ void plumb_compare_put_outcome(struct plumb_buf *out, const struct plumb_compare
     put_outcome(out, &comma, n[PLUMB_VERDICT_NEW], "new");
     put_outcome(out, &comma, n[PLUMB_VERDICT_GONE], "gone");
     put_outcome(out, &comma, n[PLUMB_VERDICT_UNKNOWN], "unknown");
-    if (n[PLUMB_VERDICT_SAME] == 0)
-        return;
-    plumb_buf_printf(out, "%s%zu within ", comma, n[PLUMB_VERDICT_SAME]);
-    plumb_compare_put_number(out, c->options.threshold_percent);
-    plumb_buf_str(out, " %");
+    put_outcome(out, &comma, n[PLUMB_VERDICT_SAME], "unmarked");
 }
 
 /* ---- Values ---------------------------------------------------------------------------------- */
@@ -258,7 +254,7 @@ static const struct plumb_compare_column table[] = {
     {"a", "A", PLUMB_CELL_MEASURE, PLUMB_WHEN_ALWAYS, 11, NULL, main_a},
     {"b", "B", PLUMB_CELL_MEASURE, PLUMB_WHEN_ALWAYS, 11, NULL, main_b},
     {"delta", "Delta", PLUMB_CELL_DELTA, PLUMB_WHEN_ALWAYS, 11, NULL, main_delta},
-    {"percent", "%", PLUMB_CELL_PERCENT, PLUMB_WHEN_ALWAYS, 7, NULL, main_percent},
+    {"percent", "%", PLUMB_CELL_PERCENT, PLUMB_WHEN_ALWAYS, 8, NULL, main_percent},
     {"p", "p", PLUMB_CELL_P, PLUMB_WHEN_TESTED, 7, NULL, main_p},
     {"ratio_low", "B/A from", PLUMB_CELL_RATIO, PLUMB_WHEN_TESTED, 8, NULL, ratio_low},
     {"ratio_high", "to", PLUMB_CELL_RATIO, PLUMB_WHEN_TESTED, 6, NULL, ratio_high},
@@ -268,10 +264,10 @@ static const struct plumb_compare_column table[] = {
     {"runs_b", NULL, PLUMB_CELL_COUNT, PLUMB_WHEN_DATA, 0, NULL, runs_b},
     {"p50_a", "P50 A", PLUMB_CELL_MEASURE, PLUMB_WHEN_WIDE, 10, NULL, p50_a},
     {"p50_b", "P50 B", PLUMB_CELL_MEASURE, PLUMB_WHEN_WIDE, 10, NULL, p50_b},
-    {"p50_percent", "%", PLUMB_CELL_PERCENT, PLUMB_WHEN_WIDE, 7, NULL, p50_percent},
+    {"p50_percent", "%", PLUMB_CELL_PERCENT, PLUMB_WHEN_WIDE, 8, NULL, p50_percent},
     {"p95_a", "P95 A", PLUMB_CELL_MEASURE, PLUMB_WHEN_WIDE, 10, NULL, p95_a},
     {"p95_b", "P95 B", PLUMB_CELL_MEASURE, PLUMB_WHEN_WIDE, 10, NULL, p95_b},
-    {"p95_percent", "%", PLUMB_CELL_PERCENT, PLUMB_WHEN_WIDE, 7, NULL, p95_percent},
+    {"p95_percent", "%", PLUMB_CELL_PERCENT, PLUMB_WHEN_WIDE, 8, NULL, p95_percent},
     {"marker", "Marker", PLUMB_CELL_TEXT, PLUMB_WHEN_ALWAYS, 0, marker, NULL},
     {"only_in", NULL, PLUMB_CELL_TEXT, PLUMB_WHEN_DATA, 0, only_in, NULL},
 };
@@ -339,7 +335,7 @@ static void put_percent(struct plumb_buf *out, double value)
     if (value > WIDEST_PERCENT)
         plumb_buf_str(out, ">99999");
     else
-        put_signed(out, value, 1);
+        put_signed(out, value, 2);
 }
 
 void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_column *column,

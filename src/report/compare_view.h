@@ -73,7 +73,7 @@ const char *plumb_verdict_name(enum plumb_verdict verdict);
 const char *plumb_figure_name(uint32_t figure); /* "mean", ... */
 /* "Wall clock (ms)", "Peak reserved, cuda:0 pool (MiB)": what stands for the name of a sum. */
 void plumb_compare_put_sum(struct plumb_buf *out, const struct plumb_compare_line *line);
-/* "4 worse, 1 better, 12 within 5 %" */
+/* "4 worse, 1 better, 12 unmarked": sums and nodes together. */
 void plumb_compare_put_outcome(struct plumb_buf *out, const struct plumb_compare *c);
 /* "Comparison: mean of one run of a node, marked beyond 5 %" */
 void plumb_compare_put_title(struct plumb_buf *out, const struct plumb_compare *c);

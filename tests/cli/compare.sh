@@ -17,12 +17,12 @@ make_run faster.json 2 90 1000000 -- x:4:8 y:1:20
 
 # ---- Arguments -----------------------------------------------------------------------------------
 expect 'slower' 1 compare a.json b.json
-has out.txt 'A: a.json' 'B: b.json' '+20.0  worse'
+has out.txt 'A: a.json' 'B: b.json' '+20.00  worse'
 empty err.txt
 expect 'faster alone is no regression' 0 compare a.json faster.json
 has out.txt 'better'
 expect 'the same file twice' 0 compare a.json a.json
-has out.txt "the run 'a.json' stands on both sides" 'within 5 %'
+has out.txt "the run 'a.json' stands on both sides" '5 unmarked'
 lacks out.txt worse
 
 for side in old new; do
@@ -161,16 +161,16 @@ refused() {
 refused '.host = "lab7"' --any-machine "host 'box' and 'lab7'"
 refused '.cpu = "B CPU"' --any-machine "processor 'A CPU' and 'B CPU'"
 refused '.cpus = 4' --any-machine 'number of processors 2 and 4'
-refused '.metadata.program = "/bin/other"' --any-program "program 'prog' and 'other'"
-refused '.metadata.pipeline = "video"' --any-program "pipeline 'prog' and 'video'"
+refused '.run.program = "/bin/other"' --any-program "program 'prog' and 'other'"
+refused '.run.pipeline = "video"' --any-program "pipeline 'prog' and 'video'"
 refused '.skip_first_n = 3' --any-skip 'skip_first_n 0 and 3'
 refused '.recovered = true' --any-end "end of the run 'ended' and 'recovered'"
 expect 'remarks of a run' 0 compare --any-end a.json other.json
 has err.txt 'plumb compare: B: recovered: the process did not end the run itself'
-make_run moved.json 5 100 1000000 '.metadata.program = "/elsewhere/prog"' -- x:4:10 y:1:20
+make_run moved.json 5 100 1000000 '.run.program = "/elsewhere/prog"' -- x:4:10 y:1:20
 expect 'another build of the program' 0 compare a.json moved.json
 make_run same.json 6 100 1000000 \
-    '.metadata.command = "prog --slow" | .kernel = "Linux 6.2" | .environment.PLUMB_SYNC = "1"' -- x:5:10 y:1:20
+    '.run.command = "prog --slow" | .kernel = "Linux 6.2" | .environment.PLUMB_SYNC = "1"' -- x:5:10 y:1:20
 expect 'what differs and is told' 1 compare a.json same.json
 has out.txt "Note: command lines differ: 'prog --fast' and 'prog --slow'" \
     "Note: kernels differ: 'Linux 6.1' and 'Linux 6.2'" "Note: PLUMB_SYNC differs: not set and '1'" \

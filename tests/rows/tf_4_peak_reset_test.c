@@ -1,0 +1,166 @@
+/* TF-4: a stage starts memory peaks anew, one marked with a running peak goes on with the highest
+ * since the last that did; starting anew inside hides nothing from the stages around. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "record_memory.h"
+
+static void up_and_down(uint64_t address, uint64_t bytes)
+{
+    mem_alloc(address, bytes);
+    mem_free(address);
+}
+
+static struct plumb_timing_use use_of(const struct plumb_timing *t, const char *stage)
+{
+    return timing_use(t, &timing_node(t, NULL, stage)->memory, "cuda:0", "caching");
+}
+
+static void each_stage_has_its_own_peak(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    {
+        PLUMB_STAGE(s, "big");
+        up_and_down(0x1000, 1000);
+    }
+    {
+        PLUMB_STAGE(s, "small");
+        up_and_down(0x1000, 10);
+    }
+    record_finish(&t);
+    assert_int_equal(use_of(&t, "big").peak_allocated, 1000);
+    assert_int_equal(use_of(&t, "small").peak_allocated, 10);
+    plumb_timing_fini(&t);
+}
+
+static void a_running_peak_goes_on(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    {
+        PLUMB_STAGE(s, "first");
+        up_and_down(0x1000, 1000);
+    }
+    {
+        PLUMB_STAGE_RUNNING_PEAK(s, "second");
+        up_and_down(0x1000, 10);
+    }
+    {
+        PLUMB_STAGE_RUNNING_PEAK(s, "third");
+        up_and_down(0x1000, 3000);
+    }
+    plumb_memory_reset_peak();
+    {
+        PLUMB_STAGE_RUNNING_PEAK(s, "fourth");
+        up_and_down(0x1000, 20);
+    }
+    record_finish(&t);
+    assert_int_equal(use_of(&t, "second").peak_allocated, 1000);
+    assert_int_equal(use_of(&t, "third").peak_allocated, 3000);
+    assert_int_equal(use_of(&t, "fourth").peak_allocated, 20);
+    plumb_timing_fini(&t);
+}
+
+static void a_reset_inside_does_not_hide_the_peak_around(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    mem_alloc(0x10, 5);
+    {
+        PLUMB_STAGE(outer, "outer");
+        up_and_down(0x1000, 700);
+        {
+            PLUMB_STAGE(inner, "inner");
+            up_and_down(0x1000, 40);
+            plumb_memory_reset_peak();
+        }
+    }
+    record_finish(&t);
+    assert_int_equal(use_of(&t, "outer").peak_allocated, 705);
+    assert_int_equal(use_of(&t, "inner").peak_allocated, 45);
+    assert_int_equal(use_of(&t, "outer").allocated, 5);
+    assert_int_equal(timing_pool(&t, "cuda:0", "caching")->peak_allocated, 705);
+    plumb_timing_fini(&t);
+}
+
+/* Pages that the process holds for as long as it likes. */
+static void touch_pages(size_t bytes)
+{
+    volatile char *p = malloc(bytes);
+    assert_non_null(p);
+    for (size_t i = 0; i < bytes; i += 4096)
+        p[i] = 1;
+    free((void *)p);
+}
+
+static void exact_peaks_of_the_resident_set_are_each_stages_own(void **state)
+{
+    struct plumb_timing t;
+    const struct plumb_timing_memory *outer, *big, *small;
+    (void)state;
+    setenv("PLUMB_MEMORY_PEAK", "exact", 1);
+    record_start();
+    {
+        PLUMB_STAGE(o, "outer");
+        {
+            PLUMB_STAGE(s, "big");
+            touch_pages(64 * MIB);
+        }
+        {
+            PLUMB_STAGE(s, "small");
+            touch_pages(8 * MIB);
+        }
+    }
+    unsetenv("PLUMB_MEMORY_PEAK");
+    record_finish(&t);
+    outer = &timing_node(&t, NULL, "outer")->memory;
+    big = &timing_node(&t, NULL, "big")->memory;
+    small = &timing_node(&t, NULL, "small")->memory;
+    assert_true(outer->peak_exact && big->peak_exact);
+    assert_true(big->peak_rss >= 64 * MIB);
+    /* Where the kernel lets nobody reset its peak, all three are the highest. */
+    if (access("/proc/self/clear_refs", W_OK) == 0)
+        assert_true(small->peak_rss + 40 * MIB < big->peak_rss);
+    assert_true(outer->peak_rss >= big->peak_rss);
+    assert_true(t.memory.peak_rss >= big->peak_rss);
+    plumb_timing_fini(&t);
+}
+
+static void without_a_reset_a_new_height_is_still_seen(void **state)
+{
+    struct plumb_timing t;
+    const struct plumb_timing_memory *m;
+    (void)state;
+    {
+        PLUMB_STAGE(s, "grows");
+        touch_pages(256 * MIB); /* higher than the process has ever been */
+    }
+    record_finish(&t);
+    m = &timing_node(&t, NULL, "grows")->memory;
+    assert_int_equal(m->samples, 1);
+    assert_false(m->peak_exact);
+    assert_true(m->peak_rss >= 256 * MIB);
+    assert_true(m->rss > 0 && m->rss <= m->peak_rss);
+    plumb_timing_fini(&t);
+}
+
+int main(void)
+{
+#define IN_A_RUN(f) cmocka_unit_test_setup(f, record_setup)
+    const struct CMUnitTest tests[] = {
+        IN_A_RUN(each_stage_has_its_own_peak),
+        IN_A_RUN(a_running_peak_goes_on),
+        IN_A_RUN(a_reset_inside_does_not_hide_the_peak_around),
+        cmocka_unit_test(exact_peaks_of_the_resident_set_are_each_stages_own),
+        IN_A_RUN(without_a_reset_a_new_height_is_still_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

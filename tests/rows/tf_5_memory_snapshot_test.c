@@ -1,0 +1,93 @@
+/* TF-5: what is held now, of a pool, a device, all; exact against an allocator made up here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "record_memory.h"
+
+static void four_figures_and_the_overhead(void **state)
+{
+    plumb_memory m;
+    (void)state;
+    plumb_mem_reserve("cuda:0", "caching", NULL, 100 * MIB);
+    mem_alloc(1, 60 * MIB);
+    mem_alloc(2, 20 * MIB);
+    mem_free(1);
+    m = mem_now("cuda:0", "caching");
+    assert_int_equal(m.allocated, 20 * MIB);
+    assert_int_equal(m.reserved, 100 * MIB);
+    assert_int_equal(m.peak_allocated, 80 * MIB);
+    assert_int_equal(m.peak_reserved, 100 * MIB);
+    assert_int_equal(m.overhead, 80 * MIB);
+    assert_true(m.overhead_percent == 80.0);
+    plumb_mem_release("cuda:0", "caching", NULL, 100 * MIB);
+    mem_free(2);
+    m = mem_now("cuda:0", "caching");
+    assert_int_equal(m.allocated + m.reserved + m.overhead, 0);
+    assert_true(m.overhead_percent == 0);
+    assert_int_equal(m.peak_reserved, 100 * MIB);
+}
+
+static void pools_of_a_device_add_up_at_their_common_peak(void **state)
+{
+    (void)state;
+    plumb_mem_alloc("cuda:0", "a", block(1), 10);
+    plumb_mem_free("cuda:0", "a", block(1), 10);
+    plumb_mem_alloc("cuda:0", "b", block(1), 7); /* another pool's address 1 */
+    plumb_mem_alloc("cuda:1", "a", block(1), 100);
+    assert_int_equal(mem_now("cuda:0", "a").peak_allocated, 10);
+    assert_int_equal(mem_now("cuda:0", NULL).allocated, 7);
+    /* Not 17: they were never there together. */
+    assert_int_equal(mem_now("cuda:0", NULL).peak_allocated, 10);
+    assert_int_equal(mem_now(NULL, NULL).allocated, 107);
+    assert_int_equal(mem_now(NULL, NULL).peak_allocated, 107);
+}
+
+static void zeros_where_nobody_told(void **state)
+{
+    plumb_memory m = mem_now("xpu:0", NULL);
+    (void)state;
+    assert_int_equal(m.allocated + m.reserved + m.peak_allocated + m.peak_reserved, 0);
+    assert_true(m.overhead_percent == 0);
+    assert_true(m.rss > 0 && m.peak_rss >= m.rss / 2); /* of the process, all the same */
+}
+
+static void a_stage_shows_mib_with_two_decimals(void **state)
+{
+    char dir[1024], path[1100], text[65536];
+    size_t n;
+    FILE *f;
+    (void)state;
+    {
+        PLUMB_STAGE(s, "stage");
+        plumb_mem_reserve("cuda:0", "caching", NULL, 3 * MIB);
+        mem_alloc(1, 3 * MIB / 2);
+    }
+    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
+    record_stop();
+    snprintf(path, sizeof path, "%s/timing.json", dir);
+    f = fopen(path, "r");
+    assert_non_null(f);
+    n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    assert_non_null(strstr(text, "\"allocated_mb\": 1.50"));
+    assert_non_null(strstr(text, "\"reserved_mb\": 3.00"));
+    assert_non_null(strstr(text, "\"peak_allocated_mb\": 1.50"));
+    assert_non_null(strstr(text, "\"peak_reserved_mb\": 3.00"));
+}
+
+int main(void)
+{
+#define IN_A_RUN(f) cmocka_unit_test_setup_teardown(f, record_setup, record_teardown)
+    const struct CMUnitTest tests[] = {
+        IN_A_RUN(four_figures_and_the_overhead),
+        IN_A_RUN(pools_of_a_device_add_up_at_their_common_peak),
+        IN_A_RUN(zeros_where_nobody_told),
+        cmocka_unit_test_setup(a_stage_shows_mib_with_two_decimals, record_setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

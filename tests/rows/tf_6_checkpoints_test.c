@@ -1,0 +1,135 @@
+/* TF-6: checkpoints by name, the later overwrites; increase from the baseline, remaining memory and
+ * pool overhead as computed by hand; nothing when none was recorded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "record_memory.h"
+
+#include <jansson.h>
+
+/* The run's timing.json; the caller frees it. */
+static json_t *finish(void)
+{
+    char dir[1024], path[1100];
+    json_error_t err;
+    json_t *root;
+    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
+    record_stop();
+    snprintf(path, sizeof path, "%s/timing.json", dir);
+    root = json_load_file(path, JSON_REJECT_DUPLICATES, &err);
+    if (!root)
+        fail_msg("%s", err.text);
+    return root;
+}
+
+static double number(const json_t *o, const char *key)
+{
+    const json_t *v = json_object_get(o, key);
+    if (!json_is_number(v))
+        fail_msg("no number '%s'", key);
+    return json_number_value(v);
+}
+
+static void the_analysis_is_what_a_hand_computes(void **state)
+{
+    json_t *root, *memory, *snapshots;
+    (void)state;
+    plumb_mem_total("cuda:0", "caching", 1000 * MIB);
+    plumb_mem_reserve("cuda:0", "caching", NULL, 100 * MIB);
+    mem_alloc(1, 40 * MIB);
+    plumb_memory_baseline();
+    plumb_mem_reserve("cuda:0", "caching", NULL, 300 * MIB);
+    mem_alloc(2, 250 * MIB);
+    plumb_checkpoint("after_load");
+    mem_free(2);
+    plumb_mem_release("cuda:0", "caching", NULL, 300 * MIB);
+    plumb_memory_reset_peak();
+    plumb_checkpoint("after_all");
+    root = finish();
+    memory = json_object_get(json_object_get(root, "memory"), "analysis");
+    snapshots = json_object_get(memory, "snapshots");
+    assert_int_equal(json_object_size(snapshots), 3);
+    assert_true(number(json_object_get(snapshots, "after_load"), "allocated_mb") == 290);
+    assert_true(number(json_object_get(snapshots, "after_load"), "peak_reserved_mb") == 400);
+    assert_true(number(json_object_get(snapshots, "after_all"), "allocated_mb") == 40);
+    assert_true(number(json_object_get(snapshots, "after_all"), "peak_reserved_mb") == 100);
+    /* At the highest reserved: 400 reserved, 290 allocated, of 1000; 100 reserved at the baseline.
+     */
+    assert_true(number(memory, "pool_overhead_mb") == 110);
+    assert_true(number(memory, "pool_overhead_percent") == 27.5);
+    assert_true(number(memory, "remaining_memory_mb") == 600);
+    assert_true(number(memory, "total_device_memory_mb") == 1000);
+    assert_true(number(json_object_get(memory, "baseline"), "allocated_mb") == 40);
+    assert_true(number(memory, "memory_increase_mb") == 300);
+    json_decref(root);
+}
+
+static void a_name_used_again_is_overwritten(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    mem_alloc(1, 10);
+    plumb_checkpoint("here");
+    plumb_checkpoint("there");
+    mem_alloc(2, 5);
+    plumb_checkpoint("here");
+    record_finish(&t);
+    assert_int_equal(t.memory.checkpoint_count, 2);
+    assert_string_equal(t.memory.checkpoints[0].name, "there");
+    assert_string_equal(t.memory.checkpoints[1].name, "here");
+    assert_int_equal(timing_use(&t, &t.memory.checkpoints[1].memory, "cuda:0", "caching").allocated,
+                     15);
+    assert_true(t.memory.checkpoints[1].memory.rss > 0);
+    plumb_timing_fini(&t);
+}
+
+static void stages_leave_their_own_when_asked(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    setenv("PLUMB_MEMORY_CHECKPOINTS", "1", 1);
+    record_start();
+    {
+        PLUMB_STAGE(s, "decode");
+        mem_alloc(1, 10);
+    }
+    unsetenv("PLUMB_MEMORY_CHECKPOINTS");
+    record_finish(&t);
+    assert_int_equal(t.memory.checkpoint_count, 2);
+    assert_string_equal(t.memory.checkpoints[0].name, "before_decode");
+    assert_string_equal(t.memory.checkpoints[1].name, "after_decode");
+    assert_int_equal(timing_use(&t, &t.memory.checkpoints[1].memory, "cuda:0", "caching").allocated,
+                     10);
+    plumb_timing_fini(&t);
+}
+
+static void nothing_when_none_was_recorded(void **state)
+{
+    json_t *root, *analysis;
+    (void)state;
+    {
+        PLUMB_STAGE(s, "stage");
+    }
+    root = finish();
+    analysis = json_object_get(json_object_get(root, "memory"), "analysis");
+    assert_true(json_is_object(analysis) && json_object_size(analysis) == 0);
+    json_decref(root);
+}
+
+int main(void)
+{
+#define IN_A_RUN(f) cmocka_unit_test_setup(f, record_setup)
+    const struct CMUnitTest tests[] = {
+        IN_A_RUN(the_analysis_is_what_a_hand_computes),
+        IN_A_RUN(a_name_used_again_is_overwritten),
+        cmocka_unit_test(stages_leave_their_own_when_asked),
+        IN_A_RUN(nothing_when_none_was_recorded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
