@@ -130,7 +130,7 @@ int plumb_compare_check(struct plumb_compare *c, plumb_error *err)
     if (rc == PLUMB_OK && refused) {
         plumb_compare_differences(c, refused, &what);
         put_options(&how, refused);
-        rc = plumb_fail(err, PLUMB_ERR_STATE, "not comparable: %s (%s compares all the same)",
+        rc = plumb_fail(err, PLUMB_ERR_STATE, "not comparable: %s (%s to compare all the same)",
                         what.data ? what.data : "", how.data ? how.data : "");
     }
     c->overridden = differing & c->options.allow;

@@ -437,7 +437,7 @@ static void what_is_not_comparable_is_refused_unless_told(void **state)
         uint32_t allow;
         const char *why;
     } facts[] = {
-        {PLUMB_ALLOW_MACHINE, "host 'box' and 'other' (--any-machine compares"},
+        {PLUMB_ALLOW_MACHINE, "host 'box' and 'other' (--any-machine to compare"},
         {PLUMB_ALLOW_MACHINE, "processor 'A CPU' and 'unknown' (--any-machine"},
         {PLUMB_ALLOW_MACHINE, "number of processors 2 and 64 (--any-machine"},
         {PLUMB_ALLOW_PROGRAM, "program 'prog' and 'prog2' (--any-program"},
@@ -485,7 +485,7 @@ static void all_that_differs_is_told_in_one_line(void **state)
     assert_int_equal(plumb_compare_finish(&c, &err), PLUMB_ERR_STATE);
     assert_string_equal(err.message,
                         "not comparable: host 'box' and 'evil?host', skip_first_n 0 and 3 "
-                        "(--any-machine --any-skip compares all the same)");
+                        "(--any-machine --any-skip to compare all the same)");
     plumb_compare_fini(&c);
 }
 

@@ -151,7 +151,7 @@ jq -e '.rows[2].node == "a|b\u001b[31m\n"' out.txt >/dev/null || fail 'a hostile
 refused() {
     make_run other.json 4 100 1000000 "$1" -- x:4:10 y:1:20
     expect "refused: $3" 2 compare a.json other.json
-    one_line "not comparable: $3 ($2 compares all the same)"
+    one_line "not comparable: $3 ($2 to compare all the same)"
     expect "told: $2" 0 compare $2 a.json other.json
     has out.txt "Note: compared all the same: $3"
     expect "forced: $3" 0 compare --force --format json a.json other.json
