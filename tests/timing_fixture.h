@@ -211,7 +211,8 @@ static inline void fixture_pools(struct plumb_timing *t)
          100 * FIXTURE_MIB},
         {"", "", "", 1, FIXTURE_MIB, 1, FIXTURE_MIB, 0},
     };
-    static struct plumb_timing_block leaks[] = {{0, UINT64_MAX - 4095, 100 * FIXTURE_MIB}};
+    static struct plumb_timing_block leaks[] = {{0, UINT64_MAX - 4095, 100 * FIXTURE_MIB},
+                                                {PLUMB_TIMING_NONE, 64, 1}};
     t->memory.pools = plumb_arena_alloc(&t->arena, 3 * sizeof *t->memory.pools);
     t->memory.pool_count = 3;
     t->memory.pools[0] = (struct plumb_timing_pool){
@@ -235,8 +236,8 @@ static inline void fixture_pools(struct plumb_timing *t)
         .owners = owners,
         .owner_count = 3,
         .leaks = leaks,
-        .leak_count = 1,
-        .leaked_blocks = 1,
+        .leak_count = 2,
+        .leaked_blocks = 2,
         .leaked_bytes = 100 * FIXTURE_MIB,
     };
     t->memory.pools[1] = (struct plumb_timing_pool){

@@ -61,7 +61,7 @@ struct plumb_timing_owner {              /* who holds or held the bytes of a poo
 };
 
 struct plumb_timing_block { /* still allocated when the run ended */
-    uint32_t owner;         /* index in `owners` of the pool */
+    uint32_t owner;         /* index in `owners` of the pool, or PLUMB_TIMING_NONE */
     uint64_t address, bytes;
 };
 

@@ -180,7 +180,7 @@ static void write_leaks(struct plumb_json *j, const struct plumb_timing_pool *po
     for (size_t i = 0; i < pool->leak_count; i++) {
         const struct plumb_timing_block *block = &pool->leaks[i];
         plumb_json_object_inline(j);
-        plumb_put_u64(j, "owner", block->owner);
+        plumb_put_index(j, "owner", block->owner);
         plumb_put_text(j, "node",
                        block->owner < pool->owner_count ? pool->owners[block->owner].node : NULL);
         plumb_put_u64(j, "address", block->address);
