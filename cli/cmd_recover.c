@@ -29,6 +29,8 @@ static int run(int argc, char **argv)
                       "recovered %" PRIu64 " samples of %" PRIu64 " nodes (open spans: %" PRIu64
                       ")",
                       facts.samples, facts.nodes, facts.open_spans);
+    if (err.code < 0)
+        plumb_cli_say(&plumb_cmd_recover, "%s; timing.json has the same figures", err.message);
     puts(facts.path);
     return PLUMB_EXIT_OK;
 }
@@ -39,8 +41,9 @@ const struct plumb_cli_command plumb_cmd_recover = {
     .synopsis = "[RUN]",
     .description = "A run that ended by kill -9, a crash or _exit leaves its statistics in the\n"
                    "file live.plumb of the run directory. This command makes timing.json from it,\n"
-                   "with exact counts and sums and the spans that were open, and prints its path.\n"
-                   "The live file stays. Without RUN it is the newest run.\n"
+                   "with exact counts and sums and the spans that were open, and prints its path;\n"
+                   "and the summary of the rank, as at the end of a run. The live file stays.\n"
+                   "Without RUN it is the newest run.\n"
                    "\n"
                    "Every command that reads a run does this by itself.",
     .examples = "plumb recover plumb-out/prog/20260102-030405-box-4711",

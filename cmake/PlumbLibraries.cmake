@@ -5,7 +5,7 @@
 # globs at each build (a few milliseconds); a new file needs no new configure run.
 #
 # Objects are compiled once, hidden and position independent, in three groups:
-#   common  base, format, the summary table and the end block: in both libraries
+#   common  base, format, the summaries (table, rank) and the end block: in both libraries
 #   record  core, tensor and src/api/runtime_*.c: libplumb
 #   trace   trace, analyze, report and src/api/trace_*.c: libplumb-trace
 # Hidden symbols still link inside one program, so the unit tests use the very same objects, through
@@ -92,7 +92,7 @@ if(strangers)
 endif()
 
 plumb_layer_sources(PLUMB_COMMON_SOURCES base/*.c format/*.c
-  report/summary_table.c report/end_block.c)
+  report/summary_table.c report/end_block.c report/rank_summary.c)
 plumb_layer_sources(PLUMB_RECORD_SOURCES core/*.c tensor/*.c api/runtime_*.c)
 plumb_layer_sources(PLUMB_TRACE_SOURCES trace/*.c analyze/*.c report/*.c api/trace_*.c)
 list(REMOVE_ITEM PLUMB_TRACE_SOURCES ${PLUMB_COMMON_SOURCES})

@@ -93,10 +93,10 @@ typedef struct plumb_recovered {
     uint64_t open_spans;
     char path[512]; /* of the timing.json */
 } plumb_recovered;
-/* Makes the timing.json of a run that was killed, from its live mapping, which stays. 1: made now;
- * 0: it was there already. `run` as for plumb_report_open().
- * Errors: PLUMB_ERR_STATE: the process still records; PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT,
- * PLUMB_ERR_IO. */
+/* Makes the timing.json of a run that was killed, from its live mapping, which stays, and the
+ * summary of its rank. 1: made now (`err` tells when the summary could not be saved); 0: it was
+ * there already. `run` as for plumb_report_open(). Errors: PLUMB_ERR_STATE: the process still
+ * records; PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT, PLUMB_ERR_IO. */
 PLUMB_API int plumb_recover(const char *run, plumb_recovered *out, plumb_error *err);
 
 /* ---- Reports --------------------------------------------------------------------------------- */

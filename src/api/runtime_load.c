@@ -20,6 +20,7 @@
 #include "core/runtime.h"
 #include "core/stage.h"
 #include "report/end_block.h"
+#include "report/rank_summary.h"
 #include "report/summary_table.h"
 
 /* Written once, before any client can see it. */
@@ -224,6 +225,7 @@ __attribute__((constructor(101))) static void plumb_load(void)
     plumb_rt.pid = (uint32_t)getpid();
     names_init();
     plumb_rt.end_block = plumb_end_block;
+    plumb_rt.rank_files = plumb_rank_files;
     plumb_runtime_settings();
     plumb_rt.clock = plumb_clock_pick(plumb_rt.settings.clock);
     plumb_rt.leaves = plumb_leaves_pick();

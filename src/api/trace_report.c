@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "format/live.h"
 #include "report/choice.h"
+#include "report/rank_summary.h"
 #include "report/render.h"
 #include "trace/load.h"
 #include "trace/runs.h"
@@ -19,6 +20,7 @@ enum { PATH_BYTES = 4096 };
 
 struct plumb_report {
     struct plumb_load load;
+    plumb_error summary; /* why the summary of a recovered run is not saved; code 0: it is */
     char path[PATH_BYTES];
 };
 
@@ -60,6 +62,21 @@ static int find(char *out, const char *run, plumb_error *err)
     return plumb_runs_resolve(out, PATH_BYTES, run, dir, err);
 }
 
+static int save_beside(void *arg, const char *name, const struct plumb_buf *b, plumb_error *err)
+{
+    const struct plumb_report *r = arg;
+    return plumb_load_save(r->path, name, b, err);
+}
+
+/* A run that is recovered gets the files that it would have left itself. */
+static int load_run(struct plumb_report *r, plumb_error *err)
+{
+    int rc = plumb_load_run(&r->load, r->path, err);
+    if (rc == PLUMB_OK && r->load.fresh)
+        plumb_rank_files(&r->load.timing, save_beside, r, &r->summary);
+    return rc;
+}
+
 static int load(struct plumb_report *r, const char *run, plumb_error *err)
 {
     int rc;
@@ -70,11 +87,11 @@ static int load(struct plumb_report *r, const char *run, plumb_error *err)
         strip_mapping(r->path);
         if (is_file(r->path))
             return plumb_load_file(&r->load, r->path, err);
-        return plumb_load_run(&r->load, r->path, err);
+        return load_run(r, err);
     }
     if ((rc = find(r->path, run, err)) < 0)
         return rc;
-    return plumb_load_run(&r->load, r->path, err);
+    return load_run(r, err);
 }
 
 int plumb_report_open(plumb_report **out, const char *run, plumb_error *err)
@@ -151,10 +168,13 @@ int plumb_report_render(const plumb_report *report, const plumb_report_options *
     return rc;
 }
 
-static void put_unsaved(const struct plumb_load *load, struct plumb_buf *out)
+static void put_unsaved(const struct plumb_report *r, struct plumb_buf *out)
 {
-    if (load->state == PLUMB_LOAD_UNSAVED)
-        plumb_buf_printf(out, "the recovered report is not saved: %s\n", load->why.message);
+    if (r->load.state == PLUMB_LOAD_UNSAVED)
+        plumb_buf_printf(out, "the recovered report is not saved: %s\n", r->load.why.message);
+    if (r->summary.code < 0)
+        plumb_buf_printf(out, "the summary of the recovered run is not saved: %s\n",
+                         r->summary.message);
 }
 
 int plumb_report_remarks(const plumb_report *report, char **out, plumb_error *err)
@@ -162,7 +182,7 @@ int plumb_report_remarks(const plumb_report *report, char **out, plumb_error *er
     struct plumb_buf text = {0};
     plumb_buf_str(&text, "");
     plumb_remarks_write(&report->load.timing, report->load.state == PLUMB_LOAD_LIVE, &text);
-    put_unsaved(&report->load, &text);
+    put_unsaved(report, &text);
     if (text.failed) {
         plumb_buf_fini(&text);
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the remarks of a report");
@@ -227,6 +247,8 @@ static int recovered(const struct plumb_report *r, bool was_there, plumb_recover
         facts.path[0] = '\0';
     if (out)
         *out = facts;
+    if (err)
+        *err = r->summary;
     return was_there ? 0 : 1;
 }
 

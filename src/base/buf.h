@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <plumb/abi.h>
+
 struct plumb_buf {
     char *data;
     size_t len, cap;
@@ -18,5 +20,9 @@ void plumb_buf_char(struct plumb_buf *b, char c);
 void plumb_buf_printf(struct plumb_buf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void plumb_buf_fini(struct plumb_buf *b);
+
+/* Puts a file called `name` where the caller keeps such files. 0 or an error. */
+typedef int (*plumb_write_fn)(void *arg, const char *name, const struct plumb_buf *b,
+                              plumb_error *err);
 
 #endif

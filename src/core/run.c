@@ -341,66 +341,6 @@ static bool quiesce(void)
     return all;
 }
 
-static uint64_t sample_count(const struct plumb_timing *t)
-{
-    uint64_t n = 0;
-    for (size_t i = 0; i < t->node_count; i++)
-        n += t->nodes[i].host.ns.count + t->nodes[i].device.ns.count;
-    return n;
-}
-
-static void tell_record(const char *kind, const char *dir, uint64_t nodes, uint64_t samples)
-{
-    const char *path = plumb_rt.settings.record_log;
-    char line[1300];
-    int fd, n;
-    ssize_t written;
-    if (!path[0])
-        return;
-    fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    n = snprintf(line, sizeof line, "%s %u %llu %llu %s\n", kind, plumb_rt.pid,
-                 (unsigned long long)nodes, (unsigned long long)samples, dir);
-    written = write(fd, line, (size_t)n);
-    (void)written;
-    close(fd);
-}
-
-void plumb_run_loaded(void)
-{
-    tell_record("load", "-", 0, 0);
-}
-
-/* The figures and their file. `kept`: live.plumb must stay, it holds what could not be written. */
-static int conclude(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
-                    plumb_error *err)
-{
-    struct plumb_timing t;
-    struct plumb_buf b = {0};
-    bool read, told;
-    int rc;
-    plumb_timing_init(&t);
-    rc = plumb_live_to_timing(&t, run->base, run->mapped, end, err);
-    read = rc == PLUMB_OK;
-    *kept = true;
-    if (rc == PLUMB_OK && run->fd >= 0) {
-        rc = plumb_timing_write(&t, &b, err);
-        if (rc == PLUMB_OK)
-            rc = plumb_run_write(run->dir, "timing.json", &b, err);
-        *kept = rc < 0;
-    }
-    if (rc == PLUMB_OK || run->fd < 0)
-        tell_record("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
-    /* Without a directory the block has the table: the last resort where no file has everything. */
-    told = rc == PLUMB_OK || (read && run->partly);
-    if (told && !plumb_rt.settings.quiet && plumb_rt.end_block)
-        plumb_rt.end_block(&t, rc == PLUMB_OK && run->fd >= 0 ? run->dir : NULL);
-    plumb_buf_fini(&b);
-    plumb_timing_fini(&t);
-    return rc;
-}
-
 static int close_run(struct plumb_run *run, plumb_error *err)
 {
     struct plumb_anchor end;
@@ -426,7 +366,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
     if (still) {
         plumb_ledger_close(run);
-        rc = conclude(run, &end, &kept, &why);
+        rc = plumb_run_conclude(run, &end, &kept, &why);
     } else
         rc = plumb_fail(&why, PLUMB_ERR_STATE, "a thread is held up inside plumb");
     if (rc < 0 && run->partly)
@@ -456,7 +396,7 @@ int plumb_stop_impl(plumb_error *err)
         PLUMB_STORE(plumb_rt.want_run, false);
         plumb_points_refresh();
         plumb_unlock();
-        tell_record("run", "-", 0, 0);
+        plumb_run_tell("run", "-", 0, 0);
         if (!plumb_rt.settings.quiet && !plumb_rt.settings.record_log[0])
             plumb_say(
                 "plumb: nothing was recorded: the program passed no trace point (%u registered)",

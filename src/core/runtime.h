@@ -235,9 +235,12 @@ struct plumb_runtime {
     pthread_mutex_t snapshot_lock;
     uint64_t overhead_ticks_x1000;
     uint64_t nodes_seen_beyond;
-    /* Says on stderr what a run holds; lives in src/api, above this layer. `dir` NULL: no
-     * directory. */
-    void (*end_block)(const struct plumb_timing *t, const char *dir);
+    /* Of src/report, above this layer. Says on stderr what a run holds; `dir` NULL: no directory;
+     * `summary`: with the files of rank_files(). */
+    void (*end_block)(const struct plumb_timing *t, const char *dir, bool summary);
+    /* Passes files that belong beside timing.json to `write`, with their names. */
+    int (*rank_files)(const struct plumb_timing *t, plumb_write_fn write, void *arg,
+                      plumb_error *err);
 };
 
 extern struct plumb_runtime plumb_rt;
@@ -419,6 +422,15 @@ int plumb_run_dir_make(char *dir, size_t size, const char *host, int32_t rank, p
 /* Writes a file whole, under a temporary name first. */
 int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err);
 
+/* conclude.c */
+/* The figures and their files, and the end block. `kept`: live.plumb must stay, it holds what could
+ * not be written. */
+int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
+                       plumb_error *err);
+/* A line for `plumb record`. */
+void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t samples);
+void plumb_run_loaded(void); /* tells `plumb record` that the library is here */
+
 /* run_facts.c */
 void plumb_run_describe(struct plumb_run *run, const char *host, const struct plumb_rank *rank);
 
@@ -428,7 +440,6 @@ int plumb_stop_impl(plumb_error *err);
 int plumb_run_dir_impl(char *out, size_t size, plumb_error *err);
 int plumb_run_open(plumb_error *err); /* the wanted run, at the first span; takes the lock */
 void plumb_run_forked(void);          /* in the child of a fork */
-void plumb_run_loaded(void);          /* tells `plumb record` that the library is here */
 
 /* control.c */
 void plumb_control_start(struct plumb_run *run);

@@ -71,7 +71,7 @@ static void tell_table(const struct plumb_timing *t)
     plumb_buf_fini(&b);
 }
 
-void plumb_end_block(const struct plumb_timing *t, const char *dir)
+void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary)
 {
     if (!dir)
         tell_table(t);
@@ -83,6 +83,8 @@ void plumb_end_block(const struct plumb_timing *t, const char *dir)
     plumb_say("plumb: %zu nodes, %" PRIu64 " spans in %.3f s; cost about %.3f ms (%.1f ns a span)",
               t->node_count, t->overhead.spans, (double)t->wall_clock_ns * 1e-9,
               t->overhead.total_ns * 1e-6, t->overhead.span_ns);
+    if (dir && summary && t->rank <= 0)
+        plumb_say("plumb: summary: %s/summary_rank0.txt", dir);
     if (dir)
         plumb_say("plumb: plumb report %s", dir);
 }

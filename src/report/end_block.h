@@ -5,7 +5,8 @@
 #include "format/timing.h"
 
 /* What was recorded and where, what was lost and why, what it cost. `dir` NULL: the run lives in
- * memory only, so the table itself is printed. Any thread. */
-void plumb_end_block(const struct plumb_timing *t, const char *dir);
+ * memory only, so the table itself is printed. `summary`: the files of rank_summary.h are in it,
+ * which rank 0 tells for all. Any thread. */
+void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary);
 
 #endif

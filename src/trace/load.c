@@ -46,9 +46,16 @@ static int write_file(const char *path, const struct plumb_buf *text, plumb_erro
 /* link() refuses where a file is already; file systems without links get a rename. */
 static int publish(const char *temporary, const char *path, plumb_error *err)
 {
-    if (link(temporary, path) == 0 || errno == EEXIST) {
+    struct stat st;
+    if (link(temporary, path) == 0) {
         unlink(temporary);
         return PLUMB_OK;
+    }
+    if (errno == EEXIST && lstat(path, &st) == 0) {
+        unlink(temporary);
+        return S_ISREG(st.st_mode)
+                   ? PLUMB_OK
+                   : plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': not a regular file", path);
     }
     if (rename(temporary, path) == 0)
         return PLUMB_OK;
@@ -72,15 +79,16 @@ static int render(struct plumb_buf *text, const struct plumb_timing *t, const ch
     return rc;
 }
 
-static int save(const struct plumb_buf *text, const char *dir, plumb_error *err)
+int plumb_load_save(const char *dir, const char *name, const struct plumb_buf *text,
+                    plumb_error *err)
 {
     char path[PATH_BYTES];
     char temporary[PATH_BYTES];
-    char name[64];
+    char scratch[128];
     int rc;
-    snprintf(name, sizeof name, PLUMB_TIMING_NAME ".tmp-%ld", (long)getpid());
-    if ((rc = make_path(path, dir, PLUMB_TIMING_NAME, err)) < 0 ||
-        (rc = make_path(temporary, dir, name, err)) < 0)
+    snprintf(scratch, sizeof scratch, "%s.tmp-%ld", name, (long)getpid());
+    if ((rc = make_path(path, dir, name, err)) < 0 ||
+        (rc = make_path(temporary, dir, scratch, err)) < 0)
         return rc;
     unlink(temporary); /* of a process with our number that died here */
     rc = write_file(temporary, text, err);
@@ -119,8 +127,10 @@ int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
     load.timing.recovered = rc == PLUMB_OK;
     if (rc == PLUMB_OK)
         rc = render(&text, &load.timing, dir, err);
-    if (rc == PLUMB_OK && save(&text, dir, &load.why) < 0)
-        load.state = PLUMB_LOAD_UNSAVED;
+    if (rc == PLUMB_OK) {
+        load.fresh = plumb_load_save(dir, PLUMB_TIMING_NAME, &text, &load.why) == PLUMB_OK;
+        load.state = load.fresh ? PLUMB_LOAD_RECOVERED : PLUMB_LOAD_UNSAVED;
+    }
     plumb_buf_fini(&text);
     if (rc == PLUMB_ERR_STATE) {
         load.state = PLUMB_LOAD_LIVE;

@@ -16,12 +16,17 @@ enum plumb_load_state {
 struct plumb_load {
     struct plumb_timing timing; /* the caller's, to be ended with plumb_timing_fini() */
     enum plumb_load_state state;
+    bool fresh; /* recovered by this very call */
     plumb_error why;
 };
 
 /* Loads the run in the directory `dir`; a killed one is recovered on the way, which leaves its
  * mapping where it is. Errors: those of plumb_timing_read() and plumb_live_read(). */
 int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err);
+
+/* Puts a file into a run's directory, whole or not at all; one that is there already stays. */
+int plumb_load_save(const char *dir, const char *name, const struct plumb_buf *text,
+                    plumb_error *err);
 
 /* Loads a timing report by its path. */
 int plumb_load_file(struct plumb_load *out, const char *path, plumb_error *err);

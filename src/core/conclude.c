@@ -1,0 +1,93 @@
+/* conclude.c: what a run leaves behind: its figures as timing.json, the summary of its rank beside
+ * it, and the end block. Nobody records any more; under life_lock.
+ *
+ * Only timing.json decides whether the run is saved: whatever else cannot be written is said in one
+ * line, and the figures of it can be had from timing.json. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "core/runtime.h"
+#include "format/live_read.h"
+#include "format/timing.h"
+
+/* ---- Telling `plumb record` ------------------------------------------------------------------ */
+
+void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t samples)
+{
+    const char *path = plumb_rt.settings.record_log;
+    char line[1300];
+    int fd, n;
+    ssize_t written;
+    if (!path[0])
+        return;
+    fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    n = snprintf(line, sizeof line, "%s %u %llu %llu %s\n", kind, plumb_rt.pid,
+                 (unsigned long long)nodes, (unsigned long long)samples, dir);
+    written = write(fd, line, (size_t)n);
+    (void)written;
+    close(fd);
+}
+
+void plumb_run_loaded(void)
+{
+    plumb_run_tell("load", "-", 0, 0);
+}
+
+static uint64_t sample_count(const struct plumb_timing *t)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < t->node_count; i++)
+        n += t->nodes[i].host.ns.count + t->nodes[i].device.ns.count;
+    return n;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static int write_beside(void *arg, const char *name, const struct plumb_buf *b, plumb_error *err)
+{
+    const struct plumb_run *run = arg;
+    return plumb_run_write(run->dir, name, b, err);
+}
+
+static bool write_summary(struct plumb_run *run, const struct plumb_timing *t)
+{
+    plumb_error err = {0, ""};
+    if (plumb_rt.rank_files && plumb_rt.rank_files(t, write_beside, run, &err) == PLUMB_OK)
+        return true;
+    if (err.code)
+        plumb_say("plumb: %s; timing.json has the same figures", err.message);
+    return false;
+}
+
+int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
+                       plumb_error *err)
+{
+    struct plumb_timing t;
+    struct plumb_buf report = {0};
+    bool read, saved = false, told, summary;
+    int rc;
+    plumb_timing_init(&t);
+    rc = plumb_live_to_timing(&t, run->base, run->mapped, end, err);
+    read = rc == PLUMB_OK;
+    if (rc == PLUMB_OK && run->fd >= 0) {
+        rc = plumb_timing_write(&t, &report, err);
+        if (rc == PLUMB_OK)
+            rc = plumb_run_write(run->dir, "timing.json", &report, err);
+        saved = rc == PLUMB_OK;
+    }
+    *kept = !saved;
+    summary = saved && write_summary(run, &t);
+    if (rc == PLUMB_OK || run->fd < 0)
+        plumb_run_tell("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
+    /* Without a directory the block has the table: the last resort where no file has everything. */
+    told = rc == PLUMB_OK || (read && run->partly);
+    if (told && !plumb_rt.settings.quiet && plumb_rt.end_block)
+        plumb_rt.end_block(&t, saved ? run->dir : NULL, summary);
+    plumb_buf_fini(&report);
+    plumb_timing_fini(&t);
+    return rc;
+}

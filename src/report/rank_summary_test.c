@@ -1,0 +1,195 @@
+/* Tests of rank_summary.c: grouping, order, bounds and spelling of the two files. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "report/rank_summary.h"
+#include "timing_fixture.h"
+
+enum { US = 1000 };
+
+static struct plumb_buf text, json;
+
+static int empty(void **state)
+{
+    (void)state;
+    plumb_buf_fini(&text);
+    plumb_buf_fini(&json);
+    return 0;
+}
+
+static void make(const struct plumb_timing *t, const struct plumb_rank_row *rows, size_t n)
+{
+    plumb_error err = {0, ""};
+    if (plumb_rank_summary(&text, &json, t, rows, n, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+static size_t lines(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++)
+        n += *s == '\n';
+    return n;
+}
+
+static void rows_of_one_name_and_shapes_are_one(void **state)
+{
+    static const struct plumb_rank_row rows[] = {
+        {"matmul", "[[2, 3], [3, 4]]", 1, 10 * US, 8 * US, 5 * US},
+        {"copy", "", 2, 0, 0, 1 * US},
+        {"matmul", "[[2, 3], [3, 5]]", 1, 20 * US, 20 * US, 1},
+        {"matmul", "[[2, 3], [3, 4]]", 3, 2200, 1, 1 * US},
+    };
+    struct plumb_timing t;
+    (void)state;
+    plumb_timing_init(&t);
+    make(&t, rows, 4);
+    /* First-seen order, all rows, one line, five fields. */
+    assert_string_equal(
+        json.data,
+        "[{\"name\":\"matmul\",\"shapes\":\"[[2, 3], [3, 4]]\",\"self_device_us\":8.001,"
+        "\"device_us\":12.2,\"count\":4},"
+        "{\"name\":\"copy\",\"shapes\":\"\",\"self_device_us\":0,\"device_us\":0,\"count\":2},"
+        "{\"name\":\"matmul\",\"shapes\":\"[[2, 3], [3, 5]]\",\"self_device_us\":20,"
+        "\"device_us\":20,\"count\":1}]\n");
+    /* By self device time, then host time. */
+    assert_string_equal(
+        text.data, "Rank 0: 3 of 3 rows, by self device time, then self host time\n"
+                   "Name                                     Shapes                      Count   "
+                   "Self dev(ms)     Device(ms)  Self host(ms)\n"
+                   "-----------------------------------------------------------------------------"
+                   "------------------------------------------\n"
+                   "matmul                                   [[2, 3], [3, 5]]                1   "
+                   "       0.020          0.020          0.000\n"
+                   "matmul                                   [[2, 3], [3, 4]]                4   "
+                   "       0.008          0.012          0.006\n"
+                   "copy                                                                     2   "
+                   "       0.000          0.000          0.001\n");
+}
+
+static void the_text_has_sixty_rows_and_says_what_it_left_out(void **state)
+{
+    struct plumb_rank_row rows[75];
+    char names[75][16];
+    struct plumb_timing t;
+    (void)state;
+    plumb_timing_init(&t);
+    t.rank = 7;
+    for (size_t i = 0; i < 75; i++) {
+        snprintf(names[i], sizeof names[i], "op.%zu", i);
+        rows[i] = (struct plumb_rank_row){names[i], "", 1, i * US, i * US, 0};
+    }
+    make(&t, rows, 75);
+    assert_non_null(strstr(text.data, "Rank 7: 60 of 75 rows, by self device time, then self host "
+                                      "time; 15 left out, summary_rank7.json has all\n"));
+    assert_int_equal(lines(text.data), 3 + 60);
+    assert_non_null(strstr(text.data, "\nop.74 "));
+    assert_non_null(strstr(text.data, "\nop.15 "));
+    assert_null(strstr(text.data, "\nop.14 "));
+    assert_int_equal(lines(json.data), 1);
+    assert_true(strncmp(json.data, "[{\"name\":\"op.0\",", 16) == 0);
+    assert_non_null(strstr(json.data, "\"op.74\""));
+    empty(NULL);
+    make(&t, rows, 60);
+    assert_non_null(strstr(text.data, "Rank 7: 60 of 60 rows, by self device time, then self host "
+                                      "time\n"));
+}
+
+static void without_rows_the_nodes_are_taken(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    fixture_rich(&t);
+    make(&t, NULL, 0);
+    /* frame of three rows is one; decode has 5 ms of device time; rank 3. */
+    assert_non_null(strstr(json.data, "[{\"name\":\"frame\",\"shapes\":\"\",\"self_device_us\":0,"
+                                      "\"device_us\":0,\"count\":11},"
+                                      "{\"name\":\"decode\",\"shapes\":\"\","
+                                      "\"self_device_us\":5000,\"device_us\":5000,\"count\":7},"));
+    /* Names that JSON or a terminal cannot hold stay apart and harm neither. */
+    assert_non_null(strstr(json.data, "\"bad\\\\xff\\\\xfe name\""));
+    assert_non_null(strstr(json.data, "\"bad\\\\x5cxff\\\\x5cxfe name\""));
+    assert_non_null(strstr(text.data, "\nbad\\xff\\xfe name "));
+    assert_non_null(strstr(text.data, "\nbad\\x5cxff\\x5cxfe name "));
+    assert_non_null(strstr(text.data, "Rank 3: 6 of 6 rows"));
+    /* decode leads: it alone has device time. */
+    assert_non_null(strstr(text.data, "-\ndecode "));
+    plumb_timing_fini(&t);
+}
+
+static void a_run_without_nodes_has_empty_files(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    plumb_timing_init(&t);
+    make(&t, NULL, 0);
+    assert_string_equal(json.data, "[]\n");
+    assert_int_equal(lines(text.data), 3);
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+struct written {
+    char names[2][48];
+    int n;
+    bool refuse_first;
+};
+
+static int take(void *arg, const char *name, const struct plumb_buf *b, plumb_error *err)
+{
+    struct written *w = arg;
+    assert_true(b->len > 0 && w->n < 2);
+    snprintf(w->names[w->n++], sizeof w->names[0], "%s", name);
+    if (w->refuse_first && w->n == 1)
+        return plumb_fail(err, PLUMB_ERR_IO, "no room for '%s'", name);
+    return PLUMB_OK;
+}
+
+static void the_files_bear_the_rank(void **state)
+{
+    struct plumb_timing t;
+    struct written w = {.n = 0};
+    (void)state;
+    plumb_timing_init(&t);
+    assert_int_equal(plumb_rank_files(&t, take, &w, NULL), PLUMB_OK);
+    assert_string_equal(w.names[0], "summary_rank0.txt");
+    assert_string_equal(w.names[1], "summary_rank0.json");
+    w.n = 0;
+    t.rank = INT32_MAX;
+    assert_int_equal(plumb_rank_files(&t, take, &w, NULL), PLUMB_OK);
+    assert_string_equal(w.names[1], "summary_rank2147483647.json");
+}
+
+static void one_that_cannot_be_written_does_not_keep_the_other_back(void **state)
+{
+    struct plumb_timing t;
+    struct written w = {.refuse_first = true};
+    plumb_error err = {0, ""};
+    (void)state;
+    plumb_timing_init(&t);
+    assert_int_equal(plumb_rank_files(&t, take, &w, &err), PLUMB_ERR_IO);
+    assert_int_equal(w.n, 2);
+    assert_string_equal(err.message, "no room for 'summary_rank0.txt'");
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, empty)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rows_of_one_name_and_shapes_are_one),
+        TEST(the_text_has_sixty_rows_and_says_what_it_left_out),
+        TEST(without_rows_the_nodes_are_taken),
+        TEST(a_run_without_nodes_has_empty_files),
+        TEST(the_files_bear_the_rank),
+        TEST(one_that_cannot_be_written_does_not_keep_the_other_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
