@@ -31,6 +31,10 @@ STATUSES = ("works", "partly", "not yet", "not needed")
 KINDS = ("variable", "function", "parameter", "command", "option", "endpoint", "file", "line",
          "field", "metric", "name", "value")
 LAST_ROW = {"FV": 50, "AT": 20, "TF": 39, "TX": 27, "CV": 22}
+FIELD_PAGES = {
+    "timing.json": "docs/timing-json.md",
+    "timing_io_signature.json": "docs/signature-json.md",
+}
 # The part of the reference document that is about one system.
 SECTIONS = {"1": "FV", "2": "AT", "3": "TF", "4": "TX", "5": "CV"}
 
@@ -166,10 +170,9 @@ class Tree:
                             for p in sorted((root / "include/plumb").glob("*.h*")))
         # Comments would make a name exist that is only spoken of.
         self.headers = set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", " ", headers, flags=re.S)))
-        # Fields are those that a page tells of: timing.json has its own.
-        self.timing = set(re.findall(r"\w+", (root / "docs/timing-json.md").read_text("utf-8")))
-        self.fields = {word for page in (root / "docs").glob("*.md") if root / PAGE != page
-                       for word in re.findall(r"\w+", page.read_text("utf-8"))}
+        # The fields of a file are those that its page tells of.
+        self.fields = {file: set(re.findall(r"\w+", (root / page).read_text("utf-8")))
+                       for file, page in FIELD_PAGES.items()}
         self.commands = {}
         completion = (root / "completions/plumb.bash").read_text(encoding="utf-8")
         for name, words in re.findall(r"^    (\w+)\)\n\s+words='([^']*)'", completion, re.M):
@@ -183,8 +186,7 @@ class Tree:
         file, colon, path = plumb.partition(": ")
         if colon and file.endswith(".json"):
             words = re.findall(r"\w+", re.sub(r"<[^>]*>", "", path))
-            known = self.timing if file == "timing.json" else self.fields
-            return [w for w in words if w not in known]
+            return [w for w in words if w not in self.fields.get(file, ())]
         for name, follows in re.findall(r"\b(PLUMB(?:_[A-Z0-9_]+)?)\b(.?)", plumb):
             # PLUMB_PIPELINE=x is the variable, PLUMB_PIPELINE(x) the macro.
             known = {"=": self.settings, "(": self.headers}.get(follows,

@@ -3,7 +3,7 @@
  * The table lies in five .def files, one a system, with a line for each name however long it is, so
  * that two people who each change a status never meet. A line is
  *
- *     VARIABLE(row, value, name, plumb, status, remark)    what the variable's text meant there
+ *     VARIABLE(row, text, name, plumb, status, remark)    what the variable's text meant there
  *     NAME(row, kind, name, plumb, status, remark)
  *
  * tools/check_coming_from.py checks them against plumb itself and against the systems. */
@@ -12,11 +12,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define VARIABLE(row_, value_, name_, plumb_, status_, remark_)                                    \
-    {row_,   PLUMB_THEIR_VARIABLE, PLUMB_VALUE_##value_, name_, plumb_, PLUMB_THEIR_##status_,     \
-     remark_},
+#define VARIABLE(row_, text_, name_, plumb_, status_, remark_)                                     \
+    {row_, PLUMB_THEIR_VARIABLE, PLUMB_TEXT_##text_, name_, plumb_, PLUMB_THEIR_##status_, remark_},
 #define NAME(row_, kind_, name_, plumb_, status_, remark_)                                         \
-    {row_, PLUMB_THEIR_##kind_, PLUMB_VALUE_TEXT, name_, plumb_, PLUMB_THEIR_##status_, remark_},
+    {row_, PLUMB_THEIR_##kind_, PLUMB_TEXT_ANY, name_, plumb_, PLUMB_THEIR_##status_, remark_},
 
 static const struct plumb_predecessor table[] = {
 #include "report/predecessors_fv.def"
@@ -77,8 +76,7 @@ const char *plumb_predecessor_status(const struct plumb_predecessor *p)
     return words[p->status];
 }
 
-/* ---- Names with placeholders ------------------------------------------------------------------
- */
+/* ---- Names with placeholders ----------------------------------------------------------------- */
 
 /* Bytes of the placeholder that `p` begins with, 0: none. */
 static size_t placeholder(const char *p)

@@ -37,21 +37,21 @@ enum plumb_their_status {
 };
 
 /* What the text of one of their variables meant there. */
-enum plumb_their_value {
-    PLUMB_VALUE_TEXT,     /* any text; empty is as good as unset */
-    PLUMB_VALUE_PATH,     /* the same, where plumb would expand a percent sign */
-    PLUMB_VALUE_NOT_ZERO, /* on unless it is exactly "0" */
-    PLUMB_VALUE_INTEGER,  /* on unless 0; anything but an integer was an error */
-    PLUMB_VALUE_TRUE,     /* on only for "true", in any case */
-    PLUMB_VALUE_WORDS,    /* 1, true, yes, on; 0, false, no, off; anything else was on */
-    PLUMB_VALUE_RANK,     /* a launcher's number, which plumb reads itself */
-    PLUMB_VALUE_UNREAD    /* nothing: it was documented and never read */
+enum plumb_their_text {
+    PLUMB_TEXT_ANY,      /* any text; empty is as good as unset */
+    PLUMB_TEXT_PATH,     /* the same, where plumb would expand a percent sign */
+    PLUMB_TEXT_NOT_ZERO, /* on unless it is exactly "0" */
+    PLUMB_TEXT_INTEGER,  /* on unless 0; anything but an integer was an error */
+    PLUMB_TEXT_TRUE,     /* on only for "true", in any case */
+    PLUMB_TEXT_WORDS,    /* 1, true, yes, on; 0, false, no, off; anything else was on */
+    PLUMB_TEXT_RANK,     /* a launcher's number, which plumb reads itself */
+    PLUMB_TEXT_UNREAD    /* nothing: it was documented and never read */
 };
 
 struct plumb_predecessor {
     const char *row; /* of docs/rows.md: "FV-20" */
     enum plumb_their_kind kind;
-    enum plumb_their_value value; /* of variables */
+    enum plumb_their_text text; /* of variables */
     /* As they spell it. <words in brackets>, '*' and '...' stand for any text of one byte or more,
      * unless there is next to nothing else. */
     const char *name;
@@ -69,8 +69,7 @@ const char *plumb_predecessor_status(const struct plumb_predecessor *p);
  * name with placeholders, SIZE_MAX to the letter. */
 size_t plumb_predecessor_match(const struct plumb_predecessor *p, const char *text);
 
-/* ---- predecessors_text.c ----------------------------------------------------------------------
- */
+/* ---- predecessors_text.c --------------------------------------------------------------------- */
 
 /* The begin of a text that a person or their environment gave, on one line. */
 void plumb_predecessor_put(struct plumb_buf *out, const char *text);
@@ -83,8 +82,7 @@ void plumb_predecessors_page(struct plumb_buf *out);
  * PLUMB_ERR_NOT_FOUND. */
 int plumb_predecessors_explain(struct plumb_buf *out, const char *text, plumb_error *err);
 
-/* ---- predecessors_advice.c --------------------------------------------------------------------
- */
+/* ---- predecessors_advice.c ------------------------------------------------------------------- */
 
 /* Appends to `meaning` their variable `name`, which `p` is the entry of, with its value and what is
  * to be known of that, and to `cure` what to set instead (nothing: there is none). `environment`

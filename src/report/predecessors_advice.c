@@ -53,36 +53,35 @@ static struct meaning integer_meaning(const char *value)
 
 static struct meaning meaning_of(const struct plumb_predecessor *p, const char *value)
 {
-    switch (p->value) {
-    case PLUMB_VALUE_NOT_ZERO:
+    switch (p->text) {
+    case PLUMB_TEXT_NOT_ZERO:
         if (strcmp(value, "0") == 0)
             return (struct meaning){true, NULL, false};
         if (is_word(value, no))
             return (struct meaning){false, "on there, as anything but 0 was", true};
         return (struct meaning){false, NULL, false};
-    case PLUMB_VALUE_INTEGER:
+    case PLUMB_TEXT_INTEGER:
         return integer_meaning(value);
-    case PLUMB_VALUE_TRUE:
+    case PLUMB_TEXT_TRUE:
         if (plumb_ascii_equal(value, "true"))
             return (struct meaning){false, NULL, false};
         if (is_word(value, no))
             return (struct meaning){true, NULL, false};
         return (struct meaning){false, "off there, where only 'true' was on", true};
-    case PLUMB_VALUE_WORDS:
+    case PLUMB_TEXT_WORDS:
         if (is_word(value, yes))
             return (struct meaning){false, NULL, false};
         if (*value && is_word(value, no))
             return (struct meaning){true, NULL, false};
         return (struct meaning){false, "neither yes nor no: on there, by default", true};
-    case PLUMB_VALUE_UNREAD:
+    case PLUMB_TEXT_UNREAD:
         return (struct meaning){false, "never read there", true};
     default:
         return (struct meaning){!*value, NULL, false};
     }
 }
 
-/* ---- What to set ------------------------------------------------------------------------------
- */
+/* ---- What to set ----------------------------------------------------------------------------- */
 
 /* Whether a shell takes the value as it stands. */
 static bool is_plain(const char *value)
@@ -101,7 +100,7 @@ static void put_value(struct plumb_buf *out, const struct plumb_predecessor *p, 
         return;
     }
     for (; *value; value++) {
-        if (*value == '%' && p->value == PLUMB_VALUE_PATH)
+        if (*value == '%' && p->text == PLUMB_TEXT_PATH)
             plumb_buf_char(out, '%');
         plumb_buf_char(out, *value);
     }
@@ -135,8 +134,7 @@ static bool is_set_already(const char *plumb, char *const *environment)
     return all;
 }
 
-/* ---- The line ---------------------------------------------------------------------------------
- */
+/* ---- The line -------------------------------------------------------------------------------- */
 
 static bool rank_is_read(const char *name, char *const *environment)
 {
@@ -170,7 +168,7 @@ static struct verdict judge(const struct plumb_predecessor *p, const char *name,
 {
     struct meaning meaning = meaning_of(p, value);
     const char *aside = meaning.aside;
-    if (p->value == PLUMB_VALUE_RANK)
+    if (p->text == PLUMB_TEXT_RANK)
         return judge_rank(name, environment);
     if (meaning.off)
         return (struct verdict){PLUMB_CHECK_SEEN, aside ? aside : "off", NULL, ""};

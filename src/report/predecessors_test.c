@@ -10,8 +10,7 @@
 
 #include <cmocka.h>
 
-/* ---- The table --------------------------------------------------------------------------------
- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static void every_entry_is_whole(void **state)
 {
@@ -76,8 +75,7 @@ static void a_long_text_takes_no_long_time(void **state)
     free(text);
 }
 
-/* ---- Advice -----------------------------------------------------------------------------------
- */
+/* ---- Advice ---------------------------------------------------------------------------------- */
 
 static struct advice {
     const char *entry; /* of the environment, besides `also` */
@@ -201,8 +199,7 @@ static void every_variable_has_a_line(void **state)
         }
 }
 
-/* ---- Texts ------------------------------------------------------------------------------------
- */
+/* ---- Texts ----------------------------------------------------------------------------------- */
 
 static const struct question {
     const char *text;

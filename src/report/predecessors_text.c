@@ -24,8 +24,7 @@ void plumb_predecessor_put(struct plumb_buf *out, const char *text)
     plumb_buf_str(out, text[n] ? "..." : "");
 }
 
-/* ---- The list ---------------------------------------------------------------------------------
- */
+/* ---- The list -------------------------------------------------------------------------------- */
 
 static void put_line(struct plumb_buf *out, const struct plumb_predecessor *p)
 {
@@ -48,8 +47,7 @@ void plumb_predecessors_list(struct plumb_buf *out)
         put_line(out, &table[i]);
 }
 
-/* ---- The page ---------------------------------------------------------------------------------
- */
+/* ---- The page -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *prefix, *heading;
@@ -119,8 +117,7 @@ void plumb_predecessors_page(struct plumb_buf *out)
     }
 }
 
-/* ---- One name ---------------------------------------------------------------------------------
- */
+/* ---- One name -------------------------------------------------------------------------------- */
 
 static void put_entry(struct plumb_buf *out, const struct plumb_predecessor *p)
 {
