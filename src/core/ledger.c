@@ -32,6 +32,7 @@ void plumb_ledger_open(struct plumb_run *run)
         return;
     l->rss = l->peak_rss = plumb_resident_now();
     run->high_at_start = plumb_resident_peak();
+    run->sample_pause_ns = plumb_rt.settings.memory_interval_ms * 1000000;
 }
 
 void plumb_ledger_close(struct plumb_run *run)

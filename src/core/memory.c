@@ -231,9 +231,9 @@ struct plumb_rss plumb_rss_read(void)
     return r;
 }
 
-void plumb_scopes_sampled(uint64_t rss)
+void plumb_scopes_sampled(struct plumb_run *run, uint64_t rss)
 {
-    struct plumb_live_ledger *l = &plumb_rt.run->h->ledger;
+    struct plumb_live_ledger *l = &run->h->ledger;
     PLUMB_STORE(l->rss, rss);
     if (rss > l->peak_rss)
         PLUMB_STORE(l->peak_rss, rss);
@@ -252,37 +252,37 @@ uint64_t plumb_scopes_rss_peak(void)
 
 /* What the kernel's peak tells of the time since it was last started anew, or, where that is not
  * allowed, since the scope was opened. */
-static void fold_high(struct figures *f, const struct plumb_rss *rss)
+static void fold_high(struct plumb_run *run, struct figures *f, const struct plumb_rss *rss)
 {
     if (exact()) {
-        plumb_scopes_sampled(rss->high);
+        plumb_scopes_sampled(run, rss->high);
     } else if (f && rss->high > f->high && f->high) {
         /* It rose while the scope was open: the height is the process's highest ever. */
         if (rss->high > f->peak_rss)
             f->peak_rss = rss->high;
         if (rss->high > scopes.rss_peak)
             scopes.rss_peak = rss->high;
-        if (rss->high > plumb_rt.run->h->ledger.peak_rss)
-            PLUMB_STORE(plumb_rt.run->h->ledger.peak_rss, rss->high);
+        if (rss->high > run->h->ledger.peak_rss)
+            PLUMB_STORE(run->h->ledger.peak_rss, rss->high);
     }
 }
 
 /* ---- Opening and closing --------------------------------------------------------------------- */
 
-static void start_peaks(struct figures *root)
+static void start_peaks(struct plumb_run *run, struct figures *root)
 {
     for (int i = 0; i < PLUMB_LIVE_POOLS; i++) {
         root->allocated[i].peak = root->allocated[i].net;
         root->reserved[i].peak = root->reserved[i].net;
     }
-    plumb_pools_reset_peak(plumb_rt.run);
+    plumb_pools_reset_peak(run);
 }
 
 void plumb_scopes_reset_peak(struct plumb_thread *th)
 {
     uint32_t root = root_of(plumb_scope_of(th));
     if (root && at(root)->figures)
-        start_peaks(at(root)->figures);
+        start_peaks(th->run, at(root)->figures);
     scopes.rss_peak = 0;
 }
 
@@ -302,12 +302,12 @@ uint32_t plumb_scope_open(struct plumb_thread *th, uint32_t flags, const struct 
     if (flags & PLUMB_SCOPE_RSS) {
         f->rss = rss->now;
         f->high = rss->high;
-        fold_high(NULL, rss);
+        fold_high(th->run, NULL, rss);
         f->peak_rss = 0;
-        plumb_scopes_sampled(rss->now);
+        plumb_scopes_sampled(th->run, rss->now);
     }
     if (!(flags & PLUMB_SCOPE_RUNNING_PEAK) && r) {
-        start_peaks(r);
+        start_peaks(th->run, r);
         if (flags & PLUMB_SCOPE_RSS)
             scopes.rss_peak = rss->now;
         if (flags & PLUMB_SCOPE_RSS && exact())
@@ -348,8 +348,8 @@ void plumb_scope_close(struct plumb_thread *th, uint32_t scope, const struct plu
     if (!f)
         return;
     if (f->flags & PLUMB_SCOPE_RSS && rss && rss->now) {
-        fold_high(f, rss);
-        plumb_scopes_sampled(rss->now);
+        fold_high(th->run, f, rss);
+        plumb_scopes_sampled(th->run, rss->now);
         out->samples = 1;
         out->rss = rss->now;
         out->peak_rss = f->flags & PLUMB_SCOPE_RUNNING_PEAK && scopes.rss_peak > f->peak_rss

@@ -424,13 +424,13 @@ void plumb_memory_now_impl(plumb_memory *out, const char *device, const char *po
     memcpy(out, &m, size < sizeof m ? size : sizeof m);
 }
 
-void plumb_window_open(struct plumb_window *w)
+void plumb_window_open(struct plumb_window *w, struct plumb_run *run)
 {
     for (uint32_t i = 0; i < SUMS; i++) {
         w->peak_allocated[i] = pools.sum[i].allocated;
         w->peak_reserved[i] = pools.sum[i].reserved;
     }
-    w->run = plumb_rt.run->generation;
+    w->run = run->generation;
     w->next = pools.windows;
     pools.windows = w;
 }

@@ -15,7 +15,7 @@ struct plumb_window {
     int64_t peak_allocated[PLUMB_LIVE_POOLS + 1], peak_reserved[PLUMB_LIVE_POOLS + 1];
 };
 
-void plumb_window_open(struct plumb_window *w);
+void plumb_window_open(struct plumb_window *w, struct plumb_run *run);
 void plumb_window_close(struct plumb_window *w);
 /* False: no pool of that device has been told of. */
 bool plumb_window_peaks(const struct plumb_window *w, struct plumb_run *run, const char *device,

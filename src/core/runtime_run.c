@@ -63,7 +63,7 @@ int plumb_runtime_begin_impl(plumb_runtime_run **out, const plumb_runtime_option
     r->now_s = o.now_s ? o.now_s : monotonic_s;
     r->arg = o.arg;
     if (o.capture_peak_memory && plumb_ledger_enter(&th, true)) {
-        plumb_window_open(&r->window);
+        plumb_window_open(&r->window, th->run);
         r->memory = true;
         plumb_ledger_leave(th);
     }

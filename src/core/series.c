@@ -86,13 +86,11 @@ uint64_t plumb_series_sample(struct plumb_run *run)
     uint64_t rss, pause;
     if (plumb_rt.settings.memory == PLUMB_MEMORY_OFF || !plumb_rt.settings.memory_interval_ms)
         return 0;
-    if (!run->sample_pause_ns)
-        run->sample_pause_ns = plumb_rt.settings.memory_interval_ms * 1000000;
     rss = plumb_resident_now();
     pthread_mutex_lock(&plumb_rt.ledger_lock);
     /* Not once the run is over: its end reads the book without the lock. */
     if (PLUMB_ACQUIRE(plumb_rt.run) == run && rss) {
-        plumb_scopes_sampled(rss);
+        plumb_scopes_sampled(run, rss);
         plumb_series_point(run, plumb_ticks_from(plumb_rt.clock), rss);
     }
     pause = run->sample_pause_ns;
@@ -150,7 +148,7 @@ void plumb_checkpoint_impl(const char *name, uint32_t baseline)
     if (!plumb_ledger_enter(&th, false))
         return;
     plumb_sized_flush(th);
-    plumb_scopes_sampled(rss.now);
+    plumb_scopes_sampled(th->run, rss.now);
     m.samples = rss.now != 0;
     m.rss = rss.now;
     m.peak_rss = plumb_scopes_rss_peak();

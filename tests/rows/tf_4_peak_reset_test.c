@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -91,14 +92,14 @@ static void a_reset_inside_does_not_hide_the_peak_around(void **state)
     plumb_timing_fini(&t);
 }
 
-/* Pages that the process holds for as long as it likes. */
 static void touch_pages(size_t bytes)
 {
-    volatile char *p = malloc(bytes);
-    assert_non_null(p);
+    volatile char *p =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(p != MAP_FAILED);
     for (size_t i = 0; i < bytes; i += 4096)
         p[i] = 1;
-    free((void *)p);
+    munmap((void *)p, bytes);
 }
 
 static void exact_peaks_of_the_resident_set_are_each_stages_own(void **state)

@@ -1,5 +1,7 @@
 /* TF-8: a request opens a section of its own for records, memory and checkpoints, and leaves
- * cumulative statistics alone; requests of several threads stay apart. */
+ * cumulative statistics alone; requests of several threads stay apart.
+ *
+ * labels: tsan */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
