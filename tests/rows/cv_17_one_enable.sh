@@ -1,0 +1,62 @@
+#!/bin/sh
+# CV-17: one variable, or one command in front of it, covers inference, train, val and test of a program
+# that trains, with nothing more to do for a phase; without it nothing is recorded. The program is
+# examples/train_classifier.
+. "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
+program=$PLUMB_BUILD_DIR/examples/train_classifier/train_classifier
+if [ ! -x "$program" ]; then
+    echo "cv_17: examples/train_classifier was not built" >&2
+    exit 77
+fi
+
+expect 'not enabled' 0 "$program" --quick
+[ ! -e plumb-out ] || fail 'a run that nobody enabled left files'
+cp out.txt plain.txt
+
+cat >expected.txt <<END
+inference forward
+inference predict
+test batch
+test checkpoint_load
+test forward
+test load_data
+test loss
+test test
+test wait_data
+train backward
+train batch
+train checkpoint_save
+train flush_to_disk
+train forward
+train load_data
+train loss
+train optimizer
+train train_epoch
+train wait_data
+val batch
+val forward
+val load_data
+val loss
+val validate
+val wait_data
+END
+
+# has_rows NAME RUN: each phase has the nodes that belong to it, and no other
+has_rows() {
+    expect "$1" 0 "$PLUMB_BIN" report --format csv "$2"
+    awk -F, 'NR > 1 { print $3, $2 }' out.txt | sort >rows.txt
+    cmp -s expected.txt rows.txt || fail "$1: $(diff expected.txt rows.txt)"
+    for phase in inference train val test; do
+        expect "$1, $phase" 0 "$PLUMB_BIN" report --format csv --phase "$phase" "$2"
+        awk -F, 'NR > 1 { print $3, $2 }' out.txt | sort >rows.txt
+        grep "^$phase " expected.txt | cmp -s - rows.txt || fail "$1, $phase: $(cat rows.txt)"
+    done
+}
+
+PLUMB=1 PLUMB_QUIET=1 expect 'PLUMB=1' 0 "$program" --quick
+cmp -s plain.txt out.txt || fail 'enabling changed what the program prints'
+has_rows 'PLUMB=1' plumb-out
+expect 'plumb record' 0 "$PLUMB_BIN" record --run-dir run -- "$program" --quick
+cmp -s plain.txt out.txt || fail 'plumb record changed what the program prints'
+has_rows 'plumb record' run
+finish
