@@ -1,7 +1,7 @@
 #!/bin/sh
 # CV-17: one variable, or one command in front of it, covers inference, train, val and test of a program
-# that trains, with nothing more to do for a phase; without it nothing is recorded. The program is
-# examples/train_classifier.
+# that trains, with nothing more to do for a phase, and leaves a summary file; without it nothing is
+# recorded. The program is examples/train_classifier.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 program=$PLUMB_BUILD_DIR/examples/train_classifier/train_classifier
 if [ ! -x "$program" ]; then
@@ -53,10 +53,22 @@ has_rows() {
     done
 }
 
+# has_summary NAME RUN: the nodes of all phases are in the summary file: 378 runs of forward in train,
+# 112 in val, 16 in test, 5 in inference
+has_summary() {
+    awk '$1 == "forward" { print $2 }' "$2/summary_rank0.txt" >count.txt
+    [ "$(cat count.txt)" = 511 ] || fail "$1: forward has $(cat count.txt) runs in $2/summary_rank0.txt"
+    for node in train_epoch backward validate test predict; do
+        grep -q "^$node " "$2/summary_rank0.txt" || fail "$1: no $node in $2/summary_rank0.txt"
+    done
+}
+
 PLUMB=1 PLUMB_QUIET=1 expect 'PLUMB=1' 0 "$program" --quick
 cmp -s plain.txt out.txt || fail 'enabling changed what the program prints'
 has_rows 'PLUMB=1' plumb-out
+has_summary 'PLUMB=1' plumb-out/train_classifier/latest
 expect 'plumb record' 0 "$PLUMB_BIN" record --run-dir run -- "$program" --quick
 cmp -s plain.txt out.txt || fail 'plumb record changed what the program prints'
 has_rows 'plumb record' run
+has_summary 'plumb record' run
 finish
