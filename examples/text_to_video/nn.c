@@ -7,6 +7,8 @@
  * the kernel and fault it in again in every layer of every step. */
 #include "nn.h"
 
+#include <plumb/plumb.h>
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -34,8 +36,11 @@ int nn_init(struct nn *nn)
 
 void nn_fini(struct nn *nn)
 {
+    nn_release(nn, (struct nn_mark){NULL, 0, 0});
+    free(nn->tensors);
     while (nn->chunks) {
         struct nn_chunk *next = nn->chunks->next;
+        plumb_mem_release("cpu", "tensors", nn->chunks->data, nn->chunks->size_bytes);
         free(nn->chunks->data);
         free(nn->chunks);
         nn->chunks = next;
@@ -91,6 +96,7 @@ static struct nn_chunk *add_chunk(struct nn *nn, size_t least_bytes)
         free(data);
         return NULL;
     }
+    plumb_mem_reserve("cpu", "tensors", data, size_bytes);
     chunk->size_bytes = size_bytes;
     chunk->data = data;
     chunk->next = nn->current ? nn->current->next : nn->chunks;
@@ -101,13 +107,31 @@ static struct nn_chunk *add_chunk(struct nn *nn, size_t least_bytes)
     return chunk;
 }
 
+/* Room to remember one tensor more. */
+static bool can_remember(struct nn *nn)
+{
+    size_t room = nn->tensor_room ? 2 * nn->tensor_room : 256;
+    void **tensors;
+
+    if (nn->tensor_count < nn->tensor_room)
+        return true;
+    tensors = realloc(nn->tensors, room * sizeof(*tensors));
+    if (!tensors) {
+        nn_fail(nn, "out of memory: no room for %zu tensors", room);
+        return false;
+    }
+    nn->tensors = tensors;
+    nn->tensor_room = room;
+    return true;
+}
+
 static float *allocate(struct nn *nn, size_t floats)
 {
     size_t bytes = (floats * sizeof(float) + ALIGNMENT_BYTES - 1) & ~(size_t)(ALIGNMENT_BYTES - 1);
     struct nn_chunk *chunk = nn->current;
     unsigned char *data;
 
-    if (nn_failed(nn))
+    if (nn_failed(nn) || !can_remember(nn))
         return NULL;
     if (!chunk || chunk->size_bytes - chunk->used_bytes < bytes) {
         struct nn_chunk *next = chunk ? chunk->next : nn->chunks;
@@ -119,6 +143,8 @@ static float *allocate(struct nn *nn, size_t floats)
     }
     data = chunk->data + chunk->used_bytes;
     chunk->used_bytes += bytes;
+    nn->tensors[nn->tensor_count++] = data;
+    plumb_mem_alloc("cpu", "tensors", data, bytes);
     return (float *)(void *)data;
 }
 
@@ -155,11 +181,14 @@ struct tensor nn_matrix(struct nn *nn, int64_t rows, int64_t columns)
 
 struct nn_mark nn_mark(const struct nn *nn)
 {
-    return (struct nn_mark){nn->current, nn->current ? nn->current->used_bytes : 0};
+    return (struct nn_mark){nn->current, nn->current ? nn->current->used_bytes : 0,
+                            nn->tensor_count};
 }
 
 void nn_release(struct nn *nn, struct nn_mark mark)
 {
+    while (nn->tensor_count > mark.tensors)
+        plumb_mem_free("cpu", "tensors", nn->tensors[--nn->tensor_count], 0);
     nn->current = mark.chunk;
     if (mark.chunk)
         mark.chunk->used_bytes = mark.used_bytes;

@@ -33,14 +33,17 @@ struct nn {
     dnnl_stream_t stream;
     struct nn_chunk *chunks;  /* the arena: a list that only grows */
     struct nn_chunk *current; /* allocations come from here */
-    uint64_t flops;           /* of all matrix products and convolutions so far */
-    char error[192];          /* empty while all is well */
+    void **tensors;           /* that are in use, in the order they were made: plumb follows each */
+    size_t tensor_count, tensor_room;
+    uint64_t flops;  /* of all matrix products and convolutions so far */
+    char error[192]; /* empty while all is well */
 };
 
 /* Where the arena stood; see nn_mark(). */
 struct nn_mark {
     struct nn_chunk *chunk;
     size_t used_bytes;
+    size_t tensors;
 };
 
 /* `nn` is the caller's memory. On failure the reason is in nn->error; nn_fini() is right either

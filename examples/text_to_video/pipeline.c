@@ -11,6 +11,7 @@
 
 #include <plumb/plumb.h>
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +30,19 @@ struct pipeline {
     struct tensor frames;        /* by vae_decode, RGB in -1..1 */
 };
 
+static void load_models(struct pipeline *p)
+{
+    PLUMB_SPAN_MEMORY("load_models");
+    text_encoder_init(&p->nn, &p->text_encoder);
+    dit_init(&p->nn, &p->dit, &p->grid);
+    vae_init(&p->nn, &p->vae);
+    plumb_checkpoint("models_loaded");
+}
+
 static void run_text_encode(struct pipeline *p)
 {
     PLUMB_STAGE(stage, "text_encode");
+    plumb_stage_metric(stage, "text_encoder_time_s");
     p->text = text_encode(&p->nn, &p->text_encoder, p->options->prompt);
     p->no_text = text_encode(&p->nn, &p->text_encoder, "");
     plumb_arg_i64(stage, "bytes", p->text.dims[0] - 1);
@@ -44,6 +55,7 @@ static void run_denoise(struct pipeline *p)
     const struct sampler sampler = {p->options->steps, p->options->guidance};
 
     PLUMB_STAGE(stage, "denoise");
+    plumb_stage_metric(stage, "dit_time_s");
     plumb_arg_i64(stage, "tokens", latent_tokens(&p->grid));
     plumb_arg_f64(stage, "guidance", (double)sampler.guidance);
     p->latents = nn_matrix(&p->nn, latent_tokens(&p->grid), LATENT_TOKEN_CHANNELS);
@@ -58,6 +70,7 @@ static void run_vae_decode(struct pipeline *p)
     struct tensor volume;
 
     PLUMB_STAGE(stage, "vae_decode");
+    plumb_stage_metric(stage, "vae_decode_time_s");
     volume = latents_unpack(&p->nn, &p->grid, &p->latents);
     p->frames = vae_decode(&p->nn, &p->vae, &volume);
     if (nn_failed(&p->nn))
@@ -114,14 +127,17 @@ int pipeline_run(const struct options *o, struct pipeline_result *result)
 {
     struct pipeline p = {.options = o, .grid = options_grid(o)};
     struct nn *nn = &p.nn;
+    char seed[24];
+    const plumb_pair metadata[] = {{"prompt", o->prompt}, {"seed", seed}, {NULL, NULL}};
     int rc = -1;
 
+    snprintf(seed, sizeof(seed), "%" PRIu64, o->seed);
+    PLUMB_REQUEST(request, NULL, metadata);
+    plumb_memory_baseline();
     *result = (struct pipeline_result){.tokens = latent_tokens(&p.grid)};
     if (nn_init(nn) < 0)
         goto out;
-    text_encoder_init(nn, &p.text_encoder);
-    dit_init(nn, &p.dit, &p.grid);
-    vae_init(nn, &p.vae);
+    load_models(&p);
     for (int i = 0; i < STAGE_COUNT; i++) {
         uint64_t before = nn->flops;
         if (nn_failed(nn))
@@ -133,6 +149,8 @@ int pipeline_run(const struct options *o, struct pipeline_result *result)
         rc = 0;
 out:
     snprintf(result->error, sizeof(result->error), "%s", nn->error);
+    if (rc < 0)
+        plumb_request_fail(request, result->error);
     nn_fini(nn);
     return rc;
 }
