@@ -4,11 +4,27 @@
 
 #include "cli.h"
 
-enum { FORMAT, OUTPUT, PIPELINE, PHASE, SORT, TOP, FRAMES, TREE, WIDE, EXPLAIN, MIN_WIDTH };
+enum {
+    FORMAT,
+    OUTPUT,
+    PIPELINE,
+    PHASE,
+    SORT,
+    TOP,
+    FRAMES,
+    TREE,
+    WIDE,
+    EXPLAIN,
+    MEMORY,
+    REQUEST,
+    MIN_WIDTH
+};
 
 static const struct plumb_cli_option options[] = {
     [FORMAT] = {"format", "text|json|csv|md|svg",
-                "form of the output (text); svg is a flame graph of the call tree", false},
+                "form of the output (text); svg is a picture: a flame graph of the call tree, or "
+                "with --memory the memory over time",
+                false},
     [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
     [PIPELINE] = {"pipeline", "NAME", "only this pipeline", false},
     [PHASE] = {"phase", "NAME", "only this phase", false},
@@ -22,6 +38,8 @@ static const struct plumb_cli_option options[] = {
     [TREE] = {"tree", NULL, "the call tree instead of the table", false},
     [WIDE] = {"wide", NULL, "more columns: self time, share, percentiles, device time", false},
     [EXPLAIN] = {"explain", NULL, "what each column means, below the output", false},
+    [MEMORY] = {"memory", NULL, "memory of stages, nodes and pools, and checkpoints", false},
+    [REQUEST] = {"request", "ID", "only this request: its stages and its time", false},
     [MIN_WIDTH] = {"min-width", "PX",
                    "svg: rectangles narrower than PX pixels share one (0.1); the picture is 1180 "
                    "wide",
@@ -82,6 +100,12 @@ static bool take(struct wish *w, int option, const char *value)
         return true;
     case MIN_WIDTH:
         return take_min_width(o, value);
+    case MEMORY:
+        o->view = PLUMB_VIEW_MEMORY;
+        return true;
+    case REQUEST:
+        o->request = value;
+        return true;
     case SORT:
         return take_sort(o, value);
     case TOP:

@@ -116,23 +116,31 @@ enum plumb_report_sort {
     PLUMB_SORT_MEAN = 2,
     PLUMB_SORT_P95 = 3
 };
+enum plumb_report_view {
+    PLUMB_VIEW_NODES = 0,  /* the table of nodes, or the call tree */
+    PLUMB_VIEW_MEMORY = 1, /* memory of nodes and pools, checkpoints; svg: over time */
+};
 typedef struct plumb_report_options {
     size_t size;          /* sizeof(plumb_report_options) */
     const char *format;   /* "text", "json", "csv", "md" or "svg"; NULL: text */
     const char *pipeline; /* NULL: all, one table each */
     const char *phase;    /* NULL: all */
-    uint64_t frames;  /* 0: unknown; else shown, and less skip_first_n the divisor of averages */
-    uint64_t top;     /* rows shown, 0: all; sums are over all rows */
-    uint32_t sort;    /* enum plumb_report_sort */
-    uint32_t wide;    /* 1: self time, percentiles, device time (text) */
-    uint32_t tree;    /* 1: the call tree */
-    uint32_t explain; /* 1: what the columns mean */
-    double min_width; /* svg: narrower rectangles share one; in pixels, 0: 0.1 */
+    uint64_t frames;     /* 0: unknown; else shown, and less skip_first_n the divisor of averages */
+    uint64_t top;        /* rows shown, 0: all; sums are over all rows */
+    uint32_t sort;       /* enum plumb_report_sort */
+    uint32_t wide;       /* 1: self time, percentiles, device time (text) */
+    uint32_t tree;       /* 1: the call tree */
+    uint32_t explain;    /* 1: what the columns mean */
+    double min_width;    /* svg: narrower rectangles share one; in pixels, 0: 0.1 */
+    const char *request; /* NULL: all; else the one with this ID, of views that know requests */
+    uint32_t view;       /* enum plumb_report_view */
+    uint32_t reserved;   /* 0 */
 } plumb_report_options;
 
 static inline plumb_report_options plumb_report_options_default(void)
 {
-    plumb_report_options o = {sizeof(plumb_report_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0};
+    plumb_report_options o = {
+        sizeof(plumb_report_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0};
     return o;
 }
 

@@ -157,6 +157,8 @@ int plumb_report_render(const plumb_report *report, const plumb_report_options *
         .tree = o.tree != 0,
         .explain = o.explain != 0,
         .min_width_px = o.min_width,
+        .request = o.request,
+        .view = o.view,
         .live = report->load.state == PLUMB_LOAD_LIVE,
         .run = report->path,
     };

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/error.h"
+#include "report/chart.h"
 #include "report/flame.h"
 #include "report/render.h"
 #include "report/svg.h"
@@ -120,7 +121,7 @@ static void put_first_line(struct plumb_buf *out, const struct plumb_flame_box *
     else
         plumb_buf_printf(out, "(%zu smaller)", box->merged);
     plumb_buf_str(out, ": ");
-    plumb_svg_duration(out, box->total_ns);
+    plumb_put_duration(out, box->total_ns);
 }
 
 static void put_shares(struct picture *p, const struct plumb_flame_box *box)
@@ -149,7 +150,7 @@ static void put_facts(struct picture *p, const struct plumb_flame_box *box)
     if (place->async)
         plumb_buf_str(out, "- (async)");
     else
-        plumb_svg_duration(out, (double)place->self_ns);
+        plumb_put_duration(out, (double)place->self_ns);
     plumb_buf_str(out, box->node->stage ? ", stage\nphase " : "\nphase ");
     put_name(out, box->node->phase);
     plumb_buf_str(out, ", pipeline ");
@@ -250,7 +251,7 @@ static void put_section(struct picture *p, const struct plumb_flame_section *s)
     plumb_svg_cut(out, heading.data ? heading.data : "", INNER - 400);
     out->failed |= heading.failed;
     plumb_buf_str(out, "<tspan class=\"q\" font-weight=\"normal\">  full width is ");
-    plumb_svg_duration(out, s->width_ns);
+    plumb_put_duration(out, s->width_ns);
     plumb_buf_str(out, "</tspan></text>\n");
     if (note) {
         p->y += LINE;
@@ -274,20 +275,8 @@ static void put_line(struct picture *p, const char *text)
 
 static void put_run(struct picture *p)
 {
-    const struct plumb_timing *t = p->in->timing;
     struct plumb_buf line = {0};
-    plumb_buf_str(&line, "Wall clock ");
-    plumb_svg_duration(&line, (double)t->wall_clock_ns);
-    plumb_buf_printf(&line, "%s, %zu nodes, program ",
-                     p->in->options->live ? " (the run still records)"
-                     : t->recovered       ? " (recovered: the process did not end the run itself)"
-                                          : "",
-                     t->node_count);
-    plumb_buf_str(&line, t->program ? t->program : "(unknown)");
-    if (p->in->options->run) {
-        plumb_buf_str(&line, ", run ");
-        plumb_buf_str(&line, p->in->options->run);
-    }
+    plumb_put_run(&line, p->in->timing, p->in->options);
     p->out->failed |= line.failed;
     put_line(p, line.data ? line.data : "");
     plumb_buf_fini(&line);

@@ -2,6 +2,7 @@
  * run was cut short, something was dropped, something failed. */
 #include <inttypes.h>
 
+#include "report/chart.h"
 #include "report/render.h"
 
 struct drop {
@@ -90,5 +91,22 @@ void plumb_remarks_write(const struct plumb_timing *t, bool live, struct plumb_b
     for (size_t i = 0; i < t->note_count; i++) {
         plumb_put_left(out, t->notes[i], 0);
         plumb_buf_char(out, '\n');
+    }
+}
+
+void plumb_put_run(struct plumb_buf *out, const struct plumb_timing *t,
+                   const struct plumb_render_options *o)
+{
+    plumb_buf_str(out, "Wall clock ");
+    plumb_put_duration(out, (double)t->wall_clock_ns);
+    plumb_buf_printf(out, "%s, %zu nodes, program ",
+                     o->live        ? " (the run still records)"
+                     : t->recovered ? " (recovered: the process did not end the run itself)"
+                                    : "",
+                     t->node_count);
+    plumb_buf_str(out, t->program ? t->program : "(unknown)");
+    if (o->run) {
+        plumb_buf_str(out, ", run ");
+        plumb_buf_str(out, o->run);
     }
 }

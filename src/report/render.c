@@ -4,13 +4,18 @@
 #include <string.h>
 
 #include "base/error.h"
+#include <plumb/trace.h>
+
+enum { NODES = PLUMB_VIEW_NODES, MEMORY = PLUMB_VIEW_MEMORY };
 
 static const struct plumb_renderer renderers[] = {
-    {"text", "the fixed-width table", plumb_render_text},
-    {"json", "one object with rows, sums, averages and remarks", plumb_render_json},
-    {"csv", "a line for each row, with stable column names", plumb_render_csv},
-    {"md", "a Markdown table", plumb_render_md},
-    {"svg", "a picture: the call tree as a flame graph", plumb_render_flame_svg},
+    {"text", "the fixed-width table", {[NODES] = plumb_render_text}},
+    {"json", "one object with rows, sums, averages and remarks", {[NODES] = plumb_render_json}},
+    {"csv", "a line for each row, with stable column names", {[NODES] = plumb_render_csv}},
+    {"md", "a Markdown table", {[NODES] = plumb_render_md}},
+    {"svg",
+     "a picture: the call tree as a flame graph, memory over time",
+     {[NODES] = plumb_render_flame_svg, [MEMORY] = plumb_render_memory_svg}},
 };
 enum { RENDERERS = sizeof renderers / sizeof *renderers };
 
@@ -20,25 +25,61 @@ const struct plumb_renderer *plumb_renderers(size_t *n)
     return renderers;
 }
 
+static int find_renderer(const struct plumb_renderer **out, const char *format, uint32_t view,
+                         plumb_error *err)
+{
+    static const char *const views[PLUMB_VIEWS] = {"nodes", "memory"};
+    struct plumb_buf forms = {0};
+    for (size_t i = 0; i < RENDERERS; i++)
+        if (strcmp(renderers[i].name, format) == 0 && view < PLUMB_VIEWS &&
+            renderers[i].render[view]) {
+            *out = &renderers[i];
+            return PLUMB_OK;
+        }
+    if (view >= PLUMB_VIEWS)
+        return plumb_fail(err, PLUMB_ERR_ARG, "unknown view of a report: %u", (unsigned)view);
+    for (size_t i = 0; i < RENDERERS; i++)
+        if (renderers[i].render[view])
+            plumb_buf_printf(&forms, "%s%s", forms.len ? ", " : "", renderers[i].name);
+    plumb_fail(err, PLUMB_ERR_ARG, "no format '%s' of the report on %s: there is %s", format,
+               views[view], forms.data ? forms.data : "none");
+    plumb_buf_fini(&forms);
+    return PLUMB_ERR_ARG;
+}
+
+/* The index of the request that is asked for; of several with one ID the newest. */
+static int find_request(uint32_t *out, const struct plumb_timing *t, const char *id,
+                        plumb_error *err)
+{
+    *out = PLUMB_TIMING_NONE;
+    if (!id)
+        return PLUMB_OK;
+    for (size_t i = t->request_count; i-- > 0;)
+        if (strcmp(t->requests[i].id, id) == 0) {
+            *out = (uint32_t)i;
+            return PLUMB_OK;
+        }
+    if (t->request_count == 0)
+        return plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no request '%s': the run has none", id);
+    return plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no request '%s' among the %zu of the run", id,
+                      t->request_count);
+}
+
 int plumb_render(struct plumb_buf *out, const struct plumb_timing *t, const char *format,
                  const struct plumb_render_options *o, plumb_error *err)
 {
     struct plumb_summary summary = {.rows = NULL};
     struct plumb_tree_view tree = {NULL, 0};
     const struct plumb_renderer *renderer = NULL;
-    int rc;
-    for (size_t i = 0; i < RENDERERS && !renderer; i++)
-        if (strcmp(renderers[i].name, format) == 0)
-            renderer = &renderers[i];
-    if (!renderer)
-        return plumb_fail(err, PLUMB_ERR_ARG,
-                          "unknown format '%s': it is text, json, csv, md or svg", format);
+    struct plumb_render_input in = {t, &summary, &tree, o, PLUMB_TIMING_NONE};
+    int rc = find_renderer(&renderer, format, o->view, err);
+    if (rc < 0 || (rc = find_request(&in.request, t, o->request, err)) < 0)
+        return rc;
     if ((rc = plumb_summary_init(&summary, t, &o->summary, err)) < 0)
         goto out;
     if (o->tree && (rc = plumb_tree_init(&tree, t, &o->summary, err)) < 0)
         goto out;
-    struct plumb_render_input in = {t, &summary, &tree, o};
-    renderer->render(&in, out);
+    renderer->render[o->view](&in, out);
     if (out->failed)
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while writing a report");
 out:

@@ -16,6 +16,8 @@ struct plumb_render_options {
     bool explain;        /* what the columns mean, after them */
     bool live;           /* the run still records */
     const char *run;     /* path, for JSON and SVG; may be NULL */
+    const char *request; /* its ID; NULL: all */
+    uint32_t view;       /* enum plumb_report_view */
     double min_width_px; /* SVG: rectangles narrower than this share one; 0: 0.1 */
 };
 
@@ -24,15 +26,20 @@ struct plumb_render_input {
     const struct plumb_summary *summary;
     const struct plumb_tree_view *tree; /* empty unless asked for */
     const struct plumb_render_options *options;
+    uint32_t request; /* index of the request asked for, or PLUMB_TIMING_NONE */
 };
+
+enum { PLUMB_VIEWS = 2 };
 
 struct plumb_renderer {
     const char *name, *summary;
-    void (*render)(const struct plumb_render_input *in, struct plumb_buf *out);
+    /* By view; NULL: the view has no such form. */
+    void (*render[PLUMB_VIEWS])(const struct plumb_render_input *in, struct plumb_buf *out);
 };
 
 const struct plumb_renderer *plumb_renderers(size_t *n);
-/* Appends the report, without a newline at its end. PLUMB_ERR_ARG: no such format. */
+/* Appends the report, without a newline at its end. PLUMB_ERR_ARG: no such format, or the view has
+ * no such form; PLUMB_ERR_NOT_FOUND: no such request. */
 int plumb_render(struct plumb_buf *out, const struct plumb_timing *t, const char *format,
                  const struct plumb_render_options *o, plumb_error *err);
 
@@ -42,6 +49,15 @@ void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *ou
 void plumb_render_csv(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_md(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_flame_svg(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_memory_svg(const struct plumb_render_input *in, struct plumb_buf *out);
+
+/* "Wall clock 3.937 s, 14 nodes, program ..., run ...": what stands in the head of pictures. */
+void plumb_put_run(struct plumb_buf *out, const struct plumb_timing *t,
+                   const struct plumb_render_options *o);
+
+#define PLUMB_MEMORY_EMPTY                                                                         \
+    "No memory was measured: record with PLUMB_MEMORY=stages (or all), or tell of pools with "     \
+    "plumb_mem_alloc()."
 
 /* What a reader of the figures must know: recovered or still recording (`live`), open spans, drops,
  * failures, notes of the run. Appends lines that each end in a newline; nothing when there is

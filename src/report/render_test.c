@@ -31,7 +31,8 @@ static void an_unknown_format_is_an_error(void **state)
     (void)state;
     fixture_golden(&t);
     assert_int_equal(plumb_render(&out, &t, "xml", &o, &err), PLUMB_ERR_ARG);
-    assert_string_equal(err.message, "unknown format 'xml': it is text, json, csv, md or svg");
+    assert_string_equal(
+        err.message, "no format 'xml' of the report on nodes: there is text, json, csv, md, svg");
     assert_null(out.data);
     plumb_timing_fini(&t);
 }

@@ -43,20 +43,6 @@ void plumb_svg_attribute(struct plumb_buf *out, const char *name, double value)
     plumb_buf_char(out, '"');
 }
 
-void plumb_svg_duration(struct plumb_buf *out, double ns)
-{
-    static const struct {
-        double ns;
-        const char *name;
-        int decimals;
-    } units[] = {{1e9, " s", 3}, {1e6, " ms", 2}, {1e3, " us", 2}, {1, " ns", 0}};
-    size_t i = 0;
-    while (i < 3 && ns < units[i].ns)
-        i++;
-    plumb_put_fixed(out, ns / units[i].ns, units[i].decimals, 0);
-    plumb_buf_str(out, units[i].name);
-}
-
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 /* U+FFFE and U+FFFF are well-formed UTF-8, and no characters of XML. */

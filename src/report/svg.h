@@ -32,9 +32,6 @@ double plumb_svg_width(const char *text);
 void plumb_svg_label(struct plumb_buf *out, const char *style, double x, double y, double px,
                      const char *text);
 
-/* "2.954 s", "494.66 ms", "12.30 us", "7 ns" */
-void plumb_svg_duration(struct plumb_buf *out, double ns);
-
 /* ---- Colours --------------------------------------------------------------------------------- */
 
 enum plumb_svg_palette {

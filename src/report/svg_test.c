@@ -68,22 +68,6 @@ static void numbers_are_short_and_always_numbers(void **state)
     }
 }
 
-static void durations_have_the_unit_that_suits_them(void **state)
-{
-    static const struct {
-        double ns;
-        const char *text;
-    } pairs[] = {{0, "0 ns"},         {999, "999 ns"},          {1000, "1.00 us"},
-                 {12345, "12.35 us"}, {494660000, "494.66 ms"}, {2953629311.0, "2.954 s"}};
-    (void)state;
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        struct plumb_buf out = {0};
-        plumb_svg_duration(&out, pairs[i].ns);
-        assert_string_equal(out.data, pairs[i].text);
-        plumb_buf_fini(&out);
-    }
-}
-
 static void a_label_never_exceeds_its_room(void **state)
 {
     static const char *const texts[] = {
@@ -157,7 +141,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_cannot_leave_their_element),
         cmocka_unit_test(numbers_are_short_and_always_numbers),
-        cmocka_unit_test(durations_have_the_unit_that_suits_them),
         cmocka_unit_test(a_label_never_exceeds_its_room),
         cmocka_unit_test(a_cut_keeps_what_stood_before),
         cmocka_unit_test(every_colour_carries_its_label),

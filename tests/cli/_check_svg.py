@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Checks a picture: _check_svg.py FILE... prints how many boxes and labels each has, or fails.
 
-It must be XML, refer to nothing outside, hold no number that is none, and (boxes, class "n") every
-box must lie inside the picture, inside a box of the row above, and beside those of its own row; a
-label must fit into its box.
+It must be XML, refer to nothing outside, hold no number that is none, and nothing outside the
+picture. A box (class "n") must lie inside a box of the row above and beside those of its own row, a
+run of a stage (class "r") beside those of its own row. A label must fit into its box.
 """
 
 import re
@@ -72,16 +72,44 @@ def check_section(section, whole):
     return len(boxes), sum(box[4] for box in boxes)
 
 
+def check_beside(boxes):
+    rows = {}
+    for box in boxes:
+        rows.setdefault(box[1], []).append(box)
+    for row in rows.values():
+        row.sort()
+        for left, right in zip(row, row[1:]):
+            if left[2] > right[0] + 0.5 + NEAR:  # nothing is narrower than half a pixel
+                raise ValueError(f"'{left[3]}' covers '{right[3]}'")
+
+
+def check_inside(root):
+    width, height = float(root.get("width")), float(root.get("height"))
+    for element in root.iter():
+        for name, most in (("x", width), ("cx", width), ("x2", width), ("y", height),
+                           ("cy", height), ("y2", height)):
+            value = element.get(name)
+            if value and float(value) > most + NEAR:
+                raise ValueError(f"{element.tag}: {name}='{value}' is outside")
+        for command, value in re.findall(r"([HV])([0-9.]+)", element.get("d") or ""):
+            if float(value) > (width if command == "H" else height):
+                raise ValueError(f"a line leaves the picture: {command}{value}")
+
+
 def main():
     for path in sys.argv[1:]:
         root = ElementTree.parse(path).getroot()
         if root.tag != SVG + "svg":
             raise ValueError(f"{path} is a '{root.tag}'")
         check_numbers(root)
+        check_inside(root)
+        runs = [box_of(g) for g in root.iter(SVG + "g") if g.get("class") == "r"]
+        check_beside(runs)
         sections = [g for g in root.iter(SVG + "g") if g.get("class") == "s"]
         counts = [check_section(section, float(root.get("width"))) for section in sections]
         print(len(counts), "sections,", sum(c[0] for c in counts), "boxes,",
-              sum(c[1] for c in counts), "labels")
+              sum(c[1] for c in counts), "labels,", len(runs), "runs,",
+              sum(1 for _ in root.iter(SVG + "circle")), "marks")
 
 
 main()
