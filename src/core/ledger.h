@@ -82,7 +82,8 @@ uint32_t plumb_scope_adopt(struct plumb_thread *th, uint32_t token);
 void plumb_scope_return(struct plumb_thread *th, uint32_t before);
 /* The thread works for nobody else; its root is closed. */
 void plumb_scope_thread_ends(struct plumb_thread *th);
-void plumb_scopes_sampled(struct plumb_run *run, uint64_t rss); /* raises the peaks of what is open */
+void plumb_scopes_sampled(struct plumb_run *run,
+                          uint64_t rss); /* raises the peaks of what is open */
 void plumb_scopes_reset_peak(struct plumb_thread *th);
 uint64_t plumb_scopes_rss_peak(void); /* since the last scope that started peaks anew */
 void plumb_scopes_open(void);         /* a new run */

@@ -118,7 +118,8 @@ static void return_ledger(struct plumb_thread *th, struct plumb_scope_entry *e)
     uint32_t run = e->adopted_run;
     e->adopted_run = 0;
     /* Another run's numbers mean nothing; attaching has cleared the thread's. */
-    if (!run || run != PLUMB_LOAD(th->generation) || !plumb_belongs(th, PLUMB_ACQUIRE(plumb_rt.run)))
+    if (!run || run != PLUMB_LOAD(th->generation) ||
+        !plumb_belongs(th, PLUMB_ACQUIRE(plumb_rt.run)))
         return;
     pthread_mutex_lock(&plumb_rt.ledger_lock);
     plumb_sized_flush(th);
