@@ -1,14 +1,17 @@
 /* Fuzz target: any bytes as a timing.json.
  *
  * What the reader accepts, the writer must be able to write, and the reader must find the same in
- * it: otherwise `plumb report --format json` of a report would not be that report.
+ * it: otherwise `plumb report --format json` of a report would not be that report. And it compares
+ * with itself: nothing is worse or better then, whatever its figures are, in every format.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/compare.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "format/timing.h"
+#include "report/compare_view.h"
 #include "trace/timing_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -27,6 +30,49 @@ static bool rewrite(struct plumb_buf *out, const char *text, size_t size)
     return true;
 }
 
+static void render(const struct plumb_compare *c)
+{
+    static const char *const formats[] = {"text", "json", "csv", "md"};
+    static const char *const labels[] = {"a", "b"};
+    plumb_error err;
+
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct plumb_buf out = {0};
+        plumb_compare_view view = plumb_compare_view_default();
+        view.format = formats[i];
+        view.wide = 1;
+        if (plumb_compare_render(&out, c, &view, labels, "", &err) < 0)
+            abort();
+        plumb_buf_fini(&out);
+    }
+}
+
+/* Three runs a side, so that the test runs too. A report without samples, or with percentiles that
+ * are no durations, is refused. */
+static void compare_with_itself(const char *text, size_t size)
+{
+    enum { RUNS = 6 };
+    plumb_compare_options options = plumb_compare_options_default();
+    struct plumb_compare c;
+    plumb_error err;
+    int rc = plumb_compare_init(&c, &options, RUNS / 2, RUNS / 2, &err);
+
+    for (uint64_t i = 0; i < RUNS && rc == 0; i++) {
+        struct plumb_timing timing;
+        if (plumb_timing_parse(&timing, text, size, "input", &err) < 0)
+            abort();
+        timing.start_unix_ns = i;
+        rc = plumb_compare_add(&c, &timing, false, "input", &err);
+        plumb_timing_fini(&timing);
+    }
+    if (rc == 0) {
+        if (plumb_compare_finish(&c, &err) < 0 || c.result.worse + c.result.better > 0)
+            abort();
+        render(&c);
+    }
+    plumb_compare_fini(&c);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct plumb_buf once = {0}, twice = {0};
@@ -36,6 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         if (once.len != twice.len || memcmp(once.data, twice.data, once.len) != 0)
             abort();
+        compare_with_itself((const char *)data, size);
     }
     plumb_buf_fini(&once);
     plumb_buf_fini(&twice);
