@@ -481,7 +481,7 @@ PLUMB_RACY void plumb_merge_sums(struct plumb_merge_sums *out, const uint64_t *l
     out->groups = 0;
     for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++) {
         uint64_t left = lines[w];
-        if (w == PLUMB_SKETCH_LINE_WORDS - 1 && PLUMB_SKETCH_LINES % 64)
+        if (w == PLUMB_SKETCH_LINE_WORDS - 1 && PLUMB_SKETCH_LINES % 64 != 0)
             left &= (UINT64_C(1) << PLUMB_SKETCH_LINES % 64) - 1;
         while (left) {
             uint32_t at = (uint32_t)__builtin_ctzll(left) & ~(uint32_t)(GROUP_LINES - 1);
