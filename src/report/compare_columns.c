@@ -12,6 +12,7 @@
 static const double NS_PER_MS = 1e6;
 static const double BYTES_PER_MIB = 1048576;
 static const double WIDEST_PERCENT = 99999.9;
+static const double SHORT_MS = 0.1; /* shown in ns, that is with six decimals */
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
@@ -330,6 +331,14 @@ static void put_marker(struct plumb_buf *out, const struct plumb_compare_line *l
                          where[0] == 'a' ? "A" : "B");
 }
 
+/* Nodes that run for less than a microsecond would all be 0.000. */
+static int decimals_of(const struct plumb_compare_line *line)
+{
+    bool short_times = !plumb_compare_is_bytes(line->kind) && line->main.a < SHORT_MS * NS_PER_MS &&
+                       line->main.b < SHORT_MS * NS_PER_MS;
+    return short_times ? 6 : 3;
+}
+
 static void put_percent(struct plumb_buf *out, double value)
 {
     if (value > WIDEST_PERCENT)
@@ -354,9 +363,9 @@ void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_co
     if (!isfinite(v))
         plumb_buf_char(out, '-');
     else if (column->type == PLUMB_CELL_MEASURE)
-        plumb_put_fixed(out, bytes ? v / BYTES_PER_MIB : v, 3, 0);
+        plumb_put_fixed(out, bytes ? v / BYTES_PER_MIB : v, decimals_of(line), 0);
     else if (column->type == PLUMB_CELL_DELTA)
-        put_signed(out, bytes ? v / BYTES_PER_MIB : v, 3);
+        put_signed(out, bytes ? v / BYTES_PER_MIB : v, decimals_of(line));
     else if (column->type == PLUMB_CELL_PERCENT)
         put_percent(out, v);
     else if (column->type == PLUMB_CELL_P && v < 0.0001)

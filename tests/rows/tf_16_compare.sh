@@ -75,5 +75,28 @@ if [ "$PLUMB_BUILD_KIND" = plain ]; then
            ([.sums[].kind] | contains(["wall_clock", "stages", "peak_rss"])) and
            all(.sums[]; .a > 0 and .b > 0) and all(.rows[]; .count_a == .count_b)' out.txt \
         >/dev/null || fail "real runs: $(cat out.txt)"
+
+    # Killed ones are recovered on the way; they compare with each other, not with one that ended.
+    for i in 1 2; do
+        PLUMB_RUN_DIR=$PWD/killed$i PLUMB_QUIET=1 ./linked signal 9 2>/dev/null
+    done
+    expect 'killed and ended' 2 "$PLUMB_BIN" compare runs/a killed1
+    has err.txt "not comparable: end of the run 'ended' and 'recovered' (--any-end to compare all the same)"
+    expect 'two killed runs' 0 "$PLUMB_BIN" compare --threshold 1000000 killed1 killed2
+    has out.txt 'Note: both sides are cut short (recovered): sums end where the runs do'
+    has err.txt 'B: recovered: the process did not end the run itself'
+
+    mkfifo in told
+    PLUMB=1 PLUMB_RUN_DIR=$PWD/live PLUMB_QUIET=1 ./linked wait <in >told &
+    exec 3>in
+    read -r line <told
+    expect 'a run that goes on' 2 "$PLUMB_BIN" compare runs/a live
+    has err.txt "end of the run 'ended' and 'still recording'"
+    expect 'insisting' 0 "$PLUMB_BIN" compare --any-end --threshold 1000000 --top 3 runs/a live
+    has out.txt "Note: compared all the same: end of the run 'ended' and 'still recording'"
+    has err.txt 'B: the run still records: this is a momentary view'
+    [ ! -e live/timing.json ] || fail 'a run that goes on has a report'
+    exec 3>&-
+    wait
 fi
 finish
