@@ -74,7 +74,7 @@ plant docs/rows.md '/^| TX-9 |/p'
 reports "a row given twice" "TX-9 stands in line"
 
 fresh_copy
-plant docs/rows.md 's/^\(| TF-5 |.*\)| not yet |/\1| soon |/'
+plant docs/rows.md 's/^\(| TF-5 |.*\)| [a-z ]* |\([^|]*|\)$/\1| soon |\2/'
 reports "an unknown status" "TF-5 has status 'soon'"
 
 fresh_copy
