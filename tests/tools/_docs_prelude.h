@@ -9,7 +9,9 @@ struct job {
     int n, stop, misses;
     plumb_async span;
     plumb_context context;
+    const char *prompt, *id;
 };
+struct pool;
 
 #ifdef __cplusplus
 #include <plumb/plumb.hpp>
@@ -32,6 +34,8 @@ int train(struct job *job, int step);
 void validate(struct job *job);
 void pool_run(void (*fn)(void *), void *arg);
 void synchronise(void *stream);
+void *take(struct pool *pool, size_t bytes);
+void give(struct pool *pool, void *block);
 #ifdef __cplusplus
 }
 #endif
