@@ -34,6 +34,7 @@ LAST_ROW = {"FV": 50, "AT": 20, "TF": 39, "TX": 27, "CV": 22}
 FIELD_PAGES = {
     "timing.json": "docs/timing-json.md",
     "timing_io_signature.json": "docs/signature-json.md",
+    "summary_rank<R>.json": "docs/reading.md",
 }
 # The part of the reference document that is about one system.
 SECTIONS = {"1": "FV", "2": "AT", "3": "TF", "4": "TX", "5": "CV"}
