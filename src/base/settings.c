@@ -33,6 +33,12 @@ static const struct plumb_setting table[] = {
      MEMBER(run_dir),
      .implies_recording = true,
      .help = "the run directory itself; refused when it already holds a run"},
+    {.name = "TIMING_REPORT",
+     .type = PLUMB_SETTING_STRING,
+     .default_text = "",
+     MEMBER(timing_report),
+     .implies_recording = true,
+     .help = "a copy of timing.json; its folders are made, ~ %h %p %r %q{NAME} expanded"},
     {.name = "PIPELINE",
      .type = PLUMB_SETTING_STRING,
      .default_text = "",
@@ -339,13 +345,19 @@ static const char *values_of(const struct plumb_setting *setting)
 void plumb_settings_help(struct plumb_buf *out)
 {
     char variable[64];
-    plumb_buf_str(out, "Variable          Default    Meaning (values)\n");
+    int width = 0;
+    for (size_t i = 0; i < TABLE_SIZE; i++) {
+        plumb_setting_variable(variable, sizeof variable, &table[i]);
+        if (!table[i].hidden && (int)strlen(variable) > width)
+            width = (int)strlen(variable);
+    }
+    plumb_buf_printf(out, "%-*s %-10s Meaning (values)\n", width, "Variable", "Default");
     for (size_t i = 0; i < TABLE_SIZE; i++) {
         const struct plumb_setting *t = &table[i];
         if (t->hidden)
             continue;
         plumb_setting_variable(variable, sizeof variable, t);
-        plumb_buf_printf(out, "%-17s %-10s %s (%s)%s\n", variable,
+        plumb_buf_printf(out, "%-*s %-10s %s (%s)%s\n", width, variable,
                          *t->default_text ? t->default_text : "-", t->help, values_of(t),
                          t->implies_recording ? "; turns recording on" : "");
     }

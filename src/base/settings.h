@@ -26,8 +26,9 @@ struct plumb_settings {
     const struct plumb_setting
         *implied_by; /* its variable's value asks for recording; NULL: none */
     char dir[PLUMB_SETTINGS_PATH];
-    char run_dir[PLUMB_SETTINGS_PATH];  /* "": made below `dir` */
-    char pipeline[PLUMB_SETTINGS_NAME]; /* "": the program's name */
+    char run_dir[PLUMB_SETTINGS_PATH];       /* "": made below `dir` */
+    char pipeline[PLUMB_SETTINGS_NAME];      /* "": the program's name */
+    char timing_report[PLUMB_SETTINGS_PATH]; /* "": timing.json in the run directory only */
     char record_log[PLUMB_SETTINGS_PATH];
     char library[PLUMB_SETTINGS_PATH];
     uint64_t max_nodes;

@@ -1,12 +1,15 @@
-/* conclude.c: what a run leaves behind: its figures as timing.json, the summary of its rank beside
- * it, and the end block. Nobody records any more; under life_lock.
+/* conclude.c: what a run leaves behind: its figures as timing.json, a copy where one was asked for,
+ * the summary of its rank, and the end block. Nobody records any more; under life_lock.
  *
  * Only timing.json decides whether the run is saved: whatever else cannot be written is said in one
  * line, and the figures of it can be had from timing.json. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/log.h"
 #include "core/runtime.h"
 #include "format/live_read.h"
@@ -63,6 +66,34 @@ static bool write_summary(struct plumb_run *run, const struct plumb_timing *t)
     return false;
 }
 
+/* Never over something that is no file: the folder of /dev/stdout may be writable. */
+static int write_copy(const char *path, const struct plumb_buf *report, plumb_error *err)
+{
+    char temporary[PLUMB_SETTINGS_PATH + 32];
+    struct stat st;
+    int rc = plumb_run_make_parents(path, err);
+    if (rc < 0)
+        return rc;
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': not a regular file", path);
+    /* Others may write to the same place: the last one stays, whole. */
+    snprintf(temporary, sizeof temporary, "%s.%u.tmp", path, plumb_rt.pid);
+    return plumb_run_replace(path, temporary, report, err);
+}
+
+/* PLUMB_TIMING_REPORT. Where the run has no directory this is the only file it leaves. */
+static void save_copy(const struct plumb_timing *t, struct plumb_buf *report, const char *dir)
+{
+    const char *path = plumb_rt.settings.timing_report;
+    plumb_error err = {0, ""};
+    if (!path[0])
+        return;
+    if ((report->len == 0 && plumb_timing_write(t, report, &err) < 0) ||
+        write_copy(path, report, &err) < 0)
+        plumb_say("plumb: %s%s%s%s", err.message, dir ? "; the report is in '" : "", dir ? dir : "",
+                  dir ? "'" : "");
+}
+
 int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
                        plumb_error *err)
 {
@@ -80,6 +111,8 @@ int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bo
         saved = rc == PLUMB_OK;
     }
     *kept = !saved;
+    if (read)
+        save_copy(&t, &report, saved ? run->dir : NULL);
     summary = saved && write_summary(run, &t);
     if (rc == PLUMB_OK || run->fd < 0)
         plumb_run_tell("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));

@@ -190,33 +190,6 @@ static void warn_setting(const char *line, void *arg)
     plumb_say("plumb: %s", line);
 }
 
-/* Makes `path` absolute, expanded. On trouble it keeps `fallback` and says so. */
-static void resolve(char *path, size_t size, const char *fallback)
-{
-    char expanded[PLUMB_SETTINGS_PATH], cwd[PLUMB_SETTINGS_PATH];
-    struct plumb_expand values;
-    struct plumb_rank rank;
-    char host[256] = "localhost";
-    plumb_error err = {0, ""};
-    if (!path[0])
-        return;
-    gethostname(host, sizeof host - 1);
-    plumb_rank_find(&rank, environ);
-    values = (struct plumb_expand){host, plumb_rt.pid, rank.rank, environ};
-    if (plumb_settings_expand(expanded, sizeof expanded, path, &values, &err) < 0) {
-        plumb_say("plumb: '%s': %s; using '%s'", path, err.message, fallback);
-        snprintf(expanded, sizeof expanded, "%s", fallback);
-    }
-    if (expanded[0] == '/' || !expanded[0] || !getcwd(cwd, sizeof cwd)) {
-        snprintf(path, size, "%s", expanded);
-    } else if ((size_t)snprintf(path, size, "%s/%s", cwd, expanded) >= size) {
-        plumb_say("plumb: the path '%s' is too long; using /tmp/plumb-out", expanded);
-        snprintf(path, size, "/tmp/plumb-out");
-    }
-    for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
-        path[n - 1] = '\0';
-}
-
 static void name_default_pipeline(void)
 {
     const char *name = plumb_rt.settings.pipeline;
@@ -249,8 +222,7 @@ static int take_settings(const plumb_options *options, bool warn, plumb_error *e
     if (next.max_nodes < plumb_rt.node_count)
         next.max_nodes = plumb_rt.node_count;
     *s = next;
-    resolve(s->dir, sizeof s->dir, "plumb-out");
-    resolve(s->run_dir, sizeof s->run_dir, "");
+    plumb_paths_resolve();
     plumb_rt.debug = s->debug;
     if (options || s->log_level)
         plumb_log_set((int)s->log_level, s->log, s->log_arg);
@@ -448,11 +420,7 @@ void plumb_run_forked(void)
     PLUMB_STORE(plumb_rt.want_run, was_on && plumb_rt.settings.fork == PLUMB_FORK_FOLLOW);
     plumb_rt.snapshots = NULL;
     plumb_rt.last_dir[0] = '\0';
-    if (plumb_rt.settings.run_dir[0]) {
-        size_t n = strlen(plumb_rt.settings.run_dir);
-        snprintf(plumb_rt.settings.run_dir + n, sizeof plumb_rt.settings.run_dir - n, ".%u",
-                 plumb_rt.pid);
-    }
+    plumb_paths_forked();
     if (run) {
         /* The mapping is the parent's: let go of it without touching it. */
         plumb_pages_unmap(run->base, run->mapped);

@@ -12,7 +12,8 @@
 #include "base/sanitize.h"
 #include "core/runtime.h"
 
-static int make_dirs(char *path, mode_t last, plumb_error *err)
+/* Those that lead to `path`, which is as it was when this returns. */
+static int make_above(char *path, plumb_error *err)
 {
     for (char *p = path + 1; *p; p++) {
         if (*p != '/')
@@ -26,6 +27,14 @@ static int make_dirs(char *path, mode_t last, plumb_error *err)
         }
         *p = '/';
     }
+    return PLUMB_OK;
+}
+
+static int make_dirs(char *path, mode_t last, plumb_error *err)
+{
+    int rc = make_above(path, err);
+    if (rc < 0)
+        return rc;
     if (mkdir(path, last) < 0)
         return plumb_fail(err, errno == EEXIST ? PLUMB_ERR_STATE : PLUMB_ERR_IO,
                           "cannot make directory '%s': %s", path, strerror(errno));
@@ -108,13 +117,18 @@ int plumb_run_dir_make(char *dir, size_t size, const char *host, int32_t rank, p
     return given_dir(dir, err);
 }
 
-int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err)
+int plumb_run_make_parents(const char *path, plumb_error *err)
 {
-    char path[1200], temporary[1300];
+    char copy[PLUMB_SETTINGS_PATH];
+    snprintf(copy, sizeof copy, "%s", path);
+    return make_above(copy, err);
+}
+
+int plumb_run_replace(const char *path, const char *temporary, const struct plumb_buf *b,
+                      plumb_error *err)
+{
     size_t done = 0;
     int fd, code = plumb_file_limit(b->len);
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
     fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", temporary, strerror(errno));
@@ -133,4 +147,12 @@ int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b
         return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(code));
     }
     return PLUMB_OK;
+}
+
+int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err)
+{
+    char path[1200], temporary[1300];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    return plumb_run_replace(path, temporary, b, err);
 }

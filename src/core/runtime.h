@@ -203,9 +203,12 @@ struct plumb_runtime {
     struct plumb_anchor early;
     bool membarrier; /* registered: readers may order writers */
     struct plumb_run *run;
-    pthread_mutex_t life_lock;   /* start, stop, fork: taken before `lock` */
-    pthread_mutex_t ledger_lock; /* ledger.h */
-    char last_dir[1024];         /* of the run that ended last */
+    pthread_mutex_t life_lock;                /* start, stop, fork: taken before `lock` */
+    pthread_mutex_t ledger_lock;              /* ledger.h */
+    char last_dir[1024];                      /* of the run that ended last */
+    bool forked;                              /* a forked child of a process that had the runtime */
+    char report_pattern[PLUMB_SETTINGS_PATH]; /* PLUMB_TIMING_REPORT as it was given ... */
+    char report_base[PLUMB_SETTINGS_PATH];    /* ... and what it is relative to */
     uint32_t generation;
     bool want_run; /* a run opens with the first span (fork child, PLUMB=1) */
     /* points */
@@ -415,11 +418,19 @@ void plumb_pipeline_set_device_impl(plumb_pipeline *pipeline, plumb_device *devi
 void plumb_node_set_device_impl(plumb_node node, plumb_device *device);
 plumb_device *plumb_device_register_impl(const char *name, void (*sync)(void *), void *arg);
 
+/* paths.c: under the lock, or alone in a forked child */
+void plumb_paths_resolve(void); /* of the settings just taken */
+void plumb_paths_forked(void);  /* makes them this child's own */
+
 /* run_dir.c */
 struct plumb_buf;
 /* Makes the directory of a run. PLUMB_ERR_STATE: the one asked for already holds a run. */
 int plumb_run_dir_make(char *dir, size_t size, const char *host, int32_t rank, plumb_error *err);
-/* Writes a file whole, under a temporary name first. */
+/* Makes the folders that lead to a file. */
+int plumb_run_make_parents(const char *path, plumb_error *err);
+/* Writes a file whole, under a temporary name first. The second: into the directory of a run. */
+int plumb_run_replace(const char *path, const char *temporary, const struct plumb_buf *b,
+                      plumb_error *err);
 int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err);
 
 /* conclude.c */

@@ -10,6 +10,7 @@
  * in other people's processes and brings nothing along. */
 #include "format/timing.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -31,6 +32,17 @@ void plumb_timing_fini(struct plumb_timing *t)
 uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node)
 {
     return node->self_ns > 0 ? node->self_ns : node->outermost_ns;
+}
+
+int plumb_timing_signature_path(char *out, size_t size, const char *report, plumb_error *err)
+{
+    size_t n = strlen(report);
+    if (n >= 5 && strcmp(report + n - 5, ".json") == 0)
+        n -= 5;
+    int length = snprintf(out, size, "%.*s_io_signature.json", (int)n, report);
+    if (length >= 0 && (size_t)length < size)
+        return PLUMB_OK;
+    return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", report);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */

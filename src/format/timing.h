@@ -267,6 +267,10 @@ const char *plumb_timing_estimator_name(uint32_t median_estimator);
 /* "open", "ended" or "failed", from enum plumb_timing_request_state. */
 const char *plumb_timing_request_state_name(uint32_t state);
 
+/* Where the signatures of the report at `report` lie: its ".json" replaced by "_io_signature.json",
+ * which is appended where there is no such ending. PLUMB_ERR_ARG: longer than `size`. */
+int plumb_timing_signature_path(char *out, size_t size, const char *report, plumb_error *err);
+
 /* Appends timing.json to `out`: strict JSON, indent 2. Field by field in docs/timing-json.md.
  * Errors: PLUMB_ERR_MEMORY. */
 int plumb_timing_write(const struct plumb_timing *t, struct plumb_buf *out, plumb_error *err);

@@ -310,6 +310,20 @@ static void what_is_listed_by_the_thousand_takes_a_line_each(void **state)
     plumb_timing_fini(&t);
 }
 
+static void signatures_lie_beside_their_report(void **state)
+{
+    char path[40];
+    plumb_error err = {0, ""};
+    (void)state;
+    plumb_timing_signature_path(path, sizeof path, "a.json/timing.json", &err);
+    assert_string_equal(path, "a.json/timing_io_signature.json");
+    plumb_timing_signature_path(path, sizeof path, "report.txt", &err);
+    assert_string_equal(path, "report.txt_io_signature.json");
+    assert_int_equal(plumb_timing_signature_path(path, 24, "report.json", &err), PLUMB_ERR_ARG);
+    assert_string_equal(err.message, "the path is too long: 'report.json'");
+    assert_int_equal(plumb_timing_signature_path(path, 25, "report.json", &err), PLUMB_OK);
+}
+
 /* The files that tests of the command line read are these fixtures; with UPDATE_GOLDEN set the test
  * makes them anew. */
 static void the_golden_files_are_what_the_fixtures_write(void **state)
@@ -365,6 +379,7 @@ int main(void)
         cmocka_unit_test(the_heap_counts_where_it_is_the_only_pool),
         cmocka_unit_test(fragmentation_is_what_lies_outside_the_largest_hole),
         cmocka_unit_test(what_is_listed_by_the_thousand_takes_a_line_each),
+        cmocka_unit_test(signatures_lie_beside_their_report),
         cmocka_unit_test(the_golden_files_are_what_the_fixtures_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
