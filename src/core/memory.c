@@ -317,11 +317,6 @@ uint32_t plumb_scope_open(struct plumb_thread *th, uint32_t flags, const struct 
     return scope;
 }
 
-static uint64_t floor0(int64_t v)
-{
-    return v > 0 ? (uint64_t)v : 0;
-}
-
 static void uses(const struct figures *f, const struct figures *root, struct plumb_live_memory *out)
 {
     bool running = f->flags & PLUMB_SCOPE_RUNNING_PEAK && root;
@@ -329,13 +324,13 @@ static void uses(const struct figures *f, const struct figures *root, struct plu
         const struct count *a = &f->allocated[i], *r = &f->reserved[i];
         if (!(f->touched >> i & 1) && !a->base && !r->base)
             continue;
-        out->use[out->use_count++] =
-            (struct plumb_live_use){i,
-                                    0,
-                                    floor0(a->base + a->net),
-                                    floor0(r->base + r->net),
-                                    floor0(running ? root->allocated[i].peak : a->base + a->peak),
-                                    floor0(running ? root->reserved[i].peak : r->base + r->peak)};
+        out->use[out->use_count++] = (struct plumb_live_use){
+            i,
+            0,
+            plumb_not_negative(a->base + a->net),
+            plumb_not_negative(r->base + r->net),
+            plumb_not_negative(running ? root->allocated[i].peak : a->base + a->peak),
+            plumb_not_negative(running ? root->reserved[i].peak : r->base + r->peak)};
     }
 }
 

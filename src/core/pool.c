@@ -376,17 +376,12 @@ void plumb_mem_sized_impl(uint32_t event, uint64_t bytes)
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-static uint64_t floor0(int64_t v)
-{
-    return v > 0 ? (uint64_t)v : 0;
-}
-
 static void answer(plumb_memory *m, int64_t a, int64_t r, int64_t peak_a, int64_t peak_r)
 {
-    m->allocated = floor0(a);
-    m->reserved = floor0(r);
-    m->peak_allocated = floor0(peak_a);
-    m->peak_reserved = floor0(peak_r);
+    m->allocated = plumb_not_negative(a);
+    m->reserved = plumb_not_negative(r);
+    m->peak_allocated = plumb_not_negative(peak_a);
+    m->peak_reserved = plumb_not_negative(peak_r);
     m->overhead = m->reserved > m->allocated ? m->reserved - m->allocated : 0;
     m->overhead_percent = m->reserved ? 100.0 * (double)m->overhead / (double)m->reserved : 0;
 }
@@ -452,8 +447,8 @@ bool plumb_window_peaks(const struct plumb_window *w, struct plumb_run *run, con
         i++;
     if (i == run->h->ledger.pools.count)
         return false;
-    *peak_allocated = floor0(w->peak_allocated[i]);
-    *peak_reserved = floor0(w->peak_reserved[i]);
+    *peak_allocated = plumb_not_negative(w->peak_allocated[i]);
+    *peak_reserved = plumb_not_negative(w->peak_reserved[i]);
     return true;
 }
 

@@ -55,11 +55,6 @@ static bool add(struct plumb_live_series *s, uint64_t ticks, uint64_t a, uint64_
     return room;
 }
 
-static uint64_t not_negative(int64_t v)
-{
-    return v > 0 ? (uint64_t)v : 0;
-}
-
 /* True: something was thinned out. */
 static bool add_all(struct plumb_run *run, uint64_t ticks, uint64_t rss)
 {
@@ -69,8 +64,8 @@ static bool add_all(struct plumb_run *run, uint64_t ticks, uint64_t rss)
         const struct plumb_live_pool *p = plumb_pool_at(run, i);
         s = series_at(run, i);
         if (s)
-            thinned |= !add(s, ticks, not_negative(PLUMB_LOAD(p->allocated)),
-                            not_negative(PLUMB_LOAD(p->reserved)));
+            thinned |= !add(s, ticks, plumb_not_negative(PLUMB_LOAD(p->allocated)),
+                            plumb_not_negative(PLUMB_LOAD(p->reserved)));
     }
     return thinned;
 }
@@ -132,10 +127,10 @@ static void pools_now(struct plumb_run *run, struct plumb_live_memory *m)
         plumb_pool_peaks(i, &allocated, &reserved);
         m->use[m->use_count++] = (struct plumb_live_use){i,
                                                          0,
-                                                         not_negative(p->allocated),
-                                                         not_negative(p->reserved),
-                                                         not_negative(allocated),
-                                                         not_negative(reserved)};
+                                                         plumb_not_negative(p->allocated),
+                                                         plumb_not_negative(p->reserved),
+                                                         plumb_not_negative(allocated),
+                                                         plumb_not_negative(reserved)};
     }
 }
 

@@ -52,11 +52,6 @@ static const struct plumb_live_pool *pool_at(struct plumb_ledger_reader *r, uint
                : NULL;
 }
 
-static uint64_t floor0(int64_t v)
-{
-    return v > 0 ? (uint64_t)v : 0;
-}
-
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 static void memory_of(struct plumb_ledger_reader *r, struct plumb_timing_memory *out,
@@ -104,8 +99,9 @@ static uint32_t *owners_of(struct plumb_ledger_reader *r, struct plumb_timing_po
             to->node =
                 name_of(r, &h->nodes, plumb_key_node(o->key), sizeof(struct plumb_live_node));
         }
-        to->at_peak =
-            o->at_peaks == peaks ? o->at_peak : floor0((int64_t)(o->alloc_bytes - o->free_bytes));
+        to->at_peak = o->at_peaks == peaks
+                          ? o->at_peak
+                          : plumb_not_negative((int64_t)(o->alloc_bytes - o->free_bytes));
         place[i] = (uint32_t)++out->owner_count;
     }
     return place;
@@ -119,14 +115,15 @@ static void fill_pool(struct plumb_ledger_reader *r, struct plumb_timing_pool *o
     out->device = plumb_merge_text(r->m, p->device_off);
     out->pool = plumb_merge_text(r->m, p->pool_off);
     out->total = p->total;
-    out->allocated = floor0(p->allocated);
-    out->reserved = floor0(p->reserved);
+    out->allocated = plumb_not_negative(p->allocated);
+    out->reserved = plumb_not_negative(p->reserved);
     /* A kill may have come between the two. */
     out->peak_allocated =
-        floor0(p->peak_allocated > p->allocated ? p->peak_allocated : p->allocated);
-    out->peak_reserved = floor0(p->peak_reserved > p->reserved ? p->peak_reserved : p->reserved);
+        plumb_not_negative(p->peak_allocated > p->allocated ? p->peak_allocated : p->allocated);
+    out->peak_reserved =
+        plumb_not_negative(p->peak_reserved > p->reserved ? p->peak_reserved : p->reserved);
     out->peak_at_ns = p->peak_ticks ? at_ns(r, p->peak_ticks) : 0;
-    out->allocated_at_reserved = floor0(p->allocated_at_reserved);
+    out->allocated_at_reserved = plumb_not_negative(p->allocated_at_reserved);
     out->allocs = p->allocs;
     out->alloc_bytes = p->alloc_bytes;
     out->frees = p->frees;

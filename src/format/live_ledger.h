@@ -23,6 +23,12 @@ enum {
     PLUMB_LIVE_NO_POOL = -1
 };
 
+/* Sums of what hosts tell may go below zero; what is shown does not. */
+static inline uint64_t plumb_not_negative(int64_t v)
+{
+    return v > 0 ? (uint64_t)v : 0;
+}
+
 struct plumb_live_use {
     uint32_t pool, reserved_;
     uint64_t allocated, reserved, peak_allocated, peak_reserved;
