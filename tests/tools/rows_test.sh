@@ -77,9 +77,11 @@ fresh_copy
 plant docs/rows.md 's/^\(| TF-5 |.*\)| [a-z ]* |\([^|]*|\)$/\1| soon |\2/'
 reports "an unknown status" "TF-5 has status 'soon'"
 
+# A row that is not built yet, whichever it is today, is said to work.
 fresh_copy
-plant README.md 's/partly: TF-9;/works: TF-9;/'
-reports "a README that claims more" "TF-9 is 'works' here and 'partly' in docs/rows.md"
+row=$(sed -n 's/^| \([A-Z]*-[0-9]*\) |.* | not yet |.*/\1/p' "$root/docs/rows.md" | head -n 1)
+plant README.md "s/^| Timing of nodes | /&works: $row; /"
+reports "a README that claims more" "$row is 'works' here and 'not yet' in docs/rows.md"
 
 fresh_copy
 plant README.md 's/^\(| \*\*Rows\*\* | works \)[0-9]*/\199/'
