@@ -73,7 +73,7 @@ plumb_async plumb_async_begin_impl(plumb_node node)
     PLUMB_STORE(a->group, th->group);
     PLUMB_STORE(a->tid, th->tid);
     PLUMB_STORE(a->begin_ticks, plumb_ticks_from(th->clock));
-    PLUMB_RELEASE(a->state, generation << 1 | 1);
+    PLUMB_RELEASE(a->state, generation << 1 | PLUMB_ASYNC_OPEN);
     /* The run's generation in the handle: one left over from an earlier run ends nothing. */
     span.id =
         (uint64_t)(th->run->generation & 0xffff) << 48 | (uint64_t)(generation & 0xffff) << 32 | i;
@@ -97,13 +97,13 @@ static void end(struct plumb_thread *th, plumb_async span, uint32_t mark, const 
     payload[0] = PLUMB_LOAD(a->node) | (uint64_t)PLUMB_LOAD(a->group) << 32;
     payload[1] = now - PLUMB_LOAD(a->begin_ticks);
     /* Of two ends of one span, one wins. */
-    if (!(state & 1) || (state >> 1 & 0xffff) != (span.id >> 32 & 0xffff) ||
-        !__atomic_compare_exchange_n(&a->state, &state, (state | 1) + 1, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED)) {
+    if (!(state & PLUMB_ASYNC_OPEN) || state & PLUMB_ASYNC_ENDING ||
+        (state >> 1 & 0xffff) != (span.id >> 32 & 0xffff) ||
+        !__atomic_compare_exchange_n(&a->state, &state, state | PLUMB_ASYNC_ENDING, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         plumb_drop(run, PLUMB_DROP_STALE);
         return;
     }
-    push(run, i);
     if (mark == 1) {
         sample = PLUMB_SAMPLE_ASYNC_FAILED;
         plumb_lock();
@@ -113,6 +113,10 @@ static void end(struct plumb_thread *th, plumb_async span, uint32_t mark, const 
         sample = PLUMB_SAMPLE_ASYNC_ABANDONED;
     }
     plumb_wide(th, PLUMB_WIDE_SAMPLE, sample, payload, 3);
+    plumb_order();
+    /* Closed, and of the next generation. */
+    PLUMB_RELEASE(a->state, (state + 1) & (PLUMB_ASYNC_ENDING - 1u));
+    push(run, i);
 }
 
 void plumb_async_end_impl(plumb_async span, uint32_t mark, const char *why)

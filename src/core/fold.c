@@ -55,13 +55,11 @@ static struct plumb_live_pipeline *pipeline_at(struct plumb_run *run, uint32_t g
     return plumb_table_at(run, &run->h->pipelines, group >> 8);
 }
 
-static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t key, uint32_t channel,
-                                            uint64_t begin_ticks)
+static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t key, uint32_t channel)
 {
     struct plumb_run *run = th->run;
     size_t reserve = run->reserve;
     struct plumb_live_state *st;
-    struct plumb_live_key *k;
     uint32_t index;
     uint64_t off;
     if (plumb_key_node(key) == PLUMB_NODE_OTHER)
@@ -71,9 +69,6 @@ static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t ke
     run->reserve = reserve;
     if (!off)
         return NULL;
-    k = plumb_table_at(run, &run->h->keys, index);
-    if (begin_ticks < k->first_ticks)
-        PLUMB_STORE(k->first_ticks, begin_ticks);
     st = PLUMB_AT(run, struct plumb_live_state, off);
     st->min = UINT64_MAX;
     st->key = index;
@@ -96,14 +91,14 @@ static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t ke
 }
 
 static PLUMB_COLD struct plumb_live_state *state_meet(struct plumb_thread *th, uint64_t key,
-                                                      uint32_t channel, uint64_t begin_ticks)
+                                                      uint32_t channel)
 {
     uint64_t off = plumb_map_get(&th->state_of, ((uint64_t)channel << 40 | key) + 1);
     struct plumb_live_state *st;
     if (off)
         return PLUMB_AT(th->run, struct plumb_live_state, off);
     plumb_lock();
-    st = state_carve(th, key, channel, begin_ticks);
+    st = state_carve(th, key, channel);
     plumb_unlock();
     return st;
 }
@@ -326,27 +321,43 @@ static PLUMB_ALWAYS_INLINE void add_bucket(struct plumb_live_state *st, uint32_t
 static struct plumb_live_state *state_find(struct fold *f, const struct plumb_ended *e)
 {
     uint64_t other = plumb_key(plumb_key_group(e->key) & 0xff00u, PLUMB_NODE_OTHER);
-    struct plumb_live_state *st = state_meet(f->th, e->key, e->channel, e->begin_ticks);
+    struct plumb_live_state *st = state_meet(f->th, e->key, e->channel);
     if (st)
         return st;
-    st = state_meet(f->th, other, e->channel, e->begin_ticks);
+    st = state_meet(f->th, other, e->channel);
     plumb_drop(f->run, st ? PLUMB_DROP_STATE : PLUMB_DROP_LOST);
     return st;
 }
 
 /* ---- The careful way: a key's first run in a block, and everything out of the ordinary ------- */
 
+/* Rows stand in the order of their earliest runs, since the last reset. */
+static void key_met(struct plumb_live_key *k, uint64_t begin_ticks, uint64_t reset_ticks)
+{
+    uint64_t first = PLUMB_LOAD(k->first_ticks);
+    while ((begin_ticks < first || first < reset_ticks) &&
+           !__atomic_compare_exchange_n(&k->first_ticks, &first, begin_ticks, true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+}
+
 /* The state for a run, saved for undo; NULL: the run leaves nothing. */
 static struct plumb_live_state *state_for(struct fold *f, const struct plumb_ended *e)
 {
     uint32_t group = plumb_key_group(e->key);
     struct plumb_live_state *st = state_find(f, e);
+    uint64_t reset_ticks;
     if (!st)
         return NULL;
     if (st->undo_full != f->number)
         state_touch(f, st, group);
+    reset_ticks = PLUMB_LOAD(pipeline_at(f->run, group)->reset_ticks);
     /* Begun before the last reset: belongs to what was dropped. */
-    return e->begin_ticks >= PLUMB_LOAD(pipeline_at(f->run, group)->reset_ticks) ? st : NULL;
+    if (e->begin_ticks < reset_ticks)
+        return NULL;
+    if (st->count == 0)
+        key_met(plumb_table_at(f->run, &f->run->h->keys, st->key), e->begin_ticks, reset_ticks);
+    return st;
 }
 
 /* Adds one sample to `st` and to place `place` (0: none). False: skip_first_n took it. */

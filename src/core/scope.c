@@ -84,11 +84,15 @@ static struct plumb_scope_entry *entry_of(struct plumb_thread *th, plumb_scope s
     return i < th->scopes && th->scope[i].id == scope.id ? &th->scope[i] : NULL;
 }
 
-static plumb_scope push(struct plumb_thread *th)
+static plumb_scope push(const struct here *h)
 {
+    struct plumb_thread *th = h->th;
     plumb_scope scope = {0};
-    if (th->scopes == PLUMB_SCOPES_MAX)
+    if (th->scopes == PLUMB_SCOPES_MAX) {
+        if (h->recording)
+            plumb_drop(th->run, PLUMB_DROP_SCOPE);
         return scope;
+    }
     /* From a number that no stack garbage is likely to hold. */
     if (!th->scope_serial)
         th->scope_serial = (uint32_t)(plumb_ticks_from(th->clock) >> 4);
@@ -142,7 +146,7 @@ plumb_scope plumb_phase_begin_impl(const char *name)
     plumb_scope scope = {0};
     if (!arrive(&h))
         return scope;
-    scope = push(h.th);
+    scope = push(&h);
     if (scope.id) {
         PLUMB_STORE(h.th->group, (h.th->group & 0xff00u) | phase);
         if (h.recording)
@@ -158,7 +162,7 @@ plumb_scope plumb_step_begin_impl(int64_t step)
     plumb_scope scope = {0};
     if (!arrive(&h))
         return scope;
-    scope = push(h.th);
+    scope = push(&h);
     if (scope.id && step >= 0) {
         h.th->step = step;
         if (h.recording)
@@ -196,7 +200,7 @@ plumb_scope plumb_pipeline_begin_impl(plumb_pipeline *pipeline)
     plumb_scope scope = {0};
     if (!arrive(&h))
         return scope;
-    scope = push(h.th);
+    scope = push(&h);
     if (scope.id) {
         PLUMB_STORE(h.th->group, (h.th->group & 0xffu) | index << 8);
         if (h.recording)
@@ -274,7 +278,7 @@ plumb_scope plumb_context_adopt_impl(const plumb_context *context)
     uint32_t depth;
     if (!context || !arrive(&h))
         return scope;
-    scope = push(h.th);
+    scope = push(&h);
     if (scope.id) {
         depth = context->run == plumb_rt.generation && context->depth <= PLUMB_PATH_MAX
                     ? context->depth

@@ -163,7 +163,8 @@ struct plumb_live_key {
                                   from whom is in the states, where a fold cut short is missing */
     uint32_t reset_generation; /* of `skipped` */
     uint32_t reserved;
-    uint64_t first_ticks; /* begin of the earliest run that any thread met it with */
+    uint64_t first_ticks; /* begin of the earliest run that any thread met it with; of no meaning
+                             before the pipeline's last reset */
 };
 
 struct plumb_live_count {
@@ -299,12 +300,15 @@ struct plumb_live_thread {
     struct plumb_live_undo undo;
 };
 
+/* An end first says ENDING, then writes the sample, then closes: whoever is killed in between
+ * leaves a span that is open, and at worst counted as well. Never one that is neither. */
+enum plumb_live_async_state { PLUMB_ASYNC_OPEN = 1, PLUMB_ASYNC_ENDING = 1 << 30 };
 struct plumb_live_async { /* 32 bytes */
     uint64_t begin_ticks;
     uint32_t node;
     uint32_t group;
     uint32_t tid;
-    uint32_t state; /* generation << 1 | open; atomic */
+    uint32_t state; /* enum plumb_live_async_state | generation << 1; atomic */
     uint32_t next_free;
     uint32_t reserved;
 };
@@ -320,6 +324,7 @@ enum plumb_live_drop {
     PLUMB_DROP_UNBALANCED = 6,
     PLUMB_DROP_STALE = 7,
     PLUMB_DROP_TREE = 8,
+    PLUMB_DROP_SCOPE = 9, /* scopes nested deeper than a thread keeps: not applied */
     PLUMB_DROPS = 16
 };
 enum plumb_live_flags { PLUMB_LIVE_P2 = 1 /* span statistics carry the P-square estimator */ };

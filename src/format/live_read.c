@@ -145,7 +145,7 @@ static void add_open_async(struct reader *r)
         const struct plumb_live_async *a =
             at(r, r->m.h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
         for (uint32_t i = 0; a && i < PLUMB_ASYNC_CHUNK; i++) {
-            if (!(a[i].state & 1))
+            if (!(a[i].state & PLUMB_ASYNC_OPEN))
                 continue;
             one.tid = a[i].tid;
             one.frames[1].key = plumb_key(a[i].group, a[i].node);
@@ -478,22 +478,25 @@ static void fill_lists(struct reader *r)
 }
 
 /* A run on a full disk goes on in memory, which a kill takes along. */
-static void note_missing(struct reader *r)
+static void add_note(struct reader *r, const char *what, uint64_t n)
 {
     struct plumb_timing *t = r->t;
-    const char **notes;
-    if (!r->m.missing)
-        return;
-    notes = plumb_arena_alloc(&t->arena, (t->note_count + 1) * sizeof *notes);
-    if (!notes)
+    const char **notes = plumb_arena_alloc(&t->arena, (t->note_count + 1) * sizeof *notes);
+    if (!notes || n == 0)
         return;
     if (t->note_count)
         memcpy(notes, t->notes, t->note_count * sizeof *notes);
-    notes[t->note_count++] = plumb_arena_printf(
-        &t->arena,
-        "%" PRIu64 " rows are lost: live.plumb could not grow to hold them, or was cut short",
-        r->m.missing);
+    notes[t->note_count++] = plumb_arena_printf(&t->arena, "%" PRIu64 " %s", n, what);
     t->notes = notes;
+}
+
+/* What the report has no field for. */
+static void note_losses(struct reader *r)
+{
+    add_note(r, "rows are lost: live.plumb could not grow to hold them, or was cut short",
+             r->m.missing);
+    add_note(r, "scopes were not applied: a thread had 64 nested already",
+             PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_SCOPE]));
 }
 
 static void fill_drops(struct reader *r)
@@ -615,7 +618,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     if (rc == PLUMB_OK) {
         fill_counts(&r);
         fill_lists(&r);
-        note_missing(&r);
+        note_losses(&r);
         fill_drops(&r);
         fill_head(&r);
         fill_ledger(&r);

@@ -108,6 +108,8 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
         row->skip_most = taken & ~PLUMB_KEY_SETTLED;
         row->listed = taken != 0;
         row->first_ticks = PLUMB_LOAD(k->first_ticks);
+        if (row->first_ticks < PLUMB_LOAD(p->reset_ticks))
+            row->first_ticks = UINT64_MAX; /* of what the reset has dropped */
         m->skips |= row->skip_most || plumb_live_skip_at(p, 0) || plumb_live_skip_at(p, UINT64_MAX);
     }
     return plumb_merge_place_of(m, UINT32_MAX, 0, false) == UINT32_MAX ? PLUMB_ERR_MEMORY

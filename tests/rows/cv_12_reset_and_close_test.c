@@ -58,6 +58,27 @@ static void a_reset_of_one_pipeline_leaves_the_others(void **state)
     assert_int_equal(record_row_of(b, NULL, "node").count, 100);
 }
 
+/* Rows stand in the order of their first runs, since the reset, folded or not. */
+static void a_reset_forgets_which_node_came_first(void **state)
+{
+    plumb_pipeline *p = plumb_pipeline_get("order");
+    (void)state;
+    for (int times = 1; times <= 200; times += 199) {
+        PLUMB_PIPELINE(p);
+        plumb_rows *rows;
+        run("first", times);
+        run("second", times);
+        assert_int_equal(plumb_reset(p, NULL), PLUMB_OK);
+        run("second", times);
+        run("first", times);
+        assert_int_equal(plumb_summary_rows(&rows, p, NULL, NULL), PLUMB_OK);
+        assert_int_equal(plumb_rows_count(rows), 2);
+        assert_string_equal(plumb_rows_get(rows, 0)->node, "second");
+        assert_string_equal(plumb_rows_get(rows, 1)->node, "first");
+        plumb_rows_free(rows);
+    }
+}
+
 static void a_reset_without_a_run_is_harmless(void **state)
 {
     (void)state;
@@ -164,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_A_RUN(a_reset_clears_rows_and_keeps_the_configuration),
         IN_A_RUN(a_reset_of_one_pipeline_leaves_the_others),
+        IN_A_RUN(a_reset_forgets_which_node_came_first),
         IN_A_RUN(a_reset_without_a_run_is_harmless),
         IN_A_RUN(a_closed_pipeline_is_empty_and_off_and_can_be_opened_again),
         IN_A_RUN(a_span_open_at_the_close_is_ended_without_harm),

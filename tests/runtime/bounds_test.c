@@ -41,6 +41,43 @@ static void load_of(struct plumb_load *run, struct child *c, const char *role, c
     assert_consistent(&run->timing, run->timing.drops.tree == 0);
 }
 
+/* ---- Scopes
+ * ----------------------------------------------------------------------------------------- */
+
+static int role_seventy_scopes(void)
+{
+    plumb_scope scope[70];
+    for (int i = 0; i < 70; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "phase.%d", i);
+        scope[i] = plumb_phase_begin(name);
+        spans("work", 1);
+    }
+    for (int i = 70; i-- > 0;)
+        plumb_scope_end(scope[i]);
+    spans("work", 1);
+    return 3;
+}
+
+static void scopes_beyond_the_bound_are_counted_and_not_applied(void **state)
+{
+    struct plumb_load run;
+    struct child c;
+    bool said = false;
+    (void)state;
+    load_of(&run, &c, "seventy_scopes", NULL, 3);
+    for (size_t i = 0; i < run.timing.note_count; i++)
+        said |= strcmp(run.timing.notes[i],
+                       "6 scopes were not applied: a thread had 64 nested already") == 0;
+    assert_true(said);
+    assert_int_equal(count_of_all(&run.timing), 71);
+    for (size_t i = 0; i < run.timing.node_count; i++) {
+        if (strcmp(run.timing.nodes[i].phase, "phase.63") == 0)
+            assert_int_equal(run.timing.nodes[i].host.ns.count, 7);
+    }
+    plumb_timing_fini(&run.timing);
+}
+
 /* ---- Nodes
  * ----------------------------------------------------------------------------------------- */
 
@@ -450,7 +487,8 @@ static void hostile_names_stay_distinct_and_inside(void **state)
     plumb_timing_fini(&run.timing);
 }
 
-static const struct role roles[] = {{"twenty_names", role_twenty_names},
+static const struct role roles[] = {{"seventy_scopes", role_seventy_scopes},
+                                    {"twenty_names", role_twenty_names},
                                     {"a_million_names", role_a_million_names},
                                     {"a_thousand_names", role_a_thousand_names},
                                     {"hardly_any_room", role_hardly_any_room},
@@ -465,6 +503,7 @@ static const struct role roles[] = {{"twenty_names", role_twenty_names},
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scopes_beyond_the_bound_are_counted_and_not_applied),
         cmocka_unit_test(names_beyond_the_bound_are_counted_under_other),
         cmocka_unit_test(a_million_names_neither_grow_the_process_nor_end_it),
         cmocka_unit_test(statistics_beyond_the_bound_are_counted_under_other),

@@ -106,11 +106,38 @@ static void fold_after_a_reset(const char *dir)
     stepped_through_a_fold();
 }
 
+static void fold_of_rows_of_leaves(const char *dir)
+{
+    static struct plumb_point leaf = PLUMB_POINT_INIT("leaf", PLUMB_POINT_PLAIN);
+    start(dir, 0, false);
+    for (int i = 0; i < 200; i++)
+        plumb_end(plumb_begin(&leaf));
+    for (int i = 0; plumb_tls->end - plumb_tls->head > 20; i++)
+        plumb_end(plumb_begin(&leaf));
+    __atomic_store_n(&progress->phase, 1, __ATOMIC_RELEASE);
+    raise(STOP_SIGNAL);
+    for (int i = 0; i < 20; i++)
+        plumb_end(plumb_begin(&leaf));
+}
+
+static void end_of_an_async_span(const char *dir)
+{
+    plumb_node node = plumb_node_get("async");
+    plumb_async span;
+    start(dir, 0, false);
+    plumb_async_end(plumb_async_begin(plumb_node_get("another")));
+    span = plumb_async_begin(node);
+    __atomic_store_n(&progress->phase, 1, __ATOMIC_RELEASE);
+    raise(STOP_SIGNAL);
+    plumb_async_end(span);
+}
+
 /* ---- Reading as if it had been killed
  * ------------------------------------------------------------ */
 
 struct digest {
     uint64_t hash, runs;
+    uint64_t async; /* samples of the node "async", and spans of it that are open */
 };
 
 static void mix(uint64_t *h, const void *data, size_t n)
@@ -139,7 +166,7 @@ static void mix_channel(uint64_t *h, const struct plumb_timing_channel *c)
 
 static struct digest digest_of(const struct plumb_timing *t)
 {
-    struct digest d = {UINT64_C(0xcbf29ce484222325), 0};
+    struct digest d = {UINT64_C(0xcbf29ce484222325), 0, 0};
     for (size_t i = 0; i < t->node_count; i++) {
         const struct plumb_timing_node *n = &t->nodes[i];
         uint64_t figures[] = {n->self_ns,    n->outermost_ns, n->outermost_count,
@@ -149,6 +176,8 @@ static struct digest digest_of(const struct plumb_timing *t)
         mix_text(&d.hash, n->last_failure);
         mix_channel(&d.hash, &n->host);
         mix(&d.hash, figures, sizeof figures);
+        if (strcmp(n->name, "async") == 0)
+            d.async += n->host.ns.count;
         d.runs += n->host.ns.count + n->skipped + n->failures + n->abandoned + n->unbalanced;
     }
     for (size_t i = 0; i < t->tree_count; i++) {
@@ -157,6 +186,7 @@ static struct digest digest_of(const struct plumb_timing *t)
         mix(&d.hash, figures, sizeof figures);
     }
     for (size_t i = 0; i < t->open_count; i++) {
+        d.async += strcmp(t->open[i].node, "async") == 0;
         mix_text(&d.hash, t->open[i].node);
         mix(&d.hash, &t->open[i].depth, sizeof t->open[i].depth);
         mix(&d.hash, &t->open[i].age_ns, sizeof t->open[i].age_ns);
@@ -188,7 +218,7 @@ static void view_open(struct view *v, const char *dir)
     assert_ptr_not_equal(v->live, MAP_FAILED);
     v->copy = malloc(v->bytes);
     v->last = calloc(1, v->bytes);
-    v->digest = (struct digest){0, 0};
+    v->digest = (struct digest){0, 0, 0};
     assert_non_null(v->copy);
     assert_non_null(v->last);
     v->end = ((const struct plumb_live_header *)(const void *)v->live)->early;
@@ -308,11 +338,9 @@ static struct result step_through(pid_t pid, struct view *v, uint64_t stride)
     return r;
 }
 
-static void stays_exact(void (*work)(const char *dir), const char *name)
+/* A child that works in `dir`, stopped where it wants to be stepped. */
+static pid_t stopped_child(void (*work)(const char *dir), const char *dir)
 {
-    const char *dir = in_place(name);
-    struct view v;
-    struct result r;
     pid_t pid;
     progress->phase = 0;
     pid = fork();
@@ -326,12 +354,52 @@ static void stays_exact(void (*work)(const char *dir), const char *name)
             pause();
     }
     stop_wanted(pid);
+    return pid;
+}
+
+static void stays_exact(void (*work)(const char *dir), const char *name)
+{
+    const char *dir = in_place(name);
+    struct view v;
+    struct result r;
+    pid_t pid = stopped_child(work, dir);
     view_open(&v, dir);
     r = step_through(pid, &v, STRIDE);
     print_message("%s: %" PRIu64 " instructions, %" PRIu64 " folds, %" PRIu64 " readings in them\n",
                   name, r.steps, r.folds, r.in_fold);
     assert_true(r.folds > 0);
     assert_true(r.in_fold > 100);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    view_close(&v);
+}
+
+static void a_fold_of_rows_of_leaves_can_be_killed_anywhere(void **state)
+{
+    (void)state;
+    stays_exact(fold_of_rows_of_leaves, "leaves");
+}
+
+/* Killed at any instruction of its end, it is open or counted. */
+static void an_async_span_is_never_lost(void **state)
+{
+    const char *dir = in_place("async");
+    struct view v;
+    uint64_t both = 0;
+    pid_t pid;
+    (void)state;
+    pid = stopped_child(end_of_an_async_span, dir);
+    view_open(&v, dir);
+    read_as_if_killed(&v);
+    assert_int_equal(v.digest.async, 1);
+    while (step(pid)) {
+        read_as_if_killed(&v);
+        if (v.digest.async < 1 || v.digest.async > 2)
+            fail_msg("there %" PRIu64 " times", v.digest.async);
+        both += v.digest.async == 2;
+    }
+    assert_int_equal(v.digest.async, 1);
+    print_message("open and counted for %" PRIu64 " instructions\n", both);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     view_close(&v);
@@ -375,6 +443,8 @@ int main(void)
         cmocka_unit_test(a_fold_with_the_p2_estimator_can_be_killed_anywhere),
         cmocka_unit_test(a_fold_that_skips_samples_can_be_killed_anywhere),
         cmocka_unit_test(a_fold_after_a_reset_can_be_killed_anywhere),
+        cmocka_unit_test(a_fold_of_rows_of_leaves_can_be_killed_anywhere),
+        cmocka_unit_test(an_async_span_is_never_lost),
     };
     progress = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (progress == MAP_FAILED)
