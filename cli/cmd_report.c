@@ -16,6 +16,8 @@ enum {
     WIDE,
     EXPLAIN,
     MEMORY,
+    REQUESTS,
+    SUMMARY,
     REQUEST,
     MIN_WIDTH
 };
@@ -39,6 +41,12 @@ static const struct plumb_cli_option options[] = {
     [WIDE] = {"wide", NULL, "more columns: self time, share, percentiles, device time", false},
     [EXPLAIN] = {"explain", NULL, "what each column means, below the output", false},
     [MEMORY] = {"memory", NULL, "memory of stages, nodes and pools, and checkpoints", false},
+    [REQUESTS] = {"requests", NULL, "the requests that were served; with --request its stages",
+                  false},
+    [SUMMARY] = {"summary", NULL,
+                 "what the last request (else the run) cost, for people: time and memory of its "
+                 "stages, checkpoints",
+                 false},
     [REQUEST] = {"request", "ID", "only this request: its stages and its time", false},
     [MIN_WIDTH] = {"min-width", "PX",
                    "svg: rectangles narrower than PX pixels share one (0.1); the picture is 1180 "
@@ -102,6 +110,12 @@ static bool take(struct wish *w, int option, const char *value)
         return take_min_width(o, value);
     case MEMORY:
         o->view = PLUMB_VIEW_MEMORY;
+        return true;
+    case REQUESTS:
+        o->view = PLUMB_VIEW_REQUESTS;
+        return true;
+    case SUMMARY:
+        o->view = PLUMB_VIEW_SUMMARY;
         return true;
     case REQUEST:
         o->request = value;

@@ -117,8 +117,10 @@ enum plumb_report_sort {
     PLUMB_SORT_P95 = 3
 };
 enum plumb_report_view {
-    PLUMB_VIEW_NODES = 0,  /* the table of nodes, or the call tree */
-    PLUMB_VIEW_MEMORY = 1, /* memory of nodes and pools, checkpoints; svg: over time */
+    PLUMB_VIEW_NODES = 0,    /* the table of nodes, or the call tree */
+    PLUMB_VIEW_MEMORY = 1,   /* memory of nodes and pools, checkpoints; svg: over time */
+    PLUMB_VIEW_REQUESTS = 2, /* the requests that were served, or the stages of one */
+    PLUMB_VIEW_SUMMARY = 3   /* what the last request (or the run) cost, for people; text only */
 };
 typedef struct plumb_report_options {
     size_t size;          /* sizeof(plumb_report_options) */

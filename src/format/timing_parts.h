@@ -1,6 +1,5 @@
-/* timing_parts.h: the parts of timing.json that have a source file of their own. For timing*.c
- * alone.
- */
+/* timing_parts.h: the parts of timing.json that have a source file of their own. For timing*.c, and
+ * for reports that show the same things under the same names. */
 #ifndef PLUMB_FORMAT_TIMING_PARTS_H
 #define PLUMB_FORMAT_TIMING_PARTS_H
 
@@ -12,6 +11,15 @@
 int plumb_timing_write_section(const struct plumb_timing *t, struct plumb_json *j);
 void plumb_timing_write_memory(const struct plumb_timing *t, struct plumb_json *j);
 void plumb_timing_write_requests(const struct plumb_timing *t, struct plumb_json *j);
+/* One entry of `requests`. */
+void plumb_timing_write_request(const struct plumb_timing *t, struct plumb_json *j,
+                                const struct plumb_timing_request *request);
+
+/* The parts of `memory`: each writes its key too. `request`: whose checkpoints are analysed. */
+void plumb_timing_write_analysis(const struct plumb_timing *t, struct plumb_json *j,
+                                 uint32_t request);
+void plumb_timing_write_checkpoints(const struct plumb_timing *t, struct plumb_json *j);
+void plumb_timing_write_pools(const struct plumb_timing *t, struct plumb_json *j);
 
 /* "memory" of a node, a request or a checkpoint: {} when nothing was measured. */
 void plumb_timing_write_use(const struct plumb_timing *t, struct plumb_json *j,

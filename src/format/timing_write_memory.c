@@ -130,10 +130,10 @@ static void write_devices(const struct plumb_timing *t, struct plumb_json *j)
     plumb_json_array_end(j);
 }
 
-static void write_analysis(const struct plumb_timing *t, struct plumb_json *j)
+void plumb_timing_write_analysis(const struct plumb_timing *t, struct plumb_json *j,
+                                 uint32_t request)
 {
     struct plumb_timing_analysis a;
-    uint32_t request = plumb_timing_last_request(t);
     plumb_timing_analyse(&a, t, request);
     plumb_put_object(j, "analysis");
     if (a.peak) {
@@ -224,9 +224,17 @@ static void write_pool(struct plumb_json *j, const struct plumb_timing_pool *poo
     plumb_json_object_end(j);
 }
 
+void plumb_timing_write_pools(const struct plumb_timing *t, struct plumb_json *j)
+{
+    plumb_put_array(j, "pools");
+    for (size_t i = 0; i < t->memory.pool_count; i++)
+        write_pool(j, &t->memory.pools[i]);
+    plumb_json_array_end(j);
+}
+
 /* ---- The run --------------------------------------------------------------------------------- */
 
-static void write_checkpoints(const struct plumb_timing *t, struct plumb_json *j)
+void plumb_timing_write_checkpoints(const struct plumb_timing *t, struct plumb_json *j)
 {
     plumb_put_array(j, "checkpoints");
     for (size_t i = 0; i < t->memory.checkpoint_count; i++) {
@@ -271,12 +279,9 @@ void plumb_timing_write_memory(const struct plumb_timing *t, struct plumb_json *
     plumb_put_u64(j, "rss_bytes", t->memory.rss);
     plumb_put_u64(j, "peak_rss_bytes", t->memory.peak_rss);
     plumb_put_u64(j, "total_bytes", t->memory.total);
-    write_analysis(t, j);
-    write_checkpoints(t, j);
-    plumb_put_array(j, "pools");
-    for (size_t i = 0; i < t->memory.pool_count; i++)
-        write_pool(j, &t->memory.pools[i]);
-    plumb_json_array_end(j);
+    plumb_timing_write_analysis(t, j, plumb_timing_last_request(t));
+    plumb_timing_write_checkpoints(t, j);
+    plumb_timing_write_pools(t, j);
     write_series(t, j);
     plumb_json_object_end(j);
 }

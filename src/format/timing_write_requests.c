@@ -51,8 +51,8 @@ static void write_stage(const struct plumb_timing *t, struct plumb_json *j,
     plumb_json_object_end(j);
 }
 
-static void write_request(const struct plumb_timing *t, struct plumb_json *j,
-                          const struct plumb_timing_request *request)
+void plumb_timing_write_request(const struct plumb_timing *t, struct plumb_json *j,
+                                const struct plumb_timing_request *request)
 {
     plumb_json_object(j);
     plumb_put_text(j, "id", request->id);
@@ -102,7 +102,7 @@ void plumb_timing_write_requests(const struct plumb_timing *t, struct plumb_json
 {
     plumb_put_array(j, "requests");
     for (size_t i = 0; i < t->request_count; i++)
-        write_request(t, j, &t->requests[i]);
+        plumb_timing_write_request(t, j, &t->requests[i]);
     plumb_json_array_end(j);
     plumb_put_u64(j, "requests_lost", t->requests_lost);
     plumb_put_array(j, "stage_runs");

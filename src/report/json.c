@@ -126,12 +126,8 @@ static void write_explanation(struct plumb_json *j)
     plumb_json_object_end(j);
 }
 
-void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *out)
+void plumb_json_report(struct plumb_json *j, const struct plumb_render_input *in)
 {
-    struct plumb_json json;
-    struct plumb_json *j = &json;
-    const struct plumb_summary_options *o = &in->summary->options;
-    plumb_json_init(j, out, 2);
     plumb_json_object(j);
     put_text(j, "format", "plumb-report");
     plumb_json_key(j, "schema");
@@ -144,6 +140,21 @@ void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *ou
     plumb_json_bool(j, in->options->live);
     plumb_json_key(j, "wall_clock_ms");
     plumb_json_f64(j, (double)in->timing->wall_clock_ns / 1e6);
+}
+
+void plumb_json_report_end(struct plumb_json *j, const struct plumb_render_input *in)
+{
+    write_remarks(j, in->timing, in->options->live);
+    plumb_json_object_end(j);
+}
+
+void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *out)
+{
+    struct plumb_json json;
+    struct plumb_json *j = &json;
+    const struct plumb_summary_options *o = &in->summary->options;
+    plumb_json_init(j, out, 2);
+    plumb_json_report(j, in);
     plumb_json_key(j, "frames");
     if (o->frames > 0)
         plumb_json_u64(j, o->frames);
@@ -156,6 +167,5 @@ void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *ou
         write_tree(j, in->tree);
     if (in->options->explain)
         write_explanation(j);
-    write_remarks(j, in->timing, in->options->live);
-    plumb_json_object_end(j);
+    plumb_json_report_end(j, in);
 }

@@ -121,8 +121,8 @@ static void put_peak_label(struct plumb_memory_picture *p, const struct plumb_me
                            double x, double y, double bytes, const char *colour)
 {
     bool left = x > PLUMB_MEMORY_LEFT + PLUMB_MEMORY_INNER - 140;
-    plumb_buf_printf(p->out, "<text text-anchor=\"%s\" style=\"fill:%s\"", left ? "end" : "start",
-                     colour);
+    plumb_buf_printf(p->out, "<text class=\"p\" text-anchor=\"%s\" style=\"fill:%s\"",
+                     left ? "end" : "start", colour);
     plumb_svg_attribute(p->out, "x", left ? x - 8 : x + 8);
     plumb_svg_attribute(p->out, "y", y < plot->top + 12 ? y + 12 : y - 4);
     plumb_buf_str(p->out, ">peak ");

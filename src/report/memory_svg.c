@@ -473,7 +473,8 @@ static void put_empty(struct plumb_memory_picture *p)
 static void put_body(struct plumb_memory_picture *p)
 {
     plumb_buf_str(p->out, "<style>\n.r:hover rect{stroke:#000;stroke-width:1}\n"
-                          ".r text{pointer-events:none}\n</style>\n");
+                          ".r text{pointer-events:none}\n"
+                          ".p{paint-order:stroke;stroke:#fff;stroke-width:3}\n</style>\n");
     put_head(p);
     plumb_memory_put_lanes(p);
     plumb_memory_put_checkpoint_names(p);

@@ -6,13 +6,35 @@
 #include "base/error.h"
 #include <plumb/trace.h>
 
-enum { NODES = PLUMB_VIEW_NODES, MEMORY = PLUMB_VIEW_MEMORY };
+enum {
+    NODES = PLUMB_VIEW_NODES,
+    MEMORY = PLUMB_VIEW_MEMORY,
+    REQUESTS = PLUMB_VIEW_REQUESTS,
+    SUMMARY = PLUMB_VIEW_SUMMARY
+};
 
 static const struct plumb_renderer renderers[] = {
-    {"text", "the fixed-width table", {[NODES] = plumb_render_text}},
-    {"json", "one object with rows, sums, averages and remarks", {[NODES] = plumb_render_json}},
-    {"csv", "a line for each row, with stable column names", {[NODES] = plumb_render_csv}},
-    {"md", "a Markdown table", {[NODES] = plumb_render_md}},
+    {"text",
+     "tables of fixed width",
+     {[NODES] = plumb_render_text,
+      [MEMORY] = plumb_render_memory_text,
+      [REQUESTS] = plumb_render_requests_text,
+      [SUMMARY] = plumb_render_summary_text}},
+    {"json",
+     "one object, with the remarks",
+     {[NODES] = plumb_render_json,
+      [MEMORY] = plumb_render_memory_json,
+      [REQUESTS] = plumb_render_requests_json}},
+    {"csv",
+     "a line for each row, with stable column names",
+     {[NODES] = plumb_render_csv,
+      [MEMORY] = plumb_render_memory_csv,
+      [REQUESTS] = plumb_render_requests_csv}},
+    {"md",
+     "tables in Markdown",
+     {[NODES] = plumb_render_md,
+      [MEMORY] = plumb_render_memory_md,
+      [REQUESTS] = plumb_render_requests_md}},
     {"svg",
      "a picture: the call tree as a flame graph, memory over time",
      {[NODES] = plumb_render_flame_svg, [MEMORY] = plumb_render_memory_svg}},
@@ -28,7 +50,8 @@ const struct plumb_renderer *plumb_renderers(size_t *n)
 static int find_renderer(const struct plumb_renderer **out, const char *format, uint32_t view,
                          plumb_error *err)
 {
-    static const char *const views[PLUMB_VIEWS] = {"nodes", "memory"};
+    static const char *const views[PLUMB_VIEWS] = {"table of nodes", "memory report",
+                                                   "index of requests", "summary"};
     struct plumb_buf forms = {0};
     for (size_t i = 0; i < RENDERERS; i++)
         if (strcmp(renderers[i].name, format) == 0 && view < PLUMB_VIEWS &&
@@ -41,8 +64,8 @@ static int find_renderer(const struct plumb_renderer **out, const char *format, 
     for (size_t i = 0; i < RENDERERS; i++)
         if (renderers[i].render[view])
             plumb_buf_printf(&forms, "%s%s", forms.len ? ", " : "", renderers[i].name);
-    plumb_fail(err, PLUMB_ERR_ARG, "no format '%s' of the report on %s: there is %s", format,
-               views[view], forms.data ? forms.data : "none");
+    plumb_fail(err, PLUMB_ERR_ARG, "no format '%s' of the %s: there is %s", format, views[view],
+               forms.data ? forms.data : "none");
     plumb_buf_fini(&forms);
     return PLUMB_ERR_ARG;
 }

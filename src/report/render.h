@@ -29,7 +29,7 @@ struct plumb_render_input {
     uint32_t request; /* index of the request asked for, or PLUMB_TIMING_NONE */
 };
 
-enum { PLUMB_VIEWS = 2 };
+enum { PLUMB_VIEWS = 4 };
 
 struct plumb_renderer {
     const char *name, *summary;
@@ -49,7 +49,20 @@ void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *ou
 void plumb_render_csv(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_md(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_flame_svg(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_memory_text(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_memory_json(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_memory_csv(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_memory_md(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_memory_svg(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_requests_text(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_requests_json(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_requests_csv(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_requests_md(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_summary_text(const struct plumb_render_input *in, struct plumb_buf *out);
+
+/* The begin of every report in JSON (its object stays open), and the end, with the remarks. */
+void plumb_json_report(struct plumb_json *j, const struct plumb_render_input *in);
+void plumb_json_report_end(struct plumb_json *j, const struct plumb_render_input *in);
 
 /* "Wall clock 3.937 s, 14 nodes, program ..., run ...": what stands in the head of pictures. */
 void plumb_put_run(struct plumb_buf *out, const struct plumb_timing *t,

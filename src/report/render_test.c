@@ -12,6 +12,7 @@
 
 #include "report/render.h"
 #include "timing_fixture.h"
+#include <plumb/trace.h>
 
 static char *rendered(struct plumb_timing *t, const char *format, struct plumb_render_options o)
 {
@@ -31,8 +32,8 @@ static void an_unknown_format_is_an_error(void **state)
     (void)state;
     fixture_golden(&t);
     assert_int_equal(plumb_render(&out, &t, "xml", &o, &err), PLUMB_ERR_ARG);
-    assert_string_equal(
-        err.message, "no format 'xml' of the report on nodes: there is text, json, csv, md, svg");
+    assert_string_equal(err.message,
+                        "no format 'xml' of the table of nodes: there is text, json, csv, md, svg");
     assert_null(out.data);
     plumb_timing_fini(&t);
 }
@@ -80,22 +81,68 @@ static void json_is_one_valid_object_whatever_the_names(void **state)
     plumb_timing_fini(&t);
 }
 
-static void every_format_takes_an_empty_report(void **state)
+/* Every form of every view. */
+static void render_all(struct plumb_timing *t, const char *request)
 {
     size_t n;
     const struct plumb_renderer *formats = plumb_renderers(&n);
-    (void)state;
     for (size_t i = 0; i < n; i++)
-        for (int tree = 0; tree < 2; tree++) {
-            struct plumb_timing t;
-            plumb_timing_init(&t);
-            struct plumb_render_options o = {.wide = true, .tree = tree, .explain = true};
-            char *text = rendered(&t, formats[i].name, o);
-            assert_non_null(text);
-            assert_true(text[0] != '\0');
-            free(text);
-            plumb_timing_fini(&t);
-        }
+        for (uint32_t view = 0; view < PLUMB_VIEWS; view++)
+            for (int tree = 0; tree < 2; tree++) {
+                struct plumb_render_options o = {
+                    .wide = true, .tree = tree, .explain = true, .view = view, .request = request};
+                if (!formats[i].render[view])
+                    continue;
+                char *text = rendered(t, formats[i].name, o);
+                assert_non_null(text);
+                assert_true(text[0] != '\0');
+                assert_true(text[strlen(text) - 1] != '\n');
+                if (strcmp(formats[i].name, "json") == 0) {
+                    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+                    assert_non_null(root);
+                    json_decref(root);
+                }
+                free(text);
+            }
+}
+
+static void every_form_takes_an_empty_report(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    plumb_timing_init(&t);
+    render_all(&t, NULL);
+    plumb_timing_fini(&t);
+}
+
+static void every_form_takes_whatever_a_report_holds(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    fixture_served(&t);
+    render_all(&t, NULL);
+    render_all(&t, "cat");
+    render_all(&t, "bad\xff id");
+    plumb_timing_fini(&t);
+}
+
+static void an_unknown_request_or_form_is_an_error(void **state)
+{
+    struct plumb_timing t;
+    struct plumb_buf out = {0};
+    plumb_error err = {0, ""};
+    struct plumb_render_options o = {.request = "dog"};
+    (void)state;
+    fixture_served(&t);
+    assert_int_equal(plumb_render(&out, &t, "text", &o, &err), PLUMB_ERR_NOT_FOUND);
+    assert_string_equal(err.message, "no request 'dog' among the 3 of the run");
+    o = (struct plumb_render_options){.view = PLUMB_VIEW_SUMMARY};
+    assert_int_equal(plumb_render(&out, &t, "csv", &o, &err), PLUMB_ERR_ARG);
+    assert_string_equal(err.message, "no format 'csv' of the summary: there is text");
+    o.view = PLUMB_VIEWS;
+    assert_int_equal(plumb_render(&out, &t, "text", &o, &err), PLUMB_ERR_ARG);
+    assert_null(out.data);
+    plumb_timing_fini(&t);
 }
 
 static void the_tree_shows_siblings_by_total_and_counts_the_hidden(void **state)
@@ -198,7 +245,9 @@ int main(void)
         cmocka_unit_test(csv_quotes_what_would_break_a_line),
         cmocka_unit_test(markdown_names_cannot_leave_their_cell),
         cmocka_unit_test(json_is_one_valid_object_whatever_the_names),
-        cmocka_unit_test(every_format_takes_an_empty_report),
+        cmocka_unit_test(every_form_takes_an_empty_report),
+        cmocka_unit_test(every_form_takes_whatever_a_report_holds),
+        cmocka_unit_test(an_unknown_request_or_form_is_an_error),
         cmocka_unit_test(the_tree_shows_siblings_by_total_and_counts_the_hidden),
         cmocka_unit_test(a_place_stays_when_one_below_it_is_chosen),
         cmocka_unit_test(roots_of_several_pipelines_say_whose_they_are),
