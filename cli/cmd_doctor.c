@@ -58,7 +58,7 @@ static void check_preload(struct tally *tally, const char *library)
              "no temporary file: %s", strerror(errno));
         return;
     }
-    struct plumb_launch how = {.argv = argv, .library = library, .log = log.path};
+    struct plumb_launch how = {.argv = argv, .preload = library, .log = log.path};
     how.stdout_to_stderr = true;
     bool ran = plumb_cli_launch(&end, &how);
     plumb_cli_log_read(&log);
@@ -68,6 +68,16 @@ static void check_preload(struct tally *tally, const char *library)
         line(tally, "preload", PLUMB_CHECK_BLOCKED, "link programs with libplumb",
              "libplumb did not arrive in '%s' (it ended with %d)", name, ran ? end.status : -1);
     plumb_cli_log_close(&log);
+}
+
+static void check_malloc(struct tally *tally, const char *library)
+{
+    char path[4096];
+    if (plumb_cli_malloc_library(path, sizeof path, library))
+        line(tally, "malloc", PLUMB_CHECK_SEEN, NULL, "%.200s, for 'plumb record --malloc'", path);
+    else
+        line(tally, "malloc", PLUMB_CHECK_NOT_SEEN, "install plumb anew",
+             "no %.150s: 'plumb record --malloc' does not work", path);
 }
 
 static void check_library(struct tally *tally)
@@ -80,6 +90,7 @@ static void check_library(struct tally *tally)
     }
     line(tally, "libplumb", PLUMB_CHECK_SEEN, NULL, "%.200s", library);
     check_preload(tally, library);
+    check_malloc(tally, library);
 }
 
 static void check_machine(struct tally *tally)
@@ -93,6 +104,16 @@ static void check_machine(struct tally *tally)
 }
 
 /* ---- A program ------------------------------------------------------------------------------- */
+
+static void check_allocator(struct tally *tally, const char *name, const struct plumb_cli_target *t)
+{
+    const char *why = plumb_cli_target_allocator(t);
+    if (why)
+        line(tally, "allocator", PLUMB_CHECK_NOT_SEEN, NULL,
+             "'plumb record --malloc' sees nothing: %.150s %s", name, why);
+    else if (t->known)
+        line(tally, "allocator", PLUMB_CHECK_SEEN, NULL, "malloc can be followed");
+}
 
 static void check_file(struct tally *tally, const char *name, const struct plumb_cli_target *t)
 {
@@ -117,8 +138,14 @@ static void check_file(struct tally *tally, const char *name, const struct plumb
         line(tally, "link", PLUMB_CHECK_BLOCKED,
              "link it with libplumb, or run a copy without these rights",
              "%.150s changes the user or gains capabilities: LD_PRELOAD is ignored", name);
+    else if (t->wants_first)
+        line(tally, "link", PLUMB_CHECK_BLOCKED, "link it with libplumb",
+             "%.150s is built with AddressSanitizer, which ends a program when anything is "
+             "preloaded",
+             name);
     else
         line(tally, "link", PLUMB_CHECK_SEEN, NULL, "no libplumb inside: it will be preloaded");
+    check_allocator(tally, name, t);
     if (t->known && t->is_marked)
         line(tally, "trace points", PLUMB_CHECK_SEEN, NULL, "the program has some");
     else if (t->known)
@@ -139,13 +166,13 @@ static void check_run(struct tally *tally, char **argv, const struct plumb_cli_t
              "no temporary files: %s", strerror(errno));
         return;
     }
-    bool preload = !t->links_plumb && !t->holds_plumb && !t->privileged && !t->is_static;
+    bool preload = !t->links_plumb && !t->holds_plumb && !plumb_cli_target_obstacle(t);
     preload = preload && plumb_cli_library(library, sizeof library);
     setenv("PLUMB_DIR", dir, 1);
     setenv("PLUMB", "1", 1);
     setenv("PLUMB_QUIET", "1", 1);
     unsetenv("PLUMB_RUN_DIR");
-    struct plumb_launch how = {.argv = argv, .library = preload ? library : NULL, .log = log.path};
+    struct plumb_launch how = {.argv = argv, .preload = preload ? library : NULL, .log = log.path};
     how.stdout_to_stderr = true;
     bool ran = plumb_cli_launch(&end, &how);
     plumb_cli_log_read(&log);

@@ -11,14 +11,24 @@
 #include "launch.h"
 #include "target.h"
 
-static const struct plumb_cli_option options[] = {{NULL, NULL, NULL, false}};
+enum { MALLOC };
+
+static const struct plumb_cli_option options[] = {
+    [MALLOC] = {"malloc", NULL,
+                "count what the program and its libraries allocate with malloc(), by node", false},
+    {NULL, NULL, NULL, false},
+};
 
 struct record {
     char *const *argv; /* of the program */
     struct plumb_cli_target target;
     char library[4096];
+    char malloc_library[4096];
+    char list[8200]; /* for LD_PRELOAD */
     bool has_library;
     bool preload;
+    bool wants_malloc;
+    bool malloc;    /* it will be followed */
     bool forbidden; /* PLUMB=0 */
     struct plumb_cli_log log;
 };
@@ -58,15 +68,7 @@ static bool says_no(const char *text)
 static const char *obstacle(const struct record *r)
 {
     const struct plumb_cli_target *t = &r->target;
-    if (t->links_plumb || t->holds_plumb)
-        return NULL;
-    if (t->foreign)
-        return "is built for another processor or word size than this libplumb";
-    if (t->known && t->is_static)
-        return "is statically linked, so that nothing can be preloaded";
-    if (t->privileged)
-        return "changes the user or gains capabilities, so that the loader ignores LD_PRELOAD";
-    return NULL;
+    return t->links_plumb || t->holds_plumb ? NULL : plumb_cli_target_obstacle(t);
 }
 
 static const char *obstacle_cure(const struct record *r)
@@ -75,7 +77,20 @@ static const char *obstacle_cure(const struct record *r)
         return "use the plumb that was built for it";
     if (r->target.known && r->target.is_static)
         return "link it with libplumb.a";
+    if (r->target.wants_first)
+        return "link it with libplumb";
     return "link it with libplumb, or record a copy without these rights";
+}
+
+static bool can_be_listed(const char *library)
+{
+    if (!strpbrk(library, " :"))
+        return true;
+    plumb_cli_say(&plumb_cmd_record,
+                  "'%s' cannot be preloaded: LD_PRELOAD takes no path with "
+                  "a space or a colon; running without it",
+                  library);
+    return false;
 }
 
 static void prepare_library(struct record *r)
@@ -94,14 +109,40 @@ static void prepare_library(struct record *r)
                       "libplumb is not at '%s': set PLUMB_LIBRARY to "
                       "libplumb.so.0; running without it",
                       r->library);
-    r->preload = r->has_library;
-    if (r->preload && strpbrk(r->library, " :")) {
+    r->preload = r->has_library && can_be_listed(r->library);
+}
+
+/* False: it was asked for, and there is nothing to do it with. */
+static bool prepare_malloc(struct record *r)
+{
+    const struct plumb_cli_target *t = &r->target;
+    const char *why = plumb_cli_target_allocator(t);
+    if (!r->wants_malloc || r->forbidden || t->error)
+        return true;
+    if (why && !obstacle(r)) /* else it has been told */
+        plumb_cli_say(&plumb_cmd_record, "'%s' %s: its malloc is not followed", r->argv[0], why);
+    if (why)
+        return true;
+    if (!r->has_library)
+        plumb_cli_library(r->library, sizeof r->library);
+    if (!plumb_cli_malloc_library(r->malloc_library, sizeof r->malloc_library, r->library)) {
         plumb_cli_say(&plumb_cmd_record,
-                      "'%s' cannot be preloaded: LD_PRELOAD takes no path with "
-                      "a space or a colon; running without it",
-                      r->library);
-        r->preload = false;
+                      "--malloc needs '%s', which is not there: install plumb "
+                      "anew, or record without --malloc",
+                      r->malloc_library);
+        return false;
     }
+    r->malloc = can_be_listed(r->malloc_library);
+    return true;
+}
+
+/* The allocator's first: of functions that several libraries have, those of the first are called,
+ * also before another that the user preloads. */
+static const char *preloads(struct record *r)
+{
+    snprintf(r->list, sizeof r->list, "%s%s%s", r->malloc ? r->malloc_library : "",
+             r->malloc && r->preload ? ":" : "", r->preload ? r->library : "");
+    return r->list[0] ? r->list : NULL;
 }
 
 static bool prepare(struct record *r)
@@ -113,6 +154,8 @@ static bool prepare(struct record *r)
         return false;
     }
     prepare_library(r);
+    if (!prepare_malloc(r))
+        return false;
     if (!plumb_cli_log_open(&r->log))
         plumb_cli_say(&plumb_cmd_record,
                       "no temporary file (%s): cannot tell afterwards what was "
@@ -123,56 +166,35 @@ static bool prepare(struct record *r)
 
 /* ---- After ----------------------------------------------------------------------------------- */
 
-/* Whether the name of a run directory ends in "-PID" or "-PID-rankR". */
-static bool is_of(const char *name, uint64_t pid)
-{
-    char tail[32];
-    char with_rank[48];
-    size_t n = strlen(name);
-    int k = snprintf(tail, sizeof tail, "-%" PRIu64, pid);
-    snprintf(with_rank, sizeof with_rank, "%s-rank", tail);
-    return (n > (size_t)k && strcmp(name + n - (size_t)k, tail) == 0) || strstr(name, with_rank);
-}
-
-static bool recover_run(const char *path)
+/* True when it holds something. */
+static bool recover_run(const struct record *r, const struct plumb_cli_left *left)
 {
     plumb_recovered facts;
     plumb_error err = {0, ""};
-    int rc = plumb_recover(path, &facts, &err);
+    int rc = plumb_recover(left->dir, &facts, &err);
     if (rc == 0 || err.code == PLUMB_ERR_STATE) /* whole already, or still at work */
         return rc == 0 && facts.nodes > 0;
     if (rc < 0) {
         plumb_cli_say(&plumb_cmd_record, "%s", err.message);
         return false;
     }
-    plumb_cli_say(&plumb_cmd_record,
-                  "recovered %" PRIu64 " samples of %" PRIu64 " nodes (open spans: %" PRIu64
-                  "): %s",
-                  facts.samples, facts.nodes, facts.open_spans, path);
-    return facts.nodes > 0;
+    /* A wrapper (env, sh -c) that became the program is of no interest. */
+    if (facts.nodes > 0 || !left->by_exec)
+        plumb_cli_say(&plumb_cmd_record,
+                      "recovered %" PRIu64 " samples of %" PRIu64 " nodes (open spans: %" PRIu64
+                      "): %s",
+                      facts.samples, facts.nodes, facts.open_spans, left->dir);
+    return facts.nodes > 0 || (r->malloc && !left->by_exec);
 }
 
-/* Runs of processes that loaded libplumb and never told their end: killed, most likely. True when
- * one of them holds nodes. */
-static bool recover_missing(const struct record *r)
+/* Runs that nobody ended: of processes that were killed, most likely, or became another program.
+ * True when one of them holds something. */
+static bool recover_left(const struct record *r)
 {
-    const char *own = getenv("PLUMB_RUN_DIR");
-    plumb_run_list *list = NULL;
-    const plumb_run_info *run;
-    uint64_t pid;
+    struct plumb_cli_left left;
     bool found = false;
-    if (plumb_cli_log_missing(&r->log, 0) == 0)
-        return false;
-    struct stat st;
-    if (own && *own && stat(own, &st) == 0)
-        return recover_run(own);
-    if (plumb_run_list_open(&list, NULL, NULL) < 0)
-        return false;
-    for (size_t i = 0; (run = plumb_run_list_get(list, i)); i++)
-        for (size_t k = 0; (pid = plumb_cli_log_missing(&r->log, k)); k++)
-            if (run->state == PLUMB_RUN_OPEN && is_of(run->name, pid))
-                found |= recover_run(run->path);
-    plumb_run_list_close(list);
+    for (size_t i = 0; plumb_cli_log_left(&r->log, i, &left); i++)
+        found |= recover_run(r, &left);
     return found;
 }
 
@@ -183,6 +205,13 @@ static void say_nothing_seen(const struct record *r)
     if (r->forbidden)
         plumb_cli_say(us, "nothing was recorded: PLUMB=%s forbids it; unset PLUMB",
                       getenv("PLUMB"));
+    else if (r->log.loads > 0 && r->malloc)
+        plumb_cli_say(
+            us,
+            "nothing was recorded: '%s' ended without passing by its exit handlers, and no "
+            "process below it passed a trace point or lived for a second; record the "
+            "program itself, not what starts it",
+            name);
     else if (r->log.loads > 0)
         plumb_cli_say(us, "nothing was recorded: libplumb was there, but no trace point ran while "
                           "recording was on; mark nodes with PLUMB_SPAN(\"name\"); marks are "
@@ -202,6 +231,14 @@ static void say_nothing_seen(const struct record *r)
                       name);
 }
 
+static void say_no_malloc(const struct record *r)
+{
+    plumb_cli_say(&plumb_cmd_record,
+                  "malloc was followed in no process: see what was said above, or 'plumb doctor -- "
+                  "%s'",
+                  r->argv[0]);
+}
+
 static void say_end(const struct record *r, const struct plumb_launched *end)
 {
     if (end->exec_error)
@@ -212,7 +249,7 @@ static void say_end(const struct record *r, const struct plumb_launched *end)
                       end->signal, strsignal(end->signal));
 }
 
-static int record(char *const *argv)
+static int record(char *const *argv, bool with_malloc)
 {
     struct plumb_launched end;
     int status = PLUMB_LAUNCH_OWN;
@@ -222,11 +259,12 @@ static int record(char *const *argv)
         return status;
     }
     r->argv = argv;
+    r->wants_malloc = with_malloc;
     if (!prepare(r))
         goto out;
     struct plumb_launch how = {
         .argv = argv,
-        .library = r->preload ? r->library : NULL,
+        .preload = preloads(r),
         .log = r->log.path[0] ? r->log.path : NULL,
     };
     if (!plumb_cli_launch(&end, &how)) {
@@ -238,8 +276,10 @@ static int record(char *const *argv)
     if (end.exec_error || !how.log)
         goto out;
     plumb_cli_log_read(&r->log);
-    if (!recover_missing(r) && r->log.runs == 0)
+    if (!recover_left(r) && r->log.runs == 0 && r->log.mallocs == 0)
         say_nothing_seen(r);
+    else if (r->malloc && r->log.loads > 0 && r->log.mallocs == 0)
+        say_no_malloc(r);
 out:
     plumb_cli_log_close(&r->log);
     free(r);
@@ -249,18 +289,22 @@ out:
 static int run(int argc, char **argv)
 {
     struct plumb_cli_args args;
+    bool with_malloc = false;
     int option;
     plumb_cli_args_init(&args, &plumb_cmd_record, argc, argv);
-    while ((option = plumb_cli_next(&args)) >= 0)
-        if (!set_setting((size_t)(option - PLUMB_ARGS_SETTING), args.value))
+    while ((option = plumb_cli_next(&args)) >= 0) {
+        if (option == MALLOC)
+            with_malloc = true;
+        else if (!set_setting((size_t)(option - PLUMB_ARGS_SETTING), args.value))
             return PLUMB_LAUNCH_OWN;
+    }
     if (option == PLUMB_ARGS_HELP)
         return PLUMB_EXIT_OK;
     if (option == PLUMB_ARGS_END && args.operand == argc)
         option = plumb_cli_usage(&plumb_cmd_record, "no program to run");
     if (option != PLUMB_ARGS_END)
         return PLUMB_LAUNCH_OWN;
-    return record(argv + args.operand);
+    return record(argv + args.operand, with_malloc);
 }
 
 const struct plumb_cli_command plumb_cmd_record = {
@@ -273,7 +317,12 @@ const struct plumb_cli_command plumb_cmd_record = {
         "error at its end. libplumb is preloaded when the program does not link it, so\n"
         "that libraries which only carry marks are recorded too.\n"
         "\n"
-        "Each option sets the variable of the same name (--skip-first is\n"
+        "--malloc preloads libplumb-malloc.so as well: calls and bytes of malloc() and\n"
+        "its like are counted, by node and in all, with or without marks. Then CMD itself\n"
+        "leaves a run in any case, a process below it when it has a trace point or lives\n"
+        "for a second.\n"
+        "\n"
+        "Each other option sets the variable of the same name (--skip-first is\n"
         "PLUMB_SKIP_FIRST) and wins over it; 'plumb help environment' lists them. PLUMB=0\n"
         "in the environment forbids recording and wins over everything.\n"
         "\n"
@@ -282,7 +331,8 @@ const struct plumb_cli_command plumb_cmd_record = {
         "recorded, the reason and the cure are told on standard error.",
     .examples = "plumb record -- ./prog --steps 20\n"
                 "plumb record --skip-first 3 --pipeline decoder -- ./prog\n"
-                "plumb record --run-dir out/run1 -- python3 pipeline.py",
+                "plumb record --run-dir out/run1 -- python3 pipeline.py\n"
+                "plumb record --malloc -- ./prog",
     .status = "that of the program; 128 + N when signal N ended it; 125 when plumb itself\n"
               "failed, 126 when the program cannot be run, 127 when there is none.",
     .options = options,

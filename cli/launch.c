@@ -56,13 +56,13 @@ static void give_signals_back(const struct dispositions *d)
     sigprocmask(SIG_SETMASK, &d->mask, NULL);
 }
 
-static bool set_preload(const char *library)
+static bool set_preload(const char *libraries)
 {
     const char *before = getenv("LD_PRELOAD");
     char *value = NULL;
     if (!before || !*before)
-        return setenv("LD_PRELOAD", library, 1) == 0;
-    bool ok = asprintf(&value, "%s:%s", library, before) >= 0;
+        return setenv("LD_PRELOAD", libraries, 1) == 0;
+    bool ok = asprintf(&value, "%s:%s", libraries, before) >= 0;
     ok = ok && setenv("LD_PRELOAD", value, 1) == 0;
     free(value);
     return ok;
@@ -70,11 +70,14 @@ static bool set_preload(const char *library)
 
 static void become(const struct plumb_launch *how, const struct dispositions *d, int report)
 {
-    bool ready = true;
+    char pid[32];
+    bool ready;
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    ready = setenv("PLUMB_RECORD_PID", pid, 1) == 0;
     if (how->log)
-        ready = setenv("PLUMB_RECORD_LOG", how->log, 1) == 0;
-    if (how->library)
-        ready = ready && set_preload(how->library);
+        ready = ready && setenv("PLUMB_RECORD_LOG", how->log, 1) == 0;
+    if (how->preload)
+        ready = ready && set_preload(how->preload);
     unsetenv("PLUMB_LIBRARY"); /* ours alone: the runtime would call it unknown */
     if (how->stdout_to_stderr)
         dup2(STDERR_FILENO, STDOUT_FILENO);
@@ -179,37 +182,58 @@ static const char *next_line(const char *line)
     return end ? end + 1 : line + strlen(line);
 }
 
+struct entry {
+    char kind[8];
+    uint64_t pid;
+    uint64_t number; /* of nodes, or of calls */
+    char dir[1024];  /* to the end of the line */
+};
+
+static bool read_entry(const char *line, struct entry *out)
+{
+    return sscanf(line, "%7s %" SCNu64 " %" SCNu64 " %*u %1023[^\n]", out->kind, &out->pid,
+                  &out->number, out->dir) == 4;
+}
+
 void plumb_cli_log_read(struct plumb_cli_log *log)
 {
+    struct entry e;
     log->text = log->path[0] ? read_text(log->path) : NULL;
     for (const char *line = log->text; line && *line; line = next_line(line)) {
-        uint64_t pid;
-        uint64_t nodes;
-        if (strncmp(line, "load ", 5) == 0)
-            log->loads++;
-        else if (sscanf(line, "run %" SCNu64 " %" SCNu64, &pid, &nodes) == 2 && nodes > 0)
-            log->runs++;
+        if (!read_entry(line, &e))
+            continue;
+        log->loads += strcmp(e.kind, "load") == 0;
+        log->runs += strcmp(e.kind, "run") == 0 && e.number > 0;
+        log->mallocs += strcmp(e.kind, "malloc") == 0 && e.number > 0;
     }
 }
 
-static bool has_run(const char *text, uint64_t wanted)
+/* Whether the run that `opened` tells of has an end below `line`. */
+static bool has_end(const char *line, const struct entry *opened, bool *by_exec)
 {
-    for (const char *line = text; *line; line = next_line(line)) {
-        uint64_t pid;
-        if (sscanf(line, "run %" SCNu64, &pid) == 1 && pid == wanted)
+    struct entry e;
+    *by_exec = false;
+    for (; *line; line = next_line(line)) {
+        if (!read_entry(line, &e) || e.pid != opened->pid)
+            continue;
+        if (strcmp(e.kind, "run") == 0 && strcmp(e.dir, opened->dir) == 0)
             return true;
+        *by_exec |= strcmp(e.kind, "load") == 0;
     }
     return false;
 }
 
-uint64_t plumb_cli_log_missing(const struct plumb_cli_log *log, size_t i)
+bool plumb_cli_log_left(const struct plumb_cli_log *log, size_t i, struct plumb_cli_left *out)
 {
+    struct entry e;
     for (const char *line = log->text; line && *line; line = next_line(line)) {
-        uint64_t pid;
-        if (sscanf(line, "load %" SCNu64, &pid) == 1 && !has_run(log->text, pid) && i-- == 0)
-            return pid;
+        if (!read_entry(line, &e) || strcmp(e.kind, "open") != 0 || e.dir[0] != '/' ||
+            has_end(line, &e, &out->by_exec) || i-- > 0)
+            continue;
+        memcpy(out->dir, e.dir, sizeof out->dir);
+        return true;
     }
-    return 0;
+    return false;
 }
 
 void plumb_cli_log_close(struct plumb_cli_log *log)

@@ -11,7 +11,8 @@ enum { PLUMB_LAUNCH_OWN = 125, PLUMB_LAUNCH_DENIED = 126, PLUMB_LAUNCH_NOT_FOUND
 
 struct plumb_launch {
     char *const *argv;   /* of the program; searched in PATH */
-    const char *library; /* preloaded before what LD_PRELOAD holds; NULL: none */
+    const char *preload; /* libraries, separated by colons, put before what LD_PRELOAD holds; NULL:
+                            none */
     const char *log;     /* PLUMB_RECORD_LOG of the program; NULL: none */
     bool stdout_to_stderr;
 };
@@ -24,19 +25,26 @@ struct plumb_launched {
  * SIGTERM and SIGHUP are passed on. False: no process could be made, errno says why. */
 bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how);
 
-/* The log: each process that loaded libplumb appends a line when it loads it ("load PID"), when a
- * run opens ("open PID DIR") and when it ends ("run PID NODES SAMPLES DIR"). */
+/* The log: each process that loaded libplumb appends a line when it loads it ("load PID 0 0 -"),
+ * when a run opens ("open PID 0 0 DIR") and when it ends ("run PID NODES SAMPLES DIR", before it,
+ * if malloc was followed, "malloc PID CALLS BYTES -"). DIR "-": none. */
 struct plumb_cli_log {
     char path[4096]; /* "": none */
     char *text;
-    uint64_t loads; /* processes that loaded libplumb */
-    uint64_t runs;  /* runs that ended with at least one node */
+    uint64_t loads;   /* processes that loaded libplumb */
+    uint64_t runs;    /* runs that ended with at least one node */
+    uint64_t mallocs; /* runs that ended with at least one allocation */
+};
+/* A run that was opened, and not ended by its process. */
+struct plumb_cli_left {
+    char dir[1024];
+    bool by_exec; /* the process went on as another program */
 };
 /* Makes the empty file in TMPDIR. False: errno says why. */
 bool plumb_cli_log_open(struct plumb_cli_log *log);
 void plumb_cli_log_read(struct plumb_cli_log *log);
-/* The `i`-th process that loaded libplumb and has no line about its run: 0 beyond the last. */
-uint64_t plumb_cli_log_missing(const struct plumb_cli_log *log, size_t i);
+/* The `i`-th run that was left behind; false beyond the last. */
+bool plumb_cli_log_left(const struct plumb_cli_log *log, size_t i, struct plumb_cli_left *out);
 void plumb_cli_log_close(struct plumb_cli_log *log);
 
 #endif

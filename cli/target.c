@@ -95,9 +95,9 @@ static bool dynamic(const struct image *image, const Elf64_Phdr *s, uint64_t i, 
     return out->d_tag != DT_NULL;
 }
 
-static bool needs_plumb(const struct image *image, const struct elf *elf)
+/* Whether it needs a library whose name begins so. */
+static bool needs(const struct image *image, const struct elf *elf, const char *name)
 {
-    static const char name[] = "libplumb.so";
     Elf64_Phdr s;
     Elf64_Dyn entry;
     uint64_t strings = UINT64_MAX;
@@ -109,8 +109,59 @@ static bool needs_plumb(const struct image *image, const struct elf *elf)
     for (uint64_t i = 0; strings != UINT64_MAX && dynamic(image, &s, i, &entry); i++) {
         if (entry.d_tag != DT_NEEDED || entry.d_un.d_val > image->size)
             continue;
-        const void *text = at(image, strings + entry.d_un.d_val, sizeof name - 1);
-        if (text && memcmp(text, name, sizeof name - 1) == 0)
+        const void *text = at(image, strings + entry.d_un.d_val, strlen(name));
+        if (text && memcmp(text, name, strlen(name)) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool section(const struct image *image, const struct elf *elf, unsigned i, Elf64_Shdr *out)
+{
+    const void *s = NULL;
+    if (i < elf->head.e_shnum && elf->head.e_shentsize == sizeof *out)
+        s = at(image, elf->head.e_shoff + i * sizeof *out, sizeof *out);
+    if (s)
+        memcpy(out, s, sizeof *out);
+    return s != NULL;
+}
+
+/* Whether it lets other objects see a function of its own of that name. Reads the section of
+ * dynamic symbols, which strip(1) leaves alone. */
+static bool exports(const struct image *image, const struct elf *elf, const char *name)
+{
+    Elf64_Shdr symbols, strings;
+    Elf64_Sym symbol;
+    size_t n = strlen(name) + 1;
+    for (unsigned i = 0; section(image, elf, i, &symbols); i++) {
+        if (symbols.sh_type != SHT_DYNSYM || !section(image, elf, symbols.sh_link, &strings))
+            continue;
+        for (uint64_t k = 0; k < symbols.sh_size / sizeof symbol; k++) {
+            const void *entry = at(image, symbols.sh_offset + k * sizeof symbol, sizeof symbol);
+            const char *text;
+            if (!entry)
+                break;
+            memcpy(&symbol, entry, sizeof symbol);
+            text = symbol.st_shndx == SHN_UNDEF || symbol.st_name >= strings.sh_size
+                       ? NULL
+                       : at(image, strings.sh_offset + symbol.st_name, n);
+            if (text && memcmp(text, name, n) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* gcc's sanitizers come as libraries, clang's lie inside. */
+static bool is_sanitized(const struct image *image, const struct elf *elf)
+{
+    static const char *const kinds[] = {"asan", "hwasan", "tsan", "msan", "lsan"};
+    char library[32];
+    char symbol[32];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        snprintf(library, sizeof library, "lib%s.so", kinds[i]);
+        snprintf(symbol, sizeof symbol, "__%s_init", kinds[i]);
+        if (needs(image, elf, library) || exports(image, elf, symbol))
             return true;
     }
     return false;
@@ -142,7 +193,10 @@ static void look_at_elf(struct plumb_cli_target *t, const struct image *image)
     uint16_t machine = own_machine();
     t->foreign = machine != EM_NONE && elf.head.e_machine != machine;
     t->is_static = !find_segment(&elf, PT_INTERP, &s);
-    t->links_plumb = needs_plumb(image, &elf);
+    t->links_plumb = needs(image, &elf, "libplumb.so");
+    t->wants_first = needs(image, &elf, "libasan.so");
+    t->sanitized = is_sanitized(image, &elf);
+    t->owns_malloc = exports(image, &elf, "malloc");
     /* The first is named by the runtime alone, the second by everything that holds trace points. */
     t->holds_plumb = contains(image, "live.plumb");
     t->is_marked = contains(image, "plumb-runtime-1");
@@ -245,6 +299,31 @@ void plumb_cli_target_find(struct plumb_cli_target *out, const char *name)
     look_at(out, 4);
 }
 
+const char *plumb_cli_target_obstacle(const struct plumb_cli_target *t)
+{
+    if (t->foreign)
+        return "is built for another processor or word size than this libplumb";
+    if (t->known && t->is_static)
+        return "is statically linked, so that nothing can be preloaded";
+    if (t->privileged)
+        return "changes the user or gains capabilities, so that the loader ignores LD_PRELOAD";
+    if (t->wants_first)
+        return "is built with AddressSanitizer, which ends a program when anything is preloaded";
+    return NULL;
+}
+
+const char *plumb_cli_target_allocator(const struct plumb_cli_target *t)
+{
+    const char *why = plumb_cli_target_obstacle(t);
+    if (why)
+        return why;
+    if (t->sanitized)
+        return "is built with a sanitizer, which allocates for it";
+    if (t->owns_malloc)
+        return "has an allocator of its own inside, which is found before any other";
+    return NULL;
+}
+
 /* ---- The library ----------------------------------------------------------------------------- */
 
 static bool library_in(char *out, size_t size, const char *own_dir, const char *below)
@@ -283,4 +362,12 @@ bool plumb_cli_library(char *out, size_t size)
             return true;
     snprintf(out, size, "%.*s/" PLUMB_BIN_TO_LIB "/libplumb.so.0", (int)(size / 2), self);
     return false;
+}
+
+bool plumb_cli_malloc_library(char *out, size_t size, const char *library)
+{
+    const char *slash = strrchr(library, '/');
+    int n = snprintf(out, size, "%.*slibplumb-malloc.so", slash ? (int)(slash + 1 - library) : 0,
+                     library);
+    return n > 0 && (size_t)n < size && access(out, R_OK) == 0;
 }

@@ -8,6 +8,7 @@
 #   common  base, format, the summaries (table, rank) and the end block: in both libraries
 #   record  core, tensor and src/api/runtime_*.c: libplumb
 #   trace   trace, analyze, report and src/api/trace_*.c: libplumb-trace
+#   inject  libplumb-malloc.so alone, which is preloaded, never linked
 # Hidden symbols still link inside one program, so the unit tests use the very same objects, through
 # the archive plumb_testing.
 
@@ -121,6 +122,27 @@ target_link_libraries(plumb_static INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 # PLUMB_LINKED makes the header refer to the runtime strongly: a weak reference would not pull it out
 # of an archive.
 target_compile_definitions(plumb_static INTERFACE PLUMB_LINKED)
+
+# Stands between a program and its allocator. A sanitizer is an allocator itself, and wants to be the
+# first: there is no such library in its builds. No version in the name: it belongs to the libplumb
+# beside it.
+set(PLUMB_HAVE_MALLOC FALSE)
+if(PLUMB_BUILD_KIND STREQUAL "plain")
+  set(PLUMB_HAVE_MALLOC TRUE)
+  plumb_layer_sources(PLUMB_INJECT_SOURCES inject/*.c)
+  plumb_objects(plumb_inject_objects ${PLUMB_INJECT_SOURCES})
+  target_compile_options(plumb_inject_objects PRIVATE -fno-builtin)
+  set(map "${PROJECT_SOURCE_DIR}/cmake/libplumb-malloc.map")
+  add_library(plumb_malloc MODULE $<TARGET_OBJECTS:plumb_inject_objects>)
+  target_link_options(plumb_malloc PRIVATE "LINKER:--version-script=${map}" LINKER:-z,defs
+    LINKER:-z,now LINKER:-z,nodelete)
+  target_link_libraries(plumb_malloc PRIVATE plumb_flags ${CMAKE_DL_LIBS})
+  set_target_properties(plumb_malloc PROPERTIES
+    OUTPUT_NAME plumb-malloc
+    LIBRARY_OUTPUT_DIRECTORY "${PLUMB_LIB_DIR}"
+    LINKER_LANGUAGE C
+    LINK_DEPENDS "${map}")
+endif()
 
 set(testing_objects ${record_objects})
 if(PLUMB_HAVE_TRACE)

@@ -19,7 +19,7 @@ _plumb() {
     done
     case ${COMP_WORDS[1]} in
     record)
-        words='--dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --fork --signals --quiet --log --help'
+        words='--malloc --dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --fork --signals --quiet --log --help'
         case $previous in
         --median) COMPREPLY=($(compgen -W 'sketch p2' -- "$current")); return ;;
         --clock) COMPREPLY=($(compgen -W 'auto tsc monotonic' -- "$current")); return ;;

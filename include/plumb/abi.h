@@ -158,7 +158,10 @@ enum plumb_mem_event {
     PLUMB_MEM_RESERVE = 2,
     PLUMB_MEM_RELEASE = 3,
     PLUMB_MEM_TOTAL = 4, /* of the device */
-    PLUMB_MEM_RESET_PEAK = 5
+    PLUMB_MEM_RESET_PEAK = 5,
+    /* mem_sized() alone, once, before main(): somebody tells of malloc from here on, and so much is
+     * held already. A run that is wanted opens with it. */
+    PLUMB_MEM_HELD = 6
 };
 
 /* plumb_runtime_begin(): zero fields take the defaults. */

@@ -184,18 +184,22 @@ static void stay(void)
 
 static void before_fork(void)
 {
+    plumb_sized_shut();
     plumb_life_lock();
     pthread_mutex_lock(&plumb_rt.snapshot_lock);
     pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_sized_before_fork();
     plumb_lock();
 }
 
 static void after_fork(void)
 {
     plumb_unlock();
+    plumb_sized_after_fork();
     pthread_mutex_unlock(&plumb_rt.ledger_lock);
     pthread_mutex_unlock(&plumb_rt.snapshot_lock);
     plumb_life_unlock();
+    plumb_sized_unshut();
 }
 
 /* ---- Birth and death ------------------------------------------------------------------------- */

@@ -150,6 +150,13 @@ static const struct plumb_setting table[] = {
      MEMBER(record_log),
      .hidden = true,
      .help = "file to which each recorded process appends lines"},
+    {.name = "RECORD_PID",
+     .type = PLUMB_SETTING_UINT,
+     .default_text = "0",
+     MEMBER(record_pid),
+     .max = INT32_MAX,
+     .hidden = true,
+     .help = "the process that `plumb record` started"},
 };
 enum { TABLE_SIZE = sizeof table / sizeof table[0] };
 

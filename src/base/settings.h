@@ -29,6 +29,7 @@ struct plumb_settings {
     char run_dir[PLUMB_SETTINGS_PATH];       /* "": made below `dir` */
     char pipeline[PLUMB_SETTINGS_NAME];      /* "": the program's name */
     char timing_report[PLUMB_SETTINGS_PATH]; /* "": timing.json in the run directory only */
+    uint64_t record_pid;
     char record_log[PLUMB_SETTINGS_PATH];
     char library[PLUMB_SETTINGS_PATH];
     uint64_t max_nodes;

@@ -12,12 +12,68 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "core/runtime.h"
 
-enum { STEP = 256 * 1024, RESERVE = 256 * 1024 };
+enum { STEP = 256 * 1024, RESERVE = 256 * 1024, DESCRIPTOR_FROM = 500 };
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
+/* High, where a program that takes descriptors by their number (a shell's `exec 3>file`) does not
+ * look for its own. */
+static int keep_descriptor(int fd)
+{
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_FROM);
+    if (high >= 0)
+        close(fd);
+    return high >= 0 ? high : fd;
+}
+
+static bool is_file_of(const struct plumb_run *run, int fd)
+{
+    struct stat st;
+    return fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_dev == run->file[0] &&
+           (uint64_t)st.st_ino == run->file[1];
+}
+
+int plumb_file_of(struct plumb_run *run)
+{
+    char path[1100];
+    int fd;
+    if (run->fd < 0 || is_file_of(run, run->fd))
+        return run->fd;
+    snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (!is_file_of(run, fd)) {
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    run->fd = keep_descriptor(fd);
+    return run->fd;
+}
+
+void plumb_file_close(struct plumb_run *run)
+{
+    if (is_file_of(run, run->fd))
+        close(run->fd);
+}
+
+static bool make_file(struct plumb_run *run, const char *path)
+{
+    struct stat st;
+    run->fd = keep_descriptor(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (run->fd < 0 || fstat(run->fd, &st) < 0)
+        return false;
+    run->file[0] = (uint64_t)st.st_dev;
+    run->file[1] = (uint64_t)st.st_ino;
+    return true;
+}
+
+/* ---- The mapping ----------------------------------------------------------------------------- */
 
 int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plumb_error *err)
 {
@@ -28,8 +84,7 @@ int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plu
     run->reserve = run->mapped / 16 < RESERVE ? run->mapped / 16 : RESERVE;
     if (dir) {
         snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
-        run->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (run->fd < 0)
+        if (!make_file(run, path))
             return plumb_fail(err, PLUMB_ERR_IO, "cannot make '%s': %s", path, strerror(errno));
         flags = MAP_SHARED | MAP_NORESERVE;
     }
@@ -65,8 +120,8 @@ void plumb_mapping_close(struct plumb_run *run, bool keep_file)
         munmap(run->base, run->mapped);
     if (run->fd >= 0) {
         if (run->partly && run->frozen)
-            tell_ended(run->fd);
-        close(run->fd);
+            tell_ended(plumb_file_of(run));
+        plumb_file_close(run);
         snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);
         if (!keep_file || (run->partly && !run->frozen))
             unlink(path);
@@ -98,8 +153,8 @@ static bool freeze(struct plumb_run *run, int code)
     if (mmap(run->base + run->backed, rest, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0) ==
         MAP_FAILED)
         return false;
-    if (run->backed &&
-        mmap(run->base, run->backed, PROT_READ | PROT_WRITE, flags, run->fd, 0) == MAP_FAILED)
+    if (run->backed && mmap(run->base, run->backed, PROT_READ | PROT_WRITE, flags,
+                            plumb_file_of(run), 0) == MAP_FAILED)
         plumb_log(PLUMB_LOG_WARN, "live.plumb cannot be kept whole: %s", strerror(errno));
     snprintf(run->problem, sizeof run->problem,
              "cannot grow live.plumb beyond %zu bytes: %s; from here on statistics are kept in "
@@ -115,9 +170,11 @@ static bool freeze(struct plumb_run *run, int code)
 static bool back(struct plumb_run *run, size_t want)
 {
     size_t upto = (want + STEP - 1) / STEP * STEP;
-    int code = plumb_file_limit(upto);
+    int code = plumb_file_limit(upto), fd = plumb_file_of(run);
+    if (!code && fd < 0)
+        code = EBADF;
     if (!code)
-        code = posix_fallocate(run->fd, (off_t)run->backed, (off_t)(upto - run->backed));
+        code = posix_fallocate(fd, (off_t)run->backed, (off_t)(upto - run->backed));
     if (!code) {
         run->backed = upto;
         return true;

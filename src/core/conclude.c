@@ -48,6 +48,16 @@ static uint64_t sample_count(const struct plumb_timing *t)
     return n;
 }
 
+/* What malloc did, where it was followed. */
+static void tell_malloc(const struct plumb_timing *t)
+{
+    for (size_t i = 0; i < t->memory.pool_count; i++) {
+        const struct plumb_timing_pool *p = &t->memory.pools[i];
+        if (p->by_size && p->allocs)
+            plumb_run_tell("malloc", "-", p->allocs, p->alloc_bytes);
+    }
+}
+
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 static int write_beside(void *arg, const char *name, const struct plumb_buf *b, plumb_error *err)
@@ -114,6 +124,8 @@ int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bo
     if (read)
         save_copy(&t, &report, saved ? run->dir : NULL);
     summary = saved && write_summary(run, &t);
+    if (rc == PLUMB_OK || run->fd < 0)
+        tell_malloc(&t);
     if (rc == PLUMB_OK || run->fd < 0)
         plumb_run_tell("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
     /* Without a directory the block has the table: the last resort where no file has everything. */

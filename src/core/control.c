@@ -6,8 +6,10 @@
  * of a span once per process, and finishes the run when a signal handler asks for it, because a
  * handler may not.
  *
- * SIGTERM and SIGINT are taken only where they are at SIG_DFL when the run opens; the handler asks,
- * waits at most 2 s, and lets the signal do what it would have done. */
+ * SIGTERM and SIGINT are taken only where they are at SIG_DFL when the run opens, or, for a run
+ * that opens before main(), a second later, when an interpreter that takes them for itself has
+ * looked at them; the handler asks, waits at most 2 s, and lets the signal do what it would have
+ * done. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -21,7 +23,7 @@
 #include "core/ledger.h"
 #include "core/runtime.h"
 
-enum { REQUEST_NONE = 0, REQUEST_END = 1, REQUEST_FINISH = 2 };
+enum { REQUEST_NONE = 0, REQUEST_END = 1, REQUEST_FINISH = 2, SIGNALS_AFTER_NS = 1000000000 };
 
 static struct {
     pthread_t thread;
@@ -30,7 +32,10 @@ static struct {
     uint32_t request;  /* atomic */
     uint32_t finished; /* atomic: the run that a signal asked to finish is over */
     bool taken[65];    /* signals with our handler */
+    bool late;         /* signals are left alone at first */
 } control;
+
+static void signal_take(int sig);
 
 /* ---- Calibration ----------------------------------------------------------------------------- */
 
@@ -105,11 +110,13 @@ static void sleep_for(uint64_t ns)
 static void *control_main(void *arg)
 {
     struct plumb_run *run = arg;
-    uint64_t pause_ns = 5000000, sample_ns, next_anchor, now;
+    uint64_t pause_ns = 5000000, sample_ns, next_anchor, now, signals_at = UINT64_MAX;
     if (!plumb_rt.overhead_ticks_x1000)
         calibrate();
     PLUMB_STORE(run->h->overhead_ticks_x1000, plumb_rt.overhead_ticks_x1000);
     next_anchor = plumb_clock_gettime_ns(CLOCK_MONOTONIC) + pause_ns;
+    if (control.late && plumb_rt.settings.signals)
+        signals_at = next_anchor + SIGNALS_AFTER_NS;
     while (PLUMB_ACQUIRE(control.request) == REQUEST_NONE) {
         sample_ns = plumb_series_sample(run);
         now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
@@ -118,6 +125,11 @@ static void *control_main(void *arg)
             continue;
         }
         anchor(run);
+        if (now >= signals_at) {
+            signal_take(SIGTERM);
+            signal_take(SIGINT);
+            signals_at = UINT64_MAX;
+        }
         pause_ns = pause_ns >= 50000000 ? 1000000000 : pause_ns * 10;
         next_anchor = now + pause_ns;
     }
@@ -178,54 +190,83 @@ static void signal_give_back(int sig)
 
 /* ---- Start and stop -------------------------------------------------------------------------- */
 
-void plumb_control_start(struct plumb_run *run)
+/* One that takes no signal. 0, or an errno. */
+static int make_thread(pthread_t *out, void *(*run)(void *arg), void *arg)
 {
     pthread_attr_t attr;
     sigset_t all, before;
     int code;
-    control.request = REQUEST_NONE;
-    control.finished = 0;
-    sem_init(&control.wake, 0, 0);
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, 256 * 1024);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    code = pthread_create(&control.thread, &attr, control_main, run);
+    code = pthread_create(out, &attr, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
+    if (code == 0)
+        pthread_setname_np(*out, "plumb");
+    return code;
+}
+
+void plumb_control_start(struct plumb_run *run, bool early)
+{
+    int code;
+    control.request = REQUEST_NONE;
+    control.finished = 0;
+    control.late = early;
+    sem_init(&control.wake, 0, 0);
+    code = make_thread(&control.thread, control_main, run);
     if (code) {
         plumb_say("plumb: cannot start its control thread: %s; a run that is killed keeps a coarse "
                   "clock, and signals end it without a report",
                   strerror(code));
         return;
     }
-    pthread_setname_np(control.thread, "plumb");
     PLUMB_RELEASE(control.running, 1);
-    if (plumb_rt.settings.signals) {
+    if (plumb_rt.settings.signals && !control.late) {
         signal_take(SIGTERM);
         signal_take(SIGINT);
     }
+}
+
+static void *open_main(void *arg)
+{
+    uint64_t ms = (uint64_t)(uintptr_t)arg;
+    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    while (nanosleep(&pause, &pause) < 0 && errno == EINTR)
+        continue;
+    plumb_run_open_early();
+    return NULL;
+}
+
+void plumb_control_open_later(uint32_t ms)
+{
+    pthread_t thread;
+    /* Under the lock, so that what the thread allocates is known to be ours. */
+    plumb_life_lock();
+    if (make_thread(&thread, open_main, (void *)(uintptr_t)ms) == 0)
+        pthread_detach(thread);
+    plumb_life_unlock();
 }
 
 void plumb_control_stop(void)
 {
     if (!PLUMB_LOAD(control.running))
         return;
-    signal_give_back(SIGTERM);
-    signal_give_back(SIGINT);
     PLUMB_RELEASE(control.running, 0);
     if (pthread_equal(pthread_self(), control.thread)) {
         pthread_detach(control.thread);
-        return;
-    }
-    {
+    } else {
         uint32_t none = REQUEST_NONE;
         __atomic_compare_exchange_n(&control.request, &none, REQUEST_END, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_RELAXED);
+        sem_post(&control.wake);
+        pthread_join(control.thread, NULL);
+        sem_destroy(&control.wake);
     }
-    sem_post(&control.wake);
-    pthread_join(control.thread, NULL);
-    sem_destroy(&control.wake);
+    /* Not before: the thread may have been about to take them. */
+    signal_give_back(SIGTERM);
+    signal_give_back(SIGINT);
 }
 
 void plumb_control_forget(void)

@@ -92,15 +92,12 @@ void plumb_scopes_open(void);         /* a new run */
 
 void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, const void *address,
                           uint64_t bytes);
-void plumb_mem_sized_impl(uint32_t event, uint64_t bytes);
 void plumb_memory_now_impl(plumb_memory *out, const char *device, const char *pool);
 void plumb_pools_open(struct plumb_run *run);
 /* When the run is over: leaks and holes. */
 void plumb_pools_close(struct plumb_run *run);
 /* Under the lock: holes in the reserved segments, as they are now. */
 void plumb_pools_holes(struct plumb_run *run);
-/* Under the lock. What malloc events a thread has not passed on yet. */
-void plumb_sized_flush(struct plumb_thread *th);
 void plumb_pools_reset_peak(struct plumb_run *run);
 /* Peaks of pool `i` since the last reset. */
 void plumb_pool_peaks(uint32_t i, int64_t *allocated, int64_t *reserved);
@@ -111,6 +108,24 @@ static inline struct plumb_live_pool *plumb_pool_at(struct plumb_run *run, uint3
 {
     return PLUMB_AT(run, struct plumb_live_pool, run->h->ledger.pools.off[i]);
 }
+
+/* ---- sized.c: malloc ------------------------------------------------------------------------- */
+
+void plumb_mem_sized_impl(uint32_t event, uint64_t bytes);
+/* Under the lock. What events a thread has not passed on yet, and what was kept aside. */
+void plumb_sized_flush(struct plumb_thread *th);
+/* Whether the process, which ends, has something to tell that no run has opened for. */
+bool plumb_sized_waits(void);
+void plumb_sized_forget(void); /* no run is wanted any more: what was kept aside for it */
+void plumb_sized_sample(struct plumb_run *run); /* under the lock: what was kept aside */
+void plumb_sized_close(struct plumb_run *run);  /* when the run is over, behind the threads' sums */
+/* Between the two no allocation waits for a lock of the runtime. Before locks are taken that are
+ * held while others are waited for: libc's, or those of other fork handlers. */
+void plumb_sized_shut(void);
+void plumb_sized_unshut(void);
+void plumb_sized_before_fork(void); /* under the lock */
+void plumb_sized_after_fork(void);  /* in the parent */
+void plumb_sized_forked(void);      /* in the child */
 
 /* ---- request.c ------------------------------------------------------------------------------- */
 

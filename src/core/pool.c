@@ -2,9 +2,7 @@
  *
  * Two kinds of events. Those of plumb_mem_*() name a device, a pool and an address: each block is
  * followed from its allocation to its release, under the lock, so that every figure is exact.
- * Those of malloc (`sized`) are too many for that: a thread adds them up by itself and passes the
- * sum on when the node around it changes, after 256 events or 64 KiB; exact for a program with one
- * thread, and to 64 KiB a thread for the peak of others. */
+ * Those of malloc are too many for that, and have a file of their own (sized.c). */
 #include "core/pool.h"
 
 #include <string.h>
@@ -14,10 +12,10 @@
 #include "core/blocks.h"
 #include "core/ledger.h"
 
-enum { SIZED_EVENTS = 256, SIZED_BYTES = 65536, ALL = PLUMB_LIVE_POOLS, SUMS = ALL + 1 };
-#define OUTSIDE UINT64_MAX
+enum { ALL = PLUMB_LIVE_POOLS, SUMS = ALL + 1 };
 
-/* What pools amount to together: those of one device, and all. */
+/* What pools amount to together: those of one device, and all. The pool of malloc is left out, and
+ * has a sum of its own: what other pools hold was often taken from there. */
 struct sum {
     int64_t allocated, reserved;
     int64_t peak_allocated, peak_reserved; /* since the last reset */
@@ -29,7 +27,7 @@ static struct {
     int64_t peak_allocated[PLUMB_LIVE_POOLS], peak_reserved[PLUMB_LIVE_POOLS]; /* since the reset */
     struct sum sum[SUMS]; /* by device_of; ALL */
     struct plumb_window *windows;
-    uint32_t sized; /* index + 1 of malloc's pool */
+    uint32_t of_malloc; /* index + 1 of its pool */
 } pools;
 
 /* ---- Pools ----------------------------------------------------------------------------------- */
@@ -66,7 +64,7 @@ static bool make(struct plumb_run *run, uint32_t i, const char *device, const ch
     pools.pool[i] = text_at(run, p->pool_off);
     pools.device_of[i] = i;
     for (uint32_t k = 0; k < i; k++) {
-        if (strcmp(pools.device[k], device) == 0) {
+        if (k + 1 != pools.of_malloc && strcmp(pools.device[k], device) == 0) {
             pools.device_of[i] = k;
             break;
         }
@@ -75,8 +73,7 @@ static bool make(struct plumb_run *run, uint32_t i, const char *device, const ch
     return true;
 }
 
-/* The pool's number, -1: no room. The last number stands for all that come too late. */
-static int pool_of(struct plumb_run *run, const char *device, const char *pool)
+int plumb_pool_of(struct plumb_run *run, const char *device, const char *pool)
 {
     uint32_t count = run->h->ledger.pools.count, i = find(device, pool, count);
     if (i < count)
@@ -90,31 +87,70 @@ static int pool_of(struct plumb_run *run, const char *device, const char *pool)
     return make(run, count, device, pool) ? (int)count : -1;
 }
 
-/* ---- Owners ---------------------------------------------------------------------------------- */
-
-/* The key of the node around the caller. */
-static uint64_t innermost(const struct plumb_thread *th)
+int plumb_pool_of_malloc(struct plumb_run *run, int64_t held)
 {
-    uint32_t depth = plumb_depth(th);
-    uint64_t at = *th->top;
-    const uint64_t *word = (const uint64_t *)(uintptr_t)at;
-    if (!depth)
-        return th->path_depth ? plumb_key(th->group, th->path[th->path_depth - 1]) : OUTSIDE;
-    /* Begun since the last fold: the record tells. Before: the fold's frames do. */
-    if (word >= th->block + PLUMB_BLOCK_HEAD && word < th->head)
-        return plumb_key(th->group, plumb_record_node(PLUMB_LOAD(*word)));
-    return depth <= th->live->context.depth ? th->live->frames[depth].key : OUTSIDE;
+    uint32_t i = run->h->ledger.pools.count;
+    struct plumb_live_pool *p;
+    if (pools.of_malloc)
+        return (int)pools.of_malloc - 1;
+    /* The last place is for pools that come too late: this one would be of malloc no more. */
+    if (i >= PLUMB_LIVE_POOLS - 1 || !make(run, i, "cpu", "malloc"))
+        return -1;
+    pools.of_malloc = i + 1;
+    pools.device_of[i] = i;
+    p = plumb_pool_at(run, i);
+    p->by_size = 1;
+    p->held_before = p->allocated = p->peak_allocated = held;
+    pools.peak_allocated[i] = held;
+    pools.sum[i].allocated = pools.sum[i].peak_allocated = held;
+    return (int)i;
 }
 
-static struct plumb_live_owner *owner_at(struct plumb_run *run, uint32_t i)
+/* ---- Owners ---------------------------------------------------------------------------------- */
+
+/* Whether the innermost span began since the last fold. Where its begin record lies does not tell:
+ * a span that has been open for long may have begun at the same place, the last time round the
+ * ring.
+ */
+static bool begun_since_fold(const struct plumb_thread *th, uint32_t depth)
+{
+    bool begun[PLUMB_DEPTH_MAX + 1] = {false};
+    uint32_t at = th->live->context.depth;
+    for (const uint64_t *w = th->block + PLUMB_BLOCK_HEAD; w < th->head;) {
+        uint64_t word = PLUMB_LOAD(*w);
+        uint32_t wide = (word & 3) == PLUMB_REC_WIDE ? (uint32_t)(word >> 8) & 255 : 0;
+        if ((word & 3) == PLUMB_REC_BEGIN && at < PLUMB_DEPTH_MAX)
+            begun[++at] = true;
+        else if ((word & 3) == PLUMB_REC_END && at)
+            begun[at--] = false;
+        else if (wide && ((word >> 2) & 63) == PLUMB_WIDE_CLOSE)
+            while (at && at > PLUMB_LOAD(w[1]))
+                begun[at--] = false;
+        w += wide ? wide : 1;
+    }
+    return begun[depth];
+}
+
+uint64_t plumb_innermost(const struct plumb_thread *th)
+{
+    uint32_t depth = plumb_depth(th), folded = th->live->context.depth;
+    const uint64_t *word = (const uint64_t *)(uintptr_t)*th->top;
+    if (!depth)
+        return th->path_depth ? plumb_key(th->group, th->path[th->path_depth - 1]) : PLUMB_OUTSIDE;
+    if (depth > folded ||
+        (word >= th->block + PLUMB_BLOCK_HEAD && word < th->head && begun_since_fold(th, depth)))
+        return plumb_key(th->group, plumb_record_node(PLUMB_LOAD(*word)));
+    return th->live->frames[depth].key;
+}
+
+struct plumb_live_owner *plumb_owner_at(struct plumb_run *run, uint32_t i)
 {
     return plumb_table_at(run, &run->h->owners, i);
 }
 
-/* The owner's number + 1; 0: no room. */
-static uint32_t owner_of(struct plumb_run *run, uint32_t pool, uint64_t key)
+uint32_t plumb_owner_of(struct plumb_run *run, uint32_t pool, uint64_t key)
 {
-    uint64_t id = (key == OUTSIDE ? UINT64_C(1) << 40 : key) | (uint64_t)(pool + 1) << 48;
+    uint64_t id = (key == PLUMB_OUTSIDE ? UINT64_C(1) << 40 : key) | (uint64_t)(pool + 1) << 48;
     uint64_t known = plumb_map_get(&run->owners, id);
     struct plumb_live_owner *o;
     if (known)
@@ -133,13 +169,12 @@ static uint32_t owner_of(struct plumb_run *run, uint32_t pool, uint64_t key)
     return (uint32_t)known;
 }
 
-/* Before an owner's bytes change: what it held at the pool's peak is what it holds now, unless it
- * has changed since. */
-static void owner_touch(const struct plumb_live_pool *p, struct plumb_live_owner *o)
+/* What it held at the pool's peak is what it holds now, unless it has changed since. */
+void plumb_owner_touch(const struct plumb_live_pool *p, struct plumb_live_owner *o)
 {
     if (o->at_peaks == p->peaks)
         return;
-    o->at_peak = o->alloc_bytes - o->free_bytes;
+    o->at_peak = o->alloc_bytes > o->free_bytes ? o->alloc_bytes - o->free_bytes : 0;
     o->at_peaks = p->peaks;
 }
 
@@ -164,9 +199,8 @@ static void sum_change(uint32_t i, int64_t allocated, int64_t reserved, int64_t 
     }
 }
 
-/* `most`: the highest that the change of allocated bytes was on its way. */
-static void change(struct plumb_run *run, uint32_t i, uint32_t scope, int64_t allocated,
-                   int64_t reserved, int64_t most)
+void plumb_pool_change(struct plumb_run *run, uint32_t i, uint32_t scope, int64_t allocated,
+                       int64_t reserved, int64_t most)
 {
     struct plumb_live_pool *p = plumb_pool_at(run, i);
     int64_t before = p->allocated;
@@ -184,7 +218,8 @@ static void change(struct plumb_run *run, uint32_t i, uint32_t scope, int64_t al
     raise_to(&pools.peak_allocated[i], before + most);
     raise_to(&pools.peak_reserved[i], p->reserved);
     sum_change(pools.device_of[i], allocated, reserved, most);
-    sum_change(ALL, allocated, reserved, most);
+    if (i + 1 != pools.of_malloc)
+        sum_change(ALL, allocated, reserved, most);
     if (most > allocated && most > 0)
         plumb_scope_account(scope, i, most, 0);
     plumb_scope_account(scope, i, allocated - (most > allocated && most > 0 ? most : 0), reserved);
@@ -213,15 +248,15 @@ void plumb_pool_peaks(uint32_t i, int64_t *allocated, int64_t *reserved)
 static void block_gone(struct plumb_run *run, uint32_t pool, const struct plumb_block *b)
 {
     struct plumb_live_pool *p = plumb_pool_at(run, pool);
-    struct plumb_live_owner *o = b->owner ? owner_at(run, b->owner - 1) : NULL;
+    struct plumb_live_owner *o = b->owner ? plumb_owner_at(run, b->owner - 1) : NULL;
     if (o) {
-        owner_touch(p, o);
+        plumb_owner_touch(p, o);
         o->frees++;
         o->free_bytes += b->bytes;
     }
     p->frees++;
     p->free_bytes += b->bytes;
-    change(run, pool, b->scope, -(int64_t)b->bytes, 0, 0);
+    plumb_pool_change(run, pool, b->scope, -(int64_t)b->bytes, 0, 0);
     plumb_scope_release(b->scope);
 }
 
@@ -244,9 +279,9 @@ static void allocated(struct plumb_thread *th, uint32_t pool, uint64_t address, 
 {
     struct plumb_run *run = th->run;
     struct plumb_live_pool *p = plumb_pool_at(run, pool);
-    uint32_t owner = owner_of(run, pool, innermost(th)), scope = plumb_scope_of(th);
+    uint32_t owner = plumb_owner_of(run, pool, plumb_innermost(th)), scope = plumb_scope_of(th);
     struct plumb_block old, b = {address, bytes, owner, scope, pool};
-    struct plumb_live_owner *o = owner ? owner_at(run, owner - 1) : NULL;
+    struct plumb_live_owner *o = owner ? plumb_owner_at(run, owner - 1) : NULL;
     /* Given out again: its release was not told. */
     if (plumb_blocks_take(pool, address, &old)) {
         p->unknown_frees++;
@@ -255,7 +290,7 @@ static void allocated(struct plumb_thread *th, uint32_t pool, uint64_t address, 
     if (plumb_blocks_put(&b)) {
         plumb_scope_hold(scope);
         if (o) {
-            owner_touch(p, o);
+            plumb_owner_touch(p, o);
             o->allocs++;
             o->alloc_bytes += bytes;
         }
@@ -264,7 +299,7 @@ static void allocated(struct plumb_thread *th, uint32_t pool, uint64_t address, 
     }
     p->allocs++;
     p->alloc_bytes += bytes;
-    change(run, pool, scope, (int64_t)bytes, 0, (int64_t)bytes);
+    plumb_pool_change(run, pool, scope, (int64_t)bytes, 0, (int64_t)bytes);
 }
 
 static void reserve(struct plumb_thread *th, uint32_t pool, uint64_t address, uint64_t bytes)
@@ -273,13 +308,13 @@ static void reserve(struct plumb_thread *th, uint32_t pool, uint64_t address, ui
     int64_t before = (int64_t)plumb_segments_take(pool, address);
     if (address)
         plumb_segments_put(pool, address, bytes);
-    change(th->run, pool, plumb_scope_of(th), 0, (int64_t)bytes - before, 0);
+    plumb_pool_change(th->run, pool, plumb_scope_of(th), 0, (int64_t)bytes - before, 0);
 }
 
 static void release(struct plumb_thread *th, uint32_t pool, uint64_t address, uint64_t bytes)
 {
     uint64_t known = plumb_segments_take(pool, address);
-    change(th->run, pool, plumb_scope_of(th), 0, -(int64_t)(known ? known : bytes), 0);
+    plumb_pool_change(th->run, pool, plumb_scope_of(th), 0, -(int64_t)(known ? known : bytes), 0);
 }
 
 void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, const void *address,
@@ -291,8 +326,9 @@ void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, 
     if (((event == PLUMB_MEM_ALLOC || event == PLUMB_MEM_FREE) && !at) || bytes > INT64_MAX / 4 ||
         !plumb_ledger_enter(&th, true))
         return;
-    i = event == PLUMB_MEM_RESET_PEAK ? -1
-                                      : pool_of(th->run, device ? device : "cpu", pool ? pool : "");
+    i = event == PLUMB_MEM_RESET_PEAK
+            ? -1
+            : plumb_pool_of(th->run, device ? device : "cpu", pool ? pool : "");
     if (event == PLUMB_MEM_RESET_PEAK)
         plumb_scopes_reset_peak(th);
     else if (i < 0)
@@ -310,70 +346,6 @@ void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, 
     plumb_ledger_leave(th);
 }
 
-/* ---- malloc ---------------------------------------------------------------------------------- */
-
-void plumb_sized_flush(struct plumb_thread *th)
-{
-    struct plumb_sized *s = &th->sized;
-    struct plumb_live_pool *p;
-    struct plumb_live_owner *o;
-    uint32_t owner;
-    int i;
-    if (!s->events)
-        return;
-    i = pools.sized ? (int)pools.sized - 1 : pool_of(th->run, "cpu", "malloc");
-    if (i >= 0) {
-        pools.sized = (uint32_t)i + 1;
-        p = plumb_pool_at(th->run, (uint32_t)i);
-        p->by_size = 1;
-        p->allocs += s->allocs;
-        p->alloc_bytes += s->alloc_bytes;
-        p->frees += s->frees;
-        p->free_bytes += s->free_bytes;
-        owner = owner_of(th->run, (uint32_t)i, s->key);
-        o = owner ? owner_at(th->run, owner - 1) : NULL;
-        if (o) {
-            o->allocs += s->allocs;
-            o->alloc_bytes += s->alloc_bytes;
-            o->frees += s->frees;
-            o->free_bytes += s->free_bytes;
-        }
-        change(th->run, (uint32_t)i, plumb_scope_of(th), (int64_t)(s->alloc_bytes - s->free_bytes),
-               0, s->most);
-    }
-    memset(s, 0, sizeof *s);
-}
-
-void plumb_mem_sized_impl(uint32_t event, uint64_t bytes)
-{
-    struct plumb_thread *th;
-    struct plumb_sized *s;
-    uint64_t key;
-    int64_t net;
-    if (bytes > INT64_MAX / 4 || !plumb_enter(&th, true))
-        return;
-    s = &th->sized;
-    key = innermost(th);
-    net = (int64_t)(s->alloc_bytes - s->free_bytes);
-    if (s->key != key || s->events >= SIZED_EVENTS || net > SIZED_BYTES || net < -SIZED_BYTES) {
-        pthread_mutex_lock(&plumb_rt.ledger_lock);
-        plumb_sized_flush(th);
-        pthread_mutex_unlock(&plumb_rt.ledger_lock);
-        s->key = key;
-        net = 0;
-    }
-    s->events++;
-    if (event == PLUMB_MEM_ALLOC) {
-        s->allocs++;
-        s->alloc_bytes += bytes;
-        raise_to(&s->most, net + (int64_t)bytes);
-    } else {
-        s->frees++;
-        s->free_bytes += bytes;
-    }
-    plumb_leave(th);
-}
-
 /* ---- Questions ------------------------------------------------------------------------------- */
 
 static void answer(plumb_memory *m, int64_t a, int64_t r, int64_t peak_a, int64_t peak_r)
@@ -384,6 +356,21 @@ static void answer(plumb_memory *m, int64_t a, int64_t r, int64_t peak_a, int64_
     m->peak_reserved = plumb_not_negative(peak_r);
     m->overhead = m->reserved > m->allocated ? m->reserved - m->allocated : 0;
     m->overhead_percent = m->reserved ? 100.0 * (double)m->overhead / (double)m->reserved : 0;
+}
+
+/* The sum of a device's pools (NULL: of all): that of malloc stands for them where there is no
+ * other. SUMS: none. */
+static uint32_t sum_of(const char *device, uint32_t count)
+{
+    uint32_t of_malloc = SUMS;
+    for (uint32_t i = 0; i < count; i++) {
+        if (device && strcmp(pools.device[i], device) != 0)
+            continue;
+        if (i + 1 != pools.of_malloc)
+            return device ? i : ALL;
+        of_malloc = i;
+    }
+    return of_malloc;
 }
 
 void plumb_memory_now_impl(plumb_memory *out, const char *device, const char *pool)
@@ -397,22 +384,15 @@ void plumb_memory_now_impl(plumb_memory *out, const char *device, const char *po
     m.rss = rss.now;
     m.peak_rss = rss.high;
     if (plumb_ledger_enter(&th, true)) {
-        uint32_t n = th->run->h->ledger.pools.count, i = 0;
+        uint32_t n = th->run->h->ledger.pools.count, i;
         plumb_sized_flush(th);
-        if (device && pool) {
-            i = find(device, pool, n);
-            if (i < n)
-                answer(&m, plumb_pool_at(th->run, i)->allocated,
-                       plumb_pool_at(th->run, i)->reserved, pools.peak_allocated[i],
-                       pools.peak_reserved[i]);
-        } else {
-            while (device && i < n && strcmp(pools.device[i], device) != 0)
-                i++;
-            if (!device || i < n) {
-                const struct sum *s = &pools.sum[device ? i : ALL];
-                answer(&m, s->allocated, s->reserved, s->peak_allocated, s->peak_reserved);
-            }
-        }
+        i = device && pool ? find(device, pool, n) : sum_of(device, n);
+        if (device && pool && i < n)
+            answer(&m, plumb_pool_at(th->run, i)->allocated, plumb_pool_at(th->run, i)->reserved,
+                   pools.peak_allocated[i], pools.peak_reserved[i]);
+        else if (!(device && pool) && i < SUMS)
+            answer(&m, pools.sum[i].allocated, pools.sum[i].reserved, pools.sum[i].peak_allocated,
+                   pools.sum[i].peak_reserved);
         plumb_ledger_leave(th);
     }
     m.size = size;
@@ -442,10 +422,8 @@ void plumb_window_close(struct plumb_window *w)
 bool plumb_window_peaks(const struct plumb_window *w, struct plumb_run *run, const char *device,
                         uint64_t *peak_allocated, uint64_t *peak_reserved)
 {
-    uint32_t i = 0;
-    while (i < run->h->ledger.pools.count && strcmp(pools.device[i], device) != 0)
-        i++;
-    if (i == run->h->ledger.pools.count)
+    uint32_t i = sum_of(device, run->h->ledger.pools.count);
+    if (i == SUMS)
         return false;
     *peak_allocated = plumb_not_negative(w->peak_allocated[i]);
     *peak_reserved = plumb_not_negative(w->peak_reserved[i]);
@@ -475,6 +453,7 @@ void plumb_pools_close(struct plumb_run *run)
         if (plumb_belongs(th, run) && !PLUMB_ACQUIRE(th->busy))
             plumb_sized_flush(th);
     }
+    plumb_sized_close(run);
     plumb_pools_holes(run);
     for (uint32_t i = 0; i < run->h->ledger.pools.count; i++) {
         struct plumb_live_pool *p = plumb_pool_at(run, i);

@@ -1,14 +1,33 @@
-/* pool.h: windows over the pools' sums: peaks of an interval that belongs to no thread. Under the
- * ledger's lock. */
+/* pool.h: what the two kinds of allocator events share (pool.c, sized.c), and windows over the
+ * pools' sums: peaks of an interval that belongs to no thread. Under the ledger's lock. */
 #ifndef PLUMB_CORE_POOL_H
 #define PLUMB_CORE_POOL_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "core/runtime.h"
 
-#include "format/live_ledger.h"
+/* ---- Pools and their owners ------------------------------------------------------------------ */
 
-struct plumb_run;
+#define PLUMB_OUTSIDE UINT64_MAX /* the key of an owner that is no node */
+
+/* The key of the node around the caller. Inside enter. A few ns; up to 100 ns in a span that is as
+ * deep as one that was open at the last fold. */
+uint64_t plumb_innermost(const struct plumb_thread *th);
+
+/* The pool's number, -1: no room. The last number stands for all that come too late. */
+int plumb_pool_of(struct plumb_run *run, const char *device, const char *pool);
+/* The pool that malloc is counted in, made when missing, with `held` bytes in it; -1: no room. */
+int plumb_pool_of_malloc(struct plumb_run *run, int64_t held);
+/* `most`: the highest that the change of allocated bytes was on its way. */
+void plumb_pool_change(struct plumb_run *run, uint32_t pool, uint32_t scope, int64_t allocated,
+                       int64_t reserved, int64_t most);
+/* The owner's number + 1; 0: no room. */
+uint32_t plumb_owner_of(struct plumb_run *run, uint32_t pool, uint64_t key);
+struct plumb_live_owner *plumb_owner_at(struct plumb_run *run, uint32_t i);
+/* Before an owner's bytes change. */
+void plumb_owner_touch(const struct plumb_live_pool *p, struct plumb_live_owner *o);
+
+/* ---- Windows --------------------------------------------------------------------------------- */
+
 struct plumb_window {
     struct plumb_window *next;
     uint32_t run; /* generation */

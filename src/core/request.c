@@ -124,6 +124,13 @@ plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadat
     struct plumb_live_section *s;
     plumb_request request = {0};
     struct plumb_thread *th;
+    uint64_t now_ns = unix_now_ns();
+    char stamp[64];
+    if (!plumb_wanted())
+        return request;
+    /* Before the lock: libc's of local time may be held by somebody who allocates, and so waits for
+     * ours. */
+    stamp_id(stamp, sizeof stamp, now_ns);
     if (!plumb_ledger_enter(&th, false))
         return request;
     before = at(th->run, th->request);
@@ -136,12 +143,9 @@ plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadat
         plumb_ledger_leave(th);
         return request;
     }
-    r->begin_unix_ns = unix_now_ns();
+    r->begin_unix_ns = now_ns;
     r->tid = th->tid;
-    if (id && *id)
-        snprintf(r->id, sizeof r->id, "%s", id);
-    else
-        stamp_id(r->id, sizeof r->id, r->begin_unix_ns);
+    snprintf(r->id, sizeof r->id, "%s", id && *id ? id : stamp);
     r->scope = plumb_scope_open(th, with_rss ? PLUMB_SCOPE_RSS : 0, &rss);
     r->begin_ticks = plumb_ticks_from(th->clock);
     th->request = th->run->h->ledger.requests;

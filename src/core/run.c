@@ -141,10 +141,11 @@ static void tell_problem(const char *what, const char *problem)
 }
 
 /* Under life_lock. */
-static int open_run(plumb_error *err)
+static int open_run(bool early, plumb_error *err)
 {
     plumb_error why = {0, ""};
     struct plumb_run *run;
+    plumb_sized_shut();
     plumb_lock();
     run = open_locked(&why);
     if (run) {
@@ -155,6 +156,7 @@ static int open_run(plumb_error *err)
     PLUMB_RELEASE(plumb_rt.want_run, false);
     plumb_points_refresh();
     plumb_unlock();
+    plumb_sized_unshut();
     if (!run) {
         tell_problem("; nothing is recorded", why.message);
         return plumb_fail(err, why.code, "%s", why.message);
@@ -163,8 +165,17 @@ static int open_run(plumb_error *err)
         tell_problem("; recording in memory, the summary is printed at the end", run->problem);
     else if (run->problem[0])
         tell_problem("", run->problem);
-    plumb_control_start(run);
+    plumb_run_tell("open", run->dir[0] ? run->dir : "-", 0, 0);
+    plumb_control_start(run, early);
     return PLUMB_OK;
+}
+
+void plumb_run_open_early(void)
+{
+    plumb_life_lock();
+    if (plumb_rt.want_run && !plumb_rt.run)
+        open_run(true, NULL);
+    plumb_life_unlock();
 }
 
 int plumb_run_open(plumb_error *err)
@@ -175,7 +186,7 @@ int plumb_run_open(plumb_error *err)
         return PLUMB_ERR_STATE;
     plumb_life_lock();
     if (plumb_rt.want_run && !plumb_rt.run)
-        rc = open_run(err);
+        rc = open_run(false, err);
     else if (!plumb_rt.run)
         rc = PLUMB_ERR_STATE;
     plumb_life_unlock();
@@ -267,7 +278,7 @@ int plumb_start_impl(const plumb_options *options, plumb_error *err)
     plumb_lock();
     PLUMB_STORE(plumb_rt.want_run, true);
     plumb_unlock();
-    rc = open_run(err);
+    rc = open_run(false, err);
 out:
     plumb_life_unlock();
     return rc;
@@ -361,6 +372,8 @@ int plumb_stop_impl(plumb_error *err)
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "plumb_stop() inside plumb_start() or plumb_stop()");
     plumb_life_lock();
+    if (!plumb_rt.run && plumb_rt.want_run && plumb_sized_waits())
+        rc = open_run(true, err);
     if (plumb_rt.run) {
         rc = close_run(plumb_rt.run, err);
     } else if (plumb_rt.want_run) {
@@ -368,6 +381,7 @@ int plumb_stop_impl(plumb_error *err)
         PLUMB_STORE(plumb_rt.want_run, false);
         plumb_points_refresh();
         plumb_unlock();
+        plumb_sized_forget();
         plumb_run_tell("run", "-", 0, 0);
         if (!plumb_rt.settings.quiet && !plumb_rt.settings.record_log[0])
             plumb_say(
@@ -412,6 +426,7 @@ void plumb_run_forked(void)
     struct plumb_run *run = plumb_rt.run;
     bool was_on = run || plumb_rt.want_run;
     locks_free();
+    plumb_sized_forked();
     plumb_rt.pid = (uint32_t)getpid();
     plumb_threads_forget();
     plumb_control_forget();
@@ -424,8 +439,7 @@ void plumb_run_forked(void)
     if (run) {
         /* The mapping is the parent's: let go of it without touching it. */
         plumb_pages_unmap(run->base, run->mapped);
-        if (run->fd >= 0)
-            close(run->fd);
+        plumb_file_close(run);
         plumb_pages_unmap(run, sizeof *run);
     }
     plumb_points_refresh();

@@ -47,9 +47,10 @@ struct plumb_run {
     unsigned char *base; /* the mapping; struct plumb_live_header first */
     struct plumb_live_header *h;
     size_t mapped;
-    size_t backed;  /* bytes with storage behind them */
-    size_t reserve; /* bytes at the end that only the statistics of (other) may take */
-    int fd;         /* -1: the run lives in memory only */
+    size_t backed;    /* bytes with storage behind them */
+    size_t reserve;   /* bytes at the end that only the statistics of (other) may take */
+    int fd;           /* -1: the run lives in memory only; plumb_file_of() before it is used */
+    uint64_t file[2]; /* device and inode behind it */
     uint32_t generation;
     char dir[1024];    /* absolute; "" while there is none */
     char problem[256]; /* why there is no directory, or why it stopped growing */
@@ -83,11 +84,16 @@ struct plumb_scope_entry { /* what to restore */
     uint32_t path[PLUMB_PATH_MAX];
 };
 
-/* What malloc did on a thread since it was last passed on (pool.c). */
+/* What malloc did on a thread since it was last passed on (sized.c). */
+struct plumb_sized_sum {
+    uint64_t allocs, alloc_bytes, frees, free_bytes;
+};
 struct plumb_sized {
-    uint64_t key; /* of the node around */
-    uint64_t events, allocs, alloc_bytes, frees, free_bytes;
-    int64_t most; /* the highest that alloc_bytes - free_bytes was */
+    uint64_t key;      /* of the node around */
+    uint64_t at, base; /* th->head and th->base when that was looked up */
+    struct plumb_sized_sum sum;
+    int64_t most;                /* the highest that alloc_bytes - free_bytes was */
+    struct plumb_sized_sum late; /* in signal handlers that interrupted the runtime; atomic */
 };
 
 /* A place of the call tree with what the fold needs at hand; one cache line. */
@@ -311,6 +317,12 @@ static inline bool plumb_belongs(const struct plumb_thread *th, const struct plu
     return run && PLUMB_ACQUIRE(th->generation) == run->generation && th->live;
 }
 
+/* Whether its thread may record into the open run. Inside enter it stays so. */
+static inline bool plumb_is_attached(const struct plumb_thread *th)
+{
+    return (PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) == PLUMB_GATE_OPEN;
+}
+
 static inline uint32_t plumb_depth(const struct plumb_thread *th)
 {
     return (uint32_t)(th->top - th->open);
@@ -351,6 +363,10 @@ void plumb_run_note(struct plumb_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* EFBIG when the process may not have a file of that size, else 0. Trying would be SIGXFSZ. */
 int plumb_file_limit(size_t want);
+/* The descriptor of live.plumb, opened anew if the program has closed it or put another file in its
+ * place; -1: there is none. */
+int plumb_file_of(struct plumb_run *run);
+void plumb_file_close(struct plumb_run *run); /* if it is still ours */
 /* Opens the mapping: in `dir`/live.plumb, or in memory when dir is NULL. */
 int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plumb_error *err);
 void plumb_mapping_close(struct plumb_run *run, bool keep_file);
@@ -358,6 +374,9 @@ void plumb_mapping_close(struct plumb_run *run, bool keep_file);
 /* thread.c */
 struct plumb_thread *plumb_thread_self(void); /* the record, made when missing; NULL: no memory */
 int plumb_thread_attach(struct plumb_thread *th); /* to the open run; < 0: none, or no room */
+/* The same, but no run is opened for it, and a fork that nobody told of is none of its business:
+ * PLUMB_ERR_STATE. */
+int plumb_thread_attach_open(struct plumb_thread *th);
 int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run); /* under the lock */
 void plumb_thread_gate(struct plumb_thread *th); /* recomputes the gate; under the lock */
 struct plumb_thread *plumb_thread_new(void);
@@ -450,11 +469,15 @@ int plumb_start_impl(const plumb_options *options, plumb_error *err);
 int plumb_stop_impl(plumb_error *err);
 int plumb_run_dir_impl(char *out, size_t size, plumb_error *err);
 int plumb_run_open(plumb_error *err); /* the wanted run, at the first span; takes the lock */
+void plumb_run_open_early(void);      /* the same, perhaps before main() */
 void plumb_run_forked(void);          /* in the child of a fork */
 
 /* control.c */
-void plumb_control_start(struct plumb_run *run);
+/* `early`: the program has perhaps not looked at its signals yet. */
+void plumb_control_start(struct plumb_run *run, bool early);
 void plumb_control_stop(void);
+/* Opens the run that is wanted, unless somebody has by then, on a thread of its own. */
+void plumb_control_open_later(uint32_t ms);
 void plumb_control_forget(void); /* in the child of a fork: the thread is the parent's */
 
 /* snapshot.c */

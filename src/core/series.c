@@ -4,9 +4,12 @@
  * half that is not shown, and the pause between samples doubles: a short run is seen in 10 ms, one
  * of a day in minutes, at the same size and at less and less cost. */
 #include <string.h>
+#include <time.h>
 
 #include "base/resident.h"
 #include "core/ledger.h"
+
+enum { LOCK_TRIES = 20 };
 
 static struct plumb_live_series *series_at(struct plumb_run *run, int64_t pool)
 {
@@ -76,15 +79,29 @@ void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss)
         run->sample_pause_ns *= 2;
 }
 
+/* A thread that our signal handler holds up may have the lock, and waits for the control thread. */
+static bool lock_soon(void)
+{
+    const struct timespec ms = {0, 1000000};
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (pthread_mutex_trylock(&plumb_rt.ledger_lock) == 0)
+            return true;
+        nanosleep(&ms, NULL);
+    }
+    return false;
+}
+
 uint64_t plumb_series_sample(struct plumb_run *run)
 {
-    uint64_t rss, pause;
-    if (plumb_rt.settings.memory == PLUMB_MEMORY_OFF || !plumb_rt.settings.memory_interval_ms)
+    uint64_t rss, pause = plumb_rt.settings.memory_interval_ms * 1000000;
+    if (plumb_rt.settings.memory == PLUMB_MEMORY_OFF || !pause)
         return 0;
     rss = plumb_resident_now();
-    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    if (!lock_soon())
+        return pause;
     /* Not once the run is over: its end reads the book without the lock. */
     if (PLUMB_ACQUIRE(plumb_rt.run) == run && rss) {
+        plumb_sized_sample(run);
         plumb_scopes_sampled(run, rss);
         plumb_series_point(run, plumb_ticks_from(plumb_rt.clock), rss);
     }

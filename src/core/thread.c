@@ -242,13 +242,12 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
     return PLUMB_OK;
 }
 
-int plumb_thread_attach(struct plumb_thread *th)
+static int attach(struct plumb_thread *th)
 {
     int rc;
-    if (PLUMB_UNLIKELY(plumb_rt.pid != (uint32_t)getpid()))
-        plumb_run_forked();
-    if (!plumb_wanted() || (!PLUMB_LOAD(plumb_rt.recording) && plumb_run_open(NULL) < 0))
-        return PLUMB_ERR_STATE;
+    /* Making the record, or opening the run, may have allocated, and been told of that. */
+    if (plumb_is_attached(th))
+        return PLUMB_OK;
     PLUMB_STORE(th->busy, 1);
     plumb_order();
     plumb_lock();
@@ -265,6 +264,22 @@ int plumb_thread_attach(struct plumb_thread *th)
     plumb_unlock();
     PLUMB_RELEASE(th->busy, 0);
     return rc;
+}
+
+int plumb_thread_attach(struct plumb_thread *th)
+{
+    if (PLUMB_UNLIKELY(plumb_rt.pid != (uint32_t)getpid()))
+        plumb_run_forked();
+    if (!plumb_wanted() || (!PLUMB_LOAD(plumb_rt.recording) && plumb_run_open(NULL) < 0))
+        return PLUMB_ERR_STATE;
+    return attach(th);
+}
+
+int plumb_thread_attach_open(struct plumb_thread *th)
+{
+    if (plumb_rt.pid != (uint32_t)getpid() || !PLUMB_ACQUIRE(plumb_rt.recording))
+        return PLUMB_ERR_STATE;
+    return attach(th);
 }
 
 void plumb_threads_forget(void)

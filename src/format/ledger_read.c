@@ -133,8 +133,9 @@ static void fill_pool(struct plumb_ledger_reader *r, struct plumb_timing_pool *o
     out->free_bytes_reserved = p->free_reserved;
     out->largest_free = p->largest_free;
     out->by_size = p->by_size != 0;
+    out->held_before = plumb_not_negative(p->held_before);
     out->leaked_blocks = p->allocs > p->frees ? p->allocs - p->frees : 0;
-    out->leaked_bytes = out->allocated;
+    out->leaked_bytes = out->allocated > out->held_before ? out->allocated - out->held_before : 0;
     out->leaks = plumb_arena_alloc(&r->t->arena, PLUMB_LIVE_LEAKS * sizeof *out->leaks);
     for (uint32_t k = 0; out->leaks && place && k < p->leak_count && k < PLUMB_LIVE_LEAKS; k++) {
         uint32_t o = p->leak[k].owner;

@@ -60,6 +60,7 @@ struct plumb_live_pool {
     uint64_t peaks;                       /* new peaks so far; see at_peaks */
     uint32_t by_size;
     uint32_t leak_count;
+    int64_t held_before; /* bytes of malloc's that are older than the run; part of allocated */
     struct {
         uint32_t owner, reserved; /* index in the table of owners */
         uint64_t address, bytes;

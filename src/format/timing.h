@@ -76,7 +76,8 @@ struct plumb_timing_pool {
     uint64_t untracked;           /* blocks beyond the bound: in the sums, without owner */
     uint64_t free_bytes_reserved; /* at the end, in reserved segments: not allocated ... */
     uint64_t largest_free;        /* ... and the largest hole of it; both 0: no segment is known */
-    bool by_size;                 /* malloc: blocks are not followed, frees have no owner */
+    uint64_t held_before;         /* by size: bytes that are older than the run; in allocated */
+    bool by_size; /* malloc: blocks are not followed, and frees are those made in the owner */
     struct plumb_timing_owner *owners; /* first-seen order */
     size_t owner_count;
     struct plumb_timing_block *leaks; /* largest first, at most PLUMB_TIMING_LEAKS */

@@ -213,6 +213,7 @@ static void write_pool(struct plumb_json *j, const struct plumb_timing_pool *poo
     plumb_put_u64(j, "free_bytes", pool->free_bytes);
     plumb_put_u64(j, "unknown_frees", pool->unknown_frees);
     plumb_put_u64(j, "untracked", pool->untracked);
+    plumb_put_u64(j, "held_before_bytes", pool->held_before);
     plumb_put_u64(j, "free_reserved_bytes", pool->free_bytes_reserved);
     plumb_put_u64(j, "largest_free_bytes", pool->largest_free);
     if (fragmentation < 0)

@@ -71,6 +71,18 @@ static void tell_table(const struct plumb_timing *t)
     plumb_buf_fini(&b);
 }
 
+static void tell_malloc(const struct plumb_timing *t)
+{
+    const double mib = 1 << 20;
+    for (size_t i = 0; i < t->memory.pool_count; i++) {
+        const struct plumb_timing_pool *p = &t->memory.pools[i];
+        if (p->by_size)
+            plumb_say("plumb: malloc: %" PRIu64 " allocations of %.1f MiB in all; at most %.1f MiB "
+                      "at once",
+                      p->allocs, (double)p->alloc_bytes / mib, (double)p->peak_allocated / mib);
+    }
+}
+
 void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary)
 {
     if (!dir)
@@ -80,6 +92,7 @@ void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary
     tell_open(t);
     tell_unbalanced(t);
     tell_drops(t);
+    tell_malloc(t);
     plumb_say("plumb: %zu nodes, %" PRIu64 " spans in %.3f s; cost about %.3f ms (%.1f ns a span)",
               t->node_count, t->overhead.spans, (double)t->wall_clock_ns * 1e-9,
               t->overhead.total_ns * 1e-6, t->overhead.span_ns);

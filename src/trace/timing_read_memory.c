@@ -105,6 +105,7 @@ static void read_pool(struct plumb_timing_cursor *c, const json_t *v,
     pool->free_bytes = plumb_field_u64(&c->f, v, "free_bytes");
     pool->unknown_frees = plumb_field_u64(&c->f, v, "unknown_frees");
     pool->untracked = plumb_field_u64(&c->f, v, "untracked");
+    pool->held_before = plumb_field_u64(&c->f, v, "held_before_bytes");
     pool->free_bytes_reserved = plumb_field_u64(&c->f, v, "free_reserved_bytes");
     pool->largest_free = plumb_field_u64(&c->f, v, "largest_free_bytes");
     struct plumb_field_place outer = plumb_field_down(&c->f, "");

@@ -24,7 +24,7 @@ soname() {
 }
 
 show_symbols() {
-    for lib in libplumb.so libplumb-trace.so; do
+    for lib in libplumb.so libplumb-trace.so libplumb-malloc.so; do
         soname "$lib"
         exports "$lib"
     done
@@ -61,6 +61,16 @@ readelf -d "$PLUMB_LIB" | grep -q NODELETE || {
 if readelf -d "$PLUMB_LIB" | sed -n 's/.*NEEDED.*\[\(.*\)\].*/\1/p' |
     grep -v -E '^(libc|libm|libdl|libpthread|ld-linux[^ ]*)\.so'; then
     echo 'abi: libplumb.so needs more than the C library' >&2
+    status=1
+fi
+# What is preloaded into programs as they are must not bring another library, nor thread-local memory
+# that the loader may have no room for.
+if readelf -d "$lib_dir/libplumb-malloc.so" | grep NEEDED | grep -v 'libc\.so'; then
+    echo 'abi: libplumb-malloc.so needs more than the C library' >&2
+    status=1
+fi
+if readelf -lW "$lib_dir/libplumb-malloc.so" | grep -q '^ *TLS'; then
+    echo 'abi: libplumb-malloc.so wants thread-local memory' >&2
     status=1
 fi
 exit $status

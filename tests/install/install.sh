@@ -29,6 +29,7 @@ run() {
 for header in plumb.h plumb.hpp; do
     [ -f "$prefix/include/plumb/$header" ] || fail "no $header"
 done
+[ -f "$libdir/libplumb-malloc.so" ] || fail 'no libplumb-malloc.so beside libplumb.so'
 [ -f "$prefix/share/man/man1/plumb-record.1" ] || fail 'no manual page of plumb record'
 [ -f "$prefix/share/bash-completion/completions/plumb" ] || fail 'no completion for bash'
 pkg-config --cflags plumb | grep -q -e -DPLUMB_LINKED || fail 'no -DPLUMB_LINKED in plumb.pc'
@@ -69,6 +70,11 @@ version=${version#plumb }
 rm -rf run
 PLUMB_QUIET=1 "$prefix/bin/plumb" record --run-dir "$PWD/run" -- cmake/header_only >out.txt
 "$prefix/bin/plumb" report run | grep -q work || fail 'the installed command does not report'
+rm -rf malloc
+PLUMB_QUIET=1 "$prefix/bin/plumb" record --malloc --run-dir "$PWD/malloc" -- ./pc_static >out.txt
+[ "$(cat out.txt)" = "answer 42" ] || fail "under --malloc it printed '$(cat out.txt)'"
+jq -e '.memory.pools[] | select(.pool == "malloc") | .allocs > 0' malloc/timing.json >/dev/null ||
+    fail 'the installed command does not follow malloc'
 for reader in 'cmake/reader' "env LD_LIBRARY_PATH=$libdir ./pc_reader" ./pc_reader_static; do
     [ "$($reader run)" = "$version: 1 nodes" ] || fail "$reader does not read the run"
 done

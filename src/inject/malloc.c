@@ -1,0 +1,135 @@
+/* malloc.c: libplumb-malloc.so's face: the allocation functions of libc, each of which calls the
+ * real one and tells what came of it.
+ *
+ * Results, alignment and errno are the real function's. Sizes are those that malloc_usable_size()
+ * gives, on both sides, so that what is allocated and what is freed adds up. A release is told
+ * before it happens, an allocation after: no other thread can be given the block in between, so
+ * that no sum is ever higher than what was really held. A realloc() that succeeds is a release and
+ * an allocation.
+ *
+ * Compiled without the compiler's knowledge of these functions (-fno-builtin): it would make
+ * calloc() out of malloc() and memset(). */
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/real.h"
+#include "inject/tell.h"
+
+#define FACE __attribute__((visibility("default")))
+
+static PLUMB_ALWAYS_INLINE void *allocated(const struct plumb_real *r, void *p)
+{
+    plumb_tell_fn tell = plumb_teller();
+    if (PLUMB_LIKELY(p && tell))
+        tell(PLUMB_MEM_ALLOC, r->usable(p));
+    return p;
+}
+
+static void *none(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+FACE void *malloc(size_t bytes)
+{
+    const struct plumb_real *r = plumb_real();
+    return PLUMB_LIKELY(r) ? allocated(r, r->malloc(bytes)) : plumb_boot_alloc(bytes);
+}
+
+FACE void *calloc(size_t n, size_t bytes)
+{
+    const struct plumb_real *r = plumb_real();
+    size_t all;
+    if (PLUMB_LIKELY(r))
+        return allocated(r, r->calloc(n, bytes));
+    return __builtin_mul_overflow(n, bytes, &all) ? none() : plumb_boot_alloc(all);
+}
+
+FACE void free(void *p)
+{
+    const struct plumb_real *r = plumb_real();
+    plumb_tell_fn tell = plumb_teller();
+    if (PLUMB_UNLIKELY(!p || !r || plumb_boot_room(p)))
+        return;
+    if (PLUMB_LIKELY(tell))
+        tell(PLUMB_MEM_FREE, r->usable(p));
+    r->free(p);
+}
+
+/* Out of the room for the look-up, which knows no sizes: as much is copied as there can be. */
+static void *leave_boot(void *old, size_t bytes)
+{
+    size_t room = plumb_boot_room(old);
+    void *p = malloc(bytes);
+    if (p)
+        memcpy(p, old, bytes < room ? bytes : room);
+    return p;
+}
+
+static void *reallocated(void *old, size_t bytes)
+{
+    const struct plumb_real *r = plumb_real();
+    plumb_tell_fn tell = plumb_teller();
+    uint64_t before;
+    void *p;
+    if (PLUMB_UNLIKELY(!old))
+        return malloc(bytes);
+    if (PLUMB_UNLIKELY(!r || plumb_boot_room(old)))
+        return leave_boot(old, bytes);
+    before = tell ? r->usable(old) : 0;
+    p = r->realloc(old, bytes);
+    /* NULL is a failure, which leaves the block as it was; of 0 bytes it is a release. */
+    if (tell && (p || !bytes)) {
+        tell(PLUMB_MEM_FREE, before);
+        allocated(r, p);
+    }
+    return p;
+}
+
+FACE void *realloc(void *old, size_t bytes)
+{
+    return reallocated(old, bytes);
+}
+
+/* libc's would call the realloc() above. */
+FACE void *reallocarray(void *old, size_t n, size_t bytes)
+{
+    size_t all;
+    return __builtin_mul_overflow(n, bytes, &all) ? none() : reallocated(old, all);
+}
+
+FACE int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    const struct plumb_real *r = plumb_real();
+    int code = r && r->posix_memalign ? r->posix_memalign(out, alignment, bytes) : ENOMEM;
+    if (code == 0)
+        allocated(r, *out);
+    return code;
+}
+
+FACE void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    const struct plumb_real *r = plumb_real();
+    return r && r->aligned_alloc ? allocated(r, r->aligned_alloc(alignment, bytes)) : none();
+}
+
+FACE void *memalign(size_t alignment, size_t bytes)
+{
+    const struct plumb_real *r = plumb_real();
+    return r && r->memalign ? allocated(r, r->memalign(alignment, bytes)) : none();
+}
+
+FACE void *valloc(size_t bytes)
+{
+    const struct plumb_real *r = plumb_real();
+    return r && r->valloc ? allocated(r, r->valloc(bytes)) : none();
+}
+
+FACE void *pvalloc(size_t bytes)
+{
+    const struct plumb_real *r = plumb_real();
+    return r && r->pvalloc ? allocated(r, r->pvalloc(bytes)) : none();
+}

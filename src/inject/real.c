@@ -1,0 +1,80 @@
+/* real.c: see real.h. dlsym() allocates in some versions of libc (for its error text, or at its
+ * first call), so the look-up guards itself: what is asked for meanwhile comes from a room of our
+ * own. */
+#include "inject/real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+
+enum { UNKNOWN = 0, LOOKING = 1, KNOWN = 2, BOOT_BYTES = 32768 };
+
+static struct plumb_real real;
+static uint32_t state;
+static _Alignas(16) unsigned char boot[BOOT_BYTES];
+static size_t boot_used;
+
+static void *next(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+/* ISO C knows no way from an object pointer to a function pointer but this. */
+#define FIND(member, name) (*(void **)(void *)&real.member = next(name))
+
+static const void *object_of(const void *address)
+{
+    Dl_info info;
+    return address && dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+static void look_up(void)
+{
+    const void *of = object_of(FIND(malloc, "malloc"));
+    real.whole = of && object_of(FIND(calloc, "calloc")) == of;
+    real.whole &= object_of(FIND(realloc, "realloc")) == of;
+    real.whole &= object_of(FIND(free, "free")) == of;
+    real.whole &= object_of(FIND(usable, "malloc_usable_size")) == of;
+    FIND(posix_memalign, "posix_memalign");
+    FIND(aligned_alloc, "aligned_alloc");
+    FIND(memalign, "memalign");
+    FIND(valloc, "valloc");
+    FIND(pvalloc, "pvalloc");
+}
+
+const struct plumb_real *plumb_real(void)
+{
+    uint32_t unknown = UNKNOWN;
+    int saved;
+    if (PLUMB_LIKELY(PLUMB_ACQUIRE(state) == KNOWN))
+        return &real;
+    if (!__atomic_compare_exchange_n(&state, &unknown, LOOKING, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_ACQUIRE))
+        return unknown == KNOWN ? &real : NULL;
+    saved = errno;
+    look_up();
+    errno = saved;
+    PLUMB_RELEASE(state, KNOWN);
+    return &real;
+}
+
+void *plumb_boot_alloc(size_t bytes)
+{
+    size_t at;
+    bytes = (bytes + 15) & ~(size_t)15;
+    at = bytes && bytes <= BOOT_BYTES ? __atomic_fetch_add(&boot_used, bytes, __ATOMIC_RELAXED)
+                                      : BOOT_BYTES;
+    if (at > BOOT_BYTES - bytes || !bytes) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return boot + at;
+}
+
+size_t plumb_boot_room(const void *p)
+{
+    uintptr_t at = (uintptr_t)p - (uintptr_t)boot;
+    return at < BOOT_BYTES ? BOOT_BYTES - at : 0;
+}

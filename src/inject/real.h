@@ -1,0 +1,31 @@
+/* real.h: the allocator that ours stands in front of: found once, with the first allocation of the
+ * process, which comes from the loader, before any constructor. Any thread. */
+#ifndef PLUMB_INJECT_REAL_H
+#define PLUMB_INJECT_REAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct plumb_real {
+    void *(*malloc)(size_t bytes);
+    void *(*calloc)(size_t n, size_t bytes);
+    void *(*realloc)(void *old, size_t bytes);
+    void (*free)(void *p);
+    size_t (*usable)(void *p); /* malloc_usable_size() */
+    int (*posix_memalign)(void **out, size_t alignment, size_t bytes);
+    void *(*aligned_alloc)(size_t alignment, size_t bytes);
+    void *(*memalign)(size_t alignment, size_t bytes);
+    void *(*valloc)(size_t bytes);
+    void *(*pvalloc)(size_t bytes);
+    bool whole; /* the first five are there and of one object, so that sizes can be asked for */
+};
+
+/* NULL: it is being looked up, and the look-up allocates: give it memory of plumb_boot_alloc(). */
+const struct plumb_real *plumb_real(void);
+
+/* A few KiB that are never given back: zeroed, 16-aligned. NULL, with ENOMEM: used up. */
+void *plumb_boot_alloc(size_t bytes);
+/* Bytes from `p` to the end of the room if it is from there, else 0. */
+size_t plumb_boot_room(const void *p);
+
+#endif

@@ -1,0 +1,110 @@
+/* tell.c: how the interposer meets the runtime: in its constructor, before main() and before there
+ * are threads as a rule.
+ *
+ * It is not linked with libplumb: a library that is preloaded and does not find what it is linked
+ * with ends the program. It takes the runtime of the process, else loads the libplumb beside it,
+ * else says so and stays a mere passage.
+ *
+ * There is no guard against recursion here: the runtime tells its own allocations from the
+ * program's, also those of a signal handler that interrupts it (core/sized.c). */
+#include "inject/tell.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inject/real.h"
+#include <plumb/plumb.h>
+
+static int64_t early; /* bytes, until there is a runtime */
+
+static void tell_early(uint32_t event, uint64_t bytes)
+{
+    PLUMB_ADD(early, event == PLUMB_MEM_ALLOC ? (int64_t)bytes : -(int64_t)bytes);
+}
+
+plumb_tell_fn plumb_tell_to = tell_early;
+
+static void say(const char *what, const char *which)
+{
+    char line[PATH_MAX + 200];
+    int n = snprintf(line, sizeof line, "plumb: malloc is not followed: %s%s\n", what, which);
+    ssize_t written =
+        write(STDERR_FILENO, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);
+    (void)written;
+}
+
+typedef const struct plumb_api *(*api_fn)(void);
+
+static const struct plumb_api *ask(void *object)
+{
+    api_fn fn = NULL;
+    *(void **)(void *)&fn = dlsym(object, "plumb_api_1");
+    return fn ? fn() : NULL;
+}
+
+/* The libplumb beside this library. */
+static const struct plumb_api *load(void)
+{
+    char path[PATH_MAX];
+    Dl_info here;
+    const char *slash;
+    void *object;
+    if (!dladdr(&early, &here) || !here.dli_fname)
+        return NULL;
+    slash = strrchr(here.dli_fname, '/');
+    snprintf(path, sizeof path, "%.*slibplumb.so.0", slash ? (int)(slash + 1 - here.dli_fname) : 0,
+             here.dli_fname);
+    object = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!object)
+        say("no libplumb in this process, and none at ", path);
+    return object ? ask(object) : NULL;
+}
+
+/* Whether an allocation of the program comes here: its own malloc, or that of a library loaded
+ * before this one, would be found first. */
+static bool comes_here(void)
+{
+    void *first = dlsym(RTLD_DEFAULT, "malloc");
+    Dl_info whose, ours;
+    if (!first || !dladdr(first, &whose) || !dladdr(&early, &ours))
+        return true;
+    if (whose.dli_fbase == ours.dli_fbase)
+        return true;
+    say("another allocator comes first, that of ", whose.dli_fname ? whose.dli_fname : "?");
+    return false;
+}
+
+static bool can_count(void)
+{
+    const struct plumb_real *r = plumb_real();
+    if (!comes_here())
+        return false;
+    if (r && r->whole)
+        return true;
+    say("the allocator of this process cannot tell the size of a block", "");
+    return false;
+}
+
+__attribute__((constructor)) static void meet_the_runtime(void)
+{
+    const struct plumb_api *api = NULL;
+    int saved = errno;
+    if (can_count()) {
+        api = ask(RTLD_DEFAULT);
+        if (!api)
+            api = plumb_find_api_();
+        if (!api)
+            api = load();
+    }
+    if (PLUMB_KNOWS_(api, mem_sized)) {
+        PLUMB_RELEASE(plumb_tell_to, api->mem_sized);
+        api->mem_sized(PLUMB_MEM_HELD, (uint64_t)__atomic_exchange_n(&early, 0, __ATOMIC_RELAXED));
+    } else {
+        PLUMB_RELEASE(plumb_tell_to, NULL);
+    }
+    errno = saved;
+}
