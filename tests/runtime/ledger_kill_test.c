@@ -188,7 +188,7 @@ static void a_child_has_a_ledger_of_its_own(void **state)
                                            "ASAN_OPTIONS=detect_leaks=0", NULL};
     struct plumb_load run;
     struct child c;
-    char child_dir[1100];
+    char child_dir[64];
     int status = child_run(&c, "forks", "forked", settings);
     DIR *all = opendir(".");
     struct dirent *e;
@@ -203,7 +203,7 @@ static void a_child_has_a_ledger_of_its_own(void **state)
     child_dir[0] = '\0';
     while (all && (e = readdir(all)))
         if (strncmp(e->d_name, "forked.", 7) == 0)
-            snprintf(child_dir, sizeof child_dir, "%s", e->d_name);
+            snprintf(child_dir, sizeof child_dir, "%.63s", e->d_name);
     closedir(all);
     load_run(&run, in_place(child_dir));
     assert_int_equal(run.timing.memory.pools[0].allocated, 7);
