@@ -10,23 +10,28 @@ status=0
 explained() {
     for word in "$@"; do
         grep -qF -- "\`$word\`" "$page" && continue
-        grep -qE "^\|( [^|]*,)? $(printf '%s' "$word" | sed 's/[().*+]/\\&/g')[, |]" "$page" && continue
+        grep -qE "^\|( [^|]*,)? $(printf '%s' "$word" | sed 's/[().*+]/\\&/g')(,| \|)" "$page" && continue
         echo "nodes_page: docs/nodes.md does not explain '$word'" >&2
         status=1
     done
 }
 
-words=$("$PLUMB_BIN" report --format csv "$report" | head -n 1 | tr ',' ' ')
-words="$words $("$PLUMB_BIN" report --tree --format csv "$report" | head -n 1 | tr ',' ' ')"
-[ "$(echo "$words" | wc -w)" -ge 34 ] || { echo 'nodes_page: no columns' >&2; exit 1; }
+served=$PLUMB_SOURCE_DIR/tests/cli/data/served.json
+words=
+for table in '' --tree --memory --requests; do
+    # shellcheck disable=SC2086 # none or one
+    words="$words $("$PLUMB_BIN" report $table --format csv "$served" 2>/dev/null | head -n 1 | tr ',' ' ')"
+done
+[ "$(echo "$words" | wc -w)" -ge 70 ] || { echo 'nodes_page: no columns' >&2; exit 1; }
 # shellcheck disable=SC2086 # words
 explained $words
 
-"$PLUMB_BIN" report --wide --explain "$report" >explained.txt
-"$PLUMB_BIN" report --tree --explain "$report" >>explained.txt
+for table in --wide --tree --memory --requests; do
+    "$PLUMB_BIN" report $table --explain "$served" >>explained.txt 2>/dev/null
+done
 awk '/^Columns/ { inside = 1; next } !/^  / { inside = 0 } inside { print }' explained.txt |
-    sed 's/^  //; s/  .*//' | sort -u >titles.txt
-[ "$(wc -l <titles.txt)" -ge 20 ] || { echo 'nodes_page: no titles' >&2; exit 1; }
+    cut -c 3-13 | sed 's/ *$//' | sort -u >titles.txt
+[ "$(wc -l <titles.txt)" -ge 40 ] || { echo 'nodes_page: no titles' >&2; exit 1; }
 while read -r title; do
     explained "$title"
 done <titles.txt
