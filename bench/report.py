@@ -38,6 +38,12 @@ ROWS = [
         ("state_bytes", "a thread, phase and node", "bytes", 12288.0),
         ("rss_growth_kb_1e8", "growth from 1e6 to 1e8 spans", "kB", 1024.0),
     ]),
+    ("Measuring memory", [
+        ("stage_ns", "an empty stage, nothing of memory", "ns", None),
+        ("rss_sample_ns", "reading the resident set, twice a stage", "ns", None),
+        ("alloc_event_ns", "an event of an allocator of the program's", "ns", None),
+        ("malloc_interposer_ns", "a malloc() and its free() under --malloc, more", "ns", None),
+    ]),
     ("Others, in the same run, as multiples of two rdtsc", [
         ("peers_span_x_floor", "plumb span", "x", None),
         ("clock_gettime_pair_x_floor", "clock_gettime() pair", "x", None),
