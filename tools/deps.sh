@@ -34,6 +34,7 @@ hdr:dlpack/dlpack.h              | libdlpack-dev       | dlpack-devel           
 cmd:/usr/bin/python3             | python3             | python3                    | python
 cmd:git                          | git                 | git                        | git
 cmd:jq                           | jq                  | jq                         | jq
+cmd:protoc                       | protobuf-compiler   | protobuf-compiler          | protobuf
 cmd:setarch                      | util-linux          | util-linux                 | util-linux
 '
 # Hosts that some tests record when they are there, too large to force on everybody.

@@ -109,17 +109,6 @@ void plumb_json_array_end(struct plumb_json *j)
     close_container(j, ']');
 }
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-/* `\xHH` in the text itself looks like the notation for a byte that is not UTF-8. */
-static bool looks_like_byte(const char *p)
-{
-    return p[0] == '\\' && p[1] == 'x' && is_hex(p[2]) && is_hex(p[3]);
-}
-
 static void write_string(struct plumb_buf *out, const char *text)
 {
     const char *p = text;
@@ -137,7 +126,7 @@ static void write_string(struct plumb_buf *out, const char *text)
         p += plain;
         if (!*p)
             break;
-        if (plumb_utf8_sequence(p) == 0 || looks_like_byte(p))
+        if (plumb_utf8_sequence(p) == 0 || plumb_utf8_looks_escaped(p))
             plumb_buf_printf(out, "\\\\x%02x", (unsigned)(unsigned char)*p);
         else if ((unsigned char)*p < 0x20)
             plumb_buf_printf(out, "\\u%04x", (unsigned)(unsigned char)*p);

@@ -3,7 +3,20 @@
 #ifndef PLUMB_BASE_UTF8_H
 #define PLUMB_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* Whether the text at `p` is `\xHH`, which is how plumb writes a byte that is not UTF-8. */
+static inline bool plumb_utf8_looks_escaped(const char *p)
+{
+    if (p[0] != '\\' || p[1] != 'x')
+        return false;
+    for (int i = 2; i < 4; i++)
+        if (!((p[i] >= '0' && p[i] <= '9') || (p[i] >= 'a' && p[i] <= 'f') ||
+              (p[i] >= 'A' && p[i] <= 'F')))
+            return false;
+    return true;
+}
 
 /* Bytes of the well-formed sequence at `text` (NUL-terminated): 1..4, or 0 when there is none. NUL
  * is no sequence. */

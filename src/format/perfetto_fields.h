@@ -1,0 +1,106 @@
+/* perfetto_fields.h: the field numbers of Perfetto's trace format that plumb uses, as its public
+ * proto files have them (github.com/google/perfetto, folder protos/perfetto):
+ *
+ *   trace/trace.proto                            Trace
+ *   trace/trace_packet.proto                     TracePacket
+ *   trace/trace_packet_defaults.proto            TracePacketDefaults
+ *   trace/trace_uuid.proto                       TraceUuid
+ *   trace/clock_snapshot.proto                   ClockSnapshot
+ *   common/builtin_clock.proto                   BuiltinClock
+ *   common/trace_attributes.proto                TraceAttributes
+ *   trace/interned_data/interned_data.proto      InternedData
+ *   trace/profiling/profile_common.proto         InternedString
+ *   trace/track_event/track_descriptor.proto     TrackDescriptor
+ *   trace/track_event/process_descriptor.proto   ProcessDescriptor
+ *   trace/track_event/thread_descriptor.proto    ThreadDescriptor
+ *   trace/track_event/counter_descriptor.proto   CounterDescriptor
+ *   trace/track_event/track_event.proto          TrackEvent, TrackEventDefaults, EventCategory,
+ *                                                EventName
+ *   trace/track_event/debug_annotation.proto     DebugAnnotation, DebugAnnotationName
+ *
+ * Names are those of the proto files in capitals. Numbers of a published format never change. */
+#ifndef PLUMB_FORMAT_PERFETTO_FIELDS_H
+#define PLUMB_FORMAT_PERFETTO_FIELDS_H
+
+enum { PF_TRACE_PACKET = 1 };
+
+enum {
+    PF_PACKET_CLOCK_SNAPSHOT = 6,
+    PF_PACKET_TIMESTAMP = 8,
+    PF_PACKET_SEQUENCE_ID = 10, /* trusted_packet_sequence_id */
+    PF_PACKET_TRACK_EVENT = 11,
+    PF_PACKET_INTERNED_DATA = 12,
+    PF_PACKET_SEQUENCE_FLAGS = 13,
+    PF_PACKET_PREVIOUS_PACKET_DROPPED = 42,
+    PF_PACKET_TIMESTAMP_CLOCK_ID = 58,
+    PF_PACKET_DEFAULTS = 59, /* trace_packet_defaults */
+    PF_PACKET_TRACK_DESCRIPTOR = 60,
+    PF_PACKET_FIRST_ON_SEQUENCE = 87, /* first_packet_on_sequence */
+    PF_PACKET_TRACE_UUID = 89,
+    PF_PACKET_TRACE_ATTRIBUTES = 126,
+};
+enum { PF_SEQUENCE_STATE_CLEARED = 1, PF_SEQUENCE_NEEDS_STATE = 2 };
+
+enum { PF_DEFAULTS_TRACK_EVENT = 11, PF_DEFAULTS_TIMESTAMP_CLOCK_ID = 58 };
+
+enum { PF_UUID_MSB = 1, PF_UUID_LSB = 2 };
+
+enum { PF_SNAPSHOT_CLOCKS = 1, PF_SNAPSHOT_PRIMARY_TRACE_CLOCK = 2 };
+enum { PF_CLOCK_ID = 1, PF_CLOCK_TIMESTAMP = 2, PF_CLOCK_IS_INCREMENTAL = 3 };
+enum { PF_CLOCK_REALTIME = 1, PF_CLOCK_MONOTONIC = 3, PF_CLOCK_BOOTTIME = 6 };
+/* 64 to 127 belong to the writer of a sequence. */
+enum { PF_CLOCK_RUN_INCREMENTAL = 64, PF_CLOCK_RUN_ABSOLUTE = 65 };
+
+enum { PF_ATTRIBUTES_ATTRIBUTE = 1 };
+enum { PF_ATTRIBUTE_KEY = 1, PF_ATTRIBUTE_LONG_VALUE = 2, PF_ATTRIBUTE_STRING_VALUE = 3 };
+
+enum {
+    PF_INTERNED_EVENT_CATEGORIES = 1,
+    PF_INTERNED_EVENT_NAMES = 2,
+    PF_INTERNED_DEBUG_ANNOTATION_NAMES = 3,
+    PF_INTERNED_DEBUG_ANNOTATION_STRING_VALUES = 29,
+};
+/* EventCategory, EventName, DebugAnnotationName and InternedString agree on these. */
+enum { PF_ENTRY_IID = 1, PF_ENTRY_TEXT = 2 };
+
+enum {
+    PF_TRACK_UUID = 1,
+    PF_TRACK_NAME = 2,
+    PF_TRACK_PROCESS = 3,
+    PF_TRACK_THREAD = 4,
+    PF_TRACK_PARENT_UUID = 5,
+    PF_TRACK_COUNTER = 8,
+    PF_TRACK_CHILD_ORDERING = 11,
+    PF_TRACK_SIBLING_ORDER_RANK = 12,
+};
+enum { PF_PROCESS_PID = 1, PF_PROCESS_CMDLINE = 2, PF_PROCESS_NAME = 6 };
+enum { PF_THREAD_PID = 1, PF_THREAD_TID = 2, PF_THREAD_NAME = 5 };
+enum { PF_COUNTER_UNIT = 3, PF_COUNTER_UNIT_NAME = 6 };
+
+enum {
+    PF_EVENT_CATEGORY_IIDS = 3,
+    PF_EVENT_DEBUG_ANNOTATIONS = 4,
+    PF_EVENT_TYPE = 9,
+    PF_EVENT_NAME_IID = 10,
+    PF_EVENT_TRACK_UUID = 11, /* of TrackEventDefaults too */
+    PF_EVENT_CATEGORIES = 22,
+    PF_EVENT_NAME = 23,
+    PF_EVENT_COUNTER_VALUE = 30,
+    PF_EVENT_DOUBLE_COUNTER_VALUE = 44,
+    PF_EVENT_FLOW_IDS = 47,             /* fixed64 */
+    PF_EVENT_TERMINATING_FLOW_IDS = 48, /* fixed64 */
+};
+
+enum {
+    PF_ANNOTATION_NAME_IID = 1,
+    PF_ANNOTATION_BOOL_VALUE = 2,
+    PF_ANNOTATION_UINT_VALUE = 3,
+    PF_ANNOTATION_INT_VALUE = 4,
+    PF_ANNOTATION_DOUBLE_VALUE = 5,
+    PF_ANNOTATION_STRING_VALUE = 6,
+    PF_ANNOTATION_POINTER_VALUE = 7,
+    PF_ANNOTATION_NAME = 10,
+    PF_ANNOTATION_STRING_VALUE_IID = 17,
+};
+
+#endif
