@@ -1,4 +1,5 @@
 #!/bin/sh
+# labels: plain
 # plumb report --memory --format svg: the golden picture, valid XML whatever the report holds, one
 # request, nothing measured, and a real run.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

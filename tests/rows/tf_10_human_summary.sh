@@ -1,4 +1,5 @@
 #!/bin/sh
+# labels: plain
 # TF-10: the summary for people has its sections, and its totals are those of timing.json, for a run
 # with stages, pools and checkpoints, and for the last request of one.
 set -u

@@ -93,7 +93,7 @@ struct child {
 /* "<the test's folder>/<name>", in one of a few static buffers. */
 static inline const char *in_place(const char *name)
 {
-    static char paths[8][1024];
+    static char paths[8][2048];
     static unsigned turn;
     char *path = paths[turn++ % 8];
     char cwd[900];
