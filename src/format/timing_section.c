@@ -188,8 +188,14 @@ static int take_request(struct plumb_timing_section *s, const struct plumb_timin
         if (stage->node >= t->node_count)
             continue;
         const struct plumb_timing_node *node = &t->nodes[stage->node];
-        rows[n++] = (struct row){node->name,      node->metric,  i, stage->count,
-                                 stage->total_ns, stage->own_ns, 0, &stage->memory};
+        /* A request enters a stage when it ends; nodes stand in the order of their begins. */
+        rows[n++] = (struct row){.name = node->name,
+                                 .metric = node->metric,
+                                 .order = stage->node,
+                                 .count = stage->count,
+                                 .total_ns = stage->total_ns,
+                                 .own_ns = stage->own_ns,
+                                 .memory = &stage->memory};
     }
     return settle(s, rows, n);
 }

@@ -135,6 +135,24 @@ static void the_top_holds_the_request_that_began_last(void **state)
     plumb_timing_fini(&t);
 }
 
+static void stages_stand_in_the_order_of_their_begins(void **state)
+{
+    struct plumb_timing t;
+    struct plumb_timing_section s;
+    (void)state;
+    fixture_served(&t);
+    /* decode, which runs inside frame, ended first. */
+    struct plumb_timing_request_stage frame = t.requests[2].stages[0];
+    t.requests[2].stages[0] = t.requests[2].stages[1];
+    t.requests[2].stages[1] = frame;
+    assert_int_equal(plumb_timing_section_init(&s, &t, 2, NULL), PLUMB_OK);
+    assert_int_equal(s.stage_count, 2);
+    assert_string_equal(s.stages[0].name, "frame");
+    assert_string_equal(s.stages[1].name, "decode");
+    plumb_timing_section_fini(&s);
+    plumb_timing_fini(&t);
+}
+
 static void a_key_of_the_request_takes_the_place_of_the_runs(void **state)
 {
     struct plumb_timing t;
@@ -370,6 +388,7 @@ int main(void)
         cmocka_unit_test(an_empty_run_is_a_whole_report),
         cmocka_unit_test(numbers_beyond_63_bits_are_strings),
         cmocka_unit_test(the_top_holds_the_request_that_began_last),
+        cmocka_unit_test(stages_stand_in_the_order_of_their_begins),
         cmocka_unit_test(a_key_of_the_request_takes_the_place_of_the_runs),
         cmocka_unit_test(stages_have_the_memory_of_all_their_rows_in_mib),
         cmocka_unit_test(without_requests_the_stages_are_the_whole_run),
