@@ -34,6 +34,10 @@ ROWS = [
         ("snapshot_hot_p99_us", "100 nodes, writer hot, p99", "us", 20.0),
         ("snapshot_hot_writer_x_floor", "the hot writer meanwhile", "x", 1.15),
     ]),
+    ("Inputs and outputs of stages", [
+        ("signature_us_per_call", "3 tensors and a number told", "us", 5.0),
+        ("signature_full_gb_s", "reading values of float32", "GB/s", None),
+    ]),
     ("Memory", [
         ("state_bytes", "a thread, phase and node", "bytes", 12288.0),
         ("rss_growth_kb_1e8", "growth from 1e6 to 1e8 spans", "kB", 1024.0),

@@ -122,6 +122,7 @@ static inline void fixture_signature(struct plumb_signature *s)
     s->timestamp = "2026-01-02T03:04:06.123456+00:00";
     s->plumb_version = "0.1.0";
     s->pid = 4711;
+    s->lost_calls = 1;
     s->rank = 3;
     s->stage_count = 3;
     s->stages = plumb_arena_alloc(&s->arena, 3 * sizeof *s->stages);
@@ -135,6 +136,8 @@ static inline void fixture_signature(struct plumb_signature *s)
     denoise->distinct[0].count = 7;
     fixture_denoise(s, &denoise->distinct[1], 21);
     denoise->distinct[1].count = 3;
+    denoise->distinct[1].dropped = 4;
+    denoise->distinct[1].request_id = "req_7";
     denoise->last = denoise->distinct[1];
     s->stages[1].name = "never";
     struct plumb_signature_stage *hostile = &s->stages[2];

@@ -164,6 +164,29 @@ enum plumb_mem_event {
     PLUMB_MEM_HELD = 6
 };
 
+/* Something that a stage was given or gave; made by plumb_value_*() of plumb.h. */
+enum plumb_value_kind {
+    PLUMB_VALUE_NULL = 0,
+    PLUMB_VALUE_BOOL = 1,
+    PLUMB_VALUE_I64 = 2,
+    PLUMB_VALUE_F64 = 3,
+    PLUMB_VALUE_STR = 4,
+    PLUMB_VALUE_TENSOR = 5,
+    PLUMB_VALUE_LIST = 6
+};
+typedef struct plumb_value {
+    uint32_t kind;  /* enum plumb_value_kind */
+    uint32_t count; /* of a list */
+    union {
+        int64_t i64; /* BOOL too */
+        double f64;
+        const char *str;
+        const void *tensor; /* a DLTensor */
+        const struct plumb_value *list;
+    } as;
+} plumb_value;
+enum plumb_stage_part { PLUMB_STAGE_INPUT = 0, PLUMB_STAGE_OUTPUT = 1, PLUMB_STAGE_METADATA = 2 };
+
 /* plumb_runtime_begin(): zero fields take the defaults. */
 typedef struct plumb_runtime_options {
     size_t size;                /* sizeof(plumb_runtime_options) */
@@ -311,6 +334,9 @@ struct plumb_api {
     int (*runtime_begin)(plumb_runtime_run **out, const plumb_runtime_options *options,
                          plumb_error *err);
     int (*runtime_finish)(plumb_runtime_run *run, plumb_runtime_result *out, plumb_error *err);
+
+    void (*stage_value)(plumb_span stage, uint32_t part, const char *name,
+                        const plumb_value *value); /* enum plumb_stage_part */
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

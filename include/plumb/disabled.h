@@ -126,6 +126,12 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
 
 #define plumb_begin_with(node, flags) ((void)(node), (void)(flags), PLUMB_OFF_SPAN_)
 #define plumb_stage_metric(stage, name) ((void)(stage), (void)(name))
+#define PLUMB_OFF_VALUE_(stage, name, value) ((void)(stage), (void)(name), (void)(value))
+#define plumb_stage_input(stage, name, tensor) PLUMB_OFF_VALUE_(stage, name, tensor)
+#define plumb_stage_output(stage, name, tensor) PLUMB_OFF_VALUE_(stage, name, tensor)
+#define plumb_stage_input_value(stage, name, value) PLUMB_OFF_VALUE_(stage, name, value)
+#define plumb_stage_output_value(stage, name, value) PLUMB_OFF_VALUE_(stage, name, value)
+#define plumb_stage_metadata(stage, name, value) PLUMB_OFF_VALUE_(stage, name, value)
 #define PLUMB_OFF_MEM_(device, pool, address, bytes)                                               \
     ((void)(device), (void)(pool), (void)(address), (void)(bytes))
 #define plumb_mem_alloc(device, pool, address, bytes) PLUMB_OFF_MEM_(device, pool, address, bytes)

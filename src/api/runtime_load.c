@@ -126,6 +126,7 @@ static void fill_table(void)
     table.request_end = plumb_request_end_impl;
     table.runtime_begin = plumb_runtime_begin_impl;
     table.runtime_finish = plumb_runtime_finish_impl;
+    table.stage_value = plumb_stage_value_impl;
 }
 
 /* ---- Meeting other copies -------------------------------------------------------------------- */

@@ -17,6 +17,11 @@
 enum { PLUMB_SETTINGS_PATH = 1024, PLUMB_SETTINGS_NAME = 512 };
 enum plumb_fork { PLUMB_FORK_FOLLOW = 0, PLUMB_FORK_OFF = 1 };
 enum plumb_memory_choice { PLUMB_MEMORY_STAGES = 0, PLUMB_MEMORY_ALL = 1, PLUMB_MEMORY_OFF = 2 };
+enum plumb_signature_choice {
+    PLUMB_SIGNATURE_SHAPES = 0,
+    PLUMB_SIGNATURE_FULL = 1,
+    PLUMB_SIGNATURE_OFF = 2
+};
 enum plumb_memory_peak { PLUMB_MEMORY_PEAK_SAMPLED = 0, PLUMB_MEMORY_PEAK_EXACT = 1 };
 
 struct plumb_setting;
@@ -48,7 +53,8 @@ struct plumb_settings {
     uint32_t memory_peak; /* enum plumb_memory_peak */
     uint64_t memory_interval_ms;
     bool memory_checkpoints;
-    plumb_log_fn log; /* from plumb_options only; NULL: stderr */
+    uint32_t signature; /* enum plumb_signature_choice */
+    plumb_log_fn log;   /* from plumb_options only; NULL: stderr */
     void *log_arg;
 };
 

@@ -56,6 +56,7 @@ static void the_defaults_are_those_of_the_table(void **state)
     assert_int_equal(s.log_level, 0);
     assert_int_equal(s.clock, 0);
     assert_int_equal(s.fork, PLUMB_FORK_FOLLOW);
+    assert_int_equal(s.signature, PLUMB_SIGNATURE_SHAPES);
     assert_true(s.signals);
     assert_false(s.sync || s.debug || s.quiet);
     assert_false(plumb_settings_wants_recording(&s));
@@ -83,7 +84,7 @@ static void every_entry_is_sound(void **state)
     size_t n;
     const struct plumb_setting *table = plumb_settings_table(&n);
     (void)state;
-    assert_int_equal(n, 24);
+    assert_int_equal(n, 25);
     for (size_t i = 0; i < n; i++) {
         const struct plumb_setting *t = &table[i];
         size_t size = member_size(t->type);

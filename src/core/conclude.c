@@ -1,7 +1,9 @@
-/* conclude.c: what a run leaves behind: its figures as timing.json, a copy where one was asked for,
- * the summary of its rank, and the end block. Nobody records any more; under life_lock.
+/* conclude.c: what a run leaves behind: its figures as timing.json with the signatures of its
+ * stages beside it, copies where they were asked for, the summary of its rank, and the end block.
+ * Nobody records any more; under life_lock.
  *
- * Only timing.json decides whether the run is saved: whatever else cannot be written is said in one
+ * Signatures and timing.json decide whether the run is saved, in this order: a run that has its
+ * timing.json is not recovered from the mapping. Whatever else cannot be written is said in one
  * line, and the figures of it can be had from timing.json. */
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include "base/log.h"
 #include "core/runtime.h"
 #include "format/live_read.h"
+#include "format/signature_live.h"
 #include "format/timing.h"
 
 /* ---- Telling `plumb record` ------------------------------------------------------------------ */
@@ -66,6 +69,30 @@ static int write_beside(void *arg, const char *name, const struct plumb_buf *b, 
     return plumb_run_write(run->dir, name, b, err);
 }
 
+/* What went into the stages and came out; nothing when nobody told. */
+static int render_signatures(struct plumb_buf *out, const struct plumb_run *run, plumb_error *err)
+{
+    struct plumb_signature s;
+    int rc = PLUMB_OK;
+    plumb_signature_init(&s);
+    if (run->h->signatures.count)
+        rc = plumb_live_to_signature(&s, run->base, run->mapped, err);
+    if (rc == PLUMB_OK && s.stage_count)
+        rc = plumb_signature_write(&s, out, err);
+    plumb_signature_fini(&s);
+    return rc;
+}
+
+/* In this order: a run that has its timing.json is not recovered. */
+static int write_files(const struct plumb_run *run, const struct plumb_buf *report,
+                       const struct plumb_buf *signatures, plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    if (signatures->len)
+        rc = plumb_run_write(run->dir, PLUMB_SIGNATURE_FILE, signatures, err);
+    return rc == PLUMB_OK ? plumb_run_write(run->dir, "timing.json", report, err) : rc;
+}
+
 static bool write_summary(struct plumb_run *run, const struct plumb_timing *t)
 {
     plumb_error err = {0, ""};
@@ -79,7 +106,7 @@ static bool write_summary(struct plumb_run *run, const struct plumb_timing *t)
 /* Never over something that is no file: the folder of /dev/stdout may be writable. */
 static int write_copy(const char *path, const struct plumb_buf *report, plumb_error *err)
 {
-    char temporary[PLUMB_SETTINGS_PATH + 32];
+    char temporary[PLUMB_SETTINGS_PATH + 64];
     struct stat st;
     int rc = plumb_run_make_parents(path, err);
     if (rc < 0)
@@ -91,15 +118,29 @@ static int write_copy(const char *path, const struct plumb_buf *report, plumb_er
     return plumb_run_replace(path, temporary, report, err);
 }
 
-/* PLUMB_TIMING_REPORT. Where the run has no directory this is the only file it leaves. */
-static void save_copy(const struct plumb_timing *t, struct plumb_buf *report, const char *dir)
+/* "report.json" has its signatures in "report_io_signature.json". */
+static int write_signatures_copy(const char *path, const struct plumb_buf *signatures,
+                                 plumb_error *err)
+{
+    char beside[PLUMB_SETTINGS_PATH + 32];
+    size_t n = strlen(path);
+    if (n >= 5 && strcmp(path + n - 5, ".json") == 0)
+        n -= 5;
+    snprintf(beside, sizeof beside, "%.*s_io_signature.json", (int)n, path);
+    return write_copy(beside, signatures, err);
+}
+
+/* PLUMB_TIMING_REPORT. Where the run has no directory these are the only files it leaves. */
+static void save_copies(const struct plumb_timing *t, struct plumb_buf *report,
+                        const struct plumb_buf *signatures, const char *dir)
 {
     const char *path = plumb_rt.settings.timing_report;
     plumb_error err = {0, ""};
     if (!path[0])
         return;
     if ((report->len == 0 && plumb_timing_write(t, report, &err) < 0) ||
-        write_copy(path, report, &err) < 0)
+        write_copy(path, report, &err) < 0 ||
+        (signatures->len && write_signatures_copy(path, signatures, &err) < 0))
         plumb_say("plumb: %s%s%s%s", err.message, dir ? "; the report is in '" : "", dir ? dir : "",
                   dir ? "'" : "");
 }
@@ -108,21 +149,23 @@ int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bo
                        plumb_error *err)
 {
     struct plumb_timing t;
-    struct plumb_buf report = {0};
+    struct plumb_buf report = {0}, signatures = {0};
     bool read, saved = false, told, summary;
     int rc;
     plumb_timing_init(&t);
     rc = plumb_live_to_timing(&t, run->base, run->mapped, end, err);
     read = rc == PLUMB_OK;
+    if (rc == PLUMB_OK)
+        rc = render_signatures(&signatures, run, err);
     if (rc == PLUMB_OK && run->fd >= 0) {
         rc = plumb_timing_write(&t, &report, err);
         if (rc == PLUMB_OK)
-            rc = plumb_run_write(run->dir, "timing.json", &report, err);
+            rc = write_files(run, &report, &signatures, err);
         saved = rc == PLUMB_OK;
     }
     *kept = !saved;
     if (read)
-        save_copy(&t, &report, saved ? run->dir : NULL);
+        save_copies(&t, &report, &signatures, saved ? run->dir : NULL);
     summary = saved && write_summary(run, &t);
     if (rc == PLUMB_OK || run->fd < 0)
         tell_malloc(&t);
@@ -133,6 +176,7 @@ int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bo
     if (told && !plumb_rt.settings.quiet && plumb_rt.end_block)
         plumb_rt.end_block(&t, saved ? run->dir : NULL, summary);
     plumb_buf_fini(&report);
+    plumb_buf_fini(&signatures);
     plumb_timing_fini(&t);
     return rc;
 }

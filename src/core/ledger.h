@@ -127,6 +127,15 @@ void plumb_sized_before_fork(void); /* under the lock */
 void plumb_sized_after_fork(void);  /* in the parent */
 void plumb_sized_forked(void);      /* in the child */
 
+/* ---- signature.c: inputs and outputs of stages ----------------------------------------------- */
+
+void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
+                            const plumb_value *value);
+/* Under the lock: a run of a stage ended well, which had this. */
+struct plumb_pack;
+void plumb_signature_enter(struct plumb_run *run, uint32_t node, uint64_t request,
+                           const struct plumb_pack *pack);
+
 /* ---- request.c ------------------------------------------------------------------------------- */
 
 plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadata);

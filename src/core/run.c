@@ -45,6 +45,7 @@ static void header_tables(struct plumb_live_header *h)
     h->checkpoints.element_bytes = sizeof(struct plumb_live_checkpoint);
     h->stage_runs.element_bytes = sizeof(struct plumb_live_stage_run);
     h->requests.element_bytes = sizeof(struct plumb_live_request);
+    h->signatures.element_bytes = sizeof(struct plumb_live_signature);
 }
 
 /* The header and everything known so far. The magic comes last: a mapping without it is none. */

@@ -57,12 +57,13 @@ struct plumb_run {
     bool partly;       /* it stopped growing: the file holds what there was then */
     size_t frozen;     /* bytes of that */
     struct plumb_map texts;
-    struct plumb_map keys;    /* state key -> key index + 1 */
-    struct plumb_map stages;  /* key + 1 -> index in the table of stages + 1 */
-    struct plumb_map owners;  /* pool and key -> index in the table of owners + 1 */
-    uint64_t high_at_start;   /* peak of the resident set when the run opened */
-    uint64_t sample_pause_ns; /* between samples of memory */
-    uint64_t async_head;      /* free async slots: tag << 32 | index + 1 */
+    struct plumb_map keys;       /* state key -> key index + 1 */
+    struct plumb_map stages;     /* key + 1 -> index in the table of stages + 1 */
+    struct plumb_map owners;     /* pool and key -> index in the table of owners + 1 */
+    struct plumb_map signatures; /* node + 1 -> index in the table of signatures + 1 */
+    uint64_t high_at_start;      /* peak of the resident set when the run opened */
+    uint64_t sample_pause_ns;    /* between samples of memory */
+    uint64_t async_head;         /* free async slots: tag << 32 | index + 1 */
 };
 
 /* ---- Threads --------------------------------------------------------------------------------- */
@@ -148,11 +149,12 @@ struct plumb_thread {
     uint32_t scopes, scope_serial;
     struct plumb_scope_entry scope[PLUMB_SCOPES_MAX];
     /* the ledger: under its lock, or of this thread alone */
-    uint32_t memory;               /* innermost memory scope; 0: none yet */
-    uint32_t memory_adopted;       /* contexts that it works in */
-    uint64_t request;              /* serial; 0: none */
-    uint32_t stages;               /* open ones */
-    struct plumb_stage_run *stage; /* [PLUMB_STAGES_MAX], made at the first */
+    uint32_t memory;                           /* innermost memory scope; 0: none yet */
+    uint32_t memory_adopted;                   /* contexts that it works in */
+    uint64_t request;                          /* serial; 0: none */
+    uint32_t stages;                           /* open ones */
+    struct plumb_stage_run *stage;             /* [PLUMB_STAGES_MAX], made at the first */
+    struct plumb_pack *pack[PLUMB_STAGES_MAX]; /* inputs and outputs of each, made when told */
     struct plumb_sized sized;
     struct plumb_thread *next; /* of all records */
     struct plumb_thread *next_idle;

@@ -159,6 +159,8 @@ static void enter_run(const struct plumb_stage_run *s, struct plumb_stage_entry 
     plumb_scope_close(th, s->scope, &rss, &e->memory);
     e->tid = th->tid;
     plumb_ledger_stage_run(th->run, e);
+    if (s->told && !s->mark)
+        plumb_signature_enter(th->run, s->node, s->request, th->pack[th->stages]);
     plumb_ledger_leave(th);
 }
 

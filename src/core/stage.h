@@ -22,6 +22,7 @@ struct plumb_stage_run { /* of one thread; th->stage[0 .. th->stages) are open, 
     uint32_t flags;       /* enum plumb_point_flags */
     uint32_t scope;       /* of memory; 0: none */
     uint32_t mark;        /* as given to span_mark; 0: none */
+    uint32_t told;        /* 1: th->pack[] at its place holds inputs or outputs */
     char why[116];        /* of a failure */
 };
 

@@ -35,7 +35,7 @@
 #define PLUMB_LIVE_MAGIC UINT64_C(0x31766c626d756c70) /* "plumblv1" */
 #define PLUMB_LIVE_NAME "live.plumb"
 enum {
-    PLUMB_LIVE_VERSION = 2,
+    PLUMB_LIVE_VERSION = 3,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -386,6 +386,7 @@ struct plumb_live_header {
     struct plumb_live_table checkpoints; /* struct plumb_live_checkpoint */
     struct plumb_live_table stage_runs;  /* struct plumb_live_stage_run */
     struct plumb_live_table requests;    /* struct plumb_live_request */
+    struct plumb_live_table signatures;  /* struct plumb_live_signature */
 };
 
 /* ---- Access ---------------------------------------------------------------------------------- */

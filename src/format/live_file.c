@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "format/live_read.h"
+#include "format/signature_live.h"
 
 uint64_t plumb_process_start(uint32_t pid)
 {
@@ -39,12 +40,13 @@ static bool is_recording(const struct plumb_live_header *h)
            plumb_process_start(h->pid) == h->process_start;
 }
 
-int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *err)
+/* A private, writable copy of the file; the caller unmaps it. */
+static int map_file(unsigned char **out, size_t *bytes, const char *run_dir, plumb_error *err)
 {
     char path[1200];
     struct stat st;
-    unsigned char *base = MAP_FAILED;
-    int fd, rc;
+    void *base;
+    int fd, rc = PLUMB_OK;
     snprintf(path, sizeof path, "%s/%s", run_dir, PLUMB_LIVE_NAME);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -60,16 +62,39 @@ int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "cannot map '%s': %s", path, strerror(errno));
         goto out;
     }
-    rc = plumb_live_to_timing(out, base, (size_t)st.st_size, NULL, err);
-    if (rc < 0)
-        goto out;
-    out->recovered = true;
-    if (is_recording((const struct plumb_live_header *)(const void *)base))
-        rc = plumb_fail(err, PLUMB_ERR_STATE, "'%s' is being recorded by process %u", run_dir,
-                        out->pid);
+    *out = base;
+    *bytes = (size_t)st.st_size;
 out:
-    if (base != MAP_FAILED)
-        munmap(base, (size_t)st.st_size);
     close(fd);
+    return rc;
+}
+
+int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *err)
+{
+    unsigned char *base = NULL;
+    size_t bytes = 0;
+    int rc = map_file(&base, &bytes, run_dir, err);
+    if (rc < 0)
+        return rc;
+    rc = plumb_live_to_timing(out, base, bytes, NULL, err);
+    if (rc == PLUMB_OK) {
+        out->recovered = true;
+        if (is_recording((const struct plumb_live_header *)(const void *)base))
+            rc = plumb_fail(err, PLUMB_ERR_STATE, "'%s' is being recorded by process %u", run_dir,
+                            out->pid);
+    }
+    munmap(base, bytes);
+    return rc;
+}
+
+int plumb_live_read_signature(struct plumb_signature *out, const char *run_dir, plumb_error *err)
+{
+    unsigned char *base = NULL;
+    size_t bytes = 0;
+    int rc = map_file(&base, &bytes, run_dir, err);
+    if (rc < 0)
+        return rc;
+    rc = plumb_live_to_signature(out, base, bytes, err);
+    munmap(base, bytes);
     return rc;
 }

@@ -20,6 +20,7 @@ enum {
     PLUMB_LIVE_SECTION_STAGES = 32, /* stages of one */
     PLUMB_LIVE_METADATA = 2048,     /* bytes of one request's pairs */
     PLUMB_LIVE_LEAKS = 20,
+    PLUMB_LIVE_SIGNATURES = 32, /* different ones that are kept of a stage */
     PLUMB_LIVE_NO_POOL = -1
 };
 
@@ -131,11 +132,28 @@ struct plumb_live_request {
     struct plumb_live_memory_pair memory;
 };
 
+/* Calls of a stage that had one signature. */
+struct plumb_live_signature {
+    uint32_t node;
+    uint32_t next;            /* index + 1 of another one of the node; for the writer */
+    uint64_t form;            /* plumb_pack_form(); 0: of all calls whose form found no place */
+    uint32_t shown, reserved; /* copy[shown & 1] is whole; 0: neither */
+    struct {
+        uint64_t off; /* bytes of signature_pack.h, of the last call */
+        uint32_t room, used;
+        uint64_t count;   /* calls */
+        uint64_t serial;  /* of the last call, among all of them */
+        uint64_t request; /* it was for; serial, 0: none */
+        uint32_t dropped, reserved;
+    } copy[2];
+};
+
 /* In the header of the mapping. */
 struct plumb_live_ledger {
     uint64_t rss, peak_rss; /* of the process: last read, highest of this run */
     uint64_t total;         /* memory of the machine or its control group */
     uint64_t stage_runs, requests, checkpoints_made; /* serials given so far */
+    uint64_t signatures, signatures_lost;            /* calls with one; that found no room */
     uint32_t peak_exact, reserved;
     struct plumb_live_pool_table {
         uint32_t count, reserved;

@@ -19,6 +19,10 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
  * moment, whose figures may be torn); PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
 int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *err);
 
+/* The same for its signatures; a run without any gives none. */
+struct plumb_signature;
+int plumb_live_read_signature(struct plumb_signature *out, const char *run_dir, plumb_error *err);
+
 /* The figures of a merged row, without names, sites and (unless they had to be made) buckets. */
 void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m,
                             const struct plumb_merge_row *row, double tick_ns,

@@ -138,6 +138,8 @@ static void write_call(struct plumb_json *j, const struct plumb_signature_call *
         plumb_json_null(j);
     write_items(j, "output_signatures", &call->outputs);
     write_items(j, "metadata", &call->metadata);
+    plumb_put_text(j, "request_id", call->request_id);
+    plumb_put_u64(j, "dropped", call->dropped);
 }
 
 static void write_stage(struct plumb_json *j, const struct plumb_signature_stage *stage)
@@ -171,6 +173,7 @@ int plumb_signature_write(const struct plumb_signature *s, struct plumb_buf *out
     plumb_put_text(j, "timestamp", s->timestamp);
     plumb_put_known(j, "rank", s->rank);
     plumb_put_u64(j, "pid", s->pid);
+    plumb_put_u64(j, "lost_calls", s->lost_calls);
     plumb_put_object(j, "versions");
     plumb_put_text(j, "plumb", s->plumb_version);
     plumb_json_object_end(j);

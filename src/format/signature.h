@@ -76,7 +76,9 @@ struct plumb_signature_items { /* names differ */
 
 /* What a call, or several calls of the same signature, brought. */
 struct plumb_signature_call {
-    uint64_t count; /* calls; of an entry of `distinct` */
+    uint64_t count;         /* calls; of an entry of `distinct` */
+    uint64_t dropped;       /* values of the last of them that found no room */
+    const char *request_id; /* that the last of them was for; NULL: none */
     struct plumb_signature_items inputs, outputs, metadata;
 };
 
@@ -98,6 +100,7 @@ struct plumb_signature {
     const char *plumb_version;
     uint32_t pid;
     int32_t rank;                         /* -1: not known */
+    uint64_t lost_calls;                  /* that are nowhere here, for lack of memory */
     struct plumb_signature_stage *stages; /* names differ */
     size_t stage_count;
 };

@@ -84,10 +84,11 @@ static void nothing_is_a_whole_file(void **state)
     (void)state;
     plumb_signature_init(&s);
     char *text = written(&s);
-    assert_string_equal(text, "{\n  \"format\": \"plumb-signature\",\n  \"schema\": 1,\n"
-                              "  \"request_id\": null,\n  \"timestamp\": null,\n  \"rank\": null,\n"
-                              "  \"pid\": 0,\n  \"versions\": {\n    \"plumb\": null\n  },\n"
-                              "  \"stages\": {}\n}\n");
+    assert_string_equal(
+        text, "{\n  \"format\": \"plumb-signature\",\n  \"schema\": 1,\n"
+              "  \"request_id\": null,\n  \"timestamp\": null,\n  \"rank\": null,\n"
+              "  \"pid\": 0,\n  \"lost_calls\": 0,\n  \"versions\": {\n    \"plumb\": null\n  },\n"
+              "  \"stages\": {}\n}\n");
     free(text);
     plumb_signature_fini(&s);
 }

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "format/live_read.h"
 #include "trace/runs.h"
+#include "trace/signature_read.h"
 #include "trace/timing_read.h"
 
 enum { PATH_BYTES = 4096 };
@@ -99,6 +100,39 @@ int plumb_load_save(const char *dir, const char *name, const struct plumb_buf *t
     return rc;
 }
 
+/* The signatures of a run that has any, read back as the report is. */
+static int render_signatures(struct plumb_buf *text, const char *dir, plumb_error *err)
+{
+    struct plumb_signature s;
+    struct plumb_signature again;
+    int rc;
+    plumb_signature_init(&s);
+    rc = plumb_live_read_signature(&s, dir, err);
+    if (rc == PLUMB_OK && s.stage_count > 0) {
+        rc = plumb_signature_write(&s, text, err);
+        if (rc == PLUMB_OK)
+            rc = plumb_signature_parse(&again, text->data, text->len, dir, err);
+        if (rc == PLUMB_OK)
+            plumb_signature_fini(&again);
+    }
+    plumb_signature_fini(&s);
+    return rc;
+}
+
+/* Everything that the mapping holds, as files; timing.json last, because a run that has it is not
+ * recovered again. */
+static int save_all(const char *dir, const struct plumb_buf *timing, plumb_error *err)
+{
+    struct plumb_buf signatures = {0};
+    int rc = render_signatures(&signatures, dir, err);
+    if (rc == PLUMB_OK && signatures.len > 0)
+        rc = plumb_load_save(dir, PLUMB_SIGNATURE_FILE, &signatures, err);
+    if (rc == PLUMB_OK)
+        rc = plumb_load_save(dir, PLUMB_TIMING_NAME, timing, err);
+    plumb_buf_fini(&signatures);
+    return rc;
+}
+
 int plumb_load_file(struct plumb_load *out, const char *path, plumb_error *err)
 {
     struct plumb_load load = {.state = PLUMB_LOAD_ENDED};
@@ -128,7 +162,7 @@ int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
     if (rc == PLUMB_OK)
         rc = render(&text, &load.timing, dir, err);
     if (rc == PLUMB_OK) {
-        load.fresh = plumb_load_save(dir, PLUMB_TIMING_NAME, &text, &load.why) == PLUMB_OK;
+        load.fresh = save_all(dir, &text, &load.why) == PLUMB_OK;
         load.state = load.fresh ? PLUMB_LOAD_RECOVERED : PLUMB_LOAD_UNSAVED;
     }
     plumb_buf_fini(&text);

@@ -281,10 +281,13 @@ static void read_call(struct cursor *c, const json_t *object, struct plumb_signa
 {
     read_items(c, object, "input_signatures", true, &out->inputs);
     read_items(c, object, "metadata", !c->s->foreign, &out->metadata);
-    if (c->s->foreign)
+    if (c->s->foreign) {
         read_output(c, object, out);
-    else
-        read_items(c, object, "output_signatures", true, &out->outputs);
+        return;
+    }
+    read_items(c, object, "output_signatures", true, &out->outputs);
+    out->request_id = text_at(c, object, "request_id");
+    out->dropped = plumb_field_u64(&c->f, object, "dropped");
 }
 
 static void read_distinct(struct cursor *c, const json_t *object,
@@ -390,6 +393,7 @@ static int read_root(struct plumb_signature *s, const json_t *root, const char *
     s->rank = plumb_field_known(&c.f, root, "rank");
     if (!s->foreign) {
         s->pid = plumb_field_u32(&c.f, root, "pid");
+        s->lost_calls = plumb_field_u64(&c.f, root, "lost_calls");
         s->plumb_version = text_at(&c, plumb_field_object(&c.f, root, "versions"), "plumb");
     }
     read_stages(&c, root);

@@ -107,10 +107,11 @@ static void unknown_fields_are_skipped(void **state)
 {
     (void)state;
     struct plumb_signature s = parsed(
-        "{\"format\": \"plumb-signature\", \"schema\": 1, \"pid\": 1, \"versions\": {}, \"new\": "
+        "{\"format\": \"plumb-signature\", \"schema\": 1, \"pid\": 1, \"lost_calls\": 0, "
+        "\"versions\": {}, \"new\": "
         "[], \"stages\": {\"a\": {\"input_signatures\": {\"x\": {\"shape\": [2], \"dtype\": "
         "\"int8\", \"device\": \"cpu\", \"layout\": 7}}, \"output_signatures\": {}, \"metadata\": "
-        "{}, \"calls\": 1, \"other_calls\": 0, \"signatures\": [], \"more\": 1}}}");
+        "{}, \"dropped\": 0, \"calls\": 1, \"other_calls\": 0, \"signatures\": [], \"more\": 1}}}");
     assert_int_equal(s.stages[0].last.inputs.at[0].value.is.tensor->bytes, -1);
     plumb_signature_fini(&s);
 }
@@ -228,7 +229,9 @@ static void a_damaged_tensor_is_named_with_its_place(void **state)
     assert_tensor_refused(SOUND ", \"values_error\": 1}", X1 ".values_error is not a string");
 }
 
-#define OWN "{\"format\": \"plumb-signature\", \"schema\": 1, \"pid\": 1, \"versions\": {}, "
+#define OWN                                                                                        \
+    "{\"format\": \"plumb-signature\", \"schema\": 1, \"pid\": 1, \"lost_calls\": 0, "             \
+    "\"versions\": {}, "
 
 static void a_damaged_stage_is_named_with_its_place(void **state)
 {
@@ -238,11 +241,12 @@ static void a_damaged_stage_is_named_with_its_place(void **state)
     assert_refused(OWN "\"stages\": {\"a\": {}}}",
                    "'x.json' is damaged: stages.a.input_signatures is missing");
     assert_refused(OWN "\"stages\": {\"a\": {\"input_signatures\": {}, \"metadata\": {}, "
-                       "\"output_signatures\": {}, \"calls\": -1}}}",
+                       "\"output_signatures\": {}, \"dropped\": 0, \"calls\": -1}}}",
                    "'x.json' is damaged: stages.a.calls is not a whole number from 0 to 2^64-1");
-    assert_refused(OWN "\"stages\": {\"a\": {\"input_signatures\": {}, \"metadata\": {}, "
-                       "\"output_signatures\": {}, \"calls\": 1, \"other_calls\": 0, "
-                       "\"signatures\": [{\"count\": 1, \"input_signatures\": []}]}}}",
+    assert_refused(OWN
+                   "\"stages\": {\"a\": {\"input_signatures\": {}, \"metadata\": {}, "
+                   "\"output_signatures\": {}, \"dropped\": 0, \"calls\": 1, \"other_calls\": 0, "
+                   "\"signatures\": [{\"count\": 1, \"input_signatures\": []}]}}}",
                    "'x.json' is damaged: stages.a.signatures[0].input_signatures is not an object");
     assert_refused(OWN "\"stages\": {\"\\\\xFF\": {}}}",
                    "'x.json' is damaged: stages.\\xFF is no name that plumb would write");
@@ -296,7 +300,7 @@ static void every_truncation_is_refused_in_one_line(void **state)
     (void)state;
     fixture_signature(&s);
     struct plumb_buf text = written(&s);
-    for (size_t n = 0; n + 2 < text.len; n += 1 + n % 7) {
+    for (size_t n = 0; n + 2 < text.len; n += 1 + n % 61) {
         plumb_error err = {0, ""};
         char *cut = malloc(n ? n : 1);
         assert_non_null(cut);

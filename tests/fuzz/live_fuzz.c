@@ -15,6 +15,8 @@
 #include <plumb/plumb.h>
 
 #include "format/live_read.h"
+#include "format/signature_live.h"
+#include "tensor/dl_tensor.h"
 
 enum { PATCH_BYTES = 12, RUN_STEPS = 100 };
 
@@ -36,6 +38,20 @@ static void work(int depth)
     plumb_count("calls", 1);
     if (depth > 0)
         work(depth - 1);
+}
+
+static void call_stage(int step)
+{
+    int64_t shape[2] = {step % 3, 4};
+    struct plumb_dl_tensor tensor = {.device = {PLUMB_DL_CPU, 0},
+                                     .ndim = 2,
+                                     .dtype = {PLUMB_DTYPE_FLOAT, 32, 1},
+                                     .shape = shape};
+    plumb_value list[2] = {plumb_value_tensor(&tensor), plumb_value_str("text")};
+    PLUMB_STAGE(stage, "stage");
+    plumb_stage_input_value(stage, "list", plumb_value_list(list, 2));
+    plumb_stage_output(stage, "tensor", &tensor);
+    plumb_stage_metadata(stage, "step", plumb_value_i64(step));
 }
 
 static void read_mapping(const char *dir)
@@ -80,6 +96,8 @@ static void record(void)
         PLUMB_SPAN_AS(failing, "failing");
         for (PLUMB_STEPS (step, RUN_STEPS))
             work(step % 3);
+        for (PLUMB_STEPS (step, 7))
+            call_stage(step);
         plumb_span_fail(failing, "on purpose");
         plumb_record_ns(plumb_node_get("elsewhere"), 1000);
         read_mapping(run);
@@ -110,6 +128,24 @@ static size_t damage(const uint8_t *data, size_t size)
     return left;
 }
 
+/* What is read from it can be written, and of the sound one there is something. */
+static void read_signatures(const unsigned char *base, size_t bytes, int is_sound)
+{
+    struct plumb_signature s;
+    struct plumb_buf text = {0};
+    plumb_error err = {0, ""};
+    int rc;
+
+    plumb_signature_init(&s);
+    rc = plumb_live_to_signature(&s, base, bytes, &err);
+    if (rc == PLUMB_OK && plumb_signature_write(&s, &text, &err) < 0)
+        abort();
+    if (is_sound && (rc < 0 || s.stage_count != 1 || s.stages[0].distinct_count != 3))
+        abort();
+    plumb_buf_fini(&text);
+    plumb_signature_fini(&s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct plumb_timing timing;
@@ -131,6 +167,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     }
     plumb_timing_fini(&timing);
+    read_signatures(exact, left, size == 0);
     free(exact);
     return 0;
 }

@@ -133,6 +133,29 @@ cannot "'%q{NO_SUCH}/x.json': NO_SUCH is not set, which the path needs; no copy 
 long=$(printf 'd%.0s' $(seq 1000))
 cannot 'is too long; no copy of the report is written' "$long"
 
+# What its stages were given stands beside each report, when the program told.
+cat >tells.c <<'EOF'
+#include <plumb/plumb.h>
+int main(void)
+{
+    PLUMB_STAGE(stage, "denoise");
+    plumb_stage_input_value(stage, "steps", plumb_value_i64(50));
+    return 0;
+}
+EOF
+build -DPLUMB_LINKED tells.c -o tells -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
+expect 'signatures beside the copy' 0 env PLUMB_TIMING_REPORT=told/report.json ./tells
+cmp -s told/report_io_signature.json "$(dirname "$(newest)")/timing_io_signature.json" ||
+    fail "$name: the copy is not the file beside timing.json"
+[ "$(jq .stages.denoise.input_signatures.steps told/report_io_signature.json)" = 50 ] || fail "$name: not the input"
+expect 'signatures beside a copy without extension' 0 env PLUMB_TIMING_REPORT=told/plain ./tells
+[ "$(ls told)" = "plain
+plain_io_signature.json
+report.json
+report_io_signature.json" ] || fail "$name: left $(ls told)"
+expect 'signatures without a run directory' 0 env PLUMB_DIR=file/below PLUMB_TIMING_REPORT=told/only.json ./tells
+[ "$(jq .stages.denoise.calls told/only_io_signature.json)" = 1 ] || fail "$name: no file"
+
 # Where the run has no directory the copy is what it leaves.
 expect 'no run directory' 0 env PLUMB_DIR=file/below PLUMB_TIMING_REPORT=only.json ./linked
 has err.txt 'recording in memory' 'frame'

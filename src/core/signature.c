@@ -1,0 +1,233 @@
+/* signature.c: what stages are given and give. While a stage runs, its thread packs that into a
+ * buffer of its own (format/signature_pack.h), one for each depth of open stages; when it has ended
+ * well, the bytes go into the mapping, to the calls of the same form.
+ *
+ * Nothing is allocated once a thread has been at a depth, and tensors are read without any lock,
+ * outside the runtime: a long look at values holds nobody up. What must not be disturbed is the
+ * buffer, which a signal handler that interrupted us finds busy. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/pages.h"
+#include "core/ledger.h"
+#include "core/stage.h"
+#include "format/signature_pack.h"
+#include "tensor/value_stats.h"
+
+/* ---- Packing --------------------------------------------------------------------------------- */
+
+static void pack_error(struct plumb_pack *p, const char *why)
+{
+    char text[300];
+    struct plumb_signature_value v = {.kind = PLUMB_SIGNATURE_TEXT, .is.text = text};
+    snprintf(text, sizeof text, "<error: %s>", why);
+    plumb_pack_value(p, &v);
+}
+
+/* Statistics of the values, or why there are none. */
+static void look_inside(struct plumb_signature_tensor *t, struct plumb_signature_stats *stats,
+                        const struct plumb_view *view, plumb_error *why)
+{
+    struct plumb_value_stats s;
+    if (plumb_value_stats(&s, view, why) < 0) {
+        t->stats_error = why->message;
+        return;
+    }
+    *stats = (struct plumb_signature_stats){.n = s.n,
+                                            .nan = s.nan,
+                                            .inf = s.pos_inf + s.neg_inf,
+                                            .neg_inf = s.neg_inf,
+                                            .min = s.min,
+                                            .max = s.max,
+                                            .mean = s.mean,
+                                            .std = s.std};
+    t->stats = stats;
+}
+
+/* The model's pointers are not const; nothing is written through them. */
+static int64_t *borrowed(const int64_t *numbers)
+{
+    return (int64_t *)(uintptr_t)numbers;
+}
+
+static void pack_tensor(struct plumb_pack *p, const void *tensor)
+{
+    char dtype[PLUMB_DTYPE_NAME_MAX];
+    char device[PLUMB_DL_DEVICE_NAME_MAX];
+    plumb_error why = {0, ""};
+    struct plumb_view view;
+    struct plumb_signature_stats stats;
+    struct plumb_signature_tensor t = {.requires_grad = -1};
+    struct plumb_signature_value v = {.kind = PLUMB_SIGNATURE_TENSOR, .is.tensor = &t};
+    if (plumb_view_init(&view, tensor, &why) < 0) {
+        pack_error(p, why.message);
+        return;
+    }
+    t.ndim = (size_t)view.ndim;
+    t.shape = borrowed(view.shape);
+    t.strides = plumb_view_is_compact(&view) ? NULL : borrowed(view.strides);
+    t.dtype = plumb_dtype_name(dtype, view.dtype);
+    t.device = plumb_dl_device_name(device, view.device);
+    t.bytes = (int64_t)view.bytes;
+    if (plumb_rt.settings.signature == PLUMB_SIGNATURE_FULL)
+        look_inside(&t, &stats, &view, &why);
+    plumb_pack_value(p, &v);
+}
+
+static void pack(struct plumb_pack *p, const plumb_value *value, int depth)
+{
+    struct plumb_signature_value v = {.kind = PLUMB_SIGNATURE_NULL};
+    switch (value->kind) {
+    case PLUMB_VALUE_NULL:
+        break;
+    case PLUMB_VALUE_BOOL:
+        v.kind = PLUMB_SIGNATURE_BOOL;
+        v.is.boolean = value->as.i64 != 0;
+        break;
+    case PLUMB_VALUE_I64:
+        v.kind = PLUMB_SIGNATURE_INT;
+        v.is.integer = value->as.i64;
+        break;
+    case PLUMB_VALUE_F64:
+        v.kind = PLUMB_SIGNATURE_REAL;
+        v.is.real = value->as.f64;
+        break;
+    case PLUMB_VALUE_STR:
+        v.kind = PLUMB_SIGNATURE_TEXT;
+        v.is.text = value->as.str;
+        break;
+    case PLUMB_VALUE_TENSOR:
+        pack_tensor(p, value->as.tensor);
+        return;
+    case PLUMB_VALUE_LIST:
+        if (depth >= PLUMB_SIGNATURE_DEPTH) {
+            pack_error(p, "the lists are nested too deeply");
+            return;
+        }
+        plumb_pack_list(p, value->count);
+        for (uint32_t i = 0; i < value->count && !p->full; i++)
+            pack(p, &value->as.list[i], depth + 1);
+        return;
+    default:
+        pack_error(p, "a kind of value that this plumb does not know");
+        return;
+    }
+    plumb_pack_value(p, &v);
+}
+
+/* The buffer of an open stage, empty at its first value. */
+static struct plumb_pack *buffer(struct plumb_thread *th, struct plumb_stage_run *s)
+{
+    struct plumb_pack **at = &th->pack[s - th->stage];
+    if (!*at)
+        *at = plumb_pages_map(sizeof **at);
+    if (*at && !s->told) {
+        plumb_pack_reset(*at);
+        s->told = 1;
+    }
+    return *at;
+}
+
+void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
+                            const plumb_value *value)
+{
+    struct plumb_thread *th = plumb_tls;
+    struct plumb_stage_run *s;
+    struct plumb_pack *p;
+    int saved = errno;
+    if (!th || PLUMB_LOAD(th->busy) || !value || part > PLUMB_PACK_METADATA ||
+        plumb_rt.settings.signature == PLUMB_SIGNATURE_OFF)
+        return;
+    s = plumb_stage_of(th, stage);
+    if (!s || !(s->flags & PLUMB_POINT_STAGE) || !(p = buffer(th, s)) || PLUMB_LOAD(p->busy)) {
+        errno = saved;
+        return;
+    }
+    PLUMB_STORE(p->busy, 1);
+    plumb_order();
+    plumb_pack_begin(p, (enum plumb_pack_part)part, name);
+    pack(p, value, 0);
+    plumb_pack_end(p);
+    plumb_order();
+    PLUMB_STORE(p->busy, 0);
+    errno = saved;
+}
+
+/* ---- The mapping ----------------------------------------------------------------------------- */
+
+static struct plumb_live_signature *at(struct plumb_run *run, uint64_t place)
+{
+    return place ? plumb_table_at(run, &run->h->signatures, (uint32_t)place - 1) : NULL;
+}
+
+static struct plumb_live_signature *add(struct plumb_run *run, uint32_t node, uint64_t form)
+{
+    struct plumb_live_table *t = &run->h->signatures;
+    struct plumb_live_signature *s;
+    uint64_t first = plumb_map_get(&run->signatures, (uint64_t)node + 1);
+    plumb_lock();
+    s = plumb_table_add(run, t);
+    if (s && plumb_map_put(&run->signatures, (uint64_t)node + 1, (uint64_t)t->count + 1) == 0) {
+        s->node = node;
+        s->form = form;
+        s->next = (uint32_t)first;
+        plumb_table_commit(t);
+    } else {
+        s = NULL;
+    }
+    plumb_unlock();
+    return s;
+}
+
+/* Where calls of a node and form are counted; when the node has too many forms, where all that came
+ * too late are. */
+static struct plumb_live_signature *entry(struct plumb_run *run, uint32_t node, uint64_t form)
+{
+    struct plumb_live_signature *others = NULL;
+    uint32_t n = 0;
+    struct plumb_live_signature *s = at(run, plumb_map_get(&run->signatures, (uint64_t)node + 1));
+    for (; s; s = at(run, s->next)) {
+        if (s->form == form)
+            return s;
+        if (s->form)
+            n++;
+        else
+            others = s;
+    }
+    if (n < PLUMB_LIVE_SIGNATURES)
+        return add(run, node, form);
+    return others ? others : add(run, node, 0);
+}
+
+void plumb_signature_enter(struct plumb_run *run, uint32_t node, uint64_t request,
+                           const struct plumb_pack *pack)
+{
+    struct plumb_live_ledger *l = &run->h->ledger;
+    struct plumb_live_signature *s = entry(run, node, plumb_pack_form(pack->bytes, pack->used));
+    uint32_t next = s ? (s->shown + 1) & 1 : 0;
+    PLUMB_STORE(l->signatures, l->signatures + 1);
+    if (s && s->copy[next].room < pack->used) {
+        uint64_t off;
+        uint32_t room = pack->used + pack->used / 4;
+        plumb_lock();
+        off = plumb_carve(run, room);
+        plumb_unlock();
+        if (off) {
+            s->copy[next].off = off;
+            s->copy[next].room = room;
+        }
+    }
+    if (!s || s->copy[next].room < pack->used) {
+        PLUMB_STORE(l->signatures_lost, l->signatures_lost + 1);
+        return;
+    }
+    if (pack->used)
+        memcpy(PLUMB_AT(run, unsigned char, s->copy[next].off), pack->bytes, pack->used);
+    s->copy[next].used = pack->used;
+    s->copy[next].count = s->copy[next ^ 1].count + 1;
+    s->copy[next].serial = l->signatures;
+    s->copy[next].request = request;
+    s->copy[next].dropped = pack->dropped;
+    PLUMB_RELEASE(s->shown, s->shown + 1);
+}
