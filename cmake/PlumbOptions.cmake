@@ -82,7 +82,7 @@ function(plumb_feature_summary)
 endfunction()
 
 plumb_option(PLUMB_TRACE on "libplumb-trace and the plumb command; needs jansson")
-plumb_option(PLUMB_EXAMPLES auto "Example pipelines; text_to_video needs oneDNN and libav")
+plumb_option(PLUMB_EXAMPLES auto "Example pipelines; text_to_video and video_nodes need oneDNN and libav")
 plumb_option(PLUMB_BENCH auto "Benchmarks")
 plumb_option(PLUMB_BENCH_LTTNG auto "LTTng-UST as a peer in the benchmarks")
 plumb_option(PLUMB_BENCH_UFTRACE auto "uftrace as a peer in the benchmarks")
@@ -115,7 +115,7 @@ if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY)
 endif()
 plumb_pkg(LIBAV libavcodec libavformat libavutil libswscale)
 plumb_feature(PLUMB_EXAMPLES PLUMB_HAVE_EXAMPLES "examples")
-plumb_feature(PLUMB_EXAMPLES PLUMB_HAVE_TEXT_TO_VIDEO "example text_to_video"
+plumb_feature(PLUMB_EXAMPLES PLUMB_HAVE_TEXT_TO_VIDEO "examples text_to_video, video_nodes"
   "no oneDNN (libdnnl-dev)" DNNL_FOUND
   "no libav (libavcodec-dev libavformat-dev libavutil-dev libswscale-dev)" LIBAV_FOUND)
 

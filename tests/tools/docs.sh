@@ -26,7 +26,7 @@ compile() {
         complain "does not compile: $*"
 }
 
-for page in README.md docs/recording.md docs/memory.md docs/training.md; do
+for page in README.md docs/recording.md docs/memory.md docs/training.md docs/video.md; do
     blocks c "$src/$page"
     blocks cpp "$src/$page"
 done
