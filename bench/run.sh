@@ -98,7 +98,7 @@ own() {
 
 for name in $only; do
     case $name in
-    machine | snapshot | signature | memory) own "$name" 1 ;;
+    machine | snapshot | signature | memory | malloc) own "$name" 1 ;;
     payload | span) own "$name" 5 ;;
     peers) own "$name" 1 "$here/lttng.sh" ;;
     uftrace) run_uftrace ;;
