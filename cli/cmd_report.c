@@ -18,6 +18,7 @@ enum {
     MEMORY,
     REQUESTS,
     SUMMARY,
+    SIGNATURES,
     REQUEST,
     MIN_WIDTH
 };
@@ -47,6 +48,8 @@ static const struct plumb_cli_option options[] = {
                  "what the last request (else the run) cost, for people: time and memory of its "
                  "stages, checkpoints",
                  false},
+    [SIGNATURES] = {"signatures", NULL,
+                    "what went into each stage and came out, each different signature", false},
     [REQUEST] = {"request", "ID", "only this request: its stages and its time", false},
     [MIN_WIDTH] = {"min-width", "PX",
                    "svg: rectangles narrower than PX pixels share one (0.1); the picture is 1180 "
@@ -117,6 +120,9 @@ static bool take(struct wish *w, int option, const char *value)
     case SUMMARY:
         o->view = PLUMB_VIEW_SUMMARY;
         return true;
+    case SIGNATURES:
+        o->view = PLUMB_VIEW_SIGNATURES;
+        return true;
     case REQUEST:
         o->request = value;
         return true;
@@ -144,26 +150,44 @@ static bool take(struct wish *w, int option, const char *value)
     }
 }
 
+/* `what`: the run, or the file that was read. */
+static bool put_text(const struct wish *w, const char *what, const char *text)
+{
+    if (w->output && plumb_cli_is_run(what, w->output)) {
+        plumb_cli_say(&plumb_cmd_report, "'%s' is the report itself: give --output another name",
+                      w->output);
+        return false;
+    }
+    return plumb_cli_output(&plumb_cmd_report, w->output, text);
+}
+
+/* A file of signatures has no run around it. PLUMB_ERR_FORMAT: it is none. */
+static int read_signatures(const char *run, const struct wish *w, char **text, plumb_error *err)
+{
+    bool asked = run && w->options.view == PLUMB_VIEW_SIGNATURES;
+    return asked ? plumb_signatures_render(run, &w->options, text, err) : PLUMB_ERR_NOT_FOUND;
+}
+
 static int show(const char *run, const struct wish *w)
 {
-    const plumb_report_options *o = &w->options;
     plumb_report *report = NULL;
     plumb_error err = {0, ""};
+    plumb_error other = {0, ""};
     char *text = NULL;
     char *remarks = NULL;
     int status = PLUMB_EXIT_TROUBLE;
+    if (read_signatures(run, w, &text, &other) == PLUMB_OK) {
+        status = put_text(w, run, text) ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
+        goto out;
+    }
     if (plumb_report_open(&report, run, &err) < 0 ||
-        plumb_report_render(report, o, &text, &err) < 0 ||
+        plumb_report_render(report, &w->options, &text, &err) < 0 ||
         plumb_report_remarks(report, &remarks, &err) < 0) {
-        plumb_cli_say(&plumb_cmd_report, "%s", err.message);
+        bool same = !report && other.code == PLUMB_ERR_FORMAT && err.code == PLUMB_ERR_FORMAT;
+        plumb_cli_say(&plumb_cmd_report, "%s", same ? other.message : err.message);
         goto out;
     }
-    if (w->output && plumb_cli_is_run(plumb_report_path(report), w->output)) {
-        plumb_cli_say(&plumb_cmd_report, "'%s' is the report itself: give --output another name",
-                      w->output);
-        goto out;
-    }
-    if (!plumb_cli_output(&plumb_cmd_report, w->output, text))
+    if (!put_text(w, plumb_report_path(report), text))
         goto out;
     plumb_cli_say_lines(&plumb_cmd_report, remarks);
     status = PLUMB_EXIT_OK;

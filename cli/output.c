@@ -23,9 +23,14 @@ static bool same_file(const char *run, const char *suffix, const struct stat *fi
 bool plumb_cli_is_run(const char *run, const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 &&
-           (same_file(run, "", &st) || same_file(run, "/timing.json", &st) ||
-            same_file(run, "/live.plumb", &st));
+    static const char *const kept[] = {"", "/timing.json", "/timing_io_signature.json",
+                                       "/live.plumb"};
+    if (stat(path, &st) < 0)
+        return false;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (same_file(run, kept[i], &st))
+            return true;
+    return false;
 }
 
 /* Opens what is to be written: `path` itself, or a new file whose name is left in `beside`. */

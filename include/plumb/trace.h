@@ -117,10 +117,11 @@ enum plumb_report_sort {
     PLUMB_SORT_P95 = 3
 };
 enum plumb_report_view {
-    PLUMB_VIEW_NODES = 0,    /* the table of nodes, or the call tree */
-    PLUMB_VIEW_MEMORY = 1,   /* memory of nodes and pools, checkpoints; svg: over time */
-    PLUMB_VIEW_REQUESTS = 2, /* the requests that were served, or the stages of one */
-    PLUMB_VIEW_SUMMARY = 3   /* what the last request (or the run) cost, for people; text only */
+    PLUMB_VIEW_NODES = 0,     /* the table of nodes, or the call tree */
+    PLUMB_VIEW_MEMORY = 1,    /* memory of nodes and pools, checkpoints; svg: over time */
+    PLUMB_VIEW_REQUESTS = 2,  /* the requests that were served, or the stages of one */
+    PLUMB_VIEW_SUMMARY = 3,   /* what the last request (or the run) cost, for people; text only */
+    PLUMB_VIEW_SIGNATURES = 4 /* what went into stages and came out; text, json, md */
 };
 typedef struct plumb_report_options {
     size_t size;          /* sizeof(plumb_report_options) */
@@ -150,6 +151,11 @@ static inline plumb_report_options plumb_report_options_default(void)
  * none of the pipeline or phase that was asked for; the text names those there are. */
 PLUMB_API int plumb_report_render(const plumb_report *report, const plumb_report_options *options,
                                   char **out, plumb_error *err);
+/* A file of signatures alone, plumb's or its predecessor's; those of a run are a view of its
+ * report. `options`: format, request, top, explain. Errors: PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT:
+ * the file has no signatures, PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_signatures_render(const char *path, const plumb_report_options *options,
+                                      char **out, plumb_error *err);
 /* What a reader of the figures must know, one line each: open spans, drops, failures, notes of the
  * run, and what happened while it was opened. "" when there is nothing. */
 PLUMB_API int plumb_report_remarks(const plumb_report *report, char **out, plumb_error *err);

@@ -123,8 +123,8 @@ const struct plumb_load *plumb_report_loaded(const plumb_report *report)
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* The options of a caller that may know fewer fields than we do. */
-static int take_options(plumb_report_options *out, const plumb_report_options *in, plumb_error *err)
+int plumb_report_options_take(plumb_report_options *out, const plumb_report_options *in,
+                              plumb_error *err)
 {
     *out = plumb_report_options_default();
     if (!in)
@@ -137,36 +137,47 @@ static int take_options(plumb_report_options *out, const plumb_report_options *i
     return PLUMB_OK;
 }
 
+void plumb_render_options_fill(struct plumb_render_options *out, const plumb_report_options *o)
+{
+    *out = (struct plumb_render_options){
+        .summary = {.pipeline = o->pipeline,
+                    .phase = o->phase,
+                    .frames = o->frames,
+                    .sort = (enum plumb_summary_sort)o->sort,
+                    .top = o->top < SIZE_MAX ? (size_t)o->top : SIZE_MAX},
+        .wide = o->wide != 0,
+        .tree = o->tree != 0,
+        .explain = o->explain != 0,
+        .min_width_px = o->min_width,
+        .request = o->request,
+        .view = o->view,
+    };
+}
+
 int plumb_report_render(const plumb_report *report, const plumb_report_options *options, char **out,
                         plumb_error *err)
 {
     plumb_report_options o;
+    struct plumb_render_options render;
     struct plumb_buf text = {0};
-    int rc = take_options(&o, options, err);
-    if (rc == PLUMB_OK)
-        rc = plumb_choice_check(&report->load.timing, o.pipeline, o.phase, err);
-    if (rc < 0)
+    struct plumb_signature signature;
+    bool signatures = false;
+    int rc = plumb_report_options_take(&o, options, err);
+    if (rc < 0 || (rc = plumb_choice_check(&report->load.timing, o.pipeline, o.phase, err)) < 0 ||
+        (o.view == PLUMB_VIEW_SIGNATURES &&
+         (rc = plumb_signature_beside(&signature, &signatures, report->path, err)) < 0))
         return rc;
-    struct plumb_render_options render = {
-        .summary = {.pipeline = o.pipeline,
-                    .phase = o.phase,
-                    .frames = o.frames,
-                    .sort = (enum plumb_summary_sort)o.sort,
-                    .top = o.top < SIZE_MAX ? (size_t)o.top : SIZE_MAX},
-        .wide = o.wide != 0,
-        .tree = o.tree != 0,
-        .explain = o.explain != 0,
-        .min_width_px = o.min_width,
-        .request = o.request,
-        .view = o.view,
-        .live = report->load.state == PLUMB_LOAD_LIVE,
-        .run = report->path,
-    };
+    plumb_render_options_fill(&render, &o);
+    render.live = report->load.state == PLUMB_LOAD_LIVE;
+    render.run = report->path;
+    render.signature = signatures ? &signature : NULL;
     rc = plumb_render(&text, &report->load.timing, o.format ? o.format : "text", &render, err);
     if (rc < 0)
         plumb_buf_fini(&text);
     else
         *out = text.data;
+    if (signatures)
+        plumb_signature_fini(&signature);
     return rc;
 }
 

@@ -258,6 +258,8 @@ static int by_at_peak(const void *a, const void *b)
     const struct plumb_timing_owner *y = *(const struct plumb_timing_owner *const *)b;
     if (x->at_peak != y->at_peak)
         return x->at_peak > y->at_peak ? -1 : 1;
+    if (x->alloc_bytes != y->alloc_bytes)
+        return x->alloc_bytes > y->alloc_bytes ? -1 : 1;
     return (x > y) - (x < y);
 }
 

@@ -10,7 +10,8 @@ enum {
     NODES = PLUMB_VIEW_NODES,
     MEMORY = PLUMB_VIEW_MEMORY,
     REQUESTS = PLUMB_VIEW_REQUESTS,
-    SUMMARY = PLUMB_VIEW_SUMMARY
+    SUMMARY = PLUMB_VIEW_SUMMARY,
+    SIGNATURES = PLUMB_VIEW_SIGNATURES
 };
 
 static const struct plumb_renderer renderers[] = {
@@ -19,12 +20,14 @@ static const struct plumb_renderer renderers[] = {
      {[NODES] = plumb_render_text,
       [MEMORY] = plumb_render_memory_text,
       [REQUESTS] = plumb_render_requests_text,
-      [SUMMARY] = plumb_render_summary_text}},
+      [SUMMARY] = plumb_render_summary_text,
+      [SIGNATURES] = plumb_render_signatures_text}},
     {"json",
      "one object, with the remarks",
      {[NODES] = plumb_render_json,
       [MEMORY] = plumb_render_memory_json,
-      [REQUESTS] = plumb_render_requests_json}},
+      [REQUESTS] = plumb_render_requests_json,
+      [SIGNATURES] = plumb_render_signatures_json}},
     {"csv",
      "a line for each row, with stable column names",
      {[NODES] = plumb_render_csv,
@@ -34,7 +37,8 @@ static const struct plumb_renderer renderers[] = {
      "tables in Markdown",
      {[NODES] = plumb_render_md,
       [MEMORY] = plumb_render_memory_md,
-      [REQUESTS] = plumb_render_requests_md}},
+      [REQUESTS] = plumb_render_requests_md,
+      [SIGNATURES] = plumb_render_signatures_md}},
     {"svg",
      "a picture: the call tree as a flame graph, memory over time",
      {[NODES] = plumb_render_flame_svg, [MEMORY] = plumb_render_memory_svg}},
@@ -50,8 +54,8 @@ const struct plumb_renderer *plumb_renderers(size_t *n)
 static int find_renderer(const struct plumb_renderer **out, const char *format, uint32_t view,
                          plumb_error *err)
 {
-    static const char *const views[PLUMB_VIEWS] = {"table of nodes", "memory report",
-                                                   "index of requests", "summary"};
+    static const char *const views[PLUMB_VIEWS] = {
+        "table of nodes", "memory report", "index of requests", "summary", "report on signatures"};
     struct plumb_buf forms = {0};
     for (size_t i = 0; i < RENDERERS; i++)
         if (strcmp(renderers[i].name, format) == 0 && view < PLUMB_VIEWS &&
@@ -96,7 +100,11 @@ int plumb_render(struct plumb_buf *out, const struct plumb_timing *t, const char
     const struct plumb_renderer *renderer = NULL;
     struct plumb_render_input in = {t, &summary, &tree, o, PLUMB_TIMING_NONE};
     int rc = find_renderer(&renderer, format, o->view, err);
-    if (rc < 0 || (rc = find_request(&in.request, t, o->request, err)) < 0)
+    if (rc < 0)
+        return rc;
+    /* Signatures know their requests themselves. */
+    if (o->view != PLUMB_VIEW_SIGNATURES &&
+        (rc = find_request(&in.request, t, o->request, err)) < 0)
         return rc;
     if ((rc = plumb_summary_init(&summary, t, &o->summary, err)) < 0)
         goto out;

@@ -4,6 +4,7 @@
 #define PLUMB_REPORT_RENDER_H
 
 #include "base/buf.h"
+#include "format/signature.h"
 #include "format/timing.h"
 #include "report/columns.h"
 #include "report/summary_table.h"
@@ -18,6 +19,7 @@ struct plumb_render_options {
     const char *run;     /* path, for JSON and SVG; may be NULL */
     const char *request; /* its ID; NULL: all */
     uint32_t view;       /* enum plumb_report_view */
+    const struct plumb_signature *signature; /* of the run; NULL: it has none */
     double min_width_px; /* SVG: rectangles narrower than this share one; 0: 0.1 */
 };
 
@@ -29,7 +31,7 @@ struct plumb_render_input {
     uint32_t request; /* index of the request asked for, or PLUMB_TIMING_NONE */
 };
 
-enum { PLUMB_VIEWS = 4 };
+enum { PLUMB_VIEWS = 5 };
 
 struct plumb_renderer {
     const char *name, *summary;
@@ -58,6 +60,9 @@ void plumb_render_requests_text(const struct plumb_render_input *in, struct plum
 void plumb_render_requests_json(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_requests_csv(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_requests_md(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_signatures_text(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_signatures_json(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_signatures_md(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_summary_text(const struct plumb_render_input *in, struct plumb_buf *out);
 
 /* The begin of every report in JSON (its object stays open), and the end, with the remarks. */
