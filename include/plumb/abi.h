@@ -23,14 +23,15 @@ extern "C" {
  * Zero or more is success, less is one of these. */
 enum plumb_status {
     PLUMB_OK = 0,
-    PLUMB_ERR_ARG = -1,      /* an argument is out of its documented range */
-    PLUMB_ERR_MEMORY = -2,   /* out of memory, or beyond a PLUMB_MAX_* bound */
-    PLUMB_ERR_IO = -3,       /* a file or directory could not be read or written */
-    PLUMB_ERR_ABSENT = -4,   /* no runtime in this process */
-    PLUMB_ERR_STATE = -5,    /* not now: not recording, already recording, ... */
-    PLUMB_ERR_FORMAT = -6,   /* a file is not what it should be */
-    PLUMB_ERR_NOT_RUN = -7,  /* plumb_measure: the work did not happen */
-    PLUMB_ERR_NOT_FOUND = -8 /* no such run, node, pipeline, ... */
+    PLUMB_ERR_ARG = -1,       /* an argument is out of its documented range */
+    PLUMB_ERR_MEMORY = -2,    /* out of memory, or beyond a PLUMB_MAX_* bound */
+    PLUMB_ERR_IO = -3,        /* a file or directory could not be read or written */
+    PLUMB_ERR_ABSENT = -4,    /* no runtime in this process */
+    PLUMB_ERR_STATE = -5,     /* not now: not recording, already recording, ... */
+    PLUMB_ERR_FORMAT = -6,    /* a file is not what it should be */
+    PLUMB_ERR_NOT_RUN = -7,   /* plumb_measure: the work did not happen */
+    PLUMB_ERR_NOT_FOUND = -8, /* no such run, node, pipeline, ... */
+    PLUMB_ERR_CHECK = -9      /* a check of a stage's inputs or outputs has failed */
 };
 
 /* Filled by the function that first knows the cause; the caller owns it. May be NULL everywhere. */
@@ -187,6 +188,21 @@ typedef struct plumb_value {
 } plumb_value;
 enum plumb_stage_part { PLUMB_STAGE_INPUT = 0, PLUMB_STAGE_OUTPUT = 1, PLUMB_STAGE_METADATA = 2 };
 
+/* What must hold of an input or an output of a stage; zero fields ask for nothing. */
+typedef struct plumb_rule {
+    size_t size;       /* sizeof(plumb_rule) */
+    const char *shape; /* "2,?,64": ? is any size; "...,64": any dimensions before */
+    const char *dtype; /* "float32", or "float32|bfloat16": one of them */
+    uint32_t finite;   /* 1: no NaN and no infinity */
+    uint32_t range;    /* 1: every value within [min, max] */
+    uint32_t optional; /* 1: a run need not tell of it */
+    uint32_t reserved;
+    double min, max;
+    /* 0: fine; else `why` [size] may say what is not. Called on the stage's thread. */
+    int (*fn)(const plumb_value *value, void *arg, char *why, size_t size);
+    void *arg;
+} plumb_rule;
+
 /* plumb_runtime_begin(): zero fields take the defaults. */
 typedef struct plumb_runtime_options {
     size_t size;                /* sizeof(plumb_runtime_options) */
@@ -337,6 +353,9 @@ struct plumb_api {
 
     void (*stage_value)(plumb_span stage, uint32_t part, const char *name,
                         const plumb_value *value); /* enum plumb_stage_part */
+    int (*stage_check)(const char *stage, uint32_t part, const char *name, const plumb_rule *rule,
+                       plumb_error *err);
+    int (*stage_verify)(plumb_span stage, plumb_error *err);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

@@ -605,6 +605,7 @@ static inline void plumb_timed_end(plumb_timed *timed)
 
 #endif /* PLUMB_DISABLE */
 
+#include <plumb/check.h>
 #include <plumb/signature.h>
 
 static inline void plumb_timed_cleanup_(plumb_timed *timed)

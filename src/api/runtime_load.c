@@ -19,6 +19,7 @@
 #include "core/ledger.h"
 #include "core/runtime.h"
 #include "core/stage.h"
+#include "core/verify.h"
 #include "report/end_block.h"
 #include "report/rank_summary.h"
 #include "report/summary_table.h"
@@ -118,6 +119,8 @@ static void fill_table(void)
     table.log_line = log_line;
     table.measure = plumb_measure_impl;
     table.stage_metric = plumb_stage_metric_impl;
+    table.stage_check = plumb_stage_check_impl;
+    table.stage_verify = plumb_stage_verify_impl;
     table.mem_event = plumb_mem_event_impl;
     table.mem_sized = plumb_mem_sized_impl;
     table.memory_now = plumb_memory_now_impl;

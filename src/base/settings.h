@@ -22,6 +22,7 @@ enum plumb_signature_choice {
     PLUMB_SIGNATURE_FULL = 1,
     PLUMB_SIGNATURE_OFF = 2
 };
+enum plumb_verify_choice { PLUMB_VERIFY_OFF = 0, PLUMB_VERIFY_WARN = 1, PLUMB_VERIFY_FAIL = 2 };
 enum plumb_memory_peak { PLUMB_MEMORY_PEAK_SAMPLED = 0, PLUMB_MEMORY_PEAK_EXACT = 1 };
 
 struct plumb_setting;
@@ -49,6 +50,7 @@ struct plumb_settings {
     uint32_t log_level;   /* enum plumb_log; 0: silent */
     uint32_t clock;       /* enum plumb_clock_choice */
     uint32_t fork;        /* enum plumb_fork */
+    uint32_t verify;      /* enum plumb_verify_choice */
     uint32_t memory;      /* enum plumb_memory_choice */
     uint32_t memory_peak; /* enum plumb_memory_peak */
     uint64_t memory_interval_ms;

@@ -174,6 +174,7 @@ struct plumb_node_entry { /* outlives points and runs */
     struct plumb_site *sites;
     uint32_t flags; /* enum plumb_point_flags, of all its points */
     plumb_device *device;
+    struct plumb_node_check *checks; /* of its inputs and outputs (verify.c) */
 };
 
 struct plumb_device {

@@ -12,6 +12,7 @@
 #include "base/pages.h"
 #include "core/ledger.h"
 #include "core/stage.h"
+#include "core/verify.h"
 #include "format/signature_pack.h"
 #include "tensor/value_stats.h"
 
@@ -129,21 +130,12 @@ static struct plumb_pack *buffer(struct plumb_thread *th, struct plumb_stage_run
     return *at;
 }
 
-void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
-                            const plumb_value *value)
+static void pack_whole(struct plumb_thread *th, struct plumb_stage_run *s, uint32_t part,
+                       const char *name, const plumb_value *value)
 {
-    struct plumb_thread *th = plumb_tls;
-    struct plumb_stage_run *s;
-    struct plumb_pack *p;
-    int saved = errno;
-    if (!th || PLUMB_LOAD(th->busy) || !value || part > PLUMB_PACK_METADATA ||
-        plumb_rt.settings.signature == PLUMB_SIGNATURE_OFF)
+    struct plumb_pack *p = buffer(th, s);
+    if (!p || PLUMB_LOAD(p->busy))
         return;
-    s = plumb_stage_of(th, stage);
-    if (!s || !(s->flags & PLUMB_POINT_STAGE) || !(p = buffer(th, s)) || PLUMB_LOAD(p->busy)) {
-        errno = saved;
-        return;
-    }
     PLUMB_STORE(p->busy, 1);
     plumb_order();
     plumb_pack_begin(p, (enum plumb_pack_part)part, name);
@@ -151,6 +143,23 @@ void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
     plumb_pack_end(p);
     plumb_order();
     PLUMB_STORE(p->busy, 0);
+}
+
+void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
+                            const plumb_value *value)
+{
+    struct plumb_thread *th = plumb_tls;
+    struct plumb_stage_run *s;
+    int saved = errno;
+    if (!th || PLUMB_LOAD(th->busy) || !value || part > PLUMB_PACK_METADATA)
+        return;
+    s = plumb_stage_of(th, stage);
+    if (!s || !(s->flags & PLUMB_POINT_STAGE))
+        return;
+    if (plumb_rt.settings.signature != PLUMB_SIGNATURE_OFF)
+        pack_whole(th, s, part, name, value);
+    if (plumb_rt.settings.verify != PLUMB_VERIFY_OFF)
+        plumb_verify_value(s, part, name, value);
     errno = saved;
 }
 

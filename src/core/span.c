@@ -19,6 +19,7 @@
 #include "core/ledger.h"
 #include "core/runtime.h"
 #include "core/stage.h"
+#include "core/verify.h"
 
 static const plumb_span no_span = {0};
 
@@ -205,6 +206,8 @@ static PLUMB_COLD void end_long(plumb_span span)
             plumb_drop(th->run, PLUMB_DROP_REENTRANT);
         return;
     }
+    if (PLUMB_UNLIKELY(plumb_rt.settings.verify != PLUMB_VERIFY_OFF))
+        plumb_verify_ending(th, span);
     if (!enter_any(th))
         return;
     if (!settle(th, span)) {

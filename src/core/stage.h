@@ -24,6 +24,9 @@ struct plumb_stage_run { /* of one thread; th->stage[0 .. th->stages) are open, 
     uint32_t mark;        /* as given to span_mark; 0: none */
     uint32_t told;        /* 1: th->pack[] at its place holds inputs or outputs */
     char why[116];        /* of a failure */
+    uint64_t checked;     /* bit by bit, the checks that were evaluated */
+    uint32_t unmet_count; /* of them, those that failed ... */
+    char unmet[260];      /* ... and how */
 };
 
 plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t flags);

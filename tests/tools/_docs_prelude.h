@@ -10,6 +10,7 @@ struct job {
     plumb_async span;
     plumb_context context;
     const char *prompt, *id;
+    const void *latents;
 };
 struct pool;
 
