@@ -29,9 +29,11 @@ explained $words
 for table in --wide --tree --memory --requests; do
     "$PLUMB_BIN" report $table --explain "$served" >>explained.txt 2>/dev/null
 done
+"$PLUMB_BIN" report --signatures --explain "$PLUMB_SOURCE_DIR/tests/fuzz/corpus/signature/golden.json" \
+    >>explained.txt 2>/dev/null
 awk '/^Columns/ { inside = 1; next } !/^  / { inside = 0 } inside { print }' explained.txt |
     cut -c 3-13 | sed 's/ *$//' | sort -u >titles.txt
-[ "$(wc -l <titles.txt)" -ge 40 ] || { echo 'nodes_page: no titles' >&2; exit 1; }
+[ "$(wc -l <titles.txt)" -ge 48 ] || { echo 'nodes_page: no titles' >&2; exit 1; }
 while read -r title; do
     explained "$title"
 done <titles.txt
