@@ -113,10 +113,13 @@ if(DNNL_INCLUDE_DIR AND DNNL_LIBRARY)
   target_include_directories(plumb_dep_dnnl SYSTEM INTERFACE "${DNNL_INCLUDE_DIR}")
   target_link_libraries(plumb_dep_dnnl INTERFACE "${DNNL_LIBRARY}")
 endif()
+find_path(DLPACK_INCLUDE_DIR dlpack/dlpack.h)
+mark_as_advanced(DLPACK_INCLUDE_DIR)
 plumb_pkg(LIBAV libavcodec libavformat libavutil libswscale)
 plumb_feature(PLUMB_EXAMPLES PLUMB_HAVE_EXAMPLES "examples")
 plumb_feature(PLUMB_EXAMPLES PLUMB_HAVE_TEXT_TO_VIDEO "examples text_to_video, video_nodes"
   "no oneDNN (libdnnl-dev)" DNNL_FOUND
+  "no DLPack (libdlpack-dev)" DLPACK_INCLUDE_DIR
   "no libav (libavcodec-dev libavformat-dev libavutil-dev libswscale-dev)" LIBAV_FOUND)
 
 plumb_feature(PLUMB_BENCH PLUMB_HAVE_BENCH "benchmarks")
@@ -136,8 +139,6 @@ plumb_feature(PLUMB_BENCH_UFTRACE PLUMB_HAVE_UFTRACE "benchmark peer: uftrace"
 include(CheckLanguage)
 check_language(CXX)
 plumb_pkg(CMOCKA cmocka)
-find_path(DLPACK_INCLUDE_DIR dlpack/dlpack.h)
-mark_as_advanced(DLPACK_INCLUDE_DIR)
 plumb_feature(PLUMB_TESTS PLUMB_HAVE_TESTS "tests"
   "no cmocka (libcmocka-dev)" CMOCKA_FOUND
   "no DLPack (libdlpack-dev)" DLPACK_INCLUDE_DIR

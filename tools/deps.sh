@@ -24,13 +24,13 @@ pc:libavcodec                    | libavcodec-dev      | libavcodec-free-devel  
 pc:libavformat                   | libavformat-dev     | libavformat-free-devel     | ffmpeg
 pc:libavutil                     | libavutil-dev       | libavutil-free-devel       | ffmpeg
 pc:libswscale                    | libswscale-dev      | libswscale-free-devel      | ffmpeg
+hdr:dlpack/dlpack.h              | libdlpack-dev       | dlpack-devel               | dlpack
 '
 NEEDS_test="$NEEDS_demo"'
 cmd:g++                          | g++                 | gcc-c++                    | gcc
 cmd:clang-14                     | clang-14            | clang14                    | clang14
 cmd:clang-format-14              | clang-format-14     | clang14-tools-extra        | clang14
 pc:cmocka                        | libcmocka-dev       | libcmocka-devel            | cmocka
-hdr:dlpack/dlpack.h              | libdlpack-dev       | dlpack-devel               | dlpack
 cmd:/usr/bin/python3             | python3             | python3                    | python
 cmd:git                          | git                 | git                        | git
 cmd:jq                           | jq                  | jq                         | jq

@@ -242,3 +242,13 @@ struct tensor tensor_transposed(const struct tensor *t)
     u.strides[last - 1] = t->strides[last];
     return u;
 }
+
+DLTensor tensor_dlpack(struct tensor *t)
+{
+    return (DLTensor){.data = t->data,
+                      .device = {.device_type = kDLCPU},
+                      .ndim = t->ndims,
+                      .dtype = {.code = kDLFloat, .bits = 32, .lanes = 1},
+                      .shape = t->dims,
+                      .strides = t->strides};
+}

@@ -9,6 +9,7 @@
 #ifndef TEXT_TO_VIDEO_NN_H
 #define TEXT_TO_VIDEO_NN_H
 
+#include <dlpack/dlpack.h>
 #include <dnnl.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,6 +83,10 @@ struct tensor tensor_part(const struct tensor *row, int64_t first, int64_t n);
  * at packed queries, keys or values, without a copy. */
 struct tensor tensor_heads(const struct tensor *matrix, int64_t first, int64_t heads,
                            int64_t width);
+
+/* The same tensor as other libraries describe one: how plumb is told what a stage was given.
+ * Borrows `t` for the shape and the strides. */
+DLTensor tensor_dlpack(struct tensor *t);
 
 /* The same data with the last two axes exchanged. */
 struct tensor tensor_transposed(const struct tensor *t);

@@ -39,13 +39,27 @@ static void load_models(struct pipeline *p)
     plumb_checkpoint("models_loaded");
 }
 
+static void tell_input(plumb_span stage, const char *name, struct tensor *t)
+{
+    DLTensor tensor = tensor_dlpack(t);
+    plumb_stage_input(stage, name, &tensor);
+}
+
+static void tell_output(plumb_span stage, const char *name, struct tensor *t)
+{
+    DLTensor tensor = tensor_dlpack(t);
+    plumb_stage_output(stage, name, &tensor);
+}
+
 static void run_text_encode(struct pipeline *p)
 {
     PLUMB_STAGE(stage, "text_encode");
     plumb_stage_metric(stage, "text_encoder_time_s");
+    plumb_stage_input_value(stage, "prompt", plumb_value_str(p->options->prompt));
     p->text = text_encode(&p->nn, &p->text_encoder, p->options->prompt);
     p->no_text = text_encode(&p->nn, &p->text_encoder, "");
     plumb_arg_i64(stage, "bytes", p->text.dims[0] - 1);
+    tell_output(stage, "prompt_emb", &p->text);
     if (nn_failed(&p->nn))
         plumb_span_fail(stage, p->nn.error);
 }
@@ -60,7 +74,13 @@ static void run_denoise(struct pipeline *p)
     plumb_arg_f64(stage, "guidance", (double)sampler.guidance);
     p->latents = nn_matrix(&p->nn, latent_tokens(&p->grid), LATENT_TOKEN_CHANNELS);
     weights_noise(&p->nn, p->options->seed, &p->latents);
+    tell_input(stage, "latents", &p->latents);
+    tell_input(stage, "cond.text", &p->text);
+    tell_input(stage, "cond.no_text", &p->no_text);
+    plumb_stage_input_value(stage, "cfg_scale", plumb_value_f64((double)sampler.guidance));
+    plumb_stage_metadata(stage, "steps", plumb_value_i64(sampler.steps));
     denoise(&p->nn, &sampler, &p->dit, &p->text, &p->no_text, &p->latents);
+    tell_output(stage, "latents", &p->latents);
     if (nn_failed(&p->nn))
         plumb_span_fail(stage, p->nn.error);
 }
@@ -71,8 +91,10 @@ static void run_vae_decode(struct pipeline *p)
 
     PLUMB_STAGE(stage, "vae_decode");
     plumb_stage_metric(stage, "vae_decode_time_s");
+    tell_input(stage, "latents", &p->latents);
     volume = latents_unpack(&p->nn, &p->grid, &p->latents);
     p->frames = vae_decode(&p->nn, &p->vae, &volume);
+    tell_output(stage, "frames", &p->frames);
     if (nn_failed(&p->nn))
         plumb_span_fail(stage, p->nn.error);
 }
@@ -106,6 +128,7 @@ static void run_to_video(struct pipeline *p)
     if (nn_failed(&p->nn))
         return;
     PLUMB_STAGE(stage, "to_video");
+    tell_input(stage, "frames", &p->frames);
     plumb_arg_i64(stage, "frames", o->frames);
     writer = video_writer_open(o->out_path, o->width, o->height, o->fps);
     if (!writer || write_frames(p, writer) < 0) {
