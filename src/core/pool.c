@@ -384,8 +384,9 @@ void plumb_memory_now_impl(plumb_memory *out, const char *device, const char *po
     m.rss = rss.now;
     m.peak_rss = rss.high;
     if (plumb_ledger_enter(&th, true)) {
-        uint32_t n = th->run->h->ledger.pools.count, i;
-        plumb_sized_flush(th);
+        uint32_t n, i;
+        plumb_sized_flush(th); /* which may make a pool */
+        n = th->run->h->ledger.pools.count;
         i = device && pool ? find(device, pool, n) : sum_of(device, n);
         if (device && pool && i < n)
             answer(&m, plumb_pool_at(th->run, i)->allocated, plumb_pool_at(th->run, i)->reserved,

@@ -149,6 +149,7 @@ static int open_run(bool early, plumb_error *err)
     plumb_sized_shut();
     plumb_lock();
     run = open_locked(&why);
+    plumb_sized_unshut();
     if (run) {
         PLUMB_RELEASE(plumb_rt.run, run);
         PLUMB_RELEASE(plumb_rt.recording, 1);
@@ -157,7 +158,6 @@ static int open_run(bool early, plumb_error *err)
     PLUMB_RELEASE(plumb_rt.want_run, false);
     plumb_points_refresh();
     plumb_unlock();
-    plumb_sized_unshut();
     if (!run) {
         tell_problem("; nothing is recorded", why.message);
         return plumb_fail(err, why.code, "%s", why.message);

@@ -89,12 +89,18 @@ struct plumb_scope_entry { /* what to restore */
 struct plumb_sized_sum {
     uint64_t allocs, alloc_bytes, frees, free_bytes;
 };
-struct plumb_sized {
-    uint64_t key;      /* of the node around */
-    uint64_t at, base; /* th->head and th->base when that was looked up */
+struct plumb_sized_part {
+    uint64_t key; /* of a node */
     struct plumb_sized_sum sum;
-    int64_t most;                /* the highest that alloc_bytes - free_bytes was */
+    int64_t most; /* the highest that alloc_bytes - free_bytes was */
+};
+enum { PLUMB_SIZED_PARKED = 8 };
+struct plumb_sized {
+    struct plumb_sized_part now; /* of the node around */
+    uint64_t at, base;           /* th->head and th->base when that was looked up */
     struct plumb_sized_sum late; /* in signal handlers that interrupted the runtime; atomic */
+    struct plumb_sized_part parked[PLUMB_SIZED_PARKED]; /* of nodes before, to be passed on */
+    uint32_t parked_count;
 };
 
 /* A place of the call tree with what the fold needs at hand; one cache line. */

@@ -121,13 +121,13 @@ static uint64_t take(uint64_t *from)
     return PLUMB_LOAD(*from) ? __atomic_exchange_n(from, 0, __ATOMIC_RELAXED) : 0;
 }
 
-/* Moves what others may be adding to meanwhile. */
+/* Moves what others may be adding to meanwhile, on both sides. */
 static void sum_move(struct plumb_sized_sum *to, struct plumb_sized_sum *from)
 {
-    to->allocs += take(&from->allocs);
-    to->alloc_bytes += take(&from->alloc_bytes);
-    to->frees += take(&from->frees);
-    to->free_bytes += take(&from->free_bytes);
+    PLUMB_ADD(to->allocs, take(&from->allocs));
+    PLUMB_ADD(to->alloc_bytes, take(&from->alloc_bytes));
+    PLUMB_ADD(to->frees, take(&from->frees));
+    PLUMB_ADD(to->free_bytes, take(&from->free_bytes));
 }
 
 static int64_t net_of(const struct plumb_sized_sum *s)
@@ -217,27 +217,53 @@ void plumb_sized_forget(void)
     held_add(net_of(&s));
 }
 
+static void enter_part(struct plumb_thread *th, struct plumb_sized_part *part)
+{
+    int64_t net = net_of(&part->sum);
+    if (!is_empty(&part->sum))
+        enter_sum(th->run, plumb_key_node(part->key) ? part->key : PLUMB_OUTSIDE, &part->sum,
+                  net > part->most ? net : part->most, plumb_scope_of(th));
+    memset(&part->sum, 0, sizeof part->sum);
+    part->most = 0;
+}
+
 void plumb_sized_flush(struct plumb_thread *th)
 {
     struct plumb_sized *s = &th->sized;
-    int64_t net;
     enter_aside(th->run);
-    sum_move(&s->sum, &s->late);
-    if (is_empty(&s->sum))
-        return;
-    net = net_of(&s->sum);
-    enter_sum(th->run, plumb_key_node(s->key) ? s->key : PLUMB_OUTSIDE, &s->sum,
-              net > s->most ? net : s->most, plumb_scope_of(th));
-    memset(&s->sum, 0, sizeof s->sum);
-    s->most = 0;
+    for (uint32_t i = 0; i < s->parked_count; i++)
+        enter_part(th, &s->parked[i]);
+    s->parked_count = 0;
+    if (!is_empty(&s->late))
+        sum_move(&s->now.sum, &s->late);
+    enter_part(th, &s->now);
 }
 
 /* ---- The event ------------------------------------------------------------------------------- */
 
+/* The sum of a node that is over, while sections are shut. */
+static void park(struct plumb_sized *s)
+{
+    struct plumb_sized_part *to;
+    int64_t most;
+    uint32_t i = 0;
+    while (i < s->parked_count && s->parked[i].key != s->now.key)
+        i++;
+    to = i < PLUMB_SIZED_PARKED ? &s->parked[i] : NULL;
+    if (to && i == s->parked_count) {
+        memset(to, 0, sizeof *to);
+        to->key = s->now.key;
+        s->parked_count++;
+    }
+    most = (to ? net_of(&to->sum) : 0) + s->now.most;
+    sum_move(to ? &to->sum : &sized.aside, &s->now.sum);
+    raise_to(to ? &to->most : &sized.aside_most, most);
+    s->now.most = 0;
+}
+
 /* Inside enter. `leaves`: what is summed up belongs to a node that is over. */
 static PLUMB_COLD void pass_on(struct plumb_thread *th, bool leaves)
 {
-    struct plumb_sized *s = &th->sized;
     int saved = errno;
     if (section_begin()) {
         pthread_mutex_lock(&plumb_rt.ledger_lock);
@@ -245,13 +271,7 @@ static PLUMB_COLD void pass_on(struct plumb_thread *th, bool leaves)
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
         section_end();
     } else if (leaves) {
-        PLUMB_ADD(sized.aside.allocs, s->sum.allocs);
-        PLUMB_ADD(sized.aside.alloc_bytes, s->sum.alloc_bytes);
-        PLUMB_ADD(sized.aside.frees, s->sum.frees);
-        PLUMB_ADD(sized.aside.free_bytes, s->sum.free_bytes);
-        raise_to(&sized.aside_most, s->most);
-        memset(&s->sum, 0, sizeof s->sum);
-        s->most = 0;
+        park(&th->sized);
     }
     errno = saved;
 }
@@ -261,9 +281,9 @@ static PLUMB_COLD void look_around(struct plumb_thread *th)
 {
     struct plumb_sized *s = &th->sized;
     uint64_t key = plumb_innermost(th);
-    if (key != s->key && !is_empty(&s->sum))
+    if (key != s->now.key && !is_empty(&s->now.sum))
         pass_on(th, true);
-    s->key = key;
+    s->now.key = key;
     s->at = (uint64_t)(uintptr_t)th->head;
     s->base = th->base;
 }
@@ -272,21 +292,22 @@ static PLUMB_COLD void look_around(struct plumb_thread *th)
 static PLUMB_ALWAYS_INLINE void count(struct plumb_thread *th, uint32_t event, uint64_t bytes)
 {
     struct plumb_sized *s = &th->sized;
+    struct plumb_sized_sum *sum = &s->now.sum;
     int64_t net;
     if (PLUMB_UNLIKELY(s->at != (uint64_t)(uintptr_t)th->head || s->base != th->base))
         look_around(th);
     if (event == PLUMB_MEM_ALLOC) {
-        s->sum.allocs++;
-        s->sum.alloc_bytes += bytes;
-        net = net_of(&s->sum);
-        if (net > s->most)
-            s->most = net;
+        sum->allocs++;
+        sum->alloc_bytes += bytes;
+        net = net_of(sum);
+        if (net > s->now.most)
+            s->now.most = net;
     } else {
-        s->sum.frees++;
-        s->sum.free_bytes += bytes;
-        net = net_of(&s->sum);
+        sum->frees++;
+        sum->free_bytes += bytes;
+        net = net_of(sum);
     }
-    if (PLUMB_UNLIKELY(s->sum.allocs + s->sum.frees >= EVENTS ||
+    if (PLUMB_UNLIKELY(sum->allocs + sum->frees >= EVENTS ||
                        (uint64_t)(net + BYTES) > 2 * (uint64_t)BYTES))
         pass_on(th, false);
 }
@@ -366,14 +387,11 @@ static PLUMB_COLD void event_slow(uint32_t event, uint64_t bytes)
         aside_event(event, bytes);
         return;
     }
-    if (th && PLUMB_LOAD(th->busy)) {
-        if (plumb_is_attached(th))
-            sum_event(&th->sized.late, event, bytes);
-        else
-            held_event(event, bytes);
+    if (th && PLUMB_LOAD(th->busy) && plumb_is_attached(th)) {
+        sum_event(&th->sized.late, event, bytes);
         return;
     }
-    if (plumb_locked || !(th = attach()) || !enter(th)) {
+    if ((th && PLUMB_LOAD(th->busy)) || plumb_locked || !(th = attach()) || !enter(th)) {
         aside_event(event, bytes);
         return;
     }

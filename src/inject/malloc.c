@@ -19,10 +19,15 @@
 
 #define FACE __attribute__((visibility("default")))
 
+/* Not 0 inside the real function: an allocator may use its own public functions (calloc() that
+ * calls malloc()), and those calls are no allocations of the program. */
+static __thread uint32_t inside __attribute__((tls_model("initial-exec")));
+
 static PLUMB_ALWAYS_INLINE void *allocated(const struct plumb_real *r, void *p)
 {
     plumb_tell_fn tell = plumb_teller();
-    if (PLUMB_LIKELY(p && tell))
+    inside--;
+    if (PLUMB_LIKELY(p && tell && !inside))
         tell(PLUMB_MEM_ALLOC, r->usable(p));
     return p;
 }
@@ -36,16 +41,20 @@ static void *none(void)
 FACE void *malloc(size_t bytes)
 {
     const struct plumb_real *r = plumb_real();
-    return PLUMB_LIKELY(r) ? allocated(r, r->malloc(bytes)) : plumb_boot_alloc(bytes);
+    if (PLUMB_UNLIKELY(!r))
+        return plumb_boot_alloc(bytes);
+    inside++;
+    return allocated(r, r->malloc(bytes));
 }
 
 FACE void *calloc(size_t n, size_t bytes)
 {
     const struct plumb_real *r = plumb_real();
     size_t all;
-    if (PLUMB_LIKELY(r))
-        return allocated(r, r->calloc(n, bytes));
-    return __builtin_mul_overflow(n, bytes, &all) ? none() : plumb_boot_alloc(all);
+    if (PLUMB_UNLIKELY(!r))
+        return __builtin_mul_overflow(n, bytes, &all) ? none() : plumb_boot_alloc(all);
+    inside++;
+    return allocated(r, r->calloc(n, bytes));
 }
 
 FACE void free(void *p)
@@ -54,9 +63,11 @@ FACE void free(void *p)
     plumb_tell_fn tell = plumb_teller();
     if (PLUMB_UNLIKELY(!p || !r || plumb_boot_room(p)))
         return;
-    if (PLUMB_LIKELY(tell))
+    if (PLUMB_LIKELY(tell && !inside))
         tell(PLUMB_MEM_FREE, r->usable(p));
+    inside++;
     r->free(p);
+    inside--;
 }
 
 /* Out of the room for the look-up, which knows no sizes: as much is copied as there can be. */
@@ -78,15 +89,14 @@ static void *reallocated(void *old, size_t bytes)
     if (PLUMB_UNLIKELY(!old))
         return malloc(bytes);
     if (PLUMB_UNLIKELY(!r || plumb_boot_room(old)))
-        return leave_boot(old, bytes);
+        return plumb_boot_room(old) ? leave_boot(old, bytes) : none();
     before = tell ? r->usable(old) : 0;
+    inside++;
     p = r->realloc(old, bytes);
     /* NULL is a failure, which leaves the block as it was; of 0 bytes it is a release. */
-    if (tell && (p || !bytes)) {
+    if (tell && inside == 1 && (p || !bytes))
         tell(PLUMB_MEM_FREE, before);
-        allocated(r, p);
-    }
-    return p;
+    return allocated(r, p);
 }
 
 FACE void *realloc(void *old, size_t bytes)
@@ -104,32 +114,47 @@ FACE void *reallocarray(void *old, size_t n, size_t bytes)
 FACE int posix_memalign(void **out, size_t alignment, size_t bytes)
 {
     const struct plumb_real *r = plumb_real();
-    int code = r && r->posix_memalign ? r->posix_memalign(out, alignment, bytes) : ENOMEM;
-    if (code == 0)
-        allocated(r, *out);
+    int code;
+    if (!r || !r->posix_memalign)
+        return ENOMEM;
+    inside++;
+    code = r->posix_memalign(out, alignment, bytes);
+    allocated(r, code == 0 ? *out : NULL);
     return code;
 }
 
 FACE void *aligned_alloc(size_t alignment, size_t bytes)
 {
     const struct plumb_real *r = plumb_real();
-    return r && r->aligned_alloc ? allocated(r, r->aligned_alloc(alignment, bytes)) : none();
+    if (!r || !r->aligned_alloc)
+        return none();
+    inside++;
+    return allocated(r, r->aligned_alloc(alignment, bytes));
 }
 
 FACE void *memalign(size_t alignment, size_t bytes)
 {
     const struct plumb_real *r = plumb_real();
-    return r && r->memalign ? allocated(r, r->memalign(alignment, bytes)) : none();
+    if (!r || !r->memalign)
+        return none();
+    inside++;
+    return allocated(r, r->memalign(alignment, bytes));
 }
 
 FACE void *valloc(size_t bytes)
 {
     const struct plumb_real *r = plumb_real();
-    return r && r->valloc ? allocated(r, r->valloc(bytes)) : none();
+    if (!r || !r->valloc)
+        return none();
+    inside++;
+    return allocated(r, r->valloc(bytes));
 }
 
 FACE void *pvalloc(size_t bytes)
 {
     const struct plumb_real *r = plumb_real();
-    return r && r->pvalloc ? allocated(r, r->pvalloc(bytes)) : none();
+    if (!r || !r->pvalloc)
+        return none();
+    inside++;
+    return allocated(r, r->pvalloc(bytes));
 }

@@ -30,6 +30,13 @@ static const void *object_of(const void *address)
     return address && dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
+/* Another object's function must not be asked about these blocks. */
+static size_t unknown_size(void *p)
+{
+    (void)p;
+    return 0;
+}
+
 static void look_up(void)
 {
     const void *of = object_of(FIND(malloc, "malloc"));
@@ -37,6 +44,8 @@ static void look_up(void)
     real.whole &= object_of(FIND(realloc, "realloc")) == of;
     real.whole &= object_of(FIND(free, "free")) == of;
     real.whole &= object_of(FIND(usable, "malloc_usable_size")) == of;
+    if (!real.whole)
+        real.usable = unknown_size;
     FIND(posix_memalign, "posix_memalign");
     FIND(aligned_alloc, "aligned_alloc");
     FIND(memalign, "memalign");

@@ -11,7 +11,7 @@ struct plumb_real {
     void *(*calloc)(size_t n, size_t bytes);
     void *(*realloc)(void *old, size_t bytes);
     void (*free)(void *p);
-    size_t (*usable)(void *p); /* malloc_usable_size() */
+    size_t (*usable)(void *p); /* malloc_usable_size(); 0 for any block unless `whole` */
     int (*posix_memalign)(void **out, size_t alignment, size_t bytes);
     void *(*aligned_alloc)(size_t alignment, size_t bytes);
     void *(*memalign)(size_t alignment, size_t bytes);

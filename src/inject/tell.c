@@ -5,7 +5,7 @@
  * with ends the program. It takes the runtime of the process, else loads the libplumb beside it,
  * else says so and stays a mere passage.
  *
- * There is no guard against recursion here: the runtime tells its own allocations from the
+ * There is no guard against the runtime here: it tells its own allocations from the
  * program's, also those of a signal handler that interrupts it (core/sized.c). */
 #include "inject/tell.h"
 
@@ -65,26 +65,32 @@ static const struct plumb_api *load(void)
 }
 
 /* Whether an allocation of the program comes here: its own malloc, or that of a library loaded
- * before this one, would be found first. */
+ * before this one, would be found first. Tried, because the address alone does not tell: that of a
+ * function may lie in the program though it is defined here. */
 static bool comes_here(void)
 {
-    void *first = dlsym(RTLD_DEFAULT, "malloc");
-    Dl_info whose, ours;
-    if (!first || !dladdr(first, &whose) || !dladdr(&early, &ours))
-        return true;
-    if (whose.dli_fbase == ours.dli_fbase)
-        return true;
-    say("another allocator comes first, that of ", whose.dli_fname ? whose.dli_fname : "?");
-    return false;
+    void *(*first)(size_t) = NULL;
+    void (*last)(void *) = NULL;
+    Dl_info whose = {0};
+    int64_t before = PLUMB_LOAD(early);
+    void *p;
+    bool here;
+    *(void **)(void *)&first = dlsym(RTLD_DEFAULT, "malloc");
+    *(void **)(void *)&last = dlsym(RTLD_DEFAULT, "free");
+    p = first && last ? first(1) : NULL;
+    here = PLUMB_LOAD(early) != before;
+    if (p)
+        last(p);
+    if (p && !here && dladdr(*(void **)(void *)&first, &whose))
+        say("another allocator comes first, that of ", whose.dli_fname ? whose.dli_fname : "?");
+    return here;
 }
 
 static bool can_count(void)
 {
     const struct plumb_real *r = plumb_real();
-    if (!comes_here())
-        return false;
     if (r && r->whole)
-        return true;
+        return comes_here();
     say("the allocator of this process cannot tell the size of a block", "");
     return false;
 }
