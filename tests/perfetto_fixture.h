@@ -26,6 +26,7 @@ struct pfx_sequence {
 struct pfx {
     const unsigned char *p, *end; /* of the message that is read */
     uint32_t field, wire;
+    bool padded;
     uint64_t v; /* VARINT, FIXED64 */
     const unsigned char *bytes;
     size_t n; /* BYTES */
@@ -47,6 +48,7 @@ static inline struct pfx pfx_inner(const struct pfx *m)
 
 static inline uint64_t pfx_varint(struct pfx *m)
 {
+    const unsigned char *from = m->p;
     uint64_t v = 0;
     for (int shift = 0;; shift += 7) {
         assert_true(m->p < m->end && shift < 70);
@@ -54,8 +56,7 @@ static inline uint64_t pfx_varint(struct pfx *m)
         if (!(*m->p++ & 0x80))
             break;
     }
-    /* The shortest form: the last byte says something, or is the only one. */
-    assert_true(m->p[-1] != 0 || v == 0);
+    m->padded = m->p[-1] == 0 && m->p - from > 1; /* not the shortest form */
     return v;
 }
 
@@ -78,6 +79,7 @@ static inline bool pfx_next(struct pfx *m)
         return true;
     case 2:
         m->n = pfx_varint(m);
+        assert_false(m->padded);
         m->bytes = m->p;
         assert_true((size_t)(m->end - m->p) >= m->n);
         m->p += m->n;

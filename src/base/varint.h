@@ -1,6 +1,5 @@
 /* varint.h: integers as Protocol Buffers write them: 7 bits a byte, the lowest first, the highest
- * bit set in all but the last. Writers only; each states how many bytes it may touch, which can be
- * more than it uses. */
+ * bit set in all but the last. */
 #ifndef PLUMB_BASE_VARINT_H
 #define PLUMB_BASE_VARINT_H
 
@@ -10,8 +9,7 @@
 
 #include "base/atomic.h"
 
-enum { PLUMB_VARINT_MAX = 10, PLUMB_VARINT28_TOUCHES = 4 };
-#define PLUMB_VARINT28_END ((uint64_t)1 << 28)
+enum { PLUMB_VARINT_MAX = 10 };
 
 /* Bytes that `v` takes: 1 to 10. */
 static inline size_t plumb_varint_size(uint64_t v)
@@ -22,7 +20,7 @@ static inline size_t plumb_varint_size(uint64_t v)
     return n;
 }
 
-/* Touches what it uses. Returns the end. */
+/* Returns the end. */
 static inline unsigned char *plumb_varint_put(unsigned char *p, uint64_t v)
 {
     for (; v >= 0x80; v >>= 7)
@@ -31,17 +29,14 @@ static inline unsigned char *plumb_varint_put(unsigned char *p, uint64_t v)
     return p;
 }
 
-/* The same for v < 2^28, without a branch; touches 4 bytes. */
-static PLUMB_ALWAYS_INLINE unsigned char *plumb_varint_put28(unsigned char *p, uint32_t v)
+/* 8 bytes, the lowest first, on any machine. */
+static PLUMB_ALWAYS_INLINE void plumb_store_le64(unsigned char *p, uint64_t v)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    uint32_t more = (uint32_t)(v >= 1u << 7) + (v >= 1u << 14) + (v >= 1u << 21);
-    uint32_t bytes = (v & 0x7f) | (v & 0x3f80) << 1 | (v & 0x1fc000) << 2 | (v & 0xfe00000) << 3;
-    bytes |= 0x00808080u & ((1u << 8 * more) - 1);
-    memcpy(p, &bytes, sizeof bytes);
-    return p + more + 1;
+    memcpy(p, &v, sizeof v);
 #else
-    return plumb_varint_put(p, v);
+    for (int i = 0; i < 8; i++)
+        p[i] = (unsigned char)(v >> 8 * i);
 #endif
 }
 

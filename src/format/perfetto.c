@@ -203,13 +203,14 @@ static void prepare_tails(struct plumb_pf_sequence *seq)
     *p++ = PF_PACKET_SEQUENCE_FLAGS << 3 | PLUMB_PB_VARINT;
     *p++ = PF_SEQUENCE_NEEDS_STATE;
     *p++ = PF_PACKET_TRACK_EVENT << 3 | PLUMB_PB_BYTES;
-    *p++ = 2; /* length of the event; a begin writes its own */
+    *p++ = 2; /* length of the event */
     *p++ = PF_EVENT_TYPE << 3 | PLUMB_PB_VARINT;
     *p++ = PLUMB_PF_END;
     seq->tail = (unsigned char)(p - seq->end);
     *p = PF_EVENT_NAME_IID << 3 | PLUMB_PB_VARINT;
     memcpy(seq->begin, seq->end, sizeof seq->begin);
     seq->begin[seq->tail - 1] = PLUMB_PF_BEGIN;
+    seq->begin[seq->tail - 3] = 4; /* with a name of one byte */
 }
 
 static void put_sequence_clocks(struct plumb_pb *w, const struct plumb_pf_anchor *zero)

@@ -16,9 +16,9 @@
  * Names are told once a sequence and then meant by number ("interned"): the caller numbers its
  * names from 1, the same number for the same text in all sequences and for the whole file, and is
  * asked for the text when a sequence meets a number for the first time. A span of a sequence's own
- * track takes two packets: 24 bytes, and the two times (1 byte below 128 ns, 2 below 16.4 us, 3
- * below 2.1 ms, 4 below 268 ms, 5 below 34 s); one more for a name's number above 127 and two more
- * for a sequence's number above 127.
+ * track takes two packets: 24 bytes, and the two times (2 bytes below 16.4 us since the packet
+ * before, 3 below 2.1 ms, 4 below 268 ms, 5 below 34 s); one more for a name's number above 127 and
+ * two more for a sequence's number above 127.
  *
  * Texts may hold anything: a byte that is no UTF-8 becomes the text \xHH as in json_write.h. Longer
  * ones than PLUMB_PF_TEXT_MAX bytes are cut and end in "...".
@@ -201,66 +201,141 @@ bool plumb_pf_counter_i64(struct plumb_pf_out *out, struct plumb_pf_sequence *se
 bool plumb_pf_counter_f64(struct plumb_pf_out *out, struct plumb_pf_sequence *seq, uint64_t ns,
                           uint64_t track, double value);
 
-/* ---- Plain spans, which are nearly all ------------------------------------------------------- */
+/* ---- Plain spans, which are nearly all ------------------------------------------------------ */
 
-enum { PLUMB_PF_QUICK_TOUCHES = 32 };
+/* Writing many of them in a row to one sequence: what the next packet needs is kept in a local
+ * variable, so that the compiler can keep it in registers. Between plumb_pf_run_open() and
+ * plumb_pf_run_close() nothing else may touch the buffer or the sequence. */
+struct plumb_pf_run {
+    unsigned char *p, *end;
+    uint64_t last_ns;
+    uint64_t begin_head, end_head; /* packet, its length, key of the timestamp */
+    size_t tail;
+    uint32_t ids; /* names that are looked up; others go the long way */
+    struct plumb_pf_out *out;
+    struct plumb_pf_sequence *seq;
+};
+
+enum { PLUMB_PF_RUN_TOUCHES = 32 };
+
+bool plumb_pf_begin_slow(struct plumb_pf_out *out, struct plumb_pf_sequence *seq, uint64_t ns,
+                         uint32_t name);
+bool plumb_pf_end_slow(struct plumb_pf_out *out, struct plumb_pf_sequence *seq, uint64_t ns);
 
 static inline bool plumb_pf_is_told(const struct plumb_pf_told *told, uint32_t id)
 {
     return id < told->ids && (told->bits[id >> 6] >> (id & 63) & 1);
 }
 
-/* Room, a time that is not before the last one nor far behind it, and nothing new to tell. */
-static PLUMB_ALWAYS_INLINE bool plumb_pf_quick(const struct plumb_pf_out *out, uint64_t delta)
+static PLUMB_ALWAYS_INLINE struct plumb_pf_run plumb_pf_run_open(struct plumb_pf_out *out,
+                                                                 struct plumb_pf_sequence *seq)
 {
-    return PLUMB_LIKELY(out->size - out->used >= PLUMB_PF_QUICK_TOUCHES &&
-                        delta < PLUMB_VARINT28_END);
+    /* Keys of packet and timestamp, a length byte, and the mark that a byte of time follows. */
+    const uint64_t keys = UINT64_C(0x8040000a);
+    uint32_t ids = seq->told[PLUMB_PF_NAMES].ids;
+    struct plumb_pf_run run = {
+        .p = out->base + out->used,
+        .end = out->base + out->size,
+        .last_ns = seq->last_ns,
+        .begin_head = keys | (uint64_t)(3 + seq->tail + 2) << 8,
+        .end_head = keys | (uint64_t)(3 + seq->tail) << 8,
+        .tail = seq->tail,
+        .ids = ids < 1u << 14 ? ids : 1u << 14,
+        .out = out,
+        .seq = seq,
+    };
+    return run;
 }
 
-bool plumb_pf_begin_slow(struct plumb_pf_out *out, struct plumb_pf_sequence *seq, uint64_t ns,
-                         uint32_t name);
-bool plumb_pf_end_slow(struct plumb_pf_out *out, struct plumb_pf_sequence *seq, uint64_t ns);
+static PLUMB_ALWAYS_INLINE void plumb_pf_run_close(const struct plumb_pf_run *run)
+{
+    run->out->used = (size_t)(run->p - run->out->base);
+    run->seq->last_ns = run->last_ns;
+}
+
+/* Up to the timestamp, which is below 2^21: two or three bytes of it without a branch, and two
+ * where one would do. */
+static PLUMB_ALWAYS_INLINE unsigned char *plumb_pf_put_head(unsigned char *p, uint64_t head,
+                                                            uint64_t delta)
+{
+    const uint64_t third = UINT64_C(1) << 8 | UINT64_C(0x80) << 32; /* length, and a mark more */
+    /* Each 7 bits move up by one more than those before. */
+    uint64_t time = delta + (delta & 0x1fff80) + 2 * (delta & 0x1fc000);
+    bool long_time = delta >= 1u << 14;
+    plumb_store_le64(p, head + (long_time ? third : 0) + (time << 24));
+    return p + 5 + long_time;
+}
+
+/* Room, and a time that is not before the last one nor more than 2 ms behind it. */
+static PLUMB_ALWAYS_INLINE bool plumb_pf_run_quick(const struct plumb_pf_run *run, uint64_t delta)
+{
+    return PLUMB_LIKELY((size_t)(run->end - run->p) >= PLUMB_PF_RUN_TOUCHES) &&
+           PLUMB_LIKELY(delta < 1u << 21);
+}
 
 /* A span begins on the sequence's own track. */
-static PLUMB_ALWAYS_INLINE bool
-plumb_pf_begin(struct plumb_pf_out *out, struct plumb_pf_sequence *seq, uint64_t ns, uint32_t name)
+static PLUMB_ALWAYS_INLINE bool plumb_pf_run_begin(struct plumb_pf_run *run, uint64_t ns,
+                                                   uint32_t name)
 {
-    uint64_t delta = ns - seq->last_ns;
-    if (!plumb_pf_quick(out, delta) ||
-        !PLUMB_LIKELY(plumb_pf_is_told(&seq->told[PLUMB_PF_NAMES], name)) ||
-        name >= PLUMB_VARINT28_END)
-        return plumb_pf_begin_slow(out, seq, ns, name);
-    unsigned char *start = out->base + out->used, *tail, *p;
-    start[0] = 0x0a; /* packet */
-    start[2] = 0x40; /* timestamp */
-    tail = plumb_varint_put28(start + 3, (uint32_t)delta);
-    memcpy(tail, seq->begin, sizeof seq->begin);
-    tail += seq->tail;
-    p = plumb_varint_put28(tail + 1, name);
-    tail[-3] = (unsigned char)(p - tail + 2); /* length of the event */
-    start[1] = (unsigned char)(p - start - 2);
-    out->used = (size_t)(p - out->base);
-    seq->last_ns = ns;
+    uint64_t delta = ns - run->last_ns;
+    const uint64_t *told = run->seq->told[PLUMB_PF_NAMES].bits;
+    if (!plumb_pf_run_quick(run, delta) || PLUMB_UNLIKELY(name >= run->ids) ||
+        PLUMB_UNLIKELY(!(told[name >> 6] >> (name & 63) & 1))) {
+        plumb_pf_run_close(run);
+        bool done = plumb_pf_begin_slow(run->out, run->seq, ns, name);
+        *run = plumb_pf_run_open(run->out, run->seq);
+        return done;
+    }
+    unsigned char *packet = run->p, *p = plumb_pf_put_head(packet, run->begin_head, delta);
+    memcpy(p, run->seq->begin, sizeof run->seq->begin);
+    p += run->tail + 1;
+    if (PLUMB_LIKELY(name < 1u << 7)) {
+        *p++ = (unsigned char)name;
+    } else {
+        p[-4]++; /* length of the event */
+        packet[1]++;
+        *p++ = (unsigned char)(name | 0x80);
+        *p++ = (unsigned char)(name >> 7);
+    }
+    run->p = p;
+    run->last_ns = ns;
     return true;
 }
 
 /* The span that began last on the sequence's own track ends. */
-static PLUMB_ALWAYS_INLINE bool plumb_pf_end(struct plumb_pf_out *out,
-                                             struct plumb_pf_sequence *seq, uint64_t ns)
+static PLUMB_ALWAYS_INLINE bool plumb_pf_run_end(struct plumb_pf_run *run, uint64_t ns)
 {
-    uint64_t delta = ns - seq->last_ns;
-    if (!plumb_pf_quick(out, delta))
-        return plumb_pf_end_slow(out, seq, ns);
-    unsigned char *start = out->base + out->used, *p;
-    start[0] = 0x0a;
-    start[2] = 0x40;
-    p = plumb_varint_put28(start + 3, (uint32_t)delta);
-    memcpy(p, seq->end, sizeof seq->end);
-    p += seq->tail;
-    start[1] = (unsigned char)(p - start - 2);
-    out->used = (size_t)(p - out->base);
-    seq->last_ns = ns;
+    uint64_t delta = ns - run->last_ns;
+    if (!plumb_pf_run_quick(run, delta)) {
+        plumb_pf_run_close(run);
+        bool done = plumb_pf_end_slow(run->out, run->seq, ns);
+        *run = plumb_pf_run_open(run->out, run->seq);
+        return done;
+    }
+    unsigned char *p = plumb_pf_put_head(run->p, run->end_head, delta);
+    memcpy(p, run->seq->end, sizeof run->seq->end);
+    run->p = p + run->tail;
+    run->last_ns = ns;
     return true;
+}
+
+/* The same, one at a time. */
+static inline bool plumb_pf_begin(struct plumb_pf_out *out, struct plumb_pf_sequence *seq,
+                                  uint64_t ns, uint32_t name)
+{
+    struct plumb_pf_run run = plumb_pf_run_open(out, seq);
+    bool done = plumb_pf_run_begin(&run, ns, name);
+    plumb_pf_run_close(&run);
+    return done;
+}
+
+static inline bool plumb_pf_end(struct plumb_pf_out *out, struct plumb_pf_sequence *seq,
+                                uint64_t ns)
+{
+    struct plumb_pf_run run = plumb_pf_run_open(out, seq);
+    bool done = plumb_pf_run_end(&run, ns);
+    plumb_pf_run_close(&run);
+    return done;
 }
 
 #endif

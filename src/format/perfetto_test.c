@@ -268,6 +268,43 @@ static void a_time_before_the_last_one_is_absolute(void **state)
                                       "2 @4611686018427387904 end on 77\n"));
 }
 
+/* At the edges of the lengths that a time and a number can have, plain packets say the same. */
+static void times_and_numbers_of_every_length_come_back(void **state)
+{
+    static const uint64_t gaps[] = {0,
+                                    1,
+                                    127,
+                                    128,
+                                    16383,
+                                    16384,
+                                    (1u << 21) - 1,
+                                    1u << 21,
+                                    (1u << 28) - 1,
+                                    1u << 28,
+                                    UINT64_C(1) << 35};
+    static const uint32_t names[] = {1, 127, 128, IDS - 1};
+    static const uint32_t ids[] = {2, 127, 128, 16384 + 5};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct plumb_buf want = {0};
+        struct thread t;
+        uint64_t ns = 0;
+        out.used = 0;
+        pfx_reset();
+        thread_init(&t, ids[i], 77);
+        for (size_t k = 0; k < 4; k++)
+            for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++) {
+                assert_true(plumb_pf_begin(&out, &t.seq, ns += gaps[g], names[k]));
+                plumb_buf_printf(&want, "%u @%" PRIu64 " begin n%u on 77\n", (unsigned)ids[i], ns,
+                                 (unsigned)names[k]);
+                assert_true(plumb_pf_end(&out, &t.seq, ns += gaps[g]));
+                plumb_buf_printf(&want, "%u @%" PRIu64 " end on 77\n", (unsigned)ids[i], ns);
+            }
+        assert_string_equal(strchr(decoded(), '\n') + 1, want.data);
+        plumb_buf_fini(&want);
+    }
+}
+
 static void numbers_beyond_the_table_are_written_out(void **state)
 {
     const struct plumb_pf_arg arg = {IDS + 1, PLUMB_PF_TEXT_ID, {.u64 = IDS + 2}};
@@ -555,6 +592,7 @@ int main(void)
         TEST(an_event_has_arguments_flows_and_a_track),
         TEST(counters_take_integers_and_fractions),
         TEST(a_time_before_the_last_one_is_absolute),
+        TEST(times_and_numbers_of_every_length_come_back),
         TEST(numbers_beyond_the_table_are_written_out),
         TEST(a_sequence_that_is_opened_again_tells_again),
         TEST(any_name_becomes_valid_text),

@@ -46,8 +46,7 @@ void plumb_pb_i64(struct plumb_pb *w, uint32_t field, int64_t v)
 void plumb_pb_fixed64(struct plumb_pb *w, uint32_t field, uint64_t v)
 {
     unsigned char bytes[8];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (unsigned char)(v >> 8 * i);
+    plumb_store_le64(bytes, v);
     put_key(w, field, PLUMB_PB_FIXED64);
     put_bytes(w, bytes, sizeof bytes);
 }
