@@ -1,15 +1,39 @@
 /* Fuzz target: any bytes as a timing_io_signature.json, of plumb or of its predecessor.
  *
  * What the reader accepts, the writer must be able to write, and the reader must find the same in
- * it. */
+ * it; and every form of the report on it is valid UTF-8. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "format/signature.h"
+#include "report/render.h"
 #include "trace/signature_read.h"
+#include <plumb/trace.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void show(const struct plumb_signature *s)
+{
+    struct plumb_timing nothing;
+    size_t n;
+    const struct plumb_renderer *formats = plumb_renderers(&n);
+
+    plumb_timing_init(&nothing);
+    for (size_t i = 0; i < n; i++) {
+        struct plumb_render_options o = {
+            .view = PLUMB_VIEW_SIGNATURES, .signature = s, .explain = true};
+        struct plumb_buf out = {0};
+        plumb_error err = {0, ""};
+        if (!formats[i].render[o.view])
+            continue;
+        if (plumb_render(&out, &nothing, formats[i].name, &o, &err) < 0 ||
+            !plumb_utf8_valid(out.data))
+            abort();
+        plumb_buf_fini(&out);
+    }
+    plumb_timing_fini(&nothing);
+}
 
 /* Parses and writes again; false when the text is no file of signatures. */
 static bool rewrite(struct plumb_buf *out, const char *text, size_t size)
@@ -24,6 +48,7 @@ static bool rewrite(struct plumb_buf *out, const char *text, size_t size)
     }
     if (plumb_signature_write(&s, out, &err) < 0)
         abort();
+    show(&s);
     plumb_signature_fini(&s);
     return true;
 }

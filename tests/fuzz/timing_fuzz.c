@@ -2,7 +2,8 @@
  *
  * What the reader accepts, the writer must be able to write, and the reader must find the same in
  * it: otherwise `plumb report --format json` of a report would not be that report. And it compares
- * with itself: nothing is worse or better then, whatever its figures are, in every format.
+ * with itself: nothing is worse or better then, whatever its figures are, in every format. And
+ * every view of it has every form that the view has, in valid UTF-8.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "format/timing.h"
 #include "report/compare_view.h"
+#include "report/render.h"
 #include "trace/timing_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -28,6 +30,44 @@ static bool rewrite(struct plumb_buf *out, const char *text, size_t size)
         abort();
     plumb_timing_fini(&timing);
     return true;
+}
+
+static void show(const struct plumb_timing *t, const char *format, uint32_t view,
+                 const char *request)
+{
+    struct plumb_render_options o = {.summary.top = view,
+                                     .wide = true,
+                                     .tree = request != NULL,
+                                     .explain = request != NULL,
+                                     .run = "input",
+                                     .request = request,
+                                     .view = view};
+    struct plumb_buf out = {0};
+    plumb_error err;
+
+    if (plumb_render(&out, t, format, &o, &err) < 0 || !plumb_utf8_valid(out.data))
+        abort();
+    plumb_buf_fini(&out);
+}
+
+static void show_all(const char *text, size_t size)
+{
+    struct plumb_timing timing;
+    plumb_error err;
+    size_t n;
+    const struct plumb_renderer *formats = plumb_renderers(&n);
+
+    if (plumb_timing_parse(&timing, text, size, "input", &err) < 0)
+        abort();
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t view = 0; view < PLUMB_VIEWS; view++) {
+            if (!formats[i].render[view])
+                continue;
+            show(&timing, formats[i].name, view, NULL);
+            if (timing.request_count > 0)
+                show(&timing, formats[i].name, view, timing.requests[0].id);
+        }
+    plumb_timing_fini(&timing);
 }
 
 static void render(const struct plumb_compare *c)
@@ -83,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (once.len != twice.len || memcmp(once.data, twice.data, once.len) != 0)
             abort();
         compare_with_itself((const char *)data, size);
+        show_all((const char *)data, size);
     }
     plumb_buf_fini(&once);
     plumb_buf_fini(&twice);
