@@ -73,11 +73,23 @@ typedef struct plumb_context {
 } plumb_context;
 
 /* ---- Options ----------------------------------------------------------------------------------
- * Zero means the default everywhere; start from plumb_options_default(). Every field has a variable
- * PLUMB_<NAME>, which wins over the struct (`plumb help environment`). */
+ * Zero means the default everywhere; start from plumb_options_default(). Every setting is a field
+ * and a variable PLUMB_<NAME>, which wins over the field (`plumb help environment`), but for two
+ * that are variables only: PLUMB, for which plumb_start() stands, and PLUMB_CLOCK, because the
+ * clock is chosen when the library is loaded. Strings are borrowed until plumb_start() returns. */
 typedef void (*plumb_log_fn)(int level, const char *line, void *arg); /* level: enum plumb_log */
 enum plumb_log { PLUMB_LOG_ERROR = 1, PLUMB_LOG_WARN = 2, PLUMB_LOG_INFO = 3, PLUMB_LOG_DEBUG = 4 };
 enum plumb_switch { PLUMB_DEFAULT = 0, PLUMB_ON = 1, PLUMB_OFF = 2 };
+/* Choices: 0 is the default. */
+enum plumb_memory_choice { PLUMB_MEMORY_STAGES = 0, PLUMB_MEMORY_ALL = 1, PLUMB_MEMORY_OFF = 2 };
+enum plumb_memory_peak { PLUMB_MEMORY_PEAK_SAMPLED = 0, PLUMB_MEMORY_PEAK_EXACT = 1 };
+enum plumb_signature_choice {
+    PLUMB_SIGNATURE_SHAPES = 0,
+    PLUMB_SIGNATURE_FULL = 1, /* statistics of the values too */
+    PLUMB_SIGNATURE_OFF = 2
+};
+enum plumb_verify_choice { PLUMB_VERIFY_OFF = 0, PLUMB_VERIFY_WARN = 1, PLUMB_VERIFY_FAIL = 2 };
+enum plumb_fork { PLUMB_FORK_FOLLOW = 0, PLUMB_FORK_OFF = 1 };
 
 typedef struct plumb_options {
     size_t size;              /* sizeof(plumb_options) */
@@ -95,6 +107,16 @@ typedef struct plumb_options {
     uint32_t log_level;       /* enum plumb_log; 0: silent */
     plumb_log_fn log;         /* default: stderr */
     void *log_arg;
+    const char *timing_report;   /* path of a copy of timing.json; default: none */
+    uint64_t ring_bytes;         /* recent records of a thread; default 16 KiB, 4 KiB to 16 MiB */
+    uint32_t memory;             /* enum plumb_memory_choice: whose memory; default: stages' */
+    uint32_t memory_peak;        /* enum plumb_memory_peak; default: the highest sample */
+    int32_t memory_interval_ms;  /* between samples; default 10, at most 3600000; negative: none */
+    uint32_t memory_checkpoints; /* enum plumb_switch: around each stage; default off */
+    uint32_t signature;          /* enum plumb_signature_choice; default: shapes */
+    uint32_t verify;             /* enum plumb_verify_choice: checks of stages; default: off */
+    uint32_t fork;               /* enum plumb_fork: a child has its own run (default), or none */
+    uint32_t reserved;
 } plumb_options;
 
 /* Configuration of one pipeline; plumb_configure() replaces it as a whole. */

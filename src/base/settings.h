@@ -15,15 +15,6 @@
 #include <plumb/abi.h>
 
 enum { PLUMB_SETTINGS_PATH = 1024, PLUMB_SETTINGS_NAME = 512 };
-enum plumb_fork { PLUMB_FORK_FOLLOW = 0, PLUMB_FORK_OFF = 1 };
-enum plumb_memory_choice { PLUMB_MEMORY_STAGES = 0, PLUMB_MEMORY_ALL = 1, PLUMB_MEMORY_OFF = 2 };
-enum plumb_signature_choice {
-    PLUMB_SIGNATURE_SHAPES = 0,
-    PLUMB_SIGNATURE_FULL = 1,
-    PLUMB_SIGNATURE_OFF = 2
-};
-enum plumb_verify_choice { PLUMB_VERIFY_OFF = 0, PLUMB_VERIFY_WARN = 1, PLUMB_VERIFY_FAIL = 2 };
-enum plumb_memory_peak { PLUMB_MEMORY_PEAK_SAMPLED = 0, PLUMB_MEMORY_PEAK_EXACT = 1 };
 
 struct plumb_setting;
 

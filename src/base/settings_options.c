@@ -43,26 +43,57 @@ static int apply_number(uint64_t *to, uint64_t value, const char *name, plumb_er
     return PLUMB_OK;
 }
 
+/* The public enumerations have the order of the setting's choices; the first is the default. */
+static int apply_choice(uint32_t *to, uint32_t value, const char *name, const char *field,
+                        plumb_error *err)
+{
+    const char *choices = plumb_setting_find(name)->choices;
+    uint32_t last = 0;
+    for (const char *p = strchr(choices, '|'); p; p = strchr(p + 1, '|'))
+        last++;
+    if (value > last)
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "plumb_options.%s is %" PRIu32 ", not 0 to %" PRIu32 " (%s)", field,
+                          value, last, choices);
+    if (value != 0)
+        *to = value;
+    return PLUMB_OK;
+}
+
 static int apply_strings(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
 {
     if (apply_string(s->dir, sizeof s->dir, o->dir, "dir", err) < 0 ||
-        apply_string(s->run_dir, sizeof s->run_dir, o->run_dir, "run_dir", err) < 0)
+        apply_string(s->run_dir, sizeof s->run_dir, o->run_dir, "run_dir", err) < 0 ||
+        apply_string(s->pipeline, sizeof s->pipeline, o->pipeline, "pipeline", err) < 0)
         return PLUMB_ERR_ARG;
-    return apply_string(s->pipeline, sizeof s->pipeline, o->pipeline, "pipeline", err);
+    return apply_string(s->timing_report, sizeof s->timing_report, o->timing_report,
+                        "timing_report", err);
 }
 
 static int apply_numbers(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
 {
+    int32_t interval = o->memory_interval_ms;
     if (apply_number(&s->max_nodes, o->max_nodes, "PLUMB_MAX_NODES", err) < 0 ||
         apply_number(&s->max_state_bytes, o->max_state_bytes, "PLUMB_MAX_STATE", err) < 0 ||
+        apply_number(&s->ring_bytes, o->ring_bytes, "PLUMB_RING", err) < 0 ||
         apply_number(&s->skip_first_n, o->skip_first_n, "PLUMB_SKIP_FIRST", err) < 0)
         return PLUMB_ERR_ARG;
-    if (o->log_level > PLUMB_LOG_DEBUG)
-        return plumb_fail(err, PLUMB_ERR_ARG,
-                          "plumb_options.log_level is %" PRIu32 ", not a plumb_log", o->log_level);
-    if (o->log_level)
-        s->log_level = o->log_level;
-    return PLUMB_OK;
+    if (interval < 0) {
+        s->memory_interval_ms = 0; /* of the variable, 0 is "none" */
+        return PLUMB_OK;
+    }
+    return apply_number(&s->memory_interval_ms, (uint64_t)interval, "PLUMB_MEMORY_INTERVAL", err);
+}
+
+static int apply_choices(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
+{
+    if (apply_choice(&s->memory, o->memory, "PLUMB_MEMORY", "memory", err) < 0 ||
+        apply_choice(&s->log_level, o->log_level, "PLUMB_LOG", "log_level", err) < 0 ||
+        apply_choice(&s->signature, o->signature, "PLUMB_SIGNATURE", "signature", err) < 0 ||
+        apply_choice(&s->verify, o->verify, "PLUMB_VERIFY", "verify", err) < 0 ||
+        apply_choice(&s->fork, o->fork, "PLUMB_FORK", "fork", err) < 0)
+        return PLUMB_ERR_ARG;
+    return apply_choice(&s->memory_peak, o->memory_peak, "PLUMB_MEMORY_PEAK", "memory_peak", err);
 }
 
 static int apply_switches(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
@@ -72,7 +103,8 @@ static int apply_switches(struct plumb_settings *s, const plumb_options *o, plum
         apply_switch(&p2, o->median_p2, "median_p2", err) < 0 ||
         apply_switch(&s->debug, o->debug, "debug", err) < 0 ||
         apply_switch(&s->signals, o->signals, "signals", err) < 0 ||
-        apply_switch(&s->quiet, o->quiet, "quiet", err) < 0)
+        apply_switch(&s->quiet, o->quiet, "quiet", err) < 0 ||
+        apply_switch(&s->memory_checkpoints, o->memory_checkpoints, "memory_checkpoints", err) < 0)
         return PLUMB_ERR_ARG;
     s->median = p2 ? PLUMB_MEDIAN_P2 : PLUMB_MEDIAN_SKETCH;
     return PLUMB_OK;
@@ -91,7 +123,7 @@ int plumb_settings_apply(struct plumb_settings *s, const plumb_options *options,
     /* A caller built with an older header has fewer fields, one with a newer header more. */
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     if (apply_strings(&result, &o, err) < 0 || apply_numbers(&result, &o, err) < 0 ||
-        apply_switches(&result, &o, err) < 0)
+        apply_switches(&result, &o, err) < 0 || apply_choices(&result, &o, err) < 0)
         return PLUMB_ERR_ARG;
     if (o.log) {
         result.log = o.log;

@@ -1,4 +1,4 @@
-/* The table of settings, the options of a program, and the environment. */
+/* The table of settings, and the environment. */
 #include "base/settings.h"
 
 #include <ctype.h>
@@ -364,120 +364,6 @@ static void no_environment_and_no_callback_are_fine(void **state)
     assert_int_equal(plumb_settings_from_env(&s, (char *const *)environment, NULL, NULL), 1);
 }
 
-/* ---- The program's options ------------------------------------------------------------------- */
-
-static void log_nowhere(int level, const char *line, void *arg)
-{
-    (void)level;
-    (void)line;
-    (void)arg;
-}
-
-static void options_are_taken(void **state)
-{
-    plumb_options o = plumb_options_default();
-    (void)state;
-    o.dir = "d";
-    o.run_dir = "r";
-    o.pipeline = "p";
-    o.max_nodes = 10;
-    o.max_state_bytes = 1 << 20;
-    o.skip_first_n = 3;
-    o.sync = PLUMB_ON;
-    o.median_p2 = PLUMB_ON;
-    o.debug = PLUMB_ON;
-    o.signals = PLUMB_OFF;
-    o.quiet = PLUMB_ON;
-    o.log_level = PLUMB_LOG_WARN;
-    o.log = log_nowhere;
-    o.log_arg = &o;
-    assert_int_equal(plumb_settings_apply(&s, &o, &err), PLUMB_OK);
-    assert_string_equal(s.dir, "d");
-    assert_string_equal(s.run_dir, "r");
-    assert_string_equal(s.pipeline, "p");
-    assert_int_equal(s.max_nodes, 10);
-    assert_int_equal(s.max_state_bytes, 1 << 20);
-    assert_int_equal(s.skip_first_n, 3);
-    assert_true(s.sync && s.debug && s.quiet);
-    assert_false(s.signals);
-    assert_int_equal(s.median, PLUMB_MEDIAN_P2);
-    assert_int_equal(s.log_level, PLUMB_LOG_WARN);
-    assert_true(s.log == log_nowhere);
-    assert_ptr_equal(s.log_arg, &o);
-    assert_null(s.implied_by);
-}
-
-static void zero_options_change_nothing(void **state)
-{
-    plumb_options o = plumb_options_default();
-    struct plumb_settings before = s;
-    (void)state;
-    assert_int_equal(plumb_settings_apply(&s, &o, &err), PLUMB_OK);
-    assert_int_equal(plumb_settings_apply(&s, NULL, &err), PLUMB_OK);
-    assert_memory_equal(&s, &before, sizeof s);
-}
-
-static void the_environment_wins_over_the_options(void **state)
-{
-    const char *environment[] = {"PLUMB_MEDIAN=sketch", "PLUMB_DIR=e", NULL};
-    plumb_options o = plumb_options_default();
-    (void)state;
-    o.dir = "d";
-    o.median_p2 = PLUMB_ON;
-    o.skip_first_n = 9;
-    assert_int_equal(plumb_settings_apply(&s, &o, &err), PLUMB_OK);
-    assert_int_equal(plumb_settings_from_env(&s, (char *const *)environment, NULL, NULL), 0);
-    assert_string_equal(s.dir, "e");
-    assert_int_equal(s.median, PLUMB_MEDIAN_SKETCH);
-    assert_int_equal(s.skip_first_n, 9);
-}
-
-static void an_older_caller_has_fewer_fields(void **state)
-{
-    plumb_options o = plumb_options_default();
-    (void)state;
-    o.dir = "d";
-    o.max_nodes = 10;
-    o.size = offsetof(plumb_options, max_nodes);
-    assert_int_equal(plumb_settings_apply(&s, &o, &err), PLUMB_OK);
-    assert_string_equal(s.dir, "d");
-    assert_int_equal(s.max_nodes, 4096);
-}
-
-static void expect_refused(const plumb_options *o, const char *why)
-{
-    struct plumb_settings before = s;
-    assert_int_equal(plumb_settings_apply(&s, o, &err), PLUMB_ERR_ARG);
-    assert_memory_equal(&s, &before, sizeof s);
-    if (!strstr(err.message, why))
-        fail_msg("'%s' does not tell of %s", err.message, why);
-}
-
-static void wrong_options_are_refused_as_a_whole(void **state)
-{
-    static char path[PLUMB_SETTINGS_PATH + 1];
-    plumb_options o = {0};
-    (void)state;
-    expect_refused(&o, "plumb_options_default()");
-    o = plumb_options_default();
-    o.dir = "d";
-    o.sync = 3;
-    expect_refused(&o, "sync");
-    o.sync = 0;
-    o.max_nodes = 1048576;
-    expect_refused(&o, "PLUMB_MAX_NODES");
-    o.max_nodes = 0;
-    o.log_level = 5;
-    expect_refused(&o, "log_level");
-    o.log_level = 0;
-    memset(path, 'p', PLUMB_SETTINGS_PATH);
-    o.run_dir = path;
-    expect_refused(&o, "run_dir");
-    o.run_dir = NULL;
-    o.skip_first_n = UINT64_MAX;
-    expect_refused(&o, "PLUMB_SKIP_FIRST");
-}
-
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void)
@@ -503,11 +389,6 @@ int main(void)
         TEST(a_hostile_name_gives_one_bounded_line),
         TEST(empty_texts_leave_all_but_switches_as_they_are),
         TEST(no_environment_and_no_callback_are_fine),
-        TEST(options_are_taken),
-        TEST(zero_options_change_nothing),
-        TEST(the_environment_wins_over_the_options),
-        TEST(an_older_caller_has_fewer_fields),
-        TEST(wrong_options_are_refused_as_a_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

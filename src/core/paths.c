@@ -109,8 +109,7 @@ static void resolve_report(void)
     else
         n = snprintf(path, size, "%s/%s", plumb_rt.report_base, expanded);
     if (n < 0 || (size_t)n >= size || !tell_apart(path, size, pattern)) {
-        plumb_say("plumb: the path of PLUMB_TIMING_REPORT is too long; %s: '%.400s'", none,
-                  expanded);
+        plumb_say("plumb: the path of the timing report is too long; %s: '%.400s'", none, expanded);
         path[0] = '\0';
     }
 }

@@ -47,6 +47,16 @@ static void options(void)
     MEMBER(plumb_options, log_level);
     MEMBER(plumb_options, log);
     MEMBER(plumb_options, log_arg);
+    MEMBER(plumb_options, timing_report);
+    MEMBER(plumb_options, ring_bytes);
+    MEMBER(plumb_options, memory);
+    MEMBER(plumb_options, memory_peak);
+    MEMBER(plumb_options, memory_interval_ms);
+    MEMBER(plumb_options, memory_checkpoints);
+    MEMBER(plumb_options, signature);
+    MEMBER(plumb_options, verify);
+    MEMBER(plumb_options, fork);
+    MEMBER(plumb_options, reserved);
     SIZE(plumb_config);
     MEMBER(plumb_config, size);
     MEMBER(plumb_config, enabled);
