@@ -87,4 +87,9 @@ refuses --prompt "$(printf '%256s' '')"
 status=0
 "$program" --quick --out missing/a.mp4 >/dev/null 2>err.txt || status=$?
 [ "$status" = 1 ] && grep -q 'missing/a.mp4' err.txt || fail "a file that cannot be written: $status"
+mkfifo pipe
+status=0
+"$program" --quick --out pipe >/dev/null 2>err.txt || status=$?
+[ "$status" = 1 ] && [ -p pipe ] && [ "$(wc -l <err.txt)" = 1 ] && grep -q 'pipe: .*not a regular file' err.txt ||
+    fail "a place that is no regular file: $status, $(cat err.txt)"
 [ -z "$(find . -name '*.part')" ] || fail "an unfinished file was left"

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct video_writer {
     AVFormatContext *muxer;
@@ -57,6 +58,17 @@ static char *join(const char *a, const char *b)
     if (s)
         snprintf(s, bytes, "%s%s", a, b);
     return s;
+}
+
+/* A finished file takes the place of what is there: of an older one, not of a folder or a device.
+ */
+static int check_place(struct video_writer *w)
+{
+    struct stat there;
+
+    if (stat(w->path, &there) == 0 && !S_ISREG(there.st_mode))
+        return fail(w, "is there and not a regular file");
+    return 0;
 }
 
 static int open_encoder(struct video_writer *w, int width, int height, int fps)
@@ -144,7 +156,7 @@ struct video_writer *video_writer_open(const char *path, int width, int height, 
     w->part_path = join(path, ".part");
     if (!w->path || !w->part_path)
         fail(w, "out of memory");
-    else if (open_encoder(w, width, height, fps) == 0 && open_muxer(w) == 0)
+    else if (check_place(w) == 0 && open_encoder(w, width, height, fps) == 0 && open_muxer(w) == 0)
         open_frame(w);
     return w;
 }
@@ -175,10 +187,11 @@ static int encode(struct video_writer *w, const AVFrame *frame)
 
 int video_writer_frame(struct video_writer *w, const uint8_t *rgb)
 {
-    const int rgb_stride = 3 * w->encoder->width;
+    int rgb_stride;
 
     if (w->error[0])
         return -1;
+    rgb_stride = 3 * w->encoder->width; /* there is none after an error of video_writer_open() */
     if (av_frame_make_writable(w->frame) < 0)
         return fail(w, "out of memory");
     sws_scale(w->scaler, &rgb, &rgb_stride, 0, w->encoder->height, w->frame->data,
