@@ -8,7 +8,7 @@
 
 #include "api/trace_report.h"
 #include "base/error.h"
-#include "format/live.h"
+#include "format/live_read.h"
 #include "report/choice.h"
 #include "report/rank_summary.h"
 #include "report/render.h"
@@ -71,9 +71,13 @@ static int save_beside(void *arg, const char *name, const struct plumb_buf *b, p
 /* A run that is recovered gets the files that it would have left itself. */
 static int load_run(struct plumb_report *r, plumb_error *err)
 {
+    struct plumb_shape_times shapes = {.count = 0};
     int rc = plumb_load_run(&r->load, r->path, err);
-    if (rc == PLUMB_OK && r->load.fresh)
-        plumb_rank_files(&r->load.timing, save_beside, r, &r->summary);
+    if (rc == PLUMB_OK && r->load.fresh &&
+        plumb_live_read_shape_times(&shapes, r->path, r->load.timing.clock.tick_ns, &r->summary) ==
+            PLUMB_OK)
+        plumb_rank_files(&r->load.timing, &shapes, save_beside, r, &r->summary);
+    plumb_shape_times_fini(&shapes);
     return rc;
 }
 

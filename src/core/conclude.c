@@ -5,6 +5,7 @@
  * Signatures and timing.json decide whether the run is saved, in this order: a run that has its
  * timing.json is not recovered from the mapping. Whatever else cannot be written is said in one
  * line, and the figures of it can be had from timing.json. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/log.h"
 #include "core/runtime.h"
 #include "format/live_read.h"
+#include "format/shape_times.h"
 #include "format/signature_live.h"
 #include "format/timing.h"
 
@@ -95,12 +97,18 @@ static int write_files(const struct plumb_run *run, const struct plumb_buf *repo
 
 static bool write_summary(struct plumb_run *run, const struct plumb_timing *t)
 {
+    struct plumb_shape_times shapes = {.count = 0};
     plumb_error err = {0, ""};
-    if (plumb_rt.rank_files && plumb_rt.rank_files(t, write_beside, run, &err) == PLUMB_OK)
-        return true;
+    int rc = PLUMB_ERR_STATE;
+    if (plumb_rt.rank_files) {
+        rc = plumb_live_to_shape_times(&shapes, run->base, run->mapped, t->clock.tick_ns, &err);
+        if (rc == PLUMB_OK)
+            rc = plumb_rt.rank_files(t, &shapes, write_beside, run, &err);
+    }
+    plumb_shape_times_fini(&shapes);
     if (err.code)
         plumb_say("plumb: %s; timing.json has the same figures", err.message);
-    return false;
+    return rc == PLUMB_OK;
 }
 
 /* Never over something that is no file: the folder of /dev/stdout may be writable. */
@@ -118,16 +126,34 @@ static int write_copy(const char *path, const struct plumb_buf *report, plumb_er
     return plumb_run_replace(path, temporary, report, err);
 }
 
-/* "report.json" has its signatures in "report_io_signature.json". */
-static int write_signatures_copy(const char *path, const struct plumb_buf *signatures,
+/* libplumb reads no JSON: whether a file begins as plumb begins its own of that name. */
+static bool is_signature_file(const char *path)
+{
+    static const char head[] = "{\n  \"format\": \"" PLUMB_SIGNATURE_FORMAT "\",\n";
+    char begin[sizeof head];
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+              read(fd, begin, sizeof head - 1) == (ssize_t)sizeof head - 1 &&
+              memcmp(begin, head, sizeof head - 1) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+/* A run without signatures takes away those of the run whose report it has just replaced; what is
+ * not plumb's stays. */
+static int write_signatures_copy(const char *report, const struct plumb_buf *signatures,
                                  plumb_error *err)
 {
-    char beside[PLUMB_SETTINGS_PATH + 32];
-    size_t n = strlen(path);
-    if (n >= 5 && strcmp(path + n - 5, ".json") == 0)
-        n -= 5;
-    snprintf(beside, sizeof beside, "%.*s_io_signature.json", (int)n, path);
-    return write_copy(beside, signatures, err);
+    char path[PLUMB_SETTINGS_PATH + 32];
+    int rc = plumb_timing_signature_path(path, sizeof path, report, err);
+    if (rc == PLUMB_OK && signatures->len)
+        return write_copy(path, signatures, err);
+    if (rc == PLUMB_OK && is_signature_file(path) && unlink(path) < 0 && errno != ENOENT)
+        rc = plumb_fail(err, PLUMB_ERR_IO, "cannot remove '%s', which is of an earlier run: %s",
+                        path, strerror(errno));
+    return rc;
 }
 
 /* PLUMB_TIMING_REPORT. Where the run has no directory these are the only files it leaves. */
@@ -139,8 +165,7 @@ static void save_copies(const struct plumb_timing *t, struct plumb_buf *report,
     if (!path[0])
         return;
     if ((report->len == 0 && plumb_timing_write(t, report, &err) < 0) ||
-        write_copy(path, report, &err) < 0 ||
-        (signatures->len && write_signatures_copy(path, signatures, &err) < 0))
+        write_copy(path, report, &err) < 0 || write_signatures_copy(path, signatures, &err) < 0)
         plumb_say("plumb: %s%s%s%s", err.message, dir ? "; the report is in '" : "", dir ? dir : "",
                   dir ? "'" : "");
 }

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/resident.h"
+#include "format/replay.h"
 
 bool plumb_ledger_enter(struct plumb_thread **out, bool even_if_off)
 {
@@ -148,13 +149,33 @@ static void enter_run(struct plumb_run *run, const struct plumb_stage_entry *e)
         plumb_table_commit(t);
 }
 
-void plumb_ledger_stage_run(struct plumb_run *run, const struct plumb_stage_entry *e)
+/* As the fold decides it for the key's statistics, in the order in which runs end instead of that
+ * in which threads fold: the same number of runs is skipped. */
+static bool skips(struct plumb_live_stage *s, const struct plumb_live_pipeline *p,
+                  const struct plumb_stage_entry *e)
+{
+    uint32_t generation = PLUMB_LOAD(p->reset_generation);
+    if (s->skip_generation != generation) {
+        s->skip_generation = generation;
+        s->skipped = s->settled = 0;
+    }
+    if (!s->settled && s->skipped < plumb_live_skip_at(p, e->end_ticks)) {
+        s->skipped++;
+        return true;
+    }
+    s->settled = 1;
+    return false;
+}
+
+void plumb_ledger_stage_run(struct plumb_run *run, struct plumb_stage_entry *e)
 {
     struct plumb_live_pipeline *p =
         plumb_table_at(run, &run->h->pipelines, plumb_key_group(e->key) >> 8);
     struct plumb_live_stage *s;
-    if (e->begin_ticks >= PLUMB_LOAD(p->reset_ticks) && (s = plumb_ledger_stage(run, e->key)))
+    if (e->begin_ticks >= PLUMB_LOAD(p->reset_ticks) && (s = plumb_ledger_stage(run, e->key))) {
         plumb_ledger_add(&s->memory, &e->memory, PLUMB_LOAD(p->reset_generation));
+        e->counts = !e->failed && !skips(s, p, e);
+    }
     if (e->stage)
         enter_run(run, e);
     if (e->request)

@@ -36,12 +36,18 @@ void plumb_ledger_add(struct plumb_live_memory_pair *pair, const struct plumb_li
 /* What a run of a stage left. */
 struct plumb_stage_entry {
     uint64_t key, begin_ticks, end_ticks, own_ticks;
+    uint64_t self_ticks; /* without all nested spans; known where the run has a signature */
     uint64_t request;
     uint32_t tid, depth;
     bool failed, stage, outermost;
+    bool counts; /* set by plumb_ledger_stage_run(): the statistics of the key hold it */
     struct plumb_live_memory memory;
 };
-void plumb_ledger_stage_run(struct plumb_run *run, const struct plumb_stage_entry *e);
+static inline uint64_t plumb_stage_took(const struct plumb_stage_entry *e)
+{
+    return e->end_ticks > e->begin_ticks ? e->end_ticks - e->begin_ticks : 0;
+}
+void plumb_ledger_stage_run(struct plumb_run *run, struct plumb_stage_entry *e);
 
 /* ---- series.c: memory over time, checkpoints ------------------------------------------------- */
 
@@ -131,9 +137,9 @@ void plumb_sized_forked(void);      /* in the child */
 
 void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
                             const plumb_value *value);
-/* Under the lock: a run of a stage ended well, which had this. */
+/* Under the lock, after plumb_ledger_stage_run(): a run of a stage ended well, which had this. */
 struct plumb_pack;
-void plumb_signature_enter(struct plumb_run *run, uint32_t node, uint64_t request,
+void plumb_signature_enter(struct plumb_run *run, const struct plumb_stage_entry *e,
                            const struct plumb_pack *pack);
 
 /* ---- request.c ------------------------------------------------------------------------------- */

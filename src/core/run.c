@@ -46,6 +46,7 @@ static void header_tables(struct plumb_live_header *h)
     h->stage_runs.element_bytes = sizeof(struct plumb_live_stage_run);
     h->requests.element_bytes = sizeof(struct plumb_live_request);
     h->signatures.element_bytes = sizeof(struct plumb_live_signature);
+    h->times.element_bytes = sizeof(struct plumb_live_signature_time);
 }
 
 /* The header and everything known so far. The magic comes last: a mapping without it is none. */

@@ -40,6 +40,7 @@ enum {
     PLUMB_PLACES_MAX = 65536
 };
 
+struct plumb_shape_times;
 struct plumb_timing;
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
@@ -257,8 +258,8 @@ struct plumb_runtime {
      * `summary`: with the files of rank_files(). */
     void (*end_block)(const struct plumb_timing *t, const char *dir, bool summary);
     /* Passes files that belong beside timing.json to `write`, with their names. */
-    int (*rank_files)(const struct plumb_timing *t, plumb_write_fn write, void *arg,
-                      plumb_error *err);
+    int (*rank_files)(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
+                      plumb_write_fn write, void *arg, plumb_error *err);
 };
 
 extern struct plumb_runtime plumb_rt;

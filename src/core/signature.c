@@ -170,7 +170,8 @@ static struct plumb_live_signature *at(struct plumb_run *run, uint64_t place)
     return place ? plumb_table_at(run, &run->h->signatures, (uint32_t)place - 1) : NULL;
 }
 
-static struct plumb_live_signature *add(struct plumb_run *run, uint32_t node, uint64_t form)
+static struct plumb_live_signature *add(struct plumb_run *run, uint32_t node, uint64_t form,
+                                        uint32_t *index)
 {
     struct plumb_live_table *t = &run->h->signatures;
     struct plumb_live_signature *s;
@@ -181,6 +182,7 @@ static struct plumb_live_signature *add(struct plumb_run *run, uint32_t node, ui
         s->node = node;
         s->form = form;
         s->next = (uint32_t)first;
+        *index = t->count;
         plumb_table_commit(t);
     } else {
         s = NULL;
@@ -190,30 +192,79 @@ static struct plumb_live_signature *add(struct plumb_run *run, uint32_t node, ui
 }
 
 /* Where calls of a node and form are counted; when the node has too many forms, where all that came
- * too late are. */
-static struct plumb_live_signature *entry(struct plumb_run *run, uint32_t node, uint64_t form)
+ * too late are. `index`: of the entry, when it has a form. */
+static struct plumb_live_signature *entry(struct plumb_run *run, uint32_t node, uint64_t form,
+                                          uint32_t *index)
 {
     struct plumb_live_signature *others = NULL;
     uint32_t n = 0;
-    struct plumb_live_signature *s = at(run, plumb_map_get(&run->signatures, (uint64_t)node + 1));
-    for (; s; s = at(run, s->next)) {
-        if (s->form == form)
+    uint64_t place = plumb_map_get(&run->signatures, (uint64_t)node + 1);
+    for (struct plumb_live_signature *s; (s = at(run, place)); place = s->next) {
+        if (s->form == form) {
+            *index = (uint32_t)place - 1;
             return s;
+        }
         if (s->form)
             n++;
         else
             others = s;
     }
     if (n < PLUMB_LIVE_SIGNATURES)
-        return add(run, node, form);
-    return others ? others : add(run, node, 0);
+        return add(run, node, form, index);
+    return others ? others : add(run, node, 0, index);
 }
 
-void plumb_signature_enter(struct plumb_run *run, uint32_t node, uint64_t request,
+/* Where the times of a key's calls of signature `s` are added up. */
+static struct plumb_live_signature_time *
+times(struct plumb_run *run, struct plumb_live_signature *s, uint64_t key, uint32_t index)
+{
+    struct plumb_live_table *t = &run->h->times;
+    struct plumb_live_signature_time *at;
+    for (uint32_t i = s->times; i; i = at->next) {
+        at = plumb_table_at(run, t, i - 1);
+        if (at->key == key)
+            return at;
+    }
+    plumb_lock();
+    if ((at = plumb_table_add(run, t))) {
+        at->key = key;
+        at->signature = index;
+        at->next = s->times;
+        plumb_table_commit(t);
+        s->times = t->count;
+    }
+    plumb_unlock();
+    return at;
+}
+
+/* Calls whose times find no room are, in the summary of the rank, among those without shapes. */
+static void add_times(struct plumb_run *run, struct plumb_live_signature *s, uint32_t index,
+                      const struct plumb_stage_entry *e)
+{
+    const struct plumb_live_pipeline *p =
+        plumb_table_at(run, &run->h->pipelines, plumb_key_group(e->key) >> 8);
+    struct plumb_live_signature_time *t = times(run, s, e->key, index);
+    uint32_t generation = PLUMB_LOAD(p->reset_generation), next;
+    if (!t)
+        return;
+    next = (t->shown + 1) & 1;
+    t->copy[next] = t->copy[next ^ 1];
+    if (t->copy[next].reset_generation != generation)
+        memset(&t->copy[next], 0, sizeof t->copy[next]);
+    t->copy[next].reset_generation = generation;
+    t->copy[next].count++;
+    t->copy[next].total += plumb_stage_took(e);
+    t->copy[next].self += e->self_ticks;
+    PLUMB_RELEASE(t->shown, t->shown + 1);
+}
+
+void plumb_signature_enter(struct plumb_run *run, const struct plumb_stage_entry *e,
                            const struct plumb_pack *pack)
 {
     struct plumb_live_ledger *l = &run->h->ledger;
-    struct plumb_live_signature *s = entry(run, node, plumb_pack_form(pack->bytes, pack->used));
+    uint32_t index = 0;
+    struct plumb_live_signature *s =
+        entry(run, plumb_key_node(e->key), plumb_pack_form(pack->bytes, pack->used), &index);
     uint32_t next = s ? (s->shown + 1) & 1 : 0;
     PLUMB_STORE(l->signatures, l->signatures + 1);
     if (s && s->copy[next].room < pack->used) {
@@ -236,7 +287,9 @@ void plumb_signature_enter(struct plumb_run *run, uint32_t node, uint64_t reques
     s->copy[next].used = pack->used;
     s->copy[next].count = s->copy[next ^ 1].count + 1;
     s->copy[next].serial = l->signatures;
-    s->copy[next].request = request;
+    s->copy[next].request = e->request;
     s->copy[next].dropped = pack->dropped;
     PLUMB_RELEASE(s->shown, s->shown + 1);
+    if (e->counts && s->form)
+        add_times(run, s, index, e);
 }

@@ -147,10 +147,30 @@ static bool below_a_stage(const struct plumb_thread *th)
     return false;
 }
 
+/* Of a stage that has just ended: its time without all spans inside, from the frames of a fold made
+ * for it. A span without anything inside is folded without a frame. */
+static uint64_t self_ticks(const struct plumb_stage_run *s, uint64_t took)
+{
+    const struct plumb_live_frame *f;
+    struct plumb_thread *th;
+    uint64_t child = 0;
+    if (!plumb_enter(&th, true))
+        return took;
+    plumb_block_next(th, plumb_ticks_from(th->clock));
+    f = &th->live->frames[s->depth];
+    if (f->begin_ticks == s->begin_ticks && f->key == s->key)
+        child = f->child_ticks;
+    plumb_leave(th);
+    return took > child ? took - child : 0;
+}
+
 static void enter_run(const struct plumb_stage_run *s, struct plumb_stage_entry *e)
 {
+    bool signature = s->told && !s->mark;
     struct plumb_rss rss = {0, 0};
     struct plumb_thread *th;
+    if (signature)
+        e->self_ticks = self_ticks(s, plumb_stage_took(e));
     if (reads_memory(s->flags))
         rss = plumb_rss_read();
     if (!plumb_ledger_enter(&th, true))
@@ -159,8 +179,8 @@ static void enter_run(const struct plumb_stage_run *s, struct plumb_stage_entry 
     plumb_scope_close(th, s->scope, &rss, &e->memory);
     e->tid = th->tid;
     plumb_ledger_stage_run(th->run, e);
-    if (s->told && !s->mark)
-        plumb_signature_enter(th->run, s->node, s->request, th->pack[th->stages]);
+    if (signature)
+        plumb_signature_enter(th->run, e, th->pack[th->stages]);
     plumb_ledger_leave(th);
 }
 

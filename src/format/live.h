@@ -35,7 +35,7 @@
 #define PLUMB_LIVE_MAGIC UINT64_C(0x31766c626d756c70) /* "plumblv1" */
 #define PLUMB_LIVE_NAME "live.plumb"
 enum {
-    PLUMB_LIVE_VERSION = 3,
+    PLUMB_LIVE_VERSION = 4,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -132,6 +132,8 @@ struct plumb_live_node {
 struct plumb_live_stage {
     uint64_t key;
     uint64_t metric_off; /* text; 0: none */
+    uint64_t skipped;    /* runs that skip_first_n has taken from the times of signatures ... */
+    uint32_t skip_generation, settled; /* ... of this generation; 1: it takes no more */
     struct plumb_live_memory_pair memory;
 };
 
@@ -387,6 +389,7 @@ struct plumb_live_header {
     struct plumb_live_table stage_runs;  /* struct plumb_live_stage_run */
     struct plumb_live_table requests;    /* struct plumb_live_request */
     struct plumb_live_table signatures;  /* struct plumb_live_signature */
+    struct plumb_live_table times;       /* struct plumb_live_signature_time */
 };
 
 /* ---- Access ---------------------------------------------------------------------------------- */

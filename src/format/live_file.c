@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "format/live_read.h"
+#include "format/shape_times.h"
 #include "format/signature_live.h"
 
 uint64_t plumb_process_start(uint32_t pid)
@@ -95,6 +96,19 @@ int plumb_live_read_signature(struct plumb_signature *out, const char *run_dir, 
     if (rc < 0)
         return rc;
     rc = plumb_live_to_signature(out, base, bytes, err);
+    munmap(base, bytes);
+    return rc;
+}
+
+int plumb_live_read_shape_times(struct plumb_shape_times *out, const char *run_dir, double tick_ns,
+                                plumb_error *err)
+{
+    unsigned char *base = NULL;
+    size_t bytes = 0;
+    int rc = map_file(&base, &bytes, run_dir, err);
+    if (rc < 0)
+        return rc;
+    rc = plumb_live_to_shape_times(out, base, bytes, tick_ns, err);
     munmap(base, bytes);
     return rc;
 }

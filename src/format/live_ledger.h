@@ -135,9 +135,10 @@ struct plumb_live_request {
 /* Calls of a stage that had one signature. */
 struct plumb_live_signature {
     uint32_t node;
-    uint32_t next;            /* index + 1 of another one of the node; for the writer */
-    uint64_t form;            /* plumb_pack_form(); 0: of all calls whose form found no place */
-    uint32_t shown, reserved; /* copy[shown & 1] is whole; 0: neither */
+    uint32_t next;  /* index + 1 of another one of the node; for the writer */
+    uint64_t form;  /* plumb_pack_form(); 0: of all calls whose form found no place */
+    uint32_t shown; /* copy[shown & 1] is whole; 0: neither */
+    uint32_t times; /* index + 1 of one of its times; for the writer */
     struct {
         uint64_t off; /* bytes of signature_pack.h, of the last call */
         uint32_t room, used;
@@ -145,6 +146,20 @@ struct plumb_live_signature {
         uint64_t serial;  /* of the last call, among all of them */
         uint64_t request; /* it was for; serial, 0: none */
         uint32_t dropped, reserved;
+    } copy[2];
+};
+
+/* What calls of one key that had one signature took: of those that the key's statistics hold, which
+ * skip_first_n has not taken. Entered after the call itself: at a kill in between a call is without
+ * times, never the other way round. */
+struct plumb_live_signature_time {
+    uint64_t key;
+    uint32_t signature;       /* index in the table of signatures */
+    uint32_t next;            /* index + 1 of another one of the signature; for the writer */
+    uint32_t shown, reserved; /* copy[shown & 1] is whole; 0: neither */
+    struct {
+        uint64_t count, total, self; /* ticks */
+        uint32_t reset_generation, reserved;
     } copy[2];
 };
 

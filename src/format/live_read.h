@@ -23,6 +23,11 @@ int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *
 struct plumb_signature;
 int plumb_live_read_signature(struct plumb_signature *out, const char *run_dir, plumb_error *err);
 
+/* The same for the times of its stages by shapes. `tick_ns`: as read with plumb_live_read(). */
+struct plumb_shape_times;
+int plumb_live_read_shape_times(struct plumb_shape_times *out, const char *run_dir, double tick_ns,
+                                plumb_error *err);
+
 /* The figures of a merged row, without names, sites and (unless they had to be made) buckets. */
 void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m,
                             const struct plumb_merge_row *row, double tick_ns,

@@ -13,13 +13,16 @@
 struct row {
     struct plumb_rank_row r;
     size_t seen; /* place in the order given */
+    size_t part; /* and within that place */
 };
 
 static int by_seen(const void *a, const void *b)
 {
     const struct row *x = a;
     const struct row *y = b;
-    return (x->seen > y->seen) - (x->seen < y->seen);
+    if (x->seen != y->seen)
+        return x->seen < y->seen ? -1 : 1;
+    return (x->part > y->part) - (x->part < y->part);
 }
 
 static int by_key(const void *a, const void *b)
@@ -43,6 +46,7 @@ static int by_cost(const void *a, const void *b)
     return by_seen(a, b);
 }
 
+/* Samples of a device do not tell what they are nested in: all is its own. */
 static struct plumb_rank_row row_of_node(const struct plumb_timing_node *node)
 {
     uint64_t device_ns = node->device.ns.total;
@@ -56,7 +60,7 @@ static struct plumb_rank_row row_of_node(const struct plumb_timing_node *node)
     };
 }
 
-/* Returns how many are left; they stand in the order in which they were first seen. */
+/* Returns how many are left; they stand by name and shapes. */
 static size_t join(struct row *rows, size_t n)
 {
     size_t kept = 0;
@@ -73,8 +77,94 @@ static size_t join(struct row *rows, size_t n)
         to->self_device_ns += from->self_device_ns;
         to->host_ns += from->host_ns;
     }
-    qsort(rows, kept, sizeof *rows, by_seen);
     return kept;
+}
+
+/* ---- Rows of a run --------------------------------------------------------------------------- */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* rows[0] is all of a node, the `n` behind it what is known of it by shapes: leaves the rest in
+ * rows[0]. A damaged mapping may know more by shapes than there is. Returns whether rows[0] still
+ * holds anything. */
+static bool split(struct row *rows, size_t n)
+{
+    struct plumb_rank_row *all = &rows[0].r;
+    bool none = n == 0 || all->count == 0;
+    for (size_t i = 1; i <= n; i++) {
+        struct plumb_rank_row *r = &rows[i].r;
+        r->count = least(r->count, all->count);
+        r->host_ns = r->count ? least(r->host_ns, all->host_ns) : 0;
+        all->count -= r->count;
+        all->host_ns -= r->host_ns;
+        rows[i].part = rows[i].seen;
+        rows[i].seen = rows[0].seen;
+    }
+    rows[0].part = SIZE_MAX;
+    if (none || all->count > 0)
+        return true;
+    if (n == 1) {
+        rows[1].r.device_ns = all->device_ns;
+        rows[1].r.self_device_ns = all->self_device_ns;
+    }
+    /* What rounding has left of the host time is not lost. */
+    rows[1].r.host_ns += all->host_ns;
+    all->host_ns = 0;
+    return n > 1 && all->device_ns > 0;
+}
+
+/* Rows by name; the one of a name without shapes, which is that of its nodes, stands first. Returns
+ * how many are left; those of no node are not. */
+static size_t split_all(struct row *rows, size_t n)
+{
+    size_t kept = 0, next;
+    for (size_t i = 0; i < n; i = next) {
+        for (next = i + 1; next < n && strcmp(rows[next].r.name, rows[i].r.name) == 0; next++) {
+        }
+        if (rows[i].r.shapes[0])
+            continue;
+        if (split(&rows[i], next - i - 1))
+            rows[kept++] = rows[i];
+        for (size_t k = i + 1; k < next; k++)
+            if (rows[k].r.count > 0)
+                rows[kept++] = rows[k];
+    }
+    return kept;
+}
+
+int plumb_rank_rows(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
+                    struct plumb_rank_row **out, size_t *count, plumb_error *err)
+{
+    size_t groups = shapes ? shapes->count : 0, n = 0;
+    struct row *rows = calloc(t->node_count + groups + 1, sizeof *rows);
+    struct plumb_rank_row *made = calloc(t->node_count + groups + 1, sizeof *made);
+    if (!rows || !made) {
+        free(rows);
+        free(made);
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the summary of the rank");
+    }
+    for (size_t i = 0; i < t->node_count; i++, n++)
+        rows[n] = (struct row){row_of_node(&t->nodes[i]), n, 0};
+    for (size_t i = 0; i < groups; i++) {
+        const struct plumb_shape_time *g = &shapes->at[i];
+        if (g->count == 0)
+            continue;
+        rows[n].r = (struct plumb_rank_row){
+            .name = g->name, .shapes = g->shapes, .count = g->count, .host_ns = g->self_ns};
+        rows[n].seen = n;
+        n++;
+    }
+    n = split_all(rows, join(rows, n));
+    qsort(rows, n, sizeof *rows, by_seen);
+    for (size_t i = 0; i < n; i++)
+        made[i] = rows[i].r;
+    free(rows);
+    *out = made;
+    *count = n;
+    return PLUMB_OK;
 }
 
 /* ---- The two files --------------------------------------------------------------------------- */
@@ -107,9 +197,10 @@ static void write_json(struct plumb_buf *out, const struct row *rows, size_t n)
     plumb_buf_char(out, '\n');
 }
 
-enum { NAME = 40, SHAPES = 24, COUNT = 9, MS = 15 };
+enum { NAME = 40, SHAPES = 24, SHAPES_MAX = 80, COUNT = 9, MS = 15 };
 
-static void write_heading(struct plumb_buf *out, int32_t rank, size_t shown, size_t n)
+static void write_heading(struct plumb_buf *out, int32_t rank, size_t shown, size_t n,
+                          size_t shapes)
 {
     plumb_buf_printf(out,
                      "Rank %" PRId32 ": %zu of %zu rows, by self device time, then self host time",
@@ -119,26 +210,50 @@ static void write_heading(struct plumb_buf *out, int32_t rank, size_t shown, siz
                          rank < 0 ? 0 : rank);
     plumb_buf_char(out, '\n');
     plumb_put_left(out, "Name", NAME);
-    plumb_put_left(out, " Shapes", SHAPES + 1);
+    plumb_put_left(out, " Shapes", shapes + 1);
     plumb_put_right(out, "Count", COUNT);
     plumb_put_right(out, "Self dev(ms)", MS);
     plumb_put_right(out, "Device(ms)", MS);
     plumb_put_right(out, "Self host(ms)", MS);
     plumb_buf_char(out, '\n');
-    for (int i = 0; i < NAME + 1 + SHAPES + COUNT + 3 * MS; i++)
+    for (size_t i = 0; i < NAME + 1 + shapes + COUNT + 3 * MS; i++)
         plumb_buf_char(out, '-');
     plumb_buf_char(out, '\n');
+}
+
+/* Long ones are cut; the JSON has them whole. */
+static void put_shapes(struct plumb_buf *out, const char *shapes, size_t width)
+{
+    char cut[SHAPES_MAX + 1];
+    if (strlen(shapes) > SHAPES_MAX) {
+        snprintf(cut, sizeof cut, "%.*s...", SHAPES_MAX - 3, shapes);
+        shapes = cut;
+    }
+    plumb_put_left(out, shapes, width);
+}
+
+/* As wide as the longest of the rows shown. */
+static size_t shapes_width(const struct row *rows, size_t n)
+{
+    size_t width = SHAPES;
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(rows[i].r.shapes);
+        if (length > width)
+            width = length < SHAPES_MAX ? length : SHAPES_MAX;
+    }
+    return width;
 }
 
 static void write_text(struct plumb_buf *out, int32_t rank, const struct row *rows, size_t n)
 {
     size_t shown = n < PLUMB_RANK_ROWS_SHOWN ? n : PLUMB_RANK_ROWS_SHOWN;
-    write_heading(out, rank, shown, n);
+    size_t width = shapes_width(rows, shown);
+    write_heading(out, rank, shown, n, width);
     for (size_t i = 0; i < shown; i++) {
         const struct plumb_rank_row *r = &rows[i].r;
         plumb_put_left(out, r->name, NAME);
         plumb_buf_char(out, ' ');
-        plumb_put_left(out, r->shapes, SHAPES);
+        put_shapes(out, r->shapes, width);
         plumb_put_count(out, r->count, COUNT);
         plumb_put_fixed(out, (double)r->self_device_ns / 1e6, 3, MS);
         plumb_put_fixed(out, (double)r->device_ns / 1e6, 3, MS);
@@ -150,14 +265,13 @@ static void write_text(struct plumb_buf *out, int32_t rank, const struct row *ro
 int plumb_rank_summary(struct plumb_buf *text, struct plumb_buf *json, const struct plumb_timing *t,
                        const struct plumb_rank_row *given, size_t n, plumb_error *err)
 {
-    if (!given)
-        n = t->node_count;
     struct row *rows = calloc(n + 1, sizeof *rows);
     if (!rows)
         goto no_memory;
     for (size_t i = 0; i < n; i++)
-        rows[i] = (struct row){given ? given[i] : row_of_node(&t->nodes[i]), i};
+        rows[i] = (struct row){given[i], i, 0};
     n = join(rows, n);
+    qsort(rows, n, sizeof *rows, by_seen);
     write_json(json, rows, n);
     qsort(rows, n, sizeof *rows, by_cost);
     write_text(text, t->rank, rows, n);
@@ -168,13 +282,17 @@ no_memory:
     return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the summary of the rank");
 }
 
-int plumb_rank_files(const struct plumb_timing *t, plumb_write_fn write, void *arg,
-                     plumb_error *err)
+int plumb_rank_files(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
+                     plumb_write_fn write, void *arg, plumb_error *err)
 {
     struct plumb_buf text = {0}, json = {0};
+    struct plumb_rank_row *rows = NULL;
+    size_t n = 0;
     char name[48];
     int rank = t->rank < 0 ? 0 : t->rank;
-    int rc = plumb_rank_summary(&text, &json, t, NULL, 0, err);
+    int rc = plumb_rank_rows(t, shapes, &rows, &n, err);
+    if (rc == PLUMB_OK)
+        rc = plumb_rank_summary(&text, &json, t, rows, n, err);
     if (rc == PLUMB_OK) {
         snprintf(name, sizeof name, "summary_rank%d.txt", rank);
         rc = write(arg, name, &text, err);
@@ -182,6 +300,7 @@ int plumb_rank_files(const struct plumb_timing *t, plumb_write_fn write, void *a
         int second = write(arg, name, &json, rc < 0 ? NULL : err);
         rc = rc < 0 ? rc : second;
     }
+    free(rows);
     plumb_buf_fini(&text);
     plumb_buf_fini(&json);
     return rc;

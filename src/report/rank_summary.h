@@ -5,6 +5,7 @@
 #define PLUMB_REPORT_RANK_SUMMARY_H
 
 #include "base/buf.h"
+#include "format/shape_times.h"
 #include "format/timing.h"
 
 enum { PLUMB_RANK_ROWS_SHOWN = 60 };
@@ -18,17 +19,24 @@ struct plumb_rank_row {
     uint64_t host_ns;        /* on the host, without */
 };
 
-/* Appends both files. `rows` [n] with one name and shapes become one; NULL: a row for each node of
- * `t`, without shapes, whose device time of its own is all its device time (samples of a device do
- * not tell what they are nested in). The text has the PLUMB_RANK_ROWS_SHOWN rows with the most
+/* Appends both files. `rows` [n] with one name and shapes become one; of `t` the rank is looked at
+ * alone. The text has the PLUMB_RANK_ROWS_SHOWN rows with the most
  * device time of their own, then host time of their own; the JSON has all, in the order given.
  * Errors: PLUMB_ERR_MEMORY. */
 int plumb_rank_summary(struct plumb_buf *text, struct plumb_buf *json, const struct plumb_timing *t,
                        const struct plumb_rank_row *rows, size_t n, plumb_error *err);
-/* Passes both files of `t` to `write`, summary_rank<R>.txt and summary_rank<R>.json; a rank that is
- * not known is 0. One that cannot be written does not keep the other from being written; its error
- * is returned. */
-int plumb_rank_files(const struct plumb_timing *t, plumb_write_fn write, void *arg,
-                     plumb_error *err);
+/* The rows of a run, in first-seen order: for each name of a node one for each shapes of its inputs
+ * that are known, and one without shapes for the rest. Counts and host times of a name add up to
+ * those of its nodes. Samples of a device do not tell what the inputs were: device time is that of
+ * the row without shapes, which stays for it even with no run left, unless all runs had the same
+ * shapes. `shapes` NULL: none are known. `rows` is the caller's, to free(); its texts are those of
+ * `t` and `shapes`. PLUMB_ERR_MEMORY. */
+int plumb_rank_rows(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
+                    struct plumb_rank_row **rows, size_t *n, plumb_error *err);
+/* Passes both files of `t` to `write`, summary_rank<R>.txt and summary_rank<R>.json, with the rows
+ * of plumb_rank_rows(); a rank that is not known is 0. One that cannot be written does not keep the
+ * other from being written; its error is returned. */
+int plumb_rank_files(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
+                     plumb_write_fn write, void *arg, plumb_error *err);
 
 #endif

@@ -1,7 +1,8 @@
 #!/bin/sh
 # labels: plain
 # FV-12: each rank leaves summary_rank<R>.txt (at most 60 rows, by self device time) and .json (all rows,
-# five fields); failing to write them is said and changes nothing else.
+# five fields), grouped by node and shapes of the inputs; failing to write them is said and changes
+# nothing else.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 . "$PLUMB_SOURCE_DIR/tests/cli/_build.sh"
 
@@ -87,4 +88,179 @@ has err.txt "cannot write 'g/summary_rank0.txt': not a regular file; timing.json
 [ -f g/summary_rank0.json ] && [ -f g/timing.json ] || fail "left in the run: $(ls g)"
 expect 'again' 0 "$PLUMB_BIN" recover g
 lacks err.txt 'summary_rank'
+
+# Rows by the shapes of the inputs. A phase has one kind of call, so that timing.json, whose rows are
+# those of phases, has the sum of each: calls without a sample (failed, skipped, of before the reset)
+# have no part in either.
+cat >shapes.c <<'EOF'
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <plumb/plumb.h>
+#include <dlpack/dlpack.h>
+static volatile double sum;
+static void spin(int n)
+{
+    for (int i = 0; i < n; i++)
+        sum += i;
+}
+static DLTensor tensor(int64_t *shape, int dims)
+{
+    return (DLTensor){.device = {kDLCPU, 0}, .ndim = dims, .dtype = {kDLFloat, 32, 1}, .shape = shape};
+}
+/* `inner` spans inside, which are not the stage's own time; where it is odd, a stage as well. */
+static void denoise(int64_t frames, int inner, int fails)
+{
+    int64_t a[] = {1, frames, 64}, b[] = {77, 768};
+    DLTensor latents = tensor(a, 3), text = tensor(b, 2);
+    PLUMB_STAGE(stage, "denoise");
+    if (frames) {
+        plumb_stage_input(stage, "latents", &latents);
+        plumb_stage_input(stage, "text", &text);
+        plumb_stage_input_value(stage, "steps", plumb_value_i64(inner));
+        plumb_stage_output(stage, "out", inner % 2 ? &latents : &text);
+    }
+    for (int i = 0; i < inner; i++) {
+        PLUMB_SPAN("inner");
+        spin(300);
+    }
+    if (inner % 2) {
+        PLUMB_STAGE(other, "nested");
+        plumb_stage_input(other, "text", &text);
+        spin(5000);
+    }
+    spin(3000);
+    if (fails)
+        plumb_span_fail(stage, "no memory");
+}
+static void decode(void)
+{
+    int64_t c[] = {3, 0};
+    DLTensor frames[2] = {tensor(c, 2), tensor(c, 0)};
+    plumb_value both[2] = {plumb_value_tensor(&frames[0]), plumb_value_tensor(&frames[1])};
+    PLUMB_STAGE(stage, "decode");
+    plumb_stage_input_value(stage, "frames", plumb_value_list(both, 2));
+    plumb_stage_input_value(stage, "config", plumb_value_str("C"));
+    spin(1000);
+}
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "reset") == 0) {
+        denoise(40, 3, 0);
+        plumb_reset(NULL, NULL);
+    }
+    for (int i = 0; i < 5; i++)
+        denoise(16, 100 + i, 0);
+    {
+        PLUMB_PHASE("train");
+        for (int i = 0; i < 3; i++)
+            denoise(32, 7, 0);
+        denoise(48, 1, 1);
+    }
+    {
+        PLUMB_PHASE("val");
+        denoise(0, 3, 0);
+        denoise(0, 0, 0);
+    }
+    for (int i = 0; i < 4; i++)
+        decode();
+    for (int i = 0; i < 3; i++) {
+        plumb_record_device_ns(plumb_node_get("denoise"), 1000);
+        plumb_record_device_ns(plumb_node_get("decode"), 2000);
+    }
+    if (argc > 1 && strcmp(argv[1], "killed") == 0)
+        raise(SIGKILL);
+    return 0;
+}
+EOF
+build -DPLUMB_LINKED shapes.c -o shapes -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
+
+# rows_are DIR ROWS: the JSON has these [name, shapes, count, own device time], in this order
+rows_are() {
+    [ "$(jq -c 'map([.name, .shapes, .count, .self_device_us])[]' "$1/summary_rank0.json")" = "$2" ] ||
+        fail "$name: $(jq -c '.[]' "$1/summary_rank0.json")"
+    # Counts of a name add up to those of its nodes.
+    jq -e --slurpfile rows "$1/summary_rank0.json" '
+        .nodes | length > 0 and (group_by(.name) | all((map(.count) | add) ==
+            (.[0].name as $n | [$rows[0][] | select(.name == $n).count] | add)))' \
+        "$1/timing.json" >/dev/null || fail "$name: counts do not add up"
+}
+# own DIR NAME SHAPES: the row's own host time in the text, ms
+own() {
+    awk -v name="$2" -v shapes="$3" \
+        '$1 == name && (shapes == "" ? NF == 5 : index($0, " " shapes " ")) { print $NF }' "$1/summary_rank0.txt"
+}
+# own_is DIR NAME SHAPES PHASE: it is that of the phase, up to the rounding of both
+own_is() {
+    jq -e --arg node "$2" --arg phase "$4" --arg own "$(own "$1" "$2" "$3")" '
+        [.nodes[] | select(.name == $node and .phase == $phase).self_ms] | length == 1 and .[0] > 0 and
+        ((.[0] - ($own | tonumber)) | fabs) < 0.00151' "$1/timing.json" >/dev/null ||
+        fail "$name: $2 $3 has $(own "$1" "$2" "$3") ms: $(cat "$1/summary_rank0.txt")"
+}
+sums_are() {
+    own_is "$1" denoise '[[1, 16, 64], [77, 768], []]' inference
+    own_is "$1" denoise '[[1, 32, 64], [77, 768], []]' train
+    own_is "$1" denoise '' val
+    own_is "$1" decode '[[[3, 0], []], []]' inference
+}
+whole='["denoise","[[1, 16, 64], [77, 768], []]",5,0]
+["denoise","[[1, 32, 64], [77, 768], []]",3,0]
+["denoise","",2,3]
+["inner","",535,0]
+["nested","[[77, 768]]",7,0]
+["decode","[[[3, 0], []], []]",4,6]'
+# run_shapes NAME DIR [VARIABLE=VALUE]... COMMAND...
+run_shapes() {
+    name=$1
+    shapes_dir=$2
+    shift 2
+    env PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR="$PWD/$shapes_dir" "$@" >out.txt 2>err.txt
+}
+run_shapes 'rows by shapes' h ./shapes || fail "$name: $(cat err.txt)"
+rows_are h "$whole"
+sums_are h
+run_shapes 'a killed run' i ./shapes killed && fail "$name: it lived"
+expect 'recovered, the same rows' 0 "$PLUMB_BIN" recover i
+rows_are i "$whole"
+sums_are i
+run_shapes 'what was before a reset' k ./shapes reset || fail "$name: $(cat err.txt)"
+rows_are k "$whole"
+sums_are k
+# The first two of each pipeline, phase and node leave no sample.
+run_shapes 'warm-up' l PLUMB_SKIP_FIRST=2 ./shapes || fail "$name: $(cat err.txt)"
+rows_are l '["denoise","[[1, 16, 64], [77, 768], []]",3,0]
+["denoise","[[1, 32, 64], [77, 768], []]",1,0]
+["denoise","",0,3]
+["inner","",529,0]
+["nested","[[77, 768]]",2,0]
+["decode","[[[3, 0], []], []]",2,6]'
+own_is l denoise '[[1, 16, 64], [77, 768], []]' inference
+own_is l denoise '[[1, 32, 64], [77, 768], []]' train
+run_shapes 'no signatures' m PLUMB_SIGNATURE=off ./shapes || fail "$name: $(cat err.txt)"
+rows_are m '["denoise","",10,3]
+["inner","",535,0]
+["nested","",7,0]
+["decode","",4,6]'
+
+# A signature for each call: those beyond the bound have no shapes.
+cat >many.c <<'EOF'
+#include <stddef.h>
+#include <plumb/plumb.h>
+#include <dlpack/dlpack.h>
+int main(void)
+{
+    for (int64_t n = 0; n < 40; n++) {
+        DLTensor t = {.device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLInt, 8, 1}, .shape = &n};
+        PLUMB_STAGE(stage, "many");
+        plumb_stage_input(stage, "x", &t);
+    }
+    return 0;
+}
+EOF
+build -DPLUMB_LINKED many.c -o many -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
+run_shapes 'too many shapes' n ./many || fail "$name: $(cat err.txt)"
+jq -e 'length == 33 and .[31] == {name: "many", shapes: "[[31]]", self_device_us: 0, device_us: 0, count: 1} and
+       .[32].shapes == "" and .[32].count == 8' n/summary_rank0.json >/dev/null ||
+    fail "$name: $(cat n/summary_rank0.json)"
 finish

@@ -156,6 +156,19 @@ report_io_signature.json" ] || fail "$name: left $(ls told)"
 expect 'signatures without a run directory' 0 env PLUMB_DIR=file/below PLUMB_TIMING_REPORT=told/only.json ./tells
 [ "$(jq .stages.denoise.calls told/only_io_signature.json)" = 1 ] || fail "$name: no file"
 
+# A run without any takes those of the run before away, and nothing that is not plumb's.
+expect 'no signatures after some' 0 env PLUMB_SIGNATURE=off PLUMB_TIMING_REPORT=told/report.json ./tells
+[ ! -e told/report_io_signature.json ] && [ -e told/report.json ] || fail "$name: left $(ls told)"
+for other in '{"stages": {}}' '' '{'; do
+    printf '%s' "$other" >told/plain_io_signature.json
+    expect 'something else of that name' 0 env PLUMB_SIGNATURE=off PLUMB_TIMING_REPORT=told/plain ./tells
+    [ "$(cat told/plain_io_signature.json)" = "$other" ] || fail "$name: it is gone"
+done
+cp told/only_io_signature.json told/kept
+ln -sf kept told/plain_io_signature.json
+expect 'a link of that name' 0 env PLUMB_SIGNATURE=off PLUMB_TIMING_REPORT=told/plain ./tells
+[ -L told/plain_io_signature.json ] && [ -s told/kept ] || fail "$name: left $(ls told)"
+
 # Where the run has no directory the copy is what it leaves.
 expect 'no run directory' 0 env PLUMB_DIR=file/below PLUMB_TIMING_REPORT=only.json ./linked
 has err.txt 'recording in memory' 'frame'

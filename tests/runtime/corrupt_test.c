@@ -3,7 +3,10 @@
  * line or a report that can be written and read again, and never a crash. */
 #include <ctype.h>
 
+#include "format/live_read.h"
+#include "format/shape_times.h"
 #include "runtime/child.h"
+#include "tensor_fixture.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { FLIPS = 1000 };
@@ -28,6 +31,14 @@ static int role_killed(void)
         plumb_record_device_ns(node, 2000u + (unsigned)i);
         plumb_count("things", i);
         plumb_async_end(plumb_async_begin(node));
+    }
+    for (int64_t i = 0; i < 40; i++) {
+        struct fixture_tensor t;
+        fixture_tensor(&t, NULL, "float32", (const int64_t[]){i % 3, 8, -1});
+        PLUMB_PHASE(i % 2 ? "inference" : "train");
+        PLUMB_STAGE(s, "denoise");
+        plumb_stage_input(s, "latents", &t.dl);
+        plumb_stage_input_value(s, "steps", plumb_value_i64(i));
     }
     plumb_begin(&open_point);
     kill(getpid(), SIGKILL);
@@ -105,6 +116,22 @@ static bool recovers(const unsigned char *bytes, size_t size)
     return true;
 }
 
+/* Runs by shapes of a mapping that gave a report; 0: one clear line. */
+static uint64_t runs_by_shapes(void)
+{
+    struct plumb_shape_times s = {.count = 0};
+    plumb_error err = {0, ""};
+    uint64_t runs = 0;
+    if (plumb_live_read_shape_times(&s, "damaged", 0.5, &err) < 0)
+        assert_one_clear_line(&err);
+    for (size_t i = 0; i < s.count; i++) {
+        assert_true(s.at[i].name && s.at[i].shapes[0] == '[');
+        runs += s.at[i].count;
+    }
+    plumb_shape_times_fini(&s);
+    return runs;
+}
+
 static void a_sound_mapping_is_read(void **state)
 {
     struct image *image = *state;
@@ -112,6 +139,7 @@ static void a_sound_mapping_is_read(void **state)
     assert_true(recovers(image->bytes, image->size));
     load_run(&run, "damaged");
     assert_int_equal(count_of(&run.timing, "outer"), 500 - 56);
+    assert_int_equal(runs_by_shapes(), 40);
     assert_int_equal(run.timing.open_count, 2);
     plumb_timing_fini(&run.timing);
 }
@@ -121,7 +149,10 @@ static void a_mapping_cut_short_at_any_page_gives_one_line_or_a_report(void **st
     struct image *image = *state;
     uint64_t refused = 0;
     for (size_t size = 0; size <= image->size; size += 4096)
-        refused += !recovers(image->bytes, size);
+        if (recovers(image->bytes, size))
+            assert_in_range(runs_by_shapes(), 0, 40);
+        else
+            refused++;
     assert_in_range(refused, 1, image->used / 4096 + 1);
 }
 
@@ -141,7 +172,10 @@ static void random_bytes_give_one_line_or_a_report(void **state)
         memcpy(image->copy, image->bytes, image->size);
         for (uint64_t n = random_next(&random) % 4 + 1; n > 0; n--)
             image->copy[random_next(&random) % within] = (unsigned char)random_next(&random);
-        read += recovers(image->copy, image->used);
+        if (recovers(image->copy, image->used)) {
+            read++;
+            runs_by_shapes();
+        }
     }
     assert_in_range(read, 1, FLIPS - 1);
 }

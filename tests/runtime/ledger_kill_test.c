@@ -5,6 +5,8 @@
 #include <dirent.h>
 #include <pthread.h>
 
+#include "format/live_read.h"
+#include "format/shape_times.h"
 #include "runtime/child.h"
 
 enum { KILLS = 80, THREADS = 2, BLOCK = 1000 };
@@ -26,6 +28,7 @@ static void one_round(unsigned who, struct side *side, uint64_t i)
     if (i % 3)
         plumb_mem_free("cuda:0", "frames", block, BLOCK);
     plumb_checkpoint(who ? "a" : "b");
+    plumb_stage_input_value(stage, i % 2 ? "odd" : "even", plumb_value_i64((int64_t)i));
     plumb_end(stage);
     plumb_request_end(request);
     __atomic_store_n(&side->rounds, i + 1, __ATOMIC_RELEASE);
@@ -123,6 +126,30 @@ static void check_stage_runs(const struct plumb_timing *t, const struct side *si
         assert_int_equal(strlen(t->memory.checkpoints[i].name), 1);
 }
 
+/* Runs by shapes: no more than the statistics hold, and all but the one in the middle. */
+static void check_shape_times(const struct plumb_timing *t, const char *dir, uint64_t rounds)
+{
+    struct plumb_shape_times s = {.count = 0};
+    plumb_error err = {0, ""};
+    uint64_t runs = 0, self = 0;
+    if (plumb_live_read_shape_times(&s, dir, t->clock.tick_ns, &err) < 0)
+        fail_msg("%s", err.message);
+    for (size_t i = 0; i < s.count; i++) {
+        assert_string_equal(s.at[i].shapes, "[[]]");
+        runs += s.at[i].count;
+        self += s.at[i].self_ns;
+    }
+    about(runs, rounds, 1);
+    uint64_t counted = 0, counted_self = 0;
+    for (size_t i = 0; i < t->node_count; i++) {
+        counted += t->nodes[i].host.ns.count;
+        counted_self += t->nodes[i].self_ns;
+    }
+    about(runs, counted, 1);
+    assert_true(runs <= counted && self <= counted_self + s.count);
+    plumb_shape_times_fini(&s);
+}
+
 static void memory_and_requests_survive_kills(void **state)
 {
     struct side *side = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -150,6 +177,7 @@ static void memory_and_requests_survive_kills(void **state)
         check_pool(&run.timing, side);
         check_requests(&run.timing, side);
         check_stage_runs(&run.timing, side);
+        check_shape_times(&run.timing, dir, side[0].rounds + side[1].rounds);
         assert_consistent(&run.timing, false);
         plumb_timing_fini(&run.timing);
         remove_run(dir);

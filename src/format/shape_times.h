@@ -1,0 +1,36 @@
+/* shape_times.h: what stages took by the shapes of their inputs, from a live mapping: for the
+ * summary of a rank, which is grouped by them. */
+#ifndef PLUMB_FORMAT_SHAPE_TIMES_H
+#define PLUMB_FORMAT_SHAPE_TIMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include <plumb/abi.h>
+
+/* Calls of one stage and signature, in all pipelines and phases, as far as the report's statistics
+ * hold them: without failed and skipped ones, and those from before a reset. */
+struct plumb_shape_time {
+    const char *name; /* of the node */
+    /* Of each input in order, as PyTorch writes them: "[[1, 16, 64], [77, 768], []]". A list is a
+     * list of such, what is no tensor is []; "..." stands for what found no room. */
+    const char *shapes;
+    uint64_t count, total_ns;
+    uint64_t self_ns; /* without the spans inside */
+};
+
+struct plumb_shape_times { /* zeroed is empty; owned as a whole by its arena */
+    struct plumb_arena arena;
+    struct plumb_shape_time *at; /* first-seen order; two may have the same shapes */
+    size_t count;
+};
+
+/* Fills `out` from a whole mapping, which may be a damaged file: what makes no sense is left out.
+ * `tick_ns`: as in the report of the run. Errors: PLUMB_ERR_FORMAT: no mapping of this version;
+ * PLUMB_ERR_MEMORY. */
+int plumb_live_to_shape_times(struct plumb_shape_times *out, const unsigned char *base,
+                              size_t bytes, double tick_ns, plumb_error *err);
+void plumb_shape_times_fini(struct plumb_shape_times *s);
+
+#endif
