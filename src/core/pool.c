@@ -87,6 +87,11 @@ int plumb_pool_of(struct plumb_run *run, const char *device, const char *pool)
     return make(run, count, device, pool) ? (int)count : -1;
 }
 
+bool plumb_pool_is_malloc(uint32_t pool)
+{
+    return PLUMB_LOAD(pools.of_malloc) == pool + 1;
+}
+
 int plumb_pool_of_malloc(struct plumb_run *run, int64_t held)
 {
     uint32_t i = run->h->ledger.pools.count;
@@ -96,7 +101,7 @@ int plumb_pool_of_malloc(struct plumb_run *run, int64_t held)
     /* The last place is for pools that come too late: this one would be of malloc no more. */
     if (i >= PLUMB_LIVE_POOLS - 1 || !make(run, i, "cpu", "malloc"))
         return -1;
-    pools.of_malloc = i + 1;
+    PLUMB_STORE(pools.of_malloc, i + 1);
     pools.device_of[i] = i;
     p = plumb_pool_at(run, i);
     p->by_size = 1;
@@ -169,12 +174,13 @@ uint32_t plumb_owner_of(struct plumb_run *run, uint32_t pool, uint64_t key)
     return (uint32_t)known;
 }
 
-/* What it held at the pool's peak is what it holds now, unless it has changed since. */
-void plumb_owner_touch(const struct plumb_live_pool *p, struct plumb_live_owner *o)
+/* Before an owner's bytes change: what it held at the pool's peak is what it holds now, unless it
+ * has changed since. */
+static void owner_touch(const struct plumb_live_pool *p, struct plumb_live_owner *o)
 {
     if (o->at_peaks == p->peaks)
         return;
-    o->at_peak = o->alloc_bytes > o->free_bytes ? o->alloc_bytes - o->free_bytes : 0;
+    o->at_peak = o->alloc_bytes - o->free_bytes;
     o->at_peaks = p->peaks;
 }
 
@@ -250,7 +256,7 @@ static void block_gone(struct plumb_run *run, uint32_t pool, const struct plumb_
     struct plumb_live_pool *p = plumb_pool_at(run, pool);
     struct plumb_live_owner *o = b->owner ? plumb_owner_at(run, b->owner - 1) : NULL;
     if (o) {
-        plumb_owner_touch(p, o);
+        owner_touch(p, o);
         o->frees++;
         o->free_bytes += b->bytes;
     }
@@ -290,7 +296,7 @@ static void allocated(struct plumb_thread *th, uint32_t pool, uint64_t address, 
     if (plumb_blocks_put(&b)) {
         plumb_scope_hold(scope);
         if (o) {
-            plumb_owner_touch(p, o);
+            owner_touch(p, o);
             o->allocs++;
             o->alloc_bytes += bytes;
         }

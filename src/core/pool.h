@@ -17,14 +17,13 @@ uint64_t plumb_innermost(const struct plumb_thread *th);
 int plumb_pool_of(struct plumb_run *run, const char *device, const char *pool);
 /* The pool that malloc is counted in, made when missing, with `held` bytes in it; -1: no room. */
 int plumb_pool_of_malloc(struct plumb_run *run, int64_t held);
+bool plumb_pool_is_malloc(uint32_t pool); /* also without the lock */
 /* `most`: the highest that the change of allocated bytes was on its way. */
 void plumb_pool_change(struct plumb_run *run, uint32_t pool, uint32_t scope, int64_t allocated,
                        int64_t reserved, int64_t most);
 /* The owner's number + 1; 0: no room. */
 uint32_t plumb_owner_of(struct plumb_run *run, uint32_t pool, uint64_t key);
 struct plumb_live_owner *plumb_owner_at(struct plumb_run *run, uint32_t i);
-/* Before an owner's bytes change. */
-void plumb_owner_touch(const struct plumb_live_pool *p, struct plumb_live_owner *o);
 
 /* ---- Windows --------------------------------------------------------------------------------- */
 

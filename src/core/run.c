@@ -105,8 +105,10 @@ static int place(struct plumb_run *run, const char *host, int32_t rank)
     }
     if (rc == PLUMB_OK)
         rc = plumb_mapping_open(run, run->dir, bytes, &err);
-    if (rc == PLUMB_OK)
+    if (rc == PLUMB_OK) {
+        plumb_run_tell("open", run->dir, 0, 0);
         return rc;
+    }
     snprintf(run->problem, sizeof run->problem, "%.250s", err.message);
     run->dir[0] = '\0';
     return plumb_mapping_open(run, NULL, bytes, &err);
@@ -130,6 +132,8 @@ static struct plumb_run *open_locked(plumb_error *err)
         snprintf(run->problem, sizeof run->problem, "no room for the statistics of a run");
     if (rc < 0) {
         plumb_fail(err, rc, "%s", run->problem);
+        if (run->fd >= 0)
+            plumb_run_tell("run", run->dir, 0, 0);
         plumb_mapping_close(run, false);
         plumb_pages_unmap(run, sizeof *run);
         return NULL;
@@ -167,7 +171,6 @@ static int open_run(bool early, plumb_error *err)
         tell_problem("; recording in memory, the summary is printed at the end", run->problem);
     else if (run->problem[0])
         tell_problem("", run->problem);
-    plumb_run_tell("open", run->dir[0] ? run->dir : "-", 0, 0);
     plumb_control_start(run, early);
     return PLUMB_OK;
 }

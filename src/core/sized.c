@@ -155,29 +155,17 @@ static void enter_sum(struct plumb_run *run, uint64_t key, const struct plumb_si
     int i = plumb_pool_of_malloc(run, held_now());
     struct plumb_live_pool *p = i < 0 ? NULL : plumb_pool_at(run, (uint32_t)i);
     uint32_t owner = p ? plumb_owner_of(run, (uint32_t)i, key) : 0;
-    struct plumb_live_owner *o = owner ? plumb_owner_at(run, owner - 1) : NULL;
-    int64_t before = 0;
-    uint64_t peaks;
     if (!p) {
         plumb_drop(run, PLUMB_DROP_LOST);
         return;
     }
-    if (o) {
-        plumb_owner_touch(p, o);
-        before = (int64_t)(o->alloc_bytes - o->free_bytes);
-        owner_add(o, s);
-    }
-    peaks = p->peaks;
+    if (owner)
+        owner_add(plumb_owner_at(run, owner - 1), s);
     p->allocs += s->allocs;
     p->alloc_bytes += s->alloc_bytes;
     p->frees += s->frees;
     p->free_bytes += s->free_bytes;
     plumb_pool_change(run, (uint32_t)i, scope, net_of(s), 0, most);
-    /* The peak was on the way, not at its end. */
-    if (o && p->peaks != peaks && most > net_of(s)) {
-        o->at_peak = before + most > 0 ? (uint64_t)(before + most) : 0;
-        o->at_peaks = p->peaks;
-    }
 }
 
 static void raise_to(int64_t *most, int64_t now)

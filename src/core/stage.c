@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/pages.h"
 #include "core/ledger.h"
+#include "core/pool.h"
 
 static const char *name_of(uint32_t node)
 {
@@ -194,6 +195,9 @@ static void tell_memory(const char *name, double ms, const struct plumb_live_mem
 {
     uint64_t a = 0, r = 0, peak_a = 0, peak_r = 0;
     for (uint32_t i = 0; i < m->use_count; i++) {
+        /* What other pools hold was often taken from there. */
+        if (m->use_count > 1 && plumb_pool_is_malloc(m->use[i].pool))
+            continue;
         a += m->use[i].allocated;
         r += m->use[i].reserved;
         peak_a += m->use[i].peak_allocated;

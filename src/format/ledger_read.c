@@ -78,7 +78,7 @@ static void memory_of(struct plumb_ledger_reader *r, struct plumb_timing_memory 
 
 /* Blocks name owners by their place in the table of all pools; place + 1 in the pool's own list. */
 static uint32_t *owners_of(struct plumb_ledger_reader *r, struct plumb_timing_pool *out,
-                           uint32_t pool, uint64_t peaks)
+                           uint32_t pool, const struct plumb_live_pool *p)
 {
     const struct plumb_live_header *h = r->m->h;
     uint32_t n = count_of(r, &h->owners, sizeof(struct plumb_live_owner));
@@ -99,9 +99,10 @@ static uint32_t *owners_of(struct plumb_ledger_reader *r, struct plumb_timing_po
             to->node =
                 name_of(r, &h->nodes, plumb_key_node(o->key), sizeof(struct plumb_live_node));
         }
-        to->at_peak = o->at_peaks == peaks
-                          ? o->at_peak
-                          : plumb_not_negative((int64_t)(o->alloc_bytes - o->free_bytes));
+        if (!p->by_size)
+            to->at_peak = o->at_peaks == p->peaks
+                              ? o->at_peak
+                              : plumb_not_negative((int64_t)(o->alloc_bytes - o->free_bytes));
         place[i] = (uint32_t)++out->owner_count;
     }
     return place;
@@ -110,7 +111,7 @@ static uint32_t *owners_of(struct plumb_ledger_reader *r, struct plumb_timing_po
 static void fill_pool(struct plumb_ledger_reader *r, struct plumb_timing_pool *out, uint32_t i,
                       const struct plumb_live_pool *p)
 {
-    uint32_t *place = owners_of(r, out, i, p->peaks);
+    uint32_t *place = owners_of(r, out, i, p);
     uint32_t owners = r->m->h->owners.count;
     out->device = plumb_merge_text(r->m, p->device_off);
     out->pool = plumb_merge_text(r->m, p->pool_off);

@@ -56,8 +56,8 @@ struct plumb_timing_memory {
 struct plumb_timing_owner {              /* who holds or held the bytes of a pool */
     const char *pipeline, *phase, *node; /* node "": outside every node */
     uint64_t allocs, alloc_bytes;        /* calls, and bytes of all of them */
-    uint64_t frees, free_bytes;          /* of its blocks, whoever freed them */
-    uint64_t at_peak;                    /* bytes it held when the pool was at its peak */
+    uint64_t frees, free_bytes;          /* of its blocks, whoever freed them; by size: by it */
+    uint64_t at_peak; /* bytes it held when the pool was at its peak; by size: not known, 0 */
 };
 
 struct plumb_timing_block { /* still allocated when the run ended */

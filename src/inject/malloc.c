@@ -32,6 +32,15 @@ static PLUMB_ALWAYS_INLINE void *allocated(const struct plumb_real *r, void *p)
     return p;
 }
 
+/* By a function that may be another object's: such a block is none of this allocator's. */
+static void *allocated_by(const struct plumb_real *r, enum plumb_real_function function, void *p)
+{
+    if (!(r->foreign & (uint32_t)function))
+        return allocated(r, p);
+    inside--;
+    return p;
+}
+
 static void *none(void)
 {
     errno = ENOMEM;
@@ -119,7 +128,7 @@ FACE int posix_memalign(void **out, size_t alignment, size_t bytes)
         return ENOMEM;
     inside++;
     code = r->posix_memalign(out, alignment, bytes);
-    allocated(r, code == 0 ? *out : NULL);
+    allocated_by(r, PLUMB_REAL_POSIX_MEMALIGN, code == 0 ? *out : NULL);
     return code;
 }
 
@@ -129,7 +138,7 @@ FACE void *aligned_alloc(size_t alignment, size_t bytes)
     if (!r || !r->aligned_alloc)
         return none();
     inside++;
-    return allocated(r, r->aligned_alloc(alignment, bytes));
+    return allocated_by(r, PLUMB_REAL_ALIGNED_ALLOC, r->aligned_alloc(alignment, bytes));
 }
 
 FACE void *memalign(size_t alignment, size_t bytes)
@@ -138,7 +147,7 @@ FACE void *memalign(size_t alignment, size_t bytes)
     if (!r || !r->memalign)
         return none();
     inside++;
-    return allocated(r, r->memalign(alignment, bytes));
+    return allocated_by(r, PLUMB_REAL_MEMALIGN, r->memalign(alignment, bytes));
 }
 
 FACE void *valloc(size_t bytes)
@@ -147,7 +156,7 @@ FACE void *valloc(size_t bytes)
     if (!r || !r->valloc)
         return none();
     inside++;
-    return allocated(r, r->valloc(bytes));
+    return allocated_by(r, PLUMB_REAL_VALLOC, r->valloc(bytes));
 }
 
 FACE void *pvalloc(size_t bytes)
@@ -156,5 +165,5 @@ FACE void *pvalloc(size_t bytes)
     if (!r || !r->pvalloc)
         return none();
     inside++;
-    return allocated(r, r->pvalloc(bytes));
+    return allocated_by(r, PLUMB_REAL_PVALLOC, r->pvalloc(bytes));
 }

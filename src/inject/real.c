@@ -37,6 +37,11 @@ static size_t unknown_size(void *p)
     return 0;
 }
 
+static uint32_t foreign(const void *function, const void *object, uint32_t bit)
+{
+    return object_of(function) == object ? 0 : bit;
+}
+
 static void look_up(void)
 {
     const void *of = object_of(FIND(malloc, "malloc"));
@@ -46,11 +51,11 @@ static void look_up(void)
     real.whole &= object_of(FIND(usable, "malloc_usable_size")) == of;
     if (!real.whole)
         real.usable = unknown_size;
-    FIND(posix_memalign, "posix_memalign");
-    FIND(aligned_alloc, "aligned_alloc");
-    FIND(memalign, "memalign");
-    FIND(valloc, "valloc");
-    FIND(pvalloc, "pvalloc");
+    real.foreign |= foreign(FIND(posix_memalign, "posix_memalign"), of, PLUMB_REAL_POSIX_MEMALIGN);
+    real.foreign |= foreign(FIND(aligned_alloc, "aligned_alloc"), of, PLUMB_REAL_ALIGNED_ALLOC);
+    real.foreign |= foreign(FIND(memalign, "memalign"), of, PLUMB_REAL_MEMALIGN);
+    real.foreign |= foreign(FIND(valloc, "valloc"), of, PLUMB_REAL_VALLOC);
+    real.foreign |= foreign(FIND(pvalloc, "pvalloc"), of, PLUMB_REAL_PVALLOC);
 }
 
 const struct plumb_real *plumb_real(void)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct plumb_real {
     void *(*malloc)(size_t bytes);
@@ -12,12 +13,21 @@ struct plumb_real {
     void *(*realloc)(void *old, size_t bytes);
     void (*free)(void *p);
     size_t (*usable)(void *p); /* malloc_usable_size(); 0 for any block unless `whole` */
+    /* An allocator need not have these: then they are libc's, and so are their blocks. */
     int (*posix_memalign)(void **out, size_t alignment, size_t bytes);
     void *(*aligned_alloc)(size_t alignment, size_t bytes);
     void *(*memalign)(size_t alignment, size_t bytes);
     void *(*valloc)(size_t bytes);
     void *(*pvalloc)(size_t bytes);
     bool whole; /* the first five are there and of one object, so that sizes can be asked for */
+    uint32_t foreign; /* enum plumb_real_function: those of another object than malloc */
+};
+enum plumb_real_function {
+    PLUMB_REAL_POSIX_MEMALIGN = 1,
+    PLUMB_REAL_ALIGNED_ALLOC = 2,
+    PLUMB_REAL_MEMALIGN = 4,
+    PLUMB_REAL_VALLOC = 8,
+    PLUMB_REAL_PVALLOC = 16
 };
 
 /* NULL: it is being looked up, and the look-up allocates: give it memory of plumb_boot_alloc(). */

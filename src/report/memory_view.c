@@ -270,8 +270,11 @@ static void add_owner(struct plumb_grid *g, const struct plumb_timing_pool *pool
     plumb_grid_text(g, pool->pool);
     plumb_grid_text(g, owner->node[0] ? owner->node : "(outside every node)");
     plumb_grid_text(g, owner->phase);
-    plumb_grid_whole(g, owner->at_peak);
-    plumb_grid_real(g, pool->peak_allocated > 0
+    if (pool->by_size)
+        plumb_grid_none(g);
+    else
+        plumb_grid_whole(g, owner->at_peak);
+    plumb_grid_real(g, !pool->by_size && pool->peak_allocated > 0
                            ? 100.0 * (double)owner->at_peak / (double)pool->peak_allocated
                            : NAN);
     plumb_grid_whole(g, owner->allocs);
@@ -280,8 +283,8 @@ static void add_owner(struct plumb_grid *g, const struct plumb_timing_pool *pool
     plumb_grid_whole(g, owner->free_bytes);
 }
 
-/* Appends the owners of one pool, those that held most at its peak first; tells how many are left
- * out. */
+/* Appends the owners of one pool, those that held most at its peak first, of malloc those that
+ * allocated most; tells how many are left out. */
 static size_t add_owners(struct plumb_page *p, struct plumb_grid *g,
                          const struct plumb_timing_pool *pool)
 {
@@ -303,17 +306,20 @@ static size_t add_owners(struct plumb_page *p, struct plumb_grid *g,
 
 static void put_owners(struct plumb_page *p)
 {
+    enum { AT_PEAK = 4 };
     static const struct plumb_grid_column columns[] = {
         {"device", "Device", PLUMB_GRID_TEXT, NULL},
         {"pool", "Pool", PLUMB_GRID_TEXT, NULL},
         {"node", "Node", PLUMB_GRID_TEXT, NULL},
         {"phase", "Stage", PLUMB_GRID_TEXT, NULL},
-        {"at_peak_bytes", "At peak", PLUMB_GRID_BYTES, "held when the pool was at its peak"},
+        [AT_PEAK] = {"at_peak_bytes", "At peak", PLUMB_GRID_BYTES,
+                     "held when the pool was at its peak; of malloc it is not known"},
         {"at_peak_percent", "%", PLUMB_GRID_PERCENT, NULL},
         {"allocs", "Allocs", PLUMB_GRID_COUNT, "calls that allocated"},
         {"alloc_bytes", "Allocated", PLUMB_GRID_BYTES, NULL},
         {"frees", "Frees", PLUMB_GRID_COUNT, NULL},
-        {"free_bytes", "Freed", PLUMB_GRID_BYTES, NULL},
+        {"free_bytes", "Freed", PLUMB_GRID_BYTES,
+         "of its blocks; of malloc: by it, whoever had allocated them"},
     };
     struct plumb_grid g;
     size_t hidden = 0;
@@ -324,7 +330,9 @@ static void put_owners(struct plumb_page *p)
         plumb_grid_fini(&g);
         return;
     }
-    plumb_page_title(p, "Who allocated, by what it held when the pool was at its peak (MiB)");
+    plumb_page_title(p, plumb_grid_shows(&g, AT_PEAK)
+                            ? "Who allocated, by what it held when the pool was at its peak (MiB)"
+                            : "Who allocated (MiB)");
     plumb_page_grid(p, &g);
     plumb_page_more(p, hidden);
 }

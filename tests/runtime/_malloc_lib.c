@@ -1,9 +1,9 @@
 /* Libraries of malloc.sh, one a macro:
  *   LOCKED    allocates under a lock that its handlers for fork take
  *   LATE      opened while the program runs; allocates in its constructor too
- *   OTHER     an allocator that comes as a library, with sizes that can be asked for
- *   MUTE      the same without
- *   INSIDE    part of a program: an allocator of its own */
+ *   OTHER     an allocator that comes as a library, with sizes that can be asked for;
+ * aligned_alloc(), valloc() and pvalloc() are left to libc MUTE      the same without INSIDE part
+ * of a program: an allocator of its own */
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -112,9 +112,26 @@ void free(void *p)
 
 #if defined(OTHER)
 size_t malloc_usable_size(void *p);
+void *memalign(size_t alignment, size_t bytes);
 
 size_t malloc_usable_size(void *p)
 {
     return p ? size_of(p) : 0;
+}
+
+void *memalign(size_t alignment, size_t bytes)
+{
+    unsigned char *p = malloc(bytes + alignment + 16), *q;
+    q = p + (alignment - (size_t)p % alignment) % alignment;
+    ((size_t *)(void *)q)[-2] = bytes;
+    return q;
+}
+
+int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    if (alignment % sizeof(void *) || alignment & (alignment - 1))
+        return EINVAL;
+    *out = memalign(alignment, bytes);
+    return 0;
 }
 #endif

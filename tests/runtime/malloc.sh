@@ -18,7 +18,7 @@ lib LATE late.so
 lib OTHER libother.so
 lib MUTE libmute.so
 cc "$here/_malloc.c" -o prog -L. -llocked -Wl,-rpath,"$PWD" -ldl -lpthread
-cc "$here/_malloc.c" -o prog_other -L. -lother -llocked -Wl,-rpath,"$PWD" -ldl -lpthread
+cc -DFOREIGN "$here/_malloc.c" -o prog_other -L. -lother -llocked -Wl,-rpath,"$PWD" -ldl -lpthread
 cc -fno-builtin -DINSIDE "$here/_malloc.c" "$here/_malloc_lib.c" -o prog_inside -L. -llocked \
     -Wl,-rpath,"$PWD" -ldl -lpthread
 cc -DPLUMB_LINKED "$here/_malloc.c" -o prog_linked -L. -llocked -L"$lib_dir" -lplumb \
@@ -70,6 +70,13 @@ for program in prog prog_linked prog_holding prog_other; do
     same "calls of $program"
     sound "calls of $program"
 done
+# The report: largest first, and no claim about what was held at the peak.
+followed 'report' 7 ./prog calls
+"$PLUMB_BIN" report --memory run >report.txt
+has report.txt 'Who allocated (MiB)'
+lacks report.txt 'held when the pool was at its peak'
+[ "$(sed -n '/Who allocated/,$p' report.txt | awk 'NR == 4 { print $3 }')" = realloc ] ||
+    fail "report: $(cat report.txt)"
 followed 'C++' 5 ./prog_cc
 same 'C++'
 followed 'threads' 0 ./prog threads
@@ -167,6 +174,24 @@ expect 'helpers' 0 "$PLUMB_BIN" record --malloc --quiet -- bash helpers.sh
     fail "helpers: $(find plumb-out)"
 [ "$(accounts plumb-out/prog/latest/timing.json | cut -d ' ' -f 1,2,4)" = 'frame 3 3' ] ||
     fail "helpers: $(accounts plumb-out/prog/latest/timing.json)"
+
+# A program without marks has a run while it works, and leaves it when it is killed.
+rm -rf run
+expect 'until open' 0 "$PLUMB_BIN" record --malloc --quiet --run-dir run -- ./prog 'until open'
+empty err.txt
+sound 'until open'
+rm -rf run
+expect 'until killed' 137 "$PLUMB_BIN" record --malloc --quiet --run-dir run -- ./prog 'until killed'
+has err.txt 'was ended by signal 9' 'recovered 0 samples of 0 nodes'
+lacks err.txt 'nothing was recorded'
+malloc_of run/timing.json '.alloc_bytes > 3145728 and .allocs > 500' | grep -q true ||
+    fail "until killed: $(malloc_of run/timing.json .)"
+# So has a process below, after a while.
+rm -rf plumb-out
+expect 'below' 0 "$PLUMB_BIN" record --malloc --quiet -- \
+    bash -c "./prog 'until open' plumb-out/prog/latest; exit 0"
+malloc_of plumb-out/prog/latest/timing.json '.alloc_bytes > 3145728' | grep -q true ||
+    fail "below: $(find plumb-out)"
 
 # By hand, with nothing else loaded.
 rm -rf run
