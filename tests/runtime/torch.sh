@@ -33,3 +33,25 @@ for order in before after; do
     grep -q 'done' out.txt
     [ "$(jq '.nodes[] | select(.name == "plug") | .count' $order/timing.json)" = 100 ]
 done
+
+# Every allocation of torch, of its threads and of loaders that it forks, followed: it computes the same.
+cat >followed.py <<'PY'
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+torch.set_num_threads(2)
+model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+data = TensorDataset(torch.randn(512, 64), torch.randint(0, 10, (512,)))
+for inputs, labels in DataLoader(data, batch_size=128, num_workers=2):
+    optimiser.zero_grad()
+    loss = torch.nn.functional.cross_entropy(model(inputs), labels)
+    loss.backward()
+    optimiser.step()
+print("%.9g" % loss.item())
+PY
+$python followed.py >alone.txt
+"$PLUMB_BIN" record --malloc --quiet --run-dir followed -- $python followed.py >out.txt
+cmp alone.txt out.txt
+jq -e '.memory.pools[] | select(.pool == "malloc") | .allocs > 100000 and
+    .allocated_bytes == .held_before_bytes + .alloc_bytes - .free_bytes' followed/timing.json >/dev/null
