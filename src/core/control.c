@@ -28,6 +28,7 @@ enum { REQUEST_NONE = 0, REQUEST_END = 1, REQUEST_FINISH = 2, SIGNALS_AFTER_NS =
 static struct {
     pthread_t thread;
     sem_t wake;
+    sem_t born; /* posted once by the thread, when it runs */
     uint32_t running;
     uint32_t request;  /* atomic */
     uint32_t finished; /* atomic: the run that a signal asked to finish is over */
@@ -111,6 +112,7 @@ static void *control_main(void *arg)
 {
     struct plumb_run *run = arg;
     uint64_t pause_ns = 5000000, sample_ns, next_anchor, now, signals_at = UINT64_MAX;
+    sem_post(&control.born);
     if (!plumb_rt.overhead_ticks_x1000)
         calibrate();
     PLUMB_STORE(run->h->overhead_ticks_x1000, plumb_rt.overhead_ticks_x1000);
@@ -215,6 +217,7 @@ void plumb_control_start(struct plumb_run *run, bool early)
     control.finished = 0;
     control.late = early;
     sem_init(&control.wake, 0, 0);
+    sem_init(&control.born, 0, 0);
     code = make_thread(&control.thread, control_main, run);
     if (code) {
         plumb_say("plumb: cannot start its control thread: %s; a run that is killed keeps a coarse "
@@ -222,6 +225,10 @@ void plumb_control_start(struct plumb_run *run, bool early)
                   strerror(code));
         return;
     }
+    /* A fork while a thread is being born can leave the child with a lock that nobody releases: a
+     * sanitizer's allocator takes one there. From here on the thread allocates nothing. */
+    while (sem_wait(&control.born) < 0 && errno == EINTR)
+        continue;
     PLUMB_RELEASE(control.running, 1);
     if (plumb_rt.settings.signals && !control.late) {
         signal_take(SIGTERM);
