@@ -6,6 +6,7 @@
 
 #include "api/trace_report.h"
 #include "base/error.h"
+#include "format/timing.h"
 #include "report/render.h"
 #include "trace/signature_read.h"
 
@@ -17,21 +18,17 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
-/* "timing_io_signature.json" in a run's folder, "x_io_signature.json" beside the report x.json. */
+/* Of a run's folder or of a report. */
 static int path_beside(char out[PATH_BYTES], const char *report, plumb_error *err)
 {
-    size_t n = strlen(report);
-    size_t tail = strlen(".json");
+    char inside[PATH_BYTES];
     int length;
-    if (n > tail && strcmp(report + n - tail, ".json") == 0)
-        n -= tail;
     if (is_file(report))
-        length = snprintf(out, PATH_BYTES, "%.*s_io_signature.json", (int)n, report);
-    else
-        length = snprintf(out, PATH_BYTES, "%s/%s", report, PLUMB_SIGNATURE_FILE);
+        return plumb_timing_signature_path(out, PATH_BYTES, report, err);
+    length = snprintf(inside, sizeof inside, "%s/timing.json", report);
     if (length < 0 || length >= PATH_BYTES)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", report);
-    return PLUMB_OK;
+    return plumb_timing_signature_path(out, PATH_BYTES, inside, err);
 }
 
 int plumb_signature_beside(struct plumb_signature *out, bool *there, const char *report,

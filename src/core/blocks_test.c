@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "core/runtime.h"
+#include "random.h"
 
 enum { ADDRESSES = 3000, ROUNDS = 200000 };
 
@@ -20,12 +21,6 @@ static int setup(void **state)
     plumb_rt.settings.max_state_bytes = 64 << 20;
     plumb_blocks_clear();
     return 0;
-}
-
-static uint64_t random_next(uint64_t *seed)
-{
-    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *seed >> 33;
 }
 
 static void any_order_of_putting_and_taking(void **state)

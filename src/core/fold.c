@@ -9,13 +9,11 @@
  * out afterwards whether a fold was in the way, and then does not use what it read.
  *   - A snapshot that is being taken gets a copy of whatever a fold is about to change
  *     (snapshot.c); the fold never waits for it.
- * Locks: only when a key, state or place is met for the first time on this thread. */
+ * Locks: only when a key, state or place is met for the first time on this thread (meet.c). */
 #include <string.h>
-#include <sys/mman.h>
 
-#include "base/pages.h"
 #include "base/u128.h"
-#include "core/runtime.h"
+#include "core/meet.h"
 #include "format/replay.h"
 
 enum { MANY_LEAVES = 8 };
@@ -31,131 +29,6 @@ struct fold {
     uint32_t number;
     struct plumb_ask *watch; /* wants copies of what changes; NULL: none */
 };
-
-/* ---- First meetings: under the lock ---------------------------------------------------------- */
-
-static uint32_t key_index(struct plumb_run *run, uint64_t key)
-{
-    uint64_t known = plumb_map_get(&run->keys, key + 1);
-    struct plumb_live_key *k;
-    if (known)
-        return (uint32_t)known - 1;
-    k = plumb_table_add(run, &run->h->keys);
-    if (!k || plumb_map_put(&run->keys, key + 1, run->h->keys.count + 1) < 0)
-        return UINT32_MAX;
-    k->group = plumb_key_group(key);
-    k->node = plumb_key_node(key);
-    k->first_ticks = UINT64_MAX;
-    plumb_table_commit(&run->h->keys);
-    return run->h->keys.count - 1;
-}
-
-static struct plumb_live_pipeline *pipeline_at(struct plumb_run *run, uint32_t group)
-{
-    return plumb_table_at(run, &run->h->pipelines, group >> 8);
-}
-
-static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t key, uint32_t channel)
-{
-    struct plumb_run *run = th->run;
-    size_t reserve = run->reserve;
-    struct plumb_live_state *st;
-    uint32_t index;
-    uint64_t off;
-    if (plumb_key_node(key) == PLUMB_NODE_OTHER)
-        run->reserve = 0;
-    index = key_index(run, key);
-    off = index == UINT32_MAX ? 0 : plumb_carve(run, sizeof(struct plumb_live_state));
-    run->reserve = reserve;
-    if (!off)
-        return NULL;
-    st = PLUMB_AT(run, struct plumb_live_state, off);
-    st->min = UINT64_MAX;
-    st->key = index;
-    st->channel = channel;
-    st->reset_generation = PLUMB_LOAD(pipeline_at(run, plumb_key_group(key))->reset_generation);
-    st->ordinal = th->live->states;
-    if (plumb_rt.settings.median == PLUMB_MEDIAN_P2 && channel == PLUMB_CHANNEL_SPAN)
-        st->flags |= PLUMB_STATE_P2;
-    if (plumb_map_put(&th->state_of, ((uint64_t)channel << 40 | key) + 1, off) < 0)
-        return NULL;
-    /* The count first: it bounds the walk along the list, whose oldest state must not fall off. */
-    PLUMB_RELEASE(th->live->states, th->live->states + 1);
-    /* At the end of the list: when the mapping grows in memory only, a kill cuts the newest off. */
-    if (th->last_state)
-        PLUMB_RELEASE(th->last_state->next_off, off);
-    else
-        PLUMB_RELEASE(th->live->state_off, off);
-    th->last_state = st;
-    return st;
-}
-
-static PLUMB_COLD struct plumb_live_state *state_meet(struct plumb_thread *th, uint64_t key,
-                                                      uint32_t channel)
-{
-    uint64_t off = plumb_map_get(&th->state_of, ((uint64_t)channel << 40 | key) + 1);
-    struct plumb_live_state *st;
-    if (off)
-        return PLUMB_AT(th->run, struct plumb_live_state, off);
-    plumb_lock();
-    st = state_carve(th, key, channel);
-    plumb_unlock();
-    return st;
-}
-
-static bool place_room(struct plumb_thread *th)
-{
-    uint32_t cap = th->place_cap ? th->place_cap * 2 : 64;
-    struct plumb_place *p;
-    if (th->place_count < th->place_cap)
-        return true;
-    if (cap > PLUMB_PLACES_MAX || !(p = plumb_pages_map(cap * sizeof *p)))
-        return false;
-    if (th->places)
-        memcpy(p, th->places, th->place_count * sizeof *p);
-    plumb_pages_unmap(th->places, th->place_cap * sizeof *p);
-    th->places = p;
-    th->place_cap = cap;
-    return true;
-}
-
-static uint32_t place_carve(struct plumb_thread *th, uint32_t parent, uint64_t key, bool async)
-{
-    struct plumb_live_tree *t;
-    uint32_t i = th->place_count;
-    if (!place_room(th) || !(t = plumb_table_add(th->run, &th->live->tree)))
-        return UINT32_MAX;
-    t->parent = parent;
-    t->node = plumb_key_node(key);
-    t->group = plumb_key_group(key);
-    t->async = async;
-    t->count = t->total = t->self = 0;
-    t->undo_block = 0;
-    plumb_table_commit(&th->live->tree);
-    th->places[i] = (struct plumb_place){t, NULL, key, parent, 0, 0, 0, {0}};
-    th->place_count++;
-    return i;
-}
-
-/* The place of a key below `parent`; async places hang below the root. */
-static PLUMB_COLD uint32_t place_meet(struct plumb_thread *th, uint32_t parent, uint64_t key,
-                                      bool async)
-{
-    uint64_t id = ((uint64_t)parent << 37 | (uint64_t)async << 36 | key) + 1;
-    uint64_t known = plumb_map_get(&th->place_of, id);
-    uint32_t i;
-    if (known)
-        return (uint32_t)known - 1;
-    plumb_lock();
-    i = place_carve(th, parent, key, async);
-    plumb_unlock();
-    if (i == UINT32_MAX) {
-        plumb_drop(th->run, PLUMB_DROP_TREE);
-        return 0;
-    }
-    plumb_map_put(&th->place_of, id, (uint64_t)i + 1);
-    return i;
-}
 
 /* ---- The undo log ---------------------------------------------------------------------------- */
 
@@ -211,7 +84,7 @@ static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_sta
  * would only be dropped again, so they are cleared before they are saved. */
 static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, uint32_t group)
 {
-    uint32_t generation = PLUMB_ACQUIRE(pipeline_at(f->run, group)->reset_generation);
+    uint32_t generation = PLUMB_ACQUIRE(plumb_pipeline_of_group(f->run, group)->reset_generation);
     if (f->undo->states == PLUMB_UNDO_STATES)
         return; /* cannot be: a block holds fewer runs */
     if (f->watch)
@@ -243,7 +116,7 @@ static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st,
                              const struct plumb_ended *e)
 {
     struct plumb_live_key *k = plumb_table_at(f->run, &f->run->h->keys, st->key);
-    struct plumb_live_pipeline *p = pipeline_at(f->run, plumb_key_group(e->key));
+    struct plumb_live_pipeline *p = plumb_pipeline_of_group(f->run, plumb_key_group(e->key));
     uint64_t skip = plumb_live_skip_at(p, e->end_ticks), seen;
     uint32_t generation = PLUMB_LOAD(p->reset_generation), old = PLUMB_LOAD(k->reset_generation);
     if (old != generation && __atomic_compare_exchange_n(&k->reset_generation, &old, generation,
@@ -321,10 +194,10 @@ static PLUMB_ALWAYS_INLINE void add_bucket(struct plumb_live_state *st, uint32_t
 static struct plumb_live_state *state_find(struct fold *f, const struct plumb_ended *e)
 {
     uint64_t other = plumb_key(plumb_key_group(e->key) & 0xff00u, PLUMB_NODE_OTHER);
-    struct plumb_live_state *st = state_meet(f->th, e->key, e->channel);
+    struct plumb_live_state *st = plumb_state_meet(f->th, e->key, e->channel);
     if (st)
         return st;
-    st = state_meet(f->th, other, e->channel);
+    st = plumb_state_meet(f->th, other, e->channel);
     plumb_drop(f->run, st ? PLUMB_DROP_STATE : PLUMB_DROP_LOST);
     return st;
 }
@@ -351,7 +224,7 @@ static struct plumb_live_state *state_for(struct fold *f, const struct plumb_end
         return NULL;
     if (st->undo_full != f->number)
         state_touch(f, st, group);
-    reset_ticks = PLUMB_LOAD(pipeline_at(f->run, group)->reset_ticks);
+    reset_ticks = PLUMB_LOAD(plumb_pipeline_of_group(f->run, group)->reset_ticks);
     /* Begun before the last reset: belongs to what was dropped. */
     if (e->begin_ticks < reset_ticks)
         return NULL;
@@ -394,7 +267,7 @@ static __attribute__((noinline)) bool make_ready(struct fold *f, uint32_t place)
         st->count < PLUMB_EXACT || st->thread_generation != f->generation)
         return false;
     if (index != f->pipeline_index) {
-        f->pipeline = pipeline = pipeline_at(f->run, plumb_key_group(p->key));
+        f->pipeline = pipeline = plumb_pipeline_of_group(f->run, plumb_key_group(p->key));
         f->pipeline_index = index;
     }
     if (st->reset_generation != PLUMB_ACQUIRE(pipeline->reset_generation) ||
@@ -429,7 +302,7 @@ static PLUMB_ALWAYS_INLINE uint32_t on_enter(void *self, uint32_t parent, uint64
      * the last time is right nearly always. */
     uint32_t last = places[parent].hint, guess = places[last].next;
     if (PLUMB_UNLIKELY(places[guess].key != key || places[guess].parent != parent)) {
-        guess = place_meet(th, parent, key, false);
+        guess = plumb_place_meet(th, parent, key, false);
         places = th->places;
         places[last].next = guess;
     }
@@ -553,7 +426,7 @@ static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *e)
 {
     struct fold *f = self;
     struct plumb_live_state *st = state_for(f, e);
-    if (st && add_one(f, st, e->async ? place_meet(f->th, 0, e->key, true) : 0, e) &&
+    if (st && add_one(f, st, e->async ? plumb_place_meet(f->th, 0, e->key, true) : 0, e) &&
         e->outermost) {
         st->outer_total += e->value;
         st->outer_count++;
@@ -590,7 +463,7 @@ static PLUMB_COLD uint32_t on_adopt(void *self, uint32_t group, const uint64_t *
     uint32_t at = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t node = (uint32_t)(PLUMB_LOAD(path[i / 2]) >> (i & 1 ? 32 : 0));
-        at = place_meet(th, at, plumb_key(group, node), false);
+        at = plumb_place_meet(th, at, plumb_key(group, node), false);
     }
     return at;
 }

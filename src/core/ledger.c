@@ -169,8 +169,7 @@ static bool skips(struct plumb_live_stage *s, const struct plumb_live_pipeline *
 
 void plumb_ledger_stage_run(struct plumb_run *run, struct plumb_stage_entry *e)
 {
-    struct plumb_live_pipeline *p =
-        plumb_table_at(run, &run->h->pipelines, plumb_key_group(e->key) >> 8);
+    struct plumb_live_pipeline *p = plumb_pipeline_of_group(run, plumb_key_group(e->key));
     struct plumb_live_stage *s;
     if (e->begin_ticks >= PLUMB_LOAD(p->reset_ticks) && (s = plumb_ledger_stage(run, e->key))) {
         plumb_ledger_add(&s->memory, &e->memory, PLUMB_LOAD(p->reset_generation));

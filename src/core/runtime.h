@@ -369,6 +369,11 @@ static inline void *plumb_table_at(struct plumb_run *run, const struct plumb_liv
 {
     return run->base + plumb_table_off(t, i);
 }
+static inline struct plumb_live_pipeline *plumb_pipeline_of_group(struct plumb_run *run,
+                                                                  uint32_t group)
+{
+    return plumb_table_at(run, &run->h->pipelines, group >> 8);
+}
 void plumb_run_note(struct plumb_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* EFBIG when the process may not have a file of that size, else 0. Trying would be SIGXFSZ. */

@@ -241,8 +241,7 @@ times(struct plumb_run *run, struct plumb_live_signature *s, uint64_t key, uint3
 static void add_times(struct plumb_run *run, struct plumb_live_signature *s, uint32_t index,
                       const struct plumb_stage_entry *e)
 {
-    const struct plumb_live_pipeline *p =
-        plumb_table_at(run, &run->h->pipelines, plumb_key_group(e->key) >> 8);
+    const struct plumb_live_pipeline *p = plumb_pipeline_of_group(run, plumb_key_group(e->key));
     struct plumb_live_signature_time *t = times(run, s, e->key, index);
     uint32_t generation = PLUMB_LOAD(p->reset_generation), next;
     if (!t)

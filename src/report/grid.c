@@ -46,6 +46,12 @@ void plumb_grid_none(struct plumb_grid *g)
     add(g, (struct plumb_grid_cell){.is = PLUMB_CELL_NONE});
 }
 
+void plumb_grid_nones(struct plumb_grid *g, int n)
+{
+    while (n-- > 0)
+        plumb_grid_none(g);
+}
+
 void plumb_grid_text(struct plumb_grid *g, const char *text)
 {
     add(g, (struct plumb_grid_cell){.is = text ? PLUMB_CELL_STRING : PLUMB_CELL_NONE,

@@ -63,6 +63,7 @@ void plumb_grid_init(struct plumb_grid *g, const struct plumb_grid_column *colum
 void plumb_grid_fini(struct plumb_grid *g);
 
 void plumb_grid_none(struct plumb_grid *g);
+void plumb_grid_nones(struct plumb_grid *g, int n);
 void plumb_grid_text(struct plumb_grid *g, const char *text); /* NULL: none */
 void plumb_grid_copy(struct plumb_grid *g, const char *text); /* of a text that does not live on */
 void plumb_grid_whole(struct plumb_grid *g, uint64_t value);

@@ -99,25 +99,6 @@ struct line { /* what it is about; NULL: not about such a thing */
     const struct plumb_timing_owner *owner;
 };
 
-static void add_none(struct plumb_grid *g, int n)
-{
-    while (n-- > 0)
-        plumb_grid_none(g);
-}
-
-static void add_resident(struct plumb_grid *g, const struct plumb_timing_memory *m)
-{
-    if (!m || m->samples == 0) {
-        add_none(g, 5);
-        return;
-    }
-    plumb_grid_whole(g, m->samples);
-    plumb_grid_whole(g, m->rss);
-    plumb_grid_whole(g, m->peak_rss);
-    plumb_grid_signed(g, m->growth);
-    plumb_grid_whole(g, m->peak_exact);
-}
-
 static void add_bytes(struct plumb_grid *g, const struct line *l)
 {
     if (l->use) {
@@ -131,7 +112,7 @@ static void add_bytes(struct plumb_grid *g, const struct line *l)
         plumb_grid_whole(g, l->pool->peak_allocated);
         plumb_grid_whole(g, l->pool->peak_reserved);
     } else {
-        add_none(g, 4);
+        plumb_grid_nones(g, 4);
     }
 }
 
@@ -143,7 +124,7 @@ static void add_calls(struct plumb_grid *g, const struct line *l)
         plumb_grid_whole(g, l->owner->alloc_bytes);
         plumb_grid_whole(g, l->owner->frees);
         plumb_grid_whole(g, l->owner->free_bytes);
-        add_none(g, 2);
+        plumb_grid_nones(g, 2);
         plumb_grid_whole(g, l->owner->at_peak);
     } else if (l->of_pool) {
         plumb_grid_whole(g, pool->allocs);
@@ -154,7 +135,7 @@ static void add_calls(struct plumb_grid *g, const struct line *l)
         plumb_grid_whole(g, pool->leaked_bytes);
         plumb_grid_none(g);
     } else {
-        add_none(g, 7);
+        plumb_grid_nones(g, 7);
     }
 }
 
@@ -170,7 +151,7 @@ static void add_line(struct plumb_grid *g, const struct line *l)
         plumb_grid_whole(g, *l->at_ns);
     else
         plumb_grid_none(g);
-    add_resident(g, l->memory);
+    plumb_memory_resident_cells(g, l->memory);
     plumb_grid_text(g, l->pool ? l->pool->device : NULL);
     plumb_grid_text(g, l->pool ? l->pool->pool : NULL);
     add_bytes(g, l);

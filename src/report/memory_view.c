@@ -86,17 +86,10 @@ static const struct plumb_timing_pool *pool_at(const struct plumb_timing *t, uin
     return index < t->memory.pool_count ? &t->memory.pools[index] : NULL;
 }
 
-static void add_none(struct plumb_grid *g, int n)
+void plumb_memory_resident_cells(struct plumb_grid *g, const struct plumb_timing_memory *m)
 {
-    while (n-- > 0)
-        plumb_grid_none(g);
-}
-
-/* Five cells: runs, resident set, peak, growth, who counted. */
-static void add_resident(struct plumb_grid *g, const struct plumb_timing_memory *m)
-{
-    if (m->samples == 0) {
-        add_none(g, 5);
+    if (!m || m->samples == 0) {
+        plumb_grid_nones(g, 5);
         return;
     }
     plumb_grid_whole(g, m->samples);
@@ -112,7 +105,7 @@ static void add_use(struct plumb_grid *g, const struct plumb_timing *t,
 {
     const struct plumb_timing_pool *pool = use ? pool_at(t, use->pool) : NULL;
     if (!pool) {
-        add_none(g, 6);
+        plumb_grid_nones(g, 6);
         return;
     }
     plumb_grid_text(g, pool->device);
@@ -165,10 +158,10 @@ static void put_nodes(struct plumb_page *p, const struct plumb_memory_row *rows,
         plumb_grid_text(&g, several ? rows[i].node->pipeline : NULL);
         plumb_grid_text(&g, rows[i].node->name);
         plumb_grid_text(&g, rows[i].node->phase);
-        add_resident(&g, m);
+        plumb_memory_resident_cells(&g, m);
         add_use(&g, p->in->timing, m->use_count > 0 ? &m->uses[0] : NULL);
         for (size_t k = 1; k < m->use_count; k++) {
-            add_none(&g, 8);
+            plumb_grid_nones(&g, 8);
             add_use(&g, p->in->timing, &m->uses[k]);
         }
     }
@@ -385,16 +378,14 @@ static void put_checkpoints(struct plumb_page *p)
         {"name", "Checkpoint", PLUMB_GRID_TEXT, NULL},
         {"request", "Request", PLUMB_GRID_TEXT, NULL},
         {"at_ns", "at(ms)", PLUMB_GRID_NS, "when, since the start of the run"},
-        {"rss_bytes", "RSS", PLUMB_GRID_BYTES,
-         "resident set of the process, at the end of the last run"},
-        {"peak_rss_bytes", "Peak RSS", PLUMB_GRID_BYTES, "the highest of it meanwhile"},
-        {"allocated_bytes", "Allocated", PLUMB_GRID_BYTES, "held by the program at the end"},
-        {"reserved_bytes", "Reserved", PLUMB_GRID_BYTES,
-         "held by the pool at the end, in use or not"},
+        {"rss_bytes", "RSS", PLUMB_GRID_BYTES, "resident set of the process then"},
+        {"peak_rss_bytes", "Peak RSS", PLUMB_GRID_BYTES,
+         "the highest of it since a stage last began its peaks anew"},
+        {"allocated_bytes", "Allocated", PLUMB_GRID_BYTES, "held by the program then"},
+        {"reserved_bytes", "Reserved", PLUMB_GRID_BYTES, "held by the pool then, in use or not"},
         {"peak_allocated_bytes", "Peak alloc", PLUMB_GRID_BYTES,
-         "the highest of Allocated meanwhile, exact"},
-        {"peak_reserved_bytes", "Peak res", PLUMB_GRID_BYTES,
-         "the highest of Reserved meanwhile, exact"},
+         "the highest of Allocated, since when Peak RSS counts too"},
+        {"peak_reserved_bytes", "Peak res", PLUMB_GRID_BYTES, "the highest of Reserved, likewise"},
     };
     struct plumb_grid g;
     plumb_grid_init(&g, columns, sizeof columns / sizeof *columns);
@@ -412,7 +403,7 @@ static void put_checkpoints(struct plumb_page *p)
             plumb_grid_whole(&g, c->memory.rss);
             plumb_grid_whole(&g, c->memory.peak_rss);
         } else {
-            add_none(&g, 2);
+            plumb_grid_nones(&g, 2);
         }
         plumb_grid_whole(&g, b.allocated);
         plumb_grid_whole(&g, b.reserved);

@@ -22,4 +22,8 @@ int plumb_memory_rows(struct plumb_memory_row **out, size_t *n, const struct plu
 /* How many of `n` are shown. */
 size_t plumb_memory_shown(const struct plumb_render_input *in, size_t n);
 
+/* Five cells: runs, resident set, peak, growth, who counted; none without a reading. `m` may be
+ * NULL. */
+void plumb_memory_resident_cells(struct plumb_grid *g, const struct plumb_timing_memory *m);
+
 #endif

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "record_json.h"
 #include "record_memory.h"
 
 static void four_figures_and_the_overhead(void **state)
@@ -57,23 +58,14 @@ static void zeros_where_nobody_told(void **state)
 
 static void a_stage_shows_mib_with_two_decimals(void **state)
 {
-    char dir[1024], path[1100], text[65536];
-    size_t n;
-    FILE *f;
+    const char *text;
     (void)state;
     {
         PLUMB_STAGE(s, "stage");
         plumb_mem_reserve("cuda:0", "caching", NULL, 3 * MIB);
         mem_alloc(1, 3 * MIB / 2);
     }
-    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
-    record_stop();
-    snprintf(path, sizeof path, "%s/timing.json", dir);
-    f = fopen(path, "r");
-    assert_non_null(f);
-    n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
+    text = record_finish_text();
     assert_non_null(strstr(text, "\"allocated_mb\": 1.50"));
     assert_non_null(strstr(text, "\"reserved_mb\": 3.00"));
     assert_non_null(strstr(text, "\"peak_allocated_mb\": 1.50"));

@@ -9,32 +9,8 @@
 
 #include <cmocka.h>
 
+#include "record_json.h"
 #include "record_memory.h"
-
-#include <jansson.h>
-
-/* The run's timing.json; the caller frees it. */
-static json_t *finish(void)
-{
-    char dir[1024], path[1100];
-    json_error_t err;
-    json_t *root;
-    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
-    record_stop();
-    snprintf(path, sizeof path, "%s/timing.json", dir);
-    root = json_load_file(path, JSON_REJECT_DUPLICATES, &err);
-    if (!root)
-        fail_msg("%s", err.text);
-    return root;
-}
-
-static double number(const json_t *o, const char *key)
-{
-    const json_t *v = json_object_get(o, key);
-    if (!json_is_number(v))
-        fail_msg("no number '%s'", key);
-    return json_number_value(v);
-}
 
 static void the_analysis_is_what_a_hand_computes(void **state)
 {
@@ -51,22 +27,23 @@ static void the_analysis_is_what_a_hand_computes(void **state)
     plumb_mem_release("cuda:0", "caching", NULL, 300 * MIB);
     plumb_memory_reset_peak();
     plumb_checkpoint("after_all");
-    root = finish();
+    root = record_parse(record_finish_text());
     memory = json_object_get(json_object_get(root, "memory"), "analysis");
     snapshots = json_object_get(memory, "snapshots");
     assert_int_equal(json_object_size(snapshots), 3);
-    assert_true(number(json_object_get(snapshots, "after_load"), "allocated_mb") == 290);
-    assert_true(number(json_object_get(snapshots, "after_load"), "peak_reserved_mb") == 400);
-    assert_true(number(json_object_get(snapshots, "after_all"), "allocated_mb") == 40);
-    assert_true(number(json_object_get(snapshots, "after_all"), "peak_reserved_mb") == 100);
+    assert_true(json_number_of(json_object_get(snapshots, "after_load"), "allocated_mb") == 290);
+    assert_true(json_number_of(json_object_get(snapshots, "after_load"), "peak_reserved_mb") ==
+                400);
+    assert_true(json_number_of(json_object_get(snapshots, "after_all"), "allocated_mb") == 40);
+    assert_true(json_number_of(json_object_get(snapshots, "after_all"), "peak_reserved_mb") == 100);
     /* At the highest reserved: 400 reserved, 290 allocated, of 1000; 100 reserved at the baseline.
      */
-    assert_true(number(memory, "pool_overhead_mb") == 110);
-    assert_true(number(memory, "pool_overhead_percent") == 27.5);
-    assert_true(number(memory, "remaining_memory_mb") == 600);
-    assert_true(number(memory, "total_device_memory_mb") == 1000);
-    assert_true(number(json_object_get(memory, "baseline"), "allocated_mb") == 40);
-    assert_true(number(memory, "memory_increase_mb") == 300);
+    assert_true(json_number_of(memory, "pool_overhead_mb") == 110);
+    assert_true(json_number_of(memory, "pool_overhead_percent") == 27.5);
+    assert_true(json_number_of(memory, "remaining_memory_mb") == 600);
+    assert_true(json_number_of(memory, "total_device_memory_mb") == 1000);
+    assert_true(json_number_of(json_object_get(memory, "baseline"), "allocated_mb") == 40);
+    assert_true(json_number_of(memory, "memory_increase_mb") == 300);
     json_decref(root);
 }
 
@@ -116,7 +93,7 @@ static void nothing_when_none_was_recorded(void **state)
     {
         PLUMB_STAGE(s, "stage");
     }
-    root = finish();
+    root = record_parse(record_finish_text());
     analysis = json_object_get(json_object_get(root, "memory"), "analysis");
     assert_true(json_is_object(analysis) && json_object_size(analysis) == 0);
     json_decref(root);

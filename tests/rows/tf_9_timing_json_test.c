@@ -6,53 +6,12 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <jansson.h>
 #include <math.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "record.h"
-
-static char text[1 << 20];
-
-/* Ends the run: its timing.json, parsed and as text. The caller frees it. */
-static json_t *finish(void)
-{
-    char dir[1024], path[1100];
-    json_error_t err;
-    json_t *root;
-    size_t n;
-    FILE *f;
-    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
-    record_stop();
-    snprintf(path, sizeof path, "%s/timing.json", dir);
-    f = fopen(path, "r");
-    assert_non_null(f);
-    n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    root = json_loads(text, JSON_REJECT_DUPLICATES, &err);
-    if (!root)
-        fail_msg("%s: %s", path, err.text);
-    return root;
-}
-
-static double number(const json_t *o, const char *key)
-{
-    const json_t *v = json_object_get(o, key);
-    if (!json_is_number(v))
-        fail_msg("no number '%s'", key);
-    return json_number_value(v);
-}
-
-static const char *string(const json_t *o, const char *key)
-{
-    const json_t *v = json_object_get(o, key);
-    if (!json_is_string(v))
-        fail_msg("no text '%s'", key);
-    return json_string_value(v);
-}
+#include "record_json.h"
 
 static void matches(const char *what, const char *pattern)
 {
@@ -81,7 +40,7 @@ static void the_schema_of_a_section(void **state)
                                        "metadata",        "memory"};
     const plumb_pair metadata[] = {{"prompt", "caf\xc3\xa9"}, {NULL, NULL}};
     json_t *root, *stages, *stage;
-    const char *name;
+    const char *name, *text;
     double share = 0, own = 0;
     (void)state;
     {
@@ -93,38 +52,39 @@ static void the_schema_of_a_section(void **state)
         PLUMB_REQUEST(request, "second", metadata);
         one_video();
     }
-    root = finish();
+    text = record_finish_text();
+    root = record_parse(text);
     assert_true(strncmp(text, "{\n  \"", 5) == 0);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         assert_non_null(json_object_get(root, keys[i]));
-    assert_string_equal(string(root, "request_id"), "second");
-    matches(string(root, "timestamp"),
+    assert_string_equal(json_text_of(root, "request_id"), "second");
+    matches(json_text_of(root, "timestamp"),
             "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}\\+00:00$");
-    assert_string_equal(string(json_object_get(root, "metadata"), "prompt"), "caf\xc3\xa9");
+    assert_string_equal(json_text_of(json_object_get(root, "metadata"), "prompt"), "caf\xc3\xa9");
     assert_non_null(strstr(text, "caf\xc3\xa9")); /* UTF-8 as it is */
     /* Four records: generate, and denoise three times; only generate is outermost. */
-    assert_true(number(root, "num_stages") == 4);
+    assert_true(json_number_of(root, "num_stages") == 4);
     stages = json_object_get(root, "stages");
     assert_int_equal(json_object_size(stages), 2);
-    assert_true(fabs(number(root, "total_stages_ms") -
-                     number(json_object_get(stages, "generate"), "duration_ms")) < 1e-5);
-    assert_true(number(root, "wall_clock_ms") >= number(root, "total_stages_ms"));
-    assert_true(number(json_object_get(stages, "denoise"), "count") == 3);
-    assert_true(number(json_object_get(stages, "denoise"), "duration_ms") >= 3);
+    assert_true(fabs(json_number_of(root, "total_stages_ms") -
+                     json_number_of(json_object_get(stages, "generate"), "duration_ms")) < 1e-5);
+    assert_true(json_number_of(root, "wall_clock_ms") >= json_number_of(root, "total_stages_ms"));
+    assert_true(json_number_of(json_object_get(stages, "denoise"), "count") == 3);
+    assert_true(json_number_of(json_object_get(stages, "denoise"), "duration_ms") >= 3);
     json_object_foreach(stages, name, stage)
     {
-        double percentage = number(stage, "percentage");
+        double percentage = json_number_of(stage, "percentage");
         assert_true(json_is_object(json_object_get(stage, "memory")));
         assert_true(json_is_object(json_object_get(stage, "parallel_info")));
         assert_true(fabs(percentage * 10 - round(percentage * 10)) < 1e-9);
         assert_true(percentage < 100);
         share += percentage;
-        own += strcmp(name, "denoise") == 0 ? number(stage, "duration_ms") : 0;
+        own += strcmp(name, "denoise") == 0 ? json_number_of(stage, "duration_ms") : 0;
     }
     assert_true(fabs(share - 100) < 0.11);
-    assert_true(fabs(number(json_object_get(stages, "denoise"), "percentage") -
-                     100 * own / number(root, "total_stages_ms")) < 0.06);
-    assert_string_equal(string(json_object_get(stages, "denoise"), "component_metric"),
+    assert_true(fabs(json_number_of(json_object_get(stages, "denoise"), "percentage") -
+                     100 * own / json_number_of(root, "total_stages_ms")) < 0.06);
+    assert_string_equal(json_text_of(json_object_get(stages, "denoise"), "component_metric"),
                         "dit_time_s");
     json_decref(root);
 }
@@ -137,12 +97,12 @@ static void without_requests_the_run_is_the_section(void **state)
     {
         PLUMB_SPAN("plain");
     }
-    root = finish();
+    root = record_parse(record_finish_text());
     stages = json_object_get(root, "stages");
     assert_int_equal(json_object_size(stages), 3);
-    assert_true(number(json_object_get(stages, "denoise"), "count") == 3);
-    assert_true(number(root, "num_stages") == 5);
-    matches(string(root, "request_id"), "^req_");
+    assert_true(json_number_of(json_object_get(stages, "denoise"), "count") == 3);
+    assert_true(json_number_of(root, "num_stages") == 5);
+    matches(json_text_of(root, "request_id"), "^req_");
     assert_int_equal(json_array_size(json_object_get(root, "requests")), 0);
     json_decref(root);
 }
@@ -155,17 +115,17 @@ static void all_requests_are_in_the_index_and_all_runs_in_the_nodes(void **state
         PLUMB_REQUEST(request, NULL, NULL);
         one_video();
     }
-    root = finish();
+    root = record_parse(record_finish_text());
     requests = json_object_get(root, "requests");
     assert_int_equal(json_array_size(requests), 5);
     for (size_t i = 0; i < 5; i++)
-        assert_true(number(json_array_get(requests, i), "num_stages") == 4);
+        assert_true(json_number_of(json_array_get(requests, i), "num_stages") == 4);
     nodes = json_object_get(root, "nodes");
     assert_int_equal(json_array_size(nodes), 2);
     for (size_t i = 0; i < 2; i++) {
         const json_t *node = json_array_get(nodes, i);
-        bool inner = strcmp(string(node, "name"), "denoise") == 0;
-        assert_true(number(node, "count") == (inner ? 15 : 5));
+        bool inner = strcmp(json_text_of(node, "name"), "denoise") == 0;
+        assert_true(json_number_of(node, "count") == (inner ? 15 : 5));
     }
     assert_int_equal(json_array_size(json_object_get(root, "stage_runs")), 20);
     json_decref(root);

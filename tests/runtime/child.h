@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@
 #include <plumb/plumb.h>
 
 #include "format/live.h"
+#include "random.h"
 #include "trace/load.h"
 
 extern char **environ;
@@ -185,6 +187,21 @@ static inline int child_end(struct child *c)
     close(c->ready_fd);
     close(c->go_fd);
     return status;
+}
+
+/* Kills a forked child once `*count`, which it shares with the test, has come to `least`, and
+ * `longer` turns of an empty loop later. */
+static inline void child_kill_after(pid_t pid, const uint64_t *count, uint64_t least,
+                                    uint64_t longer)
+{
+    while (__atomic_load_n(count, __ATOMIC_ACQUIRE) < least) {
+        assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+        sched_yield();
+    }
+    for (uint64_t i = 0; i < longer; i++)
+        __asm__ volatile("" ::: "memory");
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 static inline int child_run(struct child *out, const char *role, const char *dir,

@@ -156,12 +156,6 @@ static void a_mapping_cut_short_at_any_page_gives_one_line_or_a_report(void **st
     assert_in_range(refused, 1, image->used / 4096 + 1);
 }
 
-static uint64_t random_next(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *state >> 33;
-}
-
 static void random_bytes_give_one_line_or_a_report(void **state)
 {
     struct image *image = *state;

@@ -37,24 +37,6 @@ static void record_until_killed(const char *dir, uint64_t *side)
     ops_run(0, side, 0);
 }
 
-static uint64_t random_next(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *state >> 33;
-}
-
-static void kill_after(pid_t pid, const uint64_t *side, uint64_t operations, uint64_t longer)
-{
-    while (__atomic_load_n(side, __ATOMIC_ACQUIRE) < operations) {
-        assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
-        sched_yield();
-    }
-    for (uint64_t i = 0; i < longer; i++)
-        __asm__ volatile("" ::: "memory");
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
 static void recovered_counts_equal_the_side_channel_after_200_kills(void **state)
 {
     uint64_t *side = side_channel(), random = 0x9e3779b9, folds = 0;
@@ -74,7 +56,7 @@ static void recovered_counts_equal_the_side_channel_after_200_kills(void **state
             record_until_killed(dir, side);
             _exit(0);
         }
-        kill_after(pid, side, after + 1, random_next(&random) % 4096);
+        child_kill_after(pid, side, after + 1, random_next(&random) % 4096);
         load_run(&run, dir);
         assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
         assert_true(run_has(dir, "timing.json"));

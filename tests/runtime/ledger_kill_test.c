@@ -59,24 +59,6 @@ static void work_until_killed(const char *dir, struct side *side)
     run_part(&parts[0]);
 }
 
-static uint64_t random_next(uint64_t *state)
-{
-    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return *state >> 33;
-}
-
-static void kill_after(pid_t pid, const struct side *side, uint64_t rounds, uint64_t longer)
-{
-    while (__atomic_load_n(&side->rounds, __ATOMIC_ACQUIRE) < rounds) {
-        assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
-        sched_yield();
-    }
-    for (uint64_t i = 0; i < longer; i++)
-        __asm__ volatile("" ::: "memory");
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-}
-
 /* How far two sums may lie apart: each thread was in the middle of one event. */
 static void about(uint64_t a, uint64_t b, uint64_t each)
 {
@@ -171,7 +153,7 @@ static void memory_and_requests_survive_kills(void **state)
             work_until_killed(dir, side);
             _exit(0);
         }
-        kill_after(pid, side, after + 1, random_next(&random) % 65536);
+        child_kill_after(pid, &side->rounds, after + 1, random_next(&random) % 65536);
         load_run(&run, dir);
         assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
         check_pool(&run.timing, side);

@@ -37,6 +37,14 @@ accounts() {
 malloc_of() {
     jq -r ".memory.pools[] | select(.pool == \"malloc\") | $2" "$1"
 }
+# alike FILE FILE: the same output. How large an aligned block really is depends on what lies around it in
+# the heap, which is other with plumb than without, and with another path; how often is the same.
+alike() {
+    for file in "$1" "$2"; do
+        sed -E 's/^(memalign|aligned) ([0-9]+) [0-9]+ ([0-9]+) [0-9]+$/\1 \2 \3/' "$file" >"$file.steady"
+    done
+    cmp -s "$1.steady" "$2.steady"
+}
 # followed NAME STATUS COMMAND...: prints and ends as without plumb, into out.txt; the run is in run/
 followed() {
     rm -rf run
@@ -47,7 +55,7 @@ followed() {
     cp out.txt alone.txt
     expect "$what" "$wanted" "$PLUMB_BIN" record --malloc --quiet --run-dir run -- "$@"
     empty err.txt
-    cmp -s out.txt alone.txt || fail "$what: it prints other things"
+    alike out.txt alone.txt || fail "$what: it prints other things"
     [ -f run/timing.json ] || fail "$what: no run"
 }
 # same NAME: what the program says it did is what was counted
@@ -200,7 +208,7 @@ LD_PRELOAD="$lib_dir/libplumb-malloc.so" PLUMB_RUN_DIR="$PWD/run" PLUMB_QUIET=1 
 same 'by hand'
 LD_PRELOAD="$lib_dir/libplumb-malloc.so" ./prog calls >off.txt 2>err.txt
 [ $? = 7 ] || fail 'recording off: the status'
-cmp -s out.txt off.txt || fail 'recording off: the output'
+alike out.txt off.txt || fail 'recording off: the output'
 empty err.txt
 mkdir alone
 cp "$lib_dir/libplumb-malloc.so" alone
