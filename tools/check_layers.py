@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "core": {"public", "base", "format", "tensor"},
     "collect": {"public", "base", "format", "core"},
     "inject": {"public", "base"},
-    "trace": {"public", "base", "format"},
+    "trace": {"public", "base", "format", "tensor"},
     "analyze": {"public", "base", "format", "tensor", "trace"},
     "report": {"public", "base", "format", "trace", "analyze"},
     "api": {"public", "base", "format", "tensor", "core", "collect", "inject", "trace", "analyze",
