@@ -29,7 +29,6 @@ void plumb_build_free(struct plumb_table_build *b)
     free(b->durations.at);
     free(b->args.at);
     free(b->flows.at);
-    free(b->drops.at);
     plumb_ids_fini(&b->lane_of);
     free(b);
 }
@@ -213,14 +212,6 @@ void plumb_table_add_fact(struct plumb_table *t, uint32_t key, enum plumb_table_
     *f = (struct plumb_table_fact){key, type, value};
     t->facts = t->build->facts.at;
     t->fact_count = (uint32_t)t->build->facts.count;
-}
-
-void plumb_table_add_drop(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name,
-                          uint64_t count)
-{
-    struct plumb_build_drop *d = plumb_build_add(t->build, &t->build->drops, sizeof *d);
-    if (d)
-        *d = (struct plumb_build_drop){ns, {0, count, lane, name}};
 }
 
 void plumb_table_set_zero(struct plumb_table *t, int64_t ns, uint64_t unix_ns)

@@ -18,6 +18,10 @@
  * Time is ns since the trace's zero, and nothing lies before zero: that is the run's zero, or the
  * first event, whichever is earlier. Texts are numbers of `strings`; 0 is "" and stands for none.
  *
+ * An instant named "plumb.dropped" is what plumb leaves where spans were lost: each whole number
+ * among its args is a drop, its key the name of what was lost. Args "cut" and "failed" of a slice
+ * set its flags.
+ *
  * A reader fills the table with the functions below in any order and ends with
  * plumb_table_finish(), which sorts, nests and closes. Then the table is read, by any number of
  * threads, and changes no more. Memory: about 110 bytes for a span while it is built, 45 then, and
@@ -33,6 +37,7 @@
 #include <plumb/abi.h>
 
 #define PLUMB_TABLE_NONE UINT32_MAX
+#define PLUMB_DROPPED_NAME "plumb.dropped"
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
@@ -145,8 +150,8 @@ struct plumb_table_fact {
 struct plumb_table_drop {
     uint64_t ts_ns;
     uint64_t count; /* 0: not told */
-    uint32_t lane;  /* or PLUMB_TABLE_NONE */
-    uint32_t name;  /* of what was lost; 0: not told */
+    uint32_t lane;
+    uint32_t name; /* of what was lost; 0: not told */
 };
 
 /* What a reader of the figures must know of the file. */
@@ -243,8 +248,6 @@ void plumb_table_add_arg(struct plumb_table *t, uint32_t event, uint32_t key,
 void plumb_table_add_flow(struct plumb_table *t, uint32_t event, uint64_t id, bool ending);
 void plumb_table_add_fact(struct plumb_table *t, uint32_t key, enum plumb_table_type type,
                           union plumb_table_number value);
-void plumb_table_add_drop(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name,
-                          uint64_t count);
 /* Where the recording began, on the clock of the events; and in Unix time, 0: not known. The first
  * call counts. */
 void plumb_table_set_zero(struct plumb_table *t, int64_t ns, uint64_t unix_ns);

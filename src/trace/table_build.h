@@ -42,11 +42,6 @@ struct plumb_build_flow {
     bool ending;
 };
 
-struct plumb_build_drop {
-    int64_t ns;
-    struct plumb_table_drop drop;
-};
-
 struct plumb_build_list {
     void *at;
     size_t count, cap;
@@ -60,7 +55,6 @@ struct plumb_table_build {
     struct plumb_build_list durations;        /* uint64_t */
     struct plumb_build_list args;             /* struct plumb_build_arg */
     struct plumb_build_list flows;            /* struct plumb_build_flow */
-    struct plumb_build_list drops;            /* struct plumb_build_drop */
     struct plumb_build_list lanes, facts;     /* those of the table, which frees them */
     struct plumb_ids lane_of;                 /* uuid -> lane */
 };

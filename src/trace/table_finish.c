@@ -24,7 +24,6 @@ static void find_times(struct plumb_table *t)
 {
     const struct plumb_table_build *b = t->build;
     const struct plumb_build_event *events = b->events.at, *counters = b->counters.at;
-    const struct plumb_build_drop *drops = b->drops.at;
     const uint64_t *durations = b->durations.at;
     struct span s = {b->zero, b->zero, b->has_zero};
     for (size_t i = 0; i < b->events.count; i++) {
@@ -34,8 +33,6 @@ static void find_times(struct plumb_table *t)
     }
     for (size_t i = 0; i < b->counters.count; i++)
         include(&s, counters[i].ns);
-    for (size_t i = 0; i < b->drops.count; i++)
-        include(&s, drops[i].ns);
     t->zero_ns = (uint64_t)s.first;
     t->end_ns = (uint64_t)s.last - (uint64_t)s.first;
     if (t->unix_ns) /* of what was called zero */
@@ -286,20 +283,47 @@ static int by_time(const void *a, const void *b)
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
+static bool is_count(const struct plumb_table_args *args, uint32_t i)
+{
+    return args->type[i] == PLUMB_ARG_U64 ||
+           (args->type[i] == PLUMB_ARG_I64 && args->value[i].i64 >= 0);
+}
+
+/* The drops that an instant tells of, behind those there are, where there is room for them. */
+static uint32_t add_drops(struct plumb_table *t, uint32_t instant, struct plumb_table_drop *out)
+{
+    const struct plumb_table_instants *m = &t->instants;
+    struct plumb_table_drop drop = {m->ts_ns[instant], 0, m->lane[instant], 0};
+    uint32_t n = 0;
+    for (uint32_t i = m->args[instant]; i < m->args[instant + 1]; i++) {
+        if (!is_count(&t->instant_args, i))
+            continue;
+        drop.count = t->instant_args.value[i].u64;
+        drop.name = t->instant_args.key[i];
+        if (out)
+            out[n] = drop;
+        n++;
+    }
+    if (n == 0 && out)
+        out[0] = drop;
+    return n ? n : 1;
+}
+
 static bool place_drops(struct plumb_table *t)
 {
-    const struct plumb_build_drop *drops = t->build->drops.at;
-    size_t count = t->build->drops.count;
+    uint32_t name = plumb_strings_find(&t->strings, PLUMB_DROPPED_NAME);
+    size_t count = 0;
+    for (uint32_t i = 0; i < t->instants.count; i++)
+        if (t->instants.name[i] == name)
+            count += add_drops(t, i, NULL);
     if (count == 0)
         return true;
     if (!(t->drops = malloc(count * sizeof *t->drops)))
         return false;
-    for (size_t i = 0; i < count; i++) {
-        t->drops[i] = drops[i].drop;
-        t->drops[i].ts_ns = (uint64_t)drops[i].ns - t->zero_ns;
-    }
+    for (uint32_t i = 0; i < t->instants.count; i++)
+        if (t->instants.name[i] == name)
+            t->drop_count += add_drops(t, i, t->drops + t->drop_count);
     qsort(t->drops, count, sizeof *t->drops, by_time);
-    t->drop_count = (uint32_t)count;
     return true;
 }
 

@@ -288,11 +288,29 @@ static void an_unfinished_table_is_freed(void **state)
     uint32_t e = plumb_table_begin(&t, lane, 0, id("a"), 0);
     plumb_table_add_flow(&t, e, 1, false);
     plumb_table_add_fact(&t, id("k"), PLUMB_ARG_I64, (union plumb_table_number){.i64 = 1});
-    plumb_table_add_drop(&t, lane, 5, 0, 3);
     plumb_table_fini(&t);
     start();
     finish();
     assert_int_equal(t.slices.count + t.instants.count + t.lane_count, 0);
+    plumb_table_fini(&t);
+}
+
+static void drops_are_read_from_instants(void **state)
+{
+    (void)state;
+    start();
+    uint32_t lane = plumb_table_lane(&t, 1);
+    uint32_t bare = plumb_table_instant(&t, lane, 7, id(PLUMB_DROPPED_NAME), 0);
+    uint32_t told = plumb_table_instant(&t, lane, 5, id(PLUMB_DROPPED_NAME), 0);
+    assert_int_not_equal(bare, told);
+    plumb_table_add_arg(&t, told, id("a"), PLUMB_ARG_U64, (union plumb_table_number){.u64 = 3});
+    plumb_table_add_arg(&t, told, id("why"), PLUMB_ARG_TEXT, (union plumb_table_number){.u64 = 0});
+    plumb_table_add_arg(&t, told, id("b"), PLUMB_ARG_I64, (union plumb_table_number){.i64 = 4});
+    finish();
+    assert_int_equal(t.drop_count, 3);
+    assert_int_equal(t.drops[0].count + 10 * t.drops[1].count + 100 * t.drops[2].count, 43);
+    assert_string_equal(plumb_table_text(&t, t.drops[1].name), "b");
+    assert_int_equal(t.drops[2].ts_ns, 2);
     plumb_table_fini(&t);
 }
 
@@ -308,6 +326,7 @@ int main(void)
         cmocka_unit_test(counters_are_whole_until_one_is_not),
         cmocka_unit_test(lanes_know_their_process_and_never_go_in_circles),
         cmocka_unit_test(a_shuffled_trace_is_the_same_trace),
+        cmocka_unit_test(drops_are_read_from_instants),
         cmocka_unit_test(an_unfinished_table_is_freed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

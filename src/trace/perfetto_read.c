@@ -1,0 +1,222 @@
+/* perfetto_read.c: a trace file as a row of packets.
+ *
+ * The file is read, not mapped: a mapping of a file that somebody cuts short while we look kills
+ * the reader. */
+#include "trace/perfetto_read.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/varint.h"
+#include "trace/perfetto_parts.h"
+
+enum { CHUNK = 1 << 20 };
+/* A packet is at most this long: what claims more is no packet. */
+#define PACKET_MAX ((uint64_t)512 << 20)
+#define PACKET_KEY (PF_TRACE_PACKET << 3 | PLUMB_PB_BYTES)
+
+bool plumb_perfetto_looks(const unsigned char *bytes, size_t size)
+{
+    const unsigned char *p = bytes + 1, *end = bytes + size;
+    uint64_t n, key;
+    if (size < 2 || bytes[0] != PACKET_KEY || !plumb_wire_varint(&p, end, &n) || n > PACKET_MAX)
+        return false;
+    if (n == 0 || p == end)
+        return true;
+    return plumb_wire_varint(&p, end, &key) && key >> 3 != 0 && (key & 7) <= 5 && (key & 7) != 3 &&
+           (key & 7) != 4;
+}
+
+/* ---- Packets -------------------------------------------------------------------------------- */
+
+struct source {
+    const char *name;
+    uint64_t offset; /* of the bytes that are looked at, in the file */
+};
+
+static bool is_blank(const unsigned char *p, const unsigned char *end)
+{
+    while (p < end && *p == 0)
+        p++;
+    return p == end;
+}
+
+static int not_a_packet(const struct source *from, uint64_t at, plumb_error *err)
+{
+    if (at == 0)
+        return plumb_fail(err, PLUMB_ERR_FORMAT,
+                          "'%s' is no trace: it does not begin with a packet of Perfetto's format",
+                          from->name);
+    return plumb_fail(err, PLUMB_ERR_FORMAT,
+                      "'%s' is damaged at byte %" PRIu64 ": no packet begins there", from->name,
+                      at);
+}
+
+/* Reads the whole packets of `bytes`; *used is where the first one begins that is not whole. */
+static int read_packets(struct plumb_pfr *r, const struct source *from, const unsigned char *bytes,
+                        size_t size, size_t *used, plumb_error *err)
+{
+    const unsigned char *p = bytes, *end = bytes + size;
+    while (p < end && !r->failed) {
+        const unsigned char *at = p + 1;
+        uint64_t n;
+        if (*p != PACKET_KEY) {
+            if (*p == 0 && p > bytes + (from->offset == 0) && is_blank(p, end)) {
+                /* Room that the writer had not filled yet, as far as is known here. */
+                *used = (size_t)(p - bytes);
+                return PLUMB_OK;
+            }
+            return not_a_packet(from, from->offset + (uint64_t)(p - bytes), err);
+        }
+        bool whole = plumb_wire_varint(&at, end, &n);
+        if ((!whole && end - p > PLUMB_VARINT_MAX) || (whole && n > PACKET_MAX))
+            return not_a_packet(from, from->offset + (uint64_t)(p - bytes), err);
+        if (!whole || n > (uint64_t)(end - at))
+            break;
+        plumb_pfr_packet(r, at, (size_t)n);
+        p = at + n;
+    }
+    *used = (size_t)(p - bytes);
+    return PLUMB_OK;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------ */
+
+static int begin(struct plumb_pfr *r, struct plumb_table *t, plumb_error *err)
+{
+    memset(r, 0, sizeof *r);
+    r->t = t;
+    plumb_buf_str(&r->text, "");
+    plumb_buf_str(&r->spare, "");
+    return plumb_table_init(t, err);
+}
+
+static void end(struct plumb_pfr *r)
+{
+    for (size_t i = 0; i < r->sequence_count; i++)
+        for (int index = 0; index < PLUMB_PFR_INDEXES; index++)
+            plumb_ids_fini(&r->sequences[i]->told[index]);
+    plumb_ids_fini(&r->sequence_of);
+    plumb_ids_fini(&r->counter_of);
+    plumb_buf_fini(&r->text);
+    plumb_buf_fini(&r->spare);
+    plumb_arena_fini(&r->arena);
+}
+
+/* `left`: bytes behind the last whole packet. */
+static int conclude(struct plumb_pfr *r, const struct source *from, uint64_t left, plumb_error *err)
+{
+    struct plumb_table *t = r->t;
+    t->faults.cut_bytes = left;
+    if (r->failed || r->text.failed || r->spare.failed)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", from->name);
+    if (r->packets == 0 && t->faults.damaged > 0)
+        return plumb_fail(err, PLUMB_ERR_FORMAT,
+                          "'%s' is no trace, or damaged: not one of its %" PRIu64
+                          " packets can be read",
+                          from->name, t->faults.damaged);
+    if (r->packets == 0 && left == 0)
+        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is no trace: it is empty", from->name);
+    if (r->packets == 0)
+        return plumb_fail(err, PLUMB_ERR_FORMAT,
+                          "'%s' has no whole packet: it was cut off, or is no trace", from->name);
+    if (r->has_snapshot)
+        plumb_table_set_zero(t, r->first_ns, 0);
+    return plumb_table_finish(t, err);
+}
+
+int plumb_perfetto_parse(struct plumb_table *out, const void *bytes, size_t size, const char *name,
+                         plumb_error *err)
+{
+    struct plumb_table t;
+    struct plumb_pfr r;
+    struct source from = {name, 0};
+    size_t used = 0;
+    int rc = begin(&r, &t, err);
+    if (rc == PLUMB_OK)
+        rc = read_packets(&r, &from, bytes, size, &used, err);
+    if (rc == PLUMB_OK)
+        rc = conclude(&r, &from, size - used, err);
+    end(&r);
+    if (rc == PLUMB_OK)
+        *out = t;
+    else
+        plumb_table_fini(&t);
+    return rc;
+}
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+struct window {
+    unsigned char *bytes;
+    size_t size, cap;
+};
+
+/* Fills the room behind what is there; *ended when nothing more came. */
+static int fill(struct window *w, int fd, const char *path, bool *ended, plumb_error *err)
+{
+    if (w->cap - w->size < CHUNK / 2) {
+        size_t cap = w->cap ? 2 * w->cap : 2 * (size_t)CHUNK;
+        unsigned char *bytes = realloc(w->bytes, cap);
+        if (!bytes)
+            return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", path);
+        w->bytes = bytes;
+        w->cap = cap;
+    }
+    ssize_t n;
+    do
+        n = read(fd, w->bytes + w->size, w->cap - w->size);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+    w->size += (size_t)n;
+    *ended = n == 0;
+    return PLUMB_OK;
+}
+
+static int read_file(struct plumb_pfr *r, int fd, const char *path, plumb_error *err)
+{
+    struct window w = {NULL, 0, 0};
+    struct source from = {path, 0};
+    bool ended = false;
+    int rc = PLUMB_OK;
+    while (rc == PLUMB_OK && !ended) {
+        size_t used = 0;
+        if ((rc = fill(&w, fd, path, &ended, err)) < 0)
+            break;
+        rc = read_packets(r, &from, w.bytes, w.size, &used, err);
+        memmove(w.bytes, w.bytes + used, w.size - used);
+        w.size -= used;
+        from.offset += used;
+    }
+    if (rc == PLUMB_OK)
+        rc = conclude(r, &from, w.size, err);
+    free(w.bytes);
+    return rc;
+}
+
+int plumb_perfetto_read(struct plumb_table *out, const char *path, plumb_error *err)
+{
+    struct plumb_table t;
+    struct plumb_pfr r;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return plumb_fail(err, errno == ENOENT ? PLUMB_ERR_NOT_FOUND : PLUMB_ERR_IO,
+                          "cannot read '%s': %s", path, strerror(errno));
+    int rc = begin(&r, &t, err);
+    if (rc == PLUMB_OK)
+        rc = read_file(&r, fd, path, err);
+    close(fd);
+    end(&r);
+    if (rc == PLUMB_OK)
+        *out = t;
+    else
+        plumb_table_fini(&t);
+    return rc;
+}
