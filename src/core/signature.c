@@ -31,7 +31,7 @@ static void look_inside(struct plumb_signature_tensor *t, struct plumb_signature
                         const struct plumb_view *view, plumb_error *why)
 {
     struct plumb_value_stats s;
-    if (plumb_value_stats(&s, view, why) < 0) {
+    if (plumb_value_stats(&s, view, PLUMB_VALUE_SPREAD, why) < 0) {
         t->stats_error = why->message;
         return;
     }

@@ -219,7 +219,7 @@ static void check_values(struct plumb_stage_run *s, const struct plumb_node_chec
     uint64_t inf;
     if (!c->check.finite && !c->check.range)
         return;
-    if (plumb_value_stats(&stats, v, &why) < 0) {
+    if (plumb_value_stats(&stats, v, PLUMB_VALUE_SPREAD, &why) < 0) {
         failed(s, c, element, "its values cannot be checked: %s", why.message);
         return;
     }

@@ -1,13 +1,11 @@
 /* value_stats.c: one pass over a tensor's values.
  *
- * Runs of memory are converted to double into a block of 512, which stays in the first-level cache;
- * the block is then summed twice and merged into the totals. So each element type is one
- * conversion, each statistic one line in the passes, and neither knows of the other. Converting
- * first costs little: it is the memory that is waited for.
- *
- * The totals are long double, for its exponent: sums and squares of float64 leave the range of
- * double. Blocks that would do so themselves are summed in long double too (where it is no wider,
- * they become infinite). Any thread. */
+ * Memory is taken in chunks that stay in the second-level cache; whatever was asked for is found
+ * while a chunk is there. What does not lie in long runs is first gathered into a buffer. Sums and
+ * bounds of a chunk come from a kernel (moments.h), and where a chunk is too hard for single
+ * precision, or the type has no kernel, from conversion to double (value_totals.h). Values of one
+ * byte are only counted, byte by byte: there are 256, and what 256 numbers add up to can be had at
+ * the end. Any thread. */
 #include "tensor/value_stats.h"
 
 #include <math.h>
@@ -18,290 +16,273 @@
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/sqrt.h"
+#include "tensor/content_hash.h"
+#include "tensor/moments.h"
+#include "tensor/row_major.h"
+#include "tensor/value_load.h"
+#include "tensor/value_totals.h"
 
-enum { BLOCK = 512, LANES = 8 };
+/* Repeated by strides of 0 without end, a tensor of one element would hold the program up. */
+#define ROWS_MOST (UINT64_C(1) << 36)
 
-/* Figures of finite values, of a block or of all. Sums are counted from `origin`, one value near
- * them, so that they keep their digits where the mean is large and the deviation small. */
-struct totals {
-    uint64_t n;
-    double min, max;
-    double origin;
-    long double rest;    /* sum of the distances from `origin` */
-    long double squares; /* of the distances from the mean */
-};
+enum { CHUNK_BYTES = 65536, GATHER_BYTES = 4096, COUNTERS = 2, PIVOTS = 3 };
 
 struct pass {
-    double x[BLOCK];
-    size_t filled;
-    struct totals all;
-    uint64_t nan, pos_inf, neg_inf;
+    uint32_t want;
+    size_t bytes; /* of a value */
+    plumb_load_fn *load;
+    plumb_moments_fn *plain, *pivoted; /* NULL: no kernel */
+    struct plumb_totals all;
+    struct plumb_content_hash hash;
+    uint64_t set_hash;
+    uint64_t bins[PLUMB_VALUE_BINS];
+    uint64_t counts[COUNTERS][256]; /* of values of one byte */
+    size_t gathered;                /* bytes */
+    unsigned char gather[GATHER_BYTES];
 };
 
-/* ---- Conversions ----------------------------------------------------------------------------- */
+/* ---- Sums and bounds ------------------------------------------------------------------------- */
 
-typedef void (*load_fn)(double *to, const unsigned char *from, uint64_t n, uint64_t stride_bytes);
-
-static inline double power_of_2(int exponent)
+static void add_slowly(struct pass *p, const unsigned char *at, uint64_t n)
 {
-    uint64_t bits = (uint64_t)(1023 + exponent) << 52;
-    double value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* A float of less than 32 bits, but for the values that are not finite. */
-static inline double small_float(uint32_t v, int exponent_bits, int mantissa_bits)
-{
-    int exponent = (int)(v >> mantissa_bits & ((1u << exponent_bits) - 1));
-    uint32_t mantissa = v & ((1u << mantissa_bits) - 1);
-    int bias = (1 << (exponent_bits - 1)) - 1;
-    if (exponent > 0)
-        mantissa |= 1u << mantissa_bits;
-    else
-        exponent = 1;
-    double value = mantissa * power_of_2(exponent - bias - mantissa_bits);
-    return v >> (exponent_bits + mantissa_bits) & 1 ? -value : value;
-}
-
-static inline double from_f16(uint16_t v)
-{
-    if ((v & 0x7c00) == 0x7c00)
-        return v & 0x3ff ? (double)NAN : v & 0x8000 ? -(double)INFINITY : (double)INFINITY;
-    return small_float(v, 5, 10);
-}
-
-static inline double from_bf16(uint16_t v)
-{
-    uint32_t bits = (uint32_t)v << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static inline double from_f8_e4m3fn(uint8_t v)
-{
-    return (v & 0x7f) == 0x7f ? (double)NAN : small_float(v, 4, 3);
-}
-
-static inline double from_f8_e5m2(uint8_t v)
-{
-    return from_f16((uint16_t)(v << 8)); /* its upper half */
-}
-
-static inline double from_bool(uint8_t v)
-{
-    return v != 0;
-}
-
-static inline double as_is(double v)
-{
-    return v;
-}
-
-/* Tensors may lie at odd addresses, hence memcpy. Two loops, because only the first one, whose step
- * the compiler knows, is made of vector instructions. */
-#define LOADER(name, type, convert)                                                                \
-    static void name(double *to, const unsigned char *from, uint64_t n, uint64_t stride_bytes)     \
-    {                                                                                              \
-        type v;                                                                                    \
-        for (uint64_t i = 0; stride_bytes == sizeof v && i < n; i++) {                             \
-            memcpy(&v, from + i * sizeof v, sizeof v);                                             \
-            to[i] = convert(v);                                                                    \
-        }                                                                                          \
-        for (uint64_t i = 0; stride_bytes != sizeof v && i < n; i++) {                             \
-            memcpy(&v, from + i * stride_bytes, sizeof v);                                         \
-            to[i] = convert(v);                                                                    \
-        }                                                                                          \
+    double x[PLUMB_TOTALS_BLOCK];
+    for (uint64_t some; n > 0; n -= some, at += some * p->bytes) {
+        some = n < PLUMB_TOTALS_BLOCK ? n : PLUMB_TOTALS_BLOCK;
+        p->load(x, at, some, p->bytes);
+        plumb_totals_add(&p->all, x, some);
     }
-
-LOADER(load_f64, double, as_is)
-LOADER(load_f32, float, (double))
-LOADER(load_f16, uint16_t, from_f16)
-LOADER(load_bf16, uint16_t, from_bf16)
-LOADER(load_f8_e4m3fn, uint8_t, from_f8_e4m3fn)
-LOADER(load_f8_e5m2, uint8_t, from_f8_e5m2)
-LOADER(load_i8, int8_t, (double))
-LOADER(load_i16, int16_t, (double))
-LOADER(load_i32, int32_t, (double))
-LOADER(load_i64, int64_t, (double))
-LOADER(load_u8, uint8_t, (double))
-LOADER(load_u16, uint16_t, (double))
-LOADER(load_u32, uint32_t, (double))
-LOADER(load_u64, uint64_t, (double))
-LOADER(load_bool, uint8_t, from_bool)
-
-static const struct {
-    uint8_t code, bits;
-    load_fn load;
-} loaders[] = {
-    {PLUMB_DTYPE_FLOAT, 64, load_f64},
-    {PLUMB_DTYPE_FLOAT, 32, load_f32},
-    {PLUMB_DTYPE_FLOAT, 16, load_f16},
-    {PLUMB_DTYPE_BFLOAT, 16, load_bf16},
-    {PLUMB_DTYPE_FLOAT8_E4M3FN, 8, load_f8_e4m3fn},
-    {PLUMB_DTYPE_FLOAT8_E5M2, 8, load_f8_e5m2},
-    {PLUMB_DTYPE_INT, 8, load_i8},
-    {PLUMB_DTYPE_INT, 16, load_i16},
-    {PLUMB_DTYPE_INT, 32, load_i32},
-    {PLUMB_DTYPE_INT, 64, load_i64},
-    {PLUMB_DTYPE_UINT, 8, load_u8},
-    {PLUMB_DTYPE_UINT, 16, load_u16},
-    {PLUMB_DTYPE_UINT, 32, load_u32},
-    {PLUMB_DTYPE_UINT, 64, load_u64},
-    {PLUMB_DTYPE_BOOL, 8, load_bool},
-};
-
-static load_fn find_loader(struct plumb_dtype type, plumb_error *err)
-{
-    char name[PLUMB_DTYPE_NAME_MAX];
-    for (size_t i = 0; i < sizeof loaders / sizeof loaders[0]; i++)
-        if (loaders[i].code == type.code && loaders[i].bits == type.bits)
-            return loaders[i].load;
-    plumb_fail(err, PLUMB_ERR_ARG, "no statistics of %s: %s", plumb_dtype_name(name, type),
-               type.code == PLUMB_DTYPE_COMPLEX ? "complex numbers have no order"
-                                                : "the element type is unknown");
-    return NULL;
 }
 
-/* ---- A block --------------------------------------------------------------------------------- */
-
-/* Sum and bounds, in lanes of their own, which the compiler can keep in vectors. */
-static double sum_and_bounds(const double *x, size_t n, struct totals *out)
+/* Squares of single precision must not have left its range, at either end. */
+static bool squares_are_good(double squares, uint64_t n)
 {
-    double sum[LANES];
-    double min[LANES];
-    double max[LANES];
-    size_t i = 0;
-    for (int k = 0; k < LANES; k++) {
-        sum[k] = 0;
-        min[k] = max[k] = x[0];
+    return squares - squares == 0 && squares >= (double)n * 0x1p-100;
+}
+
+/* The squares round the mean of a chunk, counted from a pivot near it where they would cancel out
+ * otherwise. False: too hard. */
+static bool find_spread(const struct pass *p, struct plumb_totals *block, struct plumb_moments *m,
+                        const unsigned char *at, uint64_t n)
+{
+    double pivot = 0;
+    if (m->min == m->max) { /* of a constant, rounded sums would make something else */
+        block->origin = m->min;
+        block->rest = block->squares = 0;
+        return true;
     }
-    for (; i + LANES <= n; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            sum[k] += x[i + k];
-            min[k] = x[i + k] < min[k] ? x[i + k] : min[k];
-            max[k] = x[i + k] > max[k] ? x[i + k] : max[k];
+    for (int tries = 0; tries < PIVOTS; tries++) {
+        double shift = m->sum / (double)n * m->sum;
+        if (!squares_are_good(m->squares, n))
+            return false;
+        if (m->squares <= 4 * (m->squares - shift)) {
+            block->origin = pivot;
+            block->rest = m->sum;
+            block->squares = m->squares - shift;
+            return true;
         }
+        pivot = (float)(pivot + m->sum / (double)n);
+        p->pivoted(m, at, n, (float)pivot);
     }
-    for (int k = 0; i < n; i++, k++) {
-        sum[k] += x[i];
-        min[k] = x[i] < min[k] ? x[i] : min[k];
-        max[k] = x[i] > max[k] ? x[i] : max[k];
-    }
-    for (int k = 1; k < LANES; k++) {
-        sum[0] += sum[k];
-        min[0] = min[k] < min[0] ? min[k] : min[0];
-        max[0] = max[k] > max[0] ? max[k] : max[0];
-    }
-    out->n = n;
-    out->min = min[0];
-    out->max = max[0];
-    return sum[0];
+    return false;
 }
 
-/* Distances from `origin`, the mean but for rounding; their sum says what the rounding was. */
-static void sum_squares(const double *x, size_t n, double origin, struct totals *out)
+static bool add_quickly(struct pass *p, const unsigned char *at, uint64_t n)
 {
-    double sum[LANES] = {0};
-    double squares[LANES] = {0};
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
-            double d = x[i + k] - origin;
-            sum[k] += d;
-            squares[k] += d * d;
-        }
+    struct plumb_moments m;
+    struct plumb_totals block = {.n = n};
+    p->plain(&m, at, n, 0);
+    if (m.abs_sum - m.abs_sum != 0)
+        return false;
+    block.abs_sum = m.abs_sum;
+    block.rest = m.sum;
+    block.zeros = m.zeros; /* before a pivot takes its place */
+    if (p->want & PLUMB_VALUE_SPREAD) {
+        block.min = m.min;
+        block.max = m.max;
+        if (!find_spread(p, &block, &m, at, n))
+            return false;
     }
-    for (int k = 0; i < n; i++, k++) {
-        double d = x[i] - origin;
-        sum[k] += d;
-        squares[k] += d * d;
-    }
-    for (int k = 1; k < LANES; k++) {
-        sum[0] += sum[k];
-        squares[0] += squares[k];
-    }
-    long double shift = (long double)sum[0] * sum[0] / n;
-    out->origin = origin;
-    out->rest = sum[0];
-    out->squares = squares[0] > shift ? squares[0] - shift : 0;
+    plumb_totals_merge(&p->all, &block);
+    return true;
 }
 
-/* Whether sums or squares of the block leave the range of double. */
-static bool is_wide(const struct totals *t)
-{
-    double spread = t->max - t->min;
-    return t->max > 0x1p500 || t->min < -0x1p500 || (spread > 0 && spread < 0x1p-480);
-}
+/* ---- One byte -------------------------------------------------------------------------------- */
 
-static void sum_wide(const double *x, size_t n, struct totals *out)
+/* In turns, so that runs of one value do not wait for their own counter. */
+static void count_bytes(struct pass *p, const unsigned char *at, uint64_t n)
 {
-    long double origin = x[0];
-    long double rest = 0;
-    long double squares = 0;
-    for (size_t i = 0; i < n; i++)
-        rest += x[i] - origin;
-    for (size_t i = 0; i < n; i++) {
-        long double d = x[i] - origin - rest / n;
-        squares += d * d;
+    for (uint64_t i = 0; i + 2 <= n; i += 2) {
+        p->counts[0][at[i]]++;
+        p->counts[1][at[i + 1]]++;
     }
-    out->origin = x[0];
-    out->rest = rest;
-    out->squares = squares;
+    if (n % 2)
+        p->counts[0][at[n - 1]]++;
 }
 
-static void merge(struct totals *all, const struct totals *block)
+/* The bin of a finite value. */
+static unsigned bin_of(double x)
 {
-    if (all->n == 0) {
-        *all = *block;
+    uint64_t bits;
+    int exponent;
+    memcpy(&bits, &x, sizeof bits);
+    exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+    if (bits << 1 == 0)
+        return 0;
+    if (exponent < -32)
+        return 1;
+    return exponent >= 36 ? PLUMB_VALUE_BINS - 1 : (unsigned)(exponent + 32) / 4 + 2;
+}
+
+static void add_counts(struct pass *p)
+{
+    struct plumb_totals block = {.origin = 0};
+    long double sum = 0;
+    double x[256];
+    unsigned char each[256];
+    for (int i = 0; i < 256; i++) {
+        p->counts[0][i] += p->counts[1][i];
+        each[i] = (unsigned char)i;
+    }
+    p->load(x, each, 256, 1);
+    for (int i = 0; i < 256; i++) {
+        uint64_t c = p->counts[0][i];
+        if (c == 0)
+            continue;
+        p->all.nan += x[i] != x[i] ? c : 0;
+        p->all.pos_inf += x[i] == (double)INFINITY ? c : 0;
+        p->all.neg_inf += x[i] == -(double)INFINITY ? c : 0;
+        if (x[i] - x[i] != 0)
+            continue;
+        block.min = block.n == 0 || x[i] < block.min ? x[i] : block.min;
+        block.max = block.n == 0 || x[i] > block.max ? x[i] : block.max;
+        block.n += c;
+        block.zeros += x[i] == 0 ? c : 0;
+        block.abs_sum += (long double)(x[i] < 0 ? -x[i] : x[i]) * c;
+        sum += (long double)x[i] * c;
+        p->bins[bin_of(x[i])] += c;
+    }
+    if (block.n == 0)
+        return;
+    block.origin = (double)(sum / block.n);
+    for (int i = 0; i < 256; i++) {
+        long double d = x[i] - (long double)block.origin;
+        if (p->counts[0][i] == 0 || x[i] - x[i] != 0)
+            continue;
+        block.rest += d * p->counts[0][i];
+        block.squares += d * d * p->counts[0][i];
+    }
+    block.squares -= block.rest * block.rest / block.n;
+    plumb_totals_merge(&p->all, &block);
+}
+
+/* ---- Chunks ---------------------------------------------------------------------------------- */
+
+static void add_bins(struct pass *p, const unsigned char *at, uint64_t n)
+{
+    double x[PLUMB_TOTALS_BLOCK];
+    for (uint64_t some; n > 0; n -= some, at += some * p->bytes) {
+        some = n < PLUMB_TOTALS_BLOCK ? n : PLUMB_TOTALS_BLOCK;
+        p->load(x, at, some, p->bytes);
+        for (uint64_t i = 0; i < some; i++)
+            if (x[i] - x[i] == 0)
+                p->bins[bin_of(x[i])]++;
+    }
+}
+
+static void add_chunk(struct pass *p, const unsigned char *at, uint64_t n)
+{
+    if (p->want & PLUMB_VALUE_HASH)
+        plumb_content_hash_add(&p->hash, at, n * p->bytes);
+    if (p->want & PLUMB_VALUE_SET_HASH)
+        p->set_hash += plumb_set_hash(at, n, p->bytes);
+    if (p->bytes == 1) {
+        count_bytes(p, at, n);
         return;
     }
-    long double moved = (long double)block->origin - all->origin;
-    long double delta = moved + block->rest / block->n - all->rest / all->n;
-    uint64_t n = all->n + block->n;
-    long double weight = (long double)all->n * block->n / n;
-    all->squares += block->squares + delta * delta * weight;
-    all->rest += moved * block->n + block->rest;
-    all->min = block->min < all->min ? block->min : all->min;
-    all->max = block->max > all->max ? block->max : all->max;
-    all->n = n;
+    if (p->want & PLUMB_VALUE_HISTOGRAM)
+        add_bins(p, at, n);
+    if (!p->plain || !add_quickly(p, at, n))
+        add_slowly(p, at, n);
 }
 
-/* Counts the values that are not finite, and takes them out of the block. */
-static void take_out(struct pass *p)
+static void add_run(struct pass *p, const unsigned char *at, uint64_t n)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < p->filled; i++) {
-        double v = p->x[i];
-        p->nan += v != v;
-        p->pos_inf += v == (double)INFINITY;
-        p->neg_inf += v == -(double)INFINITY;
-        if (v - v == 0)
-            p->x[kept++] = v;
+    for (uint64_t some; n > 0; n -= some, at += some * p->bytes) {
+        some = n < CHUNK_BYTES / p->bytes ? n : CHUNK_BYTES / p->bytes;
+        add_chunk(p, at, some);
     }
-    p->filled = kept;
 }
 
-/* Adds the block to the totals, and empties it. */
 static void flush(struct pass *p)
 {
-    struct totals block = {0};
-    if (p->filled == 0)
-        return;
-    double sum = sum_and_bounds(p->x, p->filled, &block);
-    if (sum - sum != 0) {
-        take_out(p);
-        if (p->filled == 0)
-            return;
-        sum = sum_and_bounds(p->x, p->filled, &block);
-    }
-    if (is_wide(&block))
-        sum_wide(p->x, p->filled, &block);
+    if (p->gathered)
+        add_chunk(p, p->gather, p->gathered / p->bytes);
+    p->gathered = 0;
+}
+
+/* Values of 1, 2, 4 or 8 bytes; the copies have sizes that the compiler knows. */
+static void copy_values(unsigned char *to, const unsigned char *from, uint64_t n, size_t bytes,
+                        uint64_t stride_bytes)
+{
+#define COPY(size)                                                                                 \
+    for (uint64_t i = 0; i < n; i++)                                                               \
+    memcpy(to + i * (size), from + i * stride_bytes, size)
+    if (stride_bytes == bytes)
+        memcpy(to, from, n * bytes);
+    else if (bytes == 1)
+        COPY(1);
+    else if (bytes == 2)
+        COPY(2);
+    else if (bytes == 4)
+        COPY(4);
     else
-        sum_squares(p->x, p->filled, sum / (double)p->filled, &block);
-    merge(&p->all, &block);
-    p->filled = 0;
+        COPY(8);
+#undef COPY
+}
+
+static void gather_run(struct pass *p, const unsigned char *at, uint64_t n, uint64_t stride_bytes)
+{
+    for (uint64_t some; n > 0; n -= some, at += some * stride_bytes) {
+        some = (GATHER_BYTES - p->gathered) / p->bytes;
+        some = n < some ? n : some;
+        copy_values(p->gather + p->gathered, at, some, p->bytes, stride_bytes);
+        p->gathered += some * p->bytes;
+        if (p->gathered == GATHER_BYTES)
+            flush(p);
+    }
+}
+
+/* Returns how many times each value counts. */
+static uint64_t in_order_of_memory(struct pass *p, const struct plumb_view *view)
+{
+    struct plumb_walk walk;
+    plumb_walk_init(&walk, view);
+    do {
+        if (walk.run_stride_bytes == p->bytes && walk.run_length >= GATHER_BYTES / p->bytes)
+            add_run(p, walk.at, walk.run_length);
+        else
+            gather_run(p, walk.at, walk.run_length, walk.run_stride_bytes);
+    } while (plumb_walk_next(&walk));
+    flush(p);
+    return walk.repeat;
+}
+
+static void in_order_of_rows(struct pass *p, const struct plumb_view *view)
+{
+    struct plumb_rows rows;
+    uint64_t lanes = view->dtype.lanes;
+    if (plumb_view_is_compact(view)) {
+        add_run(p, view->data, view->count * lanes);
+        return;
+    }
+    plumb_rows_init(&rows, view);
+    if (rows.element_bytes > GATHER_BYTES) { /* a vector longer than the buffer */
+        for (uint64_t i = 0; i < view->count; i++)
+            add_run(p, plumb_view_scalar(view, i * lanes), lanes);
+        return;
+    }
+    while ((p->gathered = plumb_rows_read(&rows, p->gather, GATHER_BYTES)) > 0)
+        flush(p);
 }
 
 /* ---- All of them ----------------------------------------------------------------------------- */
@@ -316,61 +297,127 @@ static double root(long double v)
     return plumb_sqrt((double)v);
 }
 
+static void take_samples(struct plumb_value_stats *out, const struct pass *p,
+                         const struct plumb_view *view)
+{
+    uint64_t n = view->count * view->dtype.lanes;
+    out->samples = n < PLUMB_VALUE_SAMPLES ? (uint32_t)n : PLUMB_VALUE_SAMPLES;
+    for (uint32_t i = 0; i < out->samples; i++) {
+        uint64_t at = out->samples == 1 ? 0
+                                        : (n - 1) / (out->samples - 1) * i +
+                                              (n - 1) % (out->samples - 1) * i / (out->samples - 1);
+        p->load(&out->sample[i], plumb_view_scalar(view, at), 1, p->bytes);
+    }
+}
+
 static void finish(struct plumb_value_stats *out, const struct pass *p, uint64_t repeat)
 {
-    uint64_t n = p->all.n * repeat;
-    long double sum = (long double)p->all.origin * p->all.n + p->all.rest;
+    const struct plumb_totals *all = &p->all;
+    const double none = (double)NAN;
+    uint64_t n = all->n * repeat;
+    bool spread = p->want & PLUMB_VALUE_SPREAD;
+    long double sum = (long double)all->origin * all->n + all->rest;
+    long double mean = all->n > 0 ? sum / all->n : 0;
+    long double square = all->n > 0 ? all->squares / all->n + mean * mean : 0;
     *out = (struct plumb_value_stats){
-        .n = (p->all.n + p->nan + p->pos_inf + p->neg_inf) * repeat,
-        .nan = p->nan * repeat,
-        .pos_inf = p->pos_inf * repeat,
-        .neg_inf = p->neg_inf * repeat,
-        .min = n > 0 ? p->all.min : (double)NAN,
-        .max = n > 0 ? p->all.max : (double)NAN,
+        .n = (all->n + all->nan + all->pos_inf + all->neg_inf) * repeat,
+        .nan = all->nan * repeat,
+        .pos_inf = all->pos_inf * repeat,
+        .neg_inf = all->neg_inf * repeat,
         .sum = (double)(sum * repeat),
-        .mean = n > 0 ? (double)(sum / p->all.n) : (double)NAN,
-        .std = n > 1 ? root(p->all.squares * repeat / (n - 1)) : (double)NAN,
+        .abs_sum = (double)(all->abs_sum * repeat),
+        .mean = n > 0 ? (double)mean : none,
+        .abs_mean = n > 0 ? (double)(all->abs_sum / all->n) : none,
+        .min = n > 0 && spread ? all->min + 0.0 : none,
+        .max = n > 0 && spread ? all->max + 0.0 : none,
+        .rms = n > 0 && spread ? root(square) : none,
+        .l2 = spread ? root(square * n) : none,
+        .std = n > 1 && spread ? root(all->squares * repeat / (n - 1)) : none,
+        .zeros = p->want & PLUMB_VALUE_ZEROS ? all->zeros * repeat : 0,
+        .hash = p->want & PLUMB_VALUE_HASH ? plumb_content_hash_end(&p->hash) : 0,
+        .set_hash = p->set_hash * repeat,
     };
+    for (int i = 0; p->want & PLUMB_VALUE_HISTOGRAM && i < PLUMB_VALUE_BINS; i++)
+        out->histogram[i] = p->bins[i] * repeat;
 }
 
 /* Not inlined: no arithmetic may leave the floating-point environment of ours. */
-static __attribute__((noinline)) void compute(struct plumb_value_stats *out,
-                                              const struct plumb_view *view, load_fn load)
+static __attribute__((noinline)) void compute(struct plumb_value_stats *out, struct pass *p,
+                                              const struct plumb_view *view)
 {
-    struct plumb_walk walk;
-    struct pass p;
-    p.filled = 0;
-    p.all = (struct totals){0};
-    p.nan = p.pos_inf = p.neg_inf = 0;
-    plumb_walk_init(&walk, view);
-    do {
-        uint64_t n;
-        for (uint64_t done = 0; done < walk.run_length; done += n) {
-            n = BLOCK - p.filled;
-            if (n > walk.run_length - done)
-                n = walk.run_length - done;
-            load(p.x + p.filled, walk.at + done * walk.run_stride_bytes, n, walk.run_stride_bytes);
-            p.filled += n;
-            if (p.filled == BLOCK)
-                flush(&p);
-        }
-    } while (plumb_walk_next(&walk));
-    flush(&p);
-    finish(out, &p, walk.repeat);
+    uint64_t repeat = 1;
+    plumb_content_hash_init(&p->hash);
+    if (view->count > 0 && p->want & PLUMB_VALUE_HASH)
+        in_order_of_rows(p, view);
+    else if (view->count > 0)
+        repeat = in_order_of_memory(p, view);
+    if (p->bytes == 1)
+        add_counts(p);
+    finish(out, p, repeat);
+    if (p->want & PLUMB_VALUE_SAMPLE)
+        take_samples(out, p, view);
 }
 
-int plumb_value_stats(struct plumb_value_stats *out, const struct plumb_view *view,
-                      plumb_error *err)
+static void choose(struct pass *p, struct plumb_dtype type,
+                   const struct plumb_moments_kernels *path)
+{
+    uint32_t flags = p->want & (PLUMB_VALUE_SPREAD | PLUMB_VALUE_ZEROS);
+    plumb_moments_fn *const *table = NULL;
+    if (type.code == PLUMB_DTYPE_FLOAT && type.bits == 32)
+        table = path->f32;
+    if (type.code == PLUMB_DTYPE_FLOAT && type.bits == 16)
+        table = path->f16;
+    if (type.code == PLUMB_DTYPE_BFLOAT && type.bits == 16)
+        table = path->bf16;
+    p->plain = table ? table[flags] : NULL;
+    p->pivoted = table ? table[PLUMB_MOMENTS_PIVOT | PLUMB_MOMENTS_SPREAD] : NULL;
+}
+
+int plumb_value_stats_by(struct plumb_value_stats *out, const struct plumb_view *view,
+                         uint32_t want, const struct plumb_moments_kernels *path, plumb_error *err)
 {
     struct plumb_float_env saved;
+    struct pass p;
     int rc = plumb_view_readable(view, err);
-    load_fn load;
     if (rc < 0)
         return rc;
-    if (!(load = find_loader(view->dtype, err)))
+    if (want & PLUMB_VALUE_HASH && view->count > ROWS_MOST && !plumb_view_is_compact(view))
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "no hash of more than 2^36 elements that do not lie in order");
+    memset(&p, 0, offsetof(struct pass, gather));
+    if (!(p.load = plumb_load_of(view->dtype, err)))
         return PLUMB_ERR_ARG;
+    p.want = want;
+    p.bytes = view->dtype.bits / 8;
+    choose(&p, view->dtype, path);
     plumb_float_env_hold(&saved);
-    compute(out, view, load);
+    compute(out, &p, view);
     plumb_float_env_restore(&saved);
     return PLUMB_OK;
+}
+
+int plumb_value_stats(struct plumb_value_stats *out, const struct plumb_view *view, uint32_t want,
+                      plumb_error *err)
+{
+    return plumb_value_stats_by(out, view, want, plumb_moments_path(0), err);
+}
+
+void plumb_value_ieee(struct plumb_value_stats *s)
+{
+    const double none = (double)NAN;
+    const double inf = (double)INFINITY;
+    double *figures[] = {&s->sum, &s->abs_sum, &s->mean, &s->abs_mean, &s->min,
+                         &s->max, &s->rms,     &s->l2,   &s->std};
+    if (s->nan > 0) {
+        for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+            *figures[i] = none;
+        return;
+    }
+    if (s->pos_inf + s->neg_inf == 0)
+        return;
+    s->sum = s->mean = s->pos_inf == 0 ? -inf : s->neg_inf == 0 ? inf : none;
+    s->abs_sum = s->abs_mean = s->rms = s->l2 = inf;
+    s->min = s->neg_inf > 0 ? -inf : s->n == s->pos_inf ? inf : s->min;
+    s->max = s->pos_inf > 0 ? inf : s->n == s->neg_inf ? -inf : s->max;
+    s->std = none;
 }

@@ -1,4 +1,4 @@
-/* Tests of value_stats.c against plain sums in two passes, for every element type and stride.
+/* Tests of value_stats.c against plain sums in two passes, for every element type, stride and path.
  * timeout: 180 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,128 +8,10 @@
 #include <cmocka.h>
 
 #include <fenv.h>
-#include <math.h>
-#include <stdlib.h>
 
-#include "tensor/value_stats.h"
-#include "tensor_fixture.h"
-
-static struct plumb_value_stats stats_of(const DLTensor *dl)
-{
-    struct plumb_view view;
-    struct plumb_value_stats stats;
-    plumb_error err = {0, ""};
-    if (plumb_view_init(&view, dl, &err) < 0 || plumb_value_stats(&stats, &view, &err) < 0)
-        fail_msg("%s", err.message);
-    return stats;
-}
-
-/* ---- The reference --------------------------------------------------------------------------- */
-
-/* Of finite values, in two passes and long double, each counted from the first of them: sums of
- * large numbers would not be exact enough to judge by. */
-static struct plumb_value_stats reference(const double *x, size_t n, double *magnitudes)
-{
-    struct plumb_value_stats s = {.min = NAN, .max = NAN, .mean = NAN, .std = NAN};
-    long double origin = 0;
-    long double sum = 0;
-    long double squares = 0;
-    long double all = 0;
-    uint64_t finite = 0;
-    for (size_t i = 0; i < n; i++) {
-        s.nan += isnan(x[i]) != 0;
-        s.pos_inf += isinf(x[i]) && x[i] > 0;
-        s.neg_inf += isinf(x[i]) && x[i] < 0;
-        if (!isfinite(x[i]))
-            continue;
-        s.min = finite == 0 || x[i] < s.min ? x[i] : s.min;
-        s.max = finite == 0 || x[i] > s.max ? x[i] : s.max;
-        origin = finite == 0 ? x[i] : origin;
-        sum += x[i] - origin;
-        all += fabsl(x[i]);
-        finite++;
-    }
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(x[i]))
-            squares += (x[i] - origin - sum / finite) * (x[i] - origin - sum / finite);
-    s.n = n;
-    s.sum = (double)(sum + origin * finite);
-    if (finite > 0)
-        s.mean = (double)(origin + sum / finite);
-    if (finite > 1)
-        s.std = (double)sqrtl(squares / (finite - 1));
-    *magnitudes = (double)all;
-    return s;
-}
-
-static bool same(double a, double b)
-{
-    return a == b || (isnan(a) && isnan(b));
-}
-
-static bool near(double a, double b, double within)
-{
-    return same(a, b) || fabs(a - b) <= within;
-}
-
-static void assert_same(struct plumb_value_stats got, struct plumb_value_stats want,
-                        double magnitudes)
-{
-    assert_int_equal(got.n, want.n);
-    assert_int_equal(got.nan, want.nan);
-    assert_int_equal(got.pos_inf, want.pos_inf);
-    assert_int_equal(got.neg_inf, want.neg_inf);
-    if (!same(got.min, want.min) || !same(got.max, want.max))
-        fail_msg("bounds %g %g, not %g %g", got.min, got.max, want.min, want.max);
-    if (!near(got.sum, want.sum, 1e-12 * magnitudes))
-        fail_msg("sum %.17g, not %.17g", got.sum, want.sum);
-    if (!near(got.mean, want.mean, 1e-12 * magnitudes / (double)want.n))
-        fail_msg("mean %.17g, not %.17g", got.mean, want.mean);
-    if (!near(got.std, want.std, 1e-9 * want.std))
-        fail_msg("std %.17g, not %.17g", got.std, want.std);
-}
-
-static void assert_stats(const DLTensor *dl, const double *x, size_t n)
-{
-    double magnitudes;
-    struct plumb_value_stats want = reference(x, n, &magnitudes);
-    assert_same(stats_of(dl), want, magnitudes);
-}
-
-static uint64_t next_random(void)
-{
-    static uint64_t s = 88172645463325252u;
-    s ^= s << 13;
-    s ^= s >> 7;
-    s ^= s << 17;
-    return s;
-}
-
-/* About N(0, 1): twelve uniform numbers. */
-static double next_normal(void)
-{
-    double sum = -6;
-    for (int i = 0; i < 12; i++)
-        sum += (double)(next_random() >> 11) * 0x1p-53;
-    return sum;
-}
+#include "values_fixture.h"
 
 /* ---- Every element type ---------------------------------------------------------------------- */
-
-/* The value of a float given by its parts, without the cleverness of the code under test. */
-static double float_by_parts(unsigned v, int exponent_bits, int mantissa_bits, bool has_inf)
-{
-    int sign = (int)(v >> (exponent_bits + mantissa_bits));
-    int exponent = (int)(v >> mantissa_bits) & ((1 << exponent_bits) - 1);
-    double fraction = ldexp((double)(v & ((1u << mantissa_bits) - 1)), -mantissa_bits);
-    int bias = (1 << (exponent_bits - 1)) - 1;
-    double value = ldexp(exponent ? 1 + fraction : fraction, (exponent ? exponent : 1) - bias);
-    if (has_inf && exponent == (1 << exponent_bits) - 1)
-        value = fraction > 0 ? NAN : INFINITY;
-    if (!has_inf && (v & 0x7f) == 0x7f)
-        value = NAN;
-    return sign ? -value : value;
-}
 
 static void every_small_float_is_exact(void **state)
 {
@@ -283,7 +165,7 @@ static void types_without_order_are_refused_with_the_reason(void **state)
         assert_int_equal(
             plumb_view_init(&view, fixture_tensor(&t, data, types[i].name, DIMS(2)), NULL),
             PLUMB_OK);
-        assert_int_equal(plumb_value_stats(&stats, &view, &err), PLUMB_ERR_ARG);
+        assert_int_equal(plumb_value_stats(&stats, &view, EVERYTHING, &err), PLUMB_ERR_ARG);
         assert_string_equal(err.message, types[i].why);
         assert_int_equal(stats.n, 77);
     }
@@ -386,8 +268,11 @@ static void more_values_than_31_bits_hold_are_counted(void **state)
         window += data[i + WINDOW - 1] - data[i - 1];
         ones += window;
     }
-    struct plumb_value_stats s =
-        stats_of(fixture_strided(&t, data, "bool", DIMS(WINDOWS, WINDOW), STRIDES(1, 1)));
+    struct plumb_view view;
+    struct plumb_value_stats s;
+    fixture_strided(&t, data, "bool", DIMS(WINDOWS, WINDOW), STRIDES(1, 1));
+    assert_int_equal(plumb_view_init(&view, &t.dl, NULL), PLUMB_OK);
+    assert_int_equal(plumb_value_stats(&s, &view, PLUMB_VALUE_SPREAD, NULL), PLUMB_OK);
     double n = (double)WINDOWS * WINDOW;
     assert_true(s.n > UINT64_C(1) << 31 && (double)s.n == n);
     assert_true(s.sum == ones && s.min == 0 && s.max == 1);
@@ -465,18 +350,28 @@ static void the_ends_of_the_range_have_statistics(void **state)
 
 /* ---- The program's own arithmetic ------------------------------------------------------------ */
 
+/* stats_of() itself compares numbers that are none. */
+static struct plumb_value_stats untested_stats_of(const DLTensor *dl)
+{
+    struct plumb_view view;
+    struct plumb_value_stats s;
+    assert_int_equal(plumb_view_init(&view, dl, NULL), PLUMB_OK);
+    assert_int_equal(plumb_value_stats(&s, &view, EVERYTHING, NULL), PLUMB_OK);
+    return s;
+}
+
 static void the_floating_point_environment_is_left_alone(void **state)
 {
     struct fixture_tensor t;
     double x[] = {1e308, 1e308, NAN, INFINITY, -INFINITY, 0x1p-1074, 1.0 / 3};
     (void)state;
-    struct plumb_value_stats plain = stats_of(fixture_tensor(&t, x, "float64", DIMS(7)));
+    struct plumb_value_stats plain = untested_stats_of(fixture_tensor(&t, x, "float64", DIMS(7)));
     assert_int_equal(feclearexcept(FE_ALL_EXCEPT), 0);
-    stats_of(&t.dl);
+    untested_stats_of(&t.dl);
     assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
     feraiseexcept(FE_UNDERFLOW);
     assert_int_equal(fesetround(FE_UPWARD), 0);
-    struct plumb_value_stats up = stats_of(&t.dl);
+    struct plumb_value_stats up = untested_stats_of(&t.dl);
     assert_int_equal(fegetround(), FE_UPWARD);
     assert_int_equal(fesetround(FE_TONEAREST), 0);
     assert_int_equal(fetestexcept(FE_ALL_EXCEPT), FE_UNDERFLOW);
@@ -484,7 +379,7 @@ static void the_floating_point_environment_is_left_alone(void **state)
     feclearexcept(FE_ALL_EXCEPT);
 #if defined(__x86_64__) /* others may have no traps */
     assert_int_not_equal(feenableexcept(FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO), -1);
-    struct plumb_value_stats trapped = stats_of(&t.dl);
+    struct plumb_value_stats trapped = untested_stats_of(&t.dl);
     assert_int_equal(fegetexcept(), FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO);
     fedisableexcept(FE_ALL_EXCEPT);
     assert_memory_equal(&plain, &trapped, sizeof trapped);

@@ -1,0 +1,202 @@
+/* moments_lanes.h: the loop of moments.h over vectors of floats, for the files that are named after
+ * an instruction set. Such a file first defines
+ *
+ *     LANES                       floats of a vector
+ *     vec, wide, tally            vectors of float, double, and counts
+ *     v_set(x) v_add v_sub v_mul v_min v_max v_abs, v_fma(a, b, c) = a * b + c
+ *     v_least(v), v_most(v)       across the lanes
+ *     V_REGISTER(v)               constraint of an operand of asm: read and written in a register
+ *     w_zero(), w_add(w, v), w_sum(w)
+ *     t_zero(), t_zeros(t, v), t_sum(t)      counts the lanes that are zero
+ *     load_f32(at), load_f16, load_bf16      8 * LANES values as 8 vectors
+ *
+ * on `struct octet`, then includes this one. Eight vectors are added up as a tree (3 roundings),
+ * DEPTH such trees one after the other (12 more: the first is added to 0), and their sum is carried
+ * on in double. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "tensor/moments.h"
+#include "tensor/small_float.h"
+
+enum { GROUP = 8 * LANES, DEPTH = 13, AHEAD_BYTES = 4096 };
+
+#define LANES_INLINE static inline __attribute__((always_inline))
+
+typedef struct octet load_fn(const unsigned char *at);
+typedef double one_fn(const unsigned char *at);
+
+/* What `op` makes of all eight, two by two. */
+#define TREE(op, x)                                                                                \
+    op(op(op((x).a, (x).b), op((x).c, (x).d)), op(op((x).e, (x).f), op((x).g, (x).h)))
+
+LANES_INLINE vec tree_abs(struct octet x)
+{
+    struct octet y = {v_abs(x.a), v_abs(x.b), v_abs(x.c), v_abs(x.d),
+                      v_abs(x.e), v_abs(x.f), v_abs(x.g), v_abs(x.h)};
+    return TREE(v_add, y);
+}
+
+LANES_INLINE vec tree_squares(struct octet x)
+{
+    vec ab = v_fma(x.b, x.b, v_mul(x.a, x.a));
+    vec cd = v_fma(x.d, x.d, v_mul(x.c, x.c));
+    vec ef = v_fma(x.f, x.f, v_mul(x.e, x.e));
+    vec gh = v_fma(x.h, x.h, v_mul(x.g, x.g));
+    return v_add(v_add(ab, cd), v_add(ef, gh));
+}
+
+LANES_INLINE struct octet less(struct octet x, vec p)
+{
+    return (struct octet){v_sub(x.a, p), v_sub(x.b, p), v_sub(x.c, p), v_sub(x.d, p),
+                          v_sub(x.e, p), v_sub(x.f, p), v_sub(x.g, p), v_sub(x.h, p)};
+}
+
+LANES_INLINE tally tally_zeros(tally t, struct octet x)
+{
+    t = t_zeros(t_zeros(t_zeros(t_zeros(t, x.a), x.b), x.c), x.d);
+    return t_zeros(t_zeros(t_zeros(t_zeros(t, x.e), x.f), x.g), x.h);
+}
+
+struct lanes {
+    vec sum, abs_sum, squares, min, max;
+    tally zeros;
+};
+
+/* Once: left alone, the compiler lets each use of a value load it again, and loads are scarce. */
+LANES_INLINE struct octet loaded(struct octet x)
+{
+    __asm__(""
+            : V_REGISTER(x.a), V_REGISTER(x.b), V_REGISTER(x.c), V_REGISTER(x.d), V_REGISTER(x.e),
+              V_REGISTER(x.f), V_REGISTER(x.g), V_REGISTER(x.h));
+    return x;
+}
+
+LANES_INLINE void add_group(struct lanes *l, struct octet x, vec pivot, unsigned flags)
+{
+    l->abs_sum = v_add(l->abs_sum, tree_abs(x));
+    if (flags & PLUMB_MOMENTS_ZEROS)
+        l->zeros = tally_zeros(l->zeros, x);
+    if (flags & PLUMB_MOMENTS_SPREAD) {
+        l->min = v_min(l->min, TREE(v_min, x));
+        l->max = v_max(l->max, TREE(v_max, x));
+    }
+    if (flags & PLUMB_MOMENTS_PIVOT)
+        x = less(x, pivot);
+    l->sum = v_add(l->sum, TREE(v_add, x));
+    if (flags & PLUMB_MOMENTS_SPREAD)
+        l->squares = v_add(l->squares, tree_squares(x));
+}
+
+/* One line a prefetch: of `bytes`, at most 512, AHEAD_BYTES behind `at`. No access, so any address
+ * will do. Into L1 where the loop is as fast as L2; else L1 is not worth the room. */
+LANES_INLINE void prefetch(const unsigned char *at, size_t bytes, bool near)
+{
+    uintptr_t ahead = (uintptr_t)at + AHEAD_BYTES;
+#define LINE(i)                                                                                    \
+    if (bytes > 64 * (i) && near)                                                                  \
+        __builtin_prefetch((const void *)(ahead + 64 * (i)), 0, 3);                                \
+    else if (bytes > 64 * (i))                                                                     \
+    __builtin_prefetch((const void *)(ahead + 64 * (i)), 0, 2)
+    LINE(0);
+    LINE(1);
+    LINE(2);
+    LINE(3);
+    LINE(4);
+    LINE(5);
+    LINE(6);
+    LINE(7);
+#undef LINE
+}
+
+/* What is left behind the last group. */
+LANES_INLINE void add_rest(struct plumb_moments *out, const unsigned char *at, size_t n,
+                           size_t bytes, float pivot, one_fn one, unsigned flags)
+{
+    double from = flags & PLUMB_MOMENTS_PIVOT ? (double)pivot : 0;
+    for (size_t i = 0; i < n; i++) {
+        double x = one(at + i * bytes);
+        double d = x - from;
+        out->sum += d;
+        out->abs_sum += x < 0 ? -x : x;
+        if (flags & PLUMB_MOMENTS_SPREAD) {
+            out->squares += d * d;
+            out->min = x < out->min ? x : out->min;
+            out->max = x > out->max ? x : out->max;
+        }
+        if (flags & PLUMB_MOMENTS_ZEROS)
+            out->zeros += x == 0;
+    }
+}
+
+LANES_INLINE void lanes_moments(struct plumb_moments *out, const unsigned char *at, size_t n,
+                                float pivot, size_t bytes, load_fn load, one_fn one, unsigned flags)
+{
+    const vec zero = v_set(0), from = v_set(pivot);
+    size_t groups = n / GROUP;
+    wide sum = w_zero(), abs_sum = w_zero(), squares = w_zero();
+    struct lanes l = {.zeros = t_zero()};
+    l.min = l.max = v_set((float)one(at));
+    while (groups > 0) {
+        size_t some = groups < DEPTH ? groups : DEPTH;
+        groups -= some;
+        l.sum = l.abs_sum = l.squares = zero;
+        for (; some > 0; some--, at += GROUP * bytes) {
+            prefetch(at, GROUP * bytes, bytes == 4 && !(flags & PLUMB_MOMENTS_SPREAD));
+            add_group(&l, loaded(load(at)), from, flags);
+        }
+        sum = w_add(sum, l.sum);
+        abs_sum = w_add(abs_sum, l.abs_sum);
+        if (flags & PLUMB_MOMENTS_SPREAD)
+            squares = w_add(squares, l.squares);
+    }
+    *out = (struct plumb_moments){w_sum(sum),     w_sum(abs_sum), w_sum(squares),
+                                  v_least(l.min), v_most(l.max),  t_sum(l.zeros)};
+    add_rest(out, at, n % GROUP, bytes, pivot, one, flags);
+}
+
+LANES_INLINE double one_f32(const unsigned char *at)
+{
+    float x;
+    memcpy(&x, at, sizeof x);
+    return x;
+}
+
+LANES_INLINE double one_f16(const unsigned char *at)
+{
+    uint16_t x;
+    memcpy(&x, at, sizeof x);
+    return plumb_from_f16(x);
+}
+
+LANES_INLINE double one_bf16(const unsigned char *at)
+{
+    uint16_t x;
+    memcpy(&x, at, sizeof x);
+    return plumb_from_bf16(x);
+}
+
+#define LANES_VARIANT(type, bytes, flags)                                                          \
+    static void type##_##flags(struct plumb_moments *out, const void *values, size_t n,            \
+                               float pivot)                                                        \
+    {                                                                                              \
+        lanes_moments(out, values, n, pivot, bytes, load_##type, one_##type, flags);               \
+    }
+
+#define LANES_VARIANTS(type, bytes)                                                                \
+    LANES_VARIANT(type, bytes, 0)                                                                  \
+    LANES_VARIANT(type, bytes, 1)                                                                  \
+    LANES_VARIANT(type, bytes, 2)                                                                  \
+    LANES_VARIANT(type, bytes, 3)                                                                  \
+    LANES_VARIANT(type, bytes, 5)                                                                  \
+    LANES_VARIANT(type, bytes, 7)
+
+#define LANES_TABLE(type)                                                                          \
+    {                                                                                              \
+        type##_0, type##_1, type##_2, type##_3, NULL, type##_5, NULL, type##_7                     \
+    }
+
+LANES_VARIANTS(f32, 4)
+LANES_VARIANTS(f16, 2)
+LANES_VARIANTS(bf16, 2)

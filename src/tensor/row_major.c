@@ -1,0 +1,89 @@
+/* row_major.c: see row_major.h. */
+#include "tensor/row_major.h"
+
+#include <string.h>
+
+static int64_t stride_of(const struct plumb_view *view, int32_t dim)
+{
+    int64_t stride = 1;
+    if (view->strides)
+        return view->strides[dim];
+    for (int32_t i = view->ndim - 1; i > dim; i--)
+        stride *= view->shape[i];
+    return stride;
+}
+
+void plumb_rows_init(struct plumb_rows *rows, const struct plumb_view *view)
+{
+    memset(rows, 0, sizeof *rows);
+    rows->view = view;
+    rows->at = view->data;
+    rows->left = view->count;
+    rows->element_bytes = plumb_dtype_element_bits(view->dtype) / 8;
+}
+
+/* On to the next element of the dimensions from `dim` up. */
+static void carry(struct plumb_rows *rows, int32_t dim)
+{
+    const struct plumb_view *v = rows->view;
+    for (int32_t i = dim; i >= 0; i--) {
+        int64_t bytes = stride_of(v, i) * (int64_t)rows->element_bytes;
+        if (++rows->index[i] < v->shape[i]) {
+            rows->at += bytes;
+            return;
+        }
+        rows->at -= (v->shape[i] - 1) * bytes;
+        rows->index[i] = 0;
+    }
+}
+
+static size_t read_compact(struct plumb_rows *rows, void *to, uint64_t n)
+{
+    memcpy(to, rows->at, n * rows->element_bytes);
+    rows->at += n * rows->element_bytes;
+    rows->left -= n;
+    return n * rows->element_bytes;
+}
+
+size_t plumb_rows_read(struct plumb_rows *rows, void *to, size_t size)
+{
+    const struct plumb_view *v = rows->view;
+    size_t bytes = rows->element_bytes;
+    uint64_t room = size / bytes;
+    unsigned char *out = to;
+    int32_t last = v->ndim - 1;
+    if (room > rows->left)
+        room = rows->left;
+    if (room == 0)
+        return 0;
+    if (plumb_view_is_compact(v))
+        return read_compact(rows, to, room);
+    int64_t step = stride_of(v, last) * (int64_t)bytes;
+    while (room > 0) {
+        uint64_t n = (uint64_t)(v->shape[last] - rows->index[last]);
+        if (n > room)
+            n = room;
+        for (uint64_t i = 0; i < n; i++, out += bytes)
+            memcpy(out, rows->at + (int64_t)i * step, bytes);
+        room -= n;
+        rows->left -= n;
+        rows->index[last] += (int64_t)n - 1;
+        rows->at += ((int64_t)n - 1) * step;
+        carry(rows, last);
+    }
+    return (size_t)(out - (unsigned char *)to);
+}
+
+const unsigned char *plumb_view_scalar(const struct plumb_view *view, uint64_t i)
+{
+    size_t scalar = view->dtype.bits / 8;
+    const unsigned char *at = view->data + i % view->dtype.lanes * scalar;
+    uint64_t element = i / view->dtype.lanes;
+    for (int32_t dim = view->ndim - 1; dim >= 0; dim--) {
+        uint64_t size = (uint64_t)view->shape[dim];
+        at +=
+            (int64_t)(element % size) * stride_of(view, dim) * (int64_t)scalar * view->dtype.lanes;
+        element /= size;
+    }
+    return at;
+}

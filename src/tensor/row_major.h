@@ -1,0 +1,27 @@
+/* row_major.h: the elements of a view in row-major order, whatever its strides. Any thread; no
+ * allocation. */
+#ifndef PLUMB_TENSOR_ROW_MAJOR_H
+#define PLUMB_TENSOR_ROW_MAJOR_H
+
+#include <stddef.h>
+
+#include "tensor/view.h"
+
+struct plumb_rows {
+    const struct plumb_view *view; /* borrowed */
+    const unsigned char *at;       /* the next element */
+    uint64_t left;                 /* elements */
+    size_t element_bytes;
+    int64_t index[PLUMB_VIEW_MAX_DIMS];
+};
+
+/* Stands at the first element of a readable view. */
+void plumb_rows_init(struct plumb_rows *rows, const struct plumb_view *view);
+/* Copies the next elements, as many as fit whole into `size` bytes; the bytes written, 0 at the
+ * end. `size` must hold one element. */
+size_t plumb_rows_read(struct plumb_rows *rows, void *to, size_t size);
+
+/* Where scalar `i` (of count * lanes) in row-major order lies. */
+const unsigned char *plumb_view_scalar(const struct plumb_view *view, uint64_t i);
+
+#endif
