@@ -6,7 +6,7 @@
 #
 # Objects are compiled once, hidden and position independent, in three groups:
 #   common  base, format, tensor, the summaries (table, rank) and the end block: in both libraries
-#   record  core and src/api/runtime_*.c: libplumb
+#   record  core, collect and src/api/runtime_*.c: libplumb
 #   trace   trace, analyze, report and src/api/trace_*.c: libplumb-trace
 #   inject  libplumb-malloc.so alone, which is preloaded, never linked
 # Hidden symbols still link inside one program, so the unit tests use the very same objects, through
@@ -94,7 +94,7 @@ endif()
 
 plumb_layer_sources(PLUMB_COMMON_SOURCES base/*.c format/*.c tensor/*.c
   report/summary_table.c report/end_block.c report/rank_summary.c)
-plumb_layer_sources(PLUMB_RECORD_SOURCES core/*.c api/runtime_*.c)
+plumb_layer_sources(PLUMB_RECORD_SOURCES core/*.c collect/*.c api/runtime_*.c)
 plumb_layer_sources(PLUMB_TRACE_SOURCES trace/*.c analyze/*.c report/*.c api/trace_*.c)
 list(REMOVE_ITEM PLUMB_TRACE_SOURCES ${PLUMB_COMMON_SOURCES})
 

@@ -19,10 +19,10 @@ _plumb() {
     done
     case ${COMP_WORDS[1]} in
     record)
-        words='--malloc --dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --verify --signature --fork --signals --quiet --log --help'
+        words='--malloc --dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --verify --signature --collect --fork --signals --quiet --log --help'
         case $previous in
         --median) COMPREPLY=($(compgen -W 'sketch p2' -- "$current")); return ;;
-        --clock) COMPREPLY=($(compgen -W 'auto tsc monotonic' -- "$current")); return ;;
+        --clock) COMPREPLY=($(compgen -W 'auto tsc monotonic virtual' -- "$current")); return ;;
         --memory) COMPREPLY=($(compgen -W 'stages all off' -- "$current")); return ;;
         --memory-peak) COMPREPLY=($(compgen -W 'sampled exact' -- "$current")); return ;;
         --verify) COMPREPLY=($(compgen -W 'off warn fail' -- "$current")); return ;;

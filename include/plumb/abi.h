@@ -117,6 +117,7 @@ typedef struct plumb_options {
     uint32_t verify;             /* enum plumb_verify_choice: checks of stages; default: off */
     uint32_t fork;               /* enum plumb_fork: a child has its own run (default), or none */
     uint32_t reserved;
+    const char *collect; /* collectors and their options, as in PLUMB_COLLECT; default "auto" */
 } plumb_options;
 
 /* Configuration of one pipeline; plumb_configure() replaces it as a whole. */
@@ -265,6 +266,126 @@ typedef struct plumb_measured {
     uint32_t warmups;
 } plumb_measured;
 
+/* ---- Collectors: see plugin.h -----------------------------------------------------------------
+ */
+typedef struct plumb_collector plumb_collector; /* opaque; registered, never freed */
+typedef struct plumb_lane {                     /* a row of events, of one run */
+    uint64_t id;
+} plumb_lane;
+typedef struct plumb_clock { /* that times are given in, of one run; none: the host's */
+    uint64_t id;
+} plumb_clock;
+typedef uint32_t plumb_name; /* an interned text; 0 is none */
+
+/* What a collector is. `start`, `stop` and the clocks' `now` are called on a thread that plumb
+ * keeps for this collector, one at a time, and are given up when they do not return. */
+typedef struct plumb_collector_ops {
+    size_t size;         /* sizeof(plumb_collector_ops) */
+    const char *name;    /* a word: as it stands in PLUMB_COLLECT */
+    const char *help;    /* one line */
+    uint32_t on_request; /* 1: started only where PLUMB_COLLECT names it */
+    uint32_t reserved;
+    /* A run begins: makes lanes and clocks. `options` is what stands behind the name in
+     * PLUMB_COLLECT, "" without. PLUMB_ERR_ABSENT: there is no such device here. */
+    int (*start)(plumb_collector *self, void *arg, const char *options, plumb_error *err);
+    /* The run ends: emits what is left, and nothing after it has returned. */
+    int (*stop)(void *arg, plumb_error *err);
+    void (*destroy)(void *arg); /* NULL: nothing to free */
+    const void *offer;          /* what it offers to the program: plumb_collector_offer() */
+} plumb_collector_ops;
+
+enum plumb_lane_of {
+    PLUMB_LANE_OF_WORK = 1,  /* work of a device */
+    PLUMB_LANE_OF_HOST = 2,  /* what happens on the host */
+    PLUMB_LANE_OF_VALUES = 3 /* values over time */
+};
+enum plumb_lane_flags {
+    PLUMB_LANE_LAUNCH_ONLY = 1 /* the device tells no times: only launches are seen */
+};
+typedef struct plumb_lane_options {
+    size_t size; /* sizeof(plumb_lane_options) */
+    const char *name;
+    const char *device; /* "cuda:0"; NULL: none */
+    plumb_lane parent;  /* all-zero: none */
+    uint32_t kind;      /* enum plumb_lane_of */
+    uint32_t flags;     /* enum plumb_lane_flags */
+    uint32_t slots;     /* events that may wait to be written; 0: 4096 */
+    uint32_t reserved;
+} plumb_lane_options;
+
+typedef struct plumb_clock_options {
+    size_t size; /* sizeof(plumb_clock_options) */
+    const char *name;
+    double hz;         /* nominal rate, ticks a second */
+    double drift_ppm;  /* by how much the rate may differ from that; 0: 200 */
+    double wander_ppm; /* by how much it may change between two anchors; 0: 1 */
+    /* Reads the clock. < 0: not now. */
+    int (*now)(void *arg, uint64_t *ticks);
+    void *arg;
+} plumb_clock_options;
+
+/* Who asked for a piece of work: taken where it is launched, kept by value until it is done. */
+typedef struct plumb_origin {
+    uint64_t flow;    /* links the launch to the work in a trace; 0: there is no origin */
+    uint64_t request; /* serial; 0: none */
+    uint64_t stage;   /* innermost stage + 1; 0: none */
+    int64_t step;     /* -1: none */
+    uint32_t node;    /* whose device time it is */
+    uint32_t group;   /* (pipeline, phase) */
+    uint32_t run;     /* generation of the run; an origin of an earlier run is ignored */
+    uint32_t tid;     /* of the launching thread */
+} plumb_origin;
+
+enum plumb_event_kind {
+    PLUMB_EVENT_SPAN = 1,    /* `begin` to `end` */
+    PLUMB_EVENT_INSTANT = 2, /* at `begin` */
+    PLUMB_EVENT_COUNTER = 3, /* `value` from `begin` on */
+    PLUMB_EVENT_FLOW = 4,    /* `flow` passes through this lane at `begin` */
+    PLUMB_EVENT_WAIT = 5     /* the calling thread waited for work of `origin` */
+};
+typedef struct plumb_event_arg {
+    plumb_name key;
+    uint32_t type; /* 1 i64, 2 f64, 3 a plumb_name in i64 */
+    union {
+        int64_t i64;
+        double f64;
+    } value;
+} plumb_event_arg;
+enum { PLUMB_EVENT_ARGS = 6 }; /* more are not kept */
+typedef struct plumb_event {
+    uint32_t size; /* sizeof(plumb_event) */
+    uint32_t kind; /* enum plumb_event_kind */
+    plumb_name name;
+    uint32_t arg_count;
+    uint64_t begin, end; /* ticks of the clock */
+    uint64_t flow;
+    double value;
+    const plumb_origin *origin; /* NULL: not known */
+    const plumb_event_arg *args;
+} plumb_event;
+
+enum plumb_collector_state {
+    PLUMB_COLLECTOR_IDLE = 0, /* no run wants it */
+    PLUMB_COLLECTOR_STARTING = 1,
+    PLUMB_COLLECTOR_RUNNING = 2,
+    PLUMB_COLLECTOR_STOPPING = 3,
+    PLUMB_COLLECTOR_STOPPED = 4,  /* of the run that is open, or was last */
+    PLUMB_COLLECTOR_ABSENT = 5,   /* it found no device */
+    PLUMB_COLLECTOR_FAILED = 6,   /* see `why` */
+    PLUMB_COLLECTOR_ABANDONED = 7 /* a function of it has not returned */
+};
+typedef struct plumb_collector_status {
+    size_t size;    /* sizeof(plumb_collector_status) */
+    uint32_t state; /* enum plumb_collector_state */
+    uint32_t lanes, clocks;
+    uint32_t reserved;
+    uint64_t emitted;       /* events taken, of the run that is open, or was last */
+    uint64_t dropped;       /* of them, those that found their lane's queue full */
+    uint64_t refused_times; /* not taken: times that cannot be */
+    uint64_t refused_late;  /* not taken: after its stop, or into another run */
+    char why[256];
+} plumb_collector_status;
+
 /* ---- Trace points -----------------------------------------------------------------------------
  * A static object of the caller. Fields belong to the runtime; use the macros. */
 enum plumb_point_flags {
@@ -378,6 +499,22 @@ struct plumb_api {
     int (*stage_check)(const char *stage, uint32_t part, const char *name, const plumb_rule *rule,
                        plumb_error *err);
     int (*stage_verify)(plumb_span stage, plumb_error *err);
+
+    plumb_name (*name_get)(const char *text);
+    plumb_collector *(*collector_register)(const plumb_collector_ops *ops, void *arg,
+                                           plumb_error *err);
+    int (*collector_unregister)(plumb_collector *collector, plumb_error *err);
+    plumb_collector *(*collector_find)(const char *name);
+    const void *(*collector_offer)(plumb_collector *collector);
+    int (*collector_status)(plumb_collector *collector, plumb_collector_status *out);
+    int (*lane_open)(plumb_lane *out, plumb_collector *collector, const plumb_lane_options *options,
+                     plumb_error *err);
+    int (*clock_open)(plumb_clock *out, plumb_collector *collector,
+                      const plumb_clock_options *options, plumb_error *err);
+    int (*clock_anchor)(plumb_clock clock);
+    uint64_t (*host_ticks)(void);
+    int (*emit)(plumb_lane lane, plumb_clock clock, const plumb_event *event);
+    void (*origin_capture)(plumb_origin *out, plumb_lane lane, plumb_node node);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

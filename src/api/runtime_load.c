@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "collect/list.h"
+#include "core/collector.h"
 #include "core/ledger.h"
 #include "core/runtime.h"
 #include "core/stage.h"
@@ -130,6 +132,18 @@ static void fill_table(void)
     table.runtime_begin = plumb_runtime_begin_impl;
     table.runtime_finish = plumb_runtime_finish_impl;
     table.stage_value = plumb_stage_value_impl;
+    table.name_get = plumb_name_get_impl;
+    table.collector_register = plumb_collector_register_impl;
+    table.collector_unregister = plumb_collector_unregister_impl;
+    table.collector_find = plumb_collector_find_impl;
+    table.collector_offer = plumb_collector_offer_impl;
+    table.collector_status = plumb_collector_status_impl;
+    table.lane_open = plumb_lane_open_impl;
+    table.clock_open = plumb_clock_open_impl;
+    table.clock_anchor = plumb_clock_anchor_impl;
+    table.host_ticks = plumb_host_ticks_impl;
+    table.emit = plumb_emit_impl;
+    table.origin_capture = plumb_origin_capture_impl;
 }
 
 /* ---- Meeting other copies -------------------------------------------------------------------- */
@@ -232,6 +246,7 @@ __attribute__((constructor(101))) static void plumb_load(void)
     plumb_rt.api = &table;
     plumb_rt.pid = (uint32_t)getpid();
     names_init();
+    plumb_collectors_add(plumb_collector_list);
     plumb_rt.end_block = plumb_end_block;
     plumb_rt.rank_files = plumb_rank_files;
     plumb_runtime_settings();

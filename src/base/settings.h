@@ -28,6 +28,7 @@ struct plumb_settings {
     char timing_report[PLUMB_SETTINGS_PATH]; /* "": timing.json in the run directory only */
     uint64_t record_pid;
     char record_log[PLUMB_SETTINGS_PATH];
+    char collect[PLUMB_SETTINGS_NAME];
     char library[PLUMB_SETTINGS_PATH];
     uint64_t max_nodes;
     uint64_t max_state_bytes;

@@ -64,7 +64,8 @@ static int apply_strings(struct plumb_settings *s, const plumb_options *o, plumb
 {
     if (apply_string(s->dir, sizeof s->dir, o->dir, "dir", err) < 0 ||
         apply_string(s->run_dir, sizeof s->run_dir, o->run_dir, "run_dir", err) < 0 ||
-        apply_string(s->pipeline, sizeof s->pipeline, o->pipeline, "pipeline", err) < 0)
+        apply_string(s->pipeline, sizeof s->pipeline, o->pipeline, "pipeline", err) < 0 ||
+        apply_string(s->collect, sizeof s->collect, o->collect, "collect", err) < 0)
         return PLUMB_ERR_ARG;
     return apply_string(s->timing_report, sizeof s->timing_report, o->timing_report,
                         "timing_report", err);

@@ -166,6 +166,7 @@ static const struct field {
     FIELD("MEMORY_CHECKPOINTS", memory_checkpoints, PLUMB_ON, 1, 3),
     FIELD("VERIFY", verify, PLUMB_VERIFY_FAIL, PLUMB_VERIFY_FAIL, 3),
     FIELD("SIGNATURE", signature, PLUMB_SIGNATURE_OFF, PLUMB_SIGNATURE_OFF, 3),
+    FIELD("COLLECT", collect, 0, 0, 0),
     FIELD("FORK", fork, PLUMB_FORK_OFF, PLUMB_FORK_OFF, 2),
     FIELD("SIGNALS", signals, PLUMB_OFF, 0, 3),
     FIELD("QUIET", quiet, PLUMB_ON, 1, 3),

@@ -22,6 +22,7 @@
 #include "base/pages.h"
 #include "base/rank.h"
 #include "base/sanitize.h"
+#include "core/collector.h"
 #include "core/ledger.h"
 #include "core/runtime.h"
 #include "format/live_read.h"
@@ -47,6 +48,10 @@ static void header_tables(struct plumb_live_header *h)
     h->requests.element_bytes = sizeof(struct plumb_live_request);
     h->signatures.element_bytes = sizeof(struct plumb_live_signature);
     h->times.element_bytes = sizeof(struct plumb_live_signature_time);
+    h->lanes.element_bytes = sizeof(struct plumb_live_lane);
+    h->clocks.element_bytes = sizeof(struct plumb_live_clock);
+    h->collectors.element_bytes = sizeof(struct plumb_live_collector);
+    h->lane_names.element_bytes = sizeof(struct plumb_live_lane_name);
 }
 
 /* The header and everything known so far. The magic comes last: a mapping without it is none. */
@@ -172,6 +177,7 @@ static int open_run(bool early, plumb_error *err)
     else if (run->problem[0])
         tell_problem("", run->problem);
     plumb_control_start(run, early);
+    plumb_collectors_start(run);
     return PLUMB_OK;
 }
 
@@ -335,6 +341,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     plumb_error why = {0, ""};
     bool still, kept = true;
     int rc = PLUMB_OK;
+    plumb_collectors_stop(run);
     pthread_mutex_lock(&plumb_rt.snapshot_lock);
     still = quiesce();
     /* Summaries see no run from here on: the end block calls out, and may be asked for one. */
@@ -354,6 +361,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
     if (still) {
         plumb_ledger_close(run);
+        plumb_collectors_tell(run);
         rc = plumb_run_conclude(run, &end, &kept, &why);
     } else
         rc = plumb_fail(&why, PLUMB_ERR_STATE, "a thread is held up inside plumb");
@@ -435,6 +443,7 @@ void plumb_run_forked(void)
     plumb_rt.pid = (uint32_t)getpid();
     plumb_threads_forget();
     plumb_control_forget();
+    plumb_collectors_forked();
     plumb_rt.run = NULL;
     PLUMB_STORE(plumb_rt.recording, 0);
     PLUMB_STORE(plumb_rt.want_run, was_on && plumb_rt.settings.fork == PLUMB_FORK_FOLLOW);

@@ -254,6 +254,10 @@ struct plumb_runtime {
     pthread_mutex_t snapshot_lock;
     uint64_t overhead_ticks_x1000;
     uint64_t nodes_seen_beyond;
+    /* collectors */
+    uint32_t lanes_traced; /* set before collectors start: lanes have queues for the trace */
+    uint64_t host_hz;      /* ticks a second, as measured last */
+    uint64_t flows;        /* of origins, given so far */
     /* Of src/report, above this layer. Says on stderr what a run holds; `dir` NULL: no directory;
      * `summary`: with the files of rank_files(). */
     void (*end_block)(const struct plumb_timing *t, const char *dir, bool summary);

@@ -362,6 +362,7 @@ static PLUMB_ALWAYS_INLINE plumb_span span_of(uint64_t id)
 
 ENTRIES(tsc, PLUMB_CLOCK_TSC);
 ENTRIES(gettime, PLUMB_CLOCK_GETTIME);
+ENTRIES(virtual, PLUMB_CLOCK_VIRTUAL);
 
 static plumb_span begin_special(struct plumb_point *point)
 {
@@ -502,6 +503,12 @@ void plumb_api_fill(struct plumb_api *api, enum plumb_clock_source clock)
     api->span_end = tsc ? end_tsc : end_gettime;
     api->span_lap = tsc ? lap_tsc : lap_gettime;
     api->span_begin_node = tsc ? begin_node_tsc : begin_node_gettime;
+    if (clock == PLUMB_CLOCK_VIRTUAL) {
+        api->span_begin = begin_virtual;
+        api->span_end = end_virtual;
+        api->span_lap = lap_virtual;
+        api->span_begin_node = begin_node_virtual;
+    }
     api->span_begin_special = begin_special;
     api->span_begin_with = begin_with;
     api->span_mark = mark;

@@ -30,12 +30,13 @@
 #include "base/p2.h"
 #include "base/sketch.h"
 #include "base/stats.h"
+#include "format/live_lane.h"
 #include "format/live_ledger.h"
 
 #define PLUMB_LIVE_MAGIC UINT64_C(0x31766c626d756c70) /* "plumblv1" */
 #define PLUMB_LIVE_NAME "live.plumb"
 enum {
-    PLUMB_LIVE_VERSION = 4,
+    PLUMB_LIVE_VERSION = 5,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -390,6 +391,11 @@ struct plumb_live_header {
     struct plumb_live_table requests;    /* struct plumb_live_request */
     struct plumb_live_table signatures;  /* struct plumb_live_signature */
     struct plumb_live_table times;       /* struct plumb_live_signature_time */
+    /* live_lane.h */
+    struct plumb_live_table lanes;      /* struct plumb_live_lane */
+    struct plumb_live_table clocks;     /* struct plumb_live_clock */
+    struct plumb_live_table collectors; /* struct plumb_live_collector */
+    struct plumb_live_table lane_names; /* struct plumb_live_lane_name */
 };
 
 /* ---- Access ---------------------------------------------------------------------------------- */

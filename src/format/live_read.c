@@ -537,7 +537,9 @@ static void fill_head(struct reader *r)
     t->start_unix_ns = h->start.unix_ns;
     t->end_unix_ns = r->end.unix_ns;
     t->wall_clock_ns = r->end.raw_ns > h->start.raw_ns ? r->end.raw_ns - h->start.raw_ns : 0;
-    t->clock.source = h->clock_source == PLUMB_CLOCK_TSC ? "tsc" : "clock_gettime";
+    t->clock.source = h->clock_source == PLUMB_CLOCK_TSC       ? "tsc"
+                      : h->clock_source == PLUMB_CLOCK_VIRTUAL ? "virtual"
+                                                               : "clock_gettime";
     t->clock.tick_ns = r->tick_ns;
     t->clock.resolution_ns = (double)h->step_ticks * r->tick_ns;
     t->overhead.span_ns = (double)h->overhead_ticks_x1000 * 1e-3 * r->tick_ns;

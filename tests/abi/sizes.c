@@ -3,6 +3,7 @@
  *
  * A member is named by hand: a new one that is forgotten here still shows as a changed sizeof.
  */
+#include <plumb/fake.h>
 #include <plumb/plumb.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -27,6 +28,73 @@ static void handles(void)
     MEMBER(plumb_context, depth);
     MEMBER(plumb_context, run);
     MEMBER(plumb_context, path);
+}
+
+static void collectors(void)
+{
+    SIZE(plumb_lane);
+    SIZE(plumb_clock);
+    SIZE(plumb_name);
+    SIZE(plumb_collector_ops);
+    MEMBER(plumb_collector_ops, name);
+    MEMBER(plumb_collector_ops, help);
+    MEMBER(plumb_collector_ops, on_request);
+    MEMBER(plumb_collector_ops, start);
+    MEMBER(plumb_collector_ops, stop);
+    MEMBER(plumb_collector_ops, destroy);
+    MEMBER(plumb_collector_ops, offer);
+    SIZE(plumb_lane_options);
+    MEMBER(plumb_lane_options, name);
+    MEMBER(plumb_lane_options, device);
+    MEMBER(plumb_lane_options, parent);
+    MEMBER(plumb_lane_options, kind);
+    MEMBER(plumb_lane_options, flags);
+    MEMBER(plumb_lane_options, slots);
+    SIZE(plumb_clock_options);
+    MEMBER(plumb_clock_options, name);
+    MEMBER(plumb_clock_options, hz);
+    MEMBER(plumb_clock_options, drift_ppm);
+    MEMBER(plumb_clock_options, wander_ppm);
+    MEMBER(plumb_clock_options, now);
+    MEMBER(plumb_clock_options, arg);
+    SIZE(plumb_origin);
+    MEMBER(plumb_origin, flow);
+    MEMBER(plumb_origin, request);
+    MEMBER(plumb_origin, stage);
+    MEMBER(plumb_origin, step);
+    MEMBER(plumb_origin, node);
+    MEMBER(plumb_origin, group);
+    MEMBER(plumb_origin, run);
+    MEMBER(plumb_origin, tid);
+    SIZE(plumb_event_arg);
+    MEMBER(plumb_event_arg, key);
+    MEMBER(plumb_event_arg, type);
+    MEMBER(plumb_event_arg, value);
+    SIZE(plumb_event);
+    MEMBER(plumb_event, kind);
+    MEMBER(plumb_event, name);
+    MEMBER(plumb_event, arg_count);
+    MEMBER(plumb_event, begin);
+    MEMBER(plumb_event, end);
+    MEMBER(plumb_event, flow);
+    MEMBER(plumb_event, value);
+    MEMBER(plumb_event, origin);
+    MEMBER(plumb_event, args);
+    SIZE(plumb_collector_status);
+    MEMBER(plumb_collector_status, state);
+    MEMBER(plumb_collector_status, lanes);
+    MEMBER(plumb_collector_status, clocks);
+    MEMBER(plumb_collector_status, emitted);
+    MEMBER(plumb_collector_status, dropped);
+    MEMBER(plumb_collector_status, refused_times);
+    MEMBER(plumb_collector_status, refused_late);
+    MEMBER(plumb_collector_status, why);
+    SIZE(plumb_fake_offer);
+    MEMBER(plumb_fake_offer, enqueue);
+    MEMBER(plumb_fake_offer, wait);
+    MEMBER(plumb_fake_offer, advance);
+    MEMBER(plumb_fake_offer, jump);
+    MEMBER(plumb_fake_offer, device_ticks);
 }
 
 static void options(void)
@@ -57,6 +125,7 @@ static void options(void)
     MEMBER(plumb_options, verify);
     MEMBER(plumb_options, fork);
     MEMBER(plumb_options, reserved);
+    MEMBER(plumb_options, collect);
     SIZE(plumb_config);
     MEMBER(plumb_config, size);
     MEMBER(plumb_config, enabled);
@@ -180,6 +249,7 @@ int main(void)
     handles();
     options();
     results();
+    collectors();
     trace_points();
     table();
     return 0;

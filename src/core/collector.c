@@ -1,0 +1,651 @@
+/* collector.c: see collector.h. */
+#include "core/collector.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "format/lane_clock.h"
+
+enum { STOP_WAIT_MS = 100, STACK_BYTES = 256 * 1024 };
+
+/* The list; those registered never leave it. Guarded by life_lock; `count` is released. */
+static struct {
+    struct plumb_collector *at[PLUMB_LIVE_COLLECTORS];
+    uint32_t count;
+} list;
+
+struct plumb_collector *plumb_collector_at(uint32_t i)
+{
+    return i < PLUMB_ACQUIRE(list.count) ? list.at[i] : NULL;
+}
+
+static void set_why(struct plumb_collector *c, const char *text)
+{
+    snprintf(c->why, sizeof c->why, "%s", text);
+}
+
+/* ---- The thread ------------------------------------------------------------------------------ */
+
+/* What a thread is born with: whose it is, and its serial. */
+enum { INDEX_BITS = 8 };
+
+static bool is_mine(const struct plumb_collector *c, uint32_t serial)
+{
+    return c->serial == serial;
+}
+
+static void at_ms(struct timespec *t, uint64_t ms)
+{
+    clock_gettime(CLOCK_MONOTONIC, t);
+    t->tv_sec += (time_t)(ms / 1000);
+    t->tv_nsec += (long)(ms % 1000) * 1000000;
+    if (t->tv_nsec >= 1000000000) {
+        t->tv_nsec -= 1000000000;
+        t->tv_sec++;
+    }
+}
+
+/* Under c->lock, which is let go of meanwhile: what is asked next, or NOTHING when `ms` are over.
+ */
+static uint32_t next_ask(struct plumb_collector *c, uint32_t serial, uint64_t ms)
+{
+    struct timespec until;
+    at_ms(&until, ms);
+    while (is_mine(c, serial) && c->ask == PLUMB_ASK_NOTHING) {
+        if (pthread_cond_timedwait(&c->asked, &c->lock, &until) == ETIMEDOUT)
+            break;
+    }
+    return is_mine(c, serial) ? c->ask : PLUMB_ASK_NOTHING;
+}
+
+/* Under c->lock. */
+static void answer(struct plumb_collector *c, uint32_t state)
+{
+    c->state = state;
+    c->ask = PLUMB_ASK_NOTHING;
+    c->doing = NULL;
+    pthread_cond_broadcast(&c->answered);
+}
+
+/* A function has returned to a thread that was given up: what it did is undone. */
+static void come_back(struct plumb_collector *c, bool started)
+{
+    plumb_error err = {0, ""};
+    if (started && c->ops.stop)
+        c->ops.stop(c->arg, &err);
+    pthread_mutex_lock(&c->lock);
+    c->threads--;
+    if (c->state == PLUMB_COLLECTOR_ABANDONED && c->threads == 0)
+        c->state = PLUMB_COLLECTOR_IDLE;
+    pthread_cond_broadcast(&c->answered);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* True: the collector runs. */
+static bool play_start(struct plumb_collector *c, uint32_t serial)
+{
+    plumb_error err = {0, ""};
+    double ppm;
+    int rc;
+    plumb_host_rate(&ppm);
+    rc = c->ops.start(c, c->arg, c->options, &err);
+    pthread_mutex_lock(&c->lock);
+    if (!is_mine(c, serial)) {
+        pthread_mutex_unlock(&c->lock);
+        come_back(c, rc >= 0);
+        return false;
+    }
+    if (rc < 0) {
+        set_why(c, err.message[0] ? err.message : "its start failed without a reason");
+        c->threads--;
+    }
+    answer(c, rc >= 0                  ? PLUMB_COLLECTOR_RUNNING
+              : rc == PLUMB_ERR_ABSENT ? PLUMB_COLLECTOR_ABSENT
+                                       : PLUMB_COLLECTOR_FAILED);
+    pthread_mutex_unlock(&c->lock);
+    return rc >= 0;
+}
+
+static void play_stop(struct plumb_collector *c, uint32_t serial)
+{
+    plumb_error err = {0, ""};
+    int rc = PLUMB_OK;
+    plumb_collector_anchors(c);
+    pthread_mutex_lock(&c->lock);
+    if (!is_mine(c, serial)) {
+        pthread_mutex_unlock(&c->lock);
+        come_back(c, true);
+        return;
+    }
+    c->doing = "its stop";
+    pthread_mutex_unlock(&c->lock);
+    if (c->ops.stop)
+        rc = c->ops.stop(c->arg, &err);
+    pthread_mutex_lock(&c->lock);
+    if (!is_mine(c, serial)) {
+        pthread_mutex_unlock(&c->lock);
+        come_back(c, false);
+        return;
+    }
+    if (rc < 0)
+        set_why(c, err.message[0] ? err.message : "its stop failed without a reason");
+    c->threads--;
+    answer(c, rc < 0 ? PLUMB_COLLECTOR_FAILED : PLUMB_COLLECTOR_STOPPED);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void *thread_main(void *arg)
+{
+    uintptr_t born = (uintptr_t)arg;
+    struct plumb_collector *c = list.at[born & ((1u << INDEX_BITS) - 1)];
+    uint32_t serial = (uint32_t)(born >> INDEX_BITS);
+    uint64_t pause_ms = 5;
+    if (!play_start(c, serial))
+        return NULL;
+    pthread_mutex_lock(&c->lock);
+    while (is_mine(c, serial) && next_ask(c, serial, pause_ms) == PLUMB_ASK_NOTHING) {
+        if (!is_mine(c, serial))
+            break;
+        c->doing = "reading its clock";
+        pthread_mutex_unlock(&c->lock);
+        plumb_collector_anchors(c);
+        pthread_mutex_lock(&c->lock);
+        if (is_mine(c, serial))
+            c->doing = NULL;
+        pause_ms = pause_ms >= 50 ? 1000 : pause_ms * 10;
+    }
+    if (!is_mine(c, serial)) {
+        pthread_mutex_unlock(&c->lock);
+        come_back(c, true);
+        return NULL;
+    }
+    c->doing = "reading its clock";
+    pthread_mutex_unlock(&c->lock);
+    play_stop(c, serial);
+    return NULL;
+}
+
+/* One that takes no signal and that nobody joins. */
+static int make_thread(struct plumb_collector *c)
+{
+    void *born = (void *)((uintptr_t)c->serial << INDEX_BITS | c->index);
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigset_t all, before;
+    char name[16];
+    int code;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    code = pthread_create(&thread, &attr, thread_main, born);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    if (code)
+        return code;
+    snprintf(name, sizeof name, "plumb-%.9s", c->ops.name);
+    pthread_setname_np(thread, name);
+    return 0;
+}
+
+/* ---- Which ----------------------------------------------------------------------------------- */
+
+/* The word of `name` in the setting, "name" or "name:options"; NULL: it is not there. */
+static const char *find_word(const char *setting, const char *name, size_t *length)
+{
+    size_t n = strlen(name);
+    for (const char *p = setting; *p; p += *p == ',') {
+        size_t all = strcspn(p, ","), word = strcspn(p, ":,");
+        if (word == n && memcmp(p, name, n) == 0) {
+            *length = all;
+            return p;
+        }
+        p += all;
+    }
+    return NULL;
+}
+
+/* What stands behind its name. */
+static void find_options(struct plumb_collector *c)
+{
+    size_t n = 0, name = strlen(c->ops.name);
+    const char *word = find_word(plumb_rt.settings.collect, c->ops.name, &n);
+    c->options[0] = '\0';
+    if (word && n > name)
+        snprintf(c->options, sizeof c->options, "%.*s", (int)(n - name - 1), word + name + 1);
+}
+
+/* Whether the run wants it; `asked`: by its name. */
+static bool is_wanted(const struct plumb_collector *c, bool *asked)
+{
+    const char *setting = plumb_rt.settings.collect;
+    size_t n, any;
+    const char *word = find_word(setting, c->ops.name, &n);
+    *asked = word != NULL;
+    return word || (!c->ops.on_request && find_word(setting, "auto", &any));
+}
+
+/* ---- Asking it ------------------------------------------------------------------------------- */
+
+/* Waits until the state is not `busy` any more; gives up at `until`. Under c->lock. */
+static void await(struct plumb_collector *c, uint32_t busy, const struct timespec *until,
+                  const char *what)
+{
+    while (c->state == busy) {
+        if (pthread_cond_timedwait(&c->answered, &c->lock, until) != ETIMEDOUT)
+            continue;
+        if (c->state != busy)
+            break;
+        snprintf(c->why, sizeof c->why, "%s has not returned within %d ms; it is left to itself",
+                 c->doing ? c->doing : what, (int)PLUMB_COLLECTOR_WAIT_MS);
+        c->state = PLUMB_COLLECTOR_ABANDONED;
+        c->serial++;
+        c->ask = PLUMB_ASK_NOTHING;
+    }
+}
+
+/* After this no event of the collector is, or will be, on its way in. */
+static void shut(struct plumb_collector *c)
+{
+    __atomic_store_n(&c->open, 0, __ATOMIC_SEQ_CST);
+    plumb_barrier();
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
+        struct timespec ms = {0, 1000000};
+        for (int i = 0; i < STOP_WAIT_MS && PLUMB_ACQUIRE(th->busy) == PLUMB_BUSY_RECORDING; i++) {
+            if (th == plumb_tls || PLUMB_ACQUIRE(th->frozen) || plumb_thread_is_gone(th))
+                break;
+            nanosleep(&ms, NULL);
+        }
+    }
+}
+
+static void begin_start(struct plumb_collector *c, const struct plumb_run *run)
+{
+    int code;
+    pthread_mutex_lock(&c->lock);
+    PLUMB_STORE(c->generation, run->generation);
+    PLUMB_STORE(c->late, 0);
+    PLUMB_STORE(c->clocks, 0);
+    c->lanes = 0;
+    c->why[0] = '\0';
+    find_options(c);
+    memset(&c->last, 0, sizeof c->last);
+    c->state = PLUMB_COLLECTOR_STARTING;
+    c->doing = "its start";
+    c->serial++;
+    c->threads++;
+    PLUMB_RELEASE(c->open, 1);
+    code = make_thread(c);
+    if (code) {
+        c->threads--;
+        c->state = PLUMB_COLLECTOR_FAILED;
+        PLUMB_STORE(c->open, 0);
+        snprintf(c->why, sizeof c->why, "cannot start its thread: %s", strerror(code));
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void begin_stop(struct plumb_collector *c)
+{
+    pthread_mutex_lock(&c->lock);
+    if (c->state == PLUMB_COLLECTOR_RUNNING) {
+        c->state = PLUMB_COLLECTOR_STOPPING;
+        c->ask = PLUMB_ASK_STOP;
+        pthread_cond_broadcast(&c->asked);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* ---- A run ----------------------------------------------------------------------------------- */
+
+static void note_locked(struct plumb_run *run, const char *name, const char *what, const char *why)
+{
+    plumb_lock();
+    plumb_run_note(run, "collector '%s' %s: %s", name, what, why);
+    plumb_unlock();
+}
+
+/* Names in PLUMB_COLLECT that nobody has. */
+static void tell_unknown(struct plumb_run *run)
+{
+    for (const char *p = plumb_rt.settings.collect; *p; p += *p == ',') {
+        size_t all = strcspn(p, ","), word = strcspn(p, ":,");
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)(word < 63 ? word : 63), p);
+        if (word && strcmp(name, "auto") != 0 && strcmp(name, "none") != 0 &&
+            !plumb_collector_find_impl(name))
+            note_locked(run, name, "is not known",
+                        "PLUMB_COLLECT names it; `plumb doctor` lists those there are");
+        p += all;
+    }
+}
+
+static void end_start(struct plumb_collector *c, struct plumb_run *run,
+                      const struct timespec *until, bool asked)
+{
+    uint32_t state;
+    char why[PLUMB_COLLECTOR_WHY];
+    pthread_mutex_lock(&c->lock);
+    await(c, PLUMB_COLLECTOR_STARTING, until, "its start");
+    state = c->state;
+    memcpy(why, c->why, sizeof why);
+    pthread_mutex_unlock(&c->lock);
+    if (state == PLUMB_COLLECTOR_RUNNING)
+        return;
+    shut(c);
+    if (state == PLUMB_COLLECTOR_FAILED || (state == PLUMB_COLLECTOR_ABSENT && asked))
+        note_locked(run, c->ops.name, "did not start", why);
+    else if (state == PLUMB_COLLECTOR_ABANDONED)
+        note_locked(run, c->ops.name, "was given up", why);
+}
+
+static void start_one(struct plumb_collector *c, struct plumb_run *run, bool *asked)
+{
+    bool wanted = is_wanted(c, asked), held;
+    pthread_mutex_lock(&c->lock);
+    held = c->state == PLUMB_COLLECTOR_ABANDONED;
+    if (!wanted && !held)
+        c->state = PLUMB_COLLECTOR_IDLE;
+    pthread_mutex_unlock(&c->lock);
+    if (!wanted)
+        return;
+    if (held)
+        note_locked(run, c->ops.name, "did not start", "it still is where it was given up");
+    else
+        begin_start(c, run);
+}
+
+void plumb_collectors_start(struct plumb_run *run)
+{
+    bool asked[PLUMB_LIVE_COLLECTORS] = {false};
+    struct timespec until;
+    for (uint32_t i = 0; i < list.count; i++) {
+        if (list.at[i]->registered)
+            start_one(list.at[i], run, &asked[i]);
+    }
+    at_ms(&until, PLUMB_COLLECTOR_WAIT_MS);
+    for (uint32_t i = 0; i < list.count; i++) {
+        if (PLUMB_LOAD(list.at[i]->generation) == run->generation)
+            end_start(list.at[i], run, &until, asked[i]);
+    }
+    tell_unknown(run);
+}
+
+static void end_stop(struct plumb_collector *c, struct plumb_run *run, const struct timespec *until)
+{
+    uint32_t state;
+    char why[PLUMB_COLLECTOR_WHY];
+    pthread_mutex_lock(&c->lock);
+    await(c, PLUMB_COLLECTOR_STOPPING, until, "its stop");
+    state = c->state;
+    memcpy(why, c->why, sizeof why);
+    pthread_mutex_unlock(&c->lock);
+    shut(c);
+    if (state == PLUMB_COLLECTOR_ABANDONED)
+        note_locked(run, c->ops.name, "was given up", why);
+    else if (state == PLUMB_COLLECTOR_FAILED)
+        note_locked(run, c->ops.name, "did not stop well", why);
+}
+
+void plumb_collectors_stop(struct plumb_run *run)
+{
+    struct timespec until;
+    bool running[PLUMB_LIVE_COLLECTORS] = {false};
+    for (uint32_t i = 0; i < list.count; i++) {
+        running[i] =
+            PLUMB_LOAD(list.at[i]->generation) == run->generation && PLUMB_LOAD(list.at[i]->open);
+        if (running[i])
+            begin_stop(list.at[i]);
+    }
+    at_ms(&until, PLUMB_COLLECTOR_WAIT_MS);
+    for (uint32_t i = 0; i < list.count; i++) {
+        if (running[i])
+            end_stop(list.at[i], run, &until);
+    }
+}
+
+/* ---- What became of them --------------------------------------------------------------------- */
+
+static void keep_figures(struct plumb_collector *c, struct plumb_run *run)
+{
+    plumb_lanes_sum(run, c, &c->last);
+    c->last.lanes = c->lanes;
+    c->last.clocks = c->clocks;
+}
+
+static void enter(struct plumb_collector *c, struct plumb_run *run)
+{
+    struct plumb_live_collector *live = plumb_table_add(run, &run->h->collectors);
+    if (!live)
+        return;
+    live->name_off = plumb_carve_text(run, c->ops.name);
+    live->why_off = c->why[0] ? plumb_carve_text(run, c->why) : 0;
+    live->state = c->state;
+    live->refused_late = PLUMB_LOAD(c->late);
+    plumb_table_commit(&run->h->collectors);
+}
+
+static void note_counts(const struct plumb_collector *c, struct plumb_run *run)
+{
+    unsigned long long late = PLUMB_LOAD(c->late), times = c->last.refused_times;
+    if (late)
+        plumb_run_note(run, "collector '%s': %llu events after its stop were refused", c->ops.name,
+                       late);
+    if (times)
+        plumb_run_note(run, "collector '%s': %llu events were refused, whose times cannot be",
+                       c->ops.name, times);
+    if (c->last.dropped)
+        plumb_run_note(run,
+                       "collector '%s': %llu of %llu events are not in the trace, whose lanes were "
+                       "full; statistics have them",
+                       c->ops.name, (unsigned long long)c->last.dropped,
+                       (unsigned long long)c->last.emitted);
+}
+
+void plumb_collectors_tell(struct plumb_run *run)
+{
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct plumb_collector *c = list.at[i];
+        if (PLUMB_LOAD(c->generation) != run->generation)
+            continue;
+        pthread_mutex_lock(&c->lock);
+        keep_figures(c, run);
+        plumb_lock();
+        enter(c, run);
+        note_counts(c, run);
+        plumb_unlock();
+        pthread_mutex_unlock(&c->lock);
+    }
+}
+
+int plumb_collector_status_impl(plumb_collector *c, plumb_collector_status *out)
+{
+    plumb_collector_status s = {0};
+    struct plumb_thread *th;
+    size_t size = out ? out->size : 0;
+    if (!c || size < sizeof out->size)
+        return PLUMB_ERR_ARG;
+    pthread_mutex_lock(&c->lock);
+    s = c->last;
+    s.state = c->state;
+    s.lanes = c->lanes;
+    s.clocks = c->clocks;
+    memcpy(s.why, c->why, sizeof s.why);
+    pthread_mutex_unlock(&c->lock);
+    s.refused_late = PLUMB_LOAD(c->late);
+    if (PLUMB_LOAD(plumb_rt.recording) && plumb_enter(&th, true)) {
+        if (th->run->generation == PLUMB_LOAD(c->generation))
+            plumb_lanes_sum(th->run, c, &s);
+        plumb_leave(th);
+    }
+    s.size = size;
+    memcpy(out, &s, size < sizeof s ? size : sizeof s);
+    return PLUMB_OK;
+}
+
+/* ---- The list -------------------------------------------------------------------------------- */
+
+static bool is_word(const char *name)
+{
+    size_t n = name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                   "_-.")
+                    : 0;
+    return n > 0 && n < 64 && name[n] == '\0' && strcmp(name, "auto") != 0 &&
+           strcmp(name, "none") != 0;
+}
+
+plumb_collector *plumb_collector_find_impl(const char *name)
+{
+    for (uint32_t i = 0; name && i < PLUMB_ACQUIRE(list.count); i++) {
+        if (PLUMB_ACQUIRE(list.at[i]->registered) && strcmp(list.at[i]->ops.name, name) == 0)
+            return list.at[i];
+    }
+    return NULL;
+}
+
+static void init_locks(struct plumb_collector *c)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->asked, &attr);
+    pthread_cond_init(&c->answered, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+/* A place that nobody has, or a new one. One that somebody had in this run keeps its lanes shut. */
+static struct plumb_collector *place(void)
+{
+    struct plumb_collector *c;
+    for (uint32_t i = 0; i < list.count; i++) {
+        if (!list.at[i]->registered && list.at[i]->generation != plumb_rt.generation)
+            return list.at[i];
+    }
+    if (list.count == PLUMB_LIVE_COLLECTORS)
+        return NULL;
+    c = plumb_keep_bytes(sizeof *c);
+    if (!c)
+        return NULL;
+    memset(c, 0, sizeof *c);
+    c->index = list.count;
+    init_locks(c);
+    list.at[list.count] = c;
+    PLUMB_RELEASE(list.count, list.count + 1);
+    return c;
+}
+
+/* Under life_lock. */
+static struct plumb_collector *add(const plumb_collector_ops *given, void *arg, plumb_error *err)
+{
+    plumb_collector_ops ops = {0};
+    struct plumb_collector *c;
+    memcpy(&ops, given, given->size < sizeof ops ? given->size : sizeof ops);
+    if (!is_word(ops.name) || !ops.start) {
+        plumb_fail(err, PLUMB_ERR_ARG,
+                   "a collector needs a `start` and a name of letters, digits, "
+                   "'_', '-' and '.', which is neither 'auto' nor 'none'");
+        return NULL;
+    }
+    if (plumb_collector_find_impl(ops.name)) {
+        plumb_fail(err, PLUMB_ERR_STATE, "there is a collector '%s' already", ops.name);
+        return NULL;
+    }
+    plumb_lock();
+    c = place();
+    ops.name = c ? plumb_keep_text(ops.name) : NULL;
+    ops.help = c ? plumb_keep_text(ops.help ? ops.help : "") : NULL;
+    plumb_unlock();
+    if (!ops.name || !ops.help) {
+        plumb_fail(err, PLUMB_ERR_MEMORY, "no room for another collector: there are %d",
+                   (int)PLUMB_LIVE_COLLECTORS);
+        return NULL;
+    }
+    c->ops = ops;
+    c->arg = arg;
+    c->state = PLUMB_COLLECTOR_IDLE;
+    c->generation = 0;
+    c->why[0] = '\0';
+    PLUMB_RELEASE(c->registered, 1);
+    return c;
+}
+
+void plumb_collectors_add(const plumb_collector_ops *const *ops)
+{
+    for (; *ops; ops++)
+        add(*ops, NULL, NULL);
+}
+
+plumb_collector *plumb_collector_register_impl(const plumb_collector_ops *ops, void *arg,
+                                               plumb_error *err)
+{
+    struct plumb_collector *c;
+    struct timespec until;
+    bool asked;
+    if (!ops || ops->size < sizeof ops->size || plumb_life_locked) {
+        plumb_fail(err, PLUMB_ERR_ARG, "plumb_collector_register: no ops, or inside start or stop");
+        return NULL;
+    }
+    plumb_life_lock();
+    c = add(ops, arg, err);
+    if (c && plumb_rt.run) {
+        start_one(c, plumb_rt.run, &asked);
+        at_ms(&until, PLUMB_COLLECTOR_WAIT_MS);
+        if (PLUMB_LOAD(c->generation) == plumb_rt.run->generation)
+            end_start(c, plumb_rt.run, &until, asked);
+    }
+    plumb_life_unlock();
+    return c;
+}
+
+int plumb_collector_unregister_impl(plumb_collector *c, plumb_error *err)
+{
+    struct timespec until;
+    int rc = PLUMB_OK;
+    uint32_t state;
+    if (!c || plumb_life_locked)
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_collector_unregister: none, or not now");
+    plumb_life_lock();
+    if (plumb_rt.run && PLUMB_LOAD(c->generation) == plumb_rt.run->generation &&
+        PLUMB_LOAD(c->open)) {
+        begin_stop(c);
+        at_ms(&until, PLUMB_COLLECTOR_WAIT_MS);
+        end_stop(c, plumb_rt.run, &until);
+    }
+    pthread_mutex_lock(&c->lock);
+    state = c->state;
+    pthread_mutex_unlock(&c->lock);
+    if (!c->registered || state == PLUMB_COLLECTOR_ABANDONED) {
+        rc = plumb_fail(err, PLUMB_ERR_STATE, "collector '%s' %s", c->ops.name,
+                        c->registered ? "is held up in one of its functions" : "is gone already");
+    } else {
+        if (c->ops.destroy)
+            c->ops.destroy(c->arg);
+        PLUMB_STORE(c->registered, 0);
+    }
+    plumb_life_unlock();
+    return rc;
+}
+
+const void *plumb_collector_offer_impl(plumb_collector *c)
+{
+    return c && PLUMB_ACQUIRE(c->registered) ? c->ops.offer : NULL;
+}
+
+void plumb_collectors_forked(void)
+{
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct plumb_collector *c = list.at[i];
+        init_locks(c);
+        PLUMB_STORE(c->open, 0);
+        PLUMB_STORE(c->generation, 0);
+        c->serial++;
+        c->threads = 0;
+        c->ask = PLUMB_ASK_NOTHING;
+        c->state = PLUMB_COLLECTOR_IDLE;
+    }
+}

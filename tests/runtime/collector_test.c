@@ -1,0 +1,459 @@
+/* What every collector of the list keeps to, and what the runtime does when one does not.
+ * timeout: 120 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "record.h"
+#include <plumb/fake.h>
+
+#include "collect/list.h"
+
+static void start_with(const char *collect)
+{
+    plumb_options o = plumb_options_default();
+    o.collect = collect;
+    record_start_with(o);
+}
+
+static plumb_collector_status status_of(const char *name)
+{
+    plumb_collector_status s;
+    assert_int_equal(plumb_collector_status_get(plumb_collector_find(name), &s), PLUMB_OK);
+    return s;
+}
+
+/* The text of the run's timing.json, whose run has ended. */
+static const char *report(void)
+{
+    static char text[1 << 20];
+    char path[1200];
+    size_t n;
+    FILE *f;
+    assert_int_equal(plumb_run_dir(path, sizeof path - 16, NULL), PLUMB_OK);
+    strcat(path, "/timing.json");
+    f = fopen(path, "re");
+    assert_non_null(f);
+    n = fread(text, 1, sizeof text - 1, f);
+    text[n] = '\0';
+    fclose(f);
+    return text;
+}
+
+static void expect_note(const char *text)
+{
+    if (!strstr(report(), text))
+        fail_msg("no '%s' in %s", text, report());
+}
+
+/* ---- Every collector ------------------------------------------------------------------------- */
+
+static void each_starts_and_stops_with_every_run(void **state)
+{
+    (void)state;
+    for (size_t i = 0; plumb_collector_list[i]; i++) {
+        const char *name = plumb_collector_list[i]->name;
+        for (int turn = 0; turn < 3; turn++) {
+            plumb_collector_status s;
+            start_with(name);
+            s = status_of(name);
+            if (s.state == PLUMB_COLLECTOR_ABSENT)
+                assert_true(s.why[0] != '\0');
+            else
+                assert_int_equal(s.state, PLUMB_COLLECTOR_RUNNING);
+            record_stop();
+            s = status_of(name);
+            assert_true(s.state == PLUMB_COLLECTOR_STOPPED || s.state == PLUMB_COLLECTOR_ABSENT);
+            assert_int_equal(s.refused_late, 0);
+            assert_int_equal(s.refused_times, 0);
+        }
+    }
+}
+
+static void each_has_a_name_and_help(void **state)
+{
+    (void)state;
+    for (size_t i = 0; plumb_collector_list[i]; i++) {
+        const plumb_collector_ops *ops = plumb_collector_list[i];
+        assert_int_equal(ops->size, sizeof *ops);
+        assert_true(ops->name[0] && ops->help[0] && !strchr(ops->help, '\n'));
+        assert_ptr_equal(plumb_collector_offer(plumb_collector_find(ops->name)), ops->offer);
+    }
+}
+
+static void each_starts_in_a_forked_child(void **state)
+{
+    (void)state;
+    for (size_t i = 0; plumb_collector_list[i]; i++) {
+        const char *name = plumb_collector_list[i]->name;
+        int status = -1;
+        pid_t pid;
+        start_with(name);
+        pid = fork();
+        if (pid == 0) {
+            plumb_collector_status s;
+            plumb_error err;
+            plumb_options o = plumb_options_default();
+            o.collect = name;
+            o.quiet = PLUMB_ON;
+            plumb_stop(NULL);
+            if (plumb_start(&o, &err) < 0)
+                _exit(2);
+            plumb_collector_status_get(plumb_collector_find(name), &s);
+            if (s.state != PLUMB_COLLECTOR_RUNNING && s.state != PLUMB_COLLECTOR_ABSENT)
+                _exit(3);
+            if (plumb_stop(&err) < 0)
+                _exit(4);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+        record_stop();
+    }
+}
+
+static void none_runs_without_being_asked_for(void **state)
+{
+    (void)state;
+    record_start();
+    for (size_t i = 0; plumb_collector_list[i]; i++) {
+        if (plumb_collector_list[i]->on_request)
+            assert_int_equal(status_of(plumb_collector_list[i]->name).state, PLUMB_COLLECTOR_IDLE);
+    }
+    assert_int_equal(plumb_fake_enqueue(0, 0, "x", 1), 0);
+    record_stop();
+}
+
+/* ---- The device queue ------------------------------------------------------------------------ */
+
+enum { WORKS = 300 };
+
+static void work_of_several_threads_becomes_device_time(void **state)
+{
+    plumb_node node = plumb_node_get("launcher");
+    uint64_t last = 0;
+    (void)state;
+    start_with("fake:threads=4:queues=3");
+    for (uint32_t i = 0; i < WORKS; i++) {
+        PLUMB_SPAN("launcher");
+        last = plumb_fake_enqueue(i % 2 ? node : 0, i % 3, "kernel", 10000 + i);
+        assert_true(last != 0);
+    }
+    assert_int_equal(plumb_fake_wait(last), PLUMB_OK);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(plumb_fake_wait(plumb_fake_enqueue(node, i, "kernel", 0)), PLUMB_OK);
+    record_stop();
+    assert_int_equal(status_of("fake").emitted, WORKS + 3 + 4); /* and the waits */
+    assert_non_null(strstr(report(), "\"launcher\""));
+}
+
+static void device_time_is_the_devices(void **state)
+{
+    plumb_row row;
+    uint64_t last = 0, total = 0;
+    (void)state;
+    start_with("fake");
+    for (uint32_t i = 1; i <= WORKS; i++) {
+        PLUMB_SPAN("timed");
+        last = plumb_fake_enqueue(0, 0, "kernel", i * 1000);
+        total += i * 1000;
+    }
+    assert_int_equal(plumb_fake_wait(last), PLUMB_OK);
+    /* What is done is told by threads of its own. */
+    while ((row = record_row("timed")).device_count < WORKS)
+        sched_yield();
+    record_stop();
+    /* The clock runs 50 ppm fast, which is all that could not be known yet; and each is rounded. */
+    assert_true(row.device_total_ms > (double)total * 1e-6 * (1 - 3e-4));
+    assert_true(row.device_total_ms < (double)total * 1e-6 * (1 + 3e-4) + WORKS * 1e-6);
+    assert_true(row.device_max_ms >= WORKS * 1e-3 * (1 - 3e-4));
+}
+
+/* ---- What goes wrong ------------------------------------------------------------------------- */
+
+static void a_collector_that_finds_nothing_is_named(void **state)
+{
+    (void)state;
+    start_with("fake:fail=start");
+    assert_int_equal(status_of("fake").state, PLUMB_COLLECTOR_ABSENT);
+    record_stop();
+    expect_note("collector 'fake' did not start: there is no such device");
+}
+
+static void wrong_options_and_names_are_named(void **state)
+{
+    (void)state;
+    start_with("fake:threads=many,fkae,none");
+    assert_int_equal(status_of("fake").state, PLUMB_COLLECTOR_FAILED);
+    record_stop();
+    expect_note("fake knows no option 'threads' with 'many'");
+    expect_note("collector 'fkae' is not known");
+}
+
+static void times_that_cannot_be_are_refused(void **state)
+{
+    uint64_t last = 0;
+    plumb_collector_status s;
+    (void)state;
+    start_with("fake:fail=times");
+    for (int i = 0; i < 100; i++)
+        last = plumb_fake_enqueue(0, 0, "kernel", 1000);
+    assert_int_equal(plumb_fake_wait(last), PLUMB_OK);
+    record_stop();
+    s = status_of("fake");
+    assert_int_equal(s.refused_times, 50);
+    assert_int_equal(s.emitted, 51); /* and the wait */
+    expect_note("collector 'fake': 50 events were refused, whose times cannot be");
+}
+
+static void what_comes_after_the_stop_is_refused(void **state)
+{
+    (void)state;
+    start_with("fake:fail=late");
+    record_stop();
+    assert_int_equal(status_of("fake").state, PLUMB_COLLECTOR_STOPPED);
+    while (status_of("fake").refused_late < 100)
+        sched_yield();
+    assert_int_equal(status_of("fake").emitted, 0);
+}
+
+/* Each holds the runtime up for a second, which is its bound. */
+static void a_function_that_hangs_is_given_up(const char *collect, const char *note)
+{
+    plumb_collector_status s;
+    start_with(collect);
+    {
+        PLUMB_SPAN("the run goes on");
+    }
+    record_stop();
+    s = status_of("fake");
+    assert_int_equal(s.state, PLUMB_COLLECTOR_ABANDONED);
+    expect_note(note);
+    expect_note("the run goes on");
+    /* While it is still where it was, nobody calls it. */
+    start_with("fake");
+    assert_int_equal(status_of("fake").state, PLUMB_COLLECTOR_ABANDONED);
+    record_stop();
+    expect_note("collector 'fake' did not start: it still is where it was given up");
+    while (status_of("fake").state == PLUMB_COLLECTOR_ABANDONED)
+        sched_yield();
+    start_with("fake");
+    assert_int_equal(status_of("fake").state, PLUMB_COLLECTOR_RUNNING);
+    record_stop();
+}
+
+static void a_start_that_hangs_is_given_up(void **state)
+{
+    (void)state;
+    a_function_that_hangs_is_given_up("fake:fail=hang-start",
+                                      "collector 'fake' was given up: its start has not returned");
+}
+
+static void a_stop_that_hangs_is_given_up(void **state)
+{
+    (void)state;
+    a_function_that_hangs_is_given_up("fake:fail=hang-stop",
+                                      "collector 'fake' was given up: its stop has not returned");
+}
+
+static void a_clock_that_hangs_is_given_up(void **state)
+{
+    (void)state;
+    a_function_that_hangs_is_given_up("fake:fail=hang-clock",
+                                      "collector 'fake' was given up: reading its clock has not");
+}
+
+/* ---- A collector of the program's own -------------------------------------------------------- */
+
+static struct {
+    plumb_collector *self;
+    plumb_lane lane, counter;
+    plumb_clock clock;
+    uint64_t ticks;
+    int starts, stops, destroyed;
+} own;
+
+static int own_now(void *arg, uint64_t *ticks)
+{
+    (void)arg;
+    *ticks = record_now_ns() / 10 + own.ticks; /* 1e8 a second */
+    return 0;
+}
+
+static int own_start(plumb_collector *self, void *arg, const char *options, plumb_error *err)
+{
+    plumb_lane_options lane = plumb_lane_options_default();
+    plumb_clock_options clock = plumb_clock_options_default();
+    (void)options;
+    assert_ptr_equal(arg, &own);
+    own.starts++;
+    lane.name = "own lane";
+    clock.name = "own clock";
+    clock.hz = 1e8;
+    clock.now = own_now;
+    if (plumb_clock_open(&own.clock, self, &clock, err) < 0 ||
+        plumb_lane_open(&own.lane, self, &lane, err) < 0)
+        return PLUMB_ERR_STATE;
+    lane.kind = PLUMB_LANE_OF_VALUES;
+    lane.parent = own.lane;
+    return plumb_lane_open(&own.counter, self, &lane, err);
+}
+
+static int own_stop(void *arg, plumb_error *err)
+{
+    (void)arg;
+    (void)err;
+    own.stops++;
+    return 0;
+}
+
+static void own_destroy(void *arg)
+{
+    (void)arg;
+    own.destroyed++;
+}
+
+static void own_register(void)
+{
+    plumb_collector_ops ops = plumb_collector_ops_default();
+    plumb_error err;
+    memset(&own, 0, sizeof own);
+    ops.name = "own";
+    ops.start = own_start;
+    ops.stop = own_stop;
+    ops.destroy = own_destroy;
+    own.self = plumb_collector_register(&ops, &own, &err);
+    assert_non_null(own.self);
+    assert_null(plumb_collector_register(&ops, &own, &err)); /* the name is taken */
+    assert_int_equal(err.code, PLUMB_ERR_STATE);
+}
+
+static int emit(uint32_t kind, uint64_t begin, uint64_t end)
+{
+    plumb_event e = plumb_event_default(kind);
+    e.begin = begin;
+    e.end = end;
+    e.name = plumb_name_get("event");
+    return plumb_emit(own.lane, own.clock, &e);
+}
+
+static void a_program_brings_its_own(void **state)
+{
+    uint64_t now;
+    plumb_lane lane;
+    plumb_lane_options o = plumb_lane_options_default();
+    (void)state;
+    own_register();
+    assert_int_equal(plumb_collector_status_get(NULL, &(plumb_collector_status){0}), PLUMB_ERR_ARG);
+    record_start();
+    assert_int_equal(own.starts, 1);
+    own_now(NULL, &now);
+    assert_int_equal(emit(PLUMB_EVENT_SPAN, now - 10, now), PLUMB_OK);
+    assert_int_equal(emit(PLUMB_EVENT_INSTANT, now, 0), PLUMB_OK);
+    assert_int_equal(emit(PLUMB_EVENT_COUNTER, now, 0), PLUMB_OK);
+    assert_int_equal(emit(PLUMB_EVENT_FLOW, now, 0), PLUMB_OK);
+    assert_int_equal(emit(PLUMB_EVENT_SPAN, now, now - 10), PLUMB_ERR_ARG);
+    assert_int_equal(emit(PLUMB_EVENT_SPAN, now, UINT64_MAX), PLUMB_ERR_ARG);
+    assert_int_equal(emit(PLUMB_EVENT_SPAN, 0, 1), PLUMB_ERR_ARG);
+    assert_int_equal(emit(99, now, now), PLUMB_ERR_ARG);
+    record_stop();
+    assert_int_equal(own.stops, 1);
+    assert_int_equal(emit(PLUMB_EVENT_INSTANT, now, 0), PLUMB_ERR_STATE);
+    assert_int_equal(plumb_lane_open(&lane, own.self, &o, NULL), PLUMB_ERR_STATE);
+    assert_int_equal(status_of("own").emitted, 4);
+    assert_int_equal(status_of("own").refused_times, 3);
+    assert_int_equal(status_of("own").refused_late, 1);
+    assert_int_equal(plumb_collector_unregister(own.self, NULL), PLUMB_OK);
+    assert_int_equal(own.destroyed, 1);
+    assert_null(plumb_collector_find("own"));
+}
+
+static void one_may_come_and_go_during_a_run(void **state)
+{
+    uint64_t now;
+    plumb_lane before;
+    (void)state;
+    record_start();
+    own_register();
+    assert_int_equal(own.starts, 1);
+    own_now(NULL, &now);
+    assert_int_equal(emit(PLUMB_EVENT_INSTANT, now, 0), PLUMB_OK);
+    before = own.lane;
+    assert_int_equal(plumb_collector_unregister(own.self, NULL), PLUMB_OK);
+    assert_int_equal(own.stops, 1);
+    assert_int_equal(emit(PLUMB_EVENT_INSTANT, now, 0), PLUMB_ERR_STATE);
+    own_register();
+    own.lane = before;
+    assert_int_equal(emit(PLUMB_EVENT_INSTANT, now, 0), PLUMB_ERR_STATE);
+    assert_int_equal(plumb_collector_unregister(own.self, NULL), PLUMB_OK);
+    record_stop();
+}
+
+static void a_handle_of_an_earlier_run_is_refused(void **state)
+{
+    plumb_lane before;
+    uint64_t now;
+    (void)state;
+    own_register();
+    record_start();
+    before = own.lane;
+    record_stop();
+    record_start();
+    own_now(NULL, &now);
+    assert_int_equal(emit(PLUMB_EVENT_INSTANT, now, 0), PLUMB_OK);
+    own.lane = before;
+    assert_int_equal(emit(PLUMB_EVENT_INSTANT, now, 0), PLUMB_ERR_STATE);
+    assert_int_equal(status_of("own").refused_late, 1);
+    record_stop();
+    assert_int_equal(plumb_collector_unregister(own.self, NULL), PLUMB_OK);
+}
+
+static void names_must_be_words(void **state)
+{
+    plumb_collector_ops ops = plumb_collector_ops_default();
+    const char *const wrong[] = {NULL, "", "a,b", "a:b", "a b", "auto", "none", "\xff"};
+    plumb_error err;
+    (void)state;
+    ops.start = own_start;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ops.name = wrong[i];
+        assert_null(plumb_collector_register(&ops, NULL, &err));
+        assert_int_equal(err.code, PLUMB_ERR_ARG);
+    }
+    ops.name = "nostart";
+    ops.start = NULL;
+    assert_null(plumb_collector_register(&ops, NULL, &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_has_a_name_and_help),
+        cmocka_unit_test(each_starts_and_stops_with_every_run),
+        cmocka_unit_test(each_starts_in_a_forked_child),
+        cmocka_unit_test(none_runs_without_being_asked_for),
+        cmocka_unit_test(work_of_several_threads_becomes_device_time),
+        cmocka_unit_test(device_time_is_the_devices),
+        cmocka_unit_test(a_collector_that_finds_nothing_is_named),
+        cmocka_unit_test(wrong_options_and_names_are_named),
+        cmocka_unit_test(times_that_cannot_be_are_refused),
+        cmocka_unit_test(what_comes_after_the_stop_is_refused),
+        cmocka_unit_test(a_program_brings_its_own),
+        cmocka_unit_test(one_may_come_and_go_during_a_run),
+        cmocka_unit_test(a_handle_of_an_earlier_run_is_refused),
+        cmocka_unit_test(names_must_be_words),
+        cmocka_unit_test(a_start_that_hangs_is_given_up),
+        cmocka_unit_test(a_stop_that_hangs_is_given_up),
+        cmocka_unit_test(a_clock_that_hangs_is_given_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
