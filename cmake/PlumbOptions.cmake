@@ -123,6 +123,7 @@ plumb_feature(PLUMB_EXAMPLES PLUMB_HAVE_TEXT_TO_VIDEO "examples text_to_video, v
   "no libav (libavcodec-dev libavformat-dev libavutil-dev libswscale-dev)" LIBAV_FOUND)
 
 plumb_feature(PLUMB_BENCH PLUMB_HAVE_BENCH "benchmarks")
+plumb_pkg(ZLIB zlib)
 plumb_pkg(LTTNG_UST lttng-ust)
 find_program(LTTNG_PROGRAM lttng)
 mark_as_advanced(LTTNG_PROGRAM)
@@ -141,6 +142,7 @@ check_language(CXX)
 plumb_pkg(CMOCKA cmocka)
 plumb_feature(PLUMB_TESTS PLUMB_HAVE_TESTS "tests"
   "no cmocka (libcmocka-dev)" CMOCKA_FOUND
+  "no zlib (zlib1g-dev)" ZLIB_FOUND
   "no DLPack (libdlpack-dev)" DLPACK_INCLUDE_DIR
   "no C++ compiler (g++)" CMAKE_CXX_COMPILER
   "plumb is part of another project" PROJECT_IS_TOP_LEVEL)

@@ -86,7 +86,7 @@ function(plumb_test name)
     message(FATAL_ERROR "${main}: 'link: ${link}' must be testing, shared, static or none")
   endif()
   target_link_libraries(${target} PRIVATE
-    ${library_${link}} PkgConfig::CMOCKA Threads::Threads ${CMAKE_DL_LIBS} m)
+    ${library_${link}} PkgConfig::CMOCKA PkgConfig::ZLIB Threads::Threads ${CMAKE_DL_LIBS} m)
   set_target_properties(${target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PLUMB_TEST_BIN_DIR}"
     OUTPUT_NAME ${name})
@@ -109,7 +109,7 @@ function(plumb_fuzz_target name source)
     plumb_add_test("fuzz.${name}" "${source}" "$<TARGET_FILE:${target}>" "${corpus}")
   endif()
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/include")
-  target_link_libraries(${target} PRIVATE plumb_testing)
+  target_link_libraries(${target} PRIVATE plumb_testing PkgConfig::ZLIB)
 endfunction()
 
 # Names are paths: src/core/ring_test.c is core.ring, tests/rows/cv-13.sh is rows.cv-13,

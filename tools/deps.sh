@@ -31,6 +31,7 @@ cmd:g++                          | g++                 | gcc-c++                
 cmd:clang-14                     | clang-14            | clang14                    | clang14
 cmd:clang-format-14              | clang-format-14     | clang14-tools-extra        | clang14
 pc:cmocka                        | libcmocka-dev       | libcmocka-devel            | cmocka
+pc:zlib                          | zlib1g-dev          | zlib-devel                 | zlib
 cmd:/usr/bin/python3             | python3             | python3                    | python
 cmd:git                          | git                 | git                        | git
 cmd:jq                           | jq                  | jq                         | jq
@@ -45,6 +46,7 @@ NEEDS_fuzz="$NEEDS_test"'
 file:/usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-* | libclang-rt-14-dev | compiler-rt | compiler-rt
 '
 NEEDS_bench="$NEEDS_demo"'
+pc:zlib                          | zlib1g-dev          | zlib-devel                 | zlib
 pc:lttng-ust                     | liblttng-ust-dev    | lttng-ust-devel            | lttng-ust
 cmd:lttng                        | lttng-tools         | lttng-tools                | lttng-tools
 cmd:uftrace                      | uftrace             | uftrace                    | uftrace

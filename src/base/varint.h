@@ -40,4 +40,14 @@ static PLUMB_ALWAYS_INLINE void plumb_store_le64(unsigned char *p, uint64_t v)
 #endif
 }
 
+static PLUMB_ALWAYS_INLINE uint64_t plumb_load_le64(const unsigned char *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
 #endif

@@ -12,7 +12,7 @@
 
 struct codes {
     uint8_t lengths[PLUMB_GZ_LITERALS + PLUMB_GZ_DISTANCES]; /* of literals, then of distances */
-    struct plumb_gz_code literals[288], distances[32];
+    struct plumb_gz_code literals[PLUMB_GZ_LITERALS], distances[PLUMB_GZ_DISTANCES];
 };
 
 /* How the lengths of a code are told: symbols, with counts of repetitions in `extra`. */
@@ -72,20 +72,14 @@ static void fixed_lengths(uint8_t *lengths)
     memset(lengths + PLUMB_GZ_LITERALS, 5, PLUMB_GZ_DISTANCES);
 }
 
-static uint32_t extra_bits_of_length(uint32_t symbol)
-{
-    return symbol < 265 || symbol == 285 ? 0 : (symbol - 261) / 4;
-}
-
 static uint64_t block_bits(const struct plumb_gz *z, const uint8_t *lengths)
 {
     uint64_t bits = 0;
     for (uint32_t i = 0; i < PLUMB_GZ_LITERALS; i++)
-        bits += (uint64_t)z->literal_counts[i] *
-                (lengths[i] + (i > PLUMB_GZ_END ? extra_bits_of_length(i) : 0));
+        bits += (uint64_t)z->literal_counts[i] * (lengths[i] + plumb_gz_length_extra(i));
     for (uint32_t i = 0; i < PLUMB_GZ_DISTANCES; i++)
         bits += (uint64_t)z->distance_counts[i] *
-                (lengths[PLUMB_GZ_LITERALS + i] + (i < 4 ? 0 : i / 2 - 1));
+                (lengths[PLUMB_GZ_LITERALS + i] + plumb_gz_distance_extra(i));
     return bits;
 }
 
@@ -163,41 +157,107 @@ static void put_description(struct bits *b, const struct description *d)
 
 /* ---- Blocks --------------------------------------------------------------------------------- */
 
-static PLUMB_ALWAYS_INLINE void put_literals(struct bits *b, const struct codes *c,
-                                             const unsigned char *p, uint32_t n)
+/* Codes of what blocks have most: two bytes of a number, by their low four bits, and lengths with
+ * their extra bits. 24 bits of code, the length above. */
+struct quick {
+    uint32_t digits[256], lengths[259];
+    bool short_digits; /* four times two of them fit into one write */
+};
+
+static uint32_t packed(uint32_t bits, uint32_t length)
 {
-    const struct plumb_gz_code *literals = c->literals;
-    for (; n >= 4; n -= 4, p += 4) {
-        add(b, literals[p[0]].bits, literals[p[0]].length);
-        add(b, literals[p[1]].bits, literals[p[1]].length);
-        add(b, literals[p[2]].bits, literals[p[2]].length);
-        add(b, literals[p[3]].bits, literals[p[3]].length);
-        drain(b);
-    }
-    for (; n > 0; n--, p++)
-        add(b, literals[*p].bits, literals[*p].length);
-    drain(b);
+    return bits | length << 24;
 }
 
-static void put_pairs(struct bits *b, const struct plumb_gz *z, const struct codes *c,
-                      const unsigned char *p)
+enum { NO_DIGIT = 15 }; /* stands for a byte that is not to be written */
+
+static void make_quick(struct quick *q, const struct codes *c)
 {
-    for (uint32_t i = 0; i < z->pair_count; i++) {
-        const struct plumb_gz_pair *pair = &z->pairs[i];
-        put_literals(b, c, p, pair->literals);
-        p += pair->literals + pair->length;
-        if (pair->length == 0)
+    const struct plumb_gz_code none = {0, 0};
+    for (uint32_t i = 0; i < 256; i++) {
+        struct plumb_gz_code a = c->literals['.'], b = a;
+        uint32_t low = i & 15, high = i >> 4;
+        a = low == NO_DIGIT ? none : low < 10 ? c->literals['0' + low] : a;
+        b = high == NO_DIGIT ? none : high < 10 ? c->literals['0' + high] : b;
+        q->digits[i] = packed(a.bits | (uint32_t)b.bits << a.length, a.length + b.length);
+    }
+    q->short_digits = c->literals['.'].length <= 6;
+    for (int i = '0'; i <= '9'; i++)
+        q->short_digits &= c->literals[i].length <= 6;
+    for (uint32_t i = 3; i < 259; i++) {
+        struct plumb_gz_symbol s = plumb_gz_length(i);
+        struct plumb_gz_code code = c->literals[s.code];
+        q->lengths[i] =
+            packed(code.bits | (uint32_t)s.extra << code.length, code.length + s.extra_bits);
+    }
+}
+
+static PLUMB_ALWAYS_INLINE void add_packed(struct bits *b, uint32_t code)
+{
+    add(b, code & 0xffffff, code >> 24);
+}
+
+/* Up to eight literals, all of them '.' or '0' to '9', without a branch for how many. False: others
+ * are among them. */
+static PLUMB_ALWAYS_INLINE bool put_number(struct bits *b, const struct quick *q,
+                                           const unsigned char *p, uint32_t n)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    uint64_t behind = n < 8 ? UINT64_MAX << 8 * n : 0;
+    uint64_t v = plumb_load_le64(p), slash = v ^ ones * '/';
+    uint64_t other = (v + ones * 0x46) | ~(v + ones * 0x52) | v | (slash - ones);
+    if (other & tops & ~behind)
+        return false;
+    v = (v | behind) & ones * 15;
+    v |= v >> 4;
+    add_packed(b, q->digits[v & 255]);
+    add_packed(b, q->digits[v >> 16 & 255]);
+    if (PLUMB_UNLIKELY(!q->short_digits))
+        drain(b);
+    add_packed(b, q->digits[v >> 32 & 255]);
+    add_packed(b, q->digits[v >> 48 & 255]);
+    drain(b);
+    return true;
+}
+
+static PLUMB_ALWAYS_INLINE void put_literals(struct bits *b, const struct codes *c,
+                                             const struct quick *q, const unsigned char *p,
+                                             uint32_t n)
+{
+    for (const unsigned char *end = p + n; p < end; p += 8) {
+        uint32_t left = (uint32_t)(end - p), here = left < 8 ? left : 8;
+        if (PLUMB_LIKELY(put_number(b, q, p, here)))
             continue;
-        struct plumb_gz_symbol s = plumb_gz_length(pair->length);
-        add(b, c->literals[s.code].bits, c->literals[s.code].length);
-        add(b, s.extra, s.extra_bits);
-        s = plumb_gz_distance(pair->distance + 1u);
-        add(b, c->distances[s.code].bits, c->distances[s.code].length);
-        add(b, s.extra, s.extra_bits);
+        for (uint32_t i = 0; i < here; i++) {
+            add(b, c->literals[p[i]].bits, c->literals[p[i]].length);
+            if (i & 1)
+                drain(b);
+        }
         drain(b);
     }
-    add(b, c->literals[PLUMB_GZ_END].bits, c->literals[PLUMB_GZ_END].length);
-    drain(b);
+}
+
+static void put_pairs(struct bits *out, const struct plumb_gz *z, const struct codes *c,
+                      const unsigned char *p)
+{
+    struct bits b = *out;
+    struct quick q;
+    make_quick(&q, c);
+    for (uint32_t i = 0; i < z->pair_count; i++) {
+        struct plumb_gz_pair pair = z->pairs[i];
+        put_literals(&b, c, &q, p, pair.literals);
+        p += pair.literals + pair.length;
+        if (pair.length == 0)
+            continue;
+        struct plumb_gz_symbol s = plumb_gz_distance(pair.distance + 1u);
+        add_packed(&b, q.lengths[pair.length]);
+        add(&b, c->distances[s.code].bits, c->distances[s.code].length);
+        add(&b, s.extra, s.extra_bits);
+        drain(&b);
+    }
+    add(&b, c->literals[PLUMB_GZ_END].bits, c->literals[PLUMB_GZ_END].length);
+    drain(&b);
+    *out = b;
 }
 
 static void put_stored(struct bits *b, const unsigned char *p, size_t n)
@@ -252,7 +312,6 @@ static void put_block(struct plumb_gz *z, struct bits *b, const unsigned char *p
 void plumb_gz_open(struct plumb_gz *z)
 {
     memset(z, 0, offsetof(struct plumb_gz, crc_table));
-    memset(z->text, 0, sizeof z->text);
     plumb_crc32_table(z->crc_table);
     z->in = (struct plumb_out){z->text + PLUMB_GZ_WINDOW, PLUMB_GZ_TEXT, 0};
 }
@@ -279,6 +338,7 @@ bool plumb_gz_flush(struct plumb_gz *z, struct plumb_out *out)
 {
     if (out->size - out->used < PLUMB_GZ_OUT)
         return false;
+    plumb_gz_match_fn *match = plumb_gz_match_pick();
     size_t n = z->in.used;
     struct bits b = bits_of(z, out);
     if (!z->begun)
@@ -288,7 +348,7 @@ bool plumb_gz_flush(struct plumb_gz *z, struct plumb_out *out)
     memset(z->in.base + n, 0, PLUMB_GZ_PAD);
     z->crc = plumb_crc32(z->crc_table, z->crc, z->in.base, n);
     for (size_t from = 0, taken; from < n; from += taken) {
-        taken = plumb_gz_match(z, from, n - from);
+        taken = match(z, from, n - from);
         put_block(z, &b, z->in.base + from, taken);
     }
     keep_bits(z, out, &b);

@@ -33,6 +33,7 @@ enum {
     PLUMB_GZ_OUT = PLUMB_GZ_TEXT + 4096, /* room in `out` that is always enough */
     PLUMB_GZ_PAIRS = 32 * 1024,
     PLUMB_GZ_HASH_BITS = 12,
+    PLUMB_GZ_LINES = 1024, /* more than a window has */
     PLUMB_GZ_PAD = 64,
 };
 
@@ -40,6 +41,11 @@ enum {
 struct plumb_gz_pair {
     uint32_t literals;
     uint16_t length, distance;
+};
+
+struct plumb_gz_line {
+    uint32_t position;   /* modulo 2^32 */
+    uint16_t hash, head; /* of its bytes up to its time; how many they are */
 };
 
 struct plumb_gz {
@@ -51,8 +57,10 @@ struct plumb_gz {
     uint32_t crc, history; /* history: bytes before in.base that may be referred to */
     uint32_t pair_count;
     bool begun;
-    uint32_t tokens[1 << PLUMB_GZ_HASH_BITS]; /* where a token began, by its first bytes */
-    uint32_t lines[1 << PLUMB_GZ_HASH_BITS];  /* where a line began, by all before its time */
+    uint32_t tokens[1 << PLUMB_GZ_HASH_BITS];   /* where a token began, by its first bytes */
+    uint32_t by_head[1 << PLUMB_GZ_HASH_BITS];  /* number of a line, by its hash */
+    struct plumb_gz_line lines[PLUMB_GZ_LINES]; /* by their numbers */
+    uint32_t line_count, likely_line;
     uint32_t crc_table[8][256];
     uint32_t literal_counts[288], distance_counts[32];
     struct plumb_gz_pair pairs[PLUMB_GZ_PAIRS];
