@@ -95,7 +95,11 @@ endif()
 plumb_layer_sources(PLUMB_COMMON_SOURCES base/*.c format/*.c tensor/*.c
   report/summary_table.c report/end_block.c report/rank_summary.c)
 plumb_layer_sources(PLUMB_RECORD_SOURCES core/*.c collect/*.c api/runtime_*.c)
+# Nothing that is recorded is JSON that libplumb would have to read.
+plumb_layer_sources(PLUMB_SCAN_SOURCES format/json_*.c)
+list(REMOVE_ITEM PLUMB_COMMON_SOURCES ${PLUMB_SCAN_SOURCES})
 plumb_layer_sources(PLUMB_TRACE_SOURCES trace/*.c analyze/*.c report/*.c api/trace_*.c)
+list(APPEND PLUMB_TRACE_SOURCES ${PLUMB_SCAN_SOURCES})
 list(REMOVE_ITEM PLUMB_TRACE_SOURCES ${PLUMB_COMMON_SOURCES})
 
 # For the public header alone: instrumented code that links no libplumb finds the runtime at run time.
