@@ -19,7 +19,7 @@ _plumb() {
     done
     case ${COMP_WORDS[1]} in
     record)
-        words='--malloc --dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --verify --signature --collect --fork --signals --quiet --log --help'
+        words='--malloc --dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --verify --signature --collect --trace --trace-max --trace-mode --trace-ring --keep-signal --keep-if --trace-steps --trace-shapes --trace-memory --trace-flops --trace-stack --trace-stack-depth --regions --region-scope --trace-nodes --nvtx --fork --signals --quiet --log --help'
         case $previous in
         --median) COMPREPLY=($(compgen -W 'sketch p2' -- "$current")); return ;;
         --clock) COMPREPLY=($(compgen -W 'auto tsc monotonic virtual' -- "$current")); return ;;
@@ -27,6 +27,8 @@ _plumb() {
         --memory-peak) COMPREPLY=($(compgen -W 'sampled exact' -- "$current")); return ;;
         --verify) COMPREPLY=($(compgen -W 'off warn fail' -- "$current")); return ;;
         --signature) COMPREPLY=($(compgen -W 'shapes full off' -- "$current")); return ;;
+        --trace-mode) COMPREPLY=($(compgen -W 'stop ring' -- "$current")); return ;;
+        --region-scope) COMPREPLY=($(compgen -W 'thread process' -- "$current")); return ;;
         --fork) COMPREPLY=($(compgen -W 'follow off' -- "$current")); return ;;
         --log) COMPREPLY=($(compgen -W 'silent error warn info debug' -- "$current")); return ;;
         esac

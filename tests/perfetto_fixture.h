@@ -12,15 +12,16 @@
 #include "base/buf.h"
 #include "base/json_write.h"
 
-enum { PFX_SEQUENCES = 20000, PFX_IDS = 1024, PFX_INDEXES = 30, PFX_TEXT = 5000 };
+enum { PFX_SEQUENCES = 20000, PFX_IDS = 1 << 14, PFX_INDEXES = 30, PFX_TEXT = 5000 };
 
 struct pfx_sequence {
     bool open, used;
     uint64_t track, last;
-    struct {
+    struct pfx_text {
         const unsigned char *p;
         size_t n;
-    } text[3][PFX_IDS]; /* categories, names, keys */
+    } * text[3]; /* categories, names, keys */
+    uint64_t ids[3];
 };
 
 struct pfx {
@@ -116,9 +117,32 @@ static inline struct pfx_sequence *pfx_sequence(uint32_t id)
     return pfx_sequences[id];
 }
 
+static inline void pfx_forget(struct pfx_sequence *s)
+{
+    for (int index = 0; s && index < 3; index++)
+        free(s->text[index]);
+    if (s)
+        memset(s, 0, sizeof *s);
+}
+
+/* The place of text `id`, made when there is none. */
+static inline struct pfx_text *pfx_text_at(struct pfx_sequence *s, int index, uint64_t id)
+{
+    uint64_t ids = 2 * id + 64;
+    assert_true(id > 0 && id < PFX_IDS);
+    if (id >= s->ids[index]) {
+        s->text[index] = realloc(s->text[index], ids * sizeof(struct pfx_text));
+        assert_non_null(s->text[index]);
+        memset(s->text[index] + s->ids[index], 0, (ids - s->ids[index]) * sizeof(struct pfx_text));
+        s->ids[index] = ids;
+    }
+    return &s->text[index][id];
+}
+
 static inline void pfx_reset(void)
 {
     for (size_t i = 0; i < PFX_SEQUENCES; i++) {
+        pfx_forget(pfx_sequences[i]);
         free(pfx_sequences[i]);
         pfx_sequences[i] = NULL;
     }
@@ -128,7 +152,7 @@ static inline void pfx_reset(void)
 static inline void pfx_put_interned(struct plumb_buf *out, const struct pfx_sequence *s, int index,
                                     uint64_t id)
 {
-    assert_true(id > 0 && id < PFX_IDS);
+    assert_true(id > 0 && id < s->ids[index]);
     assert_non_null(s->text[index][id].p); /* told before it is used */
     pfx_put_text(out, s->text[index][id].p, s->text[index][id].n);
 }
@@ -220,10 +244,8 @@ static inline void pfx_interned(struct pfx m, struct pfx_sequence *s)
         assert_in_range(index, 0, 2);
         assert_true(pfx_next(&entry) && entry.field == 1);
         id = entry.v;
-        assert_true(id > 0 && id < PFX_IDS);
         assert_true(pfx_next(&entry) && entry.field == 2 && entry.wire == 2);
-        s->text[index][id].p = entry.bytes;
-        s->text[index][id].n = entry.n;
+        *pfx_text_at(s, index, id) = (struct pfx_text){entry.bytes, entry.n};
         assert_false(pfx_next(&entry));
     }
 }
@@ -413,7 +435,7 @@ static inline void pfx_packet(struct plumb_buf *out, struct pfx m)
     if (f.dropped)
         s->open = false;
     if (f.flags == 1) {
-        memset(s, 0, sizeof *s);
+        pfx_forget(s);
         s->open = s->used = true;
         plumb_buf_str(out, " cleared");
     }

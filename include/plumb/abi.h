@@ -90,6 +90,8 @@ enum plumb_signature_choice {
 };
 enum plumb_verify_choice { PLUMB_VERIFY_OFF = 0, PLUMB_VERIFY_WARN = 1, PLUMB_VERIFY_FAIL = 2 };
 enum plumb_fork { PLUMB_FORK_FOLLOW = 0, PLUMB_FORK_OFF = 1 };
+enum plumb_trace_mode { PLUMB_TRACE_STOP = 0, PLUMB_TRACE_RING = 1 };
+enum plumb_region_scope { PLUMB_REGION_THREAD = 0, PLUMB_REGION_PROCESS = 1 };
 
 typedef struct plumb_options {
     size_t size;              /* sizeof(plumb_options) */
@@ -118,6 +120,23 @@ typedef struct plumb_options {
     uint32_t fork;               /* enum plumb_fork: a child has its own run (default), or none */
     uint32_t reserved;
     const char *collect; /* collectors and their options, as in PLUMB_COLLECT; default "auto" */
+    uint32_t trace;      /* enum plumb_switch: write trace.pftrace; default off */
+    uint32_t trace_mode; /* enum plumb_trace_mode; default: stop at the bound */
+    uint64_t trace_max_bytes;  /* of the trace; default 64 MiB, at least 64 KiB */
+    uint64_t trace_ring_bytes; /* of a thread's records; default 1 MiB, 16 KiB to 256 MiB */
+    const char *keep_signal;   /* name or number; default: none */
+    const char *keep_if;       /* "NODE>50ms", more after commas; default: none */
+    const char *trace_steps;   /* "10-12,40"; default: all */
+    uint32_t trace_shapes;     /* enum plumb_switch, as the next three: what else the trace has */
+    uint32_t trace_memory;
+    uint32_t trace_flops;
+    uint32_t trace_stack;
+    uint32_t trace_stack_depth; /* frames of a stack; default 8, at most 16 */
+    uint32_t region_scope;      /* enum plumb_region_scope; default: of the thread */
+    const char *regions;        /* names separated by commas, or "*"; default: none */
+    const char *trace_nodes;    /* shell patterns separated by commas; default: none */
+    uint32_t nvtx;              /* enum plumb_switch: emit NVTX ranges; default off */
+    uint32_t reserved2;
 } plumb_options;
 
 /* Configuration of one pipeline; plumb_configure() replaces it as a whole. */
@@ -515,6 +534,9 @@ struct plumb_api {
     uint64_t (*host_ticks)(void);
     int (*emit)(plumb_lane lane, plumb_clock clock, const plumb_event *event);
     void (*origin_capture)(plumb_origin *out, plumb_lane lane, plumb_node node);
+    void (*instant)(const char *name);
+    void (*counter)(const char *name, double value);
+    int (*trace_keep)(const char *why, plumb_error *err);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

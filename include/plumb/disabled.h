@@ -143,6 +143,9 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
 #define plumb_stage_check(stage, part, name, rule, err)                                            \
     ((void)(stage), (void)(part), (void)(name), (void)(rule), (void)(err), plumb_off_status_())
 #define plumb_stage_verify(stage, err) ((void)(stage), (void)(err), 0)
+#define plumb_instant(name) ((void)(name))
+#define plumb_counter(name, value) ((void)(name), (void)(value))
+#define plumb_trace_keep(why, err) ((void)(why), (void)(err), plumb_off_status_())
 #define plumb_checkpoint(name) ((void)(name))
 #define plumb_memory_baseline() ((void)0)
 #define plumb_runtime_begin(out, options, err)                                                     \

@@ -607,6 +607,7 @@ static inline void plumb_timed_end(plumb_timed *timed)
 
 #include <plumb/check.h>
 #include <plumb/signature.h>
+#include <plumb/timeline.h>
 
 static inline void plumb_timed_cleanup_(plumb_timed *timed)
 {

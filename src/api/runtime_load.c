@@ -21,6 +21,7 @@
 #include "core/ledger.h"
 #include "core/runtime.h"
 #include "core/stage.h"
+#include "core/trace.h"
 #include "core/verify.h"
 #include "report/end_block.h"
 #include "report/rank_summary.h"
@@ -144,6 +145,9 @@ static void fill_table(void)
     table.host_ticks = plumb_host_ticks_impl;
     table.emit = plumb_emit_impl;
     table.origin_capture = plumb_origin_capture_impl;
+    table.instant = plumb_instant_impl;
+    table.counter = plumb_counter_impl;
+    table.trace_keep = plumb_trace_keep_impl;
 }
 
 /* ---- Meeting other copies -------------------------------------------------------------------- */

@@ -48,7 +48,20 @@ struct plumb_settings {
     uint64_t memory_interval_ms;
     bool memory_checkpoints;
     uint32_t signature; /* enum plumb_signature_choice */
-    plumb_log_fn log;   /* from plumb_options only; NULL: stderr */
+    bool trace;
+    uint32_t trace_mode; /* enum plumb_trace_mode */
+    uint64_t trace_max_bytes;
+    uint64_t trace_ring_bytes;
+    char keep_signal[PLUMB_SETTINGS_NAME]; /* "USR2", "SIGUSR2" or "12"; "": none */
+    char keep_if[PLUMB_SETTINGS_NAME];     /* "NODE>50ms", separated by commas; "": none */
+    char trace_steps[PLUMB_SETTINGS_NAME]; /* "10-12,40"; "": all */
+    bool trace_shapes, trace_memory, trace_flops, trace_stack;
+    uint64_t trace_stack_depth;
+    char regions[PLUMB_SETTINGS_PATH];     /* "": not set; names separated by commas, or "*" */
+    uint32_t region_scope;                 /* enum plumb_region_scope */
+    char trace_nodes[PLUMB_SETTINGS_PATH]; /* shell patterns separated by commas; "": none */
+    bool nvtx;
+    plumb_log_fn log; /* from plumb_options only; NULL: stderr */
     void *log_arg;
 };
 

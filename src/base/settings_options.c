@@ -71,6 +71,37 @@ static int apply_strings(struct plumb_settings *s, const plumb_options *o, plumb
                         "timing_report", err);
 }
 
+static int apply_trace_strings(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
+{
+    if (apply_string(s->keep_signal, sizeof s->keep_signal, o->keep_signal, "keep_signal", err) <
+            0 ||
+        apply_string(s->keep_if, sizeof s->keep_if, o->keep_if, "keep_if", err) < 0 ||
+        apply_string(s->trace_steps, sizeof s->trace_steps, o->trace_steps, "trace_steps", err) <
+            0 ||
+        apply_string(s->regions, sizeof s->regions, o->regions, "regions", err) < 0)
+        return PLUMB_ERR_ARG;
+    return apply_string(s->trace_nodes, sizeof s->trace_nodes, o->trace_nodes, "trace_nodes", err);
+}
+
+/* The fields of the trace. */
+static int apply_trace(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
+{
+    if (apply_trace_strings(s, o, err) < 0 || apply_switch(&s->trace, o->trace, "trace", err) < 0 ||
+        apply_choice(&s->trace_mode, o->trace_mode, "PLUMB_TRACE_MODE", "trace_mode", err) < 0 ||
+        apply_number(&s->trace_max_bytes, o->trace_max_bytes, "PLUMB_TRACE_MAX", err) < 0 ||
+        apply_number(&s->trace_ring_bytes, o->trace_ring_bytes, "PLUMB_TRACE_RING", err) < 0 ||
+        apply_switch(&s->trace_shapes, o->trace_shapes, "trace_shapes", err) < 0 ||
+        apply_switch(&s->trace_memory, o->trace_memory, "trace_memory", err) < 0 ||
+        apply_switch(&s->trace_flops, o->trace_flops, "trace_flops", err) < 0 ||
+        apply_switch(&s->trace_stack, o->trace_stack, "trace_stack", err) < 0 ||
+        apply_number(&s->trace_stack_depth, o->trace_stack_depth, "PLUMB_TRACE_STACK_DEPTH", err) <
+            0 ||
+        apply_choice(&s->region_scope, o->region_scope, "PLUMB_REGION_SCOPE", "region_scope", err) <
+            0)
+        return PLUMB_ERR_ARG;
+    return apply_switch(&s->nvtx, o->nvtx, "nvtx", err);
+}
+
 static int apply_numbers(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
 {
     int32_t interval = o->memory_interval_ms;
@@ -124,7 +155,8 @@ int plumb_settings_apply(struct plumb_settings *s, const plumb_options *options,
     /* A caller built with an older header has fewer fields, one with a newer header more. */
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     if (apply_strings(&result, &o, err) < 0 || apply_numbers(&result, &o, err) < 0 ||
-        apply_switches(&result, &o, err) < 0 || apply_choices(&result, &o, err) < 0)
+        apply_switches(&result, &o, err) < 0 || apply_choices(&result, &o, err) < 0 ||
+        apply_trace(&result, &o, err) < 0)
         return PLUMB_ERR_ARG;
     if (o.log) {
         result.log = o.log;

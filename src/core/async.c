@@ -85,7 +85,7 @@ static void end(struct plumb_thread *th, plumb_async span, uint32_t mark, const 
 {
     struct plumb_run *run = th->run;
     uint32_t i = (uint32_t)span.id - 1, state, sample = PLUMB_SAMPLE_ASYNC;
-    uint64_t payload[2], now = plumb_ticks_from(th->clock);
+    uint64_t payload[3], now = plumb_ticks_from(th->clock);
     struct plumb_live_async *a;
     if (i >= PLUMB_ASYNC_CHUNKS * PLUMB_ASYNC_CHUNK || !run->h->async_off[i / PLUMB_ASYNC_CHUNK] ||
         (span.id >> 48) != (run->generation & 0xffff)) {
@@ -95,7 +95,7 @@ static void end(struct plumb_thread *th, plumb_async span, uint32_t mark, const 
     a = slot(run, i);
     state = PLUMB_ACQUIRE(a->state);
     payload[0] = PLUMB_LOAD(a->node) | (uint64_t)PLUMB_LOAD(a->group) << 32;
-    payload[1] = now - PLUMB_LOAD(a->begin_ticks);
+    payload[1] = payload[2] = now - PLUMB_LOAD(a->begin_ticks);
     /* Of two ends of one span, one wins. */
     if (!(state & PLUMB_ASYNC_OPEN) || state & PLUMB_ASYNC_ENDING ||
         (state >> 1 & 0xffff) != (span.id >> 32 & 0xffff) ||
@@ -112,7 +112,7 @@ static void end(struct plumb_thread *th, plumb_async span, uint32_t mark, const 
     } else if (mark == 2) {
         sample = PLUMB_SAMPLE_ASYNC_ABANDONED;
     }
-    plumb_wide(th, PLUMB_WIDE_SAMPLE, sample, payload, 3);
+    plumb_wide(th, PLUMB_WIDE_SAMPLE, sample, payload, sample == PLUMB_SAMPLE_ASYNC ? 3 : 4);
     plumb_order();
     /* Closed, and of the next generation. */
     PLUMB_RELEASE(a->state, (state + 1) & (PLUMB_ASYNC_ENDING - 1u));

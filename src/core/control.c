@@ -192,8 +192,7 @@ static void signal_give_back(int sig)
 
 /* ---- Start and stop -------------------------------------------------------------------------- */
 
-/* One that takes no signal. 0, or an errno. */
-static int make_thread(pthread_t *out, void *(*run)(void *arg), void *arg)
+int plumb_control_thread(pthread_t *out, void *(*run)(void *arg), void *arg)
 {
     pthread_attr_t attr;
     sigset_t all, before;
@@ -218,7 +217,7 @@ void plumb_control_start(struct plumb_run *run, bool early)
     control.late = early;
     sem_init(&control.wake, 0, 0);
     sem_init(&control.born, 0, 0);
-    code = make_thread(&control.thread, control_main, run);
+    code = plumb_control_thread(&control.thread, control_main, run);
     if (code) {
         plumb_say("plumb: cannot start its control thread: %s; a run that is killed keeps a coarse "
                   "clock, and signals end it without a report",
@@ -251,7 +250,7 @@ void plumb_control_open_later(uint32_t ms)
     pthread_t thread;
     /* Under the lock, so that what the thread allocates is known to be ours. */
     plumb_life_lock();
-    if (make_thread(&thread, open_main, (void *)(uintptr_t)ms) == 0)
+    if (plumb_control_thread(&thread, open_main, (void *)(uintptr_t)ms) == 0)
         pthread_detach(thread);
     plumb_life_unlock();
 }

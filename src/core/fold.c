@@ -14,6 +14,7 @@
 
 #include "base/u128.h"
 #include "core/meet.h"
+#include "core/trace.h"
 #include "format/replay.h"
 
 enum { MANY_LEAVES = 8 };
@@ -491,6 +492,8 @@ void plumb_fold(struct plumb_thread *th)
 {
     struct plumb_live_thread *live = th->live;
     uint64_t number = th->block[1];
+    struct plumb_trace_drops drops; /* filled in when the trace loses the block */
+    bool lost = PLUMB_UNLIKELY(th->queue != NULL) && !plumb_trace_copy(th);
     struct fold f = {.th = th,
                      .run = th->run,
                      .undo = &live->undo,
@@ -498,6 +501,8 @@ void plumb_fold(struct plumb_thread *th)
                      .pipeline_index = UINT32_MAX,
                      .generation = live->generation,
                      .number = (uint32_t)number};
+    if (PLUMB_UNLIKELY(lost))
+        plumb_trace_count(th, &drops);
     undo_begin(live, number);
     if (live->context.depth)
         f.oldest = live->frames[1].begin_ticks;
@@ -508,7 +513,11 @@ void plumb_fold(struct plumb_thread *th)
         plumb_snapshot_answer(f.watch, th);
     plumb_replay_block(&fold_sink, &f, &live->context, live->frames, th->block);
     plumb_order();
+    if (PLUMB_UNLIKELY(lost))
+        plumb_trace_log(th, &drops);
     PLUMB_RELEASE(live->folded, number);
+    if (PLUMB_UNLIKELY(lost))
+        plumb_trace_apply(th);
 }
 
 void plumb_block_open(struct plumb_thread *th, uint64_t ticks)

@@ -25,6 +25,7 @@
 #include "core/collector.h"
 #include "core/ledger.h"
 #include "core/runtime.h"
+#include "core/trace.h"
 #include "format/live_read.h"
 #include "format/timing.h"
 
@@ -92,6 +93,7 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
         plumb_run_note(run, "%s", run->problem);
     plumb_rt.rank = rank->rank;
     plumb_ledger_open(run);
+    plumb_trace_begin(run);
     PLUMB_RELEASE(h->magic, PLUMB_LIVE_MAGIC);
     return PLUMB_OK;
 }
@@ -178,6 +180,7 @@ static int open_run(bool early, plumb_error *err)
         tell_problem("", run->problem);
     plumb_control_start(run, early);
     plumb_collectors_start(run);
+    plumb_trace_writer_start(run);
     return PLUMB_OK;
 }
 
@@ -359,6 +362,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     }
     run->h->now[0] = run->h->now[1] = end;
     snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
+    plumb_trace_writer_stop(run, &end, still);
     if (still) {
         plumb_ledger_close(run);
         plumb_collectors_tell(run);
@@ -444,6 +448,7 @@ void plumb_run_forked(void)
     plumb_threads_forget();
     plumb_control_forget();
     plumb_collectors_forked();
+    plumb_trace_writer_forget();
     plumb_rt.run = NULL;
     PLUMB_STORE(plumb_rt.recording, 0);
     PLUMB_STORE(plumb_rt.want_run, was_on && plumb_rt.settings.fork == PLUMB_FORK_FOLLOW);

@@ -143,9 +143,12 @@ struct plumb_thread {
     struct plumb_place *places;
     uint32_t place_count, place_cap;
     uint32_t other_place;
-    struct plumb_map place_of; /* parent << 36 | key -> place + 1 */
-    struct plumb_map state_of; /* channel << 36 | key -> state */
-    struct plumb_ask *ask;     /* of a snapshot, for copies; set by the snapshotter */
+    struct plumb_map place_of;      /* parent << 36 | key -> place + 1 */
+    struct plumb_map state_of;      /* channel << 36 | key -> state */
+    struct plumb_ask *ask;          /* of a snapshot, for copies; set by the snapshotter */
+    struct plumb_live_queue *queue; /* of the trace; NULL: none */
+    uint32_t queue_path;            /* adopted path when the block began */
+    uint32_t queue_paths[PLUMB_TRACE_PATH];
     /* the rest */
     uint32_t clock; /* enum plumb_clock_source */
     uint32_t tid;
@@ -492,6 +495,8 @@ void plumb_run_open_early(void);      /* the same, perhaps before main() */
 void plumb_run_forked(void);          /* in the child of a fork */
 
 /* control.c */
+/* A thread of plumb's own, which takes no signal. 0, or an errno. */
+int plumb_control_thread(pthread_t *out, void *(*run)(void *arg), void *arg);
 /* `early`: the program has perhaps not looked at its signals yet. */
 void plumb_control_start(struct plumb_run *run, bool early);
 void plumb_control_stop(void);

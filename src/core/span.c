@@ -462,7 +462,7 @@ static void span_arg(plumb_span span, const char *key, uint32_t type, const void
         memcpy(&payload[1], value, 8);
     }
     plumb_lock();
-    payload[0] = plumb_carve_text(th->run, key ? key : "");
+    payload[0] = plumb_carve_text(th->run, key ? key : "") | (uint64_t)depth_of(th, span) << 48;
     plumb_unlock();
     plumb_wide(th, PLUMB_WIDE_ARG, type, payload, (uint32_t)(2 + (bytes + 7) / 8));
     leave(th);

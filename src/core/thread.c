@@ -14,6 +14,7 @@
 #include "core/ledger.h"
 #include "core/runtime.h"
 #include "core/stage.h"
+#include "core/trace.h"
 
 enum { LOOKS = 8 }; /* for records left behind, each time one is needed */
 
@@ -55,6 +56,7 @@ void plumb_thread_release(struct plumb_thread *th)
     /* Behind busy: a run that ends now waits for us, one that has ended is not touched. */
     live = (PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) == PLUMB_GATE_OPEN;
     if (live) {
+        plumb_trace_name(th);
         if (plumb_depth(th)) {
             plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_THREAD, &zero, 2);
             th->top = th->open;
@@ -234,6 +236,7 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
     live->tid = th->tid;
     PLUMB_STORE(live->generation, live->generation + 1);
     PLUMB_STORE(live->in_use, 1);
+    plumb_trace_attach(th);
     th->top = th->open;
     th->stages = 0;
     plumb_block_open(th, plumb_ticks_from(th->clock));

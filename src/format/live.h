@@ -32,6 +32,7 @@
 #include "base/stats.h"
 #include "format/live_lane.h"
 #include "format/live_ledger.h"
+#include "format/live_trace.h"
 
 #define PLUMB_LIVE_MAGIC UINT64_C(0x31766c626d756c70) /* "plumblv1" */
 #define PLUMB_LIVE_NAME "live.plumb"
@@ -70,15 +71,23 @@ enum plumb_wide {
     PLUMB_WIDE_CLOSE = 4,  /* small: enum plumb_close; word 1: depth to close down to */
     PLUMB_WIDE_MARK = 5,   /* small: 1 fail, 2 abandon; word 1: depth; word 2: text offset or 0 */
     PLUMB_WIDE_SAMPLE = 6, /* small: enum plumb_sample; word 1: node | group << 32; word 2: value */
-    PLUMB_WIDE_ARG = 7     /* small: 1 i64, 2 f64, 3 str; word 1: key text offset; then the value */
+    /* small: 1 i64, 2 f64, 3 str; word 1: key text offset | depth << 48 (0: none); then the value
+     */
+    PLUMB_WIDE_ARG = 7,
+    /* The rest is written while a run is traced. */
+    PLUMB_WIDE_INSTANT = 8, /* word 1: text offset */
+    PLUMB_WIDE_COUNTER = 9, /* small: enum plumb_counter; word 1: text offset; word 2: value now */
+    PLUMB_WIDE_FLOW = 10,   /* small: 0 captured, 1 adopted; word 1: the flow */
+    PLUMB_WIDE_STACK = 11 /* small: 1 cut; of the span just begun: return addresses, inner first */
 };
+enum plumb_counter { PLUMB_COUNTER_I64 = 1, PLUMB_COUNTER_F64 = 2, PLUMB_COUNTER_BYTES = 3 };
 enum plumb_close { PLUMB_CLOSE_OUTER = 0, PLUMB_CLOSE_THREAD = 1 };
 enum plumb_sample {
-    PLUMB_SAMPLE_HOST = 0,         /* value in ns */
-    PLUMB_SAMPLE_DEVICE = 1,       /* value in ns */
-    PLUMB_SAMPLE_ASYNC = 2,        /* value in ticks */
-    PLUMB_SAMPLE_ASYNC_FAILED = 3, /* word 2: text offset */
-    PLUMB_SAMPLE_ASYNC_ABANDONED = 4
+    PLUMB_SAMPLE_HOST = 0,           /* value in ns */
+    PLUMB_SAMPLE_DEVICE = 1,         /* value in ns */
+    PLUMB_SAMPLE_ASYNC = 2,          /* value in ticks */
+    PLUMB_SAMPLE_ASYNC_FAILED = 3,   /* word 2: text offset; word 3: ticks */
+    PLUMB_SAMPLE_ASYNC_ABANDONED = 4 /* word 3: ticks */
 };
 
 static inline uint64_t plumb_record_ticks(uint64_t word)
@@ -244,7 +253,7 @@ struct plumb_live_state {
     } carry[PLUMB_CARRY];
     uint32_t ordinal;   /* among the thread's states, from 0 */
     uint32_t undo_full; /* as undo_block, for a full save */
-    uint64_t reserved;  /* buckets begin on a cache line */
+    uint64_t untraced;  /* runs whose end is not in the trace; buckets begin on a cache line */
     uint32_t buckets[PLUMB_SKETCH_BUCKETS];
 };
 enum plumb_state_flags {
@@ -301,6 +310,7 @@ struct plumb_live_thread {
     struct plumb_live_table tree;
     struct plumb_live_frame frames[PLUMB_DEPTH_MAX + 1]; /* [1 .. context.depth] */
     struct plumb_live_undo undo;
+    uint64_t queue_off; /* struct plumb_live_queue (live_trace.h); 0: none */
 };
 
 /* An end first says ENDING, then writes the sample, then closes: whoever is killed in between
@@ -396,6 +406,7 @@ struct plumb_live_header {
     struct plumb_live_table clocks;     /* struct plumb_live_clock */
     struct plumb_live_table collectors; /* struct plumb_live_collector */
     struct plumb_live_table lane_names; /* struct plumb_live_lane_name */
+    struct plumb_live_trace trace;      /* live_trace.h */
 };
 
 /* ---- Access ---------------------------------------------------------------------------------- */

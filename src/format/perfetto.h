@@ -36,10 +36,10 @@
 
 enum {
     PLUMB_PF_TEXT_MAX = 4096,
-    PLUMB_PF_ARGS_MAX = 16,           /* of an event; more are not written */
+    PLUMB_PF_ARGS_MAX = 24,           /* of an event; more are not written */
     PLUMB_PF_FLOWS_MAX = 64,          /* of an event, of each kind; more are not written */
     PLUMB_PF_CMDLINE_MAX = 16 * 1024, /* bytes of all arguments; the rest is left out */
-    PLUMB_PF_PACKET_MAX = 160 * 1024,
+    PLUMB_PF_PACKET_MAX = 224 * 1024,
     PLUMB_PF_HEAD_SEQUENCE = 1, /* of descriptors; those of the caller begin at 2 */
 };
 

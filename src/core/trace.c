@@ -1,0 +1,388 @@
+/* trace.c: what recording threads do for the trace: copy a block before it is folded, or count what
+ * is lost with it.
+ *
+ * Invariants
+ *   - A slot is whole before its number is released; `put` moves after that.
+ *   - What a lost block held is counted exactly once, whatever instruction the process is killed
+ *     at: before `folded` moves, the block is in the ring, and whoever finishes the trace finds it
+ *     there; after that, the log has the counts as they must become (plumb_trace_live_settle()).
+ *   - Dropping ends only with a quarter of the queue free, so that gaps are few. */
+#include "core/trace.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "core/meet.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* ---- Slots ----------------------------------------------------------------------------------- */
+
+/* Words that a reader may be looking at: it finds out from the slot's number. */
+static void copy_words(uint64_t *to, const uint64_t *from, uint32_t n)
+{
+#if defined(__SANITIZE_THREAD__)
+    for (uint32_t i = 0; i < n; i++)
+        PLUMB_STORE(to[i], PLUMB_LOAD(from[i]));
+#else
+    memcpy(to, from, n * sizeof *to);
+#endif
+}
+
+static struct plumb_trace_slot *next_slot(struct plumb_thread *th)
+{
+    struct plumb_live_queue *q = th->queue;
+    struct plumb_trace_slot *slot =
+        PLUMB_AT(th->run, struct plumb_trace_slot, q->slots_off) + (q->put & (q->slots - 1));
+    PLUMB_STORE(slot->number, 0);
+    plumb_order();
+    return slot;
+}
+
+/* What is the same for all slots, and with it the slot is done. */
+static void put_slot(struct plumb_thread *th, struct plumb_trace_slot *slot,
+                     struct plumb_trace_slot *head)
+{
+    struct plumb_live_queue *q = th->queue;
+    head->tid = th->live->tid;
+    head->generation = th->live->generation;
+    memcpy(head->name, q->name, sizeof head->name);
+    copy_words(
+        &slot->block, &head->block,
+        (offsetof(struct plumb_trace_slot, frames) - offsetof(struct plumb_trace_slot, block)) / 8);
+    PLUMB_RELEASE(slot->number, q->put + 1);
+    PLUMB_RELEASE(q->put, q->put + 1);
+}
+
+static void put_block(struct plumb_thread *th, uint16_t flags)
+{
+    const struct plumb_live_thread *live = th->live;
+    struct plumb_trace_slot *slot = next_slot(th), head = {.flags = flags};
+    uint32_t frames = live->context.depth;
+    uint64_t words = (uint64_t)(th->head - th->block);
+    head.kind = PLUMB_SLOT_BLOCK;
+    head.block = th->block[1];
+    head.words = (uint16_t)words;
+    head.group = live->context.group;
+    head.depth = frames;
+    head.step = live->context.step;
+    head.path_depth = (uint16_t)th->queue_path;
+    frames = frames < PLUMB_TRACE_FRAMES ? frames : PLUMB_TRACE_FRAMES;
+    for (uint32_t d = 1; d <= frames; d++) {
+        struct plumb_trace_open open = {live->frames[d].begin_ticks, live->frames[d].key};
+        copy_words((uint64_t *)(void *)&slot->frames[d - 1], (const uint64_t *)(void *)&open, 2);
+    }
+    copy_words((uint64_t *)(void *)slot->path, (const uint64_t *)(void *)th->queue_paths,
+               (head.path_depth + 1u) / 2);
+    copy_words(slot->data, th->block, (uint32_t)words);
+    put_slot(th, slot, &head);
+}
+
+/* The newer of the two. */
+static const struct plumb_trace_gap *gap_now(const struct plumb_live_queue *q)
+{
+    return &q->gap[q->gap[1].through_block > q->gap[0].through_block];
+}
+
+static void put_gap(struct plumb_thread *th)
+{
+    struct plumb_live_queue *q = th->queue;
+    const struct plumb_trace_gap *gap = gap_now(q);
+    struct plumb_trace_slot *slot = next_slot(th), head = {.flags = 0};
+    head.kind = PLUMB_SLOT_GAP;
+    head.block = gap->through_block;
+    head.step = -1;
+    copy_words(slot->data, (const uint64_t *)(const void *)gap, sizeof *gap / 8);
+    put_slot(th, slot, &head);
+}
+
+static bool copy_block(struct plumb_thread *th)
+{
+    struct plumb_live_queue *q = th->queue;
+    const struct plumb_live_trace *h = &th->run->h->trace;
+    uint64_t used = q->put - PLUMB_ACQUIRE(q->taken), most = q->slots;
+    uint16_t flags = q->left_out ? PLUMB_SLOT_RESUMES : 0;
+    if (th->head == th->block + PLUMB_BLOCK_HEAD)
+        return true;
+    if (h->mode == PLUMB_LIVE_TRACE_RING && q->slots) {
+        put_block(th, flags);
+        return true;
+    }
+    most -= q->dropping ? q->slots / 4 + 1 : 0;
+    if (used >= most || PLUMB_ACQUIRE(h->ended))
+        return false;
+    if (q->dropping) {
+        put_gap(th);
+        flags |= PLUMB_SLOT_RESUMES;
+    }
+    put_block(th, flags);
+    q->dropping = q->left_out = 0;
+    return true;
+}
+
+bool plumb_trace_copy(struct plumb_thread *th)
+{
+    bool copied = copy_block(th);
+    /* For the next block: where the thread is when it begins. */
+    th->queue_path = th->path_depth;
+    memcpy(th->queue_paths, th->path, th->path_depth * sizeof th->path[0]);
+    return copied;
+}
+
+/* ---- Losses ---------------------------------------------------------------------------------- */
+
+static void count_end(struct plumb_trace_drops *drops, uint64_t key)
+{
+    uint32_t i = drops->count;
+    drops->spans++;
+    /* Most likely one of the last. */
+    while (i-- > 0)
+        if (drops->key[i].key == key) {
+            drops->key[i].spans++;
+            return;
+        }
+    drops->key[drops->count].key = key;
+    drops->key[drops->count++].spans = 1;
+}
+
+/* What a wide record ends, or changes for what follows. */
+static void count_wide(struct plumb_trace_drops *drops, const uint64_t *w, uint64_t *open,
+                       uint32_t *depth, uint64_t *group)
+{
+    uint32_t kind = (uint32_t)(w[0] >> 2) & 63, small = (uint32_t)(w[0] >> 16) & 63;
+    if (kind == PLUMB_WIDE_GROUP)
+        *group = (w[1] & 0xffff) << PLUMB_NODE_BITS;
+    else if (kind == PLUMB_WIDE_SAMPLE && small >= PLUMB_SAMPLE_ASYNC)
+        count_end(drops, plumb_key((uint32_t)(w[1] >> 32) & 0xffff,
+                                   (uint32_t)w[1] & ((1u << PLUMB_NODE_BITS) - 1)));
+    while (kind == PLUMB_WIDE_CLOSE && *depth > w[1])
+        count_end(drops, open[(*depth)--]);
+}
+
+void plumb_trace_count(const struct plumb_thread *th, struct plumb_trace_drops *drops)
+{
+    const struct plumb_live_thread *live = th->live;
+    uint64_t open[PLUMB_DEPTH_MAX + 1], group = (uint64_t)live->context.group << PLUMB_NODE_BITS;
+    uint32_t depth = live->context.depth;
+    drops->count = 0;
+    drops->spans = 0;
+    for (uint32_t d = 1; d <= depth; d++)
+        open[d] = live->frames[d].key;
+    for (const uint64_t *w = th->block + PLUMB_BLOCK_HEAD; w < th->head;) {
+        uint32_t kind = *w & 3;
+        if (kind == PLUMB_REC_END && depth) {
+            count_end(drops, open[depth--]);
+        } else if (kind == PLUMB_REC_BEGIN && depth < PLUMB_DEPTH_MAX) {
+            open[++depth] = group | plumb_record_node(*w);
+        } else if (kind == PLUMB_REC_WIDE) {
+            count_wide(drops, w, open, &depth, &group);
+            w += (*w >> 8 & 255) - 1;
+        }
+        w++;
+    }
+}
+
+static void gap_add(struct plumb_trace_gap *g, uint32_t node, uint32_t spans)
+{
+    uint64_t i = g->count;
+    while (i-- > 0)
+        if (g->nodes[i].node == node) {
+            g->nodes[i].spans += spans;
+            return;
+        }
+    if (g->count == PLUMB_TRACE_GAP_NODES) {
+        g->others += spans;
+        return;
+    }
+    g->nodes[g->count].node = node;
+    g->nodes[g->count++].spans = spans;
+}
+
+/* The gap with this block in it, in the copy that nobody reads yet. */
+static void gap_grow(struct plumb_thread *th, const struct plumb_trace_drops *drops)
+{
+    struct plumb_live_queue *q = th->queue;
+    const struct plumb_trace_gap *old = gap_now(q);
+    struct plumb_trace_gap *g = &q->gap[old == &q->gap[0]];
+    uint64_t number = th->block[1];
+    g->through_block = 0;
+    plumb_order();
+    if (q->dropping) {
+        memcpy(&g->from_ticks, &old->from_ticks,
+               offsetof(struct plumb_trace_gap, nodes) -
+                   offsetof(struct plumb_trace_gap, from_ticks));
+        memcpy(g->nodes, old->nodes, old->count * sizeof g->nodes[0]);
+        g->from_block = old->from_block;
+    } else {
+        g->from_block = number;
+        g->from_ticks = th->block[0];
+        g->spans = g->others = g->count = 0;
+    }
+    g->through_ticks = th->base + plumb_record_ticks(th->block[PLUMB_BLOCK_HEAD]);
+    g->spans += drops->spans;
+    for (uint32_t i = 0; i < drops->count; i++)
+        gap_add(g, plumb_key_node(drops->key[i].key), drops->key[i].spans);
+    plumb_order();
+    PLUMB_STORE(g->through_block, number);
+    plumb_order();
+    q->dropping = 1;
+}
+
+void plumb_trace_log(struct plumb_thread *th, const struct plumb_trace_drops *drops)
+{
+    struct plumb_live_queue *q = th->queue;
+    uint32_t n = 0;
+    gap_grow(th, drops);
+    for (uint32_t i = 0; i < drops->count && n < PLUMB_TRACE_LOG; i++) {
+        struct plumb_live_state *st = plumb_state_meet(th, drops->key[i].key, PLUMB_CHANNEL_SPAN);
+        if (!st)
+            continue;
+        q->log.state[n].state_off = plumb_off_of(th->run, st);
+        q->log.state[n++].untraced = st->untraced + drops->key[i].spans;
+    }
+    q->log.count = n;
+    q->log.dropped_spans = q->dropped_spans + drops->spans;
+    q->log.dropped_blocks = q->dropped_blocks + 1;
+    plumb_order();
+    PLUMB_STORE(q->log.block, th->block[1]);
+    plumb_order();
+}
+
+void plumb_trace_apply(struct plumb_thread *th)
+{
+    struct plumb_live_queue *q = th->queue;
+    for (uint64_t i = 0; i < q->log.count; i++)
+        PLUMB_STORE(PLUMB_AT(th->run, struct plumb_live_state, q->log.state[i].state_off)->untraced,
+                    q->log.state[i].untraced);
+    PLUMB_STORE(q->dropped_spans, q->log.dropped_spans);
+    PLUMB_STORE(q->dropped_blocks, q->log.dropped_blocks);
+    plumb_order();
+    PLUMB_STORE(q->log.block, 0);
+}
+
+/* ---- Queues ---------------------------------------------------------------------------------- */
+
+/* As many slots as were asked for, or fewer, down to none, where little room is left. */
+static void carve_slots(struct plumb_run *run, struct plumb_live_queue *q)
+{
+    uint64_t left = run->mapped - run->h->used, slots = 1;
+    uint64_t most = plumb_rt.settings.trace_ring_bytes / sizeof(struct plumb_trace_slot);
+    while (2 * slots <= most)
+        slots *= 2;
+    while (slots > PLUMB_TRACE_SLOTS_MIN && slots * sizeof(struct plumb_trace_slot) > left / 8)
+        slots /= 2;
+    slots = slots < PLUMB_TRACE_SLOTS_MIN ? PLUMB_TRACE_SLOTS_MIN : slots;
+    q->slots_off = plumb_carve(run, slots * sizeof(struct plumb_trace_slot));
+    q->slots = q->slots_off ? (uint32_t)slots : 0;
+    /* Else the first round through the slots takes a page fault every few folds. */
+    if (q->slots) {
+        uint64_t page = 4096, from = (q->slots_off + page - 1) & ~(page - 1);
+        uint64_t upto = (q->slots_off + slots * sizeof(struct plumb_trace_slot)) & ~(page - 1);
+        int saved = errno;
+        if (upto > from)
+            madvise(run->base + from, upto - from, MADV_POPULATE_WRITE);
+        errno = saved;
+    }
+}
+
+void plumb_trace_name(struct plumb_thread *th)
+{
+    if (th->queue)
+        prctl(PR_GET_NAME, th->queue->name);
+}
+
+void plumb_trace_attach(struct plumb_thread *th)
+{
+    struct plumb_live_queue *q;
+    th->queue = NULL;
+    if (th->run->h->trace.mode == PLUMB_LIVE_TRACE_NONE)
+        return;
+    if (!th->live->queue_off) {
+        uint64_t off = plumb_carve(th->run, sizeof *q);
+        if (!off)
+            return;
+        carve_slots(th->run, PLUMB_AT(th->run, struct plumb_live_queue, off));
+        PLUMB_RELEASE(th->live->queue_off, off);
+    }
+    th->queue = PLUMB_AT(th->run, struct plumb_live_queue, th->live->queue_off);
+    th->queue_path = 0;
+    plumb_trace_name(th);
+}
+
+/* ---- What only a trace shows ----------------------------------------------------------------- */
+
+static uint64_t carve_name(struct plumb_thread *th, const char *name)
+{
+    uint64_t off;
+    plumb_lock();
+    off = plumb_carve_text(th->run, name);
+    plumb_unlock();
+    return off;
+}
+
+void plumb_instant_impl(const char *name)
+{
+    struct plumb_thread *th;
+    uint64_t off;
+    if (!name || !plumb_enter(&th, false))
+        return;
+    if (plumb_traced(th) && (off = carve_name(th, name)) != 0)
+        plumb_wide(th, PLUMB_WIDE_INSTANT, 0, &off, 2);
+    plumb_leave(th);
+}
+
+void plumb_trace_counter(struct plumb_thread *th, enum plumb_counter kind, uint64_t name_off,
+                         uint64_t value)
+{
+    uint64_t payload[2] = {name_off, value};
+    if (plumb_traced(th) && name_off)
+        plumb_wide(th, PLUMB_WIDE_COUNTER, kind, payload, 3);
+}
+
+void plumb_counter_impl(const char *name, double value)
+{
+    struct plumb_thread *th;
+    uint64_t bits;
+    if (!name || !plumb_enter(&th, false))
+        return;
+    memcpy(&bits, &value, sizeof bits);
+    if (plumb_traced(th))
+        plumb_trace_counter(th, PLUMB_COUNTER_F64, carve_name(th, name), bits);
+    plumb_leave(th);
+}
+
+/* ---- The run --------------------------------------------------------------------------------- */
+
+static uint64_t text_or_none(struct plumb_run *run, const char *text)
+{
+    return text[0] ? plumb_carve_text(run, text) : 0;
+}
+
+void plumb_trace_begin(struct plumb_run *run)
+{
+    const struct plumb_settings *s = &plumb_rt.settings;
+    struct plumb_live_trace *t = &run->h->trace;
+    const struct plumb_anchor *start = &run->h->start;
+    uint64_t raw;
+    if (!s->trace && !s->regions[0] && !s->trace_nodes[0])
+        return;
+    t->max_bytes = s->trace_max_bytes;
+    t->what = (s->trace_shapes ? PLUMB_TRACE_HAS_SHAPES : 0) |
+              (s->trace_memory ? PLUMB_TRACE_HAS_MEMORY : 0) |
+              (s->trace_flops ? PLUMB_TRACE_HAS_FLOPS : 0) |
+              (s->trace_stack ? PLUMB_TRACE_HAS_STACK : 0);
+    raw = plumb_clock_gettime_ns(CLOCK_MONOTONIC_RAW) - start->raw_ns;
+    t->zero_boottime_ns = plumb_clock_gettime_ns(CLOCK_BOOTTIME) - raw;
+    t->zero_monotonic_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - raw;
+    t->zero_realtime_ns = start->unix_ns;
+    t->steps_off = text_or_none(run, s->trace_steps);
+    t->regions_off = text_or_none(run, s->regions);
+    t->nodes_off = text_or_none(run, s->trace_nodes);
+    if (run->fd < 0)
+        return; /* no directory: no file */
+    t->mode = s->trace_mode == PLUMB_TRACE_RING ? PLUMB_LIVE_TRACE_RING : PLUMB_LIVE_TRACE_STOP;
+}

@@ -1,0 +1,79 @@
+/* trace.h: the trace of a run, as the recording threads and the run see it. What goes into the file
+ * and when is the writer's business (trace_writer.c); what the mapping holds, format/live_trace.h.
+ */
+#ifndef PLUMB_CORE_TRACE_H
+#define PLUMB_CORE_TRACE_H
+
+#include "core/runtime.h"
+#include "format/trace_live.h"
+
+/* ---- Of a thread, inside the runtime ----------------------------------------------------------
+ */
+
+/* What a block holds that will not be in the trace. */
+struct plumb_trace_drops {
+    uint32_t count;
+    uint64_t spans;
+    struct {
+        uint64_t key;
+        uint32_t spans;
+    } key[PLUMB_BLOCK_WORDS];
+};
+
+/* Before a fold: copies the block to the thread's queue. False: there is no room. Some 50 ns, no
+ * system call; the block is warm. */
+bool plumb_trace_copy(struct plumb_thread *th);
+/* The three steps of losing a block: what is in it, before the fold; where that will be counted,
+ * before the fold is said to be done; counting it, after. */
+void plumb_trace_count(const struct plumb_thread *th, struct plumb_trace_drops *drops);
+void plumb_trace_log(struct plumb_thread *th, const struct plumb_trace_drops *drops);
+void plumb_trace_apply(struct plumb_thread *th);
+
+/* Gives a thread block that is being attached its queue, when the run is traced. Under the lock.
+ * The second: the thread's name, as it is now. */
+void plumb_trace_attach(struct plumb_thread *th);
+void plumb_trace_name(struct plumb_thread *th);
+
+/* Whether what only a trace shows is to be recorded: instants, counters, flows. */
+static inline bool plumb_traced(const struct plumb_thread *th)
+{
+    return th->queue != NULL;
+}
+/* Whether the trace has `what` (enum plumb_live_trace_what) in it. */
+static inline bool plumb_traces(const struct plumb_thread *th, uint32_t what)
+{
+    return th->queue && th->run->h->trace.what & what;
+}
+
+void plumb_instant_impl(const char *name);
+void plumb_counter_impl(const char *name, double value);
+/* Inside enter: a value of a counter; `name_off`: text in the mapping. */
+void plumb_trace_counter(struct plumb_thread *th, enum plumb_counter kind, uint64_t name_off,
+                         uint64_t value);
+
+/* ---- Of the run ------------------------------------------------------------------------------ */
+
+/* In a new mapping, from the settings; under the lock. Without a directory there is no trace. */
+void plumb_trace_begin(struct plumb_run *run);
+
+/* Under life_lock. The writer: a thread of its own that blocks all signals. */
+void plumb_trace_writer_start(struct plumb_run *run);
+/* Nobody records any more: writes the rest, ends the file, and counts what is not in it. Without
+ * `whole` (a thread is held up in the mapping) only the writer is stopped. */
+void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end, bool whole);
+void plumb_trace_writer_forget(void); /* in the child of a fork */
+
+/* Asks for the newest records to be written to a file of their own (ring mode). Any thread, any
+ * moment, signal handlers too: the writer does it. 0, or PLUMB_ERR_STATE: no such trace is on. */
+int plumb_trace_keep_impl(const char *why, plumb_error *err);
+
+/* What is called by the writer each time it wakes, after the threads' queues: lanes of collectors
+ * are drained into `t->file` here. NULL: none. Set before a run opens. */
+struct plumb_trace_extra {
+    void (*open)(struct plumb_trace_live *t);
+    void (*drain)(struct plumb_trace_live *t);
+    void (*close)(struct plumb_trace_live *t); /* the last time, when nobody emits any more */
+};
+extern const struct plumb_trace_extra *plumb_trace_extra;
+
+#endif

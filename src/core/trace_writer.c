@@ -1,0 +1,369 @@
+/* trace_writer.c: the background thread that turns trace queues into trace.pftrace, and the file.
+ *
+ * It wakes each 10 ms, sooner where queues fill faster, and never waits for a recording thread, nor
+ * one for it. What it cannot write (the bound, a full disk) ends the trace: from then on threads
+ * count what they lose, and the file stays as it was at the last commit, valid, with a tail that
+ * says so.
+ *
+ * Locks: none. `writer` belongs to whoever is under life_lock, and to the thread between start and
+ * stop. */
+#include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/pages.h"
+#include "core/trace.h"
+#include "format/live_read.h"
+
+enum {
+    WAKE_NS = 10000000,
+    WAKE_MIN_NS = 200000,
+    CLOCK_NS = 1000000000, /* between looks at how the clock goes */
+    TAIL_MAX = 1 << 20     /* of the bound, for what is said at the end */
+};
+
+static struct writer {
+    pthread_t thread;
+    sem_t wake, born;
+    uint32_t running, stop; /* atomic */
+    struct plumb_run *run;
+    struct plumb_trace_live live;
+    uint64_t file[2]; /* device and inode */
+    int fd;
+    uint64_t limit; /* bytes that the file may have */
+    uint64_t next_clock;
+    struct plumb_anchor anchor;
+} writer;
+
+const struct plumb_trace_extra *plumb_trace_extra;
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
+static struct plumb_live_trace *trace_of(const struct writer *w)
+{
+    return &w->run->h->trace;
+}
+
+static void end_trace(struct writer *w, enum plumb_live_trace_end why, int error)
+{
+    struct plumb_live_trace *t = trace_of(w);
+    if (t->ended)
+        return;
+    t->error = error;
+    PLUMB_RELEASE(t->ended, why);
+}
+
+static void trace_path(const struct writer *w, char *out, size_t size)
+{
+    snprintf(out, size, "%s/%s", w->run->dir, PLUMB_TRACE_FILE);
+}
+
+static bool is_ours(const struct writer *w)
+{
+    struct stat st;
+    return w->fd >= 0 && fstat(w->fd, &st) == 0 && (uint64_t)st.st_dev == w->file[0] &&
+           (uint64_t)st.st_ino == w->file[1];
+}
+
+/* A program that closes descriptors it does not know takes ours as well. */
+static int file_again(struct writer *w)
+{
+    char path[1200];
+    if (is_ours(w))
+        return 0;
+    trace_path(w, path, sizeof path);
+    w->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (w->fd >= 0 && !is_ours(w)) {
+        close(w->fd);
+        w->fd = -1;
+        return ESTALE;
+    }
+    return w->fd < 0 ? errno : 0;
+}
+
+static int make_file(struct writer *w)
+{
+    char path[1200];
+    struct stat st;
+    int fd, high;
+    trace_path(w, path, sizeof path);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return errno;
+    /* High, out of the way of programs that take descriptors by number. */
+    high = fcntl(fd, F_DUPFD_CLOEXEC, 500);
+    if (high >= 0)
+        close(fd);
+    w->fd = high >= 0 ? high : fd;
+    if (fstat(w->fd, &st) < 0)
+        return errno;
+    w->file[0] = (uint64_t)st.st_dev;
+    w->file[1] = (uint64_t)st.st_ino;
+    return 0;
+}
+
+/* 0, or an errno. */
+static int write_all(struct writer *w, const unsigned char *bytes, size_t n)
+{
+    uint64_t at = w->live.file.bytes;
+    int code = file_again(w);
+    if (!code)
+        code = plumb_file_limit(at + n);
+    while (!code && n) {
+        ssize_t done = pwrite(w->fd, bytes, n, (off_t)at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? errno : ENOSPC;
+        bytes += done;
+        at += (uint64_t)done;
+        n -= (size_t)done;
+    }
+    return code;
+}
+
+static bool write_bytes(void *arg, const unsigned char *bytes, size_t n)
+{
+    struct writer *w = arg;
+    int code;
+    if (w->live.file.bytes + n > w->limit) {
+        end_trace(w, PLUMB_TRACE_AT_BOUND, 0);
+        return false;
+    }
+    code = write_all(w, bytes, n);
+    if (code)
+        end_trace(w, PLUMB_TRACE_NO_FILE, code);
+    return code == 0;
+}
+
+/* ---- The clock ------------------------------------------------------------------------------- */
+
+/* Times go on without a jump where the rate is corrected, and meet the anchor's a second later. */
+static void set_clock(struct writer *w, const struct plumb_anchor *a)
+{
+    const struct plumb_live_header *h = w->run->h;
+    struct plumb_trace_clock *c = &w->live.file.clock;
+    uint64_t said, is = a->raw_ns - h->start.raw_ns;
+    double tick_ns = plumb_live_tick_ns(h, a, &(double){0}), behind;
+    if (!(tick_ns > 1e-3 && tick_ns < 1e3))
+        return;
+    if (!c->ns_per_tick) {
+        c->ticks0 = h->start.ticks;
+        c->ns0 = 0;
+    } else if (h->clock_source == PLUMB_CLOCK_TSC) {
+        said = plumb_trace_file_ns(&w->live.file, a->ticks);
+        behind = ((double)is - (double)said) / CLOCK_NS;
+        /* Not after a jump. */
+        tick_ns *= behind > -1e-3 && behind < 1e-3 ? 1 + behind : 1;
+        c->ticks0 = a->ticks;
+        c->ns0 = said;
+    }
+    c->ns_per_tick = (uint64_t)(tick_ns * 4294967296.0 + 0.5);
+}
+
+static void look_at_clock(struct writer *w)
+{
+    uint64_t now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+    if (now < w->next_clock)
+        return;
+    w->next_clock = now + CLOCK_NS;
+    plumb_anchor_take(&w->anchor, plumb_rt.clock);
+    set_clock(w, &w->anchor);
+}
+
+/* ---- The thread ------------------------------------------------------------------------------ */
+
+static void sleep_for(struct writer *w, uint64_t ns)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += (time_t)ns;
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    while (sem_clockwait(&w->wake, CLOCK_MONOTONIC, &t) < 0 && errno == EINTR)
+        continue;
+}
+
+/* From how full the fullest queue was: so that the next time it is a quarter full. */
+static uint64_t next_pause(uint64_t pause_ns, uint32_t fullest)
+{
+    if (fullest > 64)
+        pause_ns /= fullest > 128 ? 4 : 2;
+    else if (fullest < 32)
+        pause_ns *= 2;
+    return pause_ns < WAKE_MIN_NS ? WAKE_MIN_NS : pause_ns > WAKE_NS ? WAKE_NS : pause_ns;
+}
+
+static uint32_t pass(struct writer *w)
+{
+    uint32_t fullest = 0;
+    look_at_clock(w);
+    if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP)
+        fullest = plumb_trace_live_pass(&w->live);
+    if (plumb_trace_extra)
+        plumb_trace_extra->drain(&w->live);
+    return fullest;
+}
+
+static void *writer_main(void *arg)
+{
+    struct writer *w = arg;
+    uint64_t pause_ns = WAKE_NS;
+    sem_post(&w->born);
+    while (!PLUMB_ACQUIRE(w->stop)) {
+        sleep_for(w, pause_ns);
+        if (PLUMB_ACQUIRE(w->stop))
+            break;
+        if (!trace_of(w)->ended)
+            pause_ns = next_pause(pause_ns, pass(w));
+        else
+            pause_ns = WAKE_NS;
+    }
+    return NULL;
+}
+
+/* ---- Start and stop -------------------------------------------------------------------------- */
+
+static int open_live(struct writer *w, bool continues)
+{
+    struct plumb_trace_live *t = &w->live;
+    unsigned char *buffer = t->file.out.base;
+    uint64_t bytes = t->file.bytes;
+    memset(t, 0, sizeof *t);
+    t->file.out.base = buffer ? buffer : plumb_pages_map(PLUMB_TRACE_BUFFER);
+    t->file.out.size = PLUMB_TRACE_BUFFER;
+    t->file.source = (struct plumb_trace_source){w->run->base, w->run->mapped, w->run->h};
+    t->file.write = write_bytes;
+    t->file.arg = w;
+    t->file.bytes = bytes;
+    t->commits = true;
+    return t->file.out.base ? plumb_trace_live_open(t, continues) : PLUMB_ERR_MEMORY;
+}
+
+static int make_writer(struct writer *w)
+{
+    int code;
+    if (open_live(w, false) < 0)
+        return ENOMEM;
+    if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP && (code = make_file(w)) != 0)
+        return code;
+    if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP)
+        plumb_trace_file_head(&w->live.file);
+    sem_init(&w->wake, 0, 0);
+    sem_init(&w->born, 0, 0);
+    code = plumb_control_thread(&w->thread, writer_main, w);
+    if (code)
+        return code;
+    pthread_setname_np(w->thread, "plumb-trace");
+    while (sem_wait(&w->born) < 0 && errno == EINTR)
+        continue;
+    PLUMB_STORE(w->running, 1);
+    return 0;
+}
+
+void plumb_trace_writer_start(struct plumb_run *run)
+{
+    struct writer *w = &writer;
+    uint64_t max = run->h->trace.max_bytes, tail = max / 16;
+    int code;
+    memset(w, 0, sizeof *w);
+    w->fd = -1;
+    if (run->h->trace.mode == PLUMB_LIVE_TRACE_NONE)
+        return;
+    w->run = run;
+    w->limit = max - (tail < TAIL_MAX ? tail : TAIL_MAX);
+    code = make_writer(w);
+    if (!code)
+        return;
+    end_trace(w, PLUMB_TRACE_NO_FILE, code);
+    plumb_say("plumb: cannot write %s: %s; the run is recorded without it", PLUMB_TRACE_FILE,
+              strerror(code));
+}
+
+static void stop_thread(struct writer *w)
+{
+    if (!PLUMB_LOAD(w->running))
+        return;
+    PLUMB_RELEASE(w->stop, 1);
+    sem_post(&w->wake);
+    pthread_join(w->thread, NULL);
+    sem_destroy(&w->wake);
+    PLUMB_STORE(w->running, 0);
+}
+
+/* After an end before its time: the file as it was at the last commit, and then its tail. */
+static void take_back(struct writer *w)
+{
+    const struct plumb_live_trace *t = trace_of(w);
+    uint64_t bytes = t->batch ? t->commit[t->batch & 1].bytes : 0;
+    plumb_trace_live_fini(&w->live);
+    w->live.file.bytes = bytes;
+    if (w->fd < 0 || open_live(w, true) < 0 || file_again(w) != 0 ||
+        ftruncate(w->fd, (off_t)bytes) != 0)
+        w->live.file.failed = true;
+    else if (!bytes)
+        plumb_trace_file_head(&w->live.file);
+}
+
+static void write_tail(struct writer *w)
+{
+    struct plumb_trace_file *f = &w->live.file;
+    uint32_t threads = 0;
+    w->limit = trace_of(w)->max_bytes;
+    plumb_trace_file_fact(f, "plumb.trace_end", plumb_trace_live_end(f->source.h));
+    plumb_trace_file_fact_u64(f, "plumb.dropped", plumb_trace_live_dropped(&f->source, &threads));
+    plumb_trace_file_flush(f);
+}
+
+void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end, bool whole)
+{
+    struct writer *w = &writer;
+    if (w->run != run)
+        return;
+    stop_thread(w);
+    if (whole && w->fd >= 0) {
+        set_clock(w, end);
+        if (!trace_of(w)->ended) {
+            plumb_trace_live_finish(&w->live);
+            if (plumb_trace_extra)
+                plumb_trace_extra->close(&w->live);
+        }
+        if (trace_of(w)->ended)
+            take_back(w);
+        plumb_trace_live_settle(&w->live.file.source);
+        write_tail(w);
+    }
+    if (is_ours(w))
+        close(w->fd);
+    plumb_pages_unmap(w->live.file.out.base, PLUMB_TRACE_BUFFER);
+    plumb_trace_live_fini(&w->live);
+    memset(w, 0, sizeof *w);
+    w->fd = -1;
+}
+
+void plumb_trace_writer_forget(void)
+{
+    struct writer *w = &writer;
+    if (!w->run)
+        return;
+    if (is_ours(w))
+        close(w->fd);
+    plumb_pages_unmap(w->live.file.out.base, PLUMB_TRACE_BUFFER);
+    plumb_trace_live_fini(&w->live);
+    memset(w, 0, sizeof *w);
+    w->fd = -1;
+}
+
+int plumb_trace_keep_impl(const char *why, plumb_error *err)
+{
+    (void)why;
+    return plumb_fail(err, PLUMB_ERR_STATE, "no trace in ring mode is on (PLUMB_TRACE_MODE=ring)");
+}

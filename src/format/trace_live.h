@@ -1,0 +1,50 @@
+/* trace_live.h: from the trace queues of a whole mapping to a file: what the writer of a live run
+ * does each time it wakes, what is left to do when the run has stopped, and the same for the
+ * mapping of a killed process.
+ *
+ * Threads: one at a time has a struct plumb_trace_live; owners of queues go on meanwhile, as
+ * live_trace.h tells. */
+#ifndef PLUMB_FORMAT_TRACE_LIVE_H
+#define PLUMB_FORMAT_TRACE_LIVE_H
+
+#include "format/trace_perfetto.h"
+
+struct plumb_trace_live {
+    struct plumb_trace_file file;
+    const struct plumb_trace_filter *filter; /* of the caller; NULL: everything */
+    bool commits; /* of the caller: what is taken and in the file is made known in the mapping */
+    struct plumb_trace_lane **lanes;
+    uint32_t lane_count, lane_cap;
+    struct plumb_map lane_of; /* thread block offset -> index + 1 */
+    uint32_t fullest;         /* of the pass: the largest part of a queue that was full, in 1/256 */
+};
+
+/* `t->file.source`, `.out`, `.write`, `.arg` are set, the rest is zero. `continues`: the file ends
+ * where the mapping's last commit says. */
+int plumb_trace_live_open(struct plumb_trace_live *t, bool continues);
+void plumb_trace_live_fini(struct plumb_trace_live *t);
+
+/* Takes what the queues hold, up to what was there when it began. Returns the largest part of a
+ * queue that was full, in 1/256. */
+uint32_t plumb_trace_live_pass(struct plumb_trace_live *t);
+
+/* Nobody records any more: the rest of the queues, the blocks that were not folded, gaps that go
+ * on, async spans that are open. Folds that were cut short must have been undone. When the trace
+ * has ended before (or cannot be written), what is left is counted as lost instead. */
+void plumb_trace_live_finish(struct plumb_trace_live *t);
+
+/* Ring mode: the newest records of every thread, with those of the block that is being filled where
+ * it can be had whole. */
+void plumb_trace_live_collect(struct plumb_trace_live *t);
+
+/* What the log of drops has, and, of a trace that has ended early, what is still in its queues:
+ * added to `untraced` of the states. Once, before they are read; nobody records. */
+void plumb_trace_live_settle(const struct plumb_trace_source *s);
+
+/* Spans that ended and whose end is not in the trace. */
+uint64_t plumb_trace_live_dropped(const struct plumb_trace_source *s, uint32_t *threads);
+
+/* Why the trace ends where it does, as text: "complete", ... */
+const char *plumb_trace_live_end(const struct plumb_live_header *h);
+
+#endif
