@@ -40,6 +40,14 @@ static int show_environment(void)
     return show_text(rc, text, &err);
 }
 
+static int show_regions(void)
+{
+    char *text = NULL;
+    plumb_error err = {0, ""};
+    int rc = plumb_region_help(&text, &err);
+    return show_text(rc, text, &err);
+}
+
 /* `name` NULL: all of them. */
 static int show_coming_from(const char *name)
 {
@@ -62,6 +70,8 @@ static int show(const char *topic, bool man)
     const struct plumb_cli_command *command = topic ? plumb_cli_find(topic) : NULL;
     if (topic && !command && strcmp(topic, "environment") == 0 && !man)
         return show_environment();
+    if (topic && !command && strcmp(topic, "regions") == 0 && !man)
+        return show_regions();
     if (topic && !command)
         return no_topic(topic);
     if (man)
@@ -99,10 +109,11 @@ static int run(int argc, char **argv)
 const struct plumb_cli_command plumb_cmd_help = {
     .name = "help",
     .summary = "explain a command, a variable, or a name of another profiler",
-    .synopsis = "[COMMAND | environment | coming-from [NAME]]",
+    .synopsis = "[COMMAND | environment | regions | coming-from [NAME]]",
     .description =
         "Without a topic: the list of commands. 'environment' lists the variables that\n"
-        "configure recording, with their defaults.\n"
+        "configure recording, with their defaults; 'regions' the names that PLUMB_REGIONS\n"
+        "can select in every program.\n"
         "\n"
         "'coming-from' tells what names of FastVideo, TeleFuser, TorchFX and CUVIS.AI are\n"
         "called in plumb, and whether they work yet. NAME is one of theirs: a variable\n"
@@ -110,6 +121,7 @@ const struct plumb_cli_command plumb_cmd_help = {
         "misspelt one is answered with the nearest. Without NAME: all of them.",
     .examples = "plumb help record\n"
                 "plumb help environment\n"
+                "plumb help regions\n"
                 "plumb help coming-from TELEFUSER_PROFILE_DEBUG=true\n"
                 "plumb help coming-from summary_rank0.json\n"
                 "plumb help coming-from | grep CV-",

@@ -109,6 +109,11 @@ plumb_headers(plumb_header)
 
 plumb_objects(plumb_common_objects ${PLUMB_COMMON_SOURCES})
 plumb_objects(plumb_record_objects ${PLUMB_RECORD_SOURCES})
+target_compile_definitions(plumb_record_objects PRIVATE
+  "PLUMB_HAVE_NVTX=$<BOOL:${PLUMB_HAVE_NVTX}>")
+if(PLUMB_HAVE_NVTX)
+  target_include_directories(plumb_record_objects SYSTEM PRIVATE "${NVTX3_INCLUDE_DIR}")
+endif()
 set(record_objects
   $<TARGET_OBJECTS:plumb_common_objects> $<TARGET_OBJECTS:plumb_record_objects>)
 
@@ -152,6 +157,8 @@ set(testing_objects ${record_objects})
 if(PLUMB_HAVE_TRACE)
   plumb_objects(plumb_trace_objects ${PLUMB_TRACE_SOURCES})
   target_link_libraries(plumb_trace_objects PRIVATE PkgConfig::JANSSON)
+  target_compile_definitions(plumb_trace_objects PRIVATE
+    "PLUMB_HAVE_NVTX=$<BOOL:${PLUMB_HAVE_NVTX}>")
   set(trace_objects
     $<TARGET_OBJECTS:plumb_common_objects> $<TARGET_OBJECTS:plumb_trace_objects>)
   list(APPEND testing_objects $<TARGET_OBJECTS:plumb_trace_objects>)

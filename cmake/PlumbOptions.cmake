@@ -82,6 +82,7 @@ function(plumb_feature_summary)
 endfunction()
 
 plumb_option(PLUMB_TRACE on "libplumb-trace and the plumb command; needs jansson")
+plumb_option(PLUMB_NVTX auto "NVTX ranges (PLUMB_NVTX=1); need the nvtx3 headers")
 plumb_option(PLUMB_EXAMPLES auto "Example pipelines; text_to_video and video_nodes need oneDNN and libav")
 plumb_option(PLUMB_BENCH auto "Benchmarks")
 plumb_option(PLUMB_BENCH_LTTNG auto "LTTng-UST as a peer in the benchmarks")
@@ -101,6 +102,13 @@ endfunction()
 plumb_pkg(JANSSON jansson)
 plumb_feature(PLUMB_TRACE PLUMB_HAVE_TRACE "libplumb-trace, plumb command"
   "no jansson (libjansson-dev)" JANSSON_FOUND)
+
+# Headers alone: they open the library of whichever tool is there, so nothing is linked.
+find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExt.h
+  HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda /opt/cuda PATH_SUFFIXES include)
+mark_as_advanced(NVTX3_INCLUDE_DIR)
+plumb_feature(PLUMB_NVTX PLUMB_HAVE_NVTX "NVTX ranges"
+  "no nvtx3 headers (of the CUDA toolkit, or -DNVTX3_INCLUDE_DIR=)" NVTX3_INCLUDE_DIR)
 
 # The CMake package of Debian's oneDNN wants OpenCL, which its CPU engine does not need: look for the
 # library itself.

@@ -245,6 +245,17 @@ typedef struct plumb_rule {
     void *arg;
 } plumb_rule;
 
+/* What is known of a region. Texts live as long as the process. */
+typedef struct plumb_region {
+    const char *name;        /* "profiler_region_" and the short one */
+    const char *short_name;  /* "training_train_one_step" */
+    const char *twin;        /* another spelling of it; NULL: none */
+    const char *description; /* "" when none was given */
+    uint64_t entered;        /* times, in the run that is open */
+    uint32_t selected;       /* 1: PLUMB_REGIONS names it */
+    uint32_t reserved;
+} plumb_region;
+
 /* plumb_runtime_begin(): zero fields take the defaults. */
 typedef struct plumb_runtime_options {
     size_t size;                /* sizeof(plumb_runtime_options) */
@@ -412,7 +423,8 @@ enum plumb_point_flags {
     PLUMB_POINT_DEBUG = 1,  /* recorded only while debug is on (PLUMB_DEBUG, plumb_set_debug) */
     PLUMB_POINT_STAGE = 2,  /* a pipeline stage: memory, signature, request; logged at info */
     PLUMB_POINT_MEMORY = 4, /* memory is measured as for a stage */
-    PLUMB_POINT_RUNNING_PEAK = 8 /* its begin does not start memory peaks anew */
+    PLUMB_POINT_RUNNING_PEAK = 8, /* its begin does not start memory peaks anew */
+    PLUMB_POINT_REGION = 16       /* `name` is that of a region */
 };
 enum plumb_point_mode {
     PLUMB_MODE_OFF = 0,
@@ -537,6 +549,11 @@ struct plumb_api {
     void (*instant)(const char *name);
     void (*counter)(const char *name, double value);
     int (*trace_keep)(const char *why, plumb_error *err);
+
+    int (*region_register)(const char *name, const char *description, plumb_error *err);
+    const char *(*region_resolve)(const char *name);
+    size_t (*region_list)(plumb_region *out, size_t n, size_t element_bytes);
+    plumb_span (*region_begin)(const char *name);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

@@ -156,6 +156,13 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
 #define plumb_request_end(request) ((void)(request))
 #define plumb_request_fail(request, why) ((void)(request), (void)(why))
 
+#define plumb_region_register(name, description, err)                                              \
+    ((void)(name), (void)(description), (void)(err), plumb_off_status_())
+#define plumb_region_resolve(name) ((void)(name), (const char *)NULL)
+#define plumb_region_list(out, n) ((void)(out), (void)(n), (size_t)0)
+#define plumb_region_begin(name) ((void)(name), PLUMB_OFF_SPAN_)
+#define plumb_region_end(region) ((void)(region))
+
 #define PLUMB_NOTHING_ struct plumb_nothing_
 #define PLUMB_OFF_SCOPE_(value)                                                                    \
     plumb_scope PLUMB_ID_(plumb_scope_) __attribute__((unused)) =                                  \
@@ -170,6 +177,8 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
 #define PLUMB_SPAN_MEMORY(name) PLUMB_NOTHING_
 #define PLUMB_REQUEST(var, id, metadata)                                                           \
     plumb_request var __attribute__((unused)) = plumb_request_begin(id, metadata)
+#define PLUMB_REGION(name) PLUMB_NOTHING_
+#define PLUMB_REGION_AS(var, name) plumb_span var __attribute__((unused)) = {0}
 #define PLUMB_SPAN_NODE(node) PLUMB_OFF_SCOPE_(node)
 #define PLUMB_LAPS(var) plumb_span var __attribute__((unused)) = {0}
 #define PLUMB_LAP(var, name) ((void)(var))

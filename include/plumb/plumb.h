@@ -606,6 +606,7 @@ static inline void plumb_timed_end(plumb_timed *timed)
 #endif /* PLUMB_DISABLE */
 
 #include <plumb/check.h>
+#include <plumb/region.h>
 #include <plumb/signature.h>
 #include <plumb/timeline.h>
 

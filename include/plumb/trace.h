@@ -288,6 +288,8 @@ PLUMB_API int plumb_setting_get(size_t i, plumb_setting_info *out);
 PLUMB_API int plumb_setting_check(const char *name, const char *text, plumb_error *err);
 /* The text of `plumb help environment`. */
 PLUMB_API int plumb_setting_help(char **out, plumb_error *err);
+/* The text of `plumb help regions`: the regions that every program has. */
+PLUMB_API int plumb_region_help(char **out, plumb_error *err);
 
 /* ---- What can be collected here -------------------------------------------------------------- */
 

@@ -148,6 +148,10 @@ static void fill_table(void)
     table.instant = plumb_instant_impl;
     table.counter = plumb_counter_impl;
     table.trace_keep = plumb_trace_keep_impl;
+    table.region_register = plumb_region_register_impl;
+    table.region_resolve = plumb_region_resolve_impl;
+    table.region_list = plumb_region_list_impl;
+    table.region_begin = plumb_region_begin_impl;
 }
 
 /* ---- Meeting other copies -------------------------------------------------------------------- */

@@ -203,6 +203,27 @@ static void check_membarrier(plumb_check *c)
     CURE(c, "allow membarrier in the sandbox (seccomp), or expect snapshots to take longer");
 }
 
+static void check_nvtx(plumb_check *c)
+{
+    const char *tool = getenv("NVTX_INJECTION64_PATH");
+    bool named = tool && *tool;
+#if PLUMB_HAVE_NVTX
+    if (named && access(tool, R_OK) < 0) {
+        c->state = PLUMB_CHECK_BLOCKED;
+        DETAIL(c, "NVTX_INJECTION64_PATH is %.150s: %s", tool, strerror(errno));
+        CURE(c, "unset it, or name the library of the tool that reads the ranges");
+        return;
+    }
+    DETAIL(c, "PLUMB_NVTX=1 emits ranges%s%.150s", named ? " to " : ", where a tool is injected",
+           named ? tool : "");
+#else
+    (void)named;
+    c->state = PLUMB_CHECK_NOT_SEEN;
+    DETAIL(c, "this plumb was built without the nvtx3 headers: PLUMB_NVTX does nothing");
+    CURE(c, "build plumb where the CUDA toolkit is, or with -DNVTX3_INCLUDE_DIR=");
+#endif
+}
+
 static const struct {
     const char *name;
     void (*run)(plumb_check *c);
@@ -210,7 +231,7 @@ static const struct {
     {"clock", check_clock},           {"proc", check_proc},
     {"perf events", check_perf},      {"limits", check_limits},
     {"output folder", check_output},  {"disk space", check_space},
-    {"membarrier", check_membarrier},
+    {"membarrier", check_membarrier}, {"nvtx", check_nvtx},
 };
 
 int plumb_doctor_check(size_t i, plumb_check *out)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/region_names.h"
 #include "base/settings.h"
 #include <plumb/trace.h>
 
@@ -56,14 +57,27 @@ int plumb_setting_check(const char *name, const char *text, plumb_error *err)
     return rc > 0 ? PLUMB_ERR_ARG : rc;
 }
 
+/* The text as the caller's. */
+static int hand_over(char **out, struct plumb_buf *text, plumb_error *err)
+{
+    if (text->failed) {
+        plumb_buf_fini(text);
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory");
+    }
+    *out = text->data;
+    return PLUMB_OK;
+}
+
 int plumb_setting_help(char **out, plumb_error *err)
 {
     struct plumb_buf text = {0};
     plumb_settings_help(&text);
-    if (text.failed) {
-        plumb_buf_fini(&text);
-        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory");
-    }
-    *out = text.data;
-    return PLUMB_OK;
+    return hand_over(out, &text, err);
+}
+
+int plumb_region_help(char **out, plumb_error *err)
+{
+    struct plumb_buf text = {0};
+    plumb_regions_help(&text);
+    return hand_over(out, &text, err);
 }

@@ -172,6 +172,12 @@ void plumb_node_add_flags(plumb_node node, uint32_t flags)
     }
 }
 
+void plumb_node_select(plumb_node node, bool selected)
+{
+    uint32_t flags = plumb_rt.nodes[node].flags & ~PLUMB_NODE_SELECTED;
+    PLUMB_RELEASE(plumb_rt.nodes[node].flags, selected ? flags | PLUMB_NODE_SELECTED : flags);
+}
+
 void plumb_node_add_site(plumb_node node, const char *file, uint32_t line, uint32_t flags)
 {
     struct plumb_node_entry *e = &plumb_rt.nodes[node];

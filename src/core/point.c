@@ -13,7 +13,7 @@ static uint32_t mode_of(const struct plumb_point *p)
         on = false;
     if (!on)
         return PLUMB_MODE_OFF;
-    if (p->flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY))
+    if (p->flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY | PLUMB_POINT_REGION))
         return PLUMB_MODE_SPECIAL;
     return PLUMB_MODE_ON;
 }
@@ -59,19 +59,22 @@ static bool client_add(struct plumb_client *client)
 
 void plumb_point_register(struct plumb_client *client, struct plumb_point *point)
 {
+    bool region = point->flags & PLUMB_POINT_REGION;
     plumb_node node;
     if (plumb_locked)
         return; /* stays unknown: a handler that interrupted us passes it again another time */
-    node = plumb_node_intern(point->name);
+    /* Whether its name is a region's shows when it is entered: it may be registered until then. */
+    node = region ? 0 : plumb_node_intern(point->name);
     plumb_lock();
     /* Two threads may pass a point for the first time at once. */
-    if (PLUMB_LOAD(point->mode) == PLUMB_MODE_UNKNOWN && node && client_add(client)) {
+    if (PLUMB_LOAD(point->mode) == PLUMB_MODE_UNKNOWN && (node || region) && client_add(client)) {
         point->node = node;
         point->next = client->points;
         client->points = point;
-        plumb_node_add_site(node, point->file, point->line, point->flags);
+        if (node)
+            plumb_node_add_site(node, point->file, point->line, point->flags);
         PLUMB_RELEASE(point->mode, any_enabled() ? mode_of(point) : PLUMB_MODE_OFF);
-    } else if (!node) {
+    } else if (!node && !region) {
         PLUMB_RELEASE(point->mode, PLUMB_MODE_OFF);
     }
     plumb_unlock();

@@ -24,6 +24,7 @@
 #include "base/sanitize.h"
 #include "core/collector.h"
 #include "core/ledger.h"
+#include "core/nvtx.h"
 #include "core/runtime.h"
 #include "core/trace.h"
 #include "format/live_read.h"
@@ -53,6 +54,8 @@ static void header_tables(struct plumb_live_header *h)
     h->clocks.element_bytes = sizeof(struct plumb_live_clock);
     h->collectors.element_bytes = sizeof(struct plumb_live_collector);
     h->lane_names.element_bytes = sizeof(struct plumb_live_lane_name);
+    h->region.element_bytes = sizeof(struct plumb_live_region);
+    h->intervals.element_bytes = sizeof(struct plumb_live_interval);
 }
 
 /* The header and everything known so far. The magic comes last: a mapping without it is none. */
@@ -88,6 +91,7 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     /* Index 0 of the nodes is no node. */
     plumb_table_add(run, &h->nodes);
     plumb_table_commit(&h->nodes);
+    plumb_regions_open(run);
     plumb_nodes_publish(run);
     if (run->problem[0])
         plumb_run_note(run, "%s", run->problem);
@@ -178,6 +182,8 @@ static int open_run(bool early, plumb_error *err)
         tell_problem("; recording in memory, the summary is printed at the end", run->problem);
     else if (run->problem[0])
         tell_problem("", run->problem);
+    plumb_regions_tell();
+    plumb_nvtx_tell();
     plumb_control_start(run, early);
     plumb_collectors_start(run);
     plumb_trace_writer_start(run);

@@ -27,6 +27,7 @@
 #include "base/rank.h"
 #include "base/settings.h"
 #include "core/leaves.h"
+#include "core/region.h"
 #include "format/live.h"
 #include <plumb/abi.h>
 
@@ -69,11 +70,12 @@ struct plumb_run {
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 enum plumb_gate {
-    PLUMB_GATE_OPEN = 1,   /* attached to the open run */
-    PLUMB_GATE_OFF = 2,    /* the thread's pipeline is disabled */
-    PLUMB_GATE_SYNC = 4,   /* the pipeline wants devices synchronised */
-    PLUMB_GATE_ENDED = 8,  /* the run it is attached to has ended */
-    PLUMB_GATE_MEMORY = 16 /* memory is measured for every node */
+    PLUMB_GATE_OPEN = 1,    /* attached to the open run */
+    PLUMB_GATE_OFF = 2,     /* the thread's pipeline is disabled */
+    PLUMB_GATE_SYNC = 4,    /* the pipeline wants devices synchronised */
+    PLUMB_GATE_ENDED = 8,   /* the run it is attached to has ended */
+    PLUMB_GATE_MEMORY = 16, /* memory is measured for every node */
+    PLUMB_GATE_NVTX = 32    /* each span is an NVTX range as well */
 };
 struct plumb_scope_entry { /* what to restore */
     uint32_t id;
@@ -166,6 +168,8 @@ struct plumb_thread {
     struct plumb_stage_run *stage;             /* [PLUMB_STAGES_MAX], made at the first */
     struct plumb_pack *pack[PLUMB_STAGES_MAX]; /* inputs and outputs of each, made when told */
     struct plumb_sized sized;
+    struct plumb_region_stack regions;
+    uint32_t nvtx_depth;       /* ranges pushed and not popped: one for each open span (nvtx.h) */
     struct plumb_thread *next; /* of all records */
     struct plumb_thread *next_idle;
     bool wiped; /* the kernel wipes it on fork */
@@ -182,9 +186,10 @@ struct plumb_node_entry { /* outlives points and runs */
     const char *name;
     uint64_t hash;
     struct plumb_site *sites;
-    uint32_t flags; /* enum plumb_point_flags, of all its points */
+    uint32_t flags; /* enum plumb_point_flags, of all its points; PLUMB_NODE_SELECTED */
     plumb_device *device;
     struct plumb_node_check *checks; /* of its inputs and outputs (verify.c) */
+    uint32_t region;                 /* number of the region that it is of; 0: none */
 };
 
 struct plumb_device {
@@ -243,6 +248,7 @@ struct plumb_runtime {
     struct plumb_name_table phases;
     struct plumb_device devices[PLUMB_DEVICES_MAX];
     uint32_t device_count;
+    struct plumb_regions regions;
     char *text_at; /* bump storage of names */
     size_t text_left;
     /* threads */
@@ -364,6 +370,8 @@ plumb_pipeline *plumb_pipeline_intern(const char *name);
 void plumb_nodes_publish(struct plumb_run *run); /* writes every known name to a new run */
 void plumb_node_add_site(plumb_node node, const char *file, uint32_t line, uint32_t flags);
 void plumb_node_add_flags(plumb_node node, uint32_t flags); /* under the lock */
+/* Under the lock, before a run has it: whether its runs are in a selected region. */
+void plumb_node_select(plumb_node node, bool selected);
 
 /* carve.c: under the lock */
 uint64_t plumb_carve(struct plumb_run *run, size_t bytes); /* 64-aligned, zeroed; 0: full */

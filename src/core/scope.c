@@ -40,6 +40,7 @@ static void tell_path(struct plumb_thread *th)
     for (uint32_t i = 0; i < th->path_depth; i++)
         payload[1 + i / 2] |= (uint64_t)th->path[i] << (i & 1 ? 32 : 0);
     plumb_wide(th, PLUMB_WIDE_ADOPT, 0, payload, 2 + (th->path_depth + 1) / 2);
+    plumb_regions_adopted(th);
 }
 
 void plumb_scopes_announce(struct plumb_thread *th)

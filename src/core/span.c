@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "core/ledger.h"
+#include "core/nvtx.h"
 #include "core/runtime.h"
 #include "core/stage.h"
 #include "core/verify.h"
@@ -147,6 +148,8 @@ PLUMB_COLD plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node)
     }
     span = push(th, node, placed(th, t));
     leave(th);
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_NVTX)
+        plumb_nvtx_push(th, node);
     return span;
 }
 
@@ -180,6 +183,7 @@ static bool settle(struct plumb_thread *th, plumb_span span)
         return false;
     }
     if (depth < plumb_depth(th)) {
+        plumb_regions_closing(th, (uint32_t)depth);
         plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_OUTER, &depth, 2);
         th->top = th->open + depth;
         plumb_stages_closed(th, (uint32_t)depth);
@@ -196,6 +200,14 @@ static void pop_far(struct plumb_thread *th, uint64_t t)
         plumb_block_next(th, t);
 }
 
+/* The end of a span whose run is over: a range that it was as well ends now. */
+static void end_late(struct plumb_thread *th, plumb_span span)
+{
+    uint32_t depth = th->nvtx_depth ? depth_of(th, span) : 0;
+    if (depth)
+        plumb_nvtx_pop_to(th, depth - 1);
+}
+
 static PLUMB_COLD void end_long(plumb_span span)
 {
     struct plumb_thread *th = plumb_tls;
@@ -208,8 +220,10 @@ static PLUMB_COLD void end_long(plumb_span span)
     }
     if (PLUMB_UNLIKELY(plumb_rt.settings.verify != PLUMB_VERIFY_OFF))
         plumb_verify_ending(th, span);
-    if (!enter_any(th))
+    if (!enter_any(th)) {
+        end_late(th, span);
         return;
+    }
     if (!settle(th, span)) {
         leave(th);
         return;
@@ -221,12 +235,18 @@ static PLUMB_COLD void end_long(plumb_span span)
         if (!enter_any(th))
             return;
     }
+    if (th->regions.count)
+        plumb_regions_closing(th, plumb_depth(th) - 1);
     t = plumb_ticks_from(th->clock);
     pop_far(th, t);
     stage = plumb_stage_of(th, span) != NULL;
     leave(th);
     if (stage)
         plumb_stage_ended(th, t);
+    if (th->regions.ended)
+        plumb_regions_tell_closed(th);
+    if (th->nvtx_depth)
+        plumb_nvtx_pop_to(th, plumb_depth(th));
 }
 
 /* ---- The table's entries --------------------------------------------------------------------- */
@@ -366,6 +386,8 @@ ENTRIES(virtual, PLUMB_CLOCK_VIRTUAL);
 
 static plumb_span begin_special(struct plumb_point *point)
 {
+    if (point->flags & PLUMB_POINT_REGION)
+        return plumb_region_begin_point(point);
     return begin_long(point->node, point->flags);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/pages.h"
 #include "core/ledger.h"
+#include "core/nvtx.h"
 #include "core/runtime.h"
 #include "core/stage.h"
 #include "core/trace.h"
@@ -58,6 +59,7 @@ void plumb_thread_release(struct plumb_thread *th)
     if (live) {
         plumb_trace_name(th);
         if (plumb_depth(th)) {
+            plumb_regions_closing(th, 0);
             plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_THREAD, &zero, 2);
             th->top = th->open;
         }
@@ -83,6 +85,7 @@ void plumb_thread_release(struct plumb_thread *th)
     th->memory = 0;
     th->memory_adopted = 0;
     th->request = 0;
+    th->nvtx_depth = 0;
     PLUMB_STORE(th->tid, 0);
     PLUMB_RELEASE(th->busy, 0);
     th->next_idle = plumb_rt.idle;
@@ -93,6 +96,7 @@ void plumb_thread_release(struct plumb_thread *th)
 
 static void on_thread_exit(void *arg)
 {
+    plumb_nvtx_pop_to(arg, 0);
     plumb_thread_release(arg);
 }
 
@@ -160,10 +164,13 @@ void plumb_thread_gate(struct plumb_thread *th)
     set |= p->enabled ? 0 : PLUMB_GATE_OFF;
     set |= p->sync ? PLUMB_GATE_SYNC : 0;
     set |= plumb_rt.settings.memory == PLUMB_MEMORY_ALL ? PLUMB_GATE_MEMORY : 0;
+    set |= plumb_rt.settings.nvtx ? PLUMB_GATE_NVTX : 0;
     /* Two steps, so that the other bits, which their owners change, are never written back. */
     __atomic_fetch_or(&th->gate, set, __ATOMIC_RELAXED);
-    __atomic_fetch_and(&th->gate, ~((PLUMB_GATE_OFF | PLUMB_GATE_SYNC | PLUMB_GATE_MEMORY) & ~set),
-                       __ATOMIC_RELAXED);
+    __atomic_fetch_and(
+        &th->gate,
+        ~((PLUMB_GATE_OFF | PLUMB_GATE_SYNC | PLUMB_GATE_MEMORY | PLUMB_GATE_NVTX) & ~set),
+        __ATOMIC_RELAXED);
 }
 
 /* A block in the mapping: one that its thread has left, or a new one. */
@@ -239,6 +246,7 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
     plumb_trace_attach(th);
     th->top = th->open;
     th->stages = 0;
+    memset(&th->regions, 0, sizeof th->regions);
     plumb_block_open(th, plumb_ticks_from(th->clock));
     /* Last: who finds the generation finds the rest. */
     PLUMB_RELEASE(th->generation, run->generation);
@@ -251,6 +259,7 @@ static int attach(struct plumb_thread *th)
     /* Making the record, or opening the run, may have allocated, and been told of that. */
     if (plumb_is_attached(th))
         return PLUMB_OK;
+    plumb_nvtx_pop_to(th, 0); /* of spans of an earlier run that never ended */
     PLUMB_STORE(th->busy, 1);
     plumb_order();
     plumb_lock();

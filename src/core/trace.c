@@ -108,6 +108,10 @@ static bool copy_block(struct plumb_thread *th)
     uint16_t flags = q->left_out ? PLUMB_SLOT_RESUMES : 0;
     if (th->head == th->block + PLUMB_BLOCK_HEAD)
         return true;
+    if (!plumb_regions_want_block(th)) {
+        q->left_out = 1;
+        return true;
+    }
     if (h->mode == PLUMB_LIVE_TRACE_RING && q->slots) {
         put_block(th, flags);
         return true;
@@ -368,13 +372,15 @@ void plumb_trace_begin(struct plumb_run *run)
     struct plumb_live_trace *t = &run->h->trace;
     const struct plumb_anchor *start = &run->h->start;
     uint64_t raw;
-    if (!s->trace && !s->regions[0] && !s->trace_nodes[0])
+    if ((!s->trace && !s->regions[0] && !s->trace_nodes[0]) ||
+        run->h->regions.selection == PLUMB_SELECT_NOTHING)
         return;
     t->max_bytes = s->trace_max_bytes;
     t->what = (s->trace_shapes ? PLUMB_TRACE_HAS_SHAPES : 0) |
               (s->trace_memory ? PLUMB_TRACE_HAS_MEMORY : 0) |
               (s->trace_flops ? PLUMB_TRACE_HAS_FLOPS : 0) |
-              (s->trace_stack ? PLUMB_TRACE_HAS_STACK : 0);
+              (s->trace_stack ? PLUMB_TRACE_HAS_STACK : 0) |
+              (s->trace || s->regions[0] ? 0 : PLUMB_TRACE_ONLY_NODES);
     raw = plumb_clock_gettime_ns(CLOCK_MONOTONIC_RAW) - start->raw_ns;
     t->zero_boottime_ns = plumb_clock_gettime_ns(CLOCK_BOOTTIME) - raw;
     t->zero_monotonic_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - raw;

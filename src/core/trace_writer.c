@@ -22,6 +22,7 @@
 #include "base/pages.h"
 #include "core/trace.h"
 #include "format/live_read.h"
+#include "format/trace_parts.h"
 
 enum {
     WAKE_NS = 10000000,
@@ -36,7 +37,8 @@ static struct writer {
     uint32_t running, stop; /* atomic */
     struct plumb_run *run;
     struct plumb_trace_live live;
-    uint64_t file[2]; /* device and inode */
+    struct plumb_trace_parts parts; /* what the trace is kept to */
+    uint64_t file[2];               /* device and inode */
     int fd;
     uint64_t limit; /* bytes that the file may have */
     uint64_t next_clock;
@@ -248,11 +250,45 @@ static int open_live(struct writer *w, bool continues)
     return t->file.out.base ? plumb_trace_live_open(t, continues) : PLUMB_ERR_MEMORY;
 }
 
+/* The files of single nodes are made from slots as they are taken. */
+static void open_parts(struct writer *w)
+{
+    plumb_error err = {0, ""};
+    bool takes = trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP;
+    if (plumb_trace_parts_open(&w->parts, &w->live, takes ? w->run->dir : NULL, true, &err) < 0)
+        plumb_say("plumb: %s", err.message);
+    if (!takes && trace_of(w)->nodes_off)
+        plumb_say("plumb: PLUMB_TRACE_NODES does nothing with PLUMB_TRACE_MODE=ring");
+    else if (takes && strcmp(plumb_rt.settings.trace_nodes, "*") == 0)
+        plumb_say("plumb: PLUMB_TRACE_NODES=*: a trace for each of up to %d nodes, each with all "
+                  "that runs inside: expect large files",
+                  (int)PLUMB_NODE_FILES);
+}
+
+/* Finishes them; what there is to say of them becomes notes of the run. */
+static void close_parts(struct writer *w, bool whole)
+{
+    struct plumb_buf told = {0};
+    plumb_error err = {0, ""};
+    char *line, *rest;
+    if (plumb_trace_parts_close(&w->parts, whole, &told, &err) < 0)
+        plumb_say("plumb: %s", err.message);
+    plumb_lock();
+    for (line = told.data; line && *line; line = rest) {
+        rest = strchr(line, '\n');
+        *rest++ = '\0';
+        plumb_run_note(w->run, "%s", line);
+    }
+    plumb_unlock();
+    plumb_buf_fini(&told);
+}
+
 static int make_writer(struct writer *w)
 {
     int code;
     if (open_live(w, false) < 0)
         return ENOMEM;
+    open_parts(w);
     if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP && (code = make_file(w)) != 0)
         return code;
     if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP)
@@ -336,11 +372,13 @@ void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *e
             if (plumb_trace_extra)
                 plumb_trace_extra->close(&w->live);
         }
+        close_parts(w, true);
         if (trace_of(w)->ended)
             take_back(w);
         plumb_trace_live_settle(&w->live.file.source);
         write_tail(w);
     }
+    close_parts(w, false);
     if (is_ours(w))
         close(w->fd);
     plumb_pages_unmap(w->live.file.out.base, PLUMB_TRACE_BUFFER);

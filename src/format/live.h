@@ -32,6 +32,7 @@
 #include "base/stats.h"
 #include "format/live_lane.h"
 #include "format/live_ledger.h"
+#include "format/live_region.h"
 #include "format/live_trace.h"
 
 #define PLUMB_LIVE_MAGIC UINT64_C(0x31766c626d756c70) /* "plumblv1" */
@@ -407,6 +408,10 @@ struct plumb_live_header {
     struct plumb_live_table collectors; /* struct plumb_live_collector */
     struct plumb_live_table lane_names; /* struct plumb_live_lane_name */
     struct plumb_live_trace trace;      /* live_trace.h */
+    /* live_region.h */
+    struct plumb_live_regions regions;
+    struct plumb_live_table region;    /* struct plumb_live_region, as registered */
+    struct plumb_live_table intervals; /* struct plumb_live_interval */
 };
 
 /* ---- Access ---------------------------------------------------------------------------------- */

@@ -621,6 +621,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         fill_counts(&r);
         fill_lists(&r);
         note_losses(&r);
+        plumb_live_regions_note(out, &r.m);
         fill_drops(&r);
         fill_head(&r);
         fill_ledger(&r);

@@ -144,7 +144,9 @@ enum plumb_live_trace_what { /* what else is in it */
                              PLUMB_TRACE_HAS_SHAPES = 1,
                              PLUMB_TRACE_HAS_MEMORY = 2,
                              PLUMB_TRACE_HAS_FLOPS = 4,
-                             PLUMB_TRACE_HAS_STACK = 8
+                             PLUMB_TRACE_HAS_STACK = 8,
+                             PLUMB_TRACE_ONLY_NODES =
+                                 16 /* what runs inside nodes_off's; nobody asked for the rest */
 };
 enum plumb_live_trace_end { /* why nothing is added any more */
                             PLUMB_TRACE_GOES_ON = 0,

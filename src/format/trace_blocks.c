@@ -231,7 +231,11 @@ static void sample(const struct plumb_trace_decoder *d, const uint64_t *w, uint3
 {
     struct plumb_trace_async a = {.end_ticks = ticks};
     uint64_t took;
-    /* Samples measured elsewhere have a duration and no place in time. */
+    if (kind < PLUMB_SAMPLE_ASYNC && n >= 3 && d->sink->measured)
+        d->sink->measured(d->self, d->s,
+                          plumb_key((uint32_t)(w[1] >> 32) & 0xffff,
+                                    (uint32_t)w[1] & ((1u << PLUMB_NODE_BITS) - 1)),
+                          kind, w[2]);
     if (kind < PLUMB_SAMPLE_ASYNC || n < (kind == PLUMB_SAMPLE_ASYNC ? 3u : 4u) || !d->sink->async)
         return;
     took = kind == PLUMB_SAMPLE_ASYNC ? w[2] : w[3];
@@ -273,6 +277,7 @@ void plumb_trace_wide(const struct plumb_trace_decoder *d, const uint64_t *w, ui
 {
     struct plumb_trace_state *s = d->s;
     uint32_t small = (uint32_t)(w[0] >> 16) & 63, kind = (uint32_t)(w[0] >> 2) & 63;
+    s->last_ticks = ticks;
     switch (kind) {
     case PLUMB_WIDE_GROUP:
         s->group = (uint32_t)w[1] & 0xffff;

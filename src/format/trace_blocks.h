@@ -58,6 +58,10 @@ struct plumb_trace_sink {
     void (*flow)(void *self, const struct plumb_trace_state *s, uint64_t ticks, uint64_t flow);
     void (*gap)(void *self, const struct plumb_trace_state *s, const struct plumb_trace_gap *gap);
     void (*jumped)(void *self, const struct plumb_trace_state *s, uint64_t from, uint64_t to);
+    /* A sample of `key` that was measured elsewhere: `kind` PLUMB_SAMPLE_HOST or _DEVICE. It has no
+     * place in time. */
+    void (*measured)(void *self, const struct plumb_trace_state *s, uint64_t key, uint32_t kind,
+                     uint64_t ns);
 };
 
 /* Which spans are to be shown; `wants` is asked at each begin, with the frame in place, and with

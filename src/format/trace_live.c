@@ -60,6 +60,7 @@ static struct plumb_trace_lane *make_lane(struct plumb_trace_live *t, uint64_t o
         plumb_pages_unmap(l, sizeof *l);
         return NULL;
     }
+    l->index = t->lane_count;
     t->lanes[t->lane_count++] = l;
     l->live = live;
     l->queue = q;
@@ -185,6 +186,14 @@ static void flush(struct plumb_trace_live *t)
         commit(t, t->file.bytes);
 }
 
+static void take_slot(struct plumb_trace_live *t, struct plumb_trace_lane *l,
+                      const struct plumb_trace_slot *slot)
+{
+    plumb_trace_lane_slot(l, t->filter, slot);
+    if (t->also)
+        t->also(t->also_arg, l->index, slot);
+}
+
 static void take(struct plumb_trace_live *t, struct plumb_trace_lane *l)
 {
     struct plumb_live_queue *q = l->queue;
@@ -197,7 +206,7 @@ static void take(struct plumb_trace_live *t, struct plumb_trace_lane *l)
     t->fullest = part > t->fullest ? part : t->fullest;
     start_lane(t, l);
     while (l->state.taken < put && !t->file.failed) {
-        plumb_trace_lane_slot(l, t->filter, &slots[l->state.taken & (q->slots - 1)]);
+        take_slot(t, l, &slots[l->state.taken & (q->slots - 1)]);
         l->state.taken++;
         l->touched = true;
         if (t->file.out.used > FLUSH_AT)
@@ -275,7 +284,7 @@ static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
         return;
     start_lane(t, l);
     slot.flags = gap || l->queue->left_out ? PLUMB_SLOT_RESUMES : 0;
-    plumb_trace_lane_slot(l, t->filter, &slot);
+    take_slot(t, l, &slot);
     l->touched = true;
 }
 

@@ -12,6 +12,9 @@
 struct plumb_trace_live {
     struct plumb_trace_file file;
     const struct plumb_trace_filter *filter; /* of the caller; NULL: everything */
+    /* Of the caller; NULL: none. Gets each slot as well, with the number of its lane. */
+    void (*also)(void *arg, uint32_t lane, const struct plumb_trace_slot *slot);
+    void *also_arg;
     bool commits; /* of the caller: what is taken and in the file is made known in the mapping */
     struct plumb_trace_lane **lanes;
     uint32_t lane_count, lane_cap;

@@ -608,7 +608,7 @@ static void on_jumped(void *self, const struct plumb_trace_state *s, uint64_t fr
 
 static const struct plumb_trace_sink sink = {on_thread,   on_begin, on_end,     on_begin_more,
                                              on_end_more, on_async, on_instant, on_counter,
-                                             on_flow,     on_gap,   on_jumped};
+                                             on_flow,     on_gap,   on_jumped,  NULL};
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 

@@ -72,8 +72,9 @@ struct plumb_trace_lane {
     uint64_t track; /* of the thread */
     uint64_t spans;
     uint64_t live_off;
-    bool touched; /* since the last commit */
-    bool current; /* which of the queue's states is the committed one */
+    uint32_t index; /* among the lanes of one reading */
+    bool touched;   /* since the last commit */
+    bool current;   /* which of the queue's states is the committed one */
     uint64_t bits[(PLUMB_TRACE_NAME_IDS + 256 + PLUMB_TRACE_KEY_IDS) / 64];
 };
 

@@ -1,0 +1,26 @@
+/* nvtx.h: spans as NVTX ranges for other tools (PLUMB_NVTX): Nsight, or whatever library
+ * NVTX_INJECTION64_PATH names. Each span of a thread is a range that is pushed after its begin and
+ * popped after its end, whatever ends it, so a thread's ranges nest as its spans do. The text is
+ * the node's name; the payload is the step, where there is one. Async spans are no ranges.
+ *
+ * Built where the nvtx3 headers are found (PLUMB_NVTX=auto|on|off of the build). Without a tool the
+ * calls return at once; nothing at all is called unless PLUMB_NVTX is on: the gate of each thread
+ * has a bit for it, so spans of other runs do not know. The tool is called outside the runtime, on
+ * the span's thread. */
+#ifndef PLUMB_CORE_NVTX_H
+#define PLUMB_CORE_NVTX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct plumb_thread;
+
+bool plumb_nvtx_is_built(void);
+/* When a run that wants it opens, outside locks: says so when it cannot be had. */
+void plumb_nvtx_tell(void);
+/* The thread's innermost span, of `node`, has begun. */
+void plumb_nvtx_push(struct plumb_thread *th, uint32_t node);
+/* Ranges that lie deeper than `depth` spans are popped. */
+void plumb_nvtx_pop_to(struct plumb_thread *th, uint32_t depth);
+
+#endif

@@ -1,0 +1,324 @@
+/* region_span.c: being inside a region: an ordinary span, whose handle has the bit of stages', so
+ * that its end takes the long way too and the spans inside keep the short one. What the trace is
+ * kept to follows from the records (format/live_region.h); here is counted who is inside, and when
+ * anybody is. */
+#include <string.h>
+
+#include "base/log.h"
+#include "base/region_names.h"
+#include "core/ledger.h"
+#include "core/region.h"
+#include "core/runtime.h"
+#include "core/stage.h"
+#include "core/trace.h"
+#include "format/trace_regions.h"
+
+static const plumb_span no_span = {0};
+
+static struct plumb_region_entry *at(uint32_t i)
+{
+    return &plumb_rt.regions.entry[i];
+}
+
+/* ---- When the process is inside -------------------------------------------------------------- */
+
+/* Under the ledger's lock, as all of the list. Where it is full its last interval stays open. */
+static void interval_begin(struct plumb_run *run)
+{
+    struct plumb_live_table *t = &run->h->intervals;
+    struct plumb_live_interval *i = NULL;
+    plumb_lock();
+    if (t->count < PLUMB_INTERVALS_MAX)
+        i = plumb_table_add(run, t);
+    if (i) {
+        i->on_ticks = i->off_ticks = 0;
+        plumb_table_commit(t);
+    }
+    plumb_unlock();
+    if (!i)
+        return;
+    /* In one order with the clock read for everybody who reads the list. */
+    __atomic_exchange_n(&i->on_ticks, 0, __ATOMIC_SEQ_CST);
+    PLUMB_RELEASE(i->on_ticks, plumb_ticks_from(plumb_rt.clock));
+}
+
+static void interval_end(struct plumb_run *run)
+{
+    struct plumb_live_table *t = &run->h->intervals;
+    struct plumb_live_interval *i;
+    if (!t->count || t->count == PLUMB_INTERVALS_MAX)
+        return;
+    i = plumb_table_at(run, t, t->count - 1);
+    __atomic_exchange_n(&i->off_ticks, PLUMB_INTERVAL_CLOSING, __ATOMIC_SEQ_CST);
+    PLUMB_RELEASE(i->off_ticks, plumb_ticks_from(plumb_rt.clock));
+}
+
+/* ---- Entering and leaving -------------------------------------------------------------------- */
+
+/* A moment in the trace, on the thread that switches; inside enter. */
+static void mark(struct plumb_thread *th, const char *what)
+{
+    uint64_t off;
+    if (!plumb_traced(th))
+        return;
+    plumb_lock();
+    off = plumb_carve_text(th->run, what);
+    plumb_unlock();
+    if (off)
+        plumb_wide(th, PLUMB_WIDE_INSTANT, 0, &off, 2);
+}
+
+/* Whether every thread's own outermost region switches collection, or the process's. */
+static bool is_per_thread(const struct plumb_run *run)
+{
+    return run->h->regions.scope == PLUMB_REGION_THREAD;
+}
+
+/* Counts the entry; true: it switches collection on. */
+static bool count_in(struct plumb_thread *th, uint32_t index)
+{
+    struct plumb_run *run = th->run;
+    bool first = false;
+    if (index < run->h->region.count) {
+        struct plumb_live_region *r = plumb_table_at(run, &run->h->region, index);
+        PLUMB_STORE(r->entered, r->entered + 1);
+    }
+    if (plumb_rt.regions.selection != PLUMB_SELECT_REGIONS || !at(index)->selected)
+        return false;
+    th->regions.seen = 1;
+    if (th->regions.selected++)
+        return false;
+    first = run->h->regions.open++ == 0;
+    if (first)
+        interval_begin(run);
+    return first || is_per_thread(run);
+}
+
+/* Takes the innermost entry back. */
+static void count_out(struct plumb_thread *th)
+{
+    struct plumb_live_regions *live = &th->run->h->regions;
+    uint32_t index = th->regions.open[--th->regions.count].index;
+    bool last;
+    if (!th->regions.selected || !at(index)->selected || --th->regions.selected)
+        return;
+    last = live->open && --live->open == 0;
+    if (last || is_per_thread(th->run)) {
+        th->regions.ended = index + 1;
+        mark(th, PLUMB_COLLECTION_OFF);
+    }
+    if (last)
+        interval_end(th->run);
+}
+
+void plumb_regions_closing(struct plumb_thread *th, uint32_t depth)
+{
+    struct plumb_region_stack *s = &th->regions;
+    if (!s->count || s->open[s->count - 1].depth <= depth)
+        return;
+    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    while (s->count && s->open[s->count - 1].depth > depth)
+        count_out(th);
+    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+}
+
+void plumb_regions_tell_closed(struct plumb_thread *th)
+{
+    uint32_t number = th->regions.ended;
+    th->regions.ended = 0;
+    if (number && plumb_log_level() >= PLUMB_LOG_INFO && plumb_regions_speak())
+        plumb_log(PLUMB_LOG_INFO,
+                  "PROFILER: setting collection False: left %s (depth 0, thread %u)",
+                  at(number - 1)->short_name, th->tid);
+}
+
+static void tell_entered(const struct plumb_thread *th, uint32_t index)
+{
+    if (plumb_log_level() >= PLUMB_LOG_INFO && plumb_regions_speak())
+        plumb_log(PLUMB_LOG_INFO,
+                  "PROFILER: setting collection True: entered %s (depth 1, thread %u)",
+                  at(index)->short_name, th->tid);
+}
+
+/* The node of region `index`, made when it is entered for the first time. */
+static uint32_t node_of(uint32_t index)
+{
+    struct plumb_region_entry *e = at(index);
+    uint32_t node = PLUMB_ACQUIRE(e->node);
+    if (node)
+        return node;
+    node = plumb_node_intern(e->node_name);
+    if (!node || plumb_locked)
+        return node;
+    plumb_lock();
+    /* Beyond PLUMB_MAX_NODES it is the node of others as well. */
+    if (node != PLUMB_NODE_OTHER) {
+        plumb_rt.nodes[node].region = index + 1;
+        plumb_node_add_flags(node, PLUMB_POINT_REGION | (e->selected ? PLUMB_NODE_SELECTED : 0));
+    }
+    PLUMB_RELEASE(e->node, node);
+    plumb_unlock();
+    return node;
+}
+
+/* After the region's span has begun, which the mark then lies in. */
+static void tell_in(struct plumb_thread *th, uint32_t index)
+{
+    struct plumb_thread *in;
+    if (plumb_enter(&in, true)) {
+        mark(in, PLUMB_COLLECTION_ON);
+        plumb_leave(in);
+    }
+    tell_entered(th, index);
+}
+
+static plumb_span begin(struct plumb_thread *th, uint32_t index, uint32_t node)
+{
+    struct plumb_region_stack *s = &th->regions;
+    struct plumb_thread *in;
+    plumb_span span;
+    bool switches;
+    if (s->count == PLUMB_REGIONS_OPEN || !plumb_ledger_enter(&in, false))
+        return plumb_begin_plain(th, node);
+    s->open[s->count++] = (struct plumb_region_open){plumb_depth(th) + 1, index};
+    switches = count_in(th, index);
+    plumb_ledger_leave(in);
+    span = plumb_begin_plain(th, node);
+    if (span.id) {
+        span.id |= PLUMB_STAGE_BIT;
+        if (switches)
+            tell_in(th, index);
+    } else if (plumb_enter(&in, true)) {
+        plumb_regions_closing(th, plumb_depth(th));
+        plumb_leave(in);
+    }
+    return span;
+}
+
+/* ---- What the trace is kept to ----------------------------------------------------------------
+ */
+
+void plumb_regions_adopted(struct plumb_thread *th)
+{
+    uint32_t before = th->regions.adopted;
+    th->regions.adopted = 0;
+    for (uint32_t i = 0; i < th->path_depth; i++)
+        if (PLUMB_LOAD(plumb_rt.nodes[th->path[i]].flags) & PLUMB_NODE_SELECTED)
+            th->regions.adopted = 1;
+    th->regions.seen |= before | th->regions.adopted;
+}
+
+/* Spans of a block that were begun while a selected region was open on another thread. */
+static uint64_t begun_elsewhere(const struct plumb_thread *th)
+{
+    struct plumb_trace_source s = {th->run->base, th->run->mapped, th->run->h};
+    uint64_t n = 0;
+    for (const uint64_t *w = th->block + PLUMB_BLOCK_HEAD; w < th->head; w++) {
+        if ((*w & 3) == PLUMB_REC_WIDE)
+            w += (*w >> 8 & 255) - 1;
+        else if ((*w & 3) == PLUMB_REC_BEGIN)
+            n += plumb_trace_any_region(&s, th->base + plumb_record_ticks(*w), false);
+    }
+    return n;
+}
+
+/* Whether a selected region was open anywhere after `ticks`. */
+static bool any_after(struct plumb_run *run, uint64_t ticks)
+{
+    const struct plumb_live_table *t = &run->h->intervals;
+    uint32_t n = PLUMB_ACQUIRE(t->count);
+    const struct plumb_live_interval *last = n ? plumb_table_at(run, t, n - 1) : NULL;
+    uint64_t off = last ? PLUMB_ACQUIRE(last->off_ticks) : 0;
+    return last && (off <= PLUMB_INTERVAL_CLOSING || off >= ticks);
+}
+
+bool plumb_regions_want_block(struct plumb_thread *th)
+{
+    struct plumb_region_stack *s = &th->regions;
+    bool elsewhere;
+    if (th->run->h->regions.selection != PLUMB_SELECT_REGIONS)
+        return true;
+    if (s->seen) {
+        s->seen = s->selected || s->adopted;
+        return true;
+    }
+    elsewhere = any_after(th->run, th->base);
+    if (!elsewhere || !is_per_thread(th->run))
+        return elsewhere;
+    PLUMB_ADD(th->run->h->regions.left_out, begun_elsewhere(th));
+    return false;
+}
+
+/* ---- Names that are none --------------------------------------------------------------------- */
+
+/* Whether this is the first time; under the lock. */
+static bool is_new(const char *name)
+{
+    struct plumb_regions *all = &plumb_rt.regions;
+    for (uint32_t i = 0; i < all->stranges; i++)
+        if (strcmp(all->strange[i], name) == 0)
+            return false;
+    if (all->stranges == PLUMB_REGIONS_STRANGE)
+        return false;
+    all->strange[all->stranges] = plumb_keep_text(name);
+    return all->strange[all->stranges] && ++all->stranges;
+}
+
+static plumb_span strange(const char *name)
+{
+    const char *best;
+    bool new;
+    plumb_lock();
+    new = is_new(name);
+    plumb_unlock();
+    if (!new || plumb_rt.settings.quiet || !plumb_regions_speak())
+        return no_span;
+    best = plumb_region_nearest(name, strlen(name));
+    plumb_say("plumb: region '%.200s' is not registered, entering it does nothing%s%s%s", name,
+              best ? ": did you mean '" : "", best ? best : "", best ? "'?" : "");
+    return no_span;
+}
+
+/* ---- The entries ----------------------------------------------------------------------------- */
+
+/* The thread, when it records; NULL: nothing is to be done. */
+static struct plumb_thread *recording(void)
+{
+    struct plumb_thread *th = plumb_wanted() ? plumb_attached() : NULL;
+    return th && !(PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF) ? th : NULL;
+}
+
+plumb_span plumb_region_begin_impl(const char *name)
+{
+    struct plumb_thread *th = recording();
+    uint32_t number, node;
+    if (!th)
+        return no_span;
+    number = plumb_region_number(name);
+    if (!number)
+        return strange(name ? name : "");
+    node = node_of(number - 1);
+    return node ? begin(th, number - 1, node) : no_span;
+}
+
+plumb_span plumb_region_begin_point(struct plumb_point *point)
+{
+    struct plumb_thread *th = recording();
+    uint32_t node = PLUMB_LOAD(point->node), number;
+    if (!th)
+        return no_span;
+    number = node ? plumb_rt.nodes[node].region : plumb_region_number(point->name);
+    if (!number)
+        return strange(point->name);
+    if (!node) {
+        node = node_of(number - 1);
+        if (!node)
+            return no_span;
+        plumb_lock();
+        plumb_node_add_site(node, point->file, point->line, point->flags);
+        if (node != PLUMB_NODE_OTHER)
+            PLUMB_STORE(point->node, node);
+        plumb_unlock();
+    }
+    return begin(th, number - 1, node);
+}

@@ -1,0 +1,40 @@
+/* live_region.c: see live_region.h. */
+#include "base/buf.h"
+#include "format/live.h"
+#include "format/merge.h"
+#include "format/timing.h"
+
+static void add_note(struct plumb_timing *t, const char *text)
+{
+    const char **notes = plumb_arena_alloc(&t->arena, (t->note_count + 1) * sizeof *notes);
+    if (!notes)
+        return;
+    for (size_t i = 0; i < t->note_count; i++)
+        notes[i] = t->notes[i];
+    notes[t->note_count++] = text;
+    t->notes = notes;
+}
+
+void plumb_live_regions_note(struct plumb_timing *t, const struct plumb_merge *m)
+{
+    const struct plumb_live_header *h = m->h;
+    struct plumb_buf names = {0};
+    uint64_t entered = 0;
+    for (uint32_t i = 0; i < h->region.count; i++) {
+        const struct plumb_live_region *r = plumb_merge_element(m, &h->region, i, sizeof *r);
+        if (!r || !r->selected)
+            continue;
+        entered += r->entered;
+        if (!r->entered)
+            plumb_buf_printf(&names, "%s'%s'", names.len ? ", " : "",
+                             plumb_merge_text(m, r->name_off));
+    }
+    /* Whoever selects every region does not expect each. */
+    if (h->regions.selection == PLUMB_SELECT_REGIONS && names.len && !names.failed &&
+        !(h->regions.all && entered))
+        add_note(t,
+                 plumb_arena_printf(&t->arena, "selected by PLUMB_REGIONS and never entered: %s%s",
+                                    h->regions.all ? "any region" : names.data,
+                                    entered ? "" : "; the trace holds no work"));
+    plumb_buf_fini(&names);
+}

@@ -1,0 +1,207 @@
+/* node_trace_file.c: see node_trace_file.h. Files are made under another name and renamed, so that
+ * what has its name is whole. */
+#include "format/node_trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/pages.h"
+#include "format/gz.h"
+
+enum { PATH_BYTES = 1400 };
+
+static void path_of(char path[PATH_BYTES], const struct plumb_node_trace_options *o,
+                    const struct plumb_node_file *f, const char *ending)
+{
+    snprintf(path, PATH_BYTES, "%s/%s.%s", o->dir, f->stem, ending);
+}
+
+static int32_t rank_of(const struct plumb_node_trace_options *o)
+{
+    return o->rank < 0 ? 0 : o->rank;
+}
+
+/* All of it; an errno, 0: done. */
+static int write_all(int fd, const unsigned char *bytes, size_t n)
+{
+    while (n) {
+        ssize_t done = write(fd, bytes, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? errno : EIO;
+        bytes += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+/* ---- The text -------------------------------------------------------------------------------- */
+
+static void flush(struct plumb_node_file *f)
+{
+    if (f->used && !f->error)
+        f->error = write_all(f->fd, f->buffer, f->used);
+    f->used = 0;
+}
+
+void plumb_node_file_put(struct plumb_node_file *f, const unsigned char *text, size_t n)
+{
+    if (n > sizeof f->buffer - f->used)
+        flush(f);
+    if (n <= sizeof f->buffer) {
+        memcpy(f->buffer + f->used, text, n);
+        f->used += n;
+    } else if (!f->error) {
+        f->error = write_all(f->fd, text, n);
+    }
+    f->text_bytes += n;
+}
+
+void plumb_node_file_open(struct plumb_node_file *f, const struct plumb_node_trace_options *o,
+                          uint32_t node, struct plumb_out *scratch)
+{
+    const char *name = o->name_of(o->arg, node);
+    struct plumb_chrome_head head = {.base_unix_ns = o->base_unix_ns,
+                                     .trace_name = o->trace_name,
+                                     .rank = o->rank,
+                                     .world_size = -1};
+    char safe[PLUMB_SAFE_NAME_MAX + 1], path[PATH_BYTES];
+    memset(f, 0, sizeof *f);
+    f->node = node;
+    plumb_sanitize(safe, name);
+    snprintf(f->stem, sizeof f->stem, "%s_rank%d", safe, (int)rank_of(o));
+    path_of(path, o, f, "trace.json.part");
+    f->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (f->fd < 0)
+        f->error = errno;
+    scratch->used = 0;
+    plumb_chrome_head(scratch, &head);
+    plumb_chrome_fact(scratch, "plumb.node", name);
+    plumb_chrome_events(scratch);
+    plumb_node_file_put(f, scratch->base, scratch->used);
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+/* Moves what has been compressed to the file. */
+static int drain(int to, struct plumb_out *out)
+{
+    int error = write_all(to, out->base, out->used);
+    out->used = 0;
+    return error;
+}
+
+/* From the text to `to`; an errno. */
+static int compress(struct plumb_gz *z, struct plumb_out *out, int from, int to)
+{
+    int error = lseek(from, 0, SEEK_SET) < 0 ? errno : 0;
+    ssize_t n = 1;
+    plumb_gz_open(z);
+    while (n > 0 && !error) {
+        n = read(from, z->in.base, z->in.size);
+        if (n < 0)
+            error = errno;
+        if (n <= 0)
+            break;
+        z->in.used = (size_t)n;
+        if (!plumb_gz_flush(z, out))
+            return ENOBUFS;
+        error = drain(to, out);
+    }
+    if (!error && !plumb_gz_close(z, out))
+        return ENOBUFS;
+    return error ? error : drain(to, out);
+}
+
+static int write_trace(struct plumb_node_file *f, const struct plumb_node_trace_options *o)
+{
+    struct plumb_gz *z = plumb_pages_map(sizeof *z);
+    struct plumb_out out = {plumb_pages_map(PLUMB_GZ_OUT), PLUMB_GZ_OUT, 0};
+    char temporary[PATH_BYTES], path[PATH_BYTES];
+    int to = -1, error = f->error;
+    path_of(temporary, o, f, "trace.json.gz.tmp");
+    path_of(path, o, f, "trace.json.gz");
+    if (!error && (!z || !out.base))
+        error = ENOMEM;
+    if (!error &&
+        (to = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
+        error = errno;
+    if (!error)
+        error = compress(z, &out, f->fd, to);
+    if (to >= 0 && close(to) < 0 && !error)
+        error = errno;
+    if (!error && rename(temporary, path) < 0)
+        error = errno;
+    if (error)
+        unlink(temporary);
+    if (z)
+        plumb_pages_unmap(z, sizeof *z);
+    if (out.base)
+        plumb_pages_unmap(out.base, PLUMB_GZ_OUT);
+    return error;
+}
+
+static int write_breakdown(struct plumb_node_file *f, const struct plumb_node_trace_options *o)
+{
+    struct plumb_breakdown_head head = {o->name_of(o->arg, f->node), rank_of(o), f->left_out,
+                                        o->name_of, o->arg};
+    struct plumb_buf b = {0};
+    char temporary[PATH_BYTES], path[PATH_BYTES];
+    int fd = -1, error = 0;
+    path_of(temporary, o, f, "breakdown.json.tmp");
+    path_of(path, o, f, "breakdown.json");
+    plumb_breakdown_write(&f->breakdown, &head, &b);
+    if (b.failed)
+        error = ENOMEM;
+    if (!error &&
+        (fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
+        error = errno;
+    if (!error)
+        error = write_all(fd, (const unsigned char *)b.data, b.len);
+    if (fd >= 0 && close(fd) < 0 && !error)
+        error = errno;
+    if (!error && rename(temporary, path) < 0)
+        error = errno;
+    if (error)
+        unlink(temporary);
+    plumb_buf_fini(&b);
+    return error;
+}
+
+int plumb_node_file_close(struct plumb_node_file *f, const struct plumb_node_trace_options *o,
+                          uint64_t last_ns, struct plumb_out *scratch, plumb_error *err)
+{
+    int error, told;
+    scratch->used = 0;
+    plumb_chrome_end(scratch, o->pid, last_ns);
+    plumb_node_file_put(f, scratch->base, scratch->used);
+    flush(f);
+    error = write_trace(f, o);
+    if (error)
+        plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s/%s.trace.json.gz': %s", o->dir, f->stem,
+                   strerror(error));
+    told = error;
+    error = write_breakdown(f, o);
+    if (error && !told)
+        plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s/%s.breakdown.json': %s", o->dir, f->stem,
+                   strerror(error));
+    return told || error ? PLUMB_ERR_IO : PLUMB_OK;
+}
+
+void plumb_node_file_fini(struct plumb_node_file *f, const struct plumb_node_trace_options *o)
+{
+    char path[PATH_BYTES];
+    if (f->fd >= 0) {
+        close(f->fd);
+        path_of(path, o, f, "trace.json.part");
+        unlink(path);
+    }
+    plumb_map_fini(&f->threads);
+    plumb_breakdown_fini(&f->breakdown);
+}

@@ -1,0 +1,52 @@
+/* trace_parts.c: see trace_parts.h. */
+#include "format/trace_parts.h"
+
+#include <string.h>
+
+static void second_reading(void *arg, uint32_t lane, const struct plumb_trace_slot *slot)
+{
+    plumb_trace_nodes_slot(arg, lane, slot);
+}
+
+int plumb_trace_parts_open(struct plumb_trace_parts *p, struct plumb_trace_live *t, const char *dir,
+                           bool alive, plumb_error *err)
+{
+    const struct plumb_trace_source *s = &t->file.source;
+    const struct plumb_trace_filter *around = t->filter;
+    bool regions;
+    int rc = PLUMB_OK;
+    memset(p, 0, sizeof *p);
+    regions = plumb_trace_regions_open(&p->regions, s, true, alive) &&
+              plumb_trace_regions_open(&p->uncounted, s, false, alive);
+    if (regions) {
+        p->regions.filter.next = p->uncounted.filter.next = around;
+        t->filter = &p->regions.filter;
+    }
+    if (dir)
+        rc = plumb_trace_nodes_open(&p->nodes, &t->file, regions ? &p->uncounted.filter : around,
+                                    dir, err);
+    p->has_only = plumb_trace_only_open(&p->only, s) > 0;
+    if (p->has_only) {
+        p->only.filter.next = t->filter;
+        t->filter = &p->only.filter;
+    }
+    if (p->nodes) {
+        t->also = second_reading;
+        t->also_arg = p->nodes;
+    }
+    return rc;
+}
+
+int plumb_trace_parts_close(struct plumb_trace_parts *p, bool whole, struct plumb_buf *told,
+                            plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    if (whole)
+        rc = plumb_trace_nodes_close(p->nodes, told, err);
+    else
+        plumb_trace_nodes_drop(p->nodes);
+    if (p->has_only)
+        plumb_trace_only_close(&p->only);
+    memset(p, 0, sizeof *p);
+    return rc;
+}

@@ -1,0 +1,54 @@
+#!/bin/sh
+# labels: plain
+# FV-17: with PLUMB_NVTX each span is an NVTX range, pushed and popped on its thread whatever ends it:
+# a failure, an outer end, the end of its thread, the end of the run. Off: no call at all.
+. "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
+. "$PLUMB_SOURCE_DIR/tests/rows/_nvtx.sh"
+
+expect 'off' 0 env PLUMB=1 ./prog
+[ ! -e nvtx.log ] || fail "off: $(cat nvtx.log)"
+expect 'not recording' 0 env PLUMB_NVTX=1 PLUMB=0 ./prog
+[ ! -e nvtx.log ] || fail "not recording: $(cat nvtx.log)"
+
+expect 'on' 0 env PLUMB=1 PLUMB_NVTX=1 ./prog
+[ "$(grep -c '^ready$' nvtx.log)" = 1 ] || fail 'on: the tool was not loaded once'
+[ "$(grep -c push nvtx.log)" = 22 ] || fail "on: $(grep -c push nvtx.log) pushes"
+[ "$(grep -c ' pop ' nvtx.log)" = 22 ] || fail "on: $(grep -c ' pop ' nvtx.log) pops"
+lacks nvtx.log 'pop of nothing'
+# Every pop takes the push before it on its thread.
+awk '$2 == "push" { if ($3 != d[$1]++) bad = 1 } $2 == "pop" { if ($3 != --d[$1]) bad = 1 }
+     END { for (t in d) if (d[t]) bad = 1; exit bad }' nvtx.log || fail "on: $(cat nvtx.log)"
+sed -n '/chunk/,$p' nvtx.log | sed 1,4d >rest.txt
+cat >expected.txt <<END
+1 push 0 chunk 1
+1 push 1 vae.temporal_chunk.1.frame_segment.1 1
+1 pop 1
+1 pop 0
+1 push 0 first
+1 pop 0
+1 push 0 second
+1 pop 0
+1 push 0 outer
+1 push 1 lost
+1 push 2 lost
+1 pop 2
+1 pop 1
+1 pop 0
+2 push 0 plumb.region::profiler_region_model_loading
+2 push 1 never ended
+2 pop 1
+2 pop 0
+1 push 0 across the stop
+1 push 1 inside it
+1 pop 1
+1 pop 0
+END
+cmp -s rest.txt expected.txt || fail "on: $(cat rest.txt)"
+
+# Statistics are those of a run without; without a tool, and with one that is not there, all goes on.
+expect 'no tool' 0 env -u NVTX_INJECTION64_PATH PLUMB=1 PLUMB_NVTX=1 ./prog
+expect 'a wrong tool' 0 env NVTX_INJECTION64_PATH=/no/tool.so PLUMB=1 PLUMB_NVTX=1 ./prog
+has err.txt '15 nodes, 17 spans'
+expect 'doctor' 1 env NVTX_INJECTION64_PATH=/no/tool.so "$PLUMB_BIN" doctor
+grep -qE '^blocked +nvtx .*/no/tool.so: No such file' out.txt || fail "doctor: $(cat out.txt)"
+finish
