@@ -14,7 +14,7 @@
  * numbers of one table are equal texts. Each field is a column of its own, which exists from the
  * first record that has something to say in it: a record with two statistics takes some 70 bytes,
  * one with everything 189. Columns are read in place where it must be quick (NULL: no record has
- * it), and by plumb_activations_get() elsewhere.
+ * it, or only zeros), and by plumb_activations_get() elsewhere.
  *
  * One thread at a time while it is filled; then any number of readers. */
 #ifndef PLUMB_TRACE_ACTIVATIONS_H
@@ -212,12 +212,15 @@ static inline bool plumb_activations_has(const struct plumb_activations *t, size
 static inline double plumb_activations_stat(const struct plumb_activations *t, size_t i,
                                             enum plumb_activation_field real)
 {
-    return plumb_activations_has(t, i, real) ? t->stat[real][i] : (double)NAN;
+    if (!plumb_activations_has(t, i, real))
+        return (double)NAN;
+    return t->stat[real] ? t->stat[real][i] : 0;
 }
 static inline uint64_t plumb_activations_whole(const struct plumb_activations *t, size_t i,
                                                enum plumb_activation_field whole)
 {
-    return plumb_activations_has(t, i, whole) ? t->number[whole - PLUMB_ACT_REALS][i] : 0;
+    const uint64_t *column = t->number[whole - PLUMB_ACT_REALS];
+    return column && plumb_activations_has(t, i, whole) ? column[i] : 0;
 }
 /* The sizes of a shape; *ndim of them. */
 static inline const int64_t *plumb_activations_shape(const struct plumb_activations *t, uint32_t id,

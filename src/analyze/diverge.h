@@ -1,0 +1,216 @@
+/* diverge.h: two runs of one model laid side by side, and the first record that went wrong.
+ *
+ *     plumb_diverge_init(&d, &a, &b, &options);
+ *     rc = plumb_diverge_run(&d, err);
+ *     ...                                     (d.culprit, d.cells, d.sides[].partner)
+ *     plumb_diverge_fini(&d);
+ *
+ * Three steps, each in files of its own:
+ *   1. Alignment. Records of one (module, tensor, phase, io, rank) are a site. Sites find their
+ *      partners by name, through the user's map, else by order with shape, type, statistics and
+ *      similar names as evidence, else by statistics that only two sites have; then the records of
+ *      two sites by step and call. What found none is listed, never guessed.
+ *   2. Verdicts. Each pair is compared by the tolerance of its types.
+ *   3. The culprit: the first record, in A's order of execution, that differs while everything it
+ *      consumed matched.
+ *
+ * Costs: about 30 bytes a record beside the tables; time grows with the records, except for sites
+ * without a name in common, whose table of evidence is cut to a band (`approximate`). The tables
+ * must outlive it and are only read. One thread at a time. */
+#ifndef PLUMB_ANALYZE_DIVERGE_H
+#define PLUMB_ANALYZE_DIVERGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/rename.h"
+#include "analyze/tolerance.h"
+#include "base/map.h"
+#include "trace/activations.h"
+#include <plumb/abi.h>
+
+#define PLUMB_DIVERGE_NONE UINT32_MAX
+
+enum { PLUMB_DIVERGE_A, PLUMB_DIVERGE_B };
+
+/* How a record found its partner. */
+enum plumb_diverge_how {
+    PLUMB_HOW_NONE = 0,
+    PLUMB_HOW_NAME,
+    PLUMB_HOW_MAP,
+    PLUMB_HOW_EVIDENCE, /* by order, and its statistics agree */
+    PLUMB_HOW_KIND,  /* by order; others of their two kinds agree, as "layers.#.q" and "blk.#.wq" */
+    PLUMB_HOW_ORDER, /* by order, shape and what its name resembles */
+    PLUMB_HOW_MOVED, /* out of order, by statistics that nothing else has */
+    PLUMB_HOW_COUNT
+};
+
+enum plumb_diverge_verdict {
+    PLUMB_SAID_NOTHING = 0, /* no partner, or no statistic in common */
+    PLUMB_SAID_EQUAL,       /* in every bit that was recorded */
+    PLUMB_SAID_CLOSE,       /* within tolerance */
+    PLUMB_SAID_LAYOUT,      /* the same values, dimensions in another order or joined */
+    PLUMB_SAID_SHUFFLED,    /* the same values and shape, in another order */
+    PLUMB_SAID_DIFFERENT,   /* from here on: wrong */
+    PLUMB_SAID_SHAPE,       /* another number of elements */
+    PLUMB_SAID_NAN,         /* NaN on one side only */
+    PLUMB_SAID_INF,
+    PLUMB_SAID_COUNT
+};
+
+struct plumb_diverge_options {
+    double relative, absolute;         /* below 0: by type (tolerance.h) */
+    const struct plumb_rename *rename; /* from A's names to B's; NULL: none */
+};
+
+struct plumb_diverge_site {
+    uint32_t module, tensor, phase; /* texts of its table */
+    int32_t rank;
+    uint32_t begin, count; /* its records: records[begin ...], in order */
+    uint32_t partner;      /* site of the other side */
+    uint8_t io;
+    uint8_t how; /* enum plumb_diverge_how */
+};
+
+struct plumb_diverge_side {
+    const struct plumb_activations *t;
+    struct plumb_diverge_site *sites; /* in order of their first records */
+    uint32_t site_count, site_cap;
+    uint32_t *site_of; /* [t->count] */
+    uint32_t *records; /* [t->count], by site */
+    uint32_t *partner; /* [t->count]: record of the other side */
+    size_t unmatched;
+};
+
+/* What comparing the pair of a record of A said. */
+struct plumb_diverge_cell {
+    float drift;   /* relative difference, by the statistic `field` */
+    float excess;  /* the same in multiples of its tolerance: above 1 is wrong */
+    uint8_t field; /* enum plumb_activation_field of the largest excess */
+    uint8_t verdict;
+    uint8_t how;
+    uint8_t reserved;
+};
+
+/* What is known of that which a record consumed. */
+enum plumb_diverge_inputs {
+    PLUMB_INPUTS_UNKNOWN = 0, /* `input` is the record before it, if there is one */
+    PLUMB_INPUTS_RECORDED,    /* its own `in` records; `input` is the one that is farthest off */
+    PLUMB_INPUTS_BY_HASH,     /* `input` gave out the same contents */
+    PLUMB_INPUTS_IS_ONE       /* the culprit itself is an input */
+};
+
+enum plumb_diverge_kind {
+    PLUMB_DIVERGE_SAME = 0,
+    PLUMB_DIVERGE_JUMP,    /* a culprit */
+    PLUMB_DIVERGE_DRIFT,   /* grew slowly: no single culprit; `a` is where it began */
+    PLUMB_DIVERGE_START,   /* the first record differs already */
+    PLUMB_DIVERGE_OUTSIDE, /* an input that no record gave out */
+    PLUMB_DIVERGE_BETWEEN  /* `input` gave it out right, and it came in wrong */
+};
+
+struct plumb_diverge_culprit {
+    enum plumb_diverge_kind kind;
+    enum plumb_diverge_inputs inputs;
+    uint32_t a, b;      /* records; PLUMB_DIVERGE_NONE when the runs are the same */
+    uint32_t input;     /* of A, or PLUMB_DIVERGE_NONE */
+    uint32_t beyond;    /* of A: the first beyond tolerance; of a drift, not `a` */
+    uint32_t born_a;    /* the first record with NaN or Inf that the other side lacks, if that */
+    uint32_t born_b;    /* is not the culprit: of A or B; the other is PLUMB_DIVERGE_NONE */
+    uint32_t roots;     /* further records that differ while their recorded inputs match */
+    uint32_t next_root; /* of A: the first of them */
+};
+
+struct plumb_diverge {
+    struct plumb_diverge_options options;
+    struct plumb_diverge_side sides[2];
+    struct plumb_diverge_cell *cells; /* [a.count] */
+    struct plumb_diverge_culprit culprit;
+    size_t by_how[PLUMB_HOW_COUNT];
+    size_t by_verdict[PLUMB_SAID_COUNT];
+    uint32_t widest;    /* of A: the largest excess of a pair within tolerance */
+    size_t dropped;     /* pairs that order suggested and what follows refuted */
+    bool approximate;   /* too many sites without a name in common: a band was searched */
+    bool any_step;      /* each side has one step: it plays no part */
+    bool any_rank;      /* the same of ranks */
+    bool any_phase;     /* a side records no phases */
+    bool unknown_type;  /* a pair was compared whose type neither side says */
+    bool stopped_short; /* `sum` alone was there, whose scale is unknown */
+
+    /* Private. */
+    struct {
+        uint32_t a, b;
+        struct plumb_tolerance tolerance;
+    } types[32];
+    uint32_t type_count, last_type;
+    struct plumb_map shapes; /* a pair of shapes: their relation */
+    uint64_t last_shapes;
+    uint8_t last_relation;
+};
+
+void plumb_diverge_init(struct plumb_diverge *d, const struct plumb_activations *a,
+                        const struct plumb_activations *b,
+                        const struct plumb_diverge_options *options);
+void plumb_diverge_fini(struct plumb_diverge *d);
+
+/* PLUMB_ERR_FORMAT: a side has no records, or none of them has a partner, or nothing that could be
+ * compared; PLUMB_ERR_MEMORY. */
+int plumb_diverge_run(struct plumb_diverge *d, plumb_error *err);
+
+static inline bool plumb_diverge_is_wrong(uint8_t verdict)
+{
+    return verdict >= PLUMB_SAID_DIFFERENT;
+}
+
+/* ---- The steps ------------------------------------------------------------------------------- */
+
+/* diverge_sites.c: the sites of both sides. */
+int plumb_diverge_find_sites(struct plumb_diverge *d, plumb_error *err);
+/* diverge_names.c: sites that have one name. */
+int plumb_diverge_match_names(struct plumb_diverge *d, plumb_error *err);
+/* diverge_order.c: those that have not, by order and evidence. */
+int plumb_diverge_match_order(struct plumb_diverge *d, plumb_error *err);
+/* diverge_pairs.c: the records of partners. */
+int plumb_diverge_pair_records(struct plumb_diverge *d, plumb_error *err);
+/* Takes the partner of A's record `a` away again. */
+void plumb_diverge_part(struct plumb_diverge *d, uint32_t a);
+
+enum plumb_shape_relation {
+    PLUMB_SHAPES_UNKNOWN = 1,
+    PLUMB_SHAPES_SAME,
+    PLUMB_SHAPES_PERMUTED, /* the same sizes in another order, sizes of 1 aside */
+    PLUMB_SHAPES_RESHAPED, /* as many elements */
+    PLUMB_SHAPES_DIFFERENT
+};
+
+/* diverge_compare.c */
+enum plumb_shape_relation plumb_diverge_shapes(struct plumb_diverge *d, uint32_t a, uint32_t b);
+struct plumb_tolerance plumb_diverge_tolerance(struct plumb_diverge *d, uint32_t a, uint32_t b);
+/* Compares record `a` of A with `b` of B; `how` is left to the caller. */
+struct plumb_diverge_cell plumb_diverge_compare(struct plumb_diverge *d, uint32_t a, uint32_t b);
+/* The same by the figures of the values that are numbers; PLUMB_SAID_NOTHING where a side does not
+ * keep them apart from the others. */
+struct plumb_diverge_cell plumb_diverge_compare_finite(struct plumb_diverge *d, uint32_t a,
+                                                       uint32_t b);
+/* The factor by which all figures of `b` are those of `a`, when there are at least three besides
+ * the one it is told from; 0: there is none. */
+double plumb_diverge_scale(struct plumb_diverge *d, uint32_t a, uint32_t b);
+/* Compares all pairs, and counts. */
+void plumb_diverge_judge(struct plumb_diverge *d);
+/* Whether a record holds values of the kind, by its counts or, where it has none, its figures. */
+bool plumb_diverge_has_nan(const struct plumb_activations *t, uint32_t record);
+bool plumb_diverge_has_inf(const struct plumb_activations *t, uint32_t record);
+
+/* diverge_culprit.c */
+int plumb_diverge_find_culprit(struct plumb_diverge *d, plumb_error *err);
+/* diverge_inputs.c: the recorded inputs of record `a` of A: its worst verdict, PLUMB_SAID_NOTHING
+ * without any, and which record that was. */
+uint8_t plumb_diverge_inputs_of(const struct plumb_diverge *d, uint32_t a, uint32_t *worst);
+/* The record of A before `input` (an `in` record, or any with a hash) that gave out the same
+ * contents, by hash or else by every statistic; PLUMB_DIVERGE_NONE. */
+uint32_t plumb_diverge_producer(const struct plumb_diverge *d, uint32_t input);
+/* Of the producers of the inputs of `a`, which need no partners themselves, the worst. */
+uint32_t plumb_diverge_producers_of(const struct plumb_diverge *d, uint32_t a);
+
+#endif

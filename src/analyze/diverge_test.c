@@ -1,0 +1,353 @@
+/* Tests of the first divergence: runs of a small model that two engines record, with faults planted
+ * at known places. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyze/diverge.h"
+#include "diverge_fixture.h"
+
+struct pair {
+    struct fixture_run a, b;
+    struct plumb_diverge d;
+};
+
+static void compare_with(struct pair *p, const struct fixture *a, const struct fixture *b,
+                         const struct plumb_rename *rename)
+{
+    plumb_error err = {0, ""};
+    struct plumb_diverge_options options = {.relative = -1, .absolute = -1, .rename = rename};
+    fixture_run(&p->a, a);
+    fixture_run(&p->b, b);
+    plumb_diverge_init(&p->d, &p->a.table, &p->b.table, &options);
+    if (plumb_diverge_run(&p->d, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+static void compare(struct pair *p, const struct fixture *a, const struct fixture *b)
+{
+    compare_with(p, a, b, NULL);
+}
+
+static void end(struct pair *p)
+{
+    plumb_diverge_fini(&p->d);
+    fixture_end(&p->a);
+    fixture_end(&p->b);
+}
+
+/* Pairs whose records are not the same operation. */
+static size_t wrong_pairs(const struct pair *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->a.table.count; i++) {
+        uint32_t b = p->d.sides[PLUMB_DIVERGE_A].partner[i];
+        n += b != PLUMB_DIVERGE_NONE && p->a.truth[i] != p->b.truth[b];
+    }
+    return n;
+}
+
+static int culprit_of(const struct pair *p)
+{
+    return p->d.culprit.a == PLUMB_DIVERGE_NONE ? -2 : p->a.truth[p->d.culprit.a];
+}
+
+static int64_t step_of(const struct fixture_run *run, uint32_t record)
+{
+    return run->table.step ? run->table.step[record] : 0;
+}
+
+static int place(int block, enum fixture_op op)
+{
+    return block * OP_COUNT + (int)op;
+}
+
+static void two_equal_runs_are_the_same(void **state)
+{
+    struct pair p;
+    struct fixture f = fixture_default();
+    (void)state;
+    compare(&p, &f, &f);
+    assert_int_equal(p.d.culprit.kind, PLUMB_DIVERGE_SAME);
+    assert_int_equal(p.d.by_how[PLUMB_HOW_NAME], 313);
+    assert_int_equal(p.d.by_verdict[PLUMB_SAID_EQUAL], 313);
+    end(&p);
+}
+
+static void renamed_fused_and_reordered_runs_are_aligned_without_a_guess(void **state)
+{
+    struct pair p;
+    struct fixture a = fixture_default();
+    struct fixture b = fixture_engine_b(a);
+    (void)state;
+    compare(&p, &a, &b);
+    assert_int_equal(p.a.table.count, 313);
+    assert_int_equal(p.b.table.count, 247);
+    assert_int_equal(p.d.culprit.kind, PLUMB_DIVERGE_SAME);
+    assert_int_equal(wrong_pairs(&p), 0);
+    assert_int_equal(p.d.sides[PLUMB_DIVERGE_B].unmatched, 0);
+    assert_int_equal(p.d.sides[PLUMB_DIVERGE_A].unmatched, 313 - 247);
+    end(&p);
+}
+
+static void a_perturbed_operation_is_named_across_engines(void **state)
+{
+    struct fixture a = fixture_default();
+    (void)state;
+    for (int i = 0; i < FIXTURE_BLOCKS * OP_COUNT; i += 7) {
+        struct pair p;
+        struct fixture b = fixture_engine_b(a);
+        b.fault = FAULT_SCALE;
+        b.fault_size = 1e-3;
+        b.fault_block = i / OP_COUNT;
+        b.fault_op = (enum fixture_op)(i % OP_COUNT);
+        if (!fixture_records(&b, b.fault_block, b.fault_op))
+            continue;
+        compare(&p, &a, &b);
+        assert_int_equal(p.d.culprit.kind, PLUMB_DIVERGE_JUMP);
+        assert_int_equal(culprit_of(&p), i);
+        end(&p);
+    }
+}
+
+static void nan_is_blamed_where_it_was_born(void **state)
+{
+    struct pair p;
+    struct fixture a = fixture_default();
+    struct fixture b;
+    (void)state;
+    a.blocks = 6;
+    a.steps = 10;
+    b = a;
+    b.fault = FAULT_NAN;
+    b.fault_block = 2;
+    b.fault_op = OP_ATTN;
+    b.fault_step = 7;
+    compare(&p, &a, &b);
+    assert_int_equal(p.d.culprit.kind, PLUMB_DIVERGE_JUMP);
+    assert_int_equal(culprit_of(&p), place(2, OP_ATTN));
+    assert_int_equal(step_of(&p.a, p.d.culprit.a), 7);
+    assert_int_equal(p.d.cells[p.d.culprit.a].verdict, PLUMB_SAID_NAN);
+    end(&p);
+}
+
+static void another_type_passes_and_a_fault_in_it_does_not(void **state)
+{
+    struct pair p;
+    struct fixture a = fixture_default();
+    struct fixture b;
+    (void)state;
+    a.blocks = 6;
+    a.steps = 2;
+    b = a;
+    b.bf16 = true;
+    compare(&p, &a, &b);
+    assert_int_equal(p.d.culprit.kind, PLUMB_DIVERGE_SAME);
+    end(&p);
+    b.fault = FAULT_SCALE;
+    b.fault_size = 0.05;
+    b.fault_block = 3;
+    b.fault_op = OP_FC2;
+    b.fault_step = 1;
+    compare(&p, &a, &b);
+    assert_int_equal(culprit_of(&p), place(3, OP_FC2));
+    end(&p);
+}
+
+static void a_transposed_layout_is_no_difference(void **state)
+{
+    struct pair p;
+    struct fixture a = fixture_default();
+    struct fixture b;
+    (void)state;
+    a.hashes = true;
+    b = fixture_engine_b(a);
+    b.transposed = true;
+    compare(&p, &a, &b);
+    assert_int_equal(p.d.culprit.kind, PLUMB_DIVERGE_SAME);
+    assert_int_equal(p.d.by_verdict[PLUMB_SAID_LAYOUT], 247);
+    end(&p);
+}
+
+static void swapped_heads_are_blamed_and_not_what_consumed_them(void **state)
+{
+    struct pair p;
+    struct fixture a = fixture_default();
+    struct fixture b;
+    (void)state;
+    a.hashes = true;
+    b = a;
+    b.fault = FAULT_SHUFFLE;
+    b.fault_block = 4;
+    b.fault_op = OP_ATTN;
+    compare(&p, &a, &b);
+    assert_int_equal(culprit_of(&p), place(4, OP_ATTN));
+    assert_int_equal(p.d.cells[p.d.culprit.a].verdict, PLUMB_SAID_SHUFFLED);
+    end(&p);
+    a.inputs = b.inputs = true;
+    compare(&p, &a, &b);
+    assert_int_equal(culprit_of(&p), place(4, OP_ATTN));
+    end(&p);
+}
+
+static void other_inputs_are_told_from_a_fault(void **state)
+{
+    struct pair p;
+    struct fixture a = fixture_default();
+    struct fixture b = a;
+    (void)state;
+    b.input_seed = 99;
+    compare(&p, &a, &b);
+    assert_int_equal(p.d.culprit.kind, PLUMB_DIVERGE_START);
+    end(&p);
+}
+
+static void other_weights_are_no_slow_drift(void **state)
+{
+    struct pair p;
+    struct fixture a = fixture_default();
+    struct fixture b = a;
+    (void)state;
+    b.weights_seed = 8;
+    compare(&p, &a, &b);
+    assert_int_equal(p.d.culprit.kind, PLUMB_DIVERGE_JUMP);
+    assert_int_equal(culprit_of(&p), place(0, OP_NORM1));
+    end(&p);
+}
+
+static void what_was_consumed_is_told_from_what_is_unknown(void **state)
+{
+    struct pair p;
+    struct fixture a = fixture_default();
+    struct fixture b;
+    (void)state;
+    a.blocks = 4;
+    b = a;
+    b.fault = FAULT_OFFSET;
+    b.fault_size = 0.01;
+    b.fault_block = 1;
+    b.fault_op = OP_ADD1;
+    compare(&p, &a, &b);
+    assert_int_equal(p.d.culprit.inputs, PLUMB_INPUTS_UNKNOWN);
+    assert_int_equal(p.a.truth[p.d.culprit.input], place(1, OP_PROJ));
+    end(&p);
+    a.inputs = b.inputs = true;
+    compare(&p, &a, &b);
+    assert_int_equal(p.d.culprit.inputs, PLUMB_INPUTS_RECORDED);
+    assert_int_equal(culprit_of(&p), place(1, OP_ADD1));
+    end(&p);
+    a.hashes = b.hashes = true;
+    b.inputs = false;
+    compare(&p, &a, &b);
+    assert_int_equal(p.d.culprit.inputs, PLUMB_INPUTS_BY_HASH);
+    assert_int_equal(culprit_of(&p), place(1, OP_ADD1));
+    end(&p);
+}
+
+static void fix_random_case(uint64_t *seed, struct fixture *a, struct fixture *b)
+{
+    *a = fixture_default();
+    a->weights_seed = random_next(seed) % 1000;
+    a->input_seed = random_next(seed) % 1000;
+    a->blocks = 2 + (int)(random_next(seed) % 5);
+    a->steps = 1 + (int)(random_next(seed) % 3);
+    a->hashes = random_next(seed) % 2;
+    a->inputs = random_next(seed) % 3 == 0;
+    *b = *a;
+    b->renamed = random_next(seed) % 2;
+    b->fused = random_next(seed) % 2;
+    b->reordered = random_next(seed) % 2;
+    b->transposed = random_next(seed) % 4 == 0;
+    b->pretrained_noise = random_next(seed) % 2;
+    b->order_seed = random_next(seed);
+}
+
+static void a_thousand_permutations_give_no_false_culprit(void **state)
+{
+    uint64_t seed = 20260101;
+    size_t wrong = 0;
+    size_t alarms = 0;
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        struct pair p;
+        struct fixture a;
+        struct fixture b;
+        fix_random_case(&seed, &a, &b);
+        compare(&p, &a, &b);
+        wrong += wrong_pairs(&p);
+        alarms += p.d.culprit.kind != PLUMB_DIVERGE_SAME;
+        if (p.d.culprit.kind != PLUMB_DIVERGE_SAME)
+            print_message("case %d: kind %d at %d\n", i, p.d.culprit.kind, culprit_of(&p));
+        end(&p);
+    }
+    assert_int_equal(alarms, 0);
+    assert_int_equal(wrong, 0);
+}
+
+/* The first recorded operation that a fault in (block, op) shows in: itself, or where it is fused
+ * the one it vanished in. */
+static int expected(const struct fixture *f)
+{
+    int op = (int)f->fault_op;
+    while (!fixture_records(f, f->fault_block, (enum fixture_op)op))
+        op++;
+    return place(f->fault_block, (enum fixture_op)op);
+}
+
+static void a_random_fault_is_named_in_every_case(void **state)
+{
+    static const enum fixture_fault faults[] = {FAULT_SCALE, FAULT_OFFSET, FAULT_NAN, FAULT_INF,
+                                                FAULT_MISSING};
+    uint64_t seed = 4711;
+    size_t right = 0;
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        struct pair p;
+        struct fixture a;
+        struct fixture b;
+        fix_random_case(&seed, &a, &b);
+        b.fault = faults[random_next(&seed) % 5];
+        b.fault_block = (int)(random_next(&seed) % (uint64_t)b.blocks);
+        b.fault_op = (enum fixture_op)(random_next(&seed) % OP_COUNT);
+        b.fault_step = (int)(random_next(&seed) % (uint64_t)b.steps);
+        /* Which of two operations a fused one is, other layers teach, if they come before it. */
+        if (b.renamed && b.fused && b.fault_step == 0 && b.fault_block == 0)
+            b.fault_block = 1;
+        b.fault_size = 1e-3 * pow(10, 3 * fixture_unit(&seed));
+        compare(&p, &a, &b);
+        int said = culprit_of(&p) % 100000;
+        bool step =
+            p.d.culprit.a != PLUMB_DIVERGE_NONE && step_of(&p.a, p.d.culprit.a) == b.fault_step;
+        if (said == expected(&b) && step)
+            right++;
+        else
+            print_message("case %d: fault %d in %d step %d, named %d, kind %d (renamed %d fused %d "
+                          "reordered %d inputs %d hashes %d)\n",
+                          i, b.fault, expected(&b), b.fault_step, said, p.d.culprit.kind, b.renamed,
+                          b.fused, b.reordered, b.inputs, b.hashes);
+        end(&p);
+    }
+    assert_int_equal(right, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_equal_runs_are_the_same),
+        cmocka_unit_test(renamed_fused_and_reordered_runs_are_aligned_without_a_guess),
+        cmocka_unit_test(a_perturbed_operation_is_named_across_engines),
+        cmocka_unit_test(nan_is_blamed_where_it_was_born),
+        cmocka_unit_test(another_type_passes_and_a_fault_in_it_does_not),
+        cmocka_unit_test(a_transposed_layout_is_no_difference),
+        cmocka_unit_test(swapped_heads_are_blamed_and_not_what_consumed_them),
+        cmocka_unit_test(other_inputs_are_told_from_a_fault),
+        cmocka_unit_test(other_weights_are_no_slow_drift),
+        cmocka_unit_test(what_was_consumed_is_told_from_what_is_unknown),
+        cmocka_unit_test(a_thousand_permutations_give_no_false_culprit),
+        cmocka_unit_test(a_random_fault_is_named_in_every_case),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
