@@ -10,6 +10,14 @@
 #include "base/utf8.h"
 #include "format/json_scan_parts.h"
 
+static uint8_t expected_at(const struct plumb_json_scan *s)
+{
+    if (s->depth == 0)
+        return EXPECT_NOTHING;
+    bool object = s->in_object[s->depth / 64] >> (s->depth % 64) & 1;
+    return object ? EXPECT_MEMBER : EXPECT_ITEM;
+}
+
 /* ---- Faults ---------------------------------------------------------------------------------- */
 
 const char *plumb_json_fault(struct plumb_json_scan *s, const char *at, const char *why)
@@ -127,6 +135,18 @@ enum plumb_json_token plumb_json_skip(struct plumb_json_scan *s)
     while (s->token > PLUMB_JSON_END && s->depth > outside)
         plumb_json_next(s);
     return s->token;
+}
+
+bool plumb_json_pass_same(struct plumb_json_scan *s, const char *spelled, size_t n)
+{
+    if (memcmp(s->at, spelled, n) != 0)
+        return false;
+    s->token = s->token == PLUMB_JSON_OBJECT ? PLUMB_JSON_OBJECT_END : PLUMB_JSON_ARRAY_END;
+    s->at += n;
+    s->depth--;
+    s->key = NULL;
+    s->expect = expected_at(s);
+    return true;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -305,9 +325,7 @@ static enum plumb_json_token give_word(struct plumb_json_scan *s, const char *en
                                        enum plumb_json_token token)
 {
     s->at = end;
-    s->expect = s->depth == 0                                        ? EXPECT_NOTHING
-                : s->in_object[s->depth / 64] >> (s->depth % 64) & 1 ? EXPECT_MEMBER
-                                                                     : EXPECT_ITEM;
+    s->expect = expected_at(s);
     return s->token = token;
 }
 

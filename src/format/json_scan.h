@@ -117,6 +117,17 @@ static inline enum plumb_json_token plumb_json_next(struct plumb_json_scan *s)
  * What is passed over is checked all the same. */
 enum plumb_json_token plumb_json_skip(struct plumb_json_scan *s);
 
+/* After OBJECT or ARRAY, to remember how the rest of it is spelled: where it begins; and after its
+ * end, where it ends. */
+static inline const char *plumb_json_here(const struct plumb_json_scan *s)
+{
+    return s->at;
+}
+
+/* After OBJECT or ARRAY: whether the rest of it is spelled like `n` (<= PLUMB_JSON_PADDING) bytes
+ * that were the rest of such a one before. If so its end is the token; if not, nothing happens. */
+bool plumb_json_pass_same(struct plumb_json_scan *s, const char *spelled, size_t n);
+
 /* Whether the name of the member, or the string, is `text`. */
 bool plumb_json_key_is(const struct plumb_json_scan *s, const char *text);
 bool plumb_json_text_is(const struct plumb_json_scan *s, const char *text);
