@@ -58,6 +58,8 @@ ROWS = [
         ("writer_x_write", "encoding and write(), times write() alone", "x", AtLeast(0.85)),
         ("writer_x_hot_write", "the same, write() from the cache", "x", None),
         ("encode_span_ns", "encoding alone", "ns", None),
+        ("perfetto_read_mb_s", "reading it into tables", "MB/s", AtLeast(200)),
+        ("perfetto_read_rss_x_file", "memory that this needs, times the file", "x", 10.0),
     ]),
     ("Others, in the same run, as multiples of two rdtsc", [
         ("peers_span_x_floor", "plumb span", "x", None),

@@ -20,7 +20,11 @@ enum {
     SUMMARY,
     SIGNATURES,
     REQUEST,
-    MIN_WIDTH
+    MIN_WIDTH,
+    TRACE,
+    GAPS,
+    STEPS,
+    SLOWEST
 };
 
 static const struct plumb_cli_option options[] = {
@@ -55,11 +59,20 @@ static const struct plumb_cli_option options[] = {
                    "svg: rectangles narrower than PX pixels share one (0.1); the picture is 1180 "
                    "wide",
                    false},
+    [TRACE] = {"trace", NULL,
+               "the trace of the run: each node on each thread, threads and gaps, steps", false},
+    [GAPS] = {"gaps", NULL, "trace: the largest gaps between spans of a thread", false},
+    [STEPS] = {"steps", NULL, "trace: each step of the nodes that run in steps", false},
+    [SLOWEST] = {"slowest", "NODE",
+                 "trace: the longest runs of the node, each with what ran inside (--top 10)",
+                 false},
     {NULL, NULL, NULL, false},
 };
 
 struct wish { /* what the command line asks for */
     plumb_report_options options;
+    plumb_trace_view view; /* where it is the trace that is asked for */
+    bool trace;
     const char *output; /* NULL: stdout */
 };
 
@@ -97,6 +110,14 @@ static bool take_min_width(plumb_report_options *o, const char *text)
         return false;
     }
     o->min_width = px;
+    return true;
+}
+
+static bool take_trace(struct wish *w, uint32_t kind, const char *node)
+{
+    w->trace = true;
+    w->view.kind = kind;
+    w->view.node = node;
     return true;
 }
 
@@ -138,6 +159,15 @@ static bool take(struct wish *w, int option, const char *value)
     case PHASE:
         o->phase = value;
         return true;
+    case TRACE:
+        w->trace = true;
+        return true;
+    case GAPS:
+        return take_trace(w, PLUMB_TRACE_VIEW_GAPS, NULL);
+    case STEPS:
+        return take_trace(w, PLUMB_TRACE_VIEW_STEPS, NULL);
+    case SLOWEST:
+        return take_trace(w, PLUMB_TRACE_VIEW_SLOWEST, value);
     case TREE:
         o->tree = 1;
         return true;
@@ -167,6 +197,55 @@ static int read_signatures(const char *run, const struct wish *w, char **text, p
     bool asked = run && w->options.view == PLUMB_VIEW_SIGNATURES;
     return asked ? plumb_signatures_render(run, &w->options, text, err) : PLUMB_ERR_NOT_FOUND;
 }
+
+/* ---- Traces -----------------------------------------------------------------------------------
+ */
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* Whether the operand is a trace by itself, by its name or by what it begins with. */
+static bool is_trace(const char *path)
+{
+    if (!path || ends_in(path, ".json") || ends_in(path, ".plumb"))
+        return false;
+    return ends_in(path, ".pftrace") || ends_in(path, ".perfetto-trace") ||
+           plumb_trace_looks(path) == 1;
+}
+
+static int show_trace(const char *what, const struct wish *w)
+{
+    plumb_trace *trace = NULL;
+    plumb_trace_view view = w->view;
+    plumb_error err = {0, ""};
+    char *text = NULL;
+    char *remarks = NULL;
+    int status = PLUMB_EXIT_TROUBLE;
+    view.format = w->options.format;
+    view.top = w->options.top;
+    view.explain = w->options.explain;
+    if (plumb_trace_open(&trace, what, &err) < 0 ||
+        plumb_trace_render(trace, &view, &text, &err) < 0 ||
+        plumb_trace_remarks(trace, &remarks, &err) < 0) {
+        plumb_cli_say(&plumb_cmd_report, "%s", err.message);
+        goto out;
+    }
+    if (!put_text(w, plumb_trace_path(trace), text))
+        goto out;
+    plumb_cli_say_lines(&plumb_cmd_report, remarks);
+    status = PLUMB_EXIT_OK;
+out:
+    plumb_trace_free(remarks);
+    plumb_trace_free(text);
+    plumb_trace_close(trace);
+    return status;
+}
+
+/* ---- Reports ----------------------------------------------------------------------------------
+ */
 
 static int show(const char *run, const struct wish *w)
 {
@@ -201,7 +280,7 @@ out:
 static int run(int argc, char **argv)
 {
     struct plumb_cli_args args;
-    struct wish w = {plumb_report_options_default(), NULL};
+    struct wish w = {plumb_report_options_default(), plumb_trace_view_default(), false, NULL};
     int option;
     plumb_cli_args_init(&args, &plumb_cmd_report, argc, argv);
     while ((option = plumb_cli_next(&args)) >= 0)
@@ -212,13 +291,14 @@ static int run(int argc, char **argv)
     if (argc - args.operand > 1)
         return plumb_cli_args_status(
             plumb_cli_usage(&plumb_cmd_report, "one run at a time, not %d", argc - args.operand));
-    return show(args.operand < argc ? argv[args.operand] : NULL, &w);
+    const char *what = args.operand < argc ? argv[args.operand] : NULL;
+    return w.trace || is_trace(what) ? show_trace(what, &w) : show(what, &w);
 }
 
 const struct plumb_cli_command plumb_cmd_report = {
     .name = "report",
     .summary = "show where the time of a run went",
-    .synopsis = "[OPTION]... [RUN | timing.json]",
+    .synopsis = "[OPTION]... [RUN | timing.json | TRACE]",
     .description =
         "Prints a table of the nodes of a run, the longest total first. RUN is a run\n"
         "directory, a folder of runs (the newest of them is taken), or the name of a\n"
@@ -233,13 +313,22 @@ const struct plumb_cli_command plumb_cmd_report = {
         "a node inside another is not counted twice. Without --frames the average\n"
         "divides by the runs of the largest outermost node.\n"
         "\n"
+        "With --trace, --gaps, --steps or --slowest it is the run's trace that is shown\n"
+        "(there is one when the run was recorded with PLUMB_TRACE=1), as it is for a\n"
+        "file TRACE in Perfetto's format (trace.pftrace), whoever wrote it. Figures of a\n"
+        "trace are exact, but what was dropped is not in them; those of the table are of\n"
+        "all runs. --top is the number of rows of each table.\n"
+        "\n"
         "With --format svg it is a picture of the call tree instead: --phase, --pipeline\n"
         "and --top choose what is in it, and the other options do not change it.",
     .examples = "plumb report                        # the newest run\n"
                 "plumb report --frames 103 --wide    # more columns, average over 100 frames\n"
                 "plumb report --tree --top 5 RUN     # five largest nodes of each level\n"
                 "plumb report --format csv RUN >rows.csv\n"
-                "plumb report --format svg -o flame.svg    # open it in a browser",
+                "plumb report --format svg -o flame.svg    # open it in a browser\n"
+                "plumb report --trace                # the trace of the newest run\n"
+                "plumb report --slowest denoise_step --top 3    # where its longest runs went\n"
+                "plumb report --gaps trace.pftrace   # when its threads had nothing to do",
     .status = "0 success; 2 wrong usage, no such run, a report that cannot be read, a phase\n"
               "or pipeline that the run does not have, or output that cannot be written.",
     .options = options,

@@ -34,7 +34,7 @@ _plumb() {
         esac
         ;;
     report)
-        words='--format --output --pipeline --phase --sort --top --frames --tree --wide --explain --memory --requests --summary --signatures --request --min-width --help'
+        words='--format --output --pipeline --phase --sort --top --frames --tree --wide --explain --memory --requests --summary --signatures --request --min-width --trace --gaps --steps --slowest --help'
         case $previous in
         --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'total self mean p95' -- "$current")); return ;;

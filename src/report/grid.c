@@ -125,6 +125,12 @@ static void put_cell(struct plumb_buf *out, enum plumb_grid_type type,
     case PLUMB_GRID_PERCENT:
         plumb_put_fixed(out, number_of(cell), 1, 0);
         break;
+    case PLUMB_GRID_US:
+        plumb_put_fixed(out, number_of(cell) / 1e3, 1, 0);
+        break;
+    case PLUMB_GRID_WHOLE:
+        plumb_buf_printf(out, "%" PRId64, cell->value.with_sign);
+        break;
     }
 }
 

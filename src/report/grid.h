@@ -24,7 +24,9 @@ enum plumb_grid_type {
     PLUMB_GRID_BYTES,   /* tables have MiB with two decimals, CSV has bytes */
     PLUMB_GRID_NS,      /* tables have ms with two decimals, CSV has ns */
     PLUMB_GRID_PERCENT, /* one decimal */
-    PLUMB_GRID_FLAG     /* yes, no; CSV: 1, 0 */
+    PLUMB_GRID_FLAG,    /* yes, no; CSV: 1, 0 */
+    PLUMB_GRID_US,      /* tables have us with one decimal, CSV has ns */
+    PLUMB_GRID_WHOLE    /* tables have whole numbers, with their sign */
 };
 
 struct plumb_grid_column {

@@ -13,6 +13,7 @@
 #include <plumb/abi.h>
 
 #define PLUMB_TIMING_NAME "timing.json"
+#define PLUMB_TRACE_FILE_NAME "trace.pftrace"
 #define PLUMB_LATEST_NAME "latest"
 
 struct plumb_found_run {

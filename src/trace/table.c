@@ -29,6 +29,7 @@ void plumb_build_free(struct plumb_table_build *b)
     free(b->durations.at);
     free(b->args.at);
     free(b->flows.at);
+    free(b->ways.at);
     plumb_ids_fini(&b->lane_of);
     free(b);
 }
@@ -60,20 +61,17 @@ void plumb_table_fini(struct plumb_table *t)
 
 /* ---- Filling -------------------------------------------------------------------------------- */
 
-void *plumb_build_add(struct plumb_table_build *b, struct plumb_build_list *list, size_t size)
+bool plumb_build_grow(struct plumb_table_build *b, struct plumb_build_list *list, size_t size)
 {
-    if (list->count == list->cap) {
-        size_t cap = list->cap ? 2 * list->cap : 64;
-        void *at =
-            list->count < UINT32_MAX / 2 && !b->failed ? realloc(list->at, cap * size) : NULL;
-        if (!at) {
-            b->failed = true;
-            return NULL;
-        }
-        list->at = at;
-        list->cap = cap;
+    size_t cap = list->cap ? 2 * list->cap : 64;
+    void *at = list->count < UINT32_MAX / 2 && !b->failed ? realloc(list->at, cap * size) : NULL;
+    if (!at) {
+        b->failed = true;
+        return false;
     }
-    return (char *)list->at + size * list->count++;
+    list->at = at;
+    list->cap = cap;
+    return true;
 }
 
 uint32_t plumb_table_string(struct plumb_table *t, const void *text, size_t n)
@@ -85,12 +83,14 @@ uint32_t plumb_table_new_lane(struct plumb_table *t)
 {
     struct plumb_build_list *lanes = &t->build->lanes;
     struct plumb_table_lane *lane = NULL;
-    if (lanes->count < 1u << (32 - PLUMB_BUILD_TYPE_BITS))
+    struct plumb_build_lane *way = plumb_build_add(t->build, &t->build->ways, sizeof *way);
+    if (way && lanes->count < 1u << (32 - PLUMB_BUILD_TYPE_BITS))
         lane = plumb_build_add(t->build, lanes, sizeof *lane);
     if (!lane) {
         t->build->failed = true;
         return PLUMB_TABLE_NONE;
     }
+    *way = (struct plumb_build_lane){.last = INT64_MIN};
     *lane = (struct plumb_table_lane){
         .parent = PLUMB_TABLE_NONE, .process = PLUMB_TABLE_NONE, .whole = true};
     t->lanes = lanes->at;
@@ -112,15 +112,37 @@ uint32_t plumb_table_lane(struct plumb_table *t, uint64_t uuid)
     return lane;
 }
 
-static uint32_t add_event(struct plumb_table *t, const struct plumb_build_event *event)
+static void include(struct plumb_table_build *b, int64_t ns)
+{
+    b->least = b->timed && b->least < ns ? b->least : ns;
+    b->most = b->timed && b->most > ns ? b->most : ns;
+    b->timed = true;
+}
+
+/* So that a lane whose events came in order need not be looked at for that again. */
+static void follow(struct plumb_build_lane *way, const struct plumb_build_event *e, bool complete)
+{
+    way->unsorted |= e->ns < way->last || (e->ns == way->last && (complete || way->complete));
+    way->complete = complete;
+    way->last = e->ns;
+    way->events++;
+}
+
+static uint32_t add_event(struct plumb_table *t, struct plumb_build_event event)
 {
     struct plumb_table_build *b = t->build;
+    enum plumb_build_type type = plumb_build_type(&event);
     struct plumb_build_event *e = NULL;
-    if (plumb_build_lane(event) < t->lane_count)
+    uint32_t lane = plumb_build_lane(&event);
+    if (lane < t->lane_count)
         e = plumb_build_add(b, &b->events, sizeof *e);
     if (!e)
         return PLUMB_TABLE_NONE;
-    *e = *event;
+    *e = event;
+    b->slices += type == PLUMB_BUILD_BEGIN || type == PLUMB_BUILD_COMPLETE;
+    b->instants += type == PLUMB_BUILD_INSTANT;
+    include(b, e->ns);
+    follow((struct plumb_build_lane *)b->ways.at + lane, e, type == PLUMB_BUILD_COMPLETE);
     return (uint32_t)(b->events.count - 1);
 }
 
@@ -132,20 +154,20 @@ static uint32_t lane_type(uint32_t lane, enum plumb_build_type type)
 uint32_t plumb_table_begin(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name,
                            uint32_t category)
 {
-    return add_event(t, &(struct plumb_build_event){
+    return add_event(t, (struct plumb_build_event){
                             ns, lane_type(lane, PLUMB_BUILD_BEGIN), 0, {.of = {name, category}}});
 }
 
 uint32_t plumb_table_end(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name)
 {
     return add_event(
-        t, &(struct plumb_build_event){ns, lane_type(lane, PLUMB_BUILD_END), 0, {.of = {name, 0}}});
+        t, (struct plumb_build_event){ns, lane_type(lane, PLUMB_BUILD_END), 0, {.of = {name, 0}}});
 }
 
 uint32_t plumb_table_instant(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name,
                              uint32_t category)
 {
-    return add_event(t, &(struct plumb_build_event){
+    return add_event(t, (struct plumb_build_event){
                             ns, lane_type(lane, PLUMB_BUILD_INSTANT), 0, {.of = {name, category}}});
 }
 
@@ -158,10 +180,11 @@ uint32_t plumb_table_complete(struct plumb_table *t, uint32_t lane, int64_t ns, 
     if (!dur)
         return PLUMB_TABLE_NONE;
     *dur = dur_ns < most ? dur_ns : most;
-    return add_event(t, &(struct plumb_build_event){ns,
-                                                    lane_type(lane, PLUMB_BUILD_COMPLETE),
-                                                    (uint32_t)(b->durations.count - 1),
-                                                    {.of = {name, category}}});
+    include(b, (int64_t)((uint64_t)ns + *dur));
+    return add_event(t, (struct plumb_build_event){ns,
+                                                   lane_type(lane, PLUMB_BUILD_COMPLETE),
+                                                   (uint32_t)(b->durations.count - 1),
+                                                   {.of = {name, category}}});
 }
 
 static void add_counter(struct plumb_table *t, const struct plumb_build_event *event)
@@ -169,8 +192,10 @@ static void add_counter(struct plumb_table *t, const struct plumb_build_event *e
     struct plumb_build_event *e = NULL;
     if (plumb_build_lane(event) < t->lane_count)
         e = plumb_build_add(t->build, &t->build->counters, sizeof *e);
-    if (e)
-        *e = *event;
+    if (!e)
+        return;
+    *e = *event;
+    include(t->build, e->ns);
 }
 
 void plumb_table_counter_i64(struct plumb_table *t, uint32_t lane, int64_t ns, int64_t value)
@@ -240,6 +265,11 @@ uint32_t plumb_table_arg(const struct plumb_table *t, uint32_t slice, uint32_t k
         if (t->slice_args.key[i] == key)
             return i;
     return PLUMB_TABLE_NONE;
+}
+
+const char *plumb_table_phase(const struct plumb_table *t, uint32_t category)
+{
+    return category == 0 && t->plumb ? "inference" : plumb_table_text(t, category);
 }
 
 const struct plumb_table_fact *plumb_table_fact(const struct plumb_table *t, const char *key)

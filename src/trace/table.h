@@ -38,6 +38,7 @@
 
 #define PLUMB_TABLE_NONE UINT32_MAX
 #define PLUMB_DROPPED_NAME "plumb.dropped"
+#define PLUMB_DROPPED_SUM "spans" /* its arg that is no name */
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
@@ -202,6 +203,8 @@ uint32_t plumb_table_behind(const struct plumb_table *t, uint32_t slice);
 /* The index of slice `slice`'s arg in slice_args, or PLUMB_TABLE_NONE; `key` is a string's number,
  * which plumb_strings_find() tells. The last one wins. */
 uint32_t plumb_table_arg(const struct plumb_table *t, uint32_t slice, uint32_t key);
+/* What a category is called: plumb's are phases, and leave out "inference". */
+const char *plumb_table_phase(const struct plumb_table *t, uint32_t category);
 /* The fact, or NULL. */
 const struct plumb_table_fact *plumb_table_fact(const struct plumb_table *t, const char *key);
 /* Appends the value of an arg or a fact as text: numbers in full, pointers as 0x1f. */

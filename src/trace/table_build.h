@@ -29,6 +29,13 @@ struct plumb_build_event {
     } u;
 };
 
+/* What is known of a lane's events without looking at them again. */
+struct plumb_build_lane {
+    int64_t last;
+    uint32_t events;
+    bool unsorted, complete;
+};
+
 struct plumb_build_arg {
     union plumb_table_number value;
     uint32_t event;
@@ -50,12 +57,16 @@ struct plumb_build_list {
 struct plumb_table_build {
     bool failed;
     bool has_zero;
-    int64_t zero, end;                        /* end: of durations */
+    int64_t zero;
+    int64_t least, most; /* of all times so far, once there are any */
+    bool timed;
+    uint32_t slices, instants;
     struct plumb_build_list events, counters; /* struct plumb_build_event */
     struct plumb_build_list durations;        /* uint64_t */
     struct plumb_build_list args;             /* struct plumb_build_arg */
     struct plumb_build_list flows;            /* struct plumb_build_flow */
     struct plumb_build_list lanes, facts;     /* those of the table, which frees them */
+    struct plumb_build_list ways;             /* struct plumb_build_lane, beside `lanes` */
     struct plumb_ids lane_of;                 /* uuid -> lane */
 };
 
@@ -70,14 +81,22 @@ static inline enum plumb_build_type plumb_build_type(const struct plumb_build_ev
 
 void plumb_build_free(struct plumb_table_build *b); /* NULL is fine */
 /* One more element of `size` bytes, or NULL, which is remembered. */
-void *plumb_build_add(struct plumb_table_build *b, struct plumb_build_list *list, size_t size);
+bool plumb_build_grow(struct plumb_table_build *b, struct plumb_build_list *list, size_t size);
+static inline void *plumb_build_add(struct plumb_table_build *b, struct plumb_build_list *list,
+                                    size_t size)
+{
+    if (list->count == list->cap && !plumb_build_grow(b, list, size))
+        return NULL;
+    return (char *)list->at + size * list->count++;
+}
 
 /* table_order.c: the numbers of `events` by lane, time, and the order in which they came, complete
  * slices behind the others of their time and longer ones first. `first` has lanes + 1 elements and
- * gets where each lane's begin. NULL: out of memory. */
+ * gets where each lane's begin. `ways`: what was seen of the lanes; NULL: nothing. NULL: out of
+ * memory. */
 uint32_t *plumb_build_order(const struct plumb_table_build *b,
-                            const struct plumb_build_event *events, size_t count, uint32_t *first,
-                            size_t lanes);
+                            const struct plumb_build_event *events, size_t count,
+                            const struct plumb_build_lane *ways, uint32_t *first, size_t lanes);
 
 /* table_nest.c: events become slices and instants, and lanes get their ranges. */
 bool plumb_build_nest(struct plumb_table *t);

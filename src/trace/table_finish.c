@@ -8,35 +8,18 @@
 
 /* ---- Time ----------------------------------------------------------------------------------- */
 
-struct span {
-    int64_t first, last;
-    bool any;
-};
-
-static void include(struct span *s, int64_t ns)
-{
-    s->first = s->any && s->first < ns ? s->first : ns;
-    s->last = s->any && s->last > ns ? s->last : ns;
-    s->any = true;
-}
-
 static void find_times(struct plumb_table *t)
 {
     const struct plumb_table_build *b = t->build;
-    const struct plumb_build_event *events = b->events.at, *counters = b->counters.at;
-    const uint64_t *durations = b->durations.at;
-    struct span s = {b->zero, b->zero, b->has_zero};
-    for (size_t i = 0; i < b->events.count; i++) {
-        include(&s, events[i].ns);
-        if (plumb_build_type(&events[i]) == PLUMB_BUILD_COMPLETE)
-            include(&s, (int64_t)((uint64_t)events[i].ns + durations[events[i].extra]));
+    int64_t first = b->timed ? b->least : b->zero, last = b->timed ? b->most : b->zero;
+    if (b->has_zero) {
+        first = b->zero < first ? b->zero : first;
+        last = b->zero > last ? b->zero : last;
     }
-    for (size_t i = 0; i < b->counters.count; i++)
-        include(&s, counters[i].ns);
-    t->zero_ns = (uint64_t)s.first;
-    t->end_ns = (uint64_t)s.last - (uint64_t)s.first;
+    t->zero_ns = (uint64_t)first;
+    t->end_ns = (uint64_t)last - (uint64_t)first;
     if (t->unix_ns) /* of what was called zero */
-        t->unix_ns -= (uint64_t)b->zero - (uint64_t)s.first;
+        t->unix_ns -= (uint64_t)b->zero - (uint64_t)first;
 }
 
 /* ---- Lanes ---------------------------------------------------------------------------------- */
@@ -134,7 +117,8 @@ static bool place_counters(struct plumb_table *t)
     const struct plumb_build_event *events = b->counters.at;
     size_t count = b->counters.count;
     uint32_t *first = malloc((t->lane_count + (size_t)1) * sizeof *first);
-    uint32_t *order = first ? plumb_build_order(b, events, count, first, t->lane_count) : NULL;
+    uint32_t *order =
+        first ? plumb_build_order(b, events, count, NULL, first, t->lane_count) : NULL;
     c->ts_ns = malloc((count + 1) * sizeof *c->ts_ns);
     c->lane = malloc((count + 1) * sizeof *c->lane);
     c->value = malloc((count + 1) * sizeof *c->value);
@@ -204,20 +188,27 @@ static bool is_false(const struct plumb_table_args *args, uint32_t i)
     return args->type[i] == PLUMB_ARG_BOOL && args->value[i].u64 == 0;
 }
 
-static void flag_slices(struct plumb_table *t)
+static void flag_by_args(struct plumb_table *t)
 {
-    struct plumb_table_slices *s = &t->slices;
+    const struct plumb_table_slices *s = &t->slices;
     uint32_t cut = plumb_strings_find(&t->strings, "cut");
     uint32_t failed = plumb_strings_find(&t->strings, "failed");
-    for (uint32_t row = 0; row < s->count; row++) {
+    for (uint32_t row = 0; row < s->count; row++)
         for (uint32_t i = s->args[row]; i < s->args[row + 1]; i++) {
             uint32_t key = t->slice_args.key[i];
             if ((key == cut || key == failed) && !is_false(&t->slice_args, i))
                 s->flags[row] |= key == cut ? PLUMB_SLICE_CUT : PLUMB_SLICE_FAILED;
         }
-        t->open += (s->flags[row] & PLUMB_SLICE_OPEN) != 0;
-        t->cut += (s->flags[row] & PLUMB_SLICE_CUT) != 0;
-        t->failed += (s->flags[row] & PLUMB_SLICE_FAILED) != 0;
+}
+
+static void flag_slices(struct plumb_table *t)
+{
+    if (t->slice_args.count > 0)
+        flag_by_args(t);
+    for (uint32_t row = 0; row < t->slices.count; row++) {
+        t->open += (t->slices.flags[row] & PLUMB_SLICE_OPEN) != 0;
+        t->cut += (t->slices.flags[row] & PLUMB_SLICE_CUT) != 0;
+        t->failed += (t->slices.flags[row] & PLUMB_SLICE_FAILED) != 0;
     }
 }
 
@@ -289,19 +280,24 @@ static bool is_count(const struct plumb_table_args *args, uint32_t i)
            (args->type[i] == PLUMB_ARG_I64 && args->value[i].i64 >= 0);
 }
 
-/* The drops that an instant tells of, behind those there are, where there is room for them. */
+/* The drops that an instant tells of, behind those there are, where there is room for them. Its
+ * first arg may be the sum of the others. */
 static uint32_t add_drops(struct plumb_table *t, uint32_t instant, struct plumb_table_drop *out)
 {
     const struct plumb_table_instants *m = &t->instants;
+    const struct plumb_table_args *args = &t->instant_args;
+    uint32_t first = m->args[instant], end = m->args[instant + 1];
     struct plumb_table_drop drop = {m->ts_ns[instant], 0, m->lane[instant], 0};
     uint32_t n = 0;
-    for (uint32_t i = m->args[instant]; i < m->args[instant + 1]; i++) {
-        if (!is_count(&t->instant_args, i))
+    if (first < end && is_count(args, first) &&
+        strcmp(plumb_table_text(t, args->key[first]), PLUMB_DROPPED_SUM) == 0)
+        drop.count = args->value[first++].u64;
+    for (uint32_t i = first; i < end; i++) {
+        if (!is_count(args, i))
             continue;
-        drop.count = t->instant_args.value[i].u64;
-        drop.name = t->instant_args.key[i];
         if (out)
-            out[n] = drop;
+            out[n] =
+                (struct plumb_table_drop){drop.ts_ns, args->value[i].u64, drop.lane, args->key[i]};
         n++;
     }
     if (n == 0 && out)

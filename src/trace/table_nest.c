@@ -214,15 +214,10 @@ static void place_moved(struct nesting *n)
 
 static bool make_columns(struct plumb_table *t)
 {
-    const struct plumb_build_event *events = t->build->events.at;
     struct plumb_table_slices *s = &t->slices;
     struct plumb_table_instants *m = &t->instants;
-    size_t slices = 1, instants = 1; /* never nothing: NULL would look like a failure */
-    for (size_t i = 0; i < t->build->events.count; i++) {
-        enum plumb_build_type type = plumb_build_type(&events[i]);
-        slices += type == PLUMB_BUILD_BEGIN || type == PLUMB_BUILD_COMPLETE;
-        instants += type == PLUMB_BUILD_INSTANT;
-    }
+    size_t slices = t->build->slices + (size_t)1; /* never nothing: NULL would be a failure */
+    size_t instants = t->build->instants + (size_t)1;
     uint64_t **wide[] = {&s->ts_ns, &s->dur_ns};
     uint32_t **narrow[] = {&s->lane, &s->name, &s->category, &s->parent, &s->depth};
     uint32_t **of_instants[] = {&m->lane, &m->name, &m->category, &m->slice};
@@ -245,9 +240,9 @@ bool plumb_build_nest(struct plumb_table *t)
                         {0}, {0}, {0}};
     uint32_t lanes = t->lane_count;
     uint32_t *first = malloc((lanes + (size_t)1) * sizeof *first);
-    uint32_t *order = first && make_columns(t)
-                          ? plumb_build_order(b, n.events, b->events.count, first, lanes)
-                          : NULL;
+    uint32_t *order = first && make_columns(t) ? plumb_build_order(b, n.events, b->events.count,
+                                                                   b->ways.at, first, lanes)
+                                               : NULL;
     if (order) {
         for (n.lane = 0; n.lane < lanes; n.lane++)
             place_all(&n, order + first[n.lane], first[n.lane + 1] - first[n.lane], 0);

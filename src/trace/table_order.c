@@ -1,8 +1,8 @@
 /* table_order.c: events in the order in which they are nested: by lane and time.
  *
  * Writers hand out a thread's events in order, some hundred at a time, so a lane's events lie in
- * order once they are told apart by lane; that is looked at first, and only what is not in order is
- * sorted. */
+ * order once they are told apart by lane; that is known from the filling, and only what is not in
+ * order is sorted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,10 +55,11 @@ static void sort(struct sorting *s, uint32_t from, uint32_t to)
         merge(s, from, middle, to);
 }
 
-static bool sort_lanes(struct sorting *s, const uint32_t *first, size_t lanes, size_t count)
+static bool sort_lanes(struct sorting *s, const struct plumb_build_lane *ways,
+                       const uint32_t *first, size_t lanes, size_t count)
 {
     for (size_t lane = 0; lane < lanes; lane++) {
-        if (is_sorted(s, first[lane], first[lane + 1]))
+        if ((ways && !ways[lane].unsorted) || is_sorted(s, first[lane], first[lane + 1]))
             continue;
         if (!s->spare && !(s->spare = malloc(count * sizeof *s->spare)))
             return false;
@@ -67,28 +68,34 @@ static bool sort_lanes(struct sorting *s, const uint32_t *first, size_t lanes, s
     return true;
 }
 
+static void count_lanes(const struct plumb_build_event *events, size_t count,
+                        const struct plumb_build_lane *ways, uint32_t *first, size_t lanes)
+{
+    memset(first, 0, (lanes + 1) * sizeof *first);
+    for (size_t lane = 0; ways && lane < lanes; lane++)
+        first[lane] = ways[lane].events;
+    for (size_t i = 0; !ways && i < count; i++)
+        first[plumb_build_lane(&events[i])]++;
+    for (uint32_t lane = 0, sum = 0; lane <= lanes; lane++) {
+        uint32_t n = first[lane];
+        first[lane] = sum;
+        sum += n;
+    }
+}
+
 uint32_t *plumb_build_order(const struct plumb_table_build *b,
-                            const struct plumb_build_event *events, size_t count, uint32_t *first,
-                            size_t lanes)
+                            const struct plumb_build_event *events, size_t count,
+                            const struct plumb_build_lane *ways, uint32_t *first, size_t lanes)
 {
     struct sorting s = {events, b->durations.at, malloc((count + 1) * sizeof *s.order), NULL};
-    bool done = s.order != NULL;
-    memset(first, 0, (lanes + 1) * sizeof *first);
-    if (done) {
-        for (size_t i = 0; i < count; i++)
-            first[plumb_build_lane(&events[i])]++;
-        for (uint32_t lane = 0, sum = 0; lane <= lanes; lane++) {
-            uint32_t n = first[lane];
-            first[lane] = sum;
-            sum += n;
-        }
-        for (size_t i = 0; i < count; i++)
-            s.order[first[plumb_build_lane(&events[i])]++] = (uint32_t)i;
-        memmove(first + 1, first,
-                lanes * sizeof *first); /* each has moved to where the next began */
-        first[0] = 0;
-        done = sort_lanes(&s, first, lanes, count);
-    }
+    if (!s.order)
+        return NULL;
+    count_lanes(events, count, ways, first, lanes);
+    for (size_t i = 0; i < count; i++)
+        s.order[first[plumb_build_lane(&events[i])]++] = (uint32_t)i;
+    memmove(first + 1, first, lanes * sizeof *first); /* each has moved to where the next began */
+    first[0] = 0;
+    bool done = sort_lanes(&s, ways, first, lanes, count);
     free(s.spare);
     if (!done) {
         free(s.order);

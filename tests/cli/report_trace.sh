@@ -1,0 +1,96 @@
+#!/bin/sh
+# plumb report of a trace: nodes, threads, gaps, steps, the slowest runs, in every format; what is no trace.
+. "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
+report() {
+    "$PLUMB_BIN" report "$@"
+}
+python3 "$PLUMB_SOURCE_DIR/tests/cli/_trace.py" trace.pftrace || exit 1
+
+expect 'overview' 0 report trace.pftrace
+has out.txt 'Trace: 0.200 s, 2 threads, 12 spans, 2 instants' \
+    'step     inference        1      3      70.00     36.00   10000.0     20000.0   40000.0   40000.0' \
+    'request  inference        1      1     100.00     30.00  100000.0    100000.0  100000.0  100000.0       1' \
+    'io \x1b[31m|   12'
+has err.txt '4 spans are not in the trace' '1 span had not ended' "1 span's end was lost"
+# The gap of the main thread, and what was dropped.
+grep -Eq '^main +11 +100\.00 +50000\.0 +request +save$' out.txt || fail "the gap: $(cat out.txt)"
+grep -Eq '^io .* 12 +16\.00 +load +4$' out.txt || fail "the drops: $(cat out.txt)"
+
+expect 'csv' 0 report --trace --format csv trace.pftrace
+[ "$(head -n 1 out.txt)" = 'name,category,thread,tid,pid,count,total_ns,self_ns,min_ns,median_ns,p99_ns,max_ns,failed,cut,open' ] ||
+    fail "the header of CSV: $(head -n 1 out.txt)"
+has out.txt 'request,inference,main,11,,1,100000000,30000000,100000000,100000000,100000000,100000000,1,,' \
+    'load,inference,io \x1b[31m|,12,,2,12000000,12000000,5000000,6000000,7000000,7000000,,1,' \
+    'open,inference,main,11,,0,0,0,,,,,,,1'
+
+expect 'json' 0 report --format json trace.pftrace
+jq -e '.slices == 12 and .open == 1 and .cut == 1 and .spans_dropped == 4 and
+       .zero_unix_ns == 1700000000000000000 and .facts["plumb.version"] == "9.9" and
+       (.nodes[] | select(.name == "step") | .count == 3 and .total_ns == 70000000) and
+       (.threads[0] | .busy_ns == 140000000 and .idle_ns == 60000000 and .gaps == 2) and
+       (.stepped_nodes[] | select(.name == "step") | .steps == 3 and .slowest == 2) and
+       .gaps[0].dur_ns == 50000000 and (.remarks | length) == 3' out.txt >/dev/null || fail "json: $(cat out.txt)"
+
+expect 'md' 0 report --format md trace.pftrace
+has out.txt '### Nodes by thread' '| step | inference |' 'io \\x1b\[31m\|'
+
+expect 'gaps' 0 report --gaps --top 1 --format csv trace.pftrace
+[ "$(tail -n +2 out.txt)" = 'main,11,,100000000,50000000,request,save' ] || fail "gaps: $(cat out.txt)"
+expect 'steps' 0 report --steps --format csv trace.pftrace
+[ "$(tail -n +2 out.txt | tr '\n' ' ')" = \
+    'step,0,1,10000000,10000000 step,1,1,20000000,20000000 step,2,1,40000000,40000000 unet,2,1,30000000,30000000 copy,2,2,4000000,2000000 ' ] ||
+    fail "steps: $(cat out.txt)"
+
+expect 'slowest' 0 report --slowest step --top 2 trace.pftrace
+has out.txt 'Slowest runs of step, 2 of 3' '1.  40000.0 us at 50.000 ms on main, inside request, step=2' \
+    '30000.0 us   75.0 %  unet' '4000.0 us   10.0 %  copy (2 runs)' '6000.0 us   15.0 %  (itself)'
+expect 'slowest, json' 0 report --slowest step --format json trace.pftrace
+jq -e '.slowest[0].step == 2 and .slowest[0].inside[0].name == "unet" and .slowest[0].self_ns == 6000000' \
+    out.txt >/dev/null || fail "slowest: $(cat out.txt)"
+expect 'slowest, csv' 0 report --slowest request --format csv trace.pftrace
+has out.txt 'prompt=a ""cat""\x0a failed=out of memory'
+expect 'slowest, misspelt' 2 report --slowest unett trace.pftrace
+has err.txt "no whole span of the trace is called 'unett': did you mean 'unet'?"
+expect 'a name that has not ended' 2 report --slowest open trace.pftrace
+
+expect 'output' 0 report -o view.txt trace.pftrace
+has view.txt 'Largest gaps'
+expect 'onto itself' 2 report -o trace.pftrace trace.pftrace
+expect 'explain' 0 report --explain --gaps trace.pftrace
+has out.txt 'Idle(us)' 'how long nothing runs'
+expect 'svg' 2 report --format svg trace.pftrace
+has err.txt "no format 'svg' of a trace's report"
+
+# Cut anywhere it is read up to there; foreign and damaged files are told in one line.
+size=$(stat -c %s trace.pftrace)
+head -c $((size - 3)) trace.pftrace >cut.pftrace
+expect 'cut' 0 report cut.pftrace
+has err.txt 'bytes at the end of the file are not read: its last packet is not whole'
+for bad in empty text middle; do
+    case $bad in
+    empty) : >bad.pftrace ;;
+    text) echo 'not a trace' >bad.pftrace ;;
+    middle)
+        head -c 300 trace.pftrace >bad.pftrace
+        head -c 100 /dev/zero | tr '\0' '\377' >>bad.pftrace
+        ;;
+    esac
+    expect "bad: $bad" 2 report bad.pftrace
+    empty out.txt
+    [ "$(wc -l <err.txt)" = 1 ] || fail "bad $bad: not one line: $(cat err.txt)"
+done
+expect 'not there' 2 report none.pftrace
+[ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
+
+# A trace without the usual name is known by how it begins; a run without one says how to get one.
+cp trace.pftrace other
+expect 'any name' 0 report other
+mkdir run && cp "$data/golden.json" run/timing.json
+expect 'a run without a trace' 2 report --trace run
+has err.txt "'run' has no trace: record with PLUMB_TRACE=1 to have one"
+cp trace.pftrace run/trace.pftrace
+expect 'a run with a trace' 0 report --trace run
+has out.txt 'run/trace.pftrace'
+expect 'its table' 0 report run
+has out.txt 'node_a'
+finish
