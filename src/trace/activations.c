@@ -19,27 +19,51 @@ struct column {
     size_t at;   /* of its pointer in the table */
     size_t from; /* of its field in a record */
     size_t size;
-    bool always;
+    uint32_t needed; /* by a record that has one of these fields, zero or not */
 };
 
-#define COLUMN(field, always)                                                                      \
+#define COLUMN(field, needed)                                                                      \
     {                                                                                              \
         offsetof(struct plumb_activations, field), offsetof(struct plumb_activation, field),       \
-            sizeof(((struct plumb_activation *)0)->field), always                                  \
+            sizeof(((struct plumb_activation *)0)->field), needed                                  \
     }
+#define STAT(i) COLUMN(stat[i], 1u << (i))
+#define NUMBER(i) COLUMN(number[i], 1u << (PLUMB_ACT_REALS + (i)))
 static const struct column columns[] = {
-    COLUMN(has, true),        COLUMN(module, true),     COLUMN(tensor, true),
-    COLUMN(parent, false),    COLUMN(phase, false),     COLUMN(dtype, false),
-    COLUMN(shape, false),     COLUMN(file, false),      COLUMN(line, false),
-    COLUMN(error, false),     COLUMN(ref, false),       COLUMN(call, false),
-    COLUMN(rank, false),      COLUMN(io, false),        COLUMN(step, false),
-    COLUMN(seq, false),       COLUMN(stat[0], false),   COLUMN(stat[1], false),
-    COLUMN(stat[2], false),   COLUMN(stat[3], false),   COLUMN(stat[4], false),
-    COLUMN(stat[5], false),   COLUMN(stat[6], false),   COLUMN(stat[7], false),
-    COLUMN(number[0], false), COLUMN(number[1], false), COLUMN(number[2], false),
-    COLUMN(number[3], false), COLUMN(number[4], false), COLUMN(number[5], false),
+    COLUMN(has, UINT32_MAX),
+    COLUMN(module, UINT32_MAX),
+    COLUMN(tensor, UINT32_MAX),
+    COLUMN(parent, 0),
+    COLUMN(phase, 0),
+    COLUMN(dtype, 0),
+    COLUMN(shape, 1u << PLUMB_ACT_SHAPE),
+    COLUMN(file, 0),
+    COLUMN(line, 0),
+    COLUMN(error, 0),
+    COLUMN(ref, 0),
+    COLUMN(call, 1u << PLUMB_ACT_CALL),
+    COLUMN(rank, 1u << PLUMB_ACT_RANK),
+    COLUMN(io, 1u << PLUMB_ACT_IO),
+    COLUMN(step, 1u << PLUMB_ACT_STEP),
+    COLUMN(seq, 1u << PLUMB_ACT_SEQ),
+    STAT(0),
+    STAT(1),
+    STAT(2),
+    STAT(3),
+    STAT(4),
+    STAT(5),
+    STAT(6),
+    STAT(7),
+    NUMBER(0),
+    NUMBER(1),
+    NUMBER(2),
+    NUMBER(3),
+    NUMBER(4),
+    NUMBER(5),
 };
 #undef COLUMN
+#undef STAT
+#undef NUMBER
 enum { COLUMNS = sizeof columns / sizeof *columns, WIDEST = 8 };
 
 static void *column_at(const struct plumb_activations *t, const struct column *c)
@@ -91,7 +115,8 @@ void plumb_activations_add(struct plumb_activations *t, const struct plumb_activ
         const char *value = (const char *)r + c->from;
         char *data = column_at(t, c);
         if (!data) {
-            if (!c->always && !says_something(value, c->size))
+            bool all_have = c->needed == UINT32_MAX;
+            if (!all_have && !(r->has & c->needed) && !says_something(value, c->size))
                 continue;
             if (!(data = calloc(t->capacity, c->size))) {
                 t->failed = true;

@@ -11,10 +11,10 @@
  *     plumb_activations_fini(&t);
  *
  * Names, types and shapes are kept once and stand in records as numbers (0: none), so that equal
- * numbers of one table are equal texts. Each field is a column of its own, which exists from the
- * first record that has something to say in it: a record with two statistics takes some 70 bytes,
- * one with everything 189. Columns are read in place where it must be quick (NULL: no record has
- * it, or only zeros), and by plumb_activations_get() elsewhere.
+ * numbers of one table are equal texts. Each field is a column of its own, which exists once a
+ * record has the field (or, where `has` does not tell of it, a value that is not 0): a record with
+ * two statistics takes some 70 bytes, one with everything 189. Columns are read in place where it
+ * must be quick (NULL: no record has it, or only zeros), and by plumb_activations_get() elsewhere.
  *
  * One thread at a time while it is filled; then any number of readers. */
 #ifndef PLUMB_TRACE_ACTIVATIONS_H

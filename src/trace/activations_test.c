@@ -62,6 +62,23 @@ static void a_column_that_comes_late_is_zero_before(void **state)
     plumb_activations_fini(&t);
 }
 
+static void a_field_that_is_zero_everywhere_can_be_read(void **state)
+{
+    struct plumb_activations t;
+    (void)state;
+    plumb_activations_init(&t);
+    struct plumb_activation r = plumb_activation_of(&t, "m", "out", 0);
+    r.has = UINT32_MAX;
+    plumb_activations_add(&t, &r);
+    for (int f = 0; f < PLUMB_ACT_REALS; f++)
+        assert_true(plumb_activations_stat(&t, 0, (enum plumb_activation_field)f) == 0);
+    for (int f = PLUMB_ACT_REALS; f < PLUMB_ACT_STATISTICS; f++)
+        assert_true(plumb_activations_whole(&t, 0, (enum plumb_activation_field)f) == 0);
+    assert_true(t.step[0] == 0 && t.call[0] == 0 && t.rank[0] == 0 && t.seq[0] == 0);
+    assert_true(t.shape[0] == 0 && t.io[0] == 0);
+    plumb_activations_fini(&t);
+}
+
 static void a_full_record_takes_at_most_200_bytes(void **state)
 {
     struct plumb_activations t;
@@ -183,6 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_comes_back),
         cmocka_unit_test(a_column_that_comes_late_is_zero_before),
+        cmocka_unit_test(a_field_that_is_zero_everywhere_can_be_read),
         cmocka_unit_test(a_full_record_takes_at_most_200_bytes),
         cmocka_unit_test(equal_texts_and_shapes_have_one_number),
         cmocka_unit_test(records_are_sorted_by_their_number),
