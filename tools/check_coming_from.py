@@ -35,6 +35,7 @@ FIELD_PAGES = {
     "timing.json": "docs/timing-json.md",
     "timing_io_signature.json": "docs/signature-json.md",
     "summary_rank<R>.json": "docs/reading.md",
+    "<node>_rank<R>.breakdown.json": "docs/regions.md",
 }
 # The part of the reference document that is about one system.
 SECTIONS = {"1": "FV", "2": "AT", "3": "TF", "4": "TX", "5": "CV"}

@@ -33,6 +33,7 @@ struct pipeline {
 static void load_models(struct pipeline *p)
 {
     PLUMB_SPAN_MEMORY("load_models");
+    PLUMB_REGION("model_loading");
     text_encoder_init(&p->nn, &p->text_encoder);
     dit_init(&p->nn, &p->dit, &p->grid);
     vae_init(&p->nn, &p->vae);
@@ -79,7 +80,10 @@ static void run_denoise(struct pipeline *p)
     tell_input(stage, "cond.no_text", &p->no_text);
     plumb_stage_input_value(stage, "cfg_scale", plumb_value_f64((double)sampler.guidance));
     plumb_stage_metadata(stage, "steps", plumb_value_i64(sampler.steps));
-    denoise(&p->nn, &sampler, &p->dit, &p->text, &p->no_text, &p->latents);
+    {
+        PLUMB_REGION("inference_denoising");
+        denoise(&p->nn, &sampler, &p->dit, &p->text, &p->no_text, &p->latents);
+    }
     tell_output(stage, "latents", &p->latents);
     if (nn_failed(&p->nn))
         plumb_span_fail(stage, p->nn.error);

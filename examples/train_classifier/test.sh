@@ -113,8 +113,9 @@ for row in 'train train_epoch 6' 'train batch 378' 'train forward 378' 'train lo
 done
 ! grep -E '^(val|test|inference) (backward|optimizer)' rows.txt || fail "trained outside of train"
 
-# The loader's threads work below the stage that began the pass, in its phase.
+# The loader's threads work below the stage that began the pass, in its phase; regions lie between.
 "$PLUMB_BIN" report --tree --format csv rows |
     awk -F, '$1 == 0 { top = $4 } $4 == "load_data" { print $3, top, $1, $6 }' | sort >tree.txt
-printf '%s\n' 'test test 1 16' 'train train_epoch 1 378' 'val validate 1 112' >expected.txt
+printf '%s\n' 'test test 1 16' 'train plumb.region::profiler_region_training_train 2 378' \
+    'val validate 2 112' >expected.txt
 same expected.txt tree.txt "load_data hangs elsewhere"

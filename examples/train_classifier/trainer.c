@@ -77,13 +77,23 @@ static void run_batch(struct trainer *t, bool train, struct score *score)
     plumb_count("pictures", b->rows);
 }
 
+static void run_training_step(struct trainer *t, struct score *score)
+{
+    PLUMB_REGION("training_step");
+    run_batch(t, true, score);
+}
+
 static struct score run_pass(struct trainer *t, const struct pass *pass, bool train)
 {
     int batches = loader_begin(t->loader, pass);
     struct score score = {0};
 
-    for (PLUMB_STEPS (step, batches))
-        run_batch(t, train, &score);
+    for (PLUMB_STEPS (step, batches)) {
+        if (train)
+            run_training_step(t, &score);
+        else
+            run_batch(t, false, &score);
+    }
     return score;
 }
 
@@ -119,6 +129,7 @@ static struct score validate(struct trainer *t)
 {
     PLUMB_PHASE("val");
     PLUMB_STAGE(stage, "validate");
+    PLUMB_REGION("training_validation");
     return measure(t, DIGITS_VAL);
 }
 
@@ -158,6 +169,7 @@ static int save(struct trainer *t, int epoch, const struct score *val, const cha
 {
     PLUMB_PHASE("train");
     PLUMB_STAGE(stage, "checkpoint_save");
+    PLUMB_REGION("training_save_checkpoint");
     const struct checkpoint_facts facts = {epoch, t->options->seed, val->correct, val->count};
     char path[PATH_BYTES];
 
@@ -173,6 +185,7 @@ static int load(struct trainer *t, const char *path, struct checkpoint_facts *fa
 {
     PLUMB_PHASE("test");
     PLUMB_STAGE(stage, "checkpoint_load");
+    PLUMB_REGION("model_loading");
     if (checkpoint_load(&t->network, facts, path, t->error, ERROR_BYTES) < 0) {
         plumb_span_fail(stage, t->error);
         return -1;
@@ -230,6 +243,8 @@ static int train(struct trainer *t)
 
     if (mkdir(o->out_dir, 0777) < 0 && errno != EEXIST)
         return fail(t, "%.200s: cannot make the folder: %s", o->out_dir, strerror(errno));
+    PLUMB_PHASE("train");
+    PLUMB_REGION("training_train");
     network_randomize(&t->network, o->seed);
     printf("epoch    loss  train acc  val acc  checkpoint\n");
     for (int epoch = 1; epoch <= o->epochs; epoch++)

@@ -187,6 +187,7 @@ static int open_run(bool early, plumb_error *err)
     plumb_control_start(run, early);
     plumb_collectors_start(run);
     plumb_trace_writer_start(run);
+    plumb_trace_tell_start(run);
     return PLUMB_OK;
 }
 
@@ -369,6 +370,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     run->h->now[0] = run->h->now[1] = end;
     snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
     plumb_trace_writer_stop(run, &end, still);
+    plumb_trace_tell_stop(run);
     if (still) {
         plumb_ledger_close(run);
         plumb_collectors_tell(run);

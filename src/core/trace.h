@@ -56,6 +56,10 @@ void plumb_trace_counter(struct plumb_thread *th, enum plumb_counter kind, uint6
 /* In a new mapping, from the settings; under the lock. Without a directory there is no trace. */
 void plumb_trace_begin(struct plumb_run *run);
 
+/* trace_log.c: lines of the log, without locks. */
+void plumb_trace_tell_start(const struct plumb_run *run);
+void plumb_trace_tell_stop(const struct plumb_run *run);
+
 /* Under life_lock. The writer: a thread of its own that blocks all signals. */
 void plumb_trace_writer_start(struct plumb_run *run);
 /* Nobody records any more: writes the rest, ends the file, and counts what is not in it. Without

@@ -1,4 +1,6 @@
 /* live_region.c: see live_region.h. */
+#include <inttypes.h>
+
 #include "base/buf.h"
 #include "format/live.h"
 #include "format/merge.h"
@@ -36,5 +38,11 @@ void plumb_live_regions_note(struct plumb_timing *t, const struct plumb_merge *m
                  plumb_arena_printf(&t->arena, "selected by PLUMB_REGIONS and never entered: %s%s",
                                     h->regions.all ? "any region" : names.data,
                                     entered ? "" : "; the trace holds no work"));
+    if (h->regions.left_out)
+        add_note(t, plumb_arena_printf(&t->arena,
+                                       "%" PRIu64 " spans of other threads ran while a selected "
+                                       "region was open, and are not in the trace "
+                                       "(PLUMB_REGION_SCOPE=process keeps them)",
+                                       h->regions.left_out));
     plumb_buf_fini(&names);
 }

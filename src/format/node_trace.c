@@ -127,7 +127,7 @@ static void put_line(struct plumb_node_trace *s, struct plumb_node_file *f,
         f->left_out++;
         return;
     }
-    plumb_node_file_put(f, line->base, line->used);
+    plumb_node_file_put(f, &s->o, line->base, line->used);
     s->text_bytes += line->used;
 }
 

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -14,6 +14,7 @@
 #include "format/gz.h"
 
 enum { PATH_BYTES = 1400 };
+#define PART "trace.json.part" /* the text */
 
 static void path_of(char path[PATH_BYTES], const struct plumb_node_trace_options *o,
                     const struct plumb_node_file *f, const char *ending)
@@ -43,22 +44,42 @@ static int write_all(int fd, const unsigned char *bytes, size_t n)
 
 /* ---- The text -------------------------------------------------------------------------------- */
 
-static void flush(struct plumb_node_file *f)
+/* Opened anew for each piece: no descriptor of the host's is taken meanwhile, none can become
+ * another file's, and a forked child has none. An errno. */
+static int append(const struct plumb_node_file *f, const struct plumb_node_trace_options *o,
+                  const unsigned char *bytes, size_t n)
+{
+    char path[PATH_BYTES];
+    struct rlimit limit;
+    int fd, error;
+    /* Trying would be SIGXFSZ. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < f->text_bytes + n)
+        return EFBIG;
+    path_of(path, o, f, PART);
+    fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return errno;
+    error = write_all(fd, bytes, n);
+    return close(fd) < 0 && !error ? errno : error;
+}
+
+static void flush(struct plumb_node_file *f, const struct plumb_node_trace_options *o)
 {
     if (f->used && !f->error)
-        f->error = write_all(f->fd, f->buffer, f->used);
+        f->error = append(f, o, f->buffer, f->used);
     f->used = 0;
 }
 
-void plumb_node_file_put(struct plumb_node_file *f, const unsigned char *text, size_t n)
+void plumb_node_file_put(struct plumb_node_file *f, const struct plumb_node_trace_options *o,
+                         const unsigned char *text, size_t n)
 {
     if (n > sizeof f->buffer - f->used)
-        flush(f);
+        flush(f, o);
     if (n <= sizeof f->buffer) {
         memcpy(f->buffer + f->used, text, n);
         f->used += n;
     } else if (!f->error) {
-        f->error = write_all(f->fd, text, n);
+        f->error = append(f, o, text, n);
     }
     f->text_bytes += n;
 }
@@ -72,19 +93,20 @@ void plumb_node_file_open(struct plumb_node_file *f, const struct plumb_node_tra
                                      .rank = o->rank,
                                      .world_size = -1};
     char safe[PLUMB_SAFE_NAME_MAX + 1], path[PATH_BYTES];
+    int fd;
     memset(f, 0, sizeof *f);
     f->node = node;
     plumb_sanitize(safe, name);
     snprintf(f->stem, sizeof f->stem, "%s_rank%d", safe, (int)rank_of(o));
-    path_of(path, o, f, "trace.json.part");
-    f->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (f->fd < 0)
+    path_of(path, o, f, PART);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || close(fd) < 0)
         f->error = errno;
     scratch->used = 0;
     plumb_chrome_head(scratch, &head);
     plumb_chrome_fact(scratch, "plumb.node", name);
     plumb_chrome_events(scratch);
-    plumb_node_file_put(f, scratch->base, scratch->used);
+    plumb_node_file_put(f, o, scratch->base, scratch->used);
 }
 
 /* ---- The end --------------------------------------------------------------------------------- */
@@ -100,8 +122,8 @@ static int drain(int to, struct plumb_out *out)
 /* From the text to `to`; an errno. */
 static int compress(struct plumb_gz *z, struct plumb_out *out, int from, int to)
 {
-    int error = lseek(from, 0, SEEK_SET) < 0 ? errno : 0;
     ssize_t n = 1;
+    int error = 0;
     plumb_gz_open(z);
     while (n > 0 && !error) {
         n = read(from, z->in.base, z->in.size);
@@ -124,16 +146,21 @@ static int write_trace(struct plumb_node_file *f, const struct plumb_node_trace_
     struct plumb_gz *z = plumb_pages_map(sizeof *z);
     struct plumb_out out = {plumb_pages_map(PLUMB_GZ_OUT), PLUMB_GZ_OUT, 0};
     char temporary[PATH_BYTES], path[PATH_BYTES];
-    int to = -1, error = f->error;
+    int from = -1, to = -1, error = f->error;
     path_of(temporary, o, f, "trace.json.gz.tmp");
-    path_of(path, o, f, "trace.json.gz");
     if (!error && (!z || !out.base))
         error = ENOMEM;
     if (!error &&
         (to = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
         error = errno;
+    path_of(path, o, f, PART);
+    if (!error && (from = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) < 0)
+        error = errno;
     if (!error)
-        error = compress(z, &out, f->fd, to);
+        error = compress(z, &out, from, to);
+    if (from >= 0)
+        close(from);
+    path_of(path, o, f, "trace.json.gz");
     if (to >= 0 && close(to) < 0 && !error)
         error = errno;
     if (!error && rename(temporary, path) < 0)
@@ -180,8 +207,8 @@ int plumb_node_file_close(struct plumb_node_file *f, const struct plumb_node_tra
     int error, told;
     scratch->used = 0;
     plumb_chrome_end(scratch, o->pid, last_ns);
-    plumb_node_file_put(f, scratch->base, scratch->used);
-    flush(f);
+    plumb_node_file_put(f, o, scratch->base, scratch->used);
+    flush(f, o);
     error = write_trace(f, o);
     if (error)
         plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s/%s.trace.json.gz': %s", o->dir, f->stem,
@@ -197,11 +224,8 @@ int plumb_node_file_close(struct plumb_node_file *f, const struct plumb_node_tra
 void plumb_node_file_fini(struct plumb_node_file *f, const struct plumb_node_trace_options *o)
 {
     char path[PATH_BYTES];
-    if (f->fd >= 0) {
-        close(f->fd);
-        path_of(path, o, f, "trace.json.part");
-        unlink(path);
-    }
+    path_of(path, o, f, PART);
+    unlink(path);
     plumb_map_fini(&f->threads);
     plumb_breakdown_fini(&f->breakdown);
 }

@@ -10,7 +10,6 @@ enum { PLUMB_NODE_BUFFER = 16 * 1024 };
 
 struct plumb_node_file {
     uint32_t node;
-    int fd;    /* of the text; -1: it could not be made */
     int error; /* an errno: nothing is written any more */
     uint64_t text_bytes;
     uint64_t left_out;
@@ -24,7 +23,8 @@ struct plumb_node_file {
 
 void plumb_node_file_open(struct plumb_node_file *f, const struct plumb_node_trace_options *o,
                           uint32_t node, struct plumb_out *scratch);
-void plumb_node_file_put(struct plumb_node_file *f, const unsigned char *text, size_t n);
+void plumb_node_file_put(struct plumb_node_file *f, const struct plumb_node_trace_options *o,
+                         const unsigned char *text, size_t n);
 /* Compresses the text, writes the breakdown, removes what was between. `last_ns`: of the trace's
  * end; `scratch` has room for any event. */
 int plumb_node_file_close(struct plumb_node_file *f, const struct plumb_node_trace_options *o,

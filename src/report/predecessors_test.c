@@ -109,7 +109,7 @@ static struct advice {
      "PLUMB=1 PLUMB_DIR=/d/100%%"},
     {"PROFILER_OUTPUT_DIR=/d", NULL, PLUMB_CHECK_NOT_SEEN, "never read there",
      "PLUMB=1 PLUMB_DIR=/d, if it is to be on"},
-    {"FASTVIDEO_NVTX_PROFILE=1", NULL, PLUMB_CHECK_NOT_SEEN, "not built yet", ""},
+    {"FASTVIDEO_NVTX_PROFILE=1", NULL, PLUMB_CHECK_NOT_SEEN, "", "PLUMB=1 PLUMB_NVTX=1"},
     {"FASTVIDEO_NVTX_PROFILE=0", NULL, PLUMB_CHECK_SEEN, "off", ""},
     {"WAN_DEBUG_PATCH_ROPE=1", NULL, PLUMB_CHECK_NOT_SEEN, "not built yet", ""},
     {"TORCHFX_NO_SIMD=1", NULL, PLUMB_CHECK_SEEN, "nothing to set", ""},

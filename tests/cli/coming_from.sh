@@ -20,7 +20,7 @@ has out.txt 'FASTVIDEO_STAGE_LOGGING (variable of FastVideo, FV-20)' 'status    
 empty err.txt
 expect 'a name of two systems' 0 ask count
 has out.txt 'count (field of FastVideo, FV-12)' 'count (field of CUVIS.AI, CV-11)'
-expect 'a name that is not built' 0 ask FASTVIDEO_NVTX_PROFILE
+expect 'a name that is not built' 0 ask DASHBOARD_DAYS
 has out.txt 'status    not yet'
 lacks out.txt 'in plumb'
 expect 'an option' 0 ask --max-intra-batch-regression
@@ -84,7 +84,7 @@ expect 'several' $want doctor FASTVIDEO_STAGE_LOGGING=1 TELEFUSER_PROFILE_DEBUG=
 empty err.txt
 has out.txt "FASTVIDEO_STAGE_LOGGING=1: log lines of each stage" '(cure: PLUMB=1 PLUMB_LOG=info)' \
     '(cure: PLUMB=1 PLUMB_DEBUG=1)' '(cure: PLUMB=1 PLUMB_DIR="$TELEFUSER_PROFILER_OUTPUT_DIR")' \
-    'ENABLE_PROFILER_NAMES=* (not built yet)' 'GRPC_MAX_WORKERS=4 (not built yet)' \
+    'ENABLE_PROFILER_NAMES=*: nodes' 'GRPC_MAX_WORKERS=4 (not built yet)' \
     '(cure: PLUMB=1 PLUMB_DIR=/data/out)' 'WAN_DEBUG_DRILL_LAYER=3 (not built yet)' \
     'RANK=0 (plumb reads it too)' 'WORLD_SIZE=2 (plumb reads it too)'
 [ "$(grep -cE '^(seen|not seen) +(FastVideo|TeleFuser|TorchFX|CUVIS.AI) ' out.txt)" = 9 ] ||

@@ -1,6 +1,6 @@
-/* A program with regions, for the tests of rows FV-1 to FV-16: says which regions are selected and
- * computes something, so that a test sees that nothing has changed it. With an argument it
- * registers that region first. */
+/* A program with regions, for the tests of rows FV-1 to FV-16: says which regions are selected.
+ * With an argument it registers that region first; with a second one it kills itself at the end. */
+#include <signal.h>
 #include <stdio.h>
 
 #include <plumb/plumb.h>
@@ -49,6 +49,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < n && i < 256; i++)
         if (list[i].selected)
             printf("%s %d\n", list[i].short_name, (int)list[i].entered);
+    if (argc > 2)
+        raise(SIGKILL);
     puts("done");
     return 7;
 }

@@ -1,0 +1,234 @@
+/* FV-8: the trace has what runs inside selected regions; work before, between and after leaves
+ * nothing in it, nor does what runs inside regions that are not selected or not registered;
+ * whatever leaves a region ends it. Statistics are of the whole run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "record_region.h"
+
+enum { MANY = 5000 };
+
+static void windows(int n)
+{
+    region_spans("before", n);
+    {
+        PLUMB_REGION("model_loading");
+        region_spans("inside", n);
+    }
+    region_spans("between", n);
+    {
+        PLUMB_REGION("training_epoch"); /* not selected */
+        region_spans("not_selected", n);
+    }
+    {
+        PLUMB_REGION("strange");
+        region_spans("in_a_strange_one", n);
+    }
+    {
+        PLUMB_REGION("Profiler_Region_Training_Step");
+        region_spans("inside", n);
+    }
+    region_spans("after", n);
+}
+
+static void only_work_inside_is_in_the_trace(void **state)
+{
+    static const int counts[] = {1, 40, 63, 64, 200, MANY};
+    struct trace_read t;
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        region_start("training_train_one_step,model_loading", PLUMB_REGION_THREAD);
+        windows(counts[i]);
+        assert_int_equal(record_count("between"), counts[i]);
+        region_stop(&t);
+        assert_int_equal(trace_count(&t, "inside"), 2 * counts[i]);
+        assert_int_equal(trace_count(&t, REGION_NODE "model_loading"), 1);
+        assert_int_equal(trace_count(&t, REGION_NODE "training_train_one_step"), 1);
+        assert_int_equal(t.whole, 2 * counts[i] + 2);
+        assert_int_equal(t.open, 0);
+        trace_fini(&t);
+    }
+}
+
+static void spans_around_a_region_are_not_in_the_trace(void **state)
+{
+    struct trace_read t;
+    (void)state;
+    region_start("model_loading", PLUMB_REGION_THREAD);
+    {
+        PLUMB_SPAN("around");
+        region_spans("outside", MANY);
+        {
+            PLUMB_REGION("model_loading");
+            PLUMB_SPAN("in_it");
+            region_spans("inside", MANY);
+        }
+        region_spans("outside", MANY);
+    }
+    region_stop(&t);
+    assert_int_equal(t.whole, MANY + 2);
+    assert_string_equal(trace_parent(&t, trace_find(&t, "inside", MANY - 1)), "in_it");
+    assert_string_equal(trace_parent(&t, trace_find(&t, "in_it", 0)), REGION_NODE "model_loading");
+    assert_int_equal(trace_find(&t, REGION_NODE "model_loading", 0)->parent, 0);
+    trace_fini(&t);
+}
+
+static int failing(void)
+{
+    PLUMB_REGION_AS(region, "model_loading");
+    PLUMB_SPAN("inside");
+    plumb_span_fail(region, "no such file");
+    return -1;
+}
+
+static void an_error_inside_closes_it(void **state)
+{
+    struct trace_read t;
+    plumb_span outer, region;
+    (void)state;
+    region_start("model_loading", PLUMB_REGION_THREAD);
+    assert_int_equal(failing(), -1);
+    region_spans("outside", 3);
+    /* As a longjmp leaves it: ended by a span around. */
+    outer = plumb_begin_node(plumb_node_get("outer"));
+    region = plumb_region_begin("model_loading");
+    plumb_begin_node(plumb_node_get("lost"));
+    plumb_end(outer);
+    region_spans("outside", 3);
+    plumb_region_end(region);
+    region_spans("outside", 3);
+    region_stop(&t);
+    assert_int_equal(trace_count(&t, "inside"), 1);
+    assert_int_equal(trace_count(&t, "lost"), 1);
+    assert_int_equal(trace_count(&t, "outside"), 0);
+    assert_int_equal(trace_count(&t, "outer"), 0);
+    assert_int_equal(trace_count(&t, REGION_NODE "model_loading"), 2);
+    assert_int_equal(trace_count(&t, "plumb.profiler.disable_collection"), 2);
+    assert_non_null(strstr(trace_find(&t, REGION_NODE "model_loading", 0)->last, "no such file"));
+    trace_fini(&t);
+}
+
+/* A helper that works, in turn with the test, while a region is open there and while none is. */
+struct helper {
+    pthread_barrier_t turn;
+    plumb_context context;
+    int n;
+};
+
+static void *help(void *arg)
+{
+    struct helper *h = arg;
+    region_spans("helper_before", h->n);
+    pthread_barrier_wait(&h->turn); /* 1: the region opens */
+    pthread_barrier_wait(&h->turn);
+    region_spans("helper_meanwhile", h->n);
+    {
+        PLUMB_ADOPT(&h->context);
+        region_spans("helper_for_it", h->n);
+    }
+    region_spans("helper_meanwhile", h->n);
+    pthread_barrier_wait(&h->turn); /* 2: it closes */
+    pthread_barrier_wait(&h->turn);
+    region_spans("helper_after", h->n);
+    return NULL;
+}
+
+static void with_a_helper(uint32_t scope, int n, struct trace_read *t, bool *left_out)
+{
+    struct helper h = {.n = n};
+    pthread_t thread;
+    region_start("model_loading", scope);
+    pthread_barrier_init(&h.turn, NULL, 2);
+    pthread_create(&thread, NULL, help, &h);
+    pthread_barrier_wait(&h.turn);
+    {
+        PLUMB_REGION("model_loading");
+        plumb_context_capture(&h.context);
+        pthread_barrier_wait(&h.turn);
+        region_spans("inside", n);
+        pthread_barrier_wait(&h.turn);
+    }
+    pthread_barrier_wait(&h.turn);
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&h.turn);
+    region_stop(t);
+    *left_out = region_left_out(2 * (uint64_t)n);
+}
+
+static void scope_thread_follows_contexts_and_counts_the_others(void **state)
+{
+    static const int counts[] = {1, 70, MANY};
+    struct trace_read t;
+    bool left_out;
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        with_a_helper(PLUMB_REGION_THREAD, counts[i], &t, &left_out);
+        assert_int_equal(trace_count(&t, "inside"), counts[i]);
+        assert_int_equal(trace_count(&t, "helper_for_it"), counts[i]);
+        assert_int_equal(t.whole, 2 * counts[i] + 1);
+        assert_true(left_out);
+        trace_fini(&t);
+    }
+}
+
+static void scope_process_has_what_others_begin_meanwhile(void **state)
+{
+    static const int counts[] = {1, 70, MANY};
+    struct trace_read t;
+    bool left_out;
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        with_a_helper(PLUMB_REGION_PROCESS, counts[i], &t, &left_out);
+        assert_int_equal(trace_count(&t, "inside"), counts[i]);
+        assert_int_equal(trace_count(&t, "helper_for_it"), counts[i]);
+        assert_int_equal(trace_count(&t, "helper_meanwhile"), 2 * counts[i]);
+        assert_int_equal(t.whole, 4 * counts[i] + 1);
+        assert_false(left_out);
+        trace_fini(&t);
+    }
+}
+
+static void without_a_choice_the_trace_has_the_whole_run(void **state)
+{
+    plumb_options o = plumb_options_default();
+    struct trace_read t;
+    (void)state;
+    o.trace = PLUMB_ON;
+    record_start_with(o);
+    windows(3);
+    region_stop(&t);
+    assert_int_equal(t.whole, 7 * 3 + 3);
+    assert_int_equal(trace_count(&t, "plumb.profiler.enable_collection"), 0);
+    trace_fini(&t);
+}
+
+static void every_region_can_be_chosen(void **state)
+{
+    struct trace_read t;
+    (void)state;
+    region_start("*", PLUMB_REGION_THREAD);
+    windows(3);
+    region_stop(&t);
+    assert_int_equal(trace_count(&t, "inside"), 6);
+    assert_int_equal(trace_count(&t, "not_selected"), 3);
+    assert_int_equal(t.whole, 9 + 3);
+    trace_fini(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_work_inside_is_in_the_trace),
+        cmocka_unit_test(spans_around_a_region_are_not_in_the_trace),
+        cmocka_unit_test(an_error_inside_closes_it),
+        cmocka_unit_test(scope_thread_follows_contexts_and_counts_the_others),
+        cmocka_unit_test(scope_process_has_what_others_begin_meanwhile),
+        cmocka_unit_test(without_a_choice_the_trace_has_the_whole_run),
+        cmocka_unit_test(every_region_can_be_chosen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
