@@ -349,7 +349,34 @@ static inline void fixture_checkpoints(struct plumb_timing *t)
     t->memory.series_count = 2;
 }
 
-/* fixture_rich() and everything about memory and requests. */
+/* A collector that ran, one that did not, and rows that launched and waited. */
+static inline void fixture_devices(struct plumb_timing *t)
+{
+    static struct plumb_timing_wait waits[] = {{0, 3, 40000000}, {2, 1, 500}};
+    static struct plumb_timing_lane lanes[] = {
+        {"queue \"0\"", "fake:0", 9, 1, 2, 8, 123456789, 1000, false},
+        {"bad\xff lane", NULL, 0, 0, 0, 4, 0, 0, true}};
+    static struct plumb_timing_clock clocks[] = {{"device", 1e9, 50.25, 12, 1, 250}};
+    static struct plumb_timing_collector collectors[] = {
+        {"fake", "stopped", NULL, 7, lanes, 2, clocks, 1},
+        {"own", "abandoned", "its stop has not returned", 0, NULL, 0, NULL, 0}};
+    const struct plumb_timing_device_use use = {5, 4, 100000000, 4, 40000500, waits, 2};
+    t->collectors = collectors;
+    t->collector_count = 2;
+    t->nodes[0].use = use;
+    t->nodes[2].on_device = true;
+    t->nodes[1].on_device = t->nodes[1].synced = true;
+    t->requests[0].exclusive_ns = t->requests[1].exclusive_ns = 24 * FIXTURE_MS;
+    t->requests[0].gap.ns = FIXTURE_MS;
+    t->requests[2].stages[0].use = use;
+    t->requests[2].stages[0].exclusive_ns = 77;
+    t->requests[2].exclusive_ns = 78;
+    t->requests[2].gap.ns = 5;
+    t->requests[2].gap.after = 1;
+    t->requests[2].gap.before = PLUMB_TIMING_NONE;
+}
+
+/* fixture_rich() and everything about memory, devices and requests. */
 static inline void fixture_served(struct plumb_timing *t)
 {
     const struct plumb_timing_use first[] = {fixture_use(0, 80, 100, 300, 512)};
@@ -367,6 +394,7 @@ static inline void fixture_served(struct plumb_timing *t)
     t->nodes[2].memory.peak_exact = true;
     t->nodes[0].memory.samples = 6;
     fixture_requests(t);
+    fixture_devices(t);
     fixture_checkpoints(t);
 }
 

@@ -194,8 +194,11 @@ static void *reporter(void *arg)
             uint64_t number = ++fake.told;
             plumb_clock clock = fake.clock;
             enum fail fail = fake.fail;
-            bool events = fake.events;
+            bool events = fake.events, exact = fake.virtual_time;
             pthread_mutex_unlock(&fake.lock);
+            /* The rate is then known, and not only within what it may drift. */
+            if (exact)
+                plumb_clock_anchor_impl(clock);
             if (events)
                 tell(lane, clock, &w, number, fail);
             pthread_mutex_lock(&fake.lock);

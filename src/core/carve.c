@@ -131,6 +131,7 @@ void plumb_mapping_close(struct plumb_run *run, bool keep_file)
     plumb_map_fini(&run->stages);
     plumb_map_fini(&run->owners);
     plumb_map_fini(&run->signatures);
+    plumb_map_fini(&run->devices);
     run->base = NULL;
     run->h = NULL;
     run->fd = -1;

@@ -263,9 +263,33 @@ static void shut(struct plumb_collector *c)
     }
 }
 
-static void begin_start(struct plumb_collector *c, const struct plumb_run *run)
+/* Its entry in the mapping: found, or made. Under the runtime's lock. */
+static struct plumb_live_collector *entry_of(struct plumb_collector *c, struct plumb_run *run)
+{
+    struct plumb_live_table *t = &run->h->collectors;
+    struct plumb_live_collector *live;
+    for (uint32_t i = 0; i < t->count; i++) {
+        live = plumb_table_at(run, t, i);
+        if (live->index == c->index)
+            return live;
+    }
+    live = plumb_table_add(run, t);
+    if (live) {
+        memset(live, 0, sizeof *live);
+        live->index = c->index;
+        live->name_off = plumb_carve_text(run, c->ops.name);
+        live->state = PLUMB_COLLECTOR_RUNNING;
+        plumb_table_commit(t);
+    }
+    return live;
+}
+
+static void begin_start(struct plumb_collector *c, struct plumb_run *run)
 {
     int code;
+    plumb_lock();
+    entry_of(c, run);
+    plumb_unlock();
     pthread_mutex_lock(&c->lock);
     PLUMB_STORE(c->generation, run->generation);
     PLUMB_STORE(c->late, 0);
@@ -419,14 +443,12 @@ static void keep_figures(struct plumb_collector *c, struct plumb_run *run)
 
 static void enter(struct plumb_collector *c, struct plumb_run *run)
 {
-    struct plumb_live_collector *live = plumb_table_add(run, &run->h->collectors);
+    struct plumb_live_collector *live = entry_of(c, run);
     if (!live)
         return;
-    live->name_off = plumb_carve_text(run, c->ops.name);
     live->why_off = c->why[0] ? plumb_carve_text(run, c->why) : 0;
     live->state = c->state;
     live->refused_late = PLUMB_LOAD(c->late);
-    plumb_table_commit(&run->h->collectors);
 }
 
 static void note_counts(const struct plumb_collector *c, struct plumb_run *run)

@@ -11,6 +11,7 @@
 #include "core/collector.h"
 #include "core/ledger.h"
 #include "core/stage.h"
+#include "core/trace.h"
 #include "format/lane_clock.h"
 
 enum { NAMES_MAX = 65535, NAME_OTHER = 1 };
@@ -106,7 +107,7 @@ static struct plumb_live_lane *carve(struct plumb_run *run, struct plumb_collect
     plumb_lock();
     if (run->h->lanes.count < PLUMB_LIVE_LANES)
         l = plumb_table_add(run, &run->h->lanes);
-    if (l && PLUMB_LOAD(plumb_rt.lanes_traced)) {
+    if (l && run->h->trace.mode == PLUMB_LIVE_TRACE_STOP) {
         l->slots = slots_of(o);
         l->queue_off = plumb_carve(run, l->slots * sizeof(union plumb_live_slot));
     }
@@ -289,6 +290,7 @@ static void count_span(struct entry *e)
     payload[0] = e->origin->node | (uint64_t)e->origin->group << 32;
     payload[1] = e->ns;
     plumb_wide(e->th, PLUMB_WIDE_SAMPLE, PLUMB_SAMPLE_DEVICE, payload, 3);
+    plumb_device_done(e->th, e->origin, e->ns);
 }
 
 static uint64_t bits_of(double v)
@@ -342,6 +344,8 @@ static int take(struct entry *e, plumb_clock clock)
         e->ns = length_ns(e);
     if (kind == PLUMB_EVENT_SPAN)
         count_span(e);
+    else if (kind == PLUMB_EVENT_WAIT && e->origin)
+        plumb_device_waited(e->th, e->origin, e->ns);
     if (!e->lane->queue_off)
         return PLUMB_OK;
     describe(&v, e, clock);
@@ -383,7 +387,7 @@ uint64_t plumb_host_ticks_impl(void)
 
 /* Of the innermost span: from its begin record while that lies in the block, else from the frames
  * of the last fold, which has seen it. */
-static uint32_t innermost_node(const struct plumb_thread *th)
+uint32_t plumb_innermost_node(const struct plumb_thread *th)
 {
     const uint64_t *record = (const uint64_t *)(uintptr_t)*th->top;
     uint32_t depth = plumb_depth(th);
@@ -406,7 +410,7 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
     out->tid = th->tid;
     out->group = th->group;
     out->step = th->step;
-    out->node = node && node < PLUMB_ACQUIRE(plumb_rt.node_count) ? node : innermost_node(th);
+    out->node = node && node < PLUMB_ACQUIRE(plumb_rt.node_count) ? node : plumb_innermost_node(th);
     out->stage = s ? s->key + 1 : 0;
     out->request = s ? s->request : 0;
     /* The highest bit apart from those of contexts, which are ticks and a thread's number. */
@@ -416,5 +420,9 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
         struct plumb_live_lane *l = plumb_table_at(th->run, &th->run->h->lanes, index);
         PLUMB_ADD(l->launches, 1);
     }
+    if (out->node)
+        plumb_device_launched(th, out);
+    if (plumb_traced(th))
+        plumb_wide(th, PLUMB_WIDE_FLOW, 0, &out->flow, 2);
     plumb_leave(th);
 }

@@ -40,6 +40,7 @@ struct plumb_stage_entry {
     uint64_t request;
     uint32_t tid, depth;
     bool failed, stage, outermost;
+    bool tops;   /* no stage of the same request is around it */
     bool counts; /* set by plumb_ledger_stage_run(): the statistics of the key hold it */
     struct plumb_live_memory memory;
 };
@@ -142,6 +143,14 @@ struct plumb_pack;
 void plumb_signature_enter(struct plumb_run *run, const struct plumb_stage_entry *e,
                            const struct plumb_pack *pack);
 
+/* ---- device.c: launches, device time and waits ----------------------------------------------- */
+
+/* Each takes the lock. Inside enter. A piece of work was launched; it is done, after `ns`; the
+ * calling thread has waited `ns` for it. */
+void plumb_device_launched(struct plumb_thread *th, const plumb_origin *origin);
+void plumb_device_done(struct plumb_thread *th, const plumb_origin *origin, uint64_t ns);
+void plumb_device_waited(struct plumb_thread *th, const plumb_origin *origin, uint64_t ns);
+
 /* ---- request.c ------------------------------------------------------------------------------- */
 
 plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadata);
@@ -150,5 +159,8 @@ void plumb_request_end_impl(plumb_request request, uint32_t failed, const char *
 uint64_t plumb_request_current(struct plumb_thread *th);
 /* Under the lock: a stage's run ended in request `serial`. */
 void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *e);
+/* Under the lock: what a stage of a request has used of devices; NULL: it is not kept. */
+struct plumb_live_device_use *plumb_request_use(struct plumb_run *run, uint64_t request,
+                                                uint64_t key);
 
 #endif

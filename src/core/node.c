@@ -99,6 +99,7 @@ void plumb_nodes_publish(struct plumb_run *run)
         p->name_off = plumb_carve_text(run, plumb_rt.pipelines[i].name);
         p->skip[0].n = plumb_rt.pipelines[i].skip_first_n;
         p->skips = 1;
+        plumb_pipeline_flags(p, &plumb_rt.pipelines[i]);
         plumb_table_commit(&run->h->pipelines);
     }
 }

@@ -28,11 +28,21 @@ static void skip_change(struct plumb_live_pipeline *live, uint64_t n)
     PLUMB_RELEASE(live->skips, k + 1);
 }
 
+void plumb_pipeline_flags(struct plumb_live_pipeline *live, const plumb_pipeline *p)
+{
+    if (PLUMB_LOAD(p->device))
+        PLUMB_STORE(live->flags, live->flags | PLUMB_PIPELINE_ON_DEVICE);
+    if (PLUMB_LOAD(p->sync))
+        PLUMB_STORE(live->flags, live->flags | PLUMB_PIPELINE_SYNC);
+}
+
 static void apply(plumb_pipeline *p)
 {
     struct plumb_live_pipeline *live = live_of(p);
-    if (live)
+    if (live) {
         skip_change(live, p->skip_first_n);
+        plumb_pipeline_flags(live, p);
+    }
     for (struct plumb_thread *th = plumb_rt.threads; th; th = th->next)
         plumb_thread_gate(th);
     plumb_points_refresh();
@@ -100,13 +110,26 @@ void plumb_pipeline_close_impl(plumb_pipeline *pipeline)
 
 void plumb_pipeline_set_device_impl(plumb_pipeline *pipeline, plumb_device *device)
 {
-    PLUMB_RELEASE(or_default(pipeline)->device, device);
+    plumb_pipeline *p = or_default(pipeline);
+    struct plumb_live_pipeline *live;
+    PLUMB_RELEASE(p->device, device);
+    plumb_lock();
+    live = live_of(p);
+    if (live)
+        plumb_pipeline_flags(live, p);
+    plumb_unlock();
 }
 
 void plumb_node_set_device_impl(plumb_node node, plumb_device *device)
 {
     if (node && node < PLUMB_ACQUIRE(plumb_rt.node_count))
         PLUMB_RELEASE(plumb_rt.nodes[node].device, device);
+    else
+        return;
+    plumb_lock();
+    if (device)
+        plumb_node_add_flags(node, PLUMB_NODE_ON_DEVICE);
+    plumb_unlock();
 }
 
 plumb_device *plumb_device_register_impl(const char *name, void (*sync)(void *), void *arg)

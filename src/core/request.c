@@ -191,21 +191,59 @@ static struct plumb_live_section_stage *stage_at(struct plumb_live_section *s, u
     return &s->stage[s->stages - 1];
 }
 
+/* Of `ticks` at the end of a stage, what lies in the request, which may have ended before it. */
+static uint64_t within(const struct plumb_live_request *r, const struct plumb_stage_entry *e,
+                       uint64_t ticks)
+{
+    uint64_t end = r->end_ticks && r->end_ticks < e->end_ticks ? r->end_ticks : e->end_ticks;
+    uint64_t over = e->end_ticks - (end > e->begin_ticks ? end : e->begin_ticks);
+    return ticks > over ? ticks - over : 0;
+}
+
+/* Where on the request's thread no stage was. */
+static void look_at_gap(struct plumb_live_request *r, const struct plumb_stage_entry *e)
+{
+    uint64_t from = r->last_end_ticks ? r->last_end_ticks : r->begin_ticks;
+    uint64_t gap = e->begin_ticks > from ? e->begin_ticks - from : 0;
+    if (gap > r->gap_ticks) {
+        r->gap_after = r->last_key;
+        r->gap_before = e->key + 1;
+        r->gap_ticks = gap;
+    }
+    r->last_key = e->key + 1;
+    r->last_end_ticks = e->end_ticks;
+}
+
+struct plumb_live_device_use *plumb_request_use(struct plumb_run *run, uint64_t request,
+                                                uint64_t key)
+{
+    struct plumb_live_section *s = at(run, request) ? section_at(run, request, false) : NULL;
+    struct plumb_live_section_stage *stage = s ? stage_at(s, key) : NULL;
+    return stage ? &stage->use : NULL;
+}
+
 void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *e)
 {
     struct plumb_live_request *r = at(run, e->request);
     struct plumb_live_section *s;
     struct plumb_live_section_stage *stage;
-    uint64_t took = e->end_ticks > e->begin_ticks ? e->end_ticks - e->begin_ticks : 0;
+    uint64_t took = e->end_ticks > e->begin_ticks ? e->end_ticks - e->begin_ticks : 0, own = 0;
     if (!r)
         return;
     r->records++;
+    if (e->tid == r->tid) {
+        own = within(r, e, e->own_ticks);
+        r->exclusive_ticks += own;
+        if (e->tops)
+            look_at_gap(r, e);
+    }
     if (e->outermost && !e->failed)
         r->stages_ticks += took;
     s = section_at(run, e->request, false);
     stage = s ? stage_at(s, e->key) : NULL;
     if (!stage)
         return;
+    stage->exclusive += own;
     if (e->failed) {
         stage->failures++;
     } else {

@@ -50,6 +50,7 @@ static void header_tables(struct plumb_live_header *h)
     h->requests.element_bytes = sizeof(struct plumb_live_request);
     h->signatures.element_bytes = sizeof(struct plumb_live_signature);
     h->times.element_bytes = sizeof(struct plumb_live_signature_time);
+    h->devices.element_bytes = sizeof(struct plumb_live_device);
     h->lanes.element_bytes = sizeof(struct plumb_live_lane);
     h->clocks.element_bytes = sizeof(struct plumb_live_clock);
     h->collectors.element_bytes = sizeof(struct plumb_live_collector);

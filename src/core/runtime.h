@@ -62,6 +62,7 @@ struct plumb_run {
     struct plumb_map keys;       /* state key -> key index + 1 */
     struct plumb_map stages;     /* key + 1 -> index in the table of stages + 1 */
     struct plumb_map owners;     /* pool and key -> index in the table of owners + 1 */
+    struct plumb_map devices;    /* key + 1 -> index in the table of devices + 1 */
     struct plumb_map signatures; /* node + 1 -> index in the table of signatures + 1 */
     uint64_t high_at_start;      /* peak of the resident set when the run opened */
     uint64_t sample_pause_ns;    /* between samples of memory */
@@ -264,9 +265,8 @@ struct plumb_runtime {
     uint64_t overhead_ticks_x1000;
     uint64_t nodes_seen_beyond;
     /* collectors */
-    uint32_t lanes_traced; /* set before collectors start: lanes have queues for the trace */
-    uint64_t host_hz;      /* ticks a second, as measured last */
-    uint64_t flows;        /* of origins, given so far */
+    uint64_t host_hz; /* ticks a second, as measured last */
+    uint64_t flows;   /* of origins, given so far */
     /* Of src/report, above this layer. Says on stderr what a run holds; `dir` NULL: no directory;
      * `summary`: with the files of rank_files(). */
     void (*end_block)(const struct plumb_timing *t, const char *dir, bool summary);
@@ -459,6 +459,8 @@ void plumb_count_impl(const char *name, int64_t n);
 int64_t plumb_count_value(const char *name); /* of the thread's pipeline; 0 when never counted */
 
 /* pipeline.c */
+/* Tells the run whether the pipeline has a device, and waits for it. */
+void plumb_pipeline_flags(struct plumb_live_pipeline *live, const plumb_pipeline *p);
 int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, plumb_error *err);
 int plumb_pipeline_enabled_impl(plumb_pipeline *pipeline);
 int plumb_reset_impl(plumb_pipeline *pipeline, plumb_error *err);

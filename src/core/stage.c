@@ -240,7 +240,9 @@ void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks)
                                   .depth = th->stages,
                                   .failed = s.mark == 1,
                                   .stage = (s.flags & PLUMB_POINT_STAGE) != 0,
-                                  .outermost = th->stages == 0 && !below_a_stage(th)};
+                                  .outermost = th->stages == 0 && !below_a_stage(th),
+                                  .tops = th->stages == 0 ||
+                                          th->stage[th->stages - 1].request != s.request};
     if (s.mark == 2) {
         close_scope(s.scope, &e.memory);
         if (th->stages)

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/collector_read.h"
+
 /* ---- Looking things up ----------------------------------------------------------------------- */
 
 static const void *element(struct plumb_ledger_reader *r, const struct plumb_live_table *t,
@@ -11,14 +13,13 @@ static const void *element(struct plumb_ledger_reader *r, const struct plumb_liv
     return plumb_merge_element(r->m, t, i, bytes);
 }
 
-/* Elements of a table that can be there. */
-static uint32_t count_of(struct plumb_ledger_reader *r, const struct plumb_live_table *t,
-                         size_t bytes)
+uint32_t plumb_ledger_count(struct plumb_ledger_reader *r, const struct plumb_live_table *t,
+                            size_t bytes)
 {
     return t->count <= r->m->bytes / bytes ? t->count : 0;
 }
 
-static uint32_t node_of_key(struct plumb_ledger_reader *r, uint64_t key)
+uint32_t plumb_ledger_node_of(struct plumb_ledger_reader *r, uint64_t key)
 {
     uint64_t row = plumb_map_get(&r->m->row_of, key + 1);
     return row ? r->node_of[row - 1] : PLUMB_TIMING_NONE;
@@ -81,7 +82,7 @@ static uint32_t *owners_of(struct plumb_ledger_reader *r, struct plumb_timing_po
                            uint32_t pool, const struct plumb_live_pool *p)
 {
     const struct plumb_live_header *h = r->m->h;
-    uint32_t n = count_of(r, &h->owners, sizeof(struct plumb_live_owner));
+    uint32_t n = plumb_ledger_count(r, &h->owners, sizeof(struct plumb_live_owner));
     uint32_t *place = calloc(n + 1, sizeof *place);
     out->owners = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *out->owners);
     for (uint32_t i = 0; place && out->owners && i < n; i++) {
@@ -227,7 +228,7 @@ static void fill_section(struct plumb_ledger_reader *r, struct plumb_timing_requ
     for (uint32_t i = 0; out->stages && i < s->stages; i++) {
         const struct plumb_live_section_stage *from = &s->stage[i];
         struct plumb_timing_request_stage *to = &out->stages[out->stage_count];
-        to->node = node_of_key(r, from->key);
+        to->node = plumb_ledger_node_of(r, from->key);
         if (to->node == PLUMB_TIMING_NONE)
             continue;
         to->count = from->count;
@@ -235,9 +236,29 @@ static void fill_section(struct plumb_ledger_reader *r, struct plumb_timing_requ
         to->total_ns = plumb_ticks_to_ns(from->total, r->tick_ns);
         to->own_ns = plumb_ticks_to_ns(from->own, r->tick_ns);
         to->last_ns = plumb_ticks_to_ns(from->last, r->tick_ns);
+        to->exclusive_ns = plumb_ticks_to_ns(from->exclusive, r->tick_ns);
+        plumb_device_use_read(r, &to->use, &from->use);
         memory_of(r, &to->memory, &from->memory);
         out->stage_count++;
     }
+}
+
+static uint32_t node_before(struct plumb_ledger_reader *r, uint64_t key_and_one)
+{
+    return key_and_one ? plumb_ledger_node_of(r, key_and_one - 1) : PLUMB_TIMING_NONE;
+}
+
+/* Of the gaps before stages, which are known, and the one behind the last. */
+static void fill_gap(struct plumb_ledger_reader *r, struct plumb_timing_request *out,
+                     const struct plumb_live_request *from)
+{
+    uint64_t end = from->end_ticks ? from->end_ticks : r->end.ticks;
+    uint64_t last = from->last_end_ticks ? from->last_end_ticks : from->begin_ticks;
+    uint64_t rest = end > last ? end - last : 0;
+    bool is_rest = rest > from->gap_ticks;
+    out->gap.ns = plumb_ticks_to_ns(is_rest ? rest : from->gap_ticks, r->tick_ns);
+    out->gap.after = node_before(r, is_rest ? from->last_key : from->gap_after);
+    out->gap.before = is_rest ? PLUMB_TIMING_NONE : node_before(r, from->gap_before);
 }
 
 static void fill_request(struct plumb_ledger_reader *r, struct plumb_timing_request *out,
@@ -256,6 +277,8 @@ static void fill_request(struct plumb_ledger_reader *r, struct plumb_timing_requ
         lasted_ns(r, from->begin_ticks, from->end_ticks ? from->end_ticks : r->end.ticks);
     out->records = from->records;
     out->stages_ns = plumb_ticks_to_ns(from->stages_ticks, r->tick_ns);
+    out->exclusive_ns = plumb_ticks_to_ns(from->exclusive_ticks, r->tick_ns);
+    fill_gap(r, out, from);
     memory_of(r, &out->memory, &from->memory);
     fill_section(r, out, from->serial);
 }
@@ -264,7 +287,7 @@ static void fill_requests(struct plumb_ledger_reader *r)
 {
     struct plumb_timing *t = r->t;
     const struct plumb_live_table *table = &r->m->h->requests;
-    uint32_t n = count_of(r, table, sizeof(struct plumb_live_request)), found = 0;
+    uint32_t n = plumb_ledger_count(r, table, sizeof(struct plumb_live_request)), found = 0;
     const struct plumb_live_request **list = calloc(n + 1, sizeof *list);
     for (uint32_t i = 0; list && i < n; i++) {
         const struct plumb_live_request *q = element(r, table, i, sizeof *q);
@@ -308,11 +331,11 @@ static void fill_stage_runs(struct plumb_ledger_reader *r)
 {
     struct plumb_timing *t = r->t;
     const struct plumb_live_table *table = &r->m->h->stage_runs;
-    uint32_t n = count_of(r, table, sizeof(struct plumb_live_stage_run)), found = 0;
+    uint32_t n = plumb_ledger_count(r, table, sizeof(struct plumb_live_stage_run)), found = 0;
     const struct plumb_live_stage_run **list = calloc(n + 1, sizeof *list);
     for (uint32_t i = 0; list && i < n; i++) {
         const struct plumb_live_stage_run *s = element(r, table, i, sizeof *s);
-        if (s && s->serial && node_of_key(r, s->key) != PLUMB_TIMING_NONE)
+        if (s && s->serial && plumb_ledger_node_of(r, s->key) != PLUMB_TIMING_NONE)
             list[found++] = s;
     }
     t->stage_runs = plumb_arena_alloc(&t->arena, (found + 1) * sizeof *t->stage_runs);
@@ -321,7 +344,7 @@ static void fill_stage_runs(struct plumb_ledger_reader *r)
     for (uint32_t i = 0; list && t->stage_runs && i < found; i++) {
         const struct plumb_live_stage_run *s = list[i];
         t->stage_runs[t->stage_run_count++] = (struct plumb_timing_stage_run){
-            .node = node_of_key(r, s->key),
+            .node = plumb_ledger_node_of(r, s->key),
             .tid = s->tid,
             .depth = s->depth,
             .request = request_index(r, s->request),
@@ -347,7 +370,7 @@ static void fill_checkpoints(struct plumb_ledger_reader *r)
 {
     struct plumb_timing *t = r->t;
     const struct plumb_live_table *table = &r->m->h->checkpoints;
-    uint32_t n = count_of(r, table, sizeof(struct plumb_live_checkpoint)), found = 0;
+    uint32_t n = plumb_ledger_count(r, table, sizeof(struct plumb_live_checkpoint)), found = 0;
     const struct plumb_live_checkpoint **list = calloc(n + 1, sizeof *list);
     for (uint32_t i = 0; list && i < n; i++) {
         const struct plumb_live_checkpoint *c = element(r, table, i, sizeof *c);
@@ -373,10 +396,10 @@ static void fill_checkpoints(struct plumb_ledger_reader *r)
 static void fill_nodes(struct plumb_ledger_reader *r)
 {
     const struct plumb_live_header *h = r->m->h;
-    uint32_t n = count_of(r, &h->stages, sizeof(struct plumb_live_stage));
+    uint32_t n = plumb_ledger_count(r, &h->stages, sizeof(struct plumb_live_stage));
     for (uint32_t i = 0; i < n; i++) {
         const struct plumb_live_stage *s = element(r, &h->stages, i, sizeof *s);
-        uint32_t at = s ? node_of_key(r, s->key) : PLUMB_TIMING_NONE;
+        uint32_t at = s ? plumb_ledger_node_of(r, s->key) : PLUMB_TIMING_NONE;
         const struct plumb_live_pipeline *p;
         if (at == PLUMB_TIMING_NONE)
             continue;
@@ -398,6 +421,8 @@ void plumb_ledger_read(struct plumb_ledger_reader *r)
     fill_pools(r);
     fill_series(r);
     fill_nodes(r);
+    plumb_devices_read(r);
+    plumb_collectors_read(r);
     fill_requests(r);
     fill_stage_runs(r);
     fill_checkpoints(r);
@@ -427,6 +452,7 @@ void plumb_ledger_own(struct plumb_timing *t)
         own(a, &t->memory.checkpoints[i].name);
     for (size_t i = 0; i < t->node_count; i++)
         own(a, &t->nodes[i].metric);
+    plumb_collectors_own(t);
     for (size_t i = 0; i < t->request_count; i++) {
         for (size_t k = 0; k < t->requests[i].metadata_count; k++) {
             own(a, &t->requests[i].metadata[k].key);

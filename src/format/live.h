@@ -162,7 +162,15 @@ struct plumb_live_pipeline {
     } skip[PLUMB_SKIPS]; /* change number k is at k % PLUMB_SKIPS */
     uint32_t skips;      /* changes so far; released after its entry is written */
     uint32_t reset_generation;
+    uint32_t flags; /* enum plumb_live_pipeline_flags */
+    uint32_t reserved;
 };
+enum plumb_live_pipeline_flags {
+    PLUMB_PIPELINE_ON_DEVICE = 1, /* it has a device */
+    PLUMB_PIPELINE_SYNC = 2       /* devices are waited for before clocks are read, or were */
+};
+/* Beside enum plumb_point_flags in the flags of a node. */
+enum { PLUMB_NODE_ON_DEVICE = 1 << 16 };
 
 #define PLUMB_KEY_SETTLED (UINT64_C(1) << 63)
 
@@ -402,6 +410,7 @@ struct plumb_live_header {
     struct plumb_live_table requests;    /* struct plumb_live_request */
     struct plumb_live_table signatures;  /* struct plumb_live_signature */
     struct plumb_live_table times;       /* struct plumb_live_signature_time */
+    struct plumb_live_table devices;     /* struct plumb_live_device */
     /* live_lane.h */
     struct plumb_live_table lanes;      /* struct plumb_live_lane */
     struct plumb_live_table clocks;     /* struct plumb_live_clock */

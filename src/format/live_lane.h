@@ -72,7 +72,14 @@ struct plumb_live_lane {
     uint64_t busy_ns;       /* of its spans */
     uint64_t unknown_ns;    /* of them, those without an origin */
     uint64_t launches;
-    uint64_t reserved[2];
+    /* The writer's: up to where events are in the file, by the commit that says so; twice, and the
+     * newest that is committed counts. */
+    struct {
+        uint64_t batch, taken;
+    } commit[2];
+    uint32_t sequence; /* in the file; 0: none yet */
+    uint32_t reserved;
+    uint64_t told_dropped; /* of `dropped`, in the file */
 };
 
 struct plumb_live_anchor { /* readings of one moment, within +- half_width */
@@ -97,9 +104,9 @@ struct plumb_live_clock {
 
 struct plumb_live_collector {
     uint64_t name_off;
-    uint64_t why_off; /* text; 0: none */
-    uint32_t state;   /* enum plumb_collector_state */
-    uint32_t reserved;
+    uint64_t why_off;      /* text; 0: none */
+    uint32_t state;        /* enum plumb_collector_state */
+    uint32_t index;        /* that lanes and clocks name it by */
     uint64_t refused_late; /* atomic */
 };
 

@@ -21,6 +21,7 @@ enum {
     PLUMB_LIVE_METADATA = 2048,     /* bytes of one request's pairs */
     PLUMB_LIVE_LEAKS = 20,
     PLUMB_LIVE_SIGNATURES = 32, /* different ones that are kept of a stage */
+    PLUMB_LIVE_WAITS = 4,       /* keys whose work one key has waited for, that are told apart */
     PLUMB_LIVE_NO_POOL = -1
 };
 
@@ -106,10 +107,31 @@ struct plumb_live_stage_run {
     uint32_t failed, reserved;
 };
 
+/* What runs of a key, or of a stage of a request, had to do with devices. Of the key of the
+ * innermost stage around a launch or a wait; without a stage of the innermost node's. */
+struct plumb_live_wait {
+    uint64_t key; /* whose work was waited for */
+    uint64_t count, ns;
+};
+struct plumb_live_device_use {
+    uint64_t launches;
+    uint64_t works, device_ns; /* work that is done, whoever told of it */
+    uint64_t wait_count, wait_ns;
+    uint32_t waits, reserved;
+    struct plumb_live_wait wait[PLUMB_LIVE_WAITS]; /* further keys are in the sums alone */
+};
+struct plumb_live_device {
+    uint64_t key;
+    uint32_t reset_generation, reserved;
+    struct plumb_live_device_use use;
+};
+
 struct plumb_live_section_stage {
     uint64_t key;
     uint64_t count, failures;
     uint64_t total, own, last; /* ticks */
+    uint64_t exclusive;        /* ticks: own, on the request's thread, of failed runs too */
+    struct plumb_live_device_use use;
     struct plumb_live_memory_pair memory;
 };
 struct plumb_live_section {
@@ -127,7 +149,11 @@ struct plumb_live_request {
     uint64_t records, stages_ticks;
     uint32_t tid, failed;
     uint32_t scope, reserved; /* of memory, while it is open */
-    char id[PLUMB_LIVE_ID];   /* cut, NUL-terminated */
+    /* Stages on its thread: their own times, and where none was. */
+    uint64_t exclusive_ticks;
+    uint64_t last_end_ticks, last_key;         /* of the one that ended last; key + 1 */
+    uint64_t gap_ticks, gap_after, gap_before; /* the longest; keys + 1, 0: none */
+    char id[PLUMB_LIVE_ID];                    /* cut, NUL-terminated */
     char why[PLUMB_LIVE_WHY];
     struct plumb_live_memory_pair memory;
 };

@@ -152,6 +152,10 @@ static void write_node(const struct plumb_timing *t, struct plumb_json *j,
     write_channel_ms(j, &node->device);
     write_channel_exact(j, &node->device);
     plumb_json_object_end(j);
+    plumb_put_text(j, "device_times", plumb_timing_device_times(node));
+    plumb_put_bool(j, "on_device", node->on_device);
+    plumb_put_bool(j, "synced", node->synced);
+    plumb_timing_write_device_use(t, j, &node->use);
     plumb_put_text(j, "component_metric", node->metric);
     plumb_timing_write_use(t, j, &node->memory);
     write_sites(j, node);
@@ -317,6 +321,7 @@ int plumb_timing_write(const struct plumb_timing *t, struct plumb_buf *out, plum
     write_open(t, j);
     plumb_timing_write_memory(t, j);
     plumb_timing_write_requests(t, j);
+    plumb_timing_write_collectors(t, j);
     write_drops(t, j);
     write_notes(t, j);
     write_measuring(t, j);

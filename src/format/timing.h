@@ -104,6 +104,43 @@ struct plumb_timing_series { /* memory over time; where points were thinned out,
     size_t point_count;
 };
 
+/* ---- Devices ---------------------------------------------------------------------------------
+ * What runs of a stage (or of a node outside every stage) had to do with work on devices. All runs
+ * count, also those that skip_first_n has taken from the statistics. */
+struct plumb_timing_wait {
+    uint32_t node; /* index in `nodes`: whose work was waited for */
+    uint64_t count, ns;
+};
+struct plumb_timing_device_use {
+    uint64_t launches;
+    uint64_t works, device_ns;       /* work that is done, and its time on the device */
+    uint64_t wait_count, wait_ns;    /* all waits ... */
+    struct plumb_timing_wait *waits; /* ... and by whose work it was, as far as is told apart */
+    size_t waited_for;               /* of `waits` */
+};
+
+struct plumb_timing_lane {
+    const char *name, *device; /* NULL: none */
+    uint64_t events, dropped, refused_times, launches;
+    uint64_t busy_ns;    /* of its spans */
+    uint64_t unknown_ns; /* of them, those whose launch nobody told */
+    bool launch_only;
+};
+struct plumb_timing_clock {
+    const char *name;
+    double hz, drift_ppm; /* nominal rate; what it was found to deviate by */
+    uint64_t anchors, jumps;
+    uint64_t bound_ns; /* half the widest anchor: no conversion is better than that */
+};
+struct plumb_timing_collector {
+    const char *name, *state, *why; /* `why` NULL: nothing to say */
+    uint64_t refused_late;
+    struct plumb_timing_lane *lanes;
+    size_t lane_count;
+    struct plumb_timing_clock *clocks;
+    size_t clock_count;
+};
+
 /* ---- Stages and requests --------------------------------------------------------------------- */
 
 struct plumb_timing_stage_run { /* one run of a stage; the newest 4096 are kept, oldest first */
@@ -121,6 +158,8 @@ struct plumb_timing_request_stage {
     uint64_t count, failures, total_ns;
     uint64_t own_ns; /* total without the stages nested in it */
     uint64_t last_ns;
+    uint64_t exclusive_ns; /* own time on the request's thread, of failed runs too */
+    struct plumb_timing_device_use use;
     struct plumb_timing_memory memory;
 };
 
@@ -135,7 +174,12 @@ struct plumb_timing_request { /* in the order of their begins; the newest 4096 a
     uint32_t state;  /* enum plumb_timing_request_state */
     uint32_t tid;
     uint64_t begin_unix_ns, wall_ns;
-    uint64_t records, stages_ns;        /* stage runs; time of the outermost of them */
+    uint64_t records, stages_ns; /* stage runs; time of the outermost of them */
+    uint64_t exclusive_ns;       /* of all stages: what is left of wall_ns has none */
+    struct {                     /* the longest time on its thread without a stage */
+        uint64_t ns;
+        uint32_t after, before; /* indexes in `nodes`, or PLUMB_TIMING_NONE: its begin, its end */
+    } gap;
     struct plumb_timing_pair *metadata; /* kept, with `stages`, of the newest 64 */
     size_t metadata_count;
     struct plumb_timing_request_stage *stages;
@@ -161,6 +205,8 @@ struct plumb_timing_node {
     uint32_t median_estimator; /* enum plumb_median */
     bool stage;
     const char *metric; /* component metric that it counts for; NULL: none */
+    struct plumb_timing_device_use use;
+    bool on_device, synced; /* it has a device; which was waited for before clocks were read */
     struct plumb_timing_memory memory;
     struct plumb_timing_site *sites;
     size_t site_count;
@@ -253,7 +299,9 @@ struct plumb_timing {
     struct plumb_timing_request *requests;
     size_t request_count;
     uint64_t requests_lost; /* older than those kept */
-    const char **notes;     /* what the end block says: warnings, asked for and not seen */
+    struct plumb_timing_collector *collectors;
+    size_t collector_count;
+    const char **notes; /* what the end block says: warnings, asked for and not seen */
     size_t note_count;
 };
 
@@ -263,6 +311,15 @@ void plumb_timing_fini(struct plumb_timing *t);
 /* The part of the time that belongs to `node` alone, so that the parts of all rows add up: its self
  * time; for a node without any (async spans, samples measured elsewhere) its outermost time. */
 uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node);
+/* What the row's host times are, where a device is concerned: "events": the device's own times
+ * stand beside them; "synced": the device was waited for, host times hold its work; "launch":
+ * launch times only; "": it has no device. */
+const char *plumb_timing_device_times(const struct plumb_timing_node *node);
+/* The part of a request in which none of its stages ran. */
+uint64_t plumb_timing_unaccounted_ns(const struct plumb_timing_request *r);
+/* "request 'a': 12.0 % of it (3.1 ms) is in no stage; longest gap ...": of the request with the
+ * largest such part above 5 %, and how many more there are; false: none has that much. */
+bool plumb_timing_unaccounted_line(struct plumb_buf *out, const struct plumb_timing *t);
 /* "sketch", "p2" or "exact", from enum plumb_median. */
 const char *plumb_timing_estimator_name(uint32_t median_estimator);
 /* "open", "ended" or "failed", from enum plumb_timing_request_state. */

@@ -15,6 +15,11 @@ void plumb_timing_write_requests(const struct plumb_timing *t, struct plumb_json
 void plumb_timing_write_request(const struct plumb_timing *t, struct plumb_json *j,
                                 const struct plumb_timing_request *request);
 
+/* "asynchronous" of a row or of a request's stage: {} when it had nothing to do with devices. */
+void plumb_timing_write_device_use(const struct plumb_timing *t, struct plumb_json *j,
+                                   const struct plumb_timing_device_use *use);
+void plumb_timing_write_collectors(const struct plumb_timing *t, struct plumb_json *j);
+
 /* The parts of `memory`: each writes its key too. `request`: whose checkpoints are analysed. */
 void plumb_timing_write_analysis(const struct plumb_timing *t, struct plumb_json *j,
                                  uint32_t request);

@@ -47,6 +47,8 @@ static void write_stage(const struct plumb_timing *t, struct plumb_json *j,
     plumb_put_u64(j, "total_ns", stage->total_ns);
     plumb_put_u64(j, "own_ns", stage->own_ns);
     plumb_put_u64(j, "last_ns", stage->last_ns);
+    plumb_put_u64(j, "exclusive_ns", stage->exclusive_ns);
+    plumb_timing_write_device_use(t, j, &stage->use);
     plumb_timing_write_use(t, j, &stage->memory);
     plumb_json_object_end(j);
 }
@@ -67,6 +69,13 @@ void plumb_timing_write_request(const struct plumb_timing *t, struct plumb_json 
     plumb_put_u64(j, "begin_unix_ns", request->begin_unix_ns);
     plumb_put_u64(j, "wall_clock_ns", request->wall_ns);
     plumb_put_u64(j, "total_stages_ns", request->stages_ns);
+    plumb_put_u64(j, "exclusive_ns", request->exclusive_ns);
+    plumb_put_u64(j, "unaccounted_ns", plumb_timing_unaccounted_ns(request));
+    plumb_put_object(j, "longest_gap");
+    plumb_put_u64(j, "ns", request->gap.ns);
+    plumb_put_index(j, "after", request->gap.after);
+    plumb_put_index(j, "before", request->gap.before);
+    plumb_json_object_end(j);
     plumb_timing_write_use(t, j, &request->memory);
     plumb_put_object(j, "metadata");
     plumb_timing_write_pairs(j, request->metadata, request->metadata_count);

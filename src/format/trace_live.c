@@ -137,6 +137,7 @@ void plumb_trace_live_fini(struct plumb_trace_live *t)
     t->lanes = NULL;
     t->lane_count = t->lane_cap = 0;
     plumb_map_fini(&t->lane_of);
+    plumb_lane_drain_fini(&t->drain);
     plumb_trace_file_fini(&t->file);
 }
 
@@ -165,10 +166,12 @@ static void commit(struct plumb_trace_live *t, uint64_t bytes)
         l->state.batch = batch;
         copy_state(&l->queue->state[!l->current], &l->state);
     }
+    plumb_lane_drain_commit(&t->drain, batch);
     h->commit[batch & 1].bytes = bytes;
     h->commit[batch & 1].spans = spans;
     h->commit[batch & 1].clock = t->file.clock;
     PLUMB_RELEASE(h->batch, batch);
+    plumb_lane_drain_committed(&t->drain);
     for (uint32_t i = 0; i < t->lane_count; i++) {
         struct plumb_trace_lane *l = t->lanes[i];
         if (!l->touched)
@@ -216,8 +219,11 @@ static void take(struct plumb_trace_live *t, struct plumb_trace_lane *l)
 
 uint32_t plumb_trace_live_pass(struct plumb_trace_live *t)
 {
+    uint32_t part;
     t->fullest = 0;
     for_lanes(t, take);
+    part = plumb_lane_drain_take(&t->drain, &t->file, false);
+    t->fullest = part > t->fullest ? part : t->fullest;
     if (t->file.out.used)
         flush(t);
     return t->fullest;
@@ -312,6 +318,8 @@ void plumb_trace_live_finish(struct plumb_trace_live *t)
 {
     for_lanes(t, finish_lane);
     finish_async(t);
+    plumb_lane_drain_take(&t->drain, &t->file, true);
+    plumb_lane_drain_facts(&t->file);
     flush(t);
 }
 

@@ -7,6 +7,7 @@
 #ifndef PLUMB_FORMAT_TRACE_LIVE_H
 #define PLUMB_FORMAT_TRACE_LIVE_H
 
+#include "format/lane_drain.h"
 #include "format/trace_perfetto.h"
 
 struct plumb_trace_live {
@@ -18,8 +19,9 @@ struct plumb_trace_live {
     bool commits; /* of the caller: what is taken and in the file is made known in the mapping */
     struct plumb_trace_lane **lanes;
     uint32_t lane_count, lane_cap;
-    struct plumb_map lane_of; /* thread block offset -> index + 1 */
-    uint32_t fullest;         /* of the pass: the largest part of a queue that was full, in 1/256 */
+    struct plumb_map lane_of;      /* thread block offset -> index + 1 */
+    struct plumb_lane_drain drain; /* of collectors */
+    uint32_t fullest; /* of the pass: the largest part of a queue that was full, in 1/256 */
 };
 
 /* `t->file.source`, `.out`, `.write`, `.arg` are set, the rest is zero. `continues`: the file ends

@@ -83,6 +83,14 @@ static void tell_malloc(const struct plumb_timing *t)
     }
 }
 
+static void tell_unaccounted(const struct plumb_timing *t)
+{
+    struct plumb_buf line = {0};
+    if (plumb_timing_unaccounted_line(&line, t) && line.data)
+        plumb_say("plumb: %s", line.data);
+    plumb_buf_fini(&line);
+}
+
 void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary)
 {
     if (!dir)
@@ -93,6 +101,7 @@ void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary
     tell_unbalanced(t);
     tell_drops(t);
     tell_malloc(t);
+    tell_unaccounted(t);
     plumb_say("plumb: %zu nodes, %" PRIu64 " spans in %.3f s; cost about %.3f ms (%.1f ns a span)",
               t->node_count, t->overhead.spans, (double)t->wall_clock_ns * 1e-9,
               t->overhead.total_ns * 1e-6, t->overhead.span_ns);

@@ -2,6 +2,7 @@
  * tree as a nested list. */
 #include <string.h>
 
+#include "report/devices.h"
 #include "report/escape.h"
 #include "report/render.h"
 
@@ -117,4 +118,5 @@ void plumb_render_md(const struct plumb_render_input *in, struct plumb_buf *out)
             plumb_buf_str(out, "\n\n");
         render_group(out, s, begin, end);
     }
+    plumb_devices_write(in, out, true);
 }

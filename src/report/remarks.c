@@ -79,6 +79,16 @@ static void put_failures(const struct plumb_timing *t, struct plumb_buf *out)
     }
 }
 
+static void put_unaccounted(const struct plumb_timing *t, struct plumb_buf *out)
+{
+    struct plumb_buf line = {0};
+    if (plumb_timing_unaccounted_line(&line, t) && line.data) {
+        plumb_put_left(out, line.data, 0);
+        plumb_buf_char(out, '\n');
+    }
+    plumb_buf_fini(&line);
+}
+
 void plumb_remarks_write(const struct plumb_timing *t, bool live, struct plumb_buf *out)
 {
     if (live)
@@ -88,6 +98,7 @@ void plumb_remarks_write(const struct plumb_timing *t, bool live, struct plumb_b
     put_open(t, live, out);
     put_drops(t, out);
     put_failures(t, out);
+    put_unaccounted(t, out);
     for (size_t i = 0; i < t->note_count; i++) {
         plumb_put_left(out, t->notes[i], 0);
         plumb_buf_char(out, '\n');

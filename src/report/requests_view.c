@@ -5,6 +5,7 @@
 #include "format/timing_memory.h"
 #include "format/timing_parts.h"
 #include "report/chart.h"
+#include "report/devices.h"
 #include "report/escape.h"
 #include "report/page.h"
 
@@ -111,7 +112,27 @@ static const struct plumb_grid_column stage_columns[] = {
      "MiB allocated in pools, the sum of their peaks"},
     {"peak_reserved_bytes", "Peak res", PLUMB_GRID_BYTES,
      "MiB reserved by pools, the sum of their peaks"},
+    {"exclusive_ns", "Exclusive(ms)", PLUMB_GRID_NS,
+     "own time on the request's thread, of failed runs too: with what is unaccounted for it adds "
+     "up "
+     "to the request"},
+    {"device_ns", "Device(ms)", PLUMB_GRID_NS, "time on devices of the work that it launched"},
+    {"wait_ns", "Waited(ms)", PLUMB_GRID_NS, "time that it waited for work of devices"},
+    {"waits", "Note", PLUMB_GRID_TEXT, "whose work that was"},
 };
+
+/* Three cells. */
+static void add_use(struct plumb_grid *g, const struct plumb_timing *t,
+                    const struct plumb_timing_device_use *use)
+{
+    if (use->launches || use->works || use->wait_count) {
+        plumb_grid_whole(g, use->device_ns);
+        plumb_grid_whole(g, use->wait_ns);
+    } else {
+        plumb_grid_nones(g, 2);
+    }
+    plumb_grid_text(g, plumb_devices_waits(&g->copies, t, use));
+}
 
 static void fill_stages(struct plumb_grid *g, const struct plumb_render_input *in,
                         const struct plumb_timing_request *r)
@@ -132,7 +153,35 @@ static void fill_stages(struct plumb_grid *g, const struct plumb_render_input *i
         plumb_grid_whole(g, s->own_ns);
         plumb_grid_whole(g, s->last_ns);
         add_peaks(g, in->timing, &s->memory);
+        plumb_grid_whole(g, s->exclusive_ns);
+        add_use(g, in->timing, &s->use);
     }
+}
+
+static void put_place(struct plumb_page *p, uint32_t node, const char *none)
+{
+    if (node == PLUMB_TIMING_NONE)
+        plumb_buf_str(p->out, none);
+    else
+        plumb_page_name(p, p->in->timing->nodes[node].name);
+}
+
+/* What none of its stages explains. */
+static void put_account(struct plumb_page *p, const struct plumb_timing_request *r)
+{
+    uint64_t ns = plumb_timing_unaccounted_ns(r);
+    if (r->records == 0)
+        return;
+    plumb_page_item(p, "unaccounted: ");
+    plumb_put_duration(p->out, (double)ns);
+    plumb_buf_str(p->out, " (");
+    plumb_put_fixed(p->out, r->wall_ns ? 100 * (double)ns / (double)r->wall_ns : 0, 1, 0);
+    plumb_buf_str(p->out, " %); longest gap: ");
+    plumb_put_duration(p->out, (double)r->gap.ns);
+    plumb_buf_str(p->out, ", between ");
+    put_place(p, r->gap.after, "its begin");
+    plumb_buf_str(p->out, " and ");
+    put_place(p, r->gap.before, "its end");
 }
 
 static void put_facts(struct plumb_page *p, const struct plumb_timing_request *r)
@@ -158,6 +207,7 @@ static void put_facts(struct plumb_page *p, const struct plumb_timing_request *r
     plumb_buf_str(p->out, " in ");
     plumb_put_count(p->out, r->records, 0);
     plumb_buf_str(p->out, r->records == 1 ? " run" : " runs");
+    put_account(p, r);
     for (size_t i = 0; i < r->metadata_count; i++) {
         plumb_page_item(p, "");
         plumb_page_name(p, r->metadata[i].key);

@@ -47,6 +47,9 @@ static struct plumb_summary_row row_of_node(const struct plumb_timing_node *node
         .device_mean_ms = plumb_stats_mean(&node->device.ns) / NS_PER_MS,
         .device_median_ms = node->device.median_ns / NS_PER_MS,
         .device_total_ms = (double)node->device.ns.total / NS_PER_MS,
+        .device_times = plumb_timing_device_times(node),
+        .launched_ms = (double)node->use.device_ns / NS_PER_MS,
+        .wait_ms = (double)node->use.wait_ns / NS_PER_MS,
         .threads = node->threads,
         .median_estimator = node->median_estimator,
     };
@@ -82,6 +85,7 @@ static struct plumb_summary_row row_of_public(const plumb_row *r)
         .device_mean_ms = r->device_mean_ms,
         .device_median_ms = r->device_median_ms,
         .device_total_ms = r->device_total_ms,
+        .device_times = r->device_count ? "events" : "",
         .threads = r->threads,
         .median_estimator = r->median_estimator,
     };

@@ -33,6 +33,8 @@ struct plumb_summary_row {
     double percent;           /* own_ms of all rows of the pipeline */
     uint64_t device_count;
     double device_mean_ms, device_median_ms, device_total_ms;
+    const char *device_times; /* plumb_timing_device_times() */
+    double launched_ms, wait_ms;
     uint32_t threads;
     uint32_t median_estimator; /* enum plumb_median */
     size_t seen;               /* place in first-seen order */

@@ -2,6 +2,7 @@
  * columns mean. */
 #include <string.h>
 
+#include "report/devices.h"
 #include "report/render.h"
 
 static bool is_text(const struct plumb_column *c)
@@ -47,7 +48,8 @@ static void put_line(struct plumb_buf *out, const struct plumb_summary_row *row)
         else if (!row)
             plumb_put_right(out, c->title, c->width);
         else if (row->device_count == 0 && strncmp(c->key, "device_", 7) == 0)
-            plumb_put_right(out, "-", c->width);
+            plumb_put_right(out, strcmp(row->device_times, "launch") == 0 ? "launch" : "-",
+                            c->width);
         else
             plumb_column_put(out, c, row, c->width);
     }
@@ -151,4 +153,6 @@ void plumb_render_text(const struct plumb_render_input *in, struct plumb_buf *ou
         explain_tree(out);
     else if (in->options->explain)
         explain_table(out, in->options->wide);
+    if (!in->options->tree)
+        plumb_devices_write(in, out, false);
 }

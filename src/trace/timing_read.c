@@ -124,6 +124,9 @@ static void read_node(struct plumb_timing_cursor *c, const json_t *object,
     node->outermost_count = plumb_field_u64(&c->f, object, "outermost_count");
     read_channel(c, object, &node->host);
     read_channel(c, plumb_field_object(&c->f, object, "device"), &node->device);
+    node->on_device = plumb_field_bool(&c->f, object, "on_device");
+    node->synced = plumb_field_bool(&c->f, object, "synced");
+    plumb_timing_read_device_use(c, object, &node->use);
     node->metric = plumb_field_text(&c->f, object, "component_metric");
     plumb_timing_read_use(c, object, &node->memory);
     read_sites(c, object, node);
@@ -331,6 +334,8 @@ static int read_root(struct plumb_timing *t, const json_t *root, const char *nam
     read_counts(&c, root);
     read_open(&c, root);
     plumb_timing_read_requests(&c, root);
+    plumb_timing_read_collectors(&c, root);
+    plumb_timing_check_device_uses(&c);
     plumb_timing_read_memory(&c, root);
     read_drops(&c, root);
     read_notes(&c, root);

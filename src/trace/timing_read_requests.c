@@ -29,10 +29,30 @@ static void read_stages(struct plumb_timing_cursor *c, const json_t *object,
         stage->total_ns = plumb_field_u64(&c->f, v, "total_ns");
         stage->own_ns = plumb_field_u64(&c->f, v, "own_ns");
         stage->last_ns = plumb_field_u64(&c->f, v, "last_ns");
+        if (json_object_get(v, "exclusive_ns"))
+            stage->exclusive_ns = plumb_field_u64(&c->f, v, "exclusive_ns");
+        plumb_timing_read_device_use(c, v, &stage->use);
         plumb_timing_read_use(c, v, &stage->memory);
     }
     request->stage_count = n;
     plumb_field_end(&c->f);
+}
+
+/* Older files do not say: then all of it is accounted for. */
+static void read_account(struct plumb_timing_cursor *c, const json_t *v,
+                         struct plumb_timing_request *request)
+{
+    const json_t *gap;
+    request->exclusive_ns = request->wall_ns;
+    request->gap.after = request->gap.before = PLUMB_TIMING_NONE;
+    if (!json_object_get(v, "exclusive_ns"))
+        return;
+    request->exclusive_ns = plumb_field_u64(&c->f, v, "exclusive_ns");
+    gap = plumb_field_object(&c->f, v, "longest_gap");
+    request->gap.ns = plumb_field_u64(&c->f, gap, "ns");
+    request->gap.after = plumb_field_index_or_none(&c->f, gap, "after", c->t->node_count, "nodes");
+    request->gap.before =
+        plumb_field_index_or_none(&c->f, gap, "before", c->t->node_count, "nodes");
 }
 
 static void read_request(struct plumb_timing_cursor *c, const json_t *v,
@@ -45,6 +65,7 @@ static void read_request(struct plumb_timing_cursor *c, const json_t *v,
     request->records = plumb_field_u64(&c->f, v, "num_stages");
     request->begin_unix_ns = plumb_field_u64(&c->f, v, "begin_unix_ns");
     request->wall_ns = plumb_field_u64(&c->f, v, "wall_clock_ns");
+    read_account(c, v, request);
     request->stages_ns = plumb_field_u64(&c->f, v, "total_stages_ns");
     plumb_timing_read_use(c, v, &request->memory);
     const json_t *metadata = plumb_field_object(&c->f, v, "metadata");

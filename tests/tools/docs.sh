@@ -26,7 +26,8 @@ compile() {
         complain "does not compile: $*"
 }
 
-for page in README.md docs/recording.md docs/memory.md docs/training.md docs/video.md; do
+for page in README.md docs/recording.md docs/memory.md docs/training.md docs/video.md docs/async.md \
+    docs/collectors.md; do
     blocks c "$src/$page"
     blocks cpp "$src/$page"
 done
