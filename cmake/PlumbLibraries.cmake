@@ -159,6 +159,14 @@ if(PLUMB_HAVE_TRACE)
   target_link_libraries(plumb_trace_objects PRIVATE PkgConfig::JANSSON)
   target_compile_definitions(plumb_trace_objects PRIVATE
     "PLUMB_HAVE_NVTX=$<BOOL:${PLUMB_HAVE_NVTX}>")
+  set(PLUMB_TRACE_NEEDS PkgConfig::JANSSON)
+  set(PLUMB_PC_TRACE_NEEDS jansson)
+  if(PLUMB_HAVE_OTF2)
+    list(APPEND PLUMB_TRACE_NEEDS PkgConfig::OTF2)
+    string(APPEND PLUMB_PC_TRACE_NEEDS " otf2")
+    target_link_libraries(plumb_trace_objects PRIVATE PkgConfig::OTF2)
+    target_compile_definitions(plumb_trace_objects PRIVATE PLUMB_OTF2)
+  endif()
   set(trace_objects
     $<TARGET_OBJECTS:plumb_common_objects> $<TARGET_OBJECTS:plumb_trace_objects>)
   list(APPEND testing_objects $<TARGET_OBJECTS:plumb_trace_objects>)
@@ -166,11 +174,12 @@ if(PLUMB_HAVE_TRACE)
   plumb_shared_library(plumb_trace_shared plumb-trace ${trace_objects})
   add_library(plumb::trace ALIAS plumb_trace_shared)
   target_link_libraries(plumb_trace_shared PRIVATE
-    PkgConfig::JANSSON Threads::Threads ${CMAKE_DL_LIBS} m)
+    ${PLUMB_TRACE_NEEDS} Threads::Threads ${CMAKE_DL_LIBS} m)
 
   plumb_static_library(plumb_trace_static plumb-trace ${trace_objects})
   add_library(plumb::trace_static ALIAS plumb_trace_static)
-  target_link_libraries(plumb_trace_static INTERFACE jansson Threads::Threads ${CMAKE_DL_LIBS} m)
+  target_link_libraries(plumb_trace_static INTERFACE
+    jansson $<$<BOOL:${PLUMB_HAVE_OTF2}>:otf2> Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()
 
 if(PLUMB_HAVE_TESTS)
@@ -178,5 +187,5 @@ if(PLUMB_HAVE_TESTS)
   target_include_directories(plumb_testing INTERFACE "${PROJECT_SOURCE_DIR}/src")
   target_compile_definitions(plumb_testing INTERFACE PLUMB_LINKED)
   target_link_libraries(plumb_testing INTERFACE
-    $<$<BOOL:${PLUMB_HAVE_TRACE}>:PkgConfig::JANSSON> Threads::Threads ${CMAKE_DL_LIBS} m)
+    ${PLUMB_TRACE_NEEDS} Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()

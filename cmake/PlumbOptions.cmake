@@ -83,6 +83,7 @@ endfunction()
 
 plumb_option(PLUMB_TRACE on "libplumb-trace and the plumb command; needs jansson")
 plumb_option(PLUMB_NVTX auto "NVTX ranges (PLUMB_NVTX=1); need the nvtx3 headers")
+plumb_option(PLUMB_OTF2 auto "Export to OTF2; needs libotf2")
 plumb_option(PLUMB_EXAMPLES auto "Example pipelines; text_to_video and video_nodes need oneDNN and libav")
 plumb_option(PLUMB_BENCH auto "Benchmarks")
 plumb_option(PLUMB_BENCH_LTTNG auto "LTTng-UST as a peer in the benchmarks")
@@ -109,6 +110,10 @@ find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExt.h
 mark_as_advanced(NVTX3_INCLUDE_DIR)
 plumb_feature(PLUMB_NVTX PLUMB_HAVE_NVTX "NVTX ranges"
   "no nvtx3 headers (of the CUDA toolkit, or -DNVTX3_INCLUDE_DIR=)" NVTX3_INCLUDE_DIR)
+plumb_pkg(OTF2 otf2)
+plumb_feature(PLUMB_OTF2 PLUMB_HAVE_OTF2 "export to OTF2"
+  "no libplumb-trace" PLUMB_HAVE_TRACE
+  "no libotf2 (libotf2-trace-dev)" OTF2_FOUND)
 
 # The CMake package of Debian's oneDNN wants OpenCL, which its CPU engine does not need: look for the
 # library itself.

@@ -4,7 +4,7 @@ _plumb() {
     local words='' i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'record report compare runs recover doctor help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'record report compare runs recover export doctor help --help --version' -- "$current"))
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -55,6 +55,11 @@ _plumb() {
         ;;
     recover)
         words='--help'
+        case $previous in
+        esac
+        ;;
+    export)
+        words='--format --output --help'
         case $previous in
         esac
         ;;

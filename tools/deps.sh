@@ -32,6 +32,8 @@ cmd:clang-14                     | clang-14            | clang14                
 cmd:clang-format-14              | clang-format-14     | clang14-tools-extra        | clang14
 pc:cmocka                        | libcmocka-dev       | libcmocka-devel            | cmocka
 pc:zlib                          | zlib1g-dev          | zlib-devel                 | zlib
+pc:otf2                          | libotf2-trace-dev   | otf2-devel                 | otf2
+cmd:otf2-print                   | otf2-tools          | otf2                       | otf2
 cmd:/usr/bin/python3             | python3             | python3                    | python
 cmd:git                          | git                 | git                        | git
 cmd:jq                           | jq                  | jq                         | jq

@@ -339,6 +339,48 @@ PLUMB_API int plumb_trace_render(const plumb_trace *trace, const plumb_trace_vie
  * could not be read. "" when there is nothing. */
 PLUMB_API int plumb_trace_remarks(const plumb_trace *trace, char **out, plumb_error *err);
 
+/* ---- Exporting traces ------------------------------------------------------------------------ */
+
+typedef struct plumb_export_options {
+    size_t size;        /* sizeof(plumb_export_options) */
+    const char *format; /* NULL: "chrome"; see plumb_export_format_name() */
+    /* A file (compressed when its name ends in ".gz"), or a folder, which exists or whose name ends
+     * in '/': a file of the default name in it. NULL: the same in the working directory. */
+    const char *output;
+    /* Takes the bytes instead of a file, uncompressed; less than 0: it cannot. `output` is only the
+     * name that the trace gives itself then. Not for formats that are folders. */
+    int (*write)(void *arg, const void *bytes, size_t n);
+    /* Called now and then with how much of how much is done. NULL: nobody asks. */
+    void (*progress)(void *arg, uint64_t done, uint64_t all);
+    void *arg; /* of both */
+} plumb_export_options;
+
+static inline plumb_export_options plumb_export_options_default(void)
+{
+    plumb_export_options o = {sizeof(plumb_export_options), NULL, NULL, NULL, NULL, NULL};
+    return o;
+}
+
+typedef struct plumb_exported {
+    char path[4096]; /* of what was made; "" with write() */
+    uint64_t bytes;  /* 0 for a folder */
+    uint64_t spans;
+    uint32_t replaced; /* 1: a file of that name was there before */
+    uint32_t folder;   /* 1: `path` is a folder */
+    char *remarks;     /* what was lost or is not whole, a line each; plumb_trace_free() */
+} plumb_exported;
+
+/* Writes the trace of a run, or of a file in Perfetto's format, in the format of another tool.
+ * `run` as for plumb_report_open(), or the file. A file appears whole or not at all. Errors:
+ * PLUMB_ERR_NOT_FOUND: no such run, or it has no trace; PLUMB_ERR_FORMAT; PLUMB_ERR_ARG: no such
+ * format; PLUMB_ERR_STATE: the output is the trace itself, or a folder that is there;
+ * PLUMB_ERR_IO: it cannot be read or written; PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_export(const char *run, const plumb_export_options *options,
+                           plumb_exported *out, plumb_error *err);
+/* Name and meaning of format `i`; NULL beyond the last. */
+PLUMB_API const char *plumb_export_format_name(size_t i);
+PLUMB_API const char *plumb_export_format_help(size_t i);
+
 /* ---- Comparing runs -------------------------------------------------------------------------- */
 
 /* What is compared of a node. */

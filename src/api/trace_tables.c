@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/trace_tables.h"
 #include "base/error.h"
 #include "report/trace_view.h"
 #include "trace/perfetto_read.h"
@@ -110,6 +111,11 @@ void plumb_trace_close(plumb_trace *trace)
 const char *plumb_trace_path(const plumb_trace *trace)
 {
     return trace->path;
+}
+
+const struct plumb_table *plumb_trace_table(const plumb_trace *trace)
+{
+    return &trace->table;
 }
 
 /* ---- Columns --------------------------------------------------------------------------------- */

@@ -187,6 +187,17 @@ static void put_f64(struct writer *w, double v)
     put(w, text, strlen(text));
 }
 
+/* What many readers have no number for is a text of digits. */
+static void put_large(struct writer *w, uint64_t v)
+{
+    bool quoted = v > INT64_MAX;
+    if (quoted)
+        PUT(w, "\"");
+    put_u64(w, v);
+    if (quoted)
+        PUT(w, "\"");
+}
+
 static void put_pointer(struct writer *w, uint64_t v)
 {
     char text[20] = "\"0x";
@@ -357,7 +368,7 @@ static void put_value(struct writer *w, const struct plumb_chrome_arg *arg)
         put_i64(w, arg->v.i64);
         return;
     case PLUMB_CHROME_U64:
-        put_u64(w, arg->v.u64);
+        put_large(w, arg->v.u64);
         return;
     case PLUMB_CHROME_F64:
         put_f64(w, arg->v.f64);
@@ -381,16 +392,15 @@ static void put_value(struct writer *w, const struct plumb_chrome_arg *arg)
     PUT(w, "null");
 }
 
-static void put_args(struct writer *w, const struct plumb_chrome_event *e)
+/* "args" and its value. */
+static void put_args(struct writer *w, const struct plumb_chrome_arg *args, size_t n)
 {
-    if (e->arg_count == 0)
-        return;
-    PUT(w, ",\"args\":{");
-    for (size_t i = 0; i < e->arg_count && i < PLUMB_CHROME_ARGS_MAX; i++) {
+    PUT(w, "\"args\":{");
+    for (size_t i = 0; i < n && i < PLUMB_CHROME_ARGS_MAX; i++) {
         if (i > 0)
             PUT(w, ",");
-        put_key(w, e->args[i].key);
-        put_value(w, &e->args[i]);
+        put_key(w, args[i].key);
+        put_value(w, &args[i]);
     }
     PUT(w, "}");
 }
@@ -443,18 +453,26 @@ bool plumb_chrome_event(struct plumb_out *out, const struct plumb_chrome_event *
     PUT(&w, ",\"ts\":");
     put_us(&w, e->ns);
     put_particulars(&w, e);
-    put_args(&w, e);
+    if (e->arg_count > 0) {
+        PUT(&w, ",");
+        put_args(&w, e->args, e->arg_count);
+    }
     PUT(&w, "},\n");
     return commit(out, &w);
 }
 
 /* ---- Pieces of plain spans ------------------------------------------------------------------ */
 
-bool plumb_chrome_name_piece(struct plumb_out *out, const char *category, const char *name)
+bool plumb_chrome_name_piece(struct plumb_out *out, const char *category, const char *name,
+                             const struct plumb_chrome_arg *args, size_t arg_count)
 {
     struct writer w = writer_at(out);
     PUT(&w, "{\"ph\":\"X\"");
     put_head(&w, category, name);
+    if (arg_count > 0) {
+        put_args(&w, args, arg_count);
+        PUT(&w, ",");
+    }
     return commit(out, &w);
 }
 

@@ -80,7 +80,7 @@ bool plumb_chrome_meta(struct plumb_out *out, enum plumb_chrome_meta what, int64
 
 enum plumb_chrome_value {
     PLUMB_CHROME_I64 = 0,
-    PLUMB_CHROME_U64 = 1,
+    PLUMB_CHROME_U64 = 1, /* a text of digits from 2^63 on */
     PLUMB_CHROME_F64 = 2, /* what JSON has no number for becomes null */
     PLUMB_CHROME_BOOL = 3,
     PLUMB_CHROME_POINTER = 4, /* u64, as a text "0x..." */
@@ -134,10 +134,13 @@ struct plumb_chrome_piece {
     size_t bytes;
 };
 
-/* Append the part of a name, of a lane: PLUMB_CHROME_PIECE_MAX bytes are always enough. The caller
- * takes what was appended as the piece. */
+/* Append the part of a name, with the arguments that all its spans have; of a lane. The caller
+ * takes what was appended as the piece. PLUMB_CHROME_PIECE_MAX bytes are always enough without
+ * arguments.
+ */
 enum { PLUMB_CHROME_PIECE_MAX = 2 * PLUMB_CHROME_TEXT_MAX + 64 };
-bool plumb_chrome_name_piece(struct plumb_out *out, const char *category, const char *name);
+bool plumb_chrome_name_piece(struct plumb_out *out, const char *category, const char *name,
+                             const struct plumb_chrome_arg *args, size_t arg_count);
 bool plumb_chrome_lane_piece(struct plumb_out *out, int64_t pid, int64_t tid);
 
 struct plumb_chrome_span {

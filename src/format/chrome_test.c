@@ -107,7 +107,7 @@ static void a_file_is_spelled_as_kineto_spells_it(void **state)
         "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"ts\":0.000,\"pid\":12,\"tid\":13,"
         "\"args\":{\"sort_index\":7}},\n"
         "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"denoise\",\"pid\":12,\"tid\":13,"
-        "\"ts\":1234.567,\"dur\":0.089,\"args\":{\"External id\":-5,\"u\":18446744073709551615,"
+        "\"ts\":1234.567,\"dur\":0.089,\"args\":{\"External id\":-5,\"u\":\"18446744073709551615\","
         "\"f\":0.1,\"whole\":-3.0,\"nan\":null,\"b\":true,\"p\":\"0xff\",\"t\":\"x\","
         "\"Input Dims\":[[1,2]]}},\n"
         "{\"ph\":\"f\",\"cat\":\"user_annotation\",\"name\":\"denoise\",\"pid\":12,\"tid\":13,"
@@ -134,7 +134,7 @@ static void make_pieces(void)
     struct plumb_out pieces = {piece_memory, sizeof piece_memory, 0};
     for (int i = 0; i < NAMES; i++) {
         size_t before = pieces.used;
-        assert_true(plumb_chrome_name_piece(&pieces, "cpu_op", name_texts[i]));
+        assert_true(plumb_chrome_name_piece(&pieces, "cpu_op", name_texts[i], NULL, 0));
         names[i] = (struct plumb_chrome_piece){piece_memory + before, pieces.used - before};
     }
     for (int i = 0; i < LANES; i++) {
@@ -229,6 +229,15 @@ static void a_span_and_an_event_are_the_same_line(void **state)
     out.used = 0;
     assert_int_equal(plumb_chrome_spans(&out, names, lanes, &s, 1), 1);
     assert_string_equal(written(), line);
+}
+
+static void a_name_may_bring_arguments(void **state)
+{
+    const struct plumb_chrome_arg arg = {"phase", PLUMB_CHROME_TEXT, {.text = "train"}};
+    (void)state;
+    assert_true(plumb_chrome_name_piece(&out, "cpu_op", "n", &arg, 1));
+    assert_string_equal(written(), "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"n\","
+                                   "\"args\":{\"phase\":\"train\"},");
 }
 
 /* ---- Texts ---------------------------------------------------------------------------------- */
@@ -331,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup(spans_are_what_printf_writes, setup),
         cmocka_unit_test_setup(spans_are_the_same_by_vectors, setup),
         cmocka_unit_test_setup(a_span_and_an_event_are_the_same_line, setup),
+        cmocka_unit_test_setup(a_name_may_bring_arguments, setup),
         cmocka_unit_test_setup(odd_texts_are_escaped, setup),
         cmocka_unit_test_setup(an_odd_byte_is_found_wherever_it_stands, setup),
         cmocka_unit_test_setup(long_texts_are_cut, setup),

@@ -1,0 +1,158 @@
+/* cmd_export.c: plumb export. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+enum { FORMAT, OUTPUT };
+static const struct plumb_cli_option options[] = {
+    {"format", "FORMAT", "chrome (default), perfetto, folded, speedscope, csv or otf2", false},
+    {"output", "FILE", "write there; '-' is standard output, a folder gets the default name",
+     false},
+    {NULL, NULL, NULL, false},
+};
+
+struct wish {
+    plumb_export_options options;
+    bool to_stdout;
+    int shown; /* percent on the terminal; -1: none */
+};
+
+static bool take_format(plumb_export_options *o, const char *value)
+{
+    const char *names[16];
+    const char *name;
+    size_t n = 0;
+    for (; n < 16 && (name = plumb_export_format_name(n)) != NULL; n++) {
+        names[n] = name;
+        if (strcmp(name, value) == 0) {
+            o->format = value;
+            return true;
+        }
+    }
+    if (strcmp(value, "otf2") == 0) {
+        plumb_cli_say(&plumb_cmd_export, "this plumb was built without OTF2 (libotf2-trace-dev)");
+        return false;
+    }
+    const char *best = plumb_word_nearest(value, names, n);
+    plumb_cli_usage(&plumb_cmd_export, "unknown format '%s'%s%s%s", value,
+                    best ? ": did you mean '" : "", best ? best : "", best ? "'?" : "");
+    return false;
+}
+
+static int write_stdout(void *arg, const void *bytes, size_t n)
+{
+    (void)arg;
+    return fwrite(bytes, 1, n, stdout) == n ? 0 : -1;
+}
+
+/* A bar of 40 places, redrawn when the percentage changes. */
+static void show_progress(void *arg, uint64_t done, uint64_t all)
+{
+    static const char bar[] = "########################################";
+    struct wish *w = arg;
+    int percent = all ? (int)(100.0 * (double)done / (double)all) : 100;
+    if (percent == w->shown)
+        return;
+    w->shown = percent;
+    fprintf(stderr, "\r[%-40.*s] %3d%%", percent * 40 / 100, bar, percent);
+    fflush(stderr);
+}
+
+static void clear_progress(const struct wish *w)
+{
+    if (w->shown >= 0)
+        fprintf(stderr, "\r%48s\r", "");
+}
+
+static int export(const char *run, struct wish *w)
+{
+    plumb_exported made;
+    plumb_error err = {0, ""};
+    char size[32];
+    w->shown = -1;
+    w->options.arg = w;
+    w->options.write = w->to_stdout ? write_stdout : NULL;
+    w->options.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+    int rc = plumb_export(run, &w->options, &made, &err);
+    clear_progress(w);
+    if (rc < 0) {
+        plumb_cli_say(&plumb_cmd_export, "%s", err.message);
+        return PLUMB_EXIT_TROUBLE;
+    }
+    plumb_cli_say_lines(&plumb_cmd_export, made.remarks ? made.remarks : "");
+    plumb_trace_free(made.remarks);
+    if (w->to_stdout)
+        return PLUMB_EXIT_OK;
+    if (made.replaced)
+        plumb_cli_say(&plumb_cmd_export, "replaced '%s', which was there before", made.path);
+    if (made.folder)
+        plumb_cli_say(&plumb_cmd_export, "%" PRIu64 " spans", made.spans);
+    else
+        plumb_cli_say(&plumb_cmd_export, "%" PRIu64 " spans, %s", made.spans,
+                      plumb_cli_bytes(size, made.bytes));
+    puts(made.path);
+    return PLUMB_EXIT_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    struct plumb_cli_args args;
+    struct wish w = {.options = plumb_export_options_default()};
+    int option;
+    plumb_cli_args_init(&args, &plumb_cmd_export, argc, argv);
+    while ((option = plumb_cli_next(&args)) >= 0) {
+        if (option == FORMAT && !take_format(&w.options, args.value))
+            return PLUMB_EXIT_TROUBLE;
+        if (option == OUTPUT)
+            w.options.output = args.value;
+    }
+    if (option != PLUMB_ARGS_END)
+        return plumb_cli_args_status(option);
+    if (argc - args.operand > 1)
+        return plumb_cli_args_status(
+            plumb_cli_usage(&plumb_cmd_export, "one trace at a time, not %d", argc - args.operand));
+    if (w.options.output && strcmp(w.options.output, "-") == 0) {
+        w.to_stdout = true;
+        w.options.output = NULL;
+    }
+    return export(args.operand < argc ? argv[args.operand] : NULL, &w);
+}
+
+const struct plumb_cli_command plumb_cmd_export = {
+    .name = "export",
+    .summary = "write the trace of a run for other tools",
+    .synopsis = "[OPTION]... [RUN | FILE.pftrace]",
+    .description =
+        "Writes the timeline of a run that was recorded with PLUMB_TRACE=1, or any\n"
+        "trace in Perfetto's format, as a file that other tools read, and prints its\n"
+        "path. RUN is as for plumb report; without it, it is the newest run.\n"
+        "\n"
+        "  chrome      Chrome trace events as Kineto writes them, for ui.perfetto.dev,\n"
+        "              chrome's DevTools, TensorBoard, HolisticTraceAnalysis, speedscope\n"
+        "  perfetto    the trace itself, for ui.perfetto.dev\n"
+        "  folded      stacks with their own nanoseconds, for flamegraph.pl and others\n"
+        "  speedscope  a timeline of each thread, for www.speedscope.app\n"
+        "  csv         a line for each span, instant and value of a counter\n"
+        "  otf2        an OTF2 archive (a folder), for Vampir and otf2-print\n"
+        "\n"
+        "The file lies in the working directory and is called\n"
+        "<host>_<pid>_rank<R>.<start in Unix ns> and what the format's files end in,\n"
+        "for chrome .pt.trace.json.gz. With --output it is compressed when the name\n"
+        "ends in .gz, whatever the format. A file that is there already is replaced\n"
+        "when the new one is whole, and a line says so; a folder is not replaced.\n"
+        "\n"
+        "What was lost while recording, and spans that were open at the end, are told\n"
+        "on standard error.",
+    .examples = "plumb export                                 # the newest run, for chrome\n"
+                "plumb export RUN -o trace.json               # not compressed\n"
+                "plumb export --format folded RUN -o - | flamegraph.pl >flame.svg\n"
+                "plumb export --format otf2 RUN -o traces/    # a folder for all ranks",
+    .status = "0 success; 2 wrong usage, no such run, a run without a trace, a file that is\n"
+              "no trace, or output that cannot be written.",
+    .options = options,
+    .run = run,
+};

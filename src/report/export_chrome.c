@@ -1,0 +1,521 @@
+/* export_chrome.c: the trace as Chrome trace events, in the spelling of Kineto. The mapping is told
+ * in docs/export.md.
+ *
+ * Lane by lane, which is the order of the table and the one in which lines resemble each other
+ * most. Spans without arguments of their own, nearly all, are written many at a time from pieces
+ * that are made once for a name. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "format/chrome.h"
+#include "report/export.h"
+#include "report/export_lanes.h"
+
+enum { BATCH = 512, ARGS_MAX = PLUMB_CHROME_ARGS_MAX, DEVICE_SORT = 5000000 };
+
+/* What a span is to those who read Kineto's traces. */
+enum kind { OP = 0, ANNOTATION, KERNEL, DEVICE_ANNOTATION, OWN, KINDS };
+static const char *const kind_names[KINDS] = {"cpu_op", "user_annotation", "kernel",
+                                              "gpu_user_annotation", NULL};
+
+/* What Kineto has categories for: a trace that tells one of these keeps it. */
+static const char *const kineto[] = {
+    "cpu_op",
+    "user_annotation",
+    "gpu_user_annotation",
+    "cuda_runtime",
+    "cuda_driver",
+    "kernel",
+    "gpu_memcpy",
+    "gpu_memset",
+    "cuda_sync",
+    "cuda_event",
+    "overhead",
+    "python_function",
+    "collective_comm",
+    "privateuse1_runtime",
+    "privateuse1_driver",
+    "xpu_runtime",
+    "xpu_driver",
+    "mtia_runtime",
+    "mtia_ccp_events",
+    "hpu_op",
+    "glow_runtime",
+};
+
+struct steps { /* spans of one step, one behind the other, below one parent */
+    bool open;
+    int64_t step;
+    uint32_t parent;
+    uint64_t ns, end_ns;
+};
+
+struct chrome {
+    struct plumb_export_out *x;
+    const struct plumb_table *t;
+    struct plumb_export_lane *lanes;
+    uint8_t *contains;      /* of each text, as a name: others run inside it */
+    uint8_t *is_kineto;     /* of each text, as a category */
+    struct plumb_map links; /* slice + 1 -> number of the flow that it belongs to */
+    uint32_t step_key;
+    struct plumb_arena arena;
+    struct plumb_map piece_of;
+    struct plumb_chrome_piece *names, lane;
+    size_t name_count, name_cap;
+    struct plumb_chrome_span batch[BATCH];
+    size_t batched;
+    struct steps steps;
+    uint64_t done, all;
+};
+
+/* Repeats a call that may find no room. */
+#define WRITE(c, call)                                                                             \
+    while (!(call))                                                                                \
+    plumb_export_flush((c)->x)
+
+/* ---- Before the events ---------------------------------------------------------------------- */
+
+static bool is_device(const struct chrome *c, const struct plumb_table_end *end)
+{
+    const struct plumb_table *t = c->t;
+    uint32_t lane = end->instant ? t->instants.lane[end->row] : t->slices.lane[end->row];
+    return c->lanes[lane].device;
+}
+
+static bool look(struct chrome *c)
+{
+    const struct plumb_table *t = c->t;
+    c->lanes = plumb_export_lanes(t);
+    c->contains = calloc(t->strings.count + 1, 1);
+    c->is_kineto = calloc(t->strings.count + 1, 1);
+    if (!c->lanes || !c->contains || !c->is_kineto)
+        return false;
+    c->step_key = plumb_strings_find(&t->strings, "step");
+    for (size_t i = 0; i < sizeof kineto / sizeof *kineto; i++) {
+        uint32_t id = plumb_strings_find(&t->strings, kineto[i]);
+        if (id != UINT32_MAX)
+            c->is_kineto[id] = 1;
+    }
+    for (uint32_t i = 0; i < t->slices.count; i++)
+        if (t->slices.parent[i] != PLUMB_TABLE_NONE)
+            c->contains[t->slices.name[t->slices.parent[i]]] = 1;
+    for (uint32_t i = 0; i < t->flow_count; i++) {
+        const struct plumb_table_flow *f = &t->flows[i];
+        if (!is_device(c, &f->to) || f->to.instant)
+            continue;
+        plumb_map_put(&c->links, (uint64_t)f->to.row + 1, i + 1);
+        if (!f->from.instant)
+            plumb_map_put(&c->links, (uint64_t)f->from.row + 1, i + 1);
+    }
+    c->all = (uint64_t)t->slices.count + t->instants.count + t->counters.count + t->flow_count;
+    return true;
+}
+
+static void put_head(struct chrome *c, const char *name)
+{
+    static const char *const told[] = {"plumb.version", "plumb.host", "plumb.program",
+                                       "plumb.pipeline", "plumb.trace_end"};
+    const struct plumb_table *t = c->t;
+    struct plumb_chrome_device devices[64];
+    struct plumb_chrome_head head = {.base_unix_ns = t->unix_ns,
+                                     .trace_name = name,
+                                     .devices = devices,
+                                     .rank = (int32_t)plumb_export_fact_i64(t, "plumb.rank", -1),
+                                     .world_size =
+                                         (int32_t)plumb_export_fact_i64(t, "plumb.world_size", -1)};
+    for (uint32_t i = 0; i < t->lane_count && head.device_count < 64; i++) {
+        struct plumb_chrome_device *to = &devices[head.device_count];
+        if (!c->lanes[i].device)
+            continue;
+        to->id = (int32_t)c->lanes[i].pid;
+        to->name = plumb_table_text(t, t->lanes[plumb_export_device(t, i)].name);
+        to->total_bytes = 0;
+        head.device_count += head.device_count == 0 || to[-1].id != to->id;
+    }
+    WRITE(c, plumb_chrome_head(c->x->room, &head));
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        const char *text = plumb_export_fact_text(t, told[i]);
+        if (*text)
+            WRITE(c, plumb_chrome_fact(c->x->room, told[i], text));
+    }
+    WRITE(c, plumb_chrome_events(c->x->room));
+}
+
+static void put_meta(struct chrome *c, enum plumb_chrome_meta what, int64_t pid, int64_t tid,
+                     const char *text, int64_t sort)
+{
+    WRITE(c, plumb_chrome_meta(c->x->room, what, pid, tid, text, sort));
+}
+
+static void put_process(struct chrome *c, int64_t pid, const char *name, const char *label,
+                        int64_t sort)
+{
+    put_meta(c, PLUMB_CHROME_PROCESS_NAME, pid, 0, name, 0);
+    put_meta(c, PLUMB_CHROME_PROCESS_LABELS, pid, 0, label, 0);
+    put_meta(c, PLUMB_CHROME_PROCESS_SORT_INDEX, pid, 0, NULL, sort);
+}
+
+static void put_lane_names(struct chrome *c)
+{
+    const struct plumb_table *t = c->t;
+    struct plumb_buf name = {0};
+    for (uint32_t i = 0; i < t->lane_count; i++) {
+        const struct plumb_table_lane *l = &t->lanes[i];
+        int64_t pid = c->lanes[i].pid, tid = c->lanes[i].tid;
+        name.len = 0;
+        if (c->lanes[i].device) {
+            const char *device = plumb_table_text(t, t->lanes[plumb_export_device(t, i)].name);
+            put_process(c, pid, device, device, DEVICE_SORT + pid);
+        } else if (l->kind == PLUMB_LANE_PROCESS) {
+            plumb_table_put_lane(&name, t, i);
+            put_process(c, pid, name.data, "CPU", pid);
+        }
+        if (l->kind == PLUMB_LANE_COUNTER || (l->slices.count == 0 && l->instants.count == 0))
+            continue;
+        name.len = 0;
+        if (l->kind == PLUMB_LANE_THREAD && l->name && l->has_tid)
+            plumb_buf_printf(&name, "thread %" PRId64 " (%s)", l->tid,
+                             plumb_table_text(t, l->name));
+        else
+            plumb_table_put_lane(&name, t, i);
+        put_meta(c, PLUMB_CHROME_THREAD_NAME, pid, tid, name.data, 0);
+        put_meta(c, PLUMB_CHROME_THREAD_SORT_INDEX, pid, tid, NULL, l->rank ? l->rank : tid);
+    }
+    plumb_buf_fini(&name);
+}
+
+/* ---- Spans ---------------------------------------------------------------------------------- */
+
+static enum kind kind_of(const struct chrome *c, uint32_t slice)
+{
+    const struct plumb_table_slices *s = &c->t->slices;
+    uint32_t name = s->name[slice], category = s->category[slice];
+    bool device = c->lanes[s->lane[slice]].device;
+    if (category && (c->is_kineto[category] || !c->t->plumb))
+        return OWN;
+    if (device)
+        return c->contains[name] ? DEVICE_ANNOTATION : KERNEL;
+    return c->contains[name] || strncmp(plumb_table_text(c->t, name), "plumb.region::", 14) == 0
+               ? ANNOTATION
+               : OP;
+}
+
+static const char *category_of(const struct chrome *c, uint32_t slice, enum kind kind)
+{
+    return kind == OWN ? plumb_table_text(c->t, c->t->slices.category[slice]) : kind_names[kind];
+}
+
+/* A category of plumb's own is a phase. */
+static size_t phase_arg(const struct chrome *c, uint32_t slice, enum kind kind,
+                        struct plumb_chrome_arg *out)
+{
+    uint32_t category = c->t->slices.category[slice];
+    if (kind == OWN || !category)
+        return 0;
+    *out = (struct plumb_chrome_arg){
+        "phase", PLUMB_CHROME_TEXT, {.text = plumb_table_text(c->t, category)}};
+    return 1;
+}
+
+/* The number of the piece; UINT32_MAX when there is no memory for it, or it is too long. */
+static uint32_t name_piece(struct chrome *c, uint32_t slice, enum kind kind)
+{
+    enum { SIZE = 2 * PLUMB_CHROME_PIECE_MAX };
+    const struct plumb_table_slices *s = &c->t->slices;
+    uint64_t key = (uint64_t)s->name[slice] << 32 | (uint64_t)s->category[slice] << 3 | kind;
+    uint64_t known = plumb_map_get(&c->piece_of, key + 1);
+    unsigned char text[SIZE], *copy;
+    struct plumb_out out = {text, sizeof text, 0};
+    struct plumb_chrome_arg arg;
+    if (known)
+        return (uint32_t)known - 1;
+    size_t args = phase_arg(c, slice, kind, &arg);
+    c->names =
+        plumb_arena_grow(&c->arena, c->names, &c->name_cap, c->name_count + 1, sizeof *c->names);
+    if (!c->names ||
+        !plumb_chrome_name_piece(&out, category_of(c, slice, kind),
+                                 plumb_table_text(c->t, s->name[slice]), &arg, args) ||
+        !(copy = plumb_arena_alloc(&c->arena, out.used + PLUMB_CHROME_PAD)) ||
+        plumb_map_put(&c->piece_of, key + 1, c->name_count + 1) < 0)
+        return UINT32_MAX;
+    memcpy(copy, text, out.used);
+    c->names[c->name_count] = (struct plumb_chrome_piece){copy, out.used};
+    return (uint32_t)c->name_count++;
+}
+
+static void put_batch(struct chrome *c)
+{
+    for (size_t i = 0; i < c->batched;) {
+        size_t n = plumb_chrome_spans(c->x->room, c->names, &c->lane, c->batch + i, c->batched - i);
+        i += n;
+        if (i < c->batched)
+            plumb_export_flush(c->x);
+    }
+    c->batched = 0;
+}
+
+static void put_event(struct chrome *c, const struct plumb_chrome_event *e)
+{
+    WRITE(c, plumb_chrome_event(c->x->room, e));
+}
+
+static struct plumb_chrome_arg chrome_arg(const struct plumb_table *t,
+                                          const struct plumb_table_args *args, uint32_t i)
+{
+    struct plumb_chrome_arg to = {plumb_table_text(t, args->key[i]), PLUMB_CHROME_TEXT, {0}};
+    switch ((enum plumb_table_type)args->type[i]) {
+    case PLUMB_ARG_I64:
+        to.type = PLUMB_CHROME_I64;
+        to.v.i64 = args->value[i].i64;
+        break;
+    case PLUMB_ARG_U64:
+        to.type = PLUMB_CHROME_U64;
+        to.v.u64 = args->value[i].u64;
+        break;
+    case PLUMB_ARG_F64:
+        to.type = PLUMB_CHROME_F64;
+        to.v.f64 = args->value[i].f64;
+        break;
+    case PLUMB_ARG_BOOL:
+        to.type = PLUMB_CHROME_BOOL;
+        to.v.boolean = args->value[i].u64 != 0;
+        break;
+    case PLUMB_ARG_POINTER:
+        to.type = PLUMB_CHROME_POINTER;
+        to.v.u64 = args->value[i].u64;
+        break;
+    case PLUMB_ARG_TEXT:
+    case PLUMB_ARG_JSON: /* said to be JSON by a file that may say anything */
+        to.v.text = plumb_table_text(t, (uint32_t)args->value[i].u64);
+        break;
+    }
+    return to;
+}
+
+static size_t take_args(const struct plumb_table *t, const struct plumb_table_args *args,
+                        uint32_t from, uint32_t to, struct plumb_chrome_arg *out, size_t n)
+{
+    for (uint32_t i = from; i < to && n < ARGS_MAX; i++)
+        out[n++] = chrome_arg(t, args, i);
+    return n;
+}
+
+static void put_slice_with_args(struct chrome *c, uint32_t slice, enum kind kind, uint64_t link)
+{
+    const struct plumb_table_slices *s = &c->t->slices;
+    const struct plumb_export_lane *lane = &c->lanes[s->lane[slice]];
+    struct plumb_chrome_arg args[ARGS_MAX];
+    size_t n = phase_arg(c, slice, kind, args);
+    struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
+                                   .category = category_of(c, slice, kind),
+                                   .name = plumb_table_text(c->t, s->name[slice]),
+                                   .pid = lane->pid,
+                                   .tid = lane->tid,
+                                   .ns = s->ts_ns[slice],
+                                   .dur_ns = s->dur_ns[slice],
+                                   .args = args};
+    if (link) {
+        args[n++] = (struct plumb_chrome_arg){"External id", PLUMB_CHROME_U64, {.u64 = link}};
+        args[n++] = (struct plumb_chrome_arg){"correlation", PLUMB_CHROME_U64, {.u64 = link}};
+    }
+    if (link && lane->device) {
+        args[n++] = (struct plumb_chrome_arg){"device", PLUMB_CHROME_I64, {.i64 = lane->pid}};
+        args[n++] = (struct plumb_chrome_arg){"stream", PLUMB_CHROME_I64, {.i64 = lane->tid}};
+    }
+    if (s->flags[slice] & PLUMB_SLICE_OPEN)
+        args[n++] = (struct plumb_chrome_arg){"open", PLUMB_CHROME_BOOL, {.boolean = true}};
+    e.arg_count = take_args(c->t, &c->t->slice_args, s->args[slice], s->args[slice + 1], args, n);
+    put_event(c, &e);
+}
+
+static void put_slice(struct chrome *c, uint32_t slice)
+{
+    const struct plumb_table_slices *s = &c->t->slices;
+    enum kind kind = kind_of(c, slice);
+    uint64_t link = c->links.count ? plumb_map_get(&c->links, (uint64_t)slice + 1) : 0;
+    bool plain = s->args[slice] == s->args[slice + 1] && !s->flags[slice] && !link;
+    uint32_t piece = plain ? name_piece(c, slice, kind) : UINT32_MAX;
+    if (piece == UINT32_MAX) {
+        put_batch(c);
+        put_slice_with_args(c, slice, kind, link);
+        return;
+    }
+    c->batch[c->batched++] =
+        (struct plumb_chrome_span){s->ts_ns[slice], s->dur_ns[slice], piece, 0};
+    if (c->batched == BATCH)
+        put_batch(c);
+}
+
+/* ---- Steps ---------------------------------------------------------------------------------- */
+
+static void end_steps(struct chrome *c, const struct plumb_export_lane *lane)
+{
+    char name[48];
+    struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
+                                   .category = kind_names[ANNOTATION],
+                                   .name = name,
+                                   .pid = lane->pid,
+                                   .tid = lane->tid,
+                                   .ns = c->steps.ns,
+                                   .dur_ns = c->steps.end_ns - c->steps.ns};
+    if (c->steps.open) {
+        snprintf(name, sizeof name, "ProfilerStep#%" PRId64, c->steps.step);
+        put_batch(c);
+        put_event(c, &e);
+    }
+    c->steps.open = false;
+}
+
+/* Spans of one step in a row become one span around them, as profilers write that step in a loop.
+ */
+static void follow_steps(struct chrome *c, uint32_t slice, const struct plumb_export_lane *lane)
+{
+    const struct plumb_table_slices *s = &c->t->slices;
+    uint32_t arg = plumb_table_arg(c->t, slice, c->step_key);
+    if (arg == PLUMB_TABLE_NONE || c->t->slice_args.type[arg] != PLUMB_ARG_I64)
+        return;
+    int64_t step = c->t->slice_args.value[arg].i64;
+    if (c->steps.open && (c->steps.step != step || c->steps.parent != s->parent[slice]))
+        end_steps(c, lane);
+    if (!c->steps.open)
+        c->steps = (struct steps){true, step, s->parent[slice], s->ts_ns[slice], 0};
+    c->steps.end_ns = plumb_table_end_ns(c->t, slice);
+}
+
+/* ---- The rest ------------------------------------------------------------------------------- */
+
+static void put_instants(struct chrome *c, uint32_t lane)
+{
+    const struct plumb_table_instants *in = &c->t->instants;
+    struct plumb_table_range range = c->t->lanes[lane].instants;
+    for (uint32_t i = range.first; i < range.first + range.count; i++) {
+        struct plumb_chrome_arg args[ARGS_MAX];
+        bool memory = strcmp(plumb_table_text(c->t, in->name[i]), "[memory]") == 0;
+        struct plumb_chrome_event e = {
+            .phase = PLUMB_CHROME_INSTANT,
+            .category = memory            ? "cpu_instant_event"
+                        : in->category[i] ? plumb_table_text(c->t, in->category[i])
+                                          : NULL,
+            .name = plumb_table_text(c->t, in->name[i]),
+            .pid = c->lanes[lane].pid,
+            .tid = c->lanes[lane].tid,
+            .ns = in->ts_ns[i],
+            .args = args,
+        };
+        e.arg_count = take_args(c->t, &c->t->instant_args, in->args[i], in->args[i + 1], args, 0);
+        put_event(c, &e);
+        plumb_export_tell(&c->x->progress, ++c->done, c->all);
+    }
+}
+
+static void put_counters(struct chrome *c, uint32_t lane)
+{
+    const struct plumb_table_lane *l = &c->t->lanes[lane];
+    const struct plumb_table_counters *values = &c->t->counters;
+    const char *name = plumb_table_text(c->t, l->name);
+    for (uint32_t i = l->counters.first; i < l->counters.first + l->counters.count; i++) {
+        struct plumb_chrome_arg value = {
+            *name ? name : "value", PLUMB_CHROME_F64, {.f64 = values->value[i].f64}};
+        struct plumb_chrome_event e = {.phase = PLUMB_CHROME_COUNTER,
+                                       .name = name,
+                                       .pid = c->lanes[lane].pid,
+                                       .ns = values->ts_ns[i],
+                                       .args = &value,
+                                       .arg_count = 1};
+        if (l->whole) {
+            value.type = PLUMB_CHROME_I64;
+            value.v.i64 = values->value[i].i64;
+        }
+        put_event(c, &e);
+        plumb_export_tell(&c->x->progress, ++c->done, c->all);
+    }
+}
+
+static void put_lane(struct chrome *c, uint32_t lane)
+{
+    struct plumb_table_range range = c->t->lanes[lane].slices;
+    unsigned char text[PLUMB_CHROME_PIECE_MAX + PLUMB_CHROME_PAD] = {0};
+    struct plumb_out out = {text, PLUMB_CHROME_PIECE_MAX, 0};
+    plumb_chrome_lane_piece(&out, c->lanes[lane].pid, c->lanes[lane].tid);
+    c->lane = (struct plumb_chrome_piece){text, out.used};
+    for (uint32_t i = range.first; i < range.first + range.count; i++) {
+        if (c->step_key != UINT32_MAX && c->t->slices.args[i] != c->t->slices.args[i + 1])
+            follow_steps(c, i, &c->lanes[lane]);
+        put_slice(c, i);
+        plumb_export_tell(&c->x->progress, ++c->done, c->all);
+    }
+    end_steps(c, &c->lanes[lane]);
+    put_batch(c);
+    put_instants(c, lane);
+    put_counters(c, lane);
+}
+
+static void put_flow_end(struct chrome *c, const struct plumb_table_end *end, uint64_t ns,
+                         enum plumb_chrome_phase phase, const char *what, uint64_t id)
+{
+    const struct plumb_table *t = c->t;
+    uint32_t lane = end->instant ? t->instants.lane[end->row] : t->slices.lane[end->row];
+    struct plumb_chrome_event e = {.phase = phase,
+                                   .category = what,
+                                   .name = what,
+                                   .pid = c->lanes[lane].pid,
+                                   .tid = c->lanes[lane].tid,
+                                   .ns = ns,
+                                   .id = id};
+    put_event(c, &e);
+}
+
+static void put_flows(struct chrome *c)
+{
+    for (uint32_t i = 0; i < c->t->flow_count; i++) {
+        const struct plumb_table_flow *f = &c->t->flows[i];
+        const char *what = is_device(c, &f->to) ? "ac2g" : "flow";
+        put_flow_end(c, &f->from, f->from_ns, PLUMB_CHROME_FLOW_START, what, i + 1);
+        put_flow_end(c, &f->to, f->to_ns, PLUMB_CHROME_FLOW_END, what, i + 1);
+        plumb_export_tell(&c->x->progress, ++c->done, c->all);
+    }
+}
+
+static int64_t first_pid(const struct chrome *c)
+{
+    for (uint32_t i = 0; i < c->t->lane_count; i++)
+        if (!c->lanes[i].device)
+            return c->lanes[i].pid;
+    return 0;
+}
+
+int plumb_export_chrome(struct plumb_export_out *out, const struct plumb_table *t, const char *name,
+                        plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    struct chrome *c = calloc(1, sizeof *c);
+    if (!c)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for an export");
+    c->x = out;
+    c->t = t;
+    if (!look(c)) {
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for an export");
+        goto out;
+    }
+    put_head(c, name);
+    put_lane_names(c);
+    for (uint32_t i = 0; i < t->lane_count && !out->failed; i++)
+        put_lane(c, i);
+    if (!out->failed)
+        put_flows(c);
+    WRITE(c, plumb_chrome_end(out->room, first_pid(c), t->end_ns));
+out:
+    plumb_arena_fini(&c->arena);
+    plumb_map_fini(&c->piece_of);
+    plumb_map_fini(&c->links);
+    free(c->lanes);
+    free(c->contains);
+    free(c->is_kineto);
+    free(c);
+    return rc;
+}

@@ -1,0 +1,123 @@
+#!/bin/sh
+# labels: plain
+# plumb export: every format of a real run, names and places of files, and what it refuses.
+. "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
+. "$PLUMB_SOURCE_DIR/tests/cli/_build.sh"
+
+plumb=$PLUMB_BIN
+name='setup'
+PLUMB_TRACE=1 PLUMB_RUN_DIR=$PWD/run PLUMB_QUIET=1 ./linked || fail 'no run'
+PLUMB_RUN_DIR=$PWD/bare_run PLUMB_QUIET=1 ./linked || fail 'no run'
+[ -f run/trace.pftrace ] || fail 'the run has no trace'
+
+# ---- Chrome ----
+expect 'default' 0 "$plumb" export run
+made=$(cat out.txt)
+case $made in
+"$(hostname)"_*_rank0.*.pt.trace.json.gz) ;;
+*) fail "the file is called '$made'" ;;
+esac
+gzip -t "$made" || fail 'gzip does not accept it'
+/usr/bin/python3 - "$made" <<'END' || fail 'the trace is not as it should be'
+import collections, gzip, json, sys
+with gzip.open(sys.argv[1], "rt", encoding="utf-8") as f:
+    trace = json.load(f)
+spans = collections.Counter(e["name"] for e in trace["traceEvents"] if e["ph"] == "X")
+assert spans["frame"] == 20 and spans["work"] == 80 and spans["step"] == 60, spans
+assert spans["ProfilerStep#0"] == spans["ProfilerStep#2"] == 20, spans
+# Children lie inside the frames they run in, to the nanosecond.
+def ns(x):
+    return round(x * 1000)
+frames = [(ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])) for e in trace["traceEvents"]
+          if e["ph"] == "X" and e["name"] == "frame"]
+for e in trace["traceEvents"]:
+    if e["ph"] == "X":
+        assert isinstance(e["pid"], int) and isinstance(e["tid"], int)
+        assert any(a <= ns(e["ts"]) and ns(e["ts"]) + ns(e["dur"]) <= b for a, b in frames), e
+END
+expect 'to a file' 0 "$plumb" export run -o a.json
+[ "$(cat out.txt)" = a.json ] || fail "it says '$(cat out.txt)'"
+lacks err.txt 'replaced'
+zcat "$made" | sed 's/"traceName":.*//' >from_gz
+sed 's/"traceName":.*//' a.json | cmp -s - from_gz || fail 'compressed and plain differ'
+expect 'again' 0 "$plumb" export run -o a.json
+has err.txt "replaced 'a.json'"
+expect 'to a stream' 0 "$plumb" export run -o -
+empty_err=$(grep -v '^$' err.txt || true)
+[ -z "$empty_err" ] || fail "it said: $empty_err"
+jq -e '.traceEvents | length > 160' out.txt >/dev/null || fail 'the stream is no trace'
+expect 'the file of the run' 0 "$plumb" export run/trace.pftrace -o b.json.gz
+gzip -t b.json.gz || fail 'gzip does not accept b.json.gz'
+expect 'a folder is made' 0 "$plumb" export run -o traces/
+[ -f "traces/$made" ] || fail "no traces/$made"
+expect 'the newest' 0 env PLUMB_DIR="$PWD" "$plumb" export bare_run/../run -o c.json
+
+# ---- The others ----
+expect 'perfetto' 0 "$plumb" export --format perfetto run -o d.pftrace
+cmp -s run/trace.pftrace d.pftrace || fail 'the copy differs'
+expect 'folded' 0 "$plumb" export --format folded run -o -
+[ "$(wc -l <out.txt)" = 4 ] || fail "stacks: $(cat out.txt)"
+grep -q ';frame;step;work [0-9]*$' out.txt || fail "stacks: $(cat out.txt)"
+expect 'csv' 0 "$plumb" export --format csv run -o -
+[ "$(grep -c '^span,' out.txt)" = 160 ] || fail "$(grep -c '^span,' out.txt) lines of spans"
+expect 'speedscope' 0 "$plumb" export --format speedscope run -o -
+jq -e '[.profiles[0].events[] | .type] | (map(select(. == "O")) | length) == 160 and
+       length == 320' out.txt >/dev/null || fail 'speedscope: not 160 spans'
+
+# A trace that was cut short is exported up to there.
+head -c 3000 run/trace.pftrace >cut.pftrace
+expect 'cut' 0 "$plumb" export cut.pftrace -o cut.json
+has err.txt 'not whole'
+jq -e . cut.json >/dev/null || fail 'cut.json is no JSON'
+
+# ---- What is refused ----
+# refused NAME TEXT COMMAND...: status 2 and one line with TEXT
+refused() {
+    what=$1
+    text=$2
+    shift 2
+    expect "$what" 2 "$@"
+    has err.txt "$text"
+    [ "$(wc -l <err.txt)" = 1 ] || fail "$what: not one line: $(cat err.txt)"
+}
+refused 'no trace' 'PLUMB_TRACE=1' "$plumb" export bare_run
+refused 'no run' 'nowhere' "$plumb" export nowhere
+refused 'unknown format' "did you mean 'folded'" "$plumb" export --format foldde run
+refused 'two runs' 'one trace' "$plumb" export run run
+refused 'no folder' 'no/such/x.json' "$plumb" export run -o no/such/x.json
+refused 'the trace itself' 'the trace itself' "$plumb" export run/trace.pftrace -o run/trace.pftrace
+echo '{"rubbish": 1}' >rubbish.pftrace
+refused 'no trace file' 'rubbish.pftrace' "$plumb" export rubbish.pftrace
+: >nothing.pftrace
+refused 'an empty file' 'nothing.pftrace' "$plumb" export nothing.pftrace
+ls | sort >before.txt
+refused 'a full disk' 'No space left' "$plumb" export run -o /dev/full
+expect 'a full stream' 2 sh -c '"$0" export run -o - >/dev/full' "$plumb"
+mkdir sealed
+echo old >sealed/x.json
+chmod a-w sealed sealed/x.json
+if [ "$(id -u)" != 0 ]; then
+    refused 'a sealed file' 'sealed/x.json' "$plumb" export run -o sealed/x.json
+fi
+[ "$(cat sealed/x.json)" = old ] || fail 'a file was destroyed'
+[ -z "$(find . -name '*.json.??????')" ] || fail 'a file was left beside its place'
+
+# ---- OTF2 ----
+if "$plumb" export --format otf2 run -o otf2.d 2>err.txt >out.txt; then
+    if command -v otf2-print >/dev/null; then
+        otf2-print otf2.d/traces.otf2 >print.txt 2>print_err.txt || fail 'otf2-print failed'
+        [ ! -s print_err.txt ] || fail "otf2-print: $(head -3 print_err.txt)"
+        [ "$(grep -c '^ENTER' print.txt)" = 160 ] || fail "$(grep -c '^ENTER' print.txt) ENTER"
+        [ "$(grep -c '^LEAVE' print.txt)" = 160 ] || fail "$(grep -c '^LEAVE' print.txt) LEAVE"
+        # Each Leave is that of the last Enter.
+        awk '$1 == "ENTER" { stack[++n] = $5 }
+             $1 == "LEAVE" { if (stack[n--] != $5) bad = 1 }
+             END { exit bad || n }' print.txt || fail 'otf2: not nested'
+    fi
+    expect 'otf2, into the folder' 0 "$plumb" export --format otf2 run -o otf2.d
+    refused 'otf2 again' 'is there already' "$plumb" export --format otf2 run -o otf2.d
+    refused 'otf2 to a stream' 'folder' "$plumb" export --format otf2 run -o -
+else
+    grep -q 'built without OTF2' err.txt || fail "otf2: $(cat err.txt)"
+fi
+finish

@@ -1,0 +1,47 @@
+#!/bin/sh
+# labels: plain
+# FV-13: the name of a trace file holds host, process, time and (+) rank; two processes never collide;
+# gzip loads with a stock decompressor; the folder is made on demand.
+set -eu
+
+cat >prog.c <<'END'
+#include <plumb/plumb.h>
+int main(void)
+{
+    PLUMB_SPAN("node");
+    return 0;
+}
+END
+$CC -DPLUMB_LINKED -I"$PLUMB_SOURCE_DIR/include" prog.c -o prog "$PLUMB_LIB" \
+    -Wl,-rpath,"$(dirname "$PLUMB_LIB")"
+
+fail()
+{
+    echo "fv_13: $*" >&2
+    exit 1
+}
+
+# Four ranks of one start, at once.
+for rank in 0 1 2 3; do
+    PLUMB_TRACE=1 PLUMB_QUIET=1 RANK=$rank WORLD_SIZE=4 LOCAL_RANK=$rank PLUMB_RUN_DIR=$PWD/run$rank \
+        ./prog &
+done
+wait
+for rank in 0 1 2 3; do
+    file=$("$PLUMB_BIN" export "run$rank" -o new/traces$rank/ 2>/dev/null) && fail 'a missing parent was made'
+    file=$("$PLUMB_BIN" export "run$rank" -o all/ 2>/dev/null) || fail "rank $rank: no export"
+    pid=$(jq .run.pid "run$rank/timing.json")
+    start=$(zcat "$file" | jq -r .baseTimeNanoseconds)
+    case $(basename "$file") in
+    "$(hostname)_${pid}_rank$rank".[1-9]*.pt.trace.json.gz) ;;
+    *) fail "rank $rank: the file is called '$file'" ;;
+    esac
+    gzip -t "$file" || fail "gzip does not accept '$file'"
+    /usr/bin/python3 -c 'import gzip, json, sys
+trace = json.load(gzip.open(sys.argv[1]))
+assert trace["distributedInfo"]["rank"] == int(sys.argv[2])
+assert any(e.get("name") == "node" for e in trace["traceEvents"])' "$file" "$rank" ||
+        fail "'$file' is not that of rank $rank"
+    [ "${#start}" -ge 16 ] || fail "no start: '$start'"
+done
+[ "$(ls all | wc -l)" = 4 ] || fail "files: $(ls all)"
