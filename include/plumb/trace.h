@@ -235,9 +235,10 @@ typedef struct plumb_trace_lane {
 PLUMB_API int plumb_trace_get_lane(const plumb_trace *trace, uint32_t i, plumb_trace_lane *out);
 
 enum plumb_trace_flag {
-    PLUMB_TRACE_SLICE_OPEN = 1,  /* had not ended: it is as long as the trace */
-    PLUMB_TRACE_SLICE_CUT = 2,   /* its end was lost: it ends where it was last known to run */
-    PLUMB_TRACE_SLICE_FAILED = 4 /* was marked as failed: its arg "failed" says why */
+    PLUMB_TRACE_SLICE_OPEN = 1,   /* had not ended: it is as long as the trace */
+    PLUMB_TRACE_SLICE_CUT = 2,    /* its end was lost: it ends where it was last known to run */
+    PLUMB_TRACE_SLICE_FAILED = 4, /* was marked as failed: its arg "failed" says why */
+    PLUMB_TRACE_SLICE_VOID = 8    /* was abandoned, or ended by an outer one: no sample */
 };
 typedef struct plumb_trace_slices {
     size_t size;    /* sizeof(plumb_trace_slices) */

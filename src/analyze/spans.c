@@ -40,9 +40,23 @@ struct grouping {
     uint64_t *inside_ns; /* by slice: of those directly inside */
 };
 
-static bool is_whole(const struct plumb_table *t, uint32_t i)
+static bool is_sample(const struct plumb_table *t, uint32_t i)
 {
-    return !(t->slices.flags[i] & (PLUMB_SLICE_OPEN | PLUMB_SLICE_CUT));
+    return !(t->slices.flags[i] & PLUMB_SLICE_NO_SAMPLE);
+}
+
+static void count_flags(struct plumb_span_row *row, uint8_t flags)
+{
+    if (flags & PLUMB_SLICE_OPEN)
+        row->open++;
+    else if (flags & PLUMB_SLICE_CUT)
+        row->cut++;
+    else if (flags & PLUMB_SLICE_VOID)
+        row->no_sample++;
+    else if (flags & PLUMB_SLICE_FAILED)
+        row->failed++;
+    else
+        row->of.count++;
 }
 
 static bool add_group(struct grouping *g, uint32_t slice, uint32_t lane)
@@ -93,10 +107,7 @@ static bool put_into_groups(struct grouping *g, bool by_lane)
         if (row->lanes == 0 || g->last_lane[group] != s->lane[i])
             row->lanes++;
         g->last_lane[group] = s->lane[i];
-        row->open += (s->flags[i] & PLUMB_SLICE_OPEN) != 0;
-        row->cut += (s->flags[i] & PLUMB_SLICE_CUT) != 0;
-        row->failed += (s->flags[i] & PLUMB_SLICE_FAILED) != 0;
-        row->of.count += is_whole(g->t, i);
+        count_flags(row, s->flags[i]);
         if (s->parent[i] != PLUMB_TABLE_NONE)
             g->inside_ns[s->parent[i]] += s->dur_ns[i];
     }
@@ -116,7 +127,7 @@ static bool sum_up(struct grouping *g)
     }
     for (uint32_t i = 0; done && i < s->count; i++) {
         struct plumb_span_row *row = &g->rows[g->group_of[i]];
-        if (!is_whole(g->t, i))
+        if (!is_sample(g->t, i))
             continue;
         ns[at[g->group_of[i]]++] = s->dur_ns[i];
         row->self_ns += s->dur_ns[i] > g->inside_ns[i] ? s->dur_ns[i] - g->inside_ns[i] : 0;
@@ -220,7 +231,7 @@ size_t plumb_slowest(const struct plumb_table *t, uint32_t name, uint32_t *out, 
     *total = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         size_t at = n;
-        if (s->name[i] != name || !is_whole(t, i))
+        if (s->name[i] != name || (s->flags[i] & (PLUMB_SLICE_OPEN | PLUMB_SLICE_CUT)))
             continue;
         ++*total;
         if (n == most && (n == 0 || s->dur_ns[out[n - 1]] >= s->dur_ns[i]))

@@ -2,9 +2,9 @@
  * slowest runs of a node. Any thread, one result at a time; names and rows are numbers of the
  * table, which must live as long.
  *
- * Figures are exact: medians and percentiles are order statistics of all slices. Slices that had
- * not ended, and those whose end was lost, count beside the others and are in no time but that of
- * what they ran inside. */
+ * Figures are exact: medians and percentiles are order statistics of all slices. As in the report
+ * of a run, slices that failed are counted beside the others and are in no time but that of what
+ * they ran inside; so are those that had not ended, whose end was lost, or that are no samples. */
 #ifndef PLUMB_ANALYZE_SPANS_H
 #define PLUMB_ANALYZE_SPANS_H
 
@@ -19,9 +19,9 @@ struct plumb_durations {
 
 struct plumb_span_row {
     uint32_t name, category;
-    uint32_t lane;  /* PLUMB_TABLE_NONE: all */
-    uint32_t lanes; /* that it ran on */
-    uint64_t open, cut, failed;
+    uint32_t lane;                         /* PLUMB_TABLE_NONE: all */
+    uint32_t lanes;                        /* that it ran on */
+    uint64_t open, cut, failed, no_sample; /* of each slice the first that holds */
     struct plumb_durations of;
     uint64_t self_ns; /* total without the slices directly inside */
 };
@@ -104,8 +104,8 @@ size_t plumb_slice_inside(const struct plumb_table *t, uint32_t slice,
                           struct plumb_inside out[PLUMB_INSIDE_MAX], struct plumb_inside *rest,
                           uint64_t *self_ns);
 
-/* The up to `most` longest slices of a name, longest first, into `out`; `*total` is how many whole
- * ones there are. Returns how many are set. */
+/* The up to `most` longest slices of a name, longest first, into `out`; `*total` is how many there
+ * are whose length is known. Returns how many are set. */
 size_t plumb_slowest(const struct plumb_table *t, uint32_t name, uint32_t *out, size_t most,
                      uint64_t *total);
 

@@ -29,6 +29,7 @@ SAME(PLUMB_TRACE_LANE_DEVICE, PLUMB_LANE_DEVICE);
 SAME(PLUMB_TRACE_SLICE_OPEN, PLUMB_SLICE_OPEN);
 SAME(PLUMB_TRACE_SLICE_CUT, PLUMB_SLICE_CUT);
 SAME(PLUMB_TRACE_SLICE_FAILED, PLUMB_SLICE_FAILED);
+SAME(PLUMB_TRACE_SLICE_VOID, PLUMB_SLICE_VOID);
 SAME(PLUMB_TRACE_ARG_F64, PLUMB_ARG_F64);
 SAME(PLUMB_TRACE_ARG_POINTER, PLUMB_ARG_POINTER);
 SAME(PLUMB_TRACE_ARG_JSON, PLUMB_ARG_JSON);
@@ -48,6 +49,17 @@ static bool is_there(const char *path)
     return stat(path, &st) == 0;
 }
 
+/* The trace of a run that was killed is finished with its report. What goes wrong with that is for
+ * the report to tell: the trace can be read in any case. */
+static void recover(const char *run)
+{
+    char report[PATH_BYTES + sizeof PLUMB_TIMING_NAME];
+    plumb_report *made;
+    snprintf(report, sizeof report, "%s/" PLUMB_TIMING_NAME, run);
+    if (!is_there(report) && plumb_report_open(&made, run, NULL) == PLUMB_OK)
+        plumb_report_close(made);
+}
+
 /* The trace of a run. */
 static int find_in_run(char *out, const char *run, plumb_error *err)
 {
@@ -57,6 +69,7 @@ static int find_in_run(char *out, const char *run, plumb_error *err)
         return rc;
     if (snprintf(out, PATH_BYTES, "%s/" PLUMB_TRACE_FILE_NAME, found) >= PATH_BYTES)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", found);
+    recover(found);
     if (!is_there(out))
         return plumb_fail(err, PLUMB_ERR_NOT_FOUND,
                           "'%s' has no trace: record with PLUMB_TRACE=1 to have one", found);

@@ -112,7 +112,7 @@ static void add_durations(struct plumb_grid *g, const struct plumb_durations *d)
     }
 #define TIMES                                                                                      \
     {"count", "Count", PLUMB_GRID_COUNT,                                                           \
-     "runs that are whole in the trace; the figures are theirs"},                                  \
+     "runs that ended well and are whole in the trace; the figures are theirs"},                   \
         {"total_ns", "Total(ms)", PLUMB_GRID_NS, "sum of them"},                                   \
         {"self_ns", "Self(ms)", PLUMB_GRID_NS, "the same without what ran directly inside"},       \
         {"min_ns", "Min(us)", PLUMB_GRID_US, "shortest run"},                                      \
@@ -120,9 +120,10 @@ static void add_durations(struct plumb_grid *g, const struct plumb_durations *d)
         {"p99_ns", "p99(us)", PLUMB_GRID_US, "99 of 100 runs were not longer; exact"},             \
         {"max_ns", "Max(us)", PLUMB_GRID_US, "longest run"},                                       \
         {"failed", "Failed", PLUMB_GRID_COUNT, "runs marked as failed"},                           \
-        {"cut", "Cut", PLUMB_GRID_COUNT, "runs whose end was lost; in no figure but this"},        \
+        {"no_sample", "Void", PLUMB_GRID_COUNT, "runs abandoned, or ended by an outer one"},       \
+        {"cut", "Cut", PLUMB_GRID_COUNT, "runs whose end was lost; not in the figures"},           \
     {                                                                                              \
-        "open", "Open", PLUMB_GRID_COUNT, "runs that had not ended; in no figure but this"         \
+        "open", "Open", PLUMB_GRID_COUNT, "runs that had not ended; not in the figures"            \
     }
 
 /* ---- Nodes ---------------------------------------------------------------------------------- */
@@ -134,6 +135,7 @@ static void add_times(struct plumb_grid *g, const struct plumb_span_row *row)
     plumb_grid_whole(g, row->self_ns);
     add_durations(g, &row->of);
     add_unless_0(g, row->failed);
+    add_unless_0(g, row->no_sample);
     add_unless_0(g, row->cut);
     add_unless_0(g, row->open);
 }

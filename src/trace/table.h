@@ -18,9 +18,11 @@
  * Time is ns since the trace's zero, and nothing lies before zero: that is the run's zero, or the
  * first event, whichever is earlier. Texts are numbers of `strings`; 0 is "" and stands for none.
  *
- * An instant named "plumb.dropped" is what plumb leaves where spans were lost: each whole number
- * among its args is a drop, its key the name of what was lost. Args "cut" and "failed" of a slice
- * set its flags.
+ * What plumb itself writes is known by its names. An instant "plumb.dropped" stands where spans
+ * were lost: each whole number among its args is a drop, its key the name of what was lost, but for
+ * the first when it is called "spans" or "events", which is the sum. Args "cut", "failed",
+ * "abandoned" and "unbalanced" of a slice set its flags, and "clock_bound_ns" is one of a device's
+ * lanes.
  *
  * A reader fills the table with the functions below in any order and ends with
  * plumb_table_finish(), which sorts, nests and closes. Then the table is read, by any number of
@@ -38,7 +40,6 @@
 
 #define PLUMB_TABLE_NONE UINT32_MAX
 #define PLUMB_DROPPED_NAME "plumb.dropped"
-#define PLUMB_DROPPED_SUM "spans" /* its arg that is no name */
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
@@ -77,9 +78,11 @@ struct plumb_table_lane {
 };
 
 enum plumb_slice_flag {
-    PLUMB_SLICE_OPEN = 1,   /* had not ended: it is as long as the trace */
-    PLUMB_SLICE_CUT = 2,    /* its end was lost: it ends where it was last known to run */
-    PLUMB_SLICE_FAILED = 4, /* has the arg "failed" */
+    PLUMB_SLICE_OPEN = 1,       /* had not ended: it is as long as the trace */
+    PLUMB_SLICE_CUT = 2,        /* its end was lost: it ends where it was last known to run */
+    PLUMB_SLICE_FAILED = 4,     /* has the arg "failed" */
+    PLUMB_SLICE_VOID = 8,       /* has "abandoned" or "unbalanced": no run worth a sample */
+    PLUMB_SLICE_NO_SAMPLE = 15, /* any of them: not in the statistics of its node */
 };
 
 struct plumb_table_slices {
@@ -186,6 +189,7 @@ struct plumb_table {
     uint64_t open;    /* slices that are flagged so; the next two likewise */
     uint64_t cut;
     uint64_t failed;
+    uint64_t clock_jumps;            /* instants "plumb.clock_jumped" */
     bool plumb;                      /* plumb recorded it */
     struct plumb_table_build *build; /* until plumb_table_finish() */
 };

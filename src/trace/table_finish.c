@@ -190,15 +190,24 @@ static bool is_false(const struct plumb_table_args *args, uint32_t i)
 
 static void flag_by_args(struct plumb_table *t)
 {
+    static const char *const keys[] = {"cut", "failed", "abandoned", "unbalanced",
+                                       "clock_bound_ns"};
+    static const uint8_t flags[] = {PLUMB_SLICE_CUT, PLUMB_SLICE_FAILED, PLUMB_SLICE_VOID,
+                                    PLUMB_SLICE_VOID, 0};
+    enum { KEYS = sizeof keys / sizeof *keys };
     const struct plumb_table_slices *s = &t->slices;
-    uint32_t cut = plumb_strings_find(&t->strings, "cut");
-    uint32_t failed = plumb_strings_find(&t->strings, "failed");
+    uint32_t ids[KEYS];
+    for (int k = 0; k < KEYS; k++)
+        ids[k] = plumb_strings_find(&t->strings, keys[k]);
     for (uint32_t row = 0; row < s->count; row++)
-        for (uint32_t i = s->args[row]; i < s->args[row + 1]; i++) {
-            uint32_t key = t->slice_args.key[i];
-            if ((key == cut || key == failed) && !is_false(&t->slice_args, i))
-                s->flags[row] |= key == cut ? PLUMB_SLICE_CUT : PLUMB_SLICE_FAILED;
-        }
+        for (uint32_t i = s->args[row]; i < s->args[row + 1]; i++)
+            for (int k = 0; k < KEYS; k++) {
+                if (t->slice_args.key[i] != ids[k] || is_false(&t->slice_args, i))
+                    continue;
+                s->flags[row] |= flags[k];
+                if (!flags[k] && t->lanes[s->lane[row]].kind == PLUMB_LANE_OTHER)
+                    t->lanes[s->lane[row]].kind = PLUMB_LANE_DEVICE;
+            }
 }
 
 static void flag_slices(struct plumb_table *t)
@@ -280,6 +289,11 @@ static bool is_count(const struct plumb_table_args *args, uint32_t i)
            (args->type[i] == PLUMB_ARG_I64 && args->value[i].i64 >= 0);
 }
 
+static bool is_sum(const char *key)
+{
+    return strcmp(key, "spans") == 0 || strcmp(key, "events") == 0;
+}
+
 /* The drops that an instant tells of, behind those there are, where there is room for them. Its
  * first arg may be the sum of the others. */
 static uint32_t add_drops(struct plumb_table *t, uint32_t instant, struct plumb_table_drop *out)
@@ -289,8 +303,7 @@ static uint32_t add_drops(struct plumb_table *t, uint32_t instant, struct plumb_
     uint32_t first = m->args[instant], end = m->args[instant + 1];
     struct plumb_table_drop drop = {m->ts_ns[instant], 0, m->lane[instant], 0};
     uint32_t n = 0;
-    if (first < end && is_count(args, first) &&
-        strcmp(plumb_table_text(t, args->key[first]), PLUMB_DROPPED_SUM) == 0)
+    if (first < end && is_count(args, first) && is_sum(plumb_table_text(t, args->key[first])))
         drop.count = args->value[first++].u64;
     for (uint32_t i = first; i < end; i++) {
         if (!is_count(args, i))
@@ -308,10 +321,13 @@ static uint32_t add_drops(struct plumb_table *t, uint32_t instant, struct plumb_
 static bool place_drops(struct plumb_table *t)
 {
     uint32_t name = plumb_strings_find(&t->strings, PLUMB_DROPPED_NAME);
+    uint32_t jump = plumb_strings_find(&t->strings, "plumb.clock_jumped");
     size_t count = 0;
-    for (uint32_t i = 0; i < t->instants.count; i++)
+    for (uint32_t i = 0; i < t->instants.count; i++) {
         if (t->instants.name[i] == name)
             count += add_drops(t, i, NULL);
+        t->clock_jumps += t->instants.name[i] == jump;
+    }
     if (count == 0)
         return true;
     if (!(t->drops = malloc(count * sizeof *t->drops)))

@@ -303,6 +303,7 @@ static void drops_are_read_from_instants(void **state)
     uint32_t bare = plumb_table_instant(&t, lane, 7, id(PLUMB_DROPPED_NAME), 0);
     uint32_t told = plumb_table_instant(&t, lane, 5, id(PLUMB_DROPPED_NAME), 0);
     assert_int_not_equal(bare, told);
+    plumb_table_add_arg(&t, told, id("spans"), PLUMB_ARG_U64, (union plumb_table_number){.u64 = 7});
     plumb_table_add_arg(&t, told, id("a"), PLUMB_ARG_U64, (union plumb_table_number){.u64 = 3});
     plumb_table_add_arg(&t, told, id("why"), PLUMB_ARG_TEXT, (union plumb_table_number){.u64 = 0});
     plumb_table_add_arg(&t, told, id("b"), PLUMB_ARG_I64, (union plumb_table_number){.i64 = 4});
