@@ -139,71 +139,15 @@ bool plumb_trace_copy(struct plumb_thread *th)
 
 /* ---- Losses ---------------------------------------------------------------------------------- */
 
-static void count_end(struct plumb_trace_drops *drops, uint64_t key)
-{
-    uint32_t i = drops->count;
-    drops->spans++;
-    /* Most likely one of the last. */
-    while (i-- > 0)
-        if (drops->key[i].key == key) {
-            drops->key[i].spans++;
-            return;
-        }
-    drops->key[drops->count].key = key;
-    drops->key[drops->count++].spans = 1;
-}
-
-/* What a wide record ends, or changes for what follows. */
-static void count_wide(struct plumb_trace_drops *drops, const uint64_t *w, uint64_t *open,
-                       uint32_t *depth, uint64_t *group)
-{
-    uint32_t kind = (uint32_t)(w[0] >> 2) & 63, small = (uint32_t)(w[0] >> 16) & 63;
-    if (kind == PLUMB_WIDE_GROUP)
-        *group = (w[1] & 0xffff) << PLUMB_NODE_BITS;
-    else if (kind == PLUMB_WIDE_SAMPLE && small >= PLUMB_SAMPLE_ASYNC)
-        count_end(drops, plumb_key((uint32_t)(w[1] >> 32) & 0xffff,
-                                   (uint32_t)w[1] & ((1u << PLUMB_NODE_BITS) - 1)));
-    while (kind == PLUMB_WIDE_CLOSE && *depth > w[1])
-        count_end(drops, open[(*depth)--]);
-}
-
 void plumb_trace_count(const struct plumb_thread *th, struct plumb_trace_drops *drops)
 {
     const struct plumb_live_thread *live = th->live;
-    uint64_t open[PLUMB_DEPTH_MAX + 1], group = (uint64_t)live->context.group << PLUMB_NODE_BITS;
-    uint32_t depth = live->context.depth;
-    drops->count = 0;
-    drops->spans = 0;
-    for (uint32_t d = 1; d <= depth; d++)
-        open[d] = live->frames[d].key;
-    for (const uint64_t *w = th->block + PLUMB_BLOCK_HEAD; w < th->head;) {
-        uint32_t kind = *w & 3;
-        if (kind == PLUMB_REC_END && depth) {
-            count_end(drops, open[depth--]);
-        } else if (kind == PLUMB_REC_BEGIN && depth < PLUMB_DEPTH_MAX) {
-            open[++depth] = group | plumb_record_node(*w);
-        } else if (kind == PLUMB_REC_WIDE) {
-            count_wide(drops, w, open, &depth, &group);
-            w += (*w >> 8 & 255) - 1;
-        }
-        w++;
-    }
-}
-
-static void gap_add(struct plumb_trace_gap *g, uint32_t node, uint32_t spans)
-{
-    uint64_t i = g->count;
-    while (i-- > 0)
-        if (g->nodes[i].node == node) {
-            g->nodes[i].spans += spans;
-            return;
-        }
-    if (g->count == PLUMB_TRACE_GAP_NODES) {
-        g->others += spans;
-        return;
-    }
-    g->nodes[g->count].node = node;
-    g->nodes[g->count++].spans = spans;
+    struct plumb_trace_stack stack;
+    stack.group = live->context.group;
+    stack.depth = live->context.depth;
+    for (uint32_t d = 1; d <= stack.depth; d++)
+        stack.open[d] = live->frames[d].key;
+    plumb_trace_drops_count(drops, &stack, th->block, (uint32_t)(th->head - th->block));
 }
 
 /* The gap with this block in it, in the copy that nobody reads yet. */
@@ -215,21 +159,18 @@ static void gap_grow(struct plumb_thread *th, const struct plumb_trace_drops *dr
     uint64_t number = th->block[1];
     g->through_block = 0;
     plumb_order();
+    g->from_block = 0;
+    g->spans = g->others = g->count = 0;
     if (q->dropping) {
-        memcpy(&g->from_ticks, &old->from_ticks,
-               offsetof(struct plumb_trace_gap, nodes) -
-                   offsetof(struct plumb_trace_gap, from_ticks));
-        memcpy(g->nodes, old->nodes, old->count * sizeof g->nodes[0]);
         g->from_block = old->from_block;
-    } else {
-        g->from_block = number;
-        g->from_ticks = th->block[0];
-        g->spans = g->others = g->count = 0;
+        g->from_ticks = old->from_ticks;
+        g->spans = old->spans;
+        g->others = old->others;
+        g->count = old->count;
+        memcpy(g->nodes, old->nodes, old->count * sizeof g->nodes[0]);
     }
-    g->through_ticks = th->base + plumb_record_ticks(th->block[PLUMB_BLOCK_HEAD]);
-    g->spans += drops->spans;
-    for (uint32_t i = 0; i < drops->count; i++)
-        gap_add(g, plumb_key_node(drops->key[i].key), drops->key[i].spans);
+    plumb_trace_gap_add(g, drops, number, th->block[0],
+                        th->base + plumb_record_ticks(th->block[PLUMB_BLOCK_HEAD]));
     plumb_order();
     PLUMB_STORE(g->through_block, number);
     plumb_order();

@@ -5,20 +5,11 @@
 #define PLUMB_CORE_TRACE_H
 
 #include "core/runtime.h"
+#include "format/trace_drops.h"
 #include "format/trace_live.h"
 
 /* ---- Of a thread, inside the runtime ----------------------------------------------------------
  */
-
-/* What a block holds that will not be in the trace. */
-struct plumb_trace_drops {
-    uint32_t count;
-    uint64_t spans;
-    struct {
-        uint64_t key;
-        uint32_t spans;
-    } key[PLUMB_BLOCK_WORDS];
-};
 
 /* Before a fold: copies the block to the thread's queue. False: there is no room. Some 50 ns, no
  * system call; the block is warm. */
@@ -70,14 +61,5 @@ void plumb_trace_writer_forget(void); /* in the child of a fork */
 /* Asks for the newest records to be written to a file of their own (ring mode). Any thread, any
  * moment, signal handlers too: the writer does it. 0, or PLUMB_ERR_STATE: no such trace is on. */
 int plumb_trace_keep_impl(const char *why, plumb_error *err);
-
-/* What is called by the writer each time it wakes, after the threads' queues: lanes of collectors
- * are drained into `t->file` here. NULL: none. Set before a run opens. */
-struct plumb_trace_extra {
-    void (*open)(struct plumb_trace_live *t);
-    void (*drain)(struct plumb_trace_live *t);
-    void (*close)(struct plumb_trace_live *t); /* the last time, when nobody emits any more */
-};
-extern const struct plumb_trace_extra *plumb_trace_extra;
 
 #endif

@@ -45,8 +45,6 @@ static struct writer {
     struct plumb_anchor anchor;
 } writer;
 
-const struct plumb_trace_extra *plumb_trace_extra;
-
 /* ---- The file -------------------------------------------------------------------------------- */
 
 static struct plumb_live_trace *trace_of(const struct writer *w)
@@ -210,15 +208,13 @@ static uint32_t pass(struct writer *w)
     look_at_clock(w);
     if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP)
         fullest = plumb_trace_live_pass(&w->live);
-    if (plumb_trace_extra)
-        plumb_trace_extra->drain(&w->live);
     return fullest;
 }
 
 static void *writer_main(void *arg)
 {
     struct writer *w = arg;
-    uint64_t pause_ns = WAKE_NS;
+    uint64_t pause_ns = WAKE_MIN_NS;
     sem_post(&w->born);
     while (!PLUMB_ACQUIRE(w->stop)) {
         sleep_for(w, pause_ns);
@@ -353,10 +349,11 @@ static void write_tail(struct writer *w)
 {
     struct plumb_trace_file *f = &w->live.file;
     uint32_t threads = 0;
-    w->limit = trace_of(w)->max_bytes;
-    plumb_trace_file_fact(f, "plumb.trace_end", plumb_trace_live_end(f->source.h));
-    plumb_trace_file_fact_u64(f, "plumb.dropped", plumb_trace_live_dropped(&f->source, &threads));
+    plumb_trace_file_fact(f, "plumb.trace_end", plumb_trace_end_text(f->source.h));
+    plumb_trace_file_fact_u64(f, "plumb.dropped", plumb_trace_lost(&f->source, &threads));
     plumb_trace_file_flush(f);
+    trace_of(w)->file_bytes = f->bytes;
+    trace_of(w)->file_spans = trace_of(w)->commit[trace_of(w)->batch & 1].spans;
 }
 
 void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end, bool whole)
@@ -367,15 +364,15 @@ void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *e
     stop_thread(w);
     if (whole && w->fd >= 0) {
         set_clock(w, end);
-        if (!trace_of(w)->ended) {
+        if (!trace_of(w)->ended)
             plumb_trace_live_finish(&w->live);
-            if (plumb_trace_extra)
-                plumb_trace_extra->close(&w->live);
-        }
         close_parts(w, true);
+        w->limit = trace_of(w)->max_bytes;
         if (trace_of(w)->ended)
             take_back(w);
-        plumb_trace_live_settle(&w->live.file.source);
+        plumb_trace_settle(&w->live.file.source);
+        if (trace_of(w)->ended)
+            plumb_trace_live_finish(&w->live);
         write_tail(w);
     }
     close_parts(w, false);

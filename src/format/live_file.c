@@ -41,8 +41,7 @@ static bool is_recording(const struct plumb_live_header *h)
            plumb_process_start(h->pid) == h->process_start;
 }
 
-/* A private, writable copy of the file; the caller unmaps it. */
-static int map_file(unsigned char **out, size_t *bytes, const char *run_dir, plumb_error *err)
+int plumb_live_map(unsigned char **out, size_t *bytes, const char *run_dir, plumb_error *err)
 {
     char path[1200];
     struct stat st;
@@ -70,13 +69,17 @@ out:
     return rc;
 }
 
-int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *err)
+static int read_live(struct plumb_timing *out, const char *run_dir, bool trace_ended,
+                     plumb_error *err)
 {
     unsigned char *base = NULL;
     size_t bytes = 0;
-    int rc = map_file(&base, &bytes, run_dir, err);
+    int rc = plumb_live_map(&base, &bytes, run_dir, err);
+    struct plumb_live_header *h = (struct plumb_live_header *)(void *)base;
     if (rc < 0)
         return rc;
+    if (trace_ended && !h->trace.ended)
+        h->trace.ended = PLUMB_TRACE_AT_BOUND;
     rc = plumb_live_to_timing(out, base, bytes, NULL, err);
     if (rc == PLUMB_OK) {
         out->recovered = true;
@@ -88,11 +91,21 @@ int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *
     return rc;
 }
 
+int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *err)
+{
+    return read_live(out, run_dir, false, err);
+}
+
+int plumb_live_read_bounded(struct plumb_timing *out, const char *run_dir, plumb_error *err)
+{
+    return read_live(out, run_dir, true, err);
+}
+
 int plumb_live_read_signature(struct plumb_signature *out, const char *run_dir, plumb_error *err)
 {
     unsigned char *base = NULL;
     size_t bytes = 0;
-    int rc = map_file(&base, &bytes, run_dir, err);
+    int rc = plumb_live_map(&base, &bytes, run_dir, err);
     if (rc < 0)
         return rc;
     rc = plumb_live_to_signature(out, base, bytes, err);
@@ -105,7 +118,7 @@ int plumb_live_read_shape_times(struct plumb_shape_times *out, const char *run_d
 {
     unsigned char *base = NULL;
     size_t bytes = 0;
-    int rc = map_file(&base, &bytes, run_dir, err);
+    int rc = plumb_live_map(&base, &bytes, run_dir, err);
     if (rc < 0)
         return rc;
     rc = plumb_live_to_shape_times(out, base, bytes, tick_ns, err);

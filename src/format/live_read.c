@@ -12,6 +12,7 @@
 #include "base/u128.h"
 #include "format/ledger_read.h"
 #include "format/live_undo.h"
+#include "format/trace_drops.h"
 
 struct reader {
     struct plumb_merge m;
@@ -309,6 +310,7 @@ void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m
     out->failures = row->failures;
     out->abandoned = row->abandoned;
     out->unbalanced = row->unbalanced;
+    out->untraced = row->untraced;
     out->threads = row->threads;
 }
 
@@ -546,6 +548,28 @@ static void fill_head(struct reader *r)
     t->overhead.total_ns = t->overhead.span_ns * (double)t->overhead.spans;
 }
 
+static struct plumb_trace_source trace_source(struct reader *r)
+{
+    return (struct plumb_trace_source){r->base, r->m.bytes,
+                                       (struct plumb_live_header *)(void *)r->base};
+}
+
+static void fill_trace(struct reader *r)
+{
+    const struct plumb_live_trace *h = &r->m.h->trace;
+    struct plumb_trace_source s = trace_source(r);
+    struct plumb_timing *t = r->t;
+    if (h->mode == PLUMB_LIVE_TRACE_NONE)
+        return;
+    t->trace.mode = h->mode == PLUMB_LIVE_TRACE_RING ? "ring" : "stop";
+    t->trace.end = plumb_trace_end_text(r->m.h);
+    t->trace.bytes = h->file_bytes;
+    t->trace.spans = h->file_spans;
+    t->trace.dropped = plumb_trace_lost(&s, &t->trace.dropped_threads);
+    t->trace.kept = h->kept;
+    t->trace.kept_refused = h->kept_refused;
+}
+
 static void fill_ledger(struct reader *r)
 {
     struct plumb_ledger_reader l = {r->t, &r->m, r->node_of, r->end, r->tick_ns, NULL};
@@ -612,7 +636,9 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     if (rc == PLUMB_OK && r.m.missing && r.m.row_count == 0)
         rc = PLUMB_ERR_FORMAT;
     if (rc == PLUMB_OK) {
+        struct plumb_trace_source trace = trace_source(&r);
         for_threads(&r, add_skipped);
+        plumb_trace_settle(&trace);
         for_threads(&r, add_thread);
         add_open_async(&r);
         rc = fill_rows(&r);
@@ -624,6 +650,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         plumb_live_regions_note(out, &r.m);
         fill_drops(&r);
         fill_head(&r);
+        fill_trace(&r);
         fill_ledger(&r);
         out->clock.drift_ppm = ppm;
         own_strings(out);

@@ -19,6 +19,13 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
  * moment, whose figures may be torn); PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
 int plumb_live_read(struct plumb_timing *out, const char *run_dir, plumb_error *err);
 
+/* The same when the rest of its trace does not fit below the bound: counted as not in the trace. */
+int plumb_live_read_bounded(struct plumb_timing *out, const char *run_dir, plumb_error *err);
+
+/* A private, writable copy of <run_dir>/live.plumb, which nobody has looked into yet; the caller
+ * unmaps it. Errors: PLUMB_ERR_NOT_FOUND, _FORMAT, _IO, _MEMORY. */
+int plumb_live_map(unsigned char **out, size_t *bytes, const char *run_dir, plumb_error *err);
+
 /* The same for its signatures; a run without any gives none. */
 struct plumb_signature;
 int plumb_live_read_signature(struct plumb_signature *out, const char *run_dir, plumb_error *err);

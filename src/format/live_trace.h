@@ -167,8 +167,9 @@ struct plumb_live_trace {
     uint32_t sequences;                         /* given out */
     uint32_t kept;                              /* pieces written by a keep */
     uint64_t kept_bytes, kept_refused;
-    uint64_t spans; /* written whole, by the file's last commit */
-    uint64_t batch; /* released */
+    uint64_t file_bytes, file_spans; /* once the file is finished */
+    uint64_t settled;                /* 1: plumb_trace_settle() was here */
+    uint64_t batch;                  /* released */
     struct {
         uint64_t bytes, spans;
         struct plumb_trace_clock clock;

@@ -238,6 +238,7 @@ void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state
     row->failures += st->failures;
     row->abandoned += st->abandoned;
     row->unbalanced += st->unbalanced;
+    row->untraced += st->untraced;
     if (st->why_off && st->failures >= row->why_count) {
         row->why_off = st->why_off;
         row->why_count = st->failures;

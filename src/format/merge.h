@@ -47,6 +47,7 @@ struct plumb_merge_row {
     uint64_t self_ticks, self_ns;
     uint64_t outer_ns, outer_count; /* of samples measured elsewhere; spans have it in the tree */
     uint64_t failures, abandoned, unbalanced;
+    uint64_t untraced;
     uint64_t skipped;
     uint64_t skip_most; /* samples replayed here are skipped while `skipped` is less */
     uint64_t why_off;

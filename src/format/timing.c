@@ -139,6 +139,8 @@ static void write_node(const struct plumb_timing *t, struct plumb_json *j,
     plumb_put_text(j, "last_failure", node->last_failure);
     plumb_put_u64(j, "abandoned", node->abandoned);
     plumb_put_u64(j, "unbalanced", node->unbalanced);
+    if (t->trace.end)
+        plumb_put_u64(j, "untraced", node->untraced);
     write_channel_ms(j, &node->host);
     plumb_put_ms(j, "self_ms", (double)node->self_ns);
     plumb_put_text(j, "median_estimator", plumb_timing_estimator_name(node->median_estimator));
@@ -257,6 +259,23 @@ static void write_drops(const struct plumb_timing *t, struct plumb_json *j)
     plumb_json_object_end(j);
 }
 
+/* Of a run that was traced. */
+static void write_trace(const struct plumb_timing *t, struct plumb_json *j)
+{
+    if (!t->trace.end)
+        return;
+    plumb_put_object(j, "trace");
+    plumb_put_text(j, "mode", t->trace.mode);
+    plumb_put_text(j, "end", t->trace.end);
+    plumb_put_u64(j, "bytes", t->trace.bytes);
+    plumb_put_u64(j, "spans", t->trace.spans);
+    plumb_put_u64(j, "dropped", t->trace.dropped);
+    plumb_put_u64(j, "dropped_threads", t->trace.dropped_threads);
+    plumb_put_u64(j, "kept", t->trace.kept);
+    plumb_put_u64(j, "kept_refused", t->trace.kept_refused);
+    plumb_json_object_end(j);
+}
+
 static void write_measuring(const struct plumb_timing *t, struct plumb_json *j)
 {
     plumb_put_object(j, "clock");
@@ -323,6 +342,7 @@ int plumb_timing_write(const struct plumb_timing *t, struct plumb_buf *out, plum
     plumb_timing_write_requests(t, j);
     plumb_timing_write_collectors(t, j);
     write_drops(t, j);
+    write_trace(t, j);
     write_notes(t, j);
     write_measuring(t, j);
     write_machine(t, j);

@@ -200,6 +200,7 @@ struct plumb_timing_node {
     uint64_t outermost_ns; /* part of the total that lies in no other span of its thread */
     uint64_t outermost_count;
     uint64_t skipped, failures, abandoned, unbalanced;
+    uint64_t untraced;        /* runs that ended and whose end is not in the trace */
     const char *last_failure; /* NULL: none */
     uint32_t threads;
     uint32_t median_estimator; /* enum plumb_median */
@@ -272,6 +273,15 @@ struct plumb_timing {
         uint64_t stale;       /* ends that belong to no open span */
         uint64_t tree;        /* call-tree places beyond the bound */
     } drops;
+    struct {
+        const char *end;  /* why it ends where it does: "complete", ...; NULL: there is no trace */
+        const char *mode; /* "stop" or "ring" */
+        uint64_t bytes, spans; /* of trace.pftrace; spans whose end is in it */
+        uint64_t dropped;      /* whose end is not */
+        uint32_t dropped_threads;
+        uint32_t kept; /* files that plumb_trace_keep() and the like have left */
+        uint64_t kept_refused;
+    } trace;
     struct plumb_timing_pair *env; /* every PLUMB_* variable */
     size_t env_count;
     struct plumb_timing_node *nodes; /* first-seen order */

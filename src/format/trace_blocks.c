@@ -180,7 +180,7 @@ bool plumb_trace_enter_slot(const struct plumb_trace_decoder *d,
     }
     if (slot->kind != PLUMB_SLOT_BLOCK || slot->words > PLUMB_BLOCK_WORDS)
         return false;
-    if (slot->data[0] < s->last_ticks && d->sink->jumped)
+    if (slot->words > PLUMB_BLOCK_HEAD && slot->data[0] < s->last_ticks && d->sink->jumped)
         d->sink->jumped(d->self, s, s->last_ticks, slot->data[0]);
     if (resumes)
         resume(d, slot);

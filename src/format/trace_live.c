@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/pages.h"
+#include "format/trace_drops.h"
 
 enum { FLUSH_AT = PLUMB_TRACE_BUFFER / 4 * 3 };
 
@@ -14,21 +15,6 @@ enum { FLUSH_AT = PLUMB_TRACE_BUFFER / 4 * 3 };
 static struct plumb_live_thread *thread_at(const struct plumb_trace_source *s, uint64_t off)
 {
     return plumb_trace_at(s, off, sizeof(struct plumb_live_thread));
-}
-
-/* The state that belongs to the last commit; NULL: nothing was committed of this thread. */
-static const struct plumb_trace_state *committed(const struct plumb_trace_source *s,
-                                                 const struct plumb_live_queue *q, bool *which)
-{
-    uint64_t batch = PLUMB_ACQUIRE(s->h->trace.batch);
-    const struct plumb_trace_state *best = NULL;
-    for (int i = 0; i < 2; i++)
-        if (q->state[i].batch && q->state[i].batch <= batch &&
-            (!best || q->state[i].batch > best->batch)) {
-            best = &q->state[i];
-            *which = i;
-        }
-    return best;
 }
 
 static bool room_for_lane(struct plumb_trace_live *t)
@@ -65,7 +51,7 @@ static struct plumb_trace_lane *make_lane(struct plumb_trace_live *t, uint64_t o
     l->live = live;
     l->queue = q;
     l->live_off = off;
-    state = committed(&t->file.source, q, &l->current);
+    state = plumb_trace_committed(&t->file.source, q, &l->current);
     if (state)
         l->state = *state;
     plumb_trace_lane_open(l, &t->file, 0, false);
@@ -231,63 +217,27 @@ uint32_t plumb_trace_live_pass(struct plumb_trace_live *t)
 
 /* ---- The rest -------------------------------------------------------------------------------- */
 
-/* The block that was not folded, as the slot that it never became. */
-static bool unfolded(const struct plumb_trace_source *s, const struct plumb_live_thread *live,
-                     const struct plumb_live_queue *q, struct plumb_trace_slot *out)
-{
-    uint64_t number = live->folded + 1;
-    const uint64_t *words;
-    uint32_t depth = live->context.depth;
-    if (!live->blocks || depth > PLUMB_DEPTH_MAX)
-        return false;
-    words = plumb_trace_at(s, live->ring_off + number % live->blocks * PLUMB_BLOCK_WORDS * 8,
-                           PLUMB_BLOCK_WORDS * 8);
-    if (!words || PLUMB_ACQUIRE(words[1]) != number)
-        return false;
-    memset(out, 0, offsetof(struct plumb_trace_slot, data));
-    out->kind = PLUMB_SLOT_BLOCK;
-    out->block = number;
-    out->tid = live->tid;
-    out->generation = live->generation;
-    out->group = live->context.group;
-    out->depth = depth;
-    out->step = live->context.step;
-    memcpy(out->name, q->name, sizeof out->name);
-    for (uint32_t d = 1; d <= depth && d <= PLUMB_TRACE_FRAMES; d++)
-        out->frames[d - 1] =
-            (struct plumb_trace_open){live->frames[d].begin_ticks, live->frames[d].key};
-    for (uint32_t i = 0; i < PLUMB_BLOCK_WORDS; i++)
-        out->data[i] = PLUMB_LOAD(words[i]);
-    out->words = PLUMB_BLOCK_WORDS; /* decoding stops at the first that is empty */
-    return out->data[PLUMB_BLOCK_HEAD] != 0;
-}
-
-static const struct plumb_trace_gap *open_gap(const struct plumb_live_thread *live,
-                                              const struct plumb_live_queue *q)
-{
-    const struct plumb_trace_gap *best = NULL;
-    for (int i = 0; i < 2 && q->dropping; i++) {
-        const struct plumb_trace_gap *g = &q->gap[i];
-        if (g->through_block && g->through_block <= live->folded &&
-            (!best || g->through_block > best->through_block))
-            best = g;
-    }
-    return best;
-}
-
 static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
 {
     const struct plumb_trace_gap *gap;
     struct plumb_trace_slot slot;
+    bool some;
     take(t, l);
-    gap = open_gap(l->live, l->queue);
+    gap = plumb_trace_open_gap(l->live, l->queue);
     if (gap && gap->through_block > l->state.block) {
+        l->state.tid = l->live->tid;
+        l->state.generation = l->live->generation;
         start_lane(t, l);
         plumb_trace_lane_gap(l, gap);
         l->touched = true;
     }
-    if (!unfolded(&t->file.source, l->live, l->queue, &slot) || slot.block <= l->state.block)
+    some = plumb_trace_unfolded(&t->file.source, l->live, l->queue, &slot);
+    if (!gap && (!some || slot.block <= l->state.block))
         return;
+    if (t->file.source.h->trace.ended)
+        slot.depth = slot.words = 0; /* the trace ends here, with all that is open */
+    else if (some && slot.block <= l->state.block)
+        slot.words = 0; /* in the gap already */
     start_lane(t, l);
     slot.flags = gap || l->queue->left_out ? PLUMB_SLOT_RESUMES : 0;
     take_slot(t, l, &slot);
@@ -323,79 +273,69 @@ void plumb_trace_live_finish(struct plumb_trace_live *t)
     flush(t);
 }
 
-/* ---- Losses ---------------------------------------------------------------------------------- */
+/* ---- Ring mode ------------------------------------------------------------------------------- */
 
-static void each_queue(const struct plumb_trace_source *s,
-                       void (*each)(const struct plumb_trace_source *, struct plumb_live_thread *,
-                                    struct plumb_live_queue *, void *),
-                       void *arg)
+/* A copy of slot number `number`; false: it has been overwritten meanwhile. */
+static PLUMB_RACY bool copy_slot(struct plumb_trace_slot *to, const struct plumb_trace_slot *slot,
+                                 uint64_t number)
 {
-    uint64_t off = s->h->thread_off;
-    size_t most = s->bytes / sizeof(struct plumb_live_thread) + 1;
-    while (off && most--) {
-        struct plumb_live_thread *live = thread_at(s, off);
-        struct plumb_live_queue *q = live ? plumb_trace_at(s, live->queue_off, sizeof *q) : NULL;
-        if (!live)
-            return;
-        if (q)
-            each(s, live, q, arg);
-        off = live->next_off;
+    const uint64_t *from = (const uint64_t *)(const void *)slot;
+    uint64_t *words = (uint64_t *)(void *)to;
+    if (PLUMB_ACQUIRE(slot->number) != number)
+        return false;
+    for (size_t i = 0; i < sizeof *to / sizeof *words; i++)
+        words[i] = PLUMB_LOAD(from[i]);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return PLUMB_LOAD(slot->number) == number;
+}
+
+static void collect_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
+{
+    struct plumb_live_queue *q = l->queue;
+    const struct plumb_trace_slot *slots = plumb_trace_slots(&t->file.source, q);
+    uint64_t put = PLUMB_ACQUIRE(q->put), at = put > q->slots ? put - q->slots : 0;
+    struct plumb_trace_slot slot;
+    bool missed = true; /* what was before */
+    for (; slots && at < put; at++) {
+        if (!copy_slot(&slot, &slots[at & (q->slots - 1)], at + 1)) {
+            missed = true;
+            continue;
+        }
+        slot.flags |= missed ? PLUMB_SLOT_RESUMES : 0;
+        missed = false;
+        start_lane(t, l);
+        plumb_trace_lane_slot(l, t->filter, &slot);
     }
 }
 
-/* A block's losses of which the process did not say any more that they are counted. */
-static void settle_log(const struct plumb_trace_source *s, struct plumb_live_thread *live,
-                       struct plumb_live_queue *q, void *arg)
+static void collect_unfolded(struct plumb_trace_live *t, struct plumb_trace_lane *l)
 {
-    (void)arg;
-    if (!q->log.block || q->log.block > live->folded || q->log.count > PLUMB_TRACE_LOG)
+    struct plumb_trace_slot slot;
+    uint64_t folded = PLUMB_ACQUIRE(l->live->folded);
+    if (!plumb_trace_unfolded(&t->file.source, l->live, l->queue, &slot))
         return;
-    for (uint64_t i = 0; i < q->log.count; i++) {
-        struct plumb_live_state *st = plumb_trace_at(s, q->log.state[i].state_off, sizeof *st);
-        if (st)
-            st->untraced = q->log.state[i].untraced;
-    }
-    q->dropped_spans = q->log.dropped_spans;
-    q->dropped_blocks = q->log.dropped_blocks;
-    q->log.block = 0;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    /* A fold that began meanwhile changes what is open. */
+    if (PLUMB_LOAD(l->live->folding) != folded || PLUMB_LOAD(l->live->folded) != folded ||
+        slot.block <= l->state.block)
+        return;
+    slot.flags = PLUMB_SLOT_RESUMES;
+    start_lane(t, l);
+    plumb_trace_lane_slot(l, t->filter, &slot);
 }
 
-void plumb_trace_live_settle(const struct plumb_trace_source *s)
+void plumb_trace_live_collect(struct plumb_trace_live *t)
 {
-    each_queue(s, settle_log, NULL);
+    for_lanes(t, collect_lane);
+    for_lanes(t, collect_unfolded);
+    plumb_trace_file_flush(&t->file);
 }
 
-struct losses {
-    uint64_t spans;
-    uint32_t threads;
-};
-
-static void add_losses(const struct plumb_trace_source *s, struct plumb_live_thread *live,
-                       struct plumb_live_queue *q, void *arg)
+uint64_t plumb_trace_live_spans(const struct plumb_trace_live *t)
 {
-    struct losses *l = arg;
-    (void)s;
-    (void)live;
-    l->spans += q->dropped_spans;
-    l->threads += q->dropped_spans != 0;
-}
-
-uint64_t plumb_trace_live_dropped(const struct plumb_trace_source *s, uint32_t *threads)
-{
-    struct losses l = {0, 0};
-    each_queue(s, add_losses, &l);
-    *threads = l.threads;
-    return l.spans;
-}
-
-const char *plumb_trace_live_end(const struct plumb_live_header *h)
-{
-    switch (h->trace.ended) {
-    case PLUMB_TRACE_GOES_ON:
-        return "complete";
-    case PLUMB_TRACE_AT_BOUND:
-        return "at its bound (PLUMB_TRACE_MAX)";
-    default:
-        return "could not be written";
-    }
+    const struct plumb_live_trace *h = &t->file.source.h->trace;
+    uint64_t spans = h->batch ? h->commit[h->batch & 1].spans : 0;
+    for (uint32_t i = 0; i < t->lane_count; i++)
+        spans += t->lanes[i]->spans;
+    return spans;
 }

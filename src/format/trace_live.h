@@ -34,22 +34,15 @@ void plumb_trace_live_fini(struct plumb_trace_live *t);
 uint32_t plumb_trace_live_pass(struct plumb_trace_live *t);
 
 /* Nobody records any more: the rest of the queues, the blocks that were not folded, gaps that go
- * on, async spans that are open. Folds that were cut short must have been undone. When the trace
- * has ended before (or cannot be written), what is left is counted as lost instead. */
+ * on, async spans that are open. Folds that were cut short must have been undone. Of a trace
+ * that has ended early plumb_trace_settle() has left the gaps alone. */
 void plumb_trace_live_finish(struct plumb_trace_live *t);
 
 /* Ring mode: the newest records of every thread, with those of the block that is being filled where
  * it can be had whole. */
 void plumb_trace_live_collect(struct plumb_trace_live *t);
 
-/* What the log of drops has, and, of a trace that has ended early, what is still in its queues:
- * added to `untraced` of the states. Once, before they are read; nobody records. */
-void plumb_trace_live_settle(const struct plumb_trace_source *s);
-
-/* Spans that ended and whose end is not in the trace. */
-uint64_t plumb_trace_live_dropped(const struct plumb_trace_source *s, uint32_t *threads);
-
-/* Why the trace ends where it does, as text: "complete", ... */
-const char *plumb_trace_live_end(const struct plumb_live_header *h);
+/* Spans that are in the file with their ends, those of earlier commits included. */
+uint64_t plumb_trace_live_spans(const struct plumb_trace_live *t);
 
 #endif

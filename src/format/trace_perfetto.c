@@ -346,7 +346,7 @@ static void add_argument(struct plumb_trace_lane *l, struct args *a, const uint6
     bool flops = strcmp(plumb_trace_text(&f->source, off), "flops") == 0;
     double value = 0;
     struct plumb_pf_arg *arg;
-    if (flops && !(f->source.h->trace.what & PLUMB_TRACE_HAS_FLOPS))
+    if (type < 1 || type > 3 || (flops && !(f->source.h->trace.what & PLUMB_TRACE_HAS_FLOPS)))
         return;
     id = text_id(f, off) + KEY_TEXTS;
     arg = add_arg(a, id, type == 1 ? PLUMB_PF_I64 : type == 2 ? PLUMB_PF_F64 : PLUMB_PF_TEXT);

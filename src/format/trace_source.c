@@ -48,6 +48,11 @@ const char *plumb_trace_pipeline(const struct plumb_trace_source *s, uint32_t gr
     return p ? plumb_trace_text(s, p->name_off) : "?";
 }
 
+const struct plumb_live_key *plumb_trace_key(const struct plumb_trace_source *s, uint32_t key)
+{
+    return element(s, &s->h->keys, key, sizeof(struct plumb_live_key));
+}
+
 const char *plumb_trace_fact(const struct plumb_trace_source *s, enum plumb_live_fact fact)
 {
     return s->h->fact_off[fact] ? plumb_trace_text(s, s->h->fact_off[fact]) : "";

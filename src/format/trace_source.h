@@ -3,6 +3,7 @@
 #ifndef PLUMB_FORMAT_TRACE_SOURCE_H
 #define PLUMB_FORMAT_TRACE_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "format/live.h"
@@ -20,6 +21,8 @@ const char *plumb_trace_node(const struct plumb_trace_source *s, uint32_t node);
 const char *plumb_trace_phase(const struct plumb_trace_source *s, uint32_t group);
 const char *plumb_trace_pipeline(const struct plumb_trace_source *s, uint32_t group);
 const char *plumb_trace_fact(const struct plumb_trace_source *s, enum plumb_live_fact fact);
+
+const struct plumb_live_key *plumb_trace_key(const struct plumb_trace_source *s, uint32_t key);
 
 /* The queue of a thread block, checked; NULL: it has none. */
 struct plumb_live_queue *plumb_trace_queue(const struct plumb_trace_source *s,

@@ -91,6 +91,27 @@ static void tell_unaccounted(const struct plumb_timing *t)
     plumb_buf_fini(&line);
 }
 
+/* What is in the trace, and what is not. */
+static void tell_trace(const struct plumb_timing *t, const char *dir)
+{
+    if (!t->trace.end)
+        return;
+    if (t->trace.dropped)
+        plumb_say("plumb: %" PRIu64 " spans of %u thread%s are not in the trace, their statistics "
+                  "are complete: PLUMB_TRACE_RING was full, or the trace ended",
+                  t->trace.dropped, t->trace.dropped_threads,
+                  t->trace.dropped_threads == 1 ? "" : "s");
+    if (strcmp(t->trace.end, "complete") != 0)
+        plumb_say("plumb: the trace ends %s", t->trace.end);
+    if (t->trace.kept || t->trace.kept_refused)
+        plumb_say("plumb: %u pieces of the trace kept, %" PRIu64 " more refused at PLUMB_TRACE_MAX",
+                  t->trace.kept, t->trace.kept_refused);
+    if (dir && t->trace.bytes)
+        plumb_say("plumb: trace: %s/trace.pftrace (%.1f MB, %" PRIu64
+                  " spans); open it at https://ui.perfetto.dev",
+                  dir, (double)t->trace.bytes * 1e-6, t->trace.spans);
+}
+
 void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary)
 {
     if (!dir)
@@ -102,6 +123,7 @@ void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary
     tell_drops(t);
     tell_malloc(t);
     tell_unaccounted(t);
+    tell_trace(t, dir);
     plumb_say("plumb: %zu nodes, %" PRIu64 " spans in %.3f s; cost about %.3f ms (%.1f ns a span)",
               t->node_count, t->overhead.spans, (double)t->wall_clock_ns * 1e-9,
               t->overhead.total_ns * 1e-6, t->overhead.span_ns);

@@ -16,6 +16,7 @@
 #include "trace/runs.h"
 #include "trace/signature_read.h"
 #include "trace/timing_read.h"
+#include "trace/trace_recover.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -145,13 +146,26 @@ int plumb_load_file(struct plumb_load *out, const char *path, plumb_error *err)
     return PLUMB_OK;
 }
 
+/* Of a trace that is damaged, or gone, the figures are none the worse. */
+static void note_trace(struct plumb_timing *t, const plumb_error *why)
+{
+    const char **notes = plumb_arena_alloc(&t->arena, (t->note_count + 1) * sizeof *notes);
+    if (!notes)
+        return;
+    if (t->note_count)
+        memcpy(notes, t->notes, t->note_count * sizeof *notes);
+    notes[t->note_count++] =
+        plumb_arena_printf(&t->arena, "the trace is as the process left it: %s", why->message);
+    t->notes = notes;
+}
+
 int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
 {
     char path[PATH_BYTES];
     struct stat st;
     struct plumb_load load = {.state = PLUMB_LOAD_RECOVERED};
     struct plumb_buf text = {0};
-    int rc = make_path(path, dir, PLUMB_TIMING_NAME, err);
+    int traced = PLUMB_OK, rc = make_path(path, dir, PLUMB_TIMING_NAME, err);
     if (rc < 0)
         return rc;
     if (stat(path, &st) == 0)
@@ -159,10 +173,17 @@ int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
     plumb_timing_init(&load.timing);
     rc = plumb_live_read(&load.timing, dir, err);
     load.timing.recovered = rc == PLUMB_OK;
+    /* Before the report, which tells what the trace has. */
+    if (rc == PLUMB_OK)
+        traced = plumb_trace_recover(&load.timing, dir, &load.why);
+    if (traced == PLUMB_ERR_FORMAT) {
+        note_trace(&load.timing, &load.why);
+        traced = PLUMB_OK;
+    }
     if (rc == PLUMB_OK)
         rc = render(&text, &load.timing, dir, err);
     if (rc == PLUMB_OK) {
-        load.fresh = save_all(dir, &text, &load.why) == PLUMB_OK;
+        load.fresh = traced == PLUMB_OK && save_all(dir, &text, &load.why) == PLUMB_OK;
         load.state = load.fresh ? PLUMB_LOAD_RECOVERED : PLUMB_LOAD_UNSAVED;
     }
     plumb_buf_fini(&text);

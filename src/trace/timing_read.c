@@ -117,6 +117,8 @@ static void read_node(struct plumb_timing_cursor *c, const json_t *object,
     node->last_failure = plumb_field_text(&c->f, object, "last_failure");
     node->abandoned = plumb_field_u64(&c->f, object, "abandoned");
     node->unbalanced = plumb_field_u64(&c->f, object, "unbalanced");
+    if (json_object_get(object, "untraced"))
+        node->untraced = plumb_field_u64(&c->f, object, "untraced");
     node->median_estimator = get_estimator(c, object);
     node->threads = plumb_field_u32(&c->f, object, "threads");
     node->self_ns = plumb_field_u64(&c->f, object, "self_ns");
@@ -249,6 +251,22 @@ static void read_drops(struct plumb_timing_cursor *c, const json_t *root)
     t->drops.tree = plumb_field_u64(&c->f, object, "tree");
 }
 
+static void read_trace(struct plumb_timing_cursor *c, const json_t *root)
+{
+    struct plumb_timing *t = c->t;
+    const json_t *object = json_object_get(root, "trace");
+    if (!json_is_object(object))
+        return;
+    t->trace.mode = plumb_field_text(&c->f, object, "mode");
+    t->trace.end = plumb_field_text(&c->f, object, "end");
+    t->trace.bytes = plumb_field_u64(&c->f, object, "bytes");
+    t->trace.spans = plumb_field_u64(&c->f, object, "spans");
+    t->trace.dropped = plumb_field_u64(&c->f, object, "dropped");
+    t->trace.dropped_threads = plumb_field_u32(&c->f, object, "dropped_threads");
+    t->trace.kept = plumb_field_u32(&c->f, object, "kept");
+    t->trace.kept_refused = plumb_field_u64(&c->f, object, "kept_refused");
+}
+
 static void read_measuring(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
@@ -338,6 +356,7 @@ static int read_root(struct plumb_timing *t, const json_t *root, const char *nam
     plumb_timing_check_device_uses(&c);
     plumb_timing_read_memory(&c, root);
     read_drops(&c, root);
+    read_trace(&c, root);
     read_notes(&c, root);
     read_measuring(&c, root);
     read_machine(&c, root);

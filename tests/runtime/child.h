@@ -245,7 +245,7 @@ static inline bool run_has(const char *dir, const char *name)
 
 static inline void remove_run(const char *dir)
 {
-    static const char *const names[] = {"timing.json", PLUMB_LIVE_NAME};
+    static const char *const names[] = {"timing.json", PLUMB_LIVE_NAME, PLUMB_TRACE_FILE};
     char path[1400];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, names[i]);

@@ -50,15 +50,15 @@ struct image {
     size_t size, used;
 };
 
-static int setup(void **state)
+static int setup_of(void **state, const char *dir, const char *const *settings)
 {
     static struct image image;
     struct child c;
     char path[1200];
     FILE *f;
-    int status = child_run(&c, "killed", "killed", NULL);
+    int status = child_run(&c, "killed", dir, settings);
     assert_signaled(&c, status, SIGKILL);
-    snprintf(path, sizeof path, "%s/" PLUMB_LIVE_NAME, in_place("killed"));
+    snprintf(path, sizeof path, "%s/" PLUMB_LIVE_NAME, in_place(dir));
     f = fopen(path, "rbe");
     assert_non_null(f);
     fseek(f, 0, SEEK_END);
@@ -70,6 +70,23 @@ static int setup(void **state)
     fclose(f);
     image.used = ((struct plumb_live_header *)(void *)image.bytes)->used;
     *state = &image;
+    return 0;
+}
+
+static int setup(void **state)
+{
+    return setup_of(state, "killed", NULL);
+}
+
+/* Of a traced run, with all of its trace still in the mapping. */
+static int setup_traced(void **state)
+{
+    static const char *const settings[] = {"PLUMB_TRACE=1", "PLUMB_TRACE_RING=64K", NULL};
+    struct plumb_live_header *h;
+    setup_of(state, "traced", settings);
+    h = (struct plumb_live_header *)(void *)((struct image *)*state)->bytes;
+    assert_int_equal(h->trace.mode, PLUMB_LIVE_TRACE_STOP);
+    h->trace.batch = 0;
     return 0;
 }
 
@@ -98,6 +115,7 @@ static bool recovers(const unsigned char *bytes, size_t size)
     FILE *f;
     mkdir("damaged", 0700);
     unlink("damaged/timing.json");
+    unlink("damaged/" PLUMB_TRACE_FILE);
     f = fopen("damaged/" PLUMB_LIVE_NAME, "wbe");
     assert_non_null(f);
     assert_int_equal(fwrite(bytes, 1, size, f), size);
@@ -185,5 +203,6 @@ int main(int argc, char **argv)
     };
     if (argc > 1)
         return child_play(roles, argv[1]);
-    return cmocka_run_group_tests(tests, setup, teardown);
+    int failed = cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests_name("traced", tests, setup_traced, teardown) + failed;
 }

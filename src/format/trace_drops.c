@@ -1,0 +1,328 @@
+/* trace_drops.c: see trace_drops.h. The mapping may be a damaged file. */
+#include "format/trace_drops.h"
+
+#include <string.h>
+
+#include "base/atomic.h"
+
+enum { SETTLED = 2 }; /* `dropping`: gap[0] is all that is left */
+
+/* ---- One block ------------------------------------------------------------------------------- */
+
+static void count_end(struct plumb_trace_drops *drops, uint64_t key)
+{
+    drops->spans++;
+    /* Most likely one of the last. */
+    for (uint32_t i = drops->count; i-- > 0;)
+        if (drops->key[i].key == key) {
+            drops->key[i].spans++;
+            return;
+        }
+    if (drops->count == PLUMB_BLOCK_WORDS)
+        return; /* cannot be: a block ends fewer */
+    drops->key[drops->count].key = key;
+    drops->key[drops->count++].spans = 1;
+}
+
+/* What a wide record ends, or changes for what follows. */
+static void count_wide(struct plumb_trace_drops *drops, struct plumb_trace_stack *s,
+                       const uint64_t *w)
+{
+    uint32_t kind = (uint32_t)(w[0] >> 2) & 63, small = (uint32_t)(w[0] >> 16) & 63;
+    if (kind == PLUMB_WIDE_GROUP)
+        s->group = (uint32_t)w[1] & 0xffff;
+    else if (kind == PLUMB_WIDE_SAMPLE && small >= PLUMB_SAMPLE_ASYNC)
+        count_end(drops, plumb_key((uint32_t)(w[1] >> 32) & 0xffff,
+                                   (uint32_t)w[1] & ((1u << PLUMB_NODE_BITS) - 1)));
+    while (kind == PLUMB_WIDE_CLOSE && s->depth > w[1])
+        count_end(drops, s->open[s->depth--]);
+}
+
+void plumb_trace_drops_count(struct plumb_trace_drops *drops, struct plumb_trace_stack *s,
+                             const uint64_t *words, uint32_t n)
+{
+    const uint64_t *w = words + PLUMB_BLOCK_HEAD, *end = words + n;
+    drops->count = 0;
+    drops->spans = 0;
+    while (w < end && *w) {
+        uint32_t kind = *w & 3, length = 1;
+        if (kind == PLUMB_REC_END && s->depth) {
+            count_end(drops, s->open[s->depth--]);
+        } else if (kind == PLUMB_REC_BEGIN && s->depth < PLUMB_DEPTH_MAX) {
+            s->open[++s->depth] = plumb_key(s->group, plumb_record_node(*w));
+        } else if (kind == PLUMB_REC_WIDE) {
+            length = (uint32_t)(*w >> 8) & 255;
+            if (length < 2 || length > end - w)
+                return;
+            count_wide(drops, s, w);
+        }
+        w += length;
+    }
+}
+
+static void gap_node(struct plumb_trace_gap *g, uint32_t node, uint32_t spans)
+{
+    for (uint64_t i = g->count; i-- > 0;)
+        if (g->nodes[i].node == node) {
+            g->nodes[i].spans += spans;
+            return;
+        }
+    if (g->count == PLUMB_TRACE_GAP_NODES) {
+        g->others += spans;
+        return;
+    }
+    g->nodes[g->count].node = node;
+    g->nodes[g->count++].spans = spans;
+}
+
+void plumb_trace_gap_add(struct plumb_trace_gap *g, const struct plumb_trace_drops *drops,
+                         uint64_t block, uint64_t from_ticks, uint64_t through_ticks)
+{
+    if (!g->from_block) {
+        g->from_block = block;
+        g->from_ticks = from_ticks;
+    }
+    g->through_ticks = through_ticks;
+    g->spans += drops->spans;
+    for (uint32_t i = 0; i < drops->count; i++)
+        gap_node(g, plumb_key_node(drops->key[i].key), drops->key[i].spans);
+}
+
+/* ---- What a queue holds ---------------------------------------------------------------------- */
+
+const struct plumb_trace_state *plumb_trace_committed(const struct plumb_trace_source *s,
+                                                      const struct plumb_live_queue *q, bool *which)
+{
+    uint64_t batch = PLUMB_ACQUIRE(s->h->trace.batch);
+    const struct plumb_trace_state *best = NULL;
+    for (int i = 0; i < 2; i++)
+        if (q->state[i].batch && q->state[i].batch <= batch &&
+            (!best || q->state[i].batch > best->batch)) {
+            best = &q->state[i];
+            *which = i;
+        }
+    return best;
+}
+
+bool plumb_trace_unfolded(const struct plumb_trace_source *s, const struct plumb_live_thread *live,
+                          const struct plumb_live_queue *q, struct plumb_trace_slot *out)
+{
+    uint64_t number = live->folded + 1;
+    const uint64_t *words;
+    uint32_t depth = live->context.depth <= PLUMB_DEPTH_MAX ? live->context.depth : 0;
+    memset(out, 0, sizeof *out);
+    out->kind = PLUMB_SLOT_BLOCK;
+    out->block = number;
+    out->tid = live->tid;
+    out->generation = live->generation;
+    out->group = live->context.group;
+    out->depth = depth;
+    out->step = live->context.step;
+    memcpy(out->name, q->name, sizeof out->name);
+    for (uint32_t d = 1; d <= depth && d <= PLUMB_TRACE_FRAMES; d++)
+        out->frames[d - 1] =
+            (struct plumb_trace_open){live->frames[d].begin_ticks, live->frames[d].key};
+    words = live->blocks
+                ? plumb_trace_at(s, live->ring_off + number % live->blocks * PLUMB_BLOCK_WORDS * 8,
+                                 PLUMB_BLOCK_WORDS * 8)
+                : NULL;
+    if (!words || PLUMB_ACQUIRE(words[1]) != number)
+        return false;
+    for (uint32_t i = 0; i < PLUMB_BLOCK_WORDS; i++)
+        out->data[i] = PLUMB_LOAD(words[i]);
+    out->words = PLUMB_BLOCK_WORDS; /* decoding stops at the first that is empty */
+    return out->data[PLUMB_BLOCK_HEAD] != 0;
+}
+
+const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_thread *live,
+                                                   const struct plumb_live_queue *q)
+{
+    const struct plumb_trace_gap *best = NULL;
+    if (q->dropping == SETTLED && q->gap[0].count <= PLUMB_TRACE_GAP_NODES)
+        return &q->gap[0];
+    for (int i = 0; i < 2 && q->dropping; i++) {
+        const struct plumb_trace_gap *g = &q->gap[i];
+        /* Of a block whose fold was not done, nothing is lost: it is in the ring. */
+        if (g->through_block && g->through_block <= live->folded &&
+            g->count <= PLUMB_TRACE_GAP_NODES && (!best || g->through_block > best->through_block))
+            best = g;
+    }
+    return best;
+}
+
+/* ---- Settling -------------------------------------------------------------------------------- */
+
+typedef void each_fn(const struct plumb_trace_source *, struct plumb_live_thread *,
+                     struct plumb_live_queue *, void *);
+
+static void each_queue(const struct plumb_trace_source *s, each_fn *each, void *arg)
+{
+    uint64_t off = s->h->thread_off;
+    size_t most = s->bytes / sizeof(struct plumb_live_thread) + 1;
+    while (off && most--) {
+        struct plumb_live_thread *live = plumb_trace_at(s, off, sizeof *live);
+        struct plumb_live_queue *q = live ? plumb_trace_at(s, live->queue_off, sizeof *q) : NULL;
+        if (!live)
+            return;
+        if (q)
+            each(s, live, q, arg);
+        off = live->next_off;
+    }
+}
+
+/* A block's losses, of which the process did not say any more that they are counted. */
+static void settle_log(const struct plumb_trace_source *s, struct plumb_live_thread *live,
+                       struct plumb_live_queue *q, void *arg)
+{
+    (void)arg;
+    if (!q->log.block || q->log.block > live->folded || q->log.count > PLUMB_TRACE_LOG)
+        return;
+    for (uint64_t i = 0; i < q->log.count; i++) {
+        struct plumb_live_state *st = plumb_trace_at(s, q->log.state[i].state_off, sizeof *st);
+        if (st)
+            st->untraced = q->log.state[i].untraced;
+    }
+    q->dropped_spans = q->log.dropped_spans;
+    q->dropped_blocks = q->log.dropped_blocks;
+    q->log.block = 0;
+}
+
+static struct plumb_live_state *state_of(const struct plumb_trace_source *s,
+                                         const struct plumb_live_thread *live, uint64_t key)
+{
+    uint64_t off = live->state_off;
+    for (uint32_t left = live->states; off && left; left--) {
+        struct plumb_live_state *st = plumb_trace_at(s, off, sizeof *st);
+        const struct plumb_live_key *k = st ? plumb_trace_key(s, st->key) : NULL;
+        if (!st)
+            return NULL;
+        if (k && st->channel == PLUMB_CHANNEL_SPAN && plumb_key(k->group & 0xffff, k->node) == key)
+            return st;
+        off = st->next_off;
+    }
+    return NULL;
+}
+
+struct rest {
+    const struct plumb_trace_source *s;
+    struct plumb_live_thread *live;
+    struct plumb_live_queue *q;
+    struct plumb_trace_stack stack;
+    struct plumb_trace_gap gap;
+};
+
+static void rest_slot(struct rest *r, const struct plumb_trace_slot *slot, bool resumes)
+{
+    struct plumb_trace_drops drops;
+    if (slot->kind != PLUMB_SLOT_BLOCK || slot->words > PLUMB_BLOCK_WORDS ||
+        slot->depth >= PLUMB_TRACE_DEPTH)
+        return; /* what a gap lost is counted already */
+    if (resumes || slot->flags & PLUMB_SLOT_RESUMES || slot->depth != r->stack.depth) {
+        r->stack.group = slot->group & 0xffff;
+        r->stack.depth = slot->depth;
+        for (uint32_t d = 1; d <= slot->depth; d++)
+            r->stack.open[d] = d <= PLUMB_TRACE_FRAMES ? slot->frames[d - 1].key : 0;
+    }
+    plumb_trace_drops_count(&drops, &r->stack, slot->data, slot->words);
+    plumb_trace_gap_add(&r->gap, &drops, slot->block, slot->data[0], slot->data[0]);
+    for (uint32_t i = 0; i < drops.count; i++) {
+        struct plumb_live_state *st = state_of(r->s, r->live, drops.key[i].key);
+        if (st)
+            st->untraced += drops.key[i].spans;
+    }
+    r->q->dropped_spans += drops.spans;
+    r->q->dropped_blocks++;
+}
+
+/* Goes on with what the thread has lost since; that comes after what is in the queue. */
+static void rest_gap(struct rest *r)
+{
+    const struct plumb_trace_gap *open = plumb_trace_open_gap(r->live, r->q);
+    struct plumb_trace_gap *to = &r->q->gap[0];
+    if (open) {
+        if (!r->gap.from_block) {
+            r->gap.from_block = open->from_block;
+            r->gap.from_ticks = open->from_ticks;
+        }
+        r->gap.spans += open->spans;
+        r->gap.others += open->others;
+        for (uint64_t i = 0; i < open->count; i++)
+            gap_node(&r->gap, open->nodes[i].node, open->nodes[i].spans);
+    }
+    r->q->gap[1].through_block = 0;
+    *to = r->gap;
+    to->through_block = r->live->folded + 1;
+    r->q->dropping = to->spans || open ? SETTLED : 0;
+}
+
+static void settle_rest(const struct plumb_trace_source *s, struct plumb_live_thread *live,
+                        struct plumb_live_queue *q, void *arg)
+{
+    struct rest r = {.s = s, .live = live, .q = q};
+    struct plumb_trace_slot *slots = q->slots ? plumb_trace_slots(s, q) : NULL, last;
+    const struct plumb_trace_state *state;
+    bool which = false;
+    uint64_t at;
+    (void)arg;
+    state = plumb_trace_committed(s, q, &which);
+    at = state ? state->taken : 0;
+    if (state && state->depth < PLUMB_TRACE_DEPTH) {
+        r.stack.depth = state->depth;
+        r.stack.group = state->group;
+        for (uint32_t d = 1; d <= state->depth; d++)
+            r.stack.open[d] = state->frames[d].key;
+    }
+    while (slots && at < q->put && q->put - at <= q->slots)
+        rest_slot(&r, &slots[at++ & (q->slots - 1)], false);
+    if (plumb_trace_unfolded(s, live, q, &last))
+        rest_slot(&r, &last, true);
+    rest_gap(&r);
+    q->put = 0; /* empty: whoever finishes the file finds the gap alone */
+}
+
+void plumb_trace_settle(const struct plumb_trace_source *s)
+{
+    if (s->h->trace.settled)
+        return;
+    s->h->trace.settled = 1;
+    each_queue(s, settle_log, NULL);
+    if (s->h->trace.ended && s->h->trace.mode == PLUMB_LIVE_TRACE_STOP)
+        each_queue(s, settle_rest, NULL);
+}
+
+/* ---- Sums ------------------------------------------------------------------------------------ */
+
+struct losses {
+    uint64_t spans;
+    uint32_t threads;
+};
+
+static void add_losses(const struct plumb_trace_source *s, struct plumb_live_thread *live,
+                       struct plumb_live_queue *q, void *arg)
+{
+    struct losses *l = arg;
+    (void)s;
+    (void)live;
+    l->spans += q->dropped_spans;
+    l->threads += q->dropped_spans != 0;
+}
+
+uint64_t plumb_trace_lost(const struct plumb_trace_source *s, uint32_t *threads)
+{
+    struct losses l = {0, 0};
+    each_queue(s, add_losses, &l);
+    *threads = l.threads;
+    return l.spans;
+}
+
+const char *plumb_trace_end_text(const struct plumb_live_header *h)
+{
+    switch (h->trace.ended) {
+    case PLUMB_TRACE_GOES_ON:
+        return "complete";
+    case PLUMB_TRACE_AT_BOUND:
+        return "at its bound, PLUMB_TRACE_MAX";
+    default:
+        return "early, it could not be written";
+    }
+}

@@ -1,0 +1,156 @@
+/* labels: notsan
+ * timeout: 150
+ * A traced process is killed at random moments while two threads record, with much room for the
+ * trace and with little, below its bound and at it, and in ring mode: what is recovered is a file
+ * that a reader takes, in which every span that ended is whole or counted as lost, and none is that
+ * never was. */
+#include <pthread.h>
+
+#include "runtime/ops.h"
+
+#include "record_trace.h"
+
+#ifndef KILLS
+enum { KILLS = 200 };
+#endif
+enum { THREADS = 2, KINDS = 4 };
+
+static void *second_thread(void *side)
+{
+    ops_run(1, (uint64_t *)side + 16, 0);
+    return NULL;
+}
+
+/* Much room; little; a small bound; ring mode. */
+static void record_until_killed(const char *dir, uint64_t *side, int kind)
+{
+    plumb_options options = plumb_options_default();
+    pthread_t thread;
+    options.run_dir = dir;
+    options.quiet = PLUMB_ON;
+    options.trace = PLUMB_ON;
+    options.trace_ring_bytes = kind == 0 ? 0 : 16384;
+    options.trace_max_bytes = kind == 2 ? 65536 : 0;
+    options.trace_mode = kind == 3 ? PLUMB_TRACE_RING : PLUMB_TRACE_STOP;
+    ROLE_NEEDS(plumb_start(&options, NULL) == PLUMB_OK);
+    ROLE_NEEDS(pthread_create(&thread, NULL, second_thread, side) == 0);
+    ops_run(0, side, 0);
+}
+
+struct tally {
+    uint64_t whole, cut, open;
+};
+
+static struct tally tally_of(const struct trace_read *t, const char *name)
+{
+    struct tally n = {0, 0, 0};
+    for (size_t i = 0; i < t->count; i++) {
+        const struct trace_slice *s = &t->slices[i];
+        if (s->kind != TRACE_SLICE || strcmp(s->name, name) != 0)
+            continue;
+        if (s->end == UINT64_MAX)
+            n.open++;
+        else if (strstr(s->last, "cut=true"))
+            n.cut++;
+        else
+            n.whole++;
+    }
+    return n;
+}
+
+/* Runs of `name` in all phases that have ended, and those of them that the trace lacks. */
+static uint64_t ended_of(const struct plumb_timing *t, const char *name, uint64_t *untraced)
+{
+    uint64_t n = 0;
+    *untraced = 0;
+    for (size_t i = 0; i < t->node_count; i++) {
+        const struct plumb_timing_node *node = &t->nodes[i];
+        if (strcmp(node->name, name) != 0)
+            continue;
+        n += node->host.ns.count + node->failures + node->abandoned + node->unbalanced;
+        *untraced += node->untraced;
+    }
+    return n;
+}
+
+static uint64_t open_of(const struct plumb_timing *t, const char *name)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < t->open_count; i++)
+        n += strcmp(t->open[i].node, name) == 0;
+    return n;
+}
+
+/* Returns how many spans of `name` were lost. */
+static uint64_t compare(const struct trace_read *t, const struct plumb_timing *timing,
+                        const char *name, int kind)
+{
+    uint64_t untraced, ended = ended_of(timing, name, &untraced);
+    struct tally n = tally_of(t, name);
+    bool right = kind == 3 ? n.whole <= ended : n.whole + untraced == ended;
+    if (!right || n.open > open_of(timing, name) || (kind < 2 && n.open != open_of(timing, name)) ||
+        (!untraced && kind < 2 && n.cut))
+        fail_msg("kind %d: %s: %" PRIu64 " ended, %" PRIu64 " untraced, %" PRIu64
+                 " open; in the trace %" PRIu64 " whole, %" PRIu64 " cut, %" PRIu64 " open",
+                 kind, name, ended, untraced, open_of(timing, name), n.whole, n.cut, n.open);
+    return untraced;
+}
+
+static void look_at(const char *dir, int kind, uint64_t *lost, uint64_t *found)
+{
+    struct plumb_load run;
+    struct trace_read t;
+    load_run(&run, dir);
+    if (run.state != PLUMB_LOAD_RECOVERED)
+        fail_msg("%s: %s", dir, run.why.message);
+    trace_read_run(&t, dir);
+    for (unsigned who = 0; who < THREADS; who++) {
+        struct ops_names names = ops_names_of(who);
+        *lost += compare(&t, &run.timing, names.inner, kind);
+        *lost += compare(&t, &run.timing, names.outer, kind);
+    }
+    *found += t.whole;
+    assert_int_equal(t.bytes, run.timing.trace.bytes);
+    if (kind == 2)
+        assert_true(t.bytes <= 65536);
+    trace_fini(&t);
+    plumb_timing_fini(&run.timing);
+    remove_run(dir);
+}
+
+static void every_span_is_whole_or_counted_after_200_kills(void **state)
+{
+    uint64_t *side = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    uint64_t random = 0x2545f491, lost[KINDS] = {0}, found[KINDS] = {0};
+    (void)state;
+    assert_ptr_not_equal(side, MAP_FAILED);
+    for (int i = 0; i < KILLS; i++) {
+        char name[32];
+        const char *dir;
+        uint64_t after = random_next(&random) % (UINT64_C(64) << random_next(&random) % 10);
+        pid_t pid;
+        memset(side, 0, 4096);
+        snprintf(name, sizeof name, "kill-%d", i);
+        dir = in_place(name);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            record_until_killed(dir, side, i % KINDS);
+            _exit(0);
+        }
+        child_kill_after(pid, side, after + 1, random_next(&random) % 4096);
+        look_at(dir, i % KINDS, &lost[i % KINDS], &found[i % KINDS]);
+    }
+    for (int kind = 0; kind < KINDS; kind++)
+        assert_true(found[kind] > 0);
+    assert_true(lost[1] > 0 && lost[2] > 0); /* else the small rooms tell nothing */
+    munmap(side, 4096);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_span_is_whole_or_counted_after_200_kills),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
