@@ -52,6 +52,14 @@ for block in *.c *.cpp; do
         grep -q 'spans in' err.txt || complain "$block records nothing: $(cat err.txt)"
     fi
 done
+# Programs that read: nothing of them goes away with PLUMB_DISABLE.
+mkdir -p reading
+(cd reading && blocks c "$src/docs/trace.md")
+for block in reading/*.c; do
+    count=$((count + 1))
+    compile "${CC:-cc}" -std=c11 -c -o "${block%.c}.o" "$block"
+done
+
 [ "$count" -ge 20 ] || complain "only $count code blocks found"
 
 mkdir -p man
