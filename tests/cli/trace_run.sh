@@ -61,6 +61,12 @@ jq -e '([.threads[].thread] | length > 5) and (.nodes[] | select(.name == "c") |
        and (.stepped_nodes[] | select(.name == "outer") | .steps == 500)' out.txt >/dev/null ||
     fail "the trace of several threads: $(jq -c '.threads, .nodes, .stepped_nodes' out.txt)"
 
+PLUMB=1 PLUMB_TRACE=1 PLUMB_RUN_DIR=$PWD/killed ./linked signal 9 2>/dev/null
+[ -e killed/live.plumb ] || fail 'no mapping is left of the killed run'
+same_counts killed
+jq -e '.open == 1 and (.nodes[] | select(.name == "last") | .open == 1 and .count == 0)' \
+    out.txt >/dev/null || fail "the open span of a killed run: $(jq -c .nodes out.txt)"
+
 # While it records: what has reached the file.
 mkfifo fifo
 PLUMB=1 PLUMB_TRACE=1 PLUMB_RUN_DIR=$PWD/live ./linked wait <fifo >live.txt &
