@@ -61,6 +61,14 @@ ROWS = [
         ("perfetto_read_mb_s", "reading it into tables", "MB/s", AtLeast(200)),
         ("perfetto_read_rss_x_file", "memory that this needs, times the file", "x", 10.0),
     ]),
+    ("Exported traces", [
+        ("chrome_x_snprintf", "Chrome JSON, snprintf() times it", "x", AtLeast(60)),
+        ("chrome_scalar_x_snprintf", "the same without vectors", "x", AtLeast(25)),
+        ("chrome_x_whole_snprintf", "snprintf() of whole numbers times it", "x", None),
+        ("chrome_gz_x_zlib", "compressed, zlib level 1 times it", "x", AtLeast(5)),
+        ("chrome_gz_bytes_x_zlib", "bytes, as a part of zlib's", "x", 0.85),
+        ("chrome_gz_bytes_per_span", "compressed", "bytes", None),
+    ]),
     ("Others, in the same run, as multiples of two rdtsc", [
         ("peers_span_x_floor", "plumb span", "x", None),
         ("clock_gettime_pair_x_floor", "clock_gettime() pair", "x", None),

@@ -9,7 +9,7 @@
 # program that fails leaves its keys as they were, and the run ends with status 1 after all others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all="machine payload span snapshot signature memory malloc trace read peers uftrace t2v"
+all="machine payload span snapshot signature memory malloc trace read export peers uftrace t2v"
 
 usage() {
     sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
@@ -73,6 +73,15 @@ run_uftrace() {
         --json "$tmp/uftrace.json" --tmp "$tmp" $quick
 }
 
+run_export() {
+    if [ ! -x "$build/bench/bench_export" ]; then
+        none chrome_gz_x_zlib "zlib is not installed" >"$tmp/export.json"
+        echo "bench_export: zlib is not installed"
+        return 0
+    fi
+    own export 1
+}
+
 run_t2v() {
     program=$build/examples/text_to_video/text_to_video
     if [ ! -x "$program" ]; then
@@ -101,6 +110,7 @@ for name in $only; do
     machine | snapshot | signature | memory | malloc | trace | read) own "$name" 1 ;;
     payload | span) own "$name" 5 ;;
     peers) own "$name" 1 "$here/lttng.sh" ;;
+    export) run_export ;;
     uftrace) run_uftrace ;;
     t2v) run_t2v ;;
     *)

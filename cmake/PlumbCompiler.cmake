@@ -69,7 +69,7 @@ function(plumb_isa_sources list)
         -mavx512f -mavx512bw -mavx512vl -mavx512dq)
     elseif(source MATCHES "_avx512ifma\\.c$")
       set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS
-        -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512ifma -mavx512vbmi)
+        -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512ifma -mavx512vbmi -mbmi -mbmi2 -mlzcnt)
     elseif(source MATCHES "_pclmul\\.c$")
       set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -msse4.1 -mpclmul)
     endif()

@@ -40,8 +40,11 @@ cmd:jq                           | jq                  | jq                     
 cmd:protoc                       | protobuf-compiler   | protobuf-compiler          | protobuf
 cmd:setarch                      | util-linux          | util-linux                 | util-linux
 '
-# Hosts that some tests record when they are there, too large to force on everybody.
+# What some tests record, or look at traces with, when it is there: too large to force on everybody.
 NEEDS_ci="$NEEDS_test"'
+cmd:chromium                     | chromium            | chromium                   | chromium
+cmd:chromedriver                 | chromium-driver     | chromedriver               | chromium
+py:selenium                      | python3-selenium    | python3-selenium           | python-selenium
 py:torch                         | python3-torch       | python3-torch              | python-pytorch
 '
 NEEDS_fuzz="$NEEDS_test"'

@@ -31,17 +31,27 @@ static const unsigned char places[16][16] = {
 };
 
 struct digits {
-    __m512i factors, first, ten, zero;
+    __m512i factors, first, ten, zero, point;
 };
+
+/* A constant that the compiler does not know: it stays in a register, and is not made anew for each
+ * number from one that is as scarce. */
+static PLUMB_ALWAYS_INLINE __m512i keep(__m512i x)
+{
+    __asm__("" : "+v"(x));
+    return x;
+}
 
 static PLUMB_ALWAYS_INLINE struct digits digits_open(void)
 {
     return (struct digits){
-        .factors = _mm512_setr_epi64(45035996, 450359963, 4503599628, 45035996274, 450359962738,
-                                     4503599627371, 45035996273705, 450359962737050),
-        .first = _mm512_setr_epi64(30000000, 0, 0, 0, 0, 0, 0, 0),
-        .ten = _mm512_set1_epi64(10),
-        .zero = _mm512_set1_epi64('0'),
+        .factors =
+            keep(_mm512_setr_epi64(45035996, 450359963, 4503599628, 45035996274, 450359962738,
+                                   4503599627371, 45035996273705, 450359962737050)),
+        .first = keep(_mm512_setr_epi64(30000000, 0, 0, 0, 0, 0, 0, 0)),
+        .ten = keep(_mm512_set1_epi64(10)),
+        .zero = keep(_mm512_set1_epi64('0')),
+        .point = keep(_mm512_set1_epi8('.')),
     };
 }
 
@@ -85,11 +95,16 @@ static PLUMB_ALWAYS_INLINE unsigned char *put_us(unsigned char *p, const struct 
         return plumb_put_us(p, plumb_chrome_ns(ns));
     unsigned n = digit_count(ns);
     __m512i at = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(const void *)places[n]));
-    uint64_t high = ns / 100000000;
-    __m512i low = eight(d, ns - high * 100000000);
-    __m512i text = _mm512_permutex2var_epi8(eight(d, high), at, low);
+    __m512i text;
+    if (PLUMB_LIKELY(ns <
+                     100000000)) { /* the places are the same: no digit is before the last eight */
+        text = _mm512_permutexvar_epi8(at, eight(d, ns));
+    } else {
+        uint64_t high = ns / 100000000;
+        text = _mm512_permutex2var_epi8(eight(d, high), at, eight(d, ns - high * 100000000));
+    }
     __m128i pointed = _mm_mask_mov_epi8(_mm512_castsi512_si128(text), (__mmask16)(1u << (n - 3)),
-                                        _mm_set1_epi8('.'));
+                                        _mm512_castsi512_si128(d->point));
     _mm_storeu_si128((__m128i *)(void *)p, pointed);
     return p + n + 1;
 }
@@ -99,6 +114,11 @@ static PLUMB_ALWAYS_INLINE unsigned char *put_piece(unsigned char *p,
 {
     const unsigned char *text = piece->text;
     size_t n = piece->bytes;
+    if (n <= 32) { /* a wider store would often touch two lines of the cache */
+        _mm256_storeu_si256((__m256i *)(void *)p,
+                            _mm256_loadu_si256((const __m256i *)(const void *)text));
+        return p + n;
+    }
     _mm512_storeu_si512(p, _mm512_loadu_si512(text));
     if (PLUMB_UNLIKELY(n > 64))
         memcpy(p + 64, text + 64, n - 64);

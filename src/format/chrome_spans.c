@@ -57,7 +57,8 @@ size_t plumb_chrome_spans(struct plumb_out *out, const struct plumb_chrome_piece
 bool plumb_chrome_has_ifma(void)
 {
     __builtin_cpu_init(); /* the compiler's own constructor may be yet to run */
-    return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+    return __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vbmi");
 }
 #endif

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "report/summary_table.h"
 
-enum { OPEN_SHOWN = 5 };
+enum { OPEN_SHOWN = 5, LARGE_TRACE = 50 * 1000 * 1000 };
 
 static void tell_open(const struct plumb_timing *t)
 {
@@ -110,6 +110,12 @@ static void tell_trace(const struct plumb_timing *t, const char *dir)
         plumb_say("plumb: trace: %s/trace.pftrace (%.1f MB, %" PRIu64
                   " spans); open it at https://ui.perfetto.dev",
                   dir, (double)t->trace.bytes * 1e-6, t->trace.spans);
+    if (dir && t->trace.bytes > LARGE_TRACE)
+        plumb_say("plumb: so large a trace is slow in a viewer: record some steps "
+                  "(PLUMB_TRACE_STEPS=10-12), some regions (PLUMB_REGIONS) or less of it "
+                  "(PLUMB_TRACE_MAX=16M)");
+    if (dir && t->trace.bytes)
+        plumb_say("plumb: for other viewers: plumb export %s", dir);
 }
 
 void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary)

@@ -48,11 +48,13 @@ static const char *const kineto[] = {
     "glow_runtime",
 };
 
-struct steps { /* spans of one step, one behind the other, below one parent */
-    bool open;
-    int64_t step;
+enum { STEP_DEPTH = 256 }; /* steps of spans that lie deeper are not followed */
+
+/* Of the last span of a depth. */
+struct step {
+    bool known;
     uint32_t parent;
-    uint64_t ns, end_ns;
+    int64_t step;
 };
 
 struct chrome {
@@ -69,7 +71,7 @@ struct chrome {
     size_t name_count, name_cap;
     struct plumb_chrome_span batch[BATCH];
     size_t batched;
-    struct steps steps;
+    struct step steps[STEP_DEPTH];
     uint64_t done, all;
 };
 
@@ -160,6 +162,13 @@ static void put_process(struct chrome *c, int64_t pid, const char *name, const c
     put_meta(c, PLUMB_CHROME_PROCESS_SORT_INDEX, pid, 0, NULL, sort);
 }
 
+/* A program is known by the last part of its path. */
+static const char *program_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
 static void put_lane_names(struct chrome *c)
 {
     const struct plumb_table *t = c->t;
@@ -173,7 +182,7 @@ static void put_lane_names(struct chrome *c)
             put_process(c, pid, device, device, DEVICE_SORT + pid);
         } else if (l->kind == PLUMB_LANE_PROCESS) {
             plumb_table_put_lane(&name, t, i);
-            put_process(c, pid, name.data, "CPU", pid);
+            put_process(c, pid, program_of(name.data ? name.data : ""), "CPU", pid);
         }
         if (l->kind == PLUMB_LANE_COUNTER || (l->slices.count == 0 && l->instants.count == 0))
             continue;
@@ -353,38 +362,52 @@ static void put_slice(struct chrome *c, uint32_t slice)
 
 /* ---- Steps ---------------------------------------------------------------------------------- */
 
-static void end_steps(struct chrome *c, const struct plumb_export_lane *lane)
+static struct step step_of(const struct chrome *c, uint32_t slice)
 {
+    const struct plumb_table *t = c->t;
+    uint32_t arg = t->slices.args[slice] != t->slices.args[slice + 1]
+                       ? plumb_table_arg(t, slice, c->step_key)
+                       : PLUMB_TABLE_NONE;
+    if (arg == PLUMB_TABLE_NONE || t->slice_args.type[arg] != PLUMB_ARG_I64)
+        return (struct step){.known = false};
+    return (struct step){true, t->slices.parent[slice], t->slice_args.value[arg].i64};
+}
+
+static bool same_step(struct step a, struct step b)
+{
+    return a.known && b.known && a.parent == b.parent && a.step == b.step;
+}
+
+/* Spans of one step in a row become one span around them, as profilers write that step in a loop.
+ * It comes before them, because viewers put what is as long as its first span below what came
+ * first. */
+static void put_step(struct chrome *c, uint32_t slice, uint32_t lane_end)
+{
+    const struct plumb_table_slices *s = &c->t->slices;
+    const struct plumb_export_lane *lane = &c->lanes[s->lane[slice]];
+    struct step step = step_of(c, slice);
+    uint64_t end_ns = 0;
     char name[48];
+    if (s->depth[slice] >= STEP_DEPTH)
+        return;
+    struct step *last = &c->steps[s->depth[slice]];
+    bool begins = step.known && !same_step(*last, step);
+    *last = step;
+    if (!begins)
+        return;
+    for (uint32_t i = slice; i < lane_end && same_step(step_of(c, i), step);
+         i = plumb_table_behind(c->t, i))
+        end_ns = plumb_table_end_ns(c->t, i);
+    snprintf(name, sizeof name, "ProfilerStep#%" PRId64, step.step);
     struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
                                    .category = kind_names[ANNOTATION],
                                    .name = name,
                                    .pid = lane->pid,
                                    .tid = lane->tid,
-                                   .ns = c->steps.ns,
-                                   .dur_ns = c->steps.end_ns - c->steps.ns};
-    if (c->steps.open) {
-        snprintf(name, sizeof name, "ProfilerStep#%" PRId64, c->steps.step);
-        put_batch(c);
-        put_event(c, &e);
-    }
-    c->steps.open = false;
-}
-
-/* Spans of one step in a row become one span around them, as profilers write that step in a loop.
- */
-static void follow_steps(struct chrome *c, uint32_t slice, const struct plumb_export_lane *lane)
-{
-    const struct plumb_table_slices *s = &c->t->slices;
-    uint32_t arg = plumb_table_arg(c->t, slice, c->step_key);
-    if (arg == PLUMB_TABLE_NONE || c->t->slice_args.type[arg] != PLUMB_ARG_I64)
-        return;
-    int64_t step = c->t->slice_args.value[arg].i64;
-    if (c->steps.open && (c->steps.step != step || c->steps.parent != s->parent[slice]))
-        end_steps(c, lane);
-    if (!c->steps.open)
-        c->steps = (struct steps){true, step, s->parent[slice], s->ts_ns[slice], 0};
-    c->steps.end_ns = plumb_table_end_ns(c->t, slice);
+                                   .ns = s->ts_ns[slice],
+                                   .dur_ns = end_ns - s->ts_ns[slice]};
+    put_batch(c);
+    put_event(c, &e);
 }
 
 /* ---- The rest ------------------------------------------------------------------------------- */
@@ -444,12 +467,12 @@ static void put_lane(struct chrome *c, uint32_t lane)
     plumb_chrome_lane_piece(&out, c->lanes[lane].pid, c->lanes[lane].tid);
     c->lane = (struct plumb_chrome_piece){text, out.used};
     for (uint32_t i = range.first; i < range.first + range.count; i++) {
-        if (c->step_key != UINT32_MAX && c->t->slices.args[i] != c->t->slices.args[i + 1])
-            follow_steps(c, i, &c->lanes[lane]);
+        if (c->step_key != UINT32_MAX)
+            put_step(c, i, range.first + range.count);
         put_slice(c, i);
         plumb_export_tell(&c->x->progress, ++c->done, c->all);
     }
-    end_steps(c, &c->lanes[lane]);
+    memset(c->steps, 0, sizeof c->steps);
     put_batch(c);
     put_instants(c, lane);
     put_counters(c, lane);
