@@ -160,31 +160,49 @@ static bool is_outermost(const struct plumb_node_lane *lane)
     return true;
 }
 
-void plumb_node_lane_end(struct plumb_node_lane *lane, uint64_t ns, const char *category,
+/* The innermost span as a line, in Kineto's spelling. */
+static void write_line(struct plumb_node_lane *lane, uint64_t took, const char *phase,
+                       const struct plumb_chrome_arg *args, size_t arg_count)
+{
+    struct plumb_node_trace *s = lane->set;
+    const struct plumb_node_frame *f = &lane->frames[lane->depth];
+    const char *name = s->o.name_of(s->o.arg, f->node);
+    bool contains = f->has_child || strncmp(name, "plumb.region::", 14) == 0;
+    struct plumb_chrome_arg all[PLUMB_NODE_ARGS + 1];
+    struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
+                                   .category = contains ? "user_annotation" : "cpu_op",
+                                   .name = name,
+                                   .pid = s->o.pid,
+                                   .tid = lane->tid,
+                                   .ns = f->begin_ns,
+                                   .dur_ns = took,
+                                   .args = all};
+    for (; e.arg_count < arg_count && e.arg_count < PLUMB_NODE_ARGS; e.arg_count++)
+        all[e.arg_count] = args[e.arg_count];
+    if (phase[0] && strcmp(phase, "inference") != 0)
+        all[e.arg_count++] =
+            (struct plumb_chrome_arg){"phase", PLUMB_CHROME_TEXT, {.text = phase}};
+    s->line.used = 0;
+    plumb_chrome_event(&s->line, &e);
+}
+
+void plumb_node_lane_end(struct plumb_node_lane *lane, uint64_t ns, const char *phase,
                          const struct plumb_chrome_arg *args, size_t arg_count)
 {
     struct plumb_node_trace *s = lane->set;
     struct plumb_node_frame *f = &lane->frames[lane->depth];
     struct plumb_node_file *file;
+    bool written = false;
     struct walk w;
     uint64_t took;
     if (!lane->depth)
         return;
     took = ns > f->begin_ns ? ns - f->begin_ns : 0;
-    s->line.used = 0;
     w = walk_of(lane);
     while ((file = next_file(&w)) != NULL) {
-        struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
-                                       .category = category,
-                                       .name = s->o.name_of(s->o.arg, f->node),
-                                       .pid = s->o.pid,
-                                       .tid = lane->tid,
-                                       .ns = f->begin_ns,
-                                       .dur_ns = took,
-                                       .args = args,
-                                       .arg_count = arg_count};
-        if (!s->line.used)
-            plumb_chrome_event(&s->line, &e);
+        if (!written)
+            write_line(lane, took, phase, args, arg_count);
+        written = true;
         name_thread(lane, file);
         put_line(s, file, &s->line);
         plumb_breakdown_host(&file->breakdown, f->node, took,
@@ -196,6 +214,7 @@ void plumb_node_lane_end(struct plumb_node_lane *lane, uint64_t ns, const char *
         s->last_ns = ns;
     lane->depth--;
     f[-1].child_ns += took;
+    f[-1].has_child = true;
 }
 
 void plumb_node_lane_device(struct plumb_node_lane *lane, uint32_t node, uint64_t ns)
@@ -204,14 +223,6 @@ void plumb_node_lane_device(struct plumb_node_lane *lane, uint32_t node, uint64_
     struct plumb_node_file *file;
     while ((file = next_file(&w)) != NULL)
         plumb_breakdown_device(&file->breakdown, node, ns);
-}
-
-bool plumb_node_lane_wants(const struct plumb_node_lane *lane, uint32_t node)
-{
-    bool around = lane->frames[lane->depth].up != 0;
-    for (uint32_t i = 0; i < lane->path_depth && !around; i++)
-        around = file_of(lane->set, lane->path[i]) != NULL;
-    return around || file_of(lane->set, node);
 }
 
 /* ---- The set --------------------------------------------------------------------------------- */

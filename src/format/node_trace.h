@@ -51,6 +51,7 @@ struct plumb_node_lane {
     struct plumb_node_frame {
         uint64_t begin_ns, child_ns;
         uint32_t node;
+        bool has_child;
         uint32_t up; /* depth of the innermost frame around it, or itself, that has a file */
     } frames[PLUMB_NODE_DEPTH + 1];
 };
@@ -63,13 +64,12 @@ void plumb_node_lane_open(struct plumb_node_lane *lane, struct plumb_node_trace 
 /* The nodes that the lane works below, outermost first. */
 void plumb_node_lane_path(struct plumb_node_lane *lane, const uint32_t *path, uint32_t depth);
 void plumb_node_lane_begin(struct plumb_node_lane *lane, uint32_t node, uint64_t ns);
-/* The innermost span has ended; `args` are written with it. */
-void plumb_node_lane_end(struct plumb_node_lane *lane, uint64_t ns, const char *category,
+/* The innermost span has ended, which ran for `phase`; `args`, at most PLUMB_NODE_ARGS, are written
+ * with it. */
+void plumb_node_lane_end(struct plumb_node_lane *lane, uint64_t ns, const char *phase,
                          const struct plumb_chrome_arg *args, size_t arg_count);
 /* A device has worked for `ns` for `node`, inside what is open. */
 void plumb_node_lane_device(struct plumb_node_lane *lane, uint32_t node, uint64_t ns);
-/* Whether a file has this node's runs: of its own, or as part of what is open. */
-bool plumb_node_lane_wants(const struct plumb_node_lane *lane, uint32_t node);
 
 /* Finishes the files and frees all. `told` gets what somebody should know, a sentence each, ended
  * by newlines: patterns that no node matched, nodes without files, texts at their bound. Returns
