@@ -251,7 +251,10 @@ static void open_parts(struct writer *w)
 {
     plumb_error err = {0, ""};
     bool takes = trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP;
-    if (plumb_trace_parts_open(&w->parts, &w->live, takes ? w->run->dir : NULL, true, &err) < 0)
+    int rc = plumb_trace_parts_open(&w->parts, &w->live, takes ? w->run->dir : NULL, true, &err);
+    if (rc == PLUMB_ERR_ARG)
+        plumb_say("plumb: PLUMB_TRACE_STEPS: %s; the trace has every step", err.message);
+    else if (rc < 0)
         plumb_say("plumb: %s", err.message);
     if (!takes && trace_of(w)->nodes_off)
         plumb_say("plumb: PLUMB_TRACE_NODES does nothing with PLUMB_TRACE_MODE=ring");

@@ -180,8 +180,7 @@ static void write_line(struct plumb_node_lane *lane, uint64_t took, const char *
     for (; e.arg_count < arg_count && e.arg_count < PLUMB_NODE_ARGS; e.arg_count++)
         all[e.arg_count] = args[e.arg_count];
     if (phase[0] && strcmp(phase, "inference") != 0)
-        all[e.arg_count++] =
-            (struct plumb_chrome_arg){"phase", PLUMB_CHROME_TEXT, {.text = phase}};
+        all[e.arg_count++] = (struct plumb_chrome_arg){"phase", PLUMB_CHROME_TEXT, {.text = phase}};
     s->line.used = 0;
     plumb_chrome_event(&s->line, &e);
 }
