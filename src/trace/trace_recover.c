@@ -17,6 +17,7 @@
 #include "format/trace_drops.h"
 #include "format/trace_live.h"
 #include "format/trace_parts.h"
+#include "trace/node_recover.h"
 
 enum { PATH_BYTES = 4096, AGAIN = 1 /* the rest does not fit: only what is lost is told */ };
 
@@ -115,7 +116,8 @@ static int write_rest(struct recovery *r, plumb_error *err)
     t->file.bytes = good;
     if (plumb_trace_live_open(t, true) < 0)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory recovering a trace");
-    if (plumb_trace_parts_open(&r->parts, t, NULL, false, err) < 0)
+    /* A list of steps that is none was none for the process either. */
+    if (plumb_trace_parts_open(&r->parts, t, NULL, false, err) == PLUMB_ERR_MEMORY)
         return PLUMB_ERR_MEMORY;
     set_clock(r);
     if (!good)
@@ -193,6 +195,8 @@ static int recover(struct plumb_timing *timing, const char *dir, bool ended, plu
         r->source.h->trace.ended = PLUMB_TRACE_AT_BOUND;
     undo_folds(r);
     rc = make_file(r, err);
+    if (rc == PLUMB_OK)
+        rc = plumb_node_recover(&r->source, dir, err);
     if (rc == PLUMB_OK && timing->trace.end) {
         timing->trace.bytes = r->live.file.bytes;
         timing->trace.spans = plumb_trace_live_spans(&r->live);

@@ -52,4 +52,16 @@ strings run/trace.pftrace | grep -q between && fail 'alone: the trace has other 
 expect 'both' 7 env PLUMB_RUN_DIR=both PLUMB_TRACE=1 PLUMB_TRACE_NODES=before ./prog
 strings both/trace.pftrace | grep -q between || fail 'both: the trace lacks other nodes'
 holds both/before_rank0.trace.json.gz 'before:1 work:1'
+
+# Of a killed process the files are made by whoever reads the run, and nothing of its own is left.
+expect 'killed' 137 env PLUMB_RUN_DIR=killed 'PLUMB_TRACE_NODES=before,plumb.*step' ./prog own kill
+expect 'recovered' 0 "$PLUMB_BIN" report killed
+holds killed/before_rank0.trace.json.gz 'before:1 work:1'
+holds killed/${step}_rank0.trace.json.gz "$step:2 work:2"
+grep -q '"runs": 2' killed/${step}_rank0.breakdown.json || fail "recovered: $(cat killed/*.json)"
+[ "$(find killed -name '*.part' -o -name '*.tmp*')" = '' ] || fail "recovered: $(ls killed)"
+expect 'killed in a region' 137 env PLUMB_RUN_DIR=region PLUMB_REGIONS=training_step ./prog own kill
+expect 'recovered' 0 "$PLUMB_BIN" report region
+strings region/trace.pftrace | grep -q "$step" || fail 'recovered: the trace has no region'
+strings region/trace.pftrace | grep -qx before && fail 'recovered: the trace has more than the region'
 finish
