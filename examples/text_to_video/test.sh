@@ -46,6 +46,15 @@ for node in text_encode denoise denoise_step block.0 block.5 self_attention cros
     vae_decode to_video; do
     grep -qF "\"$node\"" run/timing.json || fail "timing.json lacks the node $node"
 done
+# Its regions: what a trace that is kept to them has, and nothing else.
+PLUMB_REGIONS=model_loading,inference_denoising PLUMB_RUN_DIR=$PWD/regions PLUMB_QUIET=1 "$program" --quick \
+    --out regions.mp4 >/dev/null
+same a.mp4 regions.mp4 "tracing changed the video"
+for name in plumb.region::profiler_region_model_loading plumb.region::profiler_region_inference_denoising \
+    denoise_step; do
+    grep -qaF "$name" regions/trace.pftrace || fail "the trace of its regions lacks $name"
+done
+! grep -qaF vae_decode regions/trace.pftrace || fail "the trace of its regions has more than these"
 "$disabled" --quick --out disabled.mp4 >disabled.txt
 same a.mp4 disabled.mp4 "PLUMB_DISABLE changed the video"
 ! nm -u "$disabled" | grep plumb_ || fail "PLUMB_DISABLE left references to plumb"

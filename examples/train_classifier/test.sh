@@ -63,6 +63,12 @@ PLUMB=0 run forbidden "$program"
 equal forbidden 'PLUMB=0'
 PLUMB_RUN_DIR=$PWD/rows PLUMB_QUIET=1 run recorded "$program" --threads 3
 equal recorded 'recording with --threads 3'
+PLUMB_REGIONS='*' PLUMB_RUN_DIR=$PWD/regions PLUMB_QUIET=1 run traced "$program" --threads 3
+equal traced 'tracing its regions'
+for region in training_train training_train_one_step training_validation training_save_checkpoint model_loading; do
+    grep -qaF "plumb.region::profiler_region_$region" regions/trace.pftrace || fail "no region $region"
+done
+! grep -qaF predict regions/trace.pftrace || fail "the trace of its regions has more than these"
 run disabled "$disabled"
 equal disabled 'PLUMB_DISABLE'
 ! nm -u "$disabled" | grep plumb_ || fail "PLUMB_DISABLE left references to plumb"

@@ -24,7 +24,7 @@ struct plumb_collector *plumb_collector_at(uint32_t i)
 
 static void set_why(struct plumb_collector *c, const char *text)
 {
-    snprintf(c->why, sizeof c->why, "%s", text);
+    snprintf(c->why, sizeof c->why, "%.255s", text);
 }
 
 /* ---- The thread ------------------------------------------------------------------------------ */

@@ -161,6 +161,8 @@ size_t plumb_region_list_impl(plumb_region *out, size_t n, size_t element_bytes)
     uint32_t order[PLUMB_REGIONS_MAX], have;
     plumb_region_number(NULL);
     have = sorted(order);
+    if (plumb_locked)
+        return have; /* a signal handler that interrupted the holder */
     plumb_lock();
     for (uint32_t i = 0; i < have && i < n; i++) {
         const struct plumb_region_entry *e = at(order[i]);

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/live_region.h"
 #include <plumb/abi.h>
 
 enum {
-    PLUMB_REGIONS_MAX = 256,
     PLUMB_REGIONS_OPEN = 32,   /* nested in a thread; deeper ones are plain spans */
     PLUMB_REGIONS_STRANGE = 64 /* names told of as not registered */
 };

@@ -22,7 +22,7 @@ void plumb_live_regions_note(struct plumb_timing *t, const struct plumb_merge *m
     const struct plumb_live_header *h = m->h;
     struct plumb_buf names = {0};
     uint64_t entered = 0;
-    for (uint32_t i = 0; i < h->region.count; i++) {
+    for (uint32_t i = 0; i < h->region.count && i < PLUMB_REGIONS_MAX; i++) {
         const struct plumb_live_region *r = plumb_merge_element(m, &h->region, i, sizeof *r);
         if (!r || !r->selected)
             continue;

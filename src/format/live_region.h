@@ -23,6 +23,7 @@ enum plumb_live_selection {
     PLUMB_SELECT_REGIONS = 1, /* it has what runs in the selected regions */
     PLUMB_SELECT_NOTHING = 2  /* none of the names was a region's: there is no trace */
 };
+enum { PLUMB_REGIONS_MAX = 256 };
 struct plumb_live_region {
     uint64_t name_off; /* text: long name */
     uint64_t entered;  /* times; under the ledger's lock */

@@ -26,4 +26,6 @@ expect 'killed' 137 env PLUMB_RUN_DIR=killed PLUMB_REGIONS=training_validation,m
 expect 'recovered' 0 "$PLUMB_BIN" report killed
 cat out.txt err.txt >both.txt
 has both.txt "never entered: 'profiler_region_training_validation'"
+grep -qa profiler_region_model_loading killed/trace.pftrace || fail 'recovered: no region in the trace'
+grep -qa between killed/trace.pftrace && fail 'recovered: the trace has more than the regions'
 finish
