@@ -65,7 +65,7 @@ PLUMB_RUN_DIR=$PWD/rows PLUMB_QUIET=1 run recorded "$program" --threads 3
 equal recorded 'recording with --threads 3'
 PLUMB_REGIONS='*' PLUMB_RUN_DIR=$PWD/regions PLUMB_QUIET=1 run traced "$program" --threads 3
 equal traced 'tracing its regions'
-for region in training_train training_train_one_step training_validation training_save_checkpoint model_loading; do
+for region in training_train_one_step training_validation training_save_checkpoint model_loading; do
     grep -qaF "plumb.region::profiler_region_$region" regions/trace.pftrace || fail "no region $region"
 done
 ! grep -qaF predict regions/trace.pftrace || fail "the trace of its regions has more than these"
@@ -122,6 +122,6 @@ done
 # The loader's threads work below the stage that began the pass, in its phase; regions lie between.
 "$PLUMB_BIN" report --tree --format csv rows |
     awk -F, '$1 == 0 { top = $4 } $4 == "load_data" { print $3, top, $1, $6 }' | sort >tree.txt
-printf '%s\n' 'test test 1 16' 'train plumb.region::profiler_region_training_train 2 378' \
+printf '%s\n' 'test test 1 16' 'train train_epoch 1 378' \
     'val validate 2 112' >expected.txt
 same expected.txt tree.txt "load_data hangs elsewhere"

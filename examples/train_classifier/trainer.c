@@ -243,8 +243,6 @@ static int train(struct trainer *t)
 
     if (mkdir(o->out_dir, 0777) < 0 && errno != EEXIST)
         return fail(t, "%.200s: cannot make the folder: %s", o->out_dir, strerror(errno));
-    PLUMB_PHASE("train");
-    PLUMB_REGION("training_train");
     network_randomize(&t->network, o->seed);
     printf("epoch    loss  train acc  val acc  checkpoint\n");
     for (int epoch = 1; epoch <= o->epochs; epoch++)
