@@ -4,7 +4,7 @@ _plumb() {
     local words='' i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'record report compare runs recover export doctor help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'record report compare diverge runs recover export doctor help --help --version' -- "$current"))
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -46,6 +46,13 @@ _plumb() {
         --by) COMPREPLY=($(compgen -W 'mean total self p50 p95 device' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'seen delta percent a b' -- "$current")); return ;;
         --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
+        esac
+        ;;
+    diverge)
+        words='--map --rtol --atol --top --all --format --output --help'
+        case $previous in
+        --map) COMPREPLY=($(compgen -W 'RULE FILE' -- "$current")); return ;;
+        --format) COMPREPLY=($(compgen -W 'text json md svg' -- "$current")); return ;;
         esac
         ;;
     runs)

@@ -476,6 +476,61 @@ PLUMB_API int plumb_comparison_remarks(const plumb_comparison *comparison, char 
 PLUMB_API const char *plumb_comparison_run(const plumb_comparison *comparison, uint32_t side,
                                            size_t i);
 
+/* ---- First divergence ------------------------------------------------------------------------ */
+
+typedef struct plumb_divergence_options {
+    size_t size;             /* sizeof(plumb_divergence_options) */
+    double relative;         /* 0: by the element types (docs/diverge.md); below 0: none */
+    double absolute;         /* likewise */
+    const char *const *maps; /* what A's layers are called in B: "s/OLD/NEW/", or files */
+    uint64_t map_count;
+} plumb_divergence_options;
+
+static inline plumb_divergence_options plumb_divergence_options_default(void)
+{
+    plumb_divergence_options o = {sizeof(plumb_divergence_options), 0, 0, NULL, 0};
+    return o;
+}
+
+typedef struct plumb_divergence_view {
+    size_t size;        /* sizeof(plumb_divergence_view) */
+    const char *format; /* "text" (NULL), "json", "md", "svg" */
+    uint64_t top;       /* rows of the table, 0: 20; they stand round the culprit */
+    uint32_t all;       /* 1: all rows */
+    uint32_t reserved;
+} plumb_divergence_view;
+
+static inline plumb_divergence_view plumb_divergence_view_default(void)
+{
+    plumb_divergence_view v = {sizeof(plumb_divergence_view), NULL, 0, 0, 0};
+    return v;
+}
+
+typedef struct plumb_divergence_result {
+    size_t size;       /* sizeof(plumb_divergence_result), set by the caller */
+    uint64_t diverged; /* 1: a record is beyond tolerance */
+    uint64_t compared; /* pairs of records */
+    uint64_t only_a, only_b;
+} plumb_divergence_result;
+
+typedef struct plumb_divergence plumb_divergence;
+
+/* Lays the activations `a` and `b` (files or folders of any kind that docs/diverge.md names) side
+ * by side and finds the first record that went wrong while what it consumed was right. Errors:
+ * PLUMB_ERR_NOT_FOUND, PLUMB_ERR_IO, PLUMB_ERR_FORMAT: what cannot be read, or has nothing in
+ * common; PLUMB_ERR_ARG: a map, or an option without a size; PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_divergence_open(plumb_divergence **out, const char *a, const char *b,
+                                    const plumb_divergence_options *options, plumb_error *err);
+PLUMB_API void plumb_divergence_close(plumb_divergence *divergence);
+/* Fills as much of `out` as its `size` says. */
+PLUMB_API void plumb_divergence_summary(const plumb_divergence *divergence,
+                                        plumb_divergence_result *out);
+/* The report as text, without a newline at its end. Where both sides stored values it reads them,
+ * the first time. */
+PLUMB_API int plumb_divergence_render(plumb_divergence *divergence,
+                                      const plumb_divergence_view *view, char **out,
+                                      plumb_error *err);
+
 /* ---- Settings -------------------------------------------------------------------------------- */
 
 enum plumb_setting_kind {

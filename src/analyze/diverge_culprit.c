@@ -7,6 +7,7 @@
  * more wrong than what came before it. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/diverge.h"
 #include "analyze/diverge_evidence.h"
@@ -263,6 +264,17 @@ struct taken {
     bool known, wrong;
 };
 
+/* What the culprit lies in went wrong because of it. */
+static bool holds_culprit(const struct plumb_diverge *d, uint32_t a)
+{
+    const struct plumb_activations *t = table_a(d);
+    const char *outer = plumb_activations_text(t, t->module[a]);
+    const char *inner = plumb_activations_text(t, t->module[d->culprit.a]);
+    size_t n = strlen(outer);
+    return strncmp(outer, inner, n) == 0 && (inner[n] == '.' || n == 0) &&
+           same_step(d, a, d->culprit.a);
+}
+
 /* Further outputs that are wrong though what their module was given matched. */
 static int find_roots(const struct plumb_diverge *d, struct plumb_diverge_culprit *c,
                       plumb_error *err)
@@ -282,7 +294,7 @@ static int find_roots(const struct plumb_diverge *d, struct plumb_diverge_culpri
             continue;
         if (is_input(d, i))
             *m = (struct taken){step, call, true, is_wrong(d, i) || (same && m->wrong)};
-        else if (is_wrong(d, i) && same && !m->wrong && i != c->a && i > c->a) {
+        else if (is_wrong(d, i) && same && !m->wrong && i > c->a && !holds_culprit(d, i)) {
             if (c->roots++ == 0)
                 c->next_root = i;
         }

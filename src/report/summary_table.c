@@ -6,10 +6,12 @@
 #include "report/summary_table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
@@ -373,6 +375,15 @@ void plumb_put_fixed(struct plumb_buf *out, double value, int decimals, size_t w
     out->failed |= number.failed;
     plumb_put_right(out, number.data ? number.data : "", width);
     plumb_buf_fini(&number);
+}
+
+void plumb_put_figure(struct plumb_buf *out, double value)
+{
+    char number[48];
+    snprintf(number, sizeof number, "%.6g", value);
+    if (isfinite(value))
+        plumb_decimal_point(number);
+    plumb_buf_str(out, number);
 }
 
 void plumb_put_title(struct plumb_buf *out, const struct plumb_summary_options *o)

@@ -99,6 +99,8 @@ void plumb_put_right(struct plumb_buf *out, const char *text, size_t width);
 void plumb_put_count(struct plumb_buf *out, uint64_t value, size_t width);
 /* `value` with a fixed number of decimals and '.', whatever the locale says. */
 void plumb_put_fixed(struct plumb_buf *out, double value, int decimals, size_t width);
+/* Six digits that count, without zeros at the end, as %g: "0.8353", "1.2e-07", "nan". */
+void plumb_put_figure(struct plumb_buf *out, double value);
 /* "Profiling Summary (103 frames, skip_first_n=3)", parts as known. */
 void plumb_put_title(struct plumb_buf *out, const struct plumb_summary_options *o);
 /* The lines of the averages, each with a newline before it. */

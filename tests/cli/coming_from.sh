@@ -85,7 +85,7 @@ empty err.txt
 has out.txt "FASTVIDEO_STAGE_LOGGING=1: log lines of each stage" '(cure: PLUMB=1 PLUMB_LOG=info)' \
     '(cure: PLUMB=1 PLUMB_DEBUG=1)' '(cure: PLUMB=1 PLUMB_DIR="$TELEFUSER_PROFILER_OUTPUT_DIR")' \
     'ENABLE_PROFILER_NAMES=*: nodes' 'GRPC_MAX_WORKERS=4 (not built yet)' \
-    '(cure: PLUMB_TRACE=1 PLUMB_DIR=/data/out)' 'WAN_DEBUG_DRILL_LAYER=3 (not built yet)' \
+    '(cure: PLUMB_TRACE=1 PLUMB_DIR=/data/out)' 'WAN_DEBUG_DRILL_LAYER=3: layer whose' \
     'RANK=0 (plumb reads it too)' 'WORLD_SIZE=2 (plumb reads it too)'
 [ "$(grep -cE '^(seen|not seen) +(FastVideo|TeleFuser|TorchFX|CUVIS.AI) ' out.txt)" = 9 ] ||
     fail "several: $(cat out.txt)"

@@ -1,0 +1,174 @@
+/* cmd_diverge.c: plumb diverge. Its exit status follows diff(1): 1 says that the runs diverged. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+enum { MAP, RTOL, ATOL, TOP, ALL, FORMAT, OUTPUT };
+
+static const struct plumb_cli_option options[] = {
+    [MAP] = {"map", "RULE|FILE",
+             "what A's layers are called in B: 's/OLD/NEW/' or a file of pairs; repeatable", false},
+    [RTOL] = {"rtol", "X", "relative tolerance of all types, instead of each one's own", false},
+    [ATOL] = {"atol", "X", "absolute tolerance of all types, likewise", false},
+    [TOP] = {"top", "N", "rows of the table, round the culprit (20)", false},
+    [ALL] = {"all", NULL, "all rows of the table", false},
+    [FORMAT] = {"format", "text|json|md|svg", "form of the output (text)", false},
+    [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
+    {NULL, NULL, NULL, false},
+};
+
+struct request {
+    plumb_divergence_options diverge;
+    plumb_divergence_view view;
+    const char *output;
+    const char **maps;
+};
+
+static bool take_format(struct request *r, const char *text)
+{
+    static const char *const words[] = {"text", "json", "md", "svg"};
+    enum { WORDS = sizeof words / sizeof *words };
+    for (size_t i = 0; i < WORDS; i++)
+        if (strcmp(words[i], text) == 0) {
+            r->view.format = words[i];
+            return true;
+        }
+    const char *best = plumb_word_nearest(text, words, WORDS);
+    plumb_cli_usage(&plumb_cmd_diverge, "--format does not take '%s'%s%s%s", text,
+                    best ? ": did you mean '" : "", best ? best : "", best ? "'?" : "");
+    return false;
+}
+
+/* People write them as 1e-4. 0 asks for equality; in the options it would be the default. */
+static bool take_tolerance(const char *option, const char *text, double *out)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value) || value < 0) {
+        plumb_cli_usage(&plumb_cmd_diverge,
+                        "--%s wants a number of 0 or more, as 0.001 or 1e-3, not '%s'", option,
+                        text);
+        return false;
+    }
+    *out = value == 0 ? -1 : value;
+    return true;
+}
+
+static bool take(struct request *r, int option, const char *value)
+{
+    switch (option) {
+    case MAP:
+        r->maps[r->diverge.map_count++] = value;
+        return true;
+    case RTOL:
+        return take_tolerance("rtol", value, &r->diverge.relative);
+    case ATOL:
+        return take_tolerance("atol", value, &r->diverge.absolute);
+    case TOP:
+        return plumb_cli_number(&plumb_cmd_diverge, "top", value, &r->view.top);
+    case ALL:
+        r->view.all = 1;
+        return true;
+    case FORMAT:
+        return take_format(r, value);
+    default:
+        r->output = value;
+        return true;
+    }
+}
+
+static bool is_input(const char *const *sides, const char *output)
+{
+    for (int i = 0; i < 2; i++)
+        if (plumb_cli_is_run(sides[i], output)) {
+            plumb_cli_say(&plumb_cmd_diverge,
+                          "'%s' is one of the runs compared: give --output another name", output);
+            return true;
+        }
+    return false;
+}
+
+static int work(const struct request *r, const char *const *sides)
+{
+    plumb_divergence *d = NULL;
+    plumb_error err = {0, ""};
+    char *text = NULL;
+    plumb_divergence_result result = {.size = sizeof result};
+    int status = PLUMB_EXIT_TROUBLE;
+    if (r->output && is_input(sides, r->output))
+        return status;
+    if (plumb_divergence_open(&d, sides[0], sides[1], &r->diverge, &err) < 0 ||
+        plumb_divergence_render(d, &r->view, &text, &err) < 0) {
+        plumb_cli_say(&plumb_cmd_diverge, "%s", err.message);
+        goto out;
+    }
+    if (!plumb_cli_output(&plumb_cmd_diverge, r->output, text))
+        goto out;
+    plumb_divergence_summary(d, &result);
+    status = result.diverged ? PLUMB_EXIT_FOUND : PLUMB_EXIT_OK;
+out:
+    plumb_trace_free(text);
+    plumb_divergence_close(d);
+    return status;
+}
+
+static int read_and_work(struct request *r, int argc, char **argv)
+{
+    struct plumb_cli_args args;
+    int option;
+    plumb_cli_args_init(&args, &plumb_cmd_diverge, argc, argv);
+    while ((option = plumb_cli_next(&args)) >= 0)
+        if (!take(r, option, args.value))
+            return PLUMB_EXIT_TROUBLE;
+    if (option != PLUMB_ARGS_END)
+        return plumb_cli_args_status(option);
+    if (argc - args.operand != 2)
+        return plumb_cli_args_status(plumb_cli_usage(&plumb_cmd_diverge,
+                                                     "wants two runs, the reference first, not %d",
+                                                     argc - args.operand));
+    const char *sides[] = {argv[args.operand], argv[args.operand + 1]};
+    r->diverge.maps = r->maps;
+    return work(r, sides);
+}
+
+static int run(int argc, char **argv)
+{
+    struct request r = {.diverge = plumb_divergence_options_default(),
+                        .view = plumb_divergence_view_default(),
+                        .maps = calloc((size_t)argc + 1, sizeof(char *))};
+    int status = PLUMB_EXIT_TROUBLE;
+    if (r.maps)
+        status = read_and_work(&r, argc, argv);
+    else
+        plumb_cli_say(&plumb_cmd_diverge, "out of memory");
+    free((void *)r.maps);
+    return status;
+}
+
+const struct plumb_cli_command plumb_cmd_diverge = {
+    .name = "diverge",
+    .summary = "compare activations: which layer went wrong first",
+    .synopsis = "[OPTION]... A B",
+    .description =
+        "Lays the activations of run A, the reference, and run B side by side and names\n"
+        "the first record that differs while everything it consumed matched. Then what to\n"
+        "record next, the two runs side by side, and what only one of them has.\n"
+        "\n"
+        "A and B are run directories with activations, JSONL files of plumb or FastVideo,\n"
+        "a dump.json of msprobe or its folder, .npy and .safetensors files, folders of\n"
+        "them, or folders with one of these for each step. Layers need not have the same\n"
+        "names: what neither a name nor --map matches is matched by its order, shape and\n"
+        "statistics, and what finds no partner is listed.\n"
+        "\n"
+        "Tolerances follow the element types; --rtol and --atol set others.",
+    .examples = "plumb diverge reference.jsonl port.jsonl\n"
+                "plumb diverge --map 's/^transformer_blocks/blocks/' A B  # other names\n"
+                "plumb diverge --rtol 0 --atol 0 A B                      # equal in every bit?\n"
+                "plumb diverge --format svg -o drift.svg A B              # a picture",
+    .status = "0 no divergence; 1 the runs diverged; 2 trouble: wrong usage, a file that\n"
+              "cannot be read, runs that have nothing in common.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,169 @@
+/* trace_diverge.c: the first divergence of the public interface: reads both sides, has them
+ * compared, renders what came out. Any thread, one divergence at a time.
+ *
+ * Where both sides stored values, those of each pair are compared when they are first asked for:
+ * the sentence does not need them, and they may be many GB. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/diverge.h"
+#include "base/arena.h"
+#include "base/error.h"
+#include "report/diverge_view.h"
+#include "trace/activation_read.h"
+
+struct plumb_divergence {
+    struct plumb_activations tables[2];
+    struct plumb_rename rename;
+    struct plumb_diverge diverge;
+    struct plumb_arena arena;
+    const char *labels[2];
+    struct plumb_diverge_tensor *tensors;
+    size_t tensor_count;
+    bool tensors_known;
+};
+
+static int no_memory(plumb_error *err)
+{
+    return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a comparison of activations");
+}
+
+static int take_options(plumb_divergence_options *out, const plumb_divergence_options *in,
+                        plumb_error *err)
+{
+    *out = plumb_divergence_options_default();
+    if (!in)
+        return PLUMB_OK;
+    if (in->size < sizeof in->size)
+        return plumb_fail(err, PLUMB_ERR_ARG, "options without a size: start from the _default()");
+    memcpy(out, in, in->size < sizeof *out ? in->size : sizeof *out);
+    return PLUMB_OK;
+}
+
+/* As the analysis has them: below 0 is the default. */
+static double tolerance_of(double option)
+{
+    return option == 0 ? -1 : option < 0 ? 0 : option;
+}
+
+static int open_sides(struct plumb_divergence *p, const char *a, const char *b,
+                      const plumb_divergence_options *o, plumb_error *err)
+{
+    int rc;
+    for (uint64_t i = 0; i < o->map_count; i++)
+        if ((rc = plumb_rename_add(&p->rename, o->maps[i], err)) < 0)
+            return rc;
+    if ((rc = plumb_activations_read(&p->tables[PLUMB_DIVERGE_A], a, err)) < 0 ||
+        (rc = plumb_activations_read(&p->tables[PLUMB_DIVERGE_B], b, err)) < 0)
+        return rc;
+    struct plumb_diverge_options options = {.relative = tolerance_of(o->relative),
+                                            .absolute = tolerance_of(o->absolute),
+                                            .rename = o->map_count > 0 ? &p->rename : NULL};
+    plumb_diverge_init(&p->diverge, &p->tables[PLUMB_DIVERGE_A], &p->tables[PLUMB_DIVERGE_B],
+                       &options);
+    return plumb_diverge_run(&p->diverge, err);
+}
+
+int plumb_divergence_open(plumb_divergence **out, const char *a, const char *b,
+                          const plumb_divergence_options *options, plumb_error *err)
+{
+    plumb_divergence_options o;
+    int rc = take_options(&o, options, err);
+    struct plumb_divergence *p = rc == PLUMB_OK ? calloc(1, sizeof *p) : NULL;
+    if (!p)
+        return rc < 0 ? rc : no_memory(err);
+    plumb_activations_init(&p->tables[PLUMB_DIVERGE_A]);
+    plumb_activations_init(&p->tables[PLUMB_DIVERGE_B]);
+    plumb_rename_init(&p->rename);
+    p->labels[PLUMB_DIVERGE_A] = plumb_arena_strdup(&p->arena, a);
+    p->labels[PLUMB_DIVERGE_B] = plumb_arena_strdup(&p->arena, b);
+    rc = p->arena.failed ? no_memory(err) : open_sides(p, a, b, &o, err);
+    if (rc < 0) {
+        plumb_divergence_close(p);
+        return rc;
+    }
+    *out = p;
+    return PLUMB_OK;
+}
+
+void plumb_divergence_close(plumb_divergence *p)
+{
+    if (!p)
+        return;
+    plumb_diverge_fini(&p->diverge);
+    plumb_rename_fini(&p->rename);
+    plumb_activations_fini(&p->tables[PLUMB_DIVERGE_A]);
+    plumb_activations_fini(&p->tables[PLUMB_DIVERGE_B]);
+    plumb_arena_fini(&p->arena);
+    free(p->tensors);
+    free(p);
+}
+
+void plumb_divergence_summary(const plumb_divergence *p, plumb_divergence_result *out)
+{
+    const struct plumb_diverge *d = &p->diverge;
+    plumb_divergence_result result = {.size = out->size < sizeof result ? out->size : sizeof result,
+                                      .diverged = d->culprit.kind != PLUMB_DIVERGE_SAME,
+                                      .compared = d->sides[PLUMB_DIVERGE_A].t->count -
+                                                  d->sides[PLUMB_DIVERGE_A].unmatched,
+                                      .only_a = d->sides[PLUMB_DIVERGE_A].unmatched,
+                                      .only_b = d->sides[PLUMB_DIVERGE_B].unmatched};
+    memcpy(out, &result, result.size);
+}
+
+/* ---- Full tensors ---------------------------------------------------------------------------- */
+
+static const struct plumb_activation_ref *ref_of(const struct plumb_activations *t, uint32_t record)
+{
+    uint32_t ref = t->ref && record != PLUMB_DIVERGE_NONE ? t->ref[record] : 0;
+    return ref > 0 && ref < t->ref_count ? &t->refs[ref] : NULL;
+}
+
+static int compare_tensors(struct plumb_divergence *p, plumb_error *err)
+{
+    struct plumb_diverge *d = &p->diverge;
+    const struct plumb_diverge_side *a = &d->sides[PLUMB_DIVERGE_A];
+    const struct plumb_activations *tb = d->sides[PLUMB_DIVERGE_B].t;
+    if (p->tensors_known || !a->t->ref || !tb->ref)
+        return PLUMB_OK;
+    if (!p->tensors && !(p->tensors = calloc(a->t->count, sizeof *p->tensors)))
+        return no_memory(err);
+    for (uint32_t i = 0; i < a->t->count; i++) {
+        const struct plumb_activation_ref *in_a = ref_of(a->t, i);
+        const struct plumb_activation_ref *in_b = ref_of(tb, a->partner[i]);
+        if (!in_a || !in_b)
+            continue;
+        struct plumb_diverge_tensor *tensor = &p->tensors[p->tensor_count++];
+        tensor->a = i;
+        tensor->compared =
+            plumb_tensor_diff(&tensor->diff, a->t, in_a, tb, in_b,
+                              plumb_diverge_tolerance(d, i, a->partner[i]), &tensor->why) == 0;
+    }
+    p->tensors_known = true;
+    return PLUMB_OK;
+}
+
+int plumb_divergence_render(plumb_divergence *p, const plumb_divergence_view *view, char **out,
+                            plumb_error *err)
+{
+    plumb_divergence_view v = plumb_divergence_view_default();
+    struct plumb_buf text = {0};
+    if (view && view->size < sizeof view->size)
+        return plumb_fail(err, PLUMB_ERR_ARG, "options without a size: start from the _default()");
+    if (view)
+        memcpy(&v, view, view->size < sizeof v ? view->size : sizeof v);
+    int rc = compare_tensors(p, err);
+    if (rc < 0)
+        return rc;
+    struct plumb_diverge_sheet sheet = {.d = &p->diverge,
+                                        .view = &v,
+                                        .labels = p->labels,
+                                        .tensors = p->tensors,
+                                        .tensor_count = p->tensor_count};
+    rc = plumb_diverge_render(&text, &sheet, err);
+    if (rc < 0)
+        plumb_buf_fini(&text);
+    else
+        *out = text.data;
+    return rc;
+}

@@ -1,0 +1,388 @@
+/* diverge_svg.c: relative drift over layers and steps as a picture. Above, the drift of each layer
+ * on a logarithmic axis: the highest of all steps as a band, that of the culprit's step as a line,
+ * the tolerance, the culprit. Below, where there are several steps, a field of colours: layers to
+ * the right, steps downwards.
+ *
+ * Layers and steps that do not fit share a column or a row, which shows the highest of them, so
+ * that the size of the picture is bounded and no peak is lost. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diverge_view.h"
+#include "report/summary_table.h"
+#include "report/svg.h"
+
+enum {
+    WIDTH = 1120,
+    LEFT = 70,
+    INNER = 1020,
+    TOP = 66,
+    PLOT = 240,
+    NAMES = 130, /* room for the names of layers */
+    MOST_COLUMNS = 340,
+    MOST_ROWS = 64,
+    ROW = 9,
+    MOST_LABELS = 24,
+    LOW = -9, /* decades of the axis */
+    HIGH = 1,
+    NAME_PX = 1500
+};
+
+struct picture {
+    const struct plumb_diverge_sheet *s;
+    struct plumb_buf *out;
+    uint32_t *column_of; /* [site_count] of A; PLUMB_DIVERGE_NONE: no output with a partner */
+    uint32_t *site_at;   /* [columns]: the first site of each */
+    uint32_t sites, columns;
+    int64_t *steps; /* sorted */
+    size_t step_count;
+    size_t rows;
+    float *field;   /* [rows][columns]: highest drift; below 0: nothing there */
+    float *highest; /* [columns] */
+    float *chosen;  /* [columns]: of the culprit's step */
+    size_t chosen_step;
+    double allowed;   /* the tolerance at the culprit */
+    uint32_t culprit; /* its column, or PLUMB_DIVERGE_NONE */
+};
+
+/* ---- What is shown --------------------------------------------------------------------------- */
+
+static const struct plumb_diverge_side *side_a(const struct picture *p)
+{
+    return &p->s->d->sides[PLUMB_DIVERGE_A];
+}
+
+static int64_t step_of(const struct picture *p, uint32_t a)
+{
+    const struct plumb_activations *t = side_a(p)->t;
+    if (!plumb_activations_has(t, a, PLUMB_ACT_STEP))
+        return -1;
+    return t->step ? t->step[a] : 0;
+}
+
+static int by_step(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x;
+    int64_t b = *(const int64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+static bool find_steps(struct picture *p)
+{
+    const struct plumb_activations *t = side_a(p)->t;
+    size_t n = 0;
+    p->steps = malloc(t->count * sizeof *p->steps);
+    if (!p->steps)
+        return false;
+    /* Runs of one step are kept once, so that there is little to sort. */
+    for (uint32_t i = 0; i < t->count; i++)
+        if (n == 0 || step_of(p, i) != p->steps[n - 1])
+            p->steps[n++] = step_of(p, i);
+    qsort(p->steps, n, sizeof *p->steps, by_step);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || p->steps[i] != p->steps[p->step_count - 1])
+            p->steps[p->step_count++] = p->steps[i];
+    p->rows = p->step_count < MOST_ROWS ? p->step_count : MOST_ROWS;
+    return true;
+}
+
+static size_t place_of_step(const struct picture *p, int64_t step)
+{
+    const int64_t *at = bsearch(&step, p->steps, p->step_count, sizeof *at, by_step);
+    return at ? (size_t)(at - p->steps) : 0;
+}
+
+static bool find_columns(struct picture *p)
+{
+    const struct plumb_diverge_side *a = side_a(p);
+    p->column_of = malloc((size_t)a->site_count * sizeof *p->column_of);
+    if (!p->column_of)
+        return false;
+    for (uint32_t k = 0; k < a->site_count; k++) {
+        bool shown = a->sites[k].io == PLUMB_ACT_OUT && a->sites[k].partner != PLUMB_DIVERGE_NONE;
+        p->column_of[k] = shown ? p->sites++ : PLUMB_DIVERGE_NONE;
+    }
+    p->columns = p->sites < MOST_COLUMNS ? p->sites : MOST_COLUMNS;
+    p->site_at = malloc(((size_t)p->columns + 1) * sizeof *p->site_at);
+    if (!p->site_at)
+        return false;
+    for (uint32_t k = a->site_count; k-- > 0;) {
+        if (p->column_of[k] == PLUMB_DIVERGE_NONE)
+            continue;
+        p->column_of[k] = (uint32_t)((uint64_t)p->column_of[k] * p->columns / p->sites);
+        p->site_at[p->column_of[k]] = k;
+    }
+    return true;
+}
+
+static void keep_highest(float *at, float value)
+{
+    if (value > *at)
+        *at = value;
+}
+
+static bool fill(struct picture *p)
+{
+    const struct plumb_diverge *d = p->s->d;
+    size_t cells = p->rows * p->columns;
+    uint32_t culprit = d->culprit.a;
+    p->field = malloc((cells + 1) * sizeof *p->field);
+    p->highest = malloc(((size_t)p->columns + 1) * sizeof *p->highest);
+    p->chosen = malloc(((size_t)p->columns + 1) * sizeof *p->chosen);
+    if (!p->field || !p->highest || !p->chosen)
+        return false;
+    for (size_t i = 0; i < cells; i++)
+        p->field[i] = -1;
+    for (uint32_t i = 0; i < p->columns; i++)
+        p->highest[i] = p->chosen[i] = -1;
+    p->chosen_step = culprit == PLUMB_DIVERGE_NONE ? 0 : place_of_step(p, step_of(p, culprit));
+    for (uint32_t i = 0; i < side_a(p)->t->count; i++) {
+        uint32_t column = p->column_of[side_a(p)->site_of[i]];
+        if (column == PLUMB_DIVERGE_NONE || d->cells[i].verdict == PLUMB_SAID_NOTHING)
+            continue;
+        size_t step = place_of_step(p, step_of(p, i));
+        keep_highest(&p->field[step * p->rows / p->step_count * p->columns + column],
+                     d->cells[i].drift);
+        keep_highest(&p->highest[column], d->cells[i].drift);
+        if (step == p->chosen_step)
+            keep_highest(&p->chosen[column], d->cells[i].drift);
+    }
+    p->culprit =
+        culprit == PLUMB_DIVERGE_NONE ? culprit : p->column_of[side_a(p)->site_of[culprit]];
+    uint32_t any = culprit != PLUMB_DIVERGE_NONE ? culprit : d->widest;
+    p->allowed = any == PLUMB_DIVERGE_NONE
+                     ? 0
+                     : plumb_diverge_tolerance(p->s->d, any, side_a(p)->partner[any]).relative;
+    return true;
+}
+
+/* ---- Axes ------------------------------------------------------------------------------------ */
+
+static double x_of(const struct picture *p, double column)
+{
+    return LEFT + INNER * column / (p->columns > 0 ? p->columns : 1);
+}
+
+static double y_of(double drift)
+{
+    double decade = drift > 0 ? log10(drift) : LOW;
+    decade = decade < LOW ? LOW : decade > HIGH ? HIGH : decade;
+    return TOP + PLOT * (HIGH - decade) / (HIGH - LOW);
+}
+
+static void put_rect(struct plumb_buf *out, double x, double y, double width, double height,
+                     const char *fill)
+{
+    plumb_buf_str(out, "<rect");
+    plumb_svg_attribute(out, "x", x);
+    plumb_svg_attribute(out, "y", y);
+    plumb_svg_attribute(out, "width", width);
+    plumb_svg_attribute(out, "height", height);
+    plumb_buf_printf(out, " fill=\"%s\"", fill);
+}
+
+static void put_line(struct plumb_buf *out, double x1, double y1, double x2, double y2,
+                     const char *style)
+{
+    plumb_buf_str(out, "<line");
+    plumb_svg_attribute(out, "x1", x1);
+    plumb_svg_attribute(out, "y1", y1);
+    plumb_svg_attribute(out, "x2", x2);
+    plumb_svg_attribute(out, "y2", y2);
+    plumb_buf_printf(out, " %s/>\n", style);
+}
+
+static void put_axis(struct picture *p)
+{
+    for (int decade = LOW; decade <= HIGH; decade += 2) {
+        struct plumb_buf label = {0};
+        double y = y_of(pow(10, decade));
+        put_line(p->out, LEFT, y, LEFT + INNER, y, "stroke=\"#e2e2e2\"");
+        if (decade == LOW)
+            plumb_buf_str(&label, "equal");
+        else if (decade >= -1)
+            plumb_buf_printf(&label, "%s %%", decade == -1 ? "10" : "1000");
+        else
+            plumb_buf_printf(&label, "1e%d %%", decade + 2);
+        plumb_svg_label(p->out, NULL, 8, y + 4, LEFT - 10, label.data ? label.data : "");
+        p->out->failed |= label.failed;
+        plumb_buf_fini(&label);
+    }
+    if (p->allowed > 0) {
+        double y = y_of(p->allowed);
+        put_line(p->out, LEFT, y, LEFT + INNER, y, "stroke=\"#15803d\" stroke-dasharray=\"6 4\"");
+        plumb_svg_label(p->out, NULL, LEFT + 4, y - 4, 200, "tolerance");
+    }
+}
+
+static const char *name_of(const struct picture *p, uint32_t column)
+{
+    const struct plumb_diverge_side *a = side_a(p);
+    return plumb_activations_text(a->t, a->sites[p->site_at[column]].module);
+}
+
+static void put_names(struct picture *p, double y)
+{
+    uint32_t each = (p->columns + MOST_LABELS - 1) / MOST_LABELS;
+    for (uint32_t i = 0; i < p->columns; i++) {
+        bool culprit = i == p->culprit;
+        /* Its neighbours make room for it. */
+        bool crowded = p->culprit != PLUMB_DIVERGE_NONE && i != p->culprit && each > 1 &&
+                       (i > p->culprit ? i - p->culprit : p->culprit - i) * 2 < each;
+        if ((each > 0 && i % each != 0 && !culprit) || crowded)
+            continue;
+        double x = x_of(p, i + 0.5);
+        plumb_buf_str(p->out, "<text");
+        plumb_svg_attribute(p->out, "x", x);
+        plumb_svg_attribute(p->out, "y", y);
+        plumb_buf_str(p->out, " text-anchor=\"end\" transform=\"rotate(-40 ");
+        plumb_put_fixed(p->out, x, 1, 0);
+        plumb_buf_char(p->out, ' ');
+        plumb_put_fixed(p->out, y, 1, 0);
+        plumb_buf_printf(p->out, ")\"%s>", culprit ? " font-weight=\"bold\"" : "");
+        plumb_svg_cut(p->out, name_of(p, i), NAMES + 30);
+        plumb_buf_str(p->out, "</text>\n");
+    }
+}
+
+/* ---- Drift over layers ----------------------------------------------------------------------- */
+
+static void put_band(struct picture *p)
+{
+    for (uint32_t i = 0; i < p->columns; i++) {
+        if (p->highest[i] < 0)
+            continue;
+        double y = y_of((double)p->highest[i]);
+        put_rect(p->out, x_of(p, i), y, INNER / (double)p->columns, TOP + PLOT - y + 0.5,
+                 i == p->culprit ? "#f6b7a1" : "#dbe4f0");
+        plumb_buf_str(p->out, "><title>");
+        plumb_svg_cut(p->out, name_of(p, i), NAME_PX);
+        plumb_buf_str(p->out, ": at most ");
+        plumb_put_figure(p->out, 100 * (double)p->highest[i]);
+        plumb_buf_str(p->out, " %</title></rect>\n");
+    }
+}
+
+static void put_curve(struct picture *p)
+{
+    bool open = false;
+    plumb_buf_str(p->out, "<path fill=\"none\" stroke=\"#1d4ed8\" stroke-width=\"1.8\" d=\"");
+    for (uint32_t i = 0; i < p->columns; i++) {
+        if (p->chosen[i] < 0)
+            continue;
+        plumb_buf_char(p->out, open ? 'L' : 'M');
+        plumb_put_fixed(p->out, x_of(p, i + 0.5), 1, 0);
+        plumb_buf_char(p->out, ' ');
+        plumb_put_fixed(p->out, y_of((double)p->chosen[i]), 1, 0);
+        open = true;
+    }
+    plumb_buf_str(p->out, open ? "\"/>\n" : "M0 0\"/>\n");
+    if (p->culprit == PLUMB_DIVERGE_NONE)
+        return;
+    plumb_buf_str(p->out, "<circle");
+    plumb_svg_attribute(p->out, "cx", x_of(p, p->culprit + 0.5));
+    plumb_svg_attribute(p->out, "cy", y_of((double)p->chosen[p->culprit]));
+    plumb_buf_str(p->out, " r=\"5\" fill=\"#b91c1c\"/>\n");
+}
+
+/* ---- Layers and steps ------------------------------------------------------------------------ */
+
+/* White where all is equal, over yellow, to dark red at 100 %. */
+static void put_colour(char out[8], float drift)
+{
+    static const struct {
+        double at;
+        int red, green, blue;
+    } stops[] = {{0, 247, 250, 252}, {0.45, 253, 230, 138}, {0.75, 239, 108, 60}, {1, 127, 16, 32}};
+    double decade = drift > 0 ? log10((double)drift) : LOW;
+    double at = (decade - LOW) / (0 - LOW);
+    size_t i = 0;
+    at = at < 0 ? 0 : at > 1 ? 1 : at;
+    while (i + 2 < sizeof stops / sizeof *stops && at > stops[i + 1].at)
+        i++;
+    double part = (at - stops[i].at) / (stops[i + 1].at - stops[i].at);
+    snprintf(out, 8, "#%02x%02x%02x",
+             (unsigned)(stops[i].red + part * (stops[i + 1].red - stops[i].red)) & 255U,
+             (unsigned)(stops[i].green + part * (stops[i + 1].green - stops[i].green)) & 255U,
+             (unsigned)(stops[i].blue + part * (stops[i + 1].blue - stops[i].blue)) & 255U);
+}
+
+static void put_cell(struct picture *p, size_t row, uint32_t column, double y)
+{
+    char colour[8];
+    float drift = p->field[row * p->columns + column];
+    size_t step = (row * p->step_count + p->rows - 1) / p->rows;
+    if (drift < 0)
+        return;
+    put_colour(colour, drift);
+    put_rect(p->out, x_of(p, column), y, INNER / (double)p->columns + 0.3, ROW, colour);
+    plumb_buf_str(p->out, "><title>");
+    plumb_svg_cut(p->out, name_of(p, column), NAME_PX);
+    plumb_buf_printf(p->out, " step %" PRId64 ": ", p->steps[step]);
+    plumb_put_figure(p->out, 100 * (double)drift);
+    plumb_buf_str(p->out, " %</title></rect>\n");
+}
+
+static void put_field(struct picture *p, double top)
+{
+    size_t each = 2; /* of 9 pixels: a label is higher */
+    for (size_t row = 0; row < p->rows; row++) {
+        double y = top + (double)row * ROW;
+        size_t step = (row * p->step_count + p->rows - 1) / p->rows;
+        struct plumb_buf label = {0};
+        plumb_buf_printf(&label, "step %" PRId64, p->steps[step]);
+        if (row % each == 0)
+            plumb_svg_label(p->out, NULL, 8, y + ROW, LEFT - 10, label.data ? label.data : "");
+        p->out->failed |= label.failed;
+        plumb_buf_fini(&label);
+        for (uint32_t column = 0; column < p->columns; column++)
+            put_cell(p, row, column, y);
+    }
+    if (p->culprit == PLUMB_DIVERGE_NONE)
+        return;
+    double row = (double)(p->chosen_step * p->rows / p->step_count);
+    put_rect(p->out, x_of(p, p->culprit) - 1, top + row * ROW - 1, INNER / (double)p->columns + 2,
+             ROW + 2, "none");
+    plumb_buf_str(p->out, " stroke=\"#111111\" stroke-width=\"1.5\"/>\n");
+}
+
+static void draw(struct picture *p)
+{
+    struct plumb_buf sentence = {0};
+    double field = TOP + PLOT + 12;
+    double names = field + (p->rows > 1 ? (double)p->rows * ROW : 0) + 14;
+    plumb_diverge_put_sentence(&sentence, p->s);
+    const char *title = sentence.data ? sentence.data : "";
+    plumb_svg_open(p->out, WIDTH, names + NAMES, title);
+    plumb_svg_label(p->out, NULL, 8, 20, WIDTH - 16, title);
+    plumb_svg_label(p->out, NULL, 8, 42, WIDTH - 16,
+                    "relative drift of each layer: the highest of all steps (shaded), the step of "
+                    "the culprit (line)");
+    put_band(p);
+    put_axis(p);
+    put_curve(p);
+    if (p->rows > 1)
+        put_field(p, field);
+    put_names(p, names);
+    plumb_svg_close(p->out);
+    p->out->failed |= sentence.failed;
+    plumb_buf_fini(&sentence);
+}
+
+void plumb_diverge_svg(const struct plumb_diverge_sheet *s, struct plumb_buf *out)
+{
+    struct picture p = {.s = s, .out = out, .culprit = PLUMB_DIVERGE_NONE};
+    if (find_steps(&p) && find_columns(&p) && fill(&p))
+        draw(&p);
+    else
+        out->failed = true;
+    free(p.column_of);
+    free(p.site_at);
+    free(p.steps);
+    free(p.field);
+    free(p.highest);
+    free(p.chosen);
+}

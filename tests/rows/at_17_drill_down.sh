@@ -1,0 +1,55 @@
+#!/bin/sh
+# AT-17: after a divergence the narrower filter to record next is proposed; that all rows differ, from the
+# first on, is told as different inputs, and an input that came in wrong as such.
+. "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
+make() {
+    python3 "$PLUMB_SOURCE_DIR/tests/cli/_activations.py" "$@"
+}
+diverge() {
+    "$PLUMB_BIN" diverge "$@"
+}
+
+make >a.jsonl
+make fault=missing at=block.3.mlp step=1 >b.jsonl
+expect 'a layer' 1 diverge a.jsonl b.jsonl
+has out.txt 'first divergence: block.3.mlp out step 1' \
+    "next: record both sides with: PLUMB_ACTIVATIONS_LAYERS='^block\\.3\\.mlp(\\.|\$)' PLUMB_ACTIVATIONS_STEPS=1"
+lacks out.txt PLUMB_ACTIVATIONS_DUMP
+# The filter selects that layer and what lies in it, and nothing else.
+filter=$(sed -n "s/.*LAYERS='\([^']*\)'.*/\1/p" out.txt)
+printf 'block.3.mlp\nblock.3.mlp.fc1\nblock.3.mlpx\nblock.13.mlp\nxblock.3.mlp\nblock_3.mlp\n' >names.txt
+[ "$(grep -cE "$filter" names.txt)" = 2 ] || fail "'$filter' selects $(grep -E "$filter" names.txt)"
+
+# A block whose parts were right: only its values can tell more.
+make fault=scale at=block.1 size=0.02 >block.jsonl
+expect 'a block' 1 diverge a.jsonl block.jsonl
+has out.txt 'first divergence: block.1 out step 0' "PLUMB_ACTIVATIONS_DUMP='^block\\.1(\\.|\$)'"
+
+make rename=1 fault=missing at=block.3.mlp step=1 >renamed.jsonl
+expect 'other names' 1 diverge a.jsonl renamed.jsonl
+has out.txt "record A with: PLUMB_ACTIVATIONS_LAYERS='^block\\.3\\.mlp(\\.|\$)'" \
+    "record B with: PLUMB_ACTIVATIONS_LAYERS='^layers\\.3\\.ffn(\\.|\$)'"
+
+make seed=2 >seed.jsonl
+expect 'another seed' 1 diverge a.jsonl seed.jsonl
+has out.txt 'different from the first record on: embed in[0] step 0' \
+    'the inputs or the seeds of the runs differ' 'give both runs the same inputs, seed and weights'
+lacks out.txt PLUMB_ACTIVATIONS_LAYERS
+make inputs=0 >bare_a.jsonl
+make inputs=0 seed=2 >bare_b.jsonl
+expect 'another seed, outputs alone' 1 diverge bare_a.jsonl bare_b.jsonl
+has out.txt 'different from the first record on: embed out step 0'
+
+# An input that no record gave out: the conditioning of one block.
+line() {
+    printf '{"module": "%s", "tensor": "%s", "step": 0, "abs_mean": %s, "sum": %s, "min": -1, "max": 9, "dtype": "float32", "shape": [8]}\n' "$@"
+}
+{ line embed 'in[0]' 1 2 && line embed out 1.25 3 && line block 'in[0]' 1.25 3 && line block 'in[1]' 4 5 && line block out 2 3; } >in_a.jsonl
+{ line embed 'in[0]' 1 2 && line embed out 1.25 3 && line block 'in[0]' 1.25 3 && line block 'in[1]' 4.1 5 && line block out 2.5 3; } >in_b.jsonl
+expect 'an outside input' 1 diverge in_a.jsonl in_b.jsonl
+has out.txt 'different input: block in[1] step 0' 'no record gave it out: another input, seed or weight'
+# One that was given out right and came in wrong.
+{ line embed 'in[0]' 1 2 && line embed out 1.25 3 && line block 'in[0]' 1.35 3 && line block out 2.5 3; } >between.jsonl
+expect 'between two layers' 1 diverge in_a.jsonl between.jsonl
+has out.txt 'first divergence: block in[0] step 0: abs_mean 1.25 against 1.35 (8.0 %), given out by embed out step 0, where it was right'
+finish
