@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "format/lane_clock.h"
 
 enum { STOP_WAIT_MS = 100, STACK_BYTES = 256 * 1024 };
 
@@ -24,7 +23,7 @@ struct plumb_collector *plumb_collector_at(uint32_t i)
 
 static void set_why(struct plumb_collector *c, const char *text)
 {
-    snprintf(c->why, sizeof c->why, "%.255s", text);
+    snprintf(c->why, sizeof c->why, "%.*s", (int)sizeof c->why - 1, text);
 }
 
 /* ---- The thread ------------------------------------------------------------------------------ */
@@ -263,32 +262,11 @@ static void shut(struct plumb_collector *c)
     }
 }
 
-/* Its entry in the mapping: found, or made. Under the runtime's lock. */
-static struct plumb_live_collector *entry_of(struct plumb_collector *c, struct plumb_run *run)
-{
-    struct plumb_live_table *t = &run->h->collectors;
-    struct plumb_live_collector *live;
-    for (uint32_t i = 0; i < t->count; i++) {
-        live = plumb_table_at(run, t, i);
-        if (live->index == c->index)
-            return live;
-    }
-    live = plumb_table_add(run, t);
-    if (live) {
-        memset(live, 0, sizeof *live);
-        live->index = c->index;
-        live->name_off = plumb_carve_text(run, c->ops.name);
-        live->state = PLUMB_COLLECTOR_RUNNING;
-        plumb_table_commit(t);
-    }
-    return live;
-}
-
 static void begin_start(struct plumb_collector *c, struct plumb_run *run)
 {
     int code;
     plumb_lock();
-    entry_of(c, run);
+    plumb_collector_entry(c, run);
     plumb_unlock();
     pthread_mutex_lock(&c->lock);
     PLUMB_STORE(c->generation, run->generation);
@@ -337,14 +315,19 @@ static void note_locked(struct plumb_run *run, const char *name, const char *wha
 static void tell_unknown(struct plumb_run *run)
 {
     for (const char *p = plumb_rt.settings.collect; *p; p += *p == ',') {
-        size_t all = strcspn(p, ","), word = strcspn(p, ":,");
-        char name[64];
+        size_t all = strcspn(p, ","), word = strcspn(p, ":,"), n = 0;
+        char name[64], known[128] = "PLUMB_COLLECT names it; there are:";
         snprintf(name, sizeof name, "%.*s", (int)(word < 63 ? word : 63), p);
-        if (word && strcmp(name, "auto") != 0 && strcmp(name, "none") != 0 &&
-            !plumb_collector_find_impl(name))
-            note_locked(run, name, "is not known",
-                        "PLUMB_COLLECT names it; `plumb doctor` lists those there are");
         p += all;
+        if (!word || strcmp(name, "auto") == 0 || strcmp(name, "none") == 0 ||
+            plumb_collector_find_impl(name))
+            continue;
+        for (uint32_t i = 0; i < list.count; i++) {
+            n = strlen(known);
+            if (list.at[i]->registered && n + strlen(list.at[i]->ops.name) + 2 < sizeof known)
+                snprintf(known + n, sizeof known - n, " %s", list.at[i]->ops.name);
+        }
+        note_locked(run, name, "is not known", known);
     }
 }
 
@@ -430,83 +413,6 @@ void plumb_collectors_stop(struct plumb_run *run)
         if (running[i])
             end_stop(list.at[i], run, &until);
     }
-}
-
-/* ---- What became of them --------------------------------------------------------------------- */
-
-static void keep_figures(struct plumb_collector *c, struct plumb_run *run)
-{
-    plumb_lanes_sum(run, c, &c->last);
-    c->last.lanes = c->lanes;
-    c->last.clocks = c->clocks;
-}
-
-static void enter(struct plumb_collector *c, struct plumb_run *run)
-{
-    struct plumb_live_collector *live = entry_of(c, run);
-    if (!live)
-        return;
-    live->why_off = c->why[0] ? plumb_carve_text(run, c->why) : 0;
-    live->state = c->state;
-    live->refused_late = PLUMB_LOAD(c->late);
-}
-
-static void note_counts(const struct plumb_collector *c, struct plumb_run *run)
-{
-    unsigned long long late = PLUMB_LOAD(c->late), times = c->last.refused_times;
-    if (late)
-        plumb_run_note(run, "collector '%s': %llu events after its stop were refused", c->ops.name,
-                       late);
-    if (times)
-        plumb_run_note(run, "collector '%s': %llu events were refused, whose times cannot be",
-                       c->ops.name, times);
-    if (c->last.dropped)
-        plumb_run_note(run,
-                       "collector '%s': %llu of %llu events are not in the trace, whose lanes were "
-                       "full; statistics have them",
-                       c->ops.name, (unsigned long long)c->last.dropped,
-                       (unsigned long long)c->last.emitted);
-}
-
-void plumb_collectors_tell(struct plumb_run *run)
-{
-    for (uint32_t i = 0; i < list.count; i++) {
-        struct plumb_collector *c = list.at[i];
-        if (PLUMB_LOAD(c->generation) != run->generation)
-            continue;
-        pthread_mutex_lock(&c->lock);
-        keep_figures(c, run);
-        plumb_lock();
-        enter(c, run);
-        note_counts(c, run);
-        plumb_unlock();
-        pthread_mutex_unlock(&c->lock);
-    }
-}
-
-int plumb_collector_status_impl(plumb_collector *c, plumb_collector_status *out)
-{
-    plumb_collector_status s = {0};
-    struct plumb_thread *th;
-    size_t size = out ? out->size : 0;
-    if (!c || size < sizeof out->size)
-        return PLUMB_ERR_ARG;
-    pthread_mutex_lock(&c->lock);
-    s = c->last;
-    s.state = c->state;
-    s.lanes = c->lanes;
-    s.clocks = c->clocks;
-    memcpy(s.why, c->why, sizeof s.why);
-    pthread_mutex_unlock(&c->lock);
-    s.refused_late = PLUMB_LOAD(c->late);
-    if (PLUMB_LOAD(plumb_rt.recording) && plumb_enter(&th, true)) {
-        if (th->run->generation == PLUMB_LOAD(c->generation))
-            plumb_lanes_sum(th->run, c, &s);
-        plumb_leave(th);
-    }
-    s.size = size;
-    memcpy(out, &s, size < sizeof s ? size : sizeof s);
-    return PLUMB_OK;
 }
 
 /* ---- The list -------------------------------------------------------------------------------- */

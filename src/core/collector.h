@@ -68,6 +68,11 @@ void plumb_collectors_stop(struct plumb_run *run);
 void plumb_collectors_tell(struct plumb_run *run);
 void plumb_collectors_forked(void);
 
+/* collector_tell.c */
+/* Its entry in the mapping: found, or made. Under the runtime's lock. */
+struct plumb_live_collector *plumb_collector_entry(struct plumb_collector *c,
+                                                   struct plumb_run *run);
+
 /* lane.c */
 plumb_name plumb_name_get_impl(const char *text);
 int plumb_lane_open_impl(plumb_lane *out, plumb_collector *c, const plumb_lane_options *options,

@@ -15,10 +15,11 @@ enum {
     TRACK_LEVEL = 6,
     TRACK_VALUES = 7,
     TRACK_WAITS = 8,
+    TRACK_MARKS = 9,
     TRACK_CONTINUED = 16,
     LEVELS = 16,
-    KEPT = 8,        /* intervals of a level that a late event is compared with */
-    NAME_IDS = 8192, /* that are told once */
+    SETTLE_NS = 2000000, /* after which nobody is expected to emit what began before */
+    NAME_IDS = 8192,     /* that are told once */
     KEY_IDS = 1024,
     WAITERS = 16
 };
@@ -26,18 +27,13 @@ enum { KEY_BOUND = 1, KEY_STEP, KEY_NODE, KEY_EVENTS, KEY_NAMES = 16 };
 /* Names beside those of lanes, which begin at 1. */
 enum { NAME_NODES = 1 << 20, NAME_DROPPED = 1 << 24, NAME_WAITS = 1 << 25 };
 
-struct interval {
-    uint64_t begin, end; /* ns */
-};
 struct level {
-    uint64_t track;
-    struct interval kept[KEPT];
-    uint32_t count; /* so far; number n is at n % KEPT */
+    uint64_t track, end; /* of its last span, ns */
 };
 struct plumb_drain_lane {
     struct plumb_live_lane *live;
     union plumb_live_slot *slots;
-    uint64_t taken, track, values;
+    uint64_t taken, track, values, marks; /* tracks; 0: not yet */
     bool touched, current, ready;
     struct plumb_pf_sequence seq;
     struct plumb_pf_texts texts;
@@ -55,6 +51,8 @@ struct plumb_drain_entry {
     uint64_t begin, end; /* ns */
     const struct plumb_live_event *event;
     uint64_t bound_ns;
+    uint64_t next;  /* position behind it */
+    uint64_t least; /* begin of the earliest from it on */
 };
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
@@ -156,6 +154,18 @@ static void start(struct plumb_lane_drain *d, struct plumb_drain_lane *l)
     l->ready = true;
 }
 
+/* What has no duration: among spans, whose ends are written with their begins, time would go back.
+ */
+static uint64_t marks_track(struct plumb_drain_lane *l)
+{
+    char name[160];
+    snprintf(name, sizeof name, "%.100s: marks",
+             plumb_trace_text(&l->file->source, l->live->name_off));
+    if (!l->marks)
+        l->marks = add_track(l, TRACK_MARKS, 0, l->track, name);
+    return l->marks;
+}
+
 static uint64_t waiter_track(struct plumb_drain_lane *l, uint32_t tid)
 {
     uint32_t i = 0;
@@ -174,24 +184,15 @@ static uint64_t waiter_track(struct plumb_drain_lane *l, uint32_t tid)
     return l->waiter[i].track;
 }
 
-/* Whether [begin, end) is free on the level, where it is known. What begins a little early, within
- * its bound, begins with the end of the one before. */
+/* Whether a span can follow on the level, on which time never goes back. What begins a little
+ * early, within its bound, begins with the end of the one before. */
 static bool fits(const struct level *v, uint64_t *begin, uint64_t end, uint64_t bound)
 {
-    uint32_t n = v->count < KEPT ? v->count : KEPT;
-    const struct interval *last = n ? &v->kept[(v->count - 1) % KEPT] : NULL;
-    if (!n || *begin >= last->end)
+    if (*begin >= v->end)
         return true;
-    if (last->end - *begin <= 2 * bound && end > last->end) {
-        *begin = last->end;
-        return true;
-    }
-    if (v->count > KEPT && end <= v->kept[v->count % KEPT].begin)
-        return false; /* before all that is remembered */
-    for (uint32_t i = 0; i < n; i++) {
-        if (*begin < v->kept[i].end && end > v->kept[i].begin)
-            return false;
-    }
+    if (v->end - *begin > 2 * bound || end < v->end)
+        return false;
+    *begin = v->end;
     return true;
 }
 
@@ -213,7 +214,10 @@ static uint64_t level_track(struct plumb_drain_lane *l, uint64_t *begin, uint64_
             i == 0 && !l->file->continues ? l->track : add_track(l, TRACK_LEVEL, i, l->track, name);
         l->levels++;
     }
-    v->kept[v->count++ % KEPT] = (struct interval){*begin, end};
+    /* More at once than there are levels: the last one's times are pushed back. */
+    if (*begin < v->end)
+        *begin = v->end;
+    v->end = end > *begin ? end : *begin;
     return v->track;
 }
 
@@ -296,7 +300,7 @@ static void put_point(struct plumb_drain_lane *l, const struct plumb_drain_entry
     bool flow = v->kind == PLUMB_EVENT_FLOW;
     struct plumb_pf_event e = {.type = PLUMB_PF_INSTANT,
                                .ns = x->begin,
-                               .track = l->track,
+                               .track = marks_track(l),
                                .name = v->name ? v->name : NAME_NODES + v->node,
                                .flows = flow ? &v->length : &v->flow,
                                .flow_count = flow ? v->length != 0 : v->flow != 0,
@@ -330,7 +334,7 @@ static void put_dropped(struct plumb_drain_lane *l, uint64_t at)
     struct plumb_pf_arg arg = {.key = KEY_EVENTS, .type = PLUMB_PF_U64, .v.u64 = n};
     struct plumb_pf_event e = {.type = PLUMB_PF_INSTANT,
                                .ns = at,
-                               .track = l->track,
+                               .track = n ? marks_track(l) : 0,
                                .name = NAME_DROPPED,
                                .args = &arg,
                                .arg_count = 1};
@@ -392,44 +396,71 @@ static bool room(struct plumb_lane_drain *d, size_t n)
     return true;
 }
 
-/* Gathers what is whole, up to the first position that is not; `last`: passes those over. */
-static size_t gather(struct plumb_lane_drain *d, struct plumb_drain_lane *l, uint64_t tail,
-                     bool last)
+/* Gathers what is whole, up to the first position that is not; `last`: passes those over. Where it
+ * came to is in `*position`. */
+static size_t gather(struct plumb_lane_drain *d, const struct plumb_drain_lane *l, uint64_t tail,
+                     bool last, uint64_t *position)
 {
     size_t n = 0;
-    while (l->taken < tail) {
-        const struct plumb_live_event *v = &l->slots[l->taken & (l->live->slots - 1)].event;
+    while (*position < tail) {
+        const struct plumb_live_event *v = &l->slots[*position & (l->live->slots - 1)].event;
         struct plumb_drain_entry *x = &d->sorted[n];
-        if (PLUMB_ACQUIRE(v->seq) != l->taken + 1) {
+        if (PLUMB_ACQUIRE(v->seq) != *position + 1) {
             if (!last)
                 break;
-            l->taken++;
+            ++*position;
             continue;
         }
         x->event = v;
+        *position += v->slots && *position + v->slots <= tail ? v->slots : 1;
+        x->next = *position;
         n += place(x, l->file);
-        l->taken += v->slots && l->taken + v->slots <= tail ? v->slots : 1;
     }
     return n;
 }
 
+/* How many of the gathered, which are in the order of their emits, can be written now: as many as
+ * begin before all that follows, where nothing is on its way any more that begins before. */
+static size_t settled(struct plumb_drain_entry *x, size_t n, const struct plumb_trace_file *f)
+{
+    uint64_t now = plumb_trace_file_ns(f, plumb_ticks_from(f->source.h->clock_source));
+    uint64_t latest = 0, least = UINT64_MAX;
+    size_t best = 0;
+    for (size_t i = n; i-- > 0;) {
+        least = x[i].begin < least ? x[i].begin : least;
+        x[i].least = least;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (plumb_trace_file_ns(f, x[i].event->emitted) + SETTLE_NS > now)
+            break;
+        latest = x[i].begin > latest ? x[i].begin : latest;
+        if (i + 1 == n || latest <= x[i + 1].least)
+            best = i + 1;
+    }
+    return best;
+}
+
 static uint32_t take(struct plumb_lane_drain *d, struct plumb_drain_lane *l, bool last)
 {
-    uint64_t tail = PLUMB_ACQUIRE(l->live->tail), before = l->taken;
+    uint64_t tail = PLUMB_ACQUIRE(l->live->tail), before = l->taken, position = before;
     uint32_t part;
-    size_t n;
-    if (tail - l->taken > l->live->slots || (tail == l->taken && !last) || !room(d, l->live->slots))
+    size_t n, whole;
+    if (tail - before > l->live->slots || (tail == before && !last) || !room(d, l->live->slots))
         return 0;
-    part = (uint32_t)((tail - l->taken) * 256 / l->live->slots);
-    n = gather(d, l, tail, last);
-    if (n || PLUMB_LOAD(l->live->dropped) != l->live->told_dropped)
+    part = (uint32_t)((tail - before) * 256 / l->live->slots);
+    n = gather(d, l, tail, last, &position);
+    whole = last || part > 128 ? n : settled(d->sorted, n, l->file);
+    if (whole < n)
+        position = whole ? d->sorted[whole - 1].next : before;
+    l->taken = position;
+    if (whole || PLUMB_LOAD(l->live->dropped) != l->live->told_dropped)
         start(d, l);
-    qsort(d->sorted, n, sizeof *d->sorted, by_begin);
-    for (size_t i = 0; i < n && !l->file->failed; i++)
+    qsort(d->sorted, whole, sizeof *d->sorted, by_begin);
+    for (size_t i = 0; i < whole && !l->file->failed; i++)
         put_entry(l, &d->sorted[i]);
     if (l->ready)
-        put_dropped(l, n ? d->sorted[n - 1].end : l->seq.last_ns);
-    d->events += n;
+        put_dropped(l, whole ? d->sorted[whole - 1].end : l->seq.last_ns);
+    d->events += whole;
     l->touched |= l->taken != before;
     return part;
 }

@@ -2,14 +2,14 @@
  *
  * How it is spelled in the file: a lane is a track (values: a counter track) below the process or
  * its parent; spans that overlap go on tracks "<lane> 2", "<lane> 3", ... below it; a wait is a
- * slice "waiting for <node>" on the track "<lane>: thread <tid> waits". Spans have the phase of
- * their launch as category, the flow from its instant `plumb.capture`, and arguments: the
- * collector's own, `node`, `step`, `clock_bound_ns` (the true times lie within +- this; not where
- * the clock is the host's). Losses are instants `plumb.dropped` with `events`. Facts
- * plumb.clock.<name>.drift_ppm, .bound_ns, .anchors and .jumps come last.
+ * slice "waiting for <node>" on the track "<lane>: thread <tid> waits"; instants are on "<lane>:
+ * marks". Spans have the phase of their launch as category, the flow from its instant
+ * `plumb.capture`, and arguments: the collector's own, `node`, `step`, `clock_bound_ns` (the true
+ * times lie within +- this; not where the clock is the host's). Losses are instants `plumb.dropped`
+ * with `events`. Facts plumb.clock.<name>.drift_ppm, .bound_ns, .anchors and .jumps come last.
  *
  * Events of a pass are put in order first, because many threads emit into one lane. Memory: some 3
- * KB a lane, and 24 bytes a slot of the largest queue.
+ * KB a lane, and 48 bytes a slot of the largest queue.
  *
  * Threads: one at a time, that of the trace (trace_live.h); those who emit go on meanwhile. */
 #ifndef PLUMB_FORMAT_LANE_DRAIN_H

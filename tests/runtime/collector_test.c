@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <setjmp.h>
@@ -87,37 +86,6 @@ static void each_has_a_name_and_help(void **state)
         assert_int_equal(ops->size, sizeof *ops);
         assert_true(ops->name[0] && ops->help[0] && !strchr(ops->help, '\n'));
         assert_ptr_equal(plumb_collector_offer(plumb_collector_find(ops->name)), ops->offer);
-    }
-}
-
-static void each_starts_in_a_forked_child(void **state)
-{
-    (void)state;
-    for (size_t i = 0; plumb_collector_list[i]; i++) {
-        const char *name = plumb_collector_list[i]->name;
-        int status = -1;
-        pid_t pid;
-        start_with(name);
-        pid = fork();
-        if (pid == 0) {
-            plumb_collector_status s;
-            plumb_error err;
-            plumb_options o = plumb_options_default();
-            o.collect = name;
-            o.quiet = PLUMB_ON;
-            plumb_stop(NULL);
-            if (plumb_start(&o, &err) < 0)
-                _exit(2);
-            plumb_collector_status_get(plumb_collector_find(name), &s);
-            if (s.state != PLUMB_COLLECTOR_RUNNING && s.state != PLUMB_COLLECTOR_ABSENT)
-                _exit(3);
-            if (plumb_stop(&err) < 0)
-                _exit(4);
-            _exit(0);
-        }
-        assert_int_equal(waitpid(pid, &status, 0), pid);
-        assert_int_equal(status, 0);
-        record_stop();
     }
 }
 
@@ -417,6 +385,93 @@ static void a_handle_of_an_earlier_run_is_refused(void **state)
     assert_int_equal(plumb_collector_unregister(own.self, NULL), PLUMB_OK);
 }
 
+/* ---- All at once ----------------------------------------------------------------------------- */
+
+enum { EMITTERS = 5, TURNS = 12 };
+static struct {
+    uint64_t lane, clock, accepted, refused, over;
+} many; /* all atomic */
+
+static int many_start(plumb_collector *self, void *arg, const char *options, plumb_error *err)
+{
+    plumb_lane_options lane = plumb_lane_options_default();
+    plumb_clock_options clock = plumb_clock_options_default();
+    plumb_lane l;
+    plumb_clock c;
+    (void)arg;
+    (void)options;
+    lane.slots = 64;
+    clock.hz = 1e8;
+    clock.now = own_now;
+    if (plumb_lane_open(&l, self, &lane, err) < 0 || plumb_clock_open(&c, self, &clock, err) < 0)
+        return PLUMB_ERR_STATE;
+    __atomic_store_n(&many.clock, c.id, __ATOMIC_RELEASE);
+    __atomic_store_n(&many.lane, l.id, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static void *emitter(void *arg)
+{
+    plumb_node node = plumb_node_get("emitted");
+    (void)arg;
+    while (!__atomic_load_n(&many.over, __ATOMIC_ACQUIRE)) {
+        plumb_lane lane = {__atomic_load_n(&many.lane, __ATOMIC_ACQUIRE)};
+        plumb_clock clock = {__atomic_load_n(&many.clock, __ATOMIC_ACQUIRE)};
+        plumb_event e = plumb_event_default(PLUMB_EVENT_SPAN);
+        plumb_event_arg args[2] = {{plumb_name_get("key"), 1, {7}}, {plumb_name_get("k2"), 2, {0}}};
+        plumb_origin origin;
+        int rc;
+        plumb_origin_capture(&origin, lane, node);
+        own_now(NULL, &e.end);
+        e.begin = e.end - 10;
+        e.name = plumb_name_get("event");
+        e.origin = &origin;
+        e.args = args;
+        e.arg_count = 2;
+        rc = plumb_emit(lane, clock, &e);
+        __atomic_add_fetch(rc == PLUMB_OK || rc == PLUMB_ERR_MEMORY ? &many.accepted
+                                                                    : &many.refused,
+                           1, __ATOMIC_RELAXED);
+        plumb_fake_wait(plumb_fake_enqueue(node, 0, "kernel", 100));
+    }
+    return NULL;
+}
+
+/* Each emit is taken or refused, and counted as such, whatever starts and stops meanwhile. */
+static void emits_of_many_threads_survive_starts_and_stops(void **state)
+{
+    plumb_collector_ops ops = plumb_collector_ops_default();
+    pthread_t thread[EMITTERS];
+    plumb_collector *self;
+    uint64_t taken = 0;
+    (void)state;
+    own.ticks = 0;
+    ops.name = "many";
+    ops.start = many_start;
+    self = plumb_collector_register(&ops, NULL, NULL);
+    assert_non_null(self);
+    for (int i = 0; i < EMITTERS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, emitter, NULL), 0);
+    for (int turn = 0; turn < TURNS; turn++) {
+        plumb_options o = plumb_options_default();
+        uint64_t before = __atomic_load_n(&many.accepted, __ATOMIC_RELAXED);
+        o.collect = "auto,fake:threads=4";
+        o.trace = turn % 2 ? PLUMB_ON : PLUMB_DEFAULT;
+        record_start_with(o);
+        while (__atomic_load_n(&many.accepted, __ATOMIC_RELAXED) < before + 300)
+            sched_yield();
+        record_stop();
+        taken += status_of("many").emitted;
+        assert_int_equal(status_of("many").state, PLUMB_COLLECTOR_STOPPED);
+        assert_int_equal(status_of("fake").state, PLUMB_COLLECTOR_STOPPED);
+    }
+    __atomic_store_n(&many.over, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < EMITTERS; i++)
+        pthread_join(thread[i], NULL);
+    assert_int_equal(taken, many.accepted);
+    assert_int_equal(plumb_collector_unregister(self, NULL), PLUMB_OK);
+}
+
 static void names_must_be_words(void **state)
 {
     plumb_collector_ops ops = plumb_collector_ops_default();
@@ -439,7 +494,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_has_a_name_and_help),
         cmocka_unit_test(each_starts_and_stops_with_every_run),
-        cmocka_unit_test(each_starts_in_a_forked_child),
         cmocka_unit_test(none_runs_without_being_asked_for),
         cmocka_unit_test(work_of_several_threads_becomes_device_time),
         cmocka_unit_test(device_time_is_the_devices),
@@ -451,6 +505,7 @@ int main(void)
         cmocka_unit_test(one_may_come_and_go_during_a_run),
         cmocka_unit_test(a_handle_of_an_earlier_run_is_refused),
         cmocka_unit_test(names_must_be_words),
+        cmocka_unit_test(emits_of_many_threads_survive_starts_and_stops),
         cmocka_unit_test(a_start_that_hangs_is_given_up),
         cmocka_unit_test(a_stop_that_hangs_is_given_up),
         cmocka_unit_test(a_clock_that_hangs_is_given_up),

@@ -1,0 +1,167 @@
+/* What collectors emit, in the trace: every event once, on its lane, in order, linked to its
+ * launch; whatever order it was emitted in, and whoever is killed. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "child.h"
+
+#include "record_trace.h"
+#include <plumb/fake.h>
+
+enum { WORKS = 3000, QUEUES = 3, MS = 1000000 };
+
+static void run_works(int works)
+{
+    uint64_t last[QUEUES] = {0};
+    for (int i = 0; i < works; i++) {
+        PLUMB_SPAN("launch");
+        do
+            last[i % QUEUES] = plumb_fake_enqueue(0, (uint32_t)i % QUEUES, "kernel", 10000);
+        while (!last[i % QUEUES]); /* its queue is full */
+    }
+    for (int q = 0; q < QUEUES; q++)
+        ROLE_NEEDS(plumb_fake_wait(last[q]) == PLUMB_OK);
+}
+
+static int play_works(void)
+{
+    run_works(WORKS);
+    return 0;
+}
+
+static int play_killed(void)
+{
+    run_works(WORKS / 3);
+    child_ready();
+    while (getppid() > 0)
+        run_works(10);
+    return 0;
+}
+
+static int play_two_stages(void)
+{
+    uint64_t work;
+    {
+        PLUMB_STEP(7);
+        PLUMB_STAGE(a, "A");
+        work = plumb_fake_enqueue(0, 0, "kernel", 100 * MS);
+    }
+    {
+        PLUMB_STAGE(b, "B");
+        ROLE_NEEDS(plumb_fake_wait(work) == PLUMB_OK);
+    }
+    return 0;
+}
+
+static void run(struct trace_read *t, const char *role, const char *dir,
+                const char *const *settings)
+{
+    struct child c = child_start(role, dir, settings);
+    int status = child_end(&c);
+    if (status)
+        fail_msg("%s: status %x: %s", role, status, child_errors(&c));
+    trace_read_run(t, in_place(dir));
+}
+
+static const char *const traced[] = {"PLUMB_TRACE=1", "PLUMB_COLLECT=fake:queues=3", NULL};
+
+static void every_event_is_there_once_on_a_lane_without_overlap(void **state)
+{
+    static bool seen[WORKS + 8];
+    struct trace_read t;
+    size_t kernels = 0;
+    (void)state;
+    run(&t, "works", "works", traced);
+    for (size_t i = 0; i < t.count; i++) {
+        const struct trace_slice *s = &t.slices[i];
+        const char *number = strstr(s->more, "number=");
+        uint64_t n;
+        if (strcmp(s->name, "kernel") != 0)
+            continue;
+        kernels++;
+        assert_int_equal(s->parent, 0); /* spans of one level do not overlap */
+        assert_true(s->end >= s->begin);
+        assert_non_null(number);
+        n = strtoull(number + 7, NULL, 10);
+        assert_true(n >= 1 && n <= WORKS && !seen[n]);
+        seen[n] = true;
+        assert_non_null(strstr(s->more, "clock_bound_ns="));
+        assert_non_null(strstr(s->more, "node=launch"));
+    }
+    assert_int_equal(kernels, WORKS);
+    assert_int_equal(trace_count(&t, "\"plumb.capture\""), WORKS);
+    assert_true(trace_says(&t, "plumb.clock.fake.drift_ppm"));
+    trace_fini(&t);
+}
+
+static void a_work_lies_where_the_host_waited_for_it(void **state)
+{
+    const char *const exact[] = {"PLUMB_TRACE=1", "PLUMB_CLOCK=virtual", "PLUMB_COLLECT=fake",
+                                 NULL};
+    const struct trace_slice *a, *b, *kernel, *wait, *launch;
+    struct trace_read t;
+    (void)state;
+    run(&t, "two_stages", "exact", exact);
+    a = trace_find(&t, "A", 0);
+    b = trace_find(&t, "B", 0);
+    kernel = trace_find(&t, "kernel", 0);
+    wait = trace_find(&t, "\"waiting", 0);
+    launch = trace_find(&t, "\"plumb.capture\"", 0);
+    assert_int_equal(a->end - a->begin, 0);
+    assert_int_equal(b->end - b->begin, 100 * MS);
+    assert_int_equal(kernel->begin, a->begin);
+    assert_int_equal(kernel->end - kernel->begin, 100 * MS);
+    assert_int_equal(wait->begin, b->begin);
+    assert_int_equal(wait->end, b->end);
+    assert_true(kernel->track != b->track && wait->track != kernel->track);
+    assert_non_null(strstr(kernel->more, "step=7"));
+    assert_non_null(strstr(kernel->more, "clock_bound_ns=0u"));
+    assert_non_null(strstr(wait->more, "for A"));
+    assert_int_equal(launch->begin, a->begin);
+    trace_fini(&t);
+}
+
+/* Statistics do not pass through the trace: what was done when the process died is in its mapping.
+ */
+static void a_killed_process_loses_no_device_time(void **state)
+{
+    struct child c = child_start("killed", "killed", traced);
+    struct plumb_load load;
+    plumb_error err = {0, ""};
+    const struct plumb_timing_node *node = NULL;
+    int status;
+    (void)state;
+    child_await_ready(&c);
+    kill(c.pid, SIGKILL);
+    status = child_end(&c);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    if (plumb_load_run(&load, in_place("killed"), &err) < 0)
+        fail_msg("%s", err.message);
+    for (size_t i = 0; i < load.timing.node_count; i++) {
+        if (strcmp(load.timing.nodes[i].name, "launch") == 0)
+            node = &load.timing.nodes[i];
+    }
+    assert_non_null(node);
+    assert_true(node->device.ns.count >= WORKS / 3);
+    assert_true(node->use.works >= WORKS / 3 && node->use.launches >= node->use.works);
+    assert_int_equal(load.timing.collector_count, 1);
+    assert_int_equal(load.timing.collectors[0].lane_count, QUEUES);
+    assert_true(load.timing.collectors[0].lanes[0].events >= WORKS / 3 / QUEUES);
+    plumb_timing_fini(&load.timing);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct role roles[] = {{"works", play_works},
+                                        {"killed", play_killed},
+                                        {"two_stages", play_two_stages},
+                                        {NULL, NULL}};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_event_is_there_once_on_a_lane_without_overlap),
+        cmocka_unit_test(a_killed_process_loses_no_device_time),
+        cmocka_unit_test(a_work_lies_where_the_host_waited_for_it),
+    };
+    if (argc > 1)
+        return child_play(roles, argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
