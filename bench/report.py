@@ -53,6 +53,12 @@ ROWS = [
         ("alloc_event_ns", "an event of an allocator of the program's", "ns", None),
         ("malloc_interposer_ns", "a malloc() and its free() under --malloc, more", "ns", None),
     ]),
+    ("Collectors", [
+        ("emit_ns", "a device span of a known launch", "ns", None),
+        ("emit_traced_ns", "the same while a trace is written", "ns", None),
+        ("emit_unknown_ns", "one of an unknown launch", "ns", None),
+        ("launch_ns", "telling of a launch", "ns", None),
+    ]),
     ("The trace file", [
         ("pftrace_bytes_per_span", "100 threads, 100 nodes, gaps of 10 us", "bytes", 29.0),
         ("writer_x_write", "encoding and write(), times write() alone", "x", AtLeast(0.85)),
