@@ -80,7 +80,7 @@ static inline void trace_line(struct trace_read *t, const char *line, struct tra
         assert_true(tr->open > 0); /* none invented */
         s = &t->slices[tr->open - 1];
         s->end = ns;
-        snprintf(s->last, sizeof s->last, "%s", rest);
+        snprintf(s->last, sizeof s->last, "%.*s", (int)sizeof s->last - 1, rest);
         tr->open = s->parent;
         t->whole++;
         t->open--;
@@ -94,7 +94,8 @@ static inline void trace_line(struct trace_read *t, const char *line, struct tra
     s->parent = tr->open;
     if (s->kind != TRACE_COUNTER)
         sscanf(rest, " %63s%n", s->name, &skip);
-    snprintf(s->more, sizeof s->more, "%s", s->kind == TRACE_COUNTER ? rest : rest + skip);
+    snprintf(s->more, sizeof s->more, "%.*s", (int)sizeof s->more - 1,
+             s->kind == TRACE_COUNTER ? rest : rest + skip);
     if (s->kind == TRACE_SLICE) {
         tr->open = t->count;
         t->open++;
