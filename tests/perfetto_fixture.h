@@ -35,6 +35,7 @@ struct pfx {
 
 static struct pfx_sequence *pfx_sequences[PFX_SEQUENCES];
 static uint64_t pfx_packets;
+static bool pfx_one_line; /* newlines in texts become spaces */
 
 static inline struct pfx pfx_message(const unsigned char *p, size_t n)
 {
@@ -99,6 +100,8 @@ static inline void pfx_put_text(struct plumb_buf *out, const unsigned char *p, s
     text[n] = '\0';
     assert_int_equal(strlen(text), n);
     assert_true(plumb_utf8_valid(text)); /* strings of protobuf are */
+    for (char *at = text; pfx_one_line && (at = strchr(at, '\n')) != NULL;)
+        *at = ' ';
     plumb_buf_str(out, text);
 }
 

@@ -120,6 +120,7 @@ static inline void trace_read_file(struct trace_read *t, const char *path)
     fclose(file);
     t->bytes = (uint64_t)st.st_size;
     pfx_reset();
+    pfx_one_line = true;
     pfx_decode(&t->text, bytes, (size_t)st.st_size);
     for (line = t->text.data; line && *line; line = next) {
         next = strchr(line, '\n');

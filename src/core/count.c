@@ -2,7 +2,7 @@
  * walks a list that only grows at its head, without a lock. */
 #include <string.h>
 
-#include "core/runtime.h"
+#include "core/trace.h"
 
 static struct plumb_live_count *find(struct plumb_run *run, const char *name, uint32_t pipeline)
 {
@@ -45,8 +45,9 @@ void plumb_count_impl(const char *name, int64_t n)
     if (!c)
         c = make(th->run, name, th->group >> 8);
     if (c) {
-        PLUMB_ADD(c->total, n);
+        int64_t before = PLUMB_ADD(c->total, n);
         PLUMB_ADD(c->events, 1);
+        plumb_trace_counter(th, PLUMB_COUNTER_I64, c->name_off, (uint64_t)before + (uint64_t)n);
     } else {
         plumb_drop(th->run, PLUMB_DROP_NODES);
     }

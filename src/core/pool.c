@@ -11,6 +11,7 @@
 #include "base/pages.h"
 #include "core/blocks.h"
 #include "core/ledger.h"
+#include "core/trace.h"
 
 enum { ALL = PLUMB_LIVE_POOLS, SUMS = ALL + 1 };
 
@@ -349,6 +350,10 @@ void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, 
         release(th, (uint32_t)i, at, bytes);
     else if (event == PLUMB_MEM_TOTAL)
         plumb_pool_at(th->run, (uint32_t)i)->total = bytes;
+    if (i >= 0 && plumb_traces(th, PLUMB_TRACE_HAS_MEMORY))
+        plumb_trace_pool(th, pools.device[i], pools.pool[i],
+                         plumb_pool_at(th->run, (uint32_t)i)->allocated,
+                         plumb_pool_at(th->run, (uint32_t)i)->reserved);
     plumb_ledger_leave(th);
 }
 

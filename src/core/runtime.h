@@ -76,7 +76,8 @@ enum plumb_gate {
     PLUMB_GATE_SYNC = 4,    /* the pipeline wants devices synchronised */
     PLUMB_GATE_ENDED = 8,   /* the run it is attached to has ended */
     PLUMB_GATE_MEMORY = 16, /* memory is measured for every node */
-    PLUMB_GATE_NVTX = 32    /* each span is an NVTX range as well */
+    PLUMB_GATE_NVTX = 32,   /* each span is an NVTX range as well */
+    PLUMB_GATE_STACK = 64   /* the trace has call stacks */
 };
 struct plumb_scope_entry { /* what to restore */
     uint32_t id;
@@ -146,11 +147,13 @@ struct plumb_thread {
     struct plumb_place *places;
     uint32_t place_count, place_cap;
     uint32_t other_place;
-    struct plumb_map place_of;      /* parent << 36 | key -> place + 1 */
-    struct plumb_map state_of;      /* channel << 36 | key -> state */
-    struct plumb_ask *ask;          /* of a snapshot, for copies; set by the snapshotter */
-    struct plumb_live_queue *queue; /* of the trace; NULL: none */
-    uint32_t queue_path;            /* adopted path when the block began */
+    struct plumb_map place_of;        /* parent << 36 | key -> place + 1 */
+    struct plumb_map state_of;        /* channel << 36 | key -> state */
+    struct plumb_ask *ask;            /* of a snapshot, for copies; set by the snapshotter */
+    struct plumb_live_queue *queue;   /* of the trace; NULL: none */
+    const void *frame;                /* that a begin came from, for its call stack */
+    uintptr_t stack_begin, stack_end; /* what of the stack may be read */
+    uint32_t queue_path;              /* adopted path when the block began */
     uint32_t queue_paths[PLUMB_TRACE_PATH];
     /* the rest */
     uint32_t clock; /* enum plumb_clock_source */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/ledger.h"
-#include "core/runtime.h"
+#include "core/trace.h"
 
 /* Numbers fit an int: PLUMB_STEPS keeps them in one. */
 enum { SERIALS = (1 << 25) - 1 };
@@ -32,6 +32,13 @@ static void tell_step(struct plumb_thread *th)
 {
     uint64_t step = (uint64_t)th->step;
     plumb_wide(th, PLUMB_WIDE_STEP, 0, &step, 2);
+}
+
+/* What connects a capture and its adoptions in a trace. */
+static void tell_flow(struct plumb_thread *th, uint32_t adopted, uint64_t flow)
+{
+    if (plumb_traced(th) && flow)
+        plumb_wide(th, PLUMB_WIDE_FLOW, adopted, &flow, 2);
 }
 
 static void tell_path(struct plumb_thread *th)
@@ -264,6 +271,7 @@ void plumb_context_capture_impl(plumb_context *out)
         out->request = (uint32_t)th->request;
         out->memory = plumb_scope_token(plumb_scope_of(th));
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
+        tell_flow(th, 0, out->flow);
         /* What is open stands in the frames of the last fold: make that now. */
         plumb_block_next(th, plumb_ticks_from(th->clock));
         for (uint32_t d = 1; d <= th->live->context.depth && out->depth < PLUMB_PATH_MAX; d++)
@@ -294,6 +302,8 @@ plumb_scope plumb_context_adopt_impl(const plumb_context *context)
             tell_group(h.th);
             tell_step(h.th);
             tell_path(h.th);
+            if (context->run == PLUMB_LOAD(h.th->generation))
+                tell_flow(h.th, 1, context->flow);
         }
         regate(h.th);
     }

@@ -12,6 +12,7 @@
 #include "base/pages.h"
 #include "core/ledger.h"
 #include "core/stage.h"
+#include "core/trace.h"
 #include "core/verify.h"
 #include "format/signature_pack.h"
 #include "tensor/value_stats.h"
@@ -160,6 +161,8 @@ void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
         pack_whole(th, s, part, name, value);
     if (plumb_rt.settings.verify != PLUMB_VERIFY_OFF)
         plumb_verify_value(s, part, name, value);
+    if (plumb_traces(th, PLUMB_TRACE_HAS_SHAPES))
+        plumb_trace_shape(stage, part, name, value);
     errno = saved;
 }
 

@@ -20,6 +20,7 @@
 #include "core/nvtx.h"
 #include "core/runtime.h"
 #include "core/stage.h"
+#include "core/trace.h"
 #include "core/verify.h"
 
 static const plumb_span no_span = {0};
@@ -141,6 +142,8 @@ PLUMB_COLD plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node)
         leave(th);
         return no_span;
     }
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_STACK)
+        plumb_trace_stack(th, th->frame);
     t = plumb_ticks_from(th->clock);
     if (th->head >= th->limit || too_far(placed(th, t))) {
         plumb_block_next(th, t);
@@ -153,11 +156,13 @@ PLUMB_COLD plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node)
     return span;
 }
 
-static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags)
+/* `frame`: of the function of the table that the program has called. */
+static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags, const void *frame)
 {
     struct plumb_thread *th = plumb_attached();
     if (!th || PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF)
         return no_span;
+    th->frame = frame;
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_MEMORY)
         flags |= PLUMB_POINT_MEMORY;
     if (flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY))
@@ -255,13 +260,13 @@ static PLUMB_COLD void end_long(plumb_span span)
  * numbers for results: not every compiler sees that a struct is one. */
 static PLUMB_COLD uint64_t begin_away(uint32_t node)
 {
-    return begin_long(node, 0).id;
+    return begin_long(node, 0, __builtin_frame_address(0)).id;
 }
 
 static PLUMB_COLD uint64_t begin_again(struct plumb_thread *th, uint32_t node)
 {
     leave(th);
-    return begin_long(node, 0).id;
+    return begin_long(node, 0, __builtin_frame_address(0)).id;
 }
 
 static PLUMB_COLD void end_again(struct plumb_thread *th, plumb_span span)
@@ -328,7 +333,7 @@ static PLUMB_COLD uint64_t lap_long(plumb_span span, uint32_t node)
 {
     if (span.id)
         end_long(span);
-    return begin_long(node, 0).id;
+    return begin_long(node, 0, __builtin_frame_address(0)).id;
 }
 
 static PLUMB_COLD uint64_t lap_again(struct plumb_thread *th, plumb_span span, uint32_t node)
@@ -388,7 +393,7 @@ static plumb_span begin_special(struct plumb_point *point)
 {
     if (point->flags & PLUMB_POINT_REGION)
         return plumb_region_begin_point(point);
-    return begin_long(point->node, point->flags);
+    return begin_long(point->node, point->flags, __builtin_frame_address(0));
 }
 
 static plumb_span begin_with(plumb_node node, uint32_t flags)
@@ -400,7 +405,7 @@ static plumb_span begin_with(plumb_node node, uint32_t flags)
         plumb_node_add_flags(node, flags);
         plumb_unlock();
     }
-    return begin_long(node, flags);
+    return begin_long(node, flags, __builtin_frame_address(0));
 }
 
 /* ---- Records that are no spans --------------------------------------------------------------- */

@@ -165,12 +165,14 @@ void plumb_thread_gate(struct plumb_thread *th)
     set |= p->sync ? PLUMB_GATE_SYNC : 0;
     set |= plumb_rt.settings.memory == PLUMB_MEMORY_ALL ? PLUMB_GATE_MEMORY : 0;
     set |= plumb_rt.settings.nvtx ? PLUMB_GATE_NVTX : 0;
+    set |= plumb_traces(th, PLUMB_TRACE_HAS_STACK) ? PLUMB_GATE_STACK : 0;
     /* Two steps, so that the other bits, which their owners change, are never written back. */
     __atomic_fetch_or(&th->gate, set, __ATOMIC_RELAXED);
-    __atomic_fetch_and(
-        &th->gate,
-        ~((PLUMB_GATE_OFF | PLUMB_GATE_SYNC | PLUMB_GATE_MEMORY | PLUMB_GATE_NVTX) & ~set),
-        __ATOMIC_RELAXED);
+    __atomic_fetch_and(&th->gate,
+                       ~((PLUMB_GATE_OFF | PLUMB_GATE_SYNC | PLUMB_GATE_MEMORY | PLUMB_GATE_NVTX |
+                          PLUMB_GATE_STACK) &
+                         ~set),
+                       __ATOMIC_RELAXED);
 }
 
 /* A block in the mapping: one that its thread has left, or a new one. */

@@ -10,10 +10,12 @@
 #include "core/trace.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "base/log.h"
 #include "core/meet.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -300,6 +302,22 @@ void plumb_counter_impl(const char *name, double value)
     plumb_leave(th);
 }
 
+static void pool_counter(struct plumb_thread *th, const char *device, const char *pool,
+                         const char *what, int64_t bytes)
+{
+    char name[256];
+    snprintf(name, sizeof name, "memory %.60s%s%.100s %s", device, pool[0] ? " " : "", pool, what);
+    plumb_trace_counter(th, PLUMB_COUNTER_BYTES, carve_name(th, name), (uint64_t)bytes);
+}
+
+void plumb_trace_pool(struct plumb_thread *th, const char *device, const char *pool,
+                      int64_t allocated, int64_t reserved)
+{
+    pool_counter(th, device, pool, "allocated", allocated);
+    if (reserved)
+        pool_counter(th, device, pool, "reserved", reserved);
+}
+
 /* ---- The run --------------------------------------------------------------------------------- */
 
 static uint64_t text_or_none(struct plumb_run *run, const char *text)
@@ -312,6 +330,8 @@ void plumb_trace_begin(struct plumb_run *run)
     const struct plumb_settings *s = &plumb_rt.settings;
     struct plumb_live_trace *t = &run->h->trace;
     const struct plumb_anchor *start = &run->h->start;
+    struct plumb_trace_steps steps;
+    plumb_error err = {0, ""};
     uint64_t raw;
     if ((!s->trace && !s->regions[0] && !s->trace_nodes[0]) ||
         run->h->regions.selection == PLUMB_SELECT_NOTHING)
@@ -326,7 +346,10 @@ void plumb_trace_begin(struct plumb_run *run)
     t->zero_boottime_ns = plumb_clock_gettime_ns(CLOCK_BOOTTIME) - raw;
     t->zero_monotonic_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - raw;
     t->zero_realtime_ns = start->unix_ns;
-    t->steps_off = text_or_none(run, s->trace_steps);
+    if (s->trace_steps[0] && plumb_trace_steps_parse(&steps, s->trace_steps, &err) < 0)
+        plumb_say("plumb: PLUMB_TRACE_STEPS: %s; the trace has all steps", err.message);
+    else
+        t->steps_off = text_or_none(run, s->trace_steps);
     t->regions_off = text_or_none(run, s->regions);
     t->nodes_off = text_or_none(run, s->trace_nodes);
     if (run->fd < 0)

@@ -36,11 +36,28 @@ static inline bool plumb_traces(const struct plumb_thread *th, uint32_t what)
     return th->queue && th->run->h->trace.what & what;
 }
 
+/* Inside enter, before a span begins: the return addresses that `frame`, the frame of a function
+ * that the program has called, leads to. Some 10 ns, and 2 for each; a look at /proc/self/maps the
+ * first time on a stack. */
+void plumb_trace_stack(struct plumb_thread *th, const void *frame);
+
+/* An input or output of an open stage as an argument of its span, "input.latents": "float32[2,64]".
+ */
+void plumb_trace_shape(plumb_span stage, uint32_t part, const char *name, const plumb_value *value);
+
+/* What a pool holds now, as counters. Inside enter. */
+void plumb_trace_pool(struct plumb_thread *th, const char *device, const char *pool,
+                      int64_t allocated, int64_t reserved);
+
 void plumb_instant_impl(const char *name);
 void plumb_counter_impl(const char *name, double value);
 /* Inside enter: a value of a counter; `name_off`: text in the mapping. */
 void plumb_trace_counter(struct plumb_thread *th, enum plumb_counter kind, uint64_t name_off,
                          uint64_t value);
+
+/* Facts about the modules of the process, where the trace has call stacks; `told`: so many are in
+ * the file already. Returns how many are now. */
+uint32_t plumb_trace_modules(struct plumb_trace_file *f, uint32_t told);
 
 /* ---- Of the run ------------------------------------------------------------------------------ */
 

@@ -43,6 +43,7 @@ static struct writer {
     uint64_t limit; /* bytes that the file may have */
     uint64_t next_clock;
     struct plumb_anchor anchor;
+    uint32_t modules; /* told of in the file */
 } writer;
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -177,6 +178,8 @@ static void look_at_clock(struct writer *w)
     w->next_clock = now + CLOCK_NS;
     plumb_anchor_take(&w->anchor, plumb_rt.clock);
     set_clock(w, &w->anchor);
+    if (w->fd >= 0 && !trace_of(w)->ended)
+        w->modules = plumb_trace_modules(&w->live.file, w->modules);
 }
 
 /* ---- The thread ------------------------------------------------------------------------------ */
@@ -352,6 +355,7 @@ static void write_tail(struct writer *w)
 {
     struct plumb_trace_file *f = &w->live.file;
     uint32_t threads = 0;
+    plumb_trace_modules(f, trace_of(w)->ended ? 0 : w->modules);
     plumb_trace_file_fact(f, "plumb.trace_end", plumb_trace_end_text(f->source.h));
     plumb_trace_file_fact_u64(f, "plumb.dropped", plumb_trace_lost(&f->source, &threads));
     plumb_trace_file_flush(f);

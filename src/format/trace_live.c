@@ -108,6 +108,13 @@ int plumb_trace_live_open(struct plumb_trace_live *t, bool continues)
     int rc = plumb_trace_file_open(&t->file);
     if (rc < 0)
         return rc;
+    /* A list that makes no sense has been refused when the run began. */
+    if (h->steps_off &&
+        plumb_trace_steps_parse(&t->steps, plumb_trace_text(&t->file.source, h->steps_off), NULL) ==
+            PLUMB_OK) {
+        t->steps.filter.next = t->filter;
+        t->filter = &t->steps.filter;
+    }
     t->file.continues = continues && h->batch;
     if (t->file.continues)
         t->file.clock = h->commit[h->batch & 1].clock;

@@ -9,6 +9,7 @@
 
 #include "format/lane_drain.h"
 #include "format/trace_perfetto.h"
+#include "format/trace_steps.h"
 
 struct plumb_trace_live {
     struct plumb_trace_file file;
@@ -16,6 +17,7 @@ struct plumb_trace_live {
     /* Of the caller; NULL: none. Gets each slot as well, with the number of its lane. */
     void (*also)(void *arg, uint32_t lane, const struct plumb_trace_slot *slot);
     void *also_arg;
+    struct plumb_trace_steps steps;
     bool commits; /* of the caller: what is taken and in the file is made known in the mapping */
     struct plumb_trace_lane **lanes;
     uint32_t lane_count, lane_cap;

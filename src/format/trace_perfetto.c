@@ -17,12 +17,12 @@ enum {
     TRACK_ASYNC = 3,
     TRACK_COUNTER = 4,
     TRACK_CONTINUED = 16, /* added to a kind: what a killed process left has tracks of its own */
-    NODE_IDS = PLUMB_TRACE_NAME_IDS - PLUMB_TRACE_TEXTS,
+    NODE_IDS = PLUMB_TRACE_NAME_IDS - PLUMB_TRACE_TEXTS - 8,
     GAP_NODES = 14 /* of an instant */
 };
 
 /* Numbers of names: nodes by their own, texts above them, and nodes that have no room there. */
-enum { ID_TEXTS = NODE_IDS, ID_NODES = 1 << 24 };
+enum { ID_TEXTS = NODE_IDS + 8, ID_NODES = 1 << 24 };
 
 static uint32_t name_of_node(uint32_t node)
 {
@@ -60,7 +60,7 @@ static const char *const fixed_keys[] = {
 };
 
 /* Names that are no texts of the mapping. */
-enum { NAME_DROPPED = 1 << 25, NAME_CAPTURE, NAME_JUMPED };
+enum { NAME_DROPPED = NODE_IDS, NAME_CAPTURE, NAME_JUMPED };
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 

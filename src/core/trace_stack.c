@@ -1,0 +1,70 @@
+/* trace_stack.c: the call stack of a span's begin, by frame pointers (PLUMB_TRACE_STACK).
+ *
+ * Invariant: nothing is read but words of the mapping that the first frame lies in, upwards, so a
+ * chain of nonsense (code built without frame pointers) ends the walk and crashes nobody. Where
+ * that mapping ends is looked up once a thread and stack, in /proc/self/maps, with no allocation.
+ * Symbols are for readers: the file has the addresses, and where modules lay. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/trace.h"
+
+/* The end of the mapping that holds `at`; 0: unknown. Lines are "from-upto ...". */
+static uintptr_t mapping_end(uintptr_t at)
+{
+    char text[4096];
+    size_t have = 0;
+    uintptr_t end = 0;
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && !end) {
+        ssize_t n = read(fd, text + have, sizeof text - 1 - have);
+        char *line = text, *newline;
+        if (n <= 0)
+            break;
+        text[have += (size_t)n] = '\0';
+        while (!end && (newline = strchr(line, '\n')) != NULL) {
+            char *rest;
+            uintptr_t from = strtoull(line, &rest, 16), upto = strtoull(rest + 1, NULL, 16);
+            end = at >= from && at < upto ? upto : 0;
+            line = newline + 1;
+        }
+        have -= (size_t)(line - text);
+        memmove(text, line, have);
+        if (have == sizeof text - 1)
+            have = 0; /* a line longer than any path */
+    }
+    if (fd >= 0)
+        close(fd);
+    return end;
+}
+
+void plumb_trace_stack(struct plumb_thread *th, const void *frame)
+{
+    uint64_t stack[16];
+    uintptr_t at = (uintptr_t)frame, end = th->stack_end, begin = th->stack_begin;
+    uint32_t most = (uint32_t)plumb_rt.settings.trace_stack_depth, n = 0;
+    int saved = errno;
+    if (!frame)
+        return;
+    if (at < begin || at >= end) {
+        th->stack_begin = begin = at & ~(uintptr_t)4095;
+        th->stack_end = end = mapping_end(at);
+    }
+    while (at % sizeof(void *) == 0 && at >= begin && end - at >= 2 * sizeof(void *) && at < end) {
+        const uintptr_t *words = (const uintptr_t *)at; /* the caller's frame, its return address */
+        if (!words[1])
+            break;
+        if (n == most)
+            break;
+        stack[n++] = words[1];
+        if (words[0] <= at)
+            break;
+        at = words[0];
+    }
+    errno = saved;
+    if (n)
+        plumb_wide(th, PLUMB_WIDE_STACK, n == most, stack, n + 1);
+}
