@@ -35,6 +35,7 @@ struct plumb_drain_lane {
     union plumb_live_slot *slots;
     uint64_t taken, track, values, marks; /* tracks; 0: not yet */
     bool touched, current, ready;
+    bool opened; /* the file has packets of its sequence */
     struct plumb_pf_sequence seq;
     struct plumb_pf_texts texts;
     struct plumb_trace_file *file;
@@ -130,15 +131,15 @@ static void start(struct plumb_lane_drain *d, struct plumb_drain_lane *l)
 {
     struct plumb_trace_file *f = l->file;
     struct plumb_live_trace *h = &f->source.h->trace;
-    bool opened = l->live->sequence != 0;
     uint64_t *bits = l->bits;
     if (l->ready)
         return;
-    if (!opened)
+    /* A number that was given and not used before a kill is as good as a new one. */
+    if (!l->live->sequence)
         l->live->sequence = ++h->sequences + PLUMB_PF_HEAD_SEQUENCE;
     l->texts = (struct plumb_pf_texts){text_of, l};
-    l->seq =
-        (struct plumb_pf_sequence){.id = l->live->sequence, .opened = opened, .texts = &l->texts};
+    l->seq = (struct plumb_pf_sequence){
+        .id = l->live->sequence, .opened = l->opened, .texts = &l->texts};
     l->seq.told[PLUMB_PF_NAMES] = (struct plumb_pf_told){bits, NAME_IDS};
     bits += NAME_IDS / 64;
     l->seq.told[PLUMB_PF_CATEGORIES] = (struct plumb_pf_told){bits, 256};
@@ -151,7 +152,7 @@ static void start(struct plumb_lane_drain *d, struct plumb_drain_lane *l)
                               plumb_trace_text(&f->source, l->live->name_off));
     while (!plumb_pf_sequence_open(&f->out, &l->seq, l->track, &f->zero))
         plumb_trace_file_flush(f);
-    l->ready = true;
+    l->ready = l->touched = true;
 }
 
 /* What has no duration: among spans, whose ends are written with their begins, time would go back.
@@ -476,6 +477,7 @@ static uint64_t committed(const struct plumb_trace_file *f, struct plumb_drain_l
             best = l->live->commit[i].batch;
             taken = l->live->commit[i].taken;
             l->current = i;
+            l->opened = true;
         }
     }
     return taken;
