@@ -273,9 +273,13 @@ static void close_parts(struct writer *w, bool whole)
     struct plumb_buf told = {0};
     plumb_error err = {0, ""};
     char *line, *rest;
-    if (plumb_trace_parts_close(&w->parts, whole, &told, &err) < 0)
+    int rank = w->run->h->rank, nodes = plumb_trace_parts_close(&w->parts, whole, &told, &err);
+    if (nodes < 0)
         plumb_say("plumb: %s", err.message);
     plumb_lock();
+    if (nodes > 0)
+        plumb_run_note(w->run, "traces of single nodes: %d, <node>_rank%d.trace.json.gz", nodes,
+                       rank < 0 ? 0 : rank);
     for (line = told.data; line && *line; line = rest) {
         rest = strchr(line, '\n');
         *rest++ = '\0';

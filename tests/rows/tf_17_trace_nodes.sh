@@ -10,7 +10,8 @@ expect 'patterns' 7 env PLUMB_RUN_DIR=run 'PLUMB_TRACE_NODES= before , plumb.*st
 holds run/before_rank0.trace.json.gz 'before:1 work:1'
 holds run/${step}_rank0.trace.json.gz "$step:2 work:2"
 [ "$(find run -name '*_rank0.trace.json.gz' | wc -l)" = 2 ] || fail "patterns: $(ls run)"
-has err.txt "PLUMB_TRACE_NODES: no node that ran matches 'no*such'"
+has err.txt 'traces of single nodes: 2, <node>_rank0.trace.json.gz' \
+    "PLUMB_TRACE_NODES: no node that ran matches 'no*such'"
 
 expect 'nested' 7 env PLUMB_RUN_DIR=nested 'PLUMB_TRACE_NODES=before,work' ./prog
 holds nested/before_rank0.trace.json.gz 'before:1 work:1'
