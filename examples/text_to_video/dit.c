@@ -84,6 +84,15 @@ static struct tensor modulation_part(const struct tensor *row, int which)
     return tensor_part(row, (int64_t)which * DIT_WIDTH, DIT_WIDTH);
 }
 
+/* What the activation trace records, where somebody asks for one. `name` NULL: of `node`. */
+static void tell(plumb_node node, const char *name, const char *label, const struct tensor *x)
+{
+    struct tensor copy = *x;
+    DLTensor tensor = tensor_dlpack(&copy);
+
+    plumb_activation(name ? plumb_node_get(name) : node, label, &tensor);
+}
+
 static void block_self_attention(struct nn *nn, const struct dit_block *b, const struct tensor *mod,
                                  const struct tensor *normed, const struct tensor *x)
 {
@@ -94,6 +103,7 @@ static void block_self_attention(struct nn *nn, const struct dit_block *b, const
     PLUMB_SPAN("self_attention");
     op_layer_norm(nn, x, &scale, &shift, normed);
     attention_run_self(nn, &b->self, normed, &gate, x);
+    tell(0, "self_attention", "out", x);
 }
 
 static void block_cross_attention(struct nn *nn, const struct dit_block *b,
@@ -103,6 +113,7 @@ static void block_cross_attention(struct nn *nn, const struct dit_block *b,
     PLUMB_SPAN("cross_attention");
     op_layer_norm(nn, x, NULL, NULL, normed);
     attention_run_cross(nn, &b->cross, normed, context, NULL, x);
+    tell(0, "cross_attention", "out", x);
 }
 
 static void block_mlp(struct nn *nn, const struct dit_block *b, const struct tensor *mod,
@@ -115,6 +126,7 @@ static void block_mlp(struct nn *nn, const struct dit_block *b, const struct ten
     PLUMB_SPAN("mlp");
     op_layer_norm(nn, x, &scale, &shift, normed);
     mlp_run(nn, &b->mlp, normed, &gate, x);
+    tell(0, "mlp", "out", x);
 }
 
 static void block_forward(struct nn *nn, const struct dit_block *b, const struct tensor *time,
@@ -125,10 +137,12 @@ static void block_forward(struct nn *nn, const struct dit_block *b, const struct
     struct tensor normed = nn_matrix(nn, x->dims[0], x->dims[1]);
 
     PLUMB_SPAN_NODE(b->node);
+    tell(b->node, NULL, "in", x);
     linear_run(nn, &b->modulation, time, NULL, &mod);
     block_self_attention(nn, b, &mod, &normed, x);
     block_cross_attention(nn, b, context, &normed, x);
     block_mlp(nn, b, &mod, &normed, x);
+    tell(b->node, NULL, "out", x);
     nn_release(nn, mark);
 }
 
@@ -173,5 +187,6 @@ void dit_forward(struct nn *nn, const struct dit *dit, const struct tensor *late
     for (int i = 0; i < DIT_BLOCKS; i++)
         block_forward(nn, &dit->blocks[i], &time, &context, &x);
     project_out(nn, dit, &time, &x, predicted);
+    tell(0, "project_out", "out", predicted);
     nn_release(nn, mark);
 }

@@ -92,6 +92,7 @@ enum plumb_verify_choice { PLUMB_VERIFY_OFF = 0, PLUMB_VERIFY_WARN = 1, PLUMB_VE
 enum plumb_fork { PLUMB_FORK_FOLLOW = 0, PLUMB_FORK_OFF = 1 };
 enum plumb_trace_mode { PLUMB_TRACE_STOP = 0, PLUMB_TRACE_RING = 1 };
 enum plumb_region_scope { PLUMB_REGION_THREAD = 0, PLUMB_REGION_PROCESS = 1 };
+enum plumb_activations_queue { PLUMB_ACTIVATIONS_BLOCK = 0, PLUMB_ACTIVATIONS_DROP = 1 };
 
 typedef struct plumb_options {
     size_t size;              /* sizeof(plumb_options) */
@@ -131,12 +132,20 @@ typedef struct plumb_options {
     uint32_t trace_memory;
     uint32_t trace_flops;
     uint32_t trace_stack;
-    uint32_t trace_stack_depth; /* frames of a stack; default 8, at most 16 */
-    uint32_t region_scope;      /* enum plumb_region_scope; default: of the thread */
-    const char *regions;        /* names separated by commas, or "*"; default: none */
-    const char *trace_nodes;    /* shell patterns separated by commas; default: none */
-    uint32_t nvtx;              /* enum plumb_switch: emit NVTX ranges; default off */
-    uint32_t reserved2;
+    uint32_t trace_stack_depth;      /* frames of a stack; default 8, at most 16 */
+    uint32_t region_scope;           /* enum plumb_region_scope; default: of the thread */
+    const char *regions;             /* names separated by commas, or "*"; default: none */
+    const char *trace_nodes;         /* shell patterns separated by commas; default: none */
+    uint32_t nvtx;                   /* enum plumb_switch: emit NVTX ranges; default off */
+    const char *activations_layers;  /* regular expression; default: every module */
+    const char *activations_stats;   /* default "abs_mean,sum" */
+    const char *activations_steps;   /* "0,5-9"; default: all */
+    const char *activations_output;  /* default: activations.jsonl in the run directory */
+    const char *activations_dump;    /* regular expression: tensors kept whole; default: none */
+    uint64_t activations_dump_bytes; /* most of these; default 1 GiB */
+    uint32_t activations;            /* enum plumb_switch; default off */
+    uint32_t activations_append;     /* enum plumb_switch; default off: begun afresh */
+    uint32_t activations_queue;      /* enum plumb_activations_queue; default: wait */
 } plumb_options;
 
 /* Configuration of one pipeline; plumb_configure() replaces it as a whole. */
@@ -215,19 +224,26 @@ enum plumb_value_kind {
     PLUMB_VALUE_F64 = 3,
     PLUMB_VALUE_STR = 4,
     PLUMB_VALUE_TENSOR = 5,
-    PLUMB_VALUE_LIST = 6
+    PLUMB_VALUE_LIST = 6,
+    PLUMB_VALUE_FIELDS = 7
 };
+struct plumb_field;
 typedef struct plumb_value {
     uint32_t kind;  /* enum plumb_value_kind */
-    uint32_t count; /* of a list */
+    uint32_t count; /* of a list, or of fields */
     union {
         int64_t i64; /* BOOL too */
         double f64;
         const char *str;
         const void *tensor; /* a DLTensor */
         const struct plumb_value *list;
+        const struct plumb_field *fields;
     } as;
 } plumb_value;
+typedef struct plumb_field { /* of a mapping, or of a struct of the program's */
+    const char *name;
+    plumb_value value;
+} plumb_field;
 enum plumb_stage_part { PLUMB_STAGE_INPUT = 0, PLUMB_STAGE_OUTPUT = 1, PLUMB_STAGE_METADATA = 2 };
 
 /* What must hold of an input or an output of a stage; zero fields ask for nothing. */
@@ -255,6 +271,33 @@ typedef struct plumb_region {
     uint32_t selected;       /* 1: PLUMB_REGIONS names it */
     uint32_t reserved;
 } plumb_region;
+
+/* A statistic of the program's own (plumb/activation.h), on the thread that tells of the tensor. 0:
+ * `out` is set; else `why` [size] may say why not. */
+typedef int (*plumb_activation_stat_fn)(const void *tensor, double *out, char *why, size_t size,
+                                        void *arg);
+/* Every record, as its line of JSON, on a thread of plumb's. */
+typedef void (*plumb_activation_sink_fn)(const char *line, size_t bytes, void *arg);
+/* Copies `bytes` from an address of a device; 0: done. */
+typedef int (*plumb_activation_copy_fn)(void *to, const void *from, size_t bytes,
+                                        int32_t device_index, void *arg);
+
+/* What is called at the runs of a node; each may be NULL. Copied when it is added. */
+typedef struct plumb_hook {
+    size_t size;                                /* sizeof(plumb_hook) */
+    const char *name;                           /* unlike all others of the node */
+    void (*before)(plumb_node node, void *arg); /* a span begins: first added, first called */
+    void (*after)(plumb_node node, void *arg);  /* it has ended: last added, first called */
+    void (*on_attach)(plumb_node node, void *arg);
+    void (*on_detach)(plumb_node node, void *arg);
+    void *arg;
+} plumb_hook;
+enum plumb_hook_change {
+    PLUMB_HOOK_ADD = 0,
+    PLUMB_HOOK_REPLACE = 1,
+    PLUMB_HOOK_REMOVE = 2,
+    PLUMB_HOOK_GET = 3
+};
 
 /* plumb_runtime_begin(): zero fields take the defaults. */
 typedef struct plumb_runtime_options {
@@ -450,8 +493,8 @@ struct plumb_point {
 struct plumb_client {
     const struct plumb_api *api;
     struct plumb_point *points;
-    uint32_t state; /* 0 not looked up, 1 found, 2 absent */
-    uint32_t reserved;
+    uint32_t state;       /* 0 not looked up, 1 found, 2 absent */
+    uint32_t activations; /* enum plumb_point_mode but SPECIAL; atomic, relaxed */
 };
 
 /* The function table: the whole binary interface besides the structs above. Only appended to; a
@@ -554,6 +597,16 @@ struct plumb_api {
     const char *(*region_resolve)(const char *name);
     size_t (*region_list)(plumb_region *out, size_t n, size_t element_bytes);
     plumb_span (*region_begin)(const char *name);
+
+    void (*activation_register)(struct plumb_client *client);
+    void (*activation)(plumb_node node, const char *label, const plumb_value *value);
+    int (*activation_stat)(const char *name, plumb_activation_stat_fn fn, void *arg,
+                           plumb_error *err);
+    int (*activation_sink)(plumb_activation_sink_fn fn, void *arg, plumb_error *err);
+    int (*activation_copy)(int32_t device_type, plumb_activation_copy_fn fn, void *arg,
+                           plumb_error *err);
+    int (*node_hook)(uint32_t change, plumb_node node, const char *name, plumb_hook *hook,
+                     plumb_error *err); /* enum plumb_hook_change */
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

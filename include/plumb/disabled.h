@@ -146,6 +146,17 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
 #define plumb_instant(name) ((void)(name))
 #define plumb_counter(name, value) ((void)(name), (void)(value))
 #define plumb_trace_keep(why, err) ((void)(why), (void)(err), plumb_off_status_())
+#define PLUMB_OFF_CHANGE_(a, b, c, err)                                                            \
+    ((void)(a), (void)(b), (void)(c), (void)(err), plumb_off_status_())
+#define plumb_activation(node, label, tensor) ((void)(node), (void)(label), (void)(tensor))
+#define plumb_activation_value(node, label, value) ((void)(node), (void)(label), (void)(value))
+#define plumb_activation_stat(name, fn, arg, err) PLUMB_OFF_CHANGE_(name, fn, arg, err)
+#define plumb_activation_sink(fn, arg, err) PLUMB_OFF_CHANGE_(0, fn, arg, err)
+#define plumb_activation_copy(type, fn, arg, err) PLUMB_OFF_CHANGE_(type, fn, arg, err)
+#define plumb_hook_add(node, hook, err) PLUMB_OFF_CHANGE_(0, node, hook, err)
+#define plumb_hook_replace(node, hook, err) PLUMB_OFF_CHANGE_(0, node, hook, err)
+#define plumb_hook_remove(node, name, err) PLUMB_OFF_CHANGE_(0, node, name, err)
+#define plumb_hook_get(out, node, name, err) PLUMB_OFF_CHANGE_(out, node, name, err)
 #define plumb_checkpoint(name) ((void)(name))
 #define plumb_memory_baseline() ((void)0)
 #define plumb_runtime_begin(out, options, err)                                                     \

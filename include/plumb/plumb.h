@@ -63,7 +63,7 @@ const struct plumb_api *plumb_find_api_(void) PLUMB_MERGED_;
 plumb_span plumb_begin_slow_(struct plumb_point *point) PLUMB_MERGED_;
 void plumb_client_fini_(void) __attribute__((destructor(101))) PLUMB_MERGED_;
 
-PLUMB_MERGED_ struct plumb_client plumb_client_1 = {NULL, NULL, 0, 0};
+PLUMB_MERGED_ struct plumb_client plumb_client_1 = {NULL, NULL, 0, PLUMB_MODE_UNKNOWN};
 
 static inline const struct plumb_api *plumb_client_api_(void)
 {
@@ -130,8 +130,10 @@ PLUMB_MERGED_ plumb_span plumb_begin_slow_(struct plumb_point *point)
  * pass trace points; the second call finds nothing left. */
 PLUMB_MERGED_ void plumb_client_fini_(void)
 {
-    if (plumb_client_api_() && plumb_client_1.points)
+    if (plumb_client_api_() &&
+        (plumb_client_1.points || plumb_client_1.activations != PLUMB_MODE_UNKNOWN))
         plumb_client_api_()->client_detach(&plumb_client_1);
+    plumb_client_1.activations = PLUMB_MODE_OFF;
 }
 
 static inline const struct plumb_api *plumb_api_(void)
@@ -609,6 +611,8 @@ static inline void plumb_timed_end(plumb_timed *timed)
 #include <plumb/region.h>
 #include <plumb/signature.h>
 #include <plumb/timeline.h>
+
+#include <plumb/activation.h>
 
 static inline void plumb_timed_cleanup_(plumb_timed *timed)
 {

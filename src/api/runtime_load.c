@@ -17,7 +17,9 @@
 
 #include "base/log.h"
 #include "collect/list.h"
+#include "core/activation.h"
 #include "core/collector.h"
+#include "core/hook.h"
 #include "core/ledger.h"
 #include "core/runtime.h"
 #include "core/stage.h"
@@ -133,6 +135,12 @@ static void fill_table(void)
     table.runtime_begin = plumb_runtime_begin_impl;
     table.runtime_finish = plumb_runtime_finish_impl;
     table.stage_value = plumb_stage_value_impl;
+    table.activation_register = plumb_activation_register_impl;
+    table.activation = plumb_activation_impl;
+    table.activation_stat = plumb_activation_stat_impl;
+    table.activation_sink = plumb_activation_sink_impl;
+    table.activation_copy = plumb_activation_copy_impl;
+    table.node_hook = plumb_node_hook_impl;
     table.name_get = plumb_name_get_impl;
     table.collector_register = plumb_collector_register_impl;
     table.collector_unregister = plumb_collector_unregister_impl;

@@ -61,6 +61,15 @@ struct plumb_settings {
     uint32_t region_scope;                 /* enum plumb_region_scope */
     char trace_nodes[PLUMB_SETTINGS_PATH]; /* shell patterns separated by commas; "": none */
     bool nvtx;
+    bool activations;
+    char activations_layers[PLUMB_SETTINGS_NAME];
+    char activations_stats[PLUMB_SETTINGS_NAME];
+    char activations_steps[PLUMB_SETTINGS_NAME];
+    char activations_output[PLUMB_SETTINGS_PATH];
+    bool activations_append;
+    uint32_t activations_queue; /* enum plumb_activations_queue */
+    char activations_dump[PLUMB_SETTINGS_NAME];
+    uint64_t activations_dump_bytes;
     plumb_log_fn log; /* from plumb_options only; NULL: stderr */
     void *log_arg;
 };

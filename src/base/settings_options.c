@@ -102,6 +102,24 @@ static int apply_trace(struct plumb_settings *s, const plumb_options *o, plumb_e
     return apply_switch(&s->nvtx, o->nvtx, "nvtx", err);
 }
 
+static int apply_activations(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
+{
+    if (apply_switch(&s->activations, o->activations, "activations", err) < 0 ||
+        apply_switch(&s->activations_append, o->activations_append, "activations_append", err) <
+            0 ||
+        apply_choice(&s->activations_queue, o->activations_queue, "PLUMB_ACTIVATIONS_QUEUE",
+                     "activations_queue", err) < 0 ||
+        apply_number(&s->activations_dump_bytes, o->activations_dump_bytes,
+                     "PLUMB_ACTIVATIONS_DUMP_BYTES", err) < 0)
+        return PLUMB_ERR_ARG;
+#define TEXT(field) apply_string(s->field, sizeof s->field, o->field, #field, err)
+    if (TEXT(activations_layers) < 0 || TEXT(activations_stats) < 0 ||
+        TEXT(activations_steps) < 0 || TEXT(activations_output) < 0)
+        return PLUMB_ERR_ARG;
+    return TEXT(activations_dump);
+#undef TEXT
+}
+
 static int apply_numbers(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
 {
     int32_t interval = o->memory_interval_ms;
@@ -156,7 +174,7 @@ int plumb_settings_apply(struct plumb_settings *s, const plumb_options *options,
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     if (apply_strings(&result, &o, err) < 0 || apply_numbers(&result, &o, err) < 0 ||
         apply_switches(&result, &o, err) < 0 || apply_choices(&result, &o, err) < 0 ||
-        apply_trace(&result, &o, err) < 0)
+        apply_trace(&result, &o, err) < 0 || apply_activations(&result, &o, err) < 0)
         return PLUMB_ERR_ARG;
     if (o.log) {
         result.log = o.log;

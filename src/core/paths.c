@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/rank.h"
+#include "core/activation.h"
 #include "core/runtime.h"
 
 extern char **environ;
@@ -94,23 +95,40 @@ static bool tell_apart(char *path, size_t size, const char *pattern)
     return !plumb_rt.forked || insert(path, size, tag);
 }
 
-static void resolve_report(void)
+bool plumb_path_own(char *path, size_t size, const char *pattern, const char *none)
 {
-    char *path = plumb_rt.settings.timing_report;
     char expanded[PLUMB_SETTINGS_PATH];
-    const char *pattern = plumb_rt.report_pattern, *none = "no copy of the report is written";
-    size_t size = sizeof plumb_rt.settings.timing_report;
     int n;
     path[0] = '\0';
-    if (!pattern[0] || !expand(expanded, sizeof expanded, pattern, none))
-        return;
+    if (!expand(expanded, sizeof expanded, pattern, none))
+        return false;
     if (expanded[0] == '/')
         n = snprintf(path, size, "%s", expanded);
     else
         n = snprintf(path, size, "%s/%s", plumb_rt.report_base, expanded);
     if (n < 0 || (size_t)n >= size || !tell_apart(path, size, pattern)) {
-        plumb_say("plumb: the path of the timing report is too long; %s: '%.400s'", none, expanded);
+        plumb_say("plumb: a path is too long; %s: '%.400s'", none, expanded);
         path[0] = '\0';
+    }
+    return path[0] != '\0';
+}
+
+static void resolve_report(void)
+{
+    char *path = plumb_rt.settings.timing_report;
+    path[0] = '\0';
+    if (plumb_rt.report_pattern[0])
+        plumb_path_own(path, sizeof plumb_rt.settings.timing_report, plumb_rt.report_pattern,
+                       "no copy of the report is written");
+}
+
+/* "<pid>", as FastVideo has it, to "%p". */
+static void resolve_output(void)
+{
+    char *path = plumb_rt.settings.activations_output;
+    for (char *p = path; (p = strstr(p, "<pid>")); p += 2) {
+        memcpy(p, "%p", 2);
+        memmove(p + 2, p + 5, strlen(p + 5) + 1);
     }
 }
 
@@ -123,6 +141,7 @@ void plumb_paths_resolve(void)
     if (!getcwd(plumb_rt.report_base, sizeof plumb_rt.report_base))
         plumb_rt.report_base[0] = '\0';
     resolve_report();
+    resolve_output();
 }
 
 void plumb_paths_forked(void)

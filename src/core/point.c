@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "core/activation.h"
 #include "core/runtime.h"
 
 static uint32_t mode_of(const struct plumb_point *p)
@@ -13,7 +14,8 @@ static uint32_t mode_of(const struct plumb_point *p)
         on = false;
     if (!on)
         return PLUMB_MODE_OFF;
-    if (p->flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY | PLUMB_POINT_REGION))
+    if (p->flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY | PLUMB_POINT_REGION) ||
+        plumb_rt.nodes[p->node].hooks)
         return PLUMB_MODE_SPECIAL;
     return PLUMB_MODE_ON;
 }
@@ -27,12 +29,19 @@ static bool any_enabled(void)
     return false;
 }
 
+static uint32_t activations_mode(void)
+{
+    return plumb_activations_wanted() ? PLUMB_MODE_ON : PLUMB_MODE_OFF;
+}
+
 void plumb_points_refresh(void)
 {
     bool none = !any_enabled();
     for (uint32_t i = 0; i < plumb_rt.client_count; i++) {
         for (struct plumb_point *p = plumb_rt.clients[i]->points; p; p = p->next)
             PLUMB_RELEASE(p->mode, none ? PLUMB_MODE_OFF : mode_of(p));
+        /* A client of an older header has a word there that it never reads. */
+        PLUMB_RELEASE(plumb_rt.clients[i]->activations, activations_mode());
     }
 }
 
@@ -80,6 +89,16 @@ void plumb_point_register(struct plumb_client *client, struct plumb_point *point
     plumb_unlock();
 }
 
+void plumb_activation_register_impl(struct plumb_client *client)
+{
+    if (plumb_locked)
+        return; /* as above */
+    plumb_lock();
+    if (client_add(client))
+        PLUMB_RELEASE(client->activations, activations_mode());
+    plumb_unlock();
+}
+
 void plumb_client_detach(struct plumb_client *client)
 {
     plumb_lock();
@@ -91,6 +110,7 @@ void plumb_client_detach(struct plumb_client *client)
         for (struct plumb_point *p = client->points; p; p = p->next)
             PLUMB_RELEASE(p->mode, PLUMB_MODE_OFF);
         client->points = NULL;
+        PLUMB_RELEASE(client->activations, PLUMB_MODE_OFF);
         break;
     }
     plumb_unlock();

@@ -22,6 +22,7 @@
 #include "base/pages.h"
 #include "base/rank.h"
 #include "base/sanitize.h"
+#include "core/activation.h"
 #include "core/collector.h"
 #include "core/ledger.h"
 #include "core/nvtx.h"
@@ -185,6 +186,7 @@ static int open_run(bool early, plumb_error *err)
         tell_problem("", run->problem);
     plumb_regions_tell();
     plumb_nvtx_tell();
+    plumb_activations_open(run);
     plumb_control_start(run, early);
     plumb_collectors_start(run);
     plumb_trace_writer_start(run);
@@ -291,6 +293,8 @@ int plumb_start_impl(const plumb_options *options, plumb_error *err)
     plumb_lock();
     rc = take_settings(options, false, err);
     plumb_unlock();
+    if (rc == PLUMB_OK)
+        rc = plumb_activations_check(&plumb_rt.settings, err);
     if (rc < 0)
         goto out;
     if (plumb_rt.settings.recording == PLUMB_OFF) {
@@ -361,6 +365,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     plumb_unlock();
     pthread_mutex_unlock(&plumb_rt.snapshot_lock);
     plumb_control_stop();
+    plumb_activations_close(run);
     plumb_anchor_take(&end, plumb_rt.clock);
     if (end.raw_ns - plumb_rt.early.raw_ns < FIT_NS) {
         /* Too short to fit the clock well; a moment longer costs less than a wrong figure. */
@@ -456,6 +461,7 @@ void plumb_run_forked(void)
     plumb_rt.pid = (uint32_t)getpid();
     plumb_threads_forget();
     plumb_control_forget();
+    plumb_activations_forked();
     plumb_collectors_forked();
     plumb_trace_writer_forget();
     plumb_rt.run = NULL;

@@ -194,6 +194,7 @@ struct plumb_node_entry { /* outlives points and runs */
     plumb_device *device;
     struct plumb_node_check *checks; /* of its inputs and outputs (verify.c) */
     uint32_t region;                 /* number of the region that it is of; 0: none */
+    struct plumb_hooks *hooks;       /* around its runs (hook.h); released */
 };
 
 struct plumb_device {
@@ -239,6 +240,7 @@ struct plumb_runtime {
     char report_base[PLUMB_SETTINGS_PATH];    /* ... and what it is relative to */
     uint32_t generation;
     bool want_run; /* a run opens with the first span (fork child, PLUMB=1) */
+    bool hooked;   /* a node has, or had, hooks */
     /* points */
     struct plumb_client **clients;
     uint32_t client_count, client_cap;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "core/activation.h"
 #include "core/ledger.h"
 #include "core/stage.h"
 #include "core/trace.h"
@@ -146,6 +147,22 @@ static void pack_whole(struct plumb_thread *th, struct plumb_stage_run *s, uint3
     PLUMB_STORE(p->busy, 0);
 }
 
+/* Fields are told one by one, each with its path: "cond.text". */
+static void pack_parts(struct plumb_thread *th, struct plumb_stage_run *s, uint32_t part,
+                       const char *name, const plumb_value *value, int depth)
+{
+    char path[256];
+    if (value->kind != PLUMB_VALUE_FIELDS || depth == PLUMB_SIGNATURE_DEPTH) {
+        pack_whole(th, s, part, name, value);
+        return;
+    }
+    for (uint32_t i = 0; i < value->count; i++) {
+        const plumb_field *f = &value->as.fields[i];
+        snprintf(path, sizeof path, "%s.%s", name ? name : "", f->name ? f->name : "");
+        pack_parts(th, s, part, path, &f->value, depth + 1);
+    }
+}
+
 void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
                             const plumb_value *value)
 {
@@ -157,8 +174,10 @@ void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
     s = plumb_stage_of(th, stage);
     if (!s || !(s->flags & PLUMB_POINT_STAGE))
         return;
+    if (plumb_rt.settings.activations)
+        plumb_activation_stage(th, s->node, part, name, value);
     if (plumb_rt.settings.signature != PLUMB_SIGNATURE_OFF)
-        pack_whole(th, s, part, name, value);
+        pack_parts(th, s, part, name, value, 0);
     if (plumb_rt.settings.verify != PLUMB_VERIFY_OFF)
         plumb_verify_value(s, part, name, value);
     if (plumb_traces(th, PLUMB_TRACE_HAS_SHAPES))

@@ -165,7 +165,8 @@ static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags, const voi
     th->frame = frame;
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_MEMORY)
         flags |= PLUMB_POINT_MEMORY;
-    if (flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY))
+    if (flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY) ||
+        PLUMB_ACQUIRE(plumb_rt.nodes[node].hooks))
         return plumb_stage_begin(th, node, flags);
     return plumb_begin_plain(th, node);
 }
@@ -366,6 +367,11 @@ static PLUMB_ALWAYS_INLINE plumb_span span_of(uint64_t id)
     return span;
 }
 
+static PLUMB_COLD plumb_span begin_node_long(plumb_node node)
+{
+    return node && node < PLUMB_ACQUIRE(plumb_rt.node_count) ? begin_long(node, 0) : no_span;
+}
+
 #define ENTRIES(suffix, clock)                                                                     \
     static plumb_span begin_##suffix(struct plumb_point *point)                                    \
     {                                                                                              \
@@ -373,7 +379,9 @@ static PLUMB_ALWAYS_INLINE plumb_span span_of(uint64_t id)
     }                                                                                              \
     static plumb_span begin_node_##suffix(plumb_node node)                                         \
     {                                                                                              \
-        return PLUMB_LIKELY(plumb_wanted()) ? span_of(begin_on(node, clock)) : no_span;            \
+        return !PLUMB_LIKELY(plumb_wanted())     ? no_span                                         \
+               : PLUMB_UNLIKELY(plumb_rt.hooked) ? begin_node_long(node)                           \
+                                                 : span_of(begin_on(node, clock));                 \
     }                                                                                              \
     static void end_##suffix(plumb_span span)                                                      \
     {                                                                                              \

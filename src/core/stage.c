@@ -6,8 +6,11 @@
 
 #include "base/log.h"
 #include "base/pages.h"
+#include "core/hook.h"
 #include "core/ledger.h"
 #include "core/pool.h"
+
+enum { MEASURED = PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY };
 
 static const char *name_of(uint32_t node)
 {
@@ -85,17 +88,28 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
     struct plumb_live_memory unused;
     plumb_span span;
     uint64_t request = 0;
-    uint32_t scope;
+    uint32_t scope = 0;
+    const struct plumb_hooks *hooks = PLUMB_ACQUIRE(plumb_rt.nodes[node].hooks);
     if (!s)
         return plumb_begin_plain(th, node);
+    if (hooks)
+        plumb_hooks_before(hooks, node);
     if (flags & PLUMB_POINT_STAGE) {
         /* Before the span: what the log costs is not the stage's. */
         plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", name_of(node), pipeline_of(th));
         checkpoint("before", node);
     }
-    scope = open_scope(flags, &request);
+    if (flags & MEASURED)
+        scope = open_scope(flags, &request);
     span = plumb_begin_plain(th, node);
     if (!span.id) {
+        close_scope(scope, &unused);
+        if (hooks)
+            plumb_hooks_after(hooks, node);
+        return span;
+    }
+    s = room(th); /* a hook may have begun stages */
+    if (!s) {
         close_scope(scope, &unused);
         return span;
     }
@@ -108,7 +122,8 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
         .node = node,
         .depth = plumb_depth(th),
         .flags = flags,
-        .scope = scope};
+        .scope = scope,
+        .hooks = hooks};
     th->stages++;
     span.id |= PLUMB_STAGE_BIT;
     return span;
@@ -227,9 +242,10 @@ static void tell(const struct plumb_thread *th, const struct plumb_stage_run *s,
         tell_memory(name_of(s->node), ms, m);
 }
 
-void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks)
+/* Spans that are only here for their hooks leave nothing but the time of the stages inside. */
+static void ended(struct plumb_thread *th, const struct plumb_stage_run *run, uint64_t ticks)
 {
-    struct plumb_stage_run s = th->stage[--th->stages];
+    struct plumb_stage_run s = *run;
     uint64_t end_ns = s.begin_ns ? plumb_clock_gettime_ns(CLOCK_MONOTONIC) : 0;
     uint64_t took = ticks > s.begin_ticks ? ticks - s.begin_ticks : 0;
     struct plumb_stage_entry e = {.key = s.key,
@@ -243,7 +259,7 @@ void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks)
                                   .outermost = th->stages == 0 && !below_a_stage(th),
                                   .tops = th->stages == 0 ||
                                           th->stage[th->stages - 1].request != s.request};
-    if (s.mark == 2) {
+    if (s.mark == 2 || !(s.flags & MEASURED)) {
         close_scope(s.scope, &e.memory);
         if (th->stages)
             th->stage[th->stages - 1].child_ticks += s.child_ticks;
@@ -257,6 +273,14 @@ void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks)
     if (s.mark != 2)
         checkpoint("after", s.node);
     tell(th, &s, end_ns, &e.memory);
+}
+
+void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks)
+{
+    struct plumb_stage_run s = th->stage[--th->stages];
+    ended(th, &s, ticks);
+    if (s.hooks)
+        plumb_hooks_after(s.hooks, s.node);
 }
 
 void plumb_stage_metric_impl(plumb_span span, const char *name)

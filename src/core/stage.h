@@ -15,18 +15,19 @@ struct plumb_stage_run { /* of one thread; th->stage[0 .. th->stages) are open, 
     uint64_t span;       /* address of its begin record */
     uint64_t key;
     uint64_t begin_ticks, end_ticks;
-    uint64_t child_ticks; /* of the stages inside that have ended */
-    uint64_t begin_ns;    /* CLOCK_MONOTONIC, for the log lines */
-    uint64_t request;     /* serial; 0: none */
-    uint32_t node, depth; /* depth among all spans */
-    uint32_t flags;       /* enum plumb_point_flags */
-    uint32_t scope;       /* of memory; 0: none */
-    uint32_t mark;        /* as given to span_mark; 0: none */
-    uint32_t told;        /* 1: th->pack[] at its place holds inputs or outputs */
-    char why[116];        /* of a failure */
-    uint64_t checked;     /* bit by bit, the checks that were evaluated */
-    uint32_t unmet_count; /* of them, those that failed ... */
-    char unmet[260];      /* ... and how */
+    uint64_t child_ticks;            /* of the stages inside that have ended */
+    uint64_t begin_ns;               /* CLOCK_MONOTONIC, for the log lines */
+    uint64_t request;                /* serial; 0: none */
+    uint32_t node, depth;            /* depth among all spans */
+    uint32_t flags;                  /* enum plumb_point_flags */
+    uint32_t scope;                  /* of memory; 0: none */
+    uint32_t mark;                   /* as given to span_mark; 0: none */
+    uint32_t told;                   /* 1: th->pack[] at its place holds inputs or outputs */
+    const struct plumb_hooks *hooks; /* of the node when it began; NULL: none */
+    char why[116];                   /* of a failure */
+    uint64_t checked;                /* bit by bit, the checks that were evaluated */
+    uint32_t unmet_count;            /* of them, those that failed ... */
+    char unmet[260];                 /* ... and how */
 };
 
 plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t flags);

@@ -102,6 +102,7 @@ static bool add_quickly(struct pass *p, const unsigned char *at, uint64_t n)
         if (!find_spread(p, &block, &m, at, n))
             return false;
     }
+    block.sum = (long double)block.origin * n + block.rest;
     plumb_totals_merge(&p->all, &block);
     return true;
 }
@@ -163,7 +164,13 @@ static void add_counts(struct pass *p)
     }
     if (block.n == 0)
         return;
-    block.origin = (double)(sum / block.n);
+    block.sum = sum;
+    /* A value near the mean: all distances are exact then. */
+    block.origin = block.min;
+    for (int i = 0; i < 256; i++)
+        if (p->counts[0][i] > 0 && x[i] - x[i] == 0 && x[i] <= (double)(sum / block.n) &&
+            x[i] > block.origin)
+            block.origin = x[i];
     for (int i = 0; i < 256; i++) {
         long double d = x[i] - (long double)block.origin;
         if (p->counts[0][i] == 0 || x[i] - x[i] != 0)
@@ -316,15 +323,14 @@ static void finish(struct plumb_value_stats *out, const struct pass *p, uint64_t
     const double none = (double)NAN;
     uint64_t n = all->n * repeat;
     bool spread = p->want & PLUMB_VALUE_SPREAD;
-    long double sum = (long double)all->origin * all->n + all->rest;
-    long double mean = all->n > 0 ? sum / all->n : 0;
+    long double mean = all->n > 0 ? all->sum / all->n : 0;
     long double square = all->n > 0 ? all->squares / all->n + mean * mean : 0;
     *out = (struct plumb_value_stats){
         .n = (all->n + all->nan + all->pos_inf + all->neg_inf) * repeat,
         .nan = all->nan * repeat,
         .pos_inf = all->pos_inf * repeat,
         .neg_inf = all->neg_inf * repeat,
-        .sum = (double)(sum * repeat),
+        .sum = (double)(all->sum * repeat),
         .abs_sum = (double)(all->abs_sum * repeat),
         .mean = n > 0 ? (double)mean : none,
         .abs_mean = n > 0 ? (double)(all->abs_sum / all->n) : none,

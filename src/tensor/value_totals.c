@@ -50,6 +50,7 @@ static double sums_and_bounds(const double *x, size_t n, struct plumb_totals *ou
     out->n = n;
     out->min = min[0];
     out->max = max[0];
+    out->sum = sum[0];
     out->abs_sum = abs_sum[0];
     return sum[0];
 }
@@ -94,9 +95,10 @@ static void sum_wide(const double *x, size_t n, struct plumb_totals *out)
     long double origin = x[0];
     long double rest = 0;
     long double squares = 0;
-    out->abs_sum = 0;
+    out->sum = out->abs_sum = 0;
     for (size_t i = 0; i < n; i++) {
         rest += x[i] - origin;
+        out->sum += x[i];
         out->abs_sum += magnitude(x[i]);
     }
     for (size_t i = 0; i < n; i++) {
@@ -110,6 +112,7 @@ static void sum_wide(const double *x, size_t n, struct plumb_totals *out)
 
 void plumb_totals_merge(struct plumb_totals *all, const struct plumb_totals *block)
 {
+    all->sum += block->sum;
     all->abs_sum += block->abs_sum;
     all->zeros += block->zeros;
     if (all->n == 0) {

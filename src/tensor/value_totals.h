@@ -18,7 +18,7 @@ struct plumb_totals {
     double origin;
     long double rest;    /* sum of the distances from `origin` */
     long double squares; /* of the distances from the mean */
-    long double abs_sum;
+    long double sum, abs_sum;
     uint64_t zeros;
     uint64_t nan, pos_inf, neg_inf;
 };

@@ -140,6 +140,26 @@ static void options(void)
     MEMBER(plumb_options, regions);
     MEMBER(plumb_options, trace_nodes);
     MEMBER(plumb_options, nvtx);
+    MEMBER(plumb_options, activations_layers);
+    MEMBER(plumb_options, activations_stats);
+    MEMBER(plumb_options, activations_steps);
+    MEMBER(plumb_options, activations_output);
+    MEMBER(plumb_options, activations_dump);
+    MEMBER(plumb_options, activations_dump_bytes);
+    MEMBER(plumb_options, activations);
+    MEMBER(plumb_options, activations_append);
+    MEMBER(plumb_options, activations_queue);
+    SIZE(plumb_field);
+    MEMBER(plumb_field, name);
+    MEMBER(plumb_field, value);
+    SIZE(plumb_hook);
+    MEMBER(plumb_hook, size);
+    MEMBER(plumb_hook, name);
+    MEMBER(plumb_hook, before);
+    MEMBER(plumb_hook, after);
+    MEMBER(plumb_hook, on_attach);
+    MEMBER(plumb_hook, on_detach);
+    MEMBER(plumb_hook, arg);
     MEMBER(plumb_options, reserved);
     MEMBER(plumb_options, collect);
     SIZE(plumb_config);
@@ -208,6 +228,7 @@ static void trace_points(void)
     MEMBER(struct plumb_client, api);
     MEMBER(struct plumb_client, points);
     MEMBER(struct plumb_client, state);
+    MEMBER(struct plumb_client, activations);
 }
 
 static void table(void)

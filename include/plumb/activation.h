@@ -1,0 +1,148 @@
+/* activation.h: tell plumb what layers give out (and take in). Part of plumb.h.
+ *
+ *     PLUMB_SPAN_AS(span, "attn");
+ *     ...
+ *     plumb_activation(attn, "out", &result);                            (a DLTensor)
+ *
+ * With PLUMB_ACTIVATIONS=1 each call leaves a record: statistics of the values, read in one pass
+ * before the call returns, with module, step, call, rank, shape and type, as a line of JSON
+ * (docs/activations.md). The module is the dotted path of the nodes that are open on the thread
+ * below the innermost stage, and `node` behind them, if it is not the last of them itself:
+ * "block.3.attn". Inputs and outputs that stages tell of (signature.h) are recorded without a call
+ * of their own, as "in.<name>" and "out.<name>" of the stage's name.
+ *
+ * Labels: "out" (NULL or ""), "in", "grad", a part of one ("out[1]", "out.hidden"), or anything;
+ * what begins as "in" or "grad" is an input or a gradient. They are cut at 127 bytes.
+ *
+ * Off: one load and one branch. On, where PLUMB_ACTIVATIONS_LAYERS does not choose the module: some
+ * 0.2 us. A tensor that makes no sense leaves a record that says why. A thread calls for itself;
+ * not from signal handlers. */
+#include <plumb/plumb.h> /* which includes this file when everything it needs is there */
+#ifndef PLUMB_ACTIVATION_H
+#define PLUMB_ACTIVATION_H
+
+/* Fields of a mapping, or of a struct of the program's. Borrowed until the call that takes them
+ * returns. */
+static inline plumb_value plumb_value_fields(const plumb_field *fields, size_t count)
+{
+    plumb_value v = plumb_value_null();
+    v.kind = PLUMB_VALUE_FIELDS;
+    v.count = !fields ? 0 : count > 0xffffffffu ? 0xffffffffu : (uint32_t)count;
+    v.as.fields = fields;
+    return v;
+}
+
+static inline plumb_hook plumb_hook_default(void)
+{
+    plumb_hook h;
+    size_t i;
+    for (i = 0; i < sizeof h; i++)
+        ((unsigned char *)&h)[i] = 0;
+    h.size = sizeof h;
+    return h;
+}
+
+#if !defined(PLUMB_DISABLE)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void plumb_activation_slow_(plumb_node node, const char *label,
+                            const plumb_value *value) PLUMB_MERGED_;
+
+/* The first call of a shared object finds the runtime, which switches from there on. */
+PLUMB_MERGED_ void plumb_activation_slow_(plumb_node node, const char *label,
+                                          const plumb_value *value)
+{
+    const struct plumb_api *api = plumb_api_();
+    if (!PLUMB_KNOWS_(api, activation)) {
+        __atomic_store_n(&plumb_client_1.activations, (uint32_t)PLUMB_MODE_OFF, __ATOMIC_RELAXED);
+        return;
+    }
+    if (__atomic_load_n(&plumb_client_1.activations, __ATOMIC_RELAXED) == PLUMB_MODE_UNKNOWN)
+        api->activation_register(&plumb_client_1);
+    if (__atomic_load_n(&plumb_client_1.activations, __ATOMIC_RELAXED) == PLUMB_MODE_ON)
+        api->activation(node, label, value);
+}
+
+/* Tensors inside of lists and fields have the label's path behind them: "out[0].hidden"; other
+ * values are passed over. */
+static inline void plumb_activation_value(plumb_node node, const char *label, plumb_value value)
+{
+    if (__builtin_expect(
+            __atomic_load_n(&plumb_client_1.activations, __ATOMIC_RELAXED) != PLUMB_MODE_OFF, 0))
+        plumb_activation_slow_(node, label, &value);
+}
+static inline void plumb_activation(plumb_node node, const char *label, const plumb_tensor *tensor)
+{
+    plumb_activation_value(node, label, plumb_value_tensor(tensor));
+}
+
+/* ---- What programs add ----------------------------------------------------------------------- */
+
+/* A statistic that PLUMB_ACTIVATIONS_STATS may name from here on. A failure becomes the text of its
+ * field, and of it alone. PLUMB_ERR_ARG: the name is taken, or not of letters, digits and '_';
+ * PLUMB_ERR_STATE: 32 there are already. */
+static inline int plumb_activation_stat(const char *name, plumb_activation_stat_fn fn, void *arg,
+                                        plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return PLUMB_KNOWS_(api, activation_stat) ? api->activation_stat(name, fn, arg, err)
+                                              : PLUMB_ERR_ABSENT;
+}
+/* Who gets every record beside the file. It may not tell of activations itself. NULL: nobody any
+ * more, and no call is under way when this returns. At most 8 (PLUMB_ERR_STATE). */
+static inline int plumb_activation_sink(plumb_activation_sink_fn fn, void *arg, plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return PLUMB_KNOWS_(api, activation_sink) ? api->activation_sink(fn, arg, err)
+                                              : PLUMB_ERR_ABSENT;
+}
+/* How tensors of a kind of device (DLDeviceType) are brought to the host; NULL: not any more. */
+static inline int plumb_activation_copy(int32_t device_type, plumb_activation_copy_fn fn, void *arg,
+                                        plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return PLUMB_KNOWS_(api, activation_copy) ? api->activation_copy(device_type, fn, arg, err)
+                                              : PLUMB_ERR_ABSENT;
+}
+
+/* ---- Hooks of nodes ----------------------------------------------------------------------------
+ * Called around every recorded run of a node on a thread, outside its two clock reads. Changes
+ * count for runs that begin later: what was called before a run is called after it. A node with
+ * hooks costs some 0.1 us more. At most 16 a node. PLUMB_ERR_ARG: a name that the node has already
+ * (add), or does not have (get, replace, remove); no node. */
+static inline int plumb_hook_change_(uint32_t change, plumb_node node, const char *name,
+                                     plumb_hook *hook, plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return PLUMB_KNOWS_(api, node_hook) ? api->node_hook(change, node, name, hook, err)
+                                        : PLUMB_ERR_ABSENT;
+}
+static inline int plumb_hook_add(plumb_node node, const plumb_hook *hook, plumb_error *err)
+{
+    plumb_hook copy = *hook;
+    return plumb_hook_change_(PLUMB_HOOK_ADD, node, hook->name, &copy, err);
+}
+/* Keeps the place in the order. */
+static inline int plumb_hook_replace(plumb_node node, const plumb_hook *hook, plumb_error *err)
+{
+    plumb_hook copy = *hook;
+    return plumb_hook_change_(PLUMB_HOOK_REPLACE, node, hook->name, &copy, err);
+}
+static inline int plumb_hook_remove(plumb_node node, const char *name, plumb_error *err)
+{
+    return plumb_hook_change_(PLUMB_HOOK_REMOVE, node, name, NULL, err);
+}
+static inline int plumb_hook_get(plumb_hook *out, plumb_node node, const char *name,
+                                 plumb_error *err)
+{
+    return plumb_hook_change_(PLUMB_HOOK_GET, node, name, out, err);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+#endif

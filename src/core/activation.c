@@ -1,0 +1,504 @@
+/* activation.c: what happens when a layer tells of a tensor, and the choices of a run.
+ *
+ * The statistics are found on the program's thread, before the call returns, because the memory is
+ * the program's; everything after that is left to the writer's thread. No lock is held while a
+ * tensor is read. */
+#include "core/activation.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/pages.h"
+#include "core/stage.h"
+
+enum { COPIES = 16, CLOSE_WAIT_MS = 10000, DEPTH = 16 };
+
+struct plumb_act plumb_act = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct {
+    int32_t type;
+    plumb_activation_copy_fn fn;
+    void *arg;
+} copies[COPIES];
+
+/* This thread is in a call: what a statistic or a copy function of the program tells of inside is
+ * left out, as is what a signal handler tells of. */
+static __thread bool calling __attribute__((tls_model("initial-exec")));
+
+/* ---- What is asked for ----------------------------------------------------------------------- */
+
+/* A number of "0,5-9"; false: there is none. */
+static bool take_step(const char **p, int64_t *out)
+{
+    char *end;
+    *p += strspn(*p, " \t");
+    if (**p < '0' || **p > '9')
+        return false;
+    errno = 0;
+    *out = strtoll(*p, &end, 10);
+    *p = end + strspn(end, " \t");
+    return errno == 0;
+}
+
+static int parse_steps(struct plumb_act *a, const char *text, plumb_error *err)
+{
+    uint32_t n = 0;
+    const char *p = text + strspn(text, " \t");
+    while (*p) {
+        int64_t from, to;
+        bool good = take_step(&p, &from);
+        to = from;
+        if (good && *p == '-') {
+            p++;
+            good = take_step(&p, &to) && to >= from;
+        }
+        if (!good || (*p && *p != ','))
+            return plumb_fail(err, PLUMB_ERR_ARG,
+                              "'%.200s' is no list of steps: it is one like 0,5-9", text);
+        if (n == PLUMB_ACT_RANGES)
+            return plumb_fail(err, PLUMB_ERR_ARG, "more than %d ranges of steps", PLUMB_ACT_RANGES);
+        a->steps[n].from = from;
+        a->steps[n++].to = to;
+        p += *p == ',';
+    }
+    a->step_count = n;
+    return PLUMB_OK;
+}
+
+/* The reason, with the variable before it. */
+static int blame(const char *variable, const plumb_error *why, plumb_error *err)
+{
+    return plumb_fail(err, why->code, "PLUMB_ACTIVATIONS_%s: %s", variable, why->message);
+}
+
+static int parse(struct plumb_act *a, const struct plumb_settings *s, plumb_error *err)
+{
+    plumb_error why = {0, ""};
+    a->step_count = 0;
+    a->dumps = s->activations_dump[0] != '\0';
+    if (parse_steps(a, s->activations_steps, &why) < 0)
+        return blame("STEPS", &why, err);
+    if (plumb_pattern_init(&a->layers, s->activations_layers, &why) < 0)
+        return blame("LAYERS", &why, err);
+    if (plumb_pattern_init(&a->dump, s->activations_dump, &why) == PLUMB_OK)
+        return PLUMB_OK;
+    plumb_pattern_fini(&a->layers);
+    return blame("DUMP", &why, err);
+}
+
+int plumb_activations_check(const struct plumb_settings *s, plumb_error *err)
+{
+    struct plumb_act *trial;
+    int rc;
+    if (!s->activations)
+        return PLUMB_OK;
+    trial = plumb_pages_map(sizeof *trial);
+    if (!trial)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory");
+    rc = parse(trial, s, err);
+    if (rc == PLUMB_OK) {
+        plumb_pattern_fini(&trial->layers);
+        plumb_pattern_fini(&trial->dump);
+    }
+    plumb_pages_unmap(trial, sizeof *trial);
+    return rc;
+}
+
+bool plumb_activations_wanted(void)
+{
+    return plumb_rt.settings.activations && (plumb_rt.recording || plumb_rt.want_run);
+}
+
+/* ---- The life of a run ----------------------------------------------------------------------- */
+
+/* Where the records go; false, and said: nowhere. */
+static bool open_file(const struct plumb_run *run)
+{
+    const struct plumb_settings *s = &plumb_rt.settings;
+    char path[PLUMB_SETTINGS_PATH + 64];
+    plumb_error why = {0, ""};
+    int rc;
+    if (s->activations_output[0]) {
+        if (!plumb_path_own(path, sizeof path, s->activations_output,
+                            "no activations are recorded"))
+            return false;
+        rc = plumb_run_make_parents(path, &why);
+    } else if (run->dir[0]) {
+        snprintf(path, sizeof path, "%s/activations.jsonl", run->dir);
+        rc = PLUMB_OK;
+    } else {
+        rc = plumb_fail(&why, PLUMB_ERR_STATE, "the run has no directory");
+    }
+    if (rc == PLUMB_OK)
+        rc = plumb_act_queue_open(path, s->activations_append, &why);
+    if (rc < 0)
+        plumb_say("plumb: %s; no activations are recorded", why.message);
+    return rc == PLUMB_OK;
+}
+
+void plumb_activations_open(struct plumb_run *run)
+{
+    struct plumb_act *a = &plumb_act;
+    plumb_error why = {0, ""};
+    if (!plumb_rt.settings.activations)
+        return;
+    pthread_mutex_lock(&a->lock);
+    a->resolved = a->off = a->step_seen = a->said = false;
+    a->matched = 0;
+    a->told = a->seq = a->dumped_bytes = a->dumps_left_out = 0;
+    a->first_step = -1;
+    plumb_map_clear(&a->calls);
+    pthread_mutex_unlock(&a->lock);
+    snprintf(a->dir, sizeof a->dir, "%s", run->dir);
+    if (parse(a, &plumb_rt.settings, &why) < 0) {
+        plumb_say("plumb: %s; no activations are recorded", why.message);
+        return;
+    }
+    if (open_file(run)) {
+        PLUMB_RELEASE(a->generation, run->generation);
+        return;
+    }
+    plumb_pattern_fini(&a->layers);
+    plumb_pattern_fini(&a->dump);
+}
+
+/* "attached to ...": once, when the first step is over or the run is. */
+static void tell_attached(void)
+{
+    struct plumb_act *a = &plumb_act;
+    const struct plumb_settings *s = &plumb_rt.settings;
+    char names[1024];
+    uint32_t matched;
+    bool said, off;
+    pthread_mutex_lock(&a->lock);
+    said = a->said;
+    a->said = true;
+    matched = a->matched;
+    off = a->off;
+    if (!a->resolved)
+        plumb_act_resolve(s->activations_stats);
+    plumb_act_names(names, sizeof names);
+    pthread_mutex_unlock(&a->lock);
+    if (said || off)
+        return;
+    if (matched == 0)
+        plumb_say("plumb: activation trace: nothing matched: %s",
+                  a->told == 0 ? "the program tells of no activations"
+                               : "no module has that in its path");
+    if (matched == 0 || !s->quiet)
+        plumb_say("plumb: activation trace attached to %u module%s (pattern='%s', stats=[%s])",
+                  matched, matched == 1 ? "" : "s", s->activations_layers, names);
+}
+
+void plumb_activations_close(struct plumb_run *run)
+{
+    struct plumb_act *a = &plumb_act;
+    const struct timespec ms = {0, 1000000};
+    uint64_t lost;
+    if (!PLUMB_LOAD(a->generation))
+        return;
+    __atomic_store_n(&a->generation, 0, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < CLOSE_WAIT_MS && __atomic_load_n(&a->inside, __ATOMIC_SEQ_CST); i++)
+        nanosleep(&ms, NULL);
+    tell_attached();
+    if (a->step_count > 0 && a->told > 0 && !a->step_seen)
+        plumb_say("plumb: PLUMB_ACTIVATIONS_STEPS chose steps, and the program opened none "
+                  "(PLUMB_STEP, PLUMB_STEPS): no activations were recorded");
+    lost = plumb_act_queue_close();
+    if (lost > 0) {
+        plumb_say("plumb: %llu activation records were left out", (unsigned long long)lost);
+        plumb_run_note(run, "%llu activation records were left out", (unsigned long long)lost);
+    }
+    if (a->dumps_left_out > 0)
+        plumb_say("plumb: %llu tensors were not kept whole: PLUMB_ACTIVATIONS_DUMP_BYTES is used "
+                  "up, or they could not be written",
+                  (unsigned long long)a->dumps_left_out);
+    /* A thread that is held up in a call goes on using them. */
+    if (PLUMB_LOAD(a->inside))
+        return;
+    plumb_pattern_fini(&a->layers);
+    plumb_pattern_fini(&a->dump);
+}
+
+/* The parent's threads are not here, nor is its writer; what they held is the parent's. */
+void plumb_activations_forked(void)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    plumb_act.lock = fresh;
+    plumb_act.generation = plumb_act.inside = 0;
+    calling = false;
+    plumb_act_queue_forked();
+}
+
+/* ---- A tensor -------------------------------------------------------------------------------- */
+
+static void fail_record(struct plumb_act_record *r, const char *why)
+{
+    snprintf(r->why, sizeof r->why, "%.150s", why);
+}
+
+/* Bytes that a view spans, from its lowest to its highest address. */
+static bool span_of(const struct plumb_view *v, uint64_t *below, uint64_t *bytes)
+{
+    int64_t low = 0, high = 0, compact = 1;
+    uint64_t element = plumb_dtype_element_bits(v->dtype) / 8;
+    for (int32_t i = v->ndim - 1; i >= 0; i--) {
+        int64_t stride = v->strides ? v->strides[i] : compact;
+        int64_t far = (v->shape[i] - 1) * stride;
+        low += far < 0 ? far : 0;
+        high += far > 0 ? far : 0;
+        compact *= v->shape[i];
+    }
+    *below = (uint64_t)-low * element;
+    *bytes = (uint64_t)(high - low + 1) * element;
+    return v->dtype.bits % 8 == 0 && v->count > 0 && v->data != NULL;
+}
+
+/* Brings a device's tensor here; `copy` must be unmapped. NULL: `v` is as it was. */
+static void *fetch(struct plumb_view *v, uint64_t *bytes, plumb_error *why)
+{
+    int i = 0;
+    uint64_t below;
+    void *copy;
+    int rc;
+    while (i < COPIES && !(PLUMB_ACQUIRE(copies[i].fn) && copies[i].type == v->device.type))
+        i++;
+    if (i == COPIES || !span_of(v, &below, bytes))
+        return NULL;
+    copy = plumb_pages_map(*bytes);
+    if (!copy) {
+        plumb_fail(why, PLUMB_ERR_MEMORY, "no memory for a copy of %llu bytes",
+                   (unsigned long long)*bytes);
+        return NULL;
+    }
+    rc = copies[i].fn(copy, v->data - below, *bytes, v->device.index, copies[i].arg);
+    if (rc != 0) {
+        plumb_fail(why, PLUMB_ERR_IO, "the copy from the device failed with %d", rc);
+        plumb_pages_unmap(copy, *bytes);
+        return NULL;
+    }
+    v->data = (unsigned char *)copy + below;
+    v->device = (struct plumb_dl_device){PLUMB_DL_CPU, 0};
+    return copy;
+}
+
+static void own_statistics(struct plumb_act_record *r, const void *tensor)
+{
+    char why[PLUMB_ACT_WHY] = "";
+    for (uint32_t i = 0; i < plumb_act.columns; i++) {
+        int own = -1 - plumb_act.column[i];
+        if (plumb_act.column[i] >= 0)
+            continue;
+        if (plumb_act.own[own].fn(tensor, &r->own[own], why, sizeof why, plumb_act.own[own].arg) ==
+            0)
+            continue;
+        if (!r->own_bad)
+            snprintf(r->own_why, sizeof r->own_why, "%.150s", *why ? why : "no reason given");
+        r->own_bad |= 1u << own;
+    }
+}
+
+static void look(struct plumb_act_record *r, const void *tensor)
+{
+    plumb_error why = {0, ""};
+    struct plumb_view v;
+    void *copy = NULL;
+    uint64_t bytes = 0;
+    r->ndim = -1;
+    if (plumb_view_init(&v, tensor, &why) < 0) {
+        fail_record(r, why.message);
+        return;
+    }
+    plumb_dtype_name(r->dtype, v.dtype);
+    r->ndim = v.ndim;
+    if (v.ndim > 0)
+        memcpy(r->shape, v.shape, (size_t)v.ndim * sizeof *r->shape);
+    if (!plumb_dl_device_is_host(v.device))
+        copy = fetch(&v, &bytes, &why);
+    if (why.code || plumb_value_stats(&r->stats, &v, plumb_act.want, &why) < 0)
+        fail_record(r, why.message);
+    else
+        plumb_value_ieee(&r->stats);
+    if (r->module->dumped)
+        plumb_act_dump(r, &v);
+    own_statistics(r, tensor);
+    if (copy)
+        plumb_pages_unmap(copy, bytes);
+}
+
+/* ---- A call ---------------------------------------------------------------------------------- */
+
+static bool step_is_chosen(int64_t step)
+{
+    for (uint32_t i = 0; i < plumb_act.step_count; i++)
+        if (step >= plumb_act.steps[i].from && step <= plumb_act.steps[i].to)
+            return true;
+    return plumb_act.step_count == 0;
+}
+
+static uint32_t io_of(const char *label)
+{
+    static const struct {
+        const char *name;
+        uint32_t io;
+    } begins[] = {{"in", PLUMB_ACT_IN}, {"grad", PLUMB_ACT_GRAD}};
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        size_t n = strlen(begins[i].name);
+        if (strncmp(label, begins[i].name, n) == 0 && strchr(".[", label[n]))
+            return begins[i].io;
+    }
+    return PLUMB_ACT_OUT;
+}
+
+struct call {
+    const struct plumb_act_module *module;
+    int64_t step;
+    uint32_t phase;
+};
+
+static void record(const struct call *c, const char *label, const void *tensor)
+{
+    struct plumb_act_record r;
+    struct timespec now;
+    memset(&r, 0, offsetof(struct plumb_act_record, shape));
+    r.why[0] = r.own_why[0] = '\0';
+    r.own_bad = 0;
+    r.module = c->module;
+    r.step = c->step;
+    r.phase = c->phase;
+    r.io = io_of(label);
+    snprintf(r.label, sizeof r.label, "%s", label);
+    clock_gettime(CLOCK_REALTIME, &now);
+    r.time = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    look(&r, tensor);
+    if (r.module->chosen)
+        plumb_act_queue_put(&r);
+}
+
+static void walk(const struct call *c, const char *label, const plumb_value *v, int depth)
+{
+    char part[PLUMB_ACT_LABEL];
+    if (v->kind == PLUMB_VALUE_TENSOR)
+        record(c, label, v->as.tensor);
+    if (depth == DEPTH || (v->kind != PLUMB_VALUE_LIST && v->kind != PLUMB_VALUE_FIELDS))
+        return;
+    for (uint32_t i = 0; i < v->count; i++) {
+        bool list = v->kind == PLUMB_VALUE_LIST;
+        if (list)
+            snprintf(part, sizeof part, "%.100s[%u]", label, i);
+        else
+            snprintf(part, sizeof part, "%.100s.%s", label,
+                     v->as.fields[i].name ? v->as.fields[i].name : "");
+        walk(c, part, list ? &v->as.list[i] : &v->as.fields[i].value, depth + 1);
+    }
+}
+
+/* Names are looked up at the first record, so that what a program registers in main() counts. */
+static bool ready(struct plumb_act *a, int64_t step)
+{
+    bool next, off;
+    pthread_mutex_lock(&a->lock);
+    if (!a->resolved)
+        plumb_act_resolve(plumb_rt.settings.activations_stats);
+    off = a->off;
+    a->told++;
+    a->step_seen |= step >= 0;
+    if (a->first_step < 0)
+        a->first_step = step;
+    next = !a->said && step != a->first_step; /* the first step is over */
+    pthread_mutex_unlock(&a->lock);
+    if (next && !off)
+        tell_attached();
+    return !off;
+}
+
+static void call(const uint32_t *path, uint32_t n, int64_t step, uint32_t group, const char *label,
+                 const plumb_value *value)
+{
+    struct call c = {plumb_act_module(path, n), step, group & 0xff};
+    if (!ready(&plumb_act, step) || !c.module || !(c.module->chosen || c.module->dumped) ||
+        !step_is_chosen(step))
+        return;
+    walk(&c, label && *label ? label : "out", value, 0);
+}
+
+/* Counted, so that the end of the run waits; false: no run records activations. */
+static bool come_in(void)
+{
+    if (calling)
+        return false;
+    __atomic_add_fetch(&plumb_act.inside, 1, __ATOMIC_SEQ_CST);
+    calling = __atomic_load_n(&plumb_act.generation, __ATOMIC_SEQ_CST) != 0;
+    if (!calling)
+        __atomic_sub_fetch(&plumb_act.inside, 1, __ATOMIC_SEQ_CST);
+    return calling;
+}
+
+static void go_out(void)
+{
+    calling = false;
+    __atomic_sub_fetch(&plumb_act.inside, 1, __ATOMIC_RELEASE);
+}
+
+void plumb_activation_impl(plumb_node node, const char *label, const plumb_value *value)
+{
+    uint32_t path[PLUMB_ACT_PATH], n;
+    struct plumb_thread *th;
+    int saved = errno;
+    int64_t step;
+    uint32_t group;
+    if (!value || node == 0 || node >= PLUMB_ACQUIRE(plumb_rt.node_count) || calling ||
+        !plumb_enter(&th, false))
+        return;
+    n = plumb_act_path(path, th, node);
+    step = th->step;
+    group = th->group;
+    plumb_leave(th);
+    if (come_in()) {
+        call(path, n, step, group, label, value);
+        go_out();
+    }
+    errno = saved;
+}
+
+void plumb_activation_stage(struct plumb_thread *th, uint32_t node, uint32_t part, const char *name,
+                            const plumb_value *value)
+{
+    char label[PLUMB_ACT_LABEL];
+    if (part == PLUMB_STAGE_METADATA || !come_in())
+        return;
+    snprintf(label, sizeof label, "%s.%s", part == PLUMB_STAGE_INPUT ? "in" : "out",
+             name ? name : "");
+    call(&node, 1, th->step, th->group, label, value);
+    go_out();
+}
+
+int plumb_activation_copy_impl(int32_t device_type, plumb_activation_copy_fn fn, void *arg,
+                               plumb_error *err)
+{
+    int place = -1;
+    pthread_mutex_lock(&plumb_act.lock);
+    for (int i = 0; i < COPIES; i++) {
+        if (copies[i].fn && copies[i].type == device_type)
+            place = i;
+    }
+    for (int i = 0; i < COPIES && place < 0; i++) {
+        if (!copies[i].fn)
+            place = i;
+    }
+    if (place >= 0) {
+        PLUMB_RELEASE(copies[place].fn, NULL);
+        copies[place].type = device_type;
+        copies[place].arg = arg;
+        PLUMB_RELEASE(copies[place].fn, fn);
+    }
+    pthread_mutex_unlock(&plumb_act.lock);
+    return place >= 0
+               ? PLUMB_OK
+               : plumb_fail(err, PLUMB_ERR_STATE, "there are %d kinds of devices already", COPIES);
+}

@@ -1,0 +1,147 @@
+/* activation.h: records of what layers give out (plumb/activation.h), inside core.
+ *
+ *     activation.c          the call: who is it, is it wanted, what does it look like
+ *     activation_module.c   paths of open nodes to modules, and whether they are chosen
+ *     activation_stats.c    statistics by name; a record as a line of JSON
+ *     activation_queue.c    from the program's threads to the file, on a thread of its own
+ *     activation_dump.c     tensors kept whole
+ *     hook.c                hooks of nodes
+ *
+ * Threads that are inside a call are counted, and the end of a run waits for them: what the call
+ * uses of the run's choices stays until then. `lock` is a leaf: nothing is taken or called inside
+ * but memory. */
+#ifndef PLUMB_CORE_ACTIVATION_H
+#define PLUMB_CORE_ACTIVATION_H
+
+#include "base/buf.h"
+#include "base/pattern.h"
+#include "core/runtime.h"
+#include "tensor/value_stats.h"
+
+enum {
+    PLUMB_ACT_LABEL = 128,
+    PLUMB_ACT_WHY = 160,
+    PLUMB_ACT_STATS = 48, /* columns of a record */
+    PLUMB_ACT_OWN = 32,   /* statistics of the program's */
+    PLUMB_ACT_SINKS = 8,
+    PLUMB_ACT_RANGES = 64, /* of steps */
+    PLUMB_ACT_PATH = 64,
+    PLUMB_ACT_MODULES = 65536
+};
+
+enum plumb_act_io { PLUMB_ACT_OUT = 0, PLUMB_ACT_IN = 1, PLUMB_ACT_GRAD = 2 };
+
+/* Lives as long as the process. */
+struct plumb_act_module {
+    const char *name;    /* "block.3.attn" */
+    uint32_t generation; /* of the run that the rest was decided for */
+    bool chosen, dumped;
+};
+
+struct plumb_act_own { /* a statistic of the program's */
+    const char *name;
+    plumb_activation_stat_fn fn;
+    void *arg;
+};
+
+struct plumb_act_record {
+    const struct plumb_act_module *module;
+    char label[PLUMB_ACT_LABEL];
+    int64_t step; /* negative: unknown */
+    uint64_t call, seq;
+    double time; /* seconds since 1970 */
+    uint32_t phase;
+    uint32_t io;
+    char dtype[PLUMB_DTYPE_NAME_MAX]; /* "": no tensor */
+    int32_t ndim;                     /* negative: unknown */
+    int64_t shape[PLUMB_VIEW_MAX_DIMS];
+    char why[PLUMB_ACT_WHY]; /* there are no statistics */
+    struct plumb_value_stats stats;
+    uint32_t own_bad; /* bit by bit, those of own[] that failed: own_why tells */
+    double own[PLUMB_ACT_OWN];
+    char own_why[PLUMB_ACT_WHY]; /* of the first of them */
+};
+
+/* What the open run was asked for. Written while it opens and closes. */
+struct plumb_act {
+    pthread_mutex_t lock;
+    uint32_t generation; /* of the open run; 0: none records activations. Atomic */
+    uint32_t inside;     /* threads that are in a call. Atomic */
+    struct plumb_pattern layers, dump;
+    bool dumps;
+    struct {
+        int64_t from, to;
+    } steps[PLUMB_ACT_RANGES];
+    uint32_t step_count;
+    /* under the lock */
+    bool resolved;                   /* the names of statistics were looked up */
+    bool off;                        /* none of them was known */
+    int16_t column[PLUMB_ACT_STATS]; /* of activation_stats.c; negative: own, as -1 - index */
+    uint32_t columns;
+    uint32_t want; /* enum plumb_value_want */
+    struct plumb_act_own own[PLUMB_ACT_OWN];
+    uint32_t own_count;
+    struct plumb_map modules; /* of the path's nodes -> struct plumb_act_module * */
+    struct plumb_map calls;   /* of module, label and step -> calls so far */
+    uint32_t module_count;    /* of all runs */
+    uint32_t matched;         /* modules that this run chose */
+    uint64_t told;            /* calls */
+    int64_t first_step;       /* that was told of; negative: none yet */
+    bool step_seen, said;
+    uint64_t seq;
+    uint64_t dumped_bytes, dumps_left_out;
+    char dir[1024]; /* of the run */
+};
+extern struct plumb_act plumb_act;
+
+/* ---- The life of a run: under life_lock ------------------------------------------------------ */
+
+/* PLUMB_ERR_ARG: an expression or a list of steps that is none. */
+int plumb_activations_check(const struct plumb_settings *s, plumb_error *err);
+void plumb_activations_open(struct plumb_run *run);
+void plumb_activations_close(struct plumb_run *run);
+void plumb_activations_forked(void);
+/* Whether clients are to call. */
+bool plumb_activations_wanted(void);
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+void plumb_activation_impl(plumb_node node, const char *label, const plumb_value *value);
+void plumb_activation_register_impl(struct plumb_client *client); /* point.c */
+/* Of an input or output of an open stage of this thread. */
+void plumb_activation_stage(struct plumb_thread *th, uint32_t node, uint32_t part, const char *name,
+                            const plumb_value *value);
+int plumb_activation_stat_impl(const char *name, plumb_activation_stat_fn fn, void *arg,
+                               plumb_error *err);
+int plumb_activation_sink_impl(plumb_activation_sink_fn fn, void *arg, plumb_error *err);
+int plumb_activation_copy_impl(int32_t device_type, plumb_activation_copy_fn fn, void *arg,
+                               plumb_error *err);
+
+/* activation_module.c: the module of a path of `n` nodes; NULL: no memory, or too many. */
+struct plumb_act_module *plumb_act_module(const uint32_t *path, uint32_t n);
+/* The path of the calling thread below its innermost stage, with `node` at its end. Inside enter.
+ */
+uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, uint32_t node);
+
+/* activation_stats.c: under the lock. Reads the names of the settings; says which are unknown. */
+void plumb_act_resolve(const char *names);
+/* The names of the columns, separated by ", ". */
+void plumb_act_names(char *out, size_t size);
+void plumb_act_line(struct plumb_buf *out, const struct plumb_act_record *r);
+
+/* activation_queue.c */
+int plumb_act_queue_open(const char *path, bool append, plumb_error *err);
+/* Hands a copy over; `seq` and `call` are given here. */
+void plumb_act_queue_put(struct plumb_act_record *r);
+/* Waits until everything is written; how many records were lost. */
+uint64_t plumb_act_queue_close(void);
+void plumb_act_queue_forked(void);
+
+/* activation_dump.c */
+void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *view);
+
+/* paths.c: a path of this process's own, absolute, from a pattern of the settings; false, and said
+ * together with `none`: it cannot be. */
+bool plumb_path_own(char *out, size_t size, const char *pattern, const char *none);
+
+#endif

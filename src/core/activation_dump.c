@@ -1,0 +1,188 @@
+/* activation_dump.c: tensors kept whole, a file of safetensors each, in a folder for each step:
+ *
+ *     <run>/activations/step_7/block.3.attn.out.safetensors     (".call1" and so on before the end)
+ *
+ * Written by the program's thread, because the memory is the program's, in row-major order, under a
+ * temporary name first: what has the right name is whole. The format: 8 bytes with the length of a
+ * header, which is JSON, then the values. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/json_write.h"
+#include "base/sanitize.h"
+#include "core/activation.h"
+#include "tensor/row_major.h"
+
+static const struct {
+    const char *name;
+    uint8_t code, bits;
+} types[] = {
+    {"F64", PLUMB_DTYPE_FLOAT, 64},
+    {"F32", PLUMB_DTYPE_FLOAT, 32},
+    {"F16", PLUMB_DTYPE_FLOAT, 16},
+    {"BF16", PLUMB_DTYPE_BFLOAT, 16},
+    {"F8_E4M3", PLUMB_DTYPE_FLOAT8_E4M3FN, 8},
+    {"F8_E5M2", PLUMB_DTYPE_FLOAT8_E5M2, 8},
+    {"I64", PLUMB_DTYPE_INT, 64},
+    {"I32", PLUMB_DTYPE_INT, 32},
+    {"I16", PLUMB_DTYPE_INT, 16},
+    {"I8", PLUMB_DTYPE_INT, 8},
+    {"U64", PLUMB_DTYPE_UINT, 64},
+    {"U32", PLUMB_DTYPE_UINT, 32},
+    {"U16", PLUMB_DTYPE_UINT, 16},
+    {"U8", PLUMB_DTYPE_UINT, 8},
+    {"BOOL", PLUMB_DTYPE_BOOL, 8},
+};
+
+static const char *type_of(struct plumb_dtype t)
+{
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (types[i].code == t.code && types[i].bits == t.bits && t.lanes == 1)
+            return types[i].name;
+    return NULL;
+}
+
+static void put_text(struct plumb_json *j, const char *key, const char *text)
+{
+    plumb_json_key(j, key);
+    plumb_json_str(j, text);
+}
+
+static void make_header(struct plumb_buf *out, const struct plumb_act_record *r,
+                        const struct plumb_view *view, const char *type)
+{
+    struct plumb_json j;
+    char name[1200], step[24];
+    uint64_t bytes = view->bytes;
+    snprintf(name, sizeof name, "%s.%s", r->module->name, r->label);
+    snprintf(step, sizeof step, "%lld", (long long)r->step);
+    plumb_json_init(&j, out, 0);
+    plumb_json_object(&j);
+    plumb_json_key(&j, "__metadata__");
+    plumb_json_object(&j);
+    put_text(&j, "module", r->module->name);
+    put_text(&j, "tensor", r->label);
+    if (r->step >= 0)
+        put_text(&j, "step", step);
+    plumb_json_object_end(&j);
+    plumb_json_key(&j, name);
+    plumb_json_object(&j);
+    put_text(&j, "dtype", type);
+    plumb_json_key(&j, "shape");
+    plumb_json_array(&j);
+    for (int32_t i = 0; i < view->ndim; i++)
+        plumb_json_i64(&j, view->shape[i]);
+    plumb_json_array_end(&j);
+    plumb_json_key(&j, "data_offsets");
+    plumb_json_array(&j);
+    plumb_json_u64(&j, 0);
+    plumb_json_u64(&j, bytes);
+    plumb_json_array_end(&j);
+    plumb_json_object_end(&j);
+    plumb_json_object_end(&j);
+    while (out->len % 8)
+        plumb_buf_char(out, ' ');
+}
+
+static bool write_all(int fd, const void *data, size_t n)
+{
+    const char *p = data;
+    while (n > 0) {
+        ssize_t wrote = write(fd, p, n);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        p += wrote;
+        n -= (size_t)wrote;
+    }
+    return true;
+}
+
+static bool write_values(int fd, const struct plumb_view *view)
+{
+    unsigned char piece[8192];
+    struct plumb_rows rows;
+    size_t n;
+    if (plumb_view_is_compact(view))
+        return write_all(fd, view->data, view->bytes);
+    plumb_rows_init(&rows, view);
+    while ((n = plumb_rows_read(&rows, piece, sizeof piece)) > 0)
+        if (!write_all(fd, piece, n))
+            return false;
+    return true;
+}
+
+static bool write_file(const char *path, const struct plumb_buf *header,
+                       const struct plumb_view *view)
+{
+    char temporary[1600];
+    uint64_t length = header->len;
+    bool good;
+    int fd;
+    snprintf(temporary, sizeof temporary, "%s.%u.tmp", path, (unsigned)gettid());
+    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    good = !header->failed && write_all(fd, &length, sizeof length) &&
+           write_all(fd, header->data, header->len) && (view->count == 0 || write_values(fd, view));
+    good = close(fd) == 0 && good && rename(temporary, path) == 0;
+    if (!good)
+        unlink(temporary);
+    return good;
+}
+
+/* The name, with a number where there is such a file already. */
+static bool make_path(char *out, size_t size, const struct plumb_act_record *r)
+{
+    char name[1200], safe[PLUMB_SAFE_NAME_MAX + 1], folder[1300];
+    int n;
+    snprintf(name, sizeof name, "%s.%s", r->module->name, r->label);
+    plumb_sanitize(safe, name);
+    if (r->step < 0)
+        snprintf(folder, sizeof folder, "%s/activations/no_step", plumb_act.dir);
+    else
+        snprintf(folder, sizeof folder, "%s/activations/step_%lld", plumb_act.dir,
+                 (long long)r->step);
+    snprintf(out, size, "%s/%s.safetensors", folder, safe);
+    if (plumb_run_make_parents(out, NULL) < 0)
+        return false;
+    for (n = 1; access(out, F_OK) == 0 && n < 100000; n++)
+        snprintf(out, size, "%s/%s.call%d.safetensors", folder, safe, n);
+    return n < 100000;
+}
+
+/* Whether the budget has room for it, which is taken. */
+static bool take_bytes(uint64_t bytes)
+{
+    bool room;
+    pthread_mutex_lock(&plumb_act.lock);
+    room = bytes <= plumb_rt.settings.activations_dump_bytes - plumb_act.dumped_bytes;
+    if (room)
+        plumb_act.dumped_bytes += bytes;
+    pthread_mutex_unlock(&plumb_act.lock);
+    return room;
+}
+
+void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *view)
+{
+    const char *type = type_of(view->dtype);
+    struct plumb_buf header = {0};
+    char path[1500];
+    bool good = plumb_act.dir[0] && type && plumb_view_readable(view, NULL) == PLUMB_OK &&
+                plumb_file_limit(view->bytes + 4096) == 0 && take_bytes(view->bytes);
+    if (good) {
+        make_header(&header, r, view, type);
+        good = make_path(path, sizeof path, r) && write_file(path, &header, view);
+        plumb_buf_fini(&header);
+    }
+    if (good)
+        return;
+    pthread_mutex_lock(&plumb_act.lock);
+    plumb_act.dumps_left_out++;
+    pthread_mutex_unlock(&plumb_act.lock);
+}

@@ -1,0 +1,149 @@
+/* activation_module.c: which module a thread is in. Its path is read where the span path leaves it:
+ * spans that were begun since the last fold stand in the thread's ring block, those before in the
+ * frames of that fold. Nothing is folded for it, so that layers which are not chosen stay cheap.
+ *
+ * A path is looked up by a hash of its nodes; name and choice are found once a path and run. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/activation.h"
+
+/* ---- The path -------------------------------------------------------------------------------- */
+
+struct stack {
+    uint32_t node[PLUMB_DEPTH_MAX + 1]; /* [1 .. depth] */
+    uint32_t depth;
+};
+
+static void push(struct stack *s, uint32_t node)
+{
+    if (s->depth < PLUMB_DEPTH_MAX)
+        s->node[++s->depth] = node;
+}
+
+/* Replays what the block says of begins and ends; replay.h has the full story. */
+static void replay(struct stack *s, const uint64_t *w, const uint64_t *end)
+{
+    while (w < end) {
+        uint64_t word = PLUMB_LOAD(*w);
+        uint32_t n = 1;
+        switch (word & 3) {
+        case PLUMB_REC_BEGIN:
+            push(s, plumb_record_node(word));
+            break;
+        case PLUMB_REC_END:
+            s->depth -= s->depth > 0;
+            break;
+        case PLUMB_REC_WIDE:
+            n = (uint32_t)(word >> 8) & 0xff;
+            if ((word >> 2 & 0x3f) == PLUMB_WIDE_CLOSE && n > 1 && PLUMB_LOAD(w[1]) < s->depth)
+                s->depth = (uint32_t)PLUMB_LOAD(w[1]);
+            break;
+        default:
+            return;
+        }
+        if (n == 0)
+            return;
+        w += n;
+    }
+}
+
+static void open_nodes(struct stack *s, const struct plumb_thread *th)
+{
+    uint32_t depth = th->live->context.depth;
+    s->depth = 0;
+    for (uint32_t d = 1; d <= depth && d <= PLUMB_DEPTH_MAX; d++)
+        push(s, plumb_key_node(th->live->frames[d].key));
+    replay(s, th->block + PLUMB_BLOCK_HEAD, th->head);
+}
+
+uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, uint32_t node)
+{
+    struct stack s;
+    uint32_t n = 0;
+    uint32_t all = th->path_depth;
+    open_nodes(&s, th);
+    all += s.depth;
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t at = i < th->path_depth ? th->path[i] : s.node[i - th->path_depth + 1];
+        if (PLUMB_ACQUIRE(plumb_rt.nodes[at].flags) & PLUMB_POINT_STAGE)
+            n = 0;
+        else if (n < PLUMB_ACT_PATH - 1)
+            path[n++] = at;
+    }
+    if (n == 0 || path[n - 1] != node)
+        path[n++] = node;
+    return n;
+}
+
+/* ---- Modules --------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const uint32_t *path, uint32_t n)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (uint32_t i = 0; i < n; i++)
+        hash = ((hash ^ path[i]) * 1099511628211u) ^ (hash >> 29);
+    return hash ? hash : 1;
+}
+
+static struct plumb_act_module *make(const uint32_t *path, uint32_t n, uint64_t key)
+{
+    char name[1024];
+    size_t used = 0;
+    struct plumb_act_module *m;
+    const char *kept = NULL;
+    for (uint32_t i = 0; i < n && used < sizeof name; i++)
+        used += (size_t)snprintf(name + used, sizeof name - used, "%s%s", i ? "." : "",
+                                 plumb_rt.nodes[path[i]].name);
+    plumb_lock();
+    m = plumb_keep_bytes(sizeof *m);
+    if (m)
+        kept = plumb_keep_text(name);
+    plumb_unlock();
+    if (!m || !kept)
+        return NULL;
+    *m = (struct plumb_act_module){.name = kept};
+    pthread_mutex_lock(&plumb_act.lock);
+    struct plumb_act_module *other =
+        (struct plumb_act_module *)(uintptr_t)plumb_map_get(&plumb_act.modules, key);
+    if (other)
+        m = other; /* another thread was here at the same time */
+    else if (plumb_map_put(&plumb_act.modules, key, (uint64_t)(uintptr_t)m) < 0)
+        m = NULL;
+    else
+        plumb_act.module_count++;
+    pthread_mutex_unlock(&plumb_act.lock);
+    return m;
+}
+
+/* Whether the run wants it: once a run. */
+static void decide(struct plumb_act_module *m, uint32_t generation)
+{
+    bool chosen = plumb_pattern_matches(&plumb_act.layers, m->name);
+    bool dumped = plumb_act.dumps && plumb_pattern_matches(&plumb_act.dump, m->name);
+    pthread_mutex_lock(&plumb_act.lock);
+    if (m->generation != generation) {
+        m->chosen = chosen;
+        m->dumped = dumped;
+        plumb_act.matched += chosen;
+        PLUMB_RELEASE(m->generation, generation);
+    }
+    pthread_mutex_unlock(&plumb_act.lock);
+}
+
+struct plumb_act_module *plumb_act_module(const uint32_t *path, uint32_t n)
+{
+    uint64_t key = hash_of(path, n);
+    uint32_t generation = PLUMB_LOAD(plumb_act.generation);
+    struct plumb_act_module *m;
+    bool full;
+    pthread_mutex_lock(&plumb_act.lock);
+    m = (struct plumb_act_module *)(uintptr_t)plumb_map_get(&plumb_act.modules, key);
+    full = plumb_act.module_count >= PLUMB_ACT_MODULES;
+    pthread_mutex_unlock(&plumb_act.lock);
+    if (!m && !full)
+        m = make(path, n, key);
+    if (m && PLUMB_ACQUIRE(m->generation) != generation)
+        decide(m, generation);
+    return m;
+}
