@@ -369,7 +369,9 @@ static PLUMB_ALWAYS_INLINE plumb_span span_of(uint64_t id)
 
 static PLUMB_COLD plumb_span begin_node_long(plumb_node node)
 {
-    return node && node < PLUMB_ACQUIRE(plumb_rt.node_count) ? begin_long(node, 0) : no_span;
+    return node && node < PLUMB_ACQUIRE(plumb_rt.node_count)
+               ? begin_long(node, 0, __builtin_frame_address(0))
+               : no_span;
 }
 
 #define ENTRIES(suffix, clock)                                                                     \
