@@ -89,6 +89,26 @@ static bool is_device(const struct chrome *c, const struct plumb_table_end *end)
     return c->lanes[lane].device;
 }
 
+/* A slice belongs to the first flow that goes to a device from it, or comes to it there. Plumb's
+ * own flows begin at an instant inside the slice. */
+static void link_slice(struct chrome *c, const struct plumb_table_end *end, uint32_t flow)
+{
+    uint32_t slice = end->instant ? c->t->instants.slice[end->row] : end->row;
+    if (slice != PLUMB_TABLE_NONE && !plumb_map_get(&c->links, (uint64_t)slice + 1))
+        plumb_map_put(&c->links, (uint64_t)slice + 1, flow + 1);
+}
+
+static void look_at_flows(struct chrome *c)
+{
+    for (uint32_t i = 0; i < c->t->flow_count; i++) {
+        const struct plumb_table_flow *f = &c->t->flows[i];
+        if (!is_device(c, &f->to) || is_device(c, &f->from))
+            continue;
+        link_slice(c, &f->from, i);
+        link_slice(c, &f->to, i);
+    }
+}
+
 static bool look(struct chrome *c)
 {
     const struct plumb_table *t = c->t;
@@ -106,14 +126,7 @@ static bool look(struct chrome *c)
     for (uint32_t i = 0; i < t->slices.count; i++)
         if (t->slices.parent[i] != PLUMB_TABLE_NONE)
             c->contains[t->slices.name[t->slices.parent[i]]] = 1;
-    for (uint32_t i = 0; i < t->flow_count; i++) {
-        const struct plumb_table_flow *f = &t->flows[i];
-        if (!is_device(c, &f->to) || f->to.instant)
-            continue;
-        plumb_map_put(&c->links, (uint64_t)f->to.row + 1, i + 1);
-        if (!f->from.instant)
-            plumb_map_put(&c->links, (uint64_t)f->from.row + 1, i + 1);
-    }
+    look_at_flows(c);
     c->all = (uint64_t)t->slices.count + t->instants.count + t->counters.count + t->flow_count;
     return true;
 }

@@ -70,6 +70,42 @@ expect 'cut' 0 "$plumb" export cut.pftrace -o cut.json
 has err.txt 'not whole'
 jq -e . cut.json >/dev/null || fail 'cut.json is no JSON'
 
+# A run that was killed with a span open is recovered on the way.
+PLUMB_TRACE=1 PLUMB_RUN_DIR=$PWD/killed PLUMB_QUIET=1 ./linked signal 9 2>/dev/null
+[ ! -e killed/timing.json ] || fail 'the run ended by itself'
+expect 'killed' 0 "$plumb" export killed -o killed.json.gz
+has err.txt '1 span had not ended'
+zcat killed.json.gz | jq -e '[.traceEvents[] | select(.ph == "X" and (.name | test("^(frame|step|work)$")))] |
+    length == 160' >/dev/null || fail 'killed: not 160 whole spans'
+zcat killed.json.gz | jq -e '[.traceEvents[] | select(.args.open) | .name] == ["last"]' >/dev/null ||
+    fail 'killed: the open span is not told'
+
+# Work of a device: rows of its own, flows from where it was launched.
+cat >device.c <<'END'
+#include <plumb/fake.h>
+int main(void)
+{
+    PLUMB_SPAN("launching");
+    plumb_fake_wait(plumb_fake_enqueue(0, 0, "kernel", 1000000));
+    return 0;
+}
+END
+build -DPLUMB_LINKED device.c -o device -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
+PLUMB_COLLECT=fake PLUMB_TRACE=1 PLUMB_RUN_DIR=$PWD/device_run PLUMB_QUIET=1 ./device || fail 'no run'
+expect 'device' 0 "$plumb" export device_run -o device.json
+/usr/bin/python3 - <<'END' || fail 'device.json is not as it should be'
+import json
+events = json.load(open("device.json"))["traceEvents"]
+by = {(e["ph"], e["name"]): e for e in events}
+kernel, launch = by["X", "kernel"], by["X", "launching"]
+assert kernel["cat"] == "kernel" and kernel["pid"] != launch["pid"], kernel
+assert kernel["args"]["correlation"] == launch["args"]["correlation"], launch
+start, end = by["s", "ac2g"], by["f", "ac2g"]
+assert start["id"] == end["id"] and end["pid"] == kernel["pid"] and end["tid"] == kernel["tid"]
+assert start["pid"] == launch["pid"] and launch["ts"] <= start["ts"] <= launch["ts"] + launch["dur"]
+assert abs(end["ts"] - kernel["ts"]) < 0.001 and abs(kernel["dur"] - 1000) < 1, kernel
+END
+
 # ---- What is refused ----
 # refused NAME TEXT COMMAND...: status 2 and one line with TEXT
 refused() {
