@@ -110,6 +110,11 @@ static struct plumb_live_lane *carve(struct plumb_run *run, struct plumb_collect
     if (l && run->h->trace.mode == PLUMB_LIVE_TRACE_STOP) {
         l->slots = slots_of(o);
         l->queue_off = plumb_carve(run, l->slots * sizeof(union plumb_live_slot));
+        if (!l->queue_off)
+            plumb_run_note(run,
+                           "no room for the queue of lane '%.100s': its events are not in the "
+                           "trace; raise PLUMB_MAX_STATE",
+                           o->name ? o->name : "");
     }
     if (l) {
         *index = run->h->lanes.count;
@@ -346,8 +351,12 @@ static int take(struct entry *e, plumb_clock clock)
         count_span(e);
     else if (kind == PLUMB_EVENT_WAIT && e->origin)
         plumb_device_waited(e->th, e->origin, e->ns);
-    if (!e->lane->queue_off)
+    if (!e->lane->slots)
         return PLUMB_OK;
+    if (!e->lane->queue_off) {
+        PLUMB_ADD(e->lane->dropped, 1);
+        return PLUMB_ERR_MEMORY;
+    }
     describe(&v, e, clock);
     return enqueue(e->th->run, e->lane, &v, e->event);
 }

@@ -35,7 +35,10 @@ static double magnitude(double x)
 
 static uint64_t up(double x)
 {
-    return x > 1e18 ? UINT64_C(1000000000000000000) : (uint64_t)x + (x > (double)(uint64_t)x);
+    /* A damaged file may hold anything: what is no number is without bound. */
+    if (!(x < 1e18))
+        return UINT64_C(1000000000000000000);
+    return x > 0 ? (uint64_t)x + (x > (double)(uint64_t)x) : 0;
 }
 
 /* `t` + d, which must not wrap. */
@@ -177,7 +180,7 @@ bool plumb_lane_clock_convert(struct plumb_lane_time *out, const struct plumb_li
 uint64_t plumb_lane_clock_ns(const struct plumb_live_clock *c, uint64_t length)
 {
     double ns = (double)length * load_double(&c->tick_ns_bits);
-    return ns < 9e18 ? (uint64_t)(ns + 0.5) : UINT64_C(9000000000000000000);
+    return ns >= 0 && ns < 9e18 ? (uint64_t)(ns + 0.5) : UINT64_C(9000000000000000000);
 }
 
 /* ---- Anchors --------------------------------------------------------------------------------- */

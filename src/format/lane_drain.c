@@ -358,6 +358,12 @@ static const struct plumb_live_clock *clock_of(const struct plumb_trace_file *f,
                : NULL;
 }
 
+static uint64_t bound_ns(const struct plumb_trace_file *f, uint64_t ticks)
+{
+    double ns = (double)ticks * (double)f->clock.ns_per_tick / 4294967296.0 + 0.999;
+    return ns < 1e18 ? (uint64_t)ns : UINT64_C(1000000000000000000);
+}
+
 /* False: its clock is not there. */
 static bool place(struct plumb_drain_entry *x, struct plumb_trace_file *f)
 {
@@ -371,7 +377,7 @@ static bool place(struct plumb_drain_entry *x, struct plumb_trace_file *f)
     x->begin = plumb_trace_file_ns(f, a.ticks);
     x->end = plumb_trace_file_ns(f, b.ticks > a.ticks ? b.ticks : a.ticks);
     a.bound = a.bound > b.bound ? a.bound : b.bound;
-    x->bound_ns = (uint64_t)((double)a.bound * (double)f->clock.ns_per_tick / 4294967296.0 + 0.999);
+    x->bound_ns = bound_ns(f, a.bound);
     return true;
 }
 
@@ -563,10 +569,7 @@ void plumb_lane_drain_facts(struct plumb_trace_file *f)
         snprintf(key, sizeof key, "plumb.clock.%.100s.drift_ppm", name);
         snprintf(ppm, sizeof ppm, "%.3f", plumb_lane_clock_drift_ppm(c));
         plumb_trace_file_fact(f, key, ppm);
-        clock_fact(f, name, "bound_ns",
-                   (uint64_t)((double)plumb_lane_clock_width(c) * (double)f->clock.ns_per_tick /
-                                  4294967296.0 +
-                              0.999));
+        clock_fact(f, name, "bound_ns", bound_ns(f, plumb_lane_clock_width(c)));
         clock_fact(f, name, "anchors", c->anchors);
         clock_fact(f, name, "jumps", c->jumps);
     }

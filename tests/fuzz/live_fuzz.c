@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <plumb/fake.h>
 #include <plumb/plumb.h>
 
 #include "format/live_read.h"
@@ -54,6 +55,32 @@ static void call_stage(int step)
     plumb_stage_metadata(stage, "step", plumb_value_i64(step));
 }
 
+/* Work on a device: lanes, clocks, waits, what a request has of them. */
+static void call_device(void)
+{
+    plumb_request request = plumb_request_begin("device", NULL);
+    plumb_collector_status status = {.size = sizeof status};
+    uint64_t last = 0;
+    {
+        PLUMB_STAGE(launches, "launches");
+        for (int i = 0; i < 8; i++)
+            last = plumb_fake_enqueue(0, (uint32_t)i % 2, "kernel", 1000);
+    }
+    {
+        PLUMB_STAGE(waits, "waits");
+        plumb_fake_wait(last);
+    }
+    plumb_request_end(request);
+    /* What is done is told by threads of the device's own. */
+    for (int i = 0; last && status.emitted < 9; i++) {
+        plumb_collector_status_get(plumb_collector_find("fake"), &status);
+        if (i == 100000000)
+            die("the device tells nothing");
+    }
+    if (!last)
+        die("the device does not run");
+}
+
 static void read_mapping(const char *dir)
 {
     char path[512];
@@ -84,8 +111,9 @@ static void record(void)
     snprintf(run, sizeof run, "%s/run", dir);
     options.run_dir = run;
     options.quiet = PLUMB_ON;
-    options.max_state_bytes = 1 << 20;
+    options.max_state_bytes = 4 << 20;
     options.max_nodes = 16;
+    options.collect = "fake:queues=2:threads=1";
     if (plumb_start(&options, &err) < 0) {
         fprintf(stderr, "%s\n", err.message);
         exit(1);
@@ -98,6 +126,7 @@ static void record(void)
             work(step % 3);
         for (PLUMB_STEPS (step, 7))
             call_stage(step);
+        call_device();
         plumb_span_fail(failing, "on purpose");
         plumb_record_ns(plumb_node_get("elsewhere"), 1000);
         read_mapping(run);

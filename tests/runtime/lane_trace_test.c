@@ -8,7 +8,7 @@
 #include "record_trace.h"
 #include <plumb/fake.h>
 
-enum { WORKS = 3000, QUEUES = 3, KILLS = 8, MS = 1000000 };
+enum { WORKS = 3000, QUEUES = 3, KILLS = 8, BURST = 5000, MS = 1000000 };
 
 static void run_works(int works)
 {
@@ -67,6 +67,49 @@ static int play_two_stages(void)
     return 0;
 }
 
+/* A lane of 64 places, into which 5000 events are emitted at once. */
+static plumb_lane burst_lane;
+
+static int burst_start(plumb_collector *self, void *arg, const char *options, plumb_error *err)
+{
+    plumb_lane_options o = plumb_lane_options_default();
+    (void)arg;
+    (void)options;
+    o.name = "burst";
+    o.slots = 64;
+    return plumb_lane_open(&burst_lane, self, &o, err);
+}
+
+static int play_burst(void)
+{
+    plumb_collector_ops ops = plumb_collector_ops_default();
+    plumb_collector_status s;
+    plumb_collector *c;
+    plumb_clock host = {0};
+    plumb_event e = plumb_event_default(PLUMB_EVENT_SPAN);
+    plumb_origin origin;
+    uint64_t taken = 0, refused = 0;
+    ops.name = "burst";
+    ops.start = burst_start;
+    ROLE_NEEDS((c = plumb_collector_register(&ops, NULL, NULL)) != NULL);
+    PLUMB_STAGE(stage, "stage");
+    plumb_origin_capture(&origin, burst_lane, 0);
+    e.name = plumb_name_get("kernel");
+    e.origin = &origin;
+    for (int i = 0; i < BURST; i++) {
+        int rc;
+        e.begin = plumb_host_ticks();
+        e.end = plumb_host_ticks();
+        rc = plumb_emit(burst_lane, host, &e);
+        taken += rc == PLUMB_OK;
+        refused += rc == PLUMB_ERR_MEMORY;
+    }
+    plumb_collector_status_get(c, &s);
+    ROLE_NEEDS(taken + refused == BURST && s.emitted == BURST && s.dropped == refused);
+    ROLE_NEEDS(refused > 0);
+    return 0;
+}
+
 static void run(struct trace_read *t, const char *role, const char *dir,
                 const char *const *settings)
 {
@@ -110,7 +153,7 @@ static void every_event_is_there_once_on_a_lane_without_overlap(void **state)
     (void)state;
     run(&t, "works", "works", traced);
     assert_int_equal(check_kernels(&t), WORKS);
-    assert_int_equal(trace_count(&t, "\"plumb.capture\""), WORKS);
+    assert_int_equal(trace_count(&t, "plumb.capture"), WORKS);
     assert_true(trace_says(&t, "plumb.clock.fake.drift_ppm"));
     trace_fini(&t);
 }
@@ -127,7 +170,7 @@ static void a_work_lies_where_the_host_waited_for_it(void **state)
     b = trace_find(&t, "B", 0);
     kernel = trace_find(&t, "kernel", 0);
     wait = trace_find(&t, "\"waiting", 0);
-    launch = trace_find(&t, "\"plumb.capture\"", 0);
+    launch = trace_find(&t, "plumb.capture", 0);
     assert_int_equal(a->end - a->begin, 0);
     assert_int_equal(b->end - b->begin, 100 * MS);
     assert_int_equal(kernel->begin, a->begin);
@@ -193,15 +236,43 @@ static void a_killed_process_loses_no_event(void **state)
     }
 }
 
+/* What found no place is counted in the trace as well, and statistics have all of it. */
+static void drops_are_counted_where_they_are_and_statistics_have_them(void **state)
+{
+    const char *const settings[] = {"PLUMB_TRACE=1", NULL};
+    struct plumb_load load;
+    struct trace_read t;
+    uint64_t dropped = 0;
+    plumb_error err = {0, ""};
+    (void)state;
+    run(&t, "burst", "burst", settings);
+    for (size_t i = 0; i < t.count; i++) {
+        const char *events = strstr(t.slices[i].more, "events=");
+        if (strcmp(t.slices[i].name, "\"plumb.dropped\"") == 0 && events)
+            dropped += strtoull(events + 7, NULL, 10);
+    }
+    assert_true(dropped > 0);
+    assert_int_equal(trace_count(&t, "kernel") + dropped, BURST);
+    if (plumb_load_run(&load, in_place("burst"), &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(node_of(&load.timing, "stage")->device.ns.count, BURST);
+    assert_int_equal(node_of(&load.timing, "stage")->use.works, BURST);
+    assert_int_equal(load.timing.collectors[0].lanes[0].dropped, dropped);
+    trace_fini(&t);
+    plumb_timing_fini(&load.timing);
+}
+
 int main(int argc, char **argv)
 {
     static const struct role roles[] = {{"works", play_works},
                                         {"killed", play_killed},
+                                        {"burst", play_burst},
                                         {"two_stages", play_two_stages},
                                         {NULL, NULL}};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_event_is_there_once_on_a_lane_without_overlap),
         cmocka_unit_test(a_killed_process_loses_no_event),
+        cmocka_unit_test(drops_are_counted_where_they_are_and_statistics_have_them),
         cmocka_unit_test(a_work_lies_where_the_host_waited_for_it),
     };
     if (argc > 1)
