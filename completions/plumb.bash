@@ -4,7 +4,7 @@ _plumb() {
     local words='' i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'record report compare diverge runs recover export doctor help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'record report compare diverge activations runs recover export doctor help --help --version' -- "$current"))
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -54,6 +54,12 @@ _plumb() {
         case $previous in
         --map) COMPREPLY=($(compgen -W 'RULE FILE' -- "$current")); return ;;
         --format) COMPREPLY=($(compgen -W 'text json md svg' -- "$current")); return ;;
+        esac
+        ;;
+    activations)
+        words='--format --output --module --steps --suspects --top --explain --help'
+        case $previous in
+        --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
         esac
         ;;
     runs)

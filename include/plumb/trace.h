@@ -531,6 +531,48 @@ PLUMB_API int plumb_divergence_render(plumb_divergence *divergence,
                                       const plumb_divergence_view *view, char **out,
                                       plumb_error *err);
 
+/* ---- Activations ----------------------------------------------------------------------------- */
+
+/* What the layers of one run gave out: statistics of each tensor of each call of a module. */
+typedef struct plumb_activation_log plumb_activation_log;
+
+/* Reads what recorders wrote: JSONL of plumb or of FastVideo, a dump.json of msprobe, .npy or
+ * .safetensors files (their statistics are computed), a folder of these, one for each step, or a
+ * run directory. What it is, its contents say. Errors: PLUMB_ERR_NOT_FOUND; PLUMB_ERR_FORMAT: of no
+ * such kind, without a record, or damaged (one line that says where); PLUMB_ERR_IO;
+ * PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_activation_log_open(plumb_activation_log **out, const char *path,
+                                        plumb_error *err);
+PLUMB_API void plumb_activation_log_close(plumb_activation_log *log);
+PLUMB_API uint64_t plumb_activation_log_records(const plumb_activation_log *log);
+
+enum plumb_activations_kind {
+    PLUMB_ACTIVATIONS_SUMMARY = 0,  /* what is suspect, and a row for each layer */
+    PLUMB_ACTIVATIONS_STEPS = 1,    /* a row for each layer and step */
+    PLUMB_ACTIVATIONS_SUSPECTS = 2, /* what is suspect alone: NaN, infinite, near the largest value
+                                       of the type, all zero, constant */
+};
+typedef struct plumb_activation_log_view {
+    size_t size;        /* sizeof(plumb_activation_log_view) */
+    const char *format; /* "text", "json", "csv" or "md"; NULL: text */
+    const char *module; /* extended regular expression to be found in a module's name; NULL: all */
+    uint64_t top;       /* rows of each table; 0: all, but of a summary's suspects 10 */
+    uint32_t kind;      /* enum plumb_activations_kind */
+    uint32_t explain;   /* 1: what the columns mean (text, md) */
+} plumb_activation_log_view;
+
+static inline plumb_activation_log_view plumb_activation_log_view_default(void)
+{
+    plumb_activation_log_view v = {sizeof(plumb_activation_log_view), NULL, NULL, 0, 0, 0};
+    return v;
+}
+
+/* The view as text, without a newline at its end. PLUMB_ERR_ARG: no such format, or a bad
+ * expression; PLUMB_ERR_NOT_FOUND: no module matches. */
+PLUMB_API int plumb_activation_log_render(const plumb_activation_log *log,
+                                          const plumb_activation_log_view *view, char **out,
+                                          plumb_error *err);
+
 /* ---- Settings -------------------------------------------------------------------------------- */
 
 enum plumb_setting_kind {

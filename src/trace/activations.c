@@ -408,7 +408,7 @@ static int by_place(const void *a, const void *b)
 
 static int64_t rank_of(const struct plumb_activations *t, size_t i)
 {
-    return plumb_activations_has(t, i, PLUMB_ACT_RANK) ? t->rank[i] : -1;
+    return t->rank ? t->rank[i] : 0;
 }
 
 /* Column by column through one buffer: a table of its size again would be too much. */

@@ -1,0 +1,87 @@
+/* trace_activations.c: recorded activations of the public interface. Any thread. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <plumb/trace.h>
+
+#include "base/error.h"
+#include "report/activations_view.h"
+#include "trace/activation_read.h"
+#include "trace/runs.h"
+
+enum { PATH_BYTES = 4096 };
+
+struct plumb_activation_log {
+    struct plumb_activations table;
+};
+
+/* What is there, else a run by its name, else the newest run. */
+static int find(char *out, const char *path, plumb_error *err)
+{
+    char dir[PATH_BYTES];
+    struct stat st;
+    if (path && strlen(path) >= PATH_BYTES)
+        return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", path);
+    if (path && (stat(path, &st) == 0 || strchr(path, '/') || strchr(path, '.'))) {
+        strcpy(out, path);
+        return PLUMB_OK;
+    }
+    int rc = plumb_runs_dir(dir, sizeof dir, err);
+    return rc < 0 ? rc : plumb_runs_resolve(out, PATH_BYTES, path, dir, err);
+}
+
+int plumb_activation_log_open(plumb_activation_log **out, const char *path, plumb_error *err)
+{
+    char found[PATH_BYTES];
+    struct plumb_activation_log *log;
+    int rc = find(found, path, err);
+    if (rc < 0)
+        return rc;
+    if (!(log = malloc(sizeof *log)))
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", found);
+    if ((rc = plumb_activations_read(&log->table, found, err)) < 0) {
+        free(log);
+        return rc;
+    }
+    *out = log;
+    return PLUMB_OK;
+}
+
+void plumb_activation_log_close(plumb_activation_log *log)
+{
+    if (!log)
+        return;
+    plumb_activations_fini(&log->table);
+    free(log);
+}
+
+uint64_t plumb_activation_log_records(const plumb_activation_log *log)
+{
+    return log->table.count;
+}
+
+int plumb_activation_log_render(const plumb_activation_log *log,
+                                const plumb_activation_log_view *view, char **out, plumb_error *err)
+{
+    plumb_activation_log_view given = plumb_activation_log_view_default();
+    struct plumb_buf text = {0};
+    if (view && view->size < sizeof view->size)
+        return plumb_fail(err, PLUMB_ERR_ARG, "a view without a size: start from the _default()");
+    if (view)
+        memcpy(&given, view, view->size < sizeof given ? view->size : sizeof given);
+    if (given.kind > PLUMB_ACTIVATIONS_SUSPECTS)
+        return plumb_fail(err, PLUMB_ERR_ARG, "unknown view of activations: %u",
+                          (unsigned)given.kind);
+    struct plumb_activations_view o = {.format = given.format,
+                                       .module = given.module,
+                                       .top = given.top,
+                                       .kind = given.kind,
+                                       .explain = given.explain != 0};
+    int rc = plumb_activations_render(&text, &log->table, &o, err);
+    if (rc < 0)
+        plumb_buf_fini(&text);
+    else
+        *out = text.data;
+    return rc;
+}
