@@ -2,7 +2,21 @@
  * value to double then, as it does for the types that have no kernel. */
 #include "tensor/moments.h"
 
+#include <stdbool.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 const struct plumb_moments_kernels plumb_moments_scalar = {.name = "scalar"};
+
+#if defined(__x86_64__)
+/* clang 14 does not know the name of this feature. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
 
 const struct plumb_moments_kernels *plumb_moments_path(unsigned i)
 {
@@ -13,8 +27,7 @@ const struct plumb_moments_kernels *plumb_moments_path(unsigned i)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
         found[n++] = &plumb_moments_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("f16c"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
         found[n++] = &plumb_moments_avx2;
 #elif defined(__aarch64__)
     found[n++] = &plumb_moments_neon;
