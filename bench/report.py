@@ -75,6 +75,13 @@ ROWS = [
         ("chrome_gz_bytes_x_zlib", "bytes, as a part of zlib's", "x", 0.85),
         ("chrome_gz_bytes_per_span", "compressed", "bytes", None),
     ]),
+    ("Reading activations", [
+        ("jsonl_read_x_python", "JSONL into a table, times Python's json by key", "x", AtLeast(20)),
+        ("jsonl_read_record_ns", "a record", "ns", None),
+        ("jsonl_bytes_per_record", "of the table, default statistics", "bytes", 200.0),
+        ("json_scan_gb_s", "the JSON scan alone", "GB/s", None),
+        ("json_scan_scalar_gb_s", "the same without vectors", "GB/s", None),
+    ]),
     ("Others, in the same run, as multiples of two rdtsc", [
         ("peers_span_x_floor", "plumb span", "x", None),
         ("clock_gettime_pair_x_floor", "clock_gettime() pair", "x", None),

@@ -46,11 +46,11 @@ static PLUMB_ALWAYS_INLINE unsigned plumb_json_digits(uint64_t chars)
     return above ? (unsigned)__builtin_ctzll(above) / 8 : 8;
 }
 
-/* The value of `n` digits (1 to 8) at the front of 8 bytes. */
+/* The value of `n` digits (0 to 8) at the front of 8 bytes. */
 static PLUMB_ALWAYS_INLINE uint64_t plumb_json_digits_value(uint64_t chars, unsigned n)
 {
     /* Leading zeros fill the rest, pairs become numbers below 100, then below 10^4 and 10^8. */
-    uint64_t v = (chars ^ UINT64_C(0x3030303030303030)) << (64 - 8 * n);
+    uint64_t v = n ? (chars ^ UINT64_C(0x3030303030303030)) << (64 - 8 * n) : 0;
     v = (v & UINT64_C(0x0f0f0f0f0f0f0f0f)) * 2561 >> 8;
     v = (v & UINT64_C(0x00ff00ff00ff00ff)) * 6553601 >> 16;
     return (v & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001) >> 32;
@@ -69,8 +69,7 @@ static PLUMB_ALWAYS_INLINE const char *plumb_json_take_digits(const char *p, uin
         chars = __builtin_bswap64(chars);
 #endif
         unsigned n = plumb_json_digits(chars);
-        if (n == 0)
-            return p;
+        /* No branch for 0: how many digits a number has is hard to guess. */
         *value = *value * powers[n] + plumb_json_digits_value(chars, n);
         p += n;
         if (n < 8)

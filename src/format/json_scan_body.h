@@ -95,8 +95,8 @@ static PLUMB_ALWAYS_INLINE void expect_more(struct plumb_json_scan *s)
                                                                      : EXPECT_ITEM;
 }
 
-static PLUMB_ALWAYS_INLINE enum plumb_json_token close_container(struct plumb_json_scan *s,
-                                                                 const char *p, bool object)
+static inline enum plumb_json_token close_container(struct plumb_json_scan *s, const char *p,
+                                                    bool object)
 {
     s->depth--;
     s->key = NULL;
@@ -139,45 +139,47 @@ static PLUMB_ALWAYS_INLINE enum plumb_json_token take_value(struct plumb_json_sc
     }
 }
 
-enum plumb_json_token NEXT(struct plumb_json_scan *s)
+/* The value that comes next, with its name; NULL: none comes, `s->token` says why. */
+static PLUMB_ALWAYS_INLINE const char *find_value(struct plumb_json_scan *s, const char *p)
 {
-    const char *p = skip_blanks(s, s->at);
     switch (s->expect) {
     case EXPECT_MEMBER:
+        if (PLUMB_LIKELY(*p == ','))
+            return take_name(s, skip_blanks(s, p + 1), false);
+        if (*p != '}')
+            return plumb_json_fault(s, p, "',' or '}' is missing behind a value");
+        close_container(s, p, true);
+        return NULL;
     case EXPECT_FIRST_MEMBER:
-        if (*p == '}')
-            return close_container(s, p, true);
-        if (s->expect == EXPECT_MEMBER) {
-            if (*p != ',') {
-                plumb_json_fault(s, p, "',' or '}' is missing behind a value");
-                return s->token;
-            }
-            p = skip_blanks(s, p + 1);
-            p = take_name(s, p, false);
-        } else {
-            p = take_name(s, p, true);
-        }
-        return p ? take_value(s, skip_blanks(s, p)) : s->token;
+        if (*p != '}')
+            return take_name(s, p, true);
+        close_container(s, p, true);
+        return NULL;
     case EXPECT_ITEM:
-    case EXPECT_FIRST_ITEM:
-        if (*p == ']')
-            return close_container(s, p, false);
         s->key = NULL;
-        if (s->expect == EXPECT_ITEM) {
-            if (*p != ',') {
-                plumb_json_fault(s, p, "',' or ']' is missing behind a value");
-                return s->token;
-            }
-            p = skip_blanks(s, p + 1);
-        }
-        return take_value(s, p);
+        if (PLUMB_LIKELY(*p == ','))
+            return p + 1;
+        if (*p != ']')
+            return plumb_json_fault(s, p, "',' or ']' is missing behind a value");
+        close_container(s, p, false);
+        return NULL;
+    case EXPECT_FIRST_ITEM:
+        s->key = NULL;
+        if (*p != ']')
+            return p;
+        close_container(s, p, false);
+        return NULL;
     case EXPECT_VALUE:
     case EXPECT_NOTHING:
-        if (!(p = plumb_json_between(s, p)))
-            return s->token;
         s->key = NULL;
-        return take_value(s, p);
+        return plumb_json_between(s, p);
     default:
-        return s->token;
+        return NULL;
     }
+}
+
+enum plumb_json_token NEXT(struct plumb_json_scan *s)
+{
+    const char *p = find_value(s, skip_blanks(s, s->at));
+    return PLUMB_LIKELY(p) ? take_value(s, skip_blanks(s, p)) : s->token;
 }

@@ -3,11 +3,9 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/decimal.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
 #include "report/escape.h"

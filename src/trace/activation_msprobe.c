@@ -301,7 +301,7 @@ static void read_shape(struct dump *in, struct plumb_activation *r)
 static void read_md5(const struct plumb_json_scan *s, struct plumb_activation *r)
 {
     uint64_t value = 0;
-    if (s->token != PLUMB_JSON_STRING || s->size == 0 || s->size > 16)
+    if (s->size == 0 || s->size > 16)
         return;
     for (size_t i = 0; i < s->size; i++) {
         char c = (char)(s->text[i] | 0x20);
@@ -325,7 +325,7 @@ static void read_member(struct dump *in, struct plumb_activation *r, int deep)
         plumb_activation_set(r, (enum plumb_activation_field)field, s->number.real);
     } else if (plumb_json_key_is(s, "dtype") && s->token == PLUMB_JSON_STRING) {
         r->dtype = plumb_activation_dtype(in->t, s->text, s->size);
-    } else if (plumb_json_key_is(s, "md5")) {
+    } else if (plumb_json_key_is(s, "md5") && s->token == PLUMB_JSON_STRING) {
         read_md5(s, r);
     } else if (s->token == PLUMB_JSON_OBJECT || s->token == PLUMB_JSON_ARRAY) {
         size_t before = label_key(in);

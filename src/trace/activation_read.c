@@ -339,7 +339,9 @@ static int list_folder(struct entries *out, const char *path, plumb_error *err)
 static int64_t step_named(const char *name)
 {
     int64_t step = 0;
-    if (strncmp(name, "step", 4) == 0) {
+    if (!is_digit(*name)) {
+        if (strncmp(name, "step", 4) != 0)
+            return -1;
         name += 4;
         name += *name == '_' || *name == '-';
     }
