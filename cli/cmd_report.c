@@ -210,7 +210,7 @@ static bool ends_in(const char *text, const char *end)
 /* Whether the operand is a trace by itself, by its name or by what it begins with. */
 static bool is_trace(const char *path)
 {
-    if (!path || ends_in(path, ".json") || ends_in(path, ".plumb"))
+    if (!path || ends_in(path, ".plumb"))
         return false;
     return ends_in(path, ".pftrace") || ends_in(path, ".perfetto-trace") ||
            plumb_trace_looks(path) == 1;
@@ -315,9 +315,9 @@ const struct plumb_cli_command plumb_cmd_report = {
         "\n"
         "With --trace, --gaps, --steps or --slowest it is the run's trace that is shown\n"
         "(there is one when the run was recorded with PLUMB_TRACE=1), as it is for a\n"
-        "file TRACE in Perfetto's format (trace.pftrace), whoever wrote it. Figures of a\n"
-        "trace are exact, but what was dropped is not in them; those of the table are of\n"
-        "all runs. --top is the number of rows of each table.\n"
+        "file TRACE in Perfetto's format (trace.pftrace) or in Chrome's JSON, whoever\n"
+        "wrote it. Figures of a trace are exact, but what was dropped is not in them;\n"
+        "those of the table are of all runs. --top is the number of rows of each table.\n"
         "\n"
         "With --format svg it is a picture of the call tree instead: --phase, --pipeline\n"
         "and --top choose what is in it, and the other options do not change it.",

@@ -8,6 +8,7 @@
 #include "api/trace_tables.h"
 #include "base/error.h"
 #include "report/trace_view.h"
+#include "trace/chrome_read.h"
 #include "trace/perfetto_read.h"
 #include "trace/runs.h"
 #include <plumb/trace.h>
@@ -86,6 +87,47 @@ static int find(char *out, const char *what, plumb_error *err)
     return PLUMB_OK;
 }
 
+/* Kinds of files, as they begin. */
+enum kind { OTHER = 0, PERFETTO, CHROME, COMPRESSED };
+
+static enum kind kind_of(const char *path)
+{
+    enum { BEGIN_BYTES = 64 * 1024 };
+    struct stat st;
+    FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "rb") : NULL;
+    unsigned char *bytes = file ? malloc(BEGIN_BYTES) : NULL;
+    enum kind kind = OTHER;
+    if (bytes) {
+        size_t n = fread(bytes, 1, BEGIN_BYTES, file);
+        kind = n > 1 && bytes[0] == 0x1f && bytes[1] == 0x8b ? COMPRESSED
+               : plumb_chrome_looks((const char *)bytes, n)  ? CHROME
+               : plumb_perfetto_looks(bytes, n)              ? PERFETTO
+                                                             : OTHER;
+    }
+    free(bytes);
+    if (file)
+        fclose(file);
+    return kind;
+}
+
+int plumb_trace_looks(const char *path)
+{
+    return kind_of(path) != OTHER;
+}
+
+static int read_trace(struct plumb_table *out, const char *path, plumb_error *err)
+{
+    switch (kind_of(path)) {
+    case CHROME:
+        return plumb_chrome_read(out, path, err);
+    case COMPRESSED:
+        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is compressed: unpack it first (gunzip)",
+                          path);
+    default: /* whose account of what is wrong fits what is nothing */
+        return plumb_perfetto_read(out, path, err);
+    }
+}
+
 int plumb_trace_open(plumb_trace **out, const char *what, plumb_error *err)
 {
     plumb_trace *trace = calloc(1, sizeof *trace);
@@ -93,24 +135,12 @@ int plumb_trace_open(plumb_trace **out, const char *what, plumb_error *err)
     if (!trace)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a trace");
     if ((rc = find(trace->path, what, err)) == PLUMB_OK &&
-        (rc = plumb_perfetto_read(&trace->table, trace->path, err)) == PLUMB_OK) {
+        (rc = read_trace(&trace->table, trace->path, err)) == PLUMB_OK) {
         *out = trace;
         trace = NULL;
     }
     free(trace);
     return rc;
-}
-
-int plumb_trace_looks(const char *path)
-{
-    unsigned char bytes[16];
-    struct stat st;
-    FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "rb") : NULL;
-    if (!file)
-        return 0;
-    size_t n = fread(bytes, 1, sizeof bytes, file);
-    fclose(file);
-    return plumb_perfetto_looks(bytes, n);
 }
 
 void plumb_trace_close(plumb_trace *trace)

@@ -11,8 +11,9 @@ struct remark {
 #define FAULT(member) offsetof(struct plumb_table, faults.member)
 
 static const struct remark remarks[] = {
-    {FAULT(cut_bytes), "byte at the end of the file is not read: its last packet is not whole",
-     "bytes at the end of the file are not read: its last packet is not whole"},
+    {FAULT(cut_bytes),
+     "byte at the end of the file is not read: its last packet or event is not whole",
+     "bytes at the end of the file are not read: its last packet or event is not whole"},
     {offsetof(struct plumb_table, open), "span had not ended: it is shown as long as the trace is",
      "spans had not ended: they are shown as long as the trace is"},
     {offsetof(struct plumb_table, cut),
@@ -29,9 +30,11 @@ static const struct remark remarks[] = {
      "events are left out: nothing relates their clock to the trace's"},
     {FAULT(unknown_names), "event has a name that the file does not tell",
      "events have names that the file does not tell"},
-    {FAULT(damaged), "packet is damaged and left out", "packets are damaged and left out"},
-    {FAULT(other), "packet is of a kind that plumb does not read (samples, scheduling, logs)",
-     "packets are of kinds that plumb does not read (samples, scheduling, logs)"},
+    {FAULT(damaged), "packet or event is damaged and left out",
+     "packets or events are damaged and left out"},
+    {FAULT(other),
+     "packet or event is of a kind that plumb does not read (samples, scheduling, logs)",
+     "packets or events are of kinds that plumb does not read (samples, scheduling, logs)"},
     {FAULT(moved), "span overlapped another of its thread and has a row of its own",
      "spans overlapped others of their thread and have rows of their own"},
 };

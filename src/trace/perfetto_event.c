@@ -299,7 +299,7 @@ static bool put_more(struct plumb_pfr *r, const struct plumb_pfr_sequence *s, ui
                 return false;
         } else if (old || ending || w.field == PF_EVENT_FLOW_IDS) {
             while (plumb_wire_each(&w, old ? PLUMB_PB_VARINT : PLUMB_PB_FIXED64, &at, &id))
-                plumb_table_add_flow(r->t, event, id, ending);
+                plumb_table_add_flow(r->t, event, id, ending ? PLUMB_FLOW_ENDS : PLUMB_FLOW_ON);
         }
     }
     return true;

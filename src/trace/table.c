@@ -142,7 +142,8 @@ static uint32_t add_event(struct plumb_table *t, struct plumb_build_event event)
     b->slices += type == PLUMB_BUILD_BEGIN || type == PLUMB_BUILD_COMPLETE;
     b->instants += type == PLUMB_BUILD_INSTANT;
     include(b, e->ns);
-    follow((struct plumb_build_lane *)b->ways.at + lane, e, type == PLUMB_BUILD_COMPLETE);
+    follow((struct plumb_build_lane *)b->ways.at + lane, e,
+           type == PLUMB_BUILD_COMPLETE || type == PLUMB_BUILD_POINT);
     return (uint32_t)(b->events.count - 1);
 }
 
@@ -187,6 +188,12 @@ uint32_t plumb_table_complete(struct plumb_table *t, uint32_t lane, int64_t ns, 
                                                    {.of = {name, category}}});
 }
 
+uint32_t plumb_table_point(struct plumb_table *t, uint32_t lane, int64_t ns, bool next)
+{
+    return add_event(
+        t, (struct plumb_build_event){ns, lane_type(lane, PLUMB_BUILD_POINT), next, {.row = 0}});
+}
+
 static void add_counter(struct plumb_table *t, const struct plumb_build_event *event)
 {
     struct plumb_build_event *e = NULL;
@@ -220,12 +227,13 @@ void plumb_table_add_arg(struct plumb_table *t, uint32_t event, uint32_t key,
         *a = (struct plumb_build_arg){value, event, key << PLUMB_BUILD_TYPE_BITS | type};
 }
 
-void plumb_table_add_flow(struct plumb_table *t, uint32_t event, uint64_t id, bool ending)
+void plumb_table_add_flow(struct plumb_table *t, uint32_t event, uint64_t id,
+                          enum plumb_flow_role role)
 {
     struct plumb_build_flow *f;
     const struct plumb_build_event *events = t->build->events.at;
     if (event != PLUMB_TABLE_NONE && (f = plumb_build_add(t->build, &t->build->flows, sizeof *f)))
-        *f = (struct plumb_build_flow){id, events[event].ns, event, ending};
+        *f = (struct plumb_build_flow){id, events[event].ns, event, role};
 }
 
 void plumb_table_add_fact(struct plumb_table *t, uint32_t key, enum plumb_table_type type,

@@ -250,9 +250,17 @@ void plumb_table_counter_f64(struct plumb_table *t, uint32_t lane, int64_t ns, d
 /* Of an event; those of a slice's begin and of its end are the slice's. */
 void plumb_table_add_arg(struct plumb_table *t, uint32_t event, uint32_t key,
                          enum plumb_table_type type, union plumb_table_number value);
-/* The event is on the way of a flow: arrows go from each event of an id to the next in time.
- * `ending`: and the flow ends here, so that the id may begin another. */
-void plumb_table_add_flow(struct plumb_table *t, uint32_t event, uint64_t id, bool ending);
+/* A place where a flow begins or ends that is no event itself: it stands for the slice that runs
+ * then on the lane, or with `next` for the one that begins next. Its args are lost. */
+uint32_t plumb_table_point(struct plumb_table *t, uint32_t lane, int64_t ns, bool next);
+
+enum plumb_flow_role {
+    PLUMB_FLOW_ON = 0,   /* arrows go from each event of an id to the next in time */
+    PLUMB_FLOW_ENDS = 1, /* and the flow ends here, so that the id may begin another */
+    PLUMB_FLOW_LEAF = 2, /* an arrow comes here, and the next goes from where this one came */
+};
+void plumb_table_add_flow(struct plumb_table *t, uint32_t event, uint64_t id,
+                          enum plumb_flow_role role);
 void plumb_table_add_fact(struct plumb_table *t, uint32_t key, enum plumb_table_type type,
                           union plumb_table_number value);
 /* Where the recording began, on the clock of the events; and in Unix time, 0: not known. The first

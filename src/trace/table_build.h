@@ -12,6 +12,7 @@ enum plumb_build_type {
     PLUMB_BUILD_COMPLETE = 3, /* `extra`: of its duration */
     PLUMB_BUILD_I64 = 4,      /* the last two are counters */
     PLUMB_BUILD_F64 = 5,
+    PLUMB_BUILD_POINT = 6, /* `extra`: it stands for the next slice */
 };
 enum { PLUMB_BUILD_TYPE_BITS = 3, PLUMB_BUILD_TYPE_MASK = 7 };
 
@@ -46,7 +47,7 @@ struct plumb_build_flow {
     uint64_t id;
     int64_t ns;
     uint32_t event;
-    bool ending;
+    enum plumb_flow_role role;
 };
 
 struct plumb_build_list {

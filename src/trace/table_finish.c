@@ -267,7 +267,8 @@ static bool place_flows(struct plumb_table *t)
                                                                   {from->u.row, is_instant(from)},
                                                                   {to->u.row, is_instant(to)}};
         }
-        last = f->ending ? NULL : f;
+        if (f->role != PLUMB_FLOW_LEAF)
+            last = f->role == PLUMB_FLOW_ENDS ? NULL : f;
     }
     qsort(t->flows, t->flow_count, sizeof *t->flows, by_start);
     return true;

@@ -31,6 +31,7 @@ struct nesting {
     struct plumb_build_list stack; /* struct open_slice */
     struct plumb_build_list moved; /* uint32_t: of this lane */
     struct plumb_build_list later; /* struct moved */
+    struct plumb_build_list wait;  /* uint32_t: points that stand for the next slice */
 };
 
 /* ---- The stack ------------------------------------------------------------------------------ */
@@ -67,6 +68,8 @@ static void push(struct nesting *n, const struct plumb_build_event *e, bool comp
     s->parent[row] = parent ? parent->row : PLUMB_TABLE_NONE;
     s->depth[row] = (uint32_t)n->stack.count;
     s->flags[row] = 0;
+    while (n->wait.count > 0)
+        n->events[((uint32_t *)n->wait.at)[--n->wait.count]].u.row = row;
     if ((o = plumb_build_add(n->b, &n->stack, sizeof *o)))
         *o = (struct open_slice){row, complete, end};
 }
@@ -131,6 +134,16 @@ static uint32_t add_instant(struct nesting *n, const struct plumb_build_event *e
     return row;
 }
 
+/* Returns the slice that the point stands for; one that waits for it gets it later. */
+static uint32_t find_slice(struct nesting *n, uint32_t event, const struct plumb_build_event *e)
+{
+    const struct open_slice *o = top(n);
+    uint32_t *waits = e->extra ? plumb_build_add(n->b, &n->wait, sizeof *waits) : NULL;
+    if (waits)
+        *waits = event;
+    return o && !e->extra ? o->row : PLUMB_TABLE_NONE;
+}
+
 static void place(struct nesting *n, uint32_t event, bool last_lane)
 {
     struct plumb_build_event *e = &n->events[event];
@@ -148,6 +161,9 @@ static void place(struct nesting *n, uint32_t event, bool last_lane)
         row = begin_complete(n, event, e, last_lane);
         if (row == PLUMB_TABLE_NONE)
             return; /* it keeps its name: it comes again */
+        break;
+    case PLUMB_BUILD_POINT:
+        row = find_slice(n, event, e);
         break;
     default:
         row = add_instant(n, e);
@@ -182,7 +198,7 @@ static void place_all(struct nesting *n, const uint32_t *events, size_t count, u
 {
     struct plumb_table_lane *lane = &n->t->lanes[n->lane];
     uint32_t slices = n->t->slices.count, instants = n->t->instants.count;
-    n->stack.count = 0;
+    n->stack.count = n->wait.count = 0;
     for (size_t i = 0; i < count && !n->b->failed; i++)
         place(n, events[i], tried >= EXTRA_LANES_MAX);
     if (!n->b->failed)
@@ -236,8 +252,12 @@ static bool make_columns(struct plumb_table *t)
 bool plumb_build_nest(struct plumb_table *t)
 {
     struct plumb_table_build *b = t->build;
-    struct nesting n = {t,   b,   b->events.at, b->durations.at, t->zero_ns, t->end_ns, 0,
-                        {0}, {0}, {0}};
+    struct nesting n = {.t = t,
+                        .b = b,
+                        .events = b->events.at,
+                        .durations = b->durations.at,
+                        .zero = t->zero_ns,
+                        .end = t->end_ns};
     uint32_t lanes = t->lane_count;
     uint32_t *first = malloc((lanes + (size_t)1) * sizeof *first);
     uint32_t *order = first && make_columns(t) ? plumb_build_order(b, n.events, b->events.count,
@@ -254,5 +274,6 @@ bool plumb_build_nest(struct plumb_table *t)
     free(order);
     free(n.stack.at);
     free(n.later.at);
+    free(n.wait.at);
     return !b->failed;
 }

@@ -14,17 +14,23 @@ struct sorting {
     uint32_t *order, *spare;
 };
 
+/* Of events of one time: complete slices behind others, and what points at them behind those. */
+static int rank(const struct plumb_build_event *e)
+{
+    enum plumb_build_type type = plumb_build_type(e);
+    return type == PLUMB_BUILD_COMPLETE ? 1 : type == PLUMB_BUILD_POINT ? 2 : 0;
+}
+
 /* Whether event `b`, which may come later in the file, must stand before `a`. */
 static bool is_before(const struct sorting *s, uint32_t b, uint32_t a)
 {
     const struct plumb_build_event *x = &s->events[a], *y = &s->events[b];
     if (x->ns != y->ns)
         return y->ns < x->ns;
-    bool complete_x = plumb_build_type(x) == PLUMB_BUILD_COMPLETE;
-    bool complete_y = plumb_build_type(y) == PLUMB_BUILD_COMPLETE;
-    if (complete_x && complete_y && s->durations[x->extra] != s->durations[y->extra])
+    int first = rank(x), second = rank(y);
+    if (first == 1 && second == 1 && s->durations[x->extra] != s->durations[y->extra])
         return s->durations[y->extra] > s->durations[x->extra];
-    return complete_x == complete_y ? b < a : complete_x;
+    return first == second ? b < a : second < first;
 }
 
 static bool is_sorted(const struct sorting *s, uint32_t from, uint32_t to)

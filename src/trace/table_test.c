@@ -177,11 +177,11 @@ static void flows_go_from_event_to_event_until_they_end(void **state)
     uint32_t a_end = plumb_table_end(&t, one, 20, 0);
     uint32_t b = plumb_table_begin(&t, two, 30, id("b"), 0);
     uint32_t mark = plumb_table_instant(&t, two, 35, id("mark"), 0);
-    plumb_table_add_flow(&t, b, 9, true);
-    plumb_table_add_flow(&t, a_end, 9, false);
-    plumb_table_add_flow(&t, mark, 9, false);
-    plumb_table_add_flow(&t, a, 8, false);
-    plumb_table_add_flow(&t, mark, 8, false);
+    plumb_table_add_flow(&t, b, 9, PLUMB_FLOW_ENDS);
+    plumb_table_add_flow(&t, a_end, 9, PLUMB_FLOW_ON);
+    plumb_table_add_flow(&t, mark, 9, PLUMB_FLOW_ON);
+    plumb_table_add_flow(&t, a, 8, PLUMB_FLOW_ON);
+    plumb_table_add_flow(&t, mark, 8, PLUMB_FLOW_ON);
     plumb_table_set_zero(&t, 0, 1000);
     finish();
     assert_int_equal(t.unix_ns, 1000);
@@ -286,7 +286,7 @@ static void an_unfinished_table_is_freed(void **state)
     start();
     uint32_t lane = plumb_table_lane(&t, 1);
     uint32_t e = plumb_table_begin(&t, lane, 0, id("a"), 0);
-    plumb_table_add_flow(&t, e, 1, false);
+    plumb_table_add_flow(&t, e, 1, PLUMB_FLOW_ON);
     plumb_table_add_fact(&t, id("k"), PLUMB_ARG_I64, (union plumb_table_number){.i64 = 1});
     plumb_table_fini(&t);
     start();

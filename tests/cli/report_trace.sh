@@ -65,7 +65,7 @@ has err.txt "no format 'svg' of a trace's report"
 size=$(stat -c %s trace.pftrace)
 head -c $((size - 3)) trace.pftrace >cut.pftrace
 expect 'cut' 0 report cut.pftrace
-has err.txt 'bytes at the end of the file are not read: its last packet is not whole'
+has err.txt 'bytes at the end of the file are not read: its last packet or event is not whole'
 for bad in empty text middle; do
     case $bad in
     empty) : >bad.pftrace ;;
@@ -81,6 +81,34 @@ for bad in empty text middle; do
 done
 expect 'not there' 2 report none.pftrace
 [ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
+
+# Chrome's JSON, which may end early; a compressed one is told.
+cat >chrome.json <<'END'
+{"schemaVersion": 1, "baseTimeNanoseconds": 1700000000000000000, "displayTimeUnit": "ms", "traceEvents": [
+  {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "prog"}},
+  {"ph": "M", "name": "thread_name", "pid": 7, "tid": 8, "args": {"name": "main"}},
+  {"ph": "X", "name": "launch", "cat": "cuda_runtime", "pid": 7, "tid": 8, "ts": 1.001, "dur": 2.002, "args": {"step": 4}},
+  {"ph": "s", "id": 5, "name": "ac2g", "cat": "ac2g", "pid": 7, "tid": 8, "ts": 1.001},
+  {"ph": "f", "bp": "e", "id": 5, "name": "ac2g", "cat": "ac2g", "pid": 0, "tid": "s 7", "ts": "4"},
+  {"ph": "X", "name": "kernel", "cat": "kernel", "pid": 0, "tid": "s 7", "ts": "4", "dur": "1.5"},
+  {"ph": "C", "name": "mem", "pid": 7, "ts": 5, "args": {"bytes": 12}},
+  {"ph": "b", "id": "0x9", "cat": "a", "name": "async", "pid": 7, "ts": 5}, {"ph": "e", "id": "0x9", "cat": "a", "name": "async", "pid": 7, "ts": 6},
+  {"ph": "B", "name": "open", "pid": 7, "tid": 8, "ts": 9},
+END
+expect 'chrome' 0 report --format json chrome.json
+jq -e '.slices == 4 and .open == 1 and .counters == 1 and .flows == 1 and .zero_unix_ns == 1700000000000001001 and
+       (.nodes[] | select(.name == "launch") | .total_ns == 2002 and .category == "cuda_runtime") and
+       ([.threads[].thread] | sort) == ["async", "main", "s 7"] and .steps == null and
+       .stepped_nodes[0].slowest == 4' out.txt >/dev/null || fail "chrome: $(cat out.txt)"
+head -c 800 chrome.json >short.json
+expect 'chrome, cut' 0 report short.json
+has err.txt 'its last packet or event is not whole'
+sed 's/"ph": "X"/ph: "X"/' chrome.json >broken.json
+expect 'chrome, broken' 2 report --trace broken.json
+has err.txt "'broken.json' is not valid JSON: line 4, column 4"
+gzip -k chrome.json
+expect 'chrome, compressed' 2 report chrome.json.gz
+has err.txt "'chrome.json.gz' is compressed: unpack it first"
 
 # A trace without the usual name is known by how it begins; a run without one says how to get one.
 cp trace.pftrace other

@@ -1,0 +1,27 @@
+/* Fuzz target: any bytes as a Chrome trace. What the reader accepts is a table that holds together,
+ * as table_check.h has it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/json_scan.h"
+#include "table_check.h"
+#include "trace/chrome_read.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct plumb_table t;
+    plumb_error err;
+    char *text = calloc(1, size + PLUMB_JSON_PADDING);
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    if (plumb_chrome_parse(&t, text, size, "input", &err) == PLUMB_OK) {
+        table_check(&t);
+        plumb_table_fini(&t);
+    }
+    plumb_chrome_looks(text, size);
+    free(text);
+    return 0;
+}

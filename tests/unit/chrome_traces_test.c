@@ -1,0 +1,161 @@
+/* labels: traces
+ * Chrome traces of other tools: each slice that Perfetto's trace processor makes of its own test
+ * files is there, and the kernels of a training have the times that PyTorch's profiler tells. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyze/spans.h"
+#include "trace/chrome_read.h"
+
+static struct plumb_table t;
+
+static const char *collection(void)
+{
+    const char *path = getenv("TEST_PLUMB_TRACES");
+    return path ? path : "";
+}
+
+/* The field of a line of CSV that has this name in the header; quotes are taken off. */
+static char *field(const char *line, const char *header, const char *name, char *out)
+{
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\"", name);
+    const char *at = strstr(header, quoted);
+    if (!at)
+        return NULL;
+    int skip = 0;
+    for (const char *p = header; p < at; p++)
+        skip += *p == ',';
+    for (bool inside = false; skip > 0; line++) {
+        inside ^= *line == '"';
+        skip -= *line == ',' && !inside;
+    }
+    size_t n = *line == '"' ? strcspn(++line, "\"") : strcspn(line, ",\r\n");
+    memcpy(out, line, n);
+    out[n] = '\0';
+    return out;
+}
+
+static bool has(int64_t ts, int64_t dur, const char *name)
+{
+    const struct plumb_table_slices *s = &t.slices;
+    uint64_t at = (uint64_t)ts - t.zero_ns;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->ts_ns[i] == at && strcmp(plumb_table_text(&t, s->name[i]), name) == 0 &&
+            (dur < 0 ? (s->flags[i] & PLUMB_SLICE_OPEN) != 0 : s->dur_ns[i] == (uint64_t)dur))
+            return true;
+    for (uint32_t i = 0; dur == 0 && i < t.instants.count; i++)
+        if (t.instants.ts_ns[i] == at &&
+            strcmp(plumb_table_text(&t, t.instants.name[i]), name) == 0)
+            return true;
+    return false;
+}
+
+static int check_folder(const char *name)
+{
+    char path[1024], header[1024], line[4096], ts[4096], dur[4096], title[4096];
+    plumb_error err;
+    int rows = 0;
+    snprintf(path, sizeof path, "%s/perfetto-json/%s/trace.json", collection(), name);
+    if (plumb_chrome_read(&t, path, &err) < 0)
+        fail_msg("%s", err.message);
+    snprintf(path, sizeof path, "%s/perfetto-json/%s/expected.csv", collection(), name);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(header, sizeof header, file));
+    while (fgets(line, sizeof line, file)) {
+        if (!field(line, header, "ts", ts) || !field(line, header, "dur", dur) ||
+            !field(line, header, "name", title))
+            continue;
+        if (!has(strtoll(ts, NULL, 10), strtoll(dur, NULL, 10), title))
+            fail_msg("%s: no '%s' at %s for %s", name, title, ts, dur);
+        rows++;
+    }
+    fclose(file);
+    plumb_table_fini(&t);
+    return rows;
+}
+
+static void slices_are_those_of_the_trace_processor(void **state)
+{
+    static const char *const folders[] = {"json_all_slice_types",
+                                          "json_async",
+                                          "json_extreme_vals",
+                                          "json_id2",
+                                          "json_id2_global_int_id",
+                                          "json_id2_global_string_id",
+                                          "json_id2_local_string_id",
+                                          "json_incomplete",
+                                          "json_metadata",
+                                          "json_metadata_missing_or_invalid_ts",
+                                          "json_counter_args",
+                                          "json_sort_index_hints",
+                                          "json_trace_metadata",
+                                          "json_trailing_comma",
+                                          "invalid_string_ts_and_dur",
+                                          "overlapping_complete_event_import_log",
+                                          "string_pid_tid",
+                                          "string_ts_and_dur",
+                                          "string_tts_and_tdur",
+                                          "trailing_empty_event",
+                                          "x_event_order"};
+    int rows = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        rows += check_folder(folders[i]);
+    assert_true(rows > 20);
+}
+
+/* Their kernel table: 162 calls, 80756 us in all, 323 to 1017. */
+static void kernels_have_their_times(void **state)
+{
+    static const char name[] =
+        "void cudnn::detail::dgrad_engine<float, 512, 6, 5, 3, 3, 3, false>(";
+    char command[1024];
+    struct plumb_span_rows rows;
+    plumb_error err;
+    bool found = false;
+    (void)state;
+    snprintf(command, sizeof command,
+             "gunzip -c '%s/kineto-samples/resnet50_num_workers_0/"
+             "worker0.1623143089861.pt.trace.json.gz' >training.json",
+             collection());
+    assert_int_equal(system(command), 0);
+    if (plumb_chrome_read(&t, "training.json", &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(plumb_span_rows_init(&rows, &t, false, &err), PLUMB_OK);
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct plumb_span_row *row = &rows.rows[i];
+        if (strncmp(plumb_table_text(&t, row->name), name, sizeof name - 1) != 0)
+            continue;
+        found = true;
+        assert_int_equal(row->of.count, 162);
+        assert_int_equal(row->of.total_ns, 80756000);
+        assert_int_equal(row->of.min_ns, 323000);
+        assert_int_equal(row->of.max_ns, 1017000);
+    }
+    assert_true(found);
+    assert_true(t.flow_count > 5000);
+    for (uint32_t i = 0; i < t.flow_count; i++)
+        assert_true(!t.flows[i].from.instant && !t.flows[i].to.instant);
+    plumb_span_rows_fini(&rows);
+    plumb_table_fini(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slices_are_those_of_the_trace_processor),
+        cmocka_unit_test(kernels_have_their_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
