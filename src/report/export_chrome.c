@@ -15,6 +15,7 @@
 #include "format/chrome.h"
 #include "report/export.h"
 #include "report/export_lanes.h"
+#include "report/export_pool.h"
 
 enum { BATCH = 512, ARGS_MAX = PLUMB_CHROME_ARGS_MAX, DEVICE_SORT = 5000000 };
 
@@ -431,12 +432,9 @@ static void put_instants(struct chrome *c, uint32_t lane)
     struct plumb_table_range range = c->t->lanes[lane].instants;
     for (uint32_t i = range.first; i < range.first + range.count; i++) {
         struct plumb_chrome_arg args[ARGS_MAX];
-        bool memory = strcmp(plumb_table_text(c->t, in->name[i]), "[memory]") == 0;
         struct plumb_chrome_event e = {
             .phase = PLUMB_CHROME_INSTANT,
-            .category = memory            ? "cpu_instant_event"
-                        : in->category[i] ? plumb_table_text(c->t, in->category[i])
-                                          : NULL,
+            .category = in->category[i] ? plumb_table_text(c->t, in->category[i]) : NULL,
             .name = plumb_table_text(c->t, in->name[i]),
             .pid = c->lanes[lane].pid,
             .tid = c->lanes[lane].tid,
@@ -472,6 +470,44 @@ static void put_counters(struct chrome *c, uint32_t lane)
     }
 }
 
+/* Changes of a pool, as PyTorch tells allocations: what tools make their picture of memory from.
+ * Where the memory lies is not known, and not told. */
+static void put_memory(struct chrome *c, uint32_t lane)
+{
+    const struct plumb_table *t = c->t;
+    struct plumb_export_pool pool;
+    int64_t held = 0, reserved = 0;
+    if (!plumb_export_pool(t, lane, &pool))
+        return;
+    struct plumb_table_range own = t->lanes[lane].counters, other = {0, 0};
+    if (pool.reserved != PLUMB_TABLE_NONE)
+        other = t->lanes[pool.reserved].counters;
+    for (uint32_t i = own.first, k = other.first; i < own.first + own.count; i++) {
+        uint64_t ns = t->counters.ts_ns[i];
+        int64_t value = t->counters.value[i].i64, bytes = value - held;
+        for (; k < other.first + other.count && t->counters.ts_ns[k] <= ns; k++)
+            reserved = t->counters.value[k].i64;
+        held = value;
+        if (bytes == 0)
+            continue;
+        const struct plumb_chrome_arg args[] = {
+            {"Bytes", PLUMB_CHROME_I64, {.i64 = bytes}},
+            {"Device Id", PLUMB_CHROME_I64, {.i64 = pool.device}},
+            {"Total Allocated", PLUMB_CHROME_I64, {.i64 = value}},
+            {"Total Reserved", PLUMB_CHROME_I64, {.i64 = reserved}},
+            {"Device Type", PLUMB_CHROME_I64, {.i64 = pool.type}},
+        };
+        struct plumb_chrome_event e = {.phase = PLUMB_CHROME_INSTANT,
+                                       .category = "cpu_instant_event",
+                                       .name = "[memory]",
+                                       .pid = c->lanes[lane].pid,
+                                       .ns = ns,
+                                       .args = args,
+                                       .arg_count = pool.type < 0 ? 4 : 5};
+        put_event(c, &e);
+    }
+}
+
 static void put_lane(struct chrome *c, uint32_t lane)
 {
     struct plumb_table_range range = c->t->lanes[lane].slices;
@@ -489,6 +525,7 @@ static void put_lane(struct chrome *c, uint32_t lane)
     put_batch(c);
     put_instants(c, lane);
     put_counters(c, lane);
+    put_memory(c, lane);
 }
 
 static void put_flow_end(struct chrome *c, const struct plumb_table_end *end, uint64_t ns,

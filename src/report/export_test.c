@@ -100,7 +100,15 @@ static void build(void)
     uint32_t stream = add_lane(6, PLUMB_LANE_DEVICE, "stream 7", gpu, 0, 0);
     uint32_t counter = add_lane(7, PLUMB_LANE_COUNTER, "bytes;\"held\"", process, 0, 0);
     uint32_t level = add_lane(8, PLUMB_LANE_COUNTER, "level", process, 0, 0);
-    t.lanes[counter].whole = true;
+    uint32_t pool =
+        add_lane(9, PLUMB_LANE_COUNTER, "memory cuda:1 tensors allocated", process, 0, 0);
+    uint32_t reserved =
+        add_lane(10, PLUMB_LANE_COUNTER, "memory cuda:1 tensors reserved", process, 0, 0);
+    t.lanes[counter].whole = t.lanes[pool].whole = t.lanes[reserved].whole = true;
+    for (int i = 0; i < 3; i++) {
+        plumb_table_counter_i64(&t, reserved, 700 + 10 * i, 4096 * (i + 1));
+        plumb_table_counter_i64(&t, pool, 700 + 10 * i, i == 2 ? 1000 : 1024 * (i + 1));
+    }
 
     for (int i = 0; i < ODD; i++)
         span(thread, 1000 * i, i == 0 ? 0 : 900, odd_names[i]);
@@ -270,6 +278,28 @@ static void chrome_tells_steps_flows_and_counters(void **state)
     json_decref(all);
 }
 
+static void chrome_tells_memory_as_pytorch_does(void **state)
+{
+    static const int64_t bytes[] = {1024, 1024, -1048};
+    size_t i, found = 0;
+    json_t *e;
+    (void)state;
+    json_t *all = exported("chrome");
+    json_array_foreach(json_object_get(all, "traceEvents"), i, e)
+    {
+        json_t *args = json_object_get(e, "args");
+        if (strcmp(string(e, "name"), "[memory]") != 0)
+            continue;
+        assert_string_equal(string(e, "cat"), "cpu_instant_event");
+        assert_int_equal(number(args, "Bytes"), bytes[found++]);
+        assert_int_equal(number(args, "Total Reserved"), 4096 * found);
+        assert_int_equal(number(args, "Device Type"), 1);
+        assert_int_equal(number(args, "Device Id"), 1);
+    }
+    assert_int_equal(found, 3);
+    json_decref(all);
+}
+
 static void a_compressed_export_is_the_same(void **state)
 {
     static unsigned char plain[1 << 20];
@@ -409,6 +439,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(chrome_keeps_odd_names_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_gives_each_lane_a_row_of_its_own, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_tells_steps_flows_and_counters, setup, teardown),
+        cmocka_unit_test_setup_teardown(chrome_tells_memory_as_pytorch_does, setup, teardown),
         cmocka_unit_test_setup_teardown(a_compressed_export_is_the_same, setup, teardown),
         cmocka_unit_test_setup_teardown(stacks_add_up_by_their_own_time, setup, teardown),
         cmocka_unit_test_setup_teardown(speedscope_follows_its_schema, setup, teardown),
