@@ -16,6 +16,7 @@
 #include "report/export.h"
 #include "report/export_lanes.h"
 #include "report/export_pool.h"
+#include "report/export_shapes.h"
 
 enum { BATCH = 512, ARGS_MAX = PLUMB_CHROME_ARGS_MAX, DEVICE_SORT = 5000000 };
 
@@ -73,6 +74,7 @@ struct chrome {
     struct plumb_chrome_span batch[BATCH];
     size_t batched;
     struct step steps[STEP_DEPTH];
+    struct plumb_export_shapes shapes;
     uint64_t done, all;
 };
 
@@ -132,6 +134,23 @@ static bool look(struct chrome *c)
     return true;
 }
 
+static bool has_text(const struct plumb_table *t, const char *text)
+{
+    return plumb_strings_find(&t->strings, text) != UINT32_MAX;
+}
+
+/* What was recorded besides times, as far as the trace shows it. */
+static void look_at_knobs(struct plumb_chrome_head *head, const struct plumb_table *t)
+{
+    struct plumb_export_pool pool;
+    head->with_stack = has_text(t, "stack.0");
+    head->with_flops = has_text(t, "flop_per_s");
+    for (uint32_t i = 0; i < t->lane_count; i++)
+        head->profile_memory |= plumb_export_pool(t, i, &pool);
+    for (uint32_t i = 0; i < t->strings.count; i++)
+        head->record_shapes |= strncmp(plumb_table_text(t, i), "input.", 6) == 0;
+}
+
 static void put_head(struct chrome *c, const char *name)
 {
     static const char *const told[] = {"plumb.version", "plumb.host", "plumb.program",
@@ -144,6 +163,7 @@ static void put_head(struct chrome *c, const char *name)
                                      .rank = (int32_t)plumb_export_fact_i64(t, "plumb.rank", -1),
                                      .world_size =
                                          (int32_t)plumb_export_fact_i64(t, "plumb.world_size", -1)};
+    look_at_knobs(&head, t);
     for (uint32_t i = 0; i < t->lane_count && head.device_count < 64; i++) {
         struct plumb_chrome_device *to = &devices[head.device_count];
         if (!c->lanes[i].device)
@@ -349,6 +369,12 @@ static void put_slice_with_args(struct chrome *c, uint32_t slice, enum kind kind
     if (link && lane->device) {
         args[n++] = (struct plumb_chrome_arg){"device", PLUMB_CHROME_I64, {.i64 = lane->pid}};
         args[n++] = (struct plumb_chrome_arg){"stream", PLUMB_CHROME_I64, {.i64 = lane->tid}};
+    }
+    if (plumb_export_shapes(c->t, s->args[slice], s->args[slice + 1], &c->shapes)) {
+        args[n++] =
+            (struct plumb_chrome_arg){"Input Dims", PLUMB_CHROME_JSON, {.text = c->shapes.dims}};
+        args[n++] =
+            (struct plumb_chrome_arg){"Input type", PLUMB_CHROME_JSON, {.text = c->shapes.types}};
     }
     if (s->flags[slice] & PLUMB_SLICE_OPEN)
         args[n++] = (struct plumb_chrome_arg){"open", PLUMB_CHROME_BOOL, {.boolean = true}};

@@ -119,6 +119,13 @@ static void build(void)
     }
     add_args(outer);
     plumb_table_complete(&t, thread, 16000, 10, text("trained"), text("train"));
+    uint32_t shaped = span(thread, 16100, 10, "shaped");
+    static const char *const inputs[][2] = {{"input.a", "float32[2,3]"}, {"input.b", "7"},
+                                            {"input.c", "int8[]"},       {"input.d", "x[1,]"},
+                                            {"input.e", "x[01]"},        {"input.f", "f[1]\","}};
+    for (int i = 0; i < 6; i++)
+        plumb_table_add_arg(&t, shaped, text(inputs[i][0]), PLUMB_ARG_TEXT,
+                            i64(text(inputs[i][1])));
     span(again, 20000, 10, "later");
     span(async, 100, 30000, "async work");
     uint32_t launch = span(thread, 17000, 100, "launch"),
@@ -204,6 +211,9 @@ static void chrome_has_every_event_with_its_place(void **state)
     assert_int_equal(number(json_object_get(all, "distributedInfo"), "rank"), 3);
     assert_string_equal(string(json_array_get(json_object_get(all, "deviceProperties"), 0), "name"),
                         "GPU 0");
+    assert_int_equal(number(all, "record_shapes"), 1);
+    assert_int_equal(number(all, "profile_memory"), 1);
+    assert_null(json_object_get(all, "with_stack"));
     e = find(events, "X", "outer");
     assert_int_equal(number(e, "pid"), 4711);
     assert_int_equal(number(e, "tid"), 4712);
@@ -275,6 +285,22 @@ static void chrome_tells_steps_flows_and_counters(void **state)
     e = json_object_get(find(events, "C", "bytes;\"held\""), "args");
     assert_int_equal(number(e, "bytes;\"held\""), INT64_MAX);
     assert_non_null(find(events, "i", "mark\n"));
+    json_decref(all);
+}
+
+static void chrome_tells_inputs_as_pytorch_does(void **state)
+{
+    (void)state;
+    json_t *all = exported("chrome"), *events = json_object_get(all, "traceEvents");
+    json_t *args = json_object_get(find(events, "X", "shaped"), "args");
+    char *dims = json_dumps(json_object_get(args, "Input Dims"), JSON_COMPACT);
+    char *types = json_dumps(json_object_get(args, "Input type"), JSON_COMPACT);
+    assert_string_equal(dims, "[[2,3],[],[],[],[],[]]");
+    assert_string_equal(types, "[\"float32\",\"\",\"int8\",\"\",\"\",\"\"]");
+    assert_string_equal(string(args, "input.b"), "7");
+    assert_null(json_object_get(json_object_get(find(events, "X", "outer"), "args"), "Input Dims"));
+    free(dims);
+    free(types);
     json_decref(all);
 }
 
@@ -439,6 +465,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(chrome_keeps_odd_names_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_gives_each_lane_a_row_of_its_own, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_tells_steps_flows_and_counters, setup, teardown),
+        cmocka_unit_test_setup_teardown(chrome_tells_inputs_as_pytorch_does, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_tells_memory_as_pytorch_does, setup, teardown),
         cmocka_unit_test_setup_teardown(a_compressed_export_is_the_same, setup, teardown),
         cmocka_unit_test_setup_teardown(stacks_add_up_by_their_own_time, setup, teardown),
