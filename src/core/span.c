@@ -165,8 +165,9 @@ static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags, const voi
     th->frame = frame;
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_MEMORY)
         flags |= PLUMB_POINT_MEMORY;
+    /* The calibration of a run that opens with a request comes before any node. */
     if (flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY) ||
-        PLUMB_ACQUIRE(plumb_rt.nodes[node].hooks))
+        (node < PLUMB_ACQUIRE(plumb_rt.node_count) && PLUMB_ACQUIRE(plumb_rt.nodes[node].hooks)))
         return plumb_stage_begin(th, node, flags);
     return plumb_begin_plain(th, node);
 }
@@ -522,6 +523,9 @@ uint64_t plumb_calibrate_span(struct plumb_thread *th, int spans)
 {
     uint64_t begin = plumb_ticks_from(th->clock);
     struct plumb_thread *mine = plumb_tls;
+    /* A clock that stands still has no cost to measure. */
+    if (th->clock == PLUMB_CLOCK_VIRTUAL)
+        return 0;
     plumb_tls = th;
     for (int i = 0; i < spans; i++) {
         if (th->clock == PLUMB_CLOCK_TSC)
