@@ -20,6 +20,8 @@ static bool wants(const struct plumb_trace_filter *self, const struct plumb_trac
 static const char *number(const char *text, int64_t *out)
 {
     uint64_t value = 0;
+    while (*text == ' ')
+        text++;
     if (*text < '0' || *text > '9')
         return NULL;
     for (; *text >= '0' && *text <= '9'; text++) {
@@ -27,6 +29,8 @@ static const char *number(const char *text, int64_t *out)
         if (value > INT64_MAX / 16)
             return NULL;
     }
+    while (*text == ' ')
+        text++;
     *out = (int64_t)value;
     return text;
 }

@@ -16,8 +16,8 @@ struct plumb_trace_steps {
     } range[PLUMB_TRACE_RANGES];
 };
 
-/* Reads "10-12,40". PLUMB_ERR_ARG: it is no such list, and `out` has none. Not to be moved
- * afterwards: the filter points to it. */
+/* Reads "10-12, 40", blanks where one likes. PLUMB_ERR_ARG: it is no such list, and `out` has none.
+ * Not to be moved afterwards: the filter points to it. */
 int plumb_trace_steps_parse(struct plumb_trace_steps *out, const char *text, plumb_error *err);
 
 #endif

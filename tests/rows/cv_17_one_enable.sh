@@ -22,6 +22,7 @@ test checkpoint_load
 test forward
 test load_data
 test loss
+test plumb.region::profiler_region_model_loading
 test test
 test wait_data
 train backward
@@ -32,12 +33,15 @@ train forward
 train load_data
 train loss
 train optimizer
+train plumb.region::profiler_region_training_save_checkpoint
+train plumb.region::profiler_region_training_train_one_step
 train train_epoch
 train wait_data
 val batch
 val forward
 val load_data
 val loss
+val plumb.region::profiler_region_training_validation
 val validate
 val wait_data
 END
