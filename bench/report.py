@@ -67,6 +67,11 @@ ROWS = [
         ("perfetto_read_mb_s", "reading it into tables", "MB/s", AtLeast(200)),
         ("perfetto_read_rss_x_file", "memory that this needs, times the file", "x", 10.0),
     ]),
+    ("First divergence", [
+        ("diverge_x_python", "two files of 1e6 records, Python's json times it", "x", AtLeast(20)),
+        ("diverge_bytes_per_record", "memory at most, a record", "bytes", 200.0),
+        ("diverge_wrong_culprits", "of 1000 faults and 1000 sound pairs", "", 0.0),
+    ]),
     ("Exported traces", [
         ("chrome_x_snprintf", "Chrome JSON, snprintf() times it", "x", AtLeast(60)),
         ("chrome_scalar_x_snprintf", "the same without vectors", "x", AtLeast(25)),

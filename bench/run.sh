@@ -9,7 +9,7 @@
 # program that fails leaves its keys as they were, and the run ends with status 1 after all others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all="machine payload span snapshot signature memory collect malloc trace read jsonl export peers uftrace t2v"
+all="machine payload span snapshot signature memory collect malloc trace read jsonl export diverge peers uftrace t2v"
 
 usage() {
     sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
@@ -82,6 +82,10 @@ run_export() {
     own export 1
 }
 
+run_diverge() {
+    own diverge 1 && "$here/diverge.py" "$build/bin/plumb" --json "$tmp/diverge_speed.json" --tmp "$tmp" $quick
+}
+
 run_t2v() {
     program=$build/examples/text_to_video/text_to_video
     if [ ! -x "$program" ]; then
@@ -111,6 +115,7 @@ for name in $only; do
     payload | span) own "$name" 5 ;;
     peers) own "$name" 1 "$here/lttng.sh" ;;
     export) run_export ;;
+    diverge) run_diverge ;;
     uftrace) run_uftrace ;;
     t2v) run_t2v ;;
     *)

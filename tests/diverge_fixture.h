@@ -297,6 +297,49 @@ static inline void fixture_run(struct fixture_run *run, const struct fixture *f)
     }
 }
 
+/* Two runs of one model that differ in what must not matter. */
+static inline void fixture_random(uint64_t *seed, struct fixture *a, struct fixture *b)
+{
+    *a = fixture_default();
+    a->weights_seed = random_next(seed) % 1000;
+    a->input_seed = random_next(seed) % 1000;
+    a->blocks = 2 + (int)(random_next(seed) % 5);
+    a->steps = 1 + (int)(random_next(seed) % 3);
+    a->hashes = random_next(seed) % 2;
+    a->inputs = random_next(seed) % 3 == 0;
+    *b = *a;
+    b->renamed = random_next(seed) % 2;
+    b->fused = random_next(seed) % 2;
+    b->reordered = random_next(seed) % 2;
+    b->transposed = random_next(seed) % 4 == 0;
+    b->pretrained_noise = random_next(seed) % 2;
+    b->order_seed = random_next(seed);
+}
+
+static inline void fixture_random_fault(uint64_t *seed, struct fixture *b)
+{
+    static const enum fixture_fault faults[] = {FAULT_SCALE, FAULT_OFFSET, FAULT_NAN, FAULT_INF,
+                                                FAULT_MISSING};
+    b->fault = faults[random_next(seed) % 5];
+    b->fault_block = (int)(random_next(seed) % (uint64_t)b->blocks);
+    b->fault_op = (enum fixture_op)(random_next(seed) % OP_COUNT);
+    b->fault_step = (int)(random_next(seed) % (uint64_t)b->steps);
+    /* Which of two operations a fused one is, other layers teach, if they come before it. */
+    if (b->renamed && b->fused && b->fault_step == 0 && b->fault_block == 0)
+        b->fault_block = 1;
+    b->fault_size = 1e-3 * pow(10, 3 * fixture_unit(seed));
+}
+
+/* The first recorded operation that the fault shows in: itself, or where it is fused the one it
+ * vanished in. */
+static inline int fixture_expected(const struct fixture *f)
+{
+    int op = (int)f->fault_op;
+    while (!fixture_records(f, f->fault_block, (enum fixture_op)op))
+        op++;
+    return f->fault_block * OP_COUNT + op;
+}
+
 static inline void fixture_end(struct fixture_run *run)
 {
     plumb_activations_fini(&run->table);
