@@ -125,15 +125,15 @@ static int run(int argc, char **argv)
 const struct plumb_cli_command plumb_cmd_export = {
     .name = "export",
     .summary = "write the trace of a run for other tools",
-    .synopsis = "[OPTION]... [RUN | FILE.pftrace]",
+    .synopsis = "[OPTION]... [RUN | FILE]",
     .description =
-        "Writes the timeline of a run that was recorded with PLUMB_TRACE=1, or any\n"
-        "trace in Perfetto's format, as a file that other tools read, and prints its\n"
-        "path. RUN is as for plumb report; without it, it is the newest run.\n"
+        "Writes the timeline of a run that was recorded with PLUMB_TRACE=1, or a trace\n"
+        "file (Perfetto's format, Chrome JSON), as a file that other tools read, and\n"
+        "prints its path. RUN is as for plumb report; without it, it is the newest run.\n"
         "\n"
         "  chrome      Chrome trace events as Kineto writes them, for ui.perfetto.dev,\n"
         "              chrome's DevTools, TensorBoard, HolisticTraceAnalysis, speedscope\n"
-        "  perfetto    the trace itself, for ui.perfetto.dev\n"
+        "  perfetto    the trace itself, for ui.perfetto.dev; of no other kind of file\n"
         "  folded      stacks with their own nanoseconds, for flamegraph.pl and others\n"
         "  speedscope  a timeline of each thread, for www.speedscope.app\n"
         "  csv         a line for each span, instant and value of a counter\n"

@@ -372,7 +372,7 @@ typedef struct plumb_exported {
     char *remarks;     /* what was lost or is not whole, a line each; plumb_trace_free() */
 } plumb_exported;
 
-/* Writes the trace of a run, or of a file in Perfetto's format, in the format of another tool.
+/* Writes the trace of a run, or of a file, in the format of another tool.
  * `run` as for plumb_report_open(), or the file. A file appears whole or not at all. Errors:
  * PLUMB_ERR_NOT_FOUND: no such run, or it has no trace; PLUMB_ERR_FORMAT; PLUMB_ERR_ARG: no such
  * format; PLUMB_ERR_STATE: the output is the trace itself, or a folder that is there;

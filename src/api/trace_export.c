@@ -14,6 +14,7 @@
 #include "api/trace_tables.h"
 #include "base/error.h"
 #include "report/export.h"
+#include "trace/perfetto_read.h"
 #include <plumb/trace.h>
 
 enum { PATH_BYTES = 4096 };
@@ -127,6 +128,13 @@ static bool same_file(const char *a, const char *b)
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
+static bool is_perfetto(int fd)
+{
+    unsigned char bytes[16];
+    ssize_t n = pread(fd, bytes, sizeof bytes, 0);
+    return n > 0 && plumb_perfetto_looks(bytes, (size_t)n);
+}
+
 /* The trace's own bytes, but for a last packet that is not whole. */
 static int copy(struct plumb_export_out *x, const char *trace, uint64_t bytes, plumb_error *err)
 {
@@ -135,6 +143,13 @@ static int copy(struct plumb_export_out *x, const char *trace, uint64_t bytes, p
     ssize_t n = 0;
     if (fd < 0)
         return plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", trace, strerror(errno));
+    if (!is_perfetto(fd)) {
+        close(fd);
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "'%s' is not in Perfetto's format, which only plumb's own traces are "
+                          "exported in",
+                          trace);
+    }
     for (uint64_t left = bytes; left > 0 && !x->failed; left -= (uint64_t)n) {
         n = read(fd, piece, left < sizeof piece ? (size_t)left : sizeof piece);
         if (n <= 0) {

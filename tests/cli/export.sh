@@ -106,6 +106,13 @@ assert start["pid"] == launch["pid"] and launch["ts"] <= start["ts"] <= launch["
 assert abs(end["ts"] - kernel["ts"]) < 0.001 and abs(kernel["dur"] - 1000) < 1, kernel
 END
 
+# What was exported is a trace again, with the spans of the run and those around its steps.
+expect 'a trace again' 0 "$plumb" export a.json --format csv -o -
+[ "$(grep -c '^span,' out.txt)" = 220 ] || fail "$(grep -c '^span,' out.txt) lines of spans"
+"$plumb" export --format csv run -o run.csv 2>err.txt >/dev/null
+grep '^span,' out.txt | grep -v ProfilerStep | cut -d, -f2,3,6,8 | sort >again.txt
+grep '^span,' run.csv | cut -d, -f2,3,6,8 | sort | cmp -s - again.txt || fail 'other spans came back'
+
 # ---- What is refused ----
 # refused NAME TEXT COMMAND...: status 2 and one line with TEXT
 refused() {
@@ -119,6 +126,8 @@ refused() {
 refused 'no trace' 'PLUMB_TRACE=1' "$plumb" export bare_run
 refused 'no run' 'nowhere' "$plumb" export nowhere
 refused 'unknown format' "did you mean 'folded'" "$plumb" export --format foldde run
+refused 'a copy of JSON' 'not in Perfetto' "$plumb" export a.json --format perfetto -o copy.pftrace
+[ ! -e copy.pftrace ] || fail 'a copy of JSON was made'
 refused 'two runs' 'one trace' "$plumb" export run run
 refused 'no folder' 'no/such/x.json' "$plumb" export run -o no/such/x.json
 refused 'the trace itself' 'the trace itself' "$plumb" export run/trace.pftrace -o run/trace.pftrace
