@@ -330,8 +330,6 @@ void plumb_trace_begin(struct plumb_run *run)
     const struct plumb_settings *s = &plumb_rt.settings;
     struct plumb_live_trace *t = &run->h->trace;
     const struct plumb_anchor *start = &run->h->start;
-    struct plumb_trace_steps steps;
-    plumb_error err = {0, ""};
     uint64_t raw;
     if ((!s->trace && !s->regions[0] && !s->trace_nodes[0]) ||
         run->h->regions.selection == PLUMB_SELECT_NOTHING)
@@ -346,10 +344,7 @@ void plumb_trace_begin(struct plumb_run *run)
     t->zero_boottime_ns = plumb_clock_gettime_ns(CLOCK_BOOTTIME) - raw;
     t->zero_monotonic_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - raw;
     t->zero_realtime_ns = start->unix_ns;
-    if (s->trace_steps[0] && plumb_trace_steps_parse(&steps, s->trace_steps, &err) < 0)
-        plumb_say("plumb: PLUMB_TRACE_STEPS: %s; the trace has all steps", err.message);
-    else
-        t->steps_off = text_or_none(run, s->trace_steps);
+    t->steps_off = text_or_none(run, s->trace_steps);
     t->regions_off = text_or_none(run, s->regions);
     t->nodes_off = text_or_none(run, s->trace_nodes);
     if (run->fd < 0)

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/pages.h"
-#include "core/trace.h"
+#include "core/trace_keep.h"
 #include "format/live_read.h"
 #include "format/trace_parts.h"
 
@@ -44,7 +44,17 @@ static struct writer {
     uint64_t next_clock;
     struct plumb_anchor anchor;
     uint32_t modules; /* told of in the file */
+    /* ring mode */
+    uint32_t keep; /* enum keep_state; atomic */
+    char why[PLUMB_KEEP_WHY];
+    struct plumb_keep_rules rules;
+    struct plumb_keep_watch *watches; /* [WATCHES] */
+    uint32_t watch_count;
+    struct plumb_map watch_of; /* offset of a thread block -> index + 1 */
 } writer;
+
+enum keep_state { KEEP_NOTHING = 0, KEEP_BEING_SAID = 1, KEEP_WANTED = 2 };
+enum { WATCHES = 4096 };
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
@@ -205,12 +215,200 @@ static uint64_t next_pause(uint64_t pause_ns, uint32_t fullest)
     return pause_ns < WAKE_MIN_NS ? WAKE_MIN_NS : pause_ns > WAKE_NS ? WAKE_NS : pause_ns;
 }
 
+/* ---- Ring mode: pieces that are kept ----------------------------------------------------------
+ */
+
+struct piece {
+    struct plumb_trace_live live;
+    uint64_t limit;
+    int fd, code;
+};
+
+static bool write_piece(void *arg, const unsigned char *bytes, size_t n)
+{
+    struct piece *p = arg;
+    uint64_t end = p->live.file.bytes + n;
+    p->code = end > p->limit ? EFBIG : plumb_file_limit(end);
+    while (!p->code && n) {
+        ssize_t done = write(p->fd, bytes, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            p->code = done < 0 ? errno : ENOSPC;
+            break;
+        }
+        bytes += done;
+        n -= (size_t)done;
+    }
+    return p->code == 0;
+}
+
+static void fill_piece(struct writer *w, struct piece *p, const char *why)
+{
+    struct plumb_trace_file *f = &p->live.file;
+    f->clock = w->live.file.clock;
+    plumb_trace_file_head(f);
+    plumb_trace_modules(f, 0);
+    plumb_trace_file_fact(f, "plumb.keep.why", why);
+    plumb_trace_live_collect(&p->live);
+    plumb_trace_file_fact(f, "plumb.trace_end", "with the newest record");
+    plumb_trace_file_flush(f);
+}
+
+/* The newest records as a file of the run's directory. 0, or an errno. */
+static int write_piece_file(struct writer *w, const char *name, const char *why, uint64_t *bytes,
+                            uint64_t *spans)
+{
+    struct piece *p = plumb_pages_map(sizeof *p);
+    unsigned char *buffer = plumb_pages_map(PLUMB_TRACE_BUFFER);
+    char path[1200];
+    int code = p && buffer ? 0 : ENOMEM;
+    snprintf(path, sizeof path, "%s/%s", w->run->dir, name);
+    if (!code) {
+        p->live.file.out = (struct plumb_pf_out){buffer, PLUMB_TRACE_BUFFER, 0};
+        p->live.file.source = w->live.file.source;
+        p->live.file.write = write_piece;
+        p->live.file.arg = p;
+        p->live.filter = w->live.filter;
+        p->limit = trace_of(w)->max_bytes - trace_of(w)->kept_bytes;
+        p->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        code = p->fd < 0 ? errno : plumb_trace_live_open(&p->live, false) < 0 ? ENOMEM : 0;
+        if (!code) {
+            fill_piece(w, p, why);
+            code = p->code;
+            *bytes = p->live.file.bytes;
+            *spans = plumb_trace_live_spans(&p->live);
+        }
+        if (p->fd >= 0 && close(p->fd) != 0 && !code)
+            code = errno;
+        if (p->fd >= 0 && code)
+            unlink(path);
+        plumb_trace_live_fini(&p->live);
+    }
+    plumb_pages_unmap(buffer, PLUMB_TRACE_BUFFER);
+    plumb_pages_unmap(p, sizeof *p);
+    return code;
+}
+
+static void keep_now(struct writer *w)
+{
+    struct plumb_live_trace *t = trace_of(w);
+    uint64_t bytes = 0, spans = 0;
+    char name[64];
+    int code;
+    snprintf(name, sizeof name, "kept-%u.pftrace", t->kept + 1);
+    code =
+        t->kept_bytes >= t->max_bytes ? EFBIG : write_piece_file(w, name, w->why, &bytes, &spans);
+    if (code) {
+        if (t->kept_refused++ == 0)
+            plumb_say("plumb: cannot keep the newest records in %s/%s: %s", w->run->dir, name,
+                      code == EFBIG ? "PLUMB_TRACE_MAX is reached" : strerror(code));
+        return;
+    }
+    t->kept_bytes += bytes;
+    PLUMB_RELEASE(t->kept, t->kept + 1);
+    plumb_log(PLUMB_LOG_INFO, "plumb: kept %s/%s: %s", w->run->dir, name, w->why);
+}
+
+int plumb_trace_keep_impl(const char *why, plumb_error *err)
+{
+    struct writer *w = &writer;
+    uint32_t nothing = KEEP_NOTHING;
+    size_t n = 0;
+    if (!PLUMB_ACQUIRE(w->running) || trace_of(w)->mode != PLUMB_LIVE_TRACE_RING)
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "no trace in ring mode is on (PLUMB_TRACE_MODE=ring)");
+    /* One that waits already will have these records too. */
+    if (!__atomic_compare_exchange_n(&w->keep, &nothing, KEEP_BEING_SAID, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return PLUMB_OK;
+    for (; why && why[n] && n < sizeof w->why - 1; n++)
+        w->why[n] = why[n];
+    w->why[n] = '\0';
+    PLUMB_RELEASE(w->keep, KEEP_WANTED);
+    sem_post(&w->wake);
+    return PLUMB_OK;
+}
+
+/* The watch of a thread block; NULL: there are too many. */
+static struct plumb_keep_watch *watch_of(struct writer *w, uint64_t off)
+{
+    uint64_t i = plumb_map_get(&w->watch_of, off);
+    if (!i && w->watch_count < WATCHES && plumb_map_put(&w->watch_of, off, w->watch_count + 1) == 0)
+        i = ++w->watch_count;
+    return i ? &w->watches[i - 1] : NULL;
+}
+
+/* Whether a span of some thread took too long since the last look. */
+static void look_for_slow_spans(struct writer *w)
+{
+    const struct plumb_trace_source *s = &w->live.file.source;
+    uint64_t off = w->rules.count ? PLUMB_ACQUIRE(s->h->thread_off) : 0;
+    char why[PLUMB_KEEP_WHY];
+    while (off) {
+        struct plumb_live_thread *live = plumb_trace_at(s, off, sizeof *live);
+        struct plumb_keep_watch *watch = live ? watch_of(w, off) : NULL;
+        if (watch && plumb_keep_look(watch, &w->rules, &w->live, live, why))
+            plumb_trace_keep_impl(why, NULL);
+        off = live ? live->next_off : 0;
+    }
+}
+
+static void pass_ring(struct writer *w)
+{
+    look_for_slow_spans(w);
+    if (PLUMB_ACQUIRE(w->keep) != KEEP_WANTED)
+        return;
+    keep_now(w);
+    PLUMB_RELEASE(w->keep, KEEP_NOTHING);
+}
+
+static void open_ring(struct writer *w)
+{
+    const struct plumb_settings *s = &plumb_rt.settings;
+    plumb_error err = {0, ""};
+    if (trace_of(w)->mode != PLUMB_LIVE_TRACE_RING) {
+        if (s->keep_if[0] || s->keep_signal[0])
+            plumb_say("plumb: PLUMB_KEEP_IF and PLUMB_KEEP_SIGNAL need PLUMB_TRACE_MODE=ring");
+        return;
+    }
+    if (plumb_keep_rules_parse(&w->rules, s->keep_if, &err) < 0)
+        plumb_say("plumb: PLUMB_KEEP_IF: %s; it keeps nothing", err.message);
+    if (w->rules.count && !(w->watches = plumb_pages_map(WATCHES * sizeof *w->watches)))
+        w->rules.count = 0;
+    plumb_keep_signal_take(s->keep_signal);
+}
+
+static void close_ring(struct writer *w, bool whole)
+{
+    struct plumb_live_trace *t = trace_of(w);
+    int code;
+    if (t->mode != PLUMB_LIVE_TRACE_RING)
+        return;
+    plumb_keep_signal_give_back();
+    if (whole && PLUMB_ACQUIRE(w->keep) == KEEP_WANTED)
+        keep_now(w);
+    if (whole && t->kept_bytes < t->max_bytes) {
+        code =
+            write_piece_file(w, PLUMB_TRACE_FILE, "the run ended", &t->file_bytes, &t->file_spans);
+        if (code)
+            end_trace(w, code == EFBIG ? PLUMB_TRACE_AT_BOUND : PLUMB_TRACE_NO_FILE, code);
+        if (code)
+            t->file_bytes = 0;
+    }
+    plumb_map_fini(&w->watch_of);
+    if (w->watches)
+        plumb_pages_unmap(w->watches, WATCHES * sizeof *w->watches);
+}
+
 static uint32_t pass(struct writer *w)
 {
     uint32_t fullest = 0;
     look_at_clock(w);
     if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP)
         fullest = plumb_trace_live_pass(&w->live);
+    else
+        pass_ring(w);
     return fullest;
 }
 
@@ -301,13 +499,14 @@ static int make_writer(struct writer *w)
         plumb_trace_file_head(&w->live.file);
     sem_init(&w->wake, 0, 0);
     sem_init(&w->born, 0, 0);
+    open_ring(w);
     code = plumb_control_thread(&w->thread, writer_main, w);
     if (code)
         return code;
     pthread_setname_np(w->thread, "plumb-trace");
     while (sem_wait(&w->born) < 0 && errno == EINTR)
         continue;
-    PLUMB_STORE(w->running, 1);
+    PLUMB_RELEASE(w->running, 1);
     return 0;
 }
 
@@ -337,8 +536,7 @@ static void stop_thread(struct writer *w)
     PLUMB_RELEASE(w->stop, 1);
     sem_post(&w->wake);
     pthread_join(w->thread, NULL);
-    sem_destroy(&w->wake);
-    PLUMB_STORE(w->running, 0);
+    PLUMB_RELEASE(w->running, 0);
 }
 
 /* After an end before its time: the file as it was at the last commit, and then its tail. */
@@ -373,8 +571,10 @@ void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *e
     if (w->run != run)
         return;
     stop_thread(w);
-    if (whole && w->fd >= 0) {
+    if (whole)
         set_clock(w, end);
+    close_ring(w, whole);
+    if (whole && w->fd >= 0) {
         if (!trace_of(w)->ended)
             plumb_trace_live_finish(&w->live);
         close_parts(w, true);
@@ -406,10 +606,4 @@ void plumb_trace_writer_forget(void)
     plumb_trace_live_fini(&w->live);
     memset(w, 0, sizeof *w);
     w->fd = -1;
-}
-
-int plumb_trace_keep_impl(const char *why, plumb_error *err)
-{
-    (void)why;
-    return plumb_fail(err, PLUMB_ERR_STATE, "no trace in ring mode is on (PLUMB_TRACE_MODE=ring)");
 }

@@ -108,13 +108,6 @@ int plumb_trace_live_open(struct plumb_trace_live *t, bool continues)
     int rc = plumb_trace_file_open(&t->file);
     if (rc < 0)
         return rc;
-    /* A list that makes no sense has been refused when the run began. */
-    if (h->steps_off &&
-        plumb_trace_steps_parse(&t->steps, plumb_trace_text(&t->file.source, h->steps_off), NULL) ==
-            PLUMB_OK) {
-        t->steps.filter.next = t->filter;
-        t->filter = &t->steps.filter;
-    }
     t->file.continues = continues && h->batch;
     if (t->file.continues)
         t->file.clock = h->commit[h->batch & 1].clock;
@@ -282,15 +275,20 @@ void plumb_trace_live_finish(struct plumb_trace_live *t)
 
 /* ---- Ring mode ------------------------------------------------------------------------------- */
 
-/* A copy of slot number `number`; false: it has been overwritten meanwhile. */
-static PLUMB_RACY bool copy_slot(struct plumb_trace_slot *to, const struct plumb_trace_slot *slot,
-                                 uint64_t number)
+PLUMB_RACY bool plumb_trace_copy_slot(const struct plumb_trace_source *s,
+                                      const struct plumb_live_queue *q, uint64_t number,
+                                      struct plumb_trace_slot *out)
 {
-    const uint64_t *from = (const uint64_t *)(const void *)slot;
-    uint64_t *words = (uint64_t *)(void *)to;
+    const struct plumb_trace_slot *slots = plumb_trace_slots(s, q), *slot;
+    uint64_t *words = (uint64_t *)(void *)out;
+    const uint64_t *from;
+    if (!slots)
+        return false;
+    slot = &slots[(number - 1) & (q->slots - 1)];
+    from = (const uint64_t *)(const void *)slot;
     if (PLUMB_ACQUIRE(slot->number) != number)
         return false;
-    for (size_t i = 0; i < sizeof *to / sizeof *words; i++)
+    for (size_t i = 0; i < sizeof *out / sizeof *words; i++)
         words[i] = PLUMB_LOAD(from[i]);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return PLUMB_LOAD(slot->number) == number;
@@ -299,12 +297,11 @@ static PLUMB_RACY bool copy_slot(struct plumb_trace_slot *to, const struct plumb
 static void collect_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
 {
     struct plumb_live_queue *q = l->queue;
-    const struct plumb_trace_slot *slots = plumb_trace_slots(&t->file.source, q);
     uint64_t put = PLUMB_ACQUIRE(q->put), at = put > q->slots ? put - q->slots : 0;
     struct plumb_trace_slot slot;
     bool missed = true; /* what was before */
-    for (; slots && at < put; at++) {
-        if (!copy_slot(&slot, &slots[at & (q->slots - 1)], at + 1)) {
+    for (; at < put; at++) {
+        if (!plumb_trace_copy_slot(&t->file.source, q, at + 1, &slot)) {
             missed = true;
             continue;
         }

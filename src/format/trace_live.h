@@ -9,7 +9,6 @@
 
 #include "format/lane_drain.h"
 #include "format/trace_perfetto.h"
-#include "format/trace_steps.h"
 
 struct plumb_trace_live {
     struct plumb_trace_file file;
@@ -17,7 +16,6 @@ struct plumb_trace_live {
     /* Of the caller; NULL: none. Gets each slot as well, with the number of its lane. */
     void (*also)(void *arg, uint32_t lane, const struct plumb_trace_slot *slot);
     void *also_arg;
-    struct plumb_trace_steps steps;
     bool commits; /* of the caller: what is taken and in the file is made known in the mapping */
     struct plumb_trace_lane **lanes;
     uint32_t lane_count, lane_cap;
@@ -46,5 +44,9 @@ void plumb_trace_live_collect(struct plumb_trace_live *t);
 
 /* Spans that are in the file with their ends, those of earlier commits included. */
 uint64_t plumb_trace_live_spans(const struct plumb_trace_live *t);
+
+/* A copy of slot `number` (from 1); false: it has been overwritten, or is being. */
+bool plumb_trace_copy_slot(const struct plumb_trace_source *s, const struct plumb_live_queue *q,
+                           uint64_t number, struct plumb_trace_slot *out);
 
 #endif

@@ -5,10 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
 
+#include "core/trace_keep.h"
 #include "record_timing.h"
 #include "record_trace.h"
 
@@ -274,6 +277,181 @@ static void a_stack_has_a_bound_and_says_when_it_is_cut(void **state)
     trace_fini(&t);
 }
 
+static plumb_options ring_mode(const char *dir)
+{
+    plumb_options o = traced();
+    o.trace_mode = PLUMB_TRACE_RING;
+    o.trace_ring_bytes = 32768;
+    o.run_dir = dir;
+    return o;
+}
+
+/* Returns when the writer has kept `n` pieces. */
+static void await_kept(uint32_t n)
+{
+    while (PLUMB_ACQUIRE(plumb_rt.run->h->trace.kept) < n)
+        sched_yield();
+}
+
+static void the_newest_records_are_kept_when_asked_for(void **state)
+{
+    struct trace_read t;
+    (void)state;
+    record_start_with(ring_mode("ring"));
+    nest(5000);
+    {
+        PLUMB_SPAN("just_before");
+    }
+    assert_int_equal(plumb_trace_keep("the test wants it", NULL), PLUMB_OK);
+    await_kept(1);
+    {
+        PLUMB_SPAN("after");
+    }
+    record_stop();
+    trace_read_file(&t, "ring/kept-1.pftrace");
+    assert_true(trace_says(&t, "key=plumb.keep.why text=the test wants it"));
+    assert_int_equal(trace_count(&t, "just_before"), 1);
+    assert_int_equal(trace_count(&t, "after"), 0);
+    assert_in_range(trace_count(&t, "outer"), 100, 4999);
+    assert_true(t.bytes < 65536);
+    trace_fini(&t);
+    trace_read_run(&t, "ring"); /* the newest at the end */
+    assert_int_equal(trace_count(&t, "after"), 1);
+    trace_fini(&t);
+}
+
+static void a_signal_keeps_them(void **state)
+{
+    plumb_options o = ring_mode("ring_signal");
+    struct trace_read t;
+    (void)state;
+    o.keep_signal = "SIGUSR2";
+    record_start_with(o);
+    nest(10);
+    raise(SIGUSR2);
+    await_kept(1);
+    record_stop();
+    trace_read_file(&t, "ring_signal/kept-1.pftrace");
+    assert_int_equal(trace_count(&t, "inner"), 10);
+    trace_fini(&t);
+}
+
+static void a_slow_span_keeps_them(void **state)
+{
+    plumb_options o = ring_mode("ring_slow");
+    struct trace_read t;
+    (void)state;
+    o.keep_if = "never>1ms,denoise_step>2ms";
+    record_start_with(o);
+    nest(10);
+    {
+        PLUMB_SPAN("denoise_step");
+        for (uint64_t end = plumb_now_ns() + 3000000; plumb_now_ns() < end;)
+            sched_yield();
+    }
+    await_kept(1);
+    record_stop();
+    trace_read_file(&t, "ring_slow/kept-1.pftrace");
+    assert_true(trace_says(&t, "text=denoise_step took "));
+    assert_int_equal(trace_count(&t, "denoise_step"), 1);
+    trace_fini(&t);
+}
+
+static void keeping_needs_ring_mode(void **state)
+{
+    plumb_error err = {0, ""};
+    (void)state;
+    assert_int_equal(plumb_trace_keep("no run", &err), PLUMB_ERR_STATE);
+    record_start_with(traced());
+    assert_int_equal(plumb_trace_keep("no ring", &err), PLUMB_ERR_STATE);
+    assert_non_null(strstr(err.message, "PLUMB_TRACE_MODE=ring"));
+    record_stop();
+}
+
+static void rules_are_read_or_refused(void **state)
+{
+    struct plumb_keep_rules r;
+    plumb_error err;
+    (void)state;
+    assert_int_equal(plumb_keep_rules_parse(&r, "a>b>1.5us,c>2s", &err), PLUMB_OK);
+    assert_int_equal(r.count, 2);
+    assert_string_equal(r.rule[0].node, "a>b");
+    assert_int_equal(r.rule[0].over_ns, 1500);
+    assert_int_equal(r.rule[1].over_ns, 2000000000);
+    static const char *const bad[] = {"a",
+                                      "a>",
+                                      ">5ms",
+                                      "a>5",
+                                      "a>5 ms",
+                                      "a>-1ms",
+                                      "a>nanms",
+                                      "a>1ms,"
+                                      ",b>1ms"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(plumb_keep_rules_parse(&r, bad[i], &err), PLUMB_ERR_ARG);
+        assert_int_equal(r.count, 0);
+    }
+}
+
+static void the_file_stops_at_its_bound_and_statistics_do_not(void **state)
+{
+    struct plumb_timing timing;
+    struct trace_read t;
+    plumb_options o = traced();
+    uint64_t lost = 0;
+    (void)state;
+    o.trace_max_bytes = 65536;
+    o.run_dir = "bounded";
+    record_start_with(o);
+    nest(200000);
+    record_finish(&timing);
+    trace_read_run(&t, "bounded");
+    assert_true(t.bytes <= 65536);
+    assert_int_equal(timing_node(&timing, NULL, "outer")->host.ns.count, 200000);
+    for (size_t i = 0; i < timing.node_count; i++)
+        lost += timing.nodes[i].untraced;
+    assert_int_equal(t.whole + lost, 600000);
+    assert_int_equal(timing.trace.dropped, lost);
+    assert_int_equal(timing.trace.bytes, t.bytes);
+    assert_true(trace_says(&t, "plumb.dropped"));
+    assert_true(trace_says(&t, "text=at its bound, PLUMB_TRACE_MAX"));
+    trace_fini(&t);
+    plumb_timing_fini(&timing);
+}
+
+static void *one_span_main(void *arg)
+{
+    (void)arg;
+    nest(1);
+    return NULL;
+}
+
+static void ended_threads_hand_on_their_sequences(void **state)
+{
+    enum { MANY = 10000 };
+    struct plumb_timing timing;
+    struct trace_read t;
+    plumb_options o = traced();
+    uint32_t sequences;
+    (void)state;
+    o.run_dir = "many_threads";
+    record_start_with(o);
+    for (int i = 0; i < MANY; i++) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, one_span_main, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    sequences = plumb_rt.run->h->threads;
+    record_finish(&timing);
+    trace_read_run(&t, "many_threads");
+    assert_true(sequences < 100);
+    assert_int_equal(timing.trace.spans, t.whole);
+    assert_int_equal(t.whole + timing.trace.dropped, 3 * MANY);
+    assert_true(t.whole > MANY);
+    trace_fini(&t);
+    plumb_timing_fini(&timing);
+}
+
 static void without_a_request_there_is_no_trace(void **state)
 {
     char dir[1024], path[1100];
@@ -296,6 +474,13 @@ int main(void)
         cmocka_unit_test(each_switch_adds_exactly_its_data),
         cmocka_unit_test(only_the_steps_asked_for_are_in_the_trace),
         cmocka_unit_test(a_stack_has_a_bound_and_says_when_it_is_cut),
+        cmocka_unit_test(the_newest_records_are_kept_when_asked_for),
+        cmocka_unit_test(a_signal_keeps_them),
+        cmocka_unit_test(a_slow_span_keeps_them),
+        cmocka_unit_test(keeping_needs_ring_mode),
+        cmocka_unit_test(rules_are_read_or_refused),
+        cmocka_unit_test(the_file_stops_at_its_bound_and_statistics_do_not),
+        cmocka_unit_test(ended_threads_hand_on_their_sequences),
         cmocka_unit_test(without_a_request_there_is_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
