@@ -5,6 +5,7 @@
 #include "analyze/spans.h"
 #include "report/grid.h"
 #include "report/trace_view.h"
+#include "trace/symbols.h"
 
 enum {
     PLUMB_SLOWEST_SHOWN = 10, /* without --top, of gaps too */
@@ -22,7 +23,8 @@ struct plumb_trace_sight {
     size_t slowest_count;
     uint64_t slowest_of; /* whole slices of that name */
     struct plumb_arena arena;
-    bool processes; /* more than one: rows tell theirs */
+    struct plumb_symbols *symbols; /* of call stacks; NULL: none are known */
+    bool processes;                /* more than one: rows tell theirs */
 };
 
 /* One table of a view. `more`, where it is not NULL, gets how many rows are not shown. */
@@ -38,7 +40,7 @@ const struct plumb_trace_section *plumb_trace_sections(size_t *n);
 size_t plumb_trace_shown(const struct plumb_trace_sight *s, size_t n);
 /* "io", or what stands for a name; the text is the arena's. */
 const char *plumb_trace_lane_name(const struct plumb_trace_sight *s, uint32_t lane);
-/* "step=3 why=nan"; NULL: a slice without args. */
+/* "step=3 why=nan"; NULL: a slice without args. Addresses of its call stack have names. */
 const char *plumb_trace_args_text(const struct plumb_trace_sight *s, uint32_t slice);
 /* The step that the slice ran in; false: none. */
 bool plumb_trace_step(const struct plumb_table *t, uint32_t slice, int64_t *out);

@@ -35,7 +35,11 @@ const char *plumb_trace_args_text(const struct plumb_trace_sight *s, uint32_t sl
         plumb_buf_str(&b, b.len ? " " : "");
         plumb_buf_str(&b, plumb_table_text(s->t, args->key[i]));
         plumb_buf_char(&b, '=');
-        plumb_table_put_value(&b, s->t, args->type[i], args->value[i]);
+        if (args->type[i] == PLUMB_ARG_POINTER &&
+            strncmp(plumb_table_text(s->t, args->key[i]), "stack.", 6) == 0)
+            plumb_symbols_put(&b, s->symbols, args->value[i].u64);
+        else
+            plumb_table_put_value(&b, s->t, args->type[i], args->value[i]);
     }
     return b.len || b.failed ? keep(s, &b) : NULL;
 }

@@ -46,8 +46,10 @@ static int look(struct plumb_trace_sight *s, plumb_error *err)
                              err);
     if (rc == PLUMB_OK)
         rc = plumb_steps_init(&s->steps, s->t, err);
-    if (rc == PLUMB_OK && s->view->kind == PLUMB_TRACE_VIEW_SLOWEST)
+    if (rc == PLUMB_OK && s->view->kind == PLUMB_TRACE_VIEW_SLOWEST) {
         rc = choose_slowest(s, err);
+        s->symbols = plumb_symbols_open(s->t);
+    }
     for (uint32_t i = 0; i < s->t->lane_count; i++)
         processes += s->t->lanes[i].kind == PLUMB_LANE_PROCESS;
     s->processes = processes > 1;
@@ -60,6 +62,7 @@ static void look_away(struct plumb_trace_sight *s)
     plumb_span_rows_fini(&s->threads);
     plumb_gaps_fini(&s->gaps);
     plumb_steps_fini(&s->steps);
+    plumb_symbols_close(s->symbols);
     plumb_arena_fini(&s->arena);
     free(s);
 }

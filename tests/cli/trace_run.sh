@@ -67,6 +67,17 @@ same_counts killed
 jq -e '.open == 1 and (.nodes[] | select(.name == "last") | .open == 1 and .count == 0)' \
     out.txt >/dev/null || fail "the open span of a killed run: $(jq -c .nodes out.txt)"
 
+# Addresses of call stacks have the names of the functions that called, from the files they lay in; a file
+# that is another one now has no say.
+build -DPLUMB_LINKED -O0 -fno-omit-frame-pointer "$prog" -o stacked -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
+PLUMB=1 PLUMB_TRACE=1 PLUMB_TRACE_STACK=1 PLUMB_RUN_DIR=$PWD/stacks ./stacked
+expect 'call stacks' 0 "$PLUMB_BIN" report --slowest work --top 1 stacks
+grep -Eq 'stack\.[0-9]+=(work|frame|main) \(stacked\)' out.txt || fail "no names in the call stack: $(cat out.txt)"
+build -DPLUMB_LINKED -O2 "$prog" -o stacked -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
+expect 'call stacks of another build' 0 "$PLUMB_BIN" report --slowest work --top 1 stacks
+lacks out.txt '(stacked)'
+has out.txt '=stacked+0x'
+
 # While it records: what has reached the file.
 mkfifo fifo
 PLUMB=1 PLUMB_TRACE=1 PLUMB_RUN_DIR=$PWD/live ./linked wait <fifo >live.txt &
