@@ -219,6 +219,8 @@ void plumb_regions_open(struct plumb_run *run)
     run->h->regions.selection = all->selection;
     run->h->regions.scope = plumb_rt.settings.region_scope;
     run->h->regions.all = is_every();
+    run->h->regions.on_off = plumb_carve_text(run, PLUMB_COLLECTION_ON);
+    run->h->regions.off_off = plumb_carve_text(run, PLUMB_COLLECTION_OFF);
 }
 
 /* A text that is put together in a line of the log; what does not fit is left out. */

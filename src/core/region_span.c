@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/region_names.h"
 #include "core/ledger.h"
 #include "core/region.h"
 #include "core/runtime.h"
@@ -56,16 +55,10 @@ static void interval_end(struct plumb_run *run)
 /* ---- Entering and leaving -------------------------------------------------------------------- */
 
 /* A moment in the trace, on the thread that switches; inside enter. */
-static void mark(struct plumb_thread *th, const char *what)
+static void mark(struct plumb_thread *th, uint64_t text_off)
 {
-    uint64_t off;
-    if (!plumb_traced(th))
-        return;
-    plumb_lock();
-    off = plumb_carve_text(th->run, what);
-    plumb_unlock();
-    if (off)
-        plumb_wide(th, PLUMB_WIDE_INSTANT, 0, &off, 2);
+    if (plumb_traced(th) && text_off)
+        plumb_wide(th, PLUMB_WIDE_INSTANT, 0, &text_off, 2);
 }
 
 /* Whether every thread's own outermost region switches collection, or the process's. */
@@ -105,7 +98,7 @@ static void count_out(struct plumb_thread *th)
     last = live->open && --live->open == 0;
     if (last || is_per_thread(th->run)) {
         th->regions.ended = index + 1;
-        mark(th, PLUMB_COLLECTION_OFF);
+        mark(th, live->off_off);
     }
     if (last)
         interval_end(th->run);
@@ -166,7 +159,7 @@ static void tell_in(struct plumb_thread *th, uint32_t index)
 {
     struct plumb_thread *in;
     if (plumb_enter(&in, true)) {
-        mark(in, PLUMB_COLLECTION_ON);
+        mark(in, in->run->h->regions.on_off);
         plumb_leave(in);
     }
     tell_entered(th, index);

@@ -38,11 +38,12 @@ struct plumb_live_interval {
 };
 
 struct plumb_live_regions {
-    uint32_t selection; /* enum plumb_live_selection */
-    uint32_t scope;     /* enum plumb_region_scope */
-    uint32_t open;      /* threads in selected regions, not counting adopted ones */
-    uint32_t all;       /* 1: every region is selected, whichever there are */
-    uint64_t left_out;  /* atomic: spans begun while a selected region was open elsewhere */
+    uint32_t selection;       /* enum plumb_live_selection */
+    uint32_t scope;           /* enum plumb_region_scope */
+    uint32_t open;            /* threads in selected regions, not counting adopted ones */
+    uint32_t all;             /* 1: every region is selected, whichever there are */
+    uint64_t on_off, off_off; /* texts: what switching collection on and off is called */
+    uint64_t left_out;        /* atomic: spans begun while a selected region was open elsewhere */
 };
 
 /* Adds to the notes of `t` the selected regions that nobody entered. Texts are the arena's. */
