@@ -163,8 +163,18 @@ struct lane_writer {
     struct otf2 *o;
     OTF2_EvtWriter *writer;
     uint32_t instant, instants_end;
+    uint64_t last_ns; /* of the events so far */
     uint32_t stack[STACK_MAX], depth;
 };
+
+/* Time does not go back at a location. A span that was open at the end outlives those around it:
+ * they end with it here. */
+static uint64_t not_before(struct lane_writer *w, uint64_t ns)
+{
+    w->last_ns = ns > w->last_ns ? ns : w->last_ns;
+    w->o->last_ns = w->last_ns;
+    return w->last_ns;
+}
 
 /* Instants before `ns`, or at it. */
 static void put_instants(struct lane_writer *w, uint64_t ns)
@@ -173,10 +183,10 @@ static void put_instants(struct lane_writer *w, uint64_t ns)
     const struct plumb_table_instants *in = &o->t->instants;
     for (; w->instant < w->instants_end && in->ts_ns[w->instant] <= ns; w->instant++) {
         uint32_t i = w->instant;
-        o->last_ns = in->ts_ns[i];
+        uint64_t at = not_before(w, in->ts_ns[i]);
         check(o, OTF2_EvtWriter_ParameterString(
                      w->writer, attributes_of(o, &o->t->instant_args, in->args[i], in->args[i + 1]),
-                     in->ts_ns[i], PARAMETER_INSTANT, in->name[i]));
+                     at, PARAMETER_INSTANT, in->name[i]));
     }
 }
 
@@ -185,7 +195,7 @@ static void leave(struct lane_writer *w)
     uint32_t slice = w->stack[--w->depth];
     uint64_t ns = plumb_table_end_ns(w->o->t, slice);
     put_instants(w, ns);
-    w->o->last_ns = ns;
+    ns = not_before(w, ns);
     check(w->o, OTF2_EvtWriter_Leave(w->writer, NULL, ns, region_of(w->o, slice)));
 }
 
@@ -200,10 +210,10 @@ static void put_slices(struct lane_writer *w, struct plumb_table_range range)
             continue;
         if (s->ts_ns[i] > 0)
             put_instants(w, s->ts_ns[i] - 1);
-        o->last_ns = s->ts_ns[i];
+        uint64_t at = not_before(w, s->ts_ns[i]);
         check(o, OTF2_EvtWriter_Enter(
-                     w->writer, attributes_of(o, &o->t->slice_args, s->args[i], s->args[i + 1]),
-                     s->ts_ns[i], region_of(o, i)));
+                     w->writer, attributes_of(o, &o->t->slice_args, s->args[i], s->args[i + 1]), at,
+                     region_of(o, i)));
         w->stack[w->depth++] = i;
         plumb_export_tell(o->progress, ++o->done, o->t->slices.count);
     }

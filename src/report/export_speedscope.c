@@ -16,7 +16,7 @@ struct speedscope {
     const struct plumb_table *t;
     struct plumb_buf buf;
     uint32_t *frame; /* of each text */
-    uint64_t done;
+    uint64_t done, last_ns;
     bool first; /* event of its profile */
 };
 
@@ -55,12 +55,15 @@ static void put_frames(struct speedscope *s)
     plumb_buf_str(&s->buf, "]},\n\"profiles\":[");
 }
 
+/* Time does not go back in a profile. A span that was open at the end outlives those around it:
+ * they end with it here. */
 static void put_event(struct speedscope *s, char type, uint32_t slice, uint64_t ns)
 {
+    s->last_ns = ns > s->last_ns ? ns : s->last_ns;
     plumb_buf_printf(&s->buf,
                      "%s{\"type\":\"%c\",\"frame\":%" PRIu32 ",\"at\":", s->first ? "\n" : ",\n",
                      type, s->frame[s->t->slices.name[slice]]);
-    put_us(&s->buf, ns);
+    put_us(&s->buf, s->last_ns);
     plumb_buf_char(&s->buf, '}');
     s->first = false;
     plumb_export_take(s->x, &s->buf);
@@ -70,6 +73,7 @@ static void put_events(struct speedscope *s, struct plumb_table_range range)
 {
     uint32_t stack[STACK_MAX], depth = 0;
     s->first = true;
+    s->last_ns = 0;
     for (uint32_t i = range.first; i < range.first + range.count && !s->x->failed; i++) {
         uint32_t around = s->t->slices.depth[i];
         for (; depth > around; depth--)

@@ -135,6 +135,7 @@ static void build(void)
     add_args(plumb_table_instant(&t, thread, 18000, text("mark\n"), 0));
     plumb_table_counter_i64(&t, counter, 500, INT64_MAX);
     plumb_table_counter_f64(&t, level, 600, 0.25);
+    span(thread, 29000, 1500, "ends before what is in it");
     plumb_table_begin(&t, thread, 30000, text("still open"), 0);
     assert_int_equal(plumb_table_finish(&t, &err), 0);
 }
@@ -414,7 +415,7 @@ static void csv_has_a_line_for_each_event(void **state)
         lines++;
     assert_int_equal(lines, 1 + t.slices.count + t.instants.count + t.counters.count);
     assert_non_null(strstr(got.data, "span,4711,4712,worker,0,0,0,\"say \"\"hi\"\"\",,,,\n"));
-    assert_non_null(strstr(got.data, "span,4711,4712,worker,30000,100,0,still open,,,open,\n"));
+    assert_non_null(strstr(got.data, "span,4711,4712,worker,30000,500,1,still open,,,open,\n"));
     assert_non_null(strstr(got.data, ",16000,10,0,trained,train,,,\n"));
     assert_non_null(strstr(got.data, ",500,,,\"bytes;\"\"held\"\"\",,9223372036854775807,,\n"));
     assert_non_null(strstr(got.data, ",600,,,level,,0.25,,\n"));
