@@ -139,8 +139,9 @@ enum plumb_json_token plumb_json_skip(struct plumb_json_scan *s)
 
 bool plumb_json_pass_same(struct plumb_json_scan *s, const char *spelled, size_t n)
 {
-    if (memcmp(s->at, spelled, n) != 0)
-        return false;
+    for (size_t i = 0; i < n; i++)
+        if (s->at[i] != spelled[i])
+            return false;
     s->token = s->token == PLUMB_JSON_OBJECT ? PLUMB_JSON_OBJECT_END : PLUMB_JSON_ARRAY_END;
     s->at += n;
     s->depth--;

@@ -12,7 +12,14 @@
 #include "format/json_scan.h"
 #include "trace/activation_parts.h"
 
-enum { PIECE = 1 << 20, LONGEST_LINE = 64 << 20, SHAPES = 256, SHAPE_BYTES = 56, MAX_DIMS = 64 };
+enum {
+    PIECE = 1 << 20,
+    LONGEST_LINE = 64 << 20,
+    SHAPES = 256,
+    SHAPE_BYTES = 56,
+    MAX_DIMS = 64,
+    SHORT = 24
+};
 
 /* Fields that are no statistics; numbers go on where enum plumb_activation_field ends. */
 enum {
@@ -91,18 +98,27 @@ static int field_named(const char *name, size_t size)
     return field < 0 ? FIELD_OTHER : field;
 }
 
+/* A call would take longer than the comparison. */
+static bool same_short(const char *known, const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (known[i] != text[i])
+            return false;
+    return true;
+}
+
 static uint32_t text_id(struct lines *in)
 {
     const struct plumb_json_scan *s = &in->scan;
     if (s->slot != PLUMB_JSON_NO_SLOT) {
         uint32_t last = in->last_text[s->slot];
-        if (last && in->t->texts[last].size == s->size &&
-            memcmp(in->t->texts[last].text, s->text, s->size) == 0)
+        if (last && in->t->texts[last].size == s->size && s->size < SHORT &&
+            same_short(in->t->texts[last].text, s->text, s->size))
             return last;
     }
-    if (memchr(s->text, '\0', s->size))
-        fault_here(in, "holds a NUL character");
     uint32_t id = plumb_activations_text_id(in->t, s->text, s->size);
+    if (!in->t->failed && in->t->texts[id].size != s->size)
+        fault_here(in, "holds a NUL character");
     if (s->slot != PLUMB_JSON_NO_SLOT)
         in->last_text[s->slot] = id;
     return id;
@@ -255,6 +271,8 @@ static void read_io(struct lines *in)
     if (s->token == PLUMB_JSON_NULL)
         return;
     in->r.has |= 1u << PLUMB_ACT_IO;
+    if (s->token == PLUMB_JSON_STRING && s->size == 3 && memcmp(s->text, "out", 3) == 0)
+        return;
     for (int io = PLUMB_ACT_OUT; io <= PLUMB_ACT_PARAM; io++) {
         if (plumb_json_text_is(s, plumb_activation_io_name((enum plumb_activation_io)io))) {
             in->r.io = (uint8_t)io;

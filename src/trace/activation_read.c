@@ -335,23 +335,27 @@ static int list_folder(struct entries *out, const char *path, plumb_error *err)
     return PLUMB_OK;
 }
 
+/* A number that is all of `text`; -1: it is none. */
+static int64_t number_in(const char *text)
+{
+    int64_t number = 0;
+    if (!*text)
+        return -1;
+    for (; *text; text++)
+        if (!is_digit(*text) || __builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, *text - '0', &number))
+            return -1;
+    return number;
+}
+
 /* "step3", "step_3", "step-3" or "3"; -1: no step. */
 static int64_t step_named(const char *name)
 {
-    int64_t step = 0;
-    if (!is_digit(*name)) {
-        if (strncmp(name, "step", 4) != 0)
-            return -1;
+    if (strncmp(name, "step", 4) == 0) {
         name += 4;
         name += *name == '_' || *name == '-';
     }
-    if (!*name)
-        return -1;
-    for (; *name; name++)
-        if (!is_digit(*name) || __builtin_mul_overflow(step, 10, &step) ||
-            __builtin_add_overflow(step, *name - '0', &step))
-            return -1;
-    return step;
+    return number_in(name);
 }
 
 static bool is_folder(const char *path)
@@ -421,7 +425,7 @@ static int read_steps(const struct plumb_activation_source *from, const struct e
                                                  from->rank};
         const char *name = base_name(inside.name);
         bool rank = strncmp(name, "rank", 4) == 0 && is_digit(name[4]);
-        int64_t number = rank ? step_named(name + 4) : step_named(name);
+        int64_t number = rank ? number_in(name + 4) : step_named(name);
         if (number < 0 || !is_folder(inside.name) || (rank && number > INT32_MAX))
             continue;
         if (rank)

@@ -276,11 +276,25 @@ static uint32_t text_add(struct plumb_activations *t, const char *text, size_t s
     return t->text_count++;
 }
 
+static bool same_bytes(const char *a, const char *b, size_t n)
+{
+    /* Names are short: a call would take longer than the comparison. */
+    uint64_t x, y;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        memcpy(&x, a + i, 8);
+        memcpy(&y, b + i, 8);
+        if (x != y)
+            return false;
+    }
+    for (; i < n; i++)
+        if (a[i] != b[i])
+            return false;
+    return true;
+}
+
 uint32_t plumb_activations_text_id(struct plumb_activations *t, const char *text, size_t size)
 {
-    const char *end = size ? memchr(text, '\0', size) : NULL;
-    if (end)
-        size = (size_t)(end - text);
     if (size > UINT32_MAX)
         t->failed = true;
     if (!index_grow(t, &t->text_index, &t->text_slots, t->text_count, text_hash))
@@ -296,9 +310,13 @@ uint32_t plumb_activations_text_id(struct plumb_activations *t, const char *text
     uint32_t at = hash & (t->text_slots - 1);
     for (; t->text_index[at]; at = (at + 1) & (t->text_slots - 1)) {
         const struct plumb_activation_text *known = &t->texts[t->text_index[at] - 1];
-        if (known->hash == hash && known->size == size && memcmp(known->text, text, size) == 0)
+        if (known->hash == hash && known->size == size && same_bytes(known->text, text, size))
             return t->text_index[at] - 1;
     }
+    /* No text that is known has a NUL, so that only new ones need to be looked through. */
+    const char *end = memchr(text, '\0', size);
+    if (end)
+        return plumb_activations_text_id(t, text, (size_t)(end - text));
     uint32_t id = text_add(t, text, size, hash);
     if (id)
         t->text_index[at] = id + 1;
