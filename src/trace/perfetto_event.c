@@ -327,8 +327,22 @@ static uint32_t put_event(struct plumb_pfr *r, struct plumb_pfr_sequence *s, str
     }
 }
 
+void plumb_pfr_put_plain(struct plumb_pfr *r, const struct plumb_pfr_plain *plain, int64_t ns)
+{
+    if (plain->type == PLUMB_PF_BEGIN)
+        plumb_table_begin(r->t, plain->lane, ns, plain->name, plain->category);
+    else
+        plumb_table_end(r->t, plain->lane, ns, plain->name);
+}
+
+static bool is_plain(const struct event *e)
+{
+    return (e->type == PLUMB_PF_BEGIN || e->type == PLUMB_PF_END) && !e->has_more &&
+           !e->has_extra && !e->has_legacy && !(e->has_name && e->name == 0);
+}
+
 bool plumb_pfr_event(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct plumb_wire w,
-                     const int64_t *ns)
+                     const int64_t *ns, struct plumb_pfr_plain *plain)
 {
     struct event e = {.has_ns = ns != NULL, .ns = ns ? *ns : 0};
     struct plumb_wire again = w;
@@ -343,6 +357,8 @@ bool plumb_pfr_event(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct p
         r->text.len = 0;
     }
     uint32_t event = put_event(r, s, &e);
+    if (is_plain(&e))
+        *plain = (struct plumb_pfr_plain){(uint32_t)e.type, lane_of(r, s, &e), e.name, e.category};
     if (e.has_extra) {
         put_extra(r, s, again, e.ns, false);
         put_extra(r, s, again, e.ns, true);

@@ -83,6 +83,7 @@ static void forget(struct plumb_pfr_sequence *s)
     s->lane = 0;
     s->counters.count = s->doubles.count = 0;
     s->clears++;
+    s->changes++;
     s->valid = true;
 }
 
@@ -201,7 +202,7 @@ enum { KINDS = 7 };
 struct packet {
     uint64_t sequence, flags, timestamp;
     uint32_t clock; /* 0: the default one */
-    bool has_timestamp, dropped, has_event, other;
+    bool has_timestamp, twice, dropped, has_event, other;
     struct plumb_wire event;
     struct {
         uint32_t field;
@@ -224,6 +225,7 @@ static bool read_packet(struct packet *p, struct plumb_wire w)
         switch (w.field) {
         case PF_PACKET_TIMESTAMP:
             p->timestamp = w.v;
+            p->twice = p->has_timestamp;
             p->has_timestamp = true;
             break;
         case PF_PACKET_SEQUENCE_ID:
@@ -263,6 +265,7 @@ static bool read_packet(struct packet *p, struct plumb_wire w)
 static bool read_parts(struct plumb_pfr *r, struct plumb_pfr_sequence *s, const struct packet *p)
 {
     bool sound = true;
+    s->changes++;
     for (int i = 0; i < p->part_count; i++) {
         struct plumb_wire w = p->parts[i].message;
         switch (p->parts[i].field) {
@@ -298,6 +301,7 @@ static bool enter_sequence(struct plumb_pfr *r, struct plumb_pfr_sequence *s,
 {
     if (p->dropped && s->used) {
         s->valid = false;
+        s->changes++;
         r->t->faults.losses++;
     }
     s->used = true;
@@ -306,36 +310,97 @@ static bool enter_sequence(struct plumb_pfr *r, struct plumb_pfr_sequence *s,
     return s->valid || !(p->flags & PF_SEQUENCE_NEEDS_STATE);
 }
 
-void plumb_pfr_packet(struct plumb_pfr *r, const unsigned char *bytes, size_t n)
+/* ---- Packets seen before -------------------------------------------------------------------- */
+
+/* Where the bytes behind the timestamp are kept, with their words set; NULL: the packet does not
+ * begin with its timestamp, or is too long. */
+static struct plumb_pfr_seen *find_seen(struct plumb_pfr *r, const unsigned char *bytes, size_t n,
+                                        uint64_t *timestamp, struct plumb_pfr_seen *words)
+{
+    const unsigned char *p = bytes + 1, *end = bytes + n;
+    if (n == 0 || bytes[0] != (PF_PACKET_TIMESTAMP << 3 | PLUMB_PB_VARINT) ||
+        !plumb_wire_varint(&p, end, timestamp) || end - p < PLUMB_PFR_SEEN_MIN ||
+        end - p > PLUMB_PFR_SEEN_MAX)
+        return NULL;
+    words->bytes = (uint32_t)(end - p);
+    memcpy(&words->head, p, sizeof words->head);
+    memcpy(&words->end, end - sizeof words->end, sizeof words->end);
+    uint64_t hash =
+        (words->head * UINT64_C(0x9e3779b97f4a7c15) ^ words->end) * UINT64_C(0xbf58476d1ce4e5b9);
+    return &r->seen[hash >> (64 - PLUMB_PFR_SEEN_BITS)];
+}
+
+static bool is_seen(const struct plumb_pfr_seen *seen, const struct plumb_pfr_seen *words)
+{
+    return seen->head == words->head && seen->end == words->end && seen->bytes == words->bytes &&
+           seen->sequence && seen->changes == seen->sequence->changes;
+}
+
+static void put_seen(struct plumb_pfr *r, const struct plumb_pfr_seen *seen, uint64_t timestamp)
+{
+    int64_t ns;
+    r->packets++;
+    if (plumb_pfr_time(r, seen->sequence, seen->clock, timestamp, &ns))
+        plumb_pfr_put_plain(r, &seen->plain, ns);
+    else
+        r->t->faults.unknown_clock++;
+}
+
+/* ---- One packet ----------------------------------------------------------------------------- */
+
+/* Returns its sequence when it is nothing but a plain event. */
+static struct plumb_pfr_sequence *put_packet(struct plumb_pfr *r, const unsigned char *bytes,
+                                             size_t n, struct plumb_pfr_plain *plain,
+                                             uint32_t *clock)
 {
     struct packet p;
     struct plumb_pfr_sequence *s;
     int64_t ns = 0;
     p.sequence = p.flags = p.timestamp = p.clock = 0;
-    p.has_timestamp = p.dropped = p.has_event = p.other = false;
+    p.has_timestamp = p.twice = p.dropped = p.has_event = p.other = false;
     p.part_count = 0;
     if (!read_packet(&p, plumb_wire_of(bytes, n))) {
         r->t->faults.damaged++;
-        return;
+        return NULL;
     }
     r->packets++;
     if (!(s = find_sequence(r, p.sequence)))
-        return;
+        return NULL;
     if (!enter_sequence(r, s, &p)) {
         r->t->faults.lost_state += p.has_event;
-        return;
+        return NULL;
     }
     r->t->faults.other += p.other && !p.has_event && p.part_count == 0;
     if (p.part_count > 0 && !read_parts(r, s, &p)) {
         r->t->faults.damaged++;
-        return;
+        return NULL;
     }
     /* Also where there is no event: the next one may be told by its distance. */
     bool timed = p.has_timestamp && plumb_pfr_time(r, s, p.clock, p.timestamp, &ns);
     if (!p.has_event)
-        return;
+        return NULL;
     if (p.has_timestamp && !timed)
         r->t->faults.unknown_clock++;
-    else if (!plumb_pfr_event(r, s, p.event, timed ? &ns : NULL))
+    else if (!plumb_pfr_event(r, s, p.event, timed ? &ns : NULL, plain))
         r->t->faults.damaged++;
+    *clock = p.clock;
+    bool bare = timed && !p.twice && !p.dropped && !p.other && p.part_count == 0 &&
+                !(p.flags & PF_SEQUENCE_STATE_CLEARED);
+    return bare && plain->type ? s : NULL;
+}
+
+void plumb_pfr_packet(struct plumb_pfr *r, const unsigned char *bytes, size_t n)
+{
+    struct plumb_pfr_seen words = {.head = 0};
+    uint64_t timestamp = 0;
+    struct plumb_pfr_seen *seen = find_seen(r, bytes, n, &timestamp, &words);
+    if (seen && is_seen(seen, &words)) {
+        put_seen(r, seen, timestamp);
+        return;
+    }
+    words.sequence = put_packet(r, bytes, n, &words.plain, &words.clock);
+    if (!seen || !words.sequence)
+        return;
+    words.changes = words.sequence->changes;
+    *seen = words;
 }

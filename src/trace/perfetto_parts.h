@@ -37,6 +37,7 @@ struct plumb_pfr_sequence {
     bool valid;  /* what is interned can be relied upon */
     bool legacy; /* has a thread descriptor of the old kind */
     uint32_t clears;
+    uint32_t changes;                         /* of anything that decides what a packet means */
     struct plumb_ids told[PLUMB_PFR_INDEXES]; /* number -> string + 1 */
     uint32_t default_clock;                   /* 0: none */
     uint32_t lane;                            /* events without a track go there, + 1; 0: none */
@@ -44,6 +45,23 @@ struct plumb_pfr_sequence {
     struct plumb_pfr_clock *clocks;           /* 64 to 127 */
     struct plumb_pfr_clock *clock;            /* that of the last event, for the next */
     struct plumb_pfr_list counters, doubles;  /* default tracks of extra counters */
+};
+
+/* ---- Packets seen before -------------------------------------------------------------------- */
+
+/* Most packets of a thread are the same but for their time: a begin of some node, an end. What one
+ * turned out to mean is kept, by its bytes behind the timestamp, until its sequence changes. */
+enum { PLUMB_PFR_SEEN_BITS = 13, PLUMB_PFR_SEEN_MIN = 8, PLUMB_PFR_SEEN_MAX = 16 /* bytes */ };
+
+struct plumb_pfr_plain {
+    uint32_t type; /* enum plumb_pf_type; 0: it is not plain */
+    uint32_t lane, name, category;
+};
+struct plumb_pfr_seen {
+    uint64_t head, end; /* first and last eight bytes */
+    struct plumb_pfr_sequence *sequence;
+    uint32_t bytes, changes, clock;
+    struct plumb_pfr_plain plain;
 };
 
 /* ---- The reader ----------------------------------------------------------------------------- */
@@ -75,7 +93,8 @@ struct plumb_pfr {
     struct plumb_pfr_list values, tracks; /* scratch */
     struct plumb_buf text, spare;         /* scratch */
     uint64_t packets;
-    bool failed; /* out of memory */
+    struct plumb_pfr_seen *seen; /* [1 << PLUMB_PFR_SEEN_BITS], by hash */
+    bool failed;                 /* out of memory */
 };
 
 /* A text of the file as the number of a string. In files of plumb, each \xHH of a text is a byte.
@@ -103,9 +122,10 @@ uint32_t plumb_pfr_thread_lane(struct plumb_pfr *r, int64_t pid, int64_t tid);
 struct plumb_pfr_counter *plumb_pfr_counter(struct plumb_pfr *r, uint32_t lane);
 
 /* perfetto_event.c: a track event at `ns`, NULL: the packet has no time of its own. False: the
- * message is damaged. */
+ * message is damaged. `plain` gets what there is to it, if that is all. */
 bool plumb_pfr_event(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct plumb_wire w,
-                     const int64_t *ns);
+                     const int64_t *ns, struct plumb_pfr_plain *plain);
+void plumb_pfr_put_plain(struct plumb_pfr *r, const struct plumb_pfr_plain *plain, int64_t ns);
 /* perfetto_args.c: an annotation of an event, as args. False: damaged. */
 bool plumb_pfr_annotation(struct plumb_pfr *r, const struct plumb_pfr_sequence *s, uint32_t event,
                           struct plumb_wire w);

@@ -94,7 +94,10 @@ static int begin(struct plumb_pfr *r, struct plumb_table *t, plumb_error *err)
     r->t = t;
     plumb_buf_str(&r->text, "");
     plumb_buf_str(&r->spare, "");
-    return plumb_table_init(t, err);
+    int rc = plumb_table_init(t, err);
+    if (rc == PLUMB_OK && !(r->seen = calloc((size_t)1 << PLUMB_PFR_SEEN_BITS, sizeof *r->seen)))
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for reading a trace");
+    return rc;
 }
 
 static void end(struct plumb_pfr *r)
@@ -102,6 +105,7 @@ static void end(struct plumb_pfr *r)
     for (size_t i = 0; i < r->sequence_count; i++)
         for (int index = 0; index < PLUMB_PFR_INDEXES; index++)
             plumb_ids_fini(&r->sequences[i]->told[index]);
+    free(r->seen);
     plumb_ids_fini(&r->sequence_of);
     plumb_ids_fini(&r->counter_of);
     plumb_buf_fini(&r->text);
