@@ -173,8 +173,7 @@ int main(int argc, char **argv)
         {.name = "copy its file", .run = copy_file, .arg = &in},
     };
     bench_interleave(&b, cells, 2, 1, 15);
-    if (!getenv("KEEP"))
-        unlink(in.path);
+    unlink(in.path);
     bench_print_cells(cells, 2);
     bench_put(&b, "perfetto_read_mb_s", (double)in.bytes / 1e6 / (cells[0].ns.median / 1e9));
     bench_put(&b, "perfetto_read_span_ns", cells[0].ns.median / (double)in.spans);
