@@ -1,0 +1,51 @@
+/* diverge_order.h: what the files share that match sites without a name in common. */
+#ifndef PLUMB_ANALYZE_DIVERGE_ORDER_H
+#define PLUMB_ANALYZE_DIVERGE_ORDER_H
+
+#include "analyze/diverge.h"
+
+enum { PLUMB_ORDER_TOKENS = 12 };
+
+struct plumb_order_name {
+    uint32_t role;                       /* hash of the name without its numbers */
+    uint16_t tokens[PLUMB_ORDER_TOKENS]; /* hashes of its parts; 0: none */
+};
+
+struct plumb_order {
+    struct plumb_diverge *d;
+    struct plumb_order_name *described[2]; /* [site_count] */
+    struct plumb_map roles;                /* a pair of roles: seen together */
+    struct plumb_map taught[2];            /* roles that have been seen with any */
+    bool learned;
+    uint32_t *lists[2]; /* sites without a partner that stand for their modules, in order */
+    uint32_t counts[2];
+    uint32_t *next[2]; /* [site_count]: the next site of the same module, or NONE */
+    uint32_t *partner; /* of the places of lists[A] */
+    uint64_t cells;    /* of all segments */
+};
+
+static inline struct plumb_diverge_site *plumb_order_site(const struct plumb_order *o, int side,
+                                                          uint32_t s)
+{
+    return &o->d->sides[side].sites[s];
+}
+
+/* diverge_order.c */
+/* The kind of a site, its name without the numbers; never 0. And the key of a pair of kinds. */
+uint64_t plumb_order_role(const struct plumb_order *o, int side, uint32_t s);
+uint64_t plumb_order_roles(const struct plumb_order *o, uint32_t a, uint32_t b);
+/* How much speaks for sites `a` and `b`, with a struct plumb_order: a plumb_sequence_score. */
+float plumb_order_score(void *order, uint32_t a, uint32_t b);
+/* Whether all their statistics agree, in one record at least. */
+bool plumb_order_agrees(struct plumb_order *o, uint32_t a, uint32_t b);
+/* Remembers that their kinds go together; PLUMB_ERR_MEMORY. */
+int plumb_order_teach(struct plumb_order *o, uint32_t a, uint32_t b);
+/* Makes partners of the modules that `a` and `b` stand for. */
+void plumb_order_join(struct plumb_order *o, uint32_t a, uint32_t b, uint8_t how);
+
+/* diverge_left.c, in this order */
+int plumb_order_match_moved(struct plumb_order *o, plumb_error *err);
+int plumb_order_match_kinds(struct plumb_order *o, plumb_error *err);
+void plumb_order_match_nearest(struct plumb_order *o);
+
+#endif
