@@ -5,6 +5,8 @@
 
 #include "runtime/child.h"
 
+#include "record_trace.h"
+
 enum { NODES = 300, RUNS = 100 };
 
 static void limit_files(rlim_t bytes)
@@ -87,14 +89,51 @@ static void what_no_file_takes_is_printed(void **state)
     }
 }
 
+/* The mapping has its room before the limit is set; the trace then meets it. */
+static int role_traced(void)
+{
+    record(1);
+    limit_files(1024 * 1024);
+    for (int i = 0; i < 100000; i++) {
+        PLUMB_SPAN("work");
+    }
+    return 7;
+}
+
+static void a_trace_that_cannot_grow_stays_valid_and_counts_the_rest(void **state)
+{
+    static const char *const settings[] = {"PLUMB_TRACE=1", "PLUMB_TRACE_RING=16K", NULL};
+    struct child c;
+    struct plumb_load run;
+    struct trace_read t;
+    const char *dir = in_place("traced");
+    int status = child_run(&c, "traced", "traced", settings);
+    uint64_t whole = 0;
+    (void)state;
+    assert_exited(&c, status, 7);
+    load_run(&run, dir);
+    assert_int_equal(run.state, PLUMB_LOAD_ENDED);
+    assert_int_equal(count_of(&run.timing, "work"), RUNS + 100000);
+    trace_read_run(&t, dir);
+    assert_true(t.bytes <= 1024 * 1024);
+    for (size_t i = 0; i < t.count; i++)
+        whole += t.slices[i].end != UINT64_MAX && !strstr(t.slices[i].last, "cut=true");
+    assert_int_equal(whole, run.timing.trace.spans);
+    assert_int_equal(whole + run.timing.trace.dropped, RUNS + 1 + 100000);
+    trace_fini(&t);
+    plumb_timing_fini(&run.timing);
+}
+
 int main(int argc, char **argv)
 {
     static const struct role roles[] = {
         {"fits", role_fits},
         {"fills", role_fills},
+        {"traced", role_traced},
         {NULL, NULL},
     };
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trace_that_cannot_grow_stays_valid_and_counts_the_rest),
         cmocka_unit_test(a_mapping_that_cannot_grow_still_gives_the_report),
         cmocka_unit_test(what_no_file_takes_is_printed),
     };

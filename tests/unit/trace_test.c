@@ -452,6 +452,20 @@ static void ended_threads_hand_on_their_sequences(void **state)
     plumb_timing_fini(&timing);
 }
 
+static void a_run_after_another_has_a_trace_of_its_own(void **state)
+{
+    struct trace_read t;
+    (void)state;
+    for (int i = 1; i <= 3; i++) {
+        record_start_with(traced());
+        nest(i);
+        finish(&t);
+        assert_int_equal(trace_count(&t, "inner"), i);
+        assert_int_equal(t.whole, 3 * i);
+        trace_fini(&t);
+    }
+}
+
 static void without_a_request_there_is_no_trace(void **state)
 {
     char dir[1024], path[1100];
@@ -481,6 +495,7 @@ int main(void)
         cmocka_unit_test(rules_are_read_or_refused),
         cmocka_unit_test(the_file_stops_at_its_bound_and_statistics_do_not),
         cmocka_unit_test(ended_threads_hand_on_their_sequences),
+        cmocka_unit_test(a_run_after_another_has_a_trace_of_its_own),
         cmocka_unit_test(without_a_request_there_is_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
