@@ -9,7 +9,7 @@
 # program that fails leaves its keys as they were, and the run ends with status 1 after all others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all="machine payload span traced snapshot signature memory collect malloc trace read jsonl export diverge peers uftrace t2v"
+all="machine payload span traced snapshot signature activation memory collect malloc trace read jsonl export diverge peers uftrace t2v"
 
 usage() {
     sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
@@ -113,6 +113,7 @@ for name in $only; do
     case $name in
     machine | snapshot | signature | memory | malloc | trace | read | jsonl) own "$name" 1 ;;
     payload | span | traced) own "$name" 5 ;;
+    activation) own "$name" 9 ;;
     peers) own "$name" 1 "$here/lttng.sh" ;;
     export) run_export ;;
     diverge) run_diverge ;;

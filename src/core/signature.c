@@ -151,14 +151,14 @@ static void pack_whole(struct plumb_thread *th, struct plumb_stage_run *s, uint3
 static void pack_parts(struct plumb_thread *th, struct plumb_stage_run *s, uint32_t part,
                        const char *name, const plumb_value *value, int depth)
 {
-    char path[256];
+    char path[600];
     if (value->kind != PLUMB_VALUE_FIELDS || depth == PLUMB_SIGNATURE_DEPTH) {
         pack_whole(th, s, part, name, value);
         return;
     }
     for (uint32_t i = 0; i < value->count; i++) {
         const plumb_field *f = &value->as.fields[i];
-        snprintf(path, sizeof path, "%s.%s", name ? name : "", f->name ? f->name : "");
+        snprintf(path, sizeof path, "%.255s.%.255s", name ? name : "", f->name ? f->name : "");
         pack_parts(th, s, part, path, &f->value, depth + 1);
     }
 }

@@ -167,7 +167,7 @@ static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags, const voi
         flags |= PLUMB_POINT_MEMORY;
     /* The calibration of a run that opens with a request comes before any node. */
     if (flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY) ||
-        (node < PLUMB_ACQUIRE(plumb_rt.node_count) && PLUMB_ACQUIRE(plumb_rt.nodes[node].hooks)))
+        (plumb_rt.hooked && PLUMB_ACQUIRE(plumb_rt.nodes[node].hooks)))
         return plumb_stage_begin(th, node, flags);
     return plumb_begin_plain(th, node);
 }

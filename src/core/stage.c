@@ -89,7 +89,8 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
     plumb_span span;
     uint64_t request = 0;
     uint32_t scope = 0;
-    const struct plumb_hooks *hooks = PLUMB_ACQUIRE(plumb_rt.nodes[node].hooks);
+    const struct plumb_hooks *hooks =
+        plumb_rt.hooked ? PLUMB_ACQUIRE(plumb_rt.nodes[node].hooks) : NULL;
     if (!s)
         return plumb_begin_plain(th, node);
     if (hooks)

@@ -20,7 +20,7 @@
 #include "tensor/moments.h"
 #include "tensor/small_float.h"
 
-enum { GROUP = 8 * LANES, DEPTH = 13, AHEAD_BYTES = 4096 };
+enum { GROUP = 8 * LANES, DEPTH = 13, AHEAD_BYTES = 4096, STREAMS = 4 };
 
 #define LANES_INLINE static inline __attribute__((always_inline))
 
@@ -130,21 +130,28 @@ LANES_INLINE void add_rest(struct plumb_moments *out, const unsigned char *at, s
     }
 }
 
+/* Where group `g` lies, in groups: four places of the block take turns, `lane` groups from each.
+ * Memory that others use too answers four streams half again as fast as one. */
+LANES_INLINE size_t place(size_t g, size_t lane)
+{
+    return g < STREAMS * lane ? g % STREAMS * lane + g / STREAMS : g;
+}
+
 LANES_INLINE void lanes_moments(struct plumb_moments *out, const unsigned char *at, size_t n,
                                 float pivot, size_t bytes, load_fn load, one_fn one, unsigned flags)
 {
     const vec zero = v_set(0), from = v_set(pivot);
-    size_t groups = n / GROUP;
+    size_t groups = n / GROUP, lane = groups / STREAMS, g = 0;
     wide sum = w_zero(), abs_sum = w_zero(), squares = w_zero();
     struct lanes l = {.zeros = t_zero()};
     l.min = l.max = v_set((float)one(at));
-    while (groups > 0) {
-        size_t some = groups < DEPTH ? groups : DEPTH;
-        groups -= some;
+    while (g < groups) {
+        size_t end = groups - g < DEPTH ? groups : g + DEPTH;
         l.sum = l.abs_sum = l.squares = zero;
-        for (; some > 0; some--, at += GROUP * bytes) {
-            prefetch(at, GROUP * bytes, bytes == 4 && !(flags & PLUMB_MOMENTS_SPREAD));
-            add_group(&l, loaded(load(at)), from, flags);
+        for (; g < end; g++) {
+            const unsigned char *here = at + place(g, lane) * GROUP * bytes;
+            prefetch(here, GROUP * bytes, bytes == 4 && !(flags & PLUMB_MOMENTS_SPREAD));
+            add_group(&l, loaded(load(here)), from, flags);
         }
         sum = w_add(sum, l.sum);
         abs_sum = w_add(abs_sum, l.abs_sum);
@@ -153,7 +160,7 @@ LANES_INLINE void lanes_moments(struct plumb_moments *out, const unsigned char *
     }
     *out = (struct plumb_moments){w_sum(sum),     w_sum(abs_sum), w_sum(squares),
                                   v_least(l.min), v_most(l.max),  t_sum(l.zeros)};
-    add_rest(out, at, n % GROUP, bytes, pivot, one, flags);
+    add_rest(out, at + groups * GROUP * bytes, n % GROUP, bytes, pivot, one, flags);
 }
 
 LANES_INLINE double one_f32(const unsigned char *at)

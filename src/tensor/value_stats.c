@@ -25,7 +25,7 @@
 /* Repeated by strides of 0 without end, a tensor of one element would hold the program up. */
 #define ROWS_MOST (UINT64_C(1) << 36)
 
-enum { CHUNK_BYTES = 65536, GATHER_BYTES = 4096, COUNTERS = 2, PIVOTS = 3 };
+enum { CHUNK_BYTES = 262144, GATHER_BYTES = 4096, COUNTERS = 2, PIVOTS = 3 };
 
 struct pass {
     uint32_t want;
@@ -36,8 +36,8 @@ struct pass {
     struct plumb_content_hash hash;
     uint64_t set_hash;
     uint64_t bins[PLUMB_VALUE_BINS];
-    uint64_t counts[COUNTERS][256]; /* of values of one byte */
     size_t gathered;                /* bytes */
+    uint64_t counts[COUNTERS][256]; /* of values of one byte; else not even zeroed */
     unsigned char gather[GATHER_BYTES];
 };
 
@@ -390,11 +390,13 @@ int plumb_value_stats_by(struct plumb_value_stats *out, const struct plumb_view 
     if (want & PLUMB_VALUE_HASH && view->count > ROWS_MOST && !plumb_view_is_compact(view))
         return plumb_fail(err, PLUMB_ERR_ARG,
                           "no hash of more than 2^36 elements that do not lie in order");
-    memset(&p, 0, offsetof(struct pass, gather));
+    memset(&p, 0, offsetof(struct pass, counts));
     if (!(p.load = plumb_load_of(view->dtype, err)))
         return PLUMB_ERR_ARG;
     p.want = want;
     p.bytes = view->dtype.bits / 8;
+    if (p.bytes == 1)
+        memset(p.counts, 0, sizeof p.counts);
     choose(&p, view->dtype, path);
     plumb_float_env_hold(&saved);
     compute(out, &p, view);
