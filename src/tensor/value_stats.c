@@ -25,7 +25,7 @@
 /* Repeated by strides of 0 without end, a tensor of one element would hold the program up. */
 #define ROWS_MOST (UINT64_C(1) << 36)
 
-enum { CHUNK_BYTES = 262144, GATHER_BYTES = 4096, COUNTERS = 2, PIVOTS = 3 };
+enum { CHUNK_BYTES = 262144, GATHER_BYTES = 4096, COUNTERS = 8, PIVOTS = 3 };
 
 struct pass {
     uint32_t want;
@@ -36,8 +36,11 @@ struct pass {
     struct plumb_content_hash hash;
     uint64_t set_hash;
     uint64_t bins[PLUMB_VALUE_BINS];
-    size_t gathered;                /* bytes */
-    uint64_t counts[COUNTERS][256]; /* of values of one byte; else not even zeroed */
+    size_t gathered; /* bytes */
+    /* Of values of one byte; else not even zeroed. */
+    uint32_t counts[COUNTERS][256];
+    uint64_t counted[256]; /* before, and how many are in counts[] */
+    uint64_t recent;
     unsigned char gather[GATHER_BYTES];
 };
 
@@ -109,15 +112,27 @@ static bool add_quickly(struct pass *p, const unsigned char *at, uint64_t n)
 
 /* ---- One byte -------------------------------------------------------------------------------- */
 
+static void fold_counts(struct pass *p)
+{
+    for (int k = 0; k < COUNTERS; k++)
+        for (int i = 0; i < 256; i++)
+            p->counted[i] += p->counts[k][i];
+    memset(p->counts, 0, sizeof p->counts);
+    p->recent = 0;
+}
+
 /* In turns, so that runs of one value do not wait for their own counter. */
 static void count_bytes(struct pass *p, const unsigned char *at, uint64_t n)
 {
-    for (uint64_t i = 0; i + 2 <= n; i += 2) {
+    uint64_t i = 0;
+    for (; i + COUNTERS <= n; i += COUNTERS)
+        for (int k = 0; k < COUNTERS; k++)
+            p->counts[k][at[i + (uint64_t)k]]++;
+    for (; i < n; i++)
         p->counts[0][at[i]]++;
-        p->counts[1][at[i + 1]]++;
-    }
-    if (n % 2)
-        p->counts[0][at[n - 1]]++;
+    p->recent += n;
+    if (p->recent > UINT32_MAX / 2) /* a chunk is far less */
+        fold_counts(p);
 }
 
 /* The bin of a finite value. */
@@ -141,12 +156,12 @@ static void add_counts(struct pass *p)
     double x[256];
     unsigned char each[256];
     for (int i = 0; i < 256; i++) {
-        p->counts[0][i] += p->counts[1][i];
         each[i] = (unsigned char)i;
     }
+    fold_counts(p);
     p->load(x, each, 256, 1);
     for (int i = 0; i < 256; i++) {
-        uint64_t c = p->counts[0][i];
+        uint64_t c = p->counted[i];
         if (c == 0)
             continue;
         p->all.nan += x[i] != x[i] ? c : 0;
@@ -168,15 +183,15 @@ static void add_counts(struct pass *p)
     /* A value near the mean: all distances are exact then. */
     block.origin = block.min;
     for (int i = 0; i < 256; i++)
-        if (p->counts[0][i] > 0 && x[i] - x[i] == 0 && x[i] <= (double)(sum / block.n) &&
+        if (p->counted[i] > 0 && x[i] - x[i] == 0 && x[i] <= (double)(sum / block.n) &&
             x[i] > block.origin)
             block.origin = x[i];
     for (int i = 0; i < 256; i++) {
         long double d = x[i] - (long double)block.origin;
-        if (p->counts[0][i] == 0 || x[i] - x[i] != 0)
+        if (p->counted[i] == 0 || x[i] - x[i] != 0)
             continue;
-        block.rest += d * p->counts[0][i];
-        block.squares += d * d * p->counts[0][i];
+        block.rest += d * p->counted[i];
+        block.squares += d * d * p->counted[i];
     }
     block.squares -= block.rest * block.rest / block.n;
     plumb_totals_merge(&p->all, &block);
@@ -395,8 +410,11 @@ int plumb_value_stats_by(struct plumb_value_stats *out, const struct plumb_view 
         return PLUMB_ERR_ARG;
     p.want = want;
     p.bytes = view->dtype.bits / 8;
-    if (p.bytes == 1)
+    if (p.bytes == 1) {
         memset(p.counts, 0, sizeof p.counts);
+        memset(p.counted, 0, sizeof p.counted);
+        p.recent = 0;
+    }
     choose(&p, view->dtype, path);
     plumb_float_env_hold(&saved);
     compute(out, &p, view);
