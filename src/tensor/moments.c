@@ -3,6 +3,8 @@
 #include "tensor/moments.h"
 
 #include <stdbool.h>
+
+#include "base/atomic.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -10,11 +12,15 @@
 const struct plumb_moments_kernels plumb_moments_scalar = {.name = "scalar"};
 
 #if defined(__x86_64__)
-/* clang 14 does not know the name of this feature. */
+/* clang 14 does not know the name of this feature. Asked once: where a virtual machine's host
+ * answers, that takes longer than a small tensor. */
 static bool has_f16c(void)
 {
+    static uint32_t known; /* 0: not asked yet; 1: no; 2: yes */
     unsigned a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+    if (PLUMB_LOAD(known) == 0)
+        PLUMB_STORE(known, __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) ? 2 : 1);
+    return PLUMB_LOAD(known) == 2;
 }
 #endif
 
