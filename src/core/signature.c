@@ -151,7 +151,7 @@ static void pack_whole(struct plumb_thread *th, struct plumb_stage_run *s, uint3
 static void pack_parts(struct plumb_thread *th, struct plumb_stage_run *s, uint32_t part,
                        const char *name, const plumb_value *value, int depth)
 {
-    char path[600];
+    char path[2 * 255 + 2];
     if (value->kind != PLUMB_VALUE_FIELDS || depth == PLUMB_SIGNATURE_DEPTH) {
         pack_whole(th, s, part, name, value);
         return;

@@ -27,7 +27,8 @@
 #include "report/summary_table.h"
 
 enum { STACK_MAX = 4096, EVENT_CHUNK = 1 << 20, DEFINITION_CHUNK = 4 << 20 };
-enum { PARAMETER_INSTANT = 0, NODE = 0, NO_GROUP = UINT32_MAX };
+enum { PARAMETER_INSTANT = 0, NODE = 0 };
+#define NO_GROUP UINT32_MAX
 
 /* Numbers in the order of their first use. */
 struct numbers {

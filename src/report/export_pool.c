@@ -33,13 +33,14 @@ static uint32_t reserved_of(const struct plumb_table *t, uint32_t lane, const ch
 bool plumb_export_pool(const struct plumb_table *t, uint32_t lane, struct plumb_export_pool *out)
 {
     const struct plumb_table_lane *l = &t->lanes[lane];
-    const char *name = plumb_table_text(t, l->name), *device = name + sizeof begin - 1;
-    size_t n = strlen(name);
+    const char *name = plumb_table_text(t, l->name), *device;
+    size_t n = strlen(name), type_bytes;
     if (!t->plumb || l->kind != PLUMB_LANE_COUNTER || !l->whole ||
         n < sizeof begin + sizeof end - 2 || memcmp(name, begin, sizeof begin - 1) != 0 ||
         strcmp(name + n - (sizeof end - 1), end) != 0)
         return false;
-    size_t type_bytes = strcspn(device, ": ");
+    device = name + sizeof begin - 1;
+    type_bytes = strcspn(device, ": ");
     out->type = type_of(device, type_bytes);
     out->device = device[type_bytes] == ':' ? strtoll(device + type_bytes + 1, NULL, 10) : -1;
     out->reserved = reserved_of(t, lane, name, n - (sizeof end - 1));

@@ -58,7 +58,7 @@ static void texts_are_kept_once(void **state)
     assert_int_equal(id(""), 0);
     uint32_t a = id("a");
     for (int i = 0; i < 1000; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "name %d", i);
         id(name);
     }

@@ -175,7 +175,7 @@ static void too_many_are_refused(void **state)
 {
     plumb_node node = plumb_node_get("crowded");
     plumb_error err = {0, ""};
-    char name[8];
+    char name[16];
     (void)state;
     for (int i = 0; i <= 16; i++) {
         snprintf(name, sizeof name, "h%d", i);
