@@ -66,10 +66,11 @@ uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, 
     all += s.depth;
     for (uint32_t i = 0; i < all; i++) {
         uint32_t at = i < th->path_depth ? th->path[i] : s.node[i - th->path_depth + 1];
-        if (PLUMB_ACQUIRE(plumb_rt.nodes[at].flags) & PLUMB_POINT_STAGE)
+        uint32_t flags = PLUMB_ACQUIRE(plumb_rt.nodes[at].flags);
+        if (flags & PLUMB_POINT_STAGE)
             n = 0;
-        else if (n < PLUMB_ACT_PATH - 1)
-            path[n++] = at;
+        else if (!(flags & PLUMB_POINT_REGION) && n < PLUMB_ACT_PATH - 1)
+            path[n++] = at; /* a region is no part of the model */
     }
     if (n == 0 || path[n - 1] != node)
         path[n++] = node;

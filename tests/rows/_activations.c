@@ -44,6 +44,7 @@ static void layer(const char *name, DLTensor *t)
 static void model(int steps, DLTensor *t)
 {
     PLUMB_STAGE(stage, "denoise");
+    PLUMB_REGION("inference_denoising"); /* no part of a module's path */
     plumb_stage_input(stage, "latents", t);
     for (PLUMB_STEPS (step, steps)) {
         layer("block.layers.0", t);
