@@ -35,9 +35,12 @@ static void clock_pairs(void *unused, uint64_t n)
 }
 
 #if defined(BENCH_LTTNG)
+static double events; /* sent */
+
 static void tracepoint_pairs(void *unused, uint64_t n)
 {
     (void)unused;
+    events += 2 * (double)n;
     for (uint64_t i = 0; i < n; i++) {
         lttng_ust_tracepoint(plumb_bench, begin, (unsigned int)i);
         bench_barrier();
@@ -91,6 +94,9 @@ int main(int argc, char **argv)
     } else {
         bench_put(&b, "lttng_ns", c[LTTNG].ns.median);
         bench_put_stat(&b, "lttng_x_floor", &c[LTTNG].x);
+#if defined(BENCH_LTTNG)
+        bench_put(&b, "lttng_events", events);
+#endif
         bench_put_text(&b, "lttng_mode",
                        getenv("BENCH_LTTNG_MODE") ? getenv("BENCH_LTTNG_MODE")
                                                   : "a session of the caller's");

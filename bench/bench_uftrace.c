@@ -20,9 +20,12 @@ static void plain_calls(void *unused, uint64_t n)
     }
 }
 
+static double events; /* an entry and an exit a call */
+
 static void traced_calls(void *unused, uint64_t n)
 {
     (void)unused;
+    events += 2 * (double)n;
     for (uint64_t i = 0; i < n; i++) {
         called_traced();
         bench_barrier();
@@ -47,6 +50,7 @@ int main(int argc, char **argv)
     cost = c[2].ns.median - c[1].ns.median;
     bench_put(&b, "uftrace_ns", cost);
     bench_put(&b, "uftrace_x_floor", cost / c[0].ns.median);
+    bench_put(&b, "uftrace_events", events);
     bench_put_text(&b, "uftrace_mode", "record, -finstrument-functions, to disk");
     return bench_close(&b);
 }

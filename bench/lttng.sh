@@ -4,6 +4,8 @@
 #
 #   bench/lttng.sh COMMAND...
 #
+# With BENCH_LTTNG_JSON=FILE, writes there how many bytes of trace the session left and how many events it lost.
+#
 # Discard mode (LTTng's default: events that find no room are dropped and counted), traces to disk, four
 # sub-buffers of 1 MiB a processor, no contexts: as a user who wants speed would set it up. Exits with the
 # command's status; without a working session the command runs all the same and finds out by itself.
@@ -22,8 +24,12 @@ finish() {
     trap - EXIT HUP INT TERM
     if [ -n "$daemon" ]; then
         lttng --no-sessiond stop plumb-bench >>"$log" 2>&1
-        lttng --no-sessiond list plumb-bench 2>>"$log" |
-            awk '/Discarded events:/ { print "  lttng: " $3 " events were discarded" }'
+        lost=$(lttng --no-sessiond list plumb-bench 2>>"$log" | awk '/Discarded events:/ { print $3; exit }')
+        bytes=$(find "$home/trace" -type f -name 'bench_*' -printf '%s\n' | awk '{ n += $1 } END { print n + 0 }')
+        echo "  lttng: $bytes bytes of trace, ${lost:-0} events were discarded"
+        if [ -n "${BENCH_LTTNG_JSON:-}" ]; then
+            printf '{"lttng_trace_bytes": %s, "lttng_lost": %s}\n' "$bytes" "${lost:-0}" >"$BENCH_LTTNG_JSON"
+        fi
         lttng --no-sessiond destroy --no-wait plumb-bench >>"$log" 2>&1
         kill "$daemon" 2>/dev/null
         # It reaps its consumers; not waiting would remove the folder under their hands.

@@ -74,6 +74,12 @@ ROWS = [
         ("emit_unknown_ns", "one of an unknown launch", "ns", None),
         ("launch_ns", "telling of a launch", "ns", None),
     ]),
+    ("Tracing", [
+        ("trace_x_floor", "span, traced, room in the ring", "x", 1.05),
+        ("trace_100_nodes_x_floor", "the same over 100 nodes", "x", None),
+        ("trace_p999_ns", "span, writer starved, p99.9", "ns", 1000.0),
+        ("capped_file_bytes", "1e8 spans under PLUMB_TRACE_MAX=64M", "bytes", 67108864.0),
+    ]),
     ("The trace file", [
         ("pftrace_bytes_per_span", "100 threads, 100 nodes, gaps of 10 us", "bytes", 29.0),
         ("writer_x_write", "encoding and write(), times write() alone", "x", AtLeast(0.85)),
@@ -107,8 +113,13 @@ ROWS = [
         ("clock_gettime_pair_x_floor", "clock_gettime() pair", "x", None),
         ("lttng_x_floor", "LTTng-UST tracepoint pair, session on", "x", None),
         ("uftrace_x_floor", "uftrace, per recorded call", "x", None),
+        ("lttng_bytes_per_event", "LTTng, of those it kept", "bytes", None),
+        ("lttng_lost_pct", "LTTng, events lost", "%", None),
+        ("uftrace_bytes_per_event", "uftrace, of those it kept", "bytes", None),
+        ("uftrace_lost_pct", "uftrace, events lost", "%", None),
     ]),
 ]
+UFTRACE_RECORD = 16  # bytes of an entry or an exit in its files
 
 
 def load(path):
@@ -126,6 +137,18 @@ def merged(parts):
         numbers = [v for v in all_of_it if isinstance(v, (int, float))]
         result[key] = statistics.median(numbers) if numbers else all_of_it[-1]
     return result
+
+
+def add_per_event(results):
+    """What the others' traces take an event, from the size of their files."""
+    if results.get("lttng_trace_bytes") and results.get("lttng_events"):
+        kept = results["lttng_events"] - results.get("lttng_lost", 0)
+        results["lttng_bytes_per_event"] = results["lttng_trace_bytes"] / kept if kept else None
+        results["lttng_lost_pct"] = 100.0 * results.get("lttng_lost", 0) / results["lttng_events"]
+    if results.get("uftrace_trace_bytes") and results.get("uftrace_events"):
+        kept = min(results["uftrace_trace_bytes"] / UFTRACE_RECORD, results["uftrace_events"])
+        results["uftrace_bytes_per_event"] = results["uftrace_trace_bytes"] / kept
+        results["uftrace_lost_pct"] = 100.0 * (1 - kept / results["uftrace_events"])
 
 
 def write(path, results):
@@ -204,6 +227,7 @@ def main():
     for key in new:
         results.pop(key + "_reason", None)
     results.update(new)
+    add_per_event(results)
     write(paths[0], results)
     table(results)
 

@@ -70,7 +70,9 @@ run_uftrace() {
         return 0
     fi
     uftrace record --no-libcall -d "$tmp/uftrace" "$build/bench/bench_uftrace" \
-        --json "$tmp/uftrace.json" --tmp "$tmp" $quick
+        --json "$tmp/uftrace.json" --tmp "$tmp" $quick || return 1
+    find "$tmp/uftrace" -name '*.dat' -printf '%s\n' |
+        awk '{ n += $1 } END { printf "{\"uftrace_trace_bytes\": %d}\n", n }' >"$tmp/uftrace_size.json"
 }
 
 run_export() {
@@ -111,10 +113,10 @@ own() {
 
 for name in $only; do
     case $name in
-    machine | snapshot | signature | memory | malloc | trace | read | jsonl) own "$name" 1 ;;
+    machine | snapshot | signature | memory | collect | malloc | trace | read | jsonl) own "$name" 1 ;;
     payload | span | traced) own "$name" 5 ;;
     activation) own "$name" 9 ;;
-    peers) own "$name" 1 "$here/lttng.sh" ;;
+    peers) BENCH_LTTNG_JSON=$tmp/lttng_size.json own "$name" 1 "$here/lttng.sh" ;;
     export) run_export ;;
     diverge) run_diverge ;;
     uftrace) run_uftrace ;;
