@@ -285,6 +285,12 @@ int plumb_start_impl(const plumb_options *options, plumb_error *err)
 {
     int rc;
     plumb_life_lock();
+    if (plumb_rt.run && !options) {
+        plumb_log(PLUMB_LOG_INFO, "plumb: asked to record again: the run in '%s' goes on",
+                  plumb_rt.run->dir[0] ? plumb_rt.run->dir : "memory");
+        rc = PLUMB_OK;
+        goto out;
+    }
     if (plumb_rt.run) {
         rc = plumb_fail(err, PLUMB_ERR_STATE, "a run is already open in '%s'; stop it first",
                         plumb_rt.run->dir[0] ? plumb_rt.run->dir : "memory");

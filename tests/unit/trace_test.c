@@ -191,45 +191,6 @@ static void moments_values_and_flows_are_told(void **state)
     trace_fini(&t);
 }
 
-/* Whether a trace with one more switch on has something in it that it else has not. */
-static bool told_with(plumb_options o, const char *what)
-{
-    struct trace_read t;
-    bool says;
-    record_start_with(o);
-    {
-        PLUMB_STAGE(stage, "encode");
-        plumb_stage_input_value(stage, "n", plumb_value_i64(42));
-        plumb_arg_i64(stage, "flops", 1000);
-        plumb_mem_alloc("cuda:0", "torch", &t, 4096);
-        plumb_mem_free("cuda:0", "torch", &t, 4096);
-    }
-    finish(&t);
-    says = trace_says(&t, what);
-    trace_fini(&t);
-    return says;
-}
-
-static void each_switch_adds_exactly_its_data(void **state)
-{
-    static const char *const marks[] = {"input.n=42", "name=memory cuda:0 torch allocated",
-                                        "flops=1000", "stack.0="};
-    (void)state;
-    for (size_t on = 0; on < 5; on++)
-        for (size_t looked = 0; looked < 4; looked++) {
-            plumb_options o = traced();
-            o.trace_shapes = on == 0 ? PLUMB_ON : PLUMB_DEFAULT;
-            o.trace_memory = on == 1 ? PLUMB_ON : PLUMB_DEFAULT;
-            o.trace_flops = on == 2 ? PLUMB_ON : PLUMB_DEFAULT;
-            o.trace_stack = on == 3 ? PLUMB_ON : PLUMB_DEFAULT;
-            if (told_with(o, marks[looked]) != (on == looked))
-                fail_msg("switch %zu, '%s'", on, marks[looked]);
-        }
-    plumb_options o = traced();
-    o.trace_flops = PLUMB_ON;
-    assert_true(told_with(o, "flop_per_s="));
-}
-
 static void only_the_steps_asked_for_are_in_the_trace(void **state)
 {
     struct trace_read t;
@@ -485,7 +446,6 @@ int main(void)
         cmocka_unit_test(what_a_span_is_more_than_its_times_is_told),
         cmocka_unit_test(names_may_hold_anything),
         cmocka_unit_test(moments_values_and_flows_are_told),
-        cmocka_unit_test(each_switch_adds_exactly_its_data),
         cmocka_unit_test(only_the_steps_asked_for_are_in_the_trace),
         cmocka_unit_test(a_stack_has_a_bound_and_says_when_it_is_cut),
         cmocka_unit_test(the_newest_records_are_kept_when_asked_for),
