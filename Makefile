@@ -32,10 +32,12 @@ tsan: ## the tests under ThreadSanitizer
 fuzz: ## every fuzz target for FUZZ_SECONDS (60) each
 	@tools/fuzz.sh
 
-bench: ## every benchmark; figures in build/release/bench-results.json
+bench: ## every benchmark, figures in build/release/bench-results.json; 1000 kills of a traced process
 	@tools/deps.sh build bench
 	@tools/build.sh release
 	@bench/run.sh "$(BUILD)/release"
+	@tools/build.sh dev
+	@TEST_KILLS=1000 "$(BUILD)/dev/run_test.sh" runtime.trace_kill "" "$(abspath $(BUILD))/dev/tests/bin/runtime.trace_kill"
 
 build: ## the release build only
 	@tools/deps.sh build
