@@ -5,6 +5,7 @@
 
 #include <plumb/trace.h>
 
+#include "api/take.h"
 #include "base/error.h"
 #include "report/activations_view.h"
 #include "trace/activation_read.h"
@@ -66,10 +67,9 @@ int plumb_activation_log_render(const plumb_activation_log *log,
 {
     plumb_activation_log_view given = plumb_activation_log_view_default();
     struct plumb_buf text = {0};
-    if (view && view->size < sizeof view->size)
-        return plumb_fail(err, PLUMB_ERR_ARG, "a view without a size: start from the _default()");
-    if (view)
-        memcpy(&given, view, view->size < sizeof given ? view->size : sizeof given);
+    int rc = plumb_take(&given, sizeof given, view, err);
+    if (rc < 0)
+        return rc;
     if (given.kind > PLUMB_ACTIVATIONS_SUSPECTS)
         return plumb_fail(err, PLUMB_ERR_ARG, "unknown view of activations: %u",
                           (unsigned)given.kind);
@@ -78,7 +78,7 @@ int plumb_activation_log_render(const plumb_activation_log *log,
                                        .top = given.top,
                                        .kind = given.kind,
                                        .explain = given.explain != 0};
-    int rc = plumb_activations_render(&text, &log->table, &o, err);
+    rc = plumb_activations_render(&text, &log->table, &o, err);
     if (rc < 0)
         plumb_buf_fini(&text);
     else

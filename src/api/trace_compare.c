@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "analyze/compare.h"
+#include "api/take.h"
 #include "api/trace_report.h"
 #include "base/arena.h"
 #include "base/error.h"
@@ -137,24 +138,11 @@ static int add_side(struct plumb_comparison *c, enum plumb_side side, const stru
     return rc;
 }
 
-/* The options of a caller that may know fewer fields than we do. */
-static int take_options(plumb_compare_options *out, const plumb_compare_options *in,
-                        plumb_error *err)
-{
-    *out = plumb_compare_options_default();
-    if (!in)
-        return PLUMB_OK;
-    if (in->size < sizeof in->size)
-        return plumb_fail(err, PLUMB_ERR_ARG, "options without a size: start from the _default()");
-    memcpy(out, in, in->size < sizeof *out ? in->size : sizeof *out);
-    return PLUMB_OK;
-}
-
 static int compare(struct plumb_comparison *c, const struct side *a, const struct side *b,
                    const plumb_compare_options *options, plumb_error *err)
 {
-    plumb_compare_options o;
-    int rc = take_options(&o, options, err);
+    plumb_compare_options o = plumb_compare_options_default();
+    int rc = plumb_take(&o, sizeof o, options, err);
     if (rc < 0 || (rc = plumb_compare_init(&c->compare, &o, a->count, b->count, err)) < 0 ||
         (rc = add_side(c, PLUMB_SIDE_A, a, err)) < 0 ||
         (rc = add_side(c, PLUMB_SIDE_B, b, err)) < 0 ||
@@ -219,12 +207,11 @@ int plumb_comparison_render(const plumb_comparison *comparison, const plumb_comp
 {
     plumb_compare_view v = plumb_compare_view_default();
     struct plumb_buf text = {0};
-    if (view && view->size < sizeof view->size)
-        return plumb_fail(err, PLUMB_ERR_ARG, "options without a size: start from the _default()");
-    if (view)
-        memcpy(&v, view, view->size < sizeof v ? view->size : sizeof v);
-    int rc = plumb_compare_render(&text, &comparison->compare, &v, comparison->labels,
-                                  comparison->remarks.data, err);
+    int rc = plumb_take(&v, sizeof v, view, err);
+    if (rc < 0)
+        return rc;
+    rc = plumb_compare_render(&text, &comparison->compare, &v, comparison->labels,
+                              comparison->remarks.data, err);
     if (rc < 0)
         plumb_buf_fini(&text);
     else

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/diverge.h"
+#include "api/take.h"
 #include "base/arena.h"
 #include "base/error.h"
 #include "report/diverge_view.h"
@@ -26,18 +27,6 @@ struct plumb_divergence {
 static int no_memory(plumb_error *err)
 {
     return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a comparison of activations");
-}
-
-static int take_options(plumb_divergence_options *out, const plumb_divergence_options *in,
-                        plumb_error *err)
-{
-    *out = plumb_divergence_options_default();
-    if (!in)
-        return PLUMB_OK;
-    if (in->size < sizeof in->size)
-        return plumb_fail(err, PLUMB_ERR_ARG, "options without a size: start from the _default()");
-    memcpy(out, in, in->size < sizeof *out ? in->size : sizeof *out);
-    return PLUMB_OK;
 }
 
 /* As the analysis has them: below 0 is the default. */
@@ -67,8 +56,8 @@ static int open_sides(struct plumb_divergence *p, const char *a, const char *b,
 int plumb_divergence_open(plumb_divergence **out, const char *a, const char *b,
                           const plumb_divergence_options *options, plumb_error *err)
 {
-    plumb_divergence_options o;
-    int rc = take_options(&o, options, err);
+    plumb_divergence_options o = plumb_divergence_options_default();
+    int rc = plumb_take(&o, sizeof o, options, err);
     struct plumb_divergence *p = rc == PLUMB_OK ? calloc(1, sizeof *p) : NULL;
     if (!p)
         return rc < 0 ? rc : no_memory(err);
@@ -148,11 +137,9 @@ int plumb_divergence_render(plumb_divergence *p, const plumb_divergence_view *vi
 {
     plumb_divergence_view v = plumb_divergence_view_default();
     struct plumb_buf text = {0};
-    if (view && view->size < sizeof view->size)
-        return plumb_fail(err, PLUMB_ERR_ARG, "options without a size: start from the _default()");
-    if (view)
-        memcpy(&v, view, view->size < sizeof v ? view->size : sizeof v);
-    int rc = compare_tensors(p, err);
+    int rc = plumb_take(&v, sizeof v, view, err);
+    if (rc == PLUMB_OK)
+        rc = compare_tensors(p, err);
     if (rc < 0)
         return rc;
     struct plumb_diverge_sheet sheet = {.d = &p->diverge,

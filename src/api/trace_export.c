@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/take.h"
 #include "api/trace_tables.h"
 #include "base/error.h"
 #include "report/export.h"
@@ -252,27 +253,17 @@ static int put_output(struct request *r, plumb_exported *out, plumb_error *err)
 
 /* ---- Call ----------------------------------------------------------------------------------- */
 
-static int take_options(plumb_export_options *out, const plumb_export_options *in, plumb_error *err)
-{
-    *out = plumb_export_options_default();
-    if (in && in->size < sizeof in->size)
-        return plumb_fail(err, PLUMB_ERR_ARG, "options without a size: start from the _default()");
-    if (in)
-        memcpy(out, in, in->size < sizeof *out ? in->size : sizeof *out);
-    return PLUMB_OK;
-}
-
 int plumb_export(const char *run, const plumb_export_options *options, plumb_exported *out,
                  plumb_error *err)
 {
-    plumb_export_options o;
+    plumb_export_options o = plumb_export_options_default();
     plumb_trace *trace = NULL;
     struct stat st;
     plumb_exported made;
     plumb_error own = {0, ""};
     err = err ? err : &own;
     memset(&made, 0, sizeof made);
-    int rc = take_options(&o, options, err);
+    int rc = plumb_take(&o, sizeof o, options, err);
     if (rc < 0)
         return rc;
     struct request r = {.options = &o, .format = plumb_export_find(o.format ? o.format : "chrome")};

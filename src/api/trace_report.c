@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/take.h"
 #include "api/trace_report.h"
 #include "base/error.h"
 #include "format/live_read.h"
@@ -131,11 +132,9 @@ int plumb_report_options_take(plumb_report_options *out, const plumb_report_opti
                               plumb_error *err)
 {
     *out = plumb_report_options_default();
-    if (!in)
-        return PLUMB_OK;
-    if (in->size < sizeof in->size)
-        return plumb_fail(err, PLUMB_ERR_ARG, "options without a size: start from the _default()");
-    memcpy(out, in, in->size < sizeof *out ? in->size : sizeof *out);
+    int rc = plumb_take(out, sizeof *out, in, err);
+    if (rc < 0)
+        return rc;
     if (out->sort > PLUMB_SORT_P95)
         return plumb_fail(err, PLUMB_ERR_ARG, "unknown order of rows: %u", (unsigned)out->sort);
     return PLUMB_OK;

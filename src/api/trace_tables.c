@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/take.h"
 #include "api/trace_tables.h"
 #include "base/error.h"
 #include "report/trace_view.h"
@@ -334,11 +335,10 @@ int plumb_trace_render(const plumb_trace *trace, const plumb_trace_view *view, c
 {
     plumb_trace_view v = plumb_trace_view_default();
     struct plumb_buf text = {0};
-    if (view && view->size < sizeof view->size)
-        return plumb_fail(err, PLUMB_ERR_ARG, "a view without a size: start from the _default()");
-    if (view)
-        memcpy(&v, view, view->size < sizeof v ? view->size : sizeof v);
-    int rc = plumb_trace_view_render(&text, &trace->table, trace->path, &v, err);
+    int rc = plumb_take(&v, sizeof v, view, err);
+    if (rc < 0)
+        return rc;
+    rc = plumb_trace_view_render(&text, &trace->table, trace->path, &v, err);
     if (rc < 0)
         plumb_buf_fini(&text);
     else

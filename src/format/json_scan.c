@@ -236,7 +236,7 @@ static void put_utf8(struct plumb_buf *out, uint32_t c)
     plumb_buf_append(out, b, (size_t)n);
 }
 
-/* The escape \uXXXX at `p`, or two of them that make one character. */
+/* The escape at `p`, \u and four hex digits, or two of them that make one character. */
 static const char *take_unicode(struct plumb_json_scan *s, const char *p, struct plumb_buf *out)
 {
     int32_t c = hex4(p + 2);

@@ -251,9 +251,18 @@ static const struct plumb_grid_column layer_columns[] = {
     {"inf", "Inf", PLUMB_GRID_COUNT, "values that are infinite, with either sign"},
 };
 
+/* Module, tensor, direction, phase. */
+static void add_place(struct plumb_grid *g, const struct plumb_activations *t, uint32_t i)
+{
+    add_name(g, t, t->module, i);
+    add_name(g, t, t->tensor, i);
+    plumb_grid_text(g, io_name(t, i));
+    add_name(g, t, t->phase, i);
+}
+
+/* What stands behind the mean magnitude. */
 static void add_figures(struct plumb_grid *g, const struct line *l)
 {
-    add_real(g, mean_of(l->abs_mean, l->abs_means), l->abs_means > 0);
     add_real(g, mean_of(l->std, l->stds), l->stds > 0);
     add_real(g, mean_of(l->l2, l->l2s), l->l2s > 0);
     plumb_grid_real(g, l->min);
@@ -273,10 +282,7 @@ static void fill_layers(struct plumb_grid *g, const struct view *v)
     plumb_grid_init(g, layer_columns, sizeof layer_columns / sizeof *layer_columns);
     for (size_t i = 0; i < shown(v, v->line_count); i++) {
         const struct line *l = &v->lines[i];
-        add_name(g, t, t->module, l->first);
-        add_name(g, t, t->tensor, l->first);
-        plumb_grid_text(g, io_name(t, l->first));
-        add_name(g, t, t->phase, l->first);
+        add_place(g, t, l->first);
         plumb_grid_whole(g, l->records);
         if (plumb_activations_has(t, l->first, PLUMB_ACT_STEP))
             plumb_grid_whole(g, l->steps);
@@ -284,6 +290,7 @@ static void fill_layers(struct plumb_grid *g, const struct view *v)
             plumb_grid_none(g);
         add_name(g, t, t->dtype, l->first);
         add_shape(g, t, l->first);
+        add_real(g, mean_of(l->abs_mean, l->abs_means), l->abs_means > 0);
         add_figures(g, l);
     }
 }
@@ -319,10 +326,7 @@ static void fill_steps(struct plumb_grid *g, const struct view *v)
     plumb_grid_init(g, step_columns, sizeof step_columns / sizeof *step_columns);
     for (size_t i = 0; i < shown(v, v->line_count); i++) {
         const struct line *l = &v->lines[i];
-        add_name(g, t, t->module, l->first);
-        add_name(g, t, t->tensor, l->first);
-        plumb_grid_text(g, io_name(t, l->first));
-        add_name(g, t, t->phase, l->first);
+        add_place(g, t, l->first);
         if (plumb_activations_has(t, l->first, PLUMB_ACT_RANK) && t->rank[l->first])
             plumb_grid_signed(g, t->rank[l->first]);
         else
@@ -334,12 +338,7 @@ static void fill_steps(struct plumb_grid *g, const struct view *v)
         plumb_grid_whole(g, l->records);
         add_real(g, mean_of(l->abs_mean, l->abs_means), l->abs_means > 0);
         plumb_grid_real(g, change_of(l));
-        add_real(g, mean_of(l->std, l->stds), l->stds > 0);
-        add_real(g, mean_of(l->l2, l->l2s), l->l2s > 0);
-        plumb_grid_real(g, l->min);
-        plumb_grid_real(g, l->max);
-        add_count(g, l->nan);
-        add_count(g, l->inf);
+        add_figures(g, l);
     }
 }
 
