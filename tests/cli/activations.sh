@@ -37,6 +37,10 @@ lacks out.txt blocks.0
 [ "$(awk '$1 == "blocks.1.attn" { print $5, $7, $8 }' out.txt | tr '\n' ',')" = \
     '0 0.5 -1.5,1 0.6 20.0,2 0.7 16.7,' ] || fail "steps: $(cat out.txt)"
 
+expect 'as in Python' 0 "$PLUMB_BIN" activations --module '^blocks\.\d\.(?:attn)$' a.jsonl
+has out.txt blocks.0.attn blocks.1.attn
+lacks out.txt norm
+
 for format in text md csv json; do
     for view in '' --steps --suspects; do
         # shellcheck disable=SC2086

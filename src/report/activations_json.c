@@ -1,0 +1,125 @@
+/* activations_json.c: `plumb activations` for programs. */
+#include "base/json_write.h"
+#include "report/activations_parts.h"
+#include <plumb/trace.h>
+
+static void json_text(struct plumb_json *j, const char *key, const char *text)
+{
+    plumb_json_key(j, key);
+    plumb_json_str(j, *text ? text : NULL);
+}
+
+static void json_count(struct plumb_json *j, const char *key, uint64_t n)
+{
+    plumb_json_key(j, key);
+    plumb_json_u64(j, n);
+}
+
+static void json_real(struct plumb_json *j, const char *key, double value)
+{
+    plumb_json_key(j, key);
+    plumb_json_f64(j, value);
+}
+
+static void json_place(struct plumb_json *j, const struct plumb_activations *t, size_t i)
+{
+    json_text(j, "module", plumb_activations_text(t, t->module[i]));
+    json_text(j, "tensor", plumb_activations_text(t, t->tensor[i]));
+    json_text(j, "io", plumb_act_io_name(t, i));
+    json_text(j, "phase", t->phase ? plumb_activations_text(t, t->phase[i]) : "");
+}
+
+static void json_step(struct plumb_json *j, const struct plumb_activations *t, size_t i)
+{
+    plumb_json_key(j, "step");
+    if (plumb_activations_has(t, i, PLUMB_ACT_STEP))
+        plumb_json_i64(j, t->step[i]);
+    else
+        plumb_json_null(j);
+}
+
+static void json_shape(struct plumb_json *j, const struct plumb_activations *t, size_t i)
+{
+    size_t ndim;
+    const int64_t *sizes = plumb_activations_shape(t, t->shape ? t->shape[i] : 0, &ndim);
+    plumb_json_key(j, "shape");
+    if (!plumb_activations_has(t, i, PLUMB_ACT_SHAPE)) {
+        plumb_json_null(j);
+        return;
+    }
+    plumb_json_array_inline(j);
+    for (size_t d = 0; d < ndim; d++)
+        plumb_json_i64(j, sizes[d]);
+    plumb_json_array_end(j);
+}
+
+static void json_line(struct plumb_json *j, const struct plumb_act_view *v,
+                      const struct plumb_act_line *l)
+{
+    const struct plumb_activations *t = v->t;
+    bool steps = v->o->kind == PLUMB_ACTIVATIONS_STEPS;
+    plumb_json_object_inline(j);
+    json_place(j, t, l->first);
+    if (steps)
+        json_step(j, t, l->first);
+    json_count(j, "records", l->records);
+    if (!steps) {
+        json_count(j, "steps", plumb_activations_has(t, l->first, PLUMB_ACT_STEP) ? l->steps : 0);
+        json_text(j, "dtype", t->dtype ? plumb_activations_text(t, t->dtype[l->first]) : "");
+        json_shape(j, t, l->first);
+    }
+    json_real(j, "abs_mean", plumb_act_mean(l->abs_mean, l->abs_means));
+    if (steps)
+        json_real(j, "change_percent", plumb_act_change(l));
+    json_real(j, "std", plumb_act_mean(l->std, l->stds));
+    json_real(j, "l2", plumb_act_mean(l->l2, l->l2s));
+    json_real(j, "min", l->min);
+    json_real(j, "max", l->max);
+    json_count(j, "nan", l->nan);
+    json_count(j, "inf", l->inf);
+    plumb_json_object_end(j);
+}
+
+static void json_suspect(struct plumb_json *j, const struct plumb_activations *t,
+                         const struct plumb_suspect *s)
+{
+    struct plumb_buf detail = {0};
+    plumb_json_object_inline(j);
+    json_text(j, "suspect", plumb_suspect_name(s->kind));
+    json_place(j, t, s->first);
+    json_step(j, t, s->first);
+    json_count(j, "call", t->call ? t->call[s->first] : 0);
+    json_count(j, "records", s->records);
+    json_count(j, "of", s->of);
+    json_real(j, "worst", s->worst);
+    plumb_act_put_detail(&detail, t, s);
+    json_text(j, "detail", detail.data ? detail.data : "");
+    plumb_json_object_end(j);
+    plumb_buf_fini(&detail);
+}
+
+void plumb_act_json(const struct plumb_act_view *v, struct plumb_buf *out)
+{
+    struct plumb_json j;
+    plumb_json_init(&j, out, 2);
+    plumb_json_object(&j);
+    json_text(&j, "path", v->t->path);
+    json_text(&j, "kind", plumb_activation_format_name(v->t->format));
+    json_count(&j, "records", v->t->count);
+    json_count(&j, "modules", v->modules);
+    json_count(&j, "steps", v->seen_steps);
+    json_count(&j, "suspect_records", v->suspects.records);
+    plumb_json_key(&j, "suspects");
+    plumb_json_array(&j);
+    for (size_t i = 0; i < (v->o->top ? plumb_act_suspects_shown(v) : v->suspects.count); i++)
+        json_suspect(&j, v->t, &v->suspects.at[i]);
+    plumb_json_array_end(&j);
+    if (v->o->kind != PLUMB_ACTIVATIONS_SUSPECTS) {
+        plumb_json_key(&j, v->o->kind == PLUMB_ACTIVATIONS_STEPS ? "layers_over_steps" : "layers");
+        plumb_json_array(&j);
+        for (size_t i = 0; i < plumb_act_shown(v, v->line_count); i++)
+            json_line(&j, v, &v->lines[i]);
+        plumb_json_array_end(&j);
+    }
+    plumb_json_object_end(&j);
+}
