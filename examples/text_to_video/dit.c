@@ -75,6 +75,7 @@ void dit_init(struct nn *nn, struct dit *dit, const struct latent_grid *grid)
     init_modulation(nn, &dit->modulation_out, "dit.modulation_out", 2);
     init_patch_out(nn, &dit->patch_out);
     init_positions(nn, &dit->positions, grid);
+    nn_name(nn, "dit", "positions", &dit->positions);
 }
 
 /* Part `which` of the modulation row: SHIFT, SCALE or GATE, plus MODULATION_PARTS for the second

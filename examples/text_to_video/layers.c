@@ -7,12 +7,12 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { NAME_BYTES = 64 };
-
 void linear_init(struct nn *nn, struct linear *l, const char *name, int64_t in, int64_t out)
 {
     l->weight = weights_uniform(nn, name, 2, (const int64_t[]){in, out}, in);
     l->bias = weights_constant(nn, out, 0.0f);
+    nn_name(nn, name, "weight", &l->weight);
+    nn_name(nn, name, "bias", &l->bias);
 }
 
 void linear_run(struct nn *nn, const struct linear *l, const struct tensor *x,
@@ -29,7 +29,7 @@ void linear_run(struct nn *nn, const struct linear *l, const struct tensor *x,
 static void init_part(struct nn *nn, struct linear *l, const char *name, const char *part,
                       int64_t in, int64_t out)
 {
-    char full[NAME_BYTES];
+    char full[NN_NAME_BYTES];
 
     snprintf(full, sizeof(full), "%s.%s", name, part);
     linear_init(nn, l, full, in, out);

@@ -38,6 +38,7 @@ void nn_fini(struct nn *nn)
 {
     nn_release(nn, (struct nn_mark){NULL, 0, 0});
     free(nn->tensors);
+    free(nn->parameters);
     while (nn->chunks) {
         struct nn_chunk *next = nn->chunks->next;
         plumb_mem_release("cpu", "tensors", nn->chunks->data, nn->chunks->size_bytes);
@@ -177,6 +178,27 @@ struct tensor nn_vector(struct nn *nn, int64_t n)
 struct tensor nn_matrix(struct nn *nn, int64_t rows, int64_t columns)
 {
     return nn_tensor(nn, 2, (const int64_t[]){rows, columns});
+}
+
+void nn_name(struct nn *nn, const char *model, const char *part, const struct tensor *t)
+{
+    size_t room = nn->parameter_room ? 2 * nn->parameter_room : 128;
+    struct nn_parameter *p;
+
+    if (nn_failed(nn))
+        return;
+    if (nn->parameter_count == nn->parameter_room) {
+        p = realloc(nn->parameters, room * sizeof(*p));
+        if (!p) {
+            nn_fail(nn, "out of memory: no room for %zu names", room);
+            return;
+        }
+        nn->parameters = p;
+        nn->parameter_room = room;
+    }
+    p = &nn->parameters[nn->parameter_count++];
+    p->tensor = *t;
+    snprintf(p->name, sizeof(p->name), "%s.%s", model, part);
 }
 
 struct nn_mark nn_mark(const struct nn *nn)

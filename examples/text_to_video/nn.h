@@ -29,6 +29,14 @@ struct tensor {
 
 struct nn_chunk;
 
+enum { NN_NAME_BYTES = 64 };
+
+/* A tensor of a model by its name, "dit.3.mlp.up.weight". */
+struct nn_parameter {
+    char name[NN_NAME_BYTES];
+    struct tensor tensor;
+};
+
 struct nn {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
@@ -36,6 +44,8 @@ struct nn {
     struct nn_chunk *current; /* allocations come from here */
     void **tensors;           /* that are in use, in the order they were made: plumb follows each */
     size_t tensor_count, tensor_room;
+    struct nn_parameter *parameters; /* in the order they were named */
+    size_t parameter_count, parameter_room;
     uint64_t flops;  /* of all matrix products and convolutions so far */
     char error[192]; /* empty while all is well */
 };
@@ -65,6 +75,9 @@ void nn_check_finite(struct nn *nn, const struct tensor *t, const char *what);
 struct tensor nn_tensor(struct nn *nn, int ndims, const int64_t *dims);
 struct tensor nn_vector(struct nn *nn, int64_t n);
 struct tensor nn_matrix(struct nn *nn, int64_t rows, int64_t columns);
+
+/* Keeps `model`.`part` as the name of a tensor that is never given back. */
+void nn_name(struct nn *nn, const char *model, const char *part, const struct tensor *t);
 
 /* Tensors made after nn_mark() are given back together by nn_release(): the scratch memory of a
  * forward pass. Marks nest. */

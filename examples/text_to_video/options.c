@@ -19,7 +19,20 @@
 /* Attention needs memory in the square of the tokens: 8192 of them take 1 GiB. */
 enum { MAX_TOKENS = 8192, MAX_SIZE = 1024, SIZE_UNIT = VAE_SPACE_FACTOR * LATENT_PATCH };
 
-enum id { PROMPT, OUT, SEED, STEPS, FRAMES, SIZE, FPS, GUIDANCE, THREADS, QUICK, HELP };
+enum id {
+    PROMPT,
+    OUT,
+    SEED,
+    STEPS,
+    FRAMES,
+    SIZE,
+    FPS,
+    GUIDANCE,
+    THREADS,
+    SAVE_WEIGHTS,
+    QUICK,
+    HELP
+};
 
 static const struct {
     const char *name, *value, *help;
@@ -33,6 +46,7 @@ static const struct {
     [FPS] = {"--fps", "N", "frames per second, 1 to 120 (8)"},
     [GUIDANCE] = {"--guidance", "X", "weight of the prompt, 0 to 100; 1 follows it plainly (4)"},
     [THREADS] = {"--threads", "N", "at most the cores this process may use (all of them)"},
+    [SAVE_WEIGHTS] = {"--save-weights", "FILE", "write weights and inputs there, as safetensors"},
     [QUICK] = {"--quick", NULL, "small defaults, for tests: 4 steps, 8 frames, size 64"},
     [HELP] = {"--help", NULL, "print this"},
 };
@@ -47,7 +61,7 @@ static void print_help(void)
     for (int i = 0; i < TABLE_LENGTH; i++) {
         char left[32];
         snprintf(left, sizeof(left), "%s %s", table[i].name, table[i].value ? table[i].value : "");
-        printf("  %-20s %s\n", left, table[i].help);
+        printf("  %-21s %s\n", left, table[i].help);
     }
     printf("\nexample:\n"
            "  OMP_WAIT_POLICY=passive text_to_video --prompt \"a paper boat on a lake\" --out "
@@ -130,6 +144,9 @@ static bool parse_value(struct options *o, enum id id, const char *text)
         return parse_float(text, 0.0f, 100.0f, &o->guidance);
     case THREADS:
         return parse_int(text, 1, 4096, &o->threads);
+    case SAVE_WEIGHTS:
+        o->weights_path = text;
+        return *text != '\0';
     case QUICK:
     case HELP:
         break;

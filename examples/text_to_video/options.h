@@ -9,6 +9,7 @@
 struct options {
     const char *prompt;
     const char *out_path;
+    const char *weights_path; /* where the weights go; NULL: nowhere */
     uint64_t seed;
     int steps;
     int frames;

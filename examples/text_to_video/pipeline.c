@@ -8,6 +8,7 @@
 #include "vae.h"
 #include "video_writer.h"
 #include "weights.h"
+#include "weights_file.h"
 
 #include <plumb/plumb.h>
 
@@ -38,6 +39,30 @@ static void load_models(struct pipeline *p)
     dit_init(&p->nn, &p->dit, &p->grid);
     vae_init(&p->nn, &p->vae);
     plumb_checkpoint("models_loaded");
+}
+
+/* What somebody needs who wants to run the same models elsewhere. */
+static void save_weights(struct pipeline *p)
+{
+    const struct options *o = p->options;
+    struct nn_mark mark = nn_mark(&p->nn);
+    struct tensor noise = nn_matrix(&p->nn, latent_tokens(&p->grid), LATENT_TOKEN_CHANNELS);
+    const struct weights_fact facts[] = {
+        {"steps", o->steps},
+        {"guidance", (double)o->guidance},
+        {"frames", o->frames},
+        {"width", o->width},
+        {"height", o->height},
+        {"latent_frames", (double)p->grid.frames},
+        {"latent_rows", (double)p->grid.rows},
+        {"latent_columns", (double)p->grid.columns},
+        {"heads", DIT_HEADS},
+    };
+
+    weights_noise(&p->nn, o->seed, &noise);
+    weights_file_write(&p->nn, o->weights_path, &noise, o->prompt, facts,
+                       (int)(sizeof(facts) / sizeof(facts[0])));
+    nn_release(&p->nn, mark);
 }
 
 static void tell_input(plumb_span stage, const char *name, struct tensor *t)
@@ -165,6 +190,8 @@ int pipeline_run(const struct options *o, struct pipeline_result *result)
     if (nn_init(nn) < 0)
         goto out;
     load_models(&p);
+    if (o->weights_path)
+        save_weights(&p);
     for (int i = 0; i < STAGE_COUNT; i++) {
         uint64_t before = nn->flops;
         if (nn_failed(nn))

@@ -59,6 +59,21 @@ done
 same a.mp4 disabled.mp4 "PLUMB_DISABLE changed the video"
 ! nm -u "$disabled" | grep plumb_ || fail "PLUMB_DISABLE left references to plumb"
 
+# The weights: a file that plumb reads as values, of every layer and of the noise that the run began with.
+"$program" --quick --out weights.mp4 --save-weights w.safetensors >/dev/null
+same a.mp4 weights.mp4 "saving the weights changed the video"
+for entry in '"text.1.mlp.down.weight":{"dtype":"F32","shape":[1024,256]' '"dit.5.cross.kv.bias":{"dtype":"F32","shape":[512]' \
+    '"vae.2.up.weight":{"dtype":"F32","shape":[16,32,3,3,3]' '"input.latents":{"dtype":"F32","shape":[32,32]'; do
+    grep -qaF "$entry" w.safetensors || fail "the weights lack $entry"
+done
+if [ -x "${PLUMB_BIN:-}" ]; then
+    "$PLUMB_BIN" activations w.safetensors >weights.txt || fail "plumb cannot read the weights"
+fi
+mkdir folder
+status=0
+"$program" --quick --out weights.mp4 --save-weights folder >/dev/null 2>err.txt || status=$?
+[ "$status" = 1 ] && grep -q 'folder: .*not a regular file' err.txt || fail "weights into a folder: $status"
+
 # Frames, size, and a picture with something in it.
 "$check" a.mp4 >seen.txt
 read -r frames size spread <seen.txt
@@ -90,6 +105,7 @@ refuses --steps 0
 refuses --size 100
 refuses --size 1024 --frames 256
 refuses --guidance nan
+refuses --save-weights ""
 refuses --prompt "$(printf '%256s' '')"
 "$program" --help | grep -q 'example:' || fail "no example in --help"
 

@@ -16,6 +16,7 @@ void text_encoder_init(struct nn *nn, struct text_encoder *e)
     /* Embeddings are looked up, not summed over: fan-in 1 gives them variance 1. */
     e->embedding =
         weights_uniform(nn, "text.embedding", 2, (const int64_t[]){VOCABULARY, TEXT_WIDTH}, 1);
+    nn_name(nn, "text", "embedding", &e->embedding);
     for (int i = 0; i < TEXT_BLOCKS; i++) {
         snprintf(name, sizeof(name), "text.%d.attention", i);
         attention_init_self(nn, &e->blocks[i].attention, name, TEXT_WIDTH, TEXT_HEADS);

@@ -24,6 +24,8 @@ static void conv_init(struct nn *nn, struct conv3d *c, const char *name, int64_t
 {
     c->weight = weights_uniform(nn, name, 5, (const int64_t[]){out, in, 3, 3, 3}, in * TAPS);
     c->bias = weights_constant(nn, out, 0.0f);
+    nn_name(nn, name, "weight", &c->weight);
+    nn_name(nn, name, "bias", &c->bias);
 }
 
 void vae_init(struct nn *nn, struct vae *vae)
