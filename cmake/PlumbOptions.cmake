@@ -81,7 +81,7 @@ function(plumb_feature_summary)
   endforeach()
 endfunction()
 
-plumb_option(PLUMB_TRACE on "libplumb-trace and the plumb command; needs jansson")
+plumb_option(PLUMB_TRACE on "libplumb-trace and the plumb command; needs jansson and zlib")
 plumb_option(PLUMB_NVTX auto "NVTX ranges (PLUMB_NVTX=1); need the nvtx3 headers")
 plumb_option(PLUMB_OTF2 auto "Export to OTF2; needs libotf2")
 plumb_option(PLUMB_EXAMPLES auto "Example pipelines; text_to_video and video_nodes need oneDNN and libav")
@@ -101,8 +101,10 @@ function(plumb_pkg prefix)
 endfunction()
 
 plumb_pkg(JANSSON jansson)
+plumb_pkg(ZLIB zlib)
 plumb_feature(PLUMB_TRACE PLUMB_HAVE_TRACE "libplumb-trace, plumb command"
-  "no jansson (libjansson-dev)" JANSSON_FOUND)
+  "no jansson (libjansson-dev)" JANSSON_FOUND
+  "no zlib (zlib1g-dev)" ZLIB_FOUND)
 
 # Headers alone: they open the library of whichever tool is there, so nothing is linked.
 find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExt.h
@@ -136,7 +138,6 @@ plumb_feature(PLUMB_EXAMPLES PLUMB_HAVE_TEXT_TO_VIDEO "examples text_to_video, v
   "no libav (libavcodec-dev libavformat-dev libavutil-dev libswscale-dev)" LIBAV_FOUND)
 
 plumb_feature(PLUMB_BENCH PLUMB_HAVE_BENCH "benchmarks")
-plumb_pkg(ZLIB zlib)
 plumb_pkg(LTTNG_UST lttng-ust)
 find_program(LTTNG_PROGRAM lttng)
 mark_as_advanced(LTTNG_PROGRAM)

@@ -17,6 +17,7 @@ cmd:cmake                        | cmake               | cmake                  
 cmd:ninja                        | ninja-build         | ninja-build                | ninja
 cmd:pkg-config                   | pkg-config          | pkgconf-pkg-config         | pkgconf
 pc:jansson                       | libjansson-dev      | jansson-devel              | jansson
+pc:zlib                          | zlib1g-dev          | zlib-devel                 | zlib
 '
 NEEDS_demo="$NEEDS_build"'
 hdr:oneapi/dnnl/dnnl.h           | libdnnl-dev         | onednn-devel               | onednn
@@ -31,7 +32,6 @@ cmd:g++                          | g++                 | gcc-c++                
 cmd:clang-14                     | clang-14            | clang14                    | clang14
 cmd:clang-format-14              | clang-format-14     | clang14-tools-extra        | clang14
 pc:cmocka                        | libcmocka-dev       | libcmocka-devel            | cmocka
-pc:zlib                          | zlib1g-dev          | zlib-devel                 | zlib
 pc:otf2                          | libotf2-trace-dev   | otf2-devel                 | otf2
 cmd:otf2-print                   | otf2-tools          | otf2                       | otf2
 cmd:/usr/bin/python3             | python3             | python3                    | python
@@ -51,7 +51,6 @@ NEEDS_fuzz="$NEEDS_test"'
 file:/usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-* | libclang-rt-14-dev | compiler-rt | compiler-rt
 '
 NEEDS_bench="$NEEDS_demo"'
-pc:zlib                          | zlib1g-dev          | zlib-devel                 | zlib
 pc:lttng-ust                     | liblttng-ust-dev    | lttng-ust-devel            | lttng-ust
 cmd:lttng                        | lttng-tools         | lttng-tools                | lttng-tools
 cmd:uftrace                      | uftrace             | uftrace                    | uftrace

@@ -178,12 +178,13 @@ typedef struct plumb_trace plumb_trace;
 #define PLUMB_TRACE_NONE UINT32_MAX
 
 /* Opens a trace file (Perfetto's protobuf format: plumb's, and the track events of others; Chrome's
- * JSON as Kineto and many others write it, unpacked), a run directory that has one, a folder of
- * runs (the newest of them), the name of a run in plumb_runs_dir(), or NULL: the newest run there.
- * A file that ends within a packet, as that of a killed process does, is read up to there. Cost:
- * some 5 ns a byte, and memory of 4 to 10 times the file. Errors: PLUMB_ERR_NOT_FOUND: no such
- * file, or the run has no trace; PLUMB_ERR_FORMAT: not a trace, or damaged; PLUMB_ERR_IO,
- * PLUMB_ERR_MEMORY. */
+ * JSON as Kineto and many others write it; either packed by gzip or not, whatever it is called), a
+ * run directory that has one, a folder of runs (the newest of them), the name of a run in
+ * plumb_runs_dir(), or NULL: the newest run there. A file that ends within a packet, as that of a
+ * killed process does, is read up to there. Cost: some 5 ns a byte of what is unpacked, and memory
+ * of 4 to 10 times as much. Errors: PLUMB_ERR_NOT_FOUND: no such file, or the run has no trace;
+ * PLUMB_ERR_FORMAT: not a trace, or damaged, or its packed data is damaged, cut short, or unpacks
+ * to more than 64 MiB and 200 times its size; PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_trace_open(plumb_trace **out, const char *what, plumb_error *err);
 PLUMB_API void plumb_trace_close(plumb_trace *trace);
 /* 1: `path` is a file that begins as such a trace does; 0: it is not, or cannot be read. */

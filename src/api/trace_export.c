@@ -15,7 +15,7 @@
 #include "api/trace_tables.h"
 #include "base/error.h"
 #include "report/export.h"
-#include "trace/perfetto_read.h"
+#include "trace/unpack.h"
 #include <plumb/trace.h>
 
 enum { PATH_BYTES = 4096 };
@@ -129,40 +129,29 @@ static bool same_file(const char *a, const char *b)
 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
-static bool is_perfetto(int fd)
-{
-    unsigned char bytes[16];
-    ssize_t n = pread(fd, bytes, sizeof bytes, 0);
-    return n > 0 && plumb_perfetto_looks(bytes, (size_t)n);
-}
-
-/* The trace's own bytes, but for a last packet that is not whole. */
+/* The trace's own packets, but for a last one that is not whole. */
 static int copy(struct plumb_export_out *x, const char *trace, uint64_t bytes, plumb_error *err)
 {
-    int rc = PLUMB_OK, fd = open(trace, O_RDONLY | O_CLOEXEC);
     char piece[65536];
-    ssize_t n = 0;
-    if (fd < 0)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", trace, strerror(errno));
-    if (!is_perfetto(fd)) {
-        close(fd);
+    struct plumb_unpack_sum sum = {0, 0};
+    struct plumb_unpack *u = NULL;
+    size_t n = 0;
+    if (bytes == 0)
         return plumb_fail(err, PLUMB_ERR_ARG,
                           "'%s' is not in Perfetto's format, which only plumb's own traces are "
                           "exported in",
                           trace);
-    }
-    for (uint64_t left = bytes; left > 0 && !x->failed; left -= (uint64_t)n) {
-        n = read(fd, piece, left < sizeof piece ? (size_t)left : sizeof piece);
-        if (n <= 0) {
-            rc = plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", trace,
-                            n < 0 ? strerror(errno) : "it became shorter");
-            break;
-        }
-        plumb_export_put(x, piece, (size_t)n);
+    int rc = plumb_unpack_open(&u, trace, &sum, err);
+    for (uint64_t left = bytes; rc == PLUMB_OK && left > 0 && !x->failed; left -= n) {
+        rc =
+            plumb_unpack_read(u, piece, left < sizeof piece ? (size_t)left : sizeof piece, &n, err);
+        if (rc == PLUMB_OK && n == 0)
+            rc = plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': it became shorter", trace);
+        plumb_export_put(x, piece, n);
         if (x->progress.tell)
             x->progress.tell(x->progress.arg, bytes - left, bytes);
     }
-    close(fd);
+    plumb_unpack_close(u);
     return rc;
 }
 
@@ -172,7 +161,6 @@ struct request {
     const struct plumb_table *t;
     const char *trace; /* path */
     const char *name;  /* that the trace gives itself */
-    uint64_t trace_bytes;
 };
 
 static int put(const struct request *r, bool gzip,
@@ -185,7 +173,7 @@ static int put(const struct request *r, bool gzip,
         return rc;
     x.progress = (struct plumb_export_progress){r->options->progress, r->options->arg};
     rc = r->format->write ? r->format->write(&x, r->t, r->name, err)
-                          : copy(&x, r->trace, r->trace_bytes, err);
+                          : copy(&x, r->trace, r->t->packet_bytes, err);
     if (!plumb_export_finish(&x) && rc == PLUMB_OK)
         rc = PLUMB_ERR_IO;
     *bytes = x.bytes;
@@ -258,7 +246,6 @@ int plumb_export(const char *run, const plumb_export_options *options, plumb_exp
 {
     plumb_export_options o = plumb_export_options_default();
     plumb_trace *trace = NULL;
-    struct stat st;
     plumb_exported made;
     plumb_error own = {0, ""};
     err = err ? err : &own;
@@ -273,7 +260,6 @@ int plumb_export(const char *run, const plumb_export_options *options, plumb_exp
         return rc;
     r.t = plumb_trace_table(trace);
     r.trace = plumb_trace_path(trace);
-    r.trace_bytes = stat(r.trace, &st) == 0 ? (uint64_t)st.st_size - r.t->faults.cut_bytes : 0;
     if ((rc = plumb_trace_remarks(trace, &made.remarks, err)) == PLUMB_OK) {
         err->code = 0;
         rc = put_output(&r, &made, err);

@@ -12,6 +12,7 @@
 #include "trace/chrome_read.h"
 #include "trace/perfetto_read.h"
 #include "trace/runs.h"
+#include "trace/unpack.h"
 #include <plumb/trace.h>
 
 enum { PATH_BYTES = 4096 };
@@ -89,25 +90,38 @@ static int find(char *out, const char *what, plumb_error *err)
 }
 
 /* Kinds of files, as they begin. */
-enum kind { OTHER = 0, PERFETTO, CHROME, COMPRESSED };
+enum kind { OTHER = 0, PERFETTO, CHROME, PACKED };
+
+/* As many bytes as are there, up to `room`; less than 0: they cannot be read. */
+static long read_begin(struct plumb_unpack *u, unsigned char *bytes, size_t room)
+{
+    size_t n = 0, got = 1;
+    while (n < room && got > 0) {
+        if (plumb_unpack_read(u, bytes + n, room - n, &got, NULL) < 0)
+            return -1;
+        n += got;
+    }
+    return (long)n;
+}
 
 static enum kind kind_of(const char *path)
 {
     enum { BEGIN_BYTES = 64 * 1024 };
+    struct plumb_unpack_sum sum = {0, 0};
+    struct plumb_unpack *u = NULL;
     struct stat st;
-    FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "rb") : NULL;
-    unsigned char *bytes = file ? malloc(BEGIN_BYTES) : NULL;
+    unsigned char *bytes = NULL;
     enum kind kind = OTHER;
-    if (bytes) {
-        size_t n = fread(bytes, 1, BEGIN_BYTES, file);
-        kind = n > 1 && bytes[0] == 0x1f && bytes[1] == 0x8b ? COMPRESSED
-               : plumb_chrome_looks((const char *)bytes, n)  ? CHROME
-               : plumb_perfetto_looks(bytes, n)              ? PERFETTO
-                                                             : OTHER;
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+        plumb_unpack_open(&u, path, &sum, NULL) == PLUMB_OK && (bytes = malloc(BEGIN_BYTES))) {
+        long n = read_begin(u, bytes, BEGIN_BYTES);
+        kind = n > 0 && plumb_chrome_looks((const char *)bytes, (size_t)n) ? CHROME
+               : n > 0 && plumb_perfetto_looks(bytes, (size_t)n)           ? PERFETTO
+               : plumb_unpack_is_packed(u)                                 ? PACKED
+                                                                           : OTHER;
     }
     free(bytes);
-    if (file)
-        fclose(file);
+    plumb_unpack_close(u);
     return kind;
 }
 
@@ -118,15 +132,9 @@ int plumb_trace_looks(const char *path)
 
 static int read_trace(struct plumb_table *out, const char *path, plumb_error *err)
 {
-    switch (kind_of(path)) {
-    case CHROME:
-        return plumb_chrome_read(out, path, err);
-    case COMPRESSED:
-        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is compressed: unpack it first (gunzip)",
-                          path);
-    default: /* whose account of what is wrong fits what is nothing */
-        return plumb_perfetto_read(out, path, err);
-    }
+    /* The account of Perfetto's reader of what is wrong fits what is nothing. */
+    return kind_of(path) == CHROME ? plumb_chrome_read(out, path, err)
+                                   : plumb_perfetto_read(out, path, err);
 }
 
 int plumb_trace_open(plumb_trace **out, const char *what, plumb_error *err)

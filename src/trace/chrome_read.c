@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "trace/chrome_parts.h"
-#include "trace/fields.h"
+#include "trace/unpack.h"
 
 enum { WORD_BYTES = 6 }; /* so near the end a word may be cut: "false" */
 
@@ -287,17 +287,34 @@ int plumb_chrome_parse(struct plumb_table *out, const char *text, size_t size, c
     return rc;
 }
 
+/* The whole text, and zeros behind it. */
+static int read_text_of(struct plumb_buf *text, const char *path, plumb_error *err)
+{
+    enum { PIECE = 256 * 1024 };
+    static const char padding[PLUMB_JSON_PADDING];
+    struct plumb_unpack_sum sum = {0, 0};
+    struct plumb_unpack *u = NULL;
+    char *piece = malloc(PIECE);
+    size_t got = piece ? 1 : 0;
+    int rc = plumb_unpack_open(&u, path, &sum, err);
+    while (rc == PLUMB_OK && got > 0 && !text->failed) {
+        rc = plumb_unpack_read(u, piece, PIECE, &got, err);
+        plumb_buf_append(text, piece, got);
+    }
+    plumb_buf_append(text, padding, sizeof padding);
+    if (rc == PLUMB_OK && (!piece || text->failed))
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", path);
+    plumb_unpack_close(u);
+    free(piece);
+    return rc;
+}
+
 int plumb_chrome_read(struct plumb_table *out, const char *path, plumb_error *err)
 {
-    static const char padding[PLUMB_JSON_PADDING];
     struct plumb_buf text = {0};
-    int rc = plumb_read_file(&text, path, err);
-    size_t size = text.len;
-    plumb_buf_append(&text, padding, sizeof padding);
-    if (rc == PLUMB_OK && text.failed)
-        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", path);
+    int rc = read_text_of(&text, path, err);
     if (rc == PLUMB_OK)
-        rc = plumb_chrome_parse(out, text.data, size, path, err);
+        rc = plumb_chrome_parse(out, text.data, text.len - PLUMB_JSON_PADDING, path, err);
     plumb_buf_fini(&text);
     return rc;
 }

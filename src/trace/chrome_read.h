@@ -11,7 +11,7 @@
 
 #include "trace/table.h"
 
-/* As plumb_perfetto_read(). The whole file is in memory meanwhile. */
+/* As plumb_perfetto_read(). The whole text is in memory meanwhile. */
 int plumb_chrome_read(struct plumb_table *out, const char *path, plumb_error *err);
 /* The same from `size` bytes, behind which PLUMB_JSON_PADDING bytes are zero. */
 int plumb_chrome_parse(struct plumb_table *out, const char *text, size_t size, const char *name,

@@ -204,6 +204,8 @@ struct packet {
     uint32_t clock; /* 0: the default one */
     bool has_timestamp, twice, dropped, has_event, other;
     struct plumb_wire event;
+    const unsigned char *packed; /* compressed_packets */
+    size_t packed_bytes;
     struct {
         uint32_t field;
         struct plumb_wire message;
@@ -243,6 +245,10 @@ static bool read_packet(struct packet *p, struct plumb_wire w)
         case PF_PACKET_TRACK_EVENT:
             p->event = plumb_wire_inner(&w);
             p->has_event = w.wire == PLUMB_PB_BYTES;
+            break;
+        case PF_PACKET_COMPRESSED:
+            p->packed = w.bytes;
+            p->packed_bytes = w.n;
             break;
         case PF_PACKET_CLOCK_SNAPSHOT:
         case PF_PACKET_INTERNED_DATA:
@@ -359,11 +365,17 @@ static struct plumb_pfr_sequence *put_packet(struct plumb_pfr *r, const unsigned
     p.sequence = p.flags = p.timestamp = p.clock = 0;
     p.has_timestamp = p.twice = p.dropped = p.has_event = p.other = false;
     p.part_count = 0;
+    p.packed_bytes = 0;
     if (!read_packet(&p, plumb_wire_of(bytes, n))) {
         r->t->faults.damaged++;
         return NULL;
     }
     r->packets++;
+    if (PLUMB_UNLIKELY(p.packed_bytes > 0)) {
+        r->packed = p.packed;
+        r->packed_bytes = p.packed_bytes;
+        return NULL;
+    }
     if (!(s = find_sequence(r, p.sequence)))
         return NULL;
     if (!enter_sequence(r, s, &p)) {

@@ -75,6 +75,12 @@ struct plumb_pfr_counter {
     double last_f64;
 };
 
+/* Bytes of packets, the last of them perhaps not whole. */
+struct plumb_pfr_window {
+    unsigned char *bytes;
+    size_t size, cap;
+};
+
 struct plumb_pfr {
     struct plumb_table *t;
     struct plumb_arena arena;
@@ -94,7 +100,11 @@ struct plumb_pfr {
     struct plumb_buf text, spare;         /* scratch */
     uint64_t packets;
     struct plumb_pfr_seen *seen; /* [1 << PLUMB_PFR_SEEN_BITS], by hash */
-    bool failed;                 /* out of memory */
+    const unsigned char *packed; /* packets that the last one has packed */
+    size_t packed_bytes;         /* 0: it has none */
+    struct plumb_unpack *inner;
+    struct plumb_pfr_window inner_window;
+    bool failed; /* out of memory */
 };
 
 /* A text of the file as the number of a string. In files of plumb, each \xHH of a text is a byte.
@@ -102,7 +112,7 @@ struct plumb_pfr {
 uint32_t plumb_pfr_text(struct plumb_pfr *r, const unsigned char *bytes, size_t n);
 bool plumb_pfr_push(struct plumb_pfr *r, struct plumb_pfr_list *list, uint64_t value);
 
-/* perfetto_packet.c: the `n` bytes of a packet. */
+/* perfetto_packet.c: the `n` bytes of a packet. Sets r->packed where it has packets in turn. */
 void plumb_pfr_packet(struct plumb_pfr *r, const unsigned char *bytes, size_t n);
 
 /* perfetto_clocks.c */

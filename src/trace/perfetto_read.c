@@ -1,20 +1,17 @@
-/* perfetto_read.c: a trace file as a row of packets.
+/* perfetto_read.c: a trace file as a row of packets, some of which may be packed into one.
  *
  * The file is read, not mapped: a mapping of a file that somebody cuts short while we look kills
  * the reader. */
 #include "trace/perfetto_read.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/varint.h"
 #include "trace/perfetto_parts.h"
+#include "trace/unpack.h"
 
 enum { CHUNK = 1 << 20 };
 /* A packet is at most this long: what claims more is no packet. */
@@ -37,7 +34,10 @@ bool plumb_perfetto_looks(const unsigned char *bytes, size_t size)
 
 struct source {
     const char *name;
-    uint64_t offset; /* of the bytes that are looked at, in the file */
+    const char *within; /* what its bytes are counted in */
+    uint64_t offset;    /* of the bytes that are looked at */
+    struct plumb_unpack_sum *sum;
+    bool inner; /* packets that are packed into one */
 };
 
 static bool is_blank(const unsigned char *p, const unsigned char *end)
@@ -49,14 +49,16 @@ static bool is_blank(const unsigned char *p, const unsigned char *end)
 
 static int not_a_packet(const struct source *from, uint64_t at, plumb_error *err)
 {
-    if (at == 0)
+    if (at == 0 && !from->inner)
         return plumb_fail(err, PLUMB_ERR_FORMAT,
                           "'%s' is no trace: it does not begin with a packet of Perfetto's format",
                           from->name);
     return plumb_fail(err, PLUMB_ERR_FORMAT,
-                      "'%s' is damaged at byte %" PRIu64 ": no packet begins there", from->name,
-                      at);
+                      "'%s' is damaged at byte %" PRIu64 "%s: no packet begins there", from->name,
+                      at, from->within);
 }
+
+static int read_inner(struct plumb_pfr *r, const struct source *outer, plumb_error *err);
 
 /* Reads the whole packets of `bytes`; *used is where the first one begins that is not whole. */
 static int read_packets(struct plumb_pfr *r, const struct source *from, const unsigned char *bytes,
@@ -80,10 +82,71 @@ static int read_packets(struct plumb_pfr *r, const struct source *from, const un
         if (!whole || n > (uint64_t)(end - at))
             break;
         plumb_pfr_packet(r, at, (size_t)n);
+        int rc = PLUMB_UNLIKELY(r->packed_bytes > 0) ? read_inner(r, from, err) : PLUMB_OK;
+        if (rc < 0)
+            return rc;
         p = at + n;
     }
     *used = (size_t)(p - bytes);
     return PLUMB_OK;
+}
+
+/* ---- Streams of packets --------------------------------------------------------------------- */
+
+/* Fills the room behind what is there; *ended when nothing more came. */
+static int fill(struct plumb_pfr_window *w, struct plumb_unpack *from, const char *name,
+                bool *ended, plumb_error *err)
+{
+    size_t got = 0;
+    if (w->cap - w->size < CHUNK / 2) {
+        size_t cap = w->cap ? 2 * w->cap : 2 * (size_t)CHUNK;
+        unsigned char *bytes = realloc(w->bytes, cap);
+        if (!bytes)
+            return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", name);
+        w->bytes = bytes;
+        w->cap = cap;
+    }
+    int rc = plumb_unpack_read(from, w->bytes + w->size, w->cap - w->size, &got, err);
+    w->size += got;
+    *ended = got == 0;
+    return rc;
+}
+
+/* What is left in the window at the end is no whole packet. */
+static int read_stream(struct plumb_pfr *r, struct source *from, struct plumb_unpack *u,
+                       struct plumb_pfr_window *w, plumb_error *err)
+{
+    bool ended = false;
+    int rc = PLUMB_OK;
+    w->size = 0;
+    while (rc == PLUMB_OK && !ended) {
+        size_t used = 0;
+        if ((rc = fill(w, u, from->name, &ended, err)) < 0)
+            break;
+        rc = read_packets(r, from, w->bytes, w->size, &used, err);
+        memmove(w->bytes, w->bytes + used, w->size - used);
+        w->size -= used;
+        from->offset += used;
+    }
+    return rc;
+}
+
+/* The packets that the last one has packed; those have none packed in turn. */
+static int read_inner(struct plumb_pfr *r, const struct source *outer, plumb_error *err)
+{
+    struct source from = {outer->name, " of packets that are packed in it", 0, outer->sum, true};
+    size_t n = r->packed_bytes;
+    r->packed_bytes = 0;
+    if (outer->inner) {
+        r->t->faults.damaged++;
+        return PLUMB_OK;
+    }
+    int rc = plumb_unpack_open_bytes(&r->inner, r->packed, n, from.name, from.sum, err);
+    if (rc == PLUMB_OK)
+        rc = read_stream(r, &from, r->inner, &r->inner_window, err);
+    if (rc == PLUMB_OK && r->inner_window.size > 0)
+        rc = not_a_packet(&from, from.offset, err);
+    return rc;
 }
 
 /* ---- The whole ------------------------------------------------------------------------------ */
@@ -105,6 +168,8 @@ static void end(struct plumb_pfr *r)
     for (size_t i = 0; i < r->sequence_count; i++)
         for (int index = 0; index < PLUMB_PFR_INDEXES; index++)
             plumb_ids_fini(&r->sequences[i]->told[index]);
+    plumb_unpack_close(r->inner);
+    free(r->inner_window.bytes);
     free(r->seen);
     plumb_ids_fini(&r->sequence_of);
     plumb_ids_fini(&r->counter_of);
@@ -118,6 +183,7 @@ static int conclude(struct plumb_pfr *r, const struct source *from, uint64_t lef
 {
     struct plumb_table *t = r->t;
     t->faults.cut_bytes = left;
+    t->packet_bytes = from->offset;
     if (r->failed || r->text.failed || r->spare.failed)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", from->name);
     if (r->packets == 0 && t->faults.damaged > 0)
@@ -140,11 +206,13 @@ int plumb_perfetto_parse(struct plumb_table *out, const void *bytes, size_t size
 {
     struct plumb_table t;
     struct plumb_pfr r;
-    struct source from = {name, 0};
+    struct plumb_unpack_sum sum = {size, 0};
+    struct source from = {name, "", 0, &sum, false};
     size_t used = 0;
     int rc = begin(&r, &t, err);
     if (rc == PLUMB_OK)
         rc = read_packets(&r, &from, bytes, size, &used, err);
+    from.offset = used;
     if (rc == PLUMB_OK)
         rc = conclude(&r, &from, size - used, err);
     end(&r);
@@ -155,68 +223,26 @@ int plumb_perfetto_parse(struct plumb_table *out, const void *bytes, size_t size
     return rc;
 }
 
-/* ---- Files ---------------------------------------------------------------------------------- */
-
-struct window {
-    unsigned char *bytes;
-    size_t size, cap;
-};
-
-/* Fills the room behind what is there; *ended when nothing more came. */
-static int fill(struct window *w, int fd, const char *path, bool *ended, plumb_error *err)
-{
-    if (w->cap - w->size < CHUNK / 2) {
-        size_t cap = w->cap ? 2 * w->cap : 2 * (size_t)CHUNK;
-        unsigned char *bytes = realloc(w->bytes, cap);
-        if (!bytes)
-            return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", path);
-        w->bytes = bytes;
-        w->cap = cap;
-    }
-    ssize_t n;
-    do
-        n = read(fd, w->bytes + w->size, w->cap - w->size);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
-    w->size += (size_t)n;
-    *ended = n == 0;
-    return PLUMB_OK;
-}
-
-static int read_file(struct plumb_pfr *r, int fd, const char *path, plumb_error *err)
-{
-    struct window w = {NULL, 0, 0};
-    struct source from = {path, 0};
-    bool ended = false;
-    int rc = PLUMB_OK;
-    while (rc == PLUMB_OK && !ended) {
-        size_t used = 0;
-        if ((rc = fill(&w, fd, path, &ended, err)) < 0)
-            break;
-        rc = read_packets(r, &from, w.bytes, w.size, &used, err);
-        memmove(w.bytes, w.bytes + used, w.size - used);
-        w.size -= used;
-        from.offset += used;
-    }
-    if (rc == PLUMB_OK)
-        rc = conclude(r, &from, w.size, err);
-    free(w.bytes);
-    return rc;
-}
-
 int plumb_perfetto_read(struct plumb_table *out, const char *path, plumb_error *err)
 {
     struct plumb_table t;
     struct plumb_pfr r;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return plumb_fail(err, errno == ENOENT ? PLUMB_ERR_NOT_FOUND : PLUMB_ERR_IO,
-                          "cannot read '%s': %s", path, strerror(errno));
-    int rc = begin(&r, &t, err);
+    struct plumb_pfr_window w = {.cap = 0};
+    struct plumb_unpack_sum sum = {0, 0};
+    struct source from = {path, "", 0, &sum, false};
+    struct plumb_unpack *u;
+    int rc = plumb_unpack_open(&u, path, &sum, err);
+    if (rc < 0)
+        return rc;
+    if (plumb_unpack_is_packed(u))
+        from.within = " of what is packed in it";
+    rc = begin(&r, &t, err);
     if (rc == PLUMB_OK)
-        rc = read_file(&r, fd, path, err);
-    close(fd);
+        rc = read_stream(&r, &from, u, &w, err);
+    if (rc == PLUMB_OK)
+        rc = conclude(&r, &from, w.size, err);
+    plumb_unpack_close(u);
+    free(w.bytes);
     end(&r);
     if (rc == PLUMB_OK)
         *out = t;

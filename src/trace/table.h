@@ -190,6 +190,7 @@ struct plumb_table {
     uint64_t cut;
     uint64_t failed;
     uint64_t clock_jumps;            /* instants "plumb.clock_jumped" */
+    uint64_t packet_bytes;           /* of the file's whole packets, unpacked; 0: it has none */
     bool plumb;                      /* plumb recorded it */
     struct plumb_table_build *build; /* until plumb_table_finish() */
 };

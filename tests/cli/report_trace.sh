@@ -82,7 +82,7 @@ done
 expect 'not there' 2 report none.pftrace
 [ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
 
-# Chrome's JSON, which may end early; a compressed one is told.
+# Chrome's JSON, which may end early.
 cat >chrome.json <<'END'
 {"schemaVersion": 1, "baseTimeNanoseconds": 1700000000000000000, "displayTimeUnit": "ms", "traceEvents": [
   {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "prog"}},
@@ -106,9 +106,31 @@ has err.txt 'its last packet or event is not whole'
 sed 's/"ph": "X"/ph: "X"/' chrome.json >broken.json
 expect 'chrome, broken' 2 report --trace broken.json
 has err.txt "'broken.json' is not valid JSON: line 4, column 4"
-gzip -k chrome.json
-expect 'chrome, compressed' 2 report chrome.json.gz
-has err.txt "'chrome.json.gz' is compressed: unpack it first"
+
+# Packed by gzip, whatever it is called; damage and a file cut short are told in one line.
+expect 'chrome, plain' 0 report --trace chrome.json
+cp out.txt plain.txt
+gzip -c chrome.json >chrome.any
+expect 'chrome, packed' 0 report --trace chrome.any
+sed 's/chrome\.any/chrome.json/' out.txt | cmp -s - plain.txt || fail "packed: $(diff out.txt plain.txt)"
+gzip -c trace.pftrace >packed.pftrace.gz
+expect 'perfetto, packed' 0 report packed.pftrace.gz
+has out.txt 'Trace: 0.200 s, 2 threads, 12 spans, 2 instants'
+"$PLUMB_BIN" export packed.pftrace.gz --format perfetto -o unpacked.pftrace >/dev/null 2>&1 || fail 'a packed trace is not exported'
+cmp -s trace.pftrace unpacked.pftrace || fail 'the export of a packed trace is not its packets'
+packed=$(stat -c %s packed.pftrace.gz)
+head -c $((packed - 20)) packed.pftrace.gz >cut.gz
+expect 'packed, cut' 2 report cut.gz
+has err.txt "'cut.gz' is cut short: it ends within what is packed; zcat unpacks what is left of it"
+{
+    head -c $((packed - 6)) packed.pftrace.gz
+    printf '\001\002\003\004\005\006'
+} >damaged.gz
+expect 'packed, damaged' 2 report damaged.gz
+has err.txt 'it cannot be unpacked (incorrect'
+echo 'not a trace' | gzip >text.gz
+expect 'packed, no trace' 2 report text.gz
+[ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
 
 # A trace without the usual name is known by how it begins; a run without one says how to get one.
 cp trace.pftrace other
