@@ -7,14 +7,13 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
-FUZZ_SECONDS ?= 60
 
-export BUILD JOBS FUZZ_SECONDS
+export BUILD JOBS
 .DEFAULT_GOAL := help
-.PHONY: help demo test asan tsan fuzz bench fmt size install clean build
+.PHONY: help demo test asan tsan fuzz fuzz-long bench fmt size install clean build
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo "  (BUILD=$(BUILD) JOBS=$(JOBS) PREFIX=$(PREFIX); parts that were left out: see the end of cmake's output)"
 
 demo: ## build, record a real text-to-video pipeline, show where its time went
@@ -29,8 +28,11 @@ asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan: ## the tests under ThreadSanitizer
 	@tools/test.sh tsan
 
-fuzz: ## every fuzz target for FUZZ_SECONDS (60) each
+fuzz: ## every fuzz target with libFuzzer, FUZZ_SECONDS (60) each
 	@tools/fuzz.sh
+
+fuzz-long: ## 10 minutes a target, with libFuzzer and with AFL++; prints executions
+	@tools/fuzz.sh --long
 
 bench: ## every benchmark, figures in build/release/bench-results.json; 1000 kills of a traced process
 	@tools/deps.sh build bench

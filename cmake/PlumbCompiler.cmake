@@ -35,9 +35,18 @@ elseif(PLUMB_SANITIZE STREQUAL "fuzzer")
   set(PLUMB_SANITIZER_TITLE "fuzzer, address, undefined")
   set(PLUMB_BUILD_KIND fuzz)
   set(PLUMB_SANITIZER_FLAGS -fsanitize=fuzzer-no-link,address,undefined)
+elseif(PLUMB_SANITIZE STREQUAL "afl")
+  if(NOT CMAKE_C_COMPILER MATCHES "afl-clang-fast")
+    message(FATAL_ERROR "PLUMB_SANITIZE=afl needs afl-clang-fast of AFL++ (the afl preset sets it)")
+  endif()
+  # The compiler of AFL++ instruments by itself, and leaves out an option that begins with
+  # -fsanitize=fuzzer-, whatever else it asks for.
+  set(PLUMB_SANITIZER_TITLE "AFL++, address, undefined")
+  set(PLUMB_BUILD_KIND fuzz)
+  set(PLUMB_SANITIZER_FLAGS -fsanitize=address,undefined)
 else()
   message(FATAL_ERROR "PLUMB_SANITIZE is '${PLUMB_SANITIZE}': "
-    "it must be empty, address, thread or fuzzer")
+    "it must be empty, address, thread, fuzzer or afl")
 endif()
 if(PLUMB_SANITIZER_FLAGS)
   target_compile_options(plumb_flags INTERFACE

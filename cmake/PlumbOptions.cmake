@@ -3,8 +3,8 @@
 # An optional part is three-state: `auto` builds it when its needs are there, `on` makes a missing
 # need an error, `off` leaves it out. No part is ever left out silently: each one ends in the table.
 
-set(PLUMB_SANITIZE "" CACHE STRING "Sanitizer: empty, address (with undefined), thread or fuzzer")
-set_property(CACHE PLUMB_SANITIZE PROPERTY STRINGS "" address thread fuzzer)
+set(PLUMB_SANITIZE "" CACHE STRING "Sanitizer: empty, address (with undefined), thread, fuzzer or afl")
+set_property(CACHE PLUMB_SANITIZE PROPERTY STRINGS "" address thread fuzzer afl)
 option(PLUMB_WERROR "Make warnings errors; for plumb's own developers, not for packagers" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

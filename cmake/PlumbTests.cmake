@@ -93,8 +93,9 @@ function(plumb_test name)
   plumb_add_test(${name} "${main}" "$<TARGET_FILE:${target}>")
 endfunction()
 
-# plumb_fuzz_target(<name> <source>): under the fuzz preset a libFuzzer program; everywhere else a test
-# that replays tests/fuzz/corpus/<name>, where every input that once broke the parser stays.
+# plumb_fuzz_target(<name> <source>): a program of libFuzzer under the fuzz preset, of AFL++ under afl,
+# whose compiler puts its own driver where libFuzzer is asked for; everywhere else a test that replays
+# tests/fuzz/corpus/<name>, where every input that once broke the parser stays.
 function(plumb_fuzz_target name source)
   set(target "${name}_fuzz")
   set(corpus "${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name}")

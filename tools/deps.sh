@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lists what this machine lacks to build, test, demonstrate or benchmark plumb, and installs it with apt.
 #
-#   tools/deps.sh [--check] build|demo|test|ci|fuzz|bench...
+#   tools/deps.sh [--check] build|demo|test|ci|fuzz|afl|bench...
 #
 # Each need is a probe (a command, a pkg-config module, a header) rather than a package name, so that
 # a tool which was built by hand counts, other distributions work, and a second run costs milliseconds.
@@ -49,6 +49,10 @@ py:torch                         | python3-torch       | python3-torch          
 '
 NEEDS_fuzz="$NEEDS_test"'
 file:/usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-* | libclang-rt-14-dev | compiler-rt | compiler-rt
+'
+NEEDS_afl="$NEEDS_fuzz"'
+cmd:afl-fuzz                     | afl++               | american-fuzzy-lop         | aflplusplus
+cmd:afl-clang-fast               | afl++               | american-fuzzy-lop-clang   | aflplusplus
 '
 NEEDS_bench="$NEEDS_demo"'
 pc:lttng-ust                     | liblttng-ust-dev    | lttng-ust-devel            | lttng-ust
@@ -140,6 +144,7 @@ for arg in "$@"; do
     test) needs="$needs$NEEDS_test" ;;
     ci) needs="$needs$NEEDS_ci" ;;
     fuzz) needs="$needs$NEEDS_fuzz" ;;
+    afl) needs="$needs$NEEDS_afl" ;;
     bench) needs="$needs$NEEDS_bench" ;;
     *) usage ;;
     esac
