@@ -27,7 +27,9 @@ const char *plumb_json_fault(struct plumb_json_scan *s, const char *at, const ch
     s->at = at;
     s->fault = why;
     if (at >= s->end)
-        s->fault = "it ends in the middle of a value";
+        s->fault = s->flags & PLUMB_JSON_LINES
+                       ? "the last line is cut off: leave it out to read the others"
+                       : "it ends in the middle of a value";
     else if (*at == '\n' && s->flags & PLUMB_JSON_LINES)
         s->fault = "the line ends in the middle of a value";
     return NULL;

@@ -5,6 +5,7 @@
  * Of a module the dotted path is kept ("layer1.0.conv1"), as PyTorch and every other recorder call
  * it; of a function kind and name ("Functional.conv2d"). The direction becomes the phase. What a
  * backward call was given and gave is "grad_in" and "grad_out". */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,17 @@ struct about {
     uint32_t file, line;
 };
 
+/* A name of an open object, and which object it was seen in before. */
+struct mark {
+    uint32_t name, before;
+};
+
+/* An object that is being read. */
+struct object {
+    uint32_t number;
+    size_t mark_count; /* when it began */
+};
+
 struct dump {
     struct plumb_activations *t;
     const struct plumb_activation_source *from;
@@ -30,6 +42,11 @@ struct dump {
     struct plumb_activations names; /* for its texts alone */
     struct about *about;            /* [about_count] */
     size_t about_count;
+    uint32_t *seen_in; /* [seen_count]: by name, the number of the innermost open object with it */
+    size_t seen_count;
+    struct mark *marks; /* [mark_count]: of all open objects */
+    size_t mark_count, mark_cap;
+    uint32_t objects;
     struct plumb_activation entry; /* what all records of an entry have in common */
     char label[LABEL_BYTES];
 };
@@ -45,6 +62,68 @@ static int fault(struct dump *in, const char *what)
     plumb_json_scan_place(in->scan, &line, &column);
     return in->rc = plumb_fail(in->err, PLUMB_ERR_FORMAT, "'%s' line %llu: %s", in->name,
                                (unsigned long long)line, what);
+}
+
+/* ---- Members --------------------------------------------------------------------------------- */
+
+static void *room(struct dump *in, void *at, size_t *cap, size_t want, size_t size)
+{
+    if (want <= *cap)
+        return at;
+    size_t count = want * 2 + 64;
+    char *moved = realloc(at, count * size);
+    if (!moved) {
+        in->t->failed = true;
+        return NULL;
+    }
+    memset(moved + *cap * size, 0, (count - *cap) * size);
+    *cap = count;
+    return moved;
+}
+
+static struct object object_begin(struct dump *in)
+{
+    return (struct object){++in->objects, in->mark_count};
+}
+
+static void object_end(struct dump *in, struct object object)
+{
+    while (in->mark_count > object.mark_count) {
+        const struct mark *mark = &in->marks[--in->mark_count];
+        in->seen_in[mark->name] = mark->before;
+    }
+}
+
+/* Two members of one name could not be told apart, and of which a reader takes either. */
+static void check_name(struct dump *in, struct object object)
+{
+    const struct plumb_json_scan *s = in->scan;
+    char why[96];
+    uint32_t name = plumb_activations_text_id(&in->names, s->key, s->key_size);
+    uint32_t *seen_in = room(in, in->seen_in, &in->seen_count, (size_t)name + 1, sizeof *seen_in);
+    struct mark *marks = room(in, in->marks, &in->mark_cap, in->mark_count + 1, sizeof *marks);
+    in->seen_in = seen_in ? seen_in : in->seen_in;
+    in->marks = marks ? marks : in->marks;
+    if (in->t->failed || in->names.failed)
+        return;
+    if (in->names.texts[name].size != s->key_size) {
+        fault(in, "a name holds a NUL character");
+    } else if (seen_in[name] == object.number) {
+        snprintf(why, sizeof why, "'%.64s' comes twice in one object", in->names.texts[name].text);
+        fault(in, why);
+    } else {
+        marks[in->mark_count++] = (struct mark){name, seen_in[name]};
+        seen_in[name] = object.number;
+    }
+}
+
+/* Goes on to the next member of the object; false: there is none, or it is a fault. */
+static bool next_member(struct dump *in, struct object object)
+{
+    if (in->rc < 0 || plumb_json_next(in->scan) <= PLUMB_JSON_END || !in->scan->key)
+        return false;
+    check_name(in, object);
+    return in->rc == PLUMB_OK;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -121,18 +200,11 @@ static uint32_t module_id(struct dump *in, const char *name, size_t size)
 static struct about *about_name(struct dump *in, const char *name, size_t size)
 {
     uint32_t id = plumb_activations_text_id(&in->names, name, size);
-    if (id >= in->about_count) {
-        size_t count = id * 2 + 64;
-        struct about *moved = realloc(in->about, count * sizeof *moved);
-        if (!moved) {
-            in->t->failed = true;
-            return NULL;
-        }
-        memset(moved + in->about_count, 0, (count - in->about_count) * sizeof *moved);
-        in->about = moved;
-        in->about_count = count;
-    }
-    return &in->about[id];
+    struct about *about = room(in, in->about, &in->about_count, (size_t)id + 1, sizeof *in->about);
+    if (!about)
+        return NULL;
+    in->about = about;
+    return &about[id];
 }
 
 /* ---- construct.json and stack.json ----------------------------------------------------------- */
@@ -159,8 +231,9 @@ static void end(struct dump *in)
 static void read_construct(struct dump *in, const struct plumb_activation_text_of *text)
 {
     struct plumb_json_scan *s = in->scan;
+    struct object all = object_begin(in);
     begin(in, text);
-    while (in->rc == PLUMB_OK && plumb_json_next(s) > PLUMB_JSON_END && s->key) {
+    while (next_member(in, all)) {
         struct about *about = about_name(in, s->key, s->key_size);
         bool list = s->token == PLUMB_JSON_ARRAY;
         if (list)
@@ -173,6 +246,7 @@ static void read_construct(struct dump *in, const struct plumb_activation_text_o
         }
         plumb_json_skip(s);
     }
+    object_end(in, all);
     end(in);
 }
 
@@ -233,13 +307,15 @@ static void read_stack(struct dump *in, const struct plumb_activation_text_of *t
 {
     enum { SHARING = 1024 };
     uint32_t ids[SHARING];
+    struct object all = object_begin(in);
     begin(in, text);
-    while (in->rc == PLUMB_OK && plumb_json_next(in->scan) > PLUMB_JSON_END && in->scan->key) {
+    while (next_member(in, all)) {
         if (in->scan->token == PLUMB_JSON_ARRAY)
             read_stack_entry(in, ids, SHARING);
         else
             plumb_json_skip(in->scan);
     }
+    object_end(in, all);
     end(in);
 }
 
@@ -343,13 +419,15 @@ static void read_value(struct dump *in, int deep)
     size_t outside = strlen(in->label);
     size_t first = in->t->count;
     size_t index = 0;
+    struct object object = object_begin(in);
     if (deep == DEEPEST)
         fault(in, "arguments are nested too deeply");
-    while (in->rc == PLUMB_OK && plumb_json_next(s) > PLUMB_JSON_END &&
-           s->token != PLUMB_JSON_ARRAY_END && s->token != PLUMB_JSON_OBJECT_END) {
-        if (!list) {
-            read_member(in, &r, deep);
-        } else if (s->token == PLUMB_JSON_OBJECT || s->token == PLUMB_JSON_ARRAY) {
+    while (!list && next_member(in, object))
+        read_member(in, &r, deep);
+    object_end(in, object);
+    while (list && in->rc == PLUMB_OK && plumb_json_next(s) > PLUMB_JSON_END &&
+           s->token != PLUMB_JSON_ARRAY_END) {
+        if (s->token == PLUMB_JSON_OBJECT || s->token == PLUMB_JSON_ARRAY) {
             label_index(in, index++);
             read_value(in, deep + 1);
             in->label[outside] = '\0';
@@ -426,61 +504,36 @@ static void read_entry(struct dump *in)
     }
     if (s->token != PLUMB_JSON_OBJECT)
         return;
-    while (in->rc == PLUMB_OK && plumb_json_next(s) > PLUMB_JSON_END &&
-           s->token != PLUMB_JSON_OBJECT_END)
+    struct object object = object_begin(in);
+    while (next_member(in, object))
         if (s->token == PLUMB_JSON_OBJECT || s->token == PLUMB_JSON_ARRAY)
             read_section(in, backward, gradients);
-}
-
-/* An entry is named once: two of one name could not be told apart. */
-static bool is_new(struct dump *in, bool **seen, size_t *seen_count)
-{
-    uint32_t id = plumb_activations_text_id(&in->names, in->scan->key, in->scan->key_size);
-    if (id >= *seen_count) {
-        size_t count = id * 2 + 64;
-        bool *moved = realloc(*seen, count);
-        if (!moved) {
-            in->t->failed = true;
-            return true;
-        }
-        memset(moved + *seen_count, 0, count - *seen_count);
-        *seen = moved;
-        *seen_count = count;
-    }
-    bool fresh = !(*seen)[id];
-    (*seen)[id] = true;
-    return fresh;
+    object_end(in, object);
 }
 
 static void read_data(struct dump *in)
 {
-    struct plumb_json_scan *s = in->scan;
-    bool *seen = NULL;
-    size_t seen_count = 0;
-    while (in->rc == PLUMB_OK && plumb_json_next(s) > PLUMB_JSON_END && s->key) {
-        if (is_new(in, &seen, &seen_count))
-            read_entry(in);
-        else
-            fault(in, "an entry comes twice");
-    }
-    free(seen);
+    struct object all = object_begin(in);
+    while (next_member(in, all))
+        read_entry(in);
+    object_end(in, all);
 }
 
 static void read_dump(struct dump *in, const struct plumb_activation_text_of *text)
 {
     struct plumb_json_scan *s = in->scan;
+    struct object all = object_begin(in);
     bool data = false;
     begin(in, text);
-    while (in->rc == PLUMB_OK && plumb_json_next(s) > PLUMB_JSON_END && s->key) {
+    while (next_member(in, all)) {
         if (plumb_json_key_is(s, "data") && s->token == PLUMB_JSON_OBJECT) {
-            if (data)
-                fault(in, "'data' comes twice");
             data = true;
             read_data(in);
         } else {
             plumb_json_skip(s);
         }
     }
+    object_end(in, all);
     if (in->rc == PLUMB_OK && s->token == PLUMB_JSON_OBJECT_END && !data)
         fault(in, "'data' is missing: no dump of msprobe");
     end(in);
@@ -508,6 +561,8 @@ int plumb_activations_msprobe(const struct plumb_activation_source *from,
     in.t->failed |= in.names.failed;
     plumb_activations_fini(&in.names);
     free(in.about);
+    free(in.seen_in);
+    free(in.marks);
     free(in.scan);
     return in.rc;
 }

@@ -149,8 +149,10 @@ static void many_records_are_read_in_pieces(void **state)
 static void bad_records_are_refused_with_their_line(void **state)
 {
     (void)state;
-    refuse_text("{\"module\": \"a\", \"tensor\": \"out\"}\n{\"module\": \"a\", \"tensor\": \"o",
-                "'a.jsonl' is not valid JSON: line 2, column 29: it ends in the middle of a value");
+    refuse_text(
+        "{\"module\": \"a\", \"tensor\": \"out\"}\n{\"module\": \"a\", \"tensor\": \"o",
+        "'a.jsonl' is not valid JSON: line 2, column 29: the last line is cut off: leave it "
+        "out to read the others");
     refuse_text("{\"module\": \"a\", \"tensor\": \"out\"}\n{\"tensor\": \"out\"}\n",
                 "'a.jsonl' line 2: 'module' is missing");
     refuse_text("{\"module\": \"a\", \"sum\": 1, \"tensor\": \"out\", \"sum\": 2}\n",
@@ -215,7 +217,17 @@ static void bad_dumps_are_refused(void **state)
 {
     char deep[4096] = "{\"data\": {\"a\": {\"output\": ";
     (void)state;
-    refuse_text("{\"data\": {\"a\": {}, \"a\": {}}}", "'a.jsonl' line 1: an entry comes twice");
+    refuse_text("{\"data\": {\"a\": {}, \"a\": {}}}",
+                "'a.jsonl' line 1: 'a' comes twice in one object");
+    refuse_text("{\"data\": {}, \"data\": {}}",
+                "'a.jsonl' line 1: 'data' comes twice in one object");
+    refuse_text("{\"data\": {\"a\": {\"output\": [],\n\"output\": []}}}",
+                "'a.jsonl' line 2: 'output' comes twice in one object");
+    refuse_text(
+        "{\"data\": {\"a\": {\"output\": [{\"Max\": 1, \"x\": {\"Max\": 2}, \"Max\": 3}]}}}",
+        "'a.jsonl' line 1: 'Max' comes twice in one object");
+    refuse_text("{\"data\": {\"a\\u0000\": {}, \"a\": {}}}",
+                "'a.jsonl' line 1: a name holds a NUL character");
     refuse_text("{\"task\": 1}", "'a.jsonl' line 1: 'data' is missing: no dump of msprobe");
     refuse_text("{\"data\": {\"a\": {\"output\": [",
                 "'a.jsonl' is not valid JSON: line 1, column 28: it ends in the middle of a value");
