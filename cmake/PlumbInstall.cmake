@@ -1,4 +1,5 @@
-# Install: headers, libraries, command, pkg-config files, CMake package, man pages, completion.
+# Install: headers, libraries, command, the hooks for PyTorch, pkg-config files, CMake package, man pages,
+# completion.
 
 include(CMakePackageConfigHelpers)
 set(PLUMB_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/plumb")
@@ -24,6 +25,9 @@ endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/plumb"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+
+install(FILES "${PROJECT_SOURCE_DIR}/python/plumb_torch_activations.py"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/plumb")
 
 install(EXPORT plumbTargets NAMESPACE plumb:: DESTINATION "${PLUMB_CMAKE_DIR}")
 configure_package_config_file(cmake/plumbConfig.cmake.in

@@ -32,6 +32,8 @@ done
 [ -f "$libdir/libplumb-malloc.so" ] || fail 'no libplumb-malloc.so beside libplumb.so'
 [ -f "$prefix/share/man/man1/plumb-record.1" ] || fail 'no manual page of plumb record'
 [ -f "$prefix/share/bash-completion/completions/plumb" ] || fail 'no completion for bash'
+PYTHONPYCACHEPREFIX=$PWD/cache /usr/bin/python3 -m py_compile "$prefix/share/plumb/plumb_torch_activations.py" ||
+    fail 'no hooks for PyTorch'
 pkg-config --cflags plumb | grep -q -e -DPLUMB_LINKED || fail 'no -DPLUMB_LINKED in plumb.pc'
 
 # shellcheck disable=SC2046 # pkg-config prints words

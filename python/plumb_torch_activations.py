@@ -1,0 +1,126 @@
+"""plumb_torch_activations: what every layer of a PyTorch model gives out, for `plumb diverge`.
+
+    import plumb_torch_activations as activations
+    activations.attach(model)            # nothing happens unless PLUMB_ACTIVATIONS is on
+    for i, t in enumerate(timesteps):
+        with activations.step(i):        # what its records have as "step"
+            latents = model(latents, t)
+
+A line of JSON for each tensor that a module returns: module, tensor, step, then the statistics asked for,
+as in FastVideo's activation trace. The variables are plumb's: PLUMB_ACTIVATIONS, _LAYERS, _STATS, _STEPS,
+_OUTPUT and _APPEND (docs/activations.md). The file needs nothing but torch, so it may be copied.
+"""
+import contextlib, functools, json, math, os, re, socket, sys, threading  # noqa: E401
+import torch
+
+STATISTICS = {  # of a copy in float32; whole numbers: in float64
+    "abs_mean": lambda x: x.abs().mean(), "sum": torch.sum, "mean": torch.mean, "std": torch.std,
+    "min": torch.min, "max": torch.max, "rms": lambda x: x.square().mean().sqrt(), "l2": torch.norm,
+    "nan": lambda x: x.isnan().sum(), "zeros": lambda x: (x == 0).sum(),
+    "inf": lambda x: x.isposinf().sum(), "neg_inf": lambda x: x.isneginf().sum()}
+PLAIN = {"shape": lambda t: list(t.shape), "dtype": lambda t: str(t.dtype)}
+OFF = ("", "0", "false", "no", "off")
+here, files = threading.local(), {}  # the thread's step; the open outputs by path
+say = functools.partial(print, "plumb:", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def step(index):
+    """The step of this thread's records inside; after it, and after an error, that of before."""
+    before, here.step = getattr(here, "step", None), index
+    try:
+        yield
+    finally:
+        here.step = before
+
+
+def setting(name, default=""):
+    return os.environ.get("PLUMB" + name, default).strip()
+
+
+def chosen_steps(text):
+    """'0,5-9' as ranges."""
+    found = [re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part) for part in text.split(",") if text]
+    ranges = [f and range(int(f[1]), int(f[2] or f[1]) + 1) for f in found]
+    if not all(ranges):
+        raise ValueError("PLUMB_ACTIVATIONS_STEPS: '%s' is no list of steps: it is one like 0,5-9" % text)
+    return ranges
+
+
+def output(text):
+    """One file for all models of a process; each of several ranks has its own."""
+    if os.environ.get("WORLD_SIZE", "1") != "1" and not re.search("%[pr]|<pid>", text):
+        text = "%s.rank%%r%s" % os.path.splitext(text)
+    words = {"%r": os.environ.get("RANK", "0"), "%h": socket.gethostname()}
+    text = re.sub("%[prh]|<pid>", lambda found: words.get(found[0], str(os.getpid())), text)
+    path = os.path.abspath(os.path.expanduser(text))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if path not in files:  # a write() a line: each is whole, whatever happens to the process
+        files[path] = open(path, "wb" if setting("_ACTIVATIONS_APPEND").lower() in OFF else "ab", buffering=0)
+    return files[path]
+
+
+def labelled(value, label):
+    """The tensors of nested sequences and mappings: out, out[1], out.key."""
+    if isinstance(value, torch.Tensor):
+        return [(label, value)]
+    form, parts = ("%s.%s", value.items()) if isinstance(value, dict) else (
+        "%s[%s]", enumerate(value) if isinstance(value, (tuple, list)) else ())
+    return [found for key, part in parts for found in labelled(part, form % (label, key))]
+
+
+def statistic(name, t):
+    try:
+        if name in PLAIN:
+            return PLAIN[name](t)
+        number = STATISTICS[name](t.float() if t.is_floating_point() else t.double()).item()
+        return number if math.isfinite(number) else json.dumps(number)  # "NaN": JSON has no number for it
+    except Exception as why:  # the other statistics go on
+        return "<error: %s>" % why
+
+
+def record(file, stats, steps, module, label, value):
+    at = getattr(here, "step", None)
+    if file.closed or steps and not any(at in chosen for chosen in steps):
+        return
+    try:
+        for tensor, t in labelled(value, label):
+            row = {"module": module, "tensor": tensor, "step": at}
+            row.update((name, statistic(name, t.detach())) for name in stats)
+            file.write((json.dumps(row) + "\n").encode())
+    except Exception as why:  # the model goes on
+        file.close()
+        say("activation trace: %s; no more activations are recorded" % why)
+
+
+def attach(model, name="", inputs=None):
+    """Hooks on the modules in whose names (dotted, behind `name`) PLUMB_ACTIVATIONS_LAYERS is found, on the root
+    only if `name` names it. `inputs`, an expression as well: of these, what goes in is recorded too. Gives
+    the handles, for remove()."""
+    handles, layers = [], setting("_ACTIVATIONS_LAYERS")
+    if setting("_ACTIVATIONS").lower() in OFF or setting("", "1").lower() in OFF:
+        return handles
+    asked = dict.fromkeys(re.findall(r"[^\s,]+", setting("_ACTIVATIONS_STATS") or "abs_mean,sum"))
+    stats = [stat for stat in asked if stat in STATISTICS or stat in PLAIN]
+    for stat in [stat for stat in asked if stat not in stats]:
+        say("PLUMB_ACTIVATIONS_STATS: no statistic '%s'; there are %s" % (
+            stat, ", ".join(sorted([*STATISTICS, *PLAIN]))))
+    try:
+        if not stats:
+            raise ValueError("PLUMB_ACTIVATIONS_STATS: no statistic is left")
+        pattern, steps = re.compile(layers), chosen_steps(setting("_ACTIVATIONS_STEPS"))
+        file = output(setting("_ACTIVATIONS_OUTPUT") or "torch_activations_%p.jsonl")
+    except (re.error, ValueError, OSError) as why:
+        where = "PLUMB_ACTIVATIONS_LAYERS: '%s': " % layers if isinstance(why, re.error) else ""
+        return say("%s%s; no activations are recorded" % (where, why)) or handles
+    named = [(".".join(part for part in (name, below) if part), module) for below, module in model.named_modules()]
+    chosen = [(path, module) for path, module in named if path and pattern.search(path)]
+    for path, module in chosen:
+        to = functools.partial(record, file, stats, steps, path)
+        handles.append(module.register_forward_hook(lambda m, i, out, to=to: to("out", out)))
+        if inputs is not None and re.search(inputs, path):
+            handles.append(module.register_forward_pre_hook(
+                lambda m, i, to=to: to("in", i[0] if len(i) == 1 else i)))
+    say("activation trace attached to %d modules (pattern='%s', stats=[%s])%s" % (
+        len(chosen), layers, ", ".join(stats), "" if chosen else ": nothing matched"))
+    return handles
