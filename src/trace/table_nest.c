@@ -134,6 +134,17 @@ static uint32_t add_instant(struct nesting *n, const struct plumb_build_event *e
     return row;
 }
 
+/* The slice of no length that began and ended then, or PLUMB_TABLE_NONE. */
+static uint32_t find_moment(const struct nesting *n, int64_t ns)
+{
+    const struct plumb_table_slices *s = &n->t->slices;
+    uint32_t row = s->count - 1;
+    return s->count > 0 && s->lane[row] == n->lane && s->dur_ns[row] == 0 &&
+                   s->ts_ns[row] == (uint64_t)ns - n->zero
+               ? row
+               : PLUMB_TABLE_NONE;
+}
+
 /* Returns the slice that the point stands for; one that waits for it gets it later. */
 static uint32_t find_slice(struct nesting *n, uint32_t event, const struct plumb_build_event *e)
 {
@@ -141,7 +152,10 @@ static uint32_t find_slice(struct nesting *n, uint32_t event, const struct plumb
     uint32_t *waits = e->extra ? plumb_build_add(n->b, &n->wait, sizeof *waits) : NULL;
     if (waits)
         *waits = event;
-    return o && !e->extra ? o->row : PLUMB_TABLE_NONE;
+    if (e->extra)
+        return PLUMB_TABLE_NONE;
+    uint32_t moment = find_moment(n, e->ns);
+    return moment == PLUMB_TABLE_NONE && o ? o->row : moment;
 }
 
 static void place(struct nesting *n, uint32_t event, bool last_lane)

@@ -195,6 +195,27 @@ static void flows_go_from_event_to_event_until_they_end(void **state)
     plumb_table_fini(&t);
 }
 
+/* Files in whole microseconds have kernels that take none. */
+static void flows_reach_slices_of_no_length(void **state)
+{
+    (void)state;
+    start();
+    uint32_t host = plumb_table_lane(&t, 1), queue = plumb_table_lane(&t, 2);
+    plumb_table_complete(&t, host, 1, 5, id("launch"), 0);
+    plumb_table_complete(&t, queue, 0, 100, id("copy"), 0);
+    plumb_table_complete(&t, queue, 20, 0, id("kernel"), 0);
+    plumb_table_add_flow(&t, plumb_table_point(&t, host, 1, false), 7, PLUMB_FLOW_ON);
+    plumb_table_add_flow(&t, plumb_table_point(&t, queue, 20, false), 7, PLUMB_FLOW_LEAF);
+    plumb_table_add_flow(&t, plumb_table_point(&t, queue, 21, false), 7, PLUMB_FLOW_LEAF);
+    finish();
+    assert_int_equal(t.flow_count, 2);
+    assert_string_equal(plumb_table_text(&t, t.slices.name[t.flows[0].from.row]), "launch");
+    assert_string_equal(plumb_table_text(&t, t.slices.name[t.flows[0].to.row]), "kernel");
+    assert_string_equal(plumb_table_text(&t, t.slices.name[t.flows[1].to.row]),
+                        "copy"); /* it is over */
+    plumb_table_fini(&t);
+}
+
 static void counters_are_whole_until_one_is_not(void **state)
 {
     (void)state;
@@ -324,6 +345,7 @@ int main(void)
         cmocka_unit_test(complete_slices_nest_by_length_and_move_when_they_overlap),
         cmocka_unit_test(args_of_both_ends_are_the_slices),
         cmocka_unit_test(flows_go_from_event_to_event_until_they_end),
+        cmocka_unit_test(flows_reach_slices_of_no_length),
         cmocka_unit_test(counters_are_whole_until_one_is_not),
         cmocka_unit_test(lanes_know_their_process_and_never_go_in_circles),
         cmocka_unit_test(a_shuffled_trace_is_the_same_trace),
