@@ -41,75 +41,30 @@ static struct plumb_step_row *row_of(struct stepping *s, uint32_t name, int64_t 
     return row && plumb_ids_put(&s->row_of, key, (uint32_t)s->count) ? row : NULL;
 }
 
-bool plumb_slice_step(const struct plumb_table *t, uint32_t slice, uint32_t key, int64_t *out)
+static bool collect(struct stepping *s, const struct plumb_step_marks *marks)
 {
-    uint32_t arg = plumb_table_arg(t, slice, key);
-    if (arg == PLUMB_TABLE_NONE || t->slice_args.type[arg] > PLUMB_ARG_U64)
-        return false;
-    *out = t->slice_args.value[arg].i64;
-    return true;
-}
-
-/* The steps of what a slice runs inside, by depth. */
-struct around {
-    int64_t *step;
-    bool *has;
-    size_t cap;
-};
-
-static bool make_room(struct around *a, uint32_t depth)
-{
-    if (depth < a->cap)
-        return true;
-    size_t cap = 2 * (size_t)depth + 64;
-    int64_t *step = realloc(a->step, cap * sizeof *step);
-    a->step = step ? step : a->step;
-    bool *has = realloc(a->has, cap * sizeof *has);
-    a->has = has ? has : a->has;
-    a->cap = step && has ? cap : a->cap;
-    return step && has;
-}
-
-/* The step that slice `i` ran in, into the place of its depth. False: out of memory. */
-static bool find_step(struct around *a, const struct plumb_table *t, uint32_t i, uint32_t key)
-{
-    uint32_t depth = t->slices.depth[i];
-    if (!make_room(a, depth))
-        return false;
-    a->has[depth] = plumb_slice_step(t, i, key, &a->step[depth]);
-    if (!a->has[depth] && t->plumb && depth > 0 && a->has[depth - 1]) {
-        a->step[depth] = a->step[depth - 1];
-        a->has[depth] = true;
-    }
-    return true;
-}
-
-static bool collect_with(struct stepping *s, const struct plumb_table *t, struct around *a)
-{
-    const struct plumb_table_slices *slices = &t->slices;
-    uint32_t key = plumb_strings_find(&t->strings, "step");
-    for (uint32_t i = 0; key != UINT32_MAX && i < slices->count; i++) {
-        if (!find_step(a, t, i, key))
-            return false;
-        if (!a->has[slices->depth[i]] || (slices->flags[i] & (PLUMB_SLICE_OPEN | PLUMB_SLICE_CUT)))
+    const struct plumb_table *t = marks->t;
+    uint32_t mark_name = 0;
+    for (uint32_t i = 0; i < t->slices.count; i++) {
+        uint32_t name = t->slices.name[i];
+        int64_t step;
+        if (plumb_step_is_mark(marks, name, &step)) {
+            if (t->slices.category[i] == marks->copy)
+                continue;
+            mark_name = mark_name ? mark_name : name;
+            name = mark_name;
+        }
+        if ((t->slices.flags[i] & (PLUMB_SLICE_OPEN | PLUMB_SLICE_CUT)) ||
+            !plumb_step_of(marks, i, &step))
             continue;
-        struct plumb_step_row *row = row_of(s, slices->name[i], a->step[slices->depth[i]]);
+        struct plumb_step_row *row = row_of(s, name, step);
         if (!row)
             return false;
         row->count++;
-        row->total_ns += slices->dur_ns[i];
-        row->max_ns = slices->dur_ns[i] > row->max_ns ? slices->dur_ns[i] : row->max_ns;
+        row->total_ns += t->slices.dur_ns[i];
+        row->max_ns = t->slices.dur_ns[i] > row->max_ns ? t->slices.dur_ns[i] : row->max_ns;
     }
     return true;
-}
-
-static bool collect(struct stepping *s, const struct plumb_table *t)
-{
-    struct around a = {NULL, NULL, 0};
-    bool done = collect_with(s, t, &a);
-    free(a.step);
-    free(a.has);
-    return done;
 }
 
 static int by_node_and_step(const void *a, const void *b)
@@ -146,12 +101,13 @@ static struct plumb_stepped_node sum_up(const struct plumb_step_row *rows, size_
     return node;
 }
 
-int plumb_steps_init(struct plumb_steps *out, const struct plumb_table *t, plumb_error *err)
+int plumb_steps_init(struct plumb_steps *out, const struct plumb_step_marks *marks,
+                     plumb_error *err)
 {
     struct stepping s = {.rows = NULL};
     struct plumb_steps steps = {.rows = NULL};
     uint64_t *ns = NULL;
-    bool done = collect(&s, t);
+    bool done = collect(&s, marks);
     plumb_ids_fini(&s.step_of);
     plumb_ids_fini(&s.row_of);
     steps.rows = s.rows;

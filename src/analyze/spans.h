@@ -8,6 +8,7 @@
 #ifndef PLUMB_ANALYZE_SPANS_H
 #define PLUMB_ANALYZE_SPANS_H
 
+#include "analyze/step_marks.h"
 #include "trace/table.h"
 
 /* ---- Nodes ---------------------------------------------------------------------------------- */
@@ -65,11 +66,8 @@ void plumb_gaps_fini(struct plumb_gaps *g);
 
 /* ---- Steps ---------------------------------------------------------------------------------- */
 
-/* The slice's own arg "step"; `key` is the number of that word. False: it has none. */
-bool plumb_slice_step(const struct plumb_table *t, uint32_t slice, uint32_t key, int64_t *out);
-
-/* The slices of one name in one step. The arg "step" tells it; in plumb's traces it is left out
- * where it is that of the slice around. */
+/* The slices of one name in one step. Slices that mark steps are all of one node, whose name is
+ * that of one of them; copies of them are left out. */
 struct plumb_step_row {
     uint32_t name;
     int64_t step;
@@ -88,7 +86,8 @@ struct plumb_steps {
     struct plumb_stepped_node *nodes; /* largest total first */
     size_t node_count;
 };
-int plumb_steps_init(struct plumb_steps *out, const struct plumb_table *t, plumb_error *err);
+int plumb_steps_init(struct plumb_steps *out, const struct plumb_step_marks *marks,
+                     plumb_error *err);
 void plumb_steps_fini(struct plumb_steps *s);
 
 /* ---- The slowest ---------------------------------------------------------------------------- */

@@ -141,11 +141,13 @@ static void busy_and_idle_are_all_of_a_lane(void **state)
 
 static void steps_are_told_apart_by_node_and_number(void **state)
 {
+    struct plumb_step_marks marks;
     struct plumb_steps s;
     uint64_t slices = 0, known = 0;
     (void)state;
     make(6, 1000);
-    assert_int_equal(plumb_steps_init(&s, &t, &err), PLUMB_OK);
+    assert_int_equal(plumb_step_marks_init(&marks, &t, &err), PLUMB_OK);
+    assert_int_equal(plumb_steps_init(&s, &marks, &err), PLUMB_OK);
     assert_int_equal(s.node_count, 4);
     assert_int_equal(s.row_count, 20); /* steps -2 to 2 */
     for (size_t i = 0; i < s.node_count; i++) {
@@ -166,6 +168,7 @@ static void steps_are_told_apart_by_node_and_number(void **state)
         known += (t.slices.flags[i] & PLUMB_SLICE_OPEN) == 0;
     assert_int_equal(slices, known);
     plumb_steps_fini(&s);
+    plumb_step_marks_fini(&marks);
     plumb_table_fini(&t);
 }
 
@@ -173,6 +176,7 @@ static void steps_are_told_apart_by_node_and_number(void **state)
 static void a_step_holds_for_what_runs_inside(void **state)
 {
     for (int plumb = 0; plumb < 2; plumb++) {
+        struct plumb_step_marks marks;
         struct plumb_steps s;
         (void)state;
         assert_int_equal(plumb_table_init(&t, &err), PLUMB_OK);
@@ -187,10 +191,12 @@ static void a_step_holds_for_what_runs_inside(void **state)
         plumb_table_end(&t, lane, 5, 0);
         t.plumb = plumb;
         assert_int_equal(plumb_table_finish(&t, &err), PLUMB_OK);
-        assert_int_equal(plumb_steps_init(&s, &t, &err), PLUMB_OK);
+        assert_int_equal(plumb_step_marks_init(&marks, &t, &err), PLUMB_OK);
+        assert_int_equal(plumb_steps_init(&s, &marks, &err), PLUMB_OK);
         assert_int_equal(s.row_count, plumb ? 2 : 1);
         assert_int_equal(s.rows[s.row_count - 1].count, 1);
         plumb_steps_fini(&s);
+        plumb_step_marks_fini(&marks);
         plumb_table_fini(&t);
     }
 }

@@ -18,6 +18,7 @@ struct plumb_trace_sight {
     const plumb_trace_view *view;
     struct plumb_span_rows nodes, threads; /* over all lanes; by lane */
     struct plumb_gaps gaps;
+    struct plumb_step_marks marks;
     struct plumb_steps steps;
     uint32_t slowest[PLUMB_SLOWEST_MAX];
     size_t slowest_count;
@@ -42,8 +43,6 @@ size_t plumb_trace_shown(const struct plumb_trace_sight *s, size_t n);
 const char *plumb_trace_lane_name(const struct plumb_trace_sight *s, uint32_t lane);
 /* "step=3 why=nan"; NULL: a slice without args. Addresses of its call stack have names. */
 const char *plumb_trace_args_text(const struct plumb_trace_sight *s, uint32_t slice);
-/* The step that the slice ran in; false: none. */
-bool plumb_trace_step(const struct plumb_table *t, uint32_t slice, int64_t *out);
 
 /* trace_slowest.c: the view of the slowest runs as text or Markdown. */
 void plumb_trace_put_slowest(struct plumb_buf *out, const struct plumb_trace_sight *s, bool md);

@@ -44,13 +44,12 @@ const char *plumb_trace_args_text(const struct plumb_trace_sight *s, uint32_t sl
     return b.len || b.failed ? keep(s, &b) : NULL;
 }
 
-bool plumb_trace_step(const struct plumb_table *t, uint32_t slice, int64_t *out)
+/* Of steps' rows: the number of a mark stands in a column of its own. */
+static const char *stepped_name(const struct plumb_trace_sight *s, uint32_t name)
 {
-    uint32_t key = plumb_strings_find(&t->strings, "step");
-    for (; slice != PLUMB_TABLE_NONE; slice = t->plumb ? t->slices.parent[slice] : PLUMB_TABLE_NONE)
-        if (plumb_slice_step(t, slice, key, out))
-            return true;
-    return false;
+    int64_t step;
+    return plumb_step_is_mark(&s->marks, name, &step) ? PLUMB_STEP_MARK_NAME
+                                                      : plumb_table_text(s->t, name);
 }
 
 static const char *text_of(const struct plumb_trace_sight *s, uint32_t id)
@@ -242,7 +241,7 @@ static void fill_stepped(struct plumb_grid *g, const struct plumb_trace_sight *s
     plumb_grid_init(g, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
         const struct plumb_stepped_node *node = &s->steps.nodes[i];
-        plumb_grid_text(g, plumb_table_text(s->t, node->name));
+        plumb_grid_text(g, stepped_name(s, node->name));
         plumb_grid_whole(g, node->of.count);
         plumb_grid_whole(g, node->of.total_ns);
         add_durations(g, &node->of);
@@ -265,7 +264,7 @@ static void fill_steps(struct plumb_grid *g, const struct plumb_trace_sight *s, 
         struct plumb_table_range rows = s->steps.nodes[i].rows;
         for (uint32_t k = rows.first; k < rows.first + rows.count && left > 0; k++, left--) {
             const struct plumb_step_row *row = &s->steps.rows[k];
-            plumb_grid_text(g, plumb_table_text(s->t, row->name));
+            plumb_grid_text(g, stepped_name(s, row->name));
             plumb_grid_signed(g, row->step);
             plumb_grid_whole(g, row->count);
             plumb_grid_whole(g, row->total_ns);
@@ -299,7 +298,7 @@ static void fill_slowest(struct plumb_grid *g, const struct plumb_trace_sight *s
         plumb_grid_whole(g, s->t->slices.ts_ns[slice]);
         plumb_grid_whole(g, s->t->slices.dur_ns[slice]);
         plumb_grid_whole(g, self_ns);
-        if (plumb_trace_step(s->t, slice, &step))
+        if (plumb_step_of(&s->marks, slice, &step))
             plumb_grid_signed(g, step);
         else
             plumb_grid_none(g);

@@ -45,7 +45,9 @@ static int look(struct plumb_trace_sight *s, plumb_error *err)
         rc = plumb_gaps_init(&s->gaps, s->t, gaps < PLUMB_SLOWEST_MAX ? gaps : PLUMB_SLOWEST_MAX,
                              err);
     if (rc == PLUMB_OK)
-        rc = plumb_steps_init(&s->steps, s->t, err);
+        rc = plumb_step_marks_init(&s->marks, s->t, err);
+    if (rc == PLUMB_OK)
+        rc = plumb_steps_init(&s->steps, &s->marks, err);
     if (rc == PLUMB_OK && s->view->kind == PLUMB_TRACE_VIEW_SLOWEST) {
         rc = choose_slowest(s, err);
         s->symbols = plumb_symbols_open(s->t);
@@ -61,6 +63,7 @@ static void look_away(struct plumb_trace_sight *s)
     plumb_span_rows_fini(&s->nodes);
     plumb_span_rows_fini(&s->threads);
     plumb_gaps_fini(&s->gaps);
+    plumb_step_marks_fini(&s->marks);
     plumb_steps_fini(&s->steps);
     plumb_symbols_close(s->symbols);
     plumb_arena_fini(&s->arena);
