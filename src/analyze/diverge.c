@@ -25,6 +25,7 @@ void plumb_diverge_fini(struct plumb_diverge *d)
         free(d->sides[i].partner);
     }
     free(d->cells);
+    free(d->tensors);
     plumb_map_fini(&d->shapes);
     memset(d, 0, sizeof *d);
 }
@@ -58,7 +59,8 @@ int plumb_diverge_run(struct plumb_diverge *d, plumb_error *err)
     if ((rc = plumb_diverge_find_sites(d, err)) < 0 ||
         (rc = plumb_diverge_match_names(d, err)) < 0 ||
         (rc = plumb_diverge_match_order(d, err)) < 0 ||
-        (rc = plumb_diverge_pair_records(d, err)) < 0)
+        (rc = plumb_diverge_pair_records(d, err)) < 0 ||
+        (rc = plumb_diverge_read_values(d, err)) < 0)
         return rc;
     plumb_diverge_judge(d);
     count_unmatched(&d->sides[PLUMB_DIVERGE_A]);

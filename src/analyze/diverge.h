@@ -14,9 +14,10 @@
  *   3. The culprit: the first record, in A's order of execution, that differs while everything it
  *      consumed matched.
  *
- * Costs: about 30 bytes a record beside the tables; time grows with the records, except for sites
- * without a name in common, whose table of evidence is cut to a band (`approximate`). The tables
- * must outlive it and are only read. One thread at a time. */
+ * Costs: about 30 bytes a record beside the tables, and 1 KiB a pair whose values both sides
+ * stored, which are read; time grows with the records, except for sites without a name in common,
+ * whose table of evidence is cut to a band (`approximate`). The tables must outlive it and are only
+ * read. One thread at a time. */
 #ifndef PLUMB_ANALYZE_DIVERGE_H
 #define PLUMB_ANALYZE_DIVERGE_H
 
@@ -25,6 +26,7 @@
 #include <stdint.h>
 
 #include "analyze/rename.h"
+#include "analyze/tensor_diff.h"
 #include "analyze/tolerance.h"
 #include "base/map.h"
 #include "trace/activations.h"
@@ -87,10 +89,21 @@ struct plumb_diverge_side {
 struct plumb_diverge_cell {
     float drift;   /* relative difference, by the statistic `field` */
     float excess;  /* the same in multiples of its tolerance: above 1 is wrong */
-    uint8_t field; /* enum plumb_activation_field of the largest excess */
+    uint8_t field; /* of the largest excess */
     uint8_t verdict;
     uint8_t how;
     uint8_t reserved;
+};
+
+/* Fields of a cell beside enum plumb_activation_field; PLUMB_ACT_STATISTICS: none decided. */
+enum { PLUMB_DIVERGE_BY_VALUES = 32 /* of the stored tensors */ };
+
+/* A pair of which both sides stored the values. */
+struct plumb_diverge_tensor {
+    uint32_t a; /* record of A */
+    bool compared;
+    struct plumb_tensor_diff diff;
+    plumb_error why; /* when it could not be compared */
 };
 
 /* What is known of that which a record consumed. */
@@ -125,7 +138,9 @@ struct plumb_diverge_culprit {
 struct plumb_diverge {
     struct plumb_diverge_options options;
     struct plumb_diverge_side sides[2];
-    struct plumb_diverge_cell *cells; /* [a.count] */
+    struct plumb_diverge_cell *cells;     /* [a.count] */
+    struct plumb_diverge_tensor *tensors; /* in A's order */
+    size_t tensor_count, tensor_cap;
     struct plumb_diverge_culprit culprit;
     size_t by_how[PLUMB_HOW_COUNT];
     size_t by_verdict[PLUMB_SAID_COUNT];
@@ -155,7 +170,7 @@ void plumb_diverge_init(struct plumb_diverge *d, const struct plumb_activations 
 void plumb_diverge_fini(struct plumb_diverge *d);
 
 /* PLUMB_ERR_FORMAT: a side has no records, or none of them has a partner, or nothing that could be
- * compared; PLUMB_ERR_MEMORY. */
+ * compared; PLUMB_ERR_MEMORY. Values that are gone are no error: `tensors` says why. */
 int plumb_diverge_run(struct plumb_diverge *d, plumb_error *err);
 
 static inline bool plumb_diverge_is_wrong(uint8_t verdict)
@@ -173,7 +188,15 @@ int plumb_diverge_match_names(struct plumb_diverge *d, plumb_error *err);
 int plumb_diverge_match_order(struct plumb_diverge *d, plumb_error *err);
 /* diverge_pairs.c: the records of partners. */
 int plumb_diverge_pair_records(struct plumb_diverge *d, plumb_error *err);
-/* Takes the partner of A's record `a` away again. */
+/* diverge_values.c: the values of pairs that both sides stored, value by value. */
+int plumb_diverge_read_values(struct plumb_diverge *d, plumb_error *err);
+/* NULL: a side did not store them. */
+const struct plumb_diverge_tensor *plumb_diverge_tensor_of(const struct plumb_diverge *d,
+                                                           uint32_t a);
+/* What they say of record `a` of A, whose statistics have said something. */
+void plumb_diverge_weigh_values(struct plumb_diverge *d, uint32_t a,
+                                struct plumb_diverge_cell *cell);
+/* diverge_pairs.c: takes the partner of A's record `a` away again. */
 void plumb_diverge_part(struct plumb_diverge *d, uint32_t a);
 
 enum plumb_shape_relation {

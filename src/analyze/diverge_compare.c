@@ -406,8 +406,10 @@ void plumb_diverge_judge(struct plumb_diverge *d)
     d->widest = PLUMB_DIVERGE_NONE;
     for (uint32_t i = 0; i < a->t->count; i++) {
         uint8_t how = d->cells[i].how;
-        if (a->partner[i] != PLUMB_DIVERGE_NONE)
+        if (a->partner[i] != PLUMB_DIVERGE_NONE) {
             d->cells[i] = plumb_diverge_compare(d, i, a->partner[i]);
+            plumb_diverge_weigh_values(d, i, &d->cells[i]);
+        }
         d->cells[i].how = how;
         d->by_how[how]++;
         d->by_verdict[d->cells[i].verdict] += a->partner[i] != PLUMB_DIVERGE_NONE;

@@ -4,9 +4,10 @@
  * between neighbours at 1). A figure that averages over a tensor (abs_mean, rms, l2, std, and mean
  * and sum against the mean magnitude) may differ by `relative`:
  *
- *     both of one type        f64 1e-6   f32 1e-4   f16 1e-3   bf16 5e-3   f8_e4m3fn 5e-2   f8_e5m2
- * 1e-1 of two types            that of the coarser one integers, bool          0 unknown 5e-3, that
- * of bf16
+ *     f64 1e-6, f32 1e-4, f16 1e-3, bf16 5e-3, f8_e4m3fn 5e-2, f8_e5m2 1e-1: both of one type
+ *     that of the coarser one: of two types
+ *     0: integers, bool
+ *     5e-3, that of bf16: nobody says
  *
  * f32: a dot product of K values errs by sqrt(K) u when roundings are independent (4e-6 at K =
  * 4096), a hundred layers of it by ten times as much, 4e-5; beyond 1e-4 something else happened.
@@ -15,8 +16,10 @@
  * between by its u (5e-4, two of them), and the types of 8 bits are those whose single values may
  * be off by 6 and 12 %. f64: recorders write their figures with the precision of f32.
  *
- * A single value (min, max) is not averaged: four times that, of the largest magnitude. `absolute`
- * is for tensors that are zero but for noise: 1e-4 of `relative` a value. Pure; any thread. */
+ * A single value (min, max) is not averaged: four times that, of the largest magnitude. Values
+ * laid side by side are not averaged before they are subtracted: the mean of their differences may
+ * be ten times that, of the mean magnitude. `absolute` is for tensors that are zero but for noise:
+ * 1e-4 of `relative` a value. Pure; any thread. */
 #ifndef PLUMB_ANALYZE_TOLERANCE_H
 #define PLUMB_ANALYZE_TOLERANCE_H
 
@@ -28,7 +31,10 @@ struct plumb_tolerance {
     bool known;      /* false: neither side says its type */
 };
 
-enum { PLUMB_TOLERANCE_EXTREME = 4 }; /* of min and max, in multiples */
+enum {
+    PLUMB_TOLERANCE_EXTREME = 4, /* of min and max, in multiples */
+    PLUMB_TOLERANCE_VALUES = 10  /* of the mean difference of single values */
+};
 
 /* Half the distance between neighbours at 1 of an element type by its name, in any spelling
  * ("bfloat16", "torch.bfloat16", "BF16"); 0 for integers and bool, negative: unknown. */

@@ -1,8 +1,5 @@
 /* trace_diverge.c: the first divergence of the public interface: reads both sides, has them
- * compared, renders what came out. Any thread, one divergence at a time.
- *
- * Where both sides stored values, those of each pair are compared when they are first asked for:
- * the sentence does not need them, and they may be many GB. */
+ * compared, renders what came out. Any thread, one divergence at a time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +16,6 @@ struct plumb_divergence {
     struct plumb_diverge diverge;
     struct plumb_arena arena;
     const char *labels[2];
-    struct plumb_diverge_tensor *tensors;
-    size_t tensor_count;
-    bool tensors_known;
 };
 
 static int no_memory(plumb_error *err)
@@ -84,7 +78,6 @@ void plumb_divergence_close(plumb_divergence *p)
     plumb_activations_fini(&p->tables[PLUMB_DIVERGE_A]);
     plumb_activations_fini(&p->tables[PLUMB_DIVERGE_B]);
     plumb_arena_fini(&p->arena);
-    free(p->tensors);
     free(p);
 }
 
@@ -100,53 +93,15 @@ void plumb_divergence_summary(const plumb_divergence *p, plumb_divergence_result
     memcpy(out, &result, result.size);
 }
 
-/* ---- Full tensors ---------------------------------------------------------------------------- */
-
-static const struct plumb_activation_ref *ref_of(const struct plumb_activations *t, uint32_t record)
-{
-    uint32_t ref = t->ref && record != PLUMB_DIVERGE_NONE ? t->ref[record] : 0;
-    return ref > 0 && ref < t->ref_count ? &t->refs[ref] : NULL;
-}
-
-static int compare_tensors(struct plumb_divergence *p, plumb_error *err)
-{
-    struct plumb_diverge *d = &p->diverge;
-    const struct plumb_diverge_side *a = &d->sides[PLUMB_DIVERGE_A];
-    const struct plumb_activations *tb = d->sides[PLUMB_DIVERGE_B].t;
-    if (p->tensors_known || !a->t->ref || !tb->ref)
-        return PLUMB_OK;
-    if (!p->tensors && !(p->tensors = calloc(a->t->count, sizeof *p->tensors)))
-        return no_memory(err);
-    for (uint32_t i = 0; i < a->t->count; i++) {
-        const struct plumb_activation_ref *in_a = ref_of(a->t, i);
-        const struct plumb_activation_ref *in_b = ref_of(tb, a->partner[i]);
-        if (!in_a || !in_b)
-            continue;
-        struct plumb_diverge_tensor *tensor = &p->tensors[p->tensor_count++];
-        tensor->a = i;
-        tensor->compared =
-            plumb_tensor_diff(&tensor->diff, a->t, in_a, tb, in_b,
-                              plumb_diverge_tolerance(d, i, a->partner[i]), &tensor->why) == 0;
-    }
-    p->tensors_known = true;
-    return PLUMB_OK;
-}
-
 int plumb_divergence_render(plumb_divergence *p, const plumb_divergence_view *view, char **out,
                             plumb_error *err)
 {
     plumb_divergence_view v = plumb_divergence_view_default();
     struct plumb_buf text = {0};
     int rc = plumb_take(&v, sizeof v, view, err);
-    if (rc == PLUMB_OK)
-        rc = compare_tensors(p, err);
     if (rc < 0)
         return rc;
-    struct plumb_diverge_sheet sheet = {.d = &p->diverge,
-                                        .view = &v,
-                                        .labels = p->labels,
-                                        .tensors = p->tensors,
-                                        .tensor_count = p->tensor_count};
+    struct plumb_diverge_sheet sheet = {.d = &p->diverge, .view = &v, .labels = p->labels};
     rc = plumb_diverge_render(&text, &sheet, err);
     if (rc < 0)
         plumb_buf_fini(&text);

@@ -303,32 +303,27 @@ static void own_statistics(struct plumb_act_record *r, const void *tensor)
     }
 }
 
-static void look(struct plumb_act_record *r, const void *tensor)
+/* `v`, where the record knows its type and shape, and what was mapped for it: *copy [*bytes]. */
+static void look(struct plumb_act_record *r, const void *tensor, struct plumb_view *v, void **copy,
+                 uint64_t *bytes)
 {
     plumb_error why = {0, ""};
-    struct plumb_view v;
-    void *copy = NULL;
-    uint64_t bytes = 0;
     r->ndim = -1;
-    if (plumb_view_init(&v, tensor, &why) < 0) {
+    if (plumb_view_init(v, tensor, &why) < 0) {
         fail_record(r, why.message);
         return;
     }
-    plumb_dtype_name(r->dtype, v.dtype);
-    r->ndim = v.ndim;
-    if (v.ndim > 0)
-        memcpy(r->shape, v.shape, (size_t)v.ndim * sizeof *r->shape);
-    if (!plumb_dl_device_is_host(v.device))
-        copy = fetch(&v, &bytes, &why);
-    if (why.code || plumb_value_stats(&r->stats, &v, plumb_act.want, &why) < 0)
+    plumb_dtype_name(r->dtype, v->dtype);
+    r->ndim = v->ndim;
+    if (v->ndim > 0)
+        memcpy(r->shape, v->shape, (size_t)v->ndim * sizeof *r->shape);
+    if (!plumb_dl_device_is_host(v->device))
+        *copy = fetch(v, bytes, &why);
+    if (why.code || plumb_value_stats(&r->stats, v, plumb_act.want, &why) < 0)
         fail_record(r, why.message);
     else
         plumb_value_ieee(&r->stats);
-    if (r->module->dumped)
-        plumb_act_dump(r, &v);
     own_statistics(r, tensor);
-    if (copy)
-        plumb_pages_unmap(copy, bytes);
 }
 
 /* ---- A call ---------------------------------------------------------------------------------- */
@@ -364,7 +359,10 @@ struct call {
 static void record(const struct call *c, const char *label, const void *tensor)
 {
     struct plumb_act_record r;
+    struct plumb_view view;
     struct timespec now;
+    void *copy = NULL;
+    uint64_t bytes = 0;
     memset(&r, 0, offsetof(struct plumb_act_record, shape));
     r.why[0] = r.own_why[0] = '\0';
     r.own_bad = 0;
@@ -375,9 +373,16 @@ static void record(const struct call *c, const char *label, const void *tensor)
     snprintf(r.label, sizeof r.label, "%s", label);
     clock_gettime(CLOCK_REALTIME, &now);
     r.time = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-    look(&r, tensor);
+    look(&r, tensor, &view, &copy, &bytes);
+    /* What is kept says which record it belongs to, so that comes first. */
     if (r.module->chosen)
         plumb_act_queue_put(&r);
+    else
+        plumb_act_queue_number(&r);
+    if (r.module->dumped && r.ndim >= 0)
+        plumb_act_dump(&r, &view);
+    if (copy)
+        plumb_pages_unmap(copy, bytes);
 }
 
 static void walk(const struct call *c, const char *label, const plumb_value *v, int depth)

@@ -133,11 +133,16 @@ void plumb_act_line(struct plumb_buf *out, const struct plumb_act_record *r);
 int plumb_act_queue_open(const char *path, bool append, plumb_error *err);
 /* Hands a copy over; `seq` and `call` are given here. */
 void plumb_act_queue_put(struct plumb_act_record *r);
+/* Gives them to a record that is not handed over. */
+void plumb_act_queue_number(struct plumb_act_record *r);
 /* Waits until everything is written; how many records were lost. */
 uint64_t plumb_act_queue_close(void);
 void plumb_act_queue_forked(void);
 
-/* activation_dump.c */
+/* activation_stats.c: "out", "in", "grad" */
+const char *plumb_act_io_name(uint32_t io);
+
+/* activation_dump.c: of a record that has its numbers. */
 void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *view);
 
 /* paths.c: a path of this process's own, absolute, from a pattern of the settings; false, and said

@@ -2,6 +2,8 @@
  *
  *     <run>/activations/step_7/block.3.attn.out.safetensors     (".call1" and so on before the end)
  *
+ * `__metadata__` in it says which record it belongs to, in the words of the record's line.
+ *
  * Written by the program's thread, because the memory is the program's, in row-major order, under a
  * temporary name first: what has the right name is whole. The format: 8 bytes with the length of a
  * header, which is JSON, then the values. */
@@ -52,23 +54,39 @@ static void put_text(struct plumb_json *j, const char *key, const char *text)
     plumb_json_str(j, text);
 }
 
+/* The format has texts alone here. */
+static void put_number(struct plumb_json *j, const char *key, int64_t n)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)n);
+    put_text(j, key, digits);
+}
+
+static void put_place(struct plumb_json *j, const struct plumb_act_record *r)
+{
+    plumb_json_key(j, "__metadata__");
+    plumb_json_object(j);
+    put_text(j, "module", r->module->name);
+    put_text(j, "tensor", r->label);
+    if (r->step >= 0)
+        put_number(j, "step", r->step);
+    put_number(j, "call", (int64_t)r->call);
+    put_number(j, "rank", plumb_rt.rank < 0 ? 0 : plumb_rt.rank);
+    put_number(j, "seq", (int64_t)r->seq);
+    put_text(j, "phase", plumb_rt.phases.name[r->phase]);
+    put_text(j, "io", plumb_act_io_name(r->io));
+    plumb_json_object_end(j);
+}
+
 static void make_header(struct plumb_buf *out, const struct plumb_act_record *r,
                         const struct plumb_view *view, const char *type)
 {
     struct plumb_json j;
-    char name[1200], step[24];
-    uint64_t bytes = view->bytes;
+    char name[1200];
     snprintf(name, sizeof name, "%s.%s", r->module->name, r->label);
-    snprintf(step, sizeof step, "%lld", (long long)r->step);
     plumb_json_init(&j, out, 0);
     plumb_json_object(&j);
-    plumb_json_key(&j, "__metadata__");
-    plumb_json_object(&j);
-    put_text(&j, "module", r->module->name);
-    put_text(&j, "tensor", r->label);
-    if (r->step >= 0)
-        put_text(&j, "step", step);
-    plumb_json_object_end(&j);
+    put_place(&j, r);
     plumb_json_key(&j, name);
     plumb_json_object(&j);
     put_text(&j, "dtype", type);
@@ -80,7 +98,7 @@ static void make_header(struct plumb_buf *out, const struct plumb_act_record *r,
     plumb_json_key(&j, "data_offsets");
     plumb_json_array(&j);
     plumb_json_u64(&j, 0);
-    plumb_json_u64(&j, bytes);
+    plumb_json_u64(&j, view->bytes);
     plumb_json_array_end(&j);
     plumb_json_object_end(&j);
     plumb_json_object_end(&j);
@@ -136,11 +154,11 @@ static bool write_file(const char *path, const struct plumb_buf *header,
     return good;
 }
 
-/* The name, with a number where there is such a file already. */
+/* The name, with the call behind the first and with another number where there is such a file. */
 static bool make_path(char *out, size_t size, const struct plumb_act_record *r)
 {
     char name[1200], safe[PLUMB_SAFE_NAME_MAX + 1], folder[1300];
-    int n;
+    uint64_t n = r->call;
     snprintf(name, sizeof name, "%s.%s", r->module->name, r->label);
     plumb_sanitize(safe, name);
     if (r->step < 0)
@@ -151,9 +169,11 @@ static bool make_path(char *out, size_t size, const struct plumb_act_record *r)
     snprintf(out, size, "%s/%s.safetensors", folder, safe);
     if (plumb_run_make_parents(out, NULL) < 0)
         return false;
-    for (n = 1; access(out, F_OK) == 0 && n < 100000; n++)
-        snprintf(out, size, "%s/%s.call%d.safetensors", folder, safe, n);
-    return n < 100000;
+    if (n > 0)
+        snprintf(out, size, "%s/%s.call%llu.safetensors", folder, safe, (unsigned long long)n);
+    while (access(out, F_OK) == 0 && n++ < r->call + 100000)
+        snprintf(out, size, "%s/%s.call%llu.safetensors", folder, safe, (unsigned long long)n);
+    return n < r->call + 100000;
 }
 
 /* Whether the budget has room for it, which is taken. */

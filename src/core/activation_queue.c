@@ -194,25 +194,41 @@ static bool wait_for_room(void)
     return true;
 }
 
+/* Under queue.lock: the record's place, whether there is room for it or not, so that calls are the
+ * same in every run. */
+static void number(struct plumb_act_record *r)
+{
+    r->call = count_call(r);
+    pthread_mutex_lock(&plumb_act.lock);
+    r->seq = plumb_act.seq++;
+    pthread_mutex_unlock(&plumb_act.lock);
+}
+
 void plumb_act_queue_put(struct plumb_act_record *r)
 {
     int state;
+    bool room;
     /* A wait may end the thread, with the lock held. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     pthread_mutex_lock(&queue.lock);
-    if ((!queue.running && (queue.is_off || !make_writer())) || !wait_for_room()) {
+    room = (queue.running || (!queue.is_off && make_writer())) && wait_for_room();
+    number(r);
+    if (!room) {
         queue.lost++;
     } else {
-        r->call = count_call(r);
-        pthread_mutex_lock(&plumb_act.lock);
-        r->seq = plumb_act.seq++;
-        pthread_mutex_unlock(&plumb_act.lock);
         queue.slot[queue.put % SLOTS] = *r;
         queue.put++;
         pthread_cond_signal(&queue.filled);
     }
     pthread_mutex_unlock(&queue.lock);
     pthread_setcancelstate(state, NULL);
+}
+
+void plumb_act_queue_number(struct plumb_act_record *r)
+{
+    pthread_mutex_lock(&queue.lock);
+    number(r);
+    pthread_mutex_unlock(&queue.lock);
 }
 
 int plumb_activation_sink_impl(plumb_activation_sink_fn fn, void *arg, plumb_error *err)

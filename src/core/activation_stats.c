@@ -276,9 +276,14 @@ static void put_step(struct plumb_json *j, int64_t step)
         plumb_json_i64(j, step);
 }
 
+const char *plumb_act_io_name(uint32_t io)
+{
+    static const char *const names[] = {"out", "in", "grad"};
+    return names[io];
+}
+
 void plumb_act_line(struct plumb_buf *out, const struct plumb_act_record *r)
 {
-    static const char *const io[] = {"out", "in", "grad"};
     struct plumb_json j;
     plumb_json_init(&j, out, 0);
     plumb_json_object(&j);
@@ -299,7 +304,7 @@ void plumb_act_line(struct plumb_buf *out, const struct plumb_act_record *r)
     plumb_json_key(&j, "phase");
     plumb_json_str(&j, plumb_rt.phases.name[r->phase]);
     plumb_json_key(&j, "io");
-    plumb_json_str(&j, io[r->io]);
+    plumb_json_str(&j, plumb_act_io_name(r->io));
     if (!has_column(DTYPE)) {
         plumb_json_key(&j, "dtype");
         put_dtype(&j, r);

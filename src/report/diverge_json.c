@@ -88,7 +88,8 @@ static void write_culprit(struct plumb_json *j, const struct plumb_diverge_sheet
     plumb_put_text(j, "verdict", plumb_diverge_verdict_name(cell->verdict));
     plumb_put_text(j, "matched_by", plumb_diverge_how_name(cell->how));
     plumb_put_text(j, "statistic",
-                   cell->field < PLUMB_ACT_REALS
+                   cell->field == PLUMB_DIVERGE_BY_VALUES ? "values"
+                   : cell->field < PLUMB_ACT_REALS
                        ? plumb_activation_field_name((enum plumb_activation_field)cell->field)
                        : NULL);
     plumb_put_f64(j, "relative", (double)cell->drift);
@@ -217,8 +218,8 @@ void plumb_diverge_json(const struct plumb_diverge_sheet *s, struct plumb_buf *o
     plumb_json_array_end(j);
     plumb_put_u64(j, "rows_not_shown", s->rows_hidden);
     plumb_put_array(j, "tensors");
-    for (size_t i = 0; i < s->tensor_count; i++)
-        write_tensor(j, s, &s->tensors[i]);
+    for (size_t i = 0; i < s->d->tensor_count; i++)
+        write_tensor(j, s, &s->d->tensors[i]);
     plumb_json_array_end(j);
     write_alone(j, s, PLUMB_DIVERGE_A);
     write_alone(j, s, PLUMB_DIVERGE_B);

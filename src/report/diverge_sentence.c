@@ -126,12 +126,33 @@ static enum plumb_activation_field field_to_tell(const struct plumb_diverge_shee
     return relative > t.relative ? PLUMB_ACT_ABS_MEAN : (enum plumb_activation_field)cell->field;
 }
 
+/* The statistics agree, the values that they are of do not. */
+static void put_values(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a)
+{
+    const struct plumb_tensor_diff *diff = &plumb_diverge_tensor_of(s->d, a)->diff;
+    plumb_buf_str(out, "the values differ by ");
+    put_percent(out, diff->relative);
+    plumb_buf_str(out, " of the mean magnitude");
+    if (!isnan(diff->cosine)) {
+        plumb_buf_str(out, " (cosine ");
+        plumb_put_figure(out, diff->cosine);
+        plumb_buf_char(out, ')');
+    }
+    plumb_buf_str(out, ", first at ");
+    plumb_diverge_put_first(out, diff);
+    plumb_buf_str(out, ", though their statistics agree");
+}
+
 static void put_figures(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a,
                         uint32_t b)
 {
     const struct plumb_diverge_cell *cell = &s->d->cells[a];
     enum plumb_activation_field field = field_to_tell(s, a);
     double factor = plumb_diverge_scale(s->d, a, b);
+    if (cell->field == PLUMB_DIVERGE_BY_VALUES) {
+        put_values(out, s, a);
+        return;
+    }
     if (cell->field >= PLUMB_ACT_REALS) {
         plumb_buf_str(out, "the hashes differ");
         return;

@@ -32,6 +32,7 @@ static const struct plumb_grid_column columns[] = {
 
 static const struct plumb_grid_column tensor_columns[] = {
     {"step", "Step", PLUMB_GRID_FIGURE, NULL},
+    {"call", "Call", PLUMB_GRID_COUNT, NULL},
     {"module", "Layer", PLUMB_GRID_TEXT, NULL},
     {"tensor", "Tensor", PLUMB_GRID_TEXT, NULL},
     {"max", "Max diff", PLUMB_GRID_FIGURE, NULL},
@@ -130,6 +131,15 @@ static void put_step(struct plumb_grid *g, const struct plumb_activations *t, ui
         plumb_grid_none(g);
 }
 
+static void put_call(struct plumb_grid *g, const struct plumb_diverge_sheet *s, uint32_t a)
+{
+    const struct plumb_activations *ta = s->d->sides[PLUMB_DIVERGE_A].t;
+    if (s->calls)
+        plumb_grid_whole(g, ta->call ? ta->call[a] : 0);
+    else
+        plumb_grid_none(g);
+}
+
 static const char *shown(const char *name)
 {
     return name[0] ? name : "(no name)";
@@ -179,10 +189,7 @@ static void put_row(struct plumb_grid *g, const struct plumb_diverge_sheet *s, u
     const struct plumb_activations *tb = s->d->sides[PLUMB_DIVERGE_B].t;
     const struct plumb_diverge_cell *cell = &s->d->cells[a];
     put_step(g, ta, a);
-    if (s->calls)
-        plumb_grid_whole(g, ta->call ? ta->call[a] : 0);
-    else
-        plumb_grid_none(g);
+    put_call(g, s, a);
     put_names(g, s, a, b);
     put_figure(g, ta, a, PLUMB_ACT_ABS_MEAN);
     put_figure(g, tb, b, PLUMB_ACT_ABS_MEAN);
@@ -208,6 +215,17 @@ void plumb_diverge_rows(struct plumb_grid *g, const struct plumb_diverge_sheet *
 
 /* ---- Full tensors ---------------------------------------------------------------------------- */
 
+void plumb_diverge_put_first(struct plumb_buf *out, const struct plumb_tensor_diff *diff)
+{
+    plumb_buf_char(out, '[');
+    for (int i = 0; i < diff->ndim; i++)
+        plumb_buf_printf(out, "%s%" PRId64, i > 0 ? ", " : "", diff->first[i]);
+    plumb_buf_str(out, "]: ");
+    plumb_put_figure(out, diff->first_a);
+    plumb_buf_str(out, " against ");
+    plumb_put_figure(out, diff->first_b);
+}
+
 static void put_index(struct plumb_grid *g, const struct plumb_tensor_diff *diff)
 {
     struct plumb_buf text = {0};
@@ -215,13 +233,7 @@ static void put_index(struct plumb_grid *g, const struct plumb_tensor_diff *diff
         plumb_grid_none(g);
         return;
     }
-    plumb_buf_char(&text, '[');
-    for (int i = 0; i < diff->ndim; i++)
-        plumb_buf_printf(&text, "%s%" PRId64, i > 0 ? ", " : "", diff->first[i]);
-    plumb_buf_str(&text, "]: ");
-    plumb_put_figure(&text, diff->first_a);
-    plumb_buf_str(&text, " against ");
-    plumb_put_figure(&text, diff->first_b);
+    plumb_diverge_put_first(&text, diff);
     g->failed |= text.failed;
     plumb_grid_copy(g, text.data ? text.data : "");
     plumb_buf_fini(&text);
@@ -233,6 +245,7 @@ static void put_tensor(struct plumb_grid *g, const struct plumb_diverge_sheet *s
     const struct plumb_activations *ta = s->d->sides[PLUMB_DIVERGE_A].t;
     const struct plumb_tensor_diff *diff = &tensor->diff;
     put_step(g, ta, tensor->a);
+    put_call(g, s, tensor->a);
     plumb_grid_text(g, shown(plumb_activations_text(ta, ta->module[tensor->a])));
     plumb_grid_text(g, shown(plumb_activations_text(ta, ta->tensor[tensor->a])));
     if (!tensor->compared) {
@@ -250,9 +263,15 @@ static void put_tensor(struct plumb_grid *g, const struct plumb_diverge_sheet *s
     plumb_grid_text(g, diff->sampled ? "median of evenly spaced values" : NULL);
 }
 
-void plumb_diverge_tensors(struct plumb_grid *g, const struct plumb_diverge_sheet *s)
+size_t plumb_diverge_tensors(struct plumb_grid *g, const struct plumb_diverge_sheet *s)
 {
+    size_t n = s->d->tensor_count;
+    size_t most = s->view->all || n < s->top ? n : s->top;
+    size_t begin = 0;
+    while (begin < n - most && s->d->tensors[begin].a < s->rows[0]) /* those of the rows shown */
+        begin++;
     plumb_grid_init(g, tensor_columns, sizeof tensor_columns / sizeof *tensor_columns);
-    for (size_t i = 0; i < s->tensor_count; i++)
-        put_tensor(g, s, &s->tensors[i]);
+    for (size_t i = 0; i < most; i++)
+        put_tensor(g, s, &s->d->tensors[begin + i]);
+    return n - most;
 }

@@ -43,18 +43,24 @@ static void put_grid(struct plumb_buf *out, struct plumb_grid *g, bool md)
     plumb_grid_fini(g);
 }
 
+static void put_hidden(struct plumb_buf *out, size_t rows, bool md)
+{
+    if (rows > 0)
+        plumb_buf_printf(out, "%s(%zu more; --all shows them)", md ? "\n\n" : "\n", rows);
+}
+
 /* "Full tensors: ..." and the first name whose values differ. */
 static void put_tensors(struct plumb_buf *out, const struct plumb_diverge_sheet *s, bool md)
 {
     struct plumb_grid g;
     struct plumb_buf name = {0};
-    if (s->tensor_count == 0)
+    if (s->d->tensor_count == 0)
         return;
-    plumb_diverge_tensors(&g, s);
-    for (size_t i = 0; i < s->tensor_count && name.len == 0; i++)
-        if (s->tensors[i].compared && s->tensors[i].diff.unequal > 0)
-            plumb_diverge_put_record(&name, s->d->sides[PLUMB_DIVERGE_A].t, s->tensors[i].a);
-    plumb_buf_printf(out, "\n\n%zu full tensors compared value by value; ", s->tensor_count);
+    size_t hidden = plumb_diverge_tensors(&g, s);
+    for (size_t i = 0; i < s->d->tensor_count && name.len == 0; i++)
+        if (s->d->tensors[i].compared && s->d->tensors[i].diff.unequal > 0)
+            plumb_diverge_put_record(&name, s->d->sides[PLUMB_DIVERGE_A].t, s->d->tensors[i].a);
+    plumb_buf_printf(out, "\n\n%zu full tensors compared value by value; ", s->d->tensor_count);
     if (name.len == 0)
         plumb_buf_str(out, "none differs");
     else {
@@ -67,6 +73,7 @@ static void put_tensors(struct plumb_buf *out, const struct plumb_diverge_sheet 
     out->failed |= name.failed;
     plumb_buf_fini(&name);
     put_grid(out, &g, md);
+    put_hidden(out, hidden, md);
 }
 
 static void put_report(struct plumb_buf *out, const struct plumb_diverge_sheet *s, bool md)
@@ -92,8 +99,7 @@ static void put_report(struct plumb_buf *out, const struct plumb_diverge_sheet *
         plumb_diverge_rows(&g, s);
         put_grid(out, &g, md);
     }
-    if (s->rows_hidden > 0)
-        plumb_buf_printf(out, "%s(%zu more; --all shows them)", md ? "\n\n" : "\n", s->rows_hidden);
+    put_hidden(out, s->rows_hidden, md);
     put_tensors(out, s, md);
     plumb_buf_char(out, '\n');
     put_lines(out, &notes, md ? "\n- " : "\nNote: ", md);

@@ -29,7 +29,7 @@ static void choose_rows(struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge *d = s->d;
     size_t n = d->sides[PLUMB_DIVERGE_A].t->count;
-    size_t top = s->view->top > 0 ? s->view->top : TOP;
+    size_t top = s->top;
     size_t begin = 0;
     size_t before = 0;
     if (d->culprit.a != PLUMB_DIVERGE_NONE && !s->view->all)
@@ -69,6 +69,7 @@ int plumb_diverge_render(struct plumb_buf *out, struct plumb_diverge_sheet *s, p
                           format);
     s->rows = malloc(s->d->sides[PLUMB_DIVERGE_A].t->count * sizeof *s->rows);
     s->row_count = s->rows_hidden = 0;
+    s->top = s->view->top > 0 ? s->view->top : TOP;
     if (s->rows) {
         choose_rows(s);
         find_columns(s);

@@ -3,28 +3,18 @@
 #define PLUMB_REPORT_DIVERGE_VIEW_H
 
 #include "analyze/diverge.h"
-#include "analyze/tensor_diff.h"
 #include "base/buf.h"
 #include "base/json_write.h"
 #include "report/grid.h"
 #include <plumb/trace.h>
 
-/* A pair of which both sides stored the values. */
-struct plumb_diverge_tensor {
-    uint32_t a; /* record of A */
-    bool compared;
-    struct plumb_tensor_diff diff;
-    plumb_error why; /* when it could not be compared */
-};
-
 struct plumb_diverge_sheet {
     struct plumb_diverge *d;
     const plumb_divergence_view *view;
-    const char *const *labels;            /* of A and B, as the user called them */
-    struct plumb_diverge_tensor *tensors; /* in A's order */
-    size_t tensor_count;
-    uint32_t *rows; /* records of A that the table shows */
+    const char *const *labels; /* of A and B, as the user called them */
+    uint32_t *rows;            /* records of A that the table shows */
     size_t row_count, rows_hidden;
+    size_t top; /* rows of a table, unless all are asked for */
     bool calls; /* some record is not of call 0 */
     bool names; /* some partners have other names */
 };
@@ -56,9 +46,12 @@ void plumb_diverge_put_record(struct plumb_buf *out, const struct plumb_activati
 void plumb_diverge_put_filter(struct plumb_buf *out, const char *module);
 
 /* diverge_table.c */
-/* The side-by-side table, and that of full tensors; the grid is the caller's to write and end. */
+/* The side-by-side table, and that of full tensors with how many it leaves out; the grid is the
+ * caller's to write and end. */
 void plumb_diverge_rows(struct plumb_grid *g, const struct plumb_diverge_sheet *s);
-void plumb_diverge_tensors(struct plumb_grid *g, const struct plumb_diverge_sheet *s);
+size_t plumb_diverge_tensors(struct plumb_grid *g, const struct plumb_diverge_sheet *s);
+/* "[0, 1, 1]: -1.75 against -0.25" */
+void plumb_diverge_put_first(struct plumb_buf *out, const struct plumb_tensor_diff *diff);
 /* Whether a row bears "<<< DIVERGE". */
 bool plumb_diverge_flag(const struct plumb_diverge_sheet *s, uint32_t a);
 /* |A - B| of the mean magnitudes over that of A; NaN: a side has none. */

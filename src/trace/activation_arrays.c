@@ -1,27 +1,17 @@
-/* activation_arrays.c: full tensors on disk, .npy files and .safetensors files, as records: their
- * statistics are computed here, in one pass over the mapped file, and the record says where the
- * values lie.
+/* activation_arrays.c: full tensors on disk as records: their statistics are computed here, in one
+ * pass over the mapped file, and the record says where the values lie. And .npy files.
  *
  * Everything that a file claims is checked before a byte of its data is touched: lengths against
- * the file, sizes against lengths, ranges against each other. */
+ * the file, sizes against lengths. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "format/json_scan.h"
 #include "tensor/dl_tensor.h"
 #include "tensor/value_stats.h"
-#include "trace/activation_parts.h"
+#include "trace/activation_array.h"
 
-enum { MAX_DIMS = PLUMB_VIEW_MAX_DIMS, MAX_HEADER = 100 << 20 };
-
-struct array {
-    struct plumb_dtype dtype;
-    size_t ndim;
-    int64_t shape[MAX_DIMS];
-    bool fortran;
-    uint64_t offset, bytes; /* in the file */
-};
+enum { MAX_DIMS = PLUMB_VIEW_MAX_DIMS };
 
 static int refuse(const char *name, plumb_error *err, const char *why)
 {
@@ -51,22 +41,19 @@ static void set_stats(struct plumb_activation *r, const struct plumb_value_stats
     plumb_activation_set_whole(r, PLUMB_ACT_HASH_ANY, s->set_hash);
 }
 
-/* Appends the record of an array whose values are at `data`. `name` is its place. */
-static int add_array(const struct plumb_activation_source *from, const char *name, size_t name_size,
-                     struct array *a, const unsigned char *data, plumb_error *err)
+/* The values at `data`, whose strides are `strides` where they lie in column-major order. */
+static int look(struct plumb_value_stats *out, const struct plumb_activation_array *a,
+                const unsigned char *data, plumb_error *err)
 {
     const uint32_t want =
         PLUMB_VALUE_SPREAD | PLUMB_VALUE_ZEROS | PLUMB_VALUE_HASH | PLUMB_VALUE_SET_HASH;
-    char type[PLUMB_DTYPE_NAME_MAX];
+    int64_t shape[MAX_DIMS];
     int64_t strides[MAX_DIMS];
     int64_t stride = 1;
-    struct plumb_activation r = {0};
-    struct plumb_activations *t = from->table;
-    struct plumb_value_stats stats;
     struct plumb_view view;
-    plumb_error why = {0, ""};
-
+    int rc;
     for (size_t i = 0; i < a->ndim; i++) {
+        shape[i] = a->shape[i];
         strides[i] = stride;
         stride *= a->shape[i] > 0 ? a->shape[i] : 1;
     }
@@ -74,31 +61,42 @@ static int add_array(const struct plumb_activation_source *from, const char *nam
                                      .device = {PLUMB_DL_CPU, 0},
                                      .ndim = (int32_t)a->ndim,
                                      .dtype = a->dtype,
-                                     .shape = a->shape,
+                                     .shape = shape,
                                      .strides = a->fortran ? strides : NULL};
-    plumb_activation_name(t, &r, name, name_size);
-    plumb_activation_place(&r, from);
-    r.dtype = plumb_activations_str_id(t, plumb_dtype_name(type, a->dtype));
-    r.shape = plumb_activations_shape_id(t, a->shape, a->ndim);
-    r.has |= 1u << PLUMB_ACT_SHAPE;
-    r.ref = plumb_activations_ref_add(
+    rc = plumb_view_init(&view, &tensor, err);
+    return rc < 0 ? rc : plumb_value_stats(out, &view, want, err);
+}
+
+int plumb_activation_array_add(const struct plumb_activation_source *from,
+                               struct plumb_activation *r, const struct plumb_activation_array *a,
+                               const unsigned char *data, plumb_error *err)
+{
+    char type[PLUMB_DTYPE_NAME_MAX];
+    struct plumb_activations *t = from->table;
+    struct plumb_value_stats stats;
+    plumb_error why = {0, ""};
+    plumb_activation_place(r, from);
+    r->dtype = plumb_activations_str_id(t, plumb_dtype_name(type, a->dtype));
+    r->shape = plumb_activations_shape_id(t, a->shape, a->ndim);
+    r->has |= 1u << PLUMB_ACT_SHAPE;
+    r->ref = plumb_activations_ref_add(
         t, &(struct plumb_activation_ref){.file = plumb_activations_str_id(t, from->name),
-                                          .dtype = r.dtype,
-                                          .shape = r.shape,
+                                          .dtype = r->dtype,
+                                          .shape = r->shape,
                                           .fortran = a->fortran,
                                           .offset = a->offset,
                                           .bytes = a->bytes});
-    if (plumb_view_init(&view, &tensor, &why) < 0 ||
-        plumb_value_stats(&stats, &view, want, &why) < 0)
-        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s': '%.*s': %s", from->name,
-                          (int)(name_size < 100 ? name_size : 100), name, why.message);
-    set_stats(&r, &stats);
-    plumb_activations_add(t, &r);
+    if (!from->bare) {
+        if (look(&stats, a, data, &why) < 0)
+            return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s': '%.100s': %s", from->name,
+                              plumb_activations_text(t, r->module), why.message);
+        set_stats(r, &stats);
+    }
+    plumb_activations_add(t, r);
     return PLUMB_OK;
 }
 
-/* Bytes of the elements; false: more than any file has. */
-static bool array_bytes(struct array *a, uint64_t *out)
+bool plumb_activation_array_bytes(const struct plumb_activation_array *a, uint64_t *out)
 {
     uint64_t count = 1;
     bool none = false;
@@ -148,7 +146,7 @@ static bool take_quoted(struct literal *in, char *out, size_t size)
     return true;
 }
 
-static void take_descr(struct literal *in, struct array *a)
+static void take_descr(struct literal *in, struct plumb_activation_array *a)
 {
     static const struct {
         const char *descr;
@@ -179,7 +177,7 @@ static void take_descr(struct literal *in, struct array *a)
                   : "its element type is none that plumb reads (floats, integers, bool)";
 }
 
-static void take_shape(struct literal *in, struct array *a)
+static void take_shape(struct literal *in, struct plumb_activation_array *a)
 {
     if (!take(in, "("))
         in->why = "'shape' is no tuple";
@@ -205,7 +203,7 @@ static void take_shape(struct literal *in, struct array *a)
     }
 }
 
-static const char *read_npy_header(struct array *a, const char *text)
+static const char *read_npy_header(struct plumb_activation_array *a, const char *text)
 {
     struct literal in = {text, NULL};
     unsigned seen = 0;
@@ -240,7 +238,8 @@ static const char *read_npy_header(struct array *a, const char *text)
 int plumb_activations_npy(const struct plumb_activation_source *from, const char *module_of,
                           const unsigned char *data, size_t size, plumb_error *err)
 {
-    struct array a = {.ndim = 0};
+    struct plumb_activation_array a = {.ndim = 0};
+    struct plumb_activation r = {0};
     uint64_t bytes;
     if (size < 10 || memcmp(data, "\x93NUMPY", 6) != 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is no .npy file: it does not begin as one",
@@ -266,7 +265,7 @@ int plumb_activations_npy(const struct plumb_activation_source *from, const char
     if (why)
         return refuse(from->name, err, why);
     a.offset = fixed + header;
-    if (!array_bytes(&a, &bytes) || bytes > size - a.offset)
+    if (!plumb_activation_array_bytes(&a, &bytes) || bytes > size - a.offset)
         return refuse(from->name, err, "it ends before its last element");
     if (bytes < size - a.offset)
         return refuse(from->name, err, "something follows its last element");
@@ -274,234 +273,6 @@ int plumb_activations_npy(const struct plumb_activation_source *from, const char
     size_t name_size = strlen(module_of);
     if (name_size > 4 && strcmp(module_of + name_size - 4, ".npy") == 0)
         name_size -= 4;
-    return add_array(from, module_of, name_size, &a, data + a.offset, err);
-}
-
-/* ---- safetensors ----------------------------------------------------------------------------- */
-
-struct named_array {
-    const char *name;
-    size_t name_size;
-    struct array a;
-};
-
-struct tensors {
-    struct plumb_arena arena;
-    struct named_array **at;
-    size_t count, cap;
-    struct plumb_json_scan *scan;
-    const char *file;
-    plumb_error *err;
-    int rc;
-};
-
-static void tensor_fault(struct tensors *in, const struct named_array *tensor, const char *why)
-{
-    if (in->rc < 0)
-        return;
-    if (in->scan && in->scan->token == PLUMB_JSON_ERROR)
-        in->rc = plumb_json_scan_fail(in->scan, in->file, in->err);
-    else
-        in->rc = plumb_fail(in->err, PLUMB_ERR_FORMAT, "'%s' is damaged: tensor '%.80s' %s",
-                            in->file, tensor->name, why);
-}
-
-static void read_type(struct tensors *in, struct named_array *tensor)
-{
-    static const struct {
-        const char *name;
-        struct plumb_dtype dtype;
-    } known[] = {
-        {"F64", {PLUMB_DTYPE_FLOAT, 64, 1}},
-        {"F32", {PLUMB_DTYPE_FLOAT, 32, 1}},
-        {"F16", {PLUMB_DTYPE_FLOAT, 16, 1}},
-        {"BF16", {PLUMB_DTYPE_BFLOAT, 16, 1}},
-        {"F8_E4M3", {PLUMB_DTYPE_FLOAT8_E4M3FN, 8, 1}},
-        {"F8_E5M2", {PLUMB_DTYPE_FLOAT8_E5M2, 8, 1}},
-        {"I64", {PLUMB_DTYPE_INT, 64, 1}},
-        {"I32", {PLUMB_DTYPE_INT, 32, 1}},
-        {"I16", {PLUMB_DTYPE_INT, 16, 1}},
-        {"I8", {PLUMB_DTYPE_INT, 8, 1}},
-        {"U64", {PLUMB_DTYPE_UINT, 64, 1}},
-        {"U32", {PLUMB_DTYPE_UINT, 32, 1}},
-        {"U16", {PLUMB_DTYPE_UINT, 16, 1}},
-        {"U8", {PLUMB_DTYPE_UINT, 8, 1}},
-        {"BOOL", {PLUMB_DTYPE_BOOL, 8, 1}},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (plumb_json_text_is(in->scan, known[i].name)) {
-            tensor->a.dtype = known[i].dtype;
-            return;
-        }
-    }
-    tensor_fault(in, tensor, "has an element type that plumb does not read");
-}
-
-/* Numbers of a list, at most `most`; how many. */
-static size_t read_numbers(struct tensors *in, const struct named_array *tensor, int64_t *out,
-                           size_t most)
-{
-    struct plumb_json_scan *s = in->scan;
-    size_t n = 0;
-    if (s->token != PLUMB_JSON_ARRAY) {
-        tensor_fault(in, tensor, "has something else where a list of sizes is expected");
-        return 0;
-    }
-    while (plumb_json_next(s) == PLUMB_JSON_NUMBER && n < most &&
-           s->number.kind == PLUMB_JSON_NUMBER_INT && (int64_t)s->number.whole >= 0)
-        out[n++] = (int64_t)s->number.whole;
-    if (s->token != PLUMB_JSON_ARRAY_END)
-        tensor_fault(in, tensor, "has a list that holds no sizes, or too many");
-    return n;
-}
-
-static void read_tensor(struct tensors *in, struct named_array *tensor, uint64_t data_offset)
-{
-    struct plumb_json_scan *s = in->scan;
-    int64_t range[2] = {0, 0};
-    unsigned seen = 0;
-    uint64_t bytes;
-    while (in->rc == PLUMB_OK && plumb_json_next(s) > PLUMB_JSON_END &&
-           s->token != PLUMB_JSON_OBJECT_END) {
-        unsigned field = 0;
-        if (plumb_json_key_is(s, "dtype")) {
-            field = 1;
-            read_type(in, tensor);
-        } else if (plumb_json_key_is(s, "shape")) {
-            field = 2;
-            tensor->a.ndim = read_numbers(in, tensor, tensor->a.shape, MAX_DIMS);
-        } else if (plumb_json_key_is(s, "data_offsets")) {
-            field = 4;
-            if (read_numbers(in, tensor, range, 2) != 2)
-                tensor_fault(in, tensor, "has 'data_offsets' that are not two numbers");
-        } else {
-            plumb_json_skip(s);
-        }
-        if (seen & field)
-            tensor_fault(in, tensor, "has a field that comes twice");
-        seen |= field;
-    }
-    if (s->token != PLUMB_JSON_OBJECT_END || seen != 7) {
-        tensor_fault(in, tensor, "lacks dtype, shape or data_offsets");
-        return;
-    }
-    if (range[0] > range[1] || !array_bytes(&tensor->a, &bytes) ||
-        bytes != (uint64_t)(range[1] - range[0]))
-        tensor_fault(in, tensor, "has 'data_offsets' that do not fit its shape");
-    tensor->a.bytes = (uint64_t)(range[1] - range[0]);
-    tensor->a.offset = data_offset + (uint64_t)range[0];
-}
-
-static void read_tensors(struct tensors *in, uint64_t data_offset)
-{
-    struct plumb_json_scan *s = in->scan;
-    if (plumb_json_next(s) != PLUMB_JSON_OBJECT && s->token != PLUMB_JSON_ERROR)
-        in->rc = refuse(in->file, in->err, "its header is no object");
-    while (in->rc == PLUMB_OK && plumb_json_next(s) > PLUMB_JSON_END && s->key) {
-        if (plumb_json_key_is(s, "__metadata__")) {
-            plumb_json_skip(s);
-            continue;
-        }
-        struct named_array **at =
-            plumb_arena_grow(&in->arena, in->at, &in->cap, in->count + 1, sizeof *at);
-        struct named_array *tensor = at ? plumb_arena_alloc(&in->arena, sizeof *tensor) : NULL;
-        if (!tensor)
-            break;
-        in->at = at;
-        at[in->count++] = tensor;
-        tensor->name = plumb_arena_strndup(&in->arena, s->key, s->key_size);
-        tensor->name_size = s->key_size;
-        if (tensor->name && s->token != PLUMB_JSON_OBJECT)
-            tensor_fault(in, tensor, "is no object in the header");
-        else if (tensor->name)
-            read_tensor(in, tensor, data_offset);
-    }
-    if (in->rc == PLUMB_OK && s->token == PLUMB_JSON_OBJECT_END)
-        plumb_json_next(s);
-    if (in->rc == PLUMB_OK && s->token == PLUMB_JSON_ERROR)
-        in->rc = plumb_json_scan_fail(s, in->file, in->err);
-    if (in->rc == PLUMB_OK && in->arena.failed)
-        in->rc =
-            plumb_fail(in->err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", in->file);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const struct named_array *x = *(struct named_array *const *)a;
-    const struct named_array *y = *(struct named_array *const *)b;
-    return strcmp(x->name, y->name);
-}
-
-static int by_offset(const void *a, const void *b)
-{
-    const struct named_array *x = *(struct named_array *const *)a;
-    const struct named_array *y = *(struct named_array *const *)b;
-    if (x->a.offset != y->a.offset)
-        return x->a.offset < y->a.offset ? -1 : 1;
-    if (x->a.bytes != y->a.bytes)
-        return x->a.bytes < y->a.bytes ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-/* One name a tensor; and together they are the data, without holes or overlaps. Leaves them in the
- * order of their data, which is the order they were written in. */
-static int check_tensors(struct tensors *in, uint64_t data_offset, uint64_t size)
-{
-    uint64_t at = data_offset;
-    if (in->count)
-        qsort(in->at, in->count, sizeof *in->at, by_name);
-    for (size_t i = 1; i < in->count; i++)
-        if (strcmp(in->at[i]->name, in->at[i - 1]->name) == 0)
-            tensor_fault(in, in->at[i], "comes twice");
-    if (in->count)
-        qsort(in->at, in->count, sizeof *in->at, by_offset);
-    for (size_t i = 0; i < in->count && in->rc == PLUMB_OK; i++) {
-        const struct array *a = &in->at[i]->a;
-        if (a->offset < at)
-            tensor_fault(in, in->at[i], "overlaps with another");
-        else if (a->offset > at)
-            tensor_fault(in, in->at[i], "leaves a hole before its data");
-        else if (a->bytes > size - at)
-            tensor_fault(in, in->at[i], "ends behind the file: it was cut off");
-        at = a->offset + a->bytes;
-    }
-    if (in->rc == PLUMB_OK && at != size)
-        in->rc = refuse(in->file, in->err, "something follows its last tensor");
-    return in->rc;
-}
-
-int plumb_activations_safetensors(const struct plumb_activation_source *from,
-                                  const unsigned char *data, size_t size, plumb_error *err)
-{
-    struct tensors in = {.file = from->name, .err = err, .rc = PLUMB_OK};
-    uint64_t header = 0;
-    if (size < 8)
-        return refuse(from->name, err, "it is shorter than the length of its header");
-    for (int i = 0; i < 8; i++)
-        header |= (uint64_t)data[i] << 8 * i;
-    if (header > size - 8)
-        return refuse(from->name, err, "its header is longer than the file");
-    if (header > MAX_HEADER)
-        return refuse(from->name, err, "its header is longer than 100 MiB");
-    char *text = calloc(1, header + PLUMB_JSON_PADDING);
-    in.scan = malloc(sizeof *in.scan);
-    if (text && in.scan) {
-        memcpy(text, data + 8, header);
-        plumb_json_scan_init(in.scan, 0);
-        plumb_json_scan_text(in.scan, text, header);
-        read_tensors(&in, 8 + header);
-        plumb_json_scan_fini(in.scan);
-    } else {
-        in.rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", from->name);
-    }
-    free(in.scan);
-    free(text);
-    in.scan = NULL;
-    if (in.rc == PLUMB_OK)
-        check_tensors(&in, 8 + header, size);
-    for (size_t i = 0; i < in.count && in.rc == PLUMB_OK; i++)
-        in.rc = add_array(from, in.at[i]->name, in.at[i]->name_size, &in.at[i]->a,
-                          data + in.at[i]->a.offset, err);
-    plumb_arena_fini(&in.arena);
-    return in.rc;
+    plumb_activation_name(from->table, &r, module_of, name_size);
+    return plumb_activation_array_add(from, &r, &a, data + a.offset, err);
 }

@@ -3,6 +3,7 @@
 #ifndef PLUMB_TRACE_ACTIVATION_PARTS_H
 #define PLUMB_TRACE_ACTIVATION_PARTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,14 @@ struct plumb_activation_source {
     const char *name; /* also the path that refs lead to */
     int64_t step;     /* of the folder it lies in; < 0: none */
     int64_t rank;     /* likewise */
+    bool bare;        /* of arrays only the place is wanted: their values are not looked at */
 };
+
+/* activation_files.c: a file of any kind. */
+int plumb_activations_file(const struct plumb_activation_source *from, plumb_error *err);
+/* activation_read.c: ends the table `t`, unless `rc` is an error already, and makes it `out`. */
+int plumb_activations_finish(struct plumb_activations *out, struct plumb_activations *t,
+                             const char *name, int rc, plumb_error *err);
 
 /* JSONL, piece by piece. `fill` puts up to `size` bytes at `to` and returns how many, 0 at the end,
  * or an error. */
@@ -39,6 +47,14 @@ int plumb_activations_npy(const struct plumb_activation_source *from, const char
                           const unsigned char *data, size_t size, plumb_error *err);
 int plumb_activations_safetensors(const struct plumb_activation_source *from,
                                   const unsigned char *data, size_t size, plumb_error *err);
+
+/* Says of the records of `t` from `first` on where their values lie: those of `dumps`, which were
+ * read bare from beside them. A record and its values have module, tensor, step, call and rank in
+ * common. Puts the numbers of those that belong to none into `left` [dumps->count]; how many, or
+ * PLUMB_ERR_MEMORY. */
+int64_t plumb_activations_attach(struct plumb_activations *t, size_t first,
+                                 const struct plumb_activations *dumps, uint32_t *left,
+                                 plumb_error *err);
 
 /* Gives a record the step and the rank of the folder, where it has none of its own. */
 void plumb_activation_place(struct plumb_activation *r, const struct plumb_activation_source *from);

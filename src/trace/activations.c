@@ -104,6 +104,16 @@ static bool says_something(const void *value, size_t size)
     return memcmp(value, zeros, size) != 0;
 }
 
+/* Makes a column of zeros. */
+static char *column_make(struct plumb_activations *t, const struct column *c)
+{
+    char *data = calloc(t->capacity, c->size);
+    if (data)
+        column_set(t, c, data);
+    t->failed |= !data;
+    return data;
+}
+
 void plumb_activations_add(struct plumb_activations *t, const struct plumb_activation *r)
 {
     if (!t->failed && t->count == t->capacity)
@@ -118,11 +128,8 @@ void plumb_activations_add(struct plumb_activations *t, const struct plumb_activ
             bool all_have = c->needed == UINT32_MAX;
             if (!all_have && !(r->has & c->needed) && !says_something(value, c->size))
                 continue;
-            if (!(data = calloc(t->capacity, c->size))) {
-                t->failed = true;
+            if (!(data = column_make(t, c)))
                 return;
-            }
-            column_set(t, c, data);
         }
         if (c->size == 8)
             memcpy(data + t->count * 8, value, 8);
@@ -403,6 +410,15 @@ uint32_t plumb_activations_ref_add(struct plumb_activations *t,
         memset(&refs[t->ref_count++], 0, sizeof *refs);
     refs[t->ref_count] = *ref;
     return t->ref_count++;
+}
+
+void plumb_activations_ref_set(struct plumb_activations *t, size_t i, uint32_t ref)
+{
+    for (size_t c = 0; c < COLUMNS && !t->ref && !t->failed; c++)
+        if (columns[c].at == offsetof(struct plumb_activations, ref))
+            column_make(t, &columns[c]);
+    if (t->ref)
+        t->ref[i] = ref;
 }
 
 /* ---- Order and calls ------------------------------------------------------------------------- */

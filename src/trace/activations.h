@@ -163,6 +163,8 @@ uint32_t plumb_activations_str_id(struct plumb_activations *t, const char *text)
 uint32_t plumb_activations_shape_id(struct plumb_activations *t, const int64_t *sizes, size_t ndim);
 uint32_t plumb_activations_ref_add(struct plumb_activations *t,
                                    const struct plumb_activation_ref *ref);
+/* Says where the values of record `i` lie. */
+void plumb_activations_ref_set(struct plumb_activations *t, size_t i, uint32_t ref);
 
 /* A record of output without statistics, for tests and readers. `step` < 0: no step is known. */
 struct plumb_activation plumb_activation_of(struct plumb_activations *t, const char *module,

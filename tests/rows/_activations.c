@@ -2,6 +2,7 @@
  * argument names. */
 #include <math.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +52,18 @@ static void model(int steps, DLTensor *t)
         layer("block.layers.1", t);
     }
     plumb_stage_output(stage, "latents", t);
+}
+
+/* Two calls of the second layer in each step; the last may give out its values in another order. */
+static void twice(DLTensor *t, bool swap)
+{
+    float other[6] = {-2, 1, 3, 0, 5, 6};
+    DLTensor swapped = tensor_of(other, kDLFloat, 32);
+    for (PLUMB_STEPS (step, 2)) {
+        layer("block.layers.0", t);
+        for (int call = 0; call < 2; call++)
+            layer("block.layers.1", swap && step == 1 && call == 1 ? &swapped : t);
+    }
 }
 
 static void no_steps(DLTensor *t)
@@ -211,6 +224,8 @@ int main(int argc, char **argv)
     memcpy(before, values, sizeof values);
     if (strcmp(what, "no_steps") == 0)
         no_steps(&t);
+    else if (strcmp(what, "twice") == 0 || strcmp(what, "swapped") == 0)
+        twice(&t, *what == 's');
     else if (strcmp(what, "labels") == 0)
         labels(&t);
     else if (strcmp(what, "failures") == 0)
