@@ -107,7 +107,7 @@ const struct plumb_cli_command plumb_cmd_activations = {
                    "  *.npy, *.safetensors  whole tensors, whose statistics are computed\n"
                    "  a folder              of these, or of a folder for each step (step0, step1)\n"
                    "\n"
-                   "What a file is, its contents say.",
+                   "What a file is, its contents say. Texts may be packed by gzip.",
     .examples = "plumb activations                         # of the newest run\n"
                 "plumb activations a.jsonl --suspects      # NaN and the like, all of them\n"
                 "plumb activations dump/ --steps --module '^blocks\\.[0-9]+$'\n"

@@ -1,7 +1,8 @@
 /* activation_files.c: finds out what a file holds, and has it read.
  *
- * Lines come from read(), so that pipes work and memory stays small; arrays are mapped. A file that
- * another process cuts off while it is mapped kills the reader, as with every mapping. */
+ * Texts are read in pieces and unpacked on the way, so that pipes work and memory stays small;
+ * arrays are mapped. A file that another process cuts off while it is mapped kills the reader, as
+ * with every mapping. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,9 +15,9 @@
 #include "format/json_scan.h"
 #include "trace/activation_parts.h"
 #include "trace/activation_read.h"
-#include "trace/fields.h"
+#include "trace/unpack.h"
 
-enum { HEAD = 1 << 16 };
+enum { HEAD = 1 << 16, PIECE = 1 << 16 };
 
 static int no_memory(const char *name, plumb_error *err)
 {
@@ -25,11 +26,14 @@ static int no_memory(const char *name, plumb_error *err)
 
 /* ---- What a file is -------------------------------------------------------------------------- */
 
+/* Packed or not. */
 static bool ends_in(const char *name, const char *end)
 {
     size_t n = strlen(name);
     size_t m = strlen(end);
-    return n >= m && strcmp(name + n - m, end) == 0;
+    if (n > 3 && strcmp(name + n - 3, ".gz") == 0)
+        n -= 3;
+    return n >= m && strncmp(name + n - m, end, m) == 0;
 }
 
 /* The names that a dump.json begins with, or those of a record. What is neither is passed over. */
@@ -79,13 +83,10 @@ static enum plumb_activation_format kind_of(const char *name, const char *head, 
     return ends_in(name, ".jsonl") ? PLUMB_ACT_FORMAT_PLUMB : PLUMB_ACT_FORMAT_NONE;
 }
 
-static int unknown_kind(const char *name, const char *head, size_t size, plumb_error *err)
+static int unknown_kind(const char *name, size_t size, plumb_error *err)
 {
     if (size == 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is empty: no activation records", name);
-    if (size > 1 && (unsigned char)head[0] == 0x1f && (unsigned char)head[1] == 0x8b)
-        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is compressed: unpack it with gunzip first",
-                          name);
     return plumb_fail(err, PLUMB_ERR_FORMAT,
                       "'%s' holds no activations: it is no JSONL of records, dump.json of msprobe, "
                       ".npy or .safetensors",
@@ -95,30 +96,24 @@ static int unknown_kind(const char *name, const char *head, size_t size, plumb_e
 /* ---- One file -------------------------------------------------------------------------------- */
 
 struct pieces {
-    int fd;
-    const char *name;
-    const char *head; /* read already */
+    struct plumb_unpack *file; /* NULL: `head` is all */
+    const char *head;          /* read already */
     size_t head_size;
 };
 
 static int64_t fill(void *arg, char *to, size_t size, plumb_error *err)
 {
     struct pieces *from = arg;
-    ssize_t n;
-    if (from->head_size > 0) {
-        size_t taken = from->head_size < size ? from->head_size : size;
-        memcpy(to, from->head, taken);
-        from->head += taken;
-        from->head_size -= taken;
-        return (int64_t)taken;
+    size_t n = from->head_size < size ? from->head_size : size;
+    int rc = PLUMB_OK;
+    if (n > 0) {
+        memcpy(to, from->head, n);
+        from->head += n;
+        from->head_size -= n;
+    } else if (from->file) {
+        rc = plumb_unpack_read(from->file, to, size, &n, err);
     }
-    if (from->fd < 0)
-        return 0;
-    while ((n = read(from->fd, to, size)) < 0 && errno == EINTR)
-        continue;
-    if (n < 0)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", from->name, strerror(errno));
-    return n;
+    return rc < 0 ? rc : (int64_t)n;
 }
 
 /* The module of an array is the name of its file. */
@@ -137,29 +132,56 @@ static int read_array(const struct plumb_activation_source *from, enum plumb_act
 }
 
 static int read_mapped(const struct plumb_activation_source *from,
-                       enum plumb_activation_format kind, int fd, plumb_error *err)
+                       enum plumb_activation_format kind, plumb_error *err)
 {
+    int fd = open(from->name, O_RDONLY | O_CLOEXEC);
     struct stat st;
-    if (fstat(fd, &st) < 0)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", from->name, strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is not a regular file: arrays are mapped",
-                          from->name);
-    if (st.st_size == 0)
-        return unknown_kind(from->name, "", 0, err);
-    void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot map '%s': %s", from->name, strerror(errno));
+    void *data = MAP_FAILED;
+    int rc;
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        rc = plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", from->name, strerror(errno));
+        goto out;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        rc = plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is not a regular file: arrays are mapped",
+                        from->name);
+        goto out;
+    }
+    if (st.st_size == 0) {
+        rc = unknown_kind(from->name, 0, err);
+        goto out;
+    }
+    data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) {
+        rc = plumb_fail(err, PLUMB_ERR_IO, "cannot map '%s': %s", from->name, strerror(errno));
+        goto out;
+    }
     madvise(data, (size_t)st.st_size, MADV_SEQUENTIAL);
-    int rc = read_array(from, kind, data, (size_t)st.st_size, err);
-    munmap(data, (size_t)st.st_size);
+    rc = read_array(from, kind, data, (size_t)st.st_size, err);
+out:
+    if (data != MAP_FAILED)
+        munmap(data, (size_t)st.st_size);
+    if (fd >= 0)
+        close(fd);
     return rc;
 }
 
+/* All of a text, as it is or packed. */
 static int read_padded(struct plumb_buf *out, const char *path, plumb_error *err)
 {
     static const char zeros[PLUMB_JSON_PADDING];
-    int rc = plumb_read_file(out, path, err);
+    struct plumb_unpack_sum sum = {0, 0};
+    struct plumb_unpack *file = NULL;
+    char *piece = malloc(PIECE);
+    size_t got = 1;
+    int rc = piece ? plumb_unpack_open(&file, path, &sum, err) : no_memory(path, err);
+    while (rc == PLUMB_OK && got > 0 && !out->failed) {
+        rc = plumb_unpack_read(file, piece, PIECE, &got, err);
+        if (rc == PLUMB_OK)
+            plumb_buf_append(out, piece, got);
+    }
+    plumb_unpack_close(file);
+    free(piece);
     if (rc < 0)
         return rc;
     plumb_buf_append(out, zeros, sizeof zeros);
@@ -169,16 +191,18 @@ static int read_padded(struct plumb_buf *out, const char *path, plumb_error *err
     return PLUMB_OK;
 }
 
-/* The file `name` beside `path`; none is fine. */
+/* The file `name` beside `path`, or packed as name.gz; none is fine. */
 static int read_beside(struct plumb_buf *out, char **beside, const char *path, const char *name,
                        plumb_error *err)
 {
     size_t folder = (size_t)(base_name(path) - path);
     struct stat st;
-    if (!(*beside = malloc(folder + strlen(name) + 1)))
+    if (!(*beside = malloc(folder + strlen(name) + sizeof ".gz")))
         return no_memory(path, err);
     memcpy(*beside, path, folder);
     strcpy(*beside + folder, name);
+    if (stat(*beside, &st) < 0)
+        strcat(*beside, ".gz");
     return stat(*beside, &st) == 0 ? read_padded(out, *beside, err) : PLUMB_OK;
 }
 
@@ -206,18 +230,15 @@ out:
 }
 
 /* Up to HEAD bytes from the beginning, or an error. */
-static int64_t read_head(int fd, const char *path, char *head, plumb_error *err)
+static int64_t read_head(struct plumb_unpack *file, char *head, plumb_error *err)
 {
     size_t have = 0;
-    while (have < HEAD) {
-        ssize_t n = read(fd, head + have, HEAD - have);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
-        if (n == 0)
-            break;
-        have += (size_t)n;
+    size_t got = 1;
+    while (have < HEAD && got > 0) {
+        int rc = plumb_unpack_read(file, head + have, HEAD - have, &got, err);
+        if (rc < 0)
+            return rc;
+        have += got;
     }
     memset(head + have, 0, PLUMB_JSON_PADDING);
     return (int64_t)have;
@@ -231,39 +252,41 @@ static int note_kind(struct plumb_activations *t, enum plumb_activation_format k
     return PLUMB_OK;
 }
 
+static int read_kind(const struct plumb_activation_source *from, enum plumb_activation_format kind,
+                     struct pieces *pieces, plumb_error *err)
+{
+    switch (kind) {
+    case PLUMB_ACT_FORMAT_NONE:
+        return unknown_kind(from->name, pieces->head_size, err);
+    case PLUMB_ACT_FORMAT_PLUMB:
+        return plumb_activations_lines(from, fill, pieces, err);
+    case PLUMB_ACT_FORMAT_MSPROBE:
+        return read_dump(from, err);
+    default:
+        if (plumb_unpack_is_packed(pieces->file))
+            return plumb_fail(err, PLUMB_ERR_FORMAT,
+                              "'%s' is packed: unpack it with gunzip first, arrays are mapped",
+                              from->name);
+        return read_mapped(from, kind, err);
+    }
+}
+
 int plumb_activations_file(const struct plumb_activation_source *from, plumb_error *err)
 {
-    const char *path = from->name;
-    enum plumb_activation_format kind;
+    struct plumb_unpack_sum sum = {0, 0};
+    struct plumb_unpack *file = NULL;
     char *head = malloc(HEAD + PLUMB_JSON_PADDING);
-    int fd = -1;
-    int rc;
-    if (!head)
-        return no_memory(path, err);
-    if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0) {
-        rc = plumb_fail(err, errno == ENOENT ? PLUMB_ERR_NOT_FOUND : PLUMB_ERR_IO,
-                        "cannot read '%s': %s", path, strerror(errno));
-        goto out;
+    int rc = head ? plumb_unpack_open(&file, from->name, &sum, err) : no_memory(from->name, err);
+    int64_t size = rc < 0 ? rc : read_head(file, head, err);
+    rc = (int)(size < 0 ? size : 0);
+    if (rc == PLUMB_OK) {
+        enum plumb_activation_format kind = kind_of(from->name, head, (size_t)size);
+        struct pieces pieces = {file, head, (size_t)size};
+        rc = read_kind(from, kind, &pieces, err);
+        if (rc == PLUMB_OK)
+            rc = note_kind(from->table, kind);
     }
-    int64_t size = read_head(fd, path, head, err);
-    if ((rc = (int)(size < 0 ? size : 0)) < 0)
-        goto out;
-    kind = kind_of(path, head, (size_t)size);
-    if (kind == PLUMB_ACT_FORMAT_PLUMB) {
-        struct pieces pieces = {fd, path, head, (size_t)size};
-        rc = plumb_activations_lines(from, fill, &pieces, err);
-    } else if (kind == PLUMB_ACT_FORMAT_MSPROBE) {
-        rc = read_dump(from, err);
-    } else if (kind == PLUMB_ACT_FORMAT_NONE) {
-        rc = unknown_kind(path, head, (size_t)size, err);
-    } else {
-        rc = read_mapped(from, kind, fd, err);
-    }
-    if (rc == PLUMB_OK)
-        rc = note_kind(from->table, kind);
-out:
-    if (fd >= 0)
-        close(fd);
+    plumb_unpack_close(file);
     free(head);
     return rc;
 }
@@ -286,14 +309,14 @@ int plumb_activations_parse(struct plumb_activations *out, const void *data, siz
     memset(padded + head, 0, sizeof saved);
     enum plumb_activation_format kind = kind_of(name, padded, head);
     memcpy(padded + head, saved, sizeof saved);
-    struct pieces pieces = {-1, name, padded, size};
+    struct pieces pieces = {NULL, padded, size};
     struct plumb_activation_text_of dump = {padded, size, name};
     if (kind == PLUMB_ACT_FORMAT_PLUMB)
         rc = plumb_activations_lines(&from, fill, &pieces, err);
     else if (kind == PLUMB_ACT_FORMAT_MSPROBE)
         rc = plumb_activations_msprobe(&from, &dump, NULL, NULL, err);
     else if (kind == PLUMB_ACT_FORMAT_NONE)
-        rc = unknown_kind(name, padded, size, err);
+        rc = unknown_kind(name, size, err);
     else
         rc = read_array(&from, kind, data, size, err);
     if (rc == PLUMB_OK)

@@ -18,11 +18,25 @@ static int no_memory(const char *name, plumb_error *err)
     return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", name);
 }
 
+static bool is_packed(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 3 && strcmp(name + n - 3, ".gz") == 0;
+}
+
 static bool ends_in(const char *name, const char *end)
 {
     size_t n = strlen(name);
     size_t m = strlen(end);
     return n >= m && strcmp(name + n - m, end) == 0;
+}
+
+/* The same of texts, which may be packed. */
+static bool text_ends_in(const char *name, const char *end)
+{
+    size_t n = strlen(name) - (is_packed(name) ? 3 : 0);
+    size_t m = strlen(end);
+    return n >= m && strncmp(name + n - m, end, m) == 0;
 }
 
 static const char *base_name(const char *path)
@@ -138,6 +152,16 @@ static int64_t step_of_file(const char *name)
     return step_named(part);
 }
 
+/* Whether a file stands beside its packed self (gzip -k), which is then passed over. */
+static bool is_copy(const struct entries *all, const char *path)
+{
+    size_t n = strlen(path);
+    for (size_t i = 0; i < all->count && is_packed(path); i++)
+        if (strlen(all->paths[i]) == n - 3 && strncmp(all->paths[i], path, n - 3) == 0)
+            return true;
+    return false;
+}
+
 /* Reads the files that `wanted` takes; *found counts them. */
 static int read_files(const struct plumb_activation_source *from, const struct entries *all,
                       bool (*wanted)(const char *name), size_t *found, plumb_error *err)
@@ -146,7 +170,7 @@ static int read_files(const struct plumb_activation_source *from, const struct e
     for (size_t i = 0; i < all->count && rc == PLUMB_OK; i++) {
         struct plumb_activation_source file = *from;
         file.name = all->paths[i];
-        if (!wanted(base_name(file.name)) || is_folder(file.name))
+        if (!wanted(base_name(file.name)) || is_folder(file.name) || is_copy(all, file.name))
             continue;
         if (file.step < 0)
             file.step = step_of_file(base_name(file.name));
@@ -158,17 +182,17 @@ static int read_files(const struct plumb_activation_source *from, const struct e
 
 static bool is_dump(const char *name)
 {
-    return strcmp(name, "dump.json") == 0;
+    return strcmp(name, "dump.json") == 0 || strcmp(name, "dump.json.gz") == 0;
 }
 
 static bool is_own(const char *name)
 {
-    return strncmp(name, "activations", 11) == 0 && ends_in(name, ".jsonl");
+    return strncmp(name, "activations", 11) == 0 && text_ends_in(name, ".jsonl");
 }
 
 static bool is_lines(const char *name)
 {
-    return ends_in(name, ".jsonl");
+    return text_ends_in(name, ".jsonl");
 }
 
 static bool is_array(const char *name)

@@ -175,7 +175,6 @@ static void bad_records_are_refused_with_their_line(void **state)
     refuse("hello", 5, "x.txt",
            "'x.txt' holds no activations: it is no JSONL of records, dump.json of msprobe, .npy or "
            ".safetensors");
-    refuse("\x1f\x8b\x08", 3, "x.gz", "'x.gz' is compressed: unpack it with gunzip first");
 }
 
 /* ---- msprobe --------------------------------------------------------------------------------- */

@@ -41,6 +41,23 @@ expect 'as in Python' 0 "$PLUMB_BIN" activations --module '^blocks\.\d\.(?:attn)
 has out.txt blocks.0.attn blocks.1.attn
 lacks out.txt norm
 
+# gzip's are unpacked on the way; a file beside its packed self is read once.
+mkdir packed
+gzip -c a.jsonl >packed/activations.jsonl.gz
+cp a.jsonl packed
+expect 'packed' 0 "$PLUMB_BIN" activations packed/activations.jsonl.gz
+has out.txt '12 records of 4 modules in 3 steps (plumb JSONL); 9 are suspect'
+mv packed/a.jsonl packed/activations.jsonl
+expect 'beside its packed self' 0 "$PLUMB_BIN" activations packed
+has out.txt 'packed: 12 records of 4 modules'
+rm packed/activations.jsonl
+expect 'packed in a folder' 0 "$PLUMB_BIN" diverge packed a.jsonl
+has out.txt 'equal in every statistic'
+head -c 200 packed/activations.jsonl.gz >packed/activations_cut.jsonl.gz
+expect 'packed and cut off' 2 "$PLUMB_BIN" activations packed/activations_cut.jsonl.gz
+[ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
+has err.txt activations_cut.jsonl.gz
+
 for format in text md csv json; do
     for view in '' --steps --suspects; do
         # shellcheck disable=SC2086

@@ -52,4 +52,6 @@ expect 'one step' 0 "$PLUMB_BIN" activations --format json dump/step1/dump.json
 import json
 d = json.load(open("out.txt"))
 assert d["records"] == 2071 and d["steps"] == 1, d' || fail 'one step'
+expect 'packed as it came' 0 "$PLUMB_BIN" diverge dump "$PLUMB_TRACES/msprobe-gpu-dump"
+has out.txt 'equal in every statistic' 'A has 4142 records, B 4142'
 finish
