@@ -29,7 +29,8 @@ struct plumb_node_trace_options {
     const char *dir;
     const char *patterns; /* shell patterns (fnmatch), separated by commas */
     const char *trace_name;
-    int32_t rank; /* negative: 0 */
+    int32_t rank;       /* negative: 0 */
+    int32_t world_size; /* 0 and less: not known */
     uint32_t pid;
     uint64_t base_unix_ns;   /* what times are added to */
     uint64_t max_text_bytes; /* of all files, uncompressed */

@@ -91,7 +91,7 @@ void plumb_node_file_open(struct plumb_node_file *f, const struct plumb_node_tra
     struct plumb_chrome_head head = {.base_unix_ns = o->base_unix_ns,
                                      .trace_name = o->trace_name,
                                      .rank = o->rank,
-                                     .world_size = -1};
+                                     .world_size = o->world_size > 0 ? o->world_size : -1};
     char safe[PLUMB_SAFE_NAME_MAX + 1], path[PATH_BYTES];
     int fd;
     memset(f, 0, sizeof *f);

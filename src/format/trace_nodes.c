@@ -214,6 +214,7 @@ int plumb_trace_nodes_open(struct plumb_trace_nodes **out, const struct plumb_tr
     struct plumb_node_trace_options o = {.patterns = plumb_trace_text(s, s->h->trace.nodes_off),
                                          .trace_name = plumb_trace_fact(s, PLUMB_FACT_PROGRAM),
                                          .rank = s->h->rank,
+                                         .world_size = s->h->world_size,
                                          .pid = s->h->pid,
                                          .base_unix_ns = s->h->start.unix_ns,
                                          .max_text_bytes = 4 * s->h->trace.max_bytes,

@@ -43,12 +43,6 @@ const char *plumb_export_fact_text(const struct plumb_table *t, const char *key)
                                                 : "";
 }
 
-int64_t plumb_export_fact_i64(const struct plumb_table *t, const char *key, int64_t none)
-{
-    const struct plumb_table_fact *fact = plumb_table_fact(t, key);
-    return fact && fact->type == PLUMB_ARG_I64 ? fact->value.i64 : none;
-}
-
 /* The first process of the trace. */
 static int64_t pid_of(const struct plumb_table *t)
 {
@@ -63,11 +57,11 @@ void plumb_export_name(char out[PLUMB_EXPORT_NAME_MAX], const struct plumb_table
 {
     char host[PLUMB_SAFE_NAME_MAX + 1], rank[32] = "";
     const char *told = plumb_export_fact_text(t, "plumb.host");
-    int64_t number = plumb_export_fact_i64(t, "plumb.rank", -1);
+    int32_t number = plumb_table_rank(t).rank;
     plumb_sanitize(host, *told ? told : "trace");
     /* Without a launcher a run is the only one, and so the first. */
-    if (t->plumb)
-        snprintf(rank, sizeof rank, "_rank%" PRId64, number < 0 ? 0 : number);
+    if (t->plumb || number >= 0)
+        snprintf(rank, sizeof rank, "_rank%" PRId32, number < 0 ? 0 : number);
     snprintf(out, PLUMB_EXPORT_NAME_MAX, "%s_%" PRId64 "%s.%" PRIu64 "%s", host, pid_of(t), rank,
              t->unix_ns, format->suffix);
 }

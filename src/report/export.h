@@ -44,8 +44,7 @@ int plumb_export_csv(struct plumb_export_out *out, const struct plumb_table *t, 
 int plumb_export_otf2(const char *path, const struct plumb_table *t,
                       const struct plumb_export_progress *progress, plumb_error *err);
 
-/* The value of a fact that is a text ("" when there is none), or a number (`none`). */
+/* The value of a fact that is a text; "": there is none. */
 const char *plumb_export_fact_text(const struct plumb_table *t, const char *key);
-int64_t plumb_export_fact_i64(const struct plumb_table *t, const char *key, int64_t none);
 
 #endif

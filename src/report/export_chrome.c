@@ -157,12 +157,13 @@ static void put_head(struct chrome *c, const char *name)
                                        "plumb.pipeline", "plumb.trace_end"};
     const struct plumb_table *t = c->t;
     struct plumb_chrome_device devices[64];
+    struct plumb_table_rank rank = plumb_table_rank(t);
     struct plumb_chrome_head head = {.base_unix_ns = t->unix_ns,
                                      .trace_name = name,
                                      .devices = devices,
-                                     .rank = (int32_t)plumb_export_fact_i64(t, "plumb.rank", -1),
-                                     .world_size =
-                                         (int32_t)plumb_export_fact_i64(t, "plumb.world_size", -1)};
+                                     .rank = rank.rank,
+                                     .world_size = rank.world_size,
+                                     .backend = rank.backend};
     look_at_knobs(&head, t);
     for (uint32_t i = 0; i < t->lane_count && head.device_count < 64; i++) {
         struct plumb_chrome_device *to = &devices[head.device_count];

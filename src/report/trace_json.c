@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/json_write.h"
+#include "format/put.h"
 #include "report/trace_parts.h"
 
 static void put_cell(struct plumb_json *j, const struct plumb_grid_cell *cell)
@@ -117,6 +118,7 @@ static void put_remarks(struct plumb_json *j, const struct plumb_table *t)
 void plumb_trace_put_json(struct plumb_buf *out, const struct plumb_trace_sight *s)
 {
     struct plumb_json json, *j = &json;
+    struct plumb_table_rank rank = plumb_table_rank(s->t);
     size_t n;
     const struct plumb_trace_section *sections = plumb_trace_sections(&n);
     plumb_json_init(j, out, 2);
@@ -135,6 +137,8 @@ void plumb_trace_put_json(struct plumb_buf *out, const struct plumb_trace_sight 
     put_u64(j, "spans_dropped", plumb_trace_dropped(s->t));
     put_u64(j, "end_ns", s->t->end_ns);
     put_u64(j, "zero_unix_ns", s->t->unix_ns);
+    plumb_put_known(j, "rank", rank.rank);
+    plumb_put_known(j, "world_size", rank.world_size);
     put_facts(j, s->t);
     for (size_t i = 0; i < n; i++)
         if (sections[i].kinds >> s->view->kind & 1)

@@ -82,6 +82,7 @@ static void put_count(struct plumb_buf *out, uint64_t n, const char *one, const 
 static void put_head(struct plumb_page *p, const struct plumb_trace_sight *s)
 {
     const struct plumb_table *t = s->t;
+    struct plumb_table_rank rank = plumb_table_rank(t);
     plumb_page_title(p, "Trace");
     plumb_buf_str(p->out, p->md ? "\n" : ": ");
     plumb_put_fixed(p->out, (double)t->end_ns / 1e9, 3, 0);
@@ -94,6 +95,10 @@ static void put_head(struct plumb_page *p, const struct plumb_trace_sight *s)
         put_count(p->out, t->counters.count, " counter value", " counter values");
     if (t->flow_count > 0)
         put_count(p->out, t->flow_count, " flow", " flows");
+    if (rank.rank >= 0)
+        plumb_buf_printf(p->out, ", rank %" PRId32, rank.rank);
+    if (rank.rank >= 0 && rank.world_size >= 0)
+        plumb_buf_printf(p->out, " of %" PRId32, rank.world_size);
     plumb_buf_str(p->out, p->md ? "\n" : "\n  ");
     plumb_page_name(p, s->path);
 }

@@ -183,20 +183,36 @@ static bool read_events(struct plumb_chrome *r)
 
 /* ---- The document --------------------------------------------------------------------------- */
 
-static void read_fact(struct plumb_chrome *r)
+/* `within`: the name of the object that it stands in, or NULL. */
+static void read_fact(struct plumb_chrome *r, const char *within)
 {
     struct plumb_json_scan *s = &r->scan;
-    if (plumb_json_key_is(s, "baseTimeNanoseconds") && s->token == PLUMB_JSON_NUMBER &&
-        s->number.kind == PLUMB_JSON_NUMBER_INT)
-        r->base_ns = (int64_t)s->number.whole;
-    uint32_t key = plumb_table_string(r->t, s->key, s->key_size);
+    bool whole = s->token == PLUMB_JSON_NUMBER && s->number.kind == PLUMB_JSON_NUMBER_INT;
     union plumb_table_number v = {.u64 = s->number.whole};
-    if (s->token == PLUMB_JSON_STRING) {
+    if (!whole && s->token != PLUMB_JSON_STRING)
+        return;
+    if (whole && !within && plumb_json_key_is(s, "baseTimeNanoseconds"))
+        r->base_ns = (int64_t)s->number.whole;
+    r->key.len = 0;
+    if (within)
+        plumb_buf_printf(&r->key, "%s.", within);
+    plumb_buf_append(&r->key, s->key, s->key_size);
+    uint32_t key = plumb_table_string(r->t, r->key.data, r->key.len);
+    if (!whole)
         v.u64 = plumb_table_string(r->t, s->text, s->size);
-        plumb_table_add_fact(r->t, key, PLUMB_ARG_TEXT, v);
-    } else if (s->token == PLUMB_JSON_NUMBER && s->number.kind == PLUMB_JSON_NUMBER_INT) {
-        plumb_table_add_fact(r->t, key, PLUMB_ARG_I64, v);
-    }
+    plumb_table_add_fact(r->t, key, whole ? PLUMB_ARG_I64 : PLUMB_ARG_TEXT, v);
+}
+
+/* Who recorded it, of how many; the lists of process groups are left out. */
+static bool read_distributed(struct plumb_chrome *r)
+{
+    struct plumb_json_scan *s = &r->scan;
+    while (plumb_json_next(s) > PLUMB_JSON_END && s->token != PLUMB_JSON_OBJECT_END)
+        if (s->token != PLUMB_JSON_OBJECT && s->token != PLUMB_JSON_ARRAY)
+            read_fact(r, "distributedInfo");
+        else if (plumb_json_skip(s) <= PLUMB_JSON_END)
+            return false;
+    return s->token == PLUMB_JSON_OBJECT_END;
 }
 
 static bool read_document(struct plumb_chrome *r, bool *has_events)
@@ -215,11 +231,14 @@ static bool read_document(struct plumb_chrome *r, bool *has_events)
             *has_events = true;
             if (!read_events(r))
                 return false;
+        } else if (s->token == PLUMB_JSON_OBJECT && plumb_json_key_is(s, "distributedInfo")) {
+            if (!read_distributed(r))
+                return false;
         } else if (s->token == PLUMB_JSON_OBJECT || s->token == PLUMB_JSON_ARRAY) {
             if (plumb_json_skip(s) <= PLUMB_JSON_END)
                 return false;
         } else {
-            read_fact(r);
+            read_fact(r, NULL);
         }
     }
     return false;

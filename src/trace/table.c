@@ -289,6 +289,30 @@ const struct plumb_table_fact *plumb_table_fact(const struct plumb_table *t, con
     return NULL;
 }
 
+/* The first of the two that is told. */
+static int32_t number_of(const struct plumb_table *t, const char *own, const char *kineto)
+{
+    const char *const keys[] = {own, kineto};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct plumb_table_fact *f = plumb_table_fact(t, keys[i]);
+        if (f && f->type == PLUMB_ARG_I64 && f->value.i64 >= 0 && f->value.i64 <= INT32_MAX)
+            return (int32_t)f->value.i64;
+    }
+    return -1;
+}
+
+struct plumb_table_rank plumb_table_rank(const struct plumb_table *t)
+{
+    const struct plumb_table_fact *backend = plumb_table_fact(t, "distributedInfo.backend");
+    return (struct plumb_table_rank){
+        .rank = number_of(t, "plumb.rank", "distributedInfo.rank"),
+        .world_size = number_of(t, "plumb.world_size", "distributedInfo.world_size"),
+        .backend = backend && backend->type == PLUMB_ARG_TEXT
+                       ? plumb_table_text(t, (uint32_t)backend->value.u64)
+                       : NULL,
+    };
+}
+
 void plumb_table_put_value(struct plumb_buf *out, const struct plumb_table *t,
                            enum plumb_table_type type, union plumb_table_number value)
 {

@@ -212,6 +212,12 @@ uint32_t plumb_table_arg(const struct plumb_table *t, uint32_t slice, uint32_t k
 const char *plumb_table_phase(const struct plumb_table *t, uint32_t category);
 /* The fact, or NULL. */
 const struct plumb_table_fact *plumb_table_fact(const struct plumb_table *t, const char *key);
+/* Which process of a distributed job recorded it, as plumb or PyTorch's profiler tells it. */
+struct plumb_table_rank {
+    int32_t rank, world_size; /* -1: not told */
+    const char *backend;      /* of the communication: "nccl"; NULL: not told */
+};
+struct plumb_table_rank plumb_table_rank(const struct plumb_table *t);
 /* Appends the value of an arg or a fact as text: numbers in full, pointers as 0x1f. */
 void plumb_table_put_value(struct plumb_buf *out, const struct plumb_table *t,
                            enum plumb_table_type type, union plumb_table_number value);

@@ -100,6 +100,16 @@ jq -e '.slices == 4 and .open == 1 and .counters == 1 and .flows == 1 and .zero_
        (.nodes[] | select(.name == "launch") | .total_ns == 2002 and .category == "cuda_runtime") and
        ([.threads[].thread] | sort) == ["async", "main", "s 7"] and .steps == null and
        .stepped_nodes[0].slowest == 4' out.txt >/dev/null || fail "chrome: $(cat out.txt)"
+jq -e '.rank == null and .world_size == null' out.txt >/dev/null || fail "a rank from nowhere: $(cat out.txt)"
+cat >rank.json <<'END'
+{"distributedInfo": {"backend": "nccl", "rank": 34, "world_size": 300, "pg_config": [{"ranks": [0, 1]}], "nccl_version": "2.19"},
+ "traceEvents": [{"ph": "X", "name": "a", "pid": 1, "tid": 2, "ts": 1, "dur": 2}]}
+END
+expect 'rank' 0 report rank.json
+has out.txt 'Trace: 0.000 s, 1 thread, 1 span, rank 34 of 300'
+"$PLUMB_BIN" export rank.json -o again.json >/dev/null 2>&1 || fail 'a trace with a rank is not exported'
+expect 'rank, again' 0 report --format json again.json
+jq -e '.rank == 34 and .world_size == 300 and .facts["distributedInfo.backend"] == "nccl"' out.txt >/dev/null || fail "rank: $(cat out.txt)"
 head -c 800 chrome.json >short.json
 expect 'chrome, cut' 0 report short.json
 has err.txt 'its last packet or event is not whole'

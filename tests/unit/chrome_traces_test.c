@@ -127,6 +127,28 @@ static void read_training(void)
         fail_msg("%s", err.message);
 }
 
+/* As their tests have it: rank 34 of 300, and two files whose metadata does not tell. */
+static void ranks_are_those_that_the_files_tell(void **state)
+{
+    static const struct {
+        const char *path;
+        int32_t rank, world_size;
+    } files[] = {{"cpu_only/rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz", 34, 300},
+                 {"rank_unavailable/rank_not_found.json.gz", -1, -1},
+                 {"distributed_info_unavailable/distributed_info_not_found.json.gz", -1, -1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[1024];
+        plumb_error err;
+        snprintf(path, sizeof path, "%s/hta/%s", collection(), files[i].path);
+        if (plumb_chrome_read(&t, path, &err) < 0)
+            fail_msg("%s", err.message);
+        assert_int_equal(plumb_table_rank(&t).rank, files[i].rank);
+        assert_int_equal(plumb_table_rank(&t).world_size, files[i].world_size);
+        plumb_table_fini(&t);
+    }
+}
+
 /* Their kernel table: 162 calls, 80756 us in all, 323 to 1017. */
 static void kernels_have_their_times(void **state)
 {
@@ -190,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_are_those_of_the_trace_processor),
+        cmocka_unit_test(ranks_are_those_that_the_files_tell),
         cmocka_unit_test(kernels_have_their_times),
         cmocka_unit_test(steps_have_the_kernels_that_were_launched_in_them),
     };
