@@ -30,7 +30,7 @@ static inline void assert_agree(const struct plumb_value_stats *a,
                 a->neg_inf == b->neg_inf && a->zeros == b->zeros && a->hash == b->hash &&
                 a->set_hash == b->set_hash && a->samples == b->samples;
     good = good && memcmp(a->histogram, b->histogram, sizeof a->histogram) == 0 &&
-           memcmp(a->sample, b->sample, sizeof a->sample) == 0 &&
+           memcmp(a->sample, b->sample, a->samples * sizeof *a->sample) == 0 &&
            (memcmp(&a->min, &b->min, sizeof a->min) == 0 || isnan(a->min)) &&
            (memcmp(&a->max, &b->max, sizeof a->max) == 0 || isnan(a->max));
     if (!good)

@@ -18,22 +18,53 @@
 #if defined(__x86_64__)
 
 struct plumb_float_env {
-    uint32_t x87[7]; /* as fnstenv stores it */
+    uint32_t x87[7]; /* as fnstenv stores it: what the program has, where that is not ours */
+    uint16_t control, status;
     uint32_t mxcsr;
 };
 
+enum {
+    PLUMB_X87_DEFAULT = 0x037f, /* all masked, to nearest, 64 bits */
+    PLUMB_X87_FLAGS = 0xff,
+    PLUMB_SSE_DEFAULT = 0x1f80, /* all masked, to nearest, subnormals kept */
+    PLUMB_SSE_FLAGS = 0x3f
+};
+
+/* fnstenv with fldenv takes 200 cycles and a change of mxcsr 15, which is much beside a small
+ * tensor. Nearly every program has the defaults: then it is enough to look. */
 static inline void plumb_float_env_hold(struct plumb_float_env *saved)
 {
-    const uint16_t x87_default = 0x037f; /* all masked, to nearest, 64 bits */
-    const uint32_t sse_default = 0x1f80; /* all masked, to nearest, subnormals kept */
-    __asm__ volatile("fnstenv %0\n\tstmxcsr %1" : "=m"(saved->x87), "=m"(saved->mxcsr)::"memory");
-    __asm__ volatile("fnclex\n\tfldcw %0\n\tldmxcsr %1" ::"m"(x87_default), "m"(sse_default)
-                     : "memory");
+    const uint16_t x87_default = PLUMB_X87_DEFAULT;
+    const uint32_t sse_default = PLUMB_SSE_DEFAULT;
+    __asm__ volatile("fnstcw %0\n\tfnstsw %1\n\tstmxcsr %2"
+                     : "=m"(saved->control), "=a"(saved->status), "=m"(saved->mxcsr)::"memory");
+    if (saved->control != PLUMB_X87_DEFAULT)
+        __asm__ volatile("fnstenv %0\n\tfnclex\n\tfldcw %1"
+                         : "=m"(saved->x87)
+                         : "m"(x87_default)
+                         : "memory");
+    if ((saved->mxcsr & ~(uint32_t)PLUMB_SSE_FLAGS) != PLUMB_SSE_DEFAULT)
+        __asm__ volatile("ldmxcsr %0" ::"m"(sse_default) : "memory");
 }
 
 static inline void plumb_float_env_restore(const struct plumb_float_env *saved)
 {
-    __asm__ volatile("fldenv %0\n\tldmxcsr %1" ::"m"(saved->x87), "m"(saved->mxcsr) : "memory");
+    uint32_t x87[7];
+    uint32_t mxcsr;
+    uint16_t status;
+    __asm__ volatile("fnstsw %0\n\tstmxcsr %1" : "=a"(status), "=m"(mxcsr)::"memory");
+    if (saved->control != PLUMB_X87_DEFAULT) {
+        __asm__ volatile("fldenv %0" ::"m"(saved->x87) : "memory");
+    } else if (((status ^ saved->status) & PLUMB_X87_FLAGS) != 0) {
+        __asm__ volatile("fnclex" ::: "memory");
+        if (saved->status & PLUMB_X87_FLAGS) {
+            __asm__ volatile("fnstenv %0" : "=m"(x87)::"memory");
+            x87[1] |= saved->status & PLUMB_X87_FLAGS;
+            __asm__ volatile("fldenv %0" ::"m"(x87) : "memory");
+        }
+    }
+    if (mxcsr != saved->mxcsr)
+        __asm__ volatile("ldmxcsr %0" ::"m"(saved->mxcsr) : "memory");
 }
 
 #elif defined(__aarch64__)

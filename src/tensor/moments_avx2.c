@@ -19,6 +19,7 @@ struct octet {
 #define v_min(a, b) _mm256_min_ps(a, b)
 #define v_max(a, b) _mm256_max_ps(a, b)
 #define v_abs(a) _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a)
+#define v_magnitudes(a, b) v_add(v_abs(a), v_abs(b))
 #define w_zero() _mm256_setzero_pd()
 #define t_zero() _mm256_setzero_si256()
 

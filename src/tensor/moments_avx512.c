@@ -19,12 +19,19 @@ struct octet {
 #define v_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define v_min(a, b) _mm512_min_ps(a, b)
 #define v_max(a, b) _mm512_max_ps(a, b)
-#define v_abs(a) _mm512_abs_ps(a)
 #define v_least(v) _mm512_reduce_min_ps(v)
 #define v_most(v) _mm512_reduce_max_ps(v)
 #define w_zero() _mm512_setzero_pd()
 #define w_sum(w) _mm512_reduce_add_pd(w)
 #define t_zero() _mm512_setzero_si512()
+
+/* The greater magnitude of a + b and a - b: one instruction less than two magnitudes and their sum,
+ * since a + b is there anyway. */
+static inline vec v_magnitudes(vec a, vec b)
+{
+    enum { GREATER_MAGNITUDE = 3, SIGN_CLEARED = 2 << 2 };
+    return _mm512_range_ps(v_add(a, b), v_sub(a, b), GREATER_MAGNITUDE | SIGN_CLEARED);
+}
 
 static inline wide w_add(wide w, vec v)
 {

@@ -3,7 +3,8 @@
  *
  *     LANES                       floats of a vector
  *     vec, wide, tally            vectors of float, double, and counts
- *     v_set(x) v_add v_sub v_mul v_min v_max v_abs, v_fma(a, b, c) = a * b + c
+ *     v_set(x) v_add v_sub v_mul v_min v_max, v_fma(a, b, c) = a * b + c
+ *     v_magnitudes(a, b)          |a| + |b|, rounded once
  *     v_least(v), v_most(v)       across the lanes
  *     V_REGISTER(v)               constraint of an operand of asm: read and written in a register
  *     w_zero(), w_add(w, v), w_sum(w)
@@ -33,9 +34,9 @@ typedef double one_fn(const unsigned char *at);
 
 LANES_INLINE vec tree_abs(struct octet x)
 {
-    struct octet y = {v_abs(x.a), v_abs(x.b), v_abs(x.c), v_abs(x.d),
-                      v_abs(x.e), v_abs(x.f), v_abs(x.g), v_abs(x.h)};
-    return TREE(v_add, y);
+    vec ab = v_magnitudes(x.a, x.b), cd = v_magnitudes(x.c, x.d);
+    vec ef = v_magnitudes(x.e, x.f), gh = v_magnitudes(x.g, x.h);
+    return v_add(v_add(ab, cd), v_add(ef, gh));
 }
 
 LANES_INLINE vec tree_squares(struct octet x)

@@ -19,6 +19,7 @@ struct octet {
 #define v_min(a, b) vminq_f32(a, b)
 #define v_max(a, b) vmaxq_f32(a, b)
 #define v_abs(a) vabsq_f32(a)
+#define v_magnitudes(a, b) v_add(v_abs(a), v_abs(b))
 #define v_least(v) vminvq_f32(v)
 #define v_most(v) vmaxvq_f32(v)
 #define w_zero() vdupq_n_f64(0)

@@ -27,17 +27,19 @@
 
 enum { CHUNK_BYTES = 262144, GATHER_BYTES = 4096, COUNTERS = 8, PIVOTS = 3 };
 
+/* What lies behind `gathered` is set only where it is needed: clearing it takes as long as reading
+ * thousands of values. */
 struct pass {
     uint32_t want;
     size_t bytes; /* of a value */
     plumb_load_fn *load;
     plumb_moments_fn *plain, *pivoted; /* NULL: no kernel */
     struct plumb_totals all;
-    struct plumb_content_hash hash;
     uint64_t set_hash;
-    uint64_t bins[PLUMB_VALUE_BINS];
     size_t gathered; /* bytes */
-    /* Of values of one byte; else not even zeroed. */
+    struct plumb_content_hash hash;
+    uint64_t bins[PLUMB_VALUE_BINS];
+    /* Of values of one byte. */
     uint32_t counts[COUNTERS][256];
     uint64_t counted[256]; /* before, and how many are in counts[] */
     uint64_t recent;
@@ -89,24 +91,31 @@ static bool find_spread(const struct pass *p, struct plumb_totals *block, struct
     return false;
 }
 
+static bool add_spread(struct pass *p, struct plumb_moments *m, const unsigned char *at, uint64_t n)
+{
+    struct plumb_totals block = {
+        .n = n, .abs_sum = m->abs_sum, .min = m->min, .max = m->max, .zeros = m->zeros};
+    if (!find_spread(p, &block, m, at, n)) /* may count again from a pivot */
+        return false;
+    block.sum = (long double)block.origin * n + block.rest;
+    plumb_totals_merge(&p->all, &block);
+    return true;
+}
+
+/* False: the chunk is too hard for single precision. Where no bounds are asked for, the totals know
+ * none. */
 static bool add_quickly(struct pass *p, const unsigned char *at, uint64_t n)
 {
     struct plumb_moments m;
-    struct plumb_totals block = {.n = n};
     p->plain(&m, at, n, 0);
     if (m.abs_sum - m.abs_sum != 0)
         return false;
-    block.abs_sum = m.abs_sum;
-    block.rest = m.sum;
-    block.zeros = m.zeros; /* before a pivot takes its place */
-    if (p->want & PLUMB_VALUE_SPREAD) {
-        block.min = m.min;
-        block.max = m.max;
-        if (!find_spread(p, &block, &m, at, n))
-            return false;
-    }
-    block.sum = (long double)block.origin * n + block.rest;
-    plumb_totals_merge(&p->all, &block);
+    if (p->want & PLUMB_VALUE_SPREAD)
+        return add_spread(p, &m, at, n);
+    p->all.n += n;
+    p->all.sum += m.sum;
+    p->all.abs_sum += m.abs_sum;
+    p->all.zeros += m.zeros;
     return true;
 }
 
@@ -293,10 +302,6 @@ static void in_order_of_rows(struct pass *p, const struct plumb_view *view)
 {
     struct plumb_rows rows;
     uint64_t lanes = view->dtype.lanes;
-    if (plumb_view_is_compact(view)) {
-        add_run(p, view->data, view->count * lanes);
-        return;
-    }
     plumb_rows_init(&rows, view);
     if (rows.element_bytes > GATHER_BYTES) { /* a vector longer than the buffer */
         for (uint64_t i = 0; i < view->count; i++)
@@ -332,32 +337,41 @@ static void take_samples(struct plumb_value_stats *out, const struct pass *p,
     }
 }
 
+static void finish_spread(struct plumb_value_stats *out, const struct plumb_totals *all,
+                          uint64_t repeat)
+{
+    uint64_t n = all->n * repeat;
+    long double mean = all->n > 0 ? all->sum / all->n : 0;
+    long double square = all->n > 0 ? all->squares / all->n + mean * mean : 0;
+    out->l2 = root(square * n);
+    if (n == 0)
+        return;
+    out->min = all->min + 0.0;
+    out->max = all->max + 0.0;
+    out->rms = root(square);
+    if (n > 1)
+        out->std = root(all->squares * repeat / (n - 1));
+}
+
 static void finish(struct plumb_value_stats *out, const struct pass *p, uint64_t repeat)
 {
     const struct plumb_totals *all = &p->all;
     const double none = (double)NAN;
-    uint64_t n = all->n * repeat;
-    bool spread = p->want & PLUMB_VALUE_SPREAD;
-    long double mean = all->n > 0 ? all->sum / all->n : 0;
-    long double square = all->n > 0 ? all->squares / all->n + mean * mean : 0;
-    *out = (struct plumb_value_stats){
-        .n = (all->n + all->nan + all->pos_inf + all->neg_inf) * repeat,
-        .nan = all->nan * repeat,
-        .pos_inf = all->pos_inf * repeat,
-        .neg_inf = all->neg_inf * repeat,
-        .sum = (double)(all->sum * repeat),
-        .abs_sum = (double)(all->abs_sum * repeat),
-        .mean = n > 0 ? (double)mean : none,
-        .abs_mean = n > 0 ? (double)(all->abs_sum / all->n) : none,
-        .min = n > 0 && spread ? all->min + 0.0 : none,
-        .max = n > 0 && spread ? all->max + 0.0 : none,
-        .rms = n > 0 && spread ? root(square) : none,
-        .l2 = spread ? root(square * n) : none,
-        .std = n > 1 && spread ? root(all->squares * repeat / (n - 1)) : none,
-        .zeros = p->want & PLUMB_VALUE_ZEROS ? all->zeros * repeat : 0,
-        .hash = p->want & PLUMB_VALUE_HASH ? plumb_content_hash_end(&p->hash) : 0,
-        .set_hash = p->set_hash * repeat,
-    };
+    out->n = (all->n + all->nan + all->pos_inf + all->neg_inf) * repeat;
+    out->nan = all->nan * repeat;
+    out->pos_inf = all->pos_inf * repeat;
+    out->neg_inf = all->neg_inf * repeat;
+    out->sum = (double)(all->sum * repeat);
+    out->abs_sum = (double)(all->abs_sum * repeat);
+    out->mean = all->n > 0 ? (double)(all->sum / all->n) : none;
+    out->abs_mean = all->n > 0 ? (double)(all->abs_sum / all->n) : none;
+    out->min = out->max = out->rms = out->l2 = out->std = none;
+    if (p->want & PLUMB_VALUE_SPREAD)
+        finish_spread(out, all, repeat);
+    out->zeros = p->want & PLUMB_VALUE_ZEROS ? all->zeros * repeat : 0;
+    out->hash = p->want & PLUMB_VALUE_HASH ? plumb_content_hash_end(&p->hash) : 0;
+    out->set_hash = p->set_hash * repeat;
+    out->samples = 0;
     for (int i = 0; p->want & PLUMB_VALUE_HISTOGRAM && i < PLUMB_VALUE_BINS; i++)
         out->histogram[i] = p->bins[i] * repeat;
 }
@@ -367,10 +381,11 @@ static __attribute__((noinline)) void compute(struct plumb_value_stats *out, str
                                               const struct plumb_view *view)
 {
     uint64_t repeat = 1;
-    plumb_content_hash_init(&p->hash);
-    if (view->count > 0 && p->want & PLUMB_VALUE_HASH)
+    if (plumb_view_is_compact(view))
+        add_run(p, view->data, view->count * view->dtype.lanes);
+    else if (p->want & PLUMB_VALUE_HASH)
         in_order_of_rows(p, view);
-    else if (view->count > 0)
+    else
         repeat = in_order_of_memory(p, view);
     if (p->bytes == 1)
         add_counts(p);
@@ -394,6 +409,19 @@ static void choose(struct pass *p, struct plumb_dtype type,
     p->pivoted = table ? table[PLUMB_MOMENTS_PIVOT | PLUMB_MOMENTS_SPREAD] : NULL;
 }
 
+static void clear_what_is_needed(struct pass *p)
+{
+    if (p->want & PLUMB_VALUE_HASH)
+        plumb_content_hash_init(&p->hash);
+    if (p->want & PLUMB_VALUE_HISTOGRAM || p->bytes == 1)
+        memset(p->bins, 0, sizeof p->bins);
+    if (p->bytes != 1)
+        return;
+    memset(p->counts, 0, sizeof p->counts);
+    memset(p->counted, 0, sizeof p->counted);
+    p->recent = 0;
+}
+
 int plumb_value_stats_by(struct plumb_value_stats *out, const struct plumb_view *view,
                          uint32_t want, const struct plumb_moments_kernels *path, plumb_error *err)
 {
@@ -405,16 +433,12 @@ int plumb_value_stats_by(struct plumb_value_stats *out, const struct plumb_view 
     if (want & PLUMB_VALUE_HASH && view->count > ROWS_MOST && !plumb_view_is_compact(view))
         return plumb_fail(err, PLUMB_ERR_ARG,
                           "no hash of more than 2^36 elements that do not lie in order");
-    memset(&p, 0, offsetof(struct pass, counts));
+    memset(&p, 0, offsetof(struct pass, hash));
     if (!(p.load = plumb_load_of(view->dtype, err)))
         return PLUMB_ERR_ARG;
     p.want = want;
     p.bytes = view->dtype.bits / 8;
-    if (p.bytes == 1) {
-        memset(p.counts, 0, sizeof p.counts);
-        memset(p.counted, 0, sizeof p.counted);
-        p.recent = 0;
-    }
+    clear_what_is_needed(&p);
     choose(&p, view->dtype, path);
     plumb_float_env_hold(&saved);
     compute(out, &p, view);

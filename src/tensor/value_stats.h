@@ -48,21 +48,21 @@ struct plumb_value_stats {
     uint64_t hash;     /* of the values' bytes in row-major order, however they lie in memory */
     uint64_t set_hash; /* of the values' bytes in whatever order */
     /* The first, the last, and others at equal distances, in row-major order; NaN and infinities as
-     * they are. */
+     * they are. Set up to `samples`, which is 0 where it is not asked for. */
     uint32_t samples;
     double sample[PLUMB_VALUE_SAMPLES];
     /* Finite values by magnitude: [0] zeros, [1] below 2^-32, [i] from 16^(i - 10) to 16^(i - 9),
-     * [19] from 2^36 on. */
+     * [19] from 2^36 on. Set only where it is asked for. */
     uint64_t histogram[PLUMB_VALUE_BINS];
 };
 
 /* Reads `view` once, in the order of memory; a value that a stride of 0 repeats is read once.
  * (Where it is not compact and its hash is asked for, in row-major order.) Strides of every kind,
- * any number of elements. `want`: of enum plumb_value_want; what is not asked for is NaN or 0. 20
- * KiB of stack, no allocation; the program's floating-point flags, traps and modes stay what they
- * are, and play no part. PLUMB_ERR_ARG, and `out` is untouched: not readable
- * (plumb_view_readable()), of complex or unknown element type, or a hash is asked for of more than
- * 2^36 elements that are not compact. */
+ * any number of elements. `want`: of enum plumb_value_want; what is not asked for is NaN or 0, but
+ * lists stay what they were. 20 KiB of stack, no allocation; the program's floating-point flags,
+ * traps and modes stay what they are, and play no part. PLUMB_ERR_ARG, and `out` is untouched: not
+ * readable (plumb_view_readable()), of complex or unknown element type, or a hash is asked for of
+ * more than 2^36 elements that are not compact. */
 int plumb_value_stats(struct plumb_value_stats *out, const struct plumb_view *view, uint32_t want,
                       plumb_error *err);
 
