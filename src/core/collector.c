@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 
-enum { STOP_WAIT_MS = 100, STACK_BYTES = 256 * 1024 };
+enum { STACK_BYTES = 256 * 1024 };
 
 /* The list; those registered never leave it. Guarded by life_lock; `count` is released. */
 static struct {
@@ -250,16 +250,12 @@ static void await(struct plumb_collector *c, uint32_t busy, const struct timespe
 /* After this no event of the collector is, or will be, on its way in. */
 static void shut(struct plumb_collector *c)
 {
+    uint64_t deadline_ns;
     __atomic_store_n(&c->open, 0, __ATOMIC_SEQ_CST);
     plumb_barrier();
-    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
-        struct timespec ms = {0, 1000000};
-        for (int i = 0; i < STOP_WAIT_MS && PLUMB_ACQUIRE(th->busy) == PLUMB_BUSY_RECORDING; i++) {
-            if (th == plumb_tls || PLUMB_ACQUIRE(th->frozen) || plumb_thread_is_gone(th))
-                break;
-            nanosleep(&ms, NULL);
-        }
-    }
+    deadline_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) + PLUMB_LEAVE_WAIT_MS * UINT64_C(1000000);
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
+        plumb_thread_await(th, deadline_ns);
 }
 
 static void begin_start(struct plumb_collector *c, struct plumb_run *run)

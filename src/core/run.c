@@ -33,7 +33,7 @@
 
 extern char **environ;
 
-enum { STOP_WAIT_MS = 100, FIT_NS = 2000000 };
+enum { FIT_NS = 2000000 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
@@ -318,22 +318,10 @@ out:
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
-/* Busy, but never to go on: held in our signal handler, or ended by an asynchronous cancellation.
- * What it was doing is made good by the reader. */
-static bool is_still(const struct plumb_thread *th)
-{
-    return PLUMB_ACQUIRE(th->frozen) || plumb_thread_is_gone(th);
-}
-
-/* Who only holds the lock looks at the run through plumb_rt.run, and will find none. */
-static bool is_recording(const struct plumb_thread *th)
-{
-    return PLUMB_ACQUIRE(th->busy) == PLUMB_BUSY_RECORDING;
-}
-
 /* After this no thread is, or will be, in the run's mapping; false: one is held up in it. */
 static bool quiesce(void)
 {
+    uint64_t deadline_ns;
     bool all = true;
     plumb_lock();
     PLUMB_STORE(plumb_rt.recording, 0);
@@ -343,16 +331,9 @@ static bool quiesce(void)
     plumb_points_refresh();
     plumb_unlock();
     plumb_barrier();
-    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
-        struct timespec ms = {0, 1000000};
-        for (int i = 0; i < STOP_WAIT_MS && is_recording(th); i++) {
-            if (th == plumb_tls || is_still(th))
-                break;
-            nanosleep(&ms, NULL);
-        }
-        if (is_recording(th) && !is_still(th))
-            all = false;
-    }
+    deadline_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) + PLUMB_LEAVE_WAIT_MS * UINT64_C(1000000);
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
+        all &= plumb_thread_await(th, deadline_ns);
     return all;
 }
 

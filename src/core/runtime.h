@@ -418,6 +418,14 @@ struct plumb_thread *plumb_thread_new(void);
 void plumb_threads_forget(void); /* in a forked child */
 void plumb_thread_release(struct plumb_thread *th);
 bool plumb_thread_is_gone(const struct plumb_thread *th); /* ended, without or within plumb */
+/* Who closes waits for all threads together no longer than this. A busy machine may keep a thread
+ * from running for a few hundred milliseconds; the rest is room. */
+enum { PLUMB_LEAVE_WAIT_MS = 2000 };
+/* Waits until the thread is not in the runtime any more, or `deadline_ns` of CLOCK_MONOTONIC has
+ * come. True: it is out, or will never go on from where it is (held in our signal handler,
+ * or ended by an asynchronous cancellation), so that the reader makes good what it was doing. False
+ * too for the calling thread, when it is inside. */
+bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns);
 
 /* fold.c */
 void plumb_fold(struct plumb_thread *th);

@@ -109,6 +109,20 @@ bool plumb_thread_is_gone(const struct plumb_thread *th)
     return gone;
 }
 
+bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns)
+{
+    const struct timespec ms = {0, 1000000};
+    /* Who only holds the lock looks at the run through plumb_rt.run, and will find none. */
+    while (PLUMB_ACQUIRE(th->busy) == PLUMB_BUSY_RECORDING) {
+        if (PLUMB_ACQUIRE(th->frozen) || plumb_thread_is_gone(th))
+            return true;
+        if (th == plumb_tls || plumb_clock_gettime_ns(CLOCK_MONOTONIC) >= deadline_ns)
+            return false;
+        nanosleep(&ms, NULL);
+    }
+    return true;
+}
+
 /* A record that its thread has left behind; the caller must release it. */
 static struct plumb_thread *left_behind(void)
 {

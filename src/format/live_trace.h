@@ -93,6 +93,7 @@ struct plumb_trace_state {
     uint64_t taken; /* slots */
     uint64_t block; /* the newest that is in the trace, or counted as lost */
     uint64_t last_ticks;
+    uint64_t last_ns;         /* the latest time in the file */
     uint32_t tid, generation; /* 0: no thread yet */
     uint32_t group, depth;
     int64_t step;

@@ -213,12 +213,14 @@ static void prepare_tails(struct plumb_pf_sequence *seq)
     seq->begin[seq->tail - 3] = 4; /* with a name of one byte */
 }
 
-static void put_sequence_clocks(struct plumb_pb *w, const struct plumb_pf_anchor *zero)
+/* From the latest time that was told: one that is opened again goes on there. */
+static void put_sequence_clocks(struct plumb_pb *w, const struct plumb_pf_anchor *zero,
+                                uint64_t last_ns)
 {
     unsigned char *snapshot = plumb_pb_open(w, PF_PACKET_CLOCK_SNAPSHOT);
-    put_clock(w, PF_CLOCK_BOOTTIME, zero->boottime_ns, false);
-    put_clock(w, PF_CLOCK_RUN_INCREMENTAL, 0, true);
-    put_clock(w, PF_CLOCK_RUN_ABSOLUTE, 0, false);
+    put_clock(w, PF_CLOCK_BOOTTIME, zero->boottime_ns + last_ns, false);
+    put_clock(w, PF_CLOCK_RUN_INCREMENTAL, last_ns, true);
+    put_clock(w, PF_CLOCK_RUN_ABSOLUTE, last_ns, false);
     plumb_pb_close(w, snapshot);
 }
 
@@ -237,7 +239,6 @@ static void forget_all(struct plumb_pf_sequence *seq)
     for (int i = 0; i < PLUMB_PF_INDEXES; i++)
         if (seq->told[i].ids)
             memset(seq->told[i].bits, 0, (seq->told[i].ids + 63) / 64 * sizeof(uint64_t));
-    seq->last_ns = 0;
     seq->opened = true;
 }
 
@@ -247,7 +248,7 @@ static bool open_sequence(struct plumb_pf_out *out, struct plumb_pb *w,
 {
     unsigned char *packet = open_packet(w, seq->id);
     plumb_pb_u64(w, PF_PACKET_SEQUENCE_FLAGS, PF_SEQUENCE_STATE_CLEARED);
-    put_sequence_clocks(w, zero);
+    put_sequence_clocks(w, zero, seq->last_ns);
     put_defaults(w, track);
     if (!seq->opened)
         plumb_pb_u64(w, PF_PACKET_FIRST_ON_SEQUENCE, 1);

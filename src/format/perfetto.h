@@ -133,7 +133,7 @@ struct plumb_pf_sequence {
     bool opened;
     unsigned char tail; /* bytes of `end`; `begin` has the same and a byte for the name's key */
     unsigned char begin[16], end[16]; /* a packet behind its timestamp */
-    uint64_t last_ns;
+    uint64_t last_ns;                 /* told last; where a sequence that is opened goes on */
     const struct plumb_pf_texts *texts;
     struct plumb_pf_told told[PLUMB_PF_INDEXES];
 };

@@ -150,6 +150,7 @@ static void commit(struct plumb_trace_live *t, uint64_t bytes)
         spans += l->spans;
         l->spans = 0;
         l->state.batch = batch;
+        l->state.last_ns = l->seq.last_ns;
         copy_state(&l->queue->state[!l->current], &l->state);
     }
     plumb_lane_drain_commit(&t->drain, batch);

@@ -90,7 +90,8 @@ void plumb_trace_file_fact_u64(struct plumb_trace_file *f, const char *key, uint
 void plumb_trace_file_flush(struct plumb_trace_file *f);
 uint64_t plumb_trace_file_ns(const struct plumb_trace_file *f, uint64_t ticks);
 
-/* `sequence`: its number in the file, from 2; `opened`: the file has packets of it already. */
+/* `sequence`: its number in the file, from 2; `opened`: the file has packets of it already, the
+ * last at `state.last_ns`. */
 void plumb_trace_lane_open(struct plumb_trace_lane *l, struct plumb_trace_file *f,
                            uint32_t sequence, bool opened);
 /* Decodes one slot into packets. */

@@ -128,6 +128,29 @@ static void an_end_that_was_left_out_is_cut_and_counted(void **state)
     assert_int_equal(lane.spans, 0);
 }
 
+/* What a killed process left is told by another writer, which goes on where the file ends. */
+static void who_goes_on_is_never_before_what_is_told(void **state)
+{
+    struct plumb_trace_slot slot = {.number = 1, .block = 1, .step = -1, .words = 3};
+    const char *cut;
+    (void)state;
+    slot.kind = PLUMB_SLOT_BLOCK;
+    slot.tid = slot.generation = 7;
+    slot.data[0] = 1000;
+    slot.data[2] = 5 << 22 | 1 << 2 | PLUMB_REC_BEGIN;
+    plumb_trace_lane_slot(&lane, NULL, &slot);
+    lane.state.last_ns = lane.seq.last_ns;
+    plumb_trace_lane_open(&lane, &file, 2, true);
+    plumb_trace_lane_again(&lane, "again");
+    slot.number = slot.block = 3;
+    slot.flags = PLUMB_SLOT_RESUMES;
+    slot.words = PLUMB_BLOCK_HEAD;
+    plumb_trace_lane_slot(&lane, NULL, &slot);
+    cut = strstr(decoded(), "end cut=true");
+    assert_non_null(cut);
+    assert_memory_equal(cut - 6, "@1005 ", 6);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -136,6 +159,7 @@ int main(void)
         TEST(a_duration_may_be_zero),
         TEST(time_does_not_go_back_where_the_clock_does),
         TEST(an_end_that_was_left_out_is_cut_and_counted),
+        TEST(who_goes_on_is_never_before_what_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
