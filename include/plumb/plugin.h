@@ -23,8 +23,8 @@
  *   - Without a recording every call does nothing and costs a load and a branch.
  *
  * What plumb relies on
- *   - `start`, `stop` and `now` return within a second. One that does not is given up: the run goes
- *     on without the collector, the end block names it with the reason, and nobody calls it again
+ *   - `start`, `stop` and `now` return within three seconds. One that does not is given up: the run
+ * goes on without the collector, the end block names it with the reason, and nobody calls it again
  *     until it has returned. They must not call plumb_start(), plumb_stop() or
  *     plumb_collector_unregister().
  *   - After a fork, `start` may be called in the child with no `stop` before it: the collector's

@@ -100,7 +100,7 @@ static int clock_now(void *arg, uint64_t *ticks)
 
 static void hang(void)
 {
-    struct timespec t = {1, 500000000};
+    struct timespec t = {PLUMB_COLLECTOR_WAIT_MS / 1000, 500000000};
     while (nanosleep(&t, &t) < 0)
         continue;
 }

@@ -14,7 +14,12 @@
 #include "core/runtime.h"
 #include "format/live_lane.h"
 
-enum { PLUMB_COLLECTOR_WHY = 256, PLUMB_COLLECTOR_OPTIONS = 256, PLUMB_COLLECTOR_WAIT_MS = 1000 };
+enum {
+    PLUMB_COLLECTOR_WHY = 256,
+    PLUMB_COLLECTOR_OPTIONS = 256,
+    /* Drivers take a second to be switched on, and longer on a busy machine. */
+    PLUMB_COLLECTOR_WAIT_MS = 3000
+};
 
 enum plumb_collector_ask {
     PLUMB_ASK_NOTHING = 0,

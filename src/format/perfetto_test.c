@@ -332,11 +332,12 @@ static void a_sequence_that_is_opened_again_tells_again(void **state)
     assert_true(plumb_pf_begin(&out, &t.seq, 1400, 1));
     assert_int_equal(asked, 3);
 #define CLEARED(at) " cleared clock6=100" at " clock64=" at "+ clock65=" at " track="
-    assert_string_equal(decoded(),
-                        "300 first cleared clock6=1000000 clock64=0+ clock65=0 track=77\n"
-                        "300 @1000 begin n1 on 77\n"
-                        "300" CLEARED("1000") "78\n300 @1500 begin n1 on 78\n"
-                        "300 dropped\n300" CLEARED("1500") "78\n300 @1400 begin n1 on 78\n");
+    assert_string_equal(
+        decoded(),
+        "300 first cleared clock6=1000000 clock64=0+ clock65=0 track=77\n"
+        "300 @1000 begin n1 on 77\n"
+        "300" CLEARED("1000") "78\n300 @1500 begin n1 on 78\n"
+                              "300 dropped\n300" CLEARED("1500") "78\n300 @1400 begin n1 on 78\n");
 }
 
 static void any_name_becomes_valid_text(void **state)

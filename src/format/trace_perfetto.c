@@ -205,10 +205,8 @@ void plumb_trace_lane_open(struct plumb_trace_lane *l, struct plumb_trace_file *
 {
     uint64_t *bits = l->bits;
     l->file = f;
-    l->seq = (struct plumb_pf_sequence){.id = sequence,
-                                        .opened = opened,
-                                        .last_ns = l->state.last_ns,
-                                        .texts = &f->texts};
+    l->seq = (struct plumb_pf_sequence){
+        .id = sequence, .opened = opened, .last_ns = l->state.last_ns, .texts = &f->texts};
     l->seq.told[PLUMB_PF_NAMES] = (struct plumb_pf_told){bits, PLUMB_TRACE_NAME_IDS};
     bits += PLUMB_TRACE_NAME_IDS / 64;
     l->seq.told[PLUMB_PF_CATEGORIES] = (struct plumb_pf_told){bits, 256};

@@ -1,5 +1,6 @@
 /* Collectors of the list, in the child of a fork: their threads are gone there.
- * labels: notsan */
+ * labels: plain
+ * (The sanitizers' own allocator does not survive a fork beside other threads.) */
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -199,7 +199,7 @@ static void what_comes_after_the_stop_is_refused(void **state)
     assert_int_equal(s.emitted, 0);
 }
 
-/* Each holds the runtime up for a second, which is its bound. */
+/* Each holds the runtime up for three seconds, which is its bound. */
 static void a_function_that_hangs_is_given_up(const char *collect, const char *note)
 {
     plumb_collector_status s;
