@@ -42,17 +42,60 @@ void plumb_json_refuse(struct plumb_json_scan *s, const char *why)
     s->fault = why;
 }
 
-void plumb_json_scan_place(const struct plumb_json_scan *s, uint64_t *line, uint64_t *column)
+static void find_place(const struct plumb_json_scan *s, const char *at, uint64_t *line,
+                       uint64_t *column)
 {
     const char *line_begin = s->begin;
     *line = s->line + 1;
-    for (const char *p = s->begin; p < s->at; p++) {
+    for (const char *p = s->begin; p < at; p++) {
         if (*p != '\n')
             continue;
         *line += !(s->flags & PLUMB_JSON_LINES);
         line_begin = p + 1;
     }
-    *column = (uint64_t)(s->at - line_begin) + 1;
+    *column = (uint64_t)(at - line_begin) + 1;
+}
+
+void plumb_json_scan_place(const struct plumb_json_scan *s, uint64_t *line, uint64_t *column)
+{
+    find_place(s, s->at, line, column);
+}
+
+/* ---- What is not JSON, and passed over ------------------------------------------------------- */
+
+static void note_odd(struct plumb_json_scan *s, const char *at, const char *what)
+{
+    if (s->odds++ == 0) {
+        s->odd = what;
+        s->odd_at = at;
+    }
+}
+
+const char *plumb_json_scan_odd(const struct plumb_json_scan *s, uint64_t *line, uint64_t *column)
+{
+    if (s->odds == 0)
+        return NULL;
+    find_place(s, s->odd_at, line, column);
+    return s->odd;
+}
+
+/* The container ends at `p`, behind a comma. */
+static void end_behind_comma(struct plumb_json_scan *s, const char *p)
+{
+    note_odd(s, p, "nothing follows a comma");
+    s->depth--;
+    s->key = NULL;
+    s->at = p + 1;
+    s->token = *p == '}' ? PLUMB_JSON_OBJECT_END : PLUMB_JSON_ARRAY_END;
+    s->expect = expected_at(s);
+}
+
+const char *plumb_json_no_name(struct plumb_json_scan *s, const char *p, bool first)
+{
+    if (!(s->flags & PLUMB_JSON_LENIENT) || first || *p != '}')
+        return plumb_json_fault(s, p, "a name in double quotes is missing");
+    end_behind_comma(s, p);
+    return NULL;
 }
 
 int plumb_json_scan_fail(const struct plumb_json_scan *s, const char *name, plumb_error *err)
@@ -124,7 +167,8 @@ void plumb_json_scan_text(struct plumb_json_scan *s, const char *text, size_t si
     s->end = text + size;
     s->depth = 0;
     s->key = NULL;
-    s->fault = NULL;
+    s->fault = s->odd = s->odd_at = NULL;
+    s->odds = 0;
     s->token = PLUMB_JSON_END;
     s->expect = EXPECT_VALUE;
 }
@@ -291,6 +335,15 @@ static const char *run_end(const char *p)
     return p;
 }
 
+/* A control character that is passed over, or none. */
+static bool pass_control(struct plumb_json_scan *s, const char *p)
+{
+    if (!(s->flags & PLUMB_JSON_LENIENT) || p >= s->end || (unsigned char)*p >= ' ')
+        return false;
+    note_odd(s, p, "a control character in a string");
+    return true;
+}
+
 const char *plumb_json_string_slowly(struct plumb_json_scan *s, const char *p, const char *end,
                                      struct plumb_buf *decoded, const char **text, size_t *size)
 {
@@ -302,9 +355,11 @@ const char *plumb_json_string_slowly(struct plumb_json_scan *s, const char *p, c
         return end + 1;
     }
     decoded->len = 0;
-    while (*end == '\\') {
+    while (*end == '\\' || pass_control(s, end)) {
         plumb_buf_append(decoded, p, (size_t)(end - p));
-        if (!(p = take_escape(s, end, decoded)))
+        if (*end != '\\')
+            plumb_buf_char(decoded, *end);
+        if (!(p = *end == '\\' ? take_escape(s, end, decoded) : end + 1))
             return NULL;
         end = run_end(p);
         if (!check_utf8(s, p, end))
@@ -345,6 +400,10 @@ static enum plumb_json_token give_real(struct plumb_json_scan *s, const char *p,
 
 enum plumb_json_token plumb_json_word(struct plumb_json_scan *s, const char *p)
 {
+    if (*p == ']' && s->expect == EXPECT_ITEM && s->flags & PLUMB_JSON_LENIENT) {
+        end_behind_comma(s, p);
+        return s->token;
+    }
     if (memcmp(p, "true", 4) == 0)
         return give_word(s, p + 4, PLUMB_JSON_TRUE);
     if (memcmp(p, "false", 5) == 0)

@@ -10,7 +10,7 @@
  *         rc = plumb_json_scan_fail(&s, path, err);
  *     plumb_json_scan_fini(&s);
  *
- * What it accepts is JSON and nothing else, except the three words of PLUMB_JSON_NAN: strings are
+ * What it accepts is JSON and nothing else, except what flags ask for: strings are
  * well-formed UTF-8 without control characters, \u escapes pair their surrogates, numbers that no
  * double comes near are refused. Names may come twice: who keeps them knows whether they may.
  *
@@ -53,7 +53,10 @@ enum plumb_json_flags {
     /* NaN, Infinity and -Infinity are numbers, as Python writes them. */
     PLUMB_JSON_NAN = 2,
     /* The way without vectors, for tests and comparisons. */
-    PLUMB_JSON_SCALAR = 4
+    PLUMB_JSON_SCALAR = 4,
+    /* A comma behind the last value of an object or an array, and control characters in strings,
+     * are passed over, and counted (`odds`). Not with LINES. */
+    PLUMB_JSON_LENIENT = 8
 };
 
 enum {
@@ -84,11 +87,12 @@ struct plumb_json_scan {
     size_t size;
     struct plumb_json_number number;
     uint64_t line; /* LINES: lines behind us */
+    uint64_t odds; /* LENIENT: places so far that are not JSON */
 
     /* Private. */
     const char *at, *begin, *end;
     enum plumb_json_token (*next)(struct plumb_json_scan *);
-    const char *fault, *fault_at;
+    const char *fault, *odd, *odd_at;
     uint8_t expect, newline, memory_failed;
     uint32_t flags, slot_count;
     uint64_t in_object[PLUMB_JSON_MAX_DEPTH / 64 + 1]; /* a bit for each depth */
@@ -137,6 +141,9 @@ void plumb_json_refuse(struct plumb_json_scan *s, const char *why);
 
 /* Where the scan stands, or found the fault: line and column from 1, the column in bytes. */
 void plumb_json_scan_place(const struct plumb_json_scan *s, uint64_t *line, uint64_t *column);
+
+/* The same of the first place that is not JSON, and what it is; NULL: there is none. */
+const char *plumb_json_scan_odd(const struct plumb_json_scan *s, uint64_t *line, uint64_t *column);
 
 /* After ERROR: PLUMB_ERR_FORMAT and "'NAME' is not valid JSON: line 3, column 17: ...", or
  * PLUMB_ERR_MEMORY. */

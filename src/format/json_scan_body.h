@@ -49,7 +49,7 @@ static PLUMB_ALWAYS_INLINE const char *take_name(struct plumb_json_scan *s, cons
         }
     }
     if (*p != '"')
-        return plumb_json_fault(s, p, "a name in double quotes is missing");
+        return plumb_json_no_name(s, p, first);
     const char *end = take_string(s, p + 1, &s->key_buf, &s->key, &s->key_size);
     if (!end)
         return NULL;

@@ -20,6 +20,9 @@ enum plumb_json_token plumb_json_next_avx2(struct plumb_json_scan *s);
 /* Ends the scan: the text breaks the rule `why` at `at`. NULL. */
 const char *plumb_json_fault(struct plumb_json_scan *s, const char *at, const char *why);
 
+/* Where a name should be. NULL: `s->token` says why; behind a comma an object may end here. */
+const char *plumb_json_no_name(struct plumb_json_scan *s, const char *p, bool first);
+
 /* Before or behind a document, whose next byte that is no blank is `p`: returns where the value
  * begins. NULL: none comes, `s->token` says why. */
 const char *plumb_json_between(struct plumb_json_scan *s, const char *p);

@@ -275,6 +275,56 @@ static void python_words_are_read_where_they_are_asked_for(void **state)
     }
 }
 
+static void what_is_nearly_json_is_read_where_it_is_asked_for(void **state)
+{
+    static const char text[] =
+        "{\"a\": [1, 2,],\n \"b\nc\": \"x\\n\ty\001\", \"d\": {\"e\": 3, } ,}";
+    uint64_t line, column;
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        begin(text, sizeof text - 1, PLUMB_JSON_LENIENT | both_ways[way]);
+        assert_int_equal(plumb_json_next(&scan), PLUMB_JSON_OBJECT);
+        assert_null(plumb_json_scan_odd(&scan, &line, &column));
+        assert_int_equal(plumb_json_next(&scan), PLUMB_JSON_ARRAY);
+        assert_int_equal(plumb_json_next(&scan), PLUMB_JSON_NUMBER);
+        assert_int_equal(plumb_json_next(&scan), PLUMB_JSON_NUMBER);
+        assert_int_equal(plumb_json_next(&scan), PLUMB_JSON_ARRAY_END);
+        assert_int_equal(plumb_json_next(&scan), PLUMB_JSON_STRING);
+        assert_true(plumb_json_key_is(&scan, "b\nc"));
+        assert_true(plumb_json_text_is(&scan, "x\n\ty\001"));
+        assert_int_equal(plumb_json_next(&scan), PLUMB_JSON_OBJECT);
+        assert_int_equal(plumb_json_next(&scan), PLUMB_JSON_NUMBER);
+        assert_true(plumb_json_key_is(&scan, "e"));
+        assert_int_equal(plumb_json_next(&scan), PLUMB_JSON_OBJECT_END);
+        assert_int_equal(plumb_json_next(&scan), PLUMB_JSON_OBJECT_END);
+        assert_int_equal(plumb_json_next(&scan), PLUMB_JSON_END);
+        assert_int_equal(scan.odds, 6);
+        assert_string_equal(plumb_json_scan_odd(&scan, &line, &column), "nothing follows a comma");
+        assert_int_equal(line, 1);
+        assert_int_equal(column, 13);
+        plumb_json_scan_fini(&scan);
+    }
+    refuses("[1,]", 0, "'f.json' is not valid JSON: line 1, column 4: a value is missing");
+    refuses("{\"a\": 1,}", 0,
+            "'f.json' is not valid JSON: line 1, column 9: a name in double quotes is missing");
+    refuses("[\"\t\"]", 0,
+            "'f.json' is not valid JSON: line 1, column 3: a control character in a string");
+    refuses("[,]", PLUMB_JSON_LENIENT,
+            "'f.json' is not valid JSON: line 1, column 2: a value is missing");
+    refuses("[1,,2]", PLUMB_JSON_LENIENT,
+            "'f.json' is not valid JSON: line 1, column 4: a value is missing");
+    refuses("{,}", PLUMB_JSON_LENIENT,
+            "'f.json' is not valid JSON: line 1, column 2: a name in double quotes is missing");
+    refuses("{\"a\":]", PLUMB_JSON_LENIENT,
+            "'f.json' is not valid JSON: line 1, column 6: a value is missing");
+    refuses("[1,}", PLUMB_JSON_LENIENT,
+            "'f.json' is not valid JSON: line 1, column 4: a value is missing");
+    refuses("{\"a\": 1,]", PLUMB_JSON_LENIENT,
+            "'f.json' is not valid JSON: line 1, column 9: a name in double quotes is missing");
+    refuses("[\"\n", PLUMB_JSON_LENIENT,
+            "'f.json' is not valid JSON: line 2, column 1: it ends in the middle of a value");
+}
+
 static void lines_are_documents_and_keep_their_slots(void **state)
 {
     static const char text[] =
@@ -443,6 +493,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
         cmocka_unit_test(nesting_has_an_end),
         cmocka_unit_test(python_words_are_read_where_they_are_asked_for),
+        cmocka_unit_test(what_is_nearly_json_is_read_where_it_is_asked_for),
         cmocka_unit_test(lines_are_documents_and_keep_their_slots),
         cmocka_unit_test(numbers_are_those_of_strtod),
         cmocka_unit_test(ties_go_to_the_even_double),

@@ -432,6 +432,10 @@ int plumb_export_otf2(const char *path, const struct plumb_table *t,
 {
     struct otf2 o = {.t = t, .progress = progress, .code = OTF2_SUCCESS};
     int rc = PLUMB_OK;
+    /* No event, no location; and readers of the format refuse archives without one. */
+    if (t->slices.count + t->instants.count + t->counters.count == 0)
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "the trace has no event, without which there is no OTF2 archive");
     OTF2_ErrorCallback before = OTF2_Error_RegisterCallback(keep_error, &o);
     o.lanes = plumb_export_lanes(t);
     o.events = calloc((size_t)t->lane_count + 1, sizeof *o.events);

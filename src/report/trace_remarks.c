@@ -47,6 +47,17 @@ uint64_t plumb_trace_dropped(const struct plumb_table *t)
     return sum;
 }
 
+static void put_odds(const struct plumb_table_faults *f, struct plumb_buf *out)
+{
+    if (f->odds == 0)
+        return;
+    plumb_buf_printf(out, "the file is not valid JSON: line %" PRIu64 ", column %" PRIu64 ": %s",
+                     f->odd_line, f->odd_column, f->odd);
+    if (f->odds > 1)
+        plumb_buf_printf(out, " (and %" PRIu64 " more)", f->odds - 1);
+    plumb_buf_str(out, "; it is read all the same\n");
+}
+
 void plumb_trace_remarks_write(const struct plumb_table *t, struct plumb_buf *out)
 {
     uint64_t dropped = plumb_trace_dropped(t);
@@ -58,6 +69,7 @@ void plumb_trace_remarks_write(const struct plumb_table *t, struct plumb_buf *ou
     else if (t->faults.losses > 0)
         plumb_buf_printf(out, "events were lost at %" PRIu64 " places, says their writer\n",
                          t->faults.losses);
+    put_odds(&t->faults, out);
     for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++) {
         const uint64_t *count =
             (const uint64_t *)(const void *)((const char *)t + remarks[i].offset);

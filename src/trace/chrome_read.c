@@ -275,7 +275,10 @@ static int conclude(struct plumb_chrome *r, bool sound, bool has_events, const c
     if (!has_events)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is no trace: it has no \"traceEvents\"",
                           name);
-    r->t->faults.cut_bytes = left;
+    struct plumb_table_faults *faults = &r->t->faults;
+    faults->cut_bytes = left;
+    faults->odds = r->scan.odds;
+    faults->odd = plumb_json_scan_odd(&r->scan, &faults->odd_line, &faults->odd_column);
     int rc = plumb_table_finish(r->t, err);
     if (rc == PLUMB_OK && r->base_ns)
         r->t->unix_ns = (uint64_t)r->base_ns + r->t->zero_ns;
@@ -290,7 +293,7 @@ int plumb_chrome_parse(struct plumb_table *out, const char *text, size_t size, c
     bool has_events = false;
     int rc = plumb_table_init(&t, err);
     plumb_buf_str(&r.key, "");
-    plumb_json_scan_init(&r.scan, PLUMB_JSON_NAN);
+    plumb_json_scan_init(&r.scan, PLUMB_JSON_NAN | PLUMB_JSON_LENIENT);
     if (rc == PLUMB_OK) {
         plumb_json_scan_text(&r.scan, text, size);
         bool sound = read_document(&r, &has_events);

@@ -3,7 +3,8 @@
  * digit down to the nanosecond counts. Any thread, one table at a time.
  *
  * A trace is an object with "traceEvents", or an array of events; it may end early, as it does
- * where the writer was killed. Threads are told apart by pid and tid, which may be texts. */
+ * where the writer was killed. Threads are told apart by pid and tid, which may be texts. Commas
+ * too many and control characters in texts, which other readers pass over, are counted. */
 #ifndef PLUMB_TRACE_CHROME_READ_H
 #define PLUMB_TRACE_CHROME_READ_H
 

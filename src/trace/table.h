@@ -169,6 +169,9 @@ struct plumb_table_faults {
     uint64_t lone_ends;     /* of all lanes */
     uint64_t losses;        /* places where the writer says that packets were lost */
     uint64_t moved;         /* slices that overlapped others of their lane: moved to an extra one */
+    uint64_t odds;          /* places of a JSON file that are not JSON, and passed over */
+    uint64_t odd_line, odd_column; /* of the first */
+    const char *odd;               /* what it is: a static text */
 };
 
 struct plumb_table {

@@ -162,6 +162,9 @@ if "$plumb" export --format otf2 run -o otf2.d 2>err.txt >out.txt; then
     expect 'otf2, into the folder' 0 "$plumb" export --format otf2 run -o otf2.d
     refused 'otf2 again' 'is there already' "$plumb" export --format otf2 run -o otf2.d
     refused 'otf2 to a stream' 'folder' "$plumb" export --format otf2 run -o -
+    echo '{"traceEvents": []}' >empty.json
+    refused 'no event, otf2' 'the trace has no event' "$plumb" export --format otf2 empty.json -o empty.otf2
+    [ ! -e empty.otf2 ] || fail 'an archive without events was made'
 else
     grep -q 'built without OTF2' err.txt || fail "otf2: $(cat err.txt)"
 fi

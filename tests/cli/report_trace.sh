@@ -117,6 +117,13 @@ sed 's/"ph": "X"/ph: "X"/' chrome.json >broken.json
 expect 'chrome, broken' 2 report --trace broken.json
 has err.txt "'broken.json' is not valid JSON: line 4, column 4"
 
+# What is nearly JSON is read, and the first such place told, once.
+printf '[{"ph": "X", "name": "a\nb", "pid": 1, "tid": 2, "ts": 1, "dur": 2, "args": {"x": 1,}},]' >nearly.json
+expect 'chrome, nearly JSON' 0 report nearly.json
+has out.txt '1 thread, 1 span'
+has err.txt 'the file is not valid JSON: line 1, column 24: a control character in a string (and 2 more); it is read all the same'
+[ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
+
 # Packed by gzip, whatever it is called; damage and a file cut short are told in one line.
 expect 'chrome, plain' 0 report --trace chrome.json
 cp out.txt plain.txt
