@@ -8,8 +8,9 @@
  * Three steps, each in files of its own:
  *   1. Alignment. Records of one (module, tensor, phase, io, rank) are a site. Sites find their
  *      partners by name, through the user's map, else by order with shape, type, statistics and
- *      similar names as evidence, else by statistics that only two sites have; then the records of
- *      two sites by step and call. What found none is listed, never guessed.
+ *      similar names as evidence, else by statistics that only two sites have, else as a whole and
+ * its parts; then the records of two sites by step and call. What found none is listed, never
+ * guessed.
  *   2. Verdicts. Each pair is compared by the tolerance of its types.
  *   3. The culprit: the first record, in A's order of execution, that differs while everything it
  *      consumed matched.
@@ -33,6 +34,7 @@
 #include <plumb/abi.h>
 
 #define PLUMB_DIVERGE_NONE UINT32_MAX
+enum { PLUMB_DIVERGE_PARTS = 8 };
 
 enum { PLUMB_DIVERGE_A, PLUMB_DIVERGE_B };
 
@@ -45,6 +47,7 @@ enum plumb_diverge_how {
     PLUMB_HOW_KIND,  /* by order; others of their two kinds agree, as "layers.#.q" and "blk.#.wq" */
     PLUMB_HOW_ORDER, /* by order, shape and what its name resembles */
     PLUMB_HOW_MOVED, /* out of order, by statistics that nothing else has */
+    PLUMB_HOW_JOINED, /* the whole on one side, its parts on the other */
     PLUMB_HOW_COUNT
 };
 
@@ -72,7 +75,23 @@ struct plumb_diverge_site {
     uint32_t begin, count; /* its records: records[begin ...], in order */
     uint32_t partner;      /* site of the other side */
     uint8_t io;
-    uint8_t how; /* enum plumb_diverge_how */
+    uint8_t how;   /* enum plumb_diverge_how */
+    bool is_part;  /* of a joined one, which has the partner */
+    uint32_t join; /* plumb_diverge.joins, from 1, of a part, or of parts joined; 0: none */
+};
+
+/* A tensor that one side gave out whole and the other in parts, one behind the other: q, k and v.
+ * The side with the parts then has one more record behind the last of each, with the statistics
+ * of all of them. Names are texts of their tables. */
+struct plumb_diverge_join {
+    int side;                        /* that has the parts */
+    struct plumb_diverge_site whole; /* of the other side */
+    struct plumb_diverge_site parts[PLUMB_DIVERGE_PARTS];
+    uint32_t count;          /* of parts */
+    uint32_t module, tensor; /* "attn.{q,k,v}", "out": of what was joined */
+    int dimension;           /* that they lie behind each other in; -1: none alone */
+    bool stacked;            /* which the parts do not have */
+    bool by_kind;            /* others of their kinds agree; else: its own statistics do */
 };
 
 struct plumb_diverge_side {
@@ -142,6 +161,10 @@ struct plumb_diverge {
     struct plumb_diverge_tensor *tensors; /* in A's order */
     size_t tensor_count, tensor_cap;
     struct plumb_diverge_culprit culprit;
+    struct plumb_diverge_join *joins;
+    size_t join_count;
+    size_t pairs;    /* records of A with a partner */
+    size_t given[2]; /* records of both sides, without those that were joined */
     size_t by_how[PLUMB_HOW_COUNT];
     size_t by_verdict[PLUMB_SAID_COUNT];
     uint32_t widest;    /* of A: the largest excess of a pair within tolerance */
@@ -154,6 +177,7 @@ struct plumb_diverge {
     bool stopped_short; /* `sum` alone was there, whose scale is unknown */
 
     /* Private. */
+    struct plumb_activations made[2]; /* a side's table with what was joined, if anything was */
     struct {
         uint32_t a, b;
         struct plumb_tolerance tolerance;
@@ -186,6 +210,11 @@ int plumb_diverge_find_sites(struct plumb_diverge *d, plumb_error *err);
 int plumb_diverge_match_names(struct plumb_diverge *d, plumb_error *err);
 /* diverge_order.c: those that have not, by order and evidence. */
 int plumb_diverge_match_order(struct plumb_diverge *d, plumb_error *err);
+/* diverge_joins.c: wholes of one side that the other has in parts, among what is left. How many
+ * were found; the sites must then be found and matched again. */
+int plumb_diverge_find_joins(struct plumb_diverge *d, plumb_error *err);
+/* Makes partners of those that were found, before anything else is matched. */
+void plumb_diverge_apply_joins(struct plumb_diverge *d);
 /* diverge_pairs.c: the records of partners. */
 int plumb_diverge_pair_records(struct plumb_diverge *d, plumb_error *err);
 /* diverge_values.c: the values of pairs that both sides stored, value by value. */

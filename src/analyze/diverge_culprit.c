@@ -230,7 +230,8 @@ static bool is_no_number(const struct plumb_activations *t, uint32_t record)
 static uint32_t first_unmatched_birth(const struct plumb_diverge_side *side)
 {
     for (uint32_t i = 0; i < side->t->count; i++)
-        if (side->partner[i] == PLUMB_DIVERGE_NONE && is_no_number(side->t, i))
+        if (side->partner[i] == PLUMB_DIVERGE_NONE && !side->sites[side->site_of[i]].is_part &&
+            is_no_number(side->t, i))
             return i;
     return PLUMB_DIVERGE_NONE;
 }

@@ -27,11 +27,25 @@ static bool is_worse(const struct plumb_diverge_cell *x, const struct plumb_dive
     return x->verdict != y->verdict ? x->verdict > y->verdict : x->excess > y->excess;
 }
 
-/* Whether `site` takes what the module of `own` consumes. */
-static bool feeds(const struct plumb_diverge_site *site, const struct plumb_diverge_site *own)
+/* What was joined consumes what its parts do. */
+static bool is_module_of(const struct plumb_diverge *d, uint32_t module,
+                         const struct plumb_diverge_site *own)
 {
-    return site->module == own->module && site->phase == own->phase && site->rank == own->rank &&
-           is_input(site->io);
+    if (own->join == 0 || own->is_part)
+        return module == own->module;
+    const struct plumb_diverge_join *join = &d->joins[own->join - 1];
+    for (uint32_t i = 0; i < join->count; i++)
+        if (join->parts[i].module == module)
+            return true;
+    return false;
+}
+
+/* Whether `site` takes what the module of `own` consumes. */
+static bool feeds(const struct plumb_diverge *d, const struct plumb_diverge_site *site,
+                  const struct plumb_diverge_site *own)
+{
+    return is_input(site->io) && site->phase == own->phase && site->rank == own->rank &&
+           is_module_of(d, site->module, own);
 }
 
 static bool same_call(const struct plumb_activations *t, uint32_t x, uint32_t y)
@@ -46,7 +60,7 @@ uint8_t plumb_diverge_inputs_of(const struct plumb_diverge *d, uint32_t a, uint3
     *worst = PLUMB_DIVERGE_NONE;
     for (uint32_t s = 0; s < side->site_count; s++) {
         const struct plumb_diverge_site *site = &side->sites[s];
-        for (uint32_t i = 0; feeds(site, own) && i < site->count; i++) {
+        for (uint32_t i = 0; feeds(d, site, own) && i < site->count; i++) {
             uint32_t record = side->records[site->begin + i];
             if (d->cells[record].verdict != PLUMB_SAID_NOTHING && same_call(side->t, record, a) &&
                 (*worst == PLUMB_DIVERGE_NONE || is_worse(&d->cells[record], &d->cells[*worst])))
@@ -93,7 +107,7 @@ uint32_t plumb_diverge_producers_of(const struct plumb_diverge *d, uint32_t a)
     uint32_t worst = PLUMB_DIVERGE_NONE;
     for (uint32_t s = 0; s < side->site_count; s++) {
         const struct plumb_diverge_site *site = &side->sites[s];
-        for (uint32_t i = 0; feeds(site, own) && i < site->count; i++) {
+        for (uint32_t i = 0; feeds(d, site, own) && i < site->count; i++) {
             uint32_t record = side->records[site->begin + i];
             uint32_t producer = same_call(side->t, record, a) ? plumb_diverge_producer(d, record)
                                                               : PLUMB_DIVERGE_NONE;

@@ -102,7 +102,8 @@ int plumb_diverge_match_names(struct plumb_diverge *d, plumb_error *err)
         rc = plumb_map_put(&n.by_name, hash_of(&name), s + 1);
     }
     for (uint32_t s = 0; s < d->sides[PLUMB_DIVERGE_A].site_count && rc == PLUMB_OK; s++)
-        match(&n, s);
+        if (d->sides[PLUMB_DIVERGE_A].sites[s].partner == PLUMB_DIVERGE_NONE)
+            match(&n, s);
     if (n.mapped.failed || n.other.failed)
         rc = PLUMB_ERR_MEMORY;
     plumb_map_fini(&n.by_name);

@@ -44,8 +44,7 @@ static uint32_t mix(uint32_t h, char c)
     return (h ^ (unsigned char)c) * 16777619u;
 }
 
-/* "layers.3.attn_q": the parts "layers", "3", "attn", "q"; the role "layers.#.attn_q". */
-static void describe(struct plumb_order_name *out, const char *name, const char *tensor)
+void plumb_order_describe(struct plumb_order_name *out, const char *name, const char *tensor)
 {
     uint32_t role = 2166136261u;
     int n = 0;
@@ -137,10 +136,11 @@ static int describe_all(struct plumb_order *o, int side, plumb_error *err)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for %u sites", s->site_count);
     for (uint32_t i = 0; i < s->site_count && rc == PLUMB_OK; i++) {
         o->next[side][i] = PLUMB_DIVERGE_NONE;
-        if (s->sites[i].partner != PLUMB_DIVERGE_NONE)
+        if (s->sites[i].partner != PLUMB_DIVERGE_NONE || s->sites[i].is_part)
             continue;
-        describe(&o->described[side][i], plumb_activations_text(s->t, s->sites[i].module),
-                 plumb_activations_text(s->t, s->sites[i].tensor));
+        plumb_order_describe(&o->described[side][i],
+                             plumb_activations_text(s->t, s->sites[i].module),
+                             plumb_activations_text(s->t, s->sites[i].tensor));
         rc = add_to_module(o, side, &heads, i);
     }
     plumb_map_fini(&heads);

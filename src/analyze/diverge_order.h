@@ -31,6 +31,8 @@ static inline struct plumb_diverge_site *plumb_order_site(const struct plumb_ord
 }
 
 /* diverge_order.c */
+/* "layers.3.attn_q": the parts "layers", "3", "attn", "q"; the role "layers.#.attn_q". */
+void plumb_order_describe(struct plumb_order_name *out, const char *module, const char *tensor);
 /* The kind of a site, its name without the numbers; never 0. And the key of a pair of kinds. */
 uint64_t plumb_order_role(const struct plumb_order *o, int side, uint32_t s);
 uint64_t plumb_order_roles(const struct plumb_order *o, uint32_t a, uint32_t b);

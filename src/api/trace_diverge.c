@@ -86,8 +86,7 @@ void plumb_divergence_summary(const plumb_divergence *p, plumb_divergence_result
     const struct plumb_diverge *d = &p->diverge;
     plumb_divergence_result result = {.size = out->size < sizeof result ? out->size : sizeof result,
                                       .diverged = d->culprit.kind != PLUMB_DIVERGE_SAME,
-                                      .compared = d->sides[PLUMB_DIVERGE_A].t->count -
-                                                  d->sides[PLUMB_DIVERGE_A].unmatched,
+                                      .compared = d->pairs,
                                       .only_a = d->sides[PLUMB_DIVERGE_A].unmatched,
                                       .only_b = d->sides[PLUMB_DIVERGE_B].unmatched};
     memcpy(out, &result, result.size);

@@ -32,7 +32,7 @@ static void write_side(struct plumb_json *j, const struct plumb_diverge_sheet *s
     plumb_put_object(j, side == PLUMB_DIVERGE_A ? "a" : "b");
     plumb_put_text(j, "name", s->labels[side]);
     plumb_put_text(j, "format", plumb_activation_format_name(x->t->format));
-    plumb_put_u64(j, "records", x->t->count);
+    plumb_put_u64(j, "records", s->d->given[side]);
     plumb_put_u64(j, "unmatched", x->unmatched);
     plumb_json_object_end(j);
 }
@@ -60,15 +60,15 @@ static void write_record(struct plumb_json *j, const char *key, const struct plu
     plumb_json_object_end(j);
 }
 
-static void write_filter(struct plumb_json *j, const char *key, const struct plumb_activations *t,
-                         uint32_t record)
+static void write_filter(struct plumb_json *j, const char *key, const struct plumb_diverge_sheet *s,
+                         int side, uint32_t record)
 {
     struct plumb_buf filter = {0};
     if (record == PLUMB_DIVERGE_NONE) {
         plumb_put_null(j, key);
         return;
     }
-    plumb_diverge_put_filter(&filter, plumb_activations_text(t, t->module[record]));
+    plumb_diverge_put_filter(&filter, s, side, record);
     write_text(j, key, &filter);
 }
 
@@ -99,8 +99,8 @@ static void write_culprit(struct plumb_json *j, const struct plumb_diverge_sheet
     write_record(j, "input", ta, c->input);
     write_record(j, "first_beyond_tolerance", ta, c->beyond);
     plumb_put_u64(j, "further", c->roots);
-    write_filter(j, "filter_a", ta, c->a);
-    write_filter(j, "filter_b", tb, c->b);
+    write_filter(j, "filter_a", s, PLUMB_DIVERGE_A, c->a);
+    write_filter(j, "filter_b", s, PLUMB_DIVERGE_B, c->b);
     plumb_json_object_end(j);
 }
 
@@ -173,13 +173,43 @@ static void write_tensor(struct plumb_json *j, const struct plumb_diverge_sheet 
     plumb_json_object_end(j);
 }
 
+static void write_site(struct plumb_json *j, const struct plumb_activations *t,
+                       const struct plumb_diverge_site *site)
+{
+    plumb_json_object_inline(j);
+    plumb_put_text(j, "module", plumb_activations_text(t, site->module));
+    plumb_put_text(j, "tensor", plumb_activations_text(t, site->tensor));
+    plumb_json_object_end(j);
+}
+
+static void write_join(struct plumb_json *j, const struct plumb_diverge_sheet *s,
+                       const struct plumb_diverge_join *join)
+{
+    plumb_json_object(j);
+    plumb_put_text(j, "parts_in", join->side == PLUMB_DIVERGE_A ? "a" : "b");
+    plumb_json_key(j, "whole");
+    write_site(j, s->d->sides[!join->side].t, &join->whole);
+    plumb_put_array(j, "parts");
+    for (uint32_t i = 0; i < join->count; i++)
+        write_site(j, s->d->sides[join->side].t, &join->parts[i]);
+    plumb_json_array_end(j);
+    if (join->dimension < 0)
+        plumb_put_null(j, "dimension");
+    else
+        plumb_put_u64(j, "dimension", (uint64_t)join->dimension);
+    plumb_put_bool(j, "stacked", join->stacked);
+    plumb_put_text(j, "evidence", join->by_kind ? "kind" : "statistics");
+    plumb_json_object_end(j);
+}
+
 static void write_alone(struct plumb_json *j, const struct plumb_diverge_sheet *s, int side)
 {
     const struct plumb_diverge_side *x = &s->d->sides[side];
     size_t shown = 0;
     plumb_put_array(j, side == PLUMB_DIVERGE_A ? "only_in_a" : "only_in_b");
     for (uint32_t i = 0; i < x->t->count; i++) {
-        if (x->partner[i] != PLUMB_DIVERGE_NONE || (!s->view->all && shown == 1000))
+        if (x->partner[i] != PLUMB_DIVERGE_NONE || x->sites[x->site_of[i]].is_part ||
+            (!s->view->all && shown == 1000))
             continue;
         struct plumb_buf name = {0};
         plumb_diverge_put_record(&name, x->t, i);
@@ -220,6 +250,10 @@ void plumb_diverge_json(const struct plumb_diverge_sheet *s, struct plumb_buf *o
     plumb_put_array(j, "tensors");
     for (size_t i = 0; i < s->d->tensor_count; i++)
         write_tensor(j, s, &s->d->tensors[i]);
+    plumb_json_array_end(j);
+    plumb_put_array(j, "joined");
+    for (size_t i = 0; i < s->d->join_count; i++)
+        write_join(j, s, &s->d->joins[i]);
     plumb_json_array_end(j);
     write_alone(j, s, PLUMB_DIVERGE_A);
     write_alone(j, s, PLUMB_DIVERGE_B);

@@ -245,8 +245,7 @@ static void put_inputs(struct plumb_buf *out, const struct plumb_diverge_sheet *
 static void put_same(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge *d = s->d;
-    size_t pairs = d->sides[PLUMB_DIVERGE_A].t->count - d->sides[PLUMB_DIVERGE_A].unmatched;
-    size_t said = pairs - d->by_verdict[PLUMB_SAID_NOTHING];
+    size_t said = d->pairs - d->by_verdict[PLUMB_SAID_NOTHING];
     plumb_buf_printf(out, "no divergence: %zu %s", said,
                      said == 1 ? "pair of records is " : "pairs of records are ");
     if (d->by_verdict[PLUMB_SAID_EQUAL] == said)
@@ -370,11 +369,12 @@ static void note_alignment(struct plumb_buf *out, const struct plumb_diverge_she
         [PLUMB_HOW_KIND] = "by order and kind of layer",
         [PLUMB_HOW_ORDER] = "by order and shape alone",
         [PLUMB_HOW_MOVED] = "by statistics, out of order",
+        [PLUMB_HOW_JOINED] = "as a whole and its parts",
     };
     const struct plumb_diverge *d = s->d;
     bool first = true;
-    plumb_buf_printf(out, "A has %zu records, B %zu; matched ", d->sides[PLUMB_DIVERGE_A].t->count,
-                     d->sides[PLUMB_DIVERGE_B].t->count);
+    plumb_buf_printf(out, "A has %zu records, B %zu; matched ", d->given[PLUMB_DIVERGE_A],
+                     d->given[PLUMB_DIVERGE_B]);
     for (int how = PLUMB_HOW_NAME; how < PLUMB_HOW_COUNT; how++) {
         if (d->by_how[how] == 0)
             continue;
@@ -382,6 +382,40 @@ static void note_alignment(struct plumb_buf *out, const struct plumb_diverge_she
         first = false;
     }
     plumb_buf_char(out, '\n');
+}
+
+void plumb_diverge_put_joined(struct plumb_buf *out, const struct plumb_diverge_sheet *s,
+                              const struct plumb_diverge_join *j)
+{
+    const struct plumb_activations *t = table(s, j->side);
+    const struct plumb_activations *tw = table(s, !j->side);
+    plumb_buf_printf(out, "%c's ", j->side == PLUMB_DIVERGE_A ? 'B' : 'A');
+    put_name(out, text_of(tw, j->whole.module));
+    plumb_buf_char(out, ' ');
+    put_name(out, text_of(tw, j->whole.tensor));
+    plumb_buf_printf(out, " is %c's ", j->side == PLUMB_DIVERGE_A ? 'A' : 'B');
+    put_name(out, text_of(t, j->module));
+    plumb_buf_char(out, ' ');
+    put_name(out, text_of(t, j->tensor));
+    if (j->dimension < 0)
+        plumb_buf_str(out, ", value for value");
+    else
+        plumb_buf_printf(out, ", %s dimension %d", j->stacked ? "stacked in a new" : "joined in",
+                         j->dimension);
+    plumb_buf_str(out, j->by_kind ? " (as others of their kinds; their statistics are apart)"
+                                  : " (counts, sums and shapes agree)");
+}
+
+/* What was taken for a whole and its parts. */
+static void note_joins(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    for (size_t i = 0; i < s->d->join_count && i < MOST_NAMED; i++) {
+        plumb_diverge_put_joined(out, s, &s->d->joins[i]);
+        plumb_buf_char(out, '\n');
+    }
+    if (s->d->join_count > MOST_NAMED)
+        plumb_buf_printf(out, "and %zu more wholes with their parts\n",
+                         s->d->join_count - MOST_NAMED);
 }
 
 static void note_unmatched(struct plumb_buf *out, const struct plumb_diverge_sheet *s, int side)
@@ -393,7 +427,7 @@ static void note_unmatched(struct plumb_buf *out, const struct plumb_diverge_she
     struct plumb_buf names = {0};
     for (uint32_t k = 0; k < x->site_count; k++) {
         size_t alone = 0;
-        for (uint32_t i = 0; i < x->sites[k].count; i++)
+        for (uint32_t i = 0; i < x->sites[k].count && !x->sites[k].is_part; i++)
             alone += x->partner[x->records[x->sites[k].begin + i]] == PLUMB_DIVERGE_NONE;
         records += alone;
         sites += alone > 0;
@@ -453,6 +487,7 @@ void plumb_diverge_put_notes(struct plumb_buf *out, const struct plumb_diverge_s
     note_births(out, s);
     note_roots(out, s);
     note_alignment(out, s);
+    note_joins(out, s);
     note_unmatched(out, s, PLUMB_DIVERGE_A);
     note_unmatched(out, s, PLUMB_DIVERGE_B);
     note_limits(out, s);
@@ -460,15 +495,32 @@ void plumb_diverge_put_notes(struct plumb_buf *out, const struct plumb_diverge_s
 
 /* ---- What to record next --------------------------------------------------------------------- */
 
-void plumb_diverge_put_filter(struct plumb_buf *out, const char *module)
+static void put_escaped(struct plumb_buf *out, const char *module)
 {
-    plumb_buf_char(out, '^');
     for (const char *p = module; *p; p++) {
         if (strchr(".[]()*+?{}|^$\\", *p))
             plumb_buf_char(out, '\\');
         plumb_buf_char(out, *p);
     }
-    plumb_buf_str(out, "(\\.|$)");
+}
+
+void plumb_diverge_put_filter(struct plumb_buf *out, const struct plumb_diverge_sheet *s, int side,
+                              uint32_t record)
+{
+    const struct plumb_diverge_side *x = &s->d->sides[side];
+    const struct plumb_diverge_site *site = &x->sites[x->site_of[record]];
+    if (site->join == 0 || site->is_part) {
+        plumb_buf_char(out, '^');
+        put_escaped(out, text_of(x->t, site->module));
+        plumb_buf_str(out, "(\\.|$)");
+        return;
+    }
+    const struct plumb_diverge_join *join = &s->d->joins[site->join - 1];
+    for (uint32_t i = 0; i < join->count; i++) {
+        plumb_buf_str(out, i ? "|" : "^(");
+        put_escaped(out, text_of(x->t, join->parts[i].module));
+    }
+    plumb_buf_str(out, ")(\\.|$)");
 }
 
 /* Whether something below the module was recorded already. */
@@ -490,7 +542,7 @@ static void put_settings(struct plumb_buf *out, const struct plumb_diverge_sheet
     const char *module = text_of(x->t, x->t->module[record]);
     struct plumb_buf filter = {0};
     struct plumb_buf clean = {0};
-    plumb_diverge_put_filter(&filter, module);
+    plumb_diverge_put_filter(&filter, s, side, record);
     plumb_put_left(&clean, filter.data ? filter.data : "", 0);
     plumb_buf_printf(out, "%s: PLUMB_ACTIVATIONS_LAYERS='%s'",
                      both                      ? "record both sides with"

@@ -54,8 +54,8 @@ const char *plumb_diverge_verdict_name(uint8_t verdict)
 
 const char *plumb_diverge_how_name(uint8_t how)
 {
-    static const char *const names[PLUMB_HOW_COUNT] = {"none", "name",  "map",  "evidence",
-                                                       "kind", "order", "moved"};
+    static const char *const names[PLUMB_HOW_COUNT] = {"none", "name",  "map",   "evidence",
+                                                       "kind", "order", "moved", "joined"};
     return names[how];
 }
 

@@ -42,8 +42,12 @@ void plumb_diverge_put_next(struct plumb_buf *out, const struct plumb_diverge_sh
 /* "block.3.attn out step 0 call 1" */
 void plumb_diverge_put_record(struct plumb_buf *out, const struct plumb_activations *t,
                               uint32_t record);
-/* The expression that selects a module and what lies in it: "^block\.3\.attn(\.|$)". */
-void plumb_diverge_put_filter(struct plumb_buf *out, const char *module);
+/* The expression that selects a record's module and what lies in it: "^block\.3\.attn(\.|$)". */
+void plumb_diverge_put_filter(struct plumb_buf *out, const struct plumb_diverge_sheet *s, int side,
+                              uint32_t record);
+/* "A's attn.qkv out is B's attn.{q,k,v} out, joined in dimension 2 (...)" */
+void plumb_diverge_put_joined(struct plumb_buf *out, const struct plumb_diverge_sheet *s,
+                              const struct plumb_diverge_join *j);
 
 /* diverge_table.c */
 /* The side-by-side table, and that of full tensors with how many it leaves out; the grid is the

@@ -412,6 +412,20 @@ uint32_t plumb_activations_ref_add(struct plumb_activations *t,
     return t->ref_count++;
 }
 
+void plumb_activations_like(struct plumb_activations *out, const struct plumb_activations *t)
+{
+    for (uint32_t i = 0; i < t->text_count; i++)
+        plumb_activations_text_id(out, t->texts[i].text, t->texts[i].size);
+    for (uint32_t i = 0; i < t->shape_count; i++)
+        plumb_activations_shape_id(out, t->sizes + t->shapes[i].at, t->shapes[i].ndim);
+    for (uint32_t i = 1; i < t->ref_count; i++)
+        plumb_activations_ref_add(out, &t->refs[i]);
+    const char *path = plumb_arena_strdup(&out->arena, t->path);
+    out->failed |= !path || out->arena.failed;
+    out->path = path ? path : "";
+    out->format = t->format;
+}
+
 void plumb_activations_ref_set(struct plumb_activations *t, size_t i, uint32_t ref)
 {
     for (size_t c = 0; c < COLUMNS && !t->ref && !t->failed; c++)

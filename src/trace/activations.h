@@ -186,6 +186,10 @@ static inline void plumb_activation_set_whole(struct plumb_activation *r,
 /* Appends a record. Fields that `has` does not name are 0 in the table. */
 void plumb_activations_add(struct plumb_activations *t, const struct plumb_activation *r);
 
+/* Makes `out` (initialised) a table without records that numbers texts, shapes and refs as `t`
+ * does, so that records of `t` can be added to it. `failed` as ever. */
+void plumb_activations_like(struct plumb_activations *out, const struct plumb_activations *t);
+
 /* Brings records into the order of execution: by `seq` within what has one. Stable. Readers do it
  * once at the end. */
 void plumb_activations_sort(struct plumb_activations *t);
