@@ -9,7 +9,7 @@
 # program that fails leaves its keys as they were, and the run ends with status 1 after all others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all="machine payload span traced snapshot signature activation memory collect malloc trace read jsonl export diverge peers uftrace t2v"
+all="machine payload span traced snapshot signature activation torch memory collect malloc trace read jsonl export diverge peers uftrace t2v"
 
 usage() {
     sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
@@ -88,6 +88,17 @@ run_diverge() {
     own diverge 1 && "$here/diverge.py" "$build/bin/plumb" --json "$tmp/diverge_speed.json" --tmp "$tmp" $quick
 }
 
+# Nine processes, as for the activations.
+run_torch() {
+    times=9
+    [ -z "$quick" ] || times=1
+    while [ "$times" -gt 0 ]; do
+        "$here/beside_torch.py" "$build/bench/libbench_torch.so" --json "$tmp/torch.$times.json" \
+            --tmp "$tmp" $quick || return 1
+        times=$((times - 1))
+    done
+}
+
 run_t2v() {
     program=$build/examples/text_to_video/text_to_video
     if [ ! -x "$program" ]; then
@@ -120,6 +131,7 @@ for name in $only; do
     export) run_export ;;
     diverge) run_diverge ;;
     uftrace) run_uftrace ;;
+    torch) run_torch ;;
     t2v) run_t2v ;;
     *)
         echo "bench: no benchmark '$name' (have: $all)" >&2

@@ -59,6 +59,7 @@ pc:lttng-ust                     | liblttng-ust-dev    | lttng-ust-devel        
 cmd:lttng                        | lttng-tools         | lttng-tools                | lttng-tools
 cmd:uftrace                      | uftrace             | uftrace                    | uftrace
 cmd:perf                         | linux-perf          | perf                       | perf
+py:torch                         | python3-torch       | python3-torch              | python-pytorch
 '
 
 say() {
