@@ -47,10 +47,6 @@ def sinusoid(position, n, longest):
     return torch.cat([angle.sin(), angle.cos()], -1)
 
 
-def norm(x):
-    return F.layer_norm(x, x.shape[-1:], eps=1e-5)
-
-
 class Weights:
     """The tensors below a dotted name: w("mlp") is that of a part, w["weight"] one of them."""
 
@@ -63,172 +59,214 @@ class Weights:
     def __getitem__(self, name):
         return self.tensors["%s.%s" % (self.prefix, name)]
 
-    def linear(self, x):
-        return x @ self["weight"] + self["bias"]
 
-    def conv(self, x):
-        """x is [frames][rows][columns][channels], as in the C program."""
-        y = F.conv3d(x.permute(3, 0, 1, 2)[None], self["weight"], self["bias"], padding=1)
-        return y[0].permute(1, 2, 3, 0)
+# Hooks are not given keyword arguments. So what is recorded as the input of a module is what it has without
+# a name: the residual stream, and the text in cross-attention, as in the C program.
 
 
-def attention(q, k, v, heads):
-    q, k, v = (x.reshape(x.shape[0], heads, -1).transpose(0, 1) for x in (q, k, v))
-    scores = (q @ k.transpose(1, 2) / math.sqrt(q.shape[-1])).softmax(-1)
-    return (scores @ v).transpose(0, 1).reshape(q.shape[1], -1)
+class Norm(nn.Module):
+    def forward(self, x, *, shift=0, scale=1):
+        return F.layer_norm(x, x.shape[-1:], eps=1e-5) * scale + shift
 
 
-def self_attention(w, x, heads):
-    return w("out").linear(attention(*w("qkv").linear(x).chunk(3, -1), heads))
+class Linear(nn.Module):
+    """What it gives out is that of `then`, and the `residual` is in it: there is no record in between."""
 
-
-def mlp(w, x):
-    return w("down").linear(F.gelu(w("up").linear(x), approximate="tanh"))
-
-
-class TextEncode(nn.Module):
-    def __init__(self, tensors):
+    def __init__(self, w, then=None):
         super().__init__()
-        self.w = Weights(tensors, "text")
+        self.w, self.then = w, then
 
-    def encode(self, prompt):
-        tokens = torch.cat([torch.tensor([START]), prompt.long()])
-        x = self.w["embedding"][tokens]
-        x = x + sinusoid(torch.arange(len(tokens))[:, None], x.shape[1], 1e4)
-        for i in range(2):
-            w = self.w(i)
-            x = x + self_attention(w("attention"), norm(x), TEXT_HEADS)
-            x = x + mlp(w("mlp"), norm(x))
-        return norm(x)
+    def forward(self, x, *, residual=0):
+        y = x @ self.w["weight"] + self.w["bias"]
+        return residual + (self.then(y) if self.then else y)
 
-    def forward(self, prompt):
-        return {"prompt_emb": self.encode(prompt)}
+
+class Conv(Linear):
+    def forward(self, x, *, residual=0):
+        """x is [frames][rows][columns][channels], as in the C program."""
+        y = F.conv3d(x.permute(3, 0, 1, 2)[None], self.w["weight"], self.w["bias"], padding=1)
+        y = y[0].permute(1, 2, 3, 0)
+        return residual + (self.then(y) if self.then else y)
+
+
+class Heads(nn.Module):
+    """Attention itself: softmax(q k' / sqrt(width)) v, the heads side by side."""
+
+    def __init__(self, heads):
+        super().__init__()
+        self.heads = heads
+
+    def forward(self, q, k, v):
+        q, k, v = (x.reshape(x.shape[0], self.heads, -1).transpose(0, 1) for x in (q, k, v))
+        scores = (q @ k.transpose(1, 2) / math.sqrt(q.shape[-1])).softmax(-1)
+        return (scores @ v).transpose(0, 1).reshape(q.shape[1], -1)
 
 
 class SelfAttention(nn.Module):
     def __init__(self, w, heads):
         super().__init__()
-        self.w, self.heads = w, heads
+        self.norm, self.qkv, self.heads = Norm(), Linear(w("qkv")), Heads(heads)
+        self.last = (Linear(w("out")),)  # in a tuple: no module that could be recorded, and none in C
 
-    def forward(self, x, shift, scale, gate):
-        return x + gate * self_attention(self.w, norm(x) * scale + shift, self.heads)
+    def forward(self, x, *, gate=1, **modulation):
+        mixed = self.heads(*self.qkv(self.norm(x, **modulation)).chunk(3, -1))
+        return x + gate * self.last[0](mixed)
 
 
 class CrossAttention(nn.Module):
     def __init__(self, w, heads):
         super().__init__()
-        self.w, self.heads = w, heads
+        self.norm, self.q, self.kv, self.heads = Norm(), Linear(w("q")), Linear(w("kv")), Heads(heads)
+        self.last = (Linear(w("out")),)
 
     def forward(self, x, context):
-        kv = self.w("kv").linear(context).chunk(2, -1)
-        return x + self.w("out").linear(attention(self.w("q").linear(norm(x)), *kv, self.heads))
+        return x + self.last[0](self.heads(self.q(self.norm(x)), *self.kv(context).chunk(2, -1)))
 
 
 class Mlp(nn.Module):
     def __init__(self, w):
         super().__init__()
+        self.norm = Norm()
+        self.up = Linear(w("up"), lambda x: F.gelu(x, approximate="tanh"))
+        self.last = (Linear(w("down")),)
+
+    def forward(self, x, *, gate=1, **modulation):
+        return x + gate * self.last[0](self.up(self.norm(x, **modulation)))
+
+
+class Embedding(nn.Module):
+    def __init__(self, w):
+        super().__init__()
         self.w = w
 
-    def forward(self, x, shift, scale, gate):
-        return x + gate * mlp(self.w, norm(x) * scale + shift)
+    def forward(self, prompt):
+        tokens = torch.cat([torch.tensor([START]), prompt.long()])
+        x = self.w["embedding"][tokens]
+        return x + sinusoid(torch.arange(len(tokens))[:, None], x.shape[1], 1e4)
+
+
+class TextBlock(nn.Module):
+    def __init__(self, w):
+        super().__init__()
+        self.attention, self.mlp = SelfAttention(w("attention"), TEXT_HEADS), Mlp(w("mlp"))
+
+    def forward(self, x):
+        return self.mlp(self.attention(x))
 
 
 class Block(nn.Module):
     def __init__(self, w, heads):
         super().__init__()
-        self.w = w
+        self.modulation = Linear(w("modulation"))
         self.self_attention = SelfAttention(w("self"), heads)
         self.cross_attention = CrossAttention(w("cross"), heads)
         self.mlp = Mlp(w("mlp"))
 
-    # Hooks are not given keyword arguments: what is recorded as "in" is x alone, as in the C program.
     def forward(self, x, *, time, context):
-        parts = self.w("modulation").linear(time).chunk(6, -1)
-        x = self.self_attention(x, *parts[:3])
+        parts = self.modulation(time).chunk(6, -1)
+        x = self.self_attention(x, shift=parts[0], scale=parts[1], gate=parts[2])
         x = self.cross_attention(x, context)
-        return self.mlp(x, *parts[3:])
+        return self.mlp(x, shift=parts[3], scale=parts[4], gate=parts[5])
 
 
 class ProjectOut(nn.Module):
     def __init__(self, w):
         super().__init__()
-        self.w = w
+        self.modulation_out, self.norm = Linear(w("modulation_out")), Norm()
+        self.patch_out = Linear(w("patch_out"))
 
-    def forward(self, x, time):
-        shift, scale = self.w("modulation_out").linear(time).chunk(2, -1)
-        return self.w("patch_out").linear(norm(x) * scale + shift)
+    def forward(self, x, *, time):
+        shift, scale = self.modulation_out(time).chunk(2, -1)
+        return self.patch_out(self.norm(x, shift=shift, scale=scale))
 
 
-class Dit(nn.Module):
-    def __init__(self, tensors, heads):
+class Euler(nn.Module):
+    def forward(self, latents, *, clean, keep):
+        return keep * latents + (1 - keep) * clean
+
+
+class DenoiseStep(nn.Module):
+    def __init__(self, w, heads, guidance):
         super().__init__()
-        self.w = w = Weights(tensors, "dit")
-        blocks = {name.split(".")[1] for name in tensors if re.match(r"dit\.\d", name)}
+        blocks = {name.split(".")[1] for name in w.tensors if re.match(r"dit\.\d", name)}
+        self.positions, self.guidance = w["positions"], guidance
+        self.time_in, self.time_hidden = Linear(w("time_in"), F.silu), Linear(w("time_hidden"), F.silu)
+        self.text_in, self.patch_in = Linear(w("text_in")), Linear(w("patch_in"))
         self.block = nn.ModuleList(Block(w(i), heads) for i in range(len(blocks)))
-        self.project_out = ProjectOut(w)
+        self.project_out, self.euler = ProjectOut(w), Euler()
 
-    def forward(self, latents, t, text):
-        w = self.w
-        time = F.silu(w("time_in").linear(sinusoid(torch.tensor([[1000 * t]]), 128, 1e4)))
-        time = F.silu(w("time_hidden").linear(time))
-        context = w("text_in").linear(text)
-        x = w["positions"] + w("patch_in").linear(latents)
+    def predict(self, latents, t, text):
+        time = self.time_hidden(self.time_in(sinusoid(torch.tensor([[1000 * t]]), 128, 1e4)))
+        context = self.text_in(text)
+        x = self.patch_in(latents, residual=self.positions)
         for block in self.block:
             x = block(x, time=time, context=context)
-        return self.project_out(x, time)
+        return self.project_out(x, time=time)
+
+    def run(self, latents, text, no_text, t, t_next):
+        guided, unguided = (self.predict(latents, t, cond) for cond in (text, no_text))
+        return self.euler(latents, clean=unguided + self.guidance * (guided - unguided), keep=t_next / t)
 
 
-class Denoise(nn.Module):
-    def __init__(self, dit, steps, guidance):
+class VaeStage(nn.Module):
+    def __init__(self, w, time_factor):
         super().__init__()
-        self.dit = (dit,)  # not a module of this one: the C program has it under a name of its own
-        self.steps, self.guidance = steps, guidance
+        self.residual, self.up = nn.ModuleList([Conv(w("residual.0")), Conv(w("residual.1"))]), Conv(w("up"))
+        self.factors = (time_factor, 2, 2)
 
-    def forward(self, latents, text, no_text):
-        def time_at(step):
-            even = 1 - step / self.steps
-            return 3 * even / (1 + 2 * even)
-
-        for i in range(self.steps):
-            with activations.step(i):
-                t, keep = time_at(i), time_at(i + 1) / time_at(i)
-                guided, unguided = (self.dit[0](latents, t, cond) for cond in (text, no_text))
-                clean = unguided + self.guidance * (guided - unguided)
-                latents = keep * latents + (1 - keep) * clean
-        return {"latents": latents}
+    def forward(self, x):
+        y = self.residual[0](F.silu(Norm()(x)))
+        x = self.residual[1](F.silu(Norm()(y)), residual=x)
+        x = F.interpolate(x.permute(3, 0, 1, 2)[None], scale_factor=self.factors, mode="trilinear")
+        return self.up(x[0].permute(1, 2, 3, 0))
 
 
-class VaeDecode(nn.Module):
-    def __init__(self, tensors):
-        super().__init__()
-        self.w = Weights(tensors, "vae")
+class Outputs(nn.Module):
+    """What a stage of the C program gives, under its name."""
 
-    def forward(self, latents):
-        x = self.w("in").conv(latents)
-        for i, time_factor in enumerate((2, 2, 1)):
-            w = self.w(i)
-            y = w("residual.0").conv(F.silu(norm(x)))
-            x = x + w("residual.1").conv(F.silu(norm(y)))
-            x = F.interpolate(x.permute(3, 0, 1, 2)[None], scale_factor=(time_factor, 2, 2), mode="trilinear")
-            x = w("up").conv(x[0].permute(1, 2, 3, 0))
-        return {"frames": torch.tanh(self.w("out").conv(F.silu(norm(x))))}
+    def forward(self, **values):
+        return values
 
 
 class TextToVideo(nn.Module):
     def __init__(self, tensors, facts):
         super().__init__()
-        self.text_encode = TextEncode(tensors)
-        self.denoise_step = Dit(tensors, int(facts["heads"]))
-        self.denoise = Denoise(self.denoise_step, int(facts["steps"]), float(facts["guidance"]))
-        self.vae_decode = VaeDecode(tensors)
+        text, vae = Weights(tensors, "text"), Weights(tensors, "vae")
+        self.embedding, self.text_norm = Embedding(text), Norm()
+        self.text = nn.ModuleList(TextBlock(text(i)) for i in range(2))
+        self.denoise_step = DenoiseStep(Weights(tensors, "dit"), int(facts["heads"]), float(facts["guidance"]))
+        self.vae = nn.ModuleDict({str(i): VaeStage(vae(i), factor) for i, factor in enumerate((2, 2, 1))})
+        self.vae.update({"in": Conv(vae("in")), "out": Conv(vae("out"), torch.tanh)})
+        self.text_encode, self.denoise, self.vae_decode = Outputs(), Outputs(), Outputs()
+        self.steps = int(facts["steps"])
         self.grid = [int(facts["latent_" + axis]) for axis in ("frames", "rows", "columns")]
 
-    def forward(self, prompt, noise):
-        text = self.text_encode(prompt)["prompt_emb"]
-        latents = self.denoise(noise, text, self.text_encode.encode(prompt[:0]))["latents"]
+    def encode(self, prompt):
+        x = self.embedding(prompt)
+        for block in self.text:
+            x = block(x)
+        return self.text_norm(x)
+
+    def time_at(self, step):
+        even = 1 - step / self.steps
+        return 3 * even / (1 + 2 * even)
+
+    def decode(self, latents):
         frames, rows, columns = self.grid
         volume = latents.reshape(frames, rows, columns, 2, 2, -1).transpose(2, 3)
-        return self.vae_decode(volume.reshape(frames, 2 * rows, 2 * columns, -1))["frames"]
+        x = self.vae["in"](volume.reshape(frames, 2 * rows, 2 * columns, -1))
+        for i in "012":
+            x = self.vae[i](x)
+        return self.vae["out"](F.silu(Norm()(x)))
+
+    def forward(self, prompt, latents):
+        text, no_text = self.encode(prompt), self.encode(prompt[:0])
+        self.text_encode(prompt_emb=text)
+        for i in range(self.steps):
+            with activations.step(i):
+                latents = self.denoise_step.run(latents, text, no_text, self.time_at(i), self.time_at(i + 1))
+        self.denoise(latents=latents)
+        return self.vae_decode(frames=self.decode(latents))["frames"]
 
 
 def run(path, wrong=None):
@@ -237,7 +275,7 @@ def run(path, wrong=None):
     model = TextToVideo(tensors, facts).eval()
     if wrong:
         dict(model.named_modules())[wrong].register_forward_hook(lambda module, given, out: 1.02 * out)
-    hooks = activations.attach(model, inputs=r"block\.\d+$")
+    hooks = activations.attach(model, inputs=r"(^text\.\d|^vae\.\d|block\.\d|attention|mlp|project_out)$")
     with torch.no_grad():
         frames = model(tensors["input.prompt"], tensors["input.latents"])
     for hook in hooks:
