@@ -10,7 +10,7 @@ A line of JSON for each tensor that a module returns: module, tensor, step, then
 as in FastVideo's activation trace. The variables are plumb's: PLUMB_ACTIVATIONS, _LAYERS, _STATS, _STEPS,
 _OUTPUT and _APPEND (docs/activations.md). The file needs nothing but torch, so it may be copied.
 """
-import contextlib, functools, json, math, os, re, socket, sys, threading  # noqa: E401
+import atexit, contextlib, functools, json, math, os, re, socket, sys, threading  # noqa: E401
 import torch
 
 STATISTICS = {  # of a copy in float32; whole numbers: in float64
@@ -20,14 +20,19 @@ STATISTICS = {  # of a copy in float32; whole numbers: in float64
     "inf": lambda x: x.isposinf().sum(), "neg_inf": lambda x: x.isneginf().sum()}
 PLAIN = {"shape": lambda t: list(t.shape), "dtype": lambda t: str(t.dtype)}
 OFF = ("", "0", "false", "no", "off")
-here, files = threading.local(), {}  # the thread's step; the open outputs by path
-say = functools.partial(print, "plumb:", file=sys.stderr)
+here, files, stepped = threading.local(), {}, []  # the thread's step; open outputs; whether a step was opened
+
+
+def say(text):
+    with contextlib.suppress(Exception):  # stderr may be closed
+        print("plumb: " + text, file=sys.stderr)
 
 
 @contextlib.contextmanager
 def step(index):
     """The step of this thread's records inside; after it, and after an error, that of before."""
     before, here.step = getattr(here, "step", None), index
+    stepped[:] = [True]
     try:
         yield
     finally:
@@ -55,8 +60,9 @@ def output(text):
     text = re.sub("%[prh]|<pid>", lambda found: words.get(found[0], str(os.getpid())), text)
     path = os.path.abspath(os.path.expanduser(text))
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    if path not in files:  # a write() a line: each is whole, whatever happens to the process
-        files[path] = open(path, "wb" if setting("_ACTIVATIONS_APPEND").lower() in OFF else "ab", buffering=0)
+    if path not in files or files[path].closed:  # a write() a line: each is whole, whatever happens to the process
+        mode = "wb" if setting("_ACTIVATIONS_APPEND").lower() in OFF else "ab"
+        files[path] = open(path, mode, buffering=0)
     return files[path]
 
 
@@ -94,9 +100,9 @@ def record(file, stats, steps, module, label, value):
 
 
 def attach(model, name="", inputs=None):
-    """Hooks on the modules in whose names (dotted, behind `name`) PLUMB_ACTIVATIONS_LAYERS is found, on the root
-    only if `name` names it. `inputs`, an expression as well: of these, what goes in is recorded too. Gives
-    the handles, for remove()."""
+    """Hooks on the modules in whose names (dotted, behind `name`) PLUMB_ACTIVATIONS_LAYERS is found, on the
+    root only if `name` names it. `inputs`, an expression as well: of these, what goes in is recorded too.
+    Gives the handles, for remove()."""
     handles, layers = [], setting("_ACTIVATIONS_LAYERS")
     if setting("_ACTIVATIONS").lower() in OFF or setting("", "1").lower() in OFF:
         return handles
@@ -113,7 +119,7 @@ def attach(model, name="", inputs=None):
     except (re.error, ValueError, OSError) as why:
         where = "PLUMB_ACTIVATIONS_LAYERS: '%s': " % layers if isinstance(why, re.error) else ""
         return say("%s%s; no activations are recorded" % (where, why)) or handles
-    named = [(".".join(part for part in (name, below) if part), module) for below, module in model.named_modules()]
+    named = ((".".join(filter(None, (name, below))), module) for below, module in model.named_modules())
     chosen = [(path, module) for path, module in named if path and pattern.search(path)]
     for path, module in chosen:
         to = functools.partial(record, file, stats, steps, path)
@@ -121,6 +127,10 @@ def attach(model, name="", inputs=None):
         if inputs is not None and re.search(inputs, path):
             handles.append(module.register_forward_pre_hook(
                 lambda m, i, to=to: to("in", i[0] if len(i) == 1 else i)))
-    say("activation trace attached to %d modules (pattern='%s', stats=[%s])%s" % (
-        len(chosen), layers, ", ".join(stats), "" if chosen else ": nothing matched"))
+    if not chosen or setting("_QUIET").lower() in OFF:
+        say("activation trace attached to %d modules (pattern='%s', stats=[%s])%s" % (
+            len(chosen), layers, ", ".join(stats), "" if chosen else ": nothing matched"))
+    if steps:
+        atexit.register(lambda: stepped or say(
+            "PLUMB_ACTIVATIONS_STEPS chose steps, and the program opened none"))
     return handles

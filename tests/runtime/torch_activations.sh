@@ -108,11 +108,23 @@ assert list(rows[0])[3:] == ["sum", "max"] and "no statistic 'median'; there are
 said, rows = case("none", PLUMB_ACTIVATIONS_STATS="median")
 assert "no activations are recorded" in said and rows is None, said
 
+assert case("quiet", PLUMB_QUIET="1")[0] == ""
+
 # Steps: a list, ranges, none opened, no list.
 assert [r["step"] for r in case("list", 4, PLUMB_ACTIVATIONS_STEPS="0,2", PLUMB_ACTIVATIONS_LAYERS="0")[1]] == [0, 2]
 assert [r["step"] for r in case("ranges", 9, PLUMB_ACTIVATIONS_STEPS=" 1-2 , 7-99",
                                 PLUMB_ACTIVATIONS_LAYERS="0")[1]] == [1, 2, 7, 8]
+at_exit = []
+activations.atexit.register = at_exit.append
+activations.stepped.clear()
 assert case("outside", PLUMB_ACTIVATIONS_STEPS="0")[1] == []
+said = []
+activations.say = said.append
+at_exit[0]()
+assert said == ["PLUMB_ACTIVATIONS_STEPS chose steps, and the program opened none"], said
+case("opened", 1, PLUMB_ACTIVATIONS_STEPS="0")
+at_exit[1]()
+assert len(said) == 1, said
 for bad in ("x", "1-", "3-1", "1,,2", "-1", "1;2"):
     said, rows = case("bad_steps", PLUMB_ACTIVATIONS_STEPS=bad)
     assert "'%s' is no list of steps: it is one like 0,5-9; no activations" % bad in said and rows is None, said
