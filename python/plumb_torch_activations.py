@@ -60,7 +60,7 @@ def output(text):
     text = re.sub("%[prh]|<pid>", lambda found: words.get(found[0], str(os.getpid())), text)
     path = os.path.abspath(os.path.expanduser(text))
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    if path not in files or files[path].closed:  # a write() a line: each is whole, whatever happens to the process
+    if path not in files or files[path].closed:  # a write() a line: each is whole even after kill -9
         mode = "wb" if setting("_ACTIVATIONS_APPEND").lower() in OFF else "ab"
         files[path] = open(path, mode, buffering=0)
     return files[path]
