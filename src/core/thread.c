@@ -172,8 +172,9 @@ struct plumb_thread *plumb_thread_self(void)
 void plumb_thread_gate(struct plumb_thread *th)
 {
     const struct plumb_pipeline *p = &plumb_rt.pipelines[PLUMB_LOAD(th->group) >> 8];
-    uint32_t gate = PLUMB_LOAD(th->gate), set = 0;
-    if (!(gate & PLUMB_GATE_OPEN))
+    uint32_t set = 0;
+    /* Of a run that has ended nothing is left to look at: scopes may outlive it. */
+    if (!plumb_is_attached(th))
         return;
     set |= p->enabled ? 0 : PLUMB_GATE_OFF;
     set |= p->sync ? PLUMB_GATE_SYNC : 0;

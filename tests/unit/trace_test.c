@@ -427,6 +427,32 @@ static void a_run_after_another_has_a_trace_of_its_own(void **state)
     }
 }
 
+static void scopes_may_outlive_a_traced_run(void **state)
+{
+    plumb_config config = plumb_config_default();
+    struct trace_read t;
+    (void)state;
+    config.enabled = true;
+    record_start_with(traced());
+    {
+        PLUMB_PHASE("val");
+        PLUMB_PIPELINE(plumb_pipeline_get("other"));
+        nest(1);
+        finish(&t);
+        assert_int_equal(t.whole, 3);
+        trace_fini(&t);
+        assert_int_equal(plumb_configure(NULL, &config, NULL), PLUMB_OK);
+    }
+    record_start_with(traced());
+    {
+        PLUMB_PHASE("test");
+        nest(2);
+    }
+    finish(&t);
+    assert_int_equal(t.whole, 6);
+    trace_fini(&t);
+}
+
 static void without_a_request_there_is_no_trace(void **state)
 {
     char dir[1024], path[1100];
@@ -456,6 +482,7 @@ int main(void)
         cmocka_unit_test(the_file_stops_at_its_bound_and_statistics_do_not),
         cmocka_unit_test(ended_threads_hand_on_their_sequences),
         cmocka_unit_test(a_run_after_another_has_a_trace_of_its_own),
+        cmocka_unit_test(scopes_may_outlive_a_traced_run),
         cmocka_unit_test(without_a_request_there_is_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
