@@ -33,7 +33,7 @@ enum {
 
 static struct writer {
     pthread_t thread;
-    sem_t wake, born;
+    sem_t born;
     uint32_t running, stop; /* atomic */
     struct plumb_run *run;
     struct plumb_trace_live live;
@@ -45,15 +45,22 @@ static struct writer {
     struct plumb_anchor anchor;
     uint32_t modules; /* told of in the file */
     /* ring mode */
-    uint32_t keep; /* enum keep_state; atomic */
-    char why[PLUMB_KEEP_WHY];
     struct plumb_keep_rules rules;
     struct plumb_keep_watch *watches; /* [WATCHES] */
     uint32_t watch_count;
     struct plumb_map watch_of; /* offset of a thread block -> index + 1 */
 } writer;
 
-enum keep_state { KEEP_NOTHING = 0, KEEP_BEING_SAID = 1, KEEP_WANTED = 2 };
+/* What any thread and any signal handler may say at any time, also while the writer comes or goes:
+ * apart from the writer's own, and for as long as the process lives. KEEP_OFF: nobody would hear.
+ */
+enum keep_state { KEEP_OFF = 0, KEEP_NOTHING = 1, KEEP_BEING_SAID = 2, KEEP_WANTED = 3 };
+static struct {
+    uint32_t state;           /* enum keep_state; atomic */
+    char why[PLUMB_KEEP_WHY]; /* each byte atomic: one who was late may still be writing */
+    sem_t wake;               /* the writer */
+    bool made;
+} wish;
 enum { WATCHES = 4096 };
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -194,14 +201,14 @@ static void look_at_clock(struct writer *w)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
-static void sleep_for(struct writer *w, uint64_t ns)
+static void sleep_for(uint64_t ns)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     t.tv_nsec += (time_t)ns;
     t.tv_sec += t.tv_nsec / 1000000000;
     t.tv_nsec %= 1000000000;
-    while (sem_clockwait(&w->wake, CLOCK_MONOTONIC, &t) < 0 && errno == EINTR)
+    while (sem_clockwait(&wish.wake, CLOCK_MONOTONIC, &t) < 0 && errno == EINTR)
         continue;
 }
 
@@ -294,11 +301,12 @@ static void keep_now(struct writer *w)
 {
     struct plumb_live_trace *t = trace_of(w);
     uint64_t bytes = 0, spans = 0;
-    char name[64];
+    char name[64], why[PLUMB_KEEP_WHY];
     int code;
+    for (size_t i = 0; i < sizeof why; i++)
+        why[i] = PLUMB_LOAD(wish.why[i]);
     snprintf(name, sizeof name, "kept-%u.pftrace", t->kept + 1);
-    code =
-        t->kept_bytes >= t->max_bytes ? EFBIG : write_piece_file(w, name, w->why, &bytes, &spans);
+    code = t->kept_bytes >= t->max_bytes ? EFBIG : write_piece_file(w, name, why, &bytes, &spans);
     if (code) {
         if (t->kept_refused++ == 0)
             plumb_say("plumb: cannot keep the newest records in %s/%s: %s", w->run->dir, name,
@@ -307,26 +315,27 @@ static void keep_now(struct writer *w)
     }
     t->kept_bytes += bytes;
     PLUMB_RELEASE(t->kept, t->kept + 1);
-    plumb_log(PLUMB_LOG_INFO, "plumb: kept %s/%s: %s", w->run->dir, name, w->why);
+    plumb_log(PLUMB_LOG_INFO, "plumb: kept %s/%s: %s", w->run->dir, name, why);
 }
 
 int plumb_trace_keep_impl(const char *why, plumb_error *err)
 {
-    struct writer *w = &writer;
-    uint32_t nothing = KEEP_NOTHING;
+    uint32_t before = KEEP_NOTHING, said = KEEP_BEING_SAID;
     size_t n = 0;
-    if (!PLUMB_ACQUIRE(w->running) || trace_of(w)->mode != PLUMB_LIVE_TRACE_RING)
+    bool heard = __atomic_compare_exchange_n(&wish.state, &before, KEEP_BEING_SAID, false,
+                                             __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (heard) {
+        for (; why && why[n] && n < sizeof wish.why - 1; n++)
+            PLUMB_STORE(wish.why[n], why[n]);
+        PLUMB_STORE(wish.why[n], '\0');
+        heard = __atomic_compare_exchange_n(&wish.state, &said, KEEP_WANTED, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+        sem_post(&wish.wake);
+    }
+    /* One that waits already will have these records too. */
+    if (!heard && (before == KEEP_OFF || said == KEEP_OFF))
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "no trace in ring mode is on (PLUMB_TRACE_MODE=ring)");
-    /* One that waits already will have these records too. */
-    if (!__atomic_compare_exchange_n(&w->keep, &nothing, KEEP_BEING_SAID, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_RELAXED))
-        return PLUMB_OK;
-    for (; why && why[n] && n < sizeof w->why - 1; n++)
-        w->why[n] = why[n];
-    w->why[n] = '\0';
-    PLUMB_RELEASE(w->keep, KEEP_WANTED);
-    sem_post(&w->wake);
     return PLUMB_OK;
 }
 
@@ -357,10 +366,10 @@ static void look_for_slow_spans(struct writer *w)
 static void pass_ring(struct writer *w)
 {
     look_for_slow_spans(w);
-    if (PLUMB_ACQUIRE(w->keep) != KEEP_WANTED)
+    if (PLUMB_ACQUIRE(wish.state) != KEEP_WANTED)
         return;
     keep_now(w);
-    PLUMB_RELEASE(w->keep, KEEP_NOTHING);
+    PLUMB_RELEASE(wish.state, KEEP_NOTHING);
 }
 
 static void open_ring(struct writer *w)
@@ -382,11 +391,13 @@ static void open_ring(struct writer *w)
 static void close_ring(struct writer *w, bool whole)
 {
     struct plumb_live_trace *t = trace_of(w);
+    uint32_t before;
     int code;
     if (t->mode != PLUMB_LIVE_TRACE_RING)
         return;
     plumb_keep_signal_give_back();
-    if (whole && PLUMB_ACQUIRE(w->keep) == KEEP_WANTED)
+    before = __atomic_exchange_n(&wish.state, KEEP_OFF, __ATOMIC_ACQ_REL);
+    if (whole && before == KEEP_WANTED)
         keep_now(w);
     if (whole && t->kept_bytes < t->max_bytes) {
         code =
@@ -418,7 +429,7 @@ static void *writer_main(void *arg)
     uint64_t pause_ns = WAKE_MIN_NS;
     sem_post(&w->born);
     while (!PLUMB_ACQUIRE(w->stop)) {
-        sleep_for(w, pause_ns);
+        sleep_for(pause_ns);
         if (PLUMB_ACQUIRE(w->stop))
             break;
         if (!trace_of(w)->ended)
@@ -497,7 +508,9 @@ static int make_writer(struct writer *w)
         return code;
     if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP)
         plumb_trace_file_head(&w->live.file);
-    sem_init(&w->wake, 0, 0);
+    if (!wish.made)
+        sem_init(&wish.wake, 0, 0);
+    wish.made = true;
     sem_init(&w->born, 0, 0);
     open_ring(w);
     code = plumb_control_thread(&w->thread, writer_main, w);
@@ -507,6 +520,8 @@ static int make_writer(struct writer *w)
     while (sem_wait(&w->born) < 0 && errno == EINTR)
         continue;
     PLUMB_RELEASE(w->running, 1);
+    if (trace_of(w)->mode == PLUMB_LIVE_TRACE_RING)
+        PLUMB_RELEASE(wish.state, KEEP_NOTHING);
     return 0;
 }
 
@@ -534,7 +549,7 @@ static void stop_thread(struct writer *w)
     if (!PLUMB_LOAD(w->running))
         return;
     PLUMB_RELEASE(w->stop, 1);
-    sem_post(&w->wake);
+    sem_post(&wish.wake);
     pthread_join(w->thread, NULL);
     PLUMB_RELEASE(w->running, 0);
 }
@@ -598,6 +613,8 @@ void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *e
 void plumb_trace_writer_forget(void)
 {
     struct writer *w = &writer;
+    /* The parent's threads may have been in the middle of either. */
+    memset(&wish, 0, sizeof wish);
     if (!w->run)
         return;
     if (is_ours(w))

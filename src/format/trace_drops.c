@@ -104,8 +104,10 @@ const struct plumb_trace_state *plumb_trace_committed(const struct plumb_trace_s
     return best;
 }
 
-bool plumb_trace_unfolded(const struct plumb_trace_source *s, const struct plumb_live_thread *live,
-                          const struct plumb_live_queue *q, struct plumb_trace_slot *out)
+/* Beside a thread that goes on, the caller finds out by its folds whether it changed meanwhile. */
+PLUMB_RACY bool plumb_trace_unfolded(const struct plumb_trace_source *s,
+                                     const struct plumb_live_thread *live,
+                                     const struct plumb_live_queue *q, struct plumb_trace_slot *out)
 {
     uint64_t number = live->folded + 1;
     const uint64_t *words;
@@ -118,7 +120,8 @@ bool plumb_trace_unfolded(const struct plumb_trace_source *s, const struct plumb
     out->group = live->context.group;
     out->depth = depth;
     out->step = live->context.step;
-    memcpy(out->name, q->name, sizeof out->name);
+    for (size_t i = 0; i < sizeof out->name; i++)
+        out->name[i] = PLUMB_LOAD(q->name[i]);
     for (uint32_t d = 1; d <= depth && d <= PLUMB_TRACE_FRAMES; d++)
         out->frames[d - 1] =
             (struct plumb_trace_open){live->frames[d].begin_ticks, live->frames[d].key};

@@ -9,6 +9,7 @@
 #include "runtime/ops.h"
 
 #include "record_trace.h"
+#include "trace_ends.h"
 
 enum { KILLS = 200, THREADS = 2, KINDS = 4 };
 
@@ -34,42 +35,6 @@ static void record_until_killed(const char *dir, uint64_t *side, int kind)
     ops_run(0, side, 0);
 }
 
-struct tally {
-    uint64_t whole, cut, open;
-};
-
-static struct tally tally_of(const struct trace_read *t, const char *name)
-{
-    struct tally n = {0, 0, 0};
-    for (size_t i = 0; i < t->count; i++) {
-        const struct trace_slice *s = &t->slices[i];
-        if (s->kind != TRACE_SLICE || strcmp(s->name, name) != 0)
-            continue;
-        if (s->end == UINT64_MAX)
-            n.open++;
-        else if (strstr(s->last, "cut=true"))
-            n.cut++;
-        else
-            n.whole++;
-    }
-    return n;
-}
-
-/* Runs of `name` in all phases that have ended, and those of them that the trace lacks. */
-static uint64_t ended_of(const struct plumb_timing *t, const char *name, uint64_t *untraced)
-{
-    uint64_t n = 0;
-    *untraced = 0;
-    for (size_t i = 0; i < t->node_count; i++) {
-        const struct plumb_timing_node *node = &t->nodes[i];
-        if (strcmp(node->name, name) != 0)
-            continue;
-        n += node->host.ns.count + node->failures + node->abandoned + node->unbalanced;
-        *untraced += node->untraced;
-    }
-    return n;
-}
-
 static uint64_t open_of(const struct plumb_timing *t, const char *name)
 {
     uint64_t n = 0;
@@ -82,8 +47,8 @@ static uint64_t open_of(const struct plumb_timing *t, const char *name)
 static uint64_t compare(const struct trace_read *t, const struct plumb_timing *timing,
                         const char *name, int kind)
 {
-    uint64_t untraced, ended = ended_of(timing, name, &untraced);
-    struct tally n = tally_of(t, name);
+    uint64_t untraced, ended = trace_ended_of(timing, name, &untraced);
+    struct trace_tally n = trace_tally_of(t, name);
     bool right = kind == 3 ? n.whole <= ended : n.whole + untraced == ended;
     if (!right || n.open > open_of(timing, name) || (kind < 2 && n.open != open_of(timing, name)) ||
         (!untraced && kind < 2 && n.cut))
