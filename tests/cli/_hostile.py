@@ -42,9 +42,17 @@ case("zeros.jsonl", "line 1, column 1: a value is missing", bytes(4096))
 case("empty.jsonl", "holds no activation record", "")
 case("long_line.jsonl", "line 2, column 3000013: the last line is cut off", LINE + '{"module": "' + "m" * 3000000)
 case("size_2_64.jsonl", "line 1: 'shape' is no list", LINE.replace("[3]", "[18446744073709551616]"))
+
+# Packed: cut short, changed, packed twice, and a line that is much longer than its file.
 packed = gzip.compress((LINE * 1000).encode())
-case("packed.jsonl.gz", "is compressed: unpack it", packed)
-case("packed_cut.jsonl.gz", "is compressed: unpack it", packed[:60])
+case("cut.jsonl.gz", "is cut short", packed[:60])
+case("cut_at_end.jsonl.gz", "is cut short", packed[:-4])
+case("changed.jsonl.gz", "cannot be unpacked", packed[:40] + bytes([packed[40] ^ 255]) + packed[41:])
+case("sum.jsonl.gz", "cannot be unpacked (incorrect data check)", packed[:-8] + bytes(8))
+case("twice.jsonl.gz", "line 1, column 1: a value is missing", gzip.compress(packed))
+case("head.jsonl.gz", "is cut short", packed[:5])
+case("cut_inside.jsonl.gz", "line 2, column 41: the last line is cut off", gzip.compress((LINE + LINE[:40]).encode()))
+case("bomb.jsonl.gz", "unpacks to more than 200 times its size", gzip.compress(b"m" * (32 << 20), 1))
 
 # ---- dump.json, and what lies beside it ----
 TENSOR = '{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "Max": 1, "Min": 0, "Mean": 0.5, "Norm": 1}'
