@@ -52,7 +52,7 @@ case("sum.jsonl.gz", "cannot be unpacked (incorrect data check)", packed[:-8] + 
 case("twice.jsonl.gz", "line 1, column 1: a value is missing", gzip.compress(packed))
 case("head.jsonl.gz", "is cut short", packed[:5])
 case("cut_inside.jsonl.gz", "line 2, column 41: the last line is cut off", gzip.compress((LINE + LINE[:40]).encode()))
-case("bomb.jsonl.gz", "unpacks to more than 200 times its size", gzip.compress(b"m" * (32 << 20), 1))
+case("bomb.jsonl.gz", "unpacks to more than 200 times its size", gzip.compress(b'{"module": "' + b"m" * (80 << 20), 1))
 
 # ---- dump.json, and what lies beside it ----
 TENSOR = '{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "Max": 1, "Min": 0, "Mean": 0.5, "Norm": 1}'
