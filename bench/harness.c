@@ -275,6 +275,8 @@ static void take_turns(struct turns *t)
             /* Another cell goes first each round, so that none always follows the same one. */
             size_t c = (i + r) % t->count;
             uint64_t from;
+            if (t->cells[c].prepare)
+                t->cells[c].prepare(t->cells[c].arg);
             if (t->together)
                 pthread_barrier_wait(t->together);
             from = bench_cpu_ns();

@@ -51,6 +51,7 @@ struct bench_stat {
 struct bench_cell {
     const char *name;
     void (*run)(void *arg, uint64_t n); /* does the operation n times */
+    void (*prepare)(void *arg);         /* before each block, not measured; NULL: nothing */
     void *arg;
     /* results, ns per operation */
     struct bench_stat ns;
