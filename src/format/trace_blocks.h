@@ -44,6 +44,11 @@ struct plumb_trace_sink {
      * step those of the span around. Nearly all are. */
     void (*begin)(void *self, uint64_t ticks, uint32_t node);
     void (*end)(void *self, uint64_t ticks);
+    /* As many of the next `n` words as it can do at once, all of plain spans: how many that were,
+     * none where it cannot do the first. Moves s->depth and the frames. `base`: ticks of the block.
+     * What it leaves comes one by one. */
+    uint32_t (*plain)(void *self, struct plumb_trace_state *s, uint64_t base, const uint64_t *words,
+                      uint32_t n);
     /* Any other: see plumb_trace_pending() for its arguments, f->flags, s->flow. */
     void (*begin_more)(void *self, const struct plumb_trace_state *s,
                        const struct plumb_trace_frame *f);
@@ -107,6 +112,9 @@ void plumb_trace_end_long(const struct plumb_trace_decoder *d, struct plumb_trac
                           uint64_t ticks);
 void plumb_trace_begin_long(const struct plumb_trace_decoder *d, struct plumb_trace_frame *f);
 
+/* Words that are taken singly where few could be taken together, before that is tried again. */
+enum { PLUMB_TRACE_ONE_BY_ONE = 8 };
+
 /* Whether begins need more than a look at the step. */
 static PLUMB_ALWAYS_INLINE bool plumb_trace_is_special(const struct plumb_trace_decoder *d)
 {
@@ -123,9 +131,22 @@ static PLUMB_ALWAYS_INLINE void plumb_trace_words(const struct plumb_trace_decod
     const uint64_t *w = words + PLUMB_BLOCK_HEAD, *end = words + n;
     uint64_t base = words[0], ticks = base, group = (uint64_t)s->group << PLUMB_NODE_BITS;
     struct plumb_trace_frame *f = s->frames + s->depth;
+    const uint64_t *again = w;
     bool special = plumb_trace_is_special(d);
     while (w < end) {
-        uint64_t word = *w;
+        uint64_t word;
+        if (sink->plain && w >= again && !special) {
+            uint32_t taken;
+            s->depth = (uint32_t)(f - s->frames);
+            taken = sink->plain(d->self, s, base, w, (uint32_t)(end - w));
+            f = s->frames + s->depth;
+            w += taken;
+            again = w + (taken < PLUMB_TRACE_ONE_BY_ONE ? PLUMB_TRACE_ONE_BY_ONE : 1);
+            ticks = taken ? base + plumb_record_ticks(w[-1]) : ticks;
+            if (w == end)
+                break;
+        }
+        word = *w;
         uint32_t kind = word & 3;
         if (kind == PLUMB_REC_NONE)
             break;

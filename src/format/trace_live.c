@@ -50,7 +50,8 @@ static struct plumb_trace_lane *make_lane(struct plumb_trace_live *t, uint64_t o
     t->lanes[t->lane_count++] = l;
     l->live = live;
     l->queue = q;
-    l->live_off = off;
+    l->slots = plumb_trace_slots(&t->file.source, q);
+    l->mask = q->slots - 1;
     state = plumb_trace_committed(&t->file.source, q, &l->current);
     if (state)
         l->state = *state;
@@ -85,21 +86,30 @@ static void start_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
         plumb_trace_lane_again(l, name);
 }
 
+/* Lanes for the thread blocks that have come since, and for those that had no queue then. */
+static void meet_threads(struct plumb_trace_live *t)
+{
+    const struct plumb_trace_source *s = &t->file.source;
+    uint64_t first = PLUMB_ACQUIRE(s->h->thread_off), off = first;
+    size_t most = s->bytes / sizeof(struct plumb_live_thread) + 1;
+    bool all = true;
+    while (off && off != t->met_off && most--) {
+        struct plumb_live_thread *live = thread_at(s, off);
+        if (!live)
+            return;
+        all = lane_of(t, off, live) && all;
+        off = live->next_off;
+    }
+    if (all)
+        t->met_off = first;
+}
+
 static void for_lanes(struct plumb_trace_live *t,
                       void (*each)(struct plumb_trace_live *, struct plumb_trace_lane *))
 {
-    const struct plumb_trace_source *s = &t->file.source;
-    uint64_t off = PLUMB_ACQUIRE(s->h->thread_off);
-    size_t most = s->bytes / sizeof(struct plumb_live_thread) + 1;
-    while (off && most--) {
-        struct plumb_live_thread *live = thread_at(s, off);
-        struct plumb_trace_lane *l = live ? lane_of(t, off, live) : NULL;
-        if (!live)
-            return;
-        if (l)
-            each(t, l);
-        off = live->next_off;
-    }
+    meet_threads(t);
+    for (uint32_t i = 0; i < t->lane_count; i++)
+        each(t, t->lanes[i]);
 }
 
 int plumb_trace_live_open(struct plumb_trace_live *t, bool continues)
@@ -143,7 +153,7 @@ static void commit(struct plumb_trace_live *t, uint64_t bytes)
 {
     struct plumb_live_trace *h = &t->file.source.h->trace;
     uint64_t batch = h->batch + 1, spans = h->batch ? h->commit[h->batch & 1].spans : 0;
-    for (uint32_t i = 0; i < t->lane_count; i++) {
+    for (uint32_t i = t->touched_from; i < t->touched_to; i++) {
         struct plumb_trace_lane *l = t->lanes[i];
         if (!l->touched)
             continue;
@@ -159,7 +169,7 @@ static void commit(struct plumb_trace_live *t, uint64_t bytes)
     h->commit[batch & 1].clock = t->file.clock;
     PLUMB_RELEASE(h->batch, batch);
     plumb_lane_drain_committed(&t->drain);
-    for (uint32_t i = 0; i < t->lane_count; i++) {
+    for (uint32_t i = t->touched_from; i < t->touched_to; i++) {
         struct plumb_trace_lane *l = t->lanes[i];
         if (!l->touched)
             continue;
@@ -167,6 +177,19 @@ static void commit(struct plumb_trace_live *t, uint64_t bytes)
         l->current = !l->current;
         PLUMB_RELEASE(l->queue->taken, l->state.taken);
     }
+    t->touched_from = t->touched_to = 0;
+}
+
+/* Has taken something since the last commit. */
+static void touch(struct plumb_trace_live *t, struct plumb_trace_lane *l)
+{
+    if (l->touched)
+        return;
+    l->touched = true;
+    if (t->touched_from == t->touched_to)
+        t->touched_from = l->index;
+    t->touched_from = l->index < t->touched_from ? l->index : t->touched_from;
+    t->touched_to = l->index >= t->touched_to ? l->index + 1 : t->touched_to;
 }
 
 static void flush(struct plumb_trace_live *t)
@@ -184,23 +207,56 @@ static void take_slot(struct plumb_trace_live *t, struct plumb_trace_lane *l,
         t->also(t->also_arg, l->index, slot);
 }
 
+/* What the owner's processor has in its cache still, on its way to ours. */
+static void fetch_slot(const struct plumb_trace_lane *l, uint64_t number)
+{
+    const char *slot = (const char *)&l->slots[number & l->mask];
+    __builtin_prefetch(slot);
+    for (size_t at = offsetof(struct plumb_trace_slot, data); at < sizeof *l->slots; at += 64)
+        __builtin_prefetch(slot + at);
+}
+
 static void take(struct plumb_trace_live *t, struct plumb_trace_lane *l)
 {
     struct plumb_live_queue *q = l->queue;
-    struct plumb_trace_slot *slots = plumb_trace_slots(&t->file.source, q);
     uint64_t put = PLUMB_ACQUIRE(q->put), from = l->state.taken;
     uint32_t part;
-    if (!slots || put <= from || put - from > q->slots)
+    if (!l->slots || put <= from || put - from > l->mask + 1)
         return;
-    part = (uint32_t)((put - from) * 256 / q->slots);
+    part = (uint32_t)((put - from) * 256 / (l->mask + 1));
     t->fullest = part > t->fullest ? part : t->fullest;
     start_lane(t, l);
     while (l->state.taken < put && !t->file.failed) {
-        take_slot(t, l, &slots[l->state.taken & (q->slots - 1)]);
+        fetch_slot(l, l->state.taken + 1);
+        take_slot(t, l, &l->slots[l->state.taken & l->mask]);
         l->state.taken++;
-        l->touched = true;
+        touch(t, l);
         if (t->file.out.used > FLUSH_AT)
             flush(t);
+    }
+}
+
+/* All that they hold now. What is far away is fetched while the lane before is being read: its
+ * place first, then the slot that this names. */
+static void take_all(struct plumb_trace_live *t)
+{
+    meet_threads(t);
+    for (uint32_t i = 0; i < t->lane_count; i++) {
+        if (i + 2 < t->lane_count) {
+            const struct plumb_trace_lane *l = t->lanes[i + 2];
+            __builtin_prefetch(l);
+            __builtin_prefetch(&l->state);
+            __builtin_prefetch(&l->state.frames[0]);
+            __builtin_prefetch(&l->seq);
+            __builtin_prefetch(&l->run);
+        }
+        if (i + 1 < t->lane_count) {
+            const struct plumb_trace_lane *l = t->lanes[i + 1];
+            __builtin_prefetch(&l->queue->put);
+            if (l->slots)
+                fetch_slot(l, l->state.taken);
+        }
+        take(t, t->lanes[i]);
     }
 }
 
@@ -208,7 +264,7 @@ uint32_t plumb_trace_live_pass(struct plumb_trace_live *t)
 {
     uint32_t part;
     t->fullest = 0;
-    for_lanes(t, take);
+    take_all(t);
     part = plumb_lane_drain_take(&t->drain, &t->file, false);
     t->fullest = part > t->fullest ? part : t->fullest;
     if (t->file.out.used)
@@ -230,7 +286,7 @@ static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
         l->state.generation = l->live->generation;
         start_lane(t, l);
         plumb_trace_lane_gap(l, gap);
-        l->touched = true;
+        touch(t, l);
     }
     some = plumb_trace_unfolded(&t->file.source, l->live, l->queue, &slot);
     if (!gap && (!some || slot.block <= l->state.block))
@@ -242,7 +298,7 @@ static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
     start_lane(t, l);
     slot.flags = gap || l->queue->left_out ? PLUMB_SLOT_RESUMES : 0;
     take_slot(t, l, &slot);
-    l->touched = true;
+    touch(t, l);
 }
 
 /* Async spans that nobody has ended; told by some lane, on tracks of their own. */

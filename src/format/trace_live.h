@@ -19,8 +19,10 @@ struct plumb_trace_live {
     bool commits; /* of the caller: what is taken and in the file is made known in the mapping */
     struct plumb_trace_lane **lanes;
     uint32_t lane_count, lane_cap;
-    struct plumb_map lane_of;      /* thread block offset -> index + 1 */
-    struct plumb_lane_drain drain; /* of collectors */
+    uint32_t touched_from, touched_to; /* lanes that have something to commit are among these */
+    struct plumb_map lane_of;          /* thread block offset -> index + 1 */
+    uint64_t met_off;                  /* thread block, from which on each has its lane */
+    struct plumb_lane_drain drain;     /* of collectors */
     uint32_t fullest; /* of the pass: the largest part of a queue that was full, in 1/256 */
 };
 

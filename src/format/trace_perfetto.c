@@ -126,6 +126,8 @@ int plumb_trace_file_open(struct plumb_trace_file *f)
     if (!f->text_offs)
         return PLUMB_ERR_MEMORY;
     f->texts = (struct plumb_pf_texts){text_of, f};
+    f->plain = plumb_trace_plain_pick();
+    plumb_trace_nesting_make(&f->nesting);
     f->zero = (struct plumb_pf_anchor){h->trace.zero_boottime_ns, h->trace.zero_monotonic_ns,
                                        h->trace.zero_realtime_ns};
     f->seed = plumb_pf_uuid(h->pid, 0, h->process_start, h->start.unix_ns);
@@ -303,6 +305,23 @@ static PLUMB_ALWAYS_INLINE void on_end(void *self, uint64_t ticks)
         flush_lane(l);
     }
     l->spans++;
+}
+
+static PLUMB_ALWAYS_INLINE uint32_t on_plain(void *self, struct plumb_trace_state *s, uint64_t base,
+                                             const uint64_t *words, uint32_t n)
+{
+    struct plumb_trace_lane *l = self;
+    struct plumb_trace_plain t = {.run = &l->run,
+                                  .state = s,
+                                  .clock = &l->file->clock,
+                                  .nesting = &l->file->nesting,
+                                  .base = base,
+                                  .ids = NODE_IDS};
+    uint32_t taken;
+    go_run(l);
+    taken = l->file->plain(&t, words, n);
+    l->spans += t.spans;
+    return taken;
 }
 
 /* ---- Spans with something to say ------------------------------------------------------------- */
@@ -611,9 +630,18 @@ static void on_jumped(void *self, const struct plumb_trace_state *s, uint64_t fr
     put(l, &e);
 }
 
-static const struct plumb_trace_sink sink = {on_thread,   on_begin, on_end,     on_begin_more,
-                                             on_end_more, on_async, on_instant, on_counter,
-                                             on_flow,     on_gap,   on_jumped,  NULL};
+static const struct plumb_trace_sink sink = {.thread = on_thread,
+                                             .begin = on_begin,
+                                             .end = on_end,
+                                             .plain = on_plain,
+                                             .begin_more = on_begin_more,
+                                             .end_more = on_end_more,
+                                             .async = on_async,
+                                             .instant = on_instant,
+                                             .counter = on_counter,
+                                             .flow = on_flow,
+                                             .gap = on_gap,
+                                             .jumped = on_jumped};
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 

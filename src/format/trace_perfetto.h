@@ -25,6 +25,7 @@
 #include "base/map.h"
 #include "format/perfetto.h"
 #include "format/trace_blocks.h"
+#include "format/trace_plain.h"
 #include "format/trace_source.h"
 
 enum {
@@ -46,6 +47,8 @@ struct plumb_trace_file {
     bool failed;
     bool continues; /* what a killed process left; tracks get names of their own */
     struct plumb_trace_clock clock;
+    plumb_trace_plain_fn *plain;
+    struct plumb_trace_nesting nesting;
     struct plumb_pf_anchor zero;
     uint64_t seed, process_track;
     struct plumb_pf_texts texts;
@@ -65,13 +68,14 @@ struct plumb_trace_lane {
     struct plumb_trace_file *file;
     struct plumb_live_thread *live;
     struct plumb_live_queue *queue;
+    struct plumb_trace_slot *slots; /* of the queue; NULL: none that lie in the mapping */
+    uint64_t mask;                  /* of their number */
     struct plumb_trace_state state;
     struct plumb_pf_sequence seq;
     struct plumb_pf_run run;
     bool running;   /* `run` is open */
     uint64_t track; /* of the thread */
     uint64_t spans;
-    uint64_t live_off;
     uint32_t index; /* among the lanes of one reading */
     bool touched;   /* since the last commit */
     bool current;   /* which of the queue's states is the committed one */
