@@ -73,17 +73,22 @@ static bool is_first(const struct plumb_diverge *d, uint32_t a)
 
 /* ---- Guesses --------------------------------------------------------------------------------- */
 
-/* A pair that order alone suggested is no pair when what comes after it in its step agrees: all of
- * it, or the next few and the two have nothing in common. */
+/* A pair that order alone suggested is no pair when what comes after it in its step (after the last
+ * of a step: in the next one) agrees: all of it, or the next few and the two have nothing in
+ * common. */
 static bool is_refuted(struct plumb_diverge *d, uint32_t a)
 {
     uint32_t agreed = 0;
+    uint32_t last = a; /* of the step that is looked at */
     if (d->cells[a].how != PLUMB_HOW_ORDER)
         return false;
     bool unlike = plumb_evidence_closeness(d, a, d->sides[PLUMB_DIVERGE_A].partner[a]) < 0.5F;
-    for (uint32_t i = a + 1; i < table_a(d)->count && same_step(d, i, a); i++) {
+    for (uint32_t i = a + 1; i < table_a(d)->count; i++) {
         if (!said_something(d, i) || is_input(d, i) || !same_rank(d, i, a))
             continue;
+        if (!same_step(d, i, last) && last != a)
+            break;
+        last = i;
         if (is_wrong(d, i))
             return false;
         agreed += d->cells[i].how != PLUMB_HOW_ORDER;

@@ -297,6 +297,19 @@ static void a_random_fault_is_named_in_every_case(void **state)
     assert_int_equal(right, 400);
 }
 
+static void a_pair_of_two_types_may_differ_by_four_times_what_the_coarser_one_may(void **state)
+{
+    (void)state;
+    double f32 = plumb_rounding_of("float32");
+    double bf16 = plumb_rounding_of("torch.bfloat16");
+    assert_true(plumb_tolerance_of(f32, f32, -1, -1).relative == 1e-4);
+    assert_true(plumb_tolerance_of(bf16, bf16, -1, -1).relative == 5e-3);
+    assert_true(plumb_tolerance_of(f32, bf16, -1, -1).relative == 2e-2);
+    assert_true(plumb_tolerance_of(bf16, f32, -1, -1).relative == 2e-2);
+    assert_true(plumb_tolerance_of(f32, bf16, 3e-3, -1).relative == 3e-3);
+    assert_true(plumb_tolerance_of(bf16, plumb_rounding_of(""), -1, -1).relative == 5e-3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +325,7 @@ int main(void)
         cmocka_unit_test(what_was_consumed_is_told_from_what_is_unknown),
         cmocka_unit_test(a_thousand_permutations_give_no_false_culprit),
         cmocka_unit_test(a_random_fault_is_named_in_every_case),
+        cmocka_unit_test(a_pair_of_two_types_may_differ_by_four_times_what_the_coarser_one_may),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,10 @@ struct plumb_tolerance plumb_tolerance_of(double rounding_a, double rounding_b, 
 {
     double u = rounding_a > rounding_b ? rounding_a : rounding_b;
     struct plumb_tolerance t = {.known = u >= 0, .rounding = u >= 0 ? u : 0x1p-9};
+    bool two_types = rounding_a > 0 && rounding_b > 0 && rounding_a != rounding_b;
     t.relative = relative >= 0 ? relative : u == 0 ? 0 : relative_of(t.rounding);
+    if (relative < 0 && two_types)
+        t.relative *= PLUMB_TOLERANCE_TWO_TYPES;
     t.absolute = absolute >= 0 ? absolute : 1e-4 * t.relative;
     return t;
 }

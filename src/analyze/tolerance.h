@@ -5,7 +5,7 @@
  * and sum against the mean magnitude) may differ by `relative`:
  *
  *     f64 1e-6, f32 1e-4, f16 1e-3, bf16 5e-3, f8_e4m3fn 5e-2, f8_e5m2 1e-1: both of one type
- *     that of the coarser one: of two types
+ *     four times that of the coarser one: of two types
  *     0: integers, bool
  *     5e-3, that of bf16: nobody says
  *
@@ -15,6 +15,11 @@
  * mean over a layer moves far less; 5e-3 is also what FastVideo's comparison marks. f16 lies
  * between by its u (5e-4, two of them), and the types of 8 bits are those whose single values may
  * be off by 6 and 12 %. f64: recorders write their figures with the precision of f32.
+ * Two types: runs of one type round the same values at the same places, and what is left is the
+ * difference of two errors; against a finer type all roundings of all layers before count, and
+ * where few values tell of a tensor (the 8 channels of latents) they do not average out. Six blocks
+ * of a diffusion transformer were 0.75 % off in bf16 at most, and with width 64 and four tokens
+ * 1.1 % in some of 100 runs; f16 an eighth of that, with 0.3 % in the three channels of a picture.
  *
  * A single value (min, max) is not averaged: four times that, of the largest magnitude. Values
  * laid side by side are not averaged before they are subtracted: the mean of their differences may
@@ -32,8 +37,9 @@ struct plumb_tolerance {
 };
 
 enum {
-    PLUMB_TOLERANCE_EXTREME = 4, /* of min and max, in multiples */
-    PLUMB_TOLERANCE_VALUES = 10  /* of the mean difference of single values */
+    PLUMB_TOLERANCE_EXTREME = 4,   /* of min and max, in multiples */
+    PLUMB_TOLERANCE_VALUES = 10,   /* of the mean difference of single values */
+    PLUMB_TOLERANCE_TWO_TYPES = 4, /* of a pair that differs in its type */
 };
 
 /* Half the distance between neighbours at 1 of an element type by its name, in any spelling
