@@ -45,7 +45,7 @@ int main(int argc, char **argv)
         wrong += judge(&a, &b);
     }
     printf("  %d pairs with a fault, %d without: %d told wrong\n", cases, cases, wrong);
-    bench_put(&bench, "diverge_cases", 2.0 * cases);
-    bench_put(&bench, "diverge_wrong_culprits", wrong);
+    bench_put(&bench, "diverge_engines_cases", 2.0 * cases);
+    bench_put(&bench, "diverge_engines_wrong_culprits", wrong);
     return bench_close(&bench);
 }

@@ -44,6 +44,8 @@ ROWS = [
         ("signature_full_gb_s", "reading values of float32", "GB/s", None),
     ]),
     ("Statistics of activations, as parts of what one core reads", [
+        ("act_t2v_overhead_pct", "text_to_video, what all blocks took and gave", "%", 3.0),
+        ("act_t2v_layers_overhead_pct", "the same of every layer", "%", None),
         ("act_f32_dram_x_read", "float32, mean of magnitudes and sum, 256 MiB", "x", AtLeast(0.90)),
         ("act_bf16_dram_x_read", "bfloat16, the same", "x", AtLeast(0.83)),
         ("act_f16_dram_x_read", "float16, the same", "x", AtLeast(0.79)),
@@ -96,7 +98,9 @@ ROWS = [
     ("First divergence", [
         ("diverge_x_python", "two files of 1e6 records, Python's json times it", "x", AtLeast(20)),
         ("diverge_bytes_per_record", "memory at most, a record", "bytes", 200.0),
-        ("diverge_wrong_culprits", "of 1000 faults and 1000 sound pairs", "", 0.0),
+        ("diverge_wrong_culprits", "text_to_video: of 1000 faults and 1000 sound pairs", "", 0.0),
+        ("diverge_engines_wrong_culprits", "two engines: of as many", "", 0.0),
+        ("diverge_t2v_run_ms", "such a run of text_to_video, CPU", "ms", 50.0),
     ]),
     ("Exported traces", [
         ("chrome_x_snprintf", "Chrome JSON, snprintf() times it", "x", AtLeast(60)),

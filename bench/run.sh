@@ -84,8 +84,24 @@ run_export() {
     own export 1
 }
 
+run_pairs() {
+    program=$build/examples/text_to_video/text_to_video_pairs
+    if [ ! -x "$program" ]; then
+        none diverge_wrong_culprits "the example was not built" >"$tmp/pairs.json"
+        echo "text_to_video_pairs: the example was not built"
+        return 0
+    fi
+    echo "text_to_video_pairs"
+    count=1000
+    [ -z "$quick" ] || count=50
+    (cd "$tmp" && OMP_WAIT_POLICY=passive "$program" "$count" 1 "$tmp/pairs.json" 2>"$tmp/pairs.err")
+    status=$?
+    [ "$status" -le 1 ] || tail -3 "$tmp/pairs.err" >&2
+    return "$status"
+}
+
 run_diverge() {
-    own diverge 1 && "$here/diverge.py" "$build/bin/plumb" --json "$tmp/diverge_speed.json" --tmp "$tmp" $quick
+    run_pairs && own diverge 1 && "$here/diverge.py" "$build/bin/plumb" --json "$tmp/diverge_speed.json" --tmp "$tmp" $quick
 }
 
 # Nine processes, as for the activations.
