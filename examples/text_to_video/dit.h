@@ -8,26 +8,27 @@
 #include "layers.h"
 #include "nn.h"
 
-#include <plumb/plumb.h>
-
-enum { DIT_WIDTH = 256, DIT_BLOCKS = 6, DIT_HEADS = 4, DIT_TIME_WIDTH = 128 };
+enum { DIT_BLOCKS = 6, DIT_HEADS = 4, DIT_TIME_WIDTH = 128 };
 
 struct dit_block {
-    plumb_node node;          /* "block.<i>": a name made at run time, so interned once */
+    char name[16];            /* "block.<i>" */
     struct linear modulation; /* time to shift, scale and gate, twice */
     struct attention self, cross;
     struct mlp mlp;
 };
 
 struct dit {
+    int64_t width;
     struct linear patch_in, text_in, time_in, time_hidden;
     struct dit_block blocks[DIT_BLOCKS];
     struct linear modulation_out; /* time to shift and scale */
     struct linear patch_out;
-    struct tensor positions; /* [tokens][DIT_WIDTH] */
+    struct tensor positions; /* [tokens][width], float32 */
 };
 
-void dit_init(struct nn *nn, struct dit *dit, const struct latent_grid *grid);
+/* `width` is a multiple of DIT_HEADS, `text_width` that of the texts it will be given. */
+void dit_init(struct nn *nn, struct dit *dit, int64_t width, int64_t text_width,
+              const struct latent_grid *grid);
 
 /* The clean latents as predicted from `latents` at time t (1 is noise, 0 is clean) under `text`,
  * an output of text_encode(). */

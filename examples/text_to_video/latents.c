@@ -23,6 +23,7 @@ struct tensor latents_unpack(struct nn *nn, const struct latent_grid *grid,
         .dims = {grid->frames * grid->rows, grid->columns, LATENT_PATCH, PATCH_ROW},
         .strides = {grid->columns * LATENT_TOKEN_CHANNELS, LATENT_TOKEN_CHANNELS, PATCH_ROW, 1},
         .data = tokens->data,
+        .type = tokens->type,
     };
     struct tensor to = from;
 

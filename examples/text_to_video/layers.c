@@ -2,28 +2,60 @@
  * results live between a mark and its release. */
 #include "layers.h"
 
+#include "fault.h"
+#include "module.h"
 #include "weights.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 void linear_init(struct nn *nn, struct linear *l, const char *name, int64_t in, int64_t out)
 {
+    const char *dot = strrchr(name, '.');
+
+    snprintf(l->leaf, sizeof(l->leaf), "%s", dot ? dot + 1 : name);
     l->weight = weights_uniform(nn, name, 2, (const int64_t[]){in, out}, in);
     l->bias = weights_constant(nn, out, 0.0f);
     nn_name(nn, name, "weight", &l->weight);
     nn_name(nn, name, "bias", &l->bias);
 }
 
-void linear_run(struct nn *nn, const struct linear *l, const struct tensor *x,
+static void run(struct nn *nn, const struct linear *l, const struct tensor *x,
                 const struct epilogue *then, const struct tensor *out)
 {
     struct epilogue full = {0};
+    struct tensor weight = l->weight;
 
     if (then)
         full = *then;
     full.bias = &l->bias;
-    op_matmul(nn, x, &l->weight, &full, out);
+    if (weight.dims[0] == weight.dims[1] && fault_strikes(nn, FAULT_TRANSPOSED, l->leaf))
+        weight = tensor_transposed(&weight);
+    op_matmul(nn, x, &weight, &full, out);
+}
+
+void linear_run(struct nn *nn, const struct linear *l, const struct tensor *x,
+                const struct epilogue *then, const struct tensor *out)
+{
+    run(nn, l, x, then, out);
+    module_leaf(nn, l->leaf, out);
+}
+
+void linear_add(struct nn *nn, const struct linear *l, const struct tensor *x,
+                const struct tensor *out)
+{
+    run(nn, l, x, &(struct epilogue){.accumulate = true}, out);
+    module_leaf(nn, l->leaf, out);
+}
+
+/* residual += gate * (x weight + bias) */
+static void add_residual(struct nn *nn, const struct linear *l, const struct tensor *x,
+                         const struct tensor *gate, const struct tensor *residual)
+{
+    bool forgotten = fault_strikes(nn, FAULT_NO_RESIDUAL, NULL);
+
+    run(nn, l, x, &(struct epilogue){.gate = gate, .accumulate = !forgotten}, residual);
 }
 
 static void init_part(struct nn *nn, struct linear *l, const char *name, const char *part,
@@ -52,6 +84,19 @@ void attention_init_cross(struct nn *nn, struct attention *a, const char *name, 
     init_part(nn, &a->out, name, "out", width, width);
 }
 
+/* The first two heads of a matrix of heads side by side change places. */
+static void swap_heads(const struct tensor *mixed, int64_t head_width)
+{
+    int64_t columns = mixed->dims[1];
+
+    for (int64_t i = 0; i < mixed->dims[0] * head_width; i++) {
+        int64_t at = i / head_width * columns + i % head_width;
+        float first = tensor_get(mixed, at);
+        tensor_put(mixed, at, tensor_get(mixed, at + head_width));
+        tensor_put(mixed, at + head_width, first);
+    }
+}
+
 /* residual += gate * out(softmax(q k' / sqrt(width)) v), all heads at once; q, k and v are
  * [heads][rows][width]. */
 static void attend(struct nn *nn, const struct attention *a, const struct tensor *q,
@@ -62,12 +107,17 @@ static void attend(struct nn *nn, const struct attention *a, const struct tensor
     struct tensor mixed = nn_matrix(nn, q->dims[1], a->heads * a->head_width);
     struct tensor mixed_heads = tensor_heads(&mixed, 0, a->heads, a->head_width);
     struct tensor keys = tensor_transposed(k);
+    float scale = 1.0f / sqrtf((float)a->head_width);
 
-    op_matmul(nn, q, &keys, &(struct epilogue){.scale = 1.0f / sqrtf((float)a->head_width)},
-              &scores);
+    if (fault_strikes(nn, FAULT_SOFTMAX, NULL))
+        scale *= (float)(1 + nn->fault->size);
+    op_matmul(nn, q, &keys, &(struct epilogue){.scale = scale}, &scores);
     op_softmax(nn, &scores);
     op_matmul(nn, &scores, v, NULL, &mixed_heads);
-    linear_run(nn, &a->out, &mixed, &(struct epilogue){.gate = gate, .accumulate = true}, residual);
+    if (fault_strikes(nn, FAULT_SWAPPED_HEADS, NULL) && !nn_failed(nn))
+        swap_heads(&mixed, a->head_width);
+    module_leaf(nn, "heads", &mixed);
+    add_residual(nn, &a->out, &mixed, gate, residual);
 }
 
 void attention_run_self(struct nn *nn, const struct attention *a, const struct tensor *x,
@@ -116,8 +166,7 @@ void mlp_run(struct nn *nn, const struct mlp *m, const struct tensor *x, const s
     struct tensor hidden = nn_matrix(nn, x->dims[0], m->up.bias.dims[0]);
 
     linear_run(nn, &m->up, x, &(struct epilogue){.activation = ACTIVATION_GELU}, &hidden);
-    linear_run(nn, &m->down, &hidden, &(struct epilogue){.gate = gate, .accumulate = true},
-               residual);
+    add_residual(nn, &m->down, &hidden, gate, residual);
     nn_release(nn, mark);
 }
 

@@ -1,4 +1,5 @@
-/* The layers that the text encoder and the diffusion transformer share.
+/* The layers that the text encoder and the diffusion transformer share. Attentions and MLPs are run
+ * inside a module of their own (module.h).
  *
  * A layer's tensors belong to the arena of the nn that made it. `name` is the layer's place in the
  * model ("dit.3.mlp") and decides its random weights. */
@@ -11,6 +12,7 @@
 struct linear {
     struct tensor weight; /* [in][out] */
     struct tensor bias;   /* [out] */
+    char leaf[16];        /* the last part of its name */
 };
 
 struct attention {
@@ -26,9 +28,14 @@ struct mlp {
 
 void linear_init(struct nn *nn, struct linear *l, const char *name, int64_t in, int64_t out);
 
-/* out = epilogue(x weight + bias). `then` may be NULL; its bias is replaced by the layer's. */
+/* out = epilogue(x weight + bias). `then` may be NULL; its bias is replaced by the layer's. Tells
+ * of `out` as that of its leaf. */
 void linear_run(struct nn *nn, const struct linear *l, const struct tensor *x,
                 const struct epilogue *then, const struct tensor *out);
+
+/* out += x weight + bias, told as that of its leaf. */
+void linear_add(struct nn *nn, const struct linear *l, const struct tensor *x,
+                const struct tensor *out);
 
 /* Queries, keys and values all come from rows of `width` columns. */
 void attention_init_self(struct nn *nn, struct attention *a, const char *name, int64_t width,

@@ -43,6 +43,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "text_to_video: %s\n", r.error);
         return EXIT_FAILURE;
     }
+    if (r.rounds && o.precision == ELEMENT_BF16)
+        fprintf(stderr, "text_to_video: oneDNN has no bf16 on this processor; computed in f32 and "
+                        "rounded\n");
     print_work(&r);
     printf("%s: %d frames of %dx%d, seed %" PRIu64 ", %d steps over %" PRId64 " tokens\n",
            o.out_path, o.frames, o.width, o.height, o.seed, o.steps, r.tokens);

@@ -24,13 +24,35 @@ struct nn_chunk {
     unsigned char *data;
 };
 
-int nn_init(struct nn *nn)
+/* Whether oneDNN multiplies matrices of bfloat16 here: it does with AVX-512 and better. Where it
+ * does, it has the other operations too. */
+static bool has_bf16(const struct nn *nn)
+{
+    const dnnl_dims_t dims = {16, 16};
+    dnnl_memory_desc_t matrix;
+    dnnl_matmul_desc_t op;
+    dnnl_primitive_desc_t desc = NULL;
+    bool has = dnnl_memory_desc_init_by_tag(&matrix, 2, dims, dnnl_bf16, dnnl_ab) == dnnl_success &&
+               dnnl_matmul_desc_init(&op, &matrix, &matrix, NULL, &matrix) == dnnl_success &&
+               dnnl_primitive_desc_create(&desc, &op, NULL, nn->engine, NULL) == dnnl_success;
+
+    if (desc)
+        dnnl_primitive_desc_destroy(desc);
+    return has;
+}
+
+int nn_init(struct nn *nn, enum element precision)
 {
     memset(nn, 0, sizeof(*nn));
+    nn->step = -1;
+    nn->activations = precision;
+    nn->weights = precision == ELEMENT_BF16 ? ELEMENT_BF16 : ELEMENT_F32;
     if (dnnl_engine_create(&nn->engine, dnnl_cpu, 0) != dnnl_success)
         nn_fail(nn, "oneDNN cannot create a CPU engine");
     else if (dnnl_stream_create(&nn->stream, nn->engine, dnnl_stream_default_flags) != dnnl_success)
         nn_fail(nn, "oneDNN cannot create a stream");
+    else
+        nn->rounds = precision == ELEMENT_F16 || (precision == ELEMENT_BF16 && !has_bf16(nn));
     return nn_failed(nn) ? -1 : 0;
 }
 
@@ -76,7 +98,7 @@ void nn_check_finite(struct nn *nn, const struct tensor *t, const char *what)
     if (nn_failed(nn))
         return;
     for (int64_t i = 0; i < count; i++) {
-        if (!isfinite(t->data[i])) {
+        if (!isfinite(tensor_get(t, i))) {
             nn_fail(nn, "%s: element %lld of %lld is not finite", what, (long long)i,
                     (long long)count);
             return;
@@ -126,9 +148,9 @@ static bool can_remember(struct nn *nn)
     return true;
 }
 
-static float *allocate(struct nn *nn, size_t floats)
+static void *allocate(struct nn *nn, size_t least_bytes)
 {
-    size_t bytes = (floats * sizeof(float) + ALIGNMENT_BYTES - 1) & ~(size_t)(ALIGNMENT_BYTES - 1);
+    size_t bytes = (least_bytes + ALIGNMENT_BYTES - 1) & ~(size_t)(ALIGNMENT_BYTES - 1);
     struct nn_chunk *chunk = nn->current;
     unsigned char *data;
 
@@ -146,7 +168,7 @@ static float *allocate(struct nn *nn, size_t floats)
     chunk->used_bytes += bytes;
     nn->tensors[nn->tensor_count++] = data;
     plumb_mem_alloc("cpu", "tensors", data, bytes);
-    return (float *)(void *)data;
+    return data;
 }
 
 static void set_row_major(struct tensor *t, int ndims, const int64_t *dims)
@@ -161,18 +183,18 @@ static void set_row_major(struct tensor *t, int ndims, const int64_t *dims)
     }
 }
 
-struct tensor nn_tensor(struct nn *nn, int ndims, const int64_t *dims)
+struct tensor nn_tensor_of(struct nn *nn, enum element type, int ndims, const int64_t *dims)
 {
-    struct tensor t = {0};
+    struct tensor t = {.type = type};
 
     set_row_major(&t, ndims, dims);
-    t.data = allocate(nn, (size_t)tensor_count(&t));
+    t.data = allocate(nn, (size_t)tensor_count(&t) * element_bytes(type));
     return t;
 }
 
-struct tensor nn_vector(struct nn *nn, int64_t n)
+struct tensor nn_tensor(struct nn *nn, int ndims, const int64_t *dims)
 {
-    return nn_tensor(nn, 1, &n);
+    return nn_tensor_of(nn, nn->activations, ndims, dims);
 }
 
 struct tensor nn_matrix(struct nn *nn, int64_t rows, int64_t columns)
@@ -225,21 +247,20 @@ int64_t tensor_count(const struct tensor *t)
     return count;
 }
 
-struct tensor tensor_rows(const struct tensor *matrix, int64_t first, int64_t n)
+/* `data` from element `first` on. */
+static void *data_from(const struct tensor *t, int64_t first)
 {
-    struct tensor t = *matrix;
+    unsigned char *data = t->data;
 
-    t.dims[0] = n;
-    t.data = matrix->data ? matrix->data + first * matrix->strides[0] : NULL;
-    return t;
+    return data ? data + first * (int64_t)element_bytes(t->type) : NULL;
 }
 
 struct tensor tensor_part(const struct tensor *row, int64_t first, int64_t n)
 {
-    struct tensor t = {0};
+    struct tensor t = {.type = row->type};
 
     set_row_major(&t, 1, &n);
-    t.data = row->data ? row->data + first : NULL;
+    t.data = data_from(row, first);
     return t;
 }
 
@@ -249,7 +270,8 @@ struct tensor tensor_heads(const struct tensor *matrix, int64_t first, int64_t h
         .ndims = 3,
         .dims = {heads, matrix->dims[0], width},
         .strides = {width, matrix->strides[0], 1},
-        .data = matrix->data ? matrix->data + first : NULL,
+        .data = data_from(matrix, first),
+        .type = matrix->type,
     };
 }
 
@@ -267,10 +289,16 @@ struct tensor tensor_transposed(const struct tensor *t)
 
 DLTensor tensor_dlpack(struct tensor *t)
 {
+    static const DLDataType types[] = {
+        [ELEMENT_F32] = {.code = kDLFloat, .bits = 32, .lanes = 1},
+        [ELEMENT_BF16] = {.code = kDLBfloat, .bits = 16, .lanes = 1},
+        [ELEMENT_F16] = {.code = kDLFloat, .bits = 16, .lanes = 1},
+    };
+
     return (DLTensor){.data = t->data,
                       .device = {.device_type = kDLCPU},
                       .ndim = t->ndims,
-                      .dtype = {.code = kDLFloat, .bits = 32, .lanes = 1},
+                      .dtype = types[t->type],
                       .shape = t->dims,
                       .strides = t->strides};
 }

@@ -1,13 +1,16 @@
 /* The small neural-network runtime below the models: tensors in an arena, and one oneDNN engine.
  *
- * Everything is float32 on the CPU. All functions are for one thread; oneDNN itself spreads each
- * primitive over its OpenMP threads.
+ * Everything is on the CPU. Activations are kept in the precision that nn_init() is given; biases
+ * and whatever is computed on the side are float32. All functions are for one thread; oneDNN itself
+ * spreads each primitive over its OpenMP threads.
  *
  * Errors stick. A model is a long chain of operations, and a check after each would hide the
  * mathematics. So the first failure is kept with its reason, every later operation does nothing,
  * and whoever ends a stage asks nn_failed() once. Code that touches `data` itself asks first. */
 #ifndef TEXT_TO_VIDEO_NN_H
 #define TEXT_TO_VIDEO_NN_H
+
+#include "element.h"
 
 #include <dlpack/dlpack.h>
 #include <dnnl.h>
@@ -24,12 +27,15 @@ struct tensor {
     int ndims;
     dnnl_dims_t dims;
     dnnl_dims_t strides;
-    float *data;
+    void *data;
+    enum element type;
 };
 
 struct nn_chunk;
 
-enum { NN_NAME_BYTES = 64 };
+struct fault;
+
+enum { NN_NAME_BYTES = 64, NN_MAX_DEPTH = 8 };
 
 /* A tensor of a model by its name, "dit.3.mlp.up.weight". */
 struct nn_parameter {
@@ -40,14 +46,20 @@ struct nn_parameter {
 struct nn {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
+    enum element activations, weights; /* what they are kept in */
+    bool rounds; /* oneDNN does not compute in `activations`: float32 does, and is rounded to it */
     struct nn_chunk *chunks;  /* the arena: a list that only grows */
     struct nn_chunk *current; /* allocations come from here */
     void **tensors;           /* that are in use, in the order they were made: plumb follows each */
     size_t tensor_count, tensor_room;
     struct nn_parameter *parameters; /* in the order they were named */
     size_t parameter_count, parameter_room;
-    uint64_t flops;  /* of all matrix products and convolutions so far */
-    char error[192]; /* empty while all is well */
+    const char *modules[NN_MAX_DEPTH]; /* that are entered (module.h) */
+    int depth;
+    int step;            /* of the sampler; -1 outside of its steps */
+    struct fault *fault; /* NULL: none is planted (fault.h) */
+    uint64_t flops;      /* of all matrix products and convolutions so far */
+    char error[192];     /* empty while all is well */
 };
 
 /* Where the arena stood; see nn_mark(). */
@@ -57,9 +69,10 @@ struct nn_mark {
     size_t tensors;
 };
 
-/* `nn` is the caller's memory. On failure the reason is in nn->error; nn_fini() is right either
- * way. */
-int nn_init(struct nn *nn);
+/* `nn` is the caller's memory. ELEMENT_BF16: activations and weights are bfloat16, and oneDNN
+ * computes in it where the processor can. ELEMENT_F16: activations are rounded to float16, and the
+ * weights are float32. On failure the reason is in nn->error; nn_fini() is right either way. */
+int nn_init(struct nn *nn, enum element precision);
 void nn_fini(struct nn *nn);
 
 bool nn_failed(const struct nn *nn);
@@ -70,10 +83,10 @@ void nn_fail(struct nn *nn, const char *format, ...) __attribute__((format(print
 /* Fails with `what` in the reason unless all elements of the row-major `t` are finite. */
 void nn_check_finite(struct nn *nn, const struct tensor *t, const char *what);
 
-/* A row-major tensor from the arena, not cleared. When memory is short, nn fails and `data` is
- * NULL. */
+/* A row-major tensor from the arena, not cleared: of activations, or of the type that is named.
+ * When memory is short, nn fails and `data` is NULL. */
 struct tensor nn_tensor(struct nn *nn, int ndims, const int64_t *dims);
-struct tensor nn_vector(struct nn *nn, int64_t n);
+struct tensor nn_tensor_of(struct nn *nn, enum element type, int ndims, const int64_t *dims);
 struct tensor nn_matrix(struct nn *nn, int64_t rows, int64_t columns);
 
 /* Keeps `model`.`part` as the name of a tensor that is never given back. */
@@ -86,8 +99,15 @@ void nn_release(struct nn *nn, struct nn_mark mark);
 
 int64_t tensor_count(const struct tensor *t);
 
-/* Rows [first, first + n) of a matrix. */
-struct tensor tensor_rows(const struct tensor *matrix, int64_t first, int64_t n);
+/* Element `i` of a row-major tensor. */
+static inline float tensor_get(const struct tensor *t, int64_t i)
+{
+    return element_get(t->type, t->data, i);
+}
+static inline void tensor_put(const struct tensor *t, int64_t i, float value)
+{
+    element_put(t->type, t->data, i, value);
+}
 
 /* Elements [first, first + n) of a one-row matrix, as a vector. */
 struct tensor tensor_part(const struct tensor *row, int64_t first, int64_t n);

@@ -5,6 +5,8 @@
  * formulas instead of as tables of prepared handles. */
 #include "ops.h"
 
+#include "rounding.h"
+
 #include <string.h>
 
 enum { MAX_ARGS = 6 };
@@ -14,10 +16,10 @@ struct args {
     int count;
     int roles[MAX_ARGS];
     dnnl_memory_desc_t descs[MAX_ARGS];
-    float *data[MAX_ARGS];
+    void *data[MAX_ARGS];
 };
 
-static void add_arg(struct args *args, int role, const dnnl_memory_desc_t *desc, float *data)
+static void add_arg(struct args *args, int role, const dnnl_memory_desc_t *desc, void *data)
 {
     int i = args->count++;
 
@@ -33,9 +35,17 @@ static bool check(struct nn *nn, dnnl_status_t status, const char *what)
     return status == dnnl_success;
 }
 
+static dnnl_data_type_t type_of(const struct tensor *t)
+{
+    static const dnnl_data_type_t types[] = {
+        [ELEMENT_F32] = dnnl_f32, [ELEMENT_BF16] = dnnl_bf16, [ELEMENT_F16] = dnnl_f16};
+
+    return types[t->type];
+}
+
 static void describe(struct nn *nn, const struct tensor *t, dnnl_memory_desc_t *desc)
 {
-    check(nn, dnnl_memory_desc_init_by_strides(desc, t->ndims, t->dims, dnnl_f32, t->strides),
+    check(nn, dnnl_memory_desc_init_by_strides(desc, t->ndims, t->dims, type_of(t), t->strides),
           "describe a tensor");
 }
 
@@ -43,7 +53,7 @@ static void describe(struct nn *nn, const struct tensor *t, dnnl_memory_desc_t *
 static void describe_row(struct nn *nn, const struct tensor *vector, int ndims,
                          dnnl_memory_desc_t *desc)
 {
-    struct tensor row = {.ndims = ndims};
+    struct tensor row = {.ndims = ndims, .type = vector->type};
 
     for (int i = 0; i < ndims; i++) {
         row.dims[i] = i == ndims - 1 ? vector->dims[0] : 1;
@@ -59,6 +69,7 @@ static void describe_volume(struct nn *nn, const struct tensor *t, dnnl_memory_d
         .ndims = 5,
         .dims = {1, t->dims[3], t->dims[0], t->dims[1], t->dims[2]},
         .strides = {tensor_count(t), 1, t->strides[0], t->strides[1], t->strides[2]},
+        .type = t->type,
     };
 
     describe(nn, &volume, desc);
@@ -152,6 +163,25 @@ out:
     return attr;
 }
 
+/* Whether an operation that gives `out` must be computed in float32 and rounded. */
+static bool is_rounded(const struct nn *nn, const struct tensor *out)
+{
+    return nn->rounds && out->type != ELEMENT_F32 && !nn_failed(nn);
+}
+
+static void matmul_rounded(struct nn *nn, const struct tensor *a, const struct tensor *b,
+                           const struct epilogue *then, const struct tensor *out)
+{
+    struct nn_mark mark = nn_mark(nn);
+    struct tensor wide_a = rounding_widen(nn, a);
+    struct tensor wide_b = rounding_widen(nn, b);
+    struct tensor result = then->accumulate ? rounding_widen(nn, out) : rounding_room(nn, out);
+
+    op_matmul(nn, &wide_a, &wide_b, then, &result);
+    rounding_copy(nn, &result, out);
+    nn_release(nn, mark);
+}
+
 void op_matmul(struct nn *nn, const struct tensor *a, const struct tensor *b,
                const struct epilogue *then, const struct tensor *out)
 {
@@ -164,6 +194,10 @@ void op_matmul(struct nn *nn, const struct tensor *a, const struct tensor *b,
     if (nn_failed(nn))
         return;
     then = then ? then : &nothing;
+    if (is_rounded(nn, out)) {
+        matmul_rounded(nn, a, b, then, out);
+        return;
+    }
     describe(nn, a, &a_desc);
     describe(nn, b, &b_desc);
     describe(nn, out, &out_desc);
@@ -185,6 +219,33 @@ void op_matmul(struct nn *nn, const struct tensor *a, const struct tensor *b,
     nn->flops += 2 * (uint64_t)tensor_count(out) * (uint64_t)a->dims[a->ndims - 1];
 }
 
+/* Runs an operation from `x` to `out`, which may be one tensor, in float32, and rounds. */
+static void run_rounded(struct nn *nn, const struct tensor *x, const struct tensor *out,
+                        void (*op)(struct nn *nn, const struct tensor *x, const struct tensor *out,
+                                   const void *arg),
+                        const void *arg)
+{
+    struct nn_mark mark = nn_mark(nn);
+    struct tensor wide = rounding_widen(nn, x);
+    struct tensor result = rounding_room(nn, out);
+
+    op(nn, &wide, &result, arg);
+    rounding_copy(nn, &result, out);
+    nn_release(nn, mark);
+}
+
+struct norm {
+    const struct tensor *scale, *shift;
+};
+
+static void layer_norm(struct nn *nn, const struct tensor *x, const struct tensor *out,
+                       const void *arg)
+{
+    const struct norm *norm = arg;
+
+    op_layer_norm(nn, x, norm->scale, norm->shift, out);
+}
+
 void op_layer_norm(struct nn *nn, const struct tensor *x, const struct tensor *scale,
                    const struct tensor *shift, const struct tensor *out)
 {
@@ -195,6 +256,10 @@ void op_layer_norm(struct nn *nn, const struct tensor *x, const struct tensor *s
 
     if (nn_failed(nn))
         return;
+    if (is_rounded(nn, out)) {
+        run_rounded(nn, x, out, layer_norm, &(struct norm){scale, shift});
+        return;
+    }
     describe(nn, x, &x_desc);
     add_arg(&args, DNNL_ARG_SRC, &x_desc, x->data);
     add_arg(&args, DNNL_ARG_DST, &x_desc, out->data);
@@ -210,42 +275,58 @@ void op_layer_norm(struct nn *nn, const struct tensor *x, const struct tensor *s
     execute(nn, create_desc(nn, &op, NULL, "prepare a layer norm"), &args, "run a layer norm");
 }
 
-void op_softmax(struct nn *nn, const struct tensor *x)
+static void softmax(struct nn *nn, const struct tensor *x, const struct tensor *out,
+                    const void *arg)
 {
     dnnl_softmax_desc_t op;
     dnnl_memory_desc_t desc;
     struct args args = {0};
 
-    if (nn_failed(nn))
-        return;
+    (void)arg;
     describe(nn, x, &desc);
     add_arg(&args, DNNL_ARG_SRC, &desc, x->data);
-    add_arg(&args, DNNL_ARG_DST, &desc, x->data);
+    add_arg(&args, DNNL_ARG_DST, &desc, out->data);
     check(nn, dnnl_softmax_forward_desc_init(&op, dnnl_forward_inference, &desc, x->ndims - 1),
           "describe a softmax");
     execute(nn, create_desc(nn, &op, NULL, "prepare a softmax"), &args, "run a softmax");
 }
 
-void op_activation(struct nn *nn, enum activation activation, const struct tensor *x)
+void op_softmax(struct nn *nn, const struct tensor *x)
 {
+    if (is_rounded(nn, x))
+        run_rounded(nn, x, x, softmax, NULL);
+    else if (!nn_failed(nn))
+        softmax(nn, x, x, NULL);
+}
+
+static void activate(struct nn *nn, const struct tensor *x, const struct tensor *out,
+                     const void *arg)
+{
+    const enum activation *activation = arg;
     dnnl_eltwise_desc_t op;
     dnnl_memory_desc_t desc;
     struct args args = {0};
 
-    if (nn_failed(nn))
-        return;
     describe(nn, x, &desc);
     add_arg(&args, DNNL_ARG_SRC, &desc, x->data);
-    add_arg(&args, DNNL_ARG_DST, &desc, x->data);
+    add_arg(&args, DNNL_ARG_DST, &desc, out->data);
     check(nn,
-          dnnl_eltwise_forward_desc_init(&op, dnnl_forward_inference, algorithm_of(activation),
+          dnnl_eltwise_forward_desc_init(&op, dnnl_forward_inference, algorithm_of(*activation),
                                          &desc, 1.0f, 0.0f),
           "describe an activation");
     execute(nn, create_desc(nn, &op, NULL, "prepare an activation"), &args, "run an activation");
 }
 
-static void reorder(struct nn *nn, const dnnl_memory_desc_t *from_desc, float *from,
-                    const dnnl_memory_desc_t *to_desc, float *to)
+void op_activation(struct nn *nn, enum activation activation, const struct tensor *x)
+{
+    if (is_rounded(nn, x))
+        run_rounded(nn, x, x, activate, &activation);
+    else if (!nn_failed(nn))
+        activate(nn, x, x, &activation);
+}
+
+static void reorder(struct nn *nn, const dnnl_memory_desc_t *from_desc, void *from,
+                    const dnnl_memory_desc_t *to_desc, void *to)
 {
     dnnl_primitive_desc_t desc = NULL;
     struct args args = {0};
@@ -267,6 +348,10 @@ void op_copy(struct nn *nn, const struct tensor *from, const struct tensor *to)
 
     if (nn_failed(nn))
         return;
+    if (nn->rounds && (from->type != ELEMENT_F32 || to->type != ELEMENT_F32)) {
+        rounding_copy(nn, from, to);
+        return;
+    }
     describe(nn, from, &from_desc);
     describe(nn, to, &to_desc);
     reorder(nn, &from_desc, from->data, &to_desc, to->data);
@@ -277,13 +362,26 @@ static void add_conv_weights(struct nn *nn, const_dnnl_primitive_desc_t conv,
                              const struct tensor *weight, struct args *args)
 {
     const dnnl_memory_desc_t *wanted = dnnl_primitive_desc_query_md(conv, dnnl_query_weights_md, 0);
-    int64_t floats = (int64_t)(dnnl_memory_desc_get_size(wanted) / sizeof(float));
-    struct tensor packed = nn_vector(nn, floats);
+    int64_t floats = (int64_t)(dnnl_memory_desc_get_size(wanted) / sizeof(float) + 1);
+    struct tensor packed = nn_tensor_of(nn, ELEMENT_F32, 1, &floats); /* of any type: room for it */
     dnnl_memory_desc_t plain;
 
     describe(nn, weight, &plain);
     reorder(nn, &plain, weight->data, wanted, packed.data);
     add_arg(args, DNNL_ARG_WEIGHTS, wanted, packed.data);
+}
+
+static void conv3d_rounded(struct nn *nn, const struct tensor *x, const struct tensor *weight,
+                           const struct epilogue *then, const struct tensor *out)
+{
+    struct nn_mark mark = nn_mark(nn);
+    struct tensor wide = rounding_widen(nn, x);
+    struct tensor wide_weight = rounding_widen(nn, weight);
+    struct tensor result = then->accumulate ? rounding_widen(nn, out) : rounding_room(nn, out);
+
+    op_conv3d(nn, &wide, &wide_weight, then, &result);
+    rounding_copy(nn, &result, out);
+    nn_release(nn, mark);
 }
 
 void op_conv3d(struct nn *nn, const struct tensor *x, const struct tensor *weight,
@@ -298,13 +396,17 @@ void op_conv3d(struct nn *nn, const struct tensor *x, const struct tensor *weigh
     dnnl_primitive_attr_t attr;
     struct args args = {0};
 
+    if (is_rounded(nn, out)) {
+        conv3d_rounded(nn, x, weight, then, out);
+        return;
+    }
     if (nn_failed(nn))
         return;
     describe_volume(nn, x, &x_desc);
     describe_volume(nn, out, &out_desc);
     describe(nn, then->bias, &bias_desc);
     check(nn,
-          dnnl_memory_desc_init_by_tag(&any_desc, weight->ndims, weight->dims, dnnl_f32,
+          dnnl_memory_desc_init_by_tag(&any_desc, weight->ndims, weight->dims, type_of(weight),
                                        dnnl_format_tag_any),
           "describe a convolution");
     check(nn,
@@ -326,14 +428,13 @@ void op_conv3d(struct nn *nn, const struct tensor *x, const struct tensor *weigh
     nn->flops += 2 * (uint64_t)tensor_count(out) * (uint64_t)(weight->dims[1] * 27);
 }
 
-void op_resize(struct nn *nn, const struct tensor *x, const struct tensor *out)
+static void resize(struct nn *nn, const struct tensor *x, const struct tensor *out, const void *arg)
 {
     dnnl_resampling_desc_t op;
     dnnl_memory_desc_t x_desc, out_desc;
     struct args args = {0};
 
-    if (nn_failed(nn))
-        return;
+    (void)arg;
     describe_volume(nn, x, &x_desc);
     describe_volume(nn, out, &out_desc);
     add_arg(&args, DNNL_ARG_SRC, &x_desc, x->data);
@@ -343,4 +444,12 @@ void op_resize(struct nn *nn, const struct tensor *x, const struct tensor *out)
                                             NULL, &x_desc, &out_desc),
           "describe a resize");
     execute(nn, create_desc(nn, &op, NULL, "prepare a resize"), &args, "run a resize");
+}
+
+void op_resize(struct nn *nn, const struct tensor *x, const struct tensor *out)
+{
+    if (is_rounded(nn, out))
+        run_rounded(nn, x, out, resize, NULL);
+    else if (!nn_failed(nn))
+        resize(nn, x, out, NULL);
 }

@@ -1,4 +1,5 @@
-/* The operations the models are made of, each one oneDNN primitive.
+/* The operations the models are made of, each one oneDNN primitive. Where the tensors are of
+ * another type than float32 and nn->rounds, it is that of float32, and the result is rounded.
  *
  * None returns a status: errors stick in `nn` (see nn.h). None allocates more than it gives back.
  * Matrix products and convolutions add their FLOPs, from the shapes, to nn->flops: two for each
@@ -24,8 +25,8 @@ struct epilogue {
 void op_matmul(struct nn *nn, const struct tensor *a, const struct tensor *b,
                const struct epilogue *then, const struct tensor *out);
 
-/* Each row of the matrix x to mean 0 and variance 1, then times `scale` plus `shift`, vectors over
- * the columns; both may be NULL together. `out` may be x. */
+/* Each row of the matrix x to mean 0 and variance 1, then times `scale` plus `shift`, float32
+ * vectors over the columns; both may be NULL together. `out` may be x. */
 void op_layer_norm(struct nn *nn, const struct tensor *x, const struct tensor *scale,
                    const struct tensor *shift, const struct tensor *out);
 
@@ -35,7 +36,7 @@ void op_softmax(struct nn *nn, const struct tensor *x);
 /* In place. */
 void op_activation(struct nn *nn, enum activation activation, const struct tensor *x);
 
-/* Copies between equal shapes of any strides. */
+/* Copies between equal shapes of any strides and types. */
 void op_copy(struct nn *nn, const struct tensor *from, const struct tensor *to);
 
 /* 3x3x3 convolution with zero padding. x and out are [frames][height][width][channels], weight is

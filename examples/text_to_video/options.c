@@ -28,9 +28,12 @@ enum id {
     SIZE,
     FPS,
     GUIDANCE,
+    PRECISION,
     THREADS,
     SAVE_WEIGHTS,
     QUICK,
+    TINY,
+    FAULT,
     HELP
 };
 
@@ -45,9 +48,12 @@ static const struct {
     [SIZE] = {"--size", "WxH", "multiples of 16, or one number for a square (192)"},
     [FPS] = {"--fps", "N", "frames per second, 1 to 120 (8)"},
     [GUIDANCE] = {"--guidance", "X", "weight of the prompt, 0 to 100; 1 follows it plainly (4)"},
+    [PRECISION] = {"--precision", "TYPE", "of activations: f32, bf16 (weights too), f16 (f32)"},
     [THREADS] = {"--threads", "N", "at most the cores this process may use (all of them)"},
     [SAVE_WEIGHTS] = {"--save-weights", "FILE", "write weights and inputs there, as safetensors"},
     [QUICK] = {"--quick", NULL, "small defaults, for tests: 4 steps, 8 frames, size 64"},
+    [TINY] = {"--tiny", NULL, "smaller still: 4 steps, 4 frames, size 32, models of width 64"},
+    [FAULT] = {"--fault", "KIND:PLACE[:STEP[:SIZE]]", NULL}, /* fault.h */
     [HELP] = {"--help", NULL, "print this"},
 };
 
@@ -60,6 +66,8 @@ static void print_help(void)
            "numbers from a fixed seed: the work is real, the picture is not.\n\n");
     for (int i = 0; i < TABLE_LENGTH; i++) {
         char left[32];
+        if (!table[i].help)
+            continue;
         snprintf(left, sizeof(left), "%s %s", table[i].name, table[i].value ? table[i].value : "");
         printf("  %-21s %s\n", left, table[i].help);
     }
@@ -116,6 +124,20 @@ static bool parse_float(const char *text, float least, float most, float *out)
     return end != text && !*end && isfinite(*out) && *out >= least && *out <= most;
 }
 
+static bool parse_precision(const char *text, enum element *out)
+{
+    static const char *const names[] = {
+        [ELEMENT_F32] = "f32", [ELEMENT_BF16] = "bf16", [ELEMENT_F16] = "f16"};
+
+    for (int i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++) {
+        if (strcmp(names[i], text) == 0) {
+            *out = (enum element)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool parse_value(struct options *o, enum id id, const char *text)
 {
     int64_t seed;
@@ -142,12 +164,17 @@ static bool parse_value(struct options *o, enum id id, const char *text)
         return parse_int(text, 1, 120, &o->fps);
     case GUIDANCE:
         return parse_float(text, 0.0f, 100.0f, &o->guidance);
+    case PRECISION:
+        return parse_precision(text, &o->precision);
+    case FAULT:
+        return fault_parse(&o->fault, text);
     case THREADS:
         return parse_int(text, 1, 4096, &o->threads);
     case SAVE_WEIGHTS:
         o->weights_path = text;
         return *text != '\0';
     case QUICK:
+    case TINY:
     case HELP:
         break;
     }
@@ -201,11 +228,11 @@ static enum options_result check(struct options *o)
 }
 
 /* Before the loop that stores values, because an option wins over --quick on either side of it. */
-static bool is_quick(int argc, char **argv)
+static bool is_given(enum id wanted, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
         int id = find_option(argv[i]);
-        if (id == QUICK)
+        if (id == (int)wanted)
             return true;
         if (id >= 0 && table[id].value)
             i++;
@@ -213,24 +240,31 @@ static bool is_quick(int argc, char **argv)
     return false;
 }
 
-static struct options defaults(bool quick)
+struct options options_default(bool quick, bool tiny)
 {
     return (struct options){
         .prompt = "a paper boat drifting across a quiet lake at dawn",
         .out_path = "text_to_video.mp4",
         .seed = 1,
-        .steps = quick ? 4 : 24,
-        .frames = quick ? 8 : 16,
-        .width = quick ? 64 : 192,
-        .height = quick ? 64 : 192,
+        .steps = quick || tiny ? 4 : 24,
+        .frames = tiny    ? 4
+                  : quick ? 8
+                          : 16,
+        .width = tiny    ? 32
+                 : quick ? 64
+                         : 192,
+        .height = tiny    ? 32
+                  : quick ? 64
+                          : 192,
         .fps = 8,
         .guidance = 4.0f,
+        .model_width = tiny ? 64 : 256,
     };
 }
 
 enum options_result options_parse(struct options *o, int argc, char **argv)
 {
-    *o = defaults(is_quick(argc, argv));
+    *o = options_default(is_given(QUICK, argc, argv), is_given(TINY, argc, argv));
     for (int i = 1; i < argc; i++) {
         int id = find_option(argv[i]);
         if (id < 0)
@@ -245,7 +279,7 @@ enum options_result options_parse(struct options *o, int argc, char **argv)
             return wrong("a value is missing after", argv[i]);
         if (!parse_value(o, (enum id)id, argv[++i])) {
             fprintf(stderr, "text_to_video: %s does not take '%.40s': %s\n", table[id].name,
-                    argv[i], table[id].help);
+                    argv[i], table[id].help ? table[id].help : table[id].value);
             return OPTIONS_WRONG;
         }
     }

@@ -2,13 +2,15 @@
 #ifndef TEXT_TO_VIDEO_OPTIONS_H
 #define TEXT_TO_VIDEO_OPTIONS_H
 
+#include "element.h"
+#include "fault.h"
 #include "latents.h"
 
 #include <stdint.h>
 
 struct options {
     const char *prompt;
-    const char *out_path;
+    const char *out_path;     /* the video; NULL: it is not written */
     const char *weights_path; /* where the weights go; NULL: nowhere */
     uint64_t seed;
     int steps;
@@ -16,10 +18,16 @@ struct options {
     int width, height; /* multiples of 16 */
     int fps;
     float guidance;
-    int threads; /* 1 to the number of cores this process may use */
+    int model_width; /* of text encoder and diffusion transformer */
+    enum element precision;
+    struct fault fault; /* kind FAULT_NONE: everything is as it should be */
+    int threads;        /* 1 to the number of cores this process may use */
 };
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };
+
+/* What holds where nothing is asked for, with --quick, with --tiny. */
+struct options options_default(bool quick, bool tiny);
 
 /* Strings stay those of argv. OPTIONS_DONE: --help was asked for and printed. OPTIONS_WRONG: the
  * reason is on stderr, in one line. */

@@ -35,8 +35,8 @@ static void load_models(struct pipeline *p)
 {
     PLUMB_SPAN_MEMORY("load_models");
     PLUMB_REGION("model_loading");
-    text_encoder_init(&p->nn, &p->text_encoder);
-    dit_init(&p->nn, &p->dit, &p->grid);
+    text_encoder_init(&p->nn, &p->text_encoder, p->options->model_width);
+    dit_init(&p->nn, &p->dit, p->options->model_width, p->options->model_width, &p->grid);
     vae_init(&p->nn, &p->vae);
     plumb_checkpoint("models_loaded");
 }
@@ -46,7 +46,8 @@ static void save_weights(struct pipeline *p)
 {
     const struct options *o = p->options;
     struct nn_mark mark = nn_mark(&p->nn);
-    struct tensor noise = nn_matrix(&p->nn, latent_tokens(&p->grid), LATENT_TOKEN_CHANNELS);
+    const int64_t dims[] = {latent_tokens(&p->grid), LATENT_TOKEN_CHANNELS};
+    struct tensor noise = nn_tensor_of(&p->nn, ELEMENT_F32, 2, dims);
     const struct weights_fact facts[] = {
         {"steps", o->steps},
         {"guidance", (double)o->guidance},
@@ -128,10 +129,10 @@ static void run_vae_decode(struct pipeline *p)
         plumb_span_fail(stage, p->nn.error);
 }
 
-static void to_rgb(const float *values, int64_t count, uint8_t *rgb)
+static void to_rgb(const struct tensor *frames, int64_t first, int64_t count, uint8_t *rgb)
 {
     for (int64_t i = 0; i < count; i++)
-        rgb[i] = (uint8_t)lrintf(127.5f + 127.5f * values[i]);
+        rgb[i] = (uint8_t)lrintf(127.5f + 127.5f * tensor_get(frames, first + i));
 }
 
 static int write_frames(struct pipeline *p, struct video_writer *writer)
@@ -142,7 +143,7 @@ static int write_frames(struct pipeline *p, struct video_writer *writer)
     int status = rgb ? 0 : -1;
 
     for (int i = 0; i < o->frames && status == 0; i++) {
-        to_rgb(p->frames.data + i * count, count, rgb);
+        to_rgb(&p->frames, i * count, count, rgb);
         status = video_writer_frame(writer, rgb);
     }
     free(rgb);
@@ -154,7 +155,7 @@ static void run_to_video(struct pipeline *p)
     const struct options *o = p->options;
     struct video_writer *writer;
 
-    if (nn_failed(&p->nn))
+    if (nn_failed(&p->nn) || !o->out_path)
         return;
     PLUMB_STAGE(stage, "to_video");
     tell_input(stage, "frames", &p->frames);
@@ -179,6 +180,7 @@ int pipeline_run(const struct options *o, struct pipeline_result *result)
 {
     struct pipeline p = {.options = o, .grid = options_grid(o)};
     struct nn *nn = &p.nn;
+    struct fault fault;
     char seed[24];
     const plumb_pair metadata[] = {{"prompt", o->prompt}, {"seed", seed}, {NULL, NULL}};
     int rc = -1;
@@ -187,8 +189,11 @@ int pipeline_run(const struct options *o, struct pipeline_result *result)
     PLUMB_REQUEST(request, NULL, metadata);
     plumb_memory_baseline();
     *result = (struct pipeline_result){.tokens = latent_tokens(&p.grid)};
-    if (nn_init(nn) < 0)
+    if (nn_init(nn, o->precision) < 0)
         goto out;
+    result->rounds = nn->rounds;
+    fault = o->fault;
+    nn->fault = fault.kind == FAULT_NONE ? NULL : &fault;
     load_models(&p);
     if (o->weights_path)
         save_weights(&p);
@@ -199,6 +204,8 @@ int pipeline_run(const struct options *o, struct pipeline_result *result)
         stages[i](&p);
         result->flops[i] = nn->flops - before;
     }
+    if (nn->fault && fault.struck == 0)
+        nn_fail(nn, "there is no place '%s' for this kind of fault", fault.place);
     if (!nn_failed(nn))
         rc = 0;
 out:

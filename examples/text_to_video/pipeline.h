@@ -14,6 +14,7 @@ extern const char *const stage_names[STAGE_COUNT];
 struct pipeline_result {
     uint64_t flops[STAGE_COUNT];
     int64_t tokens;
+    bool rounds;     /* computed in float32 and rounded, because oneDNN does no better here */
     char error[256]; /* why it failed */
 };
 

@@ -2,6 +2,8 @@
  * t = 0 by Euler's method (Liu, Gong, Liu: Flow Straight and Fast, 2022). */
 #include "sampler.h"
 
+#include "module.h"
+
 #include <plumb/plumb.h>
 
 /* Times are not spread evenly: a shift above 1 spends more steps near the noise, where the large
@@ -24,8 +26,9 @@ static void euler_update(struct nn *nn, const struct tensor *x, const struct ten
     float keep = t_next / t;
 
     for (int64_t i = 0; i < count && !nn_failed(nn); i++) {
-        float clean = unguided->data[i] + guidance * (guided->data[i] - unguided->data[i]);
-        x->data[i] = keep * x->data[i] + (1.0f - keep) * clean;
+        float without = tensor_get(unguided, i);
+        float clean = without + guidance * (tensor_get(guided, i) - without);
+        tensor_put(x, i, keep * tensor_get(x, i) + (1.0f - keep) * clean);
     }
 }
 
@@ -38,12 +41,15 @@ void denoise(struct nn *nn, const struct sampler *s, const struct dit *dit,
 
     for (PLUMB_STEPS (step, s->steps)) {
         PLUMB_SPAN("denoise_step");
+        nn->step = step;
         float t = time_at(step, s->steps);
         float t_next = time_at(step + 1, s->steps);
         dit_forward(nn, dit, latents, t, text, &guided);
         dit_forward(nn, dit, latents, t, no_text, &unguided);
         euler_update(nn, latents, &guided, &unguided, s->guidance, t, t_next);
+        module_leaf(nn, "euler", latents);
     }
+    nn->step = -1;
     nn_check_finite(nn, latents, "latents");
     nn_release(nn, mark);
 }

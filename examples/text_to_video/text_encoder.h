@@ -8,21 +8,24 @@
 #include "layers.h"
 #include "nn.h"
 
-enum { TEXT_WIDTH = 256, TEXT_BLOCKS = 2, TEXT_HEADS = 4, TEXT_MAX_BYTES = 255 };
+enum { TEXT_BLOCKS = 2, TEXT_HEADS = 4, TEXT_MAX_BYTES = 255 };
 
 struct text_block {
+    char name[16]; /* "text.<i>" */
     struct attention attention;
     struct mlp mlp;
 };
 
 struct text_encoder {
-    struct tensor embedding; /* [257][TEXT_WIDTH]: the bytes, then the start token */
+    int64_t width;
+    struct tensor embedding; /* [257][width]: the bytes, then the start token */
     struct text_block blocks[TEXT_BLOCKS];
 };
 
-void text_encoder_init(struct nn *nn, struct text_encoder *e);
+/* `width` is a multiple of TEXT_HEADS. */
+void text_encoder_init(struct nn *nn, struct text_encoder *e, int64_t width);
 
-/* [1 + bytes of the prompt][TEXT_WIDTH], from the arena. The prompt has at most TEXT_MAX_BYTES. */
+/* [1 + bytes of the prompt][width], from the arena. The prompt has at most TEXT_MAX_BYTES. */
 struct tensor text_encode(struct nn *nn, const struct text_encoder *e, const char *prompt);
 
 #endif

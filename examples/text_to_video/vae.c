@@ -4,6 +4,7 @@
 #include "vae.h"
 
 #include "latents.h"
+#include "module.h"
 #include "ops.h"
 #include "weights.h"
 
@@ -20,8 +21,11 @@ static const struct {
     {32, LAST_CHANNELS, 1, 2},
 };
 
-static void conv_init(struct nn *nn, struct conv3d *c, const char *name, int64_t in, int64_t out)
+/* `leaf` is a part of `name`: how it is called inside its module. */
+static void conv_init(struct nn *nn, struct conv3d *c, const char *name, const char *leaf,
+                      int64_t in, int64_t out)
 {
+    snprintf(c->leaf, sizeof(c->leaf), "%s", leaf);
     c->weight = weights_uniform(nn, name, 5, (const int64_t[]){out, in, 3, 3, 3}, in * TAPS);
     c->bias = weights_constant(nn, out, 0.0f);
     nn_name(nn, name, "weight", &c->weight);
@@ -32,17 +36,18 @@ void vae_init(struct nn *nn, struct vae *vae)
 {
     char name[48];
 
-    conv_init(nn, &vae->in, "vae.in", LATENT_CHANNELS, TOP_CHANNELS);
+    conv_init(nn, &vae->in, "vae.in", "vae.in", LATENT_CHANNELS, TOP_CHANNELS);
     for (int i = 0; i < VAE_STAGES; i++) {
         struct vae_stage *s = &vae->stages[i];
+        const char *leaf = name + snprintf(s->name, sizeof(s->name), "vae.%d", i) + 1;
         for (int j = 0; j < 2; j++) {
-            snprintf(name, sizeof(name), "vae.%d.residual.%d", i, j);
-            conv_init(nn, &s->residual[j], name, shapes[i].in, shapes[i].in);
+            snprintf(name, sizeof(name), "%s.residual.%d", s->name, j);
+            conv_init(nn, &s->residual[j], name, leaf, shapes[i].in, shapes[i].in);
         }
-        snprintf(name, sizeof(name), "vae.%d.up", i);
-        conv_init(nn, &s->up, name, shapes[i].in, shapes[i].out);
+        snprintf(name, sizeof(name), "%s.up", s->name);
+        conv_init(nn, &s->up, name, leaf, shapes[i].in, shapes[i].out);
     }
-    conv_init(nn, &vae->out, "vae.out", LAST_CHANNELS, RGB);
+    conv_init(nn, &vae->out, "vae.out", "vae.out", LAST_CHANNELS, RGB);
 }
 
 static struct tensor volume(struct nn *nn, int64_t frames, int64_t rows, int64_t columns,
@@ -61,6 +66,7 @@ static void conv(struct nn *nn, const struct conv3d *c, const struct tensor *x,
     };
 
     op_conv3d(nn, x, &c->weight, &then, out);
+    module_leaf(nn, c->leaf, out);
 }
 
 /* Over the channels of each position, then a swish. */
@@ -72,6 +78,7 @@ static void norm_swish(struct nn *nn, const struct tensor *x, const struct tenso
         .dims = {tensor_count(x) / channels, channels},
         .strides = {channels, 1},
         .data = x->data,
+        .type = x->type,
     };
     struct tensor rows_out = rows_in;
 
@@ -104,10 +111,14 @@ static struct tensor stage_forward(struct nn *nn, const struct vae *vae, int ind
     struct tensor out = volume(nn, frames, rows, columns, shapes[index].out);
     struct nn_mark mark = nn_mark(nn);
     struct tensor large = volume(nn, frames, rows, columns, x->dims[3]);
+    plumb_span span = module_enter(nn, s->name);
 
+    module_in(nn, "in", x);
     residual(nn, s, x);
     op_resize(nn, x, &large);
     conv(nn, &s->up, &large, ACTIVATION_NONE, false, &out);
+    module_out(nn, &out);
+    module_leave(nn, span);
     nn_release(nn, mark);
     return out;
 }

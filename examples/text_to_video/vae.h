@@ -8,11 +8,13 @@
 enum { VAE_STAGES = 3, VAE_TIME_FACTOR = 4, VAE_SPACE_FACTOR = 8 };
 
 struct conv3d {
+    char leaf[24];        /* its name below its module: "residual.0"; of those without, "vae.in" */
     struct tensor weight; /* [out][in][3][3][3] */
     struct tensor bias;   /* [out] */
 };
 
 struct vae_stage {
+    char name[16]; /* "vae.<i>" */
     struct conv3d residual[2], up;
 };
 

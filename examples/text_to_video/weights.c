@@ -39,23 +39,32 @@ static struct random random_of(const char *name)
 
 struct tensor weights_constant(struct nn *nn, int64_t n, float value)
 {
-    struct tensor t = nn_vector(nn, n);
+    struct tensor t = nn_tensor_of(nn, ELEMENT_F32, 1, &n);
 
     for (int64_t i = 0; i < n && !nn_failed(nn); i++)
-        t.data[i] = value;
+        tensor_put(&t, i, value);
     return t;
+}
+
+/* Trained weights come in bfloat16 and are widened where more is asked for: all precisions run one
+ * model. */
+static float as_shipped(float value)
+{
+    return element_from_bf16(element_to_bf16(value));
 }
 
 struct tensor weights_uniform(struct nn *nn, const char *name, int ndims, const int64_t *dims,
                               int64_t fan_in)
 {
-    struct tensor t = nn_tensor(nn, ndims, dims);
+    struct tensor t = nn_tensor_of(nn, nn->weights, ndims, dims);
     struct random r = random_of(name);
     int64_t count = tensor_count(&t);
     double limit = sqrt(3.0 / (double)fan_in);
 
-    for (int64_t i = 0; i < count && !nn_failed(nn); i++)
-        t.data[i] = (float)((2.0 * next_unit(&r) - 1.0) * limit);
+    if (nn_failed(nn))
+        return t;
+    for (int64_t i = 0; i < count; i++)
+        tensor_put(&t, i, as_shipped((float)((2.0 * next_unit(&r) - 1.0) * limit)));
     return t;
 }
 
@@ -69,8 +78,8 @@ void weights_noise(struct nn *nn, uint64_t seed, const struct tensor *t)
         /* Box-Muller: two uniform numbers give two normal ones. */
         double radius = sqrt(-2.0 * log(next_unit(&r)));
         double angle = 2.0 * pi * next_unit(&r);
-        t->data[i] = (float)(radius * cos(angle));
+        tensor_put(t, i, (float)(radius * cos(angle)));
         if (i + 1 < count)
-            t->data[i + 1] = (float)(radius * sin(angle));
+            tensor_put(t, i + 1, (float)(radius * sin(angle)));
     }
 }

@@ -8,11 +8,11 @@
 
 #include "nn.h"
 
-/* A vector of n equal values: biases, norm scales. */
+/* A vector of n equal values, float32: biases, norm scales. */
 struct tensor weights_constant(struct nn *nn, int64_t n, float value);
 
-/* Uniform in +-sqrt(3 / fan_in), which has variance 1 / fan_in. `name` picks the stream of random
- * numbers, so a weight does not depend on what else was made before it. */
+/* Uniform in +-sqrt(3 / fan_in), which has variance 1 / fan_in, rounded to bfloat16. `name` picks
+ * the stream of random numbers, so a weight does not depend on what else was made before it. */
 struct tensor weights_uniform(struct nn *nn, const char *name, int ndims, const int64_t *dims,
                               int64_t fan_in);
 

@@ -22,11 +22,13 @@ struct entry {
 
 static struct entry entry_of(const char *name, const struct tensor *t)
 {
+    static const char *const types[] = {
+        [ELEMENT_F32] = "F32", [ELEMENT_BF16] = "BF16", [ELEMENT_F16] = "F16"};
     struct entry e = {.name = name,
-                      .dtype = "F32",
+                      .dtype = types[t->type],
                       .ndims = t->ndims,
                       .data = t->data,
-                      .bytes = (size_t)tensor_count(t) * sizeof(float)};
+                      .bytes = (size_t)tensor_count(t) * element_bytes(t->type)};
 
     memcpy(e.dims, t->dims, (size_t)t->ndims * sizeof(e.dims[0]));
     return e;
