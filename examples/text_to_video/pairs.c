@@ -24,8 +24,6 @@
 #include "options.h"
 #include "pipeline.h"
 
-#include "random.h"
-
 #include <plumb/plumb.h>
 #include <plumb/trace.h>
 
@@ -55,6 +53,13 @@ struct tally {
     double *ms;                             /* processor time of each run */
     uint64_t runs;
 };
+
+/* 31 bits of a linear congruence (Knuth, MMIX); `state` is the seed at first. */
+static uint64_t random_next(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state >> 33;
+}
 
 /* ---- Random faults --------------------------------------------------------------------------- */
 
