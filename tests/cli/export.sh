@@ -65,9 +65,12 @@ jq -e '[.profiles[0].events[] | .type] | (map(select(. == "O")) | length) == 160
        length == 320' out.txt >/dev/null || fail 'speedscope: not 160 spans'
 
 # A trace that was cut short is exported up to there.
-head -c 3000 run/trace.pftrace >cut.pftrace
-expect 'cut' 0 "$plumb" export cut.pftrace -o cut.json
-has err.txt 'not whole'
+for bytes in 3000 3001; do # one of them is no end of a packet, which depends on times
+    head -c $bytes run/trace.pftrace >cut.pftrace
+    expect 'cut' 0 "$plumb" export cut.pftrace -o cut.json
+    cat err.txt
+done >cuts.txt
+has cuts.txt 'not whole'
 jq -e . cut.json >/dev/null || fail 'cut.json is no JSON'
 
 # A run that was killed with a span open is recovered on the way.
