@@ -1,9 +1,12 @@
 /* cmd_doctor.c: plumb doctor: one line a check, seen, not seen or blocked, and the cure. */
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -45,6 +48,120 @@ static void line(struct tally *tally, const char *name, enum plumb_check_state s
     show(tally, &c);
 }
 
+/* ---- Collectors ------------------------------------------------------------------------------ */
+
+static void show_collector(struct tally *tally, const struct plumb_cli_collector *c)
+{
+    const char *whose = c->built_in ? "built in" : "plug-in";
+    switch (c->state) {
+    case PLUMB_COLLECTOR_IDLE:
+        line(tally, "collector", PLUMB_CHECK_NOT_SEEN, NULL,
+             "%s (%s): not asked for; PLUMB_COLLECT=%s starts it", c->name, whose, c->name);
+        break;
+    case PLUMB_COLLECTOR_ABSENT:
+        line(tally, "collector", PLUMB_CHECK_NOT_SEEN, NULL, "%s (%s): absent: %.150s", c->name,
+             whose, c->why);
+        break;
+    case PLUMB_COLLECTOR_FAILED:
+    case PLUMB_COLLECTOR_ABANDONED:
+        line(tally, "collector", PLUMB_CHECK_BLOCKED, "PLUMB_COLLECT without it, or repair it",
+             "%s (%s): %s: %.150s", c->name, whose,
+             c->state == PLUMB_COLLECTOR_FAILED ? "failed" : "given up", c->why);
+        break;
+    default:
+        line(tally, "collector", PLUMB_CHECK_SEEN, NULL, "%s (%s): works", c->name, whose);
+        break;
+    }
+}
+
+static bool has_collector(const struct plumb_cli_log *log, const char *name)
+{
+    struct plumb_cli_collector c;
+    for (size_t i = 0; plumb_cli_log_collector(log, i, &c); i++)
+        if (strcmp(c.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Names in PLUMB_COLLECT that nobody has; `program`: those of its plug-ins are known. */
+static void check_names(struct tally *tally, const struct plumb_cli_log *log, bool program)
+{
+    const char *setting = getenv("PLUMB_COLLECT");
+    for (const char *p = setting ? setting : ""; *p; p += *p == ',') {
+        char name[64];
+        size_t word = strcspn(p, ":,");
+        snprintf(name, sizeof name, "%.*s", (int)(word < 63 ? word : 63), p);
+        p += strcspn(p, ",");
+        if (!word || strcmp(name, "auto") == 0 || strcmp(name, "none") == 0 ||
+            has_collector(log, name))
+            continue;
+        if (program)
+            line(tally, "collector", PLUMB_CHECK_BLOCKED, "PLUMB_COLLECT with one of those above",
+                 "PLUMB_COLLECT names '%s', which neither plumb nor the program has", name);
+        else
+            line(tally, "collector", PLUMB_CHECK_NOT_SEEN, NULL,
+                 "PLUMB_COLLECT names '%s', which is not built in: only a plug-in can be called so",
+                 name);
+    }
+}
+
+static void show_collectors(struct tally *tally, const struct plumb_cli_log *log, bool program)
+{
+    struct plumb_cli_collector c;
+    for (size_t i = 0; plumb_cli_log_collector(log, i, &c); i++)
+        show_collector(tally, &c);
+    check_names(tally, log, program);
+}
+
+/* A run without a program, in a process of its own, for the collectors to start in. */
+static void record_nothing(const char *library, const char *dir, const char *log)
+{
+    const struct plumb_api *(*table)(void);
+    const struct plumb_api *api = NULL;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    void *handle;
+    setenv("PLUMB_DIR", dir, 1);
+    unsetenv("PLUMB_RUN_DIR");
+    setenv("PLUMB_RECORD_LOG", log, 1);
+    setenv("PLUMB_QUIET", "1", 1);
+    unsetenv("PLUMB_TIMING_REPORT");
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    *(void **)&table = handle ? dlsym(handle, "plumb_api_1") : NULL;
+    if (table)
+        api = table();
+    if (api && api->start(NULL, NULL) >= 0)
+        api->stop(NULL);
+    _exit(0);
+}
+
+static void check_collectors(struct tally *tally, const char *library)
+{
+    char dir[] = "/tmp/plumb-doctor-XXXXXX";
+    struct plumb_cli_log log = {.text = NULL};
+    plumb_run_list *list = NULL;
+    plumb_prune_options all = {sizeof all, 0, 1};
+    if (!mkdtemp(dir) || !plumb_cli_log_open(&log)) {
+        line(tally, "collectors", PLUMB_CHECK_BLOCKED, "make /tmp and TMPDIR writable",
+             "no temporary files: %s", strerror(errno));
+        return;
+    }
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        record_nothing(library, dir, log.path);
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    plumb_cli_log_read(&log);
+    show_collectors(tally, &log, false);
+    if (plumb_run_list_open(&list, dir, NULL) == PLUMB_OK)
+        plumb_run_list_prune(list, &all, NULL, NULL);
+    plumb_run_list_close(list);
+    rmdir(dir);
+    plumb_cli_log_close(&log);
+}
+
 /* ---- libplumb and preloading ----------------------------------------------------------------- */
 
 static void check_preload(struct tally *tally, const char *library)
@@ -80,7 +197,7 @@ static void check_malloc(struct tally *tally, const char *library)
              "no %.150s: 'plumb record --malloc' does not work", path);
 }
 
-static void check_library(struct tally *tally)
+static void check_library(struct tally *tally, bool program)
 {
     char library[4096];
     if (!plumb_cli_library(library, sizeof library)) {
@@ -91,14 +208,19 @@ static void check_library(struct tally *tally)
     line(tally, "libplumb", PLUMB_CHECK_SEEN, NULL, "%.200s", library);
     check_preload(tally, library);
     check_malloc(tally, library);
+    if (!program)
+        check_collectors(tally, library);
 }
 
-static void check_machine(struct tally *tally)
+/* `program`: one is looked at as well, and tells of collectors itself. */
+static void check_machine(struct tally *tally, bool program)
 {
     plumb_check c;
     for (size_t i = 0; plumb_doctor_check(i, &c); i++)
         show(tally, &c);
-    check_library(tally);
+    check_library(tally, program);
+    for (size_t i = 0; plumb_doctor_setting(i, &c); i++)
+        show(tally, &c);
     for (size_t i = 0; plumb_doctor_variable(i, &c); i++)
         show(tally, &c);
 }
@@ -189,6 +311,7 @@ static void check_run(struct tally *tally, char **argv, const struct plumb_cli_t
     else
         line(tally, "recording", PLUMB_CHECK_BLOCKED, "look for what clears LD_PRELOAD (sudo, env)",
              "no process loaded libplumb (status %d)", end.status);
+    show_collectors(tally, &log, true);
     plumb_prune_options all = {sizeof all, 0, 1};
     if (plumb_run_list_open(&list, dir, NULL) == PLUMB_OK)
         plumb_run_list_prune(list, &all, NULL, NULL);
@@ -267,7 +390,7 @@ static int run(int argc, char **argv)
     if (!args.dashes && argc - args.operand > 1)
         return plumb_cli_args_status(
             plumb_cli_usage(&plumb_cmd_doctor, "one run at a time; a program goes after --"));
-    check_machine(&tally);
+    check_machine(&tally, args.dashes);
     if (args.dashes)
         check_program(&tally, argv + args.operand);
     else if (args.operand < argc)
@@ -283,7 +406,9 @@ const struct plumb_cli_command plumb_cmd_doctor = {
         "Prints one line a check: seen, not seen, or blocked, what was found, and the\n"
         "cure. With CMD the program is looked at and run once, with a temporary folder\n"
         "for what it records; its output goes to standard error. With RUN that run is\n"
-        "looked at.\n"
+        "looked at. Collectors are named with what became of them: those that are\n"
+        "built in, and with CMD the program's plug-ins. So are the settings of the\n"
+        "trace that are in force, and each variable PLUMB_* that makes no sense.\n"
         "\n"
         "A variable of FastVideo, TeleFuser, TorchFX or CUVIS.AI that is set gets a line\n"
         "too: what it was for, and what to set for plumb ('plumb help coming-from').",

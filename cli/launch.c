@@ -185,14 +185,14 @@ static const char *next_line(const char *line)
 struct entry {
     char kind[8];
     uint64_t pid;
-    uint64_t number; /* of nodes, or of calls */
-    char dir[1024];  /* to the end of the line */
+    uint64_t number, other; /* of nodes and samples, of calls and bytes */
+    char dir[1024];         /* to the end of the line */
 };
 
 static bool read_entry(const char *line, struct entry *out)
 {
-    return sscanf(line, "%7s %" SCNu64 " %" SCNu64 " %*u %1023[^\n]", out->kind, &out->pid,
-                  &out->number, out->dir) == 4;
+    return sscanf(line, "%7s %" SCNu64 " %" SCNu64 " %" SCNu64 " %1023[^\n]", out->kind, &out->pid,
+                  &out->number, &out->other, out->dir) == 5;
 }
 
 void plumb_cli_log_read(struct plumb_cli_log *log)
@@ -233,6 +233,39 @@ bool plumb_cli_log_left(const struct plumb_cli_log *log, size_t i, struct plumb_
         memcpy(out->dir, e.dir, sizeof out->dir);
         return true;
     }
+    return false;
+}
+
+static bool read_collector(const char *line, struct plumb_cli_collector *out)
+{
+    struct entry e;
+    if (!read_entry(line, &e) || strcmp(e.kind, "collect") != 0)
+        return false;
+    size_t n = strcspn(e.dir, " ");
+    snprintf(out->name, sizeof out->name, "%.*s", (int)n, e.dir);
+    snprintf(out->why, sizeof out->why, "%.*s", (int)sizeof out->why - 1,
+             e.dir + n + (e.dir[n] == ' '));
+    out->state = e.number;
+    out->built_in = e.other != 0;
+    return true;
+}
+
+/* Whether an earlier line tells of it. */
+static bool is_told(const struct plumb_cli_log *log, const char *line, const char *name)
+{
+    struct plumb_cli_collector c;
+    for (const char *p = log->text; p < line; p = next_line(p))
+        if (read_collector(p, &c) && strcmp(c.name, name) == 0)
+            return true;
+    return false;
+}
+
+bool plumb_cli_log_collector(const struct plumb_cli_log *log, size_t i,
+                             struct plumb_cli_collector *out)
+{
+    for (const char *line = log->text; line && *line; line = next_line(line))
+        if (read_collector(line, out) && !is_told(log, line, out->name) && i-- == 0)
+            return true;
     return false;
 }
 

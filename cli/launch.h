@@ -27,7 +27,8 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
 
 /* The log: each process that loaded libplumb appends a line when it loads it ("load PID 0 0 -"),
  * when a run opens ("open PID 0 0 DIR") and when it ends ("run PID NODES SAMPLES DIR", before it,
- * if malloc was followed, "malloc PID CALLS BYTES -"). DIR "-": none. */
+ * if malloc was followed, "malloc PID CALLS BYTES -", and for each collector that the process has
+ * "collect PID STATE BUILTIN NAME WHY"). DIR "-": none. */
 struct plumb_cli_log {
     char path[4096]; /* "": none */
     char *text;
@@ -40,11 +41,20 @@ struct plumb_cli_left {
     char dir[1024];
     bool by_exec; /* the process went on as another program */
 };
+/* A collector as it was at the end of a run. */
+struct plumb_cli_collector {
+    char name[64], why[256];
+    uint64_t state; /* enum plumb_collector_state */
+    bool built_in;
+};
 /* Makes the empty file in TMPDIR. False: errno says why. */
 bool plumb_cli_log_open(struct plumb_cli_log *log);
 void plumb_cli_log_read(struct plumb_cli_log *log);
 /* The `i`-th run that was left behind; false beyond the last. */
 bool plumb_cli_log_left(const struct plumb_cli_log *log, size_t i, struct plumb_cli_left *out);
+/* The `i`-th collector, each name once; false beyond the last. */
+bool plumb_cli_log_collector(const struct plumb_cli_log *log, size_t i,
+                             struct plumb_cli_collector *out);
 void plumb_cli_log_close(struct plumb_cli_log *log);
 
 #endif

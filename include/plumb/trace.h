@@ -620,6 +620,10 @@ typedef struct plumb_check {
 /* Runs check `i` of this machine and process: 1, or 0 beyond the last. No side effects but a file
  * created and removed in the output folder. */
 PLUMB_API int plumb_doctor_check(size_t i, plumb_check *out);
+/* The `i`-th line on the settings in this process's environment: what is recorded of the timeline,
+ * and each variable PLUMB_* that is misspelt, makes no sense, or does nothing as it stands. 1, or 0
+ * beyond the last. */
+PLUMB_API int plumb_doctor_setting(size_t i, plumb_check *out);
 /* The `i`-th variable in this process's environment that one of the systems plumb succeeds would
  * read: what it was for, and what to set instead. 1, or 0 beyond the last. Never blocked. */
 PLUMB_API int plumb_doctor_variable(size_t i, plumb_check *out);

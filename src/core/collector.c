@@ -493,6 +493,7 @@ static struct plumb_collector *add(const plumb_collector_ops *given, void *arg, 
     c->arg = arg;
     c->state = PLUMB_COLLECTOR_IDLE;
     c->generation = 0;
+    c->built_in = false;
     c->why[0] = '\0';
     PLUMB_RELEASE(c->registered, 1);
     return c;
@@ -500,8 +501,11 @@ static struct plumb_collector *add(const plumb_collector_ops *given, void *arg, 
 
 void plumb_collectors_add(const plumb_collector_ops *const *ops)
 {
-    for (; *ops; ops++)
-        add(*ops, NULL, NULL);
+    for (; *ops; ops++) {
+        struct plumb_collector *c = add(*ops, NULL, NULL);
+        if (c)
+            c->built_in = true;
+    }
 }
 
 plumb_collector *plumb_collector_register_impl(const plumb_collector_ops *ops, void *arg,

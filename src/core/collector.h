@@ -39,6 +39,7 @@ struct plumb_collector {
     void *arg;
     uint32_t index;
     uint32_t registered; /* 0: a place to be given again */
+    bool built_in;
     uint32_t open;       /* events are taken; atomic */
     uint32_t generation; /* of the run that it was started for, last */
     uint64_t late;       /* atomic: events refused since that run began */
@@ -72,6 +73,9 @@ void plumb_collectors_start(struct plumb_run *run);
 void plumb_collectors_stop(struct plumb_run *run);
 void plumb_collectors_tell(struct plumb_run *run);
 void plumb_collectors_forked(void);
+/* Tells `plumb doctor` of each: a line with its state, whether it is built in, its name, and why.
+ */
+void plumb_collectors_list(void);
 
 /* collector_tell.c */
 /* Its entry in the mapping: found, or made. Under the runtime's lock. */

@@ -1,6 +1,7 @@
 /* collector_tell.c: what became of a run's collectors: in the mapping, as notes, and for whoever
  * asks.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "core/collector.h"
@@ -72,6 +73,22 @@ void plumb_collectors_tell(struct plumb_run *run)
         note_counts(c, run);
         plumb_unlock();
         pthread_mutex_unlock(&c->lock);
+    }
+}
+
+void plumb_collectors_list(void)
+{
+    struct plumb_collector *c;
+    char line[PLUMB_COLLECTOR_WHY + 80];
+    for (uint32_t i = 0; (c = plumb_collector_at(i)) != NULL; i++) {
+        pthread_mutex_lock(&c->lock);
+        bool there = PLUMB_LOAD(c->registered);
+        uint32_t state = c->state;
+        snprintf(line, sizeof line, "%s %s", there ? c->ops.name : "", c->why);
+        pthread_mutex_unlock(&c->lock);
+        line[strcspn(line, "\n")] = '\0';
+        if (there)
+            plumb_run_tell("collect", line, state, c->built_in);
     }
 }
 

@@ -367,6 +367,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     if (still) {
         plumb_ledger_close(run);
         plumb_collectors_tell(run);
+        plumb_collectors_list();
         rc = plumb_run_conclude(run, &end, &kept, &why);
     } else
         rc = plumb_fail(&why, PLUMB_ERR_STATE, "a thread is held up inside plumb");

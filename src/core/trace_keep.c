@@ -5,57 +5,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/ascii.h"
-#include "base/error.h"
 #include "base/log.h"
-
-/* ---- Rules ----------------------------------------------------------------------------------- */
-
-/* Nanoseconds of "50ms"; 0: it is no time. */
-static uint64_t parse_time(const char *text, size_t n)
-{
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    char copy[32], *rest;
-    double value;
-    if (n == 0 || n >= sizeof copy || text[0] < '0' || text[0] > '9')
-        return 0;
-    memcpy(copy, text, n);
-    copy[n] = '\0';
-    value = strtod(copy, &rest);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(rest, units[i].unit) == 0 && value * units[i].ns >= 1 &&
-            value * units[i].ns < 1e18)
-            return (uint64_t)(value * units[i].ns);
-    return 0;
-}
-
-int plumb_keep_rules_parse(struct plumb_keep_rules *out, const char *text, plumb_error *err)
-{
-    const char *p = text;
-    memset(out, 0, sizeof *out);
-    while (*p) {
-        size_t n = strcspn(p, ","), name = n;
-        struct plumb_keep_rule *r = &out->rule[out->count];
-        while (name > 0 && p[name] != '>')
-            name--;
-        r->over_ns = name ? parse_time(p + name + 1, n - name - 1) : 0;
-        if (!r->over_ns || name >= sizeof r->node || ++out->count == PLUMB_KEEP_RULES) {
-            out->count = 0;
-            return plumb_fail(
-                err, PLUMB_ERR_ARG,
-                "'%.80s' is no list of rules such as denoise_step>50ms (ns, us, ms, s)", text);
-        }
-        memcpy(r->node, p, name);
-        p += n + (p[n] == ',');
-    }
-    return PLUMB_OK;
-}
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
@@ -150,26 +102,6 @@ bool plumb_keep_look(struct plumb_keep_watch *w, const struct plumb_keep_rules *
 
 static int taken; /* 0: none */
 
-static int signal_number(const char *name)
-{
-    static const struct {
-        const char *name;
-        int number;
-    } names[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2},   {"HUP", SIGHUP},  {"PROF", SIGPROF},
-                 {"QUIT", SIGQUIT}, {"WINCH", SIGWINCH}, {"URG", SIGURG},  {"IO", SIGIO},
-                 {"PWR", SIGPWR},   {"ALRM", SIGALRM},   {"CONT", SIGCONT}};
-    char *rest;
-    long number = strtol(name, &rest, 10);
-    if (name[0] && !*rest && number > 0 && number < 65 && number != SIGKILL && number != SIGSTOP)
-        return (int)number;
-    if (plumb_ascii_equal_n(name, "SIG", 3))
-        name += 3;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (plumb_ascii_equal(name, names[i].name))
-            return names[i].number;
-    return 0;
-}
-
 static void on_signal(int sig)
 {
     int saved = errno;
@@ -181,7 +113,7 @@ static void on_signal(int sig)
 void plumb_keep_signal_take(const char *name)
 {
     struct sigaction now, mine;
-    int sig = signal_number(name);
+    int sig = plumb_keep_signal_number(name);
     if (!name[0])
         return;
     if (!sig) {

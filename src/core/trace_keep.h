@@ -3,21 +3,8 @@
 #ifndef PLUMB_CORE_TRACE_KEEP_H
 #define PLUMB_CORE_TRACE_KEEP_H
 
+#include "base/keep_rules.h"
 #include "core/trace.h"
-
-enum { PLUMB_KEEP_RULES = 16, PLUMB_KEEP_WHY = 200 };
-
-struct plumb_keep_rule {
-    char node[PLUMB_KEEP_WHY - 80];
-    uint64_t over_ns;
-};
-struct plumb_keep_rules {
-    uint32_t count;
-    struct plumb_keep_rule rule[PLUMB_KEEP_RULES];
-};
-
-/* Reads "NODE>50ms,NODE>2s" (ns, us, ms, s). PLUMB_ERR_ARG, and `out` has none. */
-int plumb_keep_rules_parse(struct plumb_keep_rules *out, const char *text, plumb_error *err);
 
 /* Where a look at a thread's spans has come to. */
 struct plumb_keep_watch {

@@ -15,6 +15,53 @@ grep -qE '^seen +preload' out.txt || fail 'preloading is not seen'
 empty err.txt
 if grep -q '^blocked' out.txt; then want=1; else want=0; fi
 
+grep -qE '^not seen +collector +fake \(built in\): not asked for; PLUMB_COLLECT=fake starts it$' out.txt ||
+    fail "the collector that is built in: $(cat out.txt)"
+grep -qE '^not seen +trace +off; PLUMB_TRACE=1' out.txt || fail 'the trace is not told to be off'
+
+# The settings in force, and each that makes no sense, by its name.
+PLUMB_TRACE=1 PLUMB_TRACE_STEPS=10-12 PLUMB_TRACE_STACK=1 PLUMB_TRACE_MODE=ring PLUMB_KEEP_SIGNAL=USR2 PLUMB_COLLECT=fake \
+    "$PLUMB_BIN" doctor >out.txt 2>err.txt
+has out.txt 'on, the newest records (ring), at most 65536 KiB, 1024 KiB a thread, steps 10-12, call stacks of 8, kept by signal USR2' \
+    'fake (built in): works'
+grep -q ' setting ' out.txt && fail "a good setting is refused: $(cat out.txt)"
+PLUMB_TRACE_STEPS=abc PLUMB_TRACE_MAX=12x PLUMB_KEEP_IF='x>5' PLUMB_KEEP_SIGNAL=KILL PLUMB_TRACE_MDOE=ring PLUMB_COLLECT=fake:nonsense=1,other \
+    "$PLUMB_BIN" doctor >out.txt 2>err.txt
+[ $? = 1 ] || fail 'bad settings do not show in the status'
+has out.txt "PLUMB_TRACE_MAX: '12x' is not a number of bytes" 'PLUMB_TRACE_MDOE: did you mean PLUMB_TRACE_MODE?' \
+    "PLUMB_TRACE_STEPS: 'abc' is no step" "PLUMB_KEEP_IF: 'x>5' is no list of rules" 'PLUMB_KEEP_SIGNAL: no signal that can be taken' \
+    'PLUMB_KEEP_IF: does nothing, because the trace is not kept in a ring (cure: PLUMB_TRACE_MODE=ring)' \
+    'PLUMB_TRACE_STEPS: does nothing without a trace (cure: PLUMB_TRACE=1)' \
+    "PLUMB_COLLECT names 'other', which is not built in"
+grep -qE '^blocked +collector +fake \(built in\): failed: ' out.txt || fail "a collector that fails: $(cat out.txt)"
+PLUMB_REGIONS=inferense,mine "$PLUMB_BIN" doctor >out.txt 2>err.txt
+has out.txt "'inferense' is no region that every program has" "'mine' is no region that every program has"
+
+# Plug-ins of a program are named with it.
+cat >plug.c <<'END'
+#include <plumb/plugin.h>
+static int start(plumb_collector *self, void *arg, const char *options, plumb_error *err)
+{
+    (void)self, (void)arg, (void)options;
+    snprintf(err->message, sizeof err->message, "no card is plugged in");
+    return PLUMB_ERR_ABSENT;
+}
+int main(void)
+{
+    plumb_collector_ops ops = plumb_collector_ops_default();
+    ops.name = "card";
+    ops.start = start;
+    plumb_collector_register(&ops, NULL, NULL);
+    PLUMB_SPAN("node");
+    return 0;
+}
+END
+build -DPLUMB_LINKED -include stdio.h plug.c -o plug -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
+expect 'a plug-in' $want doctor -- ./plug
+has out.txt 'card (plug-in): absent: no card is plugged in' 'fake (built in): not asked for'
+expect 'a name that nobody has' 1 env PLUMB_COLLECT=auto,crad "$PLUMB_BIN" doctor -- ./plug
+has out.txt "PLUMB_COLLECT names 'crad', which neither plumb nor the program has"
+
 expect 'a marked program' $want doctor -- ./bare print hello
 has out.txt 'no libplumb inside: it will be preloaded' 'the program has some' \
     '1 of 1 processes with libplumb recorded nodes (status 0)'
