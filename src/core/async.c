@@ -3,6 +3,7 @@
  * against reuse between read and exchange. A chunk of slots is carved, under the lock, when the
  * stack runs empty. */
 #include "base/log.h"
+#include "core/nvtx.h"
 #include "core/runtime.h"
 
 static struct plumb_live_async *slot(struct plumb_run *run, uint32_t i)
@@ -51,6 +52,21 @@ static bool more(struct plumb_run *run)
     return off != 0;
 }
 
+/* The tool is called outside; what it said is kept if the span's run is still there. */
+static PLUMB_COLD void begin_range(plumb_async span, uint32_t node, int64_t step)
+{
+    uint64_t range = plumb_nvtx_start(node, step);
+    struct plumb_thread *th;
+    if (range && plumb_enter(&th, true)) {
+        if ((span.id >> 48) == (th->run->generation & 0xffff)) {
+            plumb_nvtx_keep((uint32_t)span.id - 1, range);
+            range = 0;
+        }
+        plumb_leave(th);
+    }
+    plumb_nvtx_end(range);
+}
+
 plumb_async plumb_async_begin_impl(plumb_node node)
 {
     plumb_async span = {0};
@@ -77,11 +93,15 @@ plumb_async plumb_async_begin_impl(plumb_node node)
     /* The run's generation in the handle: one left over from an earlier run ends nothing. */
     span.id =
         (uint64_t)(th->run->generation & 0xffff) << 48 | (uint64_t)(generation & 0xffff) << 32 | i;
+    int64_t step = th->step;
     plumb_leave(th);
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_NVTX)
+        begin_range(span, node, step);
     return span;
 }
 
-static void end(struct plumb_thread *th, plumb_async span, uint32_t mark, const char *why)
+/* Returns the range that the span was as well. */
+static uint64_t end(struct plumb_thread *th, plumb_async span, uint32_t mark, const char *why)
 {
     struct plumb_run *run = th->run;
     uint32_t i = (uint32_t)span.id - 1, state, sample = PLUMB_SAMPLE_ASYNC;
@@ -90,7 +110,7 @@ static void end(struct plumb_thread *th, plumb_async span, uint32_t mark, const 
     if (i >= PLUMB_ASYNC_CHUNKS * PLUMB_ASYNC_CHUNK || !run->h->async_off[i / PLUMB_ASYNC_CHUNK] ||
         (span.id >> 48) != (run->generation & 0xffff)) {
         plumb_drop(run, PLUMB_DROP_STALE);
-        return;
+        return 0;
     }
     a = slot(run, i);
     state = PLUMB_ACQUIRE(a->state);
@@ -102,8 +122,9 @@ static void end(struct plumb_thread *th, plumb_async span, uint32_t mark, const 
         !__atomic_compare_exchange_n(&a->state, &state, state | PLUMB_ASYNC_ENDING, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         plumb_drop(run, PLUMB_DROP_STALE);
-        return;
+        return 0;
     }
+    uint64_t range = plumb_nvtx_take(i);
     if (mark == 1) {
         sample = PLUMB_SAMPLE_ASYNC_FAILED;
         plumb_lock();
@@ -117,6 +138,7 @@ static void end(struct plumb_thread *th, plumb_async span, uint32_t mark, const 
     /* Closed, and of the next generation. */
     PLUMB_RELEASE(a->state, (state + 1) & (PLUMB_ASYNC_ENDING - 1u));
     push(run, i);
+    return range;
 }
 
 void plumb_async_end_impl(plumb_async span, uint32_t mark, const char *why)
@@ -124,6 +146,7 @@ void plumb_async_end_impl(plumb_async span, uint32_t mark, const char *why)
     struct plumb_thread *th;
     if (!plumb_enter(&th, true))
         return;
-    end(th, span, mark, why);
+    uint64_t range = end(th, span, mark, why);
     plumb_leave(th);
+    plumb_nvtx_end(range);
 }

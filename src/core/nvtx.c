@@ -3,15 +3,23 @@
 #include "core/nvtx.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
+#include "base/pages.h"
 #include "core/runtime.h"
 
 #if PLUMB_HAVE_NVTX
 
 #include <nvtx3/nvToolsExt.h>
+
+enum { SLOTS = PLUMB_ASYNC_CHUNK * PLUMB_ASYNC_CHUNKS };
+
+/* Ranges of async spans by slot, 0: none; kept for good, because threads may still look into it
+ * when the run that it was made for is over. */
+static uint64_t *ranges;
+static bool wiped; /* the kernel clears it in a forked child */
 
 bool plumb_nvtx_is_built(void)
 {
@@ -20,19 +28,27 @@ bool plumb_nvtx_is_built(void)
 
 void plumb_nvtx_tell(void)
 {
+    if (plumb_rt.settings.nvtx && !ranges)
+        PLUMB_RELEASE(ranges, plumb_pages_map_private(SLOTS * sizeof *ranges, &wiped));
+}
+
+static nvtxEventAttributes_t attributes(uint32_t node, int64_t step)
+{
+    nvtxEventAttributes_t range = {.version = NVTX_VERSION,
+                                   .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
+                                   .messageType = NVTX_MESSAGE_TYPE_ASCII};
+    range.message.ascii = plumb_rt.nodes[node].name;
+    if (step >= 0) {
+        range.payloadType = NVTX_PAYLOAD_TYPE_INT64;
+        range.payload.llValue = step;
+    }
+    return range;
 }
 
 void plumb_nvtx_push(struct plumb_thread *th, uint32_t node)
 {
     int saved = errno;
-    nvtxEventAttributes_t range = {.version = NVTX_VERSION,
-                                   .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
-                                   .messageType = NVTX_MESSAGE_TYPE_ASCII};
-    range.message.ascii = plumb_rt.nodes[node].name;
-    if (th->step >= 0) {
-        range.payloadType = NVTX_PAYLOAD_TYPE_INT64;
-        range.payload.llValue = th->step;
-    }
+    nvtxEventAttributes_t range = attributes(node, th->step);
     th->nvtx_depth++;
     nvtxRangePushEx(&range);
     errno = saved;
@@ -46,6 +62,48 @@ void plumb_nvtx_pop_to(struct plumb_thread *th, uint32_t depth)
         nvtxRangePop();
     }
     errno = saved;
+}
+
+/* ---- Async spans ---------------------------------------------------------------------------- */
+
+uint64_t plumb_nvtx_start(uint32_t node, int64_t step)
+{
+    int saved = errno;
+    nvtxEventAttributes_t range = attributes(node, step);
+    uint64_t id = PLUMB_ACQUIRE(ranges) ? nvtxRangeStartEx(&range) : 0;
+    errno = saved;
+    return id;
+}
+
+void plumb_nvtx_end(uint64_t range)
+{
+    int saved = errno;
+    if (range)
+        nvtxRangeEnd(range);
+    errno = saved;
+}
+
+void plumb_nvtx_keep(uint32_t slot, uint64_t range)
+{
+    PLUMB_RELEASE(ranges[slot], range);
+}
+
+uint64_t plumb_nvtx_take(uint32_t slot)
+{
+    uint64_t *all = PLUMB_ACQUIRE(ranges);
+    return all && PLUMB_LOAD(all[slot]) ? __atomic_exchange_n(&all[slot], 0, __ATOMIC_ACQ_REL) : 0;
+}
+
+void plumb_nvtx_end_all(void)
+{
+    for (uint32_t i = 0; ranges && i < SLOTS; i++)
+        plumb_nvtx_end(plumb_nvtx_take(i));
+}
+
+void plumb_nvtx_forked(void)
+{
+    if (ranges && !wiped)
+        memset(ranges, 0, SLOTS * sizeof *ranges);
 }
 
 #else
@@ -72,6 +130,38 @@ void plumb_nvtx_pop_to(struct plumb_thread *th, uint32_t depth)
 {
     (void)th;
     (void)depth;
+}
+
+uint64_t plumb_nvtx_start(uint32_t node, int64_t step)
+{
+    (void)node;
+    (void)step;
+    return 0;
+}
+
+void plumb_nvtx_end(uint64_t range)
+{
+    (void)range;
+}
+
+void plumb_nvtx_keep(uint32_t slot, uint64_t range)
+{
+    (void)slot;
+    (void)range;
+}
+
+uint64_t plumb_nvtx_take(uint32_t slot)
+{
+    (void)slot;
+    return 0;
+}
+
+void plumb_nvtx_end_all(void)
+{
+}
+
+void plumb_nvtx_forked(void)
+{
 }
 
 #endif

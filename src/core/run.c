@@ -352,6 +352,8 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     plumb_unlock();
     pthread_mutex_unlock(&plumb_rt.snapshot_lock);
     plumb_control_stop();
+    if (still)
+        plumb_nvtx_end_all();
     plumb_activations_close(run);
     plumb_anchor_take(&end, plumb_rt.clock);
     if (end.raw_ns - plumb_rt.early.raw_ns < FIT_NS) {
@@ -451,6 +453,7 @@ void plumb_run_forked(void)
     plumb_control_forget();
     plumb_activations_forked();
     plumb_collectors_forked();
+    plumb_nvtx_forked();
     plumb_trace_writer_forget();
     plumb_rt.run = NULL;
     PLUMB_STORE(plumb_rt.recording, 0);

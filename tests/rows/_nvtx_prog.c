@@ -69,9 +69,66 @@ static void stopped_inside(void)
     plumb_end(plumb_begin(&a)); /* nothing: no run */
 }
 
+/* ---- Async spans ----------------------------------------------------------------------------- */
+
+static void *end_it(void *span)
+{
+    plumb_async_end(*(plumb_async *)span);
+    return NULL;
+}
+
+static void *many(void *name)
+{
+    plumb_async spans[50];
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 50; i++)
+            spans[i] = plumb_async_begin(plumb_node_get(name));
+        for (int i = 0; i < 50; i++)
+            plumb_async_end(spans[i]);
+    }
+    return NULL;
+}
+
+/* Ended elsewhere, twice, as failed, never, after its run has stopped; and beside a run that stops
+ * and starts again. */
+static void asyncs(void)
+{
+    static char names[4][8] = {"a", "b", "c", "d"};
+    pthread_t t, threads[4];
+    plumb_async span, left, open;
+    for (PLUMB_STEPS (step, 2)) {
+        span = plumb_async_begin(plumb_node_get("request"));
+        pthread_create(&t, NULL, end_it, &span);
+        pthread_join(t, NULL);
+    }
+    plumb_async_end(span); /* twice */
+    span = plumb_async_begin(plumb_node_get("fails"));
+    plumb_async_fail(span, "no");
+    left = plumb_async_begin(plumb_node_get("left open"));
+    plumb_stop(NULL);
+    plumb_async_end(left); /* its range has ended with its run */
+    plumb_start(NULL, NULL);
+    open = plumb_async_begin(plumb_node_get("second run"));
+    plumb_async_end(left);
+    plumb_async_end(open);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, many, names[i]);
+    for (int i = 0; i < 20; i++) {
+        plumb_stop(NULL);
+        plumb_start(NULL, NULL);
+    }
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    plumb_async_begin(plumb_node_get("open at exit"));
+}
+
 int main(int argc, char **argv)
 {
     pthread_t t;
+    if (argc > 1 && strcmp(argv[1], "async") == 0) {
+        asyncs();
+        return 0;
+    }
     if (argc > 1 && strcmp(argv[1], "tiles") != 0)
         return 2;
     tiles();

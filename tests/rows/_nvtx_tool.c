@@ -1,6 +1,7 @@
 /* A tool that NVTX injects (NVTX_INJECTION64_PATH): writes a line for each call it gets to the file
  * that NVTX_LOG names: "<thread> push <depth before> <text> [payload]", "<thread> pop <depth
- * after>". Threads are numbered in the order of their first call. */
+ * after>", "<thread> start <range> <text> [payload]", "<thread> end <range>". Threads are numbered
+ * in the order of their first call, ranges from 1. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 static int threads;
+static nvtxRangeId_t ranges;
 static __thread int thread, depth;
 
 static void tell(const char *line)
@@ -27,14 +29,33 @@ static int me(void)
     return thread;
 }
 
-static int push(const nvtxEventAttributes_t *e)
+static void tell_begin(const char *what, unsigned long long number, const nvtxEventAttributes_t *e)
 {
     char line[512], payload[32] = "";
     if (e->payloadType == NVTX_PAYLOAD_TYPE_INT64)
         snprintf(payload, sizeof payload, " %lld", (long long)e->payload.llValue);
-    snprintf(line, sizeof line, "%d push %d %s%s\n", me(), depth, e->message.ascii, payload);
+    snprintf(line, sizeof line, "%d %s %llu %s%s\n", me(), what, number, e->message.ascii, payload);
     tell(line);
+}
+
+static int push(const nvtxEventAttributes_t *e)
+{
+    tell_begin("push", (unsigned)depth, e);
     return depth++;
+}
+
+static nvtxRangeId_t start(const nvtxEventAttributes_t *e)
+{
+    nvtxRangeId_t range = __atomic_add_fetch(&ranges, 1, __ATOMIC_RELAXED);
+    tell_begin("start", range, e);
+    return range;
+}
+
+static void end(nvtxRangeId_t range)
+{
+    char line[64];
+    snprintf(line, sizeof line, "%d end %llu\n", me(), (unsigned long long)range);
+    tell(line);
 }
 
 static int pop(void)
@@ -60,6 +81,8 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get)
         return 0;
     *functions[NVTX_CBID_CORE_RangePushEx] = (NvtxFunctionPointer)push;
     *functions[NVTX_CBID_CORE_RangePop] = (NvtxFunctionPointer)pop;
+    *functions[NVTX_CBID_CORE_RangeStartEx] = (NvtxFunctionPointer)start;
+    *functions[NVTX_CBID_CORE_RangeEnd] = (NvtxFunctionPointer)end;
     tell("ready\n");
     return 1;
 }

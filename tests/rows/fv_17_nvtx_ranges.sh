@@ -45,6 +45,31 @@ cat >expected.txt <<END
 END
 cmp -s rest.txt expected.txt || fail "on: $(cat rest.txt)"
 
+# Async spans: one start and one end each, whoever ends them, and whatever runs stop meanwhile.
+rm nvtx.log
+expect 'async' 0 env PLUMB=1 PLUMB_NVTX=1 PLUMB_QUIET=1 ./prog async
+awk '$2 == "start" { if (name[$3]) bad = 1; name[$3] = $4; starts++ } $2 == "end" { if (!name[$3] || ended[$3]++) bad = 1; ends++ }
+     $2 == "push" || $2 == "pop" { bad = 1 } END { exit bad || starts != ends || starts < 6 }' nvtx.log ||
+    fail "async: $(grep -c start nvtx.log) starts, $(grep -c end nvtx.log) ends: $(head -20 nvtx.log)"
+head -n 13 nvtx.log | sed '/^ready$/d' >rest.txt
+cat >expected.txt <<END
+1 start 1 request 0
+2 end 1
+1 start 2 request 1
+3 end 2
+1 start 3 fails
+1 end 3
+1 start 4 left open
+1 end 4
+1 start 5 second run
+1 end 5
+END
+head -n 10 rest.txt | cmp -s - expected.txt || fail "async: $(cat rest.txt)"
+grep -q 'start [0-9]* open at exit' nvtx.log || fail 'async: the last span is no range'
+rm nvtx.log
+expect 'async, off' 0 env PLUMB=1 PLUMB_QUIET=1 ./prog async
+[ ! -e nvtx.log ] || fail "async, off: $(cat nvtx.log)"
+
 # Statistics are those of a run without; without a tool, and with one that is not there, all goes on.
 expect 'no tool' 0 env -u NVTX_INJECTION64_PATH PLUMB=1 PLUMB_NVTX=1 ./prog
 expect 'a wrong tool' 0 env NVTX_INJECTION64_PATH=/no/tool.so PLUMB=1 PLUMB_NVTX=1 ./prog
