@@ -61,6 +61,7 @@ static inline struct plumb_value_stats stats_of(const DLTensor *dl)
             assert_int_equal(plumb_value_stats_by(&other, &view, wants[k], path, &err), 0);
             assert_true(other.n == best.n && other.nan == best.nan);
             assert_true(near(other.sum, best.sum, 2e-6 * best.abs_sum));
+            assert_true(near(other.abs_sum, best.abs_sum, 2e-6 * best.abs_sum));
             assert_true(!(wants[k] & PLUMB_VALUE_SPREAD) || same(other.max, best.max));
             assert_true(!(wants[k] & PLUMB_VALUE_ZEROS) || other.zeros == best.zeros);
         }

@@ -24,15 +24,27 @@ static bool has_f16c(void)
 }
 #endif
 
+#if defined(__x86_64__)
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+}
+#endif
+
 const struct plumb_moments_kernels *plumb_moments_path(unsigned i)
 {
-    const struct plumb_moments_kernels *found[4];
+    const struct plumb_moments_kernels *found[5];
     unsigned n = 0;
 #if defined(__x86_64__)
     __builtin_cpu_init(); /* the compiler's own constructor may be yet to run */
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+    bool dot = has_avx512() && __builtin_cpu_supports("avx512bf16");
+    if (dot && __builtin_cpu_is("amd"))
+        found[n++] = &plumb_moments_avx512bf16;
+    if (has_avx512())
         found[n++] = &plumb_moments_avx512;
+    if (dot && !__builtin_cpu_is("amd"))
+        found[n++] = &plumb_moments_avx512bf16;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
         found[n++] = &plumb_moments_avx2;
 #elif defined(__aarch64__)

@@ -48,6 +48,8 @@ const struct plumb_moments_kernels *plumb_moments_path(unsigned i);
 extern const struct plumb_moments_kernels plumb_moments_scalar;
 extern const struct plumb_moments_kernels plumb_moments_avx2;
 extern const struct plumb_moments_kernels plumb_moments_avx512;
+extern const struct plumb_moments_kernels plumb_moments_avx512bf16; /* avx512 with the next */
+plumb_moments_fn plumb_moments_bf16_dot;                            /* no flags */
 extern const struct plumb_moments_kernels plumb_moments_neon;
 
 #endif

@@ -1,5 +1,4 @@
-/* moments_avx512.c: sixteen floats at a time. See moments_lanes.h. The dot products of bfloat16
- * that some processors have are left alone: on Intel's they are slower than widening. */
+/* moments_avx512.c: sixteen floats at a time. See moments_lanes.h. */
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -87,3 +86,7 @@ static inline struct octet load_bf16(const unsigned char *at)
 
 const struct plumb_moments_kernels plumb_moments_avx512 = {"avx512", LANES_TABLE(f32),
                                                            LANES_TABLE(f16), LANES_TABLE(bf16)};
+
+const struct plumb_moments_kernels plumb_moments_avx512bf16 = {
+    "avx512bf16", LANES_TABLE(f32), LANES_TABLE(f16),
+    LANES_TABLE_WITH(bf16, plumb_moments_bf16_dot)};

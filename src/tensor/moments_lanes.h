@@ -21,7 +21,8 @@
 #include "tensor/moments.h"
 #include "tensor/small_float.h"
 
-enum { GROUP = 8 * LANES, DEPTH = 13, AHEAD_BYTES = 4096, STREAMS = 4 };
+enum { GROUP = 8 * LANES, DEPTH = 13, SOME = 16 };
+enum { STREAMS = 4, AHEAD_BYTES = 4096, NEAR_BYTES = 131072 };
 
 #define LANES_INLINE static inline __attribute__((always_inline))
 
@@ -111,7 +112,7 @@ LANES_INLINE void prefetch(const unsigned char *at, size_t bytes, bool near)
 #undef LINE
 }
 
-/* What is left behind the last group. */
+/* What is left before the first group, and behind the last. */
 LANES_INLINE void add_rest(struct plumb_moments *out, const unsigned char *at, size_t n,
                            size_t bytes, float pivot, one_fn one, unsigned flags)
 {
@@ -131,37 +132,85 @@ LANES_INLINE void add_rest(struct plumb_moments *out, const unsigned char *at, s
     }
 }
 
-/* Where group `g` lies, in groups: four places of the block take turns, `lane` groups from each.
- * Memory that others use too answers four streams half again as fast as one. */
+/* How many groups each of STREAMS places of the block has, which take turns: memory that others use
+ * too answers four streams half again as fast as one. 0: no places. A block this small is in the
+ * second-level cache as a rule, which answers one stream best, without being told ahead. */
+LANES_INLINE size_t lane_of(size_t groups, size_t bytes)
+{
+    return groups * GROUP * bytes < NEAR_BYTES ? 0 : groups / STREAMS;
+}
+
+/* Where group `g` lies, in groups. */
 LANES_INLINE size_t place(size_t g, size_t lane)
 {
     return g < STREAMS * lane ? g % STREAMS * lane + g / STREAMS : g;
+}
+
+struct totals {
+    wide sum, abs_sum, squares;
+};
+
+/* Carries on in double what DEPTH groups, or less, have added up. */
+LANES_INLINE void carry_on(struct totals *t, struct lanes *l, unsigned flags)
+{
+    t->sum = w_add(t->sum, l->sum);
+    t->abs_sum = w_add(t->abs_sum, l->abs_sum);
+    if (flags & PLUMB_MOMENTS_SPREAD)
+        t->squares = w_add(t->squares, l->squares);
+    l->sum = l->abs_sum = l->squares = v_set(0);
+}
+
+/* Fewer values than a group, among zeros, which change no plain sum. The compiler must not know how
+ * many: it would copy by instructions that take longer to start than the C library takes. */
+LANES_INLINE void add_part(struct totals *t, struct lanes *l, const unsigned char *at, size_t n,
+                           size_t bytes, load_fn load)
+{
+    unsigned char group[4 * GROUP];
+    size_t room = GROUP * bytes, used = n * bytes;
+    __asm__("" : "+r"(room), "+r"(used));
+    memset(group, 0, room);
+    memcpy(group, at, used);
+    add_group(l, loaded(load(group)), v_set(0), 0);
+    carry_on(t, l, 0);
+}
+
+/* Values before the first one that starts a vector in memory: a load across two lines of the cache
+ * takes twice as long, which float32 cannot hide. */
+LANES_INLINE size_t head_of(const unsigned char *at, size_t n, size_t bytes)
+{
+    size_t head = bytes == 4 ? (0 - (uintptr_t)at) % (4 * LANES) / 4 : 0;
+    return head < n ? head : n;
 }
 
 LANES_INLINE void lanes_moments(struct plumb_moments *out, const unsigned char *at, size_t n,
                                 float pivot, size_t bytes, load_fn load, one_fn one, unsigned flags)
 {
     const vec zero = v_set(0), from = v_set(pivot);
-    size_t groups = n / GROUP, lane = groups / STREAMS, g = 0;
-    wide sum = w_zero(), abs_sum = w_zero(), squares = w_zero();
-    struct lanes l = {.zeros = t_zero()};
+    const size_t head = head_of(at, n, bytes), groups = (n - head) / GROUP;
+    const size_t lane = lane_of(groups, bytes);
+    const unsigned char *body = at + head * bytes, *rest = body + groups * GROUP * bytes;
+    size_t left = (n - head) % GROUP;
+    struct totals t = {w_zero(), w_zero(), w_zero()};
+    struct lanes l = {.sum = zero, .abs_sum = zero, .squares = zero, .zeros = t_zero()};
     l.min = l.max = v_set((float)one(at));
-    while (g < groups) {
+    for (size_t g = 0; g < groups;) {
         size_t end = groups - g < DEPTH ? groups : g + DEPTH;
-        l.sum = l.abs_sum = l.squares = zero;
         for (; g < end; g++) {
-            const unsigned char *here = at + place(g, lane) * GROUP * bytes;
-            prefetch(here, GROUP * bytes, bytes == 4 && !(flags & PLUMB_MOMENTS_SPREAD));
+            const unsigned char *here = body + place(g, lane) * GROUP * bytes;
+            if (lane)
+                prefetch(here, GROUP * bytes, bytes == 4 && !(flags & PLUMB_MOMENTS_SPREAD));
             add_group(&l, loaded(load(here)), from, flags);
         }
-        sum = w_add(sum, l.sum);
-        abs_sum = w_add(abs_sum, l.abs_sum);
-        if (flags & PLUMB_MOMENTS_SPREAD)
-            squares = w_add(squares, l.squares);
+        carry_on(&t, &l, flags);
     }
-    *out = (struct plumb_moments){w_sum(sum),     w_sum(abs_sum), w_sum(squares),
-                                  v_least(l.min), v_most(l.max),  t_sum(l.zeros)};
-    add_rest(out, at + groups * GROUP * bytes, n % GROUP, bytes, pivot, one, flags);
+    if (flags == 0 && left >= SOME) {
+        add_part(&t, &l, rest, left, bytes, load);
+        left = 0;
+    }
+    *out = (struct plumb_moments){w_sum(t.sum),   w_sum(t.abs_sum), w_sum(t.squares),
+                                  v_least(l.min), v_most(l.max),    t_sum(l.zeros)};
+    add_rest(out, at, head, bytes, pivot, one, flags);
+    add_rest(out, rest, left, bytes, pivot, one, flags);
 }
 
 LANES_INLINE double one_f32(const unsigned char *at)
@@ -200,9 +249,11 @@ LANES_INLINE double one_bf16(const unsigned char *at)
     LANES_VARIANT(type, bytes, 5)                                                                  \
     LANES_VARIANT(type, bytes, 7)
 
-#define LANES_TABLE(type)                                                                          \
+#define LANES_TABLE(type) LANES_TABLE_WITH(type, type##_0)
+/* With a function of the file's own for plain sums. */
+#define LANES_TABLE_WITH(type, sums)                                                               \
     {                                                                                              \
-        type##_0, type##_1, type##_2, type##_3, NULL, type##_5, NULL, type##_7                     \
+        sums, type##_1, type##_2, type##_3, NULL, type##_5, NULL, type##_7                         \
     }
 
 LANES_VARIANTS(f32, 4)

@@ -41,6 +41,23 @@ static void every_length_is_added_up(void **state)
     }
 }
 
+static void every_address_is_read(void **state)
+{
+    enum { N = 1000 };
+    static unsigned char memory[4 * N + 64];
+    static float f32[N];
+    static double x[N];
+    struct fixture_tensor t;
+    (void)state;
+    for (int i = 0; i < N; i++)
+        x[i] = (double)(f32[i] = (float)next_normal());
+    for (size_t offset = 0; offset < 64; offset++) {
+        memcpy(memory + offset, f32, sizeof f32);
+        for (int n = 1; n <= N; n = n < 20 ? n + 3 : n * 3)
+            assert_stats(fixture_tensor(&t, memory + offset, "float32", DIMS(n)), x, (size_t)n);
+    }
+}
+
 static void assert_f32(const float *f32, size_t n)
 {
     struct fixture_tensor t;
@@ -86,6 +103,25 @@ static void hard_values_of_single_precision_are_right(void **state)
     for (int i = 0; i < N; i++) /* steps: each chunk has another mean */
         x[i] = (float)(1e5 * (i / 5000)) + (float)next_normal();
     assert_f32(x, N);
+}
+
+static void small_numbers_of_bfloat16_are_not_lost(void **state)
+{
+    enum { N = 5000 };
+    static uint16_t bits[N];
+    static double x[N];
+    struct fixture_tensor t;
+    (void)state;
+    /* Subnormal ones, then such below some that are 2^26 and 2^13 times as large. */
+    for (unsigned most = 0; most <= 2; most++) {
+        for (int i = 0; i < N; i++) {
+            uint64_t r = next_random();
+            uint16_t large = most == 1 && i % 1000 == 0 ? 26 : most == 2 && i % 10 == 0 ? 13 : 0;
+            bits[i] = (uint16_t)((r & 0x807f) | large << 7);
+            x[i] = float_by_parts(bits[i], 8, 7, true);
+        }
+        assert_stats(fixture_tensor(&t, bits, "bfloat16", DIMS(N)), x, N);
+    }
 }
 
 static void a_constant_has_no_deviation_in_any_path(void **state)
@@ -228,7 +264,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_length_is_added_up),
+        cmocka_unit_test(every_address_is_read),
         cmocka_unit_test(hard_values_of_single_precision_are_right),
+        cmocka_unit_test(small_numbers_of_bfloat16_are_not_lost),
         cmocka_unit_test(a_constant_has_no_deviation_in_any_path),
         cmocka_unit_test(the_sign_of_zero_does_not_show),
         cmocka_unit_test(the_hash_is_of_the_values_not_of_their_layout),

@@ -353,6 +353,14 @@ static void finish_spread(struct plumb_value_stats *out, const struct plumb_tota
         out->std = root(all->squares * repeat / (n - 1));
 }
 
+/* In double where it fits: a quotient of long double is rounded, and the flag that says so takes
+ * longer to clear (float_env.h) than a thousand values to read. */
+static double mean_of(long double sum, uint64_t n)
+{
+    bool fits = sum < 0x1p1000L && sum > -0x1p1000L;
+    return fits ? (double)sum / (double)n : (double)(sum / n);
+}
+
 static void finish(struct plumb_value_stats *out, const struct pass *p, uint64_t repeat)
 {
     const struct plumb_totals *all = &p->all;
@@ -363,8 +371,8 @@ static void finish(struct plumb_value_stats *out, const struct pass *p, uint64_t
     out->neg_inf = all->neg_inf * repeat;
     out->sum = (double)(all->sum * repeat);
     out->abs_sum = (double)(all->abs_sum * repeat);
-    out->mean = all->n > 0 ? (double)(all->sum / all->n) : none;
-    out->abs_mean = all->n > 0 ? (double)(all->abs_sum / all->n) : none;
+    out->mean = all->n > 0 ? mean_of(all->sum, all->n) : none;
+    out->abs_mean = all->n > 0 ? mean_of(all->abs_sum, all->n) : none;
     out->min = out->max = out->rms = out->l2 = out->std = none;
     if (p->want & PLUMB_VALUE_SPREAD)
         finish_spread(out, all, repeat);
