@@ -6,7 +6,7 @@ usage: in_torch.py WEIGHTS.safetensors [--wrong MODULE]
 Another engine, the same numbers: with PLUMB_ACTIVATIONS=1 both record what every block gave out, and
 `plumb diverge` lays the records side by side. The formulas are those of README.md. Modules are called as
 the nodes of the C program, so that the records have equal names; steps as its steps. --wrong makes a module
-give out 2 % too much, to see that it is found.
+give out 2 % too much, to see that it is found; the C program has --fault for that.
 """
 import argparse
 import json
@@ -23,12 +23,12 @@ from torch.nn import functional as F
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
 import plumb_torch_activations as activations  # noqa: E402
 
-DTYPES = {"F32": torch.float32, "U8": torch.uint8}
+DTYPES = {"F32": torch.float32, "BF16": torch.bfloat16, "U8": torch.uint8}
 START, TEXT_HEADS = 256, 4
 
 
 def read_safetensors(path):
-    """Its tensors and its metadata. 8 bytes of the header's length, the header, the values."""
+    """Its tensors (floats in float32) and metadata. 8 bytes of the header's length, the header, the values."""
     with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         values = bytearray(file.read())
@@ -38,7 +38,7 @@ def read_safetensors(path):
         begin, end = entry["data_offsets"]
         shape, dtype = entry["shape"], DTYPES[entry["dtype"]]
         flat = torch.frombuffer(values[begin:end], dtype=dtype) if end > begin else torch.empty(0, dtype=dtype)
-        tensors[name] = flat.reshape(shape)
+        tensors[name] = (flat.float() if flat.is_floating_point() else flat).reshape(shape)
     return tensors, facts
 
 
