@@ -9,7 +9,7 @@
 #                                            notsan  not under ThreadSanitizer
 #                                            traces  reads the outside trace collection
 #                                            reference  reads the outside reference document
-#   timeout: 120                             seconds; 60 without it
+#   timeout: 300                             seconds; 180 without it: machines may be busy
 #
 # Every test runs through tests/run_test.sh: an empty folder of its own, no PLUMB_* from outside, and
 # exit status 77 means skipped.
@@ -52,7 +52,7 @@ endfunction()
 # plumb_add_test(<name> <file with the declarations> <command>...)
 function(plumb_add_test name file)
   plumb_test_labels("${file}" labels runs)
-  plumb_test_declaration("${file}" timeout 60 timeout)
+  plumb_test_declaration("${file}" timeout 180 timeout)
   file(READ "${file}" text)
   if(text MATCHES "LD_PRELOAD=|LD_AUDIT=" AND NOT "plain" IN_LIST labels)
     message(FATAL_ERROR "${file} preloads or audits: say 'labels: plain' in its first five lines")

@@ -1,5 +1,5 @@
 /* Tests of value_stats.c against plain sums in two passes, for every element type, stride and path.
- * timeout: 180 */
+ * timeout: 300 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

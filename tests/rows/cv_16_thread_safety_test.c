@@ -2,7 +2,7 @@
  * under a race detector.
  *
  * labels: tsan
- * timeout: 180 */
+ * timeout: 300 */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

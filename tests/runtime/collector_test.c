@@ -1,5 +1,5 @@
 /* What every collector of the list keeps to, and what the runtime does when one does not.
- * timeout: 120 */
+ * timeout: 300 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

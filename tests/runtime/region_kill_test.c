@@ -1,5 +1,5 @@
 /* labels: notsan
- * timeout: 120
+ * timeout: 300
  * A run that is kept to regions is killed at random moments while two threads enter and leave them:
  * what is recovered has every span that ended inside one, and none from outside. */
 #include <pthread.h>

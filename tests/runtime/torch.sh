@@ -1,6 +1,6 @@
 #!/bin/sh
 # labels: plain
-# timeout: 120
+# timeout: 300
 # libplumb is opened in a process that holds torch, before it and after it: the thread-local storage
 # that it wants at once must still be there, and torch computes what it did.
 set -eu

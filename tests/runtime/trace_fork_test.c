@@ -1,5 +1,5 @@
 /* labels: plain
- * timeout: 120
+ * timeout: 300
  * (The sanitizers' own allocator does not survive a fork beside other threads.)
  *
  * Forks of a traced process: its trace stays whole, whatever its children do; a child that records

@@ -1,5 +1,5 @@
 /* labels: notsan
- * timeout: 150
+ * timeout: 300
  * A traced process is killed at random moments while two threads record, with much room for the
  * trace and with little, below its bound and at it, and in ring mode: what is recovered is a file
  * that a reader takes, in which every span that ended is whole or counted as lost, and none is that
