@@ -115,7 +115,10 @@ struct plumb_diverge_cell {
 };
 
 /* Fields of a cell beside enum plumb_activation_field; PLUMB_ACT_STATISTICS: none decided. */
-enum { PLUMB_DIVERGE_BY_VALUES = 32 /* of the stored tensors */ };
+enum {
+    PLUMB_DIVERGE_BY_VALUES = 32, /* of the stored tensors */
+    PLUMB_DIVERGE_BY_SAMPLE = 33  /* values at the same places, a few */
+};
 
 /* A pair of which both sides stored the values. */
 struct plumb_diverge_tensor {
@@ -222,9 +225,15 @@ int plumb_diverge_read_values(struct plumb_diverge *d, plumb_error *err);
 /* NULL: a side did not store them. */
 const struct plumb_diverge_tensor *plumb_diverge_tensor_of(const struct plumb_diverge *d,
                                                            uint32_t a);
-/* What they say of record `a` of A, whose statistics have said something. */
+/* What they say of record `a` of A, whose statistics have said something; else what the samples
+ * of both sides say. */
 void plumb_diverge_weigh_values(struct plumb_diverge *d, uint32_t a,
                                 struct plumb_diverge_cell *cell);
+/* The part of the values, from 0 to 1, that lie in other ranges of magnitude in `b` of B than in
+ * `a` of A, by the histograms of both; NaN: a side has none. *from and *to, unless NULL: the bins
+ * that lose and gain most. */
+double plumb_diverge_moved(const struct plumb_diverge *d, uint32_t a, uint32_t b, int *from,
+                           int *to);
 /* diverge_pairs.c: takes the partner of A's record `a` away again. */
 void plumb_diverge_part(struct plumb_diverge *d, uint32_t a);
 

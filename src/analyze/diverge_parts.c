@@ -191,7 +191,7 @@ static struct plumb_activation add_up(const struct plumb_activations *t, const u
     memset(out.number, 0, sizeof out.number);
     plumb_activations_get(t, parts[0], &r);
     out.dtype = r.dtype;
-    out.ref = 0;
+    out.ref = out.sample = out.histogram = 0;
     for (uint32_t i = 0; i < count; i++) {
         plumb_activations_get(t, parts[i], &r);
         add_part(&total, &out, &r, (double)plumb_activations_elements(t, r.shape));

@@ -61,19 +61,96 @@ const struct plumb_diverge_tensor *plumb_diverge_tensor_of(const struct plumb_di
     return low < d->tensor_count && d->tensors[low].a == a ? &d->tensors[low] : NULL;
 }
 
+/* Wrong by `relative`, where `allowed` is right. */
+static void blame(struct plumb_diverge_cell *cell, uint8_t field, double relative, double allowed)
+{
+    cell->verdict = PLUMB_SAID_DIFFERENT;
+    cell->field = field;
+    cell->drift = (float)relative;
+    cell->excess = allowed > 0 ? (float)(relative / allowed) : INFINITY;
+}
+
+/* The mean difference of samples over the mean magnitude of the tensors, or of the samples where
+ * that is larger; 0: nothing can be said. */
+static double apart(const struct plumb_diverge *d, uint32_t a, uint32_t b, double *difference)
+{
+    const struct plumb_activations *ta = d->sides[PLUMB_DIVERGE_A].t;
+    const struct plumb_activations *tb = d->sides[PLUMB_DIVERGE_B].t;
+    size_t na;
+    size_t nb;
+    const double *x = plumb_activations_list(ta, ta->sample, a, &na);
+    const double *y = plumb_activations_list(tb, tb->sample, b, &nb);
+    double sum = 0;
+    double magnitude = 0;
+    size_t n = 0;
+    for (size_t i = 0; na == nb && i < na; i++) {
+        if (!isfinite(x[i]) || !isfinite(y[i]))
+            continue;
+        sum += fabs(x[i] - y[i]);
+        magnitude += fabs(x[i]);
+        n++;
+    }
+    if (n < 2)
+        return 0;
+    double mean = plumb_activations_stat(ta, a, PLUMB_ACT_ABS_MEAN);
+    magnitude = fmax(magnitude / (double)n, isfinite(mean) ? mean : 0);
+    *difference = sum / (double)n;
+    return magnitude > 0 ? *difference / magnitude : 0;
+}
+
 void plumb_diverge_weigh_values(struct plumb_diverge *d, uint32_t a,
                                 struct plumb_diverge_cell *cell)
 {
+    uint32_t b = d->sides[PLUMB_DIVERGE_A].partner[a];
     const struct plumb_diverge_tensor *tensor = plumb_diverge_tensor_of(d, a);
-    if (!tensor || !tensor->compared ||
+    bool stored = tensor && tensor->compared;
+    if ((!stored && !d->sides[PLUMB_DIVERGE_A].t->sample) ||
         (cell->verdict != PLUMB_SAID_EQUAL && cell->verdict != PLUMB_SAID_CLOSE))
         return;
-    double allowed = plumb_diverge_tolerance(d, a, d->sides[PLUMB_DIVERGE_A].partner[a]).relative *
-                     PLUMB_TOLERANCE_VALUES;
-    if (!(tensor->diff.relative > allowed))
-        return;
-    cell->verdict = PLUMB_SAID_DIFFERENT;
-    cell->field = PLUMB_DIVERGE_BY_VALUES;
-    cell->drift = (float)tensor->diff.relative;
-    cell->excess = allowed > 0 ? (float)(tensor->diff.relative / allowed) : INFINITY;
+    struct plumb_tolerance t = plumb_diverge_tolerance(d, a, b);
+    double allowed = t.relative * PLUMB_TOLERANCE_VALUES;
+    double difference = stored ? tensor->diff.mean : 0;
+    double relative = stored ? tensor->diff.relative : apart(d, a, b, &difference);
+    if (relative > allowed && difference > t.absolute)
+        blame(cell, stored ? PLUMB_DIVERGE_BY_VALUES : PLUMB_DIVERGE_BY_SAMPLE, relative, allowed);
+}
+
+/* ---- Magnitudes ------------------------------------------------------------------------------ */
+
+static double total_of(const double *counts, size_t n)
+{
+    double total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += counts[i];
+    return total;
+}
+
+double plumb_diverge_moved(const struct plumb_diverge *d, uint32_t a, uint32_t b, int *from,
+                           int *to)
+{
+    const struct plumb_activations *ta = d->sides[PLUMB_DIVERGE_A].t;
+    const struct plumb_activations *tb = d->sides[PLUMB_DIVERGE_B].t;
+    size_t na;
+    size_t nb;
+    const double *x = plumb_activations_list(ta, ta->histogram, a, &na);
+    const double *y = plumb_activations_list(tb, tb->histogram, b, &nb);
+    double nx = total_of(x, na);
+    double ny = total_of(y, nb);
+    double moved = 0;
+    double most[2] = {0, 0};
+    if (na != nb || !(nx > 0) || !(ny > 0))
+        return (double)NAN;
+    for (size_t i = 0; i < na; i++) {
+        double gain = y[i] / ny - x[i] / nx;
+        moved += fabs(gain) / 2;
+        if (from && -gain > most[0]) {
+            most[0] = -gain;
+            *from = (int)i;
+        }
+        if (to && gain > most[1]) {
+            most[1] = gain;
+            *to = (int)i;
+        }
+    }
+    return moved;
 }

@@ -32,7 +32,10 @@ static void add_record(struct plumb_act_line *l, const struct plumb_activations 
         l->abs_mean += abs_mean;
         l->abs_means++;
     }
-    if (plumb_activations_has(t, i, PLUMB_ACT_STD)) {
+    /* One value has no deviation. */
+    bool alone = plumb_activations_has(t, i, PLUMB_ACT_SHAPE) &&
+                 plumb_activations_elements(t, t->shape ? t->shape[i] : 0) < 2;
+    if (plumb_activations_has(t, i, PLUMB_ACT_STD) && !(alone && isnan(std))) {
         l->std += std;
         l->stds++;
     }
@@ -69,6 +72,24 @@ static bool same_step(const struct plumb_activations *t, size_t a, size_t b)
     return (!t->step || t->step[a] == t->step[b]) && (!t->rank || t->rank[a] == t->rank[b]);
 }
 
+/* Of a recorder that has other ranges nothing is known. */
+static void add_histogram(struct plumb_act_view *v, const struct plumb_act_line *l, size_t i)
+{
+    size_t n;
+    const double *counts = plumb_activations_list(v->t, v->t->histogram, i, &n);
+    for (size_t k = 0; n == PLUMB_ACT_BINS && k < n; k++)
+        v->histograms[(size_t)l->place * PLUMB_ACT_BINS + k] += counts[k];
+}
+
+const double *plumb_act_histogram(const struct plumb_act_view *v, const struct plumb_act_line *l)
+{
+    const double *counts = v->histograms ? v->histograms + (size_t)l->place * PLUMB_ACT_BINS : NULL;
+    for (int k = 0; counts && k < PLUMB_ACT_BINS; k++)
+        if (counts[k] > 0)
+            return counts;
+    return NULL;
+}
+
 static size_t slot_of(const struct plumb_act_view *v, const uint32_t *slots, size_t mask, size_t i,
                       bool by_step)
 {
@@ -95,7 +116,9 @@ static bool make_lines(struct plumb_act_view *v, bool by_step)
     uint32_t *slots = calloc(slots_count, sizeof *slots);
     v->lines = calloc(t->count + 1, sizeof *v->lines);
     v->line_count = 0;
-    if (!slots || !v->lines) {
+    if (t->histogram)
+        v->histograms = calloc((t->count + 1) * PLUMB_ACT_BINS, sizeof *v->histograms);
+    if (!slots || !v->lines || (t->histogram && !v->histograms)) {
         free(slots);
         return false;
     }
@@ -105,9 +128,12 @@ static bool make_lines(struct plumb_act_view *v, bool by_step)
         size_t at = slot_of(v, slots, slots_count - 1, i, by_step);
         if (!slots[at]) {
             begin_line(&v->lines[v->line_count], (uint32_t)i);
+            v->lines[v->line_count].place = (uint32_t)v->line_count;
             slots[at] = (uint32_t)++v->line_count;
         }
         add_record(&v->lines[slots[at] - 1], t, i);
+        if (v->histograms)
+            add_histogram(v, &v->lines[slots[at] - 1], i);
     }
     free(slots);
     return true;
@@ -239,5 +265,6 @@ void plumb_act_ungroup(struct plumb_act_view *v)
 {
     plumb_suspects_fini(&v->suspects);
     free(v->lines);
+    free(v->histograms);
     free(v->taken);
 }

@@ -53,6 +53,17 @@ static void json_shape(struct plumb_json *j, const struct plumb_activations *t, 
     plumb_json_array_end(j);
 }
 
+static void json_list(struct plumb_json *j, const char *key, const double *numbers, size_t n)
+{
+    if (!numbers || n == 0)
+        return;
+    plumb_json_key(j, key);
+    plumb_json_array_inline(j);
+    for (size_t i = 0; i < n; i++)
+        plumb_json_f64(j, numbers[i]);
+    plumb_json_array_end(j);
+}
+
 static void json_line(struct plumb_json *j, const struct plumb_act_view *v,
                       const struct plumb_act_line *l)
 {
@@ -77,6 +88,10 @@ static void json_line(struct plumb_json *j, const struct plumb_act_view *v,
     json_real(j, "max", l->max);
     json_count(j, "nan", l->nan);
     json_count(j, "inf", l->inf);
+    size_t n;
+    const double *sample = plumb_activations_list(t, t->sample, l->first, &n);
+    json_list(j, "sample", sample, n);
+    json_list(j, "histogram", plumb_act_histogram(v, l), PLUMB_ACT_BINS);
     plumb_json_object_end(j);
 }
 

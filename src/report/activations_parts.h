@@ -19,7 +19,8 @@ struct plumb_act_line {
     uint64_t abs_means, stds, l2s; /* that were known */
     double min, max;
     uint64_t nan, inf;
-    double before; /* size_of() the step before, NaN: none */
+    uint32_t place; /* in plumb_act_view.histograms */
+    double before;  /* size_of() the step before, NaN: none */
 };
 
 struct plumb_act_view {
@@ -28,6 +29,7 @@ struct plumb_act_view {
     struct plumb_suspects suspects;
     struct plumb_act_line *lines;
     size_t line_count;
+    double *histograms;  /* [line_count][PLUMB_ACT_BINS]; NULL: no record has one */
     bool *taken;         /* by text: a module of that name is shown */
     uint64_t seen_steps; /* different ones */
     uint64_t modules;
@@ -54,6 +56,9 @@ size_t plumb_act_suspects_shown(const struct plumb_act_view *v);
 void plumb_act_put_detail(struct plumb_buf *out, const struct plumb_activations *t,
                           const struct plumb_suspect *s);
 const char *plumb_act_io_name(const struct plumb_activations *t, size_t i);
+
+/* The histogram of a line, all its records together; NULL: there is none. */
+const double *plumb_act_histogram(const struct plumb_act_view *v, const struct plumb_act_line *l);
 
 /* activations_json.c */
 void plumb_act_json(const struct plumb_act_view *v, struct plumb_buf *out);

@@ -9,10 +9,15 @@ enum { SUSPECTS_SHOWN = 10 };
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
+static const char *word_of(double value)
+{
+    return isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
+}
+
 static void add_real(struct plumb_grid *g, double value, bool known)
 {
     if (known && !isfinite(value))
-        plumb_grid_text(g, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+        plumb_grid_text(g, word_of(value));
     else
         plumb_grid_real(g, known ? value : (double)NAN);
 }
@@ -79,6 +84,9 @@ static const struct plumb_grid_column layer_columns[] = {
     {"max", "max", PLUMB_GRID_FIGURE, "the highest of all records"},
     {"nan", "NaN", PLUMB_GRID_COUNT, "values that are NaN"},
     {"inf", "Inf", PLUMB_GRID_COUNT, "values that are infinite, with either sign"},
+    {"sample", "Sample", PLUMB_GRID_TEXT, "values at equal distances, of the first record"},
+    {"magnitudes", "Magnitudes", PLUMB_GRID_TEXT,
+     "share of the values that are zero, or whose magnitude lies from 2^n to 16 times that"},
 };
 
 /* Module, tensor, direction, phase. */
@@ -90,8 +98,58 @@ static void add_place(struct plumb_grid *g, const struct plumb_activations *t, u
     add_name(g, t, t->phase, i);
 }
 
+static void add_text(struct plumb_grid *g, struct plumb_buf *text)
+{
+    if (text->len)
+        plumb_grid_copy(g, text->data);
+    else
+        plumb_grid_none(g);
+    g->failed |= text->failed;
+    plumb_buf_fini(text);
+}
+
+/* "1.5 -2 3" */
+static void add_sample(struct plumb_grid *g, const struct plumb_activations *t, size_t i)
+{
+    struct plumb_buf text = {0};
+    size_t n;
+    const double *numbers = plumb_activations_list(t, t->sample, i, &n);
+    for (size_t k = 0; k < n; k++) {
+        plumb_buf_str(&text, k ? " " : "");
+        if (isfinite(numbers[k]))
+            plumb_put_figure(&text, numbers[k]);
+        else
+            plumb_buf_str(&text, word_of(numbers[k]));
+    }
+    add_text(g, &text);
+}
+
+/* "zero 12 %, 2^-4 61 %, 2^0 27 %": those of half a percent and more. */
+static void add_magnitudes(struct plumb_grid *g, const double *counts)
+{
+    struct plumb_buf text = {0};
+    double total = 0;
+    for (int k = 0; counts && k < PLUMB_ACT_BINS; k++)
+        total += counts[k];
+    for (int k = 0; counts && k < PLUMB_ACT_BINS; k++) {
+        double percent = 100 * counts[k] / total;
+        if (percent < 0.5)
+            continue;
+        plumb_buf_str(&text, text.len ? ", " : "");
+        if (k == 0)
+            plumb_buf_str(&text, "zero");
+        else if (k == 1)
+            plumb_buf_str(&text, "less");
+        else
+            plumb_buf_printf(&text, "2^%d", 4 * (k - 10));
+        plumb_buf_printf(&text, " %.0f %%", percent);
+    }
+    add_text(g, &text);
+}
+
 /* What stands behind the mean magnitude. */
-static void add_figures(struct plumb_grid *g, const struct plumb_act_line *l)
+static void add_figures(struct plumb_grid *g, const struct plumb_act_view *v,
+                        const struct plumb_act_line *l)
 {
     add_real(g, plumb_act_mean(l->std, l->stds), l->stds > 0);
     add_real(g, plumb_act_mean(l->l2, l->l2s), l->l2s > 0);
@@ -99,6 +157,8 @@ static void add_figures(struct plumb_grid *g, const struct plumb_act_line *l)
     plumb_grid_real(g, l->max);
     add_count(g, l->nan);
     add_count(g, l->inf);
+    add_sample(g, v->t, l->first);
+    add_magnitudes(g, plumb_act_histogram(v, l));
 }
 
 size_t plumb_act_shown(const struct plumb_act_view *v, size_t rows)
@@ -121,7 +181,7 @@ void plumb_act_fill_layers(struct plumb_grid *g, const struct plumb_act_view *v)
         add_name(g, t, t->dtype, l->first);
         add_shape(g, t, l->first);
         add_real(g, plumb_act_mean(l->abs_mean, l->abs_means), l->abs_means > 0);
-        add_figures(g, l);
+        add_figures(g, v, l);
     }
 }
 
@@ -142,6 +202,9 @@ static const struct plumb_grid_column step_columns[] = {
     {"max", "max", PLUMB_GRID_FIGURE, "the highest of all calls"},
     {"nan", "NaN", PLUMB_GRID_COUNT, "values that are NaN"},
     {"inf", "Inf", PLUMB_GRID_COUNT, "values that are infinite, with either sign"},
+    {"sample", "Sample", PLUMB_GRID_TEXT, "values at equal distances, of the first record"},
+    {"magnitudes", "Magnitudes", PLUMB_GRID_TEXT,
+     "share of the values that are zero, or whose magnitude lies from 2^n to 16 times that"},
 };
 
 void plumb_act_fill_steps(struct plumb_grid *g, const struct plumb_act_view *v)
@@ -162,7 +225,7 @@ void plumb_act_fill_steps(struct plumb_grid *g, const struct plumb_act_view *v)
         plumb_grid_whole(g, l->records);
         add_real(g, plumb_act_mean(l->abs_mean, l->abs_means), l->abs_means > 0);
         plumb_grid_real(g, plumb_act_change(l));
-        add_figures(g, l);
+        add_figures(g, v, l);
     }
 }
 

@@ -88,7 +88,8 @@ static void write_culprit(struct plumb_json *j, const struct plumb_diverge_sheet
     plumb_put_text(j, "verdict", plumb_diverge_verdict_name(cell->verdict));
     plumb_put_text(j, "matched_by", plumb_diverge_how_name(cell->how));
     plumb_put_text(j, "statistic",
-                   cell->field == PLUMB_DIVERGE_BY_VALUES ? "values"
+                   cell->field == PLUMB_DIVERGE_BY_VALUES   ? "values"
+                   : cell->field == PLUMB_DIVERGE_BY_SAMPLE ? "sample"
                    : cell->field < PLUMB_ACT_REALS
                        ? plumb_activation_field_name((enum plumb_activation_field)cell->field)
                        : NULL);
@@ -116,6 +117,20 @@ static void write_counts(struct plumb_json *j, const struct plumb_diverge *d)
     plumb_json_object_end(j);
 }
 
+static void write_list(struct plumb_json *j, const char *key, const struct plumb_activations *t,
+                       const uint32_t *column, uint32_t record)
+{
+    size_t n;
+    const double *numbers = plumb_activations_list(t, column, record, &n);
+    if (n == 0)
+        return;
+    plumb_json_key(j, key);
+    plumb_json_array_inline(j);
+    for (size_t i = 0; i < n; i++)
+        plumb_json_f64(j, numbers[i]);
+    plumb_json_array_end(j);
+}
+
 static void write_stats(struct plumb_json *j, const char *key, const struct plumb_activations *t,
                         uint32_t record)
 {
@@ -127,6 +142,8 @@ static void write_stats(struct plumb_json *j, const char *key, const struct plum
     for (enum plumb_activation_field f = PLUMB_ACT_NAN; f <= PLUMB_ACT_ZEROS; f++)
         if (plumb_activations_has(t, record, f))
             plumb_put_u64(j, plumb_activation_field_name(f), plumb_activations_whole(t, record, f));
+    write_list(j, "sample", t, t->sample, record);
+    write_list(j, "histogram", t, t->histogram, record);
     plumb_json_object_end(j);
 }
 
@@ -140,6 +157,7 @@ static void write_row(struct plumb_json *j, const struct plumb_diverge_sheet *s,
     write_stats(j, "stats_a", s->d->sides[PLUMB_DIVERGE_A].t, a);
     write_stats(j, "stats_b", s->d->sides[PLUMB_DIVERGE_B].t, b);
     plumb_put_f64(j, "relative", plumb_diverge_relative(s, a));
+    plumb_put_f64(j, "moved", plumb_diverge_moved(s->d, a, b, NULL, NULL));
     plumb_put_f64(j, "tolerances", (double)cell->excess);
     plumb_put_text(j, "verdict", plumb_diverge_verdict_name(cell->verdict));
     plumb_put_text(j, "matched_by", plumb_diverge_how_name(cell->how));

@@ -25,6 +25,7 @@ static const struct plumb_grid_column columns[] = {
     {"statistic", "By", PLUMB_GRID_TEXT, NULL},
     {"a", "A", PLUMB_GRID_FIGURE, NULL},
     {"b", "B", PLUMB_GRID_FIGURE, NULL},
+    {"moved_percent", "Moved %", PLUMB_GRID_FIGURE, NULL},
     {"tolerances", "Tolerances", PLUMB_GRID_FIGURE, NULL},
     {"verdict", "Verdict", PLUMB_GRID_TEXT, NULL},
     {"flag", "", PLUMB_GRID_TEXT, NULL},
@@ -201,6 +202,7 @@ static void put_row(struct plumb_grid *g, const struct plumb_diverge_sheet *s, u
     put_rough(g, fabs(stat_of(s, PLUMB_DIVERGE_A, a, PLUMB_ACT_SUM) -
                       stat_of(s, PLUMB_DIVERGE_B, b, PLUMB_ACT_SUM)));
     put_decisive(g, s, a, b);
+    put_rough(g, 100 * plumb_diverge_moved(s->d, a, b, NULL, NULL));
     put_rough(g, (double)cell->excess);
     plumb_grid_text(g, plumb_diverge_verdict_name(cell->verdict));
     plumb_grid_text(g, plumb_diverge_flag(s, a) ? "<<< DIVERGE" : NULL);

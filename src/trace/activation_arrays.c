@@ -12,6 +12,7 @@
 #include "trace/activation_array.h"
 
 enum { MAX_DIMS = PLUMB_VIEW_MAX_DIMS };
+_Static_assert((int)PLUMB_ACT_BINS == (int)PLUMB_VALUE_BINS, "a histogram is one to both");
 
 static int refuse(const char *name, plumb_error *err, const char *why)
 {
@@ -41,12 +42,22 @@ static void set_stats(struct plumb_activation *r, const struct plumb_value_stats
     plumb_activation_set_whole(r, PLUMB_ACT_HASH_ANY, s->set_hash);
 }
 
+static void set_lists(struct plumb_activations *t, struct plumb_activation *r,
+                      const struct plumb_value_stats *s)
+{
+    double counts[PLUMB_VALUE_BINS];
+    for (int i = 0; i < PLUMB_VALUE_BINS; i++)
+        counts[i] = (double)s->histogram[i];
+    r->sample = plumb_activations_list_add(t, s->sample, s->samples);
+    r->histogram = plumb_activations_list_add(t, counts, PLUMB_VALUE_BINS);
+}
+
 /* The values at `data`, whose strides are `strides` where they lie in column-major order. */
 static int look(struct plumb_value_stats *out, const struct plumb_activation_array *a,
                 const unsigned char *data, plumb_error *err)
 {
-    const uint32_t want =
-        PLUMB_VALUE_SPREAD | PLUMB_VALUE_ZEROS | PLUMB_VALUE_HASH | PLUMB_VALUE_SET_HASH;
+    const uint32_t want = PLUMB_VALUE_SPREAD | PLUMB_VALUE_ZEROS | PLUMB_VALUE_HASH |
+                          PLUMB_VALUE_SET_HASH | PLUMB_VALUE_SAMPLE | PLUMB_VALUE_HISTOGRAM;
     int64_t shape[MAX_DIMS];
     int64_t strides[MAX_DIMS];
     int64_t stride = 1;
@@ -91,6 +102,7 @@ int plumb_activation_array_add(const struct plumb_activation_source *from,
             return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s': '%.100s': %s", from->name,
                               plumb_activations_text(t, r->module), why.message);
         set_stats(r, &stats);
+        set_lists(t, r, &stats);
     }
     plumb_activations_add(t, r);
     return PLUMB_OK;

@@ -18,6 +18,7 @@ enum {
     SHAPES = 256,
     SHAPE_BYTES = 56,
     MAX_DIMS = 64,
+    MAX_LIST = 64,
     SHORT = 24
 };
 
@@ -31,6 +32,8 @@ enum {
     FIELD_FILE,
     FIELD_LINE,
     FIELD_PARENT,
+    FIELD_SAMPLE,
+    FIELD_HISTOGRAM,
     FIELD_OTHER = 62,
     FIELD_UNKNOWN = 63 /* the slot was not looked up yet */
 };
@@ -87,9 +90,10 @@ static int field_named(const char *name, size_t size)
         const char *name;
         int field;
     } known[] = {
-        {"module", FIELD_MODULE}, {"tensor", FIELD_TENSOR}, {"phase", FIELD_PHASE},
-        {"dtype", FIELD_DTYPE},   {"error", FIELD_ERROR},   {"file", FIELD_FILE},
-        {"line", FIELD_LINE},     {"parent", FIELD_PARENT},
+        {"module", FIELD_MODULE},       {"tensor", FIELD_TENSOR}, {"phase", FIELD_PHASE},
+        {"dtype", FIELD_DTYPE},         {"error", FIELD_ERROR},   {"file", FIELD_FILE},
+        {"line", FIELD_LINE},           {"parent", FIELD_PARENT}, {"sample", FIELD_SAMPLE},
+        {"histogram", FIELD_HISTOGRAM},
     };
     int field = plumb_activation_field_of(name, size);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -141,6 +145,29 @@ static void read_dtype(struct lines *in)
         read_text(in, &in->r.dtype);
 }
 
+/* What JSON has no number for, as plumb and others spell it. */
+static bool is_word(const struct plumb_json_scan *s, double *value)
+{
+    static const struct {
+        const char *word;
+        double value;
+    } words[] = {
+        {"NaN", NAN},
+        {"nan", NAN},
+        {"Infinity", INFINITY},
+        {"inf", INFINITY},
+        {"-Infinity", -INFINITY},
+        {"-inf", -INFINITY},
+    };
+    for (size_t i = 0; s->token == PLUMB_JSON_STRING && i < sizeof words / sizeof *words; i++) {
+        if (plumb_json_text_is(s, words[i].word)) {
+            *value = words[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A statistic that could not be computed is a text that says why; other statistics go on. */
 static void read_no_number(struct lines *in, bool real, double *value, bool *known)
 {
@@ -148,22 +175,10 @@ static void read_no_number(struct lines *in, bool real, double *value, bool *kno
     *known = false;
     if (s->token == PLUMB_JSON_NULL)
         return;
-    if (s->token != PLUMB_JSON_STRING) {
-        fault_here(in, "is not a number");
-    } else if (s->size > 0 && s->text[0] == '<') {
+    if (s->token == PLUMB_JSON_STRING && s->size > 0 && s->text[0] == '<')
         in->r.error = text_id(in);
-    } else if (real && (plumb_json_text_is(s, "NaN") || plumb_json_text_is(s, "nan"))) {
-        *value = NAN;
-        *known = true;
-    } else if (real && (plumb_json_text_is(s, "Infinity") || plumb_json_text_is(s, "inf"))) {
-        *value = INFINITY;
-        *known = true;
-    } else if (real && (plumb_json_text_is(s, "-Infinity") || plumb_json_text_is(s, "-inf"))) {
-        *value = -INFINITY;
-        *known = true;
-    } else {
+    else if (!real || !(*known = is_word(s, value)))
         fault_here(in, "is not a number");
-    }
 }
 
 static void read_real(struct lines *in, int field)
@@ -265,6 +280,34 @@ static void read_shape(struct lines *in)
         read_sizes(in, spelled);
 }
 
+/* Numbers, or the words for what JSON has none for. */
+static void read_list(struct lines *in, const char *field, uint32_t *out)
+{
+    static const char what[] = "is no list of at most 64 numbers";
+    struct plumb_json_scan *s = &in->scan;
+    double numbers[MAX_LIST];
+    size_t n = 0;
+    if (s->token != PLUMB_JSON_ARRAY) {
+        if (s->token == PLUMB_JSON_STRING && s->size > 0 && s->text[0] == '<')
+            in->r.error = text_id(in);
+        else if (s->token != PLUMB_JSON_NULL)
+            fault(in, field, what);
+        return;
+    }
+    while (plumb_json_next(s) == PLUMB_JSON_NUMBER || s->token == PLUMB_JSON_STRING) {
+        double value = s->number.real;
+        if (n == MAX_LIST || (s->token != PLUMB_JSON_NUMBER && !is_word(s, &value))) {
+            fault(in, field, what);
+            return;
+        }
+        numbers[n++] = value;
+    }
+    if (s->token == PLUMB_JSON_ARRAY_END)
+        *out = plumb_activations_list_add(in->t, numbers, n);
+    else if (s->token != PLUMB_JSON_ERROR)
+        fault(in, field, what);
+}
+
 static void read_io(struct lines *in)
 {
     const struct plumb_json_scan *s = &in->scan;
@@ -330,6 +373,12 @@ static void read_field(struct lines *in, int field)
     case FIELD_LINE:
         if (read_whole(in, 0, UINT32_MAX, &line))
             in->r.line = (uint32_t)line;
+        break;
+    case FIELD_SAMPLE:
+        read_list(in, "sample", &in->r.sample);
+        break;
+    case FIELD_HISTOGRAM:
+        read_list(in, "histogram", &in->r.histogram);
         break;
     case PLUMB_ACT_SHAPE:
         read_shape(in);

@@ -13,8 +13,9 @@
  * Names, types and shapes are kept once and stand in records as numbers (0: none), so that equal
  * numbers of one table are equal texts. Each field is a column of its own, which exists once a
  * record has the field (or, where `has` does not tell of it, a value that is not 0): a record with
- * two statistics takes some 70 bytes, one with everything 189. Columns are read in place where it
- * must be quick (NULL: no record has it, or only zeros), and by plumb_activations_get() elsewhere.
+ * two statistics takes some 70 bytes, one with everything 189, and lists 8 for each of their
+ * numbers. Columns are read in place where it must be quick (NULL: no record has it, or only
+ * zeros), and by plumb_activations_get() elsewhere.
  *
  * One thread at a time while it is filled; then any number of readers. */
 #ifndef PLUMB_TRACE_ACTIVATIONS_H
@@ -57,6 +58,10 @@ enum plumb_activation_field {
 };
 enum { PLUMB_ACT_WHOLES = PLUMB_ACT_STATISTICS - PLUMB_ACT_REALS };
 
+/* Of a histogram as plumb writes it: [0] zeros, [1] magnitudes below 2^-32, [i] those from
+ * 16^(i - 10) on, [19] from 2^36 on. */
+enum { PLUMB_ACT_BINS = 20 };
+
 enum plumb_activation_io {
     PLUMB_ACT_OUT = 0,
     PLUMB_ACT_IN = 1,
@@ -96,9 +101,11 @@ struct plumb_activation {
     uint32_t shape;
     uint32_t file; /* the line of source that ran it, where the recorder wrote stacks */
     uint32_t line;
-    uint32_t error; /* why a statistic is missing */
-    uint32_t ref;   /* plumb_activations.refs, from 1 */
-    uint32_t call;  /* of this module in this step, from 0 */
+    uint32_t error;     /* why a statistic is missing */
+    uint32_t ref;       /* plumb_activations.refs, from 1 */
+    uint32_t sample;    /* lists: values at equal distances, the first and the last among them */
+    uint32_t histogram; /* and how many lie in each range of magnitudes (PLUMB_ACT_BINS of plumb) */
+    uint32_t call;      /* of this module in this step, from 0 */
     int32_t rank;
     uint8_t io; /* enum plumb_activation_io */
     int64_t step;
@@ -123,6 +130,7 @@ struct plumb_activations {
     /* Columns, [count] each, or NULL. The first three are always there once there are records. */
     uint32_t *has, *module, *tensor;
     uint32_t *parent, *phase, *dtype, *shape, *file, *line, *error, *ref, *call;
+    uint32_t *sample, *histogram;
     int32_t *rank;
     uint8_t *io;
     int64_t *step;
@@ -138,6 +146,8 @@ struct plumb_activations {
     uint32_t size_count;
     struct plumb_activation_ref *refs; /* [ref_count]; 0 stands for none */
     uint32_t ref_count;
+    double *items; /* of lists: how many, then they; [item_count] */
+    uint32_t item_count;
 
     const char *path; /* that was read, or "" */
     enum plumb_activation_format format;
@@ -146,7 +156,7 @@ struct plumb_activations {
 
     /* Private to activations.c. */
     size_t capacity;
-    uint32_t text_cap, shape_cap, size_cap, ref_cap, text_slots, shape_slots;
+    uint32_t text_cap, shape_cap, size_cap, ref_cap, item_cap, text_slots, shape_slots;
     uint32_t *text_index, *shape_index;
     struct plumb_arena arena; /* of texts; readers may put theirs into it */
 };
@@ -185,6 +195,9 @@ static inline void plumb_activation_set_whole(struct plumb_activation *r,
 
 /* Appends a record. Fields that `has` does not name are 0 in the table. */
 void plumb_activations_add(struct plumb_activations *t, const struct plumb_activation *r);
+
+/* A list of `n` numbers, of which a record may have two; 0 of none. */
+uint32_t plumb_activations_list_add(struct plumb_activations *t, const double *numbers, size_t n);
 
 /* Makes `out` (initialised) a table without records that numbers texts, shapes and refs as `t`
  * does, so that records of `t` can be added to it. `failed` as ever. */
@@ -234,6 +247,14 @@ static inline const int64_t *plumb_activations_shape(const struct plumb_activati
 {
     *ndim = id < t->shape_count ? t->shapes[id].ndim : 0;
     return id < t->shape_count ? t->sizes + t->shapes[id].at : NULL;
+}
+/* The numbers of a list; *n of them. `column` is that of the field, or NULL. */
+static inline const double *plumb_activations_list(const struct plumb_activations *t,
+                                                   const uint32_t *column, size_t i, size_t *n)
+{
+    uint32_t list = column ? column[i] : 0;
+    *n = list > 0 && list < t->item_count ? (size_t)t->items[list - 1] : 0;
+    return *n ? t->items + list : NULL;
 }
 /* Elements of a shape; 1 without dimensions, UINT64_MAX where the product is larger. */
 uint64_t plumb_activations_elements(const struct plumb_activations *t, uint32_t shape);

@@ -1,0 +1,316 @@
+/* diverge_notes.c: what must be known of the first divergence besides the sentence, and what to
+ * record next. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/diverge_words.h"
+#include "report/summary_table.h"
+
+enum { MOST_NAMED = 5 };
+
+static const struct plumb_activations *table(const struct plumb_diverge_sheet *s, int side)
+{
+    return s->d->sides[side].t;
+}
+
+static const char *text_of(const struct plumb_activations *t, uint32_t id)
+{
+    return plumb_activations_text(t, id);
+}
+
+/* ---- Notes ----------------------------------------------------------------------------------- */
+
+static void note_beyond(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_diverge_culprit *c = &s->d->culprit;
+    if (c->kind == PLUMB_DIVERGE_SAME || c->kind == PLUMB_DIVERGE_DRIFT || c->beyond == c->a)
+        return;
+    plumb_buf_str(out, "beyond tolerance it is first at ");
+    plumb_diverge_put_pair(out, s, c->beyond);
+    plumb_buf_str(out, ": ");
+    plumb_diverge_put_difference(out, s, c->beyond);
+    plumb_buf_char(out, '\n');
+}
+
+static void put_bin(struct plumb_buf *out, int bin)
+{
+    if (bin == 0)
+        plumb_buf_str(out, "zero");
+    else if (bin == 1)
+        plumb_buf_str(out, "below 2^-32");
+    else
+        plumb_buf_printf(out, "from 2^%d", 4 * (bin - 10));
+}
+
+/* How the magnitudes of the culprit's values shifted, where both sides have histograms. */
+static void note_moved(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_diverge_culprit *c = &s->d->culprit;
+    uint32_t a = c->kind == PLUMB_DIVERGE_DRIFT ? c->beyond : c->a;
+    int from = -1;
+    int to = -1;
+    if (a == PLUMB_DIVERGE_NONE || s->d->sides[PLUMB_DIVERGE_A].partner[a] == PLUMB_DIVERGE_NONE)
+        return;
+    double moved =
+        plumb_diverge_moved(s->d, a, s->d->sides[PLUMB_DIVERGE_A].partner[a], &from, &to);
+    if (!(moved > 0) || from < 0 || to < 0)
+        return;
+    plumb_diverge_put_percent(out, moved);
+    plumb_buf_str(out, " of its values changed their magnitude, most of them ");
+    put_bin(out, from);
+    plumb_buf_str(out, " to ");
+    put_bin(out, to);
+    plumb_buf_char(out, '\n');
+}
+
+static void note_births(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_diverge_culprit *c = &s->d->culprit;
+    if (c->born_b != PLUMB_DIVERGE_NONE) {
+        plumb_buf_str(out, "NaN or Inf stands first in a record that only B has: ");
+        plumb_diverge_put_record(out, table(s, PLUMB_DIVERGE_B), c->born_b);
+        plumb_buf_char(out, '\n');
+    } else if (c->born_a != PLUMB_DIVERGE_NONE &&
+               s->d->sides[PLUMB_DIVERGE_A].partner[c->born_a] == PLUMB_DIVERGE_NONE) {
+        plumb_buf_str(out, "NaN or Inf stands first in a record that only A has: ");
+        plumb_diverge_put_record(out, table(s, PLUMB_DIVERGE_A), c->born_a);
+        plumb_buf_char(out, '\n');
+    } else if (c->born_a != PLUMB_DIVERGE_NONE) {
+        plumb_diverge_put_pair(out, s, c->born_a);
+        plumb_buf_str(out, ": ");
+        plumb_diverge_put_difference(out, s, c->born_a);
+        plumb_buf_char(out, '\n');
+    }
+}
+
+static void note_roots(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_diverge_culprit *c = &s->d->culprit;
+    if (c->roots == 0)
+        return;
+    plumb_buf_printf(out, "%" PRIu32 " more %s with inputs that match, first ", c->roots,
+                     c->roots == 1 ? "record differs" : "records differ");
+    plumb_diverge_put_pair(out, s, c->next_root);
+    plumb_buf_char(out, '\n');
+}
+
+/* "180 by name, 40 by order and statistics" */
+static void note_alignment(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    static const char *const words[PLUMB_HOW_COUNT] = {
+        [PLUMB_HOW_NAME] = "by name",
+        [PLUMB_HOW_MAP] = "by the map",
+        [PLUMB_HOW_EVIDENCE] = "by order and statistics",
+        [PLUMB_HOW_KIND] = "by order and kind of layer",
+        [PLUMB_HOW_ORDER] = "by order and shape alone",
+        [PLUMB_HOW_MOVED] = "by statistics, out of order",
+        [PLUMB_HOW_JOINED] = "as a whole and its parts",
+    };
+    const struct plumb_diverge *d = s->d;
+    bool first = true;
+    plumb_buf_printf(out, "A has %zu records, B %zu; matched ", d->given[PLUMB_DIVERGE_A],
+                     d->given[PLUMB_DIVERGE_B]);
+    for (int how = PLUMB_HOW_NAME; how < PLUMB_HOW_COUNT; how++) {
+        if (d->by_how[how] == 0)
+            continue;
+        plumb_buf_printf(out, "%s%zu %s", first ? "" : ", ", d->by_how[how], words[how]);
+        first = false;
+    }
+    plumb_buf_char(out, '\n');
+}
+
+void plumb_diverge_put_joined(struct plumb_buf *out, const struct plumb_diverge_sheet *s,
+                              const struct plumb_diverge_join *j)
+{
+    const struct plumb_activations *t = table(s, j->side);
+    const struct plumb_activations *tw = table(s, !j->side);
+    plumb_buf_printf(out, "%c's ", j->side == PLUMB_DIVERGE_A ? 'B' : 'A');
+    plumb_diverge_put_name(out, text_of(tw, j->whole.module));
+    plumb_buf_char(out, ' ');
+    plumb_diverge_put_name(out, text_of(tw, j->whole.tensor));
+    plumb_buf_printf(out, " is %c's ", j->side == PLUMB_DIVERGE_A ? 'A' : 'B');
+    plumb_diverge_put_name(out, text_of(t, j->module));
+    plumb_buf_char(out, ' ');
+    plumb_diverge_put_name(out, text_of(t, j->tensor));
+    if (j->dimension < 0)
+        plumb_buf_str(out, ", value for value");
+    else
+        plumb_buf_printf(out, ", %s dimension %d", j->stacked ? "stacked in a new" : "joined in",
+                         j->dimension);
+    plumb_buf_str(out, j->by_kind ? " (as others of their kinds; their statistics are apart)"
+                                  : " (counts, sums and shapes agree)");
+}
+
+/* What was taken for a whole and its parts. */
+static void note_joins(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    for (size_t i = 0; i < s->d->join_count && i < MOST_NAMED; i++) {
+        plumb_diverge_put_joined(out, s, &s->d->joins[i]);
+        plumb_buf_char(out, '\n');
+    }
+    if (s->d->join_count > MOST_NAMED)
+        plumb_buf_printf(out, "and %zu more wholes with their parts\n",
+                         s->d->join_count - MOST_NAMED);
+}
+
+static void note_unmatched(struct plumb_buf *out, const struct plumb_diverge_sheet *s, int side)
+{
+    const struct plumb_diverge_side *x = &s->d->sides[side];
+    size_t named = 0;
+    size_t records = 0;
+    size_t sites = 0;
+    struct plumb_buf names = {0};
+    for (uint32_t k = 0; k < x->site_count; k++) {
+        size_t alone = 0;
+        for (uint32_t i = 0; i < x->sites[k].count && !x->sites[k].is_part; i++)
+            alone += x->partner[x->records[x->sites[k].begin + i]] == PLUMB_DIVERGE_NONE;
+        records += alone;
+        sites += alone > 0;
+        if (alone == 0 || named == MOST_NAMED)
+            continue;
+        plumb_buf_str(&names, named++ > 0 ? ", " : "");
+        plumb_diverge_put_name(&names, text_of(x->t, x->sites[k].module));
+        plumb_buf_char(&names, ' ');
+        plumb_diverge_put_name(&names, text_of(x->t, x->sites[k].tensor));
+        if (alone > 1)
+            plumb_buf_printf(&names, " (%zu)", alone);
+    }
+    if (records > 0) {
+        plumb_buf_printf(out, "only in %c: %zu %s: %s", side == PLUMB_DIVERGE_A ? 'A' : 'B',
+                         records, records == 1 ? "record" : "records",
+                         names.data ? names.data : "");
+        if (sites > named)
+            plumb_buf_printf(out, " and %zu more names", sites - named);
+        plumb_buf_char(out, '\n');
+    }
+    out->failed |= names.failed;
+    plumb_buf_fini(&names);
+}
+
+static void note_limits(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_diverge *d = s->d;
+    if (d->dropped > 0)
+        plumb_buf_printf(
+            out,
+            "%zu %s that order suggested agreed with nothing round them, and are taken "
+            "for records that only one side has\n",
+            d->dropped, d->dropped == 1 ? "pair" : "pairs");
+    if (d->approximate)
+        plumb_buf_str(out, "too many layers without a name in common to look at every pairing: a "
+                           "--map makes the alignment sure\n");
+    if (d->unknown_type)
+        plumb_buf_str(out,
+                      "a side does not say its element types: those of unknown type are held to "
+                      "the tolerance of bfloat16, 0.5 %; --rtol sets another\n");
+    if (d->stopped_short)
+        plumb_buf_str(out, "without shapes a sum cannot be judged, only abs_mean is: record the "
+                           "statistic shape\n");
+    if (d->by_verdict[PLUMB_SAID_LAYOUT] > 0)
+        plumb_buf_printf(out, "%zu %s in another layout with the same values\n",
+                         d->by_verdict[PLUMB_SAID_LAYOUT],
+                         d->by_verdict[PLUMB_SAID_LAYOUT] == 1 ? "tensor is" : "tensors are");
+    if (d->by_verdict[PLUMB_SAID_NOTHING] > 0)
+        plumb_buf_printf(out, "%zu %s no statistic in common and could not be compared\n",
+                         d->by_verdict[PLUMB_SAID_NOTHING],
+                         d->by_verdict[PLUMB_SAID_NOTHING] == 1 ? "pair has" : "pairs have");
+}
+
+void plumb_diverge_put_notes(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    note_beyond(out, s);
+    note_moved(out, s);
+    note_births(out, s);
+    note_roots(out, s);
+    note_alignment(out, s);
+    note_joins(out, s);
+    note_unmatched(out, s, PLUMB_DIVERGE_A);
+    note_unmatched(out, s, PLUMB_DIVERGE_B);
+    note_limits(out, s);
+}
+
+/* ---- What to record next --------------------------------------------------------------------- */
+
+static void put_escaped(struct plumb_buf *out, const char *module)
+{
+    for (const char *p = module; *p; p++) {
+        if (strchr(".[]()*+?{}|^$\\", *p))
+            plumb_buf_char(out, '\\');
+        plumb_buf_char(out, *p);
+    }
+}
+
+void plumb_diverge_put_filter(struct plumb_buf *out, const struct plumb_diverge_sheet *s, int side,
+                              uint32_t record)
+{
+    const struct plumb_diverge_side *x = &s->d->sides[side];
+    const struct plumb_diverge_site *site = &x->sites[x->site_of[record]];
+    if (site->join == 0 || site->is_part) {
+        plumb_buf_char(out, '^');
+        put_escaped(out, text_of(x->t, site->module));
+        plumb_buf_str(out, "(\\.|$)");
+        return;
+    }
+    const struct plumb_diverge_join *join = &s->d->joins[site->join - 1];
+    for (uint32_t i = 0; i < join->count; i++) {
+        plumb_buf_str(out, i ? "|" : "^(");
+        put_escaped(out, text_of(x->t, join->parts[i].module));
+    }
+    plumb_buf_str(out, ")(\\.|$)");
+}
+
+/* Whether something below the module was recorded already. */
+static bool has_inside(const struct plumb_diverge_side *side, const char *module)
+{
+    size_t n = strlen(module);
+    for (uint32_t k = 0; k < side->site_count; k++) {
+        const char *name = text_of(side->t, side->sites[k].module);
+        if (strncmp(name, module, n) == 0 && name[n] == '.')
+            return true;
+    }
+    return false;
+}
+
+static void put_settings(struct plumb_buf *out, const struct plumb_diverge_sheet *s, int side,
+                         uint32_t record, bool both)
+{
+    const struct plumb_diverge_side *x = &s->d->sides[side];
+    const char *module = text_of(x->t, x->t->module[record]);
+    struct plumb_buf filter = {0};
+    struct plumb_buf clean = {0};
+    plumb_diverge_put_filter(&filter, s, side, record);
+    plumb_put_left(&clean, filter.data ? filter.data : "", 0);
+    plumb_buf_printf(out, "%s: PLUMB_ACTIVATIONS_LAYERS='%s'",
+                     both                      ? "record both sides with"
+                     : side == PLUMB_DIVERGE_A ? "record A with"
+                                               : "record B with",
+                     clean.data ? clean.data : "");
+    if (plumb_activations_has(x->t, record, PLUMB_ACT_STEP))
+        plumb_buf_printf(out, " PLUMB_ACTIVATIONS_STEPS=%" PRId64,
+                         x->t->step ? x->t->step[record] : 0);
+    /* What lies in it was recorded and was right: only its values can tell more. */
+    if (has_inside(x, module))
+        plumb_buf_printf(out, " PLUMB_ACTIVATIONS_DUMP='%s'", clean.data ? clean.data : "");
+    plumb_buf_char(out, '\n');
+    out->failed |= filter.failed | clean.failed;
+    plumb_buf_fini(&filter);
+    plumb_buf_fini(&clean);
+}
+
+void plumb_diverge_put_next(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_diverge_culprit *c = &s->d->culprit;
+    if (c->kind == PLUMB_DIVERGE_SAME)
+        return;
+    if (c->kind == PLUMB_DIVERGE_START || c->kind == PLUMB_DIVERGE_OUTSIDE) {
+        plumb_buf_str(out,
+                      "give both runs the same inputs, seed and weights, then compare again\n");
+        return;
+    }
+    uint32_t b = s->d->sides[PLUMB_DIVERGE_A].partner[c->a];
+    bool both = b == PLUMB_DIVERGE_NONE || plumb_diverge_same_module(s, c->a, b);
+    put_settings(out, s, PLUMB_DIVERGE_A, c->a, both);
+    if (!both)
+        put_settings(out, s, PLUMB_DIVERGE_B, b, false);
+}
