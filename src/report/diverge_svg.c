@@ -224,6 +224,18 @@ static const char *name_of(const struct picture *p, uint32_t column)
     return plumb_activations_text(a->t, a->sites[p->site_at[column]].module);
 }
 
+/* As much of the end of a name as fits, from a dot on: its beginning is what all have. */
+static void put_name(struct picture *p, uint32_t column, double px)
+{
+    const char *name = name_of(p, column);
+    const char *end = name;
+    for (const char *dot; plumb_svg_width(end) > px && (dot = strchr(end, '.'));)
+        end = dot + 1;
+    if (end != name)
+        plumb_buf_str(p->out, "\xe2\x80\xa6");
+    plumb_svg_cut(p->out, end, px);
+}
+
 static void put_names(struct picture *p, double y)
 {
     uint32_t each = (p->columns + MOST_LABELS - 1) / MOST_LABELS;
@@ -243,7 +255,7 @@ static void put_names(struct picture *p, double y)
         plumb_buf_char(p->out, ' ');
         plumb_put_fixed(p->out, y, 1, 0);
         plumb_buf_printf(p->out, ")\"%s>", culprit ? " font-weight=\"bold\"" : "");
-        plumb_svg_cut(p->out, name_of(p, i), NAMES + 30);
+        put_name(p, i, NAMES + 30);
         plumb_buf_str(p->out, "</text>\n");
     }
 }
@@ -310,6 +322,14 @@ static void put_colour(char out[8], float drift)
              (unsigned)(stops[i].blue + part * (stops[i + 1].blue - stops[i].blue)) & 255U);
 }
 
+static void put_step(struct plumb_buf *out, int64_t step)
+{
+    if (step < 0)
+        plumb_buf_str(out, "no step");
+    else
+        plumb_buf_printf(out, "step %" PRId64, step);
+}
+
 static void put_cell(struct picture *p, size_t row, uint32_t column, double y)
 {
     char colour[8];
@@ -321,7 +341,9 @@ static void put_cell(struct picture *p, size_t row, uint32_t column, double y)
     put_rect(p->out, x_of(p, column), y, INNER / (double)p->columns + 0.3, ROW, colour);
     plumb_buf_str(p->out, "><title>");
     plumb_svg_cut(p->out, name_of(p, column), NAME_PX);
-    plumb_buf_printf(p->out, " step %" PRId64 ": ", p->steps[step]);
+    plumb_buf_char(p->out, ' ');
+    put_step(p->out, p->steps[step]);
+    plumb_buf_str(p->out, ": ");
     plumb_put_figure(p->out, 100 * (double)drift);
     plumb_buf_str(p->out, " %</title></rect>\n");
 }
@@ -333,7 +355,7 @@ static void put_field(struct picture *p, double top)
         double y = top + (double)row * ROW;
         size_t step = (row * p->step_count + p->rows - 1) / p->rows;
         struct plumb_buf label = {0};
-        plumb_buf_printf(&label, "step %" PRId64, p->steps[step]);
+        put_step(&label, p->steps[step]);
         if (row % each == 0)
             plumb_svg_label(p->out, NULL, 8, y + ROW, LEFT - 10, label.data ? label.data : "");
         p->out->failed |= label.failed;
