@@ -11,7 +11,7 @@
 enum { DIT_BLOCKS = 6, DIT_HEADS = 4, DIT_TIME_WIDTH = 128 };
 
 struct dit_block {
-    char name[16];            /* "block.<i>" */
+    char name[24];            /* "block.<i>" */
     struct linear modulation; /* time to shift, scale and gate, twice */
     struct attention self, cross;
     struct mlp mlp;

@@ -11,7 +11,7 @@
 enum { TEXT_BLOCKS = 2, TEXT_HEADS = 4, TEXT_MAX_BYTES = 255 };
 
 struct text_block {
-    char name[16]; /* "text.<i>" */
+    char name[24]; /* "text.<i>" */
     struct attention attention;
     struct mlp mlp;
 };

@@ -14,7 +14,7 @@ struct conv3d {
 };
 
 struct vae_stage {
-    char name[16]; /* "vae.<i>" */
+    char name[24]; /* "vae.<i>" */
     struct conv3d residual[2], up;
 };
 
