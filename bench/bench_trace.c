@@ -194,7 +194,7 @@ static void open_stream(struct stream *s, uint32_t depth)
     uint64_t random = 1;
     s->mapping = plumb_pages_map(MAPPING);
     s->ready = malloc(FILE_MAX);
-    f->out = (struct plumb_pf_out){malloc(PLUMB_TRACE_BUFFER), PLUMB_TRACE_BUFFER, 0};
+    f->out = (struct plumb_pf_out){plumb_pages_map(PLUMB_TRACE_BUFFER), PLUMB_TRACE_BUFFER, 0};
     if (!s->mapping || !s->ready || !f->out.base)
         die("no memory");
     f->source = (struct plumb_trace_source){s->mapping, MAPPING, NULL};

@@ -236,20 +236,22 @@ static void take(struct plumb_trace_live *t, struct plumb_trace_lane *l)
     }
 }
 
+static void fetch_lane(const struct plumb_trace_lane *l)
+{
+    for (size_t at = 0; at < offsetof(struct plumb_trace_lane, bits) + 64; at += 64)
+        __builtin_prefetch((const char *)l + at);
+    for (size_t at = 0; at < offsetof(struct plumb_trace_state, frames[1]); at += 64)
+        __builtin_prefetch((const char *)&l->state + at);
+}
+
 /* All that they hold now. What is far away is fetched while the lane before is being read: its
  * place first, then the slot that this names. */
 static void take_all(struct plumb_trace_live *t)
 {
     meet_threads(t);
     for (uint32_t i = 0; i < t->lane_count; i++) {
-        if (i + 2 < t->lane_count) {
-            const struct plumb_trace_lane *l = t->lanes[i + 2];
-            __builtin_prefetch(l);
-            __builtin_prefetch(&l->state);
-            __builtin_prefetch(&l->state.frames[0]);
-            __builtin_prefetch(&l->seq);
-            __builtin_prefetch(&l->run);
-        }
+        if (i + 2 < t->lane_count)
+            fetch_lane(t->lanes[i + 2]);
         if (i + 1 < t->lane_count) {
             const struct plumb_trace_lane *l = t->lanes[i + 1];
             __builtin_prefetch(&l->queue->put);

@@ -63,23 +63,24 @@ struct plumb_trace_file {
     char scratch[16];
 };
 
-/* One thread block. */
+/* One thread block. What each slot needs comes first, on one page: a pass over many threads is a
+ * pass over as many pages. */
 struct plumb_trace_lane {
     struct plumb_trace_file *file;
     struct plumb_live_thread *live;
     struct plumb_live_queue *queue;
     struct plumb_trace_slot *slots; /* of the queue; NULL: none that lie in the mapping */
     uint64_t mask;                  /* of their number */
-    struct plumb_trace_state state;
-    struct plumb_pf_sequence seq;
     struct plumb_pf_run run;
     bool running;   /* `run` is open */
-    uint64_t track; /* of the thread */
-    uint64_t spans;
-    uint32_t index; /* among the lanes of one reading */
     bool touched;   /* since the last commit */
     bool current;   /* which of the queue's states is the committed one */
+    uint32_t index; /* among the lanes of one reading */
+    uint64_t track; /* of the thread */
+    uint64_t spans;
+    struct plumb_pf_sequence seq;
     uint64_t bits[(PLUMB_TRACE_NAME_IDS + 256 + PLUMB_TRACE_KEY_IDS) / 64];
+    struct plumb_trace_state state;
 };
 
 /* Plain data besides the maps; `source`, `out`, `write` and `arg` are the caller's to set, the rest
