@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/pages.h"
-#include "core/trace_keep.h"
+#include "core/trace_ring.h"
 #include "format/live_read.h"
 #include "format/trace_parts.h"
 
@@ -44,24 +44,20 @@ static struct writer {
     uint64_t next_clock;
     struct plumb_anchor anchor;
     uint32_t modules; /* told of in the file */
-    /* ring mode */
-    struct plumb_keep_rules rules;
-    struct plumb_keep_watch *watches; /* [WATCHES] */
-    uint32_t watch_count;
-    struct plumb_map watch_of; /* offset of a thread block -> index + 1 */
+    struct plumb_trace_ring ring;
 } writer;
 
-/* What any thread and any signal handler may say at any time, also while the writer comes or goes:
- * apart from the writer's own, and for as long as the process lives. KEEP_OFF: nobody would hear.
- */
-enum keep_state { KEEP_OFF = 0, KEEP_NOTHING = 1, KEEP_BEING_SAID = 2, KEEP_WANTED = 3 };
+/* Posted by any thread and any signal handler at any time, also while the writer comes or goes:
+ * lives as long as the process. */
 static struct {
-    uint32_t state;           /* enum keep_state; atomic */
-    char why[PLUMB_KEEP_WHY]; /* each byte atomic: one who was late may still be writing */
-    sem_t wake;               /* the writer */
+    sem_t sem;
     bool made;
-} wish;
-enum { WATCHES = 4096 };
+} wake;
+
+void plumb_trace_writer_wake(void)
+{
+    sem_post(&wake.sem);
+}
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
@@ -208,7 +204,7 @@ static void sleep_for(uint64_t ns)
     t.tv_nsec += (time_t)ns;
     t.tv_sec += t.tv_nsec / 1000000000;
     t.tv_nsec %= 1000000000;
-    while (sem_clockwait(&wish.wake, CLOCK_MONOTONIC, &t) < 0 && errno == EINTR)
+    while (sem_clockwait(&wake.sem, CLOCK_MONOTONIC, &t) < 0 && errno == EINTR)
         continue;
 }
 
@@ -222,196 +218,6 @@ static uint64_t next_pause(uint64_t pause_ns, uint32_t fullest)
     return pause_ns < WAKE_MIN_NS ? WAKE_MIN_NS : pause_ns > WAKE_NS ? WAKE_NS : pause_ns;
 }
 
-/* ---- Ring mode: pieces that are kept ----------------------------------------------------------
- */
-
-struct piece {
-    struct plumb_trace_live live;
-    uint64_t limit;
-    int fd, code;
-};
-
-static bool write_piece(void *arg, const unsigned char *bytes, size_t n)
-{
-    struct piece *p = arg;
-    uint64_t end = p->live.file.bytes + n;
-    p->code = end > p->limit ? EFBIG : plumb_file_limit(end);
-    while (!p->code && n) {
-        ssize_t done = write(p->fd, bytes, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0) {
-            p->code = done < 0 ? errno : ENOSPC;
-            break;
-        }
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return p->code == 0;
-}
-
-static void fill_piece(struct writer *w, struct piece *p, const char *why)
-{
-    struct plumb_trace_file *f = &p->live.file;
-    f->clock = w->live.file.clock;
-    plumb_trace_file_head(f);
-    plumb_trace_modules(f, 0);
-    plumb_trace_file_fact(f, "plumb.keep.why", why);
-    plumb_trace_live_collect(&p->live);
-    plumb_trace_file_fact(f, "plumb.trace_end", "with the newest record");
-    plumb_trace_file_flush(f);
-}
-
-/* The newest records as a file of the run's directory. 0, or an errno. */
-static int write_piece_file(struct writer *w, const char *name, const char *why, uint64_t *bytes,
-                            uint64_t *spans)
-{
-    struct piece *p = plumb_pages_map(sizeof *p);
-    unsigned char *buffer = plumb_pages_map(PLUMB_TRACE_BUFFER);
-    char path[1200];
-    int code = p && buffer ? 0 : ENOMEM;
-    snprintf(path, sizeof path, "%s/%s", w->run->dir, name);
-    if (!code) {
-        p->live.file.out = (struct plumb_pf_out){buffer, PLUMB_TRACE_BUFFER, 0};
-        p->live.file.source = w->live.file.source;
-        p->live.file.write = write_piece;
-        p->live.file.arg = p;
-        p->live.filter = w->live.filter;
-        p->limit = trace_of(w)->max_bytes - trace_of(w)->kept_bytes;
-        p->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        code = p->fd < 0 ? errno : plumb_trace_live_open(&p->live, false) < 0 ? ENOMEM : 0;
-        if (!code) {
-            fill_piece(w, p, why);
-            code = p->code;
-            *bytes = p->live.file.bytes;
-            *spans = plumb_trace_live_spans(&p->live);
-        }
-        if (p->fd >= 0 && close(p->fd) != 0 && !code)
-            code = errno;
-        if (p->fd >= 0 && code)
-            unlink(path);
-        plumb_trace_live_fini(&p->live);
-    }
-    plumb_pages_unmap(buffer, PLUMB_TRACE_BUFFER);
-    plumb_pages_unmap(p, sizeof *p);
-    return code;
-}
-
-static void keep_now(struct writer *w)
-{
-    struct plumb_live_trace *t = trace_of(w);
-    uint64_t bytes = 0, spans = 0;
-    char name[64], why[PLUMB_KEEP_WHY];
-    int code;
-    for (size_t i = 0; i < sizeof why; i++)
-        why[i] = PLUMB_LOAD(wish.why[i]);
-    snprintf(name, sizeof name, "kept-%u.pftrace", t->kept + 1);
-    code = t->kept_bytes >= t->max_bytes ? EFBIG : write_piece_file(w, name, why, &bytes, &spans);
-    if (code) {
-        if (t->kept_refused++ == 0)
-            plumb_say("plumb: cannot keep the newest records in %s/%s: %s", w->run->dir, name,
-                      code == EFBIG ? "PLUMB_TRACE_MAX is reached" : strerror(code));
-        return;
-    }
-    t->kept_bytes += bytes;
-    PLUMB_RELEASE(t->kept, t->kept + 1);
-    plumb_log(PLUMB_LOG_INFO, "plumb: kept %s/%s: %s", w->run->dir, name, why);
-}
-
-int plumb_trace_keep_impl(const char *why, plumb_error *err)
-{
-    uint32_t before = KEEP_NOTHING, said = KEEP_BEING_SAID;
-    size_t n = 0;
-    bool heard = __atomic_compare_exchange_n(&wish.state, &before, KEEP_BEING_SAID, false,
-                                             __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    if (heard) {
-        for (; why && why[n] && n < sizeof wish.why - 1; n++)
-            PLUMB_STORE(wish.why[n], why[n]);
-        PLUMB_STORE(wish.why[n], '\0');
-        heard = __atomic_compare_exchange_n(&wish.state, &said, KEEP_WANTED, false,
-                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-        sem_post(&wish.wake);
-    }
-    /* One that waits already will have these records too. */
-    if (!heard && (before == KEEP_OFF || said == KEEP_OFF))
-        return plumb_fail(err, PLUMB_ERR_STATE,
-                          "no trace in ring mode is on (PLUMB_TRACE_MODE=ring)");
-    return PLUMB_OK;
-}
-
-/* The watch of a thread block; NULL: there are too many. */
-static struct plumb_keep_watch *watch_of(struct writer *w, uint64_t off)
-{
-    uint64_t i = plumb_map_get(&w->watch_of, off);
-    if (!i && w->watch_count < WATCHES && plumb_map_put(&w->watch_of, off, w->watch_count + 1) == 0)
-        i = ++w->watch_count;
-    return i ? &w->watches[i - 1] : NULL;
-}
-
-/* Whether a span of some thread took too long since the last look. */
-static void look_for_slow_spans(struct writer *w)
-{
-    const struct plumb_trace_source *s = &w->live.file.source;
-    uint64_t off = w->rules.count ? PLUMB_ACQUIRE(s->h->thread_off) : 0;
-    char why[PLUMB_KEEP_WHY];
-    while (off) {
-        struct plumb_live_thread *live = plumb_trace_at(s, off, sizeof *live);
-        struct plumb_keep_watch *watch = live ? watch_of(w, off) : NULL;
-        if (watch && plumb_keep_look(watch, &w->rules, &w->live, live, why))
-            plumb_trace_keep_impl(why, NULL);
-        off = live ? live->next_off : 0;
-    }
-}
-
-static void pass_ring(struct writer *w)
-{
-    look_for_slow_spans(w);
-    if (PLUMB_ACQUIRE(wish.state) != KEEP_WANTED)
-        return;
-    keep_now(w);
-    PLUMB_RELEASE(wish.state, KEEP_NOTHING);
-}
-
-static void open_ring(struct writer *w)
-{
-    const struct plumb_settings *s = &plumb_rt.settings;
-    plumb_error err = {0, ""};
-    if (trace_of(w)->mode != PLUMB_LIVE_TRACE_RING) {
-        if (s->keep_if[0] || s->keep_signal[0])
-            plumb_say("plumb: PLUMB_KEEP_IF and PLUMB_KEEP_SIGNAL need PLUMB_TRACE_MODE=ring");
-        return;
-    }
-    if (plumb_keep_rules_parse(&w->rules, s->keep_if, &err) < 0)
-        plumb_say("plumb: PLUMB_KEEP_IF: %s; it keeps nothing", err.message);
-    if (w->rules.count && !(w->watches = plumb_pages_map(WATCHES * sizeof *w->watches)))
-        w->rules.count = 0;
-    plumb_keep_signal_take(s->keep_signal);
-}
-
-static void close_ring(struct writer *w, bool whole)
-{
-    struct plumb_live_trace *t = trace_of(w);
-    uint32_t before;
-    int code;
-    if (t->mode != PLUMB_LIVE_TRACE_RING)
-        return;
-    plumb_keep_signal_give_back();
-    before = __atomic_exchange_n(&wish.state, KEEP_OFF, __ATOMIC_ACQ_REL);
-    if (whole && before == KEEP_WANTED)
-        keep_now(w);
-    if (whole && t->kept_bytes < t->max_bytes) {
-        code =
-            write_piece_file(w, PLUMB_TRACE_FILE, "the run ended", &t->file_bytes, &t->file_spans);
-        if (code)
-            end_trace(w, code == EFBIG ? PLUMB_TRACE_AT_BOUND : PLUMB_TRACE_NO_FILE, code);
-        if (code)
-            t->file_bytes = 0;
-    }
-    plumb_map_fini(&w->watch_of);
-    if (w->watches)
-        plumb_pages_unmap(w->watches, WATCHES * sizeof *w->watches);
-}
-
 static uint32_t pass(struct writer *w)
 {
     uint32_t fullest = 0;
@@ -419,7 +225,7 @@ static uint32_t pass(struct writer *w)
     if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP)
         fullest = plumb_trace_live_pass(&w->live);
     else
-        pass_ring(w);
+        plumb_trace_ring_pass(&w->ring);
     return fullest;
 }
 
@@ -508,11 +314,11 @@ static int make_writer(struct writer *w)
         return code;
     if (trace_of(w)->mode == PLUMB_LIVE_TRACE_STOP)
         plumb_trace_file_head(&w->live.file);
-    if (!wish.made)
-        sem_init(&wish.wake, 0, 0);
-    wish.made = true;
+    if (!wake.made)
+        sem_init(&wake.sem, 0, 0);
+    wake.made = true;
     sem_init(&w->born, 0, 0);
-    open_ring(w);
+    plumb_trace_ring_open(&w->ring);
     code = plumb_control_thread(&w->thread, writer_main, w);
     if (code)
         return code;
@@ -521,7 +327,7 @@ static int make_writer(struct writer *w)
         continue;
     PLUMB_RELEASE(w->running, 1);
     if (trace_of(w)->mode == PLUMB_LIVE_TRACE_RING)
-        PLUMB_RELEASE(wish.state, KEEP_NOTHING);
+        plumb_trace_ring_listen();
     return 0;
 }
 
@@ -535,6 +341,8 @@ void plumb_trace_writer_start(struct plumb_run *run)
     if (run->h->trace.mode == PLUMB_LIVE_TRACE_NONE)
         return;
     w->run = run;
+    w->ring.run = run;
+    w->ring.live = &w->live;
     w->limit = max - (tail < TAIL_MAX ? tail : TAIL_MAX);
     code = make_writer(w);
     if (!code)
@@ -549,7 +357,7 @@ static void stop_thread(struct writer *w)
     if (!PLUMB_LOAD(w->running))
         return;
     PLUMB_RELEASE(w->stop, 1);
-    sem_post(&wish.wake);
+    plumb_trace_writer_wake();
     pthread_join(w->thread, NULL);
     PLUMB_RELEASE(w->running, 0);
 }
@@ -583,12 +391,15 @@ static void write_tail(struct writer *w)
 void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end, bool whole)
 {
     struct writer *w = &writer;
+    int code;
     if (w->run != run)
         return;
     stop_thread(w);
     if (whole)
         set_clock(w, end);
-    close_ring(w, whole);
+    code = plumb_trace_ring_close(&w->ring, whole);
+    if (code)
+        end_trace(w, code == EFBIG ? PLUMB_TRACE_AT_BOUND : PLUMB_TRACE_NO_FILE, code);
     if (whole && w->fd >= 0) {
         if (!trace_of(w)->ended)
             plumb_trace_live_finish(&w->live);
@@ -614,7 +425,8 @@ void plumb_trace_writer_forget(void)
 {
     struct writer *w = &writer;
     /* The parent's threads may have been in the middle of either. */
-    memset(&wish, 0, sizeof wish);
+    memset(&wake, 0, sizeof wake);
+    plumb_trace_ring_forget();
     if (!w->run)
         return;
     if (is_ours(w))
