@@ -158,7 +158,7 @@ static struct plumb_keep_watch *watch_of(struct plumb_trace_ring *r, uint64_t of
 /* Whether a span of some thread took too long since the last look. */
 static void look_for_slow_spans(struct plumb_trace_ring *r)
 {
-    const struct plumb_trace_source *s = r->live->file.source;
+    const struct plumb_trace_source *s = &r->live->file.source;
     uint64_t off = r->rules.count ? PLUMB_ACQUIRE(s->h->thread_off) : 0;
     char why[PLUMB_KEEP_WHY];
     while (off) {

@@ -1,204 +1,14 @@
 /* trace_perfetto.c: see trace_perfetto.h for how things are spelled. Plain spans go straight to the
  * run of packets that the lane keeps open; everything else closes it, writes one event, and leaves
  * opening it again to the next plain span. */
-#include "format/trace_perfetto.h"
+#include "format/trace_perfetto_names.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/pages.h"
 #include "base/u128.h"
 
-enum {
-    TRACK_PROCESS = 1,
-    TRACK_THREAD = 2,
-    TRACK_ASYNC = 3,
-    TRACK_COUNTER = 4,
-    TRACK_CONTINUED = 16, /* added to a kind: what a killed process left has tracks of its own */
-    NODE_IDS = PLUMB_TRACE_NAME_IDS - PLUMB_TRACE_TEXTS - 8,
-    GAP_NODES = 14 /* of an instant */
-};
-
-/* Numbers of names: nodes by their own, texts above them, and nodes that have no room there. */
-enum { ID_TEXTS = NODE_IDS + 8, ID_NODES = 1 << 24 };
-
-static uint32_t name_of_node(uint32_t node)
-{
-    return PLUMB_LIKELY(node < NODE_IDS) ? node : node + ID_NODES;
-}
-
-/* Numbers of keys. */
-enum key {
-    KEY_STEP = 1,
-    KEY_PIPELINE,
-    KEY_FAILED,
-    KEY_ABANDONED,
-    KEY_UNBALANCED,
-    KEY_CUT,
-    KEY_SPANS,
-    KEY_BACK_NS,
-    KEY_FLOP_PER_S,
-    KEY_STACK_CUT,
-    KEY_OTHER_NODES,
-    KEY_STACK = 16, /* + frame */
-    KEY_TEXTS = 64
-};
-static const char *const fixed_keys[] = {
-    [KEY_STEP] = "step",
-    [KEY_PIPELINE] = "pipeline",
-    [KEY_FAILED] = "failed",
-    [KEY_ABANDONED] = "abandoned",
-    [KEY_UNBALANCED] = "unbalanced",
-    [KEY_CUT] = "cut",
-    [KEY_SPANS] = "spans",
-    [KEY_BACK_NS] = "back_ns",
-    [KEY_FLOP_PER_S] = "flop_per_s",
-    [KEY_STACK_CUT] = "stack_cut",
-    [KEY_OTHER_NODES] = "(other nodes)",
-};
-
-/* Names that are no texts of the mapping. */
-enum { NAME_DROPPED = NODE_IDS, NAME_CAPTURE, NAME_JUMPED };
-
-/* ---- Texts ----------------------------------------------------------------------------------- */
-
-static const char *key_text(struct plumb_trace_file *f, uint32_t id)
-{
-    if (id >= ID_NODES)
-        return plumb_trace_node(&f->source, id - ID_NODES);
-    if (id >= KEY_TEXTS)
-        return id - KEY_TEXTS < f->text_count
-                   ? plumb_trace_text(&f->source, f->text_offs[id - KEY_TEXTS])
-                   : "?";
-    if (id < KEY_STACK)
-        return id < sizeof fixed_keys / sizeof *fixed_keys ? fixed_keys[id] : "?";
-    snprintf(f->scratch, sizeof f->scratch, "stack.%u", id - KEY_STACK);
-    return f->scratch;
-}
-
-static const char *text_of(void *arg, enum plumb_pf_index index, uint32_t id)
-{
-    struct plumb_trace_file *f = arg;
-    if (index == PLUMB_PF_CATEGORIES)
-        return plumb_trace_phase(&f->source, id - 1);
-    if (index == PLUMB_PF_KEYS)
-        return key_text(f, id);
-    switch (id) {
-    case NAME_DROPPED:
-        return "plumb.dropped";
-    case NAME_CAPTURE:
-        return "plumb.capture";
-    case NAME_JUMPED:
-        return "plumb.clock_jumped";
-    default:
-        break;
-    }
-    if (id >= ID_NODES)
-        return plumb_trace_node(&f->source, id - ID_NODES);
-    if (id >= ID_TEXTS)
-        return id - ID_TEXTS < f->text_count
-                   ? plumb_trace_text(&f->source, f->text_offs[id - ID_TEXTS])
-                   : "?";
-    return plumb_trace_node(&f->source, id);
-}
-
-/* The place of a text among the file's; PLUMB_TRACE_TEXTS: there is no room, it reads "?". */
-static uint32_t text_id(struct plumb_trace_file *f, uint64_t off)
-{
-    uint64_t known = off ? plumb_map_get(&f->text_ids, off) : 0;
-    if (known)
-        return (uint32_t)known - 1;
-    if (!off || f->text_count == PLUMB_TRACE_TEXTS ||
-        plumb_map_put(&f->text_ids, off, f->text_count + 1) < 0)
-        return PLUMB_TRACE_TEXTS;
-    f->text_offs[f->text_count] = off;
-    return f->text_count++;
-}
-
-/* ---- The file -------------------------------------------------------------------------------- */
-
-int plumb_trace_file_open(struct plumb_trace_file *f)
-{
-    const struct plumb_live_header *h = f->source.h;
-    f->text_offs = plumb_pages_map(PLUMB_TRACE_TEXTS * sizeof *f->text_offs);
-    if (!f->text_offs)
-        return PLUMB_ERR_MEMORY;
-    f->texts = (struct plumb_pf_texts){text_of, f};
-    f->plain = plumb_trace_plain_pick();
-    plumb_trace_nesting_make(&f->nesting);
-    f->zero = (struct plumb_pf_anchor){h->trace.zero_boottime_ns, h->trace.zero_monotonic_ns,
-                                       h->trace.zero_realtime_ns};
-    f->seed = plumb_pf_uuid(h->pid, 0, h->process_start, h->start.unix_ns);
-    f->process_track = plumb_pf_uuid(f->seed, TRACK_PROCESS, 0, 0);
-    return PLUMB_OK;
-}
-
-void plumb_trace_file_fini(struct plumb_trace_file *f)
-{
-    plumb_map_fini(&f->text_ids);
-    plumb_map_fini(&f->tracks);
-    plumb_pages_unmap(f->text_offs, PLUMB_TRACE_TEXTS * sizeof *f->text_offs);
-    f->text_offs = NULL;
-}
-
-void plumb_trace_file_flush(struct plumb_trace_file *f)
-{
-    if (f->out.used && !f->failed && !f->write(f->arg, f->out.base, f->out.used))
-        f->failed = true;
-    f->bytes += f->failed ? 0 : f->out.used;
-    f->out.used = 0;
-}
-
-void plumb_trace_file_fact(struct plumb_trace_file *f, const char *key, const char *text)
-{
-    while (!plumb_pf_fact(&f->out, key, text))
-        plumb_trace_file_flush(f);
-}
-
-void plumb_trace_file_fact_u64(struct plumb_trace_file *f, const char *key, uint64_t value)
-{
-    while (!plumb_pf_fact_i64(&f->out, key, (int64_t)value))
-        plumb_trace_file_flush(f);
-}
-
-void plumb_trace_file_head(struct plumb_trace_file *f)
-{
-    const struct plumb_trace_source *s = &f->source;
-    const struct plumb_live_header *h = s->h;
-    const char *command = plumb_trace_fact(s, PLUMB_FACT_COMMAND);
-    struct plumb_pf_head head = {.zero = f->zero,
-                                 .uuid = {f->seed, h->start.unix_ns},
-                                 .process_track = f->process_track,
-                                 .pid = (int32_t)h->pid,
-                                 .process_name = plumb_trace_fact(s, PLUMB_FACT_PROGRAM),
-                                 .argv = &command,
-                                 .argc = 1};
-    while (!plumb_pf_head(&f->out, &head))
-        plumb_trace_file_flush(f);
-    plumb_trace_file_fact(f, "plumb.version", plumb_trace_fact(s, PLUMB_FACT_VERSION));
-    plumb_trace_file_fact(f, "plumb.program", plumb_trace_fact(s, PLUMB_FACT_PROGRAM));
-    plumb_trace_file_fact(f, "plumb.pipeline", plumb_trace_fact(s, PLUMB_FACT_PIPELINE));
-    plumb_trace_file_fact(f, "plumb.host", plumb_trace_fact(s, PLUMB_FACT_HOST));
-    plumb_trace_file_fact_u64(f, "plumb.pid", h->pid);
-    plumb_trace_file_fact_u64(f, "plumb.rank", (uint64_t)(int64_t)h->rank);
-    if (h->world_size >= 0)
-        plumb_trace_file_fact_u64(f, "plumb.world_size", (uint64_t)h->world_size);
-    if (h->local_rank >= 0)
-        plumb_trace_file_fact_u64(f, "plumb.local_rank", (uint64_t)h->local_rank);
-    plumb_trace_file_fact_u64(f, "plumb.start_unix_ns", h->start.unix_ns);
-}
-
-uint64_t plumb_trace_file_ns(const struct plumb_trace_file *f, uint64_t ticks)
-{
-    const struct plumb_trace_clock *c = &f->clock;
-    uint64_t back;
-    if (PLUMB_LIKELY(ticks >= c->ticks0))
-        return c->ns0 + (uint64_t)((plumb_u128)(ticks - c->ticks0) * c->ns_per_tick >> 32);
-    back = (uint64_t)((plumb_u128)(c->ticks0 - ticks) * c->ns_per_tick >> 32);
-    return back < c->ns0 ? c->ns0 - back : 0;
-}
+enum { GAP_NODES = 14 }; /* of an instant */
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
@@ -262,7 +72,7 @@ void plumb_trace_lane_again(struct plumb_trace_lane *l, const char *name)
                                .tid = l->state.tid};
     stop_run(l);
     l->track = t.uuid =
-        plumb_pf_uuid(f->seed, TRACK_THREAD, l->state.tid,
+        plumb_pf_uuid(f->seed, TRACE_TRACK_THREAD, l->state.tid,
                       (uint64_t)l->state.generation << 32 | (l->seq.id & UINT32_MAX));
     while (!plumb_pf_track(&l->file->out, &t))
         plumb_trace_file_flush(l->file);
@@ -289,7 +99,8 @@ static PLUMB_ALWAYS_INLINE void on_begin(void *self, uint64_t ticks, uint32_t no
     struct plumb_trace_lane *l = self;
     for (;;) {
         go_run(l);
-        if (PLUMB_LIKELY(plumb_pf_run_begin(&l->run, run_ns(l, ticks), name_of_node(node))))
+        if (PLUMB_LIKELY(
+                plumb_pf_run_begin(&l->run, run_ns(l, ticks), plumb_trace_name_of_node(node))))
             return;
         flush_lane(l);
     }
@@ -316,7 +127,7 @@ static PLUMB_ALWAYS_INLINE uint32_t on_plain(void *self, struct plumb_trace_stat
                                   .clock = &l->file->clock,
                                   .nesting = &l->file->nesting,
                                   .base = base,
-                                  .ids = NODE_IDS};
+                                  .ids = TRACE_NODE_IDS};
     uint32_t taken;
     go_run(l);
     taken = l->file->plain(&t, words, n);
@@ -355,10 +166,10 @@ static void add_reason(struct plumb_trace_lane *l, struct args *a, uint32_t key,
 static void add_stack(struct args *a, const uint64_t *w)
 {
     uint32_t n = (uint32_t)(w[0] >> 8) & 255;
-    for (uint32_t i = 1; i < n && i <= KEY_TEXTS - KEY_STACK; i++)
-        add_arg(a, KEY_STACK + i - 1, PLUMB_PF_POINTER)->v.u64 = w[i];
+    for (uint32_t i = 1; i < n && i <= TRACE_KEY_TEXTS - TRACE_KEY_STACK; i++)
+        add_arg(a, TRACE_KEY_STACK + i - 1, PLUMB_PF_POINTER)->v.u64 = w[i];
     if (w[0] >> 16 & 1)
-        add_flag(a, KEY_STACK_CUT);
+        add_flag(a, TRACE_KEY_STACK_CUT);
 }
 
 static void add_argument(struct plumb_trace_lane *l, struct args *a, const uint64_t *w,
@@ -372,7 +183,7 @@ static void add_argument(struct plumb_trace_lane *l, struct args *a, const uint6
     struct plumb_pf_arg *arg;
     if (type < 1 || type > 3 || (flops && !(f->source.h->trace.what & PLUMB_TRACE_HAS_FLOPS)))
         return;
-    id = text_id(f, off) + KEY_TEXTS;
+    id = plumb_trace_text_id(f, off) + TRACE_KEY_TEXTS;
     arg = add_arg(a, id, type == 1 ? PLUMB_PF_I64 : type == 2 ? PLUMB_PF_F64 : PLUMB_PF_TEXT);
     if (type == 3)
         arg->v.text = (const char *)&w[2];
@@ -384,7 +195,7 @@ static void add_argument(struct plumb_trace_lane *l, struct args *a, const uint6
         value = (double)(int64_t)w[2];
     else
         memcpy(&value, &w[2], sizeof value);
-    add_arg(a, KEY_FLOP_PER_S, PLUMB_PF_F64)->v.f64 = value * 1e9 / (double)took_ns;
+    add_arg(a, TRACE_KEY_FLOP_PER_S, PLUMB_PF_F64)->v.f64 = value * 1e9 / (double)took_ns;
 }
 
 /* Arguments are texts of up to 255 bytes and a NUL that a damaged file may lack. */
@@ -418,13 +229,13 @@ static void on_begin_more(void *self, const struct plumb_trace_state *s,
     struct args a = {.n = 0};
     struct plumb_pf_event e = {.type = PLUMB_PF_BEGIN,
                                .ns = ns_now(l, f->begin_ticks),
-                               .name = name_of_node(plumb_key_node(f->key)),
+                               .name = plumb_trace_name_of_node(plumb_key_node(f->key)),
                                .category = group & 0xff ? (group & 0xff) + 1 : 0,
                                .args = a.arg};
     if (f->step >= 0 && f->step != around->step)
-        add_arg(&a, KEY_STEP, PLUMB_PF_I64)->v.i64 = f->step;
+        add_arg(&a, TRACE_KEY_STEP, PLUMB_PF_I64)->v.i64 = f->step;
     if (group >> 8 != plumb_key_group(around->key) >> 8)
-        add_arg(&a, KEY_PIPELINE, PLUMB_PF_TEXT)->v.text =
+        add_arg(&a, TRACE_KEY_PIPELINE, PLUMB_PF_TEXT)->v.text =
             plumb_trace_pipeline(&l->file->source, group);
     add_pending(l, &a, s, s->depth, true, 0);
     e.arg_count = a.n;
@@ -442,13 +253,13 @@ static void on_end_more(void *self, const struct plumb_trace_state *s,
     uint64_t begin_ns = plumb_trace_file_ns(l->file, f->begin_ticks);
     e.ns = ns_now(l, how == PLUMB_TRACE_END_CUT ? 0 : ticks);
     if (f->flags & PLUMB_TRACE_FAILED)
-        add_reason(l, &a, KEY_FAILED, f->why_off);
+        add_reason(l, &a, TRACE_KEY_FAILED, f->why_off);
     if (f->flags & PLUMB_TRACE_ABANDONED)
-        add_reason(l, &a, KEY_ABANDONED, f->why_off);
+        add_reason(l, &a, TRACE_KEY_ABANDONED, f->why_off);
     if (how == PLUMB_TRACE_END_UNBALANCED)
-        add_flag(&a, KEY_UNBALANCED);
+        add_flag(&a, TRACE_KEY_UNBALANCED);
     if (how == PLUMB_TRACE_END_CUT)
-        add_flag(&a, KEY_CUT);
+        add_flag(&a, TRACE_KEY_CUT);
     if (f->flags & PLUMB_TRACE_ARGS)
         add_pending(l, &a, s, s->depth, false, e.ns > begin_ns ? e.ns - begin_ns : 0);
     e.arg_count = a.n;
@@ -460,7 +271,8 @@ static void on_end_more(void *self, const struct plumb_trace_state *s,
 
 static uint64_t level_track(struct plumb_trace_file *f, uint32_t level)
 {
-    return plumb_pf_uuid(f->seed, TRACK_ASYNC + (f->continues ? TRACK_CONTINUED : 0), level, 0);
+    return plumb_pf_uuid(f->seed, TRACE_TRACK_ASYNC + (f->continues ? TRACE_TRACK_CONTINUED : 0),
+                         level, 0);
 }
 
 /* A track on which the span fits; PLUMB_TRACE_LEVELS: none. */
@@ -489,11 +301,11 @@ static void async_begin(struct plumb_trace_lane *l, const struct plumb_trace_asy
     struct plumb_pf_event e = {.type = PLUMB_PF_BEGIN,
                                .ns = begin_ns,
                                .track = track,
-                               .name = name_of_node(plumb_key_node(a->key)),
+                               .name = plumb_trace_name_of_node(plumb_key_node(a->key)),
                                .category = group & 0xff ? (group & 0xff) + 1 : 0,
                                .args = args.arg};
     if (group >> 8)
-        add_arg(&args, KEY_PIPELINE, PLUMB_PF_TEXT)->v.text =
+        add_arg(&args, TRACE_KEY_PIPELINE, PLUMB_PF_TEXT)->v.text =
             plumb_trace_pipeline(&l->file->source, group);
     e.arg_count = args.n;
     put(l, &e);
@@ -520,9 +332,9 @@ static void on_async(void *self, const struct plumb_trace_state *s,
     e.ns = end_ns > begin_ns ? end_ns : begin_ns;
     async_begin(l, a, begin_ns, e.track);
     if (a->how == PLUMB_TRACE_ASYNC_FAILED)
-        add_reason(l, &args, KEY_FAILED, a->why_off);
+        add_reason(l, &args, TRACE_KEY_FAILED, a->why_off);
     if (a->how == PLUMB_TRACE_ASYNC_ABANDONED)
-        add_flag(&args, KEY_ABANDONED);
+        add_flag(&args, TRACE_KEY_ABANDONED);
     e.arg_count = args.n;
     put(l, &e);
     f->level_ends[level] = e.ns;
@@ -549,7 +361,7 @@ static void on_instant(void *self, const struct plumb_trace_state *s, uint64_t t
     struct plumb_trace_lane *l = self;
     struct plumb_pf_event e = {.type = PLUMB_PF_INSTANT, .ns = ns_now(l, ticks)};
     (void)s;
-    e.name = text_id(l->file, text) + ID_TEXTS;
+    e.name = plumb_trace_text_id(l->file, text) + TRACE_ID_TEXTS;
     put(l, &e);
 }
 
@@ -566,7 +378,7 @@ static void on_counter(void *self, const struct plumb_trace_state *s, uint64_t t
                                .name = plumb_trace_text(&f->source, text),
                                .unit = kind == PLUMB_COUNTER_BYTES ? PLUMB_PF_SIZE
                                                                    : PLUMB_PF_UNIT_NONE};
-    e.track = t.uuid = plumb_pf_uuid(f->seed, TRACK_COUNTER, text, group << 8 | kind);
+    e.track = t.uuid = plumb_pf_uuid(f->seed, TRACE_TRACK_COUNTER, text, group << 8 | kind);
     if (!plumb_map_get(&f->tracks, t.uuid)) {
         while (!plumb_pf_track(&f->out, &t))
             plumb_trace_file_flush(f);
@@ -584,7 +396,7 @@ static void on_flow(void *self, const struct plumb_trace_state *s, uint64_t tick
 {
     struct plumb_trace_lane *l = self;
     struct plumb_pf_event e = {
-        .type = PLUMB_PF_INSTANT, .ns = ns_now(l, ticks), .name = NAME_CAPTURE};
+        .type = PLUMB_PF_INSTANT, .ns = ns_now(l, ticks), .name = TRACE_NAME_CAPTURE};
     (void)s;
     e.flows = &flow;
     e.flow_count = 1;
@@ -603,13 +415,13 @@ static void on_gap(void *self, const struct plumb_trace_state *s, const struct p
     do {
         struct args a = {.n = 0};
         struct plumb_pf_event e = {
-            .type = PLUMB_PF_INSTANT, .ns = ns, .name = NAME_DROPPED, .args = a.arg};
+            .type = PLUMB_PF_INSTANT, .ns = ns, .name = TRACE_NAME_DROPPED, .args = a.arg};
         if (i == 0)
-            add_arg(&a, KEY_SPANS, PLUMB_PF_I64)->v.u64 = g->spans;
+            add_arg(&a, TRACE_KEY_SPANS, PLUMB_PF_I64)->v.u64 = g->spans;
         for (uint64_t most = i + GAP_NODES; i < g->count && i < most; i++)
-            add_arg(&a, g->nodes[i].node + ID_NODES, PLUMB_PF_I64)->v.u64 = g->nodes[i].spans;
+            add_arg(&a, g->nodes[i].node + TRACE_ID_NODES, PLUMB_PF_I64)->v.u64 = g->nodes[i].spans;
         if (i == g->count && g->others)
-            add_arg(&a, KEY_OTHER_NODES, PLUMB_PF_I64)->v.u64 = g->others;
+            add_arg(&a, TRACE_KEY_OTHER_NODES, PLUMB_PF_I64)->v.u64 = g->others;
         e.arg_count = a.n;
         put(l, &e);
     } while (i < g->count);
@@ -620,11 +432,11 @@ static void on_jumped(void *self, const struct plumb_trace_state *s, uint64_t fr
     struct plumb_trace_lane *l = self;
     struct args a = {.n = 0};
     struct plumb_pf_event e = {
-        .type = PLUMB_PF_INSTANT, .ns = ns_now(l, to), .name = NAME_JUMPED, .args = a.arg};
+        .type = PLUMB_PF_INSTANT, .ns = ns_now(l, to), .name = TRACE_NAME_JUMPED, .args = a.arg};
     (void)s;
     if (!l->track)
         return;
-    add_arg(&a, KEY_BACK_NS, PLUMB_PF_I64)->v.u64 =
+    add_arg(&a, TRACE_KEY_BACK_NS, PLUMB_PF_I64)->v.u64 =
         (uint64_t)((plumb_u128)(from - to) * l->file->clock.ns_per_tick >> 32);
     e.arg_count = a.n;
     put(l, &e);
