@@ -212,7 +212,9 @@ static void read_tensors(struct tensors *in, uint64_t data_offset)
         at[in->count++] = tensor;
         tensor->name = plumb_arena_strndup(&in->arena, s->key, s->key_size);
         tensor->name_size = s->key_size;
-        if (tensor->name && s->token != PLUMB_JSON_OBJECT)
+        if (tensor->name && memchr(s->key, '\0', s->key_size))
+            tensor_fault(in, tensor, "has a NUL character in its name");
+        else if (tensor->name && s->token != PLUMB_JSON_OBJECT)
             tensor_fault(in, tensor, "is no object in the header");
         else if (tensor->name)
             read_tensor(in, tensor, data_offset);

@@ -129,6 +129,8 @@ case("key_twice.safetensors", "tensor 'a' has a field that comes twice",
 case("cut.safetensors", "tensor 'a' ends behind the file", tensors("{%s}" % A, bytes(5)))
 case("cut_header.safetensors", "column 21: it ends in the middle", tensors(("{%s}" % A)[:20]))
 case("nul.safetensors", "a value is missing", tensors("{%s}" % A.replace("{", "\0{"), bytes(8)))
+case("nul_in_name.safetensors", "has a NUL character in its name",
+     tensors("{%s}" % A.replace('"a"', '"a\\u0000b"'), bytes(8)))
 case("short.safetensors", "is shorter than", bytes(5))
 case("zeros.safetensors", "line 1, column 1", bytes(4096))
 case("empty.safetensors", "is empty", "")
