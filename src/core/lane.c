@@ -13,6 +13,7 @@
 #include "core/stage.h"
 #include "core/trace.h"
 #include "format/lane_clock.h"
+#include "format/lane_ring.h"
 
 enum { NAMES_MAX = 65535, NAME_OTHER = 1 };
 
@@ -107,7 +108,8 @@ static struct plumb_live_lane *carve(struct plumb_run *run, struct plumb_collect
     plumb_lock();
     if (run->h->lanes.count < PLUMB_LIVE_LANES)
         l = plumb_table_add(run, &run->h->lanes);
-    if (l && run->h->trace.mode == PLUMB_LIVE_TRACE_STOP) {
+    if (l && (run->h->trace.mode == PLUMB_LIVE_TRACE_STOP ||
+              run->h->trace.mode == PLUMB_LIVE_TRACE_RING)) {
         l->slots = slots_of(o);
         l->queue_off = plumb_carve(run, l->slots * sizeof(union plumb_live_slot));
         if (!l->queue_off)
@@ -196,23 +198,48 @@ static void put_args(struct plumb_run *run, const struct plumb_live_lane *l, uin
     }
 }
 
+/* `n` positions that stay this event's until the writer has taken it; false: the queue is full. */
+static bool take_positions(struct plumb_live_lane *l, uint32_t n, uint64_t *position)
+{
+    *position = PLUMB_LOAD(l->tail);
+    do {
+        if (*position + n - PLUMB_ACQUIRE(l->taken) > l->slots)
+            return false;
+    } while (!__atomic_compare_exchange_n(&l->tail, position, *position + n, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    return true;
+}
+
+/* Ring mode: the oldest make room. False: somebody is still busy with one of the slots. */
+static bool take_ring_positions(struct plumb_run *run, struct plumb_live_lane *l, uint32_t n,
+                                uint64_t *position)
+{
+    uint32_t i = 0;
+    *position = __atomic_fetch_add(&l->tail, n, __ATOMIC_RELAXED);
+    while (i < n && plumb_lane_ring_claim(slot_at(run, l, *position + i), *position + i))
+        i++;
+    if (i == n)
+        return true;
+    while (i-- > 0)
+        PLUMB_RELEASE(slot_at(run, l, *position + i)->event.seq, 0);
+    return false;
+}
+
 /* `v` is the event without what the queue adds. */
 static int enqueue(struct plumb_run *run, struct plumb_live_lane *l, struct plumb_live_event *v,
                    const plumb_event *e)
 {
+    bool ring = run->h->trace.mode == PLUMB_LIVE_TRACE_RING;
     uint32_t args = e->args && e->arg_count < PLUMB_EVENT_ARGS ? e->arg_count
                     : e->args                                  ? (uint32_t)PLUMB_EVENT_ARGS
                                                                : 0;
     uint32_t n = 1 + (args + PLUMB_LANE_ARGS - 1) / PLUMB_LANE_ARGS;
-    uint64_t position = PLUMB_LOAD(l->tail);
+    uint64_t position;
     struct plumb_live_event *to;
-    do {
-        if (position + n - PLUMB_ACQUIRE(l->taken) > l->slots) {
-            PLUMB_ADD(l->dropped, 1);
-            return PLUMB_ERR_MEMORY;
-        }
-    } while (!__atomic_compare_exchange_n(&l->tail, &position, position + n, true, __ATOMIC_RELAXED,
-                                          __ATOMIC_RELAXED));
+    if (!(ring ? take_ring_positions(run, l, n, &position) : take_positions(l, n, &position))) {
+        PLUMB_ADD(l->dropped, 1);
+        return PLUMB_ERR_MEMORY;
+    }
     to = &slot_at(run, l, position)->event;
     v->name = told(run, e->name);
     v->slots = (uint8_t)n;
@@ -220,6 +247,9 @@ static int enqueue(struct plumb_run *run, struct plumb_live_lane *l, struct plum
     memcpy((unsigned char *)to + sizeof to->seq, (const unsigned char *)v + sizeof v->seq,
            sizeof *v - sizeof v->seq);
     put_args(run, l, position, e, args);
+    for (uint32_t i = 1; ring && i < n; i++)
+        PLUMB_RELEASE(slot_at(run, l, position + i)->args.seq,
+                      (position + i + 1) | PLUMB_LANE_RING_ARGS);
     PLUMB_RELEASE(to->seq, position + 1);
     return PLUMB_OK;
 }

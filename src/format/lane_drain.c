@@ -8,6 +8,7 @@
 
 #include "base/pages.h"
 #include "format/lane_clock.h"
+#include "format/lane_ring.h"
 #include <plumb/abi.h>
 
 enum {
@@ -524,6 +525,45 @@ uint32_t plumb_lane_drain_take(struct plumb_lane_drain *d, struct plumb_trace_fi
     return fullest;
 }
 
+static bool copy_room(struct plumb_lane_drain *d, size_t n)
+{
+    if (n <= d->copy_cap)
+        return true;
+    plumb_pages_unmap(d->copy, d->copy_cap * sizeof *d->copy);
+    d->copy = plumb_pages_map(n * sizeof *d->copy);
+    d->copy_cap = d->copy ? n : 0;
+    return d->copy != NULL;
+}
+
+/* From a copy, because others go on overwriting. */
+static void collect(struct plumb_lane_drain *d, struct plumb_drain_lane *l)
+{
+    union plumb_live_slot *slots = l->slots;
+    uint64_t count = l->live->slots, tail = PLUMB_ACQUIRE(l->live->tail), position;
+    size_t n;
+    if (!tail || !room(d, count) || !copy_room(d, count))
+        return;
+    plumb_lane_ring_copy(d->copy, slots, count, tail, &position);
+    l->slots = d->copy;
+    n = gather(d, l, tail, true, &position);
+    if (n)
+        start(d, l);
+    qsort(d->sorted, n, sizeof *d->sorted, by_begin);
+    for (size_t i = 0; i < n && !l->file->failed; i++)
+        put_entry(l, &d->sorted[i]);
+    d->events += n;
+    l->slots = slots;
+}
+
+void plumb_lane_drain_collect(struct plumb_lane_drain *d, struct plumb_trace_file *f)
+{
+    meet(d, f);
+    for (uint32_t i = 0; i < d->count && !f->failed; i++)
+        if (d->lanes[i].live)
+            collect(d, &d->lanes[i]);
+    plumb_lane_drain_facts(f);
+}
+
 void plumb_lane_drain_commit(struct plumb_lane_drain *d, uint64_t batch)
 {
     for (uint32_t i = 0; i < d->count; i++) {
@@ -579,5 +619,6 @@ void plumb_lane_drain_fini(struct plumb_lane_drain *d)
 {
     plumb_pages_unmap(d->lanes, d->lanes ? PLUMB_LIVE_LANES * sizeof *d->lanes : 0);
     plumb_pages_unmap(d->sorted, d->sorted_cap * sizeof *d->sorted);
+    plumb_pages_unmap(d->copy, d->copy_cap * sizeof *d->copy);
     memset(d, 0, sizeof *d);
 }

@@ -23,12 +23,16 @@ struct plumb_lane_drain {
     uint32_t count;
     struct plumb_drain_entry *sorted;
     size_t sorted_cap;
+    union plumb_live_slot *copy; /* ring mode: of the largest queue so far */
+    size_t copy_cap;
     uint64_t events; /* written */
 };
 
 /* Takes what the queues hold now. `last`: nobody emits any more, positions that were never
  * published are passed over. Returns the largest part of a queue that was full, in 1/256. */
 uint32_t plumb_lane_drain_take(struct plumb_lane_drain *d, struct plumb_trace_file *f, bool last);
+/* Ring mode: what the queues hold, the newest of each lane, once, into a file of its own. */
+void plumb_lane_drain_collect(struct plumb_lane_drain *d, struct plumb_trace_file *f);
 /* What was taken is in the file's commit number `batch`: before that is made known, and after. */
 void plumb_lane_drain_commit(struct plumb_lane_drain *d, uint64_t batch);
 void plumb_lane_drain_committed(struct plumb_lane_drain *d);

@@ -7,7 +7,8 @@
  * fills the slot; and publishes it: a slot whose `seq` is its position + 1 is whole. Whoever is
  * killed in between leaves a position that is never published, which readers pass over. An event
  * with arguments takes the slots behind it as well. `taken` moves only after the bytes are in the
- * trace's file; what lies from there on is what a recovery has to write.
+ * trace's file; what lies from there on is what a recovery has to write. In ring mode nothing is
+ * taken, and the newest events overwrite the oldest (lane_ring.h).
  *
  * Clocks keep their first anchor and the newest PLUMB_LIVE_ANCHORS; one is immutable from its
  * publication (`anchors`) until that many later. */

@@ -391,6 +391,7 @@ void plumb_trace_live_collect(struct plumb_trace_live *t)
 {
     for_lanes(t, collect_lane);
     for_lanes(t, collect_unfolded);
+    plumb_lane_drain_collect(&t->drain, &t->file);
     plumb_trace_file_flush(&t->file);
 }
 

@@ -41,7 +41,7 @@ uint32_t plumb_trace_live_pass(struct plumb_trace_live *t);
 void plumb_trace_live_finish(struct plumb_trace_live *t);
 
 /* Ring mode: the newest records of every thread, with those of the block that is being filled where
- * it can be had whole. */
+ * it can be had whole, and the newest events of every lane of a collector. */
 void plumb_trace_live_collect(struct plumb_trace_live *t);
 
 /* Spans that are in the file with their ends, those of earlier commits included. */
