@@ -1,6 +1,7 @@
 /* bench_traced.c: what a span costs while its run is traced: with room for its records (ring mode,
  * where there always is), and while every block is lost and counted because the file is at its
- * bound; and how large a bounded file becomes over very many spans. bench_trace.c has the writer.
+ * bound; what call stacks add to it; and how large a bounded file becomes over very many spans.
+ * bench_trace.c has the writer.
  */
 #include "harness.h"
 
@@ -11,7 +12,7 @@
 
 PLUMB_POINT(tight, "tight");
 
-enum { FLOOR, SPAN, NODES, CELLS, SAMPLES = 1 << 20 };
+enum { FLOOR, SPAN, NODES, CELLS, SAMPLES = 1 << 20, LEVELS = 24 };
 
 static void spans(void *unused, uint64_t n)
 {
@@ -44,6 +45,38 @@ static void with_room(struct bench *b)
     bench_put_stat(b, "trace_x_floor", &cells[SPAN].x);
     bench_put_stat(b, "trace_100_nodes_x_floor", &cells[NODES].x);
     bench_record_stop(b);
+}
+
+/* The same with the stack of each begin, `depth` return addresses of a chain of LEVELS calls; 0:
+ * without. */
+static double with_stacks(struct bench *b, const char *depth, double *floor_ns)
+{
+    uint32_t levels = LEVELS;
+    struct bench_cell cells[] = {
+        {.name = "two rdtsc", .run = bench_floor},
+        {.name = "span with its stack", .run = bench_spans_below, .arg = &levels},
+    };
+    setenv("PLUMB_TRACE_STACK", depth[0] == '0' ? "0" : "1", 1);
+    setenv("PLUMB_TRACE_STACK_DEPTH", depth[0] == '0' ? "1" : depth, 1);
+    traced(b, "ring", "64M");
+    bench_interleave(b, cells, 2, 20000, 200);
+    bench_record_stop(b);
+    unsetenv("PLUMB_TRACE_STACK");
+    unsetenv("PLUMB_TRACE_STACK_DEPTH");
+    *floor_ns = cells[0].ns.median;
+    return cells[1].x.median;
+}
+
+static void stacks(struct bench *b)
+{
+    static const char *const depths[] = {"1", "8", "16"};
+    double floor_ns, none = with_stacks(b, "0", &floor_ns);
+    for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+        char key[48];
+        double x = with_stacks(b, depths[i], &floor_ns);
+        snprintf(key, sizeof key, "trace_stack_%s_ns", depths[i]);
+        bench_put(b, key, (x - none) * floor_ns);
+    }
 }
 
 static int by_size(const void *a, const void *b)
@@ -109,6 +142,7 @@ int main(int argc, char **argv)
     static struct bench b;
     bench_open(&b, "traced", argc, argv);
     with_room(&b);
+    stacks(&b);
     starved(&b);
     capped(&b);
     return bench_close(&b);

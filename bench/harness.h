@@ -117,5 +117,8 @@ void bench_floor(void *unused, uint64_t n);
 extern struct plumb_point bench_points[BENCH_NODES];
 /* Spans over the hundred nodes in turn. */
 void bench_spans_over_nodes(void *unused, uint64_t n);
+/* Spans of one node below a chain of `levels` (uint32_t) calls with frame pointers
+ * (stack_loops.c). */
+void bench_spans_below(void *levels, uint64_t n);
 
 #endif

@@ -83,6 +83,9 @@ ROWS = [
     ("Tracing", [
         ("trace_x_floor", "span, traced, room in the ring", "x", 1.05),
         ("trace_100_nodes_x_floor", "the same over 100 nodes", "x", None),
+        ("trace_stack_1_ns", "a call stack of one address, more", "ns", None),
+        ("trace_stack_8_ns", "of eight", "ns", None),
+        ("trace_stack_16_ns", "of sixteen", "ns", None),
         ("trace_p999_ns", "span, writer starved, p99.9", "ns", 1000.0),
         ("capped_file_bytes", "1e8 spans under PLUMB_TRACE_MAX=64M", "bytes", 67108864.0),
     ]),
