@@ -104,8 +104,9 @@ static void tell_trace(const struct plumb_timing *t, const char *dir)
     if (strcmp(t->trace.end, "complete") != 0)
         plumb_say("plumb: the trace ends %s", t->trace.end);
     if (t->trace.kept || t->trace.kept_refused)
-        plumb_say("plumb: %u pieces of the trace kept, %" PRIu64 " more refused at PLUMB_TRACE_MAX",
-                  t->trace.kept, t->trace.kept_refused);
+        plumb_say("plumb: %u piece%s of the trace kept, %" PRIu64
+                  " more refused at PLUMB_TRACE_MAX",
+                  t->trace.kept, t->trace.kept == 1 ? "" : "s", t->trace.kept_refused);
     if (dir && t->trace.bytes)
         plumb_say("plumb: trace: %s/trace.pftrace (%.1f MB, %" PRIu64
                   " spans); open it at https://ui.perfetto.dev",
