@@ -39,6 +39,10 @@ int plumb_live_read_shape_times(struct plumb_shape_times *out, const char *run_d
 void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m,
                             const struct plumb_merge_row *row, double tick_ns,
                             const struct plumb_anchor *end);
+/* The rest of such a row: what it is called, where it stands, and its histograms; memory is the
+ * arena's of `m`. */
+void plumb_live_row_identity(struct plumb_timing_node *out, struct plumb_merge *m,
+                             const struct plumb_merge_row *row, double tick_ns);
 
 /* Nanoseconds a tick, as far as the mapping (and `end`, which may be NULL) tells. */
 double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,

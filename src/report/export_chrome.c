@@ -14,6 +14,7 @@
 #include "base/map.h"
 #include "format/chrome.h"
 #include "report/export.h"
+#include "report/export_head.h"
 #include "report/export_lanes.h"
 #include "report/export_pool.h"
 #include "report/export_shapes.h"
@@ -134,52 +135,15 @@ static bool look(struct chrome *c)
     return true;
 }
 
-static bool has_text(const struct plumb_table *t, const char *text)
-{
-    return plumb_strings_find(&t->strings, text) != UINT32_MAX;
-}
-
-/* What was recorded besides times, as far as the trace shows it. */
-static void look_at_knobs(struct plumb_chrome_head *head, const struct plumb_table *t)
-{
-    struct plumb_export_pool pool;
-    head->with_stack = has_text(t, "stack.0");
-    head->with_flops = has_text(t, "flop_per_s");
-    for (uint32_t i = 0; i < t->lane_count; i++)
-        head->profile_memory |= plumb_export_pool(t, i, &pool);
-    for (uint32_t i = 0; i < t->strings.count; i++)
-        head->record_shapes |= strncmp(plumb_table_text(t, i), "input.", 6) == 0;
-}
-
 static void put_head(struct chrome *c, const char *name)
 {
-    static const char *const told[] = {"plumb.version", "plumb.host", "plumb.program",
-                                       "plumb.pipeline", "plumb.trace_end"};
-    const struct plumb_table *t = c->t;
-    struct plumb_chrome_device devices[64];
-    struct plumb_table_rank rank = plumb_table_rank(t);
-    struct plumb_chrome_head head = {.base_unix_ns = t->unix_ns,
-                                     .trace_name = name,
-                                     .devices = devices,
-                                     .rank = rank.rank,
-                                     .world_size = rank.world_size,
-                                     .backend = rank.backend};
-    look_at_knobs(&head, t);
-    for (uint32_t i = 0; i < t->lane_count && head.device_count < 64; i++) {
-        struct plumb_chrome_device *to = &devices[head.device_count];
-        if (!c->lanes[i].device)
-            continue;
-        to->id = (int32_t)c->lanes[i].pid;
-        to->name = plumb_table_text(t, t->lanes[plumb_export_device(t, i)].name);
-        to->total_bytes = 0;
-        head.device_count += head.device_count == 0 || to[-1].id != to->id;
-    }
-    WRITE(c, plumb_chrome_head(c->x->room, &head));
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
-        const char *text = plumb_export_fact_text(t, told[i]);
+    struct plumb_export_head head;
+    const char *key, *text;
+    plumb_export_head_fill(&head, c->t, c->lanes, name);
+    WRITE(c, plumb_chrome_head(c->x->room, &head.chrome));
+    for (size_t i = 0; (key = plumb_export_head_fact(c->t, i, &text)) != NULL; i++)
         if (*text)
-            WRITE(c, plumb_chrome_fact(c->x->room, told[i], text));
-    }
+            WRITE(c, plumb_chrome_fact(c->x->room, key, text));
     WRITE(c, plumb_chrome_events(c->x->room));
 }
 
