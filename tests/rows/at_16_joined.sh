@@ -1,5 +1,4 @@
 #!/bin/sh
-# labels: plain
 # AT-16 of engines that fuse: what one gives out whole (qkv, gate and up) and the other in parts is
 # compared as one record, by what adds up over parts, and said so; a fault in it is named there.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
