@@ -122,7 +122,7 @@ run_t2v() {
         echo "t2v.py: the example was not built"
         return 0
     fi
-    "$here/t2v.py" "$program" --json "$tmp/t2v.json" --tmp "$tmp" $quick
+    "$here/t2v.py" "$program" "$build/bin/plumb" --json "$tmp/t2v.json" --tmp "$tmp" $quick
 }
 
 # own NAME TIMES [WRAPPER]: bench_NAME in so many processes: where a process's memory lies is luck, and worth

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """t2v.py: what recording costs the text-to-video example, in wall time.
 
-usage: bench/t2v.py PROGRAM --json FILE [--tmp DIR] [--rounds N] [--budget SECONDS] [--quick]
+usage: bench/t2v.py PROGRAM PLUMB --json FILE [--tmp DIR] [--rounds N] [--budget SECONDS] [--quick]
 
 The program runs whole, from start to exit, in four ways: with nothing recorded (PLUMB=0), with every node
 (PLUMB=1, debug nodes too), with what all blocks took in and gave out (PLUMB_ACTIVATIONS=1, default statistics,
@@ -10,11 +10,16 @@ another order each time, so that a slow drift of the machine hits all alike. A f
 of wall time. Beside it stand the CPU time (user + system), which other jobs disturb far less, and the half width
 of an interval for the median of the rounds' ratios: an overhead smaller than that was not resolved, however
 exact it looks. The calculated figure is spans times the cost of one, as the run itself reports it.
+
+What a whole run costs more is seldom resolved on a machine with other work. So the blocks are also told in every
+other denoise step of one run (PLUMB_ACTIVATIONS_STEPS=1,3,...), and each of these steps is compared with the mean of
+its two neighbours, as the run's trace has them: the median over all steps of some runs, and its quartiles.
 """
 import argparse
 import json
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -22,6 +27,7 @@ import tempfile
 import time
 
 # Long enough that starting the process does not dominate, short enough for many pairs.
+STEPS = 41  # of a run with every other step told
 WORK = ["--steps", "12", "--size", "128", "--frames", "16"]
 
 
@@ -100,6 +106,40 @@ def measure(program, tmp, rounds, budget):
     return runs
 
 
+def step_ratios(program, plumb, tmp, side):
+    """Of every other denoise step, what it takes more than those beside it, in percent."""
+    told = range(3, STEPS - 1, 2)  # the first two compile kernels
+    folder = os.path.join(tmp, "steps")
+    shutil.rmtree(folder, ignore_errors=True)
+    env = environment(tmp, side)
+    env.update(PLUMB_TRACE="1", PLUMB_RUN_DIR=folder, PLUMB_ACTIVATIONS_STEPS=",".join(map(str, told)))
+    subprocess.run([program, *WORK, "--steps", str(STEPS), "--out", os.path.join(tmp, "bench.mp4")], env=env,
+                   stdout=subprocess.DEVNULL, check=True)
+    with open(os.path.join(folder, "activations.jsonl"), "rb") as file:
+        steps = {json.loads(line)["step"] for line in file}
+    if not steps >= set(told) or steps & set(range(2, STEPS, 2)):
+        sys.exit("t2v.py: other steps were recorded than every other one: %s" % sorted(steps, key=str))
+    shown = subprocess.run([plumb, "report", "--steps", "--format", "json", folder], stdout=subprocess.PIPE,
+                           check=True, env={**os.environ, "PLUMB": "0"})
+    took = {row["step"]: row["total_ns"] for row in json.loads(shown.stdout)["steps"]
+            if row["name"] == "denoise_step"}
+    return [100 * (took[i] / ((took[i - 1] + took[i + 1]) / 2) - 1) for i in told]
+
+
+def step_figures(program, plumb, tmp, runs):
+    ratios = {side: [] for side in ("blocks", "layers")}
+    for _ in range(runs):
+        for side in ratios:
+            ratios[side] += step_ratios(program, plumb, tmp, side)
+    result = {}
+    for side, key in (("blocks", "act_t2v"), ("layers", "act_t2v_layers")):
+        q1, median, q3 = quartiles(ratios[side])
+        result.update({key + "_overhead_pct": median, key + "_overhead_pct_q1": q1, key + "_overhead_pct_q3": q3,
+                       key + "_overhead_pct_half_width": 1.57 * (q3 - q1) / len(ratios[side]) ** 0.5})
+    result["act_t2v_steps"] = len(ratios["blocks"])
+    return result
+
+
 def overhead_pct(on, off):
     return 100 * (statistics.median(on) / statistics.median(off) - 1)
 
@@ -126,9 +166,9 @@ def figures(runs, tmp):
         "t2v_on_wall_s": walls["spans"],
         "t2v_spans": told[0],
         "t2v_calculated_pct": 100 * told[1] * 1e-3 / walls["spans"],
-        **overheads(runs, "blocks", "act_t2v"),
+        **overheads(runs, "blocks", "act_t2v_whole"),
         "act_t2v_records": records(tmp, "blocks"),
-        **overheads(runs, "layers", "act_t2v_layers"),
+        **overheads(runs, "layers", "act_t2v_layers_whole"),
         "act_t2v_layers_records": records(tmp, "layers"),
     }
 
@@ -136,6 +176,7 @@ def figures(runs, tmp):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program")
+    parser.add_argument("plumb", help="the command, for what a run's steps took")
     parser.add_argument("--json")
     parser.add_argument("--tmp", default=None)
     parser.add_argument("--rounds", type=int, default=25)
@@ -150,6 +191,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="plumb-bench-t2v-", dir=args.tmp) as tmp:
         runs = measure(args.program, tmp, 9 if args.quick else max(9, args.rounds), args.budget)
         result = figures(runs, tmp)
+        result.update(step_figures(args.program, args.plumb, tmp, 2 if args.quick else 6))
     for key, value in result.items():
         print("  %-34s %.4g" % (key, value))
     if args.json:

@@ -1,25 +1,25 @@
 /* Faults planted on purpose, so that plumb can be tried on a run that is wrong.
  *
- *     KIND:PLACE[:STEP[:SIZE]]          nan:block.4.self_attention.heads:7 scale:block.3:-:0.02
+ *     KIND:PLACE[:STEP[:SIZE]]    nan:block.4.self_attention.heads:7    scale:block.3:-:0.02
  *
  * A place is a module as plumb names it, below its stage and without "denoise_step.". STEP is a
  * denoise step, "-" or nothing: all of them, and wherever the place has none. The switch is not in
  * --help: nobody needs it to make a video.
  *
- *     kind           what goes wrong                                        at
- *     scale          the result times 1 + SIZE (0.1)                        any module
- *     offset         SIZE (0.1) of the mean magnitude is added              any module
- *     columns        the first quarter of the columns times 1 + SIZE        any module
- *     zero           nothing comes out                                      any module
- *     nan, inf       one value                                              any module
- *     transposed     the weight is read the wrong way round                 linears, as wide as
- * high no-residual    the input is not added                                 attentions, MLPs
- *     swapped-heads  the first two heads change places                      attentions
- *     softmax        scores times 1 + SIZE (3: 1 / sqrt(width) forgotten)   attentions
+ *     kind           what goes wrong                                          at
+ *     scale          the result times 1 + SIZE (0.1)                          any module
+ *     offset         SIZE (0.1) of the mean magnitude is added                any module
+ *     columns        the first quarter of the columns times 1 + SIZE (0.1)    any module
+ *     zero           nothing comes out                                        any module
+ *     nan, inf       one value                                                any module
+ *     transposed     the weight is read the wrong way round                   square weights
+ *     no-residual    the input is not added                                   attentions, MLPs
+ *     swapped-heads  the first two heads change places                        attentions
+ *     softmax        scores times 1 + SIZE (3: 1 / sqrt(width) forgotten)     attentions
  *
  * Attentions are called text.N.attention, block.N.self_attention and block.N.cross_attention, MLPs
- * text.N.mlp and block.N.mlp, and the linears that have a weight as wide as high out (of
- * attentions), q (of cross_attention), text_in and time_hidden. */
+ * text.N.mlp and block.N.mlp. Linears with a square weight are out of attentions, q of
+ * cross_attention, text_in and time_hidden. */
 #ifndef TEXT_TO_VIDEO_FAULT_H
 #define TEXT_TO_VIDEO_FAULT_H
 

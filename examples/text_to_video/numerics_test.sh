@@ -46,6 +46,11 @@ done
 grep -q '"module":"denoise_step.block.0".*"dtype":"bfloat16"' bf16/activations.jsonl || fail "bf16 is none"
 grep -q '"module":"denoise_step.block.0".*"dtype":"float16"' f16/activations.jsonl || fail "f16 is none"
 
+# Where oneDNN computes in float32 alone, bf16 is rounded to, and that is said.
+ONEDNN_MAX_CPU_ISA=AVX2 record rounded --precision bf16 || fail "$(cat err.txt)"
+grep -q 'oneDNN has no bf16' err.txt || fail "bf16 on AVX2 without a word: $(cat err.txt)"
+"$PLUMB_BIN" diverge a rounded >diverge.txt || fail "f32 and rounded bf16 differ: $(head -1 diverge.txt)"
+
 # planted FAULT MODULE STEP: what it is called, where and when it shows.
 planted()
 {

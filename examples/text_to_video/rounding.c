@@ -1,5 +1,5 @@
-/* Owns the copies between element types. They are vectors where a row
- * lies side by side on both sides. */
+/* Owns the copies between element types. Rows whose elements lie side by side have loops of their
+ * own, which a compiler may turn into vectors. */
 #include "rounding.h"
 
 static void to_f32(enum element type, const uint16_t *from, float *to, int64_t n)
