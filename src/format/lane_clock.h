@@ -36,4 +36,11 @@ double plumb_lane_clock_drift_ppm(const struct plumb_live_clock *c);
 /* The widest anchor that is kept, in host ticks. */
 uint64_t plumb_lane_clock_width(const struct plumb_live_clock *c);
 
+/* Host ticks as ns, rounded up; `ns_per_tick` in 1/2^32. */
+static inline uint64_t plumb_lane_bound_ns(uint64_t ticks, uint64_t ns_per_tick)
+{
+    double ns = (double)ticks * (double)ns_per_tick / 4294967296.0 + 0.999;
+    return ns < 1e18 ? (uint64_t)ns : UINT64_C(1000000000000000000);
+}
+
 #endif

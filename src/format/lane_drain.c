@@ -359,12 +359,6 @@ static const struct plumb_live_clock *clock_of(const struct plumb_trace_file *f,
                : NULL;
 }
 
-static uint64_t bound_ns(const struct plumb_trace_file *f, uint64_t ticks)
-{
-    double ns = (double)ticks * (double)f->clock.ns_per_tick / 4294967296.0 + 0.999;
-    return ns < 1e18 ? (uint64_t)ns : UINT64_C(1000000000000000000);
-}
-
 /* False: its clock is not there. */
 static bool place(struct plumb_drain_entry *x, struct plumb_trace_file *f)
 {
@@ -378,7 +372,7 @@ static bool place(struct plumb_drain_entry *x, struct plumb_trace_file *f)
     x->begin = plumb_trace_file_ns(f, a.ticks);
     x->end = plumb_trace_file_ns(f, b.ticks > a.ticks ? b.ticks : a.ticks);
     a.bound = a.bound > b.bound ? a.bound : b.bound;
-    x->bound_ns = bound_ns(f, a.bound);
+    x->bound_ns = plumb_lane_bound_ns(a.bound, f->clock.ns_per_tick);
     return true;
 }
 
@@ -584,34 +578,6 @@ void plumb_lane_drain_committed(struct plumb_lane_drain *d)
         l->touched = false;
         l->current = !l->current;
         PLUMB_RELEASE(l->live->taken, l->taken);
-    }
-}
-
-static void clock_fact(struct plumb_trace_file *f, const char *clock, const char *what,
-                       uint64_t value)
-{
-    char key[160];
-    snprintf(key, sizeof key, "plumb.clock.%.100s.%s", clock, what);
-    plumb_trace_file_fact_u64(f, key, value);
-}
-
-void plumb_lane_drain_facts(struct plumb_trace_file *f)
-{
-    const struct plumb_live_table *t = &f->source.h->clocks;
-    uint32_t n = PLUMB_ACQUIRE(t->count);
-    for (uint32_t i = 0; i < n && i < PLUMB_LIVE_CLOCKS; i++) {
-        const struct plumb_live_clock *c =
-            plumb_trace_at(&f->source, plumb_table_off(t, i), sizeof *c);
-        const char *name = c ? plumb_trace_text(&f->source, c->name_off) : "?";
-        char key[160], ppm[40];
-        if (!c)
-            continue;
-        snprintf(key, sizeof key, "plumb.clock.%.100s.drift_ppm", name);
-        snprintf(ppm, sizeof ppm, "%.3f", plumb_lane_clock_drift_ppm(c));
-        plumb_trace_file_fact(f, key, ppm);
-        clock_fact(f, name, "bound_ns", bound_ns(f, plumb_lane_clock_width(c)));
-        clock_fact(f, name, "anchors", c->anchors);
-        clock_fact(f, name, "jumps", c->jumps);
     }
 }
 
