@@ -180,7 +180,8 @@ void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
         pack_parts(th, s, part, name, value, 0);
     if (plumb_rt.settings.verify != PLUMB_VERIFY_OFF)
         plumb_verify_value(s, part, name, value);
-    if (plumb_traces(th, PLUMB_TRACE_HAS_SHAPES))
+    /* What the run itself says is not looked at: it may have ended. */
+    if (plumb_traced(th) && plumb_rt.settings.trace_shapes)
         plumb_trace_shape(stage, part, name, value);
     errno = saved;
 }

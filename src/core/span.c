@@ -99,7 +99,7 @@ struct plumb_thread *plumb_attached(void)
 {
     struct plumb_thread *th = plumb_tls;
     if (th && PLUMB_LOAD(th->busy)) {
-        if (PLUMB_LOAD(th->gate) & PLUMB_GATE_OPEN)
+        if (plumb_is_attached(th))
             plumb_drop(th->run, PLUMB_DROP_REENTRANT);
         return NULL;
     }

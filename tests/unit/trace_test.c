@@ -427,20 +427,33 @@ static void a_run_after_another_has_a_trace_of_its_own(void **state)
     }
 }
 
-static void scopes_may_outlive_a_traced_run(void **state)
+/* All that a program may have open, and go on to use. */
+static void what_is_open_may_outlive_a_traced_run(void **state)
 {
     plumb_config config = plumb_config_default();
+    plumb_options o = traced();
     struct trace_read t;
     (void)state;
     config.enabled = true;
-    record_start_with(traced());
+    o.trace_shapes = o.trace_memory = o.trace_stack = PLUMB_ON;
+    record_start_with(o);
     {
         PLUMB_PHASE("val");
         PLUMB_PIPELINE(plumb_pipeline_get("other"));
+        PLUMB_STAGE(stage, "stage");
+        plumb_async async = plumb_async_begin(plumb_node_get("async"));
         nest(1);
         finish(&t);
         assert_int_equal(t.whole, 3);
+        assert_int_equal(t.open, 2);
         trace_fini(&t);
+        plumb_stage_metadata(stage, "rows", plumb_value_i64(7));
+        plumb_arg_i64(stage, "rows", 7);
+        plumb_span_fail(stage, "too late");
+        plumb_async_end(async);
+        plumb_instant("late");
+        plumb_counter("late", 1);
+        plumb_mem_alloc("cuda:0", "torch", &t, 4096);
         assert_int_equal(plumb_configure(NULL, &config, NULL), PLUMB_OK);
     }
     record_start_with(traced());
@@ -482,7 +495,7 @@ int main(void)
         cmocka_unit_test(the_file_stops_at_its_bound_and_statistics_do_not),
         cmocka_unit_test(ended_threads_hand_on_their_sequences),
         cmocka_unit_test(a_run_after_another_has_a_trace_of_its_own),
-        cmocka_unit_test(scopes_may_outlive_a_traced_run),
+        cmocka_unit_test(what_is_open_may_outlive_a_traced_run),
         cmocka_unit_test(without_a_request_there_is_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
