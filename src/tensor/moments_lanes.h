@@ -134,7 +134,7 @@ LANES_INLINE void add_rest(struct plumb_moments *out, const unsigned char *at, s
 
 /* How many groups each of STREAMS places of the block has, which take turns: memory that others use
  * too answers four streams half again as fast as one. 0: no places. A block this small is in the
- * second-level cache as a rule, which answers one stream best, without being told ahead. */
+ * second-level cache as a rule, which answers one stream best. */
 LANES_INLINE size_t lane_of(size_t groups, size_t bytes)
 {
     return groups * GROUP * bytes < NEAR_BYTES ? 0 : groups / STREAMS;
@@ -197,8 +197,7 @@ LANES_INLINE void lanes_moments(struct plumb_moments *out, const unsigned char *
         size_t end = groups - g < DEPTH ? groups : g + DEPTH;
         for (; g < end; g++) {
             const unsigned char *here = body + place(g, lane) * GROUP * bytes;
-            if (lane)
-                prefetch(here, GROUP * bytes, bytes == 4 && !(flags & PLUMB_MOMENTS_SPREAD));
+            prefetch(here, GROUP * bytes, bytes == 4 && !(flags & PLUMB_MOMENTS_SPREAD));
             add_group(&l, loaded(load(here)), from, flags);
         }
         carry_on(&t, &l, flags);
