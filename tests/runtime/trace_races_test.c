@@ -62,6 +62,10 @@ static void across_threads(int i)
     plumb_end(plumb_begin_node(plumb_node_get(name)));
     plumb_scope_end(scope);
     plumb_async_end(plumb_async_begin(plumb_node_get("request")));
+    PLUMB_STAGE(stage, "stage");
+    plumb_stage_metadata(stage, "i", plumb_value_i64(i));
+    plumb_mem_alloc("cuda:0", "torch", name, 4096);
+    plumb_mem_free("cuda:0", "torch", name, 4096);
 }
 
 static void *recorder(void *arg)
@@ -107,14 +111,14 @@ static plumb_options options_of(int kind, const char *dir)
     o.trace_mode = kind == 2 ? PLUMB_TRACE_RING : PLUMB_TRACE_STOP;
     o.trace_ring_bytes = kind == 0 ? 0 : 16384;
     o.trace_max_bytes = 1 << 20; /* however long the threads have to wait for each other */
-    o.trace_memory = o.trace_stack = PLUMB_ON;
+    o.trace_shapes = o.trace_memory = o.trace_stack = PLUMB_ON;
     o.keep_if = kind == 2 ? "inner>1ns" : NULL;
     return o;
 }
 
 static void look_at(const char *dir, const struct plumb_timing *timing, int kind)
 {
-    static const char *const names[] = {"outer", "inner", "odd", "request"};
+    static const char *const names[] = {"outer", "inner", "odd", "request", "stage"};
     struct trace_read t;
     uint64_t all = 0;
     trace_read_run(&t, dir);
