@@ -202,7 +202,7 @@ LANES_INLINE void lanes_moments(struct plumb_moments *out, const unsigned char *
         }
         carry_on(&t, &l, flags);
     }
-    if (flags == 0 && left >= SOME) {
+    if (flags == 0 && left >= SOME) { /* one by one, fewer are quicker */
         add_part(&t, &l, rest, left, bytes, load);
         left = 0;
     }
