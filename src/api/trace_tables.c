@@ -104,7 +104,16 @@ static long read_begin(struct plumb_unpack *u, unsigned char *bytes, size_t room
     return (long)n;
 }
 
-static enum kind kind_of(const char *path)
+static bool is_json(const unsigned char *bytes, long n)
+{
+    long i = 0;
+    while (i < n && bytes[i] && strchr(" \t\r\n", bytes[i]))
+        i++;
+    return i < n && (bytes[i] == '{' || bytes[i] == '[');
+}
+
+/* *json: it is some JSON at least. */
+static enum kind kind_of(const char *path, bool *json)
 {
     enum { BEGIN_BYTES = 64 * 1024 };
     struct plumb_unpack_sum sum = {0, 0};
@@ -112,9 +121,11 @@ static enum kind kind_of(const char *path)
     struct stat st;
     unsigned char *bytes = NULL;
     enum kind kind = OTHER;
+    *json = false;
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
         plumb_unpack_open(&u, path, &sum, NULL) == PLUMB_OK && (bytes = malloc(BEGIN_BYTES))) {
         long n = read_begin(u, bytes, BEGIN_BYTES);
+        *json = is_json(bytes, n);
         kind = n > 0 && plumb_chrome_looks((const char *)bytes, (size_t)n) ? CHROME
                : n > 0 && plumb_perfetto_looks(bytes, (size_t)n)           ? PERFETTO
                : plumb_unpack_is_packed(u)                                 ? PACKED
@@ -127,14 +138,17 @@ static enum kind kind_of(const char *path)
 
 int plumb_trace_looks(const char *path)
 {
-    return kind_of(path) != OTHER;
+    bool json;
+    return kind_of(path, &json) != OTHER;
 }
 
 static int read_trace(struct plumb_table *out, const char *path, plumb_error *err)
 {
+    bool json;
+    enum kind kind = kind_of(path, &json);
     /* The account of Perfetto's reader of what is wrong fits what is nothing. */
-    return kind_of(path) == CHROME ? plumb_chrome_read(out, path, err)
-                                   : plumb_perfetto_read(out, path, err);
+    return kind == CHROME || json ? plumb_chrome_read(out, path, err)
+                                  : plumb_perfetto_read(out, path, err);
 }
 
 int plumb_trace_open(plumb_trace **out, const char *what, plumb_error *err)

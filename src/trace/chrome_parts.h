@@ -35,11 +35,12 @@ struct plumb_chrome {
     struct plumb_chrome_event event;
     struct plumb_chrome_arg *args; /* of the event */
     size_t arg_count, arg_cap;
-    struct plumb_buf key; /* of an arg, so far */
-    int64_t base_ns;      /* baseTimeNanoseconds; 0: none */
-    uint64_t events;
-    const char *whole; /* behind the last event that is whole */
-    bool failed;       /* out of memory */
+    struct plumb_buf key;   /* of an arg, so far */
+    int64_t base_ns;        /* baseTimeNanoseconds; 0: none */
+    uint64_t events, empty; /* objects that are events, and that are none */
+    bool bare;              /* the document is a list of events */
+    const char *whole;      /* behind the last event that is whole */
+    bool failed;            /* out of memory */
 };
 
 /* chrome_args.c: the value that is the scan's token, an object or not, as args under r->key. */

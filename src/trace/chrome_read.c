@@ -1,6 +1,7 @@
 /* chrome_read.c: a Chrome trace as a document: the list of events, and what stands beside it. */
 #include "trace/chrome_read.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,6 +160,7 @@ static bool read_event(struct plumb_chrome *r)
             if (!empty) /* some writers end with {} */
                 plumb_chrome_put(r);
             r->events += !empty;
+            r->empty += empty;
             r->whole = plumb_json_here(s);
             return true;
         }
@@ -219,7 +221,7 @@ static bool read_document(struct plumb_chrome *r, bool *has_events)
 {
     struct plumb_json_scan *s = &r->scan;
     if (plumb_json_next(s) == PLUMB_JSON_ARRAY) {
-        *has_events = true;
+        *has_events = r->bare = true;
         return read_events(r);
     }
     if (s->token != PLUMB_JSON_OBJECT)
@@ -275,6 +277,10 @@ static int conclude(struct plumb_chrome *r, bool sound, bool has_events, const c
     if (!has_events)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is no trace: it has no \"traceEvents\"",
                           name);
+    if (r->bare && r->events == 0 && r->empty > 0)
+        return plumb_fail(err, PLUMB_ERR_FORMAT,
+                          "'%s' is no trace: it is a list of %" PRIu64 " objects, none an event",
+                          name, r->empty);
     struct plumb_table_faults *faults = &r->t->faults;
     faults->cut_bytes = left;
     faults->odds = r->scan.odds;

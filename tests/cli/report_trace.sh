@@ -145,6 +145,12 @@ has err.txt "'cut.gz' is cut short: it ends within what is packed; zcat unpacks 
 } >damaged.gz
 expect 'packed, damaged' 2 report damaged.gz
 has err.txt 'it cannot be unpacked (incorrect'
+echo '{"rubbish": [1]}' | gzip >rubbish.gz
+expect 'packed, other JSON' 2 report rubbish.gz
+has err.txt "'rubbish.gz' is no trace: it has no \"traceEvents\""
+echo '[{"file": "a"}, {"file": "b"}]' >list.json
+expect 'a list of other things' 2 report --trace list.json
+has err.txt "'list.json' is no trace: it is a list of 2 objects, none an event"
 echo 'not a trace' | gzip >text.gz
 expect 'packed, no trace' 2 report text.gz
 [ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
