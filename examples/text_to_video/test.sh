@@ -1,5 +1,5 @@
 #!/bin/sh
-# timeout: 120
+# timeout: 240
 # labels: notsan
 # (libgomp and oneDNN are not instrumented: ThreadSanitizer does not see their barriers.)
 # What the example promises: a video that decodes, equal bytes for equal seeds, other bytes for another
