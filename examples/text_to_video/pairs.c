@@ -19,7 +19,11 @@
  *     scores. It is the first pass, whose prompt is never empty here, that shows it.
  *   - symmetric changes: a transposed weight that is not as wide as high has no meaning, heads
  *     swapped twice are none. Neither is a kind.
- *   - outside of the denoise steps a fault has no step, and in a step all places run. */
+ *   - outside of the denoise steps a fault has no step, and in a step all places run.
+ *
+ * The prompt's weight is 1 to 2. At 4, the usual one, guidance takes the rounding of both passes
+ * five times: two of 500 pairs of float32 and bfloat16 or float16 then gave another picture, 3 %
+ * off in the mean of its three channels, which is no mistake of who says so. */
 #include "fault.h"
 #include "options.h"
 #include "pipeline.h"
@@ -211,6 +215,7 @@ static struct trial any_trial(uint64_t *seed)
     for (int i = 0; i < length; i++)
         t.prompt[i] = (char)(' ' + random_next(seed) % 95);
     t.options.seed = random_next(seed);
+    t.options.guidance = 1.0f + (float)(random_next(seed) % 1001) * 1e-3f;
     t.options.out_path = NULL;
     t.stats = PICK(seed, stats);
     return t;
@@ -321,11 +326,12 @@ static int try_against(const char *a, struct trial *t, struct tally *tally)
     expect(t, wanted, sizeof(wanted));
     right = strncmp(told, wanted, strlen(wanted)) == 0;
     if (!right)
-        printf("--tiny --seed %" PRIu64 " --prompt '%s' --fault %s:%s:%d:%.9g  precision %d, %s\n"
+        printf("--tiny --seed %" PRIu64
+               " --guidance %g --prompt '%s' --fault %s:%s:%d:%.9g  precision %d, %s\n"
                "    wanted: %s\n    told:   %s\n",
-               t->options.seed, t->prompt, kind_name(t), t->options.fault.place,
-               t->options.fault.step, t->options.fault.size, (int)t->options.precision, t->stats,
-               wanted, told);
+               t->options.seed, (double)t->options.guidance, t->prompt, kind_name(t),
+               t->options.fault.place, t->options.fault.step, t->options.fault.size,
+               (int)t->options.precision, t->stats, wanted, told);
     return right;
 }
 
