@@ -1,6 +1,6 @@
 #!/bin/sh
 # labels: notsan
-# timeout: 300
+# timeout: 600
 # (libgomp and oneDNN are not instrumented.)
 # Random faults in the whole pipeline, fifty, and as many sound pairs of runs: each is told right. That takes
 # some five seconds, because 150 runs of the pipeline do. With a sanitizer there are fewer: it looks for
