@@ -139,7 +139,8 @@ static struct plumb_run *open_locked(plumb_error *err)
     }
     gethostname(host, sizeof host - 1);
     plumb_rank_find(&rank, environ);
-    run->generation = ++plumb_rt.generation;
+    run->generation = plumb_rt.generation + 1;
+    PLUMB_STORE(plumb_rt.generation, run->generation);
     rc = place(run, host, rank.rank);
     if (rc == PLUMB_OK && (rc = fill(run, host, &rank)) < 0)
         snprintf(run->problem, sizeof run->problem, "no room for the statistics of a run");

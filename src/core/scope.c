@@ -262,7 +262,7 @@ void plumb_context_capture_impl(plumb_context *out)
     th = h.th;
     out->step = th->step;
     out->group = th->group;
-    out->run = plumb_rt.generation;
+    out->run = PLUMB_LOAD(plumb_rt.generation);
     out->flow = plumb_ticks_from(th->clock) << 16 | (th->tid & 0xffffu);
     out->depth = th->path_depth;
     memcpy(out->path, th->path, th->path_depth * sizeof out->path[0]);
@@ -289,7 +289,7 @@ plumb_scope plumb_context_adopt_impl(const plumb_context *context)
         return scope;
     scope = push(&h);
     if (scope.id) {
-        depth = context->run == plumb_rt.generation && context->depth <= PLUMB_PATH_MAX
+        depth = context->run == PLUMB_LOAD(plumb_rt.generation) && context->depth <= PLUMB_PATH_MAX
                     ? context->depth
                     : 0;
         PLUMB_STORE(h.th->group, context->group & 0xffffu);
