@@ -213,7 +213,7 @@ uint64_t plumb_carve_text(struct plumb_run *run, const char *text)
         return 0;
     t = PLUMB_AT(run, struct plumb_live_text, off);
     memcpy(t + 1, text, n + 1);
-    t->bytes = (uint32_t)n;
+    PLUMB_RELEASE(t->bytes, (uint32_t)n);  /* who keeps the ring may read it at once */
     plumb_map_put(&run->texts, hash, off); /* failing only costs a second copy */
     return off;
 }

@@ -11,11 +11,12 @@ void *plumb_trace_at(const struct plumb_trace_source *s, uint64_t off, size_t by
 const char *plumb_trace_text(const struct plumb_trace_source *s, uint64_t off)
 {
     const struct plumb_live_text *t = plumb_trace_at(s, off, sizeof *t);
+    uint32_t bytes = t ? PLUMB_ACQUIRE(t->bytes) : 0;
     const char *text;
-    if (!t || t->bytes >= s->bytes - off - sizeof *t)
+    if (!t || bytes >= s->bytes - off - sizeof *t)
         return "?";
     text = (const char *)(t + 1);
-    return text[t->bytes] == '\0' ? text : "?";
+    return text[bytes] == '\0' ? text : "?";
 }
 
 static const void *element(const struct plumb_trace_source *s, const struct plumb_live_table *t,
