@@ -207,16 +207,10 @@ static void take_slot(struct plumb_trace_live *t, struct plumb_trace_lane *l,
         t->also(t->also_arg, l->index, slot);
 }
 
-/* What the owner's processor has in its cache still, on its way to ours. */
-static void fetch_slot(const struct plumb_trace_lane *l, uint64_t number)
-{
-    const char *slot = (const char *)&l->slots[number & l->mask];
-    __builtin_prefetch(slot);
-    for (size_t at = offsetof(struct plumb_trace_slot, data); at < sizeof *l->slots; at += 64)
-        __builtin_prefetch(slot + at);
-}
-
-static void take(struct plumb_trace_live *t, struct plumb_trace_lane *l)
+/* `next`: what is read after these slots; NULL: nothing. It is in its owner's cache still, as each
+ * slot is; so each is fetched while the one before is being read. */
+static void take(struct plumb_trace_live *t, struct plumb_trace_lane *l,
+                 const struct plumb_trace_slot *next)
 {
     struct plumb_live_queue *q = l->queue;
     uint64_t put = PLUMB_ACQUIRE(q->put), from = l->state.taken;
@@ -227,13 +221,19 @@ static void take(struct plumb_trace_live *t, struct plumb_trace_lane *l)
     t->fullest = part > t->fullest ? part : t->fullest;
     start_lane(t, l);
     while (l->state.taken < put && !t->file.failed) {
-        fetch_slot(l, l->state.taken + 1);
-        take_slot(t, l, &l->slots[l->state.taken & l->mask]);
+        const struct plumb_trace_slot *slot = &l->slots[l->state.taken & l->mask],
+                                      *then = l->state.taken + 1 < put
+                                                  ? &l->slots[(l->state.taken + 1) & l->mask]
+                                                  : next;
+        __builtin_prefetch(then);
+        l->ahead = then ? (uintptr_t)then - (uintptr_t)slot : 0;
+        take_slot(t, l, slot);
         l->state.taken++;
         touch(t, l);
         if (t->file.out.used > FLUSH_AT)
             flush(t);
     }
+    l->ahead = 0;
 }
 
 static void fetch_lane(const struct plumb_trace_lane *l)
@@ -244,21 +244,20 @@ static void fetch_lane(const struct plumb_trace_lane *l)
         __builtin_prefetch((const char *)&l->state + at);
 }
 
-/* All that they hold now. What is far away is fetched while the lane before is being read: its
- * place first, then the slot that this names. */
+/* All that they hold now. */
 static void take_all(struct plumb_trace_live *t)
 {
     meet_threads(t);
     for (uint32_t i = 0; i < t->lane_count; i++) {
+        const struct plumb_trace_slot *next = NULL;
         if (i + 2 < t->lane_count)
             fetch_lane(t->lanes[i + 2]);
         if (i + 1 < t->lane_count) {
             const struct plumb_trace_lane *l = t->lanes[i + 1];
             __builtin_prefetch(&l->queue->put);
-            if (l->slots)
-                fetch_slot(l, l->state.taken);
+            next = l->slots ? &l->slots[l->state.taken & l->mask] : NULL;
         }
-        take(t, t->lanes[i]);
+        take(t, t->lanes[i], next);
     }
 }
 
@@ -281,7 +280,7 @@ static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
     const struct plumb_trace_gap *gap;
     struct plumb_trace_slot slot;
     bool some;
-    take(t, l);
+    take(t, l, NULL);
     gap = plumb_trace_open_gap(l->live, l->queue);
     if (gap && gap->through_block > l->state.block) {
         l->state.tid = l->live->tid;

@@ -127,6 +127,7 @@ static PLUMB_ALWAYS_INLINE uint32_t on_plain(void *self, struct plumb_trace_stat
                                   .clock = &l->file->clock,
                                   .nesting = &l->file->nesting,
                                   .base = base,
+                                  .ahead = l->ahead,
                                   .ids = TRACE_NODE_IDS};
     uint32_t taken;
     go_run(l);

@@ -71,6 +71,7 @@ struct plumb_trace_lane {
     struct plumb_live_queue *queue;
     struct plumb_trace_slot *slots; /* of the queue; NULL: none that lie in the mapping */
     uint64_t mask;                  /* of their number */
+    uintptr_t ahead;                /* from the slot that is being read to the next; 0: none */
     struct plumb_pf_run run;
     bool running;   /* `run` is open */
     bool touched;   /* since the last commit */

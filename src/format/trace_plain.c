@@ -38,6 +38,8 @@ uint32_t plumb_trace_plain_scalar(struct plumb_trace_plain *t, const uint64_t *w
         uint64_t word = words[i], ticks = t->base + plumb_record_ticks(word);
         uint64_t ns = c->ns0 + (uint64_t)((plumb_u128)(ticks - c->ticks0) * c->ns_per_tick >> 32);
         uint32_t node = plumb_record_node(word);
+        if (i % 8 == 0) /* words a cache line */
+            __builtin_prefetch((const void *)((uintptr_t)(words + i) + t->ahead));
         if (!plumb_pf_run_quick(&run, ns - run.last_ns))
             break;
         if ((word & 3) == PLUMB_REC_END) {

@@ -28,8 +28,10 @@ struct plumb_trace_plain {
     struct plumb_trace_state *state; /* depth and frames move on */
     const struct plumb_trace_clock *clock;
     const struct plumb_trace_nesting *nesting;
-    uint64_t base;  /* ticks of the block */
-    uint32_t ids;   /* nodes below are names of the same number */
+    uint64_t base; /* ticks of the block */
+    uintptr_t
+        ahead;    /* how far behind these records lies what is read next: it is fetched meanwhile */
+    uint32_t ids; /* nodes below are names of the same number */
     uint64_t spans; /* ended */
 };
 

@@ -260,6 +260,7 @@ static PLUMB_ALWAYS_INLINE bool some(struct place *at, const struct encoder *e,
     __m512i delta = _mm512_sub_epi64(ns, _mm512_alignr_epi64(ns, at->last, 7)), lanes;
     __mmask8 begin = _mm512_test_epi64_mask(w, e->one);
     __mmask8 late = _mm512_cmpgt_epu64_mask(delta, e->three_bytes);
+    __builtin_prefetch((const void *)((uintptr_t)words + t->ahead));
     if (PLUMB_UNLIKELY(bad_ones(e, w, delta, narrow) & there))
         return false;
     begins = out_of(begin);
