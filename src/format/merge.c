@@ -76,6 +76,7 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
                      size_t bytes, bool want_tree)
 {
     uint32_t keys;
+    size_t most = bytes / sizeof(struct plumb_live_key);
     struct plumb_map rows = m->row_of, places = m->place_of;
     memset(m, 0, sizeof *m);
     plumb_map_clear(&rows);
@@ -88,6 +89,11 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
     m->h = (const struct plumb_live_header *)(const void *)base;
     m->want_tree = want_tree;
     keys = PLUMB_ACQUIRE(m->h->keys.count);
+    /* A damaged count: looking for each would take minutes. */
+    if (keys > most) {
+        m->missing += keys - most;
+        keys = (uint32_t)most;
+    }
     for (uint32_t i = 0; i < keys; i++) {
         const struct plumb_live_key *k =
             plumb_merge_element(m, &m->h->keys, i, sizeof(struct plumb_live_key));
