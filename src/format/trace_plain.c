@@ -26,14 +26,14 @@ uint32_t plumb_trace_plain_scalar(struct plumb_trace_plain *t, const uint64_t *w
 {
     struct plumb_trace_state *s = t->state;
     const struct plumb_trace_clock *c = t->clock;
-    struct plumb_pf_run run = *t->run;
     uint32_t floor = plumb_trace_plain_floor(s), i = 0, ends = 0;
+    if (floor == UINT32_MAX || t->base < c->ticks0)
+        return 0;
+    struct plumb_pf_run run = *t->run;
     struct plumb_trace_frame *f = &s->frames[s->depth];
     const struct plumb_trace_frame *lowest = s->frames + floor,
                                    *highest = s->frames + PLUMB_TRACE_DEPTH - 1;
     uint64_t group = (uint64_t)s->group << PLUMB_NODE_BITS;
-    if (floor == UINT32_MAX || t->base < c->ticks0)
-        return 0;
     for (; i < n; i++) {
         uint64_t word = words[i], ticks = t->base + plumb_record_ticks(word);
         uint64_t ns = c->ns0 + (uint64_t)((plumb_u128)(ticks - c->ticks0) * c->ns_per_tick >> 32);
