@@ -114,6 +114,8 @@ uint32_t plumb_activations_text_id(struct plumb_activations *t, const char *text
     if (t->text_count == 0) {
         uint32_t hash = hash_bytes("", 0);
         text_add(t, "", 0, hash);
+        if (t->failed)
+            return 0;
         t->text_index[hash & (t->text_slots - 1)] = 1;
     }
     if (size == 0)
