@@ -104,14 +104,19 @@ static int write_piece_file(struct plumb_trace_ring *r, const char *name, const 
     return code;
 }
 
-static void keep_now(struct plumb_trace_ring *r)
+/* Copies what was wished. */
+static void take_why(char *why)
+{
+    for (size_t i = 0; i < sizeof wish.why; i++)
+        why[i] = PLUMB_LOAD(wish.why[i]);
+}
+
+static void keep_now(struct plumb_trace_ring *r, const char *why)
 {
     struct plumb_live_trace *t = trace_of(r);
     uint64_t bytes = 0, spans = 0;
-    char name[64], why[PLUMB_KEEP_WHY];
+    char name[64];
     int code;
-    for (size_t i = 0; i < sizeof why; i++)
-        why[i] = PLUMB_LOAD(wish.why[i]);
     snprintf(name, sizeof name, "kept-%u.pftrace", t->kept + 1);
     code = t->kept_bytes >= t->max_bytes ? EFBIG : write_piece_file(r, name, why, &bytes, &spans);
     if (code) {
@@ -172,11 +177,15 @@ static void look_for_slow_spans(struct plumb_trace_ring *r)
 
 void plumb_trace_ring_pass(struct plumb_trace_ring *r)
 {
+    char why[PLUMB_KEEP_WHY];
     look_for_slow_spans(r);
     if (PLUMB_ACQUIRE(wish.state) != KEEP_WANTED)
         return;
-    keep_now(r);
-    PLUMB_RELEASE(wish.state, KEEP_NOTHING);
+    take_why(why);
+    /* Before any record is read (an exchange also keeps later loads behind it): who asks from here
+     * on may have newer ones. */
+    __atomic_exchange_n(&wish.state, KEEP_NOTHING, __ATOMIC_ACQ_REL);
+    keep_now(r, why);
 }
 
 void plumb_trace_ring_open(struct plumb_trace_ring *r)
@@ -198,14 +207,17 @@ void plumb_trace_ring_open(struct plumb_trace_ring *r)
 int plumb_trace_ring_close(struct plumb_trace_ring *r, bool whole)
 {
     struct plumb_live_trace *t = trace_of(r);
+    char why[PLUMB_KEEP_WHY];
     uint32_t before;
     int code = 0;
     if (t->mode != PLUMB_LIVE_TRACE_RING)
         return 0;
     plumb_keep_signal_give_back();
     before = __atomic_exchange_n(&wish.state, KEEP_OFF, __ATOMIC_ACQ_REL);
-    if (whole && before == KEEP_WANTED)
-        keep_now(r);
+    if (whole && before == KEEP_WANTED) {
+        take_why(why);
+        keep_now(r, why);
+    }
     if (whole && t->kept_bytes < t->max_bytes) {
         code =
             write_piece_file(r, PLUMB_TRACE_FILE, "the run ended", &t->file_bytes, &t->file_spans);
