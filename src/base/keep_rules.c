@@ -36,16 +36,22 @@ int plumb_keep_rules_parse(struct plumb_keep_rules *out, const char *text, plumb
     while (*p) {
         size_t n = strcspn(p, ","), name = n;
         struct plumb_keep_rule *r = &out->rule[out->count];
+        if (out->count == PLUMB_KEEP_RULES) {
+            out->count = 0;
+            return plumb_fail(err, PLUMB_ERR_ARG, "'%.80s' has more than %d rules: leave some out",
+                              text, PLUMB_KEEP_RULES);
+        }
         while (name > 0 && p[name] != '>')
             name--;
         r->over_ns = name ? parse_time(p + name + 1, n - name - 1) : 0;
-        if (!r->over_ns || name >= sizeof r->node || ++out->count == PLUMB_KEEP_RULES) {
+        if (!r->over_ns || name >= sizeof r->node) {
             out->count = 0;
             return plumb_fail(
                 err, PLUMB_ERR_ARG,
                 "'%.80s' is no list of rules such as denoise_step>50ms (ns, us, ms, s)", text);
         }
         memcpy(r->node, p, name);
+        out->count++;
         p += n + (p[n] == ',');
     }
     return PLUMB_OK;

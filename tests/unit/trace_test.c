@@ -8,6 +8,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -281,6 +283,33 @@ static void the_newest_records_are_kept_when_asked_for(void **state)
     trace_fini(&t);
 }
 
+static void a_wish_while_a_piece_is_written_makes_one_more(void **state)
+{
+    enum { PIECES = 20 };
+    char path[64];
+    (void)state;
+    record_start_with(ring_mode("ring_again"));
+    nest(2000);
+    for (int i = 1; i <= PIECES; i += 2) {
+        struct trace_read t;
+        assert_int_equal(plumb_trace_keep("once", NULL), PLUMB_OK);
+        snprintf(path, sizeof path, "ring_again/kept-%d.pftrace", i);
+        while (access(path, F_OK) != 0)
+            sched_yield();
+        {
+            PLUMB_SPAN("meanwhile");
+        }
+        assert_int_equal(plumb_trace_keep("once more", NULL), PLUMB_OK);
+        await_kept((uint32_t)i + 1);
+        snprintf(path, sizeof path, "ring_again/kept-%d.pftrace", i + 1);
+        trace_read_file(&t, path);
+        assert_true(trace_says(&t, "key=plumb.keep.why text=once more"));
+        assert_int_equal(trace_count(&t, "meanwhile"), i / 2 + 1);
+        trace_fini(&t);
+    }
+    record_stop();
+}
+
 static void a_signal_keeps_them(void **state)
 {
     plumb_options o = ring_mode("ring_signal");
@@ -352,6 +381,15 @@ static void rules_are_read_or_refused(void **state)
         assert_int_equal(plumb_keep_rules_parse(&r, bad[i], &err), PLUMB_ERR_ARG);
         assert_int_equal(r.count, 0);
     }
+    char many[8 * (PLUMB_KEEP_RULES + 1)] = "";
+    for (int i = 0; i < PLUMB_KEEP_RULES; i++)
+        strcat(many, "a>1ms,");
+    assert_int_equal(plumb_keep_rules_parse(&r, many, &err), PLUMB_OK);
+    assert_int_equal(r.count, PLUMB_KEEP_RULES);
+    strcat(many, "a>1ms");
+    assert_int_equal(plumb_keep_rules_parse(&r, many, &err), PLUMB_ERR_ARG);
+    assert_int_equal(r.count, 0);
+    assert_non_null(strstr(err.message, "more than 16 rules"));
 }
 
 static void the_file_stops_at_its_bound_and_statistics_do_not(void **state)
@@ -488,6 +526,7 @@ int main(void)
         cmocka_unit_test(only_the_steps_asked_for_are_in_the_trace),
         cmocka_unit_test(a_stack_has_a_bound_and_says_when_it_is_cut),
         cmocka_unit_test(the_newest_records_are_kept_when_asked_for),
+        cmocka_unit_test(a_wish_while_a_piece_is_written_makes_one_more),
         cmocka_unit_test(a_signal_keeps_them),
         cmocka_unit_test(a_slow_span_keeps_them),
         cmocka_unit_test(keeping_needs_ring_mode),
