@@ -28,8 +28,9 @@ struct plumb_unpack;
  *   errors  PLUMB_ERR_NOT_FOUND: no such file; PLUMB_ERR_IO; PLUMB_ERR_MEMORY. */
 int plumb_unpack_open(struct plumb_unpack **out, const char *path, struct plumb_unpack_sum *sum,
                       plumb_error *err);
-/* What is packed into `n` bytes of a file called `name`. *out is NULL, or what was opened so
- * before, which is used again. */
+/* What is packed into `n` bytes of a file called `name`; bytes, name and `sum` must live as long as
+ * it is read. *out is NULL, or what was opened so before, which is used again; it is to be closed
+ * after an error, PLUMB_ERR_MEMORY, too. */
 int plumb_unpack_open_bytes(struct plumb_unpack **out, const void *bytes, size_t n,
                             const char *name, struct plumb_unpack_sum *sum, plumb_error *err);
 /* NULL is fine. */
