@@ -2,30 +2,41 @@
 #include "base/keep_rules.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/ascii.h"
 #include "base/error.h"
 
-/* Nanoseconds of "50ms"; 0: it is no time. */
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Nanoseconds of "50ms"; 0: it is no time. Not strtod(), which wants the decimal separator of the
+ * program's locale. */
 static uint64_t parse_time(const char *text, size_t n)
 {
     static const struct {
         const char *unit;
         double ns;
     } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-    char copy[32], *rest;
-    double value;
-    if (n == 0 || n >= sizeof copy || text[0] < '0' || text[0] > '9')
+    double digits = 0, parts = 1;
+    size_t i = 0;
+    if (n == 0 || n > 32 || !is_digit(text[0]))
         return 0;
-    memcpy(copy, text, n);
-    copy[n] = '\0';
-    value = strtod(copy, &rest);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(rest, units[i].unit) == 0 && value * units[i].ns >= 1 &&
-            value * units[i].ns < 1e18)
-            return (uint64_t)(value * units[i].ns);
+    for (; i < n && is_digit(text[i]); i++)
+        digits = digits * 10 + (text[i] - '0');
+    if (i < n && text[i] == '.')
+        for (i++; i < n && is_digit(text[i]); i++, parts *= 10)
+            digits = digits * 10 + (text[i] - '0');
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+        double ns = digits * units[u].ns / parts;
+        if (strlen(units[u].unit) == n - i && memcmp(text + i, units[u].unit, n - i) == 0 &&
+            ns >= 1 && ns < 1e18)
+            return (uint64_t)ns;
+    }
     return 0;
 }
 

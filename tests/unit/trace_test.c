@@ -363,20 +363,15 @@ static void rules_are_read_or_refused(void **state)
     struct plumb_keep_rules r;
     plumb_error err;
     (void)state;
-    assert_int_equal(plumb_keep_rules_parse(&r, "a>b>1.5us,c>2s", &err), PLUMB_OK);
-    assert_int_equal(r.count, 2);
+    assert_int_equal(plumb_keep_rules_parse(&r, "a>b>1.5us,c>2s,d>4.35ms", &err), PLUMB_OK);
+    assert_int_equal(r.count, 3);
     assert_string_equal(r.rule[0].node, "a>b");
     assert_int_equal(r.rule[0].over_ns, 1500);
     assert_int_equal(r.rule[1].over_ns, 2000000000);
-    static const char *const bad[] = {"a",
-                                      "a>",
-                                      ">5ms",
-                                      "a>5",
-                                      "a>5 ms",
-                                      "a>-1ms",
-                                      "a>nanms",
-                                      "a>1ms,"
-                                      ",b>1ms"};
+    assert_int_equal(r.rule[2].over_ns, 4350000);
+    static const char *const bad[] = {"a",      "a>",      ">5ms",        "a>5",     "a>5 ms",
+                                      "a>-1ms", "a>nanms", "a>0x5ms",     "a>1e3ms", "a>1.5.5ms",
+                                      "a>.5ms", "a>1,5ms", "a>1ms,,b>1ms"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(plumb_keep_rules_parse(&r, bad[i], &err), PLUMB_ERR_ARG);
         assert_int_equal(r.count, 0);
