@@ -142,19 +142,26 @@ static void check_collectors(struct tally *tally, const char *library)
     struct plumb_cli_log log = {.text = NULL};
     plumb_run_list *list = NULL;
     plumb_prune_options all = {sizeof all, 0, 1};
-    if (!mkdtemp(dir) || !plumb_cli_log_open(&log)) {
+    bool made = mkdtemp(dir) != NULL;
+    if (!made || !plumb_cli_log_open(&log)) {
         line(tally, "collectors", PLUMB_CHECK_BLOCKED, "make /tmp and TMPDIR writable",
              "no temporary files: %s", strerror(errno));
+        if (made)
+            rmdir(dir);
         return;
     }
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
         record_nothing(library, dir, log.path);
+    if (pid < 0)
+        line(tally, "collectors", PLUMB_CHECK_BLOCKED, "allow more processes (ulimit -u)",
+             "they cannot be tried: %s", strerror(errno));
     while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
     plumb_cli_log_read(&log);
-    show_collectors(tally, &log, false);
+    if (pid > 0)
+        show_collectors(tally, &log, false);
     if (plumb_run_list_open(&list, dir, NULL) == PLUMB_OK)
         plumb_run_list_prune(list, &all, NULL, NULL);
     plumb_run_list_close(list);
