@@ -269,14 +269,14 @@ static void check_killed(const char *dir)
     if (plumb_load_run(&load, in_place(dir), &err) < 0)
         fail_msg("%s", err.message);
     node = node_of(&load.timing, "launch");
-    assert_true(node->device.ns.count >= WORKS / 3);
-    assert_true(node->use.works >= WORKS / 3 && node->use.launches >= node->use.works);
+    /* An emit that was cut short may have counted its event and no more, on each of 4 threads. */
+    assert_true(node->device.ns.count + 4 >= WORKS / 3);
+    assert_true(node->use.works + 4 >= WORKS / 3 && node->use.launches >= node->use.works);
     assert_int_equal(load.timing.collector_count, 1);
     assert_int_equal(load.timing.collectors[0].lane_count, QUEUES);
     assert_true(load.timing.collectors[0].lanes[0].events >= WORKS / 3 / QUEUES);
     trace_read_run(&t, in_place(dir));
     kernels = check_kernels(&t);
-    /* An emit that was cut short may have counted and not been published, on each of 4 threads. */
     assert_true(kernels <= node->device.ns.count + 4 && kernels + 4 >= node->device.ns.count);
     assert_true(trace_says(&t, "plumb.clock.fake.drift_ppm"));
     trace_fini(&t);
