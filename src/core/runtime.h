@@ -288,16 +288,29 @@ extern __thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")))
 
 /* A signal handler that interrupts the holder must not want the lock too: to it the thread is busy,
  * as if it were inside a span's begin. Said before the lock is taken, taken back after it is let
- * go. */
+ * go. A handler that comes before it is said may take the lock itself, or make the thread's record.
+ */
 static inline void plumb_lock(void)
 {
-    struct plumb_thread *th = plumb_tls;
-    bool busy = !th || PLUMB_LOAD(th->busy);
-    plumb_locked = busy ? 1 : 2;
-    if (!busy)
+    struct plumb_thread *th;
+    plumb_locked = 1;
+    plumb_order();
+    th = plumb_tls;
+    if (th && !PLUMB_LOAD(th->busy)) {
         PLUMB_STORE(th->busy, PLUMB_BUSY_LOCKED);
+        plumb_order();
+        plumb_locked = 2;
+    }
     plumb_order();
     pthread_mutex_lock(&plumb_rt.lock);
+}
+/* Under the lock: `th` is from now on the calling thread's, which had none. */
+static inline void plumb_lock_is_of(struct plumb_thread *th)
+{
+    PLUMB_STORE(th->busy, PLUMB_BUSY_LOCKED);
+    plumb_order();
+    plumb_locked = 2;
+    plumb_tls = th;
 }
 static inline void plumb_unlock(void)
 {
@@ -312,13 +325,15 @@ static inline void plumb_unlock(void)
 extern __thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));
 static inline void plumb_life_lock(void)
 {
-    pthread_mutex_lock(&plumb_rt.life_lock);
     plumb_life_locked = true;
+    plumb_order();
+    pthread_mutex_lock(&plumb_rt.life_lock);
 }
 static inline void plumb_life_unlock(void)
 {
-    plumb_life_locked = false;
     pthread_mutex_unlock(&plumb_rt.life_lock);
+    plumb_order();
+    plumb_life_locked = false;
 }
 
 #define PLUMB_AT(run, type, off) ((type *)(void *)((run)->base + (off)))

@@ -87,11 +87,13 @@ void plumb_thread_release(struct plumb_thread *th)
     th->request = 0;
     th->nvtx_depth = 0;
     PLUMB_STORE(th->tid, 0);
+    if (plumb_tls == th)
+        plumb_tls = NULL;
+    plumb_order();
     PLUMB_RELEASE(th->busy, 0);
     th->next_idle = plumb_rt.idle;
     plumb_rt.idle = th;
     plumb_unlock();
-    plumb_tls = NULL;
 }
 
 static void on_thread_exit(void *arg)
@@ -140,6 +142,25 @@ static struct plumb_thread *left_behind(void)
     return th;
 }
 
+/* Under the lock. */
+static struct plumb_thread *new_record(void)
+{
+    struct plumb_thread *th = plumb_rt.idle;
+    if (!plumb_rt.exit_key_made)
+        plumb_rt.exit_key_made = pthread_key_create(&plumb_rt.exit_key, on_thread_exit) == 0;
+    if (th) {
+        plumb_rt.idle = th->next_idle;
+    } else if ((th = plumb_thread_new()) != NULL) {
+        th->next = plumb_rt.threads;
+        PLUMB_RELEASE(plumb_rt.threads, th);
+    }
+    if (th) {
+        th->clock = plumb_rt.clock;
+        PLUMB_STORE(th->tid, my_tid());
+    }
+    return th;
+}
+
 struct plumb_thread *plumb_thread_self(void)
 {
     struct plumb_thread *th = plumb_tls;
@@ -149,22 +170,11 @@ struct plumb_thread *plumb_thread_self(void)
     if (th)
         plumb_thread_release(th);
     plumb_lock();
-    if (!plumb_rt.exit_key_made)
-        plumb_rt.exit_key_made = pthread_key_create(&plumb_rt.exit_key, on_thread_exit) == 0;
-    if (plumb_rt.idle) {
-        th = plumb_rt.idle;
-        plumb_rt.idle = th->next_idle;
-    } else if ((th = plumb_thread_new()) != NULL) {
-        th->next = plumb_rt.threads;
-        PLUMB_RELEASE(plumb_rt.threads, th);
-    }
+    th = plumb_tls;
+    if (!th && (th = new_record()) != NULL)
+        plumb_lock_is_of(th);
     plumb_unlock();
-    if (!th)
-        return NULL;
-    th->clock = plumb_rt.clock;
-    PLUMB_STORE(th->tid, my_tid());
-    plumb_tls = th;
-    if (plumb_rt.exit_key_made)
+    if (th && plumb_rt.exit_key_made)
         pthread_setspecific(plumb_rt.exit_key, th);
     return th;
 }
@@ -272,13 +282,13 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
 
 static int attach(struct plumb_thread *th)
 {
-    int rc;
-    /* Making the record, or opening the run, may have allocated, and been told of that. */
-    if (plumb_is_attached(th))
-        return PLUMB_OK;
-    plumb_nvtx_pop_to(th, 0); /* of spans of an earlier run that never ended */
-    PLUMB_STORE(th->busy, 1);
+    int rc = PLUMB_OK;
+    PLUMB_STORE(th->busy, PLUMB_BUSY_RECORDING);
     plumb_order();
+    /* Behind busy: a handler, or an allocation of ours that we were told of, may have done it. */
+    if (plumb_is_attached(th))
+        goto out;
+    plumb_nvtx_pop_to(th, 0); /* of spans of an earlier run that never ended */
     plumb_lock();
     th->clock = plumb_rt.clock;
     PLUMB_STORE(th->tid, my_tid());
@@ -291,6 +301,8 @@ static int attach(struct plumb_thread *th)
         plumb_drop(plumb_rt.run, PLUMB_DROP_LOST);
     }
     plumb_unlock();
+out:
+    plumb_order();
     PLUMB_RELEASE(th->busy, 0);
     return rc;
 }

@@ -113,6 +113,14 @@ static void add_open(struct reader *r, const struct plumb_live_thread *th)
     }
 }
 
+/* What the trace lacks of the block that was just replayed. */
+static void add_unmet(struct reader *r, const struct plumb_live_thread *th)
+{
+    const struct plumb_live_queue *q = at(r, th->queue_off, sizeof *q);
+    for (uint64_t i = 0; q && i < q->unmet.count && i < PLUMB_TRACE_WORDS; i++)
+        plumb_merge_untraced(&r->m, q->unmet.of[i].key, q->unmet.of[i].spans);
+}
+
 static void add_thread(struct reader *r, struct plumb_live_thread *th)
 {
     uint32_t *map, blocks = th->blocks, n = th->tree.count;
@@ -131,6 +139,7 @@ static void add_thread(struct reader *r, struct plumb_live_thread *th)
                    PLUMB_BLOCK_WORDS * 8);
     if (words && words[1] == th->folded + 1)
         plumb_merge_block(&r->m, &th->context, th->frames, words);
+    add_unmet(r, th);
     free(map);
     r->t->overhead.spans += th->context.spans;
     add_open(r, th);

@@ -132,6 +132,14 @@ struct plumb_live_queue {
             uint64_t state_off, untraced;
         } state[PLUMB_TRACE_LOG];
     } log;
+    /* Settled losses under keys of which the thread has no state: their first block was not folded.
+     * They belong to what a replay of that block counts. */
+    struct {
+        uint64_t count;
+        struct {
+            uint64_t key, spans;
+        } of[PLUMB_TRACE_WORDS];
+    } unmet;
     struct plumb_trace_state state[2]; /* the newer one whose batch is committed */
 };
 

@@ -454,6 +454,13 @@ void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context
     plumb_replay_block(&merge_sink, m, context, frames, words);
 }
 
+void plumb_merge_untraced(struct plumb_merge *m, uint64_t key, uint64_t spans)
+{
+    uint64_t row = plumb_map_get(&m->row_of, key + 1);
+    if (row)
+        m->rows[row - 1]->untraced += spans;
+}
+
 static int by_first_ticks(const void *a, const void *b)
 {
     const struct plumb_merge_row *x = *(struct plumb_merge_row *const *)a;

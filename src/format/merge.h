@@ -148,6 +148,8 @@ static inline uint32_t *plumb_copy_counts(const struct plumb_live_state *copy)
  * are changed; `tree` of frames and context are places of `m` (plumb_merge_place_map). */
 void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context,
                        struct plumb_live_frame *frames, const uint64_t *words);
+/* Afterwards: `spans` of those that the block ended under `key` are not in the trace. */
+void plumb_merge_untraced(struct plumb_merge *m, uint64_t key, uint64_t spans);
 /* When everything is added: puts the rows in the order in which the program first met them,
  * whatever the order of threads and folds. */
 void plumb_merge_order(struct plumb_merge *m);

@@ -214,6 +214,27 @@ struct rest {
     struct plumb_trace_gap gap;
 };
 
+/* Counts losses where the ends themselves are counted. */
+static void rest_key(struct rest *r, uint64_t key, uint32_t spans)
+{
+    struct plumb_live_state *st = state_of(r->s, r->live, key);
+    uint64_t i = 0, n = r->q->unmet.count;
+    if (st) {
+        st->untraced += spans;
+        return;
+    }
+    while (i < n && r->q->unmet.of[i].key != key)
+        i++;
+    if (i >= PLUMB_TRACE_WORDS)
+        return; /* cannot be: only one block has keys without a state */
+    if (i == n) {
+        r->q->unmet.of[i].key = key;
+        r->q->unmet.of[i].spans = 0;
+        r->q->unmet.count++;
+    }
+    r->q->unmet.of[i].spans += spans;
+}
+
 static void rest_slot(struct rest *r, const struct plumb_trace_slot *slot, bool resumes)
 {
     struct plumb_trace_drops drops;
@@ -228,11 +249,8 @@ static void rest_slot(struct rest *r, const struct plumb_trace_slot *slot, bool 
     }
     plumb_trace_drops_count(&drops, &r->stack, slot->data, slot->words);
     plumb_trace_gap_add(&r->gap, &drops, slot->block, slot->data[0], slot->data[0]);
-    for (uint32_t i = 0; i < drops.count; i++) {
-        struct plumb_live_state *st = state_of(r->s, r->live, drops.key[i].key);
-        if (st)
-            st->untraced += drops.key[i].spans;
-    }
+    for (uint32_t i = 0; i < drops.count; i++)
+        rest_key(r, drops.key[i].key, drops.key[i].spans);
     r->q->dropped_spans += drops.spans;
     r->q->dropped_blocks++;
 }
@@ -265,19 +283,25 @@ static void settle_rest(const struct plumb_trace_source *s, struct plumb_live_th
     struct plumb_trace_slot *slots = q->slots ? plumb_trace_slots(s, q) : NULL, last;
     const struct plumb_trace_state *state;
     bool which = false;
-    uint64_t at;
+    uint64_t at, newest;
     (void)arg;
     state = plumb_trace_committed(s, q, &which);
     at = state ? state->taken : 0;
+    newest = state ? state->block : 0;
+    q->unmet.count = 0;
     if (state && state->depth < PLUMB_TRACE_DEPTH) {
         r.stack.depth = state->depth;
         r.stack.group = state->group;
         for (uint32_t d = 1; d <= state->depth; d++)
             r.stack.open[d] = state->frames[d].key;
     }
-    while (slots && at < q->put && q->put - at <= q->slots)
-        rest_slot(&r, &slots[at++ & (q->slots - 1)], false);
-    if (plumb_trace_unfolded(s, live, q, &last))
+    while (slots && at < q->put && q->put - at <= q->slots) {
+        const struct plumb_trace_slot *slot = &slots[at++ & (q->slots - 1)];
+        newest = slot->block > newest ? slot->block : newest;
+        rest_slot(&r, slot, false);
+    }
+    /* A fold that was cut short may have copied its block before, and the writer taken it. */
+    if (plumb_trace_unfolded(s, live, q, &last) && last.block > newest)
         rest_slot(&r, &last, true);
     rest_gap(&r);
     q->put = 0; /* empty: whoever finishes the file finds the gap alone */

@@ -402,16 +402,9 @@ static void on_alarm(int sig)
     __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
 }
 
-/* The handler comes between any two instructions of the runtime. Not under ThreadSanitizer, which
- * runs handlers late, inside of functions of libc that it replaces: there some of the calls that
- * are told while the thread enters the run are missing now and then. */
+/* The handler comes between any two instructions of the runtime. */
 static void handlers_lose_no_call(void **state)
 {
-#if defined(__SANITIZE_THREAD__)
-    (void)state;
-    (void)on_alarm;
-    skip();
-#else
     struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART}, before;
     struct itimerval timer = {{0, 50}, {0, 50}};
     const struct plumb_timing_pool *p;
@@ -439,7 +432,6 @@ static void handlers_lose_no_call(void **state)
     assert_int_equal(p->frees, handled);
     assert_int_equal(p->free_bytes, 32 * handled);
     plumb_timing_fini(&t);
-#endif
 }
 
 /* ---- Short lives ----------------------------------------------------------------------------- */
