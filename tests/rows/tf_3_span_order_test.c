@@ -1,5 +1,7 @@
-/* TF-3: with sync on, a span is: synchronise, read the clock, body, synchronise, read the clock;
- * (+) what the recorder itself needs to start lies outside the span. */
+/* TF-3: with sync on, a span is: synchronise, read the clock, body, synchronise, read the clock,
+ * memory; its trace is exported after all of that; (+) what the recorder itself needs to start lies
+ * outside the span. */
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,6 +140,49 @@ static void a_stage_is_logged_before_and_after_both(void **state)
     assert_int_equal(record_count("stage"), 1);
 }
 
+static int trace_the_node(void **state)
+{
+    int rc;
+    setenv("PLUMB_TRACE_NODES", "node", 1);
+    setenv("PLUMB_RUN_DIR", "traced", 1);
+    rc = setup(state);
+    unsetenv("PLUMB_RUN_DIR");
+    unsetenv("PLUMB_TRACE_NODES");
+    return rc;
+}
+
+static size_t exported(void)
+{
+    glob_t found;
+    size_t n = 0;
+    if (glob("traced/node_rank0.trace.json.gz", 0, NULL, &found) == 0)
+        n = found.gl_pathc;
+    globfree(&found);
+    return n;
+}
+
+static void look_at_line(int level, const char *line, void *arg)
+{
+    log_line(level, line, arg);
+    assert_int_equal(exported(), 0);
+}
+
+static void the_trace_is_exported_last(void **state)
+{
+    (void)state;
+    plumb_set_log(PLUMB_LOG_INFO, look_at_line, NULL);
+    {
+        PLUMB_STAGE(stage, "node");
+        event('B', 0);
+    }
+    plumb_set_log(0, NULL, NULL);
+    assert_string_equal(seen.what, "lSBSLM");
+    assert_int_equal(exported(), 0);
+    record_stop();
+    assert_int_equal(exported(), 1);
+    record_start();
+}
+
 int main(void)
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup_teardown(f, setup, record_teardown)
@@ -147,6 +192,8 @@ int main(void)
         IN_A_RUN(a_run_that_the_first_span_opens_is_opened_outside_of_it),
         IN_A_RUN(a_failing_span_is_synchronised_before_it_ends),
         IN_A_RUN(a_stage_is_logged_before_and_after_both),
+        cmocka_unit_test_setup_teardown(the_trace_is_exported_last, trace_the_node,
+                                        record_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
