@@ -1,4 +1,5 @@
-/* timeout: 240
+/* labels: notsan
+ * timeout: 240
  * Tests of the first divergence: runs of a small model that two engines record, with faults planted
  * at known places. */
 #include <setjmp.h>

@@ -1,4 +1,5 @@
-/* Chrome trace events: spelling, numbers against printf, odd texts, room. */
+/* labels: notsan
+ * Chrome trace events: spelling, numbers against printf, odd texts, room. */
 #include "format/chrome.h"
 
 #include <inttypes.h>

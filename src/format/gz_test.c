@@ -1,4 +1,5 @@
-/* gzip: what zlib unpacks is what was written, whatever that was; size; parts. */
+/* labels: notsan
+ * gzip: what zlib unpacks is what was written, whatever that was; size; parts. */
 #include "format/gz.h"
 
 #include <stdio.h>

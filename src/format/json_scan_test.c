@@ -1,4 +1,5 @@
-/* The scan of JSON: against jansson on texts made at random, against strtod() bit by bit, both
+/* labels: notsan
+ * The scan of JSON: against jansson on texts made at random, against strtod() bit by bit, both
  * instruction sets against each other, and hostile texts by hand. */
 #include <setjmp.h>
 #include <stdarg.h>

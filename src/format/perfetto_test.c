@@ -1,4 +1,5 @@
-/* Perfetto packets: bytes, decoded meaning, size, room. */
+/* labels: notsan
+ * Perfetto packets: bytes, decoded meaning, size, room. */
 #include "format/perfetto.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Each way of taking many records at once writes what taking them one by one does. */
+/* labels: notsan
+ * Each way of taking many records at once writes what taking them one by one does. */
 #include "format/trace_perfetto.h"
 
 #include <string.h>

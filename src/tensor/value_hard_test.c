@@ -1,5 +1,6 @@
 /* Tests of value_stats.c where it is hard: the limits of single precision, in every path, and what
  * is found on request.
+ * labels: notsan
  * timeout: 300 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* Tests of value_stats.c against plain sums in two passes, for every element type, stride and path.
+ * labels: notsan
  * timeout: 300 */
 #include <setjmp.h>
 #include <stdarg.h>
