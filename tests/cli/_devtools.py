@@ -120,7 +120,7 @@ def picture(driver, path):
         at(x, y).click().perform()
         time.sleep(1)
     for _ in range(6):
-        at(int(width * 0.1), 250).send_keys("w").perform()
+        at(int(width * 0.01), 250).send_keys("w").perform()
         time.sleep(0.5)
     time.sleep(1)
     driver.save_screenshot(path)
