@@ -142,8 +142,8 @@ static void put_ranks(const struct plumb_compare *c, struct plumb_buf *out)
 static bool changes_nothing(const char *key)
 {
     static const char *const keys[] = {
-        "PLUMB",       "PLUMB_DIR", "PLUMB_RUN_DIR",    "PLUMB_PIPELINE",
-        "PLUMB_QUIET", "PLUMB_LOG", "PLUMB_RECORD_LOG", "PLUMB_LIBRARY"};
+        "PLUMB",     "PLUMB_DIR",        "PLUMB_RUN_DIR",    "PLUMB_PIPELINE", "PLUMB_QUIET",
+        "PLUMB_LOG", "PLUMB_RECORD_LOG", "PLUMB_RECORD_PID", "PLUMB_LIBRARY"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], key) == 0)
             return true;

@@ -175,4 +175,8 @@ expect 'what differs and is told' 1 compare a.json same.json
 has out.txt "Note: command lines differ: 'prog --fast' and 'prog --slow'" \
     "Note: kernels differ: 'Linux 6.1' and 'Linux 6.2'" "Note: PLUMB_SYNC differs: not set and '1'" \
     'Note: nodes ran another number of times (A, B): x (4, 5)'
+make_run first.json 7 100 1000000 '.environment.PLUMB_RECORD_PID = "41"' -- x:4:10 y:1:20
+make_run second.json 8 100 1000000 '.environment.PLUMB_RECORD_PID = "42"' -- x:4:10 y:1:20
+expect 'the process that plumb record started is in no note' 0 compare first.json second.json
+lacks out.txt PLUMB_RECORD_PID
 finish
