@@ -422,22 +422,54 @@ void plumb_put_averages(struct plumb_buf *out, const struct plumb_summary *s, si
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-enum { WIDTH_NODE = 40, WIDTH_PHASE = 12, WIDTH_COUNT = 5, WIDTH_NUMBER = 10, WIDTH_TABLE = 125 };
+/* 125 columns where no name is longer than 40 and no phase than 12, as scripts know it. Both give
+ * way to longer ones, up to a bound; what is longer still moves the rest of its line. */
+enum {
+    WIDTH_NODE = 40,
+    WIDTH_NODE_MOST = 64,
+    WIDTH_PHASE = 12,
+    WIDTH_PHASE_MOST = 24,
+    WIDTH_COUNT = 5,
+    WIDTH_NUMBER = 10
+};
 
-static void put_rule(struct plumb_buf *out)
+struct widths {
+    size_t node, phase, table;
+};
+
+static size_t width_for(size_t now, const char *text, size_t most)
 {
-    for (int i = 0; i < WIDTH_TABLE; i++)
+    struct plumb_buf clean = {0};
+    size_t n = put_clean(&clean, text);
+    plumb_buf_fini(&clean);
+    return n > now && n <= most ? n : now;
+}
+
+static struct widths widths_of(const struct plumb_summary *s, size_t begin, size_t end)
+{
+    struct widths w = {WIDTH_NODE, WIDTH_PHASE, 0};
+    for (size_t i = begin; i < end; i++) {
+        w.node = width_for(w.node, s->rows[i].node, WIDTH_NODE_MOST);
+        w.phase = width_for(w.phase, s->rows[i].phase, WIDTH_PHASE_MOST);
+    }
+    w.table = w.node + 1 + w.phase + 1 + WIDTH_COUNT + 6 * (1 + WIDTH_NUMBER);
+    return w;
+}
+
+static void put_rule(struct plumb_buf *out, const struct widths *w)
+{
+    for (size_t i = 0; i < w->table; i++)
         plumb_buf_char(out, '-');
     plumb_buf_char(out, '\n');
 }
 
-static void put_header(struct plumb_buf *out)
+static void put_header(struct plumb_buf *out, const struct widths *w)
 {
     static const char *const titles[] = {"Mean(ms)", "Std(ms)",    "Min(ms)",
                                          "Max(ms)",  "Median(ms)", "Total(s)"};
-    plumb_put_left(out, "Node", WIDTH_NODE);
+    plumb_put_left(out, "Node", w->node);
     plumb_buf_char(out, ' ');
-    plumb_put_left(out, "Stage", WIDTH_PHASE);
+    plumb_put_left(out, "Stage", w->phase);
     plumb_buf_char(out, ' ');
     plumb_put_right(out, "Count", WIDTH_COUNT);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
@@ -447,12 +479,13 @@ static void put_header(struct plumb_buf *out)
     plumb_buf_char(out, '\n');
 }
 
-static void put_row(struct plumb_buf *out, const struct plumb_summary_row *row)
+static void put_row(struct plumb_buf *out, const struct plumb_summary_row *row,
+                    const struct widths *w)
 {
     const double ms[] = {row->mean_ms, row->std_ms, row->min_ms, row->max_ms, row->median_ms};
-    plumb_put_left(out, row->node, WIDTH_NODE);
+    plumb_put_left(out, row->node, w->node);
     plumb_buf_char(out, ' ');
-    plumb_put_left(out, row->phase, WIDTH_PHASE);
+    plumb_put_left(out, row->phase, w->phase);
     plumb_buf_char(out, ' ');
     plumb_put_count(out, row->count, WIDTH_COUNT);
     for (size_t i = 0; i < sizeof ms / sizeof *ms; i++) {
@@ -468,16 +501,17 @@ static void put_table(struct plumb_buf *out, const struct plumb_summary *s, size
                       size_t end)
 {
     size_t shown = plumb_summary_shown(s, begin, end);
+    struct widths w = widths_of(s, begin, begin + shown);
     plumb_put_title(out, &s->options);
     plumb_buf_char(out, '\n');
-    put_header(out);
-    put_rule(out);
+    put_header(out, &w);
+    put_rule(out, &w);
     for (size_t i = begin; i < begin + shown; i++)
-        put_row(out, &s->rows[i]);
+        put_row(out, &s->rows[i], &w);
     if (shown < end - begin)
         plumb_buf_printf(out, "(%zu more)\n", end - begin - shown);
-    put_rule(out);
-    plumb_put_left(out, "TOTAL", WIDTH_TABLE - WIDTH_NUMBER);
+    put_rule(out, &w);
+    plumb_put_left(out, "TOTAL", w.table - WIDTH_NUMBER);
     plumb_put_fixed(out, plumb_summary_total_ms(s, begin, end) / 1000.0, 3, WIDTH_NUMBER);
     plumb_put_averages(out, s, begin, end);
 }

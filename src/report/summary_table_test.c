@@ -114,6 +114,31 @@ static void the_average_divides_by_known_frames_else_by_the_first_row(void **sta
     plumb_timing_fini(&t);
 }
 
+/* Columns stay columns: of 49 characters, which the table makes room for, and of 65, which it does
+ * not. */
+static void a_long_name_widens_its_column_within_bounds(void **state)
+{
+    struct plumb_timing t;
+    char longer[66];
+    char *text;
+    (void)state;
+    plumb_timing_init(&t);
+    fixture_nodes(&t, 2)[0].name = "plumb.region::profiler_region_inference_denoising";
+    t.nodes[1].name = "short";
+    text = table_of(&t, (struct plumb_summary_options){.frames = 0});
+    for (int i = 1; i <= 6; i++)
+        assert_int_equal(strlen(line_of(text, i)), 134);
+    free(text);
+    memset(longer, 'n', 65);
+    longer[65] = '\0';
+    t.nodes[0].name = longer;
+    text = table_of(&t, (struct plumb_summary_options){.frames = 0});
+    assert_int_equal(strlen(line_of(text, 1)), 125);
+    assert_int_equal(strlen(line_of(text, 3)), 150);
+    free(text);
+    plumb_timing_fini(&t);
+}
+
 static void rows_without_samples_show_zeros_and_no_average(void **state)
 {
     struct plumb_timing t;
@@ -167,7 +192,7 @@ static void names_cannot_break_the_table(void **state)
     struct plumb_timing_node *n = fixture_nodes(&t, 3);
     n[0].name = "a\nb\x1b[2J\xff";
     n[1].name = "gr\xc3\xbc\xc3\x9f";
-    n[2].name = "a name of more than forty characters stays whole";
+    n[2].name = "a name of more characters than the table makes room for stays whole";
     char *text = table_of(&t, (struct plumb_summary_options){.frames = 0});
     assert_string_equal(line_of(text, 3),
                         "a\\x0ab\\x1b[2J\\xff                        inference        0       0.00"
@@ -268,6 +293,7 @@ int main(void)
         cmocka_unit_test(the_title_has_only_what_is_known),
         cmocka_unit_test(nothing_recorded_is_one_sentence),
         cmocka_unit_test(the_average_divides_by_known_frames_else_by_the_first_row),
+        cmocka_unit_test(a_long_name_widens_its_column_within_bounds),
         cmocka_unit_test(rows_without_samples_show_zeros_and_no_average),
         cmocka_unit_test(nested_rows_do_not_count_twice_and_phases_have_their_own_average),
         cmocka_unit_test(each_pipeline_has_a_table),
