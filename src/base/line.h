@@ -10,69 +10,57 @@
 #include <emmintrin.h>
 #endif
 
-enum { PLUMB_LINE_COUNTS = 16 };
+enum { PLUMB_LINE_COUNTS = 16, PLUMB_LINE_SUMS = 4 };
 
-/* The sum of `lines` lines that follow each other; modulo 2^32. */
-static inline PLUMB_RACY uint32_t plumb_lines_sum(const uint32_t *counts, uint32_t lines)
+/* The sums of PLUMB_LINE_SUMS lines that follow each other, a sum each; modulo 2^32. */
+static inline void plumb_line_sums(uint32_t out[PLUMB_LINE_SUMS], const uint32_t *counts)
 {
 #if defined(__SSE2__)
-    const __m128i *at = (const __m128i *)(const void *)counts;
-    __m128i a = _mm_setzero_si128(), b = a;
-    for (; lines; lines--, at += 4) {
-        a = _mm_add_epi32(a, _mm_add_epi32(_mm_loadu_si128(at), _mm_loadu_si128(at + 1)));
-        b = _mm_add_epi32(b, _mm_add_epi32(_mm_loadu_si128(at + 2), _mm_loadu_si128(at + 3)));
+    __m128i line[PLUMB_LINE_SUMS], even, odd;
+    for (int l = 0; l < PLUMB_LINE_SUMS; l++, counts += PLUMB_LINE_COUNTS) {
+        const __m128i *at = (const __m128i *)(const void *)counts;
+        line[l] = _mm_add_epi32(_mm_add_epi32(_mm_loadu_si128(at), _mm_loadu_si128(at + 1)),
+                                _mm_add_epi32(_mm_loadu_si128(at + 2), _mm_loadu_si128(at + 3)));
     }
-    a = _mm_add_epi32(a, b);
-    a = _mm_add_epi32(a, _mm_shuffle_epi32(a, _MM_SHUFFLE(1, 0, 3, 2)));
-    a = _mm_add_epi32(a, _mm_shuffle_epi32(a, _MM_SHUFFLE(2, 3, 0, 1)));
-    return (uint32_t)_mm_cvtsi128_si32(a);
+    even =
+        _mm_add_epi32(_mm_unpacklo_epi32(line[0], line[1]), _mm_unpackhi_epi32(line[0], line[1]));
+    odd = _mm_add_epi32(_mm_unpacklo_epi32(line[2], line[3]), _mm_unpackhi_epi32(line[2], line[3]));
+    even = _mm_add_epi32(_mm_unpacklo_epi64(even, odd), _mm_unpackhi_epi64(even, odd));
+    _mm_storeu_si128((__m128i *)(void *)out, even);
 #else
-    uint32_t sum = 0;
+    for (uint32_t l = 0; l < PLUMB_LINE_SUMS; l++, counts += PLUMB_LINE_COUNTS) {
+        out[l] = 0;
+        for (uint32_t i = 0; i < PLUMB_LINE_COUNTS; i++)
+            out[l] += counts[i];
+    }
+#endif
+}
+
+/* to = from + counts, for `lines` lines; modulo 2^32. Another thread may be changing `counts`. */
+static inline PLUMB_RACY void plumb_lines_add(uint32_t *to, const uint32_t *from,
+                                              const uint32_t *counts, uint32_t lines)
+{
+#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+    __m128i *out = (__m128i *)(void *)to;
+    const __m128i *a = (const __m128i *)(const void *)from;
+    const __m128i *b = (const __m128i *)(const void *)counts;
+    for (; lines; lines--, out += 4, a += 4, b += 4) {
+        for (int i = 0; i < 4; i++)
+            _mm_storeu_si128(out + i,
+                             _mm_add_epi32(_mm_loadu_si128(a + i), _mm_loadu_si128(b + i)));
+    }
+#else
     for (uint32_t i = 0; i < lines * PLUMB_LINE_COUNTS; i++)
-        sum += counts[i];
-    return sum;
+        to[i] = from[i] + PLUMB_LOAD(counts[i]);
 #endif
 }
 
 /* The same where 32 bits may be too few. */
-static inline PLUMB_RACY uint64_t plumb_lines_sum_wide(const uint32_t *counts, uint32_t lines)
+static inline PLUMB_RACY void plumb_lines_add_wide(uint64_t *to, const uint64_t *from,
+                                                   const uint32_t *counts, uint32_t lines)
 {
-    uint64_t sum = 0;
     for (uint32_t i = 0; i < lines * PLUMB_LINE_COUNTS; i++)
-        sum += counts[i];
-    return sum;
-}
-
-/* Reads a line that another thread may be changing. */
-static inline PLUMB_RACY void plumb_read_line(uint32_t to[PLUMB_LINE_COUNTS],
-                                              const uint32_t from[PLUMB_LINE_COUNTS])
-{
-#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
-    for (int i = 0; i < PLUMB_LINE_COUNTS; i += 4)
-        _mm_storeu_si128((__m128i *)(void *)(to + i),
-                         _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
-#else
-    for (int i = 0; i < PLUMB_LINE_COUNTS; i++)
-        to[i] = PLUMB_LOAD(from[i]);
-#endif
-}
-
-static inline void plumb_line_add(uint64_t to[PLUMB_LINE_COUNTS],
-                                  const uint32_t from[PLUMB_LINE_COUNTS])
-{
-#if defined(__SSE2__)
-    const __m128i zero = _mm_setzero_si128();
-    for (int i = 0; i < PLUMB_LINE_COUNTS; i += 4) {
-        __m128i four = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
-        __m128i *low = (__m128i *)(void *)(to + i), *high = low + 1;
-        _mm_storeu_si128(low, _mm_add_epi64(_mm_loadu_si128(low), _mm_unpacklo_epi32(four, zero)));
-        _mm_storeu_si128(high,
-                         _mm_add_epi64(_mm_loadu_si128(high), _mm_unpackhi_epi32(four, zero)));
-    }
-#else
-    for (int i = 0; i < PLUMB_LINE_COUNTS; i++)
-        to[i] += from[i];
-#endif
+        to[i] = from[i] + PLUMB_LOAD(counts[i]);
 }
 
 #endif

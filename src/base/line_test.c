@@ -19,38 +19,48 @@ static void fill(uint32_t *counts, uint32_t n)
 
 static void sums_are_those_of_a_loop(void **state)
 {
-    uint32_t counts[5 * PLUMB_LINE_COUNTS + 1];
+    enum { N = PLUMB_LINE_SUMS * PLUMB_LINE_COUNTS };
+    uint32_t counts[N + 1], sums[PLUMB_LINE_SUMS];
     (void)state;
-    fill(counts, 5 * PLUMB_LINE_COUNTS + 1);
-    for (uint32_t from = 0; from < 2; from++) { /* also where a line does not begin */
-        uint64_t want = 0;
-        for (uint32_t lines = 0; lines < 5; lines++) {
-            assert_int_equal(plumb_lines_sum(counts + from, lines), (uint32_t)want);
-            assert_int_equal(plumb_lines_sum_wide(counts + from, lines), want);
+    fill(counts, N + 1);
+    for (uint32_t at = 0; at < 2; at++) { /* also where a line does not begin */
+        plumb_line_sums(sums, counts + at);
+        for (uint32_t l = 0; l < PLUMB_LINE_SUMS; l++) {
+            uint32_t want = 0;
             for (uint32_t i = 0; i < PLUMB_LINE_COUNTS; i++)
-                want += counts[from + lines * PLUMB_LINE_COUNTS + i];
+                want += counts[at + l * PLUMB_LINE_COUNTS + i];
+            assert_int_equal(sums[l], want);
         }
     }
 }
 
-static void lines_are_added_without_loss(void **state)
+static void lines_are_added_with_and_without_loss(void **state)
 {
-    uint32_t counts[PLUMB_LINE_COUNTS];
-    uint64_t to[PLUMB_LINE_COUNTS];
+    enum { N = 4 * PLUMB_LINE_COUNTS };
+    uint32_t counts[N + 1], from[N], to[N];
+    uint64_t wide[N];
     (void)state;
-    fill(counts, PLUMB_LINE_COUNTS);
-    for (uint32_t i = 0; i < PLUMB_LINE_COUNTS; i++)
-        to[i] = UINT64_C(0xffffffff) * i;
-    plumb_line_add(to, counts);
-    for (uint32_t i = 0; i < PLUMB_LINE_COUNTS; i++)
-        assert_int_equal(to[i], UINT64_C(0xffffffff) * i + counts[i]);
+    fill(counts, N + 1);
+    for (uint32_t i = 0; i < N; i++)
+        from[i] = 77u * i;
+    for (uint32_t i = 0; i < N; i++)
+        wide[i] = UINT64_C(0xffffffff) * i;
+    for (uint32_t at = 0; at < 2; at++) { /* also where a line does not begin */
+        plumb_lines_add(to, from, counts + at, N / PLUMB_LINE_COUNTS);
+        for (uint32_t i = 0; i < N; i++)
+            assert_int_equal(to[i], (uint32_t)(77u * i + counts[at + i]));
+    }
+    /* In place, too. */
+    plumb_lines_add_wide(wide, wide, counts, N / PLUMB_LINE_COUNTS);
+    for (uint32_t i = 0; i < N; i++)
+        assert_int_equal(wide[i], UINT64_C(0xffffffff) * i + counts[i]);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_those_of_a_loop),
-        cmocka_unit_test(lines_are_added_without_loss),
+        cmocka_unit_test(lines_are_added_with_and_without_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -185,23 +185,19 @@ static PLUMB_RACY uint64_t add_state(struct plumb_merge *m, const struct plumb_a
                                      struct plumb_live_state *head)
 {
     const struct plumb_live_state *copy = PLUMB_ACQUIRE(q->copy[i]);
-    struct plumb_merge_sums sums;
     if (!copy) {
         size_t bytes = plumb_copy_head_bytes(PLUMB_LOAD(st->flags), PLUMB_LOAD(st->count));
         copy_words(head, st, bytes / 8);
-        plumb_merge_sums(&sums, head->lines_used, st->buckets, false, head->count <= UINT32_MAX);
         plumb_order();
         if (PLUMB_ACQUIRE(st->epoch) != (uint32_t)q->s->number) {
-            plumb_merge_live_state(m, head, st->buckets, &q->copy[i], &sums);
+            plumb_merge_live_state(m, head, st->buckets, &q->copy[i]);
             return head->next_off;
         }
         copy = PLUMB_ACQUIRE(q->copy[i]);
         if (!copy) /* there was no room: it will be taken again */
             return 0;
     }
-    plumb_merge_sums(&sums, copy->lines_used, plumb_copy_counts(copy), true,
-                     copy->count <= UINT32_MAX);
-    plumb_merge_live_state(m, copy, NULL, &q->copy[i], &sums);
+    plumb_merge_live_state(m, copy, NULL, &q->copy[i]);
     return copy->next_off;
 }
 

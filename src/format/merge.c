@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/line.h"
 #include "base/u128.h"
 #include "format/replay.h"
 
@@ -141,44 +140,49 @@ static struct plumb_merge_channel *channel_at(struct plumb_merge *m, struct plum
     return row->channel[channel];
 }
 
-/* Counts of a group that do not lie in a state; `n` is about to be added to them. */
-static uint64_t *group_at(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t g,
-                          uint64_t n)
+/* Where bucket `index` counts what does not lie in a state. */
+static uint64_t *extra_at(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t index)
 {
+    uint32_t g = index / 64;
     if (!c->extra)
         c->extra = plumb_arena_alloc(m->arena, sizeof *c->extra);
     if (c->extra && !c->extra->group[g])
         c->extra->group[g] = plumb_arena_alloc(m->arena, 64 * sizeof(uint64_t));
     if (!c->extra || !c->extra->group[g])
         return NULL;
-    c->groups |= UINT64_C(1) << g;
-    c->sum[g] += n;
-    return c->extra->group[g];
+    plumb_sketch_use(c->lines, index);
+    return &c->extra->group[g][index % 64];
 }
 
 static void add_buckets(struct plumb_merge *m, struct plumb_merge_channel *c,
                         const struct plumb_live_state *head, const uint32_t *counts,
-                        struct plumb_live_state *const *copy, const struct plumb_merge_sums *sums)
+                        struct plumb_live_state *const *copy)
 {
     struct plumb_merge_sketch *k = plumb_arena_alloc(m->arena, sizeof *k);
     if (!k)
         return;
     *k = (struct plumb_merge_sketch){c->sketches, head->lines_used, counts, copy};
     c->sketches = k;
-    c->groups |= sums->groups;
-    for (uint64_t left = sums->groups; left; left &= left - 1) {
-        int g = __builtin_ctzll(left);
-        c->sum[g] += sums->sum[g];
-    }
+    c->unsure |= !copy;
+    for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++)
+        c->lines[w] |= head->lines_used[w];
     for (uint32_t i = 0; i < PLUMB_CARRY && (!copy || plumb_copy_is_long(head->flags, head->count));
          i++) {
         uint32_t index = head->carry[i].index;
         uint64_t wraps = head->carry[i].wraps, *to = NULL;
         if (wraps && index < PLUMB_SKETCH_BUCKETS)
-            to = group_at(m, c, index >> 6, wraps << 32);
+            to = extra_at(m, c, index);
         if (to)
-            to[index & 63] += wraps << 32;
+            *to += wraps << 32;
     }
+}
+
+static bool has_lines(const struct plumb_live_state *st)
+{
+    uint64_t any = 0;
+    for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++)
+        any |= st->lines_used[w];
+    return any != 0;
 }
 
 /* The row of a state; NULL: it was reset meanwhile, or makes no sense. */
@@ -209,14 +213,11 @@ void plumb_merge_thread(struct plumb_merge *m, uint32_t generation)
 
 void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
 {
-    struct plumb_merge_sums sums;
-    plumb_merge_sums(&sums, st->lines_used, st->buckets, false, false);
-    plumb_merge_live_state(m, st, st->buckets, NULL, &sums);
+    plumb_merge_live_state(m, st, st->buckets, NULL);
 }
 
 void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state *st,
-                            const uint32_t *counts, struct plumb_live_state *const *copy,
-                            const struct plumb_merge_sums *sums)
+                            const uint32_t *counts, struct plumb_live_state *const *copy)
 {
     struct plumb_merge_row *row = row_of_state(m, st);
     struct plumb_merge_channel *c;
@@ -227,9 +228,9 @@ void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state
                              st->max,   st->last,  st->last_at, {0}};
     memcpy(s.first, st->first, sizeof s.first);
     /* Buckets may be ahead of a count that was put back. */
-    if ((st->count || sums->groups) && (c = channel_at(m, row, st->channel)) != NULL) {
+    if ((st->count || has_lines(st)) && (c = channel_at(m, row, st->channel)) != NULL) {
         plumb_stats_merge(&c->stats, &s);
-        add_buckets(m, c, st, counts, copy, sums);
+        add_buckets(m, c, st, counts, copy);
     }
     if (st->channel == PLUMB_CHANNEL_SPAN) {
         row->self_ticks += st->self;
@@ -306,8 +307,8 @@ static void on_sample(void *self, const struct plumb_ended *e)
     struct plumb_merge *m = self;
     struct plumb_merge_row *row = row_for(m, e);
     struct plumb_merge_channel *c;
-    uint64_t *group;
-    uint32_t index, place = e->tree;
+    uint64_t *extra;
+    uint32_t place = e->tree;
     if (!row)
         return;
     if (e->channel == PLUMB_CHANNEL_SPAN && row->last_thread != m->thread) {
@@ -325,11 +326,10 @@ static void on_sample(void *self, const struct plumb_ended *e)
     c = channel_at(m, row, e->channel);
     if (!c)
         return;
-    index = plumb_sketch_index(e->value);
     plumb_stats_add(&c->stats, e->value, e->end_ticks);
-    group = bucket_has_it(m, e) ? NULL : group_at(m, c, index >> 6, 1);
-    if (group)
-        group[index & 63]++;
+    extra = bucket_has_it(m, e) ? NULL : extra_at(m, c, plumb_sketch_index(e->value));
+    if (extra)
+        ++*extra;
     if (e->channel == PLUMB_CHANNEL_SPAN) {
         row->self_ticks += e->self;
         if (m->h->flags & PLUMB_LIVE_P2) {
@@ -476,153 +476,4 @@ void plumb_merge_order(struct plumb_merge *m)
         qsort(m->rows, m->row_count, sizeof *m->rows, by_first_ticks);
     for (size_t i = 0; i < m->row_count; i++)
         plumb_map_put(&m->row_of, plumb_key(m->rows[i]->group, m->rows[i]->node) + 1, i + 1);
-}
-
-/* ---- Figures --------------------------------------------------------------------------------- */
-
-static double clamp(double v, const struct plumb_stats *s)
-{
-    return v < (double)s->min ? (double)s->min : v > (double)s->max ? (double)s->max : v;
-}
-
-enum { GROUP_LINES = 64 / PLUMB_SKETCH_LINE, GROUP_MASK = (1 << GROUP_LINES) - 1 };
-
-/* In place a group is read whole: lines that are not in use hold zeros, and to leave them out costs
- * more. */
-PLUMB_RACY void plumb_merge_sums(struct plumb_merge_sums *out, const uint64_t *lines,
-                                 const uint32_t *counts, bool packed, bool narrow)
-{
-    static const uint8_t bits_of[1 << GROUP_LINES] = {0, 1, 1, 2, 1, 2, 2, 3,
-                                                      1, 2, 2, 3, 2, 3, 3, 4};
-    out->groups = 0;
-    for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++) {
-        uint64_t left = lines[w];
-        if (w == PLUMB_SKETCH_LINE_WORDS - 1 && PLUMB_SKETCH_LINES % 64 != 0)
-            left &= (UINT64_C(1) << PLUMB_SKETCH_LINES % 64) - 1;
-        while (left) {
-            uint32_t at = (uint32_t)__builtin_ctzll(left) & ~(uint32_t)(GROUP_LINES - 1);
-            uint32_t g = (64 * w + at) / GROUP_LINES;
-            uint32_t n = packed ? bits_of[left >> at & GROUP_MASK] : GROUP_LINES;
-            const uint32_t *from = packed ? counts : &counts[g * 64];
-            uint64_t sum = narrow ? plumb_lines_sum(from, n) : plumb_lines_sum_wide(from, n);
-            counts += packed ? n * PLUMB_SKETCH_LINE : 0;
-            left &= ~((uint64_t)GROUP_MASK << at);
-            out->sum[g] = sum;
-            out->groups |= (uint64_t)(sum != 0) << g;
-        }
-    }
-}
-
-static uint32_t bits_in(uint64_t x)
-{
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return (uint32_t)((x * UINT64_C(0x0101010101010101)) >> 56);
-}
-
-/* Where a copy has line `l`, which is in use. */
-static const uint32_t *line_of_copy(const struct plumb_live_state *copy, uint32_t l)
-{
-    uint32_t before = bits_in(copy->lines_used[l / 64] & ((UINT64_C(1) << (l % 64)) - 1));
-    for (uint32_t w = 0; w < l / 64; w++)
-        before += bits_in(copy->lines_used[w]);
-    return plumb_copy_counts(copy) + (size_t)before * PLUMB_SKETCH_LINE;
-}
-
-static void read_line(uint32_t out[PLUMB_SKETCH_LINE], const struct plumb_merge_sketch *k,
-                      uint32_t l)
-{
-    const struct plumb_live_state *copy = k->copy ? PLUMB_ACQUIRE(*k->copy) : NULL;
-    if (!copy) {
-        plumb_order();
-        plumb_read_line(out, &k->counts[l * PLUMB_SKETCH_LINE]);
-        plumb_order();
-        copy = k->copy ? PLUMB_ACQUIRE(*k->copy) : NULL;
-    }
-    if (copy)
-        memcpy(out, line_of_copy(copy, l), PLUMB_SKETCH_LINE * sizeof *out);
-}
-
-/* The counts of line `l`, all states together. */
-static void line_counts(const struct plumb_merge_channel *c, uint32_t l,
-                        uint64_t counts[PLUMB_SKETCH_LINE])
-{
-    uint32_t g = l / GROUP_LINES, line[PLUMB_SKETCH_LINE];
-    if (c->extra && c->extra->group[g])
-        memcpy(counts, c->extra->group[g] + l % GROUP_LINES * PLUMB_SKETCH_LINE,
-               PLUMB_SKETCH_LINE * sizeof *counts);
-    else
-        memset(counts, 0, PLUMB_SKETCH_LINE * sizeof *counts);
-    for (const struct plumb_merge_sketch *k = c->sketches; k; k = k->next) {
-        if (k->lines[l / 64] >> (l % 64) & 1) {
-            read_line(line, k, l);
-            plumb_line_add(counts, line);
-        }
-    }
-}
-
-void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4])
-{
-    static const uint32_t percent[4] = {50, 90, 95, 99};
-    uint64_t n = c ? c->stats.count : 0, before = 0, rank[4];
-    int q = 0;
-    for (int i = 0; i < 4; i++)
-        out[i] = n && n <= PLUMB_EXACT
-                     ? plumb_stats_quantile(&c->stats, NULL, 0, percent[i] / 100.0)
-                     : 0;
-    if (n <= PLUMB_EXACT)
-        return;
-    for (int i = 0; i < 4; i++)
-        rank[i] = n / 100 * percent[i] + (n % 100 * percent[i] + 99) / 100;
-    for (uint64_t left = c->groups; left && q < 4; left &= left - 1) {
-        uint32_t l = (uint32_t)__builtin_ctzll(left) * GROUP_LINES, end = l + GROUP_LINES;
-        uint64_t seen = before;
-        before += c->sum[l / GROUP_LINES];
-        for (; q < 4 && rank[q] <= before && l < end; l++) {
-            uint64_t counts[PLUMB_SKETCH_LINE], sum = 0;
-            line_counts(c, l, counts);
-            for (uint32_t i = 0; i < PLUMB_SKETCH_LINE; i += 4)
-                sum += counts[i] + counts[i + 1] + counts[i + 2] + counts[i + 3];
-            if (rank[q] > seen + sum) {
-                seen += sum;
-                continue;
-            }
-            for (uint32_t i = 0; i < PLUMB_SKETCH_LINE; i++) {
-                seen += counts[i];
-                for (; q < 4 && rank[q] <= seen; q++)
-                    out[q] = clamp(plumb_sketch_value(l * PLUMB_SKETCH_LINE + i), &c->stats);
-            }
-        }
-    }
-    /* Fewer in the buckets than were counted: a damaged file. */
-    for (; q < 4; q++)
-        out[q] = q && out[q - 1] > (double)c->stats.max ? out[q - 1] : (double)c->stats.max;
-}
-
-struct plumb_bucket *plumb_merge_buckets(const struct plumb_merge *m,
-                                         const struct plumb_merge_channel *c, double unit_ns,
-                                         size_t *n)
-{
-    struct plumb_bucket *list;
-    uint64_t counts[64];
-    size_t count = 0;
-    *n = 0;
-    for (uint64_t left = c ? c->groups : 0; left; left &= left - 1) {
-        int g = __builtin_ctzll(left);
-        bool few = c->sum[g] < 64 && !(c->extra && c->extra->group[g]);
-        count += few ? c->sum[g] : 64;
-    }
-    list = count ? plumb_arena_alloc(m->arena, count * sizeof *list) : NULL;
-    for (uint64_t left = list ? c->groups : 0; left; left &= left - 1) {
-        uint32_t g = (uint32_t)__builtin_ctzll(left);
-        for (uint32_t l = 0; l < GROUP_LINES; l++)
-            line_counts(c, g * GROUP_LINES + l, counts + l * PLUMB_SKETCH_LINE);
-        for (uint32_t i = 0; i < 64; i++) {
-            if (counts[i])
-                list[(*n)++] =
-                    (struct plumb_bucket){plumb_sketch_value(g * 64 + i) * unit_ns, counts[i]};
-        }
-    }
-    return list;
 }

@@ -17,8 +17,7 @@
 
 enum { PLUMB_SKETCH_GROUPS = PLUMB_SKETCH_BUCKETS / 64 };
 
-/* Where the buckets of one state are. They are read in place: once when the state is added, and a
- * few lines more for the quantiles. */
+/* Where the buckets of one state are. They are read in place, when a quantile or list is made. */
 struct plumb_merge_sketch {
     struct plumb_merge_sketch *next;
     const uint64_t *lines;  /* the lines in use, as struct plumb_live_state has them */
@@ -36,9 +35,9 @@ struct plumb_merge_extra {
 struct plumb_merge_channel {
     struct plumb_stats stats; /* ticks or ns */
     struct plumb_merge_sketch *sketches;
-    struct plumb_merge_extra *extra; /* NULL: none */
-    uint64_t groups;                 /* bit g: group g has samples */
-    uint64_t sum[PLUMB_SKETCH_GROUPS];
+    struct plumb_merge_extra *extra;         /* NULL: none */
+    uint64_t lines[PLUMB_SKETCH_LINE_WORDS]; /* in use in a state or in `extra` */
+    bool unsure; /* the counts need not add up to those of `stats`: a file may be damaged */
 };
 
 struct plumb_merge_row {
@@ -114,18 +113,9 @@ void plumb_merge_thread(struct plumb_merge *m, uint32_t generation);
 /* Adds a state. One of a generation before the pipeline's last reset adds nothing. */
 void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st);
 /* Adds a state that its thread may be changing: `head` is a copy of what lies before its buckets,
- * `copy` as in struct plumb_merge_sketch, `sums` are plumb_merge_sums() of its buckets. `head` must
- * stay until the last figure is made. */
-struct plumb_merge_sums {
-    uint64_t groups; /* bit g: sum[g] is set, and not 0 */
-    uint64_t sum[PLUMB_SKETCH_GROUPS];
-};
+ * `copy` as in struct plumb_merge_sketch. `head` must stay until the last figure is made. */
 void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state *head,
-                            const uint32_t *counts, struct plumb_live_state *const *copy,
-                            const struct plumb_merge_sums *sums);
-/* Adds up the lines in use of each group. `packed`: they follow each other; else by index. */
-void plumb_merge_sums(struct plumb_merge_sums *out, const uint64_t *lines, const uint32_t *counts,
-                      bool packed, bool narrow);
+                            const uint32_t *counts, struct plumb_live_state *const *copy);
 
 /* The layout of a copy of a state: its first fields, up to `p2` where no more are needed, and the
  * lines of buckets in use, one after the other. */
@@ -163,7 +153,7 @@ const void *plumb_merge_element(const struct plumb_merge *m, const struct plumb_
 /* The text at `off`; "" when there is none. */
 const char *plumb_merge_text(const struct plumb_merge *m, uint64_t off);
 
-/* p50, p90, p95, p99 of one channel, in its unit, straight from the groups. */
+/* p50, p90, p95, p99 of one channel, in its unit, straight from the counts. */
 void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4]);
 /* The channel's buckets as a sorted list, values times `unit_ns`. NULL when out of memory or empty.
  */
