@@ -87,6 +87,8 @@ bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_inf
 /* output.c: writes `text` and a newline to the file `path`; NULL or "-": stdout. A file is written
  * beside its place and renamed, so that it is whole or as it was. False: said what is wrong. */
 bool plumb_cli_output(const struct plumb_cli_command *command, const char *path, const char *text);
+/* Says, once, that standard output cannot be written: `why` is an errno, 0 where it is lost. */
+void plumb_cli_stdout_failed(int why);
 /* Whether `path` is what was recorded: the file or directory `run`, or a file that plumb keeps in
  * it. A slip in the command line must not overwrite it. */
 bool plumb_cli_is_run(const char *run, const char *path);
@@ -97,6 +99,8 @@ void plumb_cli_say(const struct plumb_cli_command *command, const char *format, 
     __attribute__((format(printf, 2, 3)));
 /* The same for each line of `text`. */
 void plumb_cli_say_lines(const struct plumb_cli_command *command, const char *text);
+/* `text` without control characters, which become \xHH; cut where `room` ends. Gives `out`. */
+const char *plumb_cli_clean(char *out, size_t room, const char *text);
 /* Whether colour codes are welcome on stdout (a terminal, no NO_COLOR, no TERM=dumb). */
 bool plumb_cli_colour(void);
 /* "1.5 MiB" */

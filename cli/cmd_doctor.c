@@ -315,6 +315,9 @@ static void check_run(struct tally *tally, char **argv, const struct plumb_cli_t
     else if (log.loads > 0)
         line(tally, "recording", PLUMB_CHECK_NOT_SEEN, "mark nodes with PLUMB_SPAN(\"name\")",
              "libplumb was loaded, but no trace point ran (status %d)", end.status);
+    else if (t->links_plumb && end.status == PLUMB_LAUNCH_NOT_FOUND)
+        line(tally, "recording", PLUMB_CHECK_BLOCKED, "run ldconfig, or set LD_LIBRARY_PATH",
+             "the loader seems not to find libplumb.so (status %d)", end.status);
     else
         line(tally, "recording", PLUMB_CHECK_BLOCKED, "look for what clears LD_PRELOAD (sudo, env)",
              "no process loaded libplumb (status %d)", end.status);

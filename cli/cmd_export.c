@@ -9,7 +9,7 @@
 
 enum { FORMAT, OUTPUT };
 static const struct plumb_cli_option options[] = {
-    {"format", "FORMAT", "chrome (default), perfetto, folded, speedscope, csv or otf2", false},
+    {"format", "chrome|perfetto|folded|speedscope|csv|otf2", "form of the output (chrome)", false},
     {"output", "FILE", "write there; '-' is standard output, a folder gets the default name",
      false},
     {NULL, NULL, NULL, false},
@@ -18,6 +18,7 @@ static const struct plumb_cli_option options[] = {
 struct wish {
     plumb_export_options options;
     bool to_stdout;
+    int why;   /* errno of what could not be written there */
     int shown; /* percent on the terminal; -1: none */
 };
 
@@ -45,8 +46,11 @@ static bool take_format(plumb_export_options *o, const char *value)
 
 static int write_stdout(void *arg, const void *bytes, size_t n)
 {
-    (void)arg;
-    return fwrite(bytes, 1, n, stdout) == n ? 0 : -1;
+    struct wish *w = arg;
+    if (fwrite(bytes, 1, n, stdout) == n && fflush(stdout) == 0)
+        return 0;
+    w->why = errno ? errno : EIO;
+    return -1;
 }
 
 /* A bar of 40 places, redrawn when the percentage changes. */
@@ -80,7 +84,10 @@ static int export(const char *run, struct wish *w)
     int rc = plumb_export(run, &w->options, &made, &err);
     clear_progress(w);
     if (rc < 0) {
-        plumb_cli_say(&plumb_cmd_export, "%s", err.message);
+        if (w->why)
+            plumb_cli_stdout_failed(w->why);
+        else
+            plumb_cli_say(&plumb_cmd_export, "%s", err.message);
         return PLUMB_EXIT_TROUBLE;
     }
     plumb_cli_say_lines(&plumb_cmd_export, made.remarks ? made.remarks : "");

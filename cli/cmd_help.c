@@ -1,4 +1,5 @@
 /* cmd_help.c: plumb help. */
+#include <errno.h>
 #include <string.h>
 
 #include "cli.h"
@@ -19,9 +20,11 @@ static int show_text(int rc, char *text, const plumb_error *err)
         plumb_cli_say(&plumb_cmd_help, "%s", err->message);
     if (rc < 0)
         return PLUMB_EXIT_TROUBLE;
-    fputs(text, stdout);
+    bool ok = fputs(text, stdout) != EOF;
+    if (!ok)
+        plumb_cli_stdout_failed(errno);
     plumb_trace_free(text);
-    return PLUMB_EXIT_OK;
+    return ok ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
 }
 
 static int no_topic(const char *topic)

@@ -31,6 +31,7 @@ struct record {
     bool malloc;    /* it will be followed */
     bool forbidden; /* PLUMB=0 */
     struct plumb_cli_log log;
+    int status; /* of the program */
 };
 
 /* ---- Before ---------------------------------------------------------------------------------- */
@@ -198,6 +199,19 @@ static bool recover_left(const struct record *r)
     return found;
 }
 
+/* The loader's own message, which names the library and no cure, is above ours. */
+static void say_not_loaded(const struct record *r)
+{
+    char library[4096];
+    char *slash = plumb_cli_library(library, sizeof library) ? strrchr(library, '/') : NULL;
+    if (slash)
+        *slash = '\0';
+    plumb_cli_say(&plumb_cmd_record,
+                  "nothing was recorded: '%s' links libplumb.so, and the loader seems not to find "
+                  "it: run 'sudo ldconfig', or set LD_LIBRARY_PATH=%s",
+                  r->argv[0], slash ? library : "to its folder");
+}
+
 static void say_nothing_seen(const struct record *r)
 {
     const char *name = r->argv[0];
@@ -218,6 +232,8 @@ static void say_nothing_seen(const struct record *r)
                           "compiled out by -DPLUMB_DISABLE and switched off by plumb_configure()");
     else if (obstacle(r)) /* the cure stands there already */
         plumb_cli_say(us, "nothing was recorded: '%s' %s", name, obstacle(r));
+    else if (r->target.links_plumb && r->status == PLUMB_LAUNCH_NOT_FOUND)
+        say_not_loaded(r);
     else if (!r->preload && !r->target.links_plumb && !r->target.holds_plumb)
         plumb_cli_say(us,
                       "nothing was recorded: libplumb could not be preloaded: see 'plumb "
@@ -271,7 +287,7 @@ static int record(char *const *argv, bool with_malloc)
         plumb_cli_say(&plumb_cmd_record, "cannot start a process: %s", strerror(errno));
         goto out;
     }
-    status = end.status;
+    status = r->status = end.status;
     say_end(r, &end);
     if (end.exec_error || !how.log)
         goto out;

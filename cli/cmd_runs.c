@@ -43,14 +43,14 @@ static bool take_prune(plumb_prune_options *o, const char *text)
 static void list_runs(const plumb_run_list *list)
 {
     const plumb_run_info *run;
-    char size[32];
+    char size[32], path[8192];
     if (plumb_run_list_count(list) == 0)
         return;
     printf("%-19s  %-9s %10s  %s\n", "Started", "State", "Size", "Run");
     for (size_t i = 0; (run = plumb_run_list_get(list, i)); i++)
         printf("%-19s  %-9s %10s  %s\n", run->started,
                run->state == PLUMB_RUN_ENDED ? "ended" : "not ended",
-               plumb_cli_bytes(size, run->bytes), run->path);
+               plumb_cli_bytes(size, run->bytes), plumb_cli_clean(path, sizeof path, run->path));
 }
 
 static int prune(const plumb_run_list *list, const plumb_prune_options *o)

@@ -88,7 +88,7 @@ static void show_overview(FILE *out)
           "Usage: plumb COMMAND [OPTION]...\n\nCommands\n",
           out);
     for (size_t i = 0; (c = plumb_cli_command(i)); i++)
-        fprintf(out, "  %-10s %s\n", c->name, c->summary);
+        fprintf(out, "  %-11s %s\n", c->name, c->summary);
     fputs("\nplumb help COMMAND tells more, plumb help environment lists the variables,\n"
           "plumb help coming-from NAME translates names of other profilers, plumb --version\n"
           "tells the version.\n\nExample\n"
@@ -229,8 +229,9 @@ static void completion_command(const struct plumb_cli_command *c, FILE *out)
         fprintf(out, "%s--%s", i ? " " : "", option.name);
     fputs("'\n        case $previous in\n", out);
     for (size_t i = 0; plumb_cli_option_at(c, i, &option, &memory); i++) {
+        /* What stands in capitals is no word to be typed. */
         bool choice = option.argument && strchr(option.argument, '|') && !option.optional &&
-                      strcmp(option.argument, "DAYS|SIZE") != 0;
+                      !isupper((unsigned char)option.argument[0]);
         if (!choice)
             continue;
         fprintf(out, "        --%s) COMPREPLY=($(compgen -W '", option.name);

@@ -68,8 +68,7 @@ int main(int argc, char **argv)
     int status = dispatch(argc, argv);
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        plumb_cli_say(NULL, "cannot write to standard output: %s",
-                      errno ? strerror(errno) : "an earlier write failed");
+        plumb_cli_stdout_failed(errno);
         if (status == PLUMB_EXIT_OK || status == PLUMB_EXIT_FOUND)
             status = PLUMB_EXIT_TROUBLE;
     }

@@ -76,13 +76,22 @@ static int write_to(const char *path, const char *text, char beside[PATH_BYTES])
     return why;
 }
 
+void plumb_cli_stdout_failed(int why)
+{
+    plumb_cli_say(NULL, "cannot write to standard output: %s",
+                  why ? strerror(why) : "an earlier write failed");
+    clearerr(stdout); /* it is said */
+}
+
 bool plumb_cli_output(const struct plumb_cli_command *command, const char *path, const char *text)
 {
     char beside[PATH_BYTES];
     int why;
     if (!path || strcmp(path, "-") == 0) {
-        puts(text); /* main() says what went wrong with stdout */
-        return true;
+        if (puts(text) != EOF && fflush(stdout) == 0)
+            return true;
+        plumb_cli_stdout_failed(errno);
+        return false;
     }
     why = write_to(path, text, beside);
     if (why) {

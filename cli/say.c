@@ -6,15 +6,40 @@
 
 #include "cli.h"
 
+/* Bytes of the control character at `p`; 0: it is none. C1 controls are two bytes of UTF-8. */
+static size_t control(const unsigned char *p)
+{
+    if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+        return 2;
+    return *p < 0x20 || *p == 0x7f;
+}
+
+const char *plumb_cli_clean(char *out, size_t room, const char *text)
+{
+    enum { LONGEST = 8 }; /* two bytes as \xHH */
+    const unsigned char *p = (const unsigned char *)text;
+    size_t n = 0;
+    while (*p && n + LONGEST < room) {
+        size_t bytes = control(p);
+        if (bytes == 0)
+            out[n++] = (char)*p++;
+        for (; bytes > 0; bytes--)
+            n += (size_t)snprintf(out + n, room - n, "\\x%02x", *p++);
+    }
+    out[n] = '\0';
+    return out;
+}
+
 void plumb_cli_say(const struct plumb_cli_command *command, const char *format, ...)
 {
-    char line[4096];
+    char line[4096], clean[sizeof line];
     va_list args;
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
     /* One call, so that lines of several processes do not mix. */
-    fprintf(stderr, "plumb%s%s: %s\n", command ? " " : "", command ? command->name : "", line);
+    fprintf(stderr, "plumb%s%s: %s\n", command ? " " : "", command ? command->name : "",
+            plumb_cli_clean(clean, sizeof clean, line));
 }
 
 void plumb_cli_say_lines(const struct plumb_cli_command *command, const char *text)

@@ -52,7 +52,6 @@ _plumb() {
     diverge)
         words='--map --rtol --atol --top --all --format --output --help'
         case $previous in
-        --map) COMPREPLY=($(compgen -W 'RULE FILE' -- "$current")); return ;;
         --format) COMPREPLY=($(compgen -W 'text json md svg' -- "$current")); return ;;
         esac
         ;;
@@ -75,6 +74,7 @@ _plumb() {
     export)
         words='--format --output --help'
         case $previous in
+        --format) COMPREPLY=($(compgen -W 'chrome perfetto folded speedscope csv otf2' -- "$current")); return ;;
         esac
         ;;
     doctor)

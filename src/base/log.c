@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/utf8.h"
 
 static struct {
     int level;
@@ -27,11 +28,27 @@ int plumb_log_level(void)
     return PLUMB_LOAD(log_slot.level);
 }
 
+/* Names and values of variables come from outside: none of them may begin a line of its own, or
+ * speak to the terminal (C1 controls do that as well, which are two bytes in UTF-8). */
+static void clean(char *line)
+{
+    while (*line) {
+        size_t n = plumb_utf8_sequence(line);
+        bool control = (unsigned char)*line < 0x20 || *line == 0x7f ||
+                       (n == 2 && *line == '\xc2' && (unsigned char)line[1] < 0xa0);
+        if (n == 0 || control)
+            memset(line, '?', n ? n : 1);
+        line += n ? n : 1;
+    }
+}
+
 static void emit(int level, char *line, size_t size, int len)
 {
     plumb_log_fn fn = PLUMB_ACQUIRE(log_slot.fn);
     size_t n = len < 0 ? 0 : (size_t)len < size - 1 ? (size_t)len : size - 2;
     ssize_t written;
+    line[n] = '\0';
+    clean(line);
     if (fn) {
         fn(level, line, PLUMB_LOAD(log_slot.arg));
         return;

@@ -51,6 +51,8 @@ struct plumb_nearest plumb_nearest_start(const char *word)
 
 void plumb_nearest_offer(struct plumb_nearest *n, const char *candidate)
 {
+    if (!*candidate) /* which would be no help */
+        return;
     size_t distance = plumb_edit_distance(n->word, candidate, n->distance - 1);
     if (distance >= n->distance)
         return;

@@ -70,6 +70,9 @@ static void the_nearest_word_is_found_or_none(void **state)
     assert_null(best_of("TELEMETRY"));
     assert_null(best_of("XY"));
     assert_null(best_of(""));
+    struct plumb_nearest n = plumb_nearest_start("a");
+    plumb_nearest_offer(&n, "");
+    assert_null(n.best);
 }
 
 int main(void)

@@ -194,10 +194,10 @@ int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bo
     summary = saved && write_summary(run, &t);
     if (rc == PLUMB_OK || run->fd < 0)
         tell_malloc(&t);
-    if (rc == PLUMB_OK || run->fd < 0)
-        plumb_run_tell("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
     /* Without a directory the block has the table: the last resort where no file has everything. */
     told = rc == PLUMB_OK || (read && run->partly);
+    if (told || run->fd < 0)
+        plumb_run_tell("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
     if (told && !plumb_rt.settings.quiet && plumb_rt.end_block)
         plumb_rt.end_block(&t, saved ? run->dir : NULL, summary);
     plumb_buf_fini(&report);

@@ -53,7 +53,7 @@ int plumb_live_map(unsigned char **out, size_t *bytes, const char *run_dir, plum
         return plumb_fail(err, errno == ENOENT ? PLUMB_ERR_NOT_FOUND : PLUMB_ERR_IO,
                           "cannot open '%s': %s", path, strerror(errno));
     if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(struct plumb_live_header)) {
-        rc = plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is too short to be a live mapping", path);
+        rc = plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is cut short: nothing is in it", path);
         goto out;
     }
     base =
@@ -74,13 +74,16 @@ static int read_live(struct plumb_timing *out, const char *run_dir, bool trace_e
 {
     unsigned char *base = NULL;
     size_t bytes = 0;
+    plumb_error why = {0, ""};
     int rc = plumb_live_map(&base, &bytes, run_dir, err);
     struct plumb_live_header *h = (struct plumb_live_header *)(void *)base;
     if (rc < 0)
         return rc;
     if (trace_ended && !h->trace.ended)
         h->trace.ended = PLUMB_TRACE_AT_BOUND;
-    rc = plumb_live_to_timing(out, base, bytes, NULL, err);
+    rc = plumb_live_to_timing(out, base, bytes, NULL, &why);
+    if (rc < 0)
+        plumb_fail(err, rc, "'%s/%s': %s", run_dir, PLUMB_LIVE_NAME, why.message);
     if (rc == PLUMB_OK) {
         out->recovered = true;
         if (is_recording((const struct plumb_live_header *)(const void *)base))

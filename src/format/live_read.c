@@ -451,11 +451,11 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         h->header_bytes != sizeof *h)
         return plumb_fail(
             err, PLUMB_ERR_FORMAT,
-            "not a live mapping of this version of plumb (or cut short before its end)");
+            "not of this version of plumb, or cut short: read it with the plumb that recorded it");
     r.end = end ? *end : h->now[h->anchor & 1];
     r.tick_ns = plumb_live_tick_ns(h, end, &ppm);
     if (!(r.tick_ns > 1e-3 && r.tick_ns < 1e3))
-        return plumb_fail(err, PLUMB_ERR_FORMAT, "the live mapping's clock makes no sense");
+        return plumb_fail(err, PLUMB_ERR_FORMAT, "damaged: its clock makes no sense");
     r.m.base = base;
     r.m.bytes = bytes;
     r.m.h = h;
@@ -487,7 +487,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         rc = PLUMB_ERR_MEMORY;
     if (rc < 0)
         return plumb_fail(err, rc, "%s",
-                          rc == PLUMB_ERR_MEMORY ? "out of memory reading the live mapping"
-                                                 : "the live mapping is damaged");
+                          rc == PLUMB_ERR_MEMORY ? "out of memory while reading it"
+                                                 : "damaged: no node in it can be read");
     return PLUMB_OK;
 }

@@ -70,7 +70,8 @@ static void put_failures(const struct plumb_timing *t, struct plumb_buf *out)
         if (node->failures == 0)
             continue;
         plumb_put_left(out, node->name, 0);
-        plumb_buf_printf(out, " failed %" PRIu64 " times", node->failures);
+        plumb_buf_printf(out, " failed %" PRIu64 " time%s", node->failures,
+                         node->failures == 1 ? "" : "s");
         if (node->last_failure && node->last_failure[0]) {
             plumb_buf_str(out, ", last: ");
             plumb_put_left(out, node->last_failure, 0);

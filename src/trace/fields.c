@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "trace/device.h"
 
 void plumb_field_fault(struct plumb_fields *f, const char *key, const char *what)
 {
@@ -229,14 +230,15 @@ int plumb_read_file(struct plumb_buf *text, const char *path, plumb_error *err)
 {
     char chunk[65536];
     size_t n;
-    int rc = PLUMB_OK;
+    int rc;
     FILE *file = fopen(path, "rb");
     if (!file)
         return plumb_fail(err, errno == ENOENT ? PLUMB_ERR_NOT_FOUND : PLUMB_ERR_IO,
                           "cannot read '%s': %s", path, strerror(errno));
-    while ((n = fread(chunk, 1, sizeof chunk, file)) > 0)
+    rc = plumb_file_ends(fileno(file), path, err);
+    while (rc == PLUMB_OK && (n = fread(chunk, 1, sizeof chunk, file)) > 0)
         plumb_buf_append(text, chunk, n);
-    if (ferror(file))
+    if (rc == PLUMB_OK && ferror(file))
         rc = plumb_fail(err, PLUMB_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
     else if (text->failed)
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", path);

@@ -146,6 +146,27 @@ int plumb_load_file(struct plumb_load *out, const char *path, plumb_error *err)
     return PLUMB_OK;
 }
 
+static bool can_be_recovered(const char *dir)
+{
+    struct plumb_timing t;
+    plumb_timing_init(&t);
+    bool can = plumb_live_read(&t, dir, NULL) == PLUMB_OK;
+    plumb_timing_fini(&t);
+    return can;
+}
+
+/* A timing.json is never replaced, not even a damaged one: whoever reads decides. */
+static int load_report(struct plumb_load *out, const char *dir, const char *path, plumb_error *err)
+{
+    plumb_error why = {0, ""};
+    int rc = plumb_load_file(out, path, &why);
+    if (rc == PLUMB_OK)
+        return rc;
+    bool again = rc == PLUMB_ERR_FORMAT && can_be_recovered(dir);
+    return plumb_fail(err, rc, "%s%s", why.message,
+                      again ? "; remove it, and it is made again from " PLUMB_LIVE_NAME : "");
+}
+
 /* Of a trace that is damaged, or gone, the figures are none the worse. */
 static void note_trace(struct plumb_timing *t, const plumb_error *why)
 {
@@ -169,7 +190,7 @@ int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
     if (rc < 0)
         return rc;
     if (stat(path, &st) == 0)
-        return plumb_load_file(out, path, err);
+        return load_report(out, dir, path, err);
     plumb_timing_init(&load.timing);
     rc = plumb_live_read(&load.timing, dir, err);
     load.timing.recovered = rc == PLUMB_OK;

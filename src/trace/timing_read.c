@@ -373,6 +373,8 @@ int plumb_timing_parse(struct plumb_timing *out, const char *text, size_t size, 
     json_error_t why;
     int rc;
     plumb_timing_init(&t);
+    if (size == 0)
+        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is empty", name);
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
     if (!root) {
         rc = plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is not valid JSON: line %d: %s", name,

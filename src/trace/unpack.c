@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "base/error.h"
+#include "trace/device.h"
 
 enum { INPUT = 64 * 1024, ANY_HEADER = 32 }; /* zlib's or gzip's, told apart by zlib */
 
@@ -98,6 +99,8 @@ int plumb_unpack_open(struct plumb_unpack **out, const char *path, struct plumb_
     if (u->fd < 0)
         rc = plumb_fail(err, errno == ENOENT ? PLUMB_ERR_NOT_FOUND : PLUMB_ERR_IO,
                         "cannot read '%s': %s", path, strerror(errno));
+    if (rc == PLUMB_OK)
+        rc = plumb_file_ends(u->fd, path, err);
     if (rc == PLUMB_OK)
         rc = fill(u, err);
     u->packed = u->left >= 2 && u->in[0] == 0x1f && u->in[1] == 0x8b;

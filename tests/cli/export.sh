@@ -141,6 +141,8 @@ refused 'an empty file' 'nothing.pftrace' "$plumb" export nothing.pftrace
 ls | sort >before.txt
 refused 'a full disk' 'No space left' "$plumb" export run -o /dev/full
 expect 'a full stream' 2 sh -c '"$0" export run -o - >/dev/full' "$plumb"
+[ "$(cat err.txt)" = 'plumb: cannot write to standard output: No space left on device' ] ||
+    fail "a full stream: $(cat err.txt)"
 mkdir sealed
 echo old >sealed/x.json
 chmod a-w sealed sealed/x.json

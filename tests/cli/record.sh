@@ -59,6 +59,17 @@ expect 'our variable is not passed on' 0 env PLUMB_LIBRARY="$PLUMB_LIB" "$PLUMB_
 expect 'script' 0 record -- sh -c './bare; ./linked'
 lacks err.txt 'nothing was recorded'
 
+# A program whose loader finds no libplumb: the cure is not that of a cleared environment.
+mkdir moved
+if $CC -shared -fPIC -Wl,-soname,libplumb.so.0 -o moved/libplumb.so.0 -x c /dev/null &&
+    echo 'int main(void) { return 0; }' | $CC -o lost -x c - -x none -Wl,--no-as-needed moved/libplumb.so.0; then
+    rm -r moved
+    expect 'library not found by the loader' 127 record -- ./lost
+    has err.txt "nothing was recorded: './lost' links libplumb.so" "LD_LIBRARY_PATH=$lib_dir"
+    lacks err.txt 'LD_PRELOAD'
+else
+    fail 'no program was built that links a library called libplumb.so.0'
+fi
 expect 'no marks' 0 record -- ./unmarked
 has err.txt 'nothing was recorded: libplumb was there, but no trace point ran' 'PLUMB_SPAN'
 expect 'forbidden' 0 env PLUMB=0 "$PLUMB_BIN" record -- ./bare

@@ -54,8 +54,34 @@ mv cut e/live.plumb
 expect 'damaged' 2 "$PLUMB_BIN" recover e
 [ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
 [ ! -e e/timing.json ] || fail 'a damaged mapping became a report'
+has err.txt "'e/live.plumb' is cut short"
+truncate -s 100000 e/live.plumb
+printf x | dd of=e/live.plumb bs=1 seek=8 conv=notrunc 2>/dev/null
+expect 'of another version' 2 "$PLUMB_BIN" recover e
+has err.txt "'e/live.plumb': not of this version of plumb, or cut short"
 echo rubbish >e/live.plumb
 expect 'foreign' 2 "$PLUMB_BIN" recover e
+has err.txt "'e/live.plumb' is cut short"
+
+# A report that was damaged later is not replaced, but there is a way back.
+name='setup'
+killed f
+"$PLUMB_BIN" recover f >whole.txt 2>&1
+cp f/timing.json whole.json
+head -c 500 whole.json >f/timing.json
+expect 'damaged report' 2 "$PLUMB_BIN" report f
+[ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
+has err.txt "'f/timing.json' is not valid JSON" 'remove it, and it is made again from live.plumb'
+: >f/timing.json
+expect 'empty report' 2 "$PLUMB_BIN" report f
+has err.txt "'f/timing.json' is empty; remove it"
+rm f/timing.json
+expect 'made again' 0 "$PLUMB_BIN" recover f
+cmp -s f/timing.json whole.json || fail 'it is another report'
+rm f/live.plumb
+: >f/timing.json
+expect 'no way back' 2 "$PLUMB_BIN" report f
+lacks err.txt 'remove it'
 mkdir empty
 expect 'no run' 2 "$PLUMB_BIN" recover empty
 has err.txt "no run in 'empty'"

@@ -88,7 +88,7 @@ has err.txt 'was written by a newer plumb'
 mkdir -p plumb-out/p/20260101-000000-h-1
 : >plumb-out/p/20260101-000000-h-1/timing.json
 expect 'empty file' 2 report
-has err.txt 'is not valid JSON'
+has err.txt "timing.json' is empty"
 cp "$data/golden.json" plumb-out/p/20260101-000000-h-1/timing.json
 expect 'newest run' 0 report
 expect 'run by its name' 0 report 20260101-000000-h-1
@@ -97,6 +97,14 @@ expect 'explicit folder' 0 env PLUMB_DIR=plumb-out "$PLUMB_BIN" report
 expect 'folder from the environment' 2 env PLUMB_DIR=elsewhere "$PLUMB_BIN" report
 has err.txt "'elsewhere'"
 
+# What never ends is not read.
+echo '{"module": "m", "tensor": "out", "abs_mean": 1}' >one.jsonl
+for command in report 'report --trace' recover export activations "diverge one.jsonl" "compare $data/golden.json"; do
+    # shellcheck disable=SC2086 # words
+    expect "$command of a device" 2 "$PLUMB_BIN" $command /dev/zero
+    [ "$(cat err.txt)" = "plumb ${command%% *}: cannot read '/dev/zero': it is a device, not a file" ] ||
+        fail "$command of a device: $(cat err.txt)"
+done
 if [ -w /dev/full ]; then
     name='full disk'
     "$PLUMB_BIN" report "$data/golden.json" >/dev/full 2>err.txt

@@ -35,6 +35,11 @@ has out.txt '2026-01-05 12:00:00  ended' 'plumb-out/b/20260102-120000-h-2' '2.9 
 [ "$(listed --dir plumb-out/b)" = "$new 20260102-120000-h-2 " ] || fail 'one pipeline'
 [ "$(cd / && PLUMB_DIR="$OLDPWD/plumb-out/b" "$PLUMB_BIN" runs | wc -l)" = 3 ] || fail 'PLUMB_DIR'
 
+make "$(printf 'odd/a\nb\033[31m\302\233')" '2026-01-01 12:00'
+expect 'names that would speak to the terminal' 0 runs --dir odd
+[ "$(wc -l <out.txt)" = 2 ] || fail "not two lines: $(cat out.txt)"
+has out.txt 'odd/a\x0ab\x1b[31m\xc2\x9b'
+
 expect 'prune by size' 0 runs --prune 1M
 has out.txt 'removed 1 of 5 runs, 2.9 MiB'
 [ ! -e plumb-out/b/20260102-120000-h-2 ] || fail 'the large run is still there'

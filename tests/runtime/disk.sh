@@ -64,4 +64,13 @@ PLUMB_RUN_DIR=$PWD/small/run ./disk small/filler 5 5 >out.txt 2>err.txt || statu
 [ "$status" = 5 ] || fail "status $status"
 grep -q 'No space left' err.txt || fail 'it does not say why'
 grep -q 'node.9 ' err.txt || fail 'nothing is printed'
+
+case='full before plumb record begins'
+rm -rf small/run
+status=0
+"$plumb" record --run-dir small/run -- ./disk small/filler 5 5 >out.txt 2>err.txt || status=$?
+[ "$status" = 5 ] || fail "status $status"
+grep -q 'node.9 ' err.txt || fail 'nothing is printed'
+grep -q 'plumb record:' err.txt && fail 'it denies what was recorded'
+:
 INNER
