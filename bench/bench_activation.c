@@ -29,8 +29,12 @@ static volatile float float_sink;
 
 /* ---- Limits ---------------------------------------------------------------------------------- */
 
+#if defined(__x86_64__)
 #define TARGET                                                                                     \
     __attribute__((noinline, target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TARGET __attribute__((noinline))
+#endif
 
 /* `streams` places of the memory at once. */
 static inline __attribute__((always_inline)) void read_streams(const unsigned char *at,
@@ -47,33 +51,25 @@ static inline __attribute__((always_inline)) void read_streams(const unsigned ch
     sink = any[0][0] | any[0][15];
 }
 
-#if defined(__x86_64__)
 TARGET
-#endif
 static void read_1(const unsigned char *at, size_t bytes)
 {
     read_streams(at, bytes, 1);
 }
 
-#if defined(__x86_64__)
 TARGET
-#endif
 static void read_4(const unsigned char *at, size_t bytes)
 {
     read_streams(at, bytes, 4);
 }
 
-#if defined(__x86_64__)
 TARGET
-#endif
 static void read_8(const unsigned char *at, size_t bytes)
 {
     read_streams(at, bytes, 8);
 }
 
-#if defined(__x86_64__)
 TARGET
-#endif
 static void sum_f32(const unsigned char *at, size_t bytes)
 {
     floats16 sum[8] = {{0}};
@@ -86,9 +82,7 @@ static void sum_f32(const unsigned char *at, size_t bytes)
 }
 
 /* Widened by shifting and masking; the least that adding bfloat16 takes. */
-#if defined(__x86_64__)
 TARGET
-#endif
 static void sum_bf16(const unsigned char *at, size_t bytes)
 {
     floats16_of_bf16 sum[8] = {{0}};

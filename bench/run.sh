@@ -58,15 +58,15 @@ trap 'exit 130' HUP INT TERM
 export TMPDIR="$tmp"
 failed=
 
-# none KEY REASON: the part that says why a figure is missing.
-none() {
-    printf '{\n  "%s": null,\n  "%s_reason": "%s"\n}\n' "$1" "$1" "$2"
+# missing PART NAME KEY REASON: NAME cannot be run, and its part says why.
+missing() {
+    printf '{\n  "%s": null,\n  "%s_reason": "%s"\n}\n' "$3" "$3" "$4" >"$tmp/$1.json"
+    echo "$2: $4"
 }
 
 run_uftrace() {
     if ! command -v uftrace >/dev/null 2>&1; then
-        none uftrace_x_floor "uftrace is not installed" >"$tmp/uftrace.json"
-        echo "bench_uftrace: uftrace is not installed"
+        missing uftrace bench_uftrace uftrace_x_floor "uftrace is not installed"
         return 0
     fi
     uftrace record --no-libcall -d "$tmp/uftrace" "$build/bench/bench_uftrace" \
@@ -77,8 +77,7 @@ run_uftrace() {
 
 run_export() {
     if [ ! -x "$build/bench/bench_export" ]; then
-        none chrome_gz_x_zlib "zlib is not installed" >"$tmp/export.json"
-        echo "bench_export: zlib is not installed"
+        missing export bench_export chrome_gz_x_zlib "zlib is not installed"
         return 0
     fi
     own export 1
@@ -87,8 +86,7 @@ run_export() {
 run_pairs() {
     program=$build/examples/text_to_video/text_to_video_pairs
     if [ ! -x "$program" ]; then
-        none diverge_wrong_culprits "the example was not built" >"$tmp/pairs.json"
-        echo "text_to_video_pairs: the example was not built"
+        missing pairs text_to_video_pairs diverge_wrong_culprits "the example was not built"
         return 0
     fi
     echo "text_to_video_pairs"
@@ -118,8 +116,7 @@ run_torch() {
 run_t2v() {
     program=$build/examples/text_to_video/text_to_video
     if [ ! -x "$program" ]; then
-        none t2v_overhead_pct "the example was not built" >"$tmp/t2v.json"
-        echo "t2v.py: the example was not built"
+        missing t2v t2v.py t2v_overhead_pct "the example was not built"
         return 0
     fi
     "$here/t2v.py" "$program" "$build/bin/plumb" --json "$tmp/t2v.json" --tmp "$tmp" $quick

@@ -5,8 +5,7 @@
 
 #include <stdlib.h>
 
-#include "record.h"
-#include "record_trace.h"
+#include "record_traced.h"
 
 #define REGION_NODE "plumb.region::profiler_region_"
 
@@ -17,15 +16,6 @@ static inline void region_start(const char *regions, uint32_t scope)
     o.region_scope = scope;
     o.trace_ring_bytes = 8 << 20; /* nothing is to be dropped */
     record_start_with(o);
-}
-
-/* Stops the run and reads its trace. */
-static inline void region_stop(struct trace_read *t)
-{
-    char dir[1024];
-    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
-    record_stop();
-    trace_read_run(t, dir);
 }
 
 /* How often "N spans of other threads" is told, with this N. */

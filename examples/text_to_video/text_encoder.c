@@ -52,14 +52,23 @@ static void embed(struct nn *nn, const struct text_encoder *e, const char *promp
     nn_release(nn, mark);
 }
 
-static void run_attention(struct nn *nn, const struct text_block *b, const struct tensor *normed,
-                          const struct tensor *x)
+/* Both halves of a block begin with the norm of what comes in. */
+static plumb_span enter_normed(struct nn *nn, const char *name, const struct tensor *normed,
+                               const struct tensor *x)
 {
-    plumb_span span = module_enter(nn, "attention");
+    plumb_span span = module_enter(nn, name);
 
     module_in(nn, "in", x);
     op_layer_norm(nn, x, NULL, NULL, normed);
     module_leaf(nn, "norm", normed);
+    return span;
+}
+
+static void run_attention(struct nn *nn, const struct text_block *b, const struct tensor *normed,
+                          const struct tensor *x)
+{
+    plumb_span span = enter_normed(nn, "attention", normed, x);
+
     attention_run_self(nn, &b->attention, normed, NULL, x);
     module_out(nn, x);
     module_leave(nn, span);
@@ -68,11 +77,8 @@ static void run_attention(struct nn *nn, const struct text_block *b, const struc
 static void run_mlp(struct nn *nn, const struct text_block *b, const struct tensor *normed,
                     const struct tensor *x)
 {
-    plumb_span span = module_enter(nn, "mlp");
+    plumb_span span = enter_normed(nn, "mlp", normed, x);
 
-    module_in(nn, "in", x);
-    op_layer_norm(nn, x, NULL, NULL, normed);
-    module_leaf(nn, "norm", normed);
     mlp_run(nn, &b->mlp, normed, NULL, x);
     module_out(nn, x);
     module_leave(nn, span);

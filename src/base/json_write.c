@@ -210,6 +210,22 @@ void plumb_json_fixed(struct plumb_json *j, double v, int decimals)
     write_literal(j, number + minus_zero);
 }
 
+void plumb_json_i64s(struct plumb_json *j, const int64_t *v, size_t n)
+{
+    plumb_json_array_inline(j);
+    for (size_t i = 0; i < n; i++)
+        plumb_json_i64(j, v[i]);
+    plumb_json_array_end(j);
+}
+
+void plumb_json_f64s(struct plumb_json *j, const double *v, size_t n)
+{
+    plumb_json_array_inline(j);
+    for (size_t i = 0; i < n; i++)
+        plumb_json_f64(j, v[i]);
+    plumb_json_array_end(j);
+}
+
 void plumb_json_bool(struct plumb_json *j, bool v)
 {
     write_literal(j, v ? "true" : "false");

@@ -34,6 +34,8 @@ void plumb_json_i64(struct plumb_json *j, int64_t v);
 void plumb_json_u64(struct plumb_json *j, uint64_t v);
 void plumb_json_f64(struct plumb_json *j, double v);                 /* shortest that reads back */
 void plumb_json_fixed(struct plumb_json *j, double v, int decimals); /* rounded */
+void plumb_json_i64s(struct plumb_json *j, const int64_t *v, size_t n); /* an array, on one line */
+void plumb_json_f64s(struct plumb_json *j, const double *v, size_t n);  /* the same */
 void plumb_json_bool(struct plumb_json *j, bool v);
 void plumb_json_null(struct plumb_json *j);
 

@@ -193,10 +193,7 @@ static void put_shape(struct plumb_json *j, const struct plumb_act_record *r)
         plumb_json_null(j);
         return;
     }
-    plumb_json_array_inline(j);
-    for (int32_t i = 0; i < r->ndim; i++)
-        plumb_json_i64(j, r->shape[i]);
-    plumb_json_array_end(j);
+    plumb_json_i64s(j, r->shape, (size_t)r->ndim);
 }
 
 static void put_dtype(struct plumb_json *j, const struct plumb_act_record *r)

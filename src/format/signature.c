@@ -30,10 +30,7 @@ void plumb_signature_fini(struct plumb_signature *s)
 static void write_numbers(struct plumb_json *j, const char *key, const int64_t *numbers, size_t n)
 {
     plumb_json_key(j, key);
-    plumb_json_array_inline(j);
-    for (size_t i = 0; i < n; i++)
-        plumb_json_i64(j, numbers[i]);
-    plumb_json_array_end(j);
+    plumb_json_i64s(j, numbers, n);
 }
 
 static void write_stats(struct plumb_json *j, const struct plumb_signature_stats *stats)

@@ -1,24 +1,11 @@
 /* activations_json.c: `plumb activations` for programs. */
-#include "base/json_write.h"
+#include "format/put.h"
 #include "report/activations_parts.h"
 #include <plumb/trace.h>
 
 static void json_text(struct plumb_json *j, const char *key, const char *text)
 {
-    plumb_json_key(j, key);
-    plumb_json_str(j, *text ? text : NULL);
-}
-
-static void json_count(struct plumb_json *j, const char *key, uint64_t n)
-{
-    plumb_json_key(j, key);
-    plumb_json_u64(j, n);
-}
-
-static void json_real(struct plumb_json *j, const char *key, double value)
-{
-    plumb_json_key(j, key);
-    plumb_json_f64(j, value);
+    plumb_put_text(j, key, *text ? text : NULL);
 }
 
 static void json_place(struct plumb_json *j, const struct plumb_activations *t, size_t i)
@@ -47,10 +34,7 @@ static void json_shape(struct plumb_json *j, const struct plumb_activations *t, 
         plumb_json_null(j);
         return;
     }
-    plumb_json_array_inline(j);
-    for (size_t d = 0; d < ndim; d++)
-        plumb_json_i64(j, sizes[d]);
-    plumb_json_array_end(j);
+    plumb_json_i64s(j, sizes, ndim);
 }
 
 static void json_list(struct plumb_json *j, const char *key, const double *numbers, size_t n)
@@ -58,10 +42,7 @@ static void json_list(struct plumb_json *j, const char *key, const double *numbe
     if (!numbers || n == 0)
         return;
     plumb_json_key(j, key);
-    plumb_json_array_inline(j);
-    for (size_t i = 0; i < n; i++)
-        plumb_json_f64(j, numbers[i]);
-    plumb_json_array_end(j);
+    plumb_json_f64s(j, numbers, n);
 }
 
 static void json_line(struct plumb_json *j, const struct plumb_act_view *v,
@@ -73,21 +54,22 @@ static void json_line(struct plumb_json *j, const struct plumb_act_view *v,
     json_place(j, t, l->first);
     if (steps)
         json_step(j, t, l->first);
-    json_count(j, "records", l->records);
+    plumb_put_u64(j, "records", l->records);
     if (!steps) {
-        json_count(j, "steps", plumb_activations_has(t, l->first, PLUMB_ACT_STEP) ? l->steps : 0);
+        plumb_put_u64(j, "steps",
+                      plumb_activations_has(t, l->first, PLUMB_ACT_STEP) ? l->steps : 0);
         json_text(j, "dtype", t->dtype ? plumb_activations_text(t, t->dtype[l->first]) : "");
         json_shape(j, t, l->first);
     }
-    json_real(j, "abs_mean", plumb_act_mean(l->abs_mean, l->abs_means));
+    plumb_put_f64(j, "abs_mean", plumb_act_mean(l->abs_mean, l->abs_means));
     if (steps)
-        json_real(j, "change_percent", plumb_act_change(l));
-    json_real(j, "std", plumb_act_mean(l->std, l->stds));
-    json_real(j, "l2", plumb_act_mean(l->l2, l->l2s));
-    json_real(j, "min", l->min);
-    json_real(j, "max", l->max);
-    json_count(j, "nan", l->nan);
-    json_count(j, "inf", l->inf);
+        plumb_put_f64(j, "change_percent", plumb_act_change(l));
+    plumb_put_f64(j, "std", plumb_act_mean(l->std, l->stds));
+    plumb_put_f64(j, "l2", plumb_act_mean(l->l2, l->l2s));
+    plumb_put_f64(j, "min", l->min);
+    plumb_put_f64(j, "max", l->max);
+    plumb_put_u64(j, "nan", l->nan);
+    plumb_put_u64(j, "inf", l->inf);
     size_t n;
     const double *sample = plumb_activations_list(t, t->sample, l->first, &n);
     json_list(j, "sample", sample, n);
@@ -103,10 +85,10 @@ static void json_suspect(struct plumb_json *j, const struct plumb_activations *t
     json_text(j, "suspect", plumb_suspect_name(s->kind));
     json_place(j, t, s->first);
     json_step(j, t, s->first);
-    json_count(j, "call", t->call ? t->call[s->first] : 0);
-    json_count(j, "records", s->records);
-    json_count(j, "of", s->of);
-    json_real(j, "worst", s->worst);
+    plumb_put_u64(j, "call", t->call ? t->call[s->first] : 0);
+    plumb_put_u64(j, "records", s->records);
+    plumb_put_u64(j, "of", s->of);
+    plumb_put_f64(j, "worst", s->worst);
     plumb_act_put_detail(&detail, t, s);
     json_text(j, "detail", detail.data ? detail.data : "");
     plumb_json_object_end(j);
@@ -120,10 +102,10 @@ void plumb_act_json(const struct plumb_act_view *v, struct plumb_buf *out)
     plumb_json_object(&j);
     json_text(&j, "path", v->t->path);
     json_text(&j, "kind", plumb_activation_format_name(v->t->format));
-    json_count(&j, "records", v->t->count);
-    json_count(&j, "modules", v->modules);
-    json_count(&j, "steps", v->seen_steps);
-    json_count(&j, "suspect_records", v->suspects.records);
+    plumb_put_u64(&j, "records", v->t->count);
+    plumb_put_u64(&j, "modules", v->modules);
+    plumb_put_u64(&j, "steps", v->seen_steps);
+    plumb_put_u64(&j, "suspect_records", v->suspects.records);
     plumb_json_key(&j, "suspects");
     plumb_json_array(&j);
     for (size_t i = 0; i < (v->o->top ? plumb_act_suspects_shown(v) : v->suspects.count); i++)

@@ -125,10 +125,7 @@ static void write_list(struct plumb_json *j, const char *key, const struct plumb
     if (n == 0)
         return;
     plumb_json_key(j, key);
-    plumb_json_array_inline(j);
-    for (size_t i = 0; i < n; i++)
-        plumb_json_f64(j, numbers[i]);
-    plumb_json_array_end(j);
+    plumb_json_f64s(j, numbers, n);
 }
 
 static void write_stats(struct plumb_json *j, const char *key, const struct plumb_activations *t,
@@ -183,10 +180,7 @@ static void write_tensor(struct plumb_json *j, const struct plumb_diverge_sheet 
         plumb_put_f64(j, "relative", t->diff.relative);
         plumb_put_f64(j, "cosine", t->diff.cosine);
         plumb_json_key(j, "first_index");
-        plumb_json_array_inline(j);
-        for (int i = 0; i < t->diff.ndim && t->diff.unequal > 0; i++)
-            plumb_json_i64(j, t->diff.first[i]);
-        plumb_json_array_end(j);
+        plumb_json_i64s(j, t->diff.first, t->diff.unequal > 0 ? (size_t)t->diff.ndim : 0);
     }
     plumb_json_object_end(j);
 }

@@ -32,7 +32,7 @@ static void the_outermost_switches(void **state)
         region_spans("still_inside", 1);
     }
     region_spans("outside", 1);
-    region_stop(&t);
+    traced_finish(&t);
     assert_int_equal(trace_count(&t, "plumb.profiler.enable_collection"), 1);
     assert_int_equal(trace_count(&t, "plumb.profiler.disable_collection"), 1);
     assert_int_equal(trace_count(&t, "inside"), 2);
@@ -95,7 +95,7 @@ static void threads_do_not_reach_into_each_other(void **state)
         inside += workers[i].inside;
         regions += workers[i].regions;
     }
-    region_stop(&t);
+    traced_finish(&t);
     assert_true(inside > 100 && regions > 100);
     assert_int_equal(trace_count(&t, "out"), 0);
     assert_int_equal(t.whole, inside + regions);

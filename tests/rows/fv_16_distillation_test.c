@@ -95,7 +95,7 @@ static void each_part_of_a_step_is_in_the_trace(void **state)
     region_start("training_step", PLUMB_REGION_THREAD);
     distill(&first, &last);
     assert_true(last < first / 10);
-    region_stop(&t);
+    traced_finish(&t);
     for (int i = 0; i < 4; i++) {
         snprintf(name, sizeof name, REGION_NODE "distillation_%s", parts[i]);
         assert_int_equal(trace_count(&t, name), STEPS);
@@ -113,7 +113,7 @@ static void parts_can_be_chosen_alone(void **state)
     (void)state;
     region_start("distillation_loss,distillation_update", PLUMB_REGION_THREAD);
     distill(&first, &last);
-    region_stop(&t);
+    traced_finish(&t);
     assert_int_equal(trace_count(&t, REGION_NODE "distillation_loss"), STEPS);
     assert_int_equal(trace_count(&t, REGION_NODE "distillation_update"), STEPS);
     assert_int_equal(t.whole, 2 * STEPS);

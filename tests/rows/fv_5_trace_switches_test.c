@@ -10,23 +10,7 @@
 #include <cmocka.h>
 
 #include "record_timing.h"
-#include "record_trace.h"
-
-static plumb_options traced(void)
-{
-    plumb_options o = plumb_options_default();
-    o.trace = PLUMB_ON;
-    return o;
-}
-
-/* Ends the run and reads its trace. */
-static void finish(struct trace_read *t)
-{
-    char dir[1024];
-    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
-    record_stop();
-    trace_read_run(t, dir);
-}
+#include "record_traced.h"
 
 /* Whether a trace with one more switch on has something in it that it else has not. */
 static bool told_with(plumb_options o, const char *what)
@@ -41,7 +25,7 @@ static bool told_with(plumb_options o, const char *what)
         plumb_mem_alloc("cuda:0", "torch", &t, 4096);
         plumb_mem_free("cuda:0", "torch", &t, 4096);
     }
-    finish(&t);
+    traced_finish(&t);
     says = trace_says(&t, what);
     trace_fini(&t);
     return says;
@@ -54,7 +38,7 @@ static void each_switch_adds_exactly_its_data(void **state)
     (void)state;
     for (size_t on = 0; on < 5; on++)
         for (size_t looked = 0; looked < 4; looked++) {
-            plumb_options o = traced();
+            plumb_options o = traced_options();
             o.trace_shapes = on == 0 ? PLUMB_ON : PLUMB_DEFAULT;
             o.trace_memory = on == 1 ? PLUMB_ON : PLUMB_DEFAULT;
             o.trace_flops = on == 2 ? PLUMB_ON : PLUMB_DEFAULT;
@@ -62,7 +46,7 @@ static void each_switch_adds_exactly_its_data(void **state)
             if (told_with(o, marks[looked]) != (on == looked))
                 fail_msg("switch %zu, '%s'", on, marks[looked]);
         }
-    plumb_options o = traced();
+    plumb_options o = traced_options();
     o.trace_flops = PLUMB_ON;
     assert_true(told_with(o, "flop_per_s="));
 }
@@ -73,10 +57,10 @@ static void words_that_mean_off_are_off(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) {
         setenv("PLUMB_TRACE_SHAPES", off[i], 1);
-        assert_false(told_with(traced(), "input.n=42"));
+        assert_false(told_with(traced_options(), "input.n=42"));
     }
     setenv("PLUMB_TRACE_SHAPES", "yes", 1);
-    assert_true(told_with(traced(), "input.n=42"));
+    assert_true(told_with(traced_options(), "input.n=42"));
     unsetenv("PLUMB_TRACE_SHAPES");
 }
 

@@ -44,7 +44,7 @@ static void only_work_inside_is_in_the_trace(void **state)
         region_start("training_train_one_step,model_loading", PLUMB_REGION_THREAD);
         windows(counts[i]);
         assert_int_equal(record_count("between"), counts[i]);
-        region_stop(&t);
+        traced_finish(&t);
         assert_int_equal(trace_count(&t, "inside"), 2 * counts[i]);
         assert_int_equal(trace_count(&t, REGION_NODE "model_loading"), 1);
         assert_int_equal(trace_count(&t, REGION_NODE "training_train_one_step"), 1);
@@ -69,7 +69,7 @@ static void spans_around_a_region_are_not_in_the_trace(void **state)
         }
         region_spans("outside", MANY);
     }
-    region_stop(&t);
+    traced_finish(&t);
     assert_int_equal(t.whole, MANY + 2);
     assert_string_equal(trace_parent(&t, trace_find(&t, "inside", MANY - 1)), "in_it");
     assert_string_equal(trace_parent(&t, trace_find(&t, "in_it", 0)), REGION_NODE "model_loading");
@@ -101,7 +101,7 @@ static void an_error_inside_closes_it(void **state)
     region_spans("outside", 3);
     plumb_region_end(region);
     region_spans("outside", 3);
-    region_stop(&t);
+    traced_finish(&t);
     assert_int_equal(trace_count(&t, "inside"), 1);
     assert_int_equal(trace_count(&t, "lost"), 1);
     assert_int_equal(trace_count(&t, "outside"), 0);
@@ -155,7 +155,7 @@ static void with_a_helper(uint32_t scope, int n, struct trace_read *t, bool *lef
     pthread_barrier_wait(&h.turn);
     pthread_join(thread, NULL);
     pthread_barrier_destroy(&h.turn);
-    region_stop(t);
+    traced_finish(t);
     *left_out = region_left_out(2 * (uint64_t)n);
 }
 
@@ -194,13 +194,12 @@ static void scope_process_has_what_others_begin_meanwhile(void **state)
 
 static void without_a_choice_the_trace_has_the_whole_run(void **state)
 {
-    plumb_options o = plumb_options_default();
+    plumb_options o = traced_options();
     struct trace_read t;
     (void)state;
-    o.trace = PLUMB_ON;
     record_start_with(o);
     windows(3);
-    region_stop(&t);
+    traced_finish(&t);
     assert_int_equal(t.whole, 7 * 3 + 3);
     assert_int_equal(trace_count(&t, "plumb.profiler.enable_collection"), 0);
     trace_fini(&t);
@@ -212,7 +211,7 @@ static void every_region_can_be_chosen(void **state)
     (void)state;
     region_start("*", PLUMB_REGION_THREAD);
     windows(3);
-    region_stop(&t);
+    traced_finish(&t);
     assert_int_equal(trace_count(&t, "inside"), 6);
     assert_int_equal(trace_count(&t, "not_selected"), 3);
     assert_int_equal(t.whole, 9 + 3);

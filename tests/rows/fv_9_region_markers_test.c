@@ -40,7 +40,7 @@ static void every_spelling_gives_the_same_name(void **state)
         region_spans("inside", 1);
         plumb_region_end(region);
     }
-    region_stop(&t);
+    traced_finish(&t);
     assert_int_equal(trace_count(&t, node), 4);
     assert_int_equal(t.whole, 8);
     assert_int_equal(trace_count(&t, on), 4);
@@ -59,7 +59,7 @@ static void a_region_of_the_program_is_marked_alike(void **state)
     {
         PLUMB_REGION("my_own");
     }
-    region_stop(&t);
+    traced_finish(&t);
     assert_int_equal(trace_count(&t, REGION_NODE "my_own"), 1);
     assert_int_equal(trace_count(&t, on), 1);
     trace_fini(&t);
@@ -79,7 +79,7 @@ static void one_that_is_registered_late_is_selected_from_then_on(void **state)
         PLUMB_REGION("late");
         region_spans("inside", 1);
     }
-    region_stop(&t);
+    traced_finish(&t);
     assert_int_equal(trace_count(&t, REGION_NODE "late"), 1);
     assert_int_equal(t.whole, 2);
     trace_fini(&t);

@@ -30,8 +30,7 @@ static bool grep(const char *pattern, const char *dir, const char *file)
 
 static void run_with(const char *steps, int n, struct trace_read *t, char dir[1024])
 {
-    plumb_options o = plumb_options_default();
-    o.trace = PLUMB_ON;
+    plumb_options o = traced_options();
     o.trace_steps = steps;
     o.skip_first_n = 2;
     record_start_with(o);
@@ -39,7 +38,7 @@ static void run_with(const char *steps, int n, struct trace_read *t, char dir[10
     loop(n);
     assert_int_equal(record_count("process"), n - 2);
     assert_int_equal(plumb_run_dir(dir, 1024, NULL), PLUMB_OK);
-    region_stop(t);
+    traced_finish(t);
 }
 
 static void the_active_steps_are_in_the_trace(void **state)

@@ -72,6 +72,21 @@ static inline void child_wait_go(void)
     ROLE_NEEDS(n == 1);
 }
 
+/* Of a process that the role started itself. */
+static inline int child_status_of(pid_t pid)
+{
+    int status = -1;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return status;
+}
+
+static inline void child_needs_exit(pid_t pid, int code)
+{
+    int status = child_status_of(pid);
+    ROLE_NEEDS(WIFEXITED(status) && WEXITSTATUS(status) == code);
+}
+
 static inline int child_play(const struct role *roles, const char *name)
 {
     for (; roles->name; roles++) {
@@ -181,9 +196,7 @@ static inline void child_go(const struct child *c)
 /* Waits for the end: its wait status. */
 static inline int child_end(struct child *c)
 {
-    int status = -1;
-    while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-        continue;
+    int status = child_status_of(c->pid);
     close(c->ready_fd);
     close(c->go_fd);
     return status;

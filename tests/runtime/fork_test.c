@@ -16,20 +16,6 @@ static void record(int n)
     }
 }
 
-static int status_of(pid_t pid)
-{
-    int status = -1;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    return status;
-}
-
-static void needs_exit(pid_t pid, int code)
-{
-    int status = status_of(pid);
-    ROLE_NEEDS(WIFEXITED(status) && WEXITSTATUS(status) == code);
-}
-
 /* Starts `role` with PLUMB_DIR below the test's folder. */
 static void play(const char *role, const char *extra)
 {
@@ -79,7 +65,7 @@ static int role_child_records(void)
         record(5);
         exit(7);
     }
-    needs_exit(pid, 7);
+    child_needs_exit(pid, 7);
     record(10);
     return 0;
 }
@@ -118,11 +104,11 @@ static int role_child_is_silent(void)
     pid = fork();
     if (pid == 0)
         exit(0);
-    needs_exit(pid, 0);
+    child_needs_exit(pid, 0);
     pid = fork();
     if (pid == 0)
         _exit(0);
-    needs_exit(pid, 0);
+    child_needs_exit(pid, 0);
     return 0;
 }
 
@@ -161,11 +147,11 @@ static int role_grandchild(void)
             record(2);
             exit(0);
         }
-        needs_exit(pid, 0);
+        child_needs_exit(pid, 0);
         record(1);
         exit(0);
     }
-    needs_exit(pid, 0);
+    child_needs_exit(pid, 0);
     return 0;
 }
 
@@ -187,7 +173,7 @@ static int role_fork_before_the_first_span(void)
         record(5);
         exit(0);
     }
-    needs_exit(pid, 0);
+    child_needs_exit(pid, 0);
     record(10);
     return 0;
 }
@@ -252,7 +238,7 @@ static int role_parent_untouched(void)
     pid = fork();
     if (pid == 0)
         child_of_an_open_span(outer, phase);
-    needs_exit(pid, 0);
+    child_needs_exit(pid, 0);
     ROLE_NEEDS(checksum(live) == before);
     plumb_end(outer);
     plumb_scope_end(phase);
@@ -292,7 +278,7 @@ static int role_raw_fork(void)
         record(5);
         _exit(0);
     }
-    needs_exit((pid_t)pid, 0);
+    child_needs_exit((pid_t)pid, 0);
     record(10);
     return 0;
 }
@@ -343,7 +329,7 @@ static int role_forks_among_threads(void)
             record(1);
             exit(0);
         }
-        needs_exit(pid, 0);
+        child_needs_exit(pid, 0);
     }
     __atomic_store_n(&enough, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < 2; i++)
@@ -394,15 +380,15 @@ static int role_execs_true(void)
         execv("/bin/true", args);
         _exit(1);
     }
-    needs_exit(pid, 0);
+    child_needs_exit(pid, 0);
     pid = vfork();
     if (pid == 0) {
         execv("/bin/true", args);
         _exit(1);
     }
-    needs_exit(pid, 0);
+    child_needs_exit(pid, 0);
     ROLE_NEEDS(posix_spawn(&pid, "/bin/true", NULL, NULL, args, environ) == 0);
-    needs_exit(pid, 0);
+    child_needs_exit(pid, 0);
     ROLE_NEEDS(system("true") == 0);
     record(10);
     return 0;
@@ -433,7 +419,7 @@ static int role_execs_a_recorder(void)
         execv("/proc/self/exe", args);
         _exit(1);
     }
-    needs_exit(pid, 0);
+    child_needs_exit(pid, 0);
     return 0;
 }
 

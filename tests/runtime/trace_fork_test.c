@@ -23,14 +23,6 @@ static void record(int n)
     }
 }
 
-static void needs_exit(pid_t pid, int code)
-{
-    int status = -1;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    ROLE_NEEDS(WIFEXITED(status) && WEXITSTATUS(status) == code);
-}
-
 /* ---- What a role left ------------------------------------------------------------------------ */
 
 struct left {
@@ -141,7 +133,7 @@ static int fork_below(void (*in_child)(void), long (*make)(void), int code)
         ROLE_NEEDS(!has_open_below(dir));
         exit(code);
     }
-    needs_exit(pid, code);
+    child_needs_exit(pid, code);
     record(10);
     plumb_end(outer);
     return 0;
@@ -237,7 +229,7 @@ static int role_among_threads(void)
             record(1);
             exit(0);
         }
-        needs_exit(pid, 0);
+        child_needs_exit(pid, 0);
     }
     __atomic_store_n(&enough, 1, __ATOMIC_RELEASE);
     for (int i = 0; i < 2; i++)

@@ -15,23 +15,7 @@
 
 #include "core/trace_keep.h"
 #include "record_timing.h"
-#include "record_trace.h"
-
-static plumb_options traced(void)
-{
-    plumb_options o = plumb_options_default();
-    o.trace = PLUMB_ON;
-    return o;
-}
-
-/* Ends the run and reads its trace. */
-static void finish(struct trace_read *t)
-{
-    char dir[1024];
-    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
-    record_stop();
-    trace_read_run(t, dir);
-}
+#include "record_traced.h"
 
 static void nest(int n)
 {
@@ -56,13 +40,13 @@ static void spans_of_many_threads_are_in_the_trace(void **state)
     pthread_t threads[4];
     int n = 300;
     (void)state;
-    record_start_with(traced());
+    record_start_with(traced_options());
     for (int i = 0; i < 4; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, nest_main, &n), 0);
     nest(n);
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
-    finish(&t);
+    traced_finish(&t);
     assert_int_equal(trace_count(&t, "outer"), 5 * n);
     assert_int_equal(t.whole, 5 * 3 * n);
     assert_int_equal(t.open, 0);
@@ -83,7 +67,7 @@ static void what_a_span_is_more_than_its_times_is_told(void **state)
     struct trace_slice *s;
     plumb_pipeline *other = plumb_pipeline_get("other");
     (void)state;
-    record_start_with(traced());
+    record_start_with(traced_options());
     {
         PLUMB_SPAN("denoise");
         for (PLUMB_STEPS (step, 3)) {
@@ -108,7 +92,7 @@ static void what_a_span_is_more_than_its_times_is_told(void **state)
     plumb_async_end(plumb_async_begin(plumb_node_get("request")));
     plumb_async_begin(plumb_node_get("never"));
     plumb_begin_node(plumb_node_get("open"));
-    finish(&t);
+    traced_finish(&t);
     for (size_t i = 0; i < 3; i++) {
         char want[32];
         s = trace_find(&t, "denoise_step", i);
@@ -140,14 +124,14 @@ static void names_may_hold_anything(void **state)
         "say_\"it\"", "two\nlines", "\xf0\x9f\x98\x80", "\xff\xc0", "back\\slash", "tab\tbed", ""};
     struct trace_read t;
     (void)state;
-    record_start_with(traced());
+    record_start_with(traced_options());
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         plumb_span s = plumb_begin_node(plumb_node_get(names[i]));
         plumb_arg_str(s, names[i], names[i]);
         plumb_instant(names[i]);
         plumb_end(s);
     }
-    finish(&t);
+    traced_finish(&t);
     assert_true(trace_says(&t, "begin say_\"it\" on"));
     assert_true(trace_says(&t, "begin two lines on"));
     assert_true(trace_says(&t, "begin \xf0\x9f\x98\x80 on"));
@@ -164,7 +148,7 @@ static void moments_values_and_flows_are_told(void **state)
     const char *flow;
     char want[64];
     (void)state;
-    record_start_with(traced());
+    record_start_with(traced_options());
     plumb_instant("switched");
     plumb_counter("depth", 2.5);
     plumb_count("things", 3);
@@ -178,7 +162,7 @@ static void moments_values_and_flows_are_told(void **state)
         }
         plumb_scope_end(scope);
     }
-    finish(&t);
+    traced_finish(&t);
     assert_int_equal(trace_find(&t, "switched", 0)->kind, TRACE_INSTANT);
     assert_true(trace_says(&t, "name=depth"));
     assert_true(trace_says(&t, "value=2.5"));
@@ -196,7 +180,7 @@ static void moments_values_and_flows_are_told(void **state)
 static void only_the_steps_asked_for_are_in_the_trace(void **state)
 {
     struct trace_read t;
-    plumb_options o = traced();
+    plumb_options o = traced_options();
     (void)state;
     o.trace_steps = "2-3,7";
     record_start_with(o);
@@ -206,7 +190,7 @@ static void only_the_steps_asked_for_are_in_the_trace(void **state)
     }
     nest(5); /* in no step */
     assert_int_equal(record_row("denoise_step").count, 10);
-    finish(&t);
+    traced_finish(&t);
     assert_int_equal(trace_count(&t, "denoise_step"), 3);
     assert_int_equal(trace_count(&t, "block"), 3);
     assert_int_equal(trace_count(&t, "outer"), 0);
@@ -226,13 +210,13 @@ static __attribute__((noinline)) void deep(int n)
 static void a_stack_has_a_bound_and_says_when_it_is_cut(void **state)
 {
     struct trace_read t;
-    plumb_options o = traced();
+    plumb_options o = traced_options();
     (void)state;
     o.trace_stack = PLUMB_ON;
     o.trace_stack_depth = 3;
     record_start_with(o);
     deep(10);
-    finish(&t);
+    traced_finish(&t);
     assert_non_null(strstr(trace_find(&t, "inner", 0)->more, "stack.0=0x"));
     assert_null(strstr(trace_find(&t, "inner", 0)->more, "stack.3="));
     assert_true(trace_says(&t, "key=plumb.module.0 text="));
@@ -242,7 +226,7 @@ static void a_stack_has_a_bound_and_says_when_it_is_cut(void **state)
 
 static plumb_options ring_mode(const char *dir)
 {
-    plumb_options o = traced();
+    plumb_options o = traced_options();
     o.trace_mode = PLUMB_TRACE_RING;
     o.trace_ring_bytes = 32768;
     o.run_dir = dir;
@@ -352,7 +336,7 @@ static void keeping_needs_ring_mode(void **state)
     plumb_error err = {0, ""};
     (void)state;
     assert_int_equal(plumb_trace_keep("no run", &err), PLUMB_ERR_STATE);
-    record_start_with(traced());
+    record_start_with(traced_options());
     assert_int_equal(plumb_trace_keep("no ring", &err), PLUMB_ERR_STATE);
     assert_non_null(strstr(err.message, "PLUMB_TRACE_MODE=ring"));
     record_stop();
@@ -391,7 +375,7 @@ static void the_file_stops_at_its_bound_and_statistics_do_not(void **state)
 {
     struct plumb_timing timing;
     struct trace_read t;
-    plumb_options o = traced();
+    plumb_options o = traced_options();
     uint64_t lost = 0;
     (void)state;
     o.trace_max_bytes = 65536;
@@ -425,7 +409,7 @@ static void ended_threads_hand_on_their_sequences(void **state)
     enum { MANY = 10000 };
     struct plumb_timing timing;
     struct trace_read t;
-    plumb_options o = traced();
+    plumb_options o = traced_options();
     uint32_t sequences;
     (void)state;
     o.run_dir = "many_threads";
@@ -451,9 +435,9 @@ static void a_run_after_another_has_a_trace_of_its_own(void **state)
     struct trace_read t;
     (void)state;
     for (int i = 1; i <= 3; i++) {
-        record_start_with(traced());
+        record_start_with(traced_options());
         nest(i);
-        finish(&t);
+        traced_finish(&t);
         assert_int_equal(trace_count(&t, "inner"), i);
         assert_int_equal(t.whole, 3 * i);
         trace_fini(&t);
@@ -464,7 +448,7 @@ static void a_run_after_another_has_a_trace_of_its_own(void **state)
 static void what_is_open_may_outlive_a_traced_run(void **state)
 {
     plumb_config config = plumb_config_default();
-    plumb_options o = traced();
+    plumb_options o = traced_options();
     struct trace_read t;
     (void)state;
     config.enabled = true;
@@ -476,7 +460,7 @@ static void what_is_open_may_outlive_a_traced_run(void **state)
         PLUMB_STAGE(stage, "stage");
         plumb_async async = plumb_async_begin(plumb_node_get("async"));
         nest(1);
-        finish(&t);
+        traced_finish(&t);
         assert_int_equal(t.whole, 3);
         assert_int_equal(t.open, 2);
         trace_fini(&t);
@@ -489,12 +473,12 @@ static void what_is_open_may_outlive_a_traced_run(void **state)
         plumb_mem_alloc("cuda:0", "torch", &t, 4096);
         assert_int_equal(plumb_configure(NULL, &config, NULL), PLUMB_OK);
     }
-    record_start_with(traced());
+    record_start_with(traced_options());
     {
         PLUMB_PHASE("test");
         nest(2);
     }
-    finish(&t);
+    traced_finish(&t);
     assert_int_equal(t.whole, 6);
     trace_fini(&t);
 }
