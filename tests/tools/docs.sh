@@ -27,7 +27,7 @@ compile() {
 }
 
 for page in README.md docs/recording.md docs/memory.md docs/training.md docs/video.md docs/async.md \
-    docs/collectors.md; do
+    docs/collectors.md docs/regions.md docs/activations.md; do
     blocks c "$src/$page"
     blocks cpp "$src/$page"
 done
