@@ -158,6 +158,35 @@ static uint64_t cold_span(void)
     return to - from;
 }
 
+/* Lines of memory, each on a page of its own, each telling where the next one is. */
+enum { CHAIN = 6, CHAIN_STEP = 4096 + 64 };
+
+static void *const *chain_make(unsigned char *memory)
+{
+    for (size_t i = 0; i < CHAIN; i++) {
+        void *next = memory + (i + 1) % CHAIN * CHAIN_STEP;
+        memcpy(memory + i * CHAIN_STEP, &next, sizeof next);
+    }
+    return (void *const *)(void *)memory;
+}
+
+static uint64_t cold_chain(void *const *at, const void **end)
+{
+    uint64_t from, to;
+    fence();
+    from = bench_ticks();
+    fence();
+    (void)bench_ticks();
+    for (int i = 0; i < CHAIN; i++)
+        at = *at;
+    *end = at;
+    bench_barrier();
+    (void)bench_ticks();
+    fence();
+    to = bench_ticks();
+    return to - from;
+}
+
 /* Mean without the samples during which the thread was interrupted: 20 us are far more than a fold
  * from memory takes. */
 static double calm_mean(const double *v, size_t n, double tick_ns)
@@ -175,11 +204,14 @@ static double calm_mean(const double *v, size_t n, double tick_ns)
 
 static void cold_caches(struct bench *b)
 {
-    static double spans[COLD_SAMPLES], pairs[COLD_SAMPLES];
+    static double spans[COLD_SAMPLES], pairs[COLD_SAMPLES], chains[COLD_SAMPLES];
+    static unsigned char lines[CHAIN * CHAIN_STEP] __attribute__((aligned(64)));
     size_t bytes = 2 * l2_bytes(), n = b->quick ? COLD_SAMPLES / 8 : COLD_SAMPLES;
     unsigned char *buffer = malloc(bytes);
     double tick_ns = bench_tick_ns(), mean;
-    struct bench_stat span, pair;
+    struct bench_stat span, pair, chain;
+    void *const *first = chain_make(lines);
+    const void *end;
     uint64_t sum = 0;
     if (!buffer) {
         fprintf(stderr, "bench_payload: out of memory\n");
@@ -191,12 +223,19 @@ static void cold_caches(struct bench *b)
         spans[i] = (double)cold_span();
         sum += walk(buffer, bytes);
         pairs[i] = (double)cold_pair();
+        sum += walk(buffer, bytes);
+        chains[i] = (double)cold_chain(first, &end);
+        sum += end == first;
     }
     mean = calm_mean(spans, n, tick_ns) - calm_mean(pairs, n, tick_ns);
     span = bench_stat_of(spans, n);
     pair = bench_stat_of(pairs, n);
-    printf("  cold: span %.1f ns, clock pair %.1f ns (medians; walked %zu KiB, sum %llu)\n",
-           span.median * tick_ns, pair.median * tick_ns, bytes / 1024, (unsigned long long)sum);
+    chain = bench_stat_of(chains, n);
+    printf("  cold: span %.1f ns, clock pair %.1f ns, with %d loads one after the other %.1f ns "
+           "(medians; walked %zu KiB, sum %llu)\n",
+           span.median * tick_ns, pair.median * tick_ns, (int)CHAIN, chain.median * tick_ns,
+           bytes / 1024, (unsigned long long)sum);
+    bench_put(b, "cold_load_ns", (chain.median - pair.median) * tick_ns / CHAIN);
     bench_put(b, "cold_walk_kb", (double)bytes / 1024);
     bench_put(b, "span_cold_l2_ns", (span.median - pair.median) * tick_ns);
     bench_put(b, "span_cold_l2_q3_ns", (span.q3 - pair.q3) * tick_ns);
