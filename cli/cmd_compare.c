@@ -71,10 +71,7 @@ static bool take_word(const char *option, const char *const *words, size_t n, co
             *out = i;
             return true;
         }
-    const char *best = plumb_word_nearest(text, words, n);
-    plumb_cli_usage(&plumb_cmd_compare, "--%s does not take '%s'%s%s%s", option, text,
-                    best ? ": did you mean '" : "", best ? best : "", best ? "'?" : "");
-    return false;
+    return plumb_cli_wants(&plumb_cmd_compare, option, words, n, text);
 }
 
 static bool take_figure(struct request *r, const char *text)
@@ -92,7 +89,7 @@ static bool take_sort(struct request *r, const char *text)
 static bool take_format(struct request *r, const char *text)
 {
     static const char *const words[] = {"text", "json", "csv", "md"};
-    uint32_t i;
+    uint32_t i = 0;
     if (!take_word("format", words, sizeof words / sizeof *words, text, &i))
         return false;
     r->view.format = words[i];

@@ -35,10 +35,7 @@ static bool take_format(struct request *r, const char *text)
             r->view.format = words[i];
             return true;
         }
-    const char *best = plumb_word_nearest(text, words, WORDS);
-    plumb_cli_usage(&plumb_cmd_diverge, "--format does not take '%s'%s%s%s", text,
-                    best ? ": did you mean '" : "", best ? best : "", best ? "'?" : "");
-    return false;
+    return plumb_cli_wants(&plumb_cmd_diverge, "format", words, WORDS, text);
 }
 
 /* People write them as 1e-4. 0 asks for equality; in the options it would be the default. */

@@ -27,8 +27,9 @@ static void show(struct tally *tally, const plumb_check *c)
     static const char *const colours[] = {"\033[32m", "\033[33m", "\033[31m"};
     bool colour = plumb_cli_colour();
     uint32_t state = c->state <= PLUMB_CHECK_BLOCKED ? c->state : (uint32_t)PLUMB_CHECK_BLOCKED;
+    char detail[4 * sizeof c->detail];
     printf("%s%-8s%s  %-14s %s", colour ? colours[state] : "", words[state],
-           colour ? "\033[0m" : "", c->name, c->detail);
+           colour ? "\033[0m" : "", c->name, plumb_cli_clean(detail, sizeof detail, c->detail));
     printf("%s%s%s\n", c->cure[0] ? " (cure: " : "", c->cure, c->cure[0] ? ")" : "");
     tally->blocked += state == PLUMB_CHECK_BLOCKED;
 }

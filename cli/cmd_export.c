@@ -38,10 +38,7 @@ static bool take_format(plumb_export_options *o, const char *value)
         plumb_cli_say(&plumb_cmd_export, "this plumb was built without OTF2 (libotf2-trace-dev)");
         return false;
     }
-    const char *best = plumb_word_nearest(value, names, n);
-    plumb_cli_usage(&plumb_cmd_export, "unknown format '%s'%s%s%s", value,
-                    best ? ": did you mean '" : "", best ? best : "", best ? "'?" : "");
-    return false;
+    return plumb_cli_wants(&plumb_cmd_export, "format", names, n, value);
 }
 
 static int write_stdout(void *arg, const void *bytes, size_t n)

@@ -294,7 +294,7 @@ static int record(char *const *argv, bool with_malloc)
     plumb_cli_log_read(&r->log);
     if (recover_left(r))
         goto out;
-    if (r->log.runs == 0 && r->log.mallocs == 0)
+    if (r->log.runs == 0 && r->log.mallocs == 0 && r->log.refused == 0)
         say_nothing_seen(r);
     else if (r->malloc && r->log.loads > 0 && r->log.mallocs == 0)
         say_no_malloc(r);

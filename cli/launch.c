@@ -203,6 +203,7 @@ void plumb_cli_log_read(struct plumb_cli_log *log)
         if (!read_entry(line, &e))
             continue;
         log->loads += strcmp(e.kind, "load") == 0;
+        log->refused += strcmp(e.kind, "refused") == 0;
         log->runs += strcmp(e.kind, "run") == 0 && e.number > 0;
         log->mallocs += strcmp(e.kind, "malloc") == 0 && e.number > 0;
     }

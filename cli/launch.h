@@ -28,12 +28,14 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
 /* The log: each process that loaded libplumb appends a line when it loads it ("load PID 0 0 -"),
  * when a run opens ("open PID 0 0 DIR") and when it ends ("run PID NODES SAMPLES DIR", before it,
  * if malloc was followed, "malloc PID CALLS BYTES -", and for each collector that the process has
- * "collect PID STATE BUILTIN NAME WHY"). DIR "-": none. */
+ * "collect PID STATE BUILTIN NAME WHY"), or that there can be none ("refused PID 0 0 -"). DIR "-":
+ * none. */
 struct plumb_cli_log {
     char path[4096]; /* "": none */
     char *text;
     uint64_t loads;   /* processes that loaded libplumb */
     uint64_t runs;    /* runs that ended with at least one node */
+    uint64_t refused; /* runs that could not be opened, which the process has said */
     uint64_t mallocs; /* runs that ended with at least one allocation */
 };
 /* A run that was opened, and not ended by its process. */

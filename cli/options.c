@@ -189,6 +189,22 @@ int plumb_cli_usage(const struct plumb_cli_command *command, const char *format,
     return PLUMB_ARGS_WRONG;
 }
 
+bool plumb_cli_wants(const struct plumb_cli_command *command, const char *option,
+                     const char *const *words, size_t n, const char *text)
+{
+    const char *best = plumb_word_nearest(text, words, n);
+    char list[256] = "";
+    for (size_t i = 0, at = 0; i < n && at < sizeof list; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s",
+                               i == 0       ? ""
+                               : i == n - 1 ? " or "
+                                            : ", ",
+                               words[i]);
+    plumb_cli_usage(command, "--%s wants %s, not '%s'%s%s%s", option, list, text,
+                    best ? ": did you mean '" : "", best ? best : "", best ? "'?" : "");
+    return false;
+}
+
 bool plumb_cli_number(const struct plumb_cli_command *command, const char *option, const char *text,
                       uint64_t *out)
 {

@@ -54,6 +54,9 @@ int plumb_setting_check(const char *name, const char *text, plumb_error *err)
     /* A value that would be moved into its range is refused where a person can correct it. */
     int rc = plumb_setting_parse(setting, settings, text, err);
     free(settings);
+    char *moved = rc > 0 && err ? strstr(err->message, "; using ") : NULL;
+    if (moved)
+        *moved = '\0';
     return rc > 0 ? PLUMB_ERR_ARG : rc;
 }
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/print.h"
+
 /* Room for `n` more bytes and the NUL. */
 static bool reserve(struct plumb_buf *b, size_t n)
 {
@@ -56,11 +58,11 @@ void plumb_buf_printf(struct plumb_buf *b, const char *format, ...)
         return;
     va_start(args, format);
     va_copy(again, args);
-    int n = vsnprintf(b->data + b->len, b->cap - b->len, format, args);
+    int n = plumb_vprint(b->data + b->len, b->cap - b->len, format, args);
     if (n < 0)
         b->failed = true;
     else if ((size_t)n >= b->cap - b->len && reserve(b, (size_t)n))
-        n = vsnprintf(b->data + b->len, b->cap - b->len, format, again);
+        n = plumb_vprint(b->data + b->len, b->cap - b->len, format, again);
     if (b->failed || n < 0)
         b->data[b->len] = '\0'; /* a half-written line is not appended */
     else

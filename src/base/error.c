@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "base/utf8.h"
 
 /* A cut in the middle of a character would make the whole line invalid for strict readers. */
@@ -32,7 +33,7 @@ int plumb_fail(plumb_error *err, int code, const char *format, ...)
     if (!err)
         return code;
     va_start(args, format);
-    int n = vsnprintf(text, sizeof text, format, args);
+    int n = plumb_vprint(text, sizeof text, format, args);
     va_end(args);
     if (n < 0)
         text[0] = '\0';

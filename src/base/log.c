@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/print.h"
 #include "base/utf8.h"
 
 static struct {
@@ -69,7 +70,7 @@ void plumb_log(int level, const char *format, ...)
     prefix = snprintf(line, sizeof line, "%s",
                       PLUMB_ACQUIRE(log_slot.fn) || level == PLUMB_LOG_INFO ? "" : "plumb: ");
     va_start(ap, format);
-    len = vsnprintf(line + prefix, sizeof line - (size_t)prefix, format, ap);
+    len = plumb_vprint(line + prefix, sizeof line - (size_t)prefix, format, ap);
     va_end(ap);
     emit(level, line, sizeof line, prefix + len);
 }
@@ -80,7 +81,7 @@ void plumb_say(const char *format, ...)
     va_list ap;
     int len;
     va_start(ap, format);
-    len = vsnprintf(line, sizeof line, format, ap);
+    len = plumb_vprint(line, sizeof line, format, ap);
     va_end(ap);
     emit(PLUMB_LOG_WARN, line, sizeof line, len);
 }

@@ -42,7 +42,7 @@ static void resolve(char *path, const char *fallback)
     char expanded[PLUMB_SETTINGS_PATH], cwd[PLUMB_SETTINGS_PATH], what[64];
     if (!path[0])
         return;
-    snprintf(what, sizeof what, "using '%s'", fallback);
+    snprintf(what, sizeof what, fallback[0] ? "using '%s'" : "ignored", fallback);
     if (!expand(expanded, sizeof expanded, path, what))
         snprintf(expanded, sizeof expanded, "%s", fallback);
     if (expanded[0] == '/' || !expanded[0] || !getcwd(cwd, sizeof cwd)) {

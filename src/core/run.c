@@ -179,6 +179,7 @@ static int open_run(bool early, plumb_error *err)
     plumb_unlock();
     if (!run) {
         tell_problem("; nothing is recorded", why.message);
+        plumb_run_tell("refused", "-", 0, 0);
         return plumb_fail(err, why.code, "%s", why.message);
     }
     if (run->fd < 0)

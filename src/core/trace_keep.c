@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/print.h"
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
@@ -25,8 +26,8 @@ static void look_at_end(struct look *l, const struct plumb_trace_open *open, uin
     uint64_t end = plumb_trace_file_ns(&l->t->file, ticks);
     for (uint32_t i = 0; i < l->rules->count && end > begin; i++)
         if (end - begin > l->rules->rule[i].over_ns && strcmp(name, l->rules->rule[i].node) == 0) {
-            snprintf(l->why, PLUMB_KEEP_WHY, "%s took %.3f ms, more than %.3f ms", name,
-                     (double)(end - begin) * 1e-6, (double)l->rules->rule[i].over_ns * 1e-6);
+            plumb_print(l->why, PLUMB_KEEP_WHY, "%s took %.3f ms, more than %.3f ms", name,
+                        (double)(end - begin) * 1e-6, (double)l->rules->rule[i].over_ns * 1e-6);
             l->found = true;
         }
 }

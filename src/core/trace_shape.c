@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/print.h"
 #include "core/trace.h"
 #include "tensor/view.h"
 
@@ -36,7 +37,7 @@ static void value_text(char *out, size_t size, const plumb_value *v)
         snprintf(out, size, "%" PRId64, v->as.i64);
         break;
     case PLUMB_VALUE_F64:
-        snprintf(out, size, "%.17g", v->as.f64);
+        plumb_print(out, size, "%.17g", v->as.f64);
         break;
     case PLUMB_VALUE_STR:
         snprintf(out, size, "%s", v->as.str ? v->as.str : "");

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/print.h"
 #include "tensor/value_stats.h"
 
 enum { DIMS = 16, ANY = -1, NOTES = 20, KEPT = 4096, DTYPES = 8 };
@@ -156,7 +157,7 @@ static void failed(struct plumb_stage_run *s, const struct plumb_node_check *c, 
     char why[200];
     va_list ap;
     va_start(ap, format);
-    vsnprintf(why, sizeof why, format, ap);
+    plumb_vprint(why, sizeof why, format, ap);
     va_end(ap);
     s->unmet_count++;
     snprintf(s->unmet + at, sizeof s->unmet - at, "%s%s '%.60s%s': %s", at ? "; " : "",

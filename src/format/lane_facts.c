@@ -2,6 +2,7 @@
  * known. */
 #include <stdio.h>
 
+#include "base/print.h"
 #include "format/lane_clock.h"
 #include "format/lane_drain.h"
 
@@ -25,7 +26,7 @@ void plumb_lane_drain_facts(struct plumb_trace_file *f)
         if (!c)
             continue;
         snprintf(key, sizeof key, "plumb.clock.%.100s.drift_ppm", name);
-        snprintf(ppm, sizeof ppm, "%.3f", plumb_lane_clock_drift_ppm(c));
+        plumb_print(ppm, sizeof ppm, "%.3f", plumb_lane_clock_drift_ppm(c));
         plumb_trace_file_fact(f, key, ppm);
         clock_fact(f, name, "bound_ns",
                    plumb_lane_bound_ns(plumb_lane_clock_width(c), f->clock.ns_per_tick));

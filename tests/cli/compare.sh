@@ -82,7 +82,7 @@ for bad in '--threshold nan' '--threshold -5' '--threshold 0x10' '--threshold 1e
     empty out.txt
 done
 expect 'a misspelt value' 2 compare --sort dleta a.json b.json
-has err.txt "--sort does not take 'dleta': did you mean 'delta'?"
+has err.txt "--sort wants seen, delta, percent, a or b, not 'dleta': did you mean 'delta'?"
 
 # ---- Output --------------------------------------------------------------------------------------
 expect 'to a file' 1 compare --format md -o out.md a.json b.json

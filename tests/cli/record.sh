@@ -50,6 +50,14 @@ expect 'quiet off' 0 env PLUMB_QUIET=1 "$PLUMB_BIN" record --quiet=off -- ./bare
 has err.txt 'plumb report'
 expect 'run directory' 0 record --run-dir here -- ./bare
 [ -f here/timing.json ] || fail 'no timing.json in the run directory'
+expect 'a run is there already' 0 record --run-dir here -- ./bare
+has err.txt "/here' already holds a run; remove it" 'nothing is recorded'
+lacks err.txt 'plumb record:' # the reason stands there
+expect 'beyond the bounds' 125 record --trace-max 1 -- ./bare
+has err.txt '--trace-max: 1 is not between 65536 and'
+lacks err.txt 'using' # it is not
+expect 'no path' 0 record --run-dir '%q{' -- ./bare
+has err.txt "'%q{'" '; ignored'
 expect 'LD_PRELOAD is kept' 0 env LD_PRELOAD=/no/such.so "$PLUMB_BIN" record -- \
     sh -c 'echo "$LD_PRELOAD"'
 has out.txt "$lib_dir/libplumb.so.0:/no/such.so"
