@@ -15,10 +15,19 @@
 #include "format/shape_times.h"
 #include "format/signature_live.h"
 
+/* Field `number`, from 3 on, of the text of /proc/<pid>/stat; "" where it is cut short. The name in
+ * parentheses may hold anything: fields count from behind it. */
+static const char *stat_field(const char *text, int number)
+{
+    const char *p = strrchr(text, ')');
+    for (int field = 2; p && field < number; field++)
+        p = strchr(p + 1, ' ');
+    return p ? p + 1 : "";
+}
+
 uint64_t plumb_process_start(uint32_t pid)
 {
     char path[64], text[1024];
-    const char *p;
     size_t n;
     FILE *f;
     snprintf(path, sizeof path, "/proc/%u/stat", pid);
@@ -28,11 +37,10 @@ uint64_t plumb_process_start(uint32_t pid)
     n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[n] = '\0';
-    /* The name in parentheses may hold anything; fields count from behind it. */
-    p = strrchr(text, ')');
-    for (int field = 2; p && field < 22; field++)
-        p = strchr(p + 1, ' ');
-    return p ? strtoull(p + 1, NULL, 10) : 0;
+    /* A first thread that ended before the others looks like a process that nobody waited for. */
+    if (*stat_field(text, 3) == 'Z' && strtoull(stat_field(text, 20), NULL, 10) <= 1)
+        return 0;
+    return strtoull(stat_field(text, 22), NULL, 10);
 }
 
 static bool is_recording(const struct plumb_live_header *h)

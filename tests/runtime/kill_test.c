@@ -164,11 +164,71 @@ static void _exit_leaves_everything_and_the_status_is_the_same(void **state)
     recovers_the_open_spans_of("_exit", 7, 0);
 }
 
-static const struct role roles[] = {{"killed", role_killed},
-                                    {"segv", role_segv},
-                                    {"abort", role_abort},
-                                    {"_exit", role__exit},
-                                    {NULL, NULL}};
+/* A supervisor may be slow to wait for it, or never do. */
+static void a_killed_process_that_nobody_waited_for_is_recovered(void **state)
+{
+    struct child c = child_start("killed", "unwaited", NULL);
+    struct plumb_load run;
+    siginfo_t info;
+    (void)state;
+    while (waitid(P_PID, (id_t)c.pid, &info, WEXITED | WNOWAIT) < 0)
+        assert_int_equal(errno, EINTR);
+    load_run(&run, in_place("unwaited"));
+    assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
+    assert_int_equal(count_of(&run.timing, "leaf"), 1000);
+    plumb_timing_fini(&run.timing);
+    assert_signaled(&c, child_end(&c), SIGKILL);
+}
+
+static void *outlives_the_first(void *arg)
+{
+    (void)arg;
+    open_some();
+    child_ready();
+    child_wait_go();
+    _exit(0);
+}
+
+static int role_first_thread_ends(void)
+{
+    pthread_t thread;
+    ROLE_NEEDS(pthread_create(&thread, NULL, outlives_the_first, NULL) == 0);
+    pthread_exit(NULL);
+}
+
+/* Whether the first thread of a process has ended. */
+static bool first_has_ended(pid_t pid)
+{
+    char path[64], text[256], state = 0;
+    FILE *f;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    f = fopen(path, "re");
+    assert_non_null(f);
+    assert_non_null(fgets(text, sizeof text, f));
+    fclose(f);
+    assert_int_equal(sscanf(strrchr(text, ')'), ") %c", &state), 1);
+    return state == 'Z';
+}
+
+static void a_process_whose_first_thread_has_ended_still_records(void **state)
+{
+    struct child c = child_start("first_thread_ends", "first", NULL);
+    struct plumb_load run;
+    (void)state;
+    child_await_ready(&c);
+    while (!first_has_ended(c.pid))
+        sched_yield();
+    load_run(&run, in_place("first"));
+    assert_int_equal(run.state, PLUMB_LOAD_LIVE);
+    plumb_timing_fini(&run.timing);
+    child_go(&c);
+    assert_exited(&c, child_end(&c), 0);
+}
+
+static const struct role roles[] = {
+    {"killed", role_killed}, {"first_thread_ends", role_first_thread_ends},
+    {"segv", role_segv},     {"abort", role_abort},
+    {"_exit", role__exit},   {NULL, NULL}};
 
 int main(int argc, char **argv)
 {
@@ -178,6 +238,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_segmentation_fault_leaves_everything_and_the_signal_is_the_same),
         cmocka_unit_test(an_abort_leaves_everything),
         cmocka_unit_test(_exit_leaves_everything_and_the_status_is_the_same),
+        cmocka_unit_test(a_killed_process_that_nobody_waited_for_is_recovered),
+        cmocka_unit_test(a_process_whose_first_thread_has_ended_still_records),
     };
     if (argc > 1)
         return child_play(roles, argv[1]);
