@@ -11,10 +11,12 @@ the example's runs:
     nodes       of every row of a table of nodes and of every line of a tree
     `(N more)`  where --top left out nodes of a trace
     `N nodes`   in the block at the end of a run
+    all lines   of `plumb help`, and of `plumb doctor` without a program
 
 A sample may leave out tables, rows and, where its header has "...", columns; never have others.
 """
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -25,6 +27,7 @@ PAGES = {"README.md": "text_to_video", "docs/layer1.md": "text_to_video",
          "docs/reading.md": "text_to_video", "docs/trace.md": "text_to_video",
          "docs/compare.md": "text_to_video", "docs/training.md": "train_classifier",
          "docs/video.md": "video_nodes"}
+HELPED = [*PAGES, "docs/coming-from.md", "docs/regions.md"]
 # Tables of nodes by the column that has the name; the tree is known by its last column.
 NAMED_FIRST = ("Node", "Name")
 # Options that name something of the run that the page shows, not of this one; and what is no table.
@@ -138,9 +141,26 @@ def check(where, lines, real, nodes, whole_trace):
             problems.append("%s: %d more, and the example has %d nodes" % (where, more[0], len(nodes)))
 
 
+def check_lines(plumb, where, command, lines):
+    """Every line of the sample is printed by the command, which is said with its variables."""
+    words = shlex.split(command)
+    variables = words[:words.index("plumb")]
+    ran = subprocess.run([plumb] + words[len(variables) + 1:], capture_output=True, text=True,
+                         env={**os.environ, **dict(word.split("=", 1) for word in variables)})
+    printed = ran.stdout.splitlines()
+    for line in lines:
+        if line.strip() and line != "..." and line not in printed:
+            problems.append("%s: `%s` does not print: %s" % (where, command, line))
+
+
 def main():
     plumb, source = sys.argv[1:]
     checked = 0
+    for page in HELPED:
+        for number, command, lines in samples(Path(source, page)):
+            if re.match(r"([A-Z_]+=\S+ )*plumb (help .+|doctor)$", command):
+                check_lines(plumb, "%s:%d" % (page, number), command, lines)
+                checked += 1
     for page, example in PAGES.items():
         runs = sorted(str(path.parent) for path in Path().glob(example + "*/timing.json"))
         nodes = {n["name"] for n in json.loads(Path(example, "timing.json").read_text())["nodes"]}
@@ -158,7 +178,7 @@ def main():
                 checked += 1
     for problem in problems:
         print("docs_samples: " + problem, file=sys.stderr)
-    if checked < 20:
+    if checked < 25:
         sys.exit("docs_samples: only %d samples found" % checked)
     sys.exit(1 if problems else 0)
 
