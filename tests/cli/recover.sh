@@ -97,6 +97,10 @@ expect 'momentary view' 0 "$PLUMB_BIN" report live
 has err.txt 'the run still records: this is a momentary view'
 has out.txt 'frame'
 [ ! -e live/timing.json ] || fail 'a living run was written to'
+expect 'another into the same place' 0 env PLUMB=1 PLUMB_RUN_DIR="$PWD/live" ./linked print hello
+has err.txt "/live' already holds a run; remove it" 'nothing is recorded'
+[ -e live/live.plumb ] || fail 'it took the file of the run that still records'
+[ ! -e live/timing.json ] || fail 'it wrote into the run that still records'
 exec 3>&-
 wait
 expect 'ended' 0 "$PLUMB_BIN" report live
