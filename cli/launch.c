@@ -155,11 +155,22 @@ bool plumb_cli_log_open(struct plumb_cli_log *log)
         dir = "/tmp";
     int n = snprintf(log->path, sizeof log->path, "%s/plumb-record-XXXXXX", dir);
     int fd = n < (int)sizeof log->path ? mkstemp(log->path) : -1;
-    if (fd < 0)
+    if (fd < 0) {
         log->path[0] = '\0';
-    else
-        close(fd);
-    return fd >= 0;
+        return false;
+    }
+    /* Processes append to it in silence: on a full disk it would tell that there were none. */
+    static const char probe[4096];
+    ssize_t written = write(fd, probe, sizeof probe);
+    int why = written < 0 ? errno : written < (ssize_t)sizeof probe ? ENOSPC : 0;
+    if (ftruncate(fd, 0) < 0 && !why)
+        why = errno;
+    close(fd);
+    if (why) {
+        plumb_cli_log_close(log);
+        errno = why;
+    }
+    return !why;
 }
 
 static char *read_text(const char *path)

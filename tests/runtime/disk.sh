@@ -72,5 +72,14 @@ status=0
 [ "$status" = 5 ] || fail "status $status"
 grep -q 'node.9 ' err.txt || fail 'nothing is printed'
 grep -q 'plumb record:' err.txt && fail 'it denies what was recorded'
-:
+
+case='full where plumb record keeps its own file'
+mkdir -p tmp
+mount --bind small tmp
+status=0
+TMPDIR=$PWD/tmp "$plumb" record --run-dir elsewhere -- ./disk no/filler 5 5 >out.txt 2>err.txt || status=$?
+grep -q 'plumb record: no temporary file (No space left' err.txt || fail 'it does not say what is full'
+grep -q 'nothing was recorded' err.txt && fail 'it denies what was recorded'
+ls small | grep -q plumb-record && fail 'a temporary file stays'
+[ -e elsewhere/timing.json ] || fail 'no report'
 INNER
