@@ -273,6 +273,8 @@ static const struct plumb_compare_column table[] = {
     {"only_in", NULL, PLUMB_CELL_TEXT, PLUMB_WHEN_DATA, 0, only_in, NULL},
 };
 
+_Static_assert(sizeof table / sizeof *table == PLUMB_COMPARE_COLUMNS, "the number of columns");
+
 const struct plumb_compare_column *plumb_compare_columns(size_t *n)
 {
     *n = sizeof table / sizeof *table;

@@ -16,27 +16,63 @@ static void put_padded(struct plumb_buf *out, const struct plumb_buf *cell, size
         plumb_put_right(out, text, width);
 }
 
+/* Widths of the columns in order. Those of names give way to longer ones, up to a bound, as in the
+ * table of a run; what is longer still moves the rest of its line. */
+enum { WIDTH_NODE_MOST = 64, WIDTH_NAME_MOST = 24 };
+struct widths {
+    size_t of[PLUMB_COMPARE_COLUMNS];
+};
+
 static bool names_a_node(const struct plumb_compare_column *column)
 {
     return strcmp(column->key, "pipeline") == 0 || strcmp(column->key, "node") == 0 ||
            strcmp(column->key, "phase") == 0;
 }
 
+/* Characters that are shown of a name; 0 where there is no memory. */
+static size_t shown_width(const char *text)
+{
+    struct plumb_buf clean = {0};
+    size_t n = 0;
+    plumb_put_left(&clean, text, 0);
+    for (const char *p = clean.data; p && *p; p++)
+        n += ((unsigned char)*p & 0xc0) != 0x80;
+    plumb_buf_fini(&clean);
+    return n;
+}
+
+static struct widths widths_of(const struct plumb_compare_sheet *s)
+{
+    struct widths w = {{0}};
+    size_t n;
+    const struct plumb_compare_column *columns = plumb_compare_columns(&n);
+    for (size_t i = 0; i < n; i++) {
+        size_t most = strcmp(columns[i].key, "node") == 0 ? WIDTH_NODE_MOST : WIDTH_NAME_MOST;
+        w.of[i] = columns[i].width;
+        for (size_t k = 0; k < s->shown && names_a_node(&columns[i]); k++) {
+            size_t width = shown_width(columns[i].text(s->nodes[k]));
+            if (width > w.of[i] && width <= most)
+                w.of[i] = width;
+        }
+    }
+    return w;
+}
+
 /* Width of the columns that name a node: a sum's title spans them. */
-static size_t name_width(const struct plumb_compare_sheet *s)
+static size_t name_width(const struct plumb_compare_sheet *s, const struct widths *w)
 {
     size_t n;
     size_t width = 0;
     const struct plumb_compare_column *columns = plumb_compare_columns(&n);
     for (size_t i = 0; i < n; i++)
         if (names_a_node(&columns[i]) && plumb_compare_shows(s, &columns[i]))
-            width += columns[i].width + 1;
+            width += w->of[i] + 1;
     return width - 1;
 }
 
 /* The heading when `line` is NULL. */
 static void put_cell(struct plumb_buf *out, const struct plumb_compare_column *column,
-                     const struct plumb_compare_line *line, bool sums)
+                     const struct plumb_compare_line *line, bool sums, size_t width)
 {
     struct plumb_buf cell = {0};
     bool measure = column->type == PLUMB_CELL_MEASURE || column->type == PLUMB_CELL_DELTA;
@@ -44,7 +80,7 @@ static void put_cell(struct plumb_buf *out, const struct plumb_compare_column *c
         plumb_compare_cell_put(&cell, column, line);
     else
         plumb_buf_printf(&cell, "%s%s", column->title, measure && !sums ? "(ms)" : "");
-    put_padded(out, &cell, column->width, column->type == PLUMB_CELL_TEXT);
+    put_padded(out, &cell, width, column->type == PLUMB_CELL_TEXT);
     plumb_buf_fini(&cell);
 }
 
@@ -67,14 +103,14 @@ static void put_title(struct plumb_buf *out, const struct plumb_compare_line *li
 }
 
 /* Headings when `line` is NULL. */
-static void put_line(const struct plumb_compare_sheet *s, struct plumb_buf *out,
-                     const struct plumb_compare_line *line, bool sums)
+static void put_line(const struct plumb_compare_sheet *s, const struct widths *w,
+                     struct plumb_buf *out, const struct plumb_compare_line *line, bool sums)
 {
     size_t n;
     bool first = true;
     const struct plumb_compare_column *columns = plumb_compare_columns(&n);
     if (sums)
-        put_title(out, line, sums, name_width(s));
+        put_title(out, line, sums, name_width(s, w));
     for (size_t i = 0; i < n; i++) {
         const struct plumb_compare_column *column = &columns[i];
         if (!plumb_compare_shows(s, column) || (sums && names_a_node(column)))
@@ -82,20 +118,21 @@ static void put_line(const struct plumb_compare_sheet *s, struct plumb_buf *out,
         if (!first || sums)
             plumb_buf_str(out, column->width == 0 ? "  " : " ");
         first = false;
-        put_cell(out, column, line, sums);
+        put_cell(out, column, line, sums, w->of[i]);
     }
     trim_end(out);
     plumb_buf_char(out, '\n');
 }
 
-static void put_rule(const struct plumb_compare_sheet *s, struct plumb_buf *out)
+static void put_rule(const struct plumb_compare_sheet *s, const struct widths *w,
+                     struct plumb_buf *out)
 {
     size_t n;
     size_t width = strlen("Marker");
     const struct plumb_compare_column *columns = plumb_compare_columns(&n);
     for (size_t i = 0; i < n; i++)
         if (plumb_compare_shows(s, &columns[i]))
-            width += columns[i].width + 1;
+            width += w->of[i] + 1;
     while (width-- > 0)
         plumb_buf_char(out, '-');
     plumb_buf_char(out, '\n');
@@ -127,20 +164,21 @@ static void put_notes(const struct plumb_compare *c, struct plumb_buf *out)
 void plumb_compare_text(const struct plumb_compare_sheet *s, struct plumb_buf *out)
 {
     const struct plumb_compare *c = s->compare;
+    struct widths w = widths_of(s);
     plumb_compare_put_title(out, c);
     plumb_buf_char(out, '\n');
     put_side(s, out, PLUMB_SIDE_A);
     put_side(s, out, PLUMB_SIDE_B);
     plumb_buf_char(out, '\n');
-    put_line(s, out, NULL, true);
-    put_rule(s, out);
+    put_line(s, &w, out, NULL, true);
+    put_rule(s, &w, out);
     for (size_t i = 0; i < c->sums.count; i++)
-        put_line(s, out, &c->sums.lines[i], true);
+        put_line(s, &w, out, &c->sums.lines[i], true);
     plumb_buf_char(out, '\n');
-    put_line(s, out, NULL, false);
-    put_rule(s, out);
+    put_line(s, &w, out, NULL, false);
+    put_rule(s, &w, out);
     for (size_t i = 0; i < s->shown; i++)
-        put_line(s, out, s->nodes[i], false);
+        put_line(s, &w, out, s->nodes[i], false);
     if (s->shown < c->nodes.count)
         plumb_buf_printf(out, "(%zu more)\n", c->nodes.count - s->shown);
     plumb_buf_char(out, '\n');

@@ -55,6 +55,7 @@ struct plumb_compare_column {
     double (*number)(const struct plumb_compare_line *line);    /* NaN: there is none */
 };
 
+enum { PLUMB_COMPARE_COLUMNS = 24 };
 const struct plumb_compare_column *plumb_compare_columns(size_t *n);
 /* Whether tables of this sheet have the column. */
 bool plumb_compare_shows(const struct plumb_compare_sheet *s,

@@ -179,4 +179,12 @@ make_run first.json 7 100 1000000 '.environment.PLUMB_RECORD_PID = "41"' -- x:4:
 make_run second.json 8 100 1000000 '.environment.PLUMB_RECORD_PID = "42"' -- x:4:10 y:1:20
 expect 'the process that plumb record started is in no note' 0 compare first.json second.json
 lacks out.txt PLUMB_RECORD_PID
+long=$(printf '%050d' 0)
+make_run long_a.json 9 100 1000000 -- "$long:4:10" y:1:20
+make_run long_b.json 10 100 1000000 -- "$long:4:12" y:1:20
+expect 'a long name widens its column' 1 compare long_a.json long_b.json
+awk '/^Node / { at = index($0, "Stage"); wide = length($0) }
+    /^0|^y / { rows++; bad += index($0, "inference") != at }
+    /^Whole run/ { whole = length($0) }
+    END { exit !(rows == 2 && bad == 0 && at == 52 && wide == whole) }' out.txt || fail "$name: $(cat out.txt)"
 finish
