@@ -5,6 +5,7 @@
 #ifndef PLUMB_BASE_P2_H
 #define PLUMB_BASE_P2_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* All zero is the empty estimator. 72 bytes: it can lie in every statistics block of a mapping. */
@@ -17,6 +18,8 @@ struct plumb_p2 {
 
 /* Samples beyond 2^32 - 1 are ignored. */
 void plumb_p2_add(struct plumb_p2 *p, double x);
+/* The same for x [samples], in order, and a third cheaper each. */
+void plumb_p2_add_row(struct plumb_p2 *p, const double *x, size_t samples);
 /* Exact up to 5 samples (even count: mean of the two middle ones); 0 when empty. */
 double plumb_p2_median(const struct plumb_p2 *p);
 

@@ -364,6 +364,18 @@ static __attribute__((noinline)) uint32_t leaves_carefully(struct fold *f, uint3
     return i;
 }
 
+static __attribute__((noinline)) void estimate_row(struct plumb_live_state *st,
+                                                   const uint64_t *words, uint32_t pairs)
+{
+    double lasted[PLUMB_LEAVES_MAX];
+    for (uint32_t i = 0; i < pairs; i++) {
+        uint64_t begin = plumb_record_ticks(words[2 * i]),
+                 end = plumb_record_ticks(words[2 * i + 1]);
+        lasted[i] = (double)(end > begin ? end - begin : 0);
+    }
+    plumb_p2_add_row(&st->p2, lasted, pairs);
+}
+
 /* A row worth more than a call: its figures first, several at a time, then its buckets. In one loop
  * each sample would wait for the bucket of the one before, which is the same more often than not.
  * Returns the sum of the durations. */
@@ -382,11 +394,8 @@ static __attribute__((noinline)) uint64_t many_leaves(const struct plumb_place *
         if (PLUMB_UNLIKELY(!plumb_sketch_uses(st->lines_used, index)))
             plumb_sketch_use(st->lines_used, index);
     }
-    for (uint32_t i = 0; st->flags & PLUMB_STATE_P2 && i < pairs; i++) {
-        uint64_t begin = plumb_record_ticks(words[2 * i]),
-                 end = plumb_record_ticks(words[2 * i + 1]);
-        plumb_p2_add(&st->p2, (double)(end > begin ? end - begin : 0));
-    }
+    if (PLUMB_UNLIKELY(st->flags & PLUMB_STATE_P2))
+        estimate_row(st, words, pairs);
     a = (struct amount){pairs,
                         l.total,
                         l.total,
