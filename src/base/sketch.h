@@ -37,11 +37,6 @@ static inline void plumb_sketch_use(uint64_t lines[PLUMB_SKETCH_LINE_WORDS], uin
     lines[index / (64 * PLUMB_SKETCH_LINE)] |= UINT64_C(1) << (index / PLUMB_SKETCH_LINE % 64);
 }
 
-static inline int plumb_sketch_uses(const uint64_t lines[PLUMB_SKETCH_LINE_WORDS], uint32_t index)
-{
-    return lines[index / (64 * PLUMB_SKETCH_LINE)] >> (index / PLUMB_SKETCH_LINE % 64) & 1;
-}
-
 /* Smallest value of bucket `index`. */
 static inline uint64_t plumb_sketch_lower(uint32_t index)
 {

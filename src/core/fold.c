@@ -12,7 +12,7 @@
  * Locks: only when a key, state or place is met for the first time on this thread (meet.c). */
 #include <string.h>
 
-#include "base/u128.h"
+#include "core/amount.h"
 #include "core/meet.h"
 #include "core/trace.h"
 #include "format/replay.h"
@@ -23,10 +23,9 @@ struct fold {
     struct plumb_thread *th;
     struct plumb_run *run;
     struct plumb_live_undo *undo;
-    uint64_t oldest;                            /* no span that this fold ends began before */
-    const struct plumb_live_pipeline *pipeline; /* looked up last */
-    uint32_t pipeline_index;
-    uint32_t generation; /* of the thread's block: who has it now */
+    uint64_t oldest;         /* no span that this fold ends began before */
+    uint64_t calm;           /* what calm_of() gave for the pipeline looked up last */
+    uint32_t pipeline_index; /* of that one */
     uint32_t number;
     struct plumb_ask *watch; /* wants copies of what changes; NULL: none */
 };
@@ -137,60 +136,6 @@ static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st,
     return false;
 }
 
-static PLUMB_COLD void carry(struct plumb_live_state *st, uint32_t index)
-{
-    uint32_t best = 0, distance = UINT32_MAX;
-    for (uint32_t i = 0; i < PLUMB_CARRY; i++) {
-        uint32_t at = st->carry[i].index;
-        uint32_t d = !st->carry[i].wraps ? 0 : at > index ? at - index : index - at;
-        if (st->carry[i].wraps && at == index) {
-            best = i;
-            break;
-        }
-        /* A free place is as good as a match; with none left, 2^32 samples move to a neighbour. */
-        if (d < distance) {
-            distance = d;
-            best = i;
-        }
-    }
-    if (!st->carry[best].wraps)
-        st->carry[best].index = index;
-    st->carry[best].wraps++;
-}
-
-/* What `n` samples of one key amount to. */
-struct amount {
-    uint64_t n, total, self, min, max, last, last_at;
-    plumb_u128 squares;
-};
-
-static PLUMB_ALWAYS_INLINE void add_amount(struct plumb_live_state *st, struct plumb_live_tree *t,
-                                           const struct amount *a)
-{
-    plumb_u128 sq = plumb_u128_make(st->sq_lo, st->sq_hi) + a->squares;
-    st->count += a->n;
-    st->total += a->total;
-    st->sq_lo = (uint64_t)sq;
-    st->sq_hi = (uint64_t)(sq >> 64);
-    if (PLUMB_UNLIKELY(a->min < st->min))
-        st->min = a->min;
-    if (PLUMB_UNLIKELY(a->max > st->max))
-        st->max = a->max;
-    st->last = a->last;
-    st->last_at = a->last_at;
-    st->self += a->self;
-    t->count += a->n;
-    t->total += a->total;
-    t->self += a->self;
-}
-
-static PLUMB_ALWAYS_INLINE void add_bucket(struct plumb_live_state *st, uint32_t index)
-{
-    if (PLUMB_UNLIKELY(++st->buckets[index] == 0))
-        carry(st, index);
-    plumb_sketch_use(st->lines_used, index);
-}
-
 /* The state that takes a key's runs; NULL: none can be had, which is counted. */
 static struct plumb_live_state *state_find(struct fold *f, const struct plumb_ended *e)
 {
@@ -238,8 +183,7 @@ static struct plumb_live_state *state_for(struct fold *f, const struct plumb_end
 static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
                     const struct plumb_ended *e)
 {
-    struct amount a = {1,        e->value, e->self,      e->value,
-                       e->value, e->value, e->end_ticks, (plumb_u128)e->value * e->value};
+    struct plumb_amount a = {1, e->value, e->self, e->value, e->value, e->value, e->end_ticks};
     struct plumb_live_tree nowhere, *t = place ? f->th->places[place].live : &nowhere;
     if (!(st->flags & PLUMB_STATE_SETTLED) && skips(f, st, e))
         return false;
@@ -250,30 +194,53 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
         st->first[st->count] = e->value;
     if (st->flags & PLUMB_STATE_P2)
         plumb_p2_add(&st->p2, (double)e->value);
-    add_amount(st, t, &a);
-    add_bucket(st, plumb_sketch_index(e->value));
+    plumb_add_amount(st, t, &a);
+    plumb_add_square(st, e->value);
+    plumb_add_bucket(st, plumb_sketch_index(e->value));
     return true;
 }
 
+/* Who has the thread's block and the generation of a pipeline: as long as both stay, so does what
+ * settled() has found out. 0: no run of this block may go the short way, because a reset lies
+ * within or a snapshot looks. */
+static uint64_t calm_of(const struct fold *f, uint32_t group)
+{
+    const struct plumb_live_pipeline *p = plumb_pipeline_of_group(f->run, group);
+    uint32_t generation = PLUMB_ACQUIRE(p->reset_generation);
+    if (f->watch || PLUMB_LOAD(p->reset_ticks) > f->oldest)
+        return 0;
+    return (uint64_t)f->th->live->generation << 32 | generation;
+}
+
+/* Nothing is skipped any more, the first samples are past, this thread is counted. Only a reset, of
+ * another generation, makes that untrue. */
+static PLUMB_COLD bool settled(const struct fold *f, const struct plumb_live_state *st)
+{
+    return st->flags & PLUMB_STATE_SETTLED && st->count >= PLUMB_EXACT &&
+           st->thread_generation == f->th->live->generation;
+}
+
 /* Whether the rest of the block's runs at this place may go the short way, and if so, saves what
- * they change: nothing is skipped, no reset lies within, no snapshot looks, the first samples are
- * past. */
+ * they change. A place knows what it was settled for: the state then need not be asked, which
+ * would take another line of the cache. */
 static __attribute__((noinline)) bool make_ready(struct fold *f, uint32_t place)
 {
     struct plumb_place *p = &f->th->places[place];
     struct plumb_live_state *st = p->state;
-    const struct plumb_live_pipeline *pipeline = f->pipeline;
-    uint32_t index = plumb_key_group(p->key) >> 8;
-    if (!st || place == 0 || f->watch || !(st->flags & PLUMB_STATE_SETTLED) ||
-        st->count < PLUMB_EXACT || st->thread_generation != f->generation)
+    uint32_t group = plumb_key_group(p->key), index = group >> 8;
+    if (!st) /* the root's too */
         return false;
-    if (index != f->pipeline_index) {
-        f->pipeline = pipeline = plumb_pipeline_of_group(f->run, plumb_key_group(p->key));
+    if (PLUMB_UNLIKELY(index != f->pipeline_index)) {
+        f->calm = calm_of(f, group);
         f->pipeline_index = index;
     }
-    if (st->reset_generation != PLUMB_ACQUIRE(pipeline->reset_generation) ||
-        PLUMB_LOAD(pipeline->reset_ticks) > f->oldest)
+    if (PLUMB_UNLIKELY(!f->calm || st->reset_generation != (uint32_t)f->calm))
         return false;
+    if (PLUMB_UNLIKELY(p->settled != f->calm)) {
+        if (!settled(f, st))
+            return false;
+        p->settled = f->calm;
+    }
     if (st->undo_block != f->number)
         state_save(f, st, false);
     if (p->live->undo_block != f->number)
@@ -318,11 +285,12 @@ static PLUMB_ALWAYS_INLINE uint32_t on_enter(void *self, uint32_t parent, uint64
 static PLUMB_ALWAYS_INLINE void add_ready(const struct plumb_place *p, uint64_t value, uint64_t own,
                                           uint64_t end_ticks)
 {
-    struct amount a = {1, value, own, value, value, value, end_ticks, (plumb_u128)value * value};
+    struct plumb_amount a = {1, value, own, value, value, value, end_ticks};
     if (PLUMB_UNLIKELY(p->state->flags & PLUMB_STATE_P2))
         plumb_p2_add(&p->state->p2, (double)value);
-    add_amount(p->state, p->live, &a);
-    add_bucket(p->state, plumb_sketch_index(value));
+    plumb_add_amount(p->state, p->live, &a);
+    plumb_add_square(p->state, value);
+    plumb_add_bucket(p->state, plumb_sketch_index(value));
 }
 
 static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_live_frame *frame,
@@ -331,6 +299,7 @@ static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_live_fra
 {
     struct fold *f = self;
     struct plumb_place *p = &f->th->places[frame->tree];
+    (void)outermost; /* the place tells */
     if (PLUMB_LIKELY(p->ready == f->number) || make_ready(f, frame->tree)) {
         add_ready(p, value, own, end_ticks);
     } else {
@@ -339,8 +308,7 @@ static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_live_fra
                                 .value = value,
                                 .self = own,
                                 .begin_ticks = frame->begin_ticks,
-                                .end_ticks = end_ticks,
-                                .outermost = outermost};
+                                .end_ticks = end_ticks};
         ended_carefully(f, &e);
     }
 }
@@ -384,40 +352,29 @@ static __attribute__((noinline)) uint64_t many_leaves(const struct plumb_place *
 {
     struct plumb_live_state *st = p->state;
     struct plumb_leaves l;
-    struct amount a;
+    struct plumb_amount a;
+    uint64_t end;
     plumb_rt.leaves(&l, words, pairs);
-    for (uint32_t i = 0; i < pairs; i++) {
-        uint32_t index = l.index[i];
-        if (PLUMB_UNLIKELY(++st->buckets[index] == 0))
-            carry(st, index);
-        /* Nearly always known to be in use: then a look costs less than a store. */
-        if (PLUMB_UNLIKELY(!plumb_sketch_uses(st->lines_used, index)))
-            plumb_sketch_use(st->lines_used, index);
-    }
+    for (uint32_t i = 0; i < pairs; i++)
+        plumb_add_bucket(st, l.index[i]);
     if (PLUMB_UNLIKELY(st->flags & PLUMB_STATE_P2))
         estimate_row(st, words, pairs);
-    a = (struct amount){pairs,
-                        l.total,
-                        l.total,
-                        l.min,
-                        l.max,
-                        l.last,
-                        base + plumb_record_ticks(words[2 * pairs - 1]),
-                        l.squares};
-    add_amount(st, p->live, &a);
+    end = base + plumb_record_ticks(words[2 * pairs - 1]);
+    a = (struct plumb_amount){pairs, l.total, l.total, l.min, l.max, l.last, end};
+    plumb_add_squares(st, l.squares);
+    plumb_add_amount(st, p->live, &a);
     return l.total;
 }
 
-static PLUMB_ALWAYS_INLINE uint64_t on_leaves(void *self, uint32_t parent, uint64_t key,
-                                              bool outermost, uint64_t base, const uint64_t *words,
-                                              uint32_t pairs)
+/* A row of leaves at place `place`. */
+static __attribute__((noinline)) uint64_t leaf_row(struct fold *f, uint32_t place, uint64_t key,
+                                                   uint64_t base, const uint64_t *words,
+                                                   uint32_t pairs)
 {
-    struct fold *f = self;
-    uint32_t place = on_enter(self, parent, key), i = 0;
-    uint64_t sum = 0;
     const struct plumb_place *p;
-    (void)outermost; /* the place tells */
-    if (PLUMB_UNLIKELY(f->th->places[place].ready != f->number && !make_ready(f, place)))
+    uint64_t sum = 0;
+    uint32_t i = 0;
+    if (f->th->places[place].ready != f->number)
         i = leaves_carefully(f, place, key, base, words, pairs, &sum);
     p = &f->th->places[place];
     if (pairs - i >= MANY_LEAVES)
@@ -430,6 +387,24 @@ static PLUMB_ALWAYS_INLINE uint64_t on_leaves(void *self, uint32_t parent, uint6
         sum += d;
     }
     return sum;
+}
+
+static PLUMB_ALWAYS_INLINE uint64_t on_leaves(void *self, uint32_t parent, uint64_t key,
+                                              bool outermost, uint64_t base, const uint64_t *words,
+                                              uint32_t pairs)
+{
+    struct fold *f = self;
+    uint32_t place = on_enter(self, parent, key);
+    const struct plumb_place *p = &f->th->places[place];
+    uint64_t begin, end, d;
+    (void)outermost;
+    if (pairs > 1 || (PLUMB_UNLIKELY(p->ready != f->number) && !make_ready(f, place)))
+        return leaf_row(f, place, key, base, words, pairs);
+    begin = plumb_record_ticks(words[0]);
+    end = plumb_record_ticks(words[1]);
+    d = PLUMB_LIKELY(end > begin) ? end - begin : 0;
+    add_ready(p, d, d, base + end);
+    return d;
 }
 
 static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *e)
@@ -508,7 +483,6 @@ void plumb_fold(struct plumb_thread *th)
                      .undo = &live->undo,
                      .oldest = th->block[0],
                      .pipeline_index = UINT32_MAX,
-                     .generation = live->generation,
                      .number = (uint32_t)number};
     if (PLUMB_UNLIKELY(lost))
         plumb_trace_count(th, &drops);

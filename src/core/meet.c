@@ -99,7 +99,7 @@ static uint32_t place_carve(struct plumb_thread *th, uint32_t parent, uint64_t k
     t->count = t->total = t->self = 0;
     t->undo_block = 0;
     plumb_table_commit(&th->live->tree);
-    th->places[i] = (struct plumb_place){t, NULL, key, parent, 0, 0, 0, {0}};
+    th->places[i] = (struct plumb_place){t, NULL, key, parent, 0, 0, 0, 0, {0}};
     th->place_count++;
     return i;
 }

@@ -114,10 +114,11 @@ struct plumb_place {
     struct plumb_live_state *state; /* of the place's key; valid when ready */
     uint64_t key;                   /* group << PLUMB_NODE_BITS | node */
     uint32_t parent;
-    uint32_t hint;  /* child visited last */
-    uint32_t next;  /* sibling visited after this one the last time */
-    uint32_t ready; /* low half of the block number in which runs may be added without a look */
-    uint64_t reserved[3];
+    uint32_t hint;    /* child visited last */
+    uint32_t next;    /* sibling visited after this one the last time */
+    uint32_t ready;   /* low half of the block number in which runs may be added without a look */
+    uint64_t settled; /* what the state was found settled for (fold.c); 0: not yet */
+    uint64_t reserved[2];
 };
 
 enum plumb_busy {

@@ -245,7 +245,7 @@ static int fold_memory(struct plumb_thread *th, struct plumb_run *run)
         return PLUMB_ERR_MEMORY;
     root->parent = UINT32_MAX;
     plumb_table_commit(&th->live->tree);
-    th->places[0] = (struct plumb_place){root, NULL, UINT64_MAX, UINT32_MAX, 0, 0, 0, {0}};
+    th->places[0] = (struct plumb_place){root, NULL, UINT64_MAX, UINT32_MAX, 0, 0, 0, 0, {0}};
     th->place_count = 1;
     return PLUMB_OK;
 }

@@ -188,18 +188,16 @@ plumb_replay_wide(const struct plumb_replay *r, const uint64_t *w, uint32_t n, u
     }
 }
 
-/* How many begin/end pairs of the same node start at words[i]. */
-static PLUMB_ALWAYS_INLINE uint32_t plumb_replay_pairs(const uint64_t *words, uint32_t i)
+/* How many words of begin/end pairs of the same node start at `w`. */
+static PLUMB_ALWAYS_INLINE uint32_t plumb_replay_pairs(const uint64_t *w, const uint64_t *end)
 {
     const uint64_t low = ((uint64_t)1 << (64 - PLUMB_TICK_BITS)) - 1;
-    uint64_t begin = PLUMB_LOAD(words[i]) & low;
-    uint32_t n = 1; /* the caller has looked at the first end's kind */
-    for (i += 2; i + 1 < PLUMB_BLOCK_WORDS; i += 2, n++) {
-        if ((PLUMB_LOAD(words[i + 1]) & low) != PLUMB_REC_END ||
-            (PLUMB_LOAD(words[i]) & low) != begin)
-            break;
-    }
-    return n;
+    uint64_t begin = PLUMB_LOAD(*w) & low;
+    const uint64_t *at = w + 2; /* the caller has looked at the first end's kind */
+    while (at + 1 < end && (PLUMB_LOAD(at[0]) & low) == begin &&
+           (PLUMB_LOAD(at[1]) & low) == PLUMB_REC_END)
+        at += 2;
+    return (uint32_t)(at - w);
 }
 
 /* Replays one block from its records on: words [PLUMB_BLOCK_WORDS]. Where it stands lives in
@@ -218,16 +216,15 @@ static PLUMB_ALWAYS_INLINE void plumb_replay_block(const struct plumb_sink *sink
         uint32_t kind = word & 3;
         if (kind == PLUMB_REC_END) {
             uint64_t d = PLUMB_LIKELY(ticks > f->begin_ticks) ? ticks - f->begin_ticks : 0;
-            bool outermost = f == frames + 1 && !adopted;
             w++;
             if (PLUMB_UNLIKELY(f == frames))
                 continue;
             if (PLUMB_LIKELY(f->mark == PLUMB_FRAME_OK)) {
                 f[-1].child_ticks += d;
                 sink->ended(self, f, d, PLUMB_LIKELY(d > f->child_ticks) ? d - f->child_ticks : 0,
-                            outermost, ticks);
+                            f == frames + 1 && !adopted, ticks);
             } else {
-                plumb_replay_marked(sink, self, f, outermost, ticks);
+                plumb_replay_marked(sink, self, f, f == frames + 1 && !adopted, ticks);
             }
             f--;
             spans++;
@@ -237,7 +234,7 @@ static PLUMB_ALWAYS_INLINE void plumb_replay_block(const struct plumb_sink *sink
             if (PLUMB_UNLIKELY(f == frames + PLUMB_DEPTH_MAX)) {
                 w++;
             } else if (w + 1 < end && (PLUMB_LOAD(w[1]) & 3) == PLUMB_REC_END) {
-                pairs = plumb_replay_pairs(words, (uint32_t)(w - words));
+                pairs = plumb_replay_pairs(w, end) / 2;
                 f->child_ticks +=
                     sink->leaves(self, parent, key, f == frames && !adopted, base, w, pairs);
                 spans += pairs;
