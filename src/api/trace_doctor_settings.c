@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/keep_rules.h"
 #include "base/nearest.h"
+#include "base/pattern.h"
 #include "base/region_names.h"
 #include "base/settings.h"
 #include "base/step_list.h"
@@ -121,6 +122,38 @@ static void put_steps(struct lines *l, const struct plumb_settings *s)
         put_bad(l, "PLUMB_TRACE_STEPS", err.message, "PLUMB_TRACE_STEPS=10-12,40");
 }
 
+static void put_pattern(struct lines *l, const char *variable, const char *text)
+{
+    struct plumb_pattern pattern;
+    plumb_error err = {0, ""};
+    if (!text[0])
+        return;
+    if (plumb_pattern_init(&pattern, text, &err) < 0)
+        put_bad(l, variable, err.message, "a regular expression, as '^block\\.2\\.'");
+    else
+        plumb_pattern_fini(&pattern);
+}
+
+static void put_activations(struct lines *l, const struct plumb_settings *s)
+{
+    struct plumb_step_list steps;
+    plumb_error err = {0, ""};
+    const struct {
+        const char *variable;
+        bool set;
+    } all[] = {{"PLUMB_ACTIVATIONS_LAYERS", s->activations_layers[0]},
+               {"PLUMB_ACTIVATIONS_STEPS", s->activations_steps[0]},
+               {"PLUMB_ACTIVATIONS_OUTPUT", s->activations_output[0]},
+               {"PLUMB_ACTIVATIONS_DUMP", s->activations_dump[0]}};
+    put_pattern(l, "PLUMB_ACTIVATIONS_LAYERS", s->activations_layers);
+    put_pattern(l, "PLUMB_ACTIVATIONS_DUMP", s->activations_dump);
+    if (s->activations_steps[0] && plumb_step_list_parse(&steps, s->activations_steps, &err) < 0)
+        put_bad(l, "PLUMB_ACTIVATIONS_STEPS", err.message, "PLUMB_ACTIVATIONS_STEPS=0,5-9");
+    for (size_t i = 0; !s->activations && i < sizeof all / sizeof *all; i++)
+        if (all[i].set)
+            put_bad(l, all[i].variable, "does nothing without activations", "PLUMB_ACTIVATIONS=1");
+}
+
 static bool is_region(const char *word, struct plumb_nearest *nearest)
 {
     size_t n;
@@ -190,6 +223,7 @@ int plumb_doctor_setting(size_t i, plumb_check *out)
     put_trace(&l, s);
     put_steps(&l, s);
     put_keep(&l, s);
+    put_activations(&l, s);
     put_regions(&l, s);
     put_idle(&l, s);
     free(s);

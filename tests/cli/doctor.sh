@@ -34,6 +34,13 @@ has out.txt "PLUMB_TRACE_MAX: '12x' is not a number of bytes" 'PLUMB_TRACE_MDOE:
     'PLUMB_TRACE_STEPS: does nothing without a trace (cure: PLUMB_TRACE=1)' \
     "PLUMB_COLLECT names 'other', which is not built in"
 grep -qE '^blocked +collector +fake \(built in\): failed: ' out.txt || fail "a collector that fails: $(cat out.txt)"
+PLUMB_ACTIVATIONS=1 PLUMB_ACTIVATIONS_LAYERS='(' PLUMB_ACTIVATIONS_STEPS=abc PLUMB_ACTIVATIONS_DUMP='[' "$PLUMB_BIN" doctor >out.txt 2>err.txt
+[ $? = 1 ] || fail 'bad settings of activations do not show in the status'
+has out.txt "PLUMB_ACTIVATIONS_LAYERS: '(' is no regular expression" "PLUMB_ACTIVATIONS_DUMP: '[' is no regular expression" \
+    "PLUMB_ACTIVATIONS_STEPS: 'abc' is no step"
+lacks out.txt 'without activations'
+PLUMB_ACTIVATIONS_LAYERS=attn "$PLUMB_BIN" doctor >out.txt 2>err.txt
+has out.txt 'PLUMB_ACTIVATIONS_LAYERS: does nothing without activations (cure: PLUMB_ACTIVATIONS=1)'
 PLUMB_REGIONS=inferense,mine "$PLUMB_BIN" doctor >out.txt 2>err.txt
 has out.txt "'inferense' is no region that every program has" "'mine' is no region that every program has"
 
