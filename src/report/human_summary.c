@@ -88,7 +88,7 @@ static void put_rank(struct sheet *p, const struct plumb_timing_stage *stage)
 
 static void put_stages(struct sheet *p)
 {
-    put_heading(p, "Stages");
+    put_heading(p, "Stages (%: own time, without stages inside)");
     for (size_t i = 0; i < p->s->stage_count; i++) {
         const struct plumb_timing_stage *stage = &p->s->stages[i];
         plumb_put_left(p->out, stage->name, NAME);
