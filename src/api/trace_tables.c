@@ -63,13 +63,26 @@ static void recover(const char *run)
         plumb_report_close(made);
 }
 
+/* The trace alone, as a disk that was full leaves it, or somebody who copied nothing else. */
+static bool lies_in(char *out, const char *folder)
+{
+    return folder && snprintf(out, PATH_BYTES, "%s/" PLUMB_TRACE_FILE_NAME, folder) < PATH_BYTES &&
+           is_there(out);
+}
+
 /* The trace of a run. */
 static int find_in_run(char *out, const char *run, plumb_error *err)
 {
     char dir[PATH_BYTES], found[PATH_BYTES];
+    plumb_error why = {0, ""};
     int rc = plumb_runs_dir(dir, sizeof dir, err);
-    if (rc < 0 || (rc = plumb_runs_resolve(found, sizeof found, run, dir, err)) < 0)
+    if (rc < 0)
         return rc;
+    rc = plumb_runs_resolve(found, sizeof found, run, dir, &why);
+    if (rc == PLUMB_ERR_NOT_FOUND && lies_in(out, run))
+        return PLUMB_OK;
+    if (rc < 0)
+        return plumb_fail(err, rc, "%s", why.message);
     if (snprintf(out, PATH_BYTES, "%s/" PLUMB_TRACE_FILE_NAME, found) >= PATH_BYTES)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", found);
     recover(found);

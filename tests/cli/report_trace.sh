@@ -166,4 +166,9 @@ expect 'a run with a trace' 0 report --trace run
 has out.txt 'run/trace.pftrace'
 expect 'its table' 0 report run
 has out.txt 'node_a'
+mkdir alone && cp trace.pftrace alone
+expect 'a folder with a trace alone' 0 report --trace alone
+has out.txt 'alone/trace.pftrace'
+expect 'it has no table' 2 report alone
+has err.txt "no run in 'alone'"
 finish
