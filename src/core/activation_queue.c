@@ -156,7 +156,9 @@ static bool make_writer(void)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     queue.running = pthread_create(&queue.thread, NULL, writer, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!queue.running) {
+    if (queue.running) {
+        pthread_setname_np(queue.thread, "plumb-act");
+    } else {
         queue.is_off = true;
         plumb_say("plumb: no thread for activation records; they are left out");
     }

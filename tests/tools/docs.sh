@@ -68,6 +68,11 @@ for page in environment.md coming-from.md; do
     diff -u "$src/docs/$page" "$page" || complain "docs/$page is stale: run docs/man/update.sh PLUMB"
 done
 
+# Functions that the pages name are there.
+for name in $(grep -oh '`plumb_[a-z0-9_]*()' "$src"/README.md "$src"/docs/*.md | tr -d '`()' | sort -u); do
+    grep -rqw "$name" "$src/include" || complain "the pages name $name(), which plumb does not have"
+done
+
 # Links between pages, and to their headings.
 for page in "$src"/*.md "$src"/docs/*.md "$src"/examples/*/README.md "$src"/bench/README.md; do
     # Code blocks have brackets of their own.
