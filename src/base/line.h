@@ -36,6 +36,33 @@ static inline void plumb_line_sums(uint32_t out[PLUMB_LINE_SUMS], const uint32_t
 #endif
 }
 
+/* How many of the first counts of a line, added up, stay below `rank`, which all 16 together reach.
+ * All of them fit 31 bits. */
+static inline uint32_t plumb_line_place(const uint32_t *counts, uint32_t rank)
+{
+#if defined(__SSE2__)
+    const __m128i *at = (const __m128i *)(const void *)counts;
+    __m128i want = _mm_set1_epi32((int)rank), before = _mm_setzero_si128(), below = before;
+    for (int i = 0; i < 4; i++) {
+        __m128i sum = _mm_loadu_si128(at + i);
+        sum = _mm_add_epi32(sum, _mm_slli_si128(sum, 4));
+        sum = _mm_add_epi32(_mm_add_epi32(sum, _mm_slli_si128(sum, 8)), before);
+        before = _mm_shuffle_epi32(sum, _MM_SHUFFLE(3, 3, 3, 3));
+        below = _mm_sub_epi32(below, _mm_cmpgt_epi32(want, sum));
+    }
+    below = _mm_add_epi32(below, _mm_shuffle_epi32(below, _MM_SHUFFLE(1, 0, 3, 2)));
+    below = _mm_add_epi32(below, _mm_shuffle_epi32(below, _MM_SHUFFLE(2, 3, 0, 1)));
+    return (uint32_t)_mm_cvtsi128_si32(below);
+#else
+    uint32_t sum = 0, place = 0;
+    for (uint32_t i = 0; i < PLUMB_LINE_COUNTS; i++) {
+        sum += counts[i];
+        place += rank > sum;
+    }
+    return place;
+#endif
+}
+
 /* to = from + counts, for `lines` lines; modulo 2^32. Another thread may be changing `counts`. */
 static inline PLUMB_RACY void plumb_lines_add(uint32_t *to, const uint32_t *from,
                                               const uint32_t *counts, uint32_t lines)

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "random.h"
+
 static void fill(uint32_t *counts, uint32_t n)
 {
     uint64_t x = 88172645463325252u;
@@ -56,10 +58,30 @@ static void lines_are_added_with_and_without_loss(void **state)
         assert_int_equal(wide[i], UINT64_C(0xffffffff) * i + counts[i]);
 }
 
+static void the_place_of_a_rank_is_that_of_a_walk(void **state)
+{
+    uint64_t random = 5;
+    (void)state;
+    for (int turn = 0; turn < 300; turn++) {
+        uint32_t counts[PLUMB_LINE_COUNTS], sum = 0, total = 0;
+        for (uint32_t i = 0; i < PLUMB_LINE_COUNTS; i++)
+            total += counts[i] = (uint32_t)random_next(&random) % (turn % 3 ? 3 : 134217727);
+        for (uint32_t i = 0; i < PLUMB_LINE_COUNTS; i++) {
+            if (counts[i]) {
+                assert_int_equal(plumb_line_place(counts, sum + 1), i);
+                assert_int_equal(plumb_line_place(counts, sum + counts[i]), i);
+            }
+            sum += counts[i];
+        }
+        assert_int_equal(sum, total);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_those_of_a_loop),
+        cmocka_unit_test(the_place_of_a_rank_is_that_of_a_walk),
         cmocka_unit_test(lines_are_added_with_and_without_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

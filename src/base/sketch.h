@@ -49,8 +49,9 @@ static inline uint64_t plumb_sketch_lower(uint32_t index)
  * harmonic mean of its bounds); exact for buckets of one value. */
 static inline double plumb_sketch_value(uint32_t index)
 {
-    double lo = (double)plumb_sketch_lower(index);
-    double width = index < 128 ? 1.0 : (double)((uint64_t)1 << ((index >> 6) - 1));
+    /* Signed: below 2^46, and converted in one instruction. */
+    double lo = (double)(int64_t)plumb_sketch_lower(index);
+    double width = index < 128 ? 1.0 : (double)(int64_t)(UINT64_C(1) << ((index >> 6) - 1));
     double hi = lo + width - 1;
     return lo >= hi ? lo : 2 * lo * hi / (lo + hi);
 }

@@ -110,7 +110,8 @@ double plumb_stats_std(const struct plumb_stats *s)
     plumb_u128 whole = around_m - (narrow ? low / n : r_squared / n);
     uint64_t part = narrow ? low % n : (uint64_t)(r_squared % n);
     /* whole - part/n, without the cancellation of a subtraction in doubles. */
-    double sum = part ? (double)(whole - 1) + (double)(n - part) / (double)n : (double)whole;
+    double sum = part ? plumb_u128_double(whole - 1) + (double)(n - part) / (double)n
+                      : plumb_u128_double(whole);
     return plumb_sqrt(sum / (double)n);
 }
 

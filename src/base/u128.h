@@ -12,4 +12,19 @@ static inline plumb_u128 plumb_u128_make(uint64_t lo, uint64_t hi)
     return ((plumb_u128)hi << 64) | lo;
 }
 
+/* Conversions and a division, the same as the compiler's, which calls a function for each: mostly
+ * the figures are small. */
+static inline double plumb_u128_double(plumb_u128 x)
+{
+    return x >> 63 ? (double)x : (double)(int64_t)x;
+}
+static inline plumb_u128 plumb_u128_of(double x)
+{
+    return x < 0x1p63 ? (plumb_u128)(int64_t)x : (plumb_u128)x;
+}
+static inline plumb_u128 plumb_u128_over(plumb_u128 x, uint64_t divisor)
+{
+    return x >> 64 ? x / divisor : (uint64_t)x / divisor;
+}
+
 #endif

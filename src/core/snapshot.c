@@ -4,7 +4,8 @@
  * was open then. Protocol, per thread:
  *
  * 1. The reader sets th->snapshot, passes a barrier on all threads (membarrier), and waits out a
- * fold that had begun before: one fold, which itself waits for nothing but a node's first meeting.
+ * fold that had begun before and does not know: one fold, which itself waits for nothing but a
+ * node's first meeting.
  * 2. A fold that begins from then on first leaves a copy of stack, context and block
  *    (plumb_snapshot_answer), and of each state before it changes it (plumb_snapshot_copy).
  * 3. The reader takes what has been copied by then, and copies the rest itself; of that, it drops
@@ -94,7 +95,8 @@ static struct plumb_live_state *copy_state(struct plumb_snapshot *s,
     to = take(s, head + lines * LINE_BYTES);
     if (!to)
         return NULL;
-    memcpy(to, from, plumb_copy_head_bytes(from->flags, from->count));
+    for (size_t i = 0; i < head; i += LINE_BYTES) /* buckets come next, on a line of their own */
+        memcpy((unsigned char *)to + i, (const unsigned char *)from + i, LINE_BYTES);
     line = (unsigned char *)to + head;
     for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++) {
         for (uint64_t left = from->lines_used[w]; left; left &= left - 1, line += LINE_BYTES) {
@@ -134,19 +136,21 @@ void plumb_snapshot_copy(struct plumb_ask *q, struct plumb_live_state *st)
 
 /* ---- The reader's side ----------------------------------------------------------------------- */
 
-/* Copies words that may be changing. */
+/* Copies words that may be changing: by cache lines, because of a whole head the compiler makes a
+ * string instruction, which takes long to start. */
 static PLUMB_RACY void copy_words(void *to, const void *from, size_t n)
 {
-#if defined(__SANITIZE_THREAD__)
     uint64_t *t = to;
     const uint64_t *f = from;
-    for (size_t i = 0; i < n; i++)
-        t[i] = PLUMB_LOAD(f[i]);
-#else
+    size_t i = 0;
     plumb_order();
-    memcpy(to, from, n * 8);
-    plumb_order();
+#if !defined(__SANITIZE_THREAD__)
+    for (; i + 8 <= n; i += 8)
+        memcpy(t + i, f + i, 64);
 #endif
+    for (; i < n; i++)
+        t[i] = PLUMB_LOAD(f[i]);
+    plumb_order();
 }
 
 void plumb_barrier(void)
@@ -159,14 +163,15 @@ void plumb_barrier(void)
     usleep(1000);
 }
 
-/* Waits for a fold that began before the barrier. A thread that was cancelled in the middle of one,
- * or that this very call interrupted, never ends it: give up. */
-static bool fold_over(struct plumb_thread *th)
+/* Waits for a fold that began before the barrier, unless it has seen the request `q` (NULL: none):
+ * then it leaves copies, which takes it far longer, and those before it are over. A thread that was
+ * cancelled in the middle of one, or that this very call interrupted, never ends it: give up. */
+static bool fold_over(struct plumb_thread *th, const struct plumb_ask *q)
 {
     const struct timespec pause = {0, 20000};
     uint64_t number = PLUMB_ACQUIRE(th->live->folding);
     for (int i = 0; i < SPINS; i++) {
-        if (PLUMB_ACQUIRE(th->live->folded) >= number)
+        if (PLUMB_ACQUIRE(th->live->folded) >= number || (q && PLUMB_ACQUIRE(q->answered)))
             return true;
         /* A fold takes a microsecond or two; longer means that it is not running. */
         if (i < RUNNING_SPINS)
@@ -291,12 +296,12 @@ static int ask(struct plumb_snapshot *s)
     return PLUMB_OK;
 }
 
-/* Waits out the folds that had begun when the barrier was passed. */
+/* Waits out the folds that had begun when the barrier was passed and do not know of the request. */
 static int folds_over(void)
 {
     int rc = PLUMB_OK;
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
-        if (plumb_belongs(th, plumb_rt.run) && !fold_over(th))
+        if (plumb_belongs(th, plumb_rt.run) && !fold_over(th, th->ask))
             rc = PLUMB_ERR_STATE;
     }
     return rc;

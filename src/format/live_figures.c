@@ -11,8 +11,8 @@ static plumb_u128 squares_ns(uint64_t total_ns, const struct plumb_stats *ticks,
 {
     double std_ns = plumb_stats_std(ticks) * tick_ns;
     double around_mean = std_ns * std_ns * (double)ticks->count;
-    return ((plumb_u128)total_ns * total_ns + ticks->count - 1) / ticks->count +
-           (plumb_u128)around_mean;
+    return plumb_u128_over((plumb_u128)total_ns * total_ns + ticks->count - 1, ticks->count) +
+           plumb_u128_of(around_mean);
 }
 
 static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, double tick_ns,

@@ -71,6 +71,20 @@ static struct plumb_merge_row *row_of(struct plumb_merge *m, uint32_t group, uin
     return i ? m->rows[i - 1] : row_make(m, group, node);
 }
 
+/* Key number `i`; NULL, and `out` left alone: it makes no sense. */
+static const struct plumb_live_key *key_of(struct plumb_merge *m, uint32_t i,
+                                           struct plumb_merge_key *out)
+{
+    const struct plumb_live_key *k =
+        plumb_merge_element(m, &m->h->keys, i, sizeof(struct plumb_live_key));
+    const struct plumb_live_pipeline *p = k ? pipeline_of(m, k->group) : NULL;
+    struct plumb_merge_row *row = p ? row_of(m, k->group & 0xffff, k->node) : NULL;
+    if (!row)
+        return NULL;
+    *out = (struct plumb_merge_key){row, p};
+    return k;
+}
+
 int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const unsigned char *base,
                      size_t bytes, bool want_tree)
 {
@@ -93,11 +107,14 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
         m->missing += keys - most;
         keys = (uint32_t)most;
     }
+    m->keys = plumb_arena_alloc(m->arena, keys * sizeof *m->keys);
+    if (!m->keys)
+        return PLUMB_ERR_MEMORY;
+    m->key_count = keys;
     for (uint32_t i = 0; i < keys; i++) {
-        const struct plumb_live_key *k =
-            plumb_merge_element(m, &m->h->keys, i, sizeof(struct plumb_live_key));
-        const struct plumb_live_pipeline *p = k ? pipeline_of(m, k->group) : NULL;
-        struct plumb_merge_row *row = p ? row_of(m, k->group & 0xffff, k->node) : NULL;
+        const struct plumb_live_key *k = key_of(m, i, &m->keys[i]);
+        const struct plumb_live_pipeline *p = m->keys[i].pipeline;
+        struct plumb_merge_row *row = m->keys[i].row;
         uint64_t taken;
         if (m->arena->failed)
             return PLUMB_ERR_MEMORY;
@@ -140,18 +157,24 @@ static struct plumb_merge_channel *channel_at(struct plumb_merge *m, struct plum
     return row->channel[channel];
 }
 
-/* Where bucket `index` counts what does not lie in a state. */
-static uint64_t *extra_at(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t index)
+/* Counts `n` that do not lie in a state. */
+static void add_extra(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t index,
+                      uint64_t n)
 {
-    uint32_t g = index / 64;
-    if (!c->extra)
-        c->extra = plumb_arena_alloc(m->arena, sizeof *c->extra);
-    if (c->extra && !c->extra->group[g])
-        c->extra->group[g] = plumb_arena_alloc(m->arena, 64 * sizeof(uint64_t));
-    if (!c->extra || !c->extra->group[g])
-        return NULL;
+    struct plumb_merge_extra *x = c->extra;
+    while (x && x->group != index / 64)
+        x = x->next;
+    if (!x) {
+        x = plumb_arena_alloc(m->arena, sizeof *x);
+        if (!x)
+            return;
+        x->next = c->extra;
+        x->group = index / 64;
+        c->extra = x;
+    }
+    x->used |= UINT64_C(1) << index % 64;
+    x->count[index % 64] += n;
     plumb_sketch_use(c->lines, index);
-    return &c->extra->group[g][index % 64];
 }
 
 static void add_buckets(struct plumb_merge *m, struct plumb_merge_channel *c,
@@ -169,11 +192,9 @@ static void add_buckets(struct plumb_merge *m, struct plumb_merge_channel *c,
     for (uint32_t i = 0; i < PLUMB_CARRY && (!copy || plumb_copy_is_long(head->flags, head->count));
          i++) {
         uint32_t index = head->carry[i].index;
-        uint64_t wraps = head->carry[i].wraps, *to = NULL;
+        uint64_t wraps = head->carry[i].wraps;
         if (wraps && index < PLUMB_SKETCH_BUCKETS)
-            to = extra_at(m, c, index);
-        if (to)
-            *to += wraps << 32;
+            add_extra(m, c, index, wraps << 32);
     }
 }
 
@@ -189,13 +210,15 @@ static bool has_lines(const struct plumb_live_state *st)
 static struct plumb_merge_row *row_of_state(struct plumb_merge *m,
                                             const struct plumb_live_state *st)
 {
-    const struct plumb_live_key *k =
-        plumb_merge_element(m, &m->h->keys, st->key, sizeof(struct plumb_live_key));
-    const struct plumb_live_pipeline *p = k ? pipeline_of(m, k->group) : NULL;
-    if (!p || st->channel > PLUMB_CHANNEL_DEVICE_NS ||
-        st->reset_generation != PLUMB_LOAD(p->reset_generation))
+    struct plumb_merge_key key = {NULL, NULL};
+    if (st->key < m->key_count)
+        key = m->keys[st->key];
+    else
+        key_of(m, st->key, &key);
+    if (!key.row || st->channel > PLUMB_CHANNEL_DEVICE_NS ||
+        st->reset_generation != PLUMB_LOAD(key.pipeline->reset_generation))
         return NULL;
-    return row_of(m, k->group & 0xffff, k->node);
+    return key.row;
 }
 
 void plumb_merge_skipped(struct plumb_merge *m, const struct plumb_live_state *st)
@@ -307,7 +330,6 @@ static void on_sample(void *self, const struct plumb_ended *e)
     struct plumb_merge *m = self;
     struct plumb_merge_row *row = row_for(m, e);
     struct plumb_merge_channel *c;
-    uint64_t *extra;
     uint32_t place = e->tree;
     if (!row)
         return;
@@ -327,9 +349,8 @@ static void on_sample(void *self, const struct plumb_ended *e)
     if (!c)
         return;
     plumb_stats_add(&c->stats, e->value, e->end_ticks);
-    extra = bucket_has_it(m, e) ? NULL : extra_at(m, c, plumb_sketch_index(e->value));
-    if (extra)
-        ++*extra;
+    if (!bucket_has_it(m, e))
+        add_extra(m, c, plumb_sketch_index(e->value), 1);
     if (e->channel == PLUMB_CHANNEL_SPAN) {
         row->self_ticks += e->self;
         if (m->h->flags & PLUMB_LIVE_P2) {
@@ -472,8 +493,12 @@ static int by_first_ticks(const void *a, const void *b)
 
 void plumb_merge_order(struct plumb_merge *m)
 {
-    if (m->row_count)
-        qsort(m->rows, m->row_count, sizeof *m->rows, by_first_ticks);
+    size_t sorted = 1;
+    while (sorted < m->row_count && by_first_ticks(&m->rows[sorted - 1], &m->rows[sorted]) < 0)
+        sorted++;
+    if (sorted >= m->row_count)
+        return;
+    qsort(m->rows, m->row_count, sizeof *m->rows, by_first_ticks);
     for (size_t i = 0; i < m->row_count; i++)
         plumb_map_put(&m->row_of, plumb_key(m->rows[i]->group, m->rows[i]->node) + 1, i + 1);
 }

@@ -27,15 +27,18 @@ struct plumb_merge_sketch {
     struct plumb_live_state *const *copy;
 };
 
-/* What is counted besides states: [64] counts a group, NULL: none. */
+/* What is counted besides states, of one group. */
 struct plumb_merge_extra {
-    uint64_t *group[PLUMB_SKETCH_GROUPS];
+    struct plumb_merge_extra *next;
+    uint32_t group;
+    uint64_t used; /* bit i: count[i] is not 0 */
+    uint64_t count[64];
 };
 
 struct plumb_merge_channel {
     struct plumb_stats stats; /* ticks or ns */
     struct plumb_merge_sketch *sketches;
-    struct plumb_merge_extra *extra;         /* NULL: none */
+    struct plumb_merge_extra *extra;         /* a list, each group once */
     uint64_t lines[PLUMB_SKETCH_LINE_WORDS]; /* in use in a state or in `extra` */
     bool unsure; /* the counts need not add up to those of `stats`: a file may be damaged */
 };
@@ -77,6 +80,12 @@ struct plumb_merge_ahead {
     uint64_t samples;
 };
 
+/* What the states of a key need. */
+struct plumb_merge_key {
+    struct plumb_merge_row *row; /* NULL: the key makes no sense */
+    const struct plumb_live_pipeline *pipeline;
+};
+
 struct plumb_merge {
     struct plumb_arena *arena;
     const unsigned char *base;
@@ -85,6 +94,8 @@ struct plumb_merge {
     struct plumb_merge_row **rows; /* first-seen order after plumb_merge_order() */
     size_t row_count, row_cap;
     struct plumb_map row_of;
+    struct plumb_merge_key *keys; /* those there were when it was opened */
+    uint32_t key_count;
     struct plumb_merge_place *places; /* 0 is the root */
     size_t place_count, place_cap;
     struct plumb_map place_of;

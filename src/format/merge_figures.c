@@ -19,7 +19,7 @@ enum {
     WORD_GROUPS = 64 / GROUP_LINES /* of one word of a set of lines */
 };
 
-/* The counts of a group. Narrow where all samples together fit 32 bits: half the work. */
+/* The counts of a group. Narrow where all samples together fit 31 bits: half the work. */
 union counts {
     uint32_t narrow[GROUP];
     uint64_t wide[GROUP];
@@ -90,19 +90,30 @@ static PLUMB_ALWAYS_INLINE void add_state(union counts *to, const union counts *
         add_copy(to, from, copy, g, wide);
 }
 
+/* sum + what is counted besides states. */
+static PLUMB_ALWAYS_INLINE const union counts *add_extra(union counts room[2],
+                                                         const union counts *sum,
+                                                         const struct plumb_merge_extra *x,
+                                                         bool wide)
+{
+    union counts *to = &room[sum == &room[1]];
+    if (sum == &zeros)
+        *to = zeros;
+    for (uint64_t left = x->used; left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+        if (wide)
+            to->wide[i] += x->count[i];
+        else
+            to->narrow[i] += (uint32_t)x->count[i];
+    }
+    return to;
+}
+
 /* The counts of group `g`, in `room` or elsewhere. */
 static PLUMB_ALWAYS_INLINE const union counts *
 group_counts(const struct plumb_merge_channel *c, uint32_t g, union counts room[2], bool wide)
 {
-    const uint64_t *extra = c->extra ? c->extra->group[g] : NULL;
     const union counts *sum = &zeros;
-    if (extra) {
-        for (uint32_t i = 0; i < GROUP && !wide; i++)
-            room[0].narrow[i] = (uint32_t)extra[i];
-        if (wide)
-            memcpy(room[0].wide, extra, sizeof room[0].wide);
-        sum = &room[0];
-    }
     for (const struct plumb_merge_sketch *k = c->sketches; k; k = k->next) {
         union counts *to = &room[sum == &room[0]];
         if (!(k->lines[g / WORD_GROUPS] >> g % WORD_GROUPS * GROUP_LINES & GROUP_MASK))
@@ -110,6 +121,10 @@ group_counts(const struct plumb_merge_channel *c, uint32_t g, union counts room[
         /* Never in place: it may have to be done again. */
         add_state(to, sum, k, g, wide);
         sum = to;
+    }
+    for (const struct plumb_merge_extra *x = c->extra; x; x = x->next) {
+        if (x->group == g)
+            sum = add_extra(room, sum, x, wide);
     }
     return sum;
 }
@@ -132,51 +147,46 @@ static uint64_t groups_in_use(const struct plumb_merge_channel *c)
 
 /* ---- Quantiles ------------------------------------------------------------------------------- */
 
-static double clamp(double v, const struct plumb_stats *s)
-{
-    return v < (double)s->min ? (double)s->min : v > (double)s->max ? (double)s->max : v;
-}
-
-/* The sum of each line; returns that of all. */
-static PLUMB_ALWAYS_INLINE uint64_t sum_lines(uint64_t sums[GROUP_LINES],
+/* sums[l]: of the lines before line l; the last one, of all, is returned. */
+static PLUMB_ALWAYS_INLINE uint64_t sum_lines(uint64_t sums[GROUP_LINES + 1],
                                               const union counts *counts, bool wide)
 {
     uint32_t narrow[GROUP_LINES];
-    uint64_t sum = 0;
     if (!wide)
         plumb_line_sums(narrow, counts->narrow);
+    sums[0] = 0;
     for (uint32_t l = 0; l < GROUP_LINES; l++) {
-        sums[l] = wide ? 0 : narrow[l];
+        sums[l + 1] = sums[l] + (wide ? 0 : narrow[l]);
         for (uint32_t i = 0; wide && i < PLUMB_SKETCH_LINE; i++)
-            sums[l] += counts->wide[l * PLUMB_SKETCH_LINE + i];
-        sum += sums[l];
+            sums[l + 1] += counts->wide[l * PLUMB_SKETCH_LINE + i];
     }
-    return sum;
+    return sums[GROUP_LINES];
 }
 
-/* The first count that, with all before it, reaches `rank`. */
+/* The first count that, with all before it, reaches `rank`. No branch on a count, where most
+ * summaries are: it would be guessed wrong. */
 static PLUMB_ALWAYS_INLINE uint32_t place_of_rank(const union counts *counts,
-                                                  const uint64_t sums[GROUP_LINES], uint64_t rank,
-                                                  bool wide)
+                                                  const uint64_t sums[GROUP_LINES + 1],
+                                                  uint64_t rank, bool wide)
 {
-    uint64_t before = 0;
-    uint32_t l = 0, at;
-    for (; l < GROUP_LINES - 1 && rank > before + sums[l]; l++)
-        before += sums[l];
-    at = l *= PLUMB_SKETCH_LINE;
-    /* No branch on a count: it would be guessed wrong. */
-    for (uint32_t i = 0; i < PLUMB_SKETCH_LINE - 1; i++) {
-        before += wide ? counts->wide[l + i] : counts->narrow[l + i];
-        at += rank > before;
-    }
-    return at;
+    uint32_t l = 0, i = 0;
+    uint64_t before;
+    for (uint32_t j = 1; j < GROUP_LINES; j++)
+        l += rank > sums[j];
+    rank -= sums[l];
+    l *= PLUMB_SKETCH_LINE;
+    if (!wide)
+        return l + plumb_line_place(&counts->narrow[l], (uint32_t)rank);
+    for (before = counts->wide[l]; rank > before && i < PLUMB_SKETCH_LINE - 1; i++)
+        before += counts->wide[l + i + 1];
+    return l + i;
 }
 
 /* All counts, where they cannot be taken for those of the statistics. */
 static uint64_t total_of(const struct plumb_merge_channel *c, uint64_t groups)
 {
     union counts room[2];
-    uint64_t total = 0, sums[GROUP_LINES];
+    uint64_t total = 0, sums[GROUP_LINES + 1];
     for (; groups; groups &= groups - 1)
         total +=
             sum_lines(sums, group_counts(c, (uint32_t)__builtin_ctzll(groups), room, true), true);
@@ -188,17 +198,18 @@ static PLUMB_ALWAYS_INLINE int find_ranks(const struct plumb_merge_channel *c, u
                                           uint64_t total, const uint64_t rank[4], int n,
                                           double out[4], bool wide)
 {
+    double min = (double)c->stats.min, max = (double)c->stats.max;
     union counts room[2];
     while (groups && n > 0) {
         uint32_t g = 63u - (uint32_t)__builtin_clzll(groups);
         const union counts *counts = group_counts(c, g, room, wide);
-        uint64_t sums[GROUP_LINES];
+        uint64_t sums[GROUP_LINES + 1];
         total -= sum_lines(sums, counts, wide);
-        for (; n > 0 && rank[n - 1] > total; n--)
-            out[n - 1] =
-                clamp(plumb_sketch_value(g * GROUP +
-                                         place_of_rank(counts, sums, rank[n - 1] - total, wide)),
-                      &c->stats);
+        for (; n > 0 && rank[n - 1] > total; n--) {
+            uint32_t at = place_of_rank(counts, sums, rank[n - 1] - total, wide);
+            double v = plumb_sketch_value(g * GROUP + at);
+            out[n - 1] = v < min ? min : v > max ? max : v;
+        }
         groups &= ~(UINT64_C(1) << g);
     }
     return n;
@@ -221,7 +232,7 @@ void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4])
     total = c->unsure ? total_of(c, groups) : n;
     while (found && rank[found - 1] > total)
         found--;
-    if (c->unsure || n > UINT32_MAX)
+    if (c->unsure || n > INT32_MAX)
         find_ranks(c, groups, total, rank, found, out, true);
     else
         find_ranks(c, groups, total, rank, found, out, false);

@@ -17,7 +17,6 @@ struct fixture {
     struct plumb_arena arena;
     struct plumb_merge m;
     struct plumb_merge_channel c;
-    struct plumb_merge_extra extra;
     struct plumb_live_state *state[STATES], *copy[STATES];
     struct plumb_merge_sketch sketch[STATES];
     uint64_t want[PLUMB_SKETCH_BUCKETS];
@@ -92,10 +91,17 @@ static void fill_state(struct fixture *f, int i, int kind, uint64_t *random, uin
 static void add_extra(struct fixture *f, uint64_t value, uint64_t n)
 {
     uint32_t index = plumb_sketch_index(value);
-    f->c.extra = &f->extra;
-    if (!f->extra.group[index / 64])
-        f->extra.group[index / 64] = zeroed(64 * sizeof(uint64_t));
-    f->extra.group[index / 64][index % 64] += n;
+    struct plumb_merge_extra *x = f->c.extra;
+    while (x && x->group != index / 64)
+        x = x->next;
+    if (!x) {
+        x = plumb_arena_alloc(&f->arena, sizeof *x);
+        assert_non_null(x);
+        *x = (struct plumb_merge_extra){.next = f->c.extra, .group = index / 64};
+        f->c.extra = x;
+    }
+    x->count[index % 64] += n;
+    x->used |= UINT64_C(1) << index % 64;
     plumb_sketch_use(f->c.lines, index);
     count_in(f, value, n);
 }
@@ -113,8 +119,6 @@ static void fixture_close(struct fixture *f)
         free(f->state[i]);
         free(f->copy[i]);
     }
-    for (int g = 0; g < PLUMB_SKETCH_GROUPS; g++)
-        free(f->extra.group[g]);
     plumb_arena_fini(&f->arena);
 }
 
