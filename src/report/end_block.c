@@ -103,10 +103,13 @@ static void tell_trace(const struct plumb_timing *t, const char *dir)
                   t->trace.dropped_threads == 1 ? "" : "s");
     if (strcmp(t->trace.end, "complete") != 0)
         plumb_say("plumb: the trace ends %s", t->trace.end);
-    if (t->trace.kept || t->trace.kept_refused)
+    if (t->trace.kept_refused)
         plumb_say("plumb: %u piece%s of the trace kept, %" PRIu64
                   " more refused at PLUMB_TRACE_MAX",
                   t->trace.kept, t->trace.kept == 1 ? "" : "s", t->trace.kept_refused);
+    else if (t->trace.kept)
+        plumb_say("plumb: %u piece%s of the trace kept", t->trace.kept,
+                  t->trace.kept == 1 ? "" : "s");
     if (dir && t->trace.bytes)
         plumb_say("plumb: trace: %s/trace.pftrace (%.1f MB, %" PRIu64
                   " spans); open it at https://ui.perfetto.dev",
@@ -131,8 +134,10 @@ void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary
     tell_malloc(t);
     tell_unaccounted(t);
     tell_trace(t, dir);
-    plumb_say("plumb: %zu nodes, %" PRIu64 " spans in %.3f s; cost about %.3f ms (%.1f ns a span)",
-              t->node_count, t->overhead.spans, (double)t->wall_clock_ns * 1e-9,
+    plumb_say("plumb: %zu node%s, %" PRIu64
+              " span%s in %.3f s; cost about %.3f ms (%.1f ns a span)",
+              t->node_count, t->node_count == 1 ? "" : "s", t->overhead.spans,
+              t->overhead.spans == 1 ? "" : "s", (double)t->wall_clock_ns * 1e-9,
               t->overhead.total_ns * 1e-6, t->overhead.span_ns);
     if (dir && summary && t->rank <= 0)
         plumb_say("plumb: summary: %s/summary_rank0.txt", dir);
