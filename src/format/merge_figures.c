@@ -193,18 +193,19 @@ static uint64_t total_of(const struct plumb_merge_channel *c, uint64_t groups)
     return total;
 }
 
-/* Finds the first `n` of four ranks, all of them <= total; returns how many are left. */
-static PLUMB_ALWAYS_INLINE int find_ranks(const struct plumb_merge_channel *c, uint64_t groups,
-                                          uint64_t total, const uint64_t rank[4], int n,
-                                          double out[4], bool wide)
+/* Finds the first `n` of four ranks, all of them <= total. */
+static PLUMB_ALWAYS_INLINE void find_ranks(const struct plumb_merge_channel *c, uint64_t groups,
+                                           uint64_t total, const uint64_t rank[4], int n,
+                                           double out[4], bool wide)
 {
     double min = (double)c->stats.min, max = (double)c->stats.max;
     union counts room[2];
     while (groups && n > 0) {
         uint32_t g = 63u - (uint32_t)__builtin_clzll(groups);
         const union counts *counts = group_counts(c, g, room, wide);
-        uint64_t sums[GROUP_LINES + 1];
-        total -= sum_lines(sums, counts, wide);
+        uint64_t sums[GROUP_LINES + 1], sum = sum_lines(sums, counts, wide);
+        /* More than there were: somebody goes on writing to the file. */
+        total = sum < total ? total - sum : 0;
         for (; n > 0 && rank[n - 1] > total; n--) {
             uint32_t at = place_of_rank(counts, sums, rank[n - 1] - total, wide);
             double v = plumb_sketch_value(g * GROUP + at);
@@ -212,7 +213,9 @@ static PLUMB_ALWAYS_INLINE int find_ranks(const struct plumb_merge_channel *c, u
         }
         groups &= ~(UINT64_C(1) << g);
     }
-    return n;
+    /* Fewer than there were. */
+    while (n > 0)
+        out[--n] = min;
 }
 
 void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4])
