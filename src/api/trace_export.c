@@ -15,6 +15,7 @@
 #include "api/trace_tables.h"
 #include "base/error.h"
 #include "report/export.h"
+#include "trace/runs.h"
 #include "trace/unpack.h"
 #include <plumb/trace.h>
 
@@ -189,7 +190,11 @@ static int put_folder(const struct request *r, const struct target *to, plumb_er
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "'%s' is there already: remove it, or give the output another name",
                           to->path);
-    return r->format->write_folder(to->path, r->t, &progress, err);
+    int rc = r->format->write_folder(to->path, r->t, &progress, err);
+    /* Half an archive is none, and would be in the way of the next try. */
+    if (rc < 0 && lstat(to->path, &st) == 0 && S_ISDIR(st.st_mode))
+        plumb_runs_remove_folder(to->path, NULL);
+    return rc;
 }
 
 static int put_file(const struct request *r, struct target *to, plumb_exported *out,

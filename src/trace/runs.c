@@ -276,18 +276,18 @@ static int remove_below(int parent, const char *name, int depth)
     return rc;
 }
 
-static int remove_run(const struct plumb_found_run *run, plumb_error *err)
+int plumb_runs_remove_folder(const char *path, plumb_error *err)
 {
     char parent[4096];
-    size_t n = (size_t)(run->name - run->path);
-    snprintf(parent, sizeof parent, "%.*s", (int)n, run->path);
-    int dir = open(n ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int rc = dir < 0 ? -1 : remove_below(dir, run->name, 8);
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    snprintf(parent, sizeof parent, "%.*s", (int)(name - path), path);
+    int dir = open(parent[0] ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = dir < 0 ? -1 : remove_below(dir, name, 8);
     int cause = errno;
     if (dir >= 0)
         close(dir);
     if (rc < 0)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot remove '%s': %s", run->path, strerror(cause));
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot remove '%s': %s", path, strerror(cause));
     return PLUMB_OK;
 }
 
@@ -334,7 +334,7 @@ int plumb_runs_prune(struct plumb_pruned *out, const struct plumb_found_runs *ru
             kept_bytes += run->bytes;
             continue;
         }
-        if ((rc = remove_run(run, err)) < 0)
+        if ((rc = plumb_runs_remove_folder(run->path, err)) < 0)
             break;
         gone[i] = true;
         done.runs++;

@@ -45,6 +45,10 @@ bool plumb_runs_is_run(const char *path);
  */
 int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir, plumb_error *err);
 
+/* Removes a folder and what is in it; links are removed, not followed. PLUMB_ERR_IO: what could not
+ * be removed stays. */
+int plumb_runs_remove_folder(const char *path, plumb_error *err);
+
 /* What plumb_runs_prune() keeps. */
 struct plumb_prune {
     uint64_t older_than_ns; /* runs that last changed before this Unix time go; 0: none by age */

@@ -166,6 +166,9 @@ if "$plumb" export --format otf2 run -o otf2.d 2>err.txt >out.txt; then
     fi
     expect 'otf2, into the folder' 0 "$plumb" export --format otf2 run -o otf2.d
     refused 'otf2 again' 'is there already' "$plumb" export --format otf2 run -o otf2.d
+    refused 'otf2, no room' 'too large' \
+        sh -c 'trap "" XFSZ; ulimit -f 1; "$0" export --format otf2 run -o otf2.cut' "$plumb"
+    [ ! -e otf2.cut ] || fail "half an archive was left: $(ls -R otf2.cut)"
     : >a_file
     refused 'otf2 below a file' 'a_file/x: This is not a directory' "$plumb" export --format otf2 run -o a_file/x
     refused 'otf2 to a stream' 'folder' "$plumb" export --format otf2 run -o -
