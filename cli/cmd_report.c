@@ -73,6 +73,7 @@ struct wish { /* what the command line asks for */
     plumb_report_options options;
     plumb_trace_view view; /* where it is the trace that is asked for */
     bool trace;
+    const char *of_run; /* an option given that says nothing of a trace; NULL: none */
     const char *output; /* NULL: stdout */
 };
 
@@ -121,9 +122,28 @@ static bool take_trace(struct wish *w, uint32_t kind, const char *node)
     return true;
 }
 
+static bool says_nothing_of_traces(int option)
+{
+    switch (option) {
+    case FORMAT:
+    case OUTPUT:
+    case TOP:
+    case EXPLAIN:
+    case TRACE:
+    case GAPS:
+    case STEPS:
+    case SLOWEST:
+        return false;
+    default:
+        return true;
+    }
+}
+
 static bool take(struct wish *w, int option, const char *value)
 {
     plumb_report_options *o = &w->options;
+    if (says_nothing_of_traces(option))
+        w->of_run = options[option].name;
     switch (option) {
     case FORMAT:
         return take_format(o, value);
@@ -280,7 +300,7 @@ out:
 static int run(int argc, char **argv)
 {
     struct plumb_cli_args args;
-    struct wish w = {plumb_report_options_default(), plumb_trace_view_default(), false, NULL};
+    struct wish w = {plumb_report_options_default(), plumb_trace_view_default(), false, NULL, NULL};
     int option;
     plumb_cli_args_init(&args, &plumb_cmd_report, argc, argv);
     while ((option = plumb_cli_next(&args)) >= 0)
@@ -292,7 +312,12 @@ static int run(int argc, char **argv)
         return plumb_cli_args_status(
             plumb_cli_usage(&plumb_cmd_report, "one run at a time, not %d", argc - args.operand));
     const char *what = args.operand < argc ? argv[args.operand] : NULL;
-    return w.trace || is_trace(what) ? show_trace(what, &w) : show(what, &w);
+    if (!w.trace && !is_trace(what))
+        return show(what, &w);
+    if (w.of_run)
+        return plumb_cli_args_status(plumb_cli_usage(
+            &plumb_cmd_report, "--%s is of a run's figures, and this is a trace", w.of_run));
+    return show_trace(what, &w);
 }
 
 const struct plumb_cli_command plumb_cmd_report = {

@@ -137,8 +137,8 @@ static struct plumb_run *open_locked(plumb_error *err)
         plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory opening a run");
         return NULL;
     }
-    run->fd =
-        -1; /* a run that is refused has no file, and the one in its directory is not its own */
+    /* A run that is refused has no file: the one in its directory is not its own. */
+    run->fd = -1;
     gethostname(host, sizeof host - 1);
     plumb_rank_find(&rank, environ);
     run->generation = plumb_rt.generation + 1;

@@ -16,6 +16,8 @@ grep -Eq '^request +inference +1 +0 +0\.00 +0\.00 +1$' out.txt || fail "the fail
 grep -Eq '^main +11 +100\.00 +50000\.0 +request +save$' out.txt || fail "the gap: $(cat out.txt)"
 grep -Eq '^io .* 12 +16\.00 +load +4$' out.txt || fail "the drops: $(cat out.txt)"
 
+expect 'a tree of a trace' 2 report --trace --tree trace.pftrace
+has err.txt "--tree is of a run's figures"
 expect 'csv' 0 report --trace --format csv trace.pftrace
 [ "$(head -n 1 out.txt)" = 'name,category,thread,tid,pid,count,total_ns,self_ns,min_ns,median_ns,p99_ns,max_ns,failed,no_sample,cut,open' ] ||
     fail "the header of CSV: $(head -n 1 out.txt)"
