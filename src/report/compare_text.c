@@ -18,7 +18,6 @@ static void put_padded(struct plumb_buf *out, const struct plumb_buf *cell, size
 
 /* Widths of the columns in order. Those of names give way to longer ones, up to a bound, as in the
  * table of a run; what is longer still moves the rest of its line. */
-enum { WIDTH_NODE_MOST = 64, WIDTH_NAME_MOST = 24 };
 struct widths {
     size_t of[PLUMB_COMPARE_COLUMNS];
 };
@@ -29,31 +28,17 @@ static bool names_a_node(const struct plumb_compare_column *column)
            strcmp(column->key, "phase") == 0;
 }
 
-/* Characters that are shown of a name; 0 where there is no memory. */
-static size_t shown_width(const char *text)
-{
-    struct plumb_buf clean = {0};
-    size_t n = 0;
-    plumb_put_left(&clean, text, 0);
-    for (const char *p = clean.data; p && *p; p++)
-        n += ((unsigned char)*p & 0xc0) != 0x80;
-    plumb_buf_fini(&clean);
-    return n;
-}
-
 static struct widths widths_of(const struct plumb_compare_sheet *s)
 {
     struct widths w = {{0}};
     size_t n;
     const struct plumb_compare_column *columns = plumb_compare_columns(&n);
     for (size_t i = 0; i < n; i++) {
-        size_t most = strcmp(columns[i].key, "node") == 0 ? WIDTH_NODE_MOST : WIDTH_NAME_MOST;
+        size_t most =
+            strcmp(columns[i].key, "node") == 0 ? PLUMB_WIDTH_NODE_MOST : PLUMB_WIDTH_NAME_MOST;
         w.of[i] = columns[i].width;
-        for (size_t k = 0; k < s->shown && names_a_node(&columns[i]); k++) {
-            size_t width = shown_width(columns[i].text(s->nodes[k]));
-            if (width > w.of[i] && width <= most)
-                w.of[i] = width;
-        }
+        for (size_t k = 0; k < s->shown && names_a_node(&columns[i]); k++)
+            w.of[i] = plumb_width_for(w.of[i], columns[i].text(s->nodes[k]), most);
     }
     return w;
 }

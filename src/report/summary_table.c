@@ -352,6 +352,14 @@ void plumb_put_left(struct plumb_buf *out, const char *text, size_t width)
     put_spaces(out, used < width ? width - used : 0);
 }
 
+size_t plumb_width_for(size_t width, const char *text, size_t most)
+{
+    struct plumb_buf clean = {0};
+    size_t n = put_clean(&clean, text);
+    plumb_buf_fini(&clean);
+    return n > width && n <= most ? n : width;
+}
+
 void plumb_put_right(struct plumb_buf *out, const char *text, size_t width)
 {
     size_t length = strlen(text);
@@ -424,33 +432,18 @@ void plumb_put_averages(struct plumb_buf *out, const struct plumb_summary *s, si
 
 /* 125 columns where no name is longer than 40 and no phase than 12, as scripts know it. Both give
  * way to longer ones, up to a bound; what is longer still moves the rest of its line. */
-enum {
-    WIDTH_NODE = 40,
-    WIDTH_NODE_MOST = 64,
-    WIDTH_PHASE = 12,
-    WIDTH_PHASE_MOST = 24,
-    WIDTH_COUNT = 5,
-    WIDTH_NUMBER = 10
-};
+enum { WIDTH_NODE = 40, WIDTH_PHASE = 12, WIDTH_COUNT = 5, WIDTH_NUMBER = 10 };
 
 struct widths {
     size_t node, phase, table;
 };
 
-static size_t width_for(size_t now, const char *text, size_t most)
-{
-    struct plumb_buf clean = {0};
-    size_t n = put_clean(&clean, text);
-    plumb_buf_fini(&clean);
-    return n > now && n <= most ? n : now;
-}
-
 static struct widths widths_of(const struct plumb_summary *s, size_t begin, size_t end)
 {
     struct widths w = {WIDTH_NODE, WIDTH_PHASE, 0};
     for (size_t i = begin; i < end; i++) {
-        w.node = width_for(w.node, s->rows[i].node, WIDTH_NODE_MOST);
-        w.phase = width_for(w.phase, s->rows[i].phase, WIDTH_PHASE_MOST);
+        w.node = plumb_width_for(w.node, s->rows[i].node, PLUMB_WIDTH_NODE_MOST);
+        w.phase = plumb_width_for(w.phase, s->rows[i].phase, PLUMB_WIDTH_NAME_MOST);
     }
     w.table = w.node + 1 + w.phase + 1 + WIDTH_COUNT + 6 * (1 + WIDTH_NUMBER);
     return w;

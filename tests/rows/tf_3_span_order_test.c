@@ -127,17 +127,22 @@ static void log_line(int level, const char *line, void *arg)
     event(strstr(line, "Starting") ? 'l' : strstr(line, "memory:") ? 'M' : 'L', 0);
 }
 
-static void a_stage_is_logged_before_and_after_both(void **state)
+static void logged_stage(plumb_log_fn log)
 {
-    (void)state;
-    plumb_set_log(PLUMB_LOG_INFO, log_line, NULL);
+    plumb_set_log(PLUMB_LOG_INFO, log, NULL);
     {
-        PLUMB_STAGE(stage, "stage");
+        PLUMB_STAGE(stage, "node");
         event('B', 0);
     }
     plumb_set_log(0, NULL, NULL);
     assert_string_equal(seen.what, "lSBSLM");
-    assert_int_equal(record_count("stage"), 1);
+}
+
+static void a_stage_is_logged_before_and_after_both(void **state)
+{
+    (void)state;
+    logged_stage(log_line);
+    assert_int_equal(record_count("node"), 1);
 }
 
 static int trace_the_node(void **state)
@@ -170,13 +175,7 @@ static void look_at_line(int level, const char *line, void *arg)
 static void the_trace_is_exported_last(void **state)
 {
     (void)state;
-    plumb_set_log(PLUMB_LOG_INFO, look_at_line, NULL);
-    {
-        PLUMB_STAGE(stage, "node");
-        event('B', 0);
-    }
-    plumb_set_log(0, NULL, NULL);
-    assert_string_equal(seen.what, "lSBSLM");
+    logged_stage(look_at_line);
     assert_int_equal(exported(), 0);
     record_stop();
     assert_int_equal(exported(), 1);
