@@ -137,37 +137,54 @@ static void record_nothing(const char *library, const char *dir, const char *log
     _exit(0);
 }
 
-static void check_collectors(struct tally *tally, const char *library)
+/* What a try is recorded into: a folder for its runs, and the log. */
+struct trial {
+    char dir[4096];
+    struct plumb_cli_log log;
+};
+
+/* False: a line says why, under `name`. */
+static bool trial_begin(struct trial *t, struct tally *tally, const char *name)
 {
-    char dir[] = "/tmp/plumb-doctor-XXXXXX";
-    struct plumb_cli_log log = {.text = NULL};
+    bool made = plumb_cli_temporary(t->dir, sizeof t->dir, "plumb-doctor") && mkdtemp(t->dir);
+    if (made && plumb_cli_log_open(&t->log))
+        return true;
+    line(tally, name, PLUMB_CHECK_BLOCKED, "set TMPDIR to a folder that can be written",
+         "no temporary files: %s", strerror(errno));
+    if (made)
+        rmdir(t->dir);
+    return false;
+}
+
+static void trial_end(struct trial *t)
+{
     plumb_run_list *list = NULL;
     plumb_prune_options all = {sizeof all, 0, 1};
-    bool made = mkdtemp(dir) != NULL;
-    if (!made || !plumb_cli_log_open(&log)) {
-        line(tally, "collectors", PLUMB_CHECK_BLOCKED, "make /tmp and TMPDIR writable",
-             "no temporary files: %s", strerror(errno));
-        if (made)
-            rmdir(dir);
+    if (plumb_run_list_open(&list, t->dir, NULL) == PLUMB_OK)
+        plumb_run_list_prune(list, &all, NULL, NULL);
+    plumb_run_list_close(list);
+    rmdir(t->dir);
+    plumb_cli_log_close(&t->log);
+}
+
+static void check_collectors(struct tally *tally, const char *library)
+{
+    struct trial t;
+    if (!trial_begin(&t, tally, "collectors"))
         return;
-    }
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
-        record_nothing(library, dir, log.path);
+        record_nothing(library, t.dir, t.log.path);
     if (pid < 0)
         line(tally, "collectors", PLUMB_CHECK_BLOCKED, "allow more processes (ulimit -u)",
              "they cannot be tried: %s", strerror(errno));
     while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    plumb_cli_log_read(&log);
+    plumb_cli_log_read(&t.log);
     if (pid > 0)
-        show_collectors(tally, &log, false);
-    if (plumb_run_list_open(&list, dir, NULL) == PLUMB_OK)
-        plumb_run_list_prune(list, &all, NULL, NULL);
-    plumb_run_list_close(list);
-    rmdir(dir);
-    plumb_cli_log_close(&log);
+        show_collectors(tally, &t.log, false);
+    trial_end(&t);
 }
 
 /* ---- libplumb and preloading ----------------------------------------------------------------- */
@@ -286,34 +303,30 @@ static void check_file(struct tally *tally, const char *name, const struct plumb
 /* Whether it can be recorded: runs it, with a folder for its runs that is removed again. */
 static void check_run(struct tally *tally, char **argv, const struct plumb_cli_target *t)
 {
-    char dir[] = "/tmp/plumb-doctor-XXXXXX";
     char library[4096];
-    struct plumb_cli_log log = {.text = NULL};
+    struct trial trial;
     struct plumb_launched end = {0, 0, 0};
-    plumb_run_list *list = NULL;
-    if (!mkdtemp(dir) || !plumb_cli_log_open(&log)) {
-        line(tally, "recording", PLUMB_CHECK_BLOCKED, "make /tmp and TMPDIR writable",
-             "no temporary files: %s", strerror(errno));
+    if (!trial_begin(&trial, tally, "recording"))
         return;
-    }
+    const struct plumb_cli_log *log = &trial.log;
     bool preload = !t->links_plumb && !t->holds_plumb && !plumb_cli_target_obstacle(t);
     preload = preload && plumb_cli_library(library, sizeof library);
-    setenv("PLUMB_DIR", dir, 1);
+    setenv("PLUMB_DIR", trial.dir, 1);
     setenv("PLUMB", "1", 1);
     setenv("PLUMB_QUIET", "1", 1);
     unsetenv("PLUMB_RUN_DIR");
-    struct plumb_launch how = {.argv = argv, .preload = preload ? library : NULL, .log = log.path};
+    struct plumb_launch how = {.argv = argv, .preload = preload ? library : NULL, .log = log->path};
     how.stdout_to_stderr = true;
     bool ran = plumb_cli_launch(&end, &how);
-    plumb_cli_log_read(&log);
+    plumb_cli_log_read(&trial.log);
     if (!ran || end.exec_error)
         line(tally, "recording", PLUMB_CHECK_BLOCKED, NULL, "it could not be run: %s",
              strerror(end.exec_error ? end.exec_error : errno));
-    else if (log.runs > 0)
+    else if (log->runs > 0)
         line(tally, "recording", PLUMB_CHECK_SEEN, NULL,
              "%" PRIu64 " of %" PRIu64 " processes with libplumb recorded nodes (status %d)",
-             log.runs, log.loads, end.status);
-    else if (log.loads > 0)
+             log->runs, log->loads, end.status);
+    else if (log->loads > 0)
         line(tally, "recording", PLUMB_CHECK_NOT_SEEN, "mark nodes with PLUMB_SPAN(\"name\")",
              "libplumb was loaded, but no trace point ran (status %d)", end.status);
     else if (t->links_plumb && end.status == PLUMB_LAUNCH_NOT_FOUND)
@@ -322,13 +335,8 @@ static void check_run(struct tally *tally, char **argv, const struct plumb_cli_t
     else
         line(tally, "recording", PLUMB_CHECK_BLOCKED, "look for what clears LD_PRELOAD (sudo, env)",
              "no process loaded libplumb (status %d)", end.status);
-    show_collectors(tally, &log, true);
-    plumb_prune_options all = {sizeof all, 0, 1};
-    if (plumb_run_list_open(&list, dir, NULL) == PLUMB_OK)
-        plumb_run_list_prune(list, &all, NULL, NULL);
-    plumb_run_list_close(list);
-    rmdir(dir);
-    plumb_cli_log_close(&log);
+    show_collectors(tally, log, true);
+    trial_end(&trial);
 }
 
 static void check_program(struct tally *tally, char **argv)

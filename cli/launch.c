@@ -147,14 +147,23 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
-bool plumb_cli_log_open(struct plumb_cli_log *log)
+bool plumb_cli_temporary(char *out, size_t size, const char *name)
 {
     const char *dir = getenv("TMPDIR");
-    *log = (struct plumb_cli_log){.text = NULL};
     if (!dir || !*dir)
         dir = "/tmp";
-    int n = snprintf(log->path, sizeof log->path, "%s/plumb-record-XXXXXX", dir);
-    int fd = n < (int)sizeof log->path ? mkstemp(log->path) : -1;
+    int n = snprintf(out, size, "%s/%s-XXXXXX", dir, name);
+    if (n < (int)size)
+        return true;
+    errno = ENAMETOOLONG;
+    return false;
+}
+
+bool plumb_cli_log_open(struct plumb_cli_log *log)
+{
+    *log = (struct plumb_cli_log){.text = NULL};
+    int fd =
+        plumb_cli_temporary(log->path, sizeof log->path, "plumb-record") ? mkstemp(log->path) : -1;
     if (fd < 0) {
         log->path[0] = '\0';
         return false;

@@ -49,6 +49,9 @@ struct plumb_cli_collector {
     uint64_t state; /* enum plumb_collector_state */
     bool built_in;
 };
+/* "TMPDIR/name-XXXXXX", for mkstemp() and mkdtemp(); /tmp where there is no TMPDIR. False: errno
+ * says why. */
+bool plumb_cli_temporary(char *out, size_t size, const char *name);
 /* Makes the empty file in TMPDIR. False: errno says why. */
 bool plumb_cli_log_open(struct plumb_cli_log *log);
 void plumb_cli_log_read(struct plumb_cli_log *log);

@@ -84,7 +84,9 @@ has out.txt 'statically linked: nothing can be preloaded (cure: link it with lib
 expect 'no program' 1 doctor -- ./nowhere
 has out.txt './nowhere: No such file or directory'
 [ ! -e plumb-out ] || fail 'doctor left a run'
-[ "$(find /tmp -maxdepth 1 -name 'plumb-doctor-*' -newer bare)" = '' ] || fail 'doctor left a folder'
+[ "$(find "$TMPDIR" -name 'plumb-doctor-*')" = '' ] || fail 'doctor left a folder'
+expect 'nowhere to try' 1 env TMPDIR=/no/folder "$PLUMB_BIN" doctor
+grep -qE '^blocked +collectors +no temporary files: .*set TMPDIR to' out.txt || fail "not told: $(cat out.txt)"
 
 expect 'no library' 1 env PLUMB_LIBRARY=/no/libplumb.so "$PLUMB_BIN" doctor
 grep -qE '^blocked +libplumb .*set PLUMB_LIBRARY' out.txt || fail 'a missing library is not told'
