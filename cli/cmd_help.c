@@ -27,20 +27,80 @@ static int show_text(int rc, char *text, const plumb_error *err)
     return ok ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
 }
 
-static int no_topic(const char *topic)
-{
-    const char *best = plumb_cli_nearest(topic);
-    return plumb_cli_args_status(
-        best ? plumb_cli_usage(&plumb_cmd_help, "no help on '%s': did you mean '%s'?", topic, best)
-             : plumb_cli_usage(&plumb_cmd_help, "no help on '%s'", topic));
-}
-
 static int show_environment(void)
 {
     char *text = NULL;
     plumb_error err = {0, ""};
     int rc = plumb_setting_help(&text, &err);
     return show_text(rc, text, &err);
+}
+
+/* ---- Topics that are no command --------------------------------------------------------------
+ */
+
+enum { MAX_TOPICS = 128 };
+
+static const char *const pages[] = {"environment", "regions", "coming-from"};
+enum { PAGES = sizeof pages / sizeof *pages };
+
+/* The names at the begin of the lines of `text`, which is cut up, but for its head. */
+static size_t cut_names(const char **names, size_t room, char *text)
+{
+    size_t n = 0;
+    char *line = strchr(text, '\n');
+    for (char *end; line && line[1] && n < room; line = end) {
+        names[n] = ++line;
+        end = strchr(line, '\n');
+        line[strcspn(line, " \n")] = '\0';
+        n++;
+    }
+    return n;
+}
+
+static const char *nearest_topic(const char *topic, char *variables)
+{
+    const char *names[MAX_TOPICS];
+    const char *command = plumb_cli_nearest(topic);
+    size_t n = 0;
+    if (command)
+        names[n++] = command;
+    for (size_t i = 0; i < PAGES; i++)
+        names[n++] = pages[i];
+    n += cut_names(names + n, MAX_TOPICS - n, variables);
+    return plumb_word_nearest(topic, names, n);
+}
+
+static int no_topic(const char *topic, char *variables)
+{
+    const char *best = nearest_topic(topic, variables);
+    return plumb_cli_args_status(
+        best ? plumb_cli_usage(&plumb_cmd_help, "no help on '%s': did you mean '%s'?", topic, best)
+             : plumb_cli_usage(&plumb_cmd_help, "no help on '%s'", topic));
+}
+
+/* The line of one variable, below the head of the table. */
+static bool put_variable(const char *topic, const char *text)
+{
+    size_t n = strlen(topic);
+    int head = (int)strcspn(text, "\n") + 1;
+    for (const char *line = text + head; *line; line += strcspn(line, "\n") + 1)
+        if (strncmp(line, topic, n) == 0 && line[n] == ' ') {
+            printf("%.*s%.*s\n", head, text, (int)strcspn(line, "\n"), line);
+            return true;
+        }
+    return false;
+}
+
+static int show_variable(const char *topic)
+{
+    char *text = NULL;
+    plumb_error err = {0, ""};
+    int rc = plumb_setting_help(&text, &err);
+    if (rc < 0)
+        return show_text(rc, text, &err);
+    int status = put_variable(topic, text) ? PLUMB_EXIT_OK : no_topic(topic, text);
+    plumb_trace_free(text);
+    return status;
 }
 
 static int show_regions(void)
@@ -76,7 +136,7 @@ static int show(const char *topic, bool man)
     if (topic && !command && strcmp(topic, "regions") == 0 && !man)
         return show_regions();
     if (topic && !command)
-        return no_topic(topic);
+        return show_variable(topic);
     if (man)
         plumb_cli_show_man(command, stdout);
     else
@@ -112,11 +172,12 @@ static int run(int argc, char **argv)
 const struct plumb_cli_command plumb_cmd_help = {
     .name = "help",
     .summary = "explain a command, a variable, or a name of another profiler",
-    .synopsis = "[COMMAND | environment | regions | coming-from [NAME]]",
+    .synopsis = "[TOPIC | coming-from [NAME]]",
     .description =
-        "Without a topic: the list of commands. 'environment' lists the variables that\n"
-        "configure recording, with their defaults; 'regions' the names that PLUMB_REGIONS\n"
-        "can select in every program.\n"
+        "Without a topic: the list of commands. TOPIC is a command; the name of a\n"
+        "variable that configures recording, or 'environment' for all of them, with\n"
+        "their defaults; or 'regions', the names that PLUMB_REGIONS can select in every\n"
+        "program.\n"
         "\n"
         "'coming-from' tells what names of FastVideo, TeleFuser, TorchFX and CUVIS.AI are\n"
         "called in plumb, and whether they work yet. NAME is one of theirs: a variable\n"
@@ -124,6 +185,7 @@ const struct plumb_cli_command plumb_cmd_help = {
         "misspelt one is answered with the nearest. Without NAME: all of them.",
     .examples = "plumb help record\n"
                 "plumb help environment\n"
+                "plumb help PLUMB_SKIP_FIRST\n"
                 "plumb help regions\n"
                 "plumb help coming-from TELEFUSER_PROFILE_DEBUG=true\n"
                 "plumb help coming-from summary_rank0.json\n"

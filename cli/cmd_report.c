@@ -35,8 +35,8 @@ static const struct plumb_cli_option options[] = {
     [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
     [PIPELINE] = {"pipeline", "NAME", "only this pipeline", false},
     [PHASE] = {"phase", "NAME", "only this phase", false},
-    [SORT] = {"sort", "total|self|mean|p95", "figure that orders the rows, largest first (total)",
-              false},
+    [SORT] = {"sort", "total|self|mean|p95",
+              "figure that orders the rows, largest first (total); of the tree all but p95", false},
     [TOP] = {"top", "N", "show the first N rows; sums are still over all", false},
     [FRAMES] = {"frames", "N",
                 "frames of the run: shown in the title, and the divisor of the "
@@ -73,7 +73,7 @@ struct wish { /* what the command line asks for */
     plumb_report_options options;
     plumb_trace_view view; /* where it is the trace that is asked for */
     bool trace;
-    const char *of_run; /* an option given that says nothing of a trace; NULL: none */
+    uint32_t given;     /* a bit for each option */
     const char *output; /* NULL: stdout */
 };
 
@@ -122,28 +122,10 @@ static bool take_trace(struct wish *w, uint32_t kind, const char *node)
     return true;
 }
 
-static bool says_nothing_of_traces(int option)
-{
-    switch (option) {
-    case FORMAT:
-    case OUTPUT:
-    case TOP:
-    case EXPLAIN:
-    case TRACE:
-    case GAPS:
-    case STEPS:
-    case SLOWEST:
-        return false;
-    default:
-        return true;
-    }
-}
-
 static bool take(struct wish *w, int option, const char *value)
 {
     plumb_report_options *o = &w->options;
-    if (says_nothing_of_traces(option))
-        w->of_run = options[option].name;
+    w->given |= 1u << option;
     switch (option) {
     case FORMAT:
         return take_format(o, value);
@@ -297,10 +279,154 @@ out:
     return status;
 }
 
+/* ---- Which options go together ------------------------------------------------------------------
+ */
+
+enum { /* what a report can show: a bit each */
+       SHOWS_TABLE = 1,
+       SHOWS_TREE = 2,
+       SHOWS_FLAME = 4,
+       SHOWS_MEMORY = 8,
+       SHOWS_MEMORY_SVG = 16,
+       SHOWS_REQUESTS = 32,
+       SHOWS_ONE_REQUEST = 64,
+       SHOWS_SUMMARY = 128,
+       SHOWS_SIGNATURES = 256,
+       SHOWS_TRACE = 512,
+       SHOWS_ANYTHING = 1023
+};
+
+/* Where an option changes what is shown. Everywhere else it is refused: who asks for something and
+ * gets nothing of it would take the figures for those that were asked for. */
+static const uint32_t has_effect[] = {
+    [FORMAT] = SHOWS_ANYTHING,
+    [OUTPUT] = SHOWS_ANYTHING,
+    [PIPELINE] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME | SHOWS_MEMORY | SHOWS_MEMORY_SVG |
+                 SHOWS_ONE_REQUEST,
+    [PHASE] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME | SHOWS_MEMORY | SHOWS_MEMORY_SVG |
+              SHOWS_ONE_REQUEST,
+    [SORT] = SHOWS_TABLE | SHOWS_TREE,
+    [TOP] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME | SHOWS_MEMORY | SHOWS_REQUESTS |
+            SHOWS_SIGNATURES | SHOWS_TRACE,
+    [FRAMES] = SHOWS_TABLE,
+    [TREE] = SHOWS_TREE | SHOWS_FLAME,
+    [WIDE] = SHOWS_TABLE,
+    [EXPLAIN] = SHOWS_ANYTHING,
+    [MEMORY] = SHOWS_MEMORY | SHOWS_MEMORY_SVG,
+    [REQUESTS] = SHOWS_REQUESTS | SHOWS_ONE_REQUEST,
+    [SUMMARY] = SHOWS_SUMMARY,
+    [SIGNATURES] = SHOWS_SIGNATURES,
+    [REQUEST] =
+        SHOWS_MEMORY | SHOWS_MEMORY_SVG | SHOWS_ONE_REQUEST | SHOWS_SUMMARY | SHOWS_SIGNATURES,
+    [MIN_WIDTH] = SHOWS_FLAME,
+    [TRACE] = SHOWS_TRACE,
+    [GAPS] = SHOWS_TRACE,
+    [STEPS] = SHOWS_TRACE,
+    [SLOWEST] = SHOWS_TRACE,
+};
+enum { OPTION_COUNT = sizeof has_effect / sizeof *has_effect };
+
+static bool is_format(const struct wish *w, const char *format)
+{
+    return w->options.format && strcmp(w->options.format, format) == 0;
+}
+
+/* JSON has the table as well as the tree. */
+static uint32_t shown(const struct wish *w)
+{
+    bool svg = is_format(w, "svg");
+    switch (w->options.view) {
+    case PLUMB_VIEW_MEMORY:
+        return svg ? SHOWS_MEMORY_SVG : SHOWS_MEMORY;
+    case PLUMB_VIEW_REQUESTS:
+        return w->options.request ? SHOWS_ONE_REQUEST : SHOWS_REQUESTS;
+    case PLUMB_VIEW_SUMMARY:
+        return SHOWS_SUMMARY;
+    case PLUMB_VIEW_SIGNATURES:
+        return SHOWS_SIGNATURES;
+    default:
+        if (svg)
+            return SHOWS_FLAME;
+        if (!w->options.tree)
+            return SHOWS_TABLE;
+        return SHOWS_TREE | (is_format(w, "json") ? SHOWS_TABLE : 0);
+    }
+}
+
+/* What the user called that which is shown. */
+static const char *name_of(uint32_t shows)
+{
+    if (shows & SHOWS_TREE)
+        return "--tree";
+    if (shows & SHOWS_FLAME)
+        return "the flame graph";
+    if (shows & SHOWS_MEMORY)
+        return "--memory";
+    if (shows & SHOWS_MEMORY_SVG)
+        return "the picture of the memory";
+    if (shows & SHOWS_REQUESTS)
+        return "--requests without --request";
+    if (shows & SHOWS_ONE_REQUEST)
+        return "--requests";
+    if (shows & SHOWS_SUMMARY)
+        return "--summary";
+    return shows & SHOWS_SIGNATURES ? "--signatures" : "the table of nodes";
+}
+
+static bool refuse(const struct wish *w, int option, uint32_t shows)
+{
+    if (shows & SHOWS_TRACE)
+        plumb_cli_usage(&plumb_cmd_report, "--%s is of a run's figures, and this is a trace",
+                        options[option].name);
+    else if (option == REQUEST)
+        plumb_cli_usage(&plumb_cmd_report,
+                        "--request goes with --requests, --summary, --memory or --signatures");
+    else if (option == MIN_WIDTH)
+        plumb_cli_usage(&plumb_cmd_report, "--min-width goes with --format svg");
+    else
+        plumb_cli_usage(&plumb_cmd_report, "--%s changes nothing of %s", options[option].name,
+                        name_of(shown(w)));
+    return false;
+}
+
+/* Two of these at once ask for two reports. */
+static bool asks_for_two(const struct wish *w)
+{
+    static const int views[] = {TREE, MEMORY, REQUESTS, SUMMARY, SIGNATURES, GAPS, STEPS, SLOWEST};
+    const char *first = NULL;
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        if (!(w->given & 1u << views[i]))
+            continue;
+        if (first) {
+            plumb_cli_usage(&plumb_cmd_report, "--%s and --%s are two reports: one at a time",
+                            first, options[views[i]].name);
+            return true;
+        }
+        first = options[views[i]].name;
+    }
+    return false;
+}
+
+static bool go_together(const struct wish *w, uint32_t shows)
+{
+    if (asks_for_two(w))
+        return false;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if ((w->given & 1u << i) && !(has_effect[i] & shows))
+            return refuse(w, i, shows);
+    if ((w->given & 1u << SORT) && (shows & (SHOWS_TREE | SHOWS_TABLE)) == SHOWS_TREE &&
+        w->options.sort == PLUMB_SORT_P95) {
+        plumb_cli_usage(&plumb_cmd_report,
+                        "--sort p95 is of the table: the tree has no percentiles of a place");
+        return false;
+    }
+    return true;
+}
+
 static int run(int argc, char **argv)
 {
     struct plumb_cli_args args;
-    struct wish w = {plumb_report_options_default(), plumb_trace_view_default(), false, NULL, NULL};
+    struct wish w = {plumb_report_options_default(), plumb_trace_view_default(), false, 0, NULL};
     int option;
     plumb_cli_args_init(&args, &plumb_cmd_report, argc, argv);
     while ((option = plumb_cli_next(&args)) >= 0)
@@ -312,12 +438,10 @@ static int run(int argc, char **argv)
         return plumb_cli_args_status(
             plumb_cli_usage(&plumb_cmd_report, "one run at a time, not %d", argc - args.operand));
     const char *what = args.operand < argc ? argv[args.operand] : NULL;
-    if (!w.trace && !is_trace(what))
-        return show(what, &w);
-    if (w.of_run)
-        return plumb_cli_args_status(plumb_cli_usage(
-            &plumb_cmd_report, "--%s is of a run's figures, and this is a trace", w.of_run));
-    return show_trace(what, &w);
+    bool trace = w.trace || is_trace(what);
+    if (!go_together(&w, trace ? SHOWS_TRACE : shown(&w)))
+        return PLUMB_EXIT_TROUBLE;
+    return trace ? show_trace(what, &w) : show(what, &w);
 }
 
 const struct plumb_cli_command plumb_cmd_report = {
@@ -345,7 +469,8 @@ const struct plumb_cli_command plumb_cmd_report = {
         "those of the table are of all runs. --top is the number of rows of each table.\n"
         "\n"
         "With --format svg it is a picture of the call tree instead: --phase, --pipeline\n"
-        "and --top choose what is in it, and the other options do not change it.",
+        "and --top choose what is in it. An option that changes nothing of what is shown\n"
+        "is refused.",
     .examples = "plumb report                        # the newest run\n"
                 "plumb report --frames 103 --wide    # more columns, average over 100 frames\n"
                 "plumb report --tree --top 5 RUN     # five largest nodes of each level\n"

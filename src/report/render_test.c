@@ -167,6 +167,13 @@ static void the_tree_shows_siblings_by_total_and_counts_the_hidden(void **state)
     assert_int_equal(view.lines[2].place->count, 2);
     assert_int_equal(view.lines[3].hidden, 1);
     plumb_tree_fini(&view);
+    /* Means are 1.5, 1.33 and 0.25 ms. */
+    o = (struct plumb_summary_options){.sort = PLUMB_SUMMARY_MEAN};
+    assert_int_equal(plumb_tree_init(&view, &t, &o, NULL), PLUMB_OK);
+    assert_int_equal(view.lines[1].place->count, 2);
+    assert_int_equal(view.lines[2].place->count, 3);
+    assert_int_equal(view.lines[3].place->count, 4);
+    plumb_tree_fini(&view);
     plumb_timing_fini(&t);
 }
 

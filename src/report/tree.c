@@ -12,7 +12,7 @@
 struct place {
     uint32_t parent; /* + 1; 0: outermost */
     uint32_t index;
-    uint64_t total_ns;
+    double key;
 };
 
 struct walk {
@@ -31,8 +31,8 @@ static int by_parent(const void *a, const void *b)
     const struct place *y = b;
     if (x->parent != y->parent)
         return x->parent < y->parent ? -1 : 1;
-    if (x->total_ns != y->total_ns)
-        return x->total_ns > y->total_ns ? -1 : 1;
+    if (x->key != y->key)
+        return x->key > y->key ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
 }
 
@@ -60,13 +60,27 @@ double plumb_tree_keep(bool *kept, const struct plumb_timing *t,
     return whole_ns;
 }
 
+/* Percentiles are of a node, not of a place: by P95 is by total. */
+static double sort_key(const struct plumb_timing_tree *place, enum plumb_summary_sort sort)
+{
+    double total = (double)place->total_ns;
+    switch (sort) {
+    case PLUMB_SUMMARY_SELF:
+        return (double)place->self_ns;
+    case PLUMB_SUMMARY_MEAN:
+        return place->count ? total / (double)place->count : 0;
+    default:
+        return total;
+    }
+}
+
 static void order_places(struct walk *w)
 {
     size_t n = w->t->tree_count;
     for (size_t i = 0; i < n; i++) {
         uint32_t parent = w->t->tree[i].parent;
         w->order[i] = (struct place){parent == PLUMB_TIMING_NONE ? 0 : parent + 1, (uint32_t)i,
-                                     w->t->tree[i].total_ns};
+                                     sort_key(&w->t->tree[i], w->o->sort)};
     }
     qsort(w->order, n, sizeof *w->order, by_parent);
     size_t at = 0;

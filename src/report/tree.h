@@ -1,5 +1,5 @@
-/* tree.h: the call tree in an order for printing: every place after its parent, siblings by falling
- * total. Any thread, one view at a time. */
+/* tree.h: the call tree in an order for printing: every place after its parent, siblings by the
+ * figure of the options, largest first. Any thread, one view at a time. */
 #ifndef PLUMB_REPORT_TREE_H
 #define PLUMB_REPORT_TREE_H
 

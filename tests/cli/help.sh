@@ -37,6 +37,13 @@ expect 'no such topic' 2 "$PLUMB_BIN" help frobnicate
 has err.txt "no help on 'frobnicate' (see"
 expect 'misspelt topic' 2 "$PLUMB_BIN" help recrod
 has err.txt "no help on 'recrod': did you mean 'record'?"
+for pair in environmnt:environment region:regions PLUMB_SIGNAL:PLUMB_SIGNALS; do
+    expect "misspelt ${pair#*:}" 2 "$PLUMB_BIN" help "${pair%:*}"
+    has err.txt "no help on '${pair%:*}': did you mean '${pair#*:}'?"
+done
+expect 'one variable' 0 "$PLUMB_BIN" help PLUMB_SIGNALS
+[ "$(wc -l <out.txt)" = 2 ] && has out.txt 'Variable  ' 'PLUMB_SIGNALS  ' ||
+    fail "one variable: $(cat out.txt)"
 expect 'misspelt option of a setting' 125 "$PLUMB_BIN" record --skip-frist 3 -- true
 has err.txt "unknown option '--skip-frist': did you mean '--skip-first'?"
 

@@ -37,6 +37,49 @@ has out.txt '1,prog,inference,decode,0,7,20.000000,20.000000,10.5'
 expect 'md' 0 report --format md "$data/golden.json"
 has out.txt '| node\_a | inference | 100 | 10.00 |'
 
+jq '.tree = [{"parent": null, "node": 1, "async": false, "count": 1, "total_ns": 9000000, "self_ns": 1000000},
+             {"parent": null, "node": 0, "async": false, "count": 1, "total_ns": 5000000, "self_ns": 5000000}]' \
+    "$data/golden.json" >tree.json
+expect 'tree by own time' 0 report --tree --sort self --format csv tree.json
+[ "$(cut -d, -f4 out.txt | tr '\n' ' ')" = 'node node_b node_a ' ] ||
+    fail "the tree is not sorted: $(cat out.txt)"
+expect 'tree by total' 0 report --tree --format csv tree.json
+[ "$(cut -d, -f4 out.txt | tr '\n' ' ')" = 'node node_a node_b ' ] ||
+    fail "the tree is not by total: $(cat out.txt)"
+
+# An option that would change nothing is refused, and so are two reports at once.
+while read -r options; do
+    # shellcheck disable=SC2086
+    expect "report $options" 2 report $options "$data/golden.json"
+    empty out.txt
+    [ "$(wc -l <err.txt)" = 1 ] || fail "not one line on $options: $(cat err.txt)"
+done <<'END'
+--tree --wide
+--tree --frames 3
+--tree --sort p95
+--tree --memory
+--memory --sort self
+--memory --frames 3
+--summary --requests
+--summary --top 3
+--summary --phase inference
+--requests --phase inference
+--signatures --wide
+--request req_1
+--min-width 5
+--format svg --wide
+--format svg --sort self
+--format svg --frames 3
+--format svg --memory --top 3
+--gaps --steps
+END
+expect 'the words of it' 2 report --summary --wide "$data/golden.json"
+has err.txt 'plumb report: --wide changes nothing of --summary (see'
+expect 'two reports' 2 report --tree --memory "$data/golden.json"
+has err.txt 'plumb report: --tree and --memory are two reports: one at a time (see'
+expect 'a request of the table' 2 report --request req_1 "$data/golden.json"
+has err.txt '--request goes with --requests, --summary, --memory or --signatures'
+
 expect 'phase not seen' 2 report --phase train "$data/golden.json"
 empty out.txt
 [ "$(cat err.txt)" = "plumb report: the run has no phase 'train': it has inference" ] ||
