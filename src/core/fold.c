@@ -81,12 +81,16 @@ static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_sta
 }
 
 /* The same for whatever may come. A reset is not undone: putting back an older generation's figures
- * would only be dropped again, so they are cleared before they are saved. */
+ * would only be dropped again, so they are cleared before they are saved. What this fold has saved
+ * before is left to the next one: the reset came within this fold, so after every run of its block,
+ * places that are ready go on adding to the state, and the save would bring the figures back. */
 static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, uint32_t group)
 {
     uint32_t generation = PLUMB_ACQUIRE(plumb_pipeline_of_group(f->run, group)->reset_generation);
     if (f->undo->states == PLUMB_UNDO_STATES)
         return; /* cannot be: a block holds fewer runs */
+    if (st->reset_generation != generation && st->undo_block == f->number)
+        return;
     if (f->watch)
         plumb_snapshot_copy(f->watch, st);
     if (st->reset_generation != generation)
@@ -164,15 +168,17 @@ static void key_met(struct plumb_live_key *k, uint64_t begin_ticks, uint64_t res
 static struct plumb_live_state *state_for(struct fold *f, const struct plumb_ended *e)
 {
     uint32_t group = plumb_key_group(e->key);
+    const struct plumb_live_pipeline *p = plumb_pipeline_of_group(f->run, group);
     struct plumb_live_state *st = state_find(f, e);
     uint64_t reset_ticks;
     if (!st)
         return NULL;
     if (st->undo_full != f->number)
         state_touch(f, st, group);
-    reset_ticks = PLUMB_LOAD(plumb_pipeline_of_group(f->run, group)->reset_ticks);
-    /* Begun before the last reset: belongs to what was dropped. */
-    if (e->begin_ticks < reset_ticks)
+    reset_ticks = PLUMB_LOAD(p->reset_ticks);
+    /* Begun before the last reset: belongs to what was dropped. So does all that a reset finds in
+     * the middle of its fold. */
+    if (e->begin_ticks < reset_ticks || st->reset_generation != PLUMB_ACQUIRE(p->reset_generation))
         return NULL;
     if (st->count == 0)
         key_met(plumb_table_at(f->run, &f->run->h->keys, st->key), e->begin_ticks, reset_ticks);
