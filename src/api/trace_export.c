@@ -23,7 +23,8 @@ enum { PATH_BYTES = 4096 };
 
 struct target {
     char path[PATH_BYTES], beside[PATH_BYTES];
-    int fd, why; /* why: errno of the first failure */
+    int fd, why;      /* why: errno of the first failure */
+    bool made_folder; /* the one that the output was to go into */
 };
 
 static bool is_folder(const char *path)
@@ -79,8 +80,11 @@ static int choose_path(struct target *to, const char *output, const char *name, 
         return plumb_fail(err, PLUMB_ERR_ARG, "the name of the output is empty");
     if (n + strlen(name) + 2 > sizeof to->path)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", output);
-    if (folder && output && mkdir(output, 0777) < 0 && errno != EEXIST)
-        return cannot_write(output, errno, err);
+    if (folder && output) {
+        to->made_folder = mkdir(output, 0777) == 0;
+        if (!to->made_folder && errno != EEXIST)
+            return cannot_write(output, errno, err);
+    }
     snprintf(to->path, sizeof to->path, "%s%s%s", output ? output : "",
              !output || !folder || output[n - 1] == '/' ? "" : "/", folder ? name : "");
     return PLUMB_OK;
@@ -240,6 +244,8 @@ static int put_output(struct request *r, plumb_exported *out, plumb_error *err)
     rc = folder ? put_folder(r, &to, err) : put_file(r, &to, out, err);
     if (rc == PLUMB_OK)
         strcpy(out->path, to.path);
+    else if (to.made_folder)
+        rmdir(o->output); /* unless something is in it by now */
     out->folder = folder;
     return rc;
 }

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,9 +279,17 @@ static int remove_below(int parent, const char *name, int depth)
 
 int plumb_runs_remove_folder(const char *path, plumb_error *err)
 {
-    char parent[4096];
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    snprintf(parent, sizeof parent, "%.*s", (int)(name - path), path);
+    char parent[PATH_MAX], name[NAME_MAX + 1];
+    size_t end = strlen(path), at;
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    for (at = end; at > 0 && path[at - 1] != '/';)
+        at--;
+    if (at >= sizeof parent || end - at >= sizeof name)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot remove '%s': %s", path,
+                          strerror(ENAMETOOLONG));
+    snprintf(parent, sizeof parent, "%.*s", (int)at, path);
+    snprintf(name, sizeof name, "%.*s", (int)(end - at), path + at);
     int dir = open(parent[0] ? parent : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = dir < 0 ? -1 : remove_below(dir, name, 8);
     int cause = errno;

@@ -141,6 +141,27 @@ static void pruning_spares_what_still_records(void **state)
     assert_int_equal(access("out/p/deeper", F_OK), 0);
 }
 
+static void a_folder_is_removed_however_its_name_is_spelt(void **state)
+{
+    static const char *const spelt[] = {"out/p/deeper", "out/p/deeper/", "./out//p//deeper///"};
+    plumb_error err = {0, ""};
+    char path[6000];
+    (void)state;
+    for (size_t i = 0; i < sizeof spelt / sizeof *spelt; i++) {
+        mkdir("out/p/deeper", 0700);
+        touch("out/p/deeper/file", 1000);
+        if (plumb_runs_remove_folder(spelt[i], &err) < 0)
+            fail_msg("%s", err.message);
+        assert_int_equal(access("out/p/deeper", F_OK), -1);
+        assert_int_equal(access("out/p/latest", F_OK), 0);
+    }
+    memset(path, '/', sizeof path - 1);
+    memcpy(path, "out", 3);
+    strcpy(path + sizeof path - 10, "p");
+    assert_int_equal(plumb_runs_remove_folder(path, &err), PLUMB_ERR_IO);
+    assert_int_equal(access("out/p", F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +171,8 @@ int main(void)
                                         make_runs, remove_runs),
         cmocka_unit_test_setup_teardown(a_run_can_be_meant_in_many_ways, make_runs, remove_runs),
         cmocka_unit_test_setup_teardown(a_path_that_does_not_fit_is_an_error, make_runs,
+                                        remove_runs),
+        cmocka_unit_test_setup_teardown(a_folder_is_removed_however_its_name_is_spelt, make_runs,
                                         remove_runs),
         cmocka_unit_test_setup_teardown(pruning_spares_what_still_records, make_runs, remove_runs),
     };

@@ -169,7 +169,15 @@ if "$plumb" export --format otf2 run -o otf2.d 2>err.txt >out.txt; then
     refused 'otf2, no room' 'too large' \
         sh -c 'trap "" XFSZ; ulimit -f 1; "$0" export --format otf2 run -o otf2.cut' "$plumb"
     [ ! -e otf2.cut ] || fail "half an archive was left: $(ls -R otf2.cut)"
+    refused 'otf2, no room, with a slash' 'too large' \
+        sh -c 'trap "" XFSZ; ulimit -f 1; "$0" export --format otf2 run -o otf2.cut//' "$plumb"
+    [ ! -e otf2.cut ] || fail "half an archive was left: $(ls -R otf2.cut)"
     : >a_file
+    mkdir kept
+    refused 'otf2, no room in a folder that was there' 'too large' \
+        sh -c 'trap "" XFSZ; ulimit -f 1; "$0" export --format otf2 run -o kept/' "$plumb"
+    [ -d kept ] || fail 'the folder of the user is gone'
+    [ -z "$(ls -A kept)" ] || fail "half an archive was left: $(ls -R kept)"
     refused 'otf2 below a file' 'a_file/x: This is not a directory' "$plumb" export --format otf2 run -o a_file/x
     refused 'otf2 to a stream' 'folder' "$plumb" export --format otf2 run -o -
     echo '{"traceEvents": []}' >empty.json
