@@ -21,6 +21,7 @@ STATISTICS = {  # of a copy in float32; whole numbers: in float64
 PLAIN = {"shape": lambda t: list(t.shape), "dtype": lambda t: str(t.dtype)}
 OFF = ("", "0", "false", "no", "off")
 here, files, stepped = threading.local(), {}, []  # the thread's step; open outputs; whether a step was opened
+idle = []  # settings that do nothing, and were told of
 
 
 def say(text):
@@ -104,7 +105,14 @@ def attach(model, name="", inputs=None):
     root only if `name` names it. `inputs`, an expression as well: of these, what goes in is recorded too.
     Gives the handles, for remove()."""
     handles, layers = [], setting("_ACTIVATIONS_LAYERS")
-    if setting("_ACTIVATIONS").lower() in OFF or setting("", "1").lower() in OFF:
+    if setting("", "1").lower() in OFF:
+        return handles
+    if setting("_ACTIVATIONS").lower() in OFF:
+        if "PLUMB_ACTIVATIONS" not in os.environ and not idle:
+            all_names = ["_ACTIVATIONS_" + name for name in ("LAYERS", "STATS", "STEPS", "OUTPUT")]
+            idle[:] = ["PLUMB" + name for name in all_names if setting(name)]
+            if idle:
+                say("%s: nothing without activations: set PLUMB_ACTIVATIONS=1" % ", ".join(idle))
         return handles
     asked = dict.fromkeys(re.findall(r"[^\s,]+", setting("_ACTIVATIONS_STATS") or "abs_mean,sum"))
     stats = [stat for stat in asked if stat in STATISTICS or stat in PLAIN]

@@ -61,11 +61,6 @@ static void add_knobs(struct plumb_buf *out, const struct plumb_settings *s)
         plumb_buf_str(out, ", NVTX ranges");
 }
 
-static bool is_on(const struct plumb_settings *s)
-{
-    return s->trace || s->regions[0] || s->trace_nodes[0];
-}
-
 static void put_trace(struct lines *l, const struct plumb_settings *s)
 {
     struct plumb_buf text = {0};
@@ -85,7 +80,7 @@ static void put_trace(struct lines *l, const struct plumb_settings *s)
     }
     if (s->recording == PLUMB_OFF)
         put(l, "trace", PLUMB_CHECK_BLOCKED, "off: PLUMB=0 turns all recording off", "unset PLUMB");
-    else if (!is_on(s))
+    else if (!plumb_settings_trace_is_on(s))
         put(l, "trace", PLUMB_CHECK_NOT_SEEN, "off; PLUMB_TRACE=1 records when each span ran", "");
     else
         put(l, "trace", PLUMB_CHECK_SEEN, text.failed ? "on" : text.data, "");
@@ -109,9 +104,6 @@ static void put_keep(struct lines *l, const struct plumb_settings *s)
         put_bad(l, "PLUMB_KEEP_IF", err.message, "PLUMB_KEEP_IF='denoise_step>50ms'");
     if (s->keep_signal[0] && !plumb_keep_signal_number(s->keep_signal))
         put_bad(l, "PLUMB_KEEP_SIGNAL", "no signal that can be taken", "PLUMB_KEEP_SIGNAL=USR2");
-    if (s->trace_mode != PLUMB_TRACE_RING && (s->keep_if[0] || s->keep_signal[0]))
-        put_bad(l, s->keep_if[0] ? "PLUMB_KEEP_IF" : "PLUMB_KEEP_SIGNAL",
-                "does nothing, because the trace is not kept in a ring", "PLUMB_TRACE_MODE=ring");
 }
 
 static void put_steps(struct lines *l, const struct plumb_settings *s)
@@ -138,20 +130,10 @@ static void put_activations(struct lines *l, const struct plumb_settings *s)
 {
     struct plumb_step_list steps;
     plumb_error err = {0, ""};
-    const struct {
-        const char *variable;
-        bool set;
-    } all[] = {{"PLUMB_ACTIVATIONS_LAYERS", s->activations_layers[0]},
-               {"PLUMB_ACTIVATIONS_STEPS", s->activations_steps[0]},
-               {"PLUMB_ACTIVATIONS_OUTPUT", s->activations_output[0]},
-               {"PLUMB_ACTIVATIONS_DUMP", s->activations_dump[0]}};
     put_pattern(l, "PLUMB_ACTIVATIONS_LAYERS", s->activations_layers);
     put_pattern(l, "PLUMB_ACTIVATIONS_DUMP", s->activations_dump);
     if (s->activations_steps[0] && plumb_step_list_parse(&steps, s->activations_steps, &err) < 0)
         put_bad(l, "PLUMB_ACTIVATIONS_STEPS", err.message, "PLUMB_ACTIVATIONS_STEPS=0,5-9");
-    for (size_t i = 0; !s->activations && i < sizeof all / sizeof *all; i++)
-        if (all[i].set)
-            put_bad(l, all[i].variable, "does nothing without activations", "PLUMB_ACTIVATIONS=1");
 }
 
 static bool is_region(const char *word, struct plumb_nearest *nearest)
@@ -193,21 +175,14 @@ static void put_regions(struct lines *l, const struct plumb_settings *s)
     }
 }
 
-/* Switches of a trace that there is not. */
 static void put_idle(struct lines *l, const struct plumb_settings *s)
 {
-    const struct {
-        const char *variable;
-        bool set;
-    } all[] = {{"PLUMB_TRACE_SHAPES", s->trace_shapes},
-               {"PLUMB_TRACE_MEMORY", s->trace_memory},
-               {"PLUMB_TRACE_FLOPS", s->trace_flops},
-               {"PLUMB_TRACE_STACK", s->trace_stack},
-               {"PLUMB_TRACE_STEPS", s->trace_steps[0]},
-               {"PLUMB_TRACE_MODE", s->trace_mode == PLUMB_TRACE_RING}};
-    for (size_t i = 0; !is_on(s) && i < sizeof all / sizeof *all; i++)
-        if (all[i].set)
-            put_bad(l, all[i].variable, "does nothing without a trace", "PLUMB_TRACE=1");
+    struct plumb_idle idle;
+    char why[128];
+    for (size_t i = 0; plumb_settings_idle(s, i, &idle); i++) {
+        snprintf(why, sizeof why, "does nothing %s", idle.why);
+        put_bad(l, idle.variable, why, idle.cure);
+    }
 }
 
 int plumb_doctor_setting(size_t i, plumb_check *out)

@@ -124,6 +124,15 @@ int plumb_settings_from_env(struct plumb_settings *s, char *const *environment,
 /* Whether recording is to begin by itself when the library is loaded. */
 bool plumb_settings_wants_recording(const struct plumb_settings *s);
 
+/* Whether there is to be a trace. */
+bool plumb_settings_trace_is_on(const struct plumb_settings *s);
+/* A setting that does nothing as it stands: "PLUMB_KEEP_IF", "without a trace", "PLUMB_TRACE=1". */
+struct plumb_idle {
+    const char *variable, *why, *cure; /* one `why` is one pointer */
+};
+/* Number `i` of them; false: there are no more. */
+bool plumb_settings_idle(const struct plumb_settings *s, size_t i, struct plumb_idle *out);
+
 /* The text of `plumb help environment`: a line for each variable. */
 void plumb_settings_help(struct plumb_buf *out);
 

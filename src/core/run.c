@@ -162,6 +162,29 @@ static void tell_problem(const char *what, const char *problem)
     plumb_say("plumb: %s%s", problem, what);
 }
 
+/* Settings that do nothing, a line for each reason. Once a process: it may open many runs. */
+static void tell_idle(void)
+{
+    struct plumb_idle idle, other;
+    const char *told = NULL;
+    if (plumb_rt.told_idle || !plumb_regions_speak())
+        return;
+    for (size_t i = 0; plumb_settings_idle(&plumb_rt.settings, i, &idle); i++) {
+        char names[512];
+        size_t count = 0, n = 0;
+        if (idle.why == told)
+            continue;
+        told = idle.why;
+        plumb_rt.told_idle = true;
+        for (size_t k = i; plumb_settings_idle(&plumb_rt.settings, k, &other); k++)
+            if (other.why == idle.why && n < sizeof names)
+                n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", count++ ? ", " : "",
+                                      other.variable);
+        plumb_say("plumb: %s %s nothing %s: set %s", names, count == 1 ? "does" : "do", idle.why,
+                  idle.cure);
+    }
+}
+
 /* Under life_lock. */
 static int open_run(bool early, plumb_error *err)
 {
@@ -188,6 +211,7 @@ static int open_run(bool early, plumb_error *err)
         tell_problem("; recording in memory, the summary is printed at the end", run->problem);
     else if (run->problem[0])
         tell_problem("", run->problem);
+    tell_idle();
     plumb_regions_tell();
     plumb_nvtx_tell();
     plumb_activations_open(run);

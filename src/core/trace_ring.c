@@ -192,11 +192,8 @@ void plumb_trace_ring_open(struct plumb_trace_ring *r)
 {
     const struct plumb_settings *s = &plumb_rt.settings;
     plumb_error err = {0, ""};
-    if (trace_of(r)->mode != PLUMB_LIVE_TRACE_RING) {
-        if (s->keep_if[0] || s->keep_signal[0])
-            plumb_say("plumb: PLUMB_KEEP_IF and PLUMB_KEEP_SIGNAL need PLUMB_TRACE_MODE=ring");
+    if (trace_of(r)->mode != PLUMB_LIVE_TRACE_RING)
         return;
-    }
     if (plumb_keep_rules_parse(&r->rules, s->keep_if, &err) < 0)
         plumb_say("plumb: PLUMB_KEEP_IF: %s; it keeps nothing", err.message);
     if (r->rules.count && !(r->watches = plumb_pages_map(WATCHES * sizeof *r->watches)))

@@ -56,6 +56,24 @@ lacks err.txt 'plumb record:' # the reason stands there
 expect 'beyond the bounds' 125 record --trace-max 1 -- ./bare
 has err.txt '--trace-max: 1 is not between 65536 and'
 lacks err.txt 'using' # it is not
+
+# Settings that switch nothing on: told of at the start, once, and left at that.
+expect 'kept, and no trace' 0 record --keep-if 'frame>1ms' --keep-signal USR2 --run-dir idle1 -- ./linked
+has err.txt 'plumb: PLUMB_KEEP_IF, PLUMB_KEEP_SIGNAL do nothing without a trace that is kept in a ring: set PLUMB_TRACE=1 PLUMB_TRACE_MODE=ring'
+[ "$(grep -c 'nothing' err.txt)" = 1 ] || fail "more than a line: $(cat err.txt)"
+[ ! -e idle1/trace.pftrace ] || fail 'a trace that nobody asked for'
+expect 'a trace, and no ring' 0 record --trace --keep-if 'frame>1ms' --run-dir idle2 -- ./linked
+has err.txt 'plumb: PLUMB_KEEP_IF does nothing because the trace is not kept in a ring: set PLUMB_TRACE_MODE=ring'
+[ "$(grep -c KEEP_IF err.txt)" = 1 ] || fail "more than a line: $(cat err.txt)"
+expect 'no activations' 0 record --activations-stats min --activations-layers attn --run-dir idle3 -- ./bare
+has err.txt 'plumb: PLUMB_ACTIVATIONS_LAYERS, PLUMB_ACTIVATIONS_STATS do nothing without activations: set PLUMB_ACTIVATIONS=1'
+[ ! -e idle3/activations.jsonl ] || fail 'activations that nobody asked for'
+expect 'not said of another rank' 0 env LOCAL_RANK=1 RANK=1 WORLD_SIZE=2 "$PLUMB_BIN" record --keep-if 'frame>1ms' --run-dir idle4 -- ./linked
+lacks err.txt 'KEEP_IF'
+expect 'all there' 0 record --trace --trace-mode ring --keep-if 'frame>1000s' --activations --activations-stats min -- ./linked
+lacks err.txt 'do nothing'
+lacks err.txt 'does nothing'
+
 expect 'no path' 0 record --run-dir '%q{' -- ./bare
 has err.txt "'%q{'" '; ignored'
 expect 'LD_PRELOAD is kept' 0 env LD_PRELOAD=/no/such.so "$PLUMB_BIN" record -- \

@@ -71,6 +71,13 @@ def modules(rows):
 # The switch.
 for off in ("0", "false", "no", "OFF", ""):
     assert case("off", PLUMB_ACTIVATIONS=off) == ("", None), off
+for key in ("PLUMB_ACTIVATIONS", "PLUMB_ACTIVATIONS_OUTPUT"):
+    os.environ.pop(key, None)
+os.environ["PLUMB_ACTIVATIONS_LAYERS"] = "pair"
+said = []
+activations.say = said.append
+assert activations.attach(Model()) == activations.attach(Model()) == []
+assert said == ["PLUMB_ACTIVATIONS_LAYERS: nothing without activations: set PLUMB_ACTIVATIONS=1"], said
 assert case("never", PLUMB="0") == ("", None)
 
 # Record shape, labels, default statistics; the root is not traced unless it is named.
