@@ -10,7 +10,7 @@ A line of JSON for each tensor that a module returns: module, tensor, step, then
 as in FastVideo's activation trace. The variables are plumb's: PLUMB_ACTIVATIONS, _LAYERS, _STATS, _STEPS,
 _OUTPUT and _APPEND (docs/activations.md). The file needs nothing but torch, so it may be copied.
 """
-import atexit, contextlib, functools, json, math, os, re, socket, sys, threading  # noqa: E401
+import atexit, contextlib, fcntl, functools, json, math, os, re, socket, stat, sys, threading  # noqa: E401
 import torch
 
 STATISTICS = {  # of a copy in float32; whole numbers: in float64
@@ -61,10 +61,32 @@ def output(text):
     text = re.sub("%[prh]|<pid>", lambda found: words.get(found[0], str(os.getpid())), text)
     path = os.path.abspath(os.path.expanduser(text))
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    if path not in files or files[path].closed:  # a write() a line: each is whole even after kill -9
-        mode = "wb" if setting("_ACTIVATIONS_APPEND").lower() in OFF else "ab"
-        files[path] = open(path, mode, buffering=0)
+    if path not in files or files[path].closed:
+        files[path] = opened(path, setting("_ACTIVATIONS_APPEND").lower() not in OFF)
     return files[path]
+
+
+def opened(path, append):
+    """A write() a line: each is whole even after kill -9. What another process writes to is left to it: then
+    this one's is beside it. Pipes and devices are for everybody."""
+    for n in range(100):
+        tag = ".%d-%d" % (os.getpid(), n) if n > 1 else ".%d" % os.getpid() if n else ""
+        own = tag.join(os.path.splitext(path))
+        file = open(own, "ab", buffering=0)
+        try:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                fcntl.flock(file, (fcntl.LOCK_SH if append else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            continue
+        except OSError:  # a file system without locks
+            pass
+        if not append and stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            file.truncate(0)
+        if n:
+            say("'%s' is being written to; the activation records of this process go to '%s'" % (path, own))
+        return file
+    raise OSError("'%s' is being written to" % path)
 
 
 def labelled(value, label):

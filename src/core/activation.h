@@ -148,5 +148,10 @@ void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *v
 /* paths.c: a path of this process's own, absolute, from a pattern of the settings; false, and said
  * together with `none`: it cannot be. */
 bool plumb_path_own(char *out, size_t size, const char *pattern, const char *none);
+/* "a/b.json" and ".7" to "a/b.7.json"; false, and nothing changed: it does not fit. */
+bool plumb_path_insert(char *path, size_t size, const char *tag);
+/* activation_file.c: opens it for writing, begun afresh or to be added to. Where another process is
+ * writing to it, "<path>.<pid>" instead, and said. */
+int plumb_act_file_open(int *out, const char *path, bool append, plumb_error *err);
 
 #endif

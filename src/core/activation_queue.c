@@ -253,12 +253,11 @@ int plumb_activation_sink_impl(plumb_activation_sink_fn fn, void *arg, plumb_err
 
 int plumb_act_queue_open(const char *path, bool append, plumb_error *err)
 {
-    int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : O_TRUNC);
+    int rc;
     if (!queue.slot && !(queue.slot = plumb_pages_map(SLOTS * sizeof *queue.slot)))
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for activation records");
-    queue.fd = open(path, how, 0666);
-    if (queue.fd < 0)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+    if ((rc = plumb_act_file_open(&queue.fd, path, append, err)) < 0)
+        return rc;
     /* A pipe has no pages. */
     queue.appends = append || lseek(queue.fd, 0, SEEK_CUR) < 0;
     queue.put = queue.taken = queue.lost = queue.size = 0;

@@ -64,8 +64,7 @@ static bool names(const char *pattern, char sequence)
     return false;
 }
 
-/* "a/b.json" and ".7" to "a/b.7.json". */
-static bool insert(char *path, size_t size, const char *tag)
+bool plumb_path_insert(char *path, size_t size, const char *tag)
 {
     size_t n = strlen(path), more = strlen(tag);
     const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
@@ -88,11 +87,11 @@ static bool tell_apart(char *path, size_t size, const char *pattern)
     plumb_rank_find(&rank, environ);
     if (rank.rank > 0 && !names(pattern, 'r')) {
         snprintf(tag, sizeof tag, ".rank%d", (int)rank.rank);
-        if (!insert(path, size, tag))
+        if (!plumb_path_insert(path, size, tag))
             return false;
     }
     snprintf(tag, sizeof tag, ".%u", plumb_rt.pid);
-    return !plumb_rt.forked || insert(path, size, tag);
+    return !plumb_rt.forked || plumb_path_insert(path, size, tag);
 }
 
 bool plumb_path_own(char *path, size_t size, const char *pattern, const char *none)

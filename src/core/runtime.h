@@ -239,7 +239,7 @@ struct plumb_runtime {
     bool forked;                              /* a forked child of a process that had the runtime */
     char report_pattern[PLUMB_SETTINGS_PATH]; /* PLUMB_TIMING_REPORT as it was given ... */
     char report_base[PLUMB_SETTINGS_PATH];    /* ... and what it is relative to */
-    bool told_idle; /* of settings that do nothing */
+    bool told_idle;                           /* of settings that do nothing */
     uint32_t generation;
     bool want_run; /* a run opens with the first span (fork child, PLUMB=1) */
     bool hooked;   /* a node has, or had, hooks */

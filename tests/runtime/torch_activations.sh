@@ -10,7 +10,7 @@ if ! /usr/bin/python3 -c 'import importlib.util as u; exit(not u.find_spec("torc
     exit 77
 fi
 cat >cases.py <<'PY'
-import copy, io, json, math, os
+import copy, fcntl, io, json, math, os
 import torch
 from torch import nn
 import plumb_torch_activations as activations
@@ -79,6 +79,16 @@ activations.say = said.append
 assert activations.attach(Model()) == activations.attach(Model()) == []
 assert said == ["PLUMB_ACTIVATIONS_LAYERS: nothing without activations: set PLUMB_ACTIVATIONS=1"], said
 assert case("never", PLUMB="0") == ("", None)
+
+# A file that is being written to is left alone.
+with open("held.jsonl", "wb") as held:
+    held.write(b'{"module": "other"}\n')
+    held.flush()
+    fcntl.flock(held, fcntl.LOCK_EX)
+    said, rows = case("held")
+    assert rows == [{"module": "other"}], rows
+    assert "'%s' is being written to" % os.path.abspath("held.jsonl") in said, said
+    assert len(open("held.%d.jsonl" % os.getpid()).readlines()) > 4
 
 # Record shape, labels, default statistics; the root is not traced unless it is named.
 said, rows = case("default")

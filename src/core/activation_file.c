@@ -1,0 +1,68 @@
+/* activation_file.c: the file of the records, opened so that no two processes write over each
+ * other. Programs that a launcher starts with one environment name the same file, and so do the
+ * workers that a program spawns: what is being written is left to who writes it, which a lock tells
+ * (flock: it ends with its process, however that ends). Those who append share the lock. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "core/activation.h"
+
+enum { TRIES = 100 };
+
+/* Whether somebody else has the file. Pipes and devices are for everybody; a file system that knows
+ * no locks tells nothing. */
+static bool is_taken(int fd, bool append)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           flock(fd, (append ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* The first is the file that was asked for; then those of this process. More than one only where
+ * processes of several machines or containers have one number. */
+static bool name_try(char *out, size_t size, const char *path, int number)
+{
+    char tag[32];
+    snprintf(tag, sizeof tag, number > 1 ? ".%u-%d" : ".%u", plumb_rt.pid, number);
+    return snprintf(out, size, "%s", path) < (int)size &&
+           (number == 0 || plumb_path_insert(out, size, tag));
+}
+
+int plumb_act_file_open(int *out, const char *path, bool append, plumb_error *err)
+{
+    int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : 0);
+    for (int i = 0; i < TRIES; i++) {
+        char name[PLUMB_SETTINGS_PATH + 64];
+        int fd;
+        struct stat st;
+        if (!name_try(name, sizeof name, path, i))
+            break;
+        fd = open(name, how, 0666);
+        if (fd < 0)
+            return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", name, strerror(errno));
+        if (is_taken(fd, append)) {
+            close(fd);
+            continue;
+        }
+        /* Only now: before, it may have been somebody's. */
+        if (!append && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0) {
+            plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", name, strerror(errno));
+            close(fd);
+            return PLUMB_ERR_IO;
+        }
+        if (i > 0)
+            plumb_say("plumb: '%s' is being written to; the activation records of this process go "
+                      "to '%s'",
+                      path, name);
+        *out = fd;
+        return PLUMB_OK;
+    }
+    return plumb_fail(err, PLUMB_ERR_STATE, "'%s' is being written to", path);
+}
