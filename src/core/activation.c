@@ -111,7 +111,7 @@ int plumb_activations_check(const struct plumb_settings *s, plumb_error *err)
 
 bool plumb_activations_wanted(void)
 {
-    return plumb_rt.settings.activations && (plumb_rt.recording || plumb_rt.want_run);
+    return PLUMB_LOAD(plumb_rt.settings.activations) && plumb_wanted();
 }
 
 /* ---- The life of a run ----------------------------------------------------------------------- */

@@ -71,7 +71,7 @@ static void put_place(struct plumb_json *j, const struct plumb_act_record *r)
     if (r->step >= 0)
         put_number(j, "step", r->step);
     put_number(j, "call", (int64_t)r->call);
-    put_number(j, "rank", plumb_rt.rank < 0 ? 0 : plumb_rt.rank);
+    put_number(j, "rank", plumb_rank_told());
     put_number(j, "seq", (int64_t)r->seq);
     put_text(j, "phase", plumb_rt.phases.name[r->phase]);
     put_text(j, "io", plumb_act_io_name(r->io));

@@ -189,7 +189,7 @@ static uint64_t count_call(const struct plumb_act_record *r)
 static bool wait_for_room(void)
 {
     while (queue.put - queue.taken == SLOTS) {
-        if (plumb_rt.settings.activations_queue == PLUMB_ACTIVATIONS_DROP)
+        if (PLUMB_LOAD(plumb_rt.settings.activations_queue) == PLUMB_ACTIVATIONS_DROP)
             return false;
         pthread_cond_wait(&queue.emptied, &queue.lock);
     }

@@ -295,7 +295,7 @@ void plumb_act_line(struct plumb_buf *out, const struct plumb_act_record *r)
     plumb_json_key(&j, "call");
     plumb_json_u64(&j, r->call);
     plumb_json_key(&j, "rank");
-    plumb_json_i64(&j, plumb_rt.rank < 0 ? 0 : plumb_rt.rank);
+    plumb_json_i64(&j, plumb_rank_told());
     plumb_json_key(&j, "seq");
     plumb_json_u64(&j, r->seq);
     plumb_json_key(&j, "phase");

@@ -221,7 +221,7 @@ void plumb_scope_return(struct plumb_thread *th, uint32_t before)
 
 static bool exact(void)
 {
-    return plumb_rt.settings.memory_peak == PLUMB_MEMORY_PEAK_EXACT;
+    return PLUMB_LOAD(plumb_rt.settings.memory_peak) == PLUMB_MEMORY_PEAK_EXACT;
 }
 
 struct plumb_rss plumb_rss_read(void)

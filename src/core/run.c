@@ -97,7 +97,7 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     plumb_nodes_publish(run);
     if (run->problem[0])
         plumb_run_note(run, "%s", run->problem);
-    plumb_rt.rank = rank->rank;
+    PLUMB_STORE(plumb_rt.rank, rank->rank);
     plumb_ledger_open(run);
     plumb_trace_begin(run);
     PLUMB_RELEASE(h->magic, PLUMB_LIVE_MAGIC);
@@ -270,6 +270,18 @@ static void name_default_pipeline(void)
     }
 }
 
+/* Word by word: threads that are in no run, and hold no lock, look at single ones with PLUMB_LOAD.
+ */
+static void put_settings(const struct plumb_settings *next)
+{
+    typedef uint64_t __attribute__((may_alias)) word;
+    const word *from = (const word *)(const void *)next;
+    word *to = (word *)(void *)&plumb_rt.settings;
+    _Static_assert(sizeof *next % sizeof *to == 0, "whole words");
+    for (size_t i = 0; i < sizeof *next / sizeof *to; i++)
+        PLUMB_STORE(to[i], from[i]);
+}
+
 /* Reads struct and environment; under the lock. */
 static int take_settings(const plumb_options *options, bool warn, plumb_error *err)
 {
@@ -284,7 +296,7 @@ static int take_settings(const plumb_options *options, bool warn, plumb_error *e
     /* Nodes outlive runs: the bound can only be raised. */
     if (next.max_nodes < plumb_rt.node_count)
         next.max_nodes = plumb_rt.node_count;
-    *s = next;
+    put_settings(&next);
     plumb_paths_resolve();
     plumb_rt.debug = s->debug;
     if (options || s->log_level)

@@ -356,6 +356,13 @@ static inline bool plumb_wanted(void)
     return want | (PLUMB_LOAD(plumb_rt.recording) != 0);
 }
 
+/* The rank that records of single values name: 0 where none is known. */
+static inline int32_t plumb_rank_told(void)
+{
+    int32_t rank = PLUMB_LOAD(plumb_rt.rank);
+    return rank < 0 ? 0 : rank;
+}
+
 /* Whether the record's block lies in `run`, whoever's thread it is now. */
 static inline bool plumb_belongs(const struct plumb_thread *th, const struct plumb_run *run)
 {

@@ -73,7 +73,7 @@ static void pack_tensor(struct plumb_pack *p, const void *tensor)
     t.dtype = plumb_dtype_name(dtype, view.dtype);
     t.device = plumb_dl_device_name(device, view.device);
     t.bytes = (int64_t)view.bytes;
-    if (plumb_rt.settings.signature == PLUMB_SIGNATURE_FULL)
+    if (PLUMB_LOAD(plumb_rt.settings.signature) == PLUMB_SIGNATURE_FULL)
         look_inside(&t, &stats, &view, &why);
     plumb_pack_value(p, &v);
 }
@@ -174,14 +174,14 @@ void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
     s = plumb_stage_of(th, stage);
     if (!s || !(s->flags & PLUMB_POINT_STAGE))
         return;
-    if (plumb_rt.settings.activations)
+    if (PLUMB_LOAD(plumb_rt.settings.activations))
         plumb_activation_stage(th, s->node, part, name, value);
-    if (plumb_rt.settings.signature != PLUMB_SIGNATURE_OFF)
+    if (PLUMB_LOAD(plumb_rt.settings.signature) != PLUMB_SIGNATURE_OFF)
         pack_parts(th, s, part, name, value, 0);
-    if (plumb_rt.settings.verify != PLUMB_VERIFY_OFF)
+    if (PLUMB_LOAD(plumb_rt.settings.verify) != PLUMB_VERIFY_OFF)
         plumb_verify_value(s, part, name, value);
     /* What the run itself says is not looked at: it may have ended. */
-    if (plumb_traced(th) && plumb_rt.settings.trace_shapes)
+    if (plumb_traced(th) && PLUMB_LOAD(plumb_rt.settings.trace_shapes))
         plumb_trace_shape(stage, part, name, value);
     errno = saved;
 }

@@ -225,7 +225,7 @@ static PLUMB_COLD void end_long(plumb_span span)
             plumb_drop(th->run, PLUMB_DROP_REENTRANT);
         return;
     }
-    if (PLUMB_UNLIKELY(plumb_rt.settings.verify != PLUMB_VERIFY_OFF))
+    if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.settings.verify) != PLUMB_VERIFY_OFF))
         plumb_verify_ending(th, span);
     if (!enter_any(th)) {
         end_late(th, span);

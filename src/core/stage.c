@@ -24,14 +24,14 @@ static const char *pipeline_of(const struct plumb_thread *th)
 
 static bool reads_memory(uint32_t flags)
 {
-    return plumb_rt.settings.memory != PLUMB_MEMORY_OFF &&
+    return PLUMB_LOAD(plumb_rt.settings.memory) != PLUMB_MEMORY_OFF &&
            (flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY)) != 0;
 }
 
 static void checkpoint(const char *when, uint32_t node)
 {
     char name[600];
-    if (!plumb_rt.settings.memory_checkpoints)
+    if (!PLUMB_LOAD(plumb_rt.settings.memory_checkpoints))
         return;
     snprintf(name, sizeof name, "%s_%s", when, name_of(node));
     plumb_checkpoint_impl(name, 0);
@@ -223,9 +223,9 @@ static void tell_memory(const char *name, double ms, const struct plumb_live_mem
         a = r = m->rss;
         peak_a = peak_r = m->peak_rss;
     }
-    plumb_log(
-        PLUMB_LOG_INFO, "[Rank %d] [Timing] %s: %.2f ms, memory: %.2f/%.2f MB (peak: %.2f/%.2f MB)",
-        plumb_rt.rank < 0 ? 0 : plumb_rt.rank, name, ms, mib(a), mib(r), mib(peak_a), mib(peak_r));
+    plumb_log(PLUMB_LOG_INFO,
+              "[Rank %d] [Timing] %s: %.2f ms, memory: %.2f/%.2f MB (peak: %.2f/%.2f MB)",
+              plumb_rank_told(), name, ms, mib(a), mib(r), mib(peak_a), mib(peak_r));
 }
 
 /* After the end, so that the device has been waited for. */
@@ -239,7 +239,7 @@ static void tell(const struct plumb_thread *th, const struct plumb_stage_run *s,
     else
         plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution %s %.3f ms", name_of(s->node), pipeline_of(th),
                   s->mark ? "abandoned after" : "completed in", ms);
-    if (plumb_rt.settings.memory != PLUMB_MEMORY_OFF && s->mark != 2)
+    if (PLUMB_LOAD(plumb_rt.settings.memory) != PLUMB_MEMORY_OFF && s->mark != 2)
         tell_memory(name_of(s->node), ms, m);
 }
 

@@ -41,9 +41,9 @@ struct plumb_thread *plumb_thread_new(void)
     return th;
 }
 
-/* Runs as a thread-specific destructor, also for threads that were cancelled. Spans that are still
- * open are closed as unbalanced; spans that later destructors begin get a fresh attachment. */
-void plumb_thread_release(struct plumb_thread *th)
+/* Ends what a thread was doing and parts it from its record, which is the caller's then. Spans that
+ * are still open are closed as unbalanced. */
+static bool part(struct plumb_thread *th)
 {
     uint64_t zero = 0;
     bool live;
@@ -51,7 +51,7 @@ void plumb_thread_release(struct plumb_thread *th)
      * cannot be finished. The record stays as it is, and the reader of the mapping makes it good.
      */
     if (PLUMB_LOAD(th->busy))
-        return;
+        return false;
     PLUMB_STORE(th->busy, 1);
     plumb_order();
     /* Behind busy: a run that ends now waits for us, one that has ended is not touched. */
@@ -91,8 +91,25 @@ void plumb_thread_release(struct plumb_thread *th)
         plumb_tls = NULL;
     plumb_order();
     PLUMB_RELEASE(th->busy, 0);
+    plumb_unlock();
+    return true;
+}
+
+/* Under the lock. */
+static void make_idle(struct plumb_thread *th)
+{
     th->next_idle = plumb_rt.idle;
     plumb_rt.idle = th;
+}
+
+/* Runs as a thread-specific destructor, also for threads that were cancelled; spans that later
+ * destructors begin get a fresh attachment. */
+void plumb_thread_release(struct plumb_thread *th)
+{
+    if (!part(th))
+        return;
+    plumb_lock();
+    make_idle(th);
     plumb_unlock();
 }
 
@@ -125,7 +142,8 @@ bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns)
     return true;
 }
 
-/* A record that its thread has left behind; the caller must release it. */
+/* A record that its thread has left behind, now the caller's. It does not pass through the idle
+ * ones: whoever took it there would leave the caller to make a new one, again and again. */
 static struct plumb_thread *left_behind(void)
 {
     struct plumb_thread *th = NULL;
@@ -139,16 +157,17 @@ static struct plumb_thread *left_behind(void)
             PLUMB_STORE(th->tid, 0); /* nobody else's */
     }
     plumb_unlock();
-    return th;
+    return th && part(th) ? th : NULL;
 }
 
-/* Under the lock. */
-static struct plumb_thread *new_record(void)
+/* `th`, an idle one, or a new one. Under the lock. */
+static struct plumb_thread *take_record(struct plumb_thread *th)
 {
-    struct plumb_thread *th = plumb_rt.idle;
     if (!plumb_rt.exit_key_made)
         plumb_rt.exit_key_made = pthread_key_create(&plumb_rt.exit_key, on_thread_exit) == 0;
     if (th) {
+        /* the caller's already */
+    } else if ((th = plumb_rt.idle) != NULL) {
         plumb_rt.idle = th->next_idle;
     } else if ((th = plumb_thread_new()) != NULL) {
         th->next = plumb_rt.threads;
@@ -163,15 +182,15 @@ static struct plumb_thread *new_record(void)
 
 struct plumb_thread *plumb_thread_self(void)
 {
-    struct plumb_thread *th = plumb_tls;
+    struct plumb_thread *th = plumb_tls, *left;
     if (th || plumb_locked)
         return th;
-    th = left_behind();
-    if (th)
-        plumb_thread_release(th);
+    left = left_behind();
     plumb_lock();
     th = plumb_tls;
-    if (!th && (th = new_record()) != NULL)
+    if (th && left) /* a handler came between and has taken one */
+        make_idle(left);
+    else if (!th && (th = take_record(left)) != NULL)
         plumb_lock_is_of(th);
     plumb_unlock();
     if (th && plumb_rt.exit_key_made)

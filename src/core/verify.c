@@ -327,11 +327,11 @@ int plumb_stage_verify_impl(plumb_span stage, plumb_error *err)
 {
     struct plumb_thread *th = plumb_tls;
     struct plumb_stage_run *s;
-    if (plumb_rt.settings.verify == PLUMB_VERIFY_OFF || !th || PLUMB_LOAD(th->busy) ||
+    if (PLUMB_LOAD(plumb_rt.settings.verify) == PLUMB_VERIFY_OFF || !th || PLUMB_LOAD(th->busy) ||
         !(s = plumb_stage_of(th, stage)))
         return PLUMB_OK;
     missing(s, PLUMB_STAGE_INPUT);
-    if (!s->unmet_count || plumb_rt.settings.verify != PLUMB_VERIFY_FAIL)
+    if (!s->unmet_count || PLUMB_LOAD(plumb_rt.settings.verify) != PLUMB_VERIFY_FAIL)
         return PLUMB_OK;
     return plumb_fail(err, PLUMB_ERR_CHECK, "%.80s: %s", plumb_rt.nodes[s->node].name, s->unmet);
 }
@@ -349,11 +349,12 @@ void plumb_verify_ending(struct plumb_thread *th, plumb_span stage)
     if (s->unmet_count) {
         snprintf(line, sizeof line, "verification of stage '%.60s' failed: %s",
                  plumb_rt.nodes[s->node].name, s->unmet);
-        plumb_log(plumb_rt.settings.verify == PLUMB_VERIFY_FAIL ? PLUMB_LOG_ERROR : PLUMB_LOG_WARN,
+        plumb_log(PLUMB_LOAD(plumb_rt.settings.verify) == PLUMB_VERIFY_FAIL ? PLUMB_LOG_ERROR
+                                                                            : PLUMB_LOG_WARN,
                   "%s", line);
         note(line);
         plumb_count_impl("plumb.verify.failed", s->unmet_count);
-        if (plumb_rt.settings.verify == PLUMB_VERIFY_FAIL && !s->mark)
+        if (PLUMB_LOAD(plumb_rt.settings.verify) == PLUMB_VERIFY_FAIL && !s->mark)
             plumb_rt.api->span_mark(stage, 1, s->unmet);
     }
     errno = saved;

@@ -4,6 +4,13 @@
  * holds together, and every run ends with a consistent report. ThreadSanitizer sees the rest. */
 #include <pthread.h>
 
+#include <dlpack/dlpack.h>
+
+#include <plumb/activation.h>
+#include <plumb/check.h>
+#include <plumb/signature.h>
+#include <plumb/stage.h>
+
 #include "runtime/child.h"
 
 enum { RECORDERS = 2, CYCLES = 40 };
@@ -46,11 +53,27 @@ static void other_forms(int i)
     plumb_async_end(request);
 }
 
+/* What it looks at outside of any run: starts and stops come between any two of its lines. */
+static void staged(int i)
+{
+    static float data[16];
+    int64_t shape[] = {16};
+    plumb_tensor tensor = {
+        .data = data, .device = {kDLCPU, 0}, .ndim = 1, .dtype = {kDLFloat, 32, 1}, .shape = shape};
+    PLUMB_REQUEST(request, "one", NULL);
+    PLUMB_STAGE(stage, "stage");
+    plumb_stage_input(stage, "x", &tensor);
+    plumb_stage_metadata(stage, "i", plumb_value_i64(i));
+    plumb_stage_verify(stage, NULL);
+    plumb_activation(plumb_node_get("stage"), "out", &tensor);
+}
+
 static void *recorder(void *pipeline)
 {
     for (int i = 0; !is_over(); i++) {
         nested(pipeline, i);
         other_forms(i);
+        staged(i);
     }
     return NULL;
 }

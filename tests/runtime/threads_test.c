@@ -5,7 +5,7 @@
 
 #include "runtime/child.h"
 
-enum { THREADS = 10000, AT_ONCE = 4, SPANS = 7 };
+enum { THREADS = 10000, LATE_THREADS = 6000, AT_ONCE = 4, SPANS = 7 };
 
 static uint64_t resident_kib(void)
 {
@@ -202,7 +202,7 @@ static void make_keys(void)
 static int role_ends_late(void)
 {
     make_keys();
-    need_flat_memory(ends_late, (void *)(uintptr_t)1, 2000);
+    need_flat_memory(ends_late, (void *)(uintptr_t)1, LATE_THREADS);
     return 0;
 }
 
@@ -211,8 +211,8 @@ static void spans_in_destructors_of_thread_keys_count(void **state)
     struct plumb_load run;
     (void)state;
     load_of(&run, "ends_late", NULL);
-    assert_int_equal(count_of(&run.timing, "late"), 2000 * 2);
-    assert_int_equal(count_of(&run.timing, "work"), 2000 * SPANS);
+    assert_int_equal(count_of(&run.timing, "late"), LATE_THREADS * 2);
+    assert_int_equal(count_of(&run.timing, "work"), LATE_THREADS * SPANS);
     plumb_timing_fini(&run.timing);
 }
 
@@ -220,7 +220,7 @@ static void spans_in_destructors_of_thread_keys_count(void **state)
 static int role_ends_as_late_as_can_be(void)
 {
     make_keys();
-    need_flat_memory(ends_late, (void *)(uintptr_t)PTHREAD_DESTRUCTOR_ITERATIONS, 2000);
+    need_flat_memory(ends_late, (void *)(uintptr_t)PTHREAD_DESTRUCTOR_ITERATIONS, LATE_THREADS);
     return 0;
 }
 
@@ -232,8 +232,9 @@ static void spans_after_the_last_destructor_count_and_cost_no_memory(void **stat
     skip(); /* its own view of the thread is gone by then */
 #endif
     load_of(&run, "ends_as_late_as_can_be", NULL);
-    assert_int_equal(count_of(&run.timing, "late"), 2000 * 2 * PTHREAD_DESTRUCTOR_ITERATIONS);
-    assert_int_equal(count_of(&run.timing, "work"), 2000 * SPANS);
+    assert_int_equal(count_of(&run.timing, "late"),
+                     LATE_THREADS * 2 * PTHREAD_DESTRUCTOR_ITERATIONS);
+    assert_int_equal(count_of(&run.timing, "work"), LATE_THREADS * SPANS);
     plumb_timing_fini(&run.timing);
 }
 
