@@ -10,7 +10,7 @@
  * block: the walk is a thousand times longer than what is measured. Spans and bare clock pairs take
  * turns. The median leaves out the one span in about 60 that folds its thread's records; the mean
  * has it in. */
-#include "harness.h"
+#include "least.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +68,16 @@ static void work_in_span(void *arg, uint64_t n)
     }
 }
 
+static void work_in_least(void *arg, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        bench_least_begin();
+        work_do(arg);
+        bench_least_end();
+        bench_barrier();
+    }
+}
+
 /* So many rounds that the work takes `ns`. */
 static void work_size(struct work *w, double ns)
 {
@@ -87,14 +97,16 @@ static void work_size(struct work *w, double ns)
 static double around_work(struct bench *b, double ns)
 {
     struct work w = {{0}, 0};
-    struct bench_cell c[3] = {{.name = "two rdtsc around the work", .run = work_in_pair, .arg = &w},
-                              {.name = "span around the work", .run = work_in_span, .arg = &w},
-                              {.name = "the work", .run = work_alone, .arg = &w}};
+    struct bench_cell c[4] = {
+        {.name = "two rdtsc around the work", .run = work_in_pair, .arg = &w},
+        {.name = "span around the work", .run = work_in_span, .arg = &w},
+        {.name = "the work", .run = work_alone, .arg = &w},
+        {.name = "the least with statistics around it", .run = work_in_least, .arg = &w}};
     char key[64];
     double over;
     work_size(&w, ns);
-    bench_interleave(b, c, 3, 4000, 600);
-    bench_print_cells(c, 3);
+    bench_interleave(b, c, 4, 4000, 600);
+    bench_print_cells(c, 4);
     over = c[1].ns.median - c[0].ns.median;
     snprintf(key, sizeof key, "payload_%.0f_ns", ns);
     bench_put(b, key, c[2].ns.median);
@@ -102,6 +114,8 @@ static double around_work(struct bench *b, double ns)
     bench_put(b, key, c[0].ns.median - c[2].ns.median);
     snprintf(key, sizeof key, "span_payload_%.0f_over_pair_ns", ns);
     bench_put(b, key, over);
+    snprintf(key, sizeof key, "least_payload_%.0f_over_pair_ns", ns);
+    bench_put(b, key, c[3].ns.median - c[0].ns.median);
     return over;
 }
 

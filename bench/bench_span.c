@@ -1,7 +1,7 @@
 /* bench_span.c: what a span costs in a loop that does nothing else, as a multiple of the two clock
  * reads it cannot do without. The friendliest case there is: caches warm, branches learnt. See
  * bench_payload.c for the ones that matter to a program. */
-#include "harness.h"
+#include "least.h"
 
 #include <stdlib.h>
 
@@ -62,31 +62,7 @@ static void laps(void *unused, uint64_t n)
     plumb_end(s);
 }
 
-/* Not plumb: two calls through a table, each a clock read and one store into a ring, and nothing
- * else. What is above this is what plumb's bookkeeping costs; what is below, nobody gets who is
- * called. */
-static struct {
-    uint64_t word[512];
-    uint32_t head;
-} ring;
-
-static __attribute__((noinline)) void bare_record(void)
-{
-    ring.word[ring.head++ & 511] = bench_ticks();
-}
-
-static void bare_records(void *unused, uint64_t n)
-{
-    static void (*volatile const table[2])(void) = {bare_record, bare_record};
-    (void)unused;
-    for (uint64_t i = 0; i < n; i++) {
-        table[0]();
-        bench_barrier();
-        table[1]();
-    }
-}
-
-enum { FLOOR, SPAN, NESTED, LAP, NODES, BARE, CELLS };
+enum { FLOOR, SPAN, NESTED, LAP, NODES, BARE, LEAST, LEAST_LAP, CELLS };
 
 int main(int argc, char **argv)
 {
@@ -97,7 +73,9 @@ int main(int argc, char **argv)
         [NESTED] = {.name = "span, nested 4 deep", .run = nested},
         [LAP] = {.name = "lap", .run = laps},
         [NODES] = {.name = "span, 100 nodes in turn", .run = bench_spans_over_nodes},
-        [BARE] = {.name = "two calls, a record each", .run = bare_records},
+        [BARE] = {.name = "two calls, a record each", .run = bench_bare_spans},
+        [LEAST] = {.name = "the least with statistics", .run = bench_least_spans},
+        [LEAST_LAP] = {.name = "the least lap with statistics", .run = bench_least_laps},
     };
     struct bench_cell two[2] = {one[FLOOR], one[SPAN]}, p2[2] = {one[FLOOR], one[SPAN]};
     bench_open(&b, "span", argc, argv);
@@ -112,6 +90,8 @@ int main(int argc, char **argv)
     bench_put_stat(&b, "lap_x_floor", &one[LAP].x);
     bench_put_stat(&b, "span_100_nodes_x_floor", &one[NODES].x);
     bench_put_stat(&b, "bare_records_x_floor", &one[BARE].x);
+    bench_put_stat(&b, "least_span_x_floor", &one[LEAST].x);
+    bench_put_stat(&b, "least_lap_x_floor", &one[LEAST_LAP].x);
     if (bench_interleave_two(&b, two, 2, 20000, 800)) {
         bench_print_cells(two, 2);
         bench_put_stat(&b, "span_x_floor_2t", &two[1].x);

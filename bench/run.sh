@@ -119,7 +119,11 @@ run_t2v() {
         missing t2v t2v.py t2v_overhead_pct "the example was not built"
         return 0
     fi
-    "$here/t2v.py" "$program" "$build/bin/plumb" --json "$tmp/t2v.json" --tmp "$tmp" $quick
+    rounds=300
+    [ -z "$quick" ] || rounds=40
+    echo "text_to_video, every other run recorded"
+    OMP_WAIT_POLICY=passive "${program}_overhead" "$rounds" "$tmp/t2v-run" "$tmp/t2v.json" || return 1
+    "$here/t2v.py" "$program" "$build/bin/plumb" --json "$tmp/t2v_whole.json" --tmp "$tmp" $quick
 }
 
 # own NAME TIMES [WRAPPER]: bench_NAME in so many processes: where a process's memory lies is luck, and worth
