@@ -105,13 +105,15 @@ static void kernels_are_apart_from_host_work(void **state)
     /* 4 * (3 + ... + 69) us */
     assert_true(number(b, "total_kernel_time_ms") > 9.64 &&
                 number(b, "total_kernel_time_ms") < 9.66);
-    /* Own time: what is nested counts once, and the sum is at most the runs' time. */
+    /* Own time: what is nested counts once, and the sum is at most the runs' time. Two clocks agree
+     * within 1 %. */
     host = row_of(b, "matmul");
-    assert_true(number(host, "ms") >= 6 && number(host, "cpu_total_ms") == number(host, "ms"));
+    assert_true(number(host, "ms") >= 6 * 0.99);
+    assert_true(number(host, "cpu_total_ms") == number(host, "ms"));
     host = row_of(b, "forward");
-    assert_true(number(host, "ms") >= 4 && number(host, "cpu_total_ms") >= 10);
+    assert_true(number(host, "ms") >= 4 * 0.99 && number(host, "cpu_total_ms") >= 10 * 0.99);
     assert_int_equal(number(b, "num_host_ops"), 2);
-    assert_true(number(b, "total_host_time_ms") >= 10 &&
+    assert_true(number(b, "total_host_time_ms") >= 10 * 0.99 &&
                 number(b, "total_host_time_ms") <= number(b, "run_time_ms") + 0.02);
     json_decref(b);
 }

@@ -50,7 +50,8 @@ static void sections_hold_their_own_and_nodes_hold_all(void **state)
     assert_int_equal(r->state, PLUMB_TIMING_REQUEST_ENDED);
     assert_int_equal(r->metadata_count, 2);
     assert_string_equal(r->metadata[0].value, "a \"cat\"\n");
-    assert_true(r->stages_ns >= 300000 && r->stages_ns <= r->wall_ns);
+    /* Two clocks agree within 1 %. */
+    assert_true(r->stages_ns >= 300000 * 0.99 && r->stages_ns <= r->wall_ns);
     assert_int_equal(timing_request_stage(&t, "one", "denoise")->count, 2);
     assert_int_equal(
         timing_use(&t, &timing_request_stage(&t, "one", "denoise")->memory, "cuda:0", "caching")

@@ -70,7 +70,8 @@ static void the_schema_of_a_section(void **state)
                      json_number_of(json_object_get(stages, "generate"), "duration_ms")) < 1e-5);
     assert_true(json_number_of(root, "wall_clock_ms") >= json_number_of(root, "total_stages_ms"));
     assert_true(json_number_of(json_object_get(stages, "denoise"), "count") == 3);
-    assert_true(json_number_of(json_object_get(stages, "denoise"), "duration_ms") >= 3);
+    /* Two clocks agree within 1 %. */
+    assert_true(json_number_of(json_object_get(stages, "denoise"), "duration_ms") >= 3 * 0.99);
     json_object_foreach(stages, name, stage)
     {
         double percentage = json_number_of(stage, "percentage");

@@ -115,7 +115,7 @@ static void a_long_name_is_cut_not_overrun(void **state)
     plumb_timed_end(&timed);
     assert_int_equal(line_count, 1);
     assert_int_equal(strncmp(line, name, 200), 0);
-    assert_non_null(strstr(line, " completed in 0."));
+    assert_non_null(strstr(line, " completed in "));
 }
 
 static void it_works_beside_a_run_and_leaves_no_row(void **state)

@@ -106,15 +106,6 @@ static void names_beyond_the_bound_are_counted_under_other(void **state)
     plumb_timing_fini(&run.timing);
 }
 
-static uint64_t resident_kib(void)
-{
-    unsigned long long size = 0, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    ROLE_NEEDS(f && fscanf(f, "%llu %llu", &size, &resident) == 2);
-    fclose(f);
-    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
-}
-
 static int role_a_million_names(void)
 {
     uint64_t kib = 0;

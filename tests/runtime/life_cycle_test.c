@@ -148,15 +148,6 @@ static uint64_t lines_of(const char *path)
     return n;
 }
 
-static uint64_t resident_kib(void)
-{
-    unsigned long long size = 0, resident = 0;
-    FILE *f = fopen("/proc/self/statm", "re");
-    ROLE_NEEDS(f && fscanf(f, "%llu %llu", &size, &resident) == 2);
-    fclose(f);
-    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
-}
-
 static void start_and_stop(int times)
 {
     for (int i = 0; i < times; i++) {
