@@ -2,6 +2,7 @@
  * node was seen, it says why and what to do. */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -288,6 +289,7 @@ static int record(char *const *argv, bool with_malloc)
         goto out;
     }
     status = r->status = end.status;
+    signal(SIGPIPE, SIG_IGN); /* where nobody hears the rest, the status is the program's still */
     say_end(r, &end);
     if (end.exec_error || !how.log)
         goto out;

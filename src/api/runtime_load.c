@@ -7,11 +7,13 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <linux/prctl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -182,18 +184,33 @@ static const struct plumb_api *find_runtime(void)
     return api && api->version == 1 ? api : NULL;
 }
 
+/* Where no file may be as large as a page, a memfd neither: a named page, which newer kernels know.
+ */
+static void *named_page(size_t bytes)
+{
+    void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED ||
+        prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, page, bytes, PLUMB_RENDEZVOUS) == 0)
+        return page;
+    munmap(page, bytes);
+    return MAP_FAILED;
+}
+
+static void *memfd_page(size_t bytes)
+{
+    void *page = MAP_FAILED;
+    int fd = memfd_create(PLUMB_RENDEZVOUS, MFD_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0)
+        page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    return page;
+}
+
 static void leave_rendezvous(void)
 {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-    uint64_t *page;
-    int fd = memfd_create(PLUMB_RENDEZVOUS, MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0) {
-        if (fd >= 0)
-            close(fd);
-        return;
-    }
-    page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-    close(fd);
+    uint64_t *page = plumb_file_limit(bytes) ? named_page(bytes) : memfd_page(bytes);
     if (page == MAP_FAILED)
         return;
     page[1] = (uint64_t)(uintptr_t)&table;

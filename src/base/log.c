@@ -9,6 +9,7 @@
 
 #include "base/atomic.h"
 #include "base/print.h"
+#include "base/quiet_write.h"
 #include "base/utf8.h"
 
 static struct {
@@ -47,7 +48,6 @@ static void emit(int level, char *line, size_t size, int len)
 {
     plumb_log_fn fn = PLUMB_ACQUIRE(log_slot.fn);
     size_t n = len < 0 ? 0 : (size_t)len < size - 1 ? (size_t)len : size - 2;
-    ssize_t written;
     line[n] = '\0';
     clean(line);
     if (fn) {
@@ -55,9 +55,7 @@ static void emit(int level, char *line, size_t size, int len)
         return;
     }
     line[n] = '\n';
-    /* A closed or full stderr must not disturb the host: there is nobody left to tell. */
-    written = write(STDERR_FILENO, line, n + 1);
-    (void)written;
+    plumb_write_quietly(STDERR_FILENO, line, n + 1);
 }
 
 void plumb_log(int level, const char *format, ...)

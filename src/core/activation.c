@@ -148,10 +148,11 @@ void plumb_activations_open(struct plumb_run *run)
     if (!plumb_rt.settings.activations)
         return;
     pthread_mutex_lock(&a->lock);
-    a->resolved = a->off = a->step_seen = a->said = false;
+    a->resolved = a->off = a->step_seen = a->step_reached = a->said = false;
     a->matched = 0;
-    a->told = a->seq = a->dumped_bytes = a->dumps_left_out = 0;
-    a->first_step = -1;
+    a->told = a->seq = a->dumped_bytes = 0;
+    memset(a->dumps_left_out, 0, sizeof a->dumps_left_out);
+    a->first_step = a->last_step = -1;
     plumb_map_clear(&a->calls);
     pthread_mutex_unlock(&a->lock);
     snprintf(a->dir, sizeof a->dir, "%s", run->dir);
@@ -195,6 +196,35 @@ static void tell_attached(void)
                   matched, matched == 1 ? "" : "s", s->activations_layers, names);
 }
 
+/* Steps that were chosen and never came. */
+static void tell_steps(void)
+{
+    const struct plumb_act *a = &plumb_act;
+    if (a->step_count == 0 || a->told == 0 || a->step_reached)
+        return;
+    if (!a->step_seen)
+        plumb_say("plumb: PLUMB_ACTIVATIONS_STEPS chose steps, and the program opened none "
+                  "(PLUMB_STEP, PLUMB_STEPS): no activations were recorded");
+    else
+        plumb_say("plumb: PLUMB_ACTIVATIONS_STEPS: the program came to none of the steps '%s', its "
+                  "last was %lld: no activations were recorded",
+                  plumb_rt.settings.activations_steps, (long long)a->last_step);
+}
+
+static void tell_dumps(void)
+{
+    static const char *const whys[PLUMB_ACT_DUMP_WHYS] = {
+        [PLUMB_ACT_DUMP_UNREADABLE] = "no data that can be read, or a type that safetensors lacks",
+        [PLUMB_ACT_DUMP_BOUND] = "PLUMB_ACTIVATIONS_DUMP_BYTES is used up",
+        [PLUMB_ACT_DUMP_UNWRITTEN] = "they could not be written"};
+    for (int i = 0; i < PLUMB_ACT_DUMP_WHYS; i++) {
+        uint64_t n = plumb_act.dumps_left_out[i];
+        if (n > 0)
+            plumb_say("plumb: %llu tensor%s not kept whole: %s", (unsigned long long)n,
+                      n == 1 ? " was" : "s were", whys[i]);
+    }
+}
+
 void plumb_activations_close(struct plumb_run *run)
 {
     struct plumb_act *a = &plumb_act;
@@ -206,18 +236,13 @@ void plumb_activations_close(struct plumb_run *run)
     for (int i = 0; i < CLOSE_WAIT_MS && __atomic_load_n(&a->inside, __ATOMIC_SEQ_CST); i++)
         nanosleep(&ms, NULL);
     tell_attached();
-    if (a->step_count > 0 && a->told > 0 && !a->step_seen)
-        plumb_say("plumb: PLUMB_ACTIVATIONS_STEPS chose steps, and the program opened none "
-                  "(PLUMB_STEP, PLUMB_STEPS): no activations were recorded");
+    tell_steps();
     lost = plumb_act_queue_close();
     if (lost > 0) {
         plumb_say("plumb: %llu activation records were left out", (unsigned long long)lost);
         plumb_run_note(run, "%llu activation records were left out", (unsigned long long)lost);
     }
-    if (a->dumps_left_out > 0)
-        plumb_say("plumb: %llu tensors were not kept whole: PLUMB_ACTIVATIONS_DUMP_BYTES is used "
-                  "up, or they could not be written",
-                  (unsigned long long)a->dumps_left_out);
+    tell_dumps();
     /* A thread that is held up in a call goes on using them. */
     if (PLUMB_LOAD(a->inside))
         return;
@@ -413,6 +438,9 @@ static bool ready(struct plumb_act *a, int64_t step)
     off = a->off;
     a->told++;
     a->step_seen |= step >= 0;
+    a->step_reached |= step_is_chosen(step);
+    if (step > a->last_step)
+        a->last_step = step;
     if (a->first_step < 0)
         a->first_step = step;
     next = !a->said && step != a->first_step; /* the first step is over */

@@ -31,6 +31,14 @@ enum {
 
 enum plumb_act_io { PLUMB_ACT_OUT = 0, PLUMB_ACT_IN = 1, PLUMB_ACT_GRAD = 2 };
 
+/* Why a tensor is not kept whole. */
+enum plumb_act_dump_why {
+    PLUMB_ACT_DUMP_UNREADABLE = 0,
+    PLUMB_ACT_DUMP_BOUND = 1,
+    PLUMB_ACT_DUMP_UNWRITTEN = 2,
+    PLUMB_ACT_DUMP_WHYS
+};
+
 /* Lives as long as the process. */
 struct plumb_act_module {
     const char *name;    /* "block.3.attn" */
@@ -87,9 +95,11 @@ struct plumb_act {
     uint32_t matched;         /* modules that this run chose */
     uint64_t told;            /* calls */
     int64_t first_step;       /* that was told of; negative: none yet */
+    int64_t last_step;        /* the highest that was told of */
     bool step_seen, said;
+    bool step_reached; /* one of those that were chosen was told of */
     uint64_t seq;
-    uint64_t dumped_bytes, dumps_left_out;
+    uint64_t dumped_bytes, dumps_left_out[PLUMB_ACT_DUMP_WHYS];
     char dir[1024]; /* of the run */
 };
 extern struct plumb_act plumb_act;

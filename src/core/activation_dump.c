@@ -188,21 +188,31 @@ static bool take_bytes(uint64_t bytes)
     return room;
 }
 
-void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *view)
+/* PLUMB_ACT_DUMP_WHYS: it is kept. */
+static enum plumb_act_dump_why keep(const struct plumb_act_record *r, const struct plumb_view *view)
 {
     const char *type = type_of(view->dtype);
     struct plumb_buf header = {0};
     char path[1500];
-    bool good = plumb_act.dir[0] && type && plumb_view_readable(view, NULL) == PLUMB_OK &&
-                plumb_file_limit(view->bytes + 4096) == 0 && take_bytes(view->bytes);
-    if (good) {
-        make_header(&header, r, view, type);
-        good = make_path(path, sizeof path, r) && write_file(path, &header, view);
-        plumb_buf_fini(&header);
-    }
-    if (good)
+    bool good;
+    if (!type || plumb_view_readable(view, NULL) != PLUMB_OK)
+        return PLUMB_ACT_DUMP_UNREADABLE;
+    if (!plumb_act.dir[0] || plumb_file_limit(view->bytes + 4096) != 0)
+        return PLUMB_ACT_DUMP_UNWRITTEN;
+    if (!take_bytes(view->bytes))
+        return PLUMB_ACT_DUMP_BOUND;
+    make_header(&header, r, view, type);
+    good = make_path(path, sizeof path, r) && write_file(path, &header, view);
+    plumb_buf_fini(&header);
+    return good ? PLUMB_ACT_DUMP_WHYS : PLUMB_ACT_DUMP_UNWRITTEN;
+}
+
+void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *view)
+{
+    enum plumb_act_dump_why why = keep(r, view);
+    if (why == PLUMB_ACT_DUMP_WHYS)
         return;
     pthread_mutex_lock(&plumb_act.lock);
-    plumb_act.dumps_left_out++;
+    plumb_act.dumps_left_out[why]++;
     pthread_mutex_unlock(&plumb_act.lock);
 }

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/pages.h"
+#include "base/quiet_write.h"
 #include "core/activation.h"
 
 enum { SLOTS = 256, PAGE = 4096, CALLS_MOST = 1 << 17 };
@@ -50,8 +51,12 @@ static struct {
 static void put_bytes(const char *bytes, size_t n, bool at_end)
 {
     while (n > 0 && !queue.broken) {
-        ssize_t wrote = at_end && !queue.appends ? pwrite(queue.fd, bytes, n, (off_t)queue.size)
-                                                 : write(queue.fd, bytes, n);
+        struct plumb_quiet quiet;
+        ssize_t wrote;
+        plumb_quiet_begin(&quiet);
+        wrote = at_end && !queue.appends ? pwrite(queue.fd, bytes, n, (off_t)queue.size)
+                                         : write(queue.fd, bytes, n);
+        plumb_quiet_end(&quiet);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0) {

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/quiet_write.h"
 #include "core/runtime.h"
 #include "format/live_read.h"
 #include "format/shape_times.h"
@@ -27,7 +28,6 @@ void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t 
     const char *path = plumb_rt.settings.record_log;
     char line[1300];
     int fd, n;
-    ssize_t written;
     if (!path[0])
         return;
     fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -35,8 +35,7 @@ void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t 
         return;
     n = snprintf(line, sizeof line, "%s %u %llu %llu %s\n", kind, plumb_rt.pid,
                  (unsigned long long)nodes, (unsigned long long)samples, dir);
-    written = write(fd, line, (size_t)n);
-    (void)written;
+    plumb_write_quietly(fd, line, (size_t)n);
     close(fd);
 }
 

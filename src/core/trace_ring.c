@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/pages.h"
 #include "format/live_read.h"
 
@@ -201,6 +202,27 @@ void plumb_trace_ring_open(struct plumb_trace_ring *r)
     plumb_keep_signal_take(s->keep_signal);
 }
 
+/* A rule for a node that there never was keeps nothing, and its writer thinks it does. */
+static void tell_unknown_nodes(struct plumb_trace_ring *r)
+{
+    const struct plumb_trace_source *s = &r->live->file.source;
+    uint32_t nodes = PLUMB_ACQUIRE(s->h->nodes.count);
+    for (uint32_t i = 0; i < r->rules.count; i++) {
+        const char *wanted = r->rules.rule[i].node;
+        struct plumb_nearest nearest = plumb_nearest_start(wanted);
+        uint32_t id = 1;
+        while (id < nodes && strcmp(plumb_trace_node(s, id), wanted) != 0)
+            plumb_nearest_offer(&nearest, plumb_trace_node(s, id++));
+        if (id < nodes)
+            continue;
+        plumb_lock();
+        plumb_run_note(r->run, "PLUMB_KEEP_IF: no node that ran is called '%s'%s%s%s", wanted,
+                       nearest.best ? ": did you mean '" : "", nearest.best ? nearest.best : "",
+                       nearest.best ? "'?" : "");
+        plumb_unlock();
+    }
+}
+
 int plumb_trace_ring_close(struct plumb_trace_ring *r, bool whole)
 {
     struct plumb_live_trace *t = trace_of(r);
@@ -209,6 +231,8 @@ int plumb_trace_ring_close(struct plumb_trace_ring *r, bool whole)
     int code = 0;
     if (t->mode != PLUMB_LIVE_TRACE_RING)
         return 0;
+    if (whole)
+        tell_unknown_nodes(r);
     plumb_keep_signal_give_back();
     before = __atomic_exchange_n(&wish.state, KEEP_OFF, __ATOMIC_ACQ_REL);
     if (whole && before == KEEP_WANTED) {

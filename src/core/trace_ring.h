@@ -19,8 +19,7 @@ struct plumb_trace_ring {
     struct plumb_map watch_of; /* offset of a thread block -> index + 1 */
 };
 
-/* Takes the rules and the signal; where the trace is not in ring mode, says what they would need.
- */
+/* Takes the rules and the signal, in ring mode. */
 void plumb_trace_ring_open(struct plumb_trace_ring *r);
 /* From here on wishes are heard; until the close. */
 void plumb_trace_ring_listen(void);

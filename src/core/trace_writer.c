@@ -388,6 +388,19 @@ static void write_tail(struct writer *w)
     trace_of(w)->file_spans = trace_of(w)->commit[trace_of(w)->batch & 1].spans;
 }
 
+/* Steps that were asked for and never came. Regions and nodes have words of their own. */
+static void tell_no_steps(struct writer *w)
+{
+    const struct plumb_settings *s = &plumb_rt.settings;
+    if (!s->trace_steps[0] || s->regions[0] || s->trace_nodes[0] || trace_of(w)->file_spans ||
+        trace_of(w)->ended)
+        return;
+    plumb_lock();
+    plumb_run_note(w->run, "PLUMB_TRACE_STEPS: no span ran in the steps %s, so the trace has none",
+                   s->trace_steps);
+    plumb_unlock();
+}
+
 void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end, bool whole)
 {
     struct writer *w = &writer;
@@ -412,6 +425,8 @@ void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *e
             plumb_trace_live_finish(&w->live);
         write_tail(w);
     }
+    if (whole)
+        tell_no_steps(w);
     close_parts(w, false);
     if (is_ours(w))
         close(w->fd);

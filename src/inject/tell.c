@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/quiet_write.h"
 #include "inject/real.h"
 #include <plumb/plumb.h>
 
@@ -32,9 +33,7 @@ static void say(const char *what, const char *which)
 {
     char line[PATH_MAX + 200];
     int n = snprintf(line, sizeof line, "plumb: malloc is not followed: %s%s\n", what, which);
-    ssize_t written =
-        write(STDERR_FILENO, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);
-    (void)written;
+    plumb_write_quietly(STDERR_FILENO, line, n < (int)sizeof line ? (size_t)n : sizeof line - 1);
 }
 
 typedef const struct plumb_api *(*api_fn)(void);

@@ -1,0 +1,53 @@
+/* quiet_write.h: writes that end nobody. One to a pipe that nobody reads raises SIGPIPE, one to a
+ * file that may not grow SIGXFSZ, and either ends a program that did nothing wrong: the words were
+ * not its own. Any thread, any signal handler. */
+#ifndef PLUMB_BASE_QUIET_WRITE_H
+#define PLUMB_BASE_QUIET_WRITE_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+struct plumb_quiet {
+    sigset_t raised, before;
+};
+
+/* Between the two a write fails with EPIPE or EFBIG, and that is all. A signal that was pending
+ * before is left to the program. The second keeps errno. */
+static inline void plumb_quiet_begin(struct plumb_quiet *q)
+{
+    sigset_t pending;
+    sigemptyset(&q->raised);
+    sigpending(&pending);
+    if (!sigismember(&pending, SIGPIPE))
+        sigaddset(&q->raised, SIGPIPE);
+    if (!sigismember(&pending, SIGXFSZ))
+        sigaddset(&q->raised, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &q->raised, &q->before);
+}
+static inline void plumb_quiet_end(const struct plumb_quiet *q)
+{
+    const struct timespec now = {0, 0};
+    int saved = errno;
+    while (sigtimedwait(&q->raised, NULL, &now) > 0 || errno == EINTR)
+        errno = 0;
+    pthread_sigmask(SIG_SETMASK, &q->before, NULL);
+    errno = saved;
+}
+
+/* One write; what it does not take is lost. errno stays. */
+static inline void plumb_write_quietly(int fd, const void *bytes, size_t n)
+{
+    struct plumb_quiet quiet;
+    int saved = errno;
+    ssize_t written;
+    plumb_quiet_begin(&quiet);
+    written = write(fd, bytes, n);
+    (void)written;
+    plumb_quiet_end(&quiet);
+    errno = saved;
+}
+
+#endif
