@@ -59,6 +59,7 @@ static struct {
     uint64_t zero_ns; /* host time at which it was switched on */
     uint64_t ahead;   /* device ticks then */
     uint64_t told;    /* events, to spoil every second */
+    uint32_t held;    /* see plumb_fake_hold(); atomic */
     plumb_clock clock;
     pthread_t thread[THREADS];
     struct queue queue[QUEUES];
@@ -98,11 +99,19 @@ static int clock_now(void *arg, uint64_t *ticks)
     return PLUMB_OK;
 }
 
+void plumb_fake_hold(bool hold)
+{
+    PLUMB_RELEASE(fake.held, hold);
+}
+
 static void hang(void)
 {
     struct timespec t = {PLUMB_COLLECTOR_WAIT_MS / 1000, 500000000};
-    while (nanosleep(&t, &t) < 0)
+    const struct timespec ms = {0, 1000000};
+    while (!PLUMB_ACQUIRE(fake.held) && nanosleep(&t, &t) < 0)
         continue;
+    while (PLUMB_ACQUIRE(fake.held))
+        nanosleep(&ms, NULL);
 }
 
 static int clock_hangs(void *arg, uint64_t *ticks)

@@ -2,8 +2,14 @@
 #ifndef PLUMB_COLLECT_FAKE_H
 #define PLUMB_COLLECT_FAKE_H
 
+#include <stdbool.h>
+
 #include <plumb/abi.h>
 
 extern const plumb_collector_ops plumb_fake_collector;
+
+/* For tests: what is told to hang, hangs until it is let go, and not for some seconds. Any thread.
+ */
+void plumb_fake_hold(bool hold);
 
 #endif

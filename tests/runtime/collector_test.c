@@ -15,6 +15,7 @@
 #include "record.h"
 #include <plumb/fake.h>
 
+#include "collect/fake.h"
 #include "collect/list.h"
 
 static void start_with(const char *collect)
@@ -203,6 +204,7 @@ static void what_comes_after_the_stop_is_refused(void **state)
 static void a_function_that_hangs_is_given_up(const char *collect, const char *note)
 {
     plumb_collector_status s;
+    plumb_fake_hold(true);
     start_with(collect);
     {
         PLUMB_SPAN("the run goes on");
@@ -217,6 +219,7 @@ static void a_function_that_hangs_is_given_up(const char *collect, const char *n
     assert_int_equal(status_of("fake").state, PLUMB_COLLECTOR_ABANDONED);
     record_stop();
     expect_note("collector 'fake' did not start: it still is where it was given up");
+    plumb_fake_hold(false);
     while (status_of("fake").state == PLUMB_COLLECTOR_ABANDONED)
         sched_yield();
     start_with("fake");
