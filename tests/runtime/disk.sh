@@ -3,7 +3,8 @@
 # A disk that fills up while a run records to it: the host's result and status are the same, figures
 # are printed or kept, and what was kept is recovered once there is room.
 set -eu
-if [ "$(id -u)" != 0 ] || ! unshare -m true 2>/dev/null; then
+mkdir small
+if [ "$(id -u)" != 0 ] || ! unshare -m mount -t tmpfs -o size=2m none small 2>/dev/null; then
     echo 'disk: mounting a small disk needs root' >&2
     exit 77
 fi
@@ -14,7 +15,6 @@ $CC -std=gnu11 -O2 -Wall -Wextra -Werror -DPLUMB_LINKED -I"$PLUMB_SOURCE_DIR/inc
 # A mount namespace of its own: nothing stays mounted, however this ends.
 unshare -m sh -eu -s "$PLUMB_BIN" <<'INNER'
 plumb=$1
-mkdir small
 mount -t tmpfs -o size=2m none small
 fail() {
     echo "disk: $case: $*; it said:" >&2
