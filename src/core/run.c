@@ -29,6 +29,7 @@
 #include "core/runtime.h"
 #include "core/trace.h"
 #include "format/live_read.h"
+#include "format/process.h"
 #include "format/timing.h"
 
 extern char **environ;

@@ -12,41 +12,15 @@
 
 #include "base/error.h"
 #include "format/live_read.h"
+#include "format/process.h"
 #include "format/shape_times.h"
 #include "format/signature_live.h"
 
-/* Field `number`, from 3 on, of the text of /proc/<pid>/stat; "" where it is cut short. The name in
- * parentheses may hold anything: fields count from behind it. */
-static const char *stat_field(const char *text, int number)
-{
-    const char *p = strrchr(text, ')');
-    for (int field = 2; p && field < number; field++)
-        p = strchr(p + 1, ' ');
-    return p ? p + 1 : "";
-}
-
-uint64_t plumb_process_start(uint32_t pid)
-{
-    char path[64], text[1024];
-    size_t n;
-    FILE *f;
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    f = fopen(path, "re");
-    if (!f)
-        return 0;
-    n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    /* A first thread that ended before the others looks like a process that nobody waited for. */
-    if (*stat_field(text, 3) == 'Z' && strtoull(stat_field(text, 20), NULL, 10) <= 1)
-        return 0;
-    return strtoull(stat_field(text, 22), NULL, 10);
-}
-
+/* False: the mapping is as it will stay. */
 static bool is_recording(const struct plumb_live_header *h)
 {
-    return h->status == PLUMB_LIVE_RECORDING && h->process_start &&
-           plumb_process_start(h->pid) == h->process_start;
+    return PLUMB_ACQUIRE(h->status) == PLUMB_LIVE_RECORDING && h->process_start &&
+           !plumb_process_is_over(h->pid, h->process_start);
 }
 
 int plumb_live_map(unsigned char **out, size_t *bytes, const char *run_dir, plumb_error *err)
@@ -77,13 +51,29 @@ out:
     return rc;
 }
 
+/* The mapping, of which `*recording` tells whether it may still change. That is looked at first:
+ * who ends while it is read has not left it as it was read, and may have made it longer before. */
+static int map_settled(unsigned char **out, size_t *bytes, bool *recording, const char *run_dir,
+                       plumb_error *err)
+{
+    int rc = plumb_live_map(out, bytes, run_dir, err);
+    if (rc < 0)
+        return rc;
+    *recording = is_recording((const struct plumb_live_header *)(const void *)*out);
+    if (*recording)
+        return PLUMB_OK;
+    munmap(*out, *bytes);
+    return plumb_live_map(out, bytes, run_dir, err);
+}
+
 static int read_live(struct plumb_timing *out, const char *run_dir, bool trace_ended,
                      plumb_error *err)
 {
     unsigned char *base = NULL;
     size_t bytes = 0;
+    bool recording = false;
     plumb_error why = {0, ""};
-    int rc = plumb_live_map(&base, &bytes, run_dir, err);
+    int rc = map_settled(&base, &bytes, &recording, run_dir, err);
     struct plumb_live_header *h = (struct plumb_live_header *)(void *)base;
     if (rc < 0)
         return rc;
@@ -94,7 +84,7 @@ static int read_live(struct plumb_timing *out, const char *run_dir, bool trace_e
         plumb_fail(err, rc, "'%s/%s': %s", run_dir, PLUMB_LIVE_NAME, why.message);
     if (rc == PLUMB_OK) {
         out->recovered = true;
-        if (is_recording((const struct plumb_live_header *)(const void *)base))
+        if (recording)
             rc = plumb_fail(err, PLUMB_ERR_STATE, "'%s' is being recorded by process %u", run_dir,
                             out->pid);
     }

@@ -48,8 +48,4 @@ void plumb_live_row_identity(struct plumb_timing_node *out, struct plumb_merge *
 double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
                           double *ppm);
 
-/* When a process began, in ticks since the machine did: field 22 of /proc/<pid>/stat. 0 when there
- * is none, or it has ended and nobody has waited for it yet. */
-uint64_t plumb_process_start(uint32_t pid);
-
 #endif

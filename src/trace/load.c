@@ -193,6 +193,11 @@ int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
         return load_report(out, dir, path, err);
     plumb_timing_init(&load.timing);
     rc = plumb_live_read(&load.timing, dir, err);
+    /* It ended between the two looks. */
+    if (rc == PLUMB_ERR_NOT_FOUND && stat(path, &st) == 0) {
+        plumb_timing_fini(&load.timing);
+        return load_report(out, dir, path, err);
+    }
     load.timing.recovered = rc == PLUMB_OK;
     /* Before the report, which tells what the trace has. */
     if (rc == PLUMB_OK)

@@ -7,7 +7,7 @@
 
 #include "runtime/ops.h"
 
-enum { KILLS = 200, THREADS = 2 };
+enum { KILLS = 200, JUST_KILLED = 30, THREADS = 2 };
 
 /* ---- Killed at random
  * -------------------------------------------------------------------------- */
@@ -180,6 +180,38 @@ static void a_killed_process_that_nobody_waited_for_is_recovered(void **state)
     assert_signaled(&c, child_end(&c), SIGKILL);
 }
 
+/* Whoever looks at once finds no recording, whether the kernel is done with the process or not. */
+static void a_process_that_was_killed_just_now_does_not_record(void **state)
+{
+    uint64_t *side = side_channel();
+    (void)state;
+    for (int i = 0; i < JUST_KILLED; i++) {
+        const char *dir = in_place("just");
+        struct plumb_load run;
+        pid_t pid;
+        remove_run(dir);
+        memset(side, 0, 4096);
+        pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            record_until_killed(dir, side);
+            _exit(0);
+        }
+        while (__atomic_load_n(side, __ATOMIC_ACQUIRE) < 100)
+            sched_yield();
+        assert_int_equal(kill(pid, SIGKILL), 0);
+        load_run(&run, dir);
+        assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
+        for (unsigned who = 0; who < THREADS; who++)
+            ops_found(&run.timing, who, side[16 * who]);
+        assert_consistent(&run.timing, false);
+        plumb_timing_fini(&run.timing);
+        assert_int_equal(WTERMSIG(child_status_of(pid)), SIGKILL);
+        remove_run(dir);
+    }
+    munmap(side, 4096);
+}
+
 static void *outlives_the_first(void *arg)
 {
     (void)arg;
@@ -239,6 +271,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_abort_leaves_everything),
         cmocka_unit_test(_exit_leaves_everything_and_the_status_is_the_same),
         cmocka_unit_test(a_killed_process_that_nobody_waited_for_is_recovered),
+        cmocka_unit_test(a_process_that_was_killed_just_now_does_not_record),
         cmocka_unit_test(a_process_whose_first_thread_has_ended_still_records),
     };
     if (argc > 1)
