@@ -121,5 +121,5 @@ int main(void)
         cmocka_unit_test(nothing_from_before_a_reset_within_a_fold_is_counted),
         cmocka_unit_test(nor_by_who_reads_a_run_that_was_killed_in_that_fold),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, fresh_place, NULL);
 }

@@ -76,7 +76,7 @@ static int setup_of(void **state, const char *dir, const char *const *settings)
 
 static int setup(void **state)
 {
-    return setup_of(state, "killed", NULL);
+    return fresh_place(state) ? -1 : setup_of(state, "killed", NULL);
 }
 
 /* Of a traced run, with all of its trace still in the mapping. */

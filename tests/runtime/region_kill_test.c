@@ -115,5 +115,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_ran_in_regions_is_recovered),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, fresh_place, NULL);
 }

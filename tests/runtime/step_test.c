@@ -462,5 +462,5 @@ int main(void)
         fprintf(stderr, "step: this system lets no process be traced\n");
         return 77;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, fresh_place, NULL);
 }

@@ -342,5 +342,5 @@ int main(int argc, char **argv)
     };
     if (argc > 1)
         return child_play(roles, argv[1]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, fresh_place, NULL);
 }

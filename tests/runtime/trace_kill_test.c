@@ -154,5 +154,5 @@ int main(void)
         cmocka_unit_test(what_was_not_folded_is_counted_as_lost),
         cmocka_unit_test(every_span_is_whole_or_counted_after_kills),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, fresh_place, NULL);
 }

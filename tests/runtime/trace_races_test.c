@@ -18,6 +18,7 @@
 
 #include "record_timing.h"
 #include "record_trace.h"
+#include "runtime/child.h"
 #include "trace_ends.h"
 
 enum { RECORDERS = 8, RUNS = 6, KINDS = 3, ROUNDS = 24 };
@@ -192,5 +193,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(traces_that_begin_and_end_among_hot_threads_are_whole),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, fresh_place, NULL);
 }
