@@ -30,7 +30,8 @@ static void put(struct lines *l, const char *name, uint32_t state, const char *d
     memset(l->out, 0, sizeof *l->out);
     l->out->name = name;
     l->out->state = state;
-    snprintf(l->out->detail, sizeof l->out->detail, "%s", detail);
+    if (snprintf(l->out->detail, sizeof l->out->detail, "%s", detail) >= (int)sizeof l->out->detail)
+        strcpy(l->out->detail + sizeof l->out->detail - sizeof "...", "...");
     snprintf(l->out->cure, sizeof l->out->cure, "%s", cure);
 }
 

@@ -2,8 +2,8 @@
  * `plumb record` and the help text are all read from it.
  *
  * Precedence: variable > plumb_options > default; so fill a struct with plumb_settings_default(),
- * plumb_settings_apply(), plumb_settings_from_env(), in this order. Nothing here allocates; any
- * thread, as long as the environment does not change meanwhile. */
+ * plumb_settings_apply(), plumb_settings_from_env(), in this order. Any thread, as long as the
+ * environment does not change meanwhile. */
 #ifndef PLUMB_BASE_SETTINGS_H
 #define PLUMB_BASE_SETTINGS_H
 
@@ -14,7 +14,8 @@
 #include "base/buf.h"
 #include <plumb/abi.h>
 
-enum { PLUMB_SETTINGS_PATH = 1024, PLUMB_SETTINGS_NAME = 512 };
+/* LIST: names, several hundred of them. */
+enum { PLUMB_SETTINGS_PATH = 1024, PLUMB_SETTINGS_NAME = 512, PLUMB_SETTINGS_LIST = 16384 };
 
 struct plumb_setting;
 
@@ -57,9 +58,9 @@ struct plumb_settings {
     char trace_steps[PLUMB_SETTINGS_NAME]; /* "10-12,40"; "": all */
     bool trace_shapes, trace_memory, trace_flops, trace_stack;
     uint64_t trace_stack_depth;
-    char regions[PLUMB_SETTINGS_PATH];     /* "": not set; names separated by commas, or "*" */
+    char regions[PLUMB_SETTINGS_LIST];     /* "": not set; names separated by commas, or "*" */
     uint32_t region_scope;                 /* enum plumb_region_scope */
-    char trace_nodes[PLUMB_SETTINGS_PATH]; /* shell patterns separated by commas; "": none */
+    char trace_nodes[PLUMB_SETTINGS_LIST]; /* shell patterns separated by commas; "": none */
     bool nvtx;
     bool activations;
     char activations_layers[PLUMB_SETTINGS_NAME];
@@ -112,7 +113,7 @@ int plumb_setting_parse(const struct plumb_setting *setting, struct plumb_settin
 
 void plumb_settings_default(struct plumb_settings *s);
 /* Takes what differs from zero in `options`, which may be NULL. PLUMB_ERR_ARG: a field is out of
- * its range; nothing changed then. */
+ * its range; PLUMB_ERR_MEMORY; nothing changed then. */
 int plumb_settings_apply(struct plumb_settings *s, const plumb_options *options, plumb_error *err);
 
 /* `line`: what is wrong with which variable, and what is used instead. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/pages.h"
 #include "base/settings.h"
 
 static int apply_switch(bool *to, uint32_t value, const char *field, plumb_error *err)
@@ -160,10 +161,25 @@ static int apply_switches(struct plumb_settings *s, const plumb_options *o, plum
     return PLUMB_OK;
 }
 
+/* All of them, or PLUMB_ERR_ARG. */
+static int apply_all(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
+{
+    if (apply_strings(s, o, err) < 0 || apply_numbers(s, o, err) < 0 ||
+        apply_switches(s, o, err) < 0 || apply_choices(s, o, err) < 0 ||
+        apply_trace(s, o, err) < 0 || apply_activations(s, o, err) < 0)
+        return PLUMB_ERR_ARG;
+    if (o->log) {
+        s->log = o->log;
+        s->log_arg = o->log_arg;
+    }
+    return PLUMB_OK;
+}
+
 int plumb_settings_apply(struct plumb_settings *s, const plumb_options *options, plumb_error *err)
 {
-    struct plumb_settings result = *s;
+    struct plumb_settings *result;
     plumb_options o = {0};
+    int rc;
     if (!options)
         return PLUMB_OK;
     if (options->size < sizeof options->size)
@@ -172,14 +188,14 @@ int plumb_settings_apply(struct plumb_settings *s, const plumb_options *options,
                           options->size);
     /* A caller built with an older header has fewer fields, one with a newer header more. */
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    if (apply_strings(&result, &o, err) < 0 || apply_numbers(&result, &o, err) < 0 ||
-        apply_switches(&result, &o, err) < 0 || apply_choices(&result, &o, err) < 0 ||
-        apply_trace(&result, &o, err) < 0 || apply_activations(&result, &o, err) < 0)
-        return PLUMB_ERR_ARG;
-    if (o.log) {
-        result.log = o.log;
-        result.log_arg = o.log_arg;
-    }
-    *s = result;
-    return PLUMB_OK;
+    /* Too large for the stacks that threads may have. */
+    result = plumb_pages_map(sizeof *result);
+    if (!result)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the settings");
+    *result = *s;
+    rc = apply_all(result, &o, err);
+    if (rc == PLUMB_OK)
+        *s = *result;
+    plumb_pages_unmap(result, sizeof *result);
+    return rc;
 }

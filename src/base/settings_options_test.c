@@ -303,9 +303,9 @@ static void each_variable_wins_over_its_field(void **state)
 
 static void each_field_has_bounds(void **state)
 {
-    static char path[PLUMB_SETTINGS_PATH + 1];
+    static char path[PLUMB_SETTINGS_LIST + 1];
     (void)state;
-    memset(path, 'p', PLUMB_SETTINGS_PATH);
+    memset(path, 'p', PLUMB_SETTINGS_LIST);
     for (size_t i = 0; i < FIELDS; i++) {
         plumb_options o = options_with(&fields[i], fields[i].wrong, path);
         expect_refused(&o, "plumb_options");

@@ -283,21 +283,36 @@ static void put_settings(const struct plumb_settings *next)
         PLUMB_STORE(to[i], from[i]);
 }
 
-/* Reads struct and environment; under the lock. */
+/* Reads struct and environment; under the lock. Less than 0: nothing is taken. */
+static int read_settings(struct plumb_settings *out, const plumb_options *options, bool warn,
+                         plumb_error *err)
+{
+    int rc;
+    plumb_settings_default(out);
+    rc = plumb_settings_apply(out, options, err);
+    if (rc < 0)
+        return rc;
+    plumb_settings_from_env(out, environ, warn ? warn_setting : NULL, NULL);
+    /* Nodes outlive runs: the bound can only be raised. */
+    if (out->max_nodes < plumb_rt.node_count)
+        out->max_nodes = plumb_rt.node_count;
+    return PLUMB_OK;
+}
+
 static int take_settings(const plumb_options *options, bool warn, plumb_error *err)
 {
     struct plumb_settings *s = &plumb_rt.settings;
-    struct plumb_settings next;
+    /* Too large for the stacks that threads may have. */
+    struct plumb_settings *next = plumb_pages_map(sizeof *next);
     int rc;
-    plumb_settings_default(&next);
-    rc = plumb_settings_apply(&next, options, err);
+    if (!next)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the settings");
+    rc = read_settings(next, options, warn, err);
+    if (rc == PLUMB_OK)
+        put_settings(next);
+    plumb_pages_unmap(next, sizeof *next);
     if (rc < 0)
         return rc;
-    plumb_settings_from_env(&next, environ, warn ? warn_setting : NULL, NULL);
-    /* Nodes outlive runs: the bound can only be raised. */
-    if (next.max_nodes < plumb_rt.node_count)
-        next.max_nodes = plumb_rt.node_count;
-    put_settings(&next);
     plumb_paths_resolve();
     plumb_rt.debug = s->debug;
     if (options || s->log_level)

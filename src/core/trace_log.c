@@ -1,6 +1,8 @@
 /* trace_log.c: what a traced run tells in the log, at info, on local rank 0: that it has begun and
  * how, and where its results are. Switching of collection is told where it happens
  * (region_span.c). */
+#include <string.h>
+
 #include "base/log.h"
 #include "core/trace.h"
 
@@ -23,12 +25,14 @@ void plumb_trace_tell_start(const struct plumb_run *run)
         return;
     plumb_log(PLUMB_LOG_INFO, "PROFILER: start: directory %s", run->dir);
     plumb_log(PLUMB_LOG_INFO,
-              "PROFILER: config: regions %.300s, scope %s, nodes %.300s; shapes %s, memory %s, "
+              "PROFILER: config: regions %.300s%s, scope %s, nodes %.300s%s; shapes %s, memory %s, "
               "stacks %s, flops %s",
               chosen ? s->regions : "(the whole run)",
+              chosen && strlen(s->regions) > 300 ? "..." : "",
               s->region_scope == PLUMB_REGION_PROCESS ? "process" : "thread",
-              s->trace_nodes[0] ? s->trace_nodes : "-", on_off(s->trace_shapes),
-              on_off(s->trace_memory), on_off(s->trace_stack), on_off(s->trace_flops));
+              s->trace_nodes[0] ? s->trace_nodes : "-", strlen(s->trace_nodes) > 300 ? "..." : "",
+              on_off(s->trace_shapes), on_off(s->trace_memory), on_off(s->trace_stack),
+              on_off(s->trace_flops));
 }
 
 void plumb_trace_tell_stop(const struct plumb_run *run)
