@@ -194,13 +194,13 @@ static void check_membarrier(plumb_check *c)
 {
     long have = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
     if (have >= 0 && (have & MEMBARRIER_CMD_PRIVATE_EXPEDITED)) {
-        DETAIL(c, "the membarrier system call works (cheap snapshots)");
+        DETAIL(c, "the membarrier system call works (runs end at once)");
         return;
     }
     c->state = have < 0 && errno != ENOSYS ? PLUMB_CHECK_BLOCKED : PLUMB_CHECK_NOT_SEEN;
     DETAIL(c, "the membarrier system call does not work%s%s", have < 0 ? ": " : "",
            have < 0 ? strerror(errno) : "");
-    CURE(c, "allow membarrier in the sandbox (seccomp), or expect snapshots to take longer");
+    CURE(c, "allow membarrier in the sandbox (seccomp), or expect the end of a run to take longer");
 }
 
 static void check_nvtx(plumb_check *c)

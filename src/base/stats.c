@@ -61,13 +61,10 @@ void plumb_stats_add(struct plumb_stats *s, uint64_t value, uint64_t at)
 static void merge_first(struct plumb_stats *s, const struct plumb_stats *from)
 {
     uint64_t merged[PLUMB_EXACT] = {0};
-    uint64_t sum = s->count + from->count;
-    if (s->count <= PLUMB_EXACT && from->count <= PLUMB_EXACT && sum <= PLUMB_EXACT) {
-        for (size_t i = 0; i < s->count; i++)
-            insert_sorted(merged, i, s->first[i]);
-        for (size_t i = 0; i < from->count; i++)
-            insert_sorted(merged, s->count + i, from->first[i]);
-    }
+    for (size_t i = 0; i < s->count; i++)
+        insert_sorted(merged, i, s->first[i]);
+    for (size_t i = 0; i < from->count; i++)
+        insert_sorted(merged, s->count + i, from->first[i]);
     memcpy(s->first, merged, sizeof merged);
 }
 
@@ -76,7 +73,10 @@ void plumb_stats_merge(struct plumb_stats *s, const struct plumb_stats *from)
     if (from->count == 0)
         return;
     set_last(s, from->last, from->last_at);
-    merge_first(s, from);
+    if (s->count <= PLUMB_EXACT && from->count <= PLUMB_EXACT - s->count)
+        merge_first(s, from);
+    else
+        memset(s->first, 0, sizeof s->first);
     s->count += from->count;
     s->total += from->total;
     set_squares(s, plumb_u128_make(s->sq_lo, s->sq_hi) + plumb_u128_make(from->sq_lo, from->sq_hi));

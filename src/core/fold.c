@@ -7,8 +7,8 @@
  * of a dead process can put it back (format/live_read.c) and replay the block.
  *   - Stores are plain: whoever else reads these fields while the process lives (snapshot.c) finds
  * out afterwards whether a fold was in the way, and then does not use what it read.
- *   - A snapshot that is being taken gets a copy of whatever a fold is about to change
- *     (snapshot.c); the fold never waits for it.
+ *   - A snapshot that is being taken gets a copy of whatever a fold is about to change, line of
+ *     buckets by line (snapshot.c); the fold never waits for it.
  * Locks: only when a key, state or place is met for the first time on this thread (meet.c). */
 #include <string.h>
 
@@ -93,8 +93,11 @@ static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, 
         return;
     if (f->watch)
         plumb_snapshot_copy(f->watch, st);
-    if (st->reset_generation != generation)
+    if (st->reset_generation != generation) {
+        if (f->watch)
+            plumb_snapshot_lines(f->watch, st);
         state_reset(st, generation);
+    }
     state_save(f, st, true);
     if (st->thread_generation != f->th->live->generation) {
         st->thread_generation = f->th->live->generation;
@@ -191,6 +194,7 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
 {
     struct plumb_amount a = {1, e->value, e->self, e->value, e->value, e->value, e->end_ticks};
     struct plumb_live_tree nowhere, *t = place ? f->th->places[place].live : &nowhere;
+    uint32_t index = plumb_sketch_index(e->value);
     if (!(st->flags & PLUMB_STATE_SETTLED) && skips(f, st, e))
         return false;
     memset(&nowhere, 0, sizeof nowhere);
@@ -202,7 +206,9 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
         plumb_p2_add(&st->p2, (double)e->value);
     plumb_add_amount(st, t, &a);
     plumb_add_square(st, e->value);
-    plumb_add_bucket(st, plumb_sketch_index(e->value));
+    if (f->watch)
+        plumb_snapshot_line(f->watch, st, index / PLUMB_SKETCH_LINE);
+    plumb_add_bucket(st, index);
     return true;
 }
 
@@ -474,7 +480,7 @@ static void undo_begin(struct plumb_live_thread *live, uint64_t number)
     u->frames_from = from;
     memcpy(u->frames, &live->frames[from], (depth - from + 1) * sizeof u->frames[0]);
     plumb_order();
-    PLUMB_STORE(live->folding, number);
+    PLUMB_STORE_ORDERED(live->folding, number);
     plumb_order();
 }
 
@@ -495,9 +501,9 @@ void plumb_fold(struct plumb_thread *th)
     undo_begin(live, number);
     if (live->context.depth)
         f.oldest = live->frames[1].begin_ticks;
-    /* After `folding` is out: the snapshotter sets its request, passes a barrier, then looks at
-     * `folding`; so either it sees this fold, or this fold sees it. */
-    f.watch = PLUMB_ACQUIRE(th->ask);
+    /* After `folding` is out: the snapshotter stores its request, then looks at `folding`, all in
+     * one order; so either it sees this fold, or this fold sees it. */
+    f.watch = PLUMB_LOAD_ORDERED(th->ask);
     if (PLUMB_UNLIKELY(f.watch != NULL))
         plumb_snapshot_answer(f.watch, th);
     plumb_replay_block(&fold_sink, &f, &live->context, live->frames, th->block);

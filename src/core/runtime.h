@@ -121,6 +121,15 @@ struct plumb_place {
     uint64_t reserved[2];
 };
 
+/* The states of a block by their numbers, as far as a snapshot has walked their list: it can then
+ * fetch several at a time. */
+struct plumb_known {
+    const struct plumb_live_thread *live;
+    uint32_t generation; /* of the run that `live` is of */
+    uint32_t count, cap;
+    uint64_t *off;
+};
+
 enum plumb_busy {
     PLUMB_BUSY_RECORDING = 1, /* inside the runtime, and perhaps in the run's mapping */
     PLUMB_BUSY_LOCKED = 2     /* only holds the lock, or waits for it */
@@ -151,6 +160,7 @@ struct plumb_thread {
     struct plumb_map place_of;        /* parent << 36 | key -> place + 1 */
     struct plumb_map state_of;        /* channel << 36 | key -> state */
     struct plumb_ask *ask;            /* of a snapshot, for copies; set by the snapshotter */
+    struct plumb_known known;         /* the snapshotter's */
     struct plumb_live_queue *queue;   /* of the trace; NULL: none */
     const void *frame;                /* that a begin came from, for its call stack */
     uintptr_t stack_begin, stack_end; /* what of the stack may be read */
@@ -450,6 +460,9 @@ enum { PLUMB_LEAVE_WAIT_MS = 2000 };
  * or ended by an asynchronous cancellation), so that the reader makes good what it was doing. False
  * too for the calling thread, when it is inside. */
 bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns);
+/* What any thread of the process did before is seen by the caller; what it does from then on, is
+ * done in sight of what the caller did before. Ends and stops use it: too slow for a summary. */
+void plumb_barrier(void);
 
 /* fold.c */
 void plumb_fold(struct plumb_thread *th);
@@ -557,10 +570,14 @@ int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const ch
 size_t plumb_rows_count_impl(const plumb_rows *rows);
 const plumb_row *plumb_rows_get_impl(const plumb_rows *rows, size_t i);
 void plumb_rows_free_impl(plumb_rows *rows);
-/* The fold's side. `q` is what the fold found in th->ask, which may be gone meanwhile. */
+
+/* snapshot_copy.c: the fold's side, each before the first change: to the thread, to a state's first
+ * fields, to a line of its buckets, and to all of them. `q` is what the fold found in th->ask,
+ * which may be gone meanwhile. */
 void plumb_snapshot_answer(struct plumb_ask *q, const struct plumb_thread *th);
 void plumb_snapshot_copy(struct plumb_ask *q, struct plumb_live_state *st);
-void plumb_barrier(void); /* orders every thread of the process */
+void plumb_snapshot_line(struct plumb_ask *q, const struct plumb_live_state *st, uint32_t line);
+void plumb_snapshot_lines(struct plumb_ask *q, const struct plumb_live_state *st);
 
 /* measure.c */
 int plumb_measure_impl(plumb_measured *out, void (*fn)(void *), void *arg,

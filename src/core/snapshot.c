@@ -3,41 +3,53 @@
  * For each thread the snapshot is its states as of some fold, plus the records of the block that
  * was open then. Protocol, per thread:
  *
- * 1. The reader sets th->snapshot, passes a barrier on all threads (membarrier), and waits out a
- * fold that had begun before and does not know: one fold, which itself waits for nothing but a
- * node's first meeting.
- * 2. A fold that begins from then on first leaves a copy of stack, context and block
- *    (plumb_snapshot_answer), and of each state before it changes it (plumb_snapshot_copy).
- * 3. The reader takes what has been copied by then, and copies the rest itself; of that, it drops
- * what has been copied meanwhile and takes that copy.
+ * 1. The reader stores th->ask, then loads th->live->folding; a fold stores `folding`, then loads
+ *    th->ask. All four are sequentially consistent, so they have one order, in which either the
+ *    reader's load comes behind the fold's store, or the fold's load behind the reader's store:
+ *    the reader waits out every fold that began before and does not know, and every later one
+ *    knows. What it waits for is one fold, which itself waits for nothing but a node's first
+ *    meeting; its release of `folded` makes all that it has changed visible.
+ * 2. A fold that knows first leaves a copy of stack, context and block (plumb_snapshot_answer), of
+ *    each state's first fields before it changes them (plumb_snapshot_copy), and of each line of
+ *    buckets before it raises one (plumb_snapshot_line).
+ * 3. The reader takes what has been copied by then, and reads the rest in place. After each read it
+ *    looks whether a copy has been left meanwhile, and if so takes that. A copy is released before
+ *    the change, so who has read anything of the change finds the copy.
  *
  * So each item is read at most twice, and no writer waits: time is bounded by the amount of data,
  * not by luck, however hot the writers. All copies go to memory that the reader set aside; should
- * that run out, the snapshot is taken again with room for everything. A copy has the lines of the
- * histogram that are used, one after the other: what moves from one processor's cache to another's
- * is what the time goes to.
+ * that run out, the snapshot is taken again with room for everything. Lines are copied one by one:
+ * what moves from one processor's cache to another's is what the time goes to, and a block changes
+ * one or two of the tens of lines that a state has in use.
+ *
+ * Why not membarrier(2), with which a fold would need no locked instruction: it interrupts every
+ * processor that runs a thread of the process, which in a virtual machine takes longer than the
+ * rest; and the instruction, once for a block of records, does not show in the time of a span.
  *
  * There are two rooms, used in turns. A fold that saw one request may still be writing to its room
  * when that snapshot is over; the next one, which has the other room, waits such folds out anyway
- * (step 1), so that ending a snapshot costs no barrier.
+ * (step 1: they do not know of its request), so that ending a snapshot waits for nobody.
  *
  * Locks: snapshot_lock: one snapshot at a time, and the run stays (its end takes the lock). Not the
  * runtime's lock: a fold that meets a node for the first time needs it, and is waited for here.
  * Thread records and tables only grow, and are published with release stores. */
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/pages.h"
-#include "core/runtime.h"
+#include "core/snapshot.h"
 #include "format/live_read.h"
 #include "format/merge.h"
 
-enum { FIRST_ROOM = 512 * 1024, RUNNING_SPINS = 50000, SPINS = 100000 };
+enum {
+    FIRST_ROOM = 512 * 1024,
+    LINE_BYTES = PLUMB_SKETCH_LINE * 4,
+    FETCH_AHEAD = 8,
+    RUNNING_SPINS = 50000,
+    SPINS = 100000
+};
 
 /* Rows own their texts through the runtime's names, which live as long as the process. */
 struct plumb_rows {
@@ -45,94 +57,6 @@ struct plumb_rows {
     plumb_row *rows;
     size_t count;
 };
-
-struct plumb_snapshot { /* a room and who has it */
-    uint64_t number;
-    unsigned char *room;
-    size_t room_bytes;
-    size_t used; /* atomic: several threads copy at once */
-    uint32_t overflow;
-};
-
-/* What a fold leaves of its thread. */
-struct tail {
-    struct plumb_live_context context;
-    struct plumb_live_frame frames[PLUMB_DEPTH_MAX + 1];
-    uint64_t words[PLUMB_BLOCK_WORDS];
-};
-
-/* What is asked of one thread. Lies in the room. */
-struct plumb_ask {
-    struct plumb_snapshot *s;
-    struct tail *tail; /* what the fold that answered has left */
-    uint32_t answered;
-    uint32_t states;                 /* how many are looked for */
-    struct plumb_live_state *copy[]; /* by ordinal; merge.h has the layout */
-};
-
-/* ---- The writers' side ----------------------------------------------------------------------- */
-
-static void *take(struct plumb_snapshot *s, size_t bytes)
-{
-    size_t at = __atomic_fetch_add(&s->used, (bytes + 63) & ~(size_t)63, __ATOMIC_RELAXED);
-    if (at + bytes > s->room_bytes) {
-        PLUMB_STORE(s->overflow, 1);
-        return NULL;
-    }
-    return s->room + at;
-}
-
-/* A copy of a state: its head, and the lines of buckets that it uses. NULL: no room. */
-static struct plumb_live_state *copy_state(struct plumb_snapshot *s,
-                                           const struct plumb_live_state *from)
-{
-    enum { LINE_BYTES = PLUMB_SKETCH_LINE * 4 };
-    size_t head = (plumb_copy_head_bytes(from->flags, from->count) + 63) & ~(size_t)63, lines = 0;
-    struct plumb_live_state *to;
-    unsigned char *line;
-    for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++)
-        lines += (size_t)__builtin_popcountll(from->lines_used[w]);
-    to = take(s, head + lines * LINE_BYTES);
-    if (!to)
-        return NULL;
-    for (size_t i = 0; i < head; i += LINE_BYTES) /* buckets come next, on a line of their own */
-        memcpy((unsigned char *)to + i, (const unsigned char *)from + i, LINE_BYTES);
-    line = (unsigned char *)to + head;
-    for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++) {
-        for (uint64_t left = from->lines_used[w]; left; left &= left - 1, line += LINE_BYTES) {
-            uint32_t l = 64 * w + (uint32_t)__builtin_ctzll(left);
-            memcpy(line, &from->buckets[l * PLUMB_SKETCH_LINE], LINE_BYTES);
-        }
-    }
-    return to;
-}
-
-void plumb_snapshot_answer(struct plumb_ask *q, const struct plumb_thread *th)
-{
-    struct tail *t;
-    if (q->answered)
-        return;
-    t = take(q->s, sizeof *t);
-    if (t) {
-        t->context = th->live->context;
-        memcpy(t->frames, th->live->frames, (t->context.depth + 1) * sizeof t->frames[0]);
-        memcpy(t->words, th->block, sizeof t->words);
-    }
-    PLUMB_STORE(q->tail, t);
-    PLUMB_RELEASE(q->answered, 1);
-    plumb_order();
-}
-
-void plumb_snapshot_copy(struct plumb_ask *q, struct plumb_live_state *st)
-{
-    if (st->epoch == (uint32_t)q->s->number)
-        return;
-    /* States met during the snapshot are not looked for. */
-    if (st->ordinal < q->states)
-        PLUMB_RELEASE(q->copy[st->ordinal], copy_state(q->s, st));
-    PLUMB_RELEASE(st->epoch, (uint32_t)q->s->number);
-    plumb_order();
-}
 
 /* ---- The reader's side ----------------------------------------------------------------------- */
 
@@ -153,23 +77,13 @@ static PLUMB_RACY void copy_words(void *to, const void *from, size_t n)
     plumb_order();
 }
 
-void plumb_barrier(void)
-{
-    if (plumb_rt.membarrier && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
-        return;
-    /* Without it every store of another processor becomes visible within its store buffer's time; a
-     * switch away and back is far longer than that. */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    usleep(1000);
-}
-
-/* Waits for a fold that began before the barrier, unless it has seen the request `q` (NULL: none):
+/* Waits for a fold that began before the asking, unless it has seen the request `q` (NULL: none):
  * then it leaves copies, which takes it far longer, and those before it are over. A thread that was
  * cancelled in the middle of one, or that this very call interrupted, never ends it: give up. */
 static bool fold_over(struct plumb_thread *th, const struct plumb_ask *q)
 {
     const struct timespec pause = {0, 20000};
-    uint64_t number = PLUMB_ACQUIRE(th->live->folding);
+    uint64_t number = PLUMB_LOAD_ORDERED(th->live->folding);
     for (int i = 0; i < SPINS; i++) {
         if (PLUMB_ACQUIRE(th->live->folded) >= number || (q && PLUMB_ACQUIRE(q->answered)))
             return true;
@@ -183,42 +97,98 @@ static bool fold_over(struct plumb_thread *th, const struct plumb_ask *q)
     return false;
 }
 
-/* Adds the state at `st`, number `i` of its thread, as of the snapshot. `head` is room for its
- * first fields. Returns where the next one lies. */
-static PLUMB_RACY uint64_t add_state(struct plumb_merge *m, const struct plumb_ask *q, uint32_t i,
-                                     const struct plumb_live_state *st,
-                                     struct plumb_live_state *head)
+static const struct plumb_live_state *state_at(const struct plumb_thread *th, uint32_t i)
 {
-    const struct plumb_live_state *copy = PLUMB_ACQUIRE(q->copy[i]);
-    if (!copy) {
-        size_t bytes = plumb_copy_head_bytes(PLUMB_LOAD(st->flags), PLUMB_LOAD(st->count));
-        copy_words(head, st, bytes / 8);
-        plumb_order();
-        if (PLUMB_ACQUIRE(st->epoch) != (uint32_t)q->s->number) {
-            plumb_merge_live_state(m, head, st->buckets, &q->copy[i]);
-            return head->next_off;
-        }
-        copy = PLUMB_ACQUIRE(q->copy[i]);
-        if (!copy) /* there was no room: it will be taken again */
-            return 0;
-    }
-    plumb_merge_live_state(m, copy, NULL, &q->copy[i]);
-    return copy->next_off;
+    return PLUMB_AT(th->run, const struct plumb_live_state, th->known.off[i]);
 }
 
-static void add_states(struct plumb_merge *m, const struct plumb_thread *th)
+static bool known_grow(struct plumb_known *k, uint32_t n)
+{
+    uint32_t cap = k->cap > n / 2 ? 2 * k->cap : n;
+    uint64_t *off = plumb_pages_map(cap * sizeof *off);
+    if (!off)
+        return false;
+    if (k->count)
+        memcpy(off, k->off, k->count * sizeof *off);
+    plumb_pages_unmap(k->off, k->cap * sizeof *off);
+    k->off = off;
+    k->cap = cap;
+    return true;
+}
+
+/* Walks the list of a thread's states up to its first `n`. False: no memory. */
+static bool know_states(struct plumb_thread *th, uint32_t n)
+{
+    struct plumb_known *k = &th->known;
+    if (k->live != th->live || k->generation != th->run->generation) {
+        k->live = th->live;
+        k->generation = th->run->generation;
+        k->count = 0;
+    }
+    if (k->cap < n && !known_grow(k, n))
+        return false;
+    for (; k->count < n; k->count++) {
+        uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
+        if (k->count)
+            off = PLUMB_ACQUIRE(state_at(th, k->count - 1)->next_off);
+        if (!off)
+            break;
+        k->off[k->count] = off;
+    }
+    return true;
+}
+
+/* What is read of a state lies in the cache of the processor that its thread runs on, and takes a
+ * tenth of a microsecond to come: many lines are asked for before the first is waited for. */
+static void fetch_head(const struct plumb_live_state *st)
+{
+    for (size_t i = 0; i < offsetof(struct plumb_live_state, p2); i += LINE_BYTES)
+        __builtin_prefetch((const unsigned char *)st + i);
+}
+
+static PLUMB_RACY size_t copied_bytes(const struct plumb_live_state *st)
+{
+    return plumb_copy_head_bytes(PLUMB_LOAD(st->flags), PLUMB_LOAD(st->count));
+}
+
+/* Adds the state at `st`, number `i` of its thread, as of the snapshot. `head` is room for its
+ * first fields. */
+static void add_state(struct plumb_merge *m, const struct plumb_ask *q, uint32_t i,
+                      const struct plumb_live_state *st, struct plumb_live_state *head)
+{
+    const struct plumb_copy *copy = PLUMB_ACQUIRE(q->copy[i]);
+    if (!copy) {
+        copy_words(head, st, copied_bytes(st) / 8);
+        if (PLUMB_ACQUIRE(st->epoch) == (uint32_t)q->s->number) {
+            copy = PLUMB_ACQUIRE(q->copy[i]);
+            if (!copy) /* there was no room: it will be taken again */
+                return;
+        }
+    }
+    plumb_merge_live_state(m, copy ? &copy->head : head, st->buckets, &q->copy[i]);
+}
+
+static void add_states(struct plumb_merge *m, struct plumb_thread *th)
 {
     enum { HEAD_BYTES = (offsetof(struct plumb_live_state, buckets) + 63) / 64 * 64 };
     const struct plumb_ask *q = th->ask;
-    uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
     uint32_t n = PLUMB_ACQUIRE(th->live->states);
     unsigned char *heads;
     n = n < q->states ? n : q->states;
-    heads = take(q->s, (size_t)n * HEAD_BYTES);
-    /* The list is in the order of the numbers. */
-    for (uint32_t i = 0; heads && off && i < n; i++)
-        off = add_state(m, q, i, PLUMB_AT(th->run, struct plumb_live_state, off),
-                        (struct plumb_live_state *)(void *)(heads + i * (size_t)HEAD_BYTES));
+    if (!know_states(th, n)) {
+        m->arena->failed = true;
+        return;
+    }
+    n = n < th->known.count ? n : th->known.count;
+    heads = plumb_room_take(q->s, (size_t)n * HEAD_BYTES);
+    for (uint32_t i = 0; i < n && i < FETCH_AHEAD; i++)
+        fetch_head(state_at(th, i));
+    for (uint32_t i = 0; heads && i < n; i++) {
+        if (i + FETCH_AHEAD < n)
+            fetch_head(state_at(th, i + FETCH_AHEAD));
+        add_state(m, q, i, state_at(th, i),
+                  (struct plumb_live_state *)(void *)(heads + i * (size_t)HEAD_BYTES));
+    }
 }
 
 /* What skip_first_n has taken from the thread's states. */
@@ -228,18 +198,17 @@ static void add_skipped(struct plumb_merge *m, const struct plumb_thread *th)
     uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
     for (uint32_t i = 0; off && i < q->states; i++) {
         struct plumb_live_state *st = PLUMB_AT(th->run, struct plumb_live_state, off), head;
-        const struct plumb_live_state *copy;
+        const struct plumb_copy *copy;
         copy_words(&head, st, offsetof(struct plumb_live_state, p2) / 8);
         plumb_order();
         copy =
-            PLUMB_ACQUIRE(st->epoch) == (uint32_t)q->s->number ? PLUMB_ACQUIRE(q->copy[i]) : &head;
-        if (copy)
-            plumb_merge_skipped(m, copy);
+            PLUMB_ACQUIRE(st->epoch) == (uint32_t)q->s->number ? PLUMB_ACQUIRE(q->copy[i]) : NULL;
+        plumb_merge_skipped(m, copy ? &copy->head : &head);
         off = PLUMB_ACQUIRE(st->next_off);
     }
 }
 
-static PLUMB_RACY void read_tail(struct tail *to, const struct plumb_thread *th)
+static PLUMB_RACY void read_tail(struct plumb_tail *to, const struct plumb_thread *th)
 {
     const struct plumb_live_thread *live = th->live;
     const uint64_t *ring = PLUMB_AT(th->run, const uint64_t, live->ring_off), *block;
@@ -255,7 +224,7 @@ static PLUMB_RACY void read_tail(struct tail *to, const struct plumb_thread *th)
         memset(to->words, 0, sizeof to->words);
 }
 
-static void add_tail(struct plumb_merge *m, const struct plumb_thread *th, struct tail *t)
+static void add_tail(struct plumb_merge *m, const struct plumb_thread *th, struct plumb_tail *t)
 {
     const struct plumb_ask *q = th->ask;
     if (!PLUMB_ACQUIRE(q->answered)) {
@@ -264,7 +233,7 @@ static void add_tail(struct plumb_merge *m, const struct plumb_thread *th, struc
     }
     /* Once more: a fold may have begun while it was read. */
     if (PLUMB_ACQUIRE(q->answered)) {
-        const struct tail *left = PLUMB_LOAD(q->tail);
+        const struct plumb_tail *left = PLUMB_LOAD(q->tail);
         if (!left)
             return;
         t->context = left->context;
@@ -284,19 +253,18 @@ static int ask(struct plumb_snapshot *s)
             continue;
         /* A fold may meet more before it sees the request. */
         n = PLUMB_ACQUIRE(th->live->states) + PLUMB_UNDO_STATES;
-        q = take(s, sizeof *q + n * sizeof q->copy[0]);
+        q = plumb_room_take(s, sizeof *q + n * sizeof q->copy[0]);
         if (!q)
             return 1;
         memset(q, 0, sizeof *q + n * sizeof q->copy[0]);
         q->s = s;
         q->states = n;
-        PLUMB_RELEASE(th->ask, q);
+        PLUMB_STORE_ORDERED(th->ask, q);
     }
-    plumb_barrier();
     return PLUMB_OK;
 }
 
-/* Waits out the folds that had begun when the barrier was passed and do not know of the request. */
+/* Waits out the folds that had begun before and do not know of the request. */
 static int folds_over(void)
 {
     int rc = PLUMB_OK;
@@ -311,10 +279,9 @@ static int folds_over(void)
 static void stop_asking(bool waited)
 {
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
-        PLUMB_RELEASE(th->ask, NULL);
+        PLUMB_STORE_ORDERED(th->ask, NULL);
     if (waited)
         return;
-    plumb_barrier();
     /* A thread that is held up in a fold may still write to a room: leave both behind. */
     if (folds_over() < 0)
         plumb_rt.snapshots = NULL;
@@ -322,11 +289,13 @@ static void stop_asking(bool waited)
 
 static size_t room_for_all(void)
 {
+    const size_t most_of_state = sizeof(struct plumb_copy) + 128 +
+                                 PLUMB_SKETCH_LINES * (sizeof(struct plumb_copy_line) - LINE_BYTES);
     size_t bytes = FIRST_ROOM;
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
         if (plumb_belongs(th, plumb_rt.run))
-            bytes += sizeof(struct tail) + 128 +
-                     PLUMB_ACQUIRE(th->live->states) * (sizeof(struct plumb_live_state) + 128);
+            bytes += sizeof(struct plumb_tail) + PLUMB_OWN_BYTES + 128 +
+                     PLUMB_ACQUIRE(th->live->states) * most_of_state;
     }
     return bytes * 2;
 }
@@ -359,7 +328,7 @@ static void row_times(plumb_row *out, const struct plumb_timing_node *n)
     out->skipped = n->skipped;
     out->failures = n->failures;
     out->mean_ms = plumb_stats_mean(h) / 1e6;
-    out->std_ms = plumb_stats_std(h) / 1e6;
+    out->std_ms = n->host.std_ns / 1e6;
     out->min_ms = h->count ? (double)h->min / 1e6 : 0;
     out->max_ms = (double)h->max / 1e6;
     out->total_ms = (double)h->total / 1e6;
@@ -396,7 +365,7 @@ static int make_rows(plumb_rows *rows, struct plumb_merge *m, plumb_pipeline *pi
         if (!r->listed || (pipeline && r->group >> 8 != pipeline->index) ||
             (phase && strcmp(plumb_rt.phases.name[r->group & 0xff], phase) != 0))
             continue;
-        plumb_live_row_figures(&n, m, r, tick_ns, &end);
+        plumb_live_row_figures(&n, m, r, tick_ns, &end, false);
         row_times(out, &n);
         out->node = plumb_rt.nodes[r->node].name;
         out->phase = plumb_rt.phases.name[r->group & 0xff];
@@ -412,7 +381,7 @@ static int make_rows(plumb_rows *rows, struct plumb_merge *m, plumb_pipeline *pi
 static int collect(plumb_rows *rows, struct plumb_merge *m, struct plumb_snapshot *s,
                    plumb_pipeline *pipeline, const char *phase)
 {
-    struct tail *t = plumb_arena_alloc(m->arena, sizeof *t);
+    struct plumb_tail *t = plumb_arena_alloc(m->arena, sizeof *t);
     int rc = t ? ask(s) : PLUMB_ERR_MEMORY;
     bool waited;
     if (rc == PLUMB_OK)

@@ -6,6 +6,7 @@
  * one looks whether some owners are gone, a few at a time, so that the number of such records stays
  * in proportion to the threads that are alive. */
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -117,6 +118,16 @@ static void on_thread_exit(void *arg)
 {
     plumb_nvtx_pop_to(arg, 0);
     plumb_thread_release(arg);
+}
+
+void plumb_barrier(void)
+{
+    if (plumb_rt.membarrier && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+        return;
+    /* Without it every store of another processor becomes visible within its store buffer's time; a
+     * switch away and back is far longer than that. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    usleep(1000);
 }
 
 bool plumb_thread_is_gone(const struct plumb_thread *th)

@@ -5,23 +5,22 @@
 #include "base/u128.h"
 #include "format/live_read.h"
 
-/* The sum of squares that goes with `total_ns`. Not the converted sum of squares: the rounding of
- * the total would show in the difference of the two as a deviation where there is none. */
-static plumb_u128 squares_ns(uint64_t total_ns, const struct plumb_stats *ticks, double tick_ns)
+/* The sum of squares that goes with total and deviation. Not the converted sum of squares: the
+ * rounding of the total would show in the difference of the two as a deviation where there is none.
+ */
+static void set_squares(struct plumb_stats *s, double std_ns)
 {
-    double std_ns = plumb_stats_std(ticks) * tick_ns;
-    double around_mean = std_ns * std_ns * (double)ticks->count;
-    return plumb_u128_over((plumb_u128)total_ns * total_ns + ticks->count - 1, ticks->count) +
-           plumb_u128_of(around_mean);
+    double around_mean = std_ns * std_ns * (double)s->count;
+    plumb_u128 sq = plumb_u128_over((plumb_u128)s->total * s->total + s->count - 1, s->count) +
+                    plumb_u128_of(around_mean);
+    s->sq_lo = (uint64_t)sq;
+    s->sq_hi = (uint64_t)(sq >> 64);
 }
 
+/* `sq` stays in ticks. */
 static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, double tick_ns,
                         const struct plumb_anchor *end)
 {
-    plumb_u128 sq;
-    *s = *ticks;
-    if (!ticks->count)
-        return;
     s->total = plumb_ticks_to_ns(ticks->total, tick_ns);
     s->min = plumb_ticks_to_ns(ticks->min, tick_ns);
     s->max = plumb_ticks_to_ns(ticks->max, tick_ns);
@@ -31,11 +30,8 @@ static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, 
         s->max++;
     if (s->total / s->count < s->min)
         s->min--;
-    sq = squares_ns(s->total, ticks, tick_ns);
-    s->sq_lo = (uint64_t)sq;
-    s->sq_hi = (uint64_t)(sq >> 64);
-    for (int i = 0; i < PLUMB_EXACT; i++)
-        s->first[i] = ticks->count <= PLUMB_EXACT ? plumb_ticks_to_ns(ticks->first[i], tick_ns) : 0;
+    for (int i = 0; i < PLUMB_EXACT && ticks->count <= PLUMB_EXACT; i++)
+        s->first[i] = plumb_ticks_to_ns(ticks->first[i], tick_ns);
     s->last_at = end->unix_ns - plumb_ticks_to_ns(end->ticks - ticks->last_at, tick_ns);
     if (ticks->last_at > end->ticks)
         s->last_at = end->unix_ns;
@@ -47,34 +43,37 @@ static double within(double ns, const struct plumb_stats *s)
     return ns < (double)s->min ? (double)s->min : ns > (double)s->max ? (double)s->max : ns;
 }
 
+/* Into what is all zero. */
 static void channel_to_ns(struct plumb_timing_channel *out, const struct plumb_merge_channel *c,
-                          double unit_ns, double tick_ns, const struct plumb_anchor *end)
+                          double unit_ns, double tick_ns, const struct plumb_anchor *end,
+                          bool squares)
 {
     double q[4];
-    struct plumb_stats ns;
-    if (!c) {
-        plumb_stats_init(&out->ns);
+    struct plumb_stats *ns = &out->ns;
+    if (!c || !c->stats.count) {
+        ns->min = UINT64_MAX;
         return;
     }
-    ns = c->stats;
+    *ns = c->stats;
+    out->std_ns = plumb_stats_std(ns) * unit_ns;
     if (unit_ns != 1)
-        stats_to_ns(&ns, &c->stats, unit_ns, end);
-    else if (ns.count)
-        ns.last_at = ns.last_at > end->ticks
-                         ? end->unix_ns
-                         : end->unix_ns - plumb_ticks_to_ns(end->ticks - ns.last_at, tick_ns);
-    if (ns.count > PLUMB_EXACT)
-        memset(ns.first, 0, sizeof ns.first);
-    out->ns = ns;
+        stats_to_ns(ns, &c->stats, unit_ns, end);
+    else
+        ns->last_at = ns->last_at > end->ticks
+                          ? end->unix_ns
+                          : end->unix_ns - plumb_ticks_to_ns(end->ticks - ns->last_at, tick_ns);
+    if (unit_ns != 1 && squares)
+        set_squares(ns, out->std_ns);
+    if (ns->count > PLUMB_EXACT)
+        memset(ns->first, 0, sizeof ns->first);
     plumb_merge_quantiles(c, q);
-    for (int i = 0; i < 4 && ns.count; i++)
-        q[i] = within(q[i] * unit_ns, &ns);
+    for (int i = 0; i < 4; i++)
+        q[i] = within(q[i] * unit_ns, ns);
     out->p50_ns = q[0];
     out->p90_ns = q[1];
     out->p95_ns = q[2];
     out->p99_ns = q[3];
-    out->median_ns =
-        ns.count && ns.count <= PLUMB_EXACT ? plumb_stats_median(&ns, NULL, 0) : out->p50_ns;
+    out->median_ns = ns->count <= PLUMB_EXACT ? plumb_stats_median(ns, NULL, 0) : out->p50_ns;
 }
 
 /* The host channel's histogram: spans, samples measured elsewhere, or both. */
@@ -109,6 +108,7 @@ static void join_channels(struct plumb_timing_channel *to, const struct plumb_ti
     to->p95_ns = plumb_stats_quantile(&to->ns, to->buckets, to->bucket_count, 0.95);
     to->p99_ns = plumb_stats_quantile(&to->ns, to->buckets, to->bucket_count, 0.99);
     to->median_ns = plumb_stats_median(&to->ns, to->buckets, to->bucket_count);
+    to->std_ns = plumb_stats_std(&to->ns);
 }
 
 static void sites_of(struct plumb_timing_node *out, struct plumb_merge *m,
@@ -131,13 +131,14 @@ static void sites_of(struct plumb_timing_node *out, struct plumb_merge *m,
 
 void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m,
                             const struct plumb_merge_row *row, double tick_ns,
-                            const struct plumb_anchor *end)
+                            const struct plumb_anchor *end, bool squares)
 {
+    squares |= row->channel[PLUMB_CHANNEL_HOST_NS] != NULL;
     memset(out, 0, sizeof *out);
-    channel_to_ns(&out->host, row->channel[PLUMB_CHANNEL_SPAN], tick_ns, tick_ns, end);
+    channel_to_ns(&out->host, row->channel[PLUMB_CHANNEL_SPAN], tick_ns, tick_ns, end, squares);
     if (row->channel[PLUMB_CHANNEL_HOST_NS]) {
         struct plumb_timing_channel elsewhere = {0};
-        channel_to_ns(&elsewhere, row->channel[PLUMB_CHANNEL_HOST_NS], 1, tick_ns, end);
+        channel_to_ns(&elsewhere, row->channel[PLUMB_CHANNEL_HOST_NS], 1, tick_ns, end, squares);
         if (out->host.ns.count)
             join_channels(&out->host, &elsewhere, m, row, tick_ns);
         else
@@ -149,7 +150,7 @@ void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m
     }
     if (out->host.ns.count && out->host.ns.count <= PLUMB_EXACT)
         out->median_estimator = PLUMB_MEDIAN_EXACT;
-    channel_to_ns(&out->device, row->channel[PLUMB_CHANNEL_DEVICE_NS], 1, tick_ns, end);
+    channel_to_ns(&out->device, row->channel[PLUMB_CHANNEL_DEVICE_NS], 1, tick_ns, end, squares);
     out->self_ns = plumb_ticks_to_ns(row->self_ticks, tick_ns) + row->self_ns;
     out->outermost_ns = row->outer_ns;
     out->outermost_count = row->outer_count;

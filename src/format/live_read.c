@@ -225,7 +225,7 @@ static int fill_rows(struct reader *r)
         row_at[i] = (uint32_t)t->node_count;
         if (r->m.rows[i]->listed) {
             struct plumb_timing_node *n = &t->nodes[t->node_count++];
-            plumb_live_row_figures(n, &r->m, r->m.rows[i], r->tick_ns, &r->end);
+            plumb_live_row_figures(n, &r->m, r->m.rows[i], r->tick_ns, &r->end, true);
             plumb_live_row_identity(n, &r->m, r->m.rows[i], r->tick_ns);
         } else {
             row_at[i] = PLUMB_TIMING_NONE;

@@ -35,10 +35,13 @@ struct plumb_shape_times;
 int plumb_live_read_shape_times(struct plumb_shape_times *out, const char *run_dir, double tick_ns,
                                 plumb_error *err);
 
-/* The figures of a merged row, without names, sites and (unless they had to be made) buckets. */
+/* The figures of a merged row, without names, sites and (unless they had to be made) buckets.
+ * `squares`: with the sums of squares, a tenth of the time; else the deviation is in `std_ns`
+ * alone.
+ */
 void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m,
                             const struct plumb_merge_row *row, double tick_ns,
-                            const struct plumb_anchor *end);
+                            const struct plumb_anchor *end, bool squares);
 /* The rest of such a row: what it is called, where it stands, and its histograms; memory is the
  * arena's of `m`. */
 void plumb_live_row_identity(struct plumb_timing_node *out, struct plumb_merge *m,

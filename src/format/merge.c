@@ -179,7 +179,7 @@ static void add_extra(struct plumb_merge *m, struct plumb_merge_channel *c, uint
 
 static void add_buckets(struct plumb_merge *m, struct plumb_merge_channel *c,
                         const struct plumb_live_state *head, const uint32_t *counts,
-                        struct plumb_live_state *const *copy)
+                        struct plumb_copy *const *copy)
 {
     struct plumb_merge_sketch *k = plumb_arena_alloc(m->arena, sizeof *k);
     if (!k)
@@ -240,7 +240,7 @@ void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
 }
 
 void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state *st,
-                            const uint32_t *counts, struct plumb_live_state *const *copy)
+                            const uint32_t *counts, struct plumb_copy *const *copy)
 {
     struct plumb_merge_row *row = row_of_state(m, st);
     struct plumb_merge_channel *c;

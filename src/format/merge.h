@@ -17,14 +17,29 @@
 
 enum { PLUMB_SKETCH_GROUPS = PLUMB_SKETCH_BUCKETS / 64 };
 
+/* What a thread leaves of a state before it changes it while a summary is made: the state's first
+ * fields, up to `p2` where no more are needed, and each line of buckets before its own first
+ * change. The rest of the buckets is read in place. */
+struct plumb_copy_line {
+    struct plumb_copy_line *next;
+    uint32_t line; /* its index */
+    uint32_t reserved;
+    uint32_t counts[PLUMB_SKETCH_LINE];
+};
+struct plumb_copy {
+    struct plumb_copy_line *lines; /* newest first; released */
+    uint64_t groups;               /* bit g: a line of group g is among them; released after it */
+    struct plumb_live_state head;
+};
+
 /* Where the buckets of one state are. They are read in place, when a quantile or list is made. */
 struct plumb_merge_sketch {
     struct plumb_merge_sketch *next;
     const uint64_t *lines;  /* the lines in use, as struct plumb_live_state has them */
     const uint32_t *counts; /* by index */
     /* NULL: `counts` stay as they are, and so does a state. Else a thread may go on changing them;
-     * before it does, it leaves a copy of the state here. */
-    struct plumb_live_state *const *copy;
+     * before it does, it leaves a copy here. */
+    struct plumb_copy *const *copy;
 };
 
 /* What is counted besides states, of one group. */
@@ -126,10 +141,9 @@ void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
 /* Adds a state that its thread may be changing: `head` is a copy of what lies before its buckets,
  * `copy` as in struct plumb_merge_sketch. `head` must stay until the last figure is made. */
 void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state *head,
-                            const uint32_t *counts, struct plumb_live_state *const *copy);
+                            const uint32_t *counts, struct plumb_copy *const *copy);
 
-/* The layout of a copy of a state: its first fields, up to `p2` where no more are needed, and the
- * lines of buckets in use, one after the other. */
+/* How much of a state a copy has. */
 static inline bool plumb_copy_is_long(uint32_t flags, uint64_t count)
 {
     return flags & PLUMB_STATE_P2 || count >> 32;
@@ -138,11 +152,6 @@ static inline size_t plumb_copy_head_bytes(uint32_t flags, uint64_t count)
 {
     return plumb_copy_is_long(flags, count) ? offsetof(struct plumb_live_state, buckets)
                                             : offsetof(struct plumb_live_state, p2);
-}
-static inline uint32_t *plumb_copy_counts(const struct plumb_live_state *copy)
-{
-    size_t head = (plumb_copy_head_bytes(copy->flags, copy->count) + 63) & ~(size_t)63;
-    return (uint32_t *)((uintptr_t)copy + head);
 }
 
 /* Replays a block that was not folded. `context` and `frames` are the thread's at its last fold and

@@ -5,19 +5,15 @@
  * use, and at the median the walk is over, so that the lower half is not read at all. Each group is
  * read once, all states together, into a copy of our own; the ranks are looked for there.
  *
- * A state whose thread is recording is read in place. If the thread has left a copy of it
- * meanwhile, what was read may be newer than the snapshot, and is taken from the copy again. */
+ * A state whose thread is recording is read in place. Lines that the thread has left a copy of by
+ * then may be newer than the snapshot, and are taken from the copy again. */
 #include <string.h>
 
 #include "base/line.h"
-#include "format/merge.h"
+#include "format/merge_ranks.h"
 
-enum {
-    GROUP = PLUMB_SKETCH_BUCKETS / PLUMB_SKETCH_GROUPS,
-    GROUP_LINES = PLUMB_LINE_SUMS,
-    GROUP_MASK = (1 << GROUP_LINES) - 1,
-    WORD_GROUPS = 64 / GROUP_LINES /* of one word of a set of lines */
-};
+enum { GROUP = PLUMB_GROUP, GROUP_LINES = PLUMB_GROUP_LINES, WORD_GROUPS = PLUMB_WORD_GROUPS };
+_Static_assert((int)GROUP_LINES == PLUMB_LINE_SUMS, "line.h adds up a group");
 
 /* The counts of a group. Narrow where all samples together fit 31 bits: half the work. */
 union counts {
@@ -30,23 +26,6 @@ static const union counts zeros;
 
 /* ---- One group of all states ----------------------------------------------------------------- */
 
-static uint32_t bits_in(uint64_t x)
-{
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return (uint32_t)((x * UINT64_C(0x0101010101010101)) >> 56);
-}
-
-/* Where a copy has the lines from `l` on. */
-static const uint32_t *lines_of_copy(const struct plumb_live_state *copy, uint32_t l)
-{
-    uint32_t before = bits_in(copy->lines_used[l / 64] & ((UINT64_C(1) << (l % 64)) - 1));
-    for (uint32_t w = 0; w < l / 64; w++)
-        before += bits_in(copy->lines_used[w]);
-    return plumb_copy_counts(copy) + (size_t)before * PLUMB_SKETCH_LINE;
-}
-
 /* to = from + lines, from count `at` on. */
 static PLUMB_ALWAYS_INLINE void add_lines(union counts *to, const union counts *from, uint32_t at,
                                           const uint32_t *lines, uint32_t n, bool wide)
@@ -57,37 +36,30 @@ static PLUMB_ALWAYS_INLINE void add_lines(union counts *to, const union counts *
         plumb_lines_add(&to->narrow[at], &from->narrow[at], lines, n);
 }
 
-/* to = from + group `g` of a copy, in which the lines in use follow each other. */
-static PLUMB_ALWAYS_INLINE void add_copy(union counts *to, const union counts *from,
-                                         const struct plumb_live_state *copy, uint32_t g, bool wide)
+/* The lines of group `g` that the thread has changed since the snapshot, again, as they were. */
+static PLUMB_COLD void put_back(union counts *to, const union counts *from,
+                                const struct plumb_copy *copy, uint32_t g, bool wide)
 {
-    uint32_t used = copy->lines_used[g / WORD_GROUPS] >> g % WORD_GROUPS * GROUP_LINES & GROUP_MASK;
-    const uint32_t *line = lines_of_copy(copy, g * GROUP_LINES);
-    if (used == GROUP_MASK) {
-        add_lines(to, from, 0, line, GROUP_LINES, wide);
-        return;
-    }
-    for (uint32_t l = 0; l < GROUP_LINES; l++) {
-        bool uses = used >> l & 1;
-        add_lines(to, from, l * PLUMB_SKETCH_LINE, uses ? line : zeros.narrow, 1, wide);
-        line += uses ? PLUMB_SKETCH_LINE : 0;
+    const struct plumb_copy_line *line = PLUMB_ACQUIRE(copy->lines);
+    for (; line; line = line->next) {
+        if (line->line / GROUP_LINES == g)
+            add_lines(to, from, line->line % GROUP_LINES * PLUMB_SKETCH_LINE, line->counts, 1,
+                      wide);
     }
 }
 
-/* to = from + group `g` of a state. In place a group is read whole: lines that are not in use hold
- * zeros, and to leave them out costs more. */
+/* to = from + group `g` of a state. A group is read whole: lines that are not in use hold zeros,
+ * and to leave them out costs more. */
 static PLUMB_ALWAYS_INLINE void add_state(union counts *to, const union counts *from,
                                           const struct plumb_merge_sketch *k, uint32_t g, bool wide)
 {
-    const struct plumb_live_state *copy = k->copy ? PLUMB_ACQUIRE(*k->copy) : NULL;
-    if (!copy) {
-        plumb_order();
-        add_lines(to, from, 0, &k->counts[g * GROUP], GROUP_LINES, wide);
-        plumb_order();
-        copy = k->copy ? PLUMB_ACQUIRE(*k->copy) : NULL;
-    }
-    if (copy)
-        add_copy(to, from, copy, g, wide);
+    const struct plumb_copy *copy;
+    plumb_order();
+    add_lines(to, from, 0, &k->counts[g * GROUP], GROUP_LINES, wide);
+    plumb_order();
+    copy = k->copy ? PLUMB_ACQUIRE(*k->copy) : NULL;
+    if (copy && PLUMB_ACQUIRE(copy->groups) >> g & 1)
+        put_back(to, from, copy, g, wide);
 }
 
 /* sum + what is counted besides states. */
@@ -116,7 +88,7 @@ group_counts(const struct plumb_merge_channel *c, uint32_t g, union counts room[
     const union counts *sum = &zeros;
     for (const struct plumb_merge_sketch *k = c->sketches; k; k = k->next) {
         union counts *to = &room[sum == &room[0]];
-        if (!(k->lines[g / WORD_GROUPS] >> g % WORD_GROUPS * GROUP_LINES & GROUP_MASK))
+        if (!plumb_sketch_has(k, g))
             continue;
         /* Never in place: it may have to be done again. */
         add_state(to, sum, k, g, wide);
@@ -194,11 +166,11 @@ static uint64_t total_of(const struct plumb_merge_channel *c, uint64_t groups)
 }
 
 /* Finds the first `n` of four ranks, all of them <= total. */
-static PLUMB_ALWAYS_INLINE void find_ranks(const struct plumb_merge_channel *c, uint64_t groups,
-                                           uint64_t total, const uint64_t rank[4], int n,
-                                           double out[4], bool wide)
+static PLUMB_ALWAYS_INLINE void find_ranks(uint32_t bucket[PLUMB_RANKS],
+                                           const struct plumb_merge_channel *c, uint64_t groups,
+                                           uint64_t total, const uint64_t rank[PLUMB_RANKS], int n,
+                                           bool wide)
 {
-    double min = (double)c->stats.min, max = (double)c->stats.max;
     union counts room[2];
     while (groups && n > 0) {
         uint32_t g = 63u - (uint32_t)__builtin_clzll(groups);
@@ -206,41 +178,64 @@ static PLUMB_ALWAYS_INLINE void find_ranks(const struct plumb_merge_channel *c, 
         uint64_t sums[GROUP_LINES + 1], sum = sum_lines(sums, counts, wide);
         /* More than there were: somebody goes on writing to the file. */
         total = sum < total ? total - sum : 0;
-        for (; n > 0 && rank[n - 1] > total; n--) {
-            uint32_t at = place_of_rank(counts, sums, rank[n - 1] - total, wide);
-            double v = plumb_sketch_value(g * GROUP + at);
-            out[n - 1] = v < min ? min : v > max ? max : v;
-        }
+        for (; n > 0 && rank[n - 1] > total; n--)
+            bucket[n - 1] = g * GROUP + place_of_rank(counts, sums, rank[n - 1] - total, wide);
         groups &= ~(UINT64_C(1) << g);
     }
-    /* Fewer than there were. */
     while (n > 0)
-        out[--n] = min;
+        bucket[--n] = PLUMB_NO_BUCKET;
+}
+
+void plumb_ranks_scalar(uint32_t bucket[PLUMB_RANKS], const struct plumb_merge_channel *c,
+                        uint64_t groups, uint32_t total, const uint32_t rank[PLUMB_RANKS])
+{
+    const uint64_t wide[PLUMB_RANKS] = {rank[0], rank[1], rank[2], rank[3]};
+    find_ranks(bucket, c, groups, total, wide, PLUMB_RANKS, false);
+}
+
+static void narrow_ranks(uint32_t bucket[PLUMB_RANKS], const struct plumb_merge_channel *c,
+                         uint64_t groups, uint64_t total, const uint64_t rank[PLUMB_RANKS])
+{
+    const uint32_t narrow[PLUMB_RANKS] = {(uint32_t)rank[0], (uint32_t)rank[1], (uint32_t)rank[2],
+                                          (uint32_t)rank[3]};
+    /* A race detector does not know that what is read twice may be changing. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+    if (__builtin_cpu_supports("avx2")) {
+        plumb_ranks_avx2(bucket, c, groups, (uint32_t)total, narrow);
+        return;
+    }
+#endif
+    plumb_ranks_scalar(bucket, c, groups, (uint32_t)total, narrow);
 }
 
 void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4])
 {
-    static const uint32_t percent[4] = {50, 90, 95, 99};
-    uint64_t n = c ? c->stats.count : 0, groups, total, rank[4];
-    int found = 4;
-    for (int i = 0; i < 4; i++)
-        out[i] = n && n <= PLUMB_EXACT
-                     ? plumb_stats_quantile(&c->stats, NULL, 0, percent[i] / 100.0)
-                     : 0;
+    static const uint32_t percent[PLUMB_RANKS] = {50, 90, 95, 99};
+    uint64_t n = c ? c->stats.count : 0, groups, rank[PLUMB_RANKS];
+    uint32_t bucket[PLUMB_RANKS];
+    int found = PLUMB_RANKS;
+    for (int i = 0; i < PLUMB_RANKS && n <= PLUMB_EXACT; i++)
+        out[i] = n ? plumb_stats_quantile(&c->stats, NULL, 0, percent[i] / 100.0) : 0;
     if (n <= PLUMB_EXACT)
         return;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < PLUMB_RANKS; i++)
         rank[i] = n / 100 * percent[i] + (n % 100 * percent[i] + 99) / 100;
     groups = groups_in_use(c);
-    total = c->unsure ? total_of(c, groups) : n;
-    while (found && rank[found - 1] > total)
-        found--;
-    if (c->unsure || n > INT32_MAX)
-        find_ranks(c, groups, total, rank, found, out, true);
-    else
-        find_ranks(c, groups, total, rank, found, out, false);
+    if (c->unsure || n > INT32_MAX) {
+        uint64_t total = c->unsure ? total_of(c, groups) : n;
+        while (found && rank[found - 1] > total)
+            found--;
+        find_ranks(bucket, c, groups, total, rank, found, true);
+    } else {
+        narrow_ranks(bucket, c, groups, n, rank);
+    }
+    for (int i = 0; i < found; i++) {
+        double min = (double)c->stats.min, max = (double)c->stats.max;
+        double v = bucket[i] == PLUMB_NO_BUCKET ? min : plumb_sketch_value(bucket[i]);
+        out[i] = v < min ? min : v > max ? max : v;
+    }
     /* Fewer in the buckets than were counted: a damaged file. */
-    for (int q = found; q < 4; q++)
+    for (int q = found; q < PLUMB_RANKS; q++)
         out[q] = q && out[q - 1] > (double)c->stats.max ? out[q - 1] : (double)c->stats.max;
 }
 

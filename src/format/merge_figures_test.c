@@ -1,5 +1,6 @@
 /* Quantiles and lists of buckets of states in place, of copies and of single samples, against one
- * plain array of all counts, walked from the bottom. */
+ * plain array of all counts, walked from the bottom; and each way to find ranks against the others.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,16 +9,19 @@
 
 #include <cmocka.h>
 
-#include "format/merge.h"
+#include "format/merge_ranks.h"
 #include "random.h"
 
 enum { STATES = 3 };
 
+struct left;
 struct fixture {
     struct plumb_arena arena;
     struct plumb_merge m;
     struct plumb_merge_channel c;
-    struct plumb_live_state *state[STATES], *copy[STATES];
+    struct plumb_live_state *state[STATES];
+    struct left *left[STATES];
+    struct plumb_copy *copy[STATES];
     struct plumb_merge_sketch sketch[STATES];
     uint64_t want[PLUMB_SKETCH_BUCKETS];
 };
@@ -30,20 +34,30 @@ static void *zeroed(size_t bytes)
     return p;
 }
 
-/* What snapshot.c leaves of a state: its head and the lines in use. */
-static struct plumb_live_state *copy_of(const struct plumb_live_state *st)
+struct left {
+    struct plumb_copy_line line[PLUMB_SKETCH_LINES];
+    struct plumb_copy copy;
+};
+
+/* What snapshot.c leaves of a state: its head, and lines of which some are in use; then changes
+ * those lines. */
+static struct left *leave(struct plumb_live_state *st, uint64_t *random)
 {
-    struct plumb_live_state *to = zeroed(sizeof *st + 64);
-    uint32_t *line;
-    memcpy(to, st, plumb_copy_head_bytes(st->flags, st->count));
-    line = plumb_copy_counts(to);
+    struct left *left = zeroed(sizeof *left);
+    struct plumb_copy_line *to = left->line;
+    memcpy(&left->copy.head, st, plumb_copy_head_bytes(st->flags, st->count));
     for (uint32_t l = 0; l < PLUMB_SKETCH_LINES; l++) {
-        if (!(st->lines_used[l / 64] >> l % 64 & 1))
+        uint32_t *counts = &st->buckets[l * PLUMB_SKETCH_LINE];
+        if (random_next(random) % 3 == 0)
             continue;
-        memcpy(line, &st->buckets[l * PLUMB_SKETCH_LINE], PLUMB_SKETCH_LINE * sizeof *line);
-        line += PLUMB_SKETCH_LINE;
+        *to = (struct plumb_copy_line){.next = left->copy.lines, .line = l};
+        memcpy(to->counts, counts, sizeof to->counts);
+        left->copy.lines = to++;
+        left->copy.groups |= UINT64_C(1) << l * PLUMB_SKETCH_LINE / 64;
+        memset(counts, 0xa5, sizeof to->counts);
+        plumb_sketch_use(st->lines_used, l * PLUMB_SKETCH_LINE);
     }
-    return to;
+    return left;
 }
 
 static void count_in(struct fixture *f, uint64_t value, uint64_t n)
@@ -82,9 +96,9 @@ static void fill_state(struct fixture *f, int i, int kind, uint64_t *random, uin
     f->c.sketches = &f->sketch[i];
     f->c.unsure |= kind == 0;
     if (kind == 2) {
-        f->copy[i] = copy_of(st);
-        f->sketch[i].lines = f->copy[i]->lines_used;
-        memset(st->buckets, 0xa5, sizeof st->buckets);
+        f->left[i] = leave(st, random);
+        f->copy[i] = &f->left[i]->copy;
+        f->sketch[i].lines = f->copy[i]->head.lines_used;
     }
 }
 
@@ -117,7 +131,7 @@ static void fixture_close(struct fixture *f)
 {
     for (int i = 0; i < STATES; i++) {
         free(f->state[i]);
-        free(f->copy[i]);
+        free(f->left[i]);
     }
     plumb_arena_fini(&f->arena);
 }
@@ -182,6 +196,62 @@ static void figures_are_those_of_all_counts_together(void **state)
     }
 }
 
+static uint64_t groups_of(const struct plumb_merge_channel *c)
+{
+    uint64_t groups = 0;
+    for (uint32_t l = 0; l < PLUMB_SKETCH_LINES; l++) {
+        if (c->lines[l / 64] >> l % 64 & 1)
+            groups |= UINT64_C(1) << l / PLUMB_GROUP_LINES;
+    }
+    return groups;
+}
+
+static uint32_t bucket_from_the_bottom(const struct fixture *f, uint32_t rank)
+{
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++) {
+        seen += f->want[i];
+        if (seen >= rank)
+            return i;
+    }
+    return PLUMB_NO_BUCKET;
+}
+
+static void check_ranks(const struct fixture *f, plumb_ranks_fn *find, uint64_t *random)
+{
+    uint32_t total = (uint32_t)f->c.stats.count, rank[PLUMB_RANKS], bucket[PLUMB_RANKS];
+    for (int turn = 0; turn < 8; turn++) {
+        for (int i = 0; i < PLUMB_RANKS; i++) {
+            uint32_t low = i ? rank[i - 1] : 1;
+            rank[i] = turn ? low + (uint32_t)(random_next(random) % (total - low + 1)) : total;
+        }
+        find(bucket, &f->c, groups_of(&f->c), total, rank);
+        for (int i = 0; i < PLUMB_RANKS; i++)
+            assert_int_equal(bucket[i], bucket_from_the_bottom(f, rank[i]));
+    }
+}
+
+static void every_way_finds_the_same_buckets(void **state)
+{
+    uint64_t random = 13;
+    (void)state;
+    for (int turn = 0; turn < 200; turn++) {
+        struct fixture f;
+        fixture_open(&f);
+        for (int i = 0; i < STATES; i++)
+            fill_state(&f, i, 1 + (turn + i) % 2, &random, (uint32_t)(random_next(&random) % 300),
+                       1);
+        for (uint64_t n = 1 + random_next(&random) % 40; n > 0; n--)
+            add_extra(&f, value_between(&random, 0, 40), 1);
+        check_ranks(&f, plumb_ranks_scalar, &random);
+#if defined(__x86_64__)
+        if (__builtin_cpu_supports("avx2"))
+            check_ranks(&f, plumb_ranks_avx2, &random);
+#endif
+        fixture_close(&f);
+    }
+}
+
 static void values_at_the_ends_of_the_scheme_are_found(void **state)
 {
     struct fixture f;
@@ -217,6 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_of_all_counts_together),
+        cmocka_unit_test(every_way_finds_the_same_buckets),
         cmocka_unit_test(values_at_the_ends_of_the_scheme_are_found),
         cmocka_unit_test(a_damaged_file_gives_figures_within_its_bounds),
     };

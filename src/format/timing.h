@@ -25,6 +25,7 @@ struct plumb_timing_channel {
     size_t bucket_count;
     double median_ns; /* by `median_estimator` of the node */
     double p50_ns, p90_ns, p95_ns, p99_ns;
+    double std_ns; /* as the mapping has it; that of a report is in `ns` */
 };
 
 struct plumb_timing_pair {

@@ -11,6 +11,8 @@
 #include <plumb/signature.h>
 #include <plumb/stage.h>
 
+#include "base/sketch.h"
+#include "base/stats.h"
 #include "runtime/child.h"
 
 enum { RECORDERS = 2, CYCLES = 40 };
@@ -261,13 +263,93 @@ static void summaries_of_hot_threads_only_grow_and_end_exact(void **state)
     assert_exited(&c, status, 0);
 }
 
-static const struct role roles[] = {{"races", role_races}, {"counts", role_counts}, {NULL, NULL}};
+/* ---- Figures of one moment
+ * ------------------------------------------------------------------------ */
+
+/* Few enough samples that a handful more or less is another quantile. */
+enum { RISERS = 8, RISE_NS = 37, RISES = 3000, ROUNDS = 60 };
+static plumb_node riser[RISERS];
+
+/* Sample number k of each node lasts k times as long as its first: the count tells the quantiles.
+ */
+static void *rising_recorder(void *arg)
+{
+    for (uint64_t k = 1; k <= RISES; k++) {
+        for (int i = 0; i < RISERS; i++)
+            plumb_record_ns(riser[i], k * RISE_NS);
+    }
+    __atomic_store_n(&over, 1, __ATOMIC_RELEASE);
+    return arg;
+}
+
+static bool has_rank(double ms, uint64_t rank, uint64_t count)
+{
+    double ns = plumb_sketch_value(plumb_sketch_index(rank * RISE_NS));
+    double most = (double)(count * RISE_NS);
+    ns = ns < RISE_NS ? RISE_NS : ns > most ? most : ns;
+    return ms > ns * 1e-6 * (1 - 1e-12) && ms < ns * 1e-6 * (1 + 1e-12);
+}
+
+static bool of_one_moment(const plumb_row *r)
+{
+    uint64_t n = r->count, sum = n * (n + 1) / 2 * RISE_NS;
+    if (n <= PLUMB_EXACT)
+        return true;
+    return has_rank(r->p50_ms, (n * 50 + 99) / 100, n) &&
+           has_rank(r->p90_ms, (n * 90 + 99) / 100, n) &&
+           has_rank(r->p95_ms, (n * 95 + 99) / 100, n) &&
+           has_rank(r->p99_ms, (n * 99 + 99) / 100, n) &&
+           r->max_ms == (double)(n * RISE_NS) / 1e6 && r->last_ms == r->max_ms &&
+           r->total_ms == (double)sum / 1e6;
+}
+
+static int check_while_rising(void)
+{
+    pthread_t recorder;
+    __atomic_store_n(&over, 0, __ATOMIC_RELEASE);
+    ROLE_NEEDS(plumb_reset(NULL, NULL) == PLUMB_OK);
+    ROLE_NEEDS(pthread_create(&recorder, NULL, rising_recorder, NULL) == 0);
+    while (!is_over()) {
+        plumb_rows *rows = NULL;
+        ROLE_NEEDS(plumb_summary_rows(&rows, NULL, NULL, NULL) == PLUMB_OK);
+        for (size_t k = 0; k < plumb_rows_count(rows); k++)
+            ROLE_NEEDS(of_one_moment(plumb_rows_get(rows, k)));
+        plumb_rows_free(rows);
+    }
+    pthread_join(recorder, NULL);
+    return 0;
+}
+
+static int role_rising(void)
+{
+    char name[32];
+    for (int i = 0; i < RISERS; i++) {
+        snprintf(name, sizeof name, "riser.%d", i);
+        riser[i] = plumb_node_get(name);
+    }
+    ROLE_NEEDS(plumb_start(NULL, NULL) == PLUMB_OK);
+    for (int i = 0; i < ROUNDS; i++)
+        ROLE_NEEDS(check_while_rising() == 0);
+    return 0;
+}
+
+static void the_figures_of_a_row_are_of_one_moment(void **state)
+{
+    struct child c;
+    int status = child_run(&c, "rising", "rising", NULL);
+    (void)state;
+    assert_exited(&c, status, 0);
+}
+
+static const struct role roles[] = {
+    {"races", role_races}, {"counts", role_counts}, {"rising", role_rising}, {NULL, NULL}};
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_at_once_leaves_consistent_reports),
         cmocka_unit_test(summaries_of_hot_threads_only_grow_and_end_exact),
+        cmocka_unit_test(the_figures_of_a_row_are_of_one_moment),
     };
     if (argc > 1)
         return child_play(roles, argv[1]);
