@@ -330,21 +330,26 @@ static void put_entry(struct plumb_drain_lane *l, const struct plumb_drain_entry
     }
 }
 
-static void put_dropped(struct plumb_drain_lane *l, uint64_t at)
+/* An instant for `n` events that are not in the file, behind what the lane has so far. */
+static void put_missing(struct plumb_drain_lane *l, uint64_t n, uint64_t at)
 {
-    uint64_t dropped = PLUMB_LOAD(l->live->dropped), n = dropped - l->live->told_dropped;
     struct plumb_pf_arg arg = {.key = KEY_EVENTS, .type = PLUMB_PF_U64, .v.u64 = n};
     struct plumb_pf_event e = {.type = PLUMB_PF_INSTANT,
                                .ns = at,
-                               .track = n ? marks_track(l) : 0,
+                               .track = marks_track(l),
                                .name = NAME_DROPPED,
                                .args = &arg,
                                .arg_count = 1};
-    if (!n)
-        return;
     while (!plumb_pf_sequence_lost(&l->file->out, &l->seq, l->track, &l->file->zero))
         plumb_trace_file_flush(l->file);
     put(l, &e);
+}
+
+static void put_dropped(struct plumb_drain_lane *l, uint64_t at)
+{
+    uint64_t dropped = PLUMB_LOAD(l->live->dropped), n = dropped - l->live->told_dropped;
+    if (n)
+        put_missing(l, n, at);
     l->live->told_dropped = dropped;
 }
 
@@ -442,13 +447,41 @@ static size_t settled(struct plumb_drain_entry *x, size_t n, const struct plumb_
     return best;
 }
 
+/* How many events the queue holds from `position` on: all that can be told of them where there is
+ * no memory to put them in order. Others may go on emitting. */
+static uint64_t held(const struct plumb_drain_lane *l, uint64_t position, uint64_t tail)
+{
+    uint64_t n = 0;
+    while (position < tail) {
+        const struct plumb_live_event *v = &l->slots[position & (l->live->slots - 1)].event;
+        bool whole = PLUMB_ACQUIRE(v->seq) == position + 1;
+        position += whole && v->slots && position + v->slots <= tail ? v->slots : 1;
+        n += whole;
+    }
+    return n;
+}
+
+/* Nobody comes for them any more. */
+static void give_up(struct plumb_lane_drain *d, struct plumb_drain_lane *l, uint64_t tail)
+{
+    PLUMB_ADD(l->live->dropped, held(l, l->taken, tail));
+    start(d, l);
+    put_dropped(l, l->seq.last_ns);
+    l->taken = tail;
+}
+
 static uint32_t take(struct plumb_lane_drain *d, struct plumb_drain_lane *l, bool last)
 {
     uint64_t tail = PLUMB_ACQUIRE(l->live->tail), before = l->taken, position = before;
     uint32_t part;
     size_t n, whole;
-    if (tail - before > l->live->slots || (tail == before && !last) || !room(d, l->live->slots))
+    if (tail - before > l->live->slots || (tail == before && !last))
         return 0;
+    if (!room(d, l->live->slots)) {
+        if (last && tail != before)
+            give_up(d, l, tail);
+        return 0;
+    }
     part = (uint32_t)((tail - before) * 256 / l->live->slots);
     n = gather(d, l, tail, last, &position);
     whole = last || part > 128 ? n : settled(d->sorted, n, l->file);
@@ -535,8 +568,16 @@ static void collect(struct plumb_lane_drain *d, struct plumb_drain_lane *l)
     union plumb_live_slot *slots = l->slots;
     uint64_t count = l->live->slots, tail = PLUMB_ACQUIRE(l->live->tail), position;
     size_t n;
-    if (!tail || !room(d, count) || !copy_room(d, count))
+    if (!tail)
         return;
+    if (!room(d, count) || !copy_room(d, count)) {
+        uint64_t missing = held(l, tail > count ? tail - count : 0, tail);
+        if (missing) {
+            start(d, l);
+            put_missing(l, missing, l->seq.last_ns);
+        }
+        return;
+    }
     plumb_lane_ring_copy(d->copy, slots, count, tail, &position);
     l->slots = d->copy;
     n = gather(d, l, tail, true, &position);
