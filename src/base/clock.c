@@ -9,6 +9,8 @@
 #include <cpuid.h>
 #endif
 
+enum { NEXT_READS = 100000 };
+
 /* Far enough from zero that a test may look back. */
 uint64_t plumb_clock_virtual_ns = UINT64_C(1000000000000);
 
@@ -46,6 +48,14 @@ enum plumb_clock_source plumb_clock_pick(enum plumb_clock_choice choice)
         return PLUMB_CLOCK_TSC;
 #endif
     return tsc_is_invariant() ? PLUMB_CLOCK_TSC : PLUMB_CLOCK_GETTIME;
+}
+
+uint64_t plumb_ticks_next(enum plumb_clock_source source)
+{
+    uint64_t before = plumb_ticks_from(source), now = before;
+    for (int i = 0; now <= before && i < NEXT_READS && source != PLUMB_CLOCK_VIRTUAL; i++)
+        now = plumb_ticks_from(source);
+    return now;
 }
 
 void plumb_anchor_take(struct plumb_anchor *a, enum plumb_clock_source source)

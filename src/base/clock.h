@@ -51,6 +51,12 @@ static PLUMB_ALWAYS_INLINE uint64_t plumb_ticks_from(enum plumb_clock_source sou
     return plumb_clock_gettime_ns(CLOCK_MONOTONIC);
 }
 
+/* A later reading than any from before the call: where the counter moves in steps, that of its next
+ * one. What is dated with it has everything from before the call before it, and everything from
+ * after the call not before it. PLUMB_CLOCK_VIRTUAL, which may stand still for ever, is read as it
+ * is, and a clock that stands still for milliseconds is not waited for. */
+uint64_t plumb_ticks_next(enum plumb_clock_source source);
+
 /* A pair of readings of the same moment, within +- half_width_ns. */
 struct plumb_anchor {
     uint64_t ticks;

@@ -23,7 +23,7 @@ static void skip_change(struct plumb_live_pipeline *live, uint64_t n)
     uint32_t k = live->skips;
     if (live->skip[(k - 1) % PLUMB_SKIPS].n == n)
         return;
-    PLUMB_STORE(live->skip[k % PLUMB_SKIPS].from_ticks, plumb_ticks_from(plumb_rt.clock));
+    PLUMB_STORE(live->skip[k % PLUMB_SKIPS].from_ticks, plumb_ticks_next(plumb_rt.clock));
     PLUMB_STORE(live->skip[k % PLUMB_SKIPS].n, n);
     PLUMB_RELEASE(live->skips, k + 1);
 }
@@ -54,7 +54,7 @@ static void reset_locked(plumb_pipeline *p)
     struct plumb_live_pipeline *live = live_of(p);
     if (!live)
         return;
-    PLUMB_STORE(live->reset_ticks, plumb_ticks_from(plumb_rt.clock));
+    PLUMB_STORE(live->reset_ticks, plumb_ticks_next(plumb_rt.clock));
     PLUMB_RELEASE(live->reset_generation, live->reset_generation + 1);
 }
 

@@ -38,7 +38,7 @@ static void interval_begin(struct plumb_run *run)
         return;
     /* In one order with the clock read for everybody who reads the list. */
     __atomic_exchange_n(&i->on_ticks, 0, __ATOMIC_SEQ_CST);
-    PLUMB_RELEASE(i->on_ticks, plumb_ticks_from(plumb_rt.clock));
+    PLUMB_RELEASE(i->on_ticks, plumb_ticks_next(plumb_rt.clock));
 }
 
 static void interval_end(struct plumb_run *run)
@@ -50,6 +50,7 @@ static void interval_end(struct plumb_run *run)
     i = plumb_table_at(run, t, t->count - 1);
     __atomic_exchange_n(&i->off_ticks, PLUMB_INTERVAL_CLOSING, __ATOMIC_SEQ_CST);
     PLUMB_RELEASE(i->off_ticks, plumb_ticks_from(plumb_rt.clock));
+    plumb_ticks_next(plumb_rt.clock); /* what this thread begins now is behind it */
 }
 
 /* ---- Entering and leaving -------------------------------------------------------------------- */
