@@ -160,8 +160,20 @@ void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *v
 bool plumb_path_own(char *out, size_t size, const char *pattern, const char *none);
 /* "a/b.json" and ".7" to "a/b.7.json"; false, and nothing changed: it does not fit. */
 bool plumb_path_insert(char *path, size_t size, const char *tag);
-/* activation_file.c: opens it for writing, begun afresh or to be added to. Where another process is
- * writing to it, "<path>.<pid>" instead, and said. */
-int plumb_act_file_open(int *out, const char *path, bool append, plumb_error *err);
+/* activation_file.c */
+struct plumb_act_file {
+    int fd; /* -1: none */
+    bool append;
+    uint64_t id[2]; /* which file it is: a number may become another's */
+    char name[PLUMB_SETTINGS_PATH + 64];
+};
+/* Opens it for writing, begun afresh or to be added to. Where another process is writing to it,
+ * "<path>.<pid>" instead, and said. */
+int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool append,
+                        plumb_error *err);
+/* To be asked before each write: a program may have closed every descriptor that it found, and have
+ * its own file under our number. Opens ours again; 0, or why it cannot be had (errno). */
+int plumb_act_file_again(struct plumb_act_file *file);
+void plumb_act_file_close(struct plumb_act_file *file);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "core/activation.h"
 
-enum { TRIES = 100 };
+enum { TRIES = 100, DESCRIPTOR_FROM = 500 };
 
 /* Whether somebody else has the file. Pipes and devices are for everybody; a file system that knows
  * no locks tells nothing. */
@@ -35,34 +35,89 @@ static bool name_try(char *out, size_t size, const char *path, int number)
            (number == 0 || plumb_path_insert(out, size, tag));
 }
 
-int plumb_act_file_open(int *out, const char *path, bool append, plumb_error *err)
+/* High, out of the way of programs that take descriptors by their number. */
+static int keep_descriptor(int fd)
+{
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_FROM);
+    if (high >= 0)
+        close(fd);
+    return high >= 0 ? high : fd;
+}
+
+static bool is_file(const struct plumb_act_file *file, int fd)
+{
+    struct stat st;
+    return fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_dev == file->id[0] &&
+           (uint64_t)st.st_ino == file->id[1];
+}
+
+/* What is opened is the file's from here on, unless another process has it. */
+static int take(struct plumb_act_file *file, int fd, bool *taken)
+{
+    struct stat st;
+    int code = 0;
+    *taken = is_taken(fd, file->append);
+    if (*taken || fstat(fd, &st) < 0)
+        code = *taken ? 0 : errno;
+    /* Only now: before, it may have been somebody's. */
+    else if (!file->append && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
+        code = errno;
+    if (*taken || code) {
+        close(fd);
+        return code;
+    }
+    file->id[0] = (uint64_t)st.st_dev;
+    file->id[1] = (uint64_t)st.st_ino;
+    file->fd = keep_descriptor(fd);
+    return 0;
+}
+
+int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool append, plumb_error *err)
 {
     int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : 0);
+    out->fd = -1;
+    out->append = append;
     for (int i = 0; i < TRIES; i++) {
-        char name[PLUMB_SETTINGS_PATH + 64];
-        int fd;
-        struct stat st;
-        if (!name_try(name, sizeof name, path, i))
+        bool taken = false;
+        int fd, code;
+        if (!name_try(out->name, sizeof out->name, path, i))
             break;
-        fd = open(name, how, 0666);
-        if (fd < 0)
-            return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", name, strerror(errno));
-        if (is_taken(fd, append)) {
-            close(fd);
+        fd = open(out->name, how, 0666);
+        code = fd < 0 ? errno : take(out, fd, &taken);
+        if (code)
+            return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", out->name,
+                              strerror(code));
+        if (taken)
             continue;
-        }
-        /* Only now: before, it may have been somebody's. */
-        if (!append && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0) {
-            plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", name, strerror(errno));
-            close(fd);
-            return PLUMB_ERR_IO;
-        }
         if (i > 0)
             plumb_say("plumb: '%s' is being written to; the activation records of this process go "
                       "to '%s'",
-                      path, name);
-        *out = fd;
+                      path, out->name);
         return PLUMB_OK;
     }
     return plumb_fail(err, PLUMB_ERR_STATE, "'%s' is being written to", path);
+}
+
+int plumb_act_file_again(struct plumb_act_file *file)
+{
+    int fd;
+    if (is_file(file, file->fd))
+        return 0;
+    fd = open(file->name, O_WRONLY | O_CLOEXEC | O_NOCTTY | (file->append ? O_APPEND : 0));
+    file->fd = -1;
+    if (fd < 0)
+        return errno;
+    if (!is_file(file, fd) || is_taken(fd, file->append)) {
+        close(fd);
+        return ESTALE;
+    }
+    file->fd = keep_descriptor(fd);
+    return 0;
+}
+
+void plumb_act_file_close(struct plumb_act_file *file)
+{
+    if (is_file(file, file->fd))
+        close(file->fd);
+    file->fd = -1;
 }

@@ -30,7 +30,7 @@ static struct {
     pthread_t thread;
     bool running;
     bool is_off; /* no thread could be made */
-    int fd;      /* -1: none */
+    struct plumb_act_file file;
     bool appends;
     uint64_t size; /* of the file */
     bool broken;   /* it could not be written, which was said */
@@ -44,19 +44,31 @@ static struct {
            .filled = PTHREAD_COND_INITIALIZER,
            .emptied = PTHREAD_COND_INITIALIZER,
            .sink_lock = PTHREAD_MUTEX_INITIALIZER,
-           .fd = -1};
+           .file = {.fd = -1}};
 
 /* ---- The file -------------------------------------------------------------------------------- */
+
+/* As write(), and ends no program. */
+static ssize_t write_some(const char *bytes, size_t n, bool at_end)
+{
+    struct plumb_quiet quiet;
+    ssize_t wrote;
+    int code = plumb_act_file_again(&queue.file);
+    if (code) {
+        errno = code;
+        return -1;
+    }
+    plumb_quiet_begin(&quiet);
+    wrote = at_end && !queue.appends ? pwrite(queue.file.fd, bytes, n, (off_t)queue.size)
+                                     : write(queue.file.fd, bytes, n);
+    plumb_quiet_end(&quiet);
+    return wrote;
+}
 
 static void put_bytes(const char *bytes, size_t n, bool at_end)
 {
     while (n > 0 && !queue.broken) {
-        struct plumb_quiet quiet;
-        ssize_t wrote;
-        plumb_quiet_begin(&quiet);
-        wrote = at_end && !queue.appends ? pwrite(queue.fd, bytes, n, (off_t)queue.size)
-                                         : write(queue.fd, bytes, n);
-        plumb_quiet_end(&quiet);
+        ssize_t wrote = write_some(bytes, n, at_end);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0) {
@@ -150,6 +162,7 @@ static void *writer(void *unused)
     put_batch(&batch);
     plumb_buf_fini(&line);
     plumb_buf_fini(&batch);
+    plumb_own_thread(-1);
     return NULL;
 }
 
@@ -159,11 +172,13 @@ static bool make_writer(void)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    plumb_own_thread(1);
     queue.running = pthread_create(&queue.thread, NULL, writer, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (queue.running) {
         pthread_setname_np(queue.thread, "plumb-act");
     } else {
+        plumb_own_thread(-1);
         queue.is_off = true;
         plumb_say("plumb: no thread for activation records; they are left out");
     }
@@ -261,10 +276,10 @@ int plumb_act_queue_open(const char *path, bool append, plumb_error *err)
     int rc;
     if (!queue.slot && !(queue.slot = plumb_pages_map(SLOTS * sizeof *queue.slot)))
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for activation records");
-    if ((rc = plumb_act_file_open(&queue.fd, path, append, err)) < 0)
+    if ((rc = plumb_act_file_open(&queue.file, path, append, err)) < 0)
         return rc;
     /* A pipe has no pages. */
-    queue.appends = append || lseek(queue.fd, 0, SEEK_CUR) < 0;
+    queue.appends = append || lseek(queue.file.fd, 0, SEEK_CUR) < 0;
     queue.put = queue.taken = queue.lost = queue.size = 0;
     queue.ending = queue.broken = queue.is_off = false;
     return PLUMB_OK;
@@ -279,9 +294,7 @@ uint64_t plumb_act_queue_close(void)
     if (queue.running)
         pthread_join(queue.thread, NULL);
     queue.running = false;
-    if (queue.fd >= 0)
-        close(queue.fd);
-    queue.fd = -1;
+    plumb_act_file_close(&queue.file);
     return queue.lost;
 }
 
@@ -292,7 +305,5 @@ void plumb_act_queue_forked(void)
     queue.lock = queue.sink_lock = mutex;
     queue.filled = queue.emptied = cond;
     queue.running = false;
-    if (queue.fd >= 0)
-        close(queue.fd);
-    queue.fd = -1;
+    plumb_act_file_close(&queue.file);
 }

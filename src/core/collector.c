@@ -136,14 +136,14 @@ static void play_stop(struct plumb_collector *c, uint32_t serial)
     pthread_mutex_unlock(&c->lock);
 }
 
-static void *thread_main(void *arg)
+static void work(void *arg)
 {
     uintptr_t born = (uintptr_t)arg;
     struct plumb_collector *c = list.at[born & ((1u << INDEX_BITS) - 1)];
     uint32_t serial = (uint32_t)(born >> INDEX_BITS);
     uint64_t pause_ms = 5;
     if (!play_start(c, serial))
-        return NULL;
+        return;
     pthread_mutex_lock(&c->lock);
     while (is_mine(c, serial) && next_ask(c, serial, pause_ms) == PLUMB_ASK_NOTHING) {
         if (!is_mine(c, serial))
@@ -159,11 +159,17 @@ static void *thread_main(void *arg)
     if (!is_mine(c, serial)) {
         pthread_mutex_unlock(&c->lock);
         come_back(c, true);
-        return NULL;
+        return;
     }
     c->doing = "reading its clock";
     pthread_mutex_unlock(&c->lock);
     play_stop(c, serial);
+}
+
+static void *thread_main(void *arg)
+{
+    work(arg);
+    plumb_own_thread(-1);
     return NULL;
 }
 
@@ -181,11 +187,14 @@ static int make_thread(struct plumb_collector *c)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
+    plumb_own_thread(1);
     code = pthread_create(&thread, &attr, thread_main, born);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
-    if (code)
+    if (code) {
+        plumb_own_thread(-1);
         return code;
+    }
     snprintf(name, sizeof name, "plumb-%.9s", c->ops.name);
     pthread_setname_np(thread, name);
     return 0;

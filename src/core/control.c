@@ -9,11 +9,17 @@
  * SIGTERM and SIGINT are taken only where they are at SIG_DFL when the run opens, or, for a run
  * that opens before main(), a second later, when an interpreter that takes them for itself has
  * looked at them; the handler asks, waits at most 2 s, and lets the signal do what it would have
- * done. */
+ * done.
+ *
+ * A program whose main() leaves by pthread_exit() ends with its last thread. Ours would be that
+ * for ever, so the thread also looks whether the program's are all gone, and then ends the process
+ * as the last of them would have: exit(0). */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,12 +30,15 @@
 #include "core/runtime.h"
 
 enum { REQUEST_NONE = 0, REQUEST_END = 1, REQUEST_FINISH = 2, SIGNALS_AFTER_NS = 1000000000 };
+enum { REPORT_STACK = 64 * 1024, FINISH_MS = 10000 };
+enum { LOOK_NS = 200000000 }; /* between looks whether anybody is left */
 
 static struct {
     pthread_t thread;
     sem_t wake;
     sem_t born; /* posted once by the thread, when it runs */
     uint32_t running;
+    uint32_t threads;  /* atomic: of plumb's, that run */
     uint32_t request;  /* atomic */
     uint32_t finished; /* atomic: the run that a signal asked to finish is over */
     bool taken[65];    /* signals with our handler */
@@ -108,10 +117,50 @@ static void sleep_for(uint64_t ns)
         continue;
 }
 
+void plumb_own_thread(int change)
+{
+    __atomic_fetch_add(&control.threads, (uint32_t)change, __ATOMIC_ACQ_REL);
+}
+
+/* Whether main() has left by pthread_exit() and no thread of the program's runs any more: the first
+ * thread is a zombie, and the others, of whom /proc tells the number, are ours. */
+static bool is_alone(void)
+{
+    char text[1024];
+    const char *p;
+    unsigned long threads = 0;
+    ssize_t n;
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    /* "pid (name) state ..."; the number of threads is the 17th word behind the state. */
+    p = strrchr(text, ')');
+    if (!p || strncmp(p, ") Z ", 4) != 0)
+        return false;
+    p += 3;
+    for (int i = 1; i < 17 && p; i++)
+        p = strchr(p + 1, ' ');
+    if (p)
+        threads = strtoul(p, NULL, 10);
+    return threads == 1ul + PLUMB_ACQUIRE(control.threads);
+}
+
+/* Ends the process as its last thread does. */
+static void leave(void)
+{
+    plumb_stop_impl(NULL);
+    PLUMB_RELEASE(control.finished, 1);
+    exit(0);
+}
+
 static void *control_main(void *arg)
 {
     struct plumb_run *run = arg;
     uint64_t pause_ns = 5000000, sample_ns, next_anchor, now, signals_at = UINT64_MAX;
+    uint64_t look_at = 0, wait_ns;
     sem_post(&control.born);
     if (!plumb_rt.overhead_ticks_x1000)
         calibrate();
@@ -122,8 +171,14 @@ static void *control_main(void *arg)
     while (PLUMB_ACQUIRE(control.request) == REQUEST_NONE) {
         sample_ns = plumb_series_sample(run);
         now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+        if (now >= look_at) {
+            if (is_alone())
+                leave();
+            look_at = now + LOOK_NS;
+        }
         if (now < next_anchor) {
-            sleep_for(sample_ns && sample_ns < next_anchor - now ? sample_ns : next_anchor - now);
+            wait_ns = next_anchor - now < look_at - now ? next_anchor - now : look_at - now;
+            sleep_for(sample_ns && sample_ns < wait_ns ? sample_ns : wait_ns);
             continue;
         }
         anchor(run);
@@ -139,6 +194,7 @@ static void *control_main(void *arg)
         plumb_stop_impl(NULL);
         PLUMB_RELEASE(control.finished, 1);
     }
+    plumb_own_thread(-1);
     return NULL;
 }
 
@@ -201,11 +257,14 @@ int plumb_control_thread(pthread_t *out, void *(*run)(void *arg), void *arg)
     pthread_attr_setstacksize(&attr, 256 * 1024);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
+    plumb_own_thread(1);
     code = pthread_create(out, &attr, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     if (code == 0)
         pthread_setname_np(*out, "plumb");
+    else
+        plumb_own_thread(-1);
     return code;
 }
 
@@ -242,6 +301,7 @@ static void *open_main(void *arg)
     while (nanosleep(&pause, &pause) < 0 && errno == EINTR)
         continue;
     plumb_run_open_early();
+    plumb_own_thread(-1);
     return NULL;
 }
 
@@ -273,6 +333,35 @@ void plumb_control_stop(void)
     /* Not before: the thread may have been about to take them. */
     signal_give_back(SIGTERM);
     signal_give_back(SIGINT);
+}
+
+static size_t stack_left(void)
+{
+    pthread_attr_t attr;
+    void *lowest = NULL;
+    size_t size = 0;
+    char here;
+    if (pthread_getattr_np(pthread_self(), &attr) != 0)
+        return SIZE_MAX;
+    pthread_attr_getstack(&attr, &lowest, &size);
+    pthread_attr_destroy(&attr);
+    return (size_t)((uintptr_t)&here - (uintptr_t)lowest);
+}
+
+/* A report takes some 20 KiB of stack, and the thread that ends the program may have less. */
+bool plumb_control_finish(void)
+{
+    const struct timespec ms = {0, 1000000};
+    uint32_t none = REQUEST_NONE;
+    if (!PLUMB_LOAD(control.running) || pthread_equal(pthread_self(), control.thread) ||
+        stack_left() >= REPORT_STACK)
+        return false;
+    if (__atomic_compare_exchange_n(&control.request, &none, REQUEST_FINISH, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        sem_post(&control.wake);
+    for (int i = 0; i < FINISH_MS && !PLUMB_ACQUIRE(control.finished); i++)
+        nanosleep(&ms, NULL);
+    return true;
 }
 
 void plumb_control_forget(void)

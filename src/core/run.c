@@ -448,6 +448,8 @@ int plumb_stop_impl(plumb_error *err)
     if (plumb_life_locked)
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "plumb_stop() inside plumb_start() or plumb_stop()");
+    if (plumb_control_finish())
+        return PLUMB_OK;
     plumb_life_lock();
     if (!plumb_rt.run && plumb_rt.want_run && plumb_sized_waits())
         rc = open_run(true, err);

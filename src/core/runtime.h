@@ -556,10 +556,16 @@ void plumb_run_forked(void);          /* in the child of a fork */
 
 /* control.c */
 /* A thread of plumb's own, which takes no signal. 0, or an errno. */
+/* Counts the threads that are plumb's: +1 before one is made (plumb_control_thread() does), -1 as
+ * the last that it does, or where it could not be made. */
+void plumb_own_thread(int change);
 int plumb_control_thread(pthread_t *out, void *(*run)(void *arg), void *arg);
 /* `early`: the program has perhaps not looked at its signals yet. */
 void plumb_control_start(struct plumb_run *run, bool early);
 void plumb_control_stop(void);
+/* Has the control thread stop the run, and waits for it, where this thread's stack is too small for
+ * that; false: it is not. */
+bool plumb_control_finish(void);
 /* Opens the run that is wanted, unless somebody has by then, on a thread of its own. */
 void plumb_control_open_later(uint32_t ms);
 void plumb_control_forget(void); /* in the child of a fork: the thread is the parent's */

@@ -243,6 +243,7 @@ static void *writer_main(void *arg)
         else
             pause_ns = WAKE_NS;
     }
+    plumb_own_thread(-1);
     return NULL;
 }
 

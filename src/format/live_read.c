@@ -90,27 +90,30 @@ static uint32_t *add_places(struct reader *r, struct plumb_live_thread *th)
     return map;
 }
 
-static void add_open(struct reader *r, const struct plumb_live_thread *th)
+static void add_open_frame(struct reader *r, const struct plumb_live_frame *f, uint32_t tid,
+                           uint32_t depth)
 {
     struct plumb_timing *t = r->t;
-    for (uint32_t d = 1; d <= th->context.depth; d++) {
-        const struct plumb_live_frame *f = &th->frames[d];
-        const struct plumb_live_node *n = plumb_merge_element(
-            &r->m, &r->m.h->nodes, plumb_key_node(f->key), sizeof(struct plumb_live_node));
-        const struct plumb_live_name *p = plumb_merge_element(
-            &r->m, &r->m.h->phases, plumb_key_group(f->key) & 0xff, sizeof(struct plumb_live_name));
-        struct plumb_timing_open *open =
-            plumb_arena_grow(&t->arena, t->open, &r->open_cap, t->open_count + 1, sizeof *open);
-        if (!open)
-            return;
-        t->open = open;
-        t->open[t->open_count++] = (struct plumb_timing_open){
-            plumb_merge_text(&r->m, n ? n->name_off : 0),
-            plumb_merge_text(&r->m, p ? p->name_off : 0), th->tid, d,
-            r->end.ticks > f->begin_ticks
-                ? plumb_ticks_to_ns(r->end.ticks - f->begin_ticks, r->tick_ns)
-                : 0};
-    }
+    const struct plumb_live_node *n = plumb_merge_element(
+        &r->m, &r->m.h->nodes, plumb_key_node(f->key), sizeof(struct plumb_live_node));
+    const struct plumb_live_name *p = plumb_merge_element(
+        &r->m, &r->m.h->phases, plumb_key_group(f->key) & 0xff, sizeof(struct plumb_live_name));
+    struct plumb_timing_open *open =
+        plumb_arena_grow(&t->arena, t->open, &r->open_cap, t->open_count + 1, sizeof *open);
+    if (!open)
+        return;
+    t->open = open;
+    t->open[t->open_count++] = (struct plumb_timing_open){
+        plumb_merge_text(&r->m, n ? n->name_off : 0), plumb_merge_text(&r->m, p ? p->name_off : 0),
+        tid, depth,
+        r->end.ticks > f->begin_ticks ? plumb_ticks_to_ns(r->end.ticks - f->begin_ticks, r->tick_ns)
+                                      : 0};
+}
+
+static void add_open(struct reader *r, const struct plumb_live_thread *th)
+{
+    for (uint32_t d = 1; d <= th->context.depth; d++)
+        add_open_frame(r, &th->frames[d], th->tid, d);
 }
 
 /* What the trace lacks of the block that was just replayed. */
@@ -147,19 +150,14 @@ static void add_thread(struct reader *r, struct plumb_live_thread *th)
 
 static void add_open_async(struct reader *r)
 {
-    struct plumb_live_thread one;
-    memset(&one, 0, sizeof one);
-    one.context.depth = 1;
     for (uint32_t c = 0; c < PLUMB_ASYNC_CHUNKS && r->m.h->async_off[c]; c++) {
         const struct plumb_live_async *a =
             at(r, r->m.h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
         for (uint32_t i = 0; a && i < PLUMB_ASYNC_CHUNK; i++) {
-            if (!(a[i].state & PLUMB_ASYNC_OPEN))
-                continue;
-            one.tid = a[i].tid;
-            one.frames[1].key = plumb_key(a[i].group, a[i].node);
-            one.frames[1].begin_ticks = a[i].begin_ticks;
-            add_open(r, &one);
+            struct plumb_live_frame one = {.key = plumb_key(a[i].group, a[i].node),
+                                           .begin_ticks = a[i].begin_ticks};
+            if (a[i].state & PLUMB_ASYNC_OPEN)
+                add_open_frame(r, &one, a[i].tid, 1);
         }
     }
 }
