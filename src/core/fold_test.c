@@ -16,7 +16,9 @@
 enum { ROW = 10 }; /* as many as are summed up in one call */
 
 static plumb_leaves_fn *real_leaves;
-static unsigned rows_seen, reset_in, kill_in; /* rows of the fold, from 1; 0: in none */
+static unsigned reset_in, kill_in; /* rows of the fold, from 1; 0: in none */
+static __thread bool armed;        /* plumb measures spans on a thread of its own meanwhile */
+static __thread unsigned rows_seen;
 
 /* A thread that folds holds no lock, but another one does what it cannot do to itself there. */
 static void *another_resets(void *arg)
@@ -28,10 +30,10 @@ static void *another_resets(void *arg)
 static void leaves_and_more(struct plumb_leaves *out, const uint64_t *words, uint32_t pairs)
 {
     pthread_t other;
-    rows_seen++;
-    if (rows_seen == reset_in && pthread_create(&other, NULL, another_resets, NULL) == 0)
+    rows_seen += armed;
+    if (armed && rows_seen == reset_in && pthread_create(&other, NULL, another_resets, NULL) == 0)
         pthread_join(other, NULL);
-    if (rows_seen == kill_in)
+    if (armed && rows_seen == kill_in)
         raise(SIGKILL);
     real_leaves(out, words, pairs);
 }
@@ -59,8 +61,7 @@ static void fold_a_block_with_both_places(void)
     twice(1000);
     fill();
     rows_seen = 0;
-    real_leaves = plumb_rt.leaves;
-    plumb_rt.leaves = leaves_and_more;
+    armed = true;
     twice(ROW);
     {
         PLUMB_SPAN("around");
@@ -68,8 +69,8 @@ static void fold_a_block_with_both_places(void)
     }
     twice(ROW);
     fill();
-    plumb_rt.leaves = real_leaves;
-    assert_true(rows_seen >= 2);
+    armed = false;
+    ROLE_NEEDS(rows_seen >= 2);
 }
 
 static void nothing_from_before_a_reset_within_a_fold_is_counted(void **state)
@@ -86,40 +87,54 @@ static void nothing_from_before_a_reset_within_a_fold_is_counted(void **state)
     record_stop();
 }
 
+static int killed_in(unsigned row)
+{
+    reset_in = 1;
+    kill_in = row;
+    fold_a_block_with_both_places();
+    return 0;
+}
+
+static int role_killed_in_the_row_of_the_reset(void)
+{
+    return killed_in(1);
+}
+
+static int role_killed_in_the_row_after_it(void)
+{
+    return killed_in(2);
+}
+
 static void nor_by_who_reads_a_run_that_was_killed_in_that_fold(void **state)
 {
-    const char *dir = in_place("killed");
-    struct plumb_load run;
+    static const char *const killed[] = {"in_the_row", "in_the_next"};
     (void)state;
-    for (kill_in = 1; kill_in <= 2; kill_in++) {
-        int status;
-        pid_t pid = fork();
-        assert_true(pid >= 0);
-        if (pid == 0) {
-            plumb_options options = plumb_options_default();
-            options.run_dir = dir;
-            options.quiet = PLUMB_ON;
-            ROLE_NEEDS(plumb_start(&options, NULL) == PLUMB_OK);
-            fold_a_block_with_both_places();
-            _exit(0);
-        }
-        status = child_status_of(pid);
-        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-        load_run(&run, dir);
+    for (size_t i = 0; i < sizeof killed / sizeof *killed; i++) {
+        struct plumb_load run;
+        struct child c;
+        int status = child_run(&c, killed[i], killed[i], NULL);
+        assert_signaled(&c, status, SIGKILL);
+        load_run(&run, in_place(killed[i]));
         assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
         assert_int_equal(count_of(&run.timing, "twice"), 0);
         assert_consistent(&run.timing, false);
         plumb_timing_fini(&run.timing);
-        remove_run(dir);
     }
-    kill_in = 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    static const struct role roles[] = {{"in_the_row", role_killed_in_the_row_of_the_reset},
+                                        {"in_the_next", role_killed_in_the_row_after_it},
+                                        {NULL, NULL}};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_from_before_a_reset_within_a_fold_is_counted),
         cmocka_unit_test(nor_by_who_reads_a_run_that_was_killed_in_that_fold),
     };
+    /* Before there is a run, and another thread. */
+    real_leaves = plumb_rt.leaves;
+    plumb_rt.leaves = leaves_and_more;
+    if (argc > 1)
+        return child_play(roles, argv[1]);
     return cmocka_run_group_tests(tests, fresh_place, NULL);
 }
