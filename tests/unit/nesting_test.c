@@ -13,6 +13,7 @@ enum { WORK_NS = 200000, DEPTH_MAX = 255 };
 static void self_time_is_the_total_without_nested_spans(void **state)
 {
     plumb_row outer, inner;
+    plumb_rows *rows;
     (void)state;
     {
         PLUMB_SPAN("outer");
@@ -22,8 +23,11 @@ static void self_time_is_the_total_without_nested_spans(void **state)
             record_work_ns(WORK_NS);
         }
     }
-    outer = record_row("outer");
-    inner = record_row("inner");
+    /* Of one summary: each has its own rate of the clock, and they differ after so short a time. */
+    rows = record_rows(NULL, NULL);
+    outer = *record_find(rows, NULL, "outer");
+    inner = *record_find(rows, NULL, "inner");
+    plumb_rows_free(rows);
     assert_true(inner.self_ms == inner.total_ms);
     assert_true(inner.total_ms >= 3 * WORK_NS * 0.99e-6);
     assert_true(outer.total_ms >= inner.total_ms + WORK_NS * 0.99e-6);
