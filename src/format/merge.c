@@ -162,18 +162,18 @@ static void add_extra(struct plumb_merge *m, struct plumb_merge_channel *c, uint
                       uint64_t n)
 {
     struct plumb_merge_extra *x = c->extra;
-    while (x && x->group != index / 64)
+    while (x && x->line != index / PLUMB_SKETCH_LINE)
         x = x->next;
     if (!x) {
         x = plumb_arena_alloc(m->arena, sizeof *x);
         if (!x)
             return;
         x->next = c->extra;
-        x->group = index / 64;
+        x->line = index / PLUMB_SKETCH_LINE;
         c->extra = x;
     }
-    x->used |= UINT64_C(1) << index % 64;
-    x->count[index % 64] += n;
+    x->used |= 1u << index % PLUMB_SKETCH_LINE;
+    x->count[index % PLUMB_SKETCH_LINE] += n;
     plumb_sketch_use(c->lines, index);
 }
 

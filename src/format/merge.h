@@ -42,18 +42,18 @@ struct plumb_merge_sketch {
     struct plumb_copy *const *copy;
 };
 
-/* What is counted besides states, of one group. */
+/* What is counted besides states, in one line of buckets. */
 struct plumb_merge_extra {
     struct plumb_merge_extra *next;
-    uint32_t group;
-    uint64_t used; /* bit i: count[i] is not 0 */
-    uint64_t count[64];
+    uint32_t line;
+    uint32_t used; /* bit i: count[i] is not 0 */
+    uint64_t count[PLUMB_SKETCH_LINE];
 };
 
 struct plumb_merge_channel {
     struct plumb_stats stats; /* ticks or ns */
     struct plumb_merge_sketch *sketches;
-    struct plumb_merge_extra *extra;         /* a list, each group once */
+    struct plumb_merge_extra *extra;         /* a list, each line once */
     uint64_t lines[PLUMB_SKETCH_LINE_WORDS]; /* in use in a state or in `extra` */
     bool unsure; /* the counts need not add up to those of `stats`: a file may be damaged */
 };

@@ -62,21 +62,22 @@ static PLUMB_ALWAYS_INLINE void add_state(union counts *to, const union counts *
         put_back(to, from, copy, g, wide);
 }
 
-/* sum + what is counted besides states. */
+/* sum + what is counted besides states in a line of the group. */
 static PLUMB_ALWAYS_INLINE const union counts *add_extra(union counts room[2],
                                                          const union counts *sum,
                                                          const struct plumb_merge_extra *x,
                                                          bool wide)
 {
     union counts *to = &room[sum == &room[1]];
+    uint32_t at = x->line % GROUP_LINES * PLUMB_SKETCH_LINE;
     if (sum == &zeros)
         *to = zeros;
-    for (uint64_t left = x->used; left; left &= left - 1) {
-        int i = __builtin_ctzll(left);
+    for (uint32_t left = x->used; left; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(left);
         if (wide)
-            to->wide[i] += x->count[i];
+            to->wide[at + i] += x->count[i];
         else
-            to->narrow[i] += (uint32_t)x->count[i];
+            to->narrow[at + i] += (uint32_t)x->count[i];
     }
     return to;
 }
@@ -95,7 +96,7 @@ group_counts(const struct plumb_merge_channel *c, uint32_t g, union counts room[
         sum = to;
     }
     for (const struct plumb_merge_extra *x = c->extra; x; x = x->next) {
-        if (x->group == g)
+        if (x->line / GROUP_LINES == g)
             sum = add_extra(room, sum, x, wide);
     }
     return sum;

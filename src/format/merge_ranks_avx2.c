@@ -1,10 +1,10 @@
 /* merge_ranks_avx2.c: ranks for processors with AVX2. See merge_ranks.h.
  *
- * First the sums of whole groups, from the top until the lowest rank is passed, of which nothing is
- * stored. How many groups lie above each rank is counted on the way, for all four together, so that
- * the walk has no branch on a count but its end. Then the groups that hold the ranks once more,
- * which the cache has by now. Read twice, a group is the same: what its thread has changed in
- * between is in the copy.
+ * First the sums of whole groups, from the top until the lowest rank is passed or from the bottom
+ * until the highest is, of which nothing is stored. How many groups come before that of each rank
+ * is counted on the way, for all four together, so that the walk has no branch on a count but its
+ * end. Then the groups that hold the ranks once more, which the cache has by now. Read twice, a
+ * group is the same: what its thread has changed in between is in the copy.
  *
  * Tried and left: a walk by the lines in use, which reads less and takes longer, because outliers
  * make it end elsewhere for each node; and fetching the lines of the next node meanwhile. */
@@ -96,6 +96,12 @@ static PLUMB_ALWAYS_INLINE void fetch_group(const struct plumb_merge_channel *c,
     }
 }
 
+/* Which counts of `x` lie in group `g`, a bit each. */
+static PLUMB_ALWAYS_INLINE uint32_t extra_of(const struct plumb_merge_extra *x, uint32_t g)
+{
+    return x->line / PLUMB_GROUP_LINES == g ? x->used : 0;
+}
+
 /* All counts of group `g`. */
 static PLUMB_ALWAYS_INLINE uint32_t sum_group(const struct plumb_merge_channel *c, uint32_t g)
 {
@@ -116,8 +122,8 @@ static PLUMB_ALWAYS_INLINE uint32_t sum_group(const struct plumb_merge_channel *
         sum = _mm256_add_epi32(sum, part);
     }
     for (const struct plumb_merge_extra *x = c->extra; x; x = x->next) {
-        for (uint64_t left = x->group == g ? x->used : 0; left; left &= left - 1)
-            extra += (uint32_t)x->count[__builtin_ctzll(left)];
+        for (uint32_t left = extra_of(x, g); left; left &= left - 1)
+            extra += (uint32_t)x->count[__builtin_ctz(left)];
     }
     four = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
     four = _mm_add_epi32(four, _mm_shuffle_epi32(four, _MM_SHUFFLE(1, 0, 3, 2)));
@@ -144,8 +150,9 @@ static PLUMB_ALWAYS_INLINE void read_group(struct group *to, const struct plumb_
             add_state(to->counts, k, g);
     }
     for (const struct plumb_merge_extra *x = c->extra; x; x = x->next) {
-        for (uint64_t left = x->group == g ? x->used : 0; left; left &= left - 1)
-            to->counts[__builtin_ctzll(left)] += (uint32_t)x->count[__builtin_ctzll(left)];
+        uint32_t *line = &to->counts[x->line % PLUMB_GROUP_LINES * PLUMB_SKETCH_LINE];
+        for (uint32_t left = extra_of(x, g); left; left &= left - 1)
+            line[__builtin_ctz(left)] += (uint32_t)x->count[__builtin_ctz(left)];
     }
     low = _mm256_hadd_epi32(_mm256_add_epi32(load(n), load(n + 8)),
                             _mm256_add_epi32(load(n + 16), load(n + 24)));
@@ -171,36 +178,85 @@ static PLUMB_ALWAYS_INLINE uint32_t place(const struct group *in, uint32_t rank)
 
 /* ---- Ranks ----------------------------------------------------------------------------------- */
 
-void plumb_ranks_avx2(uint32_t bucket[PLUMB_RANKS], const struct plumb_merge_channel *c,
-                      uint64_t groups, uint32_t total, const uint32_t rank[PLUMB_RANKS])
+/* Groups in the order in which they were added up. */
+struct walk {
+    uint32_t n;
+    uint32_t group[PLUMB_SKETCH_GROUPS];
+    uint32_t below[PLUMB_SKETCH_GROUPS]; /* samples in all groups below that one */
+    __m128i passed;                      /* for each rank, how many came before its own */
+};
+
+/* One up for each rank that compares so. */
+static PLUMB_ALWAYS_INLINE void pass(struct walk *w, __m128i ranks_that)
 {
-    uint32_t below[PLUMB_SKETCH_GROUPS], group[PLUMB_SKETCH_GROUPS], n = 0, at[PLUMB_RANKS];
-    __m128i wanted = _mm_loadu_si128((const __m128i *)(const void *)rank);
-    __m128i above = _mm_setzero_si128();
-    struct group in;
-    for (bool more = true; more && groups; n++) {
+    w->passed = _mm_sub_epi32(w->passed, ranks_that);
+}
+
+/* From the top, until the lowest rank is reached. */
+static PLUMB_ALWAYS_INLINE void walk_down(struct walk *w, const struct plumb_merge_channel *c,
+                                          uint64_t groups, uint32_t total,
+                                          const uint32_t rank[PLUMB_RANKS])
+{
+    const __m128i below =
+        _mm_sub_epi32(_mm_loadu_si128((const __m128i *)(const void *)rank), _mm_set1_epi32(1));
+    do {
         uint32_t g = 63u - (uint32_t)__builtin_clzll(groups), sum;
         groups &= ~(UINT64_C(1) << g);
         if (groups)
             fetch_group(c, 63u - (uint32_t)__builtin_clzll(groups));
         sum = sum_group(c, g);
         total = sum < total ? total - sum : 0;
-        below[n] = total;
-        group[n] = g;
-        more = total >= rank[0];
-        /* One up for each rank that this group does not reach down to. */
-        above = _mm_add_epi32(
-            above,
-            _mm_add_epi32(_mm_set1_epi32(1), _mm_cmpgt_epi32(wanted, _mm_set1_epi32((int)total))));
-    }
-    _mm_storeu_si128((__m128i *)(void *)at, above);
-    for (uint32_t i = 0, last = UINT32_MAX; i < PLUMB_RANKS; i++) {
+        w->group[w->n] = g;
+        w->below[w->n++] = total;
+        pass(w, _mm_cmpgt_epi32(_mm_set1_epi32((int)total), below));
+    } while (groups && total >= rank[0]);
+}
+
+/* From the bottom, until the highest rank is reached. */
+static PLUMB_ALWAYS_INLINE void walk_up(struct walk *w, const struct plumb_merge_channel *c,
+                                        uint64_t groups, const uint32_t rank[PLUMB_RANKS])
+{
+    const __m128i wanted = _mm_loadu_si128((const __m128i *)(const void *)rank);
+    uint32_t total = 0;
+    do {
+        uint32_t g = (uint32_t)__builtin_ctzll(groups);
+        groups &= groups - 1;
+        w->group[w->n] = g;
+        w->below[w->n++] = total;
+        total += sum_group(c, g);
+        pass(w, _mm_cmpgt_epi32(wanted, _mm_set1_epi32((int)total)));
+    } while (groups && total < rank[PLUMB_RANKS - 1]);
+}
+
+/* Which way is shorter: the median lies about where the mean does, and the highest rank not far
+ * above; what is further up are outliers, a few in each of many groups. */
+static PLUMB_ALWAYS_INLINE bool goes_up(const struct plumb_merge_channel *c, uint64_t groups)
+{
+    uint32_t mean = plumb_sketch_index(c->stats.total / c->stats.count) / PLUMB_GROUP;
+    int above = __builtin_popcountll(groups >> mean);
+    return __builtin_popcountll(groups) - above + 2 < above;
+}
+
+void plumb_ranks_avx2(uint32_t bucket[PLUMB_RANKS], const struct plumb_merge_channel *c,
+                      uint64_t groups, uint32_t total, const uint32_t rank[PLUMB_RANKS])
+{
+    uint32_t passed[PLUMB_RANKS], last = UINT32_MAX;
+    struct walk w;
+    struct group in;
+    w.n = 0;
+    w.passed = _mm_setzero_si128();
+    if (groups && goes_up(c, groups))
+        walk_up(&w, c, groups, rank);
+    else if (groups)
+        walk_down(&w, c, groups, total, rank);
+    _mm_storeu_si128((__m128i *)(void *)passed, w.passed);
+    for (int i = 0; i < PLUMB_RANKS; i++) {
         bucket[i] = PLUMB_NO_BUCKET;
-        if (at[i] >= n)
+        if (passed[i] >= w.n)
             continue;
-        if (at[i] != last)
-            read_group(&in, c, group[at[i]]);
-        last = at[i];
-        bucket[i] = group[last] * PLUMB_GROUP + place(&in, rank[i] - below[last]);
+        if (passed[i] != last)
+            read_group(&in, c, w.group[passed[i]]);
+        last = passed[i];
+        bucket[i] = w.group[last] * PLUMB_GROUP + place(&in, rank[i] - w.below[last]);
     }
 }
