@@ -43,6 +43,13 @@ static double within(double ns, const struct plumb_stats *s)
     return ns < (double)s->min ? (double)s->min : ns > (double)s->max ? (double)s->max : ns;
 }
 
+/* The same for the deviation: samples may differ by less than a ns. */
+static double within_range(double std_ns, const struct plumb_stats *s)
+{
+    double range = (double)(s->max - s->min);
+    return std_ns < range ? std_ns : range;
+}
+
 /* Into what is all zero. */
 static void channel_to_ns(struct plumb_timing_channel *out, const struct plumb_merge_channel *c,
                           double unit_ns, double tick_ns, const struct plumb_anchor *end,
@@ -62,6 +69,7 @@ static void channel_to_ns(struct plumb_timing_channel *out, const struct plumb_m
         ns->last_at = ns->last_at > end->ticks
                           ? end->unix_ns
                           : end->unix_ns - plumb_ticks_to_ns(end->ticks - ns->last_at, tick_ns);
+    out->std_ns = within_range(out->std_ns, ns);
     if (unit_ns != 1 && squares)
         set_squares(ns, out->std_ns);
     if (ns->count > PLUMB_EXACT)
