@@ -108,10 +108,10 @@ empty err.txt
 
 if [ "$(id -u)" != 0 ]; then
     name='setup'
-    killed f
-    chmod a-w f
-    expect 'read-only' 0 "$PLUMB_BIN" report f
+    killed g
+    chmod a-w g
+    expect 'read-only' 0 "$PLUMB_BIN" report g
     has err.txt 'the recovered report is not saved'
-    chmod u+w f
+    chmod u+w g
 fi
 finish
