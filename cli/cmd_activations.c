@@ -97,17 +97,19 @@ const struct plumb_cli_command plumb_cmd_activations = {
     .name = "activations",
     .summary = "show what the layers of a model gave out, and what looks odd",
     .synopsis = "[--steps|--suspects] [--module REGEX] [PATH]",
-    .description = "Reads recorded activations and shows a row for each layer, and what is\n"
-                   "suspect in them: NaN, infinite values, values near the largest of their type,\n"
-                   "tensors that are all zero or all one value. PATH is one of\n"
-                   "\n"
-                   "  a run of plumb        its activations.jsonl; without PATH the newest run\n"
-                   "  *.jsonl               of plumb or of FastVideo\n"
-                   "  dump.json             of msprobe, with construct.json and stack.json\n"
-                   "  *.npy, *.safetensors  whole tensors, whose statistics are computed\n"
-                   "  a folder              of these, or of a folder for each step (step0, step1)\n"
-                   "\n"
-                   "What a file is, its contents say. Texts may be packed by gzip.",
+    .description =
+        "Reads recorded activations and shows a row for each layer, and what is\n"
+        "suspect in them: NaN, infinite values, values near the largest of their type,\n"
+        "tensors that are all zero or all one value. PATH is one of\n"
+        "\n"
+        "  a run of plumb        its activations.jsonl; without PATH the newest run\n"
+        "  *.jsonl               of plumb or of FastVideo\n"
+        "  dump.json             of msprobe, with construct.json and stack.json\n"
+        "  *.npy, *.safetensors  whole tensors, whose statistics are computed\n"
+        "  a folder              of these, of runs (the newest of them), or of a folder\n"
+        "                        for each step (step0, step1)\n"
+        "\n"
+        "What a file is, its contents say. Texts may be packed by gzip.",
     .examples = "plumb activations                         # of the newest run\n"
                 "plumb activations a.jsonl --suspects      # NaN and the like, all of them\n"
                 "plumb activations dump/ --steps --module '^blocks\\.[0-9]+$'\n"

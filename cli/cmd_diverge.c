@@ -14,7 +14,7 @@ static const struct plumb_cli_option options[] = {
     [ATOL] = {"atol", "X", "absolute tolerance of all types, likewise", false},
     [TOP] = {"top", "N", "rows of the table, round the culprit (20)", false},
     [ALL] = {"all", NULL, "all rows of the table", false},
-    [FORMAT] = {"format", "text|json|md|svg", "form of the output (text)", false},
+    [FORMAT] = {"format", "text|json|csv|md|svg", "form of the output (text)", false},
     [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
     {NULL, NULL, NULL, false},
 };
@@ -28,7 +28,7 @@ struct request {
 
 static bool take_format(struct request *r, const char *text)
 {
-    static const char *const words[] = {"text", "json", "md", "svg"};
+    static const char *const words[] = {"text", "json", "csv", "md", "svg"};
     enum { WORDS = sizeof words / sizeof *words };
     for (size_t i = 0; i < WORDS; i++)
         if (strcmp(words[i], text) == 0) {

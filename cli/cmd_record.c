@@ -183,9 +183,10 @@ static bool recover_run(const struct record *r, const struct plumb_cli_left *lef
     /* A wrapper (env, sh -c) that became the program is of no interest. */
     if (facts.nodes > 0 || !left->by_exec)
         plumb_cli_say(&plumb_cmd_record,
-                      "recovered %" PRIu64 " samples of %" PRIu64 " nodes (open spans: %" PRIu64
+                      "recovered %" PRIu64 " sample%s of %" PRIu64 " node%s (open spans: %" PRIu64
                       "): %s",
-                      facts.samples, facts.nodes, facts.open_spans, left->dir);
+                      facts.samples, facts.samples == 1 ? "" : "s", facts.nodes,
+                      facts.nodes == 1 ? "" : "s", facts.open_spans, left->dir);
     return facts.nodes > 0 || (r->malloc && !left->by_exec);
 }
 

@@ -26,9 +26,10 @@ static int run(int argc, char **argv)
         plumb_cli_say(&plumb_cmd_recover, "nothing to recover, the run has its report");
     else
         plumb_cli_say(&plumb_cmd_recover,
-                      "recovered %" PRIu64 " samples of %" PRIu64 " nodes (open spans: %" PRIu64
+                      "recovered %" PRIu64 " sample%s of %" PRIu64 " node%s (open spans: %" PRIu64
                       ")",
-                      facts.samples, facts.nodes, facts.open_spans);
+                      facts.samples, facts.samples == 1 ? "" : "s", facts.nodes,
+                      facts.nodes == 1 ? "" : "s", facts.open_spans);
     if (err.code < 0)
         plumb_cli_say(&plumb_cmd_recover, "%s; timing.json has the same figures", err.message);
     puts(facts.path);

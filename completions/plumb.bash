@@ -52,7 +52,7 @@ _plumb() {
     diverge)
         words='--map --rtol --atol --top --all --format --output --help'
         case $previous in
-        --format) COMPREPLY=($(compgen -W 'text json md svg' -- "$current")); return ;;
+        --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
         esac
         ;;
     activations)

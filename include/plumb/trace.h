@@ -121,7 +121,7 @@ enum plumb_report_view {
     PLUMB_VIEW_MEMORY = 1,    /* memory of nodes and pools, checkpoints; svg: over time */
     PLUMB_VIEW_REQUESTS = 2,  /* the requests that were served, or the stages of one */
     PLUMB_VIEW_SUMMARY = 3,   /* what the last request (or the run) cost, for people; text only */
-    PLUMB_VIEW_SIGNATURES = 4 /* what went into stages and came out; text, json, md */
+    PLUMB_VIEW_SIGNATURES = 4 /* what went into stages and came out; not svg */
 };
 typedef struct plumb_report_options {
     size_t size;          /* sizeof(plumb_report_options) */
@@ -496,7 +496,7 @@ static inline plumb_divergence_options plumb_divergence_options_default(void)
 
 typedef struct plumb_divergence_view {
     size_t size;        /* sizeof(plumb_divergence_view) */
-    const char *format; /* "text" (NULL), "json", "md", "svg" */
+    const char *format; /* "text" (NULL), "json", "csv" (the table), "md", "svg" */
     uint64_t top;       /* rows of the table, 0: 20; they stand round the culprit */
     uint32_t all;       /* 1: all rows */
     uint32_t reserved;
@@ -540,7 +540,8 @@ typedef struct plumb_activation_log plumb_activation_log;
 
 /* Reads what recorders wrote: JSONL of plumb or of FastVideo, a dump.json of msprobe, .npy or
  * .safetensors files (their statistics are computed), a folder of these, one for each step, or a
- * run directory. What it is, its contents say. Errors: PLUMB_ERR_NOT_FOUND; PLUMB_ERR_FORMAT: of no
+ * run directory (of a folder of runs the newest). What it is, its contents say. Errors:
+ * PLUMB_ERR_NOT_FOUND; PLUMB_ERR_FORMAT: of no
  * such kind, without a record, or damaged (one line that says where); PLUMB_ERR_IO;
  * PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_activation_log_open(plumb_activation_log **out, const char *path,

@@ -1,4 +1,5 @@
 /* trace_activations.c: recorded activations of the public interface. Any thread. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +18,7 @@ struct plumb_activation_log {
     struct plumb_activations table;
 };
 
-/* What is there, else a run by its name, else the newest run. */
+/* What is there, else a run by its name, else the newest run; of a folder of runs the newest. */
 static int find(char *out, const char *path, plumb_error *err)
 {
     char dir[PATH_BYTES];
@@ -32,6 +33,17 @@ static int find(char *out, const char *path, plumb_error *err)
     return rc < 0 ? rc : plumb_runs_resolve(out, PATH_BYTES, path, dir, err);
 }
 
+static bool newest_in(char *path, size_t size)
+{
+    char run[PATH_BYTES];
+    struct stat st;
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode) || plumb_runs_is_run(path) ||
+        plumb_runs_resolve(run, sizeof run, path, path, NULL) < 0)
+        return false;
+    snprintf(path, size, "%s", run);
+    return true;
+}
+
 int plumb_activation_log_open(plumb_activation_log **out, const char *path, plumb_error *err)
 {
     char found[PATH_BYTES];
@@ -41,7 +53,11 @@ int plumb_activation_log_open(plumb_activation_log **out, const char *path, plum
         return rc;
     if (!(log = malloc(sizeof *log)))
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", found);
-    if ((rc = plumb_activations_read(&log->table, found, err)) < 0) {
+    rc = plumb_activations_read(&log->table, found, err);
+    /* A folder that holds none itself may hold runs. */
+    if (rc == PLUMB_ERR_NOT_FOUND && newest_in(found, sizeof found))
+        rc = plumb_activations_read(&log->table, found, err);
+    if (rc < 0) {
         free(log);
         return rc;
     }

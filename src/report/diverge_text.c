@@ -114,3 +114,12 @@ void plumb_diverge_md(const struct plumb_diverge_sheet *s, struct plumb_buf *out
 {
     put_report(out, s, true);
 }
+
+/* The side-by-side table alone: what else there is to say is in the other forms. */
+void plumb_diverge_csv(const struct plumb_diverge_sheet *s, struct plumb_buf *out)
+{
+    struct plumb_grid g;
+    plumb_diverge_rows(&g, s);
+    plumb_grid_csv(&g, out);
+    plumb_grid_fini(&g);
+}

@@ -1,6 +1,7 @@
 /* diverge_view.c: the table of formats, and which rows a table shows: those round the culprit. */
 #include "report/diverge_view.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +13,8 @@ static const struct {
     const char *name;
     void (*render)(const struct plumb_diverge_sheet *s, struct plumb_buf *out);
 } formats[] = {
-    {"text", plumb_diverge_text},
-    {"json", plumb_diverge_json},
-    {"md", plumb_diverge_md},
-    {"svg", plumb_diverge_svg},
+    {"text", plumb_diverge_text}, {"json", plumb_diverge_json}, {"csv", plumb_diverge_csv},
+    {"md", plumb_diverge_md},     {"svg", plumb_diverge_svg},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -65,11 +64,14 @@ int plumb_diverge_render(struct plumb_buf *out, struct plumb_diverge_sheet *s, p
     while (i < FORMATS && strcmp(formats[i].name, format) != 0)
         i++;
     if (i == FORMATS)
-        return plumb_fail(err, PLUMB_ERR_ARG, "no format '%s': there are text, json, md and svg",
-                          format);
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "no format '%s': there are text, json, csv, md and svg", format);
     s->rows = malloc(s->d->sides[PLUMB_DIVERGE_A].t->count * sizeof *s->rows);
     s->row_count = s->rows_hidden = 0;
     s->top = s->view->top > 0 ? s->view->top : TOP;
+    /* A table for programs has every row, unless it is told how many. */
+    if (s->view->top == 0 && strcmp(format, "csv") == 0)
+        s->top = SIZE_MAX;
     if (s->rows) {
         choose_rows(s);
         find_columns(s);

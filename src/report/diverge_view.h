@@ -27,6 +27,7 @@ int plumb_diverge_render(struct plumb_buf *out, struct plumb_diverge_sheet *shee
 /* One a file. */
 void plumb_diverge_text(const struct plumb_diverge_sheet *s, struct plumb_buf *out);
 void plumb_diverge_md(const struct plumb_diverge_sheet *s, struct plumb_buf *out);
+void plumb_diverge_csv(const struct plumb_diverge_sheet *s, struct plumb_buf *out);
 void plumb_diverge_json(const struct plumb_diverge_sheet *s, struct plumb_buf *out);
 void plumb_diverge_svg(const struct plumb_diverge_sheet *s, struct plumb_buf *out);
 

@@ -23,10 +23,11 @@ static void tell_unbalanced(const struct plumb_timing *t)
 {
     for (size_t i = 0; i < t->node_count; i++) {
         if (t->nodes[i].unbalanced)
-            plumb_say("plumb: '%.200s': %" PRIu64
-                      " spans never ended by themselves (closed by an outer "
+            plumb_say("plumb: '%.200s': %" PRIu64 " span%s never ended by %s (closed by an outer "
                       "end or a thread's exit; not counted)",
-                      t->nodes[i].name, t->nodes[i].unbalanced);
+                      t->nodes[i].name, t->nodes[i].unbalanced,
+                      t->nodes[i].unbalanced == 1 ? "" : "s",
+                      t->nodes[i].unbalanced == 1 ? "itself" : "themselves");
         if (t->nodes[i].failures)
             plumb_say("plumb: '%.200s': %" PRIu64 " failed%s%.200s", t->nodes[i].name,
                       t->nodes[i].failures, t->nodes[i].last_failure ? ", last: " : "",

@@ -63,6 +63,7 @@ void plumb_render_requests_md(const struct plumb_render_input *in, struct plumb_
 void plumb_render_signatures_text(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_signatures_json(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_signatures_md(const struct plumb_render_input *in, struct plumb_buf *out);
+void plumb_render_signatures_csv(const struct plumb_render_input *in, struct plumb_buf *out);
 void plumb_render_summary_text(const struct plumb_render_input *in, struct plumb_buf *out);
 
 /* The begin of every report in JSON (its object stays open), and the end, with the remarks. */

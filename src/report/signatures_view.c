@@ -15,6 +15,7 @@
     "plumb_stage_output())."
 
 static const struct plumb_grid_column columns[] = {
+    {"stage", "Stage", PLUMB_GRID_TEXT, NULL}, /* of CSV; tables have a title for each */
     {"signature", "#", PLUMB_GRID_COUNT, "which of the stage's signatures"},
     {"calls", "Calls", PLUMB_GRID_COUNT, "that had it"},
     {"direction", "Way", PLUMB_GRID_TEXT, "in, out, or meta: what else was told"},
@@ -149,15 +150,18 @@ static void put_scalar(struct plumb_buf *out, const struct plumb_signature_value
 
 struct lines { /* what a signature brings, while its rows are added */
     struct plumb_grid *g;
+    const char *stage; /* NULL: a table, whose title says it */
     uint64_t number, calls;
     bool calls_known;
     bool begun; /* its number stands already */
 };
 
-/* Two cells: of the first row of a signature which it is, and its calls. */
+/* Three cells: the stage, and of the first row of a signature which it is, and its calls. In CSV
+ * each row says all of it. */
 static void begin_row(struct lines *l)
 {
-    if (l->begun) {
+    plumb_grid_text(l->g, l->stage);
+    if (l->begun && !l->stage) {
         plumb_grid_none(l->g);
         plumb_grid_none(l->g);
     } else {
@@ -214,10 +218,10 @@ static void add_items(struct lines *l, const char *way, const struct plumb_signa
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
 
-static void add_call(struct plumb_grid *g, const struct plumb_signature_call *call, uint64_t number,
-                     bool calls_known)
+static void add_call(struct plumb_grid *g, const char *stage,
+                     const struct plumb_signature_call *call, uint64_t number, bool calls_known)
 {
-    struct lines l = {g, number, call->count, calls_known, false};
+    struct lines l = {g, stage, number, call->count, calls_known, false};
     add_items(&l, "in", &call->inputs);
     add_items(&l, "out", &call->outputs);
     add_items(&l, "meta", &call->metadata);
@@ -225,7 +229,7 @@ static void add_call(struct plumb_grid *g, const struct plumb_signature_call *ca
         return;
     struct plumb_buf text = {0};
     begin_row(&l);
-    for (int i = 2; i < COLUMNS - 1; i++)
+    for (int i = 3; i < COLUMNS - 1; i++)
         plumb_grid_none(g);
     plumb_buf_printf(&text, "(%" PRIu64 " more found no room)", call->dropped);
     add_buf(g, &text);
@@ -238,14 +242,15 @@ static bool is_chosen(const struct plumb_page *p, const struct plumb_signature_c
 }
 
 /* Returns how many of the stage's signatures are chosen and not shown. */
-static size_t add_stage(struct plumb_page *p, struct plumb_grid *g,
-                        const struct plumb_signature_stage *stage)
+static size_t add_stage(const struct plumb_page *p, struct plumb_grid *g,
+                        const struct plumb_signature_stage *stage, bool csv)
 {
+    const char *name = csv ? stage->name : NULL;
     size_t top = p->in->options->summary.top;
     size_t chosen = 0;
     size_t shown = 0;
     if (stage->distinct_count == 0 && is_chosen(p, &stage->last))
-        add_call(g, &stage->last, 1, false);
+        add_call(g, name, &stage->last, 1, false);
     for (size_t i = 0; i < stage->distinct_count; i++) {
         if (!is_chosen(p, &stage->distinct[i]))
             continue;
@@ -253,7 +258,7 @@ static size_t add_stage(struct plumb_page *p, struct plumb_grid *g,
         if (top > 0 && shown == top)
             continue;
         shown++;
-        add_call(g, &stage->distinct[i], i + 1, !p->in->options->signature->foreign);
+        add_call(g, name, &stage->distinct[i], i + 1, !p->in->options->signature->foreign);
     }
     return chosen - shown;
 }
@@ -276,7 +281,7 @@ static void put_stage(struct plumb_page *p, const struct plumb_signature_stage *
 {
     struct plumb_grid g;
     plumb_grid_init(&g, columns, COLUMNS);
-    size_t hidden = add_stage(p, &g, stage);
+    size_t hidden = add_stage(p, &g, stage, false);
     if (plumb_grid_rows(&g) == 0 && p->in->options->request) {
         plumb_grid_fini(&g);
         return;
@@ -318,6 +323,19 @@ void plumb_render_signatures_text(const struct plumb_render_input *in, struct pl
 void plumb_render_signatures_md(const struct plumb_render_input *in, struct plumb_buf *out)
 {
     put_page(in, out, true);
+}
+
+void plumb_render_signatures_csv(const struct plumb_render_input *in, struct plumb_buf *out)
+{
+    const struct plumb_signature *s = in->options->signature;
+    struct plumb_page p;
+    struct plumb_grid g;
+    plumb_page_begin(&p, in, out, false);
+    plumb_grid_init(&g, columns, COLUMNS);
+    for (size_t i = 0; s && i < s->stage_count; i++)
+        add_stage(&p, &g, &s->stages[i], true);
+    plumb_grid_csv(&g, out);
+    plumb_grid_fini(&g);
 }
 
 /* The file itself, as plumb writes it: also for one of the predecessor's. */

@@ -286,7 +286,7 @@ static int read_folder(const struct plumb_activation_source *from, int deep, plu
         rc = read_folder(&inside, 1, err);
     }
     if (rc == PLUMB_OK && !found && !from->bare)
-        rc = plumb_fail(err, PLUMB_ERR_FORMAT,
+        rc = plumb_fail(err, PLUMB_ERR_NOT_FOUND,
                         "the folder '%s' holds no activations: no activations.jsonl, dump.json, "
                         ".npy, .safetensors, and no folder of a step",
                         from->name);

@@ -20,7 +20,8 @@
 
 /* Fills `out` (then the caller's, to be ended with plumb_activations_fini()) from the file or
  * folder at `path`: in order of execution, with calls numbered. Errors, and `out` is untouched:
- * PLUMB_ERR_NOT_FOUND: nothing there; PLUMB_ERR_IO; PLUMB_ERR_MEMORY; PLUMB_ERR_FORMAT: of no kind
+ * PLUMB_ERR_NOT_FOUND: nothing there, or a folder without any; PLUMB_ERR_IO; PLUMB_ERR_MEMORY;
+ * PLUMB_ERR_FORMAT: of no kind
  * that is known here, without a record, or damaged; the text is one line and says where. */
 int plumb_activations_read(struct plumb_activations *out, const char *path, plumb_error *err);
 

@@ -464,7 +464,7 @@ static void what_is_not_there_is_said(void **state)
     assert_int_equal(plumb_activations_read(&t, "none", &err), PLUMB_ERR_NOT_FOUND);
     assert_string_equal(err.message, "cannot read 'none': No such file or directory");
     assert_int_equal(mkdir("nothing", 0755), 0);
-    assert_int_equal(plumb_activations_read(&t, "nothing", &err), PLUMB_ERR_FORMAT);
+    assert_int_equal(plumb_activations_read(&t, "nothing", &err), PLUMB_ERR_NOT_FOUND);
     assert_string_equal(err.message,
                         "the folder 'nothing' holds no activations: no activations.jsonl, "
                         "dump.json, .npy, .safetensors, and no folder of a step");

@@ -79,6 +79,15 @@ END
 expect 'csv' 0 "$PLUMB_BIN" activations --format csv --suspects a.jsonl
 [ "$(sed -n 2p out.txt)" = 'NaN,blocks.1.attn,out,out,2,0,1,3,12 of 4096 values' ] ||
     fail "csv: $(cat out.txt)"
+run=runs/prog/20260102-030405-box-7
+mkdir -p "$run"
+cp "$data/golden.json" "$run/timing.json"
+cp a.jsonl "$run/activations.jsonl"
+expect 'a folder of runs' 0 "$PLUMB_BIN" activations runs
+has out.txt "$run: "
+rm "$run/activations.jsonl"
+expect 'a run without any' 2 "$PLUMB_BIN" activations runs
+has err.txt "the folder '$run' holds no activations"
 expect 'top' 0 "$PLUMB_BIN" activations --top 1 a.jsonl
 has out.txt '(3 more)'
 expect 'output' 0 "$PLUMB_BIN" activations --output layers.txt a.jsonl

@@ -62,8 +62,17 @@ expect 'a damaged file in a run' 2 report run
 has err.txt 'timing_io_signature.json'
 expect 'a file of signatures is no report' 2 "$PLUMB_BIN" report mine_io_signature.json
 has err.txt "plumb report: 'mine_io_signature.json' is no timing report of plumb"
-expect 'no such form' 2 report --format csv mine.json
-has err.txt "no format 'csv' of the report on signatures: there is text, json, md"
+expect 'no such form' 2 report --format svg mine.json
+has err.txt "no format 'svg' of the report on signatures: there is text, json, csv, md"
+expect 'csv' 0 report --format csv mine.json
+[ "$(head -n 1 out.txt | cut -d, -f1-5)" = 'stage,signature,calls,direction,name' ] ||
+    fail "the header of CSV: $(head -n 1 out.txt)"
+python3 - out.txt <<'END' || fail "csv: $(cat out.txt)"
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], encoding="utf-8")))
+assert rows and all(r["stage"] and r["signature"] for r in rows), rows
+assert {r["direction"] for r in rows if "no room" not in r["value"]} == {"in", "out", "meta"}
+END
 expect 'the file itself' 2 report mine_io_signature.json -o mine_io_signature.json
 cmp -s mine_io_signature.json "$corpus/golden.json" || fail 'the file was overwritten'
 

@@ -26,6 +26,12 @@ row block.0 '0 block.0 out 2 2.002 0.002 0.1 -4 -4.1 0.1 0.2 close'
 row block.1 '0 block.1 out 1 1.0102 0.0102 1.02 8 8 0 2.02 differs <<< DIVERGE'
 row block.2 '0 block.2 out 4 4.04 0.04 1 2 2 0 1.98 differs <<< DIVERGE'
 [ "$(grep -c '<<< DIVERGE' out.txt)" = 2 ] || fail 'not two rows are marked'
+expect 'the table for programs' 1 "$PLUMB_BIN" diverge --format csv a.jsonl b.jsonl
+[ "$(cut -d, -f1,3,6,7,18,19 out.txt | sed -n '1p;4p')" = 'step,module,abs_mean_a,abs_mean_b,verdict,flag
+0,block.1,1,1.0102,differs,<<< DIVERGE' ] || fail "csv: $(cat out.txt)"
+[ "$(wc -l <out.txt)" = 5 ] || fail 'CSV has not a line for each pair'
+expect 'some of its rows' 1 "$PLUMB_BIN" diverge --format csv --top 1 a.jsonl b.jsonl
+[ "$(wc -l <out.txt)" = 2 ] || fail "--top 1: $(cat out.txt)"
 
 expect 'Markdown' 1 "$PLUMB_BIN" diverge --format md a.jsonl b.jsonl
 has out.txt '### first divergence: block.1 out' '| 0 | block.1 | out | 1 | 1.0102 | 0.0102 | 1.02 | 8 | 8 | 0 | 2.02 | differs |'
