@@ -153,13 +153,12 @@ bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns)
     return true;
 }
 
-/* A record that its thread has left behind, now the caller's. It does not pass through the idle
- * ones: whoever took it there would leave the caller to make a new one, again and again. */
+/* Under the lock: a record that its thread has left behind, now the caller's, who must part the
+ * two. */
 static struct plumb_thread *left_behind(void)
 {
     struct plumb_thread *th = NULL;
-    plumb_lock();
-    for (int i = 0; i < LOOKS && !th && !plumb_rt.idle && plumb_rt.threads; i++) {
+    for (int i = 0; i < LOOKS && !th && plumb_rt.threads; i++) {
         th = plumb_rt.looked_at;
         th = plumb_rt.looked_at = th && th->next ? th->next : plumb_rt.threads;
         if (PLUMB_LOAD(th->busy) || !plumb_thread_is_gone(th))
@@ -167,8 +166,23 @@ static struct plumb_thread *left_behind(void)
         else
             PLUMB_STORE(th->tid, 0); /* nobody else's */
     }
+    return th;
+}
+
+/* A record without a thread, now the caller's: an idle one, or else one that was left behind. An
+ * idle one is taken as it is seen, and one left behind does not pass through the idle ones: whoever
+ * took it in between would leave the caller to make a new one, again and again. */
+static struct plumb_thread *spare_record(void)
+{
+    struct plumb_thread *th, *left = NULL;
+    plumb_lock();
+    th = plumb_rt.idle;
+    if (th)
+        plumb_rt.idle = th->next_idle;
+    else
+        left = left_behind();
     plumb_unlock();
-    return th && part(th) ? th : NULL;
+    return left && part(left) ? left : th;
 }
 
 /* `th`, an idle one, or a new one. Under the lock. */
@@ -193,15 +207,15 @@ static struct plumb_thread *take_record(struct plumb_thread *th)
 
 struct plumb_thread *plumb_thread_self(void)
 {
-    struct plumb_thread *th = plumb_tls, *left;
+    struct plumb_thread *th = plumb_tls, *spare;
     if (th || plumb_locked)
         return th;
-    left = left_behind();
+    spare = spare_record();
     plumb_lock();
     th = plumb_tls;
-    if (th && left) /* a handler came between and has taken one */
-        make_idle(left);
-    else if (!th && (th = take_record(left)) != NULL)
+    if (th && spare) /* a handler came between and has taken one */
+        make_idle(spare);
+    else if (!th && (th = take_record(spare)) != NULL)
         plumb_lock_is_of(th);
     plumb_unlock();
     if (th && plumb_rt.exit_key_made)
