@@ -349,6 +349,16 @@ static void row_times(plumb_row *out, const struct plumb_timing_node *n)
     out->median_estimator = n->median_estimator;
 }
 
+/* Names are read by numbers that were found in records: a name stands before its number is counted,
+ * and the number is counted before anybody records with it. */
+static void see_names(void)
+{
+    plumb_order();
+    (void)PLUMB_ACQUIRE(plumb_rt.node_count);
+    (void)PLUMB_ACQUIRE(plumb_rt.phases.count);
+    (void)PLUMB_ACQUIRE(plumb_rt.pipeline_count);
+}
+
 static int make_rows(plumb_rows *rows, struct plumb_merge *m, plumb_pipeline *pipeline,
                      const char *phase)
 {
@@ -357,6 +367,7 @@ static int make_rows(plumb_rows *rows, struct plumb_merge *m, plumb_pipeline *pi
     plumb_anchor_take(&end, plumb_rt.clock);
     tick_ns = plumb_live_tick_ns(m->h, &end, &ppm);
     plumb_merge_order(m);
+    see_names();
     rows->rows = plumb_arena_alloc(&rows->arena, (m->row_count + 1) * sizeof *rows->rows);
     for (size_t i = 0; rows->rows && i < m->row_count; i++) {
         const struct plumb_merge_row *r = m->rows[i];
