@@ -1,5 +1,5 @@
-/* least.c: what plumb's span would cost if nothing had to be safe: how near to the floor a
- * processor lets anything come that keeps what plumb keeps. */
+/* least.c: what a span costs that keeps what plumb keeps, each statistic by itself and nothing
+ * safe. */
 #include "least.h"
 
 __extension__ typedef unsigned __int128 wide;

@@ -1,7 +1,7 @@
 /* least.h: not plumb: calls through a table, one node, static memory. Nothing looks whether the
  * program records at all, which thread calls, whether a signal came between, or whether the process
- * is killed; nobody can take a summary meanwhile. What is below these figures, nobody gets who is
- * called and keeps the same. */
+ * is killed; nobody can take a summary meanwhile. These figures tell how near to the floor a
+ * processor lets the simplest way come. */
 #ifndef BENCH_LEAST_H
 #define BENCH_LEAST_H
 
