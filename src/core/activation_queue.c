@@ -172,13 +172,12 @@ static bool make_writer(void)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    plumb_own_thread(1);
     queue.running = pthread_create(&queue.thread, NULL, writer, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (queue.running) {
+        plumb_own_thread(1);
         pthread_setname_np(queue.thread, "plumb-act");
     } else {
-        plumb_own_thread(-1);
         queue.is_off = true;
         plumb_say("plumb: no thread for activation records; they are left out");
     }

@@ -187,14 +187,12 @@ static int make_thread(struct plumb_collector *c)
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    plumb_own_thread(1);
     code = pthread_create(&thread, &attr, thread_main, born);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
-    if (code) {
-        plumb_own_thread(-1);
+    if (code)
         return code;
-    }
+    plumb_own_thread(1);
     snprintf(name, sizeof name, "plumb-%.9s", c->ops.name);
     pthread_setname_np(thread, name);
     return 0;

@@ -260,15 +260,14 @@ int plumb_control_thread(pthread_t *out, void *(*run)(void *arg), void *arg)
     pthread_attr_setstacksize(&attr, 256 * 1024);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    plumb_own_thread(1);
     code = pthread_create(out, &attr, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
-    if (code == 0)
-        pthread_setname_np(*out, "plumb");
-    else
-        plumb_own_thread(-1);
-    return code;
+    if (code)
+        return code;
+    plumb_own_thread(1);
+    pthread_setname_np(*out, "plumb");
+    return 0;
 }
 
 void plumb_control_start(struct plumb_run *run, bool early)

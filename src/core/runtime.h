@@ -555,10 +555,11 @@ void plumb_run_open_early(void);      /* the same, perhaps before main() */
 void plumb_run_forked(void);          /* in the child of a fork */
 
 /* control.c */
-/* A thread of plumb's own, which takes no signal. 0, or an errno. */
-/* Counts the threads that are plumb's: +1 before one is made (plumb_control_thread() does), -1 as
- * the last that it does, or where it could not be made. */
+/* Counts the threads that are plumb's: +1 when one has been made (plumb_control_thread() does), -1
+ * as the last that it does. So never too many are counted, and none of the program's is taken for
+ * one of them. */
 void plumb_own_thread(int change);
+/* A thread of plumb's own, which takes no signal. 0, or an errno. */
 int plumb_control_thread(pthread_t *out, void *(*run)(void *arg), void *arg);
 /* `early`: the program has perhaps not looked at its signals yet. */
 void plumb_control_start(struct plumb_run *run, bool early);
