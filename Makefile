@@ -10,7 +10,7 @@ PREFIX ?= /usr/local
 
 export BUILD JOBS
 .DEFAULT_GOAL := help
-.PHONY: help demo test asan tsan fuzz fuzz-long bench fmt size install clean build
+.PHONY: help demo test asan tsan soak mutants fuzz fuzz-long bench fmt size install clean build
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,13 @@ asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 
 tsan: ## the tests under ThreadSanitizer
 	@tools/test.sh tsan
+
+soak: ## the property tests with SEEDS (100000) seeds each
+	@tools/soak.sh
+
+mutants: ## breaks each row of docs/rows.md once, in a scratch copy: a test cited for it must fail
+	@tools/deps.sh test
+	@tools/mutants.py --build "$(BUILD)/mutants" --jobs "$(JOBS)"
 
 fuzz: ## every fuzz target with libFuzzer, FUZZ_SECONDS (60) each
 	@tools/fuzz.sh
