@@ -5,40 +5,88 @@
 
 #include "trace/chrome_parts.h"
 
-enum { DEPTH_MAX = 32, KEY_MAX = 256, DIGITS_MAX = 18 };
+enum { DEPTH_MAX = 32, KEY_MAX = 256, QUICK_DIGITS = 18 };
+#define EXPONENT_MAX INT64_C(1000000000000000)
 
 /* ---- Times ---------------------------------------------------------------------------------- */
 
-/* Sign, digits, a point, digits; no exponent. */
-bool plumb_chrome_ns(const char *text, size_t size, int64_t *out)
+/* The usual ones in one pass: sign, digits, a point, digits. False: slow_ns() must look. */
+static bool quick_ns(const char *p, const char *end, bool negative, int64_t *out)
 {
-    const char *p = text, *end = text + size;
-    bool negative = p < end && *p == '-', point = false;
+    bool point = false;
     int digits = 0, decimals = 0;
     int64_t v = 0;
-    for (p += negative; p < end; p++) {
+    for (; p < end; p++) {
         if (*p == '.' && !point) {
             point = true;
             continue;
         }
-        if (*p < '0' || *p > '9')
-            return false;
-        if (point && decimals == 3) {
-            v += *p >= '5'; /* the fourth decimal rounds */
-            break;
-        }
-        if (++digits > DIGITS_MAX)
+        if (*p < '0' || *p > '9' || (point && decimals == 3) || ++digits > QUICK_DIGITS)
             return false;
         v = 10 * v + (*p - '0');
         decimals += point;
     }
-    if (digits == 0)
+    if (digits == 0 || digits + 3 - decimals > QUICK_DIGITS)
         return false;
     for (; decimals < 3; decimals++)
-        if (__builtin_mul_overflow(v, 10, &v))
-            return false;
+        v *= 10;
     *out = negative ? -v : v;
     return true;
+}
+
+/* Passes the digits of an exponent; its size ends at EXPONENT_MAX, which no text has digits for. */
+static const char *pass_exponent(const char *p, const char *end, int64_t *out)
+{
+    bool negative = p < end && *p == '-';
+    const char *first = p += p < end && (*p == '-' || *p == '+');
+    int64_t v = 0;
+    for (; p < end && *p >= '0' && *p <= '9'; p++)
+        v = v < EXPONENT_MAX ? 10 * v + (*p - '0') : v;
+    *out = negative ? -v : v;
+    return p > first ? p : NULL;
+}
+
+/* Any number of digits and decimals, and an exponent. The first `whole` digits are those of the
+ * nanoseconds, the one after them rounds. */
+static bool slow_ns(const char *p, const char *end, bool negative, int64_t *out)
+{
+    const char *digits = p, *last, *point = NULL;
+    int64_t exponent = 0, whole, seen = 0;
+    uint64_t v = 0, most = (uint64_t)INT64_MAX + negative;
+    for (; p < end && ((*p >= '0' && *p <= '9') || (*p == '.' && !point)); p++)
+        point = *p == '.' ? p : point;
+    last = p;
+    if (last - digits == (point != NULL))
+        return false;
+    if (p < end && (*p == 'e' || *p == 'E'))
+        p = pass_exponent(p + 1, end, &exponent);
+    if (p != end)
+        return false;
+    whole = (point ? point : last) - digits + exponent + 3;
+    for (p = digits; p < last && seen <= whole; p++) {
+        if (*p == '.')
+            continue;
+        if (seen++ == whole)
+            v += *p >= '5';
+        else if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||
+                 __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
+            return false;
+    }
+    for (; v > 0 && seen < whole; seen++)
+        if (__builtin_mul_overflow(v, UINT64_C(10), &v))
+            return false;
+    if (v > most)
+        return false;
+    *out = (int64_t)(negative ? 0 - v : v);
+    return true;
+}
+
+bool plumb_chrome_ns(const char *text, size_t size, int64_t *out)
+{
+    const char *end = text + size;
+    bool negative = text < end && *text == '-';
+    text += negative;
+    return quick_ns(text, end, negative, out) || slow_ns(text, end, negative, out);
 }
 
 /* In the file's own digits: a double has too few of them for ns since 1970. */
@@ -47,12 +95,7 @@ bool plumb_chrome_number_ns(const struct plumb_json_scan *s, int64_t *out)
     const char *end = plumb_json_here(s), *p = end;
     while (strchr("0123456789.-+eE", p[-1]) && p[-1])
         p--;
-    if (plumb_chrome_ns(p, (size_t)(end - p), out))
-        return true;
-    if (!(s->number.real > -9e15 && s->number.real < 9e15))
-        return false;
-    *out = (int64_t)(s->number.real * 1000);
-    return true;
+    return plumb_chrome_ns(p, (size_t)(end - p), out);
 }
 
 /* ---- Args ----------------------------------------------------------------------------------- */

@@ -45,7 +45,8 @@ struct plumb_chrome {
 
 /* chrome_args.c: the value that is the scan's token, an object or not, as args under r->key. */
 bool plumb_chrome_args(struct plumb_chrome *r, int depth);
-/* Digits with a point, in microseconds, as ns, halves away from zero; false: they are none. */
+/* Reads a decimal number of microseconds (sign, digits, a point, an exponent; any number of digits)
+ * as ns, to the last digit, halves away from zero. False: not a number, or beyond int64_t. */
 bool plumb_chrome_ns(const char *text, size_t size, int64_t *out);
 /* The number that the scan has just read, likewise. */
 bool plumb_chrome_number_ns(const struct plumb_json_scan *s, int64_t *out);

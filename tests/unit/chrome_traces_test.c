@@ -178,6 +178,29 @@ static void ranks_are_those_that_the_files_tell(void **state)
     }
 }
 
+/* Microseconds since 1970 with three decimals: 19 digits, which a double does not hold. */
+static void starts_have_their_nanoseconds(void **state)
+{
+    char path[1024];
+    plumb_error err;
+    uint64_t sum = 0, least = UINT64_MAX;
+    (void)state;
+    snprintf(path, sizeof path,
+             "%s/hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz",
+             collection());
+    if (plumb_chrome_read(&t, path, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(t.slices.count, 45420);
+    for (uint32_t i = 0; i < t.slices.count; i++) {
+        uint64_t ns = t.zero_ns + t.slices.ts_ns[i];
+        sum += ns % 1000;
+        least = ns < least ? ns : least;
+    }
+    assert_int_equal(least, UINT64_C(1712195495406752797));
+    assert_int_equal(sum, 22601991); /* as Python's Decimal adds them up */
+    plumb_table_fini(&t);
+}
+
 /* Their kernel table: 162 calls, 80756 us in all, 323 to 1017. */
 static void kernels_have_their_times(void **state)
 {
@@ -243,6 +266,7 @@ int main(void)
         cmocka_unit_test(slices_are_those_of_the_trace_processor),
         cmocka_unit_test(what_is_nearly_json_is_read_and_told),
         cmocka_unit_test(ranks_are_those_that_the_files_tell),
+        cmocka_unit_test(starts_have_their_nanoseconds),
         cmocka_unit_test(kernels_have_their_times),
         cmocka_unit_test(steps_have_the_kernels_that_were_launched_in_them),
     };
