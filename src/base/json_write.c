@@ -196,6 +196,19 @@ void plumb_json_f64(struct plumb_json *j, double v)
     write_literal(j, number);
 }
 
+const char *plumb_json_special(double v)
+{
+    return is_finite(v) ? NULL : v != v ? "NaN" : v > 0 ? "Infinity" : "-Infinity";
+}
+
+void plumb_json_real(struct plumb_json *j, double v)
+{
+    if (is_finite(v))
+        plumb_json_f64(j, v);
+    else
+        plumb_json_str(j, plumb_json_special(v));
+}
+
 void plumb_json_fixed(struct plumb_json *j, double v, int decimals)
 {
     char number[360]; /* DBL_MAX has 309 digits */

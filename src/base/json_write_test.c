@@ -197,6 +197,10 @@ static void numbers_that_json_lacks_become_null(void **state)
 {
     (void)state;
     assert_string_equal(written_f64(NAN), "null");
+    assert_string_equal(plumb_json_special(NAN), "NaN");
+    assert_string_equal(plumb_json_special(INFINITY), "Infinity");
+    assert_string_equal(plumb_json_special(-INFINITY), "-Infinity");
+    assert_null(plumb_json_special(1e308));
     assert_string_equal(written_f64(-INFINITY), "null");
     assert_string_equal(written_fixed(NAN, 3), "null");
     assert_string_equal(written_fixed(INFINITY, 3), "null");

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "base/json_write.h"
 #include "base/utf8.h"
 #include "format/digits.h"
 
@@ -167,10 +168,6 @@ static void put_us(struct writer *w, uint64_t ns)
 static void put_f64(struct writer *w, double v)
 {
     char text[40];
-    if (!isfinite(v)) {
-        PUT(w, "null");
-        return;
-    }
     if (v == floor(v) && fabs(v) < 1e15) {
         if (signbit(v))
             PUT(w, "-");
@@ -371,7 +368,10 @@ static void put_value(struct writer *w, const struct plumb_chrome_arg *arg)
         put_large(w, arg->v.u64);
         return;
     case PLUMB_CHROME_F64:
-        put_f64(w, arg->v.f64);
+        if (isfinite(arg->v.f64))
+            put_f64(w, arg->v.f64);
+        else
+            put_text(w, plumb_json_special(arg->v.f64));
         return;
     case PLUMB_CHROME_POINTER:
         put_pointer(w, arg->v.u64);
@@ -392,15 +392,23 @@ static void put_value(struct writer *w, const struct plumb_chrome_arg *arg)
     PUT(w, "null");
 }
 
+static bool is_number(const struct plumb_chrome_arg *arg)
+{
+    return arg->type != PLUMB_CHROME_F64 || isfinite(arg->v.f64);
+}
+
 /* "args" and its value. */
-static void put_args(struct writer *w, const struct plumb_chrome_arg *args, size_t n)
+static void put_args(struct writer *w, const struct plumb_chrome_arg *args, size_t n, bool counter)
 {
     PUT(w, "\"args\":{");
     for (size_t i = 0; i < n && i < PLUMB_CHROME_ARGS_MAX; i++) {
         if (i > 0)
             PUT(w, ",");
         put_key(w, args[i].key);
-        put_value(w, &args[i]);
+        if (counter && !is_number(&args[i]))
+            PUT(w, "null"); /* viewers draw numbers, not texts */
+        else
+            put_value(w, &args[i]);
     }
     PUT(w, "}");
 }
@@ -455,7 +463,7 @@ bool plumb_chrome_event(struct plumb_out *out, const struct plumb_chrome_event *
     put_particulars(&w, e);
     if (e->arg_count > 0) {
         PUT(&w, ",");
-        put_args(&w, e->args, e->arg_count);
+        put_args(&w, e->args, e->arg_count, e->phase == PLUMB_CHROME_COUNTER);
     }
     PUT(&w, "},\n");
     return commit(out, &w);
@@ -470,7 +478,7 @@ bool plumb_chrome_name_piece(struct plumb_out *out, const char *category, const 
     PUT(&w, "{\"ph\":\"X\"");
     put_head(&w, category, name);
     if (arg_count > 0) {
-        put_args(&w, args, arg_count);
+        put_args(&w, args, arg_count, false);
         PUT(&w, ",");
     }
     return commit(out, &w);

@@ -81,7 +81,7 @@ bool plumb_chrome_meta(struct plumb_out *out, enum plumb_chrome_meta what, int64
 enum plumb_chrome_value {
     PLUMB_CHROME_I64 = 0,
     PLUMB_CHROME_U64 = 1, /* a text of digits from 2^63 on */
-    PLUMB_CHROME_F64 = 2, /* what JSON has no number for becomes null */
+    PLUMB_CHROME_F64 = 2, /* NaN and infinities are texts, but null as the value of a counter */
     PLUMB_CHROME_BOOL = 3,
     PLUMB_CHROME_POINTER = 4, /* u64, as a text "0x..." */
     PLUMB_CHROME_TEXT = 5,

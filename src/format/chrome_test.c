@@ -68,7 +68,9 @@ static void a_file_is_spelled_as_kineto_spells_it(void **state)
         {"u", PLUMB_CHROME_U64, {.u64 = UINT64_MAX}},
         {"f", PLUMB_CHROME_F64, {.f64 = 0.1}},
         {"whole", PLUMB_CHROME_F64, {.f64 = -3}},
-        {"nan", PLUMB_CHROME_F64, {.f64 = NAN}},
+        {"nan", PLUMB_CHROME_F64, {.f64 = (double)NAN}},
+        {"inf", PLUMB_CHROME_F64, {.f64 = (double)INFINITY}},
+        {"-inf", PLUMB_CHROME_F64, {.f64 = -(double)INFINITY}},
         {"b", PLUMB_CHROME_BOOL, {.boolean = true}},
         {"p", PLUMB_CHROME_POINTER, {.u64 = 0xff}},
         {"t", PLUMB_CHROME_TEXT, {.text = "x"}},
@@ -83,7 +85,7 @@ static void a_file_is_spelled_as_kineto_spells_it(void **state)
     assert_true(plumb_chrome_meta(&out, PLUMB_CHROME_PROCESS_NAME, 12, 0, "prog", 0));
     assert_true(plumb_chrome_meta(&out, PLUMB_CHROME_THREAD_SORT_INDEX, 12, 13, NULL, 7));
     e.args = args;
-    e.arg_count = 9;
+    e.arg_count = 11;
     assert_true(plumb_chrome_event(&out, &e));
     e = span;
     e.id = 9;
@@ -91,6 +93,10 @@ static void a_file_is_spelled_as_kineto_spells_it(void **state)
     assert_true(plumb_chrome_event(&out, &e));
     e.phase = PLUMB_CHROME_INSTANT;
     e.category = NULL;
+    assert_true(plumb_chrome_event(&out, &e));
+    e.phase = PLUMB_CHROME_COUNTER;
+    e.args = &args[4];
+    e.arg_count = 1;
     assert_true(plumb_chrome_event(&out, &e));
     assert_true(plumb_chrome_end(&out, 12, 2000000));
     assert_string_equal(
@@ -109,11 +115,14 @@ static void a_file_is_spelled_as_kineto_spells_it(void **state)
         "\"args\":{\"sort_index\":7}},\n"
         "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"denoise\",\"pid\":12,\"tid\":13,"
         "\"ts\":1234.567,\"dur\":0.089,\"args\":{\"External id\":-5,\"u\":\"18446744073709551615\","
-        "\"f\":0.1,\"whole\":-3.0,\"nan\":null,\"b\":true,\"p\":\"0xff\",\"t\":\"x\","
+        "\"f\":0.1,\"whole\":-3.0,\"nan\":\"NaN\",\"inf\":\"Infinity\",\"-inf\":\"-Infinity\","
+        "\"b\":true,\"p\":\"0xff\",\"t\":\"x\","
         "\"Input Dims\":[[1,2]]}},\n"
         "{\"ph\":\"f\",\"cat\":\"user_annotation\",\"name\":\"denoise\",\"pid\":12,\"tid\":13,"
         "\"ts\":1234.567,\"id\":9,\"bp\":\"e\"},\n"
         "{\"ph\":\"i\",\"name\":\"denoise\",\"pid\":12,\"tid\":13,\"ts\":1234.567,\"s\":\"t\"},\n"
+        "{\"ph\":\"C\",\"name\":\"denoise\",\"pid\":12,\"tid\":13,\"ts\":1234.567,"
+        "\"args\":{\"nan\":null}},\n"
         "{\"ph\":\"i\",\"name\":\"Record Window End\",\"pid\":12,\"tid\":0,\"ts\":2000.000,"
         "\"s\":\"g\"}\n]}\n");
 }

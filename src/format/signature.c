@@ -78,7 +78,7 @@ static void write_real(struct plumb_json *j, double value)
     if (value - value == 0)
         plumb_put_fraction(j, value);
     else
-        plumb_json_str(j, value != value ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+        plumb_json_str(j, plumb_json_special(value));
 }
 
 static void write_value(struct plumb_json *j, const struct plumb_signature_value *v)

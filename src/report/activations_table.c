@@ -1,6 +1,7 @@
 /* activations_table.c: the grids of `plumb activations`. */
 #include <math.h>
 
+#include "base/json_write.h"
 #include "report/activations_parts.h"
 #include "report/page.h"
 #include <plumb/trace.h>
@@ -9,15 +10,10 @@ enum { SUSPECTS_SHOWN = 10 };
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-static const char *word_of(double value)
-{
-    return isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
-}
-
 static void add_real(struct plumb_grid *g, double value, bool known)
 {
     if (known && !isfinite(value))
-        plumb_grid_text(g, word_of(value));
+        plumb_grid_text(g, plumb_json_special(value));
     else
         plumb_grid_real(g, known ? value : (double)NAN);
 }
@@ -119,7 +115,7 @@ static void add_sample(struct plumb_grid *g, const struct plumb_activations *t, 
         if (isfinite(numbers[k]))
             plumb_put_figure(&text, numbers[k]);
         else
-            plumb_buf_str(&text, word_of(numbers[k]));
+            plumb_buf_str(&text, plumb_json_special(numbers[k]));
     }
     add_text(g, &text);
 }

@@ -23,20 +23,25 @@ void plumb_put_md(struct plumb_buf *out, const char *text)
     plumb_buf_fini(&clean);
 }
 
-void plumb_put_csv(struct plumb_buf *out, const char *text)
+void plumb_put_clean_csv(struct plumb_buf *out, const char *text)
 {
-    struct plumb_buf clean = {0};
     bool quoted = strpbrk(text, ",\"\r\n") != NULL;
-    plumb_put_left(&clean, text, 0);
-    out->failed |= clean.failed;
     if (quoted)
         plumb_buf_char(out, '"');
-    for (const char *p = clean.data ? clean.data : ""; *p; p++) {
+    for (const char *p = text; *p; p++) {
         if (*p == '"')
             plumb_buf_char(out, '"');
         plumb_buf_char(out, *p);
     }
     if (quoted)
         plumb_buf_char(out, '"');
+}
+
+void plumb_put_csv(struct plumb_buf *out, const char *text)
+{
+    struct plumb_buf clean = {0};
+    plumb_put_left(&clean, text, 0);
+    out->failed |= clean.failed;
+    plumb_put_clean_csv(out, clean.data ? clean.data : "");
     plumb_buf_fini(&clean);
 }

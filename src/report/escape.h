@@ -10,6 +10,8 @@ void plumb_put_md(struct plumb_buf *out, const char *text);
 /* The same for text whose names are clean already. */
 void plumb_put_clean_md(struct plumb_buf *out, const char *text);
 /* One field of CSV (RFC 4180), in quotes where it needs them. */
+void plumb_put_clean_csv(struct plumb_buf *out, const char *text);
+/* The same for a name: control characters are escaped first, so a row is one line. */
 void plumb_put_csv(struct plumb_buf *out, const char *text);
 
 #endif

@@ -1,6 +1,7 @@
 /* export_csv.c: a line for each span, instant and value of a counter (RFC 4180), with stable names
  * of columns. Arguments are one JSON object. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/json_write.h"
@@ -38,6 +39,39 @@ static void put_lane(struct csv *c, const char *kind, uint32_t lane)
     put_text(c, c->scratch.data ? c->scratch.data : "");
 }
 
+/* Spelled as chrome.c spells it. */
+static void put_value(struct plumb_json *json, const struct plumb_table *t,
+                      enum plumb_table_type type, union plumb_table_number v)
+{
+    char digits[24];
+    switch (type) {
+    case PLUMB_ARG_I64:
+        plumb_json_i64(json, v.i64);
+        break;
+    case PLUMB_ARG_U64:
+        snprintf(digits, sizeof digits, "%" PRIu64, v.u64);
+        if (v.u64 > INT64_MAX)
+            plumb_json_str(json, digits);
+        else
+            plumb_json_u64(json, v.u64);
+        break;
+    case PLUMB_ARG_POINTER:
+        snprintf(digits, sizeof digits, "0x%" PRIx64, v.u64);
+        plumb_json_str(json, digits);
+        break;
+    case PLUMB_ARG_F64:
+        plumb_json_real(json, v.f64);
+        break;
+    case PLUMB_ARG_BOOL:
+        plumb_json_bool(json, v.u64 != 0);
+        break;
+    case PLUMB_ARG_TEXT:
+    case PLUMB_ARG_JSON:
+        plumb_json_str(json, plumb_table_text(t, (uint32_t)v.u64));
+        break;
+    }
+}
+
 static void put_args(struct csv *c, const struct plumb_table_args *args, uint32_t from, uint32_t to)
 {
     struct plumb_json json;
@@ -47,30 +81,11 @@ static void put_args(struct csv *c, const struct plumb_table_args *args, uint32_
     plumb_json_init(&json, &c->scratch, 0);
     plumb_json_object(&json);
     for (uint32_t i = from; i < to; i++) {
-        union plumb_table_number v = args->value[i];
         plumb_json_key(&json, plumb_table_text(c->t, args->key[i]));
-        switch ((enum plumb_table_type)args->type[i]) {
-        case PLUMB_ARG_I64:
-            plumb_json_i64(&json, v.i64);
-            break;
-        case PLUMB_ARG_U64:
-        case PLUMB_ARG_POINTER:
-            plumb_json_u64(&json, v.u64);
-            break;
-        case PLUMB_ARG_F64:
-            plumb_json_f64(&json, v.f64);
-            break;
-        case PLUMB_ARG_BOOL:
-            plumb_json_bool(&json, v.u64 != 0);
-            break;
-        case PLUMB_ARG_TEXT:
-        case PLUMB_ARG_JSON:
-            plumb_json_str(&json, plumb_table_text(c->t, (uint32_t)v.u64));
-            break;
-        }
+        put_value(&json, c->t, args->type[i], args->value[i]);
     }
     plumb_json_object_end(&json);
-    plumb_put_csv(&c->line, c->scratch.data ? c->scratch.data : "");
+    plumb_put_clean_csv(&c->line, c->scratch.data ? c->scratch.data : "");
 }
 
 static void end_line(struct csv *c)
@@ -115,12 +130,15 @@ static void put_counter(struct csv *c, uint32_t i)
     const struct plumb_table_counters *values = &c->t->counters;
     const struct plumb_table_lane *l = &c->t->lanes[values->lane[i]];
     struct plumb_json json;
+    const char *word = l->whole ? NULL : plumb_json_special(values->value[i].f64);
     put_lane(c, "counter", values->lane[i]);
     plumb_buf_printf(&c->line, "%" PRIu64 ",,,", values->ts_ns[i]);
     put_text(c, plumb_table_text(c->t, l->name));
     plumb_buf_char(&c->line, ','); /* category */
     plumb_json_init(&json, &c->line, 0);
-    if (l->whole)
+    if (word)
+        plumb_buf_str(&c->line, word);
+    else if (l->whole)
         plumb_json_i64(&json, values->value[i].i64);
     else
         plumb_json_f64(&json, values->value[i].f64);

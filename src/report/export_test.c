@@ -58,8 +58,28 @@ static union plumb_table_number i64(int64_t v)
     return (union plumb_table_number){.i64 = v};
 }
 
+/* Texts that take escaping, in JSON or in CSV. */
+static const char *const odd_texts[][2] = {
+    {"del", "\x7f"},          {"byte", "\xff"},        {"looks escaped", "\\xff"},
+    {"line", "two\nlines"},   {"quote", "a \"b\", c"}, {"back\\slash", "\\ \\n"},
+    {"control\x01", "\x1b["}, {"latin", "\xc2\x85"},
+};
+static const char *const odd_texts_spelled[][2] = {
+    {"del", "\x7f"},          {"byte", "\\xff"},       {"looks escaped", "\\x5cxff"},
+    {"line", "two\nlines"},   {"quote", "a \"b\", c"}, {"back\\slash", "\\ \\n"},
+    {"control\x01", "\x1b["}, {"latin", "\xc2\x85"},
+};
+enum { ODD_TEXTS = sizeof odd_texts / sizeof *odd_texts };
+
 static void add_args(uint32_t event)
 {
+    for (size_t i = 0; i < ODD_TEXTS; i++)
+        plumb_table_add_arg(&t, event, text(odd_texts[i][0]), PLUMB_ARG_TEXT,
+                            i64(text(odd_texts[i][1])));
+    plumb_table_add_arg(&t, event, text("nan"), PLUMB_ARG_F64,
+                        (union plumb_table_number){.f64 = 0.0 / 0.0});
+    plumb_table_add_arg(&t, event, text("-inf"), PLUMB_ARG_F64,
+                        (union plumb_table_number){.f64 = -1.0 / 0.0});
     plumb_table_add_arg(&t, event, text("step \"q\""), PLUMB_ARG_I64, i64(INT64_MIN));
     plumb_table_add_arg(&t, event, text("u"), PLUMB_ARG_U64, i64(-1));
     plumb_table_add_arg(&t, event, text("f"), PLUMB_ARG_F64,
@@ -224,7 +244,7 @@ static void chrome_has_every_event_with_its_place(void **state)
     assert_string_equal(string(find(events, "X", "inner"), "cat"), "cpu_op");
     e = json_object_get(e, "args");
     assert_int_equal(number(e, "step \"q\""), INT64_MIN);
-    assert_true(json_is_null(json_object_get(e, "f")));
+    assert_string_equal(string(e, "f"), "Infinity");
     assert_true(json_is_true(json_object_get(e, "b")));
     assert_string_equal(string(e, "p"), "0x1f");
     assert_string_equal(string(e, "t"), "x\n\\xff");
@@ -421,6 +441,56 @@ static void csv_has_a_line_for_each_event(void **state)
     assert_non_null(strstr(got.data, ",600,,,level,,0.25,,\n"));
 }
 
+/* The field, unquoted as RFC 4180 has it; the pointer behind it. */
+static const char *csv_field(const char *p, struct plumb_buf *out)
+{
+    bool quoted = *p == '"';
+    out->len = 0;
+    for (p += quoted; *p; p++) {
+        if (quoted && p[0] == '"' && p[1] != '"')
+            break;
+        if (!quoted && (*p == ',' || *p == '\n'))
+            break;
+        p += quoted && *p == '"';
+        plumb_buf_char(out, *p);
+    }
+    return p + quoted + 1;
+}
+
+static void arguments_are_escaped_once(const json_t *args)
+{
+    for (size_t i = 0; i < ODD_TEXTS; i++)
+        assert_string_equal(string(args, odd_texts_spelled[i][0]), odd_texts_spelled[i][1]);
+    assert_string_equal(string(args, "u"), "18446744073709551615");
+    assert_string_equal(string(args, "p"), "0x1f");
+    assert_string_equal(string(args, "f"), "Infinity");
+    assert_string_equal(string(args, "-inf"), "-Infinity");
+    assert_string_equal(string(args, "nan"), "NaN");
+}
+
+static void arguments_of_csv_are_the_json_of_chrome(void **state)
+{
+    struct plumb_buf field = {0};
+    json_error_t why;
+    (void)state;
+    assert_int_equal(export("csv", false), 0);
+    const char *p = strstr(got.data, ",10000,5000,0,outer,");
+    assert_non_null(p);
+    for (int i = 0; i < 8; i++)
+        p = csv_field(p, &field);
+    csv_field(p, &field);
+    json_t *args = json_loads(field.data, JSON_REJECT_DUPLICATES, &why);
+    if (!args)
+        fail_msg("%s: %s", why.text, field.data);
+    arguments_are_escaped_once(args);
+    got.len = 0;
+    json_t *all = exported("chrome"), *events = json_object_get(all, "traceEvents");
+    arguments_are_escaped_once(json_object_get(find(events, "X", "outer"), "args"));
+    json_decref(all);
+    json_decref(args);
+    plumb_buf_fini(&field);
+}
+
 static void what_cannot_be_written_is_told(void **state)
 {
     static const char *const names[] = {"chrome", "folded", "speedscope", "csv"};
@@ -472,6 +542,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(stacks_add_up_by_their_own_time, setup, teardown),
         cmocka_unit_test_setup_teardown(speedscope_follows_its_schema, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_has_a_line_for_each_event, setup, teardown),
+        cmocka_unit_test_setup_teardown(arguments_of_csv_are_the_json_of_chrome, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_written_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_name_says_host_process_rank_and_time, setup, teardown),
         cmocka_unit_test_setup_teardown(an_empty_trace_is_a_file_too, setup, teardown),

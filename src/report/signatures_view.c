@@ -57,7 +57,7 @@ static bool put_no_number(struct plumb_buf *out, double value)
 {
     if (isfinite(value))
         return false;
-    plumb_buf_str(out, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity");
+    plumb_buf_str(out, plumb_json_special(value));
     return true;
 }
 

@@ -326,7 +326,10 @@ void plumb_table_put_value(struct plumb_buf *out, const struct plumb_table *t,
         break;
     case PLUMB_ARG_F64:
         plumb_json_init(&number, out, 0);
-        plumb_json_f64(&number, value.f64);
+        if (plumb_json_special(value.f64))
+            plumb_buf_str(out, plumb_json_special(value.f64));
+        else
+            plumb_json_f64(&number, value.f64);
         break;
     case PLUMB_ARG_BOOL:
         plumb_buf_str(out, value.u64 ? "true" : "false");
