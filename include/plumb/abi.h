@@ -252,7 +252,7 @@ typedef struct plumb_rule {
     const char *shape; /* "2,?,64": ? is any size; "...,64": any dimensions before */
     const char *dtype; /* "float32", or "float32|bfloat16": one of them */
     uint32_t finite;   /* 1: no NaN and no infinity */
-    uint32_t range;    /* 1: every value within [min, max] */
+    uint32_t range;    /* 1: every value within [min, max], which NaN is not */
     uint32_t optional; /* 1: a run need not tell of it */
     uint32_t reserved;
     double min, max;

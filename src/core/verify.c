@@ -204,10 +204,17 @@ static void check_dtype(struct plumb_stage_run *s, const struct plumb_node_check
                plumb_dtype_name(want, c->dtype[0]), c->dtypes > 1 ? " or another of the list" : "");
 }
 
+/* `n` values between `least` and `most`, infinities included, and `nan` more that are NaN, which
+ * lies in no range. */
 static void check_range(struct plumb_stage_run *s, const struct plumb_node_check *c,
-                        const char *element, double least, double most)
+                        const char *element, uint64_t nan, uint64_t n, double least, double most)
 {
-    if (c->check.range && (least < c->check.min || most > c->check.max))
+    if (!c->check.range)
+        return;
+    if (nan)
+        failed(s, c, element, "%" PRIu64 " NaN of %" PRIu64 " values, want %g to %g", nan, n + nan,
+               c->check.min, c->check.max);
+    else if (n && (least < c->check.min || most > c->check.max))
         failed(s, c, element, "values from %g to %g, want %g to %g", least, most, c->check.min,
                c->check.max);
 }
@@ -228,7 +235,8 @@ static void check_values(struct plumb_stage_run *s, const struct plumb_node_chec
     if (c->check.finite && stats.nan + inf)
         failed(s, c, element, "%" PRIu64 " NaN and %" PRIu64 " infinite of %" PRIu64 " values",
                stats.nan, inf, stats.n);
-    check_range(s, c, element, stats.min, stats.max);
+    plumb_value_ieee(&stats); /* bounds that the infinities are part of */
+    check_range(s, c, element, stats.nan, stats.n - stats.nan, stats.min, stats.max);
 }
 
 static void check_tensor(struct plumb_stage_run *s, const struct plumb_node_check *c,
@@ -252,8 +260,7 @@ static void check_number(struct plumb_stage_run *s, const struct plumb_node_chec
         failed(s, c, element, "a number, want a tensor");
     if (c->check.finite && value - value != 0)
         failed(s, c, element, "%g is not finite", value);
-    if (value == value)
-        check_range(s, c, element, value, value);
+    check_range(s, c, element, value != value, value == value, value, value);
 }
 
 static void check_one(struct plumb_stage_run *s, const struct plumb_node_check *c,

@@ -133,6 +133,44 @@ static void each_kind_of_check_names_what_failed(void **state)
     record_stop();
 }
 
+static void nan_and_infinities_are_outside_of_every_range(void **state)
+{
+    static const struct {
+        float value;
+        double max;
+        const char *what; /* NULL: within the range */
+    } cases[] = {{NAN, 100, "1 NaN of 24 values, want 0 to 100"},
+                 {NAN, INFINITY, "1 NaN of 24 values, want 0 to inf"},
+                 {INFINITY, 100, "values from 0 to inf, want 0 to 100"},
+                 {-INFINITY, 100, "values from -inf to 23, want 0 to 100"},
+                 {INFINITY, INFINITY, NULL}};
+    DLTensor t = tensor();
+    plumb_value x = plumb_value_tensor(&t), number;
+    plumb_rule c = plumb_rule_default();
+    (void)state;
+    start("fail");
+    c.range = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        c.max = cases[i].max;
+        checked("special", "x", c);
+        t = tensor();
+        values[5] = cases[i].value;
+        expect("special", &x, cases[i].what);
+        number = plumb_value_f64((double)cases[i].value);
+        expect("special", &number, cases[i].what ? "want 0 to" : NULL);
+    }
+    /* Nothing finite at all, and nothing at all. */
+    for (int i = 0; i < 24; i++)
+        values[i] = INFINITY;
+    c.max = 100;
+    checked("special", "x", c);
+    expect("special", &x, "values from inf to inf");
+    shape[0] = 0;
+    expect("special", &x, NULL);
+    shape[0] = 2;
+    record_stop();
+}
+
 static void a_run_that_fails_its_checks_is_a_failure_with_its_reason(void **state)
 {
     plumb_rule c = plumb_rule_default();
@@ -257,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_kind_of_check_names_what_failed),
+        cmocka_unit_test(nan_and_infinities_are_outside_of_every_range),
         cmocka_unit_test(a_run_that_fails_its_checks_is_a_failure_with_its_reason),
         cmocka_unit_test(warn_only_tells),
         cmocka_unit_test(what_a_stage_never_tells_of_is_missing),
