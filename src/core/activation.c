@@ -314,16 +314,18 @@ static void *fetch(struct plumb_view *v, uint64_t *bytes, plumb_error *why)
 
 static void own_statistics(struct plumb_act_record *r, const void *tensor)
 {
-    char why[PLUMB_ACT_WHY] = "";
     for (uint32_t i = 0; i < plumb_act.columns; i++) {
         int own = -1 - plumb_act.column[i];
-        if (plumb_act.column[i] >= 0)
+        char *why = r->own_why[own >= 0 ? own : 0];
+        if (own < 0)
             continue;
-        if (plumb_act.own[own].fn(tensor, &r->own[own], why, sizeof why, plumb_act.own[own].arg) ==
-            0)
+        why[0] = '\0';
+        if (plumb_act.own[own].fn(tensor, &r->own[own], why, PLUMB_ACT_WHY,
+                                  plumb_act.own[own].arg) == 0)
             continue;
-        if (!r->own_bad)
-            snprintf(r->own_why, sizeof r->own_why, "%.150s", *why ? why : "no reason given");
+        why[PLUMB_ACT_WHY - 1] = '\0';
+        if (!*why)
+            snprintf(why, PLUMB_ACT_WHY, "no reason given");
         r->own_bad |= 1u << own;
     }
 }
@@ -389,7 +391,7 @@ static void record(const struct call *c, const char *label, const void *tensor)
     void *copy = NULL;
     uint64_t bytes = 0;
     memset(&r, 0, offsetof(struct plumb_act_record, shape));
-    r.why[0] = r.own_why[0] = '\0';
+    r.why[0] = '\0';
     r.own_bad = 0;
     r.module = c->module;
     r.step = c->step;

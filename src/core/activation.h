@@ -65,10 +65,18 @@ struct plumb_act_record {
     int64_t shape[PLUMB_VIEW_MAX_DIMS];
     char why[PLUMB_ACT_WHY]; /* there are no statistics */
     struct plumb_value_stats stats;
-    uint32_t own_bad; /* bit by bit, those of own[] that failed: own_why tells */
     double own[PLUMB_ACT_OWN];
-    char own_why[PLUMB_ACT_WHY]; /* of the first of them */
+    uint32_t own_bad;                           /* bit by bit, those of own[] that failed ... */
+    char own_why[PLUMB_ACT_OWN][PLUMB_ACT_WHY]; /* ... and why; set for these alone, and last:
+                                                 * plumb_act_record_bytes() */
 };
+
+/* How much of a record is set. */
+static inline size_t plumb_act_record_bytes(const struct plumb_act_record *r)
+{
+    size_t whys = r->own_bad ? 32u - (size_t)__builtin_clz(r->own_bad) : 0;
+    return offsetof(struct plumb_act_record, own_why) + whys * sizeof r->own_why[0];
+}
 
 /* What the open run was asked for. Written while it opens and closes. */
 struct plumb_act {

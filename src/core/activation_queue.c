@@ -237,7 +237,7 @@ void plumb_act_queue_put(struct plumb_act_record *r)
     if (!room) {
         queue.lost++;
     } else {
-        queue.slot[queue.put % SLOTS] = *r;
+        memcpy(&queue.slot[queue.put % SLOTS], r, plumb_act_record_bytes(r));
         queue.put++;
         pthread_cond_signal(&queue.filled);
     }

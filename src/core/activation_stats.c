@@ -252,7 +252,7 @@ static void put_column(struct plumb_json *j, const struct plumb_act_record *r, i
     if (column >= 0)
         put_known(j, r, column);
     else if (r->own_bad >> own & 1)
-        put_error(j, r->own_why);
+        put_error(j, r->own_why[own]);
     else
         put_real(j, r->own[own]);
 }

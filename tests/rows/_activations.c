@@ -97,9 +97,15 @@ static int answer(const void *tensor, double *out, char *why, size_t size, void 
 {
     (void)tensor;
     if (arg)
-        snprintf(why, size, "no answer \"today\"");
+        snprintf(why, size, "no answer \"%s\"", (const char *)arg);
     *out = 42.5;
     return arg ? -1 : 0;
+}
+
+static int silent(const void *tensor, double *out, char *why, size_t size, void *arg)
+{
+    (void)tensor, (void)out, (void)why, (void)size, (void)arg;
+    return 1;
 }
 
 static int copy(void *to, const void *from, size_t bytes, int32_t device, void *arg)
@@ -115,10 +121,13 @@ static void failures(DLTensor *t)
 {
     plumb_node node = plumb_node_get("odd");
     plumb_error err;
+    static char today[] = "today", never[] = "never";
     int64_t strides[2] = {1, -2};
     DLTensor u = *t;
     if (plumb_activation_stat("answer", answer, NULL, &err) < 0 ||
-        plumb_activation_stat("broken", answer, &err, &err) < 0 ||
+        plumb_activation_stat("broken", answer, today, &err) < 0 ||
+        plumb_activation_stat("broken_too", answer, never, &err) < 0 ||
+        plumb_activation_stat("silent", silent, NULL, &err) < 0 ||
         plumb_activation_stat("answer", answer, NULL, &err) != PLUMB_ERR_ARG ||
         plumb_activation_stat("sum", answer, NULL, &err) != PLUMB_ERR_ARG ||
         plumb_activation_stat("a b", answer, NULL, &err) != PLUMB_ERR_ARG ||

@@ -4,7 +4,7 @@
 # come through a copy function.
 . "$PLUMB_SOURCE_DIR/tests/rows/_activations.sh"
 
-trace 'failures' 0 a PLUMB_ACTIVATIONS_STATS=abs_mean,answer,broken,sum,shape ./layers failures
+trace 'failures' 0 a PLUMB_ACTIVATIONS_STATS=abs_mean,broken_too,answer,silent,broken,sum,shape ./layers failures
 field() {
     jq -c -s "map(select(.tensor == \"$1\"))[0] | $2" a/activations.jsonl
 }
@@ -12,6 +12,9 @@ want() {
     [ "$(field "$1" "$2")" = "$3" ] || fail "$1: $2: $(field "$1" "$2"), not $3"
 }
 want good '[.answer, .broken, .sum]' '[42.5,"<error: no answer \"today\">",13]'
+# Each that failed has its own reason.
+want good '[.broken_too, .silent, .broken]' \
+    '["<error: no answer \"never\">","<error: no reason given>","<error: no answer \"today\">"]'
 want null '[.abs_mean, .sum, .answer, .shape]' \
     '["<error: the tensor has no data>","<error: the tensor has no data>",42.5,[2,3]]'
 want dtype .sum '"<error: no statistics of dlpack(99,32,1): the element type is unknown>"'
