@@ -230,6 +230,10 @@ static inline void pfx_track(struct plumb_buf *out, struct pfx m)
         case 12:
             plumb_buf_printf(out, " rank=%" PRId64, (int64_t)m.v);
             break;
+        case 15: /* sibling_merge_behavior: never */
+            assert_int_equal(m.v, 2);
+            plumb_buf_str(out, " apart");
+            break;
         default:
             fail_msg("field %u of a track", m.field);
         }

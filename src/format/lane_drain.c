@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/pages.h"
 #include "format/lane_clock.h"
 #include "format/lane_ring.h"
@@ -17,6 +18,7 @@ enum {
     TRACK_VALUES = 7,
     TRACK_WAITS = 8,
     TRACK_MARKS = 9,
+    TRACK_DEVICE = 10,
     TRACK_CONTINUED = 16,
     LEVELS = 16,
     SETTLE_NS = 2000000, /* after which nobody is expected to emit what began before */
@@ -120,11 +122,26 @@ static uint64_t add_track(struct plumb_drain_lane *l, uint32_t kind, uint64_t wh
     return t.uuid;
 }
 
+/* One for all lanes of the device, whichever collector opened them. */
+static uint64_t device_track(struct plumb_trace_file *f, const char *device)
+{
+    struct plumb_pf_track t = {.kind = PLUMB_PF_LANE, .parent = f->process_track, .name = device};
+    t.uuid = plumb_pf_uuid(f->seed, TRACK_DEVICE, plumb_hash_text(device), 0);
+    if (!plumb_map_get(&f->tracks, t.uuid)) {
+        while (!plumb_pf_track(&f->out, &t))
+            plumb_trace_file_flush(f);
+        plumb_map_put(&f->tracks, t.uuid, 1); /* a failure only describes it again */
+    }
+    return t.uuid;
+}
+
 static uint64_t parent_track(const struct plumb_lane_drain *d, const struct plumb_drain_lane *l)
 {
     uint32_t parent = l->live->parent;
     if (parent && parent <= d->count && d->lanes[parent - 1].track)
         return d->lanes[parent - 1].track;
+    if (l->live->device_off)
+        return device_track(l->file, plumb_trace_text(&l->file->source, l->live->device_off));
     return l->file->process_track;
 }
 

@@ -1,12 +1,13 @@
 /* lane_drain.h: what collectors have put into the queues of their lanes becomes packets of a trace.
  *
- * How it is spelled in the file: a lane is a track (values: a counter track) below the process or
- * its parent; spans that overlap go on tracks "<lane> 2", "<lane> 3", ... below it; a wait is a
- * slice "waiting for <node>" on the track "<lane>: thread <tid> waits"; instants are on "<lane>:
- * marks". Spans have the phase of their launch as category, the flow from its instant
- * `plumb.capture`, and arguments: the collector's own, `node`, `step`, `clock_bound_ns` (the true
- * times lie within +- this; not where the clock is the host's). Losses are instants `plumb.dropped`
- * with `events`. Facts plumb.clock.<name>.drift_ppm, .bound_ns, .anchors and .jumps come last.
+ * How it is spelled in the file: a device is a track below the process. A lane is a track (values:
+ * a counter track) below its parent lane, its device, or the process, the first of these that it
+ * has. Spans that overlap go on tracks "<lane> 2", "<lane> 3", ... below it; a wait is a slice
+ * "waiting for <node>" on the track "<lane>: thread <tid> waits"; instants are on "<lane>: marks".
+ * Spans have the phase of their launch as category, the flow from its instant `plumb.capture`, and
+ * arguments: the collector's own, `node`, `step`, `clock_bound_ns` (the true times lie within +-
+ * this; not where the clock is the host's). Losses are instants `plumb.dropped` with `events`.
+ * Facts plumb.clock.<name>.drift_ppm, .bound_ns, .anchors and .jumps come last.
  *
  * Events of a pass are put in order first, because many threads emit into one lane. Memory: some 3
  * KB a lane, and 48 bytes a slot of the largest queue.

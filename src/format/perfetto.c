@@ -187,6 +187,9 @@ bool plumb_pf_track(struct plumb_pf_out *out, const struct plumb_pf_track *t)
         plumb_pb_u64(&w, PF_TRACK_CHILD_ORDERING, EXPLICIT);
     if (t->rank)
         plumb_pb_i64(&w, PF_TRACK_SIBLING_ORDER_RANK, t->rank);
+    /* Without it, readers make one row of all siblings that have the same name. */
+    if (t->kind != PLUMB_PF_THREAD)
+        plumb_pb_u64(&w, PF_TRACK_SIBLING_MERGE_BEHAVIOR, PF_SIBLING_MERGE_NONE);
     plumb_pb_close(&w, track);
     plumb_pb_close(&w, packet);
     return commit(out, &w);

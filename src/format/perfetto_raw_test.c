@@ -108,7 +108,8 @@ static void the_tracks(void **state)
                "1 {\n10: 1\n60 {\n1: 11\n"       /* */
                "2: \"vram\"\n"                   /* name */
                "8 {\n3: 3\n6: \"pages\"\n}\n"    /* CounterDescriptor.unit, unit_name */
-               "11: 3\n12: 4\n}\n}\n");          /* child_ordering, sibling_order_rank */
+               "11: 3\n12: 4\n"                  /* child_ordering, sibling_order_rank */
+               "15: 2\n}\n}\n");                 /* sibling_merge_behavior: none */
 }
 
 static void a_sequence_and_its_events(void **state)

@@ -200,10 +200,10 @@ static void tracks_of_threads_lanes_and_counters(void **state)
     assert_true(plumb_pf_track(&out, &counter));
     assert_true(plumb_pf_track(&out, &own));
     assert_string_equal(decoded(), "1 uuid=10 thread pid=5 tid=6 thread_name=main parent=9\n"
-                                   "1 uuid=11 name=GPU 0 ordering=3\n"
-                                   "1 uuid=12 name=stream 7 parent=11 rank=-2\n"
-                                   "1 uuid=13 name=vram counter unit=3\n"
-                                   "1 uuid=14 name=power counter unit_name=W\n");
+                                   "1 uuid=11 name=GPU 0 ordering=3 apart\n"
+                                   "1 uuid=12 name=stream 7 parent=11 rank=-2 apart\n"
+                                   "1 uuid=13 name=vram counter unit=3 apart\n"
+                                   "1 uuid=14 name=power counter unit_name=W apart\n");
 }
 
 static void an_event_has_arguments_flows_and_a_track(void **state)
@@ -362,7 +362,7 @@ static void any_name_becomes_valid_text(void **state)
                                        .name = names[i].name ? names[i].name : "?"};
         out.used = 0;
         assert_true(plumb_pf_track(&out, &track));
-        snprintf(want, sizeof want, "1 uuid=1 name=%s\n", names[i].written);
+        snprintf(want, sizeof want, "1 uuid=1 name=%s apart\n", names[i].written);
         assert_string_equal(decoded(), want);
     }
 }
@@ -382,9 +382,9 @@ static void a_long_text_is_cut_between_characters(void **state)
         out.used = 0;
         assert_true(plumb_pf_track(&out, &track));
         const char *line = decoded();
-        size_t written = strlen(line) - strlen("1 uuid=1 name=") - 1;
+        size_t written = strlen(line) - strlen("1 uuid=1 name= apart\n");
         assert_in_range(written, PLUMB_PF_TEXT_MAX - 3, PLUMB_PF_TEXT_MAX);
-        assert_string_equal(line + strlen(line) - 4, "...\n");
+        assert_string_equal(line + strlen(line) - 10, "... apart\n");
     }
     memset(name, 'b', PLUMB_PF_TEXT_MAX);
     name[PLUMB_PF_TEXT_MAX] = '\0';

@@ -55,7 +55,7 @@ struct plumb_trace_file {
     struct plumb_map text_ids; /* text offset -> id of its own + 1 */
     uint64_t *text_offs;       /* [PLUMB_TRACE_TEXTS] */
     uint32_t text_count;
-    struct plumb_map tracks;                 /* counters that have theirs */
+    struct plumb_map tracks;                 /* of counters and devices: in the file */
     uint64_t level_ends[PLUMB_TRACE_LEVELS]; /* ns */
     uint32_t levels;
     uint64_t spans;      /* written whole */

@@ -168,17 +168,28 @@ static const char *program_of(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* The main thread, which has the number of its process, is shown first. */
+static int64_t sort_index(const struct chrome *c, uint32_t lane)
+{
+    const struct plumb_table_lane *l = &c->t->lanes[lane];
+    if (l->rank)
+        return l->rank;
+    return l->kind == PLUMB_LANE_THREAD && l->has_pid && l->pid == l->tid ? 0 : c->lanes[lane].tid;
+}
+
 static void put_lane_names(struct chrome *c)
 {
     const struct plumb_table *t = c->t;
     struct plumb_buf name = {0};
+    int64_t devices = -1; /* the last that has its name: they are numbered as they come */
     for (uint32_t i = 0; i < t->lane_count; i++) {
         const struct plumb_table_lane *l = &t->lanes[i];
         int64_t pid = c->lanes[i].pid, tid = c->lanes[i].tid;
         name.len = 0;
-        if (c->lanes[i].device) {
+        if (c->lanes[i].device && pid > devices) {
             const char *device = plumb_table_text(t, t->lanes[plumb_export_device(t, i)].name);
             put_process(c, pid, device, device, DEVICE_SORT + pid);
+            devices = pid;
         } else if (l->kind == PLUMB_LANE_PROCESS) {
             plumb_table_put_lane(&name, t, i);
             put_process(c, pid, program_of(name.data ? name.data : ""), "CPU", pid);
@@ -189,10 +200,12 @@ static void put_lane_names(struct chrome *c)
         if (l->kind == PLUMB_LANE_THREAD && l->name && l->has_tid)
             plumb_buf_printf(&name, "thread %" PRId64 " (%s)", l->tid,
                              plumb_table_text(t, l->name));
+        else if (c->lanes[i].device && l->name)
+            plumb_buf_str(&name, plumb_table_text(t, l->name));
         else
             plumb_table_put_lane(&name, t, i);
         put_meta(c, PLUMB_CHROME_THREAD_NAME, pid, tid, name.data, 0);
-        put_meta(c, PLUMB_CHROME_THREAD_SORT_INDEX, pid, tid, NULL, l->rank ? l->rank : tid);
+        put_meta(c, PLUMB_CHROME_THREAD_SORT_INDEX, pid, tid, NULL, sort_index(c, i));
     }
     plumb_buf_fini(&name);
 }

@@ -43,7 +43,8 @@ void plumb_export_head_fill(struct plumb_export_head *out, const struct plumb_ta
         to->id = (int32_t)lanes[i].pid;
         to->name = plumb_table_text(t, t->lanes[plumb_export_device(t, i)].name);
         to->total_bytes = 0;
-        head->device_count += head->device_count == 0 || to[-1].id != to->id;
+        /* Numbered as they come, and their queues may come in any order. */
+        head->device_count += head->device_count == 0 || to->id > to[-1].id;
     }
 }
 

@@ -8,11 +8,10 @@
 
 uint32_t plumb_export_device(const struct plumb_table *t, uint32_t lane)
 {
-    uint32_t parent = t->lanes[lane].parent;
-    if (parent == PLUMB_TABLE_NONE || t->lanes[parent].kind == PLUMB_LANE_PROCESS ||
-        t->lanes[parent].kind == PLUMB_LANE_THREAD)
-        return lane;
-    return parent;
+    uint32_t parent;
+    while ((parent = plumb_table_group(t, lane)) != PLUMB_TABLE_NONE)
+        lane = parent;
+    return lane;
 }
 
 /* The whole number at the end of a text; -1: none. */
@@ -22,6 +21,18 @@ static int64_t number_at_end(const char *text)
     while (from > 0 && text[from - 1] >= '0' && text[from - 1] <= '9')
         from--;
     return from < n && n - from < 10 ? strtoll(text + from, NULL, 10) : -1;
+}
+
+/* Spans of a queue that overlap others go on lanes of their own, "<queue> 2", "<queue> 3", ... */
+static bool is_overflow(const struct plumb_table *t, uint32_t lane)
+{
+    uint32_t parent = plumb_table_group(t, lane);
+    const char *name = plumb_table_text(t, t->lanes[lane].name);
+    const char *queue =
+        parent == PLUMB_TABLE_NONE ? "" : plumb_table_text(t, t->lanes[parent].name);
+    size_t n = strlen(queue);
+    return n > 0 && strncmp(name, queue, n) == 0 && name[n] == ' ' &&
+           name[n + 1 + strspn(name + n + 1, "0123456789")] == '\0';
 }
 
 static bool is_process(const struct plumb_table *t, int64_t pid)
@@ -72,7 +83,7 @@ struct plumb_export_lane *plumb_export_lanes(const struct plumb_table *t)
             int64_t number = number_at_end(plumb_table_text(t, from->name));
             to->device = true;
             to->pid = device_pid(t, &devices, i, &next_device);
-            own = number >= 0;
+            own = number >= 0 && !is_overflow(t, i);
             to->tid = own ? number : to->tid;
         }
         if (own && taken(&pairs, to))

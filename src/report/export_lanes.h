@@ -2,10 +2,10 @@
  *
  *   thread     its pid and tid; where two lanes would have both in common (the system gives a tid
  *              again when its thread has ended) the later ones get a tid of their own
- *   device     lanes below one device lane, or below one other lane, are one device: numbered from
- *              0, which is its pid, with the number at the end of the lane's name ("stream 7") as
- *              tid. A number that a process of the trace has is passed over
- *   the rest   pid of the process, a tid of their own, from PLUMB_EXPORT_OWN_TID on */
+ *   device     all queues below one lane are one device: numbered from 0, which is its pid, with
+ * the number at the end of a queue's name ("stream 7") as tid. A number that a process of the trace
+ * has is passed over. What overlaps on a queue has a tid of its own the rest   pid of the process,
+ * a tid of their own, from PLUMB_EXPORT_OWN_TID on */
 #ifndef PLUMB_REPORT_EXPORT_LANES_H
 #define PLUMB_REPORT_EXPORT_LANES_H
 
@@ -20,7 +20,7 @@ struct plumb_export_lane {
 
 /* [t->lane_count], to be freed with free(); NULL: out of memory. */
 struct plumb_export_lane *plumb_export_lanes(const struct plumb_table *t);
-/* The lane whose name is the device's. */
+/* The lane whose name is the device's: the topmost below the process. */
 uint32_t plumb_export_device(const struct plumb_table *t, uint32_t lane);
 
 #endif

@@ -344,9 +344,26 @@ void plumb_table_put_value(struct plumb_buf *out, const struct plumb_table *t,
     }
 }
 
+uint32_t plumb_table_group(const struct plumb_table *t, uint32_t lane)
+{
+    uint32_t parent = t->lanes[lane].parent;
+    if (parent == PLUMB_TABLE_NONE || t->lanes[parent].kind == PLUMB_LANE_PROCESS ||
+        t->lanes[parent].kind == PLUMB_LANE_THREAD)
+        return PLUMB_TABLE_NONE;
+    return parent;
+}
+
 void plumb_table_put_lane(struct plumb_buf *out, const struct plumb_table *t, uint32_t lane)
 {
     const struct plumb_table_lane *l = &t->lanes[lane];
+    uint32_t top = PLUMB_TABLE_NONE, above = lane;
+    while (t->plumb && (above = plumb_table_group(t, above)) != PLUMB_TABLE_NONE)
+        top = above;
+    /* A lane below a queue that has no device bears the name of the queue already. */
+    if (top != PLUMB_TABLE_NONE && t->lanes[top].name &&
+        strncmp(plumb_table_text(t, l->name), plumb_table_text(t, t->lanes[top].name),
+                strlen(plumb_table_text(t, t->lanes[top].name))) != 0)
+        plumb_buf_printf(out, "%s: ", plumb_table_text(t, t->lanes[top].name));
     if (l->name)
         plumb_buf_str(out, plumb_table_text(t, l->name));
     else if (l->kind == PLUMB_LANE_THREAD)
