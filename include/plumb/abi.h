@@ -607,6 +607,8 @@ struct plumb_api {
                            plumb_error *err);
     int (*node_hook)(uint32_t change, plumb_node node, const char *name, plumb_hook *hook,
                      plumb_error *err); /* enum plumb_hook_change */
+
+    void (*log_line_to)(int level, const char *line, plumb_log_fn log, void *arg);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect
@@ -655,21 +657,35 @@ static inline uint64_t plumb_now_ns(void)
 }
 
 /* ---- Timed operations -------------------------------------------------------------------------
- * A stopwatch that always works, also without recording; at log level info its end writes
- * "<name> completed in <seconds, 3 decimals>s". */
+ * A stopwatch that always works, also without recording; its end writes one log line, "<name>
+ * completed in <seconds, 3 decimals>s". */
 typedef struct plumb_timed {
-    const char *operation_name; /* borrowed until the end */
+    const char *operation_name; /* borrowed until the end; never NULL */
     uint64_t begin_ns;
     double elapsed_seconds; /* valid after plumb_timed_end() */
+    plumb_log_fn log;       /* NULL: the program's (plumb_set_log) */
+    void *log_arg;
+    int level; /* enum plumb_log, of the line */
 } plumb_timed;
 
-static inline plumb_timed plumb_timed_begin(const char *name)
+/* Begins an operation whose line goes to `log` with `arg`, at `level`; `log` NULL: where all lines
+ * go. Either way the line is written only while lines of `level` are (PLUMB_LOG, plumb_set_log). */
+static inline plumb_timed plumb_timed_begin_with(const char *name, int level, plumb_log_fn log,
+                                                 void *arg)
 {
     plumb_timed t;
-    t.operation_name = name;
+    t.operation_name = name ? name : "";
     t.elapsed_seconds = 0;
+    t.log = log;
+    t.log_arg = arg;
+    t.level = level;
     t.begin_ns = plumb_now_ns();
     return t;
+}
+/* As plumb_timed_begin_with(), at info, to where all lines go. */
+static inline plumb_timed plumb_timed_begin(const char *name)
+{
+    return plumb_timed_begin_with(name, PLUMB_LOG_INFO, NULL, NULL);
 }
 #ifdef __cplusplus
 }

@@ -184,6 +184,7 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
 #define PLUMB_SPAN_AS(var, name) plumb_span var __attribute__((unused)) = {0}
 #define PLUMB_SPAN_DEBUG(name) PLUMB_NOTHING_
 #define PLUMB_STAGE(var, name) plumb_span var __attribute__((unused)) = {0}
+#define PLUMB_STAGE_DEBUG(var, name) plumb_span var __attribute__((unused)) = {0}
 #define PLUMB_STAGE_RUNNING_PEAK(var, name) plumb_span var __attribute__((unused)) = {0}
 #define PLUMB_SPAN_MEMORY(name) PLUMB_NOTHING_
 #define PLUMB_REQUEST(var, id, metadata)                                                           \
@@ -193,6 +194,7 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
 #define PLUMB_SPAN_NODE(node) PLUMB_OFF_SCOPE_(node)
 #define PLUMB_LAPS(var) plumb_span var __attribute__((unused)) = {0}
 #define PLUMB_LAP(var, name) ((void)(var))
+#define PLUMB_STAGE_LAP(var, name) ((void)(var))
 #define PLUMB_PHASE(name) PLUMB_OFF_SCOPE_(name)
 #define PLUMB_STEP(step) PLUMB_OFF_SCOPE_(step)
 #define PLUMB_PIPELINE(pipeline) PLUMB_OFF_SCOPE_(pipeline)

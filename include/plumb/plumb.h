@@ -542,16 +542,24 @@ static inline void plumb_timed_end(plumb_timed *timed)
 {
     const struct plumb_api *api;
     char line[256];
+    uint64_t ns, ms;
     if (!timed->begin_ns)
         return;
-    timed->elapsed_seconds = (double)(plumb_now_ns() - timed->begin_ns) * 1e-9;
+    ns = plumb_now_ns() - timed->begin_ns;
+    timed->elapsed_seconds = (double)ns * 1e-9;
     timed->begin_ns = 0;
     api = plumb_api_();
     if (!api)
         return;
-    snprintf(line, sizeof line, "%.200s completed in %.3fs", timed->operation_name,
-             timed->elapsed_seconds);
-    api->log_line(PLUMB_LOG_INFO, line);
+    /* No %f: the host's locale may write a comma. */
+    ms = (ns + 500000) / 1000000;
+    snprintf(line, sizeof line, "%.200s completed in %llu.%03us",
+             timed->operation_name ? timed->operation_name : "", (unsigned long long)(ms / 1000),
+             (unsigned)(ms % 1000));
+    if (timed->log && PLUMB_KNOWS_(api, log_line_to))
+        api->log_line_to(timed->level, line, timed->log, timed->log_arg);
+    else
+        api->log_line(timed->level, line);
 }
 
 /* ---- Macros: declarations that last to the end of the enclosing block ------------------------ */
@@ -572,6 +580,7 @@ static inline void plumb_timed_end(plumb_timed *timed)
 #define PLUMB_SPAN_DEBUG(name) PLUMB_SCOPE_(PLUMB_ID_(plumb_span_), name, PLUMB_POINT_DEBUG)
 /* A pipeline stage. */
 #define PLUMB_STAGE(var, name) PLUMB_SCOPE_(var, name, PLUMB_POINT_STAGE)
+#define PLUMB_STAGE_DEBUG(var, name) PLUMB_SCOPE_(var, name, PLUMB_POINT_STAGE | PLUMB_POINT_DEBUG)
 /* A span of a node from plumb_node_get(). */
 #define PLUMB_SPAN_NODE(node)                                                                      \
     plumb_span PLUMB_ID_(plumb_span_) __attribute__((cleanup(plumb_end_cleanup_), unused)) =       \
@@ -579,9 +588,12 @@ static inline void plumb_timed_end(plumb_timed *timed)
 
 /* Laps: one clock read ends a node and begins the next; the last ends with the block. */
 #define PLUMB_LAPS(var) plumb_span var __attribute__((cleanup(plumb_end_cleanup_), unused)) = {0}
-#define PLUMB_LAP(var, name)                                                                       \
+#define PLUMB_LAP(var, name) PLUMB_LAP_AS_(var, name, PLUMB_POINT_PLAIN)
+/* The next lap is a stage: `var` is its handle until the next lap. */
+#define PLUMB_STAGE_LAP(var, name) PLUMB_LAP_AS_(var, name, PLUMB_POINT_STAGE)
+#define PLUMB_LAP_AS_(var, name, flags)                                                            \
     do {                                                                                           \
-        static struct plumb_point plumb_lap_point_ = PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN);    \
+        static struct plumb_point plumb_lap_point_ = PLUMB_POINT_INIT(name, flags);                \
         (var) = plumb_lap((var), &plumb_lap_point_);                                               \
     } while (0)
 
@@ -621,22 +633,64 @@ static inline void plumb_timed_cleanup_(plumb_timed *timed)
 }
 /* A timed operation that ends with the block; var.elapsed_seconds is valid after plumb_timed_end().
  */
-#define PLUMB_TIMED(var, name)                                                                     \
-    plumb_timed var __attribute__((cleanup(plumb_timed_cleanup_))) = plumb_timed_begin(name)
+#define PLUMB_TIMED(var, name) PLUMB_TIMED_WITH(var, name, PLUMB_LOG_INFO, NULL, NULL)
+/* As PLUMB_TIMED, with a level and a logger of its own: see plumb_timed_begin_with(). */
+#define PLUMB_TIMED_WITH(var, name, level, log, arg)                                               \
+    plumb_timed var __attribute__((cleanup(plumb_timed_cleanup_))) =                               \
+        plumb_timed_begin_with(name, level, log, arg)
+
+/* Wraps a function as PLUMB_WRAP does: PLUMB_TIMED_WRAP(int, decode, (int n), (n)) defines
+ * `int decode_timed(int n)`, a timed operation called "decode". */
+#define PLUMB_TIMED_WRAP(ret, fn, params, args)                                                    \
+    PLUMB_TIMED_WRAP_WITH(ret, fn, params, args, PLUMB_LOG_INFO, NULL, NULL)
+#define PLUMB_TIMED_WRAP_VOID(fn, params, args)                                                    \
+    PLUMB_TIMED_WRAP_VOID_WITH(fn, params, args, PLUMB_LOG_INFO, NULL, NULL)
+#define PLUMB_TIMED_WRAP_WITH(ret, fn, params, args, level, log, arg)                              \
+    static inline ret fn##_timed params                                                            \
+    {                                                                                              \
+        PLUMB_TIMED_WITH(plumb_timed_, #fn, level, log, arg);                                      \
+        return fn args;                                                                            \
+    }                                                                                              \
+    typedef int fn##_timed_wrapped_
+#define PLUMB_TIMED_WRAP_VOID_WITH(fn, params, args, level, log, arg)                              \
+    static inline void fn##_timed params                                                           \
+    {                                                                                              \
+        PLUMB_TIMED_WITH(plumb_timed_, #fn, level, log, arg);                                      \
+        fn args;                                                                                   \
+    }                                                                                              \
+    typedef int fn##_timed_wrapped_
 
 /* Wraps a function: PLUMB_WRAP(int, decode, (struct d *d, int n), (d, n)) defines
  * `int decode_plumb(struct d *d, int n)`, which runs decode(d, n) in a span called "decode". */
-#define PLUMB_WRAP(ret, fn, params, args)                                                          \
+#define PLUMB_WRAP(ret, fn, params, args) PLUMB_WRAP_(ret, fn, params, args, PLUMB_SPAN(#fn))
+#define PLUMB_WRAP_VOID(fn, params, args) PLUMB_WRAP_VOID_(fn, params, args, PLUMB_SPAN(#fn))
+/* As PLUMB_WRAP; the span is recorded only while debug is on. */
+#define PLUMB_WRAP_DEBUG(ret, fn, params, args)                                                    \
+    PLUMB_WRAP_(ret, fn, params, args, PLUMB_SPAN_DEBUG(#fn))
+#define PLUMB_WRAP_DEBUG_VOID(fn, params, args)                                                    \
+    PLUMB_WRAP_VOID_(fn, params, args, PLUMB_SPAN_DEBUG(#fn))
+/* As PLUMB_WRAP, with a stage instead of a span. */
+#define PLUMB_WRAP_STAGE(ret, fn, params, args)                                                    \
+    PLUMB_WRAP_(ret, fn, params, args, PLUMB_STAGE(plumb_stage_, #fn))
+#define PLUMB_WRAP_STAGE_VOID(fn, params, args)                                                    \
+    PLUMB_WRAP_VOID_(fn, params, args, PLUMB_STAGE(plumb_stage_, #fn))
+/* ... that is recorded only while debug is on. */
+#define PLUMB_WRAP_STAGE_DEBUG(ret, fn, params, args)                                              \
+    PLUMB_WRAP_(ret, fn, params, args, PLUMB_STAGE_DEBUG(plumb_stage_, #fn))
+#define PLUMB_WRAP_STAGE_DEBUG_VOID(fn, params, args)                                              \
+    PLUMB_WRAP_VOID_(fn, params, args, PLUMB_STAGE_DEBUG(plumb_stage_, #fn))
+
+#define PLUMB_WRAP_(ret, fn, params, args, span)                                                   \
     static inline ret fn##_plumb params                                                            \
     {                                                                                              \
-        PLUMB_SPAN(#fn);                                                                           \
+        span;                                                                                      \
         return fn args;                                                                            \
     }                                                                                              \
     typedef int fn##_plumb_wrapped_
-#define PLUMB_WRAP_VOID(fn, params, args)                                                          \
+#define PLUMB_WRAP_VOID_(fn, params, args, span)                                                   \
     static inline void fn##_plumb params                                                           \
     {                                                                                              \
-        PLUMB_SPAN(#fn);                                                                           \
+        span;                                                                                      \
         fn args;                                                                                   \
     }                                                                                              \
     typedef int fn##_plumb_wrapped_

@@ -21,6 +21,11 @@ class span
     explicit span(::plumb_node node) : span_(plumb_begin_node(node)), depth_(in_flight())
     {
     }
+    /* `flags`: enum plumb_point_flags, as for plumb_begin_with(). */
+    span(::plumb_node node, uint32_t flags)
+        : span_(flags ? plumb_begin_with(node, flags) : plumb_begin_node(node)), depth_(in_flight())
+    {
+    }
     ~span()
     {
         if (in_flight() > depth_)
@@ -58,36 +63,61 @@ auto call(::plumb_node node, F &&f, A &&...args)
     return std::forward<F>(f)(std::forward<A>(args)...);
 }
 
-/* wrap("decode", f) is a function object that runs f in a span called "decode". */
+/* Calls f(args...) in a stage of `node`. */
+template <class F, class... A>
+auto call_stage(::plumb_node node, F &&f, A &&...args)
+    -> decltype(std::forward<F>(f)(std::forward<A>(args)...))
+{
+    span s(node, PLUMB_POINT_STAGE);
+    return std::forward<F>(f)(std::forward<A>(args)...);
+}
+
+/* wrap("decode", f) is a function object that runs f in a span called "decode"; with flags (enum
+ * plumb_point_flags) as for plumb_begin_with(). */
 template <class F> class wrapped
 {
   public:
-    wrapped(const char *name, F f) : node_(plumb_node_get(name)), f_(std::move(f))
+    wrapped(const char *name, F f, uint32_t flags = PLUMB_POINT_PLAIN)
+        : node_(plumb_node_get(name)), flags_(flags), f_(std::move(f))
     {
     }
     template <class... A>
     auto operator()(A &&...args) -> decltype(std::declval<F &>()(std::forward<A>(args)...))
     {
-        span s(node_);
+        span s(node_, flags_);
         return f_(std::forward<A>(args)...);
     }
 
   private:
     ::plumb_node node_;
+    uint32_t flags_;
     F f_;
 };
 
-template <class F> wrapped<typename std::decay<F>::type> wrap(const char *name, F &&f)
+template <class F>
+wrapped<typename std::decay<F>::type> wrap(const char *name, F &&f,
+                                           uint32_t flags = PLUMB_POINT_PLAIN)
 {
-    return wrapped<typename std::decay<F>::type>(name, std::forward<F>(f));
+    return wrapped<typename std::decay<F>::type>(name, std::forward<F>(f), flags);
+}
+/* As wrap(), with a stage instead of a span. */
+template <class F> wrapped<typename std::decay<F>::type> wrap_stage(const char *name, F &&f)
+{
+    return wrap(name, std::forward<F>(f), PLUMB_POINT_STAGE);
 }
 
 } // namespace plumb
 
 /* A span with a name of its own, in a C++ scope. */
-#define PLUMB_CXX_SPAN(var, name)                                                                  \
-    static struct plumb_point PLUMB_CAT_(var, _point_) =                                           \
-        PLUMB_POINT_INIT(name, PLUMB_POINT_PLAIN);                                                 \
+#define PLUMB_CXX_SPAN(var, name) PLUMB_CXX_SCOPE_(var, name, PLUMB_POINT_PLAIN)
+/* A stage; var.handle() is what plumb_stage_input() and its like take. */
+#define PLUMB_CXX_STAGE(var, name) PLUMB_CXX_SCOPE_(var, name, PLUMB_POINT_STAGE)
+/* Recorded only while debug is on. */
+#define PLUMB_CXX_SPAN_DEBUG(var, name) PLUMB_CXX_SCOPE_(var, name, PLUMB_POINT_DEBUG)
+#define PLUMB_CXX_STAGE_DEBUG(var, name)                                                           \
+    PLUMB_CXX_SCOPE_(var, name, PLUMB_POINT_STAGE | PLUMB_POINT_DEBUG)
+#define PLUMB_CXX_SCOPE_(var, name, flags)                                                         \
+    static struct plumb_point PLUMB_CAT_(var, _point_) = PLUMB_POINT_INIT(name, flags);            \
     ::plumb::span var(PLUMB_CAT_(var, _point_))
 
 #endif

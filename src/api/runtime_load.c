@@ -51,6 +51,11 @@ static void log_line(int level, const char *line)
     plumb_log(level, "%s", line);
 }
 
+static void log_line_to(int level, const char *line, plumb_log_fn log, void *arg)
+{
+    plumb_log_to(level, log, arg, "%s", line);
+}
+
 static int summary_text(char **out, plumb_pipeline *pipeline, const char *phase, uint64_t frames,
                         plumb_error *err)
 {
@@ -124,6 +129,7 @@ static void fill_table(void)
     table.set_debug = plumb_set_debug_points;
     table.set_log = set_log;
     table.log_line = log_line;
+    table.log_line_to = log_line_to;
     table.measure = plumb_measure_impl;
     table.stage_metric = plumb_stage_metric_impl;
     table.stage_check = plumb_stage_check_impl;

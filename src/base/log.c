@@ -73,6 +73,19 @@ void plumb_log(int level, const char *format, ...)
     emit(level, line, sizeof line, prefix + len);
 }
 
+void plumb_log_to(int level, plumb_log_fn fn, void *arg, const char *format, ...)
+{
+    char line[1024];
+    va_list ap;
+    if (level > plumb_log_level())
+        return;
+    va_start(ap, format);
+    plumb_vprint(line, sizeof line, format, ap);
+    va_end(ap);
+    clean(line);
+    fn(level, line, arg);
+}
+
 void plumb_say(const char *format, ...)
 {
     char line[1024];

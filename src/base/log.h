@@ -9,6 +9,9 @@
 void plumb_log_set(int level, plumb_log_fn fn, void *arg);
 int plumb_log_level(void);
 void plumb_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Passes the line to `fn` instead; the level counts as for plumb_log(). */
+void plumb_log_to(int level, plumb_log_fn fn, void *arg, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* The end block and start-up errors: shown at every level, unless the run is quiet. */
 void plumb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -119,7 +119,7 @@ void plumb_client_detach(struct plumb_client *client)
 void plumb_set_debug_points(int on)
 {
     plumb_lock();
-    plumb_rt.debug = on != 0;
+    PLUMB_STORE(plumb_rt.debug, on != 0);
     plumb_points_refresh();
     plumb_unlock();
 }

@@ -314,7 +314,7 @@ static int take_settings(const plumb_options *options, bool warn, plumb_error *e
     if (rc < 0)
         return rc;
     plumb_paths_resolve();
-    plumb_rt.debug = s->debug;
+    PLUMB_STORE(plumb_rt.debug, s->debug);
     if (options || s->log_level)
         plumb_log_set((int)s->log_level, s->log, s->log_arg);
     name_default_pipeline();

@@ -415,6 +415,8 @@ static plumb_span begin_with(plumb_node node, uint32_t flags)
 {
     if (node == 0 || node >= PLUMB_ACQUIRE(plumb_rt.node_count) || !plumb_wanted())
         return no_span;
+    if (flags & PLUMB_POINT_DEBUG && !PLUMB_LOAD(plumb_rt.debug))
+        return no_span;
     if (flags & ~PLUMB_ACQUIRE(plumb_rt.nodes[node].flags)) {
         plumb_lock();
         plumb_node_add_flags(node, flags);

@@ -1,5 +1,5 @@
-/* TF-2: a debug span costs nothing unless debug is on; PLUMB_DEBUG switches it on; (+) it can be
- * switched while the program runs. */
+/* TF-2: a debug span or stage costs nothing unless debug is on; PLUMB_DEBUG switches it on; (+) it
+ * can be switched while the program runs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -118,6 +118,71 @@ static void the_variable_switches_it_on_by_the_boolean_rule(void **state)
     record_start();
 }
 
+/* ---- Stages ---------------------------------------------------------------------------------- */
+
+static int depth_now(void)
+{
+    plumb_context c;
+    plumb_context_capture(&c);
+    return (int)c.depth;
+}
+
+static void debug_stages(void)
+{
+    {
+        PLUMB_STAGE_DEBUG(stage, "by declaration");
+        plumb_stage_metric(stage, "metric");
+    }
+    plumb_end(plumb_begin_with(plumb_node_get("by node"), PLUMB_POINT_STAGE | PLUMB_POINT_DEBUG));
+}
+
+static int half(int n)
+{
+    return n / 2;
+}
+PLUMB_WRAP_DEBUG(int, half, (int n), (n));
+static int third(int n)
+{
+    return n / 3;
+}
+PLUMB_WRAP_STAGE_DEBUG(int, third, (int n), (n));
+
+static int lines;
+static void count_lines(int level, const char *text, void *arg)
+{
+    (void)level;
+    (void)arg;
+    if (strstr(text, "by declaration"))
+        lines++;
+}
+
+static void debug_stages_and_wrappers_follow_the_same_switch(void **state)
+{
+    static const char *const nodes[] = {"by declaration", "by node", "half", "third"};
+    (void)state;
+    plumb_set_log(PLUMB_LOG_INFO, count_lines, NULL);
+    lines = 0;
+    for (int on = 0; on < 2; on++) {
+        plumb_set_debug(on);
+        for (int i = 0; i < 3; i++) {
+            debug_stages();
+            assert_int_equal(half_plumb(8), 4);
+            assert_int_equal(third_plumb(9), 3);
+        }
+        assert_int_equal(depth_now(), 0);
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(record_count(nodes[i]), on ? 3 : 0);
+        assert_int_equal(lines != 0, on);
+    }
+    plumb_set_debug(0);
+    debug_stages();
+    half_plumb(8);
+    third_plumb(9);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(record_count(nodes[i]), 3);
+    plumb_set_log(0, NULL, NULL);
+}
+
 int main(void)
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup_teardown(f, record_setup, record_teardown)
@@ -127,6 +192,7 @@ int main(void)
         IN_A_RUN(switched_inside_the_span_it_stays_balanced),
         IN_A_RUN(an_option_switches_it_on),
         IN_A_RUN(the_variable_switches_it_on_by_the_boolean_rule),
+        IN_A_RUN(debug_stages_and_wrappers_follow_the_same_switch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
