@@ -11,7 +11,8 @@ struct plumb_block {
     uint64_t address, bytes;
     uint32_t owner; /* index + 1 in the table of owners; 0: none */
     uint32_t scope;
-    uint32_t pool;
+    uint64_t pool : 8;
+    uint64_t born : 56; /* plumb_scope_clock() when it was allocated */
 };
 
 /* False: no room. The address must not be known yet. */

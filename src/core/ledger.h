@@ -5,12 +5,12 @@
  * its thread holds it, and the run stays where it is. Order: ledger_lock before lock. The control
  * thread takes it for samples. Nothing calls out while it is held.
  *
- * A *memory scope* is an interval in which a thread of control's allocator events are added up: a
- * stage, a node that asks, a request; and, at the bottom of each thread of control, its root.
- * Scopes form trees: an event counts for the innermost scope of its thread and for all around it,
- * so that stages on different threads are never mixed, and a worker that adopts a context counts
- * for the scope it was captured in. Allocated blocks remember their scope, which is how a block
- * that another thread frees is taken from where it was counted. */
+ * A *memory scope* is an interval whose memory is measured: a stage, a node that asks, a request;
+ * and, at the bottom of each thread of control, its root. Scopes form trees: a block is allocated
+ * in the innermost scope of its thread, and a worker that adopts a context works in the scope that
+ * it was captured in. A scope sees the blocks that the scope around it saw when it was opened, and
+ * those allocated in it since, until somebody frees them: on one thread all that the thread holds;
+ * nothing that a stage on another thread allocates. */
 #ifndef PLUMB_CORE_LEDGER_H
 #define PLUMB_CORE_LEDGER_H
 
@@ -59,6 +59,12 @@ uint64_t plumb_series_sample(struct plumb_run *run);
 void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss);
 void plumb_checkpoint_impl(const char *name, uint32_t baseline);
 
+static inline void plumb_raise_to(int64_t *peak, int64_t now)
+{
+    if (now > *peak)
+        *peak = now;
+}
+
 /* ---- memory.c: scopes ------------------------------------------------------------------------ */
 
 enum plumb_scope_flags {
@@ -78,7 +84,14 @@ void plumb_scope_close(struct plumb_thread *th, uint32_t scope, const struct plu
                        struct plumb_live_memory *out);
 /* The scope that an event of this thread counts for; made when the thread has none. */
 uint32_t plumb_scope_of(struct plumb_thread *th);
-void plumb_scope_account(uint32_t scope, uint32_t pool, int64_t allocated, int64_t reserved);
+/* The number of scopes opened so far: a block remembers it, with its scope. */
+uint64_t plumb_scope_clock(void);
+void plumb_scope_allocated(uint32_t scope, uint32_t pool, uint64_t bytes);
+/* A block of `scope`, allocated at plumb_scope_clock() `born`, is gone. O(open scopes of its thread
+ * of control). */
+void plumb_scope_freed(uint32_t scope, uint64_t born, uint32_t pool, uint64_t bytes);
+/* The pool as a whole was this high just now. */
+void plumb_scopes_pool_peak(uint32_t pool, int64_t allocated, int64_t reserved);
 /* A block keeps its scope's number from being given to another. */
 void plumb_scope_hold(uint32_t scope);
 void plumb_scope_release(uint32_t scope);

@@ -1,8 +1,14 @@
-/* memory.c: memory scopes: whose allocator events are added up where, and peaks of intervals.
+/* memory.c: memory scopes: which blocks a stage sees, and peaks of intervals.
  *
- * Scopes are numbers of a table in private memory; what an open one has added up lies beside, in
- * `figures`. A scope that was closed keeps its number, as a mere link to the scope around it, for
- * as long as a block or an inner scope refers to it. Everything under the ledger's lock. */
+ * A scope sees the blocks that the scope around it saw when it was opened, and those allocated in
+ * it since. So whatever it sees is there: its figures never exceed those of the pool, nor those of
+ * the scope around it, whoever frees. Which scopes see a block follows from the block's scope and
+ * from the number of scopes opened before the block came (`born`); nothing is kept a block and
+ * scope.
+ *
+ * Scopes are numbers of a table in private memory; what an open one has added up lies in its
+ * `figures`. A scope that was closed keeps its number, as a link to the scope around it, for as
+ * long as a block or an inner scope refers to it. Everything under the ledger's lock. */
 #include <string.h>
 
 #include "base/pages.h"
@@ -11,15 +17,18 @@
 
 enum { CHUNK = 1024, CHUNKS = 1024 }; /* a million scopes: those of live blocks, mostly */
 
-/* One pool in an open scope: what it held when the scope was opened, and since then its change and
- * the highest of that. Of a root: all that its thread of control holds. */
-struct count {
-    int64_t base, net, peak;
+/* One pool as an open scope sees it: the bytes of the blocks that it sees, and the highest that the
+ * whole pool was since the scope was opened. */
+struct view {
+    int64_t seen, seen_peak;
+    int64_t peak_allocated, peak_reserved;
 };
 struct figures {
-    struct figures *next, *before; /* of those that are open */
-    struct count allocated[PLUMB_LIVE_POOLS], reserved[PLUMB_LIVE_POOLS];
-    uint32_t touched; /* bit a pool */
+    struct figures *next, *before; /* all that are open, the newest first */
+    struct figures *tree_next, *tree_before;
+    struct view pool[PLUMB_LIVE_POOLS];
+    uint32_t scope;
+    uint32_t touched; /* bit a pool: an event of a block that the scope sees */
     uint32_t flags;   /* enum plumb_scope_flags */
     uint64_t rss, high, peak_rss;
 };
@@ -28,12 +37,15 @@ struct scope {
     uint32_t refs;   /* being open, inner scopes, threads, blocks */
     uint32_t next_free;
     uint32_t serial;         /* told apart from what had the number before */
+    uint64_t opened;         /* scopes opened up to this one; larger than that of the parent */
     struct figures *figures; /* NULL: closed */
+    struct figures *tree;    /* of a root: all that are open in its tree */
 };
 
 static struct {
     struct scope *chunk[CHUNKS];
     uint32_t count, free; /* numbers from 1 */
+    uint64_t opened;
     struct figures *open; /* list */
     struct figures *unused;
     uint64_t rss_peak; /* since a scope last started peaks anew */
@@ -85,8 +97,14 @@ static struct figures *figures_new(void)
     return f;
 }
 
-static void figures_free(struct figures *f)
+static void figures_free(struct figures *f, struct scope *root)
 {
+    if (f->tree_before)
+        f->tree_before->tree_next = f->tree_next;
+    else
+        root->tree = f->tree_next;
+    if (f->tree_next)
+        f->tree_next->tree_before = f->tree_before;
     if (f->before)
         f->before->next = f->next;
     else
@@ -97,9 +115,27 @@ static void figures_free(struct figures *f)
     scopes.unused = f;
 }
 
-static uint32_t scope_new(uint32_t parent, uint32_t flags)
+static uint32_t root_of(uint32_t scope)
 {
-    uint32_t i = number_new();
+    while (scope && at(scope)->parent)
+        scope = at(scope)->parent;
+    return scope;
+}
+
+/* What a scope sees at first. */
+static void look(struct plumb_run *run, struct figures *f, const struct figures *around)
+{
+    for (uint32_t i = 0; i < run->h->ledger.pools.count; i++) {
+        const struct plumb_live_pool *p = plumb_pool_at(run, i);
+        f->pool[i].seen = f->pool[i].seen_peak = around ? around->pool[i].seen : 0;
+        f->pool[i].peak_allocated = p->allocated;
+        f->pool[i].peak_reserved = p->reserved;
+    }
+}
+
+static uint32_t scope_new(struct plumb_run *run, uint32_t parent, uint32_t flags)
+{
+    uint32_t i = number_new(), root = parent ? root_of(parent) : i;
     struct figures *f = i ? figures_new() : NULL;
     if (!f) {
         if (i) {
@@ -108,10 +144,16 @@ static uint32_t scope_new(uint32_t parent, uint32_t flags)
         }
         return 0;
     }
+    look(run, f, parent ? at(parent)->figures : NULL);
+    f->scope = i;
     f->flags = flags;
-    *at(i) = (struct scope){parent, 1, 0, at(i)->serial + 1, f};
+    *at(i) = (struct scope){parent, 1, 0, at(i)->serial + 1, ++scopes.opened, f, NULL};
     if (parent)
         at(parent)->refs++;
+    f->tree_next = at(root)->tree;
+    if (f->tree_next)
+        f->tree_next->tree_before = f;
+    at(root)->tree = f;
     return i;
 }
 
@@ -148,13 +190,6 @@ static uint32_t open_around(uint32_t scope)
     return scope;
 }
 
-static uint32_t root_of(uint32_t scope)
-{
-    while (scope && at(scope)->parent)
-        scope = at(scope)->parent;
-    return scope;
-}
-
 uint32_t plumb_scope_token(uint32_t scope)
 {
     return scope ? scope | at(scope)->serial << 20 : 0;
@@ -171,32 +206,79 @@ static uint32_t known(uint32_t token)
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-static void count_add(struct count *c, int64_t change)
+static void change(struct figures *f, uint32_t pool, int64_t bytes)
 {
-    c->net += change;
-    if (c->net > c->peak)
-        c->peak = c->net;
+    f->touched |= 1u << pool;
+    f->pool[pool].seen += bytes;
+    plumb_raise_to(&f->pool[pool].seen_peak, f->pool[pool].seen);
 }
 
-void plumb_scope_account(uint32_t scope, uint32_t pool, int64_t allocated, int64_t reserved)
+uint64_t plumb_scope_clock(void)
+{
+    return scopes.opened;
+}
+
+void plumb_scope_allocated(uint32_t scope, uint32_t pool, uint64_t bytes)
 {
     for (; scope; scope = at(scope)->parent) {
-        struct figures *f = at(scope)->figures;
-        if (!f)
-            continue;
-        f->touched |= 1u << pool;
-        if (allocated)
-            count_add(&f->allocated[pool], allocated);
-        if (reserved)
-            count_add(&f->reserved[pool], reserved);
+        if (at(scope)->figures)
+            change(at(scope)->figures, pool, (int64_t)bytes);
     }
+}
+
+static bool is_around(uint32_t scope, uint32_t inner)
+{
+    while (inner && at(inner)->opened > at(scope)->opened)
+        inner = at(inner)->parent;
+    return inner == scope;
+}
+
+/* Of the scopes at and around `scope`, the innermost that was opened before the block came decides:
+ * those inside it saw then what it saw. */
+static bool sees(uint32_t scope, uint32_t block_scope, uint64_t born)
+{
+    while (scope && at(scope)->opened > born)
+        scope = at(scope)->parent;
+    return scope && is_around(scope, block_scope);
+}
+
+void plumb_scope_freed(uint32_t scope, uint64_t born, uint32_t pool, uint64_t bytes)
+{
+    if (!scope)
+        return;
+    for (struct figures *f = at(root_of(scope))->tree; f; f = f->tree_next) {
+        if (sees(f->scope, scope, born))
+            change(f, pool, -(int64_t)bytes);
+    }
+}
+
+/* The longer a scope is open, the higher are its peaks: no need to look beyond the first that stays
+ * as it is. */
+void plumb_scopes_pool_peak(uint32_t pool, int64_t allocated, int64_t reserved)
+{
+    for (struct figures *f = scopes.open; f; f = f->next) {
+        struct view *v = &f->pool[pool];
+        if (allocated <= v->peak_allocated && reserved <= v->peak_reserved)
+            return;
+        plumb_raise_to(&v->peak_allocated, allocated);
+        plumb_raise_to(&v->peak_reserved, reserved);
+    }
+}
+
+/* The thread's own root, which lasts as long as the thread is attached. */
+static uint32_t own_root(struct plumb_thread *th)
+{
+    if (!th->memory_root)
+        th->memory_root = scope_new(th->run, 0, 0);
+    return th->memory_root;
 }
 
 uint32_t plumb_scope_of(struct plumb_thread *th)
 {
     uint32_t scope = open_around(th->memory);
+    /* Nothing is left of the context that the thread adopted: it works for itself. */
     if (!scope)
-        scope = scope_new(0, 0);
+        scope = own_root(th);
     if (scope != th->memory)
         enter(th, scope);
     return scope;
@@ -271,10 +353,8 @@ static void fold_high(struct plumb_run *run, struct figures *f, const struct plu
 
 static void start_peaks(struct plumb_run *run, struct figures *root)
 {
-    for (int i = 0; i < PLUMB_LIVE_POOLS; i++) {
-        root->allocated[i].peak = root->allocated[i].net;
-        root->reserved[i].peak = root->reserved[i].net;
-    }
+    for (int i = 0; i < PLUMB_LIVE_POOLS; i++)
+        root->pool[i].seen_peak = root->pool[i].seen;
     plumb_pools_reset_peak(run);
 }
 
@@ -289,16 +369,12 @@ void plumb_scopes_reset_peak(struct plumb_thread *th)
 uint32_t plumb_scope_open(struct plumb_thread *th, uint32_t flags, const struct plumb_rss *rss)
 {
     uint32_t around = plumb_scope_of(th), root = root_of(around);
-    uint32_t scope = around ? scope_new(around, flags) : 0;
+    uint32_t scope = around ? scope_new(th->run, around, flags) : 0;
     struct figures *f, *r;
     if (!scope)
         return 0;
     f = at(scope)->figures;
     r = at(root)->figures;
-    for (int i = 0; r && i < PLUMB_LIVE_POOLS; i++) {
-        f->allocated[i].base = r->allocated[i].net;
-        f->reserved[i].base = r->reserved[i].net;
-    }
     if (flags & PLUMB_SCOPE_RSS) {
         f->rss = rss->now;
         f->high = rss->high;
@@ -317,21 +393,52 @@ uint32_t plumb_scope_open(struct plumb_thread *th, uint32_t flags, const struct 
     return scope;
 }
 
-static void uses(const struct figures *f, const struct figures *root, struct plumb_live_memory *out)
+/* What a scope saw of pool `i`. Segments serve every thread, and of some pools blocks are not
+ * followed: of those it is what the whole pool held. */
+static struct plumb_live_use use_of(struct plumb_run *run, uint32_t i, const struct figures *f,
+                                    const struct figures *root)
 {
-    bool running = f->flags & PLUMB_SCOPE_RUNNING_PEAK && root;
-    for (uint32_t i = 0; i < PLUMB_LIVE_POOLS && out->use_count < PLUMB_LIVE_USES; i++) {
-        const struct count *a = &f->allocated[i], *r = &f->reserved[i];
-        if (!(f->touched >> i & 1) && !a->base && !r->base)
-            continue;
-        out->use[out->use_count++] = (struct plumb_live_use){
-            i,
-            0,
-            plumb_not_negative(a->base + a->net),
-            plumb_not_negative(r->base + r->net),
-            plumb_not_negative(running ? root->allocated[i].peak : a->base + a->peak),
-            plumb_not_negative(running ? root->reserved[i].peak : r->base + r->peak)};
+    const struct plumb_live_pool *p = plumb_pool_at(run, i);
+    const struct view *v = &f->pool[i];
+    bool whole = p->by_size || p->untracked;
+    int64_t peak = whole ? v->peak_allocated : v->seen_peak, peak_reserved = v->peak_reserved;
+    if (f->flags & PLUMB_SCOPE_RUNNING_PEAK) {
+        int64_t allocated, reserved;
+        plumb_pool_peaks(i, &allocated, &reserved);
+        plumb_raise_to(&peak, whole ? allocated : root ? root->pool[i].seen_peak : 0);
+        plumb_raise_to(&peak_reserved, reserved);
     }
+    return (struct plumb_live_use){i,
+                                   0,
+                                   plumb_not_negative(whole ? p->allocated : v->seen),
+                                   plumb_not_negative(p->reserved),
+                                   plumb_not_negative(peak),
+                                   plumb_not_negative(peak_reserved)};
+}
+
+/* Where there is room for some pools only, those of which the scope saw events come first. */
+static void uses(struct plumb_run *run, const struct figures *f, const struct figures *root,
+                 struct plumb_live_memory *out)
+{
+    struct plumb_live_use use[PLUMB_LIVE_POOLS];
+    uint32_t count = run->h->ledger.pools.count, left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        use[i] = use_of(run, i, f, root);
+        left += (f->touched >> i & 1) != 0;
+    }
+    for (uint32_t i = 0; i < count && out->use_count < PLUMB_LIVE_USES; i++) {
+        bool touched = f->touched >> i & 1, room = out->use_count + left < PLUMB_LIVE_USES;
+        left -= touched;
+        if (touched || (room && (use[i].peak_allocated || use[i].peak_reserved)))
+            out->use[out->use_count++] = use[i];
+    }
+}
+
+static void shut(uint32_t scope)
+{
+    figures_free(at(scope)->figures, at(root_of(scope)));
+    at(scope)->figures = NULL;
+    plumb_scope_release(scope);
 }
 
 void plumb_scope_close(struct plumb_thread *th, uint32_t scope, const struct plumb_rss *rss,
@@ -356,22 +463,17 @@ void plumb_scope_close(struct plumb_thread *th, uint32_t scope, const struct plu
         out->peak_exact = exact();
     }
     out->reset_peak = !(f->flags & PLUMB_SCOPE_RUNNING_PEAK);
-    uses(f, at(root)->figures, out);
+    uses(th->run, f, at(root)->figures, out);
     if (th->memory == scope)
         enter(th, at(scope)->parent);
-    at(scope)->figures = NULL;
-    figures_free(f);
-    plumb_scope_release(scope);
+    shut(scope);
 }
 
 void plumb_scope_thread_ends(struct plumb_thread *th)
 {
-    uint32_t scope = th->memory;
-    if (scope && !at(scope)->parent && at(scope)->figures) {
-        figures_free(at(scope)->figures);
-        at(scope)->figures = NULL;
-        plumb_scope_release(scope);
-    }
+    if (th->memory_root)
+        shut(th->memory_root);
+    th->memory_root = 0;
     enter(th, 0);
 }
 
@@ -382,7 +484,7 @@ void plumb_scopes_open(void)
     for (uint32_t i = 1; i <= scopes.count; i++) {
         at(i)->refs = 0;
         if (at(i)->figures)
-            figures_free(at(i)->figures);
+            figures_free(at(i)->figures, at(root_of(i)));
         at(i)->figures = NULL;
         at(i)->serial++;
         at(i)->next_free = i + 1 <= scopes.count ? i + 1 : 0;

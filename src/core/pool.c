@@ -109,6 +109,7 @@ int plumb_pool_of_malloc(struct plumb_run *run, int64_t held)
     p->held_before = p->allocated = p->peak_allocated = held;
     pools.peak_allocated[i] = held;
     pools.sum[i].allocated = pools.sum[i].peak_allocated = held;
+    plumb_scopes_pool_peak(i, held, 0);
     return (int)i;
 }
 
@@ -187,27 +188,21 @@ static void owner_touch(const struct plumb_live_pool *p, struct plumb_live_owner
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
-static void raise_to(int64_t *peak, int64_t now)
-{
-    if (now > *peak)
-        *peak = now;
-}
-
 static void sum_change(uint32_t i, int64_t allocated, int64_t reserved, int64_t most)
 {
     struct sum *s = &pools.sum[i];
-    raise_to(&s->peak_allocated, s->allocated + most);
+    plumb_raise_to(&s->peak_allocated, s->allocated + most);
     s->allocated += allocated;
     s->reserved += reserved;
-    raise_to(&s->peak_reserved, s->reserved);
+    plumb_raise_to(&s->peak_reserved, s->reserved);
     for (struct plumb_window *w = pools.windows; w; w = w->next) {
-        raise_to(&w->peak_allocated[i], s->allocated - allocated + most);
-        raise_to(&w->peak_reserved[i], s->reserved);
+        plumb_raise_to(&w->peak_allocated[i], s->allocated - allocated + most);
+        plumb_raise_to(&w->peak_reserved[i], s->reserved);
     }
 }
 
-void plumb_pool_change(struct plumb_run *run, uint32_t i, uint32_t scope, int64_t allocated,
-                       int64_t reserved, int64_t most)
+void plumb_pool_change(struct plumb_run *run, uint32_t i, int64_t allocated, int64_t reserved,
+                       int64_t most)
 {
     struct plumb_live_pool *p = plumb_pool_at(run, i);
     int64_t before = p->allocated;
@@ -222,14 +217,12 @@ void plumb_pool_change(struct plumb_run *run, uint32_t i, uint32_t scope, int64_
         p->peak_reserved = p->reserved;
         p->allocated_at_reserved = p->allocated;
     }
-    raise_to(&pools.peak_allocated[i], before + most);
-    raise_to(&pools.peak_reserved[i], p->reserved);
+    plumb_raise_to(&pools.peak_allocated[i], before + most);
+    plumb_raise_to(&pools.peak_reserved[i], p->reserved);
     sum_change(pools.device_of[i], allocated, reserved, most);
     if (i + 1 != pools.of_malloc)
         sum_change(ALL, allocated, reserved, most);
-    if (most > allocated && most > 0)
-        plumb_scope_account(scope, i, most, 0);
-    plumb_scope_account(scope, i, allocated - (most > allocated && most > 0 ? most : 0), reserved);
+    plumb_scopes_pool_peak(i, before + most, p->reserved);
 }
 
 void plumb_pools_reset_peak(struct plumb_run *run)
@@ -263,7 +256,8 @@ static void block_gone(struct plumb_run *run, uint32_t pool, const struct plumb_
     }
     p->frees++;
     p->free_bytes += b->bytes;
-    plumb_pool_change(run, pool, b->scope, -(int64_t)b->bytes, 0, 0);
+    plumb_pool_change(run, pool, -(int64_t)b->bytes, 0, 0);
+    plumb_scope_freed(b->scope, b->born, pool, b->bytes);
     plumb_scope_release(b->scope);
 }
 
@@ -274,7 +268,7 @@ static void freed(struct plumb_run *run, uint32_t pool, uint64_t address, uint64
     if (plumb_blocks_take(pool, address, &b)) {
         block_gone(run, pool, &b);
     } else if (p->untracked > p->untracked_frees && bytes) {
-        b = (struct plumb_block){address, bytes, 0, 0, pool};
+        b = (struct plumb_block){.address = address, .bytes = bytes, .pool = pool};
         p->untracked_frees++;
         block_gone(run, pool, &b);
     } else {
@@ -287,15 +281,17 @@ static void allocated(struct plumb_thread *th, uint32_t pool, uint64_t address, 
     struct plumb_run *run = th->run;
     struct plumb_live_pool *p = plumb_pool_at(run, pool);
     uint32_t owner = plumb_owner_of(run, pool, plumb_innermost(th)), scope = plumb_scope_of(th);
-    struct plumb_block old, b = {address, bytes, owner, scope, pool};
+    struct plumb_block old, b = {address, bytes, owner, scope, pool, 0};
     struct plumb_live_owner *o = owner ? plumb_owner_at(run, owner - 1) : NULL;
     /* Given out again: its release was not told. */
     if (plumb_blocks_take(pool, address, &old)) {
         p->unknown_frees++;
         block_gone(run, pool, &old);
     }
+    b.born = plumb_scope_clock();
     if (plumb_blocks_put(&b)) {
         plumb_scope_hold(scope);
+        plumb_scope_allocated(scope, pool, bytes);
         if (o) {
             owner_touch(p, o);
             o->allocs++;
@@ -306,22 +302,22 @@ static void allocated(struct plumb_thread *th, uint32_t pool, uint64_t address, 
     }
     p->allocs++;
     p->alloc_bytes += bytes;
-    plumb_pool_change(run, pool, scope, (int64_t)bytes, 0, (int64_t)bytes);
+    plumb_pool_change(run, pool, (int64_t)bytes, 0, (int64_t)bytes);
 }
 
-static void reserve(struct plumb_thread *th, uint32_t pool, uint64_t address, uint64_t bytes)
+static void reserve(struct plumb_run *run, uint32_t pool, uint64_t address, uint64_t bytes)
 {
     /* Taken again: the segment has another size now. */
     int64_t before = (int64_t)plumb_segments_take(pool, address);
     if (address)
         plumb_segments_put(pool, address, bytes);
-    plumb_pool_change(th->run, pool, plumb_scope_of(th), 0, (int64_t)bytes - before, 0);
+    plumb_pool_change(run, pool, 0, (int64_t)bytes - before, 0);
 }
 
-static void release(struct plumb_thread *th, uint32_t pool, uint64_t address, uint64_t bytes)
+static void release(struct plumb_run *run, uint32_t pool, uint64_t address, uint64_t bytes)
 {
     uint64_t known = plumb_segments_take(pool, address);
-    plumb_pool_change(th->run, pool, plumb_scope_of(th), 0, -(int64_t)(known ? known : bytes), 0);
+    plumb_pool_change(run, pool, 0, -(int64_t)(known ? known : bytes), 0);
 }
 
 void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, const void *address,
@@ -345,9 +341,9 @@ void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, 
     else if (event == PLUMB_MEM_FREE)
         freed(th->run, (uint32_t)i, at, bytes);
     else if (event == PLUMB_MEM_RESERVE)
-        reserve(th, (uint32_t)i, at, bytes);
+        reserve(th->run, (uint32_t)i, at, bytes);
     else if (event == PLUMB_MEM_RELEASE)
-        release(th, (uint32_t)i, at, bytes);
+        release(th->run, (uint32_t)i, at, bytes);
     else if (event == PLUMB_MEM_TOTAL)
         plumb_pool_at(th->run, (uint32_t)i)->total = bytes;
     if (i >= 0 && plumb_traces(th, PLUMB_TRACE_HAS_MEMORY))

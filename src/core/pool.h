@@ -19,8 +19,8 @@ int plumb_pool_of(struct plumb_run *run, const char *device, const char *pool);
 int plumb_pool_of_malloc(struct plumb_run *run, int64_t held);
 bool plumb_pool_is_malloc(uint32_t pool); /* also without the lock */
 /* `most`: the highest that the change of allocated bytes was on its way. */
-void plumb_pool_change(struct plumb_run *run, uint32_t pool, uint32_t scope, int64_t allocated,
-                       int64_t reserved, int64_t most);
+void plumb_pool_change(struct plumb_run *run, uint32_t pool, int64_t allocated, int64_t reserved,
+                       int64_t most);
 /* The owner's number + 1; 0: no room. */
 uint32_t plumb_owner_of(struct plumb_run *run, uint32_t pool, uint64_t key);
 struct plumb_live_owner *plumb_owner_at(struct plumb_run *run, uint32_t i);

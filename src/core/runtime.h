@@ -177,6 +177,7 @@ struct plumb_thread {
     struct plumb_scope_entry scope[PLUMB_SCOPES_MAX];
     /* the ledger: under its lock, or of this thread alone */
     uint32_t memory;                           /* innermost memory scope; 0: none yet */
+    uint32_t memory_root;                      /* its own; 0: none yet */
     uint32_t memory_adopted;                   /* contexts that it works in */
     uint64_t request;                          /* serial; 0: none */
     uint32_t stages;                           /* open ones */

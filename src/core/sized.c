@@ -150,7 +150,7 @@ static void owner_add(struct plumb_live_owner *o, const struct plumb_sized_sum *
 
 /* Under the lock. `most`: the highest that the net of `s` was on its way. */
 static void enter_sum(struct plumb_run *run, uint64_t key, const struct plumb_sized_sum *s,
-                      int64_t most, uint32_t scope)
+                      int64_t most)
 {
     int i = plumb_pool_of_malloc(run, held_now());
     struct plumb_live_pool *p = i < 0 ? NULL : plumb_pool_at(run, (uint32_t)i);
@@ -165,7 +165,7 @@ static void enter_sum(struct plumb_run *run, uint64_t key, const struct plumb_si
     p->alloc_bytes += s->alloc_bytes;
     p->frees += s->frees;
     p->free_bytes += s->free_bytes;
-    plumb_pool_change(run, (uint32_t)i, scope, net_of(s), 0, most);
+    plumb_pool_change(run, (uint32_t)i, net_of(s), 0, most);
 }
 
 static void raise_to(int64_t *most, int64_t now)
@@ -194,7 +194,7 @@ static void enter_aside(struct plumb_run *run)
     PLUMB_STORE(sized.aside_most, 0);
     sum_move(&s, &sized.aside);
     raise_to(&most, net_of(&s));
-    enter_sum(run, PLUMB_OUTSIDE, &s, most, 0);
+    enter_sum(run, PLUMB_OUTSIDE, &s, most);
 }
 
 void plumb_sized_forget(void)
@@ -210,7 +210,7 @@ static void enter_part(struct plumb_thread *th, struct plumb_sized_part *part)
     int64_t net = net_of(&part->sum);
     if (!is_empty(&part->sum))
         enter_sum(th->run, plumb_key_node(part->key) ? part->key : PLUMB_OUTSIDE, &part->sum,
-                  net > part->most ? net : part->most, plumb_scope_of(th));
+                  net > part->most ? net : part->most);
     memset(&part->sum, 0, sizeof part->sum);
     part->most = 0;
 }

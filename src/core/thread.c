@@ -83,7 +83,7 @@ static bool part(struct plumb_thread *th)
     th->scopes = th->path_depth = 0;
     th->group = 0;
     th->step = -1;
-    th->memory = 0;
+    th->memory = th->memory_root = 0;
     th->memory_adopted = 0;
     th->request = 0;
     th->nvtx_depth = 0;
@@ -302,7 +302,7 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
         return PLUMB_ERR_MEMORY;
     if (!again) {
         PLUMB_STORE(th->generation, 0);
-        th->memory = 0; /* numbers of an earlier run */
+        th->memory = th->memory_root = 0; /* numbers of an earlier run */
         th->memory_adopted = 0;
         th->request = 0;
         memset(&th->sized, 0, sizeof th->sized);

@@ -35,7 +35,8 @@ struct plumb_timing_pair {
 /* ---- Memory ----------------------------------------------------------------------------------
  * Bytes throughout. A pool is one allocator of one device, told through plumb_mem_*(). */
 
-/* A pool as one thread of control saw it. */
+/* A pool as a scope of memory saw it: the blocks of its thread of control that it sees
+ * (core/ledger.h), and what the whole pool had reserved. */
 struct plumb_timing_use {
     uint32_t pool;                          /* index in `pools` */
     uint64_t allocated, reserved;           /* at the end */

@@ -42,6 +42,59 @@ static void each_stage_has_its_own_peak(void **state)
     plumb_timing_fini(&t);
 }
 
+/* The commonest pipeline: each stage takes over what the one before allocated. No stage held more
+ * than the pool ever did. */
+static void a_peak_counts_a_block_of_an_earlier_stage_until_it_is_freed(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        {
+            PLUMB_STAGE(s, "producer");
+            mem_alloc(0x1000, 1000);
+        }
+        {
+            PLUMB_STAGE(s, "consumer");
+            mem_free(0x1000);
+            up_and_down(0x2000, 100);
+        }
+    }
+    mem_alloc(0x1000, 1000);
+    {
+        PLUMB_STAGE(s, "filter");
+        mem_free(0x1000);
+        mem_alloc(0x2000, 1000);
+    }
+    mem_free(0x2000);
+    record_finish(&t);
+    assert_int_equal(use_of(&t, "producer").peak_allocated, 1000);
+    assert_int_equal(use_of(&t, "consumer").peak_allocated, 1000);
+    assert_int_equal(use_of(&t, "filter").peak_allocated, 1000);
+    assert_int_equal(timing_pool(&t, "cuda:0", "caching")->peak_allocated, 1000);
+    plumb_timing_fini(&t);
+}
+
+static void a_stage_that_frees_a_block_of_the_stage_around_it(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    {
+        PLUMB_STAGE(outer, "outer");
+        mem_alloc(0x1000, 400);
+        {
+            PLUMB_STAGE(inner, "inner");
+            mem_free(0x1000);
+            mem_alloc(0x2000, 300);
+        }
+        mem_free(0x2000);
+    }
+    record_finish(&t);
+    assert_int_equal(use_of(&t, "inner").peak_allocated, 400);
+    assert_int_equal(use_of(&t, "inner").allocated, 300);
+    assert_int_equal(use_of(&t, "outer").peak_allocated, 400);
+    plumb_timing_fini(&t);
+}
+
 static void a_running_peak_goes_on(void **state)
 {
     struct plumb_timing t;
@@ -67,6 +120,24 @@ static void a_running_peak_goes_on(void **state)
     assert_int_equal(use_of(&t, "second").peak_allocated, 1000);
     assert_int_equal(use_of(&t, "third").peak_allocated, 3000);
     assert_int_equal(use_of(&t, "fourth").peak_allocated, 20);
+    plumb_timing_fini(&t);
+}
+
+static void a_reset_inside_does_not_hide_a_running_peak(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    {
+        PLUMB_STAGE_RUNNING_PEAK(outer, "outer");
+        up_and_down(0x1000, 700);
+        {
+            PLUMB_STAGE(inner, "inner");
+            up_and_down(0x1000, 40);
+        }
+    }
+    record_finish(&t);
+    assert_int_equal(use_of(&t, "outer").peak_allocated, 700);
+    assert_int_equal(use_of(&t, "inner").peak_allocated, 40);
     plumb_timing_fini(&t);
 }
 
@@ -158,7 +229,10 @@ int main(void)
 #define IN_A_RUN(f) cmocka_unit_test_setup(f, record_setup)
     const struct CMUnitTest tests[] = {
         IN_A_RUN(each_stage_has_its_own_peak),
+        IN_A_RUN(a_peak_counts_a_block_of_an_earlier_stage_until_it_is_freed),
+        IN_A_RUN(a_stage_that_frees_a_block_of_the_stage_around_it),
         IN_A_RUN(a_running_peak_goes_on),
+        IN_A_RUN(a_reset_inside_does_not_hide_a_running_peak),
         IN_A_RUN(a_reset_inside_does_not_hide_the_peak_around),
         cmocka_unit_test(exact_peaks_of_the_resident_set_are_each_stages_own),
         IN_A_RUN(without_a_reset_a_new_height_is_still_seen),

@@ -56,6 +56,63 @@ static void zeros_where_nobody_told(void **state)
     assert_true(m.rss > 0 && m.peak_rss >= m.rss / 2); /* of the process, all the same */
 }
 
+static void *free_first_block(void *arg)
+{
+    mem_free(1);
+    return arg;
+}
+
+/* On one thread a stage's snapshot is that of the pool, whoever allocated. */
+static void a_stage_that_frees_the_last_block_shows_none(void **state)
+{
+    struct plumb_timing t;
+    struct plumb_timing_use use;
+    (void)state;
+    plumb_mem_reserve("cuda:0", "caching", NULL, 300);
+    {
+        PLUMB_STAGE(s, "first");
+        mem_alloc(1, 100);
+    }
+    {
+        PLUMB_STAGE(s, "last");
+        mem_free(1);
+    }
+    record_finish(&t);
+    use = timing_use(&t, &timing_node(&t, NULL, "last")->memory, "cuda:0", "caching");
+    assert_int_equal(use.allocated, 0);
+    assert_int_equal(use.peak_allocated, 100);
+    assert_int_equal(use.reserved, 300);
+    assert_int_equal(use.peak_reserved, 300);
+    use = timing_use(&t, &timing_node(&t, NULL, "first")->memory, "cuda:0", "caching");
+    assert_int_equal(use.allocated, 100);
+    plumb_timing_fini(&t);
+}
+
+/* Segments serve every thread, whoever took them from the system. */
+static void reserved_is_the_pools_on_every_thread(void **state)
+{
+    struct plumb_timing t;
+    struct plumb_timing_use use;
+    pthread_t thread;
+    (void)state;
+    plumb_mem_reserve("cuda:0", "caching", NULL, 300);
+    mem_alloc(1, 100);
+    {
+        PLUMB_STAGE(s, "grows");
+        plumb_mem_reserve("cuda:0", "caching", NULL, 200);
+        plumb_mem_release("cuda:0", "caching", NULL, 400);
+        assert_int_equal(pthread_create(&thread, NULL, free_first_block, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    record_finish(&t);
+    use = timing_use(&t, &timing_node(&t, NULL, "grows")->memory, "cuda:0", "caching");
+    assert_int_equal(use.reserved, 100);
+    assert_int_equal(use.peak_reserved, 500);
+    assert_int_equal(use.allocated, 0);
+    assert_int_equal(use.peak_allocated, 100);
+    plumb_timing_fini(&t);
+}
+
 static void a_stage_shows_mib_with_two_decimals(void **state)
 {
     const char *text;
@@ -79,6 +136,8 @@ int main(void)
         IN_A_RUN(four_figures_and_the_overhead),
         IN_A_RUN(pools_of_a_device_add_up_at_their_common_peak),
         IN_A_RUN(zeros_where_nobody_told),
+        cmocka_unit_test_setup(a_stage_that_frees_the_last_block_shows_none, record_setup),
+        cmocka_unit_test_setup(reserved_is_the_pools_on_every_thread, record_setup),
         cmocka_unit_test_setup(a_stage_shows_mib_with_two_decimals, record_setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

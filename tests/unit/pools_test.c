@@ -211,6 +211,39 @@ static void a_block_is_taken_from_where_it_was_counted(void **state)
     plumb_timing_fini(&t);
 }
 
+/* Of two workers neither counts what the other allocates, and both see what goes. */
+static void *replace_first_block(void *arg)
+{
+    PLUMB_ADOPT((const plumb_context *)arg);
+    PLUMB_STAGE(s, "replaces");
+    mem_free(1);
+    mem_alloc(3, 640);
+    return NULL;
+}
+
+static void a_worker_that_frees_what_its_stage_allocated(void **state)
+{
+    struct plumb_timing t;
+    plumb_context context;
+    pthread_t thread;
+    (void)state;
+    {
+        PLUMB_STAGE(s, "producer");
+        mem_alloc(1, 640);
+        mem_alloc(2, 10);
+        plumb_context_capture(&context);
+        assert_int_equal(pthread_create(&thread, NULL, replace_first_block, &context), 0);
+        pthread_join(thread, NULL);
+    }
+    record_finish(&t);
+    assert_int_equal(use_of(&t, "replaces").allocated, 650);
+    assert_int_equal(use_of(&t, "replaces").peak_allocated, 650);
+    assert_int_equal(use_of(&t, "producer").allocated, 650);
+    assert_int_equal(use_of(&t, "producer").peak_allocated, 650);
+    assert_int_equal(timing_pool(&t, "cuda:0", "caching")->peak_allocated, 650);
+    plumb_timing_fini(&t);
+}
+
 static void *live_and_leave(void *arg)
 {
     PLUMB_STAGE(s, "short");
@@ -396,6 +429,7 @@ int main(void)
         IN_A_RUN(two_stages_at_once_are_not_mixed),
         IN_A_RUN(workers_count_for_the_stage_they_work_for),
         IN_A_RUN(a_block_is_taken_from_where_it_was_counted),
+        IN_A_RUN(a_worker_that_frees_what_its_stage_allocated),
         IN_A_RUN(blocks_outlive_their_threads),
         IN_A_RUN(what_cannot_be_is_counted_and_changes_nothing),
         IN_A_RUN(pools_beyond_the_bound_share_one),

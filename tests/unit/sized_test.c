@@ -129,6 +129,32 @@ static void stages_know_their_malloc(void **state)
     plumb_timing_fini(&t);
 }
 
+static void *give_back(void *arg)
+{
+    release(MIB);
+    return arg;
+}
+
+/* Blocks are not followed, so that a stage shows the heap: also where others free what it made. */
+static void a_stage_shows_the_whole_heap_of_malloc(void **state)
+{
+    struct plumb_timing_use use;
+    struct plumb_timing t;
+    pthread_t thread;
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        PLUMB_STAGE(stage, "producer");
+        allocate(MIB);
+        assert_int_equal(pthread_create(&thread, NULL, give_back, NULL), 0);
+        pthread_join(thread, NULL);
+    }
+    record_finish(&t);
+    use = timing_use(&t, &timing_node(&t, NULL, "producer")->memory, "cpu", "malloc");
+    assert_int_equal(use.peak_allocated, MIB);
+    assert_int_equal(use.allocated, 0);
+    plumb_timing_fini(&t);
+}
+
 /* The ring goes round many times while `outer` is open: records of others come to lie where its own
  * was. */
 static void a_node_keeps_its_events_however_long_it_is_open(void **state)
@@ -495,6 +521,7 @@ int main(void)
         TEST(calls_and_bytes_count_for_the_node_around),
         TEST(the_peak_of_one_thread_is_exact),
         TEST(stages_know_their_malloc),
+        TEST(a_stage_shows_the_whole_heap_of_malloc),
         TEST(a_node_keeps_its_events_however_long_it_is_open),
         TEST(errno_stays),
         TEST(nonsense_changes_nothing),
