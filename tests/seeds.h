@@ -1,5 +1,5 @@
-/* seeds.h: runs a property for many seeds. Each seed is a random program whose result is compared with
- * a simple model of the same thing.
+/* seeds.h: runs a property for many seeds. Each seed is a random program whose result is compared
+ * with a simple model of the same thing.
  *
  *   TEST_SEEDS       how many seeds (200; `make soak` asks for 100,000)
  *   TEST_FIRST_SEED  the first one (1)

@@ -32,12 +32,12 @@ void plumb_json_key(struct plumb_json *j, const char *key);
 void plumb_json_str(struct plumb_json *j, const char *text); /* NULL: null */
 void plumb_json_i64(struct plumb_json *j, int64_t v);
 void plumb_json_u64(struct plumb_json *j, uint64_t v);
-void plumb_json_f64(struct plumb_json *j, double v);                 /* shortest that reads back */
+void plumb_json_f64(struct plumb_json *j, double v); /* shortest that reads back */
 /* The same, but NaN and infinities are strings, so that they stay apart. */
 void plumb_json_real(struct plumb_json *j, double v);
 /* "NaN", "Infinity", "-Infinity"; NULL for a number that JSON has. */
 const char *plumb_json_special(double v);
-void plumb_json_fixed(struct plumb_json *j, double v, int decimals); /* rounded */
+void plumb_json_fixed(struct plumb_json *j, double v, int decimals);    /* rounded */
 void plumb_json_i64s(struct plumb_json *j, const int64_t *v, size_t n); /* an array, on one line */
 void plumb_json_f64s(struct plumb_json *j, const double *v, size_t n);  /* the same */
 void plumb_json_bool(struct plumb_json *j, bool v);

@@ -18,6 +18,7 @@
 #include "report/export_lanes.h"
 #include "report/export_pool.h"
 #include "report/export_shapes.h"
+#include "report/export_steps.h"
 
 enum { BATCH = 512, ARGS_MAX = PLUMB_CHROME_ARGS_MAX, DEVICE_SORT = 5000000 };
 
@@ -53,13 +54,6 @@ static const char *const kineto[] = {
 
 enum { STEP_DEPTH = 256 }; /* steps of spans that lie deeper are not followed */
 
-/* Of the last span of a depth. */
-struct step {
-    bool known;
-    uint32_t parent;
-    int64_t step;
-};
-
 struct chrome {
     struct plumb_export_out *x;
     const struct plumb_table *t;
@@ -68,13 +62,14 @@ struct chrome {
     uint8_t *is_kineto;     /* of each text, as a category */
     struct plumb_map links; /* slice + 1 -> number of the flow that it belongs to */
     uint32_t step_key;
+    uint8_t *has_steps; /* of each lane: its steps become spans */
     struct plumb_arena arena;
     struct plumb_map piece_of;
     struct plumb_chrome_piece *names, lane;
     size_t name_count, name_cap;
     struct plumb_chrome_span batch[BATCH];
     size_t batched;
-    struct step steps[STEP_DEPTH];
+    struct plumb_export_step steps[STEP_DEPTH]; /* of the last span of a depth */
     struct plumb_export_shapes shapes;
     uint64_t done, all;
 };
@@ -122,6 +117,8 @@ static bool look(struct chrome *c)
     if (!c->lanes || !c->contains || !c->is_kineto)
         return false;
     c->step_key = plumb_strings_find(&t->strings, "step");
+    if (!(c->has_steps = plumb_export_steppers(t, c->lanes, c->step_key)))
+        return false;
     for (size_t i = 0; i < sizeof kineto / sizeof *kineto; i++) {
         uint32_t id = plumb_strings_find(&t->strings, kineto[i]);
         if (id != UINT32_MAX)
@@ -380,20 +377,15 @@ static void put_slice(struct chrome *c, uint32_t slice)
 
 /* ---- Steps ---------------------------------------------------------------------------------- */
 
-static struct step step_of(const struct chrome *c, uint32_t slice)
+/* Readers add `ts` and `dur` as doubles of microseconds, which makes a span that ends with another
+ * end after it as often as before. One nanosecond is more than any such error, so what is longer by
+ * one holds the other; two are needed, or it would reach into what is behind it. */
+static bool has_room(const struct chrome *c, uint32_t slice, uint32_t next, uint64_t end_ns)
 {
-    const struct plumb_table *t = c->t;
-    uint32_t arg = t->slices.args[slice] != t->slices.args[slice + 1]
-                       ? plumb_table_arg(t, slice, c->step_key)
-                       : PLUMB_TABLE_NONE;
-    if (arg == PLUMB_TABLE_NONE || t->slice_args.type[arg] != PLUMB_ARG_I64)
-        return (struct step){.known = false};
-    return (struct step){true, t->slices.parent[slice], t->slice_args.value[arg].i64};
-}
-
-static bool same_step(struct step a, struct step b)
-{
-    return a.known && b.known && a.parent == b.parent && a.step == b.step;
+    const struct plumb_table_slices *s = &c->t->slices;
+    uint32_t parent = s->parent[slice];
+    return (next == PLUMB_TABLE_NONE || s->ts_ns[next] >= end_ns + 2) &&
+           (parent == PLUMB_TABLE_NONE || plumb_table_end_ns(c->t, parent) >= end_ns + 2);
 }
 
 /* Spans of one step in a row become one span around them, as profilers write that step in a loop.
@@ -403,19 +395,23 @@ static void put_step(struct chrome *c, uint32_t slice, uint32_t lane_end)
 {
     const struct plumb_table_slices *s = &c->t->slices;
     const struct plumb_export_lane *lane = &c->lanes[s->lane[slice]];
-    struct step step = step_of(c, slice);
+    struct plumb_export_step step = plumb_export_step_of(c->t, slice, c->step_key);
     uint64_t end_ns = 0;
+    uint32_t next = slice;
     char name[48];
     if (s->depth[slice] >= STEP_DEPTH)
         return;
-    struct step *last = &c->steps[s->depth[slice]];
-    bool begins = step.known && !same_step(*last, step);
+    struct plumb_export_step *last = &c->steps[s->depth[slice]];
+    bool begins = step.known && !plumb_export_same_step(*last, step);
     *last = step;
     if (!begins)
         return;
-    for (uint32_t i = slice; i < lane_end && same_step(step_of(c, i), step);
-         i = plumb_table_behind(c->t, i))
-        end_ns = plumb_table_end_ns(c->t, i);
+    for (; next < lane_end &&
+           plumb_export_same_step(plumb_export_step_of(c->t, next, c->step_key), step);
+         next = plumb_table_behind(c->t, next))
+        end_ns = plumb_table_end_ns(c->t, next);
+    if (has_room(c, slice, next < lane_end ? next : PLUMB_TABLE_NONE, end_ns))
+        end_ns++;
     snprintf(name, sizeof name, "ProfilerStep#%" PRId64, step.step);
     struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
                                    .category = kind_names[ANNOTATION],
@@ -520,7 +516,7 @@ static void put_lane(struct chrome *c, uint32_t lane)
     plumb_chrome_lane_piece(&out, c->lanes[lane].pid, c->lanes[lane].tid);
     c->lane = (struct plumb_chrome_piece){text, out.used};
     for (uint32_t i = range.first; i < range.first + range.count; i++) {
-        if (c->step_key != UINT32_MAX)
+        if (c->has_steps[lane])
             put_step(c, i, range.first + range.count);
         put_slice(c, i);
         plumb_export_tell(&c->x->progress, ++c->done, c->all);
@@ -593,6 +589,7 @@ out:
     free(c->lanes);
     free(c->contains);
     free(c->is_kineto);
+    free(c->has_steps);
     free(c);
     return rc;
 }

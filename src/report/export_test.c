@@ -295,7 +295,7 @@ static void chrome_tells_steps_flows_and_counters(void **state)
     e = find(events, "X", "ProfilerStep#0");
     assert_string_equal(string(e, "cat"), "user_annotation");
     assert_true(json_real_value(json_object_get(e, "ts")) == 10.1);
-    assert_true(json_real_value(json_object_get(e, "dur")) == 1.8);
+    assert_true(json_real_value(json_object_get(e, "dur")) == 1.801);
     assert_non_null(find(events, "X", "ProfilerStep#1"));
     e = find(events, "s", "ac2g");
     assert_int_equal(number(e, "tid"), 4712);
@@ -306,6 +306,98 @@ static void chrome_tells_steps_flows_and_counters(void **state)
     e = json_object_get(find(events, "C", "bytes;\"held\""), "args");
     assert_int_equal(number(e, "bytes;\"held\""), INT64_MAX);
     assert_non_null(find(events, "i", "mark\n"));
+    json_decref(all);
+}
+
+/* A program as it steps: a worker, which is met first, adopts the context of each step; a device
+ * and a wait have the step of what was launched. */
+enum { STEPS = 300 };
+
+static int build_steps(void **state)
+{
+    plumb_error err;
+    uint64_t ns = 1;
+    (void)state;
+    budget = -1;
+    assert_int_equal(plumb_table_init(&t, &err), 0);
+    uint32_t process = add_lane(1, PLUMB_LANE_PROCESS, "program", PLUMB_TABLE_NONE, 4711, 0);
+    uint32_t worker = add_lane(2, PLUMB_LANE_THREAD, "worker", process, 4711, 4700);
+    uint32_t thread = add_lane(3, PLUMB_LANE_THREAD, "program", process, 4711, 4711);
+    uint32_t gpu = add_lane(4, PLUMB_LANE_OTHER, "gpu:0", process, 0, 0);
+    uint32_t stream = add_lane(5, PLUMB_LANE_DEVICE, "stream 7", gpu, 0, 0);
+    uint32_t waits = add_lane(6, PLUMB_LANE_OTHER, "stream 7: thread 4711 waits", stream, 0, 0);
+    t.plumb = true;
+    for (int i = 0; i < STEPS; i++) {
+        uint64_t dur = 300000 + (ns * UINT64_C(2654435761)) % 9000017;
+        const uint32_t lanes[] = {thread, worker, stream, waits};
+        for (size_t k = 0; k < 4; k++) {
+            int64_t from = (int64_t)ns + (k ? 7 : 0);
+            uint32_t slice = span(lanes[k], from, dur - (k ? 14 : 0), k ? "work" : "step");
+            plumb_table_add_arg(&t, slice, text("step"), PLUMB_ARG_I64, i64(i));
+            if (k == 1) {
+                uint32_t capture =
+                    plumb_table_instant(&t, thread, from - 3, text("plumb.capture"), 0);
+                plumb_table_add_flow(&t, capture, (uint64_t)i + 1, PLUMB_FLOW_ON);
+                plumb_table_add_flow(&t, slice, (uint64_t)i + 1, PLUMB_FLOW_ON);
+            }
+        }
+        /* Ends with the step, as the last function of one does. */
+        span(thread, (int64_t)(ns + dur / 3), dur - dur / 3, "inner");
+        ns += dur + 20 + (uint64_t)i % 5;
+    }
+    assert_int_equal(plumb_table_finish(&t, &err), 0);
+    return 0;
+}
+
+static double us(const json_t *e, const char *key)
+{
+    return json_real_value(json_object_get(e, key));
+}
+
+static void chrome_has_each_step_once_around_all_of_it(void **state)
+{
+    size_t i;
+    int steps = 0, inside = 0;
+    double begin = 0, end = 0;
+    (void)state;
+    json_t *all = exported("chrome"), *events = json_object_get(all, "traceEvents"), *e;
+    json_array_foreach(events, i, e)
+    {
+        if (strcmp(string(e, "ph"), "X") != 0 || number(e, "tid") != 4711) {
+            assert_true(strncmp(string(e, "name"), "ProfilerStep#", 13) != 0);
+            continue;
+        }
+        double ts = us(e, "ts"), dur = us(e, "dur");
+        if (strncmp(string(e, "name"), "ProfilerStep#", 13) == 0) {
+            assert_true(ts >= end);
+            begin = ts;
+            end = ts + dur;
+            steps++;
+        } else {
+            assert_true(ts >= begin && ts + dur <= end);
+            inside++;
+        }
+    }
+    assert_int_equal(steps, STEPS);
+    assert_int_equal(inside, 2 * STEPS);
+    json_decref(all);
+}
+
+static void chrome_shows_the_main_thread_first(void **state)
+{
+    size_t i;
+    int64_t main_thread = -1, worker = -1;
+    (void)state;
+    json_t *all = exported("chrome"), *events = json_object_get(all, "traceEvents"), *e;
+    json_array_foreach(events, i, e)
+    {
+        if (strcmp(string(e, "name"), "thread_sort_index") != 0)
+            continue;
+        int64_t sort = number(json_object_get(e, "args"), "sort_index");
+        main_thread = number(e, "tid") == 4711 ? sort : main_thread;
+        worker = number(e, "tid") == 4700 ? sort : worker;
+    }
+    assert_in_range(main_thread, 0, worker - 1);
     json_decref(all);
 }
 
@@ -536,6 +628,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(chrome_keeps_odd_names_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_gives_each_lane_a_row_of_its_own, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_tells_steps_flows_and_counters, setup, teardown),
+        cmocka_unit_test_setup_teardown(chrome_has_each_step_once_around_all_of_it, build_steps,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(chrome_shows_the_main_thread_first, build_steps, teardown),
         cmocka_unit_test_setup_teardown(chrome_tells_inputs_as_pytorch_does, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_tells_memory_as_pytorch_does, setup, teardown),
         cmocka_unit_test_setup_teardown(a_compressed_export_is_the_same, setup, teardown),
