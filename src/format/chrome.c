@@ -12,6 +12,7 @@
 #include "base/decimal.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
+#include "format/chrome_words.h"
 #include "format/digits.h"
 
 struct writer {
@@ -267,6 +268,7 @@ bool plumb_chrome_head(struct plumb_out *out, const struct plumb_chrome_head *he
     struct writer w = writer_at(out);
     PUT(&w, "{\n");
     put_fact_u64(&w, "schemaVersion", 1);
+    put_fact_u64(&w, PLUMB_CHROME_ESCAPED, 1);
     put_devices(&w, head);
     if (head->record_shapes)
         put_fact_u64(&w, "record_shapes", 1);
@@ -312,7 +314,7 @@ bool plumb_chrome_events(struct plumb_out *out)
 bool plumb_chrome_end(struct plumb_out *out, int64_t pid, uint64_t ns)
 {
     struct writer w = writer_at(out);
-    PUT(&w, "{\"ph\":\"i\",\"name\":\"Record Window End\",\"pid\":");
+    PUT(&w, "{\"ph\":\"i\",\"name\":\"" PLUMB_CHROME_WINDOW_END "\",\"pid\":");
     put_i64(&w, pid);
     PUT(&w, ",\"tid\":0,\"ts\":");
     put_us(&w, ns);

@@ -101,7 +101,7 @@ static void a_file_is_spelled_as_kineto_spells_it(void **state)
     assert_true(plumb_chrome_end(&out, 12, 2000000));
     assert_string_equal(
         written(),
-        "{\n\"schemaVersion\":1,\n"
+        "{\n\"schemaVersion\":1,\n\"plumb.escaped\":1,\n"
         "\"deviceProperties\":[{\"id\":0,\"name\":\"Fake \\\"0\\\"\",\"totalGlobalMem\":8388608},"
         "{\"id\":1,\"name\":\"\"}],\n"
         "\"record_shapes\":1,\n\"with_stack\":1,\n\"profile_memory\":1,\n\"with_flops\":1,\n"

@@ -58,9 +58,10 @@ struct chrome {
     struct plumb_export_out *x;
     const struct plumb_table *t;
     struct plumb_export_lane *lanes;
-    uint8_t *contains;      /* of each text, as a name: others run inside it */
-    uint8_t *is_kineto;     /* of each text, as a category */
-    struct plumb_map links; /* slice + 1 -> number of the flow that it belongs to */
+    uint8_t *contains;         /* of each text, as a name: others run inside it */
+    uint8_t *is_kineto;        /* of each text, as a category */
+    struct plumb_map links;    /* slice + 1 -> number of the flow that it belongs to */
+    struct plumb_map counters; /* name and process -> lanes so far */
     uint32_t step_key;
     uint8_t *has_steps; /* of each lane: its steps become spans */
     struct plumb_arena arena;
@@ -116,7 +117,8 @@ static bool look(struct chrome *c)
     c->is_kineto = calloc(t->strings.count + 1, 1);
     if (!c->lanes || !c->contains || !c->is_kineto)
         return false;
-    c->step_key = plumb_strings_find(&t->strings, "step");
+    /* What another export made of them is there already. */
+    c->step_key = t->plumb ? plumb_strings_find(&t->strings, "step") : UINT32_MAX;
     if (!(c->has_steps = plumb_export_steppers(t, c->lanes, c->step_key)))
         return false;
     for (size_t i = 0; i < sizeof kineto / sizeof *kineto; i++) {
@@ -194,7 +196,7 @@ static void put_lane_names(struct chrome *c)
         if (l->kind == PLUMB_LANE_COUNTER || (l->slices.count == 0 && l->instants.count == 0))
             continue;
         name.len = 0;
-        if (l->kind == PLUMB_LANE_THREAD && l->name && l->has_tid)
+        if (t->plumb && l->kind == PLUMB_LANE_THREAD && l->name && l->has_tid)
             plumb_buf_printf(&name, "thread %" PRId64 " (%s)", l->tid,
                              plumb_table_text(t, l->name));
         else if (c->lanes[i].device && l->name)
@@ -345,7 +347,7 @@ static void put_slice_with_args(struct chrome *c, uint32_t slice, enum kind kind
         args[n++] = (struct plumb_chrome_arg){"device", PLUMB_CHROME_I64, {.i64 = lane->pid}};
         args[n++] = (struct plumb_chrome_arg){"stream", PLUMB_CHROME_I64, {.i64 = lane->tid}};
     }
-    if (plumb_export_shapes(c->t, s->args[slice], s->args[slice + 1], &c->shapes)) {
+    if (c->t->plumb && plumb_export_shapes(c->t, s->args[slice], s->args[slice + 1], &c->shapes)) {
         args[n++] =
             (struct plumb_chrome_arg){"Input Dims", PLUMB_CHROME_JSON, {.text = c->shapes.dims}};
         args[n++] =
@@ -447,14 +449,34 @@ static void put_instants(struct chrome *c, uint32_t lane)
     }
 }
 
+/* Viewers know a counter by its process and name. A later one of the same name says what it is:
+ * plumb_count() and plumb_counter() may share one. */
+static const char *counter_name(struct chrome *c, uint32_t lane, struct plumb_buf *out)
+{
+    const struct plumb_table_lane *l = &c->t->lanes[lane];
+    const char *name = plumb_table_text(c->t, l->name);
+    uint64_t key = ((uint64_t)l->name << 32 | (uint32_t)c->lanes[lane].pid) + 1;
+    uint64_t same = plumb_map_get(&c->counters, key);
+    plumb_map_put(&c->counters, key, same + 1);
+    name = *name ? name : "value";
+    if (same == 0)
+        return name;
+    plumb_buf_str(out, name);
+    if (same == 1 && c->t->plumb)
+        plumb_buf_str(out, l->whole ? " (total)" : " (value)");
+    else
+        plumb_buf_printf(out, " (%" PRIu64 ")", same + 1);
+    return out->data ? out->data : name;
+}
+
 static void put_counters(struct chrome *c, uint32_t lane)
 {
     const struct plumb_table_lane *l = &c->t->lanes[lane];
     const struct plumb_table_counters *values = &c->t->counters;
-    const char *name = plumb_table_text(c->t, l->name);
+    struct plumb_buf own = {0};
+    const char *name = l->counters.count ? counter_name(c, lane, &own) : "";
     for (uint32_t i = l->counters.first; i < l->counters.first + l->counters.count; i++) {
-        struct plumb_chrome_arg value = {
-            *name ? name : "value", PLUMB_CHROME_F64, {.f64 = values->value[i].f64}};
+        struct plumb_chrome_arg value = {name, PLUMB_CHROME_F64, {.f64 = values->value[i].f64}};
         struct plumb_chrome_event e = {.phase = PLUMB_CHROME_COUNTER,
                                        .name = name,
                                        .pid = c->lanes[lane].pid,
@@ -468,6 +490,7 @@ static void put_counters(struct chrome *c, uint32_t lane)
         put_event(c, &e);
         plumb_export_tell(&c->x->progress, ++c->done, c->all);
     }
+    plumb_buf_fini(&own);
 }
 
 /* Changes of a pool, as PyTorch tells allocations: what tools make their picture of memory from.
@@ -586,6 +609,7 @@ out:
     plumb_arena_fini(&c->arena);
     plumb_map_fini(&c->piece_of);
     plumb_map_fini(&c->links);
+    plumb_map_fini(&c->counters);
     free(c->lanes);
     free(c->contains);
     free(c->is_kineto);

@@ -17,7 +17,9 @@
 #include <jansson.h>
 #include <zlib.h>
 
+#include "format/json_scan.h"
 #include "report/export_lanes.h"
+#include "trace/chrome_read.h"
 
 static struct plumb_table t;
 static struct plumb_buf got;
@@ -124,6 +126,9 @@ static void build(void)
         add_lane(9, PLUMB_LANE_COUNTER, "memory cuda:1 tensors allocated", process, 0, 0);
     uint32_t reserved =
         add_lane(10, PLUMB_LANE_COUNTER, "memory cuda:1 tensors reserved", process, 0, 0);
+    uint32_t shares = add_lane(11, PLUMB_LANE_COUNTER, "level", process, 0, 0);
+    t.lanes[shares].whole = true;
+    plumb_table_counter_i64(&t, shares, 650, 7);
     t.lanes[counter].whole = t.lanes[pool].whole = t.lanes[reserved].whole = true;
     for (int i = 0; i < 3; i++) {
         plumb_table_counter_i64(&t, reserved, 700 + 10 * i, 4096 * (i + 1));
@@ -306,6 +311,10 @@ static void chrome_tells_steps_flows_and_counters(void **state)
     e = json_object_get(find(events, "C", "bytes;\"held\""), "args");
     assert_int_equal(number(e, "bytes;\"held\""), INT64_MAX);
     assert_non_null(find(events, "i", "mark\n"));
+    assert_true(json_real_value(json_object_get(json_object_get(find(events, "C", "level"), "args"),
+                                                "level")) == 0.25);
+    assert_int_equal(
+        number(json_object_get(find(events, "C", "level (total)"), "args"), "level (total)"), 7);
     json_decref(all);
 }
 
@@ -401,6 +410,73 @@ static void chrome_shows_the_main_thread_first(void **state)
     json_decref(all);
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Every text that a viewer shows of the events: phase, category, name, args; sorted. */
+static void put_names(struct plumb_buf *out, const json_t *all)
+{
+    size_t i, count = json_array_size(json_object_get(all, "traceEvents"));
+    char **lines = calloc(count, sizeof *lines);
+    json_t *e;
+    assert_non_null(lines);
+    json_array_foreach(json_object_get(all, "traceEvents"), i, e)
+    {
+        json_t *args = json_object_get(e, "args");
+        char *text = args ? json_dumps(args, JSON_SORT_KEYS | JSON_COMPACT) : NULL;
+        struct plumb_buf line = {0};
+        plumb_buf_printf(&line, "%s %s %s %s\n", string(e, "ph"), string(e, "cat"),
+                         string(e, "name"), text ? text : "");
+        free(text);
+        lines[i] = line.data;
+    }
+    qsort(lines, count, sizeof *lines, by_text);
+    for (i = 0; i < count; i++) {
+        plumb_buf_str(out, lines[i]);
+        free(lines[i]);
+    }
+    free(lines);
+}
+
+static void read_back(void)
+{
+    plumb_error err;
+    static const char padding[PLUMB_JSON_PADDING];
+    size_t size = got.len;
+    plumb_table_fini(&t);
+    plumb_buf_append(&got, padding, sizeof padding);
+    if (plumb_chrome_parse(&t, got.data, size, "export.json", &err) < 0)
+        fail_msg("%s", err.message);
+    got.len = 0;
+}
+
+/* Bad bytes, line breaks, backslashes and control characters in names of any kind. */
+static void names_survive_being_exported_and_read_again(void **state)
+{
+    struct plumb_buf names[3] = {{0}};
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        json_t *all = exported("chrome");
+        put_names(&names[round], all);
+        json_decref(all);
+        read_back();
+        for (int i = 0; i < ODD; i++)
+            assert_int_not_equal(plumb_strings_find(&t.strings, odd_names[i]), UINT32_MAX);
+        for (size_t i = 0; i < ODD_TEXTS; i++)
+            for (int k = 0; k < 2; k++)
+                assert_int_not_equal(plumb_strings_find(&t.strings, odd_texts[i][k]), UINT32_MAX);
+    }
+    size_t same = 0;
+    while (names[1].data[same] && names[1].data[same] == names[2].data[same])
+        same++;
+    if (names[1].data[same] || names[2].data[same])
+        fail_msg("'%.80s' became '%.80s'", names[1].data + same, names[2].data + same);
+    for (int round = 0; round < 3; round++)
+        plumb_buf_fini(&names[round]);
+}
+
 static void chrome_tells_inputs_as_pytorch_does(void **state)
 {
     (void)state;
@@ -457,7 +533,8 @@ static void a_compressed_export_is_the_same(void **state)
     assert_memory_equal(plain, got.data, got.len);
 }
 
-/* ---- The others ----------------------------------------------------------------------------- */
+/* ---- The others -----------------------------------------------------------------------------
+ */
 
 static void stacks_add_up_by_their_own_time(void **state)
 {
@@ -631,6 +708,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(chrome_has_each_step_once_around_all_of_it, build_steps,
                                         teardown),
         cmocka_unit_test_setup_teardown(chrome_shows_the_main_thread_first, build_steps, teardown),
+
+        cmocka_unit_test_setup_teardown(names_survive_being_exported_and_read_again, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(chrome_tells_inputs_as_pytorch_does, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_tells_memory_as_pytorch_does, setup, teardown),
         cmocka_unit_test_setup_teardown(a_compressed_export_is_the_same, setup, teardown),

@@ -112,7 +112,7 @@ static void add(struct plumb_chrome *r, enum plumb_table_type type, union plumb_
         r->args = args;
         r->arg_cap = cap;
     }
-    uint32_t key = r->key.len ? plumb_table_string(r->t, r->key.data, r->key.len) : 0;
+    uint32_t key = r->key.len ? plumb_chrome_text(r, r->key.data, r->key.len) : 0;
     r->args[r->arg_count++] = (struct plumb_chrome_arg){key, type, value};
 }
 
@@ -122,7 +122,7 @@ static void add_scalar(struct plumb_chrome *r)
     union plumb_table_number v = {.u64 = 0};
     switch (s->token) {
     case PLUMB_JSON_STRING:
-        v.u64 = plumb_table_string(r->t, s->text, s->size);
+        v.u64 = plumb_chrome_text(r, s->text, s->size);
         add(r, PLUMB_ARG_TEXT, v);
         break;
     case PLUMB_JSON_TRUE:

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/chrome_words.h"
 #include "format/perfetto.h"
 #include "trace/chrome_parts.h"
 
@@ -111,8 +112,10 @@ static void put_counters(struct plumb_chrome *r)
         if (fresh) {
             r->key.len = 0;
             plumb_buf_str(&r->key, plumb_table_text(r->t, e->name));
-            plumb_buf_str(&r->key, r->key.len && a->key ? " " : "");
-            plumb_buf_str(&r->key, plumb_table_text(r->t, a->key));
+            if (a->key != e->name) {
+                plumb_buf_str(&r->key, r->key.len && a->key ? " " : "");
+                plumb_buf_str(&r->key, plumb_table_text(r->t, a->key));
+            }
             uint32_t name = plumb_table_string(r->t, r->key.data, r->key.len);
             r->t->lanes[lane].name = name;
             r->t->lanes[lane].kind = PLUMB_LANE_COUNTER;
@@ -195,9 +198,19 @@ static uint32_t put_event(struct plumb_chrome *r)
     }
 }
 
+/* What our exports end with, as Kineto's traces do. It is not an event of the program. */
+static bool is_end_mark(const struct plumb_chrome *r)
+{
+    const struct plumb_chrome_event *e = &r->event;
+    return r->escaped && e->phase == 'i' && r->arg_count == 0 &&
+           strcmp(plumb_table_text(r->t, e->name), PLUMB_CHROME_WINDOW_END) == 0;
+}
+
 void plumb_chrome_put(struct plumb_chrome *r)
 {
     const struct plumb_chrome_event *e = &r->event;
+    if (is_end_mark(r))
+        return;
     if (e->phase == 'M') {
         put_metadata(r);
         return;

@@ -39,9 +39,17 @@ struct plumb_chrome {
     int64_t base_ns;        /* baseTimeNanoseconds; 0: none */
     uint64_t events, empty; /* objects that are events, and that are none */
     bool bare;              /* the document is a list of events */
+    bool escaped;           /* plumb wrote it: texts have \xHH for a byte */
     const char *whole;      /* behind the last event that is whole */
     bool failed;            /* out of memory */
 };
+
+/* The number of a text of the file. */
+static inline uint32_t plumb_chrome_text(struct plumb_chrome *r, const char *text, size_t n)
+{
+    return r->escaped ? plumb_strings_put_escaped(&r->t->strings, text, n)
+                      : plumb_table_string(r->t, text, n);
+}
 
 /* chrome_args.c: the value that is the scan's token, an object or not, as args under r->key. */
 bool plumb_chrome_args(struct plumb_chrome *r, int depth);

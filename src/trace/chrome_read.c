@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "format/chrome_words.h"
 #include "trace/chrome_parts.h"
 #include "trace/unpack.h"
 
@@ -43,7 +44,7 @@ static struct plumb_chrome_id read_id(struct plumb_chrome *r)
         if (is_number)
             return id;
         id.is_text = true;
-        id.text = plumb_table_string(r->t, s->text, s->size);
+        id.text = plumb_chrome_text(r, s->text, s->size);
         id.number = id.text;
     } else {
         id.there = false;
@@ -60,7 +61,7 @@ static bool read_ns(struct plumb_chrome *r, int64_t *out)
 
 static uint32_t read_text(struct plumb_chrome *r)
 {
-    return r->scan.token == PLUMB_JSON_STRING ? plumb_table_string(r->t, r->scan.text, r->scan.size)
+    return r->scan.token == PLUMB_JSON_STRING ? plumb_chrome_text(r, r->scan.text, r->scan.size)
                                               : 0;
 }
 
@@ -195,13 +196,15 @@ static void read_fact(struct plumb_chrome *r, const char *within)
         return;
     if (whole && !within && plumb_json_key_is(s, "baseTimeNanoseconds"))
         r->base_ns = (int64_t)s->number.whole;
+    if (whole && !within && plumb_json_key_is(s, PLUMB_CHROME_ESCAPED))
+        r->escaped = s->number.whole == 1;
     r->key.len = 0;
     if (within)
         plumb_buf_printf(&r->key, "%s.", within);
     plumb_buf_append(&r->key, s->key, s->key_size);
-    uint32_t key = plumb_table_string(r->t, r->key.data, r->key.len);
+    uint32_t key = plumb_chrome_text(r, r->key.data, r->key.len);
     if (!whole)
-        v.u64 = plumb_table_string(r->t, s->text, s->size);
+        v.u64 = plumb_chrome_text(r, s->text, s->size);
     plumb_table_add_fact(r->t, key, whole ? PLUMB_ARG_I64 : PLUMB_ARG_TEXT, v);
 }
 

@@ -1,37 +1,12 @@
 /* perfetto_packet.c: one packet: what it changes of its sequence, and what it tells. */
-#include "base/utf8.h"
 #include "trace/perfetto_parts.h"
 
 /* ---- Texts ---------------------------------------------------------------------------------- */
 
-static int hex(unsigned char c)
-{
-    return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
-}
-
-/* Into r->spare, each \xHH as the byte it stands for. */
-static void unescape(struct plumb_pfr *r, const unsigned char *bytes, size_t n)
-{
-    char four[5] = "";
-    r->spare.len = 0;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(four, bytes + i, n - i < 4 ? n - i : 4);
-        if (n - i >= 4 && plumb_utf8_looks_escaped(four)) {
-            plumb_buf_char(&r->spare, (char)(hex(bytes[i + 2]) << 4 | hex(bytes[i + 3])));
-            i += 3;
-        } else {
-            plumb_buf_char(&r->spare, (char)bytes[i]);
-        }
-    }
-}
-
 uint32_t plumb_pfr_text(struct plumb_pfr *r, const unsigned char *bytes, size_t n)
 {
-    if (r->t->plumb && n > 0 && memchr(bytes, '\\', n)) {
-        unescape(r, bytes, n);
-        r->failed |= r->spare.failed;
-        return plumb_table_string(r->t, r->spare.data, r->spare.len);
-    }
+    if (r->t->plumb)
+        return plumb_strings_put_escaped(&r->t->strings, bytes, n);
     return plumb_table_string(r->t, bytes, n);
 }
 

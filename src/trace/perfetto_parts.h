@@ -97,7 +97,7 @@ struct plumb_pfr {
     struct plumb_pfr_counter *counters;
     size_t counter_count, counter_cap;
     struct plumb_pfr_list values, tracks; /* scratch */
-    struct plumb_buf text, spare;         /* scratch */
+    struct plumb_buf text;                /* scratch */
     uint64_t packets;
     struct plumb_pfr_seen *seen; /* [1 << PLUMB_PFR_SEEN_BITS], by hash */
     const unsigned char *packed; /* packets that the last one has packed */

@@ -156,7 +156,6 @@ static int begin(struct plumb_pfr *r, struct plumb_table *t, plumb_error *err)
     memset(r, 0, sizeof *r);
     r->t = t;
     plumb_buf_str(&r->text, "");
-    plumb_buf_str(&r->spare, "");
     int rc = plumb_table_init(t, err);
     if (rc == PLUMB_OK && !(r->seen = calloc((size_t)1 << PLUMB_PFR_SEEN_BITS, sizeof *r->seen)))
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for reading a trace");
@@ -174,7 +173,6 @@ static void end(struct plumb_pfr *r)
     plumb_ids_fini(&r->sequence_of);
     plumb_ids_fini(&r->counter_of);
     plumb_buf_fini(&r->text);
-    plumb_buf_fini(&r->spare);
     plumb_arena_fini(&r->arena);
 }
 
@@ -184,7 +182,7 @@ static int conclude(struct plumb_pfr *r, const struct source *from, uint64_t lef
     struct plumb_table *t = r->t;
     t->faults.cut_bytes = left;
     t->packet_bytes = from->offset;
-    if (r->failed || r->text.failed || r->spare.failed)
+    if (r->failed || r->text.failed)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", from->name);
     if (r->packets == 0 && t->faults.damaged > 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT,

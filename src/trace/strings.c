@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static uint32_t hash_of(const unsigned char *p, size_t n)
 {
     const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
@@ -102,6 +104,41 @@ uint32_t plumb_strings_put(struct plumb_strings *s, const void *text, size_t n)
     if (n == 0)
         return 0;
     return memchr(text, '\0', n) ? add_without_nul(s, text, n) : add(s, text, n);
+}
+
+static int hex(char c)
+{
+    return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+}
+
+static size_t unescape(char *out, const char *text, size_t n)
+{
+    char four[5] = "";
+    size_t put = 0;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(four, text + i, n - i < 4 ? n - i : 4);
+        if (n - i >= 4 && plumb_utf8_looks_escaped(four)) {
+            out[put++] = (char)(hex(four[2]) << 4 | hex(four[3]));
+            i += 3;
+        } else {
+            out[put++] = text[i];
+        }
+    }
+    return put;
+}
+
+uint32_t plumb_strings_put_escaped(struct plumb_strings *s, const void *text, size_t n)
+{
+    char *copy;
+    if (n == 0 || !memchr(text, '\\', n))
+        return plumb_strings_put(s, text, n);
+    if (!(copy = malloc(n))) {
+        s->text.failed = true;
+        return 0;
+    }
+    uint32_t id = plumb_strings_put(s, copy, unescape(copy, text, n));
+    free(copy);
+    return id;
 }
 
 uint32_t plumb_strings_find(const struct plumb_strings *s, const char *text)

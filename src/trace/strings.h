@@ -20,6 +20,8 @@ struct plumb_strings {
 /* The number of the `n` bytes at `text`, which need not end in NUL; a NUL among them becomes a
  * space. Sets `text.failed` when out of memory, and gives 0. */
 uint32_t plumb_strings_put(struct plumb_strings *s, const void *text, size_t n);
+/* The same for a text as plumb writes it: each \xHH in it is the byte that it stands for. */
+uint32_t plumb_strings_put_escaped(struct plumb_strings *s, const void *text, size_t n);
 /* The number of a text, or UINT32_MAX: it is not among them. */
 uint32_t plumb_strings_find(const struct plumb_strings *s, const char *text);
 /* Lives until the next text is added. */
