@@ -609,6 +609,7 @@ struct plumb_api {
                      plumb_error *err); /* enum plumb_hook_change */
 
     void (*log_line_to)(int level, const char *line, plumb_log_fn log, void *arg);
+    plumb_async (*async_begin_with)(plumb_node node, uint32_t flags); /* enum plumb_point_flags */
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

@@ -125,6 +125,7 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
     ((void)(out), (void)(fn), (void)(arg), (void)(options), (void)(err), plumb_off_status_())
 
 #define plumb_begin_with(node, flags) ((void)(node), (void)(flags), PLUMB_OFF_SPAN_)
+#define plumb_async_begin_with(node, flags) ((void)(node), (void)(flags), plumb_off_async_())
 #define plumb_stage_metric(stage, name) ((void)(stage), (void)(name))
 #define PLUMB_OFF_VALUE_(stage, name, value) ((void)(stage), (void)(name), (void)(value))
 #define plumb_stage_input(stage, name, tensor) PLUMB_OFF_VALUE_(stage, name, tensor)

@@ -40,7 +40,6 @@ class span
         return span_;
     }
 
-  private:
     static int in_flight()
     {
 #if defined(__cpp_lib_uncaught_exceptions) || __cplusplus >= 201703L
@@ -50,7 +49,64 @@ class span
 #endif
     }
 
+  private:
     ::plumb_span span_;
+    int depth_;
+};
+
+/* An async span, of a stage with PLUMB_POINT_STAGE: ends with the object, which may be moved to
+ * another thread. One that an exception ends is a failure. */
+class async
+{
+  public:
+    explicit async(::plumb_node node, uint32_t flags = PLUMB_POINT_PLAIN)
+        : span_(flags ? plumb_async_begin_with(node, flags) : plumb_async_begin(node)),
+          depth_(span::in_flight())
+    {
+    }
+    async(async &&other) noexcept : span_(other.release()), depth_(span::in_flight())
+    {
+    }
+    async &operator=(async &&other) noexcept
+    {
+        if (this != &other) {
+            end();
+            span_ = other.release();
+            depth_ = span::in_flight();
+        }
+        return *this;
+    }
+    async(const async &) = delete;
+    async &operator=(const async &) = delete;
+    ~async()
+    {
+        if (span::in_flight() > depth_)
+            fail_with("exception");
+        end();
+    }
+
+    void end()
+    {
+        plumb_async_end(release());
+    }
+    void fail_with(const char *why)
+    {
+        plumb_async_fail(release(), why);
+    }
+    void abandon()
+    {
+        plumb_async_abandon(release());
+    }
+    /* The handle, which the caller ends. */
+    ::plumb_async release()
+    {
+        ::plumb_async mine = span_;
+        span_.id = 0;
+        return mine;
+    }
+
+  private:
+    ::plumb_async span_;
     int depth_;
 };
 

@@ -17,6 +17,16 @@ static inline plumb_span plumb_begin_with(plumb_node node, uint32_t flags)
     return node && PLUMB_KNOWS_(api, span_begin_with) ? api->span_begin_with(node, flags) : none;
 }
 
+/* An async span with flags: with PLUMB_POINT_STAGE a stage that begins here and ends on any thread,
+ * by plumb_async_end(), _fail() or _abandon(); many may be open at once. It counts for the request
+ * that this thread works for. Its memory is what the process holds at its end. */
+static inline plumb_async plumb_async_begin_with(plumb_node node, uint32_t flags)
+{
+    const struct plumb_api *api = plumb_client_api_();
+    plumb_async none = {0};
+    return node && PLUMB_KNOWS_(api, async_begin_with) ? api->async_begin_with(node, flags) : none;
+}
+
 /* The component metric that an open stage counts for ("dit_time_s"); kept with its node. */
 static inline void plumb_stage_metric(plumb_span stage, const char *name)
 {

@@ -129,6 +129,7 @@ static void fill_table(void)
     table.set_debug = plumb_set_debug_points;
     table.set_log = set_log;
     table.log_line = log_line;
+    table.async_begin_with = plumb_async_begin_with_impl;
     table.log_line_to = log_line_to;
     table.measure = plumb_measure_impl;
     table.stage_metric = plumb_stage_metric_impl;

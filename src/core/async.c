@@ -4,7 +4,7 @@
  * stack runs empty. */
 #include "base/log.h"
 #include "core/nvtx.h"
-#include "core/runtime.h"
+#include "core/stage.h"
 
 static struct plumb_live_async *slot(struct plumb_run *run, uint32_t i)
 {
@@ -69,6 +69,11 @@ static PLUMB_COLD void begin_range(plumb_async span, uint32_t node, int64_t step
 
 plumb_async plumb_async_begin_impl(plumb_node node)
 {
+    return plumb_async_begin_stage(node, NULL);
+}
+
+plumb_async plumb_async_begin_stage(plumb_node node, const struct plumb_live_async *stage)
+{
     plumb_async span = {0};
     struct plumb_thread *th;
     struct plumb_live_async *a;
@@ -88,6 +93,13 @@ plumb_async plumb_async_begin_impl(plumb_node node)
     PLUMB_STORE(a->node, node);
     PLUMB_STORE(a->group, th->group);
     PLUMB_STORE(a->tid, th->tid);
+    PLUMB_STORE(a->flags, stage ? stage->flags : 0);
+    if (stage) {
+        PLUMB_STORE(a->outermost, stage->outermost);
+        PLUMB_STORE(a->request, stage->request);
+        PLUMB_STORE(a->begin_ns, stage->begin_ns);
+        PLUMB_STORE(a->rss, stage->rss);
+    }
     PLUMB_STORE(a->begin_ticks, plumb_ticks_from(th->clock));
     PLUMB_RELEASE(a->state, generation << 1 | PLUMB_ASYNC_OPEN);
     /* The run's generation in the handle: one left over from an earlier run ends nothing. */
@@ -100,28 +112,57 @@ plumb_async plumb_async_begin_impl(plumb_node node)
     return span;
 }
 
-/* Returns the range that the span was as well. */
-static uint64_t end(struct plumb_thread *th, plumb_async span, uint32_t mark, const char *why)
+/* The slot of an open span, and its state; NULL: the handle is stale. */
+static struct plumb_live_async *open_slot(struct plumb_run *run, plumb_async span, uint32_t *state)
 {
-    struct plumb_run *run = th->run;
-    uint32_t i = (uint32_t)span.id - 1, state, sample = PLUMB_SAMPLE_ASYNC;
-    uint64_t payload[3], now = plumb_ticks_from(th->clock);
+    uint32_t i = (uint32_t)span.id - 1;
     struct plumb_live_async *a;
     if (i >= PLUMB_ASYNC_CHUNKS * PLUMB_ASYNC_CHUNK || !run->h->async_off[i / PLUMB_ASYNC_CHUNK] ||
-        (span.id >> 48) != (run->generation & 0xffff)) {
+        (span.id >> 48) != (run->generation & 0xffff))
+        return NULL;
+    a = slot(run, i);
+    *state = PLUMB_ACQUIRE(a->state);
+    return *state & PLUMB_ASYNC_OPEN && !(*state & PLUMB_ASYNC_ENDING) &&
+                   (*state >> 1 & 0xffff) == (span.id >> 32 & 0xffff)
+               ? a
+               : NULL;
+}
+
+static void copy(struct plumb_live_async *out, const struct plumb_live_async *a)
+{
+    out->begin_ticks = PLUMB_LOAD(a->begin_ticks);
+    out->node = PLUMB_LOAD(a->node);
+    out->group = PLUMB_LOAD(a->group);
+    out->tid = PLUMB_LOAD(a->tid);
+    out->flags = PLUMB_LOAD(a->flags);
+    out->outermost = PLUMB_LOAD(a->outermost);
+    out->request = PLUMB_LOAD(a->request);
+    out->begin_ns = PLUMB_LOAD(a->begin_ns);
+    out->rss = PLUMB_LOAD(a->rss);
+}
+
+/* Returns the range that the span was as well. `was` is what its slot held, with no flags when this
+ * is not its end. */
+static uint64_t end(struct plumb_thread *th, plumb_async span, uint32_t mark, const char *why,
+                    uint64_t now, struct plumb_live_async *was)
+{
+    struct plumb_run *run = th->run;
+    uint32_t i = (uint32_t)span.id - 1, state = 0, sample = PLUMB_SAMPLE_ASYNC;
+    struct plumb_live_async *a = open_slot(run, span, &state);
+    uint64_t payload[3];
+    was->flags = 0;
+    if (!a) {
         plumb_drop(run, PLUMB_DROP_STALE);
         return 0;
     }
-    a = slot(run, i);
-    state = PLUMB_ACQUIRE(a->state);
-    payload[0] = PLUMB_LOAD(a->node) | (uint64_t)PLUMB_LOAD(a->group) << 32;
-    payload[1] = payload[2] = now - PLUMB_LOAD(a->begin_ticks);
+    copy(was, a);
+    payload[0] = was->node | (uint64_t)was->group << 32;
+    payload[1] = payload[2] = now - was->begin_ticks;
     /* Of two ends of one span, one wins. */
-    if (!(state & PLUMB_ASYNC_OPEN) || state & PLUMB_ASYNC_ENDING ||
-        (state >> 1 & 0xffff) != (span.id >> 32 & 0xffff) ||
-        !__atomic_compare_exchange_n(&a->state, &state, state | PLUMB_ASYNC_ENDING, false,
+    if (!__atomic_compare_exchange_n(&a->state, &state, state | PLUMB_ASYNC_ENDING, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         plumb_drop(run, PLUMB_DROP_STALE);
+        was->flags = 0;
         return 0;
     }
     uint64_t range = plumb_nvtx_take(i);
@@ -141,12 +182,38 @@ static uint64_t end(struct plumb_thread *th, plumb_async span, uint32_t mark, co
     return range;
 }
 
+/* The node of an open span that is a stage; 0: it is not. */
+static plumb_node stage_node(plumb_async span)
+{
+    const struct plumb_live_async *a;
+    struct plumb_thread *th;
+    plumb_node node = 0;
+    uint32_t state;
+    if (!plumb_enter(&th, true))
+        return 0;
+    a = open_slot(th->run, span, &state);
+    if (a && PLUMB_LOAD(a->flags) & PLUMB_POINT_STAGE)
+        node = PLUMB_LOAD(a->node);
+    plumb_leave(th);
+    return node;
+}
+
 void plumb_async_end_impl(plumb_async span, uint32_t mark, const char *why)
 {
-    struct plumb_thread *th;
+    struct plumb_thread *th = plumb_tls;
+    struct plumb_live_async was;
+    uint64_t range, now;
+    if (th && PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC) {
+        plumb_node node = stage_node(span);
+        if (node)
+            plumb_synchronise(th, node);
+    }
     if (!plumb_enter(&th, true))
         return;
-    uint64_t range = end(th, span, mark, why);
+    now = plumb_ticks_from(th->clock);
+    range = end(th, span, mark, why, now, &was);
     plumb_leave(th);
     plumb_nvtx_end(range);
+    if (was.flags & PLUMB_POINT_STAGE)
+        plumb_async_stage_ended(&was, now, mark, why);
 }

@@ -40,6 +40,7 @@ struct plumb_stage_entry {
     uint64_t request;
     uint32_t tid, depth;
     bool failed, stage, outermost;
+    bool async;  /* it held no thread */
     bool tops;   /* no stage of the same request is around it */
     bool counts; /* set by plumb_ledger_stage_run(): the statistics of the key hold it */
     struct plumb_live_memory memory;
@@ -50,6 +51,12 @@ static inline uint64_t plumb_stage_took(const struct plumb_stage_entry *e)
 }
 void plumb_ledger_stage_run(struct plumb_run *run, struct plumb_stage_entry *e);
 
+/* Resident set as read before the lock is taken. */
+struct plumb_rss {
+    uint64_t now, high; /* `high`: see plumb_resident_high(); with exact peaks VmHWM */
+};
+struct plumb_rss plumb_rss_read(void);
+
 /* ---- series.c: memory over time, checkpoints ------------------------------------------------- */
 
 /* Reads the resident set and enters it, and the pools, at the present time. The control thread's
@@ -58,6 +65,10 @@ uint64_t plumb_series_sample(struct plumb_run *run);
 /* Under the lock. */
 void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss);
 void plumb_checkpoint_impl(const char *name, uint32_t baseline);
+/* Under the lock: what is held now, and the highest since the last scope that started peaks anew.
+ */
+void plumb_memory_held(struct plumb_run *run, const struct plumb_rss *rss,
+                       struct plumb_live_memory *out);
 
 static inline void plumb_raise_to(int64_t *peak, int64_t now)
 {
@@ -71,11 +82,6 @@ enum plumb_scope_flags {
     PLUMB_SCOPE_RSS = 1,         /* the resident set is read at both ends */
     PLUMB_SCOPE_RUNNING_PEAK = 2 /* peaks go on from the scope before */
 };
-/* Resident set as read before the lock is taken. */
-struct plumb_rss {
-    uint64_t now, high; /* `high`: see plumb_resident_high(); with exact peaks VmHWM */
-};
-struct plumb_rss plumb_rss_read(void);
 /* Under the lock. Opens a scope inside the thread's innermost one, and makes it that; 0: none to be
  * had. */
 uint32_t plumb_scope_open(struct plumb_thread *th, uint32_t flags, const struct plumb_rss *rss);

@@ -173,6 +173,15 @@ void plumb_node_add_flags(plumb_node node, uint32_t flags)
     }
 }
 
+void plumb_node_flagged(plumb_node node, uint32_t flags)
+{
+    if (!(flags & ~PLUMB_ACQUIRE(plumb_rt.nodes[node].flags)))
+        return;
+    plumb_lock();
+    plumb_node_add_flags(node, flags);
+    plumb_unlock();
+}
+
 void plumb_node_select(plumb_node node, bool selected)
 {
     uint32_t flags = plumb_rt.nodes[node].flags & ~PLUMB_NODE_SELECTED;

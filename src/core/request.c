@@ -231,7 +231,7 @@ void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *
     if (!r)
         return;
     r->records++;
-    if (e->tid == r->tid) {
+    if (e->tid == r->tid && !e->async) {
         own = within(r, e, e->own_ticks);
         r->exclusive_ticks += own;
         if (e->tops)

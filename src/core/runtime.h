@@ -410,6 +410,7 @@ plumb_pipeline *plumb_pipeline_intern(const char *name);
 void plumb_nodes_publish(struct plumb_run *run); /* writes every known name to a new run */
 void plumb_node_add_site(plumb_node node, const char *file, uint32_t line, uint32_t flags);
 void plumb_node_add_flags(plumb_node node, uint32_t flags); /* under the lock */
+void plumb_node_flagged(plumb_node node, uint32_t flags);   /* takes it where one is new */
 /* Under the lock, before a run has it: whether its runs are in a selected region. */
 void plumb_node_select(plumb_node node, bool selected);
 
@@ -502,7 +503,11 @@ void plumb_scopes_announce(struct plumb_thread *th); /* tells a new run where th
 void plumb_scopes_return(struct plumb_thread *th, uint32_t down_to);
 
 /* async.c */
+/* Waits for the device of the node, otherwise of the thread's pipeline. Calls out. */
+void plumb_synchronise(struct plumb_thread *th, uint32_t node);
 plumb_async plumb_async_begin_impl(plumb_node node);
+/* What a stage's begin leaves in the slot for its end: `flags` to `rss`. */
+plumb_async plumb_async_begin_stage(plumb_node node, const struct plumb_live_async *stage);
 void plumb_async_end_impl(plumb_async span, uint32_t mark, const char *why);
 
 /* count.c */

@@ -136,8 +136,14 @@ static struct plumb_live_checkpoint *find(struct plumb_run *run, const char *nam
     return c;
 }
 
-static void pools_now(struct plumb_run *run, struct plumb_live_memory *m)
+void plumb_memory_held(struct plumb_run *run, const struct plumb_rss *rss,
+                       struct plumb_live_memory *m)
 {
+    memset(m, 0, sizeof *m);
+    plumb_scopes_sampled(run, rss->now);
+    m->samples = rss->now != 0;
+    m->rss = rss->now;
+    m->peak_rss = plumb_scopes_rss_peak();
     for (uint32_t i = 0; i < run->h->ledger.pools.count && m->use_count < PLUMB_LIVE_USES; i++) {
         const struct plumb_live_pool *p = plumb_pool_at(run, i);
         int64_t allocated, reserved;
@@ -153,18 +159,14 @@ static void pools_now(struct plumb_run *run, struct plumb_live_memory *m)
 
 void plumb_checkpoint_impl(const char *name, uint32_t baseline)
 {
-    struct plumb_live_memory m = {0};
+    struct plumb_live_memory m;
     struct plumb_live_checkpoint *c;
     struct plumb_rss rss = plumb_rss_read();
     struct plumb_thread *th;
     if (!plumb_ledger_enter(&th, false))
         return;
     plumb_sized_flush(th);
-    plumb_scopes_sampled(th->run, rss.now);
-    m.samples = rss.now != 0;
-    m.rss = rss.now;
-    m.peak_rss = plumb_scopes_rss_peak();
-    pools_now(th->run, &m);
+    plumb_memory_held(th->run, &rss, &m);
     plumb_pools_holes(th->run);
     c = find(th->run, name ? name : "");
     if (c) {

@@ -113,7 +113,7 @@ struct plumb_thread *plumb_attached(void)
     return th;
 }
 
-static void synchronise(struct plumb_thread *th, uint32_t node)
+void plumb_synchronise(struct plumb_thread *th, uint32_t node)
 {
     plumb_device *d = PLUMB_ACQUIRE(plumb_rt.nodes[node].device);
     if (!d)
@@ -134,7 +134,7 @@ PLUMB_COLD plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node)
     plumb_span span;
     uint64_t t;
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC)
-        synchronise(th, node);
+        plumb_synchronise(th, node);
     if (!enter_any(th))
         return no_span;
     if (plumb_depth(th) >= PLUMB_DEPTH_MAX) {
@@ -238,7 +238,7 @@ static PLUMB_COLD void end_long(plumb_span span)
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC) {
         plumb_node node = innermost_node(th);
         leave(th);
-        synchronise(th, node);
+        plumb_synchronise(th, node);
         if (!enter_any(th))
             return;
     }
@@ -417,11 +417,7 @@ static plumb_span begin_with(plumb_node node, uint32_t flags)
         return no_span;
     if (flags & PLUMB_POINT_DEBUG && !PLUMB_LOAD(plumb_rt.debug))
         return no_span;
-    if (flags & ~PLUMB_ACQUIRE(plumb_rt.nodes[node].flags)) {
-        plumb_lock();
-        plumb_node_add_flags(node, flags);
-        plumb_unlock();
-    }
+    plumb_node_flagged(node, flags);
     return begin_long(node, flags, __builtin_frame_address(0));
 }
 

@@ -17,9 +17,9 @@ static const char *name_of(uint32_t node)
     return plumb_rt.nodes[node].name;
 }
 
-static const char *pipeline_of(const struct plumb_thread *th)
+static const char *pipeline_of(uint32_t group)
 {
-    return plumb_rt.pipelines[th->group >> 8].name;
+    return plumb_rt.pipelines[group >> 8 & 0xff].name;
 }
 
 static bool reads_memory(uint32_t flags)
@@ -28,7 +28,7 @@ static bool reads_memory(uint32_t flags)
            (flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY)) != 0;
 }
 
-static void checkpoint(const char *when, uint32_t node)
+void plumb_stage_checkpoint(const char *when, uint32_t node)
 {
     char name[600];
     if (!PLUMB_LOAD(plumb_rt.settings.memory_checkpoints))
@@ -38,6 +38,11 @@ static void checkpoint(const char *when, uint32_t node)
 }
 
 /* ---- Begin ----------------------------------------------------------------------------------- */
+
+void plumb_stage_tell_begin(uint32_t node, uint32_t group)
+{
+    plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", name_of(node), pipeline_of(group));
+}
 
 static struct plumb_stage_run *room(struct plumb_thread *th)
 {
@@ -97,8 +102,8 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
         plumb_hooks_before(hooks, node);
     if (flags & PLUMB_POINT_STAGE) {
         /* Before the span: what the log costs is not the stage's. */
-        plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", name_of(node), pipeline_of(th));
-        checkpoint("before", node);
+        plumb_stage_tell_begin(node, th->group);
+        plumb_stage_checkpoint("before", node);
     }
     if (flags & MEASURED)
         scope = open_scope(flags, &request);
@@ -155,7 +160,7 @@ void plumb_stages_closed(struct plumb_thread *th, uint32_t depth)
 }
 
 /* Whether the thread works below a stage of another thread. */
-static bool below_a_stage(const struct plumb_thread *th)
+bool plumb_stage_below_another(const struct plumb_thread *th)
 {
     for (uint32_t i = 0; i < th->path_depth; i++) {
         if (plumb_rt.nodes[th->path[i]].flags & PLUMB_POINT_STAGE)
@@ -228,19 +233,18 @@ static void tell_memory(const char *name, double ms, const struct plumb_live_mem
               plumb_rank_told(), name, ms, mib(a), mib(r), mib(peak_a), mib(peak_r));
 }
 
-/* After the end, so that the device has been waited for. */
-static void tell(const struct plumb_thread *th, const struct plumb_stage_run *s, uint64_t end_ns,
-                 const struct plumb_live_memory *m)
+void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plumb_live_memory *m)
 {
-    double ms = (double)(end_ns - s->begin_ns) * 1e-6;
-    if (s->mark == 1)
-        plumb_log(PLUMB_LOG_ERROR, "[%s|%s] Execution failed after %.3f ms: %s", name_of(s->node),
-                  pipeline_of(th), ms, s->why);
+    double ms = (double)(line->end_ns - line->begin_ns) * 1e-6;
+    const char *name = name_of(line->node), *pipeline = pipeline_of(line->group);
+    if (line->mark == 1)
+        plumb_log(PLUMB_LOG_ERROR, "[%s|%s] Execution failed after %.3f ms: %s", name, pipeline, ms,
+                  line->why);
     else
-        plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution %s %.3f ms", name_of(s->node), pipeline_of(th),
-                  s->mark ? "abandoned after" : "completed in", ms);
-    if (PLUMB_LOAD(plumb_rt.settings.memory) != PLUMB_MEMORY_OFF && s->mark != 2)
-        tell_memory(name_of(s->node), ms, m);
+        plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution %s %.3f ms", name, pipeline,
+                  line->mark ? "abandoned after" : "completed in", ms);
+    if (PLUMB_LOAD(plumb_rt.settings.memory) != PLUMB_MEMORY_OFF && line->mark != 2)
+        tell_memory(name, ms, m);
 }
 
 /* Spans that are only here for their hooks leave nothing but the time of the stages inside. */
@@ -257,7 +261,7 @@ static void ended(struct plumb_thread *th, const struct plumb_stage_run *run, ui
                                   .depth = th->stages,
                                   .failed = s.mark == 1,
                                   .stage = (s.flags & PLUMB_POINT_STAGE) != 0,
-                                  .outermost = th->stages == 0 && !below_a_stage(th),
+                                  .outermost = th->stages == 0 && !plumb_stage_below_another(th),
                                   .tops = th->stages == 0 ||
                                           th->stage[th->stages - 1].request != s.request};
     if (s.mark == 2 || !(s.flags & MEASURED)) {
@@ -272,8 +276,11 @@ static void ended(struct plumb_thread *th, const struct plumb_stage_run *run, ui
     if (!(s.flags & PLUMB_POINT_STAGE))
         return;
     if (s.mark != 2)
-        checkpoint("after", s.node);
-    tell(th, &s, end_ns, &e.memory);
+        plumb_stage_checkpoint("after", s.node);
+    /* After the end, so that the device has been waited for. */
+    plumb_stage_tell_end(
+        &(struct plumb_stage_line){s.node, th->group, s.mark, s.begin_ns, end_ns, s.why},
+        &e.memory);
 }
 
 void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks)

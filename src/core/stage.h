@@ -38,6 +38,25 @@ struct plumb_stage_run *plumb_stage_of(struct plumb_thread *th, plumb_span span)
 void plumb_stages_closed(struct plumb_thread *th, uint32_t depth);
 /* After the end's clock read, outside enter: the innermost stage has ended at `ticks`. */
 void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks);
+/* The log lines of a stage; outside enter. */
+struct plumb_stage_line {
+    uint32_t node, group;
+    uint32_t mark; /* as given to span_mark; 0: none */
+    uint64_t begin_ns, end_ns;
+    const char *why; /* of a failure; never NULL */
+};
+void plumb_stage_tell_begin(uint32_t node, uint32_t group);
+void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plumb_live_memory *m);
+/* A checkpoint "<when>_<stage>", where they are wanted. */
+void plumb_stage_checkpoint(const char *when, uint32_t node);
+bool plumb_stage_below_another(const struct plumb_thread *th);
+
+/* async_stage.c: stages that are async spans. */
+plumb_async plumb_async_begin_with_impl(plumb_node node, uint32_t flags);
+/* After the end's clock read, outside enter; `was`: its slot as it was. */
+void plumb_async_stage_ended(const struct plumb_live_async *was, uint64_t ticks, uint32_t mark,
+                             const char *why);
+
 void plumb_stage_metric_impl(plumb_span span, const char *name);
 
 #endif

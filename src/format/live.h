@@ -38,7 +38,7 @@
 #define PLUMB_LIVE_MAGIC UINT64_C(0x31766c626d756c70) /* "plumblv1" */
 #define PLUMB_LIVE_NAME "live.plumb"
 enum {
-    PLUMB_LIVE_VERSION = 7,
+    PLUMB_LIVE_VERSION = 8,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -325,14 +325,20 @@ struct plumb_live_thread {
 /* An end first says ENDING, then writes the sample, then closes: whoever is killed in between
  * leaves a span that is open, and at worst counted as well. Never one that is neither. */
 enum plumb_live_async_state { PLUMB_ASYNC_OPEN = 1, PLUMB_ASYNC_ENDING = 1 << 30 };
-struct plumb_live_async { /* 32 bytes */
+struct plumb_live_async { /* 64 bytes */
     uint64_t begin_ticks;
     uint32_t node;
     uint32_t group;
     uint32_t tid;
     uint32_t state; /* enum plumb_live_async_state | generation << 1; atomic */
     uint32_t next_free;
+    uint32_t outermost; /* of a stage: no other was open around it */
+    uint32_t flags;     /* enum plumb_point_flags */
     uint32_t reserved;
+    /* Of a stage, for its end. */
+    uint64_t request; /* serial; 0: none */
+    uint64_t begin_ns;
+    uint64_t rss; /* 0: not read */
 };
 
 /* ---- Header ---------------------------------------------------------------------------------- */

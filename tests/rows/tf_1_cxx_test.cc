@@ -138,6 +138,41 @@ static void a_handle_takes_arguments_and_failures(void **)
     assert_int_equal(record_row("by hand").failures, 1);
 }
 
+static void stages_have_the_same_forms(void **)
+{
+    plumb_node node = plumb_node_get("call stage");
+    auto twice = plumb::wrap_stage("wrap stage", [](int n) { return 2 * n; });
+    plumb_request request = plumb_request_begin("cxx", nullptr);
+    {
+        PLUMB_CXX_STAGE(stage, "scope stage");
+        plumb_stage_metric(stage.handle(), "metric");
+        PLUMB_CXX_STAGE_DEBUG(debug, "debug stage");
+        PLUMB_CXX_SPAN_DEBUG(debug_span, "debug span");
+    }
+    assert_int_equal(twice(4), 8);
+    assert_int_equal(plumb::call_stage(node, [] { return 3; }), 3);
+    {
+        plumb::async first(plumb_node_get("async stage"), PLUMB_POINT_STAGE);
+        plumb::async moved(std::move(first));
+        first.end(); /* nothing: it was moved */
+        assert_int_equal(record_count("async stage"), 0);
+        moved.end();
+    }
+    try {
+        plumb::async stage(plumb_node_get("async stage"), PLUMB_POINT_STAGE);
+        throw 1;
+    } catch (int) {
+    }
+    plumb_request_end(request);
+    assert_int_equal(record_count("scope stage"), 1);
+    assert_int_equal(record_count("wrap stage"), 1);
+    assert_int_equal(record_count("call stage"), 1);
+    assert_int_equal(record_count("async stage"), 1);
+    assert_int_equal(record_row("async stage").failures, 1);
+    assert_null(record_row("debug stage").node);
+    assert_null(record_row("debug span").node);
+}
+
 int main()
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup_teardown(f, record_setup, record_teardown)
@@ -149,6 +184,7 @@ int main()
         IN_A_RUN(a_call_gives_back_what_it_calls_gives),
         IN_A_RUN(a_wrapped_function_runs_in_a_span),
         IN_A_RUN(a_handle_takes_arguments_and_failures),
+        IN_A_RUN(stages_have_the_same_forms),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

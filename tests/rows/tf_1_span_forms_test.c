@@ -223,6 +223,192 @@ static void names_made_at_run_time_are_interned_once(void **state)
     }
 }
 
+/* ---- Stages ---------------------------------------------------------------------------------- */
+
+static void stage_by_scope(const char *unused)
+{
+    (void)unused;
+    PLUMB_STAGE(stage, "stage.scope");
+    record_work_ns(WORK_NS);
+}
+
+static void stage_by_node(const char *name)
+{
+    plumb_span stage = plumb_begin_with(plumb_node_get(name), PLUMB_POINT_STAGE);
+    record_work_ns(WORK_NS);
+    plumb_end(stage);
+}
+
+static void stage_by_lap(const char *unused)
+{
+    PLUMB_LAPS(laps);
+    (void)unused;
+    PLUMB_STAGE_LAP(laps, "stage.lap");
+    record_work_ns(WORK_NS);
+    PLUMB_LAP(laps, "no stage");
+}
+
+static int stage_wrapped(int a, int b)
+{
+    record_work_ns(WORK_NS);
+    return a - b;
+}
+PLUMB_WRAP_STAGE(int, stage_wrapped, (int a, int b), (a, b));
+
+static void stage_wrapped_void(int *out)
+{
+    record_work_ns(WORK_NS);
+    *out = 7;
+}
+PLUMB_WRAP_STAGE_VOID(stage_wrapped_void, (int *out), (out));
+
+static void stage_by_wrapper(const char *unused)
+{
+    (void)unused;
+    assert_int_equal(stage_wrapped_plumb(9, 4), 5);
+}
+
+static void stage_by_void_wrapper(const char *unused)
+{
+    int out = 0;
+    (void)unused;
+    stage_wrapped_void_plumb(&out);
+    assert_int_equal(out, 7);
+}
+
+static void stage_by_async(const char *name)
+{
+    plumb_async stage = plumb_async_begin_with(plumb_node_get(name), PLUMB_POINT_STAGE);
+    record_work_ns(WORK_NS);
+    plumb_async_end(stage);
+}
+
+static void *end_elsewhere(void *stage)
+{
+    record_work_ns(WORK_NS);
+    plumb_async_end(*(plumb_async *)stage);
+    plumb_async_end(*(plumb_async *)stage); /* once is enough */
+    return NULL;
+}
+
+static void stage_by_async_elsewhere(const char *name)
+{
+    pthread_t thread;
+    plumb_async stage = plumb_async_begin_with(plumb_node_get(name), PLUMB_POINT_STAGE);
+    assert_int_equal(pthread_create(&thread, NULL, end_elsewhere, &stage), 0);
+    pthread_join(thread, NULL);
+}
+
+static const struct form stage_forms[] = {
+    {"stage.scope", stage_by_scope},
+    {"stage.node", stage_by_node},
+    {"stage.lap", stage_by_lap},
+    {"stage_wrapped", stage_by_wrapper},
+    {"stage_wrapped_void", stage_by_void_wrapper},
+    {"stage.async", stage_by_async},
+    {"stage.async elsewhere", stage_by_async_elsewhere},
+};
+enum { STAGE_FORMS = sizeof stage_forms / sizeof stage_forms[0] };
+
+static struct {
+    int begun, completed, timed, other;
+} said[STAGE_FORMS];
+
+/* What a line that is about a stage must begin with. */
+static void count_lines(int level, const char *text, void *arg)
+{
+    (void)level;
+    (void)arg;
+    for (size_t i = 0; i < STAGE_FORMS; i++) {
+        char name[64], timing[64];
+        snprintf(name, sizeof name, "[%s|", stage_forms[i].node);
+        snprintf(timing, sizeof timing, "[Rank 0] [Timing] %s: ", stage_forms[i].node);
+        if (strncmp(text, timing, strlen(timing)) == 0)
+            said[i].timed++;
+        else if (strncmp(text, name, strlen(name)) == 0 && strstr(text, "] Starting execution"))
+            said[i].begun++;
+        else if (strncmp(text, name, strlen(name)) == 0 && strstr(text, "] Execution completed in"))
+            said[i].completed++;
+        else if (strncmp(text, name, strlen(name)) == 0)
+            said[i].other++;
+    }
+}
+
+static void each_form_of_a_stage_leaves_the_same_record_in_its_request(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    memset(said, 0, sizeof said);
+    plumb_set_log(PLUMB_LOG_INFO, count_lines, NULL);
+    {
+        PLUMB_REQUEST(request, "forms", NULL);
+        for (int k = 0; k < RUNS; k++) {
+            for (size_t i = 0; i < STAGE_FORMS; i++)
+                stage_forms[i].run(stage_forms[i].node);
+        }
+    }
+    plumb_set_log(0, NULL, NULL);
+    record_finish(&t);
+    assert_int_equal(t.request_count, 1);
+    assert_int_equal(t.requests[0].records, RUNS * STAGE_FORMS);
+    assert_int_equal(t.requests[0].stage_count, STAGE_FORMS);
+    for (size_t i = 0; i < STAGE_FORMS; i++) {
+        const struct plumb_timing_node *node = timing_node(&t, NULL, stage_forms[i].node);
+        const struct plumb_timing_request_stage *s = &t.requests[0].stages[i];
+        size_t runs = 0;
+        assert_ptr_equal(&t.nodes[s->node], node);
+        assert_true(node->stage);
+        assert_int_equal(node->host.ns.count, RUNS);
+        assert_int_equal(s->count, RUNS);
+        assert_int_equal(s->failures, 0);
+        assert_int_equal(s->total_ns, node->host.ns.total);
+        assert_int_equal(s->last_ns, node->host.ns.last);
+        assert_true(s->total_ns >= RUNS * WORK_NS * 0.99);
+        assert_int_equal(s->memory.samples, RUNS);
+        assert_true(s->memory.rss > 0 && s->memory.peak_rss >= s->memory.rss);
+        for (size_t k = 0; k < t.stage_run_count; k++)
+            runs += t.stage_runs[k].node == s->node && t.stage_runs[k].request == 0;
+        assert_int_equal(runs, RUNS);
+        assert_int_equal(said[i].begun, RUNS);
+        assert_int_equal(said[i].completed, RUNS);
+        assert_int_equal(said[i].timed, RUNS);
+        assert_int_equal(said[i].other, 0);
+    }
+    plumb_timing_fini(&t);
+    record_start();
+}
+
+static void an_async_stage_may_fail_overlap_and_outlive_its_request(void **state)
+{
+    struct plumb_timing t;
+    plumb_node node = plumb_node_get("overlapping");
+    plumb_async a, b, dropped;
+    plumb_request request;
+    (void)state;
+    request = plumb_request_begin("first", NULL);
+    a = plumb_async_begin_with(node, PLUMB_POINT_STAGE);
+    b = plumb_async_begin_with(node, PLUMB_POINT_STAGE);
+    dropped = plumb_async_begin_with(node, PLUMB_POINT_STAGE);
+    record_work_ns(WORK_NS);
+    plumb_async_fail(a, "no frames");
+    plumb_async_abandon(dropped);
+    plumb_request_end(request);
+    request = plumb_request_begin("second", NULL);
+    plumb_async_end(b);
+    plumb_request_end(request);
+    record_finish(&t);
+    assert_int_equal(t.requests[0].records, 2);
+    assert_int_equal(t.requests[0].stages[0].count, 1);
+    assert_int_equal(t.requests[0].stages[0].failures, 1);
+    assert_int_equal(t.requests[1].records, 0);
+    assert_int_equal(timing_node(&t, NULL, "overlapping")->host.ns.count, 1);
+    assert_int_equal(timing_node(&t, NULL, "overlapping")->failures, 1);
+    /* It held no thread. */
+    assert_int_equal(t.requests[0].stages[0].exclusive_ns, 0);
+    plumb_timing_fini(&t);
+    record_start();
+}
+
 static void two_sites_with_one_name_are_one_node(void **state)
 {
     struct plumb_timing t;
@@ -573,6 +759,8 @@ int main(void)
         IN_A_RUN(every_form_but_async_has_self_time_and_a_place_in_the_tree),
         IN_A_RUN(laps_share_their_clock_reads),
         IN_A_RUN(names_made_at_run_time_are_interned_once),
+        IN_A_RUN(each_form_of_a_stage_leaves_the_same_record_in_its_request),
+        IN_A_RUN(an_async_stage_may_fail_overlap_and_outlive_its_request),
         IN_A_RUN(two_sites_with_one_name_are_one_node),
         IN_A_RUN(samples_measured_elsewhere_go_to_their_channel),
         IN_A_RUN(spans_and_samples_of_one_node_are_one_row),

@@ -1,0 +1,88 @@
+/* async_stage.c: stages that are async spans: begun here, ended on any thread, several at once.
+ *
+ * No thread is theirs, so no allocator event is: their memory is what the process holds at the end,
+ * with the highest since a stage of a thread last started peaks anew. What the begin knows of the
+ * request waits in the span's slot, which only the one end that wins reads. */
+#include "core/ledger.h"
+#include "core/stage.h"
+
+static bool reads_memory(void)
+{
+    return PLUMB_LOAD(plumb_rt.settings.memory) != PLUMB_MEMORY_OFF;
+}
+
+static void look_around(struct plumb_live_async *out)
+{
+    struct plumb_thread *th;
+    if (!plumb_ledger_enter(&th, false))
+        return;
+    out->request = plumb_request_current(th);
+    out->outermost = th->stages == 0 && !plumb_stage_below_another(th);
+    if (out->rss)
+        plumb_series_point(th->run, plumb_ticks_from(th->clock), out->rss);
+    plumb_ledger_leave(th);
+}
+
+plumb_async plumb_async_begin_with_impl(plumb_node node, uint32_t flags)
+{
+    struct plumb_live_async stage = {.flags = flags};
+    plumb_async none = {0};
+    struct plumb_thread *th;
+    if (node == 0 || node >= PLUMB_ACQUIRE(plumb_rt.node_count) || !plumb_wanted() ||
+        (flags & PLUMB_POINT_DEBUG && !PLUMB_LOAD(plumb_rt.debug)))
+        return none;
+    plumb_node_flagged(node, flags);
+    if (!(flags & PLUMB_POINT_STAGE))
+        return plumb_async_begin_impl(node);
+    if (!plumb_enter(&th, false))
+        return none;
+    plumb_leave(th);
+    /* Before the span: what the log costs is not the stage's. */
+    plumb_stage_tell_begin(node, th->group);
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC)
+        plumb_synchronise(th, node);
+    plumb_stage_checkpoint("before", node);
+    stage.rss = reads_memory() ? plumb_rss_read().now : 0;
+    look_around(&stage);
+    stage.begin_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+    return plumb_async_begin_stage(node, &stage);
+}
+
+static void enter_run(const struct plumb_live_async *was, struct plumb_stage_entry *e)
+{
+    struct plumb_rss rss = {0, 0};
+    struct plumb_thread *th;
+    if (reads_memory())
+        rss = plumb_rss_read();
+    if (!plumb_ledger_enter(&th, true))
+        return;
+    plumb_sized_flush(th);
+    plumb_memory_held(th->run, &rss, &e->memory);
+    if (was->rss && rss.now)
+        e->memory.growth = (int64_t)(rss.now - was->rss);
+    plumb_ledger_stage_run(th->run, e);
+    plumb_ledger_leave(th);
+}
+
+void plumb_async_stage_ended(const struct plumb_live_async *was, uint64_t ticks, uint32_t mark,
+                             const char *why)
+{
+    uint64_t end_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+    struct plumb_stage_entry e = {.key = plumb_key(was->group, was->node),
+                                  .begin_ticks = was->begin_ticks,
+                                  .end_ticks = ticks,
+                                  .request = was->request,
+                                  .tid = was->tid,
+                                  .failed = mark == 1,
+                                  .stage = true,
+                                  .outermost = was->outermost != 0,
+                                  .async = true};
+    e.own_ticks = plumb_stage_took(&e);
+    if (mark != 2) {
+        enter_run(was, &e);
+        plumb_stage_checkpoint("after", was->node);
+    }
+    plumb_stage_tell_end(&(struct plumb_stage_line){was->node, was->group, mark, was->begin_ns,
+                                                    end_ns, why ? why : "no reason given"},
+                         &e.memory);
+}
