@@ -39,12 +39,16 @@ struct plumb_regions {                /* of the runtime */
 struct plumb_region_open { /* of a thread, the outermost first */
     uint32_t depth;        /* of its span */
     uint32_t index;
+    uint32_t scopes;   /* open scopes around it */
+    const void *point; /* the declaration that it is in; NULL: one with a begin and an end */
+    const void *frame; /* of the call that began it */
 };
 struct plumb_region_stack { /* of a thread */
     struct plumb_region_open open[PLUMB_REGIONS_OPEN];
     uint32_t count;
     uint32_t selected; /* of them */
     uint32_t adopted;  /* 1: the thread works below a selected region of another */
+    uint32_t closing;  /* 1: a selected region was left, and the end of its span is still to come */
     uint32_t seen;     /* 1: it was inside at some time of the ring block that is being filled */
     uint32_t ended;    /* 1 + index of one that has switched collection off, to be told of */
 };
@@ -72,16 +76,19 @@ const char *plumb_region_nearest(const char *token, size_t len);
  */
 
 plumb_span plumb_region_begin_impl(const char *name);
-/* A trace point whose name is a region's. */
-plumb_span plumb_region_begin_point(struct plumb_point *point);
+/* A trace point whose name is a region's. `frame`: of the function of the table that was called. */
+plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame);
 /* Inside enter: the spans deeper than `depth` are about to end. */
 void plumb_regions_closing(struct plumb_thread *th, uint32_t depth);
+/* Inside enter: of the thread's scopes only the first `scopes` are still open. Regions declared
+ * inside the others were left by a jump. */
+void plumb_regions_scopes_ended(struct plumb_thread *th, uint32_t scopes);
 /* Inside enter: the thread works below other nodes now. */
 void plumb_regions_adopted(struct plumb_thread *th);
 /* Before a fold: whether the block may hold what the trace is kept to. What is left out is counted.
  */
 bool plumb_regions_want_block(struct plumb_thread *th);
-/* Outside: tells of a collection that this has switched off. */
-void plumb_regions_tell_closed(struct plumb_thread *th);
+/* After those spans have ended: logs a collection that this has switched off. */
+void plumb_regions_closed(struct plumb_thread *th);
 
 #endif

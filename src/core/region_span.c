@@ -88,16 +88,17 @@ static bool count_in(struct plumb_thread *th, uint32_t index)
     return first || is_per_thread(run);
 }
 
-/* Takes the innermost entry back. */
-static void count_out(struct plumb_thread *th)
+/* Takes region `index`, of an entry that was just removed, out of the count. `marked`: its begin is
+ * in the trace, and its end is going to be. */
+static void count_out(struct plumb_thread *th, uint32_t index, bool marked)
 {
     struct plumb_live_regions *live = &th->run->h->regions;
-    uint32_t index = th->regions.open[--th->regions.count].index;
     bool last;
     if (!th->regions.selected || !at(index)->selected || --th->regions.selected)
         return;
+    th->regions.closing = marked;
     last = live->open && --live->open == 0;
-    if (last || is_per_thread(th->run)) {
+    if (marked && (last || is_per_thread(th->run))) {
         th->regions.ended = index + 1;
         mark(th, live->off_off);
     }
@@ -105,21 +106,68 @@ static void count_out(struct plumb_thread *th)
         interval_end(th->run);
 }
 
-void plumb_regions_closing(struct plumb_thread *th, uint32_t depth)
+/* Removes the entries of spans deeper than `depth`. */
+static void close_to(struct plumb_thread *th, uint32_t depth, bool marked)
 {
     struct plumb_region_stack *s = &th->regions;
     if (!s->count || s->open[s->count - 1].depth <= depth)
         return;
     pthread_mutex_lock(&plumb_rt.ledger_lock);
     while (s->count && s->open[s->count - 1].depth > depth)
-        count_out(th);
+        count_out(th, s->open[--s->count].index, marked);
     pthread_mutex_unlock(&plumb_rt.ledger_lock);
 }
 
-void plumb_regions_tell_closed(struct plumb_thread *th)
+/* Entry `i` is of a region that a jump has left, while its span stays open until one around it
+ * ends. From here on it counts, and selects, nothing. Under the ledger's lock. */
+static void leave_behind(struct plumb_thread *th, uint32_t i)
+{
+    struct plumb_region_stack *s = &th->regions;
+    struct plumb_region_open left = s->open[i];
+    uint64_t payload[2] = {left.depth, 0};
+    memmove(&s->open[i], &s->open[i + 1], (--s->count - i) * sizeof left);
+    count_out(th, left.index, true);
+    plumb_wide(th, PLUMB_WIDE_MARK, PLUMB_FRAME_LEFT, payload, 3);
+}
+
+void plumb_regions_scopes_ended(struct plumb_thread *th, uint32_t scopes)
+{
+    struct plumb_region_stack *s = &th->regions;
+    if (!s->count || s->open[s->count - 1].scopes <= scopes)
+        return;
+    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    for (uint32_t i = s->count; i-- > 0;)
+        if (s->open[i].point && s->open[i].scopes > scopes)
+            leave_behind(th, i);
+    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+}
+
+/* A declaration that is reached again in the same frame, while the region that it began there has
+ * not ended: a jump has left that one. */
+static void declared_again(struct plumb_thread *th, const void *point, const void *frame)
+{
+    struct plumb_region_stack *s = &th->regions;
+    struct plumb_thread *in;
+    if (!s->count || !plumb_ledger_enter(&in, true))
+        return;
+    for (uint32_t i = s->count; i-- > 0;)
+        if (s->open[i].point == point && s->open[i].frame == frame)
+            leave_behind(in, i);
+    plumb_ledger_leave(in);
+    if (s->closing)
+        plumb_regions_closed(th);
+}
+
+void plumb_regions_closing(struct plumb_thread *th, uint32_t depth)
+{
+    close_to(th, depth, true);
+}
+
+void plumb_regions_closed(struct plumb_thread *th)
 {
     uint32_t number = th->regions.ended;
     th->regions.ended = 0;
+    th->regions.closing = 0;
     if (number && plumb_log_level() >= PLUMB_LOG_INFO && plumb_regions_speak())
         plumb_log(PLUMB_LOG_INFO,
                   "PROFILER: setting collection False: left %s (depth 0, thread %u)",
@@ -166,7 +214,8 @@ static void tell_in(struct plumb_thread *th, uint32_t index)
     tell_entered(th, index);
 }
 
-static plumb_span begin(struct plumb_thread *th, uint32_t index, uint32_t node)
+static plumb_span begin(struct plumb_thread *th, uint32_t index, uint32_t node, const void *point,
+                        const void *frame)
 {
     struct plumb_region_stack *s = &th->regions;
     struct plumb_thread *in;
@@ -174,7 +223,8 @@ static plumb_span begin(struct plumb_thread *th, uint32_t index, uint32_t node)
     bool switches;
     if (s->count == PLUMB_REGIONS_OPEN || !plumb_ledger_enter(&in, false))
         return plumb_begin_plain(th, node);
-    s->open[s->count++] = (struct plumb_region_open){plumb_depth(th) + 1, index};
+    s->open[s->count++] =
+        (struct plumb_region_open){plumb_depth(th) + 1, index, th->scopes, point, frame};
     switches = count_in(th, index);
     plumb_ledger_leave(in);
     span = plumb_begin_plain(th, node);
@@ -183,7 +233,7 @@ static plumb_span begin(struct plumb_thread *th, uint32_t index, uint32_t node)
         if (switches)
             tell_in(th, index);
     } else if (plumb_enter(&in, true)) {
-        plumb_regions_closing(th, plumb_depth(th));
+        close_to(th, plumb_depth(th), false);
         plumb_leave(in);
     }
     return span;
@@ -226,6 +276,18 @@ static bool any_after(struct plumb_run *run, uint64_t ticks)
     return last && (off <= PLUMB_INTERVAL_CLOSING || off >= ticks);
 }
 
+/* Whether a span that was open when the block began is in the trace of the process: its end, which
+ * may come long after the regions were left, belongs there too. */
+static bool holds_shown(const struct plumb_thread *th)
+{
+    const struct plumb_live_thread *live = th->live;
+    struct plumb_trace_source s = {th->run->base, th->run->mapped, th->run->h};
+    for (uint32_t d = live->context.depth; d > 0; d--)
+        if (plumb_trace_any_region(&s, live->frames[d].begin_ticks, false))
+            return true;
+    return false;
+}
+
 bool plumb_regions_want_block(struct plumb_thread *th)
 {
     struct plumb_region_stack *s = &th->regions;
@@ -233,12 +295,15 @@ bool plumb_regions_want_block(struct plumb_thread *th)
     if (th->run->h->regions.selection != PLUMB_SELECT_REGIONS)
         return true;
     if (s->seen) {
-        s->seen = s->selected || s->adopted;
+        /* A region that is being left is no longer counted, but its end is still to come. */
+        s->seen = s->selected || s->adopted || s->closing;
         return true;
     }
     elsewhere = any_after(th->run, th->base);
-    if (!elsewhere || !is_per_thread(th->run))
-        return elsewhere;
+    if (!is_per_thread(th->run))
+        return elsewhere || holds_shown(th);
+    if (!elsewhere)
+        return false;
     PLUMB_ADD(th->run->h->regions.left_out, begun_elsewhere(th));
     return false;
 }
@@ -292,10 +357,10 @@ plumb_span plumb_region_begin_impl(const char *name)
     if (!number)
         return strange(name ? name : "");
     node = node_of(number - 1);
-    return node ? begin(th, number - 1, node) : no_span;
+    return node ? begin(th, number - 1, node, NULL, NULL) : no_span;
 }
 
-plumb_span plumb_region_begin_point(struct plumb_point *point)
+plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame)
 {
     struct plumb_thread *th = recording();
     uint32_t node = PLUMB_LOAD(point->node), number;
@@ -314,5 +379,6 @@ plumb_span plumb_region_begin_point(struct plumb_point *point)
             PLUMB_STORE(point->node, node);
         plumb_unlock();
     }
-    return begin(th, number - 1, node);
+    declared_again(th, point, frame);
+    return begin(th, number - 1, node, point, frame);
 }

@@ -234,8 +234,10 @@ void plumb_scope_end_impl(plumb_scope scope)
         step = e->step != th->step;
         path = e->path_depth != th->path_depth ||
                memcmp(e->path, th->path, e->path_depth * sizeof e->path[0]) != 0;
-        if (h.recording)
+        if (h.recording) {
+            plumb_regions_scopes_ended(th, (uint32_t)(e - th->scope));
             plumb_scopes_return(th, (uint32_t)(e - th->scope));
+        }
         th->scopes = (uint32_t)(e - th->scope);
         PLUMB_STORE(th->group, e->group);
         th->step = e->step;
@@ -251,6 +253,8 @@ void plumb_scope_end_impl(plumb_scope scope)
             regate(th);
     }
     depart(&h);
+    if (th->regions.closing)
+        plumb_regions_closed(th);
 }
 
 void plumb_context_capture_impl(plumb_context *out)

@@ -250,8 +250,8 @@ static PLUMB_COLD void end_long(plumb_span span)
     leave(th);
     if (stage)
         plumb_stage_ended(th, t);
-    if (th->regions.ended)
-        plumb_regions_tell_closed(th);
+    if (th->regions.closing)
+        plumb_regions_closed(th);
     if (th->nvtx_depth)
         plumb_nvtx_pop_to(th, plumb_depth(th));
 }
@@ -407,7 +407,7 @@ ENTRIES(virtual, PLUMB_CLOCK_VIRTUAL);
 static plumb_span begin_special(struct plumb_point *point)
 {
     if (point->flags & PLUMB_POINT_REGION)
-        return plumb_region_begin_point(point);
+        return plumb_region_begin_point(point, __builtin_frame_address(0));
     return begin_long(point->node, point->flags, __builtin_frame_address(0));
 }
 

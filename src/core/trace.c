@@ -116,6 +116,7 @@ static bool copy_block(struct plumb_thread *th)
     }
     if (h->mode == PLUMB_LIVE_TRACE_RING && q->slots) {
         put_block(th, flags);
+        q->left_out = 0;
         return true;
     }
     most -= q->dropping ? q->slots / 4 + 1 : 0;
@@ -130,26 +131,33 @@ static bool copy_block(struct plumb_thread *th)
     return true;
 }
 
+/* For the next block: where the thread is when it begins. */
+static void keep_path(struct plumb_thread *th)
+{
+    th->queue_path = th->path_depth;
+    memcpy(th->queue_paths, th->path, th->path_depth * sizeof th->path[0]);
+}
+
 bool plumb_trace_copy(struct plumb_thread *th)
 {
     bool copied = copy_block(th);
-    /* For the next block: where the thread is when it begins. */
-    th->queue_path = th->path_depth;
-    memcpy(th->queue_paths, th->path, th->path_depth * sizeof th->path[0]);
+    if (copied)
+        keep_path(th);
     return copied;
 }
 
 /* ---- Losses ---------------------------------------------------------------------------------- */
 
-void plumb_trace_count(const struct plumb_thread *th, struct plumb_trace_drops *drops)
+void plumb_trace_count(struct plumb_thread *th, struct plumb_trace_drops *drops)
 {
     const struct plumb_live_thread *live = th->live;
+    struct plumb_trace_source source = {th->run->base, th->run->mapped, th->run->h};
     struct plumb_trace_stack stack;
-    stack.group = live->context.group;
-    stack.depth = live->context.depth;
-    for (uint32_t d = 1; d <= stack.depth; d++)
-        stack.open[d] = live->frames[d].key;
+    plumb_trace_stack_open(&stack, &source, live->context.group, th->queue_paths, th->queue_path);
+    for (uint32_t d = 1; d <= live->context.depth; d++)
+        plumb_trace_stack_push(&stack, live->frames[d].key, live->frames[d].begin_ticks);
     plumb_trace_drops_count(drops, &stack, th->block, (uint32_t)(th->head - th->block));
+    keep_path(th);
 }
 
 /* The gap with this block in it, in the copy that nobody reads yet. */

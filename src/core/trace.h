@@ -16,7 +16,7 @@
 bool plumb_trace_copy(struct plumb_thread *th);
 /* The three steps of losing a block: what is in it, before the fold; where that will be counted,
  * before the fold is said to be done; counting it, after. */
-void plumb_trace_count(const struct plumb_thread *th, struct plumb_trace_drops *drops);
+void plumb_trace_count(struct plumb_thread *th, struct plumb_trace_drops *drops);
 void plumb_trace_log(struct plumb_thread *th, const struct plumb_trace_drops *drops);
 void plumb_trace_apply(struct plumb_thread *th);
 

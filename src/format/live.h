@@ -66,11 +66,11 @@ enum plumb_record {
     PLUMB_REC_WIDE = 3
 };
 enum plumb_wide {
-    PLUMB_WIDE_GROUP = 1,  /* word 1: group that spans ended from here on count to */
-    PLUMB_WIDE_STEP = 2,   /* word 1: step, -1 none */
-    PLUMB_WIDE_ADOPT = 3,  /* word 1: depth n of the adopted path; then n node ids, two a word */
-    PLUMB_WIDE_CLOSE = 4,  /* small: enum plumb_close; word 1: depth to close down to */
-    PLUMB_WIDE_MARK = 5,   /* small: 1 fail, 2 abandon; word 1: depth; word 2: text offset or 0 */
+    PLUMB_WIDE_GROUP = 1, /* word 1: group that spans ended from here on count to */
+    PLUMB_WIDE_STEP = 2,  /* word 1: step, -1 none */
+    PLUMB_WIDE_ADOPT = 3, /* word 1: depth n of the adopted path; then n node ids, two a word */
+    PLUMB_WIDE_CLOSE = 4, /* small: enum plumb_close; word 1: depth to close down to */
+    PLUMB_WIDE_MARK = 5, /* small: enum plumb_frame_mark; word 1: depth; word 2: text offset or 0 */
     PLUMB_WIDE_SAMPLE = 6, /* small: enum plumb_sample; word 1: node | group << 32; word 2: value */
     /* small: 1 i64, 2 f64, 3 str; word 1: key text offset | depth << 48 (0: none); then the value
      */
@@ -197,7 +197,12 @@ struct plumb_live_count {
 };
 
 /* ---- Threads --------------------------------------------------------------------------------- */
-enum plumb_frame_mark { PLUMB_FRAME_OK = 0, PLUMB_FRAME_FAILED = 1, PLUMB_FRAME_ABANDONED = 2 };
+enum plumb_frame_mark {
+    PLUMB_FRAME_OK = 0,
+    PLUMB_FRAME_FAILED = 1,
+    PLUMB_FRAME_ABANDONED = 2,
+    PLUMB_FRAME_LEFT = 3 /* in records alone: a region that a jump has left (trace_regions.h) */
+};
 struct plumb_live_frame { /* a span open at the end of the last fold */
     uint64_t begin_ticks;
     uint64_t child_ticks; /* time of the nested spans that have ended */

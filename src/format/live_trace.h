@@ -78,7 +78,8 @@ enum plumb_trace_frame_flag {
     PLUMB_TRACE_FAILED = 2,    /* why_off */
     PLUMB_TRACE_ABANDONED = 4, /* why_off */
     PLUMB_TRACE_ARGS = 8,      /* some are pending */
-    PLUMB_TRACE_LATE = 16      /* its begin lay in blocks that were left out */
+    PLUMB_TRACE_LATE = 16,     /* its begin lay in blocks that were left out */
+    PLUMB_TRACE_LEFT = 32      /* a region that a jump has left: it selects nothing any more */
 };
 struct plumb_trace_frame {
     uint64_t begin_ticks;

@@ -147,7 +147,7 @@ static inline void plumb_replay_sample(const struct plumb_replay *r, const uint6
 static inline void plumb_replay_mark(const struct plumb_replay *r, const uint64_t *w, uint32_t mark)
 {
     uint64_t depth = PLUMB_LOAD(w[1]);
-    if (depth < 1 || depth > r->c->depth)
+    if (depth < 1 || depth > r->c->depth || mark == PLUMB_FRAME_LEFT)
         return;
     r->frames[depth].mark = mark;
     r->frames[depth].why_off = PLUMB_LOAD(w[2]);

@@ -212,8 +212,12 @@ static void mark(struct plumb_trace_state *s, const uint64_t *w, uint32_t n, uin
     if (n < 3 || w[1] < 1 || w[1] > s->depth)
         return;
     f = &s->frames[w[1]];
+    if (what == PLUMB_FRAME_LEFT) {
+        f->flags |= PLUMB_TRACE_LEFT;
+        return;
+    }
     f->flags &= ~(uint32_t)(PLUMB_TRACE_FAILED | PLUMB_TRACE_ABANDONED);
-    f->flags |= what == 1 ? PLUMB_TRACE_FAILED : PLUMB_TRACE_ABANDONED;
+    f->flags |= what == PLUMB_FRAME_FAILED ? PLUMB_TRACE_FAILED : PLUMB_TRACE_ABANDONED;
     f->why_off = w[2];
 }
 

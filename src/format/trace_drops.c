@@ -4,8 +4,44 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "format/trace_regions.h"
+
+#include <plumb/abi.h>
 
 enum { SETTLED = 2 }; /* `dropping`: gap[0] is all that is left */
+
+/* ---- Which spans were to be in the trace ------------------------------------------------------
+ */
+
+/* As the filter of trace_regions.c decides it at a span's begin. */
+static bool is_wanted(const struct plumb_trace_stack *s, uint64_t begin_ticks)
+{
+    const struct plumb_live_regions *r = &s->source->h->regions;
+    if (r->selection != PLUMB_SELECT_REGIONS)
+        return true;
+    if (r->scope == PLUMB_REGION_PROCESS)
+        return plumb_trace_any_region(s->source, begin_ticks, false);
+    for (uint32_t d = s->depth; d > 0; d--)
+        if (!s->left[d] && plumb_trace_is_selected(s->source, plumb_key_node(s->open[d])))
+            return true;
+    return s->path_inside;
+}
+
+void plumb_trace_stack_open(struct plumb_trace_stack *stack, const struct plumb_trace_source *s,
+                            uint32_t group, const uint32_t *path, uint32_t path_depth)
+{
+    stack->source = s;
+    stack->depth = 0;
+    stack->group = group & 0xffff;
+    stack->path_inside = plumb_trace_path_is_selected(s, path, path_depth);
+}
+
+void plumb_trace_stack_push(struct plumb_trace_stack *stack, uint64_t key, uint64_t begin_ticks)
+{
+    stack->open[++stack->depth] = key;
+    stack->left[stack->depth] = false;
+    stack->wanted[stack->depth] = is_wanted(stack, begin_ticks);
+}
 
 /* ---- One block ------------------------------------------------------------------------------- */
 
@@ -24,18 +60,38 @@ static void count_end(struct plumb_trace_drops *drops, uint64_t key)
     drops->key[drops->count++].spans = 1;
 }
 
-/* What a wide record ends, or changes for what follows. */
+static void pop(struct plumb_trace_drops *drops, struct plumb_trace_stack *s)
+{
+    if (s->wanted[s->depth])
+        count_end(drops, s->open[s->depth]);
+    s->depth--;
+}
+
+static void adopt(struct plumb_trace_stack *s, const uint64_t *w, uint32_t n)
+{
+    s->path_inside = false;
+    for (uint64_t i = 0; i < w[1] && i < 2 * (uint64_t)(n - 2) && !s->path_inside; i++) {
+        uint32_t node = (uint32_t)(w[2 + i / 2] >> (i & 1 ? 32 : 0));
+        s->path_inside = plumb_trace_is_selected(s->source, node);
+    }
+}
+
+/* What a wide record of `n` words ends, or changes for what follows. */
 static void count_wide(struct plumb_trace_drops *drops, struct plumb_trace_stack *s,
-                       const uint64_t *w)
+                       const uint64_t *w, uint32_t n, uint64_t ticks)
 {
     uint32_t kind = (uint32_t)(w[0] >> 2) & 63, small = (uint32_t)(w[0] >> 16) & 63;
     if (kind == PLUMB_WIDE_GROUP)
         s->group = (uint32_t)w[1] & 0xffff;
-    else if (kind == PLUMB_WIDE_SAMPLE && small >= PLUMB_SAMPLE_ASYNC)
+    else if (kind == PLUMB_WIDE_ADOPT)
+        adopt(s, w, n);
+    else if (kind == PLUMB_WIDE_MARK && small == PLUMB_FRAME_LEFT && w[1] <= s->depth)
+        s->left[w[1]] = true;
+    else if (kind == PLUMB_WIDE_SAMPLE && small >= PLUMB_SAMPLE_ASYNC && is_wanted(s, ticks))
         count_end(drops, plumb_key((uint32_t)(w[1] >> 32) & 0xffff,
                                    (uint32_t)w[1] & ((1u << PLUMB_NODE_BITS) - 1)));
     while (kind == PLUMB_WIDE_CLOSE && s->depth > w[1])
-        count_end(drops, s->open[s->depth--]);
+        pop(drops, s);
 }
 
 void plumb_trace_drops_count(struct plumb_trace_drops *drops, struct plumb_trace_stack *s,
@@ -46,15 +102,16 @@ void plumb_trace_drops_count(struct plumb_trace_drops *drops, struct plumb_trace
     drops->spans = 0;
     while (w < end && *w) {
         uint32_t kind = *w & 3, length = 1;
+        uint64_t ticks = words[0] + plumb_record_ticks(*w);
         if (kind == PLUMB_REC_END && s->depth) {
-            count_end(drops, s->open[s->depth--]);
+            pop(drops, s);
         } else if (kind == PLUMB_REC_BEGIN && s->depth < PLUMB_DEPTH_MAX) {
-            s->open[++s->depth] = plumb_key(s->group, plumb_record_node(*w));
+            plumb_trace_stack_push(s, plumb_key(s->group, plumb_record_node(*w)), ticks);
         } else if (kind == PLUMB_REC_WIDE) {
             length = (uint32_t)(*w >> 8) & 255;
             if (length < 2 || length > end - w)
                 return;
-            count_wide(drops, s, w);
+            count_wide(drops, s, w, length, ticks);
         }
         w += length;
     }
@@ -242,10 +299,14 @@ static void rest_slot(struct rest *r, const struct plumb_trace_slot *slot, bool 
         slot->depth >= PLUMB_TRACE_DEPTH)
         return; /* what a gap lost is counted already */
     if (resumes || slot->flags & PLUMB_SLOT_RESUMES || slot->depth != r->stack.depth) {
-        r->stack.group = slot->group & 0xffff;
-        r->stack.depth = slot->depth;
-        for (uint32_t d = 1; d <= slot->depth; d++)
-            r->stack.open[d] = d <= PLUMB_TRACE_FRAMES ? slot->frames[d - 1].key : 0;
+        plumb_trace_stack_open(&r->stack, r->s, slot->group, slot->path,
+                               slot->path_depth <= PLUMB_TRACE_PATH ? slot->path_depth : 0);
+        for (uint32_t d = 1; d <= slot->depth; d++) {
+            static const struct plumb_trace_open unknown;
+            const struct plumb_trace_open *f =
+                d <= PLUMB_TRACE_FRAMES ? &slot->frames[d - 1] : &unknown;
+            plumb_trace_stack_push(&r->stack, f->key, f->begin_ticks);
+        }
     }
     plumb_trace_drops_count(&drops, &r->stack, slot->data, slot->words);
     plumb_trace_gap_add(&r->gap, &drops, slot->block, slot->data[0], slot->data[0]);
@@ -289,11 +350,16 @@ static void settle_rest(const struct plumb_trace_source *s, struct plumb_live_th
     at = state ? state->taken : 0;
     newest = state ? state->block : 0;
     q->unmet.count = 0;
+    plumb_trace_stack_open(&r.stack, s, 0, NULL, 0);
     if (state && state->depth < PLUMB_TRACE_DEPTH) {
-        r.stack.depth = state->depth;
-        r.stack.group = state->group;
-        for (uint32_t d = 1; d <= state->depth; d++)
-            r.stack.open[d] = state->frames[d].key;
+        plumb_trace_stack_open(&r.stack, s, state->group, state->path,
+                               state->path_depth <= PLUMB_TRACE_PATH ? state->path_depth : 0);
+        for (uint32_t d = 1; d <= state->depth; d++) {
+            const struct plumb_trace_frame *f = &state->frames[d];
+            plumb_trace_stack_push(&r.stack, f->key, f->begin_ticks);
+            r.stack.wanted[d] = f->flags & PLUMB_TRACE_SHOWN;
+            r.stack.left[d] = f->flags & PLUMB_TRACE_LEFT;
+        }
     }
     while (slots && at < q->put && q->put - at <= q->slots) {
         const struct plumb_trace_slot *slot = &slots[at++ & (q->slots - 1)];

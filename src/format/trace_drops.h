@@ -14,14 +14,25 @@ struct plumb_trace_drops {
     } key[PLUMB_BLOCK_WORDS];
 };
 
-/* The keys of the open spans, at [1 .. depth], and where the thread is. */
+/* The keys of the open spans, at [1 .. depth], which of them the selected regions take into the
+ * trace, and where the thread is. */
 struct plumb_trace_stack {
+    const struct plumb_trace_source *source;
     uint32_t depth;
     uint32_t group;
+    bool path_inside; /* the thread works below a selected region of another */
     uint64_t open[PLUMB_TRACE_DEPTH];
+    bool wanted[PLUMB_TRACE_DEPTH];
+    bool left[PLUMB_TRACE_DEPTH]; /* PLUMB_TRACE_LEFT */
 };
 
-/* Counts what ends in a block of `n` words and moves `stack` over it. */
+/* An empty stack of a thread below an adopted path, then its open spans, the outermost first. */
+void plumb_trace_stack_open(struct plumb_trace_stack *stack, const struct plumb_trace_source *s,
+                            uint32_t group, const uint32_t *path, uint32_t path_depth);
+void plumb_trace_stack_push(struct plumb_trace_stack *stack, uint64_t key, uint64_t begin_ticks);
+
+/* Counts the spans that end in a block of `n` words, but for those that the selected regions leave
+ * out of the trace, and moves `stack` over it. */
 void plumb_trace_drops_count(struct plumb_trace_drops *drops, struct plumb_trace_stack *stack,
                              const uint64_t *words, uint32_t n);
 /* Adds a block to a gap. */

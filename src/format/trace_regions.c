@@ -7,13 +7,22 @@
 
 enum { WAITS = 1000 }; /* for some instructions of another thread */
 
-static bool is_selected(const struct plumb_trace_source *s, uint32_t node)
+bool plumb_trace_is_selected(const struct plumb_trace_source *s, uint32_t node)
 {
     const struct plumb_live_node *n;
     if (!node || node >= PLUMB_ACQUIRE(s->h->nodes.count))
         return false;
     n = plumb_trace_at(s, plumb_table_off(&s->h->nodes, node), sizeof *n);
     return n && PLUMB_LOAD(n->flags) & PLUMB_NODE_SELECTED;
+}
+
+bool plumb_trace_path_is_selected(const struct plumb_trace_source *s, const uint32_t *path,
+                                  uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (plumb_trace_is_selected(s, path[i]))
+            return true;
+    return false;
 }
 
 /* ---- When --------------------------------------------------------------------------------------
@@ -66,12 +75,10 @@ bool plumb_trace_any_region(const struct plumb_trace_source *s, uint64_t ticks, 
 static bool thread_is_inside(const struct plumb_trace_source *s, const struct plumb_trace_state *st)
 {
     for (uint32_t d = st->depth; d > 0; d--)
-        if (is_selected(s, plumb_key_node(st->frames[d].key)))
+        if (!(st->frames[d].flags & PLUMB_TRACE_LEFT) &&
+            plumb_trace_is_selected(s, plumb_key_node(st->frames[d].key)))
             return true;
-    for (uint32_t i = 0; i < st->path_depth; i++)
-        if (is_selected(s, st->path[i]))
-            return true;
-    return false;
+    return plumb_trace_path_is_selected(s, st->path, st->path_depth);
 }
 
 static bool wants_of_thread(const struct plumb_trace_filter *self,

@@ -9,6 +9,8 @@
 #include <cmocka.h>
 
 #include "record_region.h"
+#include "record_timing.h"
+#include "trace_ends.h"
 
 enum { MANY = 5000 };
 
@@ -112,6 +114,69 @@ static void an_error_inside_closes_it(void **state)
     trace_fini(&t);
 }
 
+static jmp_buf back;
+
+static void jumping(bool jumps)
+{
+    PLUMB_REGION("model_loading");
+    region_spans("inside", 2);
+    if (jumps) {
+        plumb_begin_node(plumb_node_get("lost"));
+        longjmp(back, 1);
+    }
+}
+
+static __attribute__((noinline)) void caught(bool jumps)
+{
+    if (!setjmp(back))
+        jumping(jumps);
+}
+
+/* A jump that passes no span's end and no scope's: the same declaration says so, the next time. */
+static void a_jump_out_of_it_is_seen_when_it_is_entered_again(void **state)
+{
+    struct trace_read t;
+    (void)state;
+    region_start("model_loading", PLUMB_REGION_THREAD);
+    for (int i = 0; i < 3; i++)
+        caught(i < 2);
+    region_spans("outside", MANY);
+    traced_finish(&t);
+    assert_int_equal(trace_count(&t, "inside"), 6);
+    assert_int_equal(trace_count(&t, "outside"), 0);
+    assert_int_equal(trace_count(&t, "plumb.profiler.enable_collection"), 3);
+    assert_int_equal(trace_count(&t, "plumb.profiler.disable_collection"), 3);
+    trace_fini(&t);
+}
+
+static void a_jump_out_of_it_ends_with_the_scope_around(void **state)
+{
+    static const uint32_t scopes[] = {PLUMB_REGION_THREAD, PLUMB_REGION_PROCESS};
+    struct trace_read t;
+    (void)state;
+    for (size_t s = 0; s < 2; s++) {
+        region_start("model_loading", scopes[s]);
+        for (PLUMB_STEPS (step, 3)) {
+            caught(step == 1);
+            region_spans("in_the_step", 1);
+        }
+        region_spans("outside", MANY);
+        {
+            PLUMB_SPAN("late");
+            PLUMB_REGION("model_loading");
+        }
+        region_spans("outside", MANY);
+        traced_finish(&t);
+        assert_int_equal(trace_count(&t, "inside"), 6);
+        assert_int_equal(trace_count(&t, "in_the_step"), 1);
+        assert_int_equal(trace_count(&t, "outside"), 0);
+        assert_int_equal(trace_count(&t, "late"), 0);
+        assert_int_equal(trace_count(&t, REGION_NODE "model_loading"), 4);
+        assert_int_equal(trace_count(&t, "plumb.profiler.disable_collection"), 4);
+        trace_fini(&t);
+    }
+}
+
 /* A helper that works, in turn with the test, while a region is open there and while none is. */
 struct helper {
     pthread_barrier_t turn;
@@ -192,6 +257,99 @@ static void scope_process_has_what_others_begin_meanwhile(void **state)
     }
 }
 
+/* Spans of a helper that begin while a region is open on the test's thread, and end long after. */
+static void *outlive(void *arg)
+{
+    struct helper *h = arg;
+    pthread_barrier_wait(&h->turn); /* 1: the region is open */
+    {
+        PLUMB_SPAN("helper_long");
+        PLUMB_SPAN("helper_inner");
+        pthread_barrier_wait(&h->turn);
+        pthread_barrier_wait(&h->turn); /* 2: it is closed */
+        region_spans("helper_after", h->n);
+    }
+    return NULL;
+}
+
+static void scope_process_has_the_late_end_of_what_began_inside(void **state)
+{
+    struct trace_read t;
+    (void)state;
+    for (int n = 0; n <= 300; n += 7) {
+        struct helper h = {.n = n};
+        pthread_t thread;
+        region_start("model_loading", PLUMB_REGION_PROCESS);
+        pthread_barrier_init(&h.turn, NULL, 2);
+        pthread_create(&thread, NULL, outlive, &h);
+        {
+            PLUMB_REGION("model_loading");
+            pthread_barrier_wait(&h.turn);
+            pthread_barrier_wait(&h.turn);
+        }
+        pthread_barrier_wait(&h.turn);
+        pthread_join(thread, NULL);
+        pthread_barrier_destroy(&h.turn);
+        traced_finish(&t);
+        assert_int_equal(trace_tally_of(&t, "helper_long").whole, 1);
+        assert_int_equal(trace_tally_of(&t, "helper_inner").whole, 1);
+        assert_int_equal(trace_count(&t, "helper_after"), 0);
+        assert_int_equal(t.whole, 3);
+        trace_fini(&t);
+    }
+}
+
+/* A trace that is full from early on: what is lost from then on is what regions had selected. */
+static void full_trace(uint32_t scope, bool below)
+{
+    plumb_options o = plumb_options_default();
+    struct plumb_timing timing;
+    struct trace_tally inside;
+    struct trace_read t;
+    uint64_t untraced;
+    char dir[1024];
+    o.regions = "model_loading";
+    o.region_scope = scope;
+    o.trace_max_bytes = 65536;
+    record_start_with(o);
+    for (int i = 0; i < MANY; i++) {
+        PLUMB_SPAN("around");
+        region_spans("outside", 5);
+        {
+            PLUMB_REGION("model_loading");
+            plumb_context context;
+            plumb_context_capture(&context);
+            region_spans("inside", 7);
+            if (below) {
+                PLUMB_ADOPT(&context);
+                region_spans("inside", 1);
+            }
+        }
+        region_spans("outside", 30);
+    }
+    assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
+    record_finish(&timing);
+    trace_read_run(&t, dir);
+    inside = trace_tally_of(&t, "inside");
+    assert_int_equal(trace_ended_of(&timing, "inside", &untraced), (below ? 8 : 7) * MANY);
+    assert_true(untraced > 0);
+    assert_int_equal(inside.whole + untraced, (below ? 8 : 7) * MANY);
+    assert_int_equal(trace_ended_of(&timing, "outside", &untraced), 35 * MANY);
+    assert_int_equal(untraced, 0);
+    assert_int_equal(trace_ended_of(&timing, "around", &untraced), MANY);
+    assert_int_equal(untraced, 0);
+    plumb_timing_fini(&timing);
+    trace_fini(&t);
+}
+
+static void losses_are_of_spans_inside_alone(void **state)
+{
+    (void)state;
+    full_trace(PLUMB_REGION_THREAD, false);
+    full_trace(PLUMB_REGION_THREAD, true);
+    full_trace(PLUMB_REGION_PROCESS, false);
+}
+
 static void without_a_choice_the_trace_has_the_whole_run(void **state)
 {
     plumb_options o = traced_options();
@@ -224,8 +382,12 @@ int main(void)
         cmocka_unit_test(only_work_inside_is_in_the_trace),
         cmocka_unit_test(spans_around_a_region_are_not_in_the_trace),
         cmocka_unit_test(an_error_inside_closes_it),
+        cmocka_unit_test(a_jump_out_of_it_is_seen_when_it_is_entered_again),
+        cmocka_unit_test(a_jump_out_of_it_ends_with_the_scope_around),
         cmocka_unit_test(scope_thread_follows_contexts_and_counts_the_others),
         cmocka_unit_test(scope_process_has_what_others_begin_meanwhile),
+        cmocka_unit_test(scope_process_has_the_late_end_of_what_began_inside),
+        cmocka_unit_test(losses_are_of_spans_inside_alone),
         cmocka_unit_test(without_a_choice_the_trace_has_the_whole_run),
         cmocka_unit_test(every_region_can_be_chosen),
     };
