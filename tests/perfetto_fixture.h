@@ -257,16 +257,42 @@ static inline void pfx_interned(struct pfx m, struct pfx_sequence *s)
     }
 }
 
-static inline void pfx_annotation(struct plumb_buf *out, struct pfx m, const struct pfx_sequence *s)
+/* Each value is told with its whole key: " input.latents=...", " stack[0]=..." */
+static inline void pfx_annotation_in(struct plumb_buf *out, struct pfx m,
+                                     const struct pfx_sequence *s, const char *around)
 {
-    plumb_buf_char(out, ' ');
+    struct plumb_buf name = {0};
+    char key[600];
+    int elements = 0;
+    snprintf(key, sizeof key, "%s", around);
     while (pfx_next(&m)) {
         switch (m.field) {
         case 1:
-            pfx_put_interned(out, s, 2, m.v);
-            break;
         case 10:
-            pfx_put_text(out, m.bytes, m.n);
+            name.len = 0;
+            if (m.field == 1)
+                pfx_put_interned(&name, s, 2, m.v);
+            else
+                pfx_put_text(&name, m.bytes, m.n);
+            snprintf(key, sizeof key, "%s%s%s", around, *around ? "." : "",
+                     name.data ? name.data : "");
+            break;
+        case 11:
+            pfx_annotation_in(out, pfx_inner(&m), s, key);
+            continue;
+        case 12: {
+            char element[620];
+            snprintf(element, sizeof element, "%s[%d]", key, elements++);
+            pfx_annotation_in(out, pfx_inner(&m), s, element);
+            continue;
+        }
+        default:
+            plumb_buf_printf(out, " %s", key);
+            break;
+        }
+        switch (m.field) {
+        case 1:
+        case 10:
             break;
         case 2:
             plumb_buf_str(out, m.v ? "=true" : "=false");
@@ -296,6 +322,12 @@ static inline void pfx_annotation(struct plumb_buf *out, struct pfx m, const str
             fail_msg("field %u of an annotation", m.field);
         }
     }
+    plumb_buf_fini(&name);
+}
+
+static inline void pfx_annotation(struct plumb_buf *out, struct pfx m, const struct pfx_sequence *s)
+{
+    pfx_annotation_in(out, m, s, "");
 }
 
 static inline void pfx_event(struct plumb_buf *out, struct pfx m, const struct pfx_sequence *s,

@@ -301,6 +301,19 @@ static const char *text_of(const struct plumb_pf_sequence *seq, enum plumb_pf_in
     return text ? text : "?";
 }
 
+/* The bytes of the first part of a key that is written as dictionaries; 0: it is not. */
+static size_t first_part(const char *key)
+{
+    const char *dot = strchr(key, '.'), *at = key, *next;
+    int parts = 1;
+    if (!dot || strlen(key) > PLUMB_PF_KEY_NESTED_MAX)
+        return 0;
+    for (; (next = strchr(at, '.')) != NULL; at = next + 1, parts++)
+        if (next == at)
+            return 0;
+    return *at && parts <= PLUMB_PF_KEY_PARTS_MAX ? (size_t)(dot - key) : 0;
+}
+
 static void tell(struct telling *t, enum plumb_pf_index index, uint32_t id)
 {
     static const uint32_t fields[PLUMB_PF_INDEXES] = {
@@ -310,13 +323,17 @@ static void tell(struct telling *t, enum plumb_pf_index index, uint32_t id)
         [PLUMB_PF_VALUES] = PF_INTERNED_DEBUG_ANNOTATION_STRING_VALUES,
     };
     struct plumb_pf_told *told = &t->seq->told[index];
+    const char *text;
     if (id == 0 || id >= told->ids || plumb_pf_is_told(told, id))
+        return;
+    text = text_of(t->seq, index, id);
+    if (index == PLUMB_PF_KEYS && first_part(text))
         return;
     if (!t->message)
         t->message = plumb_pb_open(t->w, PF_PACKET_INTERNED_DATA);
     unsigned char *entry = plumb_pb_open(t->w, fields[index]);
     plumb_pb_u64(t->w, PF_ENTRY_IID, id);
-    put_text(t->w, PF_ENTRY_TEXT, text_of(t->seq, index, id));
+    put_text(t->w, PF_ENTRY_TEXT, text);
     plumb_pb_close(t->w, entry);
     told->bits[id >> 6] |= UINT64_C(1) << (id & 63);
     t->told[t->count].index = index;
@@ -388,17 +405,78 @@ static void put_value(struct plumb_pb *w, const struct plumb_pf_sequence *seq,
         put_named(w, seq, PLUMB_PF_VALUES, (uint32_t)a->v.u64, PF_ANNOTATION_STRING_VALUE_IID,
                   PF_ANNOTATION_STRING_VALUE);
         break;
+    case PLUMB_PF_POINTERS:
+        for (size_t i = 0; i < a->v.pointers->count && i < PLUMB_PF_POINTERS_MAX; i++) {
+            unsigned char *element = plumb_pb_open(w, PF_ANNOTATION_ARRAY_VALUES);
+            plumb_pb_u64(w, PF_ANNOTATION_POINTER_VALUE, a->v.pointers->at[i]);
+            plumb_pb_close(w, element);
+        }
+        break;
     }
+}
+
+/* `n` bytes of a key as the name of an annotation that is open. */
+static void put_part(struct plumb_pb *w, const char *key, size_t n)
+{
+    char part[PLUMB_PF_KEY_NESTED_MAX + 1];
+    memcpy(part, key, n);
+    part[n] = '\0';
+    put_text(w, PF_ANNOTATION_NAME, part);
+}
+
+/* An entry of the dictionary that is open, with the rest of a key, which may be nested in turn. */
+static void put_entry(struct plumb_pb *w, const struct plumb_pf_sequence *seq,
+                      const struct plumb_pf_arg *a, const char *key)
+{
+    unsigned char *open[PLUMB_PF_KEY_PARTS_MAX];
+    size_t n = 0, part;
+    do {
+        part = strcspn(key, ".");
+        open[n++] = plumb_pb_open(w, PF_ANNOTATION_DICT_ENTRIES);
+        put_part(w, key, part);
+        key += part + (key[part] == '.');
+    } while (*key);
+    put_value(w, seq, a);
+    while (n-- > 0)
+        plumb_pb_close(w, open[n]);
+}
+
+/* The arguments from `from` on whose keys begin with the same part are one dictionary. Returns the
+ * first behind them. */
+static size_t put_dictionary(struct plumb_pb *w, const struct plumb_pf_sequence *seq,
+                             const struct plumb_pf_event *e, size_t from, const char *key, size_t n)
+{
+    unsigned char *annotation = plumb_pb_open(w, PF_EVENT_DEBUG_ANNOTATIONS);
+    char part[PLUMB_PF_KEY_NESTED_MAX + 1];
+    size_t i = from;
+    /* The text of a key may live until the next one is asked for. */
+    memcpy(part, key, n);
+    put_part(w, part, n);
+    do {
+        put_entry(w, seq, &e->args[i++], key + n + 1);
+        key = i < arg_count(e) ? text_of(seq, PLUMB_PF_KEYS, e->args[i].key) : "";
+    } while (first_part(key) == n && memcmp(key, part, n) == 0);
+    plumb_pb_close(w, annotation);
+    return i;
 }
 
 static void put_args(struct plumb_pb *w, const struct plumb_pf_sequence *seq,
                      const struct plumb_pf_event *e)
 {
-    for (size_t i = 0; i < arg_count(e); i++) {
+    for (size_t i = 0; i < arg_count(e);) {
+        uint32_t id = e->args[i].key;
+        const char *key = id == 0 ? "?"
+                          : plumb_pf_is_told(&seq->told[PLUMB_PF_KEYS], id)
+                              ? ""
+                              : text_of(seq, PLUMB_PF_KEYS, id);
+        size_t part = first_part(key);
+        if (part) {
+            i = put_dictionary(w, seq, e, i, key, part);
+            continue;
+        }
         unsigned char *annotation = plumb_pb_open(w, PF_EVENT_DEBUG_ANNOTATIONS);
-        put_named(w, seq, PLUMB_PF_KEYS, e->args[i].key, PF_ANNOTATION_NAME_IID,
-                  PF_ANNOTATION_NAME);
-        put_value(w, seq, &e->args[i]);
+        put_named(w, seq, PLUMB_PF_KEYS, id, PF_ANNOTATION_NAME_IID, PF_ANNOTATION_NAME);
+        put_value(w, seq, &e->args[i++]);
         plumb_pb_close(w, annotation);
     }
 }

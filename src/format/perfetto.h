@@ -37,6 +37,9 @@
 enum {
     PLUMB_PF_TEXT_MAX = 4096,
     PLUMB_PF_ARGS_MAX = 24,           /* of an event; more are not written */
+    PLUMB_PF_KEY_NESTED_MAX = 256,    /* bytes of a key that is nested */
+    PLUMB_PF_KEY_PARTS_MAX = 8,       /* likewise: its parts */
+    PLUMB_PF_POINTERS_MAX = 64,       /* of one argument; more are not written */
     PLUMB_PF_FLOWS_MAX = 64,          /* of an event, of each kind; more are not written */
     PLUMB_PF_CMDLINE_MAX = 16 * 1024, /* bytes of all arguments; the rest is left out */
     PLUMB_PF_PACKET_MAX = 224 * 1024,
@@ -164,8 +167,17 @@ enum plumb_pf_value {
     PLUMB_PF_POINTER = 4, /* u64 */
     PLUMB_PF_TEXT = 5,    /* text */
     PLUMB_PF_TEXT_ID = 6, /* u64: a number of PLUMB_PF_VALUES */
+    PLUMB_PF_POINTERS = 7 /* an array of them */
 };
 
+struct plumb_pf_pointers {
+    const uint64_t *at;
+    size_t count;
+};
+
+/* A key with dots, "input.latents", becomes a dictionary `input` with the entry `latents`: readers
+ * replace a dot in a name by '_'. So do keys with more parts. A key of which a part is empty, and
+ * one that is too long, are written as they are. Keys with dots are not interned. */
 struct plumb_pf_arg {
     uint32_t key; /* a number of PLUMB_PF_KEYS */
     enum plumb_pf_value type;
@@ -174,6 +186,7 @@ struct plumb_pf_arg {
         uint64_t u64;
         double f64;
         const char *text; /* NULL: "" */
+        const struct plumb_pf_pointers *pointers;
     } v;
 };
 

@@ -177,12 +177,62 @@ static void a_sequence_and_its_events(void **state)
                "44: 0x3ff0000000000000\n}\n}\n");              /* double_counter_value */
 }
 
+static const char *dotted_text(void *arg, enum plumb_pf_index index, uint32_t id)
+{
+    static char text[32]; /* lives until the next one is asked for */
+    static const char *const keys[] = {"?",    "in.a", "in.b.c", "in_d", "stack",
+                                       "a..b", ".c",   "d.",     "ins.e"};
+    (void)arg;
+    snprintf(text, sizeof text, "%s", index == PLUMB_PF_KEYS ? keys[id] : "n");
+    return text;
+}
+
+/* Readers replace the dots of a name, so that "in.d" would be the same as "in_d". */
+static void dotted_keys_and_stacks_are_nested(void **state)
+{
+    uint64_t bits[PLUMB_PF_INDEXES][1] = {{0}}, addresses[] = {7, 8};
+    const struct plumb_pf_texts texts = {dotted_text, NULL};
+    const struct plumb_pf_pointers stack = {addresses, 2};
+    const struct plumb_pf_arg args[] = {{1, PLUMB_PF_I64, {.i64 = 1}},
+                                        {2, PLUMB_PF_I64, {.i64 = 2}},
+                                        {8, PLUMB_PF_I64, {.i64 = 9}},
+                                        {3, PLUMB_PF_I64, {.i64 = 3}},
+                                        {4, PLUMB_PF_POINTERS, {.pointers = &stack}},
+                                        {5, PLUMB_PF_I64, {.i64 = 5}},
+                                        {6, PLUMB_PF_I64, {.i64 = 6}},
+                                        {7, PLUMB_PF_I64, {.i64 = 7}}};
+    struct plumb_pf_event e = {
+        .type = PLUMB_PF_INSTANT, .ns = 50, .name = 1, .args = args, .arg_count = 8};
+    struct plumb_pf_sequence seq = {.id = 2, .opened = true, .texts = &texts};
+    (void)state;
+    for (int i = 0; i < PLUMB_PF_INDEXES; i++)
+        seq.told[i] = (struct plumb_pf_told){bits[i], 64};
+    assert_true(plumb_pf_event(&out, &seq, &e));
+    out.used = 0;
+    e.ns = 60;
+    assert_true(plumb_pf_event(&out, &seq, &e));
+    assert_raw("1 {\n8: 10\n10: 2\n13: 2\n"
+               "11 {\n9: 3\n10: 1\n"
+               "4 {\n10: \"in\"\n"
+               "11 {\n10: \"a\"\n4: 1\n}\n"                     /* dict_entries */
+               "11 {\n10: \"b\"\n11 {\n10: \"c\"\n4: 2\n}\n}\n" /* */
+               "}\n"                                            /* */
+               "4 {\n10: \"ins\"\n11 {\n10: \"e\"\n4: 9\n}\n}\n"
+               "4 {\n1: 3\n4: 3\n}\n"
+               "4 {\n1: 4\n12 {\n7: 7\n}\n12 {\n7: 8\n}\n}\n" /* array_values */
+               "4 {\n1: 5\n4: 5\n}\n"
+               "4 {\n1: 6\n4: 6\n}\n"
+               "4 {\n1: 7\n4: 7\n}\n"
+               "}\n}\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_head),
         cmocka_unit_test(the_tracks),
         cmocka_unit_test(a_sequence_and_its_events),
+        cmocka_unit_test(dotted_keys_and_stacks_are_nested),
     };
     if (system("protoc --version >/dev/null 2>&1") != 0) {
         printf("skipped: protoc (package protobuf-compiler) is not installed\n");

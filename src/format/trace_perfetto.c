@@ -141,6 +141,7 @@ static PLUMB_ALWAYS_INLINE uint32_t on_plain(void *self, struct plumb_trace_stat
 struct args {
     struct plumb_pf_arg arg[PLUMB_PF_ARGS_MAX + 1]; /* the last for what is too many */
     size_t n;
+    struct plumb_pf_pointers stack;
 };
 
 static struct plumb_pf_arg *add_arg(struct args *a, uint32_t key, enum plumb_pf_value type)
@@ -167,8 +168,10 @@ static void add_reason(struct plumb_trace_lane *l, struct args *a, uint32_t key,
 static void add_stack(struct args *a, const uint64_t *w)
 {
     uint32_t n = (uint32_t)(w[0] >> 8) & 255;
-    for (uint32_t i = 1; i < n && i <= TRACE_KEY_TEXTS - TRACE_KEY_STACK; i++)
-        add_arg(a, TRACE_KEY_STACK + i - 1, PLUMB_PF_POINTER)->v.u64 = w[i];
+    if (n > 1) {
+        a->stack = (struct plumb_pf_pointers){w + 1, n - 1};
+        add_arg(a, TRACE_KEY_STACK, PLUMB_PF_POINTERS)->v.pointers = &a->stack;
+    }
     if (w[0] >> 16 & 1)
         add_flag(a, TRACE_KEY_STACK_CUT);
 }

@@ -60,7 +60,6 @@ struct plumb_trace_file {
     uint32_t levels;
     uint64_t spans;      /* written whole */
     uint64_t async_lost; /* too many at once */
-    char scratch[16];
 };
 
 /* One thread block. What each slot needs comes first, on one page: a pass over many threads is a

@@ -18,6 +18,7 @@ static const char *const fixed_keys[] = {
     [TRACE_KEY_FLOP_PER_S] = "flop_per_s",
     [TRACE_KEY_STACK_CUT] = "stack_cut",
     [TRACE_KEY_OTHER_NODES] = "(other nodes)",
+    [TRACE_KEY_STACK] = "stack",
 };
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
@@ -30,10 +31,7 @@ static const char *key_text(struct plumb_trace_file *f, uint32_t id)
         return id - TRACE_KEY_TEXTS < f->text_count
                    ? plumb_trace_text(&f->source, f->text_offs[id - TRACE_KEY_TEXTS])
                    : "?";
-    if (id < TRACE_KEY_STACK)
-        return id < sizeof fixed_keys / sizeof *fixed_keys ? fixed_keys[id] : "?";
-    snprintf(f->scratch, sizeof f->scratch, "stack.%u", id - TRACE_KEY_STACK);
-    return f->scratch;
+    return id < sizeof fixed_keys / sizeof *fixed_keys && fixed_keys[id] ? fixed_keys[id] : "?";
 }
 
 static const char *text_of(void *arg, enum plumb_pf_index index, uint32_t id)

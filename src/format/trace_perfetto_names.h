@@ -43,7 +43,7 @@ enum plumb_trace_file_key {
     TRACE_KEY_FLOP_PER_S,
     TRACE_KEY_STACK_CUT,
     TRACE_KEY_OTHER_NODES,
-    TRACE_KEY_STACK = 16, /* + frame */
+    TRACE_KEY_STACK,
     TRACE_KEY_TEXTS = 64
 };
 

@@ -1,10 +1,15 @@
 /* perfetto_args.c: debug annotations, which may hold dictionaries and arrays, become flat args with
- * keys as in "device.queues[2]". Two spellings of nesting are in use, an older and a newer one. */
+ * keys as in "device.queues[2]". Two spellings of nesting are in use, an older and a newer one.
+ *
+ * Plumb's writer makes dictionaries of keys with dots, and the array of the addresses of a stack:
+ * joined by dots, both are what they were called. */
 #include <inttypes.h>
+
+#include "format/perfetto.h"
 
 #include "trace/perfetto_parts.h"
 
-enum { DEPTH_MAX = 32, KEY_MAX = 256 };
+enum { DEPTH_MAX = 32, KEY_MAX = PLUMB_PF_KEY_NESTED_MAX };
 
 struct nest {
     struct plumb_pfr *r;
@@ -28,7 +33,7 @@ static void extend_key(struct plumb_pfr *r, const char *between, const void *tex
 static void extend_key_by_place(struct plumb_pfr *r, uint32_t place)
 {
     if (r->text.len < KEY_MAX)
-        plumb_buf_printf(&r->text, "[%" PRIu32 "]", place);
+        plumb_buf_printf(&r->text, r->t->plumb ? ".%" PRIu32 : "[%" PRIu32 "]", place);
 }
 
 static void cut_key(struct plumb_pfr *r, size_t length)
@@ -39,7 +44,7 @@ static void cut_key(struct plumb_pfr *r, size_t length)
 static void put(const struct nest *n, enum plumb_table_type type, union plumb_table_number value)
 {
     uint32_t key =
-        n->r->text.len ? plumb_pfr_text(n->r, (unsigned char *)n->r->text.data, n->r->text.len) : 0;
+        n->r->text.len ? plumb_table_string(n->r->t, n->r->text.data, n->r->text.len) : 0;
     plumb_table_add_arg(n->r->t, n->event, key, type, value);
 }
 
@@ -170,8 +175,12 @@ static bool inner(struct nest *n, const struct plumb_wire *w, size_t length, boo
 static void extend_key_by_name(struct nest *n, struct plumb_wire w)
 {
     while (plumb_wire_next(&w)) {
-        if (w.field == PF_ANNOTATION_NAME)
+        if (w.field == PF_ANNOTATION_NAME && n->r->t->plumb && memchr(w.bytes, '\\', w.n)) {
+            const char *name = plumb_table_text(n->r->t, plumb_pfr_text(n->r, w.bytes, w.n));
+            extend_key(n->r, ".", name, strlen(name));
+        } else if (w.field == PF_ANNOTATION_NAME) {
             extend_key(n->r, ".", w.bytes, w.n);
+        }
         if (w.field == PF_ANNOTATION_NAME_IID) {
             uint32_t told = plumb_ids_get(&n->s->told[PLUMB_PFR_KEYS], w.v);
             const char *name = told ? plumb_table_text(n->r->t, told - 1) : "?";

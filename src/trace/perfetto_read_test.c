@@ -28,7 +28,12 @@ static const char *name_of(void *arg, enum plumb_pf_index index, uint32_t id)
     assert_in_range(id, 1, NAMES - 1);
     if (index == PLUMB_PF_NAMES && id == 1)
         return "odd \xff\n \"\xf0\x9f\x8e\x89\\x41";
-    snprintf(names[index][id], sizeof names[index][id], "%c%u", "ncka"[index], (unsigned)id);
+    /* Of the keys, one in three is nested, one in five has dots and is not. */
+    snprintf(names[index][id], sizeof names[index][id], "%c%u%s", "ncka"[index], (unsigned)id,
+             index != PLUMB_PF_KEYS ? ""
+             : id % 3 == 0          ? ".b.\\x41\xfe"
+             : id % 5 == 0          ? "..b"
+                                    : "");
     return names[index][id];
 }
 
@@ -40,7 +45,7 @@ struct model {
         uint64_t ts, dur;
         uint32_t name, category;
         int depth;
-        char args[200];
+        char args[400];
     } slices[EVENTS];
     size_t count;
     size_t open[16];
@@ -51,6 +56,9 @@ struct model {
 };
 static struct model models[THREADS];
 
+static const uint64_t addresses[] = {0x1234, UINT64_MAX};
+static const struct plumb_pf_pointers stack = {addresses, 2};
+
 static void random_args(uint64_t *seed, struct plumb_pf_arg *args, size_t *count, char *words,
                         size_t size)
 {
@@ -60,9 +68,16 @@ static void random_args(uint64_t *seed, struct plumb_pf_arg *args, size_t *count
     for (size_t i = 0; i < *count; i++) {
         struct plumb_pf_arg *a = &args[i];
         a->key = 1 + (uint32_t)(random_next(seed) % (NAMES - 1));
-        a->type = (enum plumb_pf_value)(random_next(seed) % 7);
+        a->type = (enum plumb_pf_value)(random_next(seed) % 8);
         a->v.u64 = random_next(seed) << 33 | random_next(seed);
-        plumb_buf_printf(&b, " k%u=", (unsigned)a->key);
+        if (a->type == PLUMB_PF_POINTERS) {
+            a->v.pointers = &stack;
+            for (int k = 0; k < 2; k++)
+                plumb_buf_printf(&b, " %s.%d=0x%" PRIx64, name_of(NULL, PLUMB_PF_KEYS, a->key), k,
+                                 stack.at[k]);
+            continue;
+        }
+        plumb_buf_printf(&b, " %s=", name_of(NULL, PLUMB_PF_KEYS, a->key));
         if (a->type == PLUMB_PF_I64)
             plumb_buf_printf(&b, "%" PRId64, a->v.i64);
         else if (a->type == PLUMB_PF_U64)

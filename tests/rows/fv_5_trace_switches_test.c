@@ -34,7 +34,7 @@ static bool told_with(plumb_options o, const char *what)
 static void each_switch_adds_exactly_its_data(void **state)
 {
     static const char *const marks[] = {"input.n=42", "name=memory cuda:0 torch allocated",
-                                        "flops=1000", "stack.0="};
+                                        "flops=1000", "stack[0]="};
     (void)state;
     for (size_t on = 0; on < 5; on++)
         for (size_t looked = 0; looked < 4; looked++) {

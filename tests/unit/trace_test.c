@@ -217,8 +217,8 @@ static void a_stack_has_a_bound_and_says_when_it_is_cut(void **state)
     record_start_with(o);
     deep(10);
     traced_finish(&t);
-    assert_non_null(strstr(trace_find(&t, "inner", 0)->more, "stack.0=0x"));
-    assert_null(strstr(trace_find(&t, "inner", 0)->more, "stack.3="));
+    assert_non_null(strstr(trace_find(&t, "inner", 0)->more, "stack[0]=0x"));
+    assert_null(strstr(trace_find(&t, "inner", 0)->more, "stack[3]="));
     assert_true(trace_says(&t, "key=plumb.module.0 text="));
     assert_true(trace_says(&t, "unit.trace"));
     trace_fini(&t);
