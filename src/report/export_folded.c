@@ -14,7 +14,7 @@
 #include "report/summary_table.h"
 
 struct path {
-    uint32_t parent, name; /* name: of a root, a text of its own */
+    uint32_t parent, name; /* name: of a root, that of a lane (root_of()) */
     uint64_t self_ns;
 };
 
@@ -47,15 +47,21 @@ static uint32_t path_of(struct folded *f, uint32_t parent, uint32_t name)
     return f->count++;
 }
 
+/* A lane without a name has a root of its own, numbered behind the texts. */
+static uint32_t root_of(struct folded *f, uint32_t lane)
+{
+    uint32_t name = f->t->lanes[lane].name;
+    return path_of(f, UINT32_MAX - 1, name ? name : f->t->strings.count + lane);
+}
+
 /* Of each slice its path; its time is its path's, and not that of the one around it. */
 static void add_up(struct folded *f, uint32_t *path_of_slice)
 {
     const struct plumb_table_slices *s = &f->t->slices;
     for (uint32_t i = 0; i < s->count && !f->failed; i++) {
         uint32_t around = s->parent[i];
-        uint32_t parent = around == PLUMB_TABLE_NONE
-                              ? path_of(f, UINT32_MAX - 1, f->t->lanes[s->lane[i]].name)
-                              : path_of_slice[around];
+        uint32_t parent =
+            around == PLUMB_TABLE_NONE ? root_of(f, s->lane[i]) : path_of_slice[around];
         path_of_slice[i] = path_of(f, parent, s->name[i]);
         if (f->failed)
             return;
@@ -82,7 +88,15 @@ static void put_path(const struct folded *f, struct plumb_buf *line, uint32_t pa
         put_path(f, line, p->parent);
         plumb_buf_char(line, ';');
     }
-    put_name(line, plumb_table_text(f->t, p->name));
+    if (p->name < f->t->strings.count) {
+        put_name(line, plumb_table_text(f->t, p->name));
+        return;
+    }
+    struct plumb_buf lane = {0};
+    plumb_table_put_lane(&lane, f->t, p->name - f->t->strings.count);
+    put_name(line, lane.data ? lane.data : "");
+    line->failed |= lane.failed;
+    plumb_buf_fini(&lane);
 }
 
 int plumb_export_folded(struct plumb_export_out *out, const struct plumb_table *t, const char *name,

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "report/export_lanes.h"
+#include "report/export_rows.h"
 #include "report/summary_table.h"
 
 enum { STACK_MAX = 4096, EVENT_CHUNK = 1 << 20, DEFINITION_CHUNK = 4 << 20 };
@@ -40,6 +41,7 @@ struct otf2 {
     const struct plumb_table *t;
     const struct plumb_export_progress *progress;
     struct plumb_export_lane *lanes;
+    struct plumb_export_rows rows;
     OTF2_Archive *archive;
     OTF2_AttributeList *attributes;
     uint64_t *events;                                                    /* of each lane */
@@ -244,11 +246,6 @@ static void put_counters(struct lane_writer *w, uint32_t lane)
     }
 }
 
-static bool has_events(const struct plumb_table_lane *l)
-{
-    return l->slices.count || l->instants.count || l->counters.count;
-}
-
 static void put_lane(struct otf2 *o, uint32_t lane)
 {
     const struct plumb_table_lane *l = &o->t->lanes[lane];
@@ -319,7 +316,7 @@ static void define_names(struct definitions *d)
 static OTF2_StringRef define_lane(struct definitions *d, uint32_t lane)
 {
     struct plumb_buf name = {0};
-    plumb_table_put_lane(&name, d->o->t, lane);
+    plumb_export_row_name(&name, &d->o->rows, lane);
     OTF2_StringRef ref = define(d, name.data ? name.data : "");
     plumb_buf_fini(&name);
     return ref;
@@ -417,9 +414,8 @@ static void put_archive(struct otf2 *o)
     check(o, OTF2_Archive_SetSerialCollectiveCallbacks(o->archive));
     check(o, OTF2_Archive_SetCreator(o->archive, "plumb " PLUMB_VERSION));
     check(o, OTF2_Archive_OpenEvtFiles(o->archive));
-    for (uint32_t i = 0; i < o->t->lane_count && !o->code; i++)
-        if (has_events(&o->t->lanes[i]))
-            put_lane(o, i);
+    for (uint32_t i = 0; i < o->rows.count && !o->code; i++)
+        put_lane(o, o->rows.lanes[i]);
     check(o, OTF2_Archive_CloseEvtFiles(o->archive));
     check(o, OTF2_Archive_OpenDefFiles(o->archive));
     for (uint32_t i = 0; key_at(&o->locations, i, &lane) && !o->code; i++) {
@@ -444,6 +440,8 @@ int plumb_export_otf2(const char *path, const struct plumb_table *t,
     o.lanes = plumb_export_lanes(t);
     o.events = calloc((size_t)t->lane_count + 1, sizeof *o.events);
     o.attributes = OTF2_AttributeList_New();
+    if ((rc = plumb_export_rows_init(&o.rows, t, false, err)) < 0)
+        goto out;
     if (!o.lanes || !o.events || !o.attributes) {
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for an export");
         goto out;
@@ -465,6 +463,7 @@ out:
     OTF2_Error_RegisterCallback(before, NULL);
     if (o.attributes)
         OTF2_AttributeList_Delete(o.attributes);
+    plumb_export_rows_fini(&o.rows);
     free(o.lanes);
     free(o.events);
     numbers_fini(&o.regions);

@@ -8,12 +8,14 @@
 #include "base/json_write.h"
 #include "format/digits.h"
 #include "report/export.h"
+#include "report/export_rows.h"
 
 enum { STACK_MAX = 4096 }; /* deeper spans are left out */
 
 struct speedscope {
     struct plumb_export_out *x;
     const struct plumb_table *t;
+    struct plumb_export_rows rows;
     struct plumb_buf buf;
     uint32_t *frame; /* of each text */
     uint64_t done, last_ns;
@@ -91,7 +93,7 @@ static void put_events(struct speedscope *s, struct plumb_table_range range)
 static void put_profile(struct speedscope *s, uint32_t lane, bool first)
 {
     struct plumb_buf name = {0};
-    plumb_table_put_lane(&name, s->t, lane);
+    plumb_export_row_name(&name, &s->rows, lane);
     plumb_buf_str(&s->buf, first ? "\n{\"type\":\"evented\",\"name\":"
                                  : ",\n{\"type\":\"evented\",\"name\":");
     put_text(s, name.data ? name.data : "");
@@ -109,23 +111,24 @@ int plumb_export_speedscope(struct plumb_export_out *out, const struct plumb_tab
                             const char *name, plumb_error *err)
 {
     struct speedscope s = {.x = out, .t = t};
-    bool first = true;
+    int rc = plumb_export_rows_init(&s.rows, t, true, err);
     s.frame = calloc((size_t)t->strings.count + 1, sizeof *s.frame);
-    if (!s.frame)
-        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for an export");
+    if (rc == PLUMB_OK && !s.frame)
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for an export");
+    if (rc < 0)
+        goto out;
     put_frames(&s);
-    for (uint32_t i = 0; i < t->lane_count && !out->failed; i++) {
-        if (t->lanes[i].slices.count == 0)
-            continue;
-        put_profile(&s, i, first);
-        first = false;
-    }
+    for (uint32_t i = 0; i < s.rows.count && !out->failed; i++)
+        put_profile(&s, s.rows.lanes[i], i == 0);
     plumb_buf_str(&s.buf, "],\n\"name\":");
     put_text(&s, name);
     plumb_buf_str(&s.buf, "}\n");
     plumb_export_take(out, &s.buf);
-    bool failed = s.buf.failed;
+    if (s.buf.failed)
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for an export");
+out:
     plumb_buf_fini(&s.buf);
+    plumb_export_rows_fini(&s.rows);
     free(s.frame);
-    return failed ? plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for an export") : PLUMB_OK;
+    return rc;
 }

@@ -19,6 +19,7 @@
 
 #include "format/json_scan.h"
 #include "report/export_lanes.h"
+#include "report/export_rows.h"
 #include "trace/chrome_read.h"
 
 static struct plumb_table t;
@@ -552,6 +553,65 @@ static void stacks_add_up_by_their_own_time(void **state)
                          strlen(strrchr(line, ' ') + 1));
 }
 
+/* Two threads of one name and one without, all met before the main thread; two queues of one name.
+ */
+static int build_rows(void **state)
+{
+    plumb_error err;
+    (void)state;
+    budget = -1;
+    assert_int_equal(plumb_table_init(&t, &err), 0);
+    uint32_t process = add_lane(1, PLUMB_LANE_PROCESS, "program", PLUMB_TABLE_NONE, 50, 0);
+    uint32_t lanes[] = {
+        add_lane(2, PLUMB_LANE_THREAD, "pool", process, 50, 51),
+        add_lane(3, PLUMB_LANE_THREAD, "pool", process, 50, 52),
+        add_lane(4, PLUMB_LANE_THREAD, "", process, 50, 53),
+        add_lane(5, PLUMB_LANE_THREAD, "", process, 50, 54),
+        add_lane(6, PLUMB_LANE_THREAD, "program", process, 50, 50),
+        add_lane(8, PLUMB_LANE_DEVICE, "q", add_lane(7, PLUMB_LANE_OTHER, "gpu:0", process, 0, 0),
+                 0, 0),
+        add_lane(10, PLUMB_LANE_DEVICE, "q", add_lane(9, PLUMB_LANE_OTHER, "gpu:1", process, 0, 0),
+                 0, 0),
+    };
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
+        span(lanes[i], (int64_t)i, 10 + i, "work");
+    assert_int_equal(plumb_table_finish(&t, &err), 0);
+    return 0;
+}
+
+static void the_main_thread_comes_first_and_equal_names_are_told_apart(void **state)
+{
+    static const char *const names[] = {"program",   "pool (51)", "pool (52)", "thread 53",
+                                        "thread 54", "q (gpu:0)", "q (gpu:1)"};
+    struct plumb_export_rows rows;
+    plumb_error err;
+    (void)state;
+    json_t *all = exported("speedscope"), *profiles = json_object_get(all, "profiles");
+    assert_int_equal(number(all, "activeProfileIndex"), 0);
+    assert_int_equal(json_array_size(profiles), 7);
+    assert_int_equal(plumb_export_rows_init(&rows, &t, false, &err), PLUMB_OK); /* as OTF2 does */
+    assert_int_equal(rows.count, 7);
+    for (uint32_t i = 0; i < 7; i++) {
+        struct plumb_buf name = {0};
+        assert_string_equal(string(json_array_get(profiles, i), "name"), names[i]);
+        plumb_export_row_name(&name, &rows, rows.lanes[i]);
+        assert_string_equal(name.data, names[i]);
+        plumb_buf_fini(&name);
+    }
+    plumb_export_rows_fini(&rows);
+    json_decref(all);
+}
+
+static void stacks_of_threads_without_a_name_begin_with_their_number(void **state)
+{
+    (void)state;
+    assert_int_equal(export("folded", false), 0);
+    assert_non_null(strstr(got.data, "thread 53;work 12\n"));
+    assert_non_null(strstr(got.data, "thread 54;work 13\n"));
+    assert_non_null(strstr(got.data, "pool;work 21\n"));
+    assert_null(strstr(got.data, "no name"));
+}
+
 /* Field by field what https://www.speedscope.app/file-format-schema.json demands. */
 static void speedscope_follows_its_schema(void **state)
 {
@@ -715,6 +775,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(chrome_tells_memory_as_pytorch_does, setup, teardown),
         cmocka_unit_test_setup_teardown(a_compressed_export_is_the_same, setup, teardown),
         cmocka_unit_test_setup_teardown(stacks_add_up_by_their_own_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_main_thread_comes_first_and_equal_names_are_told_apart,
+                                        build_rows, teardown),
+        cmocka_unit_test_setup_teardown(stacks_of_threads_without_a_name_begin_with_their_number,
+                                        build_rows, teardown),
         cmocka_unit_test_setup_teardown(speedscope_follows_its_schema, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_has_a_line_for_each_event, setup, teardown),
         cmocka_unit_test_setup_teardown(arguments_of_csv_are_the_json_of_chrome, setup, teardown),
