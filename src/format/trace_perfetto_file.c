@@ -137,7 +137,8 @@ void plumb_trace_file_head(struct plumb_trace_file *f)
     plumb_trace_file_fact(f, "plumb.pipeline", plumb_trace_fact(s, PLUMB_FACT_PIPELINE));
     plumb_trace_file_fact(f, "plumb.host", plumb_trace_fact(s, PLUMB_FACT_HOST));
     plumb_trace_file_fact_u64(f, "plumb.pid", h->pid);
-    plumb_trace_file_fact_u64(f, "plumb.rank", (uint64_t)(int64_t)h->rank);
+    if (h->rank >= 0)
+        plumb_trace_file_fact_u64(f, "plumb.rank", (uint64_t)h->rank);
     if (h->world_size >= 0)
         plumb_trace_file_fact_u64(f, "plumb.world_size", (uint64_t)h->world_size);
     if (h->local_rank >= 0)

@@ -1,5 +1,6 @@
 /* trace_remarks.c: the lines that stand beside every view of a trace. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/trace_view.h"
 
@@ -58,14 +59,24 @@ static void put_odds(const struct plumb_table_faults *f, struct plumb_buf *out)
     plumb_buf_str(out, "; it is read all the same\n");
 }
 
+/* Which setting leaves more room depends on what ended the trace. */
+static const char *setting_for_drops(const struct plumb_table *t)
+{
+    const struct plumb_table_fact *end = plumb_table_fact(t, "plumb.trace_end");
+    return end && end->type == PLUMB_ARG_TEXT &&
+                   strstr(plumb_table_text(t, (uint32_t)end->value.u64), "PLUMB_TRACE_MAX")
+               ? "the file was at its bound (raise PLUMB_TRACE_MAX)"
+               : "there was no room for them when they ended (raise PLUMB_TRACE_RING)";
+}
+
 void plumb_trace_remarks_write(const struct plumb_table *t, struct plumb_buf *out)
 {
     uint64_t dropped = plumb_trace_dropped(t);
     if (dropped > 0)
         plumb_buf_printf(out,
-                         "%" PRIu64 " spans are not in the trace: there was no room for them when "
-                         "they ended (raise PLUMB_TRACE_RING); the report of the run counts them\n",
-                         dropped);
+                         "%" PRIu64 " spans are not in the trace: %s; the report of the run counts "
+                         "them\n",
+                         dropped, setting_for_drops(t));
     else if (t->faults.losses > 0)
         plumb_buf_printf(out, "events were lost at %" PRIu64 " places, says their writer\n",
                          t->faults.losses);

@@ -177,6 +177,7 @@ static bool read_events(struct plumb_chrome *r)
     while (plumb_json_next(s) > PLUMB_JSON_END) {
         if (s->token == PLUMB_JSON_ARRAY_END)
             return true;
+        r->strange += s->token != PLUMB_JSON_OBJECT;
         if (s->token == PLUMB_JSON_ARRAY ? plumb_json_skip(s) <= PLUMB_JSON_END
                                          : s->token == PLUMB_JSON_OBJECT && !read_event(r))
             return false;
@@ -220,6 +221,21 @@ static bool read_distributed(struct plumb_chrome *r)
     return s->token == PLUMB_JSON_OBJECT_END;
 }
 
+/* Samples of a profiler stand beside the events. They are counted, not read. */
+static bool count_samples(struct plumb_chrome *r)
+{
+    struct plumb_json_scan *s = &r->scan;
+    while (plumb_json_next(s) > PLUMB_JSON_END) {
+        if (s->token == PLUMB_JSON_ARRAY_END)
+            return true;
+        r->t->faults.other++;
+        if ((s->token == PLUMB_JSON_OBJECT || s->token == PLUMB_JSON_ARRAY) &&
+            plumb_json_skip(s) <= PLUMB_JSON_END)
+            return false;
+    }
+    return false;
+}
+
 static bool read_document(struct plumb_chrome *r, bool *has_events)
 {
     struct plumb_json_scan *s = &r->scan;
@@ -235,6 +251,9 @@ static bool read_document(struct plumb_chrome *r, bool *has_events)
         if (s->token == PLUMB_JSON_ARRAY && plumb_json_key_is(s, "traceEvents")) {
             *has_events = true;
             if (!read_events(r))
+                return false;
+        } else if (s->token == PLUMB_JSON_ARRAY && plumb_json_key_is(s, "samples")) {
+            if (!count_samples(r))
                 return false;
         } else if (s->token == PLUMB_JSON_OBJECT && plumb_json_key_is(s, "distributedInfo")) {
             if (!read_distributed(r))
@@ -278,12 +297,13 @@ static int conclude(struct plumb_chrome *r, bool sound, bool has_events, const c
     if (!sound && !is_cut(r, text + size, &left))
         return plumb_json_scan_fail(&r->scan, name, err);
     if (!has_events)
-        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is no trace: it has no \"traceEvents\"",
+        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is not a trace: it has no \"traceEvents\"",
                           name);
-    if (r->bare && r->events == 0 && r->empty > 0)
+    if (r->events == 0 && r->strange + (r->bare ? r->empty : 0) > 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT,
-                          "'%s' is no trace: it is a list of %" PRIu64 " objects, none an event",
-                          name, r->empty);
+                          "'%s' is not a trace: it is a list of %" PRIu64
+                          " values, and none of them is an event",
+                          name, r->strange + r->empty);
     struct plumb_table_faults *faults = &r->t->faults;
     faults->cut_bytes = left;
     faults->odds = r->scan.odds;

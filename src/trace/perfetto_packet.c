@@ -346,6 +346,7 @@ static struct plumb_pfr_sequence *put_packet(struct plumb_pfr *r, const unsigned
         return NULL;
     }
     r->packets++;
+    r->known |= p.has_timestamp || p.sequence || p.has_event;
     if (PLUMB_UNLIKELY(p.packed_bytes > 0)) {
         r->packed = p.packed;
         r->packed_bytes = p.packed_bytes;

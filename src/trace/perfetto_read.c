@@ -47,12 +47,25 @@ static bool is_blank(const unsigned char *p, const unsigned char *end)
     return p == end;
 }
 
-static int not_a_packet(const struct source *from, uint64_t at, plumb_error *err)
+/* Other messages may begin as a trace does: those of XSpace, for one. */
+static int not_a_trace(const struct plumb_pfr *r, const struct source *from, plumb_error *err)
+{
+    return plumb_fail(err, PLUMB_ERR_FORMAT,
+                      "'%s' is not a trace: none of its %" PRIu64
+                      " messages is a packet of Perfetto's format",
+                      from->name, r->packets);
+}
+
+static int not_a_packet(const struct plumb_pfr *r, const struct source *from, uint64_t at,
+                        plumb_error *err)
 {
     if (at == 0 && !from->inner)
-        return plumb_fail(err, PLUMB_ERR_FORMAT,
-                          "'%s' is no trace: it does not begin with a packet of Perfetto's format",
-                          from->name);
+        return plumb_fail(
+            err, PLUMB_ERR_FORMAT,
+            "'%s' is not a trace: it does not begin with a packet of Perfetto's format",
+            from->name);
+    if (!r->known && r->packets > 0)
+        return not_a_trace(r, from, err);
     return plumb_fail(err, PLUMB_ERR_FORMAT,
                       "'%s' is damaged at byte %" PRIu64 "%s: no packet begins there", from->name,
                       at, from->within);
@@ -74,11 +87,11 @@ static int read_packets(struct plumb_pfr *r, const struct source *from, const un
                 *used = (size_t)(p - bytes);
                 return PLUMB_OK;
             }
-            return not_a_packet(from, from->offset + (uint64_t)(p - bytes), err);
+            return not_a_packet(r, from, from->offset + (uint64_t)(p - bytes), err);
         }
         bool whole = plumb_wire_varint(&at, end, &n);
         if ((!whole && end - p > PLUMB_VARINT_MAX) || (whole && n > PACKET_MAX))
-            return not_a_packet(from, from->offset + (uint64_t)(p - bytes), err);
+            return not_a_packet(r, from, from->offset + (uint64_t)(p - bytes), err);
         if (!whole || n > (uint64_t)(end - at))
             break;
         plumb_pfr_packet(r, at, (size_t)n);
@@ -145,7 +158,7 @@ static int read_inner(struct plumb_pfr *r, const struct source *outer, plumb_err
     if (rc == PLUMB_OK)
         rc = read_stream(r, &from, r->inner, &r->inner_window, err);
     if (rc == PLUMB_OK && r->inner_window.size > 0)
-        rc = not_a_packet(&from, from.offset, err);
+        rc = not_a_packet(r, &from, from.offset, err);
     return rc;
 }
 
@@ -186,14 +199,17 @@ static int conclude(struct plumb_pfr *r, const struct source *from, uint64_t lef
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", from->name);
     if (r->packets == 0 && t->faults.damaged > 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT,
-                          "'%s' is no trace, or damaged: not one of its %" PRIu64
+                          "'%s' is not a trace, or damaged: not one of its %" PRIu64
                           " packets can be read",
                           from->name, t->faults.damaged);
     if (r->packets == 0 && left == 0)
-        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is no trace: it is empty", from->name);
+        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is not a trace: it is empty", from->name);
     if (r->packets == 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT,
-                          "'%s' has no whole packet: it was cut off, or is no trace", from->name);
+                          "'%s' has no whole packet: it was cut off, or is not a trace",
+                          from->name);
+    if (!r->known)
+        return not_a_trace(r, from, err);
     if (r->has_snapshot)
         plumb_table_set_zero(t, r->first_ns, 0);
     return plumb_table_finish(t, err);

@@ -257,16 +257,16 @@ static void what_is_no_trace_is_refused_in_one_line(void **state)
         const char *bytes;
         size_t n;
         const char *says;
-    } bad[] = {{"", 0, "'x' is no trace: it is empty"},
+    } bad[] = {{"", 0, "'x' is not a trace: it is empty"},
                {"{\"traceEvents\":[]}", 18,
-                "'x' is no trace: it does not begin with a packet of Perfetto's format"},
-               {"\n\x05", 2, "'x' has no whole packet: it was cut off, or is no trace"},
-               {"\n\x02\x08", 3, "'x' has no whole packet: it was cut off, or is no trace"},
+                "'x' is not a trace: it does not begin with a packet of Perfetto's format"},
+               {"\n\x05", 2, "'x' has no whole packet: it was cut off, or is not a trace"},
+               {"\n\x02\x08", 3, "'x' has no whole packet: it was cut off, or is not a trace"},
                {"\n\x01\xff\n\x01\xff", 6,
-                "'x' is no trace, or damaged: not one of its 2 packets can be read"},
+                "'x' is not a trace, or damaged: not one of its 2 packets can be read"},
                {"\n\x02\x50\x01?", 5, "'x' is damaged at byte 4: no packet begins there"},
                {"\n\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 13,
-                "'x' is no trace: it does not begin with a packet of Perfetto's format"}};
+                "'x' is not a trace: it does not begin with a packet of Perfetto's format"}};
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(plumb_perfetto_parse(&t, bad[i].bytes, bad[i].n, "x", &err),

@@ -3,7 +3,7 @@
 Two threads. On "main" (TID 11): request (0 to 100 ms, marked as failed) with three runs of step in the
 steps 0 to 2 (10, 20 and 40 ms), the last of which has unet (30 ms) and two runs of copy (2 ms each) inside;
 idle for 50 ms; then save (150 to 160 ms), and open, which never ends. On "io" (TID 12): load (5 ms), 3 ms
-idle, load (7 ms); 4 spans of load were dropped; one had its end lost."""
+idle, load (7 ms); 4 spans of load were dropped; one had its end lost. A second argument is why the trace ended."""
 
 import sys
 
@@ -69,6 +69,8 @@ def step(n):
 
 trace = packet(message(6, clock(6, 1000), clock(1, 1_700_000_000 * 10**9)))
 trace += packet(message(126, message(1, message(1, "plumb.version"), message(3, "9.9"))))
+if len(sys.argv) > 2:
+    trace += packet(message(126, message(1, message(1, "plumb.trace_end"), message(3, sys.argv[2]))))
 trace += thread(5, 11, "main") + thread(6, 12, "io \x1b[31m|")
 trace += begin(5, 0, "request", ("prompt", message(6, 'a "cat"\n')))
 for n, (at, ms) in enumerate([(0, 10), (10, 20), (50, 40)]):

@@ -10,6 +10,12 @@ PLUMB_TRACE=1 PLUMB_RUN_DIR=$PWD/run PLUMB_QUIET=1 ./linked || fail 'no run'
 PLUMB_RUN_DIR=$PWD/bare_run PLUMB_QUIET=1 ./linked || fail 'no run'
 [ -f run/trace.pftrace ] || fail 'the run has no trace'
 
+expect 'no rank' 0 "$plumb" report --trace --format json run
+jq -e '.rank == null and (.facts | has("plumb.rank") | not)' out.txt >/dev/null || fail "a rank from nowhere: $(cat out.txt)"
+RANK=0 WORLD_SIZE=2 PLUMB_TRACE=1 PLUMB_RUN_DIR=$PWD/ranked PLUMB_QUIET=1 ./linked || fail 'no run'
+expect 'a rank' 0 "$plumb" report --trace --format json ranked
+jq -e '.rank == 0 and .facts["plumb.rank"] == 0 and .world_size == 2' out.txt >/dev/null || fail "no rank: $(cat out.txt)"
+
 # ---- Chrome ----
 expect 'default' 0 "$plumb" export run
 made=$(cat out.txt)
@@ -159,6 +165,8 @@ if "$plumb" export --format otf2 run -o otf2.d 2>err.txt >out.txt; then
         [ ! -s print_err.txt ] || fail "otf2-print: $(head -3 print_err.txt)"
         [ "$(grep -c '^ENTER' print.txt)" = 160 ] || fail "$(grep -c '^ENTER' print.txt) ENTER"
         [ "$(grep -c '^LEAVE' print.txt)" = 160 ] || fail "$(grep -c '^LEAVE' print.txt) LEAVE"
+        otf2-print -G otf2.d/traces.otf2 >definitions.txt 2>&1
+        grep -m 1 '^LOCATION ' definitions.txt | grep -q 'CPU_THREAD' || fail "otf2: $(cat definitions.txt)"
         # Each Leave is that of the last Enter.
         awk '$1 == "ENTER" { stack[++n] = $5 }
              $1 == "LEAVE" { if (stack[n--] != $5) bad = 1 }

@@ -149,10 +149,35 @@ expect 'packed, damaged' 2 report damaged.gz
 has err.txt 'it cannot be unpacked (incorrect'
 echo '{"rubbish": [1]}' | gzip >rubbish.gz
 expect 'packed, other JSON' 2 report rubbish.gz
-has err.txt "'rubbish.gz' is no trace: it has no \"traceEvents\""
+has err.txt "'rubbish.gz' is not a trace: it has no \"traceEvents\""
 echo '[{"file": "a"}, {"file": "b"}]' >list.json
 expect 'a list of other things' 2 report --trace list.json
-has err.txt "'list.json' is no trace: it is a list of 2 objects, none an event"
+has err.txt "'list.json' is not a trace: it is a list of 2 values, and none of them is an event"
+echo '[[1, "a", 2], [3, "b", 4], 5]' >arrays.json
+expect 'a list of lists' 2 report --trace arrays.json
+has err.txt "'arrays.json' is not a trace: it is a list of 3 values, and none of them is an event"
+[ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
+echo '{"traceEvents": [[1, 2], [3]]}' >inner.json
+expect 'events that are lists' 2 report --trace inner.json
+has err.txt "'inner.json' is not a trace: it is a list of 2 values"
+# A profile of XLA: each of its planes begins as a packet of Perfetto's does.
+printf '\012\017\010\001\022\003gpu\032\002\010\001\062\002\010\001\042\004host' >x.xplane.pb
+expect 'a profile of XLA' 2 report --trace x.xplane.pb
+has err.txt "'x.xplane.pb' is not a trace: none of its 1 messages is a packet of Perfetto's format"
+[ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
+# Samples are left out, and said so.
+cat >samples.json <<'END'
+{"traceEvents": [{"ph": "X", "name": "a", "pid": 1, "tid": 2, "ts": 1, "dur": 2}],
+ "samples": [{"cpu": 0, "tid": 2, "ts": 1.5, "name": "cycles", "sf": 1}, {"cpu": 0, "tid": 2, "ts": 2.5, "name": "cycles", "sf": 1}],
+ "stackFrames": {"1": {"name": "main"}}}
+END
+expect 'samples' 0 report --trace samples.json
+has err.txt '2 packets or events are of kinds that plumb does not read (samples, scheduling, logs)'
+# What was dropped: the advice names the bound that was met.
+python3 "$PLUMB_SOURCE_DIR/tests/cli/_trace.py" full.pftrace 'at its bound, PLUMB_TRACE_MAX' || exit 1
+expect 'a trace at its bound' 0 report full.pftrace
+has err.txt '4 spans are not in the trace: the file was at its bound (raise PLUMB_TRACE_MAX)'
+lacks err.txt 'PLUMB_TRACE_RING'
 echo 'not a trace' | gzip >text.gz
 expect 'packed, no trace' 2 report text.gz
 [ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
