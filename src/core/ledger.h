@@ -101,9 +101,11 @@ void plumb_scopes_pool_peak(uint32_t pool, int64_t allocated, int64_t reserved);
 /* A block keeps its scope's number from being given to another. */
 void plumb_scope_hold(uint32_t scope);
 void plumb_scope_release(uint32_t scope);
-/* A scope's number with part of its serial, for a context that may be adopted when the scope is
- * long gone. Adopting returns what to come back to. */
-uint32_t plumb_scope_token(uint32_t scope);
+/* A scope's number with part of its serial, for a context. A thread that adopts it works in the
+ * innermost scope at or around that one which is still open; in its own root when there is none, or
+ * when contexts were captured in more than 4096 other scopes since. Adopting returns what to come
+ * back to. */
+uint32_t plumb_scope_capture(uint32_t scope);
 uint32_t plumb_scope_adopt(struct plumb_thread *th, uint32_t token);
 void plumb_scope_return(struct plumb_thread *th, uint32_t before);
 /* The thread works for nobody else; its root is closed. */

@@ -15,7 +15,11 @@
 #include "base/resident.h"
 #include "core/ledger.h"
 
-enum { CHUNK = 1024, CHUNKS = 1024 }; /* a million scopes: those of live blocks, mostly */
+enum {
+    CHUNK = 1024,
+    CHUNKS = 1024, /* a million scopes: those of live blocks, mostly */
+    CAPTURED = 4096
+};
 
 /* One pool as an open scope sees it: the bytes of the blocks that it sees, and the highest that the
  * whole pool was since the scope was opened. */
@@ -34,9 +38,10 @@ struct figures {
 };
 struct scope {
     uint32_t parent; /* 0: a root */
-    uint32_t refs;   /* being open, inner scopes, threads, blocks */
+    uint32_t refs;   /* being open, inner scopes, threads, blocks, captures */
     uint32_t next_free;
-    uint32_t serial;         /* told apart from what had the number before */
+    uint32_t captured : 1;   /* is in `captured` */
+    uint32_t serial : 31;    /* told apart from what had the number before */
     uint64_t opened;         /* scopes opened up to this one; larger than that of the parent */
     struct figures *figures; /* NULL: closed */
     struct figures *tree;    /* of a root: all that are open in its tree */
@@ -49,6 +54,9 @@ static struct {
     struct figures *open; /* list */
     struct figures *unused;
     uint64_t rss_peak; /* since a scope last started peaks anew */
+    /* The newest scopes that contexts were captured in, which keep their numbers: a context may be
+     * adopted when its scope is closed. */
+    uint32_t captured[CAPTURED], captures;
 } scopes;
 
 static struct scope *at(uint32_t i)
@@ -147,7 +155,11 @@ static uint32_t scope_new(struct plumb_run *run, uint32_t parent, uint32_t flags
     look(run, f, parent ? at(parent)->figures : NULL);
     f->scope = i;
     f->flags = flags;
-    *at(i) = (struct scope){parent, 1, 0, at(i)->serial + 1, ++scopes.opened, f, NULL};
+    *at(i) = (struct scope){.parent = parent,
+                            .refs = 1,
+                            .serial = at(i)->serial + 1u,
+                            .opened = ++scopes.opened,
+                            .figures = f};
     if (parent)
         at(parent)->refs++;
     f->tree_next = at(root)->tree;
@@ -190,16 +202,33 @@ static uint32_t open_around(uint32_t scope)
     return scope;
 }
 
-uint32_t plumb_scope_token(uint32_t scope)
+static uint32_t token_of(uint32_t scope)
 {
-    return scope ? scope | at(scope)->serial << 20 : 0;
+    return scope | (uint32_t)at(scope)->serial << 20;
+}
+
+uint32_t plumb_scope_capture(uint32_t scope)
+{
+    uint32_t *place;
+    if (!scope)
+        return 0;
+    if (!at(scope)->captured) {
+        place = &scopes.captured[scopes.captures++ % CAPTURED];
+        if (*place) {
+            at(*place)->captured = 0;
+            plumb_scope_release(*place);
+        }
+        *place = scope;
+        at(scope)->captured = 1;
+        plumb_scope_hold(scope);
+    }
+    return token_of(scope);
 }
 
 static uint32_t known(uint32_t token)
 {
     uint32_t scope = token & 0xfffff;
-    if (!scope || scope > scopes.count || !at(scope)->refs ||
-        at(scope)->serial << 20 != (token & ~UINT32_C(0xfffff)))
+    if (!scope || scope > scopes.count || !at(scope)->refs || token_of(scope) != token)
         return 0;
     return open_around(scope);
 }
@@ -353,7 +382,7 @@ static void fold_high(struct plumb_run *run, struct figures *f, const struct plu
 
 static void start_peaks(struct plumb_run *run, struct figures *root)
 {
-    for (int i = 0; i < PLUMB_LIVE_POOLS; i++)
+    for (int i = 0; root && i < PLUMB_LIVE_POOLS; i++)
         root->pool[i].seen_peak = root->pool[i].seen;
     plumb_pools_reset_peak(run);
 }
@@ -361,7 +390,7 @@ static void start_peaks(struct plumb_run *run, struct figures *root)
 void plumb_scopes_reset_peak(struct plumb_thread *th)
 {
     uint32_t root = root_of(plumb_scope_of(th));
-    if (root && at(root)->figures)
+    if (root)
         start_peaks(th->run, at(root)->figures);
     scopes.rss_peak = 0;
 }
@@ -382,7 +411,7 @@ uint32_t plumb_scope_open(struct plumb_thread *th, uint32_t flags, const struct 
         f->peak_rss = 0;
         plumb_scopes_sampled(th->run, rss->now);
     }
-    if (!(flags & PLUMB_SCOPE_RUNNING_PEAK) && r) {
+    if (!(flags & PLUMB_SCOPE_RUNNING_PEAK)) {
         start_peaks(th->run, r);
         if (flags & PLUMB_SCOPE_RSS)
             scopes.rss_peak = rss->now;
@@ -486,9 +515,11 @@ void plumb_scopes_open(void)
         if (at(i)->figures)
             figures_free(at(i)->figures, at(root_of(i)));
         at(i)->figures = NULL;
+        at(i)->captured = 0;
         at(i)->serial++;
         at(i)->next_free = i + 1 <= scopes.count ? i + 1 : 0;
     }
     scopes.free = scopes.count ? 1 : 0;
     scopes.rss_peak = 0;
+    memset(scopes.captured, 0, sizeof scopes.captured);
 }

@@ -273,7 +273,7 @@ void plumb_context_capture_impl(plumb_context *out)
     if (h.recording) {
         pthread_mutex_lock(&plumb_rt.ledger_lock);
         out->request = (uint32_t)th->request;
-        out->memory = plumb_scope_token(plumb_scope_of(th));
+        out->memory = plumb_scope_capture(plumb_scope_of(th));
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
         tell_flow(th, 0, out->flow);
         /* What is open stands in the frames of the last fold: make that now. */

@@ -244,6 +244,40 @@ static void a_worker_that_frees_what_its_stage_allocated(void **state)
     plumb_timing_fini(&t);
 }
 
+static void *allocate_in_first_and_last(void *arg)
+{
+    const plumb_context *context = arg; /* the first one, and the newest */
+    for (uint64_t i = 0; i < 2; i++) {
+        PLUMB_ADOPT(&context[i]);
+        mem_alloc(i + 1, i ? 20 : 7);
+    }
+    return NULL;
+}
+
+/* A stage may be over when its context is adopted: the work counts for what is open around it, or,
+ * when contexts of thousands of others were captured since, for the worker itself. */
+static void a_context_of_a_stage_that_is_over(void **state)
+{
+    enum { STAGES = 5000 };
+    struct plumb_timing t;
+    plumb_context context[2];
+    pthread_t thread;
+    (void)state;
+    {
+        PLUMB_STAGE(s, "around");
+        for (int i = 0; i < STAGES; i++) {
+            PLUMB_STAGE(inner, "captured");
+            plumb_context_capture(&context[i > 0]);
+        }
+        assert_int_equal(pthread_create(&thread, NULL, allocate_in_first_and_last, context), 0);
+        pthread_join(thread, NULL);
+    }
+    record_finish(&t);
+    assert_int_equal(use_of(&t, "around").allocated, 20);
+    assert_int_equal(timing_pool(&t, "cuda:0", "caching")->allocated, 27);
+    plumb_timing_fini(&t);
+}
+
 static void *live_and_leave(void *arg)
 {
     PLUMB_STAGE(s, "short");
@@ -430,6 +464,7 @@ int main(void)
         IN_A_RUN(workers_count_for_the_stage_they_work_for),
         IN_A_RUN(a_block_is_taken_from_where_it_was_counted),
         IN_A_RUN(a_worker_that_frees_what_its_stage_allocated),
+        IN_A_RUN(a_context_of_a_stage_that_is_over),
         IN_A_RUN(blocks_outlive_their_threads),
         IN_A_RUN(what_cannot_be_is_counted_and_changes_nothing),
         IN_A_RUN(pools_beyond_the_bound_share_one),
