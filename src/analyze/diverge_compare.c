@@ -293,6 +293,36 @@ static bool same_type(const struct pair *p)
                   plumb_activations_text(p->tb, type_of(p->tb, p->b))) == 0;
 }
 
+static bool count_apart(const struct pair *p, enum plumb_activation_field f)
+{
+    return both(p, f) && !same_whole(p, f);
+}
+
+static bool nan_apart(const struct pair *p)
+{
+    return plumb_diverge_has_nan(p->ta, p->a) != plumb_diverge_has_nan(p->tb, p->b) ||
+           count_apart(p, PLUMB_ACT_NAN);
+}
+
+/* Without counts the figures say where an infinity is: a sum of Inf is not one of -Inf. A deviation
+ * is NaN there, and a NaN swallows the rest. */
+static bool inf_apart(const struct pair *p)
+{
+    if (plumb_diverge_has_inf(p->ta, p->a) != plumb_diverge_has_inf(p->tb, p->b) ||
+        count_apart(p, PLUMB_ACT_POS_INF) || count_apart(p, PLUMB_ACT_NEG_INF))
+        return true;
+    if (both(p, PLUMB_ACT_POS_INF) && both(p, PLUMB_ACT_NEG_INF))
+        return false;
+    for (enum plumb_activation_field f = PLUMB_ACT_ABS_MEAN; f < PLUMB_ACT_REALS; f++) {
+        double a = figure(p->ta, f, p->a);
+        double b = figure(p->tb, f, p->b);
+        if (f != PLUMB_ACT_STD && both(p, f) && !isnan(a) && !isnan(b) && a != b &&
+            (isinf(a) || isinf(b)))
+            return true;
+    }
+    return false;
+}
+
 /* What figures cannot tell: hashes are of bytes, so they speak only of one type. */
 static uint8_t refine(const struct pair *p, enum plumb_shape_relation shapes, uint8_t verdict)
 {
@@ -327,9 +357,9 @@ static uint8_t verdict_of(struct pair *p, struct plumb_diverge_cell *cell)
         return PLUMB_SAID_SHAPE;
     if (!(p->common & statistics))
         return PLUMB_SAID_NOTHING;
-    if (plumb_diverge_has_nan(p->ta, p->a) != plumb_diverge_has_nan(p->tb, p->b))
+    if (nan_apart(p))
         return PLUMB_SAID_NAN;
-    if (plumb_diverge_has_inf(p->ta, p->a) != plumb_diverge_has_inf(p->tb, p->b))
+    if (inf_apart(p))
         return PLUMB_SAID_INF;
     if (same_bits(p)) {
         bool figures = p->common & ((1u << PLUMB_ACT_REALS) - 1);

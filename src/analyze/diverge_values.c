@@ -70,8 +70,9 @@ static void blame(struct plumb_diverge_cell *cell, uint8_t field, double relativ
     cell->excess = allowed > 0 ? (float)(relative / allowed) : INFINITY;
 }
 
-/* The mean difference of samples over the mean magnitude of the tensors, or of the samples where
- * that is larger; 0: nothing can be said. */
+/* Infinite where a NaN or an infinity is not on both sides. Else the mean difference of samples
+ * over the mean magnitude of the tensors, or of the samples where that is larger; 0: nothing can be
+ * said. */
 static double apart(const struct plumb_diverge *d, uint32_t a, uint32_t b, double *difference)
 {
     const struct plumb_activations *ta = d->sides[PLUMB_DIVERGE_A].t;
@@ -84,8 +85,12 @@ static double apart(const struct plumb_diverge *d, uint32_t a, uint32_t b, doubl
     double magnitude = 0;
     size_t n = 0;
     for (size_t i = 0; na == nb && i < na; i++) {
-        if (!isfinite(x[i]) || !isfinite(y[i]))
-            continue;
+        if (!isfinite(x[i]) || !isfinite(y[i])) {
+            if (x[i] == y[i] || (isnan(x[i]) && isnan(y[i])))
+                continue;
+            *difference = INFINITY;
+            return INFINITY;
+        }
         sum += fabs(x[i] - y[i]);
         magnitude += fabs(x[i]);
         n++;
@@ -104,13 +109,16 @@ void plumb_diverge_weigh_values(struct plumb_diverge *d, uint32_t a,
     uint32_t b = d->sides[PLUMB_DIVERGE_A].partner[a];
     const struct plumb_diverge_tensor *tensor = plumb_diverge_tensor_of(d, a);
     bool stored = tensor && tensor->compared;
+    bool odd = stored && tensor->diff.odd > 0 && cell->verdict == PLUMB_SAID_SHUFFLED;
     if ((!stored && !d->sides[PLUMB_DIVERGE_A].t->sample) ||
-        (cell->verdict != PLUMB_SAID_EQUAL && cell->verdict != PLUMB_SAID_CLOSE))
+        (cell->verdict != PLUMB_SAID_EQUAL && cell->verdict != PLUMB_SAID_CLOSE && !odd))
         return;
     struct plumb_tolerance t = plumb_diverge_tolerance(d, a, b);
     double allowed = t.relative * PLUMB_TOLERANCE_VALUES;
     double difference = stored ? tensor->diff.mean : 0;
     double relative = stored ? tensor->diff.relative : apart(d, a, b, &difference);
+    if (stored && tensor->diff.odd > 0)
+        relative = difference = INFINITY;
     if (relative > allowed && difference > t.absolute)
         blame(cell, stored ? PLUMB_DIVERGE_BY_VALUES : PLUMB_DIVERGE_BY_SAMPLE, relative, allowed);
 }

@@ -126,6 +126,7 @@ static void add_piece(struct plumb_tensor_diff *out, struct sums *sums, const st
         if ((beyond && out->beyond == 0) || out->unequal == 0)
             keep_first(out, a, at + i, x, y);
         out->unequal++;
+        out->odd += !numbers;
         out->beyond += beyond;
     }
 }

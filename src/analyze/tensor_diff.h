@@ -14,6 +14,7 @@ struct plumb_tensor_diff {
     uint64_t count;
     uint64_t unequal;         /* values that differ at all; two NaN are equal */
     uint64_t beyond;          /* beyond tolerance; a NaN on one side always is */
+    uint64_t odd;             /* a NaN or an infinity that the other side does not have there */
     double max, mean, median; /* of the absolute differences between numbers */
     double relative;          /* mean difference over the mean magnitude of A */
     double cosine;            /* of the angle between both; NaN where one is zero */

@@ -97,16 +97,64 @@ static void put_count(struct plumb_buf *out, const struct plumb_activations *t, 
         plumb_buf_printf(out, "%" PRIu64, n);
 }
 
+/* Where the counts are known: those of +Inf and of -Inf; else the figures that show them. */
+static void put_infinities(struct plumb_buf *out, const struct plumb_activations *t,
+                           uint32_t record)
+{
+    bool first = true;
+    if (plumb_activations_has(t, record, PLUMB_ACT_POS_INF) ||
+        plumb_activations_has(t, record, PLUMB_ACT_NEG_INF)) {
+        plumb_buf_printf(out, "%" PRIu64 " of +Inf and %" PRIu64 " of -Inf",
+                         plumb_activations_whole(t, record, PLUMB_ACT_POS_INF),
+                         plumb_activations_whole(t, record, PLUMB_ACT_NEG_INF));
+        return;
+    }
+    for (enum plumb_activation_field f = PLUMB_ACT_SUM; f < PLUMB_ACT_STD; f++) {
+        double value = plumb_activations_stat(t, record, f);
+        if (!plumb_activations_has(t, record, f) || !isinf(value))
+            continue;
+        plumb_buf_printf(out, "%s%s %s", first ? "" : ", ", plumb_activation_field_name(f),
+                         value > 0 ? "Inf" : "-Inf");
+        first = false;
+    }
+    plumb_buf_str(out, first ? "some" : "");
+}
+
+/* Both sides have such values, not the same ones. */
+static void put_other_kinds(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a,
+                            uint32_t b, bool nan)
+{
+    const struct plumb_activations *ta = table(s, PLUMB_DIVERGE_A);
+    const struct plumb_activations *tb = table(s, PLUMB_DIVERGE_B);
+    plumb_buf_printf(out, "%s on both sides, but not the same: ", nan ? "NaN" : "Inf");
+    if (nan) {
+        put_count(out, ta, a, nan);
+        plumb_buf_str(out, " in A, ");
+        put_count(out, tb, b, nan);
+    } else {
+        put_infinities(out, ta, a);
+        plumb_buf_str(out, " in A, ");
+        put_infinities(out, tb, b);
+    }
+    plumb_buf_str(out, " in B");
+}
+
 static void put_birth(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a,
                       uint32_t b, bool nan)
 {
     const struct plumb_activations *ta = table(s, PLUMB_DIVERGE_A);
     const struct plumb_activations *tb = table(s, PLUMB_DIVERGE_B);
-    plumb_buf_printf(out, "%s is born here: ", nan ? "NaN" : "Inf");
-    put_count(out, ta, a, nan);
-    plumb_buf_str(out, " in A, ");
-    put_count(out, tb, b, nan);
-    plumb_buf_str(out, " in B");
+    bool born = nan ? plumb_diverge_has_nan(ta, a) != plumb_diverge_has_nan(tb, b)
+                    : plumb_diverge_has_inf(ta, a) != plumb_diverge_has_inf(tb, b);
+    if (born) {
+        plumb_buf_printf(out, "%s is born here: ", nan ? "NaN" : "Inf");
+        put_count(out, ta, a, nan);
+        plumb_buf_str(out, " in A, ");
+        put_count(out, tb, b, nan);
+        plumb_buf_str(out, " in B");
+    } else {
+        put_other_kinds(out, s, a, b, nan);
+    }
     if (plumb_activations_has(tb, b, PLUMB_ACT_SHAPE) && tb->shape)
         plumb_buf_printf(out, " of %" PRIu64 " values",
                          plumb_activations_elements(tb, tb->shape[b]));
@@ -126,6 +174,13 @@ static enum plumb_activation_field field_to_tell(const struct plumb_diverge_shee
 static void put_values(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a)
 {
     const struct plumb_tensor_diff *diff = &plumb_diverge_tensor_of(s->d, a)->diff;
+    if (diff->odd > 0) {
+        plumb_buf_printf(out, "%" PRIu64 " %s NaN or Inf on one side only, first at ", diff->odd,
+                         diff->odd == 1 ? "value is" : "values are");
+        plumb_diverge_put_first(out, diff);
+        plumb_buf_str(out, ", though their statistics agree");
+        return;
+    }
     plumb_buf_str(out, "the values differ by ");
     plumb_diverge_put_percent(out, diff->relative);
     plumb_buf_str(out, " of the mean magnitude");
@@ -153,9 +208,13 @@ static void put_numbers(struct plumb_buf *out, const struct plumb_activations *t
 static void put_sample(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a,
                        uint32_t b)
 {
-    plumb_buf_str(out, "the sampled values differ by ");
-    plumb_diverge_put_percent(out, (double)s->d->cells[a].drift);
-    plumb_buf_str(out, " of the mean magnitude (");
+    if (isinf(s->d->cells[a].drift)) {
+        plumb_buf_str(out, "a sampled value is NaN or Inf on one side only (");
+    } else {
+        plumb_buf_str(out, "the sampled values differ by ");
+        plumb_diverge_put_percent(out, (double)s->d->cells[a].drift);
+        plumb_buf_str(out, " of the mean magnitude (");
+    }
     put_numbers(out, table(s, PLUMB_DIVERGE_A), a);
     plumb_buf_str(out, " against ");
     put_numbers(out, table(s, PLUMB_DIVERGE_B), b);

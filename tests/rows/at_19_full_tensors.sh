@@ -48,6 +48,27 @@ assert t["0"]["unequal"] == 0 and t["0"]["cosine"] == 1, t["0"]
 assert t["2"]["error"] == "their shapes differ"
 assert d["only_in_a"] == ["3 out"] and d["only_in_b"] == ["4 out"]
 END
+# A value that is NaN, or infinite, on one side alone is a divergence, however small the rest; at the same
+# places on both sides it is not.
+cat >nan.py <<'END'
+import math
+exec(open("write.py").read().split("base =")[0].replace("import struct, sys", "import struct, os"))
+for folder in "cdef":
+    os.mkdir(folder)
+for folder, at, what in (("c", 5, 0.5), ("d", 5, math.nan), ("e", 7, math.nan), ("f", 5, math.inf)):
+    values = [1.0, -1.0] * 12
+    npy(folder + "/0.out.npy", (2, 3, 4), values)
+    values[at] = what
+    npy(folder + "/1.out.npy", (2, 3, 4), values)
+END
+python3 nan.py || fail 'cannot write arrays'
+for pair in 'c d' 'd c' 'd e' 'd f' 'c f'; do
+    # shellcheck disable=SC2086 # two words
+    expect "values that are not numbers: $pair" 1 "$PLUMB_BIN" diverge $pair
+    has out.txt 'first divergence: 1 out' 'the first that differs is 1 out'
+done
+has out.txt '[0, 1, 1]: 0.5 against inf'
+expect 'the same places' 0 "$PLUMB_BIN" diverge d d
 truncate -s 100 b/1.out.npy
 expect 'a tensor that is cut' 2 "$PLUMB_BIN" diverge a b
 [ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
