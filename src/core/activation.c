@@ -153,7 +153,7 @@ void plumb_activations_open(struct plumb_run *run)
     a->told = a->seq = a->dumped_bytes = 0;
     memset(a->dumps_left_out, 0, sizeof a->dumps_left_out);
     a->first_step = a->last_step = -1;
-    plumb_map_clear(&a->calls);
+    plumb_act_calls_clear(&a->calls);
     pthread_mutex_unlock(&a->lock);
     snprintf(a->dir, sizeof a->dir, "%s", run->dir);
     if (parse(a, &plumb_rt.settings, &why) < 0) {

@@ -3,6 +3,7 @@
  *     activation.c          the call: who is it, is it wanted, what does it look like
  *     activation_module.c   paths of open nodes to modules, and whether they are chosen
  *     activation_stats.c    statistics by name; a record as a line of JSON
+ *     activation_calls.c    the call index of a record
  *     activation_queue.c    from the program's threads to the file, on a thread of its own
  *     activation_dump.c     tensors kept whole
  *     hook.c                hooks of nodes
@@ -15,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/pattern.h"
+#include "core/activation_calls.h"
 #include "core/runtime.h"
 #include "tensor/value_stats.h"
 
@@ -98,8 +100,9 @@ struct plumb_act {
     struct plumb_act_own own[PLUMB_ACT_OWN];
     uint32_t own_count;
     struct plumb_map modules; /* of the path's nodes -> struct plumb_act_module * */
-    struct plumb_map calls;   /* of module, label and step -> calls so far */
-    uint32_t module_count;    /* of all runs */
+    struct plumb_map names;   /* of a module's name -> the same: paths may share a name */
+    struct plumb_act_calls calls;
+    uint32_t module_count;    /* paths, of all runs */
     uint32_t matched;         /* modules that this run chose */
     uint64_t told;            /* calls */
     int64_t first_step;       /* that was told of; negative: none yet */

@@ -87,6 +87,36 @@ static uint64_t hash_of(const uint32_t *path, uint32_t n)
     return hash ? hash : 1;
 }
 
+/* Under the lock of activations: the module of a name; NULL: none yet. Names of one hash, which
+ * need not be expected, are modules of their own. */
+static struct plumb_act_module *named(const char *name)
+{
+    struct plumb_act_module *m = (struct plumb_act_module *)(uintptr_t)plumb_map_get(
+        &plumb_act.names, plumb_hash_text(name));
+    return m && strcmp(m->name, name) == 0 ? m : NULL;
+}
+
+/* Of a path that was not met before: the module of its name, `made` where there is none. */
+static struct plumb_act_module *enter_path(uint64_t key, const char *name,
+                                           struct plumb_act_module *made)
+{
+    struct plumb_act_module *m;
+    pthread_mutex_lock(&plumb_act.lock);
+    m = (struct plumb_act_module *)(uintptr_t)plumb_map_get(&plumb_act.modules, key);
+    if (!m) { /* else another thread was here at the same time */
+        m = named(name);
+        if (!m && made &&
+            plumb_map_put(&plumb_act.names, plumb_hash_text(name), (uint64_t)(uintptr_t)made) ==
+                PLUMB_OK)
+            m = made;
+        if (m && plumb_map_put(&plumb_act.modules, key, (uint64_t)(uintptr_t)m) < 0)
+            m = NULL;
+        plumb_act.module_count += m != NULL;
+    }
+    pthread_mutex_unlock(&plumb_act.lock);
+    return m;
+}
+
 static struct plumb_act_module *make(const uint32_t *path, uint32_t n, uint64_t key)
 {
     char name[1024];
@@ -96,6 +126,10 @@ static struct plumb_act_module *make(const uint32_t *path, uint32_t n, uint64_t 
     for (uint32_t i = 0; i < n && used < sizeof name; i++)
         used += (size_t)snprintf(name + used, sizeof name - used, "%s%s", i ? "." : "",
                                  plumb_rt.nodes[path[i]].name);
+    /* Nodes "block.0", and "block" with "0" inside, are one module to who reads the records. */
+    m = enter_path(key, name, NULL);
+    if (m)
+        return m;
     plumb_lock();
     m = plumb_keep_bytes(sizeof *m);
     if (m)
@@ -104,17 +138,7 @@ static struct plumb_act_module *make(const uint32_t *path, uint32_t n, uint64_t 
     if (!m || !kept)
         return NULL;
     *m = (struct plumb_act_module){.name = kept};
-    pthread_mutex_lock(&plumb_act.lock);
-    struct plumb_act_module *other =
-        (struct plumb_act_module *)(uintptr_t)plumb_map_get(&plumb_act.modules, key);
-    if (other)
-        m = other; /* another thread was here at the same time */
-    else if (plumb_map_put(&plumb_act.modules, key, (uint64_t)(uintptr_t)m) < 0)
-        m = NULL;
-    else
-        plumb_act.module_count++;
-    pthread_mutex_unlock(&plumb_act.lock);
-    return m;
+    return enter_path(key, name, m);
 }
 
 /* Whether the run wants it: once a run. */

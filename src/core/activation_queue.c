@@ -18,7 +18,7 @@
 #include "base/quiet_write.h"
 #include "core/activation.h"
 
-enum { SLOTS = 256, PAGE = 4096, CALLS_MOST = 1 << 17 };
+enum { SLOTS = 256, PAGE = 4096 };
 
 static struct {
     pthread_mutex_t lock;
@@ -186,24 +186,6 @@ static bool make_writer(void)
 
 /* ---- The program's side ---------------------------------------------------------------------- */
 
-/* How many times the module has told of this label in this step. Old steps are forgotten when there
- * are too many. */
-static uint64_t count_call(const struct plumb_act_record *r)
-{
-    uint64_t key = plumb_hash_text(r->label) ^ (uint64_t)(uintptr_t)r->module;
-    uint64_t n;
-    key = (key ^ (uint64_t)(r->step + 1) * 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93;
-    key ^= key >> 32;
-    key = key ? key : 1;
-    pthread_mutex_lock(&plumb_act.lock);
-    if (plumb_act.calls.count >= CALLS_MOST)
-        plumb_map_clear(&plumb_act.calls);
-    n = plumb_map_get(&plumb_act.calls, key);
-    plumb_map_put(&plumb_act.calls, key, n + 1);
-    pthread_mutex_unlock(&plumb_act.lock);
-    return n;
-}
-
 /* Under queue.lock: whether there is a slot. */
 static bool wait_for_room(void)
 {
@@ -219,8 +201,9 @@ static bool wait_for_room(void)
  * same in every run. */
 static void number(struct plumb_act_record *r)
 {
-    r->call = count_call(r);
+    uint64_t label = plumb_hash_text(r->label) ^ (uint64_t)(uintptr_t)r->module;
     pthread_mutex_lock(&plumb_act.lock);
+    r->call = plumb_act_calls_next(&plumb_act.calls, label, r->step);
     r->seq = plumb_act.seq++;
     pthread_mutex_unlock(&plumb_act.lock);
 }

@@ -66,6 +66,87 @@ static void twice(DLTensor *t, bool swap)
     }
 }
 
+/* A module more in each step. */
+static void late(DLTensor *t)
+{
+    char name[16];
+    for (PLUMB_STEPS (step, 3)) {
+        for (int i = 0; i <= step; i++) {
+            snprintf(name, sizeof name, "m.%d", i);
+            plumb_activation(plumb_node_get(name), NULL, t);
+        }
+    }
+}
+
+/* One name by two paths. */
+static void collide(DLTensor *t)
+{
+    for (PLUMB_STEPS (step, 2)) {
+        plumb_activation(plumb_node_get("block.0"), NULL, t);
+        PLUMB_SPAN("block");
+        plumb_activation(plumb_node_get("0"), NULL, t);
+    }
+}
+
+static void *outside_of_steps(void *t)
+{
+    plumb_activation(plumb_node_get("worker"), NULL, t);
+    return NULL;
+}
+
+/* Steps on this thread, layers on others. */
+static void other_thread(DLTensor *t)
+{
+    pthread_t thread;
+    for (PLUMB_STEPS (step, 2)) {
+        pthread_create(&thread, NULL, outside_of_steps, t);
+        pthread_join(thread, NULL);
+    }
+}
+
+/* More of module and step than plumb remembers the calls of, and the first of them again. */
+enum { MANY_MODULES = 3, MANY_STEPS = 44000 };
+static uint32_t many_lines, many_wrong;
+
+static void check_line(const char *line, size_t bytes, void *arg)
+{
+    uint32_t i = many_lines++, a_step = 2 * MANY_MODULES;
+    int64_t step = i / a_step, call = i % a_step / MANY_MODULES;
+    char want[64];
+    (void)bytes, (void)arg;
+    if (step == MANY_STEPS) {
+        step = 0;
+        call = 2;
+    }
+    snprintf(want, sizeof want, "{\"module\":\"m.%u\",\"tensor\":\"out\",\"step\":%lld,",
+             i % MANY_MODULES, (long long)step);
+    many_wrong += strncmp(line, want, strlen(want)) != 0;
+    snprintf(want, sizeof want, ",\"call\":%lld,", (long long)call);
+    many_wrong += strstr(line, want) == NULL;
+}
+
+static void many(DLTensor *t)
+{
+    plumb_node node[MANY_MODULES];
+    char name[16];
+    if (plumb_activation_sink(check_line, NULL, NULL) < 0)
+        exit(1);
+    for (int i = 0; i < MANY_MODULES; i++) {
+        snprintf(name, sizeof name, "m.%d", i);
+        node[i] = plumb_node_get(name);
+    }
+    for (PLUMB_STEPS (step, MANY_STEPS + 1)) {
+        PLUMB_STEP(step % MANY_STEPS);
+        for (int i = 0; i < (step == MANY_STEPS ? 1 : 2) * MANY_MODULES; i++)
+            plumb_activation(node[i % MANY_MODULES], NULL, t);
+    }
+    plumb_stop(NULL);
+    if (many_wrong || many_lines != (2 * MANY_STEPS + 1) * MANY_MODULES) {
+        fprintf(stderr, "%u of %u lines are wrong\n", many_wrong, many_lines);
+        exit(4);
+    }
+}
+
 static void no_steps(DLTensor *t)
 {
     PLUMB_STAGE(stage, "denoise");
@@ -231,10 +312,23 @@ int main(int argc, char **argv)
     DLTensor t = tensor_of(values, kDLFloat, 32);
     float before[6];
     memcpy(before, values, sizeof values);
-    if (strcmp(what, "no_steps") == 0)
+    if (strcmp(what, "register") == 0) {
+        plumb_error err;
+        if (plumb_start(NULL, &err) < 0 || plumb_activation_stat("answer", answer, NULL, &err) < 0)
+            return 1;
+        model(4, &t);
+    } else if (strcmp(what, "no_steps") == 0)
         no_steps(&t);
     else if (strcmp(what, "twice") == 0 || strcmp(what, "swapped") == 0)
         twice(&t, *what == 's');
+    else if (strcmp(what, "late") == 0)
+        late(&t);
+    else if (strcmp(what, "collide") == 0)
+        collide(&t);
+    else if (strcmp(what, "other_thread") == 0)
+        other_thread(&t);
+    else if (strcmp(what, "many") == 0)
+        many(&t);
     else if (strcmp(what, "labels") == 0)
         labels(&t);
     else if (strcmp(what, "failures") == 0)

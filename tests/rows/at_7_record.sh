@@ -30,4 +30,9 @@ C
 build -DPLUMB_LINKED twice.c -o twice -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
 trace 'twice in a step' 0 c ./twice
 same c/activations.jsonl 'map([.step, .call, .shape])' '[[0,0,[]],[0,1,[]],[1,0,[]],[1,1,[]]]'
+# No (module, tensor, step, call) twice: one name by two paths, and more steps than plumb remembers.
+trace 'two paths to one name' 0 d ./layers collide
+same d/activations.jsonl 'map([.module, .step, .call])' '[["block.0",0,0],["block.0",0,1],["block.0",1,0],["block.0",1,1]]'
+has err.txt 'attached to 1 module '
+trace 'many steps' 0 e PLUMB_ACTIVATIONS_OUTPUT=/dev/null PLUMB_ACTIVATIONS_STATS=sum ./layers many
 finish
