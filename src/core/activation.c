@@ -18,7 +18,8 @@
 
 enum { COPIES = 16, CLOSE_WAIT_MS = 10000, DEPTH = 16 };
 
-struct plumb_act plumb_act = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct plumb_act plumb_act = {.begin_lock = PTHREAD_MUTEX_INITIALIZER,
+                              .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct {
     int32_t type;
@@ -117,28 +118,65 @@ bool plumb_activations_wanted(void)
 /* ---- The life of a run ----------------------------------------------------------------------- */
 
 /* Where the records go; false, and said: nowhere. */
-static bool open_file(const struct plumb_run *run)
+static bool choose_path(const struct plumb_run *run)
 {
     const struct plumb_settings *s = &plumb_rt.settings;
-    char path[PLUMB_SETTINGS_PATH + 64];
+    char *path = plumb_act.path;
+    if (s->activations_output[0])
+        return plumb_path_own(path, sizeof plumb_act.path, s->activations_output,
+                              "no activations are recorded");
+    if (run->dir[0])
+        snprintf(path, sizeof plumb_act.path, "%s/activations.jsonl", run->dir);
+    else
+        plumb_say("plumb: the run has no directory; no activations are recorded");
+    return run->dir[0] != '\0';
+}
+
+static bool open_file(void)
+{
+    const struct plumb_settings *s = &plumb_rt.settings;
     plumb_error why = {0, ""};
-    int rc;
-    if (s->activations_output[0]) {
-        if (!plumb_path_own(path, sizeof path, s->activations_output,
-                            "no activations are recorded"))
-            return false;
-        rc = plumb_run_make_parents(path, &why);
-    } else if (run->dir[0]) {
-        snprintf(path, sizeof path, "%s/activations.jsonl", run->dir);
-        rc = PLUMB_OK;
-    } else {
-        rc = plumb_fail(&why, PLUMB_ERR_STATE, "the run has no directory");
-    }
+    int rc = s->activations_output[0] ? plumb_run_make_parents(plumb_act.path, &why) : PLUMB_OK;
     if (rc == PLUMB_OK)
-        rc = plumb_act_queue_open(path, s->activations_append, &why);
+        rc = plumb_act_queue_open(plumb_act.path, s->activations_append, &why);
     if (rc < 0)
         plumb_say("plumb: %s; no activations are recorded", why.message);
     return rc == PLUMB_OK;
+}
+
+/* Under begin_lock: looks the statistics up, and opens the file where one is left. `last`: names
+ * that are unknown now are so for good. */
+static void decide(bool last)
+{
+    struct plumb_act *a = &plumb_act;
+    const char *names = plumb_rt.settings.activations_stats;
+    uint32_t unknown, columns;
+    pthread_mutex_lock(&a->lock);
+    unknown = plumb_act_resolve(names);
+    columns = a->columns;
+    pthread_mutex_unlock(&a->lock);
+    if ((unknown || !columns) && !last)
+        return;
+    if (unknown || !columns)
+        plumb_act_tell_unknown(names);
+    PLUMB_RELEASE(a->state, columns && open_file() ? PLUMB_ACT_ON : PLUMB_ACT_OFF);
+}
+
+/* Whether records are made, which the first call settles. */
+static bool is_on(void)
+{
+    struct plumb_act *a = &plumb_act;
+    int state;
+    if (PLUMB_ACQUIRE(a->state) == PLUMB_ACT_UNDECIDED) {
+        /* Opening a file may end the thread, with the lock held. */
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+        pthread_mutex_lock(&a->begin_lock);
+        if (PLUMB_ACQUIRE(a->state) == PLUMB_ACT_UNDECIDED)
+            decide(true);
+        pthread_mutex_unlock(&a->begin_lock);
+        pthread_setcancelstate(state, NULL);
+    }
+    return PLUMB_ACQUIRE(a->state) == PLUMB_ACT_ON;
 }
 
 void plumb_activations_open(struct plumb_run *run)
@@ -148,52 +186,60 @@ void plumb_activations_open(struct plumb_run *run)
     if (!plumb_rt.settings.activations)
         return;
     pthread_mutex_lock(&a->lock);
-    a->resolved = a->off = a->step_seen = a->step_reached = a->said = false;
-    a->matched = 0;
+    a->step_seen = a->step_reached = a->said = false;
+    a->matched = a->said_matched = 0;
     a->told = a->seq = a->dumped_bytes = 0;
     memset(a->dumps_left_out, 0, sizeof a->dumps_left_out);
     a->first_step = a->last_step = -1;
     plumb_act_calls_clear(&a->calls);
     pthread_mutex_unlock(&a->lock);
+    PLUMB_STORE(a->step_open, 0);
+    PLUMB_STORE(a->state, PLUMB_ACT_UNDECIDED);
     snprintf(a->dir, sizeof a->dir, "%s", run->dir);
     if (parse(a, &plumb_rt.settings, &why) < 0) {
         plumb_say("plumb: %s; no activations are recorded", why.message);
         return;
     }
-    if (open_file(run)) {
-        PLUMB_RELEASE(a->generation, run->generation);
-        return;
+    if (choose_path(run)) {
+        pthread_mutex_lock(&a->begin_lock);
+        decide(false);
+        pthread_mutex_unlock(&a->begin_lock);
+        if (PLUMB_LOAD(a->state) != PLUMB_ACT_OFF) {
+            PLUMB_RELEASE(a->generation, run->generation);
+            return;
+        }
     }
     plumb_pattern_fini(&a->layers);
     plumb_pattern_fini(&a->dump);
 }
 
-/* "attached to ...": once, when the first step is over or the run is. */
+/* "attached to ...": when the first step is over or the run is; again when the run is over, where
+ * more modules have come since. */
 static void tell_attached(void)
 {
     struct plumb_act *a = &plumb_act;
     const struct plumb_settings *s = &plumb_rt.settings;
-    char names[1024];
-    uint32_t matched;
-    bool said, off;
+    char names[1024], more[64] = "";
+    uint32_t matched, before;
+    bool said;
     pthread_mutex_lock(&a->lock);
     said = a->said;
+    before = a->said_matched;
     a->said = true;
-    matched = a->matched;
-    off = a->off;
-    if (!a->resolved)
-        plumb_act_resolve(s->activations_stats);
+    a->said_matched = matched = a->matched;
     plumb_act_names(names, sizeof names);
     pthread_mutex_unlock(&a->lock);
-    if (said || off)
+    if (said && matched == before)
         return;
+    if (said)
+        snprintf(more, sizeof more, ", %u of them after the first step", matched - before);
     if (matched == 0)
         plumb_say("plumb: activation trace: nothing matched: %s",
                   a->told == 0 ? "the program tells of no activations"
                                : "no module has that in its path");
-    if (matched == 0 || !s->quiet)
-        plumb_say("plumb: activation trace attached to %u module%s (pattern='%s', stats=[%s])",
-                  matched, matched == 1 ? "" : "s", s->activations_layers, names);
+    if (matched == 0 || (said && before == 0) || !s->quiet)
+        plumb_say("plumb: activation trace attached to %u module%s%s (pattern='%s', stats=[%s])",
+                  matched, matched == 1 ? "" : "s", more, s->activations_layers, names);
 }
 
 /* Steps that were chosen and never came. */
@@ -202,9 +248,13 @@ static void tell_steps(void)
     const struct plumb_act *a = &plumb_act;
     if (a->step_count == 0 || a->told == 0 || a->step_reached)
         return;
-    if (!a->step_seen)
+    if (!a->step_seen && !PLUMB_LOAD(a->step_open))
         plumb_say("plumb: PLUMB_ACTIVATIONS_STEPS chose steps, and the program opened none "
                   "(PLUMB_STEP, PLUMB_STEPS): no activations were recorded");
+    else if (!a->step_seen)
+        plumb_say("plumb: PLUMB_ACTIVATIONS_STEPS chose steps, and no layer ran inside one: a step "
+                  "is open on its own thread, others get it by plumb_context_adopt(): no "
+                  "activations were recorded");
     else
         plumb_say("plumb: PLUMB_ACTIVATIONS_STEPS: the program came to none of the steps '%s', its "
                   "last was %lld: no activations were recorded",
@@ -229,15 +279,20 @@ void plumb_activations_close(struct plumb_run *run)
 {
     struct plumb_act *a = &plumb_act;
     const struct timespec ms = {0, 1000000};
-    uint64_t lost;
+    uint64_t lost = 0;
     if (!PLUMB_LOAD(a->generation))
         return;
     __atomic_store_n(&a->generation, 0, __ATOMIC_SEQ_CST);
     for (int i = 0; i < CLOSE_WAIT_MS && __atomic_load_n(&a->inside, __ATOMIC_SEQ_CST); i++)
         nanosleep(&ms, NULL);
-    tell_attached();
-    tell_steps();
-    lost = plumb_act_queue_close();
+    if (PLUMB_LOAD(a->state) == PLUMB_ACT_UNDECIDED) /* no call came */
+        plumb_act_tell_unknown(plumb_rt.settings.activations_stats);
+    if (PLUMB_LOAD(a->state) == PLUMB_ACT_ON || (a->told == 0 && a->columns)) {
+        tell_attached();
+        tell_steps();
+    }
+    if (PLUMB_LOAD(a->state) == PLUMB_ACT_ON)
+        lost = plumb_act_queue_close();
     if (lost > 0) {
         plumb_say("plumb: %llu activation records were left out", (unsigned long long)lost);
         plumb_run_note(run, "%llu activation records were left out", (unsigned long long)lost);
@@ -254,7 +309,7 @@ void plumb_activations_close(struct plumb_run *run)
 void plumb_activations_forked(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    plumb_act.lock = fresh;
+    plumb_act.lock = plumb_act.begin_lock = fresh;
     plumb_act.generation = plumb_act.inside = 0;
     calling = false;
     plumb_act_queue_forked();
@@ -430,14 +485,11 @@ static void walk(const struct call *c, const char *label, const plumb_value *v, 
     }
 }
 
-/* Names are looked up at the first record, so that what a program registers in main() counts. */
-static bool ready(struct plumb_act *a, int64_t step)
+/* Enters a call into what is said of all of them. */
+static void note_call(struct plumb_act *a, int64_t step)
 {
-    bool next, off;
+    bool next;
     pthread_mutex_lock(&a->lock);
-    if (!a->resolved)
-        plumb_act_resolve(plumb_rt.settings.activations_stats);
-    off = a->off;
     a->told++;
     a->step_seen |= step >= 0;
     a->step_reached |= step_is_chosen(step);
@@ -447,17 +499,19 @@ static bool ready(struct plumb_act *a, int64_t step)
         a->first_step = step;
     next = !a->said && step != a->first_step; /* the first step is over */
     pthread_mutex_unlock(&a->lock);
-    if (next && !off)
+    if (next)
         tell_attached();
-    return !off;
 }
 
 static void call(const uint32_t *path, uint32_t n, int64_t step, uint32_t group, const char *label,
                  const plumb_value *value)
 {
-    struct call c = {plumb_act_module(path, n), step, group & 0xff};
-    if (!ready(&plumb_act, step) || !c.module || !(c.module->chosen || c.module->dumped) ||
-        !step_is_chosen(step))
+    struct call c = {NULL, step, group & 0xff};
+    if (!is_on())
+        return;
+    c.module = plumb_act_module(path, n);
+    note_call(&plumb_act, step);
+    if (!c.module || !(c.module->chosen || c.module->dumped) || !step_is_chosen(step))
         return;
     walk(&c, label && *label ? label : "out", value, 0);
 }

@@ -80,8 +80,18 @@ static inline size_t plumb_act_record_bytes(const struct plumb_act_record *r)
     return offsetof(struct plumb_act_record, own_why) + whys * sizeof r->own_why[0];
 }
 
+/* Whether records are made. Names of statistics that are unknown when the run opens are looked up
+ * again at its first call, because the program may register them until then; before that no file is
+ * opened, so that a wrong name never costs a file that is there. */
+enum plumb_act_state {
+    PLUMB_ACT_UNDECIDED = 0,
+    PLUMB_ACT_ON = 1, /* the file is open */
+    PLUMB_ACT_OFF = 2 /* no name was known, or the file cannot be had: said */
+};
+
 /* What the open run was asked for. Written while it opens and closes. */
 struct plumb_act {
+    pthread_mutex_t begin_lock; /* taken before `lock`; calls that come while it is held wait */
     pthread_mutex_t lock;
     uint32_t generation; /* of the open run; 0: none records activations. Atomic */
     uint32_t inside;     /* threads that are in a call. Atomic */
@@ -92,8 +102,7 @@ struct plumb_act {
     } steps[PLUMB_ACT_RANGES];
     uint32_t step_count;
     /* under the lock */
-    bool resolved;                   /* the names of statistics were looked up */
-    bool off;                        /* none of them was known */
+    uint32_t state;                  /* enum plumb_act_state. Written under begin_lock; atomic */
     int16_t column[PLUMB_ACT_STATS]; /* of activation_stats.c; negative: own, as -1 - index */
     uint32_t columns;
     uint32_t want; /* enum plumb_value_want */
@@ -102,16 +111,19 @@ struct plumb_act {
     struct plumb_map modules; /* of the path's nodes -> struct plumb_act_module * */
     struct plumb_map names;   /* of a module's name -> the same: paths may share a name */
     struct plumb_act_calls calls;
-    uint32_t module_count;    /* paths, of all runs */
-    uint32_t matched;         /* modules that this run chose */
-    uint64_t told;            /* calls */
-    int64_t first_step;       /* that was told of; negative: none yet */
-    int64_t last_step;        /* the highest that was told of */
+    uint32_t module_count; /* paths, of all runs */
+    uint32_t matched;      /* modules that this run chose */
+    uint32_t said_matched; /* of them, those that the log line has counted */
+    uint64_t told;         /* calls */
+    int64_t first_step;    /* that was told of; negative: none yet */
+    int64_t last_step;     /* the highest that was told of */
     bool step_seen, said;
-    bool step_reached; /* one of those that were chosen was told of */
+    bool step_reached;  /* one of those that were chosen was told of */
+    uint32_t step_open; /* some thread has opened a step. Atomic */
     uint64_t seq;
     uint64_t dumped_bytes, dumps_left_out[PLUMB_ACT_DUMP_WHYS];
-    char dir[1024]; /* of the run */
+    char dir[1024];                      /* of the run */
+    char path[PLUMB_SETTINGS_PATH + 64]; /* of the file */
 };
 extern struct plumb_act plumb_act;
 
@@ -122,6 +134,12 @@ int plumb_activations_check(const struct plumb_settings *s, plumb_error *err);
 void plumb_activations_open(struct plumb_run *run);
 void plumb_activations_close(struct plumb_run *run);
 void plumb_activations_forked(void);
+/* Some thread is in a step now. */
+static inline void plumb_activations_step(int64_t step)
+{
+    if (step >= 0 && !PLUMB_LOAD(plumb_act.step_open))
+        PLUMB_STORE(plumb_act.step_open, 1);
+}
 /* Whether clients are to call. */
 bool plumb_activations_wanted(void);
 
@@ -144,8 +162,11 @@ struct plumb_act_module *plumb_act_module(const uint32_t *path, uint32_t n);
  */
 uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, uint32_t node);
 
-/* activation_stats.c: under the lock. Reads the names of the settings; says which are unknown. */
-void plumb_act_resolve(const char *names);
+/* activation_stats.c: under the lock. Makes columns of the names that are known, in their order;
+ * returns how many are not. */
+uint32_t plumb_act_resolve(const char *names);
+/* Outside the lock: says which are unknown, and that none is left. */
+void plumb_act_tell_unknown(const char *names);
 /* The names of the columns, separated by ", ". */
 void plumb_act_names(char *out, size_t size);
 void plumb_act_line(struct plumb_buf *out, const struct plumb_act_record *r);
@@ -156,7 +177,7 @@ int plumb_act_queue_open(const char *path, bool append, plumb_error *err);
 void plumb_act_queue_put(struct plumb_act_record *r);
 /* Gives them to a record that is not handed over. */
 void plumb_act_queue_number(struct plumb_act_record *r);
-/* Waits until everything is written; how many records were lost. */
+/* Waits until everything is written; how many records were lost. After an open that went well. */
 uint64_t plumb_act_queue_close(void);
 void plumb_act_queue_forked(void);
 

@@ -59,17 +59,6 @@ static int find(const char *name, int *column)
     return 0;
 }
 
-static void tell_unknown(const char *name)
-{
-    char valid[1024];
-    size_t n = 0;
-    for (int i = 0; i < TABLE; i++)
-        n += (size_t)snprintf(valid + n, sizeof valid - n, "%s%s", i ? ", " : "", table[i].name);
-    for (uint32_t i = 0; i < plumb_act.own_count && n < sizeof valid; i++)
-        n += (size_t)snprintf(valid + n, sizeof valid - n, ", %s", plumb_act.own[i].name);
-    plumb_say("plumb: PLUMB_ACTIVATIONS_STATS: no statistic '%.60s'; there are %s", name, valid);
-}
-
 static void add(int column)
 {
     for (uint32_t i = 0; i < plumb_act.columns; i++)
@@ -82,27 +71,62 @@ static void add(int column)
         plumb_act.want |= table[column].want;
 }
 
-void plumb_act_resolve(const char *names)
+/* The next name of a list, without the blanks around it; false: there is none. */
+static bool next_name(char *name, size_t size, const char **list)
 {
+    const char *p = *list;
+    size_t n = strcspn(p, ","), len;
+    const char *from = p + strspn(p, " \t");
+    len = from < p + n ? (size_t)(p + n - from) : 0;
+    while (len > 0 && (from[len - 1] == ' ' || from[len - 1] == '\t'))
+        len--;
+    snprintf(name, size, "%.*s", (int)len, from);
+    *list = p + n + (p[n] == ',');
+    return *p != '\0';
+}
+
+uint32_t plumb_act_resolve(const char *names)
+{
+    char name[64];
+    uint32_t unknown = 0;
+    int column;
     plumb_act.columns = plumb_act.want = 0;
-    for (const char *p = names; *p;) {
-        char name[64];
-        size_t n = strcspn(p, ",");
-        const char *from = p + strspn(p, " \t");
-        size_t len = from < p + n ? (size_t)(p + n - from) : 0;
-        int column;
-        while (len > 0 && (from[len - 1] == ' ' || from[len - 1] == '\t'))
-            len--;
-        snprintf(name, sizeof name, "%.*s", (int)len, from);
+    while (next_name(name, sizeof name, &names)) {
         if (*name && find(name, &column))
             add(column);
-        else if (*name)
-            tell_unknown(name);
-        p += n + (p[n] == ',');
+        else
+            unknown += *name != '\0';
     }
-    plumb_act.resolved = true;
-    plumb_act.off = plumb_act.columns == 0;
-    if (plumb_act.off)
+    return unknown;
+}
+
+static void tell_unknown(const char *name)
+{
+    char valid[1024];
+    size_t n = 0;
+    uint32_t own = PLUMB_ACQUIRE(plumb_act.own_count);
+    for (int i = 0; i < TABLE; i++)
+        n += (size_t)snprintf(valid + n, sizeof valid - n, "%s%s", i ? ", " : "", table[i].name);
+    for (uint32_t i = 0; i < own && n < sizeof valid; i++)
+        n += (size_t)snprintf(valid + n, sizeof valid - n, ", %s", plumb_act.own[i].name);
+    plumb_say("plumb: PLUMB_ACTIVATIONS_STATS: no statistic '%.60s'; there are %s", name, valid);
+}
+
+void plumb_act_tell_unknown(const char *names)
+{
+    char name[64];
+    int column;
+    uint32_t known = 0;
+    while (next_name(name, sizeof name, &names)) {
+        bool found;
+        pthread_mutex_lock(&plumb_act.lock);
+        found = !*name || find(name, &column);
+        known += found && *name;
+        pthread_mutex_unlock(&plumb_act.lock);
+        if (!found)
+            tell_unknown(name);
+    }
+    if (!known)
         plumb_say("plumb: PLUMB_ACTIVATIONS_STATS names no statistic that there is; no activations "
                   "are recorded");
 }

@@ -7,6 +7,7 @@
  * nothing. */
 #include <string.h>
 
+#include "core/activation.h"
 #include "core/ledger.h"
 #include "core/trace.h"
 
@@ -164,6 +165,14 @@ plumb_scope plumb_phase_begin_impl(const char *name)
     return scope;
 }
 
+static void set_step(struct here *h, int64_t step)
+{
+    h->th->step = step;
+    plumb_activations_step(step);
+    if (h->recording)
+        tell_step(h->th);
+}
+
 plumb_scope plumb_step_begin_impl(int64_t step)
 {
     struct here h;
@@ -172,9 +181,7 @@ plumb_scope plumb_step_begin_impl(int64_t step)
         return scope;
     scope = push(&h);
     if (scope.id && step >= 0) {
-        h.th->step = step;
-        if (h.recording)
-            tell_step(h.th);
+        set_step(&h, step);
     }
     depart(&h);
     return scope;
@@ -187,9 +194,7 @@ void plumb_step_set_impl(plumb_scope scope, int64_t step)
         return;
     /* A scope that an outer exit has already ended sets nothing. */
     if (entry_of(h.th, scope)) {
-        h.th->step = step;
-        if (h.recording)
-            tell_step(h.th);
+        set_step(&h, step);
     }
     depart(&h);
 }

@@ -12,4 +12,12 @@ has err.txt 'activation trace: nothing matched: no module has that in its path' 
     "attached to 0 modules (pattern='nowhere', stats=[abs_mean, sum])"
 trace 'nothing told' 0 d ./layers nothing
 has err.txt 'activation trace: nothing matched: the program tells of no activations'
+# Modules that come after the first step: the line corrects itself at the end.
+trace 'later modules' 0 e ./layers late
+has err.txt "plumb: activation trace attached to 1 module (pattern='', stats=[abs_mean, sum])" \
+    "plumb: activation trace attached to 3 modules, 2 of them after the first step (pattern='', stats=[abs_mean, sum])"
+[ "$(grep -c 'attached to' err.txt)" = 2 ] || fail "$name: $(cat err.txt)"
+trace 'later modules alone' 0 f PLUMB_QUIET=1 PLUMB_ACTIVATIONS_LAYERS='m.[12]' ./layers late
+has err.txt "attached to 0 modules (pattern='m.[12]'" \
+    "attached to 2 modules, 2 of them after the first step (pattern='m.[12]'"
 finish

@@ -13,6 +13,10 @@ same all/activations.jsonl "$steps" '[null,0,1]'
 trace 'no step scope' 0 none PLUMB_ACTIVATIONS_STEPS=0 ./layers no_steps
 has err.txt 'PLUMB_ACTIVATIONS_STEPS chose steps, and the program opened none'
 [ ! -s none/activations.jsonl ] || fail "$name: $(cat none/activations.jsonl)"
+trace 'steps of another thread' 0 thread PLUMB_ACTIVATIONS_STEPS=0 ./layers other_thread
+has err.txt 'PLUMB_ACTIVATIONS_STEPS chose steps, and no layer ran inside one: a step is open on its own thread'
+lacks err.txt 'opened none'
+[ ! -s thread/activations.jsonl ] || fail "$name: $(cat thread/activations.jsonl)"
 for bad in x 1- 3-1 1,,2 -1 '1;2' 99999999999999999999; do
     rm -rf bad
     trace "bad: $bad" 0 bad PLUMB_ACTIVATIONS_STEPS="$bad" ./layers
