@@ -110,9 +110,11 @@ static inline int plumb_activation_copy(int32_t device_type, plumb_activation_co
 
 /* ---- Hooks of nodes ----------------------------------------------------------------------------
  * Called around every recorded run of a node on a thread, outside its two clock reads. Changes
- * count for runs that begin later: what was called before a run is called after it. A node with
- * hooks costs some 0.1 us more. At most 16 a node. PLUMB_ERR_ARG: a name that the node has already
- * (add), or does not have (get, replace, remove); no node. */
+ * count for runs that begin later: what was called before a run is called after it, also where an
+ * outer end closes it or plumb_stop() comes between. (Not where its thread ends with it open.)
+ * Regions and async spans have no hooks. A node with hooks costs some 0.1 us more. At most 16 a
+ * node. PLUMB_ERR_ARG: a name that the node has already (add), or does not have (get, replace,
+ * remove); no node. */
 static inline int plumb_hook_change_(uint32_t change, plumb_node node, const char *name,
                                      plumb_hook *hook, plumb_error *err)
 {

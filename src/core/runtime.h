@@ -135,6 +135,11 @@ enum plumb_busy {
     PLUMB_BUSY_LOCKED = 2     /* only holds the lock, or waits for it */
 };
 
+struct plumb_unhook {
+    const struct plumb_hooks *hooks;
+    uint32_t node;
+};
+
 struct plumb_thread {
     /* the span path */
     uint32_t gate;   /* enum plumb_gate; others set and clear bits */
@@ -176,13 +181,15 @@ struct plumb_thread {
     uint32_t scopes, scope_serial;
     struct plumb_scope_entry scope[PLUMB_SCOPES_MAX];
     /* the ledger: under its lock, or of this thread alone */
-    uint32_t memory;                           /* innermost memory scope; 0: none yet */
-    uint32_t memory_root;                      /* its own; 0: none yet */
-    uint32_t memory_adopted;                   /* contexts that it works in */
-    uint64_t request;                          /* serial; 0: none */
-    uint32_t stages;                           /* open ones */
-    struct plumb_stage_run *stage;             /* [PLUMB_STAGES_MAX], made at the first */
-    struct plumb_pack *pack[PLUMB_STAGES_MAX]; /* inputs and outputs of each, made when told */
+    uint32_t memory;                              /* innermost memory scope; 0: none yet */
+    uint32_t memory_root;                         /* its own; 0: none yet */
+    uint32_t memory_adopted;                      /* contexts that it works in */
+    uint64_t request;                             /* serial; 0: none */
+    uint32_t stages;                              /* open ones */
+    struct plumb_stage_run *stage;                /* [PLUMB_STAGES_MAX], made at the first */
+    struct plumb_pack *pack[PLUMB_STAGES_MAX];    /* inputs and outputs of each, made when told */
+    uint32_t unhooked;                            /* stages that were closed from outside ... */
+    struct plumb_unhook unhook[PLUMB_STAGES_MAX]; /* ... whose hooks are still to be called */
     struct plumb_sized sized;
     struct plumb_region_stack regions;
     uint32_t nvtx_depth;       /* ranges pushed and not popped: one for each open span (nvtx.h) */

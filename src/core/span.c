@@ -207,12 +207,15 @@ static void pop_far(struct plumb_thread *th, uint64_t t)
         plumb_block_next(th, t);
 }
 
-/* The end of a span whose run is over: a range that it was as well ends now. */
+/* The end of a span whose run is over: its hooks are called, and a range that it was as well ends
+ * now. */
 static void end_late(struct plumb_thread *th, plumb_span span)
 {
-    uint32_t depth = th->nvtx_depth ? depth_of(th, span) : 0;
-    if (depth)
-        plumb_nvtx_pop_to(th, depth - 1);
+    uint32_t depth = th->nvtx_depth || th->stages || th->unhooked ? depth_of(th, span) : 0;
+    if (!depth)
+        return;
+    plumb_stages_late(th, depth - 1);
+    plumb_nvtx_pop_to(th, depth - 1);
 }
 
 static PLUMB_COLD void end_long(plumb_span span)
@@ -239,8 +242,10 @@ static PLUMB_COLD void end_long(plumb_span span)
         plumb_node node = innermost_node(th);
         leave(th);
         plumb_synchronise(th, node);
-        if (!enter_any(th))
+        if (!enter_any(th)) {
+            end_late(th, span);
             return;
+        }
     }
     if (th->regions.count)
         plumb_regions_closing(th, plumb_depth(th) - 1);
@@ -248,6 +253,8 @@ static PLUMB_COLD void end_long(plumb_span span)
     pop_far(th, t);
     stage = plumb_stage_of(th, span) != NULL;
     leave(th);
+    if (th->unhooked)
+        plumb_stages_unhook(th);
     if (stage)
         plumb_stage_ended(th, t);
     if (th->regions.closing)

@@ -117,6 +117,8 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
     s = room(th); /* a hook may have begun stages */
     if (!s) {
         close_scope(scope, &unused);
+        if (hooks)
+            plumb_hooks_after(hooks, node);
         return span;
     }
     *s = (struct plumb_stage_run){
@@ -146,17 +148,44 @@ struct plumb_stage_run *plumb_stage_of(struct plumb_thread *th, plumb_span span)
 
 /* ---- End ------------------------------------------------------------------------------------- */
 
+/* Takes the innermost stage off; its hooks wait until the thread is outside of the runtime. */
+static const struct plumb_stage_run *forget_innermost(struct plumb_thread *th)
+{
+    const struct plumb_stage_run *s = &th->stage[--th->stages];
+    if (s->hooks && th->unhooked < PLUMB_STAGES_MAX)
+        th->unhook[th->unhooked++] = (struct plumb_unhook){s->hooks, s->node};
+    return s;
+}
+
 void plumb_stages_closed(struct plumb_thread *th, uint32_t depth)
 {
     struct plumb_live_memory unused;
     while (th->stages && th->stage[th->stages - 1].depth > depth) {
-        th->stages--;
-        if (!th->stage[th->stages].scope)
+        const struct plumb_stage_run *s = forget_innermost(th);
+        if (!s->scope)
             continue;
         pthread_mutex_lock(&plumb_rt.ledger_lock);
-        plumb_scope_close(th, th->stage[th->stages].scope, NULL, &unused);
+        plumb_scope_close(th, s->scope, NULL, &unused);
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
     }
+}
+
+void plumb_stages_unhook(struct plumb_thread *th)
+{
+    struct plumb_unhook left[PLUMB_STAGES_MAX]; /* a hook may close stages as well */
+    uint32_t n = th->unhooked;
+    if (n)
+        memcpy(left, th->unhook, n * sizeof left[0]);
+    th->unhooked = 0;
+    for (uint32_t i = 0; i < n; i++)
+        plumb_hooks_after(left[i].hooks, left[i].node);
+}
+
+void plumb_stages_late(struct plumb_thread *th, uint32_t depth)
+{
+    while (th->stages && th->stage[th->stages - 1].depth > depth)
+        forget_innermost(th);
+    plumb_stages_unhook(th);
 }
 
 /* Whether the thread works below a stage of another thread. */

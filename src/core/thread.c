@@ -69,6 +69,7 @@ static bool part(struct plumb_thread *th)
     }
     if (live) {
         plumb_stages_closed(th, 0);
+        th->unhooked = 0; /* the program's functions are not called from a thread's destructor */
         plumb_scopes_return(th, 0);
         pthread_mutex_lock(&plumb_rt.ledger_lock);
         plumb_sized_flush(th);
@@ -316,7 +317,7 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
     PLUMB_STORE(live->in_use, 1);
     plumb_trace_attach(th);
     th->top = th->open;
-    th->stages = 0;
+    th->stages = th->unhooked = 0;
     memset(&th->regions, 0, sizeof th->regions);
     plumb_block_open(th, plumb_ticks_from(th->clock));
     /* Last: who finds the generation finds the rest. */

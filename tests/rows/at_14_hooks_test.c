@@ -158,6 +158,71 @@ static void a_run_ends_with_the_hooks_that_it_began_with(void **state)
     expect_calls("body ");
 }
 
+static plumb_span begin(const char *name)
+{
+    return plumb_begin_node(plumb_node_get(name));
+}
+
+/* "ran" may begin and close others of its own. */
+static void after_that_closes(plumb_node node, void *arg)
+{
+    plumb_span outer = begin("inside a hook");
+    (void)node;
+    begin("hooked");
+    plumb_end(outer);
+    note(">", arg);
+}
+
+static void what_an_outer_end_closes_gets_its_hooks(void **state)
+{
+    plumb_hook h = hook("ran", "r");
+    plumb_span outer;
+    (void)state;
+    add(plumb_node_get("hooked"), "first", "1");
+    add(plumb_node_get("hooked"), "second", "2");
+    add(plumb_node_get("deeper"), "third", "3");
+    add(plumb_node_get("outermost"), "fourth", "4");
+    calls[0] = '\0';
+    outer = begin("plain");
+    begin("hooked");
+    begin("between");
+    begin("deeper");
+    plumb_end(outer);
+    expect_calls("<1 <2 <3 >3 >2 >1 ");
+    /* The one that closes them has hooks as well. */
+    outer = begin("outermost");
+    begin("hooked");
+    plumb_end(outer);
+    expect_calls("<4 <1 <2 >2 >1 >4 ");
+    run_marked();
+    expect_calls("<1 <2 body >2 >1 ");
+    h.after = after_that_closes;
+    h.on_attach = h.on_detach = NULL;
+    assert_int_equal(plumb_hook_add(plumb_node_get("deeper"), &h, NULL), PLUMB_OK);
+    outer = begin("plain");
+    begin("deeper");
+    plumb_end(outer);
+    expect_calls("<3 <r <1 <2 >2 >1 >r >3 ");
+    assert_int_equal(plumb_hook_remove(plumb_node_get("deeper"), "ran", NULL), PLUMB_OK);
+}
+
+static void a_run_that_a_stop_cuts_short_gets_its_hooks(void **state)
+{
+    plumb_span outer = begin("plain"), inner = begin("hooked"), deeper = begin("deeper");
+    (void)state;
+    plumb_stop(NULL);
+    expect_calls("<1 <2 <3 ");
+    plumb_end(deeper);
+    expect_calls(">3 ");
+    plumb_end(outer);
+    expect_calls(">2 >1 ");
+    plumb_end(inner); /* too late: nothing */
+    expect_calls("");
+    record_start();
+    run_marked();
+    expect_calls("<1 <2 body >2 >1 ");
+}
+
 static void hooks_leave_the_statistics_alone(void **state)
 {
     const plumb_row *row;
@@ -194,6 +259,8 @@ int main(void)
         cmocka_unit_test(a_run_ends_with_the_hooks_that_it_began_with),
         cmocka_unit_test(hooks_leave_the_statistics_alone),
         cmocka_unit_test(too_many_are_refused),
+        cmocka_unit_test(what_an_outer_end_closes_gets_its_hooks),
+        cmocka_unit_test(a_run_that_a_stop_cuts_short_gets_its_hooks),
     };
     return cmocka_run_group_tests(tests, record_setup, record_teardown);
 }
