@@ -279,6 +279,8 @@ static bool find_clock(struct entry *e, plumb_clock clock)
     return true;
 }
 
+static const uint64_t hour_ns = UINT64_C(3600000000000);
+
 /* Rounds off what anchors cannot know: a device's time may be ahead of the host's by the bound, and
  * by what a jump since the last anchor explains. */
 static bool times_can_be(const struct entry *e, double host_hz)
@@ -298,6 +300,9 @@ static bool times_can_be(const struct entry *e, double host_hz)
     }
     if (last.ticks > e->now && last.ticks - e->now > last.bound + second)
         return false;
+    /* Host ticks begin with the machine, minutes ago perhaps: a time before that has none. */
+    if (e->clock && first.ticks == 0 && v->begin < e->clock->first.source)
+        return plumb_lane_clock_ns(e->clock, e->clock->first.source - v->begin) <= hour_ns;
     return first.ticks + 3600 * second >= earliest;
 }
 

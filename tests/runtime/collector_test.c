@@ -254,14 +254,18 @@ static struct {
     plumb_collector *self;
     plumb_lane lane, counter;
     plumb_clock clock;
-    uint64_t ticks;
     int starts, stops, destroyed;
 } own;
+
+enum { OWN_HZ = 100000000 };
+/* The machine may have been started minutes ago; tick 0 of this clock was a day ago all the same.
+ */
+static const uint64_t own_day = UINT64_C(86400) * OWN_HZ;
 
 static int own_now(void *arg, uint64_t *ticks)
 {
     (void)arg;
-    *ticks = record_now_ns() / 10 + own.ticks; /* 1e8 a second */
+    *ticks = own_day + record_now_ns() / 10;
     return 0;
 }
 
@@ -274,7 +278,7 @@ static int own_start(plumb_collector *self, void *arg, const char *options, plum
     own.starts++;
     lane.name = "own lane";
     clock.name = "own clock";
-    clock.hz = 1e8;
+    clock.hz = OWN_HZ;
     clock.now = own_now;
     if (plumb_clock_open(&own.clock, self, &clock, err) < 0 ||
         plumb_lane_open(&own.lane, self, &lane, err) < 0)
@@ -313,6 +317,16 @@ static void own_register(void)
     assert_int_equal(err.code, PLUMB_ERR_STATE);
 }
 
+/* After each test, also a failed one: nothing hangs, no run is open, the name `own` is free. */
+static int let_go(void **state)
+{
+    plumb_collector *left;
+    plumb_fake_hold(false);
+    record_close(state);
+    left = plumb_collector_find("own");
+    return left ? plumb_collector_unregister(left, NULL) : 0;
+}
+
 static int emit(uint32_t kind, uint64_t begin, uint64_t end)
 {
     plumb_event e = plumb_event_default(kind);
@@ -339,7 +353,7 @@ static void a_program_brings_its_own(void **state)
     assert_int_equal(emit(PLUMB_EVENT_FLOW, now, 0), PLUMB_OK);
     assert_int_equal(emit(PLUMB_EVENT_SPAN, now, now - 10), PLUMB_ERR_ARG);
     assert_int_equal(emit(PLUMB_EVENT_SPAN, now, UINT64_MAX), PLUMB_ERR_ARG);
-    assert_int_equal(emit(PLUMB_EVENT_SPAN, 0, 1), PLUMB_ERR_ARG);
+    assert_int_equal(emit(PLUMB_EVENT_SPAN, 0, 1), PLUMB_ERR_ARG); /* a day ago */
     assert_int_equal(emit(99, now, now), PLUMB_ERR_ARG);
     record_stop();
     assert_int_equal(own.stops, 1);
@@ -409,7 +423,7 @@ static int many_start(plumb_collector *self, void *arg, const char *options, plu
     (void)arg;
     (void)options;
     lane.slots = 64;
-    clock.hz = 1e8;
+    clock.hz = OWN_HZ;
     clock.now = own_now;
     if (plumb_lane_open(&l, self, &lane, err) < 0 || plumb_clock_open(&c, self, &clock, err) < 0)
         return PLUMB_ERR_STATE;
@@ -453,7 +467,6 @@ static void emits_of_many_threads_survive_starts_and_stops(void **state)
     plumb_collector *self;
     uint64_t taken = 0;
     (void)state;
-    own.ticks = 0;
     ops.name = "many";
     ops.start = many_start;
     self = plumb_collector_register(&ops, NULL, NULL);
@@ -500,23 +513,23 @@ static void names_must_be_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_has_a_name_and_help),
-        cmocka_unit_test(each_starts_and_stops_with_every_run),
-        cmocka_unit_test(none_runs_without_being_asked_for),
-        cmocka_unit_test(work_of_several_threads_becomes_device_time),
-        cmocka_unit_test(device_time_is_the_devices),
-        cmocka_unit_test(a_collector_that_finds_nothing_is_named),
-        cmocka_unit_test(wrong_options_and_names_are_named),
-        cmocka_unit_test(times_that_cannot_be_are_refused),
-        cmocka_unit_test(what_comes_after_the_stop_is_refused),
-        cmocka_unit_test(a_program_brings_its_own),
-        cmocka_unit_test(one_may_come_and_go_during_a_run),
-        cmocka_unit_test(a_handle_of_an_earlier_run_is_refused),
-        cmocka_unit_test(names_must_be_words),
-        cmocka_unit_test(emits_of_many_threads_survive_starts_and_stops),
-        cmocka_unit_test(a_start_that_hangs_is_given_up),
-        cmocka_unit_test(a_stop_that_hangs_is_given_up),
-        cmocka_unit_test(a_clock_that_hangs_is_given_up),
+        cmocka_unit_test_teardown(each_has_a_name_and_help, let_go),
+        cmocka_unit_test_teardown(each_starts_and_stops_with_every_run, let_go),
+        cmocka_unit_test_teardown(none_runs_without_being_asked_for, let_go),
+        cmocka_unit_test_teardown(work_of_several_threads_becomes_device_time, let_go),
+        cmocka_unit_test_teardown(device_time_is_the_devices, let_go),
+        cmocka_unit_test_teardown(a_collector_that_finds_nothing_is_named, let_go),
+        cmocka_unit_test_teardown(wrong_options_and_names_are_named, let_go),
+        cmocka_unit_test_teardown(times_that_cannot_be_are_refused, let_go),
+        cmocka_unit_test_teardown(what_comes_after_the_stop_is_refused, let_go),
+        cmocka_unit_test_teardown(a_program_brings_its_own, let_go),
+        cmocka_unit_test_teardown(one_may_come_and_go_during_a_run, let_go),
+        cmocka_unit_test_teardown(a_handle_of_an_earlier_run_is_refused, let_go),
+        cmocka_unit_test_teardown(names_must_be_words, let_go),
+        cmocka_unit_test_teardown(emits_of_many_threads_survive_starts_and_stops, let_go),
+        cmocka_unit_test_teardown(a_start_that_hangs_is_given_up, let_go),
+        cmocka_unit_test_teardown(a_stop_that_hangs_is_given_up, let_go),
+        cmocka_unit_test_teardown(a_clock_that_hangs_is_given_up, let_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
