@@ -128,8 +128,10 @@ int main(int argc, char **argv)
                                         {"in_the_next", role_killed_in_the_row_after_it},
                                         {NULL, NULL}};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_from_before_a_reset_within_a_fold_is_counted),
-        cmocka_unit_test(nor_by_who_reads_a_run_that_was_killed_in_that_fold),
+        cmocka_unit_test_teardown(nothing_from_before_a_reset_within_a_fold_is_counted,
+                                  record_close),
+        cmocka_unit_test_teardown(nor_by_who_reads_a_run_that_was_killed_in_that_fold,
+                                  record_close),
     };
     /* Before there is a run, and another thread. */
     real_leaves = plumb_rt.leaves;

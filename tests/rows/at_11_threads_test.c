@@ -197,11 +197,11 @@ static void what_makes_no_sense_is_refused_at_the_start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_eight_threads_are_whole),
-        cmocka_unit_test(no_line_crosses_a_page),
-        cmocka_unit_test(a_full_queue_that_may_drop_counts),
-        cmocka_unit_test(a_second_run_begins_anew),
-        cmocka_unit_test(what_makes_no_sense_is_refused_at_the_start),
+        cmocka_unit_test_teardown(lines_of_eight_threads_are_whole, record_close),
+        cmocka_unit_test_teardown(no_line_crosses_a_page, record_close),
+        cmocka_unit_test_teardown(a_full_queue_that_may_drop_counts, record_close),
+        cmocka_unit_test_teardown(a_second_run_begins_anew, record_close),
+        cmocka_unit_test_teardown(what_makes_no_sense_is_refused_at_the_start, record_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,9 +136,10 @@ static void detaching_closes_the_file_and_leaves_the_rest_as_it_was(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_attached_before_a_run),
-        cmocka_unit_test(attaching_twice_is_safe),
-        cmocka_unit_test(detaching_closes_the_file_and_leaves_the_rest_as_it_was),
+        cmocka_unit_test_teardown(nothing_is_attached_before_a_run, record_close),
+        cmocka_unit_test_teardown(attaching_twice_is_safe, record_close),
+        cmocka_unit_test_teardown(detaching_closes_the_file_and_leaves_the_rest_as_it_was,
+                                  record_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

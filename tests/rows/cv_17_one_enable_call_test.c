@@ -84,8 +84,8 @@ static void one_configure_covers_every_phase(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_start_covers_every_phase),
-        cmocka_unit_test(one_configure_covers_every_phase),
+        cmocka_unit_test_teardown(one_start_covers_every_phase, record_close),
+        cmocka_unit_test_teardown(one_configure_covers_every_phase, record_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

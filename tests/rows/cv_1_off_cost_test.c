@@ -134,11 +134,11 @@ static void after_the_run_points_are_off_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_recorded_unless_asked_for),
-        cmocka_unit_test(an_empty_summary_says_so),
-        cmocka_unit_test(off_a_point_makes_no_call_after_its_first_pass),
-        cmocka_unit_test(a_disabled_pipeline_makes_no_call_either),
-        cmocka_unit_test(after_the_run_points_are_off_again),
+        cmocka_unit_test_teardown(nothing_is_recorded_unless_asked_for, record_close),
+        cmocka_unit_test_teardown(an_empty_summary_says_so, record_close),
+        cmocka_unit_test_teardown(off_a_point_makes_no_call_after_its_first_pass, record_close),
+        cmocka_unit_test_teardown(a_disabled_pipeline_makes_no_call_either, record_close),
+        cmocka_unit_test_teardown(after_the_run_points_are_off_again, record_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,8 +58,10 @@ static void the_first_run_of_a_node_on_a_thread_pays_nothing_either(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_of_5_ms_reads_at_least_5_ms_without_its_preparation),
-        cmocka_unit_test(the_first_run_of_a_node_on_a_thread_pays_nothing_either),
+        cmocka_unit_test_teardown(a_node_of_5_ms_reads_at_least_5_ms_without_its_preparation,
+                                  record_close),
+        cmocka_unit_test_teardown(the_first_run_of_a_node_on_a_thread_pays_nothing_either,
+                                  record_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,8 +106,8 @@ static void collectors_can_be_chosen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(device_work_is_collected_where_the_device_is),
-        cmocka_unit_test(collectors_can_be_chosen),
+        cmocka_unit_test_teardown(device_work_is_collected_where_the_device_is, record_close),
+        cmocka_unit_test_teardown(collectors_can_be_chosen, record_close),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -294,13 +294,14 @@ static void bad_checks_are_refused_with_a_reason(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_kind_of_check_names_what_failed),
-        cmocka_unit_test(nan_and_infinities_are_outside_of_every_range),
-        cmocka_unit_test(a_run_that_fails_its_checks_is_a_failure_with_its_reason),
-        cmocka_unit_test(warn_only_tells),
-        cmocka_unit_test(what_a_stage_never_tells_of_is_missing),
-        cmocka_unit_test(switched_off_nothing_is_evaluated),
-        cmocka_unit_test(bad_checks_are_refused_with_a_reason),
+        cmocka_unit_test_teardown(each_kind_of_check_names_what_failed, record_close),
+        cmocka_unit_test_teardown(nan_and_infinities_are_outside_of_every_range, record_close),
+        cmocka_unit_test_teardown(a_run_that_fails_its_checks_is_a_failure_with_its_reason,
+                                  record_close),
+        cmocka_unit_test_teardown(warn_only_tells, record_close),
+        cmocka_unit_test_teardown(what_a_stage_never_tells_of_is_missing, record_close),
+        cmocka_unit_test_teardown(switched_off_nothing_is_evaluated, record_close),
+        cmocka_unit_test_teardown(bad_checks_are_refused_with_a_reason, record_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

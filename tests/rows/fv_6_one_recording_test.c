@@ -56,7 +56,8 @@ static void another_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(asked_again_it_goes_on),
-                                       cmocka_unit_test(another_is_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(asked_again_it_goes_on, record_close),
+        cmocka_unit_test_teardown(another_is_refused, record_close)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -432,20 +432,21 @@ static void a_stage_that_has_ended_or_is_another_threads_takes_nothing(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tensors_keep_shape_type_device_and_strides),
-        cmocka_unit_test(scalars_texts_and_lists_are_kept_as_they_are),
-        cmocka_unit_test(hostile_names_stay_distinct),
-        cmocka_unit_test(the_last_call_and_every_different_one_are_kept),
-        cmocka_unit_test(calls_that_fail_or_are_abandoned_leave_nothing),
-        cmocka_unit_test(too_many_different_calls_are_counted_together),
-        cmocka_unit_test(stages_within_stages_do_not_mix),
-        cmocka_unit_test(a_call_knows_its_request),
-        cmocka_unit_test(stages_of_worker_threads_are_recorded),
-        cmocka_unit_test(full_signatures_have_statistics_or_the_reason),
-        cmocka_unit_test(off_records_nothing_and_writes_no_file),
-        cmocka_unit_test(tensors_that_make_no_sense_are_recorded_as_errors),
-        cmocka_unit_test(what_does_not_fit_is_counted),
-        cmocka_unit_test(a_stage_that_has_ended_or_is_another_threads_takes_nothing),
+        cmocka_unit_test_teardown(tensors_keep_shape_type_device_and_strides, record_close),
+        cmocka_unit_test_teardown(scalars_texts_and_lists_are_kept_as_they_are, record_close),
+        cmocka_unit_test_teardown(hostile_names_stay_distinct, record_close),
+        cmocka_unit_test_teardown(the_last_call_and_every_different_one_are_kept, record_close),
+        cmocka_unit_test_teardown(calls_that_fail_or_are_abandoned_leave_nothing, record_close),
+        cmocka_unit_test_teardown(too_many_different_calls_are_counted_together, record_close),
+        cmocka_unit_test_teardown(stages_within_stages_do_not_mix, record_close),
+        cmocka_unit_test_teardown(a_call_knows_its_request, record_close),
+        cmocka_unit_test_teardown(stages_of_worker_threads_are_recorded, record_close),
+        cmocka_unit_test_teardown(full_signatures_have_statistics_or_the_reason, record_close),
+        cmocka_unit_test_teardown(off_records_nothing_and_writes_no_file, record_close),
+        cmocka_unit_test_teardown(tensors_that_make_no_sense_are_recorded_as_errors, record_close),
+        cmocka_unit_test_teardown(what_does_not_fit_is_counted, record_close),
+        cmocka_unit_test_teardown(a_stage_that_has_ended_or_is_another_threads_takes_nothing,
+                                  record_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,11 +134,11 @@ static void a_wrong_choice_starts_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zero_is_the_default),
-        cmocka_unit_test(choices_reach_the_run),
-        cmocka_unit_test(memory_can_be_left_out),
-        cmocka_unit_test(children_are_followed_or_not),
-        cmocka_unit_test(a_wrong_choice_starts_nothing),
+        cmocka_unit_test_teardown(zero_is_the_default, record_close),
+        cmocka_unit_test_teardown(choices_reach_the_run, record_close),
+        cmocka_unit_test_teardown(memory_can_be_left_out, record_close),
+        cmocka_unit_test_teardown(children_are_followed_or_not, record_close),
+        cmocka_unit_test_teardown(a_wrong_choice_starts_nothing, record_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
