@@ -3,10 +3,13 @@
 # BUILD   folder of the build trees, one a preset
 # JOBS    parallel compilations and tests
 # PREFIX  where `make install` puts things
+# BENCH   options of bench/run.sh for `make bench`: "--quick --only span"
 
 BUILD ?= build
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+BENCH ?=
+TEST_KILLS ?= 1000
 
 export BUILD JOBS
 .DEFAULT_GOAL := help
@@ -44,18 +47,20 @@ fuzz-long: ## 10 minutes a target, with libFuzzer and with AFL++; prints executi
 bench: ## every benchmark, figures in build/release/bench-results.json; 1000 kills of a traced process
 	@tools/deps.sh build bench
 	@tools/build.sh release
-	@bench/run.sh "$(BUILD)/release"
-	@tools/build.sh dev
-	@TEST_KILLS=1000 "$(BUILD)/dev/run_test.sh" runtime.trace_kill "" "$(abspath $(BUILD))/dev/tests/bin/runtime.trace_kill"
+	@bench/run.sh $(BENCH) "$(BUILD)/release"
+	@tools/build.sh dev --target test_runtime_trace_kill
+	@TEST_KILLS=$(TEST_KILLS) "$(BUILD)/dev/run_test.sh" runtime.trace_kill "" "$(abspath $(BUILD))/dev/tests/bin/runtime.trace_kill"
 
 build: ## the release build only
 	@tools/deps.sh build
 	@tools/build.sh release
 
 fmt: ## format all C and C++ files
+	@tools/deps.sh fmt
 	@tools/format.sh --fix
 
 size: ## files and functions longer than the style's aims
+	@tools/deps.sh size
 	@tools/size_report.py
 
 install: build ## release build, installed below PREFIX (/usr/local)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Lists what this machine lacks to build, test, demonstrate or benchmark plumb, and installs it with apt.
 #
-#   tools/deps.sh [--check] build|demo|test|ci|fuzz|afl|bench...
+#   tools/deps.sh [--check] build|demo|test|ci|fuzz|afl|bench|fmt|size...
 #
 # Each need is a probe (a command, a pkg-config module, a header) rather than a package name, so that
 # a tool which was built by hand counts, other distributions work, and a second run costs milliseconds.
@@ -54,12 +54,23 @@ NEEDS_afl="$NEEDS_fuzz"'
 cmd:afl-fuzz                     | afl++               | american-fuzzy-lop         | aflplusplus
 cmd:afl-clang-fast               | afl++               | american-fuzzy-lop-clang   | aflplusplus
 '
+# The last step of `make bench` is a test: g++ and cmocka are what the build of tests asks for.
 NEEDS_bench="$NEEDS_demo"'
+cmd:g++                          | g++                 | gcc-c++                    | gcc
+pc:cmocka                        | libcmocka-dev       | libcmocka-devel            | cmocka
+cmd:/usr/bin/python3             | python3             | python3                    | python
 pc:lttng-ust                     | liblttng-ust-dev    | lttng-ust-devel            | lttng-ust
 cmd:lttng                        | lttng-tools         | lttng-tools                | lttng-tools
 cmd:uftrace                      | uftrace             | uftrace                    | uftrace
 cmd:perf                         | linux-perf          | perf                       | perf
 py:torch                         | python3-torch       | python3-torch              | python-pytorch
+'
+
+NEEDS_fmt='
+cmd:clang-format-14              | clang-format-14     | clang14-tools-extra        | clang14
+'
+NEEDS_size='
+cmd:/usr/bin/python3             | python3             | python3                    | python
 '
 
 say() {
@@ -147,6 +158,8 @@ for arg in "$@"; do
     fuzz) needs="$needs$NEEDS_fuzz" ;;
     afl) needs="$needs$NEEDS_afl" ;;
     bench) needs="$needs$NEEDS_bench" ;;
+    fmt) needs="$needs$NEEDS_fmt" ;;
+    size) needs="$needs$NEEDS_size" ;;
     *) usage ;;
     esac
 done
