@@ -39,7 +39,7 @@ static void any_order_of_putting_and_taking(void **state)
             assert_false(plumb_blocks_take(pool, address, &b));
             bytes_of[pool][at] = 0;
         } else {
-            b = (struct plumb_block){address, (uint64_t)i + 1, 0, 0, pool};
+            b = (struct plumb_block){.address = address, .bytes = (uint64_t)i + 1, .pool = pool};
             assert_true(plumb_blocks_put(&b));
             bytes_of[pool][at] = b.bytes;
         }
@@ -59,8 +59,9 @@ static void the_largest_come_first(void **state)
     struct plumb_block out[3];
     (void)state;
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
-        assert_true(plumb_blocks_put(&(struct plumb_block){100 + i, bytes[i], 0, 0, 1}));
-    assert_true(plumb_blocks_put(&(struct plumb_block){100, 1000, 0, 0, 2}));
+        assert_true(plumb_blocks_put(
+            &(struct plumb_block){.address = 100 + i, .bytes = bytes[i], .pool = 1}));
+    assert_true(plumb_blocks_put(&(struct plumb_block){.address = 100, .bytes = 1000, .pool = 2}));
     assert_int_equal(plumb_blocks_largest(1, out, 3), 3);
     assert_int_equal(out[0].bytes, 300);
     assert_int_equal(out[1].address, 101);
@@ -80,11 +81,12 @@ static void holes_are_what_no_block_covers(void **state)
     plumb_blocks_holes(0, &free_bytes, &largest);
     assert_int_equal(free_bytes, 1100);
     assert_int_equal(largest, 1000);
-    plumb_blocks_put(&(struct plumb_block){1100, 200, 0, 0, 0});
-    plumb_blocks_put(&(struct plumb_block){1300, 100, 0, 0, 0});
-    plumb_blocks_put(&(struct plumb_block){1900, 100, 0, 0, 0});
-    plumb_blocks_put(&(struct plumb_block){5000, 100, 0, 0, 0});
-    plumb_blocks_put(&(struct plumb_block){1500, 100, 0, 0, 1}); /* another pool's */
+    plumb_blocks_put(&(struct plumb_block){.address = 1100, .bytes = 200, .pool = 0});
+    plumb_blocks_put(&(struct plumb_block){.address = 1300, .bytes = 100, .pool = 0});
+    plumb_blocks_put(&(struct plumb_block){.address = 1900, .bytes = 100, .pool = 0});
+    plumb_blocks_put(&(struct plumb_block){.address = 5000, .bytes = 100, .pool = 0});
+    plumb_blocks_put(
+        &(struct plumb_block){.address = 1500, .bytes = 100, .pool = 1}); /* another pool's */
     plumb_blocks_holes(0, &free_bytes, &largest);
     assert_int_equal(free_bytes, 100 + 500);
     assert_int_equal(largest, 500);
@@ -100,7 +102,7 @@ static void beyond_the_bound_nothing_is_put(void **state)
     struct plumb_block b;
     (void)state;
     plumb_rt.settings.max_state_bytes = 1 << 20;
-    while (plumb_blocks_put(&(struct plumb_block){i, i, 0, 0, 0}))
+    while (plumb_blocks_put(&(struct plumb_block){.address = i, .bytes = i, .pool = 0}))
         i++;
     assert_in_range(i, 1000, (1 << 20) / 4 / sizeof b);
     assert_true(plumb_blocks_take(0, 1, &b));
