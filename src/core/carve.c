@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "core/active.h"
 #include "core/runtime.h"
 
 enum { STEP = 256 * 1024, RESERVE = 256 * 1024, DESCRIPTOR_FROM = 500 };
@@ -132,6 +133,7 @@ void plumb_mapping_close(struct plumb_run *run, bool keep_file)
     plumb_map_fini(&run->owners);
     plumb_map_fini(&run->signatures);
     plumb_map_fini(&run->devices);
+    plumb_active_close(run);
     run->base = NULL;
     run->h = NULL;
     run->fd = -1;

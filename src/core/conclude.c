@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/quiet_write.h"
+#include "core/active.h"
 #include "core/runtime.h"
 #include "format/live_read.h"
 #include "format/shape_times.h"
@@ -101,6 +102,8 @@ static bool write_summary(struct plumb_run *run, const struct plumb_timing *t)
     int rc = PLUMB_ERR_STATE;
     if (plumb_rt.rank_files) {
         rc = plumb_live_to_shape_times(&shapes, run->base, run->mapped, t->clock.tick_ns, &err);
+        if (rc == PLUMB_OK)
+            plumb_active_report(run, &shapes, t->clock.tick_ns);
         if (rc == PLUMB_OK)
             rc = plumb_rt.rank_files(t, &shapes, write_beside, run, &err);
     }

@@ -12,6 +12,7 @@
  * Locks: only when a key, state or place is met for the first time on this thread (meet.c). */
 #include <string.h>
 
+#include "core/active.h"
 #include "core/amount.h"
 #include "core/meet.h"
 #include "core/trace.h"
@@ -498,6 +499,8 @@ void plumb_fold(struct plumb_thread *th)
                      .number = (uint32_t)number};
     if (PLUMB_UNLIKELY(lost))
         plumb_trace_count(th, &drops);
+    if (PLUMB_UNLIKELY(th->run->active != NULL) && th->active)
+        plumb_active_count(th);
     undo_begin(live, number);
     if (live->context.depth)
         f.oldest = live->frames[1].begin_ticks;

@@ -23,6 +23,7 @@
 #include "base/rank.h"
 #include "base/sanitize.h"
 #include "core/activation.h"
+#include "core/active.h"
 #include "core/collector.h"
 #include "core/ledger.h"
 #include "core/nvtx.h"
@@ -522,6 +523,7 @@ void plumb_run_forked(void)
     if (run) {
         /* The mapping is the parent's: let go of it without touching it. */
         plumb_pages_unmap(run->base, run->mapped);
+        plumb_active_close(run);
         plumb_file_close(run);
         plumb_pages_unmap(run, sizeof *run);
     }

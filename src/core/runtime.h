@@ -67,6 +67,7 @@ struct plumb_run {
     uint64_t high_at_start;      /* peak of the resident set when the run opened */
     uint64_t sample_pause_ns;    /* between samples of memory */
     uint64_t async_head;         /* free async slots: tag << 32 | index + 1 */
+    struct plumb_active *active; /* active.c; NULL: the trace is not kept to steps */
 };
 
 /* ---- Threads --------------------------------------------------------------------------------- */
@@ -162,14 +163,15 @@ struct plumb_thread {
     struct plumb_place *places;
     uint32_t place_count, place_cap;
     uint32_t other_place;
-    struct plumb_map place_of;        /* parent << 36 | key -> place + 1 */
-    struct plumb_map state_of;        /* channel << 36 | key -> state */
-    struct plumb_ask *ask;            /* of a snapshot, for copies; set by the snapshotter */
-    struct plumb_known known;         /* the snapshotter's */
-    struct plumb_live_queue *queue;   /* of the trace; NULL: none */
-    const void *frame;                /* that a begin came from, for its call stack */
-    uintptr_t stack_begin, stack_end; /* what of the stack may be read */
-    uint32_t queue_path;              /* adopted path when the block began */
+    struct plumb_map place_of;         /* parent << 36 | key -> place + 1 */
+    struct plumb_map state_of;         /* channel << 36 | key -> state */
+    struct plumb_ask *ask;             /* of a snapshot, for copies; set by the snapshotter */
+    struct plumb_known known;          /* the snapshotter's */
+    struct plumb_live_queue *queue;    /* of the trace; NULL: none */
+    struct plumb_active_spans *active; /* active.c's, once there was a run with steps */
+    const void *frame;                 /* that a begin came from, for its call stack */
+    uintptr_t stack_begin, stack_end;  /* what of the stack may be read */
+    uint32_t queue_path;               /* adopted path when the block began */
     uint32_t queue_paths[PLUMB_TRACE_PATH];
     /* the rest */
     uint32_t clock; /* enum plumb_clock_source */

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/pages.h"
+#include "core/active.h"
 #include "core/hook.h"
 #include "core/ledger.h"
 #include "core/pool.h"
@@ -230,6 +231,8 @@ static void enter_run(const struct plumb_stage_run *s, struct plumb_stage_entry 
     plumb_scope_close(th, s->scope, &rss, &e->memory);
     e->tid = th->tid;
     plumb_ledger_stage_run(th->run, e);
+    if (th->run->active)
+        e->counts = plumb_active_has(th->run, th->step);
     if (signature)
         plumb_signature_enter(th->run, e, th->pack[th->stages]);
     plumb_ledger_leave(th);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/pages.h"
+#include "core/active.h"
 #include "core/ledger.h"
 #include "core/nvtx.h"
 #include "core/runtime.h"
@@ -316,6 +317,7 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
     PLUMB_STORE(live->generation, live->generation + 1);
     PLUMB_STORE(live->in_use, 1);
     plumb_trace_attach(th);
+    plumb_active_attach(th);
     th->top = th->open;
     th->stages = th->unhooked = 0;
     memset(&th->regions, 0, sizeof th->regions);

@@ -16,6 +16,7 @@
 #include <sys/prctl.h>
 
 #include "base/log.h"
+#include "core/active.h"
 #include "core/meet.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -357,5 +358,6 @@ void plumb_trace_begin(struct plumb_run *run)
     t->nodes_off = text_or_none(run, s->trace_nodes);
     if (run->fd < 0)
         return; /* no directory: no file */
+    plumb_active_open(run, s->trace_steps);
     t->mode = s->trace_mode == PLUMB_TRACE_RING ? PLUMB_LIVE_TRACE_RING : PLUMB_LIVE_TRACE_STOP;
 }

@@ -20,8 +20,18 @@ struct plumb_shape_time {
     uint64_t self_ns; /* without the spans inside */
 };
 
+/* What a node took in the steps that the trace is kept to; names may repeat. */
+struct plumb_active_time {
+    const char *name;
+    uint64_t count, self_ns, device_ns;
+};
+
 struct plumb_shape_times { /* zeroed is empty; owned as a whole by its arena */
     struct plumb_arena arena;
+    /* Those steps, and all that ran in them; NULL: the table is of the whole run. */
+    const char *steps;
+    struct plumb_active_time *active;
+    size_t active_count;
     struct plumb_shape_time *at; /* first-seen order; two may have the same shapes */
     size_t count;
 };

@@ -60,6 +60,16 @@ static struct plumb_rank_row row_of_node(const struct plumb_timing_node *node)
     };
 }
 
+static struct plumb_rank_row row_of_active(const struct plumb_active_time *a)
+{
+    return (struct plumb_rank_row){.name = a->name,
+                                   .shapes = "",
+                                   .count = a->count,
+                                   .device_ns = a->device_ns,
+                                   .self_device_ns = a->device_ns,
+                                   .host_ns = a->self_ns};
+}
+
 /* Returns how many are left; they stand by name and shapes. */
 static size_t join(struct row *rows, size_t n)
 {
@@ -138,16 +148,19 @@ static size_t split_all(struct row *rows, size_t n)
 int plumb_rank_rows(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
                     struct plumb_rank_row **out, size_t *count, plumb_error *err)
 {
+    bool active = shapes && shapes->steps;
+    size_t nodes = active ? shapes->active_count : t->node_count;
     size_t groups = shapes ? shapes->count : 0, n = 0;
-    struct row *rows = calloc(t->node_count + groups + 1, sizeof *rows);
-    struct plumb_rank_row *made = calloc(t->node_count + groups + 1, sizeof *made);
+    struct row *rows = calloc(nodes + groups + 1, sizeof *rows);
+    struct plumb_rank_row *made = calloc(nodes + groups + 1, sizeof *made);
     if (!rows || !made) {
         free(rows);
         free(made);
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the summary of the rank");
     }
-    for (size_t i = 0; i < t->node_count; i++, n++)
-        rows[n] = (struct row){row_of_node(&t->nodes[i]), n, 0};
+    for (size_t i = 0; i < nodes; i++, n++)
+        rows[n] = (struct row){
+            active ? row_of_active(&shapes->active[i]) : row_of_node(&t->nodes[i]), n, 0};
     for (size_t i = 0; i < groups; i++) {
         const struct plumb_shape_time *g = &shapes->at[i];
         if (g->count == 0)
@@ -291,6 +304,8 @@ int plumb_rank_files(const struct plumb_timing *t, const struct plumb_shape_time
     char name[48];
     int rank = t->rank < 0 ? 0 : t->rank;
     int rc = plumb_rank_rows(t, shapes, &rows, &n, err);
+    if (rc == PLUMB_OK && shapes && shapes->steps)
+        plumb_buf_printf(&text, "What ran in steps %s (PLUMB_TRACE_STEPS)\n", shapes->steps);
     if (rc == PLUMB_OK)
         rc = plumb_rank_summary(&text, &json, t, rows, n, err);
     if (rc == PLUMB_OK) {
