@@ -486,6 +486,8 @@ uint64_t *plumb_block_room(struct plumb_thread *th, uint32_t words, uint64_t tic
 /* span.c */
 /* A span without a stage around it; `th` as from plumb_attached(). */
 plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node);
+/* The same for a caller that has waited for the device already, where that is wanted. */
+plumb_span plumb_begin_synchronised(struct plumb_thread *th, uint32_t node);
 /* The calling thread's record, attached to the open run; NULL: nothing to record into, or this is a
  * signal handler that interrupted us. */
 struct plumb_thread *plumb_attached(void);

@@ -131,10 +131,15 @@ static plumb_node innermost_node(struct plumb_thread *th)
 
 PLUMB_COLD plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node)
 {
-    plumb_span span;
-    uint64_t t;
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC)
         plumb_synchronise(th, node);
+    return plumb_begin_synchronised(th, node);
+}
+
+PLUMB_COLD plumb_span plumb_begin_synchronised(struct plumb_thread *th, uint32_t node)
+{
+    plumb_span span;
+    uint64_t t;
     if (!enter_any(th))
         return no_span;
     if (plumb_depth(th) >= PLUMB_DEPTH_MAX) {

@@ -104,11 +104,15 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
     if (flags & PLUMB_POINT_STAGE) {
         /* Before the span: what the log costs is not the stage's. */
         plumb_stage_tell_begin(node, th->group);
-        plumb_stage_checkpoint("before", node);
     }
+    /* Before memory is looked at: work that was launched earlier may still change it. */
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC)
+        plumb_synchronise(th, node);
+    if (flags & PLUMB_POINT_STAGE)
+        plumb_stage_checkpoint("before", node);
     if (flags & MEASURED)
         scope = open_scope(flags, &request);
-    span = plumb_begin_plain(th, node);
+    span = plumb_begin_synchronised(th, node);
     if (!span.id) {
         close_scope(scope, &unused);
         if (hooks)
@@ -243,7 +247,7 @@ static double mib(uint64_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-/* Memory of all pools; without any, the resident set. */
+/* Memory of all pools; without any, the resident set; without that too, zeros. */
 static void tell_memory(const char *name, double ms, const struct plumb_live_memory *m)
 {
     uint64_t a = 0, r = 0, peak_a = 0, peak_r = 0;
@@ -275,7 +279,7 @@ void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plum
     else
         plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution %s %.3f ms", name, pipeline,
                   line->mark ? "abandoned after" : "completed in", ms);
-    if (PLUMB_LOAD(plumb_rt.settings.memory) != PLUMB_MEMORY_OFF && line->mark != 2)
+    if (line->mark != 2)
         tell_memory(name, ms, m);
 }
 

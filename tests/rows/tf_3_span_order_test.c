@@ -1,6 +1,6 @@
-/* TF-3: with sync on, a span is: synchronise, read the clock, body, synchronise, read the clock,
- * memory; its trace is exported after all of that; (+) what the recorder itself needs to start lies
- * outside the span. */
+/* TF-3: with sync on, a stage is: synchronise, checkpoint, start the memory peak again, read the
+ * clock, body, synchronise, read the clock, memory, checkpoint; its trace is exported after all of
+ * that; (+) what the recorder itself needs to start lies outside the span. */
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
-#include "record.h"
+#include <stdlib.h>
+
+#include "record_memory.h"
 
 enum { EVENTS = 16, SYNC_NS = 4000000, BODY_NS = 2000000 };
 
@@ -28,10 +30,20 @@ static void event(char what, uint64_t lasts_ns)
     seen.end_ns[seen.count++] = record_now_ns();
 }
 
+/* What the device still has to do: it comes to an end while it is waited for. */
+static struct {
+    uint64_t high, left, next;
+} unfinished;
+
 static void synchronise(void *arg)
 {
     (void)arg;
     event('S', SYNC_NS);
+    if (!unfinished.high)
+        return;
+    mem_alloc(++unfinished.next, unfinished.high);
+    mem_free(unfinished.next);
+    mem_alloc(++unfinished.next, unfinished.left);
 }
 
 static uint64_t returned_ns, ended_ns;
@@ -145,6 +157,58 @@ static void a_stage_is_logged_before_and_after_both(void **state)
     assert_int_equal(record_count("node"), 1);
 }
 
+static struct plumb_timing_use use_at(const struct plumb_timing *t,
+                                      const struct plumb_timing_memory *memory)
+{
+    return timing_use(t, memory, "cuda:0", "caching");
+}
+
+/* The end of the span's time waits for the device as well: what it does then is the stage's. */
+static void memory_is_looked_at_behind_both_and_outside_of_the_clock(void **state)
+{
+    const struct plumb_timing_checkpoint *before, *after;
+    const struct plumb_timing_stage_run *run;
+    struct plumb_timing_use use;
+    struct plumb_timing t;
+    (void)state;
+    setenv("PLUMB_MEMORY_CHECKPOINTS", "1", 1);
+    record_stop();
+    setup(state);
+    unsetenv("PLUMB_MEMORY_CHECKPOINTS");
+    memset(&unfinished, 0, sizeof unfinished);
+    unfinished.high = 1000;
+    unfinished.left = 7;
+    {
+        PLUMB_STAGE(stage, "node");
+        event('B', BODY_NS);
+        mem_alloc(100, 50);
+        unfinished.high = 300;
+        unfinished.left = 5;
+    }
+    unfinished.high = 0;
+    assert_string_equal(seen.what, "SBS");
+    record_finish(&t);
+    assert_int_equal(t.memory.checkpoint_count, 2);
+    before = &t.memory.checkpoints[0];
+    after = &t.memory.checkpoints[1];
+    run = &t.stage_runs[0];
+    /* Behind the first wait, before the peak starts again and before the clock. */
+    assert_string_equal(before->name, "before_node");
+    assert_int_equal(use_at(&t, &before->memory).allocated, 7);
+    assert_int_equal(use_at(&t, &before->memory).peak_allocated, 1000);
+    assert_true(before->at_ns <= run->begin_ns);
+    /* Behind the second one and the clock. */
+    use = use_at(&t, &timing_node(&t, NULL, "node")->memory);
+    assert_int_equal(use.allocated, 7 + 50 + 5);
+    assert_int_equal(use.peak_allocated, 7 + 50 + 300);
+    assert_string_equal(after->name, "after_node");
+    assert_int_equal(use_at(&t, &after->memory).allocated, 7 + 50 + 5);
+    assert_int_equal(use_at(&t, &after->memory).peak_allocated, 7 + 50 + 300);
+    assert_true(after->at_ns >= run->begin_ns + run->duration_ns);
+    plumb_timing_fini(&t);
+    record_start();
+}
+
 static int trace_the_node(void **state)
 {
     int rc;
@@ -191,6 +255,7 @@ int main(void)
         IN_A_RUN(a_run_that_the_first_span_opens_is_opened_outside_of_it),
         IN_A_RUN(a_failing_span_is_synchronised_before_it_ends),
         IN_A_RUN(a_stage_is_logged_before_and_after_both),
+        IN_A_RUN(memory_is_looked_at_behind_both_and_outside_of_the_clock),
         cmocka_unit_test_setup_teardown(the_trace_is_exported_last, trace_the_node,
                                         record_teardown),
     };

@@ -83,6 +83,28 @@ static void without_pools_it_is_the_resident_set(void **state)
     assert_null(strstr(lines[0], "memory: 0.00/"));
 }
 
+/* Its time is told all the same; pools are the program's word, which costs no reading. */
+static void with_memory_off_the_line_comes_too(void **state)
+{
+    (void)state;
+    setenv("PLUMB_MEMORY", "off", 1);
+    listen_in(state);
+    {
+        PLUMB_STAGE(stage, "alone");
+    }
+    {
+        PLUMB_STAGE(stage, "allocates");
+        mem_alloc(1, 2 * MIB);
+    }
+    unsetenv("PLUMB_MEMORY");
+    listen_no_more(state);
+    assert_int_equal(line_count, 2);
+    matches(lines[0], "^\\[Rank 0\\] \\[Timing\\] alone: [0-9]+\\.[0-9]{2} ms, "
+                      "memory: 0\\.00/0\\.00 MB \\(peak: 0\\.00/0\\.00 MB\\)$");
+    matches(lines[1], "^\\[Rank 0\\] \\[Timing\\] allocates: [0-9]+\\.[0-9]{2} ms, "
+                      "memory: 2\\.00/0\\.00 MB \\(peak: 2\\.00/0\\.00 MB\\)$");
+}
+
 static void the_rank_is_the_environments(void **state)
 {
     (void)state;
@@ -105,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_A_RUN(one_line_a_stage),
         IN_A_RUN(without_pools_it_is_the_resident_set),
+        cmocka_unit_test(with_memory_off_the_line_comes_too),
         cmocka_unit_test(the_rank_is_the_environments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
