@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/caller.h"
 #include "format/live_region.h"
 #include <plumb/abi.h>
 
@@ -77,7 +78,8 @@ const char *plumb_region_nearest(const char *token, size_t len);
 
 plumb_span plumb_region_begin_impl(const char *name);
 /* A trace point whose name is a region's. `frame`: of the function of the table that was called. */
-plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame);
+plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame,
+                                    struct plumb_caller caller);
 /* Inside enter: the spans deeper than `depth` are about to end. */
 void plumb_regions_closing(struct plumb_thread *th, uint32_t depth);
 /* Inside enter: of the thread's scopes only the first `scopes` are still open. Regions declared

@@ -357,10 +357,12 @@ plumb_span plumb_region_begin_impl(const char *name)
     if (!number)
         return strange(name ? name : "");
     node = node_of(number - 1);
+    th->caller = PLUMB_CALLER();
     return node ? begin(th, number - 1, node, NULL, NULL) : no_span;
 }
 
-plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame)
+plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame,
+                                    struct plumb_caller caller)
 {
     struct plumb_thread *th = recording();
     uint32_t node = PLUMB_LOAD(point->node), number;
@@ -380,5 +382,6 @@ plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame
         plumb_unlock();
     }
     declared_again(th, point, frame);
+    th->caller = caller;
     return begin(th, number - 1, node, point, frame);
 }

@@ -26,6 +26,7 @@
 #include "base/map.h"
 #include "base/rank.h"
 #include "base/settings.h"
+#include "core/caller.h"
 #include "core/leaves.h"
 #include "core/region.h"
 #include "format/live.h"
@@ -169,7 +170,7 @@ struct plumb_thread {
     struct plumb_known known;          /* the snapshotter's */
     struct plumb_live_queue *queue;    /* of the trace; NULL: none */
     struct plumb_active_spans *active; /* active.c's, once there was a run with steps */
-    const void *frame;                 /* that a begin came from, for its call stack */
+    struct plumb_caller caller;        /* that a begin came from, for its call stack */
     uintptr_t stack_begin, stack_end;  /* what of the stack may be read */
     uint32_t queue_path;               /* adopted path when the block began */
     uint32_t queue_paths[PLUMB_TRACE_PATH];

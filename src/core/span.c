@@ -148,7 +148,7 @@ PLUMB_COLD plumb_span plumb_begin_synchronised(struct plumb_thread *th, uint32_t
         return no_span;
     }
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_STACK)
-        plumb_trace_stack(th, th->frame);
+        plumb_trace_stack(th, &th->caller);
     t = plumb_ticks_from(th->clock);
     if (th->head >= th->limit || too_far(placed(th, t))) {
         plumb_block_next(th, t);
@@ -161,13 +161,12 @@ PLUMB_COLD plumb_span plumb_begin_synchronised(struct plumb_thread *th, uint32_t
     return span;
 }
 
-/* `frame`: of the function of the table that the program has called. */
-static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags, const void *frame)
+static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags, struct plumb_caller caller)
 {
     struct plumb_thread *th = plumb_attached();
     if (!th || PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF)
         return no_span;
-    th->frame = frame;
+    th->caller = caller;
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_MEMORY)
         flags |= PLUMB_POINT_MEMORY;
     /* The calibration of a run that opens with a request comes before any node. */
@@ -271,16 +270,18 @@ static PLUMB_COLD void end_long(plumb_span span)
 /* ---- The table's entries --------------------------------------------------------------------- */
 
 /* Ways out of the short way; calls in tail position, so that it saves no registers, which takes
- * numbers for results: not every compiler sees that a struct is one. */
-static PLUMB_COLD uint64_t begin_away(uint32_t node)
+ * numbers for results: not every compiler sees that a struct is one. `address`: what the function
+ * of the table returns to. That function needs no register that it must save, so the frame pointer
+ * is still the program's; or it keeps a frame, which leads there. */
+static PLUMB_COLD uint64_t begin_away(const void *address, uint32_t node)
 {
-    return begin_long(node, 0, __builtin_frame_address(0)).id;
+    return begin_long(node, 0, PLUMB_CALLER_OF(address)).id;
 }
 
-static PLUMB_COLD uint64_t begin_again(struct plumb_thread *th, uint32_t node)
+static PLUMB_COLD uint64_t begin_again(struct plumb_thread *th, uint32_t node, const void *address)
 {
     leave(th);
-    return begin_long(node, 0, __builtin_frame_address(0)).id;
+    return begin_long(node, 0, PLUMB_CALLER_OF(address)).id;
 }
 
 static PLUMB_COLD void end_again(struct plumb_thread *th, plumb_span span)
@@ -300,15 +301,17 @@ static PLUMB_ALWAYS_INLINE uint64_t begin_on(uint32_t node, enum plumb_clock_sou
     struct plumb_thread *th = plumb_tls;
     plumb_span span;
     uint64_t t;
+    if (clock != PLUMB_CLOCK_TSC)
+        PLUMB_KEEP_FRAME(); /* its calls take up all other registers */
     if (PLUMB_UNLIKELY(!enter(th)))
-        return begin_away(node);
+        return begin_away(__builtin_return_address(0), node);
     /* Room is made before the clock is read, so that no span pays for the fold but the one around
      * it. */
     if (PLUMB_UNLIKELY(th->head >= th->limit))
-        return begin_again(th, node);
+        return begin_again(th, node, __builtin_return_address(0));
     t = placed(th, plumb_ticks_from(clock));
     if (too_far(t))
-        return begin_again(th, node);
+        return begin_again(th, node, __builtin_return_address(0));
     span = push(th, node, t);
     leave(th);
     return span.id;
@@ -343,17 +346,21 @@ static PLUMB_ALWAYS_INLINE void end_on(plumb_span span, enum plumb_clock_source 
     leave(th);
 }
 
-static PLUMB_COLD uint64_t lap_long(plumb_span span, uint32_t node)
+static PLUMB_COLD uint64_t lap_long(plumb_span span, uint32_t node, const void *address)
 {
+    struct plumb_caller caller = PLUMB_CALLER_OF(address);
     if (span.id)
         end_long(span);
-    return begin_long(node, 0, __builtin_frame_address(0)).id;
+    return begin_long(node, 0, caller).id;
 }
 
-static PLUMB_COLD uint64_t lap_again(struct plumb_thread *th, plumb_span span, uint32_t node)
+static PLUMB_COLD uint64_t lap_again(struct plumb_thread *th, plumb_span span, uint32_t node,
+                                     const void *address)
 {
+    struct plumb_caller caller = PLUMB_CALLER_OF(address);
     leave(th);
-    return lap_long(span, node);
+    end_long(span);
+    return begin_long(node, 0, caller).id;
 }
 
 static PLUMB_ALWAYS_INLINE uint64_t lap_on(plumb_span span, uint32_t node,
@@ -361,13 +368,15 @@ static PLUMB_ALWAYS_INLINE uint64_t lap_on(plumb_span span, uint32_t node,
 {
     struct plumb_thread *th = plumb_tls;
     uint64_t t;
+    if (clock != PLUMB_CLOCK_TSC)
+        PLUMB_KEEP_FRAME();
     if (PLUMB_UNLIKELY(!span.id || !enter(th)))
-        return lap_long(span, node);
+        return lap_long(span, node, __builtin_return_address(0));
     if (PLUMB_UNLIKELY(!is_innermost(th, span) || th->head + 1 >= th->limit))
-        return lap_again(th, span, node);
+        return lap_again(th, span, node, __builtin_return_address(0));
     t = placed(th, plumb_ticks_from(clock));
     if (too_far(t))
-        return lap_again(th, span, node);
+        return lap_again(th, span, node, __builtin_return_address(0));
     pop(th, t);
     span = push(th, node, t);
     leave(th);
@@ -380,10 +389,10 @@ static PLUMB_ALWAYS_INLINE plumb_span span_of(uint64_t id)
     return span;
 }
 
-static PLUMB_COLD plumb_span begin_node_long(plumb_node node)
+static PLUMB_COLD plumb_span begin_node_long(plumb_node node, const void *address)
 {
     return node && node < PLUMB_ACQUIRE(plumb_rt.node_count)
-               ? begin_long(node, 0, __builtin_frame_address(0))
+               ? begin_long(node, 0, PLUMB_CALLER_OF(address))
                : no_span;
 }
 
@@ -398,9 +407,10 @@ static PLUMB_COLD plumb_span begin_node_long(plumb_node node)
     }                                                                                              \
     static plumb_span begin_node_##suffix(plumb_node node)                                         \
     {                                                                                              \
-        return !PLUMB_LIKELY(plumb_wanted())     ? no_span                                         \
-               : PLUMB_UNLIKELY(plumb_rt.hooked) ? begin_node_long(node)                           \
-                                                 : span_of(begin_on(node, clock));                 \
+        return !PLUMB_LIKELY(plumb_wanted()) ? no_span                                             \
+               : PLUMB_UNLIKELY(plumb_rt.hooked)                                                   \
+                   ? begin_node_long(node, __builtin_return_address(0))                            \
+                   : span_of(begin_on(node, clock));                                               \
     }                                                                                              \
     ENTRY void end_##suffix(plumb_span span)                                                       \
     {                                                                                              \
@@ -419,8 +429,8 @@ ENTRIES(virtual, PLUMB_CLOCK_VIRTUAL);
 static plumb_span begin_special(struct plumb_point *point)
 {
     if (point->flags & PLUMB_POINT_REGION)
-        return plumb_region_begin_point(point, __builtin_frame_address(0));
-    return begin_long(point->node, point->flags, __builtin_frame_address(0));
+        return plumb_region_begin_point(point, __builtin_frame_address(0), PLUMB_CALLER());
+    return begin_long(point->node, point->flags, PLUMB_CALLER());
 }
 
 static plumb_span begin_with(plumb_node node, uint32_t flags)
@@ -430,7 +440,7 @@ static plumb_span begin_with(plumb_node node, uint32_t flags)
     if (flags & PLUMB_POINT_DEBUG && !PLUMB_LOAD(plumb_rt.debug))
         return no_span;
     plumb_node_flagged(node, flags);
-    return begin_long(node, flags, __builtin_frame_address(0));
+    return begin_long(node, flags, PLUMB_CALLER());
 }
 
 /* ---- Records that are no spans --------------------------------------------------------------- */

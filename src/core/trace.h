@@ -36,10 +36,10 @@ static inline bool plumb_traces(const struct plumb_thread *th, uint32_t what)
     return th->queue && th->run->h->trace.what & what;
 }
 
-/* Inside enter, before a span begins: the return addresses that `frame`, the frame of a function
- * that the program has called, leads to. Some 10 ns, and 2 for each; a look at /proc/self/maps the
- * first time on a stack. */
-void plumb_trace_stack(struct plumb_thread *th, const void *frame);
+/* Inside enter, before a span begins: the address of the call and the return addresses that the
+ * caller's frame leads to. Some 10 ns, and 2 for each; a look at /proc/self/maps the first time on
+ * a stack. */
+void plumb_trace_stack(struct plumb_thread *th, const struct plumb_caller *caller);
 
 /* An input or output of an open stage as an argument of its span, "input.latents": "float32[2,64]".
  */

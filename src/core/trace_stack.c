@@ -1,6 +1,6 @@
 /* trace_stack.c: the call stack of a span's begin, by frame pointers (PLUMB_TRACE_STACK).
  *
- * Invariant: nothing is read but words of the mapping that the first frame lies in, upwards, so a
+ * Invariant: nothing is read but words of the stack's mapping above the frame in use, upwards, so a
  * chain of nonsense (code built without frame pointers) ends the walk and crashes nobody. Where
  * that mapping ends is looked up once a thread and stack, in /proc/self/maps, with no allocation.
  * Symbols are for readers: the file has the addresses, and where modules lay. */
@@ -41,25 +41,29 @@ static uintptr_t mapping_end(uintptr_t at)
     return end;
 }
 
-void plumb_trace_stack(struct plumb_thread *th, const void *frame)
+void plumb_trace_stack(struct plumb_thread *th, const struct plumb_caller *caller)
 {
     uint64_t stack[16];
-    uintptr_t at = (uintptr_t)frame, end = th->stack_end, begin = th->stack_begin;
+    uintptr_t at = caller->frame, end = th->stack_end, begin = th->stack_begin;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     uint32_t most = (uint32_t)plumb_rt.settings.trace_stack_depth, n = 0;
     int saved = errno;
-    if (!frame)
-        return;
-    if (at < begin || at >= end) {
-        th->stack_begin = begin = at & ~(uintptr_t)4095;
-        th->stack_end = end = mapping_end(at);
+    if (most && caller->address)
+        stack[n++] = caller->address;
+    /* Not those of the caller's frame, which is any number where code keeps no frame pointers. */
+    if (here < begin || here >= end) {
+        th->stack_begin = here & ~(uintptr_t)4095;
+        th->stack_end = end = mapping_end(here);
     }
-    while (at % sizeof(void *) == 0 && at >= begin && end - at >= 2 * sizeof(void *) && at < end) {
+    while (at % sizeof(void *) == 0 && at >= here && end - at >= 2 * sizeof(void *) && at < end) {
         const uintptr_t *words = (const uintptr_t *)at; /* the caller's frame, its return address */
         if (!words[1])
             break;
         if (n == most)
             break;
-        stack[n++] = words[1];
+        /* Where this library keeps frame pointers, the first frame is its own. */
+        if (n != 1 || words[1] != stack[0])
+            stack[n++] = words[1];
         if (words[0] <= at)
             break;
         at = words[0];
