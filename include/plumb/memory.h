@@ -80,9 +80,9 @@ static inline void plumb_memory_reset_peak(void)
     plumb_mem_event_(PLUMB_MEM_RESET_PEAK, NULL, NULL, NULL, 0);
 }
 
-/* Keeps what is held now under a name; the same name later overwrites it. With
- * PLUMB_MEMORY_CHECKPOINTS=1 stages do so by themselves, as before_<stage> and after_<stage>. About
- * 5 us. */
+/* Keeps what is held now under a name; the same name later in the same request, or in none,
+ * overwrites it. With PLUMB_MEMORY_CHECKPOINTS=1 stages do so by themselves, as before_<stage> and
+ * after_<stage>. About 5 us. */
 static inline void plumb_checkpoint(const char *name)
 {
     const struct plumb_api *api = plumb_api_();

@@ -65,6 +65,8 @@ uint64_t plumb_series_sample(struct plumb_run *run);
 /* Under the lock. */
 void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss);
 void plumb_checkpoint_impl(const char *name, uint32_t baseline);
+/* Under the lock: the section that `request` takes over keeps no checkpoint. */
+void plumb_checkpoints_drop(struct plumb_run *run, uint64_t request);
 /* Under the lock: what is held now, and the highest since the last scope that started peaks anew.
  */
 void plumb_memory_held(struct plumb_run *run, const struct plumb_rss *rss,
@@ -178,6 +180,8 @@ plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadat
 void plumb_request_end_impl(plumb_request request, uint32_t failed, const char *why);
 /* Under the lock: the serial of the request that the thread works for; 0: none, or it is over. */
 uint64_t plumb_request_current(struct plumb_thread *th);
+/* Under the lock: the section of a request; NULL: it is not kept. */
+struct plumb_live_section *plumb_request_section(struct plumb_run *run, uint64_t request);
 /* Under the lock: a stage's run ended in request `serial`. */
 void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *e);
 /* Under the lock: what a stage of a request has used of devices; NULL: it is not kept. */

@@ -34,12 +34,19 @@ static struct plumb_live_section *section_at(struct plumb_run *run, uint64_t ser
     if (s && take) {
         PLUMB_STORE(s->request, 0);
         plumb_order();
-        s->stages = s->metadata_bytes = 0;
+        s->stages = s->metadata_bytes = s->signatures = 0;
+        s->signatures_lost = 0;
+        plumb_checkpoints_drop(run, serial);
         memset(s->stage, 0, sizeof s->stage);
         plumb_order();
         PLUMB_STORE(s->request, serial);
     }
     return s && s->request == serial ? s : NULL;
+}
+
+struct plumb_live_section *plumb_request_section(struct plumb_run *run, uint64_t request)
+{
+    return at(run, request) ? section_at(run, request, false) : NULL;
 }
 
 uint64_t plumb_request_current(struct plumb_thread *th)
@@ -217,7 +224,7 @@ static void look_at_gap(struct plumb_live_request *r, const struct plumb_stage_e
 struct plumb_live_device_use *plumb_request_use(struct plumb_run *run, uint64_t request,
                                                 uint64_t key)
 {
-    struct plumb_live_section *s = at(run, request) ? section_at(run, request, false) : NULL;
+    struct plumb_live_section *s = plumb_request_section(run, request);
     struct plumb_live_section_stage *stage = s ? stage_at(s, key) : NULL;
     return stage ? &stage->use : NULL;
 }
@@ -237,20 +244,21 @@ void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *
         if (e->tops)
             look_at_gap(r, e);
     }
-    if (e->outermost && !e->failed)
+    if (e->outermost)
         r->stages_ticks += took;
     s = section_at(run, e->request, false);
     stage = s ? stage_at(s, e->key) : NULL;
     if (!stage)
         return;
     stage->exclusive += own;
-    if (e->failed) {
+    /* A run that failed took its time too: without it the whole would be less than what ran inside.
+     */
+    stage->total += took;
+    stage->own += e->own_ticks;
+    stage->last = took;
+    if (e->failed)
         stage->failures++;
-    } else {
+    else
         stage->count++;
-        stage->total += took;
-        stage->own += e->own_ticks;
-        stage->last = took;
-    }
     plumb_ledger_add(&stage->memory, &e->memory, 0);
 }

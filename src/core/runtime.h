@@ -65,6 +65,9 @@ struct plumb_run {
     struct plumb_map owners;     /* pool and key -> index in the table of owners + 1 */
     struct plumb_map devices;    /* key + 1 -> index in the table of devices + 1 */
     struct plumb_map signatures; /* node + 1 -> index in the table of signatures + 1 */
+    /* First of the checkpoints of each section of requests, and of none: index + 1. */
+    uint32_t checkpoints[PLUMB_LIVE_SECTIONS + 1];
+    uint32_t free_checkpoint;    /* first of those of no section: index + 1 */
     uint64_t high_at_start;      /* peak of the resident set when the run opened */
     uint64_t sample_pause_ns;    /* between samples of memory */
     uint64_t async_head;         /* free async slots: tag << 32 | index + 1 */

@@ -112,27 +112,82 @@ uint64_t plumb_series_sample(struct plumb_run *run)
 
 /* ---- Checkpoints ----------------------------------------------------------------------------- */
 
-/* The checkpoint of that name, new or from before; NULL: no room. */
-static struct plumb_live_checkpoint *find(struct plumb_run *run, const char *name)
+/* Chains of checkpoints: one for each section of requests, the last one for those of no request. An
+ * entry of a section that changes hands is free for any chain. */
+static uint32_t *chain_of(struct plumb_run *run, uint64_t request)
+{
+    return request ? &run->checkpoints[(request - 1) % PLUMB_LIVE_SECTIONS]
+                   : &run->checkpoints[PLUMB_LIVE_SECTIONS];
+}
+
+static struct plumb_live_checkpoint *checkpoint_at(struct plumb_run *run, uint32_t place)
+{
+    return place ? plumb_table_at(run, &run->h->checkpoints, place - 1) : NULL;
+}
+
+void plumb_checkpoints_drop(struct plumb_run *run, uint64_t request)
+{
+    uint32_t *chain = chain_of(run, request), next;
+    for (struct plumb_live_checkpoint *c; (c = checkpoint_at(run, *chain)); *chain = next) {
+        next = c->next;
+        PLUMB_STORE(c->serial, 0);
+        c->next = run->free_checkpoint;
+        run->free_checkpoint = *chain;
+    }
+    plumb_order();
+}
+
+/* An entry of no chain: index + 1; 0: no room. */
+static uint32_t unused(struct plumb_run *run)
 {
     struct plumb_live_table *t = &run->h->checkpoints;
     struct plumb_live_checkpoint *c;
-    for (uint32_t i = 0; i < t->count; i++) {
-        c = plumb_table_at(run, t, i);
+    uint32_t place = run->free_checkpoint;
+    if (place) {
+        run->free_checkpoint = checkpoint_at(run, place)->next;
+        return place;
+    }
+    plumb_lock();
+    c = plumb_table_add(run, t);
+    plumb_unlock();
+    if (!c)
+        return 0;
+    plumb_table_commit(t);
+    return t->count;
+}
+
+static uint64_t name_new(struct plumb_run *run, const char *name)
+{
+    uint64_t off;
+    plumb_lock();
+    off = plumb_carve_text(run, name);
+    plumb_unlock();
+    return off;
+}
+
+/* The checkpoint of that name and request, new or from before; NULL: no room, or the request's
+ * section is another's now. */
+static struct plumb_live_checkpoint *find(struct plumb_run *run, uint64_t request, const char *name)
+{
+    uint32_t *chain = chain_of(run, request);
+    uint32_t n = 0, most = request ? PLUMB_LIVE_SECTION_CHECKPOINTS : plumb_rt.settings.max_nodes;
+    struct plumb_live_checkpoint *c;
+    uint32_t place;
+    uint64_t off;
+    if (request && !plumb_request_section(run, request))
+        return NULL;
+    for (place = *chain; (c = checkpoint_at(run, place)); place = c->next, n++) {
         if (strcmp(PLUMB_AT(run, const char, c->name_off + sizeof(struct plumb_live_text)), name) ==
             0)
             return c;
     }
-    if (t->count >= plumb_rt.settings.max_nodes)
+    if (n >= most || !(off = name_new(run, name)) || !(place = unused(run)))
         return NULL;
-    plumb_lock();
-    c = plumb_table_add(run, t);
-    if (c)
-        c->name_off = plumb_carve_text(run, name);
-    plumb_unlock();
-    if (!c || !c->name_off)
-        return NULL;
-    plumb_table_commit(t);
+    c = checkpoint_at(run, place);
+    c->name_off = off;
+    c->request = request;
+    c->next = *chain;
+    *chain = place;
     return c;
 }
 
@@ -163,18 +218,19 @@ void plumb_checkpoint_impl(const char *name, uint32_t baseline)
     struct plumb_live_checkpoint *c;
     struct plumb_rss rss = plumb_rss_read();
     struct plumb_thread *th;
+    uint64_t serial;
     if (!plumb_ledger_enter(&th, false))
         return;
     plumb_sized_flush(th);
     plumb_memory_held(th->run, &rss, &m);
     plumb_pools_holes(th->run);
-    c = find(th->run, name ? name : "");
+    serial = ++th->run->h->ledger.checkpoints_made;
+    c = find(th->run, plumb_request_current(th), name ? name : "");
     if (c) {
         c->at_ticks = plumb_ticks_from(th->clock);
-        c->request = plumb_request_current(th);
         c->baseline = baseline;
-        c->serial = ++th->run->h->ledger.checkpoints_made;
         plumb_ledger_show(&c->memory, &m);
+        PLUMB_RELEASE(c->serial, serial);
         plumb_series_point(th->run, c->at_ticks, rss.now);
     } else {
         plumb_drop(th->run, PLUMB_DROP_NODES);

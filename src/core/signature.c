@@ -78,6 +78,42 @@ static void pack_tensor(struct plumb_pack *p, const void *tensor)
     plumb_pack_value(p, &v);
 }
 
+static void pack(struct plumb_pack *p, const plumb_value *value, int depth);
+
+static const char *field_name(const plumb_field *f)
+{
+    return f->name ? f->name : "";
+}
+
+/* Of two fields of one name the later counts. */
+static bool is_replaced(const plumb_value *value, uint32_t i)
+{
+    for (uint32_t k = i + 1; k < value->count; k++)
+        if (strncmp(field_name(&value->as.fields[i]), field_name(&value->as.fields[k]),
+                    PLUMB_PACK_NAME) == 0)
+            return true;
+    return false;
+}
+
+static void pack_fields(struct plumb_pack *p, const plumb_value *value, int depth)
+{
+    uint32_t count = 0;
+    /* Each is compared with each. */
+    if (value->count > PLUMB_PACK_FIELDS) {
+        p->full = true;
+        return;
+    }
+    for (uint32_t i = 0; i < value->count; i++)
+        count += !is_replaced(value, i);
+    plumb_pack_fields(p, count);
+    for (uint32_t i = 0; i < value->count && !p->full; i++) {
+        if (is_replaced(value, i))
+            continue;
+        plumb_pack_field(p, field_name(&value->as.fields[i]));
+        pack(p, &value->as.fields[i].value, depth + 1);
+    }
+}
+
 static void pack(struct plumb_pack *p, const plumb_value *value, int depth)
 {
     struct plumb_signature_value v = {.kind = PLUMB_SIGNATURE_NULL};
@@ -111,6 +147,12 @@ static void pack(struct plumb_pack *p, const plumb_value *value, int depth)
         plumb_pack_list(p, value->count);
         for (uint32_t i = 0; i < value->count && !p->full; i++)
             pack(p, &value->as.list[i], depth + 1);
+        return;
+    case PLUMB_VALUE_FIELDS:
+        if (depth >= PLUMB_SIGNATURE_DEPTH)
+            pack_error(p, "the mappings are nested too deeply");
+        else
+            pack_fields(p, value, depth);
         return;
     default:
         pack_error(p, "a kind of value that this plumb does not know");
@@ -147,18 +189,19 @@ static void pack_whole(struct plumb_thread *th, struct plumb_stage_run *s, uint3
     PLUMB_STORE(p->busy, 0);
 }
 
-/* Fields are told one by one, each with its path: "cond.text". */
+/* A mapping outside of lists is recorded field by field, each with its path: "cond.text"; an empty
+ * one as itself. */
 static void pack_parts(struct plumb_thread *th, struct plumb_stage_run *s, uint32_t part,
                        const char *name, const plumb_value *value, int depth)
 {
     char path[2 * 255 + 2];
-    if (value->kind != PLUMB_VALUE_FIELDS || depth == PLUMB_SIGNATURE_DEPTH) {
+    if (value->kind != PLUMB_VALUE_FIELDS || value->count == 0 || depth == PLUMB_SIGNATURE_DEPTH) {
         pack_whole(th, s, part, name, value);
         return;
     }
     for (uint32_t i = 0; i < value->count; i++) {
         const plumb_field *f = &value->as.fields[i];
-        snprintf(path, sizeof path, "%.255s.%.255s", name ? name : "", f->name ? f->name : "");
+        snprintf(path, sizeof path, "%.255s.%.255s", name ? name : "", field_name(f));
         pack_parts(th, s, part, path, &f->value, depth + 1);
     }
 }
@@ -280,38 +323,81 @@ static void add_times(struct plumb_run *run, struct plumb_live_signature *s, uin
     PLUMB_RELEASE(t->shown, t->shown + 1);
 }
 
-void plumb_signature_enter(struct plumb_run *run, const struct plumb_stage_entry *e,
-                           const struct plumb_pack *pack)
+/* Shows a call with the bytes of `pack` as the last of entry `s`; false: no room. */
+static bool put(struct plumb_run *run, struct plumb_live_signature *s,
+                const struct plumb_stage_entry *e, const struct plumb_pack *pack)
 {
-    struct plumb_live_ledger *l = &run->h->ledger;
-    uint32_t index = 0;
-    struct plumb_live_signature *s =
-        entry(run, plumb_key_node(e->key), plumb_pack_form(pack->bytes, pack->used), &index);
-    uint32_t next = s ? (s->shown + 1) & 1 : 0;
-    PLUMB_STORE(l->signatures, l->signatures + 1);
-    if (s && s->copy[next].room < pack->used) {
+    uint32_t next = (s->shown + 1) & 1;
+    if (s->copy[next].room < pack->used) {
         uint64_t off;
         uint32_t room = pack->used + pack->used / 4;
         plumb_lock();
         off = plumb_carve(run, room);
         plumb_unlock();
-        if (off) {
-            s->copy[next].off = off;
-            s->copy[next].room = room;
-        }
-    }
-    if (!s || s->copy[next].room < pack->used) {
-        PLUMB_STORE(l->signatures_lost, l->signatures_lost + 1);
-        return;
+        if (!off)
+            return false;
+        s->copy[next].off = off;
+        s->copy[next].room = room;
     }
     if (pack->used)
         memcpy(PLUMB_AT(run, unsigned char, s->copy[next].off), pack->bytes, pack->used);
     s->copy[next].used = pack->used;
     s->copy[next].count = s->copy[next ^ 1].count + 1;
-    s->copy[next].serial = l->signatures;
+    s->copy[next].serial = run->h->ledger.signatures;
     s->copy[next].request = e->request;
     s->copy[next].dropped = pack->dropped;
     PLUMB_RELEASE(s->shown, s->shown + 1);
+    return true;
+}
+
+/* The entry of a node and form among those of a request; `fresh`: behind the last of them, and not
+ * shown yet. Rooms of the section's earlier requests serve again. NULL: there are too many. */
+static struct plumb_live_signature *section_entry(struct plumb_live_section *section, uint32_t node,
+                                                  uint64_t form, bool *fresh)
+{
+    struct plumb_live_signature *s = section->signature;
+    for (uint32_t i = 0; i < section->signatures; i++, s++) {
+        if (s->node == node && s->form == form)
+            return s;
+    }
+    if (section->signatures == PLUMB_LIVE_SECTION_SIGNATURES)
+        return NULL;
+    *fresh = true;
+    s->node = node;
+    s->form = form;
+    s->shown = 0;
+    s->copy[0].count = s->copy[1].count = 0;
+    return s;
+}
+
+static void enter_request(struct plumb_run *run, const struct plumb_stage_entry *e,
+                          const struct plumb_pack *pack, uint64_t form)
+{
+    struct plumb_live_section *section = e->request ? plumb_request_section(run, e->request) : NULL;
+    bool fresh = false;
+    struct plumb_live_signature *s =
+        section ? section_entry(section, plumb_key_node(e->key), form, &fresh) : NULL;
+    if (!section)
+        return;
+    if (!s || !put(run, s, e, pack))
+        PLUMB_STORE(section->signatures_lost, section->signatures_lost + 1);
+    else if (fresh)
+        PLUMB_RELEASE(section->signatures, section->signatures + 1);
+}
+
+void plumb_signature_enter(struct plumb_run *run, const struct plumb_stage_entry *e,
+                           const struct plumb_pack *pack)
+{
+    struct plumb_live_ledger *l = &run->h->ledger;
+    uint64_t form = plumb_pack_form(pack->bytes, pack->used);
+    uint32_t index = 0;
+    struct plumb_live_signature *s = entry(run, plumb_key_node(e->key), form, &index);
+    PLUMB_STORE(l->signatures, l->signatures + 1);
+    enter_request(run, e, pack, form);
+    if (!s || !put(run, s, e, pack)) {
+        PLUMB_STORE(l->signatures_lost, l->signatures_lost + 1);
+        return;
+    }
     if (e->counts && s->form)
         add_times(run, s, index, e);
 }

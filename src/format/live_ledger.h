@@ -11,14 +11,16 @@
 #include <stdint.h>
 
 enum {
-    PLUMB_LIVE_POOLS = 16,          /* (device, pool) pairs; more are told apart no longer */
-    PLUMB_LIVE_USES = 8,            /* pools that one scope keeps figures of */
-    PLUMB_LIVE_POINTS = 1024,       /* of a series */
-    PLUMB_LIVE_STAGE_RUNS = 4096,   /* newest kept */
-    PLUMB_LIVE_REQUESTS = 4096,     /* newest kept */
-    PLUMB_LIVE_SECTIONS = 64,       /* newest requests whose stages are kept */
-    PLUMB_LIVE_SECTION_STAGES = 32, /* stages of one */
-    PLUMB_LIVE_METADATA = 2048,     /* bytes of one request's pairs */
+    PLUMB_LIVE_POOLS = 16,               /* (device, pool) pairs; more are told apart no longer */
+    PLUMB_LIVE_USES = 8,                 /* pools that one scope keeps figures of */
+    PLUMB_LIVE_POINTS = 1024,            /* of a series */
+    PLUMB_LIVE_STAGE_RUNS = 4096,        /* newest kept */
+    PLUMB_LIVE_REQUESTS = 4096,          /* newest kept */
+    PLUMB_LIVE_SECTIONS = 64,            /* newest requests whose stages are kept */
+    PLUMB_LIVE_SECTION_STAGES = 32,      /* stages of one */
+    PLUMB_LIVE_SECTION_CHECKPOINTS = 64, /* two a stage */
+    PLUMB_LIVE_SECTION_SIGNATURES = 64,  /* different ones of all its stages */
+    PLUMB_LIVE_METADATA = 2048,          /* bytes of one request's pairs */
     PLUMB_LIVE_LEAKS = 20,
     PLUMB_LIVE_SIGNATURES = 32, /* different ones that are kept of a stage */
     PLUMB_LIVE_WAITS = 4,       /* keys whose work one key has waited for, that are told apart */
@@ -83,8 +85,9 @@ struct plumb_live_checkpoint {
     uint64_t name_off;
     uint64_t at_ticks;
     uint64_t request; /* serial; 0: none */
-    uint64_t serial;  /* of the recording: later is higher */
-    uint32_t baseline, reserved;
+    uint64_t serial;  /* of the recording: later is higher; 0: of no checkpoint now */
+    uint32_t baseline;
+    uint32_t next; /* index + 1 of another one of the request, or of none; for the writer */
     struct plumb_live_memory_pair memory;
 };
 
@@ -129,16 +132,37 @@ struct plumb_live_device {
 struct plumb_live_section_stage {
     uint64_t key;
     uint64_t count, failures;
-    uint64_t total, own, last; /* ticks */
+    uint64_t total, own, last; /* ticks, of failed runs too */
     uint64_t exclusive;        /* ticks: own, on the request's thread, of failed runs too */
     struct plumb_live_device_use use;
     struct plumb_live_memory_pair memory;
 };
+/* Calls of a stage that had one signature. */
+struct plumb_live_signature {
+    uint32_t node;
+    uint32_t next;  /* index + 1 of another one of the node; for the writer */
+    uint64_t form;  /* plumb_pack_form(); 0: of all calls whose form found no place */
+    uint32_t shown; /* copy[shown & 1] is whole; 0: neither */
+    uint32_t times; /* index + 1 of one of its times; for the writer */
+    struct {
+        uint64_t off; /* bytes of signature_pack.h, of the last call */
+        uint32_t room, used;
+        uint64_t count;   /* calls */
+        uint64_t serial;  /* of the last call, among all of them */
+        uint64_t request; /* it was for; serial, 0: none */
+        uint32_t dropped, reserved;
+    } copy[2];
+};
+
 struct plumb_live_section {
     uint64_t request; /* serial of the one it belongs to; 0 while it changes hands */
     uint32_t stages, metadata_bytes;
     char metadata[PLUMB_LIVE_METADATA]; /* key NUL value NUL ... */
     struct plumb_live_section_stage stage[PLUMB_LIVE_SECTION_STAGES];
+    /* What its stages were given and gave: the first `signatures`, one a node and form. */
+    uint32_t signatures, reserved;
+    uint64_t signatures_lost; /* calls of further forms */
+    struct plumb_live_signature signature[PLUMB_LIVE_SECTION_SIGNATURES];
 };
 
 enum { PLUMB_LIVE_ID = 104, PLUMB_LIVE_WHY = 120 };
@@ -156,23 +180,6 @@ struct plumb_live_request {
     char id[PLUMB_LIVE_ID];                    /* cut, NUL-terminated */
     char why[PLUMB_LIVE_WHY];
     struct plumb_live_memory_pair memory;
-};
-
-/* Calls of a stage that had one signature. */
-struct plumb_live_signature {
-    uint32_t node;
-    uint32_t next;  /* index + 1 of another one of the node; for the writer */
-    uint64_t form;  /* plumb_pack_form(); 0: of all calls whose form found no place */
-    uint32_t shown; /* copy[shown & 1] is whole; 0: neither */
-    uint32_t times; /* index + 1 of one of its times; for the writer */
-    struct {
-        uint64_t off; /* bytes of signature_pack.h, of the last call */
-        uint32_t room, used;
-        uint64_t count;   /* calls */
-        uint64_t serial;  /* of the last call, among all of them */
-        uint64_t request; /* it was for; serial, 0: none */
-        uint32_t dropped, reserved;
-    } copy[2];
 };
 
 /* What calls of one key that had one signature took: of those that the key's statistics hold, which

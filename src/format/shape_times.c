@@ -40,6 +40,11 @@ static void put_shape(struct plumb_buf *out, const struct plumb_signature_value 
             put_separator(out, i);
             put_shape(out, &v->is.list.at[i]);
         }
+    if (v->kind == PLUMB_SIGNATURE_FIELDS)
+        for (size_t i = 0; i < v->is.fields.count; i++) {
+            put_separator(out, i);
+            put_shape(out, &v->is.fields.at[i].value);
+        }
     plumb_buf_char(out, ']');
 }
 

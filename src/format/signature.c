@@ -81,6 +81,19 @@ static void write_real(struct plumb_json *j, double value)
         plumb_json_str(j, plumb_json_special(value));
 }
 
+static void write_value(struct plumb_json *j, const struct plumb_signature_value *v);
+
+static void write_items(struct plumb_json *j, const char *key,
+                        const struct plumb_signature_items *items)
+{
+    plumb_put_object(j, key);
+    for (size_t i = 0; i < items->count; i++) {
+        plumb_json_key(j, items->at[i].name);
+        write_value(j, &items->at[i].value);
+    }
+    plumb_json_object_end(j);
+}
+
 static void write_value(struct plumb_json *j, const struct plumb_signature_value *v)
 {
     switch (v->kind) {
@@ -108,21 +121,16 @@ static void write_value(struct plumb_json *j, const struct plumb_signature_value
             write_value(j, &v->is.list.at[i]);
         plumb_json_array_end(j);
         break;
+    case PLUMB_SIGNATURE_FIELDS:
+        /* In an object of its own: a field may be called "shape", which tells tensors. */
+        plumb_json_object(j);
+        write_items(j, "fields", &v->is.fields);
+        plumb_json_object_end(j);
+        break;
     }
 }
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
-
-static void write_items(struct plumb_json *j, const char *key,
-                        const struct plumb_signature_items *items)
-{
-    plumb_put_object(j, key);
-    for (size_t i = 0; i < items->count; i++) {
-        plumb_json_key(j, items->at[i].name);
-        write_value(j, &items->at[i].value);
-    }
-    plumb_json_object_end(j);
-}
 
 static void write_call(struct plumb_json *j, const struct plumb_signature_call *call)
 {
@@ -158,6 +166,33 @@ static void write_stage(struct plumb_json *j, const struct plumb_signature_stage
     plumb_json_object_end(j);
 }
 
+static void write_stages(struct plumb_json *j, const char *key,
+                         const struct plumb_signature_stage *stages, size_t n)
+{
+    plumb_put_object(j, key);
+    for (size_t i = 0; i < n; i++)
+        write_stage(j, &stages[i]);
+    plumb_json_object_end(j);
+}
+
+/* `stages` is of the request that began last, as in timing.json; what all calls brought follows. */
+static void write_requests(const struct plumb_signature *s, struct plumb_json *j)
+{
+    const struct plumb_signature_request *last = &s->requests[s->request_count - 1];
+    bool kept = s->request_id && strcmp(last->id, s->request_id) == 0;
+    write_stages(j, "stages", last->stages, kept ? last->stage_count : 0);
+    plumb_put_array(j, "requests");
+    for (size_t i = 0; i < s->request_count; i++) {
+        plumb_json_object(j);
+        plumb_put_text(j, "request_id", s->requests[i].id);
+        plumb_put_u64(j, "other_calls", s->requests[i].other_calls);
+        write_stages(j, "stages", s->requests[i].stages, s->requests[i].stage_count);
+        plumb_json_object_end(j);
+    }
+    plumb_json_array_end(j);
+    write_stages(j, "all_stages", s->stages, s->stage_count);
+}
+
 int plumb_signature_write(const struct plumb_signature *s, struct plumb_buf *out, plumb_error *err)
 {
     struct plumb_json json;
@@ -174,10 +209,10 @@ int plumb_signature_write(const struct plumb_signature *s, struct plumb_buf *out
     plumb_put_object(j, "versions");
     plumb_put_text(j, "plumb", s->plumb_version);
     plumb_json_object_end(j);
-    plumb_put_object(j, "stages");
-    for (size_t i = 0; i < s->stage_count; i++)
-        write_stage(j, &s->stages[i]);
-    plumb_json_object_end(j);
+    if (s->request_count > 0)
+        write_requests(s, j);
+    else
+        write_stages(j, "stages", s->stages, s->stage_count);
     plumb_json_object_end(j);
     plumb_buf_char(out, '\n');
     if (out->failed)

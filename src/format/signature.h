@@ -17,7 +17,7 @@
 
 enum {
     PLUMB_SIGNATURE_SCHEMA = 1,
-    PLUMB_SIGNATURE_DEPTH = 16 /* lists within lists */
+    PLUMB_SIGNATURE_DEPTH = 16 /* lists and mappings within each other */
 };
 #define PLUMB_SIGNATURE_FORMAT "plumb-signature"
 #define PLUMB_SIGNATURE_FILE "timing_io_signature.json"
@@ -47,7 +47,14 @@ enum plumb_signature_kind {
     PLUMB_SIGNATURE_REAL,
     PLUMB_SIGNATURE_TEXT, /* a string, or the name of the type of something that is not shown */
     PLUMB_SIGNATURE_TENSOR,
-    PLUMB_SIGNATURE_LIST
+    PLUMB_SIGNATURE_LIST,
+    PLUMB_SIGNATURE_FIELDS /* a mapping of names to values */
+};
+
+struct plumb_signature_item;
+struct plumb_signature_items { /* names differ */
+    struct plumb_signature_item *at;
+    size_t count;
 };
 
 struct plumb_signature_value {
@@ -62,16 +69,13 @@ struct plumb_signature_value {
             struct plumb_signature_value *at;
             size_t count;
         } list;
+        struct plumb_signature_items fields;
     } is;
 };
 
 struct plumb_signature_item {
     const char *name; /* "latents", "cond.text", "frames[3]": as the program gives it */
     struct plumb_signature_value value;
-};
-struct plumb_signature_items { /* names differ */
-    struct plumb_signature_item *at;
-    size_t count;
 };
 
 /* What a call, or several calls of the same signature, brought. */
@@ -91,6 +95,14 @@ struct plumb_signature_stage {
     uint64_t other_calls; /* whose signatures were one too many to be kept */
 };
 
+/* What the calls for one request brought. */
+struct plumb_signature_request {
+    const char *id;
+    struct plumb_signature_stage *stages; /* names differ */
+    size_t stage_count;
+    uint64_t other_calls; /* whose signatures were one too many to be kept */
+};
+
 struct plumb_signature {
     struct plumb_arena arena;
     bool foreign; /* read from a file that plumb did not write */
@@ -101,8 +113,10 @@ struct plumb_signature {
     uint32_t pid;
     int32_t rank;                         /* -1: not known */
     uint64_t lost_calls;                  /* that are nowhere here, for lack of memory */
-    struct plumb_signature_stage *stages; /* names differ */
+    struct plumb_signature_stage *stages; /* of all calls; names differ */
     size_t stage_count;
+    struct plumb_signature_request *requests; /* that are kept, in the order of their begins */
+    size_t request_count;
 };
 
 void plumb_signature_init(struct plumb_signature *s);

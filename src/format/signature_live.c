@@ -8,12 +8,16 @@
 #include "format/put.h"
 #include "format/signature_pack.h"
 
+struct stages { /* while they are found */
+    struct plumb_signature_stage *at;
+    size_t count, cap;
+    struct plumb_map of;   /* hash of the name -> index + 1 */
+    uint64_t *last_serial; /* of each: what its `last` is of */
+};
+
 struct reader {
     struct plumb_signature *s;
-    struct plumb_merge m;      /* for its checked looks into the mapping alone */
-    struct plumb_map stage_of; /* hash of the name -> index + 1 */
-    uint64_t *last_serial;     /* of each stage: what its `last` is of */
-    size_t stage_cap;
+    struct plumb_merge m; /* for its checked looks into the mapping alone */
     size_t left; /* bytes of packs still to be expected: a sound mapping has none of them twice */
 };
 
@@ -49,28 +53,29 @@ static const char *node_name(struct reader *r, uint32_t node)
 }
 
 /* The stage of that name, made when missing; NULL: no memory. */
-static struct plumb_signature_stage *stage_of(struct reader *r, const char *name)
+static struct plumb_signature_stage *stage_of(struct reader *r, struct stages *stages,
+                                              const char *name)
 {
     uint64_t hash = plumb_hash_text(name);
-    uint64_t known = plumb_map_get(&r->stage_of, hash);
-    struct plumb_signature *s = r->s;
-    size_t cap = r->stage_cap;
+    uint64_t known = plumb_map_get(&stages->of, hash);
+    struct plumb_arena *arena = &r->s->arena;
+    size_t cap = stages->cap;
     if (known)
-        return &s->stages[known - 1];
-    struct plumb_signature_stage *stages =
-        plumb_arena_grow(&s->arena, s->stages, &cap, s->stage_count + 1, sizeof *stages);
-    if (!stages)
+        return &stages->at[known - 1];
+    struct plumb_signature_stage *at =
+        plumb_arena_grow(arena, stages->at, &cap, stages->count + 1, sizeof *at);
+    if (!at)
         return NULL;
-    s->stages = stages;
-    uint64_t *serials = plumb_arena_grow(&s->arena, r->last_serial, &r->stage_cap,
-                                         s->stage_count + 1, sizeof *serials);
-    if (!serials || plumb_map_put(&r->stage_of, hash, s->stage_count + 1) < 0) {
-        s->arena.failed = true;
+    stages->at = at;
+    uint64_t *serials = plumb_arena_grow(arena, stages->last_serial, &stages->cap,
+                                         stages->count + 1, sizeof *serials);
+    if (!serials || plumb_map_put(&stages->of, hash, stages->count + 1) < 0) {
+        arena->failed = true;
         return NULL;
     }
-    r->last_serial = serials;
-    struct plumb_signature_stage *stage = &stages[s->stage_count++];
-    stage->name = plumb_arena_strdup(&s->arena, name);
+    stages->last_serial = serials;
+    struct plumb_signature_stage *stage = &at[stages->count++];
+    stage->name = plumb_arena_strdup(arena, name);
     return stage;
 }
 
@@ -84,7 +89,7 @@ static struct plumb_signature_call *room_for(struct reader *r, struct plumb_sign
     return &stage->distinct[stage->distinct_count];
 }
 
-static void add(struct reader *r, const struct plumb_live_signature *live)
+static void add(struct reader *r, struct stages *stages, const struct plumb_live_signature *live)
 {
     uint32_t shown = live->shown & 1;
     uint64_t count = live->copy[shown].count;
@@ -95,11 +100,11 @@ static void add(struct reader *r, const struct plumb_live_signature *live)
         !plumb_pack_read(&call, &r->s->arena, bytes, used))
         return;
     r->left -= used;
-    struct plumb_signature_stage *stage = stage_of(r, node_name(r, live->node));
+    struct plumb_signature_stage *stage = stage_of(r, stages, node_name(r, live->node));
     if (!stage)
         return;
     call.request_id = request_id(r, live->copy[shown].request);
-    uint64_t *serial = &r->last_serial[stage - r->s->stages];
+    uint64_t *serial = &stages->last_serial[stage - stages->at];
     if (live->copy[shown].serial >= *serial) {
         *serial = live->copy[shown].serial;
         stage->last = call;
@@ -111,6 +116,68 @@ static void add(struct reader *r, const struct plumb_live_signature *live)
         stage->distinct_count++;
     } else {
         stage->other_calls += count;
+    }
+}
+
+/* Of all calls. */
+static void read_stages(struct reader *r)
+{
+    const struct plumb_live_table *t = &r->m.h->signatures;
+    struct stages stages = {0};
+    uint32_t n = PLUMB_ACQUIRE(t->count);
+    for (uint32_t i = 0; i < n && !r->s->arena.failed; i++) {
+        const struct plumb_live_signature *live = plumb_merge_element(&r->m, t, i, sizeof *live);
+        if (!live)
+            break; /* the rest lies beyond what there is */
+        add(r, &stages, live);
+    }
+    r->s->stages = stages.at;
+    r->s->stage_count = stages.count;
+    plumb_map_fini(&stages.of);
+}
+
+/* ---- Sections of requests -------------------------------------------------------------------- */
+
+static void read_section(struct reader *r, const struct plumb_live_section *section)
+{
+    struct plumb_signature_request *out = &r->s->requests[r->s->request_count];
+    struct stages stages = {0};
+    uint32_t n = PLUMB_ACQUIRE(section->signatures);
+    const char *id = request_id(r, section->request);
+    if (!id || n > PLUMB_LIVE_SECTION_SIGNATURES)
+        return;
+    for (uint32_t i = 0; i < n && !r->s->arena.failed; i++)
+        add(r, &stages, &section->signature[i]);
+    *out = (struct plumb_signature_request){id, stages.at, stages.count, section->signatures_lost};
+    r->s->request_count++;
+    plumb_map_fini(&stages.of);
+}
+
+static const struct plumb_live_section *section_at(struct reader *r, uint64_t serial)
+{
+    uint64_t off = r->m.h->ledger.section_off[(serial - 1) % PLUMB_LIVE_SECTIONS];
+    const struct plumb_live_section *section =
+        off ? plumb_merge_at(&r->m, off, sizeof *section) : NULL;
+    return section && section->request == serial ? section : NULL;
+}
+
+/* The newest ones, and none where no call of any was for one. */
+static void read_requests(struct reader *r)
+{
+    uint64_t last = PLUMB_ACQUIRE(r->m.h->ledger.requests);
+    uint64_t first = last > PLUMB_LIVE_SECTIONS ? last - PLUMB_LIVE_SECTIONS + 1 : 1;
+    bool any = false;
+    for (uint64_t i = first; i <= last; i++) {
+        const struct plumb_live_section *section = section_at(r, i);
+        any = any || (section && (section->signatures > 0 || section->signatures_lost > 0));
+    }
+    if (!any)
+        return;
+    r->s->requests = plumb_arena_alloc(&r->s->arena, PLUMB_LIVE_SECTIONS * sizeof *r->s->requests);
+    for (uint64_t i = first; r->s->requests && i <= last && !r->s->arena.failed; i++) {
+        const struct plumb_live_section *section = section_at(r, i);
+        if (section)
+            read_section(r, section);
     }
 }
 
@@ -139,16 +206,9 @@ int plumb_live_to_signature(struct plumb_signature *out, const unsigned char *ba
         h->header_bytes != sizeof *h)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "not a live mapping of this version of plumb");
     struct reader r = {.s = out, .m = {.base = base, .bytes = bytes, .h = h}, .left = bytes};
-    uint32_t n = PLUMB_ACQUIRE(h->signatures.count);
     read_head(&r);
-    for (uint32_t i = 0; i < n && !out->arena.failed; i++) {
-        const struct plumb_live_signature *live =
-            plumb_merge_element(&r.m, &h->signatures, i, sizeof *live);
-        if (!live)
-            break; /* the rest lies beyond what there is */
-        add(&r, live);
-    }
-    plumb_map_fini(&r.stage_of);
+    read_stages(&r);
+    read_requests(&r);
     if (out->arena.failed)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory reading the I/O signatures");
     return PLUMB_OK;

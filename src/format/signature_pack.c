@@ -2,9 +2,9 @@
  *
  *   item    u32 bytes with this, u8 part, u8 bytes of the name, name, value
  *   value   u8 kind, then by kind: bool u8; int i64; real f64; text u16 bytes, text; list u32
- * count, values; tensor: below tensor  u8 dimensions, u8 flags (enum), i32 requires_grad, i64
- * bytes, u8 and dtype, u8 and device, shape; then what flags tell: strides, statistics, u16 and
- * text of their error */
+ * count, values; mapping u32 count, each u8 bytes of the name, name, value; tensor: below tensor u8
+ * dimensions, u8 flags (enum), i32 requires_grad, i64 bytes, u8 and dtype, u8 and device, shape;
+ * then what flags tell: strides, statistics, u16 and text of their error */
 #include "format/signature_pack.h"
 
 #include <string.h>
@@ -107,6 +107,7 @@ void plumb_pack_value(struct plumb_pack *p, const struct plumb_signature_value *
         break;
     case PLUMB_SIGNATURE_NULL:
     case PLUMB_SIGNATURE_LIST:
+    case PLUMB_SIGNATURE_FIELDS:
         break;
     }
 }
@@ -115,6 +116,17 @@ void plumb_pack_list(struct plumb_pack *p, uint32_t count)
 {
     put_u8(p, PLUMB_SIGNATURE_LIST);
     put_u32(p, count);
+}
+
+void plumb_pack_fields(struct plumb_pack *p, uint32_t count)
+{
+    put_u8(p, PLUMB_SIGNATURE_FIELDS);
+    put_u32(p, count);
+}
+
+void plumb_pack_field(struct plumb_pack *p, const char *name)
+{
+    put_short(p, name);
 }
 
 static uint32_t item_bytes(const struct plumb_pack *p, uint32_t at)
@@ -303,6 +315,36 @@ static void take_list(struct unpack *u, struct plumb_signature_value *out, int d
     }
 }
 
+static bool is_known(const struct plumb_signature_items *items, const char *name)
+{
+    for (size_t i = 0; i < items->count; i++)
+        if (strcmp(items->at[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void take_fields(struct unpack *u, struct plumb_signature_value *out, int depth)
+{
+    struct plumb_signature_items *fields = &out->is.fields;
+    uint32_t count;
+    take_form(u, &count, sizeof count);
+    /* A field takes two bytes at least. */
+    if (depth >= PLUMB_SIGNATURE_DEPTH || !has(u, 2 * (size_t)count))
+        u->failed = true;
+    if (u->failed)
+        return;
+    fields->at = make(u, count * sizeof *fields->at);
+    for (uint32_t i = 0; i < count && !u->failed; i++) {
+        struct plumb_signature_item unused;
+        struct plumb_signature_item *item = u->arena ? &fields->at[i] : &unused;
+        item->name = take_short(u);
+        take_value(u, &item->value, depth + 1);
+        if (u->arena && !u->failed && is_known(fields, item->name))
+            u->failed = true;
+        fields->count += u->arena != NULL;
+    }
+}
+
 static void take_value(struct unpack *u, struct plumb_signature_value *out, int depth)
 {
     uint8_t boolean = 0;
@@ -331,6 +373,9 @@ static void take_value(struct unpack *u, struct plumb_signature_value *out, int 
         break;
     case PLUMB_SIGNATURE_LIST:
         take_list(u, out, depth);
+        break;
+    case PLUMB_SIGNATURE_FIELDS:
+        take_fields(u, out, depth);
         break;
     default:
         u->failed = true;
@@ -368,14 +413,6 @@ uint64_t plumb_pack_form(const unsigned char *bytes, size_t size)
             u.form = before;
     }
     return u.form ? u.form : 1;
-}
-
-static bool is_known(const struct plumb_signature_items *items, const char *name)
-{
-    for (size_t i = 0; i < items->count; i++)
-        if (strcmp(items->at[i].name, name) == 0)
-            return true;
-    return false;
 }
 
 bool plumb_pack_read(struct plumb_signature_call *out, struct plumb_arena *arena,

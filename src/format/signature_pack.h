@@ -2,7 +2,8 @@
  * mapping, and how it is made in place, without allocating, while the stage runs.
  *
  *     plumb_pack_begin(p, PLUMB_PACK_INPUT, "latents");
- *     plumb_pack_value(p, &value);        or plumb_pack_list(p, n) and then n times a value or list
+ *     plumb_pack_value(p, &value);        or plumb_pack_list(p, n) and then n values or lists,
+ *                                         or plumb_pack_fields(p, n) and then n names and values
  *     plumb_pack_end(p);
  *
  * Bytes are of the machine that wrote them, and not aligned. One thread at a time. */
@@ -20,7 +21,8 @@ enum {
     PLUMB_PACK_BYTES = 65408, /* the struct with its head is less than 64 KiB */
     PLUMB_PACK_NAME = 255,    /* longer names and texts are cut */
     PLUMB_PACK_TEXT = 4000,
-    PLUMB_PACK_DIMS = 64
+    PLUMB_PACK_DIMS = 64,
+    PLUMB_PACK_FIELDS = 1024 /* of one mapping in a list */
 };
 
 struct plumb_pack {
@@ -35,9 +37,11 @@ struct plumb_pack {
 
 void plumb_pack_reset(struct plumb_pack *p);
 void plumb_pack_begin(struct plumb_pack *p, enum plumb_pack_part part, const char *name);
-/* Anything but a list. */
+/* Anything but a list or a mapping. */
 void plumb_pack_value(struct plumb_pack *p, const struct plumb_signature_value *v);
 void plumb_pack_list(struct plumb_pack *p, uint32_t count);
+void plumb_pack_fields(struct plumb_pack *p, uint32_t count);
+void plumb_pack_field(struct plumb_pack *p, const char *name);
 /* Takes the place of an earlier item of that part and name. What did not fit is counted. */
 void plumb_pack_end(struct plumb_pack *p);
 

@@ -142,6 +142,9 @@ static void put_scalar(struct plumb_buf *out, const struct plumb_signature_value
     case PLUMB_SIGNATURE_LIST: /* the others have rows of their own */
         plumb_buf_str(out, "[]");
         break;
+    case PLUMB_SIGNATURE_FIELDS: /* likewise */
+        plumb_buf_str(out, "{}");
+        break;
     default:
         plumb_buf_str(out, "null");
         break;
@@ -191,22 +194,37 @@ static void add_value(struct lines *l, const char *way, const char *name,
     add_buf(l->g, &text);
 }
 
-/* A list has a row for each of its values: "frames[3]". Lists are at most PLUMB_SIGNATURE_DEPTH
+static void add_item(struct lines *l, const char *way, const char *name,
+                     const struct plumb_signature_value *v);
+
+/* A value of a list or a mapping: "frames[3]", "cond.text". */
+static void add_part(struct lines *l, const char *way, struct plumb_buf *path,
+                     const struct plumb_signature_value *v)
+{
+    l->g->failed |= path->failed;
+    if (path->data)
+        add_item(l, way, path->data, v);
+    plumb_buf_fini(path);
+}
+
+/* A list and a mapping have a row for each of their values. They are at most PLUMB_SIGNATURE_DEPTH
  * deep, so this ends. */
 static void add_item(struct lines *l, const char *way, const char *name,
                      const struct plumb_signature_value *v)
 {
-    if (v->kind != PLUMB_SIGNATURE_LIST || v->is.list.count == 0) {
+    bool list = v->kind == PLUMB_SIGNATURE_LIST && v->is.list.count > 0;
+    bool fields = v->kind == PLUMB_SIGNATURE_FIELDS && v->is.fields.count > 0;
+    if (!list && !fields)
         add_value(l, way, name, v);
-        return;
-    }
-    for (size_t i = 0; i < v->is.list.count; i++) {
+    for (size_t i = 0; list && i < v->is.list.count; i++) {
         struct plumb_buf path = {0};
         plumb_buf_printf(&path, "%s[%zu]", name, i);
-        l->g->failed |= path.failed;
-        if (path.data)
-            add_item(l, way, path.data, &v->is.list.at[i]);
-        plumb_buf_fini(&path);
+        add_part(l, way, &path, &v->is.list.at[i]);
+    }
+    for (size_t i = 0; fields && i < v->is.fields.count; i++) {
+        struct plumb_buf path = {0};
+        plumb_buf_printf(&path, "%s.%s", name, v->is.fields.at[i].name);
+        add_part(l, way, &path, &v->is.fields.at[i].value);
     }
 }
 
@@ -235,10 +253,13 @@ static void add_call(struct plumb_grid *g, const char *stage,
     add_buf(g, &text);
 }
 
+/* Where a file keeps no sections of requests, a request has the signatures that it was the last
+ * call of. */
 static bool is_chosen(const struct plumb_page *p, const struct plumb_signature_call *call)
 {
     const char *request = p->in->options->request;
-    return !request || (call->request_id && strcmp(call->request_id, request) == 0);
+    return !request || p->in->options->signature->request_count > 0 ||
+           (call->request_id && strcmp(call->request_id, request) == 0);
 }
 
 /* Returns how many of the stage's signatures are chosen and not shown. */
@@ -297,17 +318,56 @@ static void put_stage(struct plumb_page *p, const struct plumb_signature_stage *
                          p->md ? "\n\n" : "\n", stage->other_calls);
 }
 
+typedef void stage_fn(struct plumb_page *p, const struct plumb_signature_stage *stage, void *arg);
+
+/* Calls `fn` for the stages that are asked for: of one request, or of all calls. Returns how many
+ * calls of the request had signatures that were one too many. */
+static uint64_t each_stage(struct plumb_page *p, const struct plumb_signature *s, stage_fn *fn,
+                           void *arg)
+{
+    const char *request = p->in->options->request;
+    uint64_t others = 0;
+    if (!request || s->request_count == 0) {
+        for (size_t i = 0; i < s->stage_count; i++)
+            fn(p, &s->stages[i], arg);
+        return 0;
+    }
+    for (size_t i = 0; i < s->request_count; i++) {
+        if (strcmp(s->requests[i].id, request) != 0)
+            continue;
+        for (size_t k = 0; k < s->requests[i].stage_count; k++)
+            fn(p, &s->requests[i].stages[k], arg);
+        others += s->requests[i].other_calls;
+    }
+    return others;
+}
+
+static void put_one(struct plumb_page *p, const struct plumb_signature_stage *stage, void *unused)
+{
+    (void)unused;
+    put_stage(p, stage);
+}
+
+static void add_one(struct plumb_page *p, const struct plumb_signature_stage *stage, void *grid)
+{
+    add_stage(p, grid, stage, true);
+}
+
 static void put_page(const struct plumb_render_input *in, struct plumb_buf *out, bool md)
 {
     const struct plumb_signature *s = in->options->signature;
     struct plumb_page p;
+    uint64_t others;
     plumb_page_begin(&p, in, out, md);
-    for (size_t i = 0; s && i < s->stage_count; i++)
-        put_stage(&p, &s->stages[i]);
+    others = s ? each_stage(&p, s, put_one, NULL) : 0;
     if (!s || s->stage_count == 0)
         plumb_buf_str(out, PLUMB_SIGNATURES_EMPTY);
     else if (out->len == 0)
         plumb_buf_str(out, "No signature is of a call for this request.");
+    if (others > 0) {
+        plumb_page_paragraph(&p);
+        plumb_buf_printf(out, "(%" PRIu64 " calls had other signatures: too many to keep)", others);
+    }
     if (s && s->lost_calls > 0) {
         plumb_page_paragraph(&p);
         plumb_buf_printf(out, "%" PRIu64 " calls are not here, for lack of memory.", s->lost_calls);
@@ -332,8 +392,8 @@ void plumb_render_signatures_csv(const struct plumb_render_input *in, struct plu
     struct plumb_grid g;
     plumb_page_begin(&p, in, out, false);
     plumb_grid_init(&g, columns, COLUMNS);
-    for (size_t i = 0; s && i < s->stage_count; i++)
-        add_stage(&p, &g, &s->stages[i], true);
+    if (s)
+        each_stage(&p, s, add_one, &g);
     plumb_grid_csv(&g, out);
     plumb_grid_fini(&g);
 }

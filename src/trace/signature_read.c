@@ -205,6 +205,39 @@ static void read_list(struct cursor *c, const json_t *v, int depth,
     }
 }
 
+/* The names and values of the object `key`. */
+static void read_named(struct cursor *c, const json_t *parent, const char *key, int depth,
+                       struct plumb_signature_items *out)
+{
+    const json_t *object = plumb_field_object(&c->f, parent, key);
+    const char *name;
+    json_t *value;
+    if (c->f.failed || !(out->at = memory(c, json_object_size(object), sizeof *out->at)))
+        return;
+    size_t before = enter(c, key);
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    {
+        struct plumb_signature_item *item = &out->at[out->count++];
+        item->name = own_key(c, name);
+        size_t outside = enter(c, name);
+        if (!c->f.failed)
+            read_value(c, value, depth, &item->value);
+        leave(c, outside);
+    }
+    leave(c, before);
+}
+
+/* {"fields": {...}}; a tensor has a "shape". */
+static void read_fields(struct cursor *c, const json_t *v, int depth,
+                        struct plumb_signature_value *out)
+{
+    out->kind = PLUMB_SIGNATURE_FIELDS;
+    if (depth >= PLUMB_SIGNATURE_DEPTH)
+        plumb_field_fault(&c->f, "", "holds mappings that are nested too deeply");
+    else
+        read_named(c, v, "fields", depth + 1, &out->is.fields);
+}
+
 static void read_value(struct cursor *c, const json_t *v, int depth,
                        struct plumb_signature_value *out)
 {
@@ -229,6 +262,10 @@ static void read_value(struct cursor *c, const json_t *v, int depth,
         read_text(c, json_string_value(v), out);
         break;
     case JSON_OBJECT:
+        if (json_object_get(v, "fields") && !json_object_get(v, "shape")) {
+            read_fields(c, v, depth, out);
+            break;
+        }
         out->kind = PLUMB_SIGNATURE_TENSOR;
         out->is.tensor = read_tensor(c, v);
         break;
@@ -243,25 +280,8 @@ static void read_value(struct cursor *c, const json_t *v, int depth,
 static void read_items(struct cursor *c, const json_t *parent, const char *key, bool needed,
                        struct plumb_signature_items *out)
 {
-    const json_t *object = json_object_get(parent, key);
-    const char *name;
-    json_t *value;
-    if (!object && !needed)
-        return;
-    object = plumb_field_object(&c->f, parent, key);
-    if (c->f.failed || !(out->at = memory(c, json_object_size(object), sizeof *out->at)))
-        return;
-    size_t before = enter(c, key);
-    json_object_foreach((json_t *)(uintptr_t)object, name, value)
-    {
-        struct plumb_signature_item *item = &out->at[out->count++];
-        item->name = own_key(c, name);
-        size_t outside = enter(c, name);
-        if (!c->f.failed)
-            read_value(c, value, 0, &item->value);
-        leave(c, outside);
-    }
-    leave(c, before);
+    if (needed || json_object_get(parent, key))
+        read_named(c, parent, key, 0, out);
 }
 
 /* The predecessor's one output has no name. */
@@ -326,17 +346,20 @@ static void read_stage(struct cursor *c, const json_t *object, struct plumb_sign
     read_distinct(c, object, stage);
 }
 
-static void read_stages(struct cursor *c, const json_t *root)
+static void read_stages(struct cursor *c, const json_t *parent, const char *key,
+                        struct plumb_signature_stage **out, size_t *count)
 {
-    const json_t *object = plumb_field_object(&c->f, root, "stages");
+    const json_t *object = plumb_field_object(&c->f, parent, key);
+    struct plumb_signature_stage *stages;
     const char *name;
     json_t *value;
-    if (c->f.failed || !(c->s->stages = memory(c, json_object_size(object), sizeof *c->s->stages)))
+    if (c->f.failed || !(stages = memory(c, json_object_size(object), sizeof *stages)))
         return;
-    size_t before = enter(c, "stages");
+    *out = stages;
+    size_t before = enter(c, key);
     json_object_foreach((json_t *)(uintptr_t)object, name, value)
     {
-        struct plumb_signature_stage *stage = &c->s->stages[c->s->stage_count++];
+        struct plumb_signature_stage *stage = &stages[(*count)++];
         stage->name = own_key(c, name);
         size_t outside = enter(c, name);
         if (!c->f.failed)
@@ -344,6 +367,28 @@ static void read_stages(struct cursor *c, const json_t *root)
         leave(c, outside);
     }
     leave(c, before);
+}
+
+/* Where there are any, `stages` is of the last of them, and what all calls brought stands apart. */
+static void read_requests(struct cursor *c, const json_t *root)
+{
+    struct plumb_signature *s = c->s;
+    const json_t *list = plumb_field_array(&c->f, root, "requests", sizeof *s->requests,
+                                           &s->requests, &s->request_count);
+    for (size_t i = 0; i < s->request_count && !c->f.failed; i++) {
+        struct plumb_signature_request *request = &s->requests[i];
+        const json_t *v = json_array_get(list, i);
+        size_t outside = enter(c, "requests");
+        enter_index(c, i);
+        if (!json_is_object(v))
+            plumb_field_fault(&c->f, "", "is not an object");
+        request->id = text_at(c, v, "request_id");
+        if (!request->id && !c->f.arena->failed)
+            plumb_field_fault(&c->f, "request_id", "is missing");
+        request->other_calls = plumb_field_u64(&c->f, v, "other_calls");
+        read_stages(c, v, "stages", &request->stages, &request->stage_count);
+        leave(c, outside);
+    }
 }
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -396,7 +441,12 @@ static int read_root(struct plumb_signature *s, const json_t *root, const char *
         s->lost_calls = plumb_field_u64(&c.f, root, "lost_calls");
         s->plumb_version = text_at(&c, plumb_field_object(&c.f, root, "versions"), "plumb");
     }
-    read_stages(&c, root);
+    if (!s->foreign && json_object_get(root, "requests")) {
+        read_requests(&c, root);
+        read_stages(&c, root, "all_stages", &s->stages, &s->stage_count);
+    } else {
+        read_stages(&c, root, "stages", &s->stages, &s->stage_count);
+    }
     if (s->arena.failed)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", name);
     return c.f.failed ? PLUMB_ERR_FORMAT : PLUMB_OK;

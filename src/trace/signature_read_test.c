@@ -54,6 +54,45 @@ static void what_was_written_reads_back_exactly(void **state)
     plumb_buf_fini(&second);
 }
 
+static void requests_and_mappings_read_back_exactly(void **state)
+{
+    struct plumb_signature s;
+    struct plumb_signature_request requests[2] = {{.id = "one"}, {.id = "two", .other_calls = 7}};
+    (void)state;
+    fixture_signature(&s);
+    struct plumb_signature_value mapping = {.kind = PLUMB_SIGNATURE_FIELDS};
+    fixture_add(&s, &mapping.is.fields, "shape", fixture_int(3));
+    fixture_add(&s, &mapping.is.fields, "\xff", mapping);
+    struct plumb_signature_value none = {.kind = PLUMB_SIGNATURE_FIELDS};
+    const struct plumb_signature_value list[] = {mapping, none};
+    fixture_add(&s, &s.stages[0].distinct[0].inputs, "mapping", mapping);
+    fixture_add(&s, &s.stages[0].distinct[0].inputs, "mappings", fixture_list(&s, list, 2));
+    requests[0].stages = s.stages;
+    requests[0].stage_count = 3;
+    requests[1].stages = s.stages;
+    requests[1].stage_count = 1;
+    s.requests = requests;
+    s.request_count = 2;
+    s.request_id = "two";
+    struct plumb_buf first = written(&s);
+    struct plumb_signature again = parsed(first.data);
+    struct plumb_buf second = written(&again);
+    assert_string_equal(first.data, second.data);
+    assert_int_equal(again.stage_count, 3);
+    assert_int_equal(again.request_count, 2);
+    assert_int_equal(again.requests[0].stage_count, 3);
+    assert_int_equal(again.requests[1].other_calls, 7);
+    plumb_signature_fini(&again);
+    plumb_buf_fini(&second);
+    plumb_buf_fini(&first);
+    /* A last request that is not kept has no stages here. */
+    s.request_id = "three";
+    first = written(&s);
+    assert_non_null(strstr(first.data, "\"stages\": {},"));
+    plumb_buf_fini(&first);
+    plumb_signature_fini(&s);
+}
+
 static const struct plumb_signature_value *item(const struct plumb_signature_items *items,
                                                 const char *name)
 {
@@ -328,6 +367,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_reads_back_exactly),
+        cmocka_unit_test(requests_and_mappings_read_back_exactly),
         cmocka_unit_test(every_kind_of_value_keeps_its_kind),
         cmocka_unit_test(unknown_fields_are_skipped),
         cmocka_unit_test(the_predecessors_file_is_read),

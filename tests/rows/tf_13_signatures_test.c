@@ -96,6 +96,95 @@ static void scalars_texts_and_lists_are_kept_as_they_are(void **state)
     plumb_signature_fini(&s);
 }
 
+/* A mapping outside of lists has an entry for each field; in a list it is a value. */
+static void mappings_are_kept_wherever_they_stand_also_empty_ones(void **state)
+{
+    struct plumb_signature s;
+    struct fixture_tensor t;
+    (void)state;
+    fixture_tensor(&t, NULL, "int64", DIMS(3));
+    const plumb_value one[] = {plumb_value_i64(7)};
+    const plumb_field inner[] = {{"shape", plumb_value_i64(4)}, {"", plumb_value_null()}};
+    const plumb_field fields[] = {{"n", plumb_value_i64(1)},
+                                  {"text", plumb_value_tensor(&t.dl)},
+                                  {"n", plumb_value_i64(2)},
+                                  {NULL, plumb_value_fields(inner, 2)},
+                                  {"none", plumb_value_fields(NULL, 0)},
+                                  {"list", plumb_value_list(one, 1)}};
+    const plumb_value list[] = {plumb_value_fields(fields, 6), plumb_value_i64(1)};
+    record_start();
+    {
+        PLUMB_STAGE(stage, "map");
+        plumb_stage_input_value(stage, "cond", plumb_value_fields(fields, 6));
+        plumb_stage_input_value(stage, "list", plumb_value_list(list, 2));
+        plumb_stage_input_value(stage, "empty", plumb_value_fields(NULL, 0));
+        plumb_stage_output_value(stage, "also empty", plumb_value_fields(fields, 0));
+        plumb_stage_metadata(stage, "config", plumb_value_fields(inner, 1));
+    }
+    record_finish_signatures(&s);
+    const struct plumb_signature_call *last = &signature_stage(&s, "map")->last;
+    const struct plumb_signature_value *v;
+    assert_int_equal(last->inputs.count, 8);
+    assert_int_equal(signature_value(&last->inputs, "cond.n")->is.integer, 2);
+    assert_int_equal(signature_tensor(&last->inputs, "cond.text")->shape[0], 3);
+    assert_int_equal(signature_value(&last->inputs, "cond..shape")->is.integer, 4);
+    v = signature_value(&last->inputs, "cond.none");
+    assert_int_equal(v->kind, PLUMB_SIGNATURE_FIELDS);
+    assert_int_equal(v->is.fields.count, 0);
+    v = signature_value(&last->inputs, "list");
+    assert_int_equal(v->is.list.count, 2);
+    assert_int_equal(v->is.list.at[1].is.integer, 1);
+    v = &v->is.list.at[0];
+    assert_int_equal(v->kind, PLUMB_SIGNATURE_FIELDS);
+    assert_int_equal(v->is.fields.count, 5);
+    assert_int_equal(signature_value(&v->is.fields, "n")->is.integer, 2);
+    assert_int_equal(signature_tensor(&v->is.fields, "text")->shape[0], 3);
+    assert_int_equal(signature_value(&v->is.fields, "none")->is.fields.count, 0);
+    assert_int_equal(signature_value(&v->is.fields, "list")->is.list.at[0].is.integer, 7);
+    v = signature_value(&v->is.fields, "");
+    assert_int_equal(v->is.fields.count, 2);
+    assert_int_equal(signature_value(&v->is.fields, "shape")->is.integer, 4);
+    assert_int_equal(signature_value(&last->inputs, "empty")->kind, PLUMB_SIGNATURE_FIELDS);
+    assert_int_equal(signature_value(&last->outputs, "also empty")->kind, PLUMB_SIGNATURE_FIELDS);
+    assert_int_equal(signature_value(&last->metadata, "config.shape")->is.integer, 4);
+    assert_int_equal(last->dropped, 0);
+    plumb_signature_fini(&s);
+}
+
+static void mappings_of_a_list_belong_to_the_form_and_have_bounds(void **state)
+{
+    struct plumb_signature s;
+    static plumb_field many[2000], loop[1];
+    plumb_value around = plumb_value_fields(loop, 1);
+    (void)state;
+    for (size_t i = 0; i < 2000; i++)
+        many[i] = (plumb_field){"x", plumb_value_null()};
+    loop[0] = (plumb_field){"again", around};
+    const plumb_value wide = plumb_value_fields(many, 2000);
+    record_start();
+    for (int64_t i = 0; i < 4; i++) {
+        const plumb_field f[] = {{i % 2 ? "odd" : "even", plumb_value_i64(i)}};
+        const plumb_value value = plumb_value_fields(f, 1);
+        PLUMB_STAGE(stage, "forms");
+        plumb_stage_input_value(stage, "list", plumb_value_list(&value, 1));
+    }
+    {
+        PLUMB_STAGE(stage, "bounds");
+        plumb_stage_input_value(stage, "wide", plumb_value_list(&wide, 1));
+        plumb_stage_input_value(stage, "deep", plumb_value_list(&around, 1));
+    }
+    record_finish_signatures(&s);
+    assert_int_equal(signature_stage(&s, "forms")->distinct_count, 2);
+    assert_int_equal(signature_stage(&s, "forms")->distinct[0].count, 2);
+    const struct plumb_signature_call *last = &signature_stage(&s, "bounds")->last;
+    assert_int_equal(last->dropped, 1);
+    const struct plumb_signature_value *v = &signature_value(&last->inputs, "deep")->is.list.at[0];
+    while (v->kind == PLUMB_SIGNATURE_FIELDS)
+        v = signature_value(&v->is.fields, "again");
+    assert_string_equal(v->is.text, "<error: the mappings are nested too deeply>");
+    plumb_signature_fini(&s);
+}
+
 static void hostile_names_stay_distinct(void **state)
 {
     struct plumb_signature s;
@@ -434,6 +523,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(tensors_keep_shape_type_device_and_strides, record_close),
         cmocka_unit_test_teardown(scalars_texts_and_lists_are_kept_as_they_are, record_close),
+        cmocka_unit_test_teardown(mappings_are_kept_wherever_they_stand_also_empty_ones,
+                                  record_close),
+        cmocka_unit_test_teardown(mappings_of_a_list_belong_to_the_form_and_have_bounds,
+                                  record_close),
         cmocka_unit_test_teardown(hostile_names_stay_distinct, record_close),
         cmocka_unit_test_teardown(the_last_call_and_every_different_one_are_kept, record_close),
         cmocka_unit_test_teardown(calls_that_fail_or_are_abandoned_leave_nothing, record_close),

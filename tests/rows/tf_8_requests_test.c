@@ -1,5 +1,5 @@
-/* TF-8: a request opens a section of its own for records, memory and checkpoints, and leaves
- * cumulative statistics alone; requests of several threads stay apart.
+/* TF-8: a request opens a section of its own for records, memory, checkpoints and signatures, and
+ * leaves cumulative statistics alone; requests of several threads stay apart.
  *
  * labels: tsan */
 #include <setjmp.h>
@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "record_memory.h"
+#include "record_signatures.h"
 
 #include <regex.h>
 
@@ -84,6 +85,186 @@ static void a_request_without_a_name_gets_one(void **state)
     assert_int_equal(t.requests[0].state, PLUMB_TIMING_REQUEST_ENDED);
     assert_int_equal(t.requests[1].state, PLUMB_TIMING_REQUEST_OPEN);
     plumb_timing_fini(&t);
+}
+
+/* ---- Checkpoints ----------------------------------------------------------------------------- */
+
+/* What the checkpoint of a request (NULL: of none) held; fails unless there is exactly one. */
+static uint64_t checkpoint_bytes(const struct plumb_timing *t, const char *request,
+                                 const char *name)
+{
+    const struct plumb_timing_checkpoint *found = NULL;
+    for (size_t i = 0; i < t->memory.checkpoint_count; i++) {
+        const struct plumb_timing_checkpoint *c = &t->memory.checkpoints[i];
+        const char *id = c->request == PLUMB_TIMING_NONE ? "" : t->requests[c->request].id;
+        if (strcmp(c->name, name) != 0 || strcmp(id, request ? request : "") != 0)
+            continue;
+        assert_null(found);
+        found = c;
+    }
+    if (!found)
+        fail_msg("no checkpoint '%s' of %s", name, request ? request : "no request");
+    return timing_use(t, &found->memory, "cuda:0", "caching").allocated;
+}
+
+static void *load_elsewhere(void *unused)
+{
+    plumb_request_begin("elsewhere", NULL);
+    mem_alloc(0x2000, 20);
+    plumb_checkpoint("after_load");
+    return unused;
+}
+
+static void each_request_keeps_its_checkpoints(void **state)
+{
+    struct plumb_timing t;
+    pthread_t thread;
+    (void)state;
+    plumb_checkpoint("after_load");
+    plumb_request_begin("here", NULL);
+    mem_alloc(0x1000, 10);
+    plumb_checkpoint("after_load");
+    assert_int_equal(pthread_create(&thread, NULL, load_elsewhere, NULL), 0);
+    pthread_join(thread, NULL);
+    mem_alloc(0x3000, 70);
+    plumb_checkpoint("after_load"); /* takes the place of this request's alone */
+    plumb_request_end(plumb_request_begin("empty", NULL));
+    record_finish(&t);
+    assert_int_equal(t.memory.checkpoint_count, 3);
+    assert_int_equal(checkpoint_bytes(&t, NULL, "after_load"), 0);
+    assert_int_equal(checkpoint_bytes(&t, "here", "after_load"), 100);
+    assert_int_equal(checkpoint_bytes(&t, "elsewhere", "after_load"), 30);
+    plumb_timing_fini(&t);
+}
+
+static void checkpoints_are_kept_as_long_as_the_stages_of_their_request(void **state)
+{
+    struct plumb_timing t;
+    char id[32];
+    (void)state;
+    plumb_checkpoint("start");
+    for (int i = 0; i < 200; i++) {
+        snprintf(id, sizeof id, "r%d", i);
+        plumb_request request = plumb_request_begin(id, NULL);
+        mem_alloc((uint64_t)(i + 1) << 16, 1);
+        stage("work", 0);
+        plumb_checkpoint("before");
+        plumb_checkpoint("after");
+        plumb_request_end(request);
+    }
+    record_finish(&t);
+    assert_int_equal(t.memory.checkpoint_count, 1 + 2 * 64);
+    assert_int_equal(checkpoint_bytes(&t, NULL, "start"), 0);
+    for (int i = 136; i < 200; i++) {
+        snprintf(id, sizeof id, "r%d", i);
+        assert_int_equal(checkpoint_bytes(&t, id, "before"), i + 1);
+        assert_int_equal(checkpoint_bytes(&t, id, "after"), i + 1);
+        assert_int_equal(timing_request(&t, id)->stage_count, 1);
+    }
+    plumb_timing_fini(&t);
+}
+
+/* ---- Signatures ------------------------------------------------------------------------------ */
+
+static const struct plumb_signature_request *signature_request(const struct plumb_signature *s,
+                                                               const char *id)
+{
+    for (size_t i = 0; i < s->request_count; i++)
+        if (strcmp(s->requests[i].id, id) == 0)
+            return &s->requests[i];
+    fail_msg("no signatures of request '%s'", id);
+    return NULL;
+}
+
+static void call(const char *name, int64_t value, const char *text)
+{
+    plumb_span s = plumb_begin_with(plumb_node_get(name), PLUMB_POINT_STAGE);
+    plumb_stage_input_value(s, "value", plumb_value_i64(value));
+    if (text)
+        plumb_stage_input_value(s, "text", plumb_value_str(text));
+    plumb_end(s);
+}
+
+static void *call_elsewhere(void *unused)
+{
+    plumb_request request = plumb_request_begin("two", NULL);
+    call("denoise", 2, NULL);
+    call("denoise", 20, NULL);
+    plumb_request_end(request);
+    return unused;
+}
+
+static void each_request_keeps_the_signatures_of_its_calls(void **state)
+{
+    struct plumb_signature s;
+    const struct plumb_signature_request *r;
+    plumb_request request;
+    pthread_t thread;
+    (void)state;
+    request = plumb_request_begin("one", NULL);
+    call("encode", 1, NULL);
+    call("denoise", 1, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, call_elsewhere, NULL), 0);
+    pthread_join(thread, NULL);
+    plumb_request_end(request);
+    request = plumb_request_begin("three", NULL);
+    call("denoise", 3, NULL);
+    call("denoise", 4, "another form");
+    plumb_request_end(request);
+    call("denoise", 5, NULL);
+    record_finish_signatures(&s);
+    assert_int_equal(s.request_count, 3);
+    assert_int_equal(signature_stage(&s, "denoise")->calls, 6);
+    assert_int_equal(signature_stage(&s, "encode")->calls, 1);
+    r = signature_request(&s, "one");
+    assert_int_equal(r->stage_count, 2);
+    assert_string_equal(r->stages[0].name, "encode");
+    assert_int_equal(r->stages[1].calls, 1);
+    assert_int_equal(signature_value(&r->stages[1].last.inputs, "value")->is.integer, 1);
+    r = signature_request(&s, "two");
+    assert_int_equal(r->stage_count, 1);
+    assert_int_equal(r->stages[0].calls, 2);
+    assert_int_equal(r->stages[0].distinct_count, 1);
+    assert_int_equal(signature_value(&r->stages[0].last.inputs, "value")->is.integer, 20);
+    r = signature_request(&s, "three");
+    assert_int_equal(r->stage_count, 1);
+    assert_int_equal(r->stages[0].calls, 2);
+    assert_int_equal(r->stages[0].distinct_count, 2);
+    assert_int_equal(signature_value(&r->stages[0].distinct[0].inputs, "value")->is.integer, 3);
+    assert_int_equal(signature_value(&r->stages[0].last.inputs, "value")->is.integer, 4);
+    assert_string_equal(s.request_id, "three");
+    plumb_signature_fini(&s);
+}
+
+static void signatures_of_the_newest_requests_are_kept_and_too_many_counted(void **state)
+{
+    struct plumb_signature s;
+    char id[32];
+    (void)state;
+    for (int i = 0; i < 150; i++) {
+        snprintf(id, sizeof id, "r%d", i);
+        plumb_request request = plumb_request_begin(id, NULL);
+        call("work", i, NULL);
+        plumb_request_end(request);
+    }
+    plumb_request_begin("many", NULL);
+    for (int i = 0; i < 70; i++) {
+        snprintf(id, sizeof id, "stage %d", i);
+        call(id, i, NULL);
+    }
+    record_finish_signatures(&s);
+    assert_int_equal(s.request_count, 64);
+    assert_string_equal(s.requests[0].id, "r87");
+    for (size_t i = 0; i < 63; i++) {
+        assert_int_equal(s.requests[i].stage_count, 1);
+        assert_int_equal(s.requests[i].stages[0].calls, 1);
+        assert_int_equal(signature_value(&s.requests[i].stages[0].last.inputs, "value")->is.integer,
+                         87 + i);
+    }
+    assert_int_equal(s.requests[63].stage_count, 64);
+    assert_int_equal(s.requests[63].other_calls, 6);
+    assert_int_equal(signature_stage(&s, "work")->calls, 150);
+    plumb_signature_fini(&s);
 }
 
 enum { THREADS = 4, REQUESTS = 50 };
@@ -199,6 +380,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_A_RUN(sections_hold_their_own_and_nodes_hold_all),
         IN_A_RUN(a_request_without_a_name_gets_one),
+        IN_A_RUN(each_request_keeps_its_checkpoints),
+        IN_A_RUN(checkpoints_are_kept_as_long_as_the_stages_of_their_request),
+        IN_A_RUN(each_request_keeps_the_signatures_of_its_calls),
+        IN_A_RUN(signatures_of_the_newest_requests_are_kept_and_too_many_counted),
         IN_A_RUN(requests_of_several_threads_stay_apart),
         IN_A_RUN(the_newest_are_kept_and_the_rest_counted),
         IN_A_RUN(any_thread_may_end_a_request_and_a_stale_one_ends_nothing),

@@ -132,6 +132,56 @@ static void all_requests_are_in_the_index_and_all_runs_in_the_nodes(void **state
     json_decref(root);
 }
 
+/* Of every stage of the section that ran: its time is at most that of all, and shares add up. */
+static double checked_total(const json_t *root)
+{
+    double total = json_number_of(root, "total_stages_ms"), share = 0;
+    const char *name;
+    json_t *stage;
+    json_object_foreach(json_object_get(root, "stages"), name, stage)
+    {
+        assert_true(json_number_of(stage, "duration_ms") <= total);
+        share += json_number_of(stage, "percentage");
+    }
+    assert_true(fabs(share - 100) <= 0.2);
+    return total;
+}
+
+static void a_failed_stage_counts_its_time_so_that_the_whole_holds_its_parts(void **state)
+{
+    json_t *root, *stages;
+    double outer, inner, ok;
+    (void)state;
+    {
+        PLUMB_REQUEST(request, "fails", NULL);
+        {
+            PLUMB_STAGE(stage, "outer");
+            {
+                PLUMB_STAGE(nested, "inner");
+                record_work_ns(2000000);
+            }
+            record_work_ns(1000000);
+            plumb_span_fail(stage, "no memory");
+        }
+        {
+            PLUMB_STAGE(stage, "ok");
+            record_work_ns(1000000);
+        }
+    }
+    root = record_parse(record_finish_text());
+    stages = json_object_get(root, "stages");
+    outer = json_number_of(json_object_get(stages, "outer"), "duration_ms");
+    inner = json_number_of(json_object_get(stages, "inner"), "duration_ms");
+    ok = json_number_of(json_object_get(stages, "ok"), "duration_ms");
+    /* Two clocks agree within 1 %. */
+    assert_true(inner >= 2 * 0.99 && ok >= 0.99 && outer >= inner + 0.99);
+    assert_true(fabs(checked_total(root) - (outer + ok)) <= 0.000002);
+    assert_true(json_number_of(root, "num_stages") == 3);
+    assert_true(json_number_of(json_object_get(stages, "outer"), "count") == 0);
+    assert_true(json_number_of(json_object_get(stages, "inner"), "count") == 1);
+    json_decref(root);
+}
+
 int main(void)
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup(f, record_setup)
@@ -139,6 +189,7 @@ int main(void)
         IN_A_RUN(the_schema_of_a_section),
         IN_A_RUN(without_requests_the_run_is_the_section),
         IN_A_RUN(all_requests_are_in_the_index_and_all_runs_in_the_nodes),
+        IN_A_RUN(a_failed_stage_counts_its_time_so_that_the_whole_holds_its_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
