@@ -19,7 +19,7 @@ _plumb() {
     done
     case ${COMP_WORDS[1]} in
     record)
-        words='--malloc --dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --verify --signature --collect --trace --trace-max --trace-mode --trace-ring --keep-signal --keep-if --trace-steps --trace-shapes --trace-memory --trace-flops --trace-stack --trace-stack-depth --regions --region-scope --trace-nodes --nvtx --activations --activations-layers --activations-stats --activations-steps --activations-output --activations-append --activations-queue --activations-dump --activations-dump-bytes --fork --signals --quiet --log --help'
+        words='--malloc --dir --trace-dir --run-dir --timing-report --pipeline --skip-first --sync --median --debug --max-nodes --max-state --ring --clock --memory --memory-peak --memory-interval --memory-checkpoints --verify --signature --collect --trace --trace-max --trace-mode --trace-ring --keep-signal --keep-if --trace-steps --trace-shapes --trace-memory --trace-flops --trace-stack --trace-stack-depth --regions --region-scope --region-check --trace-nodes --nvtx --activations --activations-layers --activations-stats --activations-steps --activations-output --activations-append --activations-queue --activations-dump --activations-dump-bytes --fork --signals --quiet --log --help'
         case $previous in
         --median) COMPREPLY=($(compgen -W 'sketch p2' -- "$current")); return ;;
         --clock) COMPREPLY=($(compgen -W 'auto tsc monotonic virtual' -- "$current")); return ;;
@@ -29,6 +29,7 @@ _plumb() {
         --signature) COMPREPLY=($(compgen -W 'shapes full off' -- "$current")); return ;;
         --trace-mode) COMPREPLY=($(compgen -W 'stop ring' -- "$current")); return ;;
         --region-scope) COMPREPLY=($(compgen -W 'thread process' -- "$current")); return ;;
+        --region-check) COMPREPLY=($(compgen -W 'warn abort' -- "$current")); return ;;
         --activations-queue) COMPREPLY=($(compgen -W 'block drop' -- "$current")); return ;;
         --fork) COMPREPLY=($(compgen -W 'follow off' -- "$current")); return ;;
         --log) COMPREPLY=($(compgen -W 'silent error warn info debug' -- "$current")); return ;;

@@ -24,6 +24,7 @@ struct plumb_settings {
     const struct plumb_setting
         *implied_by; /* its variable's value asks for recording; NULL: none */
     char dir[PLUMB_SETTINGS_PATH];
+    char trace_dir[PLUMB_SETTINGS_PATH];     /* "": not set; else `trace`, below it not `dir` */
     char run_dir[PLUMB_SETTINGS_PATH];       /* "": made below `dir` */
     char pipeline[PLUMB_SETTINGS_NAME];      /* "": the program's name */
     char timing_report[PLUMB_SETTINGS_PATH]; /* "": timing.json in the run directory only */
@@ -60,6 +61,7 @@ struct plumb_settings {
     uint64_t trace_stack_depth;
     char regions[PLUMB_SETTINGS_LIST];     /* "": not set; names separated by commas, or "*" */
     uint32_t region_scope;                 /* enum plumb_region_scope */
+    uint32_t region_check;                 /* enum plumb_region_check */
     char trace_nodes[PLUMB_SETTINGS_LIST]; /* shell patterns separated by commas; "": none */
     bool nvtx;
     bool activations;
@@ -74,6 +76,8 @@ struct plumb_settings {
     plumb_log_fn log; /* from plumb_options only; NULL: stderr */
     void *log_arg;
 };
+
+enum plumb_region_check { PLUMB_REGION_WARN = 0, PLUMB_REGION_ABORT = 1 };
 
 enum plumb_setting_type {
     PLUMB_SETTING_SWITCH, /* uint32_t enum plumb_switch: text as BOOL; the empty default is "not

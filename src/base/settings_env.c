@@ -96,6 +96,10 @@ int plumb_settings_from_env(struct plumb_settings *s, char *const *environment,
         else
             warn_unknown(&w, name);
     }
+    if (s->trace_dir[0]) {
+        s->trace = true;
+        memcpy(s->dir, s->trace_dir, sizeof s->dir);
+    }
     return w.count;
 }
 

@@ -205,6 +205,8 @@ static const struct {
     const char *setting, *why;
 } without_field[] = {
     {"", "plumb_start() itself asks for recording, and only a user may forbid it"},
+    {"TRACE_DIR", "trace and dir in one, which have fields"},
+    {"REGION_CHECK", "only a user may have the program end"},
     {"CLOCK", "chosen when the library is loaded: time stamps are taken before plumb_start()"},
 };
 

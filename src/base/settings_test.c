@@ -84,7 +84,7 @@ static void every_entry_is_sound(void **state)
     size_t n;
     const struct plumb_setting *table = plumb_settings_table(&n);
     (void)state;
-    assert_int_equal(n, 52);
+    assert_int_equal(n, 54);
     for (size_t i = 0; i < n; i++) {
         const struct plumb_setting *t = &table[i];
         size_t size = member_size(t->type);
@@ -269,6 +269,19 @@ static void a_run_directory_implies_recording_and_plain_settings_do_not(void **s
     assert_false(plumb_settings_wants_recording(&s));
 }
 
+static void one_variable_turns_the_trace_on_and_names_the_folder(void **state)
+{
+    (void)state;
+    FROM_ENV("PLUMB_TRACE_DIR=/tmp/t", "PLUMB_DIR=/tmp/d");
+    assert_true(plumb_settings_wants_recording(&s));
+    assert_true(s.trace);
+    assert_string_equal(s.dir, "/tmp/t");
+    FROM_ENV("PLUMB_TRACE_DIR=", "PLUMB_DIR=/tmp/d");
+    assert_false(plumb_settings_wants_recording(&s));
+    assert_false(s.trace);
+    assert_string_equal(s.dir, "/tmp/d");
+}
+
 static void off_wins_over_what_implies_recording(void **state)
 {
     (void)state;
@@ -380,6 +393,7 @@ int main(void)
         TEST(a_path_that_does_not_fit_is_refused),
         TEST(the_master_switch_has_three_states),
         TEST(a_run_directory_implies_recording_and_plain_settings_do_not),
+        TEST(one_variable_turns_the_trace_on_and_names_the_folder),
         TEST(off_wins_over_what_implies_recording),
         TEST(a_value_without_sense_warns_and_changes_nothing),
         TEST(a_value_out_of_range_warns_and_is_moved),

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/ascii.h"
 #include "base/environment.h"
@@ -289,15 +290,28 @@ static uint32_t put_strangers(struct line *l)
     return n;
 }
 
-static void tell_nothing_selected(void)
+static void tell_nothing_selected(const char *consequence)
 {
     struct line l = {.len = 0};
-    put(&l, "plumb: PLUMB_REGIONS names no region, so there is no trace: ");
+    put(&l, "plumb: PLUMB_REGIONS names no region, %s: ", consequence);
     if (put_strangers(&l) == 0)
         put(&l, "the list is empty");
     put(&l, "; there are ");
     put_names(&l);
     plumb_say("%s", l.text);
+}
+
+void plumb_regions_check(void)
+{
+    if (plumb_rt.settings.region_check != PLUMB_REGION_ABORT || plumb_rt.forked || !is_chosen())
+        return;
+    plumb_region_number(NULL);
+    for (uint32_t i = 0; i < count(); i++)
+        if (is_listed(i))
+            return;
+    tell_nothing_selected("so the program ends (PLUMB_REGION_CHECK=abort)");
+    fflush(NULL);
+    _exit(1);
 }
 
 /* Rank 0 of a machine speaks for all, and a forked child's parent has spoken. */
@@ -316,7 +330,7 @@ void plumb_regions_tell(void)
         return;
     all->told = hash;
     if (all->selection == PLUMB_SELECT_NOTHING) {
-        tell_nothing_selected();
+        tell_nothing_selected("so there is no trace");
         return;
     }
     put(&l, "plumb: PLUMB_REGIONS: no such region, ignored: ");

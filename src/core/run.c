@@ -192,6 +192,7 @@ static int open_run(bool early, plumb_error *err)
 {
     plumb_error why = {0, ""};
     struct plumb_run *run;
+    plumb_regions_check();
     plumb_sized_shut();
     plumb_lock();
     run = open_locked(&why);

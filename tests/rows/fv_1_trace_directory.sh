@@ -1,7 +1,7 @@
 #!/bin/sh
 # labels: plain
 # FV-1: tracing is off and leaves no file unless it is asked for; then files are in the run directory
-# alone, below the folder that PLUMB_DIR names, which may begin with ~ and is made.
+# alone, below the folder that PLUMB_TRACE_DIR, or PLUMB_DIR, names, which may begin with ~ and is made.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 . "$PLUMB_SOURCE_DIR/tests/rows/_regions.sh"
 mkdir home
@@ -23,6 +23,15 @@ expect 'set' 7 env "HOME=$PWD/home" PLUMB_TRACE=1 'PLUMB_DIR=~/deep/traces' ./pr
 [ "$(find home/deep/traces -name trace.pftrace | wc -l)" = 1 ] || fail "set: $(left)"
 [ "$(left | grep -v '^\./home/deep/traces/')" = '' ] || fail "set: it left $(left)"
 rm -r home/deep
+# One variable does both; PLUMB_DIR is then not looked at.
+expect 'one variable' 7 env "HOME=$PWD/home" 'PLUMB_TRACE_DIR=~/deep/one' PLUMB_DIR=other ./prog
+[ "$(find home/deep/one -name trace.pftrace | wc -l)" = 1 ] || fail "one variable: $(left)"
+[ "$(left | grep -v '^\./home/deep/one/')" = '' ] || fail "one variable: it left $(left)"
+rm -r home/deep
+expect 'one variable, empty' 7 env PLUMB_TRACE_DIR= ./prog
+[ "$(left)" = '' ] || fail "one variable, empty: it left $(left)"
+expect 'one variable, forbidden' 7 env PLUMB=0 PLUMB_TRACE_DIR=one ./prog
+[ "$(left)" = '' ] || fail "one variable, forbidden: it left $(left)"
 expect 'regions' 7 env PLUMB_REGIONS=model_loading PLUMB_RUN_DIR=run ./prog
 [ -s run/trace.pftrace ] || fail 'regions: no trace'
 rm -r run

@@ -29,6 +29,25 @@ has err.txt 'the list is empty'
 bad ''
 has err.txt 'the list is empty'
 
+# Whoever asks for it has the program end before it does anything, with nothing left behind.
+aborts() {
+    expect "abort, PLUMB_REGIONS='$1'" "$2" env PLUMB_REGION_CHECK=abort PLUMB_RUN_DIR=run "PLUMB_REGIONS=$1" ./prog
+}
+aborts 'foo,bar' 1
+[ ! -s out.txt ] || fail "$name: the program went on"
+[ "$(grep -c 'names no region, so the program ends (PLUMB_REGION_CHECK=abort)' err.txt)" = 1 ] || fail "$name: $(cat err.txt)"
+has err.txt "'foo', 'bar'" 'distillation_loss, '
+[ ! -e run ] || fail "$name: there is a run directory"
+aborts '' 1
+has err.txt 'the list is empty'
+aborts 'foo,model_loading' 7
+[ -s run/trace.pftrace ] || fail "$name: no trace"
+rm -r run
+expect 'abort, without a list' 7 env PLUMB=1 PLUMB_REGION_CHECK=abort ./prog
+expect 'abort, not recording' 7 env PLUMB=0 PLUMB_REGION_CHECK=abort PLUMB_REGIONS=foo ./prog
+expect 'warn' 7 env PLUMB_REGION_CHECK=warn PLUMB_REGIONS=foo PLUMB_RUN_DIR=run ./prog
+rm -r run
+
 # A region that nobody registered: told of once for each name, and entering it does nothing.
 expect 'strange' 7 env PLUMB=1 ./prog
 [ "$(grep -c "region 'no_such_region' is not registered" err.txt)" = 1 ] || fail "$name: $(cat err.txt)"
