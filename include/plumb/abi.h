@@ -80,6 +80,13 @@ typedef struct plumb_context {
 typedef void (*plumb_log_fn)(int level, const char *line, void *arg); /* level: enum plumb_log */
 enum plumb_log { PLUMB_LOG_ERROR = 1, PLUMB_LOG_WARN = 2, PLUMB_LOG_INFO = 3, PLUMB_LOG_DEBUG = 4 };
 enum plumb_switch { PLUMB_DEFAULT = 0, PLUMB_ON = 1, PLUMB_OFF = 2 };
+/* As a switch, and: on, also where no GPU is. */
+enum plumb_nvtx_choice {
+    PLUMB_NVTX_DEFAULT = 0,
+    PLUMB_NVTX_ON = 1,
+    PLUMB_NVTX_OFF = 2,
+    PLUMB_NVTX_ALWAYS = 3
+};
 /* Choices: 0 is the default. */
 enum plumb_memory_choice { PLUMB_MEMORY_STAGES = 0, PLUMB_MEMORY_ALL = 1, PLUMB_MEMORY_OFF = 2 };
 enum plumb_memory_peak { PLUMB_MEMORY_PEAK_SAMPLED = 0, PLUMB_MEMORY_PEAK_EXACT = 1 };
@@ -136,7 +143,7 @@ typedef struct plumb_options {
     uint32_t region_scope;           /* enum plumb_region_scope; default: of the thread */
     const char *regions;             /* names separated by commas, or "*"; default: none */
     const char *trace_nodes;         /* shell patterns separated by commas; default: none */
-    uint32_t nvtx;                   /* enum plumb_switch: emit NVTX ranges; default off */
+    uint32_t nvtx;                   /* enum plumb_nvtx_choice: emit NVTX ranges; default off */
     const char *activations_layers;  /* regular expression; default: every module */
     const char *activations_stats;   /* default "abs_mean,sum" */
     const char *activations_steps;   /* "0,5-9"; default: all */

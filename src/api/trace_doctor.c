@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/nvidia.h"
 #include <plumb/trace.h>
 
 #define DETAIL(c, ...) snprintf((c)->detail, sizeof(c)->detail, __VA_ARGS__)
@@ -212,6 +213,13 @@ static void check_nvtx(plumb_check *c)
         c->state = PLUMB_CHECK_BLOCKED;
         DETAIL(c, "NVTX_INJECTION64_PATH is %.150s: %s", tool, strerror(errno));
         CURE(c, "unset it, or name the library of the tool that reads the ranges");
+        return;
+    }
+    if (!plumb_nvidia_is_there("/dev", getenv("CUDA_VISIBLE_DEVICES"))) {
+        c->state = PLUMB_CHECK_NOT_SEEN;
+        DETAIL(c, "no NVIDIA GPU is there: PLUMB_NVTX=1 emits no ranges");
+        CURE(c, "PLUMB_NVTX=always emits them%s%.150s",
+             named ? " to " : ", where a tool is injected", named ? tool : "");
         return;
     }
     DETAIL(c, "PLUMB_NVTX=1 emits ranges%s%.150s", named ? " to " : ", where a tool is injected",

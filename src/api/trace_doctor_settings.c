@@ -58,7 +58,7 @@ static void add_knobs(struct plumb_buf *out, const struct plumb_settings *s)
         plumb_buf_str(out, ", FLOP/s");
     if (s->trace_stack)
         plumb_buf_printf(out, ", call stacks of %" PRIu64, s->trace_stack_depth);
-    if (s->nvtx)
+    if (s->nvtx != PLUMB_NVTX_OFF)
         plumb_buf_str(out, ", NVTX ranges");
 }
 

@@ -233,10 +233,11 @@ static const struct plumb_setting table[] = {
      .implies_recording = true,
      .help = "nodes with trace files of their own: shell patterns after commas"},
     {.name = "NVTX",
-     .type = PLUMB_SETTING_BOOL,
+     .type = PLUMB_SETTING_SWITCH,
      .default_text = "off",
      MEMBER(nvtx),
-     .help = "emit NVTX ranges for spans"},
+     .choices = "on|off|always",
+     .help = "emit NVTX ranges for spans where a GPU is, or always"},
     {.name = "ACTIVATIONS",
      .type = PLUMB_SETTING_BOOL,
      .default_text = "off",
@@ -421,6 +422,14 @@ static int store_bool(const struct plumb_setting *setting, void *member, const c
                       plumb_error *err)
 {
     int value = parse_bool(text);
+    /* A word that a switch has after on (1) and off (2). */
+    int place = value < 0 && setting->choices ? parse_choice(setting->choices, text) : -1;
+    if (place > 1) {
+        *(uint32_t *)member = (uint32_t)place + 1;
+        return PLUMB_OK;
+    }
+    if (value < 0 && setting->choices)
+        return plumb_fail(err, PLUMB_ERR_ARG, "'%.80s' is none of %s", text, setting->choices);
     if (value < 0)
         return plumb_fail(err, PLUMB_ERR_ARG,
                           "'%.80s' is neither 1, true, yes, on nor 0, false, no, off", text);
@@ -506,7 +515,7 @@ static const char *values_of(const struct plumb_setting *setting)
     switch (setting->type) {
     case PLUMB_SETTING_SWITCH:
     case PLUMB_SETTING_BOOL:
-        return "on|off";
+        return setting->choices ? setting->choices : "on|off";
     case PLUMB_SETTING_UINT:
         return "number";
     case PLUMB_SETTING_SIZE:

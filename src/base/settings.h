@@ -63,7 +63,7 @@ struct plumb_settings {
     uint32_t region_scope;                 /* enum plumb_region_scope */
     uint32_t region_check;                 /* enum plumb_region_check */
     char trace_nodes[PLUMB_SETTINGS_LIST]; /* shell patterns separated by commas; "": none */
-    bool nvtx;
+    uint32_t nvtx;                         /* enum plumb_nvtx_choice; never PLUMB_NVTX_DEFAULT */
     bool activations;
     char activations_layers[PLUMB_SETTINGS_NAME];
     char activations_stats[PLUMB_SETTINGS_NAME];
@@ -93,7 +93,7 @@ struct plumb_setting {
     const char *name; /* "DIR": variable PLUMB_DIR, option --dir; "": the variable PLUMB */
     const char *default_text;
     const char *help;    /* one line */
-    const char *choices; /* of ENUM, separated by '|' */
+    const char *choices; /* of ENUM, separated by '|'; of a SWITCH with more than "on|off" */
     enum plumb_setting_type type;
     bool implies_recording;
     bool hidden;         /* set by plumb itself for its children; not in the help */

@@ -84,6 +84,16 @@ static int apply_trace_strings(struct plumb_settings *s, const plumb_options *o,
     return apply_string(s->trace_nodes, sizeof s->trace_nodes, o->trace_nodes, "trace_nodes", err);
 }
 
+static int apply_nvtx(uint32_t *to, uint32_t value, plumb_error *err)
+{
+    if (value > PLUMB_NVTX_ALWAYS)
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "plumb_options.nvtx is %" PRIu32 ", not a plumb_nvtx_choice", value);
+    if (value != PLUMB_NVTX_DEFAULT)
+        *to = value;
+    return PLUMB_OK;
+}
+
 /* The fields of the trace. */
 static int apply_trace(struct plumb_settings *s, const plumb_options *o, plumb_error *err)
 {
@@ -100,7 +110,7 @@ static int apply_trace(struct plumb_settings *s, const plumb_options *o, plumb_e
         apply_choice(&s->region_scope, o->region_scope, "PLUMB_REGION_SCOPE", "region_scope", err) <
             0)
         return PLUMB_ERR_ARG;
-    return apply_switch(&s->nvtx, o->nvtx, "nvtx", err);
+    return apply_nvtx(&s->nvtx, o->nvtx, err);
 }
 
 static int apply_activations(struct plumb_settings *s, const plumb_options *o, plumb_error *err)

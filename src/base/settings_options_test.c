@@ -182,7 +182,7 @@ static const struct field {
     FIELD("REGIONS", regions, 0, 0, 0),
     FIELD("REGION_SCOPE", region_scope, PLUMB_REGION_PROCESS, PLUMB_REGION_PROCESS, 2),
     FIELD("TRACE_NODES", trace_nodes, 0, 0, 0),
-    FIELD("NVTX", nvtx, PLUMB_ON, 1, 3),
+    FIELD("NVTX", nvtx, PLUMB_NVTX_ALWAYS, PLUMB_NVTX_ALWAYS, 4),
     FIELD("ACTIVATIONS", activations, PLUMB_ON, 1, 3),
     FIELD("ACTIVATIONS_LAYERS", activations_layers, 0, 0, 0),
     FIELD("ACTIVATIONS_STATS", activations_stats, 0, 0, 0),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/nvidia.h"
 #include "base/pages.h"
 #include "core/runtime.h"
 
@@ -21,14 +22,27 @@ enum { SLOTS = PLUMB_ASYNC_CHUNK * PLUMB_ASYNC_CHUNKS };
 static uint64_t *ranges;
 static bool wiped; /* the kernel clears it in a forked child */
 
-bool plumb_nvtx_is_built(void)
+/* Looked for once a process: devices do not come and go. */
+static bool gpu_is_there(void)
 {
-    return true;
+    static uint32_t known; /* 1: there is none, 2: there is. Atomic */
+    if (!PLUMB_LOAD(known))
+        PLUMB_STORE(known, plumb_nvidia_is_there("/dev", getenv("CUDA_VISIBLE_DEVICES")) ? 2 : 1);
+    return PLUMB_LOAD(known) == 2;
+}
+
+bool plumb_nvtx_emits(void)
+{
+    uint32_t asked = plumb_rt.settings.nvtx;
+    return asked == PLUMB_NVTX_ALWAYS || (asked == PLUMB_NVTX_ON && gpu_is_there());
 }
 
 void plumb_nvtx_tell(void)
 {
-    if (plumb_rt.settings.nvtx && !ranges)
+    if (plumb_rt.settings.nvtx == PLUMB_NVTX_ON && !gpu_is_there())
+        plumb_say("plumb: PLUMB_NVTX emits no ranges: no NVIDIA GPU is there (/dev/nvidia0, "
+                  "CUDA_VISIBLE_DEVICES); PLUMB_NVTX=always emits them nevertheless");
+    if (plumb_nvtx_emits() && !ranges)
         PLUMB_RELEASE(ranges, plumb_pages_map_private(SLOTS * sizeof *ranges, &wiped));
 }
 
@@ -108,14 +122,14 @@ void plumb_nvtx_forked(void)
 
 #else
 
-bool plumb_nvtx_is_built(void)
+bool plumb_nvtx_emits(void)
 {
     return false;
 }
 
 void plumb_nvtx_tell(void)
 {
-    if (plumb_rt.settings.nvtx)
+    if (plumb_rt.settings.nvtx != PLUMB_NVTX_OFF)
         plumb_say("plumb: PLUMB_NVTX does nothing: this libplumb was built without the nvtx3 "
                   "headers");
 }

@@ -5,6 +5,9 @@
  * started after its begin and ended after its end, on whichever threads these are. Whatever is open
  * when its run stops ends then.
  *
+ * PLUMB_NVTX=1 emits ranges where a GPU of NVIDIA's is seen (base/nvidia.h), PLUMB_NVTX=always on
+ * every machine, for tools that need none.
+ *
  * Built where the nvtx3 headers are found (PLUMB_NVTX=auto|on|off of the build). Without a tool the
  * calls return at once; nothing at all is called unless PLUMB_NVTX is on: the gate of each thread
  * has a bit for it, so spans of other runs do not know. The tool is called outside the runtime, on
@@ -17,7 +20,8 @@
 
 struct plumb_thread;
 
-bool plumb_nvtx_is_built(void);
+/* Whether the settings ask for ranges, and a GPU is there unless they are asked for always. */
+bool plumb_nvtx_emits(void);
 /* When a run that wants it opens, outside locks: says so when it cannot be had. */
 void plumb_nvtx_tell(void);
 /* The thread's innermost span, of `node`, has begun. */

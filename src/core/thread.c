@@ -235,7 +235,7 @@ void plumb_thread_gate(struct plumb_thread *th)
     set |= p->enabled ? 0 : PLUMB_GATE_OFF;
     set |= p->sync ? PLUMB_GATE_SYNC : 0;
     set |= plumb_rt.settings.memory == PLUMB_MEMORY_ALL ? PLUMB_GATE_MEMORY : 0;
-    set |= plumb_rt.settings.nvtx ? PLUMB_GATE_NVTX : 0;
+    set |= plumb_nvtx_emits() ? PLUMB_GATE_NVTX : 0;
     set |= plumb_traces(th, PLUMB_TRACE_HAS_STACK) ? PLUMB_GATE_STACK : 0;
     /* Two steps, so that the other bits, which their owners change, are never written back. */
     __atomic_fetch_or(&th->gate, set, __ATOMIC_RELAXED);

@@ -5,7 +5,7 @@
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 . "$PLUMB_SOURCE_DIR/tests/rows/_nvtx.sh"
 
-expect 'tiles' 0 env PLUMB=1 PLUMB_NVTX=1 ./prog tiles
+expect 'tiles' 0 env PLUMB=1 PLUMB_NVTX=always ./prog tiles
 {
     echo ready
     echo 1 push 0 vae.decode_clip
@@ -16,7 +16,7 @@ expect 'tiles' 0 env PLUMB=1 PLUMB_NVTX=1 ./prog tiles
 } >expected.txt
 cmp -s nvtx.log expected.txt || fail "$(cat nvtx.log)"
 rm nvtx.log
-expect 'all' 0 env PLUMB=1 PLUMB_NVTX=1 ./prog
+expect 'all' 0 env PLUMB=1 PLUMB_NVTX=always ./prog
 has nvtx.log 'push 1 vae.temporal_chunk.0.frame_segment.1 0' \
     'push 1 vae.temporal_chunk.1.frame_segment.1 1'
 finish
