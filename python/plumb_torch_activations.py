@@ -10,7 +10,8 @@ A line of JSON for each tensor that a module returns: module, tensor, step, then
 as in FastVideo's activation trace. The variables are plumb's: PLUMB_ACTIVATIONS, _LAYERS, _STATS, _STEPS,
 _OUTPUT and _APPEND (docs/activations.md). The file needs nothing but torch, so it may be copied.
 """
-import atexit, contextlib, fcntl, functools, json, math, os, re, socket, stat, sys, threading  # noqa: E401
+import atexit, contextlib, dataclasses, fcntl, functools, json, math, os, re, socket, stat, sys, threading  # noqa: E401
+from collections.abc import Mapping
 import torch
 
 STATISTICS = {  # of a copy in float32; whole numbers: in float64
@@ -89,13 +90,21 @@ def opened(path, append):
     raise OSError("'%s' is being written to" % path)
 
 
-def labelled(value, label):
-    """The tensors of nested sequences and mappings: out, out[1], out.key."""
+def parts_of(value):
+    """The parts of a sequence, a mapping or a dataclass, and how their labels are formed."""
+    if isinstance(value, Mapping):  # also ModelOutput of transformers, which is a dataclass as well
+        return "%s.%s", value.items()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return "%s.%s", [(f.name, getattr(value, f.name, None)) for f in dataclasses.fields(value)]
+    return "%s[%s]", enumerate(value) if isinstance(value, (tuple, list)) else ()
+
+
+def labelled(value, label, depth=16):
+    """The tensors of nested sequences, mappings and structures: out, out[1], out.key, out.field."""
     if isinstance(value, torch.Tensor):
         return [(label, value)]
-    form, parts = ("%s.%s", value.items()) if isinstance(value, dict) else (
-        "%s[%s]", enumerate(value) if isinstance(value, (tuple, list)) else ())
-    return [found for key, part in parts for found in labelled(part, form % (label, key))]
+    form, parts = parts_of(value) if depth else ("", ())
+    return [found for key, part in parts for found in labelled(part, form % (label, key), depth - 1)]
 
 
 def statistic(name, t):
@@ -122,9 +131,24 @@ def record(file, stats, steps, module, label, value):
         say("activation trace: %s; no more activations are recorded" % why)
 
 
+def marked(path, hook):
+    hook.plumb_path = path
+    return hook
+
+
+def detached(module, path):
+    """Removes the hooks that record `module` as `path`; whether there were some."""
+    found = [(hooks, key) for hooks in (module._forward_hooks, module._forward_pre_hooks)
+             for key, hook in hooks.items() if getattr(hook, "plumb_path", None) == path]
+    for hooks, key in found:
+        del hooks[key]
+    return bool(found)
+
+
 def attach(model, name="", inputs=None):
     """Hooks on the modules in whose names (dotted, behind `name`) PLUMB_ACTIVATIONS_LAYERS is found, on the
     root only if `name` names it. `inputs`, an expression as well: of these, what goes in is recorded too.
+    Modules that are attached already under the same name lose their earlier hooks, so nothing is doubled.
     Gives the handles, for remove()."""
     handles, layers = [], setting("_ACTIVATIONS_LAYERS")
     if setting("", "1").lower() in OFF:
@@ -151,12 +175,15 @@ def attach(model, name="", inputs=None):
         return say("%s%s; no activations are recorded" % (where, why)) or handles
     named = ((".".join(filter(None, (name, below))), module) for below, module in model.named_modules())
     chosen = [(path, module) for path, module in named if path and pattern.search(path)]
+    again = sum(detached(module, path) for path, module in chosen)
+    if again:
+        say("activation trace: %d modules were attached before; their earlier hooks are removed" % again)
     for path, module in chosen:
         to = functools.partial(record, file, stats, steps, path)
-        handles.append(module.register_forward_hook(lambda m, i, out, to=to: to("out", out)))
+        handles.append(module.register_forward_hook(marked(path, lambda m, i, out, to=to: to("out", out))))
         if inputs is not None and re.search(inputs, path):
-            handles.append(module.register_forward_pre_hook(
-                lambda m, i, to=to: to("in", i[0] if len(i) == 1 else i)))
+            handles.append(module.register_forward_pre_hook(marked(
+                path, lambda m, i, to=to: to("in", i[0] if len(i) == 1 else i))))
     if not chosen or setting("_QUIET").lower() in OFF:
         say("activation trace attached to %d modules (pattern='%s', stats=[%s])%s" % (
             len(chosen), layers, ", ".join(stats), "" if chosen else ": nothing matched"))

@@ -10,7 +10,7 @@ if ! /usr/bin/python3 -c 'import importlib.util as u; exit(not u.find_spec("torc
     exit 77
 fi
 cat >cases.py <<'PY'
-import copy, fcntl, io, json, math, os
+import collections, copy, dataclasses, fcntl, io, json, math, os
 import torch
 from torch import nn
 import plumb_torch_activations as activations
@@ -165,6 +165,63 @@ said, rows = case("folder")
 assert "folder.jsonl" in said and "no activations are recorded" in said, said
 said, rows = case("full", PLUMB_ACTIVATIONS_OUTPUT="/dev/full")
 assert said.count("no more activations are recorded") == 1 and "No space left" in said, said
+
+# Structures: dataclasses, nested ones too, and mappings of other kinds; what is neither is passed over.
+@dataclasses.dataclass
+class Inner:
+    k: object
+    n: int = 3
+
+
+@dataclasses.dataclass
+class Output:
+    sample: object
+    inner: Inner
+    absent: object = dataclasses.field(init=False)
+
+
+Point = collections.namedtuple("Point", "x y")
+x = torch.ones(2)
+shapes = lambda value: [label for label, _ in activations.labelled(value, "out")]
+assert shapes(Output(x, Inner([x, x]))) == ["out.sample", "out.inner.k[0]", "out.inner.k[1]"]
+assert shapes(collections.OrderedDict(a=x)) == shapes(collections.UserDict(a=x)) == ["out.a"]
+assert shapes(Point(x, 1)) == ["out[0]"] and shapes(Output) == shapes(object()) == []
+loop = []
+loop.append(loop)
+assert shapes(loop) == []
+
+
+class Structured(nn.Module):
+    def forward(self, x):
+        return Output(x, Inner(x + 1))
+
+
+def attached(model, again):
+    os.environ["PLUMB_ACTIVATIONS_OUTPUT"] = "again%d.jsonl" % again
+    said.clear()
+    hooks = activations.attach(model, "net")
+    model(x)
+    return [json.loads(line) for line in open(os.environ["PLUMB_ACTIVATIONS_OUTPUT"])], hooks
+
+
+# Attached twice: the earlier hooks are removed, with one line; also on a copy, which has their copies.
+case("empty_for_structures")
+said = []
+activations.say = said.append
+model = Structured()
+rows, first = attached(model, 1)
+assert [row["tensor"] for row in rows] == ["out.sample", "out.inner.k"], rows
+assert len(said) == 1, said
+rows, second = attached(model, 2)
+assert len(rows) == 2 and len(open("again1.jsonl").readlines()) == 2, rows
+assert said[0] == "activation trace: 1 modules were attached before; their earlier hooks are removed", said
+rows, third = attached(copy.deepcopy(model), 3)
+assert len(rows) == 2 and len(open("again2.jsonl").readlines()) == 2 and "attached before" in said[0], (rows, said)
+for hook in first + second + third:
+    hook.remove()
+assert not model._forward_hooks
+rows, fourth = attached(model, 4)
+assert len(rows) == 2 and len(said) == 1, said
 
 # Inputs where they are asked for, before what comes out.
 rows = case("inputs", inputs=r"layers\.1")[1]
