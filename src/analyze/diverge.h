@@ -111,13 +111,14 @@ struct plumb_diverge_cell {
     uint8_t field; /* of the largest excess */
     uint8_t verdict;
     uint8_t how;
-    uint8_t reserved;
+    uint8_t proven; /* of LAYOUT: by a hash of the values in any order */
 };
 
 /* Fields of a cell beside enum plumb_activation_field; PLUMB_ACT_STATISTICS: none decided. */
 enum {
     PLUMB_DIVERGE_BY_VALUES = 32, /* of the stored tensors */
-    PLUMB_DIVERGE_BY_SAMPLE = 33  /* values at the same places, a few */
+    PLUMB_DIVERGE_BY_SAMPLE = 33, /* values at the same places, a few */
+    PLUMB_DIVERGE_BY_TYPE = 34    /* of elements, where equality was asked for */
 };
 
 /* A pair of which both sides stored the values. */
@@ -170,14 +171,18 @@ struct plumb_diverge {
     size_t given[2]; /* records of both sides, without those that were joined */
     size_t by_how[PLUMB_HOW_COUNT];
     size_t by_verdict[PLUMB_SAID_COUNT];
-    uint32_t widest;    /* of A: the largest excess of a pair within tolerance */
-    size_t dropped;     /* pairs that order suggested and what follows refuted */
-    bool approximate;   /* too many sites without a name in common: a band was searched */
-    bool any_step;      /* each side has one step: it plays no part */
-    bool any_rank;      /* the same of ranks */
-    bool any_phase;     /* a side records no phases */
-    bool unknown_type;  /* a pair was compared whose type neither side says */
-    bool stopped_short; /* `sum` alone was there, whose scale is unknown */
+    uint32_t widest;   /* of A: the largest excess of a pair within tolerance */
+    uint32_t retyped;  /* of A: the first whose element type is another in B */
+    uint32_t shuffled; /* of A: the first whose values are in another order */
+    size_t retyped_count;
+    size_t layouts_proven; /* of by_verdict[PLUMB_SAID_LAYOUT]: a hash shows the same values */
+    size_t dropped;        /* pairs that order suggested and what follows refuted */
+    bool approximate;      /* too many sites without a name in common: a band was searched */
+    bool any_step;         /* each side has one step: it plays no part */
+    bool any_rank;         /* the same of ranks */
+    bool any_phase;        /* a side records no phases */
+    bool unknown_type;     /* a pair was compared whose type neither side says */
+    bool stopped_short;    /* `sum` alone was there, whose scale is unknown */
 
     /* Private. */
     struct plumb_activations made[2]; /* a side's table with what was joined, if anything was */
@@ -254,8 +259,13 @@ struct plumb_diverge_cell plumb_diverge_compare(struct plumb_diverge *d, uint32_
  * keep them apart from the others. */
 struct plumb_diverge_cell plumb_diverge_compare_finite(struct plumb_diverge *d, uint32_t a,
                                                        uint32_t b);
-/* The factor by which all figures of `b` are those of `a`, when there are at least three besides
- * the one it is told from; 0: there is none. */
+/* Whether both sides say their element types, and these differ. */
+bool plumb_diverge_retyped(const struct plumb_diverge *d, uint32_t a, uint32_t b);
+/* Whether the figures of `b` may be those of `a` times one factor, as far as tolerances tell:
+ * evidence that two records belong together, not a statement about them. */
+bool plumb_diverge_looks_scaled(struct plumb_diverge *d, uint32_t a, uint32_t b);
+/* The factor by which every figure of `b` is that of `a`, to a tenth of what it changed, when there
+ * are at least three besides the one it is told from; 0: there is none. */
 double plumb_diverge_scale(struct plumb_diverge *d, uint32_t a, uint32_t b);
 /* Compares all pairs, and counts. */
 void plumb_diverge_judge(struct plumb_diverge *d);

@@ -10,6 +10,8 @@
 #include "analyze/diverge.h"
 
 enum { SORTED_DIMS = 64 };
+/* How far a figure may be from the factor that all have in common, in parts of what it changed. */
+static const double SCALE_SLACK = 0.1;
 
 /* A column of zeros is not there. */
 static double figure(const struct plumb_activations *t, enum plumb_activation_field f,
@@ -124,6 +126,15 @@ struct plumb_tolerance plumb_diverge_tolerance(struct plumb_diverge *d, uint32_t
     d->types[k].tolerance = t;
     d->last_type = k;
     return t;
+}
+
+bool plumb_diverge_retyped(const struct plumb_diverge *d, uint32_t a, uint32_t b)
+{
+    const struct plumb_activations *ta = d->sides[PLUMB_DIVERGE_A].t;
+    const struct plumb_activations *tb = d->sides[PLUMB_DIVERGE_B].t;
+    uint32_t type_a = type_of(ta, a), type_b = type_of(tb, b);
+    return type_a && type_b &&
+           strcmp(plumb_activations_text(ta, type_a), plumb_activations_text(tb, type_b)) != 0;
 }
 
 /* ---- Values that are no numbers -------------------------------------------------------------- */
@@ -323,18 +334,37 @@ static bool inf_apart(const struct pair *p)
     return false;
 }
 
-/* What figures cannot tell: hashes are of bytes, so they speak only of one type. */
-static uint8_t refine(const struct pair *p, enum plumb_shape_relation shapes, uint8_t verdict)
+/* What the user asked for with both tolerances 0. */
+static bool is_exact(const struct pair *p)
 {
-    bool hashes = both(p, PLUMB_ACT_HASH) && same_type(p);
-    bool equal = hashes && same_whole(p, PLUMB_ACT_HASH);
-    if (shapes == PLUMB_SHAPES_PERMUTED || shapes == PLUMB_SHAPES_RESHAPED)
+    return p->d->options.relative == 0 && p->d->options.absolute == 0;
+}
+
+/* What figures cannot tell: hashes are of bytes, so they speak only of one type. */
+static uint8_t refine(const struct pair *p, enum plumb_shape_relation shapes, uint8_t verdict,
+                      struct plumb_diverge_cell *cell)
+{
+    bool one_type = same_type(p);
+    bool retyped = plumb_diverge_retyped(p->d, p->a, p->b);
+    bool other_layout = shapes == PLUMB_SHAPES_PERMUTED || shapes == PLUMB_SHAPES_RESHAPED;
+    bool any = both(p, PLUMB_ACT_HASH_ANY) && one_type;
+    bool same_values = any && same_whole(p, PLUMB_ACT_HASH_ANY);
+    bool hashes = !other_layout && both(p, PLUMB_ACT_HASH) && one_type;
+    bool unequal = hashes && !same_whole(p, PLUMB_ACT_HASH);
+    if (hashes && !unequal)
+        return PLUMB_SAID_EQUAL;
+    if (is_exact(p) && (unequal || (any && !same_values) || retyped)) {
+        cell->field = retyped ? PLUMB_DIVERGE_BY_TYPE : PLUMB_ACT_STATISTICS;
+        cell->excess = INFINITY;
+        return PLUMB_SAID_DIFFERENT;
+    }
+    if (other_layout && (!any || same_values)) {
+        cell->proven = same_values;
         return PLUMB_SAID_LAYOUT;
-    if (!hashes || equal)
-        return equal ? PLUMB_SAID_EQUAL : verdict;
-    if (both(p, PLUMB_ACT_HASH_ANY) && same_whole(p, PLUMB_ACT_HASH_ANY))
+    }
+    if (unequal && same_values)
         return PLUMB_SAID_SHUFFLED;
-    return PLUMB_SAID_CLOSE;
+    return unequal || (any && !same_values) ? PLUMB_SAID_CLOSE : verdict;
 }
 
 static uint8_t compare_figures(struct pair *p, struct plumb_diverge_cell *cell)
@@ -363,12 +393,12 @@ static uint8_t verdict_of(struct pair *p, struct plumb_diverge_cell *cell)
         return PLUMB_SAID_INF;
     if (same_bits(p)) {
         bool figures = p->common & ((1u << PLUMB_ACT_REALS) - 1);
-        uint8_t verdict = refine(p, shapes, figures ? PLUMB_SAID_EQUAL : PLUMB_SAID_NOTHING);
+        uint8_t verdict = refine(p, shapes, figures ? PLUMB_SAID_EQUAL : PLUMB_SAID_NOTHING, cell);
         /* With hashes alone, and those unequal, nobody knows by how much. */
         return !figures && verdict == PLUMB_SAID_CLOSE ? PLUMB_SAID_DIFFERENT : verdict;
     }
     uint8_t verdict = compare_figures(p, cell);
-    return verdict == PLUMB_SAID_CLOSE ? refine(p, shapes, verdict) : verdict;
+    return verdict == PLUMB_SAID_CLOSE ? refine(p, shapes, verdict, cell) : verdict;
 }
 
 static struct pair pair_of(struct plumb_diverge *d, uint32_t a, uint32_t b)
@@ -403,17 +433,31 @@ struct plumb_diverge_cell plumb_diverge_compare(struct plumb_diverge *d, uint32_
     return cell;
 }
 
-double plumb_diverge_scale(struct plumb_diverge *d, uint32_t a, uint32_t b)
+/* Whether the figure grew by the factor. One that is zero, or a sum whose terms cancel, says
+ * nothing of it, as long as it does not speak against it. */
+enum { GROWN = 0, SILENT, AGAINST };
+static int grew(const struct pair *p, enum plumb_activation_field f, double factor)
+{
+    double count;
+    double a = figure(p->ta, f, p->a);
+    double off = fabs(a * factor - figure(p->tb, f, p->b));
+    bool cancels = f == PLUMB_ACT_SUM || f == PLUMB_ACT_MEAN;
+    if (off <= SCALE_SLACK * fabs(a * (factor - 1)))
+        return a == 0 ? SILENT : GROWN;
+    return cancels && off <= p->tolerance.rounding * scale_of(p, f, &count) ? SILENT : AGAINST;
+}
+
+bool plumb_diverge_looks_scaled(struct plumb_diverge *d, uint32_t a, uint32_t b)
 {
     struct pair p = pair_of(d, a, b);
     int agreed = 0;
     if (!both(&p, PLUMB_ACT_ABS_MEAN))
-        return 0;
+        return false;
     p.tolerance = plumb_diverge_tolerance(d, a, b);
     measure(&p);
     double factor = figure(p.tb, PLUMB_ACT_ABS_MEAN, b) / figure(p.ta, PLUMB_ACT_ABS_MEAN, a);
     if (!isfinite(factor) || factor <= 0)
-        return 0;
+        return false;
     for (enum plumb_activation_field f = PLUMB_ACT_SUM; f < PLUMB_ACT_REALS; f++) {
         double count;
         if (!both(&p, f))
@@ -421,10 +465,41 @@ double plumb_diverge_scale(struct plumb_diverge *d, uint32_t a, uint32_t b)
         double off = fabs(figure(p.ta, f, a) * factor - figure(p.tb, f, b));
         double scale = scale_of(&p, f, &count);
         if (!(off <= p.tolerance.relative * scale * PLUMB_TOLERANCE_EXTREME))
-            return 0;
+            return false;
         agreed += scale > 0;
     }
-    return agreed >= 3 ? factor : 0;
+    return agreed >= 3;
+}
+
+double plumb_diverge_scale(struct plumb_diverge *d, uint32_t a, uint32_t b)
+{
+    struct pair p = pair_of(d, a, b);
+    int grown = 0;
+    if (!both(&p, PLUMB_ACT_ABS_MEAN))
+        return 0;
+    p.tolerance = plumb_diverge_tolerance(d, a, b);
+    measure(&p);
+    double factor = figure(p.tb, PLUMB_ACT_ABS_MEAN, b) / figure(p.ta, PLUMB_ACT_ABS_MEAN, a);
+    if (!isfinite(factor) || factor <= 0 || factor == 1)
+        return 0;
+    for (enum plumb_activation_field f = PLUMB_ACT_SUM; f < PLUMB_ACT_REALS; f++) {
+        int said = both(&p, f) ? grew(&p, f, factor) : SILENT;
+        if (said == AGAINST)
+            return 0;
+        grown += said == GROWN;
+    }
+    return grown >= 3 ? factor : 0;
+}
+
+/* What is told of pairs whatever was said of them. */
+static void note_pair(struct plumb_diverge *d, uint32_t a, const struct plumb_diverge_cell *cell)
+{
+    if (plumb_diverge_retyped(d, a, d->sides[PLUMB_DIVERGE_A].partner[a]) &&
+        d->retyped_count++ == 0)
+        d->retyped = a;
+    if (cell->verdict == PLUMB_SAID_SHUFFLED && d->shuffled == PLUMB_DIVERGE_NONE)
+        d->shuffled = a;
+    d->layouts_proven += cell->verdict == PLUMB_SAID_LAYOUT && cell->proven;
 }
 
 void plumb_diverge_judge(struct plumb_diverge *d)
@@ -433,12 +508,14 @@ void plumb_diverge_judge(struct plumb_diverge *d)
     float widest = -1;
     memset(d->by_how, 0, sizeof d->by_how);
     memset(d->by_verdict, 0, sizeof d->by_verdict);
-    d->widest = PLUMB_DIVERGE_NONE;
+    d->widest = d->retyped = d->shuffled = PLUMB_DIVERGE_NONE;
+    d->retyped_count = d->layouts_proven = 0;
     for (uint32_t i = 0; i < a->t->count; i++) {
         uint8_t how = d->cells[i].how;
         if (a->partner[i] != PLUMB_DIVERGE_NONE) {
             d->cells[i] = plumb_diverge_compare(d, i, a->partner[i]);
             plumb_diverge_weigh_values(d, i, &d->cells[i]);
+            note_pair(d, i, &d->cells[i]);
         }
         d->cells[i].how = how;
         d->by_how[how]++;

@@ -300,7 +300,8 @@ static int find_roots(const struct plumb_diverge *d, struct plumb_diverge_culpri
             continue;
         if (is_input(d, i))
             *m = (struct taken){step, call, true, is_wrong(d, i) || (same && m->wrong)};
-        else if (is_wrong(d, i) && same && !m->wrong && i > c->a && !holds_culprit(d, i)) {
+        else if (t->io[i] != PLUMB_ACT_GRAD && is_wrong(d, i) && same && !m->wrong && i > c->a &&
+                 !holds_culprit(d, i)) {
             if (c->roots++ == 0)
                 c->next_root = i;
         }

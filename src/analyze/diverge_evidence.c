@@ -16,7 +16,7 @@ float plumb_evidence_closeness(struct plumb_diverge *d, uint32_t a, uint32_t b)
         return 0;
     if (cell.verdict != PLUMB_SAID_DIFFERENT)
         return 1;
-    if (plumb_diverge_scale(d, a, b) > 0)
+    if (plumb_diverge_looks_scaled(d, a, b))
         return SCALED;
     float closeness = 1 - log10f(cell.excess) / DECADES;
     return closeness > FAINT ? closeness : 0;

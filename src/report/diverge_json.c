@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "format/put.h"
-#include "report/diverge_view.h"
+#include "report/diverge_words.h"
 
 static void write_text(struct plumb_json *j, const char *key, struct plumb_buf *text)
 {
@@ -72,6 +72,15 @@ static void write_filter(struct plumb_json *j, const char *key, const struct plu
     write_text(j, key, &filter);
 }
 
+static void write_source(struct plumb_json *j, const struct plumb_activations *t, uint32_t record)
+{
+    struct plumb_buf source = {0};
+    if (plumb_diverge_put_source(&source, t, record))
+        write_text(j, "source", &source);
+    else
+        plumb_put_null(j, "source");
+}
+
 static void write_culprit(struct plumb_json *j, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge_culprit *c = &s->d->culprit;
@@ -90,6 +99,7 @@ static void write_culprit(struct plumb_json *j, const struct plumb_diverge_sheet
     plumb_put_text(j, "statistic",
                    cell->field == PLUMB_DIVERGE_BY_VALUES   ? "values"
                    : cell->field == PLUMB_DIVERGE_BY_SAMPLE ? "sample"
+                   : cell->field == PLUMB_DIVERGE_BY_TYPE   ? "dtype"
                    : cell->field < PLUMB_ACT_REALS
                        ? plumb_activation_field_name((enum plumb_activation_field)cell->field)
                        : NULL);
@@ -100,6 +110,7 @@ static void write_culprit(struct plumb_json *j, const struct plumb_diverge_sheet
     write_record(j, "input", ta, c->input);
     write_record(j, "first_beyond_tolerance", ta, c->beyond);
     plumb_put_u64(j, "further", c->roots);
+    write_source(j, ta, c->a);
     write_filter(j, "filter_a", s, PLUMB_DIVERGE_A, c->a);
     write_filter(j, "filter_b", s, PLUMB_DIVERGE_B, c->b);
     plumb_json_object_end(j);
@@ -144,6 +155,14 @@ static void write_stats(struct plumb_json *j, const char *key, const struct plum
     plumb_json_object_end(j);
 }
 
+/* null: not recorded. */
+static void write_dtype(struct plumb_json *j, const char *key, const struct plumb_activations *t,
+                        uint32_t record)
+{
+    uint32_t dtype = t->dtype && record != PLUMB_DIVERGE_NONE ? t->dtype[record] : 0;
+    plumb_put_text(j, key, dtype ? plumb_activations_text(t, dtype) : NULL);
+}
+
 static void write_row(struct plumb_json *j, const struct plumb_diverge_sheet *s, uint32_t a)
 {
     const struct plumb_diverge_cell *cell = &s->d->cells[a];
@@ -151,6 +170,8 @@ static void write_row(struct plumb_json *j, const struct plumb_diverge_sheet *s,
     plumb_json_object(j);
     write_record(j, "a", s->d->sides[PLUMB_DIVERGE_A].t, a);
     write_record(j, "b", s->d->sides[PLUMB_DIVERGE_B].t, b);
+    write_dtype(j, "dtype_a", s->d->sides[PLUMB_DIVERGE_A].t, a);
+    write_dtype(j, "dtype_b", s->d->sides[PLUMB_DIVERGE_B].t, b);
     write_stats(j, "stats_a", s->d->sides[PLUMB_DIVERGE_A].t, a);
     write_stats(j, "stats_b", s->d->sides[PLUMB_DIVERGE_B].t, b);
     plumb_put_f64(j, "relative", plumb_diverge_relative(s, a));

@@ -84,13 +84,32 @@ static void note_births(struct plumb_buf *out, const struct plumb_diverge_sheet 
     }
 }
 
+/* The line of source that ran the culprit, of each side that recorded it. */
+static void note_source(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_diverge_culprit *c = &s->d->culprit;
+    const uint32_t records[] = {c->a, c->b};
+    for (int side = PLUMB_DIVERGE_A; side <= PLUMB_DIVERGE_B; side++) {
+        struct plumb_buf source = {0};
+        if (records[side] != PLUMB_DIVERGE_NONE &&
+            plumb_diverge_put_source(&source, table(s, side), records[side])) {
+            plumb_diverge_put_record(out, table(s, side), records[side]);
+            plumb_buf_printf(out, " ran from %s in %c\n", source.data ? source.data : "",
+                             side == PLUMB_DIVERGE_A ? 'A' : 'B');
+        }
+        out->failed |= source.failed;
+        plumb_buf_fini(&source);
+    }
+}
+
 static void note_roots(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge_culprit *c = &s->d->culprit;
     if (c->roots == 0)
         return;
-    plumb_buf_printf(out, "%" PRIu32 " more %s with inputs that match, first ", c->roots,
-                     c->roots == 1 ? "record differs" : "records differ");
+    plumb_buf_printf(out,
+                     "%" PRIu32 " more %s while the recorded inputs are within tolerance, first ",
+                     c->roots, c->roots == 1 ? "record differs" : "records differ");
     plumb_diverge_put_pair(out, s, c->next_root);
     plumb_buf_char(out, '\n');
 }
@@ -207,14 +226,78 @@ static void note_limits(struct plumb_buf *out, const struct plumb_diverge_sheet 
     if (d->stopped_short)
         plumb_buf_str(out, "without shapes a sum cannot be judged, only abs_mean is: record the "
                            "statistic shape\n");
-    if (d->by_verdict[PLUMB_SAID_LAYOUT] > 0)
-        plumb_buf_printf(out, "%zu %s in another layout with the same values\n",
-                         d->by_verdict[PLUMB_SAID_LAYOUT],
-                         d->by_verdict[PLUMB_SAID_LAYOUT] == 1 ? "tensor is" : "tensors are");
+    size_t guessed = d->by_verdict[PLUMB_SAID_LAYOUT] - d->layouts_proven;
+    if (d->layouts_proven > 0)
+        plumb_buf_printf(out, "%zu %s in another layout with the same values\n", d->layouts_proven,
+                         d->layouts_proven == 1 ? "tensor is" : "tensors are");
+    if (guessed > 0)
+        plumb_buf_printf(out,
+                         "%zu %s another shape and as many values; their statistics agree, and "
+                         "only hash_any can show that the values are the same\n",
+                         guessed, guessed == 1 ? "tensor has" : "tensors have");
     if (d->by_verdict[PLUMB_SAID_NOTHING] > 0)
         plumb_buf_printf(out, "%zu %s no statistic in common and could not be compared\n",
                          d->by_verdict[PLUMB_SAID_NOTHING],
                          d->by_verdict[PLUMB_SAID_NOTHING] == 1 ? "pair has" : "pairs have");
+}
+
+/* The first of each, and which tolerance they were held to. */
+static void note_types(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_diverge *d = s->d;
+    if (d->retyped_count == 0)
+        return;
+    uint32_t b = d->sides[PLUMB_DIVERGE_A].partner[d->retyped];
+    struct plumb_tolerance t = plumb_diverge_tolerance(s->d, d->retyped, b);
+    plumb_buf_printf(out, "%zu %s, first ", d->retyped_count,
+                     d->retyped_count == 1 ? "pair has two element types"
+                                           : "pairs have two element types");
+    plumb_diverge_put_pair(out, s, d->retyped);
+    plumb_buf_str(out, ": ");
+    plumb_diverge_put_types(out, s, d->retyped);
+    plumb_buf_str(out, ", held to ");
+    plumb_diverge_put_percent(out, t.relative);
+    plumb_buf_char(out, '\n');
+}
+
+static void note_shuffled(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_diverge *d = s->d;
+    if (d->shuffled == PLUMB_DIVERGE_NONE)
+        return;
+    plumb_buf_printf(out, "%zu %s the same values in another order, first ",
+                     d->by_verdict[PLUMB_SAID_SHUFFLED],
+                     d->by_verdict[PLUMB_SAID_SHUFFLED] == 1 ? "pair has" : "pairs have");
+    plumb_diverge_put_pair(out, s, d->shuffled);
+    plumb_buf_str(out, "; --rtol 0 --atol 0 takes that for a divergence\n");
+}
+
+/* Pairs are made in order where the numbers of steps or calls have nothing in common. */
+static void note_numbers(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_activations *ta = table(s, PLUMB_DIVERGE_A);
+    const struct plumb_activations *tb = table(s, PLUMB_DIVERGE_B);
+    const uint32_t *partner = s->d->sides[PLUMB_DIVERGE_A].partner;
+    size_t steps = 0, calls = 0;
+    for (uint32_t a = 0; a < ta->count; a++) {
+        uint32_t b = partner[a];
+        if (b == PLUMB_DIVERGE_NONE)
+            continue;
+        bool have_steps = plumb_activations_has(ta, a, PLUMB_ACT_STEP) &&
+                          plumb_activations_has(tb, b, PLUMB_ACT_STEP);
+        bool have_calls = plumb_activations_has(ta, a, PLUMB_ACT_CALL) &&
+                          plumb_activations_has(tb, b, PLUMB_ACT_CALL);
+        int64_t step_a = ta->step ? ta->step[a] : 0, step_b = tb->step ? tb->step[b] : 0;
+        if (have_steps && step_a != step_b && steps++ == 0)
+            plumb_buf_printf(out,
+                             "the steps differ: step %" PRId64
+                             " of A is compared with step %" PRId64 " of B\n",
+                             step_a, step_b);
+        calls += have_calls && (ta->call ? ta->call[a] : 0) != (tb->call ? tb->call[b] : 0);
+    }
+    if (calls > 0)
+        plumb_buf_printf(out, "%zu %s of calls with different numbers, in their order\n", calls,
+                         calls == 1 ? "pair is" : "pairs are");
 }
 
 void plumb_diverge_put_notes(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
@@ -222,7 +305,11 @@ void plumb_diverge_put_notes(struct plumb_buf *out, const struct plumb_diverge_s
     note_beyond(out, s);
     note_moved(out, s);
     note_births(out, s);
+    note_source(out, s);
     note_roots(out, s);
+    note_types(out, s);
+    note_shuffled(out, s);
+    note_numbers(out, s);
     note_alignment(out, s);
     note_joins(out, s);
     note_unmatched(out, s, PLUMB_DIVERGE_A);
@@ -237,7 +324,9 @@ static void put_escaped(struct plumb_buf *out, const char *module)
     for (const char *p = module; *p; p++) {
         if (strchr(".[]()*+?{}|^$\\", *p))
             plumb_buf_char(out, '\\');
-        plumb_buf_char(out, *p);
+        /* A filter has no notation for a control character; any one stands for it. */
+        bool control = (unsigned char)*p < 0x20 || *p == 0x7f;
+        plumb_buf_char(out, control ? '.' : *p);
     }
 }
 
@@ -272,6 +361,18 @@ static bool has_inside(const struct plumb_diverge_side *side, const char *module
     return false;
 }
 
+/* As one word of a shell. */
+static void put_quoted(struct plumb_buf *out, const char *text)
+{
+    plumb_buf_char(out, '\'');
+    for (; *text; text++)
+        if (*text == '\'')
+            plumb_buf_str(out, "'\\''");
+        else
+            plumb_buf_char(out, *text);
+    plumb_buf_char(out, '\'');
+}
+
 static void put_settings(struct plumb_buf *out, const struct plumb_diverge_sheet *s, int side,
                          uint32_t record, bool both)
 {
@@ -281,17 +382,19 @@ static void put_settings(struct plumb_buf *out, const struct plumb_diverge_sheet
     struct plumb_buf clean = {0};
     plumb_diverge_put_filter(&filter, s, side, record);
     plumb_put_left(&clean, filter.data ? filter.data : "", 0);
-    plumb_buf_printf(out, "%s: PLUMB_ACTIVATIONS_LAYERS='%s'",
+    plumb_buf_printf(out, "%s: PLUMB_ACTIVATIONS_LAYERS=",
                      both                      ? "record both sides with"
                      : side == PLUMB_DIVERGE_A ? "record A with"
-                                               : "record B with",
-                     clean.data ? clean.data : "");
+                                               : "record B with");
+    put_quoted(out, clean.data ? clean.data : "");
     if (plumb_activations_has(x->t, record, PLUMB_ACT_STEP))
         plumb_buf_printf(out, " PLUMB_ACTIVATIONS_STEPS=%" PRId64,
                          x->t->step ? x->t->step[record] : 0);
     /* What lies in it was recorded and was right: only its values can tell more. */
-    if (has_inside(x, module))
-        plumb_buf_printf(out, " PLUMB_ACTIVATIONS_DUMP='%s'", clean.data ? clean.data : "");
+    if (has_inside(x, module)) {
+        plumb_buf_str(out, " PLUMB_ACTIVATIONS_DUMP=");
+        put_quoted(out, clean.data ? clean.data : "");
+    }
     plumb_buf_char(out, '\n');
     out->failed |= filter.failed | clean.failed;
     plumb_buf_fini(&filter);

@@ -221,6 +221,28 @@ static void put_sample(struct plumb_buf *out, const struct plumb_diverge_sheet *
     plumb_buf_str(out, "), though their statistics agree");
 }
 
+bool plumb_diverge_put_source(struct plumb_buf *out, const struct plumb_activations *t,
+                              uint32_t record)
+{
+    if (!t->file || !t->file[record])
+        return false;
+    plumb_put_left(out, text_of(t, t->file[record]), 0);
+    if (t->line && t->line[record])
+        plumb_buf_printf(out, ":%" PRIu32, t->line[record]);
+    return true;
+}
+
+void plumb_diverge_put_types(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a)
+{
+    const struct plumb_activations *ta = table(s, PLUMB_DIVERGE_A);
+    const struct plumb_activations *tb = table(s, PLUMB_DIVERGE_B);
+    uint32_t b = s->d->sides[PLUMB_DIVERGE_A].partner[a];
+    plumb_buf_str(out, "element type ");
+    plumb_put_left(out, text_of(ta, ta->dtype ? ta->dtype[a] : 0), 0);
+    plumb_buf_str(out, " against ");
+    plumb_put_left(out, text_of(tb, tb->dtype ? tb->dtype[b] : 0), 0);
+}
+
 static void put_figures(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a,
                         uint32_t b)
 {
@@ -233,6 +255,10 @@ static void put_figures(struct plumb_buf *out, const struct plumb_diverge_sheet 
     }
     if (cell->field == PLUMB_DIVERGE_BY_SAMPLE) {
         put_sample(out, s, a, b);
+        return;
+    }
+    if (cell->field == PLUMB_DIVERGE_BY_TYPE) {
+        plumb_diverge_put_types(out, s, a);
         return;
     }
     if (cell->field >= PLUMB_ACT_REALS) {
@@ -283,16 +309,42 @@ void plumb_diverge_put_difference(struct plumb_buf *out, const struct plumb_dive
 
 /* ---- What it consumed ------------------------------------------------------------------------ */
 
+/* The last output between the culprit and the record before it that one side alone has, A's rather
+ * than B's. Returns its side; less than 0: there is none. */
+static int alone_between(const struct plumb_diverge_sheet *s, uint32_t *out)
+{
+    const struct plumb_diverge_culprit *c = &s->d->culprit;
+    uint32_t from[] = {c->input, s->d->sides[PLUMB_DIVERGE_A].partner[c->input]};
+    uint32_t to[] = {c->a, c->b};
+    for (int side = PLUMB_DIVERGE_A; side <= PLUMB_DIVERGE_B; side++) {
+        const struct plumb_diverge_side *x = &s->d->sides[side];
+        if (from[side] == PLUMB_DIVERGE_NONE || to[side] == PLUMB_DIVERGE_NONE)
+            continue;
+        for (uint32_t i = to[side]; i-- > from[side] + 1;) {
+            bool input =
+                x->t->io && (x->t->io[i] == PLUMB_ACT_IN || x->t->io[i] == PLUMB_ACT_PARAM);
+            if (x->partner[i] == PLUMB_DIVERGE_NONE && !input && !x->sites[x->site_of[i]].is_part) {
+                *out = i;
+                return side;
+            }
+        }
+    }
+    return -1;
+}
+
 static bool all_equal(const struct plumb_diverge_sheet *s, uint32_t input)
 {
     uint8_t verdict = s->d->cells[input].verdict;
-    return verdict == PLUMB_SAID_EQUAL || verdict == PLUMB_SAID_LAYOUT;
+    return verdict == PLUMB_SAID_EQUAL ||
+           (verdict == PLUMB_SAID_LAYOUT && s->d->cells[input].proven);
 }
 
 static void put_inputs(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge_culprit *c = &s->d->culprit;
     bool none = c->input == PLUMB_DIVERGE_NONE;
+    uint32_t alone = PLUMB_DIVERGE_NONE;
+    int side;
     const char *matched = !none && all_equal(s, c->input) ? "equal" : "within tolerance";
     switch (c->inputs) {
     case PLUMB_INPUTS_RECORDED:
@@ -316,9 +368,18 @@ static void put_inputs(struct plumb_buf *out, const struct plumb_diverge_sheet *
         plumb_buf_str(out, ", inputs unknown");
         if (none)
             break;
-        plumb_buf_str(out, " (the record before it, ");
+        if ((side = alone_between(s, &alone)) < 0)
+            plumb_buf_str(out, " (the record before it, ");
+        else
+            plumb_buf_str(out, " (the last record before it on both sides, ");
         plumb_diverge_put_pair(out, s, c->input);
-        plumb_buf_printf(out, ", is %s)", matched);
+        plumb_buf_printf(out, ", is %s", matched);
+        if (side >= 0) {
+            plumb_buf_printf(out, "; only %c has ", side == PLUMB_DIVERGE_A ? 'A' : 'B');
+            plumb_diverge_put_record(out, table(s, side), alone);
+            plumb_buf_str(out, " between them");
+        }
+        plumb_buf_char(out, ')');
         break;
     }
 }
@@ -335,6 +396,8 @@ static void put_same(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
         plumb_buf_str(out, "equal in every statistic");
     else
         plumb_buf_str(out, "within tolerance");
+    if (d->retyped_count > 0)
+        plumb_buf_printf(out, ", in %zu of them the element types differ", d->retyped_count);
     if (d->widest == PLUMB_DIVERGE_NONE || !((double)d->cells[d->widest].excess > 0))
         return;
     plumb_buf_str(out, ", the farthest off is ");

@@ -29,6 +29,8 @@ static const struct plumb_grid_column columns[] = {
     {"tolerances", "Tolerances", PLUMB_GRID_FIGURE, NULL},
     {"verdict", "Verdict", PLUMB_GRID_TEXT, NULL},
     {"flag", "", PLUMB_GRID_TEXT, NULL},
+    {"dtype_a", "A type", PLUMB_GRID_TEXT, NULL},
+    {"dtype_b", "B type", PLUMB_GRID_TEXT, NULL},
 };
 
 static const struct plumb_grid_column tensor_columns[] = {
@@ -206,6 +208,11 @@ static void put_row(struct plumb_grid *g, const struct plumb_diverge_sheet *s, u
     put_rough(g, (double)cell->excess);
     plumb_grid_text(g, plumb_diverge_verdict_name(cell->verdict));
     plumb_grid_text(g, plumb_diverge_flag(s, a) ? "<<< DIVERGE" : NULL);
+    if (plumb_diverge_retyped(s->d, a, b)) {
+        plumb_grid_text(g, plumb_activations_text(ta, ta->dtype[a]));
+        plumb_grid_text(g, plumb_activations_text(tb, tb->dtype[b]));
+    } else
+        plumb_grid_nones(g, 2);
 }
 
 void plumb_diverge_rows(struct plumb_grid *g, const struct plumb_diverge_sheet *s)

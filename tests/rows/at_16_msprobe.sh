@@ -37,4 +37,7 @@ json.dump(data, open("fault/dump.json", "w"))
 END
 expect 'a planted fault' 1 "$PLUMB_BIN" diverge step0 fault
 has out.txt 'first divergence: layer3.2.bn2 out' 'inputs equal'
+grep -Eq '^Note: layer3\.2\.bn2 out.* ran from [^ ]+\.py:[0-9]+ in A$' out.txt || fail "no line of source: $(cat out.txt)"
+expect 'the line of source in JSON' 1 "$PLUMB_BIN" diverge --format json step0 fault
+jq -e '.culprit.source | test("\\.py:[0-9]+$")' out.txt >/dev/null || fail "no line of source: $(jq .culprit out.txt)"
 finish

@@ -40,6 +40,32 @@ make inputs=0 seed=2 >bare_b.jsonl
 expect 'another seed, outputs alone' 1 diverge bare_a.jsonl bare_b.jsonl
 has out.txt 'different from the first record on: embed out step 0'
 
+# A name from elsewhere is one word of a shell, and the filter still selects it.
+odd="b'; touch pwned; echo '"
+rec() {
+    printf '{"module": "%s", "tensor": "out", "step": 0, "abs_mean": %s, "sum": 1, "dtype": "float32", "shape": [8]}\n' "$1" "$2"
+}
+{ rec a 1 && rec "$odd" 1; } >quoted_a.jsonl
+{ rec a 1 && rec "$odd" 2; } >quoted_b.jsonl
+expect 'a name with quotes' 1 diverge quoted_a.jsonl quoted_b.jsonl
+command=$(sed -n 's/^next: record both sides with: //p' out.txt)
+sh -c "env $command printenv PLUMB_ACTIVATIONS_LAYERS >filter.txt" || fail "not a command: $command"
+[ ! -e pwned ] || fail "the proposal runs what is in a name: $command"
+[ "$(printf '%s\n' "$odd" | grep -cE "$(cat filter.txt)")" = 1 ] || fail "'$(cat filter.txt)' does not select $odd"
+{ rec a 1 && rec 'b\u0009c' 1; } >tab_a.jsonl
+{ rec a 1 && rec 'b\u0009c' 2; } >tab_b.jsonl
+expect 'a name with a tab' 1 diverge tab_a.jsonl tab_b.jsonl
+has out.txt "PLUMB_ACTIVATIONS_LAYERS='^b.c(\\.|\$)'"
+
+# A layer that one side lacks stands in the first line.
+{ rec layer.2 1 && rec layer.3 2 && rec layer.4 3; } >whole.jsonl
+{ rec layer.2 1 && rec layer.4 4; } >lacking.jsonl
+expect 'only in A' 1 diverge whole.jsonl lacking.jsonl
+has out.txt 'first divergence: layer.4 out step 0' \
+    '(the last record before it on both sides, layer.2 out step 0, is equal; only A has layer.3 out step 0 between them)'
+expect 'only in B' 1 diverge lacking.jsonl whole.jsonl
+has out.txt 'only B has layer.3 out step 0 between them'
+
 # An input that no record gave out: the conditioning of one block.
 line() {
     printf '{"module": "%s", "tensor": "%s", "step": 0, "abs_mean": %s, "sum": %s, "min": -1, "max": 9, "dtype": "float32", "shape": [8]}\n' "$@"

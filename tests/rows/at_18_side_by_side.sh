@@ -54,6 +54,16 @@ svg = xml.dom.minidom.parseString(text).documentElement
 assert svg.tagName == "svg" and len(svg.getElementsByTagName("circle")) == 1
 assert "first divergence: block.1 out" in text and "block.2: at most 0.990099 %" in text
 END
+# Between two element types the tolerance is wider: no mark at 1.5 %, and the output says why.
+line embed 1 10 float32 >two_a.jsonl
+line embed 1.015 10 bfloat16 >two_b.jsonl
+expect 'two types' 0 "$PLUMB_BIN" diverge two_a.jsonl two_b.jsonl
+lacks out.txt '<<< DIVERGE'
+has out.txt 'in 1 of them the element types differ' 'float32 against bfloat16, held to 2.0 %'
+line embed 1.021 10 bfloat16 >two_b.jsonl
+expect 'two types, beyond' 1 "$PLUMB_BIN" diverge two_a.jsonl two_b.jsonl
+has out.txt '<<< DIVERGE'
+
 # 0.49 %, then 1.02 %: that grew, and 0.51 % is marked where 0.49 % is not.
 sed 's/2\.002/2.0098/' b.jsonl >grown.jsonl
 expect 'slow drift' 1 "$PLUMB_BIN" diverge a.jsonl grown.jsonl
