@@ -99,7 +99,7 @@ struct plumb_pfr {
     struct plumb_pfr_list values, tracks; /* scratch */
     struct plumb_buf text;                /* scratch */
     uint64_t packets;
-    bool known;                  /* one of them has a time, a sequence or an event */
+    bool known; /* one of them has a time, a sequence, an event or packed packets */
     struct plumb_pfr_seen *seen; /* [1 << PLUMB_PFR_SEEN_BITS], by hash */
     const unsigned char *packed; /* packets that the last one has packed */
     size_t packed_bytes;         /* 0: it has none */

@@ -150,6 +150,7 @@ static int read_inner(struct plumb_pfr *r, const struct source *outer, plumb_err
     struct source from = {outer->name, " of packets that are packed in it", 0, outer->sum, true};
     size_t n = r->packed_bytes;
     r->packed_bytes = 0;
+    r->known = true;
     if (outer->inner) {
         r->t->faults.damaged++;
         return PLUMB_OK;
