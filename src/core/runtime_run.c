@@ -51,6 +51,10 @@ int plumb_runtime_begin_impl(plumb_runtime_run **out, const plumb_runtime_option
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_runtime_begin: options without a size");
     if (options)
         memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    if (o.device_count && !o.devices)
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "plumb_runtime_begin: devices is NULL, but device_count is %zu",
+                          o.device_count);
     r = plumb_pages_map(sizeof *r);
     if (!r)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "plumb_runtime_begin: out of memory");

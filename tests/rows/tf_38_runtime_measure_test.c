@@ -103,6 +103,11 @@ static void bad_arguments_are_refused_with_a_reason(void **state)
     assert_int_equal(plumb_runtime_begin(&run, &o, &err), PLUMB_ERR_ARG);
     assert_non_null(strstr(err.message, "device"));
     assert_null(run);
+    o.devices = NULL;
+    o.device_count = 2;
+    assert_int_equal(plumb_runtime_begin(&run, &o, &err), PLUMB_ERR_ARG);
+    assert_string_equal(err.message, "plumb_runtime_begin: devices is NULL, but device_count is 2");
+    assert_null(run);
     assert_true(plumb_runtime_finish(NULL, NULL, &err) < 0);
 }
 
