@@ -233,7 +233,7 @@ void plumb_checkpoint_impl(const char *name, uint32_t baseline)
         PLUMB_RELEASE(c->serial, serial);
         plumb_series_point(th->run, c->at_ticks, rss.now);
     } else {
-        plumb_drop(th->run, PLUMB_DROP_NODES);
+        plumb_drop(th->run, PLUMB_DROP_CHECKPOINT);
     }
     plumb_ledger_leave(th);
 }

@@ -357,7 +357,8 @@ enum plumb_live_drop {
     PLUMB_DROP_UNBALANCED = 6,
     PLUMB_DROP_STALE = 7,
     PLUMB_DROP_TREE = 8,
-    PLUMB_DROP_SCOPE = 9, /* scopes nested deeper than a thread keeps: not applied */
+    PLUMB_DROP_SCOPE = 9,       /* scopes nested deeper than a thread keeps: not applied */
+    PLUMB_DROP_CHECKPOINT = 10, /* memory checkpoints of further names: not kept */
     PLUMB_DROPS = 16
 };
 enum plumb_live_flags { PLUMB_LIVE_P2 = 1 /* span statistics carry the P-square estimator */ };

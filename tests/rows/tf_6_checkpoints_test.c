@@ -14,7 +14,7 @@
 
 static void the_analysis_is_what_a_hand_computes(void **state)
 {
-    json_t *root, *memory, *snapshots;
+    json_t *root, *memory, *snapshots, *peak;
     (void)state;
     plumb_mem_total("cuda:0", "caching", 1000 * MIB);
     plumb_mem_reserve("cuda:0", "caching", NULL, 100 * MIB);
@@ -38,6 +38,12 @@ static void the_analysis_is_what_a_hand_computes(void **state)
     assert_true(json_number_of(json_object_get(snapshots, "after_all"), "peak_reserved_mb") == 100);
     /* At the highest reserved: 400 reserved, 290 allocated, of 1000; 100 reserved at the baseline.
      */
+    peak = json_object_get(memory, "peak");
+    assert_string_equal(json_string_value(json_object_get(peak, "name")), "after_load");
+    assert_true(json_number_of(peak, "allocated_mb") == 290);
+    assert_true(json_number_of(peak, "reserved_mb") == 400);
+    assert_true(json_number_of(peak, "peak_allocated_mb") == 290);
+    assert_true(json_number_of(peak, "peak_reserved_mb") == 400);
     assert_true(json_number_of(memory, "pool_overhead_mb") == 110);
     assert_true(json_number_of(memory, "pool_overhead_percent") == 27.5);
     assert_true(json_number_of(memory, "remaining_memory_mb") == 600);
@@ -63,6 +69,49 @@ static void a_name_used_again_is_overwritten(void **state)
     assert_int_equal(timing_use(&t, &t.memory.checkpoints[1].memory, "cuda:0", "caching").allocated,
                      15);
     assert_true(t.memory.checkpoints[1].memory.rss > 0);
+    plumb_timing_fini(&t);
+}
+
+/* The peak is the checkpoint with the highest reserved, wherever it stands. */
+static void the_peak_is_found_among_checkpoints(void **state)
+{
+    static const char *const names[] = {"low", "high", "middle"};
+    static const uint64_t reserved[] = {10 * MIB, 300 * MIB, 200 * MIB};
+    json_t *root, *memory, *peak;
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        plumb_memory_reset_peak();
+        plumb_mem_reserve("cuda:0", "caching", NULL, reserved[i]);
+        plumb_checkpoint(names[i]);
+        plumb_mem_release("cuda:0", "caching", NULL, reserved[i]);
+    }
+    root = record_parse(record_finish_text());
+    memory = json_object_get(json_object_get(root, "memory"), "analysis");
+    peak = json_object_get(memory, "peak");
+    assert_string_equal(json_string_value(json_object_get(peak, "name")), "high");
+    assert_true(json_number_of(peak, "reserved_mb") == 300);
+    assert_true(json_number_of(memory, "pool_overhead_mb") == 300);
+    json_decref(root);
+}
+
+static void names_beyond_the_bound_are_counted_as_what_they_are(void **state)
+{
+    enum { BOUND = 4096, MORE = 3 };
+    struct plumb_timing t;
+    bool told = false;
+    char name[32];
+    (void)state;
+    for (int i = 0; i < BOUND + MORE; i++) {
+        snprintf(name, sizeof name, "checkpoint %d", i);
+        plumb_checkpoint(name);
+    }
+    record_finish(&t);
+    assert_int_equal(t.memory.checkpoint_count, BOUND);
+    assert_int_equal(t.drops.other_nodes, 0);
+    for (size_t i = 0; i < t.note_count; i++)
+        told |= strstr(t.notes[i], "3 memory checkpoints were not kept: there are PLUMB_MAX_NODES "
+                                   "names already") != NULL;
+    assert_true(told);
     plumb_timing_fini(&t);
 }
 
@@ -104,7 +153,9 @@ int main(void)
 #define IN_A_RUN(f) cmocka_unit_test_setup(f, record_setup)
     const struct CMUnitTest tests[] = {
         IN_A_RUN(the_analysis_is_what_a_hand_computes),
+        IN_A_RUN(the_peak_is_found_among_checkpoints),
         IN_A_RUN(a_name_used_again_is_overwritten),
+        IN_A_RUN(names_beyond_the_bound_are_counted_as_what_they_are),
         cmocka_unit_test(stages_leave_their_own_when_asked),
         IN_A_RUN(nothing_when_none_was_recorded),
     };
