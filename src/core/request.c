@@ -256,6 +256,7 @@ void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *
     stage->total += took;
     stage->own += e->own_ticks;
     stage->last = took;
+    stage->last_end = e->end_ticks;
     if (e->failed)
         stage->failures++;
     else

@@ -237,6 +237,7 @@ static void fill_section(struct plumb_ledger_reader *r, struct plumb_timing_requ
         to->own_ns = plumb_ticks_to_ns(from->own, r->tick_ns);
         to->last_ns = plumb_ticks_to_ns(from->last, r->tick_ns);
         to->exclusive_ns = plumb_ticks_to_ns(from->exclusive, r->tick_ns);
+        to->last_end_ns = at_ns(r, from->last_end);
         plumb_device_use_read(r, &to->use, &from->use);
         memory_of(r, &to->memory, &from->memory);
         out->stage_count++;

@@ -134,6 +134,7 @@ struct plumb_live_section_stage {
     uint64_t count, failures;
     uint64_t total, own, last; /* ticks, of failed runs too */
     uint64_t exclusive;        /* ticks: own, on the request's thread, of failed runs too */
+    uint64_t last_end;         /* ticks: when the newest run ended, of failed runs too */
     struct plumb_live_device_use use;
     struct plumb_live_memory_pair memory;
 };

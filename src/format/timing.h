@@ -160,6 +160,7 @@ struct plumb_timing_request_stage {
     uint64_t count, failures, total_ns;
     uint64_t own_ns; /* total without the stages nested in it */
     uint64_t last_ns;
+    uint64_t last_end_ns;  /* since the run's start; of failed runs too */
     uint64_t exclusive_ns; /* own time on the request's thread, of failed runs too */
     struct plumb_timing_device_use use;
     struct plumb_timing_memory memory;

@@ -195,6 +195,7 @@ static int take_request(struct plumb_timing_section *s, const struct plumb_timin
                                  .count = stage->count,
                                  .total_ns = stage->total_ns,
                                  .own_ns = stage->own_ns,
+                                 .last_at = stage->last_end_ns,
                                  .memory = &stage->memory};
     }
     return settle(s, rows, n);

@@ -47,6 +47,7 @@ static void write_stage(const struct plumb_timing *t, struct plumb_json *j,
     plumb_put_u64(j, "total_ns", stage->total_ns);
     plumb_put_u64(j, "own_ns", stage->own_ns);
     plumb_put_u64(j, "last_ns", stage->last_ns);
+    plumb_put_u64(j, "last_end_ns", stage->last_end_ns);
     plumb_put_u64(j, "exclusive_ns", stage->exclusive_ns);
     plumb_timing_write_device_use(t, j, &stage->use);
     plumb_timing_write_use(t, j, &stage->memory);

@@ -29,6 +29,8 @@ static void read_stages(struct plumb_timing_cursor *c, const json_t *object,
         stage->total_ns = plumb_field_u64(&c->f, v, "total_ns");
         stage->own_ns = plumb_field_u64(&c->f, v, "own_ns");
         stage->last_ns = plumb_field_u64(&c->f, v, "last_ns");
+        if (json_object_get(v, "last_end_ns"))
+            stage->last_end_ns = plumb_field_u64(&c->f, v, "last_end_ns");
         if (json_object_get(v, "exclusive_ns"))
             stage->exclusive_ns = plumb_field_u64(&c->f, v, "exclusive_ns");
         plumb_timing_read_device_use(c, v, &stage->use);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "record_json.h"
+#include "record_memory.h"
 
 static void matches(const char *what, const char *pattern)
 {
@@ -182,12 +183,39 @@ static void a_failed_stage_counts_its_time_so_that_the_whole_holds_its_parts(voi
     json_decref(root);
 }
 
+static void allocating_stage(const char *phase, uint64_t address, uint64_t bytes)
+{
+    PLUMB_PHASE(phase);
+    PLUMB_STAGE(stage, "X");
+    mem_alloc(address, bytes);
+    record_work_ns(1000);
+}
+
+/* A stage in two phases of a request: its memory is that of the run that ended last. */
+static void the_last_run_of_a_stage_in_two_phases_of_a_request(void **state)
+{
+    json_t *root, *memory;
+    (void)state;
+    {
+        PLUMB_REQUEST(request, "one", NULL);
+        allocating_stage("train", 1, 1 * MIB);
+        allocating_stage("val", 2, 2 * MIB);
+        allocating_stage("train", 3, 4 * MIB);
+    }
+    root = record_parse(record_finish_text());
+    memory = json_object_get(json_object_get(json_object_get(root, "stages"), "X"), "memory");
+    assert_true(json_number_of(memory, "allocated_mb") == 7);
+    assert_true(json_number_of(memory, "peak_allocated_mb") == 7);
+    json_decref(root);
+}
+
 int main(void)
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup(f, record_setup)
     const struct CMUnitTest tests[] = {
         IN_A_RUN(the_schema_of_a_section),
         IN_A_RUN(without_requests_the_run_is_the_section),
+        IN_A_RUN(the_last_run_of_a_stage_in_two_phases_of_a_request),
         IN_A_RUN(all_requests_are_in_the_index_and_all_runs_in_the_nodes),
         IN_A_RUN(a_failed_stage_counts_its_time_so_that_the_whole_holds_its_parts),
     };
