@@ -185,6 +185,8 @@ static void go_on_after_stop(plumb_lane lane, plumb_clock clock)
 {
     struct timespec ms = {0, 1000000};
     plumb_event e = {.size = sizeof e, .kind = PLUMB_EVENT_INSTANT};
+    /* Of no time of the run, whenever the machine was started. */
+    e.begin = UINT64_MAX / 2;
     for (int i = 0; i < LATE_EVENTS; i++) {
         nanosleep(&ms, NULL);
         plumb_emit_impl(lane, clock, &e);
