@@ -27,16 +27,23 @@ static void put_heading(struct sheet *p, const char *text)
     put_rule(p, '-');
 }
 
+/* A name as long as its column does not touch the figure. */
+static void put_name(struct sheet *p, const char *name)
+{
+    plumb_put_left(p->out, name, NAME - 1);
+    plumb_buf_char(p->out, ' ');
+}
+
 static void put_ms(struct sheet *p, const char *what, double ns)
 {
-    plumb_put_left(p->out, what, NAME);
+    put_name(p, what);
     plumb_put_fixed(p->out, ns / 1e6, 1, TIME);
     plumb_buf_str(p->out, " ms\n");
 }
 
 static void put_mib(struct sheet *p, const char *what, double bytes)
 {
-    plumb_put_left(p->out, what, NAME);
+    put_name(p, what);
     plumb_put_fixed(p->out, bytes / 1048576, 2, TIME);
     plumb_buf_str(p->out, " MB\n");
 }
@@ -91,7 +98,7 @@ static void put_stages(struct sheet *p)
     put_heading(p, "Stages (%: own time, without stages inside)");
     for (size_t i = 0; i < p->s->stage_count; i++) {
         const struct plumb_timing_stage *stage = &p->s->stages[i];
-        plumb_put_left(p->out, stage->name, NAME);
+        put_name(p, stage->name);
         plumb_put_fixed(p->out, (double)stage->total_ns / 1e6, 1, TIME);
         plumb_buf_str(p->out, " ms (");
         plumb_put_fixed(p->out, stage->percentage, 1, 0);
@@ -123,7 +130,7 @@ static void put_statistics(struct sheet *p, const struct plumb_timing_analysis *
     if (a->peak) {
         put_mib(p, a->host ? "peak at checkpoints" : "peak reserved at checkpoints",
                 (double)a->at_peak.peak_held);
-        plumb_put_left(p->out, "pool overhead", NAME);
+        put_name(p, "pool overhead");
         plumb_put_fixed(p->out, (double)a->overhead / 1048576, 2, TIME);
         plumb_buf_str(p->out, " MB (");
         plumb_put_fixed(p->out, a->overhead_percent, 1, 0);

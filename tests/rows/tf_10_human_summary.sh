@@ -82,4 +82,31 @@ grep -qE '^  rank 3: [0-9.]+ ms, peak 0.01 GB$' out.txt || fail "no line of the 
 "$PLUMB_BIN" report --summary --request first served >out.txt
 same first denoise "$(jq '.requests[0].stages[] | select(.name == "denoise").duration_ms' served/timing.json)"
 
+# A long name and a long time stay two words. The clock stands still but for what the program adds.
+cat >long.c <<'END'
+#include <plumb/fake.h>
+int main(void)
+{
+    plumb_request request = plumb_request_begin("long", NULL);
+    {
+        PLUMB_STAGE(stage, "a_stage_of_thirty_characters_x");
+        plumb_fake_advance(UINT64_C(123456700000));
+    }
+    {
+        PLUMB_STAGE(stage, "a_stage_whose_name_is_longer_than_its_column");
+        plumb_fake_advance(UINT64_C(1234567800000));
+    }
+    plumb_request_end(request);
+    return 0;
+}
+END
+$CC -std=c11 -D_GNU_SOURCE -DPLUMB_LINKED -I"$PLUMB_SOURCE_DIR/include" long.c -o long \
+    -L"$lib" -lplumb -Wl,-rpath,"$lib" || exit 1
+PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=$PWD/long.run PLUMB_CLOCK=virtual PLUMB_COLLECT=fake ./long || fail "long: status $?"
+"$PLUMB_BIN" report --summary long.run >out.txt || fail 'long: no summary'
+for line in 'stages in all                 1358024.5 ms' 'a_stage_of_thirty_characters_x 123456.7 ms (9.1%)' \
+    'a_stage_whose_name_is_longer_than_its_column 1234567.8 ms (90.9%)'; do
+    grep -qxF "$line" out.txt || fail "long: no line '$line' in $(cat out.txt)"
+done
+
 [ "$failures" = 0 ] || exit 1
