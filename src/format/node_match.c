@@ -44,7 +44,7 @@ static uint8_t compare(struct plumb_node_match *m, uint32_t node)
     const char *name = m->name_of(m->arg, node);
     uint8_t result = NO;
     for (uint32_t i = 0; i < m->patterns; i++) {
-        if (fnmatch(m->pattern[i], name, 0) != 0)
+        if (strcmp(m->pattern[i], name) != 0 && fnmatch(m->pattern[i], name, 0) != 0)
             continue;
         m->matched[i]++;
         result = YES;

@@ -22,6 +22,25 @@ has err.txt 'expect large files'
 [ "$(find all -name '*_rank0.trace.json.gz' | wc -l)" = 7 ] || fail "all: $(ls all)"
 [ "$(find all -name '*_rank0.breakdown.json' | wc -l)" = 7 ] || fail "all: $(ls all)"
 
+# A name that reads as a pattern is a name all the same; escaped it is nothing else.
+cat >brackets.c <<'END'
+#include <plumb/plumb.h>
+int main(void)
+{
+    for (int i = 0; i < 3; i++) {
+        PLUMB_SPAN("x[1]");
+    }
+    PLUMB_SPAN("x1");
+    return 0;
+}
+END
+$CC -DPLUMB_LINKED -I"$PLUMB_SOURCE_DIR/include" brackets.c -o brackets -L"$lib_dir" -lplumb \
+    -Wl,-rpath,"$lib_dir" || fail 'the program with brackets'
+expect 'brackets' 0 env PLUMB_RUN_DIR=brackets.run 'PLUMB_TRACE_NODES=x[1]' ./brackets
+[ "$(find brackets.run -name '*.trace.json.gz' | wc -l)" = 2 ] || fail "brackets: $(ls brackets.run)"
+expect 'escaped' 0 env PLUMB_RUN_DIR=escaped 'PLUMB_TRACE_NODES=x\[1]' ./brackets
+holds "$(find escaped -name '*.trace.json.gz')" 'x[1]:3'
+
 # Alone it keeps the trace to these nodes as well; with PLUMB_TRACE that has the whole run.
 grep -qa before run/trace.pftrace || fail 'alone: no trace'
 grep -qa between run/trace.pftrace && fail 'alone: the trace has other nodes'
