@@ -3,7 +3,7 @@
 #
 #   tools/fresh.sh [--only TEXT]... [--user root|user] [--load N] [--work DIR] [--list]
 #
-#   --only TEXT    the commands that contain TEXT, and those that they follow on the page
+#   --only TEXT    the command TEXT; without one, all that contain it; and those that they follow on the page
 #   --user NAME    root alone, or the user with sudo alone; otherwise both
 #   --load N       busy processes next to each command (4)
 #   --work DIR     base root, package cache, logs (/var/tmp/plumb-fresh); the base root is kept
@@ -150,14 +150,19 @@ chosen=$(
     ONLY=$(printf '%s\n' "${only[@]+"${only[@]}"}") awk -F'\t' '
     BEGIN { count = split(ENVIRON["ONLY"], only, "\n") }
     {
-        line[NR] = $0; unit[NR] = $1
-        for (i = 1; i <= count; i++) if (only[i] == "" || index($4, only[i])) last[$1] = NR
+        line[NR] = $0; unit[NR] = $1; command[NR] = $4
+        for (i = 1; i <= count; i++) exact[i] += $4 == only[i]
     }
-    END { for (i = 1; i <= NR; i++) if (i <= last[unit[i]]) print line[i] }' <<<"$commands"
+    END {
+        for (n = 1; n <= NR; n++)
+            for (i = 1; i <= count; i++)
+                if (only[i] == "" || (exact[i] ? command[n] == only[i] : index(command[n], only[i]))) last[unit[n]] = n
+        for (n = 1; n <= NR; n++) if (n <= last[unit[n]]) print line[n]
+    }' <<<"$commands"
 )
 [ -n "$chosen" ] || refuse "no command on the pages contains '${only[*]-}'"
 
-mkdir -p "$work/archives/partial" "$work/logs" "$work/runs"
+mkdir -p "$work/archives/partial" "$work/logs"
 work=$(cd "$work" && pwd)
 running=
 trap 'finish' EXIT
@@ -170,7 +175,7 @@ finish() {
         kill -KILL "$running" 2>/dev/null # unshare blocks the others; --kill-child ends the rest
         wait "$running" 2>/dev/null
     fi
-    rm -rf --one-file-system "$work/runs"
+    rm -rf --one-file-system "$work/run-$$"
 }
 
 # What apt needs in order to reach the packages as it does here: sources, keys, proxies.
@@ -217,7 +222,7 @@ row() {
 
 # run_unit NUMBER USER: one root, all commands of the unit that were chosen.
 run_unit() {
-    local folder=$work/runs/$1-$2 log=$work/logs/$1-$2.log
+    local folder=$work/run-$$/$1-$2 log=$work/logs/$1-$2.log
     mkdir -p "$folder/upper" "$folder/overlay" "$folder/root"
     : >"$folder/results"
     awk -F'\t' -v OFS='\t' -v unit="$1" '$1 == unit { print $2, $3, $4, $5 }' <<<"$chosen" >"$folder/commands"
