@@ -439,6 +439,7 @@ static inline struct pfx_frame pfx_frame(struct pfx m)
         case 6:
         case 11:
         case 12:
+        case 35:
         case 59:
         case 60:
         case 89:
@@ -459,6 +460,20 @@ static inline uint64_t pfx_time(const struct pfx_frame *f, struct pfx_sequence *
         return f->time;
     }
     return s->last += f->time;
+}
+
+/* TraceStats: what was lost of buffer 0, and by whom. */
+static inline void pfx_losses(struct plumb_buf *out, struct pfx m)
+{
+    while (pfx_next(&m)) {
+        struct pfx part = pfx_inner(&m);
+        assert_true(m.field == 1 || m.field == 18);
+        assert_true(pfx_next(&part) && part.field == (m.field == 1 ? 19 : 1));
+        plumb_buf_printf(out, m.field == 1 ? " losers=%" PRIu64 : " loser=%" PRIu64, part.v);
+        if (m.field == 18)
+            assert_true(pfx_next(&part) && part.field == 4 && part.v == 0);
+        assert_false(pfx_next(&part));
+    }
 }
 
 static inline void pfx_packet(struct plumb_buf *out, struct pfx m)
@@ -495,6 +510,9 @@ static inline void pfx_packet(struct plumb_buf *out, struct pfx m)
             break;
         case 89:
             pfx_fields(out, pfx_inner(&again), uuid, 3);
+            break;
+        case 35:
+            pfx_losses(out, pfx_inner(&again));
             break;
         case 126:
             again = pfx_inner(&again);

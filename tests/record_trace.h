@@ -102,6 +102,29 @@ static inline void trace_line(struct trace_read *t, const char *line, struct tra
     }
 }
 
+/* A viewer shows the losses of the sequences that the file lists at its end, and no others. Returns
+ * how many places have some. */
+static inline int trace_check_losses(const struct trace_read *t)
+{
+    const char *listed = t->text.data ? strstr(t->text.data, " losers=") : NULL;
+    int places = 0;
+    for (const char *line = t->text.data; line && *line; line = strchr(line, '\n') + 1) {
+        char loser[32], *end;
+        unsigned long sequence = strtoul(line, &end, 10);
+        if (strncmp(end, " dropped", 8) != 0)
+            continue;
+        places++;
+        snprintf(loser, sizeof loser, " loser=%lu", sequence);
+        if (!listed)
+            fail_msg("sequence %lu has lost something, and the file does not say so", sequence);
+        const char *at = strstr(listed, loser);
+        while (at && at[strlen(loser)] >= '0' && at[strlen(loser)] <= '9')
+            at = strstr(at + 1, loser);
+        assert_non_null(at);
+    }
+    return places;
+}
+
 static inline void trace_read_file(struct trace_read *t, const char *path)
 {
     static struct trace_track tracks[20000];
@@ -130,6 +153,7 @@ static inline void trace_read_file(struct trace_read *t, const char *path)
     }
     pfx_reset();
     free(bytes);
+    trace_check_losses(t);
 }
 
 static inline void trace_read_run(struct trace_read *t, const char *dir)

@@ -67,6 +67,7 @@ static void fill_piece(struct plumb_trace_ring *r, struct piece *p, const char *
     plumb_trace_file_fact(f, "plumb.keep.why", why);
     plumb_trace_live_collect(&p->live);
     plumb_trace_file_fact(f, "plumb.trace_end", "with the newest record");
+    plumb_trace_file_losses(f);
     plumb_trace_file_flush(f);
 }
 

@@ -384,6 +384,7 @@ static void write_tail(struct writer *w)
     plumb_trace_modules(f, trace_of(w)->ended ? 0 : w->modules);
     plumb_trace_file_fact(f, "plumb.trace_end", plumb_trace_end_text(f->source.h));
     plumb_trace_file_fact_u64(f, "plumb.dropped", plumb_trace_lost(&f->source, &threads));
+    plumb_trace_file_losses(f);
     plumb_trace_file_flush(f);
     trace_of(w)->file_bytes = f->bytes;
     trace_of(w)->file_spans = trace_of(w)->commit[trace_of(w)->batch & 1].spans;

@@ -129,6 +129,26 @@ bool plumb_pf_fact_i64(struct plumb_pf_out *out, const char *key, int64_t value)
     return put_fact(out, key, NULL, value);
 }
 
+bool plumb_pf_losses(struct plumb_pf_out *out, const uint32_t *sequences, size_t count,
+                     uint64_t losers)
+{
+    struct plumb_pb w = writer_at(out);
+    unsigned char *packet = open_packet(&w, PLUMB_PF_HEAD_SEQUENCE);
+    unsigned char *stats = plumb_pb_open(&w, PF_PACKET_TRACE_STATS);
+    unsigned char *part = plumb_pb_open(&w, PF_STATS_BUFFER_STATS);
+    plumb_pb_u64(&w, PF_BUFFER_STATS_TRACE_WRITER_PACKET_LOSS, losers);
+    plumb_pb_close(&w, part);
+    for (size_t i = 0; i < count && i < PLUMB_PF_LOSSES_MAX; i++) {
+        part = plumb_pb_open(&w, PF_STATS_WRITER_STATS);
+        plumb_pb_u64(&w, PF_WRITER_STATS_SEQUENCE_ID, sequences[i]);
+        plumb_pb_u64(&w, PF_WRITER_STATS_BUFFER, 0);
+        plumb_pb_close(&w, part);
+    }
+    plumb_pb_close(&w, stats);
+    plumb_pb_close(&w, packet);
+    return commit(out, &w);
+}
+
 /* The finalizer of splitmix64: each bit of the input moves half of the output. */
 static uint64_t mixed(uint64_t x)
 {

@@ -42,6 +42,7 @@ enum {
     PLUMB_PF_POINTERS_MAX = 64,       /* of one argument; more are not written */
     PLUMB_PF_FLOWS_MAX = 64,          /* of an event, of each kind; more are not written */
     PLUMB_PF_CMDLINE_MAX = 16 * 1024, /* bytes of all arguments; the rest is left out */
+    PLUMB_PF_LOSSES_MAX = 2048,       /* sequences that are listed; more are not */
     PLUMB_PF_PACKET_MAX = 224 * 1024,
     PLUMB_PF_HEAD_SEQUENCE = 1, /* of descriptors; those of the caller begin at 2 */
 };
@@ -75,6 +76,12 @@ bool plumb_pf_head(struct plumb_pf_out *out, const struct plumb_pf_head *head);
  * overview and trace processors in the table `metadata`, as `trace_attribute.<key>`. */
 bool plumb_pf_fact(struct plumb_pf_out *out, const char *key, const char *text);
 bool plumb_pf_fact_i64(struct plumb_pf_out *out, const char *key, int64_t value);
+
+/* Which sequences have lost events, at the end of the file: readers count the marks of
+ * plumb_pf_sequence_lost() only of sequences that are listed here. `losers`: how many there are,
+ * also those that are not among the `count` that are listed. */
+bool plumb_pf_losses(struct plumb_pf_out *out, const uint32_t *sequences, size_t count,
+                     uint64_t losers);
 
 /* ---- Tracks --------------------------------------------------------------------------------- */
 

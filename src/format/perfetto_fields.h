@@ -9,6 +9,7 @@
  *   trace/clock_snapshot.proto                   ClockSnapshot
  *   common/builtin_clock.proto                   BuiltinClock
  *   common/trace_attributes.proto                TraceAttributes
+ *   common/trace_stats.proto                     TraceStats
  *   trace/interned_data/interned_data.proto      InternedData
  *   trace/profiling/profile_common.proto         InternedString
  *   trace/track_event/track_descriptor.proto     TrackDescriptor
@@ -33,6 +34,7 @@ enum {
     PF_PACKET_TRACK_EVENT = 11,
     PF_PACKET_INTERNED_DATA = 12,
     PF_PACKET_SEQUENCE_FLAGS = 13,
+    PF_PACKET_TRACE_STATS = 35,
     PF_PACKET_PREVIOUS_PACKET_DROPPED = 42,
     PF_PACKET_PROCESS_DESCRIPTOR = 43, /* read only: older writers */
     PF_PACKET_THREAD_DESCRIPTOR = 44,  /* likewise */
@@ -55,6 +57,10 @@ enum { PF_CLOCK_ID = 1, PF_CLOCK_TIMESTAMP = 2, PF_CLOCK_IS_INCREMENTAL = 3, PF_
 enum { PF_CLOCK_REALTIME = 1, PF_CLOCK_MONOTONIC = 3, PF_CLOCK_BOOTTIME = 6 };
 /* 64 to 127 belong to the writer of a sequence. */
 enum { PF_CLOCK_RUN_INCREMENTAL = 64, PF_CLOCK_RUN_ABSOLUTE = 65 };
+
+enum { PF_STATS_BUFFER_STATS = 1, PF_STATS_WRITER_STATS = 18 };
+enum { PF_BUFFER_STATS_TRACE_WRITER_PACKET_LOSS = 19 };
+enum { PF_WRITER_STATS_SEQUENCE_ID = 1, PF_WRITER_STATS_BUFFER = 4 };
 
 enum { PF_ATTRIBUTES_ATTRIBUTE = 1 };
 enum { PF_ATTRIBUTE_KEY = 1, PF_ATTRIBUTE_LONG_VALUE = 2, PF_ATTRIBUTE_STRING_VALUE = 3 };

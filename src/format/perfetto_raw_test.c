@@ -177,6 +177,18 @@ static void a_sequence_and_its_events(void **state)
                "44: 0x3ff0000000000000\n}\n}\n");              /* double_counter_value */
 }
 
+static void sequences_that_lost_events(void **state)
+{
+    static const uint32_t sequences[] = {3, 300};
+    (void)state;
+    assert_true(plumb_pf_losses(&out, sequences, 2, 5));
+    assert_raw("1 {\n10: 1\n35 {\n"      /* TraceStats */
+               "1 {\n19: 5\n}\n"         /* buffer_stats: trace_writer_packet_loss */
+               "18 {\n1: 3\n4: 0\n}\n"   /* writer_stats: sequence_id, buffer */
+               "18 {\n1: 300\n4: 0\n}\n" /* */
+               "}\n}\n");
+}
+
 static const char *dotted_text(void *arg, enum plumb_pf_index index, uint32_t id)
 {
     static char text[32]; /* lives until the next one is asked for */
@@ -232,6 +244,7 @@ int main(void)
         cmocka_unit_test(the_head),
         cmocka_unit_test(the_tracks),
         cmocka_unit_test(a_sequence_and_its_events),
+        cmocka_unit_test(sequences_that_lost_events),
         cmocka_unit_test(dotted_keys_and_stacks_are_nested),
     };
     if (system("protoc --version >/dev/null 2>&1") != 0) {

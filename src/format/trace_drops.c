@@ -408,6 +408,43 @@ uint64_t plumb_trace_lost(const struct plumb_trace_source *s, uint32_t *threads)
     return l.spans;
 }
 
+struct losers {
+    uint32_t *out, count, most;
+    uint64_t all;
+};
+
+static void add_loser(struct losers *l, uint32_t sequence)
+{
+    l->all++;
+    if (sequence && l->count < l->most)
+        l->out[l->count++] = sequence;
+}
+
+static void look_at_queue(const struct plumb_trace_source *s, struct plumb_live_thread *live,
+                          struct plumb_live_queue *q, void *arg)
+{
+    (void)s;
+    (void)live;
+    if (PLUMB_LOAD(q->dropped_spans))
+        add_loser(arg, q->sequence);
+}
+
+uint64_t plumb_trace_losers(const struct plumb_trace_source *s, uint32_t *out, uint32_t most,
+                            uint32_t *count)
+{
+    const struct plumb_live_table *t = &s->h->lanes;
+    uint32_t lanes = PLUMB_ACQUIRE(t->count);
+    struct losers l = {out, 0, most, 0};
+    each_queue(s, look_at_queue, &l);
+    for (uint32_t i = 0; i < lanes && i < PLUMB_LIVE_LANES; i++) {
+        const struct plumb_live_lane *lane = plumb_trace_at(s, plumb_table_off(t, i), sizeof *lane);
+        if (lane && PLUMB_LOAD(lane->dropped))
+            add_loser(&l, lane->sequence);
+    }
+    *count = l.count;
+    return l.all;
+}
+
 const char *plumb_trace_end_text(const struct plumb_live_header *h)
 {
     switch (h->trace.ended) {

@@ -59,6 +59,12 @@ const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_threa
 /* Spans that ended and whose end is not in the trace. */
 uint64_t plumb_trace_lost(const struct plumb_trace_source *s, uint32_t *threads);
 
+/* The sequences of the file from which something is missing: of threads, and of collectors' lanes.
+ * Returns how many there are, whatever room there is for their numbers; `*count` gets how many of
+ * those are in `out`. */
+uint64_t plumb_trace_losers(const struct plumb_trace_source *s, uint32_t *out, uint32_t most,
+                            uint32_t *count);
+
 /* Why the trace ends where it does: "complete", ... */
 const char *plumb_trace_end_text(const struct plumb_live_header *h);
 

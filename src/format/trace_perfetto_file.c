@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "base/u128.h"
+#include "format/trace_drops.h"
 #include "format/trace_perfetto_names.h"
 
 static const char *const fixed_keys[] = {
@@ -115,6 +116,14 @@ void plumb_trace_file_fact(struct plumb_trace_file *f, const char *key, const ch
 void plumb_trace_file_fact_u64(struct plumb_trace_file *f, const char *key, uint64_t value)
 {
     while (!plumb_pf_fact_i64(&f->out, key, (int64_t)value))
+        plumb_trace_file_flush(f);
+}
+
+void plumb_trace_file_losses(struct plumb_trace_file *f)
+{
+    uint32_t sequences[PLUMB_PF_LOSSES_MAX], listed = 0;
+    uint64_t losers = plumb_trace_losers(&f->source, sequences, PLUMB_PF_LOSSES_MAX, &listed);
+    while (losers && !plumb_pf_losses(&f->out, sequences, listed, losers))
         plumb_trace_file_flush(f);
 }
 

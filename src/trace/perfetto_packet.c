@@ -235,7 +235,8 @@ static bool read_packet(struct packet *p, struct plumb_wire w)
             keep_part(p, &w);
             break;
         default:
-            p->other |= w.wire == PLUMB_PB_BYTES && w.field != PF_PACKET_TRACE_UUID;
+            p->other |= w.wire == PLUMB_PB_BYTES && w.field != PF_PACKET_TRACE_UUID &&
+                        w.field != PF_PACKET_TRACE_STATS;
             break;
         }
     }

@@ -131,6 +131,7 @@ static int write_rest(struct recovery *r, plumb_error *err)
     plumb_trace_file_fact(&t->file, "plumb.trace_end",
                           h->ended ? plumb_trace_end_text(r->source.h) : "with its process");
     plumb_trace_file_fact_u64(&t->file, "plumb.dropped", plumb_trace_lost(&r->source, &threads));
+    plumb_trace_file_losses(&t->file);
     plumb_trace_file_flush(&t->file);
     if (t->file.failed && r->beyond)
         return AGAIN;

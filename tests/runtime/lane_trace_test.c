@@ -310,6 +310,7 @@ static void drops_are_counted_where_they_are_and_statistics_have_them(void **sta
             dropped += strtoull(events + 7, NULL, 10);
     }
     assert_true(dropped > 0);
+    assert_true(trace_says(&t, "1 losers=1 loser="));
     assert_int_equal(trace_count(&t, "kernel") + dropped, BURST);
     if (plumb_load_run(&load, in_place("burst"), &err) < 0)
         fail_msg("%s", err.message);

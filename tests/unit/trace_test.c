@@ -58,6 +58,7 @@ static void spans_of_many_threads_are_in_the_trace(void **state)
     }
     assert_true(trace_says(&t, "key=plumb.trace_end text=complete"));
     assert_true(trace_says(&t, "key=plumb.dropped long=0"));
+    assert_false(trace_says(&t, "losers="));
     trace_fini(&t);
 }
 
@@ -392,6 +393,8 @@ static void the_file_stops_at_its_bound_and_statistics_do_not(void **state)
     assert_int_equal(timing.trace.dropped, lost);
     assert_int_equal(timing.trace.bytes, t.bytes);
     assert_true(trace_says(&t, "plumb.dropped"));
+    assert_true(trace_says(&t, "1 losers=1 loser="));
+    assert_true(trace_check_losses(&t) > 0);
     assert_true(trace_says(&t, "text=at its bound, PLUMB_TRACE_MAX"));
     trace_fini(&t);
     plumb_timing_fini(&timing);
