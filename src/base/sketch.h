@@ -2,7 +2,8 @@
  *
  * Values (clock ticks or ns, any unit) below 128 have a bucket each; above, every octave has 64
  * buckets of equal width, up to 2^46, so that a bucket's representative lies within 1/129 (0.775 %)
- * of every value in it. The last bucket takes all larger values. A histogram is an array of counts
+ * of every value in it. The last bucket takes all larger values; a recording counts these, without
+ * their low bits, in a second histogram (PLUMB_CHANNEL_FAR). A histogram is an array of counts
  * indexed by plumb_sketch_index(); counts only add, so merging is exact in any order.
  *
  * Why not a t-digest or P-square: those depend on the order of samples and cannot be merged or

@@ -12,8 +12,9 @@
 #include "base/sqrt.h"
 #include "base/u128.h"
 
-static void set_squares(struct plumb_stats *s, plumb_u128 sum)
+static void add_squares(struct plumb_stats *s, plumb_u128 squares)
 {
+    plumb_u128 sum = plumb_u128_sum(plumb_u128_make(s->sq_lo, s->sq_hi), squares);
     s->sq_lo = (uint64_t)sum;
     s->sq_hi = (uint64_t)(sum >> 64);
 }
@@ -50,8 +51,8 @@ void plumb_stats_add(struct plumb_stats *s, uint64_t value, uint64_t at)
     else if (s->count == PLUMB_EXACT)
         memset(s->first, 0, sizeof s->first);
     s->count++;
-    s->total += value;
-    set_squares(s, plumb_u128_make(s->sq_lo, s->sq_hi) + (plumb_u128)value * value);
+    s->total = plumb_total_add(s->total, value);
+    add_squares(s, (plumb_u128)value * value);
     if (value < s->min)
         s->min = value;
     if (value > s->max)
@@ -78,8 +79,8 @@ void plumb_stats_merge(struct plumb_stats *s, const struct plumb_stats *from)
     else
         memset(s->first, 0, sizeof s->first);
     s->count += from->count;
-    s->total += from->total;
-    set_squares(s, plumb_u128_make(s->sq_lo, s->sq_hi) + plumb_u128_make(from->sq_lo, from->sq_hi));
+    s->total = plumb_total_add(s->total, from->total);
+    add_squares(s, plumb_u128_make(from->sq_lo, from->sq_hi));
     if (from->min < s->min)
         s->min = from->min;
     if (from->max > s->max)
@@ -139,12 +140,10 @@ static uint64_t exact_sample(const struct plumb_stats *s, uint64_t rank)
     return sorted[rank - 1];
 }
 
-double plumb_stats_quantile(const struct plumb_stats *s, const struct plumb_bucket *buckets,
-                            size_t n, double q)
+/* The sample of the given rank, 1-based. */
+static double sample_at(const struct plumb_stats *s, const struct plumb_bucket *buckets, size_t n,
+                        uint64_t rank)
 {
-    if (s->count == 0)
-        return 0;
-    uint64_t rank = rank_of(q, s->count);
     if (s->count <= PLUMB_EXACT)
         return (double)exact_sample(s, rank);
     if (rank == 1)
@@ -163,11 +162,16 @@ double plumb_stats_quantile(const struct plumb_stats *s, const struct plumb_buck
     return value > (double)s->max ? (double)s->max : value;
 }
 
+double plumb_stats_quantile(const struct plumb_stats *s, const struct plumb_bucket *buckets,
+                            size_t n, double q)
+{
+    return s->count ? sample_at(s, buckets, n, rank_of(q, s->count)) : 0;
+}
+
 double plumb_stats_median(const struct plumb_stats *s, const struct plumb_bucket *buckets, size_t n)
 {
-    if (s->count == 0 || s->count > PLUMB_EXACT || s->count % 2 == 1)
-        return plumb_stats_quantile(s, buckets, n, 0.5);
-    uint64_t low = exact_sample(s, s->count / 2);
-    uint64_t high = exact_sample(s, s->count / 2 + 1);
-    return (double)low + (double)(high - low) / 2;
+    if (s->count == 0)
+        return 0;
+    double low = sample_at(s, buckets, n, (s->count + 1) / 2);
+    return low + (sample_at(s, buckets, n, s->count / 2 + 1) - low) / 2;
 }

@@ -10,10 +10,21 @@
 
 enum { PLUMB_EXACT = 5 }; /* up to this many samples quantiles are exact */
 
+/* Totals stop here, at 584 years in ns, and never wrap: a total of this value means "at least". Not
+ * wider integers, because only wrong samples get there; and a sum that stops is still the same in
+ * any order. */
+#define PLUMB_TOTAL_MAX UINT64_MAX
+
+/* a + b, at most PLUMB_TOTAL_MAX. */
+static inline uint64_t plumb_total_add(uint64_t a, uint64_t b)
+{
+    return a + b < a ? PLUMB_TOTAL_MAX : a + b;
+}
+
 struct plumb_stats {
     uint64_t count;
-    uint64_t total;
-    uint64_t sq_lo, sq_hi; /* 128-bit sum of squares */
+    uint64_t total;        /* stops at PLUMB_TOTAL_MAX */
+    uint64_t sq_lo, sq_hi; /* 128-bit sum of squares, at most 2^128 - 1 */
     uint64_t min;          /* UINT64_MAX while count is 0 */
     uint64_t max;
     uint64_t last;
@@ -41,7 +52,8 @@ double plumb_stats_std(const struct plumb_stats *s);
  * and clamped to [min, max]; exact from `first` while count <= PLUMB_EXACT. 0 while count is 0. */
 double plumb_stats_quantile(const struct plumb_stats *s, const struct plumb_bucket *buckets,
                             size_t n, double q);
-/* As quantile 0.5, but the mean of the two middle samples when count is even and <= PLUMB_EXACT. */
+/* The middle sample, or the mean of the two middle ones when count is even, read as quantiles are.
+ */
 double plumb_stats_median(const struct plumb_stats *s, const struct plumb_bucket *buckets,
                           size_t n);
 

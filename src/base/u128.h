@@ -12,6 +12,12 @@ static inline plumb_u128 plumb_u128_make(uint64_t lo, uint64_t hi)
     return ((plumb_u128)hi << 64) | lo;
 }
 
+/* a + b, at most 2^128 - 1. */
+static inline plumb_u128 plumb_u128_sum(plumb_u128 a, plumb_u128 b)
+{
+    return a + b < a ? ~(plumb_u128)0 : a + b;
+}
+
 /* Conversions and a division, the same as the compiler's, which calls a function for each: mostly
  * the figures are small. */
 static inline double plumb_u128_double(plumb_u128 x)

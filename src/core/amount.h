@@ -37,7 +37,7 @@ struct plumb_amount {
 
 static PLUMB_ALWAYS_INLINE void plumb_add_squares(struct plumb_live_state *st, plumb_u128 squares)
 {
-    plumb_u128 sq = plumb_u128_make(st->sq_lo, st->sq_hi) + squares;
+    plumb_u128 sq = plumb_u128_sum(plumb_u128_make(st->sq_lo, st->sq_hi), squares);
     st->sq_lo = (uint64_t)sq;
     st->sq_hi = (uint64_t)(sq >> 64);
 }

@@ -31,7 +31,7 @@ static void squares_of_any_size_add_up(void **state)
         /* Near the edge of the low half each second time. */
         if (i % 2)
             st.sq_lo |= UINT64_MAX << 20;
-        want = plumb_u128_make(st.sq_lo, st.sq_hi) + (plumb_u128)value * value;
+        want = plumb_u128_sum(plumb_u128_make(st.sq_lo, st.sq_hi), (plumb_u128)value * value);
         plumb_add_square(&st, value);
         assert_true(plumb_u128_make(st.sq_lo, st.sq_hi) == want);
     }

@@ -126,20 +126,24 @@ static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st,
     struct plumb_live_key *k = plumb_table_at(f->run, &f->run->h->keys, st->key);
     struct plumb_live_pipeline *p = plumb_pipeline_of_group(f->run, plumb_key_group(e->key));
     uint64_t skip = plumb_live_skip_at(p, e->end_ticks), seen;
+    uint64_t *taken = &k->skipped[plumb_channel_is_device(e->channel)];
     uint32_t generation = PLUMB_LOAD(p->reset_generation), old = PLUMB_LOAD(k->reset_generation);
-    if (old != generation && __atomic_compare_exchange_n(&k->reset_generation, &old, generation,
-                                                         false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        PLUMB_STORE(k->skipped, 0);
-    seen = PLUMB_LOAD(k->skipped);
+    if (old != generation &&
+        __atomic_compare_exchange_n(&k->reset_generation, &old, generation, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED)) {
+        PLUMB_STORE(k->skipped[0], 0);
+        PLUMB_STORE(k->skipped[1], 0);
+    }
+    seen = PLUMB_LOAD(*taken);
     while (seen < skip && !(seen & PLUMB_KEY_SETTLED)) {
-        if (__atomic_compare_exchange_n(&k->skipped, &seen, seen + 1, true, __ATOMIC_RELAXED,
+        if (__atomic_compare_exchange_n(taken, &seen, seen + 1, true, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED)) {
             st->skipped++;
             return true;
         }
     }
     /* Counting has begun: a skip that is raised later takes nothing away. */
-    __atomic_fetch_or(&k->skipped, PLUMB_KEY_SETTLED, __ATOMIC_RELAXED);
+    __atomic_fetch_or(taken, PLUMB_KEY_SETTLED, __ATOMIC_RELAXED);
     st->flags |= PLUMB_STATE_SETTLED;
     return false;
 }
@@ -195,9 +199,11 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
 {
     struct plumb_amount a = {1, e->value, e->self, e->value, e->value, e->value, e->end_ticks};
     struct plumb_live_tree nowhere, *t = place ? f->th->places[place].live : &nowhere;
-    uint32_t index = plumb_sketch_index(e->value);
+    uint32_t index = plumb_sketch_index(e->value >> plumb_channel_shift(st->channel));
     if (!(st->flags & PLUMB_STATE_SETTLED) && skips(f, st, e))
         return false;
+    a.total = plumb_total_add(st->total, a.total) - st->total;
+    a.self = plumb_total_add(st->self, a.self) - st->self;
     memset(&nowhere, 0, sizeof nowhere);
     if (place && t->undo_block != f->number)
         tree_touch(f, t, place);
@@ -313,11 +319,13 @@ static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_live_fra
     struct fold *f = self;
     struct plumb_place *p = &f->th->places[frame->tree];
     (void)outermost; /* the place tells */
-    if (PLUMB_LIKELY(p->ready == f->number) || make_ready(f, frame->tree)) {
+    if ((PLUMB_LIKELY(p->ready == f->number) || make_ready(f, frame->tree)) &&
+        PLUMB_LIKELY(value >> PLUMB_FAR_BITS == 0)) {
         add_ready(p, value, own, end_ticks);
     } else {
         struct plumb_ended e = {.key = frame->key,
                                 .tree = frame->tree,
+                                .channel = plumb_channel_for(PLUMB_CHANNEL_SPAN, value),
                                 .value = value,
                                 .self = own,
                                 .begin_ticks = frame->begin_ticks,
@@ -420,13 +428,16 @@ static PLUMB_ALWAYS_INLINE uint64_t on_leaves(void *self, uint32_t parent, uint6
     return d;
 }
 
-static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *e)
+static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *ended)
 {
     struct fold *f = self;
-    struct plumb_live_state *st = state_for(f, e);
-    if (st && add_one(f, st, e->async ? plumb_place_meet(f->th, 0, e->key, true) : 0, e) &&
-        e->outermost) {
-        st->outer_total += e->value;
+    struct plumb_ended e = *ended;
+    struct plumb_live_state *st;
+    e.channel = plumb_channel_for(e.channel, e.value);
+    st = state_for(f, &e);
+    if (st && add_one(f, st, e.async ? plumb_place_meet(f->th, 0, e.key, true) : 0, &e) &&
+        e.outermost) {
+        st->outer_total = plumb_total_add(st->outer_total, e.value);
         st->outer_count++;
     }
 }

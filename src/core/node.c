@@ -9,6 +9,9 @@
 #include "base/pages.h"
 #include "core/runtime.h"
 
+/* What takes the runs of names beyond a bound. */
+#define OTHER "(other)"
+
 static bool same(const struct plumb_node_entry *e, uint64_t hash, const char *name)
 {
     return e->hash == hash && strcmp(e->name, name) == 0;
@@ -148,13 +151,13 @@ plumb_node plumb_node_intern(const char *name)
         return id;
     plumb_lock();
     if (!plumb_rt.nodes)
-        insert("(other)", plumb_hash_text("(other)"));
+        insert(OTHER, plumb_hash_text(OTHER));
     id = find(name, hash);
     if (!id) {
         id = insert(name, hash);
         publish_now();
     }
-    if (id == PLUMB_NODE_OTHER && strcmp(name, "(other)") != 0) {
+    if (id == PLUMB_NODE_OTHER && strcmp(name, OTHER) != 0) {
         if (plumb_rt.run)
             plumb_drop(plumb_rt.run, PLUMB_DROP_NODES);
         else
@@ -226,11 +229,13 @@ uint32_t plumb_phase_intern(const char *name)
     plumb_lock();
     for (; i < t->count && strcmp(t->name[i], name) != 0; i++)
         continue;
+    if (i >= PLUMB_PHASES_MAX && strcmp(name, OTHER) != 0 && plumb_rt.run)
+        plumb_drop(plumb_rt.run, PLUMB_DROP_PHASES);
     if (i > PLUMB_PHASES_MAX) {
         i = PLUMB_PHASES_MAX;
     } else if (i == t->count) {
         /* The last number is everybody's who comes too late. */
-        t->name[i] = plumb_keep_text(i == PLUMB_PHASES_MAX ? "(other)" : name);
+        t->name[i] = plumb_keep_text(i == PLUMB_PHASES_MAX ? OTHER : name);
         if (t->name[i])
             PLUMB_RELEASE(t->count, i + 1);
         else
@@ -252,9 +257,15 @@ plumb_pipeline *plumb_pipeline_intern(const char *name)
         if (strcmp(plumb_rt.pipelines[i].name, name) == 0)
             break;
     }
+    if (i >= PLUMB_PIPELINES_MAX && strcmp(name, OTHER) != 0) {
+        if (plumb_rt.run)
+            plumb_drop(plumb_rt.run, PLUMB_DROP_PIPELINES);
+        else
+            plumb_rt.pipelines_seen_beyond++;
+    }
     p = &plumb_rt.pipelines[i < PLUMB_PIPELINES_MAX ? i : PLUMB_PIPELINES_MAX];
     if (i == plumb_rt.pipeline_count && i <= PLUMB_PIPELINES_MAX) {
-        p->name = plumb_keep_text(i == PLUMB_PIPELINES_MAX ? "(other)" : name);
+        p->name = plumb_keep_text(i == PLUMB_PIPELINES_MAX ? OTHER : name);
         p->index = i;
         p->enabled = plumb_rt.pipelines[0].enabled;
         p->sync = plumb_rt.pipelines[0].sync;

@@ -90,6 +90,7 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     h->run_generation = run->generation;
     h->flags = plumb_rt.settings.median == PLUMB_MEDIAN_P2 ? PLUMB_LIVE_P2 : 0;
     h->drops[PLUMB_DROP_NODES] = plumb_rt.nodes_seen_beyond;
+    h->drops[PLUMB_DROP_PIPELINES] = plumb_rt.pipelines_seen_beyond;
     header_tables(h);
     plumb_run_describe(run, host, rank);
     /* Index 0 of the nodes is no node. */

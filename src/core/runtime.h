@@ -294,7 +294,7 @@ struct plumb_runtime {
     uint64_t snapshot_number;
     pthread_mutex_t snapshot_lock;
     uint64_t overhead_ticks_x1000;
-    uint64_t nodes_seen_beyond;
+    uint64_t nodes_seen_beyond, pipelines_seen_beyond; /* while no run was open */
     /* collectors */
     uint64_t host_hz; /* ticks a second, as measured last */
     uint64_t flows;   /* of origins, given so far */

@@ -538,8 +538,11 @@ static void record_ns(plumb_node node, uint32_t channel, uint64_t ns)
         return;
     payload[0] = node | (uint64_t)th->group << 32;
     payload[1] = ns;
-    plumb_wide(th, PLUMB_WIDE_SAMPLE, channel == 1 ? PLUMB_SAMPLE_DEVICE : PLUMB_SAMPLE_HOST,
-               payload, 3);
+    if (ns > PLUMB_SAMPLE_MAX_NS)
+        plumb_drop(th->run, PLUMB_DROP_RANGE);
+    else
+        plumb_wide(th, PLUMB_WIDE_SAMPLE, channel == 1 ? PLUMB_SAMPLE_DEVICE : PLUMB_SAMPLE_HOST,
+                   payload, 3);
     leave(th);
 }
 

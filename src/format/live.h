@@ -24,6 +24,7 @@
 #ifndef PLUMB_FORMAT_LIVE_H
 #define PLUMB_FORMAT_LIVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/clock.h"
@@ -37,8 +38,11 @@
 
 #define PLUMB_LIVE_MAGIC UINT64_C(0x31766c626d756c70) /* "plumblv1" */
 #define PLUMB_LIVE_NAME "live.plumb"
+/* A sample measured elsewhere that is longer (9 years) is refused: a negative difference, or one of
+ * a date and a duration. */
+#define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 8,
+    PLUMB_LIVE_VERSION = 9,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -179,9 +183,10 @@ enum { PLUMB_NODE_ON_DEVICE = 1 << 16 };
 struct plumb_live_key {
     uint32_t group;
     uint32_t node;
-    uint64_t skipped;          /* samples that skip_first_n has taken, from all threads, atomic;
-                                  PLUMB_KEY_SETTLED is set once a sample has counted. What was taken
-                                  from whom is in the states, where a fold cut short is missing */
+    uint64_t skipped[2];       /* host and device samples that skip_first_n has taken, from all
+                                  threads, atomic; PLUMB_KEY_SETTLED is set once a sample has
+                                  counted. What was taken from whom is in the states, where a fold
+                                  cut short is missing */
     uint32_t reset_generation; /* of `skipped` */
     uint32_t reserved;
     uint64_t first_ticks; /* begin of the earliest run that any thread met it with; of no meaning
@@ -237,8 +242,26 @@ struct plumb_live_tree {
 enum plumb_channel {
     PLUMB_CHANNEL_SPAN = 0,
     PLUMB_CHANNEL_HOST_NS = 1,
-    PLUMB_CHANNEL_DEVICE_NS = 2
+    PLUMB_CHANNEL_DEVICE_NS = 2,
+    PLUMB_CHANNEL_FAR = 3, /* added to one of these: its samples beyond the last bucket, hours long,
+                              have a state of their own, whose buckets are for value >> FAR_SHIFT */
+    PLUMB_CHANNELS = 6
 };
+enum { PLUMB_FAR_BITS = 46, PLUMB_FAR_SHIFT = 64 - PLUMB_FAR_BITS };
+
+static inline uint32_t plumb_channel_for(uint32_t channel, uint64_t value)
+{
+    return value >> PLUMB_FAR_BITS ? channel % PLUMB_CHANNEL_FAR + PLUMB_CHANNEL_FAR : channel;
+}
+static inline uint32_t plumb_channel_shift(uint32_t channel)
+{
+    return channel >= PLUMB_CHANNEL_FAR ? PLUMB_FAR_SHIFT : 0;
+}
+/* Whether it is of a device. Host and device samples of a key are skipped apart. */
+static inline bool plumb_channel_is_device(uint32_t channel)
+{
+    return channel % PLUMB_CHANNEL_FAR == PLUMB_CHANNEL_DEVICE_NS;
+}
 struct plumb_live_state {
     uint64_t count, total, sq_lo, sq_hi;
     uint64_t min, max, last, last_at; /* min is UINT64_MAX while count is 0; last_at in ticks */
@@ -359,9 +382,12 @@ enum plumb_live_drop {
     PLUMB_DROP_TREE = 8,
     PLUMB_DROP_SCOPE = 9,       /* scopes nested deeper than a thread keeps: not applied */
     PLUMB_DROP_CHECKPOINT = 10, /* memory checkpoints of further names: not kept */
+    PLUMB_DROP_RANGE = 11,      /* samples that were negative or longer than PLUMB_SAMPLE_MAX_NS */
+    PLUMB_DROP_PHASES = 12,
+    PLUMB_DROP_PIPELINES = 13,
     PLUMB_DROPS = 16
 };
-enum plumb_live_flags { PLUMB_LIVE_P2 = 1 /* span statistics carry the P-square estimator */ };
+enum plumb_live_flags { PLUMB_LIVE_P2 = 1 /* host statistics carry the P-square estimator */ };
 enum plumb_live_status { PLUMB_LIVE_RECORDING = 1, PLUMB_LIVE_ENDED = 2 };
 enum plumb_live_fact { /* texts that describe the run */
                        PLUMB_FACT_VERSION = 0,

@@ -339,6 +339,9 @@ static void fill_drops(struct reader *r)
     t->drops.async = d[PLUMB_DROP_ASYNC];
     t->drops.reentrant = d[PLUMB_DROP_REENTRANT];
     t->drops.stale = d[PLUMB_DROP_STALE];
+    t->drops.range = d[PLUMB_DROP_RANGE];
+    t->drops.other_phases = d[PLUMB_DROP_PHASES];
+    t->drops.other_pipelines = d[PLUMB_DROP_PIPELINES];
     t->drops.tree = d[PLUMB_DROP_TREE];
     for (size_t i = 0; i < t->node_count; i++)
         t->drops.unbalanced += t->nodes[i].unbalanced;

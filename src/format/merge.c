@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/u128.h"
 #include "format/replay.h"
+#include "format/timing.h"
 
 /* ---- Looking into the mapping ---------------------------------------------------------------- */
 
@@ -115,24 +116,26 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
         const struct plumb_live_key *k = key_of(m, i, &m->keys[i]);
         const struct plumb_live_pipeline *p = m->keys[i].pipeline;
         struct plumb_merge_row *row = m->keys[i].row;
-        uint64_t taken;
         if (m->arena->failed)
             return PLUMB_ERR_MEMORY;
         if (!row) {
             m->missing++;
             continue;
         }
-        taken = PLUMB_LOAD(k->skipped);
-        if (PLUMB_LOAD(k->reset_generation) != PLUMB_LOAD(p->reset_generation))
-            taken = 0;
-        /* Once a sample has counted, what was not taken before is not taken any more. */
-        row->settled = (taken & PLUMB_KEY_SETTLED) != 0;
-        row->skip_most = taken & ~PLUMB_KEY_SETTLED;
-        row->listed = taken != 0;
+        for (int d = 0; d < 2; d++) {
+            uint64_t taken = PLUMB_LOAD(k->skipped[d]);
+            if (PLUMB_LOAD(k->reset_generation) != PLUMB_LOAD(p->reset_generation))
+                taken = 0;
+            /* Once a sample has counted, what was not taken before is not taken any more. */
+            row->skip[d].settled = (taken & PLUMB_KEY_SETTLED) != 0;
+            row->skip[d].most = taken & ~PLUMB_KEY_SETTLED;
+            row->listed |= taken != 0;
+            m->skips |= row->skip[d].most != 0;
+        }
         row->first_ticks = PLUMB_LOAD(k->first_ticks);
         if (row->first_ticks < PLUMB_LOAD(p->reset_ticks))
             row->first_ticks = UINT64_MAX; /* of what the reset has dropped */
-        m->skips |= row->skip_most || plumb_live_skip_at(p, 0) || plumb_live_skip_at(p, UINT64_MAX);
+        m->skips |= plumb_live_skip_at(p, 0) || plumb_live_skip_at(p, UINT64_MAX);
     }
     return plumb_merge_place_of(m, UINT32_MAX, 0, false) == UINT32_MAX ? PLUMB_ERR_MEMORY
                                                                        : PLUMB_OK;
@@ -151,8 +154,10 @@ static struct plumb_merge_channel *channel_at(struct plumb_merge *m, struct plum
 {
     if (!row->channel[channel]) {
         row->channel[channel] = plumb_arena_alloc(m->arena, sizeof *row->channel[channel]);
-        if (row->channel[channel])
+        if (row->channel[channel]) {
             plumb_stats_init(&row->channel[channel]->stats);
+            row->channel[channel]->shift = plumb_channel_shift(channel);
+        }
     }
     return row->channel[channel];
 }
@@ -215,7 +220,7 @@ static struct plumb_merge_row *row_of_state(struct plumb_merge *m,
         key = m->keys[st->key];
     else
         key_of(m, st->key, &key);
-    if (!key.row || st->channel > PLUMB_CHANNEL_DEVICE_NS ||
+    if (!key.row || st->channel >= PLUMB_CHANNELS ||
         st->reset_generation != PLUMB_LOAD(key.pipeline->reset_generation))
         return NULL;
     return key.row;
@@ -225,13 +230,32 @@ void plumb_merge_skipped(struct plumb_merge *m, const struct plumb_live_state *s
 {
     struct plumb_merge_row *row = row_of_state(m, st);
     if (row)
-        row->skipped += st->skipped;
+        row->skip[plumb_channel_is_device(st->channel)].taken += st->skipped;
 }
 
 void plumb_merge_thread(struct plumb_merge *m, uint32_t generation)
 {
     m->thread++;
     m->thread_generation = generation;
+}
+
+/* A thread that has gone, whose record another one has now. */
+enum { P2_OF_OTHERS = UINT32_MAX };
+
+/* Before samples of the thread that is being merged go into the estimate. */
+static void p2_meet(const struct plumb_merge *m, struct plumb_merge_row *row, uint32_t channel)
+{
+    struct plumb_merge_p2 *p = &row->p2;
+    if (plumb_channel_is_device(channel))
+        return;
+    if (channel >= PLUMB_CHANNEL_FAR)
+        p->mixed = PLUMB_MEDIAN_WHY_RANGE;
+    else if (p->thread && p->channel != channel && !p->mixed)
+        p->mixed = PLUMB_MEDIAN_WHY_SOURCES;
+    else if (p->thread && p->thread != m->thread && !p->mixed)
+        p->mixed = PLUMB_MEDIAN_WHY_THREADS;
+    p->thread = m->thread;
+    p->channel = channel;
 }
 
 void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
@@ -255,15 +279,20 @@ void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state
         plumb_stats_merge(&c->stats, &s);
         add_buckets(m, c, st, counts, copy);
     }
-    if (st->channel == PLUMB_CHANNEL_SPAN) {
-        row->self_ticks += st->self;
-        row->threads += st->threads;
+    switch (st->channel % PLUMB_CHANNEL_FAR) {
+    case PLUMB_CHANNEL_SPAN:
+        row->self_ticks = plumb_total_add(row->self_ticks, st->self);
+        *(st->channel < PLUMB_CHANNEL_FAR ? &row->threads : &row->far_threads) += st->threads;
         if (st->thread_generation == m->thread_generation)
             row->last_thread = m->thread;
-    } else if (st->channel == PLUMB_CHANNEL_HOST_NS) {
-        row->self_ns += st->self;
-        row->outer_ns += st->outer_total;
+        break;
+    case PLUMB_CHANNEL_HOST_NS:
+        row->self_ns = plumb_total_add(row->self_ns, st->self);
+        row->outer_ns = plumb_total_add(row->outer_ns, st->outer_total);
         row->outer_count += st->outer_count;
+        break;
+    default:
+        break;
     }
     row->failures += st->failures;
     row->abandoned += st->abandoned;
@@ -273,10 +302,13 @@ void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state
         row->why_off = st->why_off;
         row->why_count = st->failures;
     }
-    if (st->flags & PLUMB_STATE_P2 && st->count) {
-        row->p2 = st->p2;
-        row->p2_threads++;
-        row->p2_shared |= st->threads > 1;
+    if (st->count && m->h->flags & PLUMB_LIVE_P2 && !plumb_channel_is_device(st->channel)) {
+        p2_meet(m, row, st->channel);
+        row->p2.p2 = st->p2;
+        if (st->threads > 1 || st->thread_generation != m->thread_generation)
+            row->p2.thread = P2_OF_OTHERS;
+        if (st->threads > 1 && !row->p2.mixed)
+            row->p2.mixed = PLUMB_MEDIAN_WHY_THREADS;
     }
     row->listed |= st->count || st->failures || st->abandoned || st->unbalanced;
 }
@@ -325,41 +357,63 @@ static uint64_t skip_at(const struct plumb_merge *m, const struct plumb_ended *e
     return p ? plumb_live_skip_at(p, e->end_ticks) : 0;
 }
 
-static void on_sample(void *self, const struct plumb_ended *e)
+/* Whether skip_first_n takes the sample. */
+static bool skips(const struct plumb_merge *m, struct plumb_merge_skip *s,
+                  const struct plumb_ended *e)
+{
+    if (s->taken < (s->settled ? s->most : skip_at(m, e))) {
+        s->taken++;
+        return true;
+    }
+    if (!s->settled) {
+        s->settled = true;
+        s->most = s->taken;
+    }
+    return false;
+}
+
+/* A sample that counts, into the statistics of its channel. */
+static void add_sample(struct plumb_merge *m, struct plumb_merge_row *row,
+                       const struct plumb_ended *e)
+{
+    struct plumb_merge_channel *c = channel_at(m, row, e->channel);
+    if (!c)
+        return;
+    plumb_stats_add(&c->stats, e->value, e->end_ticks);
+    /* Of two at one time, the later one: a thread's records are in order. */
+    if (c->stats.last_at == e->end_ticks)
+        c->stats.last = e->value;
+    if (!bucket_has_it(m, e))
+        add_extra(m, c, plumb_sketch_index(e->value >> c->shift), 1);
+    if (m->h->flags & PLUMB_LIVE_P2) {
+        p2_meet(m, row, e->channel);
+        if (!plumb_channel_is_device(e->channel))
+            plumb_p2_add(&row->p2.p2, (double)e->value);
+    }
+}
+
+static void on_sample(void *self, const struct plumb_ended *ended)
 {
     struct plumb_merge *m = self;
+    struct plumb_ended run = *ended, *e = &run;
     struct plumb_merge_row *row = row_for(m, e);
-    struct plumb_merge_channel *c;
     uint32_t place = e->tree;
+    bool device = plumb_channel_is_device(e->channel);
     if (!row)
         return;
     if (e->channel == PLUMB_CHANNEL_SPAN && row->last_thread != m->thread) {
         row->last_thread = m->thread;
         row->threads++;
     }
-    if (row->skipped < (row->settled ? row->skip_most : skip_at(m, e))) {
-        row->skipped++;
+    if (skips(m, &row->skip[device], e))
         return;
-    }
-    if (!row->settled) {
-        row->settled = true;
-        row->skip_most = row->skipped;
-    }
-    c = channel_at(m, row, e->channel);
-    if (!c)
-        return;
-    plumb_stats_add(&c->stats, e->value, e->end_ticks);
-    if (!bucket_has_it(m, e))
-        add_extra(m, c, plumb_sketch_index(e->value), 1);
-    if (e->channel == PLUMB_CHANNEL_SPAN) {
-        row->self_ticks += e->self;
-        if (m->h->flags & PLUMB_LIVE_P2) {
-            plumb_p2_add(&row->p2, (double)e->value);
-            row->p2_threads += row->p2_threads == 0;
-        }
-    } else if (e->channel == PLUMB_CHANNEL_HOST_NS) {
-        row->self_ns += e->self;
-        row->outer_ns += e->outermost ? e->value : 0;
+    e->channel = plumb_channel_for(e->channel, e->value);
+    add_sample(m, row, e);
+    if (ended->channel == PLUMB_CHANNEL_SPAN) {
+        row->self_ticks = plumb_total_add(row->self_ticks, e->self);
+    } else if (!device) {
+        row->self_ns = plumb_total_add(row->self_ns, e->self);
+        row->outer_ns = plumb_total_add(row->outer_ns, e->outermost ? e->value : 0);
         row->outer_count += e->outermost;
     }
     if (e->async && m->want_tree)

@@ -55,28 +55,42 @@ struct plumb_merge_channel {
     struct plumb_merge_sketch *sketches;
     struct plumb_merge_extra *extra;         /* a list, each line once */
     uint64_t lines[PLUMB_SKETCH_LINE_WORDS]; /* in use in a state or in `extra` */
-    bool unsure; /* the counts need not add up to those of `stats`: a file may be damaged */
+    uint32_t shift; /* buckets are those of value >> shift (plumb_channel_shift) */
+    bool unsure;    /* the counts need not add up to those of `stats`: a file may be damaged */
+};
+
+/* Samples that skip_first_n takes, of the host or of a device. */
+struct plumb_merge_skip {
+    uint64_t taken;
+    uint64_t most; /* samples replayed here are skipped while `taken` is less */
+    bool settled;  /* `most` is all that is skipped */
+};
+
+/* The P-square estimate of a row. It follows samples in their order, so it is of one state and what
+ * is replayed on top of it. */
+struct plumb_merge_p2 {
+    struct plumb_p2 p2;
+    uint32_t thread; /* whose it is, as counted by plumb_merge_thread(); 0: nothing yet */
+    uint32_t channel;
+    uint32_t mixed; /* enum plumb_timing_median_why: it cannot be used */
 };
 
 struct plumb_merge_row {
     uint32_t group, node;
-    struct plumb_merge_channel *channel[3]; /* by enum plumb_channel; NULL: no sample */
+    struct plumb_merge_channel *channel[PLUMB_CHANNELS]; /* NULL: no sample */
     uint64_t self_ticks, self_ns;
     uint64_t outer_ns, outer_count; /* of samples measured elsewhere; spans have it in the tree */
     uint64_t failures, abandoned, unbalanced;
     uint64_t untraced;
-    uint64_t skipped;
-    uint64_t skip_most; /* samples replayed here are skipped while `skipped` is less */
+    struct plumb_merge_skip skip[2]; /* of the host, of a device */
     uint64_t why_off;
     uint64_t why_count; /* failures behind why_off: the thread with most wins */
-    struct plumb_p2 p2;
-    uint32_t p2_threads; /* states that carry an estimate */
-    bool p2_shared;
+    struct plumb_merge_p2 p2;
     uint32_t threads;
+    uint32_t far_threads; /* the same of the state for long samples */
     uint32_t last_thread; /* the last of them, as counted by plumb_merge_thread() */
     uint64_t first_ticks; /* begin of its earliest run that is known */
     uint32_t order;       /* in which it was made */
-    bool settled;         /* skip_most is all that is skipped */
     bool listed;          /* has a key or a sample of its own */
 };
 
@@ -173,8 +187,10 @@ const void *plumb_merge_element(const struct plumb_merge *m, const struct plumb_
 /* The text at `off`; "" when there is none. */
 const char *plumb_merge_text(const struct plumb_merge *m, uint64_t off);
 
-/* p50, p90, p95, p99 of one channel, in its unit, straight from the counts. */
-void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4]);
+/* p50, p90, p95, p99 of one channel, in its unit, straight from the counts; then the sample above
+ * p50, which is the second of the two middle ones where there are two. */
+enum { PLUMB_QUANTILES = 5 };
+void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[PLUMB_QUANTILES]);
 /* The channel's buckets as a sorted list, values times `unit_ns`. NULL when out of memory or empty.
  */
 struct plumb_bucket *plumb_merge_buckets(const struct plumb_merge *m,

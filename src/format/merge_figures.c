@@ -166,13 +166,36 @@ static uint64_t total_of(const struct plumb_merge_channel *c, uint64_t groups)
     return total;
 }
 
-/* Finds the first `n` of four ranks, all of them <= total. */
-static PLUMB_ALWAYS_INLINE void find_ranks(uint32_t bucket[PLUMB_RANKS],
+/* The first bucket in use of the lowest of `groups`; `otherwise` where there is none. */
+static uint32_t lowest_bucket(const struct plumb_merge_channel *c, uint64_t groups,
+                              uint32_t otherwise)
+{
+    union counts room[2];
+    for (; groups; groups &= groups - 1) {
+        uint32_t g = (uint32_t)__builtin_ctzll(groups);
+        const union counts *counts = group_counts(c, g, room, true);
+        for (uint32_t i = 0; i < GROUP; i++) {
+            if (counts->wide[i])
+                return g * GROUP + i;
+        }
+    }
+    return otherwise;
+}
+
+uint32_t plumb_ranks_above(const struct plumb_merge_channel *c, uint64_t groups, uint32_t bucket)
+{
+    return lowest_bucket(c, groups & ~(((UINT64_C(2) << bucket / GROUP) - 1)), bucket);
+}
+
+/* Finds the first `n` of four ranks, all of them <= total, and the sample after the first. */
+static PLUMB_ALWAYS_INLINE void find_ranks(uint32_t bucket[PLUMB_QUANTILES],
                                            const struct plumb_merge_channel *c, uint64_t groups,
                                            uint64_t total, const uint64_t rank[PLUMB_RANKS], int n,
                                            bool wide)
 {
     union counts room[2];
+    const uint64_t all = groups;
+    bucket[PLUMB_RANKS] = PLUMB_NO_BUCKET;
     while (groups && n > 0) {
         uint32_t g = 63u - (uint32_t)__builtin_clzll(groups);
         const union counts *counts = group_counts(c, g, room, wide);
@@ -181,20 +204,25 @@ static PLUMB_ALWAYS_INLINE void find_ranks(uint32_t bucket[PLUMB_RANKS],
         total = sum < total ? total - sum : 0;
         for (; n > 0 && rank[n - 1] > total; n--)
             bucket[n - 1] = g * GROUP + place_of_rank(counts, sums, rank[n - 1] - total, wide);
+        if (n == 0)
+            bucket[PLUMB_RANKS] =
+                rank[0] - total < sum
+                    ? g * GROUP + place_of_rank(counts, sums, rank[0] + 1 - total, wide)
+                    : plumb_ranks_above(c, all, bucket[0]);
         groups &= ~(UINT64_C(1) << g);
     }
     while (n > 0)
         bucket[--n] = PLUMB_NO_BUCKET;
 }
 
-void plumb_ranks_scalar(uint32_t bucket[PLUMB_RANKS], const struct plumb_merge_channel *c,
+void plumb_ranks_scalar(uint32_t bucket[PLUMB_QUANTILES], const struct plumb_merge_channel *c,
                         uint64_t groups, uint32_t total, const uint32_t rank[PLUMB_RANKS])
 {
     const uint64_t wide[PLUMB_RANKS] = {rank[0], rank[1], rank[2], rank[3]};
     find_ranks(bucket, c, groups, total, wide, PLUMB_RANKS, false);
 }
 
-static void narrow_ranks(uint32_t bucket[PLUMB_RANKS], const struct plumb_merge_channel *c,
+static void narrow_ranks(uint32_t bucket[PLUMB_QUANTILES], const struct plumb_merge_channel *c,
                          uint64_t groups, uint64_t total, const uint64_t rank[PLUMB_RANKS])
 {
     const uint32_t narrow[PLUMB_RANKS] = {(uint32_t)rank[0], (uint32_t)rank[1], (uint32_t)rank[2],
@@ -209,16 +237,28 @@ static void narrow_ranks(uint32_t bucket[PLUMB_RANKS], const struct plumb_merge_
     plumb_ranks_scalar(bucket, c, groups, (uint32_t)total, narrow);
 }
 
-void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4])
+/* The value of `bucket`, within what was measured. */
+static double value_of(const struct plumb_merge_channel *c, uint32_t bucket)
+{
+    double min = (double)c->stats.min, max = (double)c->stats.max;
+    double v = bucket == PLUMB_NO_BUCKET
+                   ? min
+                   : plumb_sketch_value(bucket) * (double)(UINT64_C(1) << c->shift);
+    return v < min ? min : v > max ? max : v;
+}
+
+void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[PLUMB_QUANTILES])
 {
     static const uint32_t percent[PLUMB_RANKS] = {50, 90, 95, 99};
     uint64_t n = c ? c->stats.count : 0, groups, rank[PLUMB_RANKS];
-    uint32_t bucket[PLUMB_RANKS];
+    uint32_t bucket[PLUMB_QUANTILES];
     int found = PLUMB_RANKS;
-    for (int i = 0; i < PLUMB_RANKS && n <= PLUMB_EXACT; i++)
-        out[i] = n ? plumb_stats_quantile(&c->stats, NULL, 0, percent[i] / 100.0) : 0;
-    if (n <= PLUMB_EXACT)
+    if (n <= PLUMB_EXACT) {
+        for (int i = 0; i < PLUMB_RANKS; i++)
+            out[i] = n ? plumb_stats_quantile(&c->stats, NULL, 0, percent[i] / 100.0) : 0;
+        out[PLUMB_RANKS] = n ? plumb_stats_quantile(&c->stats, NULL, 0, 0.5 + 1.0 / (double)n) : 0;
         return;
+    }
     for (int i = 0; i < PLUMB_RANKS; i++)
         rank[i] = n / 100 * percent[i] + (n % 100 * percent[i] + 99) / 100;
     groups = groups_in_use(c);
@@ -230,14 +270,13 @@ void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[4])
     } else {
         narrow_ranks(bucket, c, groups, n, rank);
     }
-    for (int i = 0; i < found; i++) {
-        double min = (double)c->stats.min, max = (double)c->stats.max;
-        double v = bucket[i] == PLUMB_NO_BUCKET ? min : plumb_sketch_value(bucket[i]);
-        out[i] = v < min ? min : v > max ? max : v;
-    }
+    for (int i = 0; i < found; i++)
+        out[i] = value_of(c, bucket[i]);
     /* Fewer in the buckets than were counted: a damaged file. */
     for (int q = found; q < PLUMB_RANKS; q++)
         out[q] = q && out[q - 1] > (double)c->stats.max ? out[q - 1] : (double)c->stats.max;
+    out[PLUMB_RANKS] =
+        found && bucket[PLUMB_RANKS] != PLUMB_NO_BUCKET ? value_of(c, bucket[PLUMB_RANKS]) : out[0];
 }
 
 /* ---- Lists of buckets ------------------------------------------------------------------------ */
@@ -248,13 +287,14 @@ static size_t list_buckets(struct plumb_bucket *list, size_t most,
                            const struct plumb_merge_channel *c, double unit_ns)
 {
     union counts room[2];
+    const double unit = unit_ns * (double)(UINT64_C(1) << c->shift);
     size_t n = 0;
     for (uint64_t left = groups_in_use(c); left; left &= left - 1) {
         uint32_t g = (uint32_t)__builtin_ctzll(left);
         const union counts *counts = group_counts(c, g, room, true);
         for (uint32_t i = 0; i < GROUP; i++) {
             if (counts->wide[i] && n < most)
-                list[n] = (struct plumb_bucket){plumb_sketch_value(g * GROUP + i) * unit_ns,
+                list[n] = (struct plumb_bucket){plumb_sketch_value(g * GROUP + i) * unit,
                                                 counts->wide[i]};
             n += counts->wide[i] != 0;
         }

@@ -136,10 +136,10 @@ static void fixture_close(struct fixture *f)
     plumb_arena_fini(&f->arena);
 }
 
-static double quantile_from_the_bottom(const struct fixture *f, uint32_t percent)
+static double sample_from_the_bottom(const struct fixture *f, uint64_t rank)
 {
     const struct plumb_stats *s = &f->c.stats;
-    uint64_t rank = s->count / 100 * percent + (s->count % 100 * percent + 99) / 100, seen = 0;
+    uint64_t seen = 0;
     for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++) {
         double v = plumb_sketch_value(i);
         seen += f->want[i];
@@ -152,15 +152,18 @@ static double quantile_from_the_bottom(const struct fixture *f, uint32_t percent
 static void check(const struct fixture *f)
 {
     static const uint32_t percent[4] = {50, 90, 95, 99};
-    double q[4];
+    double q[PLUMB_QUANTILES];
+    uint64_t samples = f->c.stats.count;
     size_t n, at = 0;
     const struct plumb_bucket *list = plumb_merge_buckets(&f->m, &f->c, 3, &n);
     plumb_merge_quantiles(&f->c, q);
-    for (int i = 0; i < 4; i++) {
-        double want = quantile_from_the_bottom(f, percent[i]);
+    for (int i = 0; i < PLUMB_QUANTILES; i++) {
+        uint32_t p = percent[i % 4];
+        uint64_t rank = samples / 100 * p + (samples % 100 * p + 99) / 100 + i / 4;
+        double want = sample_from_the_bottom(f, rank);
         if (memcmp(&q[i], &want, sizeof want) != 0)
-            fail_msg("p%u of %llu samples is %.17g, not %.17g", percent[i],
-                     (unsigned long long)f->c.stats.count, q[i], want);
+            fail_msg("sample %llu of %llu is %.17g, not %.17g", (unsigned long long)rank,
+                     (unsigned long long)samples, q[i], want);
     }
     for (uint32_t i = 0; i < PLUMB_SKETCH_BUCKETS; i++) {
         if (!f->want[i])
@@ -219,7 +222,7 @@ static uint32_t bucket_from_the_bottom(const struct fixture *f, uint32_t rank)
 
 static void check_ranks(struct fixture *f, plumb_ranks_fn *find, uint64_t *random)
 {
-    uint32_t total = (uint32_t)f->c.stats.count, rank[PLUMB_RANKS], bucket[PLUMB_RANKS];
+    uint32_t total = (uint32_t)f->c.stats.count, rank[PLUMB_RANKS], bucket[PLUMB_QUANTILES];
     for (int turn = 0; turn < 8; turn++) {
         for (int i = 0; i < PLUMB_RANKS; i++) {
             uint32_t low = i ? rank[i - 1] : 1;
@@ -230,6 +233,8 @@ static void check_ranks(struct fixture *f, plumb_ranks_fn *find, uint64_t *rando
         find(bucket, &f->c, groups_of(&f->c), total, rank);
         for (int i = 0; i < PLUMB_RANKS; i++)
             assert_int_equal(bucket[i], bucket_from_the_bottom(f, rank[i]));
+        assert_int_equal(bucket[PLUMB_RANKS],
+                         bucket_from_the_bottom(f, rank[0] < total ? rank[0] + 1 : total));
     }
 }
 

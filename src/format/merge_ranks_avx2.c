@@ -237,10 +237,10 @@ static PLUMB_ALWAYS_INLINE bool goes_up(const struct plumb_merge_channel *c, uin
     return __builtin_popcountll(groups) - above + 2 < above;
 }
 
-void plumb_ranks_avx2(uint32_t bucket[PLUMB_RANKS], const struct plumb_merge_channel *c,
+void plumb_ranks_avx2(uint32_t bucket[PLUMB_QUANTILES], const struct plumb_merge_channel *c,
                       uint64_t groups, uint32_t total, const uint32_t rank[PLUMB_RANKS])
 {
-    uint32_t passed[PLUMB_RANKS], last = UINT32_MAX;
+    uint32_t passed[PLUMB_RANKS], last = UINT32_MAX, above;
     struct walk w;
     struct group in;
     w.n = 0;
@@ -250,6 +250,7 @@ void plumb_ranks_avx2(uint32_t bucket[PLUMB_RANKS], const struct plumb_merge_cha
     else if (groups)
         walk_down(&w, c, groups, total, rank);
     _mm_storeu_si128((__m128i *)(void *)passed, w.passed);
+    bucket[PLUMB_RANKS] = PLUMB_NO_BUCKET;
     for (int i = 0; i < PLUMB_RANKS; i++) {
         bucket[i] = PLUMB_NO_BUCKET;
         if (passed[i] >= w.n)
@@ -258,5 +259,11 @@ void plumb_ranks_avx2(uint32_t bucket[PLUMB_RANKS], const struct plumb_merge_cha
             read_group(&in, c, w.group[passed[i]]);
         last = passed[i];
         bucket[i] = w.group[last] * PLUMB_GROUP + place(&in, rank[i] - w.below[last]);
+        if (i > 0)
+            continue;
+        above = rank[0] + 1 - w.below[last];
+        bucket[PLUMB_RANKS] = above <= in.before[PLUMB_GROUP_LINES]
+                                  ? w.group[last] * PLUMB_GROUP + place(&in, above)
+                                  : plumb_ranks_above(c, groups, bucket[0]);
     }
 }

@@ -112,6 +112,21 @@ const char *plumb_timing_estimator_name(uint32_t median_estimator)
     }
 }
 
+const char *plumb_timing_median_why_name(uint32_t why)
+{
+    static const char *const names[PLUMB_MEDIAN_WHYS] = {NULL, "threads", "sources", "range"};
+    return why < PLUMB_MEDIAN_WHYS ? names[why] : NULL;
+}
+
+size_t plumb_timing_clamped(const struct plumb_timing *t)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->node_count; i++)
+        n += t->nodes[i].host.ns.total >= PLUMB_TOTAL_MAX ||
+             t->nodes[i].device.ns.total >= PLUMB_TOTAL_MAX;
+    return n;
+}
+
 static void write_sites(struct plumb_json *j, const struct plumb_timing_node *node)
 {
     plumb_put_array(j, "sites");
@@ -144,6 +159,7 @@ static void write_node(const struct plumb_timing *t, struct plumb_json *j,
     write_channel_ms(j, &node->host);
     plumb_put_ms(j, "self_ms", (double)node->self_ns);
     plumb_put_text(j, "median_estimator", plumb_timing_estimator_name(node->median_estimator));
+    plumb_put_text(j, "median_why", plumb_timing_median_why_name(node->median_why));
     plumb_put_u64(j, "threads", node->threads);
     plumb_put_u64(j, "self_ns", node->self_ns);
     plumb_put_u64(j, "outermost_ns", node->outermost_ns);
@@ -151,6 +167,7 @@ static void write_node(const struct plumb_timing *t, struct plumb_json *j,
     write_channel_exact(j, &node->host);
     plumb_put_object(j, "device");
     plumb_put_u64(j, "count", node->device.ns.count);
+    plumb_put_u64(j, "skipped", node->device_skipped);
     write_channel_ms(j, &node->device);
     write_channel_exact(j, &node->device);
     plumb_json_object_end(j);
@@ -256,6 +273,9 @@ static void write_drops(const struct plumb_timing *t, struct plumb_json *j)
     plumb_put_u64(j, "unbalanced", t->drops.unbalanced);
     plumb_put_u64(j, "stale", t->drops.stale);
     plumb_put_u64(j, "tree", t->drops.tree);
+    plumb_put_u64(j, "range", t->drops.range);
+    plumb_put_u64(j, "other_phases", t->drops.other_phases);
+    plumb_put_u64(j, "other_pipelines", t->drops.other_pipelines);
     plumb_json_object_end(j);
 }
 

@@ -19,6 +19,16 @@ enum { PLUMB_TIMING_SCHEMA = 1 };
 #define PLUMB_TIMING_FORMAT "plumb-timing"
 #define PLUMB_TIMING_NONE UINT32_MAX
 
+/* Why a median is of the sketch although the P-square estimator was asked for (PLUMB_MEDIAN=p2),
+ * which follows one source of samples in their order. */
+enum plumb_timing_median_why {
+    PLUMB_MEDIAN_WHY_NONE = 0,    /* it was not asked for, or the median is its */
+    PLUMB_MEDIAN_WHY_THREADS = 1, /* samples of several threads */
+    PLUMB_MEDIAN_WHY_SOURCES = 2, /* spans and samples measured elsewhere */
+    PLUMB_MEDIAN_WHY_RANGE = 3,   /* samples of hours, which have statistics of their own */
+    PLUMB_MEDIAN_WHYS = 4
+};
+
 struct plumb_timing_channel {
     struct plumb_stats ns;        /* `last_at` in Unix ns */
     struct plumb_bucket *buckets; /* values in ns */
@@ -202,11 +212,14 @@ struct plumb_timing_node {
     uint64_t self_ns;
     uint64_t outermost_ns; /* part of the total that lies in no other span of its thread */
     uint64_t outermost_count;
-    uint64_t skipped, failures, abandoned, unbalanced;
+    uint64_t skipped; /* of the host; of a device where the host has no sample at all */
+    uint64_t device_skipped;
+    uint64_t failures, abandoned, unbalanced;
     uint64_t untraced;        /* runs that ended and whose end is not in the trace */
     const char *last_failure; /* NULL: none */
     uint32_t threads;
     uint32_t median_estimator; /* enum plumb_median */
+    uint32_t median_why;       /* enum plumb_timing_median_why */
     bool stage;
     const char *metric; /* component metric that it counts for; NULL: none */
     struct plumb_timing_device_use use;
@@ -266,15 +279,18 @@ struct plumb_timing {
         double total_ns;
     } overhead;
     struct {
-        uint64_t other_nodes; /* names beyond PLUMB_MAX_NODES, counted under (other) */
-        uint64_t other_state; /* samples counted under (other) for lack of state */
-        uint64_t lost_state;  /* samples not counted at all: no memory even for (other) */
-        uint64_t too_deep;    /* spans nested deeper than can be kept */
-        uint64_t async;       /* async spans beyond the bound */
-        uint64_t reentrant;   /* spans begun in a signal handler that interrupted plumb */
-        uint64_t unbalanced;  /* spans closed by an outer end, a thread exit or the stop */
-        uint64_t stale;       /* ends that belong to no open span */
-        uint64_t tree;        /* call-tree places beyond the bound */
+        uint64_t other_nodes;  /* names beyond PLUMB_MAX_NODES, counted under (other) */
+        uint64_t other_state;  /* samples counted under (other) for lack of state */
+        uint64_t lost_state;   /* samples not counted at all: no memory even for (other) */
+        uint64_t too_deep;     /* spans nested deeper than can be kept */
+        uint64_t async;        /* async spans beyond the bound */
+        uint64_t reentrant;    /* spans begun in a signal handler that interrupted plumb */
+        uint64_t unbalanced;   /* spans closed by an outer end, a thread exit or the stop */
+        uint64_t stale;        /* ends that belong to no open span */
+        uint64_t range;        /* samples that were negative or longer than PLUMB_SAMPLE_MAX_NS */
+        uint64_t other_phases; /* uses of phases beyond the bound, counted under (other) */
+        uint64_t other_pipelines; /* the same of pipelines */
+        uint64_t tree;            /* call-tree places beyond the bound */
     } drops;
     struct {
         const char *end;  /* why it ends where it does: "complete", ...; NULL: there is no trace */
@@ -335,6 +351,10 @@ uint64_t plumb_timing_unaccounted_ns(const struct plumb_timing_request *r);
 bool plumb_timing_unaccounted_line(struct plumb_buf *out, const struct plumb_timing *t);
 /* "sketch", "p2" or "exact", from enum plumb_median. */
 const char *plumb_timing_estimator_name(uint32_t median_estimator);
+/* "threads", "sources" or "range", from enum plumb_timing_median_why; NULL: none. */
+const char *plumb_timing_median_why_name(uint32_t why);
+/* Rows whose total stands at PLUMB_TOTAL_MAX. */
+size_t plumb_timing_clamped(const struct plumb_timing *t);
 /* "open", "ended" or "failed", from enum plumb_timing_request_state. */
 const char *plumb_timing_request_state_name(uint32_t state);
 

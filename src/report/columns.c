@@ -16,7 +16,9 @@ static const struct plumb_column table[] = {
     {"std_ms", "Std(ms)", "standard deviation of the population", PLUMB_COLUMN_MS, AT(std_ms), 10},
     {"min_ms", "Min(ms)", "shortest run", PLUMB_COLUMN_MS, AT(min_ms), 10},
     {"max_ms", "Max(ms)", "longest run", PLUMB_COLUMN_MS, AT(max_ms), 10},
-    {"median_ms", "Median(ms)", "median, by the estimator of column median_estimator",
+    {"median_ms", "Median(ms)",
+     "the middle run, the mean of the two middle ones of an even count, by the estimator of column "
+     "median_estimator",
      PLUMB_COLUMN_MS, AT(median_ms), 10},
     {"total_ms", "Total(s)", "sum of all runs, nested nodes included", PLUMB_COLUMN_SECONDS,
      AT(total_ms), 10},

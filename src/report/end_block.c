@@ -49,6 +49,9 @@ static void tell_drops(const struct plumb_timing *t)
         {t->drops.reentrant, "spans in signal handlers that interrupted plumb, not recorded"},
         {t->drops.stale, "ends that belong to no open span of their thread, ignored"},
         {t->drops.tree, "call-tree places beyond the bound, counted at the root"},
+        {t->drops.range, "samples refused: negative, or longer than 9 years"},
+        {t->drops.other_phases, "uses of phases beyond 255, counted under '(other)'"},
+        {t->drops.other_pipelines, "uses of pipelines beyond 255, counted under '(other)'"},
     };
     for (size_t i = 0; i < sizeof drops / sizeof *drops; i++) {
         if (drops[i].n)

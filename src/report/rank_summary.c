@@ -83,9 +83,9 @@ static size_t join(struct row *rows, size_t n)
             continue;
         }
         to->count += from->count;
-        to->device_ns += from->device_ns;
-        to->self_device_ns += from->self_device_ns;
-        to->host_ns += from->host_ns;
+        to->device_ns = plumb_total_add(to->device_ns, from->device_ns);
+        to->self_device_ns = plumb_total_add(to->self_device_ns, from->self_device_ns);
+        to->host_ns = plumb_total_add(to->host_ns, from->host_ns);
     }
     return kept;
 }

@@ -26,6 +26,12 @@ static const struct drop drops[] = {
     {DROP(stale), "ends belonged to no open span", NULL},
     {DROP(tree), "runs found no room in the call tree; the table has them",
      "raise PLUMB_MAX_STATE"},
+    {DROP(range), "samples were refused: negative, or longer than 9 years",
+     "look at how their durations are computed"},
+    {DROP(other_phases), "uses of phases beyond 255 are counted under (other)",
+     "give runs fewer phases"},
+    {DROP(other_pipelines), "uses of pipelines beyond 255 are counted under (other)",
+     "give runs fewer pipelines"},
 };
 
 static void put_open(const struct plumb_timing *t, bool live, struct plumb_buf *out)
@@ -63,6 +69,16 @@ static void put_drops(const struct plumb_timing *t, struct plumb_buf *out)
     }
 }
 
+static void put_clamped(const struct plumb_timing *t, struct plumb_buf *out)
+{
+    size_t n = plumb_timing_clamped(t);
+    if (n)
+        plumb_buf_printf(out,
+                         "%zu row%s a total of more than 584 years, shown as that; mean and "
+                         "deviation do not hold\n",
+                         n, n == 1 ? " has" : "s have");
+}
+
 static void put_failures(const struct plumb_timing *t, struct plumb_buf *out)
 {
     for (size_t i = 0; i < t->node_count; i++) {
@@ -98,6 +114,7 @@ void plumb_remarks_write(const struct plumb_timing *t, bool live, struct plumb_b
         plumb_buf_str(out, "recovered: the process did not end the run itself\n");
     put_open(t, live, out);
     put_drops(t, out);
+    put_clamped(t, out);
     put_failures(t, out);
     put_unaccounted(t, out);
     for (size_t i = 0; i < t->note_count; i++) {

@@ -91,6 +91,25 @@ static uint32_t get_estimator(struct plumb_timing_cursor *c, const json_t *objec
     return PLUMB_MEDIAN_SKETCH;
 }
 
+/* Files of before have none. */
+static uint32_t get_median_why(struct plumb_timing_cursor *c, const json_t *object)
+{
+    const json_t *v = json_object_get(object, "median_why");
+    if (!v || json_is_null(v))
+        return PLUMB_MEDIAN_WHY_NONE;
+    for (uint32_t i = PLUMB_MEDIAN_WHY_NONE + 1; i < PLUMB_MEDIAN_WHYS && json_is_string(v); i++)
+        if (strcmp(json_string_value(v), plumb_timing_median_why_name(i)) == 0)
+            return i;
+    plumb_field_fault(&c->f, "median_why", "is none that this plumb knows");
+    return PLUMB_MEDIAN_WHY_NONE;
+}
+
+/* A field that came later than the first files: 0 where it is absent. */
+static uint64_t later_u64(struct plumb_timing_cursor *c, const json_t *object, const char *key)
+{
+    return json_object_get(object, key) ? plumb_field_u64(&c->f, object, key) : 0;
+}
+
 static void read_sites(struct plumb_timing_cursor *c, const json_t *object,
                        struct plumb_timing_node *node)
 {
@@ -117,15 +136,16 @@ static void read_node(struct plumb_timing_cursor *c, const json_t *object,
     node->last_failure = plumb_field_text(&c->f, object, "last_failure");
     node->abandoned = plumb_field_u64(&c->f, object, "abandoned");
     node->unbalanced = plumb_field_u64(&c->f, object, "unbalanced");
-    if (json_object_get(object, "untraced"))
-        node->untraced = plumb_field_u64(&c->f, object, "untraced");
+    node->untraced = later_u64(c, object, "untraced");
     node->median_estimator = get_estimator(c, object);
+    node->median_why = get_median_why(c, object);
     node->threads = plumb_field_u32(&c->f, object, "threads");
     node->self_ns = plumb_field_u64(&c->f, object, "self_ns");
     node->outermost_ns = plumb_field_u64(&c->f, object, "outermost_ns");
     node->outermost_count = plumb_field_u64(&c->f, object, "outermost_count");
     read_channel(c, object, &node->host);
     read_channel(c, plumb_field_object(&c->f, object, "device"), &node->device);
+    node->device_skipped = later_u64(c, json_object_get(object, "device"), "skipped");
     node->on_device = plumb_field_bool(&c->f, object, "on_device");
     node->synced = plumb_field_bool(&c->f, object, "synced");
     plumb_timing_read_device_use(c, object, &node->use);
@@ -249,6 +269,9 @@ static void read_drops(struct plumb_timing_cursor *c, const json_t *root)
     t->drops.unbalanced = plumb_field_u64(&c->f, object, "unbalanced");
     t->drops.stale = plumb_field_u64(&c->f, object, "stale");
     t->drops.tree = plumb_field_u64(&c->f, object, "tree");
+    t->drops.range = later_u64(c, object, "range");
+    t->drops.other_phases = later_u64(c, object, "other_phases");
+    t->drops.other_pipelines = later_u64(c, object, "other_pipelines");
 }
 
 static void read_trace(struct plumb_timing_cursor *c, const json_t *root)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "record.h"
+#include "record_timing.h"
 
 enum { THREADS = 4, EACH = 400, SKIP = 1000 };
 
@@ -71,7 +71,7 @@ static void a_key_whose_samples_were_all_skipped_is_a_row_of_zeros(void **state)
     record_check_row(&row);
 }
 
-static void the_device_channel_and_async_spans_follow_the_same_rule(void **state)
+static void async_spans_follow_the_same_rule(void **state)
 {
     plumb_node node = plumb_node_get("async");
     (void)state;
@@ -80,6 +80,30 @@ static void the_device_channel_and_async_spans_follow_the_same_rule(void **state
         plumb_async_end(plumb_async_begin(node));
     assert_int_equal(record_count("async"), 3);
     assert_int_equal(record_row("async").skipped, 2);
+}
+
+static void host_and_device_samples_are_skipped_apart(void **state)
+{
+    plumb_node both = plumb_node_get("both"), device = plumb_node_get("device");
+    struct plumb_timing t;
+    (void)state;
+    skip_first(2);
+    for (int i = 0; i < 5; i++) {
+        plumb_record_ns(both, 1000000);
+        plumb_record_device_ns(both, 3000000);
+        plumb_record_device_ns(device, 2000000);
+    }
+    assert_int_equal(record_count("both"), 3);
+    assert_int_equal(record_row("both").skipped, 2);
+    assert_int_equal(record_row("both").device_count, 3);
+    assert_true(record_row("both").device_total_ms == 9.0);
+    assert_int_equal(record_row("device").device_count, 3);
+    assert_int_equal(record_row("device").skipped, 2);
+    record_finish(&t);
+    assert_int_equal(timing_node(&t, NULL, "both")->device_skipped, 2);
+    assert_int_equal(timing_node(&t, NULL, "both")->device.ns.count, 3);
+    plumb_timing_fini(&t);
+    record_start();
 }
 
 static void *record_some(void *arg)
@@ -114,7 +138,8 @@ int main(void)
         IN_A_RUN(skip_2_of_5_leaves_3_in_each_phase),
         IN_A_RUN(spans_are_skipped_alike),
         IN_A_RUN(a_key_whose_samples_were_all_skipped_is_a_row_of_zeros),
-        IN_A_RUN(the_device_channel_and_async_spans_follow_the_same_rule),
+        IN_A_RUN(async_spans_follow_the_same_rule),
+        IN_A_RUN(host_and_device_samples_are_skipped_apart),
         IN_A_RUN(threads_of_a_key_share_the_skip_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
