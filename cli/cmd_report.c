@@ -39,8 +39,8 @@ static const struct plumb_cli_option options[] = {
               "figure that orders the rows, largest first (total); of the tree all but p95", false},
     [TOP] = {"top", "N", "show the first N rows; sums are still over all", false},
     [FRAMES] = {"frames", "N",
-                "frames of the run: shown in the title, and the divisor of the "
-                "average (less skip_first_n)",
+                "frames of one phase: shown in the title, and the divisor of the "
+                "average (less skip_first_n); not used in a table of several",
                 false},
     [TREE] = {"tree", NULL, "the call tree instead of the table", false},
     [WIDE] = {"wide", NULL, "more columns: self time, share, percentiles, device time", false},

@@ -59,24 +59,16 @@ static void log_line_to(int level, const char *line, plumb_log_fn log, void *arg
 static int summary_text(char **out, plumb_pipeline *pipeline, const char *phase, uint64_t frames,
                         plumb_error *err)
 {
-    plumb_rows *rows = NULL;
+    const struct plumb_summary_options o = {
+        .pipeline = pipeline ? pipeline->name : NULL, .phase = phase, .frames = frames};
     struct plumb_buf b = {0};
-    struct plumb_summary s;
-    struct plumb_summary_options o = {0};
-    int rc = plumb_summary_rows_impl(&rows, pipeline, phase, err);
-    size_t n = rc == PLUMB_OK ? plumb_rows_count_impl(rows) : 0;
-    if (rc < 0)
-        return rc;
-    o.frames = frames;
-    o.skip_first_n = PLUMB_LOAD((pipeline ? pipeline : &plumb_rt.pipelines[0])->skip_first_n);
-    rc = plumb_summary_init_rows(&s, n ? plumb_rows_get_impl(rows, 0) : NULL, n, &o, err);
-    if (rc == PLUMB_OK) {
-        plumb_summary_write(&s, &b);
-        plumb_summary_fini(&s);
-        if (b.failed)
-            rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory writing the summary");
-    }
-    plumb_rows_free_impl(rows);
+    struct plumb_timing t;
+    int rc;
+    plumb_timing_init(&t);
+    rc = plumb_summary_timing(&t, err);
+    if (rc == PLUMB_OK)
+        rc = plumb_summary_table(&b, &t, &o, err);
+    plumb_timing_fini(&t);
     if (rc < 0) {
         plumb_buf_fini(&b);
         return rc;

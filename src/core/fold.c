@@ -205,6 +205,8 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
     a.total = plumb_total_add(st->total, a.total) - st->total;
     a.self = plumb_total_add(st->self, a.self) - st->self;
     memset(&nowhere, 0, sizeof nowhere);
+    if (place && f->watch)
+        plumb_snapshot_place(f->watch, place, t);
     if (place && t->undo_block != f->number)
         tree_touch(f, t, place);
     if (st->count < PLUMB_EXACT)

@@ -593,6 +593,9 @@ void plumb_control_open_later(uint32_t ms);
 void plumb_control_forget(void); /* in the child of a fork: the thread is the parent's */
 
 /* snapshot.c */
+/* Everything that the open run has recorded so far, as its report will have it: pipelines, nodes
+ * without histograms and sites, call tree. `out`: plumb_timing_init() done. */
+int plumb_summary_timing(struct plumb_timing *out, plumb_error *err);
 int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
                             plumb_error *err);
 size_t plumb_rows_count_impl(const plumb_rows *rows);
@@ -603,6 +606,7 @@ void plumb_rows_free_impl(plumb_rows *rows);
  * fields, to a line of its buckets, and to all of them. `q` is what the fold found in th->ask,
  * which may be gone meanwhile. */
 void plumb_snapshot_answer(struct plumb_ask *q, const struct plumb_thread *th);
+void plumb_snapshot_place(struct plumb_ask *q, uint32_t place, const struct plumb_live_tree *t);
 void plumb_snapshot_copy(struct plumb_ask *q, struct plumb_live_state *st);
 void plumb_snapshot_line(struct plumb_ask *q, const struct plumb_live_state *st, uint32_t line);
 void plumb_snapshot_lines(struct plumb_ask *q, const struct plumb_live_state *st);

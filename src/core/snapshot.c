@@ -10,8 +10,9 @@
  *    knows. What it waits for is one fold, which itself waits for nothing but a node's first
  *    meeting; its release of `folded` makes all that it has changed visible.
  * 2. A fold that knows first leaves a copy of stack, context and block (plumb_snapshot_answer), of
- *    each state's first fields before it changes them (plumb_snapshot_copy), and of each line of
- *    buckets before it raises one (plumb_snapshot_line).
+ *    each state's first fields before it changes them (plumb_snapshot_copy), of each line of
+ *    buckets before it raises one (plumb_snapshot_line), and of each place of its call tree
+ *    (plumb_snapshot_place), where that is asked for: a table needs to know what is outermost.
  * 3. The reader takes what has been copied by then, and reads the rest in place. After each read it
  *    looks whether a copy has been left meanwhile, and if so takes that. A copy is released before
  *    the change, so who has read anything of the change finds the copy.
@@ -47,6 +48,7 @@ enum {
     FIRST_ROOM = 512 * 1024,
     LINE_BYTES = PLUMB_SKETCH_LINE * 4,
     FETCH_AHEAD = 8,
+    PLACES_MET = 512, /* more than a block's runs and adopted paths can lead to */
     RUNNING_SPINS = 50000,
     SPINS = 100000
 };
@@ -208,6 +210,45 @@ static void add_skipped(struct plumb_merge *m, const struct plumb_thread *th)
     }
 }
 
+/* Place `i` as of the snapshot. */
+static PLUMB_RACY void read_place(struct plumb_live_tree *to, const struct plumb_ask *q, uint32_t i,
+                                  const struct plumb_live_tree *from)
+{
+    const struct plumb_place_copy *copy = &q->place[i];
+    *to = (struct plumb_live_tree){from->parent,
+                                   from->node,
+                                   from->group,
+                                   from->async,
+                                   PLUMB_LOAD(from->count),
+                                   PLUMB_LOAD(from->total),
+                                   PLUMB_LOAD(from->self),
+                                   0,
+                                   {0}};
+    plumb_order();
+    if (!PLUMB_ACQUIRE(copy->left))
+        return;
+    to->count = copy->count;
+    to->total = copy->total;
+    to->self = copy->self;
+}
+
+/* Adds the thread's places; returns the merged place of each of the first `n`, 0: none. */
+static uint32_t *add_places(struct plumb_merge *m, const struct plumb_thread *th, uint32_t *n)
+{
+    const struct plumb_ask *q = th->ask;
+    uint32_t count = PLUMB_ACQUIRE(th->live->tree.count);
+    uint32_t *map;
+    *n = count < q->places ? count : q->places;
+    map = plumb_arena_alloc(m->arena, (*n + 1) * sizeof *map);
+    for (uint32_t i = 1; map && i < *n; i++) {
+        struct plumb_live_tree t;
+        read_place(&t, q, i, plumb_table_at(th->run, &th->live->tree, i));
+        plumb_merge_place(m, map, i, &t);
+    }
+    *n = map ? *n : 0;
+    return map;
+}
+
 static PLUMB_RACY void read_tail(struct plumb_tail *to, const struct plumb_thread *th)
 {
     const struct plumb_live_thread *live = th->live;
@@ -224,7 +265,16 @@ static PLUMB_RACY void read_tail(struct plumb_tail *to, const struct plumb_threa
         memset(to->words, 0, sizeof to->words);
 }
 
-static void add_tail(struct plumb_merge *m, const struct plumb_thread *th, struct plumb_tail *t)
+/* Its places become those of `m`: map[n]. */
+static void map_tail(struct plumb_tail *t, const uint32_t *map, uint32_t n)
+{
+    for (uint32_t d = 1; d <= t->context.depth; d++)
+        t->frames[d].tree = t->frames[d].tree < n ? map[t->frames[d].tree] : 0;
+    t->context.base_tree = t->context.base_tree < n ? map[t->context.base_tree] : 0;
+}
+
+static void add_tail(struct plumb_merge *m, const struct plumb_thread *th, struct plumb_tail *t,
+                     const uint32_t *map, uint32_t places)
 {
     const struct plumb_ask *q = th->ask;
     if (!PLUMB_ACQUIRE(q->answered)) {
@@ -240,7 +290,18 @@ static void add_tail(struct plumb_merge *m, const struct plumb_thread *th, struc
         memcpy(t->frames, left->frames, (left->context.depth + 1) * sizeof t->frames[0]);
         memcpy(t->words, left->words, sizeof t->words);
     }
+    if (m->want_tree)
+        map_tail(t, map, places);
     plumb_merge_block(m, &t->context, t->frames, t->words);
+}
+
+static bool ask_places(struct plumb_ask *q, const struct plumb_thread *th)
+{
+    q->places = PLUMB_ACQUIRE(th->live->tree.count) + PLACES_MET;
+    q->place = plumb_room_take(q->s, q->places * sizeof *q->place);
+    if (q->place)
+        memset(q->place, 0, q->places * sizeof *q->place);
+    return q->place != NULL;
 }
 
 /* 1: the room was too small. */
@@ -259,6 +320,8 @@ static int ask(struct plumb_snapshot *s)
         memset(q, 0, sizeof *q + n * sizeof q->copy[0]);
         q->s = s;
         q->states = n;
+        if (s->want_tree && !ask_places(q, th))
+            return 1;
         PLUMB_STORE_ORDERED(th->ask, q);
     }
     return PLUMB_OK;
@@ -295,7 +358,9 @@ static size_t room_for_all(void)
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
         if (plumb_belongs(th, plumb_rt.run))
             bytes += sizeof(struct plumb_tail) + PLUMB_OWN_BYTES + 128 +
-                     PLUMB_ACQUIRE(th->live->states) * most_of_state;
+                     PLUMB_ACQUIRE(th->live->states) * most_of_state +
+                     (PLUMB_ACQUIRE(th->live->tree.count) + PLACES_MET) *
+                         sizeof(struct plumb_place_copy);
     }
     return bytes * 2;
 }
@@ -359,24 +424,29 @@ static void see_names(void)
     (void)PLUMB_ACQUIRE(plumb_rt.pipeline_count);
 }
 
-static int make_rows(plumb_rows *rows, struct plumb_merge *m, plumb_pipeline *pipeline,
-                     const char *phase)
+/* What a summary is made for: rows of a pipeline and a phase, NULL: of all; or everything, as a
+ * report has it. */
+struct wanted {
+    plumb_rows *rows;
+    plumb_pipeline *pipeline;
+    const char *phase;
+    struct plumb_timing *timing;
+};
+
+static int make_rows(const struct wanted *want, struct plumb_merge *m,
+                     const struct plumb_anchor *end, double tick_ns)
 {
-    struct plumb_anchor end;
-    double ppm, tick_ns;
-    plumb_anchor_take(&end, plumb_rt.clock);
-    tick_ns = plumb_live_tick_ns(m->h, &end, &ppm);
+    plumb_rows *rows = want->rows;
     plumb_merge_order(m);
-    see_names();
     rows->rows = plumb_arena_alloc(&rows->arena, (m->row_count + 1) * sizeof *rows->rows);
     for (size_t i = 0; rows->rows && i < m->row_count; i++) {
         const struct plumb_merge_row *r = m->rows[i];
         plumb_row *out = &rows->rows[rows->count];
         struct plumb_timing_node n;
-        if (!r->listed || (pipeline && r->group >> 8 != pipeline->index) ||
-            (phase && strcmp(plumb_rt.phases.name[r->group & 0xff], phase) != 0))
+        if (!r->listed || (want->pipeline && r->group >> 8 != want->pipeline->index) ||
+            (want->phase && strcmp(plumb_rt.phases.name[r->group & 0xff], want->phase) != 0))
             continue;
-        plumb_live_row_figures(&n, m, r, tick_ns, &end, false);
+        plumb_live_row_figures(&n, m, r, tick_ns, end, false);
         row_times(out, &n);
         out->node = plumb_rt.nodes[r->node].name;
         out->phase = plumb_rt.phases.name[r->group & 0xff];
@@ -386,11 +456,54 @@ static int make_rows(plumb_rows *rows, struct plumb_merge *m, plumb_pipeline *pi
     return rows->arena.failed ? PLUMB_ERR_MEMORY : PLUMB_OK;
 }
 
+/* The mapping and the arena of `m` may go before the report does. */
+static int make_timing(struct plumb_timing *t, struct plumb_merge *m,
+                       const struct plumb_anchor *end, double tick_ns)
+{
+    uint32_t *node_of;
+    int rc = plumb_live_rows(t, m, tick_ns, end, &node_of);
+    for (size_t i = 0; rc == PLUMB_OK && i < t->node_count; i++) {
+        struct plumb_timing_node *n = &t->nodes[i];
+        n->name = plumb_arena_strdup(&t->arena, n->name);
+        n->pipeline = plumb_arena_strdup(&t->arena, n->pipeline);
+        n->phase = plumb_arena_strdup(&t->arena, n->phase);
+        n->last_failure = plumb_arena_strdup(&t->arena, n->last_failure);
+        n->host.buckets = n->device.buckets = NULL;
+        n->host.bucket_count = n->device.bucket_count = 0;
+        n->sites = NULL;
+        n->site_count = 0;
+    }
+    for (size_t i = 0; rc == PLUMB_OK && i < t->pipeline_count; i++)
+        t->pipelines[i].name = plumb_arena_strdup(&t->arena, t->pipelines[i].name);
+    return t->arena.failed ? PLUMB_ERR_MEMORY : rc;
+}
+
+static int make(const struct wanted *want, struct plumb_merge *m)
+{
+    struct plumb_anchor end;
+    double ppm, tick_ns;
+    plumb_anchor_take(&end, plumb_rt.clock);
+    tick_ns = plumb_live_tick_ns(m->h, &end, &ppm);
+    see_names();
+    return want->rows ? make_rows(want, m, &end, tick_ns)
+                      : make_timing(want->timing, m, &end, tick_ns);
+}
+
 /* ---- The whole of it ------------------------------------------------------------------------- */
 
+static void add_thread(struct plumb_merge *m, struct plumb_thread *th, struct plumb_tail *t)
+{
+    const uint32_t *map = NULL;
+    uint32_t places = 0;
+    plumb_merge_thread(m, PLUMB_LOAD(th->live->generation));
+    add_states(m, th);
+    if (m->want_tree)
+        map = add_places(m, th, &places);
+    add_tail(m, th, t, map, places);
+}
+
 /* One try. 1: the room was too small. */
-static int collect(plumb_rows *rows, struct plumb_merge *m, struct plumb_snapshot *s,
-                   plumb_pipeline *pipeline, const char *phase)
+static int collect(const struct wanted *want, struct plumb_merge *m, struct plumb_snapshot *s)
 {
     struct plumb_tail *t = plumb_arena_alloc(m->arena, sizeof *t);
     int rc = t ? ask(s) : PLUMB_ERR_MEMORY;
@@ -404,21 +517,29 @@ static int collect(plumb_rows *rows, struct plumb_merge *m, struct plumb_snapsho
             add_skipped(m, th);
     }
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); waited && th; th = th->next) {
-        if (!th->ask)
-            continue;
-        plumb_merge_thread(m, PLUMB_LOAD(th->live->generation));
-        add_states(m, th);
-        add_tail(m, th, t);
+        if (th->ask)
+            add_thread(m, th, t);
     }
     /* Before the asking ends: buckets are still read in place. */
     if (waited)
-        rc = make_rows(rows, m, pipeline, phase);
+        rc = make(want, m);
     stop_asking(waited);
     return rc == PLUMB_OK && PLUMB_LOAD(s->overflow) ? 1 : rc;
 }
 
-/* Under the lock: makes the rows from the open run. */
-static int summarise(plumb_rows *rows, plumb_pipeline *pipeline, const char *phase)
+/* Of an earlier try. */
+static void forget(const struct wanted *want)
+{
+    if (want->rows) {
+        plumb_arena_reset(&want->rows->arena);
+        want->rows->count = 0;
+    } else {
+        plumb_timing_fini(want->timing);
+    }
+}
+
+/* Under the lock: makes what is wanted from the open run. */
+static int summarise(const struct wanted *want)
 {
     struct plumb_summary_room *room = plumb_rt.summary_room;
     struct plumb_run *run = PLUMB_ACQUIRE(plumb_rt.run);
@@ -433,8 +554,7 @@ static int summarise(plumb_rows *rows, plumb_pipeline *pipeline, const char *pha
     for (int attempt = 0; attempt < 2 && rc > 0; attempt++) {
         struct plumb_snapshot *s;
         plumb_arena_reset(&room->arena);
-        plumb_arena_reset(&rows->arena);
-        rows->count = 0;
+        forget(want);
         if (!plumb_rt.snapshots)
             plumb_rt.snapshots = plumb_pages_map(2 * sizeof *s);
         if (!plumb_rt.snapshots)
@@ -444,9 +564,10 @@ static int summarise(plumb_rows *rows, plumb_pipeline *pipeline, const char *pha
             return PLUMB_ERR_MEMORY;
         s->number = plumb_rt.snapshot_number;
         s->used = s->overflow = 0;
-        rc = plumb_merge_open(&room->m, &room->arena, run->base, run->mapped, false);
+        s->want_tree = !want->rows;
+        rc = plumb_merge_open(&room->m, &room->arena, run->base, run->mapped, s->want_tree);
         if (rc == PLUMB_OK)
-            rc = collect(rows, &room->m, s, pipeline, phase);
+            rc = collect(want, &room->m, s);
         bytes = room_for_all();
     }
     if (rc > 0)
@@ -454,28 +575,45 @@ static int summarise(plumb_rows *rows, plumb_pipeline *pipeline, const char *pha
     return rc == PLUMB_OK && room->arena.failed ? PLUMB_ERR_MEMORY : rc;
 }
 
+static int summarise_locked(const struct wanted *want, plumb_error *err)
+{
+    int rc;
+    pthread_mutex_lock(&plumb_rt.snapshot_lock);
+    rc = summarise(want);
+    pthread_mutex_unlock(&plumb_rt.snapshot_lock);
+    if (rc == PLUMB_OK)
+        return rc;
+    return plumb_fail(err, rc, "cannot take a summary: %s",
+                      rc == PLUMB_ERR_MEMORY  ? "out of memory"
+                      : rc == PLUMB_ERR_STATE ? "a thread was interrupted inside plumb; try again"
+                                              : "the state of the run is damaged");
+}
+
 int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
                             plumb_error *err)
 {
-    plumb_rows *rows;
-    int rc = PLUMB_ERR_MEMORY;
+    struct wanted want = {.pipeline = pipeline, .phase = phase};
+    int rc;
     if (!out)
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_summary_rows: out is NULL");
-    rows = calloc(1, sizeof *rows);
-    pthread_mutex_lock(&plumb_rt.snapshot_lock);
-    if (rows)
-        rc = summarise(rows, pipeline, phase);
-    pthread_mutex_unlock(&plumb_rt.snapshot_lock);
-    if (rc < 0) {
-        plumb_rows_free_impl(rows);
-        return plumb_fail(err, rc, "cannot take a summary: %s",
-                          rc == PLUMB_ERR_MEMORY ? "out of memory"
-                          : rc == PLUMB_ERR_STATE
-                              ? "a thread was interrupted inside plumb; try again"
-                              : "the state of the run is damaged");
-    }
-    *out = rows;
-    return PLUMB_OK;
+    want.rows = calloc(1, sizeof *want.rows);
+    if (!want.rows)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "cannot take a summary: out of memory");
+    rc = summarise_locked(&want, err);
+    if (rc == PLUMB_OK)
+        *out = want.rows;
+    else
+        plumb_rows_free_impl(want.rows);
+    return rc;
+}
+
+int plumb_summary_timing(struct plumb_timing *out, plumb_error *err)
+{
+    struct wanted want = {.timing = out};
+    int rc = summarise_locked(&want, err);
+    if (rc < 0)
+        plumb_timing_fini(out);
+    return rc;
 }
 
 size_t plumb_rows_count_impl(const plumb_rows *rows)

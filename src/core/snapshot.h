@@ -14,6 +14,7 @@ struct plumb_snapshot { /* a room and who has it */
     size_t room_bytes;
     size_t used; /* atomic: several threads copy at once */
     uint32_t overflow;
+    bool want_tree;
 };
 
 /* What a fold leaves of its thread. */
@@ -23,9 +24,17 @@ struct plumb_tail {
     uint64_t words[PLUMB_BLOCK_WORDS];
 };
 
+/* A place of a call tree, as it was before a fold changed it. */
+struct plumb_place_copy {
+    uint32_t left; /* released after the rest */
+    uint64_t count, total, self;
+};
+
 /* What is asked of one thread. Lies in the room. */
 struct plumb_ask {
     struct plumb_snapshot *s;
+    struct plumb_place_copy *place; /* [places], by index; NULL: the call tree is not asked for */
+    uint32_t places;
     struct plumb_tail *tail; /* what the fold that answered has left */
     uint32_t answered;
     uint32_t states;           /* how many are looked for */

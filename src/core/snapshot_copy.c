@@ -81,6 +81,18 @@ void plumb_snapshot_copy(struct plumb_ask *q, struct plumb_live_state *st)
     plumb_order();
 }
 
+void plumb_snapshot_place(struct plumb_ask *q, uint32_t place, const struct plumb_live_tree *t)
+{
+    struct plumb_place_copy *to = place < q->places ? &q->place[place] : NULL;
+    if (!to || to->left)
+        return;
+    to->count = t->count;
+    to->total = t->total;
+    to->self = t->self;
+    PLUMB_RELEASE(to->left, 1);
+    plumb_order();
+}
+
 void plumb_snapshot_line(struct plumb_ask *q, const struct plumb_live_state *st, uint32_t line)
 {
     struct plumb_copy *copy = st->ordinal < q->states ? q->copy[st->ordinal] : NULL;

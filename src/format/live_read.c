@@ -75,17 +75,8 @@ static uint32_t *add_places(struct reader *r, struct plumb_live_thread *th)
     for (uint32_t i = 1; map && i < n; i++) {
         const struct plumb_live_tree *t =
             plumb_merge_element(&r->m, &th->tree, i, sizeof(struct plumb_live_tree));
-        uint32_t to =
-            !t || t->parent >= i
-                ? 0
-                : plumb_merge_place_of(&r->m, map[t->parent], plumb_key(t->group & 0xffff, t->node),
-                                       t->async != 0);
-        if (!t || to == 0 || to == UINT32_MAX)
-            continue;
-        map[i] = to;
-        r->m.places[to].count += t->count;
-        r->m.places[to].total += t->total;
-        r->m.places[to].self += t->self;
+        if (t)
+            plumb_merge_place(&r->m, map, i, t);
     }
     return map;
 }
@@ -174,82 +165,6 @@ double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_
 static const char *fact(struct reader *r, enum plumb_live_fact which)
 {
     return plumb_merge_text(&r->m, r->m.h->fact_off[which]);
-}
-
-/* Times of the places in ns that add up exactly, as their ticks do: a place's total is its own
- * time, its children's totals and what failed or was abandoned below it, each rounded once. */
-static int place_times(struct reader *r, uint64_t *total_ns)
-{
-    size_t n = r->m.place_count;
-    uint64_t *inside = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *inside);
-    uint64_t *inside_ns = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *inside_ns);
-    if (!inside || !inside_ns)
-        return PLUMB_ERR_MEMORY;
-    for (size_t i = n; i-- > 1;) {
-        const struct plumb_merge_place *p = &r->m.places[i];
-        int64_t rest = (int64_t)(p->total - p->self - inside[i]);
-        uint64_t rest_ns = plumb_ticks_to_ns((uint64_t)(rest < 0 ? -rest : rest), r->tick_ns);
-        total_ns[i] = inside_ns[i] + plumb_ticks_to_ns(p->self, r->tick_ns);
-        /* Negative below an abandoned place, whose own children count although it does not. */
-        total_ns[i] = rest >= 0 ? total_ns[i] + rest_ns
-                                : total_ns[i] - (rest_ns < total_ns[i] ? rest_ns : total_ns[i]);
-        inside[p->parent] += p->total;
-        inside_ns[p->parent] += total_ns[i];
-    }
-    return PLUMB_OK;
-}
-
-/* The row of a place, whose runs may have been counted under (other). 0: none. */
-static uint64_t row_of_place(struct reader *r, const struct plumb_merge_place *p)
-{
-    uint64_t other = plumb_key(plumb_key_group(p->key) & 0xff00u, PLUMB_NODE_OTHER);
-    uint64_t row = plumb_map_get(&r->m.row_of, p->key + 1);
-    return row || p->count == 0 ? row : plumb_map_get(&r->m.row_of, other + 1);
-}
-
-static int fill_rows(struct reader *r)
-{
-    struct plumb_timing *t = r->t;
-    uint32_t *row_at = plumb_arena_alloc(&t->arena, (r->m.row_count + 1) * sizeof *row_at);
-    uint32_t *place_at = plumb_arena_alloc(&t->arena, (r->m.place_count + 1) * sizeof *place_at);
-    uint64_t *total_ns = plumb_arena_alloc(&t->arena, (r->m.place_count + 1) * sizeof *total_ns);
-    t->nodes = plumb_arena_alloc(&t->arena, (r->m.row_count + 1) * sizeof *t->nodes);
-    t->tree = plumb_arena_alloc(&t->arena, (r->m.place_count + 1) * sizeof *t->tree);
-    if (!row_at || !place_at || !total_ns || !t->nodes || !t->tree || place_times(r, total_ns) < 0)
-        return PLUMB_ERR_MEMORY;
-    r->node_of = row_at;
-    plumb_merge_order(&r->m);
-    for (size_t i = 0; i < r->m.row_count; i++) {
-        row_at[i] = (uint32_t)t->node_count;
-        if (r->m.rows[i]->listed) {
-            struct plumb_timing_node *n = &t->nodes[t->node_count++];
-            plumb_live_row_figures(n, &r->m, r->m.rows[i], r->tick_ns, &r->end, true);
-            plumb_live_row_identity(n, &r->m, r->m.rows[i], r->tick_ns);
-        } else {
-            row_at[i] = PLUMB_TIMING_NONE;
-        }
-    }
-    for (size_t i = 0; i < r->m.place_count; i++) {
-        const struct plumb_merge_place *p = &r->m.places[i];
-        uint64_t row = row_of_place(r, p);
-        place_at[i] = PLUMB_TIMING_NONE;
-        if (i == 0 || !row || row_at[row - 1] == PLUMB_TIMING_NONE)
-            continue;
-        place_at[i] = (uint32_t)t->tree_count;
-        t->tree[t->tree_count++] =
-            (struct plumb_timing_tree){place_at[p->parent],
-                                       row_at[row - 1],
-                                       p->count,
-                                       total_ns[i],
-                                       plumb_ticks_to_ns(p->self, r->tick_ns),
-                                       p->async != 0};
-        /* Outermost is also what ran below spans that never ended: they left no sample to be in. */
-        if (place_at[p->parent] == PLUMB_TIMING_NONE && !p->async) {
-            t->nodes[row_at[row - 1]].outermost_ns += total_ns[i];
-            t->nodes[row_at[row - 1]].outermost_count += p->count;
-        }
-    }
-    return PLUMB_OK;
 }
 
 static void fill_counts(struct reader *r)
@@ -365,7 +280,7 @@ static void fill_head(struct reader *r)
     t->rank = h->rank;
     t->world_size = h->world_size;
     t->local_rank = h->local_rank;
-    t->skip_first_n = h->skip_first_n;
+    t->skip_first_n = t->pipeline_count ? t->pipelines[0].skip_first_n : h->skip_first_n;
     t->start_unix_ns = h->start.unix_ns;
     t->end_unix_ns = r->end.unix_ns;
     t->wall_clock_ns = r->end.raw_ns > h->start.raw_ns ? r->end.raw_ns - h->start.raw_ns : 0;
@@ -428,6 +343,8 @@ static void own_strings(struct plumb_timing *t)
         for (size_t s = 0; s < n->site_count; s++)
             own(&t->arena, &n->sites[s].file);
     }
+    for (size_t i = 0; i < t->pipeline_count; i++)
+        own(&t->arena, &t->pipelines[i].name);
     for (size_t i = 0; i < t->count_count; i++) {
         own(&t->arena, &t->counts[i].pipeline);
         own(&t->arena, &t->counts[i].name);
@@ -471,7 +388,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         plumb_trace_settle(&trace);
         for_threads(&r, add_thread);
         add_open_async(&r);
-        rc = fill_rows(&r);
+        rc = plumb_live_rows(out, &r.m, r.tick_ns, &r.end, &r.node_of);
     }
     if (rc == PLUMB_OK) {
         fill_counts(&r);

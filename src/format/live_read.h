@@ -47,6 +47,13 @@ void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m
 void plumb_live_row_identity(struct plumb_timing_node *out, struct plumb_merge *m,
                              const struct plumb_merge_row *row, double tick_ns);
 
+/* Everything that was merged: pipelines, rows, and the call tree, which says what of the rows is
+ * outermost (plumb_merge_open() with `want_tree`). Texts stay those of the mapping, histograms
+ * those of the arena of `m`. `node_of`: the node of each row of `m`, or PLUMB_TIMING_NONE.
+ * PLUMB_ERR_MEMORY. */
+int plumb_live_rows(struct plumb_timing *t, struct plumb_merge *m, double tick_ns,
+                    const struct plumb_anchor *end, uint32_t **node_of);
+
 /* Nanoseconds a tick, as far as the mapping (and `end`, which may be NULL) tells. */
 double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
                           double *ppm);

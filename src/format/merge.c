@@ -463,6 +463,21 @@ uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint64_t k
     return (uint32_t)m->place_count++;
 }
 
+void plumb_merge_place(struct plumb_merge *m, uint32_t *map, uint32_t i,
+                       const struct plumb_live_tree *t)
+{
+    uint32_t to = t->parent >= i
+                      ? 0
+                      : plumb_merge_place_of(m, map[t->parent],
+                                             plumb_key(t->group & 0xffff, t->node), t->async != 0);
+    if (to == 0 || to == UINT32_MAX)
+        return;
+    map[i] = to;
+    m->places[to].count += t->count;
+    m->places[to].total += t->total;
+    m->places[to].self += t->self;
+}
+
 static uint32_t on_enter(void *self, uint32_t parent, uint64_t key)
 {
     struct plumb_merge *m = self;

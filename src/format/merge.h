@@ -177,6 +177,10 @@ void plumb_merge_untraced(struct plumb_merge *m, uint64_t key, uint64_t spans);
 /* When everything is added: puts the rows in the order in which the program first met them,
  * whatever the order of threads and folds. */
 void plumb_merge_order(struct plumb_merge *m);
+/* Adds place `i` of a thread's tree, `t`, to the merged place of it: into map[i], which is 0
+ * before, and stays so where there is none. Parents come before their children. */
+void plumb_merge_place(struct plumb_merge *m, uint32_t *map, uint32_t i,
+                       const struct plumb_live_tree *t);
 /* The merged place of `key` below merged place `parent`. */
 uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint64_t key, bool async);
 

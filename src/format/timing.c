@@ -34,6 +34,14 @@ uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node)
     return node->self_ns > 0 ? node->self_ns : node->outermost_ns;
 }
 
+uint64_t plumb_timing_skip_of(const struct plumb_timing *t, const char *pipeline)
+{
+    for (size_t i = 0; i < t->pipeline_count; i++)
+        if (strcmp(t->pipelines[i].name, pipeline) == 0)
+            return t->pipelines[i].skip_first_n;
+    return t->pipeline_count ? 0 : t->skip_first_n;
+}
+
 int plumb_timing_signature_path(char *out, size_t size, const char *report, plumb_error *err)
 {
     size_t n = strlen(report);
@@ -329,6 +337,19 @@ static void write_machine(const struct plumb_timing *t, struct plumb_json *j)
     plumb_json_object_end(j);
 }
 
+static void write_pipelines(const struct plumb_timing *t, struct plumb_json *j)
+{
+    plumb_put_array(j, "pipelines");
+    for (size_t i = 0; i < t->pipeline_count; i++) {
+        plumb_json_object(j);
+        plumb_put_text(j, "name", t->pipelines[i].name);
+        plumb_put_hex_if_needed(j, "name_hex", t->pipelines[i].name);
+        plumb_put_u64(j, "skip_first_n", t->pipelines[i].skip_first_n);
+        plumb_json_object_end(j);
+    }
+    plumb_json_array_end(j);
+}
+
 static int write_head(const struct plumb_timing *t, struct plumb_json *j)
 {
     plumb_put_text(j, "format", PLUMB_TIMING_FORMAT);
@@ -340,6 +361,7 @@ static int write_head(const struct plumb_timing *t, struct plumb_json *j)
     plumb_put_u64(j, "end_unix_ns", t->end_unix_ns);
     plumb_put_u64(j, "wall_clock_ns", t->wall_clock_ns);
     plumb_put_u64(j, "skip_first_n", t->skip_first_n);
+    write_pipelines(t, j);
     return PLUMB_OK;
 }
 

@@ -237,6 +237,11 @@ struct plumb_timing_tree {
     bool async;
 };
 
+struct plumb_timing_pipeline {
+    const char *name;
+    uint64_t skip_first_n; /* in force when the run ended */
+};
+
 struct plumb_timing_count {
     const char *pipeline, *name;
     int64_t total;
@@ -264,9 +269,11 @@ struct plumb_timing {
     const char *host, *cpu, *kernel;
     uint32_t pid;
     uint32_t cpus;
-    int32_t rank, world_size, local_rank; /* -1: unknown */
-    const char *rank_source;              /* the variable that told it; NULL: none */
-    uint64_t skip_first_n;
+    int32_t rank, world_size, local_rank;    /* -1: unknown */
+    const char *rank_source;                 /* the variable that told it; NULL: none */
+    uint64_t skip_first_n;                   /* of the default pipeline */
+    struct plumb_timing_pipeline *pipelines; /* none in files of before */
+    size_t pipeline_count;
     struct {
         const char *source; /* "tsc" or "clock_gettime" */
         double tick_ns;     /* fitted over the run */
@@ -337,6 +344,8 @@ struct plumb_timing {
 void plumb_timing_init(struct plumb_timing *t);
 void plumb_timing_fini(struct plumb_timing *t);
 
+/* The skip_first_n of a pipeline; a file that does not list them has one for all. */
+uint64_t plumb_timing_skip_of(const struct plumb_timing *t, const char *pipeline);
 /* The part of the time that belongs to `node` alone, so that the parts of all rows add up: its self
  * time; for a node without any (async spans, samples measured elsewhere) its outermost time. */
 uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node);

@@ -58,6 +58,8 @@ static void write_pipelines(struct plumb_json *j, const struct plumb_summary *s)
         end = plumb_summary_group_end(s, begin);
         plumb_json_object(j);
         put_text(j, "pipeline", s->rows[begin].pipeline);
+        plumb_json_key(j, "skip_first_n");
+        plumb_json_u64(j, s->rows[begin].skip_first_n);
         plumb_json_key(j, "total_ms");
         plumb_json_f64(j, plumb_summary_total_ms(s, begin, end));
         write_averages(j, s, begin, end);
@@ -161,7 +163,7 @@ void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *ou
     else
         plumb_json_null(j);
     plumb_json_key(j, "skip_first_n");
-    plumb_json_u64(j, o->skip_first_n);
+    plumb_json_u64(j, in->timing->skip_first_n);
     write_pipelines(j, in->summary);
     if (in->options->tree)
         write_tree(j, in->tree);

@@ -52,7 +52,7 @@ static void render_group(struct plumb_buf *out, const struct plumb_summary *s, s
     size_t shown = plumb_summary_shown(s, begin, end);
     const struct plumb_column *columns = plumb_columns(&n);
     plumb_buf_str(out, "### ");
-    plumb_put_title(out, &s->options);
+    plumb_put_title(out, s, begin, end);
     plumb_buf_str(out, ": ");
     plumb_put_md(out, s->rows[begin].pipeline);
     plumb_buf_str(out, "\n\n");

@@ -20,7 +20,8 @@
 
 static const double NS_PER_MS = 1e6;
 
-static struct plumb_summary_row row_of_node(const struct plumb_timing_node *node)
+static struct plumb_summary_row row_of_node(const struct plumb_timing *t,
+                                            const struct plumb_timing_node *node)
 {
     const struct plumb_stats *s = &node->host.ns;
     return (struct plumb_summary_row){
@@ -54,42 +55,8 @@ static struct plumb_summary_row row_of_node(const struct plumb_timing_node *node
         .wait_ms = (double)node->use.wait_ns / NS_PER_MS,
         .threads = node->threads,
         .median_estimator = node->median_estimator,
-    };
-}
-
-/* The public row does not say what part of the total is outermost; self times add up to the same.
- * A row without any holds async spans, which overlap the others. */
-static struct plumb_summary_row row_of_public(const plumb_row *r)
-{
-    return (struct plumb_summary_row){
-        .pipeline = r->pipeline,
-        .phase = r->phase,
-        .node = r->node,
-        .count = r->count,
-        .skipped = r->skipped,
-        .failures = r->failures,
-        .mean_ms = r->mean_ms,
-        .median_ms = r->median_ms,
-        .std_ms = r->std_ms,
-        .min_ms = r->min_ms,
-        .max_ms = r->max_ms,
-        .last_ms = r->last_ms,
-        .total_ms = r->total_ms,
-        .self_ms = r->self_ms,
-        .p50_ms = r->p50_ms,
-        .p90_ms = r->p90_ms,
-        .p95_ms = r->p95_ms,
-        .p99_ms = r->p99_ms,
-        .outermost_ms = r->self_ms,
-        .outermost_count = r->self_ms > 0 ? r->count : 0,
-        .own_ms = r->self_ms,
-        .device_count = r->device_count,
-        .device_mean_ms = r->device_mean_ms,
-        .device_median_ms = r->device_median_ms,
-        .device_total_ms = r->device_total_ms,
-        .device_times = r->device_count ? "events" : "",
-        .threads = r->threads,
-        .median_estimator = r->median_estimator,
+        .median_why = node->median_why,
+        .skip_first_n = plumb_timing_skip_of(t, node->pipeline),
     };
 }
 
@@ -185,33 +152,15 @@ static int no_memory(plumb_error *err)
 int plumb_summary_init(struct plumb_summary *out, const struct plumb_timing *t,
                        const struct plumb_summary_options *o, plumb_error *err)
 {
-    struct plumb_summary_options options = *o;
     size_t n = 0;
     struct plumb_summary_row *rows = calloc(2 * t->node_count + 1, sizeof *rows);
     if (!rows)
         return no_memory(err);
     for (size_t i = 0; i < t->node_count; i++) {
-        rows[n] = row_of_node(&t->nodes[i]);
+        rows[n] = row_of_node(t, &t->nodes[i]);
         n += chosen(&rows[n], o);
     }
-    if (options.skip_first_n == 0)
-        options.skip_first_n = t->skip_first_n;
-    settle(out, rows, n, &options);
-    return PLUMB_OK;
-}
-
-int plumb_summary_init_rows(struct plumb_summary *out, const plumb_row *rows, size_t n,
-                            const struct plumb_summary_options *o, plumb_error *err)
-{
-    size_t kept = 0;
-    struct plumb_summary_row *copy = calloc(2 * n + 1, sizeof *copy);
-    if (!copy)
-        return no_memory(err);
-    for (size_t i = 0; i < n; i++) {
-        copy[kept] = row_of_public(&rows[i]);
-        kept += chosen(&copy[kept], o);
-    }
-    settle(out, copy, kept, o);
+    settle(out, rows, n, o);
     return PLUMB_OK;
 }
 
@@ -245,6 +194,15 @@ double plumb_summary_total_ms(const struct plumb_summary *s, size_t begin, size_
     return sum;
 }
 
+/* Frames are those of one phase: in a table of several, which they are of is not known. */
+static uint64_t frames_of(const struct plumb_summary *s, size_t begin, size_t end)
+{
+    for (size_t i = begin + 1; i < end; i++)
+        if (strcmp(s->rows[i].phase, s->rows[begin].phase) != 0)
+            return 0;
+    return s->options.frames;
+}
+
 static bool phase_seen(const struct plumb_summary *s, size_t begin, size_t i)
 {
     for (size_t k = begin; k < i; k++)
@@ -271,11 +229,11 @@ static uint64_t runs_of_phase(const struct plumb_summary *s, size_t begin, size_
 static bool average_of_phase(const struct plumb_summary *s, size_t begin, size_t end,
                              const char *phase, struct plumb_summary_average *out)
 {
-    const struct plumb_summary_options *o = &s->options;
     double sum_ms = 0;
     uint64_t divisor = runs_of_phase(s, begin, end, phase);
-    if (o->frames > 0)
-        divisor = o->frames > o->skip_first_n ? o->frames - o->skip_first_n : 0;
+    uint64_t frames = frames_of(s, begin, end), skip = s->rows[begin].skip_first_n;
+    if (frames > 0)
+        divisor = frames > skip ? frames - skip : 0;
     for (size_t i = begin; i < end; i++)
         if (strcmp(s->rows[i].phase, phase) == 0)
             sum_ms += s->rows[i].outermost_ms;
@@ -394,16 +352,49 @@ void plumb_put_figure(struct plumb_buf *out, double value)
     plumb_buf_str(out, number);
 }
 
-void plumb_put_title(struct plumb_buf *out, const struct plumb_summary_options *o)
+void plumb_put_title(struct plumb_buf *out, const struct plumb_summary *s, size_t begin, size_t end)
 {
+    uint64_t frames = frames_of(s, begin, end), skip = s->rows[begin].skip_first_n;
     plumb_buf_str(out, "Profiling Summary");
-    if (o->frames > 0)
-        plumb_buf_printf(out, " (%" PRIu64 " frames", o->frames);
-    if (o->skip_first_n > 0)
-        plumb_buf_printf(out, "%sskip_first_n=%" PRIu64, o->frames > 0 ? ", " : " (",
-                         o->skip_first_n);
-    if (o->frames > 0 || o->skip_first_n > 0)
+    if (frames > 0)
+        plumb_buf_printf(out, " (%" PRIu64 " frames", frames);
+    if (skip > 0)
+        plumb_buf_printf(out, "%sskip_first_n=%" PRIu64, frames > 0 ? ", " : " (", skip);
+    if (frames > 0 || skip > 0)
         plumb_buf_char(out, ')');
+}
+
+/* The nodes whose median is not of P-square for reason `why`, a few by name. */
+static void put_median_nodes(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,
+                             size_t end, uint32_t why)
+{
+    enum { SHOWN = 5 };
+    size_t n = 0;
+    for (size_t i = begin; i < end; i++) {
+        if (s->rows[i].median_why != why || n++ >= SHOWN)
+            continue;
+        plumb_buf_str(out, n == 1 ? "\nMedian of " : ", ");
+        put_clean(out, s->rows[i].node);
+        plumb_buf_str(out, " [");
+        put_clean(out, s->rows[i].phase);
+        plumb_buf_char(out, ']');
+    }
+    if (n > SHOWN)
+        plumb_buf_printf(out, " and %zu more", n - SHOWN);
+}
+
+static void put_medians(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,
+                        size_t end)
+{
+    static const char *const reasons[PLUMB_MEDIAN_WHYS] = {
+        NULL, "several threads ran it", "it has spans and samples measured elsewhere",
+        "it has samples of hours"};
+    for (uint32_t why = PLUMB_MEDIAN_WHY_NONE + 1; why < PLUMB_MEDIAN_WHYS; why++) {
+        size_t before = out->len;
+        put_median_nodes(out, s, begin, end, why);
+        if (out->len > before)
+            plumb_buf_printf(out, ": of the sketch (within 0.8 %%), not P2: %s", reasons[why]);
+    }
 }
 
 void plumb_put_averages(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,
@@ -426,6 +417,13 @@ void plumb_put_averages(struct plumb_buf *out, const struct plumb_summary *s, si
         plumb_put_fixed(out, a.fps, 1, 0);
         plumb_buf_str(out, " FPS)");
     }
+    if (s->options.frames > 0 && frames_of(s, begin, end) == 0)
+        plumb_buf_printf(out,
+                         "\n%" PRIu64
+                         " frames are not used: the table has several phases, and they "
+                         "are of one",
+                         s->options.frames);
+    put_medians(out, s, begin, end);
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -495,7 +493,7 @@ static void put_table(struct plumb_buf *out, const struct plumb_summary *s, size
 {
     size_t shown = plumb_summary_shown(s, begin, end);
     struct widths w = widths_of(s, begin, begin + shown);
-    plumb_put_title(out, &s->options);
+    plumb_put_title(out, s, begin, end);
     plumb_buf_char(out, '\n');
     put_header(out, &w);
     put_rule(out, &w);

@@ -37,14 +37,15 @@ struct plumb_summary_row {
     double launched_ms, wait_ms;
     uint32_t threads;
     uint32_t median_estimator; /* enum plumb_median */
+    uint32_t median_why;       /* enum plumb_timing_median_why */
+    uint64_t skip_first_n;     /* of the pipeline */
     size_t seen;               /* place in first-seen order */
 };
 
 struct plumb_summary_options {
-    const char *pipeline;  /* NULL: all */
-    const char *phase;     /* NULL: all */
-    uint64_t frames;       /* 0: unknown */
-    uint64_t skip_first_n; /* shown in the title; taken from `frames` for the average */
+    const char *pipeline; /* NULL: all */
+    const char *phase;    /* NULL: all */
+    uint64_t frames;      /* 0: unknown; of a table of one phase, which is what they belong to */
     enum plumb_summary_sort sort;
     size_t top; /* rows shown for each pipeline, 0: all; sums always are over all */
 };
@@ -63,12 +64,9 @@ struct plumb_summary_average {
 };
 
 /* Rows of `t` that the options choose. The strings stay those of `t`, which must live as long.
- * `o->skip_first_n` 0: that of `t`. Errors: PLUMB_ERR_MEMORY. */
+ * Errors: PLUMB_ERR_MEMORY. */
 int plumb_summary_init(struct plumb_summary *out, const struct plumb_timing *t,
                        const struct plumb_summary_options *o, plumb_error *err);
-/* The same from the rows of the public interface. */
-int plumb_summary_init_rows(struct plumb_summary *out, const plumb_row *rows, size_t n,
-                            const struct plumb_summary_options *o, plumb_error *err);
 void plumb_summary_fini(struct plumb_summary *s);
 
 /* The rows [begin, end) of the pipeline that `begin` starts with; begin 0 is the first pipeline. */
@@ -78,7 +76,7 @@ size_t plumb_summary_shown(const struct plumb_summary *s, size_t begin, size_t e
 double plumb_summary_total_ms(const struct plumb_summary *s, size_t begin, size_t end);
 /* The `i`-th average of the rows [begin, end), phases in the order of the rows. False: there are
  * not so many. A phase has none when its divisor or its time is 0. The divisor is frames minus skip
- * when frames are known, else the runs of the first row. */
+ * when they are known and the rows are of one phase, else the runs of the phase's first row. */
 bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t end, size_t i,
                            struct plumb_summary_average *out);
 
@@ -86,7 +84,7 @@ bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t e
  * PLUMB_SUMMARY_EMPTY. Byte for byte the layout that existing tools parse. */
 void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out);
 
-/* Both in one: what plumb_summary_text() returns. */
+/* Both in one: what plumb_summary_text() returns, and what `plumb report` prints by default. */
 int plumb_summary_table(struct plumb_buf *out, const struct plumb_timing *t,
                         const struct plumb_summary_options *o, plumb_error *err);
 
@@ -105,9 +103,11 @@ void plumb_put_count(struct plumb_buf *out, uint64_t value, size_t width);
 void plumb_put_fixed(struct plumb_buf *out, double value, int decimals, size_t width);
 /* Six digits that count, without zeros at the end, as %g: "0.8353", "1.2e-07", "nan". */
 void plumb_put_figure(struct plumb_buf *out, double value);
-/* "Profiling Summary (103 frames, skip_first_n=3)", parts as known. */
-void plumb_put_title(struct plumb_buf *out, const struct plumb_summary_options *o);
-/* The lines of the averages, each with a newline before it. */
+/* "Profiling Summary (103 frames, skip_first_n=3)", parts as known, of the rows [begin, end). */
+void plumb_put_title(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,
+                     size_t end);
+/* The lines of the averages, and of medians that are not of the estimator that was asked for, each
+ * with a newline before it. */
 void plumb_put_averages(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,
                         size_t end);
 

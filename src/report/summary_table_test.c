@@ -250,40 +250,68 @@ static void rows_sort_by_the_figure_that_was_asked_for(void **state)
     plumb_timing_fini(&t);
 }
 
-static void public_rows_give_the_same_table(void **state)
+static void frames_are_of_one_phase_and_skips_of_one_pipeline(void **state)
 {
-    static const plumb_row rows[] = {
+    struct plumb_timing_node rows[] = {
         {.pipeline = "p",
          .phase = "inference",
-         .node = "outer",
-         .count = 10,
-         .total_ms = 100,
-         .mean_ms = 10,
-         .self_ms = 40},
+         .name = "a",
+         .outermost_ns = 1500000000,
+         .outermost_count = 100},
         {.pipeline = "p",
-         .phase = "inference",
-         .node = "inner",
-         .count = 20,
-         .total_ms = 60,
-         .mean_ms = 3,
-         .self_ms = 60},
-        /* Overlaps others: no self time, in no sum, and no measure of how often the rest ran. */
-        {.pipeline = "p",
-         .phase = "inference",
-         .node = "async",
-         .count = 1,
-         .total_ms = 500,
-         .mean_ms = 500},
+         .phase = "train",
+         .name = "a",
+         .outermost_ns = 700000000,
+         .outermost_count = 10},
+        {.pipeline = "q",
+         .phase = "train",
+         .name = "a",
+         .outermost_ns = 900000000,
+         .outermost_count = 9},
     };
-    struct plumb_summary s;
-    struct plumb_buf out = {0};
-    struct plumb_summary_options o = {.frames = 0};
+    struct plumb_timing_pipeline pipelines[] = {{"p", 0}, {"q", 10}};
+    struct plumb_timing t;
+    struct plumb_summary_options o = {.frames = 100};
     (void)state;
-    assert_int_equal(plumb_summary_init_rows(&s, rows, 3, &o, NULL), PLUMB_OK);
-    plumb_summary_write(&s, &out);
-    assert_non_null(strstr(out.data, "      0.100\nAverage per-frame pipeline time: 10.00 ms"));
-    plumb_summary_fini(&s);
-    plumb_buf_fini(&out);
+    plumb_timing_init(&t);
+    t.nodes = rows;
+    t.node_count = 3;
+    t.pipelines = pipelines;
+    t.pipeline_count = 2;
+    char *text = table_of(&t, o);
+    assert_non_null(strstr(text, "Pipeline p\nProfiling Summary\n"));
+    assert_non_null(strstr(text, "time [inference]: 15.00 ms (66.7 FPS)\n"));
+    assert_non_null(strstr(text, "time [train]: 70.00 ms (14.3 FPS)\n"));
+    assert_non_null(strstr(text, "Pipeline q\nProfiling Summary (100 frames, skip_first_n=10)\n"));
+    assert_non_null(strstr(text, "pipeline time: 10.00 ms (100.0 FPS)"));
+    free(text);
+    o.phase = "train";
+    o.pipeline = "p";
+    text = table_of(&t, o);
+    assert_string_equal(line_of(text, 0), "Profiling Summary (100 frames)");
+    assert_non_null(strstr(text, "pipeline time: 7.00 ms (142.9 FPS)"));
+    free(text);
+}
+
+static void medians_that_are_not_of_p_square_are_named_with_the_reason(void **state)
+{
+    struct plumb_timing_node rows[7];
+    struct plumb_timing t;
+    (void)state;
+    memset(rows, 0, sizeof rows);
+    for (size_t i = 0; i < 7; i++) {
+        rows[i] = (struct plumb_timing_node){.pipeline = "p", .phase = "val", .name = "tile"};
+        rows[i].median_why = i == 6 ? PLUMB_MEDIAN_WHY_SOURCES : PLUMB_MEDIAN_WHY_THREADS;
+    }
+    plumb_timing_init(&t);
+    t.nodes = rows;
+    t.node_count = 7;
+    char *text = table_of(&t, (struct plumb_summary_options){.frames = 0});
+    assert_non_null(strstr(text, "\nMedian of tile [val], tile [val], tile [val], tile [val], tile "
+                                 "[val] and 1 more: of the sketch (within 0.8 %), not P2: several "
+                                 "threads ran it\nMedian of tile [val]: of the sketch (within 0.8 "
+                                 "%), not P2: it has spans and samples measured elsewhere"));
+    free(text);
 }
 
 int main(void)
@@ -300,7 +328,8 @@ int main(void)
         cmocka_unit_test(names_cannot_break_the_table),
         cmocka_unit_test(equal_rows_keep_their_order_and_top_keeps_the_sums),
         cmocka_unit_test(rows_sort_by_the_figure_that_was_asked_for),
-        cmocka_unit_test(public_rows_give_the_same_table),
+        cmocka_unit_test(frames_are_of_one_phase_and_skips_of_one_pipeline),
+        cmocka_unit_test(medians_that_are_not_of_p_square_are_named_with_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

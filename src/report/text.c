@@ -72,7 +72,7 @@ static void put_total(struct plumb_buf *out, double total_ms)
 static void put_wide(struct plumb_buf *out, const struct plumb_summary *s, size_t begin, size_t end)
 {
     size_t shown = plumb_summary_shown(s, begin, end);
-    plumb_put_title(out, &s->options);
+    plumb_put_title(out, s, begin, end);
     plumb_buf_char(out, '\n');
     put_line(out, NULL);
     put_rule(out);
@@ -126,9 +126,10 @@ static void explain_table(struct plumb_buf *out, bool wide)
             explain_line(out, columns[i].title, columns[i].help);
     }
     explain_line(out, "TOTAL", "time of outermost runs: nested nodes are not counted twice");
-    explain_line(out, "Average",
-                 "TOTAL of a phase / frames (--frames minus skip_first_n; else the "
-                 "runs of its largest outermost node)");
+    explain_line(
+        out, "Average",
+        "TOTAL of a phase / frames (--frames minus skip_first_n in a table of one phase; else the "
+        "runs of its largest outermost node)");
 }
 
 static void explain_tree(struct plumb_buf *out)

@@ -335,6 +335,23 @@ static void read_identity(struct plumb_timing_cursor *c, const json_t *root)
     t->pid = plumb_field_u32(&c->f, facts, "pid");
 }
 
+/* Files of before have one skip_first_n for all. */
+static void read_pipelines(struct plumb_timing_cursor *c, const json_t *root)
+{
+    struct plumb_timing *t = c->t;
+    const json_t *list;
+    if (!json_object_get(root, "pipelines"))
+        return;
+    list = plumb_field_array(&c->f, root, "pipelines", sizeof *t->pipelines, &t->pipelines,
+                             &t->pipeline_count);
+    for (size_t i = 0; i < t->pipeline_count && !c->f.failed; i++) {
+        const json_t *object = plumb_field_entry(&c->f, list, "pipelines", i);
+        t->pipelines[i].name = plumb_field_name(&c->f, object, "name");
+        t->pipelines[i].skip_first_n = plumb_field_u64(&c->f, object, "skip_first_n");
+    }
+    plumb_field_end(&c->f);
+}
+
 static void read_head(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
@@ -345,6 +362,7 @@ static void read_head(struct plumb_timing_cursor *c, const json_t *root)
     t->end_unix_ns = plumb_field_u64(&c->f, root, "end_unix_ns");
     t->wall_clock_ns = plumb_field_u64(&c->f, root, "wall_clock_ns");
     t->skip_first_n = plumb_field_u64(&c->f, root, "skip_first_n");
+    read_pipelines(c, root);
 }
 
 static int check_kind(const json_t *root, const char *name, plumb_error *err)

@@ -1,0 +1,22 @@
+# Builds _one_table.c; sourced after _lib.sh.
+# shellcheck shell=sh
+sanitizer=
+case $PLUMB_BUILD_KIND in
+asan) sanitizer='-fsanitize=address,undefined' ;;
+tsan) sanitizer='-fsanitize=thread' ;;
+esac
+# shellcheck disable=SC2086 # words
+$CC -std=c11 -D_GNU_SOURCE -O1 "-I$PLUMB_SOURCE_DIR/include" $sanitizer -DPLUMB_LINKED \
+    "$PLUMB_SOURCE_DIR/tests/rows/_one_table.c" -o one_table "$PLUMB_LIB" \
+    "-Wl,-rpath,$(dirname "$PLUMB_LIB")" -lpthread || exit 1
+
+# same_table NAME [FRAMES]: what the program prints of its run is what `plumb report` prints; it is in
+# out.txt
+same_table() {
+    rm -rf run
+    PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=$PWD/run PLUMB_CLOCK=virtual PLUMB_COLLECT=fake \
+        expect "$1" 0 ./one_table "$@"
+    cp out.txt program.txt
+    expect "$1" 0 "$PLUMB_BIN" report ${2:+--frames "$2"} run
+    cmp -s program.txt out.txt || fail "$1: $(diff program.txt out.txt)"
+}
