@@ -295,6 +295,21 @@ no_memory:
     return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the summary of the rank");
 }
 
+/* The table that `plumb report` prints, with a row for each node in each phase. */
+static int write_nodes(const char *name, const struct plumb_timing *t, plumb_write_fn write,
+                       void *arg, plumb_error *err)
+{
+    struct plumb_summary_options o = {0};
+    struct plumb_buf text = {0};
+    int rc = plumb_summary_table(&text, t, &o, err);
+    plumb_buf_char(&text, '\n');
+    if (rc == PLUMB_OK)
+        rc = text.failed ? plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the table")
+                         : write(arg, name, &text, err);
+    plumb_buf_fini(&text);
+    return rc;
+}
+
 int plumb_rank_files(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
                      plumb_write_fn write, void *arg, plumb_error *err)
 {
@@ -313,6 +328,9 @@ int plumb_rank_files(const struct plumb_timing *t, const struct plumb_shape_time
         rc = write(arg, name, &text, err);
         snprintf(name, sizeof name, "summary_rank%d.json", rank);
         int second = write(arg, name, &json, rc < 0 ? NULL : err);
+        rc = rc < 0 ? rc : second;
+        snprintf(name, sizeof name, "summary_rank%d.nodes.txt", rank);
+        second = write_nodes(name, t, write, arg, rc < 0 ? NULL : err);
         rc = rc < 0 ? rc : second;
     }
     free(rows);

@@ -1,6 +1,6 @@
-/* rank_summary.h: what the operators of one rank cost, for two files beside timing.json:
- * summary_rank<R>.txt for people and summary_rank<R>.json for scripts. Used by libplumb and by
- * libplumb-trace. Any thread. */
+/* rank_summary.h: what the operators of one rank cost, for files beside timing.json:
+ * summary_rank<R>.txt for people and summary_rank<R>.json for scripts, and the table of its nodes
+ * in each phase, summary_rank<R>.nodes.txt. Used by libplumb and by libplumb-trace. Any thread. */
 #ifndef PLUMB_REPORT_RANK_SUMMARY_H
 #define PLUMB_REPORT_RANK_SUMMARY_H
 
@@ -33,9 +33,10 @@ int plumb_rank_summary(struct plumb_buf *text, struct plumb_buf *json, const str
  * the caller's, to free(); its texts are those of `t` and `shapes`. PLUMB_ERR_MEMORY. */
 int plumb_rank_rows(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
                     struct plumb_rank_row **rows, size_t *n, plumb_error *err);
-/* Passes both files of `t` to `write`, summary_rank<R>.txt and summary_rank<R>.json, with the rows
- * of plumb_rank_rows(); a rank that is not known is 0. One that cannot be written does not keep the
- * other from being written; its error is returned. */
+/* Passes the files of `t` to `write`: summary_rank<R>.txt and summary_rank<R>.json, with the rows
+ * of plumb_rank_rows(), and summary_rank<R>.nodes.txt, the table of plumb_summary_table(). A rank
+ * that is not known is 0. One that cannot be written does not keep the others from being written;
+ * the first error is returned. */
 int plumb_rank_files(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
                      plumb_write_fn write, void *arg, plumb_error *err);
 

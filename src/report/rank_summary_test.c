@@ -267,7 +267,7 @@ static void a_run_without_nodes_has_empty_files(void **state)
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 struct written {
-    char names[2][48];
+    char names[3][48];
     int n;
     bool refuse_first;
 };
@@ -275,7 +275,7 @@ struct written {
 static int take(void *arg, const char *name, const struct plumb_buf *b, plumb_error *err)
 {
     struct written *w = arg;
-    assert_true(b->len > 0 && w->n < 2);
+    assert_true(b->len > 0 && w->n < 3);
     snprintf(w->names[w->n++], sizeof w->names[0], "%s", name);
     if (w->refuse_first && w->n == 1)
         return plumb_fail(err, PLUMB_ERR_IO, "no room for '%s'", name);
@@ -291,13 +291,14 @@ static void the_files_bear_the_rank(void **state)
     assert_int_equal(plumb_rank_files(&t, NULL, take, &w, NULL), PLUMB_OK);
     assert_string_equal(w.names[0], "summary_rank0.txt");
     assert_string_equal(w.names[1], "summary_rank0.json");
+    assert_string_equal(w.names[2], "summary_rank0.nodes.txt");
     w.n = 0;
     t.rank = INT32_MAX;
     assert_int_equal(plumb_rank_files(&t, NULL, take, &w, NULL), PLUMB_OK);
     assert_string_equal(w.names[1], "summary_rank2147483647.json");
 }
 
-static void one_that_cannot_be_written_does_not_keep_the_other_back(void **state)
+static void one_that_cannot_be_written_does_not_keep_the_others_back(void **state)
 {
     struct plumb_timing t;
     struct written w = {.refuse_first = true};
@@ -305,7 +306,7 @@ static void one_that_cannot_be_written_does_not_keep_the_other_back(void **state
     (void)state;
     plumb_timing_init(&t);
     assert_int_equal(plumb_rank_files(&t, NULL, take, &w, &err), PLUMB_ERR_IO);
-    assert_int_equal(w.n, 2);
+    assert_int_equal(w.n, 3);
     assert_string_equal(err.message, "no room for 'summary_rank0.txt'");
 }
 
@@ -323,7 +324,7 @@ int main(void)
         TEST(long_shapes_are_cut_in_the_text_alone),
         TEST(a_run_without_nodes_has_empty_files),
         TEST(the_files_bear_the_rank),
-        TEST(one_that_cannot_be_written_does_not_keep_the_other_back),
+        TEST(one_that_cannot_be_written_does_not_keep_the_others_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

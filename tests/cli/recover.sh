@@ -42,8 +42,9 @@ name='at once'
 for i in 2 3 4; do
     cmp -s report1.txt report$i.txt || fail 'reports of one run differ'
 done
-[ "$(ls d)" = 'live.plumb
+[ "$(LC_ALL=C ls d)" = 'live.plumb
 summary_rank0.json
+summary_rank0.nodes.txt
 summary_rank0.txt
 timing.json' ] || fail "left in the run: $(ls d)"
 

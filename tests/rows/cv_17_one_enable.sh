@@ -66,6 +66,14 @@ has_summary() {
     for node in train_epoch backward validate test predict; do
         grep -q "^$node " "$2/summary_rank0.txt" || fail "$1: no $node in $2/summary_rank0.txt"
     done
+    # What each node costs in each phase: mean, deviation and median, as `plumb report` prints them.
+    expect "$1, table" 0 "$PLUMB_BIN" report "$2"
+    cmp -s out.txt "$2/summary_rank0.nodes.txt" || fail "$1: $(diff out.txt "$2/summary_rank0.nodes.txt")"
+    has "$2/summary_rank0.nodes.txt" 'Mean(ms)    Std(ms)    Min(ms)    Max(ms) Median(ms)'
+    for phase in train:378 val:112 test:16 inference:5; do
+        grep -qE "^forward +${phase%:*} +${phase#*:} +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+ " \
+            "$2/summary_rank0.nodes.txt" || fail "$1: no forward of ${phase%:*}"
+    done
 }
 
 PLUMB=1 PLUMB_QUIET=1 expect 'PLUMB=1' 0 "$program" --quick

@@ -38,7 +38,8 @@ run() {
 
 run 'rank unknown' 0 a ./ops
 has err.txt "summary: $PWD/a/summary_rank0.txt"
-[ "$(ls a)" = 'summary_rank0.json
+[ "$(LC_ALL=C ls a)" = 'summary_rank0.json
+summary_rank0.nodes.txt
 summary_rank0.txt
 timing.json' ] || fail "left in the run: $(ls a)"
 jq -e 'length == 70 and all(.[]; keys_unsorted ==
@@ -53,7 +54,8 @@ lacks a/summary_rank0.txt 'op.9 '
 [ "$(sed -n 4p a/summary_rank0.txt | cut -c 1-6)" = 'op.69 ' ] || fail 'not by device time'
 
 run 'rank 3 of 4' 0 b RANK=3 WORLD_SIZE=4 ./ops
-[ "$(ls b)" = 'summary_rank3.json
+[ "$(LC_ALL=C ls b)" = 'summary_rank3.json
+summary_rank3.nodes.txt
 summary_rank3.txt
 timing.json' ] || fail "left in the run: $(ls b)"
 lacks err.txt 'summary_rank'
@@ -227,14 +229,14 @@ sums_are i
 run_shapes 'what was before a reset' k ./shapes reset || fail "$name: $(cat err.txt)"
 rows_are k "$whole"
 sums_are k
-# The first two of each pipeline, phase and node leave no sample.
+# The first two of each pipeline, phase and node leave no sample, of the host and of the device.
 run_shapes 'warm-up' l PLUMB_SKIP_FIRST=2 ./shapes || fail "$name: $(cat err.txt)"
 rows_are l '["denoise","[[1, 16, 64], [77, 768], []]",3,0]
 ["denoise","[[1, 32, 64], [77, 768], []]",1,0]
-["denoise","",0,3]
+["denoise","",0,1]
 ["inner","",529,0]
 ["nested","[[77, 768]]",2,0]
-["decode","[[[3, 0], []], []]",2,6]'
+["decode","[[[3, 0], []], []]",2,2]'
 own_is l denoise '[[1, 16, 64], [77, 768], []]' inference
 own_is l denoise '[[1, 32, 64], [77, 768], []]' train
 run_shapes 'no signatures' m PLUMB_SIGNATURE=off ./shapes || fail "$name: $(cat err.txt)"
