@@ -255,7 +255,8 @@ static inline plumb_node plumb_node_get(const char *name)
 }
 
 /* A sample measured elsewhere, of the host channel: as if a span without children had lasted `ns`;
- * its time is not taken from the span around it... */
+ * its time is not taken from the span around it. More than 2^58 - 1 (9 years) is refused and
+ * counted: a difference that was negative, or one of a date and a duration... */
 static inline void plumb_record_ns(plumb_node node, uint64_t ns)
 {
     const struct plumb_api *api = plumb_api_();
@@ -393,6 +394,7 @@ static inline plumb_pipeline *plumb_pipeline_get(const char *name)
 
 /* Replaces the configuration: what is not set in `config` takes its default (off, no sync, no
  * skip). A changed skip_first_n applies to keys without samples; it never drops what was counted.
+ * Opens no run: without one the configuration is kept, and holds from the next one on.
  * Errors: PLUMB_ERR_ARG when skip_first_n is negative; nothing is changed then. */
 static inline int plumb_configure(plumb_pipeline *pipeline, const plumb_config *config,
                                   plumb_error *err)
@@ -400,7 +402,7 @@ static inline int plumb_configure(plumb_pipeline *pipeline, const plumb_config *
     const struct plumb_api *api = plumb_api_();
     return api ? api->configure(pipeline, config, err) : PLUMB_ERR_ABSENT;
 }
-/* 1 when the pipeline records now, else 0. */
+/* 1 when a run is open and the pipeline records into it, else 0. */
 static inline int plumb_pipeline_enabled(plumb_pipeline *pipeline)
 {
     const struct plumb_api *api = plumb_api_();
@@ -469,7 +471,8 @@ static inline void plumb_rows_free(plumb_rows *rows)
         plumb_client_api_()->rows_free(rows);
 }
 
-/* The profiling table as text; `frames` 0: unknown. Free with plumb_text_free(). */
+/* The profiling table as text, the same that `plumb report` prints; `frames` 0: unknown. They
+ * belong to one phase and are not used in a table of several. Free with plumb_text_free(). */
 static inline int plumb_summary_text(char **out, plumb_pipeline *pipeline, const char *phase,
                                      uint64_t frames, plumb_error *err)
 {

@@ -78,6 +78,11 @@ int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, p
     if (c.reset)
         reset_locked(p);
     plumb_unlock();
+    if (c.enabled && !plumb_wanted())
+        plumb_log(PLUMB_LOG_INFO,
+                  "plumb: pipeline '%s' is switched on, but no run is open: it records from the "
+                  "next plumb_start() on",
+                  p->name);
     return PLUMB_OK;
 }
 

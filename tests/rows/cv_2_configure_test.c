@@ -175,6 +175,32 @@ static void a_skip_from_the_environment_holds_until_the_program_configures(void 
     assert_int_equal(record_row_of(fresh, NULL, "node").count, 5);
 }
 
+/* Kept, as everything that is configured: nothing is recorded before a run is open. */
+static void without_a_run_it_is_kept_for_the_next_one(void **state)
+{
+    plumb_config c = enabled();
+    (void)state;
+    record_stop();
+    c.skip_first_n = 2;
+    c.sync = 1;
+    assert_int_equal(plumb_configure(NULL, &c, NULL), PLUMB_OK);
+    assert_false(plumb_pipeline_enabled(NULL));
+    run(5);
+    assert_int_equal(syncs, 0);
+    record_start();
+    assert_true(plumb_pipeline_enabled(NULL));
+    run(5);
+    assert_int_equal(record_count("node"), 3);
+    assert_int_equal(syncs, 10);
+    record_stop();
+    c = plumb_config_default();
+    assert_int_equal(plumb_configure(NULL, &c, NULL), PLUMB_OK);
+    record_start();
+    assert_false(plumb_pipeline_enabled(NULL));
+    run(5);
+    assert_null(record_row("node").node);
+}
+
 int main(void)
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup_teardown(f, setup, record_teardown)
@@ -185,6 +211,7 @@ int main(void)
         IN_A_RUN(a_shorter_configuration_of_an_older_caller_is_taken),
         IN_A_RUN(each_pipeline_has_its_own_configuration),
         IN_A_RUN(a_skip_from_the_environment_holds_until_the_program_configures),
+        IN_A_RUN(without_a_run_it_is_kept_for_the_next_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
