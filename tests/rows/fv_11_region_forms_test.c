@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "record.h"
+#include "record_region.h"
 
 static const char node[] = "plumb.region::profiler_region_training_train_one_step";
 
@@ -62,6 +62,36 @@ static void all_forms_leave_the_same_span(void **state)
     assert_one_run(2);
     quiet_step_plumb();
     assert_one_run(3);
+}
+
+/* Everything about the slices but their times. */
+static void the_forms_are_alike_in_a_trace(void **state)
+{
+    struct trace_read t;
+    (void)state;
+    region_start("training_step", PLUMB_REGION_THREAD);
+    block_form(1);
+    begin_and_end(1);
+    step_plumb(1);
+    quiet_step_plumb();
+    traced_finish(&t);
+    assert_int_equal(trace_count(&t, node), 4);
+    assert_int_equal(trace_count(&t, "inside"), 4);
+    assert_int_equal(trace_count(&t, "plumb.profiler.enable_collection"), 4);
+    assert_int_equal(trace_count(&t, "plumb.profiler.disable_collection"), 4);
+    assert_int_equal(t.whole, 8);
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const names[] = {"inside", "plumb.profiler.enable_collection",
+                                            "plumb.profiler.disable_collection"};
+        const struct trace_slice *first = trace_find(&t, node, 0), *s = trace_find(&t, node, i);
+        assert_string_equal(s->more, first->more);
+        assert_string_equal(s->last, first->last);
+        assert_int_equal(s->track, first->track);
+        assert_int_equal(s->parent, 0);
+        for (size_t k = 0; k < 3; k++)
+            assert_ptr_equal(&t.slices[trace_find(&t, names[k], i)->parent - 1], s);
+    }
+    trace_fini(&t);
 }
 
 static void whatever_leaves_the_block_ends_the_region(void **state)
@@ -125,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(off_they_do_nothing),
         IN_A_RUN(all_forms_leave_the_same_span),
+        cmocka_unit_test(the_forms_are_alike_in_a_trace),
         IN_A_RUN(whatever_leaves_the_block_ends_the_region),
         IN_A_RUN(an_outer_end_closes_what_is_open_inside),
         IN_A_RUN(nested_deeper_than_is_kept_they_are_spans),
