@@ -264,7 +264,7 @@ bool plumb_diverge_retyped(const struct plumb_diverge *d, uint32_t a, uint32_t b
 /* Whether the figures of `b` may be those of `a` times one factor, as far as tolerances tell:
  * evidence that two records belong together, not a statement about them. */
 bool plumb_diverge_looks_scaled(struct plumb_diverge *d, uint32_t a, uint32_t b);
-/* The factor by which every figure of `b` is that of `a`, to a tenth of what it changed, when there
+/* The factor by which every figure of `b` is that of `a`, but for rounding, when there
  * are at least three besides the one it is told from; 0: there is none. */
 double plumb_diverge_scale(struct plumb_diverge *d, uint32_t a, uint32_t b);
 /* Compares all pairs, and counts. */

@@ -10,7 +10,8 @@
 #include "analyze/diverge.h"
 
 enum { SORTED_DIMS = 64 };
-/* How far a figure may be from the factor that all have in common, in parts of what it changed. */
+/* How far a figure may be from the factor that all have in common, in parts of what it changed;
+ * besides, what rounding of its type does to it, and half of the change in all. */
 static const double SCALE_SLACK = 0.1;
 
 /* A column of zeros is not there. */
@@ -441,10 +442,13 @@ static int grew(const struct pair *p, enum plumb_activation_field f, double fact
     double count;
     double a = figure(p->ta, f, p->a);
     double off = fabs(a * factor - figure(p->tb, f, p->b));
+    double change = fabs(a * (factor - 1));
+    double rounded = SCALE_SLACK * change + 2 * p->tolerance.rounding * fabs(a);
     bool cancels = f == PLUMB_ACT_SUM || f == PLUMB_ACT_MEAN;
-    if (off <= SCALE_SLACK * fabs(a * (factor - 1)))
+    if (off <= (rounded < change / 2 ? rounded : change / 2))
         return a == 0 ? SILENT : GROWN;
-    return cancels && off <= p->tolerance.rounding * scale_of(p, f, &count) ? SILENT : AGAINST;
+    return cancels && off <= SCALE_SLACK * p->tolerance.relative * scale_of(p, f, &count) ? SILENT
+                                                                                          : AGAINST;
 }
 
 bool plumb_diverge_looks_scaled(struct plumb_diverge *d, uint32_t a, uint32_t b)
