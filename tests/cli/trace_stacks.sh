@@ -65,8 +65,9 @@ for level in -O0 -O1 -O2; do
         check "run$level-$clock" span in_span 3
         check "run$level-$clock" node in_node 3
         check "run$level-$clock" stage in_stage 3
-        check "run$level-$clock" plumb.region::region in_region 3
+        check "run$level-$clock" plumb.region::profiler_region_region in_region 3
         check "run$level-$clock" lap1 in_laps 6
         check "run$level-$clock" lap2 in_laps 6
     done
 done
+finish
