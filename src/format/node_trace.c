@@ -120,6 +120,12 @@ void plumb_node_lane_begin(struct plumb_node_lane *lane, uint32_t node, uint64_t
     f->up = file_of(lane->set, node) ? lane->depth : f[-1].up;
 }
 
+void plumb_node_lane_step(struct plumb_node_lane *lane, int64_t step)
+{
+    lane->frames[lane->depth].has_step = lane->depth > 0;
+    lane->frames[lane->depth].step = step;
+}
+
 static void put_line(struct plumb_node_trace *s, struct plumb_node_file *f,
                      const struct plumb_out *line)
 {
@@ -168,7 +174,7 @@ static void write_line(struct plumb_node_lane *lane, uint64_t took, const char *
     const struct plumb_node_frame *f = &lane->frames[lane->depth];
     const char *name = s->o.name_of(s->o.arg, f->node);
     bool contains = f->has_child || strncmp(name, "plumb.region::", 14) == 0;
-    struct plumb_chrome_arg all[PLUMB_NODE_ARGS + 1];
+    struct plumb_chrome_arg all[PLUMB_NODE_ARGS + 2];
     struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
                                    .category = contains ? "user_annotation" : "cpu_op",
                                    .name = name,
@@ -177,8 +183,10 @@ static void write_line(struct plumb_node_lane *lane, uint64_t took, const char *
                                    .ns = f->begin_ns,
                                    .dur_ns = took,
                                    .args = all};
-    for (; e.arg_count < arg_count && e.arg_count < PLUMB_NODE_ARGS; e.arg_count++)
-        all[e.arg_count] = args[e.arg_count];
+    if (f->has_step)
+        all[e.arg_count++] = (struct plumb_chrome_arg){"step", PLUMB_CHROME_I64, {.i64 = f->step}};
+    for (size_t i = 0; i < arg_count && i < PLUMB_NODE_ARGS; i++)
+        all[e.arg_count++] = args[i];
     if (phase[0] && strcmp(phase, "inference") != 0)
         all[e.arg_count++] = (struct plumb_chrome_arg){"phase", PLUMB_CHROME_TEXT, {.text = phase}};
     s->line.used = 0;

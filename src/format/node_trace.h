@@ -22,15 +22,15 @@ enum {
     PLUMB_NODE_FILES = 256, /* nodes with files; those met later have none, which is said */
     PLUMB_NODE_DEPTH = 256,
     PLUMB_NODE_PATH = 28,
-    PLUMB_NODE_ARGS = 6
+    PLUMB_NODE_ARGS = 16
 };
 
 struct plumb_node_trace_options {
     const char *dir;
-    const char *patterns; /* shell patterns (fnmatch), separated by commas */
-    const char *trace_name;
-    int32_t rank;       /* negative: 0 */
-    int32_t world_size; /* 0 and less: not known */
+    const char *patterns;   /* shell patterns (fnmatch), separated by commas */
+    const char *trace_name; /* the program's */
+    int32_t rank;           /* negative: 0 */
+    int32_t world_size;     /* 0 and less: not known */
     uint32_t pid;
     uint64_t base_unix_ns;   /* what times are added to */
     uint64_t max_text_bytes; /* of all files, uncompressed */
@@ -52,7 +52,8 @@ struct plumb_node_lane {
     struct plumb_node_frame {
         uint64_t begin_ns, child_ns;
         uint32_t node;
-        bool has_child;
+        bool has_child, has_step;
+        int64_t step;
         uint32_t up; /* depth of the innermost frame around it, or itself, that has a file */
     } frames[PLUMB_NODE_DEPTH + 1];
 };
@@ -65,6 +66,8 @@ void plumb_node_lane_open(struct plumb_node_lane *lane, struct plumb_node_trace 
 /* The nodes that the lane works below, outermost first. */
 void plumb_node_lane_path(struct plumb_node_lane *lane, const uint32_t *path, uint32_t depth);
 void plumb_node_lane_begin(struct plumb_node_lane *lane, uint32_t node, uint64_t ns);
+/* The innermost span has just begun, in this step, which is not that of the span around it. */
+void plumb_node_lane_step(struct plumb_node_lane *lane, int64_t step);
 /* The innermost span has ended, which ran for `phase`; `args`, at most PLUMB_NODE_ARGS, are written
  * with it. */
 void plumb_node_lane_end(struct plumb_node_lane *lane, uint64_t ns, const char *phase,

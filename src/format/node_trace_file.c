@@ -84,6 +84,15 @@ void plumb_node_file_put(struct plumb_node_file *f, const struct plumb_node_trac
     f->text_bytes += n;
 }
 
+/* By the last part of the program's path, as in exports. */
+static void put_process(struct plumb_out *out, const struct plumb_node_trace_options *o)
+{
+    const char *path = o->trace_name ? o->trace_name : "", *slash = strrchr(path, '/');
+    plumb_chrome_meta(out, PLUMB_CHROME_PROCESS_NAME, o->pid, 0,
+                      slash && slash[1] ? slash + 1 : path, 0);
+    plumb_chrome_meta(out, PLUMB_CHROME_PROCESS_LABELS, o->pid, 0, "CPU", 0);
+}
+
 void plumb_node_file_open(struct plumb_node_file *f, const struct plumb_node_trace_options *o,
                           uint32_t node, struct plumb_out *scratch)
 {
@@ -106,6 +115,7 @@ void plumb_node_file_open(struct plumb_node_file *f, const struct plumb_node_tra
     plumb_chrome_head(scratch, &head);
     plumb_chrome_fact(scratch, "plumb.node", name);
     plumb_chrome_events(scratch);
+    put_process(scratch, o);
     plumb_node_file_put(f, o, scratch->base, scratch->used);
 }
 

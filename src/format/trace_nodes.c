@@ -96,8 +96,12 @@ static void on_end(void *self, uint64_t ticks)
 static void on_begin_more(void *self, const struct plumb_trace_state *s,
                           const struct plumb_trace_frame *f)
 {
+    struct lane *l = self;
+    uint32_t depth = l->lane.depth;
     (void)s;
-    begin_at(self, f->begin_ticks, plumb_key_node(f->key));
+    begin_at(l, f->begin_ticks, plumb_key_node(f->key));
+    if (l->lane.depth > depth && f->step >= 0 && f->step != f[-1].step)
+        plumb_node_lane_step(&l->lane, f->step);
 }
 
 static struct plumb_chrome_arg text_arg(const char *key, const char *text)
@@ -115,8 +119,6 @@ static size_t put_args(struct plumb_chrome_arg args[PLUMB_NODE_ARGS], const stru
 {
     const struct plumb_trace_source *s = &l->all->file->source;
     size_t n = 0;
-    if (f->step >= 0 && f->step != f[-1].step)
-        args[n++] = (struct plumb_chrome_arg){"step", PLUMB_CHROME_I64, {.i64 = f->step}};
     if (f->flags & PLUMB_TRACE_FAILED)
         args[n++] = text_arg("failed", f->why_off ? plumb_trace_text(s, f->why_off) : "");
     if (f->flags & PLUMB_TRACE_ABANDONED)
@@ -128,6 +130,36 @@ static size_t put_args(struct plumb_chrome_arg args[PLUMB_NODE_ARGS], const stru
     return n;
 }
 
+/* An argument of the program's; false: it is not one, or it is not asked for. */
+static bool take_argument(struct plumb_chrome_arg *out, const struct plumb_trace_source *s,
+                          const uint64_t *w)
+{
+    uint32_t kind = (uint32_t)(w[0] >> 2) & 63, words = (uint32_t)(w[0] >> 8) & 255;
+    uint32_t type = (uint32_t)(w[0] >> 16) & 63;
+    if (kind != PLUMB_WIDE_ARG || words < 3 || type < 1 || type > 3)
+        return false;
+    *out = (struct plumb_chrome_arg){.key = plumb_trace_text(s, w[1] & ((UINT64_C(1) << 48) - 1))};
+    if (strcmp(out->key, "flops") == 0 && !(s->h->trace.what & PLUMB_TRACE_HAS_FLOPS))
+        return false;
+    out->type = type == 1 ? PLUMB_CHROME_I64 : type == 2 ? PLUMB_CHROME_F64 : PLUMB_CHROME_TEXT;
+    if (type == 3)
+        out->v.text = (const char *)&w[2];
+    else
+        memcpy(&out->v, &w[2], sizeof w[2]);
+    /* A text has a NUL that a damaged file may lack. */
+    return type != 3 || memchr(&w[2], '\0', (words - 2) * sizeof *w);
+}
+
+static size_t put_arguments(struct plumb_chrome_arg args[PLUMB_NODE_ARGS], size_t n,
+                            const struct lane *l, const struct plumb_trace_state *s)
+{
+    uint32_t at = 0;
+    const uint64_t *w;
+    while (n < PLUMB_NODE_ARGS && (w = plumb_trace_pending(s, s->depth, &at)) != NULL)
+        n += take_argument(&args[n], &l->all->file->source, w);
+    return n;
+}
+
 static void on_end_more(void *self, const struct plumb_trace_state *s,
                         const struct plumb_trace_frame *f, uint64_t ticks, enum plumb_trace_end how)
 {
@@ -136,6 +168,8 @@ static void on_end_more(void *self, const struct plumb_trace_state *s,
     /* Where the end is not known: to the last that is. */
     uint64_t end = how == PLUMB_TRACE_END_CUT ? s->last_ticks : ticks;
     size_t n = put_args(args, l, f, how);
+    if (f->flags & PLUMB_TRACE_ARGS)
+        n = put_arguments(args, n, l, s);
     plumb_node_lane_end(&l->lane, ns_of(l, end),
                         plumb_trace_phase(&l->all->file->source, plumb_key_group(f->key)), args, n);
 }
