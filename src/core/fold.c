@@ -106,10 +106,17 @@ static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, 
     }
 }
 
+/* `generation`: of the state that goes with the place. A reset is not undone, as with states. */
 static PLUMB_ALWAYS_INLINE void tree_touch(struct fold *f, struct plumb_live_tree *t,
-                                           uint32_t place)
+                                           uint32_t place, uint32_t generation)
 {
     struct plumb_live_undo *u = f->undo;
+    if (PLUMB_UNLIKELY(t->reset_generation != generation)) {
+        t->count = t->total = t->self = 0;
+        plumb_order();
+        t->reset_generation = generation;
+        plumb_order();
+    }
     u->tree[u->trees] = (struct plumb_undo_tree){t->count, t->total, t->self, place, 0};
     plumb_order();
     PLUMB_STORE(u->trees, u->trees + 1);
@@ -208,7 +215,7 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
     if (place && f->watch)
         plumb_snapshot_place(f->watch, place, t);
     if (place && t->undo_block != f->number)
-        tree_touch(f, t, place);
+        tree_touch(f, t, place, st->reset_generation);
     if (st->count < PLUMB_EXACT)
         st->first[st->count] = e->value;
     if (st->flags & PLUMB_STATE_P2)
@@ -265,7 +272,7 @@ static __attribute__((noinline)) bool make_ready(struct fold *f, uint32_t place)
     if (st->undo_block != f->number)
         state_save(f, st, false);
     if (p->live->undo_block != f->number)
-        tree_touch(f, p->live, place);
+        tree_touch(f, p->live, place, st->reset_generation);
     p->ready = f->number;
     return true;
 }

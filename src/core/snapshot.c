@@ -223,10 +223,12 @@ static PLUMB_RACY void read_place(struct plumb_live_tree *to, const struct plumb
                                    PLUMB_LOAD(from->total),
                                    PLUMB_LOAD(from->self),
                                    0,
+                                   PLUMB_LOAD(from->reset_generation),
                                    {0}};
     plumb_order();
     if (!PLUMB_ACQUIRE(copy->left))
         return;
+    to->reset_generation = copy->reset_generation;
     to->count = copy->count;
     to->total = copy->total;
     to->self = copy->self;

@@ -27,6 +27,7 @@ struct plumb_tail {
 /* A place of a call tree, as it was before a fold changed it. */
 struct plumb_place_copy {
     uint32_t left; /* released after the rest */
+    uint32_t reset_generation;
     uint64_t count, total, self;
 };
 

@@ -86,6 +86,7 @@ void plumb_snapshot_place(struct plumb_ask *q, uint32_t place, const struct plum
     struct plumb_place_copy *to = place < q->places ? &q->place[place] : NULL;
     if (!to || to->left)
         return;
+    to->reset_generation = t->reset_generation;
     to->count = t->count;
     to->total = t->total;
     to->self = t->self;

@@ -234,7 +234,8 @@ struct plumb_live_tree {
     uint32_t async;
     uint64_t count, total, self; /* ticks; `self` of async places is 0 */
     uint32_t undo_block;         /* low half of the block number whose fold has saved this place */
-    uint32_t reserved[5];        /* a cache line */
+    uint32_t reset_generation;   /* of the figures: those of an earlier one are dropped */
+    uint32_t reserved[4];        /* a cache line */
 };
 
 /* Statistics of one key on one thread, in ticks (host spans) or ns (samples measured elsewhere).

@@ -470,9 +470,12 @@ void plumb_merge_place(struct plumb_merge *m, uint32_t *map, uint32_t i,
                       ? 0
                       : plumb_merge_place_of(m, map[t->parent],
                                              plumb_key(t->group & 0xffff, t->node), t->async != 0);
+    const struct plumb_live_pipeline *p = pipeline_of(m, t->group);
     if (to == 0 || to == UINT32_MAX)
         return;
     map[i] = to;
+    if (!p || t->reset_generation != PLUMB_LOAD(p->reset_generation))
+        return;
     m->places[to].count += t->count;
     m->places[to].total += t->total;
     m->places[to].self += t->self;

@@ -93,6 +93,13 @@ static void phases(void)
     }
 }
 
+static void after_a_reset(void)
+{
+    frames(100, 0);
+    plumb_reset(NULL, NULL);
+    frames(2, 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -108,6 +115,8 @@ int main(int argc, char **argv)
         phases();
     else if (strcmp(what, "pipelines") == 0)
         pipelines();
+    else if (strcmp(what, "reset") == 0)
+        after_a_reset();
     else if (strcmp(what, "skip") == 0) {
         skip(NULL, 3);
         two_nodes();

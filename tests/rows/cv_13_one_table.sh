@@ -19,6 +19,8 @@ same_table failing
 total 0.675
 same_table phases
 total 2.200
+same_table reset
+total 0.009
 same_table skip 103
 total 1.500
 PLUMB_MEDIAN=p2 same_table adopt
