@@ -24,6 +24,7 @@
 #include "core/ledger.h"
 #include "core/pool.h"
 #include "core/runtime.h"
+#include "core/trace.h"
 
 enum {
     EVENTS = 256,
@@ -249,6 +250,15 @@ static void park(struct plumb_sized *s)
     s->now.most = 0;
 }
 
+/* Under the lock, inside enter, on the thread itself: the heap, as a counter of the trace. */
+static void trace_heap(struct plumb_thread *th)
+{
+    int i =
+        plumb_traces(th, PLUMB_TRACE_HAS_MEMORY) ? plumb_pool_of_malloc(th->run, held_now()) : -1;
+    if (i >= 0)
+        plumb_trace_pool(th, "cpu", "malloc", plumb_pool_at(th->run, (uint32_t)i)->allocated, 0);
+}
+
 /* Inside enter. `leaves`: what is summed up belongs to a node that is over. */
 static PLUMB_COLD void pass_on(struct plumb_thread *th, bool leaves)
 {
@@ -256,6 +266,7 @@ static PLUMB_COLD void pass_on(struct plumb_thread *th, bool leaves)
     if (section_begin()) {
         pthread_mutex_lock(&plumb_rt.ledger_lock);
         plumb_sized_flush(th);
+        trace_heap(th);
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
         section_end();
     } else if (leaves) {

@@ -15,6 +15,7 @@
 #include <sys/time.h>
 
 #include "record_memory.h"
+#include "record_traced.h"
 
 static void allocate(uint64_t bytes)
 {
@@ -153,6 +154,30 @@ static void a_stage_shows_the_whole_heap_of_malloc(void **state)
     assert_int_equal(use.peak_allocated, MIB);
     assert_int_equal(use.allocated, 0);
     plumb_timing_fini(&t);
+}
+
+/* A value each time that events are passed on. */
+static void a_trace_with_memory_counts_the_heap(void **state)
+{
+    plumb_options o = traced_options();
+    struct trace_read t;
+    (void)state;
+    record_stop();
+    o.trace_memory = PLUMB_ON;
+    record_start_with(o);
+    {
+        PLUMB_SPAN("grows");
+        allocate(3 * MIB);
+        allocate(2 * MIB);
+    }
+    {
+        PLUMB_SPAN("shrinks");
+        release(5 * MIB);
+    }
+    traced_finish(&t);
+    assert_true(trace_says(&t, "name=memory cpu malloc allocated"));
+    assert_true(trace_says(&t, "5242880"));
+    trace_fini(&t);
 }
 
 /* The ring goes round many times while `outer` is open: records of others come to lie where its own
@@ -522,6 +547,7 @@ int main(void)
         TEST(the_peak_of_one_thread_is_exact),
         TEST(stages_know_their_malloc),
         TEST(a_stage_shows_the_whole_heap_of_malloc),
+        TEST(a_trace_with_memory_counts_the_heap),
         TEST(a_node_keeps_its_events_however_long_it_is_open),
         TEST(errno_stays),
         TEST(nonsense_changes_nothing),
