@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json_write.h"
+#include "format/put.h"
 #include "report/summary_table.h"
 
 struct row {
@@ -310,10 +311,40 @@ static int write_nodes(const char *name, const struct plumb_timing *t, plumb_wri
     return rc;
 }
 
+static void write_series(struct plumb_json *j, const struct plumb_timing *t,
+                         const struct plumb_timing_series *s)
+{
+    bool of_pool = s->pool < t->memory.pool_count;
+    for (size_t i = 0; i < s->point_count; i++) {
+        plumb_json_object_inline(j);
+        plumb_put_u64(j, "at_ns", s->points[i].at_ns);
+        if (of_pool) {
+            plumb_put_text(j, "device", t->memory.pools[s->pool].device);
+            plumb_put_text(j, "pool", t->memory.pools[s->pool].pool);
+            plumb_put_u64(j, "allocated_bytes", s->points[i].a);
+            plumb_put_u64(j, "reserved_bytes", s->points[i].b);
+        } else {
+            plumb_put_u64(j, "rss_bytes", s->points[i].a);
+        }
+        plumb_json_object_end(j);
+    }
+}
+
+void plumb_memory_history(struct plumb_buf *out, const struct plumb_timing *t)
+{
+    struct plumb_json json;
+    plumb_json_init(&json, out, 1);
+    plumb_json_array(&json);
+    for (size_t i = 0; i < t->memory.series_count; i++)
+        write_series(&json, t, &t->memory.series[i]);
+    plumb_json_array_end(&json);
+    plumb_buf_char(out, '\n');
+}
+
 int plumb_rank_files(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
                      plumb_write_fn write, void *arg, plumb_error *err)
 {
-    struct plumb_buf text = {0}, json = {0};
+    struct plumb_buf text = {0}, json = {0}, history = {0};
     struct plumb_rank_row *rows = NULL;
     size_t n = 0;
     char name[48];
@@ -333,8 +364,17 @@ int plumb_rank_files(const struct plumb_timing *t, const struct plumb_shape_time
         second = write_nodes(name, t, write, arg, rc < 0 ? NULL : err);
         rc = rc < 0 ? rc : second;
     }
+    if (t->trace.end && t->memory.series_count) {
+        plumb_memory_history(&history, t);
+        snprintf(name, sizeof name, "memory_rank%d.json", rank);
+        int last = history.failed ? plumb_fail(rc < 0 ? NULL : err, PLUMB_ERR_MEMORY,
+                                               "out of memory for the memory history")
+                                  : write(arg, name, &history, rc < 0 ? NULL : err);
+        rc = rc < 0 ? rc : last;
+    }
     free(rows);
     plumb_buf_fini(&text);
     plumb_buf_fini(&json);
+    plumb_buf_fini(&history);
     return rc;
 }

@@ -33,10 +33,14 @@ int plumb_rank_summary(struct plumb_buf *text, struct plumb_buf *json, const str
  * the caller's, to free(); its texts are those of `t` and `shapes`. PLUMB_ERR_MEMORY. */
 int plumb_rank_rows(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
                     struct plumb_rank_row **rows, size_t *n, plumb_error *err);
+/* Appends memory over time as JSON: an object for each point of a series, either the resident set
+ * or what a pool held. */
+void plumb_memory_history(struct plumb_buf *out, const struct plumb_timing *t);
 /* Passes the files of `t` to `write`: summary_rank<R>.txt and summary_rank<R>.json, with the rows
- * of plumb_rank_rows(), and summary_rank<R>.nodes.txt, the table of plumb_summary_table(). A rank
- * that is not known is 0. One that cannot be written does not keep the others from being written;
- * the first error is returned. */
+ * of plumb_rank_rows(), summary_rank<R>.nodes.txt, the table of plumb_summary_table(), and, of a
+ * run with a trace, memory_rank<R>.json, its memory history. A rank that is not known is 0. One
+ * that cannot be written does not keep the others from being written; the first error is returned.
+ */
 int plumb_rank_files(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
                      plumb_write_fn write, void *arg, plumb_error *err);
 

@@ -19,6 +19,8 @@ static void loop(int n)
     for (PLUMB_STEPS (step, n)) {
         PLUMB_SPAN("process");
         plumb_mem_alloc("cpu", "pool", block, 1000 * (uint64_t)(step + 1));
+        if (step == 3)
+            plumb_checkpoint("active"); /* a point of the history */
         region_spans("kernel", 2);
         plumb_mem_free("cpu", "pool", block, 0);
     }
@@ -81,6 +83,9 @@ static void the_active_steps_are_in_the_trace(void **state)
     assert_true(grep("steps 2-4", dir, "summary_rank0.txt"));
     assert_true(grep("\"pool\": \"pool\"", dir, "timing.json"));
     assert_true(grep("\"series\"", dir, "timing.json"));
+    assert_true(grep("{\"at_ns\": [0-9]*, \"rss_bytes\": [1-9][0-9]*}", dir, "memory_rank0.json"));
+    assert_true(grep("\"device\": \"cpu\", \"pool\": \"pool\", \"allocated_bytes\": 4000", dir,
+                     "memory_rank0.json"));
 }
 
 static void of_many_iterations_a_few_are_chosen(void **state)
