@@ -95,7 +95,6 @@ plumb_async plumb_async_begin_stage(plumb_node node, const struct plumb_live_asy
     PLUMB_STORE(a->tid, th->tid);
     PLUMB_STORE(a->flags, stage ? stage->flags : 0);
     if (stage) {
-        PLUMB_STORE(a->outermost, stage->outermost);
         PLUMB_STORE(a->request, stage->request);
         PLUMB_STORE(a->begin_ns, stage->begin_ns);
         PLUMB_STORE(a->rss, stage->rss);
@@ -135,7 +134,6 @@ static void copy(struct plumb_live_async *out, const struct plumb_live_async *a)
     out->group = PLUMB_LOAD(a->group);
     out->tid = PLUMB_LOAD(a->tid);
     out->flags = PLUMB_LOAD(a->flags);
-    out->outermost = PLUMB_LOAD(a->outermost);
     out->request = PLUMB_LOAD(a->request);
     out->begin_ns = PLUMB_LOAD(a->begin_ns);
     out->rss = PLUMB_LOAD(a->rss);

@@ -17,7 +17,6 @@ static void look_around(struct plumb_live_async *out)
     if (!plumb_ledger_enter(&th, false))
         return;
     out->request = plumb_request_current(th);
-    out->outermost = th->stages == 0 && !plumb_stage_below_another(th);
     if (out->rss)
         plumb_series_point(th->run, plumb_ticks_from(th->clock), out->rss);
     plumb_ledger_leave(th);
@@ -75,7 +74,7 @@ void plumb_async_stage_ended(const struct plumb_live_async *was, uint64_t ticks,
                                   .tid = was->tid,
                                   .failed = mark == 1,
                                   .stage = true,
-                                  .outermost = was->outermost != 0,
+                                  .outermost = true, /* it may outlast what is around it */
                                   .async = true};
     e.own_ticks = plumb_stage_took(&e);
     if (mark != 2) {

@@ -184,6 +184,8 @@ uint64_t plumb_request_current(struct plumb_thread *th);
 struct plumb_live_section *plumb_request_section(struct plumb_run *run, uint64_t request);
 /* Under the lock: a stage's run ended in request `serial`. */
 void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *e);
+/* Under the lock: stages inside one that leaves nothing took so long. */
+void plumb_request_took(struct plumb_run *run, uint64_t request, uint64_t ticks);
 /* Under the lock: what a stage of a request has used of devices; NULL: it is not kept. */
 struct plumb_live_device_use *plumb_request_use(struct plumb_run *run, uint64_t request,
                                                 uint64_t key);

@@ -229,6 +229,13 @@ struct plumb_live_device_use *plumb_request_use(struct plumb_run *run, uint64_t 
     return stage ? &stage->use : NULL;
 }
 
+void plumb_request_took(struct plumb_run *run, uint64_t request, uint64_t ticks)
+{
+    struct plumb_live_request *r = at(run, request);
+    if (r)
+        r->stages_ticks += ticks;
+}
+
 void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *e)
 {
     struct plumb_live_request *r = at(run, e->request);

@@ -162,15 +162,53 @@ static const struct plumb_stage_run *forget_innermost(struct plumb_thread *th)
     return s;
 }
 
+/* Whether the thread works below a stage of another thread. */
+bool plumb_stage_below_another(const struct plumb_thread *th)
+{
+    for (uint32_t i = 0; i < th->path_depth; i++) {
+        if (plumb_rt.nodes[th->path[i]].flags & PLUMB_POINT_STAGE)
+            return true;
+    }
+    return false;
+}
+
+/* The innermost open stage of a request; NULL: none. */
+static struct plumb_stage_run *around(struct plumb_thread *th, uint64_t request)
+{
+    for (uint32_t i = th->stages; request && i-- > 0;) {
+        if (th->stage[i].request == request)
+            return &th->stage[i];
+    }
+    return NULL;
+}
+
+bool plumb_stage_is_outermost(struct plumb_thread *th, uint64_t request)
+{
+    return !around(th, request) && (th->stages > 0 || !plumb_stage_below_another(th));
+}
+
+/* `s`, which is open no more, leaves nothing but the time of the stages that ended inside it: the
+ * stage around it has that time then, or the request itself. Under the ledger's lock. */
+static void pass_on(struct plumb_thread *th, const struct plumb_stage_run *s)
+{
+    struct plumb_stage_run *outer = around(th, s->request);
+    if (th->stages)
+        th->stage[th->stages - 1].child_ticks += s->child_ticks;
+    if (outer)
+        outer->inside_ticks += s->inside_ticks;
+    else if (s->inside_ticks && plumb_stage_is_outermost(th, s->request))
+        plumb_request_took(th->run, s->request, s->inside_ticks);
+}
+
 void plumb_stages_closed(struct plumb_thread *th, uint32_t depth)
 {
     struct plumb_live_memory unused;
     while (th->stages && th->stage[th->stages - 1].depth > depth) {
         const struct plumb_stage_run *s = forget_innermost(th);
-        if (!s->scope)
-            continue;
         pthread_mutex_lock(&plumb_rt.ledger_lock);
-        plumb_scope_close(th, s->scope, NULL, &unused);
+        pass_on(th, s);
+        if (s->scope)
+            plumb_scope_close(th, s->scope, NULL, &unused);
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
     }
 }
@@ -191,16 +229,6 @@ void plumb_stages_late(struct plumb_thread *th, uint32_t depth)
     while (th->stages && th->stage[th->stages - 1].depth > depth)
         forget_innermost(th);
     plumb_stages_unhook(th);
-}
-
-/* Whether the thread works below a stage of another thread. */
-bool plumb_stage_below_another(const struct plumb_thread *th)
-{
-    for (uint32_t i = 0; i < th->path_depth; i++) {
-        if (plumb_rt.nodes[th->path[i]].flags & PLUMB_POINT_STAGE)
-            return true;
-    }
-    return false;
 }
 
 /* Of a stage that has just ended: its time without all spans inside, from the frames of a fold made
@@ -283,6 +311,19 @@ void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plum
         tell_memory(name, ms, m);
 }
 
+/* Of a run that leaves nothing. */
+static void drop(const struct plumb_stage_run *s, struct plumb_live_memory *out)
+{
+    struct plumb_thread *th;
+    memset(out, 0, sizeof *out);
+    if (!plumb_ledger_enter(&th, true))
+        return;
+    pass_on(th, s);
+    if (s->scope)
+        plumb_scope_close(th, s->scope, NULL, out);
+    plumb_ledger_leave(th);
+}
+
 /* Spans that are only here for their hooks leave nothing but the time of the stages inside. */
 static void ended(struct plumb_thread *th, const struct plumb_stage_run *run, uint64_t ticks)
 {
@@ -297,16 +338,16 @@ static void ended(struct plumb_thread *th, const struct plumb_stage_run *run, ui
                                   .depth = th->stages,
                                   .failed = s.mark == 1,
                                   .stage = (s.flags & PLUMB_POINT_STAGE) != 0,
-                                  .outermost = th->stages == 0 && !plumb_stage_below_another(th),
-                                  .tops = th->stages == 0 ||
-                                          th->stage[th->stages - 1].request != s.request};
+                                  .outermost = plumb_stage_is_outermost(th, s.request),
+                                  .tops = !around(th, s.request)};
     if (s.mark == 2 || !(s.flags & MEASURED)) {
-        close_scope(s.scope, &e.memory);
-        if (th->stages)
-            th->stage[th->stages - 1].child_ticks += s.child_ticks;
+        drop(&s, &e.memory);
     } else {
+        struct plumb_stage_run *outer = around(th, s.request);
         if (th->stages)
             th->stage[th->stages - 1].child_ticks += took;
+        if (outer)
+            outer->inside_ticks += took;
         enter_run(&s, &e);
     }
     if (!(s.flags & PLUMB_POINT_STAGE))
@@ -314,9 +355,9 @@ static void ended(struct plumb_thread *th, const struct plumb_stage_run *run, ui
     if (s.mark != 2)
         plumb_stage_checkpoint("after", s.node);
     /* After the end, so that the device has been waited for. */
-    plumb_stage_tell_end(
-        &(struct plumb_stage_line){s.node, th->group, s.mark, s.begin_ns, end_ns, s.why},
-        &e.memory);
+    plumb_stage_tell_end(&(struct plumb_stage_line){s.node, plumb_key_group(s.key), s.mark,
+                                                    s.begin_ns, end_ns, s.why},
+                         &e.memory);
 }
 
 void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks)

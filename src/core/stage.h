@@ -16,6 +16,7 @@ struct plumb_stage_run { /* of one thread; th->stage[0 .. th->stages) are open, 
     uint64_t key;
     uint64_t begin_ticks, end_ticks;
     uint64_t child_ticks;            /* of the stages inside that have ended */
+    uint64_t inside_ticks;           /* of them, of those of the same request */
     uint64_t begin_ns;               /* CLOCK_MONOTONIC, for the log lines */
     uint64_t request;                /* serial; 0: none */
     uint32_t node, depth;            /* depth among all spans */
@@ -54,6 +55,9 @@ void plumb_stage_tell_begin(uint32_t node, uint32_t group);
 void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plumb_live_memory *m);
 /* A checkpoint "<when>_<stage>", where they are wanted. */
 void plumb_stage_checkpoint(const char *when, uint32_t node);
+/* Whether no open stage of `request` is around a stage that this thread begins or has just ended.
+ */
+bool plumb_stage_is_outermost(struct plumb_thread *th, uint64_t request);
 bool plumb_stage_below_another(const struct plumb_thread *th);
 
 /* async_stage.c: stages that are async spans. */

@@ -361,13 +361,12 @@ struct plumb_live_async { /* 64 bytes */
     uint32_t tid;
     uint32_t state; /* enum plumb_live_async_state | generation << 1; atomic */
     uint32_t next_free;
-    uint32_t outermost; /* of a stage: no other was open around it */
-    uint32_t flags;     /* enum plumb_point_flags */
-    uint32_t reserved;
+    uint32_t flags; /* enum plumb_point_flags */
     /* Of a stage, for its end. */
     uint64_t request; /* serial; 0: none */
     uint64_t begin_ns;
     uint64_t rss; /* 0: not read */
+    uint64_t reserved;
 };
 
 /* ---- Header ---------------------------------------------------------------------------------- */

@@ -24,6 +24,8 @@ static void take_line(int level, const char *text, void *arg)
     assert_ptr_equal(arg, &line_count);
     assert_true(line_count < LINES);
     assert_null(strchr(text, '\n'));
+    if (strncmp(text, "[Rank ", 6) == 0)
+        return; /* row TF-7's */
     lines[line_count].level = level;
     lines[line_count].at_ns = record_now_ns();
     snprintf(lines[line_count++].text, sizeof lines[0].text, "%s", text);
@@ -31,7 +33,6 @@ static void take_line(int level, const char *text, void *arg)
 
 static int setup(void **state)
 {
-    setenv("PLUMB_MEMORY", "off", 1); /* its own line is row TF-7's */
     plumb_options o = plumb_options_default();
     (void)state;
     line_count = 0;
@@ -229,8 +230,9 @@ static int depth;
 static void nosy_line(int level, const char *text, void *arg)
 {
     (void)level;
-    (void)text;
     (void)arg;
+    if (strncmp(text, "[Rank ", 6) == 0)
+        return; /* row TF-7's */
     if (depth++ == 0) {
         PLUMB_SPAN("in the callback");
         plumb_rows_free(record_rows(NULL, NULL));

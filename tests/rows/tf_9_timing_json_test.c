@@ -209,6 +209,31 @@ static void the_last_run_of_a_stage_in_two_phases_of_a_request(void **state)
     json_decref(root);
 }
 
+static void time_inside_a_stage_that_leaves_nothing_counts_all_the_same(void **state)
+{
+    json_t *root, *stages;
+    (void)state;
+    {
+        PLUMB_REQUEST(request, "leaves nothing", NULL);
+        PLUMB_STAGE(abandoned, "abandoned");
+        {
+            plumb_span closed = plumb_begin_with(plumb_node_get("closed"), PLUMB_POINT_STAGE);
+            PLUMB_STAGE(inner, "inner");
+            record_work_ns(1000000);
+            plumb_end(inner);
+            inner.id = 0;
+            assert_true(closed.id != 0); /* ended by the one around it */
+        }
+        plumb_span_abandon(abandoned);
+    }
+    root = record_parse(record_finish_text());
+    stages = json_object_get(root, "stages");
+    assert_int_equal(json_object_size(stages), 1);
+    assert_true(fabs(checked_total(root) -
+                     json_number_of(json_object_get(stages, "inner"), "duration_ms")) <= 0.000001);
+    json_decref(root);
+}
+
 int main(void)
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup(f, record_setup)
@@ -218,6 +243,7 @@ int main(void)
         IN_A_RUN(the_last_run_of_a_stage_in_two_phases_of_a_request),
         IN_A_RUN(all_requests_are_in_the_index_and_all_runs_in_the_nodes),
         IN_A_RUN(a_failed_stage_counts_its_time_so_that_the_whole_holds_its_parts),
+        IN_A_RUN(time_inside_a_stage_that_leaves_nothing_counts_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
