@@ -20,7 +20,7 @@ cat >make.py <<'PY'
 import numpy as np
 rng = np.random.default_rng(7)
 cases = [("f32", "<f4", 2, 32), ("f64", "<f8", 2, 64), ("f16", "<f2", 2, 16), ("i32", "<i4", 0, 32),
-         ("u8", "u1", 1, 8), ("i16", "<i2", 0, 16)]
+         ("u8", "u1", 1, 8), ("i16", "<i2", 0, 16), ("bf16", "<f4", 4, 16)]
 with open("list", "w") as out:
     for name, dtype, code, bits in cases:
         for n in (1, 2, 127, 1000, 100003):
@@ -28,7 +28,12 @@ with open("list", "w") as out:
                 x = rng.normal(mean, 1 if dtype[-2] == "f" else 30, n)
                 x = (np.clip(x, 0, 255) if dtype == "u1" else x).astype(dtype)
                 file = "%s_%d_%g" % (name, n, mean)
-                x.tofile(file + ".bin")
+                if name == "bf16":  # which NumPy lacks: the upper halves of float32
+                    halves = (x.view("<u4") >> 16).astype("<u2")
+                    halves.tofile(file + ".bin")
+                    x = (halves.astype("<u4") << 16).view("<f4")
+                else:
+                    x.tofile(file + ".bin")
                 np.save(file + ".npy", x)
                 print(file + ".bin", code, bits, n, file=out)
 PY
