@@ -9,10 +9,10 @@ file=$(find made -type f)
 pid=$(basename "$(dirname "$file")")
 [ "$(basename "$file")" = "x_$pid.jsonl" ] && [ "$(wc -l <"$file")" = 18 ] || fail "$name: $file"
 trace 'fresh' 0 b PLUMB_ACTIVATIONS_OUTPUT=one.jsonl ./layers 1
-trace 'fresh again' 0 c PLUMB_ACTIVATIONS_OUTPUT=one.jsonl ./layers 1
-[ "$(wc -l <one.jsonl)" = 6 ] || fail "$name: $(wc -l <one.jsonl) lines"
+trace 'fresh again' 0 c PLUMB_ACTIVATIONS_OUTPUT=one.jsonl ./layers 0
+[ "$(wc -l <one.jsonl)" = 2 ] || fail "$name: $(wc -l <one.jsonl) lines"
 trace 'appended' 0 d PLUMB_ACTIVATIONS_OUTPUT=one.jsonl PLUMB_ACTIVATIONS_APPEND=1 ./layers 1
-[ "$(wc -l <one.jsonl)" = 12 ] || fail "$name: $(wc -l <one.jsonl) lines"
+[ "$(wc -l <one.jsonl)" = 8 ] || fail "$name: $(wc -l <one.jsonl) lines"
 trace 'each rank its own' 0 e RANK=2 WORLD_SIZE=4 PLUMB_ACTIVATIONS_OUTPUT=ranks.jsonl ./layers 1
 [ ! -e ranks.jsonl ] && [ "$(wc -l <ranks.rank2.jsonl)" = 6 ] || fail "$name: left $(ls)"
 same ranks.rank2.jsonl 'map(.rank) | unique' '[2]'
