@@ -59,7 +59,7 @@ line embed 1 10 float32 >two_a.jsonl
 line embed 1.015 10 bfloat16 >two_b.jsonl
 expect 'two types' 0 "$PLUMB_BIN" diverge two_a.jsonl two_b.jsonl
 lacks out.txt '<<< DIVERGE'
-has out.txt 'in 1 of them the element types differ' 'float32 against bfloat16, held to 2.0 %'
+has out.txt 'A type   B type' 'in 1 of them the element types differ' 'float32 against bfloat16, held to 2.0 %'
 line embed 1.021 10 bfloat16 >two_b.jsonl
 expect 'two types, beyond' 1 "$PLUMB_BIN" diverge two_a.jsonl two_b.jsonl
 has out.txt '<<< DIVERGE'
@@ -72,6 +72,12 @@ has out.txt 'slow drift, no single culprit: from 0.5 % at block.0 out step 0 to 
 sed 's/2\.002/2.0102/' b.jsonl | grep -v 'block\.[12]' >marked.jsonl
 expect 'a wide tolerance' 1 "$PLUMB_BIN" diverge --rtol 0.001 a.jsonl marked.jsonl
 [ "$(grep -c '<<< DIVERGE' out.txt)" = 1 ] || fail '0.51 % is not marked'
+# The mark is at 0.5 % also where the tolerances let more pass.
+expect 'within an absolute tolerance' 0 "$PLUMB_BIN" diverge --rtol 0.001 --atol 10 a.jsonl marked.jsonl
+[ "$(grep -c '<<< DIVERGE' out.txt)" = 1 ] || fail '0.51 % is not marked'
+sed 's/2\.0102/2.0098/' marked.jsonl >unmarked.jsonl
+expect '0.49 %' 0 "$PLUMB_BIN" diverge --rtol 0.001 --atol 10 a.jsonl unmarked.jsonl
+lacks out.txt '<<< DIVERGE'
 expect 'few rows' 1 "$PLUMB_BIN" diverge --top 1 a.jsonl b.jsonl
 has out.txt '(3 more; --all shows them)'
 expect 'all rows' 1 "$PLUMB_BIN" diverge --top 1 --all a.jsonl b.jsonl
