@@ -53,3 +53,44 @@ assert any(e.get("name") == "node" for e in trace["traceEvents"])' "$file" "$ran
         fail "run$rank does not say its local rank"
 done
 [ "$(ls all | wc -l)" = 4 ] || fail "files: $(ls all)"
+
+# Four ranks that begin two runs each, in one second, below one folder; all traces go into one folder at
+# once. No writer meets another: process and rank tell the ranks apart, the time the runs of a process.
+cat >twice.c <<'END'
+#include <plumb/plumb.h>
+int main(void)
+{
+    for (int run = 0; run < 2; run++) {
+        if (plumb_start(NULL, NULL) < 0)
+            return 1;
+        {
+            PLUMB_SPAN("node");
+        }
+        if (plumb_stop(NULL) < 0)
+            return 1;
+    }
+    return 0;
+}
+END
+$CC -DPLUMB_LINKED -I"$PLUMB_SOURCE_DIR/include" twice.c -o twice "$PLUMB_LIB" \
+    -Wl,-rpath,"$(dirname "$PLUMB_LIB")"
+for rank in 0 1 2 3; do
+    PLUMB_TRACE=1 PLUMB_QUIET=1 RANK=$rank WORLD_SIZE=4 PLUMB_DIR=$PWD/shared ./twice &
+done
+wait
+find shared -name trace.pftrace >traces.txt
+[ "$(wc -l <traces.txt)" = 8 ] || fail "8 runs left $(wc -l <traces.txt) traces: $(find shared)"
+while read -r trace; do
+    "$PLUMB_BIN" export "$(dirname "$trace")" -o together/ >>exported.txt 2>>exported_err.txt &
+done <traces.txt
+wait
+[ "$(ls together | wc -l)" = 8 ] || fail "8 runs, $(ls together | wc -l) files: $(cat exported_err.txt; ls together)"
+[ "$(sort -u exported.txt | wc -l)" = 8 ] || fail "two exports name one file: $(sort exported.txt)"
+/usr/bin/python3 -c 'import collections, gzip, json, pathlib
+ranks = collections.Counter()
+for file in pathlib.Path("together").iterdir():
+    trace = json.load(gzip.open(file))
+    rank = trace["distributedInfo"]["rank"]
+    assert "_rank%d." % rank in file.name, (file, rank)
+    ranks[rank] += 1
+assert ranks == {0: 2, 1: 2, 2: 2, 3: 2}, ranks' || fail 'a file holds the trace of another'
