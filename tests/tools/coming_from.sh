@@ -61,6 +61,8 @@ reports 'a field of the report that is gone' "'total_stages_ms' is said to be 'w
 
 plant $page 's/^\(| `FASTVIDEO_STAGE_LOGGING` .*\)| works |/\1| not yet |/'
 reports 'a row that works' "'FASTVIDEO_STAGE_LOGGING' is 'not yet', but docs/rows.md says that FV-20 works"
+plant $page 's/^\(| `FASTVIDEO_STAGE_LOGGING` .*\)| works |/\1| partly |/'
+reports 'a part of a row that works' "'FASTVIDEO_STAGE_LOGGING' is 'partly', but docs/rows.md says that FV-20 works"
 plant $page 's/^\(| `FASTVIDEO_STAGE_LOGGING` .*\)| works |/\1| surely |/'
 reports 'a status' "'FASTVIDEO_STAGE_LOGGING' has status 'surely'"
 plant $page 's/^\(| `FASTVIDEO_STAGE_LOGGING` | [a-z]*\) | FV-20/\1 | FV-51/'
