@@ -157,7 +157,7 @@ static void a_jump_out_of_it_ends_with_the_scope_around(void **state)
     for (size_t s = 0; s < 2; s++) {
         region_start("model_loading", scopes[s]);
         for (PLUMB_STEPS (step, 3)) {
-            caught(step == 1);
+            caught(step == 2); /* not declared again after it */
             region_spans("in_the_step", 1);
         }
         region_spans("outside", MANY);
