@@ -592,6 +592,7 @@ static void collect(struct plumb_lane_drain *d, struct plumb_drain_lane *l)
         if (missing) {
             start(d, l);
             put_missing(l, missing, l->seq.last_ns);
+            l->file->lane_losses[l->file->lane_loss_count++] = l->live->sequence;
         }
         return;
     }

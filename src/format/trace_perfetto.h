@@ -60,6 +60,8 @@ struct plumb_trace_file {
     uint32_t levels;
     uint64_t spans;      /* written whole */
     uint64_t async_lost; /* too many at once */
+    /* Sequences of collectors' lanes that lost events in this file alone; each once. */
+    uint32_t lane_losses[PLUMB_LIVE_LANES], lane_loss_count;
 };
 
 /* One thread block. What each slot needs comes first, on one page: a pass over many threads is a

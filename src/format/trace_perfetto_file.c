@@ -119,10 +119,26 @@ void plumb_trace_file_fact_u64(struct plumb_trace_file *f, const char *key, uint
         plumb_trace_file_flush(f);
 }
 
+static bool is_listed(const uint32_t *sequences, uint32_t n, uint32_t wanted)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (sequences[i] == wanted)
+            return true;
+    return false;
+}
+
 void plumb_trace_file_losses(struct plumb_trace_file *f)
 {
     uint32_t sequences[PLUMB_PF_LOSSES_MAX], listed = 0;
     uint64_t losers = plumb_trace_losers(&f->source, sequences, PLUMB_PF_LOSSES_MAX, &listed);
+    uint32_t of_run = listed;
+    for (uint32_t i = 0; i < f->lane_loss_count; i++) {
+        if (is_listed(sequences, of_run, f->lane_losses[i]))
+            continue;
+        losers++;
+        if (listed < PLUMB_PF_LOSSES_MAX)
+            sequences[listed++] = f->lane_losses[i];
+    }
     while (losers && !plumb_pf_losses(&f->out, sequences, listed, losers))
         plumb_trace_file_flush(f);
 }
