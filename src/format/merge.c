@@ -248,14 +248,15 @@ static void p2_meet(const struct plumb_merge *m, struct plumb_merge_row *row, ui
     struct plumb_merge_p2 *p = &row->p2;
     if (plumb_channel_is_device(channel))
         return;
-    if (channel >= PLUMB_CHANNEL_FAR)
-        p->mixed = PLUMB_MEDIAN_WHY_RANGE;
-    else if (p->thread && p->channel != channel && !p->mixed)
-        p->mixed = PLUMB_MEDIAN_WHY_SOURCES;
-    else if (p->thread && p->thread != m->thread && !p->mixed)
-        p->mixed = PLUMB_MEDIAN_WHY_THREADS;
+    uint32_t why = channel >= PLUMB_CHANNEL_FAR          ? PLUMB_MEDIAN_WHY_RANGE
+                   : p->thread && p->channel != channel  ? PLUMB_MEDIAN_WHY_SOURCES
+                   : p->thread && p->thread != m->thread ? PLUMB_MEDIAN_WHY_THREADS
+                                                         : PLUMB_MEDIAN_WHY_NONE;
+    /* The highest: the same in whatever order threads are merged. */
+    p->mixed = why > p->mixed ? why : p->mixed;
     p->thread = m->thread;
-    p->channel = channel;
+    if (channel < PLUMB_CHANNEL_FAR)
+        p->channel = channel;
 }
 
 void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
@@ -310,7 +311,8 @@ void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state
         if (st->threads > 1 && !row->p2.mixed)
             row->p2.mixed = PLUMB_MEDIAN_WHY_THREADS;
     }
-    row->listed |= st->count || st->failures || st->abandoned || st->unbalanced;
+    /* Skipped ones too: the key may have been read before the fold that took them. */
+    row->listed |= st->count || st->skipped || st->failures || st->abandoned || st->unbalanced;
 }
 
 /* ---- Records that were not folded ------------------------------------------------------------ */
