@@ -1,9 +1,10 @@
 /* export_folded.c: stacks and how long they ran by themselves, one a line: "a;b;c 123",
  * nanoseconds.
  *
- * The first part is the lane's name, without its number, so that the threads of a pool are one.
- * Spans of one path are added up: a path is a node of a tree, found by its parent's number and its
- * name. */
+ * The first part is the lane's name, without its number, so that the threads of a pool are one. A
+ * device's queue is one of its own: queues of two devices often have one name, and their work is
+ * not one. Spans of one path are added up: a path is a node of a tree, found by its parent's number
+ * and its name. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "report/export.h"
+#include "report/export_rows.h"
 #include "report/summary_table.h"
 
 struct path {
@@ -20,6 +22,7 @@ struct path {
 
 struct folded {
     const struct plumb_table *t;
+    struct plumb_export_rows rows;
     struct plumb_map numbers; /* parent and name -> number + 1 */
     struct path *paths;
     uint32_t count, cap;
@@ -47,11 +50,12 @@ static uint32_t path_of(struct folded *f, uint32_t parent, uint32_t name)
     return f->count++;
 }
 
-/* A lane without a name has a root of its own, numbered behind the texts. */
+/* A queue, and a lane without a name, has a root of its own, numbered behind the texts. */
 static uint32_t root_of(struct folded *f, uint32_t lane)
 {
-    uint32_t name = f->t->lanes[lane].name;
-    return path_of(f, UINT32_MAX - 1, name ? name : f->t->strings.count + lane);
+    const struct plumb_table_lane *l = &f->t->lanes[lane];
+    bool queue = l->kind == PLUMB_LANE_DEVICE || plumb_table_group(f->t, lane) != PLUMB_TABLE_NONE;
+    return path_of(f, UINT32_MAX - 1, l->name && !queue ? l->name : f->t->strings.count + lane);
 }
 
 /* Of each slice its path; its time is its path's, and not that of the one around it. */
@@ -93,7 +97,7 @@ static void put_path(const struct folded *f, struct plumb_buf *line, uint32_t pa
         return;
     }
     struct plumb_buf lane = {0};
-    plumb_table_put_lane(&lane, f->t, p->name - f->t->strings.count);
+    plumb_export_row_name(&lane, &f->rows, p->name - f->t->strings.count);
     put_name(line, lane.data ? lane.data : "");
     line->failed |= lane.failed;
     plumb_buf_fini(&lane);
@@ -105,11 +109,12 @@ int plumb_export_folded(struct plumb_export_out *out, const struct plumb_table *
     struct folded f = {.t = t};
     struct plumb_buf line = {0};
     uint32_t *path_of_slice = calloc((size_t)t->slices.count + 1, sizeof *path_of_slice);
-    int rc = PLUMB_OK;
+    int rc = plumb_export_rows_init(&f.rows, t, true, err);
     (void)name;
-    if (path_of_slice)
+    f.failed = rc < 0 || !path_of_slice;
+    if (!f.failed)
         add_up(&f, path_of_slice);
-    for (uint32_t i = 0; path_of_slice && !f.failed && i < f.count && !out->failed; i++) {
+    for (uint32_t i = 0; !f.failed && i < f.count && !out->failed; i++) {
         if (f.paths[i].self_ns == 0)
             continue;
         put_path(&f, &line, i);
@@ -117,10 +122,11 @@ int plumb_export_folded(struct plumb_export_out *out, const struct plumb_table *
         plumb_export_take(out, &line);
         plumb_export_tell(&out->progress, i, f.count);
     }
-    if (!path_of_slice || f.failed || line.failed)
+    if (f.failed || line.failed)
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the stacks of a trace");
     plumb_buf_fini(&line);
     plumb_map_fini(&f.numbers);
+    plumb_export_rows_fini(&f.rows);
     free(f.paths);
     free(path_of_slice);
     return rc;

@@ -612,6 +612,14 @@ static void stacks_of_threads_without_a_name_begin_with_their_number(void **stat
     assert_null(strstr(got.data, "no name"));
 }
 
+static void stacks_of_queues_of_one_name_stay_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(export("folded", false), 0);
+    assert_non_null(strstr(got.data, "q (gpu:0);work 15\n"));
+    assert_non_null(strstr(got.data, "q (gpu:1);work 16\n"));
+}
+
 /* Field by field what https://www.speedscope.app/file-format-schema.json demands. */
 static void speedscope_follows_its_schema(void **state)
 {
@@ -779,6 +787,8 @@ int main(void)
                                         build_rows, teardown),
         cmocka_unit_test_setup_teardown(stacks_of_threads_without_a_name_begin_with_their_number,
                                         build_rows, teardown),
+        cmocka_unit_test_setup_teardown(stacks_of_queues_of_one_name_stay_apart, build_rows,
+                                        teardown),
         cmocka_unit_test_setup_teardown(speedscope_follows_its_schema, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_has_a_line_for_each_event, setup, teardown),
         cmocka_unit_test_setup_teardown(arguments_of_csv_are_the_json_of_chrome, setup, teardown),
