@@ -110,6 +110,20 @@ static inline void fixture_golden(struct plumb_timing *t)
 
 /* frame > decode, an async node, failures, two phases, two pipelines, a device channel, counts,
  * open spans, drops, notes, names of every unpleasant kind. */
+static inline void fixture_runtime(struct plumb_timing *t)
+{
+    t->runtime.libc = "glibc 2.36";
+    t->runtime.compiler = "gcc 12.2.0";
+    t->runtime.nvidia_driver = "550.54.14";
+    t->runtime.git_commit = "0123456789abcdef0123456789abcdef01234567";
+    t->runtime.framework = "pytorch";
+    t->runtime.framework_version = "2.4.0";
+    t->runtime.gpus = plumb_arena_alloc(&t->arena, 2 * sizeof *t->runtime.gpus);
+    t->runtime.gpus[0] = "NVIDIA H200";
+    t->runtime.gpus[1] = "A \"GPU\"";
+    t->runtime.gpu_count = 2;
+}
+
 static inline void fixture_rich(struct plumb_timing *t)
 {
     static const uint64_t frame[] = {10 * FIXTURE_MS, 30 * FIXTURE_MS};
@@ -122,6 +136,7 @@ static inline void fixture_rich(struct plumb_timing *t)
     memset(long_name, 'n', sizeof long_name - 1);
     plumb_timing_init(t);
     fixture_text(t);
+    fixture_runtime(t);
     t->recovered = true;
     t->rank = 3;
     t->world_size = 8;

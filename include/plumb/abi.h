@@ -327,6 +327,21 @@ typedef struct plumb_runtime_result {
     } memory[PLUMB_RUNTIME_DEVICES]; /* in the order asked for, without doubles */
 } plumb_runtime_result;
 typedef struct plumb_runtime_run plumb_runtime_run; /* opaque */
+enum { PLUMB_RUNTIME_GPUS = 16 };
+/* plumb_runtime_environment_get(): a text that is empty is not known. */
+typedef struct plumb_runtime_environment {
+    size_t size;        /* sizeof(plumb_runtime_environment) */
+    char platform[256]; /* system, release and machine of uname() */
+    char libc[64];      /* "glibc 2.36" */
+    char compiler[128]; /* of libplumb */
+    char plumb[32];     /* version */
+    char framework[64]; /* as the program named it */
+    char framework_version[64];
+    char nvidia_driver[64]; /* "550.54.14" */
+    char git_commit[72];    /* in hexadecimal digits */
+    uint32_t gpu_count, reserved;
+    char gpus[PLUMB_RUNTIME_GPUS][64]; /* names, in the order of the bus */
+} plumb_runtime_environment;
 
 /* plumb_measure(): zero fields take the defaults. */
 typedef struct plumb_measure_options {
@@ -617,6 +632,8 @@ struct plumb_api {
 
     void (*log_line_to)(int level, const char *line, plumb_log_fn log, void *arg);
     plumb_async (*async_begin_with)(plumb_node node, uint32_t flags); /* enum plumb_point_flags */
+    int (*runtime_environment)(plumb_runtime_environment *out, const char *framework,
+                               const char *version, plumb_error *err);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

@@ -164,6 +164,8 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
     (*(out) = NULL, (void)(options), (void)(err), plumb_off_status_())
 #define plumb_runtime_finish(run, out, err)                                                        \
     ((void)(run), (void)(out), (void)(err), plumb_off_status_())
+#define plumb_runtime_environment_get(out, framework, version, err)                                \
+    ((void)(out), (void)(framework), (void)(version), (void)(err), plumb_off_status_())
 #define plumb_request_begin(id, metadata) ((void)(id), (void)(metadata), plumb_off_request_())
 #define plumb_request_end(request) ((void)(request))
 #define plumb_request_fail(request, why) ((void)(request), (void)(why))

@@ -116,6 +116,21 @@ static inline int plumb_runtime_finish(plumb_runtime_run *run, plumb_runtime_res
     return run && PLUMB_KNOWS_(api, runtime_finish) ? api->runtime_finish(run, out, err)
                                                     : PLUMB_ERR_ABSENT;
 }
+/* Sets `out` to what the process runs on: system, C library, compiler, plumb, GPUs and the commit
+ * of the Git repository of the working directory, or else of the program. All of it is read from
+ * files; no library is loaded and no program is run. `out->size` must be set. `framework` and
+ * `version`: what the program computes with, e.g. "pytorch" and "2.4.0"; NULL: unknown. The open
+ * run gets them for its timing.json, which has the rest already. Errors: PLUMB_ERR_ARG. Takes up to
+ * 1 ms. */
+static inline int plumb_runtime_environment_get(plumb_runtime_environment *out,
+                                                const char *framework, const char *version,
+                                                plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return PLUMB_KNOWS_(api, runtime_environment)
+               ? api->runtime_environment(out, framework, version, err)
+               : PLUMB_ERR_ABSENT;
+}
 
 #ifdef __cplusplus
 }

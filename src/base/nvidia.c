@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -35,4 +36,75 @@ bool plumb_nvidia_is_there(const char *dev, const char *visible)
         closedir(dir);
     errno = saved;
     return found;
+}
+
+/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.14  ...": the first word of digits with a
+ * dot among them. */
+void plumb_nvidia_driver(char *out, size_t size, const char *proc)
+{
+    int saved = errno;
+    char path[256], line[512], *rest = NULL;
+    FILE *f;
+    out[0] = '\0';
+    snprintf(path, sizeof path, "%s/version", proc);
+    f = fopen(path, "re");
+    if (f && fgets(line, sizeof line, f)) {
+        for (char *word = strtok_r(line, " \t\n", &rest); word && !out[0];
+             word = strtok_r(NULL, " \t\n", &rest))
+            if (strchr(word, '.') && word[strspn(word, "0123456789.")] == '\0')
+                snprintf(out, size, "%s", word);
+    }
+    if (f)
+        fclose(f);
+    errno = saved;
+}
+
+/* The model of the GPU at `place` of the bus, as "Model: \t NVIDIA H200". */
+static bool read_model(char out[PLUMB_NVIDIA_NAME], const char *proc, const char *place)
+{
+    char path[512], line[256];
+    FILE *f;
+    bool found = false;
+    snprintf(path, sizeof path, "%s/gpus/%s/information", proc, place);
+    f = fopen(path, "re");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        if (strncmp(line, "Model:", 6) != 0)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(out, PLUMB_NVIDIA_NAME, "%.*s", PLUMB_NVIDIA_NAME - 1,
+                 line + 6 + strspn(line + 6, " \t"));
+        found = true;
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
+/* The least name of a folder that is greater than `after`; false: there is none. */
+static bool next_place(char *out, size_t size, const char *folder, const char *after)
+{
+    DIR *dir = opendir(folder);
+    out[0] = '\0';
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        if (e->d_name[0] != '.' && strlen(e->d_name) < size && strcmp(e->d_name, after) > 0 &&
+            (!out[0] || strcmp(e->d_name, out) < 0))
+            strcpy(out, e->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    return out[0] != '\0';
+}
+
+uint32_t plumb_nvidia_names(char (*out)[PLUMB_NVIDIA_NAME], uint32_t most, const char *proc)
+{
+    int saved = errno;
+    char folder[256], place[64], after[64] = "";
+    uint32_t n = 0;
+    snprintf(folder, sizeof folder, "%s/gpus", proc);
+    while (n < most && next_place(place, sizeof place, folder, after)) {
+        n += read_model(out[n], proc, place);
+        strcpy(after, place);
+    }
+    errno = saved;
+    return n;
 }

@@ -93,6 +93,7 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     h->drops[PLUMB_DROP_PIPELINES] = plumb_rt.pipelines_seen_beyond;
     header_tables(h);
     plumb_run_describe(run, host, rank);
+    plumb_run_describe_environment(run);
     /* Index 0 of the nodes is no node. */
     plumb_table_add(run, &h->nodes);
     plumb_table_commit(&h->nodes);

@@ -567,6 +567,9 @@ void plumb_run_loaded(void); /* tells `plumb record` that the library is here */
 /* run_facts.c */
 void plumb_run_describe(struct plumb_run *run, const char *host, const struct plumb_rank *rank);
 
+/* runtime_environment.c */
+void plumb_run_describe_environment(struct plumb_run *run);
+
 /* run.c */
 int plumb_start_impl(const plumb_options *options, plumb_error *err);
 int plumb_stop_impl(plumb_error *err);

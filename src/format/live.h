@@ -399,6 +399,13 @@ enum plumb_live_fact { /* texts that describe the run */
                        PLUMB_FACT_RANK_SOURCE = 6,
                        PLUMB_FACT_PIPELINE = 7,
                        PLUMB_FACT_REQUEST = 8,
+                       PLUMB_FACT_LIBC = 9,
+                       PLUMB_FACT_COMPILER = 10,
+                       PLUMB_FACT_NVIDIA_DRIVER = 11,
+                       PLUMB_FACT_GPUS = 12, /* a line each */
+                       PLUMB_FACT_GIT_COMMIT = 13,
+                       PLUMB_FACT_FRAMEWORK = 14,
+                       PLUMB_FACT_FRAMEWORK_VERSION = 15,
                        PLUMB_FACTS = 16
 };
 struct plumb_live_note {

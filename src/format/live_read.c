@@ -262,6 +262,35 @@ static void fill_drops(struct reader *r)
         t->drops.unbalanced += t->nodes[i].unbalanced;
 }
 
+/* NULL: the run does not know. */
+static const char *known_fact(struct reader *r, enum plumb_live_fact which)
+{
+    return r->m.h->fact_off[which] ? fact(r, which) : NULL;
+}
+
+static void fill_runtime(struct reader *r)
+{
+    struct plumb_timing *t = r->t;
+    const char *names = known_fact(r, PLUMB_FACT_GPUS);
+    size_t cap = 0;
+    t->runtime.libc = known_fact(r, PLUMB_FACT_LIBC);
+    t->runtime.compiler = known_fact(r, PLUMB_FACT_COMPILER);
+    t->runtime.nvidia_driver = known_fact(r, PLUMB_FACT_NVIDIA_DRIVER);
+    t->runtime.git_commit = known_fact(r, PLUMB_FACT_GIT_COMMIT);
+    t->runtime.framework = known_fact(r, PLUMB_FACT_FRAMEWORK);
+    t->runtime.framework_version = known_fact(r, PLUMB_FACT_FRAMEWORK_VERSION);
+    while (names && *names) {
+        size_t n = strcspn(names, "\n");
+        const char **gpus = plumb_arena_grow(&t->arena, t->runtime.gpus, &cap,
+                                             t->runtime.gpu_count + 1, sizeof *gpus);
+        if (!gpus)
+            break;
+        t->runtime.gpus = gpus;
+        gpus[t->runtime.gpu_count++] = plumb_arena_strndup(&t->arena, names, n);
+        names += n + (names[n] == '\n');
+    }
+}
+
 static void fill_head(struct reader *r)
 {
     const struct plumb_live_header *h = r->m.h;
@@ -274,7 +303,8 @@ static void fill_head(struct reader *r)
     t->host = fact(r, PLUMB_FACT_HOST);
     t->cpu = fact(r, PLUMB_FACT_CPU);
     t->kernel = fact(r, PLUMB_FACT_KERNEL);
-    t->rank_source = h->fact_off[PLUMB_FACT_RANK_SOURCE] ? fact(r, PLUMB_FACT_RANK_SOURCE) : NULL;
+    t->rank_source = known_fact(r, PLUMB_FACT_RANK_SOURCE);
+    fill_runtime(r);
     t->pid = h->pid;
     t->cpus = h->cpus;
     t->rank = h->rank;
@@ -329,9 +359,21 @@ static void own(struct plumb_arena *a, const char **text)
 
 static void own_strings(struct plumb_timing *t)
 {
-    const char **head[] = {&t->plumb_version, &t->request_id, &t->program,
-                           &t->command,       &t->pipeline,   &t->host,
-                           &t->cpu,           &t->kernel,     &t->rank_source};
+    const char **head[] = {&t->plumb_version,
+                           &t->request_id,
+                           &t->program,
+                           &t->command,
+                           &t->pipeline,
+                           &t->host,
+                           &t->cpu,
+                           &t->kernel,
+                           &t->rank_source,
+                           &t->runtime.libc,
+                           &t->runtime.compiler,
+                           &t->runtime.nvidia_driver,
+                           &t->runtime.git_commit,
+                           &t->runtime.framework,
+                           &t->runtime.framework_version};
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         own(&t->arena, head[i]);
     for (size_t i = 0; i < t->node_count; i++) {

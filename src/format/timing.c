@@ -337,6 +337,24 @@ static void write_machine(const struct plumb_timing *t, struct plumb_json *j)
     plumb_json_object_end(j);
 }
 
+static void write_runtime_environment(const struct plumb_timing *t, struct plumb_json *j)
+{
+    plumb_put_object(j, "runtime_environment");
+    plumb_put_text(j, "platform", t->kernel);
+    plumb_put_text(j, "libc", t->runtime.libc);
+    plumb_put_text(j, "compiler", t->runtime.compiler);
+    plumb_put_text(j, "plumb", t->plumb_version);
+    plumb_put_text(j, "framework", t->runtime.framework);
+    plumb_put_text(j, "framework_version", t->runtime.framework_version);
+    plumb_put_text(j, "nvidia_driver", t->runtime.nvidia_driver);
+    plumb_put_array(j, "gpus");
+    for (size_t i = 0; i < t->runtime.gpu_count; i++)
+        plumb_json_str(j, t->runtime.gpus[i]);
+    plumb_json_array_end(j);
+    plumb_put_text(j, "git_commit", t->runtime.git_commit);
+    plumb_json_object_end(j);
+}
+
 static void write_pipelines(const struct plumb_timing *t, struct plumb_json *j)
 {
     plumb_put_array(j, "pipelines");
@@ -388,6 +406,7 @@ int plumb_timing_write(const struct plumb_timing *t, struct plumb_buf *out, plum
     write_notes(t, j);
     write_measuring(t, j);
     write_machine(t, j);
+    write_runtime_environment(t, j);
     write_environment(t, j);
     plumb_json_object_end(j);
     plumb_buf_char(out, '\n');

@@ -267,6 +267,11 @@ struct plumb_timing {
     const char *command;  /* argv joined by spaces */
     const char *pipeline; /* name of the default pipeline */
     const char *host, *cpu, *kernel;
+    struct { /* NULL: unknown */
+        const char *libc, *compiler, *nvidia_driver, *git_commit, *framework, *framework_version;
+        const char **gpus;
+        size_t gpu_count;
+    } runtime;
     uint32_t pid;
     uint32_t cpus;
     int32_t rank, world_size, local_rank;    /* -1: unknown */

@@ -218,17 +218,23 @@ static void read_open(struct plumb_timing_cursor *c, const json_t *root)
     plumb_field_end(&c->f);
 }
 
+static void read_strings(struct plumb_timing_cursor *c, const json_t *list, const char *key,
+                         const char **out, size_t n)
+{
+    for (size_t i = 0; i < n && !c->f.failed; i++) {
+        const json_t *text = json_array_get(list, i);
+        out[i] = json_is_string(text) ? plumb_field_own(&c->f, json_string_value(text)) : NULL;
+        if (!json_is_string(text))
+            plumb_field_fault(&c->f, key, "holds something that is not a string");
+    }
+}
+
 static void read_notes(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
     const json_t *list =
         plumb_field_array(&c->f, root, "notes", sizeof *t->notes, &t->notes, &t->note_count);
-    for (size_t i = 0; i < t->note_count && !c->f.failed; i++) {
-        const json_t *note = json_array_get(list, i);
-        t->notes[i] = json_is_string(note) ? plumb_field_own(&c->f, json_string_value(note)) : NULL;
-        if (!json_is_string(note))
-            plumb_field_fault(&c->f, "notes", "holds something that is not a string");
-    }
+    read_strings(c, list, "notes", t->notes, t->note_count);
 }
 
 void plumb_timing_read_pairs(struct plumb_timing_cursor *c, const json_t *object,
@@ -302,6 +308,24 @@ static void read_measuring(struct plumb_timing_cursor *c, const json_t *root)
     t->overhead.span_ns = plumb_field_f64(&c->f, object, "span_ns");
     t->overhead.spans = plumb_field_u64(&c->f, object, "spans");
     t->overhead.total_ns = plumb_field_f64(&c->f, object, "total_ns");
+}
+
+static void read_runtime_environment(struct plumb_timing_cursor *c, const json_t *root)
+{
+    struct plumb_timing *t = c->t;
+    const json_t *object, *list;
+    if (!json_object_get(root, "runtime_environment")) /* files of before */
+        return;
+    object = plumb_field_object(&c->f, root, "runtime_environment");
+    t->runtime.libc = plumb_field_text(&c->f, object, "libc");
+    t->runtime.compiler = plumb_field_text(&c->f, object, "compiler");
+    t->runtime.nvidia_driver = plumb_field_text(&c->f, object, "nvidia_driver");
+    t->runtime.git_commit = plumb_field_text(&c->f, object, "git_commit");
+    t->runtime.framework = plumb_field_text(&c->f, object, "framework");
+    t->runtime.framework_version = plumb_field_text(&c->f, object, "framework_version");
+    list = plumb_field_array(&c->f, object, "gpus", sizeof *t->runtime.gpus, &t->runtime.gpus,
+                             &t->runtime.gpu_count);
+    read_strings(c, list, "gpus", t->runtime.gpus, t->runtime.gpu_count);
 }
 
 static void read_machine(struct plumb_timing_cursor *c, const json_t *root)
@@ -401,6 +425,7 @@ static int read_root(struct plumb_timing *t, const json_t *root, const char *nam
     read_notes(&c, root);
     read_measuring(&c, root);
     read_machine(&c, root);
+    read_runtime_environment(&c, root);
     read_environment(&c, root);
     if (t->arena.failed)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", name);
