@@ -88,7 +88,7 @@ struct plumb_scope_entry { /* what to restore */
     uint32_t id;
     uint32_t group;
     int64_t step;
-    uint32_t path_depth;
+    uint32_t path_depth, path_group;
     uint32_t adopted_run; /* a context of that run: memory and request are restored as well */
     uint32_t memory;
     uint64_t request;
@@ -182,7 +182,7 @@ struct plumb_thread {
     uint32_t tid;
     uint32_t group; /* current pipeline << 8 | phase */
     int64_t step;
-    uint32_t path_depth; /* adopted path */
+    uint32_t path_depth, path_group; /* adopted path, and the group that it was adopted with */
     uint32_t path[PLUMB_PATH_MAX];
     uint32_t scopes, scope_serial;
     struct plumb_scope_entry scope[PLUMB_SCOPES_MAX];

@@ -19,13 +19,13 @@ static void save(const struct plumb_thread *th, struct plumb_scope_entry *e)
     e->group = th->group;
     e->step = th->step;
     e->path_depth = th->path_depth;
+    e->path_group = th->path_group;
     e->adopted_run = 0;
     memcpy(e->path, th->path, th->path_depth * sizeof e->path[0]);
 }
 
-static void tell_group(struct plumb_thread *th)
+static void tell_group(struct plumb_thread *th, uint64_t group)
 {
-    uint64_t group = th->group;
     plumb_wide(th, PLUMB_WIDE_GROUP, 0, &group, 2);
 }
 
@@ -42,12 +42,18 @@ static void tell_flow(struct plumb_thread *th, uint32_t adopted, uint64_t flow)
         plumb_wide(th, PLUMB_WIDE_FLOW, adopted, &flow, 2);
 }
 
+/* The path's nodes are of the group that it was adopted with, also where a phase or a pipeline has
+ * begun since. */
 static void tell_path(struct plumb_thread *th)
 {
     uint64_t payload[1 + (PLUMB_PATH_MAX + 1) / 2] = {th->path_depth};
     for (uint32_t i = 0; i < th->path_depth; i++)
         payload[1 + i / 2] |= (uint64_t)th->path[i] << (i & 1 ? 32 : 0);
+    if (th->path_depth && th->path_group != th->group)
+        tell_group(th, th->path_group);
     plumb_wide(th, PLUMB_WIDE_ADOPT, 0, payload, 2 + (th->path_depth + 1) / 2);
+    if (th->path_depth && th->path_group != th->group)
+        tell_group(th, th->group);
     plumb_regions_adopted(th);
 }
 
@@ -55,7 +61,7 @@ void plumb_scopes_announce(struct plumb_thread *th)
 {
     struct plumb_live_context *c = &th->live->context;
     if (c->group != th->group)
-        tell_group(th);
+        tell_group(th, th->group);
     if (c->step != th->step)
         tell_step(th);
     if (th->path_depth || c->base_tree)
@@ -159,7 +165,7 @@ plumb_scope plumb_phase_begin_impl(const char *name)
     if (scope.id) {
         PLUMB_STORE(h.th->group, (h.th->group & 0xff00u) | phase);
         if (h.recording)
-            tell_group(h.th);
+            tell_group(h.th, h.th->group);
     }
     depart(&h);
     return scope;
@@ -217,7 +223,7 @@ plumb_scope plumb_pipeline_begin_impl(plumb_pipeline *pipeline)
     if (scope.id) {
         PLUMB_STORE(h.th->group, (h.th->group & 0xffu) | index << 8);
         if (h.recording)
-            tell_group(h.th);
+            tell_group(h.th, h.th->group);
         regate(h.th);
     }
     depart(&h);
@@ -237,7 +243,7 @@ void plumb_scope_end_impl(plumb_scope scope)
     if (e) {
         group = e->group != th->group;
         step = e->step != th->step;
-        path = e->path_depth != th->path_depth ||
+        path = e->path_depth != th->path_depth || e->path_group != th->path_group ||
                memcmp(e->path, th->path, e->path_depth * sizeof e->path[0]) != 0;
         if (h.recording) {
             plumb_regions_scopes_ended(th, (uint32_t)(e - th->scope));
@@ -247,9 +253,10 @@ void plumb_scope_end_impl(plumb_scope scope)
         PLUMB_STORE(th->group, e->group);
         th->step = e->step;
         th->path_depth = e->path_depth;
+        th->path_group = e->path_group;
         memcpy(th->path, e->path, e->path_depth * sizeof e->path[0]);
         if (group && h.recording)
-            tell_group(th);
+            tell_group(th, th->group);
         if (step && h.recording)
             tell_step(th);
         if (path && h.recording)
@@ -304,11 +311,12 @@ plumb_scope plumb_context_adopt_impl(const plumb_context *context)
         PLUMB_STORE(h.th->group, context->group & 0xffffu);
         h.th->step = context->step;
         h.th->path_depth = depth;
+        h.th->path_group = context->group & 0xffffu;
         memcpy(h.th->path, context->path, depth * sizeof context->path[0]);
         if (h.recording && context->run == PLUMB_LOAD(h.th->generation))
             adopt_ledger(h.th, &h.th->scope[h.th->scopes - 1], context);
         if (h.recording) {
-            tell_group(h.th);
+            tell_group(h.th, h.th->group);
             tell_step(h.th);
             tell_path(h.th);
             if (context->run == PLUMB_LOAD(h.th->generation))

@@ -222,13 +222,27 @@ static void end_late(struct plumb_thread *th, plumb_span span)
     plumb_nvtx_pop_to(th, depth - 1);
 }
 
+/* On a thread that has recorded nothing yet, so that the span is another's. */
+static void end_elsewhere(void)
+{
+    struct plumb_thread *th;
+    if (!plumb_enter(&th, true))
+        return;
+    plumb_drop(th->run, PLUMB_DROP_STALE);
+    plumb_leave(th);
+}
+
 static PLUMB_COLD void end_long(plumb_span span)
 {
     struct plumb_thread *th = plumb_tls;
     uint64_t t;
     bool stage;
-    if (!th || PLUMB_LOAD(th->busy)) {
-        if (th && PLUMB_LOAD(th->gate) & PLUMB_GATE_OPEN)
+    if (!th) {
+        end_elsewhere();
+        return;
+    }
+    if (PLUMB_LOAD(th->busy)) {
+        if (PLUMB_LOAD(th->gate) & PLUMB_GATE_OPEN)
             plumb_drop(th->run, PLUMB_DROP_REENTRANT);
         return;
     }

@@ -18,9 +18,9 @@
 #include "record_memory.h"
 #include "record_signatures.h"
 #include "seeds.h"
+#include "turns.h"
 
 #include <dirent.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -162,13 +162,9 @@ static void model_end(struct m_thread *t, const struct m_run *r, int mark)
 
 /* ---- Threads that run in turns --------------------------------------------------------------- */
 
-static struct turn {
-    sem_t begin, done;
-    pthread_t thread;
-} turns[THREADS];
+static struct turn turns[THREADS];
 
 static struct { /* what the event is about, and what it brings back */
-    void (*event)(void);
     plumb_span span;
     plumb_async async;
     plumb_request request;
@@ -179,24 +175,9 @@ static struct { /* what the event is about, and what it brings back */
     uint64_t bytes, address;
 } now;
 
-static void *take_turns(void *arg)
-{
-    struct turn *mine = arg;
-    for (;;) {
-        sem_wait(&mine->begin);
-        if (!now.event)
-            return NULL;
-        now.event();
-        sem_post(&mine->done);
-    }
-}
-
 static void on(int i, void (*event)(void))
 {
-    now.event = event;
-    sem_post(&turns[i].begin);
-    if (event)
-        sem_wait(&turns[i].done);
+    turn_run(&turns[i], event);
 }
 
 /* ---- Events ---------------------------------------------------------------------------------- */
@@ -585,9 +566,7 @@ static void one(uint64_t seed)
     assert_int_equal(plumb_run_dir(dir, sizeof dir, NULL), PLUMB_OK);
     for (int i = 0; i < THREADS; i++) {
         m.thread[i].request = NONE;
-        sem_init(&turns[i].begin, 0, 0);
-        sem_init(&turns[i].done, 0, 0);
-        assert_int_equal(pthread_create(&turns[i].thread, NULL, take_turns, &turns[i]), 0);
+        turn_open(&turns[i]);
     }
     for (int k = 0; k < EVENTS; k++)
         an_event();
@@ -596,10 +575,7 @@ static void one(uint64_t seed)
             struct m_run r = m.thread[i].open[--m.thread[i].depth];
             model_drop(&m.thread[i], &r);
         }
-        on(i, NULL);
-        pthread_join(turns[i].thread, NULL);
-        sem_destroy(&turns[i].begin);
-        sem_destroy(&turns[i].done);
+        turn_close(&turns[i]);
     }
     record_finish(&t);
     assert_int_equal(t.request_count, m.requests);
