@@ -239,8 +239,10 @@ static void note_losses(struct reader *r)
              r->m.missing);
     add_note(r, "scopes were not applied: a thread had 64 nested already",
              PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_SCOPE]));
-    add_note(r, "memory checkpoints were not kept: there are PLUMB_MAX_NODES names already",
-             PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_CHECKPOINT]));
+    add_note(
+        r,
+        "memory checkpoints were not kept: a request keeps 64, a run without one PLUMB_MAX_NODES",
+        PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_CHECKPOINT]));
 }
 
 static void fill_drops(struct reader *r)

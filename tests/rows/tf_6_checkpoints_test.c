@@ -94,24 +94,45 @@ static void the_peak_is_found_among_checkpoints(void **state)
     json_decref(root);
 }
 
+static void take_checkpoints(int n)
+{
+    char name[32];
+    for (int i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "checkpoint %d", i);
+        plumb_checkpoint(name);
+    }
+}
+
+static bool told_of(const struct plumb_timing *t, const char *what)
+{
+    bool told = false;
+    for (size_t i = 0; i < t->note_count; i++)
+        told |= strncmp(t->notes[i], what, strlen(what)) == 0;
+    return told;
+}
+
 static void names_beyond_the_bound_are_counted_as_what_they_are(void **state)
 {
     enum { BOUND = 4096, MORE = 3 };
     struct plumb_timing t;
-    bool told = false;
-    char name[32];
     (void)state;
-    for (int i = 0; i < BOUND + MORE; i++) {
-        snprintf(name, sizeof name, "checkpoint %d", i);
-        plumb_checkpoint(name);
-    }
+    take_checkpoints(BOUND + MORE);
     record_finish(&t);
     assert_int_equal(t.memory.checkpoint_count, BOUND);
     assert_int_equal(t.drops.other_nodes, 0);
-    for (size_t i = 0; i < t.note_count; i++)
-        told |= strstr(t.notes[i], "3 memory checkpoints were not kept: there are PLUMB_MAX_NODES "
-                                   "names already") != NULL;
-    assert_true(told);
+    assert_true(told_of(&t, "3 memory checkpoints were not kept: a request keeps 64,"));
+    plumb_timing_fini(&t);
+}
+
+static void a_request_counts_names_beyond_its_own_bound(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    plumb_request request = plumb_request_begin("many", NULL);
+    take_checkpoints(70);
+    plumb_request_end(request);
+    record_finish(&t);
+    assert_true(told_of(&t, "6 memory checkpoints were not kept: a request keeps 64,"));
     plumb_timing_fini(&t);
 }
 
@@ -156,6 +177,7 @@ int main(void)
         IN_A_RUN(the_peak_is_found_among_checkpoints),
         IN_A_RUN(a_name_used_again_is_overwritten),
         IN_A_RUN(names_beyond_the_bound_are_counted_as_what_they_are),
+        IN_A_RUN(a_request_counts_names_beyond_its_own_bound),
         cmocka_unit_test(stages_leave_their_own_when_asked),
         IN_A_RUN(nothing_when_none_was_recorded),
     };
