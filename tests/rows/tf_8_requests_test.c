@@ -374,11 +374,40 @@ static void any_thread_may_end_a_request_and_a_stale_one_ends_nothing(void **sta
     plumb_timing_fini(&t);
 }
 
+/* Row FV-22: neither what a request before held counts, nor what was held between them. No stage
+ * starts the peaks again here. */
+static void the_peak_of_a_request_is_its_own(void **state)
+{
+    struct plumb_timing t;
+    (void)state;
+    {
+        PLUMB_REQUEST(request, "large", NULL);
+        mem_alloc(1, 500);
+        mem_free(1);
+    }
+    mem_alloc(2, 400);
+    mem_free(2);
+    {
+        PLUMB_REQUEST(request, "small", NULL);
+        mem_alloc(3, 100);
+        mem_free(3);
+    }
+    record_finish(&t);
+    assert_int_equal(
+        timing_use(&t, &timing_request(&t, "large")->memory, "cuda:0", "caching").peak_allocated,
+        500);
+    assert_int_equal(
+        timing_use(&t, &timing_request(&t, "small")->memory, "cuda:0", "caching").peak_allocated,
+        100);
+    plumb_timing_fini(&t);
+}
+
 int main(void)
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup(f, record_setup)
     const struct CMUnitTest tests[] = {
         IN_A_RUN(sections_hold_their_own_and_nodes_hold_all),
+        IN_A_RUN(the_peak_of_a_request_is_its_own),
         IN_A_RUN(a_request_without_a_name_gets_one),
         IN_A_RUN(each_request_keeps_its_checkpoints),
         IN_A_RUN(checkpoints_are_kept_as_long_as_the_stages_of_their_request),
