@@ -46,6 +46,9 @@ static int place_times(const struct rows *r, uint64_t *total_ns)
         /* Negative below an abandoned place, whose own children count although it does not. */
         total_ns[i] = rest >= 0 ? total_ns[i] + rest_ns
                                 : total_ns[i] - (rest_ns < total_ns[i] ? rest_ns : total_ns[i]);
+        /* All of its samples were skipped: what rounding leaves of those inside is not its time. */
+        if (!p->total)
+            total_ns[i] = 0;
         inside[p->parent] += p->total;
         inside_ns[p->parent] += total_ns[i];
     }

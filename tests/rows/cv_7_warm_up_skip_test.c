@@ -56,6 +56,27 @@ static void spans_are_skipped_alike(void **state)
     assert_int_equal(record_row("outer").skipped, 3);
 }
 
+/* Its time is what its samples add up to, not what is left of rounding those inside. */
+static void nothing_outermost_is_left_of_a_node_whose_samples_were_all_skipped(void **state)
+{
+    static const char *const inside[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    struct plumb_timing t;
+    (void)state;
+    skip_first(3);
+    for (int i = 0; i < 2; i++) {
+        PLUMB_SPAN("outer");
+        for (int k = 0; k < 400; k++) {
+            PLUMB_SPAN_NODE(plumb_node_get(inside[k % 8]));
+        }
+    }
+    record_finish(&t);
+    assert_int_equal(timing_node(&t, NULL, "outer")->host.ns.count, 0);
+    assert_int_equal(timing_node(&t, NULL, "outer")->outermost_ns, 0);
+    for (size_t i = 0; i < t.tree_count; i++)
+        assert_true(t.tree[i].count > 0 || t.tree[i].total_ns == 0);
+    plumb_timing_fini(&t);
+}
+
 static void a_key_whose_samples_were_all_skipped_is_a_row_of_zeros(void **state)
 {
     plumb_row row;
@@ -137,6 +158,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_A_RUN(skip_2_of_5_leaves_3_in_each_phase),
         IN_A_RUN(spans_are_skipped_alike),
+        cmocka_unit_test_setup_teardown(
+            nothing_outermost_is_left_of_a_node_whose_samples_were_all_skipped, record_setup,
+            record_close),
         IN_A_RUN(a_key_whose_samples_were_all_skipped_is_a_row_of_zeros),
         IN_A_RUN(async_spans_follow_the_same_rule),
         IN_A_RUN(host_and_device_samples_are_skipped_apart),
