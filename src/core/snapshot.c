@@ -463,17 +463,15 @@ static int make_timing(struct plumb_timing *t, struct plumb_merge *m,
                        const struct plumb_anchor *end, double tick_ns)
 {
     uint32_t *node_of;
+    m->live = true;
     int rc = plumb_live_rows(t, m, tick_ns, end, &node_of);
     for (size_t i = 0; rc == PLUMB_OK && i < t->node_count; i++) {
         struct plumb_timing_node *n = &t->nodes[i];
         n->name = plumb_arena_strdup(&t->arena, n->name);
         n->pipeline = plumb_arena_strdup(&t->arena, n->pipeline);
         n->phase = plumb_arena_strdup(&t->arena, n->phase);
-        n->last_failure = plumb_arena_strdup(&t->arena, n->last_failure);
         n->host.buckets = n->device.buckets = NULL;
         n->host.bucket_count = n->device.bucket_count = 0;
-        n->sites = NULL;
-        n->site_count = 0;
     }
     for (size_t i = 0; rc == PLUMB_OK && i < t->pipeline_count; i++)
         t->pipelines[i].name = plumb_arena_strdup(&t->arena, t->pipelines[i].name);

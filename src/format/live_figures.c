@@ -246,8 +246,10 @@ void plumb_live_row_identity(struct plumb_timing_node *out, struct plumb_merge *
     out->name = plumb_merge_text(m, n ? n->name_off : 0);
     out->pipeline = plumb_merge_text(m, p ? p->name_off : 0);
     out->phase = plumb_merge_text(m, ph ? ph->name_off : 0);
-    out->last_failure = row->why_off ? plumb_merge_text(m, row->why_off) : NULL;
     out->stage = n && n->flags & PLUMB_POINT_STAGE;
+    if (m->live)
+        return;
+    out->last_failure = row->why_off ? plumb_merge_text(m, row->why_off) : NULL;
     if (!out->host.buckets)
         out->host.buckets = buckets_of(&f, false, &out->host.bucket_count);
     if (!out->device.buckets)

@@ -129,6 +129,7 @@ struct plumb_merge {
     size_t place_count, place_cap;
     struct plumb_map place_of;
     bool want_tree;
+    bool live; /* its process goes on writing: of texts, only names are there for sure */
     struct plumb_merge_ahead ahead[PLUMB_UNDO_STATES];
     size_t ahead_count;
     bool skips;      /* some row may have to skip */

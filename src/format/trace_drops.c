@@ -217,11 +217,12 @@ typedef void each_fn(const struct plumb_trace_source *, struct plumb_live_thread
 
 static void each_queue(const struct plumb_trace_source *s, each_fn *each, void *arg)
 {
-    uint64_t off = s->h->thread_off;
+    uint64_t off = PLUMB_ACQUIRE(s->h->thread_off);
     size_t most = s->bytes / sizeof(struct plumb_live_thread) + 1;
     while (off && most--) {
         struct plumb_live_thread *live = plumb_trace_at(s, off, sizeof *live);
-        struct plumb_live_queue *q = live ? plumb_trace_at(s, live->queue_off, sizeof *q) : NULL;
+        uint64_t queue = live ? PLUMB_ACQUIRE(live->queue_off) : 0;
+        struct plumb_live_queue *q = queue ? plumb_trace_at(s, queue, sizeof *q) : NULL;
         if (!live)
             return;
         if (q)
