@@ -11,7 +11,7 @@
 #include "format/trace_source.h"
 
 struct figures {
-    uint64_t count, self_ticks, ns, device_count, device_ns; /* atomic */
+    uint64_t count, self_ticks, ns, device_count, device_ns, device_within_ns; /* atomic */
 };
 struct plumb_active {
     struct plumb_step_list steps;
@@ -107,14 +107,39 @@ static void close_to(const struct plumb_thread *th, uint64_t depth)
         s->open[s->depth - 1].child += s->open[s->depth].child;
 }
 
-static void sample(const struct plumb_thread *th, const uint64_t *w, uint32_t kind)
+static bool is_inside(const struct plumb_active_spans *s, uint32_t depth, uint32_t node)
 {
-    struct figures *f = figures_of(th, (uint32_t)w[1] & ((1u << PLUMB_NODE_BITS) - 1));
+    while (++depth <= s->depth)
+        if (s->open[depth].node == node)
+            return true;
+    return false;
+}
+
+/* As in the replay of a block: each node around a device sample of `own` once. */
+static void sample_within(const struct plumb_thread *th, const uint64_t *w, uint32_t n,
+                          uint32_t own)
+{
+    const struct plumb_active_spans *s = th->active;
+    uint32_t node = n >= 4 ? plumb_key_node(w[3] - 1) : 0;
+    if (n >= 4 && w[3] && node != own)
+        PLUMB_ADD(figures_of(th, node)->device_within_ns, w[2]);
+    for (uint32_t d = n >= 4 ? 0 : s->depth; d > 0; d--) {
+        node = s->open[d].node;
+        if (node != own && s->open[d].in && !is_inside(s, d, node))
+            PLUMB_ADD(figures_of(th, node)->device_within_ns, w[2]);
+    }
+}
+
+static void sample(const struct plumb_thread *th, const uint64_t *w, uint32_t n, uint32_t kind)
+{
+    uint32_t node = (uint32_t)w[1] & ((1u << PLUMB_NODE_BITS) - 1);
+    struct figures *f = figures_of(th, node);
     if (!plumb_active_has(th->run, th->active->step))
         return;
     if (kind == PLUMB_SAMPLE_DEVICE) {
         PLUMB_ADD(f->device_count, 1);
         PLUMB_ADD(f->device_ns, w[2]);
+        sample_within(th, w, n, node);
     } else if (kind == PLUMB_SAMPLE_HOST) {
         PLUMB_ADD(f->count, 1);
         PLUMB_ADD(f->ns, w[2]);
@@ -135,7 +160,7 @@ static void count_wide(const struct plumb_thread *th, const uint64_t *w, uint32_
     else if (kind == PLUMB_WIDE_MARK && small != PLUMB_FRAME_LEFT && w[1] <= s->depth)
         s->open[w[1]].mark = small;
     else if (kind == PLUMB_WIDE_SAMPLE && n >= 3)
-        sample(th, w, small);
+        sample(th, w, n, small);
 }
 
 void plumb_active_count(struct plumb_thread *th)
@@ -189,6 +214,8 @@ void plumb_active_report(const struct plumb_run *run, struct plumb_shape_times *
             .count = f->count ? f->count : f->device_count,
             .self_ns = plumb_ticks_to_ns(f->self_ticks, tick_ns) + f->ns,
             .device_ns = f->device_ns,
+            .device_samples = f->device_count,
+            .device_within_ns = f->device_within_ns,
         };
     }
 }

@@ -179,12 +179,12 @@ static void key_met(struct plumb_live_key *k, uint64_t begin_ticks, uint64_t res
         continue;
 }
 
-/* The state for a run, saved for undo; NULL: the run leaves nothing. */
-static struct plumb_live_state *state_for(struct fold *f, const struct plumb_ended *e)
+/* The state `st` for a run, saved for undo; NULL: the run leaves nothing. */
+static struct plumb_live_state *state_open(struct fold *f, struct plumb_live_state *st,
+                                           const struct plumb_ended *e)
 {
     uint32_t group = plumb_key_group(e->key);
     const struct plumb_live_pipeline *p = plumb_pipeline_of_group(f->run, group);
-    struct plumb_live_state *st = state_find(f, e);
     uint64_t reset_ticks;
     if (!st)
         return NULL;
@@ -198,6 +198,22 @@ static struct plumb_live_state *state_for(struct fold *f, const struct plumb_end
     if (st->count == 0)
         key_met(plumb_table_at(f->run, &f->run->h->keys, st->key), e->begin_ticks, reset_ticks);
     return st;
+}
+
+static struct plumb_live_state *state_for(struct fold *f, const struct plumb_ended *e)
+{
+    return state_open(f, state_find(f, e), e);
+}
+
+/* Whether skip_first_n will take the run of the state's key that is open now. */
+static bool will_skip(const struct fold *f, const struct plumb_live_state *st,
+                      const struct plumb_ended *e)
+{
+    const struct plumb_live_key *k = plumb_table_at(f->run, &f->run->h->keys, st->key);
+    const struct plumb_live_pipeline *p = plumb_pipeline_of_group(f->run, plumb_key_group(e->key));
+    bool reset = PLUMB_LOAD(k->reset_generation) != PLUMB_LOAD(p->reset_generation);
+    uint64_t taken = reset ? 0 : PLUMB_LOAD(k->skipped[0]);
+    return !(taken & PLUMB_KEY_SETTLED) && taken < plumb_live_skip_at(p, e->end_ticks);
 }
 
 /* Adds one sample to `st` and to place `place` (0: none). False: skip_first_n took it. */
@@ -451,6 +467,18 @@ static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *ended)
     }
 }
 
+/* Blocks in which samples lie in more keys than the undo log has room for are left out. */
+static PLUMB_COLD void on_within(void *self, const struct plumb_ended *e)
+{
+    struct fold *f = self;
+    struct plumb_live_state *st = plumb_state_meet(f->th, e->key, PLUMB_CHANNEL_DEVICE_NS);
+    bool room = f->undo->states < PLUMB_UNDO_STATES - PLUMB_UNDO_RUNS;
+    if (!st || (st->undo_full != f->number && !room) || !(st = state_open(f, st, e)))
+        return;
+    if (!will_skip(f, st, e))
+        st->self = plumb_total_add(st->self, e->value);
+}
+
 static PLUMB_COLD void on_failed(void *self, const struct plumb_ended *e)
 {
     struct plumb_live_state *st = state_for(self, e);
@@ -486,8 +514,9 @@ static PLUMB_COLD uint32_t on_adopt(void *self, uint32_t group, const uint64_t *
     return at;
 }
 
-static const struct plumb_sink fold_sink = {on_enter,  on_leaves,    on_ended,      on_sample,
-                                            on_failed, on_abandoned, on_unbalanced, on_adopt};
+static const struct plumb_sink fold_sink = {on_enter,     on_leaves,     on_ended,
+                                            on_sample,    on_within,     on_failed,
+                                            on_abandoned, on_unbalanced, on_adopt};
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
 

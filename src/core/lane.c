@@ -321,7 +321,7 @@ static uint64_t length_ns(const struct entry *e)
 
 static void count_span(struct entry *e)
 {
-    uint64_t payload[2];
+    uint64_t payload[3];
     PLUMB_ADD(e->lane->busy_ns, e->ns);
     if (!e->origin || !e->origin->node) {
         PLUMB_ADD(e->lane->unknown_ns, e->ns);
@@ -329,7 +329,8 @@ static void count_span(struct entry *e)
     }
     payload[0] = e->origin->node | (uint64_t)e->origin->group << 32;
     payload[1] = e->ns;
-    plumb_wide(e->th, PLUMB_WIDE_SAMPLE, PLUMB_SAMPLE_DEVICE, payload, 3);
+    payload[2] = e->origin->stage;
+    plumb_wide(e->th, PLUMB_WIDE_SAMPLE, PLUMB_SAMPLE_DEVICE, payload, 4);
     plumb_device_done(e->th, e->origin, e->ns);
 }
 

@@ -37,6 +37,8 @@ void plumb_ledger_add(struct plumb_live_memory_pair *pair, const struct plumb_li
 struct plumb_stage_entry {
     uint64_t key, begin_ticks, end_ticks, own_ticks;
     uint64_t self_ticks; /* without all nested spans; known where the run has a signature */
+    uint64_t device_ns, device_samples; /* of its node, recorded while it was open */
+    uint64_t device_within_ns;          /* the same of other nodes */
     uint64_t request;
     uint32_t tid, depth;
     bool failed, stage, outermost;

@@ -320,6 +320,10 @@ static void add_times(struct plumb_run *run, struct plumb_live_signature *s, uin
     t->copy[next].count++;
     t->copy[next].total += plumb_stage_took(e);
     t->copy[next].self += e->self_ticks;
+    t->copy[next].device_ns = plumb_total_add(t->copy[next].device_ns, e->device_ns);
+    t->copy[next].device_samples += e->device_samples;
+    t->copy[next].device_within_ns =
+        plumb_total_add(t->copy[next].device_within_ns, e->device_within_ns);
     PLUMB_RELEASE(t->shown, t->shown + 1);
 }
 

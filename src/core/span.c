@@ -557,6 +557,8 @@ static void record_ns(plumb_node node, uint32_t channel, uint64_t ns)
     else
         plumb_wide(th, PLUMB_WIDE_SAMPLE, channel == 1 ? PLUMB_SAMPLE_DEVICE : PLUMB_SAMPLE_HOST,
                    payload, 3);
+    if (channel == 1 && ns <= PLUMB_SAMPLE_MAX_NS)
+        plumb_stage_device(th, node, ns);
     leave(th);
 }
 

@@ -335,6 +335,9 @@ static void ended(struct plumb_thread *th, const struct plumb_stage_run *run, ui
                                   .end_ticks = ticks,
                                   .own_ticks = took > s.child_ticks ? took - s.child_ticks : 0,
                                   .request = s.request,
+                                  .device_ns = s.device_ns,
+                                  .device_samples = s.device_samples,
+                                  .device_within_ns = s.device_within_ns,
                                   .depth = th->stages,
                                   .failed = s.mark == 1,
                                   .stage = (s.flags & PLUMB_POINT_STAGE) != 0,
@@ -366,6 +369,30 @@ void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks)
     ended(th, &s, ticks);
     if (s.hooks)
         plumb_hooks_after(s.hooks, s.node);
+}
+
+/* Whether a run of the node is open on the thread deeper than its run `i`. */
+static bool is_inside(const struct plumb_thread *th, uint32_t i, uint32_t node)
+{
+    while (++i < th->stages)
+        if (th->stage[i].node == node)
+            return true;
+    return false;
+}
+
+void plumb_stage_device(struct plumb_thread *th, uint32_t node, uint64_t ns)
+{
+    for (uint32_t i = th->stages; i-- > 0;) {
+        struct plumb_stage_run *s = &th->stage[i];
+        if (is_inside(th, i, s->node))
+            continue;
+        if (s->node == node) {
+            s->device_ns = plumb_total_add(s->device_ns, ns);
+            s->device_samples++;
+        } else {
+            s->device_within_ns = plumb_total_add(s->device_within_ns, ns);
+        }
+    }
 }
 
 void plumb_stage_metric_impl(plumb_span span, const char *name)

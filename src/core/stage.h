@@ -15,15 +15,17 @@ struct plumb_stage_run { /* of one thread; th->stage[0 .. th->stages) are open, 
     uint64_t span;       /* address of its begin record */
     uint64_t key;
     uint64_t begin_ticks, end_ticks;
-    uint64_t child_ticks;            /* of the stages inside that have ended */
-    uint64_t inside_ticks;           /* of them, of those of the same request */
-    uint64_t begin_ns;               /* CLOCK_MONOTONIC, for the log lines */
-    uint64_t request;                /* serial; 0: none */
-    uint32_t node, depth;            /* depth among all spans */
-    uint32_t flags;                  /* enum plumb_point_flags */
-    uint32_t scope;                  /* of memory; 0: none */
-    uint32_t mark;                   /* as given to span_mark; 0: none */
-    uint32_t told;                   /* 1: th->pack[] at its place holds inputs or outputs */
+    uint64_t child_ticks;  /* of the stages inside that have ended */
+    uint64_t inside_ticks; /* of them, of those of the same request */
+    uint64_t begin_ns;     /* CLOCK_MONOTONIC, for the log lines */
+    uint64_t request;      /* serial; 0: none */
+    uint32_t node, depth;  /* depth among all spans */
+    uint32_t flags;        /* enum plumb_point_flags */
+    uint32_t scope;        /* of memory; 0: none */
+    uint32_t mark;         /* as given to span_mark; 0: none */
+    uint32_t told;         /* 1: th->pack[] at its place holds inputs or outputs */
+    /* Device samples that were recorded while it is open, of its node and of others. */
+    uint64_t device_ns, device_samples, device_within_ns;
     const struct plumb_hooks *hooks; /* of the node when it began; NULL: none */
     char why[116];                   /* of a failure */
     uint64_t checked;                /* bit by bit, the checks that were evaluated */
@@ -66,6 +68,8 @@ plumb_async plumb_async_begin_with_impl(plumb_node node, uint32_t flags);
 void plumb_async_stage_ended(const struct plumb_live_async *was, uint64_t ticks, uint32_t mark,
                              const char *why);
 
+/* Inside enter: a device sample of `node`, recorded now: of the runs that are open. */
+void plumb_stage_device(struct plumb_thread *th, uint32_t node, uint64_t ns);
 void plumb_stage_metric_impl(plumb_span span, const char *name);
 
 #endif

@@ -42,7 +42,7 @@
  * a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 9,
+    PLUMB_LIVE_VERSION = 10,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -50,9 +50,12 @@ enum {
     PLUMB_NODE_OTHER = 1, /* takes the runs of nodes beyond a bound */
     PLUMB_TICK_BITS = 42,
     PLUMB_CARRY = 16,
-    PLUMB_UNDO_STATES = 192, /* a block ends at most 126 runs; a few states are saved twice */
-    PLUMB_GROUP_BITS = 16,   /* pipeline << 8 | phase */
-    PLUMB_SKIPS = 8,         /* changes of skip_first_n that are remembered */
+    /* A block ends at most 126 runs, and a few states are saved twice. The rest is for what device
+     * samples lie in: see PLUMB_UNDO_RUNS. */
+    PLUMB_UNDO_STATES = 320,
+    PLUMB_UNDO_RUNS = 192,
+    PLUMB_GROUP_BITS = 16, /* pipeline << 8 | phase */
+    PLUMB_SKIPS = 8,       /* changes of skip_first_n that are remembered */
     PLUMB_ASYNC_CHUNK = 1024,
     PLUMB_ASYNC_CHUNKS = 64
 };
@@ -75,7 +78,9 @@ enum plumb_wide {
     PLUMB_WIDE_ADOPT = 3, /* word 1: depth n of the adopted path; then n node ids, two a word */
     PLUMB_WIDE_CLOSE = 4, /* small: enum plumb_close; word 1: depth to close down to */
     PLUMB_WIDE_MARK = 5, /* small: enum plumb_frame_mark; word 1: depth; word 2: text offset or 0 */
-    PLUMB_WIDE_SAMPLE = 6, /* small: enum plumb_sample; word 1: node | group << 32; word 2: value */
+    PLUMB_WIDE_SAMPLE =
+        6, /* small: enum plumb_sample; word 1: node | group << 32; word 2: value; of a collector's
+            * work word 3: key of the stage that launched it, + 1; 0: none */
     /* small: 1 i64, 2 f64, 3 str; word 1: key text offset | depth << 48 (0: none); then the value
      */
     PLUMB_WIDE_ARG = 7,
@@ -266,7 +271,7 @@ static inline bool plumb_channel_is_device(uint32_t channel)
 struct plumb_live_state {
     uint64_t count, total, sq_lo, sq_hi;
     uint64_t min, max, last, last_at; /* min is UINT64_MAX while count is 0; last_at in ticks */
-    uint64_t self;
+    uint64_t self; /* of a device: what other nodes took there inside runs of this one, in ns */
     /* Bit l % 64 of word l / 64: some bucket of index / PLUMB_SKETCH_LINE == l is not zero. */
     uint64_t lines_used[PLUMB_SKETCH_LINE_WORDS];
     uint32_t key;

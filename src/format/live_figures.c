@@ -223,6 +223,7 @@ void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m
     out->outermost_ns = row->outer_ns;
     out->outermost_count = row->outer_count;
     out->device_skipped = row->skip[1].taken;
+    out->device_within_ns = row->device_within_ns;
     out->skipped = row->skip[0].taken;
     if (!out->host.ns.count && !out->skipped)
         out->skipped = out->device_skipped;

@@ -192,7 +192,9 @@ struct plumb_live_signature_time {
     uint32_t next;            /* index + 1 of another one of the signature; for the writer */
     uint32_t shown, reserved; /* copy[shown & 1] is whole; 0: neither */
     struct {
-        uint64_t count, total, self; /* ticks */
+        uint64_t count, total, self;        /* ticks */
+        uint64_t device_ns, device_samples; /* that the calls recorded themselves */
+        uint64_t device_within_ns;          /* of other nodes, recorded inside the calls */
         uint32_t reset_generation, reserved;
     } copy[2];
 };

@@ -292,6 +292,9 @@ void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state
         row->outer_ns = plumb_total_add(row->outer_ns, st->outer_total);
         row->outer_count += st->outer_count;
         break;
+    case PLUMB_CHANNEL_DEVICE_NS:
+        row->device_within_ns = plumb_total_add(row->device_within_ns, st->self);
+        break;
     default:
         break;
     }
@@ -427,6 +430,25 @@ static void on_sample(void *self, const struct plumb_ended *ended)
     }
 }
 
+/* As in the fold. */
+static void on_within(void *self, const struct plumb_ended *e)
+{
+    struct plumb_merge *m = self;
+    uint64_t i = plumb_map_get(&m->row_of, e->key + 1);
+    const struct plumb_live_pipeline *p = pipeline_of(m, plumb_key_group(e->key));
+    struct plumb_merge_row *row = i ? m->rows[i - 1] : NULL;
+    const struct plumb_merge_skip *s;
+    if (!p || e->begin_ticks < PLUMB_LOAD(p->reset_ticks))
+        return;
+    if (!row && plumb_key_node(e->key) < PLUMB_ACQUIRE(m->h->nodes.count))
+        row = row_make(m, plumb_key_group(e->key), plumb_key_node(e->key));
+    if (!row)
+        return;
+    s = &row->skip[0];
+    if (s->taken >= (s->settled ? s->most : skip_at(m, e)))
+        row->device_within_ns = plumb_total_add(row->device_within_ns, e->value);
+}
+
 static void on_failed(void *self, const struct plumb_ended *e)
 {
     struct plumb_merge_row *row = row_for(self, e);
@@ -540,8 +562,9 @@ static uint32_t on_adopt(void *self, uint32_t group, const uint64_t *path, uint3
     return at == UINT32_MAX ? 0 : at;
 }
 
-static const struct plumb_sink merge_sink = {on_enter,  on_leaves,    on_ended,      on_sample,
-                                             on_failed, on_abandoned, on_unbalanced, on_adopt};
+static const struct plumb_sink merge_sink = {on_enter,     on_leaves,     on_ended,
+                                             on_sample,    on_within,     on_failed,
+                                             on_abandoned, on_unbalanced, on_adopt};
 
 void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context,
                        struct plumb_live_frame *frames, const uint64_t *words)

@@ -79,6 +79,7 @@ struct plumb_merge_row {
     uint32_t group, node;
     struct plumb_merge_channel *channel[PLUMB_CHANNELS]; /* NULL: no sample */
     uint64_t self_ticks, self_ns;
+    uint64_t device_within_ns;      /* on a device, of other nodes inside its runs */
     uint64_t outer_ns, outer_count; /* of samples measured elsewhere; spans have it in the tree */
     uint64_t failures, abandoned, unbalanced;
     uint64_t untraced;

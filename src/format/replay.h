@@ -52,6 +52,8 @@ struct plumb_sink {
     void (*ended)(void *self, const struct plumb_live_frame *f, uint64_t value, uint64_t own,
                   bool outermost, uint64_t end_ticks);
     void (*sample)(void *self, const struct plumb_ended *e); /* anything else with a value */
+    /* A device took `value` ns for another node, inside a run of this key. */
+    void (*within)(void *self, const struct plumb_ended *e);
     void (*failed)(void *self, const struct plumb_ended *e);
     void (*abandoned)(void *self, const struct plumb_ended *e);
     void (*unbalanced)(void *self, const struct plumb_ended *e);
@@ -110,7 +112,40 @@ static inline void plumb_replay_close(const struct plumb_replay *r, uint64_t dow
     }
 }
 
-static inline void plumb_replay_sample(const struct plumb_replay *r, const uint64_t *w,
+/* Whether a run of the node is open deeper than at `depth`. */
+static inline bool plumb_replay_is_inside(const struct plumb_replay *r, uint64_t depth,
+                                          uint32_t node)
+{
+    for (uint64_t d = r->c->depth; d > depth; d--)
+        if (plumb_key_node(r->frames[d].key) == node)
+            return true;
+    return false;
+}
+
+/* Device time belongs to each node around it once, however often it is open. What was launched
+ * before is of the stage that launched it, not of whatever runs now. */
+static inline void plumb_replay_within(const struct plumb_replay *r, const uint64_t *w, uint32_t n,
+                                       const struct plumb_ended *sample)
+{
+    struct plumb_ended e = *sample;
+    uint32_t own = plumb_key_node(e.key), node;
+    if (n >= 4) {
+        uint64_t stage = PLUMB_LOAD(w[3]);
+        e.key = plumb_key(plumb_key_group(stage - 1) & 0xffff, plumb_key_node(stage - 1));
+        if (stage && plumb_key_node(e.key) != own)
+            r->sink->within(r->self, &e);
+        return;
+    }
+    for (uint64_t d = r->c->depth; d > 0; d--) {
+        node = plumb_key_node(r->frames[d].key);
+        e.key = r->frames[d].key;
+        e.begin_ticks = r->frames[d].begin_ticks;
+        if (node != own && !plumb_replay_is_inside(r, d, node))
+            r->sink->within(r->self, &e);
+    }
+}
+
+static inline void plumb_replay_sample(const struct plumb_replay *r, const uint64_t *w, uint32_t n,
                                        uint32_t kind, uint64_t ticks)
 {
     uint64_t who = PLUMB_LOAD(w[1]);
@@ -129,6 +164,7 @@ static inline void plumb_replay_sample(const struct plumb_replay *r, const uint6
     case PLUMB_SAMPLE_DEVICE:
         e.channel = PLUMB_CHANNEL_DEVICE_NS;
         r->sink->sample(r->self, &e);
+        plumb_replay_within(r, w, n, &e);
         break;
     case PLUMB_SAMPLE_ASYNC:
         e.async = true;
@@ -181,7 +217,7 @@ plumb_replay_wide(const struct plumb_replay *r, const uint64_t *w, uint32_t n, u
         plumb_replay_mark(r, w, small);
         break;
     case PLUMB_WIDE_SAMPLE:
-        plumb_replay_sample(r, w, small, ticks);
+        plumb_replay_sample(r, w, n, small, ticks);
         break;
     default:
         break; /* arguments, and what newer versions write: no statistics in them */

@@ -132,6 +132,9 @@ static void add_time(struct reader *r, const struct plumb_live_signature_time *t
     to->count += t->copy[shown].count;
     to->total_ns += plumb_ticks_to_ns(t->copy[shown].total, r->tick_ns);
     to->self_ns += plumb_ticks_to_ns(t->copy[shown].self, r->tick_ns);
+    to->device_ns = plumb_total_add(to->device_ns, t->copy[shown].device_ns);
+    to->device_samples += t->copy[shown].device_samples;
+    to->device_within_ns = plumb_total_add(to->device_within_ns, t->copy[shown].device_within_ns);
 }
 
 /* ---- The mapping ----------------------------------------------------------------------------- */

@@ -18,12 +18,15 @@ struct plumb_shape_time {
     const char *shapes;
     uint64_t count, total_ns;
     uint64_t self_ns; /* without the spans inside */
+    /* Device samples of the node that were recorded inside these calls, on their thread. */
+    uint64_t device_ns, device_samples;
+    uint64_t device_within_ns; /* the same of other nodes */
 };
 
 /* What a node took in the steps that the trace is kept to; names may repeat. */
 struct plumb_active_time {
     const char *name;
-    uint64_t count, self_ns, device_ns;
+    uint64_t count, self_ns, device_ns, device_samples, device_within_ns;
 };
 
 struct plumb_shape_times { /* zeroed is empty; owned as a whole by its arena */

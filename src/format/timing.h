@@ -214,6 +214,8 @@ struct plumb_timing_node {
     uint64_t outermost_count;
     uint64_t skipped; /* of the host; of a device where the host has no sample at all */
     uint64_t device_skipped;
+    /* Device time of other nodes inside its runs; for the summary of a rank, not in timing.json. */
+    uint64_t device_within_ns;
     uint64_t failures, abandoned, unbalanced;
     uint64_t untraced;        /* runs that ended and whose end is not in the trace */
     const char *last_failure; /* NULL: none */

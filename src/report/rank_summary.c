@@ -13,8 +13,9 @@
 
 struct row {
     struct plumb_rank_row r;
-    size_t seen; /* place in the order given */
-    size_t part; /* and within that place */
+    size_t seen;      /* place in the order given */
+    size_t part;      /* and within that place */
+    uint64_t samples; /* of the device */
 };
 
 static int by_seen(const void *a, const void *b)
@@ -47,7 +48,6 @@ static int by_cost(const void *a, const void *b)
     return by_seen(a, b);
 }
 
-/* Samples of a device do not tell what they are nested in: all is its own. */
 static struct plumb_rank_row row_of_node(const struct plumb_timing_node *node)
 {
     uint64_t device_ns = node->device.ns.total;
@@ -55,7 +55,7 @@ static struct plumb_rank_row row_of_node(const struct plumb_timing_node *node)
         .name = node->name,
         .shapes = "",
         .count = node->host.ns.count ? node->host.ns.count : node->device.ns.count,
-        .device_ns = device_ns,
+        .device_ns = plumb_total_add(device_ns, node->device_within_ns),
         .self_device_ns = device_ns,
         .host_ns = plumb_timing_own_ns(node),
     };
@@ -66,7 +66,7 @@ static struct plumb_rank_row row_of_active(const struct plumb_active_time *a)
     return (struct plumb_rank_row){.name = a->name,
                                    .shapes = "",
                                    .count = a->count,
-                                   .device_ns = a->device_ns,
+                                   .device_ns = plumb_total_add(a->device_ns, a->device_within_ns),
                                    .self_device_ns = a->device_ns,
                                    .host_ns = a->self_ns};
 }
@@ -87,6 +87,7 @@ static size_t join(struct row *rows, size_t n)
         to->device_ns = plumb_total_add(to->device_ns, from->device_ns);
         to->self_device_ns = plumb_total_add(to->self_device_ns, from->self_device_ns);
         to->host_ns = plumb_total_add(to->host_ns, from->host_ns);
+        rows[kept - 1].samples += rows[i].samples;
     }
     return kept;
 }
@@ -96,6 +97,17 @@ static size_t join(struct row *rows, size_t n)
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
+}
+
+/* Takes the device time of a row from that of all. */
+static void take_device(struct plumb_rank_row *r, struct plumb_rank_row *all)
+{
+    uint64_t within = least(r->device_ns - r->self_device_ns, all->device_ns - all->self_device_ns);
+    uint64_t own = least(r->self_device_ns, all->self_device_ns);
+    r->self_device_ns = r->count ? own : 0;
+    r->device_ns = r->count ? own + within : 0;
+    all->self_device_ns -= r->self_device_ns;
+    all->device_ns -= r->device_ns;
 }
 
 /* rows[0] is all of a node, the `n` behind it what is known of it by shapes: leaves the rest in
@@ -109,6 +121,8 @@ static bool split(struct row *rows, size_t n)
         struct plumb_rank_row *r = &rows[i].r;
         r->count = least(r->count, all->count);
         r->host_ns = r->count ? least(r->host_ns, all->host_ns) : 0;
+        take_device(r, all);
+        rows[0].samples -= least(r->count ? rows[i].samples : 0, rows[0].samples);
         all->count -= r->count;
         all->host_ns -= r->host_ns;
         rows[i].part = rows[i].seen;
@@ -118,13 +132,15 @@ static bool split(struct row *rows, size_t n)
     if (none || all->count > 0)
         return true;
     if (n == 1) {
-        rows[1].r.device_ns = all->device_ns;
-        rows[1].r.self_device_ns = all->self_device_ns;
+        rows[1].r.device_ns += all->device_ns;
+        rows[1].r.self_device_ns += all->self_device_ns;
     }
     /* What rounding has left of the host time is not lost. */
     rows[1].r.host_ns += all->host_ns;
     all->host_ns = 0;
-    return n > 1 && all->device_ns > 0;
+    /* Samples of no known call: they are what the row counts, as where there are no calls. */
+    all->count = rows[0].samples;
+    return n > 1 && all->self_device_ns > 0;
 }
 
 /* Rows by name; the one of a name without shapes, which is that of its nodes, stands first. Returns
@@ -161,14 +177,21 @@ int plumb_rank_rows(const struct plumb_timing *t, const struct plumb_shape_times
     }
     for (size_t i = 0; i < nodes; i++, n++)
         rows[n] = (struct row){
-            active ? row_of_active(&shapes->active[i]) : row_of_node(&t->nodes[i]), n, 0};
+            active ? row_of_active(&shapes->active[i]) : row_of_node(&t->nodes[i]), n, 0,
+            active ? shapes->active[i].device_samples : t->nodes[i].device.ns.count};
     for (size_t i = 0; i < groups; i++) {
         const struct plumb_shape_time *g = &shapes->at[i];
         if (g->count == 0)
             continue;
-        rows[n].r = (struct plumb_rank_row){
-            .name = g->name, .shapes = g->shapes, .count = g->count, .host_ns = g->self_ns};
+        rows[n].r =
+            (struct plumb_rank_row){.name = g->name,
+                                    .shapes = g->shapes,
+                                    .count = g->count,
+                                    .device_ns = plumb_total_add(g->device_ns, g->device_within_ns),
+                                    .self_device_ns = g->device_ns,
+                                    .host_ns = g->self_ns};
         rows[n].seen = n;
+        rows[n].samples = g->device_samples;
         n++;
     }
     n = split_all(rows, join(rows, n));
@@ -283,7 +306,7 @@ int plumb_rank_summary(struct plumb_buf *text, struct plumb_buf *json, const str
     if (!rows)
         goto no_memory;
     for (size_t i = 0; i < n; i++)
-        rows[i] = (struct row){given[i], i, 0};
+        rows[i] = (struct row){given[i], i, 0, 0};
     n = join(rows, n);
     qsort(rows, n, sizeof *rows, by_seen);
     write_json(json, rows, n);

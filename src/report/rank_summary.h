@@ -27,10 +27,11 @@ int plumb_rank_summary(struct plumb_buf *text, struct plumb_buf *json, const str
                        const struct plumb_rank_row *rows, size_t n, plumb_error *err);
 /* The rows of a run, or of its active steps where `shapes` has them, in first-seen order: for each
  * name of a node one for each shapes of its inputs that are known, and one without shapes for the
- * rest. Counts and host times of a name add up to those of its nodes. Samples of a device do not
- * tell what the inputs were: device time is that of the row without shapes, which stays for it even
- * with no run left, unless all runs had the same shapes. `shapes` NULL: none are known. `rows` is
- * the caller's, to free(); its texts are those of `t` and `shapes`. PLUMB_ERR_MEMORY. */
+ * rest. Counts and host times of a name add up to those of its nodes. Device time stands with the
+ * shapes of the call that it was recorded in, on its thread. What else there is stands with the row
+ * without shapes, or with the only shapes that there were; a row left for such samples alone counts
+ * these. `shapes` NULL: none are known. `rows` is the caller's, to free(); its texts
+ * are those of `t` and `shapes`. PLUMB_ERR_MEMORY. */
 int plumb_rank_rows(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
                     struct plumb_rank_row **rows, size_t *n, plumb_error *err);
 /* Appends memory over time as JSON: an object for each point of a series, either the resident set

@@ -150,11 +150,11 @@ static void shapes_are_rows_and_add_up_to_their_node(void **state)
     struct plumb_timing_node nodes[] = {node_of("denoise", 7, 60 * US),
                                         node_of("decode", 2, 5 * US),
                                         node_of("denoise", 3, 40 * US)};
-    struct plumb_shape_time shapes[] = {{"denoise", "[[9, 8]]", 4, 0, 30 * US},
-                                        {"denoise", "[[21, 8], []]", 3, 0, 45 * US},
-                                        {"denoise", "[[9, 8]]", 2, 0, 5 * US},
-                                        {"decode", "[]", 0, 0, 0}, /* of before a reset */
-                                        {"nobody", "[[1]]", 1, 0, 1 * US}};
+    struct plumb_shape_time shapes[] = {{"denoise", "[[9, 8]]", 4, 0, 30 * US, 0, 0, 0},
+                                        {"denoise", "[[21, 8], []]", 3, 0, 45 * US, 0, 0, 0},
+                                        {"denoise", "[[9, 8]]", 2, 0, 5 * US, 0, 0, 0},
+                                        {"decode", "[]", 0, 0, 0, 0, 0, 0}, /* of before a reset */
+                                        {"nobody", "[[1]]", 1, 0, 1 * US, 0, 0, 0}};
     struct plumb_shape_times all = {.at = shapes, .count = 5};
     struct plumb_timing t;
     (void)state;
@@ -184,8 +184,8 @@ static void shapes_are_rows_and_add_up_to_their_node(void **state)
 static void device_time_goes_with_the_shapes_when_all_runs_had_the_same(void **state)
 {
     struct plumb_timing_node node = node_of("denoise", 5, 50 * US);
-    struct plumb_shape_time shapes[] = {{"denoise", "[[4]]", 5, 0, 49999},
-                                        {"denoise", "[[5]]", 1, 0, 9 * US}};
+    struct plumb_shape_time shapes[] = {{"denoise", "[[4]]", 5, 0, 49999, 0, 0, 0},
+                                        {"denoise", "[[5]]", 1, 0, 9 * US, 0, 0, 0}};
     struct plumb_shape_times same = {.at = shapes, .count = 1}, both = {.at = shapes, .count = 2};
     struct plumb_timing t;
     (void)state;
@@ -199,11 +199,41 @@ static void device_time_goes_with_the_shapes_when_all_runs_had_the_same(void **s
                         "\"device_us\":7,\"count\":5}]\n");
     assert_non_null(strstr(text.data, "0.050\n"));
     empty(NULL);
-    /* Two shapes and no run left: what the device took is still there. */
+    /* Two shapes and no run left: what the device took is still there, by the number of samples. */
     node.host.ns.count = 6;
+    node.device.ns.count = 4;
     make_of(&t, &both);
     assert_non_null(strstr(json.data, "{\"name\":\"denoise\",\"shapes\":\"\",\"self_device_us\":7,"
-                                      "\"device_us\":7,\"count\":0}]\n"));
+                                      "\"device_us\":7,\"count\":4}]\n"));
+    empty(NULL);
+    /* Of these 7 us, 2 and 4 were recorded inside of calls. */
+    shapes[0].device_ns = 2 * US;
+    shapes[0].device_samples = 1;
+    shapes[1].device_ns = 4 * US;
+    shapes[1].device_samples = 2;
+    make_of(&t, &both);
+    assert_string_equal(
+        json.data,
+        "[{\"name\":\"denoise\",\"shapes\":\"[[4]]\",\"self_device_us\":2,\"device_us\":2,"
+        "\"count\":5},{\"name\":\"denoise\",\"shapes\":\"[[5]]\",\"self_device_us\":4,"
+        "\"device_us\":4,\"count\":1},{\"name\":\"denoise\",\"shapes\":\"\","
+        "\"self_device_us\":1,\"device_us\":1,\"count\":1}]\n");
+    empty(NULL);
+    /* Nested are 9 us, of which 5 were recorded inside of calls with shapes. */
+    node.device_within_ns = 9 * US;
+    shapes[0].device_within_ns = 5 * US;
+    make_of(&t, &both);
+    assert_string_equal(
+        json.data,
+        "[{\"name\":\"denoise\",\"shapes\":\"[[4]]\",\"self_device_us\":2,\"device_us\":7,"
+        "\"count\":5},{\"name\":\"denoise\",\"shapes\":\"[[5]]\",\"self_device_us\":4,"
+        "\"device_us\":4,\"count\":1},{\"name\":\"denoise\",\"shapes\":\"\","
+        "\"self_device_us\":1,\"device_us\":5,\"count\":1}]\n");
+    empty(NULL);
+    /* What is left of no sample is that of failed calls. */
+    node.device.ns.total = 6 * US;
+    make_of(&t, &both);
+    assert_null(strstr(json.data, "\"shapes\":\"\""));
     empty(NULL);
     node.device.ns.total = 0;
     make_of(&t, &both);
@@ -213,8 +243,9 @@ static void device_time_goes_with_the_shapes_when_all_runs_had_the_same(void **s
 static void more_by_shapes_than_there_is_is_not_believed(void **state)
 {
     struct plumb_timing_node node = node_of("denoise", 5, 50 * US);
-    struct plumb_shape_time shapes[] = {{"denoise", "[[4]]", UINT64_MAX, 0, UINT64_MAX},
-                                        {"denoise", "[[5]]", 2, 0, 9 * US}};
+    struct plumb_shape_time shapes[] = {
+        {"denoise", "[[4]]", UINT64_MAX, 0, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
+        {"denoise", "[[5]]", 2, 0, 9 * US, 0, 0, 0}};
     struct plumb_shape_times all = {.at = shapes, .count = 2};
     struct plumb_timing t;
     (void)state;

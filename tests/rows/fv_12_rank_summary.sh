@@ -122,6 +122,7 @@ static void denoise(int64_t frames, int inner, int fails)
         plumb_stage_input(stage, "text", &text);
         plumb_stage_input_value(stage, "steps", plumb_value_i64(inner));
         plumb_stage_output(stage, "out", inner % 2 ? &latents : &text);
+        plumb_record_device_ns(plumb_node_get("denoise"), 1000u * (unsigned)frames);
     }
     for (int i = 0; i < inner; i++) {
         PLUMB_SPAN("inner");
@@ -178,12 +179,13 @@ int main(int argc, char **argv)
 EOF
 build -DPLUMB_LINKED shapes.c -o shapes -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
 
-# rows_are DIR ROWS: the JSON has these [name, shapes, count, own device time], in this order
+# rows_are DIR ROWS: the JSON has these [name, shapes, count, own device time], in this order. Counts of
+# a name add up to those of its nodes, unless a row is left for samples of a device.
 rows_are() {
     [ "$(jq -c 'map([.name, .shapes, .count, .self_device_us])[]' "$1/summary_rank0.json")" = "$2" ] ||
         fail "$name: $(jq -c '.[]' "$1/summary_rank0.json")"
-    # Counts of a name add up to those of its nodes.
-    jq -e --slurpfile rows "$1/summary_rank0.json" '
+    jq -e 'all(.count > 0)' "$1/summary_rank0.json" >/dev/null || fail "$name: a row counts nothing"
+    [ "$1" = l ] || jq -e --slurpfile rows "$1/summary_rank0.json" '
         .nodes | length > 0 and (group_by(.name) | all((map(.count) | add) ==
             (.[0].name as $n | [$rows[0][] | select(.name == $n).count] | add)))' \
         "$1/timing.json" >/dev/null || fail "$name: counts do not add up"
@@ -206,9 +208,11 @@ sums_are() {
     own_is "$1" denoise '' val
     own_is "$1" decode '[[[3, 0], []], []]' inference
 }
-whole='["denoise","[[1, 16, 64], [77, 768], []]",5,0]
-["denoise","[[1, 32, 64], [77, 768], []]",3,0]
-["denoise","",2,3]
+# Device time is with the shapes of the call that recorded it; 48 us are of the call that failed, 3 of
+# none.
+whole='["denoise","[[1, 16, 64], [77, 768], []]",5,80]
+["denoise","[[1, 32, 64], [77, 768], []]",3,96]
+["denoise","",2,51]
 ["inner","",535,0]
 ["nested","[[77, 768]]",7,0]
 ["decode","[[[3, 0], []], []]",4,6]'
@@ -231,19 +235,92 @@ rows_are k "$whole"
 sums_are k
 # The first two of each pipeline, phase and node leave no sample, of the host and of the device.
 run_shapes 'warm-up' l PLUMB_SKIP_FIRST=2 ./shapes || fail "$name: $(cat err.txt)"
-rows_are l '["denoise","[[1, 16, 64], [77, 768], []]",3,0]
-["denoise","[[1, 32, 64], [77, 768], []]",1,0]
-["denoise","",0,1]
+rows_are l '["denoise","[[1, 16, 64], [77, 768], []]",3,48]
+["denoise","[[1, 32, 64], [77, 768], []]",1,32]
+["denoise","",4,51]
 ["inner","",529,0]
 ["nested","[[77, 768]]",2,0]
 ["decode","[[[3, 0], []], []]",2,2]'
 own_is l denoise '[[1, 16, 64], [77, 768], []]' inference
 own_is l denoise '[[1, 32, 64], [77, 768], []]' train
 run_shapes 'no signatures' m PLUMB_SIGNATURE=off ./shapes || fail "$name: $(cat err.txt)"
-rows_are m '["denoise","",10,3]
+rows_are m '["denoise","",10,227]
 ["inner","",535,0]
 ["nested","",7,0]
 ["decode","",4,6]'
+
+# Device time with what is nested: "model" holds "attn" of two shapes, which holds the plain span "block",
+# which holds itself and "gemm". Each sample is once in each node around it.
+cat >nested.c <<'EOF'
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <plumb/plumb.h>
+#include <dlpack/dlpack.h>
+static void attn(int64_t n, uint64_t ns)
+{
+    int64_t shape[] = {n, 64};
+    DLTensor t = {.device = {kDLCPU, 0}, .ndim = 2, .dtype = {kDLFloat, 32, 1}, .shape = shape};
+    plumb_span stage = plumb_begin_with(plumb_node_get("attn"), PLUMB_POINT_STAGE);
+    plumb_stage_input(stage, "x", &t);
+    {
+        PLUMB_SPAN("block");
+        {
+            PLUMB_SPAN("block");
+            {
+                PLUMB_SPAN("gemm");
+                plumb_record_device_ns(plumb_node_get("gemm"), ns);
+            }
+        }
+    }
+    plumb_record_device_ns(plumb_node_get("attn"), ns / 10);
+    plumb_end(stage);
+}
+int main(int argc, char **argv)
+{
+    for (int step = 0; step < 4; step++) {
+        PLUMB_STEP(step);
+        PLUMB_STAGE(model, "model");
+        for (int i = 0; i < 3; i++)
+            attn(16, 1000000);
+        for (int i = 0; i < 3; i++)
+            attn(4096, 9000000);
+    }
+    if (argc > 1 && strcmp(argv[1], "killed") == 0)
+        raise(SIGKILL);
+    return 0;
+}
+EOF
+build -DPLUMB_LINKED nested.c -o nested -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
+# nested_is DIR ROWS: [name, shapes, count, own device time, device time], sorted by name and shapes, ms
+nested_is() {
+    [ "$(jq -c 'sort_by(.name, .shapes) | map([.name, .shapes, .count, .self_device_us / 1000,
+        .device_us / 1000])[]' "$1/summary_rank0.json")" = "$2" ] ||
+        fail "$name: $(jq -c '.[]' "$1/summary_rank0.json")"
+}
+nested='["attn","[[16, 64]]",12,1.2,13.2]
+["attn","[[4096, 64]]",12,10.8,118.8]
+["block","",48,0,120]
+["gemm","",24,120,120]
+["model","",4,0,132]'
+run_shapes 'device time with what is nested' o ./nested || fail "$name: $(cat err.txt)"
+nested_is o "$nested"
+run_shapes 'nested, killed' p ./nested killed && fail "$name: it lived"
+expect 'recovered, the same device time' 0 "$PLUMB_BIN" recover p
+nested_is p "$nested"
+run_shapes 'nested, two steps' q PLUMB_TRACE=1 PLUMB_TRACE_STEPS=1,2 ./nested || fail "$name: $(cat err.txt)"
+nested_is q '["attn","[[16, 64]]",6,0.6,6.6]
+["attn","[[4096, 64]]",6,5.4,59.4]
+["block","",24,0,60]
+["gemm","",12,60,60]
+["model","",2,0,66]'
+# Calls that are skipped leave nothing of what is nested: here the first of each.
+run_shapes 'nested, warm-up' r PLUMB_SKIP_FIRST=1 ./nested || fail "$name: $(cat err.txt)"
+nested_is r '["attn","[[16, 64]]",11,1.1,12.1]
+["attn","[[4096, 64]]",12,10.8,118.8]
+["block","",47,0,119]
+["gemm","",23,119,119]
+["model","",3,0,99]'
 
 # A signature for each call: those beyond the bound have no shapes.
 cat >many.c <<'EOF'
