@@ -34,7 +34,9 @@ const char *plumb_merge_text(const struct plumb_merge *m, uint64_t off)
 {
     const struct plumb_live_text *t = plumb_merge_at(m, off, sizeof *t);
     const char *text = t ? (const char *)(t + 1) : NULL;
-    if (!t || t->bytes >= m->bytes - off - sizeof *t || text[t->bytes] != '\0')
+    uint32_t bytes =
+        t ? PLUMB_ACQUIRE(t->bytes) : 0; /* a snapshot may read what was just written */
+    if (!t || bytes >= m->bytes - off - sizeof *t || text[bytes] != '\0')
         return "";
     return text;
 }
