@@ -32,7 +32,7 @@ static const struct plumb_setting table[] = {
      .default_text = "",
      MEMBER(trace_dir),
      .implies_recording = true,
-     .help = "TRACE=1 and DIR in one: traces, with runs below this folder"},
+     .help = "TRACE=1 and DIR in one: traces below this folder; TRACE=0 leaves them out"},
     {.name = "RUN_DIR",
      .type = PLUMB_SETTING_STRING,
      .default_text = "",

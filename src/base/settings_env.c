@@ -53,7 +53,8 @@ static bool asks_for_recording(const struct plumb_setting *setting, const struct
     return *text != '\0';
 }
 
-static void take(struct plumb_settings *s, const struct plumb_setting *setting, const char *text,
+/* Returns false where the text is refused. */
+static bool take(struct plumb_settings *s, const struct plumb_setting *setting, const char *text,
                  struct warnings *w)
 {
     char variable[64];
@@ -68,6 +69,7 @@ static void take(struct plumb_settings *s, const struct plumb_setting *setting, 
     }
     if (rc >= 0 && !s->implied_by && asks_for_recording(setting, s, text))
         s->implied_by = setting;
+    return rc >= 0;
 }
 
 /* Whether an earlier entry has the same name: getenv() sees only the first. */
@@ -83,6 +85,7 @@ int plumb_settings_from_env(struct plumb_settings *s, char *const *environment,
                             plumb_settings_warn_fn fn, void *arg)
 {
     struct warnings w = {fn, arg, 0};
+    bool no_trace = false;
     for (char *const *e = environment; e && *e; e++) {
         size_t len = strcspn(*e, "=");
         bool ours = strncmp(*e, "PLUMB", 5) == 0 && (len == 5 || (*e)[5] == '_');
@@ -91,13 +94,13 @@ int plumb_settings_from_env(struct plumb_settings *s, char *const *environment,
         char name[MAX_NAME + 1];
         snprintf(name, sizeof name, "%.*s", (int)(len < MAX_NAME ? len : MAX_NAME), *e);
         const struct plumb_setting *setting = len <= MAX_NAME ? plumb_setting_find(name) : NULL;
-        if (setting)
-            take(s, setting, *e + len + 1, &w);
-        else
+        if (setting && take(s, setting, *e + len + 1, &w))
+            no_trace = no_trace || (strcmp(name, "PLUMB_TRACE") == 0 && (*e)[len + 1] && !s->trace);
+        else if (!setting)
             warn_unknown(&w, name);
     }
     if (s->trace_dir[0]) {
-        s->trace = true;
+        s->trace = !no_trace;
         memcpy(s->dir, s->trace_dir, sizeof s->dir);
     }
     return w.count;

@@ -277,6 +277,11 @@ static void one_variable_turns_the_trace_on_and_names_the_folder(void **state)
     assert_true(plumb_settings_wants_recording(&s));
     assert_true(s.trace);
     assert_string_equal(s.dir, "/tmp/t");
+    FROM_ENV("PLUMB_TRACE_DIR=/tmp/t", "PLUMB_TRACE=0");
+    assert_false(s.trace);
+    assert_string_equal(s.dir, "/tmp/t");
+    FROM_ENV("PLUMB_TRACE_DIR=/tmp/t", "PLUMB_TRACE=");
+    assert_true(s.trace);
     FROM_ENV("PLUMB_TRACE_DIR=", "PLUMB_DIR=/tmp/d");
     assert_false(plumb_settings_wants_recording(&s));
     assert_false(s.trace);
