@@ -127,6 +127,20 @@ static void host_and_device_samples_are_skipped_apart(void **state)
     record_start();
 }
 
+/* As many as are folded into the statistics on the way. */
+static void folded_device_samples_are_skipped_alike(void **state)
+{
+    plumb_node both = plumb_node_get("both");
+    (void)state;
+    skip_first(2);
+    for (int i = 0; i < 500; i++) {
+        plumb_record_ns(both, 1000000);
+        plumb_record_device_ns(both, 3000000);
+    }
+    assert_int_equal(record_count("both"), 498);
+    assert_int_equal(record_row("both").device_count, 498);
+}
+
 static void *record_some(void *arg)
 {
     pthread_barrier_wait(arg);
@@ -164,6 +178,7 @@ int main(void)
         IN_A_RUN(a_key_whose_samples_were_all_skipped_is_a_row_of_zeros),
         IN_A_RUN(async_spans_follow_the_same_rule),
         IN_A_RUN(host_and_device_samples_are_skipped_apart),
+        IN_A_RUN(folded_device_samples_are_skipped_alike),
         IN_A_RUN(threads_of_a_key_share_the_skip_exactly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

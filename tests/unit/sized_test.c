@@ -411,6 +411,7 @@ static void *work_without_room(void *arg)
         release(8);
     }
     release(100);
+    PLUMB_SPAN("late");
     return NULL;
 }
 
@@ -423,12 +424,13 @@ static void threads_without_room_are_counted_too(void **state)
     struct plumb_timing t;
     (void)state;
     record_stop();
-    o.max_state_bytes = 2 << 20;
+    o.max_state_bytes = 3 << 20;
     record_start_with(o);
     pthread_barrier_init(&all_here, NULL, MANY);
     in_threads(work_without_room, MANY);
     pthread_barrier_destroy(&all_here);
     record_finish(&t);
+    assert_in_range(t.drops.lost_state, 1, MANY - 1);
     p = of_malloc(&t);
     assert_int_equal(p->allocs, MANY * 101);
     assert_int_equal(p->alloc_bytes, MANY * 900);
