@@ -135,10 +135,11 @@ static void folded_device_samples_are_skipped_alike(void **state)
     skip_first(2);
     for (int i = 0; i < 500; i++) {
         plumb_record_ns(both, 1000000);
-        plumb_record_device_ns(both, 3000000);
+        plumb_record_device_ns(both, i < 2 ? 9000000 : 3000000);
     }
     assert_int_equal(record_count("both"), 498);
     assert_int_equal(record_row("both").device_count, 498);
+    assert_true(record_row("both").device_total_ms == 498 * 3.0);
 }
 
 static void *record_some(void *arg)
