@@ -9,11 +9,13 @@
 #ifndef PLUMB_LINKED
 #define PLUMB_LINKED
 #endif
+#include <dirent.h>
 #include <plumb/plumb.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static inline void record_start_with(plumb_options options)
 {
@@ -60,6 +62,20 @@ static inline int record_close(void **state)
     if (plumb_is_recording())
         record_stop();
     return 0;
+}
+
+/* Removes the folder of a run that is over, with its files. */
+static inline void record_remove(const char *dir)
+{
+    DIR *d = opendir(dir);
+    char path[1400];
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));) {
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        unlink(path); /* not "." and ".." */
+    }
+    closedir(d);
+    assert_int_equal(rmdir(dir), 0);
 }
 
 static inline plumb_rows *record_rows(plumb_pipeline *pipeline, const char *phase)

@@ -15,8 +15,7 @@
 
 #include "record_memory.h"
 #include "seeds.h"
-
-#include <semaphore.h>
+#include "turns.h"
 
 #include "core/ledger.h"
 
@@ -190,24 +189,7 @@ static void close_scope(struct m_thread *t, int s)
 
 /* ---- Threads that run in turns --------------------------------------------------------------- */
 
-struct turn {
-    void (*event)(void);
-    sem_t begin, done;
-    pthread_t thread;
-};
 static struct turn turns[THREADS];
-
-static void *take_turns(void *arg)
-{
-    struct turn *mine = arg;
-    for (;;) {
-        sem_wait(&mine->begin);
-        if (!mine->event)
-            return NULL;
-        mine->event();
-        sem_post(&mine->done);
-    }
-}
 
 /* What the event is about, and what it brings back. */
 static struct {
@@ -224,28 +206,20 @@ static struct {
 
 static void on(int thread, void (*event)(void))
 {
-    turns[thread].event = event;
-    sem_post(&turns[thread].begin);
-    sem_wait(&turns[thread].done);
+    turn_run(&turns[thread], event);
 }
 
 static void thread_begin(int i)
 {
     m.thread[i] =
         (struct m_thread){.alive = true, .root = NONE, .innermost = NONE, .request = NONE};
-    sem_init(&turns[i].begin, 0, 0);
-    sem_init(&turns[i].done, 0, 0);
-    assert_int_equal(pthread_create(&turns[i].thread, NULL, take_turns, &turns[i]), 0);
+    turn_open(&turns[i]);
 }
 
 static void thread_end(int i)
 {
     struct m_thread *t = &m.thread[i];
-    turns[i].event = NULL;
-    sem_post(&turns[i].begin);
-    pthread_join(turns[i].thread, NULL);
-    sem_destroy(&turns[i].begin);
-    sem_destroy(&turns[i].done);
+    turn_close(&turns[i]);
     while (t->depth) {
         struct m_open *o = &t->open[--t->depth];
         if (o->kind == STAGE)

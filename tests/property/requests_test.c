@@ -19,12 +19,7 @@
 #include "record_signatures.h"
 #include "seeds.h"
 #include "turns.h"
-
-#include <dirent.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "base/clock.h"
+#include "virtual_clock.h"
 
 enum { THREADS = 3, EVENTS = 60, REQUESTS = EVENTS + 1, DEPTH = 5, ASYNC = 4 };
 enum { NAMES = 5, PHASES = 2, KEYS = NAMES * PHASES, FORMS = 2, POINTS = 2, NONE = -1 };
@@ -84,14 +79,9 @@ static int chance(int n)
     return (int)(random_next(&random_state) % (uint64_t)n);
 }
 
-static uint64_t clock_now(void)
-{
-    return __atomic_load_n(&plumb_clock_virtual_ns, __ATOMIC_RELAXED);
-}
-
 static void pass_time(void)
 {
-    __atomic_fetch_add(&plumb_clock_virtual_ns, (uint64_t)chance(1000), __ATOMIC_RELAXED);
+    clock_move((uint64_t)chance(1000));
 }
 
 static struct m_run *around(struct m_thread *t, int request)
@@ -543,19 +533,6 @@ static void compare_signatures(const char *dir)
     plumb_signature_fini(&s);
 }
 
-static void remove_run(const char *dir)
-{
-    DIR *d = opendir(dir);
-    char path[1400];
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d));) {
-        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-        unlink(path); /* not "." and ".." */
-    }
-    closedir(d);
-    assert_int_equal(rmdir(dir), 0);
-}
-
 static void one(uint64_t seed)
 {
     struct plumb_timing t;
@@ -584,7 +561,7 @@ static void one(uint64_t seed)
     compare_checkpoints(&t);
     plumb_timing_fini(&t);
     compare_signatures(dir);
-    remove_run(dir);
+    record_remove(dir);
 }
 
 static void each_request_has_what_was_done_for_it(void **state)
@@ -599,11 +576,6 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(each_request_has_what_was_done_for_it, seeds_teardown),
     };
     (void)argc;
-    /* The clock is chosen when the library is loaded. */
-    if (!getenv("PLUMB_CLOCK")) {
-        setenv("PLUMB_CLOCK", "virtual", 1);
-        execv("/proc/self/exe", argv);
-        return 1;
-    }
+    clock_make_virtual(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,14 +16,10 @@
 #include "record_timing.h"
 #include "seeds.h"
 #include "turns.h"
+#include "virtual_clock.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "base/clock.h"
 
 enum { THREADS = 3, EVENTS = 90, DEPTH = 6, SCOPES = 8, ASYNC = 4, CONTEXTS = 3, JUMPED = 3 };
 enum { BURST = 150 }; /* spans, of which a block holds 31 */
@@ -93,23 +89,13 @@ static int chance(int n)
     return (int)(random_next(&random_state) % (uint64_t)n);
 }
 
-static uint64_t clock_now(void)
-{
-    return __atomic_load_n(&plumb_clock_virtual_ns, __ATOMIC_RELAXED);
-}
-
-static void move_clock(uint64_t ns)
-{
-    __atomic_fetch_add(&plumb_clock_virtual_ns, ns, __ATOMIC_RELAXED);
-}
-
 /* At least 1 ns between events: of two threads, one was last. */
 static void pass_time(void)
 {
     int far = chance(400);
-    move_clock(1 + (uint64_t)chance(1000));
+    clock_move(1 + (uint64_t)chance(1000));
     if (far < 2)
-        move_clock(UINT64_C(1) << (far ? 47 : 42)); /* beyond a block's clock, beyond a sketch */
+        clock_move(UINT64_C(1) << (far ? 47 : 42)); /* beyond a block's clock, beyond a sketch */
 }
 
 static int place_of(int parent, int key, bool async)
@@ -269,7 +255,7 @@ static void do_lap(void)
 
 static void wrapped(void)
 {
-    move_clock(now.lasts[0]);
+    clock_move(now.lasts[0]);
 }
 PLUMB_WRAP_VOID(wrapped, (void), ());
 
@@ -282,7 +268,7 @@ static void do_burst(void)
 {
     for (int i = 0; i < now.n; i++) {
         plumb_span span = plumb_begin_node(nodes[now.name]);
-        move_clock(now.lasts[i]);
+        clock_move(now.lasts[i]);
         plumb_end(span);
     }
 }
@@ -750,19 +736,6 @@ static void compare_open(const struct plumb_timing *t)
     assert_int_equal(t->drops.reentrant, 0);
 }
 
-static void remove_run(const char *dir)
-{
-    DIR *d = opendir(dir);
-    char path[1400];
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d));) {
-        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-        unlink(path); /* not "." and ".." */
-    }
-    closedir(d);
-    assert_int_equal(rmdir(dir), 0);
-}
-
 static void an_event(void)
 {
     static void (*const events[])(int) = {
@@ -799,7 +772,7 @@ static void one(uint64_t seed)
     compare_tree(&t);
     compare_open(&t);
     plumb_timing_fini(&t);
-    remove_run(dir);
+    record_remove(dir);
     for (int i = 0; i < THREADS; i++)
         turn_close(&turns[i]);
 }
@@ -817,12 +790,7 @@ int main(int argc, char **argv)
     };
     const struct sigaction action = {.sa_handler = handler};
     (void)argc;
-    /* The clock is chosen when the library is loaded. */
-    if (!getenv("PLUMB_CLOCK")) {
-        setenv("PLUMB_CLOCK", "virtual", 1);
-        execv("/proc/self/exe", argv);
-        return 1;
-    }
+    clock_make_virtual(argv);
     sigaction(SIGUSR1, &action, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,11 +19,11 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "base/p2.h"
 #include "record_timing.h"
 #include "report/summary_table.h"
 #include "seeds.h"
+#include "virtual_clock.h"
 
 enum {
     NODES = 4,
@@ -225,11 +224,6 @@ static int key_of(const struct op *o)
     return (o->pipeline * PHASES + o->phase) * NODES + o->node;
 }
 
-static void pass(uint64_t ns)
-{
-    __atomic_fetch_add(&plumb_clock_virtual_ns, ns, __ATOMIC_RELAXED);
-}
-
 static void set_skip(int pipeline, uint64_t skip)
 {
     plumb_config c = plumb_config_default();
@@ -268,7 +262,7 @@ static void end(struct worker *w, uint64_t ns, bool fails)
     if (w->depth == 0)
         return;
     f = &w->frame[--w->depth];
-    pass(ns);
+    clock_move(ns);
     if (fails)
         plumb_span_fail(f->span, "on purpose");
     plumb_end(f->span);
@@ -309,7 +303,7 @@ static void step(struct worker *w, const struct op *o)
 {
     plumb_scope pipeline = plumb_pipeline_begin(plumb_pipeline_get(pipeline_names[o->pipeline]));
     plumb_scope phase = plumb_phase_begin(phase_names[o->phase]);
-    pass(1);
+    clock_move(1);
     switch (o->kind) {
     case RECORD:
     case RECORD_DEVICE:
@@ -331,7 +325,7 @@ static void step(struct worker *w, const struct op *o)
     default: /* the main thread looks */
         break;
     }
-    pass(1);
+    clock_move(1);
     plumb_scope_end(phase);
     plumb_scope_end(pipeline);
 }
@@ -639,12 +633,12 @@ static void one(uint64_t seed)
     if (!running || seed % SEEDS_OF_A_RUN == 0)
         begin_run(seed);
     write_program(&r, seed);
-    pass(1);
+    clock_move(1);
     for (int p = 0; p < PIPELINES; p++) {
         set_skip(p, plain || at_once ? 0 : random_next(&r) % 8);
         reset(p);
     }
-    pass(1);
+    clock_move(1);
     outermost_ns = 0;
     run_program();
     look(!at_once);
@@ -668,11 +662,6 @@ int main(int argc, char **argv)
         cmocka_unit_test_teardown(figures_are_those_of_the_list_of_samples, seeds_teardown),
     };
     (void)argc;
-    /* The clock is chosen before main(). */
-    if (!getenv("PLUMB_CLOCK")) {
-        setenv("PLUMB_CLOCK", "virtual", 1);
-        execv("/proc/self/exe", argv);
-        return 1;
-    }
+    clock_make_virtual(argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
