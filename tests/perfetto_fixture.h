@@ -257,7 +257,7 @@ static inline void pfx_interned(struct pfx m, struct pfx_sequence *s)
     }
 }
 
-/* Each value is told with its whole key: " input.latents=...", " stack[0]=..." */
+/* Appends each value with its whole key: " input.latents=...", " stack[0]=..." */
 static inline void pfx_annotation_in(struct plumb_buf *out, struct pfx m,
                                      const struct pfx_sequence *s, const char *around)
 {

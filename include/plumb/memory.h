@@ -5,8 +5,8 @@
  * to the byte, what each stage and each thread of control holds and held at most, who held what
  * when a pool was at its peak, and what was never given back. A *thread of control* is a thread
  * with the workers that have adopted a context of it; two of them are never mixed. A stage sees the
- * blocks that its thread of control held when it began and those allocated in it, until somebody
- * frees them: it never shows more than its pool held. Reserved bytes are those of the whole pool.
+ * blocks that its thread of control held when it began and those allocated in it, until they are
+ * freed: it never shows more than its pool held. Reserved bytes are those of the whole pool.
  *
  * Cost of an event while recording: about 100 ns, under one lock of the process (docs/memory.md has
  * the measured figures); otherwise a load and a branch. Events of blocks that were allocated before

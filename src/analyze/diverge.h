@@ -259,13 +259,13 @@ struct plumb_diverge_cell plumb_diverge_compare(struct plumb_diverge *d, uint32_
  * keep them apart from the others. */
 struct plumb_diverge_cell plumb_diverge_compare_finite(struct plumb_diverge *d, uint32_t a,
                                                        uint32_t b);
-/* Whether both sides say their element types, and these differ. */
+/* Returns whether both sides say their element types, and these differ. */
 bool plumb_diverge_retyped(const struct plumb_diverge *d, uint32_t a, uint32_t b);
-/* Whether the figures of `b` may be those of `a` times one factor, as far as tolerances tell:
- * evidence that two records belong together, not a statement about them. */
+/* Returns whether the figures of `b` may be those of `a` times one factor, as far as tolerances
+ * tell: evidence that two records belong together, not a statement about them. */
 bool plumb_diverge_looks_scaled(struct plumb_diverge *d, uint32_t a, uint32_t b);
-/* The factor by which every figure of `b` is that of `a`, but for rounding, when there
- * are at least three besides the one it is told from; 0: there is none. */
+/* Returns the factor by which every figure of `b` is that of `a`, but for rounding. 0: there is no
+ * such factor, or fewer than three figures besides the one that gives it. */
 double plumb_diverge_scale(struct plumb_diverge *d, uint32_t a, uint32_t b);
 /* Compares all pairs, and counts. */
 void plumb_diverge_judge(struct plumb_diverge *d);

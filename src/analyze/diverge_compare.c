@@ -495,7 +495,7 @@ double plumb_diverge_scale(struct plumb_diverge *d, uint32_t a, uint32_t b)
     return grown >= 3 ? factor : 0;
 }
 
-/* What is told of pairs whatever was said of them. */
+/* Counts what is reported of a pair whatever its verdict is. */
 static void note_pair(struct plumb_diverge *d, uint32_t a, const struct plumb_diverge_cell *cell)
 {
     if (plumb_diverge_retyped(d, a, d->sides[PLUMB_DIVERGE_A].partner[a]) &&

@@ -35,7 +35,7 @@ void plumb_json_u64(struct plumb_json *j, uint64_t v);
 void plumb_json_f64(struct plumb_json *j, double v); /* shortest that reads back */
 /* The same, but NaN and infinities are strings, so that they stay apart. */
 void plumb_json_real(struct plumb_json *j, double v);
-/* "NaN", "Infinity", "-Infinity"; NULL for a number that JSON has. */
+/* Returns "NaN", "Infinity" or "-Infinity"; NULL for a number that JSON has. */
 const char *plumb_json_special(double v);
 void plumb_json_fixed(struct plumb_json *j, double v, int decimals);    /* rounded */
 void plumb_json_i64s(struct plumb_json *j, const int64_t *v, size_t n); /* an array, on one line */

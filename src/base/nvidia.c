@@ -80,7 +80,7 @@ static bool read_model(char out[PLUMB_NVIDIA_NAME], const char *proc, const char
     return found;
 }
 
-/* The least name of a folder that is greater than `after`; false: there is none. */
+/* Copies the least name of a folder that is greater than `after`. False: no such name. */
 static bool next_place(char *out, size_t size, const char *folder, const char *after)
 {
     DIR *dir = opendir(folder);

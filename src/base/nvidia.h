@@ -13,8 +13,8 @@ enum { PLUMB_NVIDIA_NAME = 64 };
  * and of WSL (dxg). `visible`: the value of CUDA_VISIBLE_DEVICES, NULL where it is not set; an
  * empty one, or one that begins with -1, hides all of them. Keeps errno. */
 bool plumb_nvidia_is_there(const char *dev, const char *visible);
-/* Sets `out` to the version of the driver of `proc` ("/proc/driver/nvidia"), as "550.54.14"; empty
- * where there is none. Keeps errno. */
+/* Sets `out` to the version of the driver of `proc` ("/proc/driver/nvidia"), as "550.54.14", or to
+ * "" without a driver. Keeps errno. */
 void plumb_nvidia_driver(char *out, size_t size, const char *proc);
 /* Sets `out` to the names of the first `most` GPUs that the driver of `proc` has, in the order of
  * their places on the bus. Returns how many. Keeps errno. */

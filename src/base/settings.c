@@ -429,7 +429,7 @@ static int store_bool(const struct plumb_setting *setting, void *member, const c
         return PLUMB_OK;
     }
     if (value < 0 && setting->choices)
-        return plumb_fail(err, PLUMB_ERR_ARG, "'%.80s' is none of %s", text, setting->choices);
+        return plumb_fail(err, PLUMB_ERR_ARG, "'%.80s' is not one of %s", text, setting->choices);
     if (value < 0)
         return plumb_fail(err, PLUMB_ERR_ARG,
                           "'%.80s' is neither 1, true, yes, on nor 0, false, no, off", text);
@@ -465,7 +465,7 @@ static int store_choice(const struct plumb_setting *setting, void *member, const
 {
     int place = parse_choice(setting->choices, text);
     if (place < 0)
-        return plumb_fail(err, PLUMB_ERR_ARG, "'%.80s' is none of %s", text, setting->choices);
+        return plumb_fail(err, PLUMB_ERR_ARG, "'%.80s' is not one of %s", text, setting->choices);
     *(uint32_t *)member = (uint32_t)place;
     return PLUMB_OK;
 }

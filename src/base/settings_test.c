@@ -214,7 +214,7 @@ static void choices_are_places_in_any_case(void **state)
     assert_int_equal(s.fork, PLUMB_FORK_OFF);
     assert_int_equal(FROM_ENV("PLUMB_LOG=inf", "PLUMB_MEDIAN=p2|", "PLUMB_CLOCK=tsc|monotonic"), 3);
     assert_int_equal(s.log_level, 0);
-    assert_non_null(strstr(warnings, "'inf' is none of silent|error|warn|info|debug; ignored"));
+    assert_non_null(strstr(warnings, "'inf' is not one of silent|error|warn|info|debug; ignored"));
     assert_int_equal(FROM_ENV("PLUMB_LOG=debug"), 0);
     assert_int_equal(s.log_level, PLUMB_LOG_DEBUG);
     assert_int_equal(FROM_ENV("PLUMB_LOG=error"), 0);

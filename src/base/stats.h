@@ -15,7 +15,7 @@ enum { PLUMB_EXACT = 5 }; /* up to this many samples quantiles are exact */
  * any order. */
 #define PLUMB_TOTAL_MAX UINT64_MAX
 
-/* a + b, at most PLUMB_TOTAL_MAX. */
+/* Returns a + b, at most PLUMB_TOTAL_MAX. */
 static inline uint64_t plumb_total_add(uint64_t a, uint64_t b)
 {
     return a + b < a ? PLUMB_TOTAL_MAX : a + b;

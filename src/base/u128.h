@@ -12,7 +12,7 @@ static inline plumb_u128 plumb_u128_make(uint64_t lo, uint64_t hi)
     return ((plumb_u128)hi << 64) | lo;
 }
 
-/* a + b, at most 2^128 - 1. */
+/* Returns a + b, at most 2^128 - 1. */
 static inline plumb_u128 plumb_u128_sum(plumb_u128 a, plumb_u128 b)
 {
     return a + b < a ? ~(plumb_u128)0 : a + b;

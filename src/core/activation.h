@@ -115,10 +115,10 @@ struct plumb_act {
     uint32_t matched;      /* modules that this run chose */
     uint32_t said_matched; /* of them, those that the log line has counted */
     uint64_t told;         /* calls */
-    int64_t first_step;    /* that was told of; negative: none yet */
-    int64_t last_step;     /* the highest that was told of */
+    int64_t first_step;    /* with a call; negative: none yet */
+    int64_t last_step;     /* the highest with a call */
     bool step_seen, said;
-    bool step_reached;  /* one of those that were chosen was told of */
+    bool step_reached;  /* a chosen step had a call */
     uint32_t step_open; /* some thread has opened a step. Atomic */
     uint64_t seq;
     uint64_t dumped_bytes, dumps_left_out[PLUMB_ACT_DUMP_WHYS];

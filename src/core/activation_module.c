@@ -126,7 +126,7 @@ static struct plumb_act_module *make(const uint32_t *path, uint32_t n, uint64_t 
     for (uint32_t i = 0; i < n && used < sizeof name; i++)
         used += (size_t)snprintf(name + used, sizeof name - used, "%s%s", i ? "." : "",
                                  plumb_rt.nodes[path[i]].name);
-    /* Nodes "block.0", and "block" with "0" inside, are one module to who reads the records. */
+    /* Nodes "block.0", and "block" with "0" inside, are one module to a reader of the records. */
     m = enter_path(key, name, NULL);
     if (m)
         return m;

@@ -184,7 +184,7 @@ void plumb_active_count(struct plumb_thread *th)
 
 /* ---- The figures ----------------------------------------------------------------------------- */
 
-/* Blocks that no fold came to. */
+/* Counts the blocks that no fold has read. */
 static void count_rest(const struct plumb_run *run)
 {
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)

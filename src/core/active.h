@@ -10,18 +10,18 @@
 #include "core/runtime.h"
 #include "format/shape_times.h"
 
-/* For a run that is being opened: reads the list; under the lock. Without steps there is nothing to
- * count. */
+/* Reads the list for a run that is being opened; under the lock. Without steps nothing is counted.
+ */
 void plumb_active_open(struct plumb_run *run, const char *steps);
 void plumb_active_close(struct plumb_run *run);
-/* A thread attaches to the run, with no span open. */
+/* Attaches a thread, with no span open, to the run. */
 void plumb_active_attach(struct plumb_thread *th);
-/* Before a fold: counts what the block ends. */
+/* Counts what the block ends; before its fold. */
 void plumb_active_count(struct plumb_thread *th);
-/* Whether step `step` of the run is in the list. */
+/* Returns whether step `step` of the run is in the list. */
 bool plumb_active_has(const struct plumb_run *run, int64_t step);
 
-/* Adds the figures to what is known by shapes; nobody records any more. Texts are the arena's. */
+/* Adds the figures to what is known by shapes. Recording has stopped. Texts are the arena's. */
 void plumb_active_report(const struct plumb_run *run, struct plumb_shape_times *out,
                          double tick_ns);
 

@@ -1,8 +1,8 @@
 /* async_stage.c: stages that are async spans: begun here, ended on any thread, several at once.
  *
- * No thread is theirs, so no allocator event is: their memory is what the process holds at the end,
- * with the highest since a stage of a thread last started peaks anew. What the begin knows of the
- * request waits in the span's slot, which only the one end that wins reads. */
+ * They belong to no thread, so no allocator event is theirs. Their memory is what the process holds
+ * at the end, with the highest since a stage of a thread last reset the peaks. The span's slot
+ * keeps the request of the begin; only the one end that wins reads it. */
 #include "core/ledger.h"
 #include "core/stage.h"
 

@@ -9,7 +9,7 @@
  * and, at the bottom of each thread of control, its root. Scopes form trees: a block is allocated
  * in the innermost scope of its thread, and a worker that adopts a context works in the scope that
  * it was captured in. A scope sees the blocks that the scope around it saw when it was opened, and
- * those allocated in it since, until somebody frees them: on one thread all that the thread holds;
+ * those allocated in it since, until they are freed: on one thread all that the thread holds;
  * nothing that a stage on another thread allocates. */
 #ifndef PLUMB_CORE_LEDGER_H
 #define PLUMB_CORE_LEDGER_H
@@ -69,8 +69,7 @@ void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss);
 void plumb_checkpoint_impl(const char *name, uint32_t baseline);
 /* Under the lock: the section that `request` takes over keeps no checkpoint. */
 void plumb_checkpoints_drop(struct plumb_run *run, uint64_t request);
-/* Under the lock: what is held now, and the highest since the last scope that started peaks anew.
- */
+/* Under the lock: what is held now, and the highest since a scope last reset the peaks. */
 void plumb_memory_held(struct plumb_run *run, const struct plumb_rss *rss,
                        struct plumb_live_memory *out);
 
@@ -97,7 +96,7 @@ uint32_t plumb_scope_of(struct plumb_thread *th);
 /* The number of scopes opened so far: a block remembers it, with its scope. */
 uint64_t plumb_scope_clock(void);
 void plumb_scope_allocated(uint32_t scope, uint32_t pool, uint64_t bytes);
-/* A block of `scope`, allocated at plumb_scope_clock() `born`, is gone. O(open scopes of its thread
+/* Removes a block of `scope`, allocated at plumb_scope_clock() `born`. O(open scopes of its thread
  * of control). */
 void plumb_scope_freed(uint32_t scope, uint64_t born, uint32_t pool, uint64_t bytes);
 /* The pool as a whole was this high just now. */
@@ -105,10 +104,10 @@ void plumb_scopes_pool_peak(uint32_t pool, int64_t allocated, int64_t reserved);
 /* A block keeps its scope's number from being given to another. */
 void plumb_scope_hold(uint32_t scope);
 void plumb_scope_release(uint32_t scope);
-/* A scope's number with part of its serial, for a context. A thread that adopts it works in the
- * innermost scope at or around that one which is still open; in its own root when there is none, or
- * when contexts were captured in more than 4096 other scopes since. Adopting returns what to come
- * back to. */
+/* Returns a scope's number with part of its serial, for a context. A thread that adopts it works in
+ * the innermost scope at or around that one which is still open. It works in its own root when none
+ * is open, or when contexts were captured in more than 4096 other scopes since. Adopting returns
+ * what to come back to. */
 uint32_t plumb_scope_capture(uint32_t scope);
 uint32_t plumb_scope_adopt(struct plumb_thread *th, uint32_t token);
 void plumb_scope_return(struct plumb_thread *th, uint32_t before);

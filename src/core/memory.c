@@ -53,7 +53,7 @@ static struct {
     uint64_t opened;
     struct figures *open; /* list */
     struct figures *unused;
-    uint64_t rss_peak; /* since a scope last started peaks anew */
+    uint64_t rss_peak; /* since a scope last reset the peaks */
     /* The newest scopes that contexts were captured in, which keep their numbers: a context may be
      * adopted when its scope is closed. */
     uint32_t captured[CAPTURED], captures;
@@ -130,7 +130,7 @@ static uint32_t root_of(uint32_t scope)
     return scope;
 }
 
-/* What a scope sees at first. */
+/* Sets `f` to what a scope sees when it is opened. */
 static void look(struct plumb_run *run, struct figures *f, const struct figures *around)
 {
     for (uint32_t i = 0; i < run->h->ledger.pools.count; i++) {
@@ -422,8 +422,8 @@ uint32_t plumb_scope_open(struct plumb_thread *th, uint32_t flags, const struct 
     return scope;
 }
 
-/* What a scope saw of pool `i`. Segments serve every thread, and of some pools blocks are not
- * followed: of those it is what the whole pool held. */
+/* Returns what a scope saw of pool `i`. Segments serve every thread, and of some pools blocks are
+ * not followed: of those it is what the whole pool held. */
 static struct plumb_live_use use_of(struct plumb_run *run, uint32_t i, const struct figures *f,
                                     const struct figures *root)
 {

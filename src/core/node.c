@@ -9,7 +9,7 @@
 #include "base/pages.h"
 #include "core/runtime.h"
 
-/* What takes the runs of names beyond a bound. */
+/* The name that counts runs of names beyond a bound. */
 #define OTHER "(other)"
 
 static bool same(const struct plumb_node_entry *e, uint64_t hash, const char *name)

@@ -20,7 +20,8 @@
 
 struct plumb_thread;
 
-/* Whether the settings ask for ranges, and a GPU is there unless they are asked for always. */
+/* Returns whether the settings ask for ranges, and a GPU is there unless they ask for them always.
+ */
 bool plumb_nvtx_emits(void);
 /* When a run that wants it opens, outside locks: says so when it cannot be had. */
 void plumb_nvtx_tell(void);

@@ -64,8 +64,8 @@ size_t plumb_region_list_impl(plumb_region *out, size_t n, size_t element_bytes)
 /* Under the lock, while a run is being opened: chooses by PLUMB_REGIONS, and enters the registry in
  * the mapping. */
 void plumb_regions_open(struct plumb_run *run);
-/* Before a run opens, with PLUMB_REGION_CHECK=abort: ends the process, with status 1, where
- * PLUMB_REGIONS names no region. */
+/* Ends the process with status 1 where PLUMB_REGIONS names no region, with
+ * PLUMB_REGION_CHECK=abort. Called before a run opens. */
 void plumb_regions_check(void);
 /* When it is open, without locks: says what is wrong with PLUMB_REGIONS, once a list. */
 void plumb_regions_tell(void);

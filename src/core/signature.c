@@ -354,8 +354,8 @@ static bool put(struct plumb_run *run, struct plumb_live_signature *s,
     return true;
 }
 
-/* The entry of a node and form among those of a request; `fresh`: behind the last of them, and not
- * shown yet. Rooms of the section's earlier requests serve again. NULL: there are too many. */
+/* The entry of a node and form among those of a request; `fresh`: after the last of them, and not
+ * shown yet. Entries of the section's earlier requests are used again. NULL: too many. */
 static struct plumb_live_signature *section_entry(struct plumb_live_section *section, uint32_t node,
                                                   uint64_t form, bool *fresh)
 {

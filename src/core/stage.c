@@ -187,7 +187,7 @@ bool plumb_stage_is_outermost(struct plumb_thread *th, uint64_t request)
     return !around(th, request) && (th->stages > 0 || !plumb_stage_below_another(th));
 }
 
-/* `s`, which is open no more, leaves nothing but the time of the stages that ended inside it: the
+/* `s`, which is no longer open, leaves nothing but the time of the stages that ended inside it: the
  * stage around it has that time then, or the request itself. Under the ledger's lock. */
 static void pass_on(struct plumb_thread *th, const struct plumb_stage_run *s)
 {

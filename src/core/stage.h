@@ -55,9 +55,10 @@ struct plumb_stage_line {
 };
 void plumb_stage_tell_begin(uint32_t node, uint32_t group);
 void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plumb_live_memory *m);
-/* A checkpoint "<when>_<stage>", where they are wanted. */
+/* Takes a checkpoint "<when>_<stage>", where they are wanted. */
 void plumb_stage_checkpoint(const char *when, uint32_t node);
-/* Whether no open stage of `request` is around a stage that this thread begins or has just ended.
+/* Returns whether no open stage of `request` is around a stage that this thread begins or has just
+ * ended.
  */
 bool plumb_stage_is_outermost(struct plumb_thread *th, uint64_t request);
 bool plumb_stage_below_another(const struct plumb_thread *th);

@@ -14,9 +14,9 @@
  * decimals. Those above PLUMB_CHROME_NS_MAX (31 years) are written as that.
  *
  * Texts are NUL-terminated and may hold anything: control characters become \u00HH, and a byte that
- * is no UTF-8 becomes the text \xHH as in json_write.h; the head says so (PLUMB_CHROME_ESCAPED), so
- * that a reader gets the bytes back. What would take more than
- * PLUMB_CHROME_TEXT_MAX bytes is cut and ends in "...". NULL counts as "".
+ * is not UTF-8 becomes the text \xHH as in json_write.h. The head says so (PLUMB_CHROME_ESCAPED),
+ * so that a reader gets the bytes back. A text of more than PLUMB_CHROME_TEXT_MAX bytes is cut and
+ * ends in "...". NULL counts as "".
  *
  * Threads: none of its own; a buffer belongs to one caller at a time. */
 #ifndef PLUMB_FORMAT_CHROME_H

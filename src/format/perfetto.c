@@ -462,7 +462,7 @@ static void put_entry(struct plumb_pb *w, const struct plumb_pf_sequence *seq,
 }
 
 /* The arguments from `from` on whose keys begin with the same part are one dictionary. Returns the
- * first behind them. */
+ * first one after them. */
 static size_t put_dictionary(struct plumb_pb *w, const struct plumb_pf_sequence *seq,
                              const struct plumb_pf_event *e, size_t from, const char *key, size_t n)
 {

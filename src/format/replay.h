@@ -112,7 +112,7 @@ static inline void plumb_replay_close(const struct plumb_replay *r, uint64_t dow
     }
 }
 
-/* Whether a run of the node is open deeper than at `depth`. */
+/* Returns whether a run of the node is open deeper than at `depth`. */
 static inline bool plumb_replay_is_inside(const struct plumb_replay *r, uint64_t depth,
                                           uint32_t node)
 {

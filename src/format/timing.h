@@ -351,7 +351,7 @@ struct plumb_timing {
 void plumb_timing_init(struct plumb_timing *t);
 void plumb_timing_fini(struct plumb_timing *t);
 
-/* The skip_first_n of a pipeline; a file that does not list them has one for all. */
+/* Returns the skip_first_n of a pipeline; a file that does not list them has one for all. */
 uint64_t plumb_timing_skip_of(const struct plumb_timing *t, const char *pipeline);
 /* The part of the time that belongs to `node` alone, so that the parts of all rows add up: its self
  * time; for a node without any (async spans, samples measured elsewhere) its outermost time. */

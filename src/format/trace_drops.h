@@ -60,8 +60,8 @@ const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_threa
 uint64_t plumb_trace_lost(const struct plumb_trace_source *s, uint32_t *threads);
 
 /* The sequences of the file from which something is missing: of threads, and of collectors' lanes.
- * Returns how many there are, whatever room there is for their numbers; `*count` gets how many of
- * those are in `out`. */
+ * Returns how many there are, also where `out` does not hold all of their numbers. `*count` gets
+ * how many it holds. */
 uint64_t plumb_trace_losers(const struct plumb_trace_source *s, uint32_t *out, uint32_t most,
                             uint32_t *count);
 

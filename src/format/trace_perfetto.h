@@ -93,8 +93,8 @@ void plumb_trace_file_fini(struct plumb_trace_file *f);
 void plumb_trace_file_head(struct plumb_trace_file *f);
 void plumb_trace_file_fact(struct plumb_trace_file *f, const char *key, const char *text);
 void plumb_trace_file_fact_u64(struct plumb_trace_file *f, const char *key, uint64_t value);
-/* At the end: what makes readers of the file show that some of it is missing. Nothing where all is
- * there. */
+/* Writes at the end what makes readers of the file show that some of it is missing. Nothing where
+ * all is there. */
 void plumb_trace_file_losses(struct plumb_trace_file *f);
 /* Hands what is in the buffer to write(). */
 void plumb_trace_file_flush(struct plumb_trace_file *f);

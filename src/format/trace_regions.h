@@ -22,7 +22,7 @@ struct plumb_trace_regions {
 bool plumb_trace_regions_open(struct plumb_trace_regions *r, const struct plumb_trace_source *s,
                               bool counts, bool alive);
 
-/* Whether node `node` is that of a selected region. */
+/* Returns whether node `node` is that of a selected region. */
 bool plumb_trace_is_selected(const struct plumb_trace_source *s, uint32_t node);
 /* Whether one of the `n` nodes of an adopted path is. */
 bool plumb_trace_path_is_selected(const struct plumb_trace_source *s, const uint32_t *path,

@@ -381,7 +381,7 @@ static void put_slice(struct chrome *c, uint32_t slice)
 
 /* Readers add `ts` and `dur` as doubles of microseconds, which makes a span that ends with another
  * end after it as often as before. One nanosecond is more than any such error, so what is longer by
- * one holds the other; two are needed, or it would reach into what is behind it. */
+ * one holds the other; two are needed, or it would reach into what follows it. */
 static bool has_room(const struct chrome *c, uint32_t slice, uint32_t next, uint64_t end_ns)
 {
     const struct plumb_table_slices *s = &c->t->slices;

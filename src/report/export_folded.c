@@ -50,7 +50,7 @@ static uint32_t path_of(struct folded *f, uint32_t parent, uint32_t name)
     return f->count++;
 }
 
-/* A queue, and a lane without a name, has a root of its own, numbered behind the texts. */
+/* A queue, and a lane without a name, has a root of its own, numbered after the texts. */
 static uint32_t root_of(struct folded *f, uint32_t lane)
 {
     const struct plumb_table_lane *l = &f->t->lanes[lane];

@@ -3,9 +3,9 @@
  *   thread     its pid and tid; where two lanes would have both in common (the system gives a tid
  *              again when its thread has ended) the later ones get a tid of their own
  *   device     all queues below one lane are one device: numbered from 0, which is its pid, with
- * the number at the end of a queue's name ("stream 7") as tid. A number that a process of the trace
- * has is passed over. What overlaps on a queue has a tid of its own the rest   pid of the process,
- * a tid of their own, from PLUMB_EXPORT_OWN_TID on */
+ *              the number at the end of a queue's name ("stream 7") as tid. A number that a process
+ *              of the trace has is passed over. Overlapping spans of a queue have tids of their own
+ *   the rest   pid of the process, a tid of their own, from PLUMB_EXPORT_OWN_TID on */
 #ifndef PLUMB_REPORT_EXPORT_LANES_H
 #define PLUMB_REPORT_EXPORT_LANES_H
 

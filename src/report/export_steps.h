@@ -11,7 +11,7 @@ struct plumb_export_step {
     int64_t step;
 };
 
-/* The step of a slice; `key` is the number of the text "step". */
+/* Returns the step of a slice; `key` is the number of the text "step". */
 struct plumb_export_step plumb_export_step_of(const struct plumb_table *t, uint32_t slice,
                                               uint32_t key);
 static inline bool plumb_export_same_step(struct plumb_export_step a, struct plumb_export_step b)

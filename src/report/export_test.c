@@ -678,7 +678,7 @@ static void csv_has_a_line_for_each_event(void **state)
     assert_non_null(strstr(got.data, ",600,,,level,,0.25,,\n"));
 }
 
-/* The field, unquoted as RFC 4180 has it; the pointer behind it. */
+/* Appends the field, unquoted as in RFC 4180. Returns what follows it. */
 static const char *csv_field(const char *p, struct plumb_buf *out)
 {
     bool quoted = *p == '"';

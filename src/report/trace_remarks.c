@@ -66,7 +66,7 @@ static const char *setting_for_drops(const struct plumb_table *t)
     return end && end->type == PLUMB_ARG_TEXT &&
                    strstr(plumb_table_text(t, (uint32_t)end->value.u64), "PLUMB_TRACE_MAX")
                ? "the file was at its bound (raise PLUMB_TRACE_MAX)"
-               : "there was no room for them when they ended (raise PLUMB_TRACE_RING)";
+               : "the buffer of their thread was full (raise PLUMB_TRACE_RING)";
 }
 
 void plumb_trace_remarks_write(const struct plumb_table *t, struct plumb_buf *out)

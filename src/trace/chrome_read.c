@@ -221,7 +221,7 @@ static bool read_distributed(struct plumb_chrome *r)
     return s->token == PLUMB_JSON_OBJECT_END;
 }
 
-/* Samples of a profiler stand beside the events. They are counted, not read. */
+/* Samples of a profiler stand next to the events. They are counted, not read. */
 static bool count_samples(struct plumb_chrome *r)
 {
     struct plumb_json_scan *s = &r->scan;

@@ -224,8 +224,8 @@ struct plumb_table_rank plumb_table_rank(const struct plumb_table *t);
 /* Appends the value of an arg or a fact as text: numbers in full, pointers as 0x1f. */
 void plumb_table_put_value(struct plumb_buf *out, const struct plumb_table *t,
                            enum plumb_table_type type, union plumb_table_number value);
-/* The lane that groups a device's queue, or what belongs to a queue: its parent, unless that is a
- * process or a thread. PLUMB_TABLE_NONE: there is none. */
+/* Returns the lane that groups a device's queue, or what belongs to a queue: its parent, unless
+ * that is a process or a thread. PLUMB_TABLE_NONE: no such lane. */
 uint32_t plumb_table_group(const struct plumb_table *t, uint32_t lane);
 /* Appends the lane's name, or what stands for one: "thread 17", "process 4", "lane 5". A trace of
  * plumb's has the same queues for each of its devices, so a queue's name follows the device's:

@@ -87,7 +87,7 @@ static uint32_t get_estimator(struct plumb_timing_cursor *c, const json_t *objec
     for (uint32_t i = PLUMB_MEDIAN_SKETCH; i <= PLUMB_MEDIAN_EXACT; i++)
         if (strcmp(name, plumb_timing_estimator_name(i)) == 0)
             return i;
-    plumb_field_fault(&c->f, "median_estimator", "is none that this plumb knows");
+    plumb_field_fault(&c->f, "median_estimator", "is not one that this plumb knows");
     return PLUMB_MEDIAN_SKETCH;
 }
 
@@ -100,7 +100,7 @@ static uint32_t get_median_why(struct plumb_timing_cursor *c, const json_t *obje
     for (uint32_t i = PLUMB_MEDIAN_WHY_NONE + 1; i < PLUMB_MEDIAN_WHYS && json_is_string(v); i++)
         if (strcmp(json_string_value(v), plumb_timing_median_why_name(i)) == 0)
             return i;
-    plumb_field_fault(&c->f, "median_why", "is none that this plumb knows");
+    plumb_field_fault(&c->f, "median_why", "is not one that this plumb knows");
     return PLUMB_MEDIAN_WHY_NONE;
 }
 

@@ -191,8 +191,9 @@ static void a_damaged_field_is_named_with_its_place(void **state)
     assert_refused("\"node\": 3", "\"node\": 8",
                    "'x.json' is damaged: tree[2].node is not in "
                    "'nodes'");
-    assert_refused("\"p2\"", "\"p3\"",
-                   "'x.json' is damaged: nodes[1].median_estimator is none that this plumb knows");
+    assert_refused(
+        "\"p2\"", "\"p3\"",
+        "'x.json' is damaged: nodes[1].median_estimator is not one that this plumb knows");
 }
 
 static void damage_of_memory_and_requests_is_named_with_its_place(void **state)

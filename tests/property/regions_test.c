@@ -188,7 +188,7 @@ static void *run(void *arg)
     demand(p, "spans inside", p->shown.inside_begun, p->inside);
     demand(p, "regions", p->shown.begun, p->regions);
     demand(p, "spans outside", p->shown.other, 0);
-    /* Where the span of a region ends that a jump has left, nobody knows. */
+    /* Where a jump has left a region, the end of its span is not defined. */
     demand(p, "spans that are cut short", p->shown.cut > p->jumps, 0);
     demand(p, "marks of on", p->shown.on, p->switches);
     demand(p, "marks of off", p->shown.off, p->switches);

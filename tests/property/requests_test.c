@@ -46,7 +46,7 @@ struct m_request {
 };
 struct m_run {
     int key, request;
-    bool plain; /* a span that is no stage */
+    bool plain; /* a span that is not a stage */
     uint64_t begin, child, inside;
     int form; /* of what it told, or NONE */
     int64_t value;

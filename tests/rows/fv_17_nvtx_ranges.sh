@@ -28,7 +28,7 @@ if "$PLUMB_BIN" doctor | grep -q '^seen *nvtx'; then
 fi
 [ ! -e nvtx.log ] || fail "without a GPU: $(cat nvtx.log)"
 expect 'a word that is none' 0 env PLUMB=1 PLUMB_NVTX=sometimes ./prog
-has err.txt "PLUMB_NVTX: 'sometimes' is none of on|off|always; ignored"
+has err.txt "PLUMB_NVTX: 'sometimes' is not one of on|off|always; ignored"
 [ ! -e nvtx.log ] || fail "a word that is none: $(cat nvtx.log)"
 
 expect 'on' 0 env PLUMB=1 PLUMB_NVTX=always ./prog
