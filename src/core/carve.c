@@ -186,6 +186,12 @@ static bool back(struct plumb_run *run, size_t want)
     return freeze(run, code);
 }
 
+uint64_t plumb_carve_left(const struct plumb_run *run)
+{
+    uint64_t end = run->mapped - run->reserve;
+    return run->h->used < end ? end - run->h->used : 0;
+}
+
 uint64_t plumb_carve(struct plumb_run *run, size_t bytes)
 {
     uint64_t at = run->h ? run->h->used : 0;

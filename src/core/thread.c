@@ -19,7 +19,10 @@
 #include "core/stage.h"
 #include "core/trace.h"
 
-enum { LOOKS = 8 }; /* for records left behind, each time one is needed */
+enum {
+    LOOKS = 8,       /* for records left behind, each time one is needed */
+    SHARED_PART = 16 /* a run keeps one part in so many free of threads */
+};
 
 __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
 __thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")));
@@ -252,13 +255,18 @@ static struct plumb_live_thread *live_thread(struct plumb_run *run, struct plumb
     struct plumb_live_thread *live;
     uint64_t off, ring;
     uint32_t blocks = (uint32_t)(plumb_rt.settings.ring_bytes / (PLUMB_BLOCK_WORDS * 8));
+    size_t ring_bytes;
     if (blocks < 4)
         blocks = 4;
+    ring_bytes = (size_t)blocks * PLUMB_BLOCK_WORDS * 8;
     /* A record that was attached to this run before goes back to its own block. */
     if (plumb_belongs(th, run) && !th->live->in_use)
         return th->live;
+    /* Threads leave room for what all of them share: pools, names, nodes. */
+    if (plumb_carve_left(run) < sizeof *live + ring_bytes + run->mapped / SHARED_PART)
+        return NULL;
     off = plumb_carve(run, sizeof *live);
-    ring = off ? plumb_carve(run, (size_t)blocks * PLUMB_BLOCK_WORDS * 8) : 0;
+    ring = off ? plumb_carve(run, ring_bytes) : 0;
     if (!ring)
         return NULL;
     live = PLUMB_AT(run, struct plumb_live_thread, off);

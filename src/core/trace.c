@@ -225,7 +225,7 @@ void plumb_trace_apply(struct plumb_thread *th)
 /* As many slots as were asked for, or fewer, down to none, where little room is left. */
 static void carve_slots(struct plumb_run *run, struct plumb_live_queue *q)
 {
-    uint64_t left = run->mapped - run->h->used, slots = 1;
+    uint64_t left = plumb_carve_left(run), slots = 1;
     uint64_t most = plumb_rt.settings.trace_ring_bytes / sizeof(struct plumb_trace_slot);
     while (2 * slots <= most)
         slots *= 2;
