@@ -71,15 +71,18 @@ function(plumb_add_test name file)
   endif()
 endfunction()
 
-# plumb_test(<name> <source>...): a cmocka program. The first source carries the declarations.
-function(plumb_test name)
+# plumb_test_program(<target result> <name> <link> <source>...): the program of a C or C++ test, which
+# the first source's `link:` links, else <link>. The result is empty where it is not a test of this
+# build.
+function(plumb_test_program result name link)
   list(GET ARGN 0 main)
   cmake_path(ABSOLUTE_PATH main BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+  set(${result} "" PARENT_SCOPE)
   plumb_test_labels("${main}" labels runs)
   if(NOT runs)
     return()
   endif()
-  plumb_test_declaration("${main}" link testing link)
+  plumb_test_declaration("${main}" link ${link} link)
   string(REPLACE "." "_" target "test_${name}")
   plumb_program(${target} ${ARGN})
   target_include_directories(${target} PRIVATE
@@ -103,12 +106,31 @@ function(plumb_test name)
   if(NOT DEFINED library_${link})
     message(FATAL_ERROR "${main}: 'link: ${link}' must be testing, shared, static or none")
   endif()
-  target_link_libraries(${target} PRIVATE
-    ${library_${link}} PkgConfig::CMOCKA PkgConfig::ZLIB Threads::Threads ${CMAKE_DL_LIBS} m)
+  target_link_libraries(${target} PRIVATE ${library_${link}} Threads::Threads ${CMAKE_DL_LIBS} m)
   set_target_properties(${target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PLUMB_TEST_BIN_DIR}"
     OUTPUT_NAME ${name})
-  plumb_add_test(${name} "${main}" "$<TARGET_FILE:${target}>")
+  set(${result} ${target} PARENT_SCOPE)
+endfunction()
+
+# plumb_test(<name> <source>...): a cmocka program. The first source carries the declarations.
+function(plumb_test name)
+  list(GET ARGN 0 main)
+  plumb_test_program(target ${name} testing ${ARGN})
+  if(target)
+    target_link_libraries(${target} PRIVATE PkgConfig::CMOCKA PkgConfig::ZLIB)
+    plumb_add_test(${name} "${main}" "$<TARGET_FILE:${target}>")
+  endif()
+endfunction()
+
+# plumb_host_test(<name> <source>): a program that is hard on plumb. It knows the public headers alone
+# and is run as tests/hosts/_run.sh says: without recording, with it, and with everything on.
+function(plumb_host_test name source)
+  plumb_test_program(target ${name} shared "${source}")
+  if(target)
+    plumb_add_test(${name} "${source}"
+      "${PROJECT_SOURCE_DIR}/tests/hosts/_run.sh" "$<TARGET_FILE:${target}>")
+  endif()
 endfunction()
 
 # plumb_fuzz_target(<name> <source>): a program of libFuzzer under the fuzz preset, of AFL++ under afl,

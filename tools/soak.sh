@@ -1,36 +1,53 @@
 #!/bin/bash
-# Runs the property tests with many seeds: tools/soak.sh [NAME...], all of tests/property by default.
+# Runs the long forms of tests: tools/soak.sh [NAME...], all of them by default: property.spans is a
+# property test, hosts.forks_while_recording a host.
 #
-# SEEDS (100000) is the number of seeds of each; TEST_FIRST_SEED (1) the first. One program runs at a
-# time, so that it also can be left alone for hours. The status is 1 when any failed.
+#   SEEDS            seeds of each property test (100000); TEST_FIRST_SEED (1) is the first
+#   ROUNDS           hosts do so many times the rounds that they do in `make test` (100)
+#
+# One program runs at a time, so that it also can be left alone for hours. The status is 1 when any
+# failed.
 set -u
 cd "$(dirname "$0")/.."
-export BUILD=${BUILD:-build} JOBS=${JOBS:-$(nproc)} TEST_SEEDS=${SEEDS:-100000}
+export BUILD=${BUILD:-build} JOBS=${JOBS:-$(nproc)}
+seeds=${SEEDS:-100000} rounds=${ROUNDS:-100}
 
 tools/deps.sh test && tools/build.sh dev || exit 1
 dir=$(realpath "$BUILD/dev")
+hosts=$PWD/tests/hosts
 if [ $# = 0 ]; then
-    for file in tests/property/*_test.c; do
-        name=$(basename "$file" _test.c)
-        set -- "$@" "$name"
+    for file in tests/property/*_test.c tests/hosts/[!_]*.{c,cc,sh}; do
+        [ -e "$file" ] || continue
+        name=${file#tests/} name=${name%.*} name=${name%_test}
+        set -- "$@" "${name/\//.}"
     done
 fi
 
+# soak NAME: what ctest runs under this name, for longer
+soak() {
+    local script=$hosts/${1#hosts.}.sh program=$dir/tests/bin/$1
+    case $1 in
+    property.*) TEST_SEEDS=$seeds "$dir/run_test.sh" "$1" "" "$program" ;;
+    *)
+        export TEST_SEEDS=$seeds TEST_ROUNDS=$rounds
+        if [ -e "$script" ]; then
+            "$dir/run_test.sh" "$1" "" "$script"
+        else
+            "$dir/run_test.sh" "$1" "" "$hosts/_run.sh" "$program"
+        fi
+        ;;
+    esac
+}
+
 passed=0 failed=0
 for name in "$@"; do
-    program=$dir/tests/bin/property.$name
-    if [ ! -x "$program" ]; then
-        echo "soak: there is no property test '$name' (tests/property/${name}_test.c)" >&2
-        failed=$((failed + 1))
-        continue
-    fi
     began=$SECONDS
-    if "$dir/run_test.sh" "property.$name" "" "$program"; then
+    if (soak "$name"); then
         passed=$((passed + 1)) word=passed
     else
         failed=$((failed + 1)) word=FAILED
     fi
-    echo "soak: $name: $word, $TEST_SEEDS seeds, $((SECONDS - began)) s"
+    echo "soak: $name: $word, $((SECONDS - began)) s"
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

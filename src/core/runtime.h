@@ -429,7 +429,7 @@ void plumb_node_select(plumb_node node, bool selected);
 
 /* carve.c: under the lock */
 uint64_t plumb_carve(struct plumb_run *run, size_t bytes); /* 64-aligned, zeroed; 0: full */
-uint64_t plumb_carve_left(const struct plumb_run *run);     /* bytes that it can still give */
+uint64_t plumb_carve_left(const struct plumb_run *run);    /* bytes that it can still give */
 uint64_t plumb_carve_text(struct plumb_run *run, const char *text); /* interned; 0: full */
 /* Makes element `i` (== count) of a table; NULL: full. The caller fills it, then commits. */
 void *plumb_table_add(struct plumb_run *run, struct plumb_live_table *t);

@@ -1,0 +1,122 @@
+/* host.h: what the programs of this folder share. Each is a program of somebody else that is hard
+ * on plumb. It knows the public headers alone, looks after itself with HOST_NEEDS(), and says with
+ * host_expect() what must have been recorded. tests/hosts/_run.sh runs it without recording, with
+ * it, and with everything on.
+ *
+ *   TEST_ROUNDS   multiplies host_rounds() (1; `make soak` asks for 100) */
+#ifndef TESTS_HOSTS_HOST_H
+#define TESTS_HOSTS_HOST_H
+
+#ifndef PLUMB_LINKED
+#define PLUMB_LINKED
+#endif
+#include <errno.h>
+#include <plumb/plumb.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The end of a host to which something happened that does not happen without plumb. */
+#define HOST_NEEDS(condition)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s (errno %d)\n", __FILE__, __LINE__, #condition, errno);      \
+            _exit(99);                                                                             \
+        }                                                                                          \
+    } while (0)
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HOST_SLOWER 4 /* times, under a sanitizer */
+#else
+#define HOST_SLOWER 1
+#endif
+
+static inline long host_rounds(long n)
+{
+    const char *times = getenv("TEST_ROUNDS");
+    n /= HOST_SLOWER;
+    return (n ? n : 1) * (times ? atol(times) : 1);
+}
+
+/* The host's own status, or 128 + the signal that ended it. */
+static inline int host_status_of(pid_t pid)
+{
+    int status = -1;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* ---- Signals at a rate ----------------------------------------------------------------------- */
+
+/* SIGALRM every `us` microseconds from now on. */
+static inline void host_signals(void (*handler)(int), int us)
+{
+    struct itimerval timer = {{0, us}, {0, us}};
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    HOST_NEEDS(sigaction(SIGALRM, &action, NULL) == 0);
+    HOST_NEEDS(setitimer(ITIMER_REAL, &timer, NULL) == 0);
+}
+
+static inline void host_signals_end(void)
+{
+    struct itimerval none = {{0, 0}, {0, 0}};
+    HOST_NEEDS(setitimer(ITIMER_REAL, &none, NULL) == 0);
+    HOST_NEEDS(signal(SIGALRM, SIG_IGN) != SIG_ERR);
+}
+
+/* ---- What must have been recorded ------------------------------------------------------------ */
+
+/* Of `node`, `least` to `most` spans by now, unless nothing is recorded. The summary is compared
+ * here; the file `expected` has it for _run.sh, which compares the report. */
+static inline void host_expect_between(const char *node, uint64_t least, uint64_t most)
+{
+    char dir[1024];
+    plumb_rows *rows = NULL;
+    plumb_error err = {0, ""};
+    uint64_t count = 0;
+    FILE *expected;
+    if (!plumb_is_recording())
+        return;
+    if (plumb_summary_rows(&rows, NULL, NULL, &err) < 0) {
+        fprintf(stderr, "plumb_summary_rows: %s\n", err.message);
+        _exit(98);
+    }
+    for (size_t i = 0; i < plumb_rows_count(rows); i++)
+        if (strcmp(plumb_rows_get(rows, i)->node, node) == 0)
+            count += plumb_rows_get(rows, i)->count;
+    plumb_rows_free(rows);
+    if (count < least || count > most) {
+        fprintf(stderr, "%s: %llu in the summary, not %llu to %llu\n", node,
+                (unsigned long long)count, (unsigned long long)least, (unsigned long long)most);
+        _exit(98);
+    }
+    if (plumb_run_dir(dir, sizeof dir, NULL) < 0)
+        return;
+    HOST_NEEDS((expected = fopen("expected", "ae")) != NULL);
+    fprintf(expected, "%s\t%s\t%llu\t%llu\n", dir, node, (unsigned long long)least,
+            (unsigned long long)most);
+    fclose(expected);
+}
+
+static inline void host_expect(const char *node, uint64_t count)
+{
+    host_expect_between(node, count, count);
+}
+
+/* Of `count` spans that were begun, those that the report does not have are counted as dropped
+ * there. */
+static inline void host_expect_at_most(const char *node, uint64_t count)
+{
+    host_expect_between(node, 0, count);
+}
+
+#endif
