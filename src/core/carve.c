@@ -19,7 +19,13 @@
 #include "core/active.h"
 #include "core/runtime.h"
 
-enum { STEP = 256 * 1024, RESERVE = 256 * 1024, DESCRIPTOR_FROM = 500 };
+enum {
+    STEP = 256 * 1024,
+    RESERVE = 256 * 1024,
+    DESCRIPTOR_FROM = 500,
+    TRACE_PART = 4, /* one part in so many is for queues of the trace */
+    QUEUE_LEFT = 8  /* a queue takes at most one part in so many of what the mapping has left */
+};
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
@@ -83,6 +89,7 @@ int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plu
     run->fd = -1;
     run->mapped = (bytes + STEP - 1) / STEP * STEP;
     run->reserve = run->mapped / 16 < RESERVE ? run->mapped / 16 : RESERVE;
+    run->trace_left = run->mapped / TRACE_PART;
     if (dir) {
         snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
         if (!make_file(run, path))
@@ -207,6 +214,21 @@ uint64_t plumb_carve(struct plumb_run *run, size_t bytes)
     if (run->h && run->partly && !was_partly)
         plumb_run_note(run, "%s", run->problem);
     return at;
+}
+
+uint64_t plumb_carve_queue(struct plumb_run *run, const struct plumb_queue_want *want,
+                           uint64_t *slots)
+{
+    uint64_t most = run->trace_left / want->part, left = plumb_carve_left(run) / QUEUE_LEFT, off;
+    most = most < left ? most : left;
+    *slots = want->most;
+    while (*slots > want->least && *slots * want->slot_bytes > most)
+        *slots /= 2;
+    if (*slots * want->slot_bytes > run->trace_left)
+        return 0;
+    off = plumb_carve(run, *slots * want->slot_bytes);
+    run->trace_left -= off ? *slots * want->slot_bytes : 0;
+    return off;
 }
 
 uint64_t plumb_carve_text(struct plumb_run *run, const char *text)

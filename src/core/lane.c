@@ -15,7 +15,12 @@
 #include "format/lane_clock.h"
 #include "format/lane_ring.h"
 
-enum { NAMES_MAX = 65535, NAME_OTHER = 1 };
+enum {
+    NAMES_MAX = 65535,
+    NAME_OTHER = 1,
+    LANE_SLOTS_MIN = 64,
+    QUEUE_PART = 4 /* of what the trace's share has left, for one lane: there are few */
+};
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -91,9 +96,9 @@ static plumb_name told(struct plumb_run *run, plumb_name name)
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
-static uint64_t slots_of(const plumb_lane_options *o)
+static uint32_t slots_of(const plumb_lane_options *o)
 {
-    uint64_t n = 64, want = o->slots ? o->slots : PLUMB_LANE_SLOTS;
+    uint32_t n = LANE_SLOTS_MIN, want = o->slots ? o->slots : PLUMB_LANE_SLOTS;
     while (n < want && n < PLUMB_LANE_SLOTS_MAX)
         n *= 2;
     return n;
@@ -110,8 +115,9 @@ static struct plumb_live_lane *carve(struct plumb_run *run, struct plumb_collect
         l = plumb_table_add(run, &run->h->lanes);
     if (l && (run->h->trace.mode == PLUMB_LIVE_TRACE_STOP ||
               run->h->trace.mode == PLUMB_LIVE_TRACE_RING)) {
-        l->slots = slots_of(o);
-        l->queue_off = plumb_carve(run, l->slots * sizeof(union plumb_live_slot));
+        struct plumb_queue_want want = {sizeof(union plumb_live_slot), LANE_SLOTS_MIN, slots_of(o),
+                                        QUEUE_PART};
+        l->queue_off = plumb_carve_queue(run, &want, &l->slots);
         if (!l->queue_off)
             plumb_run_note(run,
                            "no room for the queue of lane '%.100s': its events are not in the "

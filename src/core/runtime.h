@@ -50,10 +50,11 @@ struct plumb_run {
     unsigned char *base; /* the mapping; struct plumb_live_header first */
     struct plumb_live_header *h;
     size_t mapped;
-    size_t backed;    /* bytes with storage behind them */
-    size_t reserve;   /* bytes at the end that only the statistics of (other) may take */
-    int fd;           /* -1: the run lives in memory only; plumb_file_of() before it is used */
-    uint64_t file[2]; /* device and inode behind it */
+    size_t backed;     /* bytes with storage behind them */
+    size_t reserve;    /* bytes at the end that only the statistics of (other) may take */
+    size_t trace_left; /* bytes that queues of the trace may still take */
+    int fd;            /* -1: the run lives in memory only; plumb_file_of() before it is used */
+    uint64_t file[2];  /* device and inode behind it */
     uint32_t generation;
     char dir[1024];    /* absolute; "" while there is none */
     char problem[256]; /* why there is no directory, or why it stopped growing */
@@ -430,6 +431,15 @@ void plumb_node_select(plumb_node node, bool selected);
 /* carve.c: under the lock */
 uint64_t plumb_carve(struct plumb_run *run, size_t bytes); /* 64-aligned, zeroed; 0: full */
 uint64_t plumb_carve_left(const struct plumb_run *run);    /* bytes that it can still give */
+struct plumb_queue_want {
+    uint32_t slot_bytes;
+    uint32_t least, most; /* slots; powers of two */
+    uint32_t part;        /* at most one part in so many of what the share has left */
+};
+/* Carves a queue of the trace from the share of the mapping that traces may take, so that they
+ * never take the statistics' room: the most slots that fit. Returns 0 when the share is used up. */
+uint64_t plumb_carve_queue(struct plumb_run *run, const struct plumb_queue_want *want,
+                           uint64_t *slots);
 uint64_t plumb_carve_text(struct plumb_run *run, const char *text); /* interned; 0: full */
 /* Makes element `i` (== count) of a table; NULL: full. The caller fills it, then commits. */
 void *plumb_table_add(struct plumb_run *run, struct plumb_live_table *t);

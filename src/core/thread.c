@@ -249,6 +249,14 @@ void plumb_thread_gate(struct plumb_thread *th)
                        __ATOMIC_RELAXED);
 }
 
+/* What docs/how-it-works.md and docs/environment.md say a thread takes. */
+_Static_assert(sizeof(struct plumb_live_thread) + (16 << 10) +
+                           64 * sizeof(struct plumb_live_tree) <=
+                       160 * 1000 &&
+                   sizeof(struct plumb_live_queue) <= 31 * 1000 &&
+                   sizeof(struct plumb_live_state) <= 11 * 1000,
+               "the documentation of PLUMB_MAX_STATE is out of date");
+
 /* A block in the mapping: one that its thread has left, or a new one. */
 static struct plumb_live_thread *live_thread(struct plumb_run *run, struct plumb_thread *th)
 {
@@ -262,8 +270,12 @@ static struct plumb_live_thread *live_thread(struct plumb_run *run, struct plumb
     /* A record that was attached to this run before goes back to its own block. */
     if (plumb_belongs(th, run) && !th->live->in_use)
         return th->live;
-    /* Threads leave room for what all of them share: pools, names, nodes. */
-    if (plumb_carve_left(run) < sizeof *live + ring_bytes + run->mapped / SHARED_PART)
+    /* Threads leave room for what all of them share: pools, names, nodes. One that is traced has a
+     * queue too, if only to count what the trace lacks of it. */
+    if (plumb_carve_left(run) <
+        sizeof *live + ring_bytes +
+            (run->h->trace.mode == PLUMB_LIVE_TRACE_NONE ? 0 : sizeof(struct plumb_live_queue)) +
+            run->mapped / SHARED_PART)
         return NULL;
     off = plumb_carve(run, sizeof *live);
     ring = off ? plumb_carve(run, ring_bytes) : 0;

@@ -19,6 +19,10 @@
 #include "core/active.h"
 #include "core/meet.h"
 
+/* Of what the trace's share has left, for one thread: of the default share some 280 threads
+ * get slots, the first fifty as many as they asked for. */
+enum { QUEUE_PART = 32 };
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -115,12 +119,14 @@ static bool copy_block(struct plumb_thread *th)
         q->left_out = 1;
         return true;
     }
-    if (h->mode == PLUMB_LIVE_TRACE_RING && q->slots) {
+    if (!q->slots)
+        return false;
+    if (h->mode == PLUMB_LIVE_TRACE_RING) {
         put_block(th, flags);
         q->left_out = 0;
         return true;
     }
-    most -= q->dropping ? q->slots / 4 + 1 : 0;
+    most -= q->dropping ? q->slots / 4 + 1 : 0; /* there are PLUMB_TRACE_SLOTS_MIN or more */
     if (used >= most || PLUMB_ACQUIRE(h->ended))
         return false;
     if (q->dropping) {
@@ -222,17 +228,15 @@ void plumb_trace_apply(struct plumb_thread *th)
 
 /* ---- Queues ---------------------------------------------------------------------------------- */
 
-/* As many slots as were asked for, or fewer, down to none, where little room is left. */
+/* As many slots as were asked for, or fewer, down to none, where many threads have taken theirs. */
 static void carve_slots(struct plumb_run *run, struct plumb_live_queue *q)
 {
-    uint64_t left = plumb_carve_left(run), slots = 1;
-    uint64_t most = plumb_rt.settings.trace_ring_bytes / sizeof(struct plumb_trace_slot);
-    while (2 * slots <= most)
-        slots *= 2;
-    while (slots > PLUMB_TRACE_SLOTS_MIN && slots * sizeof(struct plumb_trace_slot) > left / 8)
-        slots /= 2;
-    slots = slots < PLUMB_TRACE_SLOTS_MIN ? PLUMB_TRACE_SLOTS_MIN : slots;
-    q->slots_off = plumb_carve(run, slots * sizeof(struct plumb_trace_slot));
+    struct plumb_queue_want want = {sizeof(struct plumb_trace_slot), PLUMB_TRACE_SLOTS_MIN,
+                                    PLUMB_TRACE_SLOTS_MIN, QUEUE_PART};
+    uint64_t slots, most = plumb_rt.settings.trace_ring_bytes / want.slot_bytes;
+    while (2 * want.most <= most)
+        want.most *= 2;
+    q->slots_off = plumb_carve_queue(run, &want, &slots);
     q->slots = q->slots_off ? (uint32_t)slots : 0;
     /* Else the first round through the slots takes a page fault every few folds. */
     if (q->slots) {
