@@ -172,6 +172,7 @@ static void *control_main(void *arg)
     if (control.late && plumb_rt.settings.signals)
         signals_at = next_anchor + SIGNALS_AFTER_NS;
     while (PLUMB_ACQUIRE(control.request) == REQUEST_NONE) {
+        PLUMB_STORE(run->h->seen_ticks, plumb_ticks_from(plumb_rt.clock));
         sample_ns = plumb_series_sample(run);
         now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
         if (now >= look_at) {

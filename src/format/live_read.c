@@ -160,6 +160,16 @@ double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_
     return plumb_clock_fit(&h->early, last, h->clock_source, ppm);
 }
 
+/* The process lived at least until the newest reading of its counter. */
+static void extend_end(struct reader *r)
+{
+    uint64_t ticks = plumb_live_newest_ticks(&r->m, &r->end);
+    uint64_t more_ns = plumb_ticks_to_ns(ticks - r->end.ticks, r->tick_ns);
+    r->end.ticks = ticks;
+    r->end.raw_ns += more_ns;
+    r->end.unix_ns += more_ns;
+}
+
 /* ---- The report ------------------------------------------------------------------------------ */
 
 static const char *fact(struct reader *r, enum plumb_live_fact which)
@@ -430,6 +440,8 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         struct plumb_trace_source trace = trace_source(&r);
         for_threads(&r, add_skipped);
         plumb_trace_settle(&trace);
+        if (!end)
+            extend_end(&r);
         for_threads(&r, add_thread);
         add_open_async(&r);
         rc = plumb_live_rows(out, &r.m, r.tick_ns, &r.end, &r.node_of);

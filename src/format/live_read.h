@@ -8,8 +8,8 @@
 
 /* Fills `out` (plumb_timing_init() done) from a whole mapping that nobody writes any more. Folds
  * that were cut short are undone in `base` first, so it must be writable. `end`: the clock at the
- * run's end; NULL: the last the mapping knows. `bytes` bound every look. Errors: PLUMB_ERR_FORMAT,
- * PLUMB_ERR_MEMORY. */
+ * run's end; NULL: the newest moment that the mapping knows of. `bytes` bound every look. Errors:
+ * PLUMB_ERR_FORMAT, PLUMB_ERR_MEMORY. */
 int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t bytes,
                          const struct plumb_anchor *end, plumb_error *err);
 
@@ -53,6 +53,10 @@ void plumb_live_row_identity(struct plumb_timing_node *out, struct plumb_merge *
  * PLUMB_ERR_MEMORY. */
 int plumb_live_rows(struct plumb_timing *t, struct plumb_merge *m, double tick_ns,
                     const struct plumb_anchor *end, uint32_t **node_of);
+
+/* Returns the newest reading of the counter that the mapping keeps: of a record, an open span, a
+ * state, a request, plumb's own thread. Not less than that of `last`. */
+uint64_t plumb_live_newest_ticks(const struct plumb_merge *m, const struct plumb_anchor *last);
 
 /* Nanoseconds a tick, as far as the mapping (and `end`, which may be NULL) tells. */
 double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
