@@ -113,6 +113,15 @@ int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plu
     return PLUMB_OK;
 }
 
+bool plumb_file_in_place(const struct plumb_run *run)
+{
+    char path[1100];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);
+    return run->fd >= 0 && lstat(path, &st) == 0 && (uint64_t)st.st_dev == run->file[0] &&
+           (uint64_t)st.st_ino == run->file[1];
+}
+
 /* A frozen file does not hear that its run is over. */
 static void tell_ended(int fd)
 {
@@ -161,6 +170,11 @@ static bool freeze(struct plumb_run *run, int code)
 {
     const int flags = MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED;
     size_t rest = run->mapped - run->backed;
+    /* First, while the file still hears it: whoever reads it has to know. */
+    if (run->h && !run->h->frozen_ticks) {
+        run->h->frozen_errno = (uint64_t)code;
+        PLUMB_RELEASE(run->h->frozen_ticks, plumb_ticks_from(plumb_rt.clock));
+    }
     if (mmap(run->base + run->backed, rest, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0) ==
         MAP_FAILED)
         return false;

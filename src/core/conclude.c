@@ -196,8 +196,8 @@ int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bo
     summary = saved && write_summary(run, &t);
     if (rc == PLUMB_OK || run->fd < 0)
         tell_malloc(&t);
-    /* Without a directory the block has the table: the last resort where no file has everything. */
-    told = rc == PLUMB_OK || (read && run->partly);
+    /* Without a file that has everything the block has the table. */
+    told = rc == PLUMB_OK || (read && (run->partly || !plumb_file_in_place(run)));
     if (told || run->fd < 0)
         plumb_run_tell("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
     if (told && !plumb_rt.settings.quiet && plumb_rt.end_block)

@@ -397,6 +397,29 @@ static bool quiesce(void)
     return all;
 }
 
+/* What there still is of a run whose report could not be written. */
+static void tell_unsaved(const struct plumb_run *run, const struct plumb_anchor *end,
+                         const char *why)
+{
+    const struct plumb_live_header *h = run->h;
+    double ppm, seconds;
+    if (run->fd < 0) {
+        plumb_say("plumb: %s", why);
+    } else if (!plumb_file_in_place(run)) {
+        plumb_say("plumb: %s; live.plumb was removed while the run was recorded: no file has it",
+                  why);
+    } else if (run->partly && !run->frozen) {
+        plumb_say("plumb: %s; no file has the run", why);
+    } else if (run->partly) {
+        seconds =
+            (double)(h->frozen_ticks - h->start.ticks) * plumb_live_tick_ns(h, end, &ppm) * 1e-9;
+        plumb_say("plumb: %s; live.plumb has the run's first %.3f s only: `plumb recover %s`", why,
+                  seconds, run->dir);
+    } else {
+        plumb_say("plumb: %s; what was recorded is kept: `plumb recover %s`", why, run->dir);
+    }
+}
+
 static int close_run(struct plumb_run *run, plumb_error *err)
 {
     struct plumb_anchor end;
@@ -433,11 +456,8 @@ static int close_run(struct plumb_run *run, plumb_error *err)
         rc = plumb_run_conclude(run, &end, &kept, &why);
     } else
         rc = plumb_fail(&why, PLUMB_ERR_STATE, "a thread is held up inside plumb");
-    if (rc < 0 && run->partly)
-        plumb_say("plumb: %s; live.plumb has not everything either", why.message);
-    else if (rc < 0)
-        plumb_say("plumb: %s; what was recorded is kept: `plumb recover %s`", why.message,
-                  run->dir[0] ? run->dir : "is not possible without a directory");
+    if (rc < 0)
+        tell_unsaved(run, &end, why.message);
     PLUMB_STORE(run->h->status, PLUMB_LIVE_ENDED);
     if (still) {
         plumb_mapping_close(run, kept);

@@ -461,6 +461,8 @@ int plumb_file_limit(size_t want);
 /* The descriptor of live.plumb, opened anew if the program has closed it or put another file in its
  * place; -1: there is none. */
 int plumb_file_of(struct plumb_run *run);
+/* Returns whether the run's directory still has this very file. */
+bool plumb_file_in_place(const struct plumb_run *run);
 void plumb_file_close(struct plumb_run *run); /* if it is still ours */
 /* Opens the mapping: in `dir`/live.plumb, or in memory when dir is NULL. */
 int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plumb_error *err);

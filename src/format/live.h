@@ -42,7 +42,7 @@
  * a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 11,
+    PLUMB_LIVE_VERSION = 12,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -434,7 +434,10 @@ struct plumb_live_header {
     struct plumb_anchor now[2]; /* the newest two; now[anchor & 1] is valid */
     uint32_t anchor;
     int32_t rank, world_size, local_rank;
-    uint64_t seen_ticks;           /* when plumb's own thread last woke up: the process was alive */
+    uint64_t seen_ticks; /* when plumb's own thread last woke up: the process was alive */
+    /* When the file stopped growing and the process went on in memory of its own; 0: it has not. */
+    uint64_t frozen_ticks;
+    uint64_t frozen_errno;
     uint64_t overhead_ticks_x1000; /* cost of an empty span, in 1/1000 tick */
     uint64_t skip_first_n;
     uint64_t drops[PLUMB_DROPS]; /* atomic */

@@ -93,6 +93,7 @@ uint64_t plumb_live_newest_ticks(const struct plumb_merge *m, const struct plumb
     uint64_t off = h->thread_off;
     size_t most = m->bytes / sizeof(struct plumb_live_thread) + 1;
     see(&n, PLUMB_LOAD(h->seen_ticks));
+    see(&n, h->frozen_ticks);
     while (off && most--) {
         const struct plumb_live_thread *th = plumb_merge_at(m, off, sizeof *th);
         if (!th)

@@ -84,6 +84,7 @@ static int read_live(struct plumb_timing *out, const char *run_dir, bool trace_e
         plumb_fail(err, rc, "'%s/%s': %s", run_dir, PLUMB_LIVE_NAME, why.message);
     if (rc == PLUMB_OK) {
         out->recovered = true;
+        out->unsaved = PLUMB_ACQUIRE(h->status) == PLUMB_LIVE_ENDED;
         if (recording)
             rc = plumb_fail(err, PLUMB_ERR_STATE, "'%s' is being recorded by process %u", run_dir,
                             out->pid);

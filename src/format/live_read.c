@@ -229,27 +229,46 @@ static void fill_lists(struct reader *r)
     }
 }
 
-/* A run on a full disk goes on in memory, which a kill takes along. */
-static void add_note(struct reader *r, const char *what, uint64_t n)
+static void put_note(struct plumb_timing *t, const char *text)
 {
-    struct plumb_timing *t = r->t;
     const char **notes = plumb_arena_alloc(&t->arena, (t->note_count + 1) * sizeof *notes);
-    if (!notes || n == 0)
+    if (!notes)
         return;
     if (t->note_count)
         memcpy(notes, t->notes, t->note_count * sizeof *notes);
-    notes[t->note_count++] = plumb_arena_printf(&t->arena, "%" PRIu64 " %s", n, what);
+    notes[t->note_count++] = text;
     t->notes = notes;
+}
+
+static void note_count(struct reader *r, const char *what, uint64_t n)
+{
+    if (n)
+        put_note(r->t, plumb_arena_printf(&r->t->arena, "%" PRIu64 " %s", n, what));
+}
+
+/* What a file that stopped growing does not have: its process went on in memory of its own. */
+static void note_frozen(struct reader *r)
+{
+    const struct plumb_live_header *h = r->m.h;
+    uint64_t ns = h->frozen_ticks > h->start.ticks
+                      ? plumb_ticks_to_ns(h->frozen_ticks - h->start.ticks, r->tick_ns)
+                      : 0;
+    if (!h->frozen_ticks)
+        return;
+    put_note(r->t, plumb_arena_printf(&r->t->arena,
+                                      "incomplete: live.plumb could not grow any more %.3f s after "
+                                      "the start (%s); what was recorded later is not here",
+                                      (double)ns * 1e-9, strerror((int)h->frozen_errno)));
 }
 
 /* What the report has no field for. */
 static void note_losses(struct reader *r)
 {
-    add_note(r, "rows are lost: live.plumb could not grow to hold them, or was cut short",
-             r->m.missing);
-    add_note(r, "scopes were not applied: a thread had 64 nested already",
-             PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_SCOPE]));
-    add_note(
+    note_count(r, "rows are lost: live.plumb could not grow to hold them, or was cut short",
+               r->m.missing);
+    note_count(r, "scopes were not applied: a thread had 64 nested already",
+               PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_SCOPE]));
+    note_count(
         r,
         "memory checkpoints were not kept: a request keeps 64, a run without one PLUMB_MAX_NODES",
         PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_CHECKPOINT]));
@@ -450,6 +469,8 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         fill_counts(&r);
         fill_lists(&r);
         note_losses(&r);
+        if (!end)
+            note_frozen(&r);
         plumb_live_regions_note(out, &r.m);
         fill_drops(&r);
         fill_head(&r);

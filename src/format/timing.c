@@ -375,6 +375,8 @@ static int write_head(const struct plumb_timing *t, struct plumb_json *j)
     if (plumb_timing_write_section(t, j) < 0)
         return PLUMB_ERR_MEMORY;
     plumb_put_bool(j, "recovered", t->recovered);
+    if (t->unsaved)
+        plumb_put_bool(j, "unsaved", true);
     plumb_put_u64(j, "start_unix_ns", t->start_unix_ns);
     plumb_put_u64(j, "end_unix_ns", t->end_unix_ns);
     plumb_put_u64(j, "wall_clock_ns", t->wall_clock_ns);

@@ -260,7 +260,8 @@ struct plumb_timing_open { /* a span that was open when the run ended, outermost
 struct plumb_timing {
     struct plumb_arena arena;
     uint32_t schema;
-    bool recovered; /* made from the mapping of a run that did not end by itself */
+    bool recovered; /* made from the mapping: the process did not write its report itself */
+    bool unsaved;   /* and that although it ended the run: the report could not be written */
     const char *plumb_version;
     const char *request_id; /* of the run as a whole; requests have their own */
     uint64_t start_unix_ns, end_unix_ns;

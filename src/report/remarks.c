@@ -106,12 +106,18 @@ static void put_unaccounted(const struct plumb_timing *t, struct plumb_buf *out)
     plumb_buf_fini(&line);
 }
 
+static const char *why_recovered(const struct plumb_timing *t)
+{
+    return t->unsaved ? "the process could not save its report"
+                      : "the process did not end the run itself";
+}
+
 void plumb_remarks_write(const struct plumb_timing *t, bool live, struct plumb_buf *out)
 {
     if (live)
         plumb_buf_str(out, "the run still records: this is a momentary view\n");
     else if (t->recovered)
-        plumb_buf_str(out, "recovered: the process did not end the run itself\n");
+        plumb_buf_printf(out, "recovered: %s\n", why_recovered(t));
     put_open(t, live, out);
     put_drops(t, out);
     put_clamped(t, out);
@@ -128,11 +134,11 @@ void plumb_put_run(struct plumb_buf *out, const struct plumb_timing *t,
 {
     plumb_buf_str(out, "Wall clock ");
     plumb_put_duration(out, (double)t->wall_clock_ns);
-    plumb_buf_printf(out, "%s, %zu nodes, program ",
-                     o->live        ? " (the run still records)"
-                     : t->recovered ? " (recovered: the process did not end the run itself)"
-                                    : "",
-                     t->node_count);
+    if (o->live)
+        plumb_buf_str(out, " (the run still records)");
+    else if (t->recovered)
+        plumb_buf_printf(out, " (recovered: %s)", why_recovered(t));
+    plumb_buf_printf(out, ", %zu nodes, program ", t->node_count);
     plumb_buf_str(out, t->program ? t->program : "(unknown)");
     if (o->run) {
         plumb_buf_str(out, ", run ");

@@ -382,6 +382,7 @@ static void read_head(struct plumb_timing_cursor *c, const json_t *root)
     read_identity(c, root);
     t->schema = plumb_field_u32(&c->f, root, "schema");
     t->recovered = plumb_field_bool(&c->f, root, "recovered");
+    t->unsaved = json_object_get(root, "unsaved") && plumb_field_bool(&c->f, root, "unsaved");
     t->start_unix_ns = plumb_field_u64(&c->f, root, "start_unix_ns");
     t->end_unix_ns = plumb_field_u64(&c->f, root, "end_unix_ns");
     t->wall_clock_ns = plumb_field_u64(&c->f, root, "wall_clock_ns");

@@ -6,6 +6,7 @@
 #include "runtime/child.h"
 
 #include "record_trace.h"
+#include "report/render.h"
 
 enum { NODES = 300, RUNS = 100 };
 
@@ -57,6 +58,21 @@ static int role_fills(void)
     return 7;
 }
 
+static int role_fills_and_dies(void)
+{
+    role_fills();
+    kill(getpid(), SIGKILL);
+    return 0;
+}
+
+static unsigned notes_with(const struct plumb_timing *t, const char *text)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < t->note_count; i++)
+        n += strstr(t->notes[i], text) != NULL;
+    return n;
+}
+
 /* The line of the table that begins with `name` counts `n`. */
 static void assert_row(const char *text, const char *name, unsigned n)
 {
@@ -81,12 +97,60 @@ static void what_no_file_takes_is_printed(void **state)
     assert_false(run_has(in_place("fills"), "timing.json"));
     assert_false(run_has(in_place("fills"), "timing.json.tmp"));
     assert_non_null(strstr(child_errors(&c), "plumb: cannot grow live.plumb beyond 262144 bytes"));
-    assert_non_null(strstr(child_errors(&c), "live.plumb has not everything either"));
     assert_row(child_errors(&c), "work", RUNS);
     for (int i = 0; i < NODES; i++) {
         snprintf(name, sizeof name, "node.%d", i);
         assert_row(child_errors(&c), name, 1);
     }
+}
+
+static const char *remarks_on(const struct plumb_timing *t)
+{
+    static char text[4096];
+    struct plumb_buf b = {0};
+    plumb_remarks_write(t, false, &b);
+    snprintf(text, sizeof text, "%.*s", (int)b.len, b.data);
+    plumb_buf_fini(&b);
+    return text;
+}
+
+/* What is in a file that stopped growing, the reader hears when that was, also the second time. */
+static void assert_frozen(const char *role, bool ended)
+{
+    struct plumb_load run;
+    for (int again = 0; again < 2; again++) {
+        load_run(&run, in_place(role));
+        assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
+        assert_int_equal(run.timing.unsaved, ended);
+        assert_int_equal(notes_with(&run.timing, "incomplete: live.plumb could not grow any more"),
+                         1);
+        assert_int_equal(notes_with(&run.timing, "File too large"), 1);
+        assert_int_equal(count_of(&run.timing, "work"), RUNS);
+        assert_true(run.timing.node_count < NODES);
+        assert_int_equal(strstr(remarks_on(&run.timing), "did not end the run") != NULL, !ended);
+        assert_int_equal(strstr(remarks_on(&run.timing), "could not save its report") != NULL,
+                         ended);
+        plumb_timing_fini(&run.timing);
+    }
+}
+
+static void a_file_that_stopped_growing_says_when(void **state)
+{
+    struct child c;
+    int status = child_run(&c, "fills", "stopped", NULL);
+    (void)state;
+    assert_exited(&c, status, 7);
+    assert_non_null(strstr(child_errors(&c), "live.plumb has the run's first "));
+    assert_frozen("stopped", true);
+}
+
+static void a_process_killed_after_its_file_stopped_growing_leaves_word(void **state)
+{
+    struct child c;
+    int status = child_run(&c, "fills_and_dies", "fills_and_dies", NULL);
+    (void)state;
+    assert_signaled(&c, status, SIGKILL);
+    assert_frozen("fills_and_dies", false);
 }
 
 /* The mapping has its room before the limit is set; the trace then meets it. */
@@ -130,12 +194,15 @@ int main(int argc, char **argv)
         {"fits", role_fits},
         {"fills", role_fills},
         {"traced", role_traced},
+        {"fills_and_dies", role_fills_and_dies},
         {NULL, NULL},
     };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace_that_cannot_grow_stays_valid_and_counts_the_rest),
         cmocka_unit_test(a_mapping_that_cannot_grow_still_gives_the_report),
         cmocka_unit_test(what_no_file_takes_is_printed),
+        cmocka_unit_test(a_file_that_stopped_growing_says_when),
+        cmocka_unit_test(a_process_killed_after_its_file_stopped_growing_leaves_word),
     };
     if (argc > 1)
         return child_play(roles, argv[1]);
