@@ -128,6 +128,8 @@ endfunction()
 function(plumb_host_test name source)
   plumb_test_program(target ${name} shared "${source}")
   if(target)
+    add_dependencies(${target} plumb_host_plugin)
+    target_compile_definitions(${target} PRIVATE TEST_HOST_PLUGIN="$<TARGET_FILE:plumb_host_plugin>")
     plumb_add_test(${name} "${source}"
       "${PROJECT_SOURCE_DIR}/tests/hosts/_run.sh" "$<TARGET_FILE:${target}>")
   endif()
