@@ -537,17 +537,17 @@ static void go_out(void)
 void plumb_activation_impl(plumb_node node, const char *label, const plumb_value *value)
 {
     uint32_t path[PLUMB_ACT_PATH], n;
-    struct plumb_thread *th;
+    struct plumb_in in;
     int saved = errno;
     int64_t step;
     uint32_t group;
     if (!value || node == 0 || node >= PLUMB_ACQUIRE(plumb_rt.node_count) || calling ||
-        !plumb_enter(&th, false))
+        !plumb_enter(&in, false))
         return;
-    n = plumb_act_path(path, th, node);
-    step = th->step;
-    group = th->group;
-    plumb_leave(th);
+    n = plumb_act_path(path, in.th, node);
+    step = in.th->step;
+    group = in.th->group;
+    plumb_leave(in);
     if (come_in()) {
         call(path, n, step, group, label, value);
         go_out();

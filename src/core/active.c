@@ -55,9 +55,10 @@ void plumb_active_close(struct plumb_run *run)
     run->active = NULL;
 }
 
-void plumb_active_attach(struct plumb_thread *th)
+void plumb_active_attach(struct plumb_in in)
 {
-    if (th->run->active && !th->active)
+    struct plumb_thread *th = in.th;
+    if (in.run->active && !th->active)
         th->active = plumb_pages_map(sizeof *th->active);
     if (th->active)
         th->active->depth = 0;
@@ -70,23 +71,23 @@ bool plumb_active_has(const struct plumb_run *run, int64_t step)
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-static struct figures *figures_of(const struct plumb_thread *th, uint32_t node)
+static struct figures *figures_of(struct plumb_in in, uint32_t node)
 {
-    return &th->run->active->of[node < th->run->active->nodes ? node : 0];
+    return &in.run->active->of[node < in.run->active->nodes ? node : 0];
 }
 
-static void begin(const struct plumb_thread *th, uint32_t node, uint64_t ticks)
+static void begin(struct plumb_in in, uint32_t node, uint64_t ticks)
 {
-    struct plumb_active_spans *s = th->active;
+    struct plumb_active_spans *s = in.th->active;
     if (s->depth + 1 >= PLUMB_TRACE_DEPTH)
         return;
     s->open[++s->depth] =
-        (struct open_span){ticks, 0, node, PLUMB_FRAME_OK, plumb_active_has(th->run, s->step)};
+        (struct open_span){ticks, 0, node, PLUMB_FRAME_OK, plumb_active_has(in.run, s->step)};
 }
 
-static void end(const struct plumb_thread *th, uint64_t ticks)
+static void end(struct plumb_in in, uint64_t ticks)
 {
-    struct plumb_active_spans *s = th->active;
+    struct plumb_active_spans *s = in.th->active;
     struct open_span *o = &s->open[s->depth];
     uint64_t took = ticks > o->begin ? ticks - o->begin : 0;
     if (!s->depth)
@@ -96,8 +97,8 @@ static void end(const struct plumb_thread *th, uint64_t ticks)
     o[-1].child += o->mark == PLUMB_FRAME_ABANDONED ? o->child : took;
     if (!o->in || o->mark != PLUMB_FRAME_OK)
         return;
-    PLUMB_ADD(figures_of(th, o->node)->count, 1);
-    PLUMB_ADD(figures_of(th, o->node)->self_ticks, took > o->child ? took - o->child : 0);
+    PLUMB_ADD(figures_of(in, o->node)->count, 1);
+    PLUMB_ADD(figures_of(in, o->node)->self_ticks, took > o->child ? took - o->child : 0);
 }
 
 static void close_to(const struct plumb_thread *th, uint64_t depth)
@@ -116,30 +117,29 @@ static bool is_inside(const struct plumb_active_spans *s, uint32_t depth, uint32
 }
 
 /* As in the replay of a block: each node around a device sample of `own` once. */
-static void sample_within(const struct plumb_thread *th, const uint64_t *w, uint32_t n,
-                          uint32_t own)
+static void sample_within(struct plumb_in in, const uint64_t *w, uint32_t n, uint32_t own)
 {
-    const struct plumb_active_spans *s = th->active;
+    const struct plumb_active_spans *s = in.th->active;
     uint32_t node = n >= 4 ? plumb_key_node(w[3] - 1) : 0;
     if (n >= 4 && w[3] && node != own)
-        PLUMB_ADD(figures_of(th, node)->device_within_ns, w[2]);
+        PLUMB_ADD(figures_of(in, node)->device_within_ns, w[2]);
     for (uint32_t d = n >= 4 ? 0 : s->depth; d > 0; d--) {
         node = s->open[d].node;
         if (node != own && s->open[d].in && !is_inside(s, d, node))
-            PLUMB_ADD(figures_of(th, node)->device_within_ns, w[2]);
+            PLUMB_ADD(figures_of(in, node)->device_within_ns, w[2]);
     }
 }
 
-static void sample(const struct plumb_thread *th, const uint64_t *w, uint32_t n, uint32_t kind)
+static void sample(struct plumb_in in, const uint64_t *w, uint32_t n, uint32_t kind)
 {
     uint32_t node = (uint32_t)w[1] & ((1u << PLUMB_NODE_BITS) - 1);
-    struct figures *f = figures_of(th, node);
-    if (!plumb_active_has(th->run, th->active->step))
+    struct figures *f = figures_of(in, node);
+    if (!plumb_active_has(in.run, in.th->active->step))
         return;
     if (kind == PLUMB_SAMPLE_DEVICE) {
         PLUMB_ADD(f->device_count, 1);
         PLUMB_ADD(f->device_ns, w[2]);
-        sample_within(th, w, n, node);
+        sample_within(in, w, n, node);
     } else if (kind == PLUMB_SAMPLE_HOST) {
         PLUMB_ADD(f->count, 1);
         PLUMB_ADD(f->ns, w[2]);
@@ -149,8 +149,9 @@ static void sample(const struct plumb_thread *th, const uint64_t *w, uint32_t n,
     }
 }
 
-static void count_wide(const struct plumb_thread *th, const uint64_t *w, uint32_t n)
+static void count_wide(struct plumb_in in, const uint64_t *w, uint32_t n)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_active_spans *s = th->active;
     uint32_t kind = (uint32_t)(w[0] >> 2) & 63, small = (uint32_t)(w[0] >> 16) & 63;
     if (kind == PLUMB_WIDE_STEP)
@@ -160,23 +161,24 @@ static void count_wide(const struct plumb_thread *th, const uint64_t *w, uint32_
     else if (kind == PLUMB_WIDE_MARK && small != PLUMB_FRAME_LEFT && w[1] <= s->depth)
         s->open[w[1]].mark = small;
     else if (kind == PLUMB_WIDE_SAMPLE && n >= 3)
-        sample(th, w, n, small);
+        sample(in, w, n, small);
 }
 
-void plumb_active_count(struct plumb_thread *th)
+void plumb_active_count(struct plumb_in in)
 {
+    struct plumb_thread *th = in.th;
     const uint64_t *w = th->block + PLUMB_BLOCK_HEAD;
     th->active->step = th->live->context.step;
     while (w < th->head) {
         uint64_t ticks = th->base + plumb_record_ticks(*w);
         uint32_t kind = *w & 3, n = 1;
         if (kind == PLUMB_REC_BEGIN) {
-            begin(th, plumb_record_node(*w), ticks);
+            begin(in, plumb_record_node(*w), ticks);
         } else if (kind == PLUMB_REC_END) {
-            end(th, ticks);
+            end(in, ticks);
         } else {
             n = (uint32_t)(*w >> 8) & 255;
-            count_wide(th, w, n);
+            count_wide(in, w, n);
         }
         w += n;
     }
@@ -185,14 +187,14 @@ void plumb_active_count(struct plumb_thread *th)
 /* ---- The figures ----------------------------------------------------------------------------- */
 
 /* Counts the blocks that no fold has read. */
-static void count_rest(const struct plumb_run *run)
+static void count_rest(struct plumb_run *run)
 {
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
         if (plumb_belongs(th, run) && th->active && th->block[1] == th->live->folded + 1)
-            plumb_active_count(th);
+            plumb_active_count((struct plumb_in){th, run});
 }
 
-void plumb_active_report(const struct plumb_run *run, struct plumb_shape_times *out, double tick_ns)
+void plumb_active_report(struct plumb_run *run, struct plumb_shape_times *out, double tick_ns)
 {
     struct plumb_trace_source s = {run->base, run->mapped, run->h};
     size_t room = 0;

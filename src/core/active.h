@@ -15,14 +15,13 @@
 void plumb_active_open(struct plumb_run *run, const char *steps);
 void plumb_active_close(struct plumb_run *run);
 /* Attaches a thread, with no span open, to the run. */
-void plumb_active_attach(struct plumb_thread *th);
+void plumb_active_attach(struct plumb_in in);
 /* Counts what the block ends; before its fold. */
-void plumb_active_count(struct plumb_thread *th);
+void plumb_active_count(struct plumb_in in);
 /* Returns whether step `step` of the run is in the list. */
 bool plumb_active_has(const struct plumb_run *run, int64_t step);
 
 /* Adds the figures to what is known by shapes. Recording has stopped. Texts are the arena's. */
-void plumb_active_report(const struct plumb_run *run, struct plumb_shape_times *out,
-                         double tick_ns);
+void plumb_active_report(struct plumb_run *run, struct plumb_shape_times *out, double tick_ns);
 
 #endif

@@ -56,13 +56,13 @@ static bool more(struct plumb_run *run)
 static PLUMB_COLD void begin_range(plumb_async span, uint32_t node, int64_t step)
 {
     uint64_t range = plumb_nvtx_start(node, step);
-    struct plumb_thread *th;
-    if (range && plumb_enter(&th, true)) {
-        if ((span.id >> 48) == (th->run->generation & 0xffff)) {
+    struct plumb_in in;
+    if (range && plumb_enter(&in, true)) {
+        if ((span.id >> 48) == (in.run->generation & 0xffff)) {
             plumb_nvtx_keep((uint32_t)span.id - 1, range);
             range = 0;
         }
-        plumb_leave(th);
+        plumb_leave(in);
     }
     plumb_nvtx_end(range);
 }
@@ -75,38 +75,38 @@ plumb_async plumb_async_begin_impl(plumb_node node)
 plumb_async plumb_async_begin_stage(plumb_node node, const struct plumb_live_async *stage)
 {
     plumb_async span = {0};
-    struct plumb_thread *th;
+    struct plumb_in in;
     struct plumb_live_async *a;
     uint32_t i, generation;
-    if (node >= PLUMB_ACQUIRE(plumb_rt.node_count) || !plumb_enter(&th, false))
+    if (node >= PLUMB_ACQUIRE(plumb_rt.node_count) || !plumb_enter(&in, false))
         return span;
-    i = pop(th->run);
-    if (!i && more(th->run))
-        i = pop(th->run);
+    i = pop(in.run);
+    if (!i && more(in.run))
+        i = pop(in.run);
     if (!i) {
-        plumb_drop(th->run, PLUMB_DROP_ASYNC);
-        plumb_leave(th);
+        plumb_drop(in.run, PLUMB_DROP_ASYNC);
+        plumb_leave(in);
         return span;
     }
-    a = slot(th->run, i - 1);
+    a = slot(in.run, i - 1);
     generation = PLUMB_LOAD(a->state) >> 1;
     PLUMB_STORE(a->node, node);
-    PLUMB_STORE(a->group, th->group);
-    PLUMB_STORE(a->tid, th->tid);
+    PLUMB_STORE(a->group, in.th->group);
+    PLUMB_STORE(a->tid, in.th->tid);
     PLUMB_STORE(a->flags, stage ? stage->flags : 0);
     if (stage) {
         PLUMB_STORE(a->request, stage->request);
         PLUMB_STORE(a->begin_ns, stage->begin_ns);
         PLUMB_STORE(a->rss, stage->rss);
     }
-    PLUMB_STORE(a->begin_ticks, plumb_ticks_from(th->clock));
+    PLUMB_STORE(a->begin_ticks, plumb_ticks_from(in.th->clock));
     PLUMB_RELEASE(a->state, generation << 1 | PLUMB_ASYNC_OPEN);
     /* The run's generation in the handle: one left over from an earlier run ends nothing. */
     span.id =
-        (uint64_t)(th->run->generation & 0xffff) << 48 | (uint64_t)(generation & 0xffff) << 32 | i;
-    int64_t step = th->step;
-    plumb_leave(th);
-    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_NVTX)
+        (uint64_t)(in.run->generation & 0xffff) << 48 | (uint64_t)(generation & 0xffff) << 32 | i;
+    int64_t step = in.th->step;
+    plumb_leave(in);
+    if (PLUMB_LOAD(in.th->gate) & PLUMB_GATE_NVTX)
         begin_range(span, node, step);
     return span;
 }
@@ -141,10 +141,10 @@ static void copy(struct plumb_live_async *out, const struct plumb_live_async *a)
 
 /* Returns the range that the span was as well. `was` is what its slot held, with no flags when this
  * is not its end. */
-static uint64_t end(struct plumb_thread *th, plumb_async span, uint32_t mark, const char *why,
+static uint64_t end(struct plumb_in in, plumb_async span, uint32_t mark, const char *why,
                     uint64_t now, struct plumb_live_async *was)
 {
-    struct plumb_run *run = th->run;
+    struct plumb_run *run = in.run;
     uint32_t i = (uint32_t)span.id - 1, state = 0, sample = PLUMB_SAMPLE_ASYNC;
     struct plumb_live_async *a = open_slot(run, span, &state);
     uint64_t payload[3];
@@ -172,7 +172,7 @@ static uint64_t end(struct plumb_thread *th, plumb_async span, uint32_t mark, co
     } else if (mark == 2) {
         sample = PLUMB_SAMPLE_ASYNC_ABANDONED;
     }
-    plumb_wide(th, PLUMB_WIDE_SAMPLE, sample, payload, sample == PLUMB_SAMPLE_ASYNC ? 3 : 4);
+    plumb_wide(in, PLUMB_WIDE_SAMPLE, sample, payload, sample == PLUMB_SAMPLE_ASYNC ? 3 : 4);
     plumb_order();
     /* Closed, and of the next generation. */
     PLUMB_RELEASE(a->state, (state + 1) & (PLUMB_ASYNC_ENDING - 1u));
@@ -184,15 +184,15 @@ static uint64_t end(struct plumb_thread *th, plumb_async span, uint32_t mark, co
 static plumb_node stage_node(plumb_async span)
 {
     const struct plumb_live_async *a;
-    struct plumb_thread *th;
+    struct plumb_in in;
     plumb_node node = 0;
     uint32_t state;
-    if (!plumb_enter(&th, true))
+    if (!plumb_enter(&in, true))
         return 0;
-    a = open_slot(th->run, span, &state);
+    a = open_slot(in.run, span, &state);
     if (a && PLUMB_LOAD(a->flags) & PLUMB_POINT_STAGE)
         node = PLUMB_LOAD(a->node);
-    plumb_leave(th);
+    plumb_leave(in);
     return node;
 }
 
@@ -200,17 +200,18 @@ void plumb_async_end_impl(plumb_async span, uint32_t mark, const char *why)
 {
     struct plumb_thread *th = plumb_tls;
     struct plumb_live_async was;
+    struct plumb_in in;
     uint64_t range, now;
     if (th && PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC) {
         plumb_node node = stage_node(span);
         if (node)
             plumb_synchronise(th, node);
     }
-    if (!plumb_enter(&th, true))
+    if (!plumb_enter(&in, true))
         return;
-    now = plumb_ticks_from(th->clock);
-    range = end(th, span, mark, why, now, &was);
-    plumb_leave(th);
+    now = plumb_ticks_from(in.th->clock);
+    range = end(in, span, mark, why, now, &was);
+    plumb_leave(in);
     plumb_nvtx_end(range);
     if (was.flags & PLUMB_POINT_STAGE)
         plumb_async_stage_ended(&was, now, mark, why);

@@ -13,33 +13,33 @@ static bool reads_memory(void)
 
 static void look_around(struct plumb_live_async *out)
 {
-    struct plumb_thread *th;
-    if (!plumb_ledger_enter(&th, false))
+    struct plumb_in in;
+    if (!plumb_ledger_enter(&in, false))
         return;
-    out->request = plumb_request_current(th);
+    out->request = plumb_request_current(in);
     if (out->rss)
-        plumb_series_point(th->run, plumb_ticks_from(th->clock), out->rss);
-    plumb_ledger_leave(th);
+        plumb_series_point(in.run, plumb_ticks_from(in.th->clock), out->rss);
+    plumb_ledger_leave(in);
 }
 
 plumb_async plumb_async_begin_with_impl(plumb_node node, uint32_t flags)
 {
     struct plumb_live_async stage = {.flags = flags};
     plumb_async none = {0};
-    struct plumb_thread *th;
+    struct plumb_in in;
     if (node == 0 || node >= PLUMB_ACQUIRE(plumb_rt.node_count) || !plumb_wanted() ||
         (flags & PLUMB_POINT_DEBUG && !PLUMB_LOAD(plumb_rt.debug)))
         return none;
     plumb_node_flagged(node, flags);
     if (!(flags & PLUMB_POINT_STAGE))
         return plumb_async_begin_impl(node);
-    if (!plumb_enter(&th, false))
+    if (!plumb_enter(&in, false))
         return none;
-    plumb_leave(th);
+    plumb_leave(in);
     /* Before the span: what the log costs is not the stage's. */
-    plumb_stage_tell_begin(node, th->group);
-    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC)
-        plumb_synchronise(th, node);
+    plumb_stage_tell_begin(node, in.th->group);
+    if (PLUMB_LOAD(in.th->gate) & PLUMB_GATE_SYNC)
+        plumb_synchronise(in.th, node);
     plumb_stage_checkpoint("before", node);
     stage.rss = reads_memory() ? plumb_rss_read().now : 0;
     look_around(&stage);
@@ -50,17 +50,17 @@ plumb_async plumb_async_begin_with_impl(plumb_node node, uint32_t flags)
 static void enter_run(const struct plumb_live_async *was, struct plumb_stage_entry *e)
 {
     struct plumb_rss rss = {0, 0};
-    struct plumb_thread *th;
+    struct plumb_in in;
     if (reads_memory())
         rss = plumb_rss_read();
-    if (!plumb_ledger_enter(&th, true))
+    if (!plumb_ledger_enter(&in, true))
         return;
-    plumb_sized_flush(th);
-    plumb_memory_held(th->run, &rss, &e->memory);
+    plumb_sized_flush(in);
+    plumb_memory_held(in.run, &rss, &e->memory);
     if (was->rss && rss.now)
         e->memory.growth = (int64_t)(rss.now - was->rss);
-    plumb_ledger_stage_run(th->run, e);
-    plumb_ledger_leave(th);
+    plumb_ledger_stage_run(in.run, e);
+    plumb_ledger_leave(in);
 }
 
 void plumb_async_stage_ended(const struct plumb_live_async *was, uint64_t ticks, uint32_t mark,

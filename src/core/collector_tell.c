@@ -95,7 +95,7 @@ void plumb_collectors_list(void)
 int plumb_collector_status_impl(plumb_collector *c, plumb_collector_status *out)
 {
     plumb_collector_status s = {0};
-    struct plumb_thread *th;
+    struct plumb_in in;
     size_t size = out ? out->size : 0;
     if (!c || size < sizeof out->size)
         return PLUMB_ERR_ARG;
@@ -107,10 +107,10 @@ int plumb_collector_status_impl(plumb_collector *c, plumb_collector_status *out)
     memcpy(s.why, c->why, sizeof s.why);
     pthread_mutex_unlock(&c->lock);
     s.refused_late = PLUMB_LOAD(c->late);
-    if (PLUMB_LOAD(plumb_rt.recording) && plumb_enter(&th, true)) {
-        if (th->run->generation == PLUMB_LOAD(c->generation))
-            plumb_lanes_sum(th->run, c, &s);
-        plumb_leave(th);
+    if (PLUMB_LOAD(plumb_rt.recording) && plumb_enter(&in, true)) {
+        if (in.run->generation == PLUMB_LOAD(c->generation))
+            plumb_lanes_sum(in.run, c, &s);
+        plumb_leave(in);
     }
     s.size = size;
     memcpy(out, &s, size < sizeof s ? size : sizeof s);

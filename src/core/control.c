@@ -72,6 +72,7 @@ static void calibrate(void)
 {
     struct plumb_run run = {0};
     struct plumb_thread *th = plumb_thread_new();
+    const struct plumb_in in = {th, &run};
     uint64_t best = 0;
     bool ready = th && scratch_open(&run);
     plumb_lock();
@@ -79,9 +80,9 @@ static void calibrate(void)
     plumb_unlock();
     if (ready) {
         PLUMB_STORE(th->gate, PLUMB_GATE_OPEN);
-        plumb_calibrate_span(th, 200);
+        plumb_calibrate_span(in, 200);
         for (int i = 0; i < 5; i++) {
-            uint64_t cost = plumb_calibrate_span(th, 1000);
+            uint64_t cost = plumb_calibrate_span(in, 1000);
             best = best == 0 || cost < best ? cost : best;
         }
     }

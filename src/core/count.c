@@ -37,33 +37,33 @@ static struct plumb_live_count *make(struct plumb_run *run, const char *name, ui
 
 void plumb_count_impl(const char *name, int64_t n)
 {
-    struct plumb_thread *th;
+    struct plumb_in in;
     struct plumb_live_count *c;
-    if (!name || !plumb_enter(&th, false))
+    if (!name || !plumb_enter(&in, false))
         return;
-    c = find(th->run, name, th->group >> 8);
+    c = find(in.run, name, in.th->group >> 8);
     if (!c)
-        c = make(th->run, name, th->group >> 8);
+        c = make(in.run, name, in.th->group >> 8);
     if (c) {
         int64_t before = PLUMB_ADD(c->total, n);
         PLUMB_ADD(c->events, 1);
-        plumb_trace_counter(th, PLUMB_COUNTER_I64, c->name_off, (uint64_t)before + (uint64_t)n);
+        plumb_trace_counter(in, PLUMB_COUNTER_I64, c->name_off, (uint64_t)before + (uint64_t)n);
     } else {
-        plumb_drop(th->run, PLUMB_DROP_NODES);
+        plumb_drop(in.run, PLUMB_DROP_NODES);
     }
-    plumb_leave(th);
+    plumb_leave(in);
 }
 
 int64_t plumb_count_value(const char *name)
 {
-    struct plumb_thread *th;
+    struct plumb_in in;
     struct plumb_live_count *c;
     int64_t total = 0;
-    if (!name || !plumb_enter(&th, true))
+    if (!name || !plumb_enter(&in, true))
         return 0;
-    c = find(th->run, name, th->group >> 8);
+    c = find(in.run, name, in.th->group >> 8);
     if (c)
         total = PLUMB_LOAD(c->total);
-    plumb_leave(th);
+    plumb_leave(in);
     return total;
 }

@@ -49,16 +49,16 @@ static struct plumb_live_device_use *use_of(struct plumb_run *run, uint64_t key)
     return &d->use;
 }
 
-void plumb_device_launched(struct plumb_thread *th, const plumb_origin *o)
+void plumb_device_launched(struct plumb_in in, const plumb_origin *o)
 {
     struct plumb_live_device_use *u;
     pthread_mutex_lock(&plumb_rt.ledger_lock);
-    if ((u = use_of(th->run, key_of(o))) != NULL)
+    if ((u = use_of(in.run, key_of(o))) != NULL)
         u->launches++;
     if (o->stage && o->node != plumb_key_node(o->stage - 1) &&
-        (u = use_of(th->run, plumb_key(o->group & 0xffff, o->node))) != NULL)
+        (u = use_of(in.run, plumb_key(o->group & 0xffff, o->node))) != NULL)
         u->launches++;
-    if (o->stage && (u = plumb_request_use(th->run, o->request, o->stage - 1)) != NULL)
+    if (o->stage && (u = plumb_request_use(in.run, o->request, o->stage - 1)) != NULL)
         u->launches++;
     pthread_mutex_unlock(&plumb_rt.ledger_lock);
 }
@@ -71,12 +71,12 @@ static void add_work(struct plumb_live_device_use *u, uint64_t ns)
     u->device_ns += ns;
 }
 
-void plumb_device_done(struct plumb_thread *th, const plumb_origin *o, uint64_t ns)
+void plumb_device_done(struct plumb_in in, const plumb_origin *o, uint64_t ns)
 {
     pthread_mutex_lock(&plumb_rt.ledger_lock);
-    add_work(use_of(th->run, key_of(o)), ns);
+    add_work(use_of(in.run, key_of(o)), ns);
     if (o->stage && o->request)
-        add_work(plumb_request_use(th->run, o->request, o->stage - 1), ns);
+        add_work(plumb_request_use(in.run, o->request, o->stage - 1), ns);
     pthread_mutex_unlock(&plumb_rt.ledger_lock);
 }
 
@@ -99,15 +99,16 @@ static void add_wait(struct plumb_live_device_use *u, uint64_t key, uint64_t ns)
     u->wait[i].ns += ns;
 }
 
-void plumb_device_waited(struct plumb_thread *th, const plumb_origin *o, uint64_t ns)
+void plumb_device_waited(struct plumb_in in, const plumb_origin *o, uint64_t ns)
 {
+    struct plumb_thread *th = in.th;
     const struct plumb_stage_run *s = th->stages ? &th->stage[th->stages - 1] : NULL;
     uint64_t key = s ? s->key : plumb_key(th->group, plumb_innermost_node(th));
     if (!plumb_key_node(key))
         return;
     pthread_mutex_lock(&plumb_rt.ledger_lock);
-    add_wait(use_of(th->run, key), key_of(o), ns);
+    add_wait(use_of(in.run, key), key_of(o), ns);
     if (s && s->request)
-        add_wait(plumb_request_use(th->run, s->request, key), key_of(o), ns);
+        add_wait(plumb_request_use(in.run, s->request, key), key_of(o), ns);
     pthread_mutex_unlock(&plumb_rt.ledger_lock);
 }

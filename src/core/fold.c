@@ -31,6 +31,11 @@ struct fold {
     struct plumb_ask *watch; /* wants copies of what changes; NULL: none */
 };
 
+static struct plumb_in in_of(const struct fold *f)
+{
+    return (struct plumb_in){f->th, f->run};
+}
+
 /* ---- The undo log ---------------------------------------------------------------------------- */
 
 static void state_reset(struct plumb_live_state *st, uint32_t generation)
@@ -159,10 +164,10 @@ static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st,
 static struct plumb_live_state *state_find(struct fold *f, const struct plumb_ended *e)
 {
     uint64_t other = plumb_key(plumb_key_group(e->key) & 0xff00u, PLUMB_NODE_OTHER);
-    struct plumb_live_state *st = plumb_state_meet(f->th, e->key, e->channel);
+    struct plumb_live_state *st = plumb_state_meet(in_of(f), e->key, e->channel);
     if (st)
         return st;
-    st = plumb_state_meet(f->th, other, e->channel);
+    st = plumb_state_meet(in_of(f), other, e->channel);
     plumb_drop(f->run, st ? PLUMB_DROP_STATE : PLUMB_DROP_LOST);
     return st;
 }
@@ -314,7 +319,7 @@ static PLUMB_ALWAYS_INLINE uint32_t on_enter(void *self, uint32_t parent, uint64
      * the last time is right nearly always. */
     uint32_t last = places[parent].hint, guess = places[last].next;
     if (PLUMB_UNLIKELY(places[guess].key != key || places[guess].parent != parent)) {
-        guess = plumb_place_meet(th, parent, key, false);
+        guess = plumb_place_meet(in_of(self), parent, key, false);
         places = th->places;
         places[last].next = guess;
     }
@@ -460,7 +465,7 @@ static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *ended)
     struct plumb_live_state *st;
     e.channel = plumb_channel_for(e.channel, e.value);
     st = state_for(f, &e);
-    if (st && add_one(f, st, e.async ? plumb_place_meet(f->th, 0, e.key, true) : 0, &e) &&
+    if (st && add_one(f, st, e.async ? plumb_place_meet(in_of(f), 0, e.key, true) : 0, &e) &&
         e.outermost) {
         st->outer_total = plumb_total_add(st->outer_total, e.value);
         st->outer_count++;
@@ -471,7 +476,7 @@ static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *ended)
 static PLUMB_COLD void on_within(void *self, const struct plumb_ended *e)
 {
     struct fold *f = self;
-    struct plumb_live_state *st = plumb_state_meet(f->th, e->key, PLUMB_CHANNEL_DEVICE_NS);
+    struct plumb_live_state *st = plumb_state_meet(in_of(f), e->key, PLUMB_CHANNEL_DEVICE_NS);
     bool room = f->undo->states < PLUMB_UNDO_STATES - PLUMB_UNDO_RUNS;
     if (!st || (st->undo_full != f->number && !room) || !(st = state_open(f, st, e)))
         return;
@@ -505,11 +510,10 @@ static PLUMB_COLD void on_unbalanced(void *self, const struct plumb_ended *e)
 
 static PLUMB_COLD uint32_t on_adopt(void *self, uint32_t group, const uint64_t *path, uint32_t n)
 {
-    struct plumb_thread *th = ((struct fold *)self)->th;
     uint32_t at = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t node = (uint32_t)(PLUMB_LOAD(path[i / 2]) >> (i & 1 ? 32 : 0));
-        at = plumb_place_meet(th, at, plumb_key(group, node), false);
+        at = plumb_place_meet(in_of(self), at, plumb_key(group, node), false);
     }
     return at;
 }
@@ -534,22 +538,23 @@ static void undo_begin(struct plumb_live_thread *live, uint64_t number)
     plumb_order();
 }
 
-void plumb_fold(struct plumb_thread *th)
+void plumb_fold(struct plumb_in in)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_live_thread *live = th->live;
     uint64_t number = th->block[1];
     struct plumb_trace_drops drops; /* filled in when the trace loses the block */
-    bool lost = PLUMB_UNLIKELY(th->queue != NULL) && !plumb_trace_copy(th);
+    bool lost = PLUMB_UNLIKELY(th->queue != NULL) && !plumb_trace_copy(in);
     struct fold f = {.th = th,
-                     .run = th->run,
+                     .run = in.run,
                      .undo = &live->undo,
                      .oldest = th->block[0],
                      .pipeline_index = UINT32_MAX,
                      .number = (uint32_t)number};
     if (PLUMB_UNLIKELY(lost))
-        plumb_trace_count(th, &drops);
-    if (PLUMB_UNLIKELY(th->run->active != NULL) && th->active)
-        plumb_active_count(th);
+        plumb_trace_count(in, &drops);
+    if (PLUMB_UNLIKELY(in.run->active != NULL) && th->active)
+        plumb_active_count(in);
     undo_begin(live, number);
     if (live->context.depth)
         f.oldest = live->frames[1].begin_ticks;
@@ -561,19 +566,20 @@ void plumb_fold(struct plumb_thread *th)
     plumb_replay_block(&fold_sink, &f, &live->context, live->frames, th->block);
     plumb_order();
     if (PLUMB_UNLIKELY(lost))
-        plumb_trace_log(th, &drops);
+        plumb_trace_log(in, &drops);
     PLUMB_RELEASE(live->folded, number);
     if (PLUMB_UNLIKELY(lost))
-        plumb_trace_apply(th);
+        plumb_trace_apply(in);
 }
 
-void plumb_block_open(struct plumb_thread *th, uint64_t ticks)
+void plumb_block_open(struct plumb_in in, uint64_t ticks)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_live_thread *live = th->live;
     uint64_t number = live->folded + 1;
     uint32_t depth_left;
     uint64_t *block =
-        PLUMB_AT(th->run, uint64_t, live->ring_off) + number % live->blocks * PLUMB_BLOCK_WORDS;
+        PLUMB_AT(in.run, uint64_t, live->ring_off) + number % live->blocks * PLUMB_BLOCK_WORDS;
     PLUMB_STORE(block[1], 0);
     plumb_order();
     plumb_zero_words(block + PLUMB_BLOCK_HEAD, PLUMB_BLOCK_WORDS - PLUMB_BLOCK_HEAD);
@@ -591,16 +597,17 @@ void plumb_block_open(struct plumb_thread *th, uint64_t ticks)
         th->limit = th->end - 1;
 }
 
-void plumb_block_next(struct plumb_thread *th, uint64_t ticks)
+void plumb_block_next(struct plumb_in in, uint64_t ticks)
 {
-    plumb_fold(th);
-    plumb_block_open(th, ticks);
+    plumb_fold(in);
+    plumb_block_open(in, ticks);
 }
 
-uint64_t *plumb_block_room(struct plumb_thread *th, uint32_t words, uint64_t ticks)
+uint64_t *plumb_block_room(struct plumb_in in, uint32_t words, uint64_t ticks)
 {
+    struct plumb_thread *th = in.th;
     /* One word is always left, for the end that may come next without a look. */
     if ((size_t)(th->end - th->head) < words + 1 || (ticks - th->base) >> PLUMB_TICK_BITS)
-        plumb_block_next(th, ticks);
+        plumb_block_next(in, ticks);
     return th->head;
 }

@@ -143,7 +143,7 @@ int plumb_lane_open_impl(plumb_lane *out, plumb_collector *c, const plumb_lane_o
                          plumb_error *err)
 {
     plumb_lane_options o = {0};
-    struct plumb_thread *th;
+    struct plumb_in in;
     uint32_t index = 0;
     int rc = PLUMB_OK;
     if (!c || !options || options->size < sizeof options->size)
@@ -152,17 +152,17 @@ int plumb_lane_open_impl(plumb_lane *out, plumb_collector *c, const plumb_lane_o
     if (o.kind < PLUMB_LANE_OF_WORK || o.kind > PLUMB_LANE_OF_VALUES)
         return plumb_fail(err, PLUMB_ERR_ARG, "lane '%.60s': %u is no kind of lane",
                           o.name ? o.name : "", o.kind);
-    if (!PLUMB_ACQUIRE(c->open) || !plumb_enter(&th, true))
+    if (!PLUMB_ACQUIRE(c->open) || !plumb_enter(&in, true))
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "plumb_lane_open outside of start and stop of collector '%s'",
                           c->ops.name);
-    if (th->run->generation != PLUMB_LOAD(c->generation) || !carve(th->run, c, &o, &index)) {
+    if (in.run->generation != PLUMB_LOAD(c->generation) || !carve(in.run, c, &o, &index)) {
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no room for lane '%.60s' of collector '%s'",
                         o.name ? o.name : "", c->ops.name);
     } else {
-        out->id = plumb_lane_handle(th->run, c, index);
+        out->id = plumb_lane_handle(in.run, c, index);
     }
-    plumb_leave(th);
+    plumb_leave(in);
     return rc;
 }
 
@@ -264,7 +264,7 @@ static int enqueue(struct plumb_run *run, struct plumb_live_lane *l, struct plum
 
 /* An event on its way in. */
 struct entry {
-    struct plumb_thread *th;
+    struct plumb_in in;
     struct plumb_live_lane *lane;
     const struct plumb_live_clock *clock; /* NULL: the host's */
     const plumb_event *event;
@@ -274,7 +274,7 @@ struct entry {
 
 static bool find_clock(struct entry *e, plumb_clock clock)
 {
-    struct plumb_run *run = e->th->run;
+    struct plumb_run *run = e->in.run;
     uint32_t index = plumb_lane_index(clock.id);
     e->clock = NULL;
     if (!clock.id)
@@ -295,7 +295,7 @@ static bool times_can_be(const struct entry *e, double host_hz)
     bool lasts = v->kind == PLUMB_EVENT_SPAN || v->kind == PLUMB_EVENT_WAIT;
     uint64_t end = lasts ? v->end : v->begin, second = (uint64_t)host_hz;
     struct plumb_lane_time first = {v->begin, 0}, last = {end, 0};
-    uint64_t earliest = e->th->run->h->start.ticks;
+    uint64_t earliest = e->in.run->h->start.ticks;
     if (end < v->begin)
         return false;
     if (e->clock) {
@@ -336,8 +336,8 @@ static void count_span(struct entry *e)
     payload[0] = e->origin->node | (uint64_t)e->origin->group << 32;
     payload[1] = e->ns;
     payload[2] = e->origin->stage;
-    plumb_wide(e->th, PLUMB_WIDE_SAMPLE, PLUMB_SAMPLE_DEVICE, payload, 4);
-    plumb_device_done(e->th, e->origin, e->ns);
+    plumb_wide(e->in, PLUMB_WIDE_SAMPLE, PLUMB_SAMPLE_DEVICE, payload, 4);
+    plumb_device_done(e->in, e->origin, e->ns);
 }
 
 static uint64_t bits_of(double v)
@@ -369,7 +369,7 @@ static void describe(struct plumb_live_event *to, const struct entry *e, plumb_c
     else if (v->kind == PLUMB_EVENT_FLOW)
         to->length = v->flow;
     if (v->kind == PLUMB_EVENT_WAIT)
-        to->tid = e->th->tid;
+        to->tid = e->in.th->tid;
 }
 
 /* Inside enter, with the collector open. */
@@ -379,9 +379,9 @@ static int take(struct entry *e, plumb_clock clock)
     struct plumb_live_event v;
     if (kind < PLUMB_EVENT_SPAN || kind > PLUMB_EVENT_WAIT || !find_clock(e, clock))
         return PLUMB_ERR_ARG;
-    if (e->origin && (!e->origin->flow || e->origin->run != e->th->run->generation))
+    if (e->origin && (!e->origin->flow || e->origin->run != e->in.run->generation))
         e->origin = NULL;
-    e->now = plumb_ticks_from(e->th->clock);
+    e->now = plumb_ticks_from(e->in.th->clock);
     if (!times_can_be(e, host_rate(e))) {
         PLUMB_ADD(e->lane->refused_times, 1);
         return PLUMB_ERR_ARG;
@@ -392,7 +392,7 @@ static int take(struct entry *e, plumb_clock clock)
     if (kind == PLUMB_EVENT_SPAN)
         count_span(e);
     else if (kind == PLUMB_EVENT_WAIT && e->origin)
-        plumb_device_waited(e->th, e->origin, e->ns);
+        plumb_device_waited(e->in, e->origin, e->ns);
     if (!e->lane->slots)
         return PLUMB_OK;
     if (!e->lane->queue_off) {
@@ -400,7 +400,7 @@ static int take(struct entry *e, plumb_clock clock)
         return PLUMB_ERR_MEMORY;
     }
     describe(&v, e, clock);
-    return enqueue(e->th->run, e->lane, &v, e->event);
+    return enqueue(e->in.run, e->lane, &v, e->event);
 }
 
 int plumb_emit_impl(plumb_lane lane, plumb_clock clock, const plumb_event *event)
@@ -413,19 +413,19 @@ int plumb_emit_impl(plumb_lane lane, plumb_clock clock, const plumb_event *event
         return PLUMB_ERR_ARG;
     memcpy(&given, event, event->size < sizeof given ? event->size : sizeof given);
     e.origin = given.origin;
-    if (!plumb_enter(&e.th, true)) {
+    if (!plumb_enter(&e.in, true)) {
         PLUMB_ADD(c->late, 1);
         return rc;
     }
-    if (plumb_lane_run(lane.id) != e.th->run->generation || !PLUMB_ACQUIRE(c->open)) {
+    if (plumb_lane_run(lane.id) != e.in.run->generation || !PLUMB_ACQUIRE(c->open)) {
         PLUMB_ADD(c->late, 1);
-    } else if (plumb_lane_index(lane.id) >= PLUMB_ACQUIRE(e.th->run->h->lanes.count)) {
+    } else if (plumb_lane_index(lane.id) >= PLUMB_ACQUIRE(e.in.run->h->lanes.count)) {
         rc = PLUMB_ERR_ARG;
     } else {
-        e.lane = plumb_table_at(e.th->run, &e.th->run->h->lanes, plumb_lane_index(lane.id));
+        e.lane = plumb_table_at(e.in.run, &e.in.run->h->lanes, plumb_lane_index(lane.id));
         rc = take(&e, clock);
     }
-    plumb_leave(e.th);
+    plumb_leave(e.in);
     return rc;
 }
 
@@ -451,29 +451,30 @@ uint32_t plumb_innermost_node(const struct plumb_thread *th)
 
 void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node node)
 {
-    struct plumb_thread *th;
+    struct plumb_in in;
     const struct plumb_stage_run *s;
     uint32_t index = plumb_lane_index(lane.id);
-    if (!plumb_enter(&th, false))
+    if (!plumb_enter(&in, false))
         return;
-    s = th->stages ? &th->stage[th->stages - 1] : NULL;
-    out->run = th->run->generation;
-    out->tid = th->tid;
-    out->group = th->group;
-    out->step = th->step;
-    out->node = node && node < PLUMB_ACQUIRE(plumb_rt.node_count) ? node : plumb_innermost_node(th);
+    s = in.th->stages ? &in.th->stage[in.th->stages - 1] : NULL;
+    out->run = in.run->generation;
+    out->tid = in.th->tid;
+    out->group = in.th->group;
+    out->step = in.th->step;
+    out->node =
+        node && node < PLUMB_ACQUIRE(plumb_rt.node_count) ? node : plumb_innermost_node(in.th);
     out->stage = s ? s->key + 1 : 0;
     out->request = s ? s->request : 0;
     /* The highest bit apart from those of contexts, which are ticks and a thread's number. */
     out->flow = UINT64_C(1) << 63 | __atomic_add_fetch(&plumb_rt.flows, 1, __ATOMIC_RELAXED);
-    if (plumb_lane_run(lane.id) == th->run->generation &&
-        index < PLUMB_ACQUIRE(th->run->h->lanes.count)) {
-        struct plumb_live_lane *l = plumb_table_at(th->run, &th->run->h->lanes, index);
+    if (plumb_lane_run(lane.id) == in.run->generation &&
+        index < PLUMB_ACQUIRE(in.run->h->lanes.count)) {
+        struct plumb_live_lane *l = plumb_table_at(in.run, &in.run->h->lanes, index);
         PLUMB_ADD(l->launches, 1);
     }
     if (out->node)
-        plumb_device_launched(th, out);
-    if (plumb_traced(th))
-        plumb_wide(th, PLUMB_WIDE_FLOW, 0, &out->flow, 2);
-    plumb_leave(th);
+        plumb_device_launched(in, out);
+    if (plumb_traced(in.th))
+        plumb_wide(in, PLUMB_WIDE_FLOW, 0, &out->flow, 2);
+    plumb_leave(in);
 }

@@ -32,16 +32,16 @@ static int read_clock(const struct plumb_collector_clock *from, struct plumb_liv
 static int take(struct plumb_collector *c, const struct plumb_collector_clock *from)
 {
     struct plumb_live_anchor a = {0};
-    struct plumb_thread *th;
+    struct plumb_in in;
     int rc = read_clock(from, &a);
-    if (rc < 0 || !plumb_enter(&th, true))
+    if (rc < 0 || !plumb_enter(&in, true))
         return PLUMB_ERR_STATE;
-    if (th->run->generation == PLUMB_LOAD(c->generation)) {
+    if (in.run->generation == PLUMB_LOAD(c->generation)) {
         pthread_mutex_lock(&c->lock);
-        plumb_lane_clock_append(plumb_table_at(th->run, &th->run->h->clocks, from->index), &a);
+        plumb_lane_clock_append(plumb_table_at(in.run, &in.run->h->clocks, from->index), &a);
         pthread_mutex_unlock(&c->lock);
     }
-    plumb_leave(th);
+    plumb_leave(in);
     return PLUMB_OK;
 }
 
@@ -105,7 +105,7 @@ int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_cloc
 {
     plumb_clock_options o = {0};
     struct plumb_collector_clock *own = NULL;
-    struct plumb_thread *th;
+    struct plumb_in in;
     uint32_t index = 0;
     int rc = PLUMB_OK;
     if (!c || !options || options->size < sizeof options->size)
@@ -116,11 +116,11 @@ int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_cloc
                           "clock '%.60s' of collector '%s': it needs `now`, and 1 to 1e15 ticks a "
                           "second",
                           o.name ? o.name : "", c->ops.name);
-    if (!PLUMB_ACQUIRE(c->open) || !plumb_enter(&th, true))
+    if (!PLUMB_ACQUIRE(c->open) || !plumb_enter(&in, true))
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "plumb_clock_open outside of start and stop of collector '%s'",
                           c->ops.name);
-    if (th->run->generation != PLUMB_LOAD(c->generation) || !carve(th->run, c, &o, &index)) {
+    if (in.run->generation != PLUMB_LOAD(c->generation) || !carve(in.run, c, &o, &index)) {
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no room for clock '%.60s' of collector '%s'",
                         o.name ? o.name : "", c->ops.name);
     } else {
@@ -128,11 +128,11 @@ int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_cloc
         pthread_mutex_lock(&c->lock);
         own = &c->clock[c->clocks];
         *own = (struct plumb_collector_clock){o.now, o.arg, index};
-        out->id = plumb_lane_handle(th->run, c, index);
+        out->id = plumb_lane_handle(in.run, c, index);
         PLUMB_RELEASE(c->clocks, c->clocks + 1);
         pthread_mutex_unlock(&c->lock);
     }
-    plumb_leave(th);
+    plumb_leave(in);
     if (rc == PLUMB_OK)
         take(c, own);
     return rc;

@@ -8,18 +8,18 @@
 #include "base/resident.h"
 #include "format/replay.h"
 
-bool plumb_ledger_enter(struct plumb_thread **out, bool even_if_off)
+bool plumb_ledger_enter(struct plumb_in *in, bool even_if_off)
 {
-    if (!plumb_enter(out, even_if_off))
+    if (!plumb_enter(in, even_if_off))
         return false;
     pthread_mutex_lock(&plumb_rt.ledger_lock);
     return true;
 }
 
-void plumb_ledger_leave(struct plumb_thread *th)
+void plumb_ledger_leave(struct plumb_in in)
 {
     pthread_mutex_unlock(&plumb_rt.ledger_lock);
-    plumb_leave(th);
+    plumb_leave(in);
 }
 
 void plumb_ledger_open(struct plumb_run *run)

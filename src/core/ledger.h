@@ -20,8 +20,8 @@
 
 /* Enters the runtime and takes the lock; false: not now. The caller must call plumb_ledger_leave().
  */
-bool plumb_ledger_enter(struct plumb_thread **out, bool even_if_off);
-void plumb_ledger_leave(struct plumb_thread *th);
+bool plumb_ledger_enter(struct plumb_in *in, bool even_if_off);
+void plumb_ledger_leave(struct plumb_in in);
 /* At the begin of a run, before anybody can enter it; at its end, when nobody can any more. */
 void plumb_ledger_open(struct plumb_run *run);
 void plumb_ledger_close(struct plumb_run *run);
@@ -87,12 +87,12 @@ enum plumb_scope_flags {
 };
 /* Under the lock. Opens a scope inside the thread's innermost one, and makes it that; 0: none to be
  * had. */
-uint32_t plumb_scope_open(struct plumb_thread *th, uint32_t flags, const struct plumb_rss *rss);
+uint32_t plumb_scope_open(struct plumb_in in, uint32_t flags, const struct plumb_rss *rss);
 /* Closes it; `out` is what it saw. The thread's innermost scope is then the one around it. */
-void plumb_scope_close(struct plumb_thread *th, uint32_t scope, const struct plumb_rss *rss,
+void plumb_scope_close(struct plumb_in in, uint32_t scope, const struct plumb_rss *rss,
                        struct plumb_live_memory *out);
 /* The scope that an event of this thread counts for; made when the thread has none. */
-uint32_t plumb_scope_of(struct plumb_thread *th);
+uint32_t plumb_scope_of(struct plumb_in in);
 /* The number of scopes opened so far: a block remembers it, with its scope. */
 uint64_t plumb_scope_clock(void);
 void plumb_scope_allocated(uint32_t scope, uint32_t pool, uint64_t bytes);
@@ -115,7 +115,7 @@ void plumb_scope_return(struct plumb_thread *th, uint32_t before);
 void plumb_scope_thread_ends(struct plumb_thread *th);
 void plumb_scopes_sampled(struct plumb_run *run,
                           uint64_t rss); /* raises the peaks of what is open */
-void plumb_scopes_reset_peak(struct plumb_thread *th);
+void plumb_scopes_reset_peak(struct plumb_in in);
 uint64_t plumb_scopes_rss_peak(void); /* since the last scope that started peaks anew */
 void plumb_scopes_open(void);         /* a new run */
 
@@ -146,7 +146,7 @@ static inline struct plumb_live_pool *plumb_pool_at(struct plumb_run *run, uint3
 
 void plumb_mem_sized_impl(uint32_t event, uint64_t bytes);
 /* Under the lock. What events a thread has not passed on yet, and what was kept aside. */
-void plumb_sized_flush(struct plumb_thread *th);
+void plumb_sized_flush(struct plumb_in in);
 /* Whether the process, which ends, has something to tell that no run has opened for. */
 bool plumb_sized_waits(void);
 void plumb_sized_forget(void); /* no run is wanted any more: what was kept aside for it */
@@ -173,16 +173,16 @@ void plumb_signature_enter(struct plumb_run *run, const struct plumb_stage_entry
 
 /* Each takes the lock. Inside enter. A piece of work was launched; it is done, after `ns`; the
  * calling thread has waited `ns` for it. */
-void plumb_device_launched(struct plumb_thread *th, const plumb_origin *origin);
-void plumb_device_done(struct plumb_thread *th, const plumb_origin *origin, uint64_t ns);
-void plumb_device_waited(struct plumb_thread *th, const plumb_origin *origin, uint64_t ns);
+void plumb_device_launched(struct plumb_in in, const plumb_origin *origin);
+void plumb_device_done(struct plumb_in in, const plumb_origin *origin, uint64_t ns);
+void plumb_device_waited(struct plumb_in in, const plumb_origin *origin, uint64_t ns);
 
 /* ---- request.c ------------------------------------------------------------------------------- */
 
 plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadata);
 void plumb_request_end_impl(plumb_request request, uint32_t failed, const char *why);
 /* Under the lock: the serial of the request that the thread works for; 0: none, or it is over. */
-uint64_t plumb_request_current(struct plumb_thread *th);
+uint64_t plumb_request_current(struct plumb_in in);
 /* Under the lock: the section of a request; NULL: it is not kept. */
 struct plumb_live_section *plumb_request_section(struct plumb_run *run, uint64_t request);
 /* Under the lock: a stage's run ended in request `serial`. */

@@ -22,9 +22,10 @@ static uint32_t key_index(struct plumb_run *run, uint64_t key)
     return run->h->keys.count - 1;
 }
 
-static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t key, uint32_t channel)
+static struct plumb_live_state *state_carve(struct plumb_in in, uint64_t key, uint32_t channel)
 {
-    struct plumb_run *run = th->run;
+    struct plumb_thread *th = in.th;
+    struct plumb_run *run = in.run;
     size_t reserve = run->reserve;
     struct plumb_live_state *st;
     uint32_t index;
@@ -58,14 +59,14 @@ static struct plumb_live_state *state_carve(struct plumb_thread *th, uint64_t ke
     return st;
 }
 
-struct plumb_live_state *plumb_state_meet(struct plumb_thread *th, uint64_t key, uint32_t channel)
+struct plumb_live_state *plumb_state_meet(struct plumb_in in, uint64_t key, uint32_t channel)
 {
-    uint64_t off = plumb_map_get(&th->state_of, ((uint64_t)channel << 40 | key) + 1);
+    uint64_t off = plumb_map_get(&in.th->state_of, ((uint64_t)channel << 40 | key) + 1);
     struct plumb_live_state *st;
     if (off)
-        return PLUMB_AT(th->run, struct plumb_live_state, off);
+        return PLUMB_AT(in.run, struct plumb_live_state, off);
     plumb_lock();
-    st = state_carve(th, key, channel);
+    st = state_carve(in, key, channel);
     plumb_unlock();
     return st;
 }
@@ -86,11 +87,12 @@ static bool place_room(struct plumb_thread *th)
     return true;
 }
 
-static uint32_t place_carve(struct plumb_thread *th, uint32_t parent, uint64_t key, bool async)
+static uint32_t place_carve(struct plumb_in in, uint32_t parent, uint64_t key, bool async)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_live_tree *t;
     uint32_t i = th->place_count;
-    if (!place_room(th) || !(t = plumb_table_add(th->run, &th->live->tree)))
+    if (!place_room(th) || !(t = plumb_table_add(in.run, &th->live->tree)))
         return UINT32_MAX;
     t->parent = parent;
     t->node = plumb_key_node(key);
@@ -104,18 +106,19 @@ static uint32_t place_carve(struct plumb_thread *th, uint32_t parent, uint64_t k
     return i;
 }
 
-uint32_t plumb_place_meet(struct plumb_thread *th, uint32_t parent, uint64_t key, bool async)
+uint32_t plumb_place_meet(struct plumb_in in, uint32_t parent, uint64_t key, bool async)
 {
+    struct plumb_thread *th = in.th;
     uint64_t id = ((uint64_t)parent << 37 | (uint64_t)async << 36 | key) + 1;
     uint64_t known = plumb_map_get(&th->place_of, id);
     uint32_t i;
     if (known)
         return (uint32_t)known - 1;
     plumb_lock();
-    i = place_carve(th, parent, key, async);
+    i = place_carve(in, parent, key, async);
     plumb_unlock();
     if (i == UINT32_MAX) {
-        plumb_drop(th->run, PLUMB_DROP_TREE);
+        plumb_drop(in.run, PLUMB_DROP_TREE);
         return 0;
     }
     plumb_map_put(&th->place_of, id, (uint64_t)i + 1);

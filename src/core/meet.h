@@ -7,10 +7,9 @@
 #include "core/runtime.h"
 
 /* The thread's statistics of a key; NULL: no room. */
-PLUMB_COLD struct plumb_live_state *plumb_state_meet(struct plumb_thread *th, uint64_t key,
+PLUMB_COLD struct plumb_live_state *plumb_state_meet(struct plumb_in in, uint64_t key,
                                                      uint32_t channel);
 /* The place of a key below `parent`; async places hang below the root. 0, and counted: no room. */
-PLUMB_COLD uint32_t plumb_place_meet(struct plumb_thread *th, uint32_t parent, uint64_t key,
-                                     bool async);
+PLUMB_COLD uint32_t plumb_place_meet(struct plumb_in in, uint32_t parent, uint64_t key, bool async);
 
 #endif

@@ -295,19 +295,21 @@ void plumb_scopes_pool_peak(uint32_t pool, int64_t allocated, int64_t reserved)
 }
 
 /* The thread's own root, which lasts as long as the thread is attached. */
-static uint32_t own_root(struct plumb_thread *th)
+static uint32_t own_root(struct plumb_in in)
 {
+    struct plumb_thread *th = in.th;
     if (!th->memory_root)
-        th->memory_root = scope_new(th->run, 0, 0);
+        th->memory_root = scope_new(in.run, 0, 0);
     return th->memory_root;
 }
 
-uint32_t plumb_scope_of(struct plumb_thread *th)
+uint32_t plumb_scope_of(struct plumb_in in)
 {
+    struct plumb_thread *th = in.th;
     uint32_t scope = open_around(th->memory);
     /* Nothing is left of the context that the thread adopted: it works for itself. */
     if (!scope)
-        scope = own_root(th);
+        scope = own_root(in);
     if (scope != th->memory)
         enter(th, scope);
     return scope;
@@ -387,18 +389,18 @@ static void start_peaks(struct plumb_run *run, struct figures *root)
     plumb_pools_reset_peak(run);
 }
 
-void plumb_scopes_reset_peak(struct plumb_thread *th)
+void plumb_scopes_reset_peak(struct plumb_in in)
 {
-    uint32_t root = root_of(plumb_scope_of(th));
+    uint32_t root = root_of(plumb_scope_of(in));
     if (root)
-        start_peaks(th->run, at(root)->figures);
+        start_peaks(in.run, at(root)->figures);
     scopes.rss_peak = 0;
 }
 
-uint32_t plumb_scope_open(struct plumb_thread *th, uint32_t flags, const struct plumb_rss *rss)
+uint32_t plumb_scope_open(struct plumb_in in, uint32_t flags, const struct plumb_rss *rss)
 {
-    uint32_t around = plumb_scope_of(th), root = root_of(around);
-    uint32_t scope = around ? scope_new(th->run, around, flags) : 0;
+    uint32_t around = plumb_scope_of(in), root = root_of(around);
+    uint32_t scope = around ? scope_new(in.run, around, flags) : 0;
     struct figures *f, *r;
     if (!scope)
         return 0;
@@ -407,18 +409,18 @@ uint32_t plumb_scope_open(struct plumb_thread *th, uint32_t flags, const struct 
     if (flags & PLUMB_SCOPE_RSS) {
         f->rss = rss->now;
         f->high = rss->high;
-        fold_high(th->run, NULL, rss);
+        fold_high(in.run, NULL, rss);
         f->peak_rss = 0;
-        plumb_scopes_sampled(th->run, rss->now);
+        plumb_scopes_sampled(in.run, rss->now);
     }
     if (!(flags & PLUMB_SCOPE_RUNNING_PEAK)) {
-        start_peaks(th->run, r);
+        start_peaks(in.run, r);
         if (flags & PLUMB_SCOPE_RSS)
             scopes.rss_peak = rss->now;
         if (flags & PLUMB_SCOPE_RSS && exact())
             plumb_resident_reset();
     }
-    enter(th, scope);
+    enter(in.th, scope);
     return scope;
 }
 
@@ -470,17 +472,18 @@ static void shut(uint32_t scope)
     plumb_scope_release(scope);
 }
 
-void plumb_scope_close(struct plumb_thread *th, uint32_t scope, const struct plumb_rss *rss,
+void plumb_scope_close(struct plumb_in in, uint32_t scope, const struct plumb_rss *rss,
                        struct plumb_live_memory *out)
 {
+    struct plumb_thread *th = in.th;
     struct figures *f = scope ? at(scope)->figures : NULL;
     uint32_t root = root_of(scope);
     memset(out, 0, sizeof *out);
     if (!f)
         return;
     if (f->flags & PLUMB_SCOPE_RSS && rss && rss->now) {
-        fold_high(th->run, f, rss);
-        plumb_scopes_sampled(th->run, rss->now);
+        fold_high(in.run, f, rss);
+        plumb_scopes_sampled(in.run, rss->now);
         out->samples = 1;
         out->rss = rss->now;
         out->peak_rss = f->flags & PLUMB_SCOPE_RUNNING_PEAK && scopes.rss_peak > f->peak_rss
@@ -492,7 +495,7 @@ void plumb_scope_close(struct plumb_thread *th, uint32_t scope, const struct plu
         out->peak_exact = exact();
     }
     out->reset_peak = !(f->flags & PLUMB_SCOPE_RUNNING_PEAK);
-    uses(th->run, f, at(root)->figures, out);
+    uses(in.run, f, at(root)->figures, out);
     if (th->memory == scope)
         enter(th, at(scope)->parent);
     shut(scope);

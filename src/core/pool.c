@@ -276,11 +276,11 @@ static void freed(struct plumb_run *run, uint32_t pool, uint64_t address, uint64
     }
 }
 
-static void allocated(struct plumb_thread *th, uint32_t pool, uint64_t address, uint64_t bytes)
+static void allocated(struct plumb_in in, uint32_t pool, uint64_t address, uint64_t bytes)
 {
-    struct plumb_run *run = th->run;
+    struct plumb_run *run = in.run;
     struct plumb_live_pool *p = plumb_pool_at(run, pool);
-    uint32_t owner = plumb_owner_of(run, pool, plumb_innermost(th)), scope = plumb_scope_of(th);
+    uint32_t owner = plumb_owner_of(run, pool, plumb_innermost(in.th)), scope = plumb_scope_of(in);
     struct plumb_block old, b = {address, bytes, owner, scope, pool, 0};
     struct plumb_live_owner *o = owner ? plumb_owner_at(run, owner - 1) : NULL;
     /* Given out again: its release was not told. */
@@ -324,33 +324,33 @@ void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, 
                           uint64_t bytes)
 {
     uint64_t at = (uint64_t)(uintptr_t)address;
-    struct plumb_thread *th;
+    struct plumb_in in;
     int i;
     if (((event == PLUMB_MEM_ALLOC || event == PLUMB_MEM_FREE) && !at) || bytes > INT64_MAX / 4 ||
-        !plumb_ledger_enter(&th, true))
+        !plumb_ledger_enter(&in, true))
         return;
     i = event == PLUMB_MEM_RESET_PEAK
             ? -1
-            : plumb_pool_of(th->run, device ? device : "cpu", pool ? pool : "");
+            : plumb_pool_of(in.run, device ? device : "cpu", pool ? pool : "");
     if (event == PLUMB_MEM_RESET_PEAK)
-        plumb_scopes_reset_peak(th);
+        plumb_scopes_reset_peak(in);
     else if (i < 0)
-        plumb_drop(th->run, PLUMB_DROP_LOST);
+        plumb_drop(in.run, PLUMB_DROP_LOST);
     else if (event == PLUMB_MEM_ALLOC)
-        allocated(th, (uint32_t)i, at, bytes);
+        allocated(in, (uint32_t)i, at, bytes);
     else if (event == PLUMB_MEM_FREE)
-        freed(th->run, (uint32_t)i, at, bytes);
+        freed(in.run, (uint32_t)i, at, bytes);
     else if (event == PLUMB_MEM_RESERVE)
-        reserve(th->run, (uint32_t)i, at, bytes);
+        reserve(in.run, (uint32_t)i, at, bytes);
     else if (event == PLUMB_MEM_RELEASE)
-        release(th->run, (uint32_t)i, at, bytes);
+        release(in.run, (uint32_t)i, at, bytes);
     else if (event == PLUMB_MEM_TOTAL)
-        plumb_pool_at(th->run, (uint32_t)i)->total = bytes;
-    if (i >= 0 && plumb_traces(th, PLUMB_TRACE_HAS_MEMORY))
-        plumb_trace_pool(th, pools.device[i], pools.pool[i],
-                         plumb_pool_at(th->run, (uint32_t)i)->allocated,
-                         plumb_pool_at(th->run, (uint32_t)i)->reserved);
-    plumb_ledger_leave(th);
+        plumb_pool_at(in.run, (uint32_t)i)->total = bytes;
+    if (i >= 0 && plumb_traces(in, PLUMB_TRACE_HAS_MEMORY))
+        plumb_trace_pool(in, pools.device[i], pools.pool[i],
+                         plumb_pool_at(in.run, (uint32_t)i)->allocated,
+                         plumb_pool_at(in.run, (uint32_t)i)->reserved);
+    plumb_ledger_leave(in);
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -385,23 +385,23 @@ void plumb_memory_now_impl(plumb_memory *out, const char *device, const char *po
     plumb_memory m = {.size = sizeof m};
     size_t size = out ? out->size : 0;
     struct plumb_rss rss = plumb_rss_read();
-    struct plumb_thread *th;
+    struct plumb_in in;
     if (size < sizeof(size_t))
         return;
     m.rss = rss.now;
     m.peak_rss = rss.high;
-    if (plumb_ledger_enter(&th, true)) {
+    if (plumb_ledger_enter(&in, true)) {
         uint32_t n, i;
-        plumb_sized_flush(th); /* which may make a pool */
-        n = th->run->h->ledger.pools.count;
+        plumb_sized_flush(in); /* which may make a pool */
+        n = in.run->h->ledger.pools.count;
         i = device && pool ? find(device, pool, n) : sum_of(device, n);
         if (device && pool && i < n)
-            answer(&m, plumb_pool_at(th->run, i)->allocated, plumb_pool_at(th->run, i)->reserved,
+            answer(&m, plumb_pool_at(in.run, i)->allocated, plumb_pool_at(in.run, i)->reserved,
                    pools.peak_allocated[i], pools.peak_reserved[i]);
         else if (!(device && pool) && i < SUMS)
             answer(&m, pools.sum[i].allocated, pools.sum[i].reserved, pools.sum[i].peak_allocated,
                    pools.sum[i].peak_reserved);
-        plumb_ledger_leave(th);
+        plumb_ledger_leave(in);
     }
     m.size = size;
     memcpy(out, &m, size < sizeof m ? size : sizeof m);
@@ -459,7 +459,7 @@ void plumb_pools_close(struct plumb_run *run)
 {
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
         if (plumb_belongs(th, run) && !PLUMB_ACQUIRE(th->busy))
-            plumb_sized_flush(th);
+            plumb_sized_flush((struct plumb_in){th, run});
     }
     plumb_sized_close(run);
     plumb_pools_holes(run);

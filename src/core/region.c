@@ -219,6 +219,7 @@ void plumb_regions_open(struct plumb_run *run)
     all->selection = !is_chosen() ? PLUMB_SELECT_RUN
                      : selected   ? PLUMB_SELECT_REGIONS
                                   : PLUMB_SELECT_NOTHING;
+    PLUMB_STORE(all->speaks, run->h->local_rank <= 0 && !plumb_rt.forked);
     run->h->regions.selection = all->selection;
     run->h->regions.scope = plumb_rt.settings.region_scope;
     run->h->regions.all = is_every();
@@ -317,8 +318,7 @@ void plumb_regions_check(void)
 /* Rank 0 of a machine speaks for all, and a forked child's parent has spoken. */
 bool plumb_regions_speak(void)
 {
-    const struct plumb_run *run = PLUMB_ACQUIRE(plumb_rt.run);
-    return run && run->h->local_rank <= 0 && !plumb_rt.forked;
+    return PLUMB_LOAD(plumb_rt.regions.speaks);
 }
 
 void plumb_regions_tell(void)

@@ -20,6 +20,7 @@ enum {
 };
 
 struct plumb_run;
+struct plumb_in;
 struct plumb_thread;
 
 struct plumb_region_entry {
@@ -35,7 +36,8 @@ struct plumb_regions {                /* of the runtime */
     uint32_t selection;               /* enum plumb_live_selection, of the run */
     const char *strange[PLUMB_REGIONS_STRANGE];
     uint32_t stranges;
-    uint64_t told; /* hash of the list that was complained of last */
+    uint32_t speaks; /* this process is the one of its machine's ranks that tells of regions */
+    uint64_t told;   /* hash of the list that was complained of last */
 };
 struct plumb_region_open { /* of a thread, the outermost first */
     uint32_t depth;        /* of its span */
@@ -84,15 +86,15 @@ plumb_span plumb_region_begin_impl(const char *name);
 plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame,
                                     struct plumb_caller caller);
 /* Inside enter: the spans deeper than `depth` are about to end. */
-void plumb_regions_closing(struct plumb_thread *th, uint32_t depth);
+void plumb_regions_closing(struct plumb_in in, uint32_t depth);
 /* Inside enter: of the thread's scopes only the first `scopes` are still open. Regions declared
  * inside the others were left by a jump. */
-void plumb_regions_scopes_ended(struct plumb_thread *th, uint32_t scopes);
+void plumb_regions_scopes_ended(struct plumb_in in, uint32_t scopes);
 /* Inside enter: the thread works below other nodes now. */
 void plumb_regions_adopted(struct plumb_thread *th);
 /* Before a fold: whether the block may hold what the trace is kept to. What is left out is counted.
  */
-bool plumb_regions_want_block(struct plumb_thread *th);
+bool plumb_regions_want_block(struct plumb_in in);
 /* After those spans have ended: logs a collection that this has switched off. */
 void plumb_regions_closed(struct plumb_thread *th);
 

@@ -56,10 +56,10 @@ static void interval_end(struct plumb_run *run)
 /* ---- Entering and leaving -------------------------------------------------------------------- */
 
 /* A moment in the trace, on the thread that switches; inside enter. */
-static void mark(struct plumb_thread *th, uint64_t text_off)
+static void mark(struct plumb_in in, uint64_t text_off)
 {
-    if (plumb_traced(th) && text_off)
-        plumb_wide(th, PLUMB_WIDE_INSTANT, 0, &text_off, 2);
+    if (plumb_traced(in.th) && text_off)
+        plumb_wide(in, PLUMB_WIDE_INSTANT, 0, &text_off, 2);
 }
 
 /* Whether every thread's own outermost region switches collection, or the process's. */
@@ -69,9 +69,10 @@ static bool is_per_thread(const struct plumb_run *run)
 }
 
 /* Counts the entry; true: it switches collection on. */
-static bool count_in(struct plumb_thread *th, uint32_t index)
+static bool count_in(struct plumb_in in, uint32_t index)
 {
-    struct plumb_run *run = th->run;
+    struct plumb_thread *th = in.th;
+    struct plumb_run *run = in.run;
     bool first = false;
     if (index < run->h->region.count) {
         struct plumb_live_region *r = plumb_table_at(run, &run->h->region, index);
@@ -90,55 +91,56 @@ static bool count_in(struct plumb_thread *th, uint32_t index)
 
 /* Takes region `index`, of an entry that was just removed, out of the count. `marked`: its begin is
  * in the trace, and its end is going to be. */
-static void count_out(struct plumb_thread *th, uint32_t index, bool marked)
+static void count_out(struct plumb_in in, uint32_t index, bool marked)
 {
-    struct plumb_live_regions *live = &th->run->h->regions;
+    struct plumb_thread *th = in.th;
+    struct plumb_live_regions *live = &in.run->h->regions;
     bool last;
     if (!th->regions.selected || !at(index)->selected || --th->regions.selected)
         return;
     th->regions.closing = marked;
     last = live->open && --live->open == 0;
-    if (marked && (last || is_per_thread(th->run))) {
+    if (marked && (last || is_per_thread(in.run))) {
         th->regions.ended = index + 1;
-        mark(th, live->off_off);
+        mark(in, live->off_off);
     }
     if (last)
-        interval_end(th->run);
+        interval_end(in.run);
 }
 
 /* Removes the entries of spans deeper than `depth`. */
-static void close_to(struct plumb_thread *th, uint32_t depth, bool marked)
+static void close_to(struct plumb_in in, uint32_t depth, bool marked)
 {
-    struct plumb_region_stack *s = &th->regions;
+    struct plumb_region_stack *s = &in.th->regions;
     if (!s->count || s->open[s->count - 1].depth <= depth)
         return;
     pthread_mutex_lock(&plumb_rt.ledger_lock);
     while (s->count && s->open[s->count - 1].depth > depth)
-        count_out(th, s->open[--s->count].index, marked);
+        count_out(in, s->open[--s->count].index, marked);
     pthread_mutex_unlock(&plumb_rt.ledger_lock);
 }
 
 /* Entry `i` is of a region that a jump has left, while its span stays open until one around it
  * ends. From here on it counts, and selects, nothing. Under the ledger's lock. */
-static void leave_behind(struct plumb_thread *th, uint32_t i)
+static void leave_behind(struct plumb_in in, uint32_t i)
 {
-    struct plumb_region_stack *s = &th->regions;
+    struct plumb_region_stack *s = &in.th->regions;
     struct plumb_region_open left = s->open[i];
     uint64_t payload[2] = {left.depth, 0};
     memmove(&s->open[i], &s->open[i + 1], (--s->count - i) * sizeof left);
-    count_out(th, left.index, true);
-    plumb_wide(th, PLUMB_WIDE_MARK, PLUMB_FRAME_LEFT, payload, 3);
+    count_out(in, left.index, true);
+    plumb_wide(in, PLUMB_WIDE_MARK, PLUMB_FRAME_LEFT, payload, 3);
 }
 
-void plumb_regions_scopes_ended(struct plumb_thread *th, uint32_t scopes)
+void plumb_regions_scopes_ended(struct plumb_in in, uint32_t scopes)
 {
-    struct plumb_region_stack *s = &th->regions;
+    struct plumb_region_stack *s = &in.th->regions;
     if (!s->count || s->open[s->count - 1].scopes <= scopes)
         return;
     pthread_mutex_lock(&plumb_rt.ledger_lock);
     for (uint32_t i = s->count; i-- > 0;)
         if (s->open[i].point && s->open[i].scopes > scopes)
-            leave_behind(th, i);
+            leave_behind(in, i);
     pthread_mutex_unlock(&plumb_rt.ledger_lock);
 }
 
@@ -147,7 +149,7 @@ void plumb_regions_scopes_ended(struct plumb_thread *th, uint32_t scopes)
 static void declared_again(struct plumb_thread *th, const void *point, const void *frame)
 {
     struct plumb_region_stack *s = &th->regions;
-    struct plumb_thread *in;
+    struct plumb_in in;
     if (!s->count || !plumb_ledger_enter(&in, true))
         return;
     for (uint32_t i = s->count; i-- > 0;)
@@ -158,9 +160,9 @@ static void declared_again(struct plumb_thread *th, const void *point, const voi
         plumb_regions_closed(th);
 }
 
-void plumb_regions_closing(struct plumb_thread *th, uint32_t depth)
+void plumb_regions_closing(struct plumb_in in, uint32_t depth)
 {
-    close_to(th, depth, true);
+    close_to(in, depth, true);
 }
 
 void plumb_regions_closed(struct plumb_thread *th)
@@ -203,39 +205,35 @@ static uint32_t node_of(uint32_t index)
     return node;
 }
 
-/* After the region's span has begun, which the mark then lies in. */
-static void tell_in(struct plumb_thread *th, uint32_t index)
-{
-    struct plumb_thread *in;
-    if (plumb_enter(&in, true)) {
-        mark(in, in->run->h->regions.on_off);
-        plumb_leave(in);
-    }
-    tell_entered(th, index);
-}
-
 static plumb_span begin(struct plumb_thread *th, uint32_t index, uint32_t node, const void *point,
                         const void *frame)
 {
     struct plumb_region_stack *s = &th->regions;
-    struct plumb_thread *in;
-    plumb_span span;
-    bool switches;
-    if (s->count == PLUMB_REGIONS_OPEN || !plumb_ledger_enter(&in, false))
+    plumb_span span = no_span;
+    struct plumb_in in;
+    bool switches = false;
+    if (s->count == PLUMB_REGIONS_OPEN)
         return plumb_begin_plain(th, node);
+    plumb_begin_wait(th, node);
+    if (!plumb_ledger_enter(&in, false))
+        return no_span;
     s->open[s->count++] =
         (struct plumb_region_open){plumb_depth(th) + 1, index, th->scopes, point, frame};
-    switches = count_in(th, index);
-    plumb_ledger_leave(in);
-    span = plumb_begin_plain(th, node);
-    if (span.id) {
+    switches = count_in(in, index);
+    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    span = plumb_begin_inside(in, node, NULL);
+    if (span.id)
         span.id |= PLUMB_STAGE_BIT;
-        if (switches)
-            tell_in(th, index);
-    } else if (plumb_enter(&in, true)) {
-        close_to(th, plumb_depth(th), false);
-        plumb_leave(in);
-    }
+    else
+        close_to(in, plumb_depth(th), false);
+    /* After the region's span has begun, which the mark then lies in. */
+    if (span.id && switches)
+        mark(in, in.run->h->regions.on_off);
+    plumb_leave(in);
+    if (span.id)
+        plumb_begin_tell(th, node);
+    if (span.id && switches)
+        tell_entered(th, index);
     return span;
 }
 
@@ -253,9 +251,10 @@ void plumb_regions_adopted(struct plumb_thread *th)
 }
 
 /* Spans of a block that were begun while a selected region was open on another thread. */
-static uint64_t begun_elsewhere(const struct plumb_thread *th)
+static uint64_t begun_elsewhere(struct plumb_in in)
 {
-    struct plumb_trace_source s = {th->run->base, th->run->mapped, th->run->h};
+    struct plumb_thread *th = in.th;
+    struct plumb_trace_source s = {in.run->base, in.run->mapped, in.run->h};
     uint64_t n = 0;
     for (const uint64_t *w = th->block + PLUMB_BLOCK_HEAD; w < th->head; w++) {
         if ((*w & 3) == PLUMB_REC_WIDE)
@@ -278,33 +277,34 @@ static bool any_after(struct plumb_run *run, uint64_t ticks)
 
 /* Whether a span that was open when the block began is in the trace of the process: its end, which
  * may come long after the regions were left, belongs there too. */
-static bool holds_shown(const struct plumb_thread *th)
+static bool holds_shown(struct plumb_in in)
 {
-    const struct plumb_live_thread *live = th->live;
-    struct plumb_trace_source s = {th->run->base, th->run->mapped, th->run->h};
+    const struct plumb_live_thread *live = in.th->live;
+    struct plumb_trace_source s = {in.run->base, in.run->mapped, in.run->h};
     for (uint32_t d = live->context.depth; d > 0; d--)
         if (plumb_trace_any_region(&s, live->frames[d].begin_ticks, false))
             return true;
     return false;
 }
 
-bool plumb_regions_want_block(struct plumb_thread *th)
+bool plumb_regions_want_block(struct plumb_in in)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_region_stack *s = &th->regions;
     bool elsewhere;
-    if (th->run->h->regions.selection != PLUMB_SELECT_REGIONS)
+    if (in.run->h->regions.selection != PLUMB_SELECT_REGIONS)
         return true;
     if (s->seen) {
         /* A region that is being left is no longer counted, but its end is still to come. */
         s->seen = s->selected || s->adopted || s->closing;
         return true;
     }
-    elsewhere = any_after(th->run, th->base);
-    if (!is_per_thread(th->run))
-        return elsewhere || holds_shown(th);
+    elsewhere = any_after(in.run, th->base);
+    if (!is_per_thread(in.run))
+        return elsewhere || holds_shown(in);
     if (!elsewhere)
         return false;
-    PLUMB_ADD(th->run->h->regions.left_out, begun_elsewhere(th));
+    PLUMB_ADD(in.run->h->regions.left_out, begun_elsewhere(in));
     return false;
 }
 

@@ -49,9 +49,10 @@ struct plumb_live_section *plumb_request_section(struct plumb_run *run, uint64_t
     return at(run, request) ? section_at(run, request, false) : NULL;
 }
 
-uint64_t plumb_request_current(struct plumb_thread *th)
+uint64_t plumb_request_current(struct plumb_in in)
 {
-    const struct plumb_live_request *r = at(th->run, th->request);
+    struct plumb_thread *th = in.th;
+    const struct plumb_live_request *r = at(in.run, th->request);
     if (!r || r->end_ticks)
         th->request = 0;
     return th->request;
@@ -86,17 +87,17 @@ static void stamp_id(char *out, size_t size, uint64_t unix_ns)
     snprintf(out + n, size - n, "_%06u", (unsigned)(unix_ns / 1000 % 1000000));
 }
 
-static void end(struct plumb_thread *th, struct plumb_live_request *r, uint32_t scope,
+static void end(struct plumb_in in, struct plumb_live_request *r, uint32_t scope,
                 const struct plumb_rss *rss, uint32_t failed, const char *why)
 {
     struct plumb_live_memory m;
     if (r->end_ticks)
         return;
-    plumb_scope_close(th, scope, rss, &m);
+    plumb_scope_close(in, scope, rss, &m);
     plumb_ledger_show(&r->memory, &m);
     r->failed = failed != 0;
     snprintf(r->why, sizeof r->why, "%s", failed && why ? why : "");
-    PLUMB_RELEASE(r->end_ticks, plumb_ticks_from(th->clock));
+    PLUMB_RELEASE(r->end_ticks, plumb_ticks_from(in.th->clock));
 }
 
 /* A new entry, in a table that grows up to its bound and then begins again. */
@@ -130,7 +131,7 @@ plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadat
     struct plumb_live_request *r, *before;
     struct plumb_live_section *s;
     plumb_request request = {0};
-    struct plumb_thread *th;
+    struct plumb_in in;
     uint64_t now_ns = unix_now_ns();
     char stamp[64];
     if (!plumb_wanted())
@@ -138,30 +139,30 @@ plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadat
     /* Before the lock: libc's of local time may be held by somebody who allocates, and so waits for
      * ours. */
     stamp_id(stamp, sizeof stamp, now_ns);
-    if (!plumb_ledger_enter(&th, false))
+    if (!plumb_ledger_enter(&in, false))
         return request;
-    before = at(th->run, th->request);
-    if (before && !th->memory_adopted)
-        end(th, before, before->scope, &rss, 0, NULL);
-    plumb_sized_flush(th);
-    r = enter(th->run);
+    before = at(in.run, in.th->request);
+    if (before && !in.th->memory_adopted)
+        end(in, before, before->scope, &rss, 0, NULL);
+    plumb_sized_flush(in);
+    r = enter(in.run);
     if (!r) {
-        plumb_drop(th->run, PLUMB_DROP_LOST);
-        plumb_ledger_leave(th);
+        plumb_drop(in.run, PLUMB_DROP_LOST);
+        plumb_ledger_leave(in);
         return request;
     }
     r->begin_unix_ns = now_ns;
-    r->tid = th->tid;
+    r->tid = in.th->tid;
     snprintf(r->id, sizeof r->id, "%s", id && *id ? id : stamp);
-    r->scope = plumb_scope_open(th, with_rss ? PLUMB_SCOPE_RSS : 0, &rss);
-    r->begin_ticks = plumb_ticks_from(th->clock);
-    th->request = th->run->h->ledger.requests;
-    PLUMB_RELEASE(r->serial, th->request);
-    s = section_at(th->run, th->request, true);
+    r->scope = plumb_scope_open(in, with_rss ? PLUMB_SCOPE_RSS : 0, &rss);
+    r->begin_ticks = plumb_ticks_from(in.th->clock);
+    in.th->request = in.run->h->ledger.requests;
+    PLUMB_RELEASE(r->serial, in.th->request);
+    s = section_at(in.run, in.th->request, true);
     if (s)
         copy_metadata(s, metadata);
-    request.id = th->request | (uint64_t)th->run->generation << 40;
-    plumb_ledger_leave(th);
+    request.id = in.th->request | (uint64_t)in.run->generation << 40;
+    plumb_ledger_leave(in);
     return request;
 }
 
@@ -171,16 +172,16 @@ void plumb_request_end_impl(plumb_request request, uint32_t failed, const char *
     struct plumb_rss rss = with_rss ? plumb_rss_read() : (struct plumb_rss){0, 0};
     uint64_t serial = request.id & ((UINT64_C(1) << 40) - 1);
     struct plumb_live_request *r;
-    struct plumb_thread *th;
-    if (!request.id || !plumb_ledger_enter(&th, true))
+    struct plumb_in in;
+    if (!request.id || !plumb_ledger_enter(&in, true))
         return;
-    plumb_sized_flush(th);
-    r = request.id >> 40 == (th->run->generation & 0xffffff) ? at(th->run, serial) : NULL;
+    plumb_sized_flush(in);
+    r = request.id >> 40 == (in.run->generation & 0xffffff) ? at(in.run, serial) : NULL;
     if (r)
-        end(th, r, r->scope, &rss, failed, why);
-    if (th->request == serial)
-        th->request = 0;
-    plumb_ledger_leave(th);
+        end(in, r, r->scope, &rss, failed, why);
+    if (in.th->request == serial)
+        in.th->request = 0;
+    plumb_ledger_leave(in);
 }
 
 /* ---- Stages of a request --------------------------------------------------------------------- */

@@ -431,9 +431,12 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     still = quiesce();
     /* Summaries see no run from here on: the end block calls out, and may be asked for one. */
     plumb_lock();
+    snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
     PLUMB_STORE(plumb_rt.run, NULL);
     plumb_unlock();
     pthread_mutex_unlock(&plumb_rt.snapshot_lock);
+    PLUMB_ADD(run->h->drops[PLUMB_DROP_REENTRANT],
+              __atomic_exchange_n(&plumb_rt.handlers_turned_away, 0, __ATOMIC_RELAXED));
     plumb_control_stop();
     if (still)
         plumb_nvtx_end_all();
@@ -446,7 +449,6 @@ static int close_run(struct plumb_run *run, plumb_error *err)
         plumb_anchor_take(&end, plumb_rt.clock);
     }
     run->h->now[0] = run->h->now[1] = end;
-    snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
     plumb_trace_writer_stop(run, &end, still);
     plumb_trace_tell_stop(run);
     if (still) {
@@ -498,17 +500,26 @@ int plumb_stop_impl(plumb_error *err)
 int plumb_run_dir_impl(char *out, size_t size, plumb_error *err)
 {
     const char *dir;
+    size_t n;
     if (!out || !size)
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_run_dir: no room for the path");
-    if (PLUMB_LOAD(plumb_rt.want_run) && !plumb_rt.run)
+    if (PLUMB_LOAD(plumb_rt.want_run) && !PLUMB_ACQUIRE(plumb_rt.run))
         plumb_run_open(NULL);
+    if (plumb_locked)
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "plumb_run_dir: in the handler of a signal that "
+                          "interrupted plumb");
+    /* Under the lock no run ends. */
+    plumb_lock();
     dir = plumb_rt.run ? plumb_rt.run->dir : plumb_rt.last_dir;
-    if (!dir[0])
+    n = strlen(dir) + 1;
+    if (n <= size)
+        memcpy(out, dir, n);
+    plumb_unlock();
+    if (n == 1)
         return plumb_fail(err, PLUMB_ERR_STATE, "no run has a directory");
-    if (strlen(dir) >= size)
-        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_run_dir: the path needs %zu bytes",
-                          strlen(dir) + 1);
-    memcpy(out, dir, strlen(dir) + 1);
+    if (n > size)
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_run_dir: the path needs %zu bytes", n);
     return PLUMB_OK;
 }
 

@@ -159,8 +159,7 @@ struct plumb_thread {
     uint64_t *top; /* the innermost; open[0], which no handle equals, when there is none */
     uint64_t open[PLUMB_DEPTH_MAX + 1];
     /* the fold */
-    struct plumb_run *run;
-    uint32_t generation; /* of `run`: the pointers mean nothing once that is over */
+    uint32_t generation; /* of the run it is attached to: the pointers end with that */
     uint32_t frozen;     /* held in our signal handler, never to go on */
     struct plumb_live_thread *live;
     struct plumb_live_state *last_state; /* end of the block's list */
@@ -203,6 +202,13 @@ struct plumb_thread {
     struct plumb_thread *next; /* of all records */
     struct plumb_thread *next_idle;
     bool wiped; /* the kernel wipes it on fork */
+};
+
+/* What plumb_enter() hands out: the calling thread, and the open run, which stays until
+ * plumb_leave(). There is no other way from a thread to a run. */
+struct plumb_in {
+    struct plumb_thread *th;
+    struct plumb_run *run;
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -296,6 +302,7 @@ struct plumb_runtime {
     pthread_mutex_t snapshot_lock;
     uint64_t overhead_ticks_x1000;
     uint64_t nodes_seen_beyond, pipelines_seen_beyond; /* while no run was open */
+    uint64_t handlers_turned_away;                     /* while their thread had the lock */
     /* collectors */
     uint64_t host_hz; /* ticks a second, as measured last */
     uint64_t flows;   /* of origins, given so far */
@@ -400,6 +407,14 @@ static inline bool plumb_is_attached(const struct plumb_thread *th)
     return (PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) == PLUMB_GATE_OPEN;
 }
 
+/* The run of a thread that is inside: none that is open then goes away before it leaves. NULL: the
+ * thread was held up in here so long that its run was ended without it. */
+static inline struct plumb_run *plumb_run_inside(const struct plumb_thread *th)
+{
+    struct plumb_run *run = PLUMB_ACQUIRE(plumb_rt.run);
+    return plumb_belongs(th, run) ? run : NULL;
+}
+
 static inline uint32_t plumb_depth(const struct plumb_thread *th)
 {
     return (uint32_t)(th->top - th->open);
@@ -493,30 +508,33 @@ bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns);
 void plumb_barrier(void);
 
 /* fold.c */
-void plumb_fold(struct plumb_thread *th);
-void plumb_block_open(struct plumb_thread *th, uint64_t ticks);
+void plumb_fold(struct plumb_in in);
+void plumb_block_open(struct plumb_in in, uint64_t ticks);
 /* Folds what the block holds and opens the next one. */
-void plumb_block_next(struct plumb_thread *th, uint64_t ticks);
+void plumb_block_next(struct plumb_in in, uint64_t ticks);
 /* Room for `words` more records at `ticks`, in this block or the next; returns where. */
-uint64_t *plumb_block_room(struct plumb_thread *th, uint32_t words, uint64_t ticks);
+uint64_t *plumb_block_room(struct plumb_in in, uint32_t words, uint64_t ticks);
 
 /* span.c */
 /* A span without a stage around it; `th` as from plumb_attached(). */
 plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node);
-/* The same for a caller that has waited for the device already, where that is wanted. */
-plumb_span plumb_begin_synchronised(struct plumb_thread *th, uint32_t node);
+/* The same in its parts: the device is waited for, where that is wanted; inside enter the span
+ * begins, at `*ticks` when that is not NULL; and outside again it is told to tools. */
+void plumb_begin_wait(struct plumb_thread *th, uint32_t node);
+plumb_span plumb_begin_inside(struct plumb_in in, uint32_t node, uint64_t *ticks);
+void plumb_begin_tell(struct plumb_thread *th, uint32_t node);
 /* The calling thread's record, attached to the open run; NULL: nothing to record into, or this is a
  * signal handler that interrupted us. */
 struct plumb_thread *plumb_attached(void);
 void plumb_api_fill(struct plumb_api *api, enum plumb_clock_source clock);
-/* Enters the runtime for a record that is no span; false: not now (busy, not recording). The caller
- * must call plumb_leave(). */
-bool plumb_enter(struct plumb_thread **out, bool even_if_off);
-void plumb_leave(struct plumb_thread *th);
+/* Enters the runtime: until plumb_leave() the open run stays, and signal handlers on this thread
+ * record nothing. False: not now (busy, not recording). */
+bool plumb_enter(struct plumb_in *in, bool even_if_off);
+void plumb_leave(struct plumb_in in);
 /* Appends a wide record: words 1 .. n-1 from `payload`. Inside enter/leave. */
-void plumb_wide(struct plumb_thread *th, enum plumb_wide kind, uint32_t small,
-                const uint64_t *payload, uint32_t n);
-uint64_t plumb_calibrate_span(struct plumb_thread *th, int spans); /* ticks x 1000 a span */
+void plumb_wide(struct plumb_in in, enum plumb_wide kind, uint32_t small, const uint64_t *payload,
+                uint32_t n);
+uint64_t plumb_calibrate_span(struct plumb_in in, int spans); /* ticks x 1000 a span */
 
 /* scope.c */
 plumb_scope plumb_phase_begin_impl(const char *name);
@@ -526,9 +544,9 @@ plumb_scope plumb_pipeline_begin_impl(plumb_pipeline *pipeline);
 void plumb_context_capture_impl(plumb_context *out);
 plumb_scope plumb_context_adopt_impl(const plumb_context *context);
 void plumb_scope_end_impl(plumb_scope scope);
-void plumb_scopes_announce(struct plumb_thread *th); /* tells a new run where the thread is */
+void plumb_scopes_announce(struct plumb_in in); /* tells a new run where the thread is */
 /* Inside enter: gives back what the scopes above `down_to` have adopted in the ledger. */
-void plumb_scopes_return(struct plumb_thread *th, uint32_t down_to);
+void plumb_scopes_return(struct plumb_in in, uint32_t down_to);
 
 /* async.c */
 /* Waits for the device of the node, otherwise of the thread's pipeline. Calls out. */

@@ -45,7 +45,7 @@ int plumb_runtime_begin_impl(plumb_runtime_run **out, const plumb_runtime_option
 {
     plumb_runtime_options o = {0};
     plumb_runtime_run *r;
-    struct plumb_thread *th;
+    struct plumb_in in;
     int rc = PLUMB_OK;
     if (options && options->size < sizeof(size_t))
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_runtime_begin: options without a size");
@@ -66,10 +66,10 @@ int plumb_runtime_begin_impl(plumb_runtime_run **out, const plumb_runtime_option
     }
     r->now_s = o.now_s ? o.now_s : monotonic_s;
     r->arg = o.arg;
-    if (o.capture_peak_memory && plumb_ledger_enter(&th, true)) {
-        plumb_window_open(&r->window, th->run);
+    if (o.capture_peak_memory && plumb_ledger_enter(&in, true)) {
+        plumb_window_open(&r->window, in.run);
         r->memory = true;
-        plumb_ledger_leave(th);
+        plumb_ledger_leave(in);
     }
     r->begin_s = r->now_s(r->arg);
     *out = r;
@@ -79,7 +79,7 @@ int plumb_runtime_begin_impl(plumb_runtime_run **out, const plumb_runtime_option
 int plumb_runtime_finish_impl(plumb_runtime_run *run, plumb_runtime_result *out, plumb_error *err)
 {
     plumb_runtime_result result = {.size = sizeof result};
-    struct plumb_thread *th;
+    struct plumb_in in;
     size_t size = out ? out->size : 0;
     if (!run)
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_runtime_finish: run is NULL");
@@ -87,14 +87,14 @@ int plumb_runtime_finish_impl(plumb_runtime_run *run, plumb_runtime_result *out,
     result.device_count = run->devices;
     for (uint32_t i = 0; i < run->devices; i++)
         snprintf(result.memory[i].device, sizeof result.memory[i].device, "%s", run->device[i]);
-    if (run->memory && plumb_ledger_enter(&th, true)) {
-        for (uint32_t i = 0; i < run->devices && run->window.run == th->run->generation; i++)
-            plumb_window_peaks(&run->window, th->run, run->device[i],
+    if (run->memory && plumb_ledger_enter(&in, true)) {
+        for (uint32_t i = 0; i < run->devices && run->window.run == in.run->generation; i++)
+            plumb_window_peaks(&run->window, in.run, run->device[i],
                                &result.memory[i].peak_allocated_bytes,
                                &result.memory[i].peak_reserved_bytes);
         plumb_window_close(&run->window);
         run->memory = false;
-        plumb_ledger_leave(th);
+        plumb_ledger_leave(in);
     }
     /* A window that cannot be closed now (its run is over, or this is a signal handler) may still
      * be linked: a few pages are left behind rather than somebody's list broken. */

@@ -217,23 +217,23 @@ void plumb_checkpoint_impl(const char *name, uint32_t baseline)
     struct plumb_live_memory m;
     struct plumb_live_checkpoint *c;
     struct plumb_rss rss = plumb_rss_read();
-    struct plumb_thread *th;
+    struct plumb_in in;
     uint64_t serial;
-    if (!plumb_ledger_enter(&th, false))
+    if (!plumb_ledger_enter(&in, false))
         return;
-    plumb_sized_flush(th);
-    plumb_memory_held(th->run, &rss, &m);
-    plumb_pools_holes(th->run);
-    serial = ++th->run->h->ledger.checkpoints_made;
-    c = find(th->run, plumb_request_current(th), name ? name : "");
+    plumb_sized_flush(in);
+    plumb_memory_held(in.run, &rss, &m);
+    plumb_pools_holes(in.run);
+    serial = ++in.run->h->ledger.checkpoints_made;
+    c = find(in.run, plumb_request_current(in), name ? name : "");
     if (c) {
-        c->at_ticks = plumb_ticks_from(th->clock);
+        c->at_ticks = plumb_ticks_from(in.th->clock);
         c->baseline = baseline;
         plumb_ledger_show(&c->memory, &m);
         PLUMB_RELEASE(c->serial, serial);
-        plumb_series_point(th->run, c->at_ticks, rss.now);
+        plumb_series_point(in.run, c->at_ticks, rss.now);
     } else {
-        plumb_drop(th->run, PLUMB_DROP_CHECKPOINT);
+        plumb_drop(in.run, PLUMB_DROP_CHECKPOINT);
     }
-    plumb_ledger_leave(th);
+    plumb_ledger_leave(in);
 }

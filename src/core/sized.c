@@ -206,26 +206,26 @@ void plumb_sized_forget(void)
     held_add(net_of(&s));
 }
 
-static void enter_part(struct plumb_thread *th, struct plumb_sized_part *part)
+static void enter_part(struct plumb_in in, struct plumb_sized_part *part)
 {
     int64_t net = net_of(&part->sum);
     if (!is_empty(&part->sum))
-        enter_sum(th->run, plumb_key_node(part->key) ? part->key : PLUMB_OUTSIDE, &part->sum,
+        enter_sum(in.run, plumb_key_node(part->key) ? part->key : PLUMB_OUTSIDE, &part->sum,
                   net > part->most ? net : part->most);
     memset(&part->sum, 0, sizeof part->sum);
     part->most = 0;
 }
 
-void plumb_sized_flush(struct plumb_thread *th)
+void plumb_sized_flush(struct plumb_in in)
 {
-    struct plumb_sized *s = &th->sized;
-    enter_aside(th->run);
+    struct plumb_sized *s = &in.th->sized;
+    enter_aside(in.run);
     for (uint32_t i = 0; i < s->parked_count; i++)
-        enter_part(th, &s->parked[i]);
+        enter_part(in, &s->parked[i]);
     s->parked_count = 0;
     if (!is_empty(&s->late))
         sum_move(&s->now.sum, &s->late);
-    enter_part(th, &s->now);
+    enter_part(in, &s->now);
 }
 
 /* ---- The event ------------------------------------------------------------------------------- */
@@ -251,22 +251,23 @@ static void park(struct plumb_sized *s)
 }
 
 /* Under the lock, inside enter, on the thread itself: the heap, as a counter of the trace. */
-static void trace_heap(struct plumb_thread *th)
+static void trace_heap(struct plumb_in in)
 {
     int i =
-        plumb_traces(th, PLUMB_TRACE_HAS_MEMORY) ? plumb_pool_of_malloc(th->run, held_now()) : -1;
+        plumb_traces(in, PLUMB_TRACE_HAS_MEMORY) ? plumb_pool_of_malloc(in.run, held_now()) : -1;
     if (i >= 0)
-        plumb_trace_pool(th, "cpu", "malloc", plumb_pool_at(th->run, (uint32_t)i)->allocated, 0);
+        plumb_trace_pool(in, "cpu", "malloc", plumb_pool_at(in.run, (uint32_t)i)->allocated, 0);
 }
 
 /* Inside enter. `leaves`: what is summed up belongs to a node that is over. */
 static PLUMB_COLD void pass_on(struct plumb_thread *th, bool leaves)
 {
+    struct plumb_in in = {th, plumb_run_inside(th)};
     int saved = errno;
-    if (section_begin()) {
+    if (in.run && section_begin()) {
         pthread_mutex_lock(&plumb_rt.ledger_lock);
-        plumb_sized_flush(th);
-        trace_heap(th);
+        plumb_sized_flush(in);
+        trace_heap(in);
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
         section_end();
     } else if (leaves) {
@@ -438,8 +439,8 @@ void plumb_sized_before_fork(void)
     struct plumb_run *run = plumb_rt.run;
     if (!run || !PLUMB_LOAD(plumb_rt.recording))
         return;
-    if (th && !PLUMB_LOAD(th->busy) && plumb_is_attached(th) && th->run == run)
-        plumb_sized_flush(th);
+    if (th && !PLUMB_LOAD(th->busy) && plumb_is_attached(th) && plumb_belongs(th, run))
+        plumb_sized_flush((struct plumb_in){th, run});
     sized.at_fork = change_of(run);
 }
 

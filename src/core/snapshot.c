@@ -99,9 +99,9 @@ static bool fold_over(struct plumb_thread *th, const struct plumb_ask *q)
     return false;
 }
 
-static const struct plumb_live_state *state_at(const struct plumb_thread *th, uint32_t i)
+static const struct plumb_live_state *state_at(struct plumb_in in, uint32_t i)
 {
-    return PLUMB_AT(th->run, const struct plumb_live_state, th->known.off[i]);
+    return PLUMB_AT(in.run, const struct plumb_live_state, in.th->known.off[i]);
 }
 
 static bool known_grow(struct plumb_known *k, uint32_t n)
@@ -119,12 +119,13 @@ static bool known_grow(struct plumb_known *k, uint32_t n)
 }
 
 /* Walks the list of a thread's states up to its first `n`. False: no memory. */
-static bool know_states(struct plumb_thread *th, uint32_t n)
+static bool know_states(struct plumb_in in, uint32_t n)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_known *k = &th->known;
-    if (k->live != th->live || k->generation != th->run->generation) {
+    if (k->live != th->live || k->generation != in.run->generation) {
         k->live = th->live;
-        k->generation = th->run->generation;
+        k->generation = in.run->generation;
         k->count = 0;
     }
     if (k->cap < n && !known_grow(k, n))
@@ -132,7 +133,7 @@ static bool know_states(struct plumb_thread *th, uint32_t n)
     for (; k->count < n; k->count++) {
         uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
         if (k->count)
-            off = PLUMB_ACQUIRE(state_at(th, k->count - 1)->next_off);
+            off = PLUMB_ACQUIRE(state_at(in, k->count - 1)->next_off);
         if (!off)
             break;
         k->off[k->count] = off;
@@ -170,36 +171,38 @@ static void add_state(struct plumb_merge *m, const struct plumb_ask *q, uint32_t
     plumb_merge_live_state(m, copy ? &copy->head : head, st->buckets, &q->copy[i]);
 }
 
-static void add_states(struct plumb_merge *m, struct plumb_thread *th)
+static void add_states(struct plumb_merge *m, struct plumb_in in)
 {
+    struct plumb_thread *th = in.th;
     enum { HEAD_BYTES = (offsetof(struct plumb_live_state, buckets) + 63) / 64 * 64 };
     const struct plumb_ask *q = th->ask;
     uint32_t n = PLUMB_ACQUIRE(th->live->states);
     unsigned char *heads;
     n = n < q->states ? n : q->states;
-    if (!know_states(th, n)) {
+    if (!know_states(in, n)) {
         m->arena->failed = true;
         return;
     }
     n = n < th->known.count ? n : th->known.count;
     heads = plumb_room_take(q->s, (size_t)n * HEAD_BYTES);
     for (uint32_t i = 0; i < n && i < FETCH_AHEAD; i++)
-        fetch_head(state_at(th, i));
+        fetch_head(state_at(in, i));
     for (uint32_t i = 0; heads && i < n; i++) {
         if (i + FETCH_AHEAD < n)
-            fetch_head(state_at(th, i + FETCH_AHEAD));
-        add_state(m, q, i, state_at(th, i),
+            fetch_head(state_at(in, i + FETCH_AHEAD));
+        add_state(m, q, i, state_at(in, i),
                   (struct plumb_live_state *)(void *)(heads + i * (size_t)HEAD_BYTES));
     }
 }
 
 /* What skip_first_n has taken from the thread's states. */
-static void add_skipped(struct plumb_merge *m, const struct plumb_thread *th)
+static void add_skipped(struct plumb_merge *m, struct plumb_in in)
 {
+    struct plumb_thread *th = in.th;
     const struct plumb_ask *q = th->ask;
     uint64_t off = PLUMB_ACQUIRE(th->live->state_off);
     for (uint32_t i = 0; off && i < q->states; i++) {
-        struct plumb_live_state *st = PLUMB_AT(th->run, struct plumb_live_state, off), head;
+        struct plumb_live_state *st = PLUMB_AT(in.run, struct plumb_live_state, off), head;
         const struct plumb_copy *copy;
         copy_words(&head, st, offsetof(struct plumb_live_state, p2) / 8);
         plumb_order();
@@ -235,8 +238,9 @@ static PLUMB_RACY void read_place(struct plumb_live_tree *to, const struct plumb
 }
 
 /* Adds the thread's places; returns the merged place of each of the first `n`, 0: none. */
-static uint32_t *add_places(struct plumb_merge *m, const struct plumb_thread *th, uint32_t *n)
+static uint32_t *add_places(struct plumb_merge *m, struct plumb_in in, uint32_t *n)
 {
+    struct plumb_thread *th = in.th;
     const struct plumb_ask *q = th->ask;
     uint32_t count = PLUMB_ACQUIRE(th->live->tree.count);
     uint32_t *map;
@@ -244,17 +248,17 @@ static uint32_t *add_places(struct plumb_merge *m, const struct plumb_thread *th
     map = plumb_arena_alloc(m->arena, (*n + 1) * sizeof *map);
     for (uint32_t i = 1; map && i < *n; i++) {
         struct plumb_live_tree t;
-        read_place(&t, q, i, plumb_table_at(th->run, &th->live->tree, i));
+        read_place(&t, q, i, plumb_table_at(in.run, &th->live->tree, i));
         plumb_merge_place(m, map, i, &t);
     }
     *n = map ? *n : 0;
     return map;
 }
 
-static PLUMB_RACY void read_tail(struct plumb_tail *to, const struct plumb_thread *th)
+static PLUMB_RACY void read_tail(struct plumb_tail *to, struct plumb_in in)
 {
-    const struct plumb_live_thread *live = th->live;
-    const uint64_t *ring = PLUMB_AT(th->run, const uint64_t, live->ring_off), *block;
+    const struct plumb_live_thread *live = in.th->live;
+    const uint64_t *ring = PLUMB_AT(in.run, const uint64_t, live->ring_off), *block;
     uint64_t number = PLUMB_ACQUIRE(live->folded) + 1;
     copy_words(&to->context, &live->context, sizeof to->context / 8);
     if (to->context.depth > PLUMB_DEPTH_MAX)
@@ -275,12 +279,12 @@ static void map_tail(struct plumb_tail *t, const uint32_t *map, uint32_t n)
     t->context.base_tree = t->context.base_tree < n ? map[t->context.base_tree] : 0;
 }
 
-static void add_tail(struct plumb_merge *m, const struct plumb_thread *th, struct plumb_tail *t,
+static void add_tail(struct plumb_merge *m, struct plumb_in in, struct plumb_tail *t,
                      const uint32_t *map, uint32_t places)
 {
-    const struct plumb_ask *q = th->ask;
+    const struct plumb_ask *q = in.th->ask;
     if (!PLUMB_ACQUIRE(q->answered)) {
-        read_tail(t, th);
+        read_tail(t, in);
         plumb_order();
     }
     /* Once more: a fold may have begun while it was read. */
@@ -491,20 +495,21 @@ static int make(const struct wanted *want, struct plumb_merge *m)
 
 /* ---- The whole of it ------------------------------------------------------------------------- */
 
-static void add_thread(struct plumb_merge *m, struct plumb_thread *th, struct plumb_tail *t)
+static void add_thread(struct plumb_merge *m, struct plumb_in in, struct plumb_tail *t)
 {
     const uint32_t *map = NULL;
     uint32_t places = 0;
-    plumb_merge_thread(m, PLUMB_LOAD(th->live->generation));
-    add_states(m, th);
+    plumb_merge_thread(m, PLUMB_LOAD(in.th->live->generation));
+    add_states(m, in);
     if (m->want_tree)
-        map = add_places(m, th, &places);
-    add_tail(m, th, t, map, places);
+        map = add_places(m, in, &places);
+    add_tail(m, in, t, map, places);
 }
 
 /* One try. 1: the room was too small. */
 static int collect(const struct wanted *want, struct plumb_merge *m, struct plumb_snapshot *s)
 {
+    struct plumb_run *run = plumb_rt.run;
     struct plumb_tail *t = plumb_arena_alloc(m->arena, sizeof *t);
     int rc = t ? ask(s) : PLUMB_ERR_MEMORY;
     bool waited;
@@ -514,11 +519,11 @@ static int collect(const struct wanted *want, struct plumb_merge *m, struct plum
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); waited && m->skips && th;
          th = th->next) {
         if (th->ask)
-            add_skipped(m, th);
+            add_skipped(m, (struct plumb_in){th, run});
     }
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); waited && th; th = th->next) {
         if (th->ask)
-            add_thread(m, th, t);
+            add_thread(m, (struct plumb_in){th, run}, t);
     }
     /* Before the asking ends: buckets are still read in place. */
     if (waited)

@@ -85,22 +85,37 @@ static PLUMB_ALWAYS_INLINE void leave(struct plumb_thread *th)
 /* ---- The long way ---------------------------------------------------------------------------- */
 
 /* Enters with any gate that is attached to the open run. */
-static bool enter_any(struct plumb_thread *th)
+static bool enter_any(struct plumb_thread *th, struct plumb_in *in)
 {
     PLUMB_STORE(th->busy, 1);
     plumb_order();
-    if ((PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) == PLUMB_GATE_OPEN)
+    in->th = th;
+    in->run = plumb_is_attached(th) ? plumb_run_inside(th) : NULL;
+    if (in->run)
         return true;
     leave(th);
     return false;
+}
+
+/* Counts what the handler of a signal that interrupted the runtime on this thread would have
+ * recorded. Whoever only has the lock keeps no run. */
+static void turn_away(const struct plumb_thread *th)
+{
+    bool inside = PLUMB_LOAD(th->busy) == PLUMB_BUSY_RECORDING;
+    struct plumb_run *run = inside ? plumb_run_inside(th) : NULL;
+    if (!plumb_is_attached(th))
+        return;
+    if (run)
+        plumb_drop(run, PLUMB_DROP_REENTRANT);
+    else
+        PLUMB_ADD(plumb_rt.handlers_turned_away, 1);
 }
 
 struct plumb_thread *plumb_attached(void)
 {
     struct plumb_thread *th = plumb_tls;
     if (th && PLUMB_LOAD(th->busy)) {
-        if (plumb_is_attached(th))
-            plumb_drop(th->run, PLUMB_DROP_REENTRANT);
+        turn_away(th);
         return NULL;
     }
     if (!th)
@@ -123,41 +138,56 @@ void plumb_synchronise(struct plumb_thread *th, uint32_t node)
 }
 
 /* The node of the innermost span, from the frames of a fold made for it. Inside enter. */
-static plumb_node innermost_node(struct plumb_thread *th)
+static plumb_node innermost_node(struct plumb_in in)
 {
-    plumb_block_next(th, plumb_ticks_from(th->clock));
+    struct plumb_thread *th = in.th;
+    plumb_block_next(in, plumb_ticks_from(th->clock));
     return plumb_key_node(th->live->frames[th->live->context.depth].key);
+}
+
+void plumb_begin_wait(struct plumb_thread *th, uint32_t node)
+{
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC)
+        plumb_synchronise(th, node);
+}
+
+plumb_span plumb_begin_inside(struct plumb_in in, uint32_t node, uint64_t *ticks)
+{
+    struct plumb_thread *th = in.th;
+    uint64_t t;
+    if (plumb_depth(th) >= PLUMB_DEPTH_MAX) {
+        plumb_drop(in.run, PLUMB_DROP_DEPTH);
+        return no_span;
+    }
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_STACK)
+        plumb_trace_stack(in, &th->caller);
+    t = plumb_ticks_from(th->clock);
+    if (th->head >= th->limit || too_far(placed(th, t))) {
+        plumb_block_next(in, t);
+        t = plumb_ticks_from(th->clock);
+    }
+    if (ticks)
+        *ticks = t;
+    return push(th, node, placed(th, t));
+}
+
+void plumb_begin_tell(struct plumb_thread *th, uint32_t node)
+{
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_NVTX)
+        plumb_nvtx_push(th, node);
 }
 
 PLUMB_COLD plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node)
 {
-    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC)
-        plumb_synchronise(th, node);
-    return plumb_begin_synchronised(th, node);
-}
-
-PLUMB_COLD plumb_span plumb_begin_synchronised(struct plumb_thread *th, uint32_t node)
-{
+    struct plumb_in in;
     plumb_span span;
-    uint64_t t;
-    if (!enter_any(th))
+    plumb_begin_wait(th, node);
+    if (!enter_any(th, &in))
         return no_span;
-    if (plumb_depth(th) >= PLUMB_DEPTH_MAX) {
-        plumb_drop(th->run, PLUMB_DROP_DEPTH);
-        leave(th);
-        return no_span;
-    }
-    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_STACK)
-        plumb_trace_stack(th, &th->caller);
-    t = plumb_ticks_from(th->clock);
-    if (th->head >= th->limit || too_far(placed(th, t))) {
-        plumb_block_next(th, t);
-        t = plumb_ticks_from(th->clock);
-    }
-    span = push(th, node, placed(th, t));
+    span = plumb_begin_inside(in, node, NULL);
     leave(th);
-    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_NVTX)
-        plumb_nvtx_push(th, node);
+    if (span.id)
+        plumb_begin_tell(th, node);
     return span;
 }
 
@@ -186,29 +216,31 @@ static uint32_t depth_of(const struct plumb_thread *th, plumb_span span)
 }
 
 /* Whether `span` is open on this thread; closes what is open inside it. Inside enter. */
-static bool settle(struct plumb_thread *th, plumb_span span)
+static bool settle(struct plumb_in in, plumb_span span)
 {
+    struct plumb_thread *th = in.th;
     uint64_t depth = depth_of(th, span);
     if (!depth) {
-        plumb_drop(th->run, PLUMB_DROP_STALE);
+        plumb_drop(in.run, PLUMB_DROP_STALE);
         return false;
     }
     if (depth < plumb_depth(th)) {
-        plumb_regions_closing(th, (uint32_t)depth);
-        plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_OUTER, &depth, 2);
+        plumb_regions_closing(in, (uint32_t)depth);
+        plumb_wide(in, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_OUTER, &depth, 2);
         th->top = th->open + depth;
-        plumb_stages_closed(th, (uint32_t)depth);
+        plumb_stages_closed(in, (uint32_t)depth);
     }
     return true;
 }
 
 /* A pop that may need a new block before or after it. */
-static void pop_far(struct plumb_thread *th, uint64_t t)
+static void pop_far(struct plumb_in in, uint64_t t)
 {
+    struct plumb_thread *th = in.th;
     if (too_far(placed(th, t)))
-        plumb_block_next(th, t);
+        plumb_block_next(in, t);
     if (pop(th, placed(th, t)) == th->end)
-        plumb_block_next(th, t);
+        plumb_block_next(in, t);
 }
 
 /* The end of a span whose run is over: its hooks are called, and a range that it was as well ends
@@ -225,16 +257,57 @@ static void end_late(struct plumb_thread *th, plumb_span span)
 /* On a thread that has recorded nothing yet, so that the span is another's. */
 static void end_elsewhere(void)
 {
-    struct plumb_thread *th;
-    if (!plumb_enter(&th, true))
+    struct plumb_in in;
+    if (!plumb_enter(&in, true))
         return;
-    plumb_drop(th->run, PLUMB_DROP_STALE);
-    plumb_leave(th);
+    plumb_drop(in.run, PLUMB_DROP_STALE);
+    plumb_leave(in);
+}
+
+/* Waits for the device of the innermost span, outside enter; false: the run, or the span, is over
+ * since. */
+static bool end_waits(struct plumb_in *in, plumb_span span)
+{
+    struct plumb_thread *th = in->th;
+    plumb_node node = innermost_node(*in);
+    leave(th);
+    plumb_synchronise(th, node);
+    if (!enter_any(th, in)) {
+        end_late(th, span);
+        return false;
+    }
+    if (settle(*in, span))
+        return true;
+    leave(th);
+    return false;
+}
+
+/* What follows the end of a span, outside enter. `ended`: NULL where it was no stage. */
+static void end_tells(struct plumb_thread *th, const struct plumb_stage_ended *ended)
+{
+    if (th->unhooked)
+        plumb_stages_unhook(th);
+    if (ended)
+        plumb_stage_end_tell(ended);
+    if (th->regions.closing)
+        plumb_regions_closed(th);
+    if (th->nvtx_depth)
+        plumb_nvtx_pop_to(th, plumb_depth(th));
+}
+
+/* Inside enter, which it leaves. */
+static __attribute__((noinline)) void end_stage(struct plumb_in in, uint64_t ticks)
+{
+    struct plumb_stage_ended ended;
+    plumb_stage_end_inside(in, ticks, &ended);
+    leave(in.th);
+    end_tells(in.th, &ended);
 }
 
 static PLUMB_COLD void end_long(plumb_span span)
 {
     struct plumb_thread *th = plumb_tls;
+    struct plumb_in in;
     uint64_t t;
     bool stage;
     if (!th) {
@@ -242,43 +315,32 @@ static PLUMB_COLD void end_long(plumb_span span)
         return;
     }
     if (PLUMB_LOAD(th->busy)) {
-        if (PLUMB_LOAD(th->gate) & PLUMB_GATE_OPEN)
-            plumb_drop(th->run, PLUMB_DROP_REENTRANT);
+        turn_away(th);
         return;
     }
     if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.settings.verify) != PLUMB_VERIFY_OFF))
         plumb_verify_ending(th, span);
-    if (!enter_any(th)) {
+    if (!enter_any(th, &in)) {
         end_late(th, span);
         return;
     }
-    if (!settle(th, span)) {
+    if (!settle(in, span)) {
         leave(th);
         return;
     }
-    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC) {
-        plumb_node node = innermost_node(th);
-        leave(th);
-        plumb_synchronise(th, node);
-        if (!enter_any(th)) {
-            end_late(th, span);
-            return;
-        }
-    }
+    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC && !end_waits(&in, span))
+        return;
     if (th->regions.count)
-        plumb_regions_closing(th, plumb_depth(th) - 1);
+        plumb_regions_closing(in, plumb_depth(th) - 1);
     t = plumb_ticks_from(th->clock);
-    pop_far(th, t);
     stage = plumb_stage_of(th, span) != NULL;
+    pop_far(in, t);
+    if (stage) {
+        end_stage(in, t);
+        return;
+    }
     leave(th);
-    if (th->unhooked)
-        plumb_stages_unhook(th);
-    if (stage)
-        plumb_stage_ended(th, t);
-    if (th->regions.closing)
-        plumb_regions_closed(th);
-    if (th->nvtx_depth)
-        plumb_nvtx_pop_to(th, plumb_depth(th));
+    end_tells(th, NULL);
 }
 
 /* ---- The table's entries --------------------------------------------------------------------- */
@@ -306,7 +368,9 @@ static PLUMB_COLD void end_again(struct plumb_thread *th, plumb_span span)
 
 static __attribute__((noinline)) void end_full(struct plumb_thread *th)
 {
-    plumb_block_next(th, th->base + plumb_record_ticks(th->end[-1]));
+    struct plumb_in in = {th, plumb_run_inside(th)};
+    if (in.run)
+        plumb_block_next(in, th->base + plumb_record_ticks(th->end[-1]));
     leave(th);
 }
 
@@ -459,28 +523,26 @@ static plumb_span begin_with(plumb_node node, uint32_t flags)
 
 /* ---- Records that are no spans --------------------------------------------------------------- */
 
-bool plumb_enter(struct plumb_thread **out, bool even_if_off)
+bool plumb_enter(struct plumb_in *in, bool even_if_off)
 {
     struct plumb_thread *th;
     if (!plumb_wanted())
         return false;
     th = plumb_attached();
-    if (!th || (!even_if_off && PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF) || !enter_any(th))
-        return false;
-    *out = th;
-    return true;
+    return th && (even_if_off || !(PLUMB_LOAD(th->gate) & PLUMB_GATE_OFF)) && enter_any(th, in);
 }
 
-void plumb_leave(struct plumb_thread *th)
+void plumb_leave(struct plumb_in in)
 {
-    leave(th);
+    leave(in.th);
 }
 
-void plumb_wide(struct plumb_thread *th, enum plumb_wide kind, uint32_t small,
-                const uint64_t *payload, uint32_t n)
+void plumb_wide(struct plumb_in in, enum plumb_wide kind, uint32_t small, const uint64_t *payload,
+                uint32_t n)
 {
+    struct plumb_thread *th = in.th;
     uint64_t t = plumb_ticks_from(th->clock);
-    uint64_t *w = plumb_block_room(th, n, t);
+    uint64_t *w = plumb_block_room(in, n, t);
     for (uint32_t i = 1; i < n; i++)
         PLUMB_STORE(w[i], payload[i - 1]);
     /* The first word last: a block is read up to its first zero. */
@@ -502,31 +564,31 @@ static void mark_stage(struct plumb_thread *th, plumb_span span, uint32_t what, 
 
 static void mark(plumb_span span, uint32_t what, const char *why)
 {
-    struct plumb_thread *th;
+    struct plumb_in in;
     uint64_t payload[2] = {0, 0};
-    if (!plumb_enter(&th, true))
+    if (!plumb_enter(&in, true))
         return;
-    payload[0] = depth_of(th, span);
+    payload[0] = depth_of(in.th, span);
     if (!payload[0]) {
-        plumb_drop(th->run, PLUMB_DROP_STALE);
+        plumb_drop(in.run, PLUMB_DROP_STALE);
     } else {
         if (why) {
             plumb_lock();
-            payload[1] = plumb_carve_text(th->run, why);
+            payload[1] = plumb_carve_text(in.run, why);
             plumb_unlock();
         }
-        plumb_wide(th, PLUMB_WIDE_MARK, what, payload, 3);
-        mark_stage(th, span, what, why);
+        plumb_wide(in, PLUMB_WIDE_MARK, what, payload, 3);
+        mark_stage(in.th, span, what, why);
     }
-    leave(th);
+    plumb_leave(in);
 }
 
 static void span_arg(plumb_span span, const char *key, uint32_t type, const void *value)
 {
-    struct plumb_thread *th;
+    struct plumb_in in;
     uint64_t payload[34] = {0};
     size_t bytes = 8;
-    if (!span.id || !plumb_enter(&th, true))
+    if (!span.id || !plumb_enter(&in, true))
         return;
     if (type == 3) {
         const char *text = value ? value : "";
@@ -538,34 +600,35 @@ static void span_arg(plumb_span span, const char *key, uint32_t type, const void
         memcpy(&payload[1], value, 8);
     }
     plumb_lock();
-    payload[0] = plumb_carve_text(th->run, key ? key : "") | (uint64_t)depth_of(th, span) << 48;
+    payload[0] = plumb_carve_text(in.run, key ? key : "") | (uint64_t)depth_of(in.th, span) << 48;
     plumb_unlock();
-    plumb_wide(th, PLUMB_WIDE_ARG, type, payload, (uint32_t)(2 + (bytes + 7) / 8));
-    leave(th);
+    plumb_wide(in, PLUMB_WIDE_ARG, type, payload, (uint32_t)(2 + (bytes + 7) / 8));
+    plumb_leave(in);
 }
 
 static void record_ns(plumb_node node, uint32_t channel, uint64_t ns)
 {
-    struct plumb_thread *th;
+    struct plumb_in in;
     uint64_t payload[2];
-    if (node == 0 || node >= PLUMB_ACQUIRE(plumb_rt.node_count) || !plumb_enter(&th, false))
+    if (node == 0 || node >= PLUMB_ACQUIRE(plumb_rt.node_count) || !plumb_enter(&in, false))
         return;
-    payload[0] = node | (uint64_t)th->group << 32;
+    payload[0] = node | (uint64_t)in.th->group << 32;
     payload[1] = ns;
     if (ns > PLUMB_SAMPLE_MAX_NS)
-        plumb_drop(th->run, PLUMB_DROP_RANGE);
+        plumb_drop(in.run, PLUMB_DROP_RANGE);
     else
-        plumb_wide(th, PLUMB_WIDE_SAMPLE, channel == 1 ? PLUMB_SAMPLE_DEVICE : PLUMB_SAMPLE_HOST,
+        plumb_wide(in, PLUMB_WIDE_SAMPLE, channel == 1 ? PLUMB_SAMPLE_DEVICE : PLUMB_SAMPLE_HOST,
                    payload, 3);
     if (channel == 1 && ns <= PLUMB_SAMPLE_MAX_NS)
-        plumb_stage_device(th, node, ns);
-    leave(th);
+        plumb_stage_device(in.th, node, ns);
+    plumb_leave(in);
 }
 
-uint64_t plumb_calibrate_span(struct plumb_thread *th, int spans)
+uint64_t plumb_calibrate_span(struct plumb_in in, int spans)
 {
+    enum { A_BLOCK = (PLUMB_BLOCK_WORDS - PLUMB_BLOCK_HEAD) / 2 - 1 };
+    struct plumb_thread *th = in.th, *mine = plumb_tls;
     uint64_t begin = plumb_ticks_from(th->clock);
-    struct plumb_thread *mine = plumb_tls;
     /* A clock that stands still has no cost to measure. */
     if (th->clock == PLUMB_CLOCK_VIRTUAL)
         return 0;
@@ -575,6 +638,9 @@ uint64_t plumb_calibrate_span(struct plumb_thread *th, int spans)
             end_tsc(span_of(begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_TSC)));
         else
             end_gettime(span_of(begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_GETTIME)));
+        /* Before it is full: the run is not the open one, which a full block is folded into. */
+        if (i % A_BLOCK == A_BLOCK - 1)
+            plumb_block_next(in, plumb_ticks_from(th->clock));
     }
     plumb_tls = mine;
     return (plumb_ticks_from(th->clock) - begin) * 1000 / (uint64_t)spans;

@@ -52,52 +52,59 @@ static struct plumb_stage_run *room(struct plumb_thread *th)
     return th->stage && th->stages < PLUMB_STAGES_MAX ? &th->stage[th->stages] : NULL;
 }
 
-static uint32_t open_scope(uint32_t flags, uint64_t *request)
+/* Inside enter, under the ledger's lock. */
+static uint32_t open_scope(struct plumb_in in, uint32_t flags, const struct plumb_rss *rss)
 {
     uint32_t scope_flags = flags & PLUMB_POINT_RUNNING_PEAK ? PLUMB_SCOPE_RUNNING_PEAK : 0, scope;
-    struct plumb_rss rss = {0, 0};
-    struct plumb_thread *th;
-    if (reads_memory(flags)) {
+    if (reads_memory(flags))
         scope_flags |= PLUMB_SCOPE_RSS;
-        rss = plumb_rss_read();
-    }
-    if (!plumb_ledger_enter(&th, false))
-        return 0;
-    plumb_sized_flush(th);
-    *request = plumb_request_current(th);
-    scope = plumb_scope_open(th, scope_flags, &rss);
-    if (rss.now)
-        plumb_series_point(th->run, plumb_ticks_from(th->clock), rss.now);
-    plumb_ledger_leave(th);
+    plumb_sized_flush(in);
+    scope = plumb_scope_open(in, scope_flags, rss);
+    if (rss->now)
+        plumb_series_point(in.run, plumb_ticks_from(in.th->clock), rss->now);
     return scope;
 }
 
-static void close_scope(uint32_t scope, struct plumb_live_memory *out)
+/* Inside enter: the span, and what its end will need. No_span: none was begun. */
+static plumb_span begin_inside(struct plumb_in in, uint32_t node, uint32_t flags,
+                               const struct plumb_rss *rss, const struct plumb_hooks *hooks)
 {
-    struct plumb_thread *th;
-    memset(out, 0, sizeof *out);
-    if (!scope || !plumb_ledger_enter(&th, true))
-        return;
-    plumb_scope_close(th, scope, NULL, out);
-    plumb_ledger_leave(th);
-}
-
-/* The clock reading in a begin record that was written just now. */
-static uint64_t ticks_of(const struct plumb_thread *th, uint64_t span)
-{
-    return th->base + plumb_record_ticks(PLUMB_LOAD(*(const uint64_t *)(uintptr_t)span));
+    bool measured = (flags & MEASURED) != 0;
+    struct plumb_stage_run *s = room(in.th); /* a hook may have begun stages */
+    struct plumb_live_memory unused;
+    struct plumb_stage_run begun = {.node = node, .flags = flags, .hooks = hooks};
+    plumb_span span;
+    if (measured) {
+        pthread_mutex_lock(&plumb_rt.ledger_lock);
+        begun.request = plumb_request_current(in);
+        begun.scope = s ? open_scope(in, flags, rss) : 0;
+        pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    }
+    span = plumb_begin_inside(in, node, &begun.begin_ticks);
+    if (span.id && s) {
+        begun.span = span.id;
+        begun.key = plumb_key(in.th->group, node);
+        begun.begin_ns = flags & PLUMB_POINT_STAGE ? plumb_clock_gettime_ns(CLOCK_MONOTONIC) : 0;
+        begun.depth = plumb_depth(in.th);
+        *s = begun;
+        in.th->stages++;
+        span.id |= PLUMB_STAGE_BIT;
+    } else if (begun.scope) {
+        pthread_mutex_lock(&plumb_rt.ledger_lock);
+        plumb_scope_close(in, begun.scope, NULL, &unused);
+        pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    }
+    return span;
 }
 
 plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t flags)
 {
-    struct plumb_stage_run *s = room(th);
-    struct plumb_live_memory unused;
-    plumb_span span;
-    uint64_t request = 0;
-    uint32_t scope = 0;
     const struct plumb_hooks *hooks =
         plumb_rt.hooked ? PLUMB_ACQUIRE(plumb_rt.nodes[node].hooks) : NULL;
-    if (!s)
+    struct plumb_rss rss = {0, 0};
+    plumb_span span = {0};
+    struct plumb_in in;
+    if (!room(th))
         return plumb_begin_plain(th, node);
     if (hooks)
         plumb_hooks_before(hooks, node);
@@ -106,39 +113,19 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
         plumb_stage_tell_begin(node, th->group);
     }
     /* Before memory is looked at: work that was launched earlier may still change it. */
-    if (PLUMB_LOAD(th->gate) & PLUMB_GATE_SYNC)
-        plumb_synchronise(th, node);
+    plumb_begin_wait(th, node);
     if (flags & PLUMB_POINT_STAGE)
         plumb_stage_checkpoint("before", node);
-    if (flags & MEASURED)
-        scope = open_scope(flags, &request);
-    span = plumb_begin_synchronised(th, node);
-    if (!span.id) {
-        close_scope(scope, &unused);
-        if (hooks)
-            plumb_hooks_after(hooks, node);
-        return span;
+    if (reads_memory(flags))
+        rss = plumb_rss_read();
+    if (plumb_enter(&in, false)) {
+        span = begin_inside(in, node, flags, &rss, hooks);
+        plumb_leave(in);
     }
-    s = room(th); /* a hook may have begun stages */
-    if (!s) {
-        close_scope(scope, &unused);
-        if (hooks)
-            plumb_hooks_after(hooks, node);
-        return span;
-    }
-    *s = (struct plumb_stage_run){
-        .span = span.id,
-        .key = plumb_key(th->group, node),
-        .begin_ticks = ticks_of(th, span.id),
-        .begin_ns = flags & PLUMB_POINT_STAGE ? plumb_clock_gettime_ns(CLOCK_MONOTONIC) : 0,
-        .request = request,
-        .node = node,
-        .depth = plumb_depth(th),
-        .flags = flags,
-        .scope = scope,
-        .hooks = hooks};
-    th->stages++;
-    span.id |= PLUMB_STAGE_BIT;
+    if (span.id)
+        plumb_begin_tell(th, node);
+    if (hooks && !(span.id & PLUMB_STAGE_BIT))
+        plumb_hooks_after(hooks, node);
     return span;
 }
 
@@ -189,26 +176,28 @@ bool plumb_stage_is_outermost(struct plumb_thread *th, uint64_t request)
 
 /* `s`, which is no longer open, leaves nothing but the time of the stages that ended inside it: the
  * stage around it has that time then, or the request itself. Under the ledger's lock. */
-static void pass_on(struct plumb_thread *th, const struct plumb_stage_run *s)
+static void pass_on(struct plumb_in in, const struct plumb_stage_run *s)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_stage_run *outer = around(th, s->request);
     if (th->stages)
         th->stage[th->stages - 1].child_ticks += s->child_ticks;
     if (outer)
         outer->inside_ticks += s->inside_ticks;
     else if (s->inside_ticks && plumb_stage_is_outermost(th, s->request))
-        plumb_request_took(th->run, s->request, s->inside_ticks);
+        plumb_request_took(in.run, s->request, s->inside_ticks);
 }
 
-void plumb_stages_closed(struct plumb_thread *th, uint32_t depth)
+void plumb_stages_closed(struct plumb_in in, uint32_t depth)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_live_memory unused;
     while (th->stages && th->stage[th->stages - 1].depth > depth) {
         const struct plumb_stage_run *s = forget_innermost(th);
         pthread_mutex_lock(&plumb_rt.ledger_lock);
-        pass_on(th, s);
+        pass_on(in, s);
         if (s->scope)
-            plumb_scope_close(th, s->scope, NULL, &unused);
+            plumb_scope_close(in, s->scope, NULL, &unused);
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
     }
 }
@@ -233,41 +222,35 @@ void plumb_stages_late(struct plumb_thread *th, uint32_t depth)
 
 /* Of a stage that has just ended: its time without all spans inside, from the frames of a fold made
  * for it. A span without anything inside is folded without a frame. */
-static uint64_t self_ticks(const struct plumb_stage_run *s, uint64_t took)
+static uint64_t self_ticks(struct plumb_in in, const struct plumb_stage_run *s, uint64_t took)
 {
-    const struct plumb_live_frame *f;
-    struct plumb_thread *th;
+    const struct plumb_live_frame *f = &in.th->live->frames[s->depth];
     uint64_t child = 0;
-    if (!plumb_enter(&th, true))
-        return took;
-    plumb_block_next(th, plumb_ticks_from(th->clock));
-    f = &th->live->frames[s->depth];
+    plumb_block_next(in, plumb_ticks_from(in.th->clock));
     if (f->begin_ticks == s->begin_ticks && f->key == s->key)
         child = f->child_ticks;
-    plumb_leave(th);
     return took > child ? took - child : 0;
 }
 
-static void enter_run(const struct plumb_stage_run *s, struct plumb_stage_entry *e)
+static void enter_run(struct plumb_in in, const struct plumb_stage_run *s,
+                      struct plumb_stage_entry *e)
 {
     bool signature = s->told && !s->mark;
     struct plumb_rss rss = {0, 0};
-    struct plumb_thread *th;
     if (signature)
-        e->self_ticks = self_ticks(s, plumb_stage_took(e));
+        e->self_ticks = self_ticks(in, s, plumb_stage_took(e));
     if (reads_memory(s->flags))
         rss = plumb_rss_read();
-    if (!plumb_ledger_enter(&th, true))
-        return;
-    plumb_sized_flush(th);
-    plumb_scope_close(th, s->scope, &rss, &e->memory);
-    e->tid = th->tid;
-    plumb_ledger_stage_run(th->run, e);
-    if (th->run->active)
-        e->counts = plumb_active_has(th->run, th->step);
+    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_sized_flush(in);
+    plumb_scope_close(in, s->scope, &rss, &e->memory);
+    e->tid = in.th->tid;
+    plumb_ledger_stage_run(in.run, e);
+    if (in.run->active)
+        e->counts = plumb_active_has(in.run, in.th->step);
     if (signature)
-        plumb_signature_enter(th->run, e, th->pack[th->stages]);
-    plumb_ledger_leave(th);
+        plumb_signature_enter(in.run, e, in.th->pack[in.th->stages]);
+    pthread_mutex_unlock(&plumb_rt.ledger_lock);
 }
 
 static double mib(uint64_t bytes)
@@ -312,63 +295,63 @@ void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plum
 }
 
 /* Of a run that leaves nothing. */
-static void drop(const struct plumb_stage_run *s, struct plumb_live_memory *out)
+static void drop(struct plumb_in in, const struct plumb_stage_run *s, struct plumb_live_memory *out)
 {
-    struct plumb_thread *th;
     memset(out, 0, sizeof *out);
-    if (!plumb_ledger_enter(&th, true))
-        return;
-    pass_on(th, s);
+    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    pass_on(in, s);
     if (s->scope)
-        plumb_scope_close(th, s->scope, NULL, out);
-    plumb_ledger_leave(th);
+        plumb_scope_close(in, s->scope, NULL, out);
+    pthread_mutex_unlock(&plumb_rt.ledger_lock);
 }
 
 /* Spans that are only here for their hooks leave nothing but the time of the stages inside. */
-static void ended(struct plumb_thread *th, const struct plumb_stage_run *run, uint64_t ticks)
+void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_stage_ended *out)
 {
-    struct plumb_stage_run s = *run;
-    uint64_t end_ns = s.begin_ns ? plumb_clock_gettime_ns(CLOCK_MONOTONIC) : 0;
-    uint64_t took = ticks > s.begin_ticks ? ticks - s.begin_ticks : 0;
-    struct plumb_stage_entry e = {.key = s.key,
-                                  .begin_ticks = s.begin_ticks,
+    struct plumb_thread *th = in.th;
+    const struct plumb_stage_run *s = &out->run;
+    out->run = th->stage[--th->stages];
+    out->end_ns = s->begin_ns ? plumb_clock_gettime_ns(CLOCK_MONOTONIC) : 0;
+    uint64_t took = ticks > s->begin_ticks ? ticks - s->begin_ticks : 0;
+    struct plumb_stage_run *outer = around(th, s->request);
+    struct plumb_stage_entry e = {.key = s->key,
+                                  .begin_ticks = s->begin_ticks,
                                   .end_ticks = ticks,
-                                  .own_ticks = took > s.child_ticks ? took - s.child_ticks : 0,
-                                  .request = s.request,
-                                  .device_ns = s.device_ns,
-                                  .device_samples = s.device_samples,
-                                  .device_within_ns = s.device_within_ns,
+                                  .own_ticks = took > s->child_ticks ? took - s->child_ticks : 0,
+                                  .request = s->request,
+                                  .device_ns = s->device_ns,
+                                  .device_samples = s->device_samples,
+                                  .device_within_ns = s->device_within_ns,
                                   .depth = th->stages,
-                                  .failed = s.mark == 1,
-                                  .stage = (s.flags & PLUMB_POINT_STAGE) != 0,
-                                  .outermost = plumb_stage_is_outermost(th, s.request),
-                                  .tops = !around(th, s.request)};
-    if (s.mark == 2 || !(s.flags & MEASURED)) {
-        drop(&s, &e.memory);
+                                  .failed = s->mark == 1,
+                                  .stage = (s->flags & PLUMB_POINT_STAGE) != 0,
+                                  .outermost = plumb_stage_is_outermost(th, s->request),
+                                  .tops = !outer};
+    if (s->mark == 2 || !(s->flags & MEASURED)) {
+        drop(in, s, &e.memory);
     } else {
-        struct plumb_stage_run *outer = around(th, s.request);
         if (th->stages)
             th->stage[th->stages - 1].child_ticks += took;
         if (outer)
             outer->inside_ticks += took;
-        enter_run(&s, &e);
+        enter_run(in, s, &e);
     }
-    if (!(s.flags & PLUMB_POINT_STAGE))
-        return;
-    if (s.mark != 2)
-        plumb_stage_checkpoint("after", s.node);
-    /* After the end, so that the device has been waited for. */
-    plumb_stage_tell_end(&(struct plumb_stage_line){s.node, plumb_key_group(s.key), s.mark,
-                                                    s.begin_ns, end_ns, s.why},
-                         &e.memory);
+    out->memory = e.memory;
 }
 
-void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks)
+void plumb_stage_end_tell(const struct plumb_stage_ended *ended)
 {
-    struct plumb_stage_run s = th->stage[--th->stages];
-    ended(th, &s, ticks);
-    if (s.hooks)
-        plumb_hooks_after(s.hooks, s.node);
+    const struct plumb_stage_run *s = &ended->run;
+    if (s->flags & PLUMB_POINT_STAGE) {
+        if (s->mark != 2)
+            plumb_stage_checkpoint("after", s->node);
+        /* After the end, so that the device has been waited for. */
+        plumb_stage_tell_end(&(struct plumb_stage_line){s->node, plumb_key_group(s->key), s->mark,
+                                                        s->begin_ns, ended->end_ns, s->why},
+                             &ended->memory);
+    }
+    if (s->hooks)
+        plumb_hooks_after(s->hooks, s->node);
 }
 
 /* Whether a run of the node is open on the thread deeper than its run `i`. */
@@ -399,17 +382,17 @@ void plumb_stage_metric_impl(plumb_span span, const char *name)
 {
     struct plumb_stage_run *s;
     struct plumb_live_stage *entry;
-    struct plumb_thread *th;
+    struct plumb_in in;
     uint64_t off;
-    if (!name || !plumb_ledger_enter(&th, true))
+    if (!name || !plumb_ledger_enter(&in, true))
         return;
-    s = plumb_stage_of(th, span);
-    entry = s ? plumb_ledger_stage(th->run, s->key) : NULL;
+    s = plumb_stage_of(in.th, span);
+    entry = s ? plumb_ledger_stage(in.run, s->key) : NULL;
     if (entry) {
         plumb_lock();
-        off = plumb_carve_text(th->run, name);
+        off = plumb_carve_text(in.run, name);
         plumb_unlock();
         PLUMB_RELEASE(entry->metric_off, off);
     }
-    plumb_ledger_leave(th);
+    plumb_ledger_leave(in);
 }

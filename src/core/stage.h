@@ -38,14 +38,22 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
 struct plumb_stage_run *plumb_stage_of(struct plumb_thread *th, plumb_span span);
 /* Inside enter: spans deeper than `depth` have been closed from outside; forgets the stages among
  * them. Their hooks are kept for plumb_stages_unhook(). */
-void plumb_stages_closed(struct plumb_thread *th, uint32_t depth);
+void plumb_stages_closed(struct plumb_in in, uint32_t depth);
 /* Outside enter: calls the hooks that are kept, innermost first. */
 void plumb_stages_unhook(struct plumb_thread *th);
 /* Outside enter, after the thread's run has stopped: the program ends what lies deeper than `depth`
  * spans; calls the hooks of the stages among them. */
 void plumb_stages_late(struct plumb_thread *th, uint32_t depth);
-/* After the end's clock read, outside enter: the innermost stage has ended at `ticks`. */
-void plumb_stage_ended(struct plumb_thread *th, uint64_t ticks);
+/* A stage that has ended, as its last lines tell it. */
+struct plumb_stage_ended {
+    struct plumb_stage_run run;
+    uint64_t end_ns; /* CLOCK_MONOTONIC */
+    struct plumb_live_memory memory;
+};
+/* After the end's clock read, inside enter: the innermost stage has ended at `ticks`. */
+void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_stage_ended *out);
+/* Outside again: the checkpoint, log lines and hooks of it. */
+void plumb_stage_end_tell(const struct plumb_stage_ended *ended);
 /* The log lines of a stage; outside enter. */
 struct plumb_stage_line {
     uint32_t node, group;

@@ -50,8 +50,8 @@ struct plumb_thread *plumb_thread_new(void)
  * are still open are closed as unbalanced. */
 static bool part(struct plumb_thread *th)
 {
+    struct plumb_in in = {th, NULL};
     uint64_t zero = 0;
-    bool live;
     /* Busy here means that the thread was cancelled asynchronously inside plumb: what it was doing
      * cannot be finished. The record stays as it is, and the reader of the mapping makes it good.
      */
@@ -60,30 +60,28 @@ static bool part(struct plumb_thread *th)
     PLUMB_STORE(th->busy, 1);
     plumb_order();
     /* Behind busy: a run that ends now waits for us, one that has ended is not touched. */
-    live = (PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) == PLUMB_GATE_OPEN;
-    if (live) {
+    in.run = plumb_is_attached(th) ? plumb_run_inside(th) : NULL;
+    if (in.run) {
         plumb_trace_name(th);
         if (plumb_depth(th)) {
-            plumb_regions_closing(th, 0);
-            plumb_wide(th, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_THREAD, &zero, 2);
+            plumb_regions_closing(in, 0);
+            plumb_wide(in, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_THREAD, &zero, 2);
             th->top = th->open;
         }
         if (th->head != th->block + PLUMB_BLOCK_HEAD)
-            plumb_block_next(th, plumb_ticks_from(th->clock));
-    }
-    if (live) {
-        plumb_stages_closed(th, 0);
+            plumb_block_next(in, plumb_ticks_from(th->clock));
+        plumb_stages_closed(in, 0);
         th->unhooked = 0; /* the program's functions are not called from a thread's destructor */
-        plumb_scopes_return(th, 0);
+        plumb_scopes_return(in, 0);
         pthread_mutex_lock(&plumb_rt.ledger_lock);
-        plumb_sized_flush(th);
+        plumb_sized_flush(in);
         plumb_scope_thread_ends(th);
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
     }
     plumb_order();
     plumb_lock();
     PLUMB_STORE(th->gate, 0);
-    if (live && plumb_belongs(th, plumb_rt.run))
+    if (in.run && plumb_belongs(th, plumb_rt.run))
         PLUMB_STORE(th->live->in_use, 0);
     th->scopes = th->path_depth = 0;
     th->group = 0;
@@ -239,7 +237,9 @@ void plumb_thread_gate(struct plumb_thread *th)
     set |= p->sync ? PLUMB_GATE_SYNC : 0;
     set |= plumb_rt.settings.memory == PLUMB_MEMORY_ALL ? PLUMB_GATE_MEMORY : 0;
     set |= plumb_nvtx_emits() ? PLUMB_GATE_NVTX : 0;
-    set |= plumb_traces(th, PLUMB_TRACE_HAS_STACK) ? PLUMB_GATE_STACK : 0;
+    set |= plumb_traces((struct plumb_in){th, plumb_rt.run}, PLUMB_TRACE_HAS_STACK)
+               ? PLUMB_GATE_STACK
+               : 0;
     /* Two steps, so that the other bits, which their owners change, are never written back. */
     __atomic_fetch_or(&th->gate, set, __ATOMIC_RELAXED);
     __atomic_fetch_and(&th->gate,
@@ -319,6 +319,7 @@ static int fold_memory(struct plumb_thread *th, struct plumb_run *run)
 int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
 {
     struct plumb_live_thread *live = live_thread(run, th);
+    const struct plumb_in in = {th, run};
     bool again = live && live == th->live && plumb_belongs(th, run);
     if (!live)
         return PLUMB_ERR_MEMORY;
@@ -329,19 +330,18 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
         th->request = 0;
         memset(&th->sized, 0, sizeof th->sized);
         th->live = live;
-        th->run = run;
         if (fold_memory(th, run) < 0)
             return PLUMB_ERR_MEMORY;
     }
     live->tid = th->tid;
     PLUMB_STORE(live->generation, live->generation + 1);
     PLUMB_STORE(live->in_use, 1);
-    plumb_trace_attach(th);
-    plumb_active_attach(th);
+    plumb_trace_attach(in);
+    plumb_active_attach(in);
     th->top = th->open;
     th->stages = th->unhooked = 0;
     memset(&th->regions, 0, sizeof th->regions);
-    plumb_block_open(th, plumb_ticks_from(th->clock));
+    plumb_block_open(in, plumb_ticks_from(th->clock));
     /* Last: who finds the generation finds the rest. */
     PLUMB_RELEASE(th->generation, run->generation);
     return PLUMB_OK;
@@ -361,7 +361,7 @@ static int attach(struct plumb_thread *th)
     PLUMB_STORE(th->tid, my_tid());
     rc = plumb_rt.recording ? plumb_thread_attach_to(th, plumb_rt.run) : PLUMB_ERR_STATE;
     if (rc == PLUMB_OK) {
-        plumb_scopes_announce(th);
+        plumb_scopes_announce((struct plumb_in){th, plumb_rt.run});
         PLUMB_RELEASE(th->gate, PLUMB_GATE_OPEN);
         plumb_thread_gate(th);
     } else if (rc == PLUMB_ERR_MEMORY) {

@@ -40,11 +40,11 @@ static void copy_words(uint64_t *to, const uint64_t *from, uint32_t n)
 #endif
 }
 
-static struct plumb_trace_slot *next_slot(struct plumb_thread *th)
+static struct plumb_trace_slot *next_slot(struct plumb_in in)
 {
-    struct plumb_live_queue *q = th->queue;
+    struct plumb_live_queue *q = in.th->queue;
     struct plumb_trace_slot *slot =
-        PLUMB_AT(th->run, struct plumb_trace_slot, q->slots_off) + (q->put & (q->slots - 1));
+        PLUMB_AT(in.run, struct plumb_trace_slot, q->slots_off) + (q->put & (q->slots - 1));
     PLUMB_STORE(slot->number, 0);
     plumb_order();
     return slot;
@@ -65,10 +65,11 @@ static void put_slot(struct plumb_thread *th, struct plumb_trace_slot *slot,
     PLUMB_RELEASE(q->put, q->put + 1);
 }
 
-static void put_block(struct plumb_thread *th, uint16_t flags)
+static void put_block(struct plumb_in in, uint16_t flags)
 {
+    struct plumb_thread *th = in.th;
     const struct plumb_live_thread *live = th->live;
-    struct plumb_trace_slot *slot = next_slot(th), head = {.flags = flags};
+    struct plumb_trace_slot *slot = next_slot(in), head = {.flags = flags};
     uint32_t frames = live->context.depth;
     uint64_t words = (uint64_t)(th->head - th->block);
     head.kind = PLUMB_SLOT_BLOCK;
@@ -95,11 +96,12 @@ static const struct plumb_trace_gap *gap_now(const struct plumb_live_queue *q)
     return &q->gap[q->gap[1].through_block > q->gap[0].through_block];
 }
 
-static void put_gap(struct plumb_thread *th)
+static void put_gap(struct plumb_in in)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_live_queue *q = th->queue;
     const struct plumb_trace_gap *gap = gap_now(q);
-    struct plumb_trace_slot *slot = next_slot(th), head = {.flags = 0};
+    struct plumb_trace_slot *slot = next_slot(in), head = {.flags = 0};
     head.kind = PLUMB_SLOT_GAP;
     head.block = gap->through_block;
     head.step = -1;
@@ -107,22 +109,23 @@ static void put_gap(struct plumb_thread *th)
     put_slot(th, slot, &head);
 }
 
-static bool copy_block(struct plumb_thread *th)
+static bool copy_block(struct plumb_in in)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_live_queue *q = th->queue;
-    const struct plumb_live_trace *h = &th->run->h->trace;
+    const struct plumb_live_trace *h = &in.run->h->trace;
     uint64_t used = q->put - PLUMB_ACQUIRE(q->taken), most = q->slots;
     uint16_t flags = q->left_out ? PLUMB_SLOT_RESUMES : 0;
     if (th->head == th->block + PLUMB_BLOCK_HEAD)
         return true;
-    if (!plumb_regions_want_block(th)) {
+    if (!plumb_regions_want_block(in)) {
         q->left_out = 1;
         return true;
     }
     if (!q->slots)
         return false;
     if (h->mode == PLUMB_LIVE_TRACE_RING) {
-        put_block(th, flags);
+        put_block(in, flags);
         q->left_out = 0;
         return true;
     }
@@ -130,10 +133,10 @@ static bool copy_block(struct plumb_thread *th)
     if (used >= most || PLUMB_ACQUIRE(h->ended))
         return false;
     if (q->dropping) {
-        put_gap(th);
+        put_gap(in);
         flags |= PLUMB_SLOT_RESUMES;
     }
-    put_block(th, flags);
+    put_block(in, flags);
     q->dropping = q->left_out = 0;
     return true;
 }
@@ -145,20 +148,21 @@ static void keep_path(struct plumb_thread *th)
     memcpy(th->queue_paths, th->path, th->path_depth * sizeof th->path[0]);
 }
 
-bool plumb_trace_copy(struct plumb_thread *th)
+bool plumb_trace_copy(struct plumb_in in)
 {
-    bool copied = copy_block(th);
+    bool copied = copy_block(in);
     if (copied)
-        keep_path(th);
+        keep_path(in.th);
     return copied;
 }
 
 /* ---- Losses ---------------------------------------------------------------------------------- */
 
-void plumb_trace_count(struct plumb_thread *th, struct plumb_trace_drops *drops)
+void plumb_trace_count(struct plumb_in in, struct plumb_trace_drops *drops)
 {
+    struct plumb_thread *th = in.th;
     const struct plumb_live_thread *live = th->live;
-    struct plumb_trace_source source = {th->run->base, th->run->mapped, th->run->h};
+    struct plumb_trace_source source = {in.run->base, in.run->mapped, in.run->h};
     struct plumb_trace_stack stack;
     plumb_trace_stack_open(&stack, &source, live->context.group, th->queue_paths, th->queue_path);
     for (uint32_t d = 1; d <= live->context.depth; d++)
@@ -194,16 +198,17 @@ static void gap_grow(struct plumb_thread *th, const struct plumb_trace_drops *dr
     q->dropping = 1;
 }
 
-void plumb_trace_log(struct plumb_thread *th, const struct plumb_trace_drops *drops)
+void plumb_trace_log(struct plumb_in in, const struct plumb_trace_drops *drops)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_live_queue *q = th->queue;
     uint32_t n = 0;
     gap_grow(th, drops);
     for (uint32_t i = 0; i < drops->count && n < PLUMB_TRACE_LOG; i++) {
-        struct plumb_live_state *st = plumb_state_meet(th, drops->key[i].key, PLUMB_CHANNEL_SPAN);
+        struct plumb_live_state *st = plumb_state_meet(in, drops->key[i].key, PLUMB_CHANNEL_SPAN);
         if (!st)
             continue;
-        q->log.state[n].state_off = plumb_off_of(th->run, st);
+        q->log.state[n].state_off = plumb_off_of(in.run, st);
         q->log.state[n++].untraced = st->untraced + drops->key[i].spans;
     }
     q->log.count = n;
@@ -214,11 +219,11 @@ void plumb_trace_log(struct plumb_thread *th, const struct plumb_trace_drops *dr
     plumb_order();
 }
 
-void plumb_trace_apply(struct plumb_thread *th)
+void plumb_trace_apply(struct plumb_in in)
 {
-    struct plumb_live_queue *q = th->queue;
+    struct plumb_live_queue *q = in.th->queue;
     for (uint64_t i = 0; i < q->log.count; i++)
-        PLUMB_STORE(PLUMB_AT(th->run, struct plumb_live_state, q->log.state[i].state_off)->untraced,
+        PLUMB_STORE(PLUMB_AT(in.run, struct plumb_live_state, q->log.state[i].state_off)->untraced,
                     q->log.state[i].untraced);
     PLUMB_STORE(q->dropped_spans, q->log.dropped_spans);
     PLUMB_STORE(q->dropped_blocks, q->log.dropped_blocks);
@@ -255,80 +260,81 @@ void plumb_trace_name(struct plumb_thread *th)
         prctl(PR_GET_NAME, th->queue->name);
 }
 
-void plumb_trace_attach(struct plumb_thread *th)
+void plumb_trace_attach(struct plumb_in in)
 {
+    struct plumb_thread *th = in.th;
     struct plumb_live_queue *q;
     th->queue = NULL;
-    if (th->run->h->trace.mode == PLUMB_LIVE_TRACE_NONE)
+    if (in.run->h->trace.mode == PLUMB_LIVE_TRACE_NONE)
         return;
     if (!th->live->queue_off) {
-        uint64_t off = plumb_carve(th->run, sizeof *q);
+        uint64_t off = plumb_carve(in.run, sizeof *q);
         if (!off)
             return;
-        carve_slots(th->run, PLUMB_AT(th->run, struct plumb_live_queue, off));
+        carve_slots(in.run, PLUMB_AT(in.run, struct plumb_live_queue, off));
         PLUMB_RELEASE(th->live->queue_off, off);
     }
-    th->queue = PLUMB_AT(th->run, struct plumb_live_queue, th->live->queue_off);
+    th->queue = PLUMB_AT(in.run, struct plumb_live_queue, th->live->queue_off);
     th->queue_path = 0;
     plumb_trace_name(th);
 }
 
 /* ---- What only a trace shows ----------------------------------------------------------------- */
 
-static uint64_t carve_name(struct plumb_thread *th, const char *name)
+static uint64_t carve_name(struct plumb_in in, const char *name)
 {
     uint64_t off;
     plumb_lock();
-    off = plumb_carve_text(th->run, name);
+    off = plumb_carve_text(in.run, name);
     plumb_unlock();
     return off;
 }
 
 void plumb_instant_impl(const char *name)
 {
-    struct plumb_thread *th;
+    struct plumb_in in;
     uint64_t off;
-    if (!name || !plumb_enter(&th, false))
+    if (!name || !plumb_enter(&in, false))
         return;
-    if (plumb_traced(th) && (off = carve_name(th, name)) != 0)
-        plumb_wide(th, PLUMB_WIDE_INSTANT, 0, &off, 2);
-    plumb_leave(th);
+    if (plumb_traced(in.th) && (off = carve_name(in, name)) != 0)
+        plumb_wide(in, PLUMB_WIDE_INSTANT, 0, &off, 2);
+    plumb_leave(in);
 }
 
-void plumb_trace_counter(struct plumb_thread *th, enum plumb_counter kind, uint64_t name_off,
+void plumb_trace_counter(struct plumb_in in, enum plumb_counter kind, uint64_t name_off,
                          uint64_t value)
 {
     uint64_t payload[2] = {name_off, value};
-    if (plumb_traced(th) && name_off)
-        plumb_wide(th, PLUMB_WIDE_COUNTER, kind, payload, 3);
+    if (plumb_traced(in.th) && name_off)
+        plumb_wide(in, PLUMB_WIDE_COUNTER, kind, payload, 3);
 }
 
 void plumb_counter_impl(const char *name, double value)
 {
-    struct plumb_thread *th;
+    struct plumb_in in;
     uint64_t bits;
-    if (!name || !plumb_enter(&th, false))
+    if (!name || !plumb_enter(&in, false))
         return;
     memcpy(&bits, &value, sizeof bits);
-    if (plumb_traced(th))
-        plumb_trace_counter(th, PLUMB_COUNTER_F64, carve_name(th, name), bits);
-    plumb_leave(th);
+    if (plumb_traced(in.th))
+        plumb_trace_counter(in, PLUMB_COUNTER_F64, carve_name(in, name), bits);
+    plumb_leave(in);
 }
 
-static void pool_counter(struct plumb_thread *th, const char *device, const char *pool,
-                         const char *what, int64_t bytes)
+static void pool_counter(struct plumb_in in, const char *device, const char *pool, const char *what,
+                         int64_t bytes)
 {
     char name[256];
     snprintf(name, sizeof name, "memory %.60s%s%.100s %s", device, pool[0] ? " " : "", pool, what);
-    plumb_trace_counter(th, PLUMB_COUNTER_BYTES, carve_name(th, name), (uint64_t)bytes);
+    plumb_trace_counter(in, PLUMB_COUNTER_BYTES, carve_name(in, name), (uint64_t)bytes);
 }
 
-void plumb_trace_pool(struct plumb_thread *th, const char *device, const char *pool,
-                      int64_t allocated, int64_t reserved)
+void plumb_trace_pool(struct plumb_in in, const char *device, const char *pool, int64_t allocated,
+                      int64_t reserved)
 {
-    pool_counter(th, device, pool, "allocated", allocated);
+    pool_counter(in, device, pool, "allocated", allocated);
     if (reserved)
-        pool_counter(th, device, pool, "reserved", reserved);
+        pool_counter(in, device, pool, "reserved", reserved);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */

@@ -13,16 +13,16 @@
 
 /* Before a fold: copies the block to the thread's queue. False: there is no room. Some 50 ns, no
  * system call; the block is warm. */
-bool plumb_trace_copy(struct plumb_thread *th);
+bool plumb_trace_copy(struct plumb_in in);
 /* The three steps of losing a block: what is in it, before the fold; where that will be counted,
  * before the fold is said to be done; counting it, after. */
-void plumb_trace_count(struct plumb_thread *th, struct plumb_trace_drops *drops);
-void plumb_trace_log(struct plumb_thread *th, const struct plumb_trace_drops *drops);
-void plumb_trace_apply(struct plumb_thread *th);
+void plumb_trace_count(struct plumb_in in, struct plumb_trace_drops *drops);
+void plumb_trace_log(struct plumb_in in, const struct plumb_trace_drops *drops);
+void plumb_trace_apply(struct plumb_in in);
 
 /* Gives a thread block that is being attached its queue, when the run is traced. Under the lock.
  * The second: the thread's name, as it is now. */
-void plumb_trace_attach(struct plumb_thread *th);
+void plumb_trace_attach(struct plumb_in in);
 void plumb_trace_name(struct plumb_thread *th);
 
 /* Whether what only a trace shows is to be recorded: instants, counters, flows. */
@@ -31,28 +31,28 @@ static inline bool plumb_traced(const struct plumb_thread *th)
     return th->queue != NULL;
 }
 /* Whether the trace has `what` (enum plumb_live_trace_what) in it. */
-static inline bool plumb_traces(const struct plumb_thread *th, uint32_t what)
+static inline bool plumb_traces(struct plumb_in in, uint32_t what)
 {
-    return th->queue && th->run->h->trace.what & what;
+    return in.th->queue && in.run->h->trace.what & what;
 }
 
 /* Inside enter, before a span begins: the address of the call and the return addresses that the
  * caller's frame leads to. Some 10 ns, and 2 for each; a look at /proc/self/maps the first time on
  * a stack. */
-void plumb_trace_stack(struct plumb_thread *th, const struct plumb_caller *caller);
+void plumb_trace_stack(struct plumb_in in, const struct plumb_caller *caller);
 
 /* An input or output of an open stage as an argument of its span, "input.latents": "float32[2,64]".
  */
 void plumb_trace_shape(plumb_span stage, uint32_t part, const char *name, const plumb_value *value);
 
 /* What a pool holds now, as counters. Inside enter. */
-void plumb_trace_pool(struct plumb_thread *th, const char *device, const char *pool,
-                      int64_t allocated, int64_t reserved);
+void plumb_trace_pool(struct plumb_in in, const char *device, const char *pool, int64_t allocated,
+                      int64_t reserved);
 
 void plumb_instant_impl(const char *name);
 void plumb_counter_impl(const char *name, double value);
 /* Inside enter: a value of a counter; `name_off`: text in the mapping. */
-void plumb_trace_counter(struct plumb_thread *th, enum plumb_counter kind, uint64_t name_off,
+void plumb_trace_counter(struct plumb_in in, enum plumb_counter kind, uint64_t name_off,
                          uint64_t value);
 
 /* Facts about the modules of the process, where the trace has call stacks; `told`: so many are in

@@ -41,8 +41,9 @@ static uintptr_t mapping_end(uintptr_t at)
     return end;
 }
 
-void plumb_trace_stack(struct plumb_thread *th, const struct plumb_caller *caller)
+void plumb_trace_stack(struct plumb_in in, const struct plumb_caller *caller)
 {
+    struct plumb_thread *th = in.th;
     uint64_t stack[16];
     uintptr_t at = caller->frame, end = th->stack_end, begin = th->stack_begin;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -70,5 +71,5 @@ void plumb_trace_stack(struct plumb_thread *th, const struct plumb_caller *calle
     }
     errno = saved;
     if (n)
-        plumb_wide(th, PLUMB_WIDE_STACK, n == most, stack, n + 1);
+        plumb_wide(in, PLUMB_WIDE_STACK, n == most, stack, n + 1);
 }

@@ -317,17 +317,17 @@ static void missing(struct plumb_stage_run *s, uint32_t upto)
 
 static void note(const char *line)
 {
-    struct plumb_thread *th;
-    if (!plumb_enter(&th, true))
+    struct plumb_in in;
+    if (!plumb_enter(&in, true))
         return;
     plumb_lock();
-    if (verify.run != th->run->generation)
+    if (verify.run != in.run->generation)
         verify.notes = 0;
-    verify.run = th->run->generation;
+    verify.run = in.run->generation;
     if (verify.notes++ < NOTES)
-        plumb_run_note(th->run, "%s", line);
+        plumb_run_note(in.run, "%s", line);
     plumb_unlock();
-    plumb_leave(th);
+    plumb_leave(in);
 }
 
 int plumb_stage_verify_impl(plumb_span stage, plumb_error *err)

@@ -147,15 +147,26 @@ static void *switcher(void *pipeline)
     return NULL;
 }
 
+/* Whole paths or none, also of the run that is ending. */
+static void *asks_for_directory(void *arg)
+{
+    char dir[1024];
+    while (!is_over()) {
+        if (plumb_run_dir(dir, sizeof dir, NULL) == PLUMB_OK)
+            ROLE_NEEDS(dir[0] == '/' && strstr(dir, "/races/") != NULL);
+    }
+    return arg;
+}
+
 static int role_races(void)
 {
     plumb_pipeline *pipeline = plumb_pipeline_get("second");
     struct {
         void *(*body)(void *);
         void *arg;
-    } all[] = {{recorder, NULL},     {recorder, pipeline}, {short_threads, NULL},
-               {resetter, pipeline}, {summariser, NULL},   {summariser, pipeline},
-               {switcher, pipeline}};
+    } all[] = {{recorder, NULL},     {recorder, pipeline},      {short_threads, NULL},
+               {resetter, pipeline}, {summariser, NULL},        {summariser, pipeline},
+               {switcher, pipeline}, {asks_for_directory, NULL}};
     enum { ALL = sizeof all / sizeof *all };
     pthread_t threads[ALL];
     for (int i = 0; i < ALL; i++)
