@@ -13,6 +13,7 @@ enum { NEXT_READS = 100000 };
 
 /* Far enough from zero that a test may look back. */
 uint64_t plumb_clock_virtual_ns = UINT64_C(1000000000000);
+uint64_t plumb_clock_virtual_asleep_ns;
 
 static bool tsc_is_invariant(void)
 {
@@ -62,7 +63,8 @@ void plumb_anchor_take(struct plumb_anchor *a, enum plumb_clock_source source)
 {
     uint64_t best = UINT64_MAX;
     if (source == PLUMB_CLOCK_VIRTUAL) {
-        a->ticks = a->raw_ns = a->unix_ns = plumb_ticks_from(source);
+        a->ticks = a->unix_ns = plumb_ticks_from(source);
+        a->raw_ns = a->ticks - PLUMB_LOAD(plumb_clock_virtual_asleep_ns);
         a->half_width_ns = 0;
         return;
     }

@@ -32,6 +32,8 @@ enum plumb_clock_choice {
 
 /* The time of PLUMB_CLOCK_VIRTUAL in ns: one a process, as time is. Atomic. */
 extern uint64_t plumb_clock_virtual_ns;
+/* What of it CLOCK_MONOTONIC_RAW, as anchors of that clock have it, stood still. Atomic. */
+extern uint64_t plumb_clock_virtual_asleep_ns;
 
 static inline uint64_t plumb_clock_gettime_ns(clockid_t id)
 {
@@ -56,6 +58,14 @@ static PLUMB_ALWAYS_INLINE uint64_t plumb_ticks_from(enum plumb_clock_source sou
  * after the call not before it. PLUMB_CLOCK_VIRTUAL, which may stand still for ever, is read as it
  * is, and a clock that stands still for milliseconds is not waited for. */
 uint64_t plumb_ticks_next(enum plumb_clock_source source);
+
+/* CLOCK_MONOTONIC_RAW, or what of PLUMB_CLOCK_VIRTUAL stands for it. */
+static inline uint64_t plumb_clock_raw_ns(enum plumb_clock_source source)
+{
+    if (source == PLUMB_CLOCK_VIRTUAL)
+        return PLUMB_LOAD(plumb_clock_virtual_ns) - PLUMB_LOAD(plumb_clock_virtual_asleep_ns);
+    return plumb_clock_gettime_ns(CLOCK_MONOTONIC_RAW);
+}
 
 /* A pair of readings of the same moment, within +- half_width_ns. */
 struct plumb_anchor {

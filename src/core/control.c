@@ -29,9 +29,11 @@
 #include "base/pages.h"
 #include "core/ledger.h"
 #include "core/runtime.h"
+#include "format/live_clock.h"
 
 enum { REQUEST_NONE = 0, REQUEST_END = 1, REQUEST_FINISH = 2, SIGNALS_AFTER_NS = 1000000000 };
 enum { REPORT_STACK = 64 * 1024, FINISH_MS = 10000 };
+enum { AFTER_JUMP_NS = 5000000 };
 enum { LOOK_NS = 200000000 }; /* between looks whether anybody is left */
 
 static struct {
@@ -100,12 +102,12 @@ static void calibrate(void)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
-static void anchor(struct plumb_run *run)
+/* True: one more, soon. */
+static bool anchor(struct plumb_run *run)
 {
-    struct plumb_live_header *h = run->h;
-    uint32_t next = h->anchor + 1;
-    plumb_anchor_take(&h->now[next & 1], plumb_rt.clock);
-    PLUMB_RELEASE(h->anchor, next);
+    struct plumb_anchor now;
+    plumb_anchor_take(&now, plumb_rt.clock);
+    return plumb_live_clock_take(run->h, &now);
 }
 
 static void sleep_for(uint64_t ns)
@@ -186,7 +188,10 @@ static void *control_main(void *arg)
             sleep_for(sample_ns && sample_ns < wait_ns ? sample_ns : wait_ns);
             continue;
         }
-        anchor(run);
+        if (anchor(run)) {
+            next_anchor = now + AFTER_JUMP_NS;
+            continue;
+        }
         if (now >= signals_at) {
             signal_take(SIGTERM);
             signal_take(SIGINT);

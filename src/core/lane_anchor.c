@@ -63,17 +63,21 @@ int plumb_clock_anchor_impl(plumb_clock clock)
     return PLUMB_ERR_ARG;
 }
 
+/* Over the time since the library was loaded, unless the machine was suspended in it: then over the
+ * last moments. */
 double plumb_host_rate(double *ppm)
 {
-    struct plumb_anchor now;
+    const struct timespec rest = {0, FIT_NS};
+    struct plumb_clock_point p;
+    struct plumb_anchor before, now;
     double tick_ns;
+    plumb_anchor_take(&before, plumb_rt.clock);
+    nanosleep(&rest, NULL);
     plumb_anchor_take(&now, plumb_rt.clock);
-    if (now.raw_ns - plumb_rt.early.raw_ns < FIT_NS) {
-        struct timespec rest = {0, FIT_NS};
-        nanosleep(&rest, NULL);
-        plumb_anchor_take(&now, plumb_rt.clock);
-    }
-    tick_ns = plumb_clock_fit(&plumb_rt.early, &now, plumb_rt.clock, ppm);
+    plumb_clock_line_begin(&p, &plumb_rt.early, &before);
+    if (plumb_clock_line_advance(&p, &p, &now, NULL) == PLUMB_CLOCK_FITS)
+        before = plumb_rt.early;
+    tick_ns = plumb_clock_fit(&before, &now, plumb_rt.clock, ppm);
     PLUMB_STORE(plumb_rt.host_hz, (uint64_t)(1e9 / tick_ns + 0.5));
     return 1e9 / tick_ns;
 }

@@ -82,7 +82,7 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     h->step_ticks = plumb_clock_step(plumb_rt.clock);
     h->early = plumb_rt.early;
     plumb_anchor_take(&h->start, plumb_rt.clock);
-    h->now[0] = h->start;
+    plumb_live_clock_begin(h);
     h->rank = rank->rank;
     h->world_size = rank->world_size;
     h->local_rank = rank->local_rank;
@@ -422,6 +422,7 @@ static void tell_unsaved(const struct plumb_run *run, const struct plumb_anchor 
 
 static int close_run(struct plumb_run *run, plumb_error *err)
 {
+    const struct timespec rest = {0, FIT_NS};
     struct plumb_anchor end;
     plumb_error why = {0, ""};
     bool still, kept = true;
@@ -444,11 +445,15 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     plumb_anchor_take(&end, plumb_rt.clock);
     if (end.raw_ns - plumb_rt.early.raw_ns < FIT_NS) {
         /* Too short to fit the clock well; a moment longer costs less than a wrong figure. */
-        struct timespec rest = {0, FIT_NS};
         nanosleep(&rest, NULL);
         plumb_anchor_take(&end, plumb_rt.clock);
     }
-    run->h->now[0] = run->h->now[1] = end;
+    if (plumb_live_clock_take(run->h, &end)) {
+        /* What the counter does without the jump is needed as well. */
+        nanosleep(&rest, NULL);
+        plumb_anchor_take(&end, plumb_rt.clock);
+        plumb_live_clock_take(run->h, &end);
+    }
     plumb_trace_writer_stop(run, &end, still);
     plumb_trace_tell_stop(run);
     if (still) {

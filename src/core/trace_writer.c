@@ -28,6 +28,8 @@ enum {
     WAKE_NS = 10000000,
     WAKE_MIN_NS = 200000,
     CLOCK_NS = 1000000000, /* between looks at how the clock goes */
+    JUMP_NS = 5000000,     /* less than that is caught up with in a second */
+    JUMP_LOOKS = 60,       /* for which records from before a jump may still come */
     TAIL_MAX = 1 << 20     /* of the bound, for what is said at the end */
 };
 
@@ -40,7 +42,9 @@ static struct writer {
     struct plumb_trace_parts parts; /* what the trace is kept to */
     uint64_t file[2];               /* device and inode */
     int fd;
-    uint64_t limit; /* bytes that the file may have */
+    uint64_t limit;      /* bytes that the file may have */
+    uint64_t seen_ticks; /* newest that went with the clock */
+    uint32_t jump_over;  /* looks until the newest jump is forgotten; 0: it is */
     uint64_t next_clock;
     struct plumb_anchor anchor;
     uint32_t modules; /* told of in the file */
@@ -160,6 +164,34 @@ static bool write_bytes(void *arg, const unsigned char *bytes, size_t n)
 
 /* ---- The clock ------------------------------------------------------------------------------- */
 
+/* How far what the trace says of a moment is from CLOCK_MONOTONIC_RAW. */
+static uint64_t off_by(const struct writer *w, uint64_t ticks, uint64_t raw_ns)
+{
+    uint64_t said = plumb_trace_file_ns(&w->live.file, ticks),
+             is = raw_ns - w->run->h->start.raw_ns;
+    return said > is ? said - is : is - said;
+}
+
+/* The machine was suspended, or its virtual machine was paused or moved. */
+static bool has_jumped(const struct writer *w, const struct plumb_anchor *a)
+{
+    return w->run->h->clock_source != PLUMB_CLOCK_GETTIME &&
+           off_by(w, a->ticks, a->raw_ns) > JUMP_NS + a->half_width_ns;
+}
+
+/* Before each pass, so that no record from after a jump is dated as one from before. A look that
+ * was held up between its two clocks is followed by a careful one. */
+static bool seems_to_have_jumped(struct writer *w)
+{
+    uint64_t ticks = plumb_ticks_from(plumb_rt.clock);
+    if (!w->live.file.clock.ns_per_tick || plumb_rt.clock == PLUMB_CLOCK_GETTIME)
+        return false;
+    if (off_by(w, ticks, plumb_clock_raw_ns(plumb_rt.clock)) > JUMP_NS)
+        return true;
+    w->seen_ticks = ticks;
+    return false;
+}
+
 /* Times go on without a jump where the rate is corrected, and meet the anchor's a second later. */
 static void set_clock(struct writer *w, const struct plumb_anchor *a)
 {
@@ -172,11 +204,17 @@ static void set_clock(struct writer *w, const struct plumb_anchor *a)
     if (!c->ns_per_tick) {
         c->ticks0 = h->start.ticks;
         c->ns0 = 0;
+    } else if (has_jumped(w, a)) {
+        c->before_ticks = w->seen_ticks;
+        c->before_ns = plumb_trace_file_ns(&w->live.file, w->seen_ticks);
+        c->jumped = 1;
+        c->ticks0 = a->ticks;
+        c->ns0 = is;
+        w->jump_over = JUMP_LOOKS;
     } else if (h->clock_source == PLUMB_CLOCK_TSC) {
         said = plumb_trace_file_ns(&w->live.file, a->ticks);
         behind = ((double)is - (double)said) / CLOCK_NS;
-        /* Not after a jump. */
-        tick_ns *= behind > -1e-3 && behind < 1e-3 ? 1 + behind : 1;
+        tick_ns *= 1 + behind;
         c->ticks0 = a->ticks;
         c->ns0 = said;
     }
@@ -186,11 +224,14 @@ static void set_clock(struct writer *w, const struct plumb_anchor *a)
 static void look_at_clock(struct writer *w)
 {
     uint64_t now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
-    if (now < w->next_clock)
+    if (now < w->next_clock && !seems_to_have_jumped(w))
         return;
     w->next_clock = now + CLOCK_NS;
     plumb_anchor_take(&w->anchor, plumb_rt.clock);
     set_clock(w, &w->anchor);
+    w->seen_ticks = w->anchor.ticks;
+    if (w->jump_over && --w->jump_over == 0)
+        w->live.file.clock.jumped = 0;
     if (w->fd >= 0 && !trace_of(w)->ended)
         w->modules = plumb_trace_modules(&w->live.file, w->modules);
 }

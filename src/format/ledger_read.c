@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format/collector_read.h"
+#include "format/live_clock.h"
 
 /* ---- Looking things up ----------------------------------------------------------------------- */
 
@@ -36,8 +37,7 @@ static const char *name_of(struct plumb_ledger_reader *r, const struct plumb_liv
 /* Since the run's start. */
 static uint64_t at_ns(struct plumb_ledger_reader *r, uint64_t ticks)
 {
-    uint64_t start = r->m->h->start.ticks;
-    return ticks > start ? plumb_ticks_to_ns(ticks - start, r->tick_ns) : 0;
+    return plumb_live_at_ns(r->m->h, &r->end, r->tick_ns, ticks);
 }
 
 static uint64_t lasted_ns(struct plumb_ledger_reader *r, uint64_t begin, uint64_t end)

@@ -27,7 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/clock.h"
+#include "base/clock_line.h"
 #include "base/p2.h"
 #include "base/sketch.h"
 #include "base/stats.h"
@@ -42,7 +42,7 @@
  * a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 12,
+    PLUMB_LIVE_VERSION = 13,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -428,12 +428,13 @@ struct plumb_live_header {
     uint64_t process_start; /* field 22 of /proc/<pid>/stat: tells a pid from its reuse */
     uint32_t clock_source;  /* enum plumb_clock_source */
     uint32_t cpus;
-    uint64_t step_ticks;        /* resolution */
-    struct plumb_anchor start;  /* of the run */
-    struct plumb_anchor early;  /* when the library was loaded: a longer base for short runs */
-    struct plumb_anchor now[2]; /* the newest two; now[anchor & 1] is valid */
+    uint64_t step_ticks;             /* resolution */
+    struct plumb_anchor start;       /* of the run */
+    struct plumb_anchor early;       /* when the library was loaded: a longer base for short runs */
+    struct plumb_clock_point now[2]; /* the newest two; now[anchor & 1] is valid */
     uint32_t anchor;
     int32_t rank, world_size, local_rank;
+    struct plumb_clock_jump jump[PLUMB_CLOCK_JUMPS];
     uint64_t seen_ticks; /* when plumb's own thread last woke up: the process was alive */
     /* When the file stopped growing and the process went on in memory of its own; 0: it has not. */
     uint64_t frozen_ticks;

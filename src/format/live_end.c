@@ -15,7 +15,8 @@ struct newest {
 
 static void see(struct newest *n, uint64_t ticks)
 {
-    if (ticks > n->ticks && ticks - n->from < PLUMB_TICKS_BEYOND)
+    if (ticks > n->ticks && ticks - n->from < PLUMB_TICKS_BEYOND &&
+        plumb_live_is_newest(n->m->h, ticks))
         n->ticks = ticks;
 }
 

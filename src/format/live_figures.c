@@ -19,8 +19,7 @@ static void set_squares(struct plumb_stats *s, double std_ns)
 }
 
 /* `sq` stays in ticks. */
-static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, double tick_ns,
-                        const struct plumb_anchor *end)
+static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, double tick_ns)
 {
     s->total = plumb_ticks_to_ns(ticks->total, tick_ns);
     s->min = plumb_ticks_to_ns(ticks->min, tick_ns);
@@ -33,9 +32,6 @@ static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, 
         s->min--;
     for (int i = 0; i < PLUMB_EXACT && ticks->count <= PLUMB_EXACT; i++)
         s->first[i] = plumb_ticks_to_ns(ticks->first[i], tick_ns);
-    s->last_at = end->unix_ns - plumb_ticks_to_ns(end->ticks - ticks->last_at, tick_ns);
-    if (ticks->last_at > end->ticks)
-        s->last_at = end->unix_ns;
 }
 
 /* Minimum and maximum are rounded to ns; no quantile lies beyond them. */
@@ -88,12 +84,8 @@ static void channel_to_ns(struct plumb_timing_channel *out, const struct figures
     *ns = c->stats;
     out->std_ns = plumb_stats_std(ns) * unit_ns;
     if (unit_ns != 1)
-        stats_to_ns(ns, &c->stats, unit_ns, f->end);
-    else
-        ns->last_at =
-            ns->last_at > f->end->ticks
-                ? f->end->unix_ns
-                : f->end->unix_ns - plumb_ticks_to_ns(f->end->ticks - ns->last_at, f->tick_ns);
+        stats_to_ns(ns, &c->stats, unit_ns);
+    ns->last_at = plumb_live_unix_ns(f->m->h, f->end, f->tick_ns, c->stats.last_at);
     out->std_ns = within_range(out->std_ns, ns);
     if (unit_ns != 1 && f->squares)
         set_squares(ns, out->std_ns);

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "format/ledger_read.h"
+#include "format/live_clock.h"
 #include "format/live_undo.h"
 #include "format/trace_drops.h"
 
@@ -153,13 +154,6 @@ static void add_open_async(struct reader *r)
     }
 }
 
-double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
-                          double *ppm)
-{
-    const struct plumb_anchor *last = end ? end : &h->now[PLUMB_ACQUIRE(h->anchor) & 1];
-    return plumb_clock_fit(&h->early, last, h->clock_source, ppm);
-}
-
 /* The process lived at least until the newest reading of its counter. */
 static void extend_end(struct reader *r)
 {
@@ -229,36 +223,24 @@ static void fill_lists(struct reader *r)
     }
 }
 
-static void put_note(struct plumb_timing *t, const char *text)
-{
-    const char **notes = plumb_arena_alloc(&t->arena, (t->note_count + 1) * sizeof *notes);
-    if (!notes)
-        return;
-    if (t->note_count)
-        memcpy(notes, t->notes, t->note_count * sizeof *notes);
-    notes[t->note_count++] = text;
-    t->notes = notes;
-}
-
 static void note_count(struct reader *r, const char *what, uint64_t n)
 {
     if (n)
-        put_note(r->t, plumb_arena_printf(&r->t->arena, "%" PRIu64 " %s", n, what));
+        plumb_timing_note(r->t, plumb_arena_printf(&r->t->arena, "%" PRIu64 " %s", n, what));
 }
 
 /* What a file that stopped growing does not have: its process went on in memory of its own. */
 static void note_frozen(struct reader *r)
 {
     const struct plumb_live_header *h = r->m.h;
-    uint64_t ns = h->frozen_ticks > h->start.ticks
-                      ? plumb_ticks_to_ns(h->frozen_ticks - h->start.ticks, r->tick_ns)
-                      : 0;
+    uint64_t ns = plumb_live_at_ns(h, &r->end, r->tick_ns, h->frozen_ticks);
     if (!h->frozen_ticks)
         return;
-    put_note(r->t, plumb_arena_printf(&r->t->arena,
-                                      "incomplete: live.plumb could not grow any more %.3f s after "
-                                      "the start (%s); what was recorded later is not here",
-                                      (double)ns * 1e-9, strerror((int)h->frozen_errno)));
+    plumb_timing_note(
+        r->t, plumb_arena_printf(&r->t->arena,
+                                 "incomplete: live.plumb could not grow any more %.3f s after "
+                                 "the start (%s); what was recorded later is not here",
+                                 (double)ns * 1e-9, strerror((int)h->frozen_errno)));
 }
 
 /* What the report has no field for. */
@@ -445,7 +427,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         return plumb_fail(
             err, PLUMB_ERR_FORMAT,
             "not of this version of plumb, or cut short: read it with the plumb that recorded it");
-    r.end = end ? *end : h->now[h->anchor & 1];
+    r.end = end ? *end : *plumb_live_clock_newest(h);
     r.tick_ns = plumb_live_tick_ns(h, end, &ppm);
     if (!(r.tick_ns > 1e-3 && r.tick_ns < 1e3))
         return plumb_fail(err, PLUMB_ERR_FORMAT, "damaged: its clock makes no sense");
@@ -471,6 +453,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         note_losses(&r);
         if (!end)
             note_frozen(&r);
+        plumb_live_clock_note(out, h, r.tick_ns);
         plumb_live_regions_note(out, &r.m);
         fill_drops(&r);
         fill_head(&r);

@@ -3,6 +3,7 @@
 #define PLUMB_FORMAT_LIVE_READ_H
 
 #include "format/live.h"
+#include "format/live_clock.h"
 #include "format/merge.h"
 #include "format/timing.h"
 
@@ -57,9 +58,5 @@ int plumb_live_rows(struct plumb_timing *t, struct plumb_merge *m, double tick_n
 /* Returns the newest reading of the counter that the mapping keeps: of a record, an open span, a
  * state, a request, plumb's own thread. Not less than that of `last`. */
 uint64_t plumb_live_newest_ticks(const struct plumb_merge *m, const struct plumb_anchor *last);
-
-/* Nanoseconds a tick, as far as the mapping (and `end`, which may be NULL) tells. */
-double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
-                          double *ppm);
 
 #endif

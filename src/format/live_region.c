@@ -6,17 +6,6 @@
 #include "format/merge.h"
 #include "format/timing.h"
 
-static void add_note(struct plumb_timing *t, const char *text)
-{
-    const char **notes = plumb_arena_alloc(&t->arena, (t->note_count + 1) * sizeof *notes);
-    if (!notes)
-        return;
-    for (size_t i = 0; i < t->note_count; i++)
-        notes[i] = t->notes[i];
-    notes[t->note_count++] = text;
-    t->notes = notes;
-}
-
 void plumb_live_regions_note(struct plumb_timing *t, const struct plumb_merge *m)
 {
     const struct plumb_live_header *h = m->h;
@@ -34,15 +23,16 @@ void plumb_live_regions_note(struct plumb_timing *t, const struct plumb_merge *m
     /* Whoever selects every region does not expect each. */
     if (h->regions.selection == PLUMB_SELECT_REGIONS && names.len && !names.failed &&
         !(h->regions.all && entered))
-        add_note(t,
-                 plumb_arena_printf(&t->arena, "selected by PLUMB_REGIONS and never entered: %s%s",
-                                    h->regions.all ? "any region" : names.data,
-                                    entered ? "" : "; the trace holds no work"));
+        plumb_timing_note(t, plumb_arena_printf(&t->arena,
+                                                "selected by PLUMB_REGIONS and never entered: %s%s",
+                                                h->regions.all ? "any region" : names.data,
+                                                entered ? "" : "; the trace holds no work"));
     if (h->regions.left_out)
-        add_note(t, plumb_arena_printf(&t->arena,
-                                       "%" PRIu64 " spans of other threads ran while a selected "
-                                       "region was open, and are not in the trace "
-                                       "(PLUMB_REGION_SCOPE=process keeps them)",
-                                       h->regions.left_out));
+        plumb_timing_note(t, plumb_arena_printf(&t->arena,
+                                                "%" PRIu64
+                                                " spans of other threads ran while a selected "
+                                                "region was open, and are not in the trace "
+                                                "(PLUMB_REGION_SCOPE=process keeps them)",
+                                                h->regions.left_out));
     plumb_buf_fini(&names);
 }

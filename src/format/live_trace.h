@@ -163,9 +163,12 @@ enum plumb_live_trace_end { /* why nothing is added any more */
                             PLUMB_TRACE_AT_BOUND = 1, /* PLUMB_TRACE_MAX */
                             PLUMB_TRACE_NO_FILE = 2   /* `error` */
 };
-struct plumb_trace_clock { /* ns = ns0 + (ticks - ticks0) * ns_per_tick */
+/* ns = ns0 + (ticks - ticks0) * ns_per_tick. For some time after the counter has jumped, what is
+ * nearer to the last reading from before is dated from that one. */
+struct plumb_trace_clock {
     uint64_t ticks0, ns0;
-    uint64_t ns_per_tick; /* in 2^-32; 0: not known yet */
+    uint64_t ns_per_tick;                     /* in 2^-32; 0: not known yet */
+    uint64_t before_ticks, before_ns, jumped; /* jumped 0: it has not, lately */
 };
 struct plumb_live_trace {
     uint32_t mode, what; /* enum plumb_live_trace_mode, _what */

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "format/live_clock.h"
 #include "format/merge.h"
 #include "format/put.h"
 #include "format/signature_pack.h"
@@ -190,7 +191,7 @@ static void read_head(struct reader *r)
     r->s->request_id = request_id(r, h->ledger.requests);
     if (!r->s->request_id)
         r->s->request_id = text_at(r, h->fact_off[PLUMB_FACT_REQUEST]);
-    plumb_time_text(time, h->now[h->anchor & 1].unix_ns);
+    plumb_time_text(time, plumb_live_clock_newest(h)->unix_ns);
     r->s->timestamp = plumb_arena_strdup(&r->s->arena, time);
     r->s->plumb_version = text_at(r, h->fact_off[PLUMB_FACT_VERSION]);
     r->s->pid = h->pid;

@@ -29,6 +29,18 @@ void plumb_timing_fini(struct plumb_timing *t)
     plumb_timing_init(t);
 }
 
+void plumb_timing_note(struct plumb_timing *t, const char *text)
+{
+    const char **notes =
+        text ? plumb_arena_alloc(&t->arena, (t->note_count + 1) * sizeof *notes) : NULL;
+    if (!notes)
+        return;
+    for (size_t i = 0; i < t->note_count; i++)
+        notes[i] = t->notes[i];
+    notes[t->note_count++] = text;
+    t->notes = notes;
+}
+
 uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node)
 {
     return node->self_ns > 0 ? node->self_ns : node->outermost_ns;
@@ -311,6 +323,8 @@ static void write_measuring(const struct plumb_timing *t, struct plumb_json *j)
     plumb_put_f64(j, "tick_ns", t->clock.tick_ns);
     plumb_put_f64(j, "resolution_ns", t->clock.resolution_ns);
     plumb_put_f64(j, "drift_ppm", t->clock.drift_ppm);
+    if (t->clock.jumps)
+        plumb_put_u64(j, "jumps", t->clock.jumps);
     plumb_json_object_end(j);
     plumb_put_object(j, "overhead");
     plumb_put_f64(j, "span_ns", t->overhead.span_ns);

@@ -285,6 +285,7 @@ struct plumb_timing {
     struct {
         const char *source; /* "tsc" or "clock_gettime" */
         double tick_ns;     /* fitted over the run */
+        uint32_t jumps;     /* of the counter, see plumb_live_clock_note() */
         double resolution_ns;
         double drift_ppm; /* bound of the fit */
     } clock;
@@ -351,6 +352,8 @@ struct plumb_timing {
 
 void plumb_timing_init(struct plumb_timing *t);
 void plumb_timing_fini(struct plumb_timing *t);
+/* Adds a note, which lives as long as `t`; NULL (out of memory) adds none. */
+void plumb_timing_note(struct plumb_timing *t, const char *text);
 
 /* Returns the skip_first_n of a pipeline; a file that does not list them has one for all. */
 uint64_t plumb_timing_skip_of(const struct plumb_timing *t, const char *pipeline);

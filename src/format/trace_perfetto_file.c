@@ -171,12 +171,21 @@ void plumb_trace_file_head(struct plumb_trace_file *f)
     plumb_trace_file_fact_u64(f, "plumb.start_unix_ns", h->start.unix_ns);
 }
 
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a < b ? b - a : a - b;
+}
+
 uint64_t plumb_trace_file_ns(const struct plumb_trace_file *f, uint64_t ticks)
 {
     const struct plumb_trace_clock *c = &f->clock;
-    uint64_t back;
-    if (PLUMB_LIKELY(ticks >= c->ticks0))
-        return c->ns0 + (uint64_t)((plumb_u128)(ticks - c->ticks0) * c->ns_per_tick >> 32);
-    back = (uint64_t)((plumb_u128)(c->ticks0 - ticks) * c->ns_per_tick >> 32);
-    return back < c->ns0 ? c->ns0 - back : 0;
+    uint64_t ticks0 = c->ticks0, ns0 = c->ns0, back;
+    if (PLUMB_UNLIKELY(c->jumped) && distance(ticks, c->before_ticks) < distance(ticks, ticks0)) {
+        ticks0 = c->before_ticks;
+        ns0 = c->before_ns;
+    }
+    if (PLUMB_LIKELY(ticks >= ticks0))
+        return ns0 + (uint64_t)((plumb_u128)(ticks - ticks0) * c->ns_per_tick >> 32);
+    back = (uint64_t)((plumb_u128)(ticks0 - ticks) * c->ns_per_tick >> 32);
+    return back < ns0 ? ns0 - back : 0;
 }

@@ -170,14 +170,8 @@ static int load_report(struct plumb_load *out, const char *dir, const char *path
 /* Of a trace that is damaged, or gone, the figures are none the worse. */
 static void note_trace(struct plumb_timing *t, const plumb_error *why)
 {
-    const char **notes = plumb_arena_alloc(&t->arena, (t->note_count + 1) * sizeof *notes);
-    if (!notes)
-        return;
-    if (t->note_count)
-        memcpy(notes, t->notes, t->note_count * sizeof *notes);
-    notes[t->note_count++] =
-        plumb_arena_printf(&t->arena, "the trace is as the process left it: %s", why->message);
-    t->notes = notes;
+    plumb_timing_note(
+        t, plumb_arena_printf(&t->arena, "the trace is as the process left it: %s", why->message));
 }
 
 int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)

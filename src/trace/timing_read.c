@@ -304,6 +304,7 @@ static void read_measuring(struct plumb_timing_cursor *c, const json_t *root)
     t->clock.tick_ns = plumb_field_f64(&c->f, object, "tick_ns");
     t->clock.resolution_ns = plumb_field_f64(&c->f, object, "resolution_ns");
     t->clock.drift_ppm = plumb_field_f64(&c->f, object, "drift_ppm");
+    t->clock.jumps = (uint32_t)later_u64(c, object, "jumps");
     object = plumb_field_object(&c->f, root, "overhead");
     t->overhead.span_ns = plumb_field_f64(&c->f, object, "span_ns");
     t->overhead.spans = plumb_field_u64(&c->f, object, "spans");

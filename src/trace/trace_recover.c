@@ -93,8 +93,8 @@ static void set_clock(struct recovery *r)
     double ppm, tick_ns = plumb_live_tick_ns(h, NULL, &ppm);
     if (r->live.file.clock.ns_per_tick || !(tick_ns > 1e-3 && tick_ns < 1e3))
         return;
-    r->live.file.clock =
-        (struct plumb_trace_clock){h->start.ticks, 0, (uint64_t)(tick_ns * 4294967296.0 + 0.5)};
+    r->live.file.clock = (struct plumb_trace_clock){
+        .ticks0 = h->start.ticks, .ns_per_tick = (uint64_t)(tick_ns * 4294967296.0 + 0.5)};
 }
 
 static int write_rest(struct recovery *r, plumb_error *err)

@@ -1,0 +1,206 @@
+/* live_clock.c: see live_clock.h. Between two jumps the counter and the clock go together; such a
+ * piece has an anchor at each end, and a time is found from the nearer one. */
+#include "format/live_clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "format/timing.h"
+
+/* ---- Taking ---------------------------------------------------------------------------------- */
+
+void plumb_live_clock_begin(struct plumb_live_header *h)
+{
+    plumb_clock_line_begin(&h->now[0], &h->early, &h->start);
+    h->anchor = 0;
+}
+
+/* CLOCK_MONOTONIC is steered, by more than a jump's tolerance if it must, and never jumps. */
+static bool can_jump(const struct plumb_live_header *h)
+{
+    return h->clock_source != PLUMB_CLOCK_GETTIME;
+}
+
+static enum plumb_clock_step advance(struct plumb_clock_point *out,
+                                     const struct plumb_live_header *h,
+                                     const struct plumb_clock_point *p,
+                                     const struct plumb_anchor *a, struct plumb_clock_jump *jump)
+{
+    if (can_jump(h))
+        return plumb_clock_line_advance(out, p, a, jump);
+    *out = *p;
+    out->at = *a;
+    out->ticks += a->ticks - p->at.ticks;
+    out->raw_ns += a->raw_ns - p->at.raw_ns;
+    return PLUMB_CLOCK_FITS;
+}
+
+bool plumb_live_clock_take(struct plumb_live_header *h, const struct plumb_anchor *a)
+{
+    uint32_t now = h->anchor, next = now + 1;
+    bool jumped = advance(&h->now[next & 1], h, &h->now[now & 1], a, h->jump) == PLUMB_CLOCK_JUMPED;
+    PLUMB_RELEASE(h->anchor, next);
+    return jumped;
+}
+
+double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
+                          double *ppm)
+{
+    struct plumb_clock_point p = h->now[PLUMB_ACQUIRE(h->anchor) & 1];
+    double rate;
+    if (end)
+        advance(&p, h, &p, end, NULL);
+    rate = plumb_clock_line_rate(&p, ppm);
+    if (h->clock_source == PLUMB_CLOCK_TSC)
+        return rate > 0 ? rate : 1;
+    *ppm = 0;
+    return 1;
+}
+
+/* ---- Places in time -------------------------------------------------------------------------- */
+
+struct piece {
+    const struct plumb_anchor *from, *to;
+};
+
+static const struct plumb_clock_jump *jump_at(const struct plumb_live_header *h, uint32_t number)
+{
+    return &h->jump[(number - 1) % PLUMB_CLOCK_JUMPS];
+}
+
+static uint64_t distance(const struct piece *p, uint64_t ticks)
+{
+    if (ticks < p->from->ticks)
+        return p->from->ticks - ticks;
+    return ticks > p->to->ticks ? ticks - p->to->ticks : 0;
+}
+
+/* The nearest; of several the newest. */
+static uint32_t piece_of(struct piece *out, const struct plumb_live_header *h,
+                         const struct plumb_anchor *end, uint64_t ticks)
+{
+    uint32_t jumps = h->now[PLUMB_ACQUIRE(h->anchor) & 1].jumps, best = jumps;
+    uint32_t oldest = jumps > PLUMB_CLOCK_JUMPS ? jumps - PLUMB_CLOCK_JUMPS : 0;
+    uint64_t least = UINT64_MAX;
+    *out = (struct piece){&h->early, end};
+    for (uint32_t k = jumps + 1; k-- > oldest && least;) {
+        struct piece p = {k > oldest ? &jump_at(h, k)->after : &h->early,
+                          k < jumps ? &jump_at(h, k + 1)->before : end};
+        /* Of what lies before the oldest jump that is remembered, the end is known. */
+        if (k == oldest && oldest > 0)
+            p.from = p.to;
+        if (distance(&p, ticks) < least) {
+            least = distance(&p, ticks);
+            best = k;
+            *out = p;
+        }
+    }
+    return best;
+}
+
+static uint64_t moved(uint64_t ns, uint64_t from, uint64_t to, double tick_ns)
+{
+    uint64_t by = plumb_ticks_to_ns(to > from ? to - from : from - to, tick_ns);
+    if (to >= from)
+        return ns + by;
+    return by < ns ? ns - by : 0;
+}
+
+/* The end of the piece that is nearer to `ticks`. */
+static const struct plumb_anchor *nearer(const struct piece *p, uint64_t ticks)
+{
+    return ticks >= p->to->ticks || ticks > p->from->ticks / 2 + p->to->ticks / 2 ? p->to : p->from;
+}
+
+static bool has_jumped(const struct plumb_live_header *h)
+{
+    return h->now[PLUMB_ACQUIRE(h->anchor) & 1].jumps > 0;
+}
+
+uint64_t plumb_live_at_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
+                          double tick_ns, uint64_t ticks)
+{
+    const struct plumb_anchor *a;
+    struct piece p;
+    uint64_t ns;
+    if (!has_jumped(h))
+        return ticks > h->start.ticks ? plumb_ticks_to_ns(ticks - h->start.ticks, tick_ns) : 0;
+    piece_of(&p, h, end, ticks);
+    a = nearer(&p, ticks);
+    ns = moved(a->raw_ns, a->ticks, ticks, tick_ns);
+    return ns > h->start.raw_ns ? ns - h->start.raw_ns : 0;
+}
+
+uint64_t plumb_live_unix_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
+                            double tick_ns, uint64_t ticks)
+{
+    const struct plumb_anchor *a = end;
+    struct piece p;
+    if (has_jumped(h)) {
+        piece_of(&p, h, end, ticks);
+        a = nearer(&p, ticks);
+    } else if (ticks > end->ticks) {
+        return end->unix_ns;
+    }
+    return moved(a->unix_ns, a->ticks, ticks, tick_ns);
+}
+
+bool plumb_live_is_newest(const struct plumb_live_header *h, uint64_t ticks)
+{
+    struct piece p;
+    return !has_jumped(h) || piece_of(&p, h, plumb_live_clock_newest(h), ticks) ==
+                                 h->now[PLUMB_ACQUIRE(h->anchor) & 1].jumps;
+}
+
+/* ---- What a reader has to know --------------------------------------------------------------- */
+
+static void note_jump(struct plumb_timing *t, const struct plumb_live_header *h, uint32_t number,
+                      double tick_ns)
+{
+    const struct plumb_clock_jump *j = jump_at(h, number);
+    double at = (double)(j->before.raw_ns - h->start.raw_ns) * 1e-9;
+    double by = plumb_clock_jump_ns(j, tick_ns) * 1e-9;
+    if (by >= 0)
+        plumb_timing_note(
+            t, plumb_arena_printf(
+                   &t->arena,
+                   "%.3f s after the start the machine was suspended, paused or moved, and "
+                   "its counter went on for %.3f s: spans that were open then have them",
+                   at, by));
+    else
+        plumb_timing_note(t,
+                          plumb_arena_printf(
+                              &t->arena,
+                              "%.3f s after the start the machine was suspended or moved, and its "
+                              "counter was set back: spans that were open then are recorded as 0 s",
+                              at));
+}
+
+void plumb_live_clock_note(struct plumb_timing *t, const struct plumb_live_header *h,
+                           double tick_ns)
+{
+    enum { SHOWN = 5 };
+    struct plumb_clock_point p = h->now[PLUMB_ACQUIRE(h->anchor) & 1];
+    uint32_t jumps = p.jumps;
+    double now, ppm;
+    uint32_t first = jumps > PLUMB_CLOCK_JUMPS ? jumps - PLUMB_CLOCK_JUMPS : 0;
+    if (!jumps)
+        return;
+    t->clock.jumps = jumps;
+    for (uint32_t k = first + 1; k <= jumps && k <= first + SHOWN; k++)
+        note_jump(t, h, k, tick_ns);
+    if (jumps > SHOWN)
+        plumb_timing_note(
+            t, plumb_arena_printf(&t->arena, "its counter jumped %" PRIu32 " times in all", jumps));
+    if (p.flags & PLUMB_CLOCK_CHANGED) {
+        p.ticks = p.now_ticks;
+        p.raw_ns = p.now_ns;
+        now = plumb_clock_line_rate(&p, &ppm);
+        plumb_timing_note(
+            t, plumb_arena_printf(
+                   &t->arena,
+                   "its counter runs at another rate since: what was measured after that "
+                   "shows %.4g times its duration",
+                   now > 0 ? tick_ns / now : 1));
+    }
+}

@@ -1,0 +1,38 @@
+/* live_clock.h: from the ticks in a mapping to times, by the anchors that it keeps. */
+#ifndef PLUMB_FORMAT_LIVE_CLOCK_H
+#define PLUMB_FORMAT_LIVE_CLOCK_H
+
+#include "format/live.h"
+
+struct plumb_timing;
+
+/* Begins the clock of a run whose `early` and `start` are in the header. */
+void plumb_live_clock_begin(struct plumb_live_header *h);
+/* Takes an anchor into the mapping; one thread at a time. Returns whether the counter seems to have
+ * jumped, so that another anchor some milliseconds later is worth while. */
+bool plumb_live_clock_take(struct plumb_live_header *h, const struct plumb_anchor *a);
+/* Returns the newest anchor. */
+static inline const struct plumb_anchor *plumb_live_clock_newest(const struct plumb_live_header *h)
+{
+    return &h->now[PLUMB_ACQUIRE(h->anchor) & 1].at;
+}
+
+/* Returns nanoseconds a tick, as far as the mapping (and `end`, which may be NULL) tells: of the
+ * time in which the counter did not jump. 0: not known. *ppm: bound of its error. */
+double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
+                          double *ppm);
+
+/* Returns the time of `ticks` in ns since the run's start, and as Unix time. `end`: the newest
+ * anchor or one from after it. Around a jump a reading belongs to the nearer side. */
+uint64_t plumb_live_at_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
+                          double tick_ns, uint64_t ticks);
+uint64_t plumb_live_unix_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
+                            double tick_ns, uint64_t ticks);
+/* Returns whether `ticks` lie after the newest jump that the mapping knows. */
+bool plumb_live_is_newest(const struct plumb_live_header *h, uint64_t ticks);
+
+/* Adds what a reader has to know of jumps to `t`. */
+void plumb_live_clock_note(struct plumb_timing *t, const struct plumb_live_header *h,
+                           double tick_ns);
+
+#endif
