@@ -5,7 +5,7 @@
 #   SEEDS            seeds of each property test (100000); TEST_FIRST_SEED (1) is the first
 #   ROUNDS           hosts do so many times the rounds that they do in `make test` (100)
 #
-# One program runs at a time, so that it also can be left alone for hours. The status is 1 when any
+# One program runs at a time, but for property.host, so that it also can be left alone for hours. The status is 1 when any
 # failed.
 set -u
 cd "$(dirname "$0")/.."
@@ -23,10 +23,26 @@ if [ $# = 0 ]; then
     done
 fi
 
+# processes NAME PROGRAM: a property whose seeds wait more than they work, JOBS at a time
+processes() {
+    local share=$(((seeds + JOBS - 1) / JOBS)) first=${TEST_FIRST_SEED:-1} status=0 jobs=() job
+    for ((job = 0; job < JOBS; job++)); do
+        TEST_FIRST_SEED=$((first + job * share)) TEST_SEEDS=$share \
+            "$dir/run_test.sh" "$1.$job" "" "$2" 2>"$dir/soak.$job.txt" &
+        jobs+=($!)
+    done
+    for job in "${!jobs[@]}"; do
+        wait "${jobs[job]}" || status=1
+        grep -v '^plumb:' "$dir/soak.$job.txt" >&2
+    done
+    return $status
+}
+
 # soak NAME: what ctest runs under this name, for longer
 soak() {
     local script=$hosts/${1#hosts.}.sh program=$dir/tests/bin/$1
     case $1 in
+    property.host) processes "$1" "$program" ;;
     property.*) TEST_SEEDS=$seeds "$dir/run_test.sh" "$1" "" "$program" ;;
     *)
         export TEST_SEEDS=$seeds TEST_ROUNDS=$rounds

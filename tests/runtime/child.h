@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
@@ -293,6 +294,20 @@ static inline void remove_run(const char *dir)
         unlink(path);
     }
     rmdir(dir);
+}
+
+static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+/* A folder with all that is below it. */
+static inline void remove_tree(const char *dir)
+{
+    assert_int_equal(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 static inline const struct plumb_timing_node *node_in(const struct plumb_timing *t,
