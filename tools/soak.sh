@@ -3,6 +3,7 @@
 # property test, hosts.forks_while_recording a host.
 #
 #   SEEDS            seeds of each property test (100000); TEST_FIRST_SEED (1) is the first
+#   TEST_KILLS       kills of each test that kills a recording process (1000)
 #   ROUNDS           hosts do so many times the rounds that they do in `make test` (100)
 #
 # One program runs at a time, but for property.host, so that it also can be left alone for hours. The status is 1 when any
@@ -21,6 +22,7 @@ if [ $# = 0 ]; then
         name=${file#tests/} name=${name%.*} name=${name%_test}
         set -- "$@" "${name/\//.}"
     done
+    set -- "$@" runtime.trace_kill runtime.kill_everything
 fi
 
 # processes NAME PROGRAM: a property whose seeds wait more than they work, JOBS at a time
@@ -43,6 +45,7 @@ soak() {
     local script=$hosts/${1#hosts.}.sh program=$dir/tests/bin/$1
     case $1 in
     property.host) processes "$1" "$program" ;;
+    runtime.*) TEST_KILLS=${TEST_KILLS:-1000} "$dir/run_test.sh" "$1" "" "$program" ;;
     property.*) TEST_SEEDS=$seeds "$dir/run_test.sh" "$1" "" "$program" ;;
     *)
         export TEST_SEEDS=$seeds TEST_ROUNDS=$rounds
