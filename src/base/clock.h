@@ -76,8 +76,12 @@ struct plumb_anchor {
 };
 
 /* The source for `choice`: AUTO takes the counter only when the processor says it is invariant and
- * the kernel itself uses it (or does not say what it uses). */
+ * the kernel itself uses it, or reads its clock as quickly as only a counter can be read where it
+ * does not say what it uses. */
 enum plumb_clock_source plumb_clock_pick(enum plumb_clock_choice choice);
+/* Whether the processor says that the counter is invariant, and the kernel, in this file of /sys,
+ * that it uses it. */
+bool plumb_clock_counter_is_trusted(const char *source_file);
 /* The best of a few tries; under 2 us. */
 void plumb_anchor_take(struct plumb_anchor *a, enum plumb_clock_source source);
 /* Nanoseconds a tick between two anchors; 1 for the gettime source. *ppm: bound of its error. */

@@ -71,6 +71,7 @@ struct plumb_run {
     uint32_t free_checkpoint;    /* first of those of no section: index + 1 */
     uint64_t high_at_start;      /* peak of the resident set when the run opened */
     uint64_t sample_pause_ns;    /* between samples of memory */
+    uint64_t samples;            /* of these, since a series was thinned out */
     uint64_t async_head;         /* free async slots: tag << 32 | index + 1 */
     struct plumb_active *active; /* active.c; NULL: the trace is not kept to steps */
 };

@@ -2,14 +2,15 @@
  *
  * A series has a fixed number of points. When it is full, every two become one, the higher, in the
  * half that is not shown, and the pause between samples doubles: a short run is seen in 10 ms, one
- * of a day in minutes, at the same size and at less and less cost. */
+ * of a day in minutes, at the same size and at less and less cost. Where stages and checkpoints
+ * filled it, the pause stays: they end, and what is between them is not to be missed. */
 #include <string.h>
 #include <time.h>
 
 #include "base/resident.h"
 #include "core/ledger.h"
 
-enum { LOCK_TRIES = 20 };
+enum { LOCK_TRIES = 20, SLOW_DOWN = PLUMB_LIVE_POINTS / 4 /* samples among the points */ };
 
 static struct plumb_live_series *series_at(struct plumb_run *run, int64_t pool)
 {
@@ -75,8 +76,11 @@ static bool add_all(struct plumb_run *run, uint64_t ticks, uint64_t rss)
 
 void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss)
 {
-    if (add_all(run, ticks, rss) && run->sample_pause_ns)
+    if (!add_all(run, ticks, rss))
+        return;
+    if (run->samples >= SLOW_DOWN)
         run->sample_pause_ns *= 2;
+    run->samples = 0;
 }
 
 /* A thread that our signal handler holds up may have the lock, and waits for the control thread. */
@@ -103,6 +107,7 @@ uint64_t plumb_series_sample(struct plumb_run *run)
     if (PLUMB_ACQUIRE(plumb_rt.run) == run && rss) {
         plumb_sized_sample(run);
         plumb_scopes_sampled(run, rss);
+        run->samples++;
         plumb_series_point(run, plumb_ticks_from(plumb_rt.clock), rss);
     }
     pause = run->sample_pause_ns;
