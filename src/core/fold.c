@@ -235,7 +235,7 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
     memset(&nowhere, 0, sizeof nowhere);
     if (place && f->watch)
         plumb_snapshot_place(f->watch, place, t);
-    if (place && t->undo_block != f->number)
+    if (place && t->undo_block != f->number && f->undo->trees < PLUMB_BLOCK_WORDS)
         tree_touch(f, t, place, st->reset_generation);
     if (st->count < PLUMB_EXACT)
         st->first[st->count] = e->value;
@@ -290,6 +290,8 @@ static __attribute__((noinline)) bool make_ready(struct fold *f, uint32_t place)
             return false;
         p->settled = f->calm;
     }
+    if (PLUMB_UNLIKELY(f->undo->states == PLUMB_UNDO_STATES || f->undo->trees == PLUMB_BLOCK_WORDS))
+        return false; /* cannot be: a block ends fewer runs */
     if (st->undo_block != f->number)
         state_save(f, st, false);
     if (p->live->undo_block != f->number)

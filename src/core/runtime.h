@@ -516,6 +516,10 @@ void plumb_block_next(struct plumb_in in, uint64_t ticks);
 /* Room for `words` more records at `ticks`, in this block or the next; returns where. */
 uint64_t *plumb_block_room(struct plumb_in in, uint32_t words, uint64_t ticks);
 
+/* close.c */
+/* Closes what is open deeper than `depth` as unbalanced. Inside enter. */
+void plumb_close_to(struct plumb_in in, uint32_t depth, enum plumb_close why);
+
 /* span.c */
 /* A span without a stage around it; `th` as from plumb_attached(). */
 plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node);

@@ -226,8 +226,7 @@ static bool settle(struct plumb_in in, plumb_span span)
     }
     if (depth < plumb_depth(th)) {
         plumb_regions_closing(in, (uint32_t)depth);
-        plumb_wide(in, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_OUTER, &depth, 2);
-        th->top = th->open + depth;
+        plumb_close_to(in, (uint32_t)depth, PLUMB_CLOSE_OUTER);
         plumb_stages_closed(in, (uint32_t)depth);
     }
     return true;

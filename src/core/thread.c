@@ -51,7 +51,6 @@ struct plumb_thread *plumb_thread_new(void)
 static bool part(struct plumb_thread *th)
 {
     struct plumb_in in = {th, NULL};
-    uint64_t zero = 0;
     /* Busy here means that the thread was cancelled asynchronously inside plumb: what it was doing
      * cannot be finished. The record stays as it is, and the reader of the mapping makes it good.
      */
@@ -65,8 +64,7 @@ static bool part(struct plumb_thread *th)
         plumb_trace_name(th);
         if (plumb_depth(th)) {
             plumb_regions_closing(in, 0);
-            plumb_wide(in, PLUMB_WIDE_CLOSE, PLUMB_CLOSE_THREAD, &zero, 2);
-            th->top = th->open;
+            plumb_close_to(in, 0, PLUMB_CLOSE_THREAD);
         }
         if (th->head != th->block + PLUMB_BLOCK_HEAD)
             plumb_block_next(in, plumb_ticks_from(th->clock));
@@ -253,7 +251,7 @@ void plumb_thread_gate(struct plumb_thread *th)
 _Static_assert(sizeof(struct plumb_live_thread) + (16 << 10) +
                            64 * sizeof(struct plumb_live_tree) <=
                        160 * 1000 &&
-                   sizeof(struct plumb_live_queue) <= 31 * 1000 &&
+                   sizeof(struct plumb_live_queue) <= 32 * 1000 &&
                    sizeof(struct plumb_live_state) <= 11 * 1000,
                "the documentation of PLUMB_MAX_STATE is out of date");
 

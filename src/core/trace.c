@@ -198,6 +198,9 @@ static void gap_grow(struct plumb_thread *th, const struct plumb_trace_drops *dr
     q->dropping = 1;
 }
 
+_Static_assert((int)PLUMB_TRACE_LOG >= (int)PLUMB_BLOCK_WORDS,
+               "a block may end runs of as many keys");
+
 void plumb_trace_log(struct plumb_in in, const struct plumb_trace_drops *drops)
 {
     struct plumb_thread *th = in.th;

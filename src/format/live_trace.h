@@ -29,7 +29,7 @@ enum {
     PLUMB_TRACE_WORDS = 128,     /* PLUMB_BLOCK_WORDS */
     PLUMB_TRACE_DEPTH = 256,     /* PLUMB_DEPTH_MAX + 1 */
     PLUMB_TRACE_GAP_NODES = 120, /* nodes that a gap counts apart */
-    PLUMB_TRACE_LOG = 64,        /* keys that one block's drops are counted under */
+    PLUMB_TRACE_LOG = 128,       /* keys that one block's drops are counted under: a block's */
     PLUMB_TRACE_PENDING = 256,   /* words of arguments of a thread's open spans */
     PLUMB_TRACE_SLOTS_MIN = 8
 };

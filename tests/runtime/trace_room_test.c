@@ -101,11 +101,79 @@ static void the_trace_of_many_threads_takes_no_sample_its_room(void **state)
     plumb_timing_fini(&t);
 }
 
+/* ---- Many spans that end together ------------------------------------------------------------ */
+
+enum { DEEP = 240, LEFT_ROUNDS = 60 };
+
+static plumb_node deep_node(int i)
+{
+    char name[32];
+    snprintf(name, sizeof name, "deep.%d", i);
+    return plumb_node_get(name);
+}
+
+/* Leaves spans of as many nodes behind, at another place of the block each time. */
+static void leave_open(plumb_node leaf, int round)
+{
+    for (int i = 0; i < DEEP; i++)
+        plumb_begin_node(deep_node(i));
+    for (int i = 0; i < round * 7 % 120; i++)
+        plumb_end(plumb_begin_node(leaf));
+}
+
+static void *ends_with_open_spans(void *leaf)
+{
+    leave_open(*(plumb_node *)leaf, 1);
+    return NULL;
+}
+
+/* Each key's own losses, of which a block that one record of a deep close ends in has many. */
+static void spans_that_end_together_are_whole_or_counted_by_node(void **state)
+{
+    plumb_options o = plumb_options_default();
+    plumb_node leaf = plumb_node_get("leaf");
+    struct plumb_timing timing;
+    struct trace_read t;
+    pthread_t thread;
+    uint64_t untraced, lost = 0;
+    (void)state;
+    o.run_dir = "together";
+    o.trace = PLUMB_ON;
+    o.trace_ring_bytes = 16384;
+    o.median_p2 = PLUMB_ON;
+    record_start_with(o);
+    for (int round = 0; round < LEFT_ROUNDS; round++) {
+        PLUMB_SPAN("outer");
+        leave_open(leaf, round);
+    }
+    assert_int_equal(pthread_create(&thread, NULL, ends_with_open_spans, &leaf), 0);
+    pthread_join(thread, NULL);
+    record_finish(&timing);
+    trace_read_run(&t, "together");
+    for (int i = 0; i < DEEP; i++) {
+        char name[32];
+        struct trace_tally n;
+        snprintf(name, sizeof name, "deep.%d", i);
+        n = trace_tally_of(&t, name);
+        assert_int_equal(trace_ended_of(&timing, name, &untraced), LEFT_ROUNDS + 1);
+        if (n.whole + untraced != LEFT_ROUNDS + 1)
+            fail_msg("%s: %" PRIu64 " whole, %" PRIu64 " cut, %" PRIu64 " untraced", name, n.whole,
+                     n.cut, untraced);
+        lost += untraced;
+    }
+    assert_int_equal(count_of(&timing, "outer"), LEFT_ROUNDS);
+    assert_true(lost > 0); /* else nothing had to be counted */
+    trace_fini(&t);
+    plumb_timing_fini(&timing);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(with_every_size_each_sample_is_counted, record_close),
         cmocka_unit_test_teardown(the_trace_of_many_threads_takes_no_sample_its_room, record_close),
+        cmocka_unit_test_teardown(spans_that_end_together_are_whole_or_counted_by_node,
+                                  record_close),
     };
     return cmocka_run_group_tests(tests, fresh_place, NULL);
 }
