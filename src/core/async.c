@@ -167,7 +167,7 @@ static uint64_t end(struct plumb_in in, plumb_async span, uint32_t mark, const c
     if (mark == 1) {
         sample = PLUMB_SAMPLE_ASYNC_FAILED;
         plumb_lock();
-        payload[1] = why ? plumb_carve_text(run, why) : 0;
+        payload[1] = why ? plumb_text_why(run, why) : 0;
         plumb_unlock();
     } else if (mark == 2) {
         sample = PLUMB_SAMPLE_ASYNC_ABANDONED;

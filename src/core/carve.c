@@ -143,6 +143,7 @@ void plumb_mapping_close(struct plumb_run *run, bool keep_file)
         if (!keep_file || (run->partly && !run->frozen))
             unlink(path);
     }
+    plumb_text_fini(run);
     plumb_map_fini(&run->texts);
     plumb_map_fini(&run->keys);
     plumb_map_fini(&run->stages);
@@ -245,12 +246,25 @@ uint64_t plumb_carve_queue(struct plumb_run *run, const struct plumb_queue_want 
     return off;
 }
 
+/* The text where it is; 0: it has not been carved. */
+static uint64_t find_text(const struct plumb_run *run, const char *text, uint64_t hash)
+{
+    uint64_t off = plumb_map_get(&run->texts, hash);
+    const char *there = PLUMB_AT(run, const char, off + sizeof(struct plumb_live_text));
+    return off && strcmp(there, text) == 0 ? off : 0;
+}
+
+uint64_t plumb_carved_text(const struct plumb_run *run, const char *text)
+{
+    return find_text(run, text, plumb_hash_text(text));
+}
+
 uint64_t plumb_carve_text(struct plumb_run *run, const char *text)
 {
-    uint64_t hash = plumb_hash_text(text), off = plumb_map_get(&run->texts, hash);
+    uint64_t hash = plumb_hash_text(text), off = find_text(run, text, hash);
     size_t n = strlen(text);
     struct plumb_live_text *t;
-    if (off && strcmp(PLUMB_AT(run, const char, off + sizeof *t), text) == 0)
+    if (off)
         return off;
     off = plumb_carve(run, sizeof *t + n + 1);
     if (!off)

@@ -69,13 +69,27 @@ static bool publish_site(struct plumb_run *run, struct plumb_live_node *n, const
     return true;
 }
 
+/* The name of a node. In a full mapping it may take from what is kept for "(other)", which is what
+ * the node is called where there is not even that. */
+static uint64_t publish_name(struct plumb_run *run, const char *name)
+{
+    size_t reserve = run->reserve;
+    uint64_t off = plumb_carve_text(run, name);
+    if (off)
+        return off;
+    run->reserve = reserve / 2;
+    off = plumb_carve_text(run, name);
+    run->reserve = reserve;
+    return off ? off : plumb_carve_text(run, OTHER);
+}
+
 /* Writes node `id` (== the table's count) to the run. */
 static void publish(struct plumb_run *run, uint32_t id)
 {
     struct plumb_live_node *n = plumb_table_add(run, &run->h->nodes);
     if (!n)
         return;
-    n->name_off = plumb_carve_text(run, plumb_rt.nodes[id].name);
+    n->name_off = publish_name(run, plumb_rt.nodes[id].name);
     n->flags = plumb_rt.nodes[id].flags;
     n->site_off = 0;
     for (const struct plumb_site *s = plumb_rt.nodes[id].sites; s; s = s->next)

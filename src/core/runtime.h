@@ -56,10 +56,12 @@ struct plumb_run {
     int fd;            /* -1: the run lives in memory only; plumb_file_of() before it is used */
     uint64_t file[2];  /* device and inode behind it */
     uint32_t generation;
-    char dir[1024];    /* absolute; "" while there is none */
-    char problem[256]; /* why there is no directory, or why it stopped growing */
-    bool partly;       /* it stopped growing: the file holds what there was then */
-    size_t frozen;     /* bytes of that */
+    char dir[1024];                /* absolute; "" while there is none */
+    char problem[256];             /* why there is no directory, or why it stopped growing */
+    bool partly;                   /* it stopped growing: the file holds what there was then */
+    size_t frozen;                 /* bytes of that */
+    uint64_t names_bytes;          /* of the names that text.c has room for */
+    struct plumb_why_bucket *whys; /* text.c's; NULL: no reason yet */
     struct plumb_map texts;
     struct plumb_map keys;       /* state key -> key index + 1 */
     struct plumb_map stages;     /* key + 1 -> index in the table of stages + 1 */
@@ -456,7 +458,14 @@ struct plumb_queue_want {
  * never take the statistics' room: the most slots that fit. Returns 0 when the share is used up. */
 uint64_t plumb_carve_queue(struct plumb_run *run, const struct plumb_queue_want *want,
                            uint64_t *slots);
-uint64_t plumb_carve_text(struct plumb_run *run, const char *text); /* interned; 0: full */
+uint64_t plumb_carve_text(struct plumb_run *run, const char *text);        /* interned; 0: full */
+uint64_t plumb_carved_text(const struct plumb_run *run, const char *text); /* 0: not there */
+/* text.c: under the lock. Texts that the program may make up without end: names, "(other)" and
+ * counted beyond their part of the mapping; and reasons, of which old ones give way, so that a
+ * reference to them is only for readers that ask plumb_text_off(). 0: full. */
+uint64_t plumb_text_name(struct plumb_run *run, const char *name);
+uint64_t plumb_text_why(struct plumb_run *run, const char *why);
+void plumb_text_fini(struct plumb_run *run);
 /* Makes element `i` (== count) of a table; NULL: full. The caller fills it, then commits. */
 void *plumb_table_add(struct plumb_run *run, struct plumb_live_table *t);
 void plumb_table_commit(struct plumb_live_table *t);

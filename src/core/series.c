@@ -165,7 +165,7 @@ static uint64_t name_new(struct plumb_run *run, const char *name)
 {
     uint64_t off;
     plumb_lock();
-    off = plumb_carve_text(run, name);
+    off = plumb_text_name(run, name);
     plumb_unlock();
     return off;
 }

@@ -573,7 +573,7 @@ static void mark(plumb_span span, uint32_t what, const char *why)
     } else {
         if (why) {
             plumb_lock();
-            payload[1] = plumb_carve_text(in.run, why);
+            payload[1] = plumb_text_why(in.run, why);
             plumb_unlock();
         }
         plumb_wide(in, PLUMB_WIDE_MARK, what, payload, 3);
@@ -599,7 +599,7 @@ static void span_arg(plumb_span span, const char *key, uint32_t type, const void
         memcpy(&payload[1], value, 8);
     }
     plumb_lock();
-    payload[0] = plumb_carve_text(in.run, key ? key : "") | (uint64_t)depth_of(in.th, span) << 48;
+    payload[0] = plumb_text_name(in.run, key ? key : "") | (uint64_t)depth_of(in.th, span) << 48;
     plumb_unlock();
     plumb_wide(in, PLUMB_WIDE_ARG, type, payload, (uint32_t)(2 + (bytes + 7) / 8));
     plumb_leave(in);

@@ -390,7 +390,7 @@ void plumb_stage_metric_impl(plumb_span span, const char *name)
     entry = s ? plumb_ledger_stage(in.run, s->key) : NULL;
     if (entry) {
         plumb_lock();
-        off = plumb_carve_text(in.run, name);
+        off = plumb_text_name(in.run, name);
         plumb_unlock();
         PLUMB_RELEASE(entry->metric_off, off);
     }

@@ -288,7 +288,7 @@ static uint64_t carve_name(struct plumb_in in, const char *name)
 {
     uint64_t off;
     plumb_lock();
-    off = plumb_carve_text(in.run, name);
+    off = plumb_text_name(in.run, name);
     plumb_unlock();
     return off;
 }

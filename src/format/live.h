@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/atomic.h"
 #include "base/clock_line.h"
 #include "base/p2.h"
 #include "base/sketch.h"
@@ -134,6 +135,15 @@ struct plumb_live_text { /* bytes follow, NUL-terminated; equal texts are one ob
     uint32_t bytes;
 };
 
+/* A failure reason, whose text gives way to a newer one (core/text.c). A reference is the offset of
+ * `text` | the turn << PLUMB_TEXT_BITS; the text is gone when the turn is another. */
+enum { PLUMB_TEXT_BITS = 48, PLUMB_WHY_BYTES = 244 };
+struct plumb_live_why { /* 256 bytes */
+    uint64_t turn;      /* 0: being written */
+    struct plumb_live_text text;
+    char bytes[PLUMB_WHY_BYTES];
+};
+
 struct plumb_live_site {
     uint64_t next_off;
     uint64_t file_off; /* text */
@@ -220,7 +230,7 @@ struct plumb_live_frame { /* a span open at the end of the last fold */
     uint64_t key;         /* group << PLUMB_NODE_BITS | node */
     uint32_t tree;        /* index of its place in the call tree */
     uint32_t mark;        /* enum plumb_frame_mark */
-    uint64_t why_off;     /* valid when marked */
+    uint64_t why_off;     /* valid when marked; as in struct plumb_live_why */
 };
 
 struct plumb_live_context { /* what a fold carries from block to block */
@@ -285,7 +295,7 @@ struct plumb_live_state {
     /* rarely changed */
     uint64_t first[PLUMB_EXACT];
     uint64_t failures, abandoned, unbalanced;
-    uint64_t why_off;           /* text of the last failure */
+    uint64_t why_off;           /* text of the last failure; as in struct plumb_live_why */
     uint64_t skipped;           /* samples dropped by skip_first_n */
     uint32_t threads;           /* OS threads that have had a run here, one after the other */
     uint32_t thread_generation; /* of the last one */
@@ -391,6 +401,7 @@ enum plumb_live_drop {
     PLUMB_DROP_RANGE = 11,      /* samples that were negative or longer than PLUMB_SAMPLE_MAX_NS */
     PLUMB_DROP_PHASES = 12,
     PLUMB_DROP_PIPELINES = 13,
+    PLUMB_DROP_NAMES = 14, /* uses of names of instants, ... beyond their part of the mapping */
     PLUMB_DROPS = 16
 };
 enum plumb_live_flags { PLUMB_LIVE_P2 = 1 /* host statistics carry the P-square estimator */ };
@@ -480,6 +491,19 @@ struct plumb_live_header {
 };
 
 /* ---- Access ---------------------------------------------------------------------------------- */
+
+/* The text object that a reference leads to; 0: it has given way. `bytes` of `base` may be read. */
+static inline uint64_t plumb_text_off(const unsigned char *base, uint64_t bytes, uint64_t reference)
+{
+    uint64_t turn = reference >> PLUMB_TEXT_BITS;
+    uint64_t off = reference & ((UINT64_C(1) << PLUMB_TEXT_BITS) - 1);
+    if (!turn)
+        return off;
+    if (off < sizeof turn || off % sizeof turn || off > bytes)
+        return 0;
+    return PLUMB_ACQUIRE(*(const uint64_t *)(const void *)(base + off - sizeof turn)) == turn ? off
+                                                                                              : 0;
+}
 
 /* Chunk of element `i` and its place there. */
 static inline uint32_t plumb_table_chunk(uint32_t i, uint32_t *at)

@@ -250,6 +250,10 @@ static void note_losses(struct reader *r)
                r->m.missing);
     note_count(r, "scopes were not applied: a thread had 64 nested already",
                PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_SCOPE]));
+    note_count(r,
+               "uses of names of instants, counters, arguments, checkpoints or metrics were "
+               "recorded as (other): their names take more than a sixteenth of PLUMB_MAX_STATE",
+               PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_NAMES]));
     note_count(
         r,
         "memory checkpoints were not kept: a request keeps 64, a run without one PLUMB_MAX_NODES",

@@ -32,10 +32,14 @@ const void *plumb_merge_element(const struct plumb_merge *m, const struct plumb_
 
 const char *plumb_merge_text(const struct plumb_merge *m, uint64_t off)
 {
-    const struct plumb_live_text *t = plumb_merge_at(m, off, sizeof *t);
-    const char *text = t ? (const char *)(t + 1) : NULL;
-    uint32_t bytes =
-        t ? PLUMB_ACQUIRE(t->bytes) : 0; /* a snapshot may read what was just written */
+    const struct plumb_live_text *t;
+    const char *text;
+    uint32_t bytes;
+    if (off && !(off = plumb_text_off(m->base, m->bytes, off)))
+        return "(other)";
+    t = plumb_merge_at(m, off, sizeof *t);
+    text = t ? (const char *)(t + 1) : NULL;
+    bytes = t ? PLUMB_ACQUIRE(t->bytes) : 0; /* a snapshot may read what was just written */
     if (!t || bytes >= m->bytes - off - sizeof *t || text[bytes] != '\0')
         return "";
     return text;

@@ -10,9 +10,13 @@ void *plumb_trace_at(const struct plumb_trace_source *s, uint64_t off, size_t by
 
 const char *plumb_trace_text(const struct plumb_trace_source *s, uint64_t off)
 {
-    const struct plumb_live_text *t = plumb_trace_at(s, off, sizeof *t);
-    uint32_t bytes = t ? PLUMB_ACQUIRE(t->bytes) : 0;
+    const struct plumb_live_text *t;
     const char *text;
+    uint32_t bytes;
+    if (off && !(off = plumb_text_off(s->base, s->bytes, off)))
+        return "(other)";
+    t = plumb_trace_at(s, off, sizeof *t);
+    bytes = t ? PLUMB_ACQUIRE(t->bytes) : 0;
     if (!t || bytes >= s->bytes - off - sizeof *t)
         return "?";
     text = (const char *)(t + 1);

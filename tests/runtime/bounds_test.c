@@ -2,6 +2,7 @@
  * Beyond every bound the host goes on as if nothing were there, and the report says what it lacks.
  */
 #include <grp.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include "runtime/child.h"
@@ -129,6 +130,148 @@ static void a_million_names_neither_grow_the_process_nor_end_it(void **state)
     assert_int_equal(count_of_all(&run.timing), 1000000);
     assert_true(count_of(&run.timing, "(other)") >= 1000000 - 4096);
     assert_true(run.timing.node_count <= 4097);
+    plumb_timing_fini(&run.timing);
+}
+
+/* ---- Texts made up without end ----------------------------------------------------------------
+ */
+
+enum { REASONS = 1000000 };
+
+static void *new_thread(void *arg)
+{
+    spans("from.a.new.thread", 10);
+    return arg;
+}
+
+static void something_new(void)
+{
+    for (int i = 0; i < 8; i++) {
+        pthread_t thread;
+        char name[32];
+        snprintf(name, sizeof name, "new.%d", i);
+        spans(name, 10);
+        ROLE_NEEDS(pthread_create(&thread, NULL, new_thread, NULL) == 0);
+        pthread_join(thread, NULL);
+    }
+}
+
+static void run_failing(plumb_node node, const char *why)
+{
+    plumb_span s = plumb_begin_node(node);
+    plumb_span_fail(s, why);
+    plumb_end(s);
+}
+
+static int role_a_million_reasons(void)
+{
+    plumb_node node = plumb_node_get("request"), async = plumb_node_get("async");
+    uint64_t kib = 0;
+    run_failing(plumb_node_get("early"), "of long ago");
+    for (int i = 0; i < REASONS; i++) {
+        plumb_async a = plumb_async_begin(async);
+        char why[64];
+        snprintf(why, sizeof why, "timeout after %d.%03d ms", i / 1000, i % 1000);
+        run_failing(node, why);
+        run_failing(plumb_node_get("same"), "always the same");
+        plumb_async_fail(a, why);
+        if (i == 50000)
+            kib = resident_kib();
+    }
+    run_failing(plumb_node_get("late"), "just now");
+    ROLE_NEEDS(resident_kib() <= kib + 1024);
+    something_new();
+    return 3;
+}
+
+static void assert_something_new(const struct plumb_timing *t)
+{
+    for (int i = 0; i < 8; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "new.%d", i);
+        assert_int_equal(count_of(t, name), 10);
+    }
+    assert_int_equal(count_of(t, "from.a.new.thread"), 80);
+    assert_int_equal(t->drops.lost_state, 0);
+    assert_int_equal(t->drops.other_state, 0);
+}
+
+static const char *last_failure(const struct plumb_timing *t, const char *name)
+{
+    return node_in(t, "inference", name)->last_failure;
+}
+
+static void a_million_reasons_leave_room_and_each_node_its_last(void **state)
+{
+    struct plumb_load run;
+    struct child c;
+    (void)state;
+    load_of(&run, &c, "a_million_reasons", "PLUMB_MAX_STATE=4M", 3);
+    assert_something_new(&run.timing);
+    assert_int_equal(node_in(&run.timing, "inference", "request")->failures, REASONS);
+    assert_string_equal(last_failure(&run.timing, "request"), "timeout after 999.999 ms");
+    assert_string_equal(last_failure(&run.timing, "async"), "timeout after 999.999 ms");
+    assert_string_equal(last_failure(&run.timing, "same"), "always the same");
+    assert_string_equal(last_failure(&run.timing, "late"), "just now");
+    /* Its text has given way, and it is not shown with another's. */
+    assert_string_equal(last_failure(&run.timing, "early"), "(other)");
+    plumb_timing_fini(&run.timing);
+}
+
+static int role_long_reason(void)
+{
+    char why[600];
+    for (int i = 0; i < 598; i += 2)
+        memcpy(why + i, "\xc3\xa9", 2);
+    why[598] = '\0';
+    run_failing(plumb_node_get("long"), why);
+    return 3;
+}
+
+static void a_long_reason_is_cut_between_characters(void **state)
+{
+    struct plumb_load run;
+    struct child c;
+    const char *why;
+    (void)state;
+    load_of(&run, &c, "long_reason", NULL, 3);
+    why = last_failure(&run.timing, "long");
+    assert_in_range(strlen(why), 200, 243);
+    for (size_t i = 0; why[i]; i += 2)
+        assert_memory_equal(why + i, "\xc3\xa9", 2);
+    plumb_timing_fini(&run.timing);
+}
+
+static int role_made_up_keys(void)
+{
+    plumb_node node = plumb_node_get("request");
+    for (int i = 0; i < 100000; i++) {
+        plumb_span s = plumb_begin_node(node);
+        char key[64];
+        snprintf(key, sizeof key, "user.%d", i);
+        plumb_arg_i64(s, key, i);
+        plumb_arg_i64(s, "size", i);
+        plumb_end(s);
+    }
+    something_new();
+    return 3;
+}
+
+static void names_made_up_without_end_are_other_and_told(void **state)
+{
+    struct plumb_load run;
+    struct child c;
+    unsigned long long told = 0;
+    (void)state;
+    load_of(&run, &c, "made_up_keys", "PLUMB_MAX_STATE=4M", 3);
+    assert_something_new(&run.timing);
+    assert_int_equal(count_of(&run.timing, "request"), 100000);
+    for (size_t i = 0; i < run.timing.note_count && !told; i++)
+        if (strstr(run.timing.notes[i], "uses of names"))
+            assert_int_equal(sscanf(run.timing.notes[i], "%llu", &told), 1);
+    /* 4096 names of 64 bytes are kept, the one that came before among them. */
+    assert_in_range(told, 100000 - 4096, 100000 - 3000);
+    assert_non_null(strstr(child_errors(&c), "uses of names"));
     plumb_timing_fini(&run.timing);
 }
 
@@ -481,6 +624,9 @@ static void hostile_names_stay_distinct_and_inside(void **state)
 static const struct role roles[] = {{"seventy_scopes", role_seventy_scopes},
                                     {"twenty_names", role_twenty_names},
                                     {"a_million_names", role_a_million_names},
+                                    {"a_million_reasons", role_a_million_reasons},
+                                    {"long_reason", role_long_reason},
+                                    {"made_up_keys", role_made_up_keys},
                                     {"a_thousand_names", role_a_thousand_names},
                                     {"hardly_any_room", role_hardly_any_room},
                                     {"many_async", role_many_async},
@@ -497,6 +643,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(scopes_beyond_the_bound_are_counted_and_not_applied),
         cmocka_unit_test(names_beyond_the_bound_are_counted_under_other),
         cmocka_unit_test(a_million_names_neither_grow_the_process_nor_end_it),
+        cmocka_unit_test(a_million_reasons_leave_room_and_each_node_its_last),
+        cmocka_unit_test(a_long_reason_is_cut_between_characters),
+        cmocka_unit_test(names_made_up_without_end_are_other_and_told),
         cmocka_unit_test(statistics_beyond_the_bound_are_counted_under_other),
         cmocka_unit_test(without_room_for_anything_the_host_goes_on),
         cmocka_unit_test(async_spans_beyond_the_bound_are_dropped_and_counted),
