@@ -70,8 +70,12 @@ void plumb_point_register(struct plumb_client *client, struct plumb_point *point
 {
     bool region = point->flags & PLUMB_POINT_REGION;
     plumb_node node;
-    if (plumb_locked)
-        return; /* stays unknown: a handler that interrupted us passes it again another time */
+    if (plumb_locked) { /* stays unknown: a handler that interrupted us passes it again another time
+                         */
+        if (any_enabled() && mode_of(point) != PLUMB_MODE_OFF)
+            plumb_turn_handler_away();
+        return;
+    }
     /* Whether its name is a region's shows when it is entered: it may be registered until then. */
     node = region ? 0 : plumb_node_intern(point->name);
     plumb_lock();

@@ -391,6 +391,14 @@ static inline bool plumb_wanted(void)
     return want | (PLUMB_LOAD(plumb_rt.recording) != 0);
 }
 
+/* Counts what a signal handler would have recorded, had it not interrupted its thread where there
+ * is no run at hand. The run that ends next has it. */
+static inline void plumb_turn_handler_away(void)
+{
+    if (plumb_wanted())
+        PLUMB_ADD(plumb_rt.handlers_turned_away, 1);
+}
+
 /* The rank that records of single values name: 0 where none is known. */
 static inline int32_t plumb_rank_told(void)
 {

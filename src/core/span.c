@@ -98,17 +98,15 @@ static bool enter_any(struct plumb_thread *th, struct plumb_in *in)
 }
 
 /* Counts what the handler of a signal that interrupted the runtime on this thread would have
- * recorded. Whoever only has the lock keeps no run. */
+ * recorded. Whoever only has the lock, or is about to be attached, keeps no run. */
 static void turn_away(const struct plumb_thread *th)
 {
-    bool inside = PLUMB_LOAD(th->busy) == PLUMB_BUSY_RECORDING;
+    bool inside = PLUMB_LOAD(th->busy) == PLUMB_BUSY_RECORDING && plumb_is_attached(th);
     struct plumb_run *run = inside ? plumb_run_inside(th) : NULL;
-    if (!plumb_is_attached(th))
-        return;
     if (run)
         plumb_drop(run, PLUMB_DROP_REENTRANT);
     else
-        PLUMB_ADD(plumb_rt.handlers_turned_away, 1);
+        plumb_turn_handler_away();
 }
 
 struct plumb_thread *plumb_attached(void)
@@ -118,6 +116,8 @@ struct plumb_thread *plumb_attached(void)
         turn_away(th);
         return NULL;
     }
+    if (!th && plumb_locked)
+        plumb_turn_handler_away();
     if (!th)
         th = plumb_thread_self();
     if (!th)
