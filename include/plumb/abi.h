@@ -511,11 +511,16 @@ struct plumb_point {
         PLUMB_MODE_UNKNOWN, 0, (name_), __FILE__, __LINE__, (flags_), NULL                         \
     }
 
+enum plumb_client_state {
+    PLUMB_CLIENT_FOUND = 1,
+    PLUMB_CLIENT_ABSENT = 2,       /* 0: not looked up */
+    PLUMB_CLIENT_LOOKING = 1 << 30 /* and the number of the thread that is looking it up */
+};
 /* What a shared object knows of the runtime; one per shared object, merged by the linker. */
 struct plumb_client {
     const struct plumb_api *api;
     struct plumb_point *points;
-    uint32_t state;       /* 0 not looked up, 1 found, 2 absent */
+    uint32_t state;       /* enum plumb_client_state */
     uint32_t activations; /* enum plumb_point_mode but SPECIAL; atomic, relaxed */
 };
 

@@ -58,7 +58,9 @@ PLUMB_MERGED_ void plumb_activation_slow_(plumb_node node, const char *label,
 {
     const struct plumb_api *api = plumb_api_();
     if (!PLUMB_KNOWS_(api, activation)) {
-        __atomic_store_n(&plumb_client_1.activations, (uint32_t)PLUMB_MODE_OFF, __ATOMIC_RELAXED);
+        if (api || plumb_is_absent_())
+            __atomic_store_n(&plumb_client_1.activations, (uint32_t)PLUMB_MODE_OFF,
+                             __ATOMIC_RELAXED);
         return;
     }
     if (__atomic_load_n(&plumb_client_1.activations, __ATOMIC_RELAXED) == PLUMB_MODE_UNKNOWN)

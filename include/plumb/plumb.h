@@ -13,7 +13,8 @@
  *      Run with PLUMB=1 (or under `plumb record`) and read the result with `plumb report`.
  *   2. Mark a library without linking it to anything: the header alone is enough. Where the process
  *      holds a libplumb, in whatever way it came there, the library reports to it; where it holds
- *      none, everything is off.
+ *      none, everything is off. A shared object looks once, with its first call (lookup.h); it does
+ *      not see a libplumb that is loaded after that.
  *   3. Drive the recording from the program: plumb_start(), pipelines, plumb_summary_rows(), ...
  *
  * Rules that hold for every function below
@@ -33,8 +34,10 @@
 
 #include <plumb/abi.h>
 #if !defined(PLUMB_DISABLE)
+#include <errno.h>
+#include <plumb/lookup.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <stdlib.h> /* programs rely on having it from here */
 #include <string.h>
 #endif
 #include <time.h>
@@ -70,37 +73,49 @@ static inline const struct plumb_api *plumb_client_api_(void)
     return __atomic_load_n(&plumb_client_1.api, __ATOMIC_RELAXED);
 }
 
+/* Returns whether no runtime was found; false while it is not known yet. */
+static inline int plumb_is_absent_(void)
+{
+    return __atomic_load_n(&plumb_client_1.state, __ATOMIC_RELAXED) == PLUMB_CLIENT_ABSENT;
+}
+
+/* Returns the runtime's table; NULL: there is none, or not now. A lookup that interrupts itself (a
+ * signal handler on its thread, a function of the host's that it comes to) finds "not now", and its
+ * trace points ask again the next time; other threads look on their own, so that no span of theirs
+ * is lost. An object that has found no runtime stays off: one that is loaded later is found by
+ * objects that look later. */
 PLUMB_MERGED_ const struct plumb_api *plumb_find_api_(void)
 {
-    char line[512];
     const struct plumb_api *api = NULL, *none = NULL;
-    FILE *maps;
-    if (__atomic_load_n(&plumb_client_1.state, __ATOMIC_ACQUIRE) != 0)
+    uint32_t state = __atomic_load_n(&plumb_client_1.state, __ATOMIC_ACQUIRE), self;
+    int saved;
+    if (state == PLUMB_CLIENT_FOUND || state == PLUMB_CLIENT_ABSENT)
         return plumb_client_api_();
 #if defined(PLUMB_LINKED)
-    api = plumb_api_1();
+    if (!(api = plumb_api_1()))
+        return NULL; /* it is being loaded */
 #else
-    if (plumb_api_1)
-        api = plumb_api_1();
+    if (plumb_api_1 && !(api = plumb_api_1()))
+        return NULL; /* the same */
 #endif
-    maps = api ? NULL : fopen("/proc/self/maps", "r");
-    while (maps && !api && fgets(line, sizeof line, maps)) {
-        const uint64_t *page;
-        if (!strstr(line, PLUMB_RENDEZVOUS))
-            continue;
-        page = (const uint64_t *)(uintptr_t)strtoull(line, NULL, 16);
-        if (page[0] == PLUMB_RENDEZVOUS_MAGIC)
-            api = (const struct plumb_api *)(uintptr_t)page[1];
+    if (!api) {
+        self = (uint32_t)PLUMB_CLIENT_LOOKING | (uint32_t)plumb_syscall_(SYS_gettid);
+        if (state == self)
+            return NULL;
+        saved = errno;
+        __atomic_compare_exchange_n(&plumb_client_1.state, &state, self, 0, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+        api = plumb_lookup_();
+        errno = saved;
     }
-    if (maps)
-        fclose(maps);
     if (api && api->version != 1)
         api = NULL;
     /* Written once: of two threads that come here at the same time the first. Span begin and end
      * read it plainly, behind a mode word that says on. */
     __atomic_compare_exchange_n(&plumb_client_1.api, &none, api, 0, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
-    __atomic_store_n(&plumb_client_1.state, api ? 1u : 2u, __ATOMIC_RELEASE);
+    __atomic_store_n(&plumb_client_1.state, api ? PLUMB_CLIENT_FOUND : PLUMB_CLIENT_ABSENT,
+                     __ATOMIC_RELEASE);
     return api;
 }
 
@@ -111,7 +126,8 @@ PLUMB_MERGED_ plumb_span plumb_begin_slow_(struct plumb_point *point)
     plumb_span none = {0};
     const struct plumb_api *api = plumb_find_api_();
     if (!api) {
-        __atomic_store_n(&point->mode, (uint32_t)PLUMB_MODE_OFF, __ATOMIC_RELAXED);
+        if (plumb_is_absent_())
+            __atomic_store_n(&point->mode, (uint32_t)PLUMB_MODE_OFF, __ATOMIC_RELAXED);
         return none;
     }
     if (__atomic_load_n(&point->mode, __ATOMIC_ACQUIRE) == PLUMB_MODE_UNKNOWN)
@@ -138,8 +154,9 @@ PLUMB_MERGED_ void plumb_client_fini_(void)
 
 static inline const struct plumb_api *plumb_api_(void)
 {
-    return __atomic_load_n(&plumb_client_1.state, __ATOMIC_ACQUIRE) == 1 ? plumb_client_api_()
-                                                                         : plumb_find_api_();
+    return __atomic_load_n(&plumb_client_1.state, __ATOMIC_ACQUIRE) == PLUMB_CLIENT_FOUND
+               ? plumb_client_api_()
+               : plumb_find_api_();
 }
 
 /* An older runtime's table ends before what it does not know. */

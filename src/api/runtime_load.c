@@ -5,17 +5,19 @@
  * later ones find that page among the process's mappings and only forward. The page is private
  * memory: a forked child has it too, and the table it names is as valid there. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
 #include <linux/prctl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <plumb/lookup.h>
 
 #include "base/log.h"
 #include "collect/list.h"
@@ -166,24 +168,6 @@ static void fill_table(void)
 
 /* ---- Meeting other copies -------------------------------------------------------------------- */
 
-static const struct plumb_api *find_runtime(void)
-{
-    char line[512];
-    const struct plumb_api *api = NULL;
-    FILE *maps = fopen("/proc/self/maps", "re");
-    while (maps && !api && fgets(line, sizeof line, maps)) {
-        const uint64_t *page;
-        if (!strstr(line, PLUMB_RENDEZVOUS))
-            continue;
-        page = (const uint64_t *)(uintptr_t)strtoull(line, NULL, 16);
-        if (page[0] == PLUMB_RENDEZVOUS_MAGIC)
-            api = (const struct plumb_api *)(uintptr_t)page[1];
-    }
-    if (maps)
-        fclose(maps);
-    return api && api->version == 1 ? api : NULL;
-}
-
 /* Where no file may be as large as a page, a memfd neither: a named page, which newer kernels know.
  */
 static void *named_page(size_t bytes)
@@ -214,7 +198,7 @@ static void leave_rendezvous(void)
     if (page == MAP_FAILED)
         return;
     page[1] = (uint64_t)(uintptr_t)&table;
-    page[0] = PLUMB_RENDEZVOUS_MAGIC;
+    PLUMB_RELEASE(page[0], PLUMB_RENDEZVOUS_MAGIC);
     mprotect(page, bytes, PROT_READ);
 }
 
@@ -266,17 +250,20 @@ static void names_init(void)
 }
 
 /* 101: in a program that holds a static copy, before the program's own constructors, and after its
- * destructors. */
+ * destructors. What it calls may be the program's, malloc() with a trace point in it for one, and
+ * so come here again. */
 __attribute__((constructor(101))) static void plumb_load(void)
 {
-    if (plumb_rt.api)
+    static uint32_t begun;
+    const struct plumb_api *first;
+    if (__atomic_exchange_n(&begun, 1, __ATOMIC_ACQ_REL))
         return;
-    plumb_rt.api = find_runtime();
-    if (plumb_rt.api) {
+    first = plumb_lookup_();
+    if (first) {
         plumb_rt.forwards = true;
+        PLUMB_RELEASE(plumb_rt.api, first);
         return;
     }
-    plumb_rt.api = &table;
     plumb_rt.pid = (uint32_t)getpid();
     names_init();
     plumb_collectors_add(plumb_collector_list);
@@ -291,6 +278,7 @@ __attribute__((constructor(101))) static void plumb_load(void)
     fill_table();
     pthread_atfork(before_fork, after_fork, plumb_run_forked);
     stay();
+    PLUMB_RELEASE(plumb_rt.api, &table);
     leave_rendezvous();
     plumb_run_loaded();
 }
@@ -301,11 +289,17 @@ __attribute__((destructor(101))) static void plumb_unload(void)
         plumb_stop_impl(NULL);
 }
 
-/* The library's one exported symbol. Another object's constructor may ask before ours has run. */
+/* The library's one exported symbol. Another object's constructor may ask before ours has run.
+ * NULL: the library is being loaded, and who asks again will find it. */
 __attribute__((visibility("default"))) const struct plumb_api *plumb_api_1(void);
 const struct plumb_api *plumb_api_1(void)
 {
-    if (!plumb_rt.api)
+    const struct plumb_api *api = PLUMB_ACQUIRE(plumb_rt.api);
+    int saved = errno;
+    if (!api) {
         plumb_load();
-    return plumb_rt.api;
+        api = PLUMB_ACQUIRE(plumb_rt.api);
+    }
+    errno = saved;
+    return api;
 }
