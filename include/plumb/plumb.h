@@ -507,7 +507,9 @@ static inline void plumb_text_free(char *text)
 /* Opens a run. Needed only without PLUMB=1. PLUMB=0 wins: then nothing is recorded and the call
  * succeeds. While a run is open: without options it goes on, which is logged at info; with options,
  * which it could not follow, PLUMB_ERR_STATE. Else errors are PLUMB_ERR_ARG. A directory that
- * cannot be written is logged and leaves the run in memory (plumb_summary_rows still works). */
+ * cannot be written is logged and leaves the run in memory (plumb_summary_rows still works). A
+ * program with rights that its caller has not (AT_SECURE) obeys no variable, and must name `dir` or
+ * `run_dir`: otherwise PLUMB_ERR_STATE. */
 static inline int plumb_start(const plumb_options *options, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();

@@ -2,6 +2,7 @@
 #ifndef PLUMB_BASE_ENVIRONMENT_H
 #define PLUMB_BASE_ENVIRONMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -14,5 +15,11 @@ static inline const char *plumb_environment_get(char *const *environment, const 
             return *e + n + 1;
     return NULL;
 }
+
+/* Returns whether the process has rights that whoever started it has not (AT_SECURE: a set-user-ID
+ * program, file capabilities). What comes from outside is then not to be obeyed. */
+bool plumb_is_privileged(void);
+/* Returns the variables that plumb obeys: the process's own, none in a privileged one. */
+char *const *plumb_environment(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/environment.h"
 #include "base/log.h"
 #include "base/nvidia.h"
 #include "base/pages.h"
@@ -27,7 +28,11 @@ static bool gpu_is_there(void)
 {
     static uint32_t known; /* 1: there is none, 2: there is. Atomic */
     if (!PLUMB_LOAD(known))
-        PLUMB_STORE(known, plumb_nvidia_is_there("/dev", getenv("CUDA_VISIBLE_DEVICES")) ? 2 : 1);
+        PLUMB_STORE(known,
+                    plumb_nvidia_is_there(
+                        "/dev", plumb_environment_get(plumb_environment(), "CUDA_VISIBLE_DEVICES"))
+                        ? 2
+                        : 1);
     return PLUMB_LOAD(known) == 2;
 }
 

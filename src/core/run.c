@@ -33,8 +33,6 @@
 #include "format/process.h"
 #include "format/timing.h"
 
-extern char **environ;
-
 enum { FIT_NS = 2000000 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
@@ -144,7 +142,7 @@ static struct plumb_run *open_locked(plumb_error *err)
     /* A run that is refused has no file: the one in its directory is not its own. */
     run->fd = -1;
     gethostname(host, sizeof host - 1);
-    plumb_rank_find(&rank, environ);
+    plumb_rank_find(&rank, plumb_environment());
     run->generation = plumb_rt.generation + 1;
     PLUMB_STORE(plumb_rt.generation, run->generation);
     rc = place(run, host, rank.rank);
@@ -296,7 +294,7 @@ static int read_settings(struct plumb_settings *out, const plumb_options *option
     rc = plumb_settings_apply(out, options, err);
     if (rc < 0)
         return rc;
-    plumb_settings_from_env(out, environ, warn ? warn_setting : NULL, NULL);
+    plumb_settings_from_env(out, plumb_environment(), warn ? warn_setting : NULL, NULL);
     /* Nodes outlive runs: the bound can only be raised. */
     if (out->max_nodes < plumb_rt.node_count)
         out->max_nodes = plumb_rt.node_count;
@@ -354,6 +352,13 @@ int plumb_start_impl(const plumb_options *options, plumb_error *err)
     if (plumb_rt.run) {
         rc = plumb_fail(err, PLUMB_ERR_STATE, "a run is already open in '%s'; stop it first",
                         plumb_rt.run->dir[0] ? plumb_rt.run->dir : "memory");
+        goto out;
+    }
+    /* The default folder would be whoever started the program's to choose. */
+    if (plumb_is_privileged() && !(options && (options->dir || options->run_dir))) {
+        rc = plumb_fail(err, PLUMB_ERR_STATE,
+                        "this program has rights that its caller has not (set-user-ID, "
+                        "capabilities): name the folder of the run in plumb_options");
         goto out;
     }
     plumb_lock();

@@ -6,9 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/environment.h"
 #include "core/runtime.h"
-
-extern char **environ;
 
 static void first_line(char *out, size_t size, const char *path, const char *key)
 {
@@ -83,7 +82,7 @@ void plumb_run_describe(struct plumb_run *run, const char *host, const struct pl
     snprintf(text, sizeof text, "%.48s_%06u", stamp,
              (unsigned)(run->h->start.unix_ns / 1000 % 1000000));
     fact(run, PLUMB_FACT_REQUEST, text);
-    for (char **e = environ; e && *e; e++) {
+    for (char *const *e = plumb_environment(); e && *e; e++) {
         if (strncmp(*e, "PLUMB", 5) == 0 && ((*e)[5] == '_' || (*e)[5] == '='))
             list_add(run, &run->h->environment_off, *e);
     }
