@@ -20,6 +20,7 @@
 #include <plumb/lookup.h>
 
 #include "base/log.h"
+#include "base/stderr.h"
 #include "collect/list.h"
 #include "core/activation.h"
 #include "core/collector.h"
@@ -264,6 +265,7 @@ __attribute__((constructor(101))) static void plumb_load(void)
         PLUMB_RELEASE(plumb_rt.api, first);
         return;
     }
+    plumb_stderr_remember(); /* before anything is said */
     plumb_rt.pid = (uint32_t)getpid();
     names_init();
     plumb_collectors_add(plumb_collector_list);

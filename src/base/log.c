@@ -5,11 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/atomic.h"
 #include "base/print.h"
-#include "base/quiet_write.h"
+#include "base/stderr.h"
 #include "base/utf8.h"
 
 static struct {
@@ -55,7 +54,7 @@ static void emit(int level, char *line, size_t size, int len)
         return;
     }
     line[n] = '\n';
-    plumb_write_quietly(STDERR_FILENO, line, n + 1);
+    plumb_stderr_write(line, n + 1);
 }
 
 void plumb_log(int level, const char *format, ...)

@@ -1,5 +1,6 @@
-/* log.h: where the library's own words go: a callback or stderr, never stdout. Any thread; a line
- * is written with one call. Control characters and bytes that are not UTF-8 become '?'. */
+/* log.h: where the library's own words go: a callback or the program's stderr (stderr.h), never
+ * stdout. Any thread; a line is written with one call. Control characters and bytes that are not
+ * UTF-8 become '?'. */
 #ifndef PLUMB_BASE_LOG_H
 #define PLUMB_BASE_LOG_H
 

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "base/stderr.h"
+
 static char said[8192];
 
 /* Of a run whose trace has so many bytes. */
@@ -26,8 +28,10 @@ static const char *end_block(uint64_t trace_bytes)
     int before = dup(STDERR_FILENO);
     assert_non_null(file);
     dup2(fileno(file), STDERR_FILENO);
+    plumb_stderr_remember();
     plumb_end_block(&t, "runs/1", false);
     dup2(before, STDERR_FILENO);
+    plumb_stderr_remember();
     close(before);
     rewind(file);
     said[fread(said, 1, sizeof said - 1, file)] = '\0';

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/stderr.h"
 #include "record.h"
 
 enum { WORK_NS = 12000000 };
@@ -110,6 +111,7 @@ static void it_is_silent_by_default(void **state)
     assert_true(real >= 0 && file >= 0);
     assert_null(getenv("PLUMB_LOG"));
     assert_int_equal(dup2(file, STDERR_FILENO), STDERR_FILENO);
+    plumb_stderr_remember();
     assert_int_equal(work(0, &timed), 7);
     own = plumb_timed_begin_with("own", PLUMB_LOG_WARN, take_line, NULL);
     plumb_timed_end(&own);
@@ -117,6 +119,7 @@ static void it_is_silent_by_default(void **state)
     work(0, &timed);
     record_stop();
     assert_int_equal(dup2(real, STDERR_FILENO), STDERR_FILENO);
+    plumb_stderr_remember();
     assert_int_equal(fstat(file, &written), 0);
     close(file);
     close(real);
