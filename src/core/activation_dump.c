@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/json_write.h"
+#include "base/new_file.h"
 #include "base/sanitize.h"
 #include "core/activation.h"
 #include "tensor/row_major.h"
@@ -138,20 +139,15 @@ static bool write_values(int fd, const struct plumb_view *view)
 static bool write_file(const char *path, const struct plumb_buf *header,
                        const struct plumb_view *view)
 {
-    char temporary[1600];
+    struct plumb_new_file f;
     uint64_t length = header->len;
     bool good;
-    int fd;
-    snprintf(temporary, sizeof temporary, "%s.%u.tmp", path, (unsigned)gettid());
-    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
+    if (plumb_new_file_begin(&f, path, 0666) != 0)
         return false;
-    good = !header->failed && write_all(fd, &length, sizeof length) &&
-           write_all(fd, header->data, header->len) && (view->count == 0 || write_values(fd, view));
-    good = close(fd) == 0 && good && rename(temporary, path) == 0;
-    if (!good)
-        unlink(temporary);
-    return good;
+    good = !header->failed && write_all(f.fd, &length, sizeof length) &&
+           write_all(f.fd, header->data, header->len) &&
+           (view->count == 0 || write_values(f.fd, view));
+    return plumb_new_file_end(&f, good) == 0 && good;
 }
 
 /* The name, with the call behind the first and with another number where there is such a file. */

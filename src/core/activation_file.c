@@ -59,6 +59,8 @@ static int take(struct plumb_act_file *file, int fd, bool *taken)
     *taken = is_taken(fd, file->append);
     if (*taken || fstat(fd, &st) < 0)
         code = *taken ? 0 : errno;
+    else if (!file->append && S_ISREG(st.st_mode) && st.st_uid != geteuid())
+        code = EPERM;
     /* Only now: before, it may have been somebody's. */
     else if (!file->append && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
         code = errno;
@@ -74,7 +76,7 @@ static int take(struct plumb_act_file *file, int fd, bool *taken)
 
 int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool append, plumb_error *err)
 {
-    int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (append ? O_APPEND : 0);
+    int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | (append ? O_APPEND : 0);
     out->fd = -1;
     out->append = append;
     for (int i = 0; i < TRIES; i++) {
@@ -86,7 +88,9 @@ int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool appen
         code = fd < 0 ? errno : take(out, fd, &taken);
         if (code)
             return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", out->name,
-                              strerror(code));
+                              code == ELOOP   ? "it is a symbolic link"
+                              : code == EPERM ? "it is a file of another user"
+                                              : strerror(code));
         if (taken)
             continue;
         if (i > 0)

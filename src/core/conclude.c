@@ -28,12 +28,18 @@ void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t 
 {
     const char *path = plumb_rt.settings.record_log;
     char line[1300];
+    struct stat st;
     int fd, n;
     if (!path[0])
         return;
-    fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    /* `plumb record` has made it. A pipe could stop the program, and is none of ours. */
+    fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return;
+    }
     n = snprintf(line, sizeof line, "%s %u %llu %llu %s\n", kind, plumb_rt.pid,
                  (unsigned long long)nodes, (unsigned long long)samples, dir);
     plumb_write_quietly(fd, line, (size_t)n);
@@ -116,7 +122,6 @@ static bool write_summary(struct plumb_run *run, const struct plumb_timing *t)
 /* Never over something that is no file: the folder of /dev/stdout may be writable. */
 static int write_copy(const char *path, const struct plumb_buf *report, plumb_error *err)
 {
-    char temporary[PLUMB_SETTINGS_PATH + 64];
     struct stat st;
     int rc = plumb_run_make_parents(path, err);
     if (rc < 0)
@@ -124,8 +129,7 @@ static int write_copy(const char *path, const struct plumb_buf *report, plumb_er
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': not a regular file", path);
     /* Others may write to the same place: the last one stays, whole. */
-    snprintf(temporary, sizeof temporary, "%s.%u.tmp", path, plumb_rt.pid);
-    return plumb_run_replace(path, temporary, report, err);
+    return plumb_run_replace(path, report, err);
 }
 
 /* libplumb reads no JSON: whether a file begins as plumb begins its own of that name. */
@@ -135,7 +139,7 @@ static bool is_signature_file(const char *path)
     char begin[sizeof head];
     struct stat st;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+    bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
               read(fd, begin, sizeof head - 1) == (ssize_t)sizeof head - 1 &&
               memcmp(begin, head, sizeof head - 1) == 0;
     if (fd >= 0)

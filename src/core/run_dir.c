@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/new_file.h"
 #include "base/sanitize.h"
 #include "core/runtime.h"
 
@@ -70,15 +71,18 @@ static int given_dir(char *dir, plumb_error *err)
     return PLUMB_OK;
 }
 
-/* <dir>/<pipeline>/latest -> the run; best effort: it is a convenience. */
+/* <dir>/<pipeline>/latest -> the run; best effort: it is a convenience. Only a link of this user is
+ * replaced, and the temporary one is of this process, whose number the run's name has. */
 static void link_latest(const char *dir)
 {
     char link[1100], temporary[1200];
     const char *name = strrchr(dir, '/') + 1;
+    struct stat st;
     snprintf(link, sizeof link, "%.*s/latest", (int)(name - dir - 1), dir);
-    snprintf(temporary, sizeof temporary, "%s.%u", link, plumb_rt.pid);
-    unlink(temporary);
-    if (symlink(name, temporary) < 0 || rename(temporary, link) < 0)
+    snprintf(temporary, sizeof temporary, "%s.latest", dir);
+    if (lstat(link, &st) == 0 && !(S_ISLNK(st.st_mode) && st.st_uid == geteuid()))
+        return;
+    if (symlink(name, temporary) == 0 && rename(temporary, link) < 0)
         unlink(temporary);
 }
 
@@ -126,35 +130,20 @@ int plumb_run_make_parents(const char *path, plumb_error *err)
     return make_above(copy, err);
 }
 
-int plumb_run_replace(const char *path, const char *temporary, const struct plumb_buf *b,
-                      plumb_error *err)
+int plumb_run_replace(const char *path, const struct plumb_buf *b, plumb_error *err)
 {
-    size_t done = 0;
-    int fd, code = plumb_file_limit(b->len);
-    fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", temporary, strerror(errno));
-    while (done < b->len && !code) {
-        ssize_t n = write(fd, b->data + done, b->len - done);
-        if (n < 0 && errno != EINTR)
-            code = errno;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    if (close(fd) < 0 && !code)
-        code = errno;
-    if (!code && rename(temporary, path) < 0)
-        code = errno;
-    if (code) {
-        unlink(temporary);
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(code));
-    }
+    int code = plumb_file_limit(b->len);
+    if (!code)
+        code = plumb_new_file_write(path, b->data, b->len, 0600);
+    if (code)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path,
+                          code == EPERM ? "there is a file of another user" : strerror(code));
     return PLUMB_OK;
 }
 
 int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err)
 {
-    char path[1200], temporary[1300];
+    char path[1200];
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    return plumb_run_replace(path, temporary, b, err);
+    return plumb_run_replace(path, b, err);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/new_file.h"
 #include "base/pages.h"
 #include "format/gz.h"
 
@@ -108,7 +109,7 @@ void plumb_node_file_open(struct plumb_node_file *f, const struct plumb_node_tra
     plumb_sanitize(safe, name);
     snprintf(f->stem, sizeof f->stem, "%s_rank%d", safe, (int)rank_of(o));
     path_of(path, o, f, PART);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    fd = plumb_new_file_again(path, O_WRONLY, 0600); /* a killed run has left one */
     if (fd < 0 || close(fd) < 0)
         f->error = errno;
     scratch->used = 0;
@@ -155,28 +156,22 @@ static int write_trace(struct plumb_node_file *f, const struct plumb_node_trace_
 {
     struct plumb_gz *z = plumb_pages_map(sizeof *z);
     struct plumb_out out = {plumb_pages_map(PLUMB_GZ_OUT), PLUMB_GZ_OUT, 0};
-    char temporary[PATH_BYTES], path[PATH_BYTES];
-    int from = -1, to = -1, error = f->error;
-    path_of(temporary, o, f, "trace.json.gz.tmp");
+    struct plumb_new_file to;
+    char path[PATH_BYTES];
+    int from = -1, error = f->error, ended;
+    path_of(path, o, f, PART);
     if (!error && (!z || !out.base))
         error = ENOMEM;
-    if (!error &&
-        (to = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
-        error = errno;
-    path_of(path, o, f, PART);
     if (!error && (from = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) < 0)
         error = errno;
-    if (!error)
-        error = compress(z, &out, from, to);
+    path_of(path, o, f, "trace.json.gz");
+    if (!error && !(error = plumb_new_file_begin(&to, path, 0600))) {
+        error = compress(z, &out, from, to.fd);
+        ended = plumb_new_file_end(&to, !error);
+        error = error ? error : ended;
+    }
     if (from >= 0)
         close(from);
-    path_of(path, o, f, "trace.json.gz");
-    if (to >= 0 && close(to) < 0 && !error)
-        error = errno;
-    if (!error && rename(temporary, path) < 0)
-        error = errno;
-    if (error)
-        unlink(temporary);
     if (z)
         plumb_pages_unmap(z, sizeof *z);
     if (out.base)
@@ -189,24 +184,11 @@ static int write_breakdown(struct plumb_node_file *f, const struct plumb_node_tr
     struct plumb_breakdown_head head = {o->name_of(o->arg, f->node), rank_of(o), f->left_out,
                                         o->name_of, o->arg};
     struct plumb_buf b = {0};
-    char temporary[PATH_BYTES], path[PATH_BYTES];
-    int fd = -1, error = 0;
-    path_of(temporary, o, f, "breakdown.json.tmp");
+    char path[PATH_BYTES];
+    int error;
     path_of(path, o, f, "breakdown.json");
     plumb_breakdown_write(&f->breakdown, &head, &b);
-    if (b.failed)
-        error = ENOMEM;
-    if (!error &&
-        (fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
-        error = errno;
-    if (!error)
-        error = write_all(fd, (const unsigned char *)b.data, b.len);
-    if (fd >= 0 && close(fd) < 0 && !error)
-        error = errno;
-    if (!error && rename(temporary, path) < 0)
-        error = errno;
-    if (error)
-        unlink(temporary);
+    error = b.failed ? ENOMEM : plumb_new_file_write(path, b.data, b.len, 0600);
     plumb_buf_fini(&b);
     return error;
 }
