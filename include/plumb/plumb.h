@@ -20,6 +20,10 @@
  * Rules that hold for every function below
  *   - Nothing here prints to stdout, exits, aborts, or changes errno.
  *   - Any thread may call anything, unless its comment says otherwise.
+ *   - A signal handler may use spans, plumb_count(), plumb_set_debug(), plumb_configure() and
+ *     plumb_trace_keep(). Where it has interrupted plumb on its own thread, spans and counts are
+ *     dropped and counted, and what takes a lock returns PLUMB_ERR_STATE, or does nothing: call it
+ *     again later. plumb_set_debug() is then done a moment after. Other calls may allocate.
  *   - Without a runtime in the process (or with PLUMB_DISABLE) every call does nothing; functions
  *     with a status return PLUMB_ERR_ABSENT.
  *   - Strings passed in are copied before the call returns. NULL names count as "".

@@ -44,6 +44,8 @@ static int is_recording(void)
 
 static void set_log(int level, plumb_log_fn log, void *arg)
 {
+    if (plumb_may_lock("plumb_set_log", NULL) < 0)
+        return;
     plumb_lock();
     plumb_log_set(level, log, arg);
     plumb_unlock();
@@ -218,11 +220,21 @@ static void stay(void)
 
 /* ---- Fork: the child must find every lock free ----------------------------------------------- */
 
+/* A fork in a signal handler that interrupted plumb, or in a callback, cannot wait for locks that
+ * this thread has: it takes none. The child makes them anew; what another thread was changing under
+ * one is then as it was at that moment. */
+static __thread bool lockless __attribute__((tls_model("initial-exec")));
+
 static void before_fork(void)
 {
+    lockless = plumb_is_interrupted();
+    if (lockless) {
+        plumb_thread_keep(plumb_tls, true);
+        return;
+    }
     plumb_sized_shut();
     plumb_life_lock();
-    pthread_mutex_lock(&plumb_rt.snapshot_lock);
+    plumb_snapshot_lock();
     pthread_mutex_lock(&plumb_rt.ledger_lock);
     plumb_sized_before_fork();
     plumb_lock();
@@ -230,12 +242,21 @@ static void before_fork(void)
 
 static void after_fork(void)
 {
+    if (lockless) {
+        plumb_thread_keep(plumb_tls, false);
+        return;
+    }
     plumb_unlock();
     plumb_sized_after_fork();
     pthread_mutex_unlock(&plumb_rt.ledger_lock);
-    pthread_mutex_unlock(&plumb_rt.snapshot_lock);
+    plumb_snapshot_unlock();
     plumb_life_unlock();
     plumb_sized_unshut();
+}
+
+static void in_child(void)
+{
+    plumb_run_forked(lockless);
 }
 
 /* ---- Birth and death ------------------------------------------------------------------------- */
@@ -278,7 +299,7 @@ __attribute__((constructor(101))) static void plumb_load(void)
     plumb_rt.membarrier =
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     fill_table();
-    pthread_atfork(before_fork, after_fork, plumb_run_forked);
+    pthread_atfork(before_fork, after_fork, in_child);
     stay();
     PLUMB_RELEASE(plumb_rt.api, &table);
     leave_rendezvous();

@@ -17,6 +17,11 @@ void *plumb_pages_map_private(size_t bytes, bool *wiped)
     return p;
 }
 
+void plumb_pages_wipe(void *p, size_t bytes, bool wipe)
+{
+    madvise(p, bytes, wipe ? MADV_WIPEONFORK : MADV_KEEPONFORK);
+}
+
 void plumb_pages_unmap(void *p, size_t bytes)
 {
     if (p)

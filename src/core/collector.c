@@ -525,6 +525,8 @@ plumb_collector *plumb_collector_register_impl(const plumb_collector_ops *ops, v
         plumb_fail(err, PLUMB_ERR_ARG, "plumb_collector_register: no ops, or inside start or stop");
         return NULL;
     }
+    if (plumb_may_lock_all("plumb_collector_register", err) < 0)
+        return NULL;
     plumb_life_lock();
     c = add(ops, arg, err);
     if (c && plumb_rt.run) {
@@ -544,6 +546,8 @@ int plumb_collector_unregister_impl(plumb_collector *c, plumb_error *err)
     uint32_t state;
     if (!c || plumb_life_locked)
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_collector_unregister: none, or not now");
+    if (plumb_may_lock_all("plumb_collector_unregister", err) < 0)
+        return PLUMB_ERR_STATE;
     plumb_life_lock();
     if (plumb_rt.run && PLUMB_LOAD(c->generation) == plumb_rt.run->generation &&
         PLUMB_LOAD(c->open)) {

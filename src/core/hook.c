@@ -96,6 +96,8 @@ int plumb_node_hook_impl(uint32_t change, plumb_node node, const char *name, plu
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_hook.size: start from plumb_hook_default()");
     if (change == PLUMB_HOOK_ADD || change == PLUMB_HOOK_REPLACE)
         take(&mine, hook);
+    if (plumb_may_lock("a hook", err) < 0)
+        return PLUMB_ERR_STATE;
     plumb_lock();
     rc = publish(change, node, name, &mine, &was, err);
     plumb_unlock();

@@ -266,6 +266,14 @@ plumb_pipeline *plumb_pipeline_intern(const char *name)
     plumb_pipeline *p;
     if (!name || !*name)
         return &plumb_rt.pipelines[0];
+    /* Without the lock, also for a handler that may not take it. The first one's name may change.
+     */
+    for (i = 1; i < PLUMB_ACQUIRE(plumb_rt.pipeline_count); i++) {
+        if (strcmp(plumb_rt.pipelines[i].name, name) == 0)
+            return &plumb_rt.pipelines[i];
+    }
+    if (plumb_may_lock("plumb_pipeline_get", NULL) < 0)
+        return NULL;
     plumb_lock();
     for (i = 0; i < plumb_rt.pipeline_count; i++) {
         if (strcmp(plumb_rt.pipelines[i].name, name) == 0)

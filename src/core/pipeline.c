@@ -69,6 +69,8 @@ int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, p
     if (c.skip_first_n < 0)
         return plumb_fail(err, PLUMB_ERR_ARG, "skip_first_n must be >= 0, got %lld",
                           (long long)c.skip_first_n);
+    if (plumb_may_lock("plumb_configure", err) < 0)
+        return PLUMB_ERR_STATE;
     plumb_lock();
     PLUMB_STORE(p->enabled, c.enabled != 0);
     PLUMB_STORE(p->sync, c.sync != 0);
@@ -93,7 +95,8 @@ int plumb_pipeline_enabled_impl(plumb_pipeline *pipeline)
 
 int plumb_reset_impl(plumb_pipeline *pipeline, plumb_error *err)
 {
-    (void)err;
+    if (plumb_may_lock("plumb_reset", err) < 0)
+        return PLUMB_ERR_STATE;
     plumb_lock();
     reset_locked(or_default(pipeline));
     plumb_unlock();
@@ -103,6 +106,8 @@ int plumb_reset_impl(plumb_pipeline *pipeline, plumb_error *err)
 void plumb_pipeline_close_impl(plumb_pipeline *pipeline)
 {
     plumb_pipeline *p = or_default(pipeline);
+    if (plumb_may_lock("plumb_pipeline_close", NULL) < 0)
+        return;
     plumb_lock();
     PLUMB_STORE(p->enabled, 0);
     PLUMB_STORE(p->sync, 0);
@@ -118,6 +123,8 @@ void plumb_pipeline_set_device_impl(plumb_pipeline *pipeline, plumb_device *devi
     plumb_pipeline *p = or_default(pipeline);
     struct plumb_live_pipeline *live;
     PLUMB_RELEASE(p->device, device);
+    if (plumb_may_lock("plumb_pipeline_set_device", NULL) < 0)
+        return;
     plumb_lock();
     live = live_of(p);
     if (live)
@@ -131,6 +138,8 @@ void plumb_node_set_device_impl(plumb_node node, plumb_device *device)
         PLUMB_RELEASE(plumb_rt.nodes[node].device, device);
     else
         return;
+    if (plumb_may_lock("plumb_node_set_device", NULL) < 0)
+        return;
     plumb_lock();
     if (device)
         plumb_node_add_flags(node, PLUMB_NODE_ON_DEVICE);
@@ -140,7 +149,7 @@ void plumb_node_set_device_impl(plumb_node node, plumb_device *device)
 plumb_device *plumb_device_register_impl(const char *name, void (*sync)(void *), void *arg)
 {
     plumb_device *d = NULL;
-    if (!sync)
+    if (!sync || plumb_may_lock("plumb_device_register", NULL) < 0)
         return NULL;
     plumb_lock();
     if (plumb_rt.device_count < PLUMB_DEVICES_MAX) {

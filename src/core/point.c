@@ -122,6 +122,11 @@ void plumb_client_detach(struct plumb_client *client)
 
 void plumb_set_debug_points(int on)
 {
+    /* Then whoever has the lock does it. */
+    if (plumb_locked) {
+        PLUMB_RELEASE(plumb_rt.debug_asked, 1u + (on != 0));
+        return;
+    }
     plumb_lock();
     PLUMB_STORE(plumb_rt.debug, on != 0);
     plumb_points_refresh();

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -236,8 +237,7 @@ void plumb_run_open_early(void)
 int plumb_run_open(plumb_error *err)
 {
     int rc = PLUMB_OK;
-    /* A signal handler that interrupted a start or stop on this thread. */
-    if (plumb_life_locked)
+    if (plumb_may_lock_all("a first span", err) < 0)
         return PLUMB_ERR_STATE;
     plumb_life_lock();
     if (plumb_rt.want_run && !plumb_rt.run)
@@ -341,7 +341,9 @@ void plumb_runtime_settings(void)
 
 int plumb_start_impl(const plumb_options *options, plumb_error *err)
 {
-    int rc;
+    int rc = plumb_may_lock_all("plumb_start", err);
+    if (rc < 0)
+        return rc;
     plumb_life_lock();
     if (plumb_rt.run && !options) {
         plumb_log(PLUMB_LOG_INFO, "plumb: asked to record again: the run in '%s' goes on",
@@ -433,14 +435,14 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     bool still, kept = true;
     int rc = PLUMB_OK;
     plumb_collectors_stop(run);
-    pthread_mutex_lock(&plumb_rt.snapshot_lock);
+    plumb_snapshot_lock();
     still = quiesce();
     /* Summaries see no run from here on: the end block calls out, and may be asked for one. */
     plumb_lock();
     snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
     PLUMB_STORE(plumb_rt.run, NULL);
     plumb_unlock();
-    pthread_mutex_unlock(&plumb_rt.snapshot_lock);
+    plumb_snapshot_unlock();
     PLUMB_ADD(run->h->drops[PLUMB_DROP_REENTRANT],
               __atomic_exchange_n(&plumb_rt.handlers_turned_away, 0, __ATOMIC_RELAXED));
     plumb_control_stop();
@@ -484,6 +486,9 @@ int plumb_stop_impl(plumb_error *err)
     if (plumb_life_locked)
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "plumb_stop() inside plumb_start() or plumb_stop()");
+    /* A process that ends in such a handler leaves a run to recover, rather than never ending. */
+    if (plumb_locked || plumb_snapshot_locked)
+        return plumb_may_lock_all("plumb_stop", err);
     if (plumb_control_finish())
         return PLUMB_OK;
     plumb_life_lock();
@@ -515,10 +520,8 @@ int plumb_run_dir_impl(char *out, size_t size, plumb_error *err)
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_run_dir: no room for the path");
     if (PLUMB_LOAD(plumb_rt.want_run) && !PLUMB_ACQUIRE(plumb_rt.run))
         plumb_run_open(NULL);
-    if (plumb_locked)
-        return plumb_fail(err, PLUMB_ERR_STATE,
-                          "plumb_run_dir: in the handler of a signal that "
-                          "interrupted plumb");
+    if (plumb_may_lock("plumb_run_dir", err) < 0)
+        return PLUMB_ERR_STATE;
     /* Under the lock no run ends. */
     plumb_lock();
     dir = plumb_rt.run ? plumb_rt.run->dir : plumb_rt.last_dir;
@@ -542,17 +545,39 @@ static void locks_free(void)
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     plumb_rt.lock = plumb_rt.snapshot_lock = plumb_rt.life_lock = plumb_rt.ledger_lock = fresh;
     plumb_locked = 0;
-    plumb_life_locked = false;
+    plumb_life_locked = plumb_snapshot_locked = false;
 }
 
-void plumb_run_forked(void)
+/* Puts private memory with what the mapping holds in its place. False: no memory. */
+static bool make_private(struct plumb_run *run)
+{
+    size_t used = run->h->used < run->mapped ? run->h->used : run->mapped;
+    void *copy = plumb_pages_map(run->mapped);
+    if (!copy)
+        return false;
+    memcpy(copy, run->base, used);
+    return mremap(copy, run->mapped, run->mapped, MREMAP_MAYMOVE | MREMAP_FIXED, run->base) !=
+           MAP_FAILED;
+}
+
+/* The fork came in a signal handler that had interrupted plumb on this thread. What was interrupted
+ * goes on in the child: into a copy that nobody reads. Without memory for one it would go on into
+ * the parent's run, which is worse than ending here. */
+static void leave_interrupted(struct plumb_run *run)
+{
+    if (!make_private(run))
+        _exit(127);
+    plumb_file_close(run);
+}
+
+void plumb_run_forked(bool interrupted)
 {
     struct plumb_run *run = plumb_rt.run;
     bool was_on = run || plumb_rt.want_run;
     locks_free();
     plumb_sized_forked();
     plumb_rt.pid = (uint32_t)getpid();
-    plumb_threads_forget();
+    plumb_threads_forget(interrupted);
     plumb_control_forget();
     plumb_activations_forked();
     plumb_collectors_forked();
@@ -564,7 +589,9 @@ void plumb_run_forked(void)
     plumb_rt.snapshots = NULL;
     plumb_rt.last_dir[0] = '\0';
     plumb_paths_forked();
-    if (run) {
+    if (run && interrupted) {
+        leave_interrupted(run);
+    } else if (run) {
         /* The mapping is the parent's: let go of it without touching it. */
         plumb_pages_unmap(run->base, run->mapped);
         plumb_active_close(run);

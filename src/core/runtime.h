@@ -28,6 +28,7 @@
 #include "base/settings.h"
 #include "core/caller.h"
 #include "core/leaves.h"
+#include "core/lock.h"
 #include "core/region.h"
 #include "format/live.h"
 #include <plumb/abi.h>
@@ -261,6 +262,7 @@ struct plumb_runtime {
     uint32_t recording; /* a run is open */
     int32_t rank;       /* of the run; negative: unknown */
     uint32_t debug;
+    uint32_t debug_asked; /* 1 + what a handler that may not take the lock wants `debug` to be */
     uint32_t pid;
     enum plumb_clock_source clock;
     plumb_leaves_fn *leaves; /* the fastest for this processor */
@@ -319,59 +321,6 @@ struct plumb_runtime {
 
 extern struct plumb_runtime plumb_rt;
 extern __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
-
-/* Not 0 while this thread holds the lock, or waits for it. */
-extern __thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")));
-
-/* A signal handler that interrupts the holder must not want the lock too: to it the thread is busy,
- * as if it were inside a span's begin. Said before the lock is taken, taken back after it is let
- * go. A handler that comes before it is said may take the lock itself, or make the thread's record.
- */
-static inline void plumb_lock(void)
-{
-    struct plumb_thread *th;
-    plumb_locked = 1;
-    plumb_order();
-    th = plumb_tls;
-    if (th && !PLUMB_LOAD(th->busy)) {
-        PLUMB_STORE(th->busy, PLUMB_BUSY_LOCKED);
-        plumb_order();
-        plumb_locked = 2;
-    }
-    plumb_order();
-    pthread_mutex_lock(&plumb_rt.lock);
-}
-/* Under the lock: `th` is from now on the calling thread's, which had none. */
-static inline void plumb_lock_is_of(struct plumb_thread *th)
-{
-    PLUMB_STORE(th->busy, PLUMB_BUSY_LOCKED);
-    plumb_order();
-    plumb_locked = 2;
-    plumb_tls = th;
-}
-static inline void plumb_unlock(void)
-{
-    uint32_t locked = plumb_locked;
-    pthread_mutex_unlock(&plumb_rt.lock);
-    plumb_order();
-    plumb_locked = 0;
-    if (locked == 2)
-        PLUMB_RELEASE(plumb_tls->busy, 0);
-}
-
-extern __thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));
-static inline void plumb_life_lock(void)
-{
-    plumb_life_locked = true;
-    plumb_order();
-    pthread_mutex_lock(&plumb_rt.life_lock);
-}
-static inline void plumb_life_unlock(void)
-{
-    pthread_mutex_unlock(&plumb_rt.life_lock);
-    plumb_order();
-    plumb_life_locked = false;
-}
 
 #define PLUMB_AT(run, type, off) ((type *)(void *)((run)->base + (off)))
 static inline uint64_t plumb_off_of(const struct plumb_run *run, const void *p)
@@ -510,7 +459,10 @@ int plumb_thread_attach_open(struct plumb_thread *th);
 int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run); /* under the lock */
 void plumb_thread_gate(struct plumb_thread *th); /* recomputes the gate; under the lock */
 struct plumb_thread *plumb_thread_new(void);
-void plumb_threads_forget(void); /* in a forked child */
+/* In a forked child. `interrupted`: what this thread was doing in plumb goes on with its record. */
+void plumb_threads_forget(bool interrupted);
+/* Around a fork of a thread that was interrupted in plumb: the child keeps its record, or not. */
+void plumb_thread_keep(struct plumb_thread *th, bool keep);
 void plumb_thread_release(struct plumb_thread *th);
 bool plumb_thread_is_gone(const struct plumb_thread *th); /* ended, without or within plumb */
 /* Who closes waits for all threads together no longer than this. A busy machine may keep a thread
@@ -628,7 +580,8 @@ int plumb_stop_impl(plumb_error *err);
 int plumb_run_dir_impl(char *out, size_t size, plumb_error *err);
 int plumb_run_open(plumb_error *err); /* the wanted run, at the first span; takes the lock */
 void plumb_run_open_early(void);      /* the same, perhaps before main() */
-void plumb_run_forked(void);          /* in the child of a fork */
+/* In the child of a fork; `interrupted`: see plumb_threads_forget(). */
+void plumb_run_forked(bool interrupted);
 
 /* control.c */
 /* Counts the threads that are plumb's: +1 when one has been made (plumb_control_thread() does), -1

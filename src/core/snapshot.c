@@ -582,10 +582,12 @@ static int summarise(const struct wanted *want)
 
 static int summarise_locked(const struct wanted *want, plumb_error *err)
 {
-    int rc;
-    pthread_mutex_lock(&plumb_rt.snapshot_lock);
+    int rc = plumb_may_lock_all("a summary", err);
+    if (rc < 0)
+        return rc;
+    plumb_snapshot_lock();
     rc = summarise(want);
-    pthread_mutex_unlock(&plumb_rt.snapshot_lock);
+    plumb_snapshot_unlock();
     if (rc == PLUMB_OK)
         return rc;
     return plumb_fail(err, rc, "cannot take a summary: %s",

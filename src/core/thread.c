@@ -25,8 +25,6 @@ enum {
 };
 
 __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
-__thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")));
-__thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));
 
 static uint32_t my_tid(void)
 {
@@ -375,7 +373,7 @@ out:
 int plumb_thread_attach(struct plumb_thread *th)
 {
     if (PLUMB_UNLIKELY(plumb_rt.pid != (uint32_t)getpid()))
-        plumb_run_forked();
+        plumb_run_forked(false);
     if (!plumb_wanted() || (!PLUMB_LOAD(plumb_rt.recording) && plumb_run_open(NULL) < 0))
         return PLUMB_ERR_STATE;
     return attach(th);
@@ -388,11 +386,23 @@ int plumb_thread_attach_open(struct plumb_thread *th)
     return attach(th);
 }
 
-void plumb_threads_forget(void)
+void plumb_thread_keep(struct plumb_thread *th, bool keep)
+{
+    if (th && th->wiped)
+        plumb_pages_wipe(th, sizeof *th, !keep);
+}
+
+void plumb_threads_forget(bool interrupted)
 {
     struct plumb_thread *th = plumb_tls;
     plumb_rt.threads = plumb_rt.looked_at = NULL;
     plumb_rt.idle = NULL;
+    if (interrupted) {
+        if (th)
+            PLUMB_STORE(th->gate, 0);
+        plumb_tls = NULL;
+        return;
+    }
     if (!th)
         return;
     /* The kernel has wiped the record, or else it is wiped here: its run was the parent's. */

@@ -1,0 +1,40 @@
+/* lock.h: the runtime's locks, and who may not take them.
+ *
+ * life_lock (start, stop, fork), then snapshot_lock, then ledger_lock (ledger.h), then `lock`: each
+ * may be waited for by who holds those before it. A signal handler that interrupted their holder on
+ * its own thread would wait for ever, so each thread knows which it holds, or waits for. */
+#ifndef PLUMB_CORE_LOCK_H
+#define PLUMB_CORE_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <plumb/abi.h>
+
+struct plumb_thread;
+
+/* Not 0 while this thread holds the lock, or waits for it. */
+extern __thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")));
+extern __thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));
+extern __thread bool plumb_snapshot_locked __attribute__((tls_model("initial-exec")));
+
+/* To a signal handler that interrupts the holder the thread is busy, as if it were inside a span's
+ * begin. */
+void plumb_lock(void);
+void plumb_unlock(void);
+/* Under the lock: `th` is from now on the calling thread's, which had none. */
+void plumb_lock_is_of(struct plumb_thread *th);
+void plumb_life_lock(void);
+void plumb_life_unlock(void);
+void plumb_snapshot_lock(void);
+void plumb_snapshot_unlock(void);
+
+/* Whether this code is, or may be, the handler of a signal that interrupted plumb on this thread.
+ */
+bool plumb_is_interrupted(void);
+/* Before a call of the program's takes the lock, or (the second) any of the three: PLUMB_OK, or
+ * PLUMB_ERR_STATE in the handler of a signal that interrupted plumb where it has them. */
+int plumb_may_lock(const char *call, plumb_error *err);
+int plumb_may_lock_all(const char *call, plumb_error *err);
+
+#endif
