@@ -2,9 +2,9 @@
  * that the same structures can lie in memory, in a mapping and in a file.
  *
  * Writers of thread-owned data use no locked instruction for a record: they store relaxed, in
- * program order (plumb_order()). Once for a block of records they do (PLUMB_STORE_ORDERED), so that
- * a summary can know where they stand (core/snapshot.c). Who wants to know it of a record, as the
- * end of a run does, makes the other side of the barrier itself, with membarrier(2). */
+ * program order (plumb_order()). Once for a block of records they do (core/hold.h). The end of a
+ * run, which must know of each record whether it is done, makes the other side of the barrier
+ * itself, with membarrier(2). */
 #ifndef PLUMB_BASE_ATOMIC_H
 #define PLUMB_BASE_ATOMIC_H
 
@@ -14,10 +14,6 @@
 #define PLUMB_STORE(p, v) __atomic_store_n(&(p), (v), __ATOMIC_RELAXED)
 #define PLUMB_ACQUIRE(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 #define PLUMB_RELEASE(p, v) __atomic_store_n(&(p), (v), __ATOMIC_RELEASE)
-/* Of all of these there is one order, which every thread sees: of two threads that each store and
- * then load what the other one stores, one at least sees the other's store. */
-#define PLUMB_STORE_ORDERED(p, v) __atomic_store_n(&(p), (v), __ATOMIC_SEQ_CST)
-#define PLUMB_LOAD_ORDERED(p) __atomic_load_n(&(p), __ATOMIC_SEQ_CST)
 #define PLUMB_ADD(p, v) __atomic_fetch_add(&(p), (v), __ATOMIC_RELAXED)
 
 /* x = x + v by the only writer of x. */
@@ -40,6 +36,16 @@ static PLUMB_ALWAYS_INLINE void plumb_order(void)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 #else
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
+#endif
+}
+
+/* Between two looks at a word that another processor is about to change. */
+static PLUMB_ALWAYS_INLINE void plumb_spin(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
 #endif
 }
 

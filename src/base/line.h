@@ -63,31 +63,25 @@ static inline uint32_t plumb_line_place(const uint32_t *counts, uint32_t rank)
 #endif
 }
 
-/* to = from + counts, for `lines` lines; modulo 2^32. Another thread may be changing `counts`. */
-static inline PLUMB_RACY void plumb_lines_add(uint32_t *to, const uint32_t *from,
-                                              const uint32_t *counts, uint32_t lines)
+/* Adds a line to `to`; modulo 2^32. */
+static inline void plumb_line_add(uint32_t *to, const uint32_t *counts)
 {
-#if defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+#if defined(__SSE2__)
     __m128i *out = (__m128i *)(void *)to;
-    const __m128i *a = (const __m128i *)(const void *)from;
-    const __m128i *b = (const __m128i *)(const void *)counts;
-    for (; lines; lines--, out += 4, a += 4, b += 4) {
-        for (int i = 0; i < 4; i++)
-            _mm_storeu_si128(out + i,
-                             _mm_add_epi32(_mm_loadu_si128(a + i), _mm_loadu_si128(b + i)));
-    }
+    const __m128i *a = (const __m128i *)(const void *)counts;
+    for (int i = 0; i < 4; i++)
+        _mm_storeu_si128(out + i, _mm_add_epi32(_mm_loadu_si128(out + i), _mm_loadu_si128(a + i)));
 #else
-    for (uint32_t i = 0; i < lines * PLUMB_LINE_COUNTS; i++)
-        to[i] = from[i] + PLUMB_LOAD(counts[i]);
+    for (uint32_t i = 0; i < PLUMB_LINE_COUNTS; i++)
+        to[i] += counts[i];
 #endif
 }
 
 /* The same where 32 bits may be too few. */
-static inline PLUMB_RACY void plumb_lines_add_wide(uint64_t *to, const uint64_t *from,
-                                                   const uint32_t *counts, uint32_t lines)
+static inline void plumb_line_add_wide(uint64_t *to, const uint32_t *counts)
 {
-    for (uint32_t i = 0; i < lines * PLUMB_LINE_COUNTS; i++)
-        to[i] = from[i] + PLUMB_LOAD(counts[i]);
+    for (uint32_t i = 0; i < PLUMB_LINE_COUNTS; i++)
+        to[i] += counts[i];
 }
 
 #endif

@@ -39,21 +39,22 @@ static void sums_are_those_of_a_loop(void **state)
 static void lines_are_added_with_and_without_loss(void **state)
 {
     enum { N = 4 * PLUMB_LINE_COUNTS };
-    uint32_t counts[N + 1], from[N], to[N];
+    uint32_t counts[N + 1], to[N];
     uint64_t wide[N];
     (void)state;
     fill(counts, N + 1);
     for (uint32_t i = 0; i < N; i++)
-        from[i] = 77u * i;
-    for (uint32_t i = 0; i < N; i++)
         wide[i] = UINT64_C(0xffffffff) * i;
     for (uint32_t at = 0; at < 2; at++) { /* also where a line does not begin */
-        plumb_lines_add(to, from, counts + at, N / PLUMB_LINE_COUNTS);
+        for (uint32_t i = 0; i < N; i++)
+            to[i] = 77u * i;
+        for (uint32_t i = 0; i < N; i += PLUMB_LINE_COUNTS)
+            plumb_line_add(to + i, counts + at + i);
         for (uint32_t i = 0; i < N; i++)
             assert_int_equal(to[i], (uint32_t)(77u * i + counts[at + i]));
     }
-    /* In place, too. */
-    plumb_lines_add_wide(wide, wide, counts, N / PLUMB_LINE_COUNTS);
+    for (uint32_t i = 0; i < N; i += PLUMB_LINE_COUNTS)
+        plumb_line_add_wide(wide + i, counts + i);
     for (uint32_t i = 0; i < N; i++)
         assert_int_equal(wide[i], UINT64_C(0xffffffff) * i + counts[i]);
 }

@@ -5,15 +5,15 @@
  * the blocks up to `folded`.
  *   - During a fold everything it changes has been copied to the undo log before, so that a reader
  * of a dead process can put it back (format/live_read.c) and replay the block.
- *   - Stores are plain: whoever else reads these fields while the process lives (snapshot.c) finds
- * out afterwards whether a fold was in the way, and then does not use what it read.
- *   - A snapshot that is being taken gets a copy of whatever a fold is about to change, line of
- *     buckets by line (snapshot.c); the fold never waits for it.
- * Locks: only when a key, state or place is met for the first time on this thread (meet.c). */
+ *   - Whoever folds holds the thread (hold.h), and so does whoever else reads these fields while
+ *     the process lives, so that stores are plain.
+ * Locks: that one, which is free unless a summary copies the thread; and the runtime's when a key,
+ * state or place is met for the first time on this thread (meet.c). */
 #include <string.h>
 
 #include "core/active.h"
 #include "core/amount.h"
+#include "core/hold.h"
 #include "core/meet.h"
 #include "core/trace.h"
 #include "format/replay.h"
@@ -28,7 +28,6 @@ struct fold {
     uint64_t calm;           /* what calm_of() gave for the pipeline looked up last */
     uint32_t pipeline_index; /* of that one */
     uint32_t number;
-    struct plumb_ask *watch; /* wants copies of what changes; NULL: none */
 };
 
 static struct plumb_in in_of(const struct fold *f)
@@ -65,6 +64,10 @@ static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_sta
     struct plumb_live_undo *u = f->undo;
     struct plumb_undo_state *save = &u->state[u->states];
     struct plumb_undo_rest *rest = &u->rest[u->states];
+    /* Cannot be: a block ends fewer runs. A state that is not saved would be counted twice by who
+     * reads the mapping of a process that was killed in this fold, and nothing else. */
+    if (PLUMB_UNLIKELY(u->states >= PLUMB_UNDO_STATES))
+        return;
     save->state_off = plumb_off_of(f->run, st) | (full ? PLUMB_UNDO_FULL : 0);
     save->count = st->count;
     save->total = st->total;
@@ -93,17 +96,10 @@ static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_sta
 static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, uint32_t group)
 {
     uint32_t generation = PLUMB_ACQUIRE(plumb_pipeline_of_group(f->run, group)->reset_generation);
-    if (f->undo->states == PLUMB_UNDO_STATES)
-        return; /* cannot be: a block holds fewer runs */
     if (st->reset_generation != generation && st->undo_block == f->number)
         return;
-    if (f->watch)
-        plumb_snapshot_copy(f->watch, st);
-    if (st->reset_generation != generation) {
-        if (f->watch)
-            plumb_snapshot_lines(f->watch, st);
+    if (st->reset_generation != generation)
         state_reset(st, generation);
-    }
     state_save(f, st, true);
     if (st->thread_generation != f->th->live->generation) {
         st->thread_generation = f->th->live->generation;
@@ -233,8 +229,6 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
     a.total = plumb_total_add(st->total, a.total) - st->total;
     a.self = plumb_total_add(st->self, a.self) - st->self;
     memset(&nowhere, 0, sizeof nowhere);
-    if (place && f->watch)
-        plumb_snapshot_place(f->watch, place, t);
     if (place && t->undo_block != f->number && f->undo->trees < PLUMB_BLOCK_WORDS)
         tree_touch(f, t, place, st->reset_generation);
     if (st->count < PLUMB_EXACT)
@@ -243,20 +237,18 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
         plumb_p2_add(&st->p2, (double)e->value);
     plumb_add_amount(st, t, &a);
     plumb_add_square(st, e->value);
-    if (f->watch)
-        plumb_snapshot_line(f->watch, st, index / PLUMB_SKETCH_LINE);
     plumb_add_bucket(st, index);
     return true;
 }
 
 /* Who has the thread's block and the generation of a pipeline: as long as both stay, so does what
  * settled() has found out. 0: no run of this block may go the short way, because a reset lies
- * within or a snapshot looks. */
+ * within. */
 static uint64_t calm_of(const struct fold *f, uint32_t group)
 {
     const struct plumb_live_pipeline *p = plumb_pipeline_of_group(f->run, group);
     uint32_t generation = PLUMB_ACQUIRE(p->reset_generation);
-    if (f->watch || PLUMB_LOAD(p->reset_ticks) > f->oldest)
+    if (PLUMB_LOAD(p->reset_ticks) > f->oldest)
         return 0;
     return (uint64_t)f->th->live->generation << 32 | generation;
 }
@@ -536,11 +528,11 @@ static void undo_begin(struct plumb_live_thread *live, uint64_t number)
     u->frames_from = from;
     memcpy(u->frames, &live->frames[from], (depth - from + 1) * sizeof u->frames[0]);
     plumb_order();
-    PLUMB_STORE_ORDERED(live->folding, number);
+    PLUMB_STORE(live->folding, number);
     plumb_order();
 }
 
-void plumb_fold(struct plumb_in in)
+static void fold(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
     struct plumb_live_thread *live = th->live;
@@ -560,11 +552,6 @@ void plumb_fold(struct plumb_in in)
     undo_begin(live, number);
     if (live->context.depth)
         f.oldest = live->frames[1].begin_ticks;
-    /* After `folding` is out: the snapshotter stores its request, then looks at `folding`, all in
-     * one order; so either it sees this fold, or this fold sees it. */
-    f.watch = PLUMB_LOAD_ORDERED(th->ask);
-    if (PLUMB_UNLIKELY(f.watch != NULL))
-        plumb_snapshot_answer(f.watch, th);
     plumb_replay_block(&fold_sink, &f, &live->context, live->frames, th->block);
     plumb_order();
     if (PLUMB_UNLIKELY(lost))
@@ -572,6 +559,14 @@ void plumb_fold(struct plumb_in in)
     PLUMB_RELEASE(live->folded, number);
     if (PLUMB_UNLIKELY(lost))
         plumb_trace_apply(in);
+}
+
+void plumb_fold(struct plumb_in in)
+{
+    if (PLUMB_UNLIKELY(!plumb_hold_try(in.th)))
+        plumb_hold(in.th);
+    fold(in);
+    plumb_hold_release(in.th);
 }
 
 void plumb_block_open(struct plumb_in in, uint64_t ticks)

@@ -43,7 +43,6 @@ static struct plumb_live_state *state_carve(struct plumb_in in, uint64_t key, ui
     st->channel = channel;
     st->reset_generation =
         PLUMB_LOAD(plumb_pipeline_of_group(run, plumb_key_group(key))->reset_generation);
-    st->ordinal = th->live->states;
     if (plumb_rt.settings.median == PLUMB_MEDIAN_P2 && channel <= PLUMB_CHANNEL_HOST_NS)
         st->flags |= PLUMB_STATE_P2;
     if (plumb_map_put(&th->state_of, ((uint64_t)channel << 40 | key) + 1, off) < 0)

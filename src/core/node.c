@@ -137,7 +137,8 @@ static plumb_node insert(const char *name, uint64_t hash)
         plumb_rt.nodes = plumb_pages_map(sizeof *plumb_rt.nodes << PLUMB_NODE_BITS);
         if (!plumb_rt.nodes)
             return 0;
-        id = plumb_rt.node_count = 1;
+        id = 1;
+        PLUMB_RELEASE(plumb_rt.node_count, id);
     }
     if (id > plumb_rt.settings.max_nodes && id > PLUMB_NODE_OTHER)
         return PLUMB_NODE_OTHER;

@@ -586,7 +586,6 @@ void plumb_run_forked(bool interrupted)
     plumb_rt.run = NULL;
     PLUMB_STORE(plumb_rt.recording, 0);
     PLUMB_STORE(plumb_rt.want_run, was_on && plumb_rt.settings.fork == PLUMB_FORK_FOLLOW);
-    plumb_rt.snapshots = NULL;
     plumb_rt.last_dir[0] = '\0';
     plumb_paths_forked();
     if (run && interrupted) {

@@ -131,15 +131,6 @@ struct plumb_place {
     uint64_t reserved[2];
 };
 
-/* The states of a block by their numbers, as far as a snapshot has walked their list: it can then
- * fetch several at a time. */
-struct plumb_known {
-    const struct plumb_live_thread *live;
-    uint32_t generation; /* of the run that `live` is of */
-    uint32_t count, cap;
-    uint64_t *off;
-};
-
 enum plumb_busy {
     PLUMB_BUSY_RECORDING = 1, /* inside the runtime, and perhaps in the run's mapping */
     PLUMB_BUSY_LOCKED = 2     /* only holds the lock, or waits for it */
@@ -173,8 +164,7 @@ struct plumb_thread {
     uint32_t other_place;
     struct plumb_map place_of;         /* parent << 36 | key -> place + 1 */
     struct plumb_map state_of;         /* channel << 36 | key -> state */
-    struct plumb_ask *ask;             /* of a snapshot, for copies; set by the snapshotter */
-    struct plumb_known known;          /* the snapshotter's */
+    uint32_t held;                     /* hold.h: somebody folds or copies; atomic */
     struct plumb_live_queue *queue;    /* of the trace; NULL: none */
     struct plumb_active_spans *active; /* active.c's, once there was a run with steps */
     struct plumb_caller caller;        /* that a begin came from, for its call stack */
@@ -301,10 +291,8 @@ struct plumb_runtime {
     struct plumb_thread *idle;      /* those whose thread has ended */
     pthread_key_t exit_key;
     bool exit_key_made;
-    struct plumb_snapshot *snapshots; /* 2, in turns */
-    struct plumb_summary_room *summary_room;
-    uint64_t snapshot_number;
-    pthread_mutex_t snapshot_lock;
+    struct plumb_summary_memory *summary_memory;
+    pthread_mutex_t snapshot_lock; /* one summary at a time; the run stays meanwhile */
     uint64_t overhead_ticks_x1000;
     uint64_t nodes_seen_beyond, pipelines_seen_beyond; /* while no run was open */
     uint64_t handlers_turned_away;                     /* while their thread had the lock */
@@ -477,7 +465,7 @@ bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns);
  * done in sight of what the caller did before. Ends and stops use it: too slow for a summary. */
 void plumb_barrier(void);
 
-/* fold.c */
+/* fold.c: by the thread, inside the runtime, or by whoever ends it */
 void plumb_fold(struct plumb_in in);
 void plumb_block_open(struct plumb_in in, uint64_t ticks);
 /* Folds what the block holds and opens the next one. */
@@ -609,15 +597,6 @@ int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const ch
 size_t plumb_rows_count_impl(const plumb_rows *rows);
 const plumb_row *plumb_rows_get_impl(const plumb_rows *rows, size_t i);
 void plumb_rows_free_impl(plumb_rows *rows);
-
-/* snapshot_copy.c: the fold's side, each before the first change: to the thread, to a state's first
- * fields, to a line of its buckets, and to all of them. `q` is what the fold found in th->ask,
- * which may be gone meanwhile. */
-void plumb_snapshot_answer(struct plumb_ask *q, const struct plumb_thread *th);
-void plumb_snapshot_place(struct plumb_ask *q, uint32_t place, const struct plumb_live_tree *t);
-void plumb_snapshot_copy(struct plumb_ask *q, struct plumb_live_state *st);
-void plumb_snapshot_line(struct plumb_ask *q, const struct plumb_live_state *st, uint32_t line);
-void plumb_snapshot_lines(struct plumb_ask *q, const struct plumb_live_state *st);
 
 /* measure.c */
 int plumb_measure_impl(plumb_measured *out, void (*fn)(void *), void *arg,

@@ -13,6 +13,7 @@
 
 #include "base/pages.h"
 #include "core/active.h"
+#include "core/hold.h"
 #include "core/ledger.h"
 #include "core/nvtx.h"
 #include "core/runtime.h"
@@ -312,7 +313,7 @@ static int fold_memory(struct plumb_thread *th, struct plumb_run *run)
     return PLUMB_OK;
 }
 
-int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
+static int attach_held(struct plumb_thread *th, struct plumb_run *run)
 {
     struct plumb_live_thread *live = live_thread(run, th);
     const struct plumb_in in = {th, run};
@@ -341,6 +342,15 @@ int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
     /* Last: who finds the generation finds the rest. */
     PLUMB_RELEASE(th->generation, run->generation);
     return PLUMB_OK;
+}
+
+int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run)
+{
+    int rc;
+    plumb_hold(th);
+    rc = attach_held(th, run);
+    plumb_hold_release(th);
+    return rc;
 }
 
 static int attach(struct plumb_thread *th)

@@ -287,7 +287,7 @@ struct plumb_live_state {
     uint64_t lines_used[PLUMB_SKETCH_LINE_WORDS];
     uint32_t key;
     uint32_t undo_block; /* low half of the block number whose fold has saved this state */
-    uint32_t epoch;      /* last snapshot that has been left a copy */
+    uint32_t reserved;
     uint32_t reset_generation;
     uint32_t channel; /* enum plumb_channel */
     uint32_t flags;   /* enum plumb_state_flags */
@@ -301,12 +301,12 @@ struct plumb_live_state {
     uint32_t thread_generation; /* of the last one */
     uint64_t outer_total, outer_count; /* of the host-ns channel; spans have it in the tree */
     uint64_t untraced;                 /* runs whose end is not in the trace; undo leaves it */
-    /* A snapshot copies what follows only where it says anything. */
+    /* A summary copies what follows only where it says anything. */
     struct plumb_p2 p2;
     struct { /* wraps of 32-bit buckets: a bucket's count is wraps << 32 | bucket */
         uint32_t index, wraps;
     } carry[PLUMB_CARRY];
-    uint32_t ordinal;   /* among the thread's states, from 0 */
+    uint32_t reserved_too;
     uint32_t undo_full; /* as undo_block, for a full save; buckets begin on a cache line */
     uint32_t buckets[PLUMB_SKETCH_BUCKETS];
 };

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "format/live_read.h"
+#include "format/merge_counts.h"
 #include "random.h"
 
 static const double tick_ns = 0.4347826;
@@ -17,8 +18,7 @@ struct fixture {
     struct plumb_merge m;
     struct plumb_merge_row row;
     struct plumb_merge_channel spans;
-    struct plumb_merge_sketch sketch;
-    struct plumb_live_state st;
+    struct plumb_arena arena;
     struct plumb_anchor end;
 };
 
@@ -29,18 +29,22 @@ static struct fixture *fixture_new(void)
     f->m.h = &f->h;
     f->row.channel[PLUMB_CHANNEL_SPAN] = &f->spans;
     f->row.threads = 1;
-    f->sketch = (struct plumb_merge_sketch){NULL, f->spans.lines, f->st.buckets, NULL};
-    f->spans.sketches = &f->sketch;
+    f->m.arena = &f->arena;
     plumb_stats_init(&f->spans.stats);
     return f;
+}
+
+static void fixture_free(struct fixture *f)
+{
+    plumb_arena_fini(&f->arena);
+    free(f);
 }
 
 static void add(struct fixture *f, uint64_t ticks, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)
         plumb_stats_add(&f->spans.stats, ticks, ++f->end.ticks);
-    f->st.buckets[plumb_sketch_index(ticks)] += (uint32_t)n;
-    plumb_sketch_use(f->spans.lines, plumb_sketch_index(ticks));
+    plumb_counts_add(&f->m, &f->spans, plumb_sketch_index(ticks), n);
 }
 
 /* With the sums of squares and without: the same deviation, and none beyond the range. */
@@ -70,7 +74,7 @@ static void the_deviation_of_samples_a_tick_apart_is_within_their_range(void **s
             add(f, ticks, n);
             add(f, ticks + 1, n);
             check(f);
-            free(f);
+            fixture_free(f);
         }
     }
 }
@@ -84,7 +88,7 @@ static void figures_with_and_without_squares_are_the_same(void **state)
         for (uint64_t n = 1 + random_next(&random) % 40; n > 0; n--)
             add(f, 100 + random_next(&random) % 1000000, 1 + random_next(&random) % 3);
         check(f);
-        free(f);
+        fixture_free(f);
     }
 }
 
@@ -97,7 +101,7 @@ static void without_a_sample_all_is_zero_but_the_minimum(void **state)
     assert_true(n.host.ns.count == 0 && n.host.ns.total == 0 && n.host.ns.max == 0);
     assert_true(n.host.ns.min == UINT64_MAX && n.device.ns.min == UINT64_MAX);
     assert_true(n.host.std_ns == 0 && n.host.p50_ns == 0 && n.host.median_ns == 0);
-    free(f);
+    fixture_free(f);
 }
 
 int main(void)

@@ -58,6 +58,11 @@ static void each_state(struct reader *r, const struct plumb_live_thread *th,
     }
 }
 
+static void add_state(struct plumb_merge *m, const struct plumb_live_state *st)
+{
+    plumb_merge_state(m, st);
+}
+
 /* What skip_first_n has taken, from all threads, before any block is replayed. */
 static void add_skipped(struct reader *r, struct plumb_live_thread *th)
 {
@@ -124,7 +129,7 @@ static void add_thread(struct reader *r, struct plumb_live_thread *th)
     if (th->context.depth > PLUMB_DEPTH_MAX)
         return;
     plumb_merge_thread(&r->m, th->generation);
-    each_state(r, th, plumb_merge_state);
+    each_state(r, th, add_state);
     map = add_places(r, th);
     for (uint32_t d = 1; d <= th->context.depth; d++)
         th->frames[d].tree = map && th->frames[d].tree < n ? map[th->frames[d].tree] : 0;

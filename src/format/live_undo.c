@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-static struct plumb_live_state *state_at(struct plumb_merge *m, const struct plumb_undo_state *u)
+static struct plumb_live_state *state_at(const struct plumb_undo_target *in,
+                                         const struct plumb_undo_state *u)
 {
-    return (struct plumb_live_state *)(uintptr_t)plumb_merge_at(
-        m, u->state_off & ~(uint64_t)PLUMB_UNDO_FULL, sizeof(struct plumb_live_state));
+    return in->state(in->self, u->state_off & ~(uint64_t)PLUMB_UNDO_FULL);
 }
 
 /* How many samples the buckets of a state hold. */
@@ -58,24 +58,26 @@ static void undo_state(struct plumb_live_state *st, const struct plumb_undo_stat
 }
 
 /* Newest first: of a state that was saved twice, the older save is the state before the fold. */
-static void undo_states(struct plumb_merge *m, const struct plumb_live_undo *u)
+static void undo_states(struct plumb_merge *m, const struct plumb_live_undo *u,
+                        const struct plumb_undo_target *in)
 {
     for (uint32_t i = u->states; i-- > 0;) {
-        struct plumb_live_state *st = state_at(m, &u->state[i]);
+        struct plumb_live_state *st = state_at(in, &u->state[i]);
         if (st)
             undo_state(st, &u->state[i], &u->rest[i]);
     }
     for (uint32_t i = 0; i < u->states; i++) {
-        struct plumb_live_state *st = state_at(m, &u->state[i]);
+        struct plumb_live_state *st = state_at(in, &u->state[i]);
         bool again = false;
         for (uint32_t k = 0; k < i && !again; k++)
-            again = state_at(m, &u->state[k]) == st;
+            again = state_at(in, &u->state[k]) == st;
         if (st && !again)
             note_ahead(m, st);
     }
 }
 
-void plumb_live_undo(struct plumb_merge *m, struct plumb_live_thread *th)
+void plumb_live_undo_in(struct plumb_merge *m, struct plumb_live_thread *th,
+                        const struct plumb_undo_target *in)
 {
     struct plumb_live_undo *u = &th->undo;
     uint32_t n = u->context.depth - u->frames_from + 1;
@@ -84,10 +86,9 @@ void plumb_live_undo(struct plumb_merge *m, struct plumb_live_thread *th)
         u->trees > PLUMB_BLOCK_WORDS || u->context.depth > PLUMB_DEPTH_MAX ||
         u->frames_from > u->context.depth || n > PLUMB_BLOCK_WORDS)
         return;
-    undo_states(m, u);
+    undo_states(m, u, in);
     for (uint32_t i = 0; i < u->trees; i++) {
-        struct plumb_live_tree *t = (struct plumb_live_tree *)(uintptr_t)plumb_merge_element(
-            m, &th->tree, u->tree[i].tree, sizeof *t);
+        struct plumb_live_tree *t = in->place(in->self, u->tree[i].tree);
         if (t) {
             t->count = u->tree[i].count;
             t->total = u->tree[i].total;
@@ -96,4 +97,32 @@ void plumb_live_undo(struct plumb_merge *m, struct plumb_live_thread *th)
     }
     th->context = u->context;
     memcpy(&th->frames[u->frames_from], u->frames, n * sizeof u->frames[0]);
+}
+
+/* ---- In a mapping ---------------------------------------------------------------------------- */
+
+struct mapping {
+    struct plumb_merge *m;
+    const struct plumb_live_table *tree;
+};
+
+static struct plumb_live_state *mapped_state(void *self, uint64_t off)
+{
+    const struct mapping *in = self;
+    return (struct plumb_live_state *)(uintptr_t)plumb_merge_at(in->m, off,
+                                                                sizeof(struct plumb_live_state));
+}
+
+static struct plumb_live_tree *mapped_place(void *self, uint32_t i)
+{
+    const struct mapping *in = self;
+    return (struct plumb_live_tree *)(uintptr_t)plumb_merge_element(in->m, in->tree, i,
+                                                                    sizeof(struct plumb_live_tree));
+}
+
+void plumb_live_undo(struct plumb_merge *m, struct plumb_live_thread *th)
+{
+    struct mapping self = {m, &th->tree};
+    const struct plumb_undo_target in = {mapped_state, mapped_place, &self};
+    plumb_live_undo_in(m, th, &in);
 }

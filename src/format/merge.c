@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/u128.h"
+#include "format/merge_counts.h"
 #include "format/replay.h"
 #include "format/timing.h"
 
@@ -163,49 +164,21 @@ static struct plumb_merge_channel *channel_at(struct plumb_merge *m, struct plum
         if (row->channel[channel]) {
             plumb_stats_init(&row->channel[channel]->stats);
             row->channel[channel]->shift = plumb_channel_shift(channel);
+            row->channel[channel]->wide = row->channel[channel]->unsure = !m->own;
         }
     }
     return row->channel[channel];
 }
 
-/* Counts `n` that do not lie in a state. */
-static void add_extra(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t index,
-                      uint64_t n)
+/* Buckets that have wrapped. */
+static void add_carry(struct plumb_merge *m, struct plumb_merge_channel *c,
+                      const struct plumb_live_state *st)
 {
-    struct plumb_merge_extra *x = c->extra;
-    while (x && x->line != index / PLUMB_SKETCH_LINE)
-        x = x->next;
-    if (!x) {
-        x = plumb_arena_alloc(m->arena, sizeof *x);
-        if (!x)
-            return;
-        x->next = c->extra;
-        x->line = index / PLUMB_SKETCH_LINE;
-        c->extra = x;
-    }
-    x->used |= 1u << index % PLUMB_SKETCH_LINE;
-    x->count[index % PLUMB_SKETCH_LINE] += n;
-    plumb_sketch_use(c->lines, index);
-}
-
-static void add_buckets(struct plumb_merge *m, struct plumb_merge_channel *c,
-                        const struct plumb_live_state *head, const uint32_t *counts,
-                        struct plumb_copy *const *copy)
-{
-    struct plumb_merge_sketch *k = plumb_arena_alloc(m->arena, sizeof *k);
-    if (!k)
-        return;
-    *k = (struct plumb_merge_sketch){c->sketches, head->lines_used, counts, copy};
-    c->sketches = k;
-    c->unsure |= !copy;
-    for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++)
-        c->lines[w] |= head->lines_used[w];
-    for (uint32_t i = 0; i < PLUMB_CARRY && (!copy || plumb_copy_is_long(head->flags, head->count));
-         i++) {
-        uint32_t index = head->carry[i].index;
-        uint64_t wraps = head->carry[i].wraps;
+    for (uint32_t i = 0; i < PLUMB_CARRY; i++) {
+        uint32_t index = st->carry[i].index;
+        uint64_t wraps = st->carry[i].wraps;
         if (wraps && index < PLUMB_SKETCH_BUCKETS)
-            add_extra(m, c, index, wraps << 32);
+            plumb_counts_add(m, c, index, wraps << 32);
     }
 }
 
@@ -265,32 +238,32 @@ static void p2_meet(const struct plumb_merge *m, struct plumb_merge_row *row, ui
         p->channel = channel;
 }
 
-void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
-{
-    plumb_merge_live_state(m, st, st->buckets, NULL);
-}
-
-void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state *st,
-                            const uint32_t *counts, struct plumb_copy *const *copy)
+/* `counts`: the buckets, or, `packed`, the lines in use alone. */
+static struct plumb_merge_row *add_state(struct plumb_merge *m, const struct plumb_live_state *st,
+                                         const uint32_t *counts, bool packed)
 {
     struct plumb_merge_row *row = row_of_state(m, st);
     struct plumb_merge_channel *c;
+    bool last = false;
     struct plumb_stats s;
     if (!row)
-        return;
+        return NULL;
     s = (struct plumb_stats){st->count, st->total, st->sq_lo,   st->sq_hi, st->min,
                              st->max,   st->last,  st->last_at, {0}};
     memcpy(s.first, st->first, sizeof s.first);
     /* Buckets may be ahead of a count that was put back. */
     if ((st->count || has_lines(st)) && (c = channel_at(m, row, st->channel)) != NULL) {
         plumb_stats_merge(&c->stats, &s);
-        add_buckets(m, c, st, counts, copy);
+        plumb_counts_lines(m, c, st->lines_used, counts, packed);
+        if (!packed || plumb_state_is_long(st->flags, st->count))
+            add_carry(m, c, st);
     }
     switch (st->channel % PLUMB_CHANNEL_FAR) {
     case PLUMB_CHANNEL_SPAN:
         row->self_ticks = plumb_total_add(row->self_ticks, st->self);
         *(st->channel < PLUMB_CHANNEL_FAR ? &row->threads : &row->far_threads) += st->threads;
-        if (st->thread_generation == m->thread_generation)
+        last = st->thread_generation == m->thread_generation;
+        if (last)
             row->last_thread = m->thread;
         break;
     case PLUMB_CHANNEL_HOST_NS:
@@ -322,6 +295,28 @@ void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state
     }
     /* Skipped ones too: the key may have been read before the fold that took them. */
     row->listed |= st->count || st->skipped || st->failures || st->abandoned || st->unbalanced;
+    return last ? row : NULL;
+}
+
+struct plumb_merge_row *plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st)
+{
+    return add_state(m, st, st->buckets, false);
+}
+
+struct plumb_merge_row *plumb_merge_state_copy(struct plumb_merge *m,
+                                               const struct plumb_live_state *head,
+                                               const uint32_t *lines)
+{
+    return add_state(m, head, lines, true);
+}
+
+void plumb_merge_resume(struct plumb_merge *m, uint32_t thread, uint32_t generation,
+                        struct plumb_merge_row *const *rows, size_t n)
+{
+    m->thread = thread;
+    m->thread_generation = generation;
+    for (size_t i = 0; i < n; i++)
+        rows[i]->last_thread = thread;
 }
 
 /* ---- Records that were not folded ------------------------------------------------------------ */
@@ -395,7 +390,7 @@ static void add_sample(struct plumb_merge *m, struct plumb_merge_row *row,
     if (c->stats.last_at == e->end_ticks)
         c->stats.last = e->value;
     if (!bucket_has_it(m, e))
-        add_extra(m, c, plumb_sketch_index(e->value >> c->shift), 1);
+        plumb_counts_add(m, c, plumb_sketch_index(e->value >> c->shift), 1);
     if (m->h->flags & PLUMB_LIVE_P2) {
         p2_meet(m, row, e->channel);
         if (!plumb_channel_is_device(e->channel))

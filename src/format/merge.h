@@ -1,7 +1,7 @@
 /* merge.h: adds up the statistics of a live mapping: states of many threads become rows, places
  * become one call tree, records that were not yet folded are replayed on top.
  *
- * Two users: a snapshot inside the recording process (core/snapshot.c), which feeds copies of
+ * Two users: a summary inside the recording process (core/snapshot.c), which feeds copies of
  * states, and the reader of whole mappings (live_read.c). Every offset is checked against the
  * mapping's size: it may be a damaged file. One thread; memory from the caller's arena. */
 #ifndef PLUMB_FORMAT_MERGE_H
@@ -15,48 +15,24 @@
 #include "base/stats.h"
 #include "format/live.h"
 
-enum { PLUMB_SKETCH_GROUPS = PLUMB_SKETCH_BUCKETS / 64 };
-
-/* What a thread leaves of a state before it changes it while a summary is made: the state's first
- * fields, up to `p2` where no more are needed, and each line of buckets before its own first
- * change. The rest of the buckets is read in place. */
-struct plumb_copy_line {
-    struct plumb_copy_line *next;
-    uint32_t line; /* its index */
-    uint32_t reserved;
-    uint32_t counts[PLUMB_SKETCH_LINE];
-};
-struct plumb_copy {
-    struct plumb_copy_line *lines; /* newest first; released */
-    uint64_t groups;               /* bit g: a line of group g is among them; released after it */
-    struct plumb_live_state head;
+enum {
+    PLUMB_GROUP = 64, /* buckets that are added up and looked through together */
+    PLUMB_GROUP_LINES = PLUMB_GROUP / PLUMB_SKETCH_LINE,
+    PLUMB_GROUPS = PLUMB_SKETCH_BUCKETS / PLUMB_GROUP
 };
 
-/* Where the buckets of one state are. They are read in place, when a quantile or list is made. */
-struct plumb_merge_sketch {
-    struct plumb_merge_sketch *next;
-    const uint64_t *lines;  /* the lines in use, as struct plumb_live_state has them */
-    const uint32_t *counts; /* by index */
-    /* NULL: `counts` stay as they are, and so does a state. Else a thread may go on changing them;
-     * before it does, it leaves a copy here. */
-    struct plumb_copy *const *copy;
-};
-
-/* What is counted besides states, in one line of buckets. */
-struct plumb_merge_extra {
-    struct plumb_merge_extra *next;
-    uint32_t line;
-    uint32_t used; /* bit i: count[i] is not 0 */
-    uint64_t count[PLUMB_SKETCH_LINE];
+/* Counts of PLUMB_GROUP buckets; NULL: all are 0. */
+union plumb_merge_group {
+    uint32_t *narrow;
+    uint64_t *wide;
 };
 
 struct plumb_merge_channel {
     struct plumb_stats stats; /* ticks or ns */
-    struct plumb_merge_sketch *sketches;
-    struct plumb_merge_extra *extra;         /* a list, each line once */
-    uint64_t lines[PLUMB_SKETCH_LINE_WORDS]; /* in use in a state or in `extra` */
-    uint32_t shift; /* buckets are those of value >> shift (plumb_channel_shift) */
+    union plumb_merge_group group[PLUMB_GROUPS];
+    bool wide;      /* all samples together need more than 31 bits, or may */
     bool unsure;    /* the counts need not add up to those of `stats`: a file may be damaged */
+    uint32_t shift; /* buckets are those of value >> shift (plumb_channel_shift) */
 };
 
 /* Samples that skip_first_n takes, of the host or of a device. */
@@ -130,6 +106,7 @@ struct plumb_merge {
     size_t place_count, place_cap;
     struct plumb_map place_of;
     bool want_tree;
+    bool own;  /* the mapping is that of this process: its buckets add up to its counts */
     bool live; /* its process goes on writing: of texts, only names are there for sure */
     struct plumb_merge_ahead ahead[PLUMB_UNDO_STATES];
     size_t ahead_count;
@@ -147,27 +124,28 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
                      size_t bytes, bool want_tree);
 void plumb_merge_close(struct plumb_merge *m);
 
-/* First, for every state: what skip_first_n has taken, so that blocks know what is left to skip.
- * Not needed unless m->skips. */
+/* Adds what skip_first_n has taken of a state. Blocks know by it what is left to skip, so it comes
+ * before the first of them; not needed unless m->skips. */
 void plumb_merge_skipped(struct plumb_merge *m, const struct plumb_live_state *st);
-/* Then, for every thread record, at its `generation`: its states, and its block. */
+/* Begins a thread record, which has had `generation` threads: what follows is of it. */
 void plumb_merge_thread(struct plumb_merge *m, uint32_t generation);
-/* Adds a state. One of a generation before the pipeline's last reset adds nothing. */
-void plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st);
-/* Adds a state that its thread may be changing: `head` is a copy of what lies before its buckets,
- * `copy` as in struct plumb_merge_sketch. `head` must stay until the last figure is made. */
-void plumb_merge_live_state(struct plumb_merge *m, const struct plumb_live_state *head,
-                            const uint32_t *counts, struct plumb_copy *const *copy);
+/* Adds a state. One of a generation before the pipeline's last reset adds nothing. Returns its row
+ * when the thread that has the record now has runs in it, otherwise NULL. */
+struct plumb_merge_row *plumb_merge_state(struct plumb_merge *m, const struct plumb_live_state *st);
+/* The same of a copy: `head` is what lies before its buckets, at least up to `p2`, and up to the
+ * buckets where plumb_state_is_long(). `lines` are the lines of buckets in use, one after the
+ * other. */
+struct plumb_merge_row *plumb_merge_state_copy(struct plumb_merge *m,
+                                               const struct plumb_live_state *head,
+                                               const uint32_t *lines);
+/* Goes back to thread record number `thread` (m->thread when it was added), for its blocks: the
+ * thread has runs in `rows`, as returned by plumb_merge_state(). */
+void plumb_merge_resume(struct plumb_merge *m, uint32_t thread, uint32_t generation,
+                        struct plumb_merge_row *const *rows, size_t n);
 
-/* How much of a state a copy has. */
-static inline bool plumb_copy_is_long(uint32_t flags, uint64_t count)
+static inline bool plumb_state_is_long(uint32_t flags, uint64_t count)
 {
     return flags & PLUMB_STATE_P2 || count >> 32;
-}
-static inline size_t plumb_copy_head_bytes(uint32_t flags, uint64_t count)
-{
-    return plumb_copy_is_long(flags, count) ? offsetof(struct plumb_live_state, buckets)
-                                            : offsetof(struct plumb_live_state, p2);
 }
 
 /* Replays a block that was not folded. `context` and `frames` are the thread's at its last fold and
