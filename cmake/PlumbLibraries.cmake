@@ -42,6 +42,33 @@ function(plumb_objects target)
     C_VISIBILITY_PRESET hidden)
 endfunction()
 
+# What runs on the program's threads, in its handlers and on its small stacks, has small frames, and
+# touches the guard page before anything that may lie below it. Not held to that: what runs when a
+# run starts or stops, and on threads of ours. (Sanitizers pad frames, -O0 gives each variable room.)
+set(PLUMB_LARGE_FRAMES
+  base/git_commit core/conclude core/paths core/run_dir core/run_facts core/runtime_environment
+  format/gz format/gz_codes format/live_read format/node_trace_file format/process format/shape_times
+  format/signature_live format/trace_drops
+  base/resident # the limit of the control group, when a run starts
+  core/activation_queue core/trace_keep core/trace_modules format/trace_perfetto_file)
+function(plumb_small_frames target)
+  if(NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -fstack-clash-protection)
+  if(PLUMB_SANITIZER_FLAGS OR CMAKE_BUILD_TYPE STREQUAL "Debug")
+    return()
+  endif()
+  foreach(file IN LISTS ARGN)
+    foreach(large IN LISTS PLUMB_LARGE_FRAMES)
+      if(file STREQUAL "${PROJECT_SOURCE_DIR}/src/${large}.c")
+        list(REMOVE_ITEM ARGN "${file}")
+      endif()
+    endforeach()
+  endforeach()
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -Wframe-larger-than=2048)
+endfunction()
+
 function(plumb_headers target)
   target_include_directories(${target} INTERFACE
     "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
@@ -109,6 +136,8 @@ plumb_headers(plumb_header)
 
 plumb_objects(plumb_common_objects ${PLUMB_COMMON_SOURCES})
 plumb_objects(plumb_record_objects ${PLUMB_RECORD_SOURCES})
+plumb_small_frames(plumb_common_objects ${PLUMB_COMMON_SOURCES})
+plumb_small_frames(plumb_record_objects ${PLUMB_RECORD_SOURCES})
 target_compile_definitions(plumb_record_objects PRIVATE
   "PLUMB_HAVE_NVTX=$<BOOL:${PLUMB_HAVE_NVTX}>")
 if(PLUMB_HAVE_NVTX)

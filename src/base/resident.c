@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/scratch.h"
+
 /* The first bytes of a file, NUL-terminated; false when there are none. */
 static bool head_of(const char *path, char *out, size_t size)
 {
@@ -45,8 +47,11 @@ static uint64_t line_of(const char *text, const char *key)
 
 uint64_t plumb_resident_peak(void)
 {
-    char text[4096];
-    return head_of("/proc/self/status", text, sizeof text) ? line_of(text, "\nVmHWM:") : 0;
+    char *text = plumb_scratch_take();
+    bool read = text && head_of("/proc/self/status", text, PLUMB_SCRATCH_BYTES);
+    uint64_t peak = read ? line_of(text, "\nVmHWM:") : 0;
+    plumb_scratch_give(text);
+    return peak;
 }
 
 bool plumb_resident_reset(void)

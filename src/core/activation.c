@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/pages.h"
+#include "base/scratch.h"
 #include "core/stage.h"
 
 enum { COPIES = 16, CLOSE_WAIT_MS = 10000, DEPTH = 16 };
@@ -440,31 +441,36 @@ struct call {
 
 static void record(const struct call *c, const char *label, const void *tensor)
 {
-    struct plumb_act_record r;
+    struct plumb_act_record *r = plumb_scratch_take();
     struct plumb_view view;
     struct timespec now;
     void *copy = NULL;
     uint64_t bytes = 0;
-    memset(&r, 0, offsetof(struct plumb_act_record, shape));
-    r.why[0] = '\0';
-    r.own_bad = 0;
-    r.module = c->module;
-    r.step = c->step;
-    r.phase = c->phase;
-    r.io = io_of(label);
-    snprintf(r.label, sizeof r.label, "%s", label);
+    if (!r) {
+        plumb_act_queue_lose();
+        return;
+    }
+    memset(r, 0, offsetof(struct plumb_act_record, shape));
+    r->why[0] = '\0';
+    r->own_bad = 0;
+    r->module = c->module;
+    r->step = c->step;
+    r->phase = c->phase;
+    r->io = io_of(label);
+    snprintf(r->label, sizeof r->label, "%s", label);
     clock_gettime(CLOCK_REALTIME, &now);
-    r.time = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-    look(&r, tensor, &view, &copy, &bytes);
+    r->time = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    look(r, tensor, &view, &copy, &bytes);
     /* What is kept says which record it belongs to, so that comes first. */
-    if (r.module->chosen)
-        plumb_act_queue_put(&r);
+    if (r->module->chosen)
+        plumb_act_queue_put(r);
     else
-        plumb_act_queue_number(&r);
-    if (r.module->dumped && r.ndim >= 0)
-        plumb_act_dump(&r, &view);
+        plumb_act_queue_number(r);
+    if (r->module->dumped && r->ndim >= 0)
+        plumb_act_dump(r, &view);
     if (copy)
         plumb_pages_unmap(copy, bytes);
+    plumb_scratch_give(r);
 }
 
 static void walk(const struct call *c, const char *label, const plumb_value *v, int depth)

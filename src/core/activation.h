@@ -177,6 +177,7 @@ int plumb_act_queue_open(const char *path, bool append, plumb_error *err);
 void plumb_act_queue_put(struct plumb_act_record *r);
 /* Gives them to a record that is not handed over. */
 void plumb_act_queue_number(struct plumb_act_record *r);
+void plumb_act_queue_lose(void); /* counts one for which there was no memory */
 /* Waits until everything is written; how many records were lost. After an open that went well. */
 uint64_t plumb_act_queue_close(void);
 void plumb_act_queue_forked(void);

@@ -17,6 +17,7 @@
 #include "base/json_write.h"
 #include "base/new_file.h"
 #include "base/sanitize.h"
+#include "base/scratch.h"
 #include "core/activation.h"
 #include "tensor/row_major.h"
 
@@ -122,53 +123,62 @@ static bool write_all(int fd, const void *data, size_t n)
     return true;
 }
 
-static bool write_values(int fd, const struct plumb_view *view)
-{
+/* What a dump needs at hand, in a scratch block. */
+struct room {
+    char name[1200], safe[PLUMB_SAFE_NAME_MAX + 1], folder[1300], path[1500];
+    struct plumb_new_file file;
     unsigned char piece[8192];
+};
+_Static_assert(sizeof(struct room) <= PLUMB_SCRATCH_BYTES, "a room is a scratch block");
+
+static bool write_values(int fd, const struct plumb_view *view, struct room *room)
+{
     struct plumb_rows rows;
     size_t n;
     if (plumb_view_is_compact(view))
         return write_all(fd, view->data, view->bytes);
     plumb_rows_init(&rows, view);
-    while ((n = plumb_rows_read(&rows, piece, sizeof piece)) > 0)
-        if (!write_all(fd, piece, n))
+    while ((n = plumb_rows_read(&rows, room->piece, sizeof room->piece)) > 0)
+        if (!write_all(fd, room->piece, n))
             return false;
     return true;
 }
 
-static bool write_file(const char *path, const struct plumb_buf *header,
+static bool write_file(struct room *room, const struct plumb_buf *header,
                        const struct plumb_view *view)
 {
-    struct plumb_new_file f;
+    struct plumb_new_file *f = &room->file;
     uint64_t length = header->len;
     bool good;
-    if (plumb_new_file_begin(&f, path, 0666) != 0)
+    if (plumb_new_file_begin(f, room->path, 0666) != 0)
         return false;
-    good = !header->failed && write_all(f.fd, &length, sizeof length) &&
-           write_all(f.fd, header->data, header->len) &&
-           (view->count == 0 || write_values(f.fd, view));
-    return plumb_new_file_end(&f, good) == 0 && good;
+    good = !header->failed && write_all(f->fd, &length, sizeof length) &&
+           write_all(f->fd, header->data, header->len) &&
+           (view->count == 0 || write_values(f->fd, view, room));
+    return plumb_new_file_end(f, good) == 0 && good;
 }
 
 /* The name, with the call behind the first and with another number where there is such a file. */
-static bool make_path(char *out, size_t size, const struct plumb_act_record *r)
+static bool make_path(struct room *room, const struct plumb_act_record *r)
 {
-    char name[1200], safe[PLUMB_SAFE_NAME_MAX + 1], folder[1300];
+    char *out = room->path, *folder = room->folder;
     uint64_t n = r->call;
-    snprintf(name, sizeof name, "%s.%s", r->module->name, r->label);
-    plumb_sanitize(safe, name);
+    snprintf(room->name, sizeof room->name, "%s.%s", r->module->name, r->label);
+    plumb_sanitize(room->safe, room->name);
     if (r->step < 0)
-        snprintf(folder, sizeof folder, "%s/activations/no_step", plumb_act.dir);
+        snprintf(folder, sizeof room->folder, "%s/activations/no_step", plumb_act.dir);
     else
-        snprintf(folder, sizeof folder, "%s/activations/step_%lld", plumb_act.dir,
+        snprintf(folder, sizeof room->folder, "%s/activations/step_%lld", plumb_act.dir,
                  (long long)r->step);
-    snprintf(out, size, "%s/%s.safetensors", folder, safe);
+    snprintf(out, sizeof room->path, "%s/%s.safetensors", folder, room->safe);
     if (plumb_run_make_parents(out, NULL) < 0)
         return false;
     if (n > 0)
-        snprintf(out, size, "%s/%s.call%llu.safetensors", folder, safe, (unsigned long long)n);
+        snprintf(out, sizeof room->path, "%s/%s.call%llu.safetensors", folder, room->safe,
+                 (unsigned long long)n);
     while (access(out, F_OK) == 0 && n++ < r->call + 100000)
-        snprintf(out, size, "%s/%s.call%llu.safetensors", folder, safe, (unsigned long long)n);
+        snprintf(out, sizeof room->path, "%s/%s.call%llu.safetensors", folder, room->safe,
+                 (unsigned long long)n);
     return n < r->call + 100000;
 }
 
@@ -189,7 +199,7 @@ static enum plumb_act_dump_why keep(const struct plumb_act_record *r, const stru
 {
     const char *type = type_of(view->dtype);
     struct plumb_buf header = {0};
-    char path[1500];
+    struct room *room;
     bool good;
     if (!type || plumb_view_readable(view, NULL) != PLUMB_OK)
         return PLUMB_ACT_DUMP_UNREADABLE;
@@ -198,7 +208,9 @@ static enum plumb_act_dump_why keep(const struct plumb_act_record *r, const stru
     if (!take_bytes(view->bytes))
         return PLUMB_ACT_DUMP_BOUND;
     make_header(&header, r, view, type);
-    good = make_path(path, sizeof path, r) && write_file(path, &header, view);
+    room = plumb_scratch_take();
+    good = room && make_path(room, r) && write_file(room, &header, view);
+    plumb_scratch_give(room);
     plumb_buf_fini(&header);
     return good ? PLUMB_ACT_DUMP_WHYS : PLUMB_ACT_DUMP_UNWRITTEN;
 }

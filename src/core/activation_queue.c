@@ -228,6 +228,13 @@ void plumb_act_queue_put(struct plumb_act_record *r)
     pthread_setcancelstate(state, NULL);
 }
 
+void plumb_act_queue_lose(void)
+{
+    pthread_mutex_lock(&queue.lock);
+    queue.lost++;
+    pthread_mutex_unlock(&queue.lock);
+}
+
 void plumb_act_queue_number(struct plumb_act_record *r)
 {
     pthread_mutex_lock(&queue.lock);

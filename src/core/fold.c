@@ -537,7 +537,6 @@ static void fold(struct plumb_in in)
     struct plumb_thread *th = in.th;
     struct plumb_live_thread *live = th->live;
     uint64_t number = th->block[1];
-    struct plumb_trace_drops drops; /* filled in when the trace loses the block */
     bool lost = PLUMB_UNLIKELY(th->queue != NULL) && !plumb_trace_copy(in);
     struct fold f = {.th = th,
                      .run = in.run,
@@ -546,7 +545,7 @@ static void fold(struct plumb_in in)
                      .pipeline_index = UINT32_MAX,
                      .number = (uint32_t)number};
     if (PLUMB_UNLIKELY(lost))
-        plumb_trace_count(in, &drops);
+        plumb_trace_count(in);
     if (PLUMB_UNLIKELY(in.run->active != NULL) && th->active)
         plumb_active_count(in);
     undo_begin(live, number);
@@ -555,7 +554,7 @@ static void fold(struct plumb_in in)
     plumb_replay_block(&fold_sink, &f, &live->context, live->frames, th->block);
     plumb_order();
     if (PLUMB_UNLIKELY(lost))
-        plumb_trace_log(in, &drops);
+        plumb_trace_log(in);
     PLUMB_RELEASE(live->folded, number);
     if (PLUMB_UNLIKELY(lost))
         plumb_trace_apply(in);

@@ -31,6 +31,7 @@
 #include "core/lock.h"
 #include "core/region.h"
 #include "format/live.h"
+#include "format/trace_drops.h"
 #include <plumb/abi.h>
 
 enum {
@@ -195,6 +196,11 @@ struct plumb_thread {
     uint32_t nvtx_depth;       /* ranges pushed and not popped: one for each open span (nvtx.h) */
     struct plumb_thread *next; /* of all records */
     struct plumb_thread *next_idle;
+    /* Of the block that a trace loses (trace.c): too large for the stacks of small threads. */
+    struct {
+        struct plumb_trace_drops drops;
+        struct plumb_trace_stack stack;
+    } losing;
     bool wiped; /* the kernel wipes it on fork */
 };
 

@@ -158,16 +158,16 @@ bool plumb_trace_copy(struct plumb_in in)
 
 /* ---- Losses ---------------------------------------------------------------------------------- */
 
-void plumb_trace_count(struct plumb_in in, struct plumb_trace_drops *drops)
+void plumb_trace_count(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
     const struct plumb_live_thread *live = th->live;
     struct plumb_trace_source source = {in.run->base, in.run->mapped, in.run->h};
-    struct plumb_trace_stack stack;
-    plumb_trace_stack_open(&stack, &source, live->context.group, th->queue_paths, th->queue_path);
+    struct plumb_trace_stack *stack = &th->losing.stack;
+    plumb_trace_stack_open(stack, &source, live->context.group, th->queue_paths, th->queue_path);
     for (uint32_t d = 1; d <= live->context.depth; d++)
-        plumb_trace_stack_push(&stack, live->frames[d].key, live->frames[d].begin_ticks);
-    plumb_trace_drops_count(drops, &stack, th->block, (uint32_t)(th->head - th->block));
+        plumb_trace_stack_push(stack, live->frames[d].key, live->frames[d].begin_ticks);
+    plumb_trace_drops_count(&th->losing.drops, stack, th->block, (uint32_t)(th->head - th->block));
     keep_path(th);
 }
 
@@ -201,9 +201,10 @@ static void gap_grow(struct plumb_thread *th, const struct plumb_trace_drops *dr
 _Static_assert((int)PLUMB_TRACE_LOG >= (int)PLUMB_BLOCK_WORDS,
                "a block may end runs of as many keys");
 
-void plumb_trace_log(struct plumb_in in, const struct plumb_trace_drops *drops)
+void plumb_trace_log(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
+    const struct plumb_trace_drops *drops = &th->losing.drops;
     struct plumb_live_queue *q = th->queue;
     uint32_t n = 0;
     gap_grow(th, drops);

@@ -16,8 +16,8 @@
 bool plumb_trace_copy(struct plumb_in in);
 /* The three steps of losing a block: what is in it, before the fold; where that will be counted,
  * before the fold is said to be done; counting it, after. */
-void plumb_trace_count(struct plumb_in in, struct plumb_trace_drops *drops);
-void plumb_trace_log(struct plumb_in in, const struct plumb_trace_drops *drops);
+void plumb_trace_count(struct plumb_in in);
+void plumb_trace_log(struct plumb_in in);
 void plumb_trace_apply(struct plumb_in in);
 
 /* Gives a thread block that is being attached its queue, when the run is traced. Under the lock.

@@ -2,42 +2,61 @@
  *
  * Invariant: nothing is read but words of the stack's mapping above the frame in use, upwards, so a
  * chain of nonsense (code built without frame pointers) ends the walk and crashes nobody. Where
- * that mapping ends is looked up once a thread and stack, in /proc/self/maps, with no allocation.
+ * that stays readable is looked up once a thread and stack, in /proc/self/maps, with no allocation;
+ * on stacks that are neither the main one nor a thread's (coroutines, signals) there is no walk.
  * Symbols are for readers: the file has the addresses, and where modules lay. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/scratch.h"
 #include "core/trace.h"
 
-/* The end of the mapping that holds `at`; 0: unknown. Lines are "from-upto ...". */
-static uintptr_t mapping_end(uintptr_t at)
+/* The end of what stays readable of the stack that `at` lies on; 0: unknown. `line`: "from-upto
+ * ..." of its mapping. A mapping may be two that the kernel has joined, of which one goes away
+ * later: on a thread's stack its control block is the end, and the main stack is joined with
+ * nothing. */
+static uintptr_t stack_end(const char *line, uintptr_t at)
 {
-    char text[4096];
-    size_t have = 0;
+    char *rest;
+    uintptr_t from = strtoull(line, &rest, 16), upto = strtoull(rest + 1, NULL, 16);
+    uintptr_t control = (uintptr_t)pthread_self();
+    if (at < from || at >= upto)
+        return 0;
+    if (control > at && control < upto)
+        return control & ~(uintptr_t)(sizeof(void *) - 1);
+    return strstr(rest, "[stack]") ? upto : 0;
+}
+
+/* The same, from /proc/self/maps. */
+static uintptr_t find_stack_end(uintptr_t at)
+{
+    char *text = plumb_scratch_take();
+    size_t have = 0, size = PLUMB_SCRATCH_BYTES - 1;
     uintptr_t end = 0;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    int fd = text ? open("/proc/self/maps", O_RDONLY | O_CLOEXEC) : -1;
     while (fd >= 0 && !end) {
-        ssize_t n = read(fd, text + have, sizeof text - 1 - have);
+        ssize_t n = read(fd, text + have, size - have);
         char *line = text, *newline;
         if (n <= 0)
             break;
         text[have += (size_t)n] = '\0';
         while (!end && (newline = strchr(line, '\n')) != NULL) {
-            char *rest;
-            uintptr_t from = strtoull(line, &rest, 16), upto = strtoull(rest + 1, NULL, 16);
-            end = at >= from && at < upto ? upto : 0;
+            *newline = '\0';
+            end = stack_end(line, at);
             line = newline + 1;
         }
         have -= (size_t)(line - text);
         memmove(text, line, have);
-        if (have == sizeof text - 1)
-            have = 0; /* a line longer than any path */
+        if (have == size)
+            break; /* a line longer than any path */
     }
     if (fd >= 0)
         close(fd);
+    plumb_scratch_give(text);
     return end;
 }
 
@@ -54,7 +73,7 @@ void plumb_trace_stack(struct plumb_in in, const struct plumb_caller *caller)
     /* Not those of the caller's frame, which is any number where code keeps no frame pointers. */
     if (here < begin || here >= end) {
         th->stack_begin = here & ~(uintptr_t)4095;
-        th->stack_end = end = mapping_end(here);
+        th->stack_end = end = find_stack_end(here);
     }
     while (at % sizeof(void *) == 0 && at >= here && end - at >= 2 * sizeof(void *) && at < end) {
         const uintptr_t *words = (const uintptr_t *)at; /* the caller's frame, its return address */

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/float_env.h"
+#include "base/scratch.h"
 #include "base/sqrt.h"
 #include "tensor/content_hash.h"
 #include "tensor/moments.h"
@@ -44,13 +45,16 @@ struct pass {
     uint64_t counted[256]; /* before, and how many are in counts[] */
     uint64_t recent;
     unsigned char gather[GATHER_BYTES];
+    double loaded[PLUMB_TOTALS_BLOCK]; /* values of any type, a block at a time */
 };
+_Static_assert(sizeof(struct pass) <= PLUMB_SCRATCH_BYTES && PLUMB_TOTALS_BLOCK >= 256,
+               "a pass is a scratch block: the stacks of the program's threads may be small");
 
 /* ---- Sums and bounds ------------------------------------------------------------------------- */
 
 static void add_slowly(struct pass *p, const unsigned char *at, uint64_t n)
 {
-    double x[PLUMB_TOTALS_BLOCK];
+    double *x = p->loaded;
     for (uint64_t some; n > 0; n -= some, at += some * p->bytes) {
         some = n < PLUMB_TOTALS_BLOCK ? n : PLUMB_TOTALS_BLOCK;
         p->load(x, at, some, p->bytes);
@@ -162,7 +166,7 @@ static void add_counts(struct pass *p)
 {
     struct plumb_totals block = {.origin = 0};
     long double sum = 0;
-    double x[256];
+    double *x = p->loaded;
     unsigned char each[256];
     for (int i = 0; i < 256; i++) {
         each[i] = (unsigned char)i;
@@ -210,7 +214,7 @@ static void add_counts(struct pass *p)
 
 static void add_bins(struct pass *p, const unsigned char *at, uint64_t n)
 {
-    double x[PLUMB_TOTALS_BLOCK];
+    double *x = p->loaded;
     for (uint64_t some; n > 0; n -= some, at += some * p->bytes) {
         some = n < PLUMB_TOTALS_BLOCK ? n : PLUMB_TOTALS_BLOCK;
         p->load(x, at, some, p->bytes);
@@ -434,24 +438,30 @@ int plumb_value_stats_by(struct plumb_value_stats *out, const struct plumb_view 
                          uint32_t want, const struct plumb_moments_kernels *path, plumb_error *err)
 {
     struct plumb_float_env saved;
-    struct pass p;
     int rc = plumb_view_readable(view, err);
+    struct pass *p = NULL;
     if (rc < 0)
         return rc;
     if (want & PLUMB_VALUE_HASH && view->count > ROWS_MOST && !plumb_view_is_compact(view))
         return plumb_fail(err, PLUMB_ERR_ARG,
                           "no hash of more than 2^36 elements that do not lie in order");
-    memset(&p, 0, offsetof(struct pass, hash));
-    if (!(p.load = plumb_load_of(view->dtype, err)))
-        return PLUMB_ERR_ARG;
-    p.want = want;
-    p.bytes = view->dtype.bits / 8;
-    clear_what_is_needed(&p);
-    choose(&p, view->dtype, path);
+    if (!(p = plumb_scratch_take()))
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "no memory for statistics of values");
+    memset(p, 0, offsetof(struct pass, hash));
+    if (!(p->load = plumb_load_of(view->dtype, err))) {
+        rc = PLUMB_ERR_ARG;
+        goto out;
+    }
+    p->want = want;
+    p->bytes = view->dtype.bits / 8;
+    clear_what_is_needed(p);
+    choose(p, view->dtype, path);
     plumb_float_env_hold(&saved);
-    compute(out, &p, view);
+    compute(out, p, view);
     plumb_float_env_restore(&saved);
-    return PLUMB_OK;
+out:
+    plumb_scratch_give(p);
+    return rc;
 }
 
 int plumb_value_stats(struct plumb_value_stats *out, const struct plumb_view *view, uint32_t want,
