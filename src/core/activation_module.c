@@ -66,7 +66,7 @@ uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, 
     all += s.depth;
     for (uint32_t i = 0; i < all; i++) {
         uint32_t at = i < th->path_depth ? th->path[i] : s.node[i - th->path_depth + 1];
-        uint32_t flags = PLUMB_ACQUIRE(plumb_rt.nodes[at].flags);
+        uint32_t flags = PLUMB_ACQUIRE(plumb_node_at(at)->flags);
         if (flags & PLUMB_POINT_STAGE)
             n = 0;
         else if (!(flags & PLUMB_POINT_REGION) && n < PLUMB_ACT_PATH - 1)
@@ -125,7 +125,7 @@ static struct plumb_act_module *make(const uint32_t *path, uint32_t n, uint64_t 
     const char *kept = NULL;
     for (uint32_t i = 0; i < n && used < sizeof name; i++)
         used += (size_t)snprintf(name + used, sizeof name - used, "%s%s", i ? "." : "",
-                                 plumb_rt.nodes[path[i]].name);
+                                 plumb_node_at(path[i])->name);
     /* Nodes "block.0", and "block" with "0" inside, are one module to a reader of the records. */
     m = enter_path(key, name, NULL);
     if (m)

@@ -23,8 +23,9 @@ enum {
     STEP = 256 * 1024,
     RESERVE = 256 * 1024,
     DESCRIPTOR_FROM = 500,
-    TRACE_PART = 4, /* one part in so many is for queues of the trace */
-    QUEUE_LEFT = 8  /* a queue takes at most one part in so many of what the mapping has left */
+    TRACE_PART = 4,  /* one part in so many is for queues of the trace */
+    LIMIT_PART = 16, /* of what the process may have, for the mapping of a run */
+    QUEUE_LEFT = 8   /* a queue takes at most one part in so many of what the mapping has left */
 };
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -82,22 +83,52 @@ static bool make_file(struct plumb_run *run, const char *path)
 
 /* ---- The mapping ----------------------------------------------------------------------------- */
 
+/* Takes no more of what the process may have than leaves the program what it needs. */
+static size_t within_limits(struct plumb_run *run, size_t bytes)
+{
+    static const struct {
+        int resource;
+        const char *why;
+    } limits[] = {{RLIMIT_AS, "a sixteenth of the address space (ulimit -v)"},
+                  {RLIMIT_DATA, "a sixteenth of the data segment (ulimit -d)"}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct rlimit limit;
+        if (getrlimit((unsigned)limits[i].resource, &limit) == 0 &&
+            limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur / LIMIT_PART < bytes) {
+            bytes = limit.rlim_cur / LIMIT_PART;
+            run->bounded_by = limits[i].why;
+        }
+    }
+    return (bytes + STEP - 1) / STEP * STEP;
+}
+
+/* As large as it can be had: half as much each time there is no room, down to a step. */
+static bool map(struct plumb_run *run, int flags)
+{
+    for (;; run->mapped = (run->mapped / 2 + STEP - 1) / STEP * STEP) {
+        run->base = mmap(NULL, run->mapped, PROT_READ | PROT_WRITE, flags, run->fd, 0);
+        if (run->base != MAP_FAILED)
+            return true;
+        if (errno != ENOMEM || run->mapped == STEP)
+            return false;
+        run->bounded_by = "there was no room for more";
+    }
+}
+
 int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plumb_error *err)
 {
     char path[1100];
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     run->fd = -1;
-    run->mapped = (bytes + STEP - 1) / STEP * STEP;
-    run->reserve = run->mapped / 16 < RESERVE ? run->mapped / 16 : RESERVE;
-    run->trace_left = run->mapped / TRACE_PART;
+    run->bounded_by = NULL;
+    run->mapped = within_limits(run, bytes);
     if (dir) {
         snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
         if (!make_file(run, path))
             return plumb_fail(err, PLUMB_ERR_IO, "cannot make '%s': %s", path, strerror(errno));
         flags = MAP_SHARED | MAP_NORESERVE;
     }
-    run->base = mmap(NULL, run->mapped, PROT_READ | PROT_WRITE, flags, run->fd, 0);
-    if (run->base == MAP_FAILED) {
+    if (!map(run, flags)) {
         int code = errno;
         if (run->fd >= 0) {
             close(run->fd);
@@ -109,6 +140,8 @@ int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plu
                           "cannot map %zu bytes for statistics: %s; lower PLUMB_MAX_STATE",
                           run->mapped, strerror(code));
     }
+    run->reserve = run->mapped / 16 < RESERVE ? run->mapped / 16 : RESERVE;
+    run->trace_left = run->mapped / TRACE_PART;
     run->backed = run->fd < 0 ? run->mapped : 0;
     return PLUMB_OK;
 }

@@ -51,7 +51,7 @@ static int change_list(struct plumb_hooks *list, uint32_t change, int place, plu
 static int publish(uint32_t change, plumb_node node, const char *name, plumb_hook *hook,
                    plumb_hook *was, plumb_error *err)
 {
-    struct plumb_node_entry *e = &plumb_rt.nodes[node];
+    struct plumb_node_entry *e = plumb_node_at(node);
     int place = place_of(e->hooks, name);
     struct plumb_hooks *list;
     int rc;

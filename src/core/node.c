@@ -27,7 +27,7 @@ static plumb_node find(const char *name, uint64_t hash)
         uint32_t id = PLUMB_ACQUIRE(index[1 + i]);
         if (!id)
             return 0;
-        if (same(&plumb_rt.nodes[id], hash, name))
+        if (same(plumb_node_at(id), hash, name))
             return id;
     }
 }
@@ -48,7 +48,7 @@ static bool index_grow(void)
         return false;
     index[0] = cap;
     for (uint32_t id = 1; id < plumb_rt.node_count; id++)
-        index_put(index, plumb_rt.nodes[id].hash, id);
+        index_put(index, plumb_node_at(id)->hash, id);
     plumb_rt.node_index_cap = cap;
     PLUMB_RELEASE(plumb_rt.node_index, index);
     return true;
@@ -89,10 +89,10 @@ static void publish(struct plumb_run *run, uint32_t id)
     struct plumb_live_node *n = plumb_table_add(run, &run->h->nodes);
     if (!n)
         return;
-    n->name_off = publish_name(run, plumb_rt.nodes[id].name);
-    n->flags = plumb_rt.nodes[id].flags;
+    n->name_off = publish_name(run, plumb_node_at(id)->name);
+    n->flags = plumb_node_at(id)->flags;
     n->site_off = 0;
-    for (const struct plumb_site *s = plumb_rt.nodes[id].sites; s; s = s->next)
+    for (const struct plumb_site *s = plumb_node_at(id)->sites; s; s = s->next)
         publish_site(run, n, s->file, s->line);
     plumb_table_commit(&run->h->nodes);
 }
@@ -127,28 +127,35 @@ static void publish_now(void)
         plumb_nodes_publish(plumb_rt.run);
 }
 
+/* Nodes are read by number without the lock, so their entries never move. */
+static bool chunk_ready(uint32_t id)
+{
+    struct plumb_node_entry **chunk = &plumb_rt.nodes[id >> PLUMB_NODE_CHUNK_BITS];
+    if (!*chunk)
+        PLUMB_RELEASE(*chunk, plumb_pages_map(sizeof **chunk << PLUMB_NODE_CHUNK_BITS));
+    return *chunk != NULL;
+}
+
 static plumb_node insert(const char *name, uint64_t hash)
 {
     uint32_t id = plumb_rt.node_count;
     char *kept;
-    /* Nodes are read by number without the lock, so the array is reserved once, at the most there
-     * can be; only what is used takes memory. */
-    if (!plumb_rt.nodes) {
-        plumb_rt.nodes = plumb_pages_map(sizeof *plumb_rt.nodes << PLUMB_NODE_BITS);
-        if (!plumb_rt.nodes)
+    if (!id) { /* 0 is no node */
+        plumb_rt.nodes_refused = !chunk_ready(0) || !index_grow();
+        if (plumb_rt.nodes_refused)
             return 0;
         id = 1;
         PLUMB_RELEASE(plumb_rt.node_count, id);
     }
     if (id > plumb_rt.settings.max_nodes && id > PLUMB_NODE_OTHER)
         return PLUMB_NODE_OTHER;
-    if (id * 2 >= plumb_rt.node_index_cap && !index_grow())
+    if (!chunk_ready(id) || (id * 2 >= plumb_rt.node_index_cap && !index_grow()))
         return PLUMB_NODE_OTHER;
     kept = plumb_keep_text(name);
     if (!kept)
         return PLUMB_NODE_OTHER;
-    plumb_rt.nodes[id].name = kept;
-    plumb_rt.nodes[id].hash = hash;
+    plumb_node_at(id)->name = kept;
+    plumb_node_at(id)->hash = hash;
     PLUMB_RELEASE(plumb_rt.node_count, id + 1);
     index_put(plumb_rt.node_index, hash, id);
     return id;
@@ -165,7 +172,7 @@ plumb_node plumb_node_intern(const char *name)
     if (id || plumb_locked)
         return id;
     plumb_lock();
-    if (!plumb_rt.nodes)
+    if (!plumb_rt.node_count)
         insert(OTHER, plumb_hash_text(OTHER));
     id = find(name, hash);
     if (!id) {
@@ -184,7 +191,7 @@ plumb_node plumb_node_intern(const char *name)
 
 void plumb_node_add_flags(plumb_node node, uint32_t flags)
 {
-    PLUMB_RELEASE(plumb_rt.nodes[node].flags, plumb_rt.nodes[node].flags | flags);
+    PLUMB_RELEASE(plumb_node_at(node)->flags, plumb_node_at(node)->flags | flags);
     if (plumb_rt.run && node < plumb_rt.run->h->nodes.count) {
         struct plumb_live_node *n = plumb_table_at(plumb_rt.run, &plumb_rt.run->h->nodes, node);
         n->flags |= flags;
@@ -193,7 +200,7 @@ void plumb_node_add_flags(plumb_node node, uint32_t flags)
 
 void plumb_node_flagged(plumb_node node, uint32_t flags)
 {
-    if (!(flags & ~PLUMB_ACQUIRE(plumb_rt.nodes[node].flags)))
+    if (!(flags & ~PLUMB_ACQUIRE(plumb_node_at(node)->flags)))
         return;
     plumb_lock();
     plumb_node_add_flags(node, flags);
@@ -202,13 +209,13 @@ void plumb_node_flagged(plumb_node node, uint32_t flags)
 
 void plumb_node_select(plumb_node node, bool selected)
 {
-    uint32_t flags = plumb_rt.nodes[node].flags & ~PLUMB_NODE_SELECTED;
-    PLUMB_RELEASE(plumb_rt.nodes[node].flags, selected ? flags | PLUMB_NODE_SELECTED : flags);
+    uint32_t flags = plumb_node_at(node)->flags & ~PLUMB_NODE_SELECTED;
+    PLUMB_RELEASE(plumb_node_at(node)->flags, selected ? flags | PLUMB_NODE_SELECTED : flags);
 }
 
 void plumb_node_add_site(plumb_node node, const char *file, uint32_t line, uint32_t flags)
 {
-    struct plumb_node_entry *e = &plumb_rt.nodes[node];
+    struct plumb_node_entry *e = plumb_node_at(node);
     struct plumb_site *s;
     bool known = false;
     plumb_node_add_flags(node, flags);

@@ -56,7 +56,7 @@ static nvtxEventAttributes_t attributes(uint32_t node, int64_t step)
     nvtxEventAttributes_t range = {.version = NVTX_VERSION,
                                    .size = NVTX_EVENT_ATTRIB_STRUCT_SIZE,
                                    .messageType = NVTX_MESSAGE_TYPE_ASCII};
-    range.message.ascii = plumb_rt.nodes[node].name;
+    range.message.ascii = plumb_node_at(node)->name;
     if (step >= 0) {
         range.payloadType = NVTX_PAYLOAD_TYPE_INT64;
         range.payload.llValue = step;

@@ -135,7 +135,7 @@ void plumb_pipeline_set_device_impl(plumb_pipeline *pipeline, plumb_device *devi
 void plumb_node_set_device_impl(plumb_node node, plumb_device *device)
 {
     if (node && node < PLUMB_ACQUIRE(plumb_rt.node_count))
-        PLUMB_RELEASE(plumb_rt.nodes[node].device, device);
+        PLUMB_RELEASE(plumb_node_at(node)->device, device);
     else
         return;
     if (plumb_may_lock("plumb_node_set_device", NULL) < 0)

@@ -15,7 +15,7 @@ static uint32_t mode_of(const struct plumb_point *p)
     if (!on)
         return PLUMB_MODE_OFF;
     if (p->flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY | PLUMB_POINT_REGION) ||
-        plumb_rt.nodes[p->node].hooks)
+        plumb_node_at(p->node)->hooks)
         return PLUMB_MODE_SPECIAL;
     return PLUMB_MODE_ON;
 }

@@ -197,7 +197,7 @@ static uint32_t node_of(uint32_t index)
     plumb_lock();
     /* Beyond PLUMB_MAX_NODES it is the node of others as well. */
     if (node != PLUMB_NODE_OTHER) {
-        plumb_rt.nodes[node].region = index + 1;
+        plumb_node_at(node)->region = index + 1;
         plumb_node_add_flags(node, PLUMB_POINT_REGION | (e->selected ? PLUMB_NODE_SELECTED : 0));
     }
     PLUMB_RELEASE(e->node, node);
@@ -245,7 +245,7 @@ void plumb_regions_adopted(struct plumb_thread *th)
     uint32_t before = th->regions.adopted;
     th->regions.adopted = 0;
     for (uint32_t i = 0; i < th->path_depth; i++)
-        if (PLUMB_LOAD(plumb_rt.nodes[th->path[i]].flags) & PLUMB_NODE_SELECTED)
+        if (PLUMB_LOAD(plumb_node_at(th->path[i])->flags) & PLUMB_NODE_SELECTED)
             th->regions.adopted = 1;
     th->regions.seen |= before | th->regions.adopted;
 }
@@ -368,7 +368,7 @@ plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame
     uint32_t node = PLUMB_LOAD(point->node), number;
     if (!th)
         return no_span;
-    number = node ? plumb_rt.nodes[node].region : plumb_region_number(point->name);
+    number = node ? plumb_node_at(node)->region : plumb_region_number(point->name);
     if (!number)
         return strange(point->name);
     if (!node) {

@@ -100,6 +100,9 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     plumb_nodes_publish(run);
     if (run->problem[0])
         plumb_run_note(run, "%s", run->problem);
+    if (run->bounded_by)
+        plumb_run_note(run, "statistics had %zu KiB, which is less than PLUMB_MAX_STATE: %s",
+                       run->mapped / 1024, run->bounded_by);
     PLUMB_STORE(plumb_rt.rank, rank->rank);
     plumb_ledger_open(run);
     plumb_trace_begin(run);
@@ -480,6 +483,17 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     return rc < 0 ? plumb_fail(err, rc, "%s", why.message) : PLUMB_OK;
 }
 
+static void tell_nothing(void)
+{
+    if (plumb_rt.nodes_refused)
+        plumb_say(
+            "plumb: nothing was recorded: no memory for the names of trace points (ulimit -v, "
+            "ulimit -d)");
+    else
+        plumb_say("plumb: nothing was recorded: the program passed no trace point (%u registered)",
+                  plumb_rt.client_count);
+}
+
 int plumb_stop_impl(plumb_error *err)
 {
     int rc = PLUMB_OK;
@@ -504,9 +518,7 @@ int plumb_stop_impl(plumb_error *err)
         plumb_sized_forget();
         plumb_run_tell("run", "-", 0, 0);
         if (!plumb_rt.settings.quiet && !plumb_rt.settings.record_log[0])
-            plumb_say(
-                "plumb: nothing was recorded: the program passed no trace point (%u registered)",
-                plumb_rt.client_count);
+            tell_nothing();
     }
     plumb_life_unlock();
     return rc;

@@ -52,11 +52,12 @@ struct plumb_run {
     unsigned char *base; /* the mapping; struct plumb_live_header first */
     struct plumb_live_header *h;
     size_t mapped;
-    size_t backed;     /* bytes with storage behind them */
-    size_t reserve;    /* bytes at the end that only the statistics of (other) may take */
-    size_t trace_left; /* bytes that queues of the trace may still take */
-    int fd;            /* -1: the run lives in memory only; plumb_file_of() before it is used */
-    uint64_t file[2];  /* device and inode behind it */
+    size_t backed;          /* bytes with storage behind them */
+    size_t reserve;         /* bytes at the end that only the statistics of (other) may take */
+    const char *bounded_by; /* why `mapped` is less than PLUMB_MAX_STATE; NULL: it is not */
+    size_t trace_left;      /* bytes that queues of the trace may still take */
+    int fd;           /* -1: the run lives in memory only; plumb_file_of() before it is used */
+    uint64_t file[2]; /* device and inode behind it */
     uint32_t generation;
     char dir[1024];                /* absolute; "" while there is none */
     char problem[256];             /* why there is no directory, or why it stopped growing */
@@ -229,6 +230,11 @@ struct plumb_node_entry { /* outlives points and runs */
     struct plumb_hooks *hooks;       /* around its runs (hook.h); released */
 };
 
+enum {
+    PLUMB_NODE_CHUNK_BITS = 12, /* nodes of a chunk, which is mapped when the first one comes */
+    PLUMB_NODE_CHUNKS = 1 << (PLUMB_NODE_BITS - PLUMB_NODE_CHUNK_BITS)
+};
+
 struct plumb_device {
     const char *name;
     void (*sync)(void *arg);
@@ -279,8 +285,9 @@ struct plumb_runtime {
     struct plumb_client **clients;
     uint32_t client_count, client_cap;
     /* nodes */
-    struct plumb_node_entry *nodes;
-    uint32_t node_count, node_cap;
+    struct plumb_node_entry *nodes[PLUMB_NODE_CHUNKS]; /* plumb_node_at(); released */
+    uint32_t node_count;
+    bool nodes_refused;   /* no memory for the first of them */
     uint32_t *node_index; /* open addressing, node ids; released */
     uint32_t node_index_cap;
     struct plumb_pipeline pipelines[PLUMB_PIPELINES_MAX + 1];
@@ -387,6 +394,12 @@ void plumb_client_detach(struct plumb_client *client);
 void plumb_set_debug_points(int on);
 
 /* node.c */
+/* The entry of a node that has been handed out. */
+static inline struct plumb_node_entry *plumb_node_at(uint32_t node)
+{
+    struct plumb_node_entry *chunk = PLUMB_ACQUIRE(plumb_rt.nodes[node >> PLUMB_NODE_CHUNK_BITS]);
+    return &chunk[node & ((1u << PLUMB_NODE_CHUNK_BITS) - 1)];
+}
 plumb_node plumb_node_intern(const char *name);
 uint32_t plumb_phase_intern(const char *name);
 plumb_pipeline *plumb_pipeline_intern(const char *name);

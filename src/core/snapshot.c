@@ -208,7 +208,7 @@ static int make_rows(const struct wanted *want, struct plumb_merge *m,
             continue;
         plumb_live_row_figures(&n, m, r, tick_ns, end, false);
         row_times(out, &n);
-        out->node = plumb_rt.nodes[r->node].name;
+        out->node = plumb_node_at(r->node)->name;
         out->phase = plumb_rt.phases.name[r->group & 0xff];
         out->pipeline = plumb_rt.pipelines[r->group >> 8].name;
         rows->count++;

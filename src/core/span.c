@@ -130,7 +130,7 @@ struct plumb_thread *plumb_attached(void)
 
 void plumb_synchronise(struct plumb_thread *th, uint32_t node)
 {
-    plumb_device *d = PLUMB_ACQUIRE(plumb_rt.nodes[node].device);
+    plumb_device *d = PLUMB_ACQUIRE(plumb_node_at(node)->device);
     if (!d)
         d = PLUMB_ACQUIRE(plumb_rt.pipelines[th->group >> 8].device);
     if (d)
@@ -201,7 +201,7 @@ static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags, struct pl
         flags |= PLUMB_POINT_MEMORY;
     /* The calibration of a run that opens with a request comes before any node. */
     if (flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY) ||
-        (plumb_rt.hooked && PLUMB_ACQUIRE(plumb_rt.nodes[node].hooks)))
+        (plumb_rt.hooked && PLUMB_ACQUIRE(plumb_node_at(node)->hooks)))
         return plumb_stage_begin(th, node, flags);
     return plumb_begin_plain(th, node);
 }

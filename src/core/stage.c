@@ -15,7 +15,7 @@ enum { MEASURED = PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY };
 
 static const char *name_of(uint32_t node)
 {
-    return plumb_rt.nodes[node].name;
+    return plumb_node_at(node)->name;
 }
 
 static const char *pipeline_of(uint32_t group)
@@ -100,7 +100,7 @@ static plumb_span begin_inside(struct plumb_in in, uint32_t node, uint32_t flags
 plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t flags)
 {
     const struct plumb_hooks *hooks =
-        plumb_rt.hooked ? PLUMB_ACQUIRE(plumb_rt.nodes[node].hooks) : NULL;
+        plumb_rt.hooked ? PLUMB_ACQUIRE(plumb_node_at(node)->hooks) : NULL;
     struct plumb_rss rss = {0, 0};
     plumb_span span = {0};
     struct plumb_in in;
@@ -153,7 +153,7 @@ static const struct plumb_stage_run *forget_innermost(struct plumb_thread *th)
 bool plumb_stage_below_another(const struct plumb_thread *th)
 {
     for (uint32_t i = 0; i < th->path_depth; i++) {
-        if (plumb_rt.nodes[th->path[i]].flags & PLUMB_POINT_STAGE)
+        if (plumb_node_at(th->path[i])->flags & PLUMB_POINT_STAGE)
             return true;
     }
     return false;

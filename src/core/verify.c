@@ -82,7 +82,7 @@ static int parse_dtypes(struct plumb_node_check *c, const char *text, plumb_erro
 
 static struct plumb_node_check *find(uint32_t node, uint32_t part, const char *name)
 {
-    struct plumb_node_check *c = PLUMB_ACQUIRE(plumb_rt.nodes[node].checks);
+    struct plumb_node_check *c = PLUMB_ACQUIRE(plumb_node_at(node)->checks);
     while (c && (c->part != part || PLUMB_LOAD(c->replaced) || strcmp(c->name, name) != 0))
         c = c->next;
     return c;
@@ -92,7 +92,7 @@ static struct plumb_node_check *find(uint32_t node, uint32_t part, const char *n
 static int keep(uint32_t node, const struct plumb_node_check *made, const char *name,
                 plumb_error *err)
 {
-    struct plumb_node_entry *e = &plumb_rt.nodes[node];
+    struct plumb_node_entry *e = plumb_node_at(node);
     struct plumb_node_check *old = find(node, made->part, name), *c;
     uint32_t bit = old ? old->bit : 0;
     for (c = e->checks; c && !old; c = c->next)
@@ -303,7 +303,7 @@ void plumb_verify_value(struct plumb_stage_run *s, uint32_t part, const char *na
 
 static void missing(struct plumb_stage_run *s, uint32_t upto)
 {
-    const struct plumb_node_check *c = PLUMB_ACQUIRE(plumb_rt.nodes[s->node].checks);
+    const struct plumb_node_check *c = PLUMB_ACQUIRE(plumb_node_at(s->node)->checks);
     for (; c; c = c->next) {
         if (c->part > upto || PLUMB_LOAD(c->replaced) || c->check.optional ||
             s->checked >> c->bit & 1)
@@ -340,7 +340,7 @@ int plumb_stage_verify_impl(plumb_span stage, plumb_error *err)
     missing(s, PLUMB_STAGE_INPUT);
     if (!s->unmet_count || PLUMB_LOAD(plumb_rt.settings.verify) != PLUMB_VERIFY_FAIL)
         return PLUMB_OK;
-    return plumb_fail(err, PLUMB_ERR_CHECK, "%.80s: %s", plumb_rt.nodes[s->node].name, s->unmet);
+    return plumb_fail(err, PLUMB_ERR_CHECK, "%.80s: %s", plumb_node_at(s->node)->name, s->unmet);
 }
 
 void plumb_verify_ending(struct plumb_thread *th, plumb_span stage)
@@ -355,7 +355,7 @@ void plumb_verify_ending(struct plumb_thread *th, plumb_span stage)
         missing(s, PLUMB_STAGE_OUTPUT);
     if (s->unmet_count) {
         snprintf(line, sizeof line, "verification of stage '%.60s' failed: %s",
-                 plumb_rt.nodes[s->node].name, s->unmet);
+                 plumb_node_at(s->node)->name, s->unmet);
         plumb_log(PLUMB_LOAD(plumb_rt.settings.verify) == PLUMB_VERIFY_FAIL ? PLUMB_LOG_ERROR
                                                                             : PLUMB_LOG_WARN,
                   "%s", line);

@@ -386,32 +386,93 @@ static void spans_nested_deeper_than_can_be_kept_are_counted(void **state)
 /* ---- What the system gives
  * ---------------------------------------------------------------------------- */
 
-static int role_little_address_space(void)
+enum { MIB = 1024 * 1024 };
+
+/* A field of /proc/self/status, "VmSize" or "VmData". */
+static rlim_t status_bytes(const char *field)
 {
-    unsigned long long size = 0;
-    struct rlimit limit;
-    FILE *f = fopen("/proc/self/statm", "re");
-    ROLE_NEEDS(f && fscanf(f, "%llu", &size) == 1);
+    unsigned long long kib = 0;
+    char line[256];
+    FILE *f = fopen("/proc/self/status", "re");
+    size_t n = strlen(field);
+    ROLE_NEEDS(f != NULL);
+    while (!kib && fgets(line, sizeof line, f))
+        if (strncmp(line, field, n) == 0 && line[n] == ':')
+            ROLE_NEEDS(sscanf(line + n + 1, "%llu", &kib) == 1);
     fclose(f);
-    /* A little more than now; the default mapping alone is 256 MiB. */
-    limit.rlim_cur = limit.rlim_max =
-        (rlim_t)size * (rlim_t)sysconf(_SC_PAGESIZE) + 128 * 1024 * 1024;
-    ROLE_NEEDS(setrlimit(RLIMIT_AS, &limit) == 0);
+    ROLE_NEEDS(kib > 0);
+    return (rlim_t)kib * 1024;
+}
+
+static void need_memory(size_t bytes)
+{
+    char *p = malloc(bytes);
+    ROLE_NEEDS(p != NULL);
+    p[0] = p[bytes - 1] = 1;
+    __asm__ volatile("" : : "r"(p) : "memory");
+    free(p);
+}
+
+static int in_little(int resource, const char *field)
+{
+    struct rlimit limit;
+    limit.rlim_cur = limit.rlim_max = status_bytes(field) + 160 * MIB;
+    ROLE_NEEDS(setrlimit((unsigned)resource, &limit) == 0);
+    record(100);
+    need_memory(96 * MIB);
     record(100);
     return 3;
 }
 
-static void little_address_space_is_told_and_the_host_goes_on(void **state)
+/* A little more than now; the default mapping alone is 256 MiB. */
+static int role_little_address_space(void)
+{
+    return in_little(RLIMIT_AS, "VmSize");
+}
+
+static int role_little_data(void)
+{
+    return in_little(RLIMIT_DATA, "VmData");
+}
+
+static void assert_little(const char *role)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    (void)role;
+    skip(); /* they need terabytes themselves */
+#else
+    struct plumb_load run;
+    struct child c;
+    load_of(&run, &c, role, NULL, 3);
+    assert_int_equal(count_of(&run.timing, "work"), 200);
+    assert_non_null(strstr(child_errors(&c), "less than PLUMB_MAX_STATE"));
+    plumb_timing_fini(&run.timing);
+#endif
+}
+
+static void in_little_memory_there_is_a_run_and_room_for_the_host(void **state)
+{
+    (void)state;
+    assert_little("little_address_space");
+    assert_little("little_data");
+}
+
+/* Off, so that there is no run. */
+static int role_passes_a_point(void)
+{
+    rlim_t before = status_bytes("VmSize");
+    record(100);
+    ROLE_NEEDS(!plumb_is_recording());
+    ROLE_NEEDS(status_bytes("VmSize") - before <= 2 * MIB);
+    return 3;
+}
+
+static void without_recording_nothing_is_reserved(void **state)
 {
     struct child c;
-    int status;
+    int status = child_run(&c, "passes_a_point", NULL, NULL);
     (void)state;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); /* they need terabytes themselves */
-#endif
-    status = child_run(&c, "little_address_space", "little", NULL);
     assert_exited(&c, status, 3);
-    assert_non_null(strstr(child_errors(&c), "PLUMB_MAX_STATE"));
 }
 
 static int role_unprivileged(void)
@@ -632,6 +693,8 @@ static const struct role roles[] = {{"seventy_scopes", role_seventy_scopes},
                                     {"many_async", role_many_async},
                                     {"nests", role_nests},
                                     {"little_address_space", role_little_address_space},
+                                    {"little_data", role_little_data},
+                                    {"passes_a_point", role_passes_a_point},
                                     {"unprivileged", role_unprivileged},
                                     {"sleeps_inside", role_sleeps_inside},
                                     {"hostile", role_hostile},
@@ -650,7 +713,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(without_room_for_anything_the_host_goes_on),
         cmocka_unit_test(async_spans_beyond_the_bound_are_dropped_and_counted),
         cmocka_unit_test(spans_nested_deeper_than_can_be_kept_are_counted),
-        cmocka_unit_test(little_address_space_is_told_and_the_host_goes_on),
+        cmocka_unit_test(in_little_memory_there_is_a_run_and_room_for_the_host),
+        cmocka_unit_test(without_recording_nothing_is_reserved),
         cmocka_unit_test(a_directory_that_cannot_be_written_gives_the_table_on_stderr),
         cmocka_unit_test(a_directory_that_is_a_file_gives_the_table_on_stderr),
         cmocka_unit_test(a_directory_that_holds_a_run_is_refused),
