@@ -441,7 +441,10 @@ static inline void *plumb_table_at(struct plumb_run *run, const struct plumb_liv
 static inline struct plumb_live_pipeline *plumb_pipeline_of_group(struct plumb_run *run,
                                                                   uint32_t group)
 {
-    return plumb_table_at(run, &run->h->pipelines, group >> 8);
+    uint32_t i = group >> 8;
+    /* One that the mapping had no room for follows the first, which is always there. */
+    return plumb_table_at(run, &run->h->pipelines,
+                          i < PLUMB_ACQUIRE(run->h->pipelines.count) ? i : 0);
 }
 void plumb_run_note(struct plumb_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

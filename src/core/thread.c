@@ -60,7 +60,8 @@ static bool part(struct plumb_thread *th)
     /* Behind busy: a run that ends now waits for us, one that has ended is not touched. */
     in.run = plumb_is_attached(th) ? plumb_run_inside(th) : NULL;
     if (in.run) {
-        plumb_trace_name(th);
+        if (PLUMB_LOAD(th->tid) == my_tid()) /* else it has been left behind, with its name */
+            plumb_trace_name(th);
         if (plumb_depth(th)) {
             plumb_regions_closing(in, 0);
             plumb_close_to(in, 0, PLUMB_CLOSE_THREAD);

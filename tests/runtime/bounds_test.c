@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include "core/runtime.h"
 #include "runtime/child.h"
 
 static void spans(const char *name, int n)
@@ -383,6 +384,37 @@ static void spans_nested_deeper_than_can_be_kept_are_counted(void **state)
     plumb_timing_fini(&run.timing);
 }
 
+static int role_pipelines_without_room(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "name.%d", i);
+        spans(name, 5);
+    }
+    for (int i = 0; i < 100; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "pipeline.%d", i);
+        plumb_scope scope = plumb_pipeline_begin(plumb_pipeline_get(name));
+        spans("name.0", 5);
+        plumb_scope_end(scope);
+    }
+    ROLE_NEEDS(plumb_rt.pipeline_count > plumb_rt.run->h->pipelines.count);
+    for (uint32_t i = 0; i < plumb_rt.pipeline_count; i++)
+        ROLE_NEEDS((void *)plumb_pipeline_of_group(plumb_rt.run, i << 8) >
+                   (void *)(plumb_rt.run->h + 1));
+    return 3;
+}
+
+/* Their part of the mapping would be its header, which says that they were reset. */
+static void pipelines_without_room_are_not_read_from_the_header(void **state)
+{
+    static const char *const settings[] = {"PLUMB_MAX_STATE=512K", NULL};
+    struct child c;
+    int status = child_run(&c, "pipelines_without_room", "pipelines", settings);
+    (void)state;
+    assert_exited(&c, status, 3);
+}
+
 /* ---- What the system gives
  * ---------------------------------------------------------------------------- */
 
@@ -693,6 +725,7 @@ static const struct role roles[] = {{"seventy_scopes", role_seventy_scopes},
                                     {"many_async", role_many_async},
                                     {"nests", role_nests},
                                     {"little_address_space", role_little_address_space},
+                                    {"pipelines_without_room", role_pipelines_without_room},
                                     {"little_data", role_little_data},
                                     {"passes_a_point", role_passes_a_point},
                                     {"unprivileged", role_unprivileged},
@@ -713,6 +746,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(without_room_for_anything_the_host_goes_on),
         cmocka_unit_test(async_spans_beyond_the_bound_are_dropped_and_counted),
         cmocka_unit_test(spans_nested_deeper_than_can_be_kept_are_counted),
+        cmocka_unit_test(pipelines_without_room_are_not_read_from_the_header),
         cmocka_unit_test(in_little_memory_there_is_a_run_and_room_for_the_host),
         cmocka_unit_test(without_recording_nothing_is_reserved),
         cmocka_unit_test(a_directory_that_cannot_be_written_gives_the_table_on_stderr),

@@ -57,6 +57,38 @@ static void a_longjmp_over_two_spans_leaves_the_others_whole(void **state)
     record_start();
 }
 
+static void one_span_and_a_jump(void)
+{
+    PLUMB_SPAN("left");
+    longjmp(back, 1);
+}
+
+/* Counted one by one, and at an end with the span around them. */
+static void spans_left_below_one_that_goes_on_are_counted(void **state)
+{
+    enum { JUMPS = 300 };
+    static volatile int i;
+    struct plumb_timing t;
+    (void)state;
+    {
+        PLUMB_SPAN("around");
+        for (i = 0; i < JUMPS; i++) {
+            if (!setjmp(back))
+                one_span_and_a_jump();
+        }
+    }
+    {
+        PLUMB_SPAN("later");
+    }
+    record_finish(&t);
+    assert_int_equal(timing_node(&t, NULL, "left")->unbalanced, 254);
+    assert_int_equal(t.drops.too_deep, JUMPS - 254);
+    assert_int_equal(timing_node(&t, NULL, "around")->host.ns.count, 1);
+    assert_int_equal(timing_node(&t, NULL, "later")->host.ns.count, 1);
+    plumb_timing_fini(&t);
+    record_start();
+}
+
 static void a_longjmp_restores_phase_and_step_with_the_scope_around_it(void **state)
 {
     plumb_context c;
@@ -263,6 +295,7 @@ int main(void)
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup_teardown(f, record_setup, record_teardown)
     const struct CMUnitTest tests[] = {
+        IN_A_RUN(spans_left_below_one_that_goes_on_are_counted),
         IN_A_RUN(a_longjmp_over_two_spans_leaves_the_others_whole),
         IN_A_RUN(a_longjmp_restores_phase_and_step_with_the_scope_around_it),
         IN_A_RUN(a_second_end_does_nothing),
