@@ -639,6 +639,7 @@ struct plumb_api {
     plumb_async (*async_begin_with)(plumb_node node, uint32_t flags); /* enum plumb_point_flags */
     int (*runtime_environment)(plumb_runtime_environment *out, const char *framework,
                                const char *version, plumb_error *err);
+    int (*device_unregister)(plumb_device *device, plumb_error *err);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

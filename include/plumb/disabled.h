@@ -105,6 +105,7 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
 #define plumb_pipeline_close(pipeline) ((void)(pipeline))
 #define plumb_device_register(name, sync, arg)                                                     \
     ((void)(name), (void)(sync), (void)(arg), plumb_off_device_())
+#define plumb_device_unregister(device, err) ((void)(device), (void)(err), plumb_off_status_())
 #define plumb_pipeline_set_device(pipeline, device) ((void)(pipeline), (void)(device))
 #define plumb_node_set_device(node, device) ((void)(node), (void)(device))
 #define plumb_summary_rows(out, pipeline, phase, err)                                              \

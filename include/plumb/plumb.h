@@ -453,6 +453,15 @@ static inline plumb_device *plumb_device_register(const char *name, void (*sync)
     const struct plumb_api *api = plumb_api_();
     return api ? api->device_register(name, sync, arg) : NULL;
 }
+/* Removes a device from every pipeline and node and forgets it, as before the code of its `sync` is
+ * unloaded. Waits until no thread is in `sync`, 3 s at most: PLUMB_ERR_STATE: one still is, so code
+ * and `arg` must stay. The handle is not valid any more. Not from inside `sync`. */
+static inline int plumb_device_unregister(plumb_device *device, plumb_error *err)
+{
+    const struct plumb_api *api = plumb_api_();
+    return PLUMB_KNOWS_(api, device_unregister) ? api->device_unregister(device, err)
+                                                : (int)PLUMB_ERR_ABSENT;
+}
 static inline void plumb_pipeline_set_device(plumb_pipeline *pipeline, plumb_device *device)
 {
     const struct plumb_api *api = plumb_api_();

@@ -167,6 +167,7 @@ static void fill_table(void)
     table.region_list = plumb_region_list_impl;
     table.region_begin = plumb_region_begin_impl;
     table.runtime_environment = plumb_runtime_environment_impl;
+    table.device_unregister = plumb_device_unregister_impl;
 }
 
 /* ---- Meeting other copies -------------------------------------------------------------------- */

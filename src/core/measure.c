@@ -16,7 +16,7 @@ static int by_value(const void *a, const void *b)
 static uint64_t now_ns(plumb_device *device)
 {
     if (device)
-        device->sync(device->arg);
+        plumb_device_sync(device);
     return plumb_clock_gettime_ns(CLOCK_MONOTONIC);
 }
 

@@ -1,8 +1,11 @@
 /* pipeline.c: switching, skipping, synchronising and resetting pipelines, while others record. */
 #include <string.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "core/runtime.h"
+
+enum { UNREGISTER_MS = 3000 };
 
 static plumb_pipeline *or_default(plumb_pipeline *p)
 {
@@ -146,21 +149,79 @@ void plumb_node_set_device_impl(plumb_node node, plumb_device *device)
     plumb_unlock();
 }
 
+/* ---- Devices --------------------------------------------------------------------------------- */
+
+static struct plumb_device *device_place(void)
+{
+    for (uint32_t i = 0; i < plumb_rt.device_count; i++)
+        if (!plumb_rt.devices[i].used)
+            return &plumb_rt.devices[i];
+    return plumb_rt.device_count < PLUMB_DEVICES_MAX ? &plumb_rt.devices[plumb_rt.device_count++]
+                                                     : NULL;
+}
+
 plumb_device *plumb_device_register_impl(const char *name, void (*sync)(void *), void *arg)
 {
     plumb_device *d = NULL;
     if (!sync || plumb_may_lock("plumb_device_register", NULL) < 0)
         return NULL;
     plumb_lock();
-    if (plumb_rt.device_count < PLUMB_DEVICES_MAX) {
-        d = &plumb_rt.devices[plumb_rt.device_count++];
-        d->name = plumb_keep_text(name ? name : "");
-        d->sync = sync;
-        d->arg = arg;
+    if ((d = device_place()) != NULL) {
+        if (!d->name || strcmp(d->name, name ? name : "") != 0)
+            d->name = plumb_keep_text(name ? name : "");
+        d->used = true;
+        PLUMB_STORE(d->arg, arg);
+        PLUMB_RELEASE(d->sync, sync);
     }
     plumb_unlock();
     if (!d)
         plumb_log(PLUMB_LOG_WARN, "device '%s' is not registered: there are %d already",
                   name ? name : "", (int)PLUMB_DEVICES_MAX);
     return d;
+}
+
+void plumb_device_sync(plumb_device *device)
+{
+    void (*sync)(void *);
+    __atomic_fetch_add(&device->calls, 1, __ATOMIC_SEQ_CST);
+    sync = __atomic_load_n(&device->sync, __ATOMIC_SEQ_CST);
+    if (sync)
+        sync(PLUMB_LOAD(device->arg));
+    __atomic_fetch_sub(&device->calls, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Under the lock: nobody finds it any more. */
+static void device_remove(plumb_device *device)
+{
+    __atomic_store_n(&device->sync, NULL, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 0; i < plumb_rt.pipeline_count; i++)
+        if (PLUMB_LOAD(plumb_rt.pipelines[i].device) == device)
+            PLUMB_STORE(plumb_rt.pipelines[i].device, NULL);
+    for (uint32_t i = 0; i < plumb_rt.node_count; i++)
+        if (PLUMB_LOAD(plumb_rt.nodes[i].device) == device)
+            PLUMB_STORE(plumb_rt.nodes[i].device, NULL);
+}
+
+int plumb_device_unregister_impl(plumb_device *device, plumb_error *err)
+{
+    const struct timespec ms = {0, 1000000};
+    bool known = false;
+    plumb_lock();
+    for (uint32_t i = 0; i < plumb_rt.device_count; i++)
+        known |= device == &plumb_rt.devices[i] && device->used && PLUMB_LOAD(device->sync);
+    if (known)
+        device_remove(device);
+    plumb_unlock();
+    if (!known)
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_device_unregister: no such device");
+    for (int i = 0; i < UNREGISTER_MS && __atomic_load_n(&device->calls, __ATOMIC_SEQ_CST); i++)
+        nanosleep(&ms, NULL);
+    if (__atomic_load_n(&device->calls, __ATOMIC_SEQ_CST))
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "device '%s': a thread is still in its function, which must stay loaded",
+                          device->name);
+    plumb_lock();
+    device->used = false;
+    plumb_unlock();
+    return PLUMB_OK;
 }

@@ -237,8 +237,10 @@ enum {
 
 struct plumb_device {
     const char *name;
-    void (*sync)(void *arg);
+    void (*sync)(void *arg); /* atomic; NULL: not registered any more */
     void *arg;
+    uint32_t calls; /* atomic: threads in it */
+    bool used;      /* under the lock: the place is not free */
 };
 
 struct plumb_pipeline {
@@ -554,6 +556,9 @@ void plumb_pipeline_close_impl(plumb_pipeline *pipeline);
 void plumb_pipeline_set_device_impl(plumb_pipeline *pipeline, plumb_device *device);
 void plumb_node_set_device_impl(plumb_node node, plumb_device *device);
 plumb_device *plumb_device_register_impl(const char *name, void (*sync)(void *), void *arg);
+int plumb_device_unregister_impl(plumb_device *device, plumb_error *err);
+/* Calls its `sync`, unless it is not registered any more. */
+void plumb_device_sync(plumb_device *device);
 
 /* paths.c: under the lock, or alone in a forked child */
 void plumb_paths_resolve(void); /* of the settings just taken */

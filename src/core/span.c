@@ -134,7 +134,7 @@ void plumb_synchronise(struct plumb_thread *th, uint32_t node)
     if (!d)
         d = PLUMB_ACQUIRE(plumb_rt.pipelines[th->group >> 8].device);
     if (d)
-        d->sync(d->arg);
+        plumb_device_sync(d);
 }
 
 /* The node of the innermost span, from the frames of a fold made for it. Inside enter. */

@@ -1,6 +1,7 @@
 /* CV-10: with sync on, the device's synchronise function is called exactly twice a span, before
  * each clock read: on the node's device, else the pipeline's; a node without either is never
  * synced. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -211,6 +212,83 @@ static void a_device_without_a_function_is_none(void **state)
     assert_int_equal(record_count("gpu"), 1);
 }
 
+static void a_device_that_is_unregistered_is_not_called(void **state)
+{
+    plumb_device *device = node_device.handle;
+    (void)state;
+    plumb_pipeline_set_device(NULL, device);
+    plumb_node_set_device(plumb_node_get("own"), device);
+    run("own", 1);
+    run("other", 1);
+    assert_int_equal(node_device.syncs, 4);
+    assert_int_equal(plumb_device_unregister(device, NULL), PLUMB_OK);
+    run("own", 100);
+    run("other", 100);
+    assert_int_equal(node_device.syncs, 4);
+    assert_int_equal(record_count("own"), 101);
+    assert_int_equal(plumb_device_unregister(device, NULL), PLUMB_ERR_ARG);
+    assert_int_equal(plumb_device_unregister(NULL, NULL), PLUMB_ERR_ARG);
+}
+
+/* A plug-in may come and go as often as it likes. */
+static void places_of_unregistered_devices_are_used_again(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        struct device d = {0};
+        plumb_node node = plumb_node_get("plug-in");
+        d.handle = plumb_device_register("plug-in", synchronise, &d);
+        assert_non_null(d.handle);
+        plumb_node_set_device(node, d.handle);
+        run("plug-in", 1);
+        assert_int_equal(d.syncs, 2);
+        assert_int_equal(plumb_device_unregister(d.handle, NULL), PLUMB_OK);
+    }
+}
+
+static uint32_t inside, let_go;
+
+static void synchronise_long(void *arg)
+{
+    (void)arg;
+    __atomic_store_n(&inside, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&let_go, __ATOMIC_ACQUIRE))
+        sched_yield();
+    __atomic_store_n(&inside, 0, __ATOMIC_RELEASE);
+}
+
+static void *one_span(void *arg)
+{
+    (void)arg;
+    run("long", 1);
+    return NULL;
+}
+
+static void *let_go_later(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 1000; i++)
+        sched_yield();
+    __atomic_store_n(&let_go, 1, __ATOMIC_RELEASE);
+    return NULL;
+}
+
+static void no_thread_is_in_the_function_of_an_unregistered_device(void **state)
+{
+    plumb_device *device = plumb_device_register("long", synchronise_long, NULL);
+    pthread_t thread, other;
+    (void)state;
+    plumb_node_set_device(plumb_node_get("long"), device);
+    assert_int_equal(pthread_create(&thread, NULL, one_span, NULL), 0);
+    while (!__atomic_load_n(&inside, __ATOMIC_ACQUIRE))
+        sched_yield();
+    assert_int_equal(pthread_create(&other, NULL, let_go_later, NULL), 0);
+    assert_int_equal(plumb_device_unregister(device, NULL), PLUMB_OK);
+    assert_int_equal(__atomic_load_n(&inside, __ATOMIC_ACQUIRE), 0);
+    pthread_join(thread, NULL);
+    pthread_join(other, NULL);
+}
+
 int main(void)
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup_teardown(f, setup, record_teardown)
@@ -227,6 +305,9 @@ int main(void)
         IN_A_RUN(the_variable_asks_for_sync),
         IN_A_RUN(a_device_that_records_spans_itself_disturbs_nothing),
         IN_A_RUN(a_device_without_a_function_is_none),
+        IN_A_RUN(a_device_that_is_unregistered_is_not_called),
+        IN_A_RUN(places_of_unregistered_devices_are_used_again),
+        IN_A_RUN(no_thread_is_in_the_function_of_an_unregistered_device),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
