@@ -3,10 +3,12 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/atomic.h"
+#include "base/pages.h"
 #include "base/print.h"
 #include "base/stderr.h"
 #include "base/utf8.h"
@@ -43,18 +45,80 @@ static void clean(char *line)
     }
 }
 
-static void emit(int level, char *line, size_t size, int len)
+/* `line` [n + 1]: its last byte becomes a newline where no callback takes it. */
+static void speak(int level, char *line, size_t n, plumb_log_fn fn)
 {
-    plumb_log_fn fn = PLUMB_ACQUIRE(log_slot.fn);
-    size_t n = len < 0 ? 0 : (size_t)len < size - 1 ? (size_t)len : size - 2;
-    line[n] = '\0';
-    clean(line);
     if (fn) {
         fn(level, line, PLUMB_LOAD(log_slot.arg));
         return;
     }
     line[n] = '\n';
     plumb_stderr_write(line, n + 1);
+}
+
+/* ---- Lines that wait ------------------------------------------------------------------------- */
+
+enum { HELD_BYTES = 256 * 1024 };
+struct held_line { /* its text follows, and a NUL */
+    int level;
+    uint32_t bytes;
+    uint32_t for_callback;
+};
+static __thread struct {
+    char *lines; /* [HELD_BYTES]; NULL: none yet */
+    size_t used;
+    bool on;
+    bool busy; /* a signal handler that comes now writes its line at once */
+} held __attribute__((tls_model("initial-exec")));
+
+void plumb_log_hold(void)
+{
+    held.on = true;
+}
+
+static bool keep(int level, const char *line, size_t n, bool for_callback)
+{
+    struct held_line head = {level, (uint32_t)n, for_callback};
+    bool kept;
+    if (!held.on || held.busy || held.used + sizeof head + n + 1 > HELD_BYTES)
+        return false;
+    PLUMB_STORE(held.busy, true);
+    if (!held.lines)
+        held.lines = plumb_pages_map(HELD_BYTES);
+    if ((kept = held.lines != NULL)) {
+        memcpy(held.lines + held.used, &head, sizeof head);
+        memcpy(held.lines + held.used + sizeof head, line, n + 1);
+        held.used += sizeof head + n + 1;
+    }
+    PLUMB_STORE(held.busy, false);
+    return kept;
+}
+
+void plumb_log_release(void)
+{
+    char *lines = held.lines;
+    size_t used = held.used, at = 0;
+    struct held_line head;
+    /* A callback may come here again. */
+    memset(&held, 0, sizeof held);
+    while (at < used) {
+        char *text = lines + at + sizeof head;
+        memcpy(&head, lines + at, sizeof head);
+        speak(head.level, text, head.bytes, head.for_callback ? PLUMB_ACQUIRE(log_slot.fn) : NULL);
+        at += sizeof head + head.bytes + 1;
+    }
+    if (lines)
+        plumb_pages_unmap(lines, HELD_BYTES);
+}
+
+static void emit(int level, char *line, size_t size, int len)
+{
+    plumb_log_fn fn = PLUMB_ACQUIRE(log_slot.fn);
+    size_t n = len < 0 ? 0 : (size_t)len < size - 1 ? (size_t)len : size - 2;
+    line[n] = '\0';
+    clean(line);
+    if (!keep(level, line, n, fn != NULL))
+        speak(level, line, n, fn);
 }
 
 void plumb_log(int level, const char *format, ...)

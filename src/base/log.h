@@ -13,6 +13,11 @@ void plumb_log(int level, const char *format, ...) __attribute__((format(printf,
 /* Passes the line to `fn` instead; the level counts as for plumb_log(). */
 void plumb_log_to(int level, plumb_log_fn fn, void *arg, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Between the two, lines of this thread are kept, and the second writes them: a callback may fork
+ * or start a run, and a pipe may be blocked, so neither is called with a lock held. What does not
+ * fit into 256 KiB is written at once. The second does nothing where nothing is held. */
+void plumb_log_hold(void);
+void plumb_log_release(void);
 /* The end block and start-up errors: shown at every level, unless the run is quiet. */
 void plumb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,6 +1,7 @@
 #include "core/lock.h"
 
 #include "base/error.h"
+#include "base/log.h"
 #include "core/runtime.h"
 
 __thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")));
@@ -51,6 +52,7 @@ void plumb_life_lock(void)
     plumb_life_locked = true;
     plumb_order();
     pthread_mutex_lock(&plumb_rt.life_lock);
+    plumb_log_hold();
 }
 
 void plumb_life_unlock(void)
@@ -58,6 +60,7 @@ void plumb_life_unlock(void)
     pthread_mutex_unlock(&plumb_rt.life_lock);
     plumb_order();
     plumb_life_locked = false;
+    plumb_log_release();
 }
 
 void plumb_snapshot_lock(void)
