@@ -19,7 +19,5 @@ static inline const char *plumb_environment_get(char *const *environment, const 
 /* Returns whether the process has rights that whoever started it has not (AT_SECURE: a set-user-ID
  * program, file capabilities). What comes from outside is then not to be obeyed. */
 bool plumb_is_privileged(void);
-/* Returns the variables that plumb obeys: the process's own, none in a privileged one. */
-char *const *plumb_environment(void);
 
 #endif

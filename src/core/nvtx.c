@@ -30,7 +30,7 @@ static bool gpu_is_there(void)
     if (!PLUMB_LOAD(known))
         PLUMB_STORE(known,
                     plumb_nvidia_is_there(
-                        "/dev", plumb_environment_get(plumb_environment(), "CUDA_VISIBLE_DEVICES"))
+                        "/dev", plumb_environment_get(plumb_environ(), "CUDA_VISIBLE_DEVICES"))
                         ? 2
                         : 1);
     return PLUMB_LOAD(known) == 2;

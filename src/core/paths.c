@@ -19,8 +19,8 @@ static bool expand(char *out, size_t size, const char *pattern, const char *else
     char host[256] = "localhost";
     plumb_error err = {0, ""};
     gethostname(host, sizeof host - 1);
-    plumb_rank_find(&rank, plumb_environment());
-    values = (struct plumb_expand){host, plumb_rt.pid, rank.rank, plumb_environment()};
+    plumb_rank_find(&rank, plumb_environ());
+    values = (struct plumb_expand){host, plumb_rt.pid, rank.rank, plumb_environ()};
     if (plumb_settings_expand(out, size, pattern, &values, &err) == PLUMB_OK)
         return true;
     plumb_say("plumb: '%.400s': %s; %s", pattern, err.message, else_what);
@@ -83,7 +83,7 @@ static bool tell_apart(char *path, size_t size, const char *pattern)
     char tag[32];
     if (names(pattern, 'p'))
         return true;
-    plumb_rank_find(&rank, plumb_environment());
+    plumb_rank_find(&rank, plumb_environ());
     if (rank.rank > 0 && !names(pattern, 'r')) {
         snprintf(tag, sizeof tag, ".rank%d", (int)rank.rank);
         if (!plumb_path_insert(path, size, tag))

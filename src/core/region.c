@@ -187,7 +187,7 @@ size_t plumb_region_list_impl(plumb_region *out, size_t n, size_t element_bytes)
 /* Set and empty says that no region is wanted, which is not the same as saying nothing. */
 static bool is_chosen(void)
 {
-    const char *set = plumb_environment_get(plumb_environment(), "PLUMB_REGIONS");
+    const char *set = plumb_environment_get(plumb_environ(), "PLUMB_REGIONS");
     /* One that is set and not taken was refused, which was said. */
     return plumb_rt.settings.regions[0] || (set && !*set);
 }

@@ -146,7 +146,7 @@ static struct plumb_run *open_locked(plumb_error *err)
     /* A run that is refused has no file: the one in its directory is not its own. */
     run->fd = -1;
     gethostname(host, sizeof host - 1);
-    plumb_rank_find(&rank, plumb_environment());
+    plumb_rank_find(&rank, plumb_environ());
     run->generation = plumb_rt.generation + 1;
     PLUMB_STORE(plumb_rt.generation, run->generation);
     rc = place(run, host, rank.rank);
@@ -196,6 +196,7 @@ static int open_run(bool early, plumb_error *err)
 {
     plumb_error why = {0, ""};
     struct plumb_run *run;
+    plumb_environ_look(false);
     plumb_regions_check();
     plumb_sized_shut();
     plumb_lock();
@@ -297,7 +298,7 @@ static int read_settings(struct plumb_settings *out, const plumb_options *option
     rc = plumb_settings_apply(out, options, err);
     if (rc < 0)
         return rc;
-    plumb_settings_from_env(out, plumb_environment(), warn ? warn_setting : NULL, NULL);
+    plumb_settings_from_env(out, plumb_environ(), warn ? warn_setting : NULL, NULL);
     /* Nodes outlive runs: the bound can only be raised. */
     if (out->max_nodes < plumb_rt.node_count)
         out->max_nodes = plumb_rt.node_count;
@@ -336,6 +337,7 @@ static int take_settings(const plumb_options *options, bool warn, plumb_error *e
 
 void plumb_runtime_settings(void)
 {
+    plumb_environ_look(true);
     plumb_lock();
     take_settings(NULL, true, NULL);
     PLUMB_STORE(plumb_rt.want_run, plumb_settings_wants_recording(&plumb_rt.settings));
@@ -366,6 +368,7 @@ int plumb_start_impl(const plumb_options *options, plumb_error *err)
                         "capabilities): name the folder of the run in plumb_options");
         goto out;
     }
+    plumb_environ_look(true);
     plumb_lock();
     rc = take_settings(options, false, err);
     plumb_unlock();

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/environment.h"
+#include "base/environment_copy.h"
 #include "core/runtime.h"
 
 static void first_line(char *out, size_t size, const char *path, const char *key)
@@ -82,8 +82,24 @@ void plumb_run_describe(struct plumb_run *run, const char *host, const struct pl
     snprintf(text, sizeof text, "%.48s_%06u", stamp,
              (unsigned)(run->h->start.unix_ns / 1000 % 1000000));
     fact(run, PLUMB_FACT_REQUEST, text);
-    for (char *const *e = plumb_environment(); e && *e; e++) {
+    for (char *const *e = plumb_environ(); e && *e; e++) {
         if (strncmp(*e, "PLUMB", 5) == 0 && ((*e)[5] == '_' || (*e)[5] == '='))
             list_add(run, &run->h->environment_off, *e);
     }
+}
+
+/* The copy before stays for whoever reads it now. */
+void plumb_environ_look(bool direct)
+{
+    struct plumb_environment_copy *now = plumb_environment_copy(direct);
+    if (!now)
+        return;
+    plumb_environment_free(plumb_rt.environment_before);
+    plumb_rt.environment_before = plumb_rt.environment;
+    PLUMB_RELEASE(plumb_rt.environment, now);
+}
+
+char *const *plumb_environ(void)
+{
+    return plumb_environment_of(PLUMB_ACQUIRE(plumb_rt.environment));
 }

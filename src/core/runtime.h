@@ -300,6 +300,8 @@ struct plumb_runtime {
     struct plumb_regions regions;
     char *text_at; /* bump storage of names */
     size_t text_left;
+    struct plumb_environment_copy *environment; /* atomic */
+    struct plumb_environment_copy *environment_before;
     /* threads */
     struct plumb_thread *threads;
     struct plumb_thread *looked_at; /* whether its thread is gone, last */
@@ -324,6 +326,13 @@ struct plumb_runtime {
 
 extern struct plumb_runtime plumb_rt;
 extern __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
+
+/* run_facts.c: the environment as it was when the library was loaded, when the run opened, or when
+ * the program last asked to record. Never `environ`, which another thread may free. */
+char *const *plumb_environ(void);
+/* Looks again. `direct`: the program called, and so answers for `environ` as it does for getenv().
+ * Under life_lock, or before there are threads. */
+void plumb_environ_look(bool direct);
 
 #define PLUMB_AT(run, type, off) ((type *)(void *)((run)->base + (off)))
 static inline uint64_t plumb_off_of(const struct plumb_run *run, const void *p)
