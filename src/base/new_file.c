@@ -103,7 +103,9 @@ static int may_replace(const struct plumb_new_file *f)
         return errno;
     if (fstatat(f->folder, f->name, &theirs, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : errno;
-    return S_ISREG(theirs.st_mode) && theirs.st_uid == ours.st_uid ? 0 : EPERM;
+    if (!S_ISREG(theirs.st_mode))
+        return S_ISDIR(theirs.st_mode) ? EISDIR : EEXIST;
+    return theirs.st_uid == ours.st_uid ? 0 : EPERM;
 }
 
 int plumb_new_file_end(struct plumb_new_file *f, bool good)

@@ -24,7 +24,7 @@ struct plumb_new_file {
 /* Returns 0, or an errno; then nothing is open. */
 int plumb_new_file_begin(struct plumb_new_file *f, const char *path, mode_t mode);
 /* Closes it, and gives it its name if `good`; removes it otherwise. Returns 0 or an errno; EPERM:
- * another user's file has the name, and stays. */
+ * another user's file has the name, EISDIR, EEXIST: a folder, a link. All stay. */
 int plumb_new_file_end(struct plumb_new_file *f, bool good);
 /* Begins, writes and ends. */
 int plumb_new_file_write(const char *path, const void *bytes, size_t n, mode_t mode);

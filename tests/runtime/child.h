@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
@@ -283,6 +284,18 @@ static inline bool run_has(const char *dir, const char *name)
     char path[1400];
     snprintf(path, sizeof path, "%s/%s", dir, name);
     return exists(path);
+}
+
+/* Something that was to be renamed when it was whole. */
+static inline bool run_has_temporary(const char *dir)
+{
+    char pattern[1400];
+    glob_t found = {0};
+    bool has;
+    snprintf(pattern, sizeof pattern, "%s/*.tmp", dir);
+    has = glob(pattern, 0, NULL, &found) == 0;
+    globfree(&found);
+    return has;
 }
 
 static inline void remove_run(const char *dir)

@@ -34,7 +34,7 @@ record() {
 # recovered NODES: what is in the file once there is room.
 recovered() {
     rm small/filler
-    [ ! -e small/run/timing.json.tmp ] || fail 'a temporary file stays'
+    [ -z "$(find small/run -name "*.tmp")" ] || fail 'a temporary file stays'
     "$plumb" recover small/run >/dev/null 2>>err.txt || fail 'it cannot be recovered'
     for i in $(seq 0 $(($1 - 1))); do
         [ "$(jq --arg node "node.$i" '.nodes[] | select(.name == $node) | .count' \

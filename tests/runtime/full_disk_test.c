@@ -95,7 +95,7 @@ static void what_no_file_takes_is_printed(void **state)
     (void)state;
     assert_exited(&c, status, 7);
     assert_false(run_has(in_place("fills"), "timing.json"));
-    assert_false(run_has(in_place("fills"), "timing.json.tmp"));
+    assert_false(run_has_temporary(in_place("fills")));
     assert_non_null(strstr(child_errors(&c), "plumb: cannot grow live.plumb beyond 262144 bytes"));
     assert_row(child_errors(&c), "work", RUNS);
     for (int i = 0; i < NODES; i++) {

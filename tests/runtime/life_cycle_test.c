@@ -29,7 +29,7 @@ static void assert_ended_with(const char *dir, uint64_t n)
 {
     assert_true(run_has(dir, "timing.json"));
     assert_false(run_has(dir, PLUMB_LIVE_NAME));
-    assert_false(run_has(dir, "timing.json.tmp"));
+    assert_false(run_has_temporary(dir));
     assert_int_equal(work_of(dir, PLUMB_LOAD_ENDED), n);
 }
 

@@ -67,7 +67,7 @@ static void remove_and_put_another_file(const char *dir)
     FILE *f;
     remove_all(dir);
     assert_int_equal(mkdir(dir, 0500), 0);
-    snprintf(path, sizeof path, "%s/timing.json.tmp", dir);
+    snprintf(path, sizeof path, "%s/timing.json", dir);
     assert_int_equal(mkdir(path, 0700), 0); /* where the report is written */
     snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
     f = fopen(path, "we");
@@ -89,7 +89,7 @@ static void another_live_file_is_not_taken_for_its_own(void **state)
 static void put_folder_in_the_way(const char *dir)
 {
     char path[2100];
-    snprintf(path, sizeof path, "%s/timing.json.tmp", dir);
+    snprintf(path, sizeof path, "%s/timing.json", dir);
     assert_int_equal(mkdir(path, 0700), 0);
 }
 
@@ -100,7 +100,7 @@ static void a_file_that_is_still_there_is_said_to_be_kept(void **state)
     (void)state;
     run_while(&c, "kept", put_folder_in_the_way);
     says(&c, "what was recorded is kept: `plumb recover ");
-    rmdir(in_place("kept/timing.json.tmp"));
+    rmdir(in_place("kept/timing.json"));
     load_run(&run, in_place("kept"));
     assert_int_equal(run.state, PLUMB_LOAD_RECOVERED);
     assert_true(run.timing.unsaved);
