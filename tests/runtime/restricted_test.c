@@ -1,4 +1,4 @@
-/* labels: notsan
+/* labels: plain
  * Processes that may do less than others: with a filter of system calls that kills, without /proc
  * and /sys, and those that want a user namespace. docs/security.md says what holds in them.
  */
