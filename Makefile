@@ -31,7 +31,7 @@ asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 tsan: ## the tests under ThreadSanitizer
 	@tools/test.sh tsan
 
-soak: ## SEEDS (100000) seeds of each property, hosts with ROUNDS (100) times their rounds, 1000 kills
+soak: ## SEEDS (100000) seeds of each property, hosts with ROUNDS (25) times their rounds, 1000 kills
 	@tools/soak.sh
 
 mutants: ## breaks each row of docs/rows.md once, in a scratch copy: a test cited for it must fail

@@ -2,71 +2,83 @@
 # Runs the long forms of tests: tools/soak.sh [NAME...], all of them by default: property.spans is a
 # property test, hosts.forks_while_recording a host.
 #
-#   SEEDS            seeds of each property test (100000); TEST_FIRST_SEED (1) is the first
-#   TEST_KILLS       kills of each test that kills a recording process (1000)
-#   ROUNDS           hosts do so many times the rounds that they do in `make test` (100)
+#   SEEDS        seeds of each property test (100000); TEST_FIRST_SEED (1) is the first
+#   TEST_KILLS   kills of each test that kills a recording process (1000)
+#   ROUNDS       hosts do so many times the rounds that they do in `make test` (25)
+#   JOBS         programs that run at the same time (one a processor)
 #
-# One program runs at a time, but for property.host, so that it also can be left alone for hours. The status is 1 when any
-# failed.
+# What a program prints stays in BUILD/dev/soak/NAME.txt and is shown when it fails. It can be left
+# alone for hours. The status is 1 when any failed.
 set -u
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build} JOBS=${JOBS:-$(nproc)}
-seeds=${SEEDS:-100000} rounds=${ROUNDS:-100}
+seeds=${SEEDS:-100000} kills=${TEST_KILLS:-1000} rounds=${ROUNDS:-25}
 
 tools/deps.sh test && tools/build.sh dev || exit 1
 dir=$(realpath "$BUILD/dev")
 hosts=$PWD/tests/hosts
+mkdir -p "$dir/soak"
 if [ $# = 0 ]; then
+    # What takes longest begins first.
+    set -- property.host property.requests property.spans
     for file in tests/property/*_test.c tests/hosts/[!_]*.{c,cc,sh}; do
-        [ -e "$file" ] || continue
-        name=${file#tests/} name=${name%.*} name=${name%_test}
-        set -- "$@" "${name/\//.}"
+        name=${file#tests/} name=${name%.*} name=${name%_test} name=${name/\//.}
+        [[ ! -e $file || " $* " == *" $name "* ]] || set -- "$@" "$name"
     done
     set -- "$@" runtime.trace_kill runtime.kill_everything
 fi
 
-# processes NAME PROGRAM: a property whose seeds wait more than they work, JOBS at a time
-processes() {
-    local share=$(((seeds + JOBS - 1) / JOBS)) first=${TEST_FIRST_SEED:-1} status=0 jobs=() job
-    for ((job = 0; job < JOBS; job++)); do
-        TEST_FIRST_SEED=$((first + job * share)) TEST_SEEDS=$share \
-            "$dir/run_test.sh" "$1.$job" "" "$2" 2>"$dir/soak.$job.txt" &
-        jobs+=($!)
-    done
-    for job in "${!jobs[@]}"; do
-        wait "${jobs[job]}" || status=1
-        grep -v '^plumb:' "$dir/soak.$job.txt" >&2
-    done
-    return $status
-}
-
-# soak NAME: what ctest runs under this name, for longer
-soak() {
+# run NAME: what ctest runs under this name, for longer
+run() {
     local script=$hosts/${1#hosts.}.sh program=$dir/tests/bin/$1
     case $1 in
-    property.host) processes "$1" "$program" ;;
-    runtime.*) TEST_KILLS=${TEST_KILLS:-1000} "$dir/run_test.sh" "$1" "" "$program" ;;
-    property.*) TEST_SEEDS=$seeds "$dir/run_test.sh" "$1" "" "$program" ;;
-    *)
-        export TEST_SEEDS=$seeds TEST_ROUNDS=$rounds
+    hosts.*)
+        export TEST_ROUNDS=$rounds
         if [ -e "$script" ]; then
             "$dir/run_test.sh" "$1" "" "$script"
         else
             "$dir/run_test.sh" "$1" "" "$hosts/_run.sh" "$program"
         fi
         ;;
+    *) TEST_SEEDS=$seeds TEST_KILLS=$kills "$dir/run_test.sh" "$1" "" "$program" ;;
     esac
 }
 
+# soak NAME: runs it, says how it ended and how long it took
+soak() {
+    local log=$dir/soak/$1.txt began=$SECONDS status=0
+    run "$1" >"$log" 2>&1 || status=$?
+    case $status in
+    0) echo "soak: $1: passed, $((SECONDS - began)) s" ;;
+    77) echo "soak: $1: skipped: $(tail -n 1 "$log")" && status=0 ;;
+    *)
+        grep -v '^plumb:' "$log" | tail -n 60 >&2
+        echo "soak: $1: FAILED, $((SECONDS - began)) s; $log"
+        ;;
+    esac
+    return $status
+}
+
 passed=0 failed=0
-for name in "$@"; do
-    began=$SECONDS
-    if (soak "$name"); then
-        passed=$((passed + 1)) word=passed
+# ended: counts a program that has ended
+ended() {
+    if wait -n; then
+        passed=$((passed + 1))
     else
-        failed=$((failed + 1)) word=FAILED
+        failed=$((failed + 1))
     fi
-    echo "soak: $name: $word, $((SECONDS - began)) s"
+}
+running=0
+for name in "$@"; do
+    if [ $running -ge "$JOBS" ]; then
+        ended
+        running=$((running - 1))
+    fi
+    soak "$name" &
+    running=$((running + 1))
+done
+for ((; running > 0; running--)); do
+    ended
 done
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

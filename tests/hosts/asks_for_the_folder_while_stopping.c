@@ -23,7 +23,7 @@ static void *worker(void *arg)
 int main(void)
 {
     pthread_t threads[THREADS];
-    long rounds = host_rounds(60);
+    long rounds = host_rounds(30);
     for (int t = 0; t < THREADS; t++)
         HOST_NEEDS(pthread_create(&threads[t], NULL, worker, NULL) == 0);
     for (long i = 0; i < rounds; i++) {

@@ -3,7 +3,7 @@
  * host_expect() what must have been recorded. tests/hosts/_run.sh runs it without recording, with
  * it, and with everything on.
  *
- *   TEST_ROUNDS   multiplies host_rounds() (1; `make soak` asks for 100) */
+ *   TEST_ROUNDS   multiplies host_rounds() (1; `make soak` asks for 25) */
 #ifndef TESTS_HOSTS_HOST_H
 #define TESTS_HOSTS_HOST_H
 

@@ -44,7 +44,7 @@ static void record_until_killed(void)
 
 int main(void)
 {
-    long rounds = host_rounds(5);
+    long rounds = host_rounds(2);
     side = mmap(NULL, sizeof *side, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     HOST_NEEDS(side != MAP_FAILED);
     for (long i = 0; i < rounds; i++) {

@@ -31,7 +31,7 @@ int main(void)
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     pthread_t threads[THREADS];
     uint32_t random = 7;
-    long rounds = host_rounds(60);
+    long rounds = host_rounds(30);
     HOST_NEEDS(sigaction(SIGUSR1, &action, NULL) == 0);
     for (int t = 0; t < THREADS; t++)
         HOST_NEEDS(pthread_create(&threads[t], NULL, worker, NULL) == 0);
