@@ -198,8 +198,8 @@ static void device_remove(plumb_device *device)
         if (PLUMB_LOAD(plumb_rt.pipelines[i].device) == device)
             PLUMB_STORE(plumb_rt.pipelines[i].device, NULL);
     for (uint32_t i = 0; i < plumb_rt.node_count; i++)
-        if (PLUMB_LOAD(plumb_rt.nodes[i].device) == device)
-            PLUMB_STORE(plumb_rt.nodes[i].device, NULL);
+        if (PLUMB_LOAD(plumb_node_at(i)->device) == device)
+            PLUMB_STORE(plumb_node_at(i)->device, NULL);
 }
 
 int plumb_device_unregister_impl(plumb_device *device, plumb_error *err)

@@ -267,11 +267,15 @@ static bool resets_agree(struct stuck *s, const struct plumb_live_undo *u)
     for (uint32_t i = 0; i < u->states && i < PLUMB_UNDO_STATES; i++) {
         const struct plumb_live_state *st =
             stuck_state(s, u->state[i].state_off & ~(uint64_t)PLUMB_UNDO_FULL);
-        struct plumb_live_state saved;
+        const unsigned char *saved = (const unsigned char *)u->rest[i].words;
+        uint32_t generation;
         if (!st || !(u->state[i].state_off & PLUMB_UNDO_FULL))
             continue;
-        memcpy(&saved.count, u->rest[i].words, sizeof u->rest[i].words);
-        if (saved.reset_generation != st->reset_generation)
+        memcpy(&generation,
+               saved + offsetof(struct plumb_live_state, reset_generation) -
+                   offsetof(struct plumb_live_state, count),
+               sizeof generation);
+        if (generation != st->reset_generation)
             return false;
     }
     return true;
