@@ -309,6 +309,7 @@ void plumb_regions_check(void)
         if (is_listed(i))
             return;
     tell_nothing_selected("so the program ends (PLUMB_REGION_CHECK=abort)");
+    plumb_log_release(); /* what is kept until the opening is over */
     fflush(NULL);
     _exit(1);
 }

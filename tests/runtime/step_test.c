@@ -205,6 +205,16 @@ struct view {
     struct plumb_anchor end; /* the same for each reading, so that ticks become the same ns */
 };
 
+/* Long after all that will be read, on the line of the child's clock. */
+static void end_later(struct plumb_anchor *end, const struct plumb_live_header *h)
+{
+    enum { TIMES = 4096 };
+    plumb_anchor_take(end, h->clock_source);
+    end->ticks += (end->ticks - h->early.ticks) * TIMES;
+    end->unix_ns += (end->raw_ns - h->early.raw_ns) * TIMES;
+    end->raw_ns += (end->raw_ns - h->early.raw_ns) * TIMES;
+}
+
 static void view_open(struct view *v, const char *dir)
 {
     char path[1200];
@@ -221,10 +231,7 @@ static void view_open(struct view *v, const char *dir)
     v->digest = (struct digest){0, 0, 0};
     assert_non_null(v->copy);
     assert_non_null(v->last);
-    v->end = ((const struct plumb_live_header *)(const void *)v->live)->early;
-    v->end.ticks += UINT64_C(1) << 36;
-    v->end.raw_ns += UINT64_C(1) << 35;
-    v->end.unix_ns += UINT64_C(1) << 35;
+    end_later(&v->end, (const struct plumb_live_header *)(const void *)v->live);
 }
 
 static void view_close(struct view *v)
