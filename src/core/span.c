@@ -201,7 +201,7 @@ static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags, struct pl
         flags |= PLUMB_POINT_MEMORY;
     /* The calibration of a run that opens with a request comes before any node. */
     if (flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY) ||
-        (plumb_rt.hooked && PLUMB_ACQUIRE(plumb_node_at(node)->hooks)))
+        (PLUMB_LOAD(plumb_rt.hooked) && PLUMB_ACQUIRE(plumb_node_at(node)->hooks)))
         return plumb_stage_begin(th, node, flags);
     return plumb_begin_plain(th, node);
 }
@@ -632,6 +632,7 @@ uint64_t plumb_calibrate_span(struct plumb_in in, int spans)
     if (th->clock == PLUMB_CLOCK_VIRTUAL)
         return 0;
     plumb_tls = th;
+    plumb_block_next(in, begin);
     for (int i = 0; i < spans; i++) {
         if (th->clock == PLUMB_CLOCK_TSC)
             end_tsc(span_of(begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_TSC)));

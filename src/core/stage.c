@@ -100,7 +100,7 @@ static plumb_span begin_inside(struct plumb_in in, uint32_t node, uint32_t flags
 plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t flags)
 {
     const struct plumb_hooks *hooks =
-        plumb_rt.hooked ? PLUMB_ACQUIRE(plumb_node_at(node)->hooks) : NULL;
+        PLUMB_LOAD(plumb_rt.hooked) ? PLUMB_ACQUIRE(plumb_node_at(node)->hooks) : NULL;
     struct plumb_rss rss = {0, 0};
     plumb_span span = {0};
     struct plumb_in in;

@@ -35,10 +35,39 @@ static enum plumb_clock_step advance(struct plumb_clock_point *out,
     return PLUMB_CLOCK_FITS;
 }
 
+typedef uint64_t __attribute__((may_alias)) word;
+_Static_assert(sizeof(struct plumb_clock_point) % sizeof(word) == 0, "whole words");
+enum { POINT_WORDS = sizeof(struct plumb_clock_point) / sizeof(word), TRIES = 100 };
+
+static void point_put(struct plumb_clock_point *to, const struct plumb_clock_point *from)
+{
+    const word *f = (const word *)(const void *)from;
+    word *t = (word *)(void *)to;
+    for (int i = 0; i < POINT_WORDS; i++)
+        PLUMB_STORE(t[i], f[i]);
+}
+
+/* The newest point, also while another thread takes anchors: of the two places it writes to the one
+ * that is not the newest. */
+static void point_get(struct plumb_clock_point *to, const struct plumb_live_header *h)
+{
+    word *t = (word *)(void *)to;
+    for (int tries = 0; tries < TRIES; tries++) {
+        uint32_t anchor = PLUMB_ACQUIRE(h->anchor);
+        const word *f = (const word *)(const void *)&h->now[anchor & 1];
+        for (int i = 0; i < POINT_WORDS; i++)
+            t[i] = PLUMB_ACQUIRE(f[i]);
+        if (PLUMB_LOAD(h->anchor) == anchor)
+            return;
+    }
+}
+
 bool plumb_live_clock_take(struct plumb_live_header *h, const struct plumb_anchor *a)
 {
     uint32_t now = h->anchor, next = now + 1;
-    bool jumped = advance(&h->now[next & 1], h, &h->now[now & 1], a, h->jump) == PLUMB_CLOCK_JUMPED;
+    struct plumb_clock_point point;
+    bool jumped = advance(&point, h, &h->now[now & 1], a, h->jump) == PLUMB_CLOCK_JUMPED;
+    point_put(&h->now[next & 1], &point);
     PLUMB_RELEASE(h->anchor, next);
     return jumped;
 }
@@ -46,8 +75,9 @@ bool plumb_live_clock_take(struct plumb_live_header *h, const struct plumb_ancho
 double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
                           double *ppm)
 {
-    struct plumb_clock_point p = h->now[PLUMB_ACQUIRE(h->anchor) & 1];
+    struct plumb_clock_point p;
     double rate;
+    point_get(&p, h);
     if (end)
         advance(&p, h, &p, end, NULL);
     rate = plumb_clock_line_rate(&p, ppm);

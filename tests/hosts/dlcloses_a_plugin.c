@@ -1,4 +1,6 @@
-/* Threads load a plug-in, use it and unload it, while others ask for summaries, change the settings
+/* labels: plain
+ * Not under sanitizers, whose allocators do not outlive a fork beside threads.
+ * Threads load a plug-in, use it and unload it, while others ask for summaries, change the settings
  * and fork: each span of the plug-in is counted, and nothing of it is touched when it is gone. */
 #include "hosts/host.h"
 

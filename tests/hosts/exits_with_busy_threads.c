@@ -1,4 +1,6 @@
-/* Processes end in each way there is while threads of theirs do everything: the status is theirs.
+/* labels: plain
+ * Not under sanitizers, whose allocators do not outlive a fork beside threads.
+ * Processes end in each way there is while threads of theirs do everything: the status is theirs.
  */
 #include "hosts/host.h"
 

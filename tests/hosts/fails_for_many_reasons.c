@@ -1,4 +1,6 @@
-/* Each failure of a server has a reason of its own ("timeout after 12.345 ms"): what that costs has
+/* labels: notsan
+ * A reason may take the place of one that the trace is just writing: it looks for that afterwards.
+ * Each failure of a server has a reason of its own ("timeout after 12.345 ms"): what that costs has
  * a bound, and what comes later is recorded as ever. */
 #include "hosts/host.h"
 

@@ -1,4 +1,6 @@
-/* A crash reporter forks in its signal handler, wherever the program is just then: mostly inside
+/* labels: plain
+ * Not under sanitizers, whose allocators do not outlive a fork beside threads.
+ * A crash reporter forks in its signal handler, wherever the program is just then: mostly inside
  * plumb. Neither the parent nor a child hangs or crashes; a child that returns from the handler
  * goes on with what was interrupted. */
 #include "hosts/host.h"

@@ -1,4 +1,6 @@
-/* A server forks for each request while other threads record; its children record and end, each in
+/* labels: plain
+ * Not under sanitizers, whose allocators do not outlive a fork beside threads.
+ * A server forks for each request while other threads record; its children record and end, each in
  * another way. None of them hangs, and none is hurt. */
 #include "hosts/host.h"
 
