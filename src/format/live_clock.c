@@ -87,6 +87,20 @@ double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_
     return 1;
 }
 
+struct plumb_anchor plumb_live_clock_newest(const struct plumb_live_header *h)
+{
+    struct plumb_clock_point p;
+    point_get(&p, h);
+    return p.at;
+}
+
+static uint32_t jumps_of(const struct plumb_live_header *h)
+{
+    struct plumb_clock_point p;
+    point_get(&p, h);
+    return p.jumps;
+}
+
 /* ---- Places in time -------------------------------------------------------------------------- */
 
 struct piece {
@@ -109,7 +123,7 @@ static uint64_t distance(const struct piece *p, uint64_t ticks)
 static uint32_t piece_of(struct piece *out, const struct plumb_live_header *h,
                          const struct plumb_anchor *end, uint64_t ticks)
 {
-    uint32_t jumps = h->now[PLUMB_ACQUIRE(h->anchor) & 1].jumps, best = jumps;
+    uint32_t jumps = jumps_of(h), best = jumps;
     uint32_t oldest = jumps > PLUMB_CLOCK_JUMPS ? jumps - PLUMB_CLOCK_JUMPS : 0;
     uint64_t least = UINT64_MAX;
     *out = (struct piece){&h->early, end};
@@ -144,7 +158,7 @@ static const struct plumb_anchor *nearer(const struct piece *p, uint64_t ticks)
 
 static bool has_jumped(const struct plumb_live_header *h)
 {
-    return h->now[PLUMB_ACQUIRE(h->anchor) & 1].jumps > 0;
+    return jumps_of(h) > 0;
 }
 
 uint64_t plumb_live_at_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
@@ -177,9 +191,9 @@ uint64_t plumb_live_unix_ns(const struct plumb_live_header *h, const struct plum
 
 bool plumb_live_is_newest(const struct plumb_live_header *h, uint64_t ticks)
 {
+    const struct plumb_anchor newest = plumb_live_clock_newest(h);
     struct piece p;
-    return !has_jumped(h) || piece_of(&p, h, plumb_live_clock_newest(h), ticks) ==
-                                 h->now[PLUMB_ACQUIRE(h->anchor) & 1].jumps;
+    return !has_jumped(h) || piece_of(&p, h, &newest, ticks) == jumps_of(h);
 }
 
 /* ---- What a reader has to know --------------------------------------------------------------- */
@@ -210,10 +224,12 @@ void plumb_live_clock_note(struct plumb_timing *t, const struct plumb_live_heade
                            double tick_ns)
 {
     enum { SHOWN = 5 };
-    struct plumb_clock_point p = h->now[PLUMB_ACQUIRE(h->anchor) & 1];
-    uint32_t jumps = p.jumps;
+    struct plumb_clock_point p;
     double now, ppm;
-    uint32_t first = jumps > PLUMB_CLOCK_JUMPS ? jumps - PLUMB_CLOCK_JUMPS : 0;
+    uint32_t jumps, first;
+    point_get(&p, h);
+    jumps = p.jumps;
+    first = jumps > PLUMB_CLOCK_JUMPS ? jumps - PLUMB_CLOCK_JUMPS : 0;
     if (!jumps)
         return;
     t->clock.jumps = jumps;

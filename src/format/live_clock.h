@@ -11,11 +11,8 @@ void plumb_live_clock_begin(struct plumb_live_header *h);
 /* Takes an anchor into the mapping; one thread at a time. Returns whether the counter seems to have
  * jumped, so that another anchor some milliseconds later is worth while. */
 bool plumb_live_clock_take(struct plumb_live_header *h, const struct plumb_anchor *a);
-/* Returns the newest anchor. */
-static inline const struct plumb_anchor *plumb_live_clock_newest(const struct plumb_live_header *h)
-{
-    return &h->now[PLUMB_ACQUIRE(h->anchor) & 1].at;
-}
+/* Returns the newest anchor, also while another thread takes one. */
+struct plumb_anchor plumb_live_clock_newest(const struct plumb_live_header *h);
 
 /* Returns nanoseconds a tick, as far as the mapping (and `end`, which may be NULL) tells: of the
  * time in which the counter did not jump. 0: not known. *ppm: bound of its error. */

@@ -436,7 +436,7 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
         return plumb_fail(
             err, PLUMB_ERR_FORMAT,
             "not of this version of plumb, or cut short: read it with the plumb that recorded it");
-    r.end = end ? *end : *plumb_live_clock_newest(h);
+    r.end = end ? *end : plumb_live_clock_newest(h);
     r.tick_ns = plumb_live_tick_ns(h, end, &ppm);
     if (!(r.tick_ns > 1e-3 && r.tick_ns < 1e3))
         return plumb_fail(err, PLUMB_ERR_FORMAT, "damaged: its clock makes no sense");

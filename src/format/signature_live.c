@@ -191,7 +191,7 @@ static void read_head(struct reader *r)
     r->s->request_id = request_id(r, h->ledger.requests);
     if (!r->s->request_id)
         r->s->request_id = text_at(r, h->fact_off[PLUMB_FACT_REQUEST]);
-    plumb_time_text(time, plumb_live_clock_newest(h)->unix_ns);
+    plumb_time_text(time, plumb_live_clock_newest(h).unix_ns);
     r->s->timestamp = plumb_arena_strdup(&r->s->arena, time);
     r->s->plumb_version = text_at(r, h->fact_off[PLUMB_FACT_VERSION]);
     r->s->pid = h->pid;

@@ -1,4 +1,5 @@
-/* What plumb says is said with no lock held: a callback may fork, start and stop, and a pipe that
+/* labels: notsan
+ * What plumb says is said with no lock held: a callback may fork, start and stop, and a pipe that
  * nobody reads stops nobody else. A role that is stuck is ended by its alarm. */
 #include <pthread.h>
 
