@@ -123,7 +123,7 @@ static void one_suspend_of_any_machine_is_found(void **state)
     }
 }
 
-/* Recording began after it: the time since the library was loaded is no measure. */
+/* A jump before recording began: the time since the library was loaded measures no rate. */
 static void a_suspend_before_the_run_makes_no_wrong_rate(void **state)
 {
     (void)state;

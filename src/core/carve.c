@@ -102,7 +102,7 @@ static size_t within_limits(struct plumb_run *run, size_t bytes)
     return (bytes + STEP - 1) / STEP * STEP;
 }
 
-/* As large as it can be had: half as much each time there is no room, down to a step. */
+/* Maps as much as the kernel gives: half as much each time it refuses, down to one step. */
 static bool map(struct plumb_run *run, int flags)
 {
     for (;; run->mapped = (run->mapped / 2 + STEP - 1) / STEP * STEP) {
