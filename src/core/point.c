@@ -7,26 +7,30 @@
 #include "core/activation.h"
 #include "core/runtime.h"
 
+static bool any_enabled(void)
+{
+    uint32_t count = PLUMB_ACQUIRE(plumb_rt.pipeline_count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (PLUMB_LOAD(plumb_rt.pipelines[i].enabled))
+            return true;
+    }
+    return false;
+}
+
+/* As far as it can be told without the lock: its node is written under that. */
+static bool is_on(const struct plumb_point *p)
+{
+    return plumb_wanted() && (!(p->flags & PLUMB_POINT_DEBUG) || PLUMB_LOAD(plumb_rt.debug));
+}
+
 static uint32_t mode_of(const struct plumb_point *p)
 {
-    bool on = plumb_rt.recording || plumb_rt.want_run;
-    if (on && p->flags & PLUMB_POINT_DEBUG && !plumb_rt.debug)
-        on = false;
-    if (!on)
+    if (!is_on(p))
         return PLUMB_MODE_OFF;
     if (p->flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY | PLUMB_POINT_REGION) ||
         plumb_node_at(p->node)->hooks)
         return PLUMB_MODE_SPECIAL;
     return PLUMB_MODE_ON;
-}
-
-static bool any_enabled(void)
-{
-    for (uint32_t i = 0; i < plumb_rt.pipeline_count; i++) {
-        if (plumb_rt.pipelines[i].enabled)
-            return true;
-    }
-    return false;
 }
 
 static uint32_t activations_mode(void)
@@ -70,9 +74,9 @@ void plumb_point_register(struct plumb_client *client, struct plumb_point *point
 {
     bool region = point->flags & PLUMB_POINT_REGION;
     plumb_node node;
-    if (plumb_locked) { /* stays unknown: a handler that interrupted us passes it again another time
-                         */
-        if (any_enabled() && mode_of(point) != PLUMB_MODE_OFF)
+    /* Stays unknown: a handler that interrupted us passes it again another time. */
+    if (plumb_locked) {
+        if (any_enabled() && is_on(point))
             plumb_turn_handler_away();
         return;
     }
