@@ -4,11 +4,13 @@
 # JOBS    parallel compilations and tests
 # PREFIX  where `make install` puts things
 # BENCH   options of bench/run.sh for `make bench`: "--quick --only span"
+# ROWS    rows that `make mutants` breaks, separated by commas; all of them when empty
 
 BUILD ?= build
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 BENCH ?=
+ROWS ?=
 TEST_KILLS ?= 1000
 
 export BUILD JOBS
@@ -36,7 +38,7 @@ soak: ## SEEDS (100000) seeds of each property, hosts with ROUNDS (25) times the
 
 mutants: ## breaks each row of docs/rows.md once, in a scratch copy: a test cited for it must fail
 	@tools/deps.sh test
-	@tools/mutants.py --build "$(BUILD)/mutants" --jobs "$(JOBS)"
+	@tools/mutants.py --build "$(BUILD)/mutants" --jobs "$(JOBS)" --only "$(ROWS)"
 
 fuzz: ## every fuzz target with libFuzzer, FUZZ_SECONDS (60) each
 	@tools/fuzz.sh

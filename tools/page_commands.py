@@ -39,6 +39,8 @@ RULES = {
     "plumb record -- ./prog": ("plumb record -- ./prog", 60),
     "make asan": ("make asan", 3 * 3600),
     "make tsan": ("make tsan", 3 * 3600),
+    "make soak": ("SEEDS=300 ROUNDS=1 TEST_KILLS=20 make soak", 3 * 3600),
+    "make mutants": ("ROWS=FV-8,TF-4,CV-13 make mutants", 2 * 3600),
     "make fuzz": ("FUZZ_SECONDS=2 make fuzz", 3600),
     "make fuzz-long": ("FUZZ_SECONDS=10 FUZZ_TARGETS='gz live' make fuzz-long", 3600),
     "make bench": ("BENCH=--quick TEST_KILLS=50 make bench", 2 * 3600),
