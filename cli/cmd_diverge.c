@@ -5,11 +5,14 @@
 
 #include "cli.h"
 
-enum { MAP, RTOL, ATOL, TOP, ALL, FORMAT, OUTPUT };
+enum { MAP, ONLY, EXPECT, RTOL, ATOL, TOP, ALL, FORMAT, OUTPUT };
 
 static const struct plumb_cli_option options[] = {
     [MAP] = {"map", "RULE|FILE",
              "what A's layers are called in B: 's/OLD/NEW/' or a file of pairs; repeatable", false},
+    [ONLY] = {"only", "mapped|named|all", "compare what --map or one name matches, or all (all)",
+              false},
+    [EXPECT] = {"expect", "same|close", "hold the runs to the bit, or to tolerances", false},
     [RTOL] = {"rtol", "X", "relative tolerance of all types, instead of each one's own", false},
     [ATOL] = {"atol", "X", "absolute tolerance of all types, likewise", false},
     [TOP] = {"top", "N", "rows of the table, round the culprit (20)", false},
@@ -38,6 +41,32 @@ static bool take_format(struct request *r, const char *text)
     return plumb_cli_wants(&plumb_cmd_diverge, "format", words, WORDS, text);
 }
 
+/* The place of a word in a list of `n`; less than 0: it is not there, and that was said. */
+static int take_word(const char *option, const char *text, const char *const *words, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(words[i], text) == 0)
+            return i;
+    (void)plumb_cli_wants(&plumb_cmd_diverge, option, words, (size_t)n, text);
+    return -1;
+}
+
+static bool take_only(struct request *r, const char *text)
+{
+    static const char *const words[] = {"all", "named", "mapped"};
+    int only = take_word("only", text, words, 3);
+    r->diverge.only = (uint32_t)only;
+    return only >= 0;
+}
+
+static bool take_expect(struct request *r, const char *text)
+{
+    static const char *const words[] = {"same", "close"};
+    int expect = take_word("expect", text, words, 2);
+    r->diverge.expect = expect == 0 ? PLUMB_DIVERGENCE_EXPECT_SAME : PLUMB_DIVERGENCE_EXPECT_CLOSE;
+    return expect >= 0;
+}
+
 /* People write them as 1e-4. 0 asks for equality; in the options it would be the default. */
 static bool take_tolerance(const char *option, const char *text, double *out)
 {
@@ -59,6 +88,10 @@ static bool take(struct request *r, int option, const char *value)
     case MAP:
         r->maps[r->diverge.map_count++] = value;
         return true;
+    case ONLY:
+        return take_only(r, value);
+    case EXPECT:
+        return take_expect(r, value);
     case RTOL:
         return take_tolerance("rtol", value, &r->diverge.relative);
     case ATOL:
@@ -149,9 +182,10 @@ const struct plumb_cli_command plumb_cmd_diverge = {
     .summary = "compare activations: which layer went wrong first",
     .synopsis = "[OPTION]... A B",
     .description =
-        "Lays the activations of run A, the reference, and run B side by side and names\n"
-        "the first record that differs while everything it consumed matched. Then what to\n"
-        "record next, the two runs side by side, and what only one of them has.\n"
+        "Lays the activations of run A, the reference, and run B side by side and says\n"
+        "where they part: the first record that differs while everything it consumed\n"
+        "matched, and the last before it that agree. Then where equality to the last bit\n"
+        "ends, what to record next, both side by side, and what only one of them has.\n"
         "\n"
         "A and B are run directories with activations, JSONL files of plumb or FastVideo,\n"
         "a dump.json of msprobe or its folder (texts may be packed by gzip), .npy and\n"
@@ -159,9 +193,13 @@ const struct plumb_cli_command plumb_cmd_diverge = {
         "Layers need not have the same names: what neither a name nor --map matches is\n"
         "matched by its order, shape and statistics, and what finds no partner is listed.\n"
         "\n"
-        "Tolerances follow the element types; --rtol and --atol set others.",
+        "Two runs of one engine, which begin equal to the last bit, are held to the bit;\n"
+        "others to tolerances that follow the element types. --expect decides otherwise,\n"
+        "--rtol and --atol set other tolerances.",
     .examples = "plumb diverge reference.jsonl port.jsonl\n"
                 "plumb diverge --map 's/^transformer_blocks/blocks/' A B  # other names\n"
+                "plumb diverge --map names.txt --only mapped A B          # what the map names\n"
+                "plumb diverge --expect close A B                        # last bits may differ\n"
                 "plumb diverge --rtol 0 --atol 0 A B                      # equal in every bit?\n"
                 "plumb diverge --format svg -o drift.svg A B              # a picture",
     .status = "0 no divergence; 1 the runs diverged; 2 trouble: wrong usage, a file that\n"

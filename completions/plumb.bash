@@ -51,8 +51,10 @@ _plumb() {
         esac
         ;;
     diverge)
-        words='--map --rtol --atol --top --all --format --output --help'
+        words='--map --only --expect --rtol --atol --top --all --format --output --help'
         case $previous in
+        --only) COMPREPLY=($(compgen -W 'mapped named all' -- "$current")); return ;;
+        --expect) COMPREPLY=($(compgen -W 'same close' -- "$current")); return ;;
         --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
         esac
         ;;

@@ -480,17 +480,33 @@ PLUMB_API const char *plumb_comparison_run(const plumb_comparison *comparison, u
 
 /* ---- First divergence ------------------------------------------------------------------------ */
 
+/* What two runs are held to. By itself two runs of one engine, which begin equal to the last bit,
+ * are held to the bit, others to the tolerance of their element types. */
+enum plumb_divergence_expect {
+    PLUMB_DIVERGENCE_EXPECT_AUTO = 0,
+    PLUMB_DIVERGENCE_EXPECT_SAME = 1, /* equal in every bit */
+    PLUMB_DIVERGENCE_EXPECT_CLOSE = 2 /* within tolerance */
+};
+/* Which records are compared. */
+enum plumb_divergence_only {
+    PLUMB_DIVERGENCE_ALL = 0,
+    PLUMB_DIVERGENCE_NAMED = 1, /* that have one name, or one that a map gives */
+    PLUMB_DIVERGENCE_MAPPED = 2 /* that a map gives a name */
+};
+
 typedef struct plumb_divergence_options {
     size_t size;             /* sizeof(plumb_divergence_options) */
     double relative;         /* 0: by the element types (docs/diverge.md); below 0: none */
     double absolute;         /* likewise */
     const char *const *maps; /* what A's layers are called in B: "s/OLD/NEW/", or files */
     uint64_t map_count;
+    uint32_t expect; /* enum plumb_divergence_expect */
+    uint32_t only;   /* enum plumb_divergence_only */
 } plumb_divergence_options;
 
 static inline plumb_divergence_options plumb_divergence_options_default(void)
 {
-    plumb_divergence_options o = {sizeof(plumb_divergence_options), 0, 0, NULL, 0};
+    plumb_divergence_options o = {sizeof(plumb_divergence_options), 0, 0, NULL, 0, 0, 0};
     return o;
 }
 

@@ -75,7 +75,7 @@ static int align(struct plumb_diverge *d, plumb_error *err)
         return rc;
     plumb_diverge_apply_joins(d);
     rc = plumb_diverge_match_names(d, err);
-    return rc < 0 ? rc : plumb_diverge_match_order(d, err);
+    return rc < 0 || d->options.only != PLUMB_ONLY_ALL ? rc : plumb_diverge_match_order(d, err);
 }
 
 /* What was joined is a record like others, so all is aligned again with it. */
@@ -98,15 +98,16 @@ int plumb_diverge_run(struct plumb_diverge *d, plumb_error *err)
     int rc;
     for (int i = PLUMB_DIVERGE_A; i <= PLUMB_DIVERGE_B; i++)
         d->given[i] = d->sides[i].t->count;
-    if ((rc = align(d, err)) < 0 || (rc = plumb_diverge_find_joins(d, err)) < 0 ||
+    if ((rc = align(d, err)) < 0 ||
+        (rc = d->options.only == PLUMB_ONLY_ALL ? plumb_diverge_find_joins(d, err) : 0) < 0 ||
         (rc > 0 && (rc = align_joined(d, err)) < 0) ||
         (rc = plumb_diverge_pair_records(d, err)) < 0 ||
         (rc = plumb_diverge_read_values(d, err)) < 0)
         return rc;
     plumb_diverge_judge(d);
     count_unmatched(d);
-    if ((rc = check(d, err)) < 0 || (rc = plumb_diverge_find_culprit(d, err)) < 0)
+    if ((rc = check(d, err)) < 0 || (rc = plumb_diverge_find_frontier(d, err)) < 0)
         return rc;
     count_unmatched(d); /* guesses may have been refuted */
-    return PLUMB_OK;
+    return plumb_diverge_find_missing(d, err);
 }

@@ -1,19 +1,27 @@
-/* diverge.h: two runs of one model laid side by side, and the first record that went wrong.
+/* diverge.h: two runs of one model laid side by side, and where they part.
  *
  *     plumb_diverge_init(&d, &a, &b, &options);
  *     rc = plumb_diverge_run(&d, err);
  *     ...                                     (d.culprit, d.cells, d.sides[].partner)
  *     plumb_diverge_fini(&d);
  *
- * Three steps, each in files of its own:
- *   1. Alignment. Records of one (module, tensor, phase, io, rank) are a site. Sites find their
- *      partners by name, through the user's map, else by order with shape, type, statistics and
- *      similar names as evidence, else by statistics that only two sites have, else as a whole and
- * its parts; then the records of two sites by step and call. What found none is listed, never
- * guessed.
- *   2. Verdicts. Each pair is compared by the tolerance of its types.
- *   3. The culprit: the first record, in A's order of execution, that differs while everything it
- *      consumed matched.
+ * The answer is a frontier, which is always true: the last records with evidence that agree, and
+ * the first that does not. Three layers, each of which knows only the one before it:
+ *
+ *   1. Correspondence: which record of B is which of A, and by what evidence (`how`). Records of
+ *      one (module, tensor, phase, io, rank) are a site. Sites are partners by name or the user's
+ *      map; by statistics that agree, in order or out of it; by names of which others of their
+ *      kinds and layers showed the meaning; as a whole and its parts; last by order and shape
+ *      alone, which is no evidence. Then the records of two sites by step and call. What found no
+ *      partner is listed and never blamed: engines record what the other fuses.
+ *      (diverge_sites, _names, _order, _layers, _left, _joins, _parts, _evidence, _pairs)
+ *   2. Consumption: what a record was made from, as far as it was recorded: its own inputs; what
+ *      has their contents; else what came last before it, and the module that both lie in. A
+ *      gradient consumes gradients. (diverge_consume)
+ *   3. Verdict: each pair is compared (diverge_compare, _values); two runs of one engine are held
+ *      to the bit, others to the tolerance of their types; the first record with evidence that
+ *      differs while what it consumed agrees is one end of the frontier, what it consumed the
+ *      other. (diverge_verdict; diverge_missing: what a side lacks)
  *
  * Costs: about 30 bytes a record beside the tables, and 1 KiB a pair whose values both sides
  * stored, which are read; time grows with the records, except for sites without a name in common,
@@ -48,6 +56,7 @@ enum plumb_diverge_how {
     PLUMB_HOW_ORDER, /* by order, shape and what its name resembles */
     PLUMB_HOW_MOVED, /* out of order, by statistics that nothing else has */
     PLUMB_HOW_JOINED, /* the whole on one side, its parts on the other */
+    PLUMB_HOW_INPUTS, /* by order, and what they consumed agrees */
     PLUMB_HOW_COUNT
 };
 
@@ -64,9 +73,25 @@ enum plumb_diverge_verdict {
     PLUMB_SAID_COUNT
 };
 
+/* What is expected of the runs. */
+enum plumb_diverge_expect {
+    PLUMB_EXPECT_AUTO = 0, /* what the records show */
+    PLUMB_EXPECT_SAME = 1, /* equal in every bit */
+    PLUMB_EXPECT_CLOSE = 2 /* within tolerance */
+};
+
+/* Which pairs are made. */
+enum plumb_diverge_only {
+    PLUMB_ONLY_ALL = 0,
+    PLUMB_ONLY_NAMED = 1, /* by name or map */
+    PLUMB_ONLY_MAPPED = 2
+};
+
 struct plumb_diverge_options {
     double relative, absolute;         /* below 0: by type (tolerance.h) */
     const struct plumb_rename *rename; /* from A's names to B's; NULL: none */
+    enum plumb_diverge_expect expect;
+    enum plumb_diverge_only only;
 };
 
 struct plumb_diverge_site {
@@ -111,7 +136,8 @@ struct plumb_diverge_cell {
     uint8_t field; /* of the largest excess */
     uint8_t verdict;
     uint8_t how;
-    uint8_t proven; /* of LAYOUT: by a hash of the values in any order */
+    bool proven; /* of LAYOUT: by a hash of the values in any order */
+    bool exact;  /* equal in everything that both recorded: statistics, hashes, types, values */
 };
 
 /* Fields of a cell beside enum plumb_activation_field; PLUMB_ACT_STATISTICS: none decided. */
@@ -134,7 +160,15 @@ enum plumb_diverge_inputs {
     PLUMB_INPUTS_UNKNOWN = 0, /* `input` is the record before it, if there is one */
     PLUMB_INPUTS_RECORDED,    /* its own `in` records; `input` is the one that is farthest off */
     PLUMB_INPUTS_BY_HASH,     /* `input` gave out the same contents */
-    PLUMB_INPUTS_IS_ONE       /* the culprit itself is an input */
+    PLUMB_INPUTS_IS_ONE       /* it is an input itself; `input` gave out the same contents */
+};
+
+/* The answer of layer 2 about one record of A. */
+struct plumb_consumed {
+    enum plumb_diverge_inputs how;
+    uint32_t input;  /* record of A, or PLUMB_DIVERGE_NONE */
+    uint32_t within; /* record of A: the nearest module that was recorded and holds both; or NONE */
+    uint32_t inside; /* record of A: the last one inside the module itself before it, or NONE */
 };
 
 enum plumb_diverge_kind {
@@ -142,20 +176,37 @@ enum plumb_diverge_kind {
     PLUMB_DIVERGE_JUMP,    /* a culprit */
     PLUMB_DIVERGE_DRIFT,   /* grew slowly: no single culprit; `a` is where it began */
     PLUMB_DIVERGE_START,   /* the first record differs already */
-    PLUMB_DIVERGE_OUTSIDE, /* an input that no record gave out */
-    PLUMB_DIVERGE_BETWEEN  /* `input` gave it out right, and it came in wrong */
+    PLUMB_DIVERGE_OUTSIDE, /* an input beside others that agree, which no record gave out */
+    PLUMB_DIVERGE_BETWEEN, /* an input that `input` gave out right, or that was made after it */
+    PLUMB_DIVERGE_LOST,    /* after `input` nothing agrees, and nothing has evidence */
+    PLUMB_DIVERGE_MISSING  /* equality was asked for, and a side lacks `a`, or else `b` */
 };
 
 struct plumb_diverge_culprit {
     enum plumb_diverge_kind kind;
     enum plumb_diverge_inputs inputs;
     uint32_t a, b;      /* records; PLUMB_DIVERGE_NONE when the runs are the same */
-    uint32_t input;     /* of A, or PLUMB_DIVERGE_NONE */
-    uint32_t beyond;    /* of A: the first beyond tolerance; of a drift, not `a` */
+    uint32_t input;     /* of A, or PLUMB_DIVERGE_NONE: the other end of the frontier */
+    uint32_t within;    /* as in struct plumb_consumed */
+    uint32_t inside;    /* likewise */
+    uint32_t sure;      /* of LOST: the first with evidence that differs, or NONE */
+    uint32_t beyond;    /* of A: the first beyond tolerance; NONE: none is */
     uint32_t born_a;    /* the first record with NaN or Inf that the other side lacks, if that */
     uint32_t born_b;    /* is not the culprit: of A or B; the other is PLUMB_DIVERGE_NONE */
     uint32_t roots;     /* further records that differ while their recorded inputs match */
     uint32_t next_root; /* of A: the first of them */
+};
+
+/* What one side lacks that the other has. */
+struct plumb_diverge_missing {
+    size_t steps, ranks, modules;  /* how many */
+    int64_t first_step, last_step; /* of them */
+    bool ends;                     /* these are the last ones of the other side */
+    int32_t rank;                  /* the first */
+    uint32_t module;               /* record of the other side: the first of such a module */
+    uint32_t after;                /* record of the other side: the last that has a partner, where
+                                    * more of sites that both have follow; or NONE */
+    size_t following;              /* how many follow */
 };
 
 struct plumb_diverge {
@@ -165,6 +216,12 @@ struct plumb_diverge {
     struct plumb_diverge_tensor *tensors; /* in A's order */
     size_t tensor_count, tensor_cap;
     struct plumb_diverge_culprit culprit;
+    struct plumb_diverge_missing missing[2]; /* by the side that lacks it */
+    bool held;                               /* to the bit */
+    bool guessed;                            /* `held` because the records show one engine */
+    uint32_t equal_count;   /* pairs from the first on that are equal in every bit recorded */
+    uint32_t equal_last;    /* of A: the last of them, or PLUMB_DIVERGE_NONE */
+    uint32_t first_unequal; /* of A: the first that is not; NONE: all are */
     struct plumb_diverge_join *joins;
     size_t join_count;
     size_t pairs;    /* records of A with a partner */
@@ -175,6 +232,7 @@ struct plumb_diverge {
     uint32_t retyped;  /* of A: the first whose element type is another in B */
     uint32_t shuffled; /* of A: the first whose values are in another order */
     size_t retyped_count;
+    size_t rehashed;       /* pairs whose hashes differ and whose statistics do not */
     size_t layouts_proven; /* of by_verdict[PLUMB_SAID_LAYOUT]: a hash shows the same values */
     size_t dropped;        /* pairs that order suggested and what follows refuted */
     bool approximate;      /* too many sites without a name in common: a band was searched */
@@ -273,15 +331,24 @@ void plumb_diverge_judge(struct plumb_diverge *d);
 bool plumb_diverge_has_nan(const struct plumb_activations *t, uint32_t record);
 bool plumb_diverge_has_inf(const struct plumb_activations *t, uint32_t record);
 
-/* diverge_culprit.c */
-int plumb_diverge_find_culprit(struct plumb_diverge *d, plumb_error *err);
-/* diverge_inputs.c: the recorded inputs of record `a` of A: its worst verdict, PLUMB_SAID_NOTHING
- * without any, and which record that was. */
-uint8_t plumb_diverge_inputs_of(const struct plumb_diverge *d, uint32_t a, uint32_t *worst);
-/* The record of A before `input` (an `in` record, or any with a hash) that gave out the same
- * contents, by hash or else by every statistic; PLUMB_DIVERGE_NONE. */
-uint32_t plumb_diverge_producer(const struct plumb_diverge *d, uint32_t input);
-/* Of the producers of the inputs of `a`, which need no partners themselves, the worst. */
-uint32_t plumb_diverge_producers_of(const struct plumb_diverge *d, uint32_t a);
+/* ---- Layer 2 --------------------------------------------------------------------------------- */
+
+/* diverge_consume.c: what record `a` of A consumed; of several the one that is farthest off. */
+struct plumb_consumed plumb_diverge_consumed(const struct plumb_diverge *d, uint32_t a);
+/* Whether the record is what went into a module. */
+bool plumb_diverge_is_input(const struct plumb_activations *t, uint32_t record);
+/* Whether the cell of `a` says something, by a pair that has evidence. */
+bool plumb_diverge_has_evidence(const struct plumb_diverge *d, uint32_t a);
+/* Whether `inner` is a module below `outer`, by their names. */
+bool plumb_diverge_holds(const char *outer, const char *inner);
+
+/* ---- Layer 3 --------------------------------------------------------------------------------- */
+
+/* diverge_verdict.c: chooses what the runs are held to, and finds the frontier. */
+int plumb_diverge_find_frontier(struct plumb_diverge *d, plumb_error *err);
+/* Whether the pair of `a` differs by what the runs are held to. */
+bool plumb_diverge_differs(const struct plumb_diverge *d, uint32_t a);
+/* diverge_missing.c: fills d->missing; PLUMB_ERR_MEMORY. */
+int plumb_diverge_find_missing(struct plumb_diverge *d, plumb_error *err);
 
 #endif

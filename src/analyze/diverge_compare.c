@@ -335,6 +335,12 @@ static bool inf_apart(const struct pair *p)
     return false;
 }
 
+/* By the hashes that both have. */
+static bool same_contents(const struct pair *p)
+{
+    return !count_apart(p, PLUMB_ACT_HASH) && !count_apart(p, PLUMB_ACT_HASH_ANY);
+}
+
 /* What the user asked for with both tolerances 0. */
 static bool is_exact(const struct pair *p)
 {
@@ -352,6 +358,7 @@ static uint8_t refine(const struct pair *p, enum plumb_shape_relation shapes, ui
     bool same_values = any && same_whole(p, PLUMB_ACT_HASH_ANY);
     bool hashes = !other_layout && both(p, PLUMB_ACT_HASH) && one_type;
     bool unequal = hashes && !same_whole(p, PLUMB_ACT_HASH);
+    cell->exact = !retyped && !unequal && (!any || same_values) && cell->excess == 0;
     if (hashes && !unequal)
         return PLUMB_SAID_EQUAL;
     if (is_exact(p) && (unequal || (any && !same_values) || retyped)) {
@@ -399,7 +406,10 @@ static uint8_t verdict_of(struct pair *p, struct plumb_diverge_cell *cell)
         return !figures && verdict == PLUMB_SAID_CLOSE ? PLUMB_SAID_DIFFERENT : verdict;
     }
     uint8_t verdict = compare_figures(p, cell);
-    return verdict == PLUMB_SAID_CLOSE ? refine(p, shapes, verdict, cell) : verdict;
+    if (verdict == PLUMB_SAID_CLOSE)
+        verdict = refine(p, shapes, verdict, cell);
+    cell->exact = verdict == PLUMB_SAID_EQUAL; /* by its hash */
+    return verdict;
 }
 
 static struct pair pair_of(struct plumb_diverge *d, uint32_t a, uint32_t b)
@@ -495,6 +505,12 @@ double plumb_diverge_scale(struct plumb_diverge *d, uint32_t a, uint32_t b)
     return grown >= 3 ? factor : 0;
 }
 
+static bool rehashed(struct plumb_diverge *d, uint32_t a, uint32_t b)
+{
+    struct pair p = pair_of(d, a, b);
+    return same_bits(&p) && !same_contents(&p);
+}
+
 /* Counts what is reported of a pair whatever its verdict is. */
 static void note_pair(struct plumb_diverge *d, uint32_t a, const struct plumb_diverge_cell *cell)
 {
@@ -503,6 +519,8 @@ static void note_pair(struct plumb_diverge *d, uint32_t a, const struct plumb_di
         d->retyped = a;
     if (cell->verdict == PLUMB_SAID_SHUFFLED && d->shuffled == PLUMB_DIVERGE_NONE)
         d->shuffled = a;
+    d->rehashed += cell->verdict == PLUMB_SAID_CLOSE && !cell->exact && cell->excess == 0 &&
+                   rehashed(d, a, d->sides[PLUMB_DIVERGE_A].partner[a]);
     d->layouts_proven += cell->verdict == PLUMB_SAID_LAYOUT && cell->proven;
 }
 
@@ -513,7 +531,7 @@ void plumb_diverge_judge(struct plumb_diverge *d)
     memset(d->by_how, 0, sizeof d->by_how);
     memset(d->by_verdict, 0, sizeof d->by_verdict);
     d->widest = d->retyped = d->shuffled = PLUMB_DIVERGE_NONE;
-    d->retyped_count = d->layouts_proven = 0;
+    d->retyped_count = d->layouts_proven = d->rehashed = 0;
     for (uint32_t i = 0; i < a->t->count; i++) {
         uint8_t how = d->cells[i].how;
         if (a->partner[i] != PLUMB_DIVERGE_NONE) {

@@ -61,6 +61,22 @@ float plumb_evidence_of_sites(struct plumb_diverge *d, const struct plumb_diverg
     return best;
 }
 
+float plumb_evidence_share(struct plumb_diverge *d, const struct plumb_diverge_site *a,
+                           const struct plumb_diverge_site *b)
+{
+    enum { LOOKS = 8 };
+    const uint32_t *in_a = d->sides[PLUMB_DIVERGE_A].records + a->begin;
+    const uint32_t *in_b = d->sides[PLUMB_DIVERGE_B].records + b->begin;
+    uint32_t n = a->count < b->count ? a->count : b->count;
+    uint32_t looks = n < LOOKS ? n : LOOKS;
+    uint32_t agreed = 0;
+    for (uint32_t i = 0; i < looks; i++) {
+        uint32_t k = looks > 1 ? (uint32_t)((uint64_t)i * (n - 1) / (looks - 1)) : 0;
+        agreed += plumb_evidence_closeness(d, in_a[k], in_b[k]) >= 1;
+    }
+    return (float)agreed / (float)looks;
+}
+
 float plumb_evidence_of_records(void *diverge, uint32_t a, uint32_t b)
 {
     struct plumb_diverge *d = diverge;

@@ -13,6 +13,11 @@ float plumb_evidence_closeness(struct plumb_diverge *d, uint32_t a, uint32_t b);
 float plumb_evidence_of_sites(struct plumb_diverge *d, const struct plumb_diverge_site *a,
                               const struct plumb_diverge_site *b, float *shapes);
 
+/* Of two sites that agree somewhere: the part of their records, as far as eight of them tell, that
+ * does. Above 0, at most 1. */
+float plumb_evidence_share(struct plumb_diverge *d, const struct plumb_diverge_site *a,
+                           const struct plumb_diverge_site *b);
+
 /* What speaks for records `a` and `b`, of sites known to be partners: above 0, or 0 where their
  * shapes forbid it. A plumb_sequence_score with a struct plumb_diverge. */
 float plumb_evidence_of_records(void *diverge, uint32_t a, uint32_t b);

@@ -47,7 +47,8 @@ static uint64_t elements_of(const struct search *s, int side, uint32_t i)
 static bool is_left(const struct search *s, int side, uint32_t i)
 {
     const struct plumb_diverge_site *site = site_of(s, side, i);
-    return (site->partner == PLUMB_DIVERGE_NONE || site->how == PLUMB_HOW_ORDER) &&
+    return (site->partner == PLUMB_DIVERGE_NONE || site->how == PLUMB_HOW_ORDER ||
+            site->how == PLUMB_HOW_INPUTS) &&
            (site->io == PLUMB_ACT_OUT || site->io == PLUMB_ACT_GRAD) &&
            plumb_activations_has(table_of(s, side), s->d->sides[side].records[site->begin],
                                  PLUMB_ACT_SHAPE);

@@ -99,7 +99,7 @@ static uint32_t only_one(struct plumb_order *o, const struct figure *figure, int
         uint32_t b = side == PLUMB_DIVERGE_A ? in->at[low].site : figure->site;
         if (++n > MOST)
             return PLUMB_DIVERGE_NONE;
-        if (!plumb_order_agrees(o, a, b))
+        if (!plumb_order_layers_fit(o, a, b, false) || !plumb_order_agrees(o, a, b))
             continue;
         if (found != PLUMB_DIVERGE_NONE)
             return PLUMB_DIVERGE_NONE;
@@ -151,8 +151,8 @@ static int count_roles(const struct plumb_order *o, int side, struct plumb_map *
     return rc;
 }
 
-/* The n-th "layers.#.v" without a partner is the n-th "blk.#.wv", if such go together elsewhere and
- * both sides have as many. */
+/* "layers.3.v" without a partner is "blk.3.wv", if such go together elsewhere; without numbers of
+ * layers the n-th is the n-th, if both sides have as many. */
 int plumb_order_match_kinds(struct plumb_order *o, plumb_error *err)
 {
     const uint32_t *counts = o->counts;
@@ -173,11 +173,15 @@ int plumb_order_match_kinds(struct plumb_order *o, plumb_error *err)
             continue;
         for (uint32_t j = 0; j < counts[PLUMB_DIVERGE_B] && left > 0; j++, left--) {
             uint32_t b = o->lists[PLUMB_DIVERGE_B][j];
-            if (ordinal[i] != ordinal_b[j] ||
-                plumb_order_site(o, PLUMB_DIVERGE_B, b)->partner != PLUMB_DIVERGE_NONE ||
+            if (plumb_order_site(o, PLUMB_DIVERGE_B, b)->partner != PLUMB_DIVERGE_NONE ||
                 !plumb_map_get(&o->roles, plumb_order_roles(o, a, b)) ||
-                plumb_map_get(&of_a, role) !=
-                    plumb_map_get(&of_b, plumb_order_role(o, PLUMB_DIVERGE_B, b)))
+                !plumb_order_layers_fit(o, a, b, true))
+                continue;
+            bool numbered = o->layers.key[PLUMB_DIVERGE_A][a] && o->layers.key[PLUMB_DIVERGE_B][b];
+            bool nth = ordinal[i] == ordinal_b[j] &&
+                       plumb_map_get(&of_a, role) ==
+                           plumb_map_get(&of_b, plumb_order_role(o, PLUMB_DIVERGE_B, b));
+            if (!numbered && !nth)
                 continue;
             plumb_order_join(o, a, b, PLUMB_HOW_KIND);
             break;
@@ -188,6 +192,48 @@ out:
     plumb_map_fini(&of_b);
     free(ordinal);
     return rc == PLUMB_OK ? rc : plumb_fail(err, rc, "out of memory for roles of sites");
+}
+
+/* ---- By inputs ------------------------------------------------------------------------------- */
+
+static bool may_be_by_inputs(struct plumb_order *o, uint32_t a, uint32_t b)
+{
+    const struct plumb_diverge_site *sa = plumb_order_site(o, PLUMB_DIVERGE_A, a);
+    const struct plumb_diverge_site *sb = plumb_order_site(o, PLUMB_DIVERGE_B, b);
+    float shapes;
+    return sa->partner == PLUMB_DIVERGE_NONE && sb->partner == PLUMB_DIVERGE_NONE &&
+           plumb_order_layers_fit(o, a, b, true) &&
+           plumb_evidence_of_sites(o->d, sa, sb, &shapes) >= 0 && plumb_order_inputs(o, a, b) >= 1;
+}
+
+/* The only site of the other side that consumed the same; NONE: none, or several. */
+static uint32_t only_by_inputs(struct plumb_order *o, int side, uint32_t s)
+{
+    uint32_t found = PLUMB_DIVERGE_NONE;
+    for (uint32_t j = 0; j < o->counts[!side]; j++) {
+        uint32_t t = o->lists[!side][j];
+        if (!may_be_by_inputs(o, side == PLUMB_DIVERGE_A ? s : t, side == PLUMB_DIVERGE_A ? t : s))
+            continue;
+        if (found != PLUMB_DIVERGE_NONE)
+            return PLUMB_DIVERGE_NONE;
+        found = t;
+    }
+    return found;
+}
+
+/* Of all that consumed the same (q, k and v of a layer) one alone is left on each side. */
+void plumb_order_match_inputs(struct plumb_order *o)
+{
+    if ((uint64_t)o->counts[PLUMB_DIVERGE_A] * o->counts[PLUMB_DIVERGE_B] > MOST_NEAREST)
+        return;
+    for (uint32_t i = 0; i < o->counts[PLUMB_DIVERGE_A]; i++) {
+        uint32_t a = o->lists[PLUMB_DIVERGE_A][i];
+        uint32_t b = plumb_order_site(o, PLUMB_DIVERGE_A, a)->partner == PLUMB_DIVERGE_NONE
+                         ? only_by_inputs(o, PLUMB_DIVERGE_A, a)
+                         : PLUMB_DIVERGE_NONE;
+        if (b != PLUMB_DIVERGE_NONE && only_by_inputs(o, PLUMB_DIVERGE_B, b) == a)
+            plumb_order_join(o, a, b, PLUMB_HOW_INPUTS);
+    }
 }
 
 /* ---- The nearest ----------------------------------------------------------------------------- */
@@ -210,6 +256,8 @@ static struct nearest nearest_of(struct plumb_order *o, int side, uint32_t i)
             continue;
         uint32_t a = side == PLUMB_DIVERGE_A ? s : t;
         uint32_t b = side == PLUMB_DIVERGE_A ? t : s;
+        if (!plumb_order_layers_fit(o, a, b, true))
+            continue;
         if (plumb_evidence_of_sites(o->d, plumb_order_site(o, PLUMB_DIVERGE_A, a),
                                     plumb_order_site(o, PLUMB_DIVERGE_B, b), &shapes) < NEAR)
             continue;

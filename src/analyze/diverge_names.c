@@ -73,9 +73,11 @@ static void match(struct names *n, uint32_t a)
     bool mapped = false;
     if (rename) {
         n->mapped.len = 0;
-        mapped = plumb_rename_apply(rename, &n->mapped, name.module);
-        if (mapped && !n->mapped.failed)
+        mapped = plumb_rename_record(rename, &n->mapped, name.module, name.tensor);
+        if (mapped && !n->mapped.failed) {
             name.module = n->mapped.data;
+            name.tensor = n->mapped.data + strlen(n->mapped.data) + 1;
+        }
     }
     uint32_t b = find(n, &name);
     if (b == PLUMB_DIVERGE_NONE) {
@@ -83,7 +85,8 @@ static void match(struct names *n, uint32_t a)
         b = find(n, &name);
     }
     /* Two of A's names may be mapped to one of B's: the first has it. */
-    if (b == PLUMB_DIVERGE_NONE || sides[PLUMB_DIVERGE_B].sites[b].partner != PLUMB_DIVERGE_NONE)
+    if (b == PLUMB_DIVERGE_NONE || sides[PLUMB_DIVERGE_B].sites[b].partner != PLUMB_DIVERGE_NONE ||
+        (n->d->options.only == PLUMB_ONLY_MAPPED && !mapped))
         return;
     uint8_t how = mapped ? PLUMB_HOW_MAP : PLUMB_HOW_NAME;
     sides[PLUMB_DIVERGE_A].sites[a].partner = b;

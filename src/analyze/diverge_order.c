@@ -24,8 +24,9 @@ enum { BUDGET = 1 << 25 };
 /* What the weights of the evidence are; the shape gives up to 1. Closeness counts by its square:
  * one good pair is worth more than several poor ones. */
 static const float WEIGH_STATISTICS = 6, WEIGH_NAME = 1.5F, WEIGH_TENSOR = 0.3F, WEIGH_ROLE = 2,
-                   WEIGH_INPUTS = 2;
+                   WEIGH_INPUTS = 2, WEIGH_SHARE = 1.5F;
 enum { MOST_INPUTS = 4 }; /* of a module */
+static const float AGREE = 1;
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -168,8 +169,8 @@ static float weight_of_roles(const struct plumb_order *o, uint32_t a, uint32_t b
         return 0;
     if (plumb_map_get(&o->roles, plumb_order_roles(o, a, b)))
         return WEIGH_ROLE;
-    /* Both are known to go with others. */
-    return plumb_map_get(&o->taught[PLUMB_DIVERGE_A], plumb_order_role(o, PLUMB_DIVERGE_A, a)) &&
+    /* One is known to go with others. */
+    return plumb_map_get(&o->taught[PLUMB_DIVERGE_A], plumb_order_role(o, PLUMB_DIVERGE_A, a)) ||
                    plumb_map_get(&o->taught[PLUMB_DIVERGE_B],
                                  plumb_order_role(o, PLUMB_DIVERGE_B, b))
                ? -WEIGH_ROLE
@@ -191,8 +192,7 @@ static uint32_t sibling_of(const struct plumb_order *o, uint32_t a, uint32_t hea
     return PLUMB_DIVERGE_NONE;
 }
 
-/* What the inputs of both modules say, by their labels: 1 where all agree, 0 without any. */
-static float closeness_of_inputs(const struct plumb_order *o, uint32_t a, uint32_t b)
+float plumb_order_inputs(const struct plumb_order *o, uint32_t a, uint32_t b)
 {
     float sum = 0;
     int n = 0;
@@ -217,16 +217,19 @@ float plumb_order_score(void *arg, uint32_t a, uint32_t b)
     const struct plumb_diverge_site *sa = plumb_order_site(o, PLUMB_DIVERGE_A, a);
     const struct plumb_diverge_site *sb = plumb_order_site(o, PLUMB_DIVERGE_B, b);
     float shapes;
-    float closeness = plumb_evidence_of_sites(o->d, sa, sb, &shapes);
-    if (closeness < 0)
+    if (!plumb_order_layers_fit(o, a, b, !o->only_evidence))
         return 0;
+    float closeness = plumb_evidence_of_sites(o->d, sa, sb, &shapes);
+    if (closeness < 0 || (o->only_evidence && closeness < 1))
+        return 0;
+    float share = closeness < 1 ? 0 : plumb_evidence_share(o->d, sa, sb);
     bool tensor = strcmp(plumb_activations_text(o->d->sides[PLUMB_DIVERGE_A].t, sa->tensor),
                          plumb_activations_text(o->d->sides[PLUMB_DIVERGE_B].t, sb->tensor)) == 0;
-    return shapes + WEIGH_STATISTICS * closeness * closeness +
+    return shapes + WEIGH_STATISTICS * closeness * closeness + WEIGH_SHARE * share +
            WEIGH_NAME *
                likeness(&o->described[PLUMB_DIVERGE_A][a], &o->described[PLUMB_DIVERGE_B][b]) +
            (tensor ? WEIGH_TENSOR : 0) + weight_of_roles(o, a, b) +
-           WEIGH_INPUTS * closeness_of_inputs(o, a, b);
+           WEIGH_INPUTS * plumb_order_inputs(o, a, b);
 }
 
 bool plumb_order_agrees(struct plumb_order *o, uint32_t a, uint32_t b)
@@ -258,7 +261,7 @@ static int for_each_segment(struct plumb_order *o, segment_fn fn, plumb_error *e
         goto out;
     }
     for (uint32_t i = 0; i < a->site_count; i++)
-        partners[i] = a->sites[i].partner;
+        partners[i] = a->sites[i].how == PLUMB_HOW_MOVED ? PLUMB_DIVERGE_NONE : a->sites[i].partner;
     if ((rc = plumb_sequence_rising(keep, partners, a->site_count, err)) < 0)
         goto out;
     for (uint32_t i = 0; i <= a->site_count && rc == PLUMB_OK; i++) {
@@ -327,6 +330,7 @@ int plumb_order_teach(struct plumb_order *o, uint32_t a, uint32_t b)
     return rc;
 }
 
+/* What the pairs of this alignment that agree teach: which kinds and which layers go together. */
 static int learn(struct plumb_order *o, plumb_error *err)
 {
     int rc = PLUMB_OK;
@@ -336,7 +340,7 @@ static int learn(struct plumb_order *o, plumb_error *err)
         uint32_t a = o->lists[PLUMB_DIVERGE_A][i];
         uint32_t b = o->lists[PLUMB_DIVERGE_B][o->partner[i]];
         if (plumb_order_agrees(o, a, b))
-            rc |= plumb_order_teach(o, a, b);
+            rc |= plumb_order_teach(o, a, b) | plumb_order_vote(o, a, b);
     }
     return rc == PLUMB_OK ? rc
                           : plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for roles of sites");
@@ -372,10 +376,49 @@ static void keep_pairs(struct plumb_order *o)
         uint32_t b = o->lists[PLUMB_DIVERGE_B][o->partner[i]];
         bool known = plumb_map_get(&o->roles, plumb_order_roles(o, a, b)) != 0;
         plumb_order_join(o, a, b,
-                         plumb_order_agrees(o, a, b) ? PLUMB_HOW_EVIDENCE
-                         : known                     ? PLUMB_HOW_KIND
-                                                     : PLUMB_HOW_ORDER);
+                         plumb_order_agrees(o, a, b)            ? PLUMB_HOW_EVIDENCE
+                         : known                                ? PLUMB_HOW_KIND
+                         : plumb_order_inputs(o, a, b) >= AGREE ? PLUMB_HOW_INPUTS
+                                                                : PLUMB_HOW_ORDER);
     }
+}
+
+/* Takes what has a partner by now off the lists. */
+static void shorten(struct plumb_order *o)
+{
+    for (int side = PLUMB_DIVERGE_A; side <= PLUMB_DIVERGE_B; side++) {
+        uint32_t n = 0;
+        for (uint32_t i = 0; i < o->counts[side]; i++)
+            if (plumb_order_site(o, side, o->lists[side][i])->partner == PLUMB_DIVERGE_NONE)
+                o->lists[side][n++] = o->lists[side][i];
+        o->counts[side] = n;
+    }
+}
+
+/* Pairs whose statistics agree hold the two orders together; only then is what lies between them
+ * paired by kind and order. Together, two poor pairs would weigh more than a good one. */
+static int match_in_turn(struct plumb_order *o, plumb_error *err)
+{
+    int rc;
+    o->only_evidence = true;
+    if ((rc = for_each_segment(o, count_cells, err)) < 0 || (rc = align(o, err)) < 0 ||
+        (rc = learn(o, err)) < 0 || (rc = align(o, err)) < 0)
+        return rc;
+    keep_pairs(o);
+    shorten(o);
+    if ((rc = plumb_order_match_moved(o, err)) < 0 || (rc = plumb_order_match_kinds(o, err)) < 0)
+        return rc;
+    plumb_order_match_inputs(o);
+    shorten(o);
+    o->only_evidence = false;
+    if (o->counts[PLUMB_DIVERGE_A] == 0 || o->counts[PLUMB_DIVERGE_B] == 0)
+        return PLUMB_OK;
+    o->cells = 0;
+    if ((rc = for_each_segment(o, count_cells, err)) < 0 || (rc = align(o, err)) < 0)
+        return rc;
+    keep_pairs(o);
+    plumb_order_match_nearest(o);
+    return PLUMB_OK;
 }
 
 int plumb_diverge_match_order(struct plumb_diverge *d, plumb_error *err)
@@ -383,7 +426,8 @@ int plumb_diverge_match_order(struct plumb_diverge *d, plumb_error *err)
     struct plumb_order o = {.d = d};
     int rc;
     if ((rc = describe_all(&o, PLUMB_DIVERGE_A, err)) < 0 ||
-        (rc = describe_all(&o, PLUMB_DIVERGE_B, err)) < 0)
+        (rc = describe_all(&o, PLUMB_DIVERGE_B, err)) < 0 ||
+        (rc = plumb_order_layers_init(&o, err)) < 0)
         goto out;
     if (o.counts[PLUMB_DIVERGE_A] == 0 || o.counts[PLUMB_DIVERGE_B] == 0)
         goto out;
@@ -392,14 +436,7 @@ int plumb_diverge_match_order(struct plumb_diverge *d, plumb_error *err)
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the order of sites");
         goto out;
     }
-    if ((rc = for_each_segment(&o, count_cells, err)) < 0 || (rc = align(&o, err)) < 0 ||
-        (rc = learn(&o, err)) < 0 || (rc = align(&o, err)) < 0)
-        goto out;
-    keep_pairs(&o);
-    if ((rc = plumb_order_match_moved(&o, err)) == PLUMB_OK)
-        rc = plumb_order_match_kinds(&o, err);
-    if (rc == PLUMB_OK)
-        plumb_order_match_nearest(&o);
+    rc = match_in_turn(&o, err);
 out:
     for (int i = PLUMB_DIVERGE_A; i <= PLUMB_DIVERGE_B; i++) {
         free(o.described[i]);
@@ -408,6 +445,7 @@ out:
         plumb_map_fini(&o.taught[i]);
     }
     plumb_map_fini(&o.roles);
+    plumb_order_layers_fini(&o);
     free(o.partner);
     return rc;
 }

@@ -11,12 +11,26 @@ struct plumb_order_name {
     uint16_t tokens[PLUMB_ORDER_TOKENS]; /* hashes of its parts; 0: none */
 };
 
+/* Which layers of A and B go together, by their numbers ("layers.3", "blk.3"). A number is that of
+ * a layer when more than one kind of module bears it: `node_237` of a graph is none. Votes are
+ * cast by pairs with evidence; the most votes decide for a layer, the offset of the others where
+ * it has none, and equal numbers where nothing is known. */
+struct plumb_order_layers {
+    uint64_t *key[2];         /* [site_count]: what stands before the number, and it; 0: none */
+    uint32_t *number[2];      /* [site_count] */
+    struct plumb_map votes;   /* a pair of layers: how many */
+    struct plumb_map best[2]; /* a layer: its partner */
+    struct plumb_map offsets; /* a pair of what stands before numbers: B's less A's, plus 2^32 */
+};
+
 struct plumb_order {
     struct plumb_diverge *d;
+    struct plumb_order_layers layers;
     struct plumb_order_name *described[2]; /* [site_count] */
     struct plumb_map roles;                /* a pair of roles: seen together */
     struct plumb_map taught[2];            /* roles that have been seen with any */
     bool learned;
+    bool only_evidence; /* pairs whose statistics do not agree score nothing */
     uint32_t *lists[2]; /* sites without a partner that stand for their modules, in order */
     uint32_t counts[2];
     uint32_t *next[2]; /* [site_count]: the next site of the same module, or NONE */
@@ -38,6 +52,9 @@ uint64_t plumb_order_role(const struct plumb_order *o, int side, uint32_t s);
 uint64_t plumb_order_roles(const struct plumb_order *o, uint32_t a, uint32_t b);
 /* How much speaks for sites `a` and `b`, with a struct plumb_order: a plumb_sequence_score. */
 float plumb_order_score(void *order, uint32_t a, uint32_t b);
+/* What the inputs of the modules that `a` and `b` stand for say, by their labels: 1 where all
+ * agree, 0 without any. */
+float plumb_order_inputs(const struct plumb_order *o, uint32_t a, uint32_t b);
 /* Whether all their statistics agree, in one record at least. */
 bool plumb_order_agrees(struct plumb_order *o, uint32_t a, uint32_t b);
 /* Remembers that their kinds go together; PLUMB_ERR_MEMORY. */
@@ -45,9 +62,19 @@ int plumb_order_teach(struct plumb_order *o, uint32_t a, uint32_t b);
 /* Makes partners of the modules that `a` and `b` stand for. */
 void plumb_order_join(struct plumb_order *o, uint32_t a, uint32_t b, uint8_t how);
 
+/* diverge_layers.c */
+int plumb_order_layers_init(struct plumb_order *o, plumb_error *err);
+void plumb_order_layers_fini(struct plumb_order *o);
+/* Casts the vote of two sites that go together; PLUMB_ERR_MEMORY. */
+int plumb_order_vote(struct plumb_order *o, uint32_t a, uint32_t b);
+/* Returns whether the layers of two sites may go together. `strict`: where no vote tells, numbers
+ * must be equal. */
+bool plumb_order_layers_fit(const struct plumb_order *o, uint32_t a, uint32_t b, bool strict);
+
 /* diverge_left.c, in this order */
 int plumb_order_match_moved(struct plumb_order *o, plumb_error *err);
 int plumb_order_match_kinds(struct plumb_order *o, plumb_error *err);
+void plumb_order_match_inputs(struct plumb_order *o);
 void plumb_order_match_nearest(struct plumb_order *o);
 
 #endif

@@ -182,6 +182,7 @@ void plumb_diverge_part(struct plumb_diverge *d, uint32_t a)
     d->cells[a] = (struct plumb_diverge_cell){0};
     d->by_how[PLUMB_HOW_NONE]++;
     d->dropped++;
+    d->pairs--;
 }
 
 int plumb_diverge_pair_records(struct plumb_diverge *d, plumb_error *err)

@@ -103,12 +103,34 @@ static double apart(const struct plumb_diverge *d, uint32_t a, uint32_t b, doubl
     return magnitude > 0 ? *difference / magnitude : 0;
 }
 
+static bool same_list(const struct plumb_activations *ta, const uint32_t *of_a, uint32_t a,
+                      const struct plumb_activations *tb, const uint32_t *of_b, uint32_t b)
+{
+    size_t na;
+    size_t nb;
+    const double *x = plumb_activations_list(ta, of_a, a, &na);
+    const double *y = plumb_activations_list(tb, of_b, b, &nb);
+    for (size_t i = 0; na == nb && i < na; i++)
+        if (x[i] != y[i] && !(isnan(x[i]) && isnan(y[i])))
+            return false;
+    return true;
+}
+
+static bool same_lists(const struct plumb_diverge *d, uint32_t a, uint32_t b)
+{
+    const struct plumb_activations *ta = d->sides[PLUMB_DIVERGE_A].t;
+    const struct plumb_activations *tb = d->sides[PLUMB_DIVERGE_B].t;
+    return same_list(ta, ta->sample, a, tb, tb->sample, b) &&
+           same_list(ta, ta->histogram, a, tb, tb->histogram, b);
+}
+
 void plumb_diverge_weigh_values(struct plumb_diverge *d, uint32_t a,
                                 struct plumb_diverge_cell *cell)
 {
     uint32_t b = d->sides[PLUMB_DIVERGE_A].partner[a];
     const struct plumb_diverge_tensor *tensor = plumb_diverge_tensor_of(d, a);
     bool stored = tensor && tensor->compared;
+    cell->exact = cell->exact && !(stored && tensor->diff.unequal > 0) && same_lists(d, a, b);
     bool odd = stored && tensor->diff.odd > 0 && cell->verdict == PLUMB_SAID_SHUFFLED;
     if ((!stored && !d->sides[PLUMB_DIVERGE_A].t->sample) ||
         (cell->verdict != PLUMB_SAID_EQUAL && cell->verdict != PLUMB_SAID_CLOSE && !odd))

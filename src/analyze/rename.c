@@ -126,6 +126,7 @@ static int add_expression(struct plumb_rename *r, const char *text, plumb_error 
     if (r->arena.failed)
         return no_memory(err);
     rule.everywhere = *at == 'g';
+    rule.labelled = pattern && strchr(pattern, ' ') != NULL;
     if (!rule.with || at[rule.everywhere] != '\0' || !pattern[0])
         return plumb_fail(
             err, PLUMB_ERR_ARG,
@@ -164,6 +165,25 @@ static bool is_expression(const char *text)
            text[1] != '_' && text[1] != '.' && strchr(text + 2, text[1]) != NULL;
 }
 
+/* Cuts a line up into words, each of which has one character before it. Returns how many there are,
+ * `most` where there are that many or more. */
+static size_t split(char **word, size_t most, char *line, const char *blank)
+{
+    size_t n = 0;
+    char *end = line + strlen(line);
+    char *write = line;
+    for (char *p = line; p < end && n < most;) {
+        size_t size = strcspn(p, blank);
+        memmove(write, p, size);
+        word[n++] = write;
+        p += size;
+        p += strspn(p, blank);
+        write[size] = '\0';
+        write += size + 1;
+    }
+    return n;
+}
+
 /* A line without its newline; `line` is the caller's, and is cut up. */
 static int add_line(struct plumb_rename *r, char *line, const char *path, size_t number,
                     plumb_error *err)
@@ -181,16 +201,16 @@ static int add_line(struct plumb_rename *r, char *line, const char *path, size_t
                    ? rc
                    : plumb_fail(err, rc, "line %zu of '%s': %s", number, path, why.message);
     }
-    char *to = from + strcspn(from, blank);
-    if (*to) {
-        *to++ = '\0';
-        to += strspn(to, blank);
-    }
-    if (!*to || to[strcspn(to, blank)])
+    char *word[5] = {from, "", "", "", ""};
+    size_t words = split(word, 5, from, blank);
+    if (words != 2 && words != 4)
         return plumb_fail(err, PLUMB_ERR_ARG,
                           "line %zu of '%s' is no pair of names: it wants the name in A, a space, "
-                          "the name in B",
+                          "the name in B (or module and label of each)",
                           number, path);
+    char *to = word[words == 4 ? 2 : 1];
+    if (words == 4) /* "module label" */
+        word[1][-1] = word[3][-1] = ' ';
     return add_pair(r, from, to, err);
 }
 
@@ -268,21 +288,65 @@ static const char *pair_of(const struct plumb_rename *r, const char *name)
     return place > 0 && strcmp(r->pairs[place - 1].from, name) == 0 ? r->pairs[place - 1].to : NULL;
 }
 
+static bool apply_rules(const struct plumb_rename *r, struct plumb_buf *text, bool labelled)
+{
+    bool met = false;
+    for (size_t i = 0; i < r->rule_count && !text->failed; i++) {
+        struct plumb_buf next = {0};
+        if (r->rules[i].labelled != labelled)
+            continue;
+        plumb_buf_str(&next, "");
+        met |= apply_rule(&r->rules[i], &next, text->data);
+        plumb_buf_fini(text);
+        *text = next;
+    }
+    return met;
+}
+
 bool plumb_rename_apply(const struct plumb_rename *r, struct plumb_buf *out, const char *name)
 {
     const char *to = pair_of(r, name);
     struct plumb_buf text = {0};
-    bool met = to != NULL;
     plumb_buf_str(&text, to ? to : name);
-    for (size_t i = 0; i < r->rule_count && !to && !text.failed; i++) {
-        struct plumb_buf next = {0};
-        plumb_buf_str(&next, "");
-        met |= apply_rule(&r->rules[i], &next, text.data);
-        plumb_buf_fini(&text);
-        text = next;
-    }
+    bool met = to != NULL || apply_rules(r, &text, false);
     out->failed |= text.failed;
     plumb_buf_str(out, text.data ? text.data : name);
     plumb_buf_fini(&text);
+    return met;
+}
+
+/* Puts "module label", of which both may be one text by now, as two. */
+static void put_split(struct plumb_buf *out, const char *text, const char *label)
+{
+    const char *space = strrchr(text, ' ');
+    bool given = space && space[1];
+    plumb_buf_append(out, text, given ? (size_t)(space - text) : strlen(text));
+    plumb_buf_char(out, '\0');
+    plumb_buf_str(out, given ? space + 1 : label);
+}
+
+bool plumb_rename_record(const struct plumb_rename *r, struct plumb_buf *out, const char *module,
+                         const char *label)
+{
+    struct plumb_buf both = {0};
+    struct plumb_buf name = {0};
+    bool is_output = strncmp(label, "out", 3) == 0;
+    plumb_buf_printf(&both, "%s %s", module, label);
+    const char *to = both.data ? pair_of(r, both.data) : NULL;
+    bool met = to != NULL;
+    if (!to && both.data && (met = apply_rules(r, &both, true)))
+        to = both.data;
+    if (to)
+        put_split(out, to, label);
+    else {
+        met = plumb_rename_apply(r, &name, module);
+        const char *space = name.data ? strchr(name.data, ' ') : NULL;
+        if (met && space && !is_output) /* of another tensor of that module nothing was said */
+            name.data[space - name.data] = '\0';
+        put_split(out, met && name.data ? name.data : module, label);
+    }
+    out->failed |= both.failed | name.failed;
+    plumb_buf_fini(&both);
+    plumb_buf_fini(&name);
     return met;
 }

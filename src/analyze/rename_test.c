@@ -77,12 +77,47 @@ static void a_file_has_pairs_and_expressions(void **state)
     plumb_rename_fini(&r);
 }
 
+static void labelled(struct plumb_rename *r, const char *module, const char *label,
+                     const char *expected)
+{
+    struct plumb_buf out = {0};
+    char both[128];
+    assert_true(plumb_rename_record(r, &out, module, label) == (expected != NULL));
+    snprintf(both, sizeof both, "%s %s", out.data, out.data + strlen(out.data) + 1);
+    if (expected)
+        assert_string_equal(both, expected);
+    plumb_buf_fini(&out);
+}
+
+static void labels_are_renamed_by_rules_with_a_space(void **state)
+{
+    struct plumb_rename r;
+    plumb_error err = {0, ""};
+    FILE *file = fopen("labels.txt", "w");
+    (void)state;
+    fputs("0.qkv out.q  0.wq out\ns/^(\\d+)\\.kv out\\.(.)$/\\1.w\\2 out/\n"
+          "s/^(\\d+)\\.wo$/\\1.attention out.o/\ns/^a/b/\n",
+          file);
+    fclose(file);
+    plumb_rename_init(&r);
+    if (plumb_rename_add(&r, "labels.txt", &err) < 0)
+        fail_msg("%s", err.message);
+    labelled(&r, "0.qkv", "out.q", "0.wq out");
+    labelled(&r, "0.qkv", "out.k", NULL);
+    labelled(&r, "3.kv", "out.v", "3.wv out");
+    labelled(&r, "3.wo", "out", "3.attention out.o");
+    labelled(&r, "3.wo", "in", "3.attention in");
+    labelled(&r, "a", "in[0]", "b in[0]");
+    plumb_rename_fini(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expressions_rename_as_in_sed),
         cmocka_unit_test(bad_rules_are_refused_with_one_line),
         cmocka_unit_test(a_file_has_pairs_and_expressions),
+        cmocka_unit_test(labels_are_renamed_by_rules_with_a_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

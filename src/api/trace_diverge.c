@@ -33,6 +33,8 @@ static int open_sides(struct plumb_divergence *p, const char *a, const char *b,
                       const plumb_divergence_options *o, plumb_error *err)
 {
     int rc;
+    if (o->expect > PLUMB_DIVERGENCE_EXPECT_CLOSE || o->only > PLUMB_DIVERGENCE_MAPPED)
+        return plumb_fail(err, PLUMB_ERR_ARG, "options of a divergence that are unknown here");
     for (uint64_t i = 0; i < o->map_count; i++)
         if ((rc = plumb_rename_add(&p->rename, o->maps[i], err)) < 0)
             return rc;
@@ -41,7 +43,9 @@ static int open_sides(struct plumb_divergence *p, const char *a, const char *b,
         return rc;
     struct plumb_diverge_options options = {.relative = tolerance_of(o->relative),
                                             .absolute = tolerance_of(o->absolute),
-                                            .rename = o->map_count > 0 ? &p->rename : NULL};
+                                            .rename = o->map_count > 0 ? &p->rename : NULL,
+                                            .expect = (enum plumb_diverge_expect)o->expect,
+                                            .only = (enum plumb_diverge_only)o->only};
     plumb_diverge_init(&p->diverge, &p->tables[PLUMB_DIVERGE_A], &p->tables[PLUMB_DIVERGE_B],
                        &options);
     return plumb_diverge_run(&p->diverge, err);

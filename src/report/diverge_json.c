@@ -86,7 +86,7 @@ static void write_culprit(struct plumb_json *j, const struct plumb_diverge_sheet
     const struct plumb_diverge_culprit *c = &s->d->culprit;
     const struct plumb_activations *ta = s->d->sides[PLUMB_DIVERGE_A].t;
     const struct plumb_activations *tb = s->d->sides[PLUMB_DIVERGE_B].t;
-    if (c->kind == PLUMB_DIVERGE_SAME) {
+    if (c->kind == PLUMB_DIVERGE_SAME || c->a == PLUMB_DIVERGE_NONE) {
         plumb_put_null(j, "culprit");
         return;
     }
@@ -113,6 +113,26 @@ static void write_culprit(struct plumb_json *j, const struct plumb_diverge_sheet
     write_source(j, ta, c->a);
     write_filter(j, "filter_a", s, PLUMB_DIVERGE_A, c->a);
     write_filter(j, "filter_b", s, PLUMB_DIVERGE_B, c->b);
+    plumb_json_object_end(j);
+}
+
+/* The ends of the frontier, and where equality ends. */
+static void write_frontier(struct plumb_json *j, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_diverge *d = s->d;
+    const struct plumb_diverge_culprit *c = &d->culprit;
+    const struct plumb_activations *t = d->sides[PLUMB_DIVERGE_A].t;
+    plumb_put_text(j, "held_to", d->held ? "bit" : "tolerance");
+    plumb_put_u64(j, "equal_records", d->equal_count);
+    write_record(j, "equal_up_to", t, d->equal_last);
+    write_record(j, "first_unequal", t, d->first_unequal);
+    plumb_put_object(j, "frontier");
+    write_record(j, "agrees", t, c->input);
+    write_record(j, "differs", t, c->a);
+    plumb_put_text(
+        j, "inside",
+        c->within == PLUMB_DIVERGE_NONE ? NULL : plumb_activations_text(t, t->module[c->within]));
+    write_record(j, "first_with_evidence", t, c->kind == PLUMB_DIVERGE_LOST ? c->sure : c->a);
     plumb_json_object_end(j);
 }
 
@@ -272,6 +292,7 @@ void plumb_diverge_json(const struct plumb_diverge_sheet *s, struct plumb_buf *o
     write_side(j, s, PLUMB_DIVERGE_A);
     write_side(j, s, PLUMB_DIVERGE_B);
     write_counts(j, s->d);
+    write_frontier(j, s);
     write_culprit(j, s);
     plumb_diverge_put_next(&next, s);
     write_lines(j, "next", &next);

@@ -1,4 +1,4 @@
-/* diverge_sentence.c: the first divergence in one sentence. */
+/* diverge_sentence.c: what differs between two records, in words. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -146,8 +146,11 @@ static void put_birth(struct plumb_buf *out, const struct plumb_diverge_sheet *s
     const struct plumb_activations *tb = table(s, PLUMB_DIVERGE_B);
     bool born = nan ? plumb_diverge_has_nan(ta, a) != plumb_diverge_has_nan(tb, b)
                     : plumb_diverge_has_inf(ta, a) != plumb_diverge_has_inf(tb, b);
+    const struct plumb_diverge_culprit *c = &s->d->culprit;
+    bool before = c->born_b != PLUMB_DIVERGE_NONE || c->born_a < a;
     if (born) {
-        plumb_buf_printf(out, "%s is born here: ", nan ? "NaN" : "Inf");
+        plumb_buf_printf(out, "%s %s: ", nan ? "NaN" : "Inf",
+                         before ? "on one side only" : "is born here");
         put_count(out, ta, a, nan);
         plumb_buf_str(out, " in A, ");
         put_count(out, tb, b, nan);
@@ -243,12 +246,77 @@ void plumb_diverge_put_types(struct plumb_buf *out, const struct plumb_diverge_s
     plumb_put_left(out, text_of(tb, tb->dtype ? tb->dtype[b] : 0), 0);
 }
 
+/* "0.03 tolerances" */
+static void put_tolerances(struct plumb_buf *out, double excess)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%.1g", excess);
+    plumb_decimal_point(number);
+    plumb_buf_printf(out, "%s tolerances", number);
+}
+
+/* Six digits, or as many as tell both apart. */
+static void put_two(struct plumb_buf *out, double x, double y)
+{
+    struct plumb_buf a = {0};
+    struct plumb_buf b = {0};
+    plumb_put_figure(&a, x);
+    plumb_put_figure(&b, y);
+    if (x != y && a.data && b.data && strcmp(a.data, b.data) == 0) {
+        char text[2][40];
+        for (int digits = 7; digits <= 17; digits++) {
+            snprintf(text[0], sizeof text[0], "%.*g", digits, x);
+            snprintf(text[1], sizeof text[1], "%.*g", digits, y);
+            if (strcmp(text[0], text[1]) != 0)
+                break;
+        }
+        plumb_decimal_point(text[0]);
+        plumb_decimal_point(text[1]);
+        plumb_buf_printf(out, "%s against %s", text[0], text[1]);
+    } else
+        plumb_buf_printf(out, "%s against %s", a.data ? a.data : "", b.data ? b.data : "");
+    out->failed |= a.failed | b.failed;
+    plumb_buf_fini(&a);
+    plumb_buf_fini(&b);
+}
+
+/* Of a pair that is within tolerance and not equal all the same: why. */
+static bool put_unequal(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a,
+                        uint32_t b)
+{
+    const struct plumb_activations *ta = table(s, PLUMB_DIVERGE_A);
+    const struct plumb_activations *tb = table(s, PLUMB_DIVERGE_B);
+    const struct plumb_diverge_tensor *tensor = plumb_diverge_tensor_of(s->d, a);
+    if (s->d->cells[a].exact || s->d->cells[a].excess > 0)
+        return false;
+    for (enum plumb_activation_field f = PLUMB_ACT_ABS_MEAN; f < PLUMB_ACT_REALS; f++) {
+        double x = plumb_activations_stat(ta, a, f);
+        double y = plumb_activations_stat(tb, b, f);
+        if (!(ta->has[a] & tb->has[b] & 1u << f) || x == y || isnan(x) || isnan(y))
+            continue;
+        plumb_buf_printf(out, "%s ", plumb_activation_field_name(f));
+        put_two(out, x, y);
+        return true;
+    }
+    if (plumb_diverge_retyped(s->d, a, b))
+        plumb_diverge_put_types(out, s, a);
+    else if (tensor && tensor->compared && tensor->diff.unequal > 0)
+        put_values(out, s, a);
+    else if (ta->has[a] & tb->has[b] & (1u << PLUMB_ACT_HASH | 1u << PLUMB_ACT_HASH_ANY))
+        plumb_buf_str(out, "the hashes differ, the statistics do not");
+    else
+        plumb_buf_str(out, "the sampled values differ, the statistics do not");
+    return true;
+}
+
 static void put_figures(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a,
                         uint32_t b)
 {
     const struct plumb_diverge_cell *cell = &s->d->cells[a];
     enum plumb_activation_field field = field_to_tell(s, a);
     double factor = plumb_diverge_scale(s->d, a, b);
+    if (put_unequal(out, s, a, b))
+        return;
     if (cell->field == PLUMB_DIVERGE_BY_VALUES) {
         put_values(out, s, a);
         return;
@@ -268,14 +336,16 @@ static void put_figures(struct plumb_buf *out, const struct plumb_diverge_sheet 
     double x = plumb_activations_stat(table(s, PLUMB_DIVERGE_A), a, field);
     double y = plumb_activations_stat(table(s, PLUMB_DIVERGE_B), b, field);
     plumb_buf_printf(out, "%s ", plumb_activation_field_name(field));
-    plumb_put_figure(out, x);
-    plumb_buf_str(out, " against ");
-    plumb_put_figure(out, y);
+    put_two(out, x, y);
     plumb_buf_str(out, " (");
     plumb_diverge_put_percent(out, field == PLUMB_ACT_ABS_MEAN ? plumb_diverge_relative(s, a)
                                                                : (double)cell->drift);
     if (field == PLUMB_ACT_SUM || field == PLUMB_ACT_MEAN)
         plumb_buf_str(out, " of the mean magnitude");
+    if (!plumb_diverge_is_wrong(cell->verdict)) {
+        plumb_buf_str(out, ", ");
+        put_tolerances(out, (double)cell->excess);
+    }
     plumb_buf_char(out, ')');
     if (factor > 0) {
         plumb_buf_str(out, ", B is A times ");
@@ -300,162 +370,12 @@ void plumb_diverge_put_difference(struct plumb_buf *out, const struct plumb_dive
         put_shape(out, table(s, PLUMB_DIVERGE_B), b);
         break;
     case PLUMB_SAID_SHUFFLED:
-        plumb_buf_str(out, "the same values in another order, and what consumed them went wrong");
+        plumb_buf_str(out, s->d->held
+                               ? "the same values in another order"
+                               : "the same values in another order, and what consumed them went "
+                                 "wrong");
         break;
     default:
         put_figures(out, s, a, b);
     }
-}
-
-/* ---- What it consumed ------------------------------------------------------------------------ */
-
-/* The last output between the culprit and the record before it that one side alone has, A's rather
- * than B's. Returns its side; less than 0: there is none. */
-static int alone_between(const struct plumb_diverge_sheet *s, uint32_t *out)
-{
-    const struct plumb_diverge_culprit *c = &s->d->culprit;
-    uint32_t from[] = {c->input, s->d->sides[PLUMB_DIVERGE_A].partner[c->input]};
-    uint32_t to[] = {c->a, c->b};
-    for (int side = PLUMB_DIVERGE_A; side <= PLUMB_DIVERGE_B; side++) {
-        const struct plumb_diverge_side *x = &s->d->sides[side];
-        if (from[side] == PLUMB_DIVERGE_NONE || to[side] == PLUMB_DIVERGE_NONE)
-            continue;
-        for (uint32_t i = to[side]; i-- > from[side] + 1;) {
-            bool input =
-                x->t->io && (x->t->io[i] == PLUMB_ACT_IN || x->t->io[i] == PLUMB_ACT_PARAM);
-            if (x->partner[i] == PLUMB_DIVERGE_NONE && !input && !x->sites[x->site_of[i]].is_part) {
-                *out = i;
-                return side;
-            }
-        }
-    }
-    return -1;
-}
-
-static bool all_equal(const struct plumb_diverge_sheet *s, uint32_t input)
-{
-    uint8_t verdict = s->d->cells[input].verdict;
-    return verdict == PLUMB_SAID_EQUAL ||
-           (verdict == PLUMB_SAID_LAYOUT && s->d->cells[input].proven);
-}
-
-static void put_inputs(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
-{
-    const struct plumb_diverge_culprit *c = &s->d->culprit;
-    bool none = c->input == PLUMB_DIVERGE_NONE;
-    uint32_t alone = PLUMB_DIVERGE_NONE;
-    int side;
-    const char *matched = !none && all_equal(s, c->input) ? "equal" : "within tolerance";
-    switch (c->inputs) {
-    case PLUMB_INPUTS_RECORDED:
-        plumb_buf_printf(out, ", inputs %s", matched);
-        break;
-    case PLUMB_INPUTS_BY_HASH:
-        plumb_buf_printf(out, ", inputs %s (found by their contents: ", matched);
-        plumb_diverge_put_pair(out, s, c->input);
-        plumb_buf_char(out, ')');
-        break;
-    case PLUMB_INPUTS_IS_ONE:
-        if (none)
-            break;
-        plumb_buf_str(out, ", given out by ");
-        plumb_diverge_put_pair(out, s, c->input);
-        plumb_buf_str(out, s->d->cells[c->input].verdict == PLUMB_SAID_NOTHING
-                               ? ", which only A has"
-                               : ", where it was right");
-        break;
-    case PLUMB_INPUTS_UNKNOWN:
-        plumb_buf_str(out, ", inputs unknown");
-        if (none)
-            break;
-        if ((side = alone_between(s, &alone)) < 0)
-            plumb_buf_str(out, " (the record before it, ");
-        else
-            plumb_buf_str(out, " (the last record before it on both sides, ");
-        plumb_diverge_put_pair(out, s, c->input);
-        plumb_buf_printf(out, ", is %s", matched);
-        if (side >= 0) {
-            plumb_buf_printf(out, "; only %c has ", side == PLUMB_DIVERGE_A ? 'A' : 'B');
-            plumb_diverge_put_record(out, table(s, side), alone);
-            plumb_buf_str(out, " between them");
-        }
-        plumb_buf_char(out, ')');
-        break;
-    }
-}
-
-/* ---- The sentence ---------------------------------------------------------------------------- */
-
-static void put_same(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
-{
-    const struct plumb_diverge *d = s->d;
-    size_t said = d->pairs - d->by_verdict[PLUMB_SAID_NOTHING];
-    plumb_buf_printf(out, "no divergence: %zu %s", said,
-                     said == 1 ? "pair of records is " : "pairs of records are ");
-    if (d->by_verdict[PLUMB_SAID_EQUAL] == said)
-        plumb_buf_str(out, "equal in every statistic");
-    else
-        plumb_buf_str(out, "within tolerance");
-    if (d->retyped_count > 0)
-        plumb_buf_printf(out, ", in %zu of them the element types differ", d->retyped_count);
-    if (d->widest == PLUMB_DIVERGE_NONE || !((double)d->cells[d->widest].excess > 0))
-        return;
-    plumb_buf_str(out, ", the farthest off is ");
-    plumb_diverge_put_pair(out, s, d->widest);
-    plumb_buf_printf(
-        out, ": %s by ",
-        plumb_activation_field_name((enum plumb_activation_field)d->cells[d->widest].field));
-    plumb_diverge_put_percent(out, (double)d->cells[d->widest].drift);
-}
-
-static void put_drift(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
-{
-    const struct plumb_diverge *d = s->d;
-    const struct plumb_diverge_culprit *c = &d->culprit;
-    plumb_buf_str(out, "slow drift, no single culprit: from ");
-    plumb_diverge_put_percent(out, (double)d->cells[c->a].drift);
-    plumb_buf_str(out, " at ");
-    plumb_diverge_put_pair(out, s, c->a);
-    plumb_buf_str(out, " to ");
-    plumb_diverge_put_percent(out, (double)d->cells[c->beyond].drift);
-    plumb_buf_str(out, " at ");
-    plumb_diverge_put_pair(out, s, c->beyond);
-    plumb_buf_str(out, ", the first beyond tolerance: ");
-    plumb_diverge_put_difference(out, s, c->beyond);
-}
-
-static const char *lead_of(enum plumb_diverge_kind kind)
-{
-    switch (kind) {
-    case PLUMB_DIVERGE_START:
-        return "different from the first record on: ";
-    case PLUMB_DIVERGE_OUTSIDE:
-        return "different input: ";
-    default:
-        return "first divergence: ";
-    }
-}
-
-void plumb_diverge_put_sentence(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
-{
-    const struct plumb_diverge_culprit *c = &s->d->culprit;
-    if (c->kind == PLUMB_DIVERGE_SAME) {
-        put_same(out, s);
-        return;
-    }
-    if (c->kind == PLUMB_DIVERGE_DRIFT) {
-        put_drift(out, s);
-        return;
-    }
-    plumb_buf_str(out, lead_of(c->kind));
-    plumb_diverge_put_pair(out, s, c->a);
-    plumb_buf_str(out, ": ");
-    plumb_diverge_put_difference(out, s, c->a);
-    if (c->kind == PLUMB_DIVERGE_START)
-        plumb_buf_str(out, ": the inputs or the seeds of the runs differ, or what comes before the "
-                           "first record");
-    else if (c->kind == PLUMB_DIVERGE_OUTSIDE)
-        plumb_buf_str(out, ", and no record gave it out: another input, seed or weight");
-    else
-        put_inputs(out, s);
 }

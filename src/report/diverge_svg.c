@@ -153,7 +153,7 @@ static bool fill(struct picture *p)
     p->culprit =
         culprit == PLUMB_DIVERGE_NONE ? culprit : p->column_of[side_a(p)->site_of[culprit]];
     uint32_t any = culprit != PLUMB_DIVERGE_NONE ? culprit : d->widest;
-    p->allowed = any == PLUMB_DIVERGE_NONE
+    p->allowed = any == PLUMB_DIVERGE_NONE || side_a(p)->partner[any] == PLUMB_DIVERGE_NONE
                      ? 0
                      : plumb_diverge_tolerance(p->s->d, any, side_a(p)->partner[any]).relative;
     return true;

@@ -57,14 +57,15 @@ const char *plumb_diverge_verdict_name(uint8_t verdict)
 
 const char *plumb_diverge_how_name(uint8_t how)
 {
-    static const char *const names[PLUMB_HOW_COUNT] = {"none", "name",  "map",   "evidence",
-                                                       "kind", "order", "moved", "joined"};
+    static const char *const names[PLUMB_HOW_COUNT] = {
+        "none", "name", "map", "evidence", "kind", "order", "moved", "joined", "inputs"};
     return names[how];
 }
 
 const char *plumb_diverge_kind_name(enum plumb_diverge_kind kind)
 {
-    static const char *const names[] = {"same", "jump", "drift", "start", "outside", "between"};
+    static const char *const names[] = {"same",    "jump",    "drift", "start",
+                                        "outside", "between", "lost",  "missing"};
     return names[kind];
 }
 

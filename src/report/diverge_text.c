@@ -79,10 +79,14 @@ static void put_tensors(struct plumb_buf *out, const struct plumb_diverge_sheet 
 static void put_report(struct plumb_buf *out, const struct plumb_diverge_sheet *s, bool md)
 {
     struct plumb_buf sentence = {0};
+    struct plumb_buf equality = {0};
     struct plumb_buf next = {0};
     struct plumb_buf notes = {0};
     struct plumb_grid g;
     plumb_diverge_put_sentence(&sentence, s);
+    plumb_diverge_put_equality(&equality, s);
+    if (equality.len > 0)
+        plumb_buf_char(&equality, '\n');
     plumb_diverge_put_next(&next, s);
     plumb_diverge_put_notes(&notes, s);
     plumb_buf_str(out, md ? "### " : "");
@@ -92,6 +96,7 @@ static void put_report(struct plumb_buf *out, const struct plumb_diverge_sheet *
         plumb_buf_str(out, sentence.data ? sentence.data : "");
     out->failed |= sentence.failed;
     plumb_buf_fini(&sentence);
+    put_lines(out, &equality, md ? "\n\n" : "\n", md);
     put_lines(out, &next, md ? "\n\nNext: " : "\nnext: ", md);
     plumb_buf_char(out, '\n');
     put_sides(out, s, md);

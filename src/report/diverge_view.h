@@ -33,15 +33,19 @@ void plumb_diverge_svg(const struct plumb_diverge_sheet *s, struct plumb_buf *ou
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-/* diverge_sentence.c. Names are made harmless. */
+/* diverge_frontier.c. Names are made harmless. */
 /* What came out, in one sentence. */
 void plumb_diverge_put_sentence(struct plumb_buf *out, const struct plumb_diverge_sheet *s);
+/* "equal to the last bit up to X (260 records); first difference at Y, 0.03 tolerances"; nothing
+ * where all is equal. */
+void plumb_diverge_put_equality(struct plumb_buf *out, const struct plumb_diverge_sheet *s);
+/* diverge_sentence.c */
 /* "block.3.attn out step 0 call 1" */
 void plumb_diverge_put_record(struct plumb_buf *out, const struct plumb_activations *t,
                               uint32_t record);
 /* diverge_notes.c. What else must be known, a line each. */
 void plumb_diverge_put_notes(struct plumb_buf *out, const struct plumb_diverge_sheet *s);
-/* What to record next, a line each; nothing when the runs are the same. */
+/* diverge_next.c. What to record next, a line each; nothing when the runs are the same. */
 void plumb_diverge_put_next(struct plumb_buf *out, const struct plumb_diverge_sheet *s);
 /* The expression that selects a record's module and what lies in it: "^block\.3\.attn(\.|$)". */
 void plumb_diverge_put_filter(struct plumb_buf *out, const struct plumb_diverge_sheet *s, int side,

@@ -66,10 +66,56 @@ printf '# names\nembed token_embedding\n\ns/^block/layers/\ns/[.]attn/.self_atte
 expect 'a file' 1 diverge --map map.txt a.jsonl renamed.jsonl
 has out.txt 'matched 52 by the map'
 
+# Labels have names as well: one engine's module of three outputs is three modules of the other.
+labelled() {
+    printf '{"module": "%s", "tensor": "%s", "step": 0, "abs_mean": %s, "sum": %s, "dtype": "float32", "shape": [4]}\n' "$@"
+}
+{ labelled 0.qkv out.q 1 2 && labelled 0.qkv out.k 3 4 && labelled 0.mlp out 5 6; } >labels_a.jsonl
+{ labelled 0.wq out 1 2 && labelled 0.wk out 3.5 4 && labelled 0.mlp out 5.5 6; } >labels_b.jsonl
+expect 'labels' 1 diverge --map 's/\.qkv out\.(.)$/.w\1 out/' labels_a.jsonl labels_b.jsonl
+has out.txt 'first divergence: 0.qkv out.k step 0 (in B: 0.wk)' '1 by name, 2 by the map'
+expect 'only what is mapped' 0 diverge --only mapped --map 's/\.qkv out\.q$/.wq out/' labels_a.jsonl labels_b.jsonl
+has out.txt 'matched 1 by the map'
+expect 'only what has names' 1 diverge --only named labels_a.jsonl labels_b.jsonl
+has out.txt 'different from the first record on: 0.mlp out step 0' 'matched 1 by name'
+
 # What one side alone has is listed.
 grep -v '"block.1.mlp"' a.jsonl >less.jsonl
 expect 'records missing' 0 diverge a.jsonl less.jsonl
 has out.txt 'only in A: 4 records: block.1.mlp in[0] (2), block.1.mlp out (2)'
+first() {
+    head -1 out.txt >line.txt
+    has line.txt "$@"
+}
+first '; B lacks block.1.mlp'
+expect 'records missing, every one asked for' 1 diverge --rtol 0 --atol 0 a.jsonl less.jsonl
+first 'different records: only A has block.1.mlp in[0] step 0 and 3 more'
+expect 'all records of A' 1 diverge --rtol 0 --atol 0 less.jsonl a.jsonl
+first 'only B has block.1.mlp in[0] step 0 and 3 more'
+expect 'no difference in what both have' 0 diverge --rtol 0 --atol 0 --only named a.jsonl less.jsonl
+grep -v '"step": 1' a.jsonl >short.jsonl
+cat short.jsonl short.jsonl | sed '1,26s/"step": 0/"step": 0/; 27,52s/"step": 0/"step": 1/; 27,52s/"seq": \([0-9]*\)/"seq": 1\1/' >long.jsonl
+expect 'an early end' 0 diverge long.jsonl short.jsonl
+first 'no divergence: ' '; B ends early: it lacks step 1'
+head -20 short.jsonl >cut_off.jsonl
+expect 'cut off' 0 diverge short.jsonl cut_off.jsonl
+first 'no divergence: ' '; B lacks '
+
+# Two runs of one engine are held to the bit once several records were equal; ways to say otherwise.
+python3 - a.jsonl >late.jsonl <<'END'
+import json, sys
+for i, line in enumerate(open(sys.argv[1])):
+    r = json.loads(line)
+    if i >= 20:
+        r["abs_mean"] *= 1 + 1e-9
+    print(json.dumps(r))
+END
+expect 'one engine' 1 diverge a.jsonl late.jsonl
+has out.txt 'tolerances)' 'equal to the last bit up to ' '(20 records)' 'add in varying order' 'next: compare these with --expect same'
+expect 'may be close' 0 diverge --expect close a.jsonl late.jsonl
+has out.txt 'no divergence: 52 pairs of records are within tolerance' '(20 records); first difference at ' ' tolerances'
+expect 'a tolerance of its own' 0 diverge --rtol 1e-4 a.jsonl late.jsonl
+expect 'must be the same' 1 diverge --expect same a.jsonl noisy.jsonl
 
 # ---- Bad input: one line, status 2 ---------------------------------------------------------------
 trouble() {

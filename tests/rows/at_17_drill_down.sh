@@ -51,11 +51,11 @@ expect 'a name with quotes' 1 diverge quoted_a.jsonl quoted_b.jsonl
 command=$(sed -n 's/^next: record both sides with: //p' out.txt)
 sh -c "env $command printenv PLUMB_ACTIVATIONS_LAYERS >filter.txt" || fail "not a command: $command"
 [ ! -e pwned ] || fail "the proposal runs what is in a name: $command"
-[ "$(printf '%s\n' "$odd" | grep -cE "$(cat filter.txt)")" = 1 ] || fail "'$(cat filter.txt)' does not select $odd"
+[ "$(printf 'a\n%s\nab\n' "$odd" | grep -cE "$(cat filter.txt)")" = 2 ] || fail "'$(cat filter.txt)' does not select $odd"
 { rec a 1 && rec 'b\u0009c' 1; } >tab_a.jsonl
 { rec a 1 && rec 'b\u0009c' 2; } >tab_b.jsonl
 expect 'a name with a tab' 1 diverge tab_a.jsonl tab_b.jsonl
-has out.txt "PLUMB_ACTIVATIONS_LAYERS='^b.c(\\.|\$)'"
+has out.txt "PLUMB_ACTIVATIONS_LAYERS='^(a|b.c)(\\.|\$)'"
 
 # A layer that one side lacks stands in the first line.
 { rec layer.2 1 && rec layer.3 2 && rec layer.4 3; } >whole.jsonl
