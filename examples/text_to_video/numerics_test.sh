@@ -75,7 +75,7 @@ planted scale:block.3 denoise_step.block.3 ' step 0'
 planted transposed:block.2.cross_attention.q denoise_step.block.2.cross_attention.q ' step 0'
 planted nan:block.4.self_attention:7 denoise_step.block.4.self_attention ' step 7'
 planted no-residual:block.1.mlp:3 denoise_step.block.1.mlp ' step 3'
-planted swapped-heads:block.5.self_attention denoise_step.block.5.self_attention ' step 0'
+planted swapped-heads:block.5.self_attention denoise_step.block.5.self_attention.heads ' step 0'
 planted softmax:text.1.attention text.1.attention.heads ''
 planted scale:vae.1.residual.0:-:0.001 vae.1.residual.0 ''
 
