@@ -219,7 +219,7 @@ void plumb_merge_thread(struct plumb_merge *m, uint32_t generation)
 }
 
 /* A thread that has gone, whose record another one has now. */
-enum { P2_OF_OTHERS = UINT32_MAX };
+#define P2_OF_OTHERS UINT32_MAX
 
 /* Before samples of the thread that is being merged go into the estimate. */
 static void p2_meet(const struct plumb_merge *m, struct plumb_merge_row *row, uint32_t channel)
