@@ -50,7 +50,7 @@ RULES = {
     "docs/man/update.sh BUILD/bin/plumb": (
         "make build && docs/man/update.sh build/release/bin/plumb", 3600),
     "tests/abi/abi.sh --update BUILD_DIR": (
-        "make build && tests/abi/abi.sh --update build/release", 3600),
+        "tools/deps.sh test && tools/build.sh dev && tests/abi/abi.sh --update build/dev", 3600),
 }
 
 FENCE = re.compile(r"^```(\S*)\s*$")

@@ -40,6 +40,10 @@ compare() {
     fi
 }
 
+[ -x "$PLUMB_BUILD_DIR/tests/bin/plumb_abi_sizes" ] || {
+    echo "abi: $PLUMB_BUILD_DIR was built without tests: name a build folder that has them" >&2
+    exit 2
+}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$PLUMB_BUILD_DIR/tests/bin/plumb_abi_sizes" >"$work/sizes.txt"
