@@ -30,8 +30,8 @@
  *   - With PLUMB_DISABLE defined no code and no symbol reference is left behind.
  *
  * Cost, with recording on: a span is two clock reads and two 8-byte stores plus a few instructions;
- * every 63rd span or so folds the thread's last records into its statistics (0.3 to 1 us, by the
- * averages). Off: one relaxed load and one predicted branch.
+ * every 500th span or so folds the thread's last records into its statistics (2 to 5 us, by the
+ * averages; PLUMB_RING says how many records). Off: one relaxed load and one predicted branch.
  */
 #ifndef PLUMB_PLUMB_H
 #define PLUMB_PLUMB_H

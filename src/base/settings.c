@@ -92,7 +92,7 @@ static const struct plumb_setting table[] = {
      MEMBER(ring_bytes),
      .min = 4 * KIB,
      .max = 16 * MIB,
-     .help = "memory for the most recent records of a thread"},
+     .help = "records of a thread; each time half of this is full, they are added up"},
     {.name = "CLOCK",
      .type = PLUMB_SETTING_ENUM,
      .default_text = "auto",

@@ -1,12 +1,14 @@
 /* activation_module.c: which module a thread is in. Its path is read where the span path leaves it:
- * spans that were begun since the last fold stand in the thread's ring block, those before in the
- * frames of that fold. Nothing is folded for it, so that layers which are not chosen stay cheap.
+ * spans that were begun since the last fold stand in the thread's ring, those before in the frames
+ * of that fold. Nothing is folded for it, so that layers which are not chosen stay cheap; for that
+ * too, a thread that asks has no more than one block unfolded from then on.
  *
  * A path is looked up by a hash of its nodes; name and choice are found once a path and run. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/activation.h"
+#include "core/ring.h"
 
 /* ---- The path -------------------------------------------------------------------------------- */
 
@@ -21,7 +23,7 @@ static void push(struct stack *s, uint32_t node)
         s->node[++s->depth] = node;
 }
 
-/* Replays what the block says of begins and ends; replay.h has the full story. */
+/* Replays what a block says of begins and ends; replay.h has the full story. */
 static void replay(struct stack *s, const uint64_t *w, const uint64_t *end)
 {
     while (w < end) {
@@ -48,13 +50,19 @@ static void replay(struct stack *s, const uint64_t *w, const uint64_t *end)
     }
 }
 
-static void open_nodes(struct stack *s, const struct plumb_thread *th)
+static void open_nodes(struct stack *s, struct plumb_thread *th)
 {
-    uint32_t depth = th->live->context.depth;
+    struct plumb_unfolded u = {0};
+    uint32_t depth;
+    plumb_unfolded_open(&u, th);
+    depth = th->live->context.depth;
     s->depth = 0;
     for (uint32_t d = 1; d <= depth && d <= PLUMB_DEPTH_MAX; d++)
         push(s, plumb_key_node(th->live->frames[d].key));
-    replay(s, th->block + PLUMB_BLOCK_HEAD, th->head);
+    while (plumb_unfolded_next(&u, th))
+        replay(s, u.at, u.end);
+    plumb_unfolded_close(&u, th);
+    th->batch = 1;
 }
 
 uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, uint32_t node)

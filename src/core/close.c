@@ -1,9 +1,10 @@
 /* close.c: ends spans that their program left open: an outer one has ended, or their thread has.
  *
- * One record can close all of them, but a fold may end no more runs than a block of plain records
+ * One record can close all of them, but a block may end no more runs than one of plain records
  * does: the undo log, the log of what a trace lost and the tables that count it have room for so
  * many. So they are closed in pieces, and each piece has its words' worth of the block to itself.
  */
+#include "core/ring.h"
 #include "core/runtime.h"
 
 enum { PIECE = 60 };

@@ -91,7 +91,7 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
 uint64_t plumb_host_ticks_impl(void);
 /* Inside enter: the node of the innermost open span, else of what the thread has adopted; 0: none.
  */
-uint32_t plumb_innermost_node(const struct plumb_thread *th);
+uint32_t plumb_innermost_node(struct plumb_thread *th);
 /* Figures of the lanes of `c`; with the run's mapping in place. */
 void plumb_lanes_sum(struct plumb_run *run, const struct plumb_collector *c,
                      plumb_collector_status *out);

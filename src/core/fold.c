@@ -1,20 +1,24 @@
-/* fold.c: turns a full ring block into statistics, on the thread that wrote it.
+/* fold.c: turns the ring blocks of a thread into its statistics.
  *
  * Invariants
  *   - Between two folds live->folding == live->folded, and states, tree and context hold exactly
  * the blocks up to `folded`.
  *   - During a fold everything it changes has been copied to the undo log before, so that a reader
- * of a dead process can put it back (format/live_read.c) and replay the block.
+ * of a dead process can put it back (format/live_read.c) and replay the blocks.
  *   - Whoever folds holds the thread (hold.h), and so does whoever else reads these fields while
  *     the process lives, so that stores are plain.
- * Locks: that one, which is free unless a summary copies the thread; and the runtime's when a key,
- * state or place is met for the first time on this thread (meet.c). */
+ *   - One fold takes as many blocks as the undo log has room for, and saves each state, place and
+ *     frame once for all of them.
+ * Locks: that one, which is free unless somebody else folds or copies the thread; and the runtime's
+ * when a key, state or place is met for the first time on this thread (meet.c). */
+#include "core/fold.h"
+
 #include <string.h>
 
 #include "core/active.h"
 #include "core/amount.h"
-#include "core/hold.h"
 #include "core/meet.h"
+#include "core/ring.h"
 #include "core/trace.h"
 #include "format/replay.h"
 
@@ -27,7 +31,7 @@ struct fold {
     uint64_t oldest;         /* no span that this fold ends began before */
     uint64_t calm;           /* what calm_of() gave for the pipeline looked up last */
     uint32_t pipeline_index; /* of that one */
-    uint32_t number;
+    uint32_t number;         /* low half of the first block's */
 };
 
 static struct plumb_in in_of(const struct fold *f)
@@ -64,8 +68,8 @@ static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_sta
     struct plumb_live_undo *u = f->undo;
     struct plumb_undo_state *save = &u->state[u->states];
     struct plumb_undo_rest *rest = &u->rest[u->states];
-    /* Cannot be: a block ends fewer runs. A state that is not saved would be counted twice by who
-     * reads the mapping of a process that was killed in this fold, and nothing else. */
+    /* Cannot be: undo_has_room(). A state that is not saved would be counted twice by who reads the
+     * mapping of a process that was killed in this fold, and nothing else. */
     if (PLUMB_UNLIKELY(u->states >= PLUMB_UNDO_STATES))
         return;
     save->state_off = plumb_off_of(f->run, st) | (full ? PLUMB_UNDO_FULL : 0);
@@ -91,8 +95,9 @@ static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_sta
 
 /* The same for whatever may come. A reset is not undone: putting back an older generation's figures
  * would only be dropped again, so they are cleared before they are saved. What this fold has saved
- * before is left to the next one: the reset came within this fold, so after every run of its block,
- * places that are ready go on adding to the state, and the save would bring the figures back. */
+ * before is left to the next one: the reset came within this fold, so after every run of its
+ * blocks, places that are ready go on adding to the state, and the save would bring the figures
+ * back. */
 static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, uint32_t group)
 {
     uint32_t generation = PLUMB_ACQUIRE(plumb_pipeline_of_group(f->run, group)->reset_generation);
@@ -168,7 +173,7 @@ static struct plumb_live_state *state_find(struct fold *f, const struct plumb_en
     return st;
 }
 
-/* ---- The careful way: a key's first run in a block, and everything out of the ordinary ------- */
+/* ---- The careful way: a key's first run in a fold, and everything out of the ordinary ------- */
 
 /* Rows stand in the order of their earliest runs, since the last reset. */
 static void key_met(struct plumb_live_key *k, uint64_t begin_ticks, uint64_t reset_ticks)
@@ -229,7 +234,7 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
     a.total = plumb_total_add(st->total, a.total) - st->total;
     a.self = plumb_total_add(st->self, a.self) - st->self;
     memset(&nowhere, 0, sizeof nowhere);
-    if (place && t->undo_block != f->number && f->undo->trees < PLUMB_BLOCK_WORDS)
+    if (place && t->undo_block != f->number && f->undo->trees < PLUMB_UNDO_TREES)
         tree_touch(f, t, place, st->reset_generation);
     if (st->count < PLUMB_EXACT)
         st->first[st->count] = e->value;
@@ -242,7 +247,7 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
 }
 
 /* Who has the thread's block and the generation of a pipeline: as long as both stay, so does what
- * settled() has found out. 0: no run of this block may go the short way, because a reset lies
+ * settled() has found out. 0: no run of this fold may go the short way, because a reset lies
  * within. */
 static uint64_t calm_of(const struct fold *f, uint32_t group)
 {
@@ -261,7 +266,7 @@ static PLUMB_COLD bool settled(const struct fold *f, const struct plumb_live_sta
            st->thread_generation == f->th->live->generation;
 }
 
-/* Whether the rest of the block's runs at this place may go the short way, and if so, saves what
+/* Whether the rest of the fold's runs at this place may go the short way, and if so, saves what
  * they change. A place knows what it was settled for: the state then need not be asked, which
  * would take another line of the cache. */
 static __attribute__((noinline)) bool make_ready(struct fold *f, uint32_t place)
@@ -282,8 +287,8 @@ static __attribute__((noinline)) bool make_ready(struct fold *f, uint32_t place)
             return false;
         p->settled = f->calm;
     }
-    if (PLUMB_UNLIKELY(f->undo->states == PLUMB_UNDO_STATES || f->undo->trees == PLUMB_BLOCK_WORDS))
-        return false; /* cannot be: a block ends fewer runs */
+    if (PLUMB_UNLIKELY(f->undo->states == PLUMB_UNDO_STATES || f->undo->trees == PLUMB_UNDO_TREES))
+        return false; /* cannot be: undo_has_room() */
     if (st->undo_block != f->number)
         state_save(f, st, false);
     if (p->live->undo_block != f->number)
@@ -532,16 +537,28 @@ static void undo_begin(struct plumb_live_thread *live, uint64_t number)
     plumb_order();
 }
 
-static void fold(struct plumb_in in)
+/* Whether the log has room for all that block `number` may do as well. Where many spans are open,
+ * or samples say what they lie in, it has room for one block. */
+static bool undo_has_room(const struct fold *f, uint64_t number)
+{
+    return f->undo->states <= PLUMB_UNDO_STATES - PLUMB_UNDO_RUNS &&
+           f->undo->trees <= PLUMB_UNDO_TREES - PLUMB_BLOCK_WORDS && !f->undo->frames_from &&
+           number > PLUMB_LOAD(f->th->sampled);
+}
+
+/* Folds the first block that was not folded, and those behind it up to `last` that the undo log has
+ * room for. Of a thread that is traced that is one, the newest. */
+static void fold(struct plumb_in in, uint64_t last)
 {
     struct plumb_thread *th = in.th;
     struct plumb_live_thread *live = th->live;
-    uint64_t number = th->block[1];
+    uint64_t number = live->folded + 1;
+    const uint64_t *block = plumb_ring_block(in, number);
     bool lost = PLUMB_UNLIKELY(th->queue != NULL) && !plumb_trace_copy(in);
     struct fold f = {.th = th,
                      .run = in.run,
                      .undo = &live->undo,
-                     .oldest = th->block[0],
+                     .oldest = block[0],
                      .pipeline_index = UINT32_MAX,
                      .number = (uint32_t)number};
     if (PLUMB_UNLIKELY(lost))
@@ -551,59 +568,29 @@ static void fold(struct plumb_in in)
     undo_begin(live, number);
     if (live->context.depth)
         f.oldest = live->frames[1].begin_ticks;
-    plumb_replay_block(&fold_sink, &f, &live->context, live->frames, th->block);
+    for (;;) {
+        plumb_replay_block(&fold_sink, &f, &live->context, live->frames, block);
+        if (number == last || !undo_has_room(&f, number + 1))
+            break;
+        block = plumb_ring_block(in, ++number);
+    }
     plumb_order();
     if (PLUMB_UNLIKELY(lost))
         plumb_trace_log(in);
+    /* Until the second store it is a fold that was cut short. */
+    PLUMB_STORE(live->folding, number);
+    plumb_order();
     PLUMB_RELEASE(live->folded, number);
     if (PLUMB_UNLIKELY(lost))
         plumb_trace_apply(in);
 }
 
-void plumb_fold(struct plumb_in in)
+void plumb_fold_through(struct plumb_in in, uint64_t last)
 {
-    if (PLUMB_UNLIKELY(!plumb_hold_try(in.th)))
-        plumb_hold(in.th);
-    fold(in);
-    plumb_hold_release(in.th);
-}
-
-void plumb_block_open(struct plumb_in in, uint64_t ticks)
-{
-    struct plumb_thread *th = in.th;
-    struct plumb_live_thread *live = th->live;
-    uint64_t number = live->folded + 1;
-    uint32_t depth_left;
-    uint64_t *block =
-        PLUMB_AT(in.run, uint64_t, live->ring_off) + number % live->blocks * PLUMB_BLOCK_WORDS;
-    PLUMB_STORE(block[1], 0);
-    plumb_order();
-    plumb_zero_words(block + PLUMB_BLOCK_HEAD, PLUMB_BLOCK_WORDS - PLUMB_BLOCK_HEAD);
-    PLUMB_STORE(block[0], ticks);
-    plumb_order();
-    PLUMB_STORE(block[1], number);
-    th->block = block;
-    th->base = ticks;
-    th->head = block + PLUMB_BLOCK_HEAD;
-    th->end = block + PLUMB_BLOCK_WORDS;
-    /* A begin takes a word and a place on the stack: one look is enough for both. */
-    depth_left = PLUMB_DEPTH_MAX - plumb_depth(th);
-    th->limit = depth_left < PLUMB_BLOCK_WORDS ? th->head + depth_left : th->end;
-    if (th->limit > th->end - 1)
-        th->limit = th->end - 1;
-}
-
-void plumb_block_next(struct plumb_in in, uint64_t ticks)
-{
-    plumb_fold(in);
-    plumb_block_open(in, ticks);
-}
-
-uint64_t *plumb_block_room(struct plumb_in in, uint32_t words, uint64_t ticks)
-{
-    struct plumb_thread *th = in.th;
-    /* One word is always left, for the end that may come next without a look. */
-    if ((size_t)(th->end - th->head) < words + 1 || (ticks - th->base) >> PLUMB_TICK_BITS)
-        plumb_block_next(in, ticks);
-    return th->head;
+    const struct plumb_live_thread *live = in.th->live;
+    /* Cut short for ever, in the child of a fork: nobody will ask for this thread's figures. */
+    if (PLUMB_UNLIKELY(live->folding != live->folded))
+        return;
+    while (live->folded < last)
+        fold(in, last);
 }

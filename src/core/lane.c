@@ -10,6 +10,7 @@
 #include "base/pages.h"
 #include "core/collector.h"
 #include "core/ledger.h"
+#include "core/ring.h"
 #include "core/stage.h"
 #include "core/trace.h"
 #include "format/lane_clock.h"
@@ -436,17 +437,11 @@ uint64_t plumb_host_ticks_impl(void)
 
 /* ---- Origins --------------------------------------------------------------------------------- */
 
-/* Of the innermost span: from its begin record while that lies in the block, else from the frames
- * of the last fold, which has seen it. */
-uint32_t plumb_innermost_node(const struct plumb_thread *th)
+uint32_t plumb_innermost_node(struct plumb_thread *th)
 {
-    const uint64_t *record = (const uint64_t *)(uintptr_t)*th->top;
-    uint32_t depth = plumb_depth(th);
-    if (!depth)
-        return th->path_depth ? th->path[th->path_depth - 1] : 0;
-    if (record >= th->block + PLUMB_BLOCK_HEAD && record < th->head)
-        return plumb_record_node(PLUMB_LOAD(*record));
-    return depth <= th->live->context.depth ? plumb_key_node(th->live->frames[depth].key) : 0;
+    if (plumb_depth(th))
+        return plumb_key_node(plumb_ring_innermost(th));
+    return th->path_depth ? th->path[th->path_depth - 1] : 0;
 }
 
 void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node node)

@@ -11,6 +11,7 @@
 #include "base/pages.h"
 #include "core/blocks.h"
 #include "core/ledger.h"
+#include "core/ring.h"
 #include "core/trace.h"
 
 enum { ALL = PLUMB_LIVE_POOLS, SUMS = ALL + 1 };
@@ -115,39 +116,11 @@ int plumb_pool_of_malloc(struct plumb_run *run, int64_t held)
 
 /* ---- Owners ---------------------------------------------------------------------------------- */
 
-/* Whether the innermost span began since the last fold. Where its begin record lies does not tell:
- * a span that has been open for long may have begun at the same place, the last time round the
- * ring.
- */
-static bool begun_since_fold(const struct plumb_thread *th, uint32_t depth)
+uint64_t plumb_innermost(struct plumb_thread *th)
 {
-    bool begun[PLUMB_DEPTH_MAX + 1] = {false};
-    uint32_t at = th->live->context.depth;
-    for (const uint64_t *w = th->block + PLUMB_BLOCK_HEAD; w < th->head;) {
-        uint64_t word = PLUMB_LOAD(*w);
-        uint32_t wide = (word & 3) == PLUMB_REC_WIDE ? (uint32_t)(word >> 8) & 255 : 0;
-        if ((word & 3) == PLUMB_REC_BEGIN && at < PLUMB_DEPTH_MAX)
-            begun[++at] = true;
-        else if ((word & 3) == PLUMB_REC_END && at)
-            begun[at--] = false;
-        else if (wide && ((word >> 2) & 63) == PLUMB_WIDE_CLOSE)
-            while (at && at > PLUMB_LOAD(w[1]))
-                begun[at--] = false;
-        w += wide ? wide : 1;
-    }
-    return begun[depth];
-}
-
-uint64_t plumb_innermost(const struct plumb_thread *th)
-{
-    uint32_t depth = plumb_depth(th), folded = th->live->context.depth;
-    const uint64_t *word = (const uint64_t *)(uintptr_t)*th->top;
-    if (!depth)
-        return th->path_depth ? plumb_key(th->group, th->path[th->path_depth - 1]) : PLUMB_OUTSIDE;
-    if (depth > folded ||
-        (word >= th->block + PLUMB_BLOCK_HEAD && word < th->head && begun_since_fold(th, depth)))
-        return plumb_key(th->group, plumb_record_node(PLUMB_LOAD(*word)));
-    return th->live->frames[depth].key;
+    if (plumb_depth(th))
+        return plumb_ring_innermost(th);
+    return th->path_depth ? plumb_key(th->group, th->path[th->path_depth - 1]) : PLUMB_OUTSIDE;
 }
 
 struct plumb_live_owner *plumb_owner_at(struct plumb_run *run, uint32_t i)

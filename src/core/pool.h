@@ -9,9 +9,9 @@
 
 #define PLUMB_OUTSIDE UINT64_MAX /* the key of an owner that is no node */
 
-/* The key of the node around the caller. Inside enter. A few ns; up to 100 ns in a span that is as
- * deep as one that was open at the last fold. */
-uint64_t plumb_innermost(const struct plumb_thread *th);
+/* The key of the node around the caller. Inside enter. A few ns; mostly up to 100 ns in a span that
+ * is as deep as one that was open at the last fold. */
+uint64_t plumb_innermost(struct plumb_thread *th);
 
 /* The pool's number, -1: no room. The last number stands for all that come too late. */
 int plumb_pool_of(struct plumb_run *run, const char *device, const char *pool);

@@ -128,7 +128,8 @@ struct plumb_place {
     uint32_t parent;
     uint32_t hint;    /* child visited last */
     uint32_t next;    /* sibling visited after this one the last time */
-    uint32_t ready;   /* low half of the block number in which runs may be added without a look */
+    uint32_t ready;   /* low half of the number of the first block of the fold in which runs may be
+                         added without a look */
     uint64_t settled; /* what the state was found settled for (fold.c); 0: not yet */
     uint64_t reserved[2];
 };
@@ -161,6 +162,9 @@ struct plumb_thread {
     struct plumb_live_thread *live;
     struct plumb_live_state *last_state; /* end of the block's list */
     uint64_t *block;
+    uint64_t number;      /* of that block; released: those before it are whole */
+    uint64_t sampled;     /* the newest block with a device's sample; 0: none. Atomic */
+    uint32_t batch, most; /* blocks that are folded together, and that may wait for it (ring.c) */
     struct plumb_place *places;
     uint32_t place_count, place_cap;
     uint32_t other_place;
@@ -497,14 +501,6 @@ bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns);
 /* What any thread of the process did before is seen by the caller; what it does from then on, is
  * done in sight of what the caller did before. Ends and stops use it: too slow for a summary. */
 void plumb_barrier(void);
-
-/* fold.c: by the thread, inside the runtime, or by whoever ends it */
-void plumb_fold(struct plumb_in in);
-void plumb_block_open(struct plumb_in in, uint64_t ticks);
-/* Folds what the block holds and opens the next one. */
-void plumb_block_next(struct plumb_in in, uint64_t ticks);
-/* Room for `words` more records at `ticks`, in this block or the next; returns where. */
-uint64_t *plumb_block_room(struct plumb_in in, uint32_t words, uint64_t ticks);
 
 /* close.c */
 /* Closes what is open deeper than `depth` as unbalanced. Inside enter. */

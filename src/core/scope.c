@@ -9,6 +9,7 @@
 
 #include "core/activation.h"
 #include "core/ledger.h"
+#include "core/ring.h"
 #include "core/trace.h"
 
 /* Numbers fit an int: PLUMB_STEPS keeps them in one. */
@@ -290,7 +291,7 @@ void plumb_context_capture_impl(plumb_context *out)
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
         tell_flow(in, 0, out->flow);
         /* What is open stands in the frames of the last fold: make that now. */
-        plumb_block_next(in, plumb_ticks_from(th->clock));
+        plumb_block_settle(in, plumb_ticks_from(th->clock));
         for (uint32_t d = 1; d <= th->live->context.depth && out->depth < PLUMB_PATH_MAX; d++)
             out->path[out->depth++] = plumb_key_node(th->live->frames[d].key);
     }

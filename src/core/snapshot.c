@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/ring.h"
 #include "core/thread_copy.h"
 #include "format/live_read.h"
 #include "format/merge.h"
@@ -46,7 +47,8 @@ struct tail {
     struct plumb_live_frame *frames; /* [0 .. context.depth] */
     struct plumb_merge_ahead *ahead;
     size_t ahead_count;
-    uint64_t *words;
+    uint64_t *words; /* of `blocks` blocks */
+    uint32_t blocks;
 };
 
 static void *keep(struct plumb_arena *a, const void *bytes, size_t n)
@@ -78,7 +80,8 @@ static struct tail *tail_of(const struct plumb_thread_copy *c, struct plumb_merg
         return NULL;
     t->context = *c->context;
     t->frames = keep(m->arena, c->frames, (c->context->depth + 1) * sizeof *t->frames);
-    t->words = c->words ? keep(m->arena, c->words, PLUMB_BLOCK_WORDS * sizeof *t->words) : NULL;
+    t->words = keep(m->arena, c->words, (size_t)c->blocks * PLUMB_BLOCK_WORDS * sizeof *t->words);
+    t->blocks = t->words ? c->blocks : 0;
     t->ahead = keep(m->arena, c->ahead, c->ahead_count * sizeof *t->ahead);
     t->ahead_count = c->ahead_count;
     t->rows = plumb_arena_alloc(m->arena, (c->states + 1) * sizeof(struct plumb_merge_row *));
@@ -111,13 +114,14 @@ static void add_records(const struct tail *t, struct plumb_merge *m,
                         struct plumb_live_frame frames[PLUMB_DEPTH_MAX + 1])
 {
     struct plumb_live_context context = t->context;
-    if (!t->words)
+    if (!t->blocks)
         return;
     plumb_merge_resume(m, t->thread, t->generation, t->rows, t->row_count);
     m->ahead_count = t->ahead_count;
     memcpy(m->ahead, t->ahead, t->ahead_count * sizeof *t->ahead);
     memcpy(frames, t->frames, (context.depth + 1) * sizeof *frames);
-    plumb_merge_block(m, &context, frames, t->words);
+    for (uint32_t i = 0; i < t->blocks; i++)
+        plumb_merge_block(m, &context, frames, t->words + (size_t)i * PLUMB_BLOCK_WORDS);
 }
 
 static int add_threads(struct plumb_summary_memory *memory, struct plumb_run *run)
@@ -249,6 +253,14 @@ static int make(const struct wanted *want, struct plumb_merge *m)
 
 /* ---- The whole of it ------------------------------------------------------------------------- */
 
+/* What whole blocks hold is added up once for all, where each summary would replay them again. It
+ * is for whoever holds a thread to fold; of one that folds by itself little is left. */
+static void fold_waiting(struct plumb_run *run)
+{
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
+        plumb_fold_waiting((struct plumb_in){th, run});
+}
+
 /* Under the lock: makes what is wanted from the open run. */
 static int summarise(const struct wanted *want)
 {
@@ -264,6 +276,7 @@ static int summarise(const struct wanted *want)
         return PLUMB_ERR_MEMORY;
     m = &memory->m;
     plumb_arena_reset(&memory->arena);
+    fold_waiting(run);
     rc = plumb_merge_open(m, &memory->arena, run->base, run->mapped, !want->rows);
     m->own = true;
     if (rc == PLUMB_OK)

@@ -4,7 +4,8 @@
  * touch the ring), one at `gate` (anything but "open and plain" goes the long way), the clock, one
  * 8-byte record, one entry on the stack of open spans. At end: the same looks, the handle compared
  * with the stack, the clock, one record. No locked instruction, no branch on data, no call.
- * Everything else (statistics, self time, call tree) is left to the fold, once every 63 spans.
+ * Everything else (statistics, self time, call tree) is left to the fold, of several blocks of 63
+ * spans at once.
  *
  * Each entry exists once per clock source, chosen when the library is loaded: a test of the source
  * per clock read would be paid by everybody.
@@ -18,6 +19,7 @@
 #include "base/log.h"
 #include "core/ledger.h"
 #include "core/nvtx.h"
+#include "core/ring.h"
 #include "core/runtime.h"
 #include "core/stage.h"
 #include "core/trace.h"
@@ -141,7 +143,7 @@ void plumb_synchronise(struct plumb_thread *th, uint32_t node)
 static plumb_node innermost_node(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
-    plumb_block_next(in, plumb_ticks_from(th->clock));
+    plumb_block_settle(in, plumb_ticks_from(th->clock));
     return plumb_key_node(th->live->frames[th->live->context.depth].key);
 }
 
@@ -549,6 +551,8 @@ void plumb_wide(struct plumb_in in, enum plumb_wide kind, uint32_t small, const 
     PLUMB_STORE(w[0], placed(th, t) | (uint64_t)small << 16 | (uint64_t)n << 8 |
                           (uint64_t)kind << 2 | PLUMB_REC_WIDE);
     th->head = w + n;
+    if (kind == PLUMB_WIDE_SAMPLE && small == PLUMB_SAMPLE_DEVICE)
+        PLUMB_STORE(th->sampled, th->number);
 }
 
 /* What a stage's last line will say. */
@@ -642,6 +646,7 @@ uint64_t plumb_calibrate_span(struct plumb_in in, int spans)
         if (i % A_BLOCK == A_BLOCK - 1)
             plumb_block_next(in, plumb_ticks_from(th->clock));
     }
+    plumb_block_settle(in, begin); /* a part of what they cost */
     plumb_tls = mine;
     return (plumb_ticks_from(th->clock) - begin) * 1000 / (uint64_t)spans;
 }

@@ -1,5 +1,6 @@
 /* stage.c: begin and end of stages: memory before and after, the request's records, log lines. */
 #include "core/stage.h"
+#include "core/ring.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -226,7 +227,7 @@ static uint64_t self_ticks(struct plumb_in in, const struct plumb_stage_run *s, 
 {
     const struct plumb_live_frame *f = &in.th->live->frames[s->depth];
     uint64_t child = 0;
-    plumb_block_next(in, plumb_ticks_from(in.th->clock));
+    plumb_block_settle(in, plumb_ticks_from(in.th->clock));
     if (f->begin_ticks == s->begin_ticks && f->key == s->key)
         child = f->child_ticks;
     return took > child ? took - child : 0;

@@ -16,6 +16,7 @@
 #include "core/hold.h"
 #include "core/ledger.h"
 #include "core/nvtx.h"
+#include "core/ring.h"
 #include "core/runtime.h"
 #include "core/stage.h"
 #include "core/trace.h"
@@ -66,8 +67,8 @@ static bool part(struct plumb_thread *th)
             plumb_regions_closing(in, 0);
             plumb_close_to(in, 0, PLUMB_CLOSE_THREAD);
         }
-        if (th->head != th->block + PLUMB_BLOCK_HEAD)
-            plumb_block_next(in, plumb_ticks_from(th->clock));
+        if (plumb_ring_holds_any(th))
+            plumb_block_settle(in, plumb_ticks_from(th->clock));
         plumb_stages_closed(in, 0);
         th->unhooked = 0; /* the program's functions are not called from a thread's destructor */
         plumb_scopes_return(in, 0);
@@ -339,7 +340,7 @@ static int attach_held(struct plumb_thread *th, struct plumb_run *run)
     th->top = th->open;
     th->stages = th->unhooked = 0;
     memset(&th->regions, 0, sizeof th->regions);
-    plumb_block_open(in, plumb_ticks_from(th->clock));
+    plumb_ring_attach(in, plumb_ticks_from(th->clock));
     /* Last: who finds the generation finds the rest. */
     PLUMB_RELEASE(th->generation, run->generation);
     return PLUMB_OK;
@@ -409,8 +410,10 @@ void plumb_threads_forget(bool interrupted)
     plumb_rt.threads = plumb_rt.looked_at = NULL;
     plumb_rt.idle = NULL;
     if (interrupted) {
-        if (th)
+        if (th) {
             PLUMB_STORE(th->gate, 0);
+            plumb_hold_release(th); /* perhaps held by a thread that is not here */
+        }
         plumb_tls = NULL;
         return;
     }

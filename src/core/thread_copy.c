@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/pages.h"
-#include "core/hold.h"
+#include "core/ring.h"
 #include "format/live_undo.h"
 
 enum {
@@ -26,7 +26,7 @@ enum {
     LINE_BYTES = PLUMB_SKETCH_LINE * 4,
     FETCH_AHEAD = 8,
     FETCH_LINES = 3, /* states ahead whose buckets are asked for */
-    SPINS = 2000,    /* a fold takes a microsecond or two; longer means that it is not running */
+    SPINS = 10000,   /* 0.1 ms: a fold takes 10 to 60 us; longer means that it is not running */
     TRIES = 1000,
     PAUSE_NS = 100000
 };
@@ -151,22 +151,25 @@ static bool copy_places(struct plumb_thread_copy *out, struct plumb_copy_memory 
 }
 _Static_assert(sizeof(struct plumb_live_tree) == LINE_BYTES, "a place is a line");
 
-/* The block that the thread appends to. */
-static bool copy_block(struct plumb_thread_copy *out, struct plumb_copy_memory *m,
-                       struct plumb_in in, uint64_t number)
+/* The blocks behind number `folded`. The last one is still being written, and if the thread folds
+ * meanwhile, so may the others be. */
+static bool copy_blocks(struct plumb_thread_copy *out, struct plumb_copy_memory *m,
+                        struct plumb_in in, uint64_t folded)
 {
-    const struct plumb_live_thread *live = in.th->live;
-    const uint64_t *block = PLUMB_AT(in.run, const uint64_t, live->ring_off) +
-                            number % live->blocks * PLUMB_BLOCK_WORDS;
-    uint64_t *to = take(m, PLUMB_BLOCK_WORDS * sizeof *to);
+    uint64_t newest = PLUMB_ACQUIRE(in.th->number), n = newest > folded ? newest - folded : 0;
+    uint64_t *to = take(m, n * PLUMB_BLOCK_WORDS * sizeof *to);
     if (!to)
         return false;
-    out->words = NULL;
-    if (PLUMB_ACQUIRE(block[1]) != number)
-        return true;
-    for (uint32_t i = 0; i < PLUMB_BLOCK_WORDS; i++)
-        to[i] = PLUMB_LOAD(block[i]);
     out->words = to;
+    out->blocks = 0;
+    for (uint64_t i = 0; i < n; i++, to += PLUMB_BLOCK_WORDS) {
+        const uint64_t *block = plumb_ring_block(in, folded + 1 + i);
+        if (PLUMB_ACQUIRE(block[1]) != folded + 1 + i)
+            break;
+        for (uint32_t w = 0; w < PLUMB_BLOCK_WORDS; w++)
+            to[w] = PLUMB_LOAD(block[w]);
+        out->blocks++;
+    }
     return true;
 }
 
@@ -183,7 +186,7 @@ static bool copy_tail(struct plumb_thread_copy *out, struct plumb_copy_memory *m
     memcpy(frames, live->frames, (depth + 1) * sizeof *frames);
     out->context = context;
     out->frames = frames;
-    return copy_block(out, m, in, live->folded + 1);
+    return copy_blocks(out, m, in, live->folded);
 }
 
 static bool copy_held(struct plumb_thread_copy *out, struct plumb_copy_memory *m,
@@ -308,7 +311,7 @@ static bool copy_stuck(struct plumb_thread_copy *out, struct plumb_copy_memory *
     struct plumb_merge_ahead *ahead;
     bool fits = stuck_states(&s, m, in);
     fits &= stuck_places(&s, m, in);
-    fits &= copy_block(out, m, in, folded + 1);
+    fits &= copy_blocks(out, m, in, folded);
     copy = take(m, sizeof *copy);
     ahead = take(m, sizeof merge->ahead);
     if (!fits || !copy || !ahead || !list_stuck(out, m, &s))
@@ -333,7 +336,7 @@ static bool copy_stuck(struct plumb_thread_copy *out, struct plumb_copy_memory *
 static bool hold_soon(struct plumb_thread *th)
 {
     for (int i = 0; i < SPINS; i++) {
-        if (plumb_hold_try(th))
+        if (!PLUMB_LOAD(th->held) && plumb_hold_try(th))
             return true;
         plumb_spin();
     }

@@ -28,7 +28,8 @@ struct plumb_thread_copy {
     uint32_t places;
     const struct plumb_live_context *context; /* as of the last fold ... */
     const struct plumb_live_frame *frames;    /* ... [1 .. context->depth] */
-    const uint64_t *words;                    /* of the block that was not folded; NULL: none */
+    const uint64_t *words; /* of the blocks that were not folded, one after the other */
+    uint32_t blocks;
     /* What the buckets are ahead of the counts: a fold was cut short. */
     const struct plumb_merge_ahead *ahead;
     size_t ahead_count;

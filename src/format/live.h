@@ -7,15 +7,17 @@
  *            stages and memory are entered in (live_ledger.h)
  *
  * Objects refer to each other by byte offset (`_off`, 0 is none). Every object is carved under the
- * runtime's lock and never moves or dies during a run. Fields of a thread, its states and its tree
- * are written by that thread alone (a thread block whose thread ended is handed to the next one).
+ * runtime's lock and never moves or dies during a run. The ring of a thread is written by that
+ * thread alone (a thread block whose thread ended is handed to the next one), its states, its tree
+ * and its stack by whoever folds.
  *
- * Life of a span: two 8-byte records in the thread's ring, at begin and end. When a block of 128
- * words is full, its owner *folds* it: replays the records (replay.h) into the statistics. A fold
- * can be cut short by a kill at any instruction, so it is made repeatable: what it is about to
- * change is first copied to the undo log, and `folded` is moved, with one store, after the last
- * change. Whoever reads the mapping of a dead process puts the undo log back and replays the block
- * again. The block not yet folded is simply replayed.
+ * Life of a span: two 8-byte records in the thread's ring, at begin and end. A block of 128 words
+ * that is full waits until several do, and then they are *folded* together: their records are
+ * replayed (replay.h) into the statistics. A fold can be cut short by a kill at any instruction, so
+ * it is made repeatable: what it is about to change is first copied to the undo log, and `folded`
+ * is moved, with one store, after the last change. Whoever reads the mapping of a dead process puts
+ * the undo log back and replays the blocks again. Blocks not yet folded are simply replayed, in the
+ * order of their numbers, up to the first that is not there.
  *
  * Why not statistics updated at each end, as the first plan had it: where rdtsc hides no work, some
  * fifty instructions between two clock reads cost what they cost, by count they touch about five
@@ -43,7 +45,7 @@
  * a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 13,
+    PLUMB_LIVE_VERSION = 14,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -53,10 +55,11 @@ enum {
     PLUMB_CARRY = 16,
     /* A block ends at most 126 runs, and a few states are saved twice. The rest is for what device
      * samples lie in: see PLUMB_UNDO_RUNS. */
-    PLUMB_UNDO_STATES = 320,
-    PLUMB_UNDO_RUNS = 192,
-    PLUMB_GROUP_BITS = 16, /* pipeline << 8 | phase */
-    PLUMB_SKIPS = 8,       /* changes of skip_first_n that are remembered */
+    PLUMB_UNDO_STATES = 312,
+    PLUMB_UNDO_RUNS = 184,
+    PLUMB_UNDO_TREES = 256, /* two blocks' worth, so that several fit when they share places */
+    PLUMB_GROUP_BITS = 16,  /* pipeline << 8 | phase */
+    PLUMB_SKIPS = 8,        /* changes of skip_first_n that are remembered */
     PLUMB_ASYNC_CHUNK = 1024,
     PLUMB_ASYNC_CHUNKS = 64
 };
@@ -249,7 +252,8 @@ struct plumb_live_tree {
     uint32_t group;
     uint32_t async;
     uint64_t count, total, self; /* ticks; `self` of async places is 0 */
-    uint32_t undo_block;         /* low half of the block number whose fold has saved this place */
+    uint32_t undo_block;         /* low half of the number of the first block of the fold that has
+                                    saved this place */
     uint32_t reset_generation;   /* of the figures: those of an earlier one are dropped */
     uint32_t reserved[4];        /* a cache line */
 };
@@ -286,7 +290,8 @@ struct plumb_live_state {
     /* Bit l % 64 of word l / 64: some bucket of index / PLUMB_SKETCH_LINE == l is not zero. */
     uint64_t lines_used[PLUMB_SKETCH_LINE_WORDS];
     uint32_t key;
-    uint32_t undo_block; /* low half of the block number whose fold has saved this state */
+    uint32_t undo_block; /* low half of the number of the first block of the fold that has saved
+                            this state */
     uint32_t reserved;
     uint32_t reset_generation;
     uint32_t channel; /* enum plumb_channel */
@@ -317,7 +322,7 @@ enum plumb_state_flags {
 
 /* The undo log of one fold. Valid while thread.folding != thread.folded. Buckets are not in it:
  * outside a fold a state's buckets add up to its count, so what they are ahead of the saved count
- * is how many of the block's samples they have already taken, in the block's order. */
+ * is how many of the blocks' samples they have already taken, in the blocks' order. */
 struct plumb_undo_state { /* a cache line */
     uint64_t state_off;   /* | PLUMB_UNDO_FULL: the rest is saved too */
     /* What runs change, but for minimum, maximum and the set of used lines, which come out the
@@ -340,7 +345,7 @@ struct plumb_live_undo {
     uint32_t frames_from; /* frames [frames_from, context.depth) are saved */
     uint32_t states, trees;
     struct plumb_live_frame frames[PLUMB_BLOCK_WORDS];
-    struct plumb_undo_tree tree[PLUMB_BLOCK_WORDS];
+    struct plumb_undo_tree tree[PLUMB_UNDO_TREES];
     uint64_t reserved; /* the next begin on cache lines */
     struct plumb_undo_state state[PLUMB_UNDO_STATES];
     struct plumb_undo_rest rest[PLUMB_UNDO_STATES]; /* of state[], by its index */
@@ -356,7 +361,7 @@ struct plumb_live_thread {
     uint32_t blocks;     /* in the ring; block number n lies at index n % blocks */
     uint64_t ring_off;
     uint64_t folded;    /* number of the last block folded */
-    uint64_t folding;   /* number of the block being folded; equal to `folded` between folds */
+    uint64_t folding;   /* of the blocks being folded, the first; equal to `folded` between folds */
     uint64_t state_off; /* list of states, oldest first */
     uint32_t states;
     uint32_t reserved;

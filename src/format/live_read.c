@@ -121,10 +121,22 @@ static void add_unmet(struct reader *r, const struct plumb_live_thread *th)
         plumb_merge_untraced(&r->m, q->unmet.of[i].key, q->unmet.of[i].spans);
 }
 
+/* The blocks that were not folded. */
+static void add_blocks(struct reader *r, struct plumb_live_thread *th)
+{
+    for (uint32_t i = 1; i <= th->blocks; i++) {
+        uint64_t number = th->folded + i;
+        const uint64_t *words = at(r, th->ring_off + number % th->blocks * PLUMB_BLOCK_WORDS * 8,
+                                   PLUMB_BLOCK_WORDS * 8);
+        if (!words || words[1] != number)
+            return;
+        plumb_merge_block(&r->m, &th->context, th->frames, words);
+    }
+}
+
 static void add_thread(struct reader *r, struct plumb_live_thread *th)
 {
-    uint32_t *map, blocks = th->blocks, n = th->tree.count;
-    const uint64_t *words = NULL;
+    uint32_t *map, n = th->tree.count;
     plumb_live_undo(&r->m, th);
     if (th->context.depth > PLUMB_DEPTH_MAX)
         return;
@@ -134,11 +146,7 @@ static void add_thread(struct reader *r, struct plumb_live_thread *th)
     for (uint32_t d = 1; d <= th->context.depth; d++)
         th->frames[d].tree = map && th->frames[d].tree < n ? map[th->frames[d].tree] : 0;
     th->context.base_tree = map && th->context.base_tree < n ? map[th->context.base_tree] : 0;
-    if (blocks)
-        words = at(r, th->ring_off + (th->folded + 1) % blocks * PLUMB_BLOCK_WORDS * 8,
-                   PLUMB_BLOCK_WORDS * 8);
-    if (words && words[1] == th->folded + 1)
-        plumb_merge_block(&r->m, &th->context, th->frames, words);
+    add_blocks(r, th);
     add_unmet(r, th);
     free(map);
     r->t->overhead.spans += th->context.spans;

@@ -82,9 +82,9 @@ void plumb_live_undo_in(struct plumb_merge *m, struct plumb_live_thread *th,
     struct plumb_live_undo *u = &th->undo;
     uint32_t n = u->context.depth - u->frames_from + 1;
     m->ahead_count = 0;
-    if (th->folding == th->folded || u->states > PLUMB_UNDO_STATES ||
-        u->trees > PLUMB_BLOCK_WORDS || u->context.depth > PLUMB_DEPTH_MAX ||
-        u->frames_from > u->context.depth || n > PLUMB_BLOCK_WORDS)
+    if (th->folding == th->folded || u->states > PLUMB_UNDO_STATES || u->trees > PLUMB_UNDO_TREES ||
+        u->context.depth > PLUMB_DEPTH_MAX || u->frames_from > u->context.depth ||
+        n > PLUMB_BLOCK_WORDS)
         return;
     undo_states(m, u, in);
     for (uint32_t i = 0; i < u->trees; i++) {

@@ -9,7 +9,7 @@
 #include "format/live_read.h"
 #include "runtime/child.h"
 
-enum { STRIDE = 7 }; /* read after so many instructions of a fold */
+enum { STRIDE = 11 }; /* read after so many instructions of a fold */
 enum { STOP_SIGNAL = SIGUSR1 };
 
 /* ---- What the child does
@@ -30,6 +30,7 @@ static void start(const char *dir, uint64_t skip, bool p2)
     options.skip_first_n = skip;
     options.median_p2 = p2 ? PLUMB_ON : PLUMB_DEFAULT;
     options.max_state_bytes = 1 << 20;
+    options.ring_bytes = 4096; /* four blocks, of which two are folded together */
     /* Nothing but the stepped thread is to change the mapping, or to make it longer. */
     setenv("PLUMB_MEMORY", "off", 1);
     ROLE_NEEDS(plumb_start(&options, NULL) == PLUMB_OK);
@@ -60,10 +61,16 @@ static void mixed_spans(int n)
         mixed_span(i);
 }
 
+static bool fold_is_near(void)
+{
+    return plumb_tls->number - plumb_tls->live->folded == plumb_tls->batch &&
+           plumb_tls->end - plumb_tls->head <= 20;
+}
+
 /* From shortly before a fold to shortly after it. */
 static void stepped_through_a_fold(void)
 {
-    for (int i = 0; plumb_tls->end - plumb_tls->head > 20; i++)
+    for (int i = 0; !fold_is_near(); i++)
         mixed_span(i);
     __atomic_store_n(&progress->phase, 1, __ATOMIC_RELEASE);
     raise(STOP_SIGNAL);
@@ -112,7 +119,7 @@ static void fold_of_rows_of_leaves(const char *dir)
     start(dir, 0, false);
     for (int i = 0; i < 200; i++)
         plumb_end(plumb_begin(&leaf));
-    for (int i = 0; plumb_tls->end - plumb_tls->head > 20; i++)
+    while (!fold_is_near())
         plumb_end(plumb_begin(&leaf));
     __atomic_store_n(&progress->phase, 1, __ATOMIC_RELEASE);
     raise(STOP_SIGNAL);
@@ -305,6 +312,7 @@ static bool step(pid_t pid)
 
 struct result {
     uint64_t steps, folds, in_fold;
+    uint64_t blocks; /* of the fold that had most */
 };
 
 /* During a fold no record is added, so that every reading must give what the
@@ -314,7 +322,7 @@ static struct result step_through(pid_t pid, struct view *v, uint64_t stride)
 {
     struct result r = {0};
     struct digest at_begin = {0};
-    uint64_t runs = 0;
+    uint64_t runs = 0, folded = 0;
     bool was_folding = false;
     while (step(pid)) {
         bool folding = is_folding(v);
@@ -327,11 +335,14 @@ static struct result step_through(pid_t pid, struct view *v, uint64_t stride)
         if (folding && !was_folding) {
             r.folds++;
             at_begin = v->digest;
+            folded = the_thread(v)->folded;
         }
         /* The first reading after the fold too: it sees the fold's result, and no
          * new record. */
         if (folding || was_folding) {
             r.in_fold++;
+            if (the_thread(v)->folded - folded > r.blocks)
+                r.blocks = the_thread(v)->folded - folded;
             if (v->digest.hash != at_begin.hash)
                 fail_msg("reading %" PRIu64 " of fold %" PRIu64 ": %" PRIu64
                          " runs, before %" PRIu64,
@@ -371,9 +382,11 @@ static void stays_exact(void (*work)(const char *dir), const char *name)
     pid_t pid = stopped_child(work, dir);
     view_open(&v, dir);
     r = step_through(pid, &v, STRIDE);
-    print_message("%s: %" PRIu64 " instructions, %" PRIu64 " folds, %" PRIu64 " readings in them\n",
-                  name, r.steps, r.folds, r.in_fold);
+    print_message("%s: %" PRIu64 " instructions, %" PRIu64 " folds of up to %" PRIu64
+                  " blocks, %" PRIu64 " readings in them\n",
+                  name, r.steps, r.folds, r.blocks, r.in_fold);
     assert_true(r.folds > 0);
+    assert_true(r.blocks > 1);
     assert_true(r.in_fold > 100);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
