@@ -46,6 +46,8 @@ ROWS = [
     ("Statistics of activations, as parts of what one core reads", [
         ("act_t2v_overhead_pct", "text_to_video, what all blocks took and gave", "%", 3.0),
         ("act_t2v_layers_overhead_pct", "the same of every layer", "%", None),
+        ("act_small_us_per_record", "a record of 1 KiB, all threads", "us", 1.5),
+        ("act_llm_overhead_pct", "a decode loop, 75 records a token, all threads", "%", 5.0),
         ("act_f32_dram_x_read", "float32, mean of magnitudes and sum, 256 MiB", "x", AtLeast(0.90)),
         ("act_bf16_dram_x_read", "bfloat16, the same", "x", AtLeast(0.83)),
         ("act_f16_dram_x_read", "float16, the same", "x", AtLeast(0.79)),

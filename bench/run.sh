@@ -9,7 +9,7 @@
 # program that fails leaves its keys as they were, and the run ends with status 1 after all others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all="machine payload span traced snapshot signature activation torch memory collect malloc trace read jsonl export diverge peers uftrace t2v"
+all="machine payload span traced snapshot signature activation decode torch memory collect malloc trace read jsonl export diverge peers uftrace t2v"
 
 usage() {
     sed -n '2,10s/^# \{0,1\}//p' "$0" >&2

@@ -3,6 +3,7 @@
  *     PLUMB_SPAN_AS(span, "attn");
  *     ...
  *     plumb_activation(attn, "out", &result);                            (a DLTensor)
+ *     plumb_activation_f32(attn, "out", data, shape, rank);              (an array)
  *
  * With PLUMB_ACTIVATIONS=1 each call leaves a record: statistics of the values, read in one pass
  * before the call returns, with module, step, call, rank, shape and type, as a line of JSON
@@ -83,6 +84,98 @@ static inline void plumb_activation(plumb_node node, const char *label, const pl
     if (__builtin_expect(
             __atomic_load_n(&plumb_client_1.activations, __ATOMIC_RELAXED) != PLUMB_MODE_OFF, 0))
         plumb_activation_value(node, label, plumb_value_tensor(tensor));
+}
+
+/* ---- Arrays ----------------------------------------------------------------------------------
+ * For programs that have no DLTensor: `rank` sizes of `shape` (NULL where rank is 0: a single
+ * value), elements one behind the other in row-major order, in the host's memory. Borrowed until
+ * the call returns. float16 and bfloat16 are whatever 16 bits the program keeps them in. Off: as
+ * plumb_activation().
+ *
+ *     plumb_activation_f32(attn, "out", x, (const int64_t[]){tokens, width}, 2);             (C) */
+
+/* Lies in memory as DLTensor does, which never changes. */
+struct plumb_activation_tensor_ {
+    const void *data;
+    int32_t device_type, device_id, ndim;
+    uint8_t code, bits;
+    uint16_t lanes;
+    const int64_t *shape, *strides;
+    uint64_t byte_offset;
+};
+void plumb_activation_array_slow_(plumb_node node, const char *label, uint32_t code, uint32_t bits,
+                                  const void *data, const int64_t *shape,
+                                  int32_t rank) PLUMB_MERGED_;
+
+PLUMB_MERGED_ void plumb_activation_array_slow_(plumb_node node, const char *label, uint32_t code,
+                                                uint32_t bits, const void *data,
+                                                const int64_t *shape, int32_t rank)
+{
+    plumb_value v = plumb_value_null();
+    struct plumb_activation_tensor_ t;
+    t.data = data;
+    t.device_type = 1; /* kDLCPU */
+    t.device_id = 0;
+    t.ndim = rank;
+    t.code = (uint8_t)code;
+    t.bits = (uint8_t)bits;
+    t.lanes = 1;
+    t.shape = shape;
+    t.strides = NULL;
+    t.byte_offset = 0;
+    v.kind = PLUMB_VALUE_TENSOR;
+    v.as.tensor = &t;
+    plumb_activation_slow_(node, label, &v);
+}
+
+/* `code`: DLDataTypeCode. */
+static inline void plumb_activation_array_(plumb_node node, const char *label, uint32_t code,
+                                           uint32_t bits, const void *data, const int64_t *shape,
+                                           int32_t rank)
+{
+    if (__builtin_expect(
+            __atomic_load_n(&plumb_client_1.activations, __ATOMIC_RELAXED) != PLUMB_MODE_OFF, 0))
+        plumb_activation_array_slow_(node, label, code, bits, data, shape, rank);
+}
+static inline void plumb_activation_f64(plumb_node node, const char *label, const double *data,
+                                        const int64_t *shape, int32_t rank)
+{
+    plumb_activation_array_(node, label, 2, 64, data, shape, rank);
+}
+static inline void plumb_activation_f32(plumb_node node, const char *label, const float *data,
+                                        const int64_t *shape, int32_t rank)
+{
+    plumb_activation_array_(node, label, 2, 32, data, shape, rank);
+}
+static inline void plumb_activation_f16(plumb_node node, const char *label, const void *data,
+                                        const int64_t *shape, int32_t rank)
+{
+    plumb_activation_array_(node, label, 2, 16, data, shape, rank);
+}
+static inline void plumb_activation_bf16(plumb_node node, const char *label, const void *data,
+                                         const int64_t *shape, int32_t rank)
+{
+    plumb_activation_array_(node, label, 4, 16, data, shape, rank);
+}
+static inline void plumb_activation_i8(plumb_node node, const char *label, const int8_t *data,
+                                       const int64_t *shape, int32_t rank)
+{
+    plumb_activation_array_(node, label, 0, 8, data, shape, rank);
+}
+static inline void plumb_activation_u8(plumb_node node, const char *label, const uint8_t *data,
+                                       const int64_t *shape, int32_t rank)
+{
+    plumb_activation_array_(node, label, 1, 8, data, shape, rank);
+}
+static inline void plumb_activation_i32(plumb_node node, const char *label, const int32_t *data,
+                                        const int64_t *shape, int32_t rank)
+{
+    plumb_activation_array_(node, label, 0, 32, data, shape, rank);
+}
+static inline void plumb_activation_i64(plumb_node node, const char *label, const int64_t *data,
+                                        const int64_t *shape, int32_t rank)
+{
+    plumb_activation_array_(node, label, 0, 64, data, shape, rank);
 }
 
 /* ---- What programs add ----------------------------------------------------------------------- */

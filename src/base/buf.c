@@ -47,7 +47,10 @@ void plumb_buf_str(struct plumb_buf *b, const char *text)
 
 void plumb_buf_char(struct plumb_buf *b, char c)
 {
-    plumb_buf_append(b, &c, 1);
+    if (!reserve(b, 1))
+        return;
+    b->data[b->len++] = c;
+    b->data[b->len] = '\0';
 }
 
 void plumb_buf_printf(struct plumb_buf *b, const char *format, ...)

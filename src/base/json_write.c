@@ -1,16 +1,16 @@
 /* json_write.c: a streaming writer of strict JSON. One thread at a time per writer.
  *
- * Numbers pass through printf, whose decimal separator is the host's locale's; whatever it wrote
- * there is replaced by '.'. (newlocale/uselocale would do as well, at an allocation per process and
- * a switch per number.) */
+ * Where numbers pass through printf, its decimal separator is the host's locale's; whatever it
+ * wrote there is replaced by '.'. (newlocale/uselocale would do as well, at an allocation per
+ * process and a switch per number.) What records of activations consist of, keys, plain texts,
+ * whole numbers and doubles, goes without it: there may be a million a minute. */
 #include "base/json_write.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/decimal.h"
+#include "base/real_text.h"
 #include "base/utf8.h"
 
 enum { MAX_DEPTH = 64 };
@@ -109,10 +109,21 @@ void plumb_json_array_end(struct plumb_json *j)
     close_container(j, ']');
 }
 
+/* Bytes up to the first that is not plain ASCII, or must be escaped. */
+static size_t plain_bytes(const char *text)
+{
+    size_t n = 0;
+    while (text[n] >= 0x20 && text[n] < 0x7f && text[n] != '"' && text[n] != '\\')
+        n++;
+    return n;
+}
+
 static void write_string(struct plumb_buf *out, const char *text)
 {
-    const char *p = text;
+    size_t easy = plain_bytes(text);
+    const char *p = text + easy;
     plumb_buf_char(out, '"');
+    plumb_buf_append(out, text, easy);
     while (*p) {
         size_t plain = 0; /* copied in one piece */
         size_t n;
@@ -163,16 +174,39 @@ void plumb_json_str(struct plumb_json *j, const char *text)
     write_string(j->out, text);
 }
 
+static void write_whole(struct plumb_buf *out, uint64_t v)
+{
+    char digits[20];
+    size_t n = sizeof digits;
+    do {
+        digits[--n] = (char)('0' + v % 10);
+        v /= 10;
+    } while (v > 0);
+    plumb_buf_append(out, digits + n, sizeof digits - n);
+}
+
 void plumb_json_i64(struct plumb_json *j, int64_t v)
 {
     separate(j);
-    plumb_buf_printf(j->out, "%" PRId64, v);
+    if (v < 0)
+        plumb_buf_char(j->out, '-');
+    write_whole(j->out, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
 void plumb_json_u64(struct plumb_json *j, uint64_t v)
 {
     separate(j);
-    plumb_buf_printf(j->out, "%" PRIu64, v);
+    write_whole(j->out, v);
+}
+
+void plumb_json_millionths(struct plumb_json *j, uint64_t v)
+{
+    char decimals[7] = ".";
+    for (int i = 6; i > 0; i--, v /= 10)
+        decimals[i] = (char)('0' + v % 10);
+    separate(j);
+    write_whole(j->out, v);
+    plumb_buf_append(j->out, decimals, sizeof decimals);
 }
 
 static bool is_finite(double v)
@@ -182,18 +216,13 @@ static bool is_finite(double v)
 
 void plumb_json_f64(struct plumb_json *j, double v)
 {
-    char number[40];
+    char number[PLUMB_REAL_TEXT];
     if (!is_finite(v)) {
         plumb_json_null(j);
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(number, sizeof number, "%.*g", digits, v);
-        if (strtod(number, NULL) == v)
-            break;
-    }
-    plumb_decimal_point(number);
-    write_literal(j, number);
+    separate(j);
+    plumb_buf_append(j->out, number, plumb_real_text(number, v));
 }
 
 const char *plumb_json_special(double v)

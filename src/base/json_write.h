@@ -32,6 +32,8 @@ void plumb_json_key(struct plumb_json *j, const char *key);
 void plumb_json_str(struct plumb_json *j, const char *text); /* NULL: null */
 void plumb_json_i64(struct plumb_json *j, int64_t v);
 void plumb_json_u64(struct plumb_json *j, uint64_t v);
+/* With six decimals: 1500000 is 1.500000. */
+void plumb_json_millionths(struct plumb_json *j, uint64_t v);
 void plumb_json_f64(struct plumb_json *j, double v); /* shortest that reads back */
 /* The same, but NaN and infinities are strings, so that they stay apart. */
 void plumb_json_real(struct plumb_json *j, double v);

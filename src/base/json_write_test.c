@@ -259,9 +259,21 @@ static void nesting_beyond_the_bound_fails_the_buffer(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void millionths_have_six_decimals(void **state)
+{
+    (void)state;
+    plumb_json_array(&json);
+    plumb_json_millionths(&json, 1795308040400968);
+    plumb_json_millionths(&json, 7);
+    plumb_json_millionths(&json, 1000000);
+    plumb_json_array_end(&json);
+    assert_string_equal(buf.data, "[1795308040.400968,0.000007,1.000000]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(millionths_have_six_decimals),
         TEST(compact_output_has_no_blanks),
         TEST(indented_output_has_a_line_an_item_but_inline_containers),
         TEST(control_characters_quotes_and_backslashes_are_escaped),

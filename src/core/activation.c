@@ -154,7 +154,7 @@ static void decide(bool last)
     uint32_t unknown, columns;
     pthread_mutex_lock(&a->lock);
     unknown = plumb_act_resolve(names);
-    columns = a->columns;
+    columns = a->columns.count;
     pthread_mutex_unlock(&a->lock);
     if ((unknown || !columns) && !last)
         return;
@@ -288,7 +288,7 @@ void plumb_activations_close(struct plumb_run *run)
         nanosleep(&ms, NULL);
     if (PLUMB_LOAD(a->state) == PLUMB_ACT_UNDECIDED) /* no call came */
         plumb_act_tell_unknown(plumb_rt.settings.activations_stats);
-    if (PLUMB_LOAD(a->state) == PLUMB_ACT_ON || (a->told == 0 && a->columns)) {
+    if (PLUMB_LOAD(a->state) == PLUMB_ACT_ON || (a->told == 0 && a->columns.count)) {
         tell_attached();
         tell_steps();
     }
@@ -370,19 +370,19 @@ static void *fetch(struct plumb_view *v, uint64_t *bytes, plumb_error *why)
 
 static void own_statistics(struct plumb_act_record *r, const void *tensor)
 {
-    for (uint32_t i = 0; i < plumb_act.columns; i++) {
-        int own = -1 - plumb_act.column[i];
+    for (uint32_t i = 0; i < plumb_act.columns.count; i++) {
+        int own = -1 - plumb_act.columns.column[i].index;
         char *why = r->own_why[own >= 0 ? own : 0];
         if (own < 0)
             continue;
         why[0] = '\0';
-        if (plumb_act.own[own].fn(tensor, &r->own[own], why, PLUMB_ACT_WHY,
+        if (plumb_act.own[own].fn(tensor, &r->own[own], why, PLUMB_RECORD_WHY,
                                   plumb_act.own[own].arg) == 0)
             continue;
-        why[PLUMB_ACT_WHY - 1] = '\0';
+        why[PLUMB_RECORD_WHY - 1] = '\0';
         if (!*why)
-            snprintf(why, PLUMB_ACT_WHY, "no reason given");
-        r->own_bad |= 1u << own;
+            snprintf(why, PLUMB_RECORD_WHY, "no reason given");
+        r->head.own_bad |= 1u << own;
     }
 }
 
@@ -391,18 +391,18 @@ static void look(struct plumb_act_record *r, const void *tensor, struct plumb_vi
                  uint64_t *bytes)
 {
     plumb_error why = {0, ""};
-    r->ndim = -1;
+    r->head.ndim = -1;
     if (plumb_view_init(v, tensor, &why) < 0) {
         fail_record(r, why.message);
         return;
     }
-    plumb_dtype_name(r->dtype, v->dtype);
-    r->ndim = v->ndim;
+    r->head.dtype = v->dtype;
+    r->head.ndim = v->ndim;
     if (v->ndim > 0)
         memcpy(r->shape, v->shape, (size_t)v->ndim * sizeof *r->shape);
     if (!plumb_dl_device_is_host(v->device))
         *copy = fetch(v, bytes, &why);
-    if (why.code || plumb_value_stats(&r->stats, v, plumb_act.want, &why) < 0)
+    if (why.code || plumb_value_stats(&r->stats, v, plumb_act.columns.want, &why) < 0)
         fail_record(r, why.message);
     else
         plumb_value_ieee(&r->stats);
@@ -424,13 +424,13 @@ static uint32_t io_of(const char *label)
     static const struct {
         const char *name;
         uint32_t io;
-    } begins[] = {{"in", PLUMB_ACT_IN}, {"grad", PLUMB_ACT_GRAD}};
+    } begins[] = {{"in", PLUMB_RECORD_IN}, {"grad", PLUMB_RECORD_GRAD}};
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
         size_t n = strlen(begins[i].name);
         if (strncmp(label, begins[i].name, n) == 0 && strchr(".[", label[n]))
             return begins[i].io;
     }
-    return PLUMB_ACT_OUT;
+    return PLUMB_RECORD_OUT;
 }
 
 struct call {
@@ -446,27 +446,29 @@ static void record(const struct call *c, const char *label, const void *tensor)
     struct timespec now;
     void *copy = NULL;
     uint64_t bytes = 0;
+    size_t length;
     if (!r) {
         plumb_act_queue_lose();
         return;
     }
-    memset(r, 0, offsetof(struct plumb_act_record, shape));
+    memset(&r->head, 0, sizeof r->head);
     r->why[0] = '\0';
-    r->own_bad = 0;
-    r->module = c->module;
-    r->step = c->step;
-    r->phase = c->phase;
-    r->io = io_of(label);
-    snprintf(r->label, sizeof r->label, "%s", label);
+    r->module = c->module->name;
+    r->head.step = c->step;
+    r->phase = plumb_rt.phases.name[c->phase];
+    r->head.io = io_of(label);
+    length = strnlen(label, sizeof r->label - 1);
+    memcpy(r->label, label, length);
+    r->label[length] = '\0';
     clock_gettime(CLOCK_REALTIME, &now);
-    r->time = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    r->head.time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     look(r, tensor, &view, &copy, &bytes);
     /* What is kept says which record it belongs to, so that comes first. */
-    if (r->module->chosen)
+    if (c->module->chosen)
         plumb_act_queue_put(r);
     else
         plumb_act_queue_number(r);
-    if (r->module->dumped && r->ndim >= 0)
+    if (c->module->dumped && r->head.ndim >= 0)
         plumb_act_dump(r, &view);
     if (copy)
         plumb_pages_unmap(copy, bytes);
@@ -475,7 +477,7 @@ static void record(const struct call *c, const char *label, const void *tensor)
 
 static void walk(const struct call *c, const char *label, const plumb_value *v, int depth)
 {
-    char part[PLUMB_ACT_LABEL];
+    char part[PLUMB_RECORD_LABEL];
     if (v->kind == PLUMB_VALUE_TENSOR)
         record(c, label, v->as.tensor);
     if (depth == DEPTH || (v->kind != PLUMB_VALUE_LIST && v->kind != PLUMB_VALUE_FIELDS))
@@ -564,7 +566,7 @@ void plumb_activation_impl(plumb_node node, const char *label, const plumb_value
 void plumb_activation_stage(struct plumb_thread *th, uint32_t node, uint32_t part, const char *name,
                             const plumb_value *value)
 {
-    char label[PLUMB_ACT_LABEL];
+    char label[PLUMB_RECORD_LABEL];
     if (part == PLUMB_STAGE_METADATA || !come_in())
         return;
     snprintf(label, sizeof label, "%s.%s", part == PLUMB_STAGE_INPUT ? "in" : "out",

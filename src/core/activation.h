@@ -2,9 +2,10 @@
  *
  *     activation.c          the call: who is it, is it wanted, what does it look like
  *     activation_module.c   paths of open nodes to modules, and whether they are chosen
- *     activation_stats.c    statistics by name; a record as a line of JSON
+ *     activation_stats.c    which statistics; those of the program's
  *     activation_calls.c    the call index of a record
  *     activation_queue.c    from the program's threads to the file, on a thread of its own
+ *     activation_pending.c  the memory between the two
  *     activation_dump.c     tensors kept whole
  *     hook.c                hooks of nodes
  *
@@ -18,20 +19,14 @@
 #include "base/pattern.h"
 #include "core/activation_calls.h"
 #include "core/runtime.h"
-#include "tensor/value_stats.h"
+#include "tensor/pending.h"
 
 enum {
-    PLUMB_ACT_LABEL = 128,
-    PLUMB_ACT_WHY = 160,
-    PLUMB_ACT_STATS = 48, /* columns of a record */
-    PLUMB_ACT_OWN = 32,   /* statistics of the program's */
     PLUMB_ACT_SINKS = 8,
     PLUMB_ACT_RANGES = 64, /* of steps */
     PLUMB_ACT_PATH = 64,
     PLUMB_ACT_MODULES = 65536
 };
-
-enum plumb_act_io { PLUMB_ACT_OUT = 0, PLUMB_ACT_IN = 1, PLUMB_ACT_GRAD = 2 };
 
 /* Why a tensor is not kept whole. */
 enum plumb_act_dump_why {
@@ -53,32 +48,6 @@ struct plumb_act_own { /* a statistic of the program's */
     plumb_activation_stat_fn fn;
     void *arg;
 };
-
-struct plumb_act_record {
-    const struct plumb_act_module *module;
-    char label[PLUMB_ACT_LABEL];
-    int64_t step; /* negative: unknown */
-    uint64_t call, seq;
-    double time; /* seconds since 1970 */
-    uint32_t phase;
-    uint32_t io;
-    char dtype[PLUMB_DTYPE_NAME_MAX]; /* "": no tensor */
-    int32_t ndim;                     /* negative: unknown */
-    int64_t shape[PLUMB_VIEW_MAX_DIMS];
-    char why[PLUMB_ACT_WHY]; /* there are no statistics */
-    struct plumb_value_stats stats;
-    double own[PLUMB_ACT_OWN];
-    uint32_t own_bad;                           /* bit by bit, those of own[] that failed ... */
-    char own_why[PLUMB_ACT_OWN][PLUMB_ACT_WHY]; /* ... and why; set for these alone, and last:
-                                                 * plumb_act_record_bytes() */
-};
-
-/* How much of a record is set. */
-static inline size_t plumb_act_record_bytes(const struct plumb_act_record *r)
-{
-    size_t whys = r->own_bad ? 32u - (size_t)__builtin_clz(r->own_bad) : 0;
-    return offsetof(struct plumb_act_record, own_why) + whys * sizeof r->own_why[0];
-}
 
 /* Whether records are made. Names of statistics that are unknown when the run opens are looked up
  * again at its first call, because the program may register them until then; before that no file is
@@ -102,11 +71,9 @@ struct plumb_act {
     } steps[PLUMB_ACT_RANGES];
     uint32_t step_count;
     /* under the lock */
-    uint32_t state;                  /* enum plumb_act_state. Written under begin_lock; atomic */
-    int16_t column[PLUMB_ACT_STATS]; /* of activation_stats.c; negative: own, as -1 - index */
-    uint32_t columns;
-    uint32_t want; /* enum plumb_value_want */
-    struct plumb_act_own own[PLUMB_ACT_OWN];
+    uint32_t state; /* enum plumb_act_state. Written under begin_lock; atomic */
+    struct plumb_record_columns columns;
+    struct plumb_act_own own[PLUMB_RECORD_OWN];
     uint32_t own_count;
     struct plumb_map modules; /* of the path's nodes -> struct plumb_act_module * */
     struct plumb_map names;   /* of a module's name -> the same: paths may share a name */
@@ -120,7 +87,7 @@ struct plumb_act {
     bool step_seen, said;
     bool step_reached;  /* a chosen step had a call */
     uint32_t step_open; /* some thread has opened a step. Atomic */
-    uint64_t seq;
+    uint64_t seq;       /* this and `calls` under the queue's lock */
     uint64_t dumped_bytes, dumps_left_out[PLUMB_ACT_DUMP_WHYS];
     char dir[1024];                      /* of the run */
     char path[PLUMB_SETTINGS_PATH + 64]; /* of the file */
@@ -169,7 +136,12 @@ uint32_t plumb_act_resolve(const char *names);
 void plumb_act_tell_unknown(const char *names);
 /* The names of the columns, separated by ", ". */
 void plumb_act_names(char *out, size_t size);
-void plumb_act_line(struct plumb_buf *out, const struct plumb_act_record *r);
+
+/* activation_pending.c: where records wait, for the file at `path`; `with_file`: outliving the
+ * process if it can be. The same address each time. NULL: no memory. */
+struct plumb_pending *plumb_act_pending_open(const char *path, bool with_file);
+void plumb_act_pending_close(void);
+void plumb_act_pending_forked(void);
 
 /* activation_queue.c */
 int plumb_act_queue_open(const char *path, bool append, plumb_error *err);
@@ -181,9 +153,6 @@ void plumb_act_queue_lose(void); /* counts one for which there was no memory */
 /* Waits until everything is written; how many records were lost. After an open that went well. */
 uint64_t plumb_act_queue_close(void);
 void plumb_act_queue_forked(void);
-
-/* activation_stats.c: "out", "in", "grad" */
-const char *plumb_act_io_name(uint32_t io);
 
 /* activation_dump.c: of a record that has its numbers. */
 void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *view);

@@ -68,15 +68,15 @@ static void put_place(struct plumb_json *j, const struct plumb_act_record *r)
 {
     plumb_json_key(j, "__metadata__");
     plumb_json_object(j);
-    put_text(j, "module", r->module->name);
+    put_text(j, "module", r->module);
     put_text(j, "tensor", r->label);
-    if (r->step >= 0)
-        put_number(j, "step", r->step);
-    put_number(j, "call", (int64_t)r->call);
+    if (r->head.step >= 0)
+        put_number(j, "step", r->head.step);
+    put_number(j, "call", (int64_t)r->head.call);
     put_number(j, "rank", plumb_rank_told());
-    put_number(j, "seq", (int64_t)r->seq);
-    put_text(j, "phase", plumb_rt.phases.name[r->phase]);
-    put_text(j, "io", plumb_act_io_name(r->io));
+    put_number(j, "seq", (int64_t)r->head.seq);
+    put_text(j, "phase", r->phase);
+    put_text(j, "io", plumb_record_io_name(r->head.io));
     plumb_json_object_end(j);
 }
 
@@ -85,7 +85,7 @@ static void make_header(struct plumb_buf *out, const struct plumb_act_record *r,
 {
     struct plumb_json j;
     char name[1200];
-    snprintf(name, sizeof name, "%s.%s", r->module->name, r->label);
+    snprintf(name, sizeof name, "%s.%s", r->module, r->label);
     plumb_json_init(&j, out, 0);
     plumb_json_object(&j);
     put_place(&j, r);
@@ -162,24 +162,24 @@ static bool write_file(struct room *room, const struct plumb_buf *header,
 static bool make_path(struct room *room, const struct plumb_act_record *r)
 {
     char *out = room->path, *folder = room->folder;
-    uint64_t n = r->call;
-    snprintf(room->name, sizeof room->name, "%s.%s", r->module->name, r->label);
+    uint64_t n = r->head.call;
+    snprintf(room->name, sizeof room->name, "%s.%s", r->module, r->label);
     plumb_sanitize(room->safe, room->name);
-    if (r->step < 0)
+    if (r->head.step < 0)
         snprintf(folder, sizeof room->folder, "%s/activations/no_step", plumb_act.dir);
     else
         snprintf(folder, sizeof room->folder, "%s/activations/step_%lld", plumb_act.dir,
-                 (long long)r->step);
+                 (long long)r->head.step);
     snprintf(out, sizeof room->path, "%s/%s.safetensors", folder, room->safe);
     if (plumb_run_make_parents(out, NULL) < 0)
         return false;
     if (n > 0)
         snprintf(out, sizeof room->path, "%s/%s.call%llu.safetensors", folder, room->safe,
                  (unsigned long long)n);
-    while (access(out, F_OK) == 0 && n++ < r->call + 100000)
+    while (access(out, F_OK) == 0 && n++ < r->head.call + 100000)
         snprintf(out, sizeof room->path, "%s/%s.call%llu.safetensors", folder, room->safe,
                  (unsigned long long)n);
-    return n < r->call + 100000;
+    return n < r->head.call + 100000;
 }
 
 /* Whether the budget has room for it, which is taken. */

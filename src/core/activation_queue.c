@@ -1,5 +1,9 @@
-/* activation_queue.c: records on their way to the file. Programs' threads copy them into a ring;
- * one thread of plumb's makes lines of them and writes.
+/* activation_queue.c: records on their way to the file. Programs' threads copy them into a ring, as
+ * bytes (tensor/record.h); one thread of plumb's makes lines of them and writes.
+ *
+ * Waking a thread costs more than a record, on both sides. So the writer is woken by the first
+ * record after a while of none, and from then on looks by itself every PERIOD_NS until it finds
+ * nothing; in between it is woken only where the ring is half full.
  *
  * A process may be killed at any moment, and the kernel may be killed out of the middle of a long
  * write(), but only between pages. So no line crosses a boundary of 4096 bytes of the file: what
@@ -18,13 +22,16 @@
 #include "base/quiet_write.h"
 #include "core/activation.h"
 
-enum { SLOTS = 256, PAGE = 4096 };
+enum { RING = PLUMB_PENDING_RING, PAGE = 4096, BATCH = 16 * PAGE, PERIOD_NS = 50000000 };
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t filled, emptied;
-    struct plumb_act_record *slot; /* [SLOTS], made at the first open */
-    uint64_t put, taken;           /* records; put - taken are in the ring */
+    struct plumb_pending *pending;
+    unsigned char *ring; /* behind its head */
+    uint64_t put, taken; /* as there */
+    bool idle;           /* the writer waits for a record */
+    bool urged;          /* it was told that the ring is half full */
     uint64_t lost;
     bool ending;
     pthread_t thread;
@@ -114,10 +121,9 @@ static void put_line(struct plumb_buf *batch, const struct plumb_buf *line)
     if (!queue.appends && used + line->len > PAGE) {
         if (end > 0)
             fill_page(batch, used ? PAGE - used : 0);
-        put_batch(batch);
     }
     plumb_buf_append(batch, line->data, line->len);
-    if (queue.appends ? batch->len > PAGE : (queue.size + batch->len) % PAGE == 0)
+    if (batch->len >= (queue.appends ? PAGE : BATCH))
         put_batch(batch);
 }
 
@@ -131,37 +137,82 @@ static void call_sinks(const struct plumb_buf *line)
     pthread_mutex_unlock(&queue.sink_lock);
 }
 
+struct writing {
+    struct plumb_act_record record;
+    struct plumb_buf line, batch;
+};
+
+/* Lines of the records from *at, some of those up to `end`; returns how many were lost. */
+static uint64_t write_lines(struct writing *w, uint64_t *at, uint64_t end)
+{
+    uint64_t lost = 0, until = end - *at > RING / 8 ? *at + RING / 8 : end;
+    while (*at < until) {
+        *at += plumb_record_unpack(&w->record, queue.ring + *at % RING, PLUMB_RECORD_BYTES);
+        w->line.len = 0;
+        plumb_record_line(&w->line, &w->record, &plumb_act.columns, plumb_rank_told());
+        if (!w->line.failed && !queue.broken) {
+            put_line(&w->batch, &w->line);
+            call_sinks(&w->line);
+        }
+        lost += w->line.failed || queue.broken;
+    }
+    return lost;
+}
+
+/* Under queue.lock, which is let go of meanwhile: everything that is in the ring now to the file.
+ */
+static void drain(struct writing *w)
+{
+    uint64_t end = queue.put;
+    while (queue.taken < end) {
+        uint64_t to = queue.taken, lost;
+        pthread_mutex_unlock(&queue.lock);
+        lost = write_lines(w, &to, end);
+        put_batch(&w->batch);
+        pthread_mutex_lock(&queue.lock);
+        queue.lost += lost;
+        queue.taken = to;
+        PLUMB_RELEASE(queue.pending->taken, to);
+        pthread_cond_broadcast(&queue.emptied);
+    }
+}
+
+/* Under queue.lock: until it is worth while to look. */
+static void wait_for_records(void)
+{
+    struct timespec until;
+    int code = 0;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += PERIOD_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (!queue.ending && !queue.urged && code != ETIMEDOUT)
+        code = pthread_cond_clockwait(&queue.filled, &queue.lock, CLOCK_MONOTONIC, &until);
+    queue.idle = true;
+    while (!queue.ending && queue.put == queue.taken)
+        pthread_cond_wait(&queue.filled, &queue.lock);
+    queue.idle = queue.urged = false;
+}
+
 static void *writer(void *unused)
 {
-    struct plumb_buf line = {0}, batch = {0};
+    struct writing *w = plumb_pages_map(sizeof *w);
     (void)unused;
     pthread_mutex_lock(&queue.lock);
-    for (;;) {
-        while (queue.put == queue.taken && !queue.ending) {
-            pthread_mutex_unlock(&queue.lock);
-            put_batch(&batch);
-            pthread_mutex_lock(&queue.lock);
-            if (queue.put == queue.taken && !queue.ending)
-                pthread_cond_wait(&queue.filled, &queue.lock);
-        }
-        if (queue.put == queue.taken)
-            break;
-        pthread_mutex_unlock(&queue.lock);
-        line.len = 0;
-        plumb_act_line(&line, &queue.slot[queue.taken % SLOTS]);
-        if (!line.failed && !queue.broken) {
-            put_line(&batch, &line);
-            call_sinks(&line);
-        }
-        pthread_mutex_lock(&queue.lock);
-        queue.lost += line.failed || queue.broken;
-        queue.taken++;
-        pthread_cond_signal(&queue.emptied);
+    while (w && !(queue.ending && queue.put == queue.taken)) {
+        drain(w);
+        wait_for_records();
+    }
+    if (!w) {
+        queue.is_off = true;
+        pthread_cond_broadcast(&queue.emptied);
     }
     pthread_mutex_unlock(&queue.lock);
-    put_batch(&batch);
-    plumb_buf_fini(&line);
-    plumb_buf_fini(&batch);
+    if (w) {
+        plumb_buf_fini(&w->line);
+        plumb_buf_fini(&w->batch);
+        plumb_pages_unmap(w, sizeof *w);
+    }
     plumb_own_thread(-1);
     return NULL;
 }
@@ -186,26 +237,36 @@ static bool make_writer(void)
 
 /* ---- The program's side ---------------------------------------------------------------------- */
 
-/* Under queue.lock: whether there is a slot. */
+/* Under queue.lock: whether a record fits. */
 static bool wait_for_room(void)
 {
-    while (queue.put - queue.taken == SLOTS) {
+    while (queue.put - queue.taken > RING - PLUMB_RECORD_BYTES && !queue.is_off) {
         if (PLUMB_LOAD(plumb_rt.settings.activations_queue) == PLUMB_ACTIVATIONS_DROP)
             return false;
         pthread_cond_wait(&queue.emptied, &queue.lock);
     }
-    return true;
+    return !queue.is_off;
 }
 
 /* Under queue.lock: the record's place, whether there is room for it or not, so that calls are the
  * same in every run. */
 static void number(struct plumb_act_record *r)
 {
+    struct plumb_act *a = &plumb_act;
     uint64_t label = plumb_hash_text(r->label) ^ (uint64_t)(uintptr_t)r->module;
-    pthread_mutex_lock(&plumb_act.lock);
-    r->call = plumb_act_calls_next(&plumb_act.calls, label, r->step);
-    r->seq = plumb_act.seq++;
-    pthread_mutex_unlock(&plumb_act.lock);
+    r->head.call = plumb_act_calls_next(&a->calls, label, r->head.step);
+    r->head.seq = a->seq++;
+}
+
+/* Under queue.lock, with a record more in the ring. */
+static void wake_writer(void)
+{
+    bool full = queue.put - queue.taken >= RING / 2;
+    if (!queue.idle && (!full || queue.urged))
+        return;
+    queue.urged = full;
+    queue.idle = false;
+    pthread_cond_signal(&queue.filled);
 }
 
 void plumb_act_queue_put(struct plumb_act_record *r)
@@ -220,9 +281,9 @@ void plumb_act_queue_put(struct plumb_act_record *r)
     if (!room) {
         queue.lost++;
     } else {
-        memcpy(&queue.slot[queue.put % SLOTS], r, plumb_act_record_bytes(r));
-        queue.put++;
-        pthread_cond_signal(&queue.filled);
+        queue.put += plumb_record_pack(queue.ring + queue.put % RING, r, &plumb_act.columns);
+        PLUMB_RELEASE(queue.pending->put, queue.put);
+        wake_writer();
     }
     pthread_mutex_unlock(&queue.lock);
     pthread_setcancelstate(state, NULL);
@@ -263,14 +324,18 @@ int plumb_activation_sink_impl(plumb_activation_sink_fn fn, void *arg, plumb_err
 int plumb_act_queue_open(const char *path, bool append, plumb_error *err)
 {
     int rc;
-    if (!queue.slot && !(queue.slot = plumb_pages_map(SLOTS * sizeof *queue.slot)))
-        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for activation records");
     if ((rc = plumb_act_file_open(&queue.file, path, append, err)) < 0)
         return rc;
     /* A pipe has no pages. */
     queue.appends = append || lseek(queue.file.fd, 0, SEEK_CUR) < 0;
+    queue.pending = plumb_act_pending_open(queue.file.name, !queue.appends);
+    if (!queue.pending) {
+        plumb_act_file_close(&queue.file);
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for activation records");
+    }
+    queue.ring = (unsigned char *)queue.pending + PLUMB_PENDING_HEAD;
     queue.put = queue.taken = queue.lost = queue.size = 0;
-    queue.ending = queue.broken = queue.is_off = false;
+    queue.ending = queue.broken = queue.is_off = queue.idle = queue.urged = false;
     return PLUMB_OK;
 }
 
@@ -283,6 +348,7 @@ uint64_t plumb_act_queue_close(void)
     if (queue.running)
         pthread_join(queue.thread, NULL);
     queue.running = false;
+    plumb_act_pending_close();
     plumb_act_file_close(&queue.file);
     return queue.lost;
 }
@@ -294,5 +360,6 @@ void plumb_act_queue_forked(void)
     queue.lock = queue.sink_lock = mutex;
     queue.filled = queue.emptied = cond;
     queue.running = false;
+    plumb_act_pending_forked();
     plumb_act_file_close(&queue.file);
 }

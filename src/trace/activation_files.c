@@ -99,6 +99,8 @@ struct pieces {
     struct plumb_unpack *file; /* NULL: `head` is all */
     const char *head;          /* read already */
     size_t head_size;
+    const char *tail; /* behind the file */
+    size_t tail_size;
 };
 
 static int64_t fill(void *arg, char *to, size_t size, plumb_error *err)
@@ -112,6 +114,12 @@ static int64_t fill(void *arg, char *to, size_t size, plumb_error *err)
         from->head_size -= n;
     } else if (from->file) {
         rc = plumb_unpack_read(from->file, to, size, &n, err);
+    }
+    if (rc == PLUMB_OK && n == 0 && from->tail_size) {
+        n = from->tail_size < size ? from->tail_size : size;
+        memcpy(to, from->tail, n);
+        from->tail += n;
+        from->tail_size -= n;
     }
     return rc < 0 ? rc : (int64_t)n;
 }
@@ -275,18 +283,21 @@ int plumb_activations_file(const struct plumb_activation_source *from, plumb_err
 {
     struct plumb_unpack_sum sum = {0, 0};
     struct plumb_unpack *file = NULL;
+    struct plumb_buf tail = {0};
     char *head = malloc(HEAD + PLUMB_JSON_PADDING);
+    plumb_activations_pending(&tail, from->name);
     int rc = head ? plumb_unpack_open(&file, from->name, &sum, err) : no_memory(from->name, err);
     int64_t size = rc < 0 ? rc : read_head(file, head, err);
     rc = (int)(size < 0 ? size : 0);
     if (rc == PLUMB_OK) {
         enum plumb_activation_format kind = kind_of(from->name, head, (size_t)size);
-        struct pieces pieces = {file, head, (size_t)size};
+        struct pieces pieces = {file, head, (size_t)size, tail.data, tail.len};
         rc = read_kind(from, kind, &pieces, err);
         if (rc == PLUMB_OK)
             rc = note_kind(from->table, kind);
     }
     plumb_unpack_close(file);
+    plumb_buf_fini(&tail);
     free(head);
     return rc;
 }
@@ -309,7 +320,7 @@ int plumb_activations_parse(struct plumb_activations *out, const void *data, siz
     memset(padded + head, 0, sizeof saved);
     enum plumb_activation_format kind = kind_of(name, padded, head);
     memcpy(padded + head, saved, sizeof saved);
-    struct pieces pieces = {NULL, padded, size};
+    struct pieces pieces = {NULL, padded, size, NULL, 0};
     struct plumb_activation_text_of dump = {padded, size, name};
     if (kind == PLUMB_ACT_FORMAT_PLUMB)
         rc = plumb_activations_lines(&from, fill, &pieces, err);

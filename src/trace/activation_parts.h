@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "trace/activations.h"
 #include <plumb/abi.h>
 
@@ -20,6 +21,10 @@ struct plumb_activation_source {
 };
 
 /* activation_files.c: a file of any kind. */
+/* activation_pending.c: before `path` is read: completes the file of a process that was killed.
+ * `lines`, which begins empty, has what could not be written to it. */
+void plumb_activations_pending(struct plumb_buf *lines, const char *path);
+
 int plumb_activations_file(const struct plumb_activation_source *from, plumb_error *err);
 /* activation_read.c: ends the table `t`, unless `rc` is an error already, and makes it `out`. */
 int plumb_activations_finish(struct plumb_activations *out, struct plumb_activations *t,
