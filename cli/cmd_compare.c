@@ -27,10 +27,13 @@ enum {
 static const struct plumb_cli_option options[] = {
     [A_SIDE] = {"a", "RUN...", "runs of side A, the baseline: what follows, until --b", false},
     [B_SIDE] = {"b", "RUN...", "runs of side B: what follows, until --a", false},
-    [THRESHOLD] = {"threshold", "PCT", "mark what differs by more than PCT percent (5)", false},
-    [ALPHA] = {"alpha", "P", "from 3 runs a side on, mark only where p is at most P (0.05)", false},
+    [THRESHOLD] = {"threshold", "PCT", "mark what differs by more than PCT percent (5; from 3 runs a side on 2)",
+                   false},
+    [ALPHA] = {"alpha", "P", "from 3 runs a side on, mark only where p table is at most P (0.02)",
+               false},
     [MIN_DELTA] = {"min-delta", "MS", "never mark times that differ by less than MS ms (0)", false},
-    [FIGURE] = {"by", "mean|total|self|p50|p95|device", "what is compared of a node (mean)", false},
+    [FIGURE] = {"by", "p50|min|mean|total|self|p95|device",
+                "what is compared of a node (p50, the median)", false},
     [SORT] = {"sort", "seen|delta|percent|a|b",
               "order of the nodes: as first seen, or largest first (seen)", false},
     [TOP] = {"top", "N", "show the first N nodes; all of them count", false},
@@ -38,7 +41,7 @@ static const struct plumb_cli_option options[] = {
     [FORMAT] = {"format", "text|json|csv|md", "form of the output (text)", false},
     [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
     [ANY_MACHINE] = {"any-machine", NULL, "compare runs of different machines", false},
-    [ANY_PROGRAM] = {"any-program", NULL, "compare runs of different programs or pipelines", false},
+    [ANY_PROGRAM] = {"any-program", NULL, "compare programs without a common node, other named pipelines", false},
     [ANY_SKIP] = {"any-skip", NULL, "compare runs that skipped different numbers of samples",
                   false},
     [ANY_END] = {"any-end", NULL, "compare runs that ended with such that were killed or go on",
@@ -76,7 +79,7 @@ static bool take_word(const char *option, const char *const *words, size_t n, co
 
 static bool take_figure(struct request *r, const char *text)
 {
-    static const char *const words[] = {"mean", "total", "self", "p50", "p95", "device"};
+    static const char *const words[] = {"mean", "total", "self", "p50", "p95", "device", "min"};
     return take_word("by", words, sizeof words / sizeof *words, text, &r->compare.figure);
 }
 
@@ -328,11 +331,13 @@ const struct plumb_cli_command plumb_cmd_compare = {
         "A and B are run directories, timing.json files, names of runs below the output\n"
         "folder, or folders of runs. A folder stands for all its runs: they are repeats,\n"
         "and their median is compared. With 3 runs a side or more a node is worse or\n"
-        "better only when the test of Mann and Whitney tells it from noise as well, else\n"
-        "it is 'unclear'; with fewer the threshold decides alone, and the output says so.\n"
+        "better only when a test over the whole table tells it from noise as well (Holm's\n"
+        "step-down by relabelling the runs), otherwise it is 'unclear'. With fewer the\n"
+        "threshold decides alone, and the output says so.\n"
         "\n"
-        "Runs of another machine, program, pipeline, skip_first_n or way to end are\n"
-        "refused. --any-... compares them all the same, and the output says what.",
+        "Another program is welcome, with a note: run_O2 against run_O3. Runs of another\n"
+        "machine, named pipeline, skip_first_n or way to end are refused. --any-...\n"
+        "compares them all the same, and the output says what.",
     .examples = "plumb compare old new                     # two runs, or two folders of runs\n"
                 "plumb compare --threshold 10 A B          # only differences above 10 %\n"
                 "plumb compare --by self --sort delta A B  # which node costs more by itself?\n"

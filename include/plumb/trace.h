@@ -393,12 +393,13 @@ enum plumb_figure {
     PLUMB_FIGURE_SELF = 2, /* total without nested nodes */
     PLUMB_FIGURE_P50 = 3,
     PLUMB_FIGURE_P95 = 4,
-    PLUMB_FIGURE_DEVICE = 5 /* mean of the device time */
+    PLUMB_FIGURE_DEVICE = 5, /* mean of the device time */
+    PLUMB_FIGURE_MIN = 6     /* the shortest run of the node */
 };
 /* Differences that are otherwise refused, because they explain a change by themselves. */
 enum plumb_allow {
     PLUMB_ALLOW_MACHINE = 1, /* host, processor, number of processors */
-    PLUMB_ALLOW_PROGRAM = 2, /* program (the last part of its path), pipeline */
+    PLUMB_ALLOW_PROGRAM = 2, /* pipelines that were given names; programs without a common node */
     PLUMB_ALLOW_SKIP = 4,    /* skip_first_n */
     PLUMB_ALLOW_STATE = 8,   /* ended, recovered, still recording */
     PLUMB_ALLOW_SCHEMA = 16, /* of the reports */
@@ -406,16 +407,17 @@ enum plumb_allow {
 };
 typedef struct plumb_compare_options {
     size_t size;              /* sizeof(plumb_compare_options) */
-    double threshold_percent; /* 0: 5; below 0: every difference counts */
-    double alpha;             /* 0: 0.05; what p must not exceed, between 0 and 1 */
+    double threshold_percent; /* 0: 5, or 2 from 3 runs a side on; below 0: any difference */
+    double alpha;             /* 0: 0.02; what p_table must not exceed, between 0 and 1 */
     double min_delta_ms;      /* smaller differences of a time never count */
-    uint32_t figure;          /* enum plumb_figure */
+    uint32_t figure;          /* enum plumb_figure; by default the median */
     uint32_t allow;           /* enum plumb_allow, added up */
 } plumb_compare_options;
 
 static inline plumb_compare_options plumb_compare_options_default(void)
 {
-    plumb_compare_options o = {sizeof(plumb_compare_options), 0, 0, 0, 0, 0};
+    plumb_compare_options o = {
+        sizeof(plumb_compare_options), 0, 0, 0, PLUMB_FIGURE_P50, 0};
     return o;
 }
 
@@ -445,7 +447,7 @@ typedef struct plumb_compare_result {
     size_t size;      /* sizeof(plumb_compare_result), set by the caller */
     uint64_t worse;   /* nodes and sums of the run that are worse in B */
     uint64_t better;  /* ... better */
-    uint64_t unclear; /* ... beyond the threshold, but p is above alpha */
+    uint64_t unclear; /* ... beyond the threshold, but p_table is above alpha */
     uint64_t nodes;   /* compared: those of A and those of B */
     uint64_t only_a, only_b;
 } plumb_compare_result;
@@ -454,7 +456,7 @@ typedef struct plumb_comparison plumb_comparison;
 
 /* Compares the runs `a` (the baseline) with the runs `b`. Each of them is what plumb_report_open()
  * opens, but a folder of runs stands for all of them. Several runs of a side are repeats: the
- * median of them is compared, and from 3 a side on the test of Mann and Whitney says whether they
+ * median of them is compared, and from 3 a side on a test of the whole table says which nodes
  * differ. docs/compare.md has the rules. Errors: those of plumb_report_open(); PLUMB_ERR_STATE:
  * not comparable, the text says why and how to insist; PLUMB_ERR_ARG: an option out of range, no
  * run, or one run twice on a side. */

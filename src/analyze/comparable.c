@@ -12,17 +12,18 @@ struct fact {
     const char *name;
     uint32_t allow; /* enum plumb_allow */
     bool text;      /* else uint64_t */
-    size_t offset;  /* in struct plumb_compare_run */
+    size_t offset;  /* in struct plumb_compare_run: what must agree */
+    size_t shown;   /* what stands in its place in a message */
 };
 
-#define FACT(member) offsetof(struct plumb_compare_run, member)
+#define MEMBER(member) offsetof(struct plumb_compare_run, member)
+#define FACT(member) MEMBER(member), MEMBER(member)
 
 static const struct fact facts[] = {
     {"host", PLUMB_ALLOW_MACHINE, true, FACT(host)},
     {"processor", PLUMB_ALLOW_MACHINE, true, FACT(cpu)},
     {"number of processors", PLUMB_ALLOW_MACHINE, false, FACT(cpus)},
-    {"program", PLUMB_ALLOW_PROGRAM, true, FACT(program)},
-    {"pipeline", PLUMB_ALLOW_PROGRAM, true, FACT(pipeline)},
+    {"pipeline", PLUMB_ALLOW_PROGRAM, true, MEMBER(named), MEMBER(pipeline)},
     {"skip_first_n", PLUMB_ALLOW_SKIP, false, FACT(skip_first_n)},
     {"end of the run", PLUMB_ALLOW_STATE, true, FACT(state)},
     {"schema of the report", PLUMB_ALLOW_SCHEMA, false, FACT(schema)},
@@ -39,10 +40,10 @@ static const struct option insisting[] = {
     {PLUMB_ALLOW_SCHEMA, "--force"},
 };
 
-static const char *text_of(const struct fact *f, const struct plumb_compare_run *run)
+static const char *text_at(const struct plumb_compare_run *run, size_t offset)
 {
     const char *text;
-    memcpy(&text, (const char *)run + f->offset, sizeof text);
+    memcpy(&text, (const char *)run + offset, sizeof text);
     return text;
 }
 
@@ -53,10 +54,14 @@ static uint64_t number_of(const struct fact *f, const struct plumb_compare_run *
     return number;
 }
 
+/* Pipelines agree that are called the same, and those that are both called as their programs. */
 static bool differs(const struct fact *f, const struct plumb_compare_run *a,
                     const struct plumb_compare_run *b)
 {
-    return f->text ? strcmp(text_of(f, a), text_of(f, b)) != 0 : number_of(f, a) != number_of(f, b);
+    if (!f->text)
+        return number_of(f, a) != number_of(f, b);
+    return strcmp(text_at(a, f->offset), text_at(b, f->offset)) != 0 &&
+           strcmp(text_at(a, f->shown), text_at(b, f->shown)) != 0;
 }
 
 /* The first run that differs from run 0 in the fact; 0: none. */
@@ -81,7 +86,8 @@ size_t plumb_compare_differences(const struct plumb_compare *c, uint32_t allow,
         const struct plumb_compare_run *b = &c->runs[other];
         plumb_buf_str(out, n++ ? ", " : "");
         if (f->text)
-            plumb_buf_printf(out, "%s '%s' and '%s'", f->name, text_of(f, a), text_of(f, b));
+            plumb_buf_printf(out, "%s '%s' and '%s'", f->name, text_at(a, f->shown),
+                             text_at(b, f->shown));
         else
             plumb_buf_printf(out, "%s %" PRIu64 " and %" PRIu64, f->name, number_of(f, a),
                              number_of(f, b));
@@ -117,6 +123,34 @@ static int check_twice(const struct plumb_compare *c, plumb_error *err)
     return PLUMB_OK;
 }
 
+static bool has_samples(const struct plumb_compare *c, const struct plumb_compare_line *line,
+                        enum plumb_side side)
+{
+    for (size_t i = 0; i < c->added; i++)
+        if (plumb_compare_side(c, i) == side && line->samples[i].present)
+            return true;
+    return false;
+}
+
+/* Two programs with no node in common: a table of what is gone and what is new compares nothing. */
+static int check_common(const struct plumb_compare *c, plumb_error *err)
+{
+    const char *program = c->runs[0].program;
+    size_t other = 0;
+    for (size_t i = 0; i < c->nodes.count; i++)
+        if (has_samples(c, &c->nodes.lines[i], PLUMB_SIDE_A) &&
+            has_samples(c, &c->nodes.lines[i], PLUMB_SIDE_B))
+            return PLUMB_OK;
+    for (size_t i = 1; i < c->added && other == 0; i++)
+        other = strcmp(c->runs[i].program, program) != 0 ? i : 0;
+    if (other == 0 || (c->options.allow & PLUMB_ALLOW_PROGRAM))
+        return PLUMB_OK;
+    return plumb_fail(err, PLUMB_ERR_STATE,
+                      "not comparable: programs '%s' and '%s' have no node in common "
+                      "(--any-program to compare all the same)",
+                      program, c->runs[other].program);
+}
+
 int plumb_compare_check(struct plumb_compare *c, plumb_error *err)
 {
     struct plumb_buf what = {0};
@@ -134,6 +168,8 @@ int plumb_compare_check(struct plumb_compare *c, plumb_error *err)
                         what.data ? what.data : "", how.data ? how.data : "");
     }
     c->overridden = differing & c->options.allow;
+    if (rc == PLUMB_OK)
+        rc = check_common(c, err);
     plumb_buf_fini(&what);
     plumb_buf_fini(&how);
     return rc;

@@ -1,5 +1,6 @@
 /* compare.h: two sides of runs, A (the baseline) and B, compared line by line: the sums of the run,
- * then every (pipeline, phase, node) that either side has.
+ * then every (pipeline, phase, node) that either side has. The pipeline of a run itself, which is
+ * called as the program unless somebody named it, is one on both sides.
  *
  *     plumb_compare_init(&c, &options, a_count, b_count);
  *     for (...)
@@ -11,9 +12,8 @@
  *
  * The rules: each run of a side gives one value a line; a side's figure is the median of them. What
  * a run lacks is 0. B is worse when it is more than the threshold above A, better when as much
- * below; from 3 runs a side on its p must be small enough as well: at most alpha, or, where so few
- * runs cannot give such a p, the least they can give (all runs of one side beyond all of the
- * other). */
+ * below. From 3 runs a side on the p of its line in the whole table must be small enough as well: at
+ * most alpha, or, where so few runs cannot give such a p, the least they can give. */
 #ifndef PLUMB_ANALYZE_COMPARE_H
 #define PLUMB_ANALYZE_COMPARE_H
 
@@ -27,7 +27,7 @@
 #include "format/timing.h"
 #include <plumb/trace.h>
 
-enum { PLUMB_COMPARE_FIGURES = PLUMB_FIGURE_DEVICE + 1, PLUMB_COMPARE_REPEATS = 3 };
+enum { PLUMB_COMPARE_FIGURES = PLUMB_FIGURE_MIN + 1, PLUMB_COMPARE_REPEATS = 3 };
 
 enum plumb_verdict {
     PLUMB_VERDICT_SAME,
@@ -43,10 +43,11 @@ enum plumb_verdict {
 struct plumb_contrast {
     double a, b; /* medians of the runs; ns or bytes */
     double delta;
-    double percent; /* of a; 0 where a is 0 */
-    bool tested;    /* p and exact hold */
+    double percent; /* of a; NaN for what one side lacks; 0 where both are 0 */
+    bool tested;    /* p, exact and p_table hold */
     bool exact;
-    double p;
+    double p;       /* of this line alone: Mann-Whitney, two-sided */
+    double p_table; /* of all lines together, in the direction of `delta`: plumb_family() */
     struct plumb_interval ratio; /* of b / a */
     enum plumb_verdict verdict;
 };
@@ -69,6 +70,7 @@ struct plumb_compare_sample { /* what one run says in one line */
 struct plumb_compare_line {
     enum plumb_compare_kind kind;
     const char *pipeline, *phase, *name;  /* of a node; of a pool: "", device, pool; else "" */
+    bool own;                             /* the pipeline is that of the run itself */
     struct plumb_compare_sample *samples; /* runs of A, then runs of B */
     size_t next;                          /* line of the same hash, plus 1 */
     size_t taken;                         /* the run that was added last, plus 1 */
@@ -87,12 +89,21 @@ struct plumb_compare_lines {
 struct plumb_compare_run {
     const char *path;
     const char *host, *cpu, *kernel, *pipeline, *program, *command, *version;
+    const char *named;                   /* the pipeline; "" when it is called as the program */
     const char *state;                   /* "ended", "recovered", "still recording" */
     uint64_t schema, cpus, skip_first_n; /* beside the texts: what must agree */
     int32_t rank, world_size;            /* -1: unknown */
     uint64_t start_unix_ns, pid;         /* with the host: which run it is */
     struct plumb_timing_pair *env;       /* PLUMB_* variables */
     size_t env_count;
+};
+
+/* What the order of the recordings says (compare_drift.c). */
+struct plumb_compare_drift {
+    bool apart;    /* every run of one side was recorded before every run of the other */
+    double trend;  /* 1: the runs of each side took longer and longer, -1: shorter */
+    double p;      /* of the trend: Mann-Kendall, two-sided; 1 with few runs */
+    double middle; /* median of b / a over the nodes, 0: too few of them */
 };
 
 struct plumb_compare {
@@ -104,8 +115,10 @@ struct plumb_compare {
     struct plumb_compare_lines sums;  /* the first three kinds, then pools as they are seen */
     struct plumb_compare_lines nodes; /* first-seen order, over A and then B */
     bool tested;                      /* 3 runs a side or more */
+    size_t tests;                     /* lines that were tested together */
     double least_p;                   /* that the test can give */
     double needed_p;                  /* for a marker: alpha, or least_p where that is larger */
+    struct plumb_compare_drift drift;
     uint32_t overridden;              /* enum plumb_allow: what differs and was allowed */
     plumb_compare_result result;
 };
@@ -136,5 +149,8 @@ bool plumb_compare_has(const struct plumb_compare_line *line, enum plumb_side si
 size_t plumb_compare_differences(const struct plumb_compare *c, uint32_t allow,
                                  struct plumb_buf *out);
 int plumb_compare_check(struct plumb_compare *c, plumb_error *err);
+
+/* compare_drift.c: fills c->drift from contrasts that are complete. PLUMB_ERR_MEMORY. */
+int plumb_compare_find_drift(struct plumb_compare *c, plumb_error *err);
 
 #endif

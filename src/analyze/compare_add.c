@@ -27,21 +27,27 @@ bool plumb_compare_has(const struct plumb_compare_line *line, enum plumb_side si
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(enum plumb_compare_kind kind, const char *pipeline, const char *phase,
-                        const char *name)
+/* What a line is found by. */
+struct key {
+    enum plumb_compare_kind kind;
+    const char *pipeline, *phase, *name;
+    bool own; /* the run's own pipeline: whatever it is called */
+};
+
+static uint64_t hash_of(const struct key *key)
 {
-    uint64_t h = plumb_hash_text(pipeline);
-    h = h * 31 + plumb_hash_text(phase);
-    h = h * 31 + plumb_hash_text(name);
-    h = h * 31 + (uint64_t)kind;
+    uint64_t h = key->own ? 1 : plumb_hash_text(key->pipeline);
+    h = h * 31 + plumb_hash_text(key->phase);
+    h = h * 31 + plumb_hash_text(key->name);
+    h = h * 31 + (uint64_t)key->kind;
     return h ? h : 1;
 }
 
-static bool same_key(const struct plumb_compare_line *line, enum plumb_compare_kind kind,
-                     const char *pipeline, const char *phase, const char *name)
+static bool same_key(const struct plumb_compare_line *line, const struct key *key)
 {
-    return line->kind == kind && strcmp(line->name, name) == 0 && strcmp(line->phase, phase) == 0 &&
-           strcmp(line->pipeline, pipeline) == 0;
+    return line->kind == key->kind && line->own == key->own && strcmp(line->name, key->name) == 0 &&
+           strcmp(line->phase, key->phase) == 0 &&
+           (key->own || strcmp(line->pipeline, key->pipeline) == 0);
 }
 
 static struct plumb_compare_line *append(struct plumb_compare *c, struct plumb_compare_lines *in)
@@ -60,21 +66,21 @@ static struct plumb_compare_line *append(struct plumb_compare *c, struct plumb_c
 
 /* The line of the key, made when there is none; NULL: no memory. */
 static struct plumb_compare_line *line_of(struct plumb_compare *c, struct plumb_compare_lines *in,
-                                          enum plumb_compare_kind kind, const char *pipeline,
-                                          const char *phase, const char *name)
+                                          const struct key *key)
 {
-    uint64_t hash = hash_of(kind, pipeline, phase, name);
+    uint64_t hash = hash_of(key);
     size_t first = (size_t)plumb_map_get(&in->by_hash, hash);
     for (size_t i = first; i > 0; i = in->lines[i - 1].next)
-        if (same_key(&in->lines[i - 1], kind, pipeline, phase, name))
+        if (same_key(&in->lines[i - 1], key))
             return &in->lines[i - 1];
     struct plumb_compare_line *line = append(c, in);
     if (!line || plumb_map_put(&in->by_hash, hash, in->count + 1) < 0)
         return NULL;
-    line->kind = kind;
-    line->pipeline = plumb_arena_strdup(&c->arena, pipeline);
-    line->phase = plumb_arena_strdup(&c->arena, phase);
-    line->name = plumb_arena_strdup(&c->arena, name);
+    line->kind = key->kind;
+    line->own = key->own;
+    line->pipeline = plumb_arena_strdup(&c->arena, key->pipeline);
+    line->phase = plumb_arena_strdup(&c->arena, key->phase);
+    line->name = plumb_arena_strdup(&c->arena, key->name);
     line->next = first;
     if (c->arena.failed)
         return NULL;
@@ -102,10 +108,21 @@ static void take_environment(struct plumb_compare *c, struct plumb_compare_run *
     run->env_count = t->env_count;
 }
 
+static const char *program_of(const struct plumb_timing *t)
+{
+    const char *slash = t->program ? strrchr(t->program, '/') : NULL;
+    return slash ? slash + 1 : t->program ? t->program : "";
+}
+
+/* Whether nobody named the pipeline of the run: it is called as its program then. */
+static bool called_as_program(const struct plumb_timing *t)
+{
+    return t->pipeline && strcmp(t->pipeline, program_of(t)) == 0;
+}
+
 static void take_facts(struct plumb_compare *c, const struct plumb_timing *t, bool live,
                        const char *path)
 {
-    const char *slash = t->program ? strrchr(t->program, '/') : NULL;
     struct plumb_compare_run *run = &c->runs[c->added];
     *run = (struct plumb_compare_run){
         .path = plumb_arena_strdup(&c->arena, path),
@@ -113,7 +130,8 @@ static void take_facts(struct plumb_compare *c, const struct plumb_timing *t, bo
         .cpu = copy(c, t->cpu),
         .kernel = copy(c, t->kernel),
         .pipeline = copy(c, t->pipeline),
-        .program = copy(c, slash ? slash + 1 : t->program),
+        .named = called_as_program(t) ? "" : copy(c, t->pipeline),
+        .program = copy(c, program_of(t)),
         .command = copy(c, t->command),
         .version = copy(c, t->plumb_version),
         .state = live           ? "still recording"
@@ -144,7 +162,8 @@ static struct plumb_compare_sample sample_of(const struct plumb_timing_node *nod
                     [PLUMB_FIGURE_SELF] = (double)node->self_ns,
                     [PLUMB_FIGURE_P50] = node->host.p50_ns,
                     [PLUMB_FIGURE_P95] = node->host.p95_ns,
-                    [PLUMB_FIGURE_DEVICE] = plumb_stats_mean(&node->device.ns)},
+                    [PLUMB_FIGURE_DEVICE] = plumb_stats_mean(&node->device.ns),
+                    [PLUMB_FIGURE_MIN] = host->count ? (double)host->min : 0},
     };
 }
 
@@ -157,8 +176,8 @@ static bool sound(const struct plumb_compare_sample *s)
 }
 
 /* 1 when it has samples, 0 when there is no figure to compare. */
-static int take_node(struct plumb_compare *c, const struct plumb_timing_node *node,
-                     const char *path, plumb_error *err)
+static int take_node(struct plumb_compare *c, const struct plumb_timing *t,
+                     const struct plumb_timing_node *node, const char *path, plumb_error *err)
 {
     struct plumb_compare_sample sample = sample_of(node, c->options.figure);
     if (!sample.present)
@@ -167,8 +186,9 @@ static int take_node(struct plumb_compare *c, const struct plumb_timing_node *no
         return plumb_fail(err, PLUMB_ERR_FORMAT,
                           "'%s' is damaged: a percentile of node '%s' is no duration", path,
                           node->name);
-    struct plumb_compare_line *line =
-        line_of(c, &c->nodes, PLUMB_COMPARE_NODE, node->pipeline, node->phase, node->name);
+    struct key key = {PLUMB_COMPARE_NODE, node->pipeline, node->phase, node->name,
+                      t->pipeline && strcmp(node->pipeline, t->pipeline) == 0};
+    struct plumb_compare_line *line = line_of(c, &c->nodes, &key);
     if (!line)
         return no_memory(err);
     if (line->taken == c->added + 1)
@@ -183,7 +203,8 @@ static int take_node(struct plumb_compare *c, const struct plumb_timing_node *no
 static int take_sum(struct plumb_compare *c, enum plumb_compare_kind kind, const char *device,
                     const char *pool, double value, plumb_error *err)
 {
-    struct plumb_compare_line *line = line_of(c, &c->sums, kind, "", device, pool);
+    struct key key = {kind, "", device, pool, false};
+    struct plumb_compare_line *line = line_of(c, &c->sums, &key);
     if (!line)
         return no_memory(err);
     struct plumb_compare_sample *sample = &line->samples[c->added];
@@ -225,12 +246,8 @@ static int take_sums(struct plumb_compare *c, const struct plumb_timing *t, plum
 static int take_options(struct plumb_compare *c, const plumb_compare_options *o, plumb_error *err)
 {
     c->options = *o;
-    if (o->threshold_percent == 0)
-        c->options.threshold_percent = 5;
-    else if (!(o->threshold_percent > 0))
-        c->options.threshold_percent = 0;
     if (o->alpha == 0)
-        c->options.alpha = 0.05;
+        c->options.alpha = 0.02;
     if (!(c->options.alpha > 0 && c->options.alpha < 1))
         return plumb_fail(err, PLUMB_ERR_ARG, "alpha lies between 0 and 1");
     if (!(o->min_delta_ms >= 0))
@@ -270,7 +287,7 @@ int plumb_compare_add(struct plumb_compare *c, const struct plumb_timing *t, boo
     int rc = take_sums(c, t, err);
     take_facts(c, t, live, path);
     for (size_t i = 0; i < t->node_count && rc >= 0; i++) {
-        rc = take_node(c, &t->nodes[i], path, err);
+        rc = take_node(c, t, &t->nodes[i], path, err);
         any |= rc > 0;
     }
     if (rc < 0)

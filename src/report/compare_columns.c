@@ -38,7 +38,8 @@ const char *plumb_verdict_name(enum plumb_verdict verdict)
 
 const char *plumb_figure_name(uint32_t figure)
 {
-    static const char *const names[] = {"mean", "total", "self", "p50", "p95", "device"};
+    static const char *const names[] = {"mean", "total", "self",  "p50",
+                                        "p95",  "device", "min"};
     return names[figure];
 }
 
@@ -51,6 +52,7 @@ static const char *title_of_figure(uint32_t figure)
         "median of the runs of a node",
         "95th percentile of the runs of a node",
         "mean device time of one run of a node",
+        "shortest run of a node",
     };
     return titles[figure];
 }
@@ -174,6 +176,11 @@ static double main_percent(const struct plumb_compare_line *line)
     return line->main.percent;
 }
 
+static double main_p_table(const struct plumb_compare_line *line)
+{
+    return if_known(line->main.p_table, line->main.tested);
+}
+
 static double main_p(const struct plumb_compare_line *line)
 {
     return if_known(line->main.p, line->main.tested);
@@ -256,7 +263,7 @@ static const struct plumb_compare_column table[] = {
     {"b", "B", PLUMB_CELL_MEASURE, PLUMB_WHEN_ALWAYS, 11, NULL, main_b},
     {"delta", "Delta", PLUMB_CELL_DELTA, PLUMB_WHEN_ALWAYS, 11, NULL, main_delta},
     {"percent", "%", PLUMB_CELL_PERCENT, PLUMB_WHEN_ALWAYS, 8, NULL, main_percent},
-    {"p", "p", PLUMB_CELL_P, PLUMB_WHEN_TESTED, 7, NULL, main_p},
+    {"p", "p table", PLUMB_CELL_P, PLUMB_WHEN_TESTED, 7, NULL, main_p},
     {"ratio_low", "B/A from", PLUMB_CELL_RATIO, PLUMB_WHEN_TESTED, 8, NULL, ratio_low},
     {"ratio_high", "to", PLUMB_CELL_RATIO, PLUMB_WHEN_TESTED, 6, NULL, ratio_high},
     {"count_a", "Count A", PLUMB_CELL_COUNT, PLUMB_WHEN_WIDE, 8, NULL, count_a},
@@ -271,6 +278,7 @@ static const struct plumb_compare_column table[] = {
     {"p95_percent", "%", PLUMB_CELL_PERCENT, PLUMB_WHEN_WIDE, 8, NULL, p95_percent},
     {"marker", "Marker", PLUMB_CELL_TEXT, PLUMB_WHEN_ALWAYS, 0, marker, NULL},
     {"only_in", NULL, PLUMB_CELL_TEXT, PLUMB_WHEN_DATA, 0, only_in, NULL},
+    {"p_table", NULL, PLUMB_CELL_P, PLUMB_WHEN_DATA, 0, NULL, main_p_table},
 };
 
 _Static_assert(sizeof table / sizeof *table == PLUMB_COMPARE_COLUMNS, "the number of columns");
@@ -321,6 +329,11 @@ static void put_signed(struct plumb_buf *out, double value, int decimals)
     plumb_buf_fini(&digits);
 }
 
+void plumb_compare_put_change(struct plumb_buf *out, double percent)
+{
+    put_signed(out, percent, 1);
+}
+
 /* In the table for people: what is new or gone says where it is. */
 static void put_marker(struct plumb_buf *out, const struct plumb_compare_line *line)
 {
@@ -360,7 +373,9 @@ void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_co
         plumb_buf_str(out, column->text(line));
         return;
     }
-    double v = plumb_compare_cell_value(column, line);
+    /* Tables have room for one p, and the markers follow that of the table. */
+    double v = column->number == main_p ? main_p_table(line)
+                                        : plumb_compare_cell_value(column, line);
     bool bytes = plumb_compare_is_bytes(line->kind);
     if (!isfinite(v))
         plumb_buf_char(out, '-');

@@ -28,6 +28,8 @@ static void write_rules(struct plumb_json *j, const struct plumb_compare *c)
     plumb_put_f64(j, "min_delta_ms", c->options.min_delta_ms);
     plumb_put_f64(j, "alpha", c->options.alpha);
     plumb_put_text(j, "test", c->tested ? "mann-whitney" : NULL);
+    plumb_put_text(j, "table_test", c->tested ? "holm-westfall-young" : NULL);
+    plumb_put_u64(j, "tests", c->tests);
     plumb_put_f64(j, "least_p", c->tested ? c->least_p : (double)NAN);
     plumb_put_f64(j, "needed_p", c->tested ? c->needed_p : (double)NAN);
     plumb_json_key(j, "bootstrap");
@@ -35,6 +37,21 @@ static void write_rules(struct plumb_json *j, const struct plumb_compare *c)
     plumb_put_f64(j, "confidence", 0.95);
     plumb_put_u64(j, "resamples", PLUMB_BOOTSTRAP_RESAMPLES);
     plumb_put_u64(j, "seed", PLUMB_BOOTSTRAP_SEED);
+    plumb_json_object_end(j);
+}
+
+static void write_drift(struct plumb_json *j, const struct plumb_compare *c)
+{
+    const struct plumb_compare_drift *d = &c->drift;
+    plumb_json_key(j, "drift");
+    plumb_json_object(j);
+    plumb_json_key(j, "interleaved");
+    if (c->tested)
+        plumb_json_bool(j, !d->apart);
+    else
+        plumb_json_null(j);
+    plumb_put_f64(j, "trend_p", c->tested ? d->p : (double)NAN);
+    plumb_put_f64(j, "middle_ratio", d->middle > 0 ? d->middle : (double)NAN);
     plumb_json_object_end(j);
 }
 
@@ -129,6 +146,7 @@ void plumb_compare_json(const struct plumb_compare_sheet *s, struct plumb_buf *o
     write_side(j, s, PLUMB_SIDE_A);
     write_side(j, s, PLUMB_SIDE_B);
     write_rules(j, c);
+    write_drift(j, c);
     plumb_compare_differences(c, c->overridden, &differences);
     plumb_put_text(j, "overridden", differences.data);
     write_result(j, c);

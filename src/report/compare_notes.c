@@ -1,9 +1,10 @@
 /* compare_notes.c: the lines below a comparison, because a difference without them misleads: what
  * was compared all the same, whether the runs can tell a change from noise, what else differs. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
-#include "analyze/ranksum.h"
+#include "analyze/family.h"
 #include "report/compare_view.h"
 #include "report/summary_table.h"
 
@@ -15,7 +16,7 @@ enum { MAX_NAMED = 5 };
 static size_t runs_wanted(double alpha)
 {
     size_t n = PLUMB_COMPARE_REPEATS;
-    while (n < 1000 && plumb_ranksum_least_p(n, n) > alpha)
+    while (n < 1000 && alpha >= 1.0 / PLUMB_FAMILY_WAYS && plumb_family_least_p(n, n) > alpha)
         n++;
     return n;
 }
@@ -25,22 +26,31 @@ static void put_few(const struct plumb_compare *c, struct plumb_buf *out)
     plumb_buf_printf(out, "%zu runs a side can tell\n", runs_wanted(c->options.alpha));
 }
 
+/* "1 in 50 comparisons of unchanged code has a worse row" */
+static void put_odds(double p, struct plumb_buf *out)
+{
+    plumb_buf_str(out, "1 in ");
+    plumb_put_fixed(out, floor(1 / p + 0.5), 0, 0);
+    plumb_buf_str(out, " comparisons of unchanged code has a worse row");
+}
+
 static void put_needed_p(const struct plumb_compare *c, struct plumb_buf *out)
 {
-    plumb_buf_str(out, "worse and better also need p <= ");
+    plumb_buf_str(out, "worse and better also need p table <= ");
     plumb_compare_put_number(out, c->options.alpha);
-    plumb_buf_str(out, ", else unclear\n");
+    plumb_buf_str(out, ", otherwise unclear: at most ");
+    put_odds(c->options.alpha, out);
+    plumb_buf_char(out, '\n');
 }
 
 /* So few runs that even complete separation may be chance. */
 static void put_too_few(const struct plumb_compare *c, struct plumb_buf *out)
 {
-    plumb_buf_printf(out, "p of %zu and %zu runs cannot fall below ", c->run_count[0],
+    plumb_buf_printf(out, "p table of %zu and %zu runs cannot fall below ", c->run_count[0],
                      c->run_count[1]);
     plumb_put_fixed(out, c->least_p, 4, 0);
-    plumb_buf_str(out,
-                  ": worse and better need that, else unclear, but noise gives it to 1 node in ");
-    plumb_put_fixed(out, 1 / c->least_p, 0, 0);
+    plumb_buf_str(out, ": worse and better need that, otherwise unclear, but up to ");
+    put_odds(c->least_p, out);
     plumb_buf_str(out, "; ");
     put_few(c, out);
 }
@@ -65,9 +75,37 @@ static void put_repeats(const struct plumb_compare *c, struct plumb_buf *out)
     else
         put_needed_p(c, out);
     plumb_buf_printf(out,
-                     "p: Mann-Whitney, two-sided; B/A: 95 %% bootstrap interval of the ratio of "
-                     "medians (%d resamples, seed %d)\n",
-                     PLUMB_BOOTSTRAP_RESAMPLES, PLUMB_BOOTSTRAP_SEED);
+                     "p table: Holm's step-down over all %zu rows, by relabelling the runs "
+                     "(Westfall-Young); B/A: 95 %% bootstrap interval of the ratio of medians "
+                     "(%d resamples, seed %d)\n",
+                     c->tests, PLUMB_BOOTSTRAP_RESAMPLES, PLUMB_BOOTSTRAP_SEED);
+}
+
+/* ---- Drift ----------------------------------------------------------------------------------- */
+
+static const double SURE_TREND = 0.01;
+
+static void put_drift(const struct plumb_compare *c, struct plumb_buf *out)
+{
+    const struct plumb_compare_drift *d = &c->drift;
+    if (d->apart) {
+        plumb_buf_str(out, "the runs of A and B were recorded one side after the other: a machine "
+                           "that became slower or faster in between looks like a change of the "
+                           "code");
+        if (d->middle > 0) {
+            plumb_buf_str(out, " (the middle one of the nodes moved by ");
+            plumb_compare_put_change(out, 100 * (d->middle - 1));
+            plumb_buf_str(out, " %)");
+        }
+        plumb_buf_str(out, "; record A and B in turns\n");
+    }
+    if (d->p > SURE_TREND)
+        return;
+    plumb_buf_printf(out, "drift: on both sides the stages took %s from run to run (Mann-Kendall, "
+                          "p ",
+                     d->trend > 0 ? "longer and longer" : "less and less time");
+    plumb_put_fixed(out, d->p, 4, 0);
+    plumb_buf_str(out, "): the machine changed while the runs were recorded\n");
 }
 
 /* ---- What differs ---------------------------------------------------------------------------- */
@@ -92,6 +130,11 @@ other_text(const struct plumb_compare *c, const char *(*get)(const struct plumb_
         if (strcmp(get(&c->runs[0]), get(&c->runs[i])) != 0)
             return &c->runs[i];
     return NULL;
+}
+
+static const char *program_of(const struct plumb_compare_run *run)
+{
+    return run->program;
 }
 
 static const char *command_of(const struct plumb_compare_run *run)
@@ -309,9 +352,11 @@ void plumb_compare_notes_write(const struct plumb_compare *c, struct plumb_buf *
 {
     put_overridden(c, out);
     put_repeats(c, out);
+    put_drift(c, out);
     put_states(c, out);
     put_same_run(c, out);
     put_memory(c, out);
+    put_text_difference(c, "programs", program_of, out);
     put_text_difference(c, "command lines", command_of, out);
     put_text_difference(c, "kernels", kernel_of, out);
     put_text_difference(c, "versions of plumb", version_of, out);

@@ -30,8 +30,10 @@ static double key_of(const struct plumb_compare_line *line, uint32_t sort)
     switch (sort) {
     case PLUMB_COMPARE_DELTA:
         return fabs(line->main.delta);
-    case PLUMB_COMPARE_PERCENT: /* what is new has none, and is the largest change there is */
-        return line->main.verdict == PLUMB_VERDICT_NEW ? INFINITY : fabs(line->main.percent);
+    case PLUMB_COMPARE_PERCENT: /* what is new is the largest change there is */
+        if (line->main.verdict == PLUMB_VERDICT_GONE)
+            return 100;
+        return isnan(line->main.percent) ? (double)INFINITY : fabs(line->main.percent);
     case PLUMB_COMPARE_A:
         return line->main.a;
     case PLUMB_COMPARE_B:
@@ -64,7 +66,8 @@ static int order_nodes(struct plumb_compare_sheet *s, plumb_error *err)
     for (size_t i = 0; i < n; i++) {
         const struct plumb_compare_line *line = &nodes->lines[i];
         order[i] = (struct ranked){line, key_of(line, s->view->sort), i};
-        s->pipelines |= strcmp(line->pipeline, nodes->lines[0].pipeline) != 0;
+        s->pipelines |= line->own != nodes->lines[0].own ||
+                        (!line->own && strcmp(line->pipeline, nodes->lines[0].pipeline) != 0);
     }
     qsort(order, n, sizeof *order, largest_first);
     s->shown = top > 0 && top < n ? (size_t)top : n;

@@ -55,7 +55,7 @@ struct plumb_compare_column {
     double (*number)(const struct plumb_compare_line *line);    /* NaN: there is none */
 };
 
-enum { PLUMB_COMPARE_COLUMNS = 24 };
+enum { PLUMB_COMPARE_COLUMNS = 25 };
 const struct plumb_compare_column *plumb_compare_columns(size_t *n);
 /* Whether tables of this sheet have the column. */
 bool plumb_compare_shows(const struct plumb_compare_sheet *s,
@@ -78,6 +78,8 @@ void plumb_compare_put_sum(struct plumb_buf *out, const struct plumb_compare_lin
 void plumb_compare_put_outcome(struct plumb_buf *out, const struct plumb_compare *c);
 /* "Comparison: mean of one run of a node, marked beyond 5 %" */
 void plumb_compare_put_title(struct plumb_buf *out, const struct plumb_compare *c);
+/* "+3.1" */
+void plumb_compare_put_change(struct plumb_buf *out, double percent);
 /* "5", "7.5": a number of the user's. */
 void plumb_compare_put_number(struct plumb_buf *out, double value);
 

@@ -33,7 +33,8 @@ for side in old new; do
     done
 done
 expect 'folders of runs' 1 compare old new
-has out.txt 'A: old (4 runs)' '0.0286' 'worse and better also need p <= 0.05'
+has out.txt 'A: old (4 runs)' '0.0143' 'worse and better also need p table <= 0.02' \
+    "Holm's step-down over all 5 rows" 'recorded one side after the other' 'took longer and longer'
 mv out.txt folders.txt
 expect 'sides by option' 1 compare --a old/* --b new/*
 has out.txt 'and 3 more (4 runs)'
@@ -57,13 +58,17 @@ has err.txt 'no run behind --a'
 
 expect 'threshold' 0 compare --threshold 20.5 a.json b.json
 has out.txt 'marked beyond 20.5 %'
+for by in p50 min mean self p95; do
+    expect "by $by" 1 compare --by $by a.json b.json
+done
 expect 'any difference' 1 compare --threshold 0 --by total a.json b.json
 has out.txt 'Comparison: total of all runs of a node, marked beyond 0 %'
 expect 'least difference' 1 compare --min-delta 3 a.json b.json
 has out.txt 'and from 3 ms on'
 [ "$(grep -c worse out.txt)" = 2 ] || fail 'a small difference is marked'
-expect 'alpha' 1 compare --alpha 0.02 old new
-has out.txt 'cannot fall below 0.0286' 'to 1 node in 35; 5 runs a side can tell'
+expect 'alpha' 1 compare --alpha 0.01 old new
+has out.txt 'cannot fall below 0.0143' \
+    'up to 1 in 70 comparisons of unchanged code has a worse row; 5 runs a side can tell'
 expect 'sort' 1 compare --sort b --format csv a.json b.json
 [ "$(sed -n '5,$p' out.txt | cut -d, -f3 | tr '\n' ' ')" = 'y x ' ] || fail 'nodes sorted wrongly'
 expect 'top' 1 compare --sort delta --top 1 --format json a.json b.json
@@ -161,7 +166,7 @@ refused() {
 refused '.host = "lab7"' --any-machine "host 'box' and 'lab7'"
 refused '.cpu = "B CPU"' --any-machine "processor 'A CPU' and 'B CPU'"
 refused '.cpus = 4' --any-machine 'number of processors 2 and 4'
-refused '.run.program = "/bin/other"' --any-program "program 'prog' and 'other'"
+refused '.run.program = "/bin/prog2" | .run.pipeline = "video"' --any-program "pipeline 'prog' and 'video'"
 refused '.run.pipeline = "video"' --any-program "pipeline 'prog' and 'video'"
 refused '.skip_first_n = 3' --any-skip 'skip_first_n 0 and 3'
 refused '.recovered = true' --any-end "end of the run 'ended' and 'recovered'"
@@ -169,6 +174,23 @@ expect 'remarks of a run' 0 compare --any-end a.json other.json
 has err.txt 'plumb compare: B: recovered: the process did not end the run itself'
 make_run moved.json 5 100 1000000 '.run.program = "/elsewhere/prog"' -- x:4:10 y:1:20
 expect 'another build of the program' 0 compare a.json moved.json
+lacks out.txt 'programs differ'
+for n in 2 3; do
+    make_run run_O$n.json 5$n 100 1000000 \
+        ".run.program = \"/elsewhere/run_O$n\" | .run.pipeline = \"run_O$n\" | .nodes[].pipeline = \"run_O$n\"" \
+        -- x:4:1$n y:1:20
+done
+expect 'two builds with names of their own' 1 compare run_O2.json run_O3.json
+has out.txt "Note: programs differ: 'run_O2' and 'run_O3'" '+8.33  worse' '2 worse, 3 unmarked'
+lacks out.txt Pipeline new gone
+make_run stranger.json 70 100 1000000 '.run.program = "/bin/other"' -- u:4:10 v:1:20
+expect 'nothing in common' 2 compare a.json stranger.json
+one_line "not comparable: programs 'prog' and 'other' have no node in common (--any-program to compare all the same)"
+expect 'nothing in common, insisting' 0 compare --any-program a.json stranger.json
+# Columns: node, stage, A, B, Delta, %, Marker; what is new or gone has no percentage.
+for row in 'u 0.000 10.000 +10.000 - new, only in B' 'x 10.000 0.000 -10.000 - gone, only in A'; do
+    tr -s ' ' <out.txt | sed 's/ inference//' | grep -qxF "$row" || fail "$name: no row '$row': $(cat out.txt)"
+done
 make_run same.json 6 100 1000000 \
     '.run.command = "prog --slow" | .kernel = "Linux 6.2" | .environment.PLUMB_SYNC = "1"' -- x:5:10 y:1:20
 expect 'what differs and is told' 1 compare a.json same.json
