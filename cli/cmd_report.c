@@ -24,7 +24,11 @@ enum {
     TRACE,
     GAPS,
     STEPS,
-    SLOWEST
+    SLOWEST,
+    NODE,
+    DEPTH,
+    FOLD,
+    UNIT
 };
 
 static const struct plumb_cli_option options[] = {
@@ -66,6 +70,17 @@ static const struct plumb_cli_option options[] = {
     [SLOWEST] = {"slowest", "NODE",
                  "trace: the longest runs of the node, each with what ran inside (--top 10)",
                  false},
+    [NODE] = {"node", "REGEX",
+              "only nodes whose names match; in the tree and the flame graph with what is around "
+              "and inside them",
+              false},
+    [DEPTH] = {"depth", "N", "the first N levels of the call tree only", false},
+    [FOLD] = {"fold", "on|off",
+              "nodes that differ in a number alone as one, layer.0 to layer.31 as layer.*, with "
+              "the spread over them; by default where a table or a tree has more than 40 lines",
+              true},
+    [UNIT] = {"unit", "auto|ns|us|ms|s",
+              "unit of times in tables for people (auto: one that fits each column)", false},
     {NULL, NULL, NULL, false},
 };
 
@@ -87,6 +102,40 @@ static bool take_sort(plumb_report_options *o, const char *text)
         }
     plumb_cli_usage(&plumb_cmd_report, "--sort wants total, self, mean or p95, not '%s'", text);
     return false;
+}
+
+static bool take_unit(plumb_report_options *o, const char *text)
+{
+    static const char *const words[] = {"auto", "ns", "us", "ms", "s"};
+    enum { WORDS = sizeof words / sizeof *words };
+    for (uint32_t i = 0; i < WORDS; i++)
+        if (strcmp(words[i], text) == 0) {
+            o->unit = i;
+            return true;
+        }
+    return plumb_cli_wants(&plumb_cmd_report, "unit", words, WORDS, text);
+}
+
+static bool take_fold(plumb_report_options *o, const char *text)
+{
+    static const char *const words[] = {"on", "off"};
+    if (text && strcmp(text, "on") != 0 && strcmp(text, "off") != 0)
+        return plumb_cli_wants(&plumb_cmd_report, "fold", words, 2, text);
+    o->fold = text && strcmp(text, "off") == 0 ? PLUMB_FOLD_OFF : PLUMB_FOLD_ON;
+    return true;
+}
+
+static bool take_depth(plumb_report_options *o, const char *text)
+{
+    uint64_t depth;
+    if (!plumb_cli_number(&plumb_cmd_report, "depth", text, &depth))
+        return false;
+    if (depth == 0) {
+        plumb_cli_usage(&plumb_cmd_report, "--depth wants 1 or more: 1 is the outermost level");
+        return false;
+    }
+    o->depth = depth < UINT32_MAX ? (uint32_t)depth : UINT32_MAX;
+    return true;
 }
 
 static bool take_format(plumb_report_options *o, const char *text)
@@ -170,6 +219,15 @@ static bool take(struct wish *w, int option, const char *value)
         return take_trace(w, PLUMB_TRACE_VIEW_STEPS, NULL);
     case SLOWEST:
         return take_trace(w, PLUMB_TRACE_VIEW_SLOWEST, value);
+    case NODE:
+        o->node = value;
+        return true;
+    case DEPTH:
+        return take_depth(o, value);
+    case FOLD:
+        return take_fold(o, value);
+    case UNIT:
+        return take_unit(o, value);
     case TREE:
         o->tree = 1;
         return true;
@@ -323,6 +381,10 @@ static const uint32_t has_effect[] = {
     [GAPS] = SHOWS_TRACE,
     [STEPS] = SHOWS_TRACE,
     [SLOWEST] = SHOWS_TRACE,
+    [NODE] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME,
+    [DEPTH] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME,
+    [FOLD] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME,
+    [UNIT] = SHOWS_TABLE | SHOWS_TREE,
 };
 enum { OPTION_COUNT = sizeof has_effect / sizeof *has_effect };
 
@@ -459,8 +521,13 @@ const struct plumb_cli_command plumb_cmd_report = {
         "anything dropped, failures) goes to standard error.\n"
         "\n"
         "TOTAL and the average per frame add the time of outermost runs only, so that\n"
-        "a node inside another is not counted twice. Without --frames the average\n"
-        "divides by the runs of the largest outermost node.\n"
+        "a node inside another is not counted twice. Without --frames there is an\n"
+        "average where the outermost nodes are the body of a loop: all that ran more\n"
+        "than once ran equally often.\n"
+        "\n"
+        "Times have the unit that fits their column, and three digits at least. A table\n"
+        "or a tree of more than 40 lines shows the layers of a model as one, and says so\n"
+        "(--fold=off shows each).\n"
         "\n"
         "With --trace, --gaps, --steps or --slowest it is the run's trace that is shown\n"
         "(there is one when the run was recorded with PLUMB_TRACE=1), as it is for a\n"
@@ -474,6 +541,8 @@ const struct plumb_cli_command plumb_cmd_report = {
     .examples = "plumb report                        # the newest run\n"
                 "plumb report --frames 103 --wide    # more columns, average over 100 frames\n"
                 "plumb report --tree --top 5 RUN     # five largest nodes of each level\n"
+                "plumb report --tree --depth 3 --fold    # layer.0 to layer.79 as layer.*\n"
+                "plumb report --node 'attn|rope' --unit us\n"
                 "plumb report --format csv RUN >rows.csv\n"
                 "plumb report --format svg -o flame.svg    # open it in a browser\n"
                 "plumb report --trace                # the trace of the newest run\n"

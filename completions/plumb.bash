@@ -36,16 +36,17 @@ _plumb() {
         esac
         ;;
     report)
-        words='--format --output --pipeline --phase --sort --top --frames --tree --wide --explain --memory --requests --summary --signatures --request --min-width --trace --gaps --steps --slowest --help'
+        words='--format --output --pipeline --phase --sort --top --frames --tree --wide --explain --memory --requests --summary --signatures --request --min-width --trace --gaps --steps --slowest --node --depth --fold --unit --help'
         case $previous in
         --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'total self mean p95' -- "$current")); return ;;
+        --unit) COMPREPLY=($(compgen -W 'auto ns us ms s' -- "$current")); return ;;
         esac
         ;;
     compare)
         words='--a --b --threshold --alpha --min-delta --by --sort --top --wide --format --output --any-machine --any-program --any-skip --any-end --force --help'
         case $previous in
-        --by) COMPREPLY=($(compgen -W 'mean total self p50 p95 device' -- "$current")); return ;;
+        --by) COMPREPLY=($(compgen -W 'p50 min mean total self p95 device' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'seen delta percent a b' -- "$current")); return ;;
         --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
         esac

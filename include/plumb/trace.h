@@ -123,6 +123,22 @@ enum plumb_report_view {
     PLUMB_VIEW_SUMMARY = 3,   /* what the last request (or the run) cost, for people; text only */
     PLUMB_VIEW_SIGNATURES = 4 /* what went into stages and came out; not svg */
 };
+/* The unit of times in tables for people; other forms have ms or ns, as their fields say. */
+enum plumb_report_unit {
+    PLUMB_REPORT_UNIT_AUTO = 0, /* one that fits each column */
+    PLUMB_REPORT_NS = 1,
+    PLUMB_REPORT_US = 2,
+    PLUMB_REPORT_MS = 3,
+    PLUMB_REPORT_S = 4
+};
+/* Nodes that differ in a number alone (layer.0 to layer.31) as one (layer.*), with the spread over
+ * its members. */
+enum plumb_report_fold {
+    PLUMB_FOLD_AUTO = 0, /* a table or a tree for people of more than 40 lines */
+    PLUMB_FOLD_ON = 1,
+    PLUMB_FOLD_OFF = 2
+};
+
 typedef struct plumb_report_options {
     size_t size;          /* sizeof(plumb_report_options) */
     const char *format;   /* "text", "json", "csv", "md" or "svg"; NULL: text */
@@ -137,18 +153,37 @@ typedef struct plumb_report_options {
     double min_width;    /* svg: narrower rectangles share one; in pixels, 0: 0.1 */
     const char *request; /* NULL: all; else the one with this ID, of views that know requests */
     uint32_t view;       /* enum plumb_report_view */
-    uint32_t reserved;   /* 0 */
+    uint32_t unit;       /* enum plumb_report_unit */
+    const char *node;    /* a regular expression searched for in the names of nodes; NULL: all */
+    uint32_t depth;      /* levels of the call tree that are shown; 0: all */
+    uint32_t fold;       /* enum plumb_report_fold */
 } plumb_report_options;
 
 static inline plumb_report_options plumb_report_options_default(void)
 {
-    plumb_report_options o = {
-        sizeof(plumb_report_options), NULL, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0};
+    plumb_report_options o = {sizeof(plumb_report_options),
+                              NULL,
+                              NULL,
+                              NULL,
+                              0,
+                              0,
+                              0,
+                              0,
+                              0,
+                              0,
+                              0,
+                              NULL,
+                              0,
+                              0,
+                              NULL,
+                              0,
+                              0};
     return o;
 }
 
 /* The report as text, without a newline at its end. PLUMB_ERR_NOT_FOUND: the report has rows, but
- * none of the pipeline or phase that was asked for; the text names those there are. */
+ * none of the pipeline, phase or node that was asked for; the text names those there are.
+ * PLUMB_ERR_ARG: `node` is no regular expression. */
 PLUMB_API int plumb_report_render(const plumb_report *report, const plumb_report_options *options,
                                   char **out, plumb_error *err);
 /* A file of signatures alone, plumb's or its predecessor's; those of a run are a view of its
@@ -416,8 +451,7 @@ typedef struct plumb_compare_options {
 
 static inline plumb_compare_options plumb_compare_options_default(void)
 {
-    plumb_compare_options o = {
-        sizeof(plumb_compare_options), 0, 0, 0, PLUMB_FIGURE_P50, 0};
+    plumb_compare_options o = {sizeof(plumb_compare_options), 0, 0, 0, PLUMB_FIGURE_P50, 0};
     return o;
 }
 

@@ -2,8 +2,9 @@
  *
  * Why the median of the runs and not their mean: one run that the machine disturbed would move the
  * mean of a side. Why a threshold next to the test: enough repeats make any difference significant,
- * and a change of 0.1 % is not worth a look. Why the threshold is lower where a test was made: alone
- * it is also the guard against noise; with a test it only says from where on a change matters. */
+ * and a change of 0.1 % is not worth a look. Why the threshold is lower where a test was made:
+ * alone it is also the guard against noise; with a test it only says from where on a change
+ * matters. */
 #include "analyze/compare.h"
 
 #include <math.h>

@@ -12,8 +12,8 @@
  *
  * The rules: each run of a side gives one value a line; a side's figure is the median of them. What
  * a run lacks is 0. B is worse when it is more than the threshold above A, better when as much
- * below. From 3 runs a side on the p of its line in the whole table must be small enough as well: at
- * most alpha, or, where so few runs cannot give such a p, the least they can give. */
+ * below. From 3 runs a side on the p of its line in the whole table must be small enough as well:
+ * at most alpha, or, where so few runs cannot give such a p, the least they can give. */
 #ifndef PLUMB_ANALYZE_COMPARE_H
 #define PLUMB_ANALYZE_COMPARE_H
 
@@ -119,7 +119,7 @@ struct plumb_compare {
     double least_p;                   /* that the test can give */
     double needed_p;                  /* for a marker: alpha, or least_p where that is larger */
     struct plumb_compare_drift drift;
-    uint32_t overridden;              /* enum plumb_allow: what differs and was allowed */
+    uint32_t overridden; /* enum plumb_allow: what differs and was allowed */
     plumb_compare_result result;
 };
 

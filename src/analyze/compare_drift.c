@@ -2,7 +2,8 @@
  * runs of both sides were recorded, whether they grew slower as time went by, and whether all nodes
  * moved alike. No state.
  *
- * The trend is looked for within the sides and added up, so that a change from A to B is no trend. */
+ * The trend is looked for within the sides and added up, so that a change from A to B is no trend.
+ */
 #include "analyze/compare.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
  * Each row has one value a run, the runs of side A before those of B. If the sides do not differ,
  * every way to share the runs out between them is equally likely. p of a row is the share of those
  * ways in which any row that is not clearer than it would move as far in the same direction. So of
- * 100 tables of unchanged code at most 5 have a row with p <= 0.05, however many rows there are, and
- * however they depend on each other. */
+ * 100 tables of unchanged code at most 5 have a row with p <= 0.05, however many rows there are,
+ * and however they depend on each other. */
 #ifndef PLUMB_ANALYZE_FAMILY_H
 #define PLUMB_ANALYZE_FAMILY_H
 

@@ -25,7 +25,8 @@ static double noise(void)
     return sum * 1.73;
 }
 
-static void family(struct plumb_family_p *p, const double *values, size_t rows, size_t na, size_t nb)
+static void family(struct plumb_family_p *p, const double *values, size_t rows, size_t na,
+                   size_t nb)
 {
     plumb_error err = {0, ""};
     if (plumb_family(p, values, rows, na, nb, &err) < 0)

@@ -137,6 +137,10 @@ int plumb_report_options_take(plumb_report_options *out, const plumb_report_opti
         return rc;
     if (out->sort > PLUMB_SORT_P95)
         return plumb_fail(err, PLUMB_ERR_ARG, "unknown order of rows: %u", (unsigned)out->sort);
+    if (out->unit > PLUMB_REPORT_S)
+        return plumb_fail(err, PLUMB_ERR_ARG, "unknown unit of times: %u", (unsigned)out->unit);
+    if (out->fold > PLUMB_FOLD_OFF)
+        return plumb_fail(err, PLUMB_ERR_ARG, "unknown way to fold: %u", (unsigned)out->fold);
     return PLUMB_OK;
 }
 
@@ -147,6 +151,8 @@ void plumb_render_options_fill(struct plumb_render_options *out, const plumb_rep
                     .phase = o->phase,
                     .frames = o->frames,
                     .sort = (enum plumb_summary_sort)o->sort,
+                    .unit = (enum plumb_unit_choice)o->unit,
+                    .depth = o->depth,
                     .top = o->top < SIZE_MAX ? (size_t)o->top : SIZE_MAX},
         .wide = o->wide != 0,
         .tree = o->tree != 0,
@@ -154,7 +160,30 @@ void plumb_render_options_fill(struct plumb_render_options *out, const plumb_rep
         .min_width_px = o->min_width,
         .request = o->request,
         .view = o->view,
+        .fold = o->fold,
     };
+}
+
+/* What --node asks for: PLUMB_ERR_NOT_FOUND when the report has nodes and none is meant, because an
+ * empty table would look like a node that did not run. With `fold` the names that folding gives are
+ * looked at too. */
+static int check_nodes(const struct plumb_timing *t, const struct plumb_pattern *pattern,
+                       const char *text, bool fold, plumb_error *err)
+{
+    struct plumb_fold folded;
+    bool any = t->node_count == 0;
+    for (size_t i = 0; i < t->node_count && !any; i++)
+        any = plumb_pattern_matches(pattern, t->nodes[i].name);
+    if (!any && fold) {
+        int rc = plumb_fold_init(&folded, t, err);
+        if (rc < 0)
+            return rc;
+        for (size_t i = 0; i < folded.timing.node_count && !any; i++)
+            any = plumb_pattern_matches(pattern, folded.timing.nodes[i].name);
+        plumb_fold_fini(&folded);
+    }
+    return any ? PLUMB_OK
+               : plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no node of the run matches '%s'", text);
 }
 
 int plumb_report_render(const plumb_report *report, const plumb_report_options *options, char **out,
@@ -164,6 +193,7 @@ int plumb_report_render(const plumb_report *report, const plumb_report_options *
     struct plumb_render_options render;
     struct plumb_buf text = {0};
     struct plumb_signature signature;
+    struct plumb_pattern node;
     bool signatures = false;
     int rc = plumb_report_options_take(&o, options, err);
     if (rc < 0 || (rc = plumb_choice_check(&report->load.timing, o.pipeline, o.phase, err)) < 0 ||
@@ -171,14 +201,21 @@ int plumb_report_render(const plumb_report *report, const plumb_report_options *
          (rc = plumb_signature_beside(&signature, &signatures, report->path, err)) < 0))
         return rc;
     plumb_render_options_fill(&render, &o);
+    if (o.node && (rc = plumb_pattern_init(&node, o.node, err)) == PLUMB_OK) {
+        render.summary.node = &node;
+        rc = check_nodes(&report->load.timing, &node, o.node, o.fold == PLUMB_FOLD_ON, err);
+    }
     render.live = report->load.state == PLUMB_LOAD_LIVE;
     render.run = report->path;
     render.signature = signatures ? &signature : NULL;
-    rc = plumb_render(&text, &report->load.timing, o.format ? o.format : "text", &render, err);
+    if (rc == PLUMB_OK)
+        rc = plumb_render(&text, &report->load.timing, o.format ? o.format : "text", &render, err);
     if (rc < 0)
         plumb_buf_fini(&text);
     else
         *out = text.data;
+    if (render.summary.node)
+        plumb_pattern_fini(&node);
     if (signatures)
         plumb_signature_fini(&signature);
     return rc;

@@ -33,12 +33,12 @@ static const struct plumb_column table[] = {
     {"p99_ms", "P99(ms)", "99th percentile, within 0.8 %", PLUMB_COLUMN_MS, AT(p99_ms), 10},
     {"last_ms", NULL, "the run that ended last", PLUMB_COLUMN_MS, AT(last_ms), 0},
     {"device_count", "Dev", "samples of device time", PLUMB_COLUMN_COUNT, AT(device_count), 7},
-    {"device_mean_ms", "Dev mean", "mean device time of one run, in ms", PLUMB_COLUMN_MS,
-     AT(device_mean_ms), 10},
+    {"device_mean_ms", "Dev mean(ms)", "mean device time of one run", PLUMB_COLUMN_MS,
+     AT(device_mean_ms), 12},
     {"device_median_ms", NULL, "median of the device time", PLUMB_COLUMN_MS, AT(device_median_ms),
      0},
     {"device_total_ms", "Dev tot(s)", "sum of all device time", PLUMB_COLUMN_SECONDS,
-     AT(device_total_ms), 10},
+     AT(device_total_ms), 11},
     {"device_times", NULL,
      "events: the device told of its work; synced: host times hold it; launch: launch times only",
      PLUMB_COLUMN_TEXT, AT(device_times), 0},
@@ -94,8 +94,36 @@ const char *plumb_column_text(const struct plumb_column *c, const struct plumb_s
     return text;
 }
 
+const struct plumb_unit *plumb_column_unit(const struct plumb_column *c,
+                                           const struct plumb_summary *s, size_t begin, size_t end)
+{
+    if (c->type == PLUMB_COLUMN_MS)
+        return plumb_summary_unit(s, begin, end, c->offset, PLUMB_TIME_IN_MS);
+    if (c->type == PLUMB_COLUMN_SECONDS)
+        return plumb_summary_unit(s, begin, end, c->offset, PLUMB_TIME_IN_S);
+    return NULL;
+}
+
+void plumb_column_title(struct plumb_buf *out, const struct plumb_column *c,
+                        const struct plumb_unit *unit, size_t width)
+{
+    struct plumb_buf title = {0};
+    const char *usual = unit ? strrchr(c->title, '(') : NULL;
+    if (usual)
+        plumb_buf_printf(&title, "%.*s(%s)", (int)(usual - c->title), c->title, unit->name);
+    else
+        plumb_buf_str(&title, c->title);
+    out->failed |= title.failed;
+    if (c->type == PLUMB_COLUMN_TEXT)
+        plumb_put_left(out, title.data ? title.data : "", width);
+    else
+        plumb_put_right(out, title.data ? title.data : "", width);
+    plumb_buf_fini(&title);
+}
+
 void plumb_column_put(struct plumb_buf *out, const struct plumb_column *c,
-                      const struct plumb_summary_row *row, size_t width)
+                      const struct plumb_summary_row *row, const struct plumb_unit *unit,
+                      size_t width)
 {
     switch (c->type) {
     case PLUMB_COLUMN_TEXT:
@@ -106,14 +134,12 @@ void plumb_column_put(struct plumb_buf *out, const struct plumb_column *c,
     case PLUMB_COLUMN_THREADS:
         plumb_put_count(out, whole(c, row), width);
         break;
-    case PLUMB_COLUMN_SECONDS:
-        plumb_put_fixed(out, number(c, row) / 1000.0, 3, width);
-        break;
     case PLUMB_COLUMN_PERCENT:
         plumb_put_fixed(out, number(c, row), 1, width);
         break;
+    case PLUMB_COLUMN_SECONDS:
     case PLUMB_COLUMN_MS:
-        plumb_put_fixed(out, number(c, row), 2, width);
+        plumb_unit_put(out, unit, number(c, row) * 1e6, width);
         break;
     }
 }

@@ -38,8 +38,7 @@ const char *plumb_verdict_name(enum plumb_verdict verdict)
 
 const char *plumb_figure_name(uint32_t figure)
 {
-    static const char *const names[] = {"mean", "total", "self",  "p50",
-                                        "p95",  "device", "min"};
+    static const char *const names[] = {"mean", "total", "self", "p50", "p95", "device", "min"};
     return names[figure];
 }
 
@@ -374,8 +373,8 @@ void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_co
         return;
     }
     /* Tables have room for one p, and the markers follow that of the table. */
-    double v = column->number == main_p ? main_p_table(line)
-                                        : plumb_compare_cell_value(column, line);
+    double v =
+        column->number == main_p ? main_p_table(line) : plumb_compare_cell_value(column, line);
     bool bytes = plumb_compare_is_bytes(line->kind);
     if (!isfinite(v))
         plumb_buf_char(out, '-');

@@ -101,8 +101,9 @@ static void put_drift(const struct plumb_compare *c, struct plumb_buf *out)
     }
     if (d->p > SURE_TREND)
         return;
-    plumb_buf_printf(out, "drift: on both sides the stages took %s from run to run (Mann-Kendall, "
-                          "p ",
+    plumb_buf_printf(out,
+                     "drift: on both sides the stages took %s from run to run (Mann-Kendall, "
+                     "p ",
                      d->trend > 0 ? "longer and longer" : "less and less time");
     plumb_put_fixed(out, d->p, 4, 0);
     plumb_buf_str(out, "): the machine changed while the runs were recorded\n");

@@ -78,7 +78,7 @@ static void add_row(struct plumb_grid *g, const struct plumb_timing *t,
 
 void plumb_devices_write(const struct plumb_render_input *in, struct plumb_buf *out, bool md)
 {
-    const struct plumb_timing *t = in->timing;
+    const struct plumb_timing *t = in->whole;
     struct plumb_page page;
     struct plumb_grid g;
     if (!plumb_devices_any(t))

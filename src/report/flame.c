@@ -496,7 +496,7 @@ int plumb_flame_init(struct plumb_flame *out, const struct plumb_timing *t,
     int rc = PLUMB_ERR_MEMORY;
     if (!reserve(&l))
         goto out;
-    flame.whole_ns = plumb_tree_keep(l.kept, t, &o->summary);
+    flame.whole_ns = plumb_tree_keep(l.kept, t, &o->summary, &flame.deeper);
     find_parents(&l);
     list_children(&l);
     if (!l.children)

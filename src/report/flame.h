@@ -64,7 +64,8 @@ struct plumb_flame {
     size_t merged;   /* places that share a box with others */
     size_t left_out; /* places of sections beyond PLUMB_FLAME_SECTIONS */
     size_t squeezed;
-    size_t empty; /* places without any time: not drawn, their children stand in their stead */
+    size_t deeper; /* places that `depth` leaves out: they show as time of their parents */
+    size_t empty;  /* places without any time: not drawn, their children stand in their stead */
     bool over_limit;
 };
 

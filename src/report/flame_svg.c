@@ -344,6 +344,16 @@ static void put_notes(struct picture *p)
                    "are drawn narrower than their time");
         plumb_buf_str(&b, ": some runs around them left no sample.\n");
     }
+    if (f->deeper > 0) {
+        put_places(&b, f->deeper, "is not drawn", "are not drawn");
+        plumb_buf_printf(&b, ": deeper than --depth %u.\n",
+                         (unsigned)p->in->options->summary.depth);
+    }
+    if (p->in->fold && p->in->fold->count > 0)
+        plumb_buf_printf(&b,
+                         "Nodes that differ in a number alone are one, with a star for it: %zu "
+                         "such groups.\n",
+                         p->in->fold->count);
     p->out->failed |= b.failed;
     for (char *line = b.data, *end; line && *line; line = end + 1) {
         for (end = line; *end != '\n'; end++)

@@ -17,12 +17,22 @@ static bool in_table(const struct plumb_column *c)
     return false;
 }
 
-static void put_header(struct plumb_buf *out, const struct plumb_column *columns, size_t n)
+enum { MOST_COLUMNS = 40, FOLDS_LISTED = 12 };
+
+struct units {
+    const struct plumb_unit *of[MOST_COLUMNS]; /* by column */
+};
+
+static void put_header(struct plumb_buf *out, const struct plumb_column *columns, size_t n,
+                       const struct units *u)
 {
     plumb_buf_char(out, '|');
     for (size_t i = 0; i < n; i++)
-        if (in_table(&columns[i]))
-            plumb_buf_printf(out, " %s |", columns[i].title);
+        if (in_table(&columns[i])) {
+            plumb_buf_char(out, ' ');
+            plumb_column_title(out, &columns[i], u->of[i], 0);
+            plumb_buf_str(out, " |");
+        }
     plumb_buf_str(out, "\n|");
     for (size_t i = 0; i < n; i++)
         if (in_table(&columns[i]))
@@ -30,7 +40,7 @@ static void put_header(struct plumb_buf *out, const struct plumb_column *columns
 }
 
 static void put_row(struct plumb_buf *out, const struct plumb_column *columns, size_t n,
-                    const struct plumb_summary_row *row)
+                    const struct units *u, const struct plumb_summary_row *row)
 {
     plumb_buf_str(out, "\n|");
     for (size_t i = 0; i < n; i++) {
@@ -40,7 +50,7 @@ static void put_row(struct plumb_buf *out, const struct plumb_column *columns, s
         if (columns[i].type == PLUMB_COLUMN_TEXT)
             plumb_put_md(out, plumb_column_text(&columns[i], row));
         else
-            plumb_column_put(out, &columns[i], row, 0);
+            plumb_column_put(out, &columns[i], row, u->of[i], 0);
         plumb_buf_str(out, " |");
     }
 }
@@ -51,14 +61,17 @@ static void render_group(struct plumb_buf *out, const struct plumb_summary *s, s
     size_t n;
     size_t shown = plumb_summary_shown(s, begin, end);
     const struct plumb_column *columns = plumb_columns(&n);
+    struct units u = {{NULL}};
+    for (size_t i = 0; i < n && i < MOST_COLUMNS; i++)
+        u.of[i] = plumb_column_unit(&columns[i], s, begin, begin + shown);
     plumb_buf_str(out, "### ");
     plumb_put_title(out, s, begin, end);
     plumb_buf_str(out, ": ");
     plumb_put_md(out, s->rows[begin].pipeline);
     plumb_buf_str(out, "\n\n");
-    put_header(out, columns, n);
+    put_header(out, columns, n, &u);
     for (size_t i = begin; i < begin + shown; i++)
-        put_row(out, columns, n, &s->rows[i]);
+        put_row(out, columns, n, &u, &s->rows[i]);
     plumb_buf_char(out, '\n');
     if (shown < end - begin)
         plumb_buf_printf(out, "\n(%zu more)\n", end - begin - shown);
@@ -66,6 +79,15 @@ static void render_group(struct plumb_buf *out, const struct plumb_summary *s, s
     plumb_put_fixed(out, plumb_summary_total_ms(s, begin, end) / 1000.0, 3, 0);
     plumb_buf_str(out, " s");
     plumb_put_averages(out, s, begin, end);
+}
+
+/* In ms as ever, unless that would lose digits. */
+static void put_time(struct plumb_buf *out, uint64_t total_ns)
+{
+    double ns = (double)total_ns;
+    const struct plumb_unit *unit = plumb_unit_for(PLUMB_TIME_IN_AUTO, PLUMB_TIME_IN_MS, &ns, 1);
+    plumb_unit_put(out, unit, ns, 0);
+    plumb_buf_printf(out, " %s", unit->name);
 }
 
 static void render_tree(const struct plumb_tree_view *tree, struct plumb_buf *out)
@@ -86,14 +108,15 @@ static void render_tree(const struct plumb_tree_view *tree, struct plumb_buf *ou
                 plumb_buf_char(out, ')');
             }
             plumb_buf_str(out, ": ");
-            plumb_put_fixed(out, (double)line->place->total_ns / 1e6, 2, 0);
-            plumb_buf_str(out, " ms (");
+            put_time(out, line->place->total_ns);
+            plumb_buf_str(out, " (");
             plumb_put_fixed(out, line->percent, 1, 0);
             plumb_buf_str(out, " %), self ");
-            plumb_put_fixed(out, (double)line->place->self_ns / 1e6, 2, 0);
-            plumb_buf_str(out, " ms, ");
+            put_time(out, line->place->self_ns);
+            plumb_buf_str(out, ", ");
             plumb_put_count(out, line->place->count, 0);
             plumb_buf_str(out, " runs");
+            plumb_tree_put_over(out, line);
         } else {
             plumb_buf_printf(out, "- (%zu more)", line->hidden);
         }
@@ -108,6 +131,9 @@ void plumb_render_md(const struct plumb_render_input *in, struct plumb_buf *out)
     size_t end;
     if (in->options->tree && in->tree->count > 0) {
         render_tree(in->tree, out);
+        if (in->fold)
+            plumb_fold_put(out, in->fold, in->options->summary.pipeline, in->options->summary.phase,
+                           FOLDS_LISTED);
         return;
     }
     if (s->count == 0)
@@ -118,5 +144,8 @@ void plumb_render_md(const struct plumb_render_input *in, struct plumb_buf *out)
             plumb_buf_str(out, "\n\n");
         render_group(out, s, begin, end);
     }
+    if (in->fold)
+        plumb_fold_put(out, in->fold, in->options->summary.pipeline, in->options->summary.phase,
+                       FOLDS_LISTED);
     plumb_devices_write(in, out, true);
 }

@@ -93,29 +93,78 @@ static int find_request(uint32_t *out, const struct plumb_timing *t, const char 
                       t->request_count);
 }
 
+struct rendering {
+    const struct plumb_renderer *renderer;
+    const char *format;
+    struct plumb_summary summary;
+    struct plumb_tree_view tree;
+};
+
+/* What is shown of in->timing. */
+static int prepare(struct rendering *r, struct plumb_render_input *in, plumb_error *err)
+{
+    const struct plumb_render_options *o = in->options;
+    int rc = plumb_summary_init(&r->summary, in->timing, &o->summary, err);
+    if (rc == PLUMB_OK && o->tree)
+        rc = plumb_tree_init(&r->tree, in->timing, &o->summary, err);
+    in->summary = &r->summary;
+    in->tree = &r->tree;
+    return rc;
+}
+
+static void forget(struct rendering *r)
+{
+    plumb_tree_fini(&r->tree);
+    plumb_summary_fini(&r->summary);
+}
+
+/* Whether the rows or the tree are to be folded. A table or a tree for people that would not fit a
+ * screen is, unless somebody said what it shall show; a picture has room, and data are for
+ * programs. */
+static bool is_folded(const struct rendering *r, const struct plumb_render_options *o)
+{
+    bool for_people = strcmp(r->format, "text") == 0 || strcmp(r->format, "md") == 0;
+    size_t lines = o->tree ? r->tree.count : r->summary.count;
+    if (o->view != NODES || o->fold == PLUMB_FOLD_OFF)
+        return false;
+    return o->fold == PLUMB_FOLD_ON ||
+           (for_people && o->summary.top == 0 && !o->summary.node && lines >= PLUMB_FOLD_FROM);
+}
+
+static int render(struct rendering *r, struct plumb_render_input *in, struct plumb_buf *out,
+                  plumb_error *err)
+{
+    struct plumb_fold fold = {.groups = NULL};
+    int rc = prepare(r, in, err);
+    if (rc == PLUMB_OK && is_folded(r, in->options)) {
+        forget(r);
+        if ((rc = plumb_fold_init(&fold, in->timing, err)) == PLUMB_OK) {
+            in->timing = &fold.timing;
+            in->fold = &fold;
+            rc = prepare(r, in, err);
+        }
+    }
+    if (rc == PLUMB_OK)
+        r->renderer->render[in->options->view](in, out);
+    if (rc == PLUMB_OK && out->failed)
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while writing a report");
+    forget(r);
+    plumb_fold_fini(&fold);
+    return rc;
+}
+
 int plumb_render(struct plumb_buf *out, const struct plumb_timing *t, const char *format,
                  const struct plumb_render_options *o, plumb_error *err)
 {
-    struct plumb_summary summary = {.rows = NULL};
-    struct plumb_tree_view tree = {NULL, 0};
-    const struct plumb_renderer *renderer = NULL;
-    struct plumb_render_input in = {t, &summary, &tree, o, PLUMB_TIMING_NONE};
-    int rc = find_renderer(&renderer, format, o->view, err);
+    struct rendering r = {.format = format};
+    struct plumb_render_input in = {
+        .timing = t, .whole = t, .options = o, .request = PLUMB_TIMING_NONE};
+    int rc = find_renderer(&r.renderer, format, o->view, err);
     if (rc < 0)
         return rc;
     /* Signatures know their requests themselves. */
     if (o->view != PLUMB_VIEW_SIGNATURES &&
         (rc = find_request(&in.request, t, o->request, err)) < 0)
         return rc;
-    if ((rc = plumb_summary_init(&summary, t, &o->summary, err)) < 0)
-        goto out;
-    if (o->tree && (rc = plumb_tree_init(&tree, t, &o->summary, err)) < 0)
-        goto out;
-    renderer->render[o->view](&in, out);
-    if (out->failed)
-        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while writing a report");
-out:
-    plumb_tree_fini(&tree);
-    plumb_summary_fini(&summary);
-    return rc;
+    return render(&r, &in, out, err);
 }

@@ -7,8 +7,10 @@
 #include "format/signature.h"
 #include "format/timing.h"
 #include "report/columns.h"
+#include "report/fold.h"
 #include "report/summary_table.h"
 #include "report/tree.h"
+#include <plumb/trace.h>
 
 struct plumb_render_options {
     struct plumb_summary_options summary;
@@ -21,6 +23,7 @@ struct plumb_render_options {
     uint32_t view;       /* enum plumb_report_view */
     const struct plumb_signature *signature; /* of the run; NULL: it has none */
     double min_width_px; /* SVG: rectangles narrower than this share one; 0: 0.1 */
+    uint32_t fold;       /* enum plumb_report_fold */
 };
 
 struct plumb_render_input {
@@ -28,7 +31,9 @@ struct plumb_render_input {
     const struct plumb_summary *summary;
     const struct plumb_tree_view *tree; /* empty unless asked for */
     const struct plumb_render_options *options;
-    uint32_t request; /* index of the request asked for, or PLUMB_TIMING_NONE */
+    uint32_t request;                 /* index of the request asked for, or PLUMB_TIMING_NONE */
+    const struct plumb_timing *whole; /* the run as it is, where numbers of nodes are meant */
+    const struct plumb_fold *fold; /* `timing`, `summary` and `tree` are of it; NULL: of the run */
 };
 
 enum { PLUMB_VIEWS = 5 };

@@ -1,8 +1,9 @@
 /* summary_table.h: the rows of a summary, chosen, ordered and added up, and the fixed-width table
  * made of them. Used by libplumb and by libplumb-trace. Any thread, one summary at a time.
  *
- * What adds up: a node that runs inside another must not be counted twice, so TOTAL and the average
- * per frame add only the time of outermost runs. */
+ * What adds up: a node that runs inside another must not be counted twice, so TOTAL adds only runs
+ * that lie in no other run of the table's rows, and the average per frame only those that lie in no
+ * other run of its phase. */
 #ifndef PLUMB_REPORT_SUMMARY_TABLE_H
 #define PLUMB_REPORT_SUMMARY_TABLE_H
 
@@ -11,7 +12,9 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/pattern.h"
 #include "format/timing.h"
+#include "report/unit.h"
 
 #define PLUMB_SUMMARY_EMPTY "No profiling data collected."
 
@@ -27,10 +30,11 @@ struct plumb_summary_row {
     uint64_t count, skipped, failures;
     double mean_ms, median_ms, std_ms, min_ms, max_ms, last_ms, total_ms, self_ms;
     double p50_ms, p90_ms, p95_ms, p99_ms;
-    double outermost_ms;      /* what TOTAL adds */
-    uint64_t outermost_count; /* runs behind outermost_ms */
-    double own_ms;            /* plumb_timing_own_ns() */
-    double percent;           /* own_ms of all rows of the pipeline */
+    double outermost_ms;  /* what TOTAL adds: runs that lie in no other run of the table */
+    double phase_ms;      /* what the average of the phase adds: ... of the phase */
+    uint64_t phase_count; /* runs behind phase_ms */
+    double own_ms;        /* plumb_timing_own_ns() */
+    double percent;       /* own_ms of all rows of the pipeline */
     uint64_t device_count;
     double device_mean_ms, device_median_ms, device_total_ms;
     const char *device_times; /* plumb_timing_device_times() */
@@ -48,6 +52,9 @@ struct plumb_summary_options {
     uint64_t frames;      /* 0: unknown; of a table of one phase, which is what they belong to */
     enum plumb_summary_sort sort;
     size_t top; /* rows shown for each pipeline, 0: all; sums always are over all */
+    const struct plumb_pattern *node; /* searched for in names; NULL: all */
+    enum plumb_unit_choice unit;      /* of times in tables for people */
+    uint32_t depth;                   /* levels of the call tree that are shown, 0: all */
 };
 
 struct plumb_summary {
@@ -56,7 +63,7 @@ struct plumb_summary {
     size_t count;
 };
 
-/* One line for each phase of a pipeline that has outermost time. */
+/* One line for each phase of a pipeline that has frames. */
 struct plumb_summary_average {
     const char *phase;
     double ms;
@@ -73,10 +80,15 @@ void plumb_summary_fini(struct plumb_summary *s);
 size_t plumb_summary_group_end(const struct plumb_summary *s, size_t begin);
 /* Rows of [begin, end) that are shown. */
 size_t plumb_summary_shown(const struct plumb_summary *s, size_t begin, size_t end);
+/* Frames that the rows [begin, end) are divided by; 0: unknown, or the rows are of several phases.
+ */
+uint64_t plumb_summary_frames(const struct plumb_summary *s, size_t begin, size_t end);
 double plumb_summary_total_ms(const struct plumb_summary *s, size_t begin, size_t end);
 /* The `i`-th average of the rows [begin, end), phases in the order of the rows. False: there are
- * not so many. A phase has none when its divisor or its time is 0. The divisor is frames minus skip
- * when they are known and the rows are of one phase, else the runs of the phase's first row. */
+ * not so many. The divisor is frames minus skip when they are known and the rows are of one phase.
+ * Otherwise it is how often the phase's outermost nodes ran, if all that ran more than once ran as
+ * often: they are the body of the loop, and nodes that ran once are not part of it. When there is
+ * no such loop, or the time is 0, the phase has no average. */
 bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t end, size_t i,
                            struct plumb_summary_average *out);
 
@@ -101,11 +113,18 @@ void plumb_put_right(struct plumb_buf *out, const char *text, size_t width);
 void plumb_put_count(struct plumb_buf *out, uint64_t value, size_t width);
 /* `value` with a fixed number of decimals and '.', whatever the locale says. */
 void plumb_put_fixed(struct plumb_buf *out, double value, int decimals, size_t width);
+/* "1,234,567" or "12.3": a number for people, with three digits at least. */
+void plumb_put_grouped(struct plumb_buf *out, double value);
+/* What a column of rows [begin, end) is shown in; `offset` is that of a time in ms. */
+const struct plumb_unit *plumb_summary_unit(const struct plumb_summary *s, size_t begin, size_t end,
+                                            size_t offset, enum plumb_unit_choice usual);
 /* Six digits that count, without zeros at the end, as %g: "0.8353", "1.2e-07", "nan". */
 void plumb_put_figure(struct plumb_buf *out, double value);
 /* "Profiling Summary (103 frames, skip_first_n=3)", parts as known, of the rows [begin, end). */
 void plumb_put_title(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,
                      size_t end);
+/* The sum of a table, ten characters wide, in the unit of its column of totals. */
+void plumb_put_total(struct plumb_buf *out, const struct plumb_unit *unit, double total_ms);
 /* The lines of the averages, and of medians that are not of the estimator that was asked for, each
  * with a newline before it. */
 void plumb_put_averages(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,

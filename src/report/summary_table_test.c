@@ -210,13 +210,13 @@ static void equal_rows_keep_their_order_and_top_keeps_the_sums(void **state)
     struct plumb_timing t;
     static const char *const names[] = {"a", "b", "c", "d", "e"};
     static const uint64_t value[] = {FIXTURE_MS};
-    static const uint64_t once[] = {1};
+    static const uint64_t twice[] = {2};
     (void)state;
     plumb_timing_init(&t);
     struct plumb_timing_node *n = fixture_nodes(&t, 5);
     for (size_t i = 0; i < 5; i++) {
         n[i].name = names[i];
-        fixture_samples(&t, &n[i].host, value, once, 1);
+        fixture_samples(&t, &n[i].host, value, twice, 1);
         fixture_outermost(&n[i]);
     }
     struct plumb_summary s;
@@ -227,7 +227,7 @@ static void equal_rows_keep_their_order_and_top_keeps_the_sums(void **state)
     plumb_summary_fini(&s);
     char *text = table_of(&t, o);
     assert_string_equal(line_of(text, 5), "(3 more)");
-    assert_non_null(strstr(text, "      0.005\nAverage per-frame pipeline time: 5.00 ms"));
+    assert_non_null(strstr(text, "      0.010\nAverage per-frame pipeline time: 5.00 ms"));
     free(text);
     plumb_timing_fini(&t);
 }

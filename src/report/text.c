@@ -5,9 +5,21 @@
 #include "report/devices.h"
 #include "report/render.h"
 
-static bool is_text(const struct plumb_column *c)
+enum { MOST_COLUMNS = 40, FOLDS_LISTED = 12 };
+
+struct units {
+    const struct plumb_unit *of[MOST_COLUMNS]; /* by column */
+};
+
+static struct units units_of(const struct plumb_summary *s, size_t begin, size_t end)
 {
-    return c->type == PLUMB_COLUMN_TEXT;
+    struct units u = {{NULL}};
+    size_t n;
+    const struct plumb_column *columns = plumb_columns(&n);
+    for (size_t i = 0; i < n && i < MOST_COLUMNS; i++)
+        if (columns[i].width)
+            u.of[i] = plumb_column_unit(&columns[i], s, begin, end);
+    return u;
 }
 
 static size_t wide_width(void)
@@ -31,7 +43,8 @@ static void put_rule(struct plumb_buf *out)
 
 /* A line of the wide table: headings when `row` is NULL. Device columns of a node without device
  * time show a dash: 0.00 would be a measurement. */
-static void put_line(struct plumb_buf *out, const struct plumb_summary_row *row)
+static void put_line(struct plumb_buf *out, const struct units *u,
+                     const struct plumb_summary_row *row)
 {
     size_t n;
     bool first = true;
@@ -43,45 +56,45 @@ static void put_line(struct plumb_buf *out, const struct plumb_summary_row *row)
         if (!first)
             plumb_buf_char(out, ' ');
         first = false;
-        if (!row && is_text(c))
-            plumb_put_left(out, c->title, c->width);
-        else if (!row)
-            plumb_put_right(out, c->title, c->width);
+        if (!row)
+            plumb_column_title(out, c, u->of[i], c->width);
         else if (row->device_count == 0 && strncmp(c->key, "device_", 7) == 0)
             plumb_put_right(out, strcmp(row->device_times, "launch") == 0 ? "launch" : "-",
                             c->width);
         else
-            plumb_column_put(out, c, row, c->width);
+            plumb_column_put(out, c, row, u->of[i], c->width);
     }
     plumb_buf_char(out, '\n');
 }
 
-/* TOTAL stands under "Total(s)". */
-static void put_total(struct plumb_buf *out, double total_ms)
+/* TOTAL stands under the totals, in their unit. */
+static void put_total(struct plumb_buf *out, const struct units *u, double total_ms)
 {
     size_t n;
+    size_t i;
     size_t before = 0;
     const struct plumb_column *columns = plumb_columns(&n);
-    for (size_t i = 0; i < n && strcmp(columns[i].key, "total_ms") != 0; i++)
+    for (i = 0; i < n && strcmp(columns[i].key, "total_ms") != 0; i++)
         if (columns[i].width)
             before += columns[i].width + 1;
     plumb_put_left(out, "TOTAL", before);
-    plumb_put_fixed(out, total_ms / 1000.0, 3, 10);
+    plumb_put_total(out, u->of[i], total_ms);
 }
 
 static void put_wide(struct plumb_buf *out, const struct plumb_summary *s, size_t begin, size_t end)
 {
     size_t shown = plumb_summary_shown(s, begin, end);
+    struct units u = units_of(s, begin, begin + shown);
     plumb_put_title(out, s, begin, end);
     plumb_buf_char(out, '\n');
-    put_line(out, NULL);
+    put_line(out, &u, NULL);
     put_rule(out);
     for (size_t i = begin; i < begin + shown; i++)
-        put_line(out, &s->rows[i]);
+        put_line(out, &u, &s->rows[i]);
     if (shown < end - begin)
         plumb_buf_printf(out, "(%zu more)\n", end - begin - shown);
     put_rule(out);
-    put_total(out, plumb_summary_total_ms(s, begin, end));
+    put_total(out, &u, plumb_summary_total_ms(s, begin, end));
     plumb_put_averages(out, s, begin, end);
 }
 
@@ -101,6 +114,29 @@ static void write_wide(const struct plumb_summary *s, struct plumb_buf *out)
             plumb_buf_char(out, '\n');
         }
         put_wide(out, s, begin, end);
+    }
+}
+
+/* "tokens 1,234 (56.7/s)": of the run, and over its wall clock. */
+static void put_counts(struct plumb_buf *out, const struct plumb_timing *t,
+                       const struct plumb_summary_options *o)
+{
+    double seconds = (double)t->wall_clock_ns / 1e9;
+    const char *before = "\nCounts: ";
+    for (size_t i = 0; i < t->count_count; i++) {
+        const struct plumb_timing_count *c = &t->counts[i];
+        if (o->pipeline && strcmp(o->pipeline, c->pipeline) != 0)
+            continue;
+        plumb_buf_str(out, before);
+        before = ", ";
+        plumb_put_left(out, c->name, 0);
+        plumb_buf_char(out, ' ');
+        plumb_put_grouped(out, (double)c->total);
+        if (seconds > 0) {
+            plumb_buf_str(out, " (");
+            plumb_put_grouped(out, (double)c->total / seconds);
+            plumb_buf_str(out, "/s)");
+        }
     }
 }
 
@@ -126,10 +162,11 @@ static void explain_table(struct plumb_buf *out, bool wide)
             explain_line(out, columns[i].title, columns[i].help);
     }
     explain_line(out, "TOTAL", "time of outermost runs: nested nodes are not counted twice");
-    explain_line(
-        out, "Average",
-        "TOTAL of a phase / frames (--frames minus skip_first_n in a table of one phase; else the "
-        "runs of its largest outermost node)");
+    explain_line(out, "Average",
+                 "time of a phase / frames: --frames minus skip_first_n in a table of one phase; "
+                 "otherwise the runs of its loop, the outermost nodes that ran more than once and "
+                 "equally often; left out where there is no such loop");
+    explain_line(out, "(us), (ms)", "a unit that fits the column; --unit chooses one for all");
 }
 
 static void explain_tree(struct plumb_buf *out)
@@ -139,6 +176,8 @@ static void explain_tree(struct plumb_buf *out)
     explain_line(out, "Total(ms)", "sum of its runs here, nested nodes included");
     explain_line(out, "Self(ms)", "the same without the nodes nested in it");
     explain_line(out, "%", "total in the sum of the outermost nodes");
+    explain_line(out, "[150 % of ..]",
+                 "more time than what is around it: it ran on several threads at once");
     explain_line(out, "(async)", "begun and ended apart: overlaps others, has no self time");
 }
 
@@ -150,6 +189,11 @@ void plumb_render_text(const struct plumb_render_input *in, struct plumb_buf *ou
         write_wide(in->summary, out);
     else
         plumb_summary_write(in->summary, out);
+    if (!in->options->tree)
+        put_counts(out, in->timing, &in->options->summary);
+    if (in->fold)
+        plumb_fold_put(out, in->fold, in->options->summary.pipeline, in->options->summary.phase,
+                       FOLDS_LISTED);
     if (in->options->explain && in->options->tree)
         explain_tree(out);
     else if (in->options->explain)

@@ -4,6 +4,7 @@
  * must not end in a stack overflow. */
 #include "report/tree.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,7 @@ struct walk {
     size_t *first;       /* by parent + 1: where its children begin in `order` */
     size_t *stack;       /* by depth: the next child to visit */
     bool *kept;          /* by index */
+    double *children_ns; /* by index: time of the places below it, without async spans */
     double whole_ns;
 };
 
@@ -41,21 +43,53 @@ static const struct plumb_timing_node *node_of(const struct walk *w, uint32_t in
     return &w->t->nodes[w->t->tree[index].node];
 }
 
-/* Children stand behind their parents, so one pass from the end tells every ancestor. */
-double plumb_tree_keep(bool *kept, const struct plumb_timing *t,
-                       const struct plumb_summary_options *o)
+static bool is_chosen(const struct plumb_timing_node *node, const struct plumb_summary_options *o)
 {
-    double whole_ns = 0;
-    for (size_t i = t->tree_count; i-- > 0;) {
+    return (!o->pipeline || strcmp(o->pipeline, node->pipeline) == 0) &&
+           (!o->phase || strcmp(o->phase, node->phase) == 0);
+}
+
+/* Whether the place lies on level `depth` or deeper, counted from 0. */
+static bool is_deeper(const struct plumb_timing *t, size_t i, uint32_t depth)
+{
+    uint32_t up = t->tree[i].parent;
+    for (uint32_t level = 1; up != PLUMB_TIMING_NONE; level++) {
+        if (level >= depth)
+            return true;
+        up = t->tree[up].parent;
+    }
+    return false;
+}
+
+/* What runs inside a node that was asked for belongs to the answer. */
+static void choose(bool *kept, const struct plumb_timing *t, const struct plumb_summary_options *o)
+{
+    for (size_t i = 0; i < t->tree_count; i++) {
         const struct plumb_timing_tree *place = &t->tree[i];
         const struct plumb_timing_node *node = &t->nodes[place->node];
-        bool chosen = (!o->pipeline || strcmp(o->pipeline, node->pipeline) == 0) &&
-                      (!o->phase || strcmp(o->phase, node->phase) == 0);
-        kept[i] = kept[i] || chosen;
+        bool inside = place->parent != PLUMB_TIMING_NONE && kept[place->parent];
+        bool named = !o->node || inside || plumb_pattern_matches(o->node, node->name);
+        kept[i] = named && is_chosen(node, o);
+    }
+}
+
+/* Children stand after their parents, so one pass from the end tells every ancestor. */
+double plumb_tree_keep(bool *kept, const struct plumb_timing *t,
+                       const struct plumb_summary_options *o, size_t *deeper)
+{
+    double whole_ns = 0;
+    choose(kept, t, o);
+    *deeper = 0;
+    for (size_t i = t->tree_count; i-- > 0;) {
+        const struct plumb_timing_tree *place = &t->tree[i];
         if (kept[i] && place->parent != PLUMB_TIMING_NONE)
             kept[place->parent] = true;
         if (kept[i] && place->parent == PLUMB_TIMING_NONE && !place->async)
             whole_ns += (double)place->total_ns;
+        if (kept[i] && o->depth > 0 && is_deeper(t, i, o->depth)) {
+            kept[i] = false;
+            ++*deeper;
+        }
     }
     return whole_ns;
 }
@@ -92,6 +126,15 @@ static void order_places(struct walk *w)
     w->first[n + 1] = n;
 }
 
+static void add_children(struct walk *w)
+{
+    for (size_t i = 0; i < w->t->tree_count; i++) {
+        const struct plumb_timing_tree *place = &w->t->tree[i];
+        if (place->parent != PLUMB_TIMING_NONE && !place->async)
+            w->children_ns[place->parent] += (double)place->total_ns;
+    }
+}
+
 static bool is_switched(const struct walk *w, uint32_t index)
 {
     uint32_t parent = w->t->tree[index].parent;
@@ -100,6 +143,14 @@ static bool is_switched(const struct walk *w, uint32_t index)
     const struct plumb_timing_node *a = node_of(w, index);
     const struct plumb_timing_node *b = node_of(w, parent);
     return strcmp(a->phase, b->phase) != 0 || strcmp(a->pipeline, b->pipeline) != 0;
+}
+
+static double share_of_parent(const struct walk *w, const struct plumb_timing_tree *place)
+{
+    if (place->parent == PLUMB_TIMING_NONE || place->async)
+        return 0;
+    double around = (double)w->t->tree[place->parent].total_ns;
+    return around > 0 ? 100.0 * (double)place->total_ns / around : 0;
 }
 
 static void emit(struct plumb_tree_view *view, const struct walk *w, uint32_t index, uint32_t depth)
@@ -111,6 +162,9 @@ static void emit(struct plumb_tree_view *view, const struct walk *w, uint32_t in
         .depth = depth,
         .percent = w->whole_ns > 0 ? 100.0 * (double)place->total_ns / w->whole_ns : 0,
         .switched = is_switched(w, index),
+        .of_parent = share_of_parent(w, place),
+        .children =
+            place->total_ns > 0 ? 100.0 * w->children_ns[index] / (double)place->total_ns : 0,
     };
 }
 
@@ -183,20 +237,22 @@ int plumb_tree_init(struct plumb_tree_view *out, const struct plumb_timing *t,
 {
     size_t n = t->tree_count;
     struct walk w = {.t = t, .o = o};
-    struct plumb_tree_view view = {NULL, 0};
+    struct plumb_tree_view view = {.unit = o->unit};
     size_t *visited = calloc(n + 1, sizeof *visited);
     int rc = PLUMB_OK;
     w.order = calloc(n + 1, sizeof *w.order);
     w.first = calloc(n + 2, sizeof *w.first);
     w.stack = calloc(2 * (n + 1), sizeof *w.stack);
     w.kept = calloc(n + 1, sizeof *w.kept);
+    w.children_ns = calloc(n + 1, sizeof *w.children_ns);
     view.lines = calloc(2 * n + 1, sizeof *view.lines); /* a "more" line per place at most */
-    if (!visited || !w.order || !w.first || !w.stack || !w.kept || !view.lines) {
+    if (!visited || !w.order || !w.first || !w.stack || !w.kept || !w.children_ns || !view.lines) {
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the call tree");
         goto out;
     }
-    w.whole_ns = plumb_tree_keep(w.kept, t, o);
+    w.whole_ns = plumb_tree_keep(w.kept, t, o, &view.deeper);
     order_places(&w);
+    add_children(&w);
     walk_tree(&view, &w, visited);
     mark_roots(&view);
     *out = view;
@@ -207,6 +263,7 @@ out:
     free(w.first);
     free(w.stack);
     free(w.kept);
+    free(w.children_ns);
     free(view.lines);
     return rc;
 }
@@ -214,7 +271,7 @@ out:
 void plumb_tree_fini(struct plumb_tree_view *view)
 {
     free(view->lines);
-    *view = (struct plumb_tree_view){NULL, 0};
+    *view = (struct plumb_tree_view){.lines = NULL};
 }
 
 static void put_context(struct plumb_buf *out, const struct plumb_timing_node *node)
@@ -232,7 +289,51 @@ static uint32_t indentation(uint32_t depth)
     return 2 * (depth < 256 ? depth : 256);
 }
 
-static void put_line(struct plumb_buf *out, const struct plumb_tree_line *line)
+/* Rounding and clocks make a percent or so; what lost runs (skipped, failed) has less time than
+ * what ran in it, and that is no sign of threads. */
+static const double OVER_PERCENT = 101;
+
+static const char *why_over(const struct plumb_timing_node *node)
+{
+    return node->skipped || node->failures ? "runs are missing" : "several threads";
+}
+
+void plumb_tree_put_over(struct plumb_buf *out, const struct plumb_tree_line *line)
+{
+    if (line->of_parent > OVER_PERCENT) {
+        plumb_buf_str(out, " [");
+        plumb_put_fixed(out, line->of_parent, 0, 0);
+        plumb_buf_str(out, " % of what is around it]");
+    }
+    if (line->children > OVER_PERCENT) {
+        plumb_buf_str(out, " [children: ");
+        plumb_put_fixed(out, line->children, 0, 0);
+        plumb_buf_printf(out, " %% of it, %s]", why_over(line->node));
+    }
+}
+
+struct tree_units {
+    const struct plumb_unit *total, *self;
+};
+
+static const struct plumb_unit *unit_of(const struct plumb_tree_view *view, bool self)
+{
+    size_t n = 0;
+    const struct plumb_unit *unit;
+    double *ns = calloc(view->count + 1, sizeof *ns);
+    if (!ns)
+        return plumb_unit(PLUMB_TIME_IN_MS);
+    for (size_t i = 0; i < view->count; i++)
+        if (view->lines[i].place)
+            ns[n++] =
+                (double)(self ? view->lines[i].place->self_ns : view->lines[i].place->total_ns);
+    unit = plumb_unit_for(view->unit, PLUMB_TIME_IN_MS, ns, n);
+    free(ns);
+    return unit;
+}
+
+static void put_line(struct plumb_buf *out, const struct plumb_tree_line *line,
+                     const struct tree_units *u)
 {
     if (line->hidden > 0) {
         plumb_buf_printf(out, "\n%*s(%zu more)", 43 + (int)indentation(line->depth), "",
@@ -241,8 +342,8 @@ static void put_line(struct plumb_buf *out, const struct plumb_tree_line *line)
     }
     plumb_buf_char(out, '\n');
     plumb_put_count(out, line->place->count, 9);
-    plumb_put_fixed(out, (double)line->place->total_ns / 1e6, 2, 13);
-    plumb_put_fixed(out, (double)line->place->self_ns / 1e6, 2, 12);
+    plumb_unit_put(out, u->total, (double)line->place->total_ns, 13);
+    plumb_unit_put(out, u->self, (double)line->place->self_ns, 12);
     plumb_put_fixed(out, line->percent, 1, 7);
     plumb_buf_printf(out, "%*s", 2 + (int)indentation(line->depth), "");
     plumb_put_left(out, line->node->name, 0);
@@ -250,6 +351,15 @@ static void put_line(struct plumb_buf *out, const struct plumb_tree_line *line)
         plumb_buf_str(out, " (async)");
     if (line->switched)
         put_context(out, line->node);
+    plumb_tree_put_over(out, line);
+}
+
+static void put_heading(struct plumb_buf *out, const char *what, const struct plumb_unit *unit,
+                        size_t width)
+{
+    char title[24];
+    snprintf(title, sizeof title, "%s(%s)", what, unit->name);
+    plumb_put_right(out, title, width);
 }
 
 void plumb_tree_write(const struct plumb_tree_view *view, struct plumb_buf *out)
@@ -258,8 +368,14 @@ void plumb_tree_write(const struct plumb_tree_view *view, struct plumb_buf *out)
         plumb_buf_str(out, PLUMB_SUMMARY_EMPTY);
         return;
     }
-    plumb_buf_str(out, "    Count    Total(ms)    Self(ms)      %  Node\n"
+    struct tree_units u = {unit_of(view, false), unit_of(view, true)};
+    plumb_buf_str(out, "    Count");
+    put_heading(out, "Total", u.total, 13);
+    put_heading(out, "Self", u.self, 12);
+    plumb_buf_str(out, "      %  Node\n"
                        "-----------------------------------------------------------------------");
     for (size_t i = 0; i < view->count; i++)
-        put_line(out, &view->lines[i]);
+        put_line(out, &view->lines[i], &u);
+    if (view->deeper > 0)
+        plumb_buf_printf(out, "\n(%zu deeper places are not shown: --depth)", view->deeper);
 }

@@ -1,0 +1,134 @@
+#!/usr/bin/python3
+"""compare.py: how often plumb compare finds a change where there is none, and where there is one.
+
+usage: bench/compare.py PLUMB PROGRAM --json FILE [--tmp DIR] [--runs N] [--quick]
+
+PROGRAM, the text-to-video example, is recorded 30 times, nothing else changed. Five and five of the runs, drawn at
+random, are two sides of identical code: compare_false_alarm_pct is how many of 500 such comparisons exit with 1.
+Then ten and ten are drawn, and the median of one node is made 5 % longer in every run of B: a node whose own runs
+spread by less than 3 % (standard deviation over mean). compare_found_pct is in how many of 500 that node is `worse`;
+compare_unclear_pct, in how many it is beyond the threshold, but not told from noise. All options are the defaults.
+"""
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+
+SIDE, LARGE_SIDE, CHANGE, QUIET = 5, 10, 1.05, 0.03
+WORK = ["--steps", "3", "--size", "32", "--frames", "2"]
+
+
+def record(o):
+    """The reports of o.runs runs of the same program."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PLUMB")}
+    env["OMP_WAIT_POLICY"] = "passive"
+    reports = []
+    for i in range(o.runs):
+        folder = os.path.join(o.tmp, "compare-runs", str(i))
+        command = [o.plumb, "record", "--run-dir", folder, "--quiet", "--", o.program, *WORK,
+                   "--out", os.path.join(o.tmp, "compare.mp4")]
+        subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=True)
+        with open(os.path.join(folder, "timing.json"), encoding="utf-8") as file:
+            reports.append((os.path.join(folder, "timing.json"), json.load(file)))
+    return reports
+
+
+def compare(o, a, b):
+    """Exit status and rows of a comparison."""
+    done = subprocess.run([o.plumb, "compare", "--format", "json", "--a", *a, "--b", *b],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    if done.returncode not in (0, 1):
+        sys.exit("compare.py: plumb compare failed with status %d" % done.returncode)
+    return done.returncode, json.loads(done.stdout)
+
+
+def false_alarms(o, reports, draw):
+    alarms = unclear = 0
+    for _ in range(o.rounds):
+        chosen = [path for path, _ in draw.sample(reports, 2 * SIDE)]
+        status, result = compare(o, chosen[:SIDE], chosen[SIDE:])
+        alarms += status
+        unclear += result["lines"]["unclear"] > 0
+    return 100 * alarms / o.rounds, 100 * unclear / o.rounds
+
+
+def key_of(node):
+    return node["pipeline"], node["phase"], node["name"]
+
+
+def quiet_nodes(reports):
+    """Nodes of all runs whose medians spread little."""
+    medians = {}
+    for _, report in reports:
+        for node in report["nodes"]:
+            if node["count"] > 0:
+                medians.setdefault(key_of(node), []).append(node["p50_ns"])
+    return [key for key, ns in medians.items()
+            if len(ns) == len(reports) and statistics.pstdev(ns) < QUIET * statistics.mean(ns)]
+
+
+def slower(o, report, key, i):
+    """A copy of the report in which the median of a node is longer."""
+    changed = json.loads(json.dumps(report))
+    for node in changed["nodes"]:
+        if key_of(node) == key:
+            node["p50_ns"] *= CHANGE
+    path = os.path.join(o.tmp, "compare-slower-%d.json" % i)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(changed, file)
+    return path
+
+
+def changes_found(o, reports, draw):
+    quiet = quiet_nodes(reports)
+    if not quiet:
+        return None, None, 0
+    found = unclear = 0
+    for _ in range(o.rounds):
+        chosen = draw.sample(reports, 2 * LARGE_SIDE)
+        key = draw.choice(quiet)
+        a = [path for path, _ in chosen[:LARGE_SIDE]]
+        b = [slower(o, report, key, i) for i, (_, report) in enumerate(chosen[LARGE_SIDE:])]
+        _, result = compare(o, a, b)
+        marker = next(row["marker"] for row in result["rows"]
+                      if (row["pipeline"], row["phase"], row["node"]) == key)
+        found += marker == "worse"
+        unclear += marker == "unclear"
+    return 100 * found / o.rounds, 100 * unclear / o.rounds, len(quiet)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("plumb")
+    parser.add_argument("program")
+    parser.add_argument("--json", required=True)
+    parser.add_argument("--tmp", default=".")
+    parser.add_argument("--runs", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=500)
+    parser.add_argument("--quick", action="store_true")
+    o = parser.parse_args()
+    if o.quick:
+        o.runs, o.rounds = 20, 50
+    draw = random.Random(1)
+    reports = record(o)
+    alarms, unclear = false_alarms(o, reports, draw)
+    found, missed, quiet = changes_found(o, reports, draw)
+    figures = {"compare_false_alarm_pct": alarms, "compare_false_unclear_pct": unclear,
+               "compare_found_pct": found, "compare_unclear_pct": missed,
+               "compare_rows": len(reports[0][1]["nodes"]), "compare_quiet_rows": quiet}
+    if found is None:
+        figures["compare_found_pct_reason"] = figures["compare_unclear_pct_reason"] = \
+            "no node spreads by less than 3 % on this machine"
+    print("  %d relabellings of the same runs: %.1f %% exit 1" % (o.rounds, alarms))
+    if found is not None:
+        print("  one node of %d 5 %% slower: found %.1f %%, unclear %.1f %%" % (quiet, found, missed))
+    shutil.rmtree(os.path.join(o.tmp, "compare-runs"))
+    with open(o.json, "w", encoding="utf-8") as file:
+        json.dump(figures, file, indent=2)
+
+
+main()
