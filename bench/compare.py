@@ -6,7 +6,7 @@ usage: bench/compare.py PLUMB PROGRAM --json FILE [--tmp DIR] [--runs N] [--quic
 PROGRAM, the text-to-video example, is recorded 30 times, nothing else changed. Five and five of the runs, drawn at
 random, are two sides of identical code: compare_false_alarm_pct is how many of 500 such comparisons exit with 1.
 Then ten and ten are drawn, and the median of one node is made 5 % longer in every run of B: a node whose own runs
-spread by less than 3 % (standard deviation over mean). compare_found_pct is in how many of 500 that node is `worse`;
+spread by less than 3 % (interquartile range, scaled to a standard deviation, over the median). compare_found_pct is in how many of 500 that node is `worse`;
 compare_unclear_pct, in how many it is beyond the threshold, but not told from noise. All options are the defaults.
 """
 import argparse
@@ -60,6 +60,12 @@ def key_of(node):
     return node["pipeline"], node["phase"], node["name"]
 
 
+def spread(values):
+    """As a standard deviation over the mean, but without what a few disturbed runs add."""
+    low, middle, high = statistics.quantiles(values, n=4)
+    return (high - low) / 1.349 / middle
+
+
 def quiet_nodes(reports):
     """Nodes of all runs whose medians spread little."""
     medians = {}
@@ -67,8 +73,7 @@ def quiet_nodes(reports):
         for node in report["nodes"]:
             if node["count"] > 0:
                 medians.setdefault(key_of(node), []).append(node["p50_ns"])
-    return [key for key, ns in medians.items()
-            if len(ns) == len(reports) and statistics.pstdev(ns) < QUIET * statistics.mean(ns)]
+    return [key for key, ns in medians.items() if len(ns) == len(reports) and spread(ns) < QUIET]
 
 
 def slower(o, report, key, i):

@@ -100,6 +100,10 @@ ROWS = [
         ("perfetto_read_mb_s", "reading it into tables", "MB/s", AtLeast(200)),
         ("perfetto_read_rss_x_file", "memory that this needs, times the file", "x", 10.0),
     ]),
+    ("Comparisons", [
+        ("compare_false_alarm_pct", "500 relabellings of the same runs, 5 and 5, that exit 1", "%", 2.0),
+        ("compare_found_pct", "one node 5 % slower, 10 and 10 runs: found", "%", AtLeast(90)),
+    ]),
     ("First divergence", [
         ("diverge_x_python", "two files of 1e6 records, Python's json times it", "x", AtLeast(20)),
         ("diverge_bytes_per_record", "memory at most, a record", "bytes", 200.0),

@@ -9,7 +9,7 @@
 # program that fails leaves its keys as they were, and the run ends with status 1 after all others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all="machine payload span traced snapshot signature activation decode torch memory collect malloc trace read jsonl export diverge peers uftrace t2v"
+all="machine payload span traced snapshot signature activation decode torch memory collect malloc trace read jsonl export diverge compare peers uftrace t2v"
 
 usage() {
     sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
@@ -100,6 +100,16 @@ run_pairs() {
 
 run_diverge() {
     run_pairs && own diverge 1 && "$here/diverge.py" "$build/bin/plumb" --json "$tmp/diverge_speed.json" --tmp "$tmp" $quick
+}
+
+run_compare() {
+    program=$build/examples/text_to_video/text_to_video
+    if [ ! -x "$program" ]; then
+        missing compare compare.py compare_false_alarm_pct "the example was not built"
+        return 0
+    fi
+    echo "plumb compare, on runs of text_to_video"
+    "$here/compare.py" "$build/bin/plumb" "$program" --json "$tmp/compare.json" --tmp "$tmp" $quick
 }
 
 # Nine processes, as for the activations.

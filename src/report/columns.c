@@ -33,8 +33,8 @@ static const struct plumb_column table[] = {
     {"p99_ms", "P99(ms)", "99th percentile, within 0.8 %", PLUMB_COLUMN_MS, AT(p99_ms), 10},
     {"last_ms", NULL, "the run that ended last", PLUMB_COLUMN_MS, AT(last_ms), 0},
     {"device_count", "Dev", "samples of device time", PLUMB_COLUMN_COUNT, AT(device_count), 7},
-    {"device_mean_ms", "Dev mean(ms)", "mean device time of one run", PLUMB_COLUMN_MS,
-     AT(device_mean_ms), 12},
+    {"device_mean_ms", "Dev mean", "mean device time of one run, in ms", PLUMB_COLUMN_MS,
+     AT(device_mean_ms), 11},
     {"device_median_ms", NULL, "median of the device time", PLUMB_COLUMN_MS, AT(device_median_ms),
      0},
     {"device_total_ms", "Dev tot(s)", "sum of all device time", PLUMB_COLUMN_SECONDS,
@@ -111,6 +111,8 @@ void plumb_column_title(struct plumb_buf *out, const struct plumb_column *c,
     const char *usual = unit ? strrchr(c->title, '(') : NULL;
     if (usual)
         plumb_buf_printf(&title, "%.*s(%s)", (int)(usual - c->title), c->title, unit->name);
+    else if (unit && unit != plumb_unit(PLUMB_TIME_IN_MS))
+        plumb_buf_printf(&title, "%s %s", c->title, unit->name);
     else
         plumb_buf_str(&title, c->title);
     out->failed |= title.failed;

@@ -352,6 +352,27 @@ void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out)
     }
 }
 
+void plumb_put_counts(struct plumb_buf *out, const struct plumb_timing *t, const char *pipeline)
+{
+    double seconds = (double)t->wall_clock_ns / 1e9;
+    const char *before = "\nCounts: ";
+    for (size_t i = 0; i < t->count_count; i++) {
+        const struct plumb_timing_count *c = &t->counts[i];
+        if (pipeline && strcmp(pipeline, c->pipeline) != 0)
+            continue;
+        plumb_buf_str(out, before);
+        before = ", ";
+        put_clean(out, c->name);
+        plumb_buf_char(out, ' ');
+        plumb_put_grouped(out, (double)c->total);
+        if (seconds > 0) {
+            plumb_buf_str(out, " (");
+            plumb_put_grouped(out, (double)c->total / seconds);
+            plumb_buf_str(out, "/s)");
+        }
+    }
+}
+
 int plumb_summary_table(struct plumb_buf *out, const struct plumb_timing *t,
                         const struct plumb_summary_options *o, plumb_error *err)
 {
@@ -360,6 +381,7 @@ int plumb_summary_table(struct plumb_buf *out, const struct plumb_timing *t,
     if (rc < 0)
         return rc;
     plumb_summary_write(&s, out);
+    plumb_put_counts(out, t, o->pipeline);
     plumb_summary_fini(&s);
     if (out->failed)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a summary");

@@ -96,7 +96,11 @@ bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t e
  * PLUMB_SUMMARY_EMPTY. Byte for byte the layout that existing tools parse. */
 void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out);
 
-/* Both in one: what plumb_summary_text() returns, and what `plumb report` prints by default. */
+/* Appends "Counts: tokens 1,234 (56.7/s)", with a newline before it: what the run has counted in
+ * the pipeline (NULL: in all), and that over its wall clock. Nothing when nothing was counted. */
+void plumb_put_counts(struct plumb_buf *out, const struct plumb_timing *t, const char *pipeline);
+
+/* All in one: what plumb_summary_text() returns, and what `plumb report --fold=off` prints. */
 int plumb_summary_table(struct plumb_buf *out, const struct plumb_timing *t,
                         const struct plumb_summary_options *o, plumb_error *err);
 

@@ -117,29 +117,6 @@ static void write_wide(const struct plumb_summary *s, struct plumb_buf *out)
     }
 }
 
-/* "tokens 1,234 (56.7/s)": of the run, and over its wall clock. */
-static void put_counts(struct plumb_buf *out, const struct plumb_timing *t,
-                       const struct plumb_summary_options *o)
-{
-    double seconds = (double)t->wall_clock_ns / 1e9;
-    const char *before = "\nCounts: ";
-    for (size_t i = 0; i < t->count_count; i++) {
-        const struct plumb_timing_count *c = &t->counts[i];
-        if (o->pipeline && strcmp(o->pipeline, c->pipeline) != 0)
-            continue;
-        plumb_buf_str(out, before);
-        before = ", ";
-        plumb_put_left(out, c->name, 0);
-        plumb_buf_char(out, ' ');
-        plumb_put_grouped(out, (double)c->total);
-        if (seconds > 0) {
-            plumb_buf_str(out, " (");
-            plumb_put_grouped(out, (double)c->total / seconds);
-            plumb_buf_str(out, "/s)");
-        }
-    }
-}
-
 static void explain_line(struct plumb_buf *out, const char *title, const char *help)
 {
     plumb_buf_str(out, "\n  ");
@@ -166,7 +143,8 @@ static void explain_table(struct plumb_buf *out, bool wide)
                  "time of a phase / frames: --frames minus skip_first_n in a table of one phase; "
                  "otherwise the runs of its loop, the outermost nodes that ran more than once and "
                  "equally often; left out where there is no such loop");
-    explain_line(out, "(us), (ms)", "a unit that fits the column; --unit chooses one for all");
+    explain_line(out, "Counts", "what plumb_count() added up, and that over the wall clock");
+    explain_line(out, "Folded", "nodes that differ in a number alone, shown as one: --fold=off");
 }
 
 static void explain_tree(struct plumb_buf *out)
@@ -176,8 +154,8 @@ static void explain_tree(struct plumb_buf *out)
     explain_line(out, "Total(ms)", "sum of its runs here, nested nodes included");
     explain_line(out, "Self(ms)", "the same without the nodes nested in it");
     explain_line(out, "%", "total in the sum of the outermost nodes");
-    explain_line(out, "[150 % of ..]",
-                 "more time than what is around it: it ran on several threads at once");
+    explain_line(out, "[children]",
+                 "more time than what is around them: they ran on several threads at once");
     explain_line(out, "(async)", "begun and ended apart: overlaps others, has no self time");
 }
 
@@ -190,7 +168,7 @@ void plumb_render_text(const struct plumb_render_input *in, struct plumb_buf *ou
     else
         plumb_summary_write(in->summary, out);
     if (!in->options->tree)
-        put_counts(out, in->timing, &in->options->summary);
+        plumb_put_counts(out, in->timing, in->options->summary.pipeline);
     if (in->fold)
         plumb_fold_put(out, in->fold, in->options->summary.pipeline, in->options->summary.phase,
                        FOLDS_LISTED);

@@ -6,10 +6,10 @@
 enum { MOST_DECIMALS = 12 };
 
 static const struct plumb_unit units[] = {
-    [PLUMB_TIME_IN_NS] = {"ns", 1, 1, false},
-    [PLUMB_TIME_IN_US] = {"us", 1e3, 2, false},
-    [PLUMB_TIME_IN_MS] = {"ms", 1e6, 2, true},
-    [PLUMB_TIME_IN_S] = {"s", 1e9, 3, true},
+    [PLUMB_TIME_IN_NS] = {"ns", 1, 1, false, 1},
+    [PLUMB_TIME_IN_US] = {"us", 1e3, 2, false, 1e3},
+    [PLUMB_TIME_IN_MS] = {"ms", 1e6, 2, true, 1e5},
+    [PLUMB_TIME_IN_S] = {"s", 1e9, 3, true, 1e7},
 };
 
 const struct plumb_unit *plumb_unit(enum plumb_unit_choice choice)
@@ -27,16 +27,16 @@ static double scaled(const struct plumb_unit *unit, double ns, int decimals)
 
 static const double TWO_DIGITS = 10;
 static const double THREE_DIGITS = 100;
+static const double ROUNDING = 1e-6;
 
 /* Whether `decimals` show so many digits of the time (TWO_DIGITS, ...), or all that it has. */
 static bool is_shown(const struct plumb_unit *unit, double ns, int decimals, double digits)
 {
-    static const double EXACT = 1e-6;
     double v = scaled(unit, ns, decimals);
     if (!(v < digits)) /* or not a number */
         return true;
     double rest = v - (double)(int)(v + 0.5);
-    return v == 0 || (unit->usual && v > 0.5 && rest < EXACT && rest > -EXACT);
+    return v == 0 || (unit->usual && v > 0.5 && rest < ROUNDING && rest > -ROUNDING);
 }
 
 static bool all_shown(const struct plumb_unit *unit, const double *ns, size_t n)
@@ -47,15 +47,16 @@ static bool all_shown(const struct plumb_unit *unit, const double *ns, size_t n)
     return true;
 }
 
-static bool half_reach(const struct plumb_unit *unit, const double *ns, size_t n)
+/* Whether that many percent of the times that are not 0 are `least_ns` or more. */
+static bool reach(unsigned percent, double least_ns, const double *ns, size_t n)
 {
-    size_t reach = 0;
+    size_t some = 0;
     size_t all = 0;
     for (size_t i = 0; i < n; i++) {
         all += ns[i] > 0;
-        reach += ns[i] >= unit->ns;
+        some += ns[i] >= least_ns;
     }
-    return 2 * reach >= all;
+    return 100 * some >= percent * all;
 }
 
 const struct plumb_unit *plumb_unit_for(enum plumb_unit_choice choice, enum plumb_unit_choice usual,
@@ -63,10 +64,10 @@ const struct plumb_unit *plumb_unit_for(enum plumb_unit_choice choice, enum plum
 {
     if (choice != PLUMB_TIME_IN_AUTO)
         return &units[choice];
-    if (all_shown(&units[usual], ns, n))
+    if (all_shown(&units[usual], ns, n) || reach(40, units[usual].least, ns, n))
         return &units[usual];
     for (int i = PLUMB_TIME_IN_S; i > PLUMB_TIME_IN_NS; i--)
-        if (half_reach(&units[i], ns, n))
+        if (reach(50, units[i].ns, ns, n))
             return &units[i];
     return &units[PLUMB_TIME_IN_NS];
 }
@@ -74,8 +75,9 @@ const struct plumb_unit *plumb_unit_for(enum plumb_unit_choice choice, enum plum
 void plumb_unit_put(struct plumb_buf *out, const struct plumb_unit *unit, double ns, size_t width)
 {
     int decimals = unit->decimals;
-    while (decimals < MOST_DECIMALS && !is_shown(unit, ns, decimals, THREE_DIGITS))
-        decimals++;
+    if (!is_shown(unit, ns, decimals, THREE_DIGITS))
+        while (decimals < MOST_DECIMALS && scaled(unit, ns, decimals) < THREE_DIGITS - ROUNDING)
+            decimals++;
     plumb_put_fixed(out, ns / unit->ns, decimals, width);
 }
 

@@ -15,6 +15,8 @@ struct plumb_unit {
     double ns;
     int decimals; /* of a time that has three digits with them */
     bool usual;   /* scripts know its decimals: a time that is exact with them gets no more */
+    double
+        least; /* ns; a column stays in a usual unit while two in five of its times are as long */
 };
 
 enum plumb_unit_choice {
@@ -27,9 +29,10 @@ enum plumb_unit_choice {
 
 /* `choice` is not AUTO. */
 const struct plumb_unit *plumb_unit(enum plumb_unit_choice choice);
-/* The unit of a column whose `usual` unit scripts know: that, unless its decimals show less than
- * two digits of some time; then the largest in which at least half of the times are 1 or more.
- * Times of 0 do not count. Any `choice` but AUTO is the answer. */
+/* The unit of a column whose `usual` unit scripts know: that, while its decimals show every time,
+ * or two in five times are a tenth of it or more (of a second: a hundredth). Otherwise the largest
+ * in which half of the times are 1 or more. Times of 0 do not count. Any `choice` but AUTO is the
+ * answer. */
 const struct plumb_unit *plumb_unit_for(enum plumb_unit_choice choice, enum plumb_unit_choice usual,
                                         const double *ns, size_t n);
 /* Appends `ns` in the unit, without its name: with as many decimals as the unit has, or as three

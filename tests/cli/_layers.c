@@ -14,16 +14,21 @@ static void layer(int i)
 {
     char name[32];
     snprintf(name, sizeof name, "layer.%d", i);
-    plumb_node *node = plumb_node_get(name);
+    plumb_node node = plumb_node_get(name);
     snprintf(name, sizeof name, "layer.%d.rope", i);
-    plumb_node *rope = plumb_node_get(name);
+    plumb_node rope = plumb_node_get(name);
     PLUMB_SPAN_NODE(node);
     PLUMB_SPAN("attn");
     {
         PLUMB_SPAN_NODE(rope);
         plumb_fake_advance(300 + (uint64_t)i);
     }
-    plumb_fake_advance(10 * US);
+    {
+        PLUMB_SPAN("qkv");
+        plumb_fake_advance(4 * US);
+    }
+    PLUMB_SPAN("softmax");
+    plumb_fake_advance(6 * US);
 }
 
 int main(void)

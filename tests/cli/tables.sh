@@ -43,7 +43,7 @@ done
 expect 'no such unit' 2 report --unit m run
 has err.txt "--unit wants auto, ns, us, ms or s, not 'm'"
 expect 'data keep their unit' 0 report --format csv run
-[ "$(grep -c , out.txt)" = 165 ] || fail "$name: CSV is folded: $(cat out.txt)"
+[ "$(grep -c , out.txt)" = 167 ] || fail "$name: CSV is folded: $(cat out.txt)"
 has out.txt 'layers,layer.0.rope,decode,4,0.0003,'
 expect 'nor do data have another' 0 report --format csv --unit ns run
 has out.txt 'layers,layer.0.rope,decode,4,0.0003,'
@@ -78,7 +78,7 @@ lacks out.txt 'layer.79.rope'
 expect 'depth of the tree' 0 report --tree --depth 2 run
 row '4 3.31 0.00 14.2 token [layers, decode]'
 lacks out.txt layer.
-has out.txt '(240 deeper places are not shown: --depth)'
+has out.txt '(400 deeper places are not shown: --depth)'
 expect 'depth of the table' 0 report --depth 1 run
 [ "$(grep -cE '^(load|request|token|layer|attn)' out.txt)" = 2 ] || fail "$name: $(cat out.txt)"
 expect 'depth of the flame graph' 0 report --format svg --min-width 0.001 --depth 2 run

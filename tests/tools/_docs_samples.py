@@ -31,13 +31,15 @@ HELPED = [*PAGES, "docs/coming-from.md", "docs/regions.md"]
 # Tables of nodes by the column that has the name; the tree is known by its last column.
 NAMED_FIRST = ("Node", "Name")
 # Options that name something of the run that the page shows, not of this one; and what is no table.
-OTHERS = {"--request", "--summary"}
+OTHERS = {"--request", "--summary", "llm"}
 RULE = re.compile(r"^-{10,}$")
 problems = []
 
 
 def columns(line):
-    return re.split(r"\s{2,}| (?=Std\(|Min\(|Max\(|Median\(|Total\(|Self\(|Share\(|P9|to |from )", line.strip())
+    """The headings; the unit of a column depends on the run."""
+    line = re.sub(r"\((ns|us|ms|s)\)", "(time)", line)
+    return re.split(r"\s{2,}| (?=Std\(|Min\(|Max\(|Median\(|Total\(|Self\(|Share\(|P9|to |from |p table|B/A )", line.strip())
 
 
 def samples(path):
