@@ -272,11 +272,15 @@ struct time_units {
     const struct plumb_unit *of[TIMES];
 };
 
+/* Times of one run have one unit, that of the means: they are read next to each other. */
 static struct time_units units_of(const struct plumb_summary *s, size_t begin, size_t end)
 {
     struct time_units u;
     for (size_t i = 0; i < TIMES; i++)
-        u.of[i] = plumb_summary_unit(s, begin, end, times[i].offset, times[i].usual);
+        u.of[i] = plumb_summary_unit(s, begin, end,
+                                     times[i].usual == PLUMB_TIME_IN_MS ? times[0].offset
+                                                                        : times[i].offset,
+                                     times[i].usual);
     return u;
 }
 

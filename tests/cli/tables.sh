@@ -24,10 +24,10 @@ PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=$PWD/run PLUMB_CLOCK=virtual PLUMB_COLLECT=f
 # ---- Units and digits ----------------------------------------------------------------------------
 # 300 ns to 379 ns: 339.5 ns in the middle. One token is 80 layers of 10.3395 us in the mean.
 expect 'units that fit' 0 report run
-row 'Node Stage Count Mean(us) Std(ns) Min(us) Max(us) Median(us) Total(ms)'
-row 'layer.*.rope decode 320 0.340 23.1 0.300 0.379 0.339 0.109'
-row 'load inference 1 20000.00 0.0 20000.00 20000.00 20000.00 20.00'
-row 'token decode 4 827.16 0.0 827.16 827.16 827.16 3.31'
+row 'Node Stage Count Mean(us) Std(us) Min(us) Max(us) Median(us) Total(ms)'
+row 'layer.*.rope decode 320 0.340 0.0231 0.300 0.379 0.339 0.109'
+row 'load inference 1 20000.00 0.00 20000.00 20000.00 20000.00 20.00'
+row 'token decode 4 827.16 0.00 827.16 827.16 827.16 3.31'
 for unit in ns us ms s; do
     expect "unit $unit" 0 report --unit $unit run
     has out.txt "Mean($unit)" "Total($unit)"
