@@ -30,7 +30,7 @@ static const struct plumb_cli_option options[] = {
     [THRESHOLD] = {"threshold", "PCT",
                    "mark what differs by more than PCT percent (5; from 3 runs a side on 2)",
                    false},
-    [ALPHA] = {"alpha", "P", "from 3 runs a side on, mark only where p table is at most P (0.02)",
+    [ALPHA] = {"alpha", "P", "from 3 runs a side on, mark only where p table is at most P (0.015)",
                false},
     [MIN_DELTA] = {"min-delta", "MS", "never mark times that differ by less than MS ms (0)", false},
     [FIGURE] = {"by", "p50|min|mean|total|self|p95|device",

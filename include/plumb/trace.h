@@ -443,7 +443,7 @@ enum plumb_allow {
 typedef struct plumb_compare_options {
     size_t size;              /* sizeof(plumb_compare_options) */
     double threshold_percent; /* 0: 5, or 2 from 3 runs a side on; below 0: any difference */
-    double alpha;             /* 0: 0.02; what p_table must not exceed, between 0 and 1 */
+    double alpha;             /* 0: 0.015; what p_table must not exceed, between 0 and 1 */
     double min_delta_ms;      /* smaller differences of a time never count */
     uint32_t figure;          /* enum plumb_figure; by default the median */
     uint32_t allow;           /* enum plumb_allow, added up */

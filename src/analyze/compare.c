@@ -239,7 +239,7 @@ static int test_table(struct plumb_compare *c, plumb_error *err)
     gather(c, &c->sums, lines, values);
     gather(c, &c->nodes, lines, values);
     rc = plumb_family(p, values, c->tests, c->run_count[PLUMB_SIDE_A], c->run_count[PLUMB_SIDE_B],
-                      err);
+                      c->options.threshold_percent / 100, err);
     for (size_t i = 0; i < c->tests && rc == PLUMB_OK; i++)
         lines[i]->main.p_table = lines[i]->main.delta > 0 ? p[i].up : p[i].down;
 out:

@@ -247,7 +247,7 @@ static int take_options(struct plumb_compare *c, const plumb_compare_options *o,
 {
     c->options = *o;
     if (o->alpha == 0)
-        c->options.alpha = 0.02;
+        c->options.alpha = 0.015; /* 3 of the 252 ways to share out 5 and 5 runs */
     if (!(c->options.alpha > 0 && c->options.alpha < 1))
         return plumb_fail(err, PLUMB_ERR_ARG, "alpha lies between 0 and 1");
     if (!(o->min_delta_ms >= 0))

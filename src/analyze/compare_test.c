@@ -358,7 +358,7 @@ static void a_marker_of_repeats_needs_p_too(void **state)
     assert_true(x->tested && x->exact);
     assert_float_equal(x->p, 2.0 / 70, 1e-15);
     assert_float_equal(x->p_table, 1.0 / 70, 1e-15);
-    assert_float_equal(c.needed_p, 0.02, 0);
+    assert_float_equal(c.needed_p, 0.015, 0);
     assert_int_equal(x->verdict, PLUMB_VERDICT_WORSE);
     assert_true(x->ratio.known);
     assert_true(x->ratio.low > 1.05 && x->ratio.high < 1.15);

@@ -21,6 +21,7 @@ enum { TRIMMED = 5 };                /* one in so many of the smaller side, at e
 struct family {
     size_t rows, na, n;
     double *scores;   /* [rows][n] */
+    double *least;    /* by row: a statistic that is the threshold */
     size_t *order;    /* rows, the clearest first */
     double *observed; /* by row: the statistic of the runs as they are */
     size_t *reached;  /* by place in `order` */
@@ -44,7 +45,8 @@ static bool all_positive(const double *values, size_t n)
     return true;
 }
 
-static void standardize(double *scores, size_t n)
+/* Returns their standard deviation, 0 where they are equal. */
+static double standardize(double *scores, size_t n)
 {
     double mean = 0;
     double squares = 0;
@@ -55,23 +57,31 @@ static void standardize(double *scores, size_t n)
         squares += scores[i] * scores[i];
     }
     double deviation = sqrt(squares / (double)n);
+    bool equal = deviation <= ROUNDING * fabs(mean);
     for (size_t i = 0; i < n; i++)
-        scores[i] = deviation > ROUNDING * fabs(mean) ? scores[i] / deviation : 0;
+        scores[i] = equal ? 0 : scores[i] / deviation;
+    return equal ? 0 : deviation;
 }
 
-/* `sorted` has room for n values. */
-static void score_row(double *scores, double *sorted, const double *values, size_t n, size_t trim)
+/* Scores row `i`; `sorted` has room for n values. */
+static void score_row(struct family *f, size_t i, double *sorted, const double *values,
+                      double threshold)
 {
-    bool logarithms = all_positive(values, n);
-    memcpy(sorted, values, n * sizeof *values);
-    plumb_sample_sort(sorted, n);
+    double *scores = f->scores + i * f->n;
+    size_t nb = f->n - f->na;
+    size_t trim = (f->na < nb ? f->na : nb) / TRIMMED;
+    bool logarithms = all_positive(values, f->n);
+    memcpy(sorted, values, f->n * sizeof *values);
+    plumb_sample_sort(sorted, f->n);
     double least = sorted[trim];
-    double most = sorted[n - 1 - trim];
-    for (size_t i = 0; i < n; i++) {
-        double v = fmin(fmax(values[i], least), most);
-        scores[i] = logarithms ? log(v) : v;
+    double most = sorted[f->n - 1 - trim];
+    for (size_t k = 0; k < f->n; k++) {
+        double v = fmin(fmax(values[k], least), most);
+        scores[k] = logarithms ? log(v) : v;
     }
-    standardize(scores, n);
+    double deviation = standardize(scores, f->n);
+    double apart = 1 / (double)f->na + 1 / (double)nb; /* means, for a statistic of 1 */
+    f->least[i] = logarithms && deviation > 0 ? log1p(threshold) / (deviation * apart) : 0;
 }
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
@@ -128,7 +138,8 @@ static double statistic(const struct family *f, size_t row)
     double of_a = 0;
     for (size_t i = 0; i < f->na; i++)
         of_a += scores[f->runs[i]];
-    return -f->sign * of_a;
+    double b_above = -f->sign * of_a;
+    return b_above >= f->least[row] - ROUNDING ? b_above : -INFINITY;
 }
 
 /* Counts the way for every row that it reaches, the least clear row first: a row is measured by the
@@ -213,27 +224,28 @@ static bool count_direction(struct family *f, struct plumb_family_p *out, double
 }
 
 int plumb_family(struct plumb_family_p *out, const double *values, size_t rows, size_t na,
-                 size_t nb, plumb_error *err)
+                 size_t nb, double threshold, plumb_error *err)
 {
     struct family f = {.rows = rows, .na = na, .n = na + nb};
-    size_t trim = (na < nb ? na : nb) / TRIMMED;
     int rc = PLUMB_OK;
     if (rows == 0 || na == 0 || nb == 0)
         return PLUMB_OK;
     double *sorted = calloc(f.n, sizeof *sorted);
     f.scores = calloc(rows * f.n, sizeof *f.scores);
+    f.least = calloc(rows, sizeof *f.least);
     f.order = calloc(rows, sizeof *f.order);
     f.observed = calloc(rows, sizeof *f.observed);
     f.reached = calloc(rows, sizeof *f.reached);
     f.runs = calloc(f.n, sizeof *f.runs);
-    bool done = sorted && f.scores && f.order && f.observed && f.reached && f.runs;
+    bool done = sorted && f.scores && f.least && f.order && f.observed && f.reached && f.runs;
     for (size_t i = 0; i < rows && done; i++)
-        score_row(f.scores + i * f.n, sorted, values + i * f.n, f.n, trim);
+        score_row(&f, i, sorted, values + i * f.n, threshold);
     done = done && count_direction(&f, out, 1) && count_direction(&f, out, -1);
     if (!done)
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while comparing");
     free(sorted);
     free(f.scores);
+    free(f.least);
     free(f.order);
     free(f.observed);
     free(f.reached);

@@ -24,10 +24,11 @@ struct plumb_family_p {
 /* Fills out[rows] from values[rows][na + nb], row-major. A row of equal values has p 1. Values are
  * finite; those of a row that are all above 0 count by their logarithm. The fifth of a side's runs
  * that lie farthest out at either end of a row count as the next one, so that one disturbed run
- * hides nothing. Costs rows * (na + nb) * PLUMB_FAMILY_WAYS steps at most.
- * Errors: PLUMB_ERR_MEMORY. */
+ * hides nothing. What moves by less than `threshold` (0.02: 2 %) counts as not moved, in every way
+ * to share out: rows in which nothing can be found do not hide others. Costs rows * (na + nb) *
+ * PLUMB_FAMILY_WAYS steps at most. Errors: PLUMB_ERR_MEMORY. */
 int plumb_family(struct plumb_family_p *out, const double *values, size_t rows, size_t na,
-                 size_t nb, plumb_error *err);
+                 size_t nb, double threshold, plumb_error *err);
 
 /* The smallest p that sides of these sizes can have. */
 double plumb_family_least_p(size_t na, size_t nb);

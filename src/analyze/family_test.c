@@ -29,7 +29,7 @@ static void family(struct plumb_family_p *p, const double *values, size_t rows, 
                    size_t nb)
 {
     plumb_error err = {0, ""};
-    if (plumb_family(p, values, rows, na, nb, &err) < 0)
+    if (plumb_family(p, values, rows, na, nb, 0, &err) < 0)
         fail_msg("%s", err.message);
 }
 
@@ -127,6 +127,24 @@ static void rows_step_down(void **state)
     assert_float_equal(together[1].up, alone.up, 1e-12);
 }
 
+/* A row that moved by less than the threshold is not found, and does not hide one that moved. */
+static void what_moves_by_less_than_the_threshold_does_not_count(void **state)
+{
+    static const double both[2][8] = {{100, 101, 100, 101, 102, 103, 102, 103},
+                                      {10, 11, 12, 13, 14, 15, 11, 18}};
+    struct plumb_family_p p[2];
+    struct plumb_family_p alone;
+    plumb_error err = {0, ""};
+    (void)state;
+    assert_int_equal(plumb_family(p, &both[0][0], 2, 4, 4, 0.05, &err), PLUMB_OK);
+    assert_int_equal(plumb_family(&alone, both[1], 1, 4, 4, 0.05, &err), PLUMB_OK);
+    assert_float_equal(p[0].up, 1, 0);
+    assert_float_equal(p[1].up, alone.up, 1e-12);
+    assert_true(alone.up < 0.1);
+    family(p, &both[0][0], 2, 4, 4);
+    assert_true(p[0].up < 0.05 && p[1].up > 0.05);
+}
+
 static void nothing_to_test_is_no_error(void **state)
 {
     struct plumb_family_p p = {0.25, 0.25};
@@ -144,6 +162,7 @@ int main(void)
         cmocka_unit_test(the_level_is_that_of_the_table),
         cmocka_unit_test(one_changed_row_is_found_among_many),
         cmocka_unit_test(rows_step_down),
+        cmocka_unit_test(what_moves_by_less_than_the_threshold_does_not_count),
         cmocka_unit_test(nothing_to_test_is_no_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -277,10 +277,9 @@ static struct time_units units_of(const struct plumb_summary *s, size_t begin, s
 {
     struct time_units u;
     for (size_t i = 0; i < TIMES; i++)
-        u.of[i] = plumb_summary_unit(s, begin, end,
-                                     times[i].usual == PLUMB_TIME_IN_MS ? times[0].offset
-                                                                        : times[i].offset,
-                                     times[i].usual);
+        u.of[i] = plumb_summary_unit(
+            s, begin, end, times[i].usual == PLUMB_TIME_IN_MS ? times[0].offset : times[i].offset,
+            times[i].usual);
     return u;
 }
 
