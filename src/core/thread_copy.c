@@ -5,10 +5,10 @@
  * which is what the time goes to, so many lines are asked for before the first is waited for.
  *
  * When the thread is held by somebody who does not let go of it, everything is copied in place,
- * whole states, and the undo log last. What a fold has changed by then stands in the log, because
- * it is logged before it is changed; so if that fold is not over when the log has been copied,
- * undoing it in the copy gives what was there before the fold. If it is over, the thread goes on,
- * and there is another try.
+ * states with room for all buckets, and the undo log last. What a fold has changed by then stands
+ * in the log, because it is logged before it is changed; so if that fold is not over when the log
+ * has been copied, undoing it in the copy gives what was there before the fold. If it is over, the
+ * thread goes on, and there is another try.
  *
  * Nothing is allocated from malloc while a thread is held; see hold.h. */
 #include "core/thread_copy.h"
@@ -26,7 +26,7 @@ enum {
     LINE_BYTES = PLUMB_SKETCH_LINE * 4,
     FETCH_AHEAD = 8,
     FETCH_LINES = 3, /* states ahead whose buckets are asked for */
-    SPINS = 10000,   /* 0.1 ms: a fold takes 10 to 60 us; longer means that it is not running */
+    SPINS = 5000,    /* 50 us: a fold takes 5 to 20; longer means that it is not running */
     TRIES = 1000,
     PAUSE_NS = 100000
 };
@@ -67,7 +67,7 @@ static void fetch(const void *from, size_t bytes)
 static void fetch_buckets(const struct plumb_live_state *st)
 {
     for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++)
-        for (uint64_t left = st->lines_used[w]; left; left &= left - 1)
+        for (uint64_t left = PLUMB_LOAD(st->lines_used[w]); left; left &= left - 1)
             __builtin_prefetch(
                 &st->buckets[(64 * w + (uint32_t)__builtin_ctzll(left)) * PLUMB_SKETCH_LINE]);
 }
@@ -211,6 +211,23 @@ static PLUMB_RACY void copy_words(void *to, const void *from, size_t bytes)
         t[i] = PLUMB_LOAD(f[i]);
 }
 
+/* A state that may be changing: the lines of buckets that it says are in use. One that is being
+ * taken into use is left out with the sample that is the first in it, which the replay then adds.
+ */
+static PLUMB_RACY void copy_changing(struct plumb_live_state *to,
+                                     const struct plumb_live_state *from)
+{
+    copy_words(to, from, offsetof(struct plumb_live_state, buckets));
+    memset(to->buckets, 0, sizeof to->buckets);
+    for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++) {
+        for (uint64_t left = to->lines_used[w]; left; left &= left - 1) {
+            uint32_t line = 64 * w + (uint32_t)__builtin_ctzll(left);
+            copy_words(&to->buckets[line * PLUMB_SKETCH_LINE],
+                       &from->buckets[line * PLUMB_SKETCH_LINE], LINE_BYTES);
+        }
+    }
+}
+
 /* The copies of a thread's states and places, for undoing. */
 struct stuck {
     const uint64_t *off; /* of state[i] */
@@ -237,19 +254,24 @@ static struct plumb_live_tree *stuck_place(void *self, uint32_t i)
 
 static bool stuck_states(struct stuck *s, struct plumb_copy_memory *m, struct plumb_in in)
 {
-    uint32_t n = PLUMB_ACQUIRE(in.th->live->states), i = 0;
+    uint32_t n = PLUMB_ACQUIRE(in.th->live->states), count = 0;
     uint64_t at = PLUMB_ACQUIRE(in.th->live->state_off), *off = take(m, (n + 1) * sizeof *off);
+    const struct plumb_live_state **list = take(m, (n + 1) * sizeof *list);
     s->state = take(m, n * sizeof *s->state);
-    if (!off || !s->state)
+    if (!off || !list || !s->state)
         return false;
-    for (; at && i < n; i++) {
-        const struct plumb_live_state *st = PLUMB_AT(in.run, const struct plumb_live_state, at);
-        off[i] = at;
-        copy_words(&s->state[i], st, sizeof *st);
-        at = PLUMB_ACQUIRE(st->next_off);
+    for (; at && count < n; at = PLUMB_ACQUIRE(list[count++]->next_off)) {
+        off[count] = at;
+        list[count] = PLUMB_AT(in.run, const struct plumb_live_state, at);
+        fetch(list[count], offsetof(struct plumb_live_state, p2));
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + FETCH_LINES < count)
+            fetch_buckets(list[i + FETCH_LINES]);
+        copy_changing(&s->state[i], list[i]);
     }
     s->off = off;
-    s->states = i;
+    s->states = count;
     return true;
 }
 

@@ -4,10 +4,15 @@
 
 #include <string.h>
 
+static uint64_t off_of(const struct plumb_undo_state *u)
+{
+    return u->state_off & ~(uint64_t)PLUMB_UNDO_FULL;
+}
+
 static struct plumb_live_state *state_at(const struct plumb_undo_target *in,
                                          const struct plumb_undo_state *u)
 {
-    return in->state(in->self, u->state_off & ~(uint64_t)PLUMB_UNDO_FULL);
+    return in->state(in->self, off_of(u));
 }
 
 /* How many samples the buckets of a state hold. */
@@ -70,7 +75,7 @@ static void undo_states(struct plumb_merge *m, const struct plumb_live_undo *u,
         struct plumb_live_state *st = state_at(in, &u->state[i]);
         bool again = false;
         for (uint32_t k = 0; k < i && !again; k++)
-            again = state_at(in, &u->state[k]) == st;
+            again = off_of(&u->state[k]) == off_of(&u->state[i]);
         if (st && !again)
             note_ahead(m, st);
     }
