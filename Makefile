@@ -53,9 +53,9 @@ bench: ## every benchmark, figures in build/release/bench-results.json; 1000 kil
 	@tools/build.sh dev --target test_runtime_trace_kill
 	@TEST_KILLS=$(TEST_KILLS) "$(BUILD)/dev/run_test.sh" runtime.trace_kill "" "$(abspath $(BUILD))/dev/tests/bin/runtime.trace_kill"
 
-build: ## the release build only
+build: ## the libraries and the command, as they are installed; no examples, benchmarks or tests
 	@tools/deps.sh build
-	@tools/build.sh release
+	@tools/build.sh release --target product
 
 fmt: ## format all C and C++ files
 	@tools/deps.sh fmt

@@ -9,7 +9,8 @@ enum { MAN, COMPLETION, MARKDOWN };
 
 static const struct plumb_cli_option options[] = {
     [MAN] = {"man", NULL, "as a man page (troff), for packaging", false},
-    [COMPLETION] = {"completion", NULL, "the completion for bash, for packaging", false},
+    [COMPLETION] = {"completion", "bash|zsh|fish",
+                    "the completion of a shell (bash), for packaging", true},
     [MARKDOWN] = {"markdown", NULL, "the names of coming-from as Markdown, for packaging", false},
     {NULL, NULL, NULL, false},
 };
@@ -144,6 +145,21 @@ static int show(const char *topic, bool man)
     return PLUMB_EXIT_OK;
 }
 
+static int show_completion(const char *shell)
+{
+    static const char *const words[] = {"bash", "zsh", "fish"};
+    enum { SHELLS = sizeof words / sizeof *words };
+    static void (*const show[SHELLS])(FILE *) = {plumb_cli_show_completion, plumb_cli_show_zsh,
+                                                 plumb_cli_show_fish};
+    for (size_t i = 0; i < SHELLS; i++)
+        if (strcmp(words[i], shell ? shell : "bash") == 0) {
+            show[i](stdout);
+            return PLUMB_EXIT_OK;
+        }
+    plumb_cli_wants(&plumb_cmd_help, "completion", words, SHELLS, shell);
+    return PLUMB_EXIT_TROUBLE;
+}
+
 static int run(int argc, char **argv)
 {
     struct plumb_cli_args args;
@@ -151,10 +167,8 @@ static int run(int argc, char **argv)
     int option;
     plumb_cli_args_init(&args, &plumb_cmd_help, argc, argv);
     while ((option = plumb_cli_next(&args)) >= 0) {
-        if (option == COMPLETION) {
-            plumb_cli_show_completion(stdout);
-            return PLUMB_EXIT_OK;
-        }
+        if (option == COMPLETION)
+            return show_completion(args.value);
         if (option == MARKDOWN)
             return show_markdown();
         man = true;

@@ -1,12 +1,15 @@
 /* cmd_record.c: plumb record. Owns the promise that a recording is never empty in silence: when no
  * node was seen, it says why and what to do. */
+#include <dirent.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "cli.h"
 #include "launch.h"
@@ -32,7 +35,8 @@ struct record {
     bool malloc;    /* it will be followed */
     bool forbidden; /* PLUMB=0 */
     struct plumb_cli_log log;
-    int status; /* of the program */
+    int status;     /* of the program */
+    time_t started; /* it */
 };
 
 /* ---- Before ---------------------------------------------------------------------------------- */
@@ -214,6 +218,63 @@ static void say_not_loaded(const struct record *r)
                   r->argv[0], slash ? library : "to its folder");
 }
 
+/* ---- Python ---------------------------------------------------------------------------------- */
+
+static bool is_python(const struct record *r)
+{
+    const char *slash = strrchr(r->target.binary, '/');
+    return strncmp(slash ? slash + 1 : r->target.binary, "python", strlen("python")) == 0;
+}
+
+/* The newest file that the hooks of plumb_torch_activations left since the program was started:
+ * where PLUMB_ACTIVATIONS_OUTPUT says, or in the current folder. False: none. */
+static bool find_activations(const struct record *r, char *out, size_t size)
+{
+    const char *where = getenv("PLUMB_ACTIVATIONS_OUTPUT");
+    struct stat st;
+    time_t newest = r->started;
+    bool found = false;
+    if (where && where[0] && !strchr(where, '%') && !strchr(where, '<'))
+        return snprintf(out, size, "%s", where) < (int)size && stat(where, &st) == 0 &&
+               st.st_mtime >= r->started;
+    DIR *folder = opendir(".");
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (fnmatch("torch_activations_*.jsonl", entry->d_name, 0) != 0 ||
+            stat(entry->d_name, &st) < 0 || st.st_mtime < newest)
+            continue;
+        newest = st.st_mtime;
+        found = snprintf(out, size, "%s", entry->d_name) < (int)size;
+    }
+    if (folder)
+        closedir(folder);
+    return found;
+}
+
+/* What to do in Python's terms. */
+static void say_python(const struct record *r)
+{
+    char path[512];
+    if (find_activations(r, path, sizeof path)) {
+        char clean[512];
+        plumb_cli_clean(clean, sizeof clean, path);
+        plumb_cli_say(
+            &plumb_cmd_record,
+            "no spans, but activations: the program left '%s'; 'plumb activations %s' shows "
+            "it, and 'plumb diverge GOOD %s' names the module that differs from a good run",
+            clean, clean, clean);
+        return;
+    }
+    plumb_cli_say(
+        &plumb_cmd_record,
+        "nothing was recorded: a Python program is marked by its extension modules, or, "
+        "for what modules of PyTorch give out, by 'import plumb_torch_activations; "
+        "plumb_torch_activations.attach(model)' with PLUMB_ACTIVATIONS=1 (the file is in "
+        "share/plumb of the installation); times of torch.profiler's trace.json are shown "
+        "by 'plumb report --trace trace.json'");
+}
+
+/* ---- Nothing --------------------------------------------------------------------------------- */
+
 static void say_nothing_seen(const struct record *r)
 {
     const char *name = r->argv[0];
@@ -228,6 +289,8 @@ static void say_nothing_seen(const struct record *r)
             "process below it passed a trace point or lived for a second; record the "
             "program itself, not what starts it",
             name);
+    else if (r->log.loads > 0 && is_python(r))
+        say_python(r);
     else if (r->log.loads > 0)
         plumb_cli_say(us, "nothing was recorded: libplumb was there, but no trace point ran while "
                           "recording was on; mark nodes with PLUMB_SPAN(\"name\"); marks are "
@@ -278,6 +341,7 @@ static int record(char *const *argv, bool with_malloc)
     }
     r->argv = argv;
     r->wants_malloc = with_malloc;
+    r->started = time(NULL);
     if (!prepare(r))
         goto out;
     struct plumb_launch how = {

@@ -10,5 +10,8 @@ bool plumb_cli_option_at(const struct plumb_cli_command *c, size_t i, struct plu
 /* NULL: the page of plumb itself. */
 void plumb_cli_show_man(const struct plumb_cli_command *c, FILE *out);
 void plumb_cli_show_completion(FILE *out);
+/* completion.c */
+void plumb_cli_show_zsh(FILE *out);
+void plumb_cli_show_fish(FILE *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* main.c: the table of commands. */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "cli.h"
@@ -32,10 +33,49 @@ const char *plumb_cli_nearest(const char *name)
     return plumb_word_nearest(name, names, COMMANDS);
 }
 
+/* What people type who know other tools. */
+static const struct synonym {
+    const char *word;
+    const struct plumb_cli_command *command; /* that is meant, as it stands; NULL: say `instead` */
+    const char *instead;
+} synonyms[] = {
+    {"show", &plumb_cmd_report, NULL},
+    {"stat", &plumb_cmd_report, NULL},
+    {"stats", &plumb_cmd_report, NULL},
+    {"ls", &plumb_cmd_runs, NULL},
+    {"list", &plumb_cmd_runs, NULL},
+    {"run", &plumb_cmd_record, NULL},
+    {"exec", &plumb_cmd_record, NULL},
+    {"diff", &plumb_cmd_compare, NULL},
+    {"convert", &plumb_cmd_export, NULL},
+    {"check", &plumb_cmd_doctor, NULL},
+    {"tree", NULL, "plumb report --tree"},
+    {"trace", NULL, "plumb report --trace (of a run recorded with PLUMB_TRACE=1)"},
+    {"timeline", NULL, "plumb export (of a run recorded with PLUMB_TRACE=1)"},
+    {"flame", NULL, "plumb report --format svg -o flame.svg"},
+    {"flamegraph", NULL, "plumb report --format svg -o flame.svg"},
+    {"memory", NULL, "plumb report --memory"},
+    {"summary", NULL, "plumb report --summary"},
+    {"clean", NULL, "plumb runs --prune 30d"},
+    {"prune", NULL, "plumb runs --prune 30d"},
+    {"rm", NULL, "plumb runs --prune 30d"},
+};
+
+static const struct synonym *find_synonym(const char *word)
+{
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (strcmp(synonyms[i].word, word) == 0)
+            return &synonyms[i];
+    return NULL;
+}
+
 static int unknown_command(const char *name)
 {
+    const struct synonym *synonym = find_synonym(name);
     const char *best = plumb_cli_nearest(name);
-    if (best)
+    if (synonym)
+        plumb_cli_say(NULL, "unknown command '%s': it is '%s'", name, synonym->instead);
+    else if (best)
         plumb_cli_say(NULL, "unknown command '%s': did you mean '%s'? (see 'plumb help')", name,
                       best);
     else
@@ -43,21 +83,34 @@ static int unknown_command(const char *name)
     return PLUMB_EXIT_TROUBLE;
 }
 
+static bool is_one_of(const char *word, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(words[i], word) == 0)
+            return true;
+    return false;
+}
+
 static int dispatch(int argc, char **argv)
 {
+    static const char *const help[] = {"--help", "-h", "-?"};
+    static const char *const version[] = {"--version", "-v", "-V", "version"};
     if (argc < 2) {
         plumb_cli_show_help(NULL, stderr);
         return PLUMB_EXIT_TROUBLE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    if (is_one_of(argv[1], help, sizeof help / sizeof *help)) {
         plumb_cli_show_help(NULL, stdout);
         return PLUMB_EXIT_OK;
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (is_one_of(argv[1], version, sizeof version / sizeof *version)) {
         printf("plumb %s\n", plumb_trace_version());
         return PLUMB_EXIT_OK;
     }
     const struct plumb_cli_command *command = plumb_cli_find(argv[1]);
+    const struct synonym *synonym = find_synonym(argv[1]);
+    if (!command && synonym)
+        command = synonym->command;
     if (!command)
         return unknown_command(argv[1]);
     return command->run(argc - 1, argv + 1);

@@ -73,6 +73,20 @@ static bool has_name(const struct option *options, const char *name, size_t n)
     return false;
 }
 
+/* Whether the `n` bytes of `text` are one of the words that the command's --format takes: other
+ * tools have options of such names. */
+static bool is_a_format(const struct plumb_cli_command *command, const char *text, size_t n)
+{
+    for (const struct plumb_cli_option *o = command->options; o && o->name; o++)
+        for (const char *word = o->argument; word && strcmp(o->name, "format") == 0;) {
+            size_t length = strcspn(word, "|");
+            if (length == n && strncmp(word, text, n) == 0)
+                return true;
+            word = word[length] ? word + length + 1 : NULL;
+        }
+    return false;
+}
+
 /* `word` is none of the options: it is misspelt, may mean several, or has a value where none goes.
  */
 static int explain_unknown(const struct plumb_cli_args *args, const struct option *options,
@@ -86,6 +100,10 @@ static int explain_unknown(const struct plumb_cli_args *args, const struct optio
     size_t n = strcspn(text, "=");
     if (n > 0 && has_name(options, text, n))
         return plumb_cli_usage(args->command, "option '--%.*s' takes no value", (int)n, text);
+    if (n > 0 && is_a_format(args->command, text, n))
+        return plumb_cli_usage(args->command,
+                               "unknown option '--%.*s': did you mean '--format %.*s'?", (int)n,
+                               text, (int)n, text);
     list_names(list, sizeof list, options, text, n);
     if (n > 0 && list[0])
         return plumb_cli_usage(args->command, "option '--%.*s' is ambiguous: %s", (int)n, text,

@@ -1,5 +1,5 @@
-# Install: headers, libraries, command, the hooks for PyTorch, pkg-config files, CMake package, man pages,
-# completion.
+# Install: headers, libraries, command, the hooks for PyTorch, pkg-config files, CMake package; man pages,
+# completions and pages are in docs/CMakeLists.txt. The target `product` builds what is installed.
 
 include(CMakePackageConfigHelpers)
 set(PLUMB_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/plumb")
@@ -21,6 +21,13 @@ install(TARGETS ${exported} EXPORT plumbTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 if(PLUMB_HAVE_MALLOC)
   install(TARGETS plumb_malloc LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
+add_custom_target(product DEPENDS ${exported})
+if(PLUMB_HAVE_TRACE)
+  add_dependencies(product plumb_cli)
+endif()
+if(PLUMB_HAVE_MALLOC)
+  add_dependencies(product plumb_malloc)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/plumb"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"

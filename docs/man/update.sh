@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the man pages, the completion and the tables of docs/environment.md and docs/coming-from.md
+# Makes the man pages, the completions and the tables of docs/environment.md and docs/coming-from.md
 # from the command itself: docs/man/update.sh PLUMB [OUT]
 # They are checked in so that a package needs no built command to install them; tests compare.
 # OUT, with a folder man/ in it, takes the files instead of the source tree.
@@ -7,7 +7,7 @@ set -eu
 plumb=$1
 root=$(cd "$(dirname "$0")/../.." && pwd)
 docs=${2:-$root/docs}
-completion=${2:-$root/completions}/plumb.bash
+completions=${2:-$root/completions}
 
 # insert PAGE: standard input takes the place of what stands between the page's marks
 insert() {
@@ -22,7 +22,9 @@ insert() {
 for command in $("$plumb" help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
     "$plumb" help --man "$command" >"$docs/man/plumb-$command.1"
 done
-"$plumb" help --completion >"$completion"
+for shell in bash zsh fish; do
+    "$plumb" help --completion=$shell >"$completions/plumb.$shell"
+done
 {
     echo '```'
     "$plumb" help environment

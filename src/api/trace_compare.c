@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analyze/compare.h"
 #include "api/take.h"
@@ -16,6 +17,8 @@
 #include "report/compare_view.h"
 #include "report/render.h"
 #include "trace/runs.h"
+
+enum { PATH_BYTES = 4096 };
 
 struct plumb_comparison {
     struct plumb_compare compare;
@@ -74,14 +77,39 @@ static int add_folder(struct plumb_comparison *c, struct side *side, const char 
     return rc;
 }
 
+/* The folder of the pipeline's runs, where the argument is the name of one, or of the program whose
+ * pipeline is called as it. False: it is neither. */
+static bool is_pipeline(char *folder, size_t size, const char *name)
+{
+    struct stat st;
+    char dir[PATH_BYTES];
+    if (strchr(name, '/') || plumb_runs_dir(dir, sizeof dir, NULL) < 0 ||
+        snprintf(folder, size, "%s/%s", dir, name) >= (int)size)
+        return false;
+    return stat(folder, &st) == 0 && S_ISDIR(st.st_mode) && !plumb_runs_is_run(folder);
+}
+
+static int add_argument(struct plumb_comparison *c, struct side *side, const char *argument,
+                        plumb_error *err)
+{
+    char folder[2 * PATH_BYTES];
+    struct stat st;
+    bool there = stat(argument, &st) == 0;
+    if (is_folder_of_runs(argument))
+        return add_folder(c, side, argument, err);
+    if ((!there || access(argument, X_OK) == 0) && !plumb_runs_is_run(argument) &&
+        is_pipeline(folder, sizeof folder, argument))
+        return add_folder(c, side, folder, err);
+    return add_path(c, side, argument, err);
+}
+
 static int find_side(struct plumb_comparison *c, struct side *side, const char *const *runs,
                      size_t n, plumb_error *err)
 {
     int rc = PLUMB_OK;
     *side = (struct side){NULL, 0, 0};
     for (size_t i = 0; i < n && rc == PLUMB_OK; i++)
-        rc = is_folder_of_runs(runs[i]) ? add_folder(c, side, runs[i], err)
-                                        : add_path(c, side, runs[i], err);
+        rc = add_argument(c, side, runs[i], err);
     return rc;
 }
 

@@ -82,11 +82,44 @@ static int load_run(struct plumb_report *r, plumb_error *err)
     return rc;
 }
 
+/* Whether the file is a program: a binary, or a script with its interpreter. */
+static bool is_program(const char *path)
+{
+    static const char elf[] = {0x7f, 'E', 'L', 'F'};
+    char begin[4] = "";
+    FILE *file = fopen(path, "rb");
+    size_t n = file ? fread(begin, 1, sizeof begin, file) : 0;
+    if (file)
+        fclose(file);
+    return (n == sizeof begin && memcmp(begin, elf, sizeof elf) == 0) ||
+           (n >= 2 && begin[0] == '#' && begin[1] == '!');
+}
+
+/* A pipeline is called as its program, which often lies in the current folder: its newest run is
+ * meant. */
+static int load_of_program(struct plumb_report *r, const char *program, plumb_error *err)
+{
+    const char *slash = strrchr(program, '/');
+    char dir[PATH_BYTES];
+    plumb_error why = {0, ""};
+    int rc = plumb_runs_dir(dir, sizeof dir, err);
+    if (rc < 0)
+        return rc;
+    if (plumb_runs_resolve(r->path, sizeof r->path, slash ? slash + 1 : program, dir, &why) < 0)
+        return plumb_fail(err, PLUMB_ERR_NOT_FOUND,
+                          "'%s' is a program, and '%s' has no run of it: record one with 'plumb "
+                          "record -- %s%s'",
+                          program, dir, slash ? "" : "./", program);
+    return load_run(r, err);
+}
+
 static int load(struct plumb_report *r, const char *run, plumb_error *err)
 {
     int rc;
     if (run && strlen(run) >= sizeof r->path)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", run);
+    if (run && is_file(run) && is_program(run))
+        return load_of_program(r, run, err);
     if (run && is_file(run)) {
         memcpy(r->path, run, strlen(run) + 1);
         strip_mapping(r->path);

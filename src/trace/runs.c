@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "format/live.h"
 
@@ -217,22 +218,63 @@ static int copy_path(char *out, size_t size, const char *path, plumb_error *err)
     return PLUMB_OK;
 }
 
-/* The newest run below `dir`, or the one called `name`. */
+/* The newest run, the one called `name`, or the newest of the pipeline called so. */
+static const struct plumb_found_run *find_named(const struct plumb_found_runs *found,
+                                                const char *name)
+{
+    if (found->count > 0 && (!name || strcmp(name, PLUMB_LATEST_NAME) == 0))
+        return &found->runs[0];
+    for (size_t i = 0; i < found->count; i++)
+        if (strcmp(found->runs[i].name, name) == 0)
+            return &found->runs[i];
+    for (size_t i = 0; i < found->count; i++)
+        if (strcmp(found->runs[i].pipeline, name) == 0)
+            return &found->runs[i];
+    return NULL;
+}
+
+/* "'plumb-out' has a, b and 3 more pipelines" */
+static void list_pipelines(struct plumb_buf *out, const struct plumb_found_runs *found)
+{
+    enum { LISTED = 5 };
+    size_t n = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        bool seen = found->runs[i].pipeline[0] == '\0';
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = strcmp(found->runs[k].pipeline, found->runs[i].pipeline) == 0;
+        if (!seen && n++ < LISTED)
+            plumb_buf_printf(out, "%s%s", n == 1 ? "" : ", ", found->runs[i].pipeline);
+    }
+    if (n > LISTED)
+        plumb_buf_printf(out, " and %zu more", n - LISTED);
+}
+
+static int fail_without(const struct plumb_found_runs *found, const char *name, const char *dir,
+                        plumb_error *err)
+{
+    struct plumb_buf pipelines = {0};
+    if (found->count == 0)
+        return plumb_fail(err, PLUMB_ERR_NOT_FOUND,
+                          "no run%s%s%s in '%s': record one with 'plumb record -- CMD'",
+                          name ? " '" : "", name ? name : "", name ? "'" : "", dir);
+    list_pipelines(&pipelines, found);
+    plumb_fail(err, PLUMB_ERR_NOT_FOUND,
+               "no run '%s' in '%s', which has %zu run%s%s%s: see 'plumb runs'", name, dir,
+               found->count, found->count == 1 ? "" : "s", pipelines.len ? " of " : "",
+               pipelines.len ? pipelines.data : "");
+    plumb_buf_fini(&pipelines);
+    return PLUMB_ERR_NOT_FOUND;
+}
+
+/* The newest run below `dir`, or the one that `name` means. */
 static int pick(char *out, size_t size, const char *name, const char *dir, plumb_error *err)
 {
     struct plumb_found_runs found;
-    size_t i = 0;
     int rc = plumb_runs_find(&found, dir, err);
     if (rc < 0)
         return rc;
-    while (i < found.count && name && strcmp(found.runs[i].name, name) != 0)
-        i++;
-    if (i < found.count)
-        rc = copy_path(out, size, found.runs[i].path, err);
-    else
-        rc = plumb_fail(err, PLUMB_ERR_NOT_FOUND,
-                        "no run%s%s%s in '%s': record one with 'plumb record -- CMD'",
-                        name ? " '" : "", name ? name : "", name ? "'" : "", dir);
+    const struct plumb_found_run *run = find_named(&found, name);
+    rc = run ? copy_path(out, size, run->path, err) : fail_without(&found, name, dir, err);
     plumb_runs_fini(&found);
     return rc;
 }
@@ -244,9 +286,11 @@ int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir
         return pick(out, size, NULL, dir, err);
     if (plumb_runs_is_run(what))
         return copy_path(out, size, what, err);
+    errno = 0;
     if (stat(what, &st) == 0 && S_ISDIR(st.st_mode))
         return pick(out, size, NULL, what, err);
-    if (errno == ENOENT && !strchr(what, '/'))
+    /* A file of that name is no run: it is the program whose pipeline is called as it. */
+    if ((errno == 0 || errno == ENOENT) && !strchr(what, '/'))
         return pick(out, size, what, dir, err);
     return plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no run at '%s': %s", what,
                       errno == ENOENT ? "no such file or directory" : "not a directory");

@@ -40,9 +40,9 @@ void plumb_runs_fini(struct plumb_found_runs *runs);
 /* Whether `path` is a run directory itself. */
 bool plumb_runs_is_run(const char *path);
 
-/* The run that a user means: a run directory, a folder with runs (the newest of them), the name of
- * a run below `dir`, or NULL: the newest below `dir`. Writes its path. PLUMB_ERR_NOT_FOUND: none.
- */
+/* The run that a user means: a run directory, a folder with runs (the newest of them), below `dir`
+ * the name of a run or of a pipeline (its newest), or NULL or "latest": the newest below `dir`.
+ * Writes its path. PLUMB_ERR_NOT_FOUND: none, the text lists pipelines that are there. */
 int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir, plumb_error *err);
 
 /* Removes a folder and what is in it; links are removed, not followed. PLUMB_ERR_IO: what could not

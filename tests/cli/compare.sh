@@ -113,7 +113,7 @@ fi
 
 # ---- Input ---------------------------------------------------------------------------------------
 expect 'missing' 2 compare a.json missing.json
-one_line "no run 'missing.json' in 'plumb-out': record one with 'plumb record -- CMD'"
+one_line "no run 'missing.json' in 'plumb-out', which has 1 run: see 'plumb runs'"
 mkdir empty
 expect 'an empty folder' 2 compare a.json empty
 one_line "no run in 'empty': record one with 'plumb record --dir empty -- CMD'"

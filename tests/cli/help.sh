@@ -60,8 +60,19 @@ for file in "$PLUMB_SOURCE_DIR"/docs/man/*.1 man/*.1; do
     cmp "$PLUMB_SOURCE_DIR/docs/man/${file##*/}" "man/${file##*/}" ||
         fail "run docs/man/update.sh: ${file##*/} is not that of this build"
 done
-cmp "$PLUMB_SOURCE_DIR/completions/plumb.bash" plumb.bash ||
-    fail 'run docs/man/update.sh: the completion is not that of this build'
+for shell in bash zsh fish; do
+    cmp "$PLUMB_SOURCE_DIR/completions/plumb.$shell" plumb.$shell ||
+        fail "run docs/man/update.sh: the completion of $shell is not that of this build"
+    for command in record report compare diverge; do
+        grep -q "$command" plumb.$shell || fail "$shell does not know $command"
+    done
+    grep -q 'us ms s' plumb.$shell || fail "$shell does not know the words of --unit"
+done
+# Where the shells are installed they read what was made for them.
+if command -v zsh >/dev/null; then zsh -n plumb.zsh || fail 'zsh cannot read its completion'; fi
+if command -v fish >/dev/null; then fish --no-execute plumb.fish || fail 'fish cannot read its completion'; fi
+expect 'no such shell' 2 "$PLUMB_BIN" help --completion=csh
+has err.txt "--completion wants bash, zsh or fish, not 'csh'"
 
 name='completion'
 cat >complete.bash <<'END'

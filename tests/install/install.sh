@@ -31,7 +31,15 @@ for header in plumb.h plumb.hpp; do
 done
 [ -f "$libdir/libplumb-malloc.so" ] || fail 'no libplumb-malloc.so beside libplumb.so'
 [ -f "$prefix/share/man/man1/plumb-record.1" ] || fail 'no manual page of plumb record'
+for page in '' -record -report -compare -diverge -activations -runs -recover -export -doctor -help; do
+    [ -f "$prefix/share/man/man1/plumb$page.1" ] || fail "no manual page plumb$page"
+done
 [ -f "$prefix/share/bash-completion/completions/plumb" ] || fail 'no completion for bash'
+[ -f "$prefix/share/zsh/site-functions/_plumb" ] || fail 'no completion for zsh'
+[ -f "$prefix/share/fish/vendor_completions.d/plumb.fish" ] || fail 'no completion for fish'
+for page in README.md docs/recording.md docs/compare.md docs/img/text_to_video.svg; do
+    [ -f "$prefix/share/doc/plumb/$page" ] || fail "no page $page"
+done
 PYTHONPYCACHEPREFIX=$PWD/cache /usr/bin/python3 -m py_compile "$prefix/share/plumb/plumb_torch_activations.py" ||
     fail 'no hooks for PyTorch'
 pkg-config --cflags plumb | grep -q -e -DPLUMB_LINKED || fail 'no -DPLUMB_LINKED in plumb.pc'
