@@ -29,8 +29,10 @@ static inline void fixture_text(struct plumb_timing *t)
     t->clock.resolution_ns = 10;
     t->clock.drift_ppm = 0.125;
     t->overhead.span_ns = 17.25;
+    t->overhead.work_span_ns = 42.5;
     t->overhead.spans = 200;
-    t->overhead.total_ns = 3450;
+    t->overhead.total_ns = 8500;
+    t->overhead.threads_ns = 1500000;
 }
 
 static inline struct plumb_timing_node *fixture_nodes(struct plumb_timing *t, size_t n)

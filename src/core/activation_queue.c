@@ -198,6 +198,7 @@ static void *writer(void *unused)
 {
     struct writing *w = plumb_pages_map(sizeof *w);
     (void)unused;
+    plumb_own_cpu_begin();
     pthread_mutex_lock(&queue.lock);
     while (w && !(queue.ending && queue.put == queue.taken)) {
         drain(w);
@@ -213,6 +214,7 @@ static void *writer(void *unused)
         plumb_buf_fini(&w->batch);
         plumb_pages_unmap(w, sizeof *w);
     }
+    plumb_own_cpu_end();
     plumb_own_thread(-1);
     return NULL;
 }

@@ -168,7 +168,9 @@ static void work(void *arg)
 
 static void *thread_main(void *arg)
 {
+    plumb_own_cpu_begin();
     work(arg);
+    plumb_own_cpu_end();
     plumb_own_thread(-1);
     return NULL;
 }

@@ -184,6 +184,7 @@ int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bo
     bool read, saved = false, told, summary;
     int rc;
     plumb_timing_init(&t);
+    plumb_own_cpu_store(run);
     rc = plumb_live_to_timing(&t, run->base, run->mapped, end, err);
     read = rc == PLUMB_OK;
     if (rc == PLUMB_OK)

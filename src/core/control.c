@@ -50,56 +50,6 @@ static struct {
 
 static void signal_take(int sig);
 
-/* ---- Calibration ----------------------------------------------------------------------------- */
-
-/* A run of its own, in private memory, with nothing but what the span path needs. */
-static bool scratch_open(struct plumb_run *run)
-{
-    struct plumb_live_header *h;
-    run->fd = -1;
-    run->mapped = run->backed = 1 << 20;
-    run->base = plumb_pages_map(run->mapped);
-    if (!run->base)
-        return false;
-    h = run->h = (struct plumb_live_header *)(void *)run->base;
-    h->used = 4096;
-    h->keys.element_bytes = sizeof(struct plumb_live_key);
-    h->pipelines.element_bytes = sizeof(struct plumb_live_pipeline);
-    plumb_table_add(run, &h->pipelines);
-    plumb_table_commit(&h->pipelines);
-    return true;
-}
-
-static void calibrate(void)
-{
-    struct plumb_run run = {0};
-    struct plumb_thread *th = plumb_thread_new();
-    const struct plumb_in in = {th, &run};
-    uint64_t best = 0;
-    bool ready = th && scratch_open(&run);
-    plumb_lock();
-    ready = ready && plumb_thread_attach_to(th, &run) == PLUMB_OK;
-    plumb_unlock();
-    if (ready) {
-        PLUMB_STORE(th->gate, PLUMB_GATE_OPEN);
-        plumb_calibrate_span(in, 200);
-        for (int i = 0; i < 5; i++) {
-            uint64_t cost = plumb_calibrate_span(in, 1000);
-            best = best == 0 || cost < best ? cost : best;
-        }
-    }
-    plumb_rt.overhead_ticks_x1000 = best;
-    if (th) {
-        plumb_map_fini(&th->place_of);
-        plumb_map_fini(&th->state_of);
-        plumb_pages_unmap(th->places, th->place_cap * sizeof *th->places);
-        plumb_pages_unmap(th, sizeof *th);
-    }
-    plumb_map_fini(&run.keys);
-    plumb_map_fini(&run.texts);
-    plumb_pages_unmap(run.base, run.mapped);
-}
-
 /* ---- The thread ------------------------------------------------------------------------------ */
 
 /* True: one more, soon. */
@@ -167,10 +117,12 @@ static void *control_main(void *arg)
     struct plumb_run *run = arg;
     uint64_t pause_ns = 5000000, sample_ns, next_anchor, now, signals_at = UINT64_MAX;
     uint64_t look_at = 0, wait_ns;
+    plumb_own_cpu_begin();
     sem_post(&control.born);
     if (!plumb_rt.overhead_ticks_x1000)
-        calibrate();
+        plumb_calibrate();
     PLUMB_STORE(run->h->overhead_ticks_x1000, plumb_rt.overhead_ticks_x1000);
+    PLUMB_STORE(run->h->overhead_work_ticks_x1000, plumb_rt.overhead_work_ticks_x1000);
     next_anchor = plumb_clock_gettime_ns(CLOCK_MONOTONIC) + pause_ns;
     if (control.late && plumb_rt.settings.signals)
         signals_at = next_anchor + SIGNALS_AFTER_NS;
@@ -188,6 +140,7 @@ static void *control_main(void *arg)
             sleep_for(sample_ns && sample_ns < wait_ns ? sample_ns : wait_ns);
             continue;
         }
+        plumb_own_cpu_store(run);
         if (anchor(run)) {
             next_anchor = now + AFTER_JUMP_NS;
             continue;
@@ -204,6 +157,7 @@ static void *control_main(void *arg)
         plumb_stop_impl(NULL);
         PLUMB_RELEASE(control.finished, 1);
     }
+    plumb_own_cpu_end();
     plumb_own_thread(-1);
     return NULL;
 }

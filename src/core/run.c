@@ -148,6 +148,7 @@ static struct plumb_run *open_locked(plumb_error *err)
     gethostname(host, sizeof host - 1);
     plumb_rank_find(&rank, plumb_environ());
     run->generation = plumb_rt.generation + 1;
+    run->own_cpu_from = plumb_own_cpu_ns();
     PLUMB_STORE(plumb_rt.generation, run->generation);
     rc = place(run, host, rank.rank);
     if (rc == PLUMB_OK && (rc = fill(run, host, &rank)) < 0)
@@ -595,6 +596,7 @@ void plumb_run_forked(bool interrupted)
     plumb_threads_forget(interrupted);
     plumb_control_forget();
     plumb_activations_forked();
+    plumb_own_cpu_forked();
     plumb_collectors_forked();
     plumb_nvtx_forked();
     plumb_trace_writer_forget();

@@ -59,6 +59,7 @@ struct plumb_run {
     int fd;           /* -1: the run lives in memory only; plumb_file_of() before it is used */
     uint64_t file[2]; /* device and inode behind it */
     uint32_t generation;
+    uint64_t own_cpu_from;         /* plumb_own_cpu_ns() when it was opened */
     char dir[1024];                /* absolute; "" while there is none */
     char problem[256];             /* why there is no directory, or why it stopped growing */
     bool partly;                   /* it stopped growing: the file holds what there was then */
@@ -314,7 +315,7 @@ struct plumb_runtime {
     bool exit_key_made;
     struct plumb_summary_memory *summary_memory;
     pthread_mutex_t snapshot_lock; /* one summary at a time; the run stays meanwhile */
-    uint64_t overhead_ticks_x1000;
+    uint64_t overhead_ticks_x1000, overhead_work_ticks_x1000;
     uint64_t nodes_seen_beyond, pipelines_seen_beyond; /* while no run was open */
     uint64_t handlers_turned_away;                     /* while their thread had the lock */
     /* collectors */
@@ -525,7 +526,11 @@ void plumb_leave(struct plumb_in in);
 /* Appends a wide record: words 1 .. n-1 from `payload`. Inside enter/leave. */
 void plumb_wide(struct plumb_in in, enum plumb_wide kind, uint32_t small, const uint64_t *payload,
                 uint32_t n);
-uint64_t plumb_calibrate_span(struct plumb_in in, int spans); /* ticks x 1000 a span */
+/* Ticks x 1000 of a turn that calls `work` (NULL: nothing) in a span, or, if not `mark`, alone. */
+uint64_t plumb_calibrate_span(struct plumb_in in, int spans, void (*work)(void *arg), void *arg,
+                              bool mark);
+/* calibrate.c: measures plumb_rt.overhead_ticks_x1000 and its like. */
+void plumb_calibrate(void);
 
 /* scope.c */
 plumb_scope plumb_phase_begin_impl(const char *name);
@@ -608,6 +613,13 @@ void plumb_run_forked(bool interrupted);
  * as the last that it does. So never too many are counted, and none of the program's is taken for
  * one of them. */
 void plumb_own_thread(int change);
+/* own_cpu.c: processor time of plumb's own threads. Each says when it begins and ends. */
+void plumb_own_cpu_begin(void);
+void plumb_own_cpu_end(void);
+uint64_t plumb_own_cpu_ns(void); /* of all that there have been */
+/* What they took since the run was opened, into its mapping. */
+void plumb_own_cpu_store(struct plumb_run *run);
+void plumb_own_cpu_forked(void); /* none of them is in the child */
 /* A thread of plumb's own, which takes no signal. 0, or an errno. */
 int plumb_control_thread(pthread_t *out, void *(*run)(void *arg), void *arg);
 /* `early`: the program has perhaps not looked at its signals yet. */

@@ -627,7 +627,8 @@ static void record_ns(plumb_node node, uint32_t channel, uint64_t ns)
     plumb_leave(in);
 }
 
-uint64_t plumb_calibrate_span(struct plumb_in in, int spans)
+uint64_t plumb_calibrate_span(struct plumb_in in, int spans, void (*work)(void *arg), void *arg,
+                              bool mark)
 {
     enum { A_BLOCK = (PLUMB_BLOCK_WORDS - PLUMB_BLOCK_HEAD) / 2 - 1 };
     struct plumb_thread *th = in.th, *mine = plumb_tls;
@@ -638,10 +639,17 @@ uint64_t plumb_calibrate_span(struct plumb_in in, int spans)
     plumb_tls = th;
     plumb_block_next(in, begin);
     for (int i = 0; i < spans; i++) {
-        if (th->clock == PLUMB_CLOCK_TSC)
-            end_tsc(span_of(begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_TSC)));
-        else
-            end_gettime(span_of(begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_GETTIME)));
+        bool tsc = th->clock == PLUMB_CLOCK_TSC;
+        plumb_span span = {0};
+        if (mark)
+            span = span_of(tsc ? begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_TSC)
+                               : begin_on(PLUMB_NODE_OTHER, PLUMB_CLOCK_GETTIME));
+        if (work)
+            work(arg);
+        if (mark && tsc)
+            end_tsc(span);
+        else if (mark)
+            end_gettime(span);
         /* Before it is full: the run is not the open one, which a full block is folded into. */
         if (i % A_BLOCK == A_BLOCK - 1)
             plumb_block_next(in, plumb_ticks_from(th->clock));

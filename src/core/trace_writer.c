@@ -274,6 +274,7 @@ static void *writer_main(void *arg)
 {
     struct writer *w = arg;
     uint64_t pause_ns = WAKE_MIN_NS;
+    plumb_own_cpu_begin();
     sem_post(&w->born);
     while (!PLUMB_ACQUIRE(w->stop)) {
         sleep_for(pause_ns);
@@ -284,6 +285,7 @@ static void *writer_main(void *arg)
         else
             pause_ns = WAKE_NS;
     }
+    plumb_own_cpu_end();
     plumb_own_thread(-1);
     return NULL;
 }

@@ -45,7 +45,7 @@
  * a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 14,
+    PLUMB_LIVE_VERSION = 15,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -456,7 +456,9 @@ struct plumb_live_header {
     /* When the file stopped growing and the process went on in memory of its own; 0: it has not. */
     uint64_t frozen_ticks;
     uint64_t frozen_errno;
-    uint64_t overhead_ticks_x1000; /* cost of an empty span, in 1/1000 tick */
+    uint64_t overhead_ticks_x1000;      /* cost of an empty span, in 1/1000 tick */
+    uint64_t overhead_work_ticks_x1000; /* of one round work, that much more than without */
+    uint64_t own_cpu_ns; /* processor time of plumb's own threads in this run, so far */
     uint64_t skip_first_n;
     uint64_t drops[PLUMB_DROPS]; /* atomic */
     uint64_t fact_off[PLUMB_FACTS];

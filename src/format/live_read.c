@@ -350,7 +350,9 @@ static void fill_head(struct reader *r)
     t->clock.tick_ns = r->tick_ns;
     t->clock.resolution_ns = (double)h->step_ticks * r->tick_ns;
     t->overhead.span_ns = (double)h->overhead_ticks_x1000 * 1e-3 * r->tick_ns;
-    t->overhead.total_ns = t->overhead.span_ns * (double)t->overhead.spans;
+    t->overhead.work_span_ns = (double)h->overhead_work_ticks_x1000 * 1e-3 * r->tick_ns;
+    t->overhead.total_ns = t->overhead.work_span_ns * (double)t->overhead.spans;
+    t->overhead.threads_ns = h->own_cpu_ns;
 }
 
 static struct plumb_trace_source trace_source(struct reader *r)

@@ -328,9 +328,12 @@ static void write_measuring(const struct plumb_timing *t, struct plumb_json *j)
     plumb_json_object_end(j);
     plumb_put_object(j, "overhead");
     plumb_put_f64(j, "span_ns", t->overhead.span_ns);
+    plumb_put_f64(j, "work_span_ns", t->overhead.work_span_ns);
     plumb_put_u64(j, "spans", t->overhead.spans);
     plumb_put_ms(j, "total_ms", t->overhead.total_ns);
     plumb_put_f64(j, "total_ns", t->overhead.total_ns);
+    plumb_put_ms(j, "threads_ms", (double)t->overhead.threads_ns);
+    plumb_put_u64(j, "threads_ns", t->overhead.threads_ns);
     plumb_json_object_end(j);
 }
 

@@ -290,9 +290,11 @@ struct plumb_timing {
         double drift_ppm; /* bound of the fit */
     } clock;
     struct {
-        double span_ns; /* calibrated from empty spans */
+        double span_ns;      /* calibrated from empty spans in a loop */
+        double work_span_ns; /* from spans round work; 0: of an older version */
         uint64_t spans;
-        double total_ns;
+        double total_ns;     /* of the spans, by work_span_ns */
+        uint64_t threads_ns; /* processor time of plumb's own threads, measured */
     } overhead;
     struct {
         uint64_t other_nodes;  /* names beyond PLUMB_MAX_NODES, counted under (other) */

@@ -134,6 +134,17 @@ static void tell_trace(const struct plumb_timing *t, const char *dir)
         plumb_say("plumb: for other viewers: plumb export %s", dir);
 }
 
+/* Spans are counted and calibrated, threads are measured. */
+static void tell_cost(const struct plumb_timing *t)
+{
+    plumb_say("plumb: %zu node%s, %" PRIu64 " span%s in %.3f s; cost about %.3f ms (%.1f ns a span "
+              "around work, %.1f in a loop) and %.3f ms of processor time in plumb's own threads",
+              t->node_count, t->node_count == 1 ? "" : "s", t->overhead.spans,
+              t->overhead.spans == 1 ? "" : "s", (double)t->wall_clock_ns * 1e-9,
+              t->overhead.total_ns * 1e-6, t->overhead.work_span_ns, t->overhead.span_ns,
+              (double)t->overhead.threads_ns * 1e-6);
+}
+
 void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary)
 {
     if (!dir)
@@ -146,11 +157,7 @@ void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary
     tell_malloc(t);
     tell_unaccounted(t);
     tell_trace(t, dir);
-    plumb_say("plumb: %zu node%s, %" PRIu64
-              " span%s in %.3f s; cost about %.3f ms (%.1f ns a span)",
-              t->node_count, t->node_count == 1 ? "" : "s", t->overhead.spans,
-              t->overhead.spans == 1 ? "" : "s", (double)t->wall_clock_ns * 1e-9,
-              t->overhead.total_ns * 1e-6, t->overhead.span_ns);
+    tell_cost(t);
     if (dir && summary && t->rank <= 0)
         plumb_say("plumb: summary: %s/summary_rank0.txt", dir);
     if (dir)

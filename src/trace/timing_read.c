@@ -308,6 +308,9 @@ static void read_measuring(struct plumb_timing_cursor *c, const json_t *root)
     object = plumb_field_object(&c->f, root, "overhead");
     t->overhead.span_ns = plumb_field_f64(&c->f, object, "span_ns");
     t->overhead.spans = plumb_field_u64(&c->f, object, "spans");
+    if (json_object_get(object, "work_span_ns"))
+        t->overhead.work_span_ns = plumb_field_f64(&c->f, object, "work_span_ns");
+    t->overhead.threads_ns = later_u64(c, object, "threads_ns");
     t->overhead.total_ns = plumb_field_f64(&c->f, object, "total_ns");
 }
 
