@@ -6,8 +6,8 @@
         with activations.step(i):        # what its records have as "step"
             latents = model(latents, t)
 
-A line of JSON for each tensor that a module returns: module, tensor, step, then the statistics asked for,
-as in FastVideo's activation trace. The variables are plumb's: PLUMB_ACTIVATIONS, _LAYERS, _STATS, _STEPS,
+A line of JSON for each tensor that a module returns: module, tensor, step, then the statistics asked for, as
+in FastVideo's activation trace, and always shape and dtype. The variables are plumb's: PLUMB_ACTIVATIONS, _LAYERS, _STATS, _STEPS,
 _OUTPUT and _APPEND (docs/activations.md). The file needs nothing but torch, so it may be copied.
 """
 import atexit, contextlib, dataclasses, fcntl, functools, json, math, os, re, socket, stat, sys, threading  # noqa: E401
@@ -175,11 +175,13 @@ def attach(model, name="", inputs=None):
         return say("%s%s; no activations are recorded" % (where, why)) or handles
     named = ((".".join(filter(None, (name, below))), module) for below, module in model.named_modules())
     chosen = [(path, module) for path, module in named if path and pattern.search(path)]
+    # Whatever was asked for: without shape and type nobody can tell what a difference is worth.
+    all_stats = stats + [name for name in PLAIN if name not in stats]
     again = sum(detached(module, path) for path, module in chosen)
     if again:
         say("activation trace: %d modules were attached before; their earlier hooks are removed" % again)
     for path, module in chosen:
-        to = functools.partial(record, file, stats, steps, path)
+        to = functools.partial(record, file, all_stats, steps, path)
         handles.append(module.register_forward_hook(marked(path, lambda m, i, out, to=to: to("out", out))))
         if inputs is not None and re.search(inputs, path):
             handles.append(module.register_forward_pre_hook(marked(

@@ -92,8 +92,9 @@ with open("held.jsonl", "wb") as held:
 
 # Record shape, labels, default statistics; the root is not traced unless it is named.
 said, rows = case("default")
-assert list(rows[0]) == ["module", "tensor", "step", "abs_mean", "sum"], rows[0]
-assert rows[0] == {"module": "layers.0", "tensor": "out", "step": None, "abs_mean": 2, "sum": -2}, rows[0]
+assert list(rows[0]) == ["module", "tensor", "step", "abs_mean", "sum", "shape", "dtype"], rows[0]
+assert rows[0] == {"module": "layers.0", "tensor": "out", "step": None, "abs_mean": 2, "sum": -2, "shape": [1, 2],
+                   "dtype": "torch.float32"}, rows[0]
 assert [row["tensor"] for row in rows[2:5]] == ["out[0]", "out[1].k", "out[1].deep[0]"], rows
 assert "attached to 4 modules (pattern='', stats=[abs_mean, sum])" in said, said
 assert modules(case("named", named="net")[1]) == ["net", "net.layers.0", "net.layers.1", "net.pair"]
@@ -115,13 +116,13 @@ for name, wanted in (("std", math.sqrt(10 / 3)), ("rms", math.sqrt(3.5)), ("l2",
     assert abs(rows[0][name] - wanted) < 1e-6, (name, rows[0][name])
 said, rows = case("special", x=torch.tensor([math.nan, math.inf, -math.inf]).bfloat16(),
                   PLUMB_ACTIVATIONS_STATS="sum,max,nan,inf,neg_inf,dtype")
-assert list(rows[0].values())[3:] == ["NaN", "NaN", 1, 1, 1, "torch.bfloat16"], rows[0]
+assert list(rows[0].values())[3:] == ["NaN", "NaN", 1, 1, 1, "torch.bfloat16", [3]], rows[0]
 said, rows = case("empty", x=torch.zeros(0, 2), PLUMB_ACTIVATIONS_STATS="max,sum")
 assert rows[0]["max"].startswith("<error: ") and rows[0]["sum"] == 0, rows[0]
 said, rows = case("whole", x=torch.tensor([2**40 + 1, 1]), PLUMB_ACTIVATIONS_STATS="sum")
 assert rows[0]["sum"] == 2**40 + 2, rows[0]
 said, rows = case("unknown", PLUMB_ACTIVATIONS_STATS=" sum, median ,,max,sum")
-assert list(rows[0])[3:] == ["sum", "max"] and "no statistic 'median'; there are abs_mean, dtype, inf" in said, said
+assert list(rows[0])[3:] == ["sum", "max", "shape", "dtype"] and "no statistic 'median'; there are abs_mean, dtype, inf" in said, said
 said, rows = case("none", PLUMB_ACTIVATIONS_STATS="median")
 assert "no activations are recorded" in said and rows is None, said
 
