@@ -109,5 +109,7 @@ int plumb_diverge_run(struct plumb_diverge *d, plumb_error *err)
     if ((rc = check(d, err)) < 0 || (rc = plumb_diverge_find_frontier(d, err)) < 0)
         return rc;
     count_unmatched(d); /* guesses may have been refuted */
+    if ((rc = check(d, err)) < 0)
+        return rc;
     return plumb_diverge_find_missing(d, err);
 }

@@ -21,7 +21,7 @@
  *   3. Verdict: each pair is compared (diverge_compare, _values); two runs of one engine are held
  *      to the bit, others to the tolerance of their types; the first record with evidence that
  *      differs while what it consumed agrees is one end of the frontier, what it consumed the
- *      other. (diverge_verdict; diverge_missing: what a side lacks)
+ *      other. (diverge_held, _weak, _verdict; diverge_missing: what a side lacks)
  *
  * Costs: about 30 bytes a record beside the tables, and 1 KiB a pair whose values both sides
  * stored, which are read; time grows with the records, except for sites without a name in common,

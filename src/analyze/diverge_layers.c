@@ -12,17 +12,19 @@ static uint64_t pair_key(uint64_t a, uint64_t b)
     return (h ^ h >> 32) | 1;
 }
 
-/* What stands before the first number of a name, and the number; 0: there is none. */
+/* What stands before the number of the layer, and the number; 0: there is none. */
 static uint64_t prefix_of(const char *name, uint32_t *number)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
-    const char *p = name;
-    for (; *p && (*p < '0' || *p > '9'); p++)
-        h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    if (!*p)
+    size_t begin;
+    size_t end;
+    if (!plumb_order_number(name, &begin, &end))
         return 0;
-    for (*number = 0; *p >= '0' && *p <= '9'; p++)
-        *number = *number * 10 + (uint32_t)(*p - '0');
+    for (size_t i = 0; i < begin; i++)
+        h = (h ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
+    *number = 0;
+    for (size_t i = begin; i < end; i++)
+        *number = *number * 10 + (uint32_t)(name[i] - '0');
     return h | 1;
 }
 
@@ -62,6 +64,7 @@ static int find_keys(struct plumb_order *o, int side, plumb_error *err)
         uint64_t seen = plumb_map_get(&kinds, l->key[side][i]);
         if (seen != role && seen != UINT64_MAX)
             rc = plumb_map_put(&kinds, l->key[side][i], seen == 0 ? role : UINT64_MAX);
+        rc |= plumb_map_put(&l->prefix[side], l->key[side][i], prefix);
     }
     for (uint32_t i = 0; i < n; i++)
         if (l->key[side][i] && plumb_map_get(&kinds, l->key[side][i]) != UINT64_MAX)
@@ -77,6 +80,7 @@ void plumb_order_layers_fini(struct plumb_order *o)
         free(l->key[i]);
         free(l->number[i]);
         plumb_map_fini(&l->best[i]);
+        plumb_map_fini(&l->prefix[i]);
     }
     plumb_map_fini(&l->votes);
     plumb_map_fini(&l->offsets);
@@ -120,10 +124,28 @@ int plumb_order_vote(struct plumb_order *o, uint32_t a, uint32_t b)
     int rc = plumb_map_put(&l->votes, both, votes);
     rc |= elect(l, PLUMB_DIVERGE_A, ka, kb, votes);
     rc |= elect(l, PLUMB_DIVERGE_B, kb, ka, votes);
-    /* The first that voted twice says how numbers are shifted. */
-    if (offset == 0 && votes > 1)
+    /* The most votes say how numbers are shifted. */
+    uint64_t shift = pair_key(prefixes, offset_of(o, a, b));
+    uint64_t shifted = plumb_map_get(&l->votes, shift) + 1;
+    rc |= plumb_map_put(&l->votes, shift, shifted);
+    if (offset == 0 || shifted > plumb_map_get(&l->votes, pair_key(prefixes, offset)))
         rc |= plumb_map_put(&l->offsets, prefixes, offset_of(o, a, b));
     return rc == PLUMB_OK ? rc : PLUMB_ERR_MEMORY;
+}
+
+/* Whether two layers of a side are of one count: what goes with one does not go with the other. One
+ * engine may have several counts, "layers.3" and "blk.3" of the same layer. */
+static bool is_rival(const struct plumb_order_layers *l, int side, uint64_t x, uint64_t y)
+{
+    return x && x != y && plumb_map_get(&l->prefix[side], x) == plumb_map_get(&l->prefix[side], y);
+}
+
+/* The partner of a layer by more than one vote, which may be chance; 0: there is none. */
+static uint64_t elected(const struct plumb_order_layers *l, int side, uint64_t own)
+{
+    uint64_t other = plumb_map_get(&l->best[side], own);
+    uint64_t both = side == PLUMB_DIVERGE_A ? pair_key(own, other) : pair_key(other, own);
+    return other && plumb_map_get(&l->votes, both) > 1 ? other : 0;
 }
 
 bool plumb_order_layers_fit(const struct plumb_order *o, uint32_t a, uint32_t b, bool strict)
@@ -133,10 +155,12 @@ bool plumb_order_layers_fit(const struct plumb_order *o, uint32_t a, uint32_t b,
     uint64_t kb = l->key[PLUMB_DIVERGE_B][b];
     if (!ka || !kb)
         return true;
-    uint64_t of_a = plumb_map_get(&l->best[PLUMB_DIVERGE_A], ka);
-    uint64_t of_b = plumb_map_get(&l->best[PLUMB_DIVERGE_B], kb);
-    if (of_a || of_b)
-        return of_a == kb || of_b == ka;
+    uint64_t of_a = elected(l, PLUMB_DIVERGE_A, ka);
+    uint64_t of_b = elected(l, PLUMB_DIVERGE_B, kb);
+    if (of_a == kb || of_b == ka)
+        return true;
+    if (is_rival(l, PLUMB_DIVERGE_B, of_a, kb) || is_rival(l, PLUMB_DIVERGE_A, of_b, ka))
+        return false;
     if (!strict)
         return true;
     uint64_t offset = plumb_map_get(&l->offsets, prefixes_of(o, a, b));

@@ -174,8 +174,7 @@ int plumb_order_match_kinds(struct plumb_order *o, plumb_error *err)
         for (uint32_t j = 0; j < counts[PLUMB_DIVERGE_B] && left > 0; j++, left--) {
             uint32_t b = o->lists[PLUMB_DIVERGE_B][j];
             if (plumb_order_site(o, PLUMB_DIVERGE_B, b)->partner != PLUMB_DIVERGE_NONE ||
-                !plumb_map_get(&o->roles, plumb_order_roles(o, a, b)) ||
-                !plumb_order_layers_fit(o, a, b, true))
+                !plumb_order_known(o, a, b) || !plumb_order_layers_fit(o, a, b, true))
                 continue;
             bool numbered = o->layers.key[PLUMB_DIVERGE_A][a] && o->layers.key[PLUMB_DIVERGE_B][b];
             bool nth = ordinal[i] == ordinal_b[j] &&

@@ -25,7 +25,7 @@ enum { BUDGET = 1 << 25 };
  * one good pair is worth more than several poor ones. */
 static const float WEIGH_STATISTICS = 6, WEIGH_NAME = 1.5F, WEIGH_TENSOR = 0.3F, WEIGH_ROLE = 2,
                    WEIGH_INPUTS = 2, WEIGH_SHARE = 1.5F;
-enum { MOST_INPUTS = 4 }; /* of a module */
+enum { MOST_INPUTS = 4, /* of a module */ KNOWN = 2 /* times that two kinds were seen together */ };
 static const float AGREE = 1;
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -45,26 +45,49 @@ static uint32_t mix(uint32_t h, char c)
     return (h ^ (unsigned char)c) * 16777619u;
 }
 
+bool plumb_order_number(const char *name, size_t *begin, size_t *end)
+{
+    bool found = false;
+    for (size_t i = 0; name[i];) {
+        size_t n = 0;
+        while (is_digit(name[i + n]))
+            n++;
+        bool alone = n > 0 && (i == 0 || !is_letter(name[i - 1])) && !is_letter(name[i + n]);
+        if (n > 0 && (alone || !found)) {
+            *begin = i;
+            *end = i + n;
+            found = true;
+        }
+        if (alone)
+            break;
+        i += n > 0 ? n : 1;
+    }
+    return found;
+}
+
 void plumb_order_describe(struct plumb_order_name *out, const char *name, const char *tensor)
 {
     uint32_t role = 2166136261u;
+    size_t begin = SIZE_MAX;
+    size_t end = SIZE_MAX;
     int n = 0;
     memset(out, 0, sizeof *out);
-    for (const char *p = name; *p;) {
-        uint32_t token = 2166136261u;
-        const char *begin = p;
-        bool digits = is_digit(*p);
-        while (digits ? is_digit(*p) : is_letter(*p)) {
-            token = mix(token, *p | 0x20);
-            role = digits ? role : mix(role, *p);
-            p++;
-        }
-        if (p == begin)
-            role = mix(role, *p++);
-        else if (n < PLUMB_ORDER_TOKENS)
-            out->tokens[n++] = (uint16_t)((token ^ token >> 16) | 1);
-        if (digits)
+    (void)plumb_order_number(name, &begin, &end);
+    for (size_t i = 0; name[i]; i++)
+        if (i == begin)
             role = mix(role, '#');
+        else if (i < begin || i >= end)
+            role = mix(role, name[i]);
+    for (const char *p = name; *p && n < PLUMB_ORDER_TOKENS;) {
+        uint32_t token = 2166136261u;
+        const char *from = p;
+        bool digits = is_digit(*p);
+        while (digits ? is_digit(*p) : is_letter(*p))
+            token = mix(token, *p++ | 0x20);
+        if (p == from)
+            p++;
+        else
+            out->tokens[n++] = (uint16_t)((token ^ token >> 16) | 1);
     }
     for (const char *p = tensor; *p; p++)
         role = mix(role, *p);
@@ -163,11 +186,48 @@ uint64_t plumb_order_roles(const struct plumb_order *o, uint32_t a, uint32_t b)
            1;
 }
 
+bool plumb_order_siblings(const char *x, const char *y)
+{
+    const char *end_x = strrchr(x, '.');
+    const char *end_y = strrchr(y, '.');
+    size_t nx = end_x ? (size_t)(end_x - x) : 0;
+    size_t ny = end_y ? (size_t)(end_y - y) : 0;
+    return nx == ny && strncmp(x, y, nx) == 0;
+}
+
+static void describe_pair(const struct plumb_diverge *d, uint32_t a, struct plumb_order_name *of_a,
+                          struct plumb_order_name *of_b)
+{
+    const struct plumb_activations *ta = d->sides[PLUMB_DIVERGE_A].t;
+    const struct plumb_activations *tb = d->sides[PLUMB_DIVERGE_B].t;
+    uint32_t b = d->sides[PLUMB_DIVERGE_A].partner[a];
+    plumb_order_describe(of_a, plumb_activations_text(ta, ta->module[a]),
+                         plumb_activations_text(ta, ta->tensor[a]));
+    plumb_order_describe(of_b, plumb_activations_text(tb, tb->module[b]),
+                         plumb_activations_text(tb, tb->tensor[b]));
+}
+
+bool plumb_order_alike(const struct plumb_diverge *d, uint32_t a)
+{
+    struct plumb_order_name of_a;
+    struct plumb_order_name of_b;
+    describe_pair(d, a, &of_a, &of_b);
+    return likeness(&of_a, &of_b) > 0;
+}
+
+uint64_t plumb_order_kind_of(const struct plumb_diverge *d, uint32_t a)
+{
+    struct plumb_order_name of_a;
+    struct plumb_order_name of_b;
+    describe_pair(d, a, &of_a, &of_b);
+    return ((uint64_t)of_a.role << 32 | of_b.role) | 1;
+}
+
 static float weight_of_roles(const struct plumb_order *o, uint32_t a, uint32_t b)
 {
     if (!o->learned)
         return 0;
-    if (plumb_map_get(&o->roles, plumb_order_roles(o, a, b)))
+    if (plumb_order_known(o, a, b))
         return WEIGH_ROLE;
     /* One is known to go with others. */
     return plumb_map_get(&o->taught[PLUMB_DIVERGE_A], plumb_order_role(o, PLUMB_DIVERGE_A, a)) ||
@@ -177,19 +237,26 @@ static float weight_of_roles(const struct plumb_order *o, uint32_t a, uint32_t b
                : 0;
 }
 
-/* The site of B's module `head` with the label of A's site `a`. */
+/* The site of B's module `head` with the label of A's site `a`, if possible of the same phase. */
 static uint32_t sibling_of(const struct plumb_order *o, uint32_t a, uint32_t head)
 {
+    const struct plumb_diverge_side *sides = o->d->sides;
+    const struct plumb_activations *ta = sides[PLUMB_DIVERGE_A].t;
+    const struct plumb_activations *tb = sides[PLUMB_DIVERGE_B].t;
     const struct plumb_diverge_site *site = plumb_order_site(o, PLUMB_DIVERGE_A, a);
-    const char *label = plumb_activations_text(o->d->sides[PLUMB_DIVERGE_A].t, site->tensor);
+    const char *label = plumb_activations_text(ta, site->tensor);
+    const char *phase = plumb_activations_text(ta, site->phase);
+    uint32_t found = PLUMB_DIVERGE_NONE;
     for (uint32_t b = head; b != PLUMB_DIVERGE_NONE; b = o->next[PLUMB_DIVERGE_B][b]) {
         const struct plumb_diverge_site *other = plumb_order_site(o, PLUMB_DIVERGE_B, b);
-        if (other->partner == PLUMB_DIVERGE_NONE && other->io == site->io &&
-            strcmp(label, plumb_activations_text(o->d->sides[PLUMB_DIVERGE_B].t, other->tensor)) ==
-                0)
+        if (other->partner != PLUMB_DIVERGE_NONE || other->io != site->io ||
+            strcmp(label, plumb_activations_text(tb, other->tensor)) != 0)
+            continue;
+        if (strcmp(phase, plumb_activations_text(tb, other->phase)) == 0)
             return b;
+        found = found == PLUMB_DIVERGE_NONE ? b : found;
     }
-    return PLUMB_DIVERGE_NONE;
+    return found;
 }
 
 float plumb_order_inputs(const struct plumb_order *o, uint32_t a, uint32_t b)
@@ -321,9 +388,21 @@ static int align(struct plumb_order *o, plumb_error *err)
     return for_each_segment(o, align_segment, err);
 }
 
+bool plumb_order_known(const struct plumb_order *o, uint32_t a, uint32_t b)
+{
+    return plumb_map_get(&o->roles, plumb_order_roles(o, a, b)) >= KNOWN;
+}
+
+/* Two tensors may agree once by chance, in two statistics and one of many records. */
 int plumb_order_teach(struct plumb_order *o, uint32_t a, uint32_t b)
 {
-    int rc = plumb_map_put(&o->roles, plumb_order_roles(o, a, b), 1);
+    float share = plumb_evidence_share(o->d, plumb_order_site(o, PLUMB_DIVERGE_A, a),
+                                       plumb_order_site(o, PLUMB_DIVERGE_B, b));
+    uint64_t roles = plumb_order_roles(o, a, b);
+    uint64_t seen = plumb_map_get(&o->roles, roles) + (share * 2 >= 1 ? KNOWN : 1);
+    int rc = plumb_map_put(&o->roles, roles, seen);
+    if (seen < KNOWN)
+        return rc;
     rc |= plumb_map_put(&o->taught[PLUMB_DIVERGE_A], plumb_order_role(o, PLUMB_DIVERGE_A, a), 1);
     rc |= plumb_map_put(&o->taught[PLUMB_DIVERGE_B], plumb_order_role(o, PLUMB_DIVERGE_B, b), 1);
     o->learned = true;
@@ -355,14 +434,23 @@ static void join_sites(struct plumb_order *o, uint32_t a, uint32_t b, uint8_t ho
     sa->how = sb->how = how;
 }
 
-/* The modules that `a` and `b` stand for. */
+/* The modules that `a` and `b` stand for. What gives out the same may have been given something
+ * else: a projection and the rotation after it at the first position. */
 void plumb_order_join(struct plumb_order *o, uint32_t a, uint32_t b, uint8_t how)
 {
     join_sites(o, a, b, how);
     for (uint32_t i = o->next[PLUMB_DIVERGE_A][a]; i != PLUMB_DIVERGE_NONE;
          i = o->next[PLUMB_DIVERGE_A][i]) {
         uint32_t to = sibling_of(o, i, b);
-        if (to != PLUMB_DIVERGE_NONE)
+        if (to == PLUMB_DIVERGE_NONE)
+            continue;
+        bool agrees = plumb_order_agrees(o, i, to);
+        if (agrees && how == PLUMB_HOW_EVIDENCE)
+            (void)plumb_order_teach(o, i, to); /* without memory: not learned */
+        bool same = plumb_order_site(o, PLUMB_DIVERGE_A, i)->tensor ==
+                    plumb_order_site(o, PLUMB_DIVERGE_A, a)->tensor; /* in another phase */
+        if (agrees || same || how == PLUMB_HOW_ORDER || how == PLUMB_HOW_INPUTS ||
+            (how == PLUMB_HOW_KIND && plumb_order_known(o, i, to)))
             join_sites(o, i, to, how);
     }
 }
@@ -374,7 +462,7 @@ static void keep_pairs(struct plumb_order *o)
             continue;
         uint32_t a = o->lists[PLUMB_DIVERGE_A][i];
         uint32_t b = o->lists[PLUMB_DIVERGE_B][o->partner[i]];
-        bool known = plumb_map_get(&o->roles, plumb_order_roles(o, a, b)) != 0;
+        bool known = plumb_order_known(o, a, b);
         plumb_order_join(o, a, b,
                          plumb_order_agrees(o, a, b)            ? PLUMB_HOW_EVIDENCE
                          : known                                ? PLUMB_HOW_KIND

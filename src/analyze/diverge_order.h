@@ -7,7 +7,7 @@
 enum { PLUMB_ORDER_TOKENS = 12 };
 
 struct plumb_order_name {
-    uint32_t role;                       /* hash of the name without its numbers */
+    uint32_t role;                       /* hash of the name without the number of its layer */
     uint16_t tokens[PLUMB_ORDER_TOKENS]; /* hashes of its parts; 0: none */
 };
 
@@ -16,18 +16,19 @@ struct plumb_order_name {
  * cast by pairs with evidence; the most votes decide for a layer, the offset of the others where
  * it has none, and equal numbers where nothing is known. */
 struct plumb_order_layers {
-    uint64_t *key[2];         /* [site_count]: what stands before the number, and it; 0: none */
-    uint32_t *number[2];      /* [site_count] */
-    struct plumb_map votes;   /* a pair of layers: how many */
-    struct plumb_map best[2]; /* a layer: its partner */
-    struct plumb_map offsets; /* a pair of what stands before numbers: B's less A's, plus 2^32 */
+    uint64_t *key[2];           /* [site_count]: what stands before the number, and it; 0: none */
+    uint32_t *number[2];        /* [site_count] */
+    struct plumb_map votes;     /* a pair of layers: how many */
+    struct plumb_map best[2];   /* a layer: its partner */
+    struct plumb_map prefix[2]; /* a layer: what stands before its number */
+    struct plumb_map offsets;   /* a pair of what stands before numbers: B's less A's, plus 2^32 */
 };
 
 struct plumb_order {
     struct plumb_diverge *d;
     struct plumb_order_layers layers;
     struct plumb_order_name *described[2]; /* [site_count] */
-    struct plumb_map roles;                /* a pair of roles: seen together */
+    struct plumb_map roles;                /* a pair of roles: how often seen together */
     struct plumb_map taught[2];            /* roles that have been seen with any */
     bool learned;
     bool only_evidence; /* pairs whose statistics do not agree score nothing */
@@ -57,10 +58,23 @@ float plumb_order_score(void *order, uint32_t a, uint32_t b);
 float plumb_order_inputs(const struct plumb_order *o, uint32_t a, uint32_t b);
 /* Whether all their statistics agree, in one record at least. */
 bool plumb_order_agrees(struct plumb_order *o, uint32_t a, uint32_t b);
-/* Remembers that their kinds go together; PLUMB_ERR_MEMORY. */
+/* Whether their kinds are known to go together. */
+bool plumb_order_known(const struct plumb_order *o, uint32_t a, uint32_t b);
+/* Remembers that their kinds go together, where most of their records agree or it is the second
+ * time; PLUMB_ERR_MEMORY. */
 int plumb_order_teach(struct plumb_order *o, uint32_t a, uint32_t b);
 /* Makes partners of the modules that `a` and `b` stand for. */
 void plumb_order_join(struct plumb_order *o, uint32_t a, uint32_t b, uint8_t how);
+
+/* The number of a layer in a name, from *begin up to *end: the first that stands alone between
+ * other characters than letters ("layers.3.w1": the 3), else the first. False: there is none. */
+bool plumb_order_number(const char *name, size_t *begin, size_t *end);
+/* Whether two modules lie in one: "attn.q" and "attn.k". */
+bool plumb_order_siblings(const char *x, const char *y);
+/* Whether the names of record `a` of A and its partner have a part in common. */
+bool plumb_order_alike(const struct plumb_diverge *d, uint32_t a);
+/* The kinds of record `a` of A and its partner as one key, never 0. */
+uint64_t plumb_order_kind_of(const struct plumb_diverge *d, uint32_t a);
 
 /* diverge_layers.c */
 int plumb_order_layers_init(struct plumb_order *o, plumb_error *err);

@@ -307,6 +307,8 @@ static void put_culprit(struct plumb_buf *out, const struct plumb_diverge_sheet 
     plumb_buf_str(out, c->kind == PLUMB_DIVERGE_START     ? "different from the first record on: "
                        : c->kind == PLUMB_DIVERGE_OUTSIDE ? "different input: "
                                                           : "first divergence: ");
+    if (s->d->cells[c->a].how == PLUMB_HOW_ORDER)
+        plumb_buf_str(out, "nothing agrees, and only order and shape pair ");
     plumb_diverge_put_pair(out, s, c->a);
     plumb_buf_str(out, ": ");
     plumb_diverge_put_difference(out, s, c->a);

@@ -119,6 +119,19 @@ static void add_alone(struct modules *m, const struct plumb_diverge_sheet *s, in
             add_record(m, s, side, i);
 }
 
+/* Whether the module of `outer` holds those of both records, by their names. */
+static bool holds_both(const struct plumb_diverge_sheet *s, int side, uint32_t outer, uint32_t x,
+                       uint32_t y)
+{
+    const struct plumb_activations *t = s->d->sides[side].t;
+    if (outer == PLUMB_DIVERGE_NONE || x == PLUMB_DIVERGE_NONE || y == PLUMB_DIVERGE_NONE)
+        return false;
+    const char *name = text_of(t, t->module[outer]);
+    return plumb_diverge_holds(name, text_of(t, t->module[y])) &&
+           (t->module[x] == t->module[outer] ||
+            plumb_diverge_holds(name, text_of(t, t->module[x])));
+}
+
 /* What holds both ends of the frontier on one side. */
 static struct modules modules_of(const struct plumb_diverge_sheet *s, int side)
 {
@@ -133,7 +146,7 @@ static struct modules modules_of(const struct plumb_diverge_sheet *s, int side)
         within = within == PLUMB_DIVERGE_NONE ? within : partner[within];
         end = c->b;
     }
-    if (c->within != PLUMB_DIVERGE_NONE && partner[c->within] != PLUMB_DIVERGE_NONE) {
+    if (holds_both(s, side, within, input, end)) {
         add_record(&m, s, side, within);
         return m;
     }
@@ -145,18 +158,40 @@ static struct modules modules_of(const struct plumb_diverge_sheet *s, int side)
     return m;
 }
 
-static bool has_hashes(const struct plumb_diverge_sheet *s)
-{
-    const struct plumb_diverge_culprit *c = &s->d->culprit;
-    return plumb_activations_has(s->d->sides[PLUMB_DIVERGE_A].t, c->a, PLUMB_ACT_HASH) &&
-           c->b != PLUMB_DIVERGE_NONE &&
-           plumb_activations_has(s->d->sides[PLUMB_DIVERGE_B].t, c->b, PLUMB_ACT_HASH);
-}
-
 /* The hooks for PyTorch and FastVideo know no hashes; the hooks are told of inputs in Python. */
 static bool is_of_python(const struct plumb_diverge_sheet *s, int side)
 {
     return s->d->sides[side].t->format == PLUMB_ACT_FORMAT_FASTVIDEO;
+}
+
+static bool has_hash(const struct plumb_diverge_sheet *s, int side)
+{
+    const struct plumb_diverge_culprit *c = &s->d->culprit;
+    uint32_t record = side == PLUMB_DIVERGE_A ? c->a : c->b;
+    return record != PLUMB_DIVERGE_NONE &&
+           plumb_activations_has(s->d->sides[side].t, record, PLUMB_ACT_HASH);
+}
+
+/* Whether a side holds what is proposed and nothing else: recorded again it would say the same. */
+static bool is_narrow(const struct plumb_diverge_sheet *s, int side)
+{
+    const struct plumb_diverge_side *x = &s->d->sides[side];
+    struct modules m = modules_of(s, side);
+    for (uint32_t i = 0; i < x->site_count; i++) {
+        const char *name = text_of(x->t, x->sites[i].module);
+        bool met = x->sites[i].join > 0 && !x->sites[i].is_part; /* made of what was recorded */
+        for (uint32_t k = 0; k < m.count && !met; k++)
+            met =
+                m.at[k] == x->sites[i].module || plumb_diverge_holds(text_of(x->t, m.at[k]), name);
+        if (!met)
+            return false;
+    }
+    return is_of_python(s, side) ? x->t->io != NULL : has_hash(s, side);
+}
+
+static bool is_all_recorded(const struct plumb_diverge_sheet *s)
+{
+    return is_narrow(s, PLUMB_DIVERGE_A) && is_narrow(s, PLUMB_DIVERGE_B);
 }
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
@@ -187,11 +222,11 @@ static void put_settings(struct plumb_buf *out, const struct plumb_diverge_sheet
     if (plumb_activations_has(x->t, record, PLUMB_ACT_STEP))
         plumb_buf_printf(out, " PLUMB_ACTIVATIONS_STEPS=%" PRId64,
                          x->t->step ? x->t->step[record] : 0);
-    bool hashes = has_hashes(s);
+    bool hashes = has_hash(s, side);
     if (!hashes && !is_of_python(s, side))
         put_statistics(out, x->t);
     /* What lies in it was recorded and was right: only its values can tell more. */
-    if ((has_inside(x, module) || hashes) && !is_of_python(s, side)) {
+    if ((has_inside(x, module) || is_all_recorded(s)) && !is_of_python(s, side)) {
         plumb_buf_str(out, " PLUMB_ACTIVATIONS_DUMP=");
         put_quoted(out, filter);
     }
@@ -207,9 +242,11 @@ static void put_settings(struct plumb_buf *out, const struct plumb_diverge_sheet
 static bool put_end(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge_culprit *c = &s->d->culprit;
-    bool python = is_of_python(s, PLUMB_DIVERGE_A) && is_of_python(s, PLUMB_DIVERGE_B);
+    bool python = is_of_python(s, PLUMB_DIVERGE_A) || is_of_python(s, PLUMB_DIVERGE_B);
     bool input = plumb_diverge_is_input(s->d->sides[PLUMB_DIVERGE_A].t, c->a);
-    bool all = python ? inputs_are_known(c) || input : plumb_diverge_tensor_of(s->d, c->a) != NULL;
+    bool both = is_of_python(s, PLUMB_DIVERGE_A) && is_of_python(s, PLUMB_DIVERGE_B);
+    bool all = plumb_diverge_tensor_of(s->d, c->a) != NULL ||
+               (both && (inputs_are_known(c) || input)) || (python && is_all_recorded(s));
     if (!all || c->input == PLUMB_DIVERGE_NONE || c->kind == PLUMB_DIVERGE_DRIFT)
         return false;
     plumb_buf_str(out, "look at the code ");
@@ -255,6 +292,57 @@ static void put_sides(struct plumb_buf *out, const struct plumb_diverge_sheet *s
     }
 }
 
+/* What stands for itself in the new name of an expression. */
+static void put_literal(struct plumb_buf *out, const char *text)
+{
+    for (const char *p = text; *p; p++) {
+        if (strchr("/&\\", *p))
+            plumb_buf_char(out, '\\');
+        plumb_buf_char(out, *p);
+    }
+}
+
+/* "--map 's/^blk\.3\.wo out$/layers.3.attention.wo out/'" of a pair that has two names. */
+static void put_map(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a)
+{
+    const struct plumb_diverge_side *sides = s->d->sides;
+    uint32_t b = a == PLUMB_DIVERGE_NONE ? a : sides[PLUMB_DIVERGE_A].partner[a];
+    struct plumb_buf rule = {0};
+    if (b == PLUMB_DIVERGE_NONE || plumb_diverge_same_module(s, a, b) ||
+        s->d->cells[a].how == PLUMB_HOW_JOINED || s->d->cells[a].how == PLUMB_HOW_MAP)
+        return;
+    const struct plumb_activations *ta = sides[PLUMB_DIVERGE_A].t;
+    const struct plumb_activations *tb = sides[PLUMB_DIVERGE_B].t;
+    plumb_buf_str(&rule, "s/^");
+    put_escaped(&rule, text_of(ta, ta->module[a]));
+    plumb_buf_char(&rule, ' ');
+    put_escaped(&rule, text_of(ta, ta->tensor[a]));
+    plumb_buf_str(&rule, "$/");
+    put_literal(&rule, text_of(tb, tb->module[b]));
+    plumb_buf_char(&rule, ' ');
+    put_literal(&rule, text_of(tb, tb->tensor[b]));
+    plumb_buf_char(&rule, '/');
+    plumb_buf_str(out, " --map ");
+    put_quoted(out, rule.data ? rule.data : "");
+    out->failed |= rule.failed;
+    plumb_buf_fini(&rule);
+}
+
+/* How the new recordings are compared: with what is known of these. */
+static void put_comparison(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
+{
+    const struct plumb_diverge_culprit *c = &s->d->culprit;
+    struct plumb_buf options = {0};
+    if (!plumb_diverge_is_wrong(s->d->cells[c->a].verdict))
+        plumb_buf_str(&options, " --expect same");
+    put_map(&options, s, c->input);
+    put_map(&options, s, c->a);
+    if (options.len > 0)
+        plumb_buf_printf(out, "compare these with%s\n", options.data);
+    out->failed |= options.failed;
+    plumb_buf_fini(&options);
+}
+
 void plumb_diverge_put_next(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge_culprit *c = &s->d->culprit;
@@ -271,14 +359,12 @@ void plumb_diverge_put_next(struct plumb_buf *out, const struct plumb_diverge_sh
     case PLUMB_DIVERGE_LOST:
         plumb_buf_str(out, "say with --map what A's layers after ");
         plumb_diverge_put_record(out, s->d->sides[PLUMB_DIVERGE_A].t, c->input);
-        plumb_buf_str(out, " are called in B\n");
-        put_sides(out, s);
+        plumb_buf_str(out, " are called in B: only their order speaks for them\n");
         return;
     default:
         if (put_end(out, s))
             return;
         put_sides(out, s);
-        if (s->d->held && !plumb_diverge_is_wrong(s->d->cells[c->a].verdict))
-            plumb_buf_str(out, "compare these with --expect same\n");
+        put_comparison(out, s);
     }
 }
