@@ -80,8 +80,8 @@ enum plumb_wide {
     PLUMB_WIDE_GROUP = 1, /* word 1: group that spans ended from here on count to */
     PLUMB_WIDE_STEP = 2,  /* word 1: step, -1 none */
     PLUMB_WIDE_ADOPT = 3, /* word 1: depth n of the adopted path; then n node ids, two a word */
-    PLUMB_WIDE_CLOSE = 4, /* small: enum plumb_close; word 1: depth to close down to; the writer
-                           * closes no more spans in a block than it has words (core/close.c) */
+    PLUMB_WIDE_CLOSE = 4, /* small: enum plumb_close; word 1: depth to close down to; as long as
+                           * the spans that it closes are many (core/close.c), two words at least */
     PLUMB_WIDE_MARK = 5, /* small: enum plumb_frame_mark; word 1: depth; word 2: text offset or 0 */
     PLUMB_WIDE_SAMPLE =
         6, /* small: enum plumb_sample; word 1: node | group << 32; word 2: value; of a collector's
