@@ -117,6 +117,8 @@ static int show_coming_from(const char *name)
 {
     char *text = NULL;
     plumb_error err = {0, ""};
+    if (name && plumb_cli_show_tool(name, stdout))
+        return PLUMB_EXIT_OK;
     int rc = plumb_predecessor_help(&text, name, &err);
     return show_text(rc, text, &err);
 }
@@ -196,13 +198,16 @@ const struct plumb_cli_command plumb_cmd_help = {
         "'coming-from' tells what names of FastVideo, TeleFuser, TorchFX and CUVIS.AI are\n"
         "called in plumb, and whether they work yet. NAME is one of theirs: a variable\n"
         "(with its value, if you like), a function, an option, a file, a console line. A\n"
-        "misspelt one is answered with the nearest. Without NAME: all of them.",
+        "misspelt one is answered with the nearest. Without NAME: all of them. NAME may\n"
+        "also be a general profiler, by capability: perf, nsys, tracy, torch.profiler,\n"
+        "caliper.",
     .examples = "plumb help record\n"
                 "plumb help environment\n"
                 "plumb help PLUMB_SKIP_FIRST\n"
                 "plumb help regions\n"
                 "plumb help coming-from TELEFUSER_PROFILE_DEBUG=true\n"
                 "plumb help coming-from summary_rank0.json\n"
+                "plumb help coming-from tracy\n"
                 "plumb help coming-from | grep CV-",
     .status = "0 success; 2 no such topic or name.",
     .stops = true,

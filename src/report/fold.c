@@ -333,10 +333,20 @@ static void put_member(struct plumb_buf *out, const struct plumb_timing_node *me
     plumb_buf_char(out, ')');
 }
 
-static void put_group(struct plumb_buf *out, const struct plumb_fold_group *g)
+/* With its phase, where another row has its name. */
+static void put_group(struct plumb_buf *out, const struct plumb_fold *f,
+                      const struct plumb_fold_group *g)
 {
+    bool alone = true;
+    for (size_t i = 0; i < f->count && alone; i++)
+        alone = &f->groups[i] == g || strcmp(f->groups[i].node->name, g->node->name) != 0;
     plumb_buf_str(out, "\nFolded: ");
     plumb_put_left(out, g->node->name, 0);
+    if (!alone) {
+        plumb_buf_str(out, " [");
+        plumb_put_left(out, g->node->phase, 0);
+        plumb_buf_char(out, ']');
+    }
     plumb_buf_str(out, " is ");
     plumb_put_count(out, g->members, 0);
     plumb_buf_str(out, " nodes");
@@ -378,7 +388,7 @@ void plumb_fold_put(struct plumb_buf *out, const struct plumb_fold *f, const cha
         groups++;
         nodes += f->groups[i].members;
         if (rank_of(f, pipeline, phase, i) < most)
-            put_group(out, &f->groups[i]);
+            put_group(out, f, &f->groups[i]);
     }
     if (groups == 0)
         return;

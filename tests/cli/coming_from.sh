@@ -127,4 +127,14 @@ cured TELEFUSER_PROFILER_OUTPUT_DIR="$PWD/out%put"
 [ -f "$PWD/out%put/cured/latest/timing.json" ] || fail "TELEFUSER_PROFILER_OUTPUT_DIR: $(cat err.txt)"
 PLUMB=1 cured TELEFUSER_PIPELINE_NAME=wan
 [ -f plumb-out/wan/latest/timing.json ] || fail "TELEFUSER_PIPELINE_NAME: $(cat err.txt)"
+# General profilers are known by what they can do, under every name of theirs; the page has the same lines.
+for tool in perf nsys tracy torch.profiler caliper 'Nsight Systems' Kineto 'PyTorch Profiler' CALI; do
+    expect "$tool" 0 "$PLUMB_BIN" help coming-from "$tool"
+    [ "$(wc -l <out.txt)" -ge 11 ] || fail "$tool: $(cat out.txt)"
+    while read -r line; do
+        grep -qF -- "$line" "$PLUMB_SOURCE_DIR/docs/coming-from.md" || fail "docs/coming-from.md lacks: $line"
+    done <out.txt
+done
+expect 'the help of help names them' 0 "$PLUMB_BIN" help help
+has out.txt 'perf, nsys, tracy, torch.profiler,'
 finish
