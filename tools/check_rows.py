@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Checks the row catalogue (docs/rows.md) against itself, the tests in the tree and the README.
+"""Checks the row catalogue (docs/rows.md) against itself and the tests in the tree.
 
 Owns the rules that keep the project's claims true:
   - docs/rows.md has every row ID exactly once, and no other;
   - every status is one of `works`, `partly`, `not yet`;
   - a row that works names at least one test, and every test that any row names is there;
-  - the README's feature table has every row ID exactly once, in its system's column, under the
+  - its table by capability has every row ID exactly once, in its system's column, under the
     status that docs/rows.md gives it, and its last line counts the rows of each status.
 
 It reads text only: whether a named test passes is for the test run to say. A missing table is a
@@ -22,7 +22,7 @@ from pathlib import Path
 LAST_ROW = {"FV": 50, "AT": 20, "TF": 39, "TX": 27, "CV": 22}
 STATUSES = ("works", "partly", "not yet")
 CATALOGUE = "docs/rows.md"
-README = "README.md"
+README = "docs/rows.md"
 
 ROW_LINE = re.compile(r"\s*\|\s*\**`?([A-Z]{2}-[^\s|*`]+)`?\**\s*\|")
 ROW_ID = re.compile(r"([A-Z]{2})-(\d+)")

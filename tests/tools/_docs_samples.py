@@ -23,11 +23,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGES = {"README.md": "text_to_video", "docs/layer1.md": "text_to_video",
+PAGES = {"docs/layer1.md": "text_to_video",
          "docs/reading.md": "text_to_video", "docs/trace.md": "text_to_video",
          "docs/compare.md": "text_to_video", "docs/training.md": "train_classifier",
          "docs/video.md": "video_nodes"}
-HELPED = [*PAGES, "docs/coming-from.md", "docs/regions.md"]
+HELPED = ["README.md", *PAGES, "docs/coming-from.md", "docs/regions.md"]
 # Tables of nodes by the column that has the name; the tree is known by its last column.
 NAMED_FIRST = ("Node", "Name")
 # Options that name something of the run that the page shows, not of this one; and what is no table.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # labels: plain
-# The row catalogue agrees with the tests in the tree and with the README, and tools/check_rows.py
+# The row catalogue agrees with the tests in the tree and with its table by capability, and tools/check_rows.py
 # notices when it does not: each fault is planted alone in a copy that passes without it.
 #
 # Needs no build. Every planted fault must be reported by its own line and by exit status 1: a
@@ -22,7 +22,6 @@ fail() {
 fresh_copy() {
     rm -rf "$work/tree"
     mkdir -p "$work/tree/docs"
-    cp "$root/README.md" "$work/tree/"
     cp "$root/docs/rows.md" "$work/tree/docs/"
     for dir in src tests; do
         if [ -d "$root/$dir" ]; then
@@ -80,12 +79,12 @@ reports "an unknown status" "TF-5 has status 'soon'"
 # A row that is not built yet, whichever it is today, is said to work.
 fresh_copy
 row=$(sed -n 's/^| \([A-Z]*-[0-9]*\) |.* | not yet |.*/\1/p' "$root/docs/rows.md" | head -n 1)
-plant README.md "s/^| Timing of nodes | /&works: $row; /"
-reports "a README that claims more" "$row is 'works' here and 'not yet' in docs/rows.md"
+plant docs/rows.md "s/^| Timing of nodes | /&works: $row; /"
+reports "a table that claims more" "$row is 'works' here and 'not yet' in docs/rows.md"
 
 fresh_copy
-plant README.md 's/^\(| \*\*Rows\*\* | works \)[0-9]*/\199/'
-reports "a README that counts wrongly" "FV counts 'works 99"
+plant docs/rows.md 's/^\(| \*\*Rows\*\* | works \)[0-9]*/\199/'
+reports "a table that counts wrongly" "FV counts 'works 99"
 
 /usr/bin/python3 "$check" --no-such-option >"$work/out" 2>&1
 status=$?
