@@ -108,7 +108,10 @@ ROWS = [
         ("diverge_x_python", "two files of 1e6 records, Python's json times it", "x", AtLeast(20)),
         ("diverge_bytes_per_record", "memory at most, a record", "bytes", 200.0),
         ("diverge_wrong_culprits", "text_to_video: of 1000 faults and 1000 sound pairs", "", 0.0),
-        ("diverge_engines_wrong_culprits", "two engines: of as many", "", 0.0),
+        ("diverge_engines_wrong_culprits", "two engines: of 2000 faults and 2000 sound pairs", "", 0.0),
+        ("diverge_one_engine_wrong_culprits", "one engine: of 1000 faults and 1000 sound pairs", "", 0.0),
+        ("diverge_missed", "faults above the noise that are not found", "", 0.0),
+        ("diverge_rounds_max", "recordings by who follows next:", "", 4.0),
         ("diverge_t2v_run_ms", "such a run of text_to_video, CPU", "ms", 50.0),
     ]),
     ("Exported traces", [

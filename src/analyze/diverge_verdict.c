@@ -166,7 +166,7 @@ static void find_births(const struct plumb_diverge *d, struct plumb_diverge_culp
 /* What a module's inputs said in its latest call. */
 struct taken {
     int64_t step;
-    uint32_t call;
+    uint32_t call, record;
     bool known, wrong;
 };
 
@@ -176,12 +176,13 @@ static bool holds_culprit(const struct plumb_diverge *d, uint32_t a)
     const struct plumb_activations *t = plumb_verdict_table(d);
     const char *outer = plumb_activations_text(t, t->module[a]);
     const char *inner = plumb_activations_text(t, t->module[d->culprit.a]);
-    return (plumb_diverge_holds(outer, inner) || !*outer || strcmp(outer, inner) == 0) &&
+    return (plumb_diverge_holds(outer, inner) || !*outer) &&
            plumb_verdict_same_step(d, a, d->culprit.a);
 }
 
-/* Further outputs that are wrong though what their module was given matched. Gradients are made
- * from gradients, whatever went forward. */
+/* Further outputs that are wrong though what their module was given matched, after the culprit:
+ * what was given something before it, and gave something out after it, holds it, whatever it is
+ * called. Gradients are made from gradients, whatever went forward. */
 static int find_roots(const struct plumb_diverge *d, struct plumb_diverge_culprit *c,
                       plumb_error *err)
 {
@@ -199,10 +200,10 @@ static int find_roots(const struct plumb_diverge *d, struct plumb_diverge_culpri
         if (!plumb_diverge_has_evidence(d, i))
             continue;
         if (plumb_verdict_is_input(d, i))
-            *m =
-                (struct taken){step, call, true, plumb_diverge_differs(d, i) || (same && m->wrong)};
+            *m = (struct taken){step, call, i, true,
+                                plumb_diverge_differs(d, i) || (same && m->wrong)};
         else if (t->io[i] != PLUMB_ACT_GRAD && plumb_diverge_differs(d, i) && same && !m->wrong &&
-                 i > c->a && !holds_culprit(d, i)) {
+                 m->record > c->a && i > c->a && !holds_culprit(d, i)) {
             if (c->roots++ == 0)
                 c->next_root = i;
         }

@@ -206,8 +206,7 @@ static void put_same(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
     const struct plumb_diverge *d = s->d;
     size_t said = d->pairs - d->by_verdict[PLUMB_SAID_NOTHING];
     size_t shuffled = d->by_verdict[PLUMB_SAID_SHUFFLED];
-    bool equal = d->first_unequal == PLUMB_DIVERGE_NONE ||
-                 d->by_verdict[PLUMB_SAID_EQUAL] + d->retyped_count >= said;
+    bool equal = d->by_verdict[PLUMB_SAID_EQUAL] == said;
     plumb_buf_printf(out, "no divergence: %zu %s", said,
                      said == 1 ? "pair of records is " : "pairs of records are ");
     if (equal)

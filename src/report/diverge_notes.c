@@ -270,7 +270,7 @@ static void note_shuffled(struct plumb_buf *out, const struct plumb_diverge_shee
                      d->by_verdict[PLUMB_SAID_SHUFFLED],
                      d->by_verdict[PLUMB_SAID_SHUFFLED] == 1 ? "pair has" : "pairs have");
     plumb_diverge_put_pair(out, s, d->shuffled);
-    plumb_buf_str(out, "; --rtol 0 --atol 0 takes that for a divergence\n");
+    plumb_buf_str(out, d->held ? "\n" : "; --rtol 0 --atol 0 takes that for a divergence\n");
 }
 
 /* Pairs are made in order where the numbers of steps or calls have nothing in common. */

@@ -1,7 +1,8 @@
-/* diverge_svg.c: relative drift over layers and steps as a picture. Above, the drift of each layer
- * on a logarithmic axis: the highest of all steps as a band, that of the culprit's step as a line,
- * the tolerance, the culprit. Below, where there are several steps, a field of colours: layers to
- * the right, steps downwards.
+/* diverge_svg.c: relative drift over layers and steps as a picture. Above, the drift of each tensor
+ * that layers give out, gradients too, on a logarithmic axis: the highest of all steps as a band,
+ * that of the culprit's step as a line, the tolerance, the culprit. Below, where there are several
+ * steps, a field of colours: layers to the right, steps downwards. Phases, and the gradients of
+ * each, are headed.
  *
  * Layers and steps that do not fit share a column or a row, which shows the highest of them, so
  * that the size of the picture is bounded and no peak is lost. */
@@ -16,10 +17,12 @@
 #include "report/svg.h"
 
 enum {
-    WIDTH = 1120,
-    LEFT = 70,
-    INNER = 1020,
-    TOP = 66,
+    WIDTH = 1200,
+    LEFT = 150, /* names that stand askew end here */
+    INNER = 1030,
+    LINE = 16,      /* of text */
+    MOST_LINES = 4, /* of the title */
+    HEAD = 50,      /* legend and headings of phases */
     PLOT = 240,
     NAMES = 130, /* room for the names of layers */
     MOST_COLUMNS = 340,
@@ -44,6 +47,7 @@ struct picture {
     float *highest; /* [columns] */
     float *chosen;  /* [columns]: of the culprit's step */
     size_t chosen_step;
+    double top;       /* of the plot */
     double allowed;   /* the tolerance at the culprit */
     uint32_t culprit; /* its column, or PLUMB_DIVERGE_NONE */
 };
@@ -101,8 +105,12 @@ static bool find_columns(struct picture *p)
     p->column_of = malloc((size_t)a->site_count * sizeof *p->column_of);
     if (!p->column_of)
         return false;
+    uint32_t culprit = p->s->d->culprit.a;
+    uint32_t own = culprit == PLUMB_DIVERGE_NONE ? culprit : a->site_of[culprit];
     for (uint32_t k = 0; k < a->site_count; k++) {
-        bool shown = a->sites[k].io == PLUMB_ACT_OUT && a->sites[k].partner != PLUMB_DIVERGE_NONE;
+        bool shown =
+            (a->sites[k].io == PLUMB_ACT_OUT || a->sites[k].io == PLUMB_ACT_GRAD || k == own) &&
+            a->sites[k].partner != PLUMB_DIVERGE_NONE;
         p->column_of[k] = shown ? p->sites++ : PLUMB_DIVERGE_NONE;
     }
     p->columns = p->sites < MOST_COLUMNS ? p->sites : MOST_COLUMNS;
@@ -166,11 +174,11 @@ static double x_of(const struct picture *p, double column)
     return LEFT + INNER * column / (p->columns > 0 ? p->columns : 1);
 }
 
-static double y_of(double drift)
+static double y_of(const struct picture *p, double drift)
 {
     double decade = drift > 0 ? log10(drift) : LOW;
     decade = decade < LOW ? LOW : decade > HIGH ? HIGH : decade;
-    return TOP + PLOT * (HIGH - decade) / (HIGH - LOW);
+    return p->top + PLOT * (HIGH - decade) / (HIGH - LOW);
 }
 
 static void put_rect(struct plumb_buf *out, double x, double y, double width, double height,
@@ -195,26 +203,100 @@ static void put_line(struct plumb_buf *out, double x1, double y1, double x2, dou
     plumb_buf_printf(out, " %s/>\n", style);
 }
 
+/* 10 to the decade, in percent. */
+static const char *label_of(int decade)
+{
+    switch (decade) {
+    case LOW:
+        return "equal";
+    case -7:
+        return "10\xe2\x81\xbb\xe2\x81\xb5";
+    case -5:
+        return "10\xe2\x81\xbb\xc2\xb3";
+    case -3:
+        return "10\xe2\x81\xbb\xc2\xb9";
+    case -1:
+        return "10\xc2\xb9";
+    default:
+        return "10\xc2\xb3";
+    }
+}
+
+static void put_right(struct plumb_buf *out, double x, double y, const char *text)
+{
+    plumb_buf_str(out, "<text text-anchor=\"end\"");
+    plumb_svg_attribute(out, "x", x);
+    plumb_svg_attribute(out, "y", y);
+    plumb_buf_char(out, '>');
+    plumb_svg_text(out, text);
+    plumb_buf_str(out, "</text>\n");
+}
+
+static void put_upwards(struct plumb_buf *out, double x, double y, const char *text)
+{
+    plumb_buf_str(out, "<text text-anchor=\"middle\"");
+    plumb_svg_attribute(out, "x", x);
+    plumb_svg_attribute(out, "y", y);
+    plumb_buf_str(out, " transform=\"rotate(-90 ");
+    plumb_put_fixed(out, x, 1, 0);
+    plumb_buf_char(out, ' ');
+    plumb_put_fixed(out, y, 1, 0);
+    plumb_buf_str(out, ")\">");
+    plumb_svg_text(out, text);
+    plumb_buf_str(out, "</text>\n");
+}
+
 static void put_axis(struct picture *p)
 {
     for (int decade = LOW; decade <= HIGH; decade += 2) {
-        struct plumb_buf label = {0};
-        double y = y_of(pow(10, decade));
+        double y = y_of(p, pow(10, decade));
         put_line(p->out, LEFT, y, LEFT + INNER, y, "stroke=\"#e2e2e2\"");
-        if (decade == LOW)
-            plumb_buf_str(&label, "equal");
-        else if (decade >= -1)
-            plumb_buf_printf(&label, "%s %%", decade == -1 ? "10" : "1000");
-        else
-            plumb_buf_printf(&label, "1e%d %%", decade + 2);
-        plumb_svg_label(p->out, NULL, 8, y + 4, LEFT - 10, label.data ? label.data : "");
-        p->out->failed |= label.failed;
-        plumb_buf_fini(&label);
+        put_right(p->out, LEFT - 8, y + 4, label_of(decade));
     }
+    put_upwards(p->out, LEFT - 70, p->top + PLOT / 2.0, "relative drift, %");
     if (p->allowed > 0) {
-        double y = y_of(p->allowed);
+        double y = y_of(p, p->allowed);
         put_line(p->out, LEFT, y, LEFT + INNER, y, "stroke=\"#15803d\" stroke-dasharray=\"6 4\"");
-        plumb_svg_label(p->out, NULL, LEFT + 4, y - 4, 200, "tolerance");
+    }
+}
+
+/* ---- Phases ---------------------------------------------------------------------------------- */
+
+static bool same_group(const struct picture *p, uint32_t x, uint32_t y)
+{
+    const struct plumb_diverge_site *a = &side_a(p)->sites[p->site_at[x]];
+    const struct plumb_diverge_site *b = &side_a(p)->sites[p->site_at[y]];
+    return a->phase == b->phase && (a->io == PLUMB_ACT_GRAD) == (b->io == PLUMB_ACT_GRAD);
+}
+
+/* Columns from `begin` on that are of one phase, and not of both values and gradients. */
+static uint32_t end_of_group(const struct picture *p, uint32_t begin)
+{
+    uint32_t end = begin + 1;
+    while (end < p->columns && same_group(p, begin, end))
+        end++;
+    return end;
+}
+
+/* What each group of columns is; nothing where there is one without a name. */
+static void put_groups(struct picture *p, double bottom)
+{
+    for (uint32_t i = 0, end; i < p->columns; i = end) {
+        const struct plumb_diverge_site *site = &side_a(p)->sites[p->site_at[i]];
+        const char *phase = plumb_activations_text(side_a(p)->t, site->phase);
+        struct plumb_buf text = {0};
+        end = end_of_group(p, i);
+        plumb_buf_str(&text, phase);
+        if (site->io == PLUMB_ACT_GRAD)
+            plumb_buf_str(&text, phase[0] ? ", gradients" : "gradients");
+        if (text.len > 0)
+            plumb_svg_label(p->out, NULL, x_of(p, i) + 3, p->top - 5, x_of(p, end) - x_of(p, i) - 6,
+                            text.data);
+        if (i > 0)
+            put_line(p->out, x_of(p, i), p->top - LINE, x_of(p, i), bottom,
+                     "stroke=\"#9a9a9a\" stroke-dasharray=\"2 3\"");
+        p->out->failed |= text.failed;
+        plumb_buf_fini(&text);
     }
 }
 
@@ -267,8 +349,8 @@ static void put_band(struct picture *p)
     for (uint32_t i = 0; i < p->columns; i++) {
         if (p->highest[i] < 0)
             continue;
-        double y = y_of((double)p->highest[i]);
-        put_rect(p->out, x_of(p, i), y, INNER / (double)p->columns, TOP + PLOT - y + 0.5,
+        double y = y_of(p, (double)p->highest[i]);
+        put_rect(p->out, x_of(p, i), y, INNER / (double)p->columns, p->top + PLOT - y + 0.5,
                  i == p->culprit ? "#f6b7a1" : "#dbe4f0");
         plumb_buf_str(p->out, "><title>");
         plumb_svg_cut(p->out, name_of(p, i), NAME_PX);
@@ -288,7 +370,7 @@ static void put_curve(struct picture *p)
         plumb_buf_char(p->out, open ? 'L' : 'M');
         plumb_put_fixed(p->out, x_of(p, i + 0.5), 1, 0);
         plumb_buf_char(p->out, ' ');
-        plumb_put_fixed(p->out, y_of((double)p->chosen[i]), 1, 0);
+        plumb_put_fixed(p->out, y_of(p, (double)p->chosen[i]), 1, 0);
         open = true;
     }
     plumb_buf_str(p->out, open ? "\"/>\n" : "M0 0\"/>\n");
@@ -296,7 +378,7 @@ static void put_curve(struct picture *p)
         return;
     plumb_buf_str(p->out, "<circle");
     plumb_svg_attribute(p->out, "cx", x_of(p, p->culprit + 0.5));
-    plumb_svg_attribute(p->out, "cy", y_of((double)p->chosen[p->culprit]));
+    plumb_svg_attribute(p->out, "cy", y_of(p, (double)p->chosen[p->culprit]));
     plumb_buf_str(p->out, " r=\"5\" fill=\"#b91c1c\"/>\n");
 }
 
@@ -351,15 +433,17 @@ static void put_cell(struct picture *p, size_t row, uint32_t column, double y)
 static void put_field(struct picture *p, double top)
 {
     size_t each = 2; /* of 9 pixels: a label is higher */
+    put_upwards(p->out, LEFT - 70, top + (double)p->rows * ROW / 2, "step");
     for (size_t row = 0; row < p->rows; row++) {
         double y = top + (double)row * ROW;
         size_t step = (row * p->step_count + p->rows - 1) / p->rows;
-        struct plumb_buf label = {0};
-        put_step(&label, p->steps[step]);
+        char label[32];
+        if (p->steps[step] < 0)
+            snprintf(label, sizeof label, "none");
+        else
+            snprintf(label, sizeof label, "%" PRId64, p->steps[step]);
         if (row % each == 0)
-            plumb_svg_label(p->out, NULL, 8, y + ROW, LEFT - 10, label.data ? label.data : "");
-        p->out->failed |= label.failed;
-        plumb_buf_fini(&label);
+            put_right(p->out, LEFT - 8, y + ROW, label);
         for (uint32_t column = 0; column < p->columns; column++)
             put_cell(p, row, column, y);
     }
@@ -371,26 +455,112 @@ static void put_field(struct picture *p, double top)
     plumb_buf_str(p->out, " stroke=\"#111111\" stroke-width=\"1.5\"/>\n");
 }
 
+/* ---- Title and legend ------------------------------------------------------------------------ */
+
+/* Puts the title in as many lines as it takes; the last is cut. Returns the bottom. */
+static double put_title(struct picture *p, const char *title)
+{
+    double y = 20;
+    struct plumb_buf line = {0};
+    for (int n = 1; *title; n++, y += LINE) {
+        size_t fits = 0;
+        size_t size = strlen(title);
+        for (size_t i = 1; i <= size && n < MOST_LINES; i++) {
+            if (title[i] && title[i] != ' ')
+                continue;
+            line.len = 0;
+            plumb_buf_append(&line, title, i);
+            if (line.failed || plumb_svg_width(line.data) > WIDTH - 16)
+                break;
+            fits = i;
+        }
+        line.len = 0;
+        plumb_buf_append(&line, title, fits ? fits : size);
+        plumb_svg_label(p->out, NULL, 8, y, WIDTH - 16, line.data ? line.data : "");
+        title += fits ? fits : size;
+        title += *title == ' ';
+    }
+    p->out->failed |= line.failed;
+    plumb_buf_fini(&line);
+    return y - LINE;
+}
+
+/* A sign at x, then what it stands for. Returns where the next one may stand. */
+static double put_key(struct picture *p, double x, double y, const char *sign, const char *text)
+{
+    plumb_buf_str(p->out, sign);
+    plumb_svg_label(p->out, NULL, x + 26, y, 400, text);
+    return x + 26 + plumb_svg_width(text) + 24;
+}
+
+static void put_legend(struct picture *p, double y)
+{
+    char sign[256];
+    char text[64];
+    double x = LEFT;
+    snprintf(sign, sizeof sign,
+             "<rect x=\"%d\" y=\"%d\" width=\"20\" height=\"10\" fill=\"#dbe4f0\"/>", (int)x,
+             (int)y - 9);
+    x = put_key(p, x, y, sign, p->step_count > 1 ? "highest of all steps" : "drift");
+    snprintf(sign, sizeof sign, "<path d=\"M%d %dh20\" stroke=\"#1d4ed8\" stroke-width=\"1.8\"/>",
+             (int)x, (int)y - 4);
+    if (p->steps[p->chosen_step] >= 0)
+        snprintf(text, sizeof text, "step %" PRId64, p->steps[p->chosen_step]);
+    else
+        snprintf(text, sizeof text, "drift");
+    x = put_key(p, x, y, sign, text);
+    if (p->allowed > 0) {
+        snprintf(sign, sizeof sign,
+                 "<path d=\"M%d %dh20\" stroke=\"#15803d\" stroke-dasharray=\"6 4\"/>", (int)x,
+                 (int)y - 4);
+        x = put_key(p, x, y, sign, "tolerance");
+    }
+    if (p->culprit != PLUMB_DIVERGE_NONE) {
+        snprintf(sign, sizeof sign,
+                 "<rect x=\"%d\" y=\"%d\" width=\"10\" height=\"10\" rx=\"5\" fill=\"#b91c1c\"/>",
+                 (int)x + 6, (int)y - 9);
+        x = put_key(p, x, y, sign, "first difference");
+    }
+    if (p->rows < 2)
+        return;
+    static const float drifts[] = {0, 1e-6F, 1e-3F, 1};
+    for (int i = 0; i < 4; i++, x += 20) {
+        char colour[8];
+        put_colour(colour, drifts[i]);
+        put_rect(p->out, x, y - 9, 20, 10, colour);
+        plumb_buf_str(p->out, "/>");
+    }
+    plumb_svg_label(p->out, NULL, x + 6, y, 300, "below: equal to 100 %");
+}
+
 static void draw(struct picture *p)
 {
     struct plumb_buf sentence = {0};
-    double field = TOP + PLOT + 12;
-    double names = field + (p->rows > 1 ? (double)p->rows * ROW : 0) + 14;
     plumb_diverge_put_sentence(&sentence, p->s);
     const char *title = sentence.data ? sentence.data : "";
-    plumb_svg_open(p->out, WIDTH, names + NAMES, title);
-    plumb_svg_label(p->out, NULL, 8, 20, WIDTH - 16, title);
-    plumb_svg_label(p->out, NULL, 8, 42, WIDTH - 16,
-                    "relative drift of each layer: the highest of all steps (shaded), the step of "
-                    "the culprit (line)");
+    struct plumb_buf body = {0};
+    struct plumb_buf *out = p->out;
+    p->out = &body; /* how high the title is says where the rest stands */
+    double legend = put_title(p, title) + LINE + 6;
+    p->top = legend + HEAD - 20;
+    double field = p->top + PLOT + 12;
+    double bottom = field + (p->rows > 1 ? (double)p->rows * ROW : 0);
+    put_legend(p, legend);
     put_band(p);
     put_axis(p);
     put_curve(p);
     if (p->rows > 1)
         put_field(p, field);
-    put_names(p, names);
-    plumb_svg_close(p->out);
-    p->out->failed |= sentence.failed;
+    put_groups(p, bottom);
+    put_names(p, bottom + 14);
+    plumb_svg_label(p->out, NULL, LEFT + INNER - 260, bottom + NAMES + 10, 268,
+                    "layers in the order of execution");
+    p->out = out;
+    plumb_svg_open(out, WIDTH, bottom + 14 + NAMES, title);
+    plumb_buf_str(out, body.data ? body.data : "");
+    plumb_svg_close(out);
+    out->failed |= sentence.failed | body.failed;
+    plumb_buf_fini(&body);
     plumb_buf_fini(&sentence);
 }
 

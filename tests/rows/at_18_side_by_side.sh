@@ -54,6 +54,27 @@ svg = xml.dom.minidom.parseString(text).documentElement
 assert svg.tagName == "svg" and len(svg.getElementsByTagName("circle")) == 1
 assert "first divergence: block.1 out" in text and "block.2: at most 0.990099 %" in text
 END
+# Gradients are drawn, each phase has its heading, and the culprit is in the picture.
+phased() {
+    printf '{"module": "net.%s", "tensor": "%s", "step": %s, "phase": "%s", "io": "%s", "abs_mean": %s, "sum": 3, "dtype": "float32", "shape": [4]}\n' "$@"
+}
+{ phased a out 0 val out 1 && phased a out 0 train out 2 && phased b out 0 train out 3 && phased b grad 0 train grad 4 && phased a grad 0 train grad 5; } >grad_a.jsonl
+{ phased a out 0 val out 1 && phased a out 0 train out 2 && phased b out 0 train out 3 && phased b grad 0 train grad 4 && phased a grad 0 train grad 5.1; } >grad_b.jsonl
+expect 'gradients' 1 "$PLUMB_BIN" diverge --format svg -o grad.svg grad_a.jsonl grad_b.jsonl
+python3 - <<'END' || fail 'the picture of gradients lacks something'
+import xml.dom.minidom
+text = open("grad.svg", encoding="utf-8").read()
+svg = xml.dom.minidom.parseString(text).documentElement
+labels = ["".join(n.data for n in t.childNodes) for t in svg.getElementsByTagName("text")]
+circle, = svg.getElementsByTagName("circle")
+assert "first divergence: net.a grad step 0" in text, text
+for wanted in ("val", "train", "train, gradients", "relative drift, %", "layers in the order of execution",
+               "tolerance", "first difference", "step 0"):
+    assert wanted in labels, (wanted, labels)
+assert float(circle.getAttribute("cx")) > 150 + 1030 * 0.8, "the culprit is not in the last column"
+left = [float(t.getAttribute("x")) for t in svg.getElementsByTagName("text") if t.getAttribute("transform")]
+assert min(left) >= 60, left
+END
 # Between two element types the tolerance is wider: no mark at 1.5 %, and the output says why.
 line embed 1 10 float32 >two_a.jsonl
 line embed 1.015 10 bfloat16 >two_b.jsonl
