@@ -1,9 +1,10 @@
 /* hold.h: who may look at what folds keep of a thread, and change it: its states, places and maps,
  * its stack and context as of the last fold. They belong to whoever holds the thread.
  *
- * The thread itself holds it for a fold, a summary for a copy: some microseconds each, in which the
- * holder waits for nothing but, once a node, plumb_rt.lock. A holder allocates nothing from malloc:
- * an allocator's lock may be held by a thread that waits here.
+ * Whoever folds holds it, mostly the thread itself, and a summary for a copy: some microseconds
+ * each, in which the holder waits for nothing but, once a node, plumb_rt.lock. So whoever has that
+ * lock waits here for no thread that may have blocks to fold: only for one that begins. A holder
+ * allocates nothing from malloc: an allocator's lock may be held by a thread that waits here.
  *
  * A thread may be cancelled, or leave by siglongjmp() out of a handler, while it holds itself. It
  * is then inside the runtime for ever (`busy`) and records nothing more, and a summary reads what

@@ -177,22 +177,35 @@ static bool begun_since_fold(struct plumb_unfolded u, const struct plumb_thread 
     return s.begun[plumb_depth(th)];
 }
 
+/* The same without holding the thread, as far as depth alone tells. Wherever somebody who folds is
+ * by now: what is deeper than that is later, and its record is there until this thread goes on. */
+static PLUMB_RACY bool is_deeper(const struct plumb_thread *th)
+{
+    return plumb_depth(th) > PLUMB_LOAD(th->live->context.depth);
+}
+
+/* Whether the innermost span began at `record`, after the last fold. Between open and close. */
+static bool is_record_of(struct plumb_unfolded u, struct plumb_thread *th, const uint64_t *record)
+{
+    if (plumb_depth(th) > th->live->context.depth)
+        return true;
+    if (!is_unfolded(th, record))
+        return false;
+    if (u.held)
+        th->batch = 1; /* the next time there is less to follow */
+    return begun_since_fold(u, th);
+}
+
 uint64_t plumb_ring_innermost(struct plumb_thread *th)
 {
     const uint64_t *record = (const uint64_t *)(uintptr_t)*th->top;
-    uint32_t depth = plumb_depth(th);
+    uint64_t key = plumb_key(th->group, plumb_record_node(PLUMB_LOAD(*record)));
     struct plumb_unfolded u = {0};
-    uint64_t key;
-    bool begun;
+    if (is_deeper(th))
+        return key;
     plumb_unfolded_open(&u, th);
-    begun = depth > th->live->context.depth;
-    if (!begun && is_unfolded(th, record)) {
-        begun = begun_since_fold(u, th);
-        if (u.held)
-            th->batch = 1; /* the next time there is less to follow */
-    }
-    key = begun ? plumb_key(th->group, plumb_record_node(PLUMB_LOAD(*record)))
-                : th->live->frames[depth].key;
+    if (!is_record_of(u, th, record))
+        key = th->live->frames[plumb_depth(th)].key;
     plumb_unfolded_close(&u, th);
     return key;
 }
