@@ -217,8 +217,15 @@ struct plumb_live_count {
     int64_t total;   /* atomic */
     uint64_t events; /* atomic */
     uint32_t pipeline;
-    uint32_t reserved;
+    uint32_t within; /* plumb_count_within(); 0: the sum of the pipeline */
 };
+
+/* Of which phase and node a count is that is not the whole pipeline's: of the innermost span. Nodes
+ * beyond 24 bits have none. */
+static inline uint32_t plumb_count_within(uint32_t phase, uint32_t node)
+{
+    return node >> 24 ? 0 : (node ? phase << 24 | node : 0);
+}
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 enum plumb_frame_mark {

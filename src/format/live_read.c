@@ -184,6 +184,42 @@ static const char *fact(struct reader *r, enum plumb_live_fact which)
     return plumb_merge_text(&r->m, r->m.h->fact_off[which]);
 }
 
+static const char *phase_name(struct reader *r, uint32_t phase)
+{
+    const struct plumb_live_name *p =
+        plumb_merge_element(&r->m, &r->m.h->phases, phase, sizeof(struct plumb_live_name));
+    return plumb_merge_text(&r->m, p ? p->name_off : 0);
+}
+
+static const char *node_name(struct reader *r, uint32_t node)
+{
+    const struct plumb_live_node *n =
+        plumb_merge_element(&r->m, &r->m.h->nodes, node, sizeof(struct plumb_live_node));
+    return plumb_merge_text(&r->m, n ? n->name_off : 0);
+}
+
+static void fill_count(struct reader *r, const struct plumb_live_count *c)
+{
+    struct plumb_timing *t = r->t;
+    const struct plumb_live_pipeline *p = plumb_merge_element(
+        &r->m, &r->m.h->pipelines, c->pipeline, sizeof(struct plumb_live_pipeline));
+    const char *name = plumb_merge_text(&r->m, c->name_off);
+    if (!p)
+        return;
+    const char *pipeline = plumb_merge_text(&r->m, p->name_off);
+    if (c->within)
+        t->node_counts[t->node_count_count++] =
+            (struct plumb_timing_node_count){pipeline,
+                                             phase_name(r, c->within >> 24),
+                                             node_name(r, c->within & 0xffffff),
+                                             name,
+                                             c->total,
+                                             c->events};
+    else
+        t->counts[t->count_count++] =
+            (struct plumb_timing_count){pipeline, name, c->total, c->events};
+}
+
 static void fill_counts(struct reader *r)
 {
     struct plumb_timing *t = r->t;
@@ -191,17 +227,12 @@ static void fill_counts(struct reader *r)
     if (n > r->m.bytes / sizeof(struct plumb_live_count))
         return;
     t->counts = plumb_arena_alloc(&t->arena, (n + 1) * sizeof *t->counts);
-    for (uint32_t i = 0; t->counts && i < n; i++) {
+    t->node_counts = plumb_arena_alloc(&t->arena, (n + 1) * sizeof *t->node_counts);
+    for (uint32_t i = 0; t->counts && t->node_counts && i < n; i++) {
         const struct plumb_live_count *c =
             plumb_merge_element(&r->m, &r->m.h->counts, i, sizeof(struct plumb_live_count));
-        const struct plumb_live_pipeline *p =
-            c ? plumb_merge_element(&r->m, &r->m.h->pipelines, c->pipeline,
-                                    sizeof(struct plumb_live_pipeline))
-              : NULL;
-        if (c && p)
-            t->counts[t->count_count++] = (struct plumb_timing_count){
-                plumb_merge_text(&r->m, p->name_off), plumb_merge_text(&r->m, c->name_off),
-                c->total, c->events};
+        if (c)
+            fill_count(r, c);
     }
 }
 
@@ -422,6 +453,12 @@ static void own_strings(struct plumb_timing *t)
     for (size_t i = 0; i < t->count_count; i++) {
         own(&t->arena, &t->counts[i].pipeline);
         own(&t->arena, &t->counts[i].name);
+    }
+    for (size_t i = 0; i < t->node_count_count; i++) {
+        own(&t->arena, &t->node_counts[i].pipeline);
+        own(&t->arena, &t->node_counts[i].phase);
+        own(&t->arena, &t->node_counts[i].node);
+        own(&t->arena, &t->node_counts[i].name);
     }
     for (size_t i = 0; i < t->open_count; i++) {
         own(&t->arena, &t->open[i].node);

@@ -238,6 +238,27 @@ static void write_counts(const struct plumb_timing *t, struct plumb_json *j)
     plumb_json_array_end(j);
 }
 
+static void write_node_counts(const struct plumb_timing *t, struct plumb_json *j)
+{
+    if (t->node_count_count == 0)
+        return;
+    plumb_put_array(j, "node_counts");
+    for (size_t i = 0; i < t->node_count_count; i++) {
+        const struct plumb_timing_node_count *c = &t->node_counts[i];
+        plumb_json_object(j);
+        plumb_put_text(j, "pipeline", c->pipeline);
+        plumb_put_text(j, "phase", c->phase);
+        plumb_put_text(j, "node", c->node);
+        plumb_put_hex_if_needed(j, "node_hex", c->node);
+        plumb_put_text(j, "name", c->name);
+        plumb_put_hex_if_needed(j, "name_hex", c->name);
+        plumb_put_i64(j, "total", c->total);
+        plumb_put_u64(j, "events", c->events);
+        plumb_json_object_end(j);
+    }
+    plumb_json_array_end(j);
+}
+
 static void write_open(const struct plumb_timing *t, struct plumb_json *j)
 {
     plumb_put_array(j, "open");
@@ -416,6 +437,7 @@ int plumb_timing_write(const struct plumb_timing *t, struct plumb_buf *out, plum
     plumb_json_array_end(j);
     write_tree(t, j);
     write_counts(t, j);
+    write_node_counts(t, j);
     write_open(t, j);
     plumb_timing_write_memory(t, j);
     plumb_timing_write_requests(t, j);

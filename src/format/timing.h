@@ -250,6 +250,13 @@ struct plumb_timing_count {
     uint64_t events;
 };
 
+/* The part of a count that was added inside spans of one node, as the innermost. */
+struct plumb_timing_node_count {
+    const char *pipeline, *phase, *node, *name;
+    int64_t total;
+    uint64_t events;
+};
+
 struct plumb_timing_open { /* a span that was open when the run ended, outermost first per thread */
     const char *node, *phase;
     uint32_t tid;
@@ -327,6 +334,8 @@ struct plumb_timing {
     size_t tree_count;
     struct plumb_timing_count *counts;
     size_t count_count;
+    struct plumb_timing_node_count *node_counts; /* none in files of before */
+    size_t node_count_count;
     struct plumb_timing_open *open;
     size_t open_count;
     struct {

@@ -355,25 +355,73 @@ void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out)
     }
 }
 
-void plumb_put_counts(struct plumb_buf *out, const struct plumb_timing *t, const char *pipeline)
+/* "tokens 1,234 (56.7/s)" */
+static void put_rate(struct plumb_buf *out, const char *name, int64_t total, uint64_t ns,
+                     const char *of)
 {
-    double seconds = (double)t->wall_clock_ns / 1e9;
+    put_clean(out, name);
+    plumb_buf_char(out, ' ');
+    plumb_put_grouped(out, (double)total);
+    if (ns == 0)
+        return;
+    plumb_buf_str(out, " (");
+    plumb_put_grouped(out, (double)total / ((double)ns / 1e9));
+    plumb_buf_printf(out, "/s%s)", of);
+}
+
+static bool is_asked_for(const struct plumb_timing_node_count *c,
+                         const struct plumb_summary_options *o)
+{
+    return (!o->pipeline || strcmp(o->pipeline, c->pipeline) == 0) &&
+           (!o->phase || strcmp(o->phase, c->phase) == 0) &&
+           (!o->node || plumb_pattern_matches(o->node, c->node));
+}
+
+/* The time of the node, 0 where it left none. */
+static uint64_t time_of(const struct plumb_timing *t, const struct plumb_timing_node_count *c)
+{
+    for (size_t i = 0; i < t->node_count; i++) {
+        const struct plumb_timing_node *n = &t->nodes[i];
+        if (strcmp(n->name, c->node) == 0 && strcmp(n->phase, c->phase) == 0 &&
+            strcmp(n->pipeline, c->pipeline) == 0)
+            return n->host.ns.total;
+    }
+    return 0;
+}
+
+static void put_node_counts(struct plumb_buf *out, const struct plumb_timing *t,
+                            const struct plumb_summary_options *o)
+{
+    enum { SHOWN = 10 };
+    size_t n = 0;
+    for (size_t i = 0; i < t->node_count_count; i++) {
+        const struct plumb_timing_node_count *c = &t->node_counts[i];
+        if (!is_asked_for(c, o) || n++ >= SHOWN)
+            continue;
+        plumb_buf_str(out, "\nCounts of ");
+        put_clean(out, c->node);
+        plumb_buf_str(out, " [");
+        put_clean(out, c->phase);
+        plumb_buf_str(out, "]: ");
+        put_rate(out, c->name, c->total, time_of(t, c), " of its time");
+    }
+    if (n > SHOWN)
+        plumb_buf_printf(out, "\nCounts of %zu more nodes are in timing.json", n - SHOWN);
+}
+
+void plumb_put_counts(struct plumb_buf *out, const struct plumb_timing *t,
+                      const struct plumb_summary_options *o)
+{
     const char *before = "\nCounts: ";
     for (size_t i = 0; i < t->count_count; i++) {
         const struct plumb_timing_count *c = &t->counts[i];
-        if (pipeline && strcmp(pipeline, c->pipeline) != 0)
+        if (o->pipeline && strcmp(o->pipeline, c->pipeline) != 0)
             continue;
         plumb_buf_str(out, before);
         before = ", ";
-        put_clean(out, c->name);
-        plumb_buf_char(out, ' ');
-        plumb_put_grouped(out, (double)c->total);
-        if (seconds > 0) {
-            plumb_buf_str(out, " (");
-            plumb_put_grouped(out, (double)c->total / seconds);
-            plumb_buf_str(out, "/s)");
-        }
+        put_rate(out, c->name, c->total, t->wall_clock_ns, "");
     }
+    put_node_counts(out, t, o);
 }
 
 int plumb_summary_table(struct plumb_buf *out, const struct plumb_timing *t,
@@ -384,7 +432,7 @@ int plumb_summary_table(struct plumb_buf *out, const struct plumb_timing *t,
     if (rc < 0)
         return rc;
     plumb_summary_write(&s, out);
-    plumb_put_counts(out, t, o->pipeline);
+    plumb_put_counts(out, t, o);
     plumb_summary_fini(&s);
     if (out->failed)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a summary");

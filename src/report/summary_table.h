@@ -97,8 +97,11 @@ bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t e
 void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out);
 
 /* Appends "Counts: tokens 1,234 (56.7/s)", with a newline before it: what the run has counted in
- * the pipeline (NULL: in all), and that over its wall clock. Nothing when nothing was counted. */
-void plumb_put_counts(struct plumb_buf *out, const struct plumb_timing *t, const char *pipeline);
+ * the pipeline of the options, and that over its wall clock. Then, for each node in which it was
+ * counted, "Counts of token [decode]: tokens 1,000 (61.2/s of its time)", at most ten. Nothing when
+ * nothing was counted. `t` is the run, not folded. */
+void plumb_put_counts(struct plumb_buf *out, const struct plumb_timing *t,
+                      const struct plumb_summary_options *o);
 
 /* All in one: what plumb_summary_text() returns, and what `plumb report --fold=off` prints. */
 int plumb_summary_table(struct plumb_buf *out, const struct plumb_timing *t,

@@ -168,7 +168,7 @@ void plumb_render_text(const struct plumb_render_input *in, struct plumb_buf *ou
     else
         plumb_summary_write(in->summary, out);
     if (!in->options->tree)
-        plumb_put_counts(out, in->timing, in->options->summary.pipeline);
+        plumb_put_counts(out, in->whole, &in->options->summary);
     if (in->fold)
         plumb_fold_put(out, in->fold, in->options->summary.pipeline, in->options->summary.phase,
                        FOLDS_LISTED);

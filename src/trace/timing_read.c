@@ -202,6 +202,25 @@ static void read_counts(struct plumb_timing_cursor *c, const json_t *root)
     plumb_field_end(&c->f);
 }
 
+static void read_node_counts(struct plumb_timing_cursor *c, const json_t *root)
+{
+    struct plumb_timing *t = c->t;
+    if (!json_object_get(root, "node_counts"))
+        return;
+    const json_t *list = plumb_field_array(&c->f, root, "node_counts", sizeof *t->node_counts,
+                                           &t->node_counts, &t->node_count_count);
+    for (size_t i = 0; i < t->node_count_count && !c->f.failed; i++) {
+        const json_t *object = plumb_field_entry(&c->f, list, "node_counts", i);
+        t->node_counts[i].pipeline = plumb_field_name(&c->f, object, "pipeline");
+        t->node_counts[i].phase = plumb_field_name(&c->f, object, "phase");
+        t->node_counts[i].node = plumb_field_name(&c->f, object, "node");
+        t->node_counts[i].name = plumb_field_name(&c->f, object, "name");
+        t->node_counts[i].total = plumb_field_i64(&c->f, object, "total");
+        t->node_counts[i].events = plumb_field_u64(&c->f, object, "events");
+    }
+    plumb_field_end(&c->f);
+}
+
 static void read_open(struct plumb_timing_cursor *c, const json_t *root)
 {
     struct plumb_timing *t = c->t;
@@ -420,6 +439,7 @@ static int read_root(struct plumb_timing *t, const json_t *root, const char *nam
     read_nodes(&c, root);
     read_tree(&c, root);
     read_counts(&c, root);
+    read_node_counts(&c, root);
     read_open(&c, root);
     plumb_timing_read_requests(&c, root);
     plumb_timing_read_collectors(&c, root);

@@ -104,7 +104,12 @@ expect 'no expression' 2 report --node '(' run
 
 # ---- Counts, phases, averages --------------------------------------------------------------------
 expect 'counts' 0 report run
-has out.txt 'Counts: tokens 2,000 (85,80'
+has out.txt 'Counts: tokens 2,000 (85,80' 'Counts of token [decode]: tokens 2,000 (604,478/s of its time)'
+jq -e '.node_counts == [{"pipeline": "layers", "phase": "decode", "node": "token", "name": "tokens",
+                         "total": 2000, "events": 4}] and .counts[0].total == 2000 and (.counts | length) == 1' \
+    run/timing.json >/dev/null || fail "$name: $(jq -c '.counts, .node_counts' run/timing.json)"
+expect 'counts of a phase' 0 report --phase inference run
+lacks out.txt 'Counts of'
 # decode is a phase inside a span of inference: its total is not 0, and a token is its loop.
 expect 'a phase inside another' 0 report --phase decode --unit ms run
 row 'TOTAL 3.31'
