@@ -12,6 +12,8 @@
 #include "base/error.h"
 
 enum {
+    WHILE = 8,       /* records */
+    RISE = 30,       /* times as far off as all before */
     ROUNDINGS = 16,  /* what one operation may lose; beyond that it did something else */
     MOST_HOPS = 1000 /* from shuffled inputs to what made them */
 };
@@ -101,6 +103,23 @@ static uint32_t first_off(const struct plumb_diverge *d, uint32_t a)
     return a;
 }
 
+/* The first that is far above all that came before it, where the runs had gone along for a while:
+ * what is within a wide tolerance may be no drift all the same. */
+static uint32_t first_rise(const struct plumb_diverge *d, uint32_t end)
+{
+    float most = 0;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < end; i++) {
+        if (!plumb_diverge_has_evidence(d, i) || !plumb_verdict_same_rank(d, i, end))
+            continue;
+        if (n >= WHILE && most > 0 && d->cells[i].excess > RISE * most)
+            return i;
+        most = d->cells[i].excess > most ? d->cells[i].excess : most;
+        n++;
+    }
+    return PLUMB_DIVERGE_NONE;
+}
+
 static void tell_drift(struct plumb_diverge *d, struct plumb_diverge_culprit *c)
 {
     const struct plumb_diverge_cell *cell = &d->cells[c->a];
@@ -110,6 +129,12 @@ static void tell_drift(struct plumb_diverge *d, struct plumb_diverge_culprit *c)
     uint32_t origin = first_off(d, c->a);
     if (origin == c->a)
         return;
+    uint32_t rise = first_rise(d, c->a);
+    if (rise != PLUMB_DIVERGE_NONE) {
+        (void)blame(d, rise, c);
+        c->kind = kind_of(d, c);
+        return;
+    }
     uint32_t b = d->sides[PLUMB_DIVERGE_A].partner[origin];
     struct plumb_tolerance t = plumb_diverge_tolerance(d, origin, b);
     bool rounding = (double)d->cells[origin].drift <= ROUNDINGS * t.rounding;

@@ -114,7 +114,8 @@ static bool is_refuted(const struct plumb_diverge *d, uint32_t a)
     uint32_t consumers = 0; /* not beside it */
     uint32_t beside = 0;    /* that may be refuted themselves */
     float noise = plumb_verdict_noise(d, a);
-    if (!mostly_differs(d, a))
+    /* What follows hides what is no number: a bounded function makes one of it. */
+    if (!mostly_differs(d, a) || d->cells[a].verdict >= PLUMB_SAID_NAN)
         return false;
     for (uint32_t i = a + 1;
          i < plumb_verdict_count(d) && plumb_verdict_same_step(d, i, a) && agreed < FAR; i++) {
@@ -318,8 +319,9 @@ static uint32_t alone_beside(const struct plumb_diverge *d, int side, uint32_t r
         if ((x->t->step && x->t->step[i] != x->t->step[record]) ||
             !plumb_order_siblings(name, plumb_activations_text(x->t, x->t->module[i])))
             break;
-        bool guessed = side == PLUMB_DIVERGE_A && d->cells[i].how == PLUMB_HOW_ORDER &&
-                       plumb_diverge_differs(d, (uint32_t)i);
+        uint32_t a = side == PLUMB_DIVERGE_A ? (uint32_t)i : x->partner[i];
+        bool guessed = a != PLUMB_DIVERGE_NONE && d->cells[a].how == PLUMB_HOW_ORDER &&
+                       plumb_diverge_differs(d, a);
         if (guessed || is_alone_output(x, (uint32_t)i))
             return (uint32_t)i;
     }

@@ -105,7 +105,8 @@ static void write_culprit(struct plumb_json *j, const struct plumb_diverge_sheet
                        : NULL);
     plumb_put_f64(j, "relative", (double)cell->drift);
     plumb_put_f64(j, "tolerances", (double)cell->excess);
-    plumb_put_f64(j, "scale", plumb_diverge_scale(s->d, c->a, c->b));
+    plumb_put_f64(j, "scale",
+                  c->b == PLUMB_DIVERGE_NONE ? 0 : plumb_diverge_scale(s->d, c->a, c->b));
     plumb_put_text(j, "inputs", plumb_diverge_inputs_name(c->inputs));
     write_record(j, "input", ta, c->input);
     write_record(j, "first_beyond_tolerance", ta, c->beyond);

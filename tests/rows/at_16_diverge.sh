@@ -90,6 +90,10 @@ first() {
 first '; B lacks block.1.mlp'
 expect 'records missing, every one asked for' 1 diverge --rtol 0 --atol 0 a.jsonl less.jsonl
 first 'different records: only A has block.1.mlp in[0] step 0 and 3 more'
+for format in json csv md svg; do
+    expect "records missing, as $format" 1 diverge --rtol 0 --atol 0 --format $format a.jsonl less.jsonl
+    expect "records missing, the other way, as $format" 1 diverge --rtol 0 --atol 0 --format $format less.jsonl a.jsonl
+done
 expect 'all records of A' 1 diverge --rtol 0 --atol 0 less.jsonl a.jsonl
 first 'only B has block.1.mlp in[0] step 0 and 3 more'
 expect 'no difference in what both have' 0 diverge --rtol 0 --atol 0 --only named a.jsonl less.jsonl
