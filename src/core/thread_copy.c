@@ -64,7 +64,8 @@ static void fetch(const void *from, size_t bytes)
         __builtin_prefetch((const unsigned char *)from + i);
 }
 
-static void fetch_buckets(const struct plumb_live_state *st)
+/* Of a state that may be changing, too: what it asks for is a hint. */
+static PLUMB_RACY void fetch_buckets(const struct plumb_live_state *st)
 {
     for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++)
         for (uint64_t left = PLUMB_LOAD(st->lines_used[w]); left; left &= left - 1)
