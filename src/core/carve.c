@@ -182,6 +182,7 @@ void plumb_mapping_close(struct plumb_run *run, bool keep_file)
     plumb_map_fini(&run->stages);
     plumb_map_fini(&run->owners);
     plumb_map_fini(&run->signatures);
+    plumb_map_fini(&run->scheds);
     plumb_map_fini(&run->devices);
     plumb_active_close(run);
     run->base = NULL;

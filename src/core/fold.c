@@ -19,6 +19,7 @@
 #include "core/amount.h"
 #include "core/meet.h"
 #include "core/ring.h"
+#include "core/sched.h"
 #include "core/trace.h"
 #include "format/replay.h"
 
@@ -591,6 +592,8 @@ void plumb_fold_through(struct plumb_in in, uint64_t last)
     /* Cut short for ever, in the child of a fork: nobody will ask for this thread's figures. */
     if (PLUMB_UNLIKELY(live->folding != live->folded))
         return;
+    if (PLUMB_UNLIKELY(in.th->sched != NULL))
+        plumb_sched_fold(in);
     while (live->folded < last)
         fold(in, last);
 }

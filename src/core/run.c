@@ -52,6 +52,7 @@ static void header_tables(struct plumb_live_header *h)
     h->requests.element_bytes = sizeof(struct plumb_live_request);
     h->signatures.element_bytes = sizeof(struct plumb_live_signature);
     h->times.element_bytes = sizeof(struct plumb_live_signature_time);
+    h->scheds.element_bytes = sizeof(struct plumb_live_sched);
     h->devices.element_bytes = sizeof(struct plumb_live_device);
     h->lanes.element_bytes = sizeof(struct plumb_live_lane);
     h->clocks.element_bytes = sizeof(struct plumb_live_clock);

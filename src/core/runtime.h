@@ -70,6 +70,7 @@ struct plumb_run {
     struct plumb_map keys;       /* state key -> key index + 1 */
     struct plumb_map stages;     /* key + 1 -> index in the table of stages + 1 */
     struct plumb_map owners;     /* pool and key -> index in the table of owners + 1 */
+    struct plumb_map scheds;     /* key + 1 -> number in h->scheds */
     struct plumb_map devices;    /* key + 1 -> index in the table of devices + 1 */
     struct plumb_map signatures; /* node + 1 -> index in the table of signatures + 1 */
     /* First of the checkpoints of each section of requests, and of none: index + 1. */
@@ -173,6 +174,7 @@ struct plumb_thread {
     struct plumb_map state_of;         /* channel << 36 | key -> state */
     uint32_t held;                     /* hold.h: somebody folds or copies; atomic */
     struct plumb_live_queue *queue;    /* of the trace; NULL: none */
+    struct plumb_sched_watch *sched;   /* sched.h: its switches; NULL: not watched */
     struct plumb_active_spans *active; /* active.c's, once there was a run with steps */
     struct plumb_caller caller;        /* that a begin came from, for its call stack */
     uintptr_t stack_begin, stack_end;  /* what of the stack may be read */

@@ -18,6 +18,7 @@
 #include "core/nvtx.h"
 #include "core/ring.h"
 #include "core/runtime.h"
+#include "core/sched.h"
 #include "core/stage.h"
 #include "core/trace.h"
 
@@ -376,6 +377,7 @@ static int attach(struct plumb_thread *th)
         plumb_drop(plumb_rt.run, PLUMB_DROP_LOST);
     }
     plumb_unlock();
+    plumb_sched_attached();
 out:
     plumb_order();
     PLUMB_RELEASE(th->busy, 0);

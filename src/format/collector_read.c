@@ -32,6 +32,29 @@ void plumb_device_use_read(struct plumb_ledger_reader *r, struct plumb_timing_de
     }
 }
 
+static void read_scheds(struct plumb_ledger_reader *r)
+{
+    const struct plumb_live_header *h = r->m->h;
+    uint32_t n = plumb_ledger_count(r, &h->scheds, sizeof(struct plumb_live_sched));
+    for (uint32_t i = 0; i < n; i++) {
+        const struct plumb_live_sched *s = plumb_merge_element(r->m, &h->scheds, i, sizeof *s);
+        uint32_t at = s ? plumb_ledger_node_of(r, s->key) : PLUMB_TIMING_NONE;
+        const struct plumb_live_pipeline *p =
+            at == PLUMB_TIMING_NONE
+                ? NULL
+                : plumb_merge_element(r->m, &h->pipelines, plumb_key_group(s->key) >> 8 & 0xff,
+                                      sizeof *p);
+        if (p && s->reset_generation == p->reset_generation)
+            r->t->nodes[at].sched =
+                (struct plumb_timing_sched){plumb_ticks_to_ns(s->preempted_ticks, r->tick_ns),
+                                            plumb_ticks_to_ns(s->blocked_ticks, r->tick_ns),
+                                            plumb_ticks_to_ns(s->longest_ticks, r->tick_ns),
+                                            s->preemptions,
+                                            s->blocks,
+                                            s->migrations};
+    }
+}
+
 void plumb_devices_read(struct plumb_ledger_reader *r)
 {
     const struct plumb_live_header *h = r->m->h;
@@ -47,6 +70,7 @@ void plumb_devices_read(struct plumb_ledger_reader *r)
         if (p && d->reset_generation == p->reset_generation)
             plumb_device_use_read(r, &r->t->nodes[at].use, &d->use);
     }
+    read_scheds(r);
     for (size_t i = 0; i < r->m->row_count; i++) {
         const struct plumb_merge_row *row = r->m->rows[i];
         const struct plumb_live_pipeline *p =

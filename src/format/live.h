@@ -45,7 +45,7 @@
  * a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 15,
+    PLUMB_LIVE_VERSION = 16,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -489,6 +489,7 @@ struct plumb_live_header {
     struct plumb_live_table checkpoints; /* struct plumb_live_checkpoint */
     struct plumb_live_table stage_runs;  /* struct plumb_live_stage_run */
     struct plumb_live_table requests;    /* struct plumb_live_request */
+    struct plumb_live_table scheds;      /* struct plumb_live_sched */
     struct plumb_live_table signatures;  /* struct plumb_live_signature */
     struct plumb_live_table times;       /* struct plumb_live_signature_time */
     struct plumb_live_table devices;     /* struct plumb_live_device */

@@ -123,6 +123,14 @@ struct plumb_live_device_use {
     uint32_t waits, reserved;
     struct plumb_live_wait wait[PLUMB_LIVE_WAITS]; /* further keys are in the sums alone */
 };
+/* When threads did not run while a run of the key was open. Under the runtime's lock. */
+struct plumb_live_sched {
+    uint64_t key;
+    uint32_t reset_generation, reserved;
+    uint64_t preempted_ticks, blocked_ticks;
+    uint64_t longest_ticks; /* of the preemptions */
+    uint64_t preemptions, blocks, migrations;
+};
 struct plumb_live_device {
     uint64_t key;
     uint32_t reset_generation, reserved;

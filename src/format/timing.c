@@ -159,6 +159,22 @@ static void write_sites(struct plumb_json *j, const struct plumb_timing_node *no
     plumb_json_array_end(j);
 }
 
+static void write_sched(struct plumb_json *j, const struct plumb_timing_node *node)
+{
+    const struct plumb_timing_sched *s = &node->sched;
+    if (!s->preemptions && !s->blocks)
+        return;
+    plumb_put_object(j, "sched");
+    plumb_put_u64(j, "on_cpu_ns", plumb_timing_on_cpu_ns(node));
+    plumb_put_u64(j, "preempted_ns", s->preempted_ns);
+    plumb_put_u64(j, "blocked_ns", s->blocked_ns);
+    plumb_put_u64(j, "longest_preemption_ns", s->longest_ns);
+    plumb_put_u64(j, "preemptions", s->preemptions);
+    plumb_put_u64(j, "blocks", s->blocks);
+    plumb_put_u64(j, "migrations", s->migrations);
+    plumb_json_object_end(j);
+}
+
 static void write_node(const struct plumb_timing *t, struct plumb_json *j,
                        const struct plumb_timing_node *node)
 {
@@ -195,6 +211,7 @@ static void write_node(const struct plumb_timing *t, struct plumb_json *j,
     plumb_put_bool(j, "on_device", node->on_device);
     plumb_put_bool(j, "synced", node->synced);
     plumb_timing_write_device_use(t, j, &node->use);
+    write_sched(j, node);
     plumb_put_text(j, "component_metric", node->metric);
     plumb_timing_write_use(t, j, &node->memory);
     write_sites(j, node);

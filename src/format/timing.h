@@ -205,6 +205,14 @@ struct plumb_timing_site {
     uint32_t line;
 };
 
+/* When threads did not run while a run of the row was open, skipped and failed ones included; all 0
+ * where the collector `sched` did not run. */
+struct plumb_timing_sched {
+    uint64_t preempted_ns, blocked_ns;
+    uint64_t longest_ns; /* of the preemptions */
+    uint64_t preemptions, blocks, migrations;
+};
+
 /* A row: one (pipeline, phase, node). */
 struct plumb_timing_node {
     const char *pipeline, *phase, *name;
@@ -225,6 +233,7 @@ struct plumb_timing_node {
     bool stage;
     const char *metric; /* component metric that it counts for; NULL: none */
     struct plumb_timing_device_use use;
+    struct plumb_timing_sched sched;
     bool on_device, synced; /* it has a device; which was waited for before clocks were read */
     struct plumb_timing_memory memory;
     struct plumb_timing_site *sites;
@@ -375,6 +384,12 @@ uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node);
  * stand beside them; "synced": the device was waited for, host times hold its work; "launch":
  * launch times only; "": it has no device. */
 const char *plumb_timing_device_times(const struct plumb_timing_node *node);
+/* The total without the time that threads did not run. */
+static inline uint64_t plumb_timing_on_cpu_ns(const struct plumb_timing_node *node)
+{
+    uint64_t off = node->sched.preempted_ns + node->sched.blocked_ns;
+    return node->host.ns.total > off ? (uint64_t)node->host.ns.total - off : 0;
+}
 /* The part of a request in which none of its stages ran. */
 uint64_t plumb_timing_unaccounted_ns(const struct plumb_timing_request *r);
 /* "request 'a': 12.0 % of it (3.1 ms) is in no stage; longest gap ...": of the request with the

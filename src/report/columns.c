@@ -53,11 +53,32 @@ static const struct plumb_column table[] = {
     {"threads", "Threads", "threads that ran the node", PLUMB_COLUMN_THREADS, AT(threads), 7},
     {"median_estimator", NULL, "how the median was found: exact, sketch (within 0.8 %) or p2",
      PLUMB_COLUMN_ESTIMATOR, AT(median_estimator), 0},
+    /* Where the collector `sched` ran: */
+    {"on_cpu_ms", "On CPU(s)", "total without the time that its threads did not run",
+     PLUMB_COLUMN_SECONDS, AT(on_cpu_ms), 10},
+    {"preempted_ms", "Preempted(s)", "time in which a thread could have run, and another one did",
+     PLUMB_COLUMN_SECONDS, AT(preempted_ms), 12},
+    {"blocked_ms", "Blocked(s)", "time in which a thread waited: for a lock, a device, a timer",
+     PLUMB_COLUMN_SECONDS, AT(blocked_ms), 10},
+    {"switches", "Switches", "how often a thread stopped running in it", PLUMB_COLUMN_COUNT,
+     AT(switches), 8},
+    {"migrations", "Moved", "how often it went on on another processor", PLUMB_COLUMN_COUNT,
+     AT(migrations), 7},
 };
+enum { SCHED = 5, COLUMNS = sizeof table / sizeof *table };
 
 const struct plumb_column *plumb_columns(size_t *n)
 {
-    *n = sizeof table / sizeof *table;
+    *n = COLUMNS - SCHED;
+    return table;
+}
+
+const struct plumb_column *plumb_columns_wide(const struct plumb_summary *s, size_t *n)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->count; i++)
+        any |= s->rows[i].switches > 0;
+    *n = any ? COLUMNS : COLUMNS - SCHED;
     return table;
 }
 

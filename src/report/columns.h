@@ -28,6 +28,8 @@ struct plumb_column {
 };
 
 const struct plumb_column *plumb_columns(size_t *n);
+/* With those of context switches, where there are any. */
+const struct plumb_column *plumb_columns_wide(const struct plumb_summary *s, size_t *n);
 const char *plumb_column_text(const struct plumb_column *c, const struct plumb_summary_row *row);
 /* The unit of a column of times in the rows [begin, end); NULL: it has no times. */
 const struct plumb_unit *plumb_column_unit(const struct plumb_column *c,

@@ -9,7 +9,7 @@
 #include "report/fold.h"
 #include "report/summary_table.h"
 
-enum { OPEN_SHOWN = 5, LARGE_TRACE = 50 * 1000 * 1000 };
+enum { PREEMPTED_PART = 20, PREEMPTED_SHOWN = 3, OPEN_SHOWN = 5, LARGE_TRACE = 50 * 1000 * 1000 };
 
 static void tell_open(const struct plumb_timing *t)
 {
@@ -103,6 +103,23 @@ static void tell_unaccounted(const struct plumb_timing *t)
     plumb_buf_fini(&line);
 }
 
+/* Nodes that lost more than a twentieth of their time to other threads. */
+static void tell_preempted(const struct plumb_timing *t)
+{
+    size_t told = 0;
+    for (size_t i = 0; i < t->node_count && told < PREEMPTED_SHOWN; i++) {
+        const struct plumb_timing_node *n = &t->nodes[i];
+        double total = (double)n->host.ns.total;
+        if (!(total > 0) || (double)n->sched.preempted_ns <= total / PREEMPTED_PART)
+            continue;
+        told++;
+        plumb_say("plumb: '%.200s': %.1f %% of its time was preemption: %" PRIu64
+                  " times, %.3f ms at the most (its p99 is %.3f ms)",
+                  n->name, (double)n->sched.preempted_ns / total * 100, n->sched.preemptions,
+                  (double)n->sched.longest_ns * 1e-6, n->host.p99_ns * 1e-6);
+    }
+}
+
 /* What is in the trace, and what is not. */
 static void tell_trace(const struct plumb_timing *t, const char *dir)
 {
@@ -156,6 +173,7 @@ void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary
     tell_drops(t);
     tell_malloc(t);
     tell_unaccounted(t);
+    tell_preempted(t);
     tell_trace(t, dir);
     tell_cost(t);
     if (dir && summary && t->rank <= 0)

@@ -175,6 +175,13 @@ static int merge_node(struct folding *f, struct plumb_timing_node *into,
     into->unbalanced += from->unbalanced;
     into->untraced += from->untraced;
     into->threads = from->threads > into->threads ? from->threads : into->threads;
+    into->sched.preempted_ns = plumb_total_add(into->sched.preempted_ns, from->sched.preempted_ns);
+    into->sched.blocked_ns = plumb_total_add(into->sched.blocked_ns, from->sched.blocked_ns);
+    if (from->sched.longest_ns > into->sched.longest_ns)
+        into->sched.longest_ns = from->sched.longest_ns;
+    into->sched.preemptions += from->sched.preemptions;
+    into->sched.blocks += from->sched.blocks;
+    into->sched.migrations += from->sched.migrations;
     into->use.launches += from->use.launches;
     into->use.works += from->use.works;
     into->use.device_ns = plumb_total_add(into->use.device_ns, from->use.device_ns);

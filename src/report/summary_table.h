@@ -39,6 +39,8 @@ struct plumb_summary_row {
     double device_mean_ms, device_median_ms, device_total_ms;
     const char *device_times; /* plumb_timing_device_times() */
     double launched_ms, wait_ms;
+    double on_cpu_ms, preempted_ms, blocked_ms;
+    uint64_t switches, migrations;
     uint32_t threads;
     uint32_t median_estimator; /* enum plumb_median */
     uint32_t median_why;       /* enum plumb_timing_median_why */

@@ -15,27 +15,27 @@ static struct units units_of(const struct plumb_summary *s, size_t begin, size_t
 {
     struct units u = {{NULL}};
     size_t n;
-    const struct plumb_column *columns = plumb_columns(&n);
+    const struct plumb_column *columns = plumb_columns_wide(s, &n);
     for (size_t i = 0; i < n && i < MOST_COLUMNS; i++)
         if (columns[i].width)
             u.of[i] = plumb_column_unit(&columns[i], s, begin, end);
     return u;
 }
 
-static size_t wide_width(void)
+static size_t wide_width(const struct plumb_summary *s)
 {
     size_t n;
     size_t width = 0;
-    const struct plumb_column *columns = plumb_columns(&n);
+    const struct plumb_column *columns = plumb_columns_wide(s, &n);
     for (size_t i = 0; i < n; i++)
         if (columns[i].width)
             width += columns[i].width + 1;
     return width - 1;
 }
 
-static void put_rule(struct plumb_buf *out)
+static void put_rule(struct plumb_buf *out, const struct plumb_summary *s)
 {
-    size_t width = wide_width();
+    size_t width = wide_width(s);
     for (size_t i = 0; i < width; i++)
         plumb_buf_char(out, '-');
     plumb_buf_char(out, '\n');
@@ -43,12 +43,12 @@ static void put_rule(struct plumb_buf *out)
 
 /* A line of the wide table: headings when `row` is NULL. Device columns of a node without device
  * time show a dash: 0.00 would be a measurement. */
-static void put_line(struct plumb_buf *out, const struct units *u,
+static void put_line(struct plumb_buf *out, const struct plumb_summary *s, const struct units *u,
                      const struct plumb_summary_row *row)
 {
     size_t n;
     bool first = true;
-    const struct plumb_column *columns = plumb_columns(&n);
+    const struct plumb_column *columns = plumb_columns_wide(s, &n);
     for (size_t i = 0; i < n; i++) {
         const struct plumb_column *c = &columns[i];
         if (!c->width)
@@ -68,12 +68,13 @@ static void put_line(struct plumb_buf *out, const struct units *u,
 }
 
 /* TOTAL stands under the totals, in their unit. */
-static void put_total(struct plumb_buf *out, const struct units *u, double total_ms)
+static void put_total(struct plumb_buf *out, const struct plumb_summary *s, const struct units *u,
+                      double total_ms)
 {
     size_t n;
     size_t i;
     size_t before = 0;
-    const struct plumb_column *columns = plumb_columns(&n);
+    const struct plumb_column *columns = plumb_columns_wide(s, &n);
     for (i = 0; i < n && strcmp(columns[i].key, "total_ms") != 0; i++)
         if (columns[i].width)
             before += columns[i].width + 1;
@@ -87,14 +88,14 @@ static void put_wide(struct plumb_buf *out, const struct plumb_summary *s, size_
     struct units u = units_of(s, begin, begin + shown);
     plumb_put_title(out, s, begin, end);
     plumb_buf_char(out, '\n');
-    put_line(out, &u, NULL);
-    put_rule(out);
+    put_line(out, s, &u, NULL);
+    put_rule(out, s);
     for (size_t i = begin; i < begin + shown; i++)
-        put_line(out, &u, &s->rows[i]);
+        put_line(out, s, &u, &s->rows[i]);
     if (shown < end - begin)
         plumb_buf_printf(out, "(%zu more)\n", end - begin - shown);
-    put_rule(out);
-    put_total(out, &u, plumb_summary_total_ms(s, begin, end));
+    put_rule(out, s);
+    put_total(out, s, &u, plumb_summary_total_ms(s, begin, end));
     plumb_put_averages(out, s, begin, end);
 }
 

@@ -110,6 +110,17 @@ static uint64_t later_u64(struct plumb_timing_cursor *c, const json_t *object, c
     return json_object_get(object, key) ? plumb_field_u64(&c->f, object, key) : 0;
 }
 
+static void read_sched(struct plumb_timing_cursor *c, const json_t *object,
+                       struct plumb_timing_sched *out)
+{
+    out->preempted_ns = later_u64(c, object, "preempted_ns");
+    out->blocked_ns = later_u64(c, object, "blocked_ns");
+    out->longest_ns = later_u64(c, object, "longest_preemption_ns");
+    out->preemptions = later_u64(c, object, "preemptions");
+    out->blocks = later_u64(c, object, "blocks");
+    out->migrations = later_u64(c, object, "migrations");
+}
+
 static void read_sites(struct plumb_timing_cursor *c, const json_t *object,
                        struct plumb_timing_node *node)
 {
@@ -149,6 +160,7 @@ static void read_node(struct plumb_timing_cursor *c, const json_t *object,
     node->on_device = plumb_field_bool(&c->f, object, "on_device");
     node->synced = plumb_field_bool(&c->f, object, "synced");
     plumb_timing_read_device_use(c, object, &node->use);
+    read_sched(c, json_object_get(object, "sched"), &node->sched);
     node->metric = plumb_field_text(&c->f, object, "component_metric");
     plumb_timing_read_use(c, object, &node->memory);
     read_sites(c, object, node);

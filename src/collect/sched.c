@@ -1,0 +1,295 @@
+/* sched.c: the collector `sched`: when threads that record were not running. Each has a software
+ * event of perf_event_open() that counts nothing and writes a record at each switch; a process may
+ * have that of its own threads without rights, unless kernel.perf_event_paranoid is above 2 or a
+ * filter of system calls (a container's) refuses it. What the records mean for spans: core/sched.h.
+ *
+ * One thread looks for new threads of the program, which wake it as they are attached, and hands
+ * intervals to the trace, where one is written. */
+#include "collect/sched.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/pages.h"
+#include "core/collector.h"
+#include "core/hold.h"
+#include "core/sched.h"
+
+enum { LANES = 64, DATA_PAGES = 8, HOLD_TRIES = 1000, PERIOD_NS = 50000000 };
+
+static struct {
+    pid_t pid; /* of the process that it runs in; 0: it does not */
+    plumb_collector *self;
+    pthread_t thread;
+    bool running;
+    uint32_t stopping; /* atomic */
+    plumb_name preempted, blocked;
+    struct {
+        uint32_t tid;
+        plumb_lane lane;
+    } lane[LANES]; /* threads beyond have no track */
+    uint32_t lanes;
+    uint64_t lost; /* intervals that the trace has not */
+    uint32_t refused;
+} sched;
+
+/* ---- The kernel's side ----------------------------------------------------------------------- */
+
+static int open_event(pid_t tid)
+{
+    struct perf_event_attr a;
+    memset(&a, 0, sizeof a);
+    a.size = sizeof a;
+    a.type = PERF_TYPE_SOFTWARE;
+    a.config = PERF_COUNT_SW_DUMMY;
+    a.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+    a.sample_id_all = 1;
+    a.context_switch = 1;
+    a.exclude_kernel = 1;
+    a.exclude_hv = 1;
+    a.use_clockid = 1;
+    a.clockid = CLOCK_MONOTONIC_RAW;
+    return (int)syscall(SYS_perf_event_open, &a, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static int paranoid(void)
+{
+    int level = -1;
+    FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    if (f && fscanf(f, "%d", &level) != 1)
+        level = -1;
+    if (f)
+        fclose(f);
+    return level;
+}
+
+/* The page keeps the event, so no descriptor stays. */
+static struct plumb_sched_watch *watch_of(uint32_t tid, int *code)
+{
+    size_t bytes = (size_t)sysconf(_SC_PAGESIZE) * (1 + DATA_PAGES);
+    struct plumb_sched_watch *w = plumb_pages_map(sizeof *w);
+    void *page = MAP_FAILED;
+    int fd = w ? open_event((pid_t)tid) : -1;
+    *code = w ? errno : ENOMEM;
+    if (fd >= 0) {
+        page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        *code = errno;
+        close(fd);
+    }
+    if (page == MAP_FAILED) {
+        if (w)
+            plumb_pages_unmap(w, sizeof *w);
+        return NULL;
+    }
+    w->pid = plumb_rt.pid;
+    w->tid = tid;
+    w->page = page;
+    w->page_bytes = bytes;
+    return w;
+}
+
+static void end_watch(struct plumb_sched_watch *w)
+{
+    munmap(w->page, w->page_bytes);
+    plumb_pages_unmap(w, sizeof *w);
+}
+
+/* ---- Threads of the program ------------------------------------------------------------------ */
+
+static bool records(const struct plumb_thread *th, const struct plumb_run *run)
+{
+    return PLUMB_ACQUIRE(th->generation) == run->generation && PLUMB_LOAD(th->tid);
+}
+
+static bool hold(struct plumb_thread *th)
+{
+    const struct timespec pause = {0, 100000};
+    for (int i = 0; i < HOLD_TRIES; i++) {
+        if (plumb_hold_try(th))
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+/* In a run that stays, which this thread is inside of. */
+static void look_at(struct plumb_thread *th, struct plumb_run *run, bool last)
+{
+    struct plumb_sched_watch *before = NULL, *made = NULL;
+    uint32_t tid = PLUMB_LOAD(th->tid);
+    int code = 0;
+    bool wanted = !last && records(th, run) && !plumb_thread_is_gone(th);
+    if (wanted && !(th->sched && th->sched->tid == tid)) {
+        made = watch_of(tid, &code);
+        sched.refused += !made && code != ESRCH;
+    }
+    if (!hold(th)) { /* cancelled in a fold, perhaps: then for ever */
+        if (made)
+            end_watch(made);
+        return;
+    }
+    if (th->sched && th->sched->pid == plumb_rt.pid && records(th, run))
+        plumb_sched_settle((struct plumb_in){th, run}, th->sched);
+    if (made || last) {
+        before = th->sched;
+        th->sched = made;
+    }
+    plumb_hold_release(th);
+    if (before && before->pid == plumb_rt.pid)
+        end_watch(before);
+}
+
+static void look_at_all(bool last)
+{
+    struct plumb_run *run = PLUMB_ACQUIRE(plumb_rt.run);
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th && run; th = th->next)
+        look_at(th, run, last);
+}
+
+/* ---- The trace ------------------------------------------------------------------------------- */
+
+static plumb_lane lane_of(uint32_t tid)
+{
+    plumb_lane_options o = {.size = sizeof o, .kind = PLUMB_LANE_OF_HOST};
+    char name[48];
+    for (uint32_t i = 0; i < sched.lanes; i++)
+        if (sched.lane[i].tid == tid)
+            return sched.lane[i].lane;
+    if (sched.lanes == LANES)
+        return (plumb_lane){0};
+    snprintf(name, sizeof name, "not running: thread %u", tid);
+    o.name = name;
+    sched.lane[sched.lanes].tid = tid;
+    if (plumb_lane_open_impl(&sched.lane[sched.lanes].lane, sched.self, &o, NULL) < 0)
+        sched.lane[sched.lanes].lane = (plumb_lane){0};
+    return sched.lane[sched.lanes++].lane;
+}
+
+static void show(void)
+{
+    const plumb_clock host = {0};
+    struct plumb_sched_event e;
+    while (plumb_sched_next(&e, &sched.lost)) {
+        plumb_lane lane = lane_of(e.tid);
+        plumb_event event;
+        memset(&event, 0, sizeof event);
+        event.size = sizeof event;
+        event.kind = PLUMB_EVENT_SPAN;
+        event.name = e.preempted ? sched.preempted : sched.blocked;
+        event.begin = e.out;
+        event.end = e.in;
+        if (lane.id)
+            plumb_emit_impl(lane, host, &event);
+    }
+}
+
+/* ---- The thread ------------------------------------------------------------------------------ */
+
+static void *watcher(void *unused)
+{
+    (void)unused;
+    plumb_own_cpu_begin();
+    while (!PLUMB_ACQUIRE(sched.stopping)) {
+        const struct timespec period = {0, PERIOD_NS};
+        uint32_t met = PLUMB_ACQUIRE(plumb_sched_met);
+        look_at_all(false);
+        show();
+        if (!PLUMB_ACQUIRE(sched.stopping))
+            syscall(SYS_futex, &plumb_sched_met, FUTEX_WAIT_PRIVATE, met, &period, NULL, 0);
+    }
+    plumb_own_cpu_end();
+    plumb_own_thread(-1);
+    return NULL;
+}
+
+static int make_watcher(plumb_error *err)
+{
+    sigset_t all, before;
+    int code;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    code = pthread_create(&sched.thread, NULL, watcher, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "cannot start a thread: %s", strerror(code));
+    plumb_own_thread(1);
+    pthread_setname_np(sched.thread, "plumb-switch");
+    sched.running = true;
+    return PLUMB_OK;
+}
+
+static int refuse(int code, plumb_error *err)
+{
+    int level = paranoid();
+    if (code == EACCES && level > 2)
+        return plumb_fail(err, PLUMB_ERR_ABSENT,
+                          "the kernel tells nobody of context switches: kernel.perf_event_paranoid "
+                          "is %d, 2 or less is needed",
+                          level);
+    return plumb_fail(err, PLUMB_ERR_ABSENT,
+                      "perf_event_open() is refused (%s): a container's filter of system calls "
+                      "does so unless it is told not to",
+                      strerror(code));
+}
+
+static int start(plumb_collector *self, void *arg, const char *options, plumb_error *err)
+{
+    int code = 0;
+    struct plumb_sched_watch *trial;
+    double ppm;
+    (void)arg;
+    (void)options;
+    memset(&sched, 0, sizeof sched);
+    if (plumb_rt.clock == PLUMB_CLOCK_VIRTUAL)
+        return plumb_fail(err, PLUMB_ERR_ABSENT, "the clock is virtual, the switches are not");
+    if (!(trial = watch_of((uint32_t)syscall(SYS_gettid), &code)))
+        return refuse(code, err);
+    end_watch(trial);
+    plumb_host_rate(&ppm);
+    sched.self = self;
+    sched.preempted = plumb_name_get_impl("preempted");
+    sched.blocked = plumb_name_get_impl("blocked");
+    sched.pid = getpid();
+    plumb_sched_begin();
+    return make_watcher(err);
+}
+
+static int stop(void *arg, plumb_error *err)
+{
+    (void)arg;
+    PLUMB_RELEASE(plumb_sched_on, 0);
+    if (sched.pid != getpid())
+        return PLUMB_OK; /* the threads are those of the parent */
+    PLUMB_RELEASE(sched.stopping, 1);
+    __atomic_fetch_add(&plumb_sched_met, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &plumb_sched_met, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    if (sched.running)
+        pthread_join(sched.thread, NULL);
+    look_at_all(true);
+    show();
+    sched.pid = 0;
+    if (sched.refused)
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "%u threads could not be watched: the kernel locks "
+                          "no more memory for that (kernel.perf_event_mlock_kb)",
+                          sched.refused);
+    return PLUMB_OK;
+}
+
+const plumb_collector_ops plumb_sched_collector = {
+    .size = sizeof(plumb_collector_ops),
+    .name = "sched",
+    .help = "context switches: when threads were preempted, or waited, and in which nodes",
+    .on_request = 1,
+    .start = start,
+    .stop = stop};
