@@ -1,0 +1,38 @@
+#!/bin/sh
+# AT-16 of two engines that each record operations of their own: these are listed and never blamed, and a
+# layer meets only its own number.
+. "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
+# record MODULE ABS_MEAN
+record() {
+    printf '{"module": "%s", "tensor": "out", "step": 0, "abs_mean": %s, "sum": %s1, "rms": %s2, "dtype": "float32", "shape": [16]}\n' "$1" "$2" "$2" "$2"
+}
+{ record embed 1.1 && record layers.0.norm 1.2 && record layers.0.rope 1.3 && record layers.0.wo 1.4; } >a.jsonl
+{ record emb 1.1 && record blk.0.attn_norm 1.2 && record blk.0.kqv 1.35 && record blk.0.out 1.4; } >b.jsonl
+for sides in 'a b' 'b a'; do
+    # shellcheck disable=SC2086 # two words
+    set -- $sides
+    expect "one-sided operations: $sides" 0 "$PLUMB_BIN" diverge "$1.jsonl" "$2.jsonl"
+    has out.txt 'no divergence: 3 pairs of records' '1 records are only in A, 1 only in B' \
+        '1 pair that order suggested agreed with nothing round them'
+done
+has out.txt 'only in A: 1 record: blk.0.kqv out' 'only in B: 1 record: layers.0.rope out'
+
+# The fault lies between what both recorded, and what one side has between is named, not blamed.
+sed 's/1\.4/1.44/g' b.jsonl >bad.jsonl
+expect 'a fault behind them' 1 "$PLUMB_BIN" diverge --map 's/^layers\.(\d)\.wo$/blk.\1.out/' a.jsonl bad.jsonl
+has out.txt 'first divergence: layers.0.wo out step 0 (in B: blk.0.out)' 'layers.0.norm out step 0 (in B: blk.0.attn_norm), is equal' \
+    'only A has layers.0.rope out step 0 between them), which of these nobody recorded on both sides' \
+    "^(layers\\.0\\.norm|layers\\.0\\.rope|layers\\.0\\.wo)"
+
+# What lies last in layer 1 of A and first in layer 2 of B is no pair, whatever order and shape say.
+{ record embed 1.1 && record layers.1.a 2.1 && record layers.1.b 2.2 && record layers.1.rope 2.3 && record layers.2.a 3.1 && record layers.2.b 3.2; } >layers_a.jsonl
+{ record emb 1.1 && record blk.1.p 2.1 && record blk.1.q 2.2 && record blk.2.kv 2.35 && record blk.2.p 3.1 && record blk.2.q 3.2; } >layers_b.jsonl
+expect 'layers' 0 "$PLUMB_BIN" diverge layers_a.jsonl layers_b.jsonl
+has out.txt 'no divergence: 5 pairs of records'
+lacks out.txt 'that order suggested'
+# Where one counts from 0 and the other from 1, each still meets its own.
+sed 's/blk\.2/blk.3/; s/blk\.1/blk.2/' layers_b.jsonl >counted.jsonl
+expect 'another count' 0 "$PLUMB_BIN" diverge layers_a.jsonl counted.jsonl
+has out.txt 'no divergence: 5 pairs of records'
+lacks out.txt 'that order suggested'
+finish
