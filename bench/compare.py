@@ -3,7 +3,7 @@
 
 usage: bench/compare.py PLUMB PROGRAM --json FILE [--tmp DIR] [--runs N] [--quick]
 
-PROGRAM, the text-to-video example, is recorded 30 times, nothing else changed. Five and five of the runs, drawn at
+PROGRAM (compare_host.c) is recorded 30 times, nothing else changed. Five and five of the runs, drawn at
 random, are two sides of identical code: compare_false_alarm_pct is how many of 500 such comparisons exit with 1.
 Then ten and ten are drawn, and the median of one node is made 5 % longer in every run of B: a node whose own runs
 spread by less than 3 % (interquartile range, scaled to a standard deviation, over the median). compare_found_pct is in how many of 500 that node is `worse`;
@@ -19,18 +19,15 @@ import subprocess
 import sys
 
 SIDE, LARGE_SIDE, CHANGE, QUIET = 5, 10, 1.05, 0.03
-WORK = ["--steps", "3", "--size", "32", "--frames", "2"]
 
 
 def record(o):
     """The reports of o.runs runs of the same program."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("PLUMB")}
-    env["OMP_WAIT_POLICY"] = "passive"
     reports = []
     for i in range(o.runs):
         folder = os.path.join(o.tmp, "compare-runs", str(i))
-        command = [o.plumb, "record", "--run-dir", folder, "--quiet", "--", o.program, *WORK,
-                   "--out", os.path.join(o.tmp, "compare.mp4")]
+        command = [o.plumb, "record", "--run-dir", folder, "--quiet", "--", o.program]
         subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=True)
         with open(os.path.join(folder, "timing.json"), encoding="utf-8") as file:
             reports.append((os.path.join(folder, "timing.json"), json.load(file)))

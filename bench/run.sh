@@ -103,13 +103,8 @@ run_diverge() {
 }
 
 run_compare() {
-    program=$build/examples/text_to_video/text_to_video
-    if [ ! -x "$program" ]; then
-        missing compare compare.py compare_false_alarm_pct "the example was not built"
-        return 0
-    fi
-    echo "plumb compare, on runs of text_to_video"
-    "$here/compare.py" "$build/bin/plumb" "$program" --json "$tmp/compare.json" --tmp "$tmp" $quick
+    echo "plumb compare, on runs of compare_host"
+    "$here/compare.py" "$build/bin/plumb" "$build/bench/compare_host" --json "$tmp/compare.json" --tmp "$tmp" $quick
 }
 
 # Nine processes, as for the activations.
