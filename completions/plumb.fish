@@ -58,6 +58,7 @@ complete -c plumb -n '__fish_seen_subcommand_from record' -l activations-dump -x
 complete -c plumb -n '__fish_seen_subcommand_from record' -l activations-dump-bytes -x -d 'most bytes of tensors kept whole'
 complete -c plumb -n '__fish_seen_subcommand_from record' -l fork -x -a 'follow off' -d 'a forked child has a run of its own, or none'
 complete -c plumb -n '__fish_seen_subcommand_from record' -l signals -f -a 'on off' -d 'finish the run on SIGTERM and SIGINT where the program does not handle them'
+complete -c plumb -n '__fish_seen_subcommand_from record' -l helper -f -a 'on off' -d 'a thread of plumb\'s own; off: no samples of memory, no trace, no activations'
 complete -c plumb -n '__fish_seen_subcommand_from record' -l quiet -f -a 'on off' -d 'no end block on stderr'
 complete -c plumb -n '__fish_seen_subcommand_from record' -l log -x -a 'silent error warn info debug' -d 'what is told on stderr while running'
 complete -c plumb -n '__fish_seen_subcommand_from record' -l help -d 'show this text'

@@ -72,6 +72,7 @@ _plumb() {
         '--activations-dump-bytes=[most bytes of tensors kept whole]:SIZE:' \
         '--fork=[a forked child has a run of its own, or none]:follow|off:(follow off)' \
         '--signals=-[finish the run on SIGTERM and SIGINT where the program does not handle them]::on|off:(on off)' \
+        '--helper=-[a thread of plumb'\''s own; off: no samples of memory, no trace, no activations]::on|off:(on off)' \
         '--quiet=-[no end block on stderr]::on|off:(on off)' \
         '--log=[what is told on stderr while running]:silent|error|warn|info|debug:(silent error warn info debug)' \
         '--help[show this text]' \

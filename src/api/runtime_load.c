@@ -25,6 +25,7 @@
 #include "core/activation.h"
 #include "core/collector.h"
 #include "core/hook.h"
+#include "core/keeper.h"
 #include "core/ledger.h"
 #include "core/runtime.h"
 #include "core/stage.h"
@@ -279,6 +280,7 @@ __attribute__((constructor(101))) static void plumb_load(void)
 {
     static uint32_t begun;
     const struct plumb_api *first;
+    void *volatile block; /* or the compiler leaves the call out */
     if (__atomic_exchange_n(&begun, 1, __ATOMIC_ACQ_REL))
         return;
     first = plumb_lookup_();
@@ -300,17 +302,25 @@ __attribute__((constructor(101))) static void plumb_load(void)
     plumb_rt.membarrier =
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     fill_table();
+    /* The program's allocator first: in a child of a fork it then has its locks again before we
+     * make a thread. */
+    block = malloc(1);
+    free(block);
     pthread_atfork(before_fork, after_fork, in_child);
     stay();
     PLUMB_RELEASE(plumb_rt.api, &table);
     leave_rendezvous();
+    plumb_helper_loaded();
+    plumb_keeper_watch();
     plumb_run_loaded();
+    if (plumb_rt.want_run)
+        plumb_helper_start();
 }
 
 __attribute__((destructor(101))) static void plumb_unload(void)
 {
     if (!plumb_rt.forwards && plumb_rt.pid == (uint32_t)getpid())
-        plumb_stop_impl(NULL);
+        plumb_run_exit();
 }
 
 /* The library's one exported symbol. Another object's constructor may ask before ours has run.

@@ -14,6 +14,8 @@
 #define PLUMB_STORE(p, v) __atomic_store_n(&(p), (v), __ATOMIC_RELAXED)
 #define PLUMB_ACQUIRE(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 #define PLUMB_RELEASE(p, v) __atomic_store_n(&(p), (v), __ATOMIC_RELEASE)
+/* Not before the stores in program order before it. */
+#define PLUMB_LOAD_ORDERED(p) __atomic_load_n(&(p), __ATOMIC_SEQ_CST)
 #define PLUMB_ADD(p, v) __atomic_fetch_add(&(p), (v), __ATOMIC_RELAXED)
 
 /* x = x + v by the only writer of x. */

@@ -2,6 +2,8 @@
  * known before and after any runtime exists). */
 #include "base/log.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -46,8 +48,9 @@ static void clean(char *line)
 }
 
 /* `line` [n + 1]: its last byte becomes a newline where no callback takes it. */
-static void speak(int level, char *line, size_t n, plumb_log_fn fn)
+static void speak(int level, char *line, size_t n)
 {
+    plumb_log_fn fn = PLUMB_ACQUIRE(log_slot.fn);
     if (fn) {
         fn(level, line, PLUMB_LOAD(log_slot.arg));
         return;
@@ -58,67 +61,151 @@ static void speak(int level, char *line, size_t n, plumb_log_fn fn)
 
 /* ---- Lines that wait ------------------------------------------------------------------------- */
 
-enum { HELD_BYTES = 256 * 1024 };
-struct held_line { /* its text follows, and a NUL */
-    int level;
-    uint32_t bytes;
-    uint32_t for_callback;
-};
+enum { HELD_FIRST = 64 * 1024, HELD_MOST = 8 * 1024 * 1024, TRIES = 1000 };
+
+/* In pages, not from malloc(): a signal handler may show them. Each: its level, its text, NUL. */
+static struct {
+    pthread_mutex_t lock;
+    char *lines; /* NULL: none */
+    size_t size, used;
+    uint32_t any;      /* atomic */
+    uint64_t too_many; /* lines that did not fit */
+} held = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 static __thread struct {
-    char *lines; /* [HELD_BYTES]; NULL: none yet */
-    size_t used;
-    bool on;
-    bool busy; /* a signal handler that comes now writes its line at once */
-} held __attribute__((tls_model("initial-exec")));
+    uint32_t holds;
+    bool busy; /* a handler that comes now says its line at once, or shows nothing */
+} mine __attribute__((tls_model("initial-exec")));
 
 void plumb_log_hold(void)
 {
-    held.on = true;
+    mine.holds++;
 }
 
-static bool keep(int level, const char *line, size_t n, bool for_callback)
+/* Under the lock: whether `n` bytes more fit. */
+static bool has_room(size_t n)
 {
-    struct held_line head = {level, (uint32_t)n, for_callback};
-    bool kept;
-    if (!held.on || held.busy || held.used + sizeof head + n + 1 > HELD_BYTES)
+    size_t size = held.size ? held.size : HELD_FIRST;
+    char *lines;
+    while (size - held.used < n)
+        size *= 2;
+    if (size == held.size)
+        return true;
+    lines = size <= HELD_MOST ? plumb_pages_map(size) : NULL;
+    if (!lines)
         return false;
-    PLUMB_STORE(held.busy, true);
-    if (!held.lines)
-        held.lines = plumb_pages_map(HELD_BYTES);
-    if ((kept = held.lines != NULL)) {
-        memcpy(held.lines + held.used, &head, sizeof head);
-        memcpy(held.lines + held.used + sizeof head, line, n + 1);
-        held.used += sizeof head + n + 1;
+    if (held.lines) {
+        memcpy(lines, held.lines, held.used);
+        plumb_pages_unmap(held.lines, held.size);
     }
-    PLUMB_STORE(held.busy, false);
-    return kept;
+    held.lines = lines;
+    held.size = size;
+    return true;
+}
+
+/* Under the lock. */
+static void keep_locked(int level, const char *line, size_t n)
+{
+    PLUMB_STORE(held.any, 1);
+    if (!has_room(n + 2)) {
+        held.too_many++;
+        return;
+    }
+    held.lines[held.used] = (char)level;
+    memcpy(held.lines + held.used + 1, line, n + 1);
+    held.used += n + 2;
+}
+
+static bool keep(int level, const char *line, size_t n)
+{
+    if (!mine.holds || mine.busy)
+        return false;
+    PLUMB_STORE(mine.busy, true);
+    pthread_mutex_lock(&held.lock);
+    keep_locked(level, line, n);
+    pthread_mutex_unlock(&held.lock);
+    PLUMB_STORE(mine.busy, false);
+    return true;
+}
+
+/* Who has it may be held up in a signal handler. */
+static bool held_trylock(void)
+{
+    for (int i = 0; i < TRIES; i++) {
+        if (pthread_mutex_trylock(&held.lock) == 0)
+            return true;
+        sched_yield();
+    }
+    return false;
+}
+
+struct taken {
+    char *lines;
+    size_t size, used;
+    uint64_t too_many;
+};
+
+static struct taken take(void)
+{
+    struct taken t = {NULL, 0, 0, 0};
+    PLUMB_STORE(mine.busy, true);
+    if (held_trylock()) {
+        t = (struct taken){held.lines, held.size, held.used, held.too_many};
+        held.lines = NULL;
+        held.size = held.used = held.too_many = 0;
+        PLUMB_STORE(held.any, 0);
+        pthread_mutex_unlock(&held.lock);
+    }
+    PLUMB_STORE(mine.busy, false);
+    return t;
+}
+
+void plumb_log_show(enum plumb_log_sink sinks)
+{
+    enum plumb_log_sink sink =
+        PLUMB_ACQUIRE(log_slot.fn) ? PLUMB_LOG_TO_CALLBACK : PLUMB_LOG_TO_STDERR;
+    struct taken t;
+    if (mine.busy || !PLUMB_ACQUIRE(held.any) || !(sinks & sink))
+        return;
+    t = take();
+    for (size_t at = 0; at < t.used;) {
+        size_t n = strlen(t.lines + at + 1);
+        speak(t.lines[at], t.lines + at + 1, n);
+        at += n + 2;
+    }
+    if (t.lines)
+        plumb_pages_unmap(t.lines, t.size);
+    if (t.too_many)
+        plumb_say("plumb: %llu more lines, for which there was no room",
+                  (unsigned long long)t.too_many);
 }
 
 void plumb_log_release(void)
 {
-    char *lines = held.lines;
-    size_t used = held.used, at = 0;
-    struct held_line head;
-    /* A callback may come here again. */
-    memset(&held, 0, sizeof held);
-    while (at < used) {
-        char *text = lines + at + sizeof head;
-        memcpy(&head, lines + at, sizeof head);
-        speak(head.level, text, head.bytes, head.for_callback ? PLUMB_ACQUIRE(log_slot.fn) : NULL);
-        at += sizeof head + head.bytes + 1;
-    }
-    if (lines)
-        plumb_pages_unmap(lines, HELD_BYTES);
+    if (mine.holds && --mine.holds == 0)
+        plumb_log_show(PLUMB_LOG_TO_ANY);
 }
+
+void plumb_log_forked(void)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    held.lock = fresh;
+    held.lines = NULL; /* whatever it is now */
+    held.size = held.used = held.too_many = 0;
+    mine.holds = 0;
+    mine.busy = false;
+    PLUMB_STORE(held.any, 0);
+}
+
+/* ---- Saying something ------------------------------------------------------------------------ */
 
 static void emit(int level, char *line, size_t size, int len)
 {
-    plumb_log_fn fn = PLUMB_ACQUIRE(log_slot.fn);
     size_t n = len < 0 ? 0 : (size_t)len < size - 1 ? (size_t)len : size - 2;
     line[n] = '\0';
     clean(line);
-    if (!keep(level, line, n, fn != NULL))
-        speak(level, line, n, fn);
+    if (!keep(level, line, n))
+        speak(level, line, n);
 }
 
 void plumb_log(int level, const char *format, ...)

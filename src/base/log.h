@@ -4,6 +4,8 @@
 #ifndef PLUMB_BASE_LOG_H
 #define PLUMB_BASE_LOG_H
 
+#include <stdbool.h>
+
 #include <plumb/abi.h>
 
 /* level 0 silences everything but plumb_say(). */
@@ -13,12 +15,19 @@ void plumb_log(int level, const char *format, ...) __attribute__((format(printf,
 /* Passes the line to `fn` instead; the level counts as for plumb_log(). */
 void plumb_log_to(int level, plumb_log_fn fn, void *arg, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Between the two, lines of this thread are kept, and the second writes them: a callback may fork
- * or start a run, and a pipe may be blocked, so neither is called with a lock held. What does not
- * fit into 256 KiB is written at once. The second does nothing where nothing is held. */
-void plumb_log_hold(void);
-void plumb_log_release(void);
 /* The end block and start-up errors: shown at every level, unless the run is quiet. */
 void plumb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Between the two, lines of this thread are kept for whoever shows them next: a callback may fork
+ * or start a run, and a pipe may be blocked, so neither is called with a lock held; and a thread
+ * with descriptors of its own, which never releases, has none for them. They may be nested; the
+ * last release shows what is kept. What does not fit into 8 MiB is counted. */
+void plumb_log_hold(void);
+void plumb_log_release(void);
+enum plumb_log_sink { PLUMB_LOG_TO_STDERR = 1, PLUMB_LOG_TO_CALLBACK = 2, PLUMB_LOG_TO_ANY = 3 };
+/* Shows what all threads have kept, in order, if it goes to one of these: a signal handler must not
+ * call the program's function, and a thread with descriptors of its own must not write. */
+void plumb_log_show(enum plumb_log_sink sinks);
+void plumb_log_forked(void); /* in the child of a fork: what is kept is the parent's */
 
 #endif

@@ -5,6 +5,7 @@
 #define PLUMB_BASE_QUIET_WRITE_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>
@@ -12,13 +13,15 @@
 
 struct plumb_quiet {
     sigset_t raised, before;
+    int cancel;
 };
 
-/* Between the two a write fails with EPIPE or EFBIG, and that is all. A signal that was pending
- * before is left to the program. The second keeps errno. */
+/* Between the two a write fails with EPIPE or EFBIG, and that is all: nor does it end a thread that
+ * is cancelled. A signal that was pending before is left to the program. The second keeps errno. */
 static inline void plumb_quiet_begin(struct plumb_quiet *q)
 {
     sigset_t pending;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &q->cancel);
     sigemptyset(&q->raised);
     sigpending(&pending);
     if (!sigismember(&pending, SIGPIPE))
@@ -34,6 +37,7 @@ static inline void plumb_quiet_end(const struct plumb_quiet *q)
     while (sigtimedwait(&q->raised, NULL, &now) > 0 || errno == EINTR)
         errno = 0;
     pthread_sigmask(SIG_SETMASK, &q->before, NULL);
+    pthread_setcancelstate(q->cancel, NULL);
     errno = saved;
 }
 

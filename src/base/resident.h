@@ -11,6 +11,9 @@
  * a forked child its parent's size, and could become another file where the host closes them all.
  */
 uint64_t plumb_resident_now(void);
+/* From here on the calling thread keeps open what it reads for that: it has descriptors of its own.
+ */
+void plumb_resident_keep(void);
 /* The highest that getrusage(2) has seen; inherited through exec, so it only tells that a peak was
  * higher than one before. About 0.3 us. */
 uint64_t plumb_resident_high(void);

@@ -39,6 +39,7 @@ struct plumb_settings {
     bool sync;
     bool debug;
     bool signals;
+    bool helper;
     bool quiet;
     uint32_t median;      /* enum plumb_median: SKETCH or P2 */
     uint32_t log_level;   /* enum plumb_log; 0: silent */

@@ -207,6 +207,7 @@ static const struct {
     {"", "plumb_start() itself asks for recording, and only a user may forbid it"},
     {"TRACE_DIR", "trace and dir in one, which have fields"},
     {"REGION_CHECK", "only a user may have the program end"},
+    {"HELPER", "made when the library is loaded with recording wanted"},
     {"CLOCK", "chosen when the library is loaded: time stamps are taken before plumb_start()"},
 };
 

@@ -198,7 +198,8 @@ static void show(void)
 static void *watcher(void *unused)
 {
     (void)unused;
-    plumb_own_cpu_begin();
+    pthread_setname_np(pthread_self(), "plumb-switch");
+    plumb_own_table(); /* or it shares the program's, and each number in it is taken for a moment */
     while (!PLUMB_ACQUIRE(sched.stopping)) {
         const struct timespec period = {0, PERIOD_NS};
         uint32_t met = PLUMB_ACQUIRE(plumb_sched_met);
@@ -207,23 +208,15 @@ static void *watcher(void *unused)
         if (!PLUMB_ACQUIRE(sched.stopping))
             syscall(SYS_futex, &plumb_sched_met, FUTEX_WAIT_PRIVATE, met, &period, NULL, 0);
     }
-    plumb_own_cpu_end();
-    plumb_own_thread(-1);
+    plumb_own_thread_ends();
     return NULL;
 }
 
 static int make_watcher(plumb_error *err)
 {
-    sigset_t all, before;
-    int code;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    code = pthread_create(&sched.thread, NULL, watcher, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int code = plumb_own_thread(&sched.thread, watcher, NULL, 0);
     if (code)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "cannot start a thread: %s", strerror(code));
-    plumb_own_thread(1);
-    pthread_setname_np(sched.thread, "plumb-switch");
     sched.running = true;
     return PLUMB_OK;
 }

@@ -18,6 +18,7 @@
 #include "core/stage.h"
 
 enum { COPIES = 16, CLOSE_WAIT_MS = 10000, DEPTH = 16 };
+#define FILE_WAIT_NS UINT64_C(5000000000)
 
 struct plumb_act plumb_act = {.begin_lock = PTHREAD_MUTEX_INITIALIZER,
                               .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -163,6 +164,22 @@ static void decide(bool last)
     PLUMB_RELEASE(a->state, columns && open_file() ? PLUMB_ACT_ON : PLUMB_ACT_OFF);
 }
 
+void plumb_activations_do_open(void)
+{
+    if (PLUMB_ACQUIRE(plumb_act.state) == PLUMB_ACT_UNDECIDED && PLUMB_ACQUIRE(plumb_act.called))
+        decide(true);
+    plumb_act_queue_begin();
+}
+
+/* Under begin_lock. The file is among the helper's descriptors. */
+static void settle(void)
+{
+    PLUMB_RELEASE(plumb_act.called, 1);
+    if (!plumb_helper_do(PLUMB_JOB_ACTIVATIONS, FILE_WAIT_NS))
+        PLUMB_RELEASE(plumb_act.state, PLUMB_ACT_OFF);
+    plumb_log_show(PLUMB_LOG_TO_ANY);
+}
+
 /* Whether records are made, which the first call settles. */
 static bool is_on(void)
 {
@@ -173,7 +190,7 @@ static bool is_on(void)
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
         pthread_mutex_lock(&a->begin_lock);
         if (PLUMB_ACQUIRE(a->state) == PLUMB_ACT_UNDECIDED)
-            decide(true);
+            settle();
         pthread_mutex_unlock(&a->begin_lock);
         pthread_setcancelstate(state, NULL);
     }
@@ -195,6 +212,7 @@ void plumb_activations_open(struct plumb_run *run)
     plumb_act_calls_clear(&a->calls);
     pthread_mutex_unlock(&a->lock);
     PLUMB_STORE(a->step_open, 0);
+    PLUMB_STORE(a->called, 0);
     PLUMB_STORE(a->state, PLUMB_ACT_UNDECIDED);
     snprintf(a->dir, sizeof a->dir, "%s", run->dir);
     if (parse(a, &plumb_rt.settings, &why) < 0) {
@@ -279,13 +297,12 @@ static void tell_dumps(void)
 void plumb_activations_close(struct plumb_run *run)
 {
     struct plumb_act *a = &plumb_act;
-    const struct timespec ms = {0, 1000000};
     uint64_t lost = 0;
     if (!PLUMB_LOAD(a->generation))
         return;
     __atomic_store_n(&a->generation, 0, __ATOMIC_SEQ_CST);
     for (int i = 0; i < CLOSE_WAIT_MS && __atomic_load_n(&a->inside, __ATOMIC_SEQ_CST); i++)
-        nanosleep(&ms, NULL);
+        plumb_helper_pause(1000000);
     if (PLUMB_LOAD(a->state) == PLUMB_ACT_UNDECIDED) /* no call came */
         plumb_act_tell_unknown(plumb_rt.settings.activations_stats);
     if (PLUMB_LOAD(a->state) == PLUMB_ACT_ON || (a->told == 0 && a->columns.count)) {

@@ -85,6 +85,7 @@ struct plumb_act {
     int64_t first_step;    /* with a call; negative: none yet */
     int64_t last_step;     /* the highest with a call */
     bool step_seen, said;
+    uint32_t called;    /* a call came, which settles `state`. Atomic */
     bool step_reached;  /* a chosen step had a call */
     uint32_t step_open; /* some thread has opened a step. Atomic */
     uint64_t seq;       /* this and `calls` under the queue's lock */
@@ -99,6 +100,7 @@ extern struct plumb_act plumb_act;
 /* PLUMB_ERR_ARG: an expression or a list of steps that is none. */
 int plumb_activations_check(const struct plumb_settings *s, plumb_error *err);
 void plumb_activations_open(struct plumb_run *run);
+void plumb_activations_do_open(void); /* PLUMB_JOB_ACTIVATIONS */
 void plumb_activations_close(struct plumb_run *run);
 void plumb_activations_forked(void);
 /* Some thread is in a step now. */
@@ -145,6 +147,8 @@ void plumb_act_pending_forked(void);
 
 /* activation_queue.c */
 int plumb_act_queue_open(const char *path, bool append, plumb_error *err);
+/* PLUMB_JOB_ACTIVATIONS: makes the thread that writes, where a record waits for one. */
+void plumb_act_queue_begin(void);
 /* Hands a copy over; `seq` and `call` are given here. */
 void plumb_act_queue_put(struct plumb_act_record *r);
 /* Gives them to a record that is not handed over. */
@@ -162,20 +166,16 @@ void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *v
 bool plumb_path_own(char *out, size_t size, const char *pattern, const char *none);
 /* "a/b.json" and ".7" to "a/b.7.json"; false, and nothing changed: it does not fit. */
 bool plumb_path_insert(char *path, size_t size, const char *tag);
-/* activation_file.c */
+/* activation_file.c: on threads that share the helper's descriptors */
 struct plumb_act_file {
-    int fd; /* -1: none */
+    int fd; /* among the helper's; -1: none */
     bool append;
-    uint64_t id[2]; /* which file it is: a number may become another's */
     char name[PLUMB_SETTINGS_PATH + 64];
 };
 /* Opens it for writing, begun afresh or to be added to. Where another process is writing to it,
  * "<path>.<pid>" instead, and said. */
 int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool append,
                         plumb_error *err);
-/* To be asked before each write: a program may have closed every descriptor that it found, and have
- * its own file under our number. Opens ours again; 0, or why it cannot be had (errno). */
-int plumb_act_file_again(struct plumb_act_file *file);
 void plumb_act_file_close(struct plumb_act_file *file);
 
 #endif

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "core/activation.h"
 
-enum { TRIES = 100, DESCRIPTOR_FROM = 500 };
+enum { TRIES = 100 };
 
 /* Whether somebody else has the file. Pipes and devices are for everybody; a file system that knows
  * no locks tells nothing. */
@@ -35,22 +35,6 @@ static bool name_try(char *out, size_t size, const char *path, int number)
            (number == 0 || plumb_path_insert(out, size, tag));
 }
 
-/* High, out of the way of programs that take descriptors by their number. */
-static int keep_descriptor(int fd)
-{
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_FROM);
-    if (high >= 0)
-        close(fd);
-    return high >= 0 ? high : fd;
-}
-
-static bool is_file(const struct plumb_act_file *file, int fd)
-{
-    struct stat st;
-    return fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_dev == file->id[0] &&
-           (uint64_t)st.st_ino == file->id[1];
-}
-
 /* What is opened is the file's from here on, unless another process has it. */
 static int take(struct plumb_act_file *file, int fd, bool *taken)
 {
@@ -68,9 +52,7 @@ static int take(struct plumb_act_file *file, int fd, bool *taken)
         close(fd);
         return code;
     }
-    file->id[0] = (uint64_t)st.st_dev;
-    file->id[1] = (uint64_t)st.st_ino;
-    file->fd = keep_descriptor(fd);
+    file->fd = fd;
     return 0;
 }
 
@@ -102,26 +84,9 @@ int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool appen
     return plumb_fail(err, PLUMB_ERR_STATE, "'%s' is being written to", path);
 }
 
-int plumb_act_file_again(struct plumb_act_file *file)
-{
-    int fd;
-    if (is_file(file, file->fd))
-        return 0;
-    fd = open(file->name, O_WRONLY | O_CLOEXEC | O_NOCTTY | (file->append ? O_APPEND : 0));
-    file->fd = -1;
-    if (fd < 0)
-        return errno;
-    if (!is_file(file, fd) || is_taken(fd, file->append)) {
-        close(fd);
-        return ESTALE;
-    }
-    file->fd = keep_descriptor(fd);
-    return 0;
-}
-
 void plumb_act_file_close(struct plumb_act_file *file)
 {
-    if (is_file(file, file->fd))
+    if (file->fd >= 0)
         close(file->fd);
     file->fd = -1;
 }

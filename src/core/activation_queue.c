@@ -11,8 +11,6 @@
  * end. Each write() lies within a page. (Where others may append to the same file there is no
  * knowing where it ends, and no such care is taken; nor is it of lines longer than a page.) */
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,8 +19,11 @@
 #include "base/pages.h"
 #include "base/quiet_write.h"
 #include "core/activation.h"
+#include "core/keeper.h"
 
 enum { RING = PLUMB_PENDING_RING, PAGE = 4096, BATCH = 16 * PAGE, PERIOD_NS = 50000000 };
+#define NAP_NS UINT64_C(1000000)
+#define WRITER_WAIT_NS UINT64_C(2000000000)
 
 static struct {
     pthread_mutex_t lock;
@@ -34,9 +35,11 @@ static struct {
     bool urged;          /* it was told that the ring is half full */
     uint64_t lost;
     bool ending;
+    uint32_t ended; /* atomic */
     pthread_t thread;
     bool running;
-    bool is_off; /* no thread could be made */
+    bool is_off;     /* no thread could be made */
+    uint32_t wanted; /* atomic: a record waits for it */
     struct plumb_act_file file;
     bool appends;
     uint64_t size; /* of the file */
@@ -60,11 +63,6 @@ static ssize_t write_some(const char *bytes, size_t n, bool at_end)
 {
     struct plumb_quiet quiet;
     ssize_t wrote;
-    int code = plumb_act_file_again(&queue.file);
-    if (code) {
-        errno = code;
-        return -1;
-    }
     plumb_quiet_begin(&quiet);
     wrote = at_end && !queue.appends ? pwrite(queue.file.fd, bytes, n, (off_t)queue.size)
                                      : write(queue.file.fd, bytes, n);
@@ -129,12 +127,20 @@ static void put_line(struct plumb_buf *batch, const struct plumb_buf *line)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
-static void call_sinks(const struct plumb_buf *line)
+/* They are the program's, and may know its descriptors. */
+static void call_sinks_here(void *arg)
 {
+    const struct plumb_buf *line = arg;
     pthread_mutex_lock(&queue.sink_lock);
     for (uint32_t i = 0; i < queue.sinks; i++)
         queue.sink[i].fn(line->data, line->len, queue.sink[i].arg);
     pthread_mutex_unlock(&queue.sink_lock);
+}
+
+static void call_sinks(struct plumb_buf *line)
+{
+    if (PLUMB_ACQUIRE(queue.sinks))
+        plumb_keeper_call(call_sinks_here, line);
 }
 
 struct writing {
@@ -198,7 +204,6 @@ static void *writer(void *unused)
 {
     struct writing *w = plumb_pages_map(sizeof *w);
     (void)unused;
-    plumb_own_cpu_begin();
     pthread_mutex_lock(&queue.lock);
     while (w && !(queue.ending && queue.put == queue.taken)) {
         drain(w);
@@ -214,30 +219,46 @@ static void *writer(void *unused)
         plumb_buf_fini(&w->batch);
         plumb_pages_unmap(w, sizeof *w);
     }
-    plumb_own_cpu_end();
-    plumb_own_thread(-1);
+    plumb_own_thread_ends();
+    PLUMB_RELEASE(queue.ended, 1);
     return NULL;
 }
 
-/* Signals are the program's business. */
-static bool make_writer(void)
+void plumb_act_queue_begin(void)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    queue.running = pthread_create(&queue.thread, NULL, writer, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (queue.running) {
-        plumb_own_thread(1);
+    int code = plumb_helper_is_me() ? 0 : ENOTSUP;
+    if (queue.running || !PLUMB_ACQUIRE(queue.wanted))
+        return;
+    if (!code)
+        code = plumb_own_thread(&queue.thread, writer, NULL, 0);
+    if (!code)
         pthread_setname_np(queue.thread, "plumb-act");
-    } else {
-        queue.is_off = true;
-        plumb_say("plumb: no thread for activation records; they are left out");
-    }
-    return queue.running;
+    else
+        plumb_say("plumb: no thread for activation records; they are left out: %s",
+                  code == ENOTSUP ? plumb_helper_cure() : strerror(code));
+    pthread_mutex_lock(&queue.lock);
+    queue.running = code == 0;
+    queue.is_off = code != 0;
+    pthread_mutex_unlock(&queue.lock);
 }
 
 /* ---- The program's side ---------------------------------------------------------------------- */
+
+/* Under queue.lock, which is let go of meanwhile: whether somebody writes. */
+static bool wait_for_writer(void)
+{
+    while (!queue.running && !queue.is_off) {
+        bool done;
+        PLUMB_RELEASE(queue.wanted, 1);
+        pthread_mutex_unlock(&queue.lock);
+        done = plumb_helper_do(PLUMB_JOB_ACTIVATIONS, WRITER_WAIT_NS);
+        plumb_log_show(PLUMB_LOG_TO_ANY);
+        pthread_mutex_lock(&queue.lock);
+        if (!done)
+            queue.is_off = true;
+    }
+    return queue.running;
+}
 
 /* Under queue.lock: whether a record fits. */
 static bool wait_for_room(void)
@@ -278,7 +299,7 @@ void plumb_act_queue_put(struct plumb_act_record *r)
     /* A wait may end the thread, with the lock held. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     pthread_mutex_lock(&queue.lock);
-    room = (queue.running || (!queue.is_off && make_writer())) && wait_for_room();
+    room = wait_for_writer() && wait_for_room();
     number(r);
     if (!room) {
         queue.lost++;
@@ -310,12 +331,14 @@ int plumb_activation_sink_impl(plumb_activation_sink_fn fn, void *arg, plumb_err
     int rc = PLUMB_OK;
     pthread_mutex_lock(&queue.sink_lock);
     if (!fn) {
-        queue.sinks = 0;
+        PLUMB_RELEASE(queue.sinks, 0);
     } else if (queue.sinks == PLUMB_ACT_SINKS) {
         rc = plumb_fail(err, PLUMB_ERR_STATE, "there are %d sinks already", PLUMB_ACT_SINKS);
     } else {
+        plumb_keeper_start();
         queue.sink[queue.sinks].fn = fn;
-        queue.sink[queue.sinks++].arg = arg;
+        queue.sink[queue.sinks].arg = arg;
+        PLUMB_RELEASE(queue.sinks, queue.sinks + 1);
     }
     pthread_mutex_unlock(&queue.sink_lock);
     return rc;
@@ -338,6 +361,8 @@ int plumb_act_queue_open(const char *path, bool append, plumb_error *err)
     queue.ring = (unsigned char *)queue.pending + PLUMB_PENDING_HEAD;
     queue.put = queue.taken = queue.lost = queue.size = 0;
     queue.ending = queue.broken = queue.is_off = queue.idle = queue.urged = false;
+    PLUMB_STORE(queue.wanted, 0);
+    PLUMB_STORE(queue.ended, 0);
     return PLUMB_OK;
 }
 
@@ -347,6 +372,9 @@ uint64_t plumb_act_queue_close(void)
     queue.ending = true;
     pthread_cond_signal(&queue.filled);
     pthread_mutex_unlock(&queue.lock);
+    /* Sinks may need the helper meanwhile. */
+    while (queue.running && !PLUMB_ACQUIRE(queue.ended))
+        plumb_helper_pause(NAP_NS);
     if (queue.running)
         pthread_join(queue.thread, NULL);
     queue.running = false;
@@ -363,5 +391,5 @@ void plumb_act_queue_forked(void)
     queue.filled = queue.emptied = cond;
     queue.running = false;
     plumb_act_pending_forked();
-    plumb_act_file_close(&queue.file);
+    queue.file.fd = -1; /* the parent's */
 }

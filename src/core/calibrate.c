@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "core/control.h"
 #include "core/runtime.h"
 
 enum { LINES = 768 /* of 64 bytes: 48 KiB */, WORK_SPANS = 16, WORK_ROUNDS = 12 };

@@ -2,9 +2,10 @@
  *
  * The address range is reserved once, at the bound (PLUMB_MAX_STATE), and never moves; storage is
  * put behind it step by step with posix_fallocate, because a page of a sparse file on a full disk
- * would kill the host with SIGBUS. Where the disk gives no more (or RLIMIT_FSIZE would raise
- * SIGXFSZ), the rest of the range becomes private memory: recording goes on, only the crash-safety
- * of what comes later is lost, and said. All under the runtime's lock. */
+ * would kill the host with SIGBUS. The helper does that, ahead of need: whoever carves hardly ever
+ * waits for it, and never longer than a second. Where the disk gives no more (or RLIMIT_FSIZE would
+ * raise SIGXFSZ), the rest of the range becomes private memory: recording goes on, only the
+ * crash-safety of what comes later is lost, and said. All under the runtime's lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -17,68 +18,55 @@
 
 #include "base/log.h"
 #include "core/active.h"
+#include "core/helper.h"
 #include "core/runtime.h"
 
 enum {
     STEP = 256 * 1024,
     RESERVE = 256 * 1024,
-    DESCRIPTOR_FROM = 500,
+    AHEAD = 512 * 1024,
     TRACE_PART = 4,  /* one part in so many is for queues of the trace */
     LIMIT_PART = 16, /* of what the process may have, for the mapping of a run */
     QUEUE_LEFT = 8   /* a queue takes at most one part in so many of what the mapping has left */
 };
+#define GROW_WAIT_NS UINT64_C(1000000000)
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-/* High, where a program that takes descriptors by their number (a shell's `exec 3>file`) does not
- * look for its own. */
-static int keep_descriptor(int fd)
-{
-    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, DESCRIPTOR_FROM);
-    if (high >= 0)
-        close(fd);
-    return high >= 0 ? high : fd;
-}
-
-static bool is_file_of(const struct plumb_run *run, int fd)
+static int file_of(struct plumb_run *run, const char *path, int flags)
 {
     struct stat st;
-    return fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_dev == run->file[0] &&
-           (uint64_t)st.st_ino == run->file[1];
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && flags) {
+        run->file[0] = (uint64_t)st.st_dev;
+        run->file[1] = (uint64_t)st.st_ino;
+    }
+    if ((uint64_t)st.st_dev == run->file[0] && (uint64_t)st.st_ino == run->file[1])
+        return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
 }
 
-int plumb_file_of(struct plumb_run *run)
+/* Descriptors are kept where they are the helper's own; in the program's table one is there only
+ * while it is used. */
+static int file_begin(struct plumb_run *run)
 {
     char path[1100];
-    int fd;
-    if (run->fd < 0 || is_file_of(run, run->fd))
+    if (run->fd >= 0)
         return run->fd;
     snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (!is_file_of(run, fd)) {
-        if (fd >= 0)
-            close(fd);
-        return -1;
-    }
-    run->fd = keep_descriptor(fd);
-    return run->fd;
+    return file_of(run, path, 0);
 }
 
-void plumb_file_close(struct plumb_run *run)
+static void file_end(struct plumb_run *run, int fd)
 {
-    if (is_file_of(run, run->fd))
-        close(run->fd);
-}
-
-static bool make_file(struct plumb_run *run, const char *path)
-{
-    struct stat st;
-    run->fd = keep_descriptor(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (run->fd < 0 || fstat(run->fd, &st) < 0)
-        return false;
-    run->file[0] = (uint64_t)st.st_dev;
-    run->file[1] = (uint64_t)st.st_ino;
-    return true;
+    if (plumb_helper_is_me())
+        run->fd = fd;
+    else if (fd >= 0)
+        close(fd);
 }
 
 /* ---- The mapping ----------------------------------------------------------------------------- */
@@ -103,10 +91,10 @@ static size_t within_limits(struct plumb_run *run, size_t bytes)
 }
 
 /* Maps as much as the kernel gives: half as much each time it refuses, down to one step. */
-static bool map(struct plumb_run *run, int flags)
+static bool map(struct plumb_run *run, int flags, int fd)
 {
     for (;; run->mapped = (run->mapped / 2 + STEP - 1) / STEP * STEP) {
-        run->base = mmap(NULL, run->mapped, PROT_READ | PROT_WRITE, flags, run->fd, 0);
+        run->base = mmap(NULL, run->mapped, PROT_READ | PROT_WRITE, flags, fd, 0);
         if (run->base != MAP_FAILED)
             return true;
         if (errno != ENOMEM || run->mapped == STEP)
@@ -118,23 +106,23 @@ static bool map(struct plumb_run *run, int flags)
 int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plumb_error *err)
 {
     char path[1100];
-    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, fd = -1;
     run->fd = -1;
     run->bounded_by = NULL;
     run->mapped = within_limits(run, bytes);
     if (dir) {
         snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
-        if (!make_file(run, path))
+        fd = file_of(run, path, O_CREAT | O_EXCL);
+        if (fd < 0)
             return plumb_fail(err, PLUMB_ERR_IO, "cannot make '%s': %s", path, strerror(errno));
         flags = MAP_SHARED | MAP_NORESERVE;
     }
-    if (!map(run, flags)) {
+    if (!map(run, flags, fd)) {
         int code = errno;
-        if (run->fd >= 0) {
-            close(run->fd);
+        if (fd >= 0) {
+            close(fd);
             unlink(path);
         }
-        run->fd = -1;
         run->base = NULL;
         return plumb_fail(err, PLUMB_ERR_MEMORY,
                           "cannot map %zu bytes for statistics: %s; lower PLUMB_MAX_STATE",
@@ -142,7 +130,9 @@ int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plu
     }
     run->reserve = run->mapped / 16 < RESERVE ? run->mapped / 16 : RESERVE;
     run->trace_left = run->mapped / TRACE_PART;
-    run->backed = run->fd < 0 ? run->mapped : 0;
+    run->in_file = fd >= 0;
+    run->backed = run->in_file ? 0 : run->mapped;
+    file_end(run, fd);
     return PLUMB_OK;
 }
 
@@ -151,31 +141,40 @@ bool plumb_file_in_place(const struct plumb_run *run)
     char path[1100];
     struct stat st;
     snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);
-    return run->fd >= 0 && lstat(path, &st) == 0 && (uint64_t)st.st_dev == run->file[0] &&
+    return run->in_file && lstat(path, &st) == 0 && (uint64_t)st.st_dev == run->file[0] &&
            (uint64_t)st.st_ino == run->file[1];
 }
 
 /* A frozen file does not hear that its run is over. */
-static void tell_ended(int fd)
+static void tell_ended(struct plumb_run *run)
 {
     const uint32_t ended = PLUMB_LIVE_ENDED;
+    int fd = file_begin(run);
     ssize_t written = pwrite(fd, &ended, sizeof ended, offsetof(struct plumb_live_header, status));
     (void)written;
+    file_end(run, fd);
 }
 
-void plumb_mapping_close(struct plumb_run *run, bool keep_file)
+void plumb_file_done(struct plumb_run *run, bool keep_file)
 {
     char path[1100];
+    if (!run->in_file)
+        return;
+    if (run->partly && run->frozen)
+        tell_ended(run);
+    if (run->fd >= 0)
+        close(run->fd);
+    snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);
+    if (!keep_file || (run->partly && !run->frozen))
+        unlink(path);
+    run->fd = -1;
+    run->in_file = false;
+}
+
+void plumb_mapping_close(struct plumb_run *run)
+{
     if (run->base)
         munmap(run->base, run->mapped);
-    if (run->fd >= 0) {
-        if (run->partly && run->frozen)
-            tell_ended(plumb_file_of(run));
-        plumb_file_close(run);
-        snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);
-        if (!keep_file || (run->partly && !run->frozen))
-            unlink(path);
-    }
     plumb_text_fini(run);
     plumb_map_fini(&run->texts);
     plumb_map_fini(&run->keys);
@@ -187,7 +186,6 @@ void plumb_mapping_close(struct plumb_run *run, bool keep_file)
     plumb_active_close(run);
     run->base = NULL;
     run->h = NULL;
-    run->fd = -1;
 }
 
 int plumb_file_limit(size_t want)
@@ -201,7 +199,7 @@ int plumb_file_limit(size_t want)
 
 /* The file takes no more. What it has stays as it is now, and whole: were it still written, its
  * lists would lead to what only memory has. */
-static bool freeze(struct plumb_run *run, int code)
+static bool freeze(struct plumb_run *run, int fd, int code)
 {
     const int flags = MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED;
     size_t rest = run->mapped - run->backed;
@@ -213,33 +211,92 @@ static bool freeze(struct plumb_run *run, int code)
     if (mmap(run->base + run->backed, rest, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0) ==
         MAP_FAILED)
         return false;
-    if (run->backed && mmap(run->base, run->backed, PROT_READ | PROT_WRITE, flags,
-                            plumb_file_of(run), 0) == MAP_FAILED)
+    if (run->backed &&
+        mmap(run->base, run->backed, PROT_READ | PROT_WRITE, flags, fd, 0) == MAP_FAILED)
         plumb_log(PLUMB_LOG_WARN, "live.plumb cannot be kept whole: %s", strerror(errno));
     snprintf(run->problem, sizeof run->problem,
              "cannot grow live.plumb beyond %zu bytes: %s; from here on statistics are kept in "
              "memory only until the run ends",
              run->backed, strerror(code));
     run->frozen = run->backed;
-    run->backed = run->mapped;
-    run->partly = true;
+    PLUMB_RELEASE(run->partly, true);
+    PLUMB_RELEASE(run->backed, run->mapped);
     return true;
+}
+
+static int lengthen(const struct plumb_run *run, int fd, size_t upto)
+{
+    int code = plumb_file_limit(upto);
+    return code ? code : posix_fallocate(fd, (off_t)run->backed, (off_t)(upto - run->backed));
 }
 
 /* Puts storage behind the first `want` bytes. False: not even memory. */
 static bool back(struct plumb_run *run, size_t want)
 {
     size_t upto = (want + STEP - 1) / STEP * STEP;
-    int code = plumb_file_limit(upto), fd = plumb_file_of(run);
-    if (!code && fd < 0)
-        code = EBADF;
-    if (!code)
-        code = posix_fallocate(fd, (off_t)run->backed, (off_t)(upto - run->backed));
-    if (!code) {
-        run->backed = upto;
+    int fd = file_begin(run), code = fd < 0 ? EBADF : lengthen(run, fd, upto);
+    bool done = true;
+    if (code)
+        done = freeze(run, fd, code);
+    else
+        PLUMB_RELEASE(run->backed, upto);
+    file_end(run, fd);
+    return done;
+}
+
+/* Where that fails there is still room: only who needs more finds that there is none. */
+static void back_ahead(struct plumb_run *run, size_t upto)
+{
+    int fd = file_begin(run);
+    if (fd >= 0 && lengthen(run, fd, upto) == 0)
+        PLUMB_RELEASE(run->backed, upto);
+    else
+        run->is_tight = true;
+    file_end(run, fd);
+}
+
+void plumb_carve_grow(void)
+{
+    struct plumb_run *run = PLUMB_ACQUIRE(plumb_rt.run);
+    size_t ahead;
+    if (!run || !run->in_file || run->partly)
+        return;
+    if (PLUMB_ACQUIRE(run->want) > run->backed)
+        back(run, run->want);
+    ahead = (PLUMB_ACQUIRE(run->want_soon) + STEP - 1) / STEP * STEP;
+    if (ahead > run->backed && ahead <= run->mapped && !run->is_tight && !run->partly)
+        back_ahead(run, ahead);
+}
+
+/* Whether the first `upto` bytes have storage, now or soon. */
+static bool has(struct plumb_run *run, size_t upto)
+{
+    if (upto <= PLUMB_ACQUIRE(run->backed))
         return true;
-    }
-    return freeze(run, code);
+    if (plumb_helper_is_me() || !plumb_helper_is_there() || run != plumb_rt.run)
+        return back(run, upto);
+    PLUMB_RELEASE(run->want, upto);
+    plumb_helper_do(PLUMB_JOB_GROW, GROW_WAIT_NS);
+    return upto <= PLUMB_ACQUIRE(run->backed);
+}
+
+/* Before there is need: nobody waits then. */
+static void ask_for_more(struct plumb_run *run)
+{
+    size_t backed = PLUMB_LOAD(run->backed);
+    if (run->h->used + AHEAD / 2 <= backed || PLUMB_LOAD(run->want_soon) > backed)
+        return;
+    PLUMB_RELEASE(run->want_soon, backed + AHEAD);
+    if (run == plumb_rt.run)
+        plumb_helper_ask(PLUMB_JOB_GROW);
+}
+
+void plumb_carve_note(struct plumb_run *run)
+{
+    if (!PLUMB_ACQUIRE(run->partly) || run->noted)
+        return;
+    run->noted = true;
+    plumb_run_note(run, "%s", run->problem);
 }
 
 uint64_t plumb_carve_left(const struct plumb_run *run)
@@ -251,17 +308,17 @@ uint64_t plumb_carve_left(const struct plumb_run *run)
 uint64_t plumb_carve(struct plumb_run *run, size_t bytes)
 {
     uint64_t at = run->h ? run->h->used : 0;
-    bool was_partly = run->partly;
     bytes = (bytes + 63) & ~(size_t)63;
     if (bytes > run->mapped - run->reserve || at > run->mapped - run->reserve - bytes)
         return 0;
-    if (at + bytes > run->backed && !back(run, at + bytes))
+    if (!has(run, at + bytes))
         return 0;
-    if (run->h)
-        run->h->used = at + bytes;
+    if (!run->h)
+        return at;
+    run->h->used = at + bytes;
+    ask_for_more(run);
     /* Not before: the note is carved as well. */
-    if (run->h && run->partly && !was_partly)
-        plumb_run_note(run, "%s", run->problem);
+    plumb_carve_note(run);
     return at;
 }
 

@@ -2,13 +2,13 @@
 #include "core/collector.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "core/keeper.h"
 
-enum { STACK_BYTES = 256 * 1024 };
+enum { STACK_BYTES = 256 * 1024, NAP_NS = 1000000 };
 
 /* The list; those registered never leave it. Guarded by life_lock; `count` is released. */
 static struct {
@@ -168,36 +168,30 @@ static void work(void *arg)
 
 static void *thread_main(void *arg)
 {
-    plumb_own_cpu_begin();
     work(arg);
-    plumb_own_cpu_end();
-    plumb_own_thread(-1);
+    plumb_own_thread_ends();
     return NULL;
 }
 
-/* One that takes no signal and that nobody joins. */
-static int make_thread(struct plumb_collector *c)
-{
-    void *born = (void *)((uintptr_t)c->serial << INDEX_BITS | c->index);
-    pthread_attr_t attr;
-    pthread_t thread;
-    sigset_t all, before;
-    char name[16];
+struct made {
+    struct plumb_collector *c;
     int code;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    code = pthread_create(&thread, &attr, thread_main, born);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    if (code)
-        return code;
-    plumb_own_thread(1);
+};
+
+/* One that nobody joins. */
+static void make_thread(void *arg)
+{
+    struct made *made = arg;
+    struct plumb_collector *c = made->c;
+    void *born = (void *)((uintptr_t)c->serial << INDEX_BITS | c->index);
+    pthread_t thread;
+    char name[16];
+    made->code = plumb_own_thread(&thread, thread_main, born, STACK_BYTES);
+    if (made->code)
+        return;
     snprintf(name, sizeof name, "plumb-%.9s", c->ops.name);
     pthread_setname_np(thread, name);
-    return 0;
+    pthread_detach(thread);
 }
 
 /* ---- Which ----------------------------------------------------------------------------------- */
@@ -239,12 +233,31 @@ static bool is_wanted(const struct plumb_collector *c, bool *asked)
 
 /* ---- Asking it ------------------------------------------------------------------------------- */
 
+static bool is_over(const struct timespec *until)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec > until->tv_sec ||
+           (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec);
+}
+
+/* Under c->lock. False: it is too late. What the collector does may need the helper meanwhile. */
+static bool wait_for_answer(struct plumb_collector *c, const struct timespec *until)
+{
+    if (!plumb_helper_is_me())
+        return pthread_cond_timedwait(&c->answered, &c->lock, until) != ETIMEDOUT;
+    pthread_mutex_unlock(&c->lock);
+    plumb_helper_pause(NAP_NS);
+    pthread_mutex_lock(&c->lock);
+    return !is_over(until);
+}
+
 /* Waits until the state is not `busy` any more; gives up at `until`. Under c->lock. */
 static void await(struct plumb_collector *c, uint32_t busy, const struct timespec *until,
                   const char *what)
 {
     while (c->state == busy) {
-        if (pthread_cond_timedwait(&c->answered, &c->lock, until) != ETIMEDOUT)
+        if (wait_for_answer(c, until))
             continue;
         if (c->state != busy)
             break;
@@ -269,7 +282,7 @@ static void shut(struct plumb_collector *c)
 
 static void begin_start(struct plumb_collector *c, struct plumb_run *run)
 {
-    int code;
+    struct made made = {c, 0};
     plumb_lock();
     plumb_collector_entry(c, run);
     plumb_unlock();
@@ -286,12 +299,13 @@ static void begin_start(struct plumb_collector *c, struct plumb_run *run)
     c->serial++;
     c->threads++;
     PLUMB_RELEASE(c->open, 1);
-    code = make_thread(c);
-    if (code) {
+    /* Its functions may open descriptors that the program is to use. */
+    plumb_keeper_call(make_thread, &made);
+    if (made.code) {
         c->threads--;
         c->state = PLUMB_COLLECTOR_FAILED;
         PLUMB_STORE(c->open, 0);
-        snprintf(c->why, sizeof c->why, "cannot start its thread: %s", strerror(code));
+        snprintf(c->why, sizeof c->why, "cannot start its thread: %s", strerror(made.code));
     }
     pthread_mutex_unlock(&c->lock);
 }
@@ -369,6 +383,16 @@ static void start_one(struct plumb_collector *c, struct plumb_run *run, bool *as
         note_locked(run, c->ops.name, "did not start", "it still is where it was given up");
     else
         begin_start(c, run);
+}
+
+bool plumb_collectors_any_wanted(void)
+{
+    bool asked;
+    for (uint32_t i = 0; i < list.count; i++) {
+        if (list.at[i]->registered && is_wanted(list.at[i], &asked))
+            return true;
+    }
+    return false;
 }
 
 void plumb_collectors_start(struct plumb_run *run)
@@ -531,6 +555,8 @@ plumb_collector *plumb_collector_register_impl(const plumb_collector_ops *ops, v
         return NULL;
     plumb_life_lock();
     c = add(ops, arg, err);
+    if (c && plumb_helper_is_there())
+        plumb_keeper_start();
     if (c && plumb_rt.run) {
         start_one(c, plumb_rt.run, &asked);
         at_ms(&until, PLUMB_COLLECTOR_WAIT_MS);

@@ -67,6 +67,8 @@ plumb_collector *plumb_collector_find_impl(const char *name);
 const void *plumb_collector_offer_impl(plumb_collector *collector);
 int plumb_collector_status_impl(plumb_collector *collector, plumb_collector_status *out);
 
+/* Whether a run would have one of them. */
+bool plumb_collectors_any_wanted(void);
 /* Under life_lock: a run has been opened, is about to be closed (it still takes events), is closed
  * (nobody records into it any more). */
 void plumb_collectors_start(struct plumb_run *run);

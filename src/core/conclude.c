@@ -189,7 +189,7 @@ int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bo
     read = rc == PLUMB_OK;
     if (rc == PLUMB_OK)
         rc = render_signatures(&signatures, run, err);
-    if (rc == PLUMB_OK && run->fd >= 0) {
+    if (rc == PLUMB_OK && run->in_file) {
         rc = plumb_timing_write(&t, &report, err);
         if (rc == PLUMB_OK)
             rc = write_files(run, &report, &signatures, err);
@@ -199,11 +199,11 @@ int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bo
     if (read)
         save_copies(&t, &report, &signatures, saved ? run->dir : NULL);
     summary = saved && write_summary(run, &t);
-    if (rc == PLUMB_OK || run->fd < 0)
+    if (rc == PLUMB_OK || !run->in_file)
         tell_malloc(&t);
     /* Without a file that has everything the block has the table. */
     told = rc == PLUMB_OK || (read && (run->partly || !plumb_file_in_place(run)));
-    if (told || run->fd < 0)
+    if (told || !run->in_file)
         plumb_run_tell("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
     if (told && !plumb_rt.settings.quiet && plumb_rt.end_block)
         plumb_rt.end_block(&t, saved ? run->dir : NULL, summary);

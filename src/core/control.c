@@ -1,56 +1,43 @@
-/* control.c: the one thread that plumb adds to a process while a run is open, and the signals that
- * end a run.
+/* control.c: what the helper does by the clock while a run is open, and the signals that end one.
  *
- * The thread blocks every signal and mostly sleeps: it takes clock anchors (after 5 ms, 50 ms, then
- * each second, so that a killed run still has a fitted clock), samples memory, calibrates the cost
- * of a span once per process, and finishes the run when a signal handler asks for it, because a
- * handler may not.
+ * It takes clock anchors (after 5 ms, 50 ms, then each second, so that a killed run still has a
+ * fitted clock), samples memory, and calibrates the cost of a span once per process. It does
+ * nothing while no run is open.
  *
  * SIGTERM and SIGINT are taken only where they are at SIG_DFL when the run opens, or, for a run
  * that opens before main(), a second later, when an interpreter that takes them for itself has
- * looked at them; the handler asks, waits at most 2 s, and lets the signal do what it would have
- * done.
- *
- * A program whose main() leaves by pthread_exit() ends with its last thread. Ours would be that
- * for ever, so the thread also looks whether the program's are all gone, and then ends the process
- * as the last of them would have: exit(0). */
+ * looked at them; the handler asks the helper for the end of the run, waits at most 2 s, and lets
+ * the signal do what it would have done. The first process of a container takes none: the kernel
+ * ignores signals at SIG_DFL there, so that ours would be the only ones that do something. */
+#include "core/control.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/pages.h"
+#include "core/helper.h"
+#include "core/keeper.h"
 #include "core/ledger.h"
 #include "core/runtime.h"
 #include "format/live_clock.h"
 
-enum { REQUEST_NONE = 0, REQUEST_END = 1, REQUEST_FINISH = 2, SIGNALS_AFTER_NS = 1000000000 };
-enum { REPORT_STACK = 64 * 1024, FINISH_MS = 10000 };
-enum { AFTER_JUMP_NS = 5000000 };
-enum { LOOK_NS = 200000000 }; /* between looks whether anybody is left */
+enum { MS = 1000000, SIGNALS_AFTER_NS = 1000 * MS, SIGNAL_WAIT_MS = 2000, AFTER_JUMP_NS = 5 * MS };
 
 static struct {
-    pthread_t thread;
-    sem_t wake;
-    sem_t born; /* posted once by the thread, when it runs */
-    uint32_t running;
-    uint32_t threads;  /* atomic: of plumb's, that run */
-    uint32_t request;  /* atomic */
-    uint32_t finished; /* atomic: the run that a signal asked to finish is over */
-    bool taken[65];    /* signals with our handler */
-    bool late;         /* signals are left alone at first */
-} control;
+    struct plumb_run *run; /* NULL: none is open */
+    uint64_t pause_ns, next_anchor;
+    uint64_t signals_at; /* when they are taken; UINT64_MAX: not later */
+    uint64_t open_at;    /* atomic; when a wanted run opens; 0: when it is asked for */
+    uint32_t running;    /* atomic: a run is open, which a signal ends */
+    uint32_t signalled;  /* atomic: one does */
+    bool taken[NSIG];    /* signals with our handler */
+} control = {.signals_at = UINT64_MAX};
 
 static void signal_take(int sig);
 
-/* ---- The thread ------------------------------------------------------------------------------ */
+/* ---- By the clock ---------------------------------------------------------------------------- */
 
 /* True: one more, soon. */
 static bool anchor(struct plumb_run *run)
@@ -60,106 +47,71 @@ static bool anchor(struct plumb_run *run)
     return plumb_live_clock_take(run->h, &now);
 }
 
-static void sleep_for(uint64_t ns)
+static uint64_t until(uint64_t at, uint64_t now)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_nsec += (time_t)(ns % 1000000000u);
-    t.tv_sec += (time_t)(ns / 1000000000u) + t.tv_nsec / 1000000000;
-    t.tv_nsec %= 1000000000;
-    while (sem_clockwait(&control.wake, CLOCK_MONOTONIC, &t) < 0 && errno == EINTR)
-        continue;
+    return at > now ? at - now : 0;
 }
 
-void plumb_own_thread(int change)
+static uint64_t lower(uint64_t a, uint64_t b)
 {
-    __atomic_fetch_add(&control.threads, (uint32_t)change, __ATOMIC_ACQ_REL);
+    return a < b ? a : b;
 }
 
-/* Whether main() has left by pthread_exit() and no thread of the program's runs any more: the first
- * thread is a zombie, and the others, of whom /proc tells the number, are ours. */
-static bool is_alone(void)
+static void take_anchor(struct plumb_run *run, uint64_t now)
 {
-    char text[1024];
-    const char *p;
-    unsigned long threads = 0;
-    ssize_t n;
-    int fd;
-    /* Of the first thread alone: that of the process adds up the times of all threads. */
-    snprintf(text, sizeof text, "/proc/self/task/%u/stat", plumb_rt.pid);
-    if ((fd = open(text, O_RDONLY | O_CLOEXEC)) < 0)
-        return false;
-    n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    /* "pid (name) state ..."; the number of threads is the 17th word behind the state. */
-    p = strrchr(text, ')');
-    if (!p || strncmp(p, ") Z ", 4) != 0)
-        return false;
-    p += 3;
-    for (int i = 1; i < 17 && p; i++)
-        p = strchr(p + 1, ' ');
-    if (p)
-        threads = strtoul(p, NULL, 10);
-    return threads == 1ul + PLUMB_ACQUIRE(control.threads);
+    plumb_own_cpu_store(run);
+    if (anchor(run)) {
+        control.next_anchor = now + AFTER_JUMP_NS;
+        return;
+    }
+    control.pause_ns = control.pause_ns >= 50 * MS ? 1000 * MS : control.pause_ns * 10;
+    control.next_anchor = now + control.pause_ns;
 }
 
-/* Ends the process as its last thread does. */
-static void leave(void)
+/* What else is to be done in the background belongs here. */
+static uint64_t run_turn(struct plumb_run *run)
 {
-    plumb_stop_impl(NULL);
-    PLUMB_RELEASE(control.finished, 1);
-    exit(0);
-}
-
-static void *control_main(void *arg)
-{
-    struct plumb_run *run = arg;
-    uint64_t pause_ns = 5000000, sample_ns, next_anchor, now, signals_at = UINT64_MAX;
-    uint64_t look_at = 0, wait_ns;
-    plumb_own_cpu_begin();
-    sem_post(&control.born);
+    uint64_t sample_ns, now;
     if (!plumb_rt.overhead_ticks_x1000)
         plumb_calibrate();
     PLUMB_STORE(run->h->overhead_ticks_x1000, plumb_rt.overhead_ticks_x1000);
     PLUMB_STORE(run->h->overhead_work_ticks_x1000, plumb_rt.overhead_work_ticks_x1000);
-    next_anchor = plumb_clock_gettime_ns(CLOCK_MONOTONIC) + pause_ns;
-    if (control.late && plumb_rt.settings.signals)
-        signals_at = next_anchor + SIGNALS_AFTER_NS;
-    while (PLUMB_ACQUIRE(control.request) == REQUEST_NONE) {
-        PLUMB_STORE(run->h->seen_ticks, plumb_ticks_from(plumb_rt.clock));
-        sample_ns = plumb_series_sample(run);
-        now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
-        if (now >= look_at) {
-            if (is_alone())
-                leave();
-            look_at = now + LOOK_NS;
-        }
-        if (now < next_anchor) {
-            wait_ns = next_anchor - now < look_at - now ? next_anchor - now : look_at - now;
-            sleep_for(sample_ns && sample_ns < wait_ns ? sample_ns : wait_ns);
-            continue;
-        }
-        plumb_own_cpu_store(run);
-        if (anchor(run)) {
-            next_anchor = now + AFTER_JUMP_NS;
-            continue;
-        }
-        if (now >= signals_at) {
-            signal_take(SIGTERM);
-            signal_take(SIGINT);
-            signals_at = UINT64_MAX;
-        }
-        pause_ns = pause_ns >= 50000000 ? 1000000000 : pause_ns * 10;
-        next_anchor = now + pause_ns;
+    PLUMB_STORE(run->h->seen_ticks, plumb_ticks_from(plumb_rt.clock));
+    sample_ns = plumb_series_sample(run);
+    now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+    if (now >= control.next_anchor)
+        take_anchor(run, now);
+    if (now >= control.signals_at) {
+        signal_take(SIGTERM);
+        signal_take(SIGINT);
+        control.signals_at = UINT64_MAX;
     }
-    if (PLUMB_ACQUIRE(control.request) == REQUEST_FINISH) {
-        plumb_stop_impl(NULL);
-        PLUMB_RELEASE(control.finished, 1);
-    }
-    plumb_own_cpu_end();
-    plumb_own_thread(-1);
-    return NULL;
+    now = until(lower(control.next_anchor, control.signals_at), now);
+    return sample_ns ? lower(sample_ns, now) : now;
+}
+
+static uint64_t open_turn(void)
+{
+    uint64_t at = PLUMB_LOAD(control.open_at), now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+    if (!at)
+        return UINT64_MAX;
+    if (now < at)
+        return at - now;
+    PLUMB_STORE(control.open_at, 0);
+    plumb_run_open_early();
+    return 0;
+}
+
+uint64_t plumb_control_turn(void)
+{
+    uint64_t look_ns = plumb_keeper_look();
+    return lower(look_ns, control.run ? run_turn(control.run) : open_turn());
+}
+
+void plumb_control_open_later(uint32_t ms)
+{
+    PLUMB_STORE(control.open_at, plumb_clock_gettime_ns(CLOCK_MONOTONIC) + ms * (uint64_t)MS);
+    plumb_helper_ask(PLUMB_JOB_RSS); /* whatever: it looks at the clock then */
 }
 
 /* ---- Signals --------------------------------------------------------------------------------- */
@@ -167,164 +119,103 @@ static void *control_main(void *arg)
 static void on_signal(int sig)
 {
     int saved = errno;
-    uint32_t none = REQUEST_NONE;
-    struct timespec ms = {0, 1000000};
+    struct plumb_thread *th = plumb_tls;
     sigset_t only;
+    bool froze = false;
     if (plumb_rt.pid == (uint32_t)getpid() && PLUMB_LOAD(control.running)) {
         /* Interrupted inside plumb or not, this thread changes nothing any more. */
-        if (plumb_tls)
-            PLUMB_RELEASE(plumb_tls->frozen, 1);
-        if (__atomic_compare_exchange_n(&control.request, &none, REQUEST_FINISH, false,
-                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            sem_post(&control.wake);
-        for (int i = 0; i < 2000 && !PLUMB_ACQUIRE(control.finished); i++)
-            nanosleep(&ms, NULL);
+        froze = th && !PLUMB_LOAD(th->frozen);
+        if (froze)
+            PLUMB_RELEASE(th->frozen, 1);
+        PLUMB_RELEASE(control.signalled, 1);
+        plumb_helper_do(PLUMB_JOB_STOP, SIGNAL_WAIT_MS * (uint64_t)MS);
+        plumb_log_show(PLUMB_LOG_TO_STDERR);
     }
     signal(sig, SIG_DFL);
     sigemptyset(&only);
     sigaddset(&only, sig);
     raise(sig);
     pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+    /* A debugger may have taken the signal away: the thread goes on, in the mapping of a run that
+     * is over. */
+    if (froze)
+        PLUMB_RELEASE(th->frozen, 0);
     errno = saved;
+}
+
+static bool is_ours(const struct sigaction *a)
+{
+    return !(a->sa_flags & SA_SIGINFO) && a->sa_handler == on_signal;
+}
+
+static bool is_default(const struct sigaction *a)
+{
+    return !(a->sa_flags & SA_SIGINFO) && a->sa_handler == SIG_DFL;
 }
 
 static void signal_take(int sig)
 {
-    struct sigaction now, mine;
-    if (sigaction(sig, NULL, &now) < 0 || now.sa_flags & SA_SIGINFO || now.sa_handler != SIG_DFL)
+    struct sigaction before, mine, now;
+    if (getpid() == 1 || sigaction(sig, NULL, &before) < 0 || !is_default(&before))
         return;
     memset(&mine, 0, sizeof mine);
     mine.sa_handler = on_signal;
     mine.sa_flags = SA_RESTART;
     sigfillset(&mine.sa_mask);
-    control.taken[sig] = sigaction(sig, &mine, NULL) == 0;
+    if (sigaction(sig, &mine, &before) < 0)
+        return;
+    control.taken[sig] = is_default(&before);
+    /* The program has set its own since it was looked at. */
+    if (!control.taken[sig] && sigaction(sig, &before, &now) == 0 && !is_ours(&now))
+        sigaction(sig, &now, NULL);
 }
 
 static void signal_give_back(int sig)
 {
     struct sigaction now;
     /* The host may have put its own handler in our place: that one stays. */
-    if (control.taken[sig] && sigaction(sig, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
-        now.sa_handler == on_signal)
+    if (control.taken[sig] && sigaction(sig, NULL, &now) == 0 && is_ours(&now))
         signal(sig, SIG_DFL);
     control.taken[sig] = false;
 }
 
-/* ---- Start and stop -------------------------------------------------------------------------- */
-
-int plumb_control_thread(pthread_t *out, void *(*run)(void *arg), void *arg)
+bool plumb_control_was_signalled(void)
 {
-    pthread_attr_t attr;
-    sigset_t all, before;
-    int code;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, 256 * 1024);
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    code = pthread_create(out, &attr, run, arg);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attr);
-    if (code)
-        return code;
-    plumb_own_thread(1);
-    pthread_setname_np(*out, "plumb");
-    return 0;
+    return PLUMB_ACQUIRE(control.signalled) != 0;
 }
+
+/* ---- Start and stop -------------------------------------------------------------------------- */
 
 void plumb_control_start(struct plumb_run *run, bool early)
 {
-    int code;
-    control.request = REQUEST_NONE;
-    control.finished = 0;
-    control.late = early;
-    sem_init(&control.wake, 0, 0);
-    sem_init(&control.born, 0, 0);
-    code = plumb_control_thread(&control.thread, control_main, run);
-    if (code) {
-        plumb_say("plumb: cannot start its control thread: %s; a run that is killed keeps a coarse "
-                  "clock, and signals end it without a report",
-                  strerror(code));
+    bool signals = plumb_rt.settings.signals && plumb_helper_is_me();
+    uint64_t now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+    control.pause_ns = 5 * MS;
+    control.next_anchor = now + control.pause_ns;
+    control.signals_at = signals && early ? control.next_anchor + SIGNALS_AFTER_NS : UINT64_MAX;
+    PLUMB_STORE(control.signalled, 0);
+    control.run = run;
+    if (!plumb_helper_is_me()) {
+        if (!plumb_rt.overhead_ticks_x1000)
+            plumb_calibrate();
+        PLUMB_STORE(run->h->overhead_ticks_x1000, plumb_rt.overhead_ticks_x1000);
+        PLUMB_STORE(run->h->overhead_work_ticks_x1000, plumb_rt.overhead_work_ticks_x1000);
+        control.run = NULL;
         return;
     }
-    /* A fork while a thread is being born can leave the child with a lock that nobody releases: a
-     * sanitizer's allocator takes one there. From here on the thread allocates nothing. */
-    while (sem_wait(&control.born) < 0 && errno == EINTR)
-        continue;
     PLUMB_RELEASE(control.running, 1);
-    if (plumb_rt.settings.signals && !control.late) {
+    if (signals && !early) {
         signal_take(SIGTERM);
         signal_take(SIGINT);
     }
 }
 
-static void *open_main(void *arg)
-{
-    uint64_t ms = (uint64_t)(uintptr_t)arg;
-    struct timespec pause = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
-    while (nanosleep(&pause, &pause) < 0 && errno == EINTR)
-        continue;
-    plumb_run_open_early();
-    plumb_own_thread(-1);
-    return NULL;
-}
-
-void plumb_control_open_later(uint32_t ms)
-{
-    pthread_t thread;
-    /* Under the lock, so that what the thread allocates is known to be ours. */
-    plumb_life_lock();
-    if (plumb_control_thread(&thread, open_main, (void *)(uintptr_t)ms) == 0)
-        pthread_detach(thread);
-    plumb_life_unlock();
-}
-
 void plumb_control_stop(void)
 {
-    if (!PLUMB_LOAD(control.running))
-        return;
     PLUMB_RELEASE(control.running, 0);
-    if (pthread_equal(pthread_self(), control.thread)) {
-        pthread_detach(control.thread);
-    } else {
-        uint32_t none = REQUEST_NONE;
-        __atomic_compare_exchange_n(&control.request, &none, REQUEST_END, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED);
-        sem_post(&control.wake);
-        pthread_join(control.thread, NULL);
-        sem_destroy(&control.wake);
-    }
-    /* Not before: the thread may have been about to take them. */
+    control.run = NULL;
     signal_give_back(SIGTERM);
     signal_give_back(SIGINT);
-}
-
-static size_t stack_left(void)
-{
-    pthread_attr_t attr;
-    void *lowest = NULL;
-    size_t size = 0;
-    char here;
-    if (pthread_getattr_np(pthread_self(), &attr) != 0)
-        return SIZE_MAX;
-    pthread_attr_getstack(&attr, &lowest, &size);
-    pthread_attr_destroy(&attr);
-    return (size_t)((uintptr_t)&here - (uintptr_t)lowest);
-}
-
-/* A report takes some 20 KiB of stack, and the thread that ends the program may have less. */
-bool plumb_control_finish(void)
-{
-    const struct timespec ms = {0, 1000000};
-    uint32_t none = REQUEST_NONE;
-    if (!PLUMB_LOAD(control.running) || pthread_equal(pthread_self(), control.thread) ||
-        stack_left() >= REPORT_STACK)
-        return false;
-    if (__atomic_compare_exchange_n(&control.request, &none, REQUEST_FINISH, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        sem_post(&control.wake);
-    for (int i = 0; i < FINISH_MS && !PLUMB_ACQUIRE(control.finished); i++)
-        nanosleep(&ms, NULL);
-    return true;
 }
 
 void plumb_control_forget(void)
@@ -332,4 +223,5 @@ void plumb_control_forget(void)
     signal_give_back(SIGTERM);
     signal_give_back(SIGINT);
     memset(&control, 0, sizeof control);
+    control.signals_at = UINT64_MAX;
 }

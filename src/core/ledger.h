@@ -57,11 +57,15 @@ void plumb_ledger_stage_run(struct plumb_run *run, struct plumb_stage_entry *e);
 struct plumb_rss {
     uint64_t now, high; /* `high`: see plumb_resident_high(); with exact peaks VmHWM */
 };
+/* The helper reads it: at most 0.1 ms old, but with exact peaks; where it does not answer soon,
+ * what it has read last. */
 struct plumb_rss plumb_rss_read(void);
+void plumb_rss_take(void);  /* PLUMB_JOB_RSS */
+void plumb_rss_reset(void); /* PLUMB_JOB_RSS_RESET: the kernel's peak begins anew */
 
 /* ---- series.c: memory over time, checkpoints ------------------------------------------------- */
 
-/* Reads the resident set and enters it, and the pools, at the present time. The control thread's
+/* Reads the resident set and enters it, and the pools, at the present time. The helper's
  * sampling; takes the lock. Returns the pause until the next in ns, 0: none wanted. */
 uint64_t plumb_series_sample(struct plumb_run *run);
 /* Under the lock. */

@@ -22,7 +22,7 @@ void plumb_lock(void)
         plumb_locked = 2;
     }
     plumb_order();
-    pthread_mutex_lock(&plumb_rt.lock);
+    plumb_helper_lock(&plumb_rt.lock);
 }
 
 void plumb_lock_is_of(struct plumb_thread *th)
@@ -51,7 +51,7 @@ void plumb_life_lock(void)
 {
     plumb_life_locked = true;
     plumb_order();
-    pthread_mutex_lock(&plumb_rt.life_lock);
+    plumb_helper_lock(&plumb_rt.life_lock);
     plumb_log_hold();
 }
 
@@ -67,7 +67,7 @@ void plumb_snapshot_lock(void)
 {
     plumb_snapshot_locked = true;
     plumb_order();
-    pthread_mutex_lock(&plumb_rt.snapshot_lock);
+    plumb_helper_lock(&plumb_rt.snapshot_lock);
 }
 
 void plumb_snapshot_unlock(void)

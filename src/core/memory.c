@@ -15,6 +15,9 @@
 #include "base/resident.h"
 #include "core/ledger.h"
 
+#define RSS_WAIT_NS UINT64_C(20000000) /* for the helper; then what it read last will do */
+#define RSS_FRESH_NS UINT64_C(100000)  /* a reading is not taken again for so long */
+
 enum {
     CHUNK = 1024,
     CHUNKS = 1024, /* a million scopes: those of live blocks, mostly */
@@ -337,11 +340,47 @@ static bool exact(void)
     return PLUMB_LOAD(plumb_rt.settings.memory_peak) == PLUMB_MEMORY_PEAK_EXACT;
 }
 
+/* As read last. Atomic. */
+static struct {
+    struct plumb_rss rss;
+    uint64_t at_ns;
+} latest;
+
+void plumb_rss_take(void)
+{
+    PLUMB_STORE(latest.rss.now, plumb_resident_now());
+    PLUMB_STORE(latest.rss.high, exact() ? plumb_resident_peak() : plumb_resident_high());
+    PLUMB_RELEASE(latest.at_ns, plumb_clock_gettime_ns(CLOCK_MONOTONIC));
+}
+
+/* Where processors are short the helper may not run for milliseconds: threads of the program wait
+ * for it an eighth of the time at most, all together, and RSS_WAIT_NS. */
+static void take_soon(uint64_t now)
+{
+    static uint64_t first_ns, waited_ns; /* atomic */
+    uint64_t none = 0;
+    __atomic_compare_exchange_n(&first_ns, &none, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    if (PLUMB_LOAD(waited_ns) > (now - PLUMB_LOAD(first_ns)) / 8 + RSS_WAIT_NS) {
+        plumb_helper_ask(PLUMB_JOB_RSS);
+        return;
+    }
+    plumb_helper_do(PLUMB_JOB_RSS, RSS_WAIT_NS);
+    PLUMB_ADD(waited_ns, plumb_clock_gettime_ns(CLOCK_MONOTONIC) - now);
+}
+
 struct plumb_rss plumb_rss_read(void)
 {
-    struct plumb_rss r = {plumb_resident_now(), 0};
-    r.high = exact() ? plumb_resident_peak() : plumb_resident_high();
-    return r;
+    uint64_t now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
+    if (exact())
+        plumb_helper_do(PLUMB_JOB_RSS, RSS_WAIT_NS);
+    else if (now - PLUMB_ACQUIRE(latest.at_ns) >= RSS_FRESH_NS)
+        take_soon(now);
+    return (struct plumb_rss){PLUMB_LOAD(latest.rss.now), PLUMB_LOAD(latest.rss.high)};
+}
+
+void plumb_rss_reset(void)
+{
+    plumb_resident_reset();
 }
 
 void plumb_scopes_sampled(struct plumb_run *run, uint64_t rss)
@@ -418,7 +457,7 @@ uint32_t plumb_scope_open(struct plumb_in in, uint32_t flags, const struct plumb
         if (flags & PLUMB_SCOPE_RSS)
             scopes.rss_peak = rss->now;
         if (flags & PLUMB_SCOPE_RSS && exact())
-            plumb_resident_reset();
+            plumb_helper_do(PLUMB_JOB_RSS_RESET, RSS_WAIT_NS);
     }
     enter(in.th, scope);
     return scope;

@@ -300,16 +300,30 @@ static void tell_nothing_selected(const char *consequence)
     plumb_say("%s", l.text);
 }
 
-void plumb_regions_check(void)
+/* Under life_lock: the settings stay meanwhile. */
+static bool selects_nothing(void)
 {
     if (plumb_rt.settings.region_check != PLUMB_REGION_ABORT || plumb_rt.forked || !is_chosen())
-        return;
+        return false;
     plumb_region_number(NULL);
     for (uint32_t i = 0; i < count(); i++)
         if (is_listed(i))
-            return;
-    tell_nothing_selected("so the program ends (PLUMB_REGION_CHECK=abort)");
-    plumb_log_release(); /* what is kept until the opening is over */
+            return false;
+    return true;
+}
+
+void plumb_regions_check(void)
+{
+    bool nothing;
+    if (PLUMB_LOAD(plumb_rt.settings.region_check) != PLUMB_REGION_ABORT)
+        return;
+    plumb_life_lock();
+    nothing = selects_nothing();
+    if (nothing)
+        tell_nothing_selected("so the program ends (PLUMB_REGION_CHECK=abort)");
+    plumb_life_unlock();
+    if (!nothing)
+        return;
     fflush(NULL);
     _exit(1);
 }

@@ -26,6 +26,8 @@
 #include "core/activation.h"
 #include "core/active.h"
 #include "core/collector.h"
+#include "core/control.h"
+#include "core/keeper.h"
 #include "core/ledger.h"
 #include "core/nvtx.h"
 #include "core/runtime.h"
@@ -35,6 +37,10 @@
 #include "format/timing.h"
 
 enum { FIT_NS = 2000000 };
+/* A span waits for its run no longer than this, a start or stop until the helper has done nothing
+ * for that long. */
+#define OPEN_WAIT_NS UINT64_C(2000000000)
+#define QUIET_NS UINT64_C(30000000000)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
@@ -91,6 +97,9 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     h->flags = plumb_rt.settings.median == PLUMB_MEDIAN_P2 ? PLUMB_LIVE_P2 : 0;
     h->drops[PLUMB_DROP_NODES] = plumb_rt.nodes_seen_beyond;
     h->drops[PLUMB_DROP_PIPELINES] = plumb_rt.pipelines_seen_beyond;
+    h->drops[PLUMB_DROP_REENTRANT] =
+        __atomic_exchange_n(&plumb_rt.handlers_turned_away, 0, __ATOMIC_RELAXED);
+    h->drops[PLUMB_DROP_LOST] = __atomic_exchange_n(&plumb_rt.lost_before, 0, __ATOMIC_RELAXED);
     header_tables(h);
     plumb_run_describe(run, host, rank);
     plumb_run_describe_environment(run);
@@ -156,9 +165,10 @@ static struct plumb_run *open_locked(plumb_error *err)
         snprintf(run->problem, sizeof run->problem, "no room for the statistics of a run");
     if (rc < 0) {
         plumb_fail(err, rc, "%s", run->problem);
-        if (run->fd >= 0)
+        if (run->in_file)
             plumb_run_tell("run", run->dir, 0, 0);
-        plumb_mapping_close(run, false);
+        plumb_file_done(run, false);
+        plumb_mapping_close(run);
         plumb_pages_unmap(run, sizeof *run);
         return NULL;
     }
@@ -193,13 +203,12 @@ static void tell_idle(void)
     }
 }
 
-/* Under life_lock. */
+/* Under life_lock; on the helper, where there is one. */
 static int open_run(bool early, plumb_error *err)
 {
     plumb_error why = {0, ""};
     struct plumb_run *run;
     plumb_environ_look(false);
-    plumb_regions_check();
     plumb_sized_shut();
     plumb_lock();
     run = open_locked(&why);
@@ -217,7 +226,7 @@ static int open_run(bool early, plumb_error *err)
         plumb_run_tell("refused", "-", 0, 0);
         return plumb_fail(err, why.code, "%s", why.message);
     }
-    if (run->fd < 0)
+    if (!run->in_file)
         tell_problem("; recording in memory, the summary is printed at the end", run->problem);
     else if (run->problem[0])
         tell_problem("", run->problem);
@@ -235,23 +244,47 @@ static int open_run(bool early, plumb_error *err)
 void plumb_run_open_early(void)
 {
     plumb_life_lock();
-    if (plumb_rt.want_run && !plumb_rt.run)
+    /* What may end the program is for its own threads. */
+    if (plumb_rt.want_run && !plumb_rt.run && plumb_rt.settings.region_check != PLUMB_REGION_ABORT)
         open_run(true, NULL);
     plumb_life_unlock();
 }
 
-int plumb_run_open(plumb_error *err)
+/* What the last opening and the last stop came to, for who asked. Under life_lock. */
+static struct {
+    int rc;
+    plumb_error err;
+} opened, stopped;
+
+void plumb_run_do_open(void)
 {
-    int rc = PLUMB_OK;
-    if (plumb_may_lock_all("a first span", err) < 0)
-        return PLUMB_ERR_STATE;
     plumb_life_lock();
-    if (plumb_rt.want_run && !plumb_rt.run)
-        rc = open_run(false, err);
-    else if (!plumb_rt.run)
-        rc = PLUMB_ERR_STATE;
+    if (plumb_rt.want_run && !plumb_rt.run) {
+        opened.err = (plumb_error){0, ""};
+        opened.rc = open_run(false, &opened.err);
+    }
     plumb_life_unlock();
-    return rc;
+}
+
+int plumb_run_open(void)
+{
+    static uint32_t late; /* the generation that somebody did not wait for any longer; atomic */
+    uint32_t next = PLUMB_LOAD(plumb_rt.generation) + 1;
+    if (plumb_may_lock_all("a first span", NULL) < 0)
+        return PLUMB_ERR_STATE;
+    if (!plumb_helper_start_in_child()) {
+        plumb_turn_handler_away();
+        return PLUMB_ERR_STATE;
+    }
+    if (PLUMB_LOAD(plumb_rt.want_run))
+        plumb_regions_check();
+    if (PLUMB_LOAD(late) != next && !plumb_helper_do(PLUMB_JOB_OPEN, OPEN_WAIT_NS))
+        PLUMB_STORE(late, next);
+    plumb_log_show(PLUMB_LOG_TO_ANY);
+    if (PLUMB_ACQUIRE(plumb_rt.recording))
+        return PLUMB_OK;
+    PLUMB_ADD(plumb_rt.lost_before, 1);
+    return PLUMB_ERR_STATE;
 }
 
 /* ---- Settings -------------------------------------------------------------------------------- */
@@ -346,12 +379,39 @@ void plumb_runtime_settings(void)
     plumb_unlock();
 }
 
+static int open_now(plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    bool done;
+    plumb_regions_check();
+    done = plumb_helper_do_patiently(PLUMB_JOB_OPEN, QUIET_NS);
+    plumb_log_show(PLUMB_LOG_TO_ANY);
+    if (!done)
+        return plumb_fail(err, PLUMB_ERR_STATE, "the run is still being opened");
+    plumb_life_lock();
+    if (!plumb_rt.run && opened.rc < 0)
+        rc = plumb_fail(err, opened.rc, "%s", opened.err.message);
+    plumb_life_unlock();
+    return rc;
+}
+
+/* The life lock while no helper is ending, which may need the lock for its last job. */
+static void life_lock_without_end(void)
+{
+    plumb_life_lock();
+    while (plumb_helper_is_ending()) {
+        plumb_life_unlock();
+        plumb_helper_pause(1000000);
+        plumb_life_lock();
+    }
+}
+
 int plumb_start_impl(const plumb_options *options, plumb_error *err)
 {
     int rc = plumb_may_lock_all("plumb_start", err);
     if (rc < 0)
         return rc;
-    plumb_life_lock();
+    life_lock_without_end();
     if (plumb_rt.run && !options) {
         plumb_log(PLUMB_LOG_INFO, "plumb: asked to record again: the run in '%s' goes on",
                   plumb_rt.run->dir[0] ? plumb_rt.run->dir : "memory");
@@ -382,10 +442,13 @@ int plumb_start_impl(const plumb_options *options, plumb_error *err)
         plumb_log(PLUMB_LOG_INFO, "plumb: PLUMB=0: the program's request to record is ignored");
         goto out;
     }
+    /* First: a thread that finds a run wanted, and no helper, opens it itself. */
+    plumb_helper_start();
     plumb_lock();
     PLUMB_STORE(plumb_rt.want_run, true);
     plumb_unlock();
-    rc = open_run(false, err);
+    plumb_life_unlock();
+    return open_now(err);
 out:
     plumb_life_unlock();
     return rc;
@@ -393,11 +456,13 @@ out:
 
 /* ---- Closing --------------------------------------------------------------------------------- */
 
-/* After this no thread is, or will be, in the run's mapping; false: one is held up in it. */
-static bool quiesce(void)
+/* After this no thread is, or will be, in the run's mapping; false: one is held up in it. `*held`:
+ * one that our signal handler holds is in it, and may come back should the process go on. */
+static bool quiesce(bool *held)
 {
     uint64_t deadline_ns;
     bool all = true;
+    *held = false;
     plumb_lock();
     PLUMB_STORE(plumb_rt.recording, 0);
     PLUMB_STORE(plumb_rt.want_run, false);
@@ -407,8 +472,10 @@ static bool quiesce(void)
     plumb_unlock();
     plumb_barrier();
     deadline_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) + PLUMB_LEAVE_WAIT_MS * UINT64_C(1000000);
-    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
         all &= plumb_thread_await(th, deadline_ns);
+        *held |= PLUMB_ACQUIRE(th->frozen) && PLUMB_LOAD(th->busy) == PLUMB_BUSY_RECORDING;
+    }
     return all;
 }
 
@@ -418,7 +485,7 @@ static void tell_unsaved(const struct plumb_run *run, const struct plumb_anchor 
 {
     const struct plumb_live_header *h = run->h;
     double ppm, seconds;
-    if (run->fd < 0) {
+    if (!run->in_file) {
         plumb_say("plumb: %s", why);
     } else if (!plumb_file_in_place(run)) {
         plumb_say("plumb: %s; live.plumb was removed while the run was recorded: no file has it",
@@ -437,14 +504,13 @@ static void tell_unsaved(const struct plumb_run *run, const struct plumb_anchor 
 
 static int close_run(struct plumb_run *run, plumb_error *err)
 {
-    const struct timespec rest = {0, FIT_NS};
     struct plumb_anchor end;
     plumb_error why = {0, ""};
-    bool still, kept = true;
+    bool still, held, kept = true;
     int rc = PLUMB_OK;
     plumb_collectors_stop(run);
     plumb_snapshot_lock();
-    still = quiesce();
+    still = quiesce(&held);
     /* Summaries see no run from here on: the end block calls out, and may be asked for one. */
     plumb_lock();
     snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
@@ -454,24 +520,23 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     PLUMB_ADD(run->h->drops[PLUMB_DROP_REENTRANT],
               __atomic_exchange_n(&plumb_rt.handlers_turned_away, 0, __ATOMIC_RELAXED));
     plumb_control_stop();
-    if (still)
-        plumb_nvtx_end_all();
     plumb_activations_close(run);
     plumb_anchor_take(&end, plumb_rt.clock);
     if (end.raw_ns - plumb_rt.early.raw_ns < FIT_NS) {
         /* Too short to fit the clock well; a moment longer costs less than a wrong figure. */
-        nanosleep(&rest, NULL);
+        plumb_helper_pause(FIT_NS);
         plumb_anchor_take(&end, plumb_rt.clock);
     }
     if (plumb_live_clock_take(run->h, &end)) {
         /* What the counter does without the jump is needed as well. */
-        nanosleep(&rest, NULL);
+        plumb_helper_pause(FIT_NS);
         plumb_anchor_take(&end, plumb_rt.clock);
         plumb_live_clock_take(run->h, &end);
     }
     plumb_trace_writer_stop(run, &end, still);
     plumb_trace_tell_stop(run);
     if (still) {
+        plumb_carve_note(run);
         plumb_ledger_close(run);
         plumb_collectors_tell(run);
         plumb_collectors_list();
@@ -481,8 +546,10 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     if (rc < 0)
         tell_unsaved(run, &end, why.message);
     PLUMB_STORE(run->h->status, PLUMB_LIVE_ENDED);
-    if (still) {
-        plumb_mapping_close(run, kept);
+    if (still)
+        plumb_file_done(run, kept);
+    if (still && !held) {
+        plumb_mapping_close(run);
         plumb_pages_unmap(run, sizeof *run);
     }
     return rc < 0 ? plumb_fail(err, rc, "%s", why.message) : PLUMB_OK;
@@ -494,23 +561,19 @@ static void tell_nothing(void)
         plumb_say(
             "plumb: nothing was recorded: no memory for the names of trace points (ulimit -v, "
             "ulimit -d)");
+    else if (PLUMB_LOAD(plumb_rt.handlers_turned_away))
+        plumb_say("plumb: nothing was recorded: all %llu spans came in signal "
+                  "handlers, or while it blocked signals that it handles",
+                  (unsigned long long)plumb_rt.handlers_turned_away);
     else
         plumb_say("plumb: nothing was recorded: the program passed no trace point (%u registered)",
                   plumb_rt.client_count);
 }
 
-int plumb_stop_impl(plumb_error *err)
+/* Under life_lock. */
+static int stop_run(plumb_error *err)
 {
     int rc = PLUMB_OK;
-    if (plumb_life_locked)
-        return plumb_fail(err, PLUMB_ERR_STATE,
-                          "plumb_stop() inside plumb_start() or plumb_stop()");
-    /* A process that ends in such a handler leaves a run to recover, rather than never ending. */
-    if (plumb_locked || plumb_snapshot_locked)
-        return plumb_may_lock_all("plumb_stop", err);
-    if (plumb_control_finish())
-        return PLUMB_OK;
-    plumb_life_lock();
     if (!plumb_rt.run && plumb_rt.want_run && plumb_sized_waits())
         rc = open_run(true, err);
     if (plumb_rt.run) {
@@ -525,8 +588,77 @@ int plumb_stop_impl(plumb_error *err)
         if (!plumb_rt.settings.quiet && !plumb_rt.settings.record_log[0])
             tell_nothing();
     }
+    return rc;
+}
+
+void plumb_run_do_stop(void)
+{
+    plumb_life_lock();
+    stopped.err = (plumb_error){0, ""};
+    stopped.rc = stop_run(&stopped.err);
+    plumb_life_unlock();
+    /* Who waits is in a handler, which is no place for a call of the program's log function. */
+    if (plumb_control_was_signalled())
+        plumb_log_show(PLUMB_LOG_TO_CALLBACK);
+}
+
+/* Where no run was opened there is nothing that the helper has to do. */
+static bool stop_nothing(void)
+{
+    bool nothing;
+    plumb_life_lock();
+    nothing = !plumb_rt.run && !(plumb_rt.want_run && plumb_sized_waits());
+    if (nothing) {
+        stopped.err = (plumb_error){0, ""};
+        stopped.rc = stop_run(&stopped.err);
+    }
+    plumb_life_unlock();
+    return nothing;
+}
+
+/* Waits for the helper; what the run leaves may take a while. */
+static int stop_now(plumb_error *err)
+{
+    int rc;
+    bool done;
+    if (PLUMB_LOAD(plumb_rt.want_run) && plumb_sized_waits())
+        plumb_regions_check();
+    done = stop_nothing() || plumb_helper_do_patiently(PLUMB_JOB_STOP, QUIET_NS);
+    plumb_log_show(PLUMB_LOG_TO_ANY);
+    if (!done)
+        return plumb_fail(err, PLUMB_ERR_STATE, "the end of the run is held up");
+    plumb_life_lock();
+    if (!plumb_rt.run)
+        plumb_nvtx_end_all(); /* whoever listens may know the program's descriptors */
+    rc = stopped.rc < 0 ? plumb_fail(err, stopped.rc, "%s", stopped.err.message) : PLUMB_OK;
     plumb_life_unlock();
     return rc;
+}
+
+int plumb_stop_impl(plumb_error *err)
+{
+    int rc = plumb_may_lock_all("plumb_stop", err);
+    bool ends;
+    if (rc < 0)
+        return rc;
+    if (plumb_tls && PLUMB_LOAD(plumb_tls->busy) == PLUMB_BUSY_RECORDING)
+        return plumb_fail(err, PLUMB_ERR_STATE, "plumb_stop() in a handler that interrupted plumb");
+    rc = stop_now(err);
+    plumb_life_lock();
+    ends = !plumb_rt.run && !plumb_rt.want_run && plumb_helper_end();
+    plumb_life_unlock();
+    if (ends)
+        plumb_helper_join();
+    return rc;
+}
+
+void plumb_run_exit(void)
+{
+    /* exit() in a handler that interrupted a span: nobody goes on from there. */
+    if (plumb_tls)
+        PLUMB_RELEASE(plumb_tls->frozen, 1);
+    if (!plumb_life_locked && !plumb_locked && !plumb_snapshot_locked)
+        stop_now(NULL);
 }
 
 int plumb_run_dir_impl(char *out, size_t size, plumb_error *err)
@@ -536,7 +668,7 @@ int plumb_run_dir_impl(char *out, size_t size, plumb_error *err)
     if (!out || !size)
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_run_dir: no room for the path");
     if (PLUMB_LOAD(plumb_rt.want_run) && !PLUMB_ACQUIRE(plumb_rt.run))
-        plumb_run_open(NULL);
+        plumb_run_open();
     if (plumb_may_lock("plumb_run_dir", err) < 0)
         return PLUMB_ERR_STATE;
     /* Under the lock no run ends. */
@@ -584,7 +716,6 @@ static void leave_interrupted(struct plumb_run *run)
 {
     if (!make_private(run))
         _exit(127);
-    plumb_file_close(run);
 }
 
 void plumb_run_forked(bool interrupted)
@@ -595,7 +726,10 @@ void plumb_run_forked(bool interrupted)
     plumb_sized_forked();
     plumb_rt.pid = (uint32_t)getpid();
     plumb_threads_forget(interrupted);
+    plumb_helper_forget();
+    plumb_keeper_forget();
     plumb_control_forget();
+    plumb_log_forked();
     plumb_activations_forked();
     plumb_own_cpu_forked();
     plumb_collectors_forked();
@@ -604,6 +738,7 @@ void plumb_run_forked(bool interrupted)
     plumb_rt.run = NULL;
     PLUMB_STORE(plumb_rt.recording, 0);
     PLUMB_STORE(plumb_rt.want_run, was_on && plumb_rt.settings.fork == PLUMB_FORK_FOLLOW);
+    PLUMB_STORE(plumb_rt.handlers_turned_away, 0);
     plumb_rt.last_dir[0] = '\0';
     plumb_paths_forked();
     if (run && interrupted) {
@@ -612,8 +747,8 @@ void plumb_run_forked(bool interrupted)
         /* The mapping is the parent's: let go of it without touching it. */
         plumb_pages_unmap(run->base, run->mapped);
         plumb_active_close(run);
-        plumb_file_close(run);
         plumb_pages_unmap(run, sizeof *run);
     }
     plumb_points_refresh();
+    plumb_keeper_watch();
 }

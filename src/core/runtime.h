@@ -27,6 +27,7 @@
 #include "base/rank.h"
 #include "base/settings.h"
 #include "core/caller.h"
+#include "core/helper.h"
 #include "core/leaves.h"
 #include "core/lock.h"
 #include "core/region.h"
@@ -52,19 +53,23 @@ struct plumb_run {
     unsigned char *base; /* the mapping; struct plumb_live_header first */
     struct plumb_live_header *h;
     size_t mapped;
-    size_t backed;          /* bytes with storage behind them */
+    size_t backed;          /* bytes with storage behind them; released */
+    size_t want, want_soon; /* what the helper is asked to back; atomic */
+    bool is_tight;          /* it could not be backed ahead of need */
     size_t reserve;         /* bytes at the end that only the statistics of (other) may take */
     const char *bounded_by; /* why `mapped` is less than PLUMB_MAX_STATE; NULL: it is not */
     size_t trace_left;      /* bytes that queues of the trace may still take */
-    int fd;           /* -1: the run lives in memory only; plumb_file_of() before it is used */
-    uint64_t file[2]; /* device and inode behind it */
+    bool in_file;           /* it has a file; in memory only otherwise */
+    int fd;                 /* of the file, among the helper's; -1: none is kept */
+    uint64_t file[2];       /* device and inode of the file */
     uint32_t generation;
-    uint64_t own_cpu_from;         /* plumb_own_cpu_ns() when it was opened */
-    char dir[1024];                /* absolute; "" while there is none */
-    char problem[256];             /* why there is no directory, or why it stopped growing */
-    bool partly;                   /* it stopped growing: the file holds what there was then */
-    size_t frozen;                 /* bytes of that */
-    uint64_t names_bytes;          /* of the names that text.c has room for */
+    uint64_t own_cpu_from; /* plumb_own_cpu_ns() when it was opened */
+    char dir[1024];        /* absolute; "" while there is none */
+    char problem[256];     /* why there is no directory, or why it stopped growing */
+    bool partly;           /* it stopped growing: the file holds what there was then; released */
+    bool noted;            /* which the run knows */
+    size_t frozen;         /* bytes of that */
+    uint64_t names_bytes;  /* of the names that text.c has room for */
     struct plumb_why_bucket *whys; /* text.c's; NULL: no reason yet */
     struct plumb_map texts;
     struct plumb_map keys;       /* state key -> key index + 1 */
@@ -320,6 +325,7 @@ struct plumb_runtime {
     uint64_t overhead_ticks_x1000, overhead_work_ticks_x1000;
     uint64_t nodes_seen_beyond, pipelines_seen_beyond; /* while no run was open */
     uint64_t handlers_turned_away;                     /* while their thread had the lock */
+    uint64_t lost_before; /* spans that came while a run opened, and did not wait; atomic */
     /* collectors */
     uint64_t host_hz; /* ticks a second, as measured last */
     uint64_t flows;   /* of origins, given so far */
@@ -468,15 +474,15 @@ void plumb_run_note(struct plumb_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* EFBIG when the process may not have a file of that size, else 0. Trying would be SIGXFSZ. */
 int plumb_file_limit(size_t want);
-/* The descriptor of live.plumb, opened anew if the program has closed it or put another file in its
- * place; -1: there is none. */
-int plumb_file_of(struct plumb_run *run);
 /* Returns whether the run's directory still has this very file. */
 bool plumb_file_in_place(const struct plumb_run *run);
-void plumb_file_close(struct plumb_run *run); /* if it is still ours */
 /* Opens the mapping: in `dir`/live.plumb, or in memory when dir is NULL. */
 int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plumb_error *err);
-void plumb_mapping_close(struct plumb_run *run, bool keep_file);
+/* Lets go of the file; the mapping stays. */
+void plumb_file_done(struct plumb_run *run, bool keep_file);
+void plumb_mapping_close(struct plumb_run *run);
+void plumb_carve_grow(void);                  /* PLUMB_JOB_GROW */
+void plumb_carve_note(struct plumb_run *run); /* tells the run that it stopped growing, once */
 
 /* thread.c */
 struct plumb_thread *plumb_thread_self(void); /* the record, made when missing; NULL: no memory */
@@ -605,16 +611,14 @@ void plumb_run_describe_environment(struct plumb_run *run);
 int plumb_start_impl(const plumb_options *options, plumb_error *err);
 int plumb_stop_impl(plumb_error *err);
 int plumb_run_dir_impl(char *out, size_t size, plumb_error *err);
-int plumb_run_open(plumb_error *err); /* the wanted run, at the first span; takes the lock */
-void plumb_run_open_early(void);      /* the same, perhaps before main() */
+int plumb_run_open(void);        /* the wanted run, at the first span */
+void plumb_run_open_early(void); /* the same, perhaps before main(); on the helper */
+void plumb_run_do_open(void);    /* PLUMB_JOB_OPEN */
+void plumb_run_do_stop(void);    /* PLUMB_JOB_STOP */
+void plumb_run_exit(void);       /* stops it as the process ends */
 /* In the child of a fork; `interrupted`: see plumb_threads_forget(). */
 void plumb_run_forked(bool interrupted);
 
-/* control.c */
-/* Counts the threads that are plumb's: +1 when one has been made (plumb_control_thread() does), -1
- * as the last that it does. So never too many are counted, and none of the program's is taken for
- * one of them. */
-void plumb_own_thread(int change);
 /* own_cpu.c: processor time of plumb's own threads. Each says when it begins and ends. */
 void plumb_own_cpu_begin(void);
 void plumb_own_cpu_end(void);
@@ -622,17 +626,6 @@ uint64_t plumb_own_cpu_ns(void); /* of all that there have been */
 /* What they took since the run was opened, into its mapping. */
 void plumb_own_cpu_store(struct plumb_run *run);
 void plumb_own_cpu_forked(void); /* none of them is in the child */
-/* A thread of plumb's own, which takes no signal. 0, or an errno. */
-int plumb_control_thread(pthread_t *out, void *(*run)(void *arg), void *arg);
-/* `early`: the program has perhaps not looked at its signals yet. */
-void plumb_control_start(struct plumb_run *run, bool early);
-void plumb_control_stop(void);
-/* Has the control thread stop the run, and waits for it, where this thread's stack is too small for
- * that; false: it is not. */
-bool plumb_control_finish(void);
-/* Opens the run that is wanted, unless somebody has by then, on a thread of its own. */
-void plumb_control_open_later(uint32_t ms);
-void plumb_control_forget(void); /* in the child of a fork: the thread is the parent's */
 
 /* snapshot.c */
 /* Everything that the open run has recorded so far, as its report will have it: pipelines, nodes

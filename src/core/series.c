@@ -5,12 +5,14 @@
  * of a day in minutes, at the same size and at less and less cost. Where stages and checkpoints
  * filled it, the pause stays: they end, and what is between them is not to be missed. */
 #include <string.h>
-#include <time.h>
 
-#include "base/resident.h"
 #include "core/ledger.h"
 
-enum { LOCK_TRIES = 20, SLOW_DOWN = PLUMB_LIVE_POINTS / 4 /* samples among the points */ };
+enum {
+    LOCK_TRIES = 20,
+    MS = 1000000,
+    SLOW_DOWN = PLUMB_LIVE_POINTS / 4 /* samples among the points */
+};
 
 static struct plumb_live_series *series_at(struct plumb_run *run, int64_t pool)
 {
@@ -83,14 +85,13 @@ void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss)
     run->samples = 0;
 }
 
-/* A thread that our signal handler holds up may have the lock, and waits for the control thread. */
+/* A thread that our signal handler holds up may have the lock, and waits for the helper. */
 static bool lock_soon(void)
 {
-    const struct timespec ms = {0, 1000000};
     for (int i = 0; i < LOCK_TRIES; i++) {
         if (pthread_mutex_trylock(&plumb_rt.ledger_lock) == 0)
             return true;
-        nanosleep(&ms, NULL);
+        plumb_helper_pause(MS);
     }
     return false;
 }
@@ -100,7 +101,7 @@ uint64_t plumb_series_sample(struct plumb_run *run)
     uint64_t rss, pause = plumb_rt.settings.memory_interval_ms * 1000000;
     if (plumb_rt.settings.memory == PLUMB_MEMORY_OFF || !pause)
         return 0;
-    rss = plumb_resident_now();
+    rss = plumb_rss_read().now;
     if (!lock_soon())
         return pause;
     /* Not once the run is over: its end reads the book without the lock. */

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/control.h"
 #include "core/ledger.h"
 #include "core/pool.h"
 #include "core/runtime.h"
@@ -378,8 +379,8 @@ static PLUMB_COLD void event_slow(uint32_t event, uint64_t bytes)
     }
     if (event > PLUMB_MEM_FREE)
         return;
-    /* What opening a run allocates (its thread) is not the program's. */
-    if (plumb_life_locked || !plumb_wanted()) {
+    /* What plumb allocates is not the program's. */
+    if (plumb_helper_is_me() || plumb_life_locked || !plumb_wanted()) {
         held_event(event, bytes);
         return;
     }

@@ -144,14 +144,13 @@ bool plumb_thread_is_gone(const struct plumb_thread *th)
 
 bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns)
 {
-    const struct timespec ms = {0, 1000000};
     /* Who only holds the lock looks at the run through plumb_rt.run, and will find none. */
     while (PLUMB_ACQUIRE(th->busy) == PLUMB_BUSY_RECORDING) {
         if (PLUMB_ACQUIRE(th->frozen) || plumb_thread_is_gone(th))
             return true;
         if (th == plumb_tls || plumb_clock_gettime_ns(CLOCK_MONOTONIC) >= deadline_ns)
             return false;
-        nanosleep(&ms, NULL);
+        plumb_helper_pause(1000000);
     }
     return true;
 }
@@ -388,7 +387,7 @@ int plumb_thread_attach(struct plumb_thread *th)
 {
     if (PLUMB_UNLIKELY(plumb_rt.pid != (uint32_t)getpid()))
         plumb_run_forked(false);
-    if (!plumb_wanted() || (!PLUMB_LOAD(plumb_rt.recording) && plumb_run_open(NULL) < 0))
+    if (!plumb_wanted() || (!PLUMB_LOAD(plumb_rt.recording) && plumb_run_open() < 0))
         return PLUMB_ERR_STATE;
     return attach(th);
 }

@@ -370,7 +370,7 @@ void plumb_trace_begin(struct plumb_run *run)
     t->steps_off = text_or_none(run, s->trace_steps);
     t->regions_off = text_or_none(run, s->regions);
     t->nodes_off = text_or_none(run, s->trace_nodes);
-    if (run->fd < 0)
+    if (!run->in_file)
         return; /* no directory: no file */
     plumb_active_open(run, s->trace_steps);
     t->mode = s->trace_mode == PLUMB_TRACE_RING ? PLUMB_LIVE_TRACE_RING : PLUMB_LIVE_TRACE_STOP;

@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,6 +26,7 @@
 enum {
     WAKE_NS = 10000000,
     WAKE_MIN_NS = 200000,
+    STACK_BYTES = 256 * 1024,
     CLOCK_NS = 1000000000, /* between looks at how the clock goes */
     JUMP_NS = 5000000,     /* less than that is caught up with in a second */
     JUMP_LOOKS = 60,       /* for which records from before a jump may still come */
@@ -35,12 +35,10 @@ enum {
 
 static struct writer {
     pthread_t thread;
-    sem_t born;
     uint32_t running, stop; /* atomic */
     struct plumb_run *run;
     struct plumb_trace_live live;
     struct plumb_trace_parts parts; /* what the trace is kept to */
-    uint64_t file[2];               /* device and inode */
     int fd;
     uint64_t limit;      /* bytes that the file may have */
     uint64_t seen_ticks; /* newest that went with the clock */
@@ -84,57 +82,19 @@ static void trace_path(const struct writer *w, char *out, size_t size)
     snprintf(out, size, "%s/%s", w->run->dir, PLUMB_TRACE_FILE);
 }
 
-static bool is_ours(const struct writer *w)
-{
-    struct stat st;
-    return w->fd >= 0 && fstat(w->fd, &st) == 0 && (uint64_t)st.st_dev == w->file[0] &&
-           (uint64_t)st.st_ino == w->file[1];
-}
-
-/* A program that closes descriptors it does not know takes ours as well. */
-static int file_again(struct writer *w)
-{
-    char path[1200];
-    if (is_ours(w))
-        return 0;
-    trace_path(w, path, sizeof path);
-    w->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (w->fd >= 0 && !is_ours(w)) {
-        close(w->fd);
-        w->fd = -1;
-        return ESTALE;
-    }
-    return w->fd < 0 ? errno : 0;
-}
-
 static int make_file(struct writer *w)
 {
     char path[1200];
-    struct stat st;
-    int fd, high;
     trace_path(w, path, sizeof path);
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return errno;
-    /* High, out of the way of programs that take descriptors by number. */
-    high = fcntl(fd, F_DUPFD_CLOEXEC, 500);
-    if (high >= 0)
-        close(fd);
-    w->fd = high >= 0 ? high : fd;
-    if (fstat(w->fd, &st) < 0)
-        return errno;
-    w->file[0] = (uint64_t)st.st_dev;
-    w->file[1] = (uint64_t)st.st_ino;
-    return 0;
+    w->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return w->fd < 0 ? errno : 0;
 }
 
 /* 0, or an errno. */
 static int write_all(struct writer *w, const unsigned char *bytes, size_t n)
 {
     uint64_t at = w->live.file.bytes;
-    int code = file_again(w);
-    if (!code)
-        code = plumb_file_limit(at + n);
+    int code = plumb_file_limit(at + n);
     while (!code && n) {
         ssize_t done = pwrite(w->fd, bytes, n, (off_t)at);
         if (done < 0 && errno == EINTR)
@@ -274,8 +234,6 @@ static void *writer_main(void *arg)
 {
     struct writer *w = arg;
     uint64_t pause_ns = WAKE_MIN_NS;
-    plumb_own_cpu_begin();
-    sem_post(&w->born);
     while (!PLUMB_ACQUIRE(w->stop)) {
         sleep_for(pause_ns);
         if (PLUMB_ACQUIRE(w->stop))
@@ -285,8 +243,7 @@ static void *writer_main(void *arg)
         else
             pause_ns = WAKE_NS;
     }
-    plumb_own_cpu_end();
-    plumb_own_thread(-1);
+    plumb_own_thread_ends();
     return NULL;
 }
 
@@ -361,14 +318,11 @@ static int make_writer(struct writer *w)
     if (!wake.made)
         sem_init(&wake.sem, 0, 0);
     wake.made = true;
-    sem_init(&w->born, 0, 0);
     plumb_trace_ring_open(&w->ring);
-    code = plumb_control_thread(&w->thread, writer_main, w);
+    code = plumb_own_thread(&w->thread, writer_main, w, STACK_BYTES);
     if (code)
         return code;
     pthread_setname_np(w->thread, "plumb-trace");
-    while (sem_wait(&w->born) < 0 && errno == EINTR)
-        continue;
     PLUMB_RELEASE(w->running, 1);
     if (trace_of(w)->mode == PLUMB_LIVE_TRACE_RING)
         plumb_trace_ring_listen();
@@ -388,6 +342,11 @@ void plumb_trace_writer_start(struct plumb_run *run)
     w->ring.run = run;
     w->ring.live = &w->live;
     w->limit = max - (tail < TAIL_MAX ? tail : TAIL_MAX);
+    if (!plumb_helper_is_me()) {
+        end_trace(w, PLUMB_TRACE_NO_FILE, ENOTSUP);
+        plumb_say("plumb: no trace is written without plumb's thread: %s", plumb_helper_cure());
+        return;
+    }
     code = make_writer(w);
     if (!code)
         return;
@@ -413,8 +372,7 @@ static void take_back(struct writer *w)
     uint64_t bytes = t->batch ? t->commit[t->batch & 1].bytes : 0;
     plumb_trace_live_fini(&w->live);
     w->live.file.bytes = bytes;
-    if (w->fd < 0 || open_live(w, true) < 0 || file_again(w) != 0 ||
-        ftruncate(w->fd, (off_t)bytes) != 0)
+    if (w->fd < 0 || open_live(w, true) < 0 || ftruncate(w->fd, (off_t)bytes) != 0)
         w->live.file.failed = true;
     else if (!bytes)
         plumb_trace_file_head(&w->live.file);
@@ -473,7 +431,7 @@ void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *e
     if (whole)
         tell_no_steps(w);
     close_parts(w, false);
-    if (is_ours(w))
+    if (w->fd >= 0)
         close(w->fd);
     plumb_pages_unmap(w->live.file.out.base, PLUMB_TRACE_BUFFER);
     plumb_trace_live_fini(&w->live);
@@ -489,8 +447,6 @@ void plumb_trace_writer_forget(void)
     plumb_trace_ring_forget();
     if (!w->run)
         return;
-    if (is_ours(w))
-        close(w->fd);
     plumb_pages_unmap(w->live.file.out.base, PLUMB_TRACE_BUFFER);
     plumb_trace_live_fini(&w->live);
     memset(w, 0, sizeof *w);

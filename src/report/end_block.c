@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "report/fold.h"
 #include "report/summary_table.h"
 
 enum { PREEMPTED_PART = 20, PREEMPTED_SHOWN = 3, OPEN_SHOWN = 5, LARGE_TRACE = 50 * 1000 * 1000 };
@@ -60,18 +59,13 @@ static void tell_drops(const struct plumb_timing *t)
     }
 }
 
-/* As plumb report shows it: folded where it would not fit a screen. */
+/* Every row: no file has them, and no command can show them again. */
 static void tell_table(const struct plumb_timing *t)
 {
-    enum { FOLDS_LISTED = 12 };
     struct plumb_summary_options o = {0};
-    struct plumb_fold fold = {.groups = NULL};
     struct plumb_buf b = {0};
     char *line, *rest;
-    bool folded = t->node_count >= PLUMB_FOLD_FROM && plumb_fold_init(&fold, t, NULL) == PLUMB_OK;
-    if (plumb_summary_table(&b, folded ? &fold.timing : t, &o, NULL) == PLUMB_OK && b.data) {
-        if (folded)
-            plumb_fold_put(&b, &fold, NULL, NULL, FOLDS_LISTED);
+    if (plumb_summary_table(&b, t, &o, NULL) == PLUMB_OK && b.data) {
         for (line = b.data; line; line = rest) {
             rest = strchr(line, '\n');
             if (rest)
@@ -80,7 +74,6 @@ static void tell_table(const struct plumb_timing *t)
         }
     }
     plumb_buf_fini(&b);
-    plumb_fold_fini(&fold);
 }
 
 static void tell_malloc(const struct plumb_timing *t)

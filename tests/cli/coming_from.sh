@@ -123,8 +123,8 @@ cured FASTVIDEO_STAGE_LOGGING=1
 has err.txt '[decode|cured] Starting execution' '[decode|cured] Execution completed in '
 cured TELEFUSER_PROFILE_DEBUG=true
 has err.txt 'plumb: 2 nodes, 2 spans'
-cured TELEFUSER_PROFILER_OUTPUT_DIR="$PWD/out%put"
-[ -f "$PWD/out%put/cured/latest/timing.json" ] || fail "TELEFUSER_PROFILER_OUTPUT_DIR: $(cat err.txt)"
+cured TELEFUSER_PROFILER_OUTPUT_DIR=out%put
+[ -f "out%put/cured/latest/timing.json" ] || fail "TELEFUSER_PROFILER_OUTPUT_DIR: $(cat err.txt)"
 PLUMB=1 cured TELEFUSER_PIPELINE_NAME=wan
 [ -f plumb-out/wan/latest/timing.json ] || fail "TELEFUSER_PIPELINE_NAME: $(cat err.txt)"
 # General profilers are known by what they can do, under every name of theirs; the page has the same lines.

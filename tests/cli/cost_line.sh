@@ -1,4 +1,5 @@
 #!/bin/sh
+# labels: plain
 # What plumb itself cost, in the end block and in timing.json: spans around work and in a loop, and the
 # processor time of its own threads.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

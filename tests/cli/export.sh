@@ -156,6 +156,7 @@ if [ "$(id -u)" != 0 ]; then
     refused 'a sealed file' 'sealed/x.json' "$plumb" export run -o sealed/x.json
 fi
 [ "$(cat sealed/x.json)" = old ] || fail 'a file was destroyed'
+chmod u+w sealed # or only root can remove it
 [ -z "$(find . -name '*.json.??????')" ] || fail 'a file was left beside its place'
 
 # ---- OTF2 ----

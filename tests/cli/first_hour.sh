@@ -1,4 +1,5 @@
 #!/bin/sh
+# labels: plain
 # What somebody types who has not read anything: names of programs for names of runs, words of other tools,
 # and a Python program under plumb record.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"

@@ -7,12 +7,12 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <dlpack/dlpack.h>
 
+#include "descriptors.h"
 #include "record.h"
 
 static uint64_t sunk;
@@ -54,23 +54,6 @@ static int lines_of(const char *path)
     return f ? lines : -1;
 }
 
-/* Whether a descriptor of this process leads to a file of that name. */
-static int is_open(const char *name)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    char path[300], to[4096];
-    int found = 0;
-    assert_non_null(dir);
-    for (struct dirent *e; (e = readdir(dir));) {
-        snprintf(path, sizeof path, "/proc/self/fd/%.200s", e->d_name);
-        ssize_t n = readlink(path, to, sizeof to - 1);
-        to[n > 0 ? n : 0] = '\0';
-        found |= strstr(to, name) != NULL;
-    }
-    closedir(dir);
-    return found;
-}
-
 static plumb_options options(void)
 {
     plumb_options o = plumb_options_default();
@@ -96,7 +79,8 @@ static void attaching_twice_is_safe(void **state)
     (void)state;
     record_start_with(o);
     layer();
-    assert_true(is_open("life.jsonl"));
+    assert_true(descriptor_of_process("life.jsonl"));
+    assert_false(descriptor_of_program("life.jsonl"));
     assert_int_equal(plumb_start(NULL, &err), PLUMB_OK);
     assert_int_equal(plumb_start(&o, &err), PLUMB_ERR_STATE);
     layer();
@@ -112,14 +96,14 @@ static void detaching_closes_the_file_and_leaves_the_rest_as_it_was(void **state
     hook.name = "own";
     hook.before = before;
     assert_int_equal(plumb_hook_add(plumb_node_get("layer"), &hook, NULL), PLUMB_OK);
-    assert_false(is_open("life.jsonl"));
+    assert_false(descriptor_of_process("life.jsonl"));
     layer();
     assert_int_equal(lines_of("life.jsonl"), 2);
     assert_int_equal(sunk, 2);
     record_start_with(options());
     layer();
     record_stop();
-    assert_false(is_open("life.jsonl"));
+    assert_false(descriptor_of_process("life.jsonl"));
     assert_int_equal(plumb_stop(NULL), PLUMB_OK);
     assert_int_equal(lines_of("life.jsonl"), 3);
     assert_int_equal(sunk, 3);

@@ -199,7 +199,7 @@ static inline struct child child_start(const char *role, const char *dir,
 
 static inline const char *child_errors(const struct child *c)
 {
-    static char text[65536];
+    static char text[262144];
     FILE *f = fopen(c->err_path, "re");
     size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
     if (f)

@@ -66,13 +66,14 @@ static void remove_and_put_another_file(const char *dir)
     char path[2100];
     FILE *f;
     remove_all(dir);
-    assert_int_equal(mkdir(dir, 0500), 0);
+    assert_int_equal(mkdir(dir, 0700), 0);
     snprintf(path, sizeof path, "%s/timing.json", dir);
     assert_int_equal(mkdir(path, 0700), 0); /* where the report is written */
     snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
     f = fopen(path, "we");
     assert_non_null(f);
     fclose(f);
+    assert_int_equal(chmod(dir, 0500), 0);
 }
 
 /* A file of that name is not enough. */
@@ -84,6 +85,7 @@ static void another_live_file_is_not_taken_for_its_own(void **state)
     says(&c, "\nwork ");
     does_not_say(&c, "what was recorded is kept");
     assert_true(run_has(in_place("another"), PLUMB_LIVE_NAME));
+    assert_int_equal(chmod(in_place("another"), 0700), 0); /* or only root can remove it */
 }
 
 static void put_folder_in_the_way(const char *dir)

@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     struct sock_fprog filter = {4, f};
     pthread_t thread;
     if (argc > 1 && strcmp(argv[1], "refused") == 0 &&
-        (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)))
+        (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &filter)))
         return 77;
     if (plumb_start(NULL, NULL) < 0)
         return 1;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
+#include "descriptors.h"
 #include "runtime/child.h"
 
 #include "record_trace.h"
@@ -103,34 +104,20 @@ static void assert_left(const struct left *l, uint64_t work, uint64_t outer)
 
 /* ---- Roles ----------------------------------------------------------------------------------- */
 
-/* Whether this process has a file of the folder `dir` open. */
-static bool has_open_below(const char *dir)
-{
-    size_t n = strlen(dir);
-    bool found = false;
-    for (int fd = 0; fd < 1024; fd++) {
-        char name[64], target[1200];
-        snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-        ssize_t size = readlink(name, target, sizeof target - 1);
-        target[size > 0 ? size : 0] = '\0';
-        found |= strncmp(target, dir, n) == 0 && target[n] == '/';
-    }
-    return found;
-}
-
 /* Forks below an open span, which the child ends as well: it is the parent's. */
 static int fork_below(void (*in_child)(void), long (*make)(void), int code)
 {
     static struct plumb_point point = PLUMB_POINT_INIT("outer", PLUMB_POINT_PLAIN);
     char dir[1024];
     record(10);
-    ROLE_NEEDS(plumb_run_dir(dir, sizeof dir, NULL) == PLUMB_OK && has_open_below(dir));
+    ROLE_NEEDS(plumb_run_dir(dir, sizeof dir, NULL) == PLUMB_OK && strlen(dir) > 0 &&
+               descriptor_of_process(dir) && !descriptor_of_program(dir));
     plumb_span outer = plumb_begin(&point);
     pid_t pid = (pid_t)make();
     if (pid == 0) {
         plumb_end(outer);
         in_child();
-        ROLE_NEEDS(!has_open_below(dir));
+        ROLE_NEEDS(!descriptor_of_process(dir));
         exit(code);
     }
     child_needs_exit(pid, code);
