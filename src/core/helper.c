@@ -22,7 +22,7 @@
 #include "core/ledger.h"
 #include "core/runtime.h"
 
-enum { STACK_BYTES = 256 * 1024, NAP_NS = 1000000 };
+enum { STACK_BYTES = 256 * 1024, NAP_NS = 1000000, NAPS = 1000 };
 static const enum plumb_job URGENT = PLUMB_JOB_RSS_RESET;
 enum { SECOND = 1000000000, DESCRIPTORS_MAX = 65536 };
 
@@ -415,9 +415,14 @@ bool plumb_helper_end(void)
 
 void plumb_helper_join(void)
 {
+    struct timespec t;
     int state;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     pthread_join(helper.thread, NULL);
+    /* The kernel counts it a moment longer, as long as it has a clock: unshare() would still be
+     * refused. */
+    for (int i = 0; i < NAPS && clock_gettime(helper.cpu, &t) == 0; i++)
+        plumb_helper_pause(NAP_NS / 10);
     pthread_setcancelstate(state, NULL);
     PLUMB_RELEASE(helper.ending, 0);
 }
@@ -430,14 +435,14 @@ bool plumb_helper_is_ending(void)
 /* ---- After a fork ---------------------------------------------------------------------------- */
 
 static struct {
-    bool is_one;
+    uint32_t is_one;  /* atomic: and has had no span outside of handlers */
     sigset_t blocked; /* at the fork */
 } child;
 
 void plumb_helper_forget(void)
 {
     memset(&helper, 0, sizeof helper);
-    child.is_one = true;
+    PLUMB_STORE(child.is_one, 1);
     pthread_sigmask(SIG_SETMASK, NULL, &child.blocked);
 }
 
@@ -448,9 +453,8 @@ static bool is_handled(int sig)
            (a.sa_flags & SA_SIGINFO || (a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN));
 }
 
-/* A handler's own signal is blocked while it runs, or it has a stack of its own. Nothing else
- * tells.
- */
+/* A handler's own signal is blocked while it runs, or it has a stack of its own; no more can be
+ * known. */
 static bool seems_in_handler(void)
 {
     sigset_t now;
@@ -467,13 +471,13 @@ static bool seems_in_handler(void)
 
 bool plumb_helper_start_in_child(void)
 {
-    if (!child.is_one || plumb_helper_is_there())
+    if (!PLUMB_ACQUIRE(child.is_one) || plumb_helper_is_there())
         return true;
     if (seems_in_handler())
         return false;
     plumb_life_lock();
     plumb_helper_start();
     plumb_life_unlock();
-    child.is_one = false;
+    PLUMB_RELEASE(child.is_one, 0);
     return true;
 }

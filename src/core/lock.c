@@ -1,5 +1,7 @@
 #include "core/lock.h"
 
+#include <signal.h>
+
 #include "base/error.h"
 #include "base/log.h"
 #include "core/runtime.h"
@@ -45,6 +47,9 @@ void plumb_unlock(void)
     if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.debug_asked)) &&
         (asked = __atomic_exchange_n(&plumb_rt.debug_asked, 0, __ATOMIC_ACQ_REL)) != 0)
         plumb_set_debug_points((int)asked - 1);
+    if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.signal_asked)) &&
+        (asked = __atomic_exchange_n(&plumb_rt.signal_asked, 0, __ATOMIC_ACQ_REL)) != 0)
+        raise((int)asked);
 }
 
 void plumb_life_lock(void)

@@ -238,6 +238,10 @@ static int open_run(bool early, plumb_error *err)
     plumb_collectors_start(run);
     plumb_trace_writer_start(run);
     plumb_trace_tell_start(run);
+    /* Ahead of need: a signal may end the program while a thread waits for storage, with the lock.
+     */
+    if (plumb_helper_is_me())
+        plumb_carve_grow();
     return PLUMB_OK;
 }
 
@@ -693,6 +697,7 @@ static void locks_free(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     plumb_rt.lock = plumb_rt.snapshot_lock = plumb_rt.life_lock = plumb_rt.ledger_lock = fresh;
+    plumb_rt.signal_asked = 0;
     plumb_locked = 0;
     plumb_life_locked = plumb_snapshot_locked = false;
 }

@@ -278,7 +278,8 @@ struct plumb_runtime {
     uint32_t recording; /* a run is open */
     int32_t rank;       /* of the run; negative: unknown */
     uint32_t debug;
-    uint32_t debug_asked; /* 1 + what a handler that may not take the lock wants `debug` to be */
+    uint32_t debug_asked;  /* 1 + what a handler that may not take the lock wants `debug` to be */
+    uint32_t signal_asked; /* the signal that came to who has the lock, and ends the run; atomic */
     uint32_t pid;
     enum plumb_clock_source clock;
     plumb_leaves_fn *leaves; /* the fastest for this processor */
