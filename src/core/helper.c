@@ -381,13 +381,17 @@ const char *plumb_helper_cure(void)
 void plumb_helper_start(void)
 {
     static struct birth birth;
+    bool locked = plumb_life_locked;
     int code;
     if (helper.there || plumb_helper_is_ending() || !is_wanted())
         return;
     /* A process that records nothing does not wait for it. */
     PLUMB_RELEASE(helper.there, 1);
     birth = (struct birth){helper_main, NULL, true, 0};
+    /* A span in the program's malloc() must not wait for who is being made. */
+    plumb_life_locked = true;
     code = make_thread(&helper.thread, &birth, STACK_BYTES);
+    plumb_life_locked = locked;
     if (code) {
         PLUMB_RELEASE(helper.there, 0);
         plumb_say("plumb: cannot start its thread: %s; memory is not sampled, there is no trace, a "
