@@ -43,14 +43,16 @@ function(plumb_objects target)
 endfunction()
 
 # What runs on the program's threads, in its handlers and on its small stacks, has small frames, and
-# touches the guard page before anything that may lie below it. Not held to that: what runs when a
-# run starts or stops, and on threads of ours. (Sanitizers pad frames, -O0 gives each variable room.)
+# touches the guard page before anything that may lie below it. Not held to that: what runs as a
+# library is loaded, when a run starts or stops, and on threads of ours. (Sanitizers pad frames, -O0
+# gives each variable room.)
 set(PLUMB_LARGE_FRAMES
-  base/git_commit core/conclude core/paths core/run_dir core/run_facts core/runtime_environment
+  base/git_commit core/conclude core/run_dir core/run_facts core/runtime_environment
   format/gz format/gz_codes format/live_read format/node_trace_file format/process format/shape_times
   format/signature_live format/trace_drops
   base/resident # the limit of the control group, when a run starts
-  core/activation_queue core/trace_keep core/trace_modules format/trace_perfetto_file)
+  core/activation_queue core/trace_keep core/trace_modules format/trace_perfetto_file
+  inject/tell)
 function(plumb_small_frames target)
   if(NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
     return()
@@ -67,6 +69,9 @@ function(plumb_small_frames target)
     endforeach()
   endforeach()
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -Wframe-larger-than=2048)
+  if(PLUMB_WERROR_FRAMES)
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -Werror=frame-larger-than=2048)
+  endif()
 endfunction()
 
 function(plumb_headers target)
@@ -171,6 +176,7 @@ if(PLUMB_BUILD_KIND STREQUAL "plain")
   plumb_layer_sources(PLUMB_INJECT_SOURCES inject/*.c)
   plumb_objects(plumb_inject_objects ${PLUMB_INJECT_SOURCES})
   target_compile_options(plumb_inject_objects PRIVATE -fno-builtin)
+  plumb_small_frames(plumb_inject_objects ${PLUMB_INJECT_SOURCES})
   set(map "${PROJECT_SOURCE_DIR}/cmake/libplumb-malloc.map")
   add_library(plumb_malloc MODULE $<TARGET_OBJECTS:plumb_inject_objects>)
   target_link_options(plumb_malloc PRIVATE "LINKER:--version-script=${map}" LINKER:-z,defs

@@ -6,6 +6,7 @@
 set(PLUMB_SANITIZE "" CACHE STRING "Sanitizer: empty, address (with undefined), thread, fuzzer or afl")
 set_property(CACHE PLUMB_SANITIZE PROPERTY STRINGS "" address thread fuzzer afl)
 option(PLUMB_WERROR "Make warnings errors; for plumb's own developers, not for packagers" OFF)
+option(PLUMB_WERROR_FRAMES "Make a stack frame beyond 2 KiB in code of host threads an error" OFF)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)

@@ -33,20 +33,28 @@ static void strip_slashes(char *path)
         path[n - 1] = '\0';
 }
 
+/* `from` in `path` [PLUMB_SETTINGS_PATH], absolute unless the working directory is gone. False: it
+ * is too long. */
+static bool put_absolute(char *path, const char *from)
+{
+    size_t n = 0, room = PLUMB_SETTINGS_PATH;
+    if (from[0] && from[0] != '/' && getcwd(path, room))
+        n = strlen(path);
+    return (size_t)snprintf(path + n, room - n, "%s%s", n ? "/" : "", from) < room - n;
+}
+
 /* Makes `path` [PLUMB_SETTINGS_PATH] absolute, expanded. On trouble it keeps `fallback` and says
  * so.
  */
 static void resolve(char *path, const char *fallback)
 {
-    char expanded[PLUMB_SETTINGS_PATH], cwd[PLUMB_SETTINGS_PATH], what[64];
+    char expanded[PLUMB_SETTINGS_PATH], what[64];
     if (!path[0])
         return;
     snprintf(what, sizeof what, fallback[0] ? "using '%s'" : "ignored", fallback);
     if (!expand(expanded, sizeof expanded, path, what))
         snprintf(expanded, sizeof expanded, "%s", fallback);
-    if (expanded[0] == '/' || !expanded[0] || !getcwd(cwd, sizeof cwd)) {
-        snprintf(path, PLUMB_SETTINGS_PATH, "%s", expanded);
-    } else if (snprintf(path, PLUMB_SETTINGS_PATH, "%s/%s", cwd, expanded) >= PLUMB_SETTINGS_PATH) {
+    if (!put_absolute(path, expanded)) {
         plumb_say("plumb: the path '%s' is too long; using /tmp/plumb-out", expanded);
         snprintf(path, PLUMB_SETTINGS_PATH, "/tmp/plumb-out");
     }

@@ -189,21 +189,34 @@ static void pack_whole(struct plumb_thread *th, struct plumb_stage_run *s, uint3
     PLUMB_STORE(p->busy, 0);
 }
 
+enum { PATH_BYTES = 2 * 255 + 2 };
+
 /* A mapping outside of lists is recorded field by field, each with its path: "cond.text"; an empty
- * one as itself. */
+ * one as itself. `name` is in `path` [PATH_BYTES] below the first mapping: a path's first 255 bytes
+ * stay as they are while the fields below it are recorded, so all share one. */
 static void pack_parts(struct plumb_thread *th, struct plumb_stage_run *s, uint32_t part,
-                       const char *name, const plumb_value *value, int depth)
+                       const char *name, char *path, const plumb_value *value, int depth)
 {
-    char path[2 * 255 + 2];
+    size_t n;
     if (value->kind != PLUMB_VALUE_FIELDS || value->count == 0 || depth == PLUMB_SIGNATURE_DEPTH) {
         pack_whole(th, s, part, name, value);
         return;
     }
+    n = name ? strnlen(name, 255) : 0;
+    if (name && name != path)
+        memcpy(path, name, n);
     for (uint32_t i = 0; i < value->count; i++) {
         const plumb_field *f = &value->as.fields[i];
-        snprintf(path, sizeof path, "%.255s.%.255s", name ? name : "", field_name(f));
-        pack_parts(th, s, part, path, &f->value, depth + 1);
+        snprintf(path + n, PATH_BYTES - n, ".%.255s", field_name(f));
+        pack_parts(th, s, part, path, path, &f->value, depth + 1);
     }
+}
+
+static void pack_named(struct plumb_thread *th, struct plumb_stage_run *s, uint32_t part,
+                       const char *name, const plumb_value *value)
+{
+    char path[PATH_BYTES];
+    pack_parts(th, s, part, name, path, value, 0);
 }
 
 void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
@@ -220,7 +233,7 @@ void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
     if (PLUMB_LOAD(plumb_rt.settings.activations))
         plumb_activation_stage(th, s->node, part, name, value);
     if (PLUMB_LOAD(plumb_rt.settings.signature) != PLUMB_SIGNATURE_OFF)
-        pack_parts(th, s, part, name, value, 0);
+        pack_named(th, s, part, name, value);
     if (PLUMB_LOAD(plumb_rt.settings.verify) != PLUMB_VERIFY_OFF)
         plumb_verify_value(s, part, name, value);
     /* What the run itself says is not looked at: it may have ended. */
