@@ -1,10 +1,14 @@
 #!/usr/bin/python3
-"""Checks that includes point down the table of layers: tools/check_layers.py [ROOT]
+"""Checks that the sources keep the rules of their layers: tools/check_layers.py [ROOT]
 
 Reads every #include of the C and C++ files below ROOT (default: this repository) and fails when a
 file names a layer that its own may not see, reaches out of its tree with "..", or names one of our
 headers that does not exist. The table is that of ARCHITECTURE.md; a unit test keeps the rules of its
 layer, and may use the fixtures of tests/ besides.
+
+Fails as well when a layer that runs on the program's threads calls a libc function to sleep: those
+are cancellation points, at which a thread of the program may end with a lock of ours. plumb_nap()
+and plumb_helper_pause() are none.
 """
 
 import pathlib
@@ -32,6 +36,10 @@ MAY_INCLUDE = {
 }
 # Clients keep to the public headers but may split themselves into files.
 CLIENTS = {"cli", "bindings", "services", "examples"}
+# Layers that run on threads of the program.
+HOSTED = {"base", "format", "tensor", "core", "collect", "inject", "api"}
+SLEEPS = re.compile(r"\b(?:(?:clock_)?nanosleep|u?sleep|p?poll|p?select|pause|sigsuspend|sigwait\w*|"
+                    r"sem_(?:timed)?wait|pthread_testcancel)\(")
 SUFFIXES = {".c", ".h", ".cc", ".cpp", ".hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
@@ -88,6 +96,9 @@ def check_file(root, path):
     for number, line in enumerate(text.splitlines(), 1):
         match = INCLUDE.match(line)
         problem = match and check_line(root, path, *match.groups())
+        call = SLEEPS.search(line) if layer in HOSTED and not is_test(path) else None
+        if call:
+            problem = f"{call.group().removesuffix('(')}() is a cancellation point; plumb_nap() is none"
         if problem:
             problems.append(f"{path}:{number}: {problem}")
     return problems

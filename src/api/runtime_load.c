@@ -27,6 +27,7 @@
 #include "core/hook.h"
 #include "core/keeper.h"
 #include "core/ledger.h"
+#include "core/run.h"
 #include "core/runtime.h"
 #include "core/stage.h"
 #include "core/trace.h"

@@ -1,5 +1,6 @@
-/* futex.h: waiting for a word of memory to change, by the system call itself: no cancellation
- * point, no lock, no memory from libc, and errno stays as it was, so that a signal handler may. */
+/* futex.h: waiting for a word of memory to change, or for some time, by the system call itself: no
+ * cancellation point (libc's functions are), no lock, no memory from libc, and errno stays as it
+ * was, so that a signal handler may. */
 #ifndef PLUMB_BASE_FUTEX_H
 #define PLUMB_BASE_FUTEX_H
 
@@ -26,6 +27,16 @@ static inline void plumb_futex_wake(const uint32_t *word)
 {
     int saved = errno;
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    errno = saved;
+}
+
+/* Sleeps for `ns`, however many signals come. */
+static inline void plumb_nap(uint64_t ns)
+{
+    struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+    int saved = errno;
+    while (syscall(SYS_nanosleep, &t, &t) < 0 && errno == EINTR)
+        ;
     errno = saved;
 }
 

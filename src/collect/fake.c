@@ -8,6 +8,7 @@
  * There is one such device in a process, hence its state is the file's. `lock` guards it all but
  * what is set before the reporters are born, and is never held while plumb is called. */
 #include "collect/fake.h"
+#include "base/futex.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -106,12 +107,10 @@ void plumb_fake_hold(bool hold)
 
 static void hang(void)
 {
-    struct timespec t = {PLUMB_COLLECTOR_WAIT_MS / 1000, 500000000};
-    const struct timespec ms = {0, 1000000};
-    while (!PLUMB_ACQUIRE(fake.held) && nanosleep(&t, &t) < 0)
-        continue;
+    if (!PLUMB_ACQUIRE(fake.held))
+        plumb_nap((PLUMB_COLLECTOR_WAIT_MS + 500) * UINT64_C(1000000));
     while (PLUMB_ACQUIRE(fake.held))
-        nanosleep(&ms, NULL);
+        plumb_nap(1000000);
 }
 
 static int clock_hangs(void *arg, uint64_t *ticks)
@@ -183,12 +182,11 @@ static void tell(plumb_lane lane, plumb_clock clock, const struct work *w, uint6
 
 static void go_on_after_stop(plumb_lane lane, plumb_clock clock)
 {
-    struct timespec ms = {0, 1000000};
     plumb_event e = {.size = sizeof e, .kind = PLUMB_EVENT_INSTANT};
     /* Of no time of the run, whenever the machine was started. */
     e.begin = UINT64_MAX / 2;
     for (int i = 0; i < LATE_EVENTS; i++) {
-        nanosleep(&ms, NULL);
+        plumb_nap(1000000);
         plumb_emit_impl(lane, clock, &e);
     }
 }

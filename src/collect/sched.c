@@ -113,11 +113,10 @@ static bool records(const struct plumb_thread *th, const struct plumb_run *run)
 
 static bool hold(struct plumb_thread *th)
 {
-    const struct timespec pause = {0, 100000};
     for (int i = 0; i < HOLD_TRIES; i++) {
         if (plumb_hold_try(th))
             return true;
-        nanosleep(&pause, NULL);
+        plumb_helper_pause(100000);
     }
     return false;
 }

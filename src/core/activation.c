@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/pages.h"
 #include "base/scratch.h"
+#include "core/run.h"
 #include "core/stage.h"
 
 enum { COPIES = 16, CLOSE_WAIT_MS = 10000, DEPTH = 16 };

@@ -19,6 +19,7 @@
 #include "base/sanitize.h"
 #include "base/scratch.h"
 #include "core/activation.h"
+#include "core/run.h"
 #include "tensor/row_major.h"
 
 static const struct {

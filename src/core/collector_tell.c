@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/collector.h"
+#include "core/run.h"
 
 struct plumb_live_collector *plumb_collector_entry(struct plumb_collector *c, struct plumb_run *run)
 {

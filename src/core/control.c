@@ -20,6 +20,7 @@
 #include "core/helper.h"
 #include "core/keeper.h"
 #include "core/ledger.h"
+#include "core/run.h"
 #include "core/runtime.h"
 #include "format/live_clock.h"
 

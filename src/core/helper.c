@@ -20,6 +20,7 @@
 #include "core/control.h"
 #include "core/keeper.h"
 #include "core/ledger.h"
+#include "core/run.h"
 #include "core/runtime.h"
 
 enum { STACK_BYTES = 256 * 1024, NAP_NS = 1000000, NAPS = 1000 };
@@ -234,13 +235,12 @@ bool plumb_helper_do_patiently(enum plumb_job job, uint64_t ns)
 
 void plumb_helper_pause(uint64_t ns)
 {
-    static uint32_t nobody;
     uint32_t heard = PLUMB_LOAD_ORDERED(helper.bell);
     if (is_helper) {
         serve(URGENT);
         sleep_until_rung(heard, ns);
     } else {
-        plumb_futex_wait(&nobody, 0, ns);
+        plumb_nap(ns);
     }
 }
 

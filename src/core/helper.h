@@ -55,7 +55,8 @@ void plumb_helper_ask(enum plumb_job job);
 /* The same for as long as the helper seems to work: it used processor time within `ns`. */
 bool plumb_helper_do_patiently(enum plumb_job job, uint64_t ns);
 
-/* Sleeps for `ns` at most; on the helper, does what is urgent meanwhile. No cancellation point. */
+/* Sleeps for `ns`, on the helper perhaps for less, which does what is urgent meanwhile. No
+ * cancellation point. */
 void plumb_helper_pause(uint64_t ns);
 /* pthread_mutex_lock(), during which the helper does what is urgent: who has the lock may be
  * waiting for that. */

@@ -1,10 +1,7 @@
 /* hold.c: see hold.h. */
 #include "core/hold.h"
 
-#include <errno.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include "base/futex.h"
 
 enum { SPINS = 200, PAUSE_NS = 20000 };
 
@@ -20,10 +17,7 @@ static bool spin(struct plumb_thread *th)
 
 void plumb_hold(struct plumb_thread *th)
 {
-    const struct timespec pause = {0, PAUSE_NS};
-    int saved = errno;
     /* Sleeps, not yields: the holder may have a lower priority than this thread. */
     while (!spin(th))
-        syscall(SYS_nanosleep, &pause, NULL);
-    errno = saved;
+        plumb_nap(PAUSE_NS);
 }

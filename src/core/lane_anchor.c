@@ -5,6 +5,7 @@
  * around it is the best: whatever delayed the others came in between. */
 #include <string.h>
 
+#include "base/futex.h"
 #include "core/collector.h"
 #include "format/lane_clock.h"
 
@@ -67,12 +68,11 @@ int plumb_clock_anchor_impl(plumb_clock clock)
  * last moments. */
 double plumb_host_rate(double *ppm)
 {
-    const struct timespec rest = {0, FIT_NS};
     struct plumb_clock_point p;
     struct plumb_anchor before, now;
     double tick_ns;
     plumb_anchor_take(&before, plumb_rt.clock);
-    nanosleep(&rest, NULL);
+    plumb_nap(FIT_NS);
     plumb_anchor_take(&now, plumb_rt.clock);
     plumb_clock_line_begin(&p, &plumb_rt.early, &before);
     if (plumb_clock_line_advance(&p, &p, &now, NULL) == PLUMB_CLOCK_FITS)

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/rank.h"
 #include "core/activation.h"
+#include "core/run.h"
 #include "core/runtime.h"
 
 /* `pattern` expanded; "" and false, and said, when it cannot be. */

@@ -204,7 +204,6 @@ static void device_remove(plumb_device *device)
 
 int plumb_device_unregister_impl(plumb_device *device, plumb_error *err)
 {
-    const struct timespec ms = {0, 1000000};
     bool known = false;
     plumb_lock();
     for (uint32_t i = 0; i < plumb_rt.device_count; i++)
@@ -215,7 +214,7 @@ int plumb_device_unregister_impl(plumb_device *device, plumb_error *err)
     if (!known)
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_device_unregister: no such device");
     for (int i = 0; i < UNREGISTER_MS && __atomic_load_n(&device->calls, __ATOMIC_SEQ_CST); i++)
-        nanosleep(&ms, NULL);
+        plumb_helper_pause(1000000);
     if (__atomic_load_n(&device->calls, __ATOMIC_SEQ_CST))
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "device '%s': a thread is still in its function, which must stay loaded",

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/environment_copy.h"
+#include "core/run.h"
 #include "core/runtime.h"
 
 static void first_line(char *out, size_t size, const char *path, const char *key)

@@ -407,7 +407,6 @@ static inline uint32_t plumb_depth(const struct plumb_thread *th)
 }
 
 /* runtime.c */
-void plumb_runtime_settings(void);
 /* Storage that lives as long as the process, for names. Under the lock. NULL: out of memory. */
 char *plumb_keep_text(const char *text);
 void *plumb_keep_bytes(size_t n);
@@ -578,47 +577,6 @@ plumb_device *plumb_device_register_impl(const char *name, void (*sync)(void *),
 int plumb_device_unregister_impl(plumb_device *device, plumb_error *err);
 /* Calls its `sync`, unless it is not registered any more. */
 void plumb_device_sync(plumb_device *device);
-
-/* paths.c: under the lock, or alone in a forked child */
-void plumb_paths_resolve(void); /* of the settings just taken */
-void plumb_paths_forked(void);  /* makes them this child's own */
-
-/* run_dir.c */
-struct plumb_buf;
-/* Makes the directory of a run. PLUMB_ERR_STATE: the one asked for already holds a run. */
-int plumb_run_dir_make(char *dir, size_t size, const char *host, int32_t rank, plumb_error *err);
-/* Makes the folders that lead to a file. */
-int plumb_run_make_parents(const char *path, plumb_error *err);
-/* Writes a file whole (base/new_file.h). The second: into the directory of a run. */
-int plumb_run_replace(const char *path, const struct plumb_buf *b, plumb_error *err);
-int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err);
-
-/* conclude.c */
-/* The figures and their files, and the end block. `kept`: live.plumb must stay, it holds what could
- * not be written. */
-int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
-                       plumb_error *err);
-/* A line for `plumb record`. */
-void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t samples);
-void plumb_run_loaded(void); /* tells `plumb record` that the library is here */
-
-/* run_facts.c */
-void plumb_run_describe(struct plumb_run *run, const char *host, const struct plumb_rank *rank);
-
-/* runtime_environment.c */
-void plumb_run_describe_environment(struct plumb_run *run);
-
-/* run.c */
-int plumb_start_impl(const plumb_options *options, plumb_error *err);
-int plumb_stop_impl(plumb_error *err);
-int plumb_run_dir_impl(char *out, size_t size, plumb_error *err);
-int plumb_run_open(void);        /* the wanted run, at the first span */
-void plumb_run_open_early(void); /* the same, perhaps before main(); on the helper */
-void plumb_run_do_open(void);    /* PLUMB_JOB_OPEN */
-void plumb_run_do_stop(void);    /* PLUMB_JOB_STOP */
-void plumb_run_exit(void);       /* stops it as the process ends */
-/* In the child of a fork; `interrupted`: see plumb_threads_forget(). */
-void plumb_run_forked(bool interrupted);
 
 /* own_cpu.c: processor time of plumb's own threads. Each says when it begins and ends. */
 void plumb_own_cpu_begin(void);

@@ -95,13 +95,10 @@ static void section_end(void)
 
 void plumb_sized_shut(void)
 {
-    struct timespec step = {0, SHUT_STEP_US * 1000};
-    int saved = errno;
     __atomic_fetch_add(&sized.shut, 1, __ATOMIC_SEQ_CST);
     /* Bounded: a handler may have interrupted a section of this very thread. */
     for (int us = 0; us < SHUT_WAIT_US && PLUMB_ACQUIRE(sized.inside); us += SHUT_STEP_US)
-        nanosleep(&step, NULL);
-    errno = saved;
+        plumb_helper_pause(SHUT_STEP_US * 1000);
 }
 
 void plumb_sized_unshut(void)

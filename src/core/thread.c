@@ -11,12 +11,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/futex.h"
 #include "base/pages.h"
 #include "core/active.h"
 #include "core/hold.h"
 #include "core/ledger.h"
 #include "core/nvtx.h"
 #include "core/ring.h"
+#include "core/run.h"
 #include "core/runtime.h"
 #include "core/sched.h"
 #include "core/stage.h"
@@ -130,7 +132,7 @@ void plumb_barrier(void)
     /* Without it every store of another processor becomes visible within its store buffer's time; a
      * switch away and back is far longer than that. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    usleep(1000);
+    plumb_nap(1000000);
 }
 
 bool plumb_thread_is_gone(const struct plumb_thread *th)

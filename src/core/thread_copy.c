@@ -385,7 +385,6 @@ static int copy_once(struct plumb_thread_copy *out, struct plumb_copy_memory *m,
 int plumb_thread_copy(struct plumb_thread_copy *out, struct plumb_copy_memory *m,
                       struct plumb_in in, struct plumb_merge *merge)
 {
-    const struct timespec pause = {0, PAUSE_NS};
     if (!plumb_belongs(in.th, in.run))
         return 1;
     for (int i = 0; i < TRIES; i++) {
@@ -395,7 +394,7 @@ int plumb_thread_copy(struct plumb_thread_copy *out, struct plumb_copy_memory *m
         if (m->used > m->bytes && !grow(m))
             return PLUMB_ERR_MEMORY;
         if (m->used <= m->bytes && i > 2)
-            nanosleep(&pause, NULL);
+            plumb_helper_pause(PAUSE_NS);
     }
     return PLUMB_ERR_STATE;
 }

@@ -3,6 +3,7 @@
  * pending for the process as a whole until the end, and a fatal signal leaves a mark in the flags
  * of the first thread. */
 #include "format/process.h"
+#include "base/futex.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -82,10 +83,9 @@ enum plumb_process plumb_process_state(uint32_t pid, uint64_t start)
 
 bool plumb_process_is_over(uint32_t pid, uint64_t start)
 {
-    const struct timespec ms = {0, 1000000};
     enum plumb_process state = plumb_process_state(pid, start);
     for (int i = 0; i < WAIT_MS && state == PLUMB_PROCESS_ENDING; i++) {
-        nanosleep(&ms, NULL);
+        plumb_nap(1000000);
         state = plumb_process_state(pid, start);
     }
     return state != PLUMB_PROCESS_LIVES;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # labels: plain
-# The sources keep the table of layers, and the check notices planted violations.
+# The sources keep the rules of their layers, and the check notices planted violations.
 set -eu
 check=$PLUMB_SOURCE_DIR/tools/check_layers.py
 "$check" "$PLUMB_SOURCE_DIR"
@@ -27,6 +27,7 @@ planted() {
 
 planted src/base/up.c '#include "core/ring.h"' 'up.c:1: base may not include core'
 planted src/format/sideways.c '#  include <tensor/stats.h>' 'format may not include tensor'
+planted src/core/sleeps.c '    nanosleep(&t, NULL);' 'nanosleep() is a cancellation point'
 planted src/format/climbs.c '#include "../base/error.h"' 'climbs out of its folder'
 planted src/format/gone.c '#include "base/gone.h"' '"base/gone.h" does not exist'
 planted cli/main.c '#include "base/error.h"' 'cli may not include base'

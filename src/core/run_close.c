@@ -1,0 +1,150 @@
+/* run_close.c: the end of a run: its threads leave it, its figures are written, its memory goes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/pages.h"
+#include "core/activation.h"
+#include "core/collector.h"
+#include "core/control.h"
+#include "core/ledger.h"
+#include "core/run.h"
+#include "core/trace.h"
+#include "format/live_read.h"
+#include "format/timing.h"
+
+enum { FIT_NS = 2000000 };
+
+/* After this no thread is, or will be, in the run's mapping; false: one is held up in it. `*held`:
+ * one that our signal handler holds is in it, and may come back should the process go on. */
+static bool quiesce(bool *held)
+{
+    uint64_t deadline_ns;
+    bool all = true;
+    *held = false;
+    plumb_lock();
+    PLUMB_STORE(plumb_rt.recording, 0);
+    PLUMB_STORE(plumb_rt.want_run, false);
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
+        __atomic_fetch_or(&th->gate, PLUMB_GATE_ENDED, __ATOMIC_SEQ_CST);
+    plumb_points_refresh();
+    plumb_unlock();
+    plumb_barrier();
+    deadline_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) + PLUMB_LEAVE_WAIT_MS * UINT64_C(1000000);
+    for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
+        all &= plumb_thread_await(th, deadline_ns);
+        *held |= PLUMB_ACQUIRE(th->frozen) && PLUMB_LOAD(th->busy) == PLUMB_BUSY_RECORDING;
+    }
+    return all;
+}
+
+/* What there still is of a run whose report could not be written. */
+static void tell_unsaved(const struct plumb_run *run, const struct plumb_anchor *end,
+                         const char *why)
+{
+    const struct plumb_live_header *h = run->h;
+    double ppm, seconds;
+    if (!run->in_file) {
+        plumb_say("plumb: %s", why);
+    } else if (!plumb_file_in_place(run)) {
+        plumb_say("plumb: %s; live.plumb was removed while the run was recorded: no file has it",
+                  why);
+    } else if (run->partly && !run->frozen) {
+        plumb_say("plumb: %s; no file has the run", why);
+    } else if (run->partly) {
+        seconds =
+            (double)(h->frozen_ticks - h->start.ticks) * plumb_live_tick_ns(h, end, &ppm) * 1e-9;
+        plumb_say("plumb: %s; live.plumb has the run's first %.3f s only: `plumb recover %s`", why,
+                  seconds, run->dir);
+    } else {
+        plumb_say("plumb: %s; what was recorded is kept: `plumb recover %s`", why, run->dir);
+    }
+}
+
+static int close_run(struct plumb_run *run, plumb_error *err)
+{
+    struct plumb_anchor end;
+    plumb_error why = {0, ""};
+    bool still, held, kept = true;
+    int rc = PLUMB_OK;
+    plumb_collectors_stop(run);
+    plumb_snapshot_lock();
+    still = quiesce(&held);
+    /* Summaries see no run from here on: the end block calls out, and may be asked for one. */
+    plumb_lock();
+    snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
+    PLUMB_STORE(plumb_rt.run, NULL);
+    plumb_unlock();
+    plumb_snapshot_unlock();
+    PLUMB_ADD(run->h->drops[PLUMB_DROP_REENTRANT],
+              __atomic_exchange_n(&plumb_rt.handlers_turned_away, 0, __ATOMIC_RELAXED));
+    plumb_control_stop();
+    plumb_activations_close(run);
+    plumb_anchor_take(&end, plumb_rt.clock);
+    if (end.raw_ns - plumb_rt.early.raw_ns < FIT_NS) {
+        /* Too short to fit the clock well; a moment longer costs less than a wrong figure. */
+        plumb_helper_pause(FIT_NS);
+        plumb_anchor_take(&end, plumb_rt.clock);
+    }
+    if (plumb_live_clock_take(run->h, &end)) {
+        /* What the counter does without the jump is needed as well. */
+        plumb_helper_pause(FIT_NS);
+        plumb_anchor_take(&end, plumb_rt.clock);
+        plumb_live_clock_take(run->h, &end);
+    }
+    plumb_trace_writer_stop(run, &end, still);
+    plumb_trace_tell_stop(run);
+    if (still) {
+        plumb_carve_note(run);
+        plumb_ledger_close(run);
+        plumb_collectors_tell(run);
+        plumb_collectors_list();
+        rc = plumb_run_conclude(run, &end, &kept, &why);
+    } else
+        rc = plumb_fail(&why, PLUMB_ERR_STATE, "a thread is held up inside plumb");
+    if (rc < 0)
+        tell_unsaved(run, &end, why.message);
+    PLUMB_STORE(run->h->status, PLUMB_LIVE_ENDED);
+    if (still)
+        plumb_file_done(run, kept);
+    if (still && !held) {
+        plumb_mapping_close(run);
+        plumb_pages_unmap(run, sizeof *run);
+    }
+    return rc < 0 ? plumb_fail(err, rc, "%s", why.message) : PLUMB_OK;
+}
+
+static void tell_nothing(void)
+{
+    if (plumb_rt.nodes_refused)
+        plumb_say(
+            "plumb: nothing was recorded: no memory for the names of trace points (ulimit -v, "
+            "ulimit -d)");
+    else if (PLUMB_LOAD(plumb_rt.handlers_turned_away))
+        plumb_say("plumb: nothing was recorded: all %llu spans came in signal "
+                  "handlers, or while it blocked signals that it handles",
+                  (unsigned long long)plumb_rt.handlers_turned_away);
+    else
+        plumb_say("plumb: nothing was recorded: the program passed no trace point (%u registered)",
+                  plumb_rt.client_count);
+}
+
+int plumb_run_stop_now(plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    if (!plumb_rt.run && plumb_rt.want_run && plumb_sized_waits())
+        rc = plumb_run_open_now(true, err);
+    if (plumb_rt.run) {
+        rc = close_run(plumb_rt.run, err);
+    } else if (plumb_rt.want_run) {
+        plumb_lock();
+        PLUMB_STORE(plumb_rt.want_run, false);
+        plumb_points_refresh();
+        plumb_unlock();
+        plumb_sized_forget();
+        plumb_run_tell("run", "-", 0, 0);
+        if (!plumb_rt.settings.quiet && !plumb_rt.settings.record_log[0])
+            tell_nothing();
+    }
+    return rc;
+}
