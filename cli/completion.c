@@ -5,7 +5,7 @@
 
 #include "help.h"
 
-/* What stands in capitals is no word to be typed. */
+/* An argument in capitals is a placeholder; a choice is typed literally. */
 static bool is_choice(const struct plumb_cli_option *o)
 {
     return o->argument && strchr(o->argument, '|') && !isupper((unsigned char)o->argument[0]);

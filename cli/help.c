@@ -229,7 +229,7 @@ static void completion_command(const struct plumb_cli_command *c, FILE *out)
         fprintf(out, "%s--%s", i ? " " : "", option.name);
     fputs("'\n        case $previous in\n", out);
     for (size_t i = 0; plumb_cli_option_at(c, i, &option, &memory); i++) {
-        /* What stands in capitals is no word to be typed. */
+        /* An argument in capitals is a placeholder; a choice is typed literally. */
         bool choice = option.argument && strchr(option.argument, '|') && !option.optional &&
                       !isupper((unsigned char)option.argument[0]);
         if (!choice)

@@ -10,7 +10,8 @@ bool plumb_cli_option_at(const struct plumb_cli_command *c, size_t i, struct plu
 /* NULL: the page of plumb itself. */
 void plumb_cli_show_man(const struct plumb_cli_command *c, FILE *out);
 void plumb_cli_show_completion(FILE *out);
-/* tools.c: what users of a general profiler look for. False: `name` is none that is known. */
+/* Prints which command or call of plumb replaces each capability of the profiler `name` (tools.c).
+ * Returns false, and prints nothing, if the profiler is unknown. */
 bool plumb_cli_show_tool(const char *name, FILE *out);
 /* completion.c */
 void plumb_cli_show_zsh(FILE *out);
