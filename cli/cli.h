@@ -83,6 +83,10 @@ bool plumb_cli_number(const struct plumb_cli_command *command, const char *optio
 /* The same for a decimal number of 0 or more, as "7.5". */
 bool plumb_cli_decimal(const struct plumb_cli_command *command, const char *option,
                        const char *text, double *out);
+/* What --unit, --fold and --depth are given, of reports and of comparisons. */
+bool plumb_cli_unit(const struct plumb_cli_command *command, const char *text, uint32_t *out);
+bool plumb_cli_fold(const struct plumb_cli_command *command, const char *text, uint32_t *out);
+bool plumb_cli_depth(const struct plumb_cli_command *command, const char *text, uint32_t *out);
 /* Setting `i` as an option; false beyond the last. A setting without an option has an empty name.
  * The texts lie in `memory`. */
 bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_info *memory);

@@ -15,6 +15,10 @@ enum {
     SORT,
     TOP,
     WIDE,
+    UNIT,
+    NODE,
+    DEPTH,
+    FOLD,
     FORMAT,
     OUTPUT,
     ANY_MACHINE,
@@ -39,6 +43,14 @@ static const struct plumb_cli_option options[] = {
               "order of the nodes: as first seen, or largest first (seen)", false},
     [TOP] = {"top", "N", "show the first N nodes; all of them count", false},
     [WIDE] = {"wide", NULL, "more columns: counts, p50 and p95 of both sides", false},
+    [UNIT] = {"unit", "auto|ns|us|ms|s",
+              "unit of times in tables for people (auto: one that fits each column)", false},
+    [NODE] = {"node", "REGEX", "compare only nodes whose names match, and the whole run", false},
+    [DEPTH] = {"depth", "N", "compare only nodes of the first N levels of the call tree", false},
+    [FOLD] = {"fold", "on|off",
+              "compare nodes that differ in a number alone as one, layer.0 to layer.31 as layer.*; "
+              "by default a table of more than 40 lines shows those that are not marked as one",
+              true},
     [FORMAT] = {"format", "text|json|csv|md", "form of the output (text)", false},
     [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
     [ANY_MACHINE] = {"any-machine", NULL, "compare runs of different machines", false},
@@ -134,6 +146,15 @@ static bool take_choice(struct request *r, int option, const char *value)
         return take_threshold(r, value);
     case ALPHA:
         return take_alpha(r, value);
+    case UNIT:
+        return plumb_cli_unit(&plumb_cmd_compare, value, &r->view.unit);
+    case FOLD:
+        return plumb_cli_fold(&plumb_cmd_compare, value, &r->compare.fold);
+    case DEPTH:
+        return plumb_cli_depth(&plumb_cmd_compare, value, &r->compare.depth);
+    case NODE:
+        r->compare.node = value;
+        return true;
     case MIN_DELTA:
         return plumb_cli_decimal(&plumb_cmd_compare, "min-delta", value, &r->compare.min_delta_ms);
     default:
@@ -343,6 +364,8 @@ const struct plumb_cli_command plumb_cmd_compare = {
     .examples = "plumb compare old new                     # two runs, or two folders of runs\n"
                 "plumb compare --threshold 10 A B          # only differences above 10 %\n"
                 "plumb compare --by self --sort delta A B  # which node costs more by itself?\n"
+                "plumb compare --fold --unit us A B        # layer.0 to layer.79 as layer.*\n"
+                "plumb compare --node 'attn|rope' A B      # a change meant for these alone\n"
                 "plumb compare --a old/* --b new/* --format md -o change.md",
     .status = "0 nothing is worse; 1 something is, beyond the threshold; 2 trouble: wrong\n"
               "usage, no such run, a report that cannot be read, runs that are not\n"

@@ -104,40 +104,6 @@ static bool take_sort(plumb_report_options *o, const char *text)
     return false;
 }
 
-static bool take_unit(plumb_report_options *o, const char *text)
-{
-    static const char *const words[] = {"auto", "ns", "us", "ms", "s"};
-    enum { WORDS = sizeof words / sizeof *words };
-    for (uint32_t i = 0; i < WORDS; i++)
-        if (strcmp(words[i], text) == 0) {
-            o->unit = i;
-            return true;
-        }
-    return plumb_cli_wants(&plumb_cmd_report, "unit", words, WORDS, text);
-}
-
-static bool take_fold(plumb_report_options *o, const char *text)
-{
-    static const char *const words[] = {"on", "off"};
-    if (text && strcmp(text, "on") != 0 && strcmp(text, "off") != 0)
-        return plumb_cli_wants(&plumb_cmd_report, "fold", words, 2, text);
-    o->fold = text && strcmp(text, "off") == 0 ? PLUMB_FOLD_OFF : PLUMB_FOLD_ON;
-    return true;
-}
-
-static bool take_depth(plumb_report_options *o, const char *text)
-{
-    uint64_t depth;
-    if (!plumb_cli_number(&plumb_cmd_report, "depth", text, &depth))
-        return false;
-    if (depth == 0) {
-        plumb_cli_usage(&plumb_cmd_report, "--depth wants 1 or more: 1 is the outermost level");
-        return false;
-    }
-    o->depth = depth < UINT32_MAX ? (uint32_t)depth : UINT32_MAX;
-    return true;
-}
-
 static bool take_format(plumb_report_options *o, const char *text)
 {
     for (size_t i = 0; plumb_report_format(i); i++)
@@ -223,11 +189,11 @@ static bool take(struct wish *w, int option, const char *value)
         o->node = value;
         return true;
     case DEPTH:
-        return take_depth(o, value);
+        return plumb_cli_depth(&plumb_cmd_report, value, &o->depth);
     case FOLD:
-        return take_fold(o, value);
+        return plumb_cli_fold(&plumb_cmd_report, value, &o->fold);
     case UNIT:
-        return take_unit(o, value);
+        return plumb_cli_unit(&plumb_cmd_report, value, &o->unit);
     case TREE:
         o->tree = 1;
         return true;

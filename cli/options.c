@@ -237,6 +237,40 @@ bool plumb_cli_number(const struct plumb_cli_command *command, const char *optio
     return true;
 }
 
+bool plumb_cli_unit(const struct plumb_cli_command *command, const char *text, uint32_t *out)
+{
+    static const char *const words[] = {"auto", "ns", "us", "ms", "s"};
+    enum { WORDS = sizeof words / sizeof *words };
+    for (uint32_t i = 0; i < WORDS; i++)
+        if (strcmp(words[i], text) == 0) {
+            *out = i;
+            return true;
+        }
+    return plumb_cli_wants(command, "unit", words, WORDS, text);
+}
+
+bool plumb_cli_fold(const struct plumb_cli_command *command, const char *text, uint32_t *out)
+{
+    static const char *const words[] = {"on", "off"};
+    if (text && strcmp(text, "on") != 0 && strcmp(text, "off") != 0)
+        return plumb_cli_wants(command, "fold", words, 2, text);
+    *out = text && strcmp(text, "off") == 0 ? PLUMB_FOLD_OFF : PLUMB_FOLD_ON;
+    return true;
+}
+
+bool plumb_cli_depth(const struct plumb_cli_command *command, const char *text, uint32_t *out)
+{
+    uint64_t depth;
+    if (!plumb_cli_number(command, "depth", text, &depth))
+        return false;
+    if (depth == 0) {
+        plumb_cli_usage(command, "--depth wants 1 or more: 1 is the outermost level");
+        return false;
+    }
+    *out = depth < UINT32_MAX ? (uint32_t)depth : UINT32_MAX;
+    return true;
+}
+
 bool plumb_cli_decimal(const struct plumb_cli_command *command, const char *option,
                        const char *text, double *out)
 {

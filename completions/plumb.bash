@@ -44,10 +44,11 @@ _plumb() {
         esac
         ;;
     compare)
-        words='--a --b --threshold --alpha --min-delta --by --sort --top --wide --format --output --any-machine --any-program --any-skip --any-end --force --help'
+        words='--a --b --threshold --alpha --min-delta --by --sort --top --wide --unit --node --depth --fold --format --output --any-machine --any-program --any-skip --any-end --force --help'
         case $previous in
         --by) COMPREPLY=($(compgen -W 'p50 min mean total self p95 device' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'seen delta percent a b' -- "$current")); return ;;
+        --unit) COMPREPLY=($(compgen -W 'auto ns us ms s' -- "$current")); return ;;
         --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
         esac
         ;;

@@ -118,6 +118,10 @@ _plumb() {
         '--sort=[order of the nodes: as first seen, or largest first (seen)]:seen|delta|percent|a|b:(seen delta percent a b)' \
         '--top=[show the first N nodes; all of them count]:N:' \
         '--wide[more columns: counts, p50 and p95 of both sides]' \
+        '--unit=[unit of times in tables for people (auto: one that fits each column)]:auto|ns|us|ms|s:(auto ns us ms s)' \
+        '--node=[compare only nodes whose names match, and the whole run]:REGEX:' \
+        '--depth=[compare only nodes of the first N levels of the call tree]:N:' \
+        '--fold=-[compare nodes that differ in a number alone as one, layer.0 to layer.31 as layer.*; by default a table of more than 40 lines shows those that are not marked as one]::on|off:(on off)' \
         '--format=[form of the output (text)]:text|json|csv|md:(text json csv md)' \
         '--output=[write to FILE instead of standard output]:FILE:_files' \
         '--any-machine[compare runs of different machines]' \

@@ -447,11 +447,15 @@ typedef struct plumb_compare_options {
     double min_delta_ms;      /* smaller differences of a time never count */
     uint32_t figure;          /* enum plumb_figure; by default the median */
     uint32_t allow;           /* enum plumb_allow, added up */
+    uint32_t fold;    /* enum plumb_report_fold; ON: compared as one; AUTO: as the view says */
+    const char *node; /* only nodes whose names match, as of a report; NULL: all */
+    uint32_t depth;   /* only nodes of so many levels of the call tree; 0: all */
 } plumb_compare_options;
 
 static inline plumb_compare_options plumb_compare_options_default(void)
 {
-    plumb_compare_options o = {sizeof(plumb_compare_options), 0, 0, 0, PLUMB_FIGURE_P50, 0};
+    plumb_compare_options o = {
+        sizeof(plumb_compare_options), 0, 0, 0, PLUMB_FIGURE_P50, 0, 0, NULL, 0};
     return o;
 }
 
@@ -469,11 +473,12 @@ typedef struct plumb_compare_view {
     uint64_t top;       /* nodes shown, 0: all; those not shown count all the same */
     uint32_t sort;      /* enum plumb_compare_sort */
     uint32_t wide;      /* 1: counts and percentiles (text, md) */
+    uint32_t unit;      /* enum plumb_report_unit: of times (text, md) */
 } plumb_compare_view;
 
 static inline plumb_compare_view plumb_compare_view_default(void)
 {
-    plumb_compare_view v = {sizeof(plumb_compare_view), NULL, 0, 0, 0};
+    plumb_compare_view v = {sizeof(plumb_compare_view), NULL, 0, 0, 0, 0};
     return v;
 }
 

@@ -129,10 +129,11 @@ int plumb_compare_init(struct plumb_compare *c, const plumb_compare_options *o, 
                        size_t b_count, plumb_error *err);
 void plumb_compare_fini(struct plumb_compare *c);
 
-/* Adds the next run: those of A first. `live`: it still records. PLUMB_ERR_FORMAT: a row stands in
- * the report twice, or it has no samples at all. */
+/* Adds the next run: those of A first. `live`: it still records; `chosen`: which of its nodes are
+ * compared, NULL: all. PLUMB_ERR_FORMAT: a row stands in the report twice, or it has no samples at
+ * all. */
 int plumb_compare_add(struct plumb_compare *c, const struct plumb_timing *t, bool live,
-                      const char *path, plumb_error *err);
+                      const char *path, const bool *chosen, plumb_error *err);
 
 /* Checks that the runs can be compared and fills the contrasts. PLUMB_ERR_STATE: they cannot;
  * PLUMB_ERR_ARG: a side has one run twice; PLUMB_ERR_MEMORY. */

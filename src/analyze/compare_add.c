@@ -254,6 +254,10 @@ static int take_options(struct plumb_compare *c, const plumb_compare_options *o,
         return plumb_fail(err, PLUMB_ERR_ARG, "the smallest difference is 0 or more");
     if (o->figure >= PLUMB_COMPARE_FIGURES)
         return plumb_fail(err, PLUMB_ERR_ARG, "unknown figure: %u", (unsigned)o->figure);
+    if (o->fold > PLUMB_FOLD_OFF)
+        return plumb_fail(err, PLUMB_ERR_ARG, "unknown way to fold: %u", (unsigned)o->fold);
+    if (o->node && !(c->options.node = plumb_arena_strdup(&c->arena, o->node)))
+        return no_memory(err);
     return PLUMB_OK;
 }
 
@@ -281,12 +285,16 @@ void plumb_compare_fini(struct plumb_compare *c)
 }
 
 int plumb_compare_add(struct plumb_compare *c, const struct plumb_timing *t, bool live,
-                      const char *path, plumb_error *err)
+                      const char *path, const bool *chosen, plumb_error *err)
 {
     bool any = false;
     int rc = take_sums(c, t, err);
     take_facts(c, t, live, path);
     for (size_t i = 0; i < t->node_count && rc >= 0; i++) {
+        if (chosen && !chosen[i]) {
+            any |= sample_of(&t->nodes[i], c->options.figure).present;
+            continue;
+        }
         rc = take_node(c, t, &t->nodes[i], path, err);
         any |= rc > 0;
     }

@@ -14,8 +14,12 @@
 #include "api/trace_report.h"
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/map.h"
+#include "base/pattern.h"
 #include "report/compare_view.h"
+#include "report/fold.h"
 #include "report/render.h"
+#include "report/summary_table.h"
 #include "trace/runs.h"
 
 enum { PATH_BYTES = 4096 };
@@ -25,6 +29,11 @@ struct plumb_comparison {
     struct plumb_arena arena;
     const char *labels[2];
     struct plumb_buf remarks;
+    /* Only while runs are added: what of them is compared, the same of all. */
+    struct plumb_fold_names names; /* with --fold */
+    struct plumb_map levels;       /* with --depth: the least level of a row in any run, plus 1 */
+    struct plumb_pattern *pattern; /* with --node */
+    bool any;                      /* a node of a run was chosen */
 };
 
 /* The runs of a side, oldest first where a folder gave them. */
@@ -141,16 +150,109 @@ static void take_remarks(struct plumb_comparison *c, const struct plumb_load *lo
     plumb_buf_fini(&text);
 }
 
+static uint64_t hash_of(const struct plumb_timing *t, const struct plumb_timing_node *node)
+{
+    bool own = t->pipeline && strcmp(node->pipeline, t->pipeline) == 0;
+    uint64_t h = own ? 1 : plumb_hash_text(node->pipeline);
+    h = (h * 31 + plumb_hash_text(node->phase)) * 31 + plumb_hash_text(node->name);
+    return h ? h : 1;
+}
+
+static int note_levels(struct plumb_comparison *c, const struct plumb_timing *t)
+{
+    uint32_t *level = calloc(t->node_count + 1, sizeof *level);
+    int rc = level ? plumb_summary_levels(t, level) : PLUMB_ERR_MEMORY;
+    for (size_t i = 0; i < t->node_count && rc == PLUMB_OK; i++) {
+        uint64_t hash = hash_of(t, &t->nodes[i]);
+        uint64_t known = plumb_map_get(&c->levels, hash);
+        if (!known || known > level[i] + 1ull)
+            rc = plumb_map_put(&c->levels, hash, level[i] + 1ull);
+    }
+    free(level);
+    return rc;
+}
+
+/* Folds the report as all of them are. */
+static int fold(const struct plumb_comparison *c, struct plumb_fold *out,
+                const struct plumb_timing *t, plumb_error *err)
+{
+    return plumb_fold_init_by(out, t, &c->names, err);
+}
+
+/* What has to be known of every run before the first is added: the names that fold, and, with them,
+ * how deep each node lies. */
+static int look_at(struct plumb_comparison *c, const struct side *runs, bool levels,
+                   plumb_error *err)
+{
+    bool folds = c->compare.options.fold == PLUMB_FOLD_ON;
+    int rc = PLUMB_OK;
+    for (size_t i = 0; i < runs->count && rc == PLUMB_OK; i++) {
+        plumb_report *report;
+        struct plumb_fold folded = {.groups = NULL};
+        if ((rc = plumb_report_open(&report, runs->paths[i], err)) < 0)
+            return rc;
+        const struct plumb_timing *t = &plumb_report_loaded(report)->timing;
+        if (!levels)
+            rc = plumb_fold_names_add_all(&c->names, t) < 0 ? no_memory(err) : PLUMB_OK;
+        else if (!folds || (rc = fold(c, &folded, t, err)) == PLUMB_OK)
+            rc = note_levels(c, folds ? &folded.timing : t) < 0 ? no_memory(err) : PLUMB_OK;
+        plumb_fold_fini(&folded);
+        plumb_report_close(report);
+    }
+    return rc;
+}
+
+static int look_at_all(struct plumb_comparison *c, const struct side *a, const struct side *b,
+                       plumb_error *err)
+{
+    const plumb_compare_options *o = &c->compare.options;
+    int rc = PLUMB_OK;
+    if (o->fold == PLUMB_FOLD_ON &&
+        ((rc = look_at(c, a, false, err)) < 0 || (rc = look_at(c, b, false, err)) < 0))
+        return rc;
+    if (o->depth > 0 &&
+        ((rc = look_at(c, a, true, err)) < 0 || (rc = look_at(c, b, true, err)) < 0))
+        return rc;
+    return rc;
+}
+
+/* Which nodes of `t` are compared; NULL: no memory. */
+static bool *choose(struct plumb_comparison *c, const struct plumb_timing *t)
+{
+    uint32_t depth = c->compare.options.depth;
+    bool *chosen = calloc(t->node_count + 1, sizeof *chosen);
+    for (size_t i = 0; chosen && i < t->node_count; i++) {
+        const struct plumb_timing_node *node = &t->nodes[i];
+        chosen[i] = (!c->pattern || plumb_pattern_matches(c->pattern, node->name)) &&
+                    (depth == 0 || plumb_map_get(&c->levels, hash_of(t, node)) <= depth);
+        c->any |= chosen[i];
+    }
+    return chosen;
+}
+
+static int add_timing(struct plumb_comparison *c, const struct plumb_timing *t, bool live,
+                      const char *path, plumb_error *err)
+{
+    bool *chosen = choose(c, t);
+    int rc = chosen ? plumb_compare_add(&c->compare, t, live, path, chosen, err) : no_memory(err);
+    free(chosen);
+    return rc;
+}
+
 static int add_run(struct plumb_comparison *c, enum plumb_side side, bool several, const char *run,
                    plumb_error *err)
 {
     plumb_report *report;
+    struct plumb_fold folded = {.groups = NULL};
+    bool folds = c->compare.options.fold == PLUMB_FOLD_ON;
     int rc = plumb_report_open(&report, run, err);
     if (rc < 0)
         return rc;
     const struct plumb_load *load = plumb_report_loaded(report);
-    rc = plumb_compare_add(&c->compare, &load->timing, load->state == PLUMB_LOAD_LIVE,
-                           plumb_report_path(report), err);
+    if (!folds || (rc = fold(c, &folded, &load->timing, err)) == PLUMB_OK)
+        rc = add_timing(c, folds ? &folded.timing : &load->timing, load->state == PLUMB_LOAD_LIVE,
+                        plumb_report_path(report), err);
+    plumb_fold_fini(&folded);
     if (rc == PLUMB_OK)
         take_remarks(c, load, side, several, plumb_report_path(report));
     plumb_report_close(report);
@@ -166,15 +268,43 @@ static int add_side(struct plumb_comparison *c, enum plumb_side side, const stru
     return rc;
 }
 
+/* An empty table would look like a node that did not run. */
+static int check_chosen(const struct plumb_comparison *c, plumb_error *err)
+{
+    const plumb_compare_options *o = &c->compare.options;
+    if (c->any || !o->node)
+        return PLUMB_OK;
+    return plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no node of the runs matches '%s'", o->node);
+}
+
+static int add_sides(struct plumb_comparison *c, const struct side *a, const struct side *b,
+                     plumb_error *err)
+{
+    struct plumb_pattern pattern;
+    const char *node = c->compare.options.node;
+    int rc = node ? plumb_pattern_init(&pattern, node, err) : PLUMB_OK;
+    if (rc < 0)
+        return rc;
+    c->pattern = node ? &pattern : NULL;
+    if ((rc = look_at_all(c, a, b, err)) == PLUMB_OK &&
+        (rc = add_side(c, PLUMB_SIDE_A, a, err)) == PLUMB_OK &&
+        (rc = add_side(c, PLUMB_SIDE_B, b, err)) == PLUMB_OK)
+        rc = check_chosen(c, err);
+    plumb_fold_names_fini(&c->names);
+    plumb_map_fini(&c->levels);
+    if (node)
+        plumb_pattern_fini(&pattern);
+    c->pattern = NULL;
+    return rc;
+}
+
 static int compare(struct plumb_comparison *c, const struct side *a, const struct side *b,
                    const plumb_compare_options *options, plumb_error *err)
 {
     plumb_compare_options o = plumb_compare_options_default();
     int rc = plumb_take(&o, sizeof o, options, err);
     if (rc < 0 || (rc = plumb_compare_init(&c->compare, &o, a->count, b->count, err)) < 0 ||
-        (rc = add_side(c, PLUMB_SIDE_A, a, err)) < 0 ||
-        (rc = add_side(c, PLUMB_SIDE_B, b, err)) < 0 ||
-        (rc = plumb_compare_finish(&c->compare, err)) < 0)
+        (rc = add_sides(c, a, b, err)) < 0 || (rc = plumb_compare_finish(&c->compare, err)) < 0)
         return rc;
     return c->remarks.failed || c->arena.failed ? no_memory(err) : PLUMB_OK;
 }

@@ -3,8 +3,10 @@
 #include "report/compare_view.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/json_write.h"
 #include "report/escape.h"
 #include "report/summary_table.h"
@@ -12,7 +14,8 @@
 static const double NS_PER_MS = 1e6;
 static const double BYTES_PER_MIB = 1048576;
 static const double WIDEST_PERCENT = 99999.9;
-static const double SHORT_MS = 0.1; /* shown in ns, that is with six decimals */
+enum { DECIMALS_OF_MIB = 3 };
+enum { OF_SUMS, OF_NODES, OF_P50, OF_P95 }; /* places in a sheet's units */
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
@@ -75,7 +78,8 @@ void plumb_compare_put_title(struct plumb_buf *out, const struct plumb_compare *
     }
 }
 
-void plumb_compare_put_sum(struct plumb_buf *out, const struct plumb_compare_line *line)
+void plumb_compare_put_sum(struct plumb_buf *out, const struct plumb_compare_sheet *s,
+                           const struct plumb_compare_line *line)
 {
     static const char *const titles[] = {"Wall clock", "Stages", "Peak memory", "Peak allocated",
                                          "Peak reserved"};
@@ -83,7 +87,8 @@ void plumb_compare_put_sum(struct plumb_buf *out, const struct plumb_compare_lin
     if (line->phase[0] || line->name[0])
         plumb_buf_printf(out, ", %s%s%s", line->phase, line->phase[0] && line->name[0] ? " " : "",
                          line->name);
-    plumb_buf_str(out, plumb_compare_is_bytes(line->kind) ? " (MiB)" : " (ms)");
+    plumb_buf_printf(out, " (%s)",
+                     plumb_compare_is_bytes(line->kind) ? "MiB" : s->unit[OF_SUMS]->name);
 }
 
 static void put_outcome(struct plumb_buf *out, const char **comma, size_t n, const char *what)
@@ -345,12 +350,79 @@ static void put_marker(struct plumb_buf *out, const struct plumb_compare_line *l
                          where[0] == 'a' ? "A" : "B");
 }
 
-/* Nodes that run for less than a microsecond would all be 0.000. */
-static int decimals_of(const struct plumb_compare_line *line)
+static const struct plumb_contrast *contrast_of(const struct plumb_compare_line *line, size_t group)
 {
-    bool short_times = !plumb_compare_is_bytes(line->kind) && line->main.a < SHORT_MS * NS_PER_MS &&
-                       line->main.b < SHORT_MS * NS_PER_MS;
-    return short_times ? 6 : 3;
+    return group == OF_P50 ? &line->p50 : group == OF_P95 ? &line->p95 : &line->main;
+}
+
+static size_t group_of(const struct plumb_compare_column *column, bool sum)
+{
+    if (column->number == p50_a || column->number == p50_b)
+        return OF_P50;
+    if (column->number == p95_a || column->number == p95_b)
+        return OF_P95;
+    return sum ? OF_SUMS : OF_NODES;
+}
+
+const struct plumb_unit *plumb_compare_unit(const struct plumb_compare_sheet *s,
+                                            const struct plumb_compare_column *column)
+{
+    bool measure = column->type == PLUMB_CELL_MEASURE || column->type == PLUMB_CELL_DELTA;
+    return measure ? s->unit[group_of(column, false)] : NULL;
+}
+
+/* Both sides have one unit, or nobody could compare them. */
+static void choose_unit(struct plumb_compare_sheet *s, size_t group, double *ns)
+{
+    const struct plumb_compare_lines *sums = &s->compare->sums;
+    size_t lines = group == OF_SUMS ? sums->count : s->shown;
+    size_t n = 0;
+    for (size_t i = 0; i < lines; i++) {
+        const struct plumb_compare_line *line = group == OF_SUMS ? &sums->lines[i] : s->nodes[i];
+        if (plumb_compare_is_bytes(line->kind))
+            continue;
+        ns[n++] = contrast_of(line, group)->a;
+        ns[n++] = contrast_of(line, group)->b;
+    }
+    s->unit[group] = plumb_unit_for((enum plumb_unit_choice)s->view->unit, PLUMB_TIME_IN_MS, ns, n);
+}
+
+int plumb_compare_choose_units(struct plumb_compare_sheet *s, plumb_error *err)
+{
+    size_t sums = s->compare->sums.count;
+    double *ns = calloc(2 * (s->shown > sums ? s->shown : sums) + 1, sizeof *ns);
+    if (!ns)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a comparison");
+    for (size_t group = 0; group < PLUMB_COMPARE_UNITS; group++)
+        choose_unit(s, group, ns);
+    free(ns);
+    return PLUMB_OK;
+}
+
+static const double SHORT = 0.1; /* of the unit */
+
+/* Of A and B alike, so that their difference can be followed: one more than a report has, four more
+ * for short times, and three digits of the smaller one. */
+static int decimals_of(const struct plumb_unit *unit, const struct plumb_contrast *x)
+{
+    double less = x->a > 0 && (x->a < x->b || !(x->b > 0)) ? x->a : x->b;
+    bool are_short = x->a < SHORT * unit->ns && x->b < SHORT * unit->ns;
+    return plumb_unit_decimals(unit, less, unit->decimals + (are_short ? 4 : 1));
+}
+
+static void put_measure(struct plumb_buf *out, const struct plumb_compare_sheet *s,
+                        const struct plumb_compare_column *column,
+                        const struct plumb_compare_line *line)
+{
+    bool bytes = plumb_compare_is_bytes(line->kind);
+    size_t group = group_of(column, line->kind != PLUMB_COMPARE_NODE);
+    const struct plumb_unit *unit = s->unit[group];
+    int decimals = bytes ? DECIMALS_OF_MIB : decimals_of(unit, contrast_of(line, group));
+    double v = column->number(line) / (bytes ? BYTES_PER_MIB : unit->ns);
+    if (column->type == PLUMB_CELL_DELTA)
+        put_signed(out, v, decimals);
+    else
+        plumb_put_fixed(out, v, decimals, 0);
 }
 
 static void put_percent(struct plumb_buf *out, double value)
@@ -361,7 +433,8 @@ static void put_percent(struct plumb_buf *out, double value)
         put_signed(out, value, 2);
 }
 
-void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_column *column,
+void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_sheet *s,
+                            const struct plumb_compare_column *column,
                             const struct plumb_compare_line *line)
 {
     if (column->text == marker) {
@@ -375,13 +448,10 @@ void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_co
     /* Tables have room for one p, and the markers follow that of the table. */
     double v =
         column->number == main_p ? main_p_table(line) : plumb_compare_cell_value(column, line);
-    bool bytes = plumb_compare_is_bytes(line->kind);
     if (!isfinite(v))
         plumb_buf_char(out, '-');
-    else if (column->type == PLUMB_CELL_MEASURE)
-        plumb_put_fixed(out, bytes ? v / BYTES_PER_MIB : v, decimals_of(line), 0);
-    else if (column->type == PLUMB_CELL_DELTA)
-        put_signed(out, bytes ? v / BYTES_PER_MIB : v, decimals_of(line));
+    else if (column->type == PLUMB_CELL_MEASURE || column->type == PLUMB_CELL_DELTA)
+        put_measure(out, s, column, line);
     else if (column->type == PLUMB_CELL_PERCENT)
         put_percent(out, v);
     else if (column->type == PLUMB_CELL_P && v < 0.0001)

@@ -27,6 +27,9 @@ static void write_rules(struct plumb_json *j, const struct plumb_compare *c)
     plumb_put_f64(j, "threshold_percent", c->options.threshold_percent);
     plumb_put_f64(j, "min_delta_ms", c->options.min_delta_ms);
     plumb_put_f64(j, "alpha", c->options.alpha);
+    plumb_put_bool(j, "fold", c->options.fold == PLUMB_FOLD_ON);
+    plumb_put_text(j, "node_pattern", c->options.node);
+    plumb_put_u64(j, "depth", c->options.depth);
     plumb_put_text(j, "test", c->tested ? "mann-whitney" : NULL);
     plumb_put_text(j, "table_test", c->tested ? "holm-westfall-young" : NULL);
     plumb_put_u64(j, "tests", c->tests);
@@ -160,7 +163,7 @@ void plumb_compare_json(const struct plumb_compare_sheet *s, struct plumb_buf *o
     for (size_t i = 0; i < s->shown; i++)
         write_line(j, s->nodes[i]);
     plumb_json_array_end(j);
-    plumb_put_u64(j, "rows_not_shown", c->nodes.count - s->shown);
+    plumb_put_u64(j, "rows_not_shown", s->lines - s->shown);
     write_notes(j, s);
     plumb_json_object_end(j);
     out->failed |= differences.failed;

@@ -19,12 +19,15 @@ static bool in_table(const struct plumb_compare_sheet *s, const struct plumb_com
     return plumb_compare_shows(s, column) && !(sums && of_nodes);
 }
 
-static void put_heading(const struct plumb_compare_column *column, bool sums, struct plumb_buf *out)
+static void put_heading(const struct plumb_compare_sheet *s,
+                        const struct plumb_compare_column *column, bool sums, struct plumb_buf *out)
 {
-    bool measure = column->type == PLUMB_CELL_MEASURE || column->type == PLUMB_CELL_DELTA;
+    const struct plumb_unit *unit = sums ? NULL : plumb_compare_unit(s, column);
     bool first = strcmp(column->key, "node") == 0;
-    plumb_buf_printf(out, " %s%s |", sums && first ? "Whole run" : column->title,
-                     measure && !sums ? " (ms)" : "");
+    plumb_buf_printf(out, " %s", sums && first ? "Whole run" : column->title);
+    if (unit)
+        plumb_buf_printf(out, " (%s)", unit->name);
+    plumb_buf_str(out, " |");
 }
 
 static void put_head(const struct plumb_compare_sheet *s, bool sums, struct plumb_buf *out)
@@ -34,23 +37,23 @@ static void put_head(const struct plumb_compare_sheet *s, bool sums, struct plum
     plumb_buf_str(out, "\n|");
     for (size_t i = 0; i < n; i++)
         if (in_table(s, &columns[i], sums))
-            put_heading(&columns[i], sums, out);
+            put_heading(s, &columns[i], sums, out);
     plumb_buf_str(out, "\n|");
     for (size_t i = 0; i < n; i++)
         if (in_table(s, &columns[i], sums))
             plumb_buf_str(out, columns[i].type == PLUMB_CELL_TEXT ? " :-- |" : " --: |");
 }
 
-static void put_cell(const struct plumb_compare_column *column,
+static void put_cell(const struct plumb_compare_sheet *s, const struct plumb_compare_column *column,
                      const struct plumb_compare_line *line, struct plumb_buf *out)
 {
     struct plumb_buf text = {0};
     bool marker = strcmp(column->key, "marker") == 0;
     bool strong = marker && line->main.verdict == PLUMB_VERDICT_WORSE;
     if (line->kind != PLUMB_COMPARE_NODE && strcmp(column->key, "node") == 0)
-        plumb_compare_put_sum(&text, line);
+        plumb_compare_put_sum(&text, s, line);
     else
-        plumb_compare_cell_put(&text, column, line);
+        plumb_compare_cell_put(&text, s, column, line);
     plumb_buf_str(out, strong ? " **" : " ");
     if (column->type == PLUMB_CELL_TEXT)
         put_escaped(out, &text);
@@ -68,7 +71,7 @@ static void put_row(const struct plumb_compare_sheet *s, const struct plumb_comp
     plumb_buf_str(out, "\n|");
     for (size_t i = 0; i < n; i++)
         if (in_table(s, &columns[i], sums))
-            put_cell(&columns[i], line, out);
+            put_cell(s, &columns[i], line, out);
 }
 
 static void put_side(const struct plumb_compare_sheet *s, int side, struct plumb_buf *out)
@@ -111,10 +114,11 @@ void plumb_compare_md(const struct plumb_compare_sheet *s, struct plumb_buf *out
     for (size_t i = 0; i < s->shown; i++)
         put_row(s, s->nodes[i], false, out);
     plumb_buf_char(out, '\n');
-    if (s->shown < c->nodes.count)
-        plumb_buf_printf(out, "\n(%zu more)\n", c->nodes.count - s->shown);
+    if (s->shown < s->lines)
+        plumb_buf_printf(out, "\n(%zu more)\n", s->lines - s->shown);
     plumb_buf_char(out, '\n');
     plumb_compare_put_outcome(out, c);
     plumb_buf_char(out, '\n');
+    plumb_compare_put_folds(out, s, "\n- ", plumb_put_clean_md);
     put_notes(c, out);
 }

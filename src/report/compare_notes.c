@@ -349,8 +349,28 @@ static void put_nodes(const struct plumb_compare *c, const char *what, line_test
         plumb_buf_char(out, '\n');
 }
 
+/* What was asked for before anything was compared. */
+static void put_choice(const struct plumb_compare *c, struct plumb_buf *out)
+{
+    const plumb_compare_options *o = &c->options;
+    if (o->node) {
+        plumb_buf_str(out, "only nodes that match '");
+        plumb_put_left(out, o->node, 0);
+        plumb_buf_str(out, "' are compared, and the whole run\n");
+    }
+    if (o->depth > 0)
+        plumb_buf_printf(out,
+                         "only nodes of the first %u level%s of the call tree are compared, and "
+                         "the whole run\n",
+                         o->depth, o->depth == 1 ? "" : "s");
+    if (o->fold == PLUMB_FOLD_ON)
+        plumb_buf_str(out, "nodes that differ in a number alone (layer.0, layer.1) are one row "
+                           "(layer.*), compared and marked as one\n");
+}
+
 void plumb_compare_notes_write(const struct plumb_compare *c, struct plumb_buf *out)
 {
+    put_choice(c, out);
     put_overridden(c, out);
     put_repeats(c, out);
     put_drift(c, out);

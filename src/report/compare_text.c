@@ -16,8 +16,13 @@ static void put_padded(struct plumb_buf *out, const struct plumb_buf *cell, size
         plumb_put_right(out, text, width);
 }
 
-/* Widths of the columns in order. Those of names give way to longer ones, up to a bound, as in the
- * table of a run; what is longer still moves the rest of its line. */
+static void put_name(struct plumb_buf *out, const char *text)
+{
+    plumb_put_left(out, text, 0);
+}
+
+/* Widths of the columns in order. They give way to what is longer, those of names up to a bound, as
+ * in the table of a run; what is longer still moves the rest of its line. */
 struct widths {
     size_t of[PLUMB_COMPARE_COLUMNS];
 };
@@ -26,6 +31,22 @@ static bool names_a_node(const struct plumb_compare_column *column)
 {
     return strcmp(column->key, "pipeline") == 0 || strcmp(column->key, "node") == 0 ||
            strcmp(column->key, "phase") == 0;
+}
+
+/* Room for the times of the line. */
+static void widen(const struct plumb_compare_sheet *s, struct widths *w,
+                  const struct plumb_compare_line *line)
+{
+    size_t n;
+    const struct plumb_compare_column *columns = plumb_compare_columns(&n);
+    for (size_t i = 0; i < n; i++) {
+        struct plumb_buf cell = {0};
+        if (!plumb_compare_unit(s, &columns[i]) || !plumb_compare_shows(s, &columns[i]))
+            continue;
+        plumb_compare_cell_put(&cell, s, &columns[i], line);
+        w->of[i] = cell.len > w->of[i] ? cell.len : w->of[i];
+        plumb_buf_fini(&cell);
+    }
 }
 
 static struct widths widths_of(const struct plumb_compare_sheet *s)
@@ -40,6 +61,10 @@ static struct widths widths_of(const struct plumb_compare_sheet *s)
         for (size_t k = 0; k < s->shown && names_a_node(&columns[i]); k++)
             w.of[i] = plumb_width_for(w.of[i], columns[i].text(s->nodes[k]), most);
     }
+    for (size_t k = 0; k < s->compare->sums.count; k++)
+        widen(s, &w, &s->compare->sums.lines[k]);
+    for (size_t k = 0; k < s->shown; k++)
+        widen(s, &w, s->nodes[k]);
     return w;
 }
 
@@ -56,15 +81,18 @@ static size_t name_width(const struct plumb_compare_sheet *s, const struct width
 }
 
 /* The heading when `line` is NULL. */
-static void put_cell(struct plumb_buf *out, const struct plumb_compare_column *column,
+static void put_cell(const struct plumb_compare_sheet *s, struct plumb_buf *out,
+                     const struct plumb_compare_column *column,
                      const struct plumb_compare_line *line, bool sums, size_t width)
 {
     struct plumb_buf cell = {0};
-    bool measure = column->type == PLUMB_CELL_MEASURE || column->type == PLUMB_CELL_DELTA;
+    const struct plumb_unit *unit = sums ? NULL : plumb_compare_unit(s, column);
     if (line)
-        plumb_compare_cell_put(&cell, column, line);
+        plumb_compare_cell_put(&cell, s, column, line);
+    else if (unit)
+        plumb_buf_printf(&cell, "%s(%s)", column->title, unit->name);
     else
-        plumb_buf_printf(&cell, "%s%s", column->title, measure && !sums ? "(ms)" : "");
+        plumb_buf_str(&cell, column->title);
     put_padded(out, &cell, width, column->type == PLUMB_CELL_TEXT);
     plumb_buf_fini(&cell);
 }
@@ -75,12 +103,12 @@ static void trim_end(struct plumb_buf *out)
         out->data[--out->len] = '\0';
 }
 
-static void put_title(struct plumb_buf *out, const struct plumb_compare_line *line, bool sums,
-                      size_t width)
+static void put_title(const struct plumb_compare_sheet *s, struct plumb_buf *out,
+                      const struct plumb_compare_line *line, bool sums, size_t width)
 {
     struct plumb_buf title = {0};
     if (line)
-        plumb_compare_put_sum(&title, line);
+        plumb_compare_put_sum(&title, s, line);
     else
         plumb_buf_str(&title, sums ? "Whole run" : "");
     put_padded(out, &title, width, true);
@@ -95,7 +123,7 @@ static void put_line(const struct plumb_compare_sheet *s, const struct widths *w
     bool first = true;
     const struct plumb_compare_column *columns = plumb_compare_columns(&n);
     if (sums)
-        put_title(out, line, sums, name_width(s, w));
+        put_title(s, out, line, sums, name_width(s, w));
     for (size_t i = 0; i < n; i++) {
         const struct plumb_compare_column *column = &columns[i];
         if (!plumb_compare_shows(s, column) || (sums && names_a_node(column)))
@@ -103,7 +131,7 @@ static void put_line(const struct plumb_compare_sheet *s, const struct widths *w
         if (!first || sums)
             plumb_buf_str(out, column->width == 0 ? "  " : " ");
         first = false;
-        put_cell(out, column, line, sums, w->of[i]);
+        put_cell(s, out, column, line, sums, w->of[i]);
     }
     trim_end(out);
     plumb_buf_char(out, '\n');
@@ -164,9 +192,10 @@ void plumb_compare_text(const struct plumb_compare_sheet *s, struct plumb_buf *o
     put_rule(s, &w, out);
     for (size_t i = 0; i < s->shown; i++)
         put_line(s, &w, out, s->nodes[i], false);
-    if (s->shown < c->nodes.count)
-        plumb_buf_printf(out, "(%zu more)\n", c->nodes.count - s->shown);
+    if (s->shown < s->lines)
+        plumb_buf_printf(out, "(%zu more)\n", s->lines - s->shown);
     plumb_buf_char(out, '\n');
     plumb_compare_put_outcome(out, c);
+    plumb_compare_put_folds(out, s, "\n", put_name);
     put_notes(c, out);
 }

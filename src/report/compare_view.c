@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "report/fold.h"
 
 struct format {
     const char *name;
@@ -52,29 +53,53 @@ static int largest_first(const void *a, const void *b)
     return (x->seen > y->seen) - (x->seen < y->seen);
 }
 
-static int order_nodes(struct plumb_compare_sheet *s, plumb_error *err)
+static int no_memory(plumb_error *err)
+{
+    return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a comparison");
+}
+
+static int list_nodes(struct plumb_compare_sheet *s, plumb_error *err)
 {
     const struct plumb_compare_lines *nodes = &s->compare->nodes;
-    size_t n = nodes->count;
-    uint64_t top = s->view->top;
-    struct ranked *order = calloc(n + 1, sizeof *order);
-    s->nodes = calloc(n + 1, sizeof *s->nodes);
-    if (!order || !s->nodes) {
-        free(order);
-        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a comparison");
-    }
-    for (size_t i = 0; i < n; i++) {
+    s->nodes = calloc(nodes->count + 1, sizeof *s->nodes);
+    if (!s->nodes)
+        return no_memory(err);
+    for (size_t i = 0; i < nodes->count; i++) {
         const struct plumb_compare_line *line = &nodes->lines[i];
-        order[i] = (struct ranked){line, key_of(line, s->view->sort), i};
+        s->nodes[i] = line;
         s->pipelines |= line->own != nodes->lines[0].own ||
                         (!line->own && strcmp(line->pipeline, nodes->lines[0].pipeline) != 0);
     }
+    s->shown = s->lines = nodes->count;
+    return PLUMB_OK;
+}
+
+static int order_nodes(struct plumb_compare_sheet *s, plumb_error *err)
+{
+    size_t n = s->shown;
+    uint64_t top = s->view->top;
+    struct ranked *order = calloc(n + 1, sizeof *order);
+    if (!order)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (struct ranked){s->nodes[i], key_of(s->nodes[i], s->view->sort), i};
     qsort(order, n, sizeof *order, largest_first);
+    s->lines = n;
     s->shown = top > 0 && top < n ? (size_t)top : n;
     for (size_t i = 0; i < s->shown; i++)
         s->nodes[i] = order[i].line;
     free(order);
     return PLUMB_OK;
+}
+
+/* As of a report: a table for people that would not fit a screen, unless somebody said what it
+ * shall show. */
+static bool is_folded(const struct plumb_compare_sheet *s, const char *format)
+{
+    const plumb_compare_options *o = &s->compare->options;
+    return (strcmp(format, "text") == 0 || strcmp(format, "md") == 0) &&
+           o->fold == PLUMB_FOLD_AUTO && !o->node && s->view->top == 0 &&
+           s->shown >= PLUMB_FOLD_FROM;
 }
 
 int plumb_compare_render(struct plumb_buf *out, const struct plumb_compare *c,
@@ -93,11 +118,18 @@ int plumb_compare_render(struct plumb_buf *out, const struct plumb_compare *c,
                           name);
     if (view->sort > PLUMB_COMPARE_B)
         return plumb_fail(err, PLUMB_ERR_ARG, "unknown order of nodes: %u", (unsigned)view->sort);
-    int rc = order_nodes(&s, err);
+    if (view->unit > PLUMB_REPORT_S)
+        return plumb_fail(err, PLUMB_ERR_ARG, "unknown unit of times: %u", (unsigned)view->unit);
+    int rc = list_nodes(&s, err);
+    if (rc == PLUMB_OK && is_folded(&s, name))
+        rc = plumb_compare_fold_lines(&s, err);
+    if (rc == PLUMB_OK && (rc = order_nodes(&s, err)) == PLUMB_OK)
+        rc = plumb_compare_choose_units(&s, err);
     if (rc == PLUMB_OK)
         format->render(&s, out);
     if (rc == PLUMB_OK && out->failed)
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while writing a comparison");
     free(s.nodes);
+    plumb_arena_fini(&s.arena);
     return rc;
 }

@@ -5,6 +5,16 @@
 
 #include "analyze/compare.h"
 #include "base/buf.h"
+#include "report/unit.h"
+
+enum { PLUMB_COMPARE_UNITS = 4 }; /* of sums; of nodes: a, b and delta, p50, p95 */
+
+/* Nodes that differ in a number alone, none of them marked, as one line. */
+struct plumb_compare_fold {
+    struct plumb_compare_line line;                /* medians of the members; not tested */
+    const struct plumb_compare_line *least, *most; /* members by their percent */
+    size_t members;
+};
 
 struct plumb_compare_sheet {
     const struct plumb_compare *compare;
@@ -13,6 +23,11 @@ struct plumb_compare_sheet {
     const char *remarks;                     /* lines; for JSON */
     const struct plumb_compare_line **nodes; /* those shown, in their order */
     size_t shown;
+    size_t lines; /* those there are */
+    const struct plumb_unit *unit[PLUMB_COMPARE_UNITS];
+    struct plumb_arena arena;         /* of what follows */
+    struct plumb_compare_fold *folds; /* shown lines that stand for several, by compare_fold.c */
+    size_t fold_count;
     bool pipelines; /* nodes are of more than one */
 };
 
@@ -26,11 +41,21 @@ int plumb_compare_render(struct plumb_buf *out, const struct plumb_compare *c,
  * runs can tell a change from noise, what else differs. */
 void plumb_compare_notes_write(const struct plumb_compare *c, struct plumb_buf *out);
 
+/* compare_fold.c: replaces the lines of s->nodes that fold by those of s->folds. A line that is
+ * marked, or that one side lacks, stays: a change of one layer is not to be looked for. Errors:
+ * PLUMB_ERR_MEMORY. */
+int plumb_compare_fold_lines(struct plumb_compare_sheet *s, plumb_error *err);
+/* What the folded lines stand for, a line each without a newline at its end; `start` begins each,
+ * and `name` appends a node's name. Nothing without folds. */
+void plumb_compare_put_folds(struct plumb_buf *out, const struct plumb_compare_sheet *s,
+                             const char *start,
+                             void (*name)(struct plumb_buf *out, const char *text));
+
 /* ---- Columns (compare_columns.c) ------------------------------------------------------------- */
 
 enum plumb_compare_cell {
     PLUMB_CELL_TEXT,
-    PLUMB_CELL_MEASURE, /* ns or bytes; shown in ms or MiB, in JSON and CSV in ms or bytes */
+    PLUMB_CELL_MEASURE, /* ns or bytes; in JSON and CSV ms or bytes */
     PLUMB_CELL_DELTA,   /* the same with a sign */
     PLUMB_CELL_PERCENT,
     PLUMB_CELL_COUNT,
@@ -62,8 +87,14 @@ bool plumb_compare_shows(const struct plumb_compare_sheet *s,
                          const struct plumb_compare_column *column);
 /* Appends the cell as tables show it, "-" for what there is none of, and no padding; a name as it
  * is, for the caller to escape. */
-void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_column *column,
+void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_sheet *s,
+                            const struct plumb_compare_column *column,
                             const struct plumb_compare_line *line);
+/* Chooses s->unit for the sums and the nodes that are shown. PLUMB_ERR_MEMORY. */
+int plumb_compare_choose_units(struct plumb_compare_sheet *s, plumb_error *err);
+/* Of the times of nodes in this column; NULL: it has no times. */
+const struct plumb_unit *plumb_compare_unit(const struct plumb_compare_sheet *s,
+                                            const struct plumb_compare_column *column);
 /* The value in full precision, for JSON and CSV; NaN: none. */
 double plumb_compare_cell_value(const struct plumb_compare_column *column,
                                 const struct plumb_compare_line *line);
@@ -73,7 +104,8 @@ const char *plumb_compare_kind_name(enum plumb_compare_kind kind);
 const char *plumb_verdict_name(enum plumb_verdict verdict);
 const char *plumb_figure_name(uint32_t figure); /* "mean", ... */
 /* "Wall clock (ms)", "Peak reserved, cuda:0 pool (MiB)": what stands for the name of a sum. */
-void plumb_compare_put_sum(struct plumb_buf *out, const struct plumb_compare_line *line);
+void plumb_compare_put_sum(struct plumb_buf *out, const struct plumb_compare_sheet *s,
+                           const struct plumb_compare_line *line);
 /* "4 worse, 1 better, 12 unmarked": sums and nodes together. */
 void plumb_compare_put_outcome(struct plumb_buf *out, const struct plumb_compare *c);
 /* "Comparison: mean of one run of a node, marked beyond 5 %" */

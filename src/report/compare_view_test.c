@@ -19,7 +19,7 @@ static const char *const labels[] = {"old", "new"};
 static void add(struct plumb_compare *c, struct plumb_timing *t, const char *path)
 {
     plumb_error err = {0, ""};
-    if (plumb_compare_add(c, t, false, path, &err) < 0)
+    if (plumb_compare_add(c, t, false, path, NULL, &err) < 0)
         fail_msg("%s", err.message);
     plumb_timing_fini(t);
 }

@@ -20,11 +20,10 @@ struct number { /* digits in a name */
 struct folding {
     const struct plumb_timing *t;
     struct plumb_fold *out;
-    struct plumb_map uses;  /* hash of a name with one number left out: nodes that have it */
-    struct plumb_map nodes; /* hash of a folded row: its place + 1 */
-    uint32_t *node_of;      /* by node of `t` */
+    const struct plumb_fold_names *names;
+    struct plumb_map nodes;          /* hash of a folded row: its place + 1 */
+    uint32_t *node_of;               /* by node of `t` */
     struct plumb_fold_group *groups; /* by node of `out` */
-    const char **names;              /* the same */
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -57,59 +56,81 @@ static size_t find_numbers(struct number *out, const char *name)
     return n;
 }
 
-/* Of the row, with the number left out of its name. */
-static uint64_t hash_without(const struct plumb_timing_node *node, const struct number *number)
+static uint64_t hash_row(const char *pipeline, const char *phase, const char *name)
 {
-    char rest[NAME_BYTES];
-    size_t before = number->begin < sizeof rest / 2 ? number->begin : sizeof rest / 2;
-    uint64_t h;
-    snprintf(rest, sizeof rest, "%.*s*%s", (int)before, node->name, node->name + number->end);
-    h = plumb_hash_text(node->pipeline) * 31 + plumb_hash_text(node->phase);
-    h = h * 31 + plumb_hash_text(rest);
+    uint64_t h = plumb_hash_text(pipeline) * 31 + plumb_hash_text(phase);
+    h = h * 31 + plumb_hash_text(name);
     return h ? h : 1;
 }
 
-static int count_uses(struct folding *f)
+/* Of the row, with the number left out of its name. */
+static uint64_t hash_without(const char *pipeline, const char *phase, const char *name,
+                             const struct number *number)
 {
-    for (size_t i = 0; i < f->t->node_count; i++) {
-        struct number numbers[MOST_NUMBERS];
-        size_t n = find_numbers(numbers, f->t->nodes[i].name);
-        for (size_t k = 0; k < n; k++) {
-            uint64_t hash = hash_without(&f->t->nodes[i], &numbers[k]);
-            if (plumb_map_put(&f->uses, hash, plumb_map_get(&f->uses, hash) + 1) < 0)
-                return PLUMB_ERR_MEMORY;
-        }
-    }
-    return PLUMB_OK;
+    char rest[NAME_BYTES];
+    size_t before = number->begin < sizeof rest / 2 ? number->begin : sizeof rest / 2;
+    snprintf(rest, sizeof rest, "%.*s*%s", (int)before, name, name + number->end);
+    return hash_row(pipeline, phase, rest);
 }
 
-static bool folds(const struct folding *f, const struct plumb_timing_node *node,
-                  const struct number *number)
-{
-    uint64_t least = number->alone ? LEAST_BETWEEN : LEAST_AT_END;
-    return plumb_map_get(&f->uses, hash_without(node, number)) >= least;
-}
-
-/* The name with a star for each number that folds; NULL: out of memory. */
-static const char *folded_name(struct folding *f, const struct plumb_timing_node *node)
+int plumb_fold_names_add(struct plumb_fold_names *names, const char *pipeline, const char *phase,
+                         const char *name)
 {
     struct number numbers[MOST_NUMBERS];
-    size_t n = find_numbers(numbers, node->name);
+    size_t n = find_numbers(numbers, name);
+    uint64_t row = hash_row(pipeline, phase, name);
+    int rc = PLUMB_OK;
+    if (n == 0 || plumb_map_get(&names->seen, row))
+        return PLUMB_OK;
+    rc = plumb_map_put(&names->seen, row, 1);
+    for (size_t k = 0; k < n && rc == PLUMB_OK; k++) {
+        uint64_t hash = hash_without(pipeline, phase, name, &numbers[k]);
+        rc = plumb_map_put(&names->uses, hash, plumb_map_get(&names->uses, hash) + 1);
+    }
+    return rc;
+}
+
+static const char *pipeline_of(const struct plumb_timing *t, const struct plumb_timing_node *node)
+{
+    return t->pipeline && strcmp(node->pipeline, t->pipeline) == 0 ? "" : node->pipeline;
+}
+
+int plumb_fold_names_add_all(struct plumb_fold_names *names, const struct plumb_timing *t)
+{
+    int rc = PLUMB_OK;
+    for (size_t i = 0; i < t->node_count && rc == PLUMB_OK; i++)
+        rc = plumb_fold_names_add(names, pipeline_of(t, &t->nodes[i]), t->nodes[i].phase,
+                                  t->nodes[i].name);
+    return rc;
+}
+
+void plumb_fold_names_fini(struct plumb_fold_names *names)
+{
+    plumb_map_fini(&names->uses);
+    plumb_map_fini(&names->seen);
+}
+
+const char *plumb_fold_name(const struct plumb_fold_names *names, struct plumb_arena *arena,
+                            const char *pipeline, const char *phase, const char *name)
+{
+    struct number numbers[MOST_NUMBERS];
+    size_t n = find_numbers(numbers, name);
     struct plumb_buf out = {0};
-    const char *kept = node->name;
+    const char *kept = name;
     size_t at = 0;
     bool any = false;
     for (size_t k = 0; k < n; k++) {
-        if (!folds(f, node, &numbers[k]))
+        uint64_t least = numbers[k].alone ? LEAST_BETWEEN : LEAST_AT_END;
+        if (plumb_map_get(&names->uses, hash_without(pipeline, phase, name, &numbers[k])) < least)
             continue;
-        plumb_buf_append(&out, node->name + at, numbers[k].begin - at);
+        plumb_buf_append(&out, name + at, numbers[k].begin - at);
         plumb_buf_char(&out, '*');
         at = numbers[k].end;
         any = true;
     }
-    plumb_buf_str(&out, node->name + at);
+    plumb_buf_str(&out, name + at);
     if (any)
-        kept = out.failed ? NULL : plumb_arena_strdup(&f->out->arena, out.data);
+        kept = out.failed ? NULL : plumb_arena_strdup(arena, out.data);
     plumb_buf_fini(&out);
     return kept;
 }
@@ -214,9 +235,9 @@ static size_t find_row(struct folding *f, const char *name, const struct plumb_t
                        uint64_t *hash)
 {
     const struct plumb_timing *out = &f->out->timing;
-    uint64_t h = plumb_hash_text(node->pipeline) * 31 + plumb_hash_text(node->phase);
+    uint64_t h = hash_row(node->pipeline, node->phase, name);
     uint64_t known;
-    for (h = h * 31 + plumb_hash_text(name);; h++) { /* names that hash alike take the next key */
+    for (;; h++) { /* names that hash alike take the next key */
         h += h == 0;
         known = plumb_map_get(&f->nodes, h);
         if (!known || same_row(&out->nodes[known - 1], name, node))
@@ -230,7 +251,8 @@ static int fold_node(struct folding *f, size_t i)
 {
     struct plumb_timing *out = &f->out->timing;
     const struct plumb_timing_node *node = &f->t->nodes[i];
-    const char *name = folded_name(f, node);
+    const char *name =
+        plumb_fold_name(f->names, &f->out->arena, pipeline_of(f->t, node), node->phase, node->name);
     uint64_t hash;
     if (!name)
         return PLUMB_ERR_MEMORY;
@@ -301,9 +323,10 @@ static int fold_tree(struct folding *f, uint32_t *place_of)
     return rc;
 }
 
-int plumb_fold_init(struct plumb_fold *out, const struct plumb_timing *t, plumb_error *err)
+int plumb_fold_init_by(struct plumb_fold *out, const struct plumb_timing *t,
+                       const struct plumb_fold_names *names, plumb_error *err)
 {
-    struct folding f = {.t = t, .out = out};
+    struct folding f = {.t = t, .out = out, .names = names};
     uint32_t *place_of;
     int rc = PLUMB_ERR_MEMORY;
     memset(out, 0, sizeof *out);
@@ -314,14 +337,26 @@ int plumb_fold_init(struct plumb_fold *out, const struct plumb_timing *t, plumb_
     f.groups = plumb_arena_alloc(&out->arena, (t->node_count + 1) * sizeof *f.groups);
     f.node_of = plumb_arena_alloc(&out->arena, (t->node_count + 1) * sizeof *f.node_of);
     place_of = plumb_arena_alloc(&out->arena, (t->tree_count + 1) * sizeof *place_of);
-    if (!out->arena.failed && count_uses(&f) == PLUMB_OK && fold_nodes(&f) == PLUMB_OK)
+    if (!out->arena.failed && fold_nodes(&f) == PLUMB_OK)
         rc = fold_tree(&f, place_of);
-    plumb_map_fini(&f.uses);
     plumb_map_fini(&f.nodes);
     if (rc == PLUMB_OK)
         return PLUMB_OK;
     plumb_fold_fini(out);
     return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a folded report");
+}
+
+int plumb_fold_init(struct plumb_fold *out, const struct plumb_timing *t, plumb_error *err)
+{
+    struct plumb_fold_names names = {.uses = {0}};
+    int rc = plumb_fold_names_add_all(&names, t);
+    memset(out, 0, sizeof *out);
+    if (rc == PLUMB_OK)
+        rc = plumb_fold_init_by(out, t, &names, err);
+    else
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a folded report");
+    plumb_fold_names_fini(&names);
+    return rc;
 }
 
 void plumb_fold_fini(struct plumb_fold *f)

@@ -153,9 +153,7 @@ static bool lies_in(const struct plumb_timing *t, const struct plumb_summary_row
     return false;
 }
 
-/* The level of the call tree on which each node comes first, 0 outermost, into level[node_count];
- * a node that is not in the tree is outermost. */
-static int find_levels(const struct plumb_timing *t, uint32_t *level)
+int plumb_summary_levels(const struct plumb_timing *t, uint32_t *level)
 {
     uint32_t *of_place = calloc(t->tree_count + 1, sizeof *of_place);
     if (!of_place)
@@ -219,7 +217,7 @@ int plumb_summary_init(struct plumb_summary *out, const struct plumb_timing *t,
     struct plumb_summary_row **row_of =
         calloc(t->node_count + 1, sizeof(struct plumb_summary_row *));
     uint32_t *level = calloc(t->node_count + 1, sizeof *level);
-    if (!rows || !row_of || !level || (o->depth > 0 && find_levels(t, level) < 0)) {
+    if (!rows || !row_of || !level || (o->depth > 0 && plumb_summary_levels(t, level) < 0)) {
         rc = no_memory(err);
         goto out;
     }

@@ -78,6 +78,10 @@ int plumb_summary_init(struct plumb_summary *out, const struct plumb_timing *t,
                        const struct plumb_summary_options *o, plumb_error *err);
 void plumb_summary_fini(struct plumb_summary *s);
 
+/* The level of the call tree on which each node comes first, 0 outermost, into level[node_count]; a
+ * node that is not in the tree is outermost. PLUMB_ERR_MEMORY, without a text. */
+int plumb_summary_levels(const struct plumb_timing *t, uint32_t *level);
+
 /* The rows [begin, end) of the pipeline that `begin` starts with; begin 0 is the first pipeline. */
 size_t plumb_summary_group_end(const struct plumb_summary *s, size_t begin);
 /* Rows of [begin, end) that are shown. */

@@ -72,13 +72,18 @@ const struct plumb_unit *plumb_unit_for(enum plumb_unit_choice choice, enum plum
     return &units[PLUMB_TIME_IN_NS];
 }
 
-void plumb_unit_put(struct plumb_buf *out, const struct plumb_unit *unit, double ns, size_t width)
+int plumb_unit_decimals(const struct plumb_unit *unit, double ns, int least)
 {
-    int decimals = unit->decimals;
+    int decimals = least;
     if (!is_shown(unit, ns, decimals, THREE_DIGITS))
         while (decimals < MOST_DECIMALS && scaled(unit, ns, decimals) < THREE_DIGITS - ROUNDING)
             decimals++;
-    plumb_put_fixed(out, ns / unit->ns, decimals, width);
+    return decimals;
+}
+
+void plumb_unit_put(struct plumb_buf *out, const struct plumb_unit *unit, double ns, size_t width)
+{
+    plumb_put_fixed(out, ns / unit->ns, plumb_unit_decimals(unit, ns, unit->decimals), width);
 }
 
 void plumb_unit_put_any(struct plumb_buf *out, double ns)

@@ -35,6 +35,8 @@ const struct plumb_unit *plumb_unit(enum plumb_unit_choice choice);
  * answer. */
 const struct plumb_unit *plumb_unit_for(enum plumb_unit_choice choice, enum plumb_unit_choice usual,
                                         const double *ns, size_t n);
+/* How many decimals show three digits of `ns`, or all that it has; `least` at least. */
+int plumb_unit_decimals(const struct plumb_unit *unit, double ns, int least);
 /* Appends `ns` in the unit, without its name: with as many decimals as the unit has, or as three
  * digits need. */
 void plumb_unit_put(struct plumb_buf *out, const struct plumb_unit *unit, double ns, size_t width);

@@ -102,7 +102,7 @@ static void compare_with_itself(const char *text, size_t size)
         if (plumb_timing_parse(&timing, text, size, "input", &err) < 0)
             abort();
         timing.start_unix_ns = i;
-        rc = plumb_compare_add(&c, &timing, false, "input", &err);
+        rc = plumb_compare_add(&c, &timing, false, "input", NULL, &err);
         plumb_timing_fini(&timing);
     }
     if (rc == 0) {
