@@ -80,7 +80,7 @@ typedef struct plumb_context {
 typedef void (*plumb_log_fn)(int level, const char *line, void *arg); /* level: enum plumb_log */
 enum plumb_log { PLUMB_LOG_ERROR = 1, PLUMB_LOG_WARN = 2, PLUMB_LOG_INFO = 3, PLUMB_LOG_DEBUG = 4 };
 enum plumb_switch { PLUMB_DEFAULT = 0, PLUMB_ON = 1, PLUMB_OFF = 2 };
-/* As a switch, and: on, also where no GPU is. */
+/* As enum plumb_switch; ALWAYS also emits ranges on a machine without a GPU. */
 enum plumb_nvtx_choice {
     PLUMB_NVTX_DEFAULT = 0,
     PLUMB_NVTX_ON = 1,
@@ -202,7 +202,8 @@ typedef struct plumb_pair {
     const char *key, *value;
 } plumb_pair;
 
-/* What allocators told, in bytes, for one pool, for all of a device, or for all there are. */
+/* Memory that allocators reported, in bytes: of one pool, of all pools of a device, or of all
+ * pools. */
 typedef struct plumb_memory {
     size_t size; /* sizeof(plumb_memory) */
     uint64_t allocated, reserved;
@@ -218,12 +219,12 @@ enum plumb_mem_event {
     PLUMB_MEM_RELEASE = 3,
     PLUMB_MEM_TOTAL = 4, /* of the device */
     PLUMB_MEM_RESET_PEAK = 5,
-    /* mem_sized() alone, once, before main(): somebody tells of malloc from here on, and so much is
-     * held already. A run that is wanted opens with it. */
+    /* Passed to mem_sized() once, before main(): from here on an interposer reports malloc events;
+     * `bytes` are already allocated. If recording is switched on, this opens the run. */
     PLUMB_MEM_HELD = 6
 };
 
-/* Something that a stage was given or gave; made by plumb_value_*() of plumb.h. */
+/* An input or output of a stage; made by plumb_value_*() of signature.h. */
 enum plumb_value_kind {
     PLUMB_VALUE_NULL = 0,
     PLUMB_VALUE_BOOL = 1,
@@ -247,28 +248,29 @@ typedef struct plumb_value {
         const struct plumb_field *fields;
     } as;
 } plumb_value;
-typedef struct plumb_field { /* of a mapping, or of a struct of the program's */
+typedef struct plumb_field { /* a field of a mapping or of a struct */
     const char *name;
     plumb_value value;
 } plumb_field;
 enum plumb_stage_part { PLUMB_STAGE_INPUT = 0, PLUMB_STAGE_OUTPUT = 1, PLUMB_STAGE_METADATA = 2 };
 
-/* What must hold of an input or an output of a stage; zero fields ask for nothing. */
+/* A condition on an input or output of a stage; a zero field is not checked. */
 typedef struct plumb_rule {
     size_t size;       /* sizeof(plumb_rule) */
     const char *shape; /* "2,?,64": ? is any size; "...,64": any dimensions before */
     const char *dtype; /* "float32", or "float32|bfloat16": one of them */
     uint32_t finite;   /* 1: no NaN and no infinity */
-    uint32_t range;    /* 1: every value within [min, max], which NaN is not */
-    uint32_t optional; /* 1: a run need not tell of it */
+    uint32_t range;    /* 1: every value within [min, max]; NaN fails */
+    uint32_t optional; /* 1: a run may omit it */
     uint32_t reserved;
     double min, max;
-    /* 0: fine; else `why` [size] may say what is not. Called on the stage's thread. */
+    /* Returns 0 if the value passes; otherwise it may write the reason to `why` [size]. Called on
+     * the stage's thread. */
     int (*fn)(const plumb_value *value, void *arg, char *why, size_t size);
     void *arg;
 } plumb_rule;
 
-/* What is known of a region. Texts live as long as the process. */
+/* Describes a region. Its texts live as long as the process. */
 typedef struct plumb_region {
     const char *name;        /* "profiler_region_" and the short one */
     const char *short_name;  /* "training_train_one_step" */
@@ -279,20 +281,20 @@ typedef struct plumb_region {
     uint32_t reserved;
 } plumb_region;
 
-/* A statistic of the program's own (plumb/activation.h), on the thread that tells of the tensor. 0:
- * `out` is set; else `why` [size] may say why not. */
+/* A custom statistic (plumb/activation.h). Called on the thread that records the tensor. Returns 0
+ * if `out` is set; otherwise it may write the reason to `why` [size]. */
 typedef int (*plumb_activation_stat_fn)(const void *tensor, double *out, char *why, size_t size,
                                         void *arg);
-/* Every record, as its line of JSON, on a thread of plumb's. */
+/* Receives every record as a line of JSON. Called on one of plumb's own threads. */
 typedef void (*plumb_activation_sink_fn)(const char *line, size_t bytes, void *arg);
-/* Copies `bytes` from an address of a device; 0: done. */
+/* Copies `bytes` from a device address to the host; returns 0 on success. */
 typedef int (*plumb_activation_copy_fn)(void *to, const void *from, size_t bytes,
                                         int32_t device_index, void *arg);
 
-/* What is called at the runs of a node; each may be NULL. Copied when it is added. */
+/* Callbacks for the runs of a node; each may be NULL. The struct is copied when it is added. */
 typedef struct plumb_hook {
     size_t size;                                /* sizeof(plumb_hook) */
-    const char *name;                           /* unlike all others of the node */
+    const char *name;                           /* unique among the node's hooks */
     void (*before)(plumb_node node, void *arg); /* a span begins: first added, first called */
     void (*after)(plumb_node node, void *arg);  /* it has ended: last added, first called */
     void (*on_attach)(plumb_node node, void *arg);
@@ -309,7 +311,7 @@ enum plumb_hook_change {
 /* plumb_runtime_begin(): zero fields take the defaults. */
 typedef struct plumb_runtime_options {
     size_t size;                /* sizeof(plumb_runtime_options) */
-    const char *const *devices; /* names as given to plumb_mem_alloc(); doubles count once */
+    const char *const *devices; /* names as given to plumb_mem_alloc(); duplicates count once */
     size_t device_count;
     uint32_t capture_peak_memory; /* 0 or 1 */
     uint32_t reserved;
@@ -324,18 +326,18 @@ typedef struct plumb_runtime_result {
     struct {
         char device[56];
         uint64_t peak_allocated_bytes, peak_reserved_bytes;
-    } memory[PLUMB_RUNTIME_DEVICES]; /* in the order asked for, without doubles */
+    } memory[PLUMB_RUNTIME_DEVICES]; /* in the order of `devices`, without duplicates */
 } plumb_runtime_result;
 typedef struct plumb_runtime_run plumb_runtime_run; /* opaque */
 enum { PLUMB_RUNTIME_GPUS = 16 };
-/* plumb_runtime_environment_get(): a text that is empty is not known. */
+/* plumb_runtime_environment_get(): an empty text means unknown. */
 typedef struct plumb_runtime_environment {
     size_t size;        /* sizeof(plumb_runtime_environment) */
     char platform[256]; /* system, release and machine of uname() */
     char libc[64];      /* "glibc 2.36" */
     char compiler[128]; /* of libplumb */
     char plumb[32];     /* version */
-    char framework[64]; /* as the program named it */
+    char framework[64]; /* as the program passed it */
     char framework_version[64];
     char nvidia_driver[64]; /* "550.54.14" */
     char git_commit[72];    /* in hexadecimal digits */
@@ -367,35 +369,37 @@ typedef struct plumb_collector plumb_collector; /* opaque; registered, never fre
 typedef struct plumb_lane {                     /* a row of events, of one run */
     uint64_t id;
 } plumb_lane;
-typedef struct plumb_clock { /* that times are given in, of one run; none: the host's */
+typedef struct plumb_clock { /* the clock of event times, of one run; all-zero: the host's */
     uint64_t id;
 } plumb_clock;
 typedef uint32_t plumb_name; /* an interned text; 0 is none */
 
-/* What a collector is. `start`, `stop` and the clocks' `now` are called on a thread that plumb
- * keeps for this collector, one at a time, and are given up when they do not return. */
+/* The functions of a collector. plumb calls `start`, `stop` and the clocks' `now` one at a time, on
+ * a thread that belongs to this collector. If one does not return in time, the collector is
+ * abandoned. */
 typedef struct plumb_collector_ops {
     size_t size;         /* sizeof(plumb_collector_ops) */
-    const char *name;    /* a word: as it stands in PLUMB_COLLECT */
+    const char *name;    /* one word: the name in PLUMB_COLLECT */
     const char *help;    /* one line */
-    uint32_t on_request; /* 1: started only where PLUMB_COLLECT names it */
+    uint32_t on_request; /* 1: started only if PLUMB_COLLECT names it */
     uint32_t reserved;
-    /* A run begins: makes lanes and clocks. `options` is what stands behind the name in
-     * PLUMB_COLLECT, "" without. PLUMB_ERR_ABSENT: there is no such device here. */
+    /* Called when a run begins: makes lanes and clocks. `options` is the text after the name and
+     * its colon in PLUMB_COLLECT, or "". PLUMB_ERR_ABSENT: there is no such device here. */
     int (*start)(plumb_collector *self, void *arg, const char *options, plumb_error *err);
-    /* The run ends: emits what is left, and nothing after it has returned. */
+    /* Called when the run ends: emits the remaining events. No event may follow after it
+     * returns. */
     int (*stop)(void *arg, plumb_error *err);
     void (*destroy)(void *arg); /* NULL: nothing to free */
-    const void *offer;          /* what it offers to the program: plumb_collector_offer() */
+    const void *offer;          /* functions for the program: plumb_collector_offer() */
 } plumb_collector_ops;
 
 enum plumb_lane_of {
     PLUMB_LANE_OF_WORK = 1,  /* work of a device */
-    PLUMB_LANE_OF_HOST = 2,  /* what happens on the host */
+    PLUMB_LANE_OF_HOST = 2,  /* events on the host */
     PLUMB_LANE_OF_VALUES = 3 /* values over time */
 };
 enum plumb_lane_flags {
-    PLUMB_LANE_LAUNCH_ONLY = 1 /* the device tells no times: only launches are seen */
+    PLUMB_LANE_LAUNCH_ONLY = 1 /* the device reports no times: only launches are seen */
 };
 typedef struct plumb_lane_options {
     size_t size; /* sizeof(plumb_lane_options) */
@@ -404,7 +408,7 @@ typedef struct plumb_lane_options {
     plumb_lane parent;  /* all-zero: none */
     uint32_t kind;      /* enum plumb_lane_of */
     uint32_t flags;     /* enum plumb_lane_flags */
-    uint32_t slots;     /* events that may wait to be written; 0: 4096 */
+    uint32_t slots;     /* capacity of the queue to the trace, in events; 0: 4096 */
     uint32_t reserved;
 } plumb_lane_options;
 
@@ -412,20 +416,21 @@ typedef struct plumb_clock_options {
     size_t size; /* sizeof(plumb_clock_options) */
     const char *name;
     double hz;         /* nominal rate, ticks a second */
-    double drift_ppm;  /* by how much the rate may differ from that; 0: 200 */
-    double wander_ppm; /* by how much it may change between two anchors; 0: 1 */
-    /* Reads the clock. < 0: not now. */
+    double drift_ppm;  /* maximum difference of the real rate from `hz`; 0: 200 */
+    double wander_ppm; /* maximum change of the rate between two anchors; 0: 1 */
+    /* Reads the clock. < 0: it cannot be read now. */
     int (*now)(void *arg, uint64_t *ticks);
     void *arg;
 } plumb_clock_options;
 
-/* Who asked for a piece of work: taken where it is launched, kept by value until it is done. */
+/* The origin of a piece of work: captured where the work is launched, kept by value until it is
+ * done. */
 typedef struct plumb_origin {
     uint64_t flow;    /* links the launch to the work in a trace; 0: there is no origin */
     uint64_t request; /* serial; 0: none */
     uint64_t stage;   /* innermost stage + 1; 0: none */
     int64_t step;     /* -1: none */
-    uint32_t node;    /* whose device time it is */
+    uint32_t node;    /* the node that the device time counts for */
     uint32_t group;   /* (pipeline, phase) */
     uint32_t run;     /* generation of the run; an origin of an earlier run is ignored */
     uint32_t tid;     /* of the launching thread */
@@ -446,7 +451,7 @@ typedef struct plumb_event_arg {
         double f64;
     } value;
 } plumb_event_arg;
-enum { PLUMB_EVENT_ARGS = 6 }; /* more are not kept */
+enum { PLUMB_EVENT_ARGS = 6 }; /* maximum; further ones are dropped */
 typedef struct plumb_event {
     uint32_t size; /* sizeof(plumb_event) */
     uint32_t kind; /* enum plumb_event_kind */
@@ -455,7 +460,7 @@ typedef struct plumb_event {
     uint64_t begin, end; /* ticks of the clock */
     uint64_t flow;
     double value;
-    const plumb_origin *origin; /* NULL: not known */
+    const plumb_origin *origin; /* NULL: unknown */
     const plumb_event_arg *args;
 } plumb_event;
 
@@ -474,10 +479,10 @@ typedef struct plumb_collector_status {
     uint32_t state; /* enum plumb_collector_state */
     uint32_t lanes, clocks;
     uint32_t reserved;
-    uint64_t emitted;       /* events taken, of the run that is open, or was last */
-    uint64_t dropped;       /* of them, those that found their lane's queue full */
-    uint64_t refused_times; /* not taken: times that cannot be */
-    uint64_t refused_late;  /* not taken: after its stop, or into another run */
+    uint64_t emitted;       /* events accepted, in the open run or the last one */
+    uint64_t dropped;       /* of these, events whose lane's queue was full */
+    uint64_t refused_times; /* rejected: impossible times */
+    uint64_t refused_late;  /* rejected: after its stop, or for another run */
     char why[256];
 } plumb_collector_status;
 
@@ -488,8 +493,8 @@ enum plumb_point_flags {
     PLUMB_POINT_DEBUG = 1,  /* recorded only while debug is on (PLUMB_DEBUG, plumb_set_debug) */
     PLUMB_POINT_STAGE = 2,  /* a pipeline stage: memory, signature, request; logged at info */
     PLUMB_POINT_MEMORY = 4, /* memory is measured as for a stage */
-    PLUMB_POINT_RUNNING_PEAK = 8, /* its begin does not start memory peaks anew */
-    PLUMB_POINT_REGION = 16       /* `name` is that of a region */
+    PLUMB_POINT_RUNNING_PEAK = 8, /* its begin does not reset memory peaks */
+    PLUMB_POINT_REGION = 16       /* `name` is the name of a region */
 };
 enum plumb_point_mode {
     PLUMB_MODE_OFF = 0,
@@ -514,9 +519,9 @@ struct plumb_point {
 enum plumb_client_state {
     PLUMB_CLIENT_FOUND = 1,
     PLUMB_CLIENT_ABSENT = 2,       /* 0: not looked up */
-    PLUMB_CLIENT_LOOKING = 1 << 30 /* and the number of the thread that is looking it up */
+    PLUMB_CLIENT_LOOKING = 1 << 30 /* combined with the id of the thread that looks it up */
 };
-/* What a shared object knows of the runtime; one per shared object, merged by the linker. */
+/* A shared object's link to the runtime; one per shared object, merged by the linker. */
 struct plumb_client {
     const struct plumb_api *api;
     struct plumb_point *points;
@@ -524,7 +529,7 @@ struct plumb_client {
     uint32_t activations; /* enum plumb_point_mode but SPECIAL; atomic, relaxed */
 };
 
-/* The function table: the whole binary interface besides the structs above. Only appended to; a
+/* The function table: with the structs above, the whole binary interface. Only appended to; a
  * member beyond `size` does not exist. */
 struct plumb_api {
     uint32_t version; /* 1 */
@@ -648,7 +653,7 @@ struct plumb_api {
 #define PLUMB_RENDEZVOUS "plumb-runtime-1"
 #define PLUMB_RENDEZVOUS_MAGIC UINT64_C(0x31656d75722d6d70)
 
-/* ---- Small things that both faces share ------------------------------------------------------ */
+/* ---- Shared by plumb.h and disabled.h -------------------------------------------------------- */
 
 #define PLUMB_CAT2_(a, b) a##b
 #define PLUMB_CAT_(a, b) PLUMB_CAT2_(a, b)
@@ -670,8 +675,8 @@ static inline plumb_config plumb_config_default(void)
     return c;
 }
 
-/* Host time in nanoseconds: monotonic where the language mode shows POSIX, else wall-clock time (in
- * whole seconds before C11). */
+/* Returns the host's time in nanoseconds: monotonic where the language mode declares POSIX,
+ * otherwise wall-clock time (in whole seconds before C11). */
 static inline uint64_t plumb_now_ns(void)
 {
 #if defined(CLOCK_MONOTONIC) || defined(TIME_UTC)
@@ -688,8 +693,8 @@ static inline uint64_t plumb_now_ns(void)
 }
 
 /* ---- Timed operations -------------------------------------------------------------------------
- * A stopwatch that always works, also without recording; its end writes one log line, "<name>
- * completed in <seconds, 3 decimals>s". */
+ * A stopwatch that works also without recording. Its end writes one log line, "<name> completed in
+ * <seconds, 3 decimals>s". */
 typedef struct plumb_timed {
     const char *operation_name; /* borrowed until the end; never NULL */
     uint64_t begin_ns;
@@ -699,8 +704,9 @@ typedef struct plumb_timed {
     int level; /* enum plumb_log, of the line */
 } plumb_timed;
 
-/* Begins an operation whose line goes to `log` with `arg`, at `level`; `log` NULL: where all lines
- * go. Either way the line is written only while lines of `level` are (PLUMB_LOG, plumb_set_log). */
+/* Begins an operation whose line is passed to `log` with `arg`, at `level`. If `log` is NULL, the
+ * line goes to plumb's log. In both cases it is written only if the log level includes `level`
+ * (PLUMB_LOG, plumb_set_log). */
 static inline plumb_timed plumb_timed_begin_with(const char *name, int level, plumb_log_fn log,
                                                  void *arg)
 {
@@ -713,7 +719,7 @@ static inline plumb_timed plumb_timed_begin_with(const char *name, int level, pl
     t.begin_ns = plumb_now_ns();
     return t;
 }
-/* As plumb_timed_begin_with(), at info, to where all lines go. */
+/* As plumb_timed_begin_with(), at level info, to plumb's log. */
 static inline plumb_timed plumb_timed_begin(const char *name)
 {
     return plumb_timed_begin_with(name, PLUMB_LOG_INFO, NULL, NULL);

@@ -1,4 +1,4 @@
-/* activation.h: tell plumb what layers give out (and take in). Part of plumb.h.
+/* activation.h: record the outputs (and inputs) of layers. Part of plumb.h.
  *
  *     PLUMB_SPAN_AS(span, "attn");
  *     ...
@@ -7,24 +7,25 @@
  *
  * With PLUMB_ACTIVATIONS=1 each call leaves a record: statistics of the values, read in one pass
  * before the call returns, with module, step, call, rank, shape and type, as a line of JSON
- * (docs/activations.md). The module is the dotted path of the nodes that are open on the thread
- * below the innermost stage, and `node` behind them, if it is not the last of them itself:
- * "block.3.attn". Inputs and outputs that stages tell of (signature.h) are recorded without a call
- * of their own, as "in.<name>" and "out.<name>" of the stage's name.
+ * (docs/activations.md). The module is the dotted path of the thread's open nodes below the
+ * innermost stage, followed by `node` unless the path already ends with it: "block.3.attn". Inputs
+ * and outputs of stages (signature.h) are recorded without another call, as "in.<name>" and
+ * "out.<name>" under the stage's name.
  *
- * Labels: "out" (NULL or ""), "in", "grad", a part of one ("out[1]", "out.hidden"), or anything;
- * what begins as "in" or "grad" is an input or a gradient. They are cut at 127 bytes.
+ * Labels: "out" (also NULL or ""), "in", "grad", a part of one ("out[1]", "out.hidden"), or any
+ * other text. A label that begins like "in" or "grad" is an input or a gradient. Labels are cut at
+ * 127 bytes.
  *
- * Off: one load and one branch; plumb_activation_value() takes a value, which the caller makes
- * before. On, where PLUMB_ACTIVATIONS_LAYERS does not choose the module: some 0.2 us. A tensor that
- * makes no sense leaves a record that says why. A thread calls for itself; not from signal
- * handlers. */
+ * Cost while off: one load and one branch; for plumb_activation_value() also the construction of
+ * the value. Cost of a call for a module that PLUMB_ACTIVATIONS_LAYERS does not select: about 0.2
+ * us. An invalid tensor leaves a record that says why. Any thread may call; a signal handler may
+ * not. */
 #include <plumb/plumb.h> /* which includes this file when everything it needs is there */
 #ifndef PLUMB_ACTIVATION_H
 #define PLUMB_ACTIVATION_H
 
-/* Fields of a mapping, or of a struct of the program's. Borrowed until the call that takes them
- * returns. */
+/* Returns a value with the fields of a mapping or a struct. `fields` are borrowed until the call
+ * that takes the value returns. */
 static inline plumb_value plumb_value_fields(const plumb_field *fields, size_t count)
 {
     plumb_value v = plumb_value_null();
@@ -53,7 +54,7 @@ extern "C" {
 void plumb_activation_slow_(plumb_node node, const char *label,
                             const plumb_value *value) PLUMB_MERGED_;
 
-/* The first call of a shared object finds the runtime, which switches from there on. */
+/* The first call of a shared object finds the runtime, which switches later calls on and off. */
 PLUMB_MERGED_ void plumb_activation_slow_(plumb_node node, const char *label,
                                           const plumb_value *value)
 {
@@ -70,8 +71,8 @@ PLUMB_MERGED_ void plumb_activation_slow_(plumb_node node, const char *label,
         api->activation(node, label, value);
 }
 
-/* Tensors inside of lists and fields have the label's path behind them: "out[0].hidden"; other
- * values are passed over. */
+/* Records the tensors in `value`. A tensor inside a list or a field appends its path to the label:
+ * "out[0].hidden". Values that are not tensors are ignored. */
 static inline void plumb_activation_value(plumb_node node, const char *label, plumb_value value)
 {
     if (__builtin_expect(
@@ -87,14 +88,14 @@ static inline void plumb_activation(plumb_node node, const char *label, const pl
 }
 
 /* ---- Arrays ----------------------------------------------------------------------------------
- * For programs that have no DLTensor: `rank` sizes of `shape` (NULL where rank is 0: a single
- * value), elements one behind the other in row-major order, in the host's memory. Borrowed until
- * the call returns. float16 and bfloat16 are whatever 16 bits the program keeps them in. Off: as
- * plumb_activation().
+ * For programs without DLTensor. `data` holds contiguous elements in row-major order in host
+ * memory; `shape` has `rank` sizes (NULL if rank is 0: a single value). Both are borrowed until the
+ * call returns. float16 and bfloat16 are passed as 16-bit patterns of any C type. Cost while off:
+ * as plumb_activation().
  *
  *     plumb_activation_f32(attn, "out", x, (const int64_t[]){tokens, width}, 2);             (C) */
 
-/* Lies in memory as DLTensor does, which never changes. */
+/* Has the memory layout of DLTensor, which never changes. */
 struct plumb_activation_tensor_ {
     const void *data;
     int32_t device_type, device_id, ndim;
@@ -178,11 +179,12 @@ static inline void plumb_activation_i64(plumb_node node, const char *label, cons
     plumb_activation_array_(node, label, 0, 64, data, shape, rank);
 }
 
-/* ---- What programs add ----------------------------------------------------------------------- */
+/* ---- Callbacks of the program ---------------------------------------------------------------- */
 
-/* A statistic that PLUMB_ACTIVATIONS_STATS may name from here on. A failure becomes the text of its
- * field, and of it alone. PLUMB_ERR_ARG: the name is taken, or not of letters, digits and '_';
- * PLUMB_ERR_STATE: 32 there are already. */
+/* Registers a statistic that PLUMB_ACTIVATIONS_STATS may name. If `fn` fails for a tensor, the
+ * record's field for it contains the reason; other fields are not affected. PLUMB_ERR_ARG: the name
+ * is in use, or contains anything but letters, digits and '_'; PLUMB_ERR_STATE: 32 are registered
+ * already. */
 static inline int plumb_activation_stat(const char *name, plumb_activation_stat_fn fn, void *arg,
                                         plumb_error *err)
 {
@@ -190,15 +192,16 @@ static inline int plumb_activation_stat(const char *name, plumb_activation_stat_
     return PLUMB_KNOWS_(api, activation_stat) ? api->activation_stat(name, fn, arg, err)
                                               : PLUMB_ERR_ABSENT;
 }
-/* Who gets every record beside the file. It may not tell of activations itself. NULL: nobody any
- * more, and no call is under way when this returns. At most 8 (PLUMB_ERR_STATE). */
+/* Also passes every record to `fn`, which must not record activations itself. NULL removes all such
+ * functions and waits for calls in flight. At most 8 (PLUMB_ERR_STATE). */
 static inline int plumb_activation_sink(plumb_activation_sink_fn fn, void *arg, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
     return PLUMB_KNOWS_(api, activation_sink) ? api->activation_sink(fn, arg, err)
                                               : PLUMB_ERR_ABSENT;
 }
-/* How tensors of a kind of device (DLDeviceType) are brought to the host; NULL: not any more. */
+/* Sets the function that copies tensors from devices of this type (DLDeviceType) to the host; NULL
+ * removes it. */
 static inline int plumb_activation_copy(int32_t device_type, plumb_activation_copy_fn fn, void *arg,
                                         plumb_error *err)
 {
@@ -208,12 +211,12 @@ static inline int plumb_activation_copy(int32_t device_type, plumb_activation_co
 }
 
 /* ---- Hooks of nodes ----------------------------------------------------------------------------
- * Called around every recorded run of a node on a thread, outside its two clock reads. Changes
- * count for runs that begin later: what was called before a run is called after it, also where an
- * outer end closes it or plumb_stop() comes between. (Not where its thread ends with it open.)
- * Regions and async spans have no hooks. A node with hooks costs some 0.1 us more. At most 16 a
- * node. PLUMB_ERR_ARG: a name that the node has already (add), or does not have (get, replace,
- * remove); no node. */
+ * Called around every recorded run of a node on a thread, outside its two clock reads. A change
+ * applies to runs that begin later: each hook whose `before` was called gets its `after`, also if
+ * an outer end closes the run or plumb_stop() comes between, but not if the thread ends while the
+ * run is open. Regions and async spans have no hooks. Hooks add about 0.1 us to a run. At most 16
+ * for each node. PLUMB_ERR_ARG: the node has a hook of that name already (add), or none (get,
+ * replace, remove), or `node` is 0. */
 static inline int plumb_hook_change_(uint32_t change, plumb_node node, const char *name,
                                      plumb_hook *hook, plumb_error *err)
 {
@@ -226,7 +229,7 @@ static inline int plumb_hook_add(plumb_node node, const plumb_hook *hook, plumb_
     plumb_hook copy = *hook;
     return plumb_hook_change_(PLUMB_HOOK_ADD, node, hook->name, &copy, err);
 }
-/* Keeps the place in the order. */
+/* Replaces the hook of the same name; it keeps its position in the order. */
 static inline int plumb_hook_replace(plumb_node node, const plumb_hook *hook, plumb_error *err)
 {
     plumb_hook copy = *hook;

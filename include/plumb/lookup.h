@@ -3,9 +3,10 @@
  *
  * The runtime leaves a page named PLUMB_RENDEZVOUS among the mappings of its process, and this
  * finds it in /proc/self/maps. The first trace point of an object may lie in a signal handler, in
- * malloc() or in a thread that is being cancelled, and this code stays in the object however old it
- * grows. So it asks the kernel alone, by number: stdio allocates and locks, and open(2) and read(2)
- * of libc are cancellation points, or another library's with trace points of its own.
+ * malloc() or in a thread that is being cancelled, and this code remains in objects that are never
+ * rebuilt. So it uses direct system calls only: stdio allocates and takes locks, and open(2) and
+ * read(2) of libc are cancellation points, or may be interposed by a library that has trace points
+ * itself.
  *
  * Async-signal-safe, any thread, reentrant, no state. 0.8 KiB of stack. Some 20 us, a few ms where
  * there are thousands of mappings. */
@@ -19,7 +20,7 @@
 extern "C" {
 #endif
 
-/* syscall(2), under a name of ours: strict C99 does not declare it, and C++ declares it otherwise.
+/* syscall(2) under another name: strict C99 does not declare it, and C++ declares it differently.
  */
 extern long plumb_syscall_(long number, ...) __asm__("syscall");
 
@@ -36,12 +37,12 @@ static inline const char *plumb_lookup_hex_(const char *at, uint64_t *out)
     }
 }
 
-/* Returns the table if `line` is that of the page, as here; NULL otherwise.
+/* Returns the table if `line` describes the page, as in this example, and NULL otherwise.
  *
  * 7f5e1c3a2000-7f5e1c3a3000 r--p 00000000 00:01 2049       /memfd:plumb-runtime-1 (deleted)
  *
  * Nothing is read from a mapping of any other form: it may be a file of the same name, unreadable,
- * a device. The kernel removes the write permission last, when the page is complete. */
+ * or a device. The runtime removes the write permission last, when the page is complete. */
 static inline const struct plumb_api *plumb_lookup_line_(const char *line)
 {
     const struct plumb_api *api;
@@ -65,8 +66,8 @@ static inline const struct plumb_api *plumb_lookup_line_(const char *line)
     return api && api->version == 1 ? api : NULL;
 }
 
-/* Returns the table of the process's runtime; NULL: it has none, or /proc cannot be read. May
- * change errno. */
+/* Returns the function table of the runtime in this process, or NULL: there is none, or /proc
+ * cannot be read. May change errno. */
 static inline const struct plumb_api *plumb_lookup_(void)
 {
     char buffer[512] = {0}; /* set: MemorySanitizer does not know that the kernel does it */

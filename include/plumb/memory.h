@@ -1,12 +1,13 @@
-/* memory.h: tell plumb what allocators do, and ask it what memory is held. Part of plumb.h.
+/* memory.h: report events of allocators, and query allocated memory. Part of plumb.h.
  *
- * Without a call here the resident set of the process is read around every stage (PLUMB_MEMORY).
- * With the four events below, from an allocator of your own or from a device's, plumb also knows,
- * to the byte, what each stage and each thread of control holds and held at most, who held what
- * when a pool was at its peak, and what was never given back. A *thread of control* is a thread
- * with the workers that have adopted a context of it; two of them are never mixed. A stage sees the
- * blocks that its thread of control held when it began and those allocated in it, until they are
- * freed: it never shows more than its pool held. Reserved bytes are those of the whole pool.
+ * Without any call of this header plumb reads the resident set of the process around every stage
+ * (PLUMB_MEMORY). With the four events below, from a custom allocator or a device allocator, plumb
+ * also records to the byte the current and peak memory of each stage and each thread of control,
+ * the owners at the peak of a pool, and blocks that were never freed. A *thread of control* is a
+ * thread and the workers that have adopted a context of it; two threads of control are never mixed.
+ * A stage sees the blocks that its thread of control held when it began and those allocated in it,
+ * until they are freed: it never shows more than its pool held. Reserved bytes are those of the
+ * whole pool.
  *
  * Cost of an event while recording: about 100 ns, under one lock of the process (docs/memory.md has
  * the measured figures); otherwise a load and a branch. Events of blocks that were allocated before
@@ -28,41 +29,42 @@ static inline void plumb_mem_event_(uint32_t event, const char *device, const ch
         api->mem_event(event, device, pool, address, bytes);
 }
 
-/* A block of `bytes` at `address` was handed out. `device` ("cpu", "cuda:0"; NULL: "cpu") and
- * `pool` (NULL: "") name where it comes from; at most 16 pairs are told apart. A NULL address is an
- * allocation that failed, and none. */
+/* Records that a block of `bytes` was allocated at `address`. `device` ("cpu", "cuda:0"; NULL:
+ * "cpu") and `pool` (NULL: "") name its pool; at most 16 different pairs. A NULL address is a
+ * failed allocation and is ignored. */
 static inline void plumb_mem_alloc(const char *device, const char *pool, const void *address,
                                    uint64_t bytes)
 {
     plumb_mem_event_(PLUMB_MEM_ALLOC, device, pool, address, bytes);
 }
-/* ... and was given back, by any thread; `bytes` may be 0: plumb knows. */
+/* Records that the block was freed, by any thread; `bytes` may be 0, as plumb has the size. */
 static inline void plumb_mem_free(const char *device, const char *pool, const void *address,
                                   uint64_t bytes)
 {
     plumb_mem_event_(PLUMB_MEM_FREE, device, pool, address, bytes);
 }
-/* The pool took a segment from the system, out of which it will hand out blocks. With an address
- * plumb can tell how much of it lies in holes; NULL where it has none. */
+/* Records that the pool reserved a segment from the system, from which it will allocate blocks.
+ * With an address plumb can compute the fragmentation of the segment; NULL if it has no address. */
 static inline void plumb_mem_reserve(const char *device, const char *pool, const void *address,
                                      uint64_t bytes)
 {
     plumb_mem_event_(PLUMB_MEM_RESERVE, device, pool, address, bytes);
 }
-/* ... and gave it back. */
+/* Records that the pool released a segment. */
 static inline void plumb_mem_release(const char *device, const char *pool, const void *address,
                                      uint64_t bytes)
 {
     plumb_mem_event_(PLUMB_MEM_RELEASE, device, pool, address, bytes);
 }
-/* How much memory the device has. */
+/* Sets the total memory of the device. */
 static inline void plumb_mem_total(const char *device, const char *pool, uint64_t bytes)
 {
     plumb_mem_event_(PLUMB_MEM_TOTAL, device, pool, NULL, bytes);
 }
 
-/* What is held now, by the whole process: of one pool, of a device's pools together (`pool` NULL),
- * of all (`device` NULL). Zeros for what nobody told of. `out->size` must be set. */
+/* Returns the memory that the whole process holds now: in one pool, in all pools of a device
+ * (`pool` NULL), or in all pools (`device` NULL). Fields without any event are 0. `out->size` must
+ * be set. */
 static inline void plumb_memory_now(plumb_memory *out, const char *device, const char *pool)
 {
     const struct plumb_api *api = plumb_api_();
@@ -72,24 +74,24 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
     if (PLUMB_KNOWS_(api, memory_now))
         api->memory_now(out, device, pool);
 }
-/* Peaks count from here on, for this thread of control and for plumb_memory_now(). Each stage does
- * this at its begin, unless it is marked with PLUMB_STAGE_RUNNING_PEAK; peaks of the stages around
- * it, of requests and of the run are not lost by it. */
+/* Resets the peaks of this thread of control and of plumb_memory_now(). Each stage does this at its
+ * begin, unless it is marked with PLUMB_STAGE_RUNNING_PEAK. Peaks of outer stages, of requests and
+ * of the run are not affected. */
 static inline void plumb_memory_reset_peak(void)
 {
     plumb_mem_event_(PLUMB_MEM_RESET_PEAK, NULL, NULL, NULL, 0);
 }
 
-/* Keeps what is held now under a name; the same name later in the same request, or in none,
- * overwrites it. With PLUMB_MEMORY_CHECKPOINTS=1 stages do so by themselves, as before_<stage> and
- * after_<stage>. About 5 us. */
+/* Records the memory held now under a name. The same name again in the same request, or again
+ * outside any request, overwrites it. With PLUMB_MEMORY_CHECKPOINTS=1 every stage records
+ * before_<stage> and after_<stage>. About 5 us. */
 static inline void plumb_checkpoint(const char *name)
 {
     const struct plumb_api *api = plumb_api_();
     if (PLUMB_KNOWS_(api, checkpoint))
         api->checkpoint(name, 0);
 }
-/* What increases are counted from: the checkpoint "baseline". */
+/* Records the checkpoint "baseline", from which increases are computed. */
 static inline void plumb_memory_baseline(void)
 {
     const struct plumb_api *api = plumb_api_();
@@ -97,8 +99,8 @@ static inline void plumb_memory_baseline(void)
         api->checkpoint("baseline", 1);
 }
 
-/* How long something took, and the highest its devices held meanwhile, whoever allocated it: also
- * across threads, and (without memory) when nothing is being recorded. The result names each device
+/* Measures the elapsed time and the peak memory of devices until plumb_runtime_finish(), whichever
+ * thread allocates it. Without a recording it measures the time alone. The result names each device
  * once. Errors: PLUMB_ERR_ARG, PLUMB_ERR_MEMORY. */
 static inline int plumb_runtime_begin(plumb_runtime_run **out, const plumb_runtime_options *options,
                                       plumb_error *err)
@@ -116,12 +118,12 @@ static inline int plumb_runtime_finish(plumb_runtime_run *run, plumb_runtime_res
     return run && PLUMB_KNOWS_(api, runtime_finish) ? api->runtime_finish(run, out, err)
                                                     : PLUMB_ERR_ABSENT;
 }
-/* Sets `out` to what the process runs on: system, C library, compiler, plumb, GPUs and the commit
- * of the Git repository of the working directory, or else of the program. All of it is read from
- * files; no library is loaded and no program is run. `out->size` must be set. `framework` and
- * `version`: what the program computes with, e.g. "pytorch" and "2.4.0"; NULL: unknown. The open
- * run gets them for its timing.json, which has the rest already. Errors: PLUMB_ERR_ARG. Takes up to
- * 1 ms. */
+/* Fills `out` with the environment of the process: system, C library, compiler, plumb, GPUs, and
+ * the commit of the Git repository of the working directory or, if it is not in one, of the
+ * program. All of it is read from files; no library is loaded and no program is run. `out->size`
+ * must be set. `framework` and `version`: the framework of the program, e.g. "pytorch" and "2.4.0";
+ * NULL: unknown. They are added to the timing.json of the open run, which has the rest already.
+ * Errors: PLUMB_ERR_ARG. Takes up to 1 ms. */
 static inline int plumb_runtime_environment_get(plumb_runtime_environment *out,
                                                 const char *framework, const char *version,
                                                 plumb_error *err)

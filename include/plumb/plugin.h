@@ -1,36 +1,35 @@
-/* plugin.h: write a collector: something that brings events from outside the program's own spans
- * into a recording, such as the work of a device. docs/collectors.md has a whole one.
+/* plugin.h: write a collector, which adds events other than the program's spans to a recording,
+ * such as the work of a device. docs/collectors.md has a complete example.
  *
  * A collector is a struct plumb_collector_ops, registered once with plumb_collector_register(). For
  * every run plumb calls its `start`, which makes lanes and clocks; from then on, from any of its
  * threads, it calls plumb_emit(); at the end of the run plumb calls its `stop`.
  *
  *   lane    a row of events: a queue of a device, a counter. Lives as long as the run
- *   clock   what the times of events are read from. plumb pairs readings of it with its own at the
- *           start, 5 ms and 50 ms later, each second, and at the stop (*anchors*), converts times
- *           piecewise between them, and states the bound of each conversion
- *   origin  who launched a piece of work. Taken on the launching thread, given with the event when
- *           the work is done: then its time counts as device time of that node, of the stage around
- *           it and of the request, and a trace links the two
+ *   clock   the source of event times. plumb reads it together with its own clock at the start,
+ *           5 ms and 50 ms later, each second, and at the stop (*anchors*). It converts times
+ *           piecewise between anchors, and states the error bound of each conversion
+ *   origin  the launch of a piece of work. Captured on the launching thread, passed with the
+ *           event when the work is done: its time then counts as device time of that node, of
+ *           the stage around it and of the request, and a trace links launch and work
  *
  * What a collector can rely on
  *   - plumb_emit() may be called by any thread at any time, also before `start` has returned and
- *     after `stop`: a late event is refused and counted, never written to memory that is gone. It
- *     never waits for another thread's events; where a lane's queue is full, which it can only be
- *     while a trace is recorded, the event's place in the trace is dropped and counted, and its
- *     statistics are kept.
+ *     after `stop`: a late event is rejected and counted, never written to freed memory. It never
+ *     waits for another thread's events. If a lane's queue is full, which is possible only while a
+ *     trace is recorded, the event is missing in the trace and counted; its statistics are kept.
  *   - When plumb_stop() returns, no emit is in flight.
  *   - Without a recording every call does nothing and costs a load and a branch.
  *
  * What plumb relies on
- *   - `start`, `stop` and `now` return within three seconds. One that does not is given up: the run
- * goes on without the collector, the end block names it with the reason, and nobody calls it again
- *     until it has returned. They must not call plumb_start(), plumb_stop() or
- *     plumb_collector_unregister().
+ *   - `start`, `stop` and `now` return within three seconds. Otherwise the collector is abandoned:
+ *     the run continues without it, the end block names it with the reason, and its functions are
+ *     not called again until that one has returned. They must not call plumb_start(), plumb_stop()
+ *     or plumb_collector_unregister().
  *   - After a fork, `start` may be called in the child with no `stop` before it: the collector's
  *     threads are gone there. A collector with threads compares getpid().
  *
- * Part of plumb.h's family: the header alone is enough, and does nothing without a runtime. */
+ * As with plumb.h, the header alone is enough, and every call does nothing without a runtime. */
 #ifndef PLUMB_PLUGIN_H
 #define PLUMB_PLUGIN_H
 
@@ -71,9 +70,9 @@ static inline plumb_collector_ops plumb_collector_ops_default(void)
     return ops;
 }
 
-/* Adds a collector; its name must be new among at most 32. It is started with the run that is open,
- * and with each run after, unless PLUMB_COLLECT is set and names neither it nor "auto". `ops` and
- * its texts are copied. NULL, and `err` says why: no runtime, a name in use, no room. */
+/* Registers a collector; its name must be new among at most 32. It is started with the open run and
+ * with each later run, unless PLUMB_COLLECT is set and names neither it nor "auto". `ops` and its
+ * texts are copied. Returns NULL, and `err` says why: no runtime, a name in use, too many. */
 static inline plumb_collector *plumb_collector_register(const plumb_collector_ops *ops, void *arg,
                                                         plumb_error *err)
 {
@@ -90,13 +89,14 @@ static inline int plumb_collector_unregister(plumb_collector *collector, plumb_e
                ? api->collector_unregister(collector, err)
                : (int)PLUMB_ERR_ABSENT;
 }
-/* The collector of that name, NULL: none. */
+/* Returns the collector of that name, or NULL. */
 static inline plumb_collector *plumb_collector_find(const char *name)
 {
     const struct plumb_api *api = plumb_plugin_api_();
     return PLUMB_PLUGIN_KNOWS_(api, collector_find) ? api->collector_find(name) : NULL;
 }
-/* Its ops.offer: functions for the program, in a struct of the collector's own; NULL: none. */
+/* Returns its ops.offer: functions for the program, in a struct that the collector defines; NULL:
+ * none. */
 static inline const void *plumb_collector_offer(plumb_collector *collector)
 {
     const struct plumb_api *api = plumb_plugin_api_();
@@ -130,9 +130,9 @@ static inline plumb_clock_options plumb_clock_options_default(void)
     o.hz = 1e9;
     return o;
 }
-/* A lane, a clock of the run that is open; between the collector's start and its stop. Texts are
- * copied. PLUMB_ERR_STATE: not now; PLUMB_ERR_ARG; PLUMB_ERR_MEMORY: no room, or more than 1024
- * lanes or 64 clocks. */
+/* Opens a lane or a clock in the open run, between the collector's start and its stop. Texts are
+ * copied. PLUMB_ERR_STATE: called at another time; PLUMB_ERR_ARG; PLUMB_ERR_MEMORY: the mapping is
+ * full, or there are 1024 lanes or 64 clocks already. */
 static inline int plumb_lane_open(plumb_lane *out, plumb_collector *collector,
                                   const plumb_lane_options *options, plumb_error *err)
 {
@@ -149,15 +149,15 @@ static inline int plumb_clock_open(plumb_clock *out, plumb_collector *collector,
     return PLUMB_PLUGIN_KNOWS_(api, clock_open) ? api->clock_open(out, collector, options, err)
                                                 : (int)PLUMB_ERR_ABSENT;
 }
-/* Takes an anchor now, on the calling thread: where the collector knows that the clock has jumped,
- * or that reading it is cheap. */
+/* Takes an anchor now, on the calling thread. Call it when the clock has jumped, or at times when
+ * reading it is cheap. */
 static inline int plumb_clock_anchor(plumb_clock clock)
 {
     const struct plumb_api *api = plumb_plugin_api_();
     return PLUMB_PLUGIN_KNOWS_(api, clock_anchor) ? api->clock_anchor(clock)
                                                   : (int)PLUMB_ERR_ABSENT;
 }
-/* The host's clock, that of an all-zero plumb_clock. */
+/* Returns a reading of the host's clock, which an all-zero plumb_clock stands for. */
 static inline uint64_t plumb_host_ticks(void)
 {
     const struct plumb_api *api = plumb_plugin_api_();
@@ -166,8 +166,8 @@ static inline uint64_t plumb_host_ticks(void)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* The text, interned at the first call, for the life of the process; at most 65535 different ones,
- * beyond which it is "(other)". */
+/* Interns a text for the life of the process; at most 65535 different ones, further ones become
+ * "(other)". */
 static inline plumb_name plumb_name_get(const char *text)
 {
     const struct plumb_api *api = plumb_plugin_api_();
@@ -181,8 +181,9 @@ static inline plumb_event plumb_event_default(uint32_t kind)
     e.kind = kind;
     return e;
 }
-/* On the thread that launches: who it is that asks. `node` 0: the innermost open span's. `lane`:
- * where the work goes. All-zero where nothing is recorded; that is an origin as good as NULL. */
+/* Captures the origin of work that this thread launches. `node` 0: the node of the innermost open
+ * span. `lane`: the lane of the work. `out` is all-zero while nothing is recorded, which
+ * plumb_emit() treats like NULL. */
 static inline void plumb_origin_capture(plumb_origin *out, plumb_lane lane, plumb_node node)
 {
     const struct plumb_api *api = plumb_plugin_api_();
@@ -194,9 +195,9 @@ static inline void plumb_origin_capture(plumb_origin *out, plumb_lane lane, plum
 /* Records an event, in 50 to 200 ns (bench_collect). A span with an origin counts as device time of
  * its node; a wait counts for the innermost stage of the calling thread, which is the thread that
  * waited. Everything is copied. PLUMB_ERR_STATE: not recording, or after the collector's stop;
- * PLUMB_ERR_ARG: no such lane, clock or kind, or times that cannot be (an end before its begin, a
+ * PLUMB_ERR_ARG: no such lane, clock or kind, or impossible times (an end before its begin, a
  * second or more in the future, an hour before the clock's first anchor); PLUMB_ERR_MEMORY:
- * counted, but not in the trace, which had no room. */
+ * counted, but missing in the trace, whose queue was full. */
 static inline int plumb_emit(plumb_lane lane, plumb_clock clock, const plumb_event *event)
 {
     const struct plumb_api *api = plumb_plugin_api_();

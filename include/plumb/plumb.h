@@ -1,6 +1,6 @@
 /* plumb.h: record where the time of a program goes.
  *
- * The three ways to use it, from the least to the most:
+ * Three ways to use it, in order of effort:
  *
  *   1. Mark what you want to see and build with `pkg-config --cflags --libs plumb`:
  *
@@ -11,23 +11,24 @@
  *          }
  *
  *      Run with PLUMB=1 (or under `plumb record`) and read the result with `plumb report`.
- *   2. Mark a library without linking it to anything: the header alone is enough. Where the process
- *      holds a libplumb, in whatever way it came there, the library reports to it; where it holds
- *      none, everything is off. A shared object looks once, with its first call (lookup.h); it does
- *      not see a libplumb that is loaded after that.
+ *   2. Mark a library without linking it to anything: the header alone is enough. If the process
+ *      has a libplumb, however it was loaded, the library reports to it; otherwise everything is
+ *      off. A shared object looks for the runtime once, at its first call (lookup.h); it does not
+ *      find a libplumb that is loaded later.
  *   3. Drive the recording from the program: plumb_start(), pipelines, plumb_summary_rows(), ...
  *
  * Rules that hold for every function below
  *   - Nothing here prints to stdout, exits, aborts, or changes errno.
  *   - Any thread may call anything, unless its comment says otherwise.
  *   - A signal handler may use spans, plumb_count(), plumb_set_debug(), plumb_configure() and
- *     plumb_trace_keep(). Where it has interrupted plumb on its own thread, spans and counts are
- *     dropped and counted, and what takes a lock returns PLUMB_ERR_STATE, or does nothing: call it
- *     again later. plumb_set_debug() is then done a moment after. Other calls may allocate.
+ *     plumb_trace_keep(). If it has interrupted plumb on its own thread, spans and counts are
+ *     dropped and counted, and functions that take a lock return PLUMB_ERR_STATE or do nothing:
+ *     call them again later. plumb_set_debug() then takes effect a moment later. Other calls may
+ *     allocate.
  *   - Without a runtime in the process (or with PLUMB_DISABLE) every call does nothing; functions
  *     with a status return PLUMB_ERR_ABSENT.
  *   - Strings passed in are copied before the call returns. NULL names count as "".
- *   - With PLUMB_DISABLE defined no code and no symbol reference is left behind.
+ *   - With PLUMB_DISABLE defined, the object contains no code and no symbol reference of plumb.
  *
  * Cost, with recording on: a span is two clock reads and two 8-byte stores plus a few instructions;
  * every 500th span or so folds the thread's last records into its statistics (2 to 5 us, by the
@@ -83,11 +84,11 @@ static inline int plumb_is_absent_(void)
     return __atomic_load_n(&plumb_client_1.state, __ATOMIC_RELAXED) == PLUMB_CLIENT_ABSENT;
 }
 
-/* Returns the runtime's table; NULL: there is none, or not now. A lookup that interrupts itself (a
- * signal handler on its thread, a function of the host's that it comes to) finds "not now", and its
- * trace points ask again the next time; other threads look on their own, so that no span of theirs
- * is lost. An object that has found no runtime stays off: one that is loaded later is found by
- * objects that look later. */
+/* Returns the runtime's table, or NULL: there is no runtime, or it cannot be looked up now. A
+ * lookup that interrupts another one of its own thread (from a signal handler, or from a function
+ * of the host that the lookup calls) gets NULL for now, and its trace points look again the next
+ * time. Other threads look on their own, so that their spans are not lost. An object that has found
+ * no runtime stays off, also if one is loaded later. */
 PLUMB_MERGED_ const struct plumb_api *plumb_find_api_(void)
 {
     const struct plumb_api *api = NULL, *none = NULL;
@@ -163,7 +164,7 @@ static inline const struct plumb_api *plumb_api_(void)
                : plumb_find_api_();
 }
 
-/* An older runtime's table ends before what it does not know. */
+/* The table of an older runtime ends before the members that were added later. */
 #define PLUMB_KNOWS_(api, member)                                                                  \
     ((api) && (api)->size >= offsetof(struct plumb_api, member) + sizeof((api)->member))
 
@@ -172,9 +173,9 @@ static inline const struct plumb_api *plumb_api_(void)
  * innermost first; ending an outer one first closes what is still open inside it as `unbalanced`
  * (counted, no sample). */
 
-/* Who sees a point on must see its node and the table. x86 keeps loads in order by itself, and
- * there an acquire would only cost the compiler its knowledge that a span which is off needs no
- * end. */
+/* A thread that sees a point switched on must also see its node and the table. x86 keeps loads in
+ * order by itself; there an acquire would only prevent the compiler from omitting the end of a span
+ * that is off. */
 #if (defined(__x86_64__) || defined(__i386__)) && !defined(__SANITIZE_THREAD__)
 #define PLUMB_MODE_ORDER_ __ATOMIC_RELAXED
 #else
@@ -199,7 +200,8 @@ static inline void plumb_end(plumb_span span)
         plumb_client_1.api->span_end(span);
 }
 
-/* For a node whose name is made at run time: intern it once, then begin it by its number. */
+/* Begins a span of a node whose name is made at run time: intern the name once with
+ * plumb_node_get(). */
 static inline plumb_span plumb_begin_node(plumb_node node)
 {
     const struct plumb_api *api = plumb_client_api_();
@@ -224,7 +226,8 @@ static inline void plumb_span_fail(plumb_span span, const char *why)
         plumb_client_api_()->span_mark(span, 1, why);
 }
 
-/* Marks an open span: when it ends it leaves nothing at all. The span must still be ended. */
+/* Marks an open span: its end leaves neither a sample nor a failure. The span must still be
+ * ended. */
 static inline void plumb_span_abandon(plumb_span span)
 {
     if (span.id)
@@ -249,9 +252,9 @@ static inline void plumb_arg_str(plumb_span span, const char *key, const char *v
         plumb_client_api_()->span_arg(span, key, 3, value);
 }
 
-/* gcc lets a goto or a case jump past a declaration into its scope (clang and C++ refuse it). The
- * variable then holds anything: it must be read from memory, where no register's content can pass
- * for a handle that is open, and may be no handle even where there is no runtime. */
+/* gcc lets a goto or a case label jump past a declaration into its scope (clang and C++ refuse it).
+ * The variable is then uninitialized. It must be read from memory, so that the content of a
+ * register is not taken for an open handle, and it may hold any value even without a runtime. */
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__cplusplus)
 #define PLUMB_JUMPED_PAST_(variable) __asm__ volatile("" : "+m"(variable))
 #else
@@ -267,17 +270,17 @@ static inline void plumb_end_cleanup_(plumb_span *span)
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
-/* The node called `name`, interned at the first call. One hash of the name, no lock after the first
- * call with it. Beyond PLUMB_MAX_NODES: the node "(other)". 0 without a runtime. */
+/* Returns the node called `name`, which the first call interns. Cost: one hash of the name; no lock
+ * after the first call with it. Beyond PLUMB_MAX_NODES: the node "(other)". 0 without a runtime. */
 static inline plumb_node plumb_node_get(const char *name)
 {
     const struct plumb_api *api = plumb_api_();
     return api ? api->node_get(name) : 0;
 }
 
-/* A sample measured elsewhere, of the host channel: as if a span without children had lasted `ns`;
- * its time is not taken from the span around it. More than 2^58 - 1 (9 years) is refused and
- * counted: a difference that was negative, or one of a date and a duration... */
+/* Records a sample that the program measured, on the host channel: as a span of `ns` without
+ * children. Its time is not subtracted from the self time of the span around it. More than 2^58 - 1
+ * (9 years) is rejected and counted: usually a negative difference. */
 static inline void plumb_record_ns(plumb_node node, uint64_t ns)
 {
     const struct plumb_api *api = plumb_api_();
@@ -285,7 +288,7 @@ static inline void plumb_record_ns(plumb_node node, uint64_t ns)
         api->record_ns(node, 0, ns);
 }
 
-/* ... or of the device channel. */
+/* As plumb_record_ns(), on the device channel. */
 static inline void plumb_record_device_ns(plumb_node node, uint64_t ns)
 {
     const struct plumb_api *api = plumb_api_();
@@ -293,8 +296,8 @@ static inline void plumb_record_device_ns(plumb_node node, uint64_t ns)
         api->record_ns(node, 1, ns);
 }
 
-/* Adds `n` to the counter `name` of the thread's current pipeline. One atomic add,
- * after a search through the counters: their names should be few. */
+/* Adds `n` to the counter `name` of the thread's current pipeline. Cost: a linear search through
+ * the counters and one atomic add, so use few names. */
 static inline void plumb_count(const char *name, int64_t n)
 {
     const struct plumb_api *api = plumb_api_();
@@ -303,8 +306,9 @@ static inline void plumb_count(const char *name, int64_t n)
 }
 
 /* ---- Async spans ------------------------------------------------------------------------------
- * Begun here, ended on any thread; many may be open. Counted to the phase and step of their begin.
- * No self time, no children. At most 65535 open at once; beyond that they are dropped and counted.
+ * Begun on one thread, ended on any thread; many may be open. They count for the phase and step of
+ * their begin, and have no self time and no children. At most 65535 are open at once; beyond that
+ * they are dropped and counted.
  */
 static inline plumb_async plumb_async_begin(plumb_node node)
 {
@@ -329,8 +333,8 @@ static inline void plumb_async_abandon(plumb_async span)
 }
 
 /* ---- Phases, steps, pipelines, contexts --------------------------------------------------------
- * Each is per thread, nests, and is restored by plumb_scope_end() in any order of exits: ending an
- * outer scope ends the inner ones too. */
+ * Each is per thread and nests. plumb_scope_end() restores the previous value, in any order of
+ * exits: ending an outer scope ends the inner ones too. */
 static inline plumb_scope plumb_phase_begin(const char *name)
 {
     const struct plumb_api *api = plumb_api_();
@@ -358,8 +362,8 @@ static inline void plumb_context_capture(plumb_context *out)
     if (api)
         api->context_capture(out);
 }
-/* Continues a captured context on this thread: spans begun here hang below it in the call tree.
- * Time spent here is not taken from the parent's self time. */
+/* Continues a captured context on this thread: later spans of this thread are children of it in the
+ * call tree. Their time is not subtracted from the parent's self time. */
 static inline plumb_scope plumb_context_adopt(const plumb_context *context)
 {
     const struct plumb_api *api = plumb_api_();
@@ -405,17 +409,17 @@ static inline void plumb_steps_leave_(int *handle)
 
 /* ---- Pipelines ------------------------------------------------------------------------------- */
 
-/* The pipeline called `name`, made at the first call; lives until the process ends. NULL without a
- * runtime, which every function takes as the default pipeline. */
+/* Returns the pipeline called `name`, which the first call creates; it lives until the process
+ * ends. Returns NULL without a runtime; every function takes NULL as the default pipeline. */
 static inline plumb_pipeline *plumb_pipeline_get(const char *name)
 {
     const struct plumb_api *api = plumb_api_();
     return api ? api->pipeline_get(name) : NULL;
 }
 
-/* Replaces the configuration: what is not set in `config` takes its default (off, no sync, no
- * skip). A changed skip_first_n applies to keys without samples; it never drops what was counted.
- * Opens no run: without one the configuration is kept, and holds from the next one on.
+/* Replaces the configuration: a field that is not set in `config` takes its default (off, no sync,
+ * no skip). A changed skip_first_n applies to keys without samples; it never drops samples that
+ * were counted. This does not open a run: without one the configuration is kept for the next run.
  * Errors: PLUMB_ERR_ARG when skip_first_n is negative; nothing is changed then. */
 static inline int plumb_configure(plumb_pipeline *pipeline, const plumb_config *config,
                                   plumb_error *err)
@@ -443,19 +447,19 @@ static inline void plumb_pipeline_close(plumb_pipeline *pipeline)
         api->pipeline_close(pipeline);
 }
 
-/* ---- Devices: what must be waited for before a clock is read ------------------------------------
- * With sync on, `sync(arg)` is called exactly before each clock read of a span, on the span's
- * thread, on the device of the node, else of the pipeline; a node or pipeline without one is not
- * synced. */
+/* ---- Devices: synchronised before a clock is read -----------------------------------------------
+ * With sync on, `sync(arg)` is called immediately before each clock read of a span, on the span's
+ * thread: the function of the node's device, or of the pipeline's device if the node has none.
+ * Without a device nothing is called. */
 static inline plumb_device *plumb_device_register(const char *name, void (*sync)(void *arg),
                                                   void *arg)
 {
     const struct plumb_api *api = plumb_api_();
     return api ? api->device_register(name, sync, arg) : NULL;
 }
-/* Removes a device from every pipeline and node and forgets it, as before the code of its `sync` is
- * unloaded. Waits until no thread is in `sync`, 3 s at most: PLUMB_ERR_STATE: one still is, so code
- * and `arg` must stay. The handle is not valid any more. Not from inside `sync`. */
+/* Removes a device from every pipeline and node; call it before the code of its `sync` is unloaded.
+ * Waits at most 3 s until no thread is in `sync`. PLUMB_ERR_STATE: a thread still is, so code and
+ * `arg` must stay. The handle is invalid afterwards. Must not be called from `sync`. */
 static inline int plumb_device_unregister(plumb_device *device, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
@@ -501,8 +505,9 @@ static inline void plumb_rows_free(plumb_rows *rows)
         plumb_client_api_()->rows_free(rows);
 }
 
-/* The profiling table as text, the same that `plumb report` prints; `frames` 0: unknown. They
- * belong to one phase and are not used in a table of several. Free with plumb_text_free(). */
+/* Renders the table that `plumb report` prints. `frames`: the number of frames, 0 if unknown; it
+ * belongs to one phase and is ignored in a table of several. Free the text with
+ * plumb_text_free(). */
 static inline int plumb_summary_text(char **out, plumb_pipeline *pipeline, const char *phase,
                                      uint64_t frames, plumb_error *err)
 {
@@ -518,17 +523,18 @@ static inline void plumb_text_free(char *text)
 /* ---- Life cycle ------------------------------------------------------------------------------ */
 
 /* Opens a run. Needed only without PLUMB=1. PLUMB=0 wins: then nothing is recorded and the call
- * succeeds. While a run is open: without options it goes on, which is logged at info; with options,
- * which it could not follow, PLUMB_ERR_STATE. Else errors are PLUMB_ERR_ARG. A directory that
- * cannot be written is logged and leaves the run in memory (plumb_summary_rows still works). A
- * program with rights that its caller has not (AT_SECURE) obeys no variable, and must name `dir` or
- * `run_dir`: otherwise PLUMB_ERR_STATE. */
+ * succeeds. If a run is open: without options the run continues, which is logged at info; with
+ * options the call returns PLUMB_ERR_STATE, because an open run cannot change its options. Other
+ * errors are PLUMB_ERR_ARG. If the directory cannot be written, this is logged and the run stays in
+ * memory (plumb_summary_rows still works). A program with rights that its caller lacks (AT_SECURE)
+ * ignores environment variables and must set `dir` or `run_dir`, otherwise PLUMB_ERR_STATE. */
 static inline int plumb_start(const plumb_options *options, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
     return api ? api->start(options, err) : PLUMB_ERR_ABSENT;
 }
-/* Ends the run: writes timing.json, prints the end block. Without an open run: nothing, success. */
+/* Ends the run: writes timing.json and prints the end block. Without an open run it does nothing
+ * and succeeds. */
 static inline int plumb_stop(plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
@@ -560,9 +566,9 @@ static inline void plumb_set_log(int level, plumb_log_fn log, void *arg)
         api->set_log(level, log, arg);
 }
 
-/* Times fn(arg) the careful way: warm-ups first (lazy set-up is paid there), the device
- * synchronised before each clock read, the median of the samples. Errors: PLUMB_ERR_NOT_RUN when
- * `options->counter` did not move during a sample (a lazy pipeline that never ran). */
+/* Measures fn(arg): first warm-up calls, which absorb lazy initialisation, then samples with the
+ * device synchronised before each clock read; `out` has their median. Errors: PLUMB_ERR_NOT_RUN
+ * when `options->counter` did not move during a sample (a lazy pipeline that never ran). */
 static inline int plumb_measure(plumb_measured *out, void (*fn)(void *arg), void *arg,
                                 const plumb_measure_options *options, plumb_error *err)
 {
@@ -642,8 +648,8 @@ static inline void plumb_timed_end(plumb_timed *timed)
 #define PLUMB_ADOPT(context)                                                                       \
     plumb_scope PLUMB_ID_(plumb_scope_) PLUMB_RESTORED_ = plumb_context_adopt(context)
 
-/* for (PLUMB_STEPS(step, n)) { ... }: an int `step` from 0 to n-1, known to plumb as the current
- * step; the step before is restored however the loop is left. */
+/* for (PLUMB_STEPS(step, n)) { ... }: an int `step` from 0 to n-1, which plumb records as the
+ * current step. The previous step is restored however the loop is left. */
 #define PLUMB_STEPS(step, n)                                                                       \
     int step##_plumb_ __attribute__((cleanup(plumb_steps_leave_))) = plumb_steps_enter_(),         \
                       step##_end_ = (n), step = 0;                                                 \

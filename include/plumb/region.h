@@ -1,4 +1,4 @@
-/* region.h: parts of a program that a trace can be kept to. Part of plumb.h.
+/* region.h: parts of a program to which a trace can be restricted. Part of plumb.h.
  *
  *     void train_one_step(struct trainer *t)
  *     {
@@ -6,14 +6,14 @@
  *         ...
  *     }
  *
- * With PLUMB_REGIONS=training_step the trace holds what runs inside and nothing else; without
- * PLUMB_REGIONS, the whole run. Statistics have all of the run in any case; there a region is a
- * node called "plumb.region::" and its long name.
+ * With PLUMB_REGIONS=training_step the trace contains only spans inside the region; without
+ * PLUMB_REGIONS it contains the whole run. Statistics always include the whole run; in them a
+ * region is a node whose name is "plumb.region::" followed by the region's long name.
  *
  * Regions are known by name. `plumb help regions` lists those that every program has; a program may
- * register others. A name counts in any case, with blanks around, with or without
- * "profiler_region_" before it. Entering one that nobody has registered is told of once in the log
- * and does nothing else; so does everything here while nothing is recorded. */
+ * register others. Names are compared without regard to case, surrounding blanks and the prefix
+ * "profiler_region_". Entering a region that is not registered is logged once and has no other
+ * effect. While nothing is recorded, every call does nothing. */
 #include <plumb/plumb.h> /* which includes this file when everything it needs is there */
 #ifndef PLUMB_REGION_H
 #define PLUMB_REGION_H
@@ -23,10 +23,10 @@
 extern "C" {
 #endif
 
-/* Makes `name` a region; before the first span, so that PLUMB_REGIONS can select it. `description`:
- * what runs in it, or NULL. Errors: PLUMB_ERR_ARG (empty; no letter a to z; a comma or a control
- * character; longer than 120 bytes), PLUMB_ERR_STATE (there is such a region), PLUMB_ERR_MEMORY
- * (there are 256). */
+/* Registers the region `name`. Call it before the first span, so that PLUMB_REGIONS can select the
+ * region. `description`: what runs in it, or NULL. Errors: PLUMB_ERR_ARG (the name is empty, has no
+ * letter a to z, has a comma or a control character, or is longer than 120 bytes), PLUMB_ERR_STATE
+ * (it is registered already), PLUMB_ERR_MEMORY (256 are registered). */
 static inline int plumb_region_register(const char *name, const char *description, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
@@ -34,7 +34,8 @@ static inline int plumb_region_register(const char *name, const char *descriptio
                                               : PLUMB_ERR_ABSENT;
 }
 
-/* The long name of the region that `name` means; NULL: there is none. Lives as long as the process.
+/* Returns the long name of the region `name`, or NULL if there is none. Lives as long as the
+ * process.
  */
 static inline const char *plumb_region_resolve(const char *name)
 {
@@ -42,14 +43,14 @@ static inline const char *plumb_region_resolve(const char *name)
     return PLUMB_KNOWS_(api, region_resolve) ? api->region_resolve(name) : NULL;
 }
 
-/* Fills in the first `n` regions by name, and returns how many there are. */
+/* Copies the first `n` regions, sorted by name, to `out` and returns the number of all regions. */
 static inline size_t plumb_region_list(plumb_region *out, size_t n)
 {
     const struct plumb_api *api = plumb_api_();
     return PLUMB_KNOWS_(api, region_list) ? api->region_list(out, n, sizeof *out) : 0;
 }
 
-/* For a region whose name is made at run time, or one that is no block: begin and end. */
+/* Begin and end of a region whose name is made at run time, or that is not a block. */
 static inline plumb_span plumb_region_begin(const char *name)
 {
     const struct plumb_api *api = plumb_api_();

@@ -1,4 +1,4 @@
-/* signature.h: tell plumb what goes into a stage and what comes out. Part of plumb.h.
+/* signature.h: record the inputs and outputs of a stage. Part of plumb.h.
  *
  *     PLUMB_STAGE(stage, "denoise");
  *     plumb_stage_input(stage, "latents", &latents);                     (a DLTensor)
@@ -6,20 +6,20 @@
  *     ...
  *     plumb_stage_output(stage, "latents", &result);
  *
- * Kept are shape, type, device and strides of tensors, and scalars as they are: of the last call,
- * and of each call that was of another kind, in timing_io_signature.json beside timing.json
- * (docs/signature-json.md). The calls come from the thread of the stage, before it ends; a stage
- * that fails or is abandoned leaves nothing. With PLUMB_SIGNATURE=full the values of tensors that
- * the host can read are read for statistics, while the stage's clock runs.
+ * plumb records shape, type, device and strides of tensors, and the values of scalars: those of the
+ * last call, and of each call with a different signature, in timing_io_signature.json next to
+ * timing.json (docs/signature-json.md). Call these functions on the thread of the stage, before it
+ * ends; a stage that fails or is abandoned leaves no signature. With PLUMB_SIGNATURE=full plumb
+ * also computes statistics of tensors that the host can read, while the stage's clock runs.
  *
- * A name is "latents", or the path of a part of something: "cond.text", "frames[3]". The same name
- * again in one call overwrites. Names are cut at 255 bytes, texts at 4000; what goes beyond 63 KiB
- * a call is counted and left out.
+ * A name is "latents", or the path of a part: "cond.text", "frames[3]". The same name again in one
+ * run of the stage overwrites the value. Names are cut at 255 bytes, texts at 4000; data beyond 63
+ * KiB for one run of a stage is counted and omitted.
  *
- * Tensors are DLTensors of DLPack, of any version of its header (which plumb does not need; where
- * it is included before this one, the compiler checks the type). A DLManagedTensor begins with one,
- * a DLManagedTensorVersioned has one inside. A tensor that makes no sense is recorded as an error,
- * and changes nothing else. */
+ * Tensors are DLTensors of DLPack, of any version of its header. plumb does not need that header;
+ * if it is included before this one, the compiler checks the type. A DLManagedTensor begins with a
+ * DLTensor, a DLManagedTensorVersioned contains one. An invalid tensor is recorded as an error and
+ * has no other effect. */
 #include <plumb/plumb.h> /* which includes this file when everything it needs is there */
 #ifndef PLUMB_SIGNATURE_H
 #define PLUMB_SIGNATURE_H
@@ -61,7 +61,8 @@ static inline plumb_value plumb_value_f64(double number)
     v.as.f64 = number;
     return v;
 }
-/* A string; for something that cannot be shown, the name of its type. NULL is null. */
+/* Returns a string value; for an object that has no text form, pass the name of its type. NULL
+ * becomes null. */
 static inline plumb_value plumb_value_str(const char *text)
 {
     plumb_value v = plumb_value_null();
@@ -69,7 +70,7 @@ static inline plumb_value plumb_value_str(const char *text)
     v.as.str = text;
     return v;
 }
-/* NULL is null. */
+/* Returns a tensor value. NULL becomes null. */
 static inline plumb_value plumb_value_tensor(const plumb_tensor *tensor)
 {
     plumb_value v = plumb_value_null();
@@ -77,8 +78,8 @@ static inline plumb_value plumb_value_tensor(const plumb_tensor *tensor)
     v.as.tensor = tensor;
     return v;
 }
-/* Values of any kinds, lists among them, at most 16 deep. Borrowed until the call that takes the
- * list returns. */
+/* Returns a list of values of any kind, including lists, at most 16 levels deep. `values` is
+ * borrowed until the call that takes the list returns. */
 static inline plumb_value plumb_value_list(const plumb_value *values, size_t count)
 {
     plumb_value v = plumb_value_null();
@@ -117,7 +118,8 @@ static inline void plumb_stage_output_value(plumb_span stage, const char *name, 
 {
     plumb_stage_value_(stage, PLUMB_STAGE_OUTPUT, name, value);
 }
-/* What else describes the call. Calls that differ in it alone are of the same kind. */
+/* Records other properties of the call. Calls that differ only in metadata have the same
+ * signature. */
 static inline void plumb_stage_metadata(plumb_span stage, const char *name, plumb_value value)
 {
     plumb_stage_value_(stage, PLUMB_STAGE_METADATA, name, value);

@@ -1,4 +1,4 @@
-/* stage.h: what a stage has beyond a span, and requests. Part of plumb.h. */
+/* stage.h: stages beyond plain spans, and requests. Part of plumb.h. */
 #include <plumb/plumb.h> /* which includes this file when everything it needs is there */
 #ifndef PLUMB_STAGE_H
 #define PLUMB_STAGE_H
@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* A span of a node whose name is made at run time, with flags (enum plumb_point_flags): a stage, or
- * a node whose memory is measured. */
+/* Begins a span with flags (enum plumb_point_flags), such as a stage, of a node whose name is made
+ * at run time. */
 static inline plumb_span plumb_begin_with(plumb_node node, uint32_t flags)
 {
     const struct plumb_api *api = plumb_client_api_();
@@ -17,9 +17,10 @@ static inline plumb_span plumb_begin_with(plumb_node node, uint32_t flags)
     return node && PLUMB_KNOWS_(api, span_begin_with) ? api->span_begin_with(node, flags) : none;
 }
 
-/* An async span with flags: with PLUMB_POINT_STAGE a stage that begins here and ends on any thread,
- * by plumb_async_end(), _fail() or _abandon(); many may be open at once. It counts for the request
- * that this thread works for. Its memory is what the process holds at its end. */
+/* Begins an async span with flags. With PLUMB_POINT_STAGE it is a stage that begins on this thread
+ * and ends on any thread, by plumb_async_end(), _fail() or _abandon(); many may be open at once. It
+ * counts for the current request of the calling thread. Its memory is that of the whole process at
+ * its end. */
 static inline plumb_async plumb_async_begin_with(plumb_node node, uint32_t flags)
 {
     const struct plumb_api *api = plumb_client_api_();
@@ -27,7 +28,8 @@ static inline plumb_async plumb_async_begin_with(plumb_node node, uint32_t flags
     return node && PLUMB_KNOWS_(api, async_begin_with) ? api->async_begin_with(node, flags) : none;
 }
 
-/* The component metric that an open stage counts for ("dit_time_s"); kept with its node. */
+/* Sets the component metric that an open stage counts for ("dit_time_s"); it is kept with the
+ * node. */
 static inline void plumb_stage_metric(plumb_span stage, const char *name)
 {
     const struct plumb_api *api = plumb_client_api_();
@@ -36,19 +38,20 @@ static inline void plumb_stage_metric(plumb_span stage, const char *name)
 }
 
 /* ---- Requests ---------------------------------------------------------------------------------
- * A section of the records for one piece of work that the program was asked for: the runs of its
- * stages, its memory, its checkpoints and signatures. Cumulative statistics go on unchanged.
+ * A request groups the records of one unit of work that the program was asked to do: the runs of
+ * its stages, its memory, its checkpoints and signatures. Cumulative statistics are not affected.
  *
- * A thread works for one request at a time: beginning the next ends the one before. Workers that
- * adopt a context captured inside work for it too. `id` NULL or "": "req_" and the time; it is cut
- * at 103 bytes. `metadata`: pairs that end with a NULL key, or NULL; 2 KiB are kept. */
+ * A thread works for one request at a time: beginning a request ends the previous one. Workers that
+ * adopt a context captured in the request work for it too. `id` is cut at 103 bytes; NULL or "":
+ * "req_" followed by the time. `metadata`: pairs that end with a NULL key, or NULL; 2 KiB are
+ * kept. */
 static inline plumb_request plumb_request_begin(const char *id, const plumb_pair *metadata)
 {
     const struct plumb_api *api = plumb_api_();
     plumb_request none = {0};
     return PLUMB_KNOWS_(api, request_begin) ? api->request_begin(id, metadata) : none;
 }
-/* On any thread. */
+/* Ends the request; any thread may call it. */
 static inline void plumb_request_end(plumb_request request)
 {
     if (request.id)
@@ -70,8 +73,8 @@ static inline void plumb_request_cleanup_(plumb_request *request)
 }
 #endif
 
-/* As PLUMB_STAGE; memory peaks are not started anew at its begin: it sees the highest since the
- * last stage that did. */
+/* As PLUMB_STAGE, but its begin does not reset memory peaks: it sees the peak since the last stage
+ * that reset them. */
 #define PLUMB_STAGE_RUNNING_PEAK(var, name)                                                        \
     PLUMB_SCOPE_(var, name, PLUMB_POINT_STAGE | PLUMB_POINT_RUNNING_PEAK)
 /* As PLUMB_SPAN; memory is measured as for a stage. */

@@ -1,12 +1,12 @@
-/* timeline.h: what only a trace shows: moments, values over time, and keeping what has just
- * happened. Part of plumb.h. Nothing of it is recorded unless the run is traced (PLUMB_TRACE=1).
+/* timeline.h: events for the trace: instants, values over time, and saving the newest records. Part
+ * of plumb.h. Recorded only if the run is traced (PLUMB_TRACE=1).
  *
  *     plumb_instant("scheduler.switched");
  *     plumb_counter("queue.depth", depth);
  *     if (latency_ms > 500)
  *         plumb_trace_keep("a slow request", NULL);      (PLUMB_TRACE_MODE=ring)
  *
- * Cost: a lock and a look for the name, some 100 ns, while the run is traced. */
+ * Cost while the run is traced: a lock and a lookup of the name, about 100 ns. */
 #include <plumb/plumb.h> /* which includes this file when everything it needs is there */
 #ifndef PLUMB_TIMELINE_H
 #define PLUMB_TIMELINE_H
@@ -17,7 +17,8 @@
 extern "C" {
 #endif
 
-/* A moment on the calling thread's track. Names should be few: each is kept until the run ends. */
+/* Records an instant on the calling thread's track. Use few names: each is kept until the run
+ * ends. */
 static inline void plumb_instant(const char *name)
 {
     const struct plumb_api *api = plumb_api_();
@@ -25,7 +26,8 @@ static inline void plumb_instant(const char *name)
         api->instant(name);
 }
 
-/* A value from here on, as a track of its own. plumb_count() totals have tracks without it. */
+/* Records a new value on the track `name`. Totals of plumb_count() have tracks without this
+ * call. */
 static inline void plumb_counter(const char *name, double value)
 {
     const struct plumb_api *api = plumb_api_();
@@ -33,9 +35,9 @@ static inline void plumb_counter(const char *name, double value)
         api->counter(name, value);
 }
 
-/* Asks for the newest records of all threads to be written to a file of their own beside the run's
- * others; `why` is told in it. Returns at once, the writer does the work. Calls that come before it
- * has begun are one. PLUMB_ERR_STATE: no trace in ring mode is on. */
+/* Requests that the newest records of all threads are written to a separate file in the run
+ * directory, which contains `why`. Returns at once; the trace's writer does the work. Further calls
+ * before it has begun are merged into one. PLUMB_ERR_STATE: the run has no trace in ring mode. */
 static inline int plumb_trace_keep(const char *why, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();

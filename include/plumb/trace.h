@@ -1,4 +1,5 @@
-/* trace.h: read what plumb recorded. The face of libplumb-trace; `plumb` itself is a client of it.
+/* trace.h: read recordings of plumb. The interface of libplumb-trace; the `plumb` command uses it
+ * too.
  *
  *     plumb_report *report;
  *     plumb_error err;
@@ -15,8 +16,8 @@
  *   - Zero or more is success, less is an enum plumb_status; outputs are set only on success.
  *   - Nothing prints, exits or aborts on input. No state is kept between calls.
  *   - Any thread may call anything; one object belongs to one thread at a time.
- *   - Texts returned through `char **` are the caller's: free them with plumb_trace_free(). Texts
- *     inside structs belong to the object they were read from.
+ *   - The caller owns texts returned through `char **` and frees them with plumb_trace_free().
+ *     Texts inside structs belong to the object they were read from.
  *   - Options structs start with their size; zero means the default, NULL means all defaults.
  */
 #ifndef PLUMB_TRACE_H
@@ -38,8 +39,8 @@ extern "C" {
 PLUMB_API void plumb_trace_free(char *text);
 /* "0.1.0": of the library in use. */
 PLUMB_API const char *plumb_trace_version(void);
-/* The one of the `n` candidates that a misspelt `word` was probably meant to be, without regard to
- * case; NULL: none is near enough to be worth naming. */
+/* Returns the one of the `n` candidates that is most similar to a misspelt `word`, without regard
+ * to case, or NULL if none is similar. */
 PLUMB_API const char *plumb_word_nearest(const char *word, const char *const *candidates, size_t n);
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
@@ -53,37 +54,37 @@ enum plumb_run_state {
 typedef struct plumb_run_info {
     const char *path;
     const char *name;     /* last part of the path */
-    const char *pipeline; /* the folder it lies in; "" when it lies directly in the searched one */
+    const char *pipeline; /* the folder that contains it; "" for the searched folder itself */
     const char *started;  /* "2026-01-02 03:04:05", local time */
     uint64_t bytes;       /* on disk */
     uint32_t state;       /* PLUMB_RUN_ENDED or PLUMB_RUN_OPEN */
     uint32_t reserved;
 } plumb_run_info;
 
-/* The folder that runs are written to: PLUMB_DIR with its patterns expanded, else "plumb-out".
- * Errors: PLUMB_ERR_ARG when PLUMB_DIR cannot be expanded or does not fit. */
+/* Writes the path of the folder for runs to `out`: PLUMB_DIR with its patterns expanded, or
+ * "plumb-out". Errors: PLUMB_ERR_ARG when PLUMB_DIR cannot be expanded or does not fit. */
 PLUMB_API int plumb_runs_dir(char *out, size_t size, plumb_error *err);
 
-/* The runs below `dir` (NULL: plumb_runs_dir()), newest first. A folder that does not exist has
- * none. */
+/* Lists the runs below `dir` (NULL: plumb_runs_dir()), newest first. A folder that does not exist
+ * gives an empty list. */
 typedef struct plumb_run_list plumb_run_list;
 PLUMB_API int plumb_run_list_open(plumb_run_list **out, const char *dir, plumb_error *err);
 PLUMB_API void plumb_run_list_close(plumb_run_list *list);
 PLUMB_API size_t plumb_run_list_count(const plumb_run_list *list);
-/* Run `i`, or NULL beyond the last; lives as long as the list. */
+/* Returns run `i`, or NULL beyond the last; it lives as long as the list. */
 PLUMB_API const plumb_run_info *plumb_run_list_get(const plumb_run_list *list, size_t i);
 
 typedef struct plumb_prune_options {
     size_t size;           /* sizeof(plumb_prune_options) */
-    uint64_t older_than_s; /* runs last changed longer ago go; 0: none by age */
-    uint64_t max_bytes;    /* the newest runs that fit stay, the rest goes; 0: none by size */
+    uint64_t older_than_s; /* removes runs last changed longer ago; 0: no limit */
+    uint64_t max_bytes;    /* keeps the newest runs that fit into this; 0: no limit */
 } plumb_prune_options;
 typedef struct plumb_pruned_runs {
     uint64_t runs;
     uint64_t bytes;
 } plumb_pruned_runs;
-/* Removes run directories (only such that plumb named itself, and none that still records); the
- * list stays as it was read. */
+/* Removes run directories: only those that plumb itself named, and none that is still recording.
+ * The list does not change. */
 PLUMB_API int plumb_run_list_prune(const plumb_run_list *list, const plumb_prune_options *options,
                                    plumb_pruned_runs *out, plumb_error *err);
 
@@ -93,10 +94,10 @@ typedef struct plumb_recovered {
     uint64_t open_spans;
     char path[512]; /* of the timing.json */
 } plumb_recovered;
-/* Makes the timing.json of a run that was killed, from its live mapping, which stays, and the
- * summary of its rank. 1: made now (`err` tells when the summary could not be saved); 0: it was
- * there already. `run` as for plumb_report_open(). Errors: PLUMB_ERR_STATE: the process still
- * records; PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT, PLUMB_ERR_IO. */
+/* Writes the timing.json of a run that was killed, from its live mapping, which is kept, and the
+ * summary of its rank. Returns 1 if it was written now (`err` says if the summary could not be
+ * saved), 0 if it existed already. `run` as for plumb_report_open(). Errors: PLUMB_ERR_STATE: the
+ * process is still recording; PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT, PLUMB_ERR_IO. */
 PLUMB_API int plumb_recover(const char *run, plumb_recovered *out, plumb_error *err);
 
 /* ---- Reports --------------------------------------------------------------------------------- */
@@ -104,9 +105,9 @@ PLUMB_API int plumb_recover(const char *run, plumb_recovered *out, plumb_error *
 typedef struct plumb_report plumb_report;
 
 /* Opens a run directory, a timing.json, a folder of runs (the newest of them), the name of a run in
- * plumb_runs_dir(), or NULL: the newest run there. A run that was killed is recovered first; one
- * that still records is shown as it stands. Errors: PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT (not a
- * report, damaged, of a newer plumb), PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
+ * plumb_runs_dir(), or NULL: the newest run there. A run that was killed is recovered first; of a
+ * run that is still recording the present state is read. Errors: PLUMB_ERR_NOT_FOUND,
+ * PLUMB_ERR_FORMAT (not a report, damaged, of a newer plumb), PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_report_open(plumb_report **out, const char *run, plumb_error *err);
 PLUMB_API void plumb_report_close(plumb_report *report);
 
@@ -119,11 +120,12 @@ enum plumb_report_sort {
 enum plumb_report_view {
     PLUMB_VIEW_NODES = 0,     /* the table of nodes, or the call tree */
     PLUMB_VIEW_MEMORY = 1,    /* memory of nodes and pools, checkpoints; svg: over time */
-    PLUMB_VIEW_REQUESTS = 2,  /* the requests that were served, or the stages of one */
-    PLUMB_VIEW_SUMMARY = 3,   /* what the last request (or the run) cost, for people; text only */
-    PLUMB_VIEW_SIGNATURES = 4 /* what went into stages and came out; not svg */
+    PLUMB_VIEW_REQUESTS = 2,  /* all requests, or the stages of one */
+    PLUMB_VIEW_SUMMARY = 3,   /* cost of the last request, or of the run; text only */
+    PLUMB_VIEW_SIGNATURES = 4 /* inputs and outputs of stages; not svg */
 };
-/* The unit of times in tables for people; other forms have ms or ns, as their fields say. */
+/* The unit of times in text and Markdown tables; other formats use ms or ns, as their field names
+ * say. */
 enum plumb_report_unit {
     PLUMB_REPORT_UNIT_AUTO = 0, /* one that fits each column */
     PLUMB_REPORT_NS = 1,
@@ -131,10 +133,10 @@ enum plumb_report_unit {
     PLUMB_REPORT_MS = 3,
     PLUMB_REPORT_S = 4
 };
-/* Nodes that differ in a number alone (layer.0 to layer.31) as one (layer.*), with the spread over
- * its members. */
+/* Shows nodes whose names differ only in a number (layer.0 to layer.31) as one row (layer.*), with
+ * the spread over its members. */
 enum plumb_report_fold {
-    PLUMB_FOLD_AUTO = 0, /* a table or a tree for people of more than 40 lines */
+    PLUMB_FOLD_AUTO = 0, /* in a text or md table or tree of more than 40 lines */
     PLUMB_FOLD_ON = 1,
     PLUMB_FOLD_OFF = 2
 };
@@ -149,9 +151,9 @@ typedef struct plumb_report_options {
     uint32_t sort;       /* enum plumb_report_sort */
     uint32_t wide;       /* 1: self time, percentiles, device time (text) */
     uint32_t tree;       /* 1: the call tree */
-    uint32_t explain;    /* 1: what the columns mean */
+    uint32_t explain;    /* 1: explains the columns */
     double min_width;    /* svg: narrower rectangles share one; in pixels, 0: 0.1 */
-    const char *request; /* NULL: all; else the one with this ID, of views that know requests */
+    const char *request; /* ID of a request, for views that have requests; NULL: all */
     uint32_t view;       /* enum plumb_report_view */
     uint32_t unit;       /* enum plumb_report_unit */
     const char *node;    /* a regular expression searched for in the names of nodes; NULL: all */
@@ -181,70 +183,72 @@ static inline plumb_report_options plumb_report_options_default(void)
     return o;
 }
 
-/* The report as text, without a newline at its end. PLUMB_ERR_NOT_FOUND: the report has rows, but
- * none of the pipeline, phase or node that was asked for; the text names those there are.
- * PLUMB_ERR_ARG: `node` is no regular expression. */
+/* Renders the report as text, without a newline at its end. PLUMB_ERR_NOT_FOUND: the report has
+ * rows, but none of the selected pipeline, phase or node; the error lists the existing ones.
+ * PLUMB_ERR_ARG: `node` is not a valid regular expression. */
 PLUMB_API int plumb_report_render(const plumb_report *report, const plumb_report_options *options,
                                   char **out, plumb_error *err);
-/* A file of signatures alone, plumb's or its predecessor's; those of a run are a view of its
- * report. `options`: format, request, top, explain. Errors: PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT:
- * the file has no signatures, PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
+/* Renders a single file of signatures, written by plumb or by TeleFuser. (The signatures of a run
+ * are a view of its report.) `options`: format, request, top, explain. Errors: PLUMB_ERR_NOT_FOUND,
+ * PLUMB_ERR_FORMAT: the file has no signatures, PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_signatures_render(const char *path, const plumb_report_options *options,
                                       char **out, plumb_error *err);
-/* What a reader of the figures must know, one line each: open spans, drops, failures, notes of the
- * run, and what happened while it was opened. "" when there is nothing. */
+/* Returns remarks that affect the figures, one line each: open spans, drops, failures, notes of the
+ * run, and problems while it was opened. "" if there are none. */
 PLUMB_API int plumb_report_remarks(const plumb_report *report, char **out, plumb_error *err);
-/* The run directory, or the file that was opened. */
+/* Returns the path of the run directory, or of the file that was opened. */
 PLUMB_API const char *plumb_report_path(const plumb_report *report);
 PLUMB_API int plumb_report_state(const plumb_report *report); /* enum plumb_run_state */
 PLUMB_API uint64_t plumb_report_nodes(const plumb_report *report);
 PLUMB_API uint64_t plumb_report_samples(const plumb_report *report);
 
-/* The formats of plumb_report_options, in order; NULL beyond the last. */
+/* Returns the name of format `i` of plumb_report_options, or NULL beyond the last. */
 PLUMB_API const char *plumb_report_format(size_t i);
 
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
 /* A trace as tables. Columns are arrays that belong to the trace: element i of each belongs to row
- * i. Rows are sorted by lane and then by time, and a slice lies before those that run inside it. A
- * number that stands for nothing is PLUMB_TRACE_NONE. Times are ns since the trace's zero. An open
- * trace never changes: any number of threads may look at it. */
+ * i. Rows are sorted by lane and then by time; a slice comes before the slices inside it.
+ * PLUMB_TRACE_NONE stands for a missing number. Times are ns since the trace's zero. An open trace
+ * never changes: any number of threads may read it. */
 typedef struct plumb_trace plumb_trace;
 #define PLUMB_TRACE_NONE UINT32_MAX
 
-/* Opens a trace file (Perfetto's protobuf format: plumb's, and the track events of others; Chrome's
- * JSON as Kineto and many others write it; either packed by gzip or not, whatever it is called), a
- * run directory that has one, a folder of runs (the newest of them), the name of a run in
- * plumb_runs_dir(), or NULL: the newest run there. A file that ends within a packet, as that of a
- * killed process does, is read up to there. Cost: some 5 ns a byte of what is unpacked, and memory
- * of 4 to 10 times as much. Errors: PLUMB_ERR_NOT_FOUND: no such file, or the run has no trace;
- * PLUMB_ERR_FORMAT: not a trace, or damaged, or its packed data is damaged, cut short, or unpacks
- * to more than 64 MiB and 200 times its size; PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
+/* Opens a trace file, a run directory that has one, a folder of runs (the newest of them), the name
+ * of a run in plumb_runs_dir(), or NULL: the newest run there. The file may have Perfetto's
+ * protobuf format (plumb's, and track events of other tools) or be Chrome's JSON, as Kineto and
+ * many other tools write it. It may be compressed with gzip; its name does not matter. A file that
+ * ends within a packet, as after a kill, is read up to that packet. Cost: about 5 ns a byte of
+ * uncompressed data, and memory of 4 to 10 times its size. Errors: PLUMB_ERR_NOT_FOUND: no such
+ * file, or the run has no trace; PLUMB_ERR_FORMAT: the file is not a trace or is damaged, or its
+ * compressed data is damaged, truncated, or expands to more than 64 MiB and 200 times its size;
+ * PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_trace_open(plumb_trace **out, const char *what, plumb_error *err);
 PLUMB_API void plumb_trace_close(plumb_trace *trace);
-/* 1: `path` is a file that begins as such a trace does; 0: it is not, or cannot be read. */
+/* Returns 1 if `path` is a file that begins like such a trace, 0 if it is not or cannot be read. */
 PLUMB_API int plumb_trace_looks(const char *path);
-/* The file. */
+/* Returns the path of the trace file. */
 PLUMB_API const char *plumb_trace_path(const plumb_trace *trace);
 
 /* The structs below are filled as far as their `size` says, which the caller sets. */
 typedef struct plumb_trace_info {
     size_t size;        /* sizeof(plumb_trace_info) */
     uint64_t end_ns;    /* of the last event */
-    uint64_t unix_ns;   /* Unix time of the trace's zero; 0: not known */
-    uint64_t open;      /* slices that had not ended, */
-    uint64_t cut;       /* whose end was lost, */
-    uint64_t failed;    /* that were marked as failed */
-    uint64_t dropped;   /* spans that the recording process had no room for */
-    uint64_t cut_bytes; /* at the end of the file: a packet that is not whole */
+    uint64_t unix_ns;   /* Unix time of the trace's zero; 0: unknown */
+    uint64_t open;      /* slices that had not ended */
+    uint64_t cut;       /* slices whose end was lost */
+    uint64_t failed;    /* slices that were marked as failed */
+    uint64_t dropped;   /* spans that the recording process dropped because a buffer was full */
+    uint64_t cut_bytes; /* at the end of the file: an incomplete packet */
     uint32_t texts, lanes, facts, flows;
     uint32_t plumb; /* 1: plumb recorded it */
     uint32_t reserved;
 } plumb_trace_info;
 PLUMB_API void plumb_trace_get_info(const plumb_trace *trace, plumb_trace_info *out);
 
-/* Text number `id`, below `texts` of the info: what the columns `name`, `category`, `key` have, and
- * values of text args. Number 0 is "". "" beyond the last. */
+/* Returns text number `id` (less than `texts` of the info), to which the columns `name`,
+ * `category`, `key` and the values of text args refer. Number 0 is "". Returns "" beyond the
+ * last. */
 PLUMB_API const char *plumb_trace_get_text(const plumb_trace *trace, uint32_t id);
 
 enum plumb_trace_lane_kind {
@@ -256,24 +260,24 @@ enum plumb_trace_lane_kind {
 };
 typedef struct plumb_trace_lane {
     size_t size;      /* sizeof(plumb_trace_lane) */
-    uint64_t uuid;    /* the file's number for it */
-    int64_t pid, tid; /* -1: not known */
+    uint64_t uuid;    /* its number in the file */
+    int64_t pid, tid; /* -1: unknown */
     const char *name; /* "": none */
-    const char *unit; /* of a counter; "": not known */
+    const char *unit; /* of a counter; "": unknown */
     uint32_t kind;    /* enum plumb_trace_lane_kind */
     uint32_t parent;  /* lane */
     uint32_t process; /* lane */
     uint32_t first_slice, slices;
     uint32_t first_instant, instants;
     uint32_t first_counter, counters;
-    uint32_t whole; /* of a counter: its values are whole numbers */
+    uint32_t whole; /* of a counter: its values are integers */
 } plumb_trace_lane;
-/* Lane `i`: 1, or 0 beyond the last. */
+/* Fills `out` with lane `i` and returns 1, or 0 beyond the last. */
 PLUMB_API int plumb_trace_get_lane(const plumb_trace *trace, uint32_t i, plumb_trace_lane *out);
 
 enum plumb_trace_flag {
-    PLUMB_TRACE_SLICE_OPEN = 1,   /* had not ended: it is as long as the trace */
-    PLUMB_TRACE_SLICE_CUT = 2,    /* its end was lost: it ends where it was last known to run */
+    PLUMB_TRACE_SLICE_OPEN = 1, /* had not ended: it lasts to the end of the trace */
+    PLUMB_TRACE_SLICE_CUT = 2,  /* its end was lost: it ends at the last time it was known to run */
     PLUMB_TRACE_SLICE_FAILED = 4, /* was marked as failed: its arg "failed" says why */
     PLUMB_TRACE_SLICE_VOID = 8    /* was abandoned, or ended by an outer one: no sample */
 };
@@ -284,7 +288,7 @@ typedef struct plumb_trace_slices {
     const uint32_t *lane, *name, *category;
     const uint32_t *parent; /* slice */
     const uint32_t *depth;  /* 0: outermost of its lane */
-    const uint32_t *args;   /* first of its args; the next element is where they end */
+    const uint32_t *args;   /* first of its args; the next element is their end */
     const uint8_t *flags;   /* enum plumb_trace_flag, added up */
 } plumb_trace_slices;
 PLUMB_API void plumb_trace_get_slices(const plumb_trace *trace, plumb_trace_slices *out);
@@ -294,7 +298,7 @@ typedef struct plumb_trace_instants {
     uint64_t count;
     const uint64_t *ts_ns;
     const uint32_t *lane, *name, *category;
-    const uint32_t *slice; /* innermost that runs then */
+    const uint32_t *slice; /* the innermost slice at that time */
     const uint32_t *args;
 } plumb_trace_instants;
 PLUMB_API void plumb_trace_get_instants(const plumb_trace *trace, plumb_trace_instants *out);
@@ -322,7 +326,7 @@ enum plumb_trace_type {
     PLUMB_TRACE_ARG_TEXT = 5,    /* u64: a text */
     PLUMB_TRACE_ARG_JSON = 6     /* u64: a text that is JSON */
 };
-/* Nested values are an arg a leaf, with keys as in "shape[0]" and "device.name". */
+/* A nested value is one arg for each leaf, with keys such as "shape[0]" and "device.name". */
 typedef struct plumb_trace_args {
     size_t size; /* sizeof(plumb_trace_args) */
     uint64_t count;
@@ -339,20 +343,20 @@ typedef struct plumb_trace_flow {
     uint64_t id;
     uint64_t from_ns, to_ns;
     uint32_t from, to;                 /* rows */
-    uint32_t from_instant, to_instant; /* 1: of the instants, else of the slices */
+    uint32_t from_instant, to_instant; /* 1: a row of the instants, 0: of the slices */
 } plumb_trace_flow;
-/* Flow `i`, in the order of their starts: 1, or 0 beyond the last. */
+/* Fills `out` with flow `i`, in the order of their starts, and returns 1, or 0 beyond the last. */
 PLUMB_API int plumb_trace_get_flow(const plumb_trace *trace, uint32_t i, plumb_trace_flow *out);
-/* What the trace says of itself ("plumb.version"): 1, or 0 beyond the last. */
+/* Reads fact `i` of the trace's metadata ("plumb.version"): returns 1, or 0 beyond the last. */
 PLUMB_API int plumb_trace_get_fact(const plumb_trace *trace, uint32_t i, const char **key,
                                    plumb_trace_number *value, uint32_t *type);
 
 enum plumb_trace_view_kind {
-    PLUMB_TRACE_VIEW_OVERVIEW = 0, /* all of the next three, and what was dropped; csv: as _NODES */
+    PLUMB_TRACE_VIEW_OVERVIEW = 0, /* the next three, and dropped events; csv: as _NODES */
     PLUMB_TRACE_VIEW_NODES = 1,    /* time of nodes, over all threads and on each */
     PLUMB_TRACE_VIEW_GAPS = 2,   /* threads, and the largest gaps between their outermost slices */
-    PLUMB_TRACE_VIEW_STEPS = 3,  /* the steps of nodes that have some */
-    PLUMB_TRACE_VIEW_SLOWEST = 4 /* the longest runs of a node, and what ran inside */
+    PLUMB_TRACE_VIEW_STEPS = 3,  /* the steps of nodes that have steps */
+    PLUMB_TRACE_VIEW_SLOWEST = 4 /* the longest runs of a node, and the nodes inside */
 };
 typedef struct plumb_trace_view {
     size_t size;        /* sizeof(plumb_trace_view) */
@@ -400,28 +404,28 @@ static inline plumb_export_options plumb_export_options_default(void)
 }
 
 typedef struct plumb_exported {
-    char path[4096]; /* of what was made; "" with write() */
+    char path[4096]; /* of the output; "" with write() */
     uint64_t bytes;  /* 0 for a folder */
     uint64_t spans;
     uint32_t replaced; /* 1: a file of that name was there before */
     uint32_t folder;   /* 1: `path` is a folder */
-    char *remarks;     /* what was lost or is not whole, a line each; plumb_trace_free() */
+    char *remarks;     /* lost or incomplete data, a line each; plumb_trace_free() */
 } plumb_exported;
 
-/* Writes the trace of a run, or of a file, in the format of another tool.
- * `run` as for plumb_report_open(), or the file. A file appears whole or not at all. Errors:
+/* Writes the trace of a run, or of a file, in the format of another tool. `run` as for
+ * plumb_report_open(), or the file. The output file is complete or does not appear. Errors:
  * PLUMB_ERR_NOT_FOUND: no such run, or it has no trace; PLUMB_ERR_FORMAT; PLUMB_ERR_ARG: no such
- * format; PLUMB_ERR_STATE: the output is the trace itself, or a folder that is there;
- * PLUMB_ERR_IO: it cannot be read or written; PLUMB_ERR_MEMORY. */
+ * format; PLUMB_ERR_STATE: the output is the trace itself, or an existing folder; PLUMB_ERR_IO: it
+ * cannot be read or written; PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_export(const char *run, const plumb_export_options *options,
                            plumb_exported *out, plumb_error *err);
-/* Name and meaning of format `i`; NULL beyond the last. */
+/* Return the name and the description of format `i`, or NULL beyond the last. */
 PLUMB_API const char *plumb_export_format_name(size_t i);
 PLUMB_API const char *plumb_export_format_help(size_t i);
 
 /* ---- Comparing runs -------------------------------------------------------------------------- */
 
-/* What is compared of a node. */
+/* The figure of a node that is compared. */
 enum plumb_figure {
     PLUMB_FIGURE_MEAN = 0, /* of one run of the node */
     PLUMB_FIGURE_TOTAL = 1,
@@ -431,10 +435,11 @@ enum plumb_figure {
     PLUMB_FIGURE_DEVICE = 5, /* mean of the device time */
     PLUMB_FIGURE_MIN = 6     /* the shortest run of the node */
 };
-/* Differences that are otherwise refused, because they explain a change by themselves. */
+/* Differences between the runs that are refused by default, because they alone may explain a
+ * change. */
 enum plumb_allow {
     PLUMB_ALLOW_MACHINE = 1, /* host, processor, number of processors */
-    PLUMB_ALLOW_PROGRAM = 2, /* pipelines that were given names; programs without a common node */
+    PLUMB_ALLOW_PROGRAM = 2, /* names of pipelines; programs without a common node */
     PLUMB_ALLOW_SKIP = 4,    /* skip_first_n */
     PLUMB_ALLOW_STATE = 8,   /* ended, recovered, still recording */
     PLUMB_ALLOW_SCHEMA = 16, /* of the reports */
@@ -442,8 +447,8 @@ enum plumb_allow {
 };
 typedef struct plumb_compare_options {
     size_t size;              /* sizeof(plumb_compare_options) */
-    double threshold_percent; /* 0: 5, or 2 from 3 runs a side on; below 0: any difference */
-    double alpha;             /* 0: 0.015; what p_table must not exceed, between 0 and 1 */
+    double threshold_percent; /* 0: 5, or 2 with at least 3 runs a side; below 0: any difference */
+    double alpha;             /* upper limit of p_table, between 0 and 1; 0: 0.015 */
     double min_delta_ms;      /* smaller differences of a time never count */
     uint32_t figure;          /* enum plumb_figure; by default the median */
     uint32_t allow;           /* enum plumb_allow, added up */
@@ -461,8 +466,8 @@ static inline plumb_compare_options plumb_compare_options_default(void)
 
 enum plumb_side { PLUMB_SIDE_A = 0, PLUMB_SIDE_B = 1 };
 enum plumb_compare_sort {
-    PLUMB_COMPARE_SEEN = 0,  /* in order of first sight */
-    PLUMB_COMPARE_DELTA = 1, /* largest difference first, either way; so `percent` */
+    PLUMB_COMPARE_SEEN = 0,  /* in the order of first appearance */
+    PLUMB_COMPARE_DELTA = 1, /* largest absolute difference first; PERCENT likewise */
     PLUMB_COMPARE_PERCENT = 2,
     PLUMB_COMPARE_A = 3, /* largest first */
     PLUMB_COMPARE_B = 4
@@ -470,7 +475,7 @@ enum plumb_compare_sort {
 typedef struct plumb_compare_view {
     size_t size;        /* sizeof(plumb_compare_view) */
     const char *format; /* as of plumb_report_options */
-    uint64_t top;       /* nodes shown, 0: all; those not shown count all the same */
+    uint64_t top;       /* nodes shown, 0: all; hidden nodes still count */
     uint32_t sort;      /* enum plumb_compare_sort */
     uint32_t wide;      /* 1: counts and percentiles (text, md) */
     uint32_t unit;      /* enum plumb_report_unit: of times (text, md) */
@@ -487,18 +492,18 @@ typedef struct plumb_compare_result {
     uint64_t worse;   /* nodes and sums of the run that are worse in B */
     uint64_t better;  /* ... better */
     uint64_t unclear; /* ... beyond the threshold, but p_table is above alpha */
-    uint64_t nodes;   /* compared: those of A and those of B */
+    uint64_t nodes;   /* compared: nodes of A and nodes of B */
     uint64_t only_a, only_b;
 } plumb_compare_result;
 
 typedef struct plumb_comparison plumb_comparison;
 
-/* Compares the runs `a` (the baseline) with the runs `b`. Each of them is what plumb_report_open()
- * opens, but a folder of runs stands for all of them. Several runs of a side are repeats: the
- * median of them is compared, and from 3 a side on a test of the whole table says which nodes
- * differ. docs/compare.md has the rules. Errors: those of plumb_report_open(); PLUMB_ERR_STATE:
- * not comparable, the text says why and how to insist; PLUMB_ERR_ARG: an option out of range, no
- * run, or one run twice on a side. */
+/* Compares the runs `a` (the baseline) with the runs `b`. Each path is one that plumb_report_open()
+ * takes, except that a folder of runs stands for all of its runs. Several runs of a side are
+ * repeats: their median is compared, and with at least 3 a side a test of the whole table decides
+ * which nodes differ. docs/compare.md has the rules. Errors: those of plumb_report_open();
+ * PLUMB_ERR_STATE: not comparable, `err` says why and how to compare anyway; PLUMB_ERR_ARG: an
+ * option is out of range, there is no run, or a run is given twice on a side. */
 PLUMB_API int plumb_comparison_open(plumb_comparison **out, const char *const *a, size_t a_count,
                                     const char *const *b, size_t b_count,
                                     const plumb_compare_options *options, plumb_error *err);
@@ -509,20 +514,21 @@ PLUMB_API void plumb_comparison_result(const plumb_comparison *comparison,
 /* The comparison as text, without a newline at its end. */
 PLUMB_API int plumb_comparison_render(const plumb_comparison *comparison,
                                       const plumb_compare_view *view, char **out, plumb_error *err);
-/* What a reader of the comparison must know, one line each: it is part of every format but CSV. */
+/* Returns notes that affect the comparison, one line each; every format but CSV includes them. */
 PLUMB_API int plumb_comparison_notes(const plumb_comparison *comparison, char **out,
                                      plumb_error *err);
-/* plumb_report_remarks() of all runs, each line with the side and, of several, the run. */
+/* Returns plumb_report_remarks() of all runs, each line with the side and, if there are several,
+ * the run. */
 PLUMB_API int plumb_comparison_remarks(const plumb_comparison *comparison, char **out,
                                        plumb_error *err);
-/* Path of run `i` of a side (enum plumb_side), or NULL beyond the last. */
+/* Returns the path of run `i` of a side (enum plumb_side), or NULL beyond the last. */
 PLUMB_API const char *plumb_comparison_run(const plumb_comparison *comparison, uint32_t side,
                                            size_t i);
 
 /* ---- First divergence ------------------------------------------------------------------------ */
 
-/* What two runs are held to. By itself two runs of one engine, which begin equal to the last bit,
- * are held to the bit, others to the tolerance of their element types. */
+/* How equal two runs must be. AUTO: bit for bit if both are runs of one engine that begin equal to
+ * the last bit, otherwise within the tolerance of their element types. */
 enum plumb_divergence_expect {
     PLUMB_DIVERGENCE_EXPECT_AUTO = 0,
     PLUMB_DIVERGENCE_EXPECT_SAME = 1, /* equal in every bit */
@@ -531,15 +537,15 @@ enum plumb_divergence_expect {
 /* Which records are compared. */
 enum plumb_divergence_only {
     PLUMB_DIVERGENCE_ALL = 0,
-    PLUMB_DIVERGENCE_NAMED = 1, /* that have one name, or one that a map gives */
-    PLUMB_DIVERGENCE_MAPPED = 2 /* that a map gives a name */
+    PLUMB_DIVERGENCE_NAMED = 1, /* records with the same name, or with a name from a map */
+    PLUMB_DIVERGENCE_MAPPED = 2 /* records with a name from a map */
 };
 
 typedef struct plumb_divergence_options {
     size_t size;             /* sizeof(plumb_divergence_options) */
     double relative;         /* 0: by the element types (docs/diverge.md); below 0: none */
     double absolute;         /* likewise */
-    const char *const *maps; /* what A's layers are called in B: "s/OLD/NEW/", or files */
+    const char *const *maps; /* from names of A to names of B: "s/OLD/NEW/", or files */
     uint64_t map_count;
     uint32_t expect; /* enum plumb_divergence_expect */
     uint32_t only;   /* enum plumb_divergence_only */
@@ -554,7 +560,7 @@ static inline plumb_divergence_options plumb_divergence_options_default(void)
 typedef struct plumb_divergence_view {
     size_t size;        /* sizeof(plumb_divergence_view) */
     const char *format; /* "text" (NULL), "json", "csv" (the table), "md", "svg" */
-    uint64_t top;       /* rows of the table, 0: 20; they stand round the culprit */
+    uint64_t top;       /* rows of the table around the culprit; 0: 20 */
     uint32_t all;       /* 1: all rows */
     uint32_t reserved;
 } plumb_divergence_view;
@@ -574,49 +580,48 @@ typedef struct plumb_divergence_result {
 
 typedef struct plumb_divergence plumb_divergence;
 
-/* Lays the activations `a` and `b` (files or folders of any kind that docs/diverge.md names) side
- * by side and finds the first record that went wrong while what it consumed was right. Errors:
- * PLUMB_ERR_NOT_FOUND, PLUMB_ERR_IO, PLUMB_ERR_FORMAT: what cannot be read, or has nothing in
- * common; PLUMB_ERR_ARG: a map, or an option without a size; PLUMB_ERR_MEMORY. */
+/* Compares the activations `a` and `b` (files or folders of any kind in docs/diverge.md) and finds
+ * the first record that is wrong while its inputs are right. Errors: PLUMB_ERR_NOT_FOUND,
+ * PLUMB_ERR_IO, PLUMB_ERR_FORMAT: a side cannot be read, or the sides have nothing in common;
+ * PLUMB_ERR_ARG: an invalid map, or options without a size; PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_divergence_open(plumb_divergence **out, const char *a, const char *b,
                                     const plumb_divergence_options *options, plumb_error *err);
 PLUMB_API void plumb_divergence_close(plumb_divergence *divergence);
 /* Fills as much of `out` as its `size` says. */
 PLUMB_API void plumb_divergence_summary(const plumb_divergence *divergence,
                                         plumb_divergence_result *out);
-/* The report as text, without a newline at its end. Where both sides stored values it reads them,
- * the first time. */
+/* Renders the report as text, without a newline at its end. If both sides stored values, the first
+ * call reads them. */
 PLUMB_API int plumb_divergence_render(plumb_divergence *divergence,
                                       const plumb_divergence_view *view, char **out,
                                       plumb_error *err);
 
 /* ---- Activations ----------------------------------------------------------------------------- */
 
-/* What the layers of one run gave out: statistics of each tensor of each call of a module. */
+/* The outputs of the layers of one run: statistics of each tensor of each call of a module. */
 typedef struct plumb_activation_log plumb_activation_log;
 
-/* Reads what recorders wrote: JSONL of plumb or of FastVideo, a dump.json of msprobe, .npy or
+/* Reads recorded activations: JSONL of plumb or of FastVideo, a dump.json of msprobe, .npy or
  * .safetensors files (their statistics are computed), a folder of these, one for each step, or a
- * run directory (of a folder of runs the newest). What it is, its contents say. Errors:
- * PLUMB_ERR_NOT_FOUND; PLUMB_ERR_FORMAT: of no
- * such kind, without a record, or damaged (one line that says where); PLUMB_ERR_IO;
- * PLUMB_ERR_MEMORY. */
+ * run directory (the newest one in a folder of runs). The format is detected from the contents.
+ * Errors: PLUMB_ERR_NOT_FOUND; PLUMB_ERR_FORMAT: of another kind, without a record, or damaged (one
+ * line that says where); PLUMB_ERR_IO; PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_activation_log_open(plumb_activation_log **out, const char *path,
                                         plumb_error *err);
 PLUMB_API void plumb_activation_log_close(plumb_activation_log *log);
 PLUMB_API uint64_t plumb_activation_log_records(const plumb_activation_log *log);
 
 enum plumb_activations_kind {
-    PLUMB_ACTIVATIONS_SUMMARY = 0,  /* what is suspect, and a row for each layer */
+    PLUMB_ACTIVATIONS_SUMMARY = 0,  /* suspect values, and a row for each layer */
     PLUMB_ACTIVATIONS_STEPS = 1,    /* a row for each layer and step */
-    PLUMB_ACTIVATIONS_SUSPECTS = 2, /* what is suspect alone: NaN, infinite, near the largest value
-                                       of the type, all zero, constant */
+    PLUMB_ACTIVATIONS_SUSPECTS = 2, /* suspect values only: NaN, infinite, near the largest value of
+                                       the type, all zero, constant */
 };
 typedef struct plumb_activation_log_view {
     size_t size;        /* sizeof(plumb_activation_log_view) */
     const char *format; /* "text", "json", "csv" or "md"; NULL: text */
-    const char *module; /* extended regular expression to be found in a module's name; NULL: all */
-    uint64_t top;       /* rows of each table; 0: all, but of a summary's suspects 10 */
+    const char *module; /* extended regular expression, searched for in module names; NULL: all */
+    uint64_t top;       /* rows of each table; 0: all, but 10 suspects in a summary */
     uint32_t kind;      /* enum plumb_activations_kind */
     uint32_t explain;   /* 1: what the columns mean (text, md) */
 } plumb_activation_log_view;
@@ -627,8 +632,8 @@ static inline plumb_activation_log_view plumb_activation_log_view_default(void)
     return v;
 }
 
-/* The view as text, without a newline at its end. PLUMB_ERR_ARG: no such format, or a bad
- * expression; PLUMB_ERR_NOT_FOUND: no module matches. */
+/* Renders the view as text, without a newline at its end. PLUMB_ERR_ARG: no such format, or an
+ * invalid expression; PLUMB_ERR_NOT_FOUND: no module matches. */
 PLUMB_API int plumb_activation_log_render(const plumb_activation_log *log,
                                           const plumb_activation_log_view *view, char **out,
                                           plumb_error *err);
@@ -642,7 +647,7 @@ enum plumb_setting_kind {
     PLUMB_KIND_CHOICE = 3,
     PLUMB_KIND_TEXT = 4
 };
-/* One thing that can be configured. */
+/* Describes one setting. */
 typedef struct plumb_setting_info {
     char variable[64]; /* "PLUMB_MAX_NODES" */
     char option[64];   /* "--max-nodes"; "": none */
@@ -652,17 +657,17 @@ typedef struct plumb_setting_info {
     uint32_t kind;       /* enum plumb_setting_kind */
     uint32_t hidden;     /* 1: set by plumb itself */
 } plumb_setting_info;
-/* Setting `i`: 1, or 0 beyond the last. */
+/* Fills `out` with setting `i` and returns 1, or 0 beyond the last. */
 PLUMB_API int plumb_setting_get(size_t i, plumb_setting_info *out);
-/* Whether `text` is a value of the setting with this variable or option name; the error says what
- * would be. PLUMB_ERR_NOT_FOUND: no such setting. */
+/* Checks whether `text` is a valid value of the setting with this variable or option name; if not,
+ * `err` lists the valid ones. PLUMB_ERR_NOT_FOUND: no such setting. */
 PLUMB_API int plumb_setting_check(const char *name, const char *text, plumb_error *err);
-/* The text of `plumb help environment`. */
+/* Returns the text of `plumb help environment`. */
 PLUMB_API int plumb_setting_help(char **out, plumb_error *err);
-/* The text of `plumb help regions`: the regions that every program has. */
+/* Returns the text of `plumb help regions`: the regions that every program has. */
 PLUMB_API int plumb_region_help(char **out, plumb_error *err);
 
-/* ---- What can be collected here -------------------------------------------------------------- */
+/* ---- What can be collected on this machine --------------------------------------------------- */
 
 enum plumb_check_state {
     PLUMB_CHECK_SEEN = 0,     /* works */
@@ -675,25 +680,26 @@ typedef struct plumb_check {
     char detail[256];
     char cure[256]; /* "": nothing to do */
 } plumb_check;
-/* Runs check `i` of this machine and process: 1, or 0 beyond the last. No side effects but a file
- * created and removed in the output folder. */
+/* Runs check `i` of this machine and process and returns 1, or 0 beyond the last. The only side
+ * effect is a file that is created and removed in the output folder. */
 PLUMB_API int plumb_doctor_check(size_t i, plumb_check *out);
-/* The `i`-th line on the settings in this process's environment: what is recorded of the timeline,
- * and each variable PLUMB_* that is misspelt, makes no sense, or does nothing as it stands. 1, or 0
- * beyond the last. */
+/* Fills `out` with line `i` about the settings in this process's environment: what is recorded of
+ * the timeline, and each PLUMB_* variable that is misspelt, invalid, or has no effect. Returns 1,
+ * or 0 beyond the last. */
 PLUMB_API int plumb_doctor_setting(size_t i, plumb_check *out);
-/* The `i`-th variable in this process's environment that one of the systems plumb succeeds would
- * read: what it was for, and what to set instead. 1, or 0 beyond the last. Never blocked. */
+/* Fills `out` with variable `i` of this process's environment that belongs to one of the systems
+ * that plumb replaces: its purpose, and the variable to set instead. Returns 1, or 0 beyond the
+ * last. `state` is never PLUMB_CHECK_BLOCKED. */
 PLUMB_API int plumb_doctor_variable(size_t i, plumb_check *out);
 
-/* ---- Names of the systems that plumb succeeds ------------------------------------------------ */
+/* ---- Names of the systems that plumb replaces ------------------------------------------------ */
 
-/* What FastVideo, TeleFuser, TorchFX and CUVIS.AI call things, and what plumb calls them. NULL:
- * every name, a line each. Else what is known of one: a name, NAME=value, a call, or a file or
- * console line as they write it. 1: there is no such name, and the text is about what was probably
- * meant; `err` tells. PLUMB_ERR_NOT_FOUND: nothing is like it. */
+/* Translates a name of FastVideo, TeleFuser, TorchFX or CUVIS.AI to plumb. NULL: every name, a line
+ * each. `name` may be a name, NAME=value, a call, or a file or console line that these systems
+ * write. Returns 1 if there is no such name: the text is then about the most similar one, and `err`
+ * says so. PLUMB_ERR_NOT_FOUND: no name is similar. */
 PLUMB_API int plumb_predecessor_help(char **out, const char *name, plumb_error *err);
-/* The tables of docs/coming-from.md, in Markdown. */
+/* Returns the tables of docs/coming-from.md, in Markdown. */
 PLUMB_API int plumb_predecessor_page(char **out, plumb_error *err);
 
 #ifdef __cplusplus
