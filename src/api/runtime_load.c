@@ -259,6 +259,8 @@ static void after_fork(void)
 
 static void in_child(void)
 {
+    if (!lockless)
+        plumb_give_back();
     plumb_run_forked(lockless);
 }
 

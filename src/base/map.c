@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "base/pages.h"
 #include <plumb/abi.h>
 
@@ -23,6 +24,7 @@ uint64_t plumb_map_get(const struct plumb_map *m, uint64_t key)
 static int grow(struct plumb_map *m)
 {
     struct plumb_map next = {NULL, m->capacity ? m->capacity * 2 : 128, m->count};
+    uint64_t *before;
     next.slots = plumb_pages_map(next.capacity * (size_t)16);
     if (!next.slots)
         return PLUMB_ERR_MEMORY;
@@ -33,8 +35,10 @@ static int grow(struct plumb_map *m)
             next.slots[2 * to + 1] = m->slots[2 * i + 1];
         }
     }
-    plumb_pages_unmap(m->slots, m->capacity * (size_t)16);
-    *m = next;
+    before = m->slots;
+    PLUMB_RELEASE(m->slots, next.slots);
+    PLUMB_RELEASE(m->capacity, next.capacity);
+    plumb_pages_unmap(before, next.capacity / 2 * (size_t)16);
     return PLUMB_OK;
 }
 
@@ -59,8 +63,9 @@ void plumb_map_clear(struct plumb_map *m)
 
 void plumb_map_fini(struct plumb_map *m)
 {
-    plumb_pages_unmap(m->slots, m->capacity * (size_t)16);
-    m->slots = NULL;
+    uint64_t *slots = m->slots;
+    PLUMB_RELEASE(m->slots, NULL);
+    plumb_pages_unmap(slots, m->capacity * (size_t)16);
     m->capacity = m->count = 0;
 }
 

@@ -13,13 +13,13 @@ void *plumb_pages_map(size_t bytes)
 void *plumb_pages_map_private(size_t bytes, bool *wiped)
 {
     void *p = plumb_pages_map(bytes);
-    *wiped = p && madvise(p, bytes, MADV_WIPEONFORK) == 0;
+    *wiped = p && plumb_pages_wipe(p, bytes, true);
     return p;
 }
 
-void plumb_pages_wipe(void *p, size_t bytes, bool wipe)
+bool plumb_pages_wipe(void *p, size_t bytes, bool wipe)
 {
-    madvise(p, bytes, wipe ? MADV_WIPEONFORK : MADV_KEEPONFORK);
+    return madvise(p, bytes, wipe ? MADV_WIPEONFORK : MADV_KEEPONFORK) == 0;
 }
 
 void plumb_pages_unmap(void *p, size_t bytes)

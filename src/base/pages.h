@@ -11,8 +11,9 @@ void *plumb_pages_map(size_t bytes);
 /* As map, but the pages read as zero in a forked child, however it was forked; *wiped says whether
  * the kernel can do that. */
 void *plumb_pages_map_private(size_t bytes, bool *wiped);
-/* Of such pages: whether a child that is forked now reads them as zero. */
-void plumb_pages_wipe(void *p, size_t bytes, bool wipe);
+/* Whether a child that is forked from now on is to read whole pages as zero. False: the kernel
+ * cannot do that. */
+bool plumb_pages_wipe(void *p, size_t bytes, bool wipe);
 void plumb_pages_unmap(void *p, size_t bytes);
 
 #endif

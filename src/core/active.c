@@ -64,6 +64,12 @@ void plumb_active_attach(struct plumb_in in)
         th->active->depth = 0;
 }
 
+void plumb_active_forget(struct plumb_thread *th)
+{
+    plumb_pages_unmap(th->active, sizeof *th->active);
+    th->active = NULL;
+}
+
 bool plumb_active_has(const struct plumb_run *run, int64_t step)
 {
     return run->active && plumb_step_list_has(&run->active->steps, step);

@@ -16,6 +16,7 @@ void plumb_active_open(struct plumb_run *run, const char *steps);
 void plumb_active_close(struct plumb_run *run);
 /* Attaches a thread, with no span open, to the run. */
 void plumb_active_attach(struct plumb_in in);
+void plumb_active_forget(struct plumb_thread *th); /* unmaps what it has of it */
 /* Counts what the block ends; before its fold. */
 void plumb_active_count(struct plumb_in in);
 /* Returns whether step `step` of the run is in the list. */

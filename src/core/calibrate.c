@@ -71,12 +71,8 @@ void plumb_calibrate(void)
         PLUMB_STORE(th->gate, PLUMB_GATE_OPEN);
         measure(in);
     }
-    if (th) {
-        plumb_map_fini(&th->place_of);
-        plumb_map_fini(&th->state_of);
-        plumb_pages_unmap(th->places, th->place_cap * sizeof *th->places);
-        plumb_pages_unmap(th, sizeof *th);
-    }
+    if (th)
+        plumb_thread_free(th);
     plumb_map_fini(&run.keys);
     plumb_map_fini(&run.texts);
     plumb_pages_unmap(run.base, run.mapped);

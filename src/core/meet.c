@@ -73,16 +73,17 @@ struct plumb_live_state *plumb_state_meet(struct plumb_in in, uint64_t key, uint
 static bool place_room(struct plumb_thread *th)
 {
     uint32_t cap = th->place_cap ? th->place_cap * 2 : 64;
-    struct plumb_place *p;
+    struct plumb_place *p, *before;
     if (th->place_count < th->place_cap)
         return true;
     if (cap > PLUMB_PLACES_MAX || !(p = plumb_pages_map(cap * sizeof *p)))
         return false;
     if (th->places)
         memcpy(p, th->places, th->place_count * sizeof *p);
-    plumb_pages_unmap(th->places, th->place_cap * sizeof *p);
-    th->places = p;
-    th->place_cap = cap;
+    before = th->places;
+    PLUMB_RELEASE(th->places, p);
+    PLUMB_RELEASE(th->place_cap, cap);
+    plumb_pages_unmap(before, cap / 2 * sizeof *p);
     return true;
 }
 

@@ -141,6 +141,10 @@ struct plumb_place {
     uint64_t reserved[2];
 };
 
+/* What a child keeps of a thread's record begins a page. Where pages are larger it keeps none, and
+ * gives nothing back. */
+enum { PLUMB_THREAD_PAGE = 4096 };
+
 enum plumb_busy {
     PLUMB_BUSY_RECORDING = 1, /* inside the runtime, and perhaps in the run's mapping */
     PLUMB_BUSY_LOCKED = 2     /* only holds the lock, or waits for it */
@@ -172,18 +176,13 @@ struct plumb_thread {
     uint64_t number;      /* of that block; released: those before it are whole */
     uint64_t sampled;     /* the newest block with a device's sample; 0: none. Atomic */
     uint32_t batch, most; /* blocks that are folded together, and that may wait for it (ring.c) */
-    struct plumb_place *places;
-    uint32_t place_count, place_cap;
+    uint32_t place_count;
     uint32_t other_place;
-    struct plumb_map place_of;         /* parent << 36 | key -> place + 1 */
-    struct plumb_map state_of;         /* channel << 36 | key -> state */
-    uint32_t held;                     /* hold.h: somebody folds or copies; atomic */
-    struct plumb_live_queue *queue;    /* of the trace; NULL: none */
-    struct plumb_sched_watch *sched;   /* sched.h: its switches; NULL: not watched */
-    struct plumb_active_spans *active; /* active.c's, once there was a run with steps */
-    struct plumb_caller caller;        /* that a begin came from, for its call stack */
-    uintptr_t stack_begin, stack_end;  /* what of the stack may be read */
-    uint32_t queue_path;               /* adopted path when the block began */
+    uint32_t held;                    /* hold.h: somebody folds or copies; atomic */
+    struct plumb_live_queue *queue;   /* of the trace; NULL: none */
+    struct plumb_caller caller;       /* that a begin came from, for its call stack */
+    uintptr_t stack_begin, stack_end; /* what of the stack may be read */
+    uint32_t queue_path;              /* adopted path when the block began */
     uint32_t queue_paths[PLUMB_TRACE_PATH];
     /* the rest */
     uint32_t clock; /* enum plumb_clock_source */
@@ -200,22 +199,33 @@ struct plumb_thread {
     uint32_t memory_adopted;                      /* contexts that it works in */
     uint64_t request;                             /* serial; 0: none */
     uint32_t stages;                              /* open ones */
-    struct plumb_stage_run *stage;                /* [PLUMB_STAGES_MAX], made at the first */
-    struct plumb_pack *pack[PLUMB_STAGES_MAX];    /* inputs and outputs of each, made when told */
     uint32_t unhooked;                            /* stages that were closed from outside ... */
     struct plumb_unhook unhook[PLUMB_STAGES_MAX]; /* ... whose hooks are still to be called */
     struct plumb_sized sized;
     struct plumb_region_stack regions;
-    uint32_t nvtx_depth;       /* ranges pushed and not popped: one for each open span (nvtx.h) */
-    struct plumb_thread *next; /* of all records */
+    uint32_t nvtx_depth; /* ranges pushed and not popped: one for each open span (nvtx.h) */
     struct plumb_thread *next_idle;
     /* Of the block that a trace loses (trace.c): too large for the stacks of small threads. */
     struct {
         struct plumb_trace_drops drops;
         struct plumb_trace_stack stack;
     } losing;
-    bool wiped; /* the kernel wipes it on fork */
+    /* Pages that a forked child keeps, to give back what it has no use for (give_back.c). A child
+     * may be forked between any two of their owner's stores: a pointer that is set here is mapped,
+     * for as many bytes as its capacity says or more. */
+    _Alignas(PLUMB_THREAD_PAGE) struct plumb_place *places; /* the fold's */
+    uint32_t place_cap;
+    bool wiped;                                /* the kernel wipes what lies before on fork */
+    bool taken;                                /* no longer idle, and nobody's yet */
+    struct plumb_map place_of;                 /* parent << 36 | key -> place + 1 */
+    struct plumb_map state_of;                 /* channel << 36 | key -> state */
+    struct plumb_sched_watch *sched;           /* sched.h: its switches; NULL: not watched */
+    struct plumb_active_spans *active;         /* active.c's, once there was a run with steps */
+    struct plumb_stage_run *stage;             /* [PLUMB_STAGES_MAX], made at the first */
+    struct plumb_pack *pack[PLUMB_STAGES_MAX]; /* inputs and outputs of each, made when told */
+    struct plumb_thread *next;                 /* of all records */
 };
+enum { PLUMB_THREAD_WIPED = offsetof(struct plumb_thread, places) /* bytes */ };
 
 /* What plumb_enter() hands out: the calling thread, and the open run, which stays until
  * plumb_leave(). There is no other way from a thread to a run. */
@@ -493,6 +503,11 @@ int plumb_thread_attach_open(struct plumb_thread *th);
 int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run); /* under the lock */
 void plumb_thread_gate(struct plumb_thread *th); /* recomputes the gate; under the lock */
 struct plumb_thread *plumb_thread_new(void);
+/* give_back.c: with what it owns. Nobody may have it. */
+void plumb_thread_free(struct plumb_thread *th);
+/* In the child that fork() made, before plumb_run_forked(), unless this thread was interrupted in
+ * plumb: unmaps the private memory of the parent's run and of the parent's other threads. */
+void plumb_give_back(void);
 /* In a forked child. `interrupted`: what this thread was doing in plumb goes on with its record. */
 void plumb_threads_forget(bool interrupted);
 /* Around a fork of a thread that was interrupted in plumb: the child keeps its record, or not. */

@@ -38,10 +38,9 @@ static uint32_t my_tid(void)
 
 struct plumb_thread *plumb_thread_new(void)
 {
-    bool wiped;
-    struct plumb_thread *th = plumb_pages_map_private(sizeof *th, &wiped);
+    struct plumb_thread *th = plumb_pages_map(sizeof *th);
     if (th) {
-        th->wiped = wiped;
+        th->wiped = plumb_pages_wipe(th, PLUMB_THREAD_WIPED, true);
         th->step = -1;
         th->top = th->open;
         th->clock = plumb_rt.clock;
@@ -104,6 +103,7 @@ static bool part(struct plumb_thread *th)
 /* Under the lock. */
 static void make_idle(struct plumb_thread *th)
 {
+    th->taken = false;
     th->next_idle = plumb_rt.idle;
     plumb_rt.idle = th;
 }
@@ -185,6 +185,8 @@ static struct plumb_thread *spare_record(void)
         plumb_rt.idle = th->next_idle;
     else
         left = left_behind();
+    if (th || left)
+        (th ? th : left)->taken = true;
     plumb_unlock();
     return left && part(left) ? left : th;
 }
@@ -203,6 +205,7 @@ static struct plumb_thread *take_record(struct plumb_thread *th)
         PLUMB_RELEASE(plumb_rt.threads, th);
     }
     if (th) {
+        th->taken = false;
         th->clock = plumb_rt.clock;
         PLUMB_STORE(th->tid, my_tid());
     }
@@ -302,10 +305,10 @@ static int fold_memory(struct plumb_thread *th, struct plumb_run *run)
     th->place_count = 0;
     th->last_state = NULL;
     if (!th->places) {
-        th->place_cap = 64;
-        th->places = plumb_pages_map(th->place_cap * sizeof *th->places);
+        PLUMB_RELEASE(th->places, plumb_pages_map(64 * sizeof *th->places));
         if (!th->places)
             return PLUMB_ERR_MEMORY;
+        th->place_cap = 64;
     }
     root = plumb_table_add(run, &th->live->tree);
     if (!root)
@@ -404,7 +407,7 @@ int plumb_thread_attach_open(struct plumb_thread *th)
 void plumb_thread_keep(struct plumb_thread *th, bool keep)
 {
     if (th && th->wiped)
-        plumb_pages_wipe(th, sizeof *th, !keep);
+        plumb_pages_wipe(th, PLUMB_THREAD_WIPED, !keep);
 }
 
 void plumb_threads_forget(bool interrupted)
@@ -423,9 +426,10 @@ void plumb_threads_forget(bool interrupted)
     if (!th)
         return;
     /* The kernel has wiped the record, or else it is wiped here: its run was the parent's. */
-    memset(th, 0, sizeof *th);
+    memset(th, 0, PLUMB_THREAD_WIPED);
     th->top = th->open;
     th->step = -1;
+    th->next = NULL;
     PLUMB_STORE(th->tid, my_tid());
     plumb_rt.threads = th;
 }

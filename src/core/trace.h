@@ -74,6 +74,8 @@ void plumb_trace_writer_start(struct plumb_run *run);
  * `whole` (a thread is held up in the mapping) only the writer is stopped. */
 void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end, bool whole);
 void plumb_trace_writer_forget(void); /* in the child of a fork */
+/* Before that, for plumb_give_back(): what the parent's writer has mapped. */
+void plumb_trace_writer_give_back(void);
 
 /* Asks for the newest records to be written to a file of their own (ring mode). Any thread, any
  * moment, signal handlers too: the writer does it. 0, or PLUMB_ERR_STATE: no such trace is on. */

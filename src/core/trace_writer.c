@@ -445,10 +445,17 @@ void plumb_trace_writer_forget(void)
     /* The parent's threads may have been in the middle of either. */
     memset(&wake, 0, sizeof wake);
     plumb_trace_ring_forget();
+    memset(w, 0, sizeof *w);
+    w->fd = -1;
+}
+
+void plumb_trace_writer_give_back(void)
+{
+    struct writer *w = &writer;
     if (!w->run)
         return;
+    plumb_trace_parts_forget(&w->parts);
     plumb_pages_unmap(w->live.file.out.base, PLUMB_TRACE_BUFFER);
     plumb_trace_live_fini(&w->live);
     memset(w, 0, sizeof *w);
-    w->fd = -1;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "base/json_write.h"
 #include "base/pages.h"
 
@@ -12,15 +13,14 @@ enum { SHORTEST_NS = 10000 }; /* of a row that is kept: 0.01 ms */
 static struct plumb_breakdown_row *grow(struct plumb_breakdown *b)
 {
     uint32_t cap = b->cap ? 2 * b->cap : 64;
-    struct plumb_breakdown_row *rows = plumb_pages_map(cap * sizeof *rows);
+    struct plumb_breakdown_row *rows = plumb_pages_map(cap * sizeof *rows), *before = b->rows;
     if (!rows)
         return NULL;
-    if (b->rows) {
-        memcpy(rows, b->rows, b->count * sizeof *rows);
-        plumb_pages_unmap(b->rows, b->cap * sizeof *rows);
-    }
-    b->rows = rows;
-    b->cap = cap;
+    if (before)
+        memcpy(rows, before, b->count * sizeof *rows);
+    PLUMB_RELEASE(b->rows, rows);
+    PLUMB_RELEASE(b->cap, cap);
+    plumb_pages_unmap(before, cap / 2 * sizeof *rows);
     return rows;
 }
 

@@ -408,15 +408,16 @@ static int by_begin(const void *a, const void *b)
 
 static bool room(struct plumb_lane_drain *d, size_t n)
 {
-    struct plumb_drain_entry *grown;
+    struct plumb_drain_entry *grown, *before = d->sorted;
+    size_t bytes = d->sorted_cap * sizeof *grown;
     if (n <= d->sorted_cap)
         return true;
     grown = plumb_pages_map(n * sizeof *grown);
     if (!grown)
         return false;
-    plumb_pages_unmap(d->sorted, d->sorted_cap * sizeof *d->sorted);
-    d->sorted = grown;
-    d->sorted_cap = n;
+    PLUMB_RELEASE(d->sorted, grown);
+    PLUMB_RELEASE(d->sorted_cap, n);
+    plumb_pages_unmap(before, bytes);
     return true;
 }
 
@@ -571,11 +572,14 @@ uint32_t plumb_lane_drain_take(struct plumb_lane_drain *d, struct plumb_trace_fi
 
 static bool copy_room(struct plumb_lane_drain *d, size_t n)
 {
+    union plumb_live_slot *before = d->copy;
+    size_t bytes = d->copy_cap * sizeof *before;
     if (n <= d->copy_cap)
         return true;
-    plumb_pages_unmap(d->copy, d->copy_cap * sizeof *d->copy);
-    d->copy = plumb_pages_map(n * sizeof *d->copy);
-    d->copy_cap = d->copy ? n : 0;
+    PLUMB_RELEASE(d->copy, NULL);
+    plumb_pages_unmap(before, bytes);
+    PLUMB_RELEASE(d->copy, plumb_pages_map(n * sizeof *d->copy));
+    PLUMB_RELEASE(d->copy_cap, d->copy ? n : 0);
     return d->copy != NULL;
 }
 

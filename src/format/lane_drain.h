@@ -19,6 +19,8 @@
 #include "format/trace_perfetto.h"
 
 struct plumb_drain_lane;
+/* A child that is forked between any two stores gives back what is here: a pointer that is set is
+ * mapped, with its capacity or more. */
 struct plumb_lane_drain {
     struct plumb_drain_lane *lanes; /* [PLUMB_LIVE_LANES], mapped at the first */
     uint32_t count;

@@ -34,9 +34,10 @@ void *plumb_pages_map_private(size_t bytes, bool *wiped)
     return p;
 }
 
-void plumb_pages_wipe(void *p, size_t bytes, bool wipe)
+bool plumb_pages_wipe(void *p, size_t bytes, bool wipe)
 {
     (void)p, (void)bytes, (void)wipe;
+    return false;
 }
 
 void plumb_pages_unmap(void *p, size_t bytes)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "base/error.h"
 #include "base/pages.h"
 #include "format/node_match.h"
@@ -44,7 +45,8 @@ static uint16_t look_up(struct plumb_node_trace *s, uint32_t node)
     plumb_node_file_open(f, &s->o, node, &s->line);
     s->text_bytes += f->text_bytes;
     s->files[s->count] = f;
-    return (uint16_t)(s->count++ + FILES);
+    PLUMB_RELEASE(s->count, s->count + 1);
+    return (uint16_t)(s->count - 1 + FILES);
 }
 
 /* NULL: it has none. */
@@ -234,10 +236,11 @@ void plumb_node_lane_device(struct plumb_node_lane *lane, uint32_t node, uint64_
 
 /* ---- The set --------------------------------------------------------------------------------- */
 
-static void fini(struct plumb_node_trace *s)
+/* Unmaps it; the files stay as they are. */
+static void forget(struct plumb_node_trace *s)
 {
     for (uint32_t i = 0; i < s->count; i++) {
-        plumb_node_file_fini(s->files[i], &s->o);
+        plumb_node_file_forget(s->files[i]);
         plumb_pages_unmap(s->files[i], sizeof *s->files[i]);
     }
     if (s->file_of)
@@ -246,6 +249,13 @@ static void fini(struct plumb_node_trace *s)
         plumb_pages_unmap(s->line.base, s->line.size);
     plumb_node_match_fini(&s->match);
     plumb_pages_unmap(s, sizeof *s);
+}
+
+static void fini(struct plumb_node_trace *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        plumb_node_file_fini(s->files[i], &s->o);
+    forget(s);
 }
 
 int plumb_node_trace_open(struct plumb_node_trace **out, const struct plumb_node_trace_options *o,
@@ -313,4 +323,10 @@ void plumb_node_trace_drop(struct plumb_node_trace *set)
 {
     if (set)
         fini(set);
+}
+
+void plumb_node_trace_forget(struct plumb_node_trace *set)
+{
+    if (set)
+        forget(set);
 }

@@ -82,5 +82,7 @@ void plumb_node_lane_device(struct plumb_node_lane *lane, uint32_t node, uint64_
 int plumb_node_trace_close(struct plumb_node_trace *set, struct plumb_buf *told, plumb_error *err);
 /* The same without files, for what is not to be kept. */
 void plumb_node_trace_drop(struct plumb_node_trace *set);
+/* In a forked child, whatever the writer was doing: unmaps it. The files are the parent's. */
+void plumb_node_trace_forget(struct plumb_node_trace *set);
 
 #endif

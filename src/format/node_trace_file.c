@@ -218,6 +218,11 @@ void plumb_node_file_fini(struct plumb_node_file *f, const struct plumb_node_tra
     char path[PATH_BYTES];
     path_of(path, o, f, PART);
     unlink(path);
+    plumb_node_file_forget(f);
+}
+
+void plumb_node_file_forget(struct plumb_node_file *f)
+{
     plumb_map_fini(&f->threads);
     plumb_breakdown_fini(&f->breakdown);
 }

@@ -31,5 +31,6 @@ int plumb_node_file_close(struct plumb_node_file *f, const struct plumb_node_tra
                           uint64_t last_ns, struct plumb_out *scratch, plumb_error *err);
 /* Frees and removes; `f` may have been closed. */
 void plumb_node_file_fini(struct plumb_node_file *f, const struct plumb_node_trace_options *o);
+void plumb_node_file_forget(struct plumb_node_file *f); /* frees alone */
 
 #endif

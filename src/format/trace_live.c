@@ -19,19 +19,21 @@ static struct plumb_live_thread *thread_at(const struct plumb_trace_source *s, u
 
 static bool room_for_lane(struct plumb_trace_live *t)
 {
-    struct plumb_trace_lane **grown;
+    struct plumb_trace_lane **grown, **before;
     uint32_t cap = t->lane_cap ? 2 * t->lane_cap : 64;
     if (t->lane_count < t->lane_cap)
         return true;
     grown = plumb_pages_map(cap * sizeof *grown);
     if (!grown)
         return false;
-    if (t->lane_cap) {
-        memcpy(grown, t->lanes, t->lane_count * sizeof *grown);
-        plumb_pages_unmap(t->lanes, t->lane_cap * sizeof *grown);
-    }
-    t->lanes = grown;
-    t->lane_cap = cap;
+    before = t->lanes;
+    if (before)
+        memcpy(grown, before, t->lane_count * sizeof *grown);
+    /* In this order: a child that is forked meanwhile gives back what is here. */
+    PLUMB_RELEASE(t->lanes, grown);
+    PLUMB_RELEASE(t->lane_cap, cap);
+    if (before)
+        plumb_pages_unmap(before, cap / 2 * sizeof *grown);
     return true;
 }
 
@@ -47,7 +49,8 @@ static struct plumb_trace_lane *make_lane(struct plumb_trace_live *t, uint64_t o
         return NULL;
     }
     l->index = t->lane_count;
-    t->lanes[t->lane_count++] = l;
+    t->lanes[t->lane_count] = l;
+    PLUMB_RELEASE(t->lane_count, t->lane_count + 1);
     l->live = live;
     l->queue = q;
     l->slots = plumb_trace_slots(&t->file.source, q);

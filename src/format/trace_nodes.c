@@ -206,18 +206,21 @@ static struct lane *lane_at(struct plumb_trace_nodes *n, uint32_t number)
 {
     if (number >= n->lane_cap) {
         uint32_t cap = n->lane_cap ? n->lane_cap : 64;
-        struct lane **grown;
+        struct lane **grown, **before;
+        size_t bytes;
         while (cap <= number)
             cap *= 2;
         grown = plumb_pages_map(cap * sizeof(struct lane *));
         if (!grown)
             return NULL;
-        if (n->lanes) {
-            memcpy(grown, n->lanes, n->lane_cap * sizeof(struct lane *));
-            plumb_pages_unmap(n->lanes, n->lane_cap * sizeof(struct lane *));
-        }
-        n->lanes = grown;
-        n->lane_cap = cap;
+        before = n->lanes;
+        bytes = n->lane_cap * sizeof(struct lane *);
+        if (before)
+            memcpy(grown, before, bytes);
+        PLUMB_RELEASE(n->lanes, grown);
+        PLUMB_RELEASE(n->lane_cap, cap);
+        if (before)
+            plumb_pages_unmap(before, bytes);
     }
     if (!n->lanes[number] && (n->lanes[number] = plumb_pages_map(sizeof(struct lane))) != NULL) {
         n->lanes[number]->all = n;
@@ -304,5 +307,13 @@ void plumb_trace_nodes_drop(struct plumb_trace_nodes *n)
     if (!n)
         return;
     plumb_node_trace_drop(n->set);
+    fini(n);
+}
+
+void plumb_trace_nodes_forget(struct plumb_trace_nodes *n)
+{
+    if (!n)
+        return;
+    plumb_node_trace_forget(n->set);
     fini(n);
 }

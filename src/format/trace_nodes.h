@@ -30,5 +30,6 @@ void plumb_trace_nodes_slot(struct plumb_trace_nodes *n, uint32_t lane,
 /* As plumb_node_trace_close(). */
 int plumb_trace_nodes_close(struct plumb_trace_nodes *n, struct plumb_buf *told, plumb_error *err);
 void plumb_trace_nodes_drop(struct plumb_trace_nodes *n);
+void plumb_trace_nodes_forget(struct plumb_trace_nodes *n); /* node_trace.h */
 
 #endif

@@ -60,6 +60,14 @@ int plumb_trace_parts_open(struct plumb_trace_parts *p, struct plumb_trace_live 
     return rc < 0 ? rc : nodes;
 }
 
+void plumb_trace_parts_forget(struct plumb_trace_parts *p)
+{
+    plumb_trace_nodes_forget(p->nodes);
+    if (p->has_only)
+        plumb_trace_only_close(&p->only);
+    memset(p, 0, sizeof *p);
+}
+
 int plumb_trace_parts_close(struct plumb_trace_parts *p, bool whole, struct plumb_buf *told,
                             plumb_error *err)
 {

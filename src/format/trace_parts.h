@@ -28,5 +28,7 @@ int plumb_trace_parts_open(struct plumb_trace_parts *p, struct plumb_trace_live 
  * zeroed. */
 int plumb_trace_parts_close(struct plumb_trace_parts *p, bool whole, struct plumb_buf *told,
                             plumb_error *err);
+/* In a forked child, whatever the writer was doing: unmaps what it had. */
+void plumb_trace_parts_forget(struct plumb_trace_parts *p);
 
 #endif

@@ -1,0 +1,90 @@
+/* labels: plain
+ * Not under sanitizers, which map memory of their own.
+ * A job that goes on in its child, again and again, as daemons do that replace themselves: no
+ * generation is larger than the one before it. */
+#include "hosts/host.h"
+
+#include <pthread.h>
+
+/* A generation. libc keeps some 2 KiB of each thread that was there at a fork, its cache of freed
+ * blocks, which at times makes the heap of that thread a mapping longer. */
+enum { KIB = 8, MAPS = 1 };
+/* What comes and goes: the pages of the report that this generation has written. */
+enum { MORE_KIB = 1024, MORE_MAPS = 8, SETTLED = 5 };
+
+struct size {
+    long kib, mapped_kib, maps;
+};
+
+static struct size size_now(void)
+{
+    struct size now = {0, 0, 0};
+    char line[512];
+    FILE *maps = fopen("/proc/self/smaps", "re");
+    HOST_NEEDS(maps != NULL);
+    while (fgets(line, sizeof line, maps)) {
+        long kib;
+        now.maps += strncmp(line, "Size:", 5) == 0;
+        now.mapped_kib += sscanf(line, "Size: %ld kB", &kib) == 1 ? kib : 0;
+        now.kib += sscanf(line, "Rss: %ld kB", &kib) == 1 ? kib : 0;
+    }
+    fclose(maps);
+    return now;
+}
+
+static void *worker(void *arg)
+{
+    for (int i = 0; i < 100; i++) {
+        PLUMB_STAGE(stage, "worker's stage");
+        plumb_stage_input_value(stage, "number", plumb_value_i64(i));
+        PLUMB_SPAN("worker");
+    }
+    return arg;
+}
+
+static void work(void)
+{
+    pthread_t thread[3];
+    for (int i = 0; i < 200; i++) {
+        PLUMB_STAGE(stage, "stage");
+        PLUMB_SPAN("span");
+    }
+    for (int t = 0; t < 3; t++)
+        HOST_NEEDS(pthread_create(&thread[t], NULL, worker, NULL) == 0);
+    for (int t = 0; t < 3; t++)
+        HOST_NEEDS(pthread_join(thread[t], NULL) == 0);
+    if (plumb_is_recording())
+        HOST_NEEDS(host_count_of("worker") == 300);
+}
+
+static void compare(struct size first, struct size now, long n)
+{
+    if (now.kib <= first.kib + MORE_KIB + n * KIB &&
+        now.mapped_kib <= first.mapped_kib + MORE_KIB + n * KIB &&
+        now.maps <= first.maps + MORE_MAPS + n * MAPS)
+        return;
+    fprintf(stderr,
+            "%ld generations later: %ld instead of %ld KiB, %ld instead of %ld mapped, %ld instead "
+            "of %ld mappings\n",
+            n, now.kib, first.kib, now.mapped_kib, first.mapped_kib, now.maps, first.maps);
+    _exit(98);
+}
+
+int main(void)
+{
+    long generations = SETTLED + host_rounds(24);
+    struct size first = {0, 0, 0};
+    for (long i = 0; i < generations; i++) {
+        pid_t pid;
+        work();
+        if (i == SETTLED)
+            first = size_now();
+        if (i > SETTLED)
+            compare(first, size_now(), i - SETTLED);
+        pid = fork();
+        HOST_NEEDS(pid >= 0);
+        if (pid)
+            _exit(host_status_of(pid));
+    }
+    return 0;
+}
