@@ -138,46 +138,23 @@ static inline void plumb_activation_array_(plumb_node node, const char *label, u
             __atomic_load_n(&plumb_client_1.activations, __ATOMIC_RELAXED) != PLUMB_MODE_OFF, 0))
         plumb_activation_array_slow_(node, label, code, bits, data, shape, rank);
 }
-static inline void plumb_activation_f64(plumb_node node, const char *label, const double *data,
-                                        const int64_t *shape, int32_t rank)
-{
-    plumb_activation_array_(node, label, 2, 64, data, shape, rank);
-}
-static inline void plumb_activation_f32(plumb_node node, const char *label, const float *data,
-                                        const int64_t *shape, int32_t rank)
-{
-    plumb_activation_array_(node, label, 2, 32, data, shape, rank);
-}
-static inline void plumb_activation_f16(plumb_node node, const char *label, const void *data,
-                                        const int64_t *shape, int32_t rank)
-{
-    plumb_activation_array_(node, label, 2, 16, data, shape, rank);
-}
-static inline void plumb_activation_bf16(plumb_node node, const char *label, const void *data,
-                                         const int64_t *shape, int32_t rank)
-{
-    plumb_activation_array_(node, label, 4, 16, data, shape, rank);
-}
-static inline void plumb_activation_i8(plumb_node node, const char *label, const int8_t *data,
-                                       const int64_t *shape, int32_t rank)
-{
-    plumb_activation_array_(node, label, 0, 8, data, shape, rank);
-}
-static inline void plumb_activation_u8(plumb_node node, const char *label, const uint8_t *data,
-                                       const int64_t *shape, int32_t rank)
-{
-    plumb_activation_array_(node, label, 1, 8, data, shape, rank);
-}
-static inline void plumb_activation_i32(plumb_node node, const char *label, const int32_t *data,
-                                        const int64_t *shape, int32_t rank)
-{
-    plumb_activation_array_(node, label, 0, 32, data, shape, rank);
-}
-static inline void plumb_activation_i64(plumb_node node, const char *label, const int64_t *data,
-                                        const int64_t *shape, int32_t rank)
-{
-    plumb_activation_array_(node, label, 0, 64, data, shape, rank);
-}
+/* void NAME(plumb_node node, const char *label, const TYPE *data, const int64_t *shape, int32_t
+ * rank) records an array of elements of TYPE: DLDataTypeCode `code` with `bits` bits. */
+#define PLUMB_ACTIVATION_ARRAY_(name, type, code, bits)                                            \
+    static inline void name(plumb_node node, const char *label, const type *data,                  \
+                            const int64_t *shape, int32_t rank)                                    \
+    {                                                                                              \
+        plumb_activation_array_(node, label, code, bits, data, shape, rank);                       \
+    }
+PLUMB_ACTIVATION_ARRAY_(plumb_activation_f64, double, 2, 64)
+PLUMB_ACTIVATION_ARRAY_(plumb_activation_f32, float, 2, 32)
+PLUMB_ACTIVATION_ARRAY_(plumb_activation_f16, void, 2, 16)
+PLUMB_ACTIVATION_ARRAY_(plumb_activation_bf16, void, 4, 16)
+PLUMB_ACTIVATION_ARRAY_(plumb_activation_i8, int8_t, 0, 8)
+PLUMB_ACTIVATION_ARRAY_(plumb_activation_u8, uint8_t, 1, 8)
+PLUMB_ACTIVATION_ARRAY_(plumb_activation_i32, int32_t, 0, 32)
+PLUMB_ACTIVATION_ARRAY_(plumb_activation_i64, int64_t, 0, 64)
+#undef PLUMB_ACTIVATION_ARRAY_
 
 /* ---- Callbacks of the program ---------------------------------------------------------------- */
 

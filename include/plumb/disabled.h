@@ -152,24 +152,15 @@ static inline void plumb_memory_now(plumb_memory *out, const char *device, const
     ((void)(a), (void)(b), (void)(c), (void)(err), plumb_off_status_())
 #define plumb_activation(node, label, tensor) ((void)(node), (void)(label), (void)(tensor))
 #define plumb_activation_value(node, label, value) ((void)(node), (void)(label), (void)(value))
-#define PLUMB_OFF_ARRAY_(node, label, data, shape, rank)                                           \
-    ((void)(node), (void)(label), (void)(data), (void)(shape), (void)(rank))
-#define plumb_activation_f64(node, label, data, shape, rank)                                       \
-    PLUMB_OFF_ARRAY_(node, label, data, shape, rank)
-#define plumb_activation_f32(node, label, data, shape, rank)                                       \
-    PLUMB_OFF_ARRAY_(node, label, data, shape, rank)
-#define plumb_activation_f16(node, label, data, shape, rank)                                       \
-    PLUMB_OFF_ARRAY_(node, label, data, shape, rank)
-#define plumb_activation_bf16(node, label, data, shape, rank)                                      \
-    PLUMB_OFF_ARRAY_(node, label, data, shape, rank)
-#define plumb_activation_i8(node, label, data, shape, rank)                                        \
-    PLUMB_OFF_ARRAY_(node, label, data, shape, rank)
-#define plumb_activation_u8(node, label, data, shape, rank)                                        \
-    PLUMB_OFF_ARRAY_(node, label, data, shape, rank)
-#define plumb_activation_i32(node, label, data, shape, rank)                                       \
-    PLUMB_OFF_ARRAY_(node, label, data, shape, rank)
-#define plumb_activation_i64(node, label, data, shape, rank)                                       \
-    PLUMB_OFF_ARRAY_(node, label, data, shape, rank)
+#define PLUMB_OFF_ARRAY_(n, l, d, s, r) ((void)(n), (void)(l), (void)(d), (void)(s), (void)(r))
+#define plumb_activation_f64(n, l, data, shape, rank) PLUMB_OFF_ARRAY_(n, l, data, shape, rank)
+#define plumb_activation_f32(n, l, data, shape, rank) PLUMB_OFF_ARRAY_(n, l, data, shape, rank)
+#define plumb_activation_f16(n, l, data, shape, rank) PLUMB_OFF_ARRAY_(n, l, data, shape, rank)
+#define plumb_activation_bf16(n, l, data, shape, rank) PLUMB_OFF_ARRAY_(n, l, data, shape, rank)
+#define plumb_activation_i8(n, l, data, shape, rank) PLUMB_OFF_ARRAY_(n, l, data, shape, rank)
+#define plumb_activation_u8(n, l, data, shape, rank) PLUMB_OFF_ARRAY_(n, l, data, shape, rank)
+#define plumb_activation_i32(n, l, data, shape, rank) PLUMB_OFF_ARRAY_(n, l, data, shape, rank)
+#define plumb_activation_i64(n, l, data, shape, rank) PLUMB_OFF_ARRAY_(n, l, data, shape, rank)
 #define plumb_activation_stat(name, fn, arg, err) PLUMB_OFF_CHANGE_(name, fn, arg, err)
 #define plumb_activation_sink(fn, arg, err) PLUMB_OFF_CHANGE_(0, fn, arg, err)
 #define plumb_activation_copy(type, fn, arg, err) PLUMB_OFF_CHANGE_(type, fn, arg, err)
