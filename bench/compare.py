@@ -9,7 +9,6 @@ Then ten and ten are drawn, and the median of one node is made 5 % longer in eve
 spread by less than 3 % (interquartile range, scaled to a standard deviation, over the median). compare_found_pct is in how many of 500 that node is `worse`;
 compare_unclear_pct, in how many it is beyond the threshold, but not told from noise. All options are the defaults.
 """
-import argparse
 import json
 import os
 import random
@@ -17,6 +16,8 @@ import shutil
 import statistics
 import subprocess
 import sys
+
+import figures
 
 SIDE, LARGE_SIDE, CHANGE, QUIET = 5, 10, 1.05, 0.03
 
@@ -104,33 +105,24 @@ def changes_found(o, reports, draw):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("plumb")
-    parser.add_argument("program")
-    parser.add_argument("--json", required=True)
-    parser.add_argument("--tmp", default=".")
-    parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--rounds", type=int, default=500)
-    parser.add_argument("--quick", action="store_true")
-    o = parser.parse_args()
+    o = figures.options(["plumb", "program"], runs=30, rounds=500)
     if o.quick:
         o.runs, o.rounds = 20, 50
     draw = random.Random(1)
     reports = record(o)
     alarms, unclear = false_alarms(o, reports, draw)
     found, missed, quiet = changes_found(o, reports, draw)
-    figures = {"compare_false_alarm_pct": alarms, "compare_false_unclear_pct": unclear,
-               "compare_found_pct": found, "compare_unclear_pct": missed,
-               "compare_rows": len(reports[0][1]["nodes"]), "compare_quiet_rows": quiet}
+    result = {"compare_false_alarm_pct": alarms, "compare_false_unclear_pct": unclear,
+              "compare_found_pct": found, "compare_unclear_pct": missed,
+              "compare_rows": len(reports[0][1]["nodes"]), "compare_quiet_rows": quiet}
     if found is None:
-        figures["compare_found_pct_reason"] = figures["compare_unclear_pct_reason"] = \
+        result["compare_found_pct_reason"] = result["compare_unclear_pct_reason"] = \
             "no node spreads by less than 3 % on this machine"
     print("  %d relabellings of the same runs: %.1f %% exit 1" % (o.rounds, alarms))
     if found is not None:
         print("  one node of %d 5 %% slower: found %.1f %%, unclear %.1f %%" % (quiet, found, missed))
     shutil.rmtree(os.path.join(o.tmp, "compare-runs"))
-    with open(o.json, "w", encoding="utf-8") as file:
-        json.dump(figures, file, indent=2)
+    figures.save(o.json, result)
 
 
 main()

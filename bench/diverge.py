@@ -9,13 +9,13 @@ than plumb does. Both run as processes that take turns; the figure is the median
 CPU times (user + system), which other jobs disturb least. Memory is the highest resident set of plumb,
 over the records of both files.
 """
-import argparse
-import json
 import os
 import random
 import statistics
 import subprocess
 import sys
+
+import figures
 
 BY_HAND = """
 import json, sys
@@ -59,14 +59,7 @@ def run(command):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("plumb")
-    parser.add_argument("--json", required=True)
-    parser.add_argument("--tmp", default=".")
-    parser.add_argument("--records", type=int, default=1000000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--quick", action="store_true")
-    o = parser.parse_args()
+    o = figures.options(["plumb"], records=1000000, rounds=3)
     if o.quick:
         o.records, o.rounds = o.records // 10, 1
     paths = [os.path.join(o.tmp, name) for name in ("diverge_a.jsonl", "diverge_b.jsonl")]
@@ -85,14 +78,13 @@ def main():
         cpu.append(ours)
     for path in paths:
         os.remove(path)
-    figures = {"diverge_x_python": statistics.median(ratios),
-               "diverge_bytes_per_record": statistics.median(memory),
-               "diverge_cpu_s": statistics.median(cpu), "diverge_records": 2 * o.records}
+    result = {"diverge_x_python": statistics.median(ratios),
+              "diverge_bytes_per_record": statistics.median(memory),
+              "diverge_cpu_s": statistics.median(cpu), "diverge_records": 2 * o.records}
     print("  %d records: %.2f s of CPU time, Python %.1f times that; %.0f bytes a record" % (
-        2 * o.records, figures["diverge_cpu_s"], figures["diverge_x_python"],
-        figures["diverge_bytes_per_record"]))
-    with open(o.json, "w", encoding="utf-8") as file:
-        json.dump(figures, file, indent=2)
+        2 * o.records, result["diverge_cpu_s"], result["diverge_x_python"],
+        result["diverge_bytes_per_record"]))
+    figures.save(o.json, result)
 
 
 main()
