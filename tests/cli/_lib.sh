@@ -22,6 +22,18 @@ expect() {
     fi
 }
 
+# build_linked SOURCE OUT: a C program linked with libplumb, with the sanitizer of this build
+build_linked() {
+    case $PLUMB_BUILD_KIND in
+    asan) sanitizer=-fsanitize=address,undefined ;;
+    tsan) sanitizer=-fsanitize=thread ;;
+    *) sanitizer= ;;
+    esac
+    # shellcheck disable=SC2086 # a flag or none
+    $CC -std=c11 -D_GNU_SOURCE -O1 "-I$PLUMB_SOURCE_DIR/include" $sanitizer -DPLUMB_LINKED "$1" -o "$2" \
+        "$PLUMB_LIB" "-Wl,-rpath,$(dirname "$PLUMB_LIB")" -lpthread || exit 1
+}
+
 # has FILE TEXT...: each TEXT, a fixed string, is in FILE
 has() {
     file=$1

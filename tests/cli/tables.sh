@@ -2,15 +2,7 @@
 # Tables for kernels as well as stages: units, digits, --unit, --depth, --node, --fold in table, tree and
 # flame graph, counts and rates, totals of nested phases, the FPS line, children of several threads.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
-sanitizer=
-case $PLUMB_BUILD_KIND in
-asan) sanitizer='-fsanitize=address,undefined' ;;
-tsan) sanitizer='-fsanitize=thread' ;;
-esac
-# shellcheck disable=SC2086 # words
-$CC -std=c11 -D_GNU_SOURCE -O1 "-I$PLUMB_SOURCE_DIR/include" $sanitizer -DPLUMB_LINKED \
-    "$PLUMB_SOURCE_DIR/tests/cli/_layers.c" -o layers "$PLUMB_LIB" \
-    "-Wl,-rpath,$(dirname "$PLUMB_LIB")" -lpthread || exit 1
+build_linked "$PLUMB_SOURCE_DIR/tests/cli/_layers.c" layers
 report() {
     "$PLUMB_BIN" report "$@"
 }

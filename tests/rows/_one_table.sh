@@ -1,14 +1,6 @@
 # Builds _one_table.c; sourced after _lib.sh.
 # shellcheck shell=sh
-sanitizer=
-case $PLUMB_BUILD_KIND in
-asan) sanitizer='-fsanitize=address,undefined' ;;
-tsan) sanitizer='-fsanitize=thread' ;;
-esac
-# shellcheck disable=SC2086 # words
-$CC -std=c11 -D_GNU_SOURCE -O1 "-I$PLUMB_SOURCE_DIR/include" $sanitizer -DPLUMB_LINKED \
-    "$PLUMB_SOURCE_DIR/tests/rows/_one_table.c" -o one_table "$PLUMB_LIB" \
-    "-Wl,-rpath,$(dirname "$PLUMB_LIB")" -lpthread || exit 1
+build_linked "$PLUMB_SOURCE_DIR/tests/rows/_one_table.c" one_table
 
 # same_table NAME [FRAMES]: what the program prints of its run is what `plumb report` prints; it is in
 # out.txt

@@ -1,8 +1,8 @@
 /* Processes that name one file for their activations: what one is writing to no other one touches,
  * nothing is lost, and whoever goes elsewhere says so. */
-#include <dlpack/dlpack.h>
-
 #include "runtime/child.h"
+
+#include "tensor_fixture.h"
 
 enum { TELLS = 200, MANY = 8 };
 
@@ -11,22 +11,14 @@ enum { TELLS = 200, MANY = 8 };
 static void tell(int n)
 {
     static float values[4] = {1, 2, 3, 4};
-    static int64_t shape[1] = {4};
+    struct fixture_tensor x;
+    DLTensor *t = fixture_tensor(&x, values, "float32", DIMS(4));
     char name[32];
-    DLTensor t;
-    memset(&t, 0, sizeof t);
-    t.data = values;
-    t.device.device_type = kDLCPU;
-    t.ndim = 1;
-    t.dtype.code = kDLFloat;
-    t.dtype.bits = 32;
-    t.dtype.lanes = 1;
-    t.shape = shape;
     snprintf(name, sizeof name, "layer%d", (int)getpid());
     plumb_node node = plumb_node_get(name);
     for (int i = 0; i < n; i++) {
         PLUMB_SPAN_NODE(node);
-        plumb_activation(node, "out", &t);
+        plumb_activation(node, "out", t);
     }
 }
 

@@ -5,27 +5,12 @@
 #include <limits.h>
 #include <pthread.h>
 
-#include <dlpack/dlpack.h>
-
 #include "runtime/child.h"
 
 #include "record_timing.h"
+#include "tensor_fixture.h"
 
 enum { ROUNDS = 300, BELOW = 64 * 1024, PATTERN = 0xa5 };
-
-static DLTensor tensor_of(float *values, int64_t *shape)
-{
-    DLTensor t;
-    memset(&t, 0, sizeof t);
-    t.data = values;
-    t.device.device_type = kDLCPU;
-    t.ndim = 1;
-    t.dtype.code = kDLFloat;
-    t.dtype.bits = 32;
-    t.dtype.lanes = 1;
-    t.shape = shape;
-    return t;
-}
 
 static void nest(int depth)
 {
@@ -37,27 +22,26 @@ static void nest(int depth)
         plumb_span_fail(s, "made to fail");
 }
 
-static void *record(void *arg)
+static void *record(void *tensor)
 {
-    static float values[4] = {1, 2, 3, 4};
-    static int64_t shape[1] = {4};
-    DLTensor t = tensor_of(values, shape);
     plumb_node layer = plumb_node_get("layer");
     for (int i = 0; i < ROUNDS; i++) {
         PLUMB_PHASE(i & 1 ? "train" : "inference");
         PLUMB_STAGE(stage, "stage");
-        plumb_stage_input(stage, "x", &t);
-        plumb_activation(layer, "out", &t);
+        plumb_stage_input(stage, "x", tensor);
+        plumb_activation(layer, "out", tensor);
         nest(8);
         plumb_instant("moment");
         plumb_counter("i", i);
         plumb_async_end(plumb_async_begin(layer));
     }
-    return arg;
+    return NULL;
 }
 
 static void in_small_thread(void)
 {
+    float values[4] = {1, 2, 3, 4};
+    struct fixture_tensor x;
     size_t stack = (size_t)PTHREAD_STACK_MIN;
     unsigned char *room = mmap(NULL, BELOW + stack, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -67,7 +51,8 @@ static void in_small_thread(void)
     memset(room, PATTERN, BELOW + stack);
     assert_int_equal(pthread_attr_init(&attr), 0);
     assert_int_equal(pthread_attr_setstack(&attr, room + BELOW, stack), 0);
-    assert_int_equal(pthread_create(&thread, &attr, record, NULL), 0);
+    assert_int_equal(
+        pthread_create(&thread, &attr, record, fixture_tensor(&x, values, "float32", DIMS(4))), 0);
     pthread_join(thread, NULL);
     pthread_attr_destroy(&attr);
     for (size_t i = 0; i < BELOW; i++)
