@@ -1,9 +1,14 @@
 /* bench_collect.c: what an event of a collector costs the thread that emits it: a span of a device
  * whose launch is known, one whose launch is not, the launch itself; and a span while a trace is
- * written, where it takes a place in its lane's queue as well. */
+ * written, where it takes a place in its lane's queue as well. And what the collector `sched` costs
+ * a program that switches threads all the time, and one that never does: runs with and without it
+ * take turns. */
 #include "harness.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <plumb/plugin.h>
 
@@ -89,6 +94,110 @@ static void measure_traced(struct bench *b)
     bench_put_stat(b, "emit_traced_ns", &cell.ns);
 }
 
+/* ---- sched ----------------------------------------------------------------------------------- */
+
+enum { SWITCHES = 10000, SPANS = 200000, TURNS = 40 };
+
+struct turn {
+    double switch_us, span_ns; /* CPU time of all threads of the process */
+};
+
+static int to_other[2], to_this[2];
+
+static void *answer(void *unused)
+{
+    char byte;
+    while (read(to_other[0], &byte, 1) == 1) {
+        PLUMB_SPAN("answer");
+        if (write(to_this[1], &byte, 1) != 1)
+            break;
+    }
+    return unused;
+}
+
+static double process_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+/* Two threads on one processor: each waits until the other one has answered. */
+static void switch_often(int n)
+{
+    char byte = 0;
+    for (int i = 0; i < n; i++) {
+        PLUMB_SPAN("ask");
+        if (write(to_other[1], &byte, 1) != 1 || read(to_this[0], &byte, 1) != 1)
+            abort();
+    }
+}
+
+static struct turn take_turn(struct bench *b, const char *collect)
+{
+    struct turn turn;
+    pthread_t other;
+    setenv("PLUMB_COLLECT", collect, 1);
+    bench_record_start(b, false);
+    unsetenv("PLUMB_COLLECT");
+    if (pipe(to_other) || pipe(to_this) || pthread_create(&other, NULL, answer, NULL))
+        abort();
+    switch_often(100); /* both threads have been met */
+    double begin = process_us();
+    switch_often(SWITCHES);
+    turn.switch_us = (process_us() - begin) / (2 * SWITCHES);
+    begin = process_us();
+    for (int i = 0; i < SPANS; i++) {
+        PLUMB_SPAN("span");
+    }
+    turn.span_ns = (process_us() - begin) * 1e3 / SPANS;
+    close(to_other[1]);
+    pthread_join(other, NULL);
+    close(to_other[0]);
+    close(to_this[0]);
+    close(to_this[1]);
+    bench_record_stop(b);
+    return turn;
+}
+
+static bool has_switches(struct bench *b)
+{
+    plumb_collector_status s;
+    setenv("PLUMB_COLLECT", "sched", 1);
+    bench_record_start(b, false);
+    unsetenv("PLUMB_COLLECT");
+    bool runs = plumb_collector_status_get(plumb_collector_find("sched"), &s) == PLUMB_OK &&
+                s.state == PLUMB_COLLECTOR_RUNNING;
+    if (!runs)
+        bench_put_null(b, "sched_switch_us", s.why);
+    bench_record_stop(b);
+    return runs;
+}
+
+static void measure_sched(struct bench *b)
+{
+    static double switches[TURNS];
+    static double spans[TURNS];
+    size_t turns = b->quick ? 5 : TURNS;
+    if (!has_switches(b))
+        return;
+    for (size_t i = 0; i < turns; i++) {
+        struct turn with;
+        struct turn without;
+        if (i % 2)
+            with = take_turn(b, "sched");
+        without = take_turn(b, "none");
+        if (i % 2 == 0)
+            with = take_turn(b, "sched");
+        switches[i] = with.switch_us - without.switch_us;
+        spans[i] = with.span_ns - without.span_ns;
+    }
+    struct bench_stat s = bench_stat_of(switches, turns);
+    bench_put_stat(b, "sched_switch_us", &s);
+    s = bench_stat_of(spans, turns);
+    bench_put_stat(b, "sched_span_ns", &s);
+}
+
 int main(int argc, char **argv)
 {
     static struct bench b;
@@ -103,5 +212,6 @@ int main(int argc, char **argv)
     }
     measure(&b);
     measure_traced(&b);
+    measure_sched(&b);
     return bench_close(&b);
 }

@@ -78,6 +78,8 @@ ROWS = [
     ]),
     ("Collectors", [
         ("emit_ns", "a device span of a known launch", "ns", None),
+        ("sched_switch_us", "a context switch under sched, all threads", "us", None),
+        ("sched_span_ns", "what sched adds to a span", "ns", None),
         ("emit_traced_ns", "the same while a trace is written", "ns", None),
         ("emit_unknown_ns", "one of an unknown launch", "ns", None),
         ("launch_ns", "telling of a launch", "ns", None),

@@ -4,7 +4,8 @@
  * filter of system calls (a container's) refuses it. What the records mean for spans: core/sched.h.
  *
  * One thread looks for new threads of the program, which wake it as they are attached, and hands
- * intervals to the trace, where one is written. */
+ * intervals to the trace, where one is written. It is the one that opens events and reads /proc,
+ * for its descriptors are its own; start() runs among those of the program. */
 #include "collect/sched.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/map.h"
 #include "base/pages.h"
 #include "core/collector.h"
 #include "core/hold.h"
@@ -33,14 +35,18 @@ static struct {
     pthread_t thread;
     bool running;
     uint32_t stopping; /* atomic */
+    uint32_t ready;    /* atomic, futex: `code` and `level` say whether the kernel lets it */
+    int code, level;   /* errno of the trial, 0: none; kernel.perf_event_paranoid, -1: unknown */
+    bool opened;       /* in the trial */
     plumb_name preempted, blocked;
     struct {
         uint32_t tid;
         plumb_lane lane;
     } lane[LANES]; /* threads beyond have no track */
     uint32_t lanes;
-    uint64_t lost; /* intervals that the trace has not */
-    uint32_t refused;
+    uint64_t lost;            /* intervals that the trace has not */
+    struct plumb_map refused; /* thread ids, once each however often they are tried */
+    int why_refused;
 } sched;
 
 /* ---- The kernel's side ----------------------------------------------------------------------- */
@@ -73,14 +79,15 @@ static int paranoid(void)
     return level;
 }
 
-/* The page keeps the event, so no descriptor stays. */
-static struct plumb_sched_watch *watch_of(uint32_t tid, int *code)
+/* The page keeps the event, so no descriptor stays. `opened`: it is the page that failed. */
+static struct plumb_sched_watch *watch_of(uint32_t tid, int *code, bool *opened)
 {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE) * (1 + DATA_PAGES);
     struct plumb_sched_watch *w = plumb_pages_map(sizeof *w);
     void *page = MAP_FAILED;
     int fd = w ? open_event((pid_t)tid) : -1;
     *code = w ? errno : ENOMEM;
+    *opened = fd >= 0;
     if (fd >= 0) {
         page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         *code = errno;
@@ -127,10 +134,14 @@ static void look_at(struct plumb_thread *th, struct plumb_run *run, bool last)
     struct plumb_sched_watch *before = NULL, *made = NULL;
     uint32_t tid = PLUMB_LOAD(th->tid);
     int code = 0;
+    bool opened;
     bool wanted = !last && records(th, run) && !plumb_thread_is_gone(th);
     if (wanted && !(th->sched && th->sched->tid == tid)) {
-        made = watch_of(tid, &code);
-        sched.refused += !made && code != ESRCH;
+        made = watch_of(tid, &code, &opened);
+        if (!made && code != ESRCH) {
+            sched.why_refused = code;
+            plumb_map_put(&sched.refused, tid, 1);
+        }
     }
     if (!hold(th)) { /* cancelled in a fold, perhaps: then for ever */
         if (made)
@@ -194,12 +205,27 @@ static void show(void)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
+/* Whether the kernel lets a process watch its own threads. */
+static void try_one(void)
+{
+    struct plumb_sched_watch *trial =
+        watch_of((uint32_t)syscall(SYS_gettid), &sched.code, &sched.opened);
+    sched.level = paranoid();
+    if (trial) {
+        sched.code = 0;
+        end_watch(trial);
+    }
+    PLUMB_RELEASE(sched.ready, 1);
+    syscall(SYS_futex, &sched.ready, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
 static void *watcher(void *unused)
 {
     (void)unused;
     pthread_setname_np(pthread_self(), "plumb-switch");
     plumb_own_table(); /* or it shares the program's, and each number in it is taken for a moment */
-    while (!PLUMB_ACQUIRE(sched.stopping)) {
+    try_one();
+    while (!sched.code && !PLUMB_ACQUIRE(sched.stopping)) {
         const struct timespec period = {0, PERIOD_NS};
         uint32_t met = PLUMB_ACQUIRE(plumb_sched_met);
         look_at_all(false);
@@ -211,49 +237,74 @@ static void *watcher(void *unused)
     return NULL;
 }
 
+#define MEMORY_USED_UP                                                                             \
+    " (the memory that the kernel locks for this is used up: raise ulimit -l or "                  \
+    "kernel.perf_event_mlock_kb)"
+
+static int refuse(plumb_error *err)
+{
+    if (sched.code == EACCES && sched.level > 2)
+        return plumb_fail(err, PLUMB_ERR_ABSENT,
+                          "the kernel tells nobody of context switches: kernel.perf_event_paranoid "
+                          "is %d, 2 or less is needed",
+                          sched.level);
+    if (sched.opened)
+        return plumb_fail(err, PLUMB_ERR_ABSENT, "%s" MEMORY_USED_UP, strerror(sched.code));
+    if (sched.code == EACCES || sched.code == EPERM || sched.code == ENOSYS)
+        return plumb_fail(err, PLUMB_ERR_ABSENT,
+                          "perf_event_open() is refused (%s): a container's filter of system calls "
+                          "does so unless it is told not to",
+                          strerror(sched.code));
+    return plumb_fail(err, PLUMB_ERR_ABSENT, "perf_event_open() fails: %s", strerror(sched.code));
+}
+
+/* Makes the thread, and waits for what the kernel says to it. */
 static int make_watcher(plumb_error *err)
 {
     int code = plumb_own_thread(&sched.thread, watcher, NULL, 0);
     if (code)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "cannot start a thread: %s", strerror(code));
-    sched.running = true;
-    return PLUMB_OK;
-}
-
-static int refuse(int code, plumb_error *err)
-{
-    int level = paranoid();
-    if (code == EACCES && level > 2)
-        return plumb_fail(err, PLUMB_ERR_ABSENT,
-                          "the kernel tells nobody of context switches: kernel.perf_event_paranoid "
-                          "is %d, 2 or less is needed",
-                          level);
-    return plumb_fail(err, PLUMB_ERR_ABSENT,
-                      "perf_event_open() is refused (%s): a container's filter of system calls "
-                      "does so unless it is told not to",
-                      strerror(code));
+    while (!PLUMB_ACQUIRE(sched.ready))
+        syscall(SYS_futex, &sched.ready, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    if (!sched.code) {
+        sched.running = true;
+        return PLUMB_OK;
+    }
+    pthread_join(sched.thread, NULL);
+    return refuse(err);
 }
 
 static int start(plumb_collector *self, void *arg, const char *options, plumb_error *err)
 {
-    int code = 0;
-    struct plumb_sched_watch *trial;
     double ppm;
+    int rc;
     (void)arg;
     (void)options;
     memset(&sched, 0, sizeof sched);
     if (plumb_rt.clock == PLUMB_CLOCK_VIRTUAL)
         return plumb_fail(err, PLUMB_ERR_ABSENT, "the clock is virtual, the switches are not");
-    if (!(trial = watch_of((uint32_t)syscall(SYS_gettid), &code)))
-        return refuse(code, err);
-    end_watch(trial);
     plumb_host_rate(&ppm);
     sched.self = self;
     sched.preempted = plumb_name_get_impl("preempted");
     sched.blocked = plumb_name_get_impl("blocked");
     sched.pid = getpid();
     plumb_sched_begin();
-    return make_watcher(err);
+    rc = make_watcher(err);
+    if (rc < 0)
+        PLUMB_RELEASE(plumb_sched_on, 0);
+    return rc;
+}
+
+static int tell_refused(plumb_error *err)
+{
+    uint32_t threads = sched.refused.count;
+    plumb_map_fini(&sched.refused);
+    if (threads == 0)
+        return PLUMB_OK;
+    return plumb_fail(err, PLUMB_ERR_STATE, "%u thread%s could not be watched: %s%s", threads,
+                      threads == 1 ? "" : "s", strerror(sched.why_refused),
+                      sched.why_refused == EPERM || sched.why_refused == EAGAIN ? MEMORY_USED_UP
+                                                                                : "");
 }
 
 static int stop(void *arg, plumb_error *err)
@@ -270,12 +321,7 @@ static int stop(void *arg, plumb_error *err)
     look_at_all(true);
     show();
     sched.pid = 0;
-    if (sched.refused)
-        return plumb_fail(err, PLUMB_ERR_STATE,
-                          "%u threads could not be watched: the kernel locks "
-                          "no more memory for that (kernel.perf_event_mlock_kb)",
-                          sched.refused);
-    return PLUMB_OK;
+    return tell_refused(err);
 }
 
 const plumb_collector_ops plumb_sched_collector = {

@@ -67,12 +67,6 @@ static const struct plumb_column table[] = {
 };
 enum { SCHED = 5, COLUMNS = sizeof table / sizeof *table };
 
-const struct plumb_column *plumb_columns(size_t *n)
-{
-    *n = COLUMNS - SCHED;
-    return table;
-}
-
 const struct plumb_column *plumb_columns_wide(const struct plumb_summary *s, size_t *n)
 {
     bool any = false;

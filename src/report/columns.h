@@ -27,8 +27,7 @@ struct plumb_column {
     size_t width;  /* in the wide table; 0: only in --format csv|json|md */
 };
 
-const struct plumb_column *plumb_columns(size_t *n);
-/* With those of context switches, where there are any. */
+/* With those of context switches, where the rows have any. */
 const struct plumb_column *plumb_columns_wide(const struct plumb_summary *s, size_t *n);
 const char *plumb_column_text(const struct plumb_column *c, const struct plumb_summary_row *row);
 /* The unit of a column of times in the rows [begin, end); NULL: it has no times. */

@@ -6,11 +6,10 @@
 #include "report/escape.h"
 #include "report/render.h"
 
-static void put_row(struct plumb_buf *out, const struct plumb_summary_row *row)
+static void put_row(struct plumb_buf *out, const struct plumb_column *columns, size_t n,
+                    const struct plumb_summary_row *row)
 {
-    size_t n;
     struct plumb_json json;
-    const struct plumb_column *columns = plumb_columns(&n);
     for (size_t i = 0; i < n; i++) {
         if (i > 0)
             plumb_buf_char(out, ',');
@@ -27,7 +26,7 @@ static void render_rows(const struct plumb_summary *s, struct plumb_buf *out)
 {
     size_t n;
     size_t end;
-    const struct plumb_column *columns = plumb_columns(&n);
+    const struct plumb_column *columns = plumb_columns_wide(s, &n);
     for (size_t i = 0; i < n; i++)
         plumb_buf_printf(out, "%s%s", i ? "," : "", columns[i].key);
     for (size_t begin = 0; begin < s->count; begin = end) {
@@ -35,7 +34,7 @@ static void render_rows(const struct plumb_summary *s, struct plumb_buf *out)
         size_t shown = plumb_summary_shown(s, begin, end);
         for (size_t i = begin; i < begin + shown; i++) {
             plumb_buf_char(out, '\n');
-            put_row(out, &s->rows[i]);
+            put_row(out, columns, n, &s->rows[i]);
         }
     }
 }

@@ -15,7 +15,7 @@ static void write_rows(struct plumb_json *j, const struct plumb_summary *s, size
 {
     size_t n;
     size_t shown = plumb_summary_shown(s, begin, end);
-    const struct plumb_column *columns = plumb_columns(&n);
+    const struct plumb_column *columns = plumb_columns_wide(s, &n);
     plumb_json_key(j, "rows");
     plumb_json_array(j);
     for (size_t i = begin; i < begin + shown; i++) {
@@ -117,10 +117,10 @@ static void write_remarks(struct plumb_json *j, const struct plumb_timing *t, bo
     plumb_buf_fini(&text);
 }
 
-static void write_explanation(struct plumb_json *j)
+static void write_explanation(struct plumb_json *j, const struct plumb_summary *s)
 {
     size_t n;
-    const struct plumb_column *columns = plumb_columns(&n);
+    const struct plumb_column *columns = plumb_columns_wide(s, &n);
     plumb_json_key(j, "columns");
     plumb_json_object(j);
     for (size_t i = 0; i < n; i++)
@@ -168,6 +168,6 @@ void plumb_render_json(const struct plumb_render_input *in, struct plumb_buf *ou
     if (in->options->tree)
         write_tree(j, in->tree);
     if (in->options->explain)
-        write_explanation(j);
+        write_explanation(j, in->summary);
     plumb_json_report_end(j, in);
 }

@@ -8,9 +8,10 @@
 
 static bool in_table(const struct plumb_column *c)
 {
-    static const char *const keys[] = {"node",      "phase",    "count",   "mean_ms",
-                                       "median_ms", "p95_ms",   "std_ms",  "min_ms",
-                                       "max_ms",    "total_ms", "self_ms", "percent"};
+    static const char *const keys[] = {
+        "node",      "phase",        "count",      "mean_ms",  "median_ms", "p95_ms",
+        "std_ms",    "min_ms",       "max_ms",     "total_ms", "self_ms",   "percent",
+        "on_cpu_ms", "preempted_ms", "blocked_ms", "switches", "migrations"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (strcmp(keys[i], c->key) == 0)
             return true;
@@ -60,7 +61,7 @@ static void render_group(struct plumb_buf *out, const struct plumb_summary *s, s
 {
     size_t n;
     size_t shown = plumb_summary_shown(s, begin, end);
-    const struct plumb_column *columns = plumb_columns(&n);
+    const struct plumb_column *columns = plumb_columns_wide(s, &n);
     struct units u = {{NULL}};
     for (size_t i = 0; i < n && i < MOST_COLUMNS; i++)
         u.of[i] = plumb_column_unit(&columns[i], s, begin, begin + shown);

@@ -125,12 +125,12 @@ static void explain_line(struct plumb_buf *out, const char *title, const char *h
     plumb_buf_str(out, help);
 }
 
-static void explain_table(struct plumb_buf *out, bool wide)
+static void explain_table(struct plumb_buf *out, const struct plumb_summary *s, bool wide)
 {
     static const char *const narrow[] = {"node",   "phase",  "count",     "mean_ms", "std_ms",
                                          "min_ms", "max_ms", "median_ms", "total_ms"};
     size_t n;
-    const struct plumb_column *columns = plumb_columns(&n);
+    const struct plumb_column *columns = plumb_columns_wide(s, &n);
     plumb_buf_str(out, "\n\nColumns");
     for (size_t i = 0; i < n; i++) {
         bool shown = wide && columns[i].width;
@@ -176,7 +176,7 @@ void plumb_render_text(const struct plumb_render_input *in, struct plumb_buf *ou
     if (in->options->explain && in->options->tree)
         explain_tree(out);
     else if (in->options->explain)
-        explain_table(out, in->options->wide);
+        explain_table(out, in->summary, in->options->wide);
     if (!in->options->tree)
         plumb_devices_write(in, out, false);
 }

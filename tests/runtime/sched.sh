@@ -102,10 +102,20 @@ jq -e '[.nodes[] | select(.sched)] | all(.sched.on_cpu_ns + .sched.preempted_ns 
     <= .total_ms * 1e6 + 1000 or .sched.on_cpu_ns == 0)' run/timing.json >/dev/null || fail "more than the total"
 expect "wide" 0 "$PLUMB_BIN" report --wide run
 grep -q 'Preempted.*Blocked.*Switches.*Moved' out.txt || fail "wide: $(head -5 out.txt)"
+expect "as CSV" 0 "$PLUMB_BIN" report --format csv run
+head -1 out.txt | grep -q ',on_cpu_ms,preempted_ms,blocked_ms,switches,migrations$' || fail "CSV: $(head -1 out.txt)"
+awk -F, 'NR == 1 { n = NF; next } NF != n { exit 1 } $2 == "sleep" && !($(n - 2) >= 60 && $(n - 1) >= 30) { exit 1 }' \
+    out.txt || fail "CSV: $(cat out.txt)"
+expect "as Markdown" 0 "$PLUMB_BIN" report --format md run
+grep -q '| Blocked(.*) | Switches | Moved |$' out.txt || fail "Markdown: $(head -5 out.txt)"
+expect "as JSON" 0 "$PLUMB_BIN" report --format json run
+jq -e '[.. | objects | select(.node? == "sleep")][0].blocked_ms >= 60' out.txt >/dev/null || fail "JSON: $(head -40 out.txt)"
 expect "trace" 0 "$PLUMB_BIN" report --trace run
 grep -q 'not running: thread' out.txt || fail "trace: no track"
 # Without it nothing of it is there.
 expect "without" 0 env PLUMB_RUN_DIR="$PWD/without" ./prog
 expect "wide without" 0 "$PLUMB_BIN" report --wide without
 ! grep -q 'Preempted' out.txt || fail "columns without figures"
+expect "CSV without" 0 "$PLUMB_BIN" report --format csv without
+! grep -q 'preempted' out.txt || fail "CSV columns without figures"
 finish
