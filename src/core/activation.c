@@ -170,6 +170,7 @@ void plumb_activations_do_open(void)
     if (PLUMB_ACQUIRE(plumb_act.state) == PLUMB_ACT_UNDECIDED && PLUMB_ACQUIRE(plumb_act.called))
         decide(true);
     plumb_act_queue_begin();
+    plumb_act_dump_open();
 }
 
 /* Under begin_lock. The file is among the helper's descriptors. */
@@ -286,7 +287,8 @@ static void tell_dumps(void)
     static const char *const whys[PLUMB_ACT_DUMP_WHYS] = {
         [PLUMB_ACT_DUMP_UNREADABLE] = "no data that can be read, or a type that safetensors lacks",
         [PLUMB_ACT_DUMP_BOUND] = "PLUMB_ACTIVATIONS_DUMP_BYTES is used up",
-        [PLUMB_ACT_DUMP_UNWRITTEN] = "they could not be written"};
+        [PLUMB_ACT_DUMP_UNWRITTEN] = "they could not be written",
+        [PLUMB_ACT_DUMP_LATE] = "the disk took nothing for 5 s"};
     for (int i = 0; i < PLUMB_ACT_DUMP_WHYS; i++) {
         uint64_t n = plumb_act.dumps_left_out[i];
         if (n > 0)
@@ -316,6 +318,7 @@ void plumb_activations_close(struct plumb_run *run)
         plumb_say("plumb: %llu activation records were left out", (unsigned long long)lost);
         plumb_run_note(run, "%llu activation records were left out", (unsigned long long)lost);
     }
+    plumb_act_dump_close();
     tell_dumps();
     /* A thread that is held up in a call goes on using them. */
     if (PLUMB_LOAD(a->inside))
@@ -332,6 +335,7 @@ void plumb_activations_forked(void)
     plumb_act.generation = plumb_act.inside = 0;
     calling = false;
     plumb_act_queue_forked();
+    plumb_act_dump_forked();
 }
 
 /* ---- A tensor -------------------------------------------------------------------------------- */

@@ -6,7 +6,8 @@
  *     activation_calls.c    the call index of a record
  *     activation_queue.c    from the program's threads to the file, on a thread of its own
  *     activation_pending.c  the memory between the two
- *     activation_dump.c     tensors kept whole
+ *     activation_dump.c     tensors kept whole: which, and what is said in the file
+ *     activation_dump_file.c  ... and the thread that writes them
  *     hook.c                hooks of nodes
  *
  * Threads that are inside a call are counted, and the end of a run waits for them: what the call
@@ -33,6 +34,7 @@ enum plumb_act_dump_why {
     PLUMB_ACT_DUMP_UNREADABLE = 0,
     PLUMB_ACT_DUMP_BOUND = 1,
     PLUMB_ACT_DUMP_UNWRITTEN = 2,
+    PLUMB_ACT_DUMP_LATE = 3,
     PLUMB_ACT_DUMP_WHYS
 };
 
@@ -160,6 +162,10 @@ void plumb_act_queue_forked(void);
 
 /* activation_dump.c: of a record that has its numbers. */
 void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *view);
+/* activation_dump_file.c */
+void plumb_act_dump_open(void);  /* PLUMB_JOB_ACTIVATIONS: makes the thread, where one is wanted */
+void plumb_act_dump_close(void); /* ends it; waits some seconds for a disk that takes nothing */
+void plumb_act_dump_forked(void);
 
 /* paths.c: a path of this process's own, absolute, from a pattern of the settings; false, and said
  * together with `none`: it cannot be. */
