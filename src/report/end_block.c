@@ -3,6 +3,7 @@
 #include "report/end_block.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -147,11 +148,15 @@ static void tell_trace(const struct plumb_timing *t, const char *dir)
 /* Spans are counted and calibrated, threads are measured. */
 static void tell_cost(const struct plumb_timing *t)
 {
-    plumb_say("plumb: %zu node%s, %" PRIu64 " span%s in %.3f s; cost about %.3f ms (%.1f ns a span "
-              "around work, %.1f in a loop) and %.3f ms of processor time in plumb's own threads",
+    char cost[128] = "what a span costs was not measured in so short a run;";
+    if (t->overhead.work_span_ns > 0)
+        snprintf(cost, sizeof cost,
+                 "cost about %.3f ms (%.1f ns a span around work, %.1f in a loop) and",
+                 t->overhead.total_ns * 1e-6, t->overhead.work_span_ns, t->overhead.span_ns);
+    plumb_say("plumb: %zu node%s, %" PRIu64
+              " span%s in %.3f s; %s %.3f ms of processor time in plumb's own threads",
               t->node_count, t->node_count == 1 ? "" : "s", t->overhead.spans,
-              t->overhead.spans == 1 ? "" : "s", (double)t->wall_clock_ns * 1e-9,
-              t->overhead.total_ns * 1e-6, t->overhead.work_span_ns, t->overhead.span_ns,
+              t->overhead.spans == 1 ? "" : "s", (double)t->wall_clock_ns * 1e-9, cost,
               (double)t->overhead.threads_ns * 1e-6);
 }
 

@@ -50,6 +50,15 @@ static void a_trace_is_told_with_what_opens_it(void **state)
     assert_null(strstr(text, "slow in a viewer"));
 }
 
+static void a_cost_that_was_not_measured_is_not_said_to_be_zero(void **state)
+{
+    (void)state;
+    const char *text = end_block(0);
+    assert_null(strstr(text, "0.0 ns"));
+    assert_non_null(
+        strstr(text, "; what a span costs was not measured in so short a run; 0.000 ms of"));
+}
+
 static void a_large_one_with_how_to_shrink_it(void **state)
 {
     (void)state;
@@ -66,6 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace_is_told_with_what_opens_it),
+        cmocka_unit_test(a_cost_that_was_not_measured_is_not_said_to_be_zero),
         cmocka_unit_test(a_large_one_with_how_to_shrink_it),
         cmocka_unit_test(without_a_trace_nothing_is_said_of_it),
     };
