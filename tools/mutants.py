@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Breaks each row's feature once and checks that a test cited for that row notices.
+"""Breaks each feature once and checks that a test of that feature notices.
 
 tests/mutants/*.txt hold the table: one small change of the source an entry.
 
@@ -13,6 +13,9 @@ tests/mutants/*.txt hold the table: one small change of the source an entry.
 lines are what replaces it. Without `test` lines, all tests that docs/rows.md cites for the row are
 run, in the order of the page, until one fails.
 
+A part of plumb that is not a row has a lower-case name in place of the row (`mutant helper: ...`); its
+entries name their tests.
+
   --check   every entry applies, every row called `works` has one, every named test is cited for
             its row; takes a second, runs in `make test`
   (default) copies the tracked and new files to BUILD/tree, builds them, runs every cited test once
@@ -21,7 +24,7 @@ run, in the order of the page, until one fails.
 A mutant that does not compile, or that no cited test catches, is a survivor; both fail. The copy is
 kept between runs, so a second run builds what changed.
 
-Usage: mutants.py [--check] [--build DIR] [--jobs N] [--only ROW,ROW...] [--keep-going]
+Usage: mutants.py [--check] [--build DIR] [--jobs N] [--only ROW,PART...] [--keep-going]
 Exit status: 0 when no mutant survived, 1 with one line a problem, 2 for wrong usage.
 """
 
@@ -37,6 +40,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = "docs/rows.md"
 TABLES = "tests/mutants"
 ROW_ID = re.compile(r"(FV|AT|TF|TX|CV)-\d+")
+PART = re.compile(r"[a-z]+")
 KEYWORD = re.compile(r"(mutant|file|test) (.*)")
 TEST_TIMEOUT_S = 300
 
@@ -78,7 +82,7 @@ def read_tables(problems):
             word, value = found.groups()
             if word == "mutant":
                 row, _, what = value.partition(": ")
-                if not ROW_ID.fullmatch(row) or not what:
+                if not (ROW_ID.fullmatch(row) or PART.fullmatch(row)) or not what:
                     problems.append("%s: wanted 'mutant ROW: what breaks'" % where)
                 current = Mutant(where, row, what)
                 mutants.append(current)
@@ -96,7 +100,7 @@ def test_name(path):
     if path.name.startswith("_") or path.suffix not in (".c", ".cc", ".sh"):
         return None
     if path.suffix != ".sh" and not path.stem.endswith("_test"):
-        if path.parts[:2] != ("tests", "rows"):
+        if path.parts[:2] not in (("tests", "rows"), ("tests", "hosts")):
             return None
     name = re.sub(r"^(src|tests)/", "", path.as_posix())
     name = re.sub(r"(_test)?\.[a-z]+$", "", name).replace("/", ".")
@@ -120,15 +124,28 @@ def read_rows():
     return rows
 
 
+def all_tests():
+    """The names of all tests."""
+    paths = [path for folder in ("src", "tests") for path in (ROOT / folder).rglob("*.*")]
+    return {test_name(path.relative_to(ROOT)) for path in paths}
+
+
+def check_tests(m, rows, tests, problems):
+    if PART.fullmatch(m.row):
+        if not m.tests:
+            problems.append("%s: names no test" % m.where)
+        problems += ["%s: there is no test '%s'" % (m.where, t) for t in m.tests if t not in tests]
+    elif m.row not in rows:
+        problems.append("%s: %s is not in %s" % (m.where, m.row, CATALOGUE))
+    else:
+        problems += ["%s: %s does not cite %s for %s" % (m.where, CATALOGUE, t, m.row)
+                     for t in m.tests if t not in rows[m.row][1]]
+
+
 def check(mutants, rows, problems):
+    tests = all_tests()
     for m in mutants:
-        if m.row not in rows:
-            problems.append("%s: %s is not in %s" % (m.where, m.row, CATALOGUE))
-            continue
-        for test in m.tests:
-            if test not in rows[m.row][1]:
-                problems.append("%s: %s does not cite %s for %s" %
-                                (m.where, CATALOGUE, test, m.row))
+        check_tests(m, rows, tests, problems)
         path = ROOT / m.file if m.file else None
         if not path or not path.is_file():
             problems.append("%s: there is no file '%s'" % (m.where, m.file))
@@ -288,7 +305,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="apply nothing, look at the table only")
     parser.add_argument("--build", default="build/mutants", help="folder of the scratch copy")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parallel compilations")
-    parser.add_argument("--only", default="", help="rows, separated by commas")
+    parser.add_argument("--only", default="", help="rows and parts, separated by commas")
     parser.add_argument("--keep-going", action="store_true",
                         help="go on though a cited test fails without any mutant")
     options = parser.parse_args()
@@ -309,7 +326,7 @@ def main():
         print("\n".join(problems))
         return 1
     if options.check:
-        print("%d mutants of %d rows apply" % (len(mutants), len({m.row for m in mutants})))
+        print("%d mutants of %d rows and parts apply" % (len(mutants), len({m.row for m in mutants})))
         return 0
     return run_all(Copy(Path(options.build), options.jobs), mutants, rows, options.keep_going)
 

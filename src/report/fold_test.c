@@ -57,13 +57,13 @@ static void numbers_of_layers_fold_and_those_of_operations_do_not(void **state)
     static const char *const glued[] = {"block0.fc1", "block0.fc2", "block1.fc1", "block1.fc2",
                                         "block2.fc1", "block2.fc2", "block3.fc1", "block3.fc2"};
     static const char *const heads[] = {"l.0.h.0", "l.0.h.1", "l.1.h.0", "l.1.h.1", "x[0]", "x[1]"};
-    static const char *const others[] = {"conv2d", "conv3d", "fp16",  "fp32",
-                                         "fc1",    "fc2",    "norm.1"};
+    static const char *const others[] = {"conv1d", "conv2d", "conv3d", "conv4d", "fp16",
+                                         "fp32",   "fc1",    "fc2",    "norm.1"};
     (void)state;
     folds_to(layers, 5, "layer.* layer.*.attn embed ");
     folds_to(glued, 8, "block*.fc1 block*.fc2 ");
     folds_to(heads, 6, "l.*.h.* x[*] ");
-    folds_to(others, 7, "conv2d conv3d fp16 fp32 fc1 fc2 norm.1 ");
+    folds_to(others, 9, "conv1d conv2d conv3d conv4d fp16 fp32 fc1 fc2 norm.1 ");
 }
 
 static void figures_add_up_within_a_pipeline_and_phase(void **state)

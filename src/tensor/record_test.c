@@ -83,6 +83,28 @@ static void a_small_record_takes_few_bytes(void **state)
     assert_true(plumb_record_pack(bytes, &r, &columns) < 320);
 }
 
+/* The last figure that is no list, and what lies before it. */
+static void a_small_record_has_all_of_its_figures(void **state)
+{
+    static const char *const names[] = {"sum", "std", "zeros", "hash_any", NULL};
+    static struct plumb_act_record r, back;
+    static unsigned char bytes[PLUMB_RECORD_BYTES];
+    struct plumb_buf out = {0};
+    (void)state;
+    want(names, 0);
+    fill(&r, 0);
+    r.stats.std = 2.5;
+    r.stats.zeros = 3;
+    r.stats.set_hash = 0xabcdef;
+    memset(&back, 0xa5, sizeof back);
+    plumb_record_pack(bytes, &r, &columns);
+    assert_true(plumb_record_unpack(&back, bytes, sizeof bytes) > 0);
+    plumb_record_line(&out, &back, &columns, 0);
+    assert_non_null(strstr(
+        out.data, "\"sum\":1.25,\"std\":2.5,\"zeros\":3,\"hash_any\":\"0000000000abcdef\","));
+    plumb_buf_fini(&out);
+}
+
 static void a_reason_stands_for_the_statistics(void **state)
 {
     static const char *const names[] = {"sum", NULL};
@@ -162,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_comes_back_and_makes_the_same_line),
         cmocka_unit_test(a_small_record_takes_few_bytes),
+        cmocka_unit_test(a_small_record_has_all_of_its_figures),
         cmocka_unit_test(a_reason_stands_for_the_statistics),
         cmocka_unit_test(bytes_that_are_cut_or_changed_are_refused_or_read),
         cmocka_unit_test(what_waits_becomes_lines_once),

@@ -46,5 +46,12 @@ entry 'test rows.cv_2_more' '- one = 1' '+ one = 2'
 planted 'docs/rows.md does not cite rows.cv_2_more for CV-1'
 entry 'test rows.cv_1_off' 'surprise' '- one = 1' '+ one = 2'
 planted 'not understood: surprise'
+printf '%s\n' 'mutant part: two is three' 'file src/x.c' '- two = 1' '+ two = 3' >copy/tests/mutants/parts.txt
+entry '- one = 1' '+ one = 2'
+planted 'parts.txt:1: names no test'
+sed -i '2i test rows.cv_9_none' copy/tests/mutants/parts.txt
+planted "there is no test 'rows.cv_9_none'"
+sed -i 's/cv_9_none/cv_2_more/' copy/tests/mutants/parts.txt
+copy/tools/mutants.py --check
 : >"$table"
 planted 'CV-1 works and has no mutant'
