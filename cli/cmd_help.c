@@ -44,6 +44,11 @@ enum { MAX_TOPICS = 128 };
 static const char *const pages[] = {"environment", "regions", "coming-from"};
 enum { PAGES = sizeof pages / sizeof *pages };
 
+const char *plumb_cli_page(size_t i)
+{
+    return i < PAGES ? pages[i] : NULL;
+}
+
 /* The names at the begin of the lines of `text`, which is cut up, but for its head. */
 static size_t cut_names(const char **names, size_t room, char *text)
 {
@@ -151,7 +156,7 @@ static int show_completion(const char *shell)
 {
     static const char *const words[] = {"bash", "zsh", "fish"};
     enum { SHELLS = sizeof words / sizeof *words };
-    static void (*const show[SHELLS])(FILE *) = {plumb_cli_show_completion, plumb_cli_show_zsh,
+    static void (*const show[SHELLS])(FILE *) = {plumb_cli_show_bash, plumb_cli_show_zsh,
                                                  plumb_cli_show_fish};
     for (size_t i = 0; i < SHELLS; i++)
         if (strcmp(words[i], shell ? shell : "bash") == 0) {

@@ -1,7 +1,14 @@
 # bash completion of plumb; made by: plumb help --completion
+_plumb_runs() {
+    local run dir=${PLUMB_DIR:-plumb-out}
+    for run in "$dir"/*/*/timing.json "$dir"/*/timing.json; do
+        run=${run%/*}
+        [[ -e $run/timing.json && $run != */latest ]] && echo "${run##*/}"
+    done
+}
 _plumb() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}
-    local words='' i
+    local words='' names='' files=1 i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
         COMPREPLY=($(compgen -W 'record report compare diverge activations runs recover export doctor help --help --version' -- "$current"))
@@ -37,6 +44,7 @@ _plumb() {
         ;;
     report)
         words='--format --output --pipeline --phase --sort --top --frames --tree --wide --explain --memory --requests --summary --signatures --request --min-width --trace --gaps --steps --slowest --node --depth --fold --unit --help'
+        names=$(_plumb_runs)
         case $previous in
         --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'total self mean p95' -- "$current")); return ;;
@@ -45,6 +53,7 @@ _plumb() {
         ;;
     compare)
         words='--a --b --threshold --alpha --min-delta --by --sort --top --wide --unit --node --depth --fold --format --output --any-machine --any-program --any-skip --any-end --force --help'
+        names=$(_plumb_runs)
         case $previous in
         --by) COMPREPLY=($(compgen -W 'p50 min mean total self p95 device' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'seen delta percent a b' -- "$current")); return ;;
@@ -73,11 +82,13 @@ _plumb() {
         ;;
     recover)
         words='--help'
+        names=$(_plumb_runs)
         case $previous in
         esac
         ;;
     export)
         words='--format --output --help'
+        names=$(_plumb_runs)
         case $previous in
         --format) COMPREPLY=($(compgen -W 'chrome perfetto folded speedscope csv otf2' -- "$current")); return ;;
         esac
@@ -89,12 +100,18 @@ _plumb() {
         ;;
     help)
         words='--man --completion --markdown --help'
+        names='record report compare diverge activations runs recover export doctor help environment regions coming-from'
+        files=
         case $previous in
         esac
         ;;
     esac
-    COMPREPLY=($(compgen -W "$words" -- "$current"))
-    if [[ $current != -* ]]; then
+    if [[ $current == -* ]]; then
+        COMPREPLY=($(compgen -W "$words" -- "$current"))
+        return
+    fi
+    COMPREPLY=($(compgen -W "$names" -- "$current"))
+    if [[ $files ]]; then
         COMPREPLY+=($(compgen -f -- "$current"))
     fi
 }

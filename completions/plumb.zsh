@@ -1,5 +1,10 @@
 #compdef plumb
 # made by: plumb help --completion=zsh
+_plumb_runs() {
+    local -a runs
+    runs=(${PLUMB_DIR:-plumb-out}/*/timing.json(N:h:t) ${PLUMB_DIR:-plumb-out}/*/*/timing.json(N:h:t))
+    _alternative "runs:run:(${(u)runs:#latest})" 'files:file:_files'
+}
 _plumb() {
     local -a commands
     commands=(
@@ -76,7 +81,7 @@ _plumb() {
         '--quiet=-[no end block on stderr]::on|off:(on off)' \
         '--log=[what is told on stderr while running]:silent|error|warn|info|debug:(silent error warn info debug)' \
         '--help[show this text]' \
-        '*::command:_normal'
+        '*:::command:_normal'
         ;;
     report)
         _arguments -S \
@@ -105,7 +110,7 @@ _plumb() {
         '--fold=-[nodes that differ in a number alone as one, layer.0 to layer.31 as layer.*, with the spread over them; by default where a table or a tree has more than 40 lines]::on|off:(on off)' \
         '--unit=[unit of times in tables for people (auto: one that fits each column)]:auto|ns|us|ms|s:(auto ns us ms s)' \
         '--help[show this text]' \
-        '*:file:_files'
+        '*:run:_plumb_runs'
         ;;
     compare)
         _arguments -S \
@@ -130,7 +135,7 @@ _plumb() {
         '--any-end[compare runs that ended with such that were killed or go on]' \
         '--force[all of these, and reports of different schema]' \
         '--help[show this text]' \
-        '*:file:_files'
+        '*:run:_plumb_runs'
         ;;
     diverge)
         _arguments -S \
@@ -168,19 +173,19 @@ _plumb() {
     recover)
         _arguments -S \
         '--help[show this text]' \
-        '*:file:_files'
+        '*:run:_plumb_runs'
         ;;
     export)
         _arguments -S \
         '--format=[form of the output (chrome)]:chrome|perfetto|folded|speedscope|csv|otf2:(chrome perfetto folded speedscope csv otf2)' \
         '--output=[write there; '\''-'\'' is standard output, a folder gets the default name]:FILE:_files' \
         '--help[show this text]' \
-        '*:file:_files'
+        '*:run:_plumb_runs'
         ;;
     doctor)
         _arguments -S \
         '--help[show this text]' \
-        '*:file:_files'
+        '*:::command:_normal'
         ;;
     help)
         _arguments -S \
@@ -188,7 +193,7 @@ _plumb() {
         '--completion=-[the completion of a shell (bash), for packaging]::bash|zsh|fish:(bash zsh fish)' \
         '--markdown[the names of coming-from as Markdown, for packaging]' \
         '--help[show this text]' \
-        '*::command:_normal'
+        '*:topic:(record report compare diverge activations runs recover export doctor help environment regions coming-from)'
         ;;
     esac
 }

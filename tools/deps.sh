@@ -40,8 +40,11 @@ cmd:jq                           | jq                  | jq                     
 cmd:protoc                       | protobuf-compiler   | protobuf-compiler          | protobuf
 cmd:setarch                      | util-linux          | util-linux                 | util-linux
 '
-# What some tests record, or look at traces with, when it is there: too large to force on everybody.
+# What some tests record, look at traces with, or complete in, when it is there: too large to force on
+# everybody.
 NEEDS_ci="$NEEDS_test"'
+cmd:fish                         | fish                | fish                       | fish
+cmd:zsh                          | zsh                 | zsh                        | zsh
 cmd:chromium                     | chromium            | chromium                   | chromium
 cmd:chromedriver                 | chromium-driver     | chromedriver               | chromium
 py:selenium                      | python3-selenium    | python3-selenium           | python-selenium
