@@ -311,13 +311,14 @@ __attribute__((constructor(101))) static void plumb_load(void)
     free(block);
     pthread_atfork(before_fork, after_fork, in_child);
     stay();
-    PLUMB_RELEASE(plumb_rt.api, &table);
-    leave_rendezvous();
+    /* Before a trace point in a call that comes next opens the run. */
     plumb_helper_loaded();
     plumb_keeper_watch();
-    plumb_run_loaded();
     if (plumb_rt.want_run)
         plumb_helper_start();
+    PLUMB_RELEASE(plumb_rt.api, &table);
+    leave_rendezvous();
+    plumb_run_loaded();
 }
 
 __attribute__((destructor(101))) static void plumb_unload(void)

@@ -368,13 +368,19 @@ static void take_soon(uint64_t now)
     PLUMB_ADD(waited_ns, plumb_clock_gettime_ns(CLOCK_MONOTONIC) - now);
 }
 
+/* Where this thread reads by itself, the calls it makes may be the program's, with trace points in
+ * them whose spans want a reading too. */
 struct plumb_rss plumb_rss_read(void)
 {
+    static __thread bool reading __attribute__((tls_model("initial-exec")));
     uint64_t now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
-    if (exact())
+    bool before = reading;
+    reading = true;
+    if (!before && exact())
         plumb_helper_do(PLUMB_JOB_RSS, RSS_WAIT_NS);
-    else if (now - PLUMB_ACQUIRE(latest.at_ns) >= RSS_FRESH_NS)
+    else if (!before && now - PLUMB_ACQUIRE(latest.at_ns) >= RSS_FRESH_NS)
         take_soon(now);
+    reading = before;
     return (struct plumb_rss){PLUMB_LOAD(latest.rss.now), PLUMB_LOAD(latest.rss.high)};
 }
 
