@@ -196,87 +196,131 @@ static char *read_text(const char *path)
     return text;
 }
 
-static const char *next_line(const char *line)
-{
-    const char *end = strchr(line, '\n');
-    return end ? end + 1 : line + strlen(line);
-}
-
-struct entry {
+struct plumb_cli_entry {
     char kind[8];
     uint64_t pid;
     uint64_t number, other; /* of nodes and samples, of calls and bytes */
-    char dir[1024];         /* to the end of the line */
+    const char *dir;        /* to the end of the line */
+    bool left, by_exec; /* of "open": the process has not ended the run; struct plumb_cli_left */
 };
 
-static bool read_entry(const char *line, struct entry *out)
+static bool read_entry(const char *line, struct plumb_cli_entry *out)
 {
-    return sscanf(line, "%7s %" SCNu64 " %" SCNu64 " %" SCNu64 " %1023[^\n]", out->kind, &out->pid,
-                  &out->number, &out->other, out->dir) == 5;
+    int at = 0;
+    *out = (struct plumb_cli_entry){.pid = 0};
+    if (sscanf(line, "%7s %" SCNu64 " %" SCNu64 " %" SCNu64 " %n", out->kind, &out->pid,
+               &out->number, &out->other, &at) != 4)
+        return false;
+    out->dir = line + at;
+    return at > 0 && line[at] != '\0';
+}
+
+static bool is(const struct plumb_cli_entry *e, const char *kind)
+{
+    return strcmp(e->kind, kind) == 0;
+}
+
+/* Each line on its own: sscanf() looks for the end of all that it is given. */
+static void read_entries(struct plumb_cli_log *log)
+{
+    size_t lines = 1;
+    for (const char *p = log->text; *p; p++)
+        lines += *p == '\n';
+    log->entries = calloc(lines, sizeof *log->entries);
+    if (!log->entries)
+        return;
+    for (char *line = log->text, *next; *line; line = next) {
+        char *end = strchr(line, '\n');
+        next = end ? end + 1 : line + strlen(line);
+        if (end)
+            *end = '\0';
+        log->count += read_entry(line, &log->entries[log->count]);
+    }
+}
+
+/* By process; what one process said stays in its order. */
+static int by_process(const void *a, const void *b)
+{
+    const struct plumb_cli_entry *x = *(struct plumb_cli_entry *const *)a;
+    const struct plumb_cli_entry *y = *(struct plumb_cli_entry *const *)b;
+    if (x->pid != y->pid)
+        return x->pid < y->pid ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+/* Whether the run of `*opened` has no end among what its process said afterwards. */
+static bool is_left(struct plumb_cli_entry *const *opened, struct plumb_cli_entry *const *end)
+{
+    struct plumb_cli_entry *run = *opened;
+    for (opened++; opened < end && (*opened)->pid == run->pid; opened++) {
+        if (is(*opened, "run") && strcmp((*opened)->dir, run->dir) == 0)
+            return false;
+        run->by_exec |= is(*opened, "load");
+    }
+    return true;
+}
+
+static void find_left(struct plumb_cli_log *log)
+{
+    struct plumb_cli_entry **sorted = calloc(log->count + 1, sizeof *sorted);
+    if (!sorted)
+        return;
+    for (size_t i = 0; i < log->count; i++)
+        sorted[i] = &log->entries[i];
+    qsort(sorted, log->count, sizeof *sorted, by_process);
+    for (size_t i = 0; i < log->count; i++)
+        sorted[i]->left = is(sorted[i], "open") && sorted[i]->dir[0] == '/' &&
+                          is_left(sorted + i, sorted + log->count);
+    free(sorted);
 }
 
 void plumb_cli_log_read(struct plumb_cli_log *log)
 {
-    struct entry e;
     log->text = log->path[0] ? read_text(log->path) : NULL;
-    for (const char *line = log->text; line && *line; line = next_line(line)) {
-        if (!read_entry(line, &e))
-            continue;
-        log->loads += strcmp(e.kind, "load") == 0;
-        log->refused += strcmp(e.kind, "refused") == 0;
-        log->runs += strcmp(e.kind, "run") == 0 && e.number > 0;
-        log->mallocs += strcmp(e.kind, "malloc") == 0 && e.number > 0;
+    if (!log->text)
+        return;
+    read_entries(log);
+    find_left(log);
+    for (size_t i = 0; i < log->count; i++) {
+        const struct plumb_cli_entry *e = &log->entries[i];
+        log->loads += is(e, "load");
+        log->refused += is(e, "refused");
+        log->runs += is(e, "run") && e->number > 0;
+        log->mallocs += is(e, "malloc") && e->number > 0;
     }
-}
-
-/* Whether the run that `opened` tells of has an end below `line`. */
-static bool has_end(const char *line, const struct entry *opened, bool *by_exec)
-{
-    struct entry e;
-    *by_exec = false;
-    for (; *line; line = next_line(line)) {
-        if (!read_entry(line, &e) || e.pid != opened->pid)
-            continue;
-        if (strcmp(e.kind, "run") == 0 && strcmp(e.dir, opened->dir) == 0)
-            return true;
-        *by_exec |= strcmp(e.kind, "load") == 0;
-    }
-    return false;
 }
 
 bool plumb_cli_log_left(const struct plumb_cli_log *log, size_t i, struct plumb_cli_left *out)
 {
-    struct entry e;
-    for (const char *line = log->text; line && *line; line = next_line(line)) {
-        if (!read_entry(line, &e) || strcmp(e.kind, "open") != 0 || e.dir[0] != '/' ||
-            has_end(line, &e, &out->by_exec) || i-- > 0)
+    for (size_t k = 0; k < log->count; k++) {
+        const struct plumb_cli_entry *e = &log->entries[k];
+        if (!e->left || i-- > 0)
             continue;
-        memcpy(out->dir, e.dir, sizeof out->dir);
+        snprintf(out->dir, sizeof out->dir, "%s", e->dir);
+        out->by_exec = e->by_exec;
         return true;
     }
     return false;
 }
 
-static bool read_collector(const char *line, struct plumb_cli_collector *out)
+static bool read_collector(const struct plumb_cli_entry *e, struct plumb_cli_collector *out)
 {
-    struct entry e;
-    if (!read_entry(line, &e) || strcmp(e.kind, "collect") != 0)
+    if (!is(e, "collect"))
         return false;
-    size_t n = strcspn(e.dir, " ");
-    snprintf(out->name, sizeof out->name, "%.*s", (int)n, e.dir);
-    snprintf(out->why, sizeof out->why, "%.*s", (int)sizeof out->why - 1,
-             e.dir + n + (e.dir[n] == ' '));
-    out->state = e.number;
-    out->built_in = e.other != 0;
+    size_t n = strcspn(e->dir, " ");
+    snprintf(out->name, sizeof out->name, "%.*s", (int)n, e->dir);
+    snprintf(out->why, sizeof out->why, "%s", e->dir + n + (e->dir[n] == ' '));
+    out->state = e->number;
+    out->built_in = e->other != 0;
     return true;
 }
 
-/* Whether an earlier line tells of it. */
-static bool is_told(const struct plumb_cli_log *log, const char *line, const char *name)
+/* Whether an earlier entry is about it. */
+static bool is_told(const struct plumb_cli_log *log, size_t before, const char *name)
 {
     struct plumb_cli_collector c;
-    for (const char *p = log->text; p < line; p = next_line(p))
-        if (read_collector(p, &c) && strcmp(c.name, name) == 0)
+    for (size_t k = 0; k < before; k++)
+        if (read_collector(&log->entries[k], &c) && strcmp(c.name, name) == 0)
             return true;
     return false;
 }
@@ -284,8 +328,8 @@ static bool is_told(const struct plumb_cli_log *log, const char *line, const cha
 bool plumb_cli_log_collector(const struct plumb_cli_log *log, size_t i,
                              struct plumb_cli_collector *out)
 {
-    for (const char *line = log->text; line && *line; line = next_line(line))
-        if (read_collector(line, out) && !is_told(log, line, out->name) && i-- == 0)
+    for (size_t k = 0; k < log->count; k++)
+        if (read_collector(&log->entries[k], out) && !is_told(log, k, out->name) && i-- == 0)
             return true;
     return false;
 }
@@ -294,6 +338,7 @@ void plumb_cli_log_close(struct plumb_cli_log *log)
 {
     if (log->path[0])
         unlink(log->path);
+    free(log->entries);
     free(log->text);
     *log = (struct plumb_cli_log){.text = NULL};
 }

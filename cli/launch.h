@@ -30,9 +30,12 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
  * if malloc was followed, "malloc PID CALLS BYTES -", and for each collector that the process has
  * "collect PID STATE BUILTIN NAME WHY"), or that there can be none ("refused PID 0 0 -"). DIR "-":
  * none. */
+struct plumb_cli_entry;
 struct plumb_cli_log {
     char path[4096]; /* "": none */
     char *text;
+    struct plumb_cli_entry *entries; /* its lines */
+    size_t count;
     uint64_t loads;   /* processes that loaded libplumb */
     uint64_t runs;    /* runs that ended with at least one node */
     uint64_t refused; /* runs that could not be opened, which the process has said */

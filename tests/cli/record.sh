@@ -145,4 +145,15 @@ done
 
 left=$(find "$TMPDIR" -name 'plumb-record-*')
 [ "$left" = '' ] || fail "temporary files are left: $left"
+# ---- A script of thousands of processes ----------------------------------------------------------
+# What each says is read once, not again for each run: this took minutes.
+cat >thousands.sh <<'END'
+awk 'BEGIN {
+    for (i = 1; i <= 20000; i++) printf "open %d 0 0 /nowhere/%d\n", i, i
+    for (i = 1; i <= 20000; i++) if (i != 7) printf "run %d 1 1 /nowhere/%d\n", i, i
+}' >>"$PLUMB_RECORD_LOG"
+END
+expect 'thousands of processes' 0 "$PLUMB_BIN" record -- sh thousands.sh
+[ "$(grep -c '/nowhere/' err.txt)" = 1 ] || fail "$name: $(head -n 3 err.txt)"
+has err.txt '/nowhere/7'
 finish
