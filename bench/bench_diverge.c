@@ -263,7 +263,7 @@ static void obey(struct model *m, const struct advice *advice, int side, char *f
     memcpy(filter, advice->filter[side], sizeof advice->filter[side]);
     m->filter = filter;
     m->only_step = advice->step;
-    m->hashes |= advice->hashes && m->engine != ENGINE_TORCH;
+    m->hashes |= advice->hashes;
     m->inputs |= advice->inputs && m->engine == ENGINE_TORCH;
 }
 

@@ -158,10 +158,17 @@ static struct modules modules_of(const struct plumb_diverge_sheet *s, int side)
     return m;
 }
 
-/* The hooks for PyTorch and FastVideo know no hashes; the hooks are told of inputs in Python. */
+/* Of the hooks for PyTorch, or FastVideo's own, which keep no tensors and are told of inputs in
+ * Python. */
 static bool is_of_python(const struct plumb_diverge_sheet *s, int side)
 {
     return s->d->sides[side].t->format == PLUMB_ACT_FORMAT_FASTVIDEO;
+}
+
+/* FastVideo's own know no hashes; plumb's hooks do, and always write element types. */
+static bool knows_hashes(const struct plumb_diverge_sheet *s, int side)
+{
+    return !is_of_python(s, side) || s->d->sides[side].t->dtype != NULL;
 }
 
 static bool has_hash(const struct plumb_diverge_sheet *s, int side)
@@ -186,7 +193,8 @@ static bool is_narrow(const struct plumb_diverge_sheet *s, int side)
         if (!met)
             return false;
     }
-    return is_of_python(s, side) ? x->t->io != NULL : has_hash(s, side);
+    return (!is_of_python(s, side) || x->t->io != NULL) &&
+           (!knows_hashes(s, side) || has_hash(s, side));
 }
 
 static bool is_all_recorded(const struct plumb_diverge_sheet *s)
@@ -223,7 +231,7 @@ static void put_settings(struct plumb_buf *out, const struct plumb_diverge_sheet
         plumb_buf_printf(out, " PLUMB_ACTIVATIONS_STEPS=%" PRId64,
                          x->t->step ? x->t->step[record] : 0);
     bool hashes = has_hash(s, side);
-    if (!hashes && !is_of_python(s, side))
+    if (!hashes && knows_hashes(s, side))
         put_statistics(out, x->t);
     /* What lies in it was recorded and was right: only its values can tell more. */
     if ((has_inside(x, module) || is_all_recorded(s)) && !is_of_python(s, side)) {

@@ -122,7 +122,7 @@ assert rows[0]["max"].startswith("<error: ") and rows[0]["sum"] == 0, rows[0]
 said, rows = case("whole", x=torch.tensor([2**40 + 1, 1]), PLUMB_ACTIVATIONS_STATS="sum")
 assert rows[0]["sum"] == 2**40 + 2, rows[0]
 said, rows = case("unknown", PLUMB_ACTIVATIONS_STATS=" sum, median ,,max,sum")
-assert list(rows[0])[3:] == ["sum", "max", "shape", "dtype"] and "no statistic 'median'; there are abs_mean, dtype, inf" in said, said
+assert list(rows[0])[3:] == ["sum", "max", "shape", "dtype"] and "no statistic 'median'; there are abs_mean, dtype, hash, hash_any, inf" in said, said
 said, rows = case("none", PLUMB_ACTIVATIONS_STATS="median")
 assert "no activations are recorded" in said and rows is None, said
 
