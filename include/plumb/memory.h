@@ -123,7 +123,8 @@ static inline int plumb_runtime_finish(plumb_runtime_run *run, plumb_runtime_res
  * program. All of it is read from files; no library is loaded and no program is run. `out->size`
  * must be set. `framework` and `version`: the framework of the program, e.g. "pytorch" and "2.4.0";
  * NULL: unknown. They are added to the timing.json of the open run, which has the rest already.
- * Errors: PLUMB_ERR_ARG. Takes up to 1 ms. */
+ * Errors: PLUMB_ERR_ARG; PLUMB_ERR_STATE in a handler that interrupted plumb, and where a file does
+ * not answer within 5 s. Takes up to 1 ms. */
 static inline int plumb_runtime_environment_get(plumb_runtime_environment *out,
                                                 const char *framework, const char *version,
                                                 plumb_error *err)

@@ -166,8 +166,13 @@ static void work(void *arg)
     play_stop(c, serial);
 }
 
+/* Named by itself: the name of another thread is written to a file. */
 static void *thread_main(void *arg)
 {
+    char name[16];
+    uintptr_t born = (uintptr_t)arg;
+    snprintf(name, sizeof name, "plumb-%.9s", list.at[born & ((1u << INDEX_BITS) - 1)]->ops.name);
+    pthread_setname_np(pthread_self(), name);
     work(arg);
     plumb_own_thread_ends();
     return NULL;
@@ -185,13 +190,9 @@ static void make_thread(void *arg)
     struct plumb_collector *c = made->c;
     void *born = (void *)((uintptr_t)c->serial << INDEX_BITS | c->index);
     pthread_t thread;
-    char name[16];
     made->code = plumb_own_thread(&thread, thread_main, born, STACK_BYTES);
-    if (made->code)
-        return;
-    snprintf(name, sizeof name, "plumb-%.9s", c->ops.name);
-    pthread_setname_np(thread, name);
-    pthread_detach(thread);
+    if (!made->code)
+        pthread_detach(thread);
 }
 
 /* ---- Which ----------------------------------------------------------------------------------- */

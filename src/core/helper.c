@@ -22,9 +22,10 @@
 #include "core/ledger.h"
 #include "core/run.h"
 #include "core/runtime.h"
+#include "core/trace.h"
 
 enum { STACK_BYTES = 256 * 1024, NAP_NS = 1000000, NAPS = 1000 };
-static const enum plumb_job URGENT = PLUMB_JOB_RSS_RESET;
+static const enum plumb_job URGENT = PLUMB_JOB_STACKS;
 enum { SECOND = 1000000000, DESCRIPTORS_MAX = 65536 };
 
 static struct {
@@ -126,8 +127,10 @@ static void (*const job_of[PLUMB_JOBS])(void) = {
     [PLUMB_JOB_GROW] = plumb_carve_grow,
     [PLUMB_JOB_RSS] = plumb_rss_take,
     [PLUMB_JOB_RSS_RESET] = plumb_rss_reset,
+    [PLUMB_JOB_STACKS] = plumb_trace_stacks_do_find,
     [PLUMB_JOB_OPEN] = plumb_run_do_open,
     [PLUMB_JOB_ACTIVATIONS] = plumb_activations_do_open,
+    [PLUMB_JOB_ENVIRONMENT] = plumb_runtime_environment_do_read,
     [PLUMB_JOB_STOP] = plumb_run_do_stop,
 };
 

@@ -139,6 +139,7 @@ void plumb_pool_peaks(uint32_t i, int64_t *allocated, int64_t *reserved);
 int plumb_runtime_begin_impl(plumb_runtime_run **out, const plumb_runtime_options *options,
                              plumb_error *err);
 int plumb_runtime_finish_impl(plumb_runtime_run *run, plumb_runtime_result *out, plumb_error *err);
+void plumb_runtime_environment_do_read(void); /* PLUMB_JOB_ENVIRONMENT */
 int plumb_runtime_environment_impl(plumb_runtime_environment *out, const char *framework,
                                    const char *version, plumb_error *err);
 static inline struct plumb_live_pool *plumb_pool_at(struct plumb_run *run, uint32_t i)

@@ -183,6 +183,7 @@ int plumb_run_open_now(bool early, plumb_error *err)
     plumb_error why = {0, ""};
     struct plumb_run *run;
     plumb_environ_look(false);
+    plumb_nvtx_emits(); /* looks into /dev: before threads ask */
     plumb_sized_shut();
     plumb_lock();
     run = open_locked(&why);

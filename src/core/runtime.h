@@ -150,6 +150,17 @@ enum plumb_busy {
     PLUMB_BUSY_LOCKED = 2     /* only holds the lock, or waits for it */
 };
 
+/* Of a stack, and what is asked about it: by its thread, which waits for `answered`, and writes no
+ * more until then (trace_stack.c). */
+struct plumb_stack_range {
+    uintptr_t begin, end, readable_end; /* its mapping; 0: there is no walk */
+    uint32_t asked, answered;           /* atomic */
+    uintptr_t at, control;              /* the thread's control block */
+    struct {
+        uintptr_t begin, end, readable_end;
+    } answer;
+};
+
 struct plumb_unhook {
     const struct plumb_hooks *hooks;
     uint32_t node;
@@ -178,11 +189,11 @@ struct plumb_thread {
     uint32_t batch, most; /* blocks that are folded together, and that may wait for it (ring.c) */
     uint32_t place_count;
     uint32_t other_place;
-    uint32_t held;                    /* hold.h: somebody folds or copies; atomic */
-    struct plumb_live_queue *queue;   /* of the trace; NULL: none */
-    struct plumb_caller caller;       /* that a begin came from, for its call stack */
-    uintptr_t stack_begin, stack_end; /* what of the stack may be read */
-    uint32_t queue_path;              /* adopted path when the block began */
+    uint32_t held;                  /* hold.h: somebody folds or copies; atomic */
+    struct plumb_live_queue *queue; /* of the trace; NULL: none */
+    struct plumb_caller caller;     /* that a begin came from, for its call stack */
+    struct plumb_stack_range stack; /* that it was on last */
+    uint32_t queue_path;            /* adopted path when the block began */
     uint32_t queue_paths[PLUMB_TRACE_PATH];
     /* the rest */
     uint32_t clock; /* enum plumb_clock_source */

@@ -1,5 +1,6 @@
 /* runtime_environment.c: what a process runs on: system, C library, compiler, GPUs, commit. Read
- * from files, when a run opens and when the program asks; what cannot be read stays empty. */
+ * from files by the helper, when a run opens and when the program asks; what cannot be read stays
+ * empty. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -11,6 +12,7 @@
 #include "core/ledger.h"
 
 #define NVIDIA_PROC "/proc/driver/nvidia"
+#define READ_WAIT_NS UINT64_C(5000000000)
 
 _Static_assert(PLUMB_NVIDIA_NAME == sizeof((plumb_runtime_environment *)NULL)->gpus[0],
                "names of GPUs are copied as they are");
@@ -84,29 +86,43 @@ static int check(const char *text, size_t size, const char *what, plumb_error *e
     return PLUMB_OK;
 }
 
+/* As read last; under the lock. */
+static plumb_runtime_environment found;
+
+void plumb_runtime_environment_do_read(void)
+{
+    plumb_runtime_environment e;
+    read_environment(&e);
+    plumb_lock();
+    found = e;
+    plumb_unlock();
+}
+
 int plumb_runtime_environment_impl(plumb_runtime_environment *out, const char *framework,
                                    const char *version, plumb_error *err)
 {
-    plumb_runtime_environment e;
     size_t size = out ? out->size : 0;
     if (size < sizeof(size_t))
         return plumb_fail(err, PLUMB_ERR_ARG,
                           "plumb_runtime_environment_get: environment without a size");
-    if (check(framework, sizeof e.framework, "framework", err) < 0 ||
-        check(version, sizeof e.framework_version, "version", err) < 0)
+    if (check(framework, sizeof found.framework, "framework", err) < 0 ||
+        check(version, sizeof found.framework_version, "version", err) < 0)
         return PLUMB_ERR_ARG;
-    read_environment(&e);
-    snprintf(e.framework, sizeof e.framework, "%s", framework ? framework : "");
-    snprintf(e.framework_version, sizeof e.framework_version, "%s", version ? version : "");
-    if (framework || version) {
-        plumb_lock();
-        if (plumb_rt.run) {
-            fact(plumb_rt.run, PLUMB_FACT_FRAMEWORK, e.framework);
-            fact(plumb_rt.run, PLUMB_FACT_FRAMEWORK_VERSION, e.framework_version);
-        }
-        plumb_unlock();
+    if (plumb_may_lock("plumb_runtime_environment_get", err) < 0)
+        return PLUMB_ERR_STATE;
+    if (!plumb_helper_do(PLUMB_JOB_ENVIRONMENT, READ_WAIT_NS))
+        return plumb_fail(
+            err, PLUMB_ERR_STATE,
+            "plumb_runtime_environment_get: files that are read for it do not answer");
+    plumb_lock();
+    snprintf(found.framework, sizeof found.framework, "%s", framework ? framework : "");
+    snprintf(found.framework_version, sizeof found.framework_version, "%s", version ? version : "");
+    if ((framework || version) && plumb_rt.run) {
+        fact(plumb_rt.run, PLUMB_FACT_FRAMEWORK, found.framework);
+        fact(plumb_rt.run, PLUMB_FACT_FRAMEWORK_VERSION, found.framework_version);
     }
-    e.size = size;
-    memcpy(out, &e, size < sizeof e ? size : sizeof e);
+    found.size = size;
+    memcpy(out, &found, size < sizeof found ? size : sizeof found);
+    plumb_unlock();
     return PLUMB_OK;
 }

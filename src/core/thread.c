@@ -87,6 +87,7 @@ static bool part(struct plumb_thread *th)
     th->scopes = th->path_depth = 0;
     th->group = 0;
     th->step = -1;
+    th->stack.begin = th->stack.end = 0;
     th->memory = th->memory_root = 0;
     th->memory_adopted = 0;
     th->request = 0;

@@ -40,6 +40,11 @@ static inline bool plumb_traces(struct plumb_in in, uint32_t what)
  * caller's frame leads to. Some 10 ns, and 2 for each; a look at /proc/self/maps the first time on
  * a stack. */
 void plumb_trace_stack(struct plumb_in in, const struct plumb_caller *caller);
+void plumb_trace_stacks_do_find(void); /* PLUMB_JOB_STACKS */
+void plumb_trace_stacks_forget(void);  /* in the child of a fork */
+/* How many have their innermost address alone because the helper did not answer in time; from the
+ * last call on. */
+uint64_t plumb_trace_stacks_late(void);
 
 /* An input or output of an open stage as an argument of its span, "input.latents": "float32[2,64]".
  */

@@ -391,6 +391,19 @@ static void write_tail(struct writer *w)
     trace_of(w)->file_spans = trace_of(w)->commit[trace_of(w)->batch & 1].spans;
 }
 
+static void tell_late_stacks(struct writer *w)
+{
+    uint64_t n = plumb_trace_stacks_late();
+    if (!n)
+        return;
+    plumb_lock();
+    plumb_run_note(w->run,
+                   "%llu call stacks have their innermost address alone: where the stack "
+                   "ends was not known in time",
+                   (unsigned long long)n);
+    plumb_unlock();
+}
+
 /* Steps that were asked for and never came. Regions and nodes have words of their own. */
 static void tell_no_steps(struct writer *w)
 {
@@ -428,8 +441,10 @@ void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *e
             plumb_trace_live_finish(&w->live);
         write_tail(w);
     }
-    if (whole)
+    if (whole) {
         tell_no_steps(w);
+        tell_late_stacks(w);
+    }
     close_parts(w, false);
     if (w->fd >= 0)
         close(w->fd);
@@ -445,6 +460,7 @@ void plumb_trace_writer_forget(void)
     /* The parent's threads may have been in the middle of either. */
     memset(&wake, 0, sizeof wake);
     plumb_trace_ring_forget();
+    plumb_trace_stacks_forget();
     memset(w, 0, sizeof *w);
     w->fd = -1;
 }
