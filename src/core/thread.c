@@ -370,10 +370,11 @@ static int attach(struct plumb_thread *th)
     if (plumb_is_attached(th))
         goto out;
     plumb_nvtx_pop_to(th, 0); /* of spans of an earlier run that never ended */
+    plumb_hold(th);           /* before the lock, which whoever holds a thread may want */
     plumb_lock();
     th->clock = plumb_rt.clock;
     PLUMB_STORE(th->tid, my_tid());
-    rc = plumb_rt.recording ? plumb_thread_attach_to(th, plumb_rt.run) : PLUMB_ERR_STATE;
+    rc = plumb_rt.recording ? attach_held(th, plumb_rt.run) : PLUMB_ERR_STATE;
     if (rc == PLUMB_OK) {
         plumb_scopes_announce((struct plumb_in){th, plumb_rt.run});
         PLUMB_RELEASE(th->gate, PLUMB_GATE_OPEN);
@@ -382,6 +383,7 @@ static int attach(struct plumb_thread *th)
         plumb_drop(plumb_rt.run, PLUMB_DROP_LOST);
     }
     plumb_unlock();
+    plumb_hold_release(th);
     plumb_sched_attached();
 out:
     plumb_order();
