@@ -323,6 +323,7 @@ void plumb_activations_close(struct plumb_run *run)
     /* A thread that is held up in a call goes on using them. */
     if (PLUMB_LOAD(a->inside))
         return;
+    plumb_act_modules_forget();
     plumb_pattern_fini(&a->layers);
     plumb_pattern_fini(&a->dump);
 }
@@ -333,6 +334,7 @@ void plumb_activations_forked(void)
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     plumb_act.lock = plumb_act.begin_lock = fresh;
     plumb_act.generation = plumb_act.inside = 0;
+    plumb_act.undecided = NULL;
     calling = false;
     plumb_act_queue_forked();
     plumb_act_dump_forked();

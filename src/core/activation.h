@@ -43,6 +43,9 @@ struct plumb_act_module {
     const char *name;    /* "block.3.attn" */
     uint32_t generation; /* of the run that the rest was decided for */
     bool chosen, dumped;
+    /* under the lock, while it is among those that the helper is to decide */
+    uint32_t wanted; /* generation */
+    struct plumb_act_module *next;
 };
 
 struct plumb_act_own { /* a statistic of the program's */
@@ -81,6 +84,7 @@ struct plumb_act {
     struct plumb_map names;   /* of a module's name -> the same: paths may share a name */
     struct plumb_act_calls calls;
     uint32_t module_count; /* paths, of all runs */
+    struct plumb_act_module *undecided;
     uint32_t matched;      /* modules that this run chose */
     uint32_t said_matched; /* of them, those that the log line has counted */
     uint64_t told;         /* calls */
@@ -127,8 +131,11 @@ int plumb_activation_sink_impl(plumb_activation_sink_fn fn, void *arg, plumb_err
 int plumb_activation_copy_impl(int32_t device_type, plumb_activation_copy_fn fn, void *arg,
                                plumb_error *err);
 
-/* activation_module.c: the module of a path of `n` nodes; NULL: no memory, or too many. */
+/* activation_module.c: the module of a path of `n` nodes; NULL: no memory, or too many, or the
+ * helper does not say whether it is chosen. */
 struct plumb_act_module *plumb_act_module(const uint32_t *path, uint32_t n);
+void plumb_act_modules_do_decide(void); /* PLUMB_JOB_MODULES */
+void plumb_act_modules_forget(void); /* those that are still to be decided, which nobody awaits */
 /* The path of the calling thread below its innermost stage, with `node` at its end. Inside enter.
  */
 uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, uint32_t node);

@@ -69,16 +69,16 @@ static void put_place(struct plumb_json *j, const struct plumb_act_record *r)
     plumb_json_object_end(j);
 }
 
-static void make_header(struct plumb_buf *out, const struct plumb_act_record *r,
+static void make_header(struct plumb_act_dump *d, const struct plumb_act_record *r,
                         const struct plumb_view *view, const char *type)
 {
+    struct plumb_buf *out = &d->header;
     struct plumb_json j;
-    char name[1200];
-    snprintf(name, sizeof name, "%s.%s", r->module, r->label);
+    out->len = 0;
     plumb_json_init(&j, out, 0);
     plumb_json_object(&j);
     put_place(&j, r);
-    plumb_json_key(&j, name);
+    plumb_json_key(&j, d->name);
     plumb_json_object(&j);
     put_text(&j, "dtype", type);
     plumb_json_key(&j, "shape");
@@ -113,11 +113,9 @@ static bool take_bytes(uint64_t bytes)
 static bool describe(struct plumb_act_dump *d, const struct plumb_act_record *r,
                      const struct plumb_view *view, const char *type)
 {
-    char name[1200];
-    d->header.len = 0;
-    make_header(&d->header, r, view, type);
-    snprintf(name, sizeof name, "%s.%s", r->module, r->label);
-    plumb_sanitize(d->safe, name);
+    snprintf(d->name, sizeof d->name, "%s.%s", r->module, r->label);
+    plumb_sanitize(d->safe, d->name);
+    make_header(d, r, view, type);
     if (r->head.step < 0)
         snprintf(d->folder, sizeof d->folder, "%s/activations/no_step", plumb_act.dir);
     else

@@ -10,7 +10,7 @@
 
 struct plumb_act_dump {
     struct plumb_buf header; /* JSON */
-    char safe[PLUMB_SAFE_NAME_MAX + 1], folder[1300];
+    char name[1200], safe[PLUMB_SAFE_NAME_MAX + 1], folder[1300];
     uint64_t call;
     struct plumb_view view; /* of the program's memory */
 };

@@ -10,6 +10,8 @@
 #include "core/activation.h"
 #include "core/ring.h"
 
+#define DECIDE_WAIT_NS UINT64_C(5000000000)
+
 /* ---- The path -------------------------------------------------------------------------------- */
 
 struct stack {
@@ -149,7 +151,7 @@ static struct plumb_act_module *make(const uint32_t *path, uint32_t n, uint64_t 
     return enter_path(key, name, m);
 }
 
-/* Whether the run wants it: once a run. */
+/* Whether the run wants it. libc's regexec() takes 18 KiB of stack. */
 static void decide(struct plumb_act_module *m, uint32_t generation)
 {
     bool chosen = plumb_pattern_matches(&plumb_act.layers, m->name);
@@ -164,6 +166,53 @@ static void decide(struct plumb_act_module *m, uint32_t generation)
     pthread_mutex_unlock(&plumb_act.lock);
 }
 
+static struct plumb_act_module *next_undecided(uint32_t *wanted)
+{
+    struct plumb_act_module *m;
+    pthread_mutex_lock(&plumb_act.lock);
+    m = plumb_act.undecided;
+    if (m)
+        plumb_act.undecided = m->next;
+    *wanted = m ? m->wanted : 0;
+    pthread_mutex_unlock(&plumb_act.lock);
+    return m;
+}
+
+void plumb_act_modules_do_decide(void)
+{
+    struct plumb_act_module *m;
+    uint32_t wanted;
+    while ((m = next_undecided(&wanted)) != NULL)
+        decide(m, wanted);
+}
+
+void plumb_act_modules_forget(void)
+{
+    pthread_mutex_lock(&plumb_act.lock);
+    plumb_act.undecided = NULL;
+    pthread_mutex_unlock(&plumb_act.lock);
+}
+
+/* Once a run: has it decided where there is stack enough. False: not in time. */
+static bool have_decided(struct plumb_act_module *m, uint32_t generation)
+{
+    const struct plumb_act_module *other;
+    pthread_mutex_lock(&plumb_act.lock);
+    for (other = plumb_act.undecided; other && other != m;)
+        other = other->next;
+    if (!other) {
+        m->next = plumb_act.undecided;
+        plumb_act.undecided = m;
+    }
+    m->wanted = generation;
+    pthread_mutex_unlock(&plumb_act.lock);
+    plumb_helper_do(PLUMB_JOB_MODULES, DECIDE_WAIT_NS);
+    if (PLUMB_ACQUIRE(m->generation) == generation)
+        return true;
+    plumb_act_queue_lose();
+    return false;
+}
+
 struct plumb_act_module *plumb_act_module(const uint32_t *path, uint32_t n)
 {
     uint64_t key = hash_of(path, n);
@@ -176,7 +225,7 @@ struct plumb_act_module *plumb_act_module(const uint32_t *path, uint32_t n)
     pthread_mutex_unlock(&plumb_act.lock);
     if (!m && !full)
         m = make(path, n, key);
-    if (m && PLUMB_ACQUIRE(m->generation) != generation)
-        decide(m, generation);
+    if (m && PLUMB_ACQUIRE(m->generation) != generation && !have_decided(m, generation))
+        m = NULL;
     return m;
 }

@@ -25,7 +25,7 @@
 #include "core/trace.h"
 
 enum { STACK_BYTES = 256 * 1024, NAP_NS = 1000000, NAPS = 1000 };
-static const enum plumb_job URGENT = PLUMB_JOB_STACKS;
+static const enum plumb_job URGENT = PLUMB_JOB_MODULES;
 enum { SECOND = 1000000000, DESCRIPTORS_MAX = 65536 };
 
 static struct {
@@ -128,6 +128,7 @@ static void (*const job_of[PLUMB_JOBS])(void) = {
     [PLUMB_JOB_RSS] = plumb_rss_take,
     [PLUMB_JOB_RSS_RESET] = plumb_rss_reset,
     [PLUMB_JOB_STACKS] = plumb_trace_stacks_do_find,
+    [PLUMB_JOB_MODULES] = plumb_act_modules_do_decide,
     [PLUMB_JOB_OPEN] = plumb_run_do_open,
     [PLUMB_JOB_ACTIVATIONS] = plumb_activations_do_open,
     [PLUMB_JOB_ENVIRONMENT] = plumb_runtime_environment_do_read,

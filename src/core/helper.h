@@ -25,6 +25,7 @@ enum plumb_job {
     PLUMB_JOB_RSS,         /* memory.c: a reading of the resident set */
     PLUMB_JOB_RSS_RESET,   /* memory.c: the kernel's peak begins anew */
     PLUMB_JOB_STACKS,      /* trace_stack.c: where stacks of threads end */
+    PLUMB_JOB_MODULES,     /* activation_module.c: which are chosen */
     PLUMB_JOB_OPEN,        /* run.c: the run that is wanted */
     PLUMB_JOB_ACTIVATIONS, /* activation.c: the file of the records, and who writes it */
     PLUMB_JOB_ENVIRONMENT, /* runtime_environment.c: what the program asks for */
