@@ -374,11 +374,12 @@ struct plumb_rss plumb_rss_read(void)
 {
     static __thread bool reading __attribute__((tls_model("initial-exec")));
     uint64_t now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
-    bool before = reading;
+    /* What comes before the first span of a forked child needs its helper too. */
+    bool before = reading, may = !before && (!plumb_wanted() || plumb_helper_start_in_child());
     reading = true;
-    if (!before && exact())
+    if (may && exact())
         plumb_helper_do(PLUMB_JOB_RSS, RSS_WAIT_NS);
-    else if (!before && now - PLUMB_ACQUIRE(latest.at_ns) >= RSS_FRESH_NS)
+    else if (may && now - PLUMB_ACQUIRE(latest.at_ns) >= RSS_FRESH_NS)
         take_soon(now);
     reading = before;
     return (struct plumb_rss){PLUMB_LOAD(latest.rss.now), PLUMB_LOAD(latest.rss.high)};

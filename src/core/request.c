@@ -126,7 +126,7 @@ static struct plumb_live_request *enter(struct plumb_run *run)
 
 plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadata)
 {
-    bool with_rss = PLUMB_LOAD(plumb_rt.settings.memory) != PLUMB_MEMORY_OFF;
+    bool with_rss = plumb_wanted() && PLUMB_LOAD(plumb_rt.settings.memory) != PLUMB_MEMORY_OFF;
     struct plumb_rss rss = with_rss ? plumb_rss_read() : (struct plumb_rss){0, 0};
     struct plumb_live_request *r, *before;
     struct plumb_live_section *s;
@@ -168,7 +168,7 @@ plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadat
 
 void plumb_request_end_impl(plumb_request request, uint32_t failed, const char *why)
 {
-    bool with_rss = PLUMB_LOAD(plumb_rt.settings.memory) != PLUMB_MEMORY_OFF;
+    bool with_rss = request.id && PLUMB_LOAD(plumb_rt.settings.memory) != PLUMB_MEMORY_OFF;
     struct plumb_rss rss = with_rss ? plumb_rss_read() : (struct plumb_rss){0, 0};
     uint64_t serial = request.id & ((UINT64_C(1) << 40) - 1);
     struct plumb_live_request *r;

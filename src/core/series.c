@@ -222,9 +222,12 @@ void plumb_checkpoint_impl(const char *name, uint32_t baseline)
 {
     struct plumb_live_memory m;
     struct plumb_live_checkpoint *c;
-    struct plumb_rss rss = plumb_rss_read();
+    struct plumb_rss rss = {0, 0};
     struct plumb_in in;
     uint64_t serial;
+    if (!plumb_wanted())
+        return;
+    rss = plumb_rss_read();
     if (!plumb_ledger_enter(&in, false))
         return;
     plumb_sized_flush(in);
