@@ -238,7 +238,7 @@ static void before_fork(void)
     plumb_sized_shut();
     plumb_life_lock();
     plumb_snapshot_lock();
-    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_ledger_lock();
     plumb_sized_before_fork();
     plumb_lock();
 }
@@ -251,7 +251,7 @@ static void after_fork(void)
     }
     plumb_unlock();
     plumb_sized_after_fork();
-    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    plumb_ledger_unlock();
     plumb_snapshot_unlock();
     plumb_life_unlock();
     plumb_sized_unshut();

@@ -5,15 +5,16 @@
 #define PLUMB_BASE_QUIET_WRITE_H
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
+
 struct plumb_quiet {
     sigset_t raised, before;
-    int cancel;
+    struct plumb_cancel cancel;
 };
 
 /* Between the two a write fails with EPIPE or EFBIG, and that is all: nor does it end a thread that
@@ -21,7 +22,7 @@ struct plumb_quiet {
 static inline void plumb_quiet_begin(struct plumb_quiet *q)
 {
     sigset_t pending;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &q->cancel);
+    q->cancel = plumb_cancel_off();
     sigemptyset(&q->raised);
     sigpending(&pending);
     if (!sigismember(&pending, SIGPIPE))
@@ -37,8 +38,8 @@ static inline void plumb_quiet_end(const struct plumb_quiet *q)
     while (sigtimedwait(&q->raised, NULL, &now) > 0 || errno == EINTR)
         errno = 0;
     pthread_sigmask(SIG_SETMASK, &q->before, NULL);
-    pthread_setcancelstate(q->cancel, NULL);
     errno = saved;
+    plumb_cancel_on(q->cancel);
 }
 
 /* One write; what it does not take is lost. errno stays. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/pages.h"
@@ -186,15 +187,15 @@ static void settle(void)
 static bool is_on(void)
 {
     struct plumb_act *a = &plumb_act;
-    int state;
+    struct plumb_cancel before;
     if (PLUMB_ACQUIRE(a->state) == PLUMB_ACT_UNDECIDED) {
         /* Opening a file may end the thread, with the lock held. */
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+        before = plumb_cancel_off();
         pthread_mutex_lock(&a->begin_lock);
         if (PLUMB_ACQUIRE(a->state) == PLUMB_ACT_UNDECIDED)
             settle();
         pthread_mutex_unlock(&a->begin_lock);
-        pthread_setcancelstate(state, NULL);
+        plumb_cancel_on(before);
     }
     return PLUMB_ACQUIRE(a->state) == PLUMB_ACT_ON;
 }

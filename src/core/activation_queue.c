@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/pages.h"
@@ -294,10 +295,10 @@ static void wake_writer(void)
 
 void plumb_act_queue_put(struct plumb_act_record *r)
 {
-    int state;
+    struct plumb_cancel before;
     bool room;
     /* A wait may end the thread, with the lock held. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    before = plumb_cancel_off();
     pthread_mutex_lock(&queue.lock);
     room = wait_for_writer() && wait_for_room();
     number(r);
@@ -309,7 +310,7 @@ void plumb_act_queue_put(struct plumb_act_record *r)
         wake_writer();
     }
     pthread_mutex_unlock(&queue.lock);
-    pthread_setcancelstate(state, NULL);
+    plumb_cancel_on(before);
 }
 
 void plumb_act_queue_lose(void)

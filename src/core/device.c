@@ -52,7 +52,7 @@ static struct plumb_live_device_use *use_of(struct plumb_run *run, uint64_t key)
 void plumb_device_launched(struct plumb_in in, const plumb_origin *o)
 {
     struct plumb_live_device_use *u;
-    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_ledger_lock();
     if ((u = use_of(in.run, key_of(o))) != NULL)
         u->launches++;
     if (o->stage && o->node != plumb_key_node(o->stage - 1) &&
@@ -60,7 +60,7 @@ void plumb_device_launched(struct plumb_in in, const plumb_origin *o)
         u->launches++;
     if (o->stage && (u = plumb_request_use(in.run, o->request, o->stage - 1)) != NULL)
         u->launches++;
-    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    plumb_ledger_unlock();
 }
 
 static void add_work(struct plumb_live_device_use *u, uint64_t ns)
@@ -73,11 +73,11 @@ static void add_work(struct plumb_live_device_use *u, uint64_t ns)
 
 void plumb_device_done(struct plumb_in in, const plumb_origin *o, uint64_t ns)
 {
-    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_ledger_lock();
     add_work(use_of(in.run, key_of(o)), ns);
     if (o->stage && o->request)
         add_work(plumb_request_use(in.run, o->request, o->stage - 1), ns);
-    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    plumb_ledger_unlock();
 }
 
 static void add_wait(struct plumb_live_device_use *u, uint64_t key, uint64_t ns)
@@ -106,9 +106,9 @@ void plumb_device_waited(struct plumb_in in, const plumb_origin *o, uint64_t ns)
     uint64_t key = s ? s->key : plumb_key(th->group, plumb_innermost_node(th));
     if (!plumb_key_node(key))
         return;
-    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_ledger_lock();
     add_wait(use_of(in.run, key), key_of(o), ns);
     if (s && s->request)
         add_wait(plumb_request_use(in.run, s->request, key), key_of(o), ns);
-    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    plumb_ledger_unlock();
 }

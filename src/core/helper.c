@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
+#include "base/cancel.h"
 #include "base/futex.h"
 #include "base/log.h"
 #include "base/resident.h"
@@ -189,10 +190,10 @@ static bool await(enum plumb_job job, uint32_t ticket, uint64_t ns)
 /* On this thread. What a job calls may end a thread that is cancelled. */
 static void do_it_here(enum plumb_job job)
 {
-    int state;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    struct plumb_cancel before;
+    before = plumb_cancel_off();
     job_of[job]();
-    pthread_setcancelstate(state, NULL);
+    plumb_cancel_on(before);
 }
 
 bool plumb_helper_do(enum plumb_job job, uint64_t ns)
@@ -424,14 +425,14 @@ bool plumb_helper_end(void)
 void plumb_helper_join(void)
 {
     struct timespec t;
-    int state;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    struct plumb_cancel before;
+    before = plumb_cancel_off();
     pthread_join(helper.thread, NULL);
     /* The kernel counts it a moment longer, as long as it has a clock: unshare() would still be
      * refused. */
     for (int i = 0; i < NAPS && clock_gettime(helper.cpu, &t) == 0; i++)
         plumb_helper_pause(NAP_NS / 10);
-    pthread_setcancelstate(state, NULL);
+    plumb_cancel_on(before);
     PLUMB_RELEASE(helper.ending, 0);
 }
 

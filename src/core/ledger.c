@@ -12,13 +12,13 @@ bool plumb_ledger_enter(struct plumb_in *in, bool even_if_off)
 {
     if (!plumb_enter(in, even_if_off))
         return false;
-    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_ledger_lock();
     return true;
 }
 
 void plumb_ledger_leave(struct plumb_in in)
 {
-    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    plumb_ledger_unlock();
     plumb_leave(in);
 }
 

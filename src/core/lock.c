@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "core/runtime.h"
@@ -10,11 +11,38 @@ __thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")));
 __thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));
 __thread bool plumb_snapshot_locked __attribute__((tls_model("initial-exec")));
 
+/* ---- Cancellation ---------------------------------------------------------------------------- */
+
+/* How many locks this thread has or waits for, and how it could be cancelled before. */
+static __thread struct {
+    uint32_t depth;
+    int type;
+} deferred __attribute__((tls_model("initial-exec")));
+
+static void cancel_later(void)
+{
+    int type = plumb_cancel_deferred();
+    if (deferred.depth++ == 0)
+        deferred.type = type;
+}
+
+/* As the last that a release does: the thread may end here. */
+static void cancel_again(void)
+{
+    int type = deferred.type; /* a handler's locks change it once there are none */
+    plumb_order();
+    if (--deferred.depth == 0)
+        pthread_setcanceltype(type, NULL);
+}
+
+/* ---- The locks ------------------------------------------------------------------------------- */
+
 /* Said before the lock is taken, taken back after it is let go. A handler that comes before it is
  * said may take the lock itself, or make the thread's record. */
 void plumb_lock(void)
 {
     struct plumb_thread *th;
+    cancel_later();
     plumb_locked = 1;
     plumb_order();
     th = plumb_tls;
@@ -50,10 +78,12 @@ void plumb_unlock(void)
     if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.signal_asked)) &&
         (asked = __atomic_exchange_n(&plumb_rt.signal_asked, 0, __ATOMIC_ACQ_REL)) != 0)
         raise((int)asked);
+    cancel_again();
 }
 
 void plumb_life_lock(void)
 {
+    cancel_later();
     plumb_life_locked = true;
     plumb_order();
     plumb_helper_lock(&plumb_rt.life_lock);
@@ -66,10 +96,12 @@ void plumb_life_unlock(void)
     plumb_order();
     plumb_life_locked = false;
     plumb_log_release();
+    cancel_again();
 }
 
 void plumb_snapshot_lock(void)
 {
+    cancel_later();
     plumb_snapshot_locked = true;
     plumb_order();
     plumb_helper_lock(&plumb_rt.snapshot_lock);
@@ -80,7 +112,45 @@ void plumb_snapshot_unlock(void)
     pthread_mutex_unlock(&plumb_rt.snapshot_lock);
     plumb_order();
     plumb_snapshot_locked = false;
+    cancel_again();
 }
+
+void plumb_ledger_lock(void)
+{
+    cancel_later();
+    pthread_mutex_lock(&plumb_rt.ledger_lock);
+}
+
+bool plumb_ledger_trylock(void)
+{
+    cancel_later();
+    if (pthread_mutex_trylock(&plumb_rt.ledger_lock) == 0)
+        return true;
+    cancel_again();
+    return false;
+}
+
+void plumb_ledger_unlock(void)
+{
+    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    cancel_again();
+}
+
+/* A fork that libc was not told of (a raw system call) finds the locks in any state. */
+void plumb_locks_forked(bool interrupted)
+{
+    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    plumb_rt.lock = plumb_rt.snapshot_lock = plumb_rt.life_lock = plumb_rt.ledger_lock = fresh;
+    plumb_rt.signal_asked = 0;
+    plumb_locked = 0;
+    plumb_life_locked = plumb_snapshot_locked = false;
+    if (!interrupted && deferred.depth) {
+        deferred.depth = 1;
+        cancel_again();
+    }
+}
+
+/* ---- Whoever may not take them --------------------------------------------------------------- */
 
 static int refuse(const char *call, plumb_error *err)
 {

@@ -2,7 +2,8 @@
  *
  * life_lock (start, stop, fork), then snapshot_lock, then ledger_lock (ledger.h), then `lock`: each
  * may be waited for by who holds those before it. A signal handler that interrupted their holder on
- * its own thread would wait for ever, so each thread knows which it holds, or waits for. */
+ * its own thread would wait for ever, so each thread knows which it holds, or waits for. Who holds
+ * one is not cancelled, not even asynchronously: that comes as the last one is released. */
 #ifndef PLUMB_CORE_LOCK_H
 #define PLUMB_CORE_LOCK_H
 
@@ -28,6 +29,12 @@ void plumb_life_lock(void);
 void plumb_life_unlock(void);
 void plumb_snapshot_lock(void);
 void plumb_snapshot_unlock(void);
+void plumb_ledger_lock(void);
+bool plumb_ledger_trylock(void);
+void plumb_ledger_unlock(void);
+/* In the child of a fork, which has one thread, this one: whoever else held a lock is not here to
+ * release it. `interrupted`: what the fork's handler interrupted goes on, and releases its own. */
+void plumb_locks_forked(bool interrupted);
 
 /* Whether this code is, or may be, the handler of a signal that interrupted plumb on this thread.
  */

@@ -114,10 +114,10 @@ static void close_to(struct plumb_in in, uint32_t depth, bool marked)
     struct plumb_region_stack *s = &in.th->regions;
     if (!s->count || s->open[s->count - 1].depth <= depth)
         return;
-    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_ledger_lock();
     while (s->count && s->open[s->count - 1].depth > depth)
         count_out(in, s->open[--s->count].index, marked);
-    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    plumb_ledger_unlock();
 }
 
 /* Entry `i` is of a region that a jump has left, while its span stays open until one around it
@@ -137,11 +137,11 @@ void plumb_regions_scopes_ended(struct plumb_in in, uint32_t scopes)
     struct plumb_region_stack *s = &in.th->regions;
     if (!s->count || s->open[s->count - 1].scopes <= scopes)
         return;
-    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_ledger_lock();
     for (uint32_t i = s->count; i-- > 0;)
         if (s->open[i].point && s->open[i].scopes > scopes)
             leave_behind(in, i);
-    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    plumb_ledger_unlock();
 }
 
 /* A declaration that is reached again in the same frame, while the region that it began there has
@@ -220,7 +220,7 @@ static plumb_span begin(struct plumb_thread *th, uint32_t index, uint32_t node, 
     s->open[s->count++] =
         (struct plumb_region_open){plumb_depth(th) + 1, index, th->scopes, point, frame};
     switches = count_in(in, index);
-    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    plumb_ledger_unlock();
     span = plumb_begin_inside(in, node, NULL);
     if (span.id)
         span.id |= PLUMB_STAGE_BIT;

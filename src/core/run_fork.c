@@ -16,17 +16,6 @@
 #include "core/run.h"
 #include "core/trace.h"
 
-/* The child has one thread, this one; whoever else held a lock at the fork is not here to release
- * it. A fork that libc was not told of (a raw system call) finds them in any state. */
-static void locks_free(void)
-{
-    const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    plumb_rt.lock = plumb_rt.snapshot_lock = plumb_rt.life_lock = plumb_rt.ledger_lock = fresh;
-    plumb_rt.signal_asked = 0;
-    plumb_locked = 0;
-    plumb_life_locked = plumb_snapshot_locked = false;
-}
-
 /* Puts private memory with what the mapping holds in its place. False: no memory. */
 static bool make_private(struct plumb_run *run)
 {
@@ -52,7 +41,7 @@ void plumb_run_forked(bool interrupted)
 {
     struct plumb_run *run = plumb_rt.run;
     bool was_on = run || plumb_rt.want_run;
-    locks_free();
+    plumb_locks_forked(interrupted);
     plumb_sized_forked();
     plumb_rt.pid = (uint32_t)getpid();
     plumb_threads_forget(interrupted);

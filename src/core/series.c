@@ -89,7 +89,7 @@ void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss)
 static bool lock_soon(void)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
-        if (pthread_mutex_trylock(&plumb_rt.ledger_lock) == 0)
+        if (plumb_ledger_trylock())
             return true;
         plumb_helper_pause(MS);
     }
@@ -112,7 +112,7 @@ uint64_t plumb_series_sample(struct plumb_run *run)
         plumb_series_point(run, plumb_ticks_from(plumb_rt.clock), rss);
     }
     pause = run->sample_pause_ns;
-    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    plumb_ledger_unlock();
     return pause;
 }
 

@@ -263,10 +263,10 @@ static PLUMB_COLD void pass_on(struct plumb_thread *th, bool leaves)
     struct plumb_in in = {th, plumb_run_inside(th)};
     int saved = errno;
     if (in.run && section_begin()) {
-        pthread_mutex_lock(&plumb_rt.ledger_lock);
+        plumb_ledger_lock();
         plumb_sized_flush(in);
         trace_heap(in);
-        pthread_mutex_unlock(&plumb_rt.ledger_lock);
+        plumb_ledger_unlock();
         section_end();
     } else if (leaves) {
         park(&th->sized);

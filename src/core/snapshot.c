@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "core/ring.h"
 #include "core/thread_copy.h"
 #include "format/live_read.h"
@@ -289,17 +290,18 @@ static int summarise(const struct wanted *want)
 static int summarise_locked(const struct wanted *want, plumb_error *err)
 {
     sigset_t all, before;
-    int rc = plumb_may_lock_all("a summary", err), state;
+    struct plumb_cancel cancel;
+    int rc = plumb_may_lock_all("a summary", err);
     if (rc < 0)
         return rc;
     sigfillset(&all);
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    cancel = plumb_cancel_off();
     pthread_sigmask(SIG_SETMASK, &all, &before);
     plumb_snapshot_lock();
     rc = summarise(want);
     plumb_snapshot_unlock();
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_setcancelstate(state, NULL);
+    plumb_cancel_on(cancel);
     if (rc == PLUMB_OK)
         return rc;
     return plumb_fail(err, rc, "cannot take a summary: %s",

@@ -76,10 +76,10 @@ static plumb_span begin_inside(struct plumb_in in, uint32_t node, uint32_t flags
     struct plumb_stage_run begun = {.node = node, .flags = flags, .hooks = hooks};
     plumb_span span;
     if (measured) {
-        pthread_mutex_lock(&plumb_rt.ledger_lock);
+        plumb_ledger_lock();
         begun.request = plumb_request_current(in);
         begun.scope = s ? open_scope(in, flags, rss) : 0;
-        pthread_mutex_unlock(&plumb_rt.ledger_lock);
+        plumb_ledger_unlock();
     }
     span = plumb_begin_inside(in, node, &begun.begin_ticks);
     if (span.id && s) {
@@ -91,9 +91,9 @@ static plumb_span begin_inside(struct plumb_in in, uint32_t node, uint32_t flags
         in.th->stages++;
         span.id |= PLUMB_STAGE_BIT;
     } else if (begun.scope) {
-        pthread_mutex_lock(&plumb_rt.ledger_lock);
+        plumb_ledger_lock();
         plumb_scope_close(in, begun.scope, NULL, &unused);
-        pthread_mutex_unlock(&plumb_rt.ledger_lock);
+        plumb_ledger_unlock();
     }
     return span;
 }
@@ -195,11 +195,11 @@ void plumb_stages_closed(struct plumb_in in, uint32_t depth)
     struct plumb_live_memory unused;
     while (th->stages && th->stage[th->stages - 1].depth > depth) {
         const struct plumb_stage_run *s = forget_innermost(th);
-        pthread_mutex_lock(&plumb_rt.ledger_lock);
+        plumb_ledger_lock();
         pass_on(in, s);
         if (s->scope)
             plumb_scope_close(in, s->scope, NULL, &unused);
-        pthread_mutex_unlock(&plumb_rt.ledger_lock);
+        plumb_ledger_unlock();
     }
 }
 
@@ -242,7 +242,7 @@ static void enter_run(struct plumb_in in, const struct plumb_stage_run *s,
         e->self_ticks = self_ticks(in, s, plumb_stage_took(e));
     if (reads_memory(s->flags))
         rss = plumb_rss_read();
-    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_ledger_lock();
     plumb_sized_flush(in);
     plumb_scope_close(in, s->scope, &rss, &e->memory);
     e->tid = in.th->tid;
@@ -251,7 +251,7 @@ static void enter_run(struct plumb_in in, const struct plumb_stage_run *s,
         e->counts = plumb_active_has(in.run, in.th->step);
     if (signature)
         plumb_signature_enter(in.run, e, in.th->pack[in.th->stages]);
-    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    plumb_ledger_unlock();
 }
 
 static double mib(uint64_t bytes)
@@ -299,11 +299,11 @@ void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plum
 static void drop(struct plumb_in in, const struct plumb_stage_run *s, struct plumb_live_memory *out)
 {
     memset(out, 0, sizeof *out);
-    pthread_mutex_lock(&plumb_rt.ledger_lock);
+    plumb_ledger_lock();
     pass_on(in, s);
     if (s->scope)
         plumb_scope_close(in, s->scope, NULL, out);
-    pthread_mutex_unlock(&plumb_rt.ledger_lock);
+    plumb_ledger_unlock();
 }
 
 /* Spans that are only here for their hooks leave nothing but the time of the stages inside. */

@@ -74,10 +74,10 @@ static bool part(struct plumb_thread *th)
         plumb_stages_closed(in, 0);
         th->unhooked = 0; /* the program's functions are not called from a thread's destructor */
         plumb_scopes_return(in, 0);
-        pthread_mutex_lock(&plumb_rt.ledger_lock);
+        plumb_ledger_lock();
         plumb_sized_flush(in);
         plumb_scope_thread_ends(th);
-        pthread_mutex_unlock(&plumb_rt.ledger_lock);
+        plumb_ledger_unlock();
     }
     plumb_order();
     plumb_lock();
