@@ -196,7 +196,7 @@ for name in recorded profile; do
     rows=rows
     [ "$name" = recorded ] || rows=profile_rows
     "$PLUMB_BIN" report --frames 20 "$rows" >report.txt
-    sed '1,/^$/d' "$name.txt" | cmp - report.txt || fail "$name printed another table than plumb report"
+    sed '1,/^$/d' "$name.txt" | diff - report.txt >&2 || fail "$name printed another table than plumb report"
     head -n 3 "$name.txt" | cmp - first.txt || fail "$name printed other results"
     grep -qx 'Profiling Summary (20 frames, skip_first_n=3)' report.txt || fail "$(head -n 1 report.txt)"
     jq -r '[.nodes[].total_ns] | add / 17 / 1e6' "$rows/timing.json" >average.txt

@@ -123,10 +123,6 @@ static void on_signal(int sig)
     struct plumb_thread *th = plumb_tls;
     sigset_t only;
     bool froze = false;
-    /* The end of the run needs the lock that this thread has: as soon as it lets go. */
-    if (plumb_locked && PLUMB_LOAD(control.running) &&
-        !__atomic_exchange_n(&plumb_rt.signal_asked, (uint32_t)sig, __ATOMIC_ACQ_REL))
-        return;
     if (plumb_rt.pid == (uint32_t)getpid() && PLUMB_LOAD(control.running)) {
         /* Interrupted inside plumb or not, this thread changes nothing any more. */
         froze = th && !PLUMB_LOAD(th->frozen);

@@ -35,6 +35,31 @@ static void cancel_again(void)
         pthread_setcanceltype(type, NULL);
 }
 
+/* ---- Signals --------------------------------------------------------------------------------- */
+
+/* None comes to the thread that has `lock` or waits for it: a handler would find it taken, and one
+ * that leaves by a jump would leave it taken for ever. Those of faults are let through: blocked,
+ * they end the program without its handlers. plumb's own threads block all signals as it is. */
+static void signals_off(sigset_t *before)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t most;
+    if (plumb_helper_is_me())
+        return;
+    sigfillset(&most);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigdelset(&most, faults[i]);
+    pthread_sigmask(SIG_BLOCK, &most, before);
+}
+
+static void signals_on(const sigset_t *before)
+{
+    if (!plumb_helper_is_me())
+        pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static sigset_t holder_blocked; /* what who has `lock` blocked before; its own */
+
 /* ---- The locks ------------------------------------------------------------------------------- */
 
 /* Said before the lock is taken, taken back after it is let go. A handler that comes before it is
@@ -42,7 +67,9 @@ static void cancel_again(void)
 void plumb_lock(void)
 {
     struct plumb_thread *th;
+    sigset_t before;
     cancel_later();
+    signals_off(&before);
     plumb_locked = 1;
     plumb_order();
     th = plumb_tls;
@@ -53,6 +80,7 @@ void plumb_lock(void)
     }
     plumb_order();
     plumb_helper_lock(&plumb_rt.lock);
+    holder_blocked = before;
 }
 
 void plumb_lock_is_of(struct plumb_thread *th)
@@ -66,6 +94,7 @@ void plumb_lock_is_of(struct plumb_thread *th)
 void plumb_unlock(void)
 {
     uint32_t locked = plumb_locked, asked;
+    sigset_t before = holder_blocked;
     pthread_mutex_unlock(&plumb_rt.lock);
     plumb_order();
     plumb_locked = 0;
@@ -75,9 +104,7 @@ void plumb_unlock(void)
     if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.debug_asked)) &&
         (asked = __atomic_exchange_n(&plumb_rt.debug_asked, 0, __ATOMIC_ACQ_REL)) != 0)
         plumb_set_debug_points((int)asked - 1);
-    if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.signal_asked)) &&
-        (asked = __atomic_exchange_n(&plumb_rt.signal_asked, 0, __ATOMIC_ACQ_REL)) != 0)
-        raise((int)asked);
+    signals_on(&before);
     cancel_again();
 }
 
@@ -141,7 +168,8 @@ void plumb_locks_forked(bool interrupted)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     plumb_rt.lock = plumb_rt.snapshot_lock = plumb_rt.life_lock = plumb_rt.ledger_lock = fresh;
-    plumb_rt.signal_asked = 0;
+    if (plumb_locked && !interrupted)
+        signals_on(&holder_blocked);
     plumb_locked = 0;
     plumb_life_locked = plumb_snapshot_locked = false;
     if (!interrupted && deferred.depth) {

@@ -1,9 +1,10 @@
 /* lock.h: the runtime's locks, and who may not take them.
  *
  * life_lock (start, stop, fork), then snapshot_lock, then ledger_lock (ledger.h), then `lock`: each
- * may be waited for by who holds those before it. A signal handler that interrupted their holder on
- * its own thread would wait for ever, so each thread knows which it holds, or waits for. Who holds
- * one is not cancelled, not even asynchronously: that comes as the last one is released. */
+ * may be waited for by who holds those before it. No signal comes to the holder of `lock`. Handlers
+ * that interrupt the holder of another one on its own thread would wait for ever, so each thread
+ * knows which it holds, or waits for. Who holds any is not cancelled, not even asynchronously: that
+ * comes as the last one is released. */
 #ifndef PLUMB_CORE_LOCK_H
 #define PLUMB_CORE_LOCK_H
 
@@ -19,8 +20,8 @@ extern __thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")))
 extern __thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));
 extern __thread bool plumb_snapshot_locked __attribute__((tls_model("initial-exec")));
 
-/* To a signal handler that interrupts the holder the thread is busy, as if it were inside a span's
- * begin. */
+/* Two system calls each, to block signals; never for what a program does all the time. To the handler
+ * of a fault the thread is busy, as if it were inside a span's begin. */
 void plumb_lock(void);
 void plumb_unlock(void);
 /* Under the lock: `th` is from now on the calling thread's, which had none. */

@@ -15,13 +15,15 @@
 
 enum { FIT_NS = 2000000 };
 
-/* After this no thread is, or will be, in the run's mapping; false: one is held up in it. `*held`:
- * one that our signal handler holds is in it, and may come back should the process go on. */
-static bool quiesce(bool *held)
+/* After this no thread begins anything in the run's mapping. Returns how many are held up in it:
+ * stopped, or out of a signal handler by a jump. What they have is read as that of a process that
+ * was killed there. `*may_return`: one of them, or of those that our signal handler holds, may go
+ * on and needs the mapping. */
+static uint32_t quiesce(bool *may_return)
 {
     uint64_t deadline_ns;
-    bool all = true;
-    *held = false;
+    uint32_t inside = 0;
+    *may_return = false;
     plumb_lock();
     PLUMB_STORE(plumb_rt.recording, 0);
     PLUMB_STORE(plumb_rt.want_run, false);
@@ -32,10 +34,22 @@ static bool quiesce(bool *held)
     plumb_barrier();
     deadline_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) + PLUMB_LEAVE_WAIT_MS * UINT64_C(1000000);
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next) {
-        all &= plumb_thread_await(th, deadline_ns);
-        *held |= PLUMB_ACQUIRE(th->frozen) && PLUMB_LOAD(th->busy) == PLUMB_BUSY_RECORDING;
+        inside += !plumb_thread_await(th, deadline_ns);
+        *may_return |= PLUMB_ACQUIRE(th->frozen) && PLUMB_LOAD(th->busy) == PLUMB_BUSY_RECORDING;
     }
-    return all;
+    *may_return |= inside > 0;
+    return inside;
+}
+
+static void note_inside(struct plumb_run *run, uint32_t inside)
+{
+    plumb_lock();
+    plumb_run_note(
+        run,
+        "%u %s inside plumb as the run ended (stopped, or left by a jump out of a signal "
+        "handler): what it recorded at that moment is missing",
+        inside, inside == 1 ? "thread was" : "threads were");
+    plumb_unlock();
 }
 
 /* What there still is of a run whose report could not be written. */
@@ -65,11 +79,12 @@ static int close_run(struct plumb_run *run, plumb_error *err)
 {
     struct plumb_anchor end;
     plumb_error why = {0, ""};
-    bool still, held, kept = true;
-    int rc = PLUMB_OK;
+    bool may_return, kept = true;
+    uint32_t inside;
+    int rc;
     plumb_collectors_stop(run);
     plumb_snapshot_lock();
-    still = quiesce(&held);
+    inside = quiesce(&may_return);
     /* Summaries see no run from here on: the end block calls out, and may be asked for one. */
     plumb_lock();
     snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
@@ -92,22 +107,20 @@ static int close_run(struct plumb_run *run, plumb_error *err)
         plumb_anchor_take(&end, plumb_rt.clock);
         plumb_live_clock_take(run->h, &end);
     }
-    plumb_trace_writer_stop(run, &end, still);
+    plumb_trace_writer_stop(run, &end);
     plumb_trace_tell_stop(run);
-    if (still) {
-        plumb_carve_note(run);
-        plumb_ledger_close(run);
-        plumb_collectors_tell(run);
-        plumb_collectors_list();
-        rc = plumb_run_conclude(run, &end, &kept, &why);
-    } else
-        rc = plumb_fail(&why, PLUMB_ERR_STATE, "a thread is held up inside plumb");
+    if (inside)
+        note_inside(run, inside);
+    plumb_carve_note(run);
+    plumb_ledger_close(run);
+    plumb_collectors_tell(run);
+    plumb_collectors_list();
+    rc = plumb_run_conclude(run, &end, &kept, &why);
     if (rc < 0)
         tell_unsaved(run, &end, why.message);
     PLUMB_STORE(run->h->status, PLUMB_LIVE_ENDED);
-    if (still)
-        plumb_file_done(run, kept);
-    if (still && !held) {
+    plumb_file_done(run, kept);
+    if (!may_return) {
         plumb_mapping_close(run);
         plumb_pages_unmap(run, sizeof *run);
     }

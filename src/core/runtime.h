@@ -42,6 +42,7 @@ enum {
     PLUMB_STAGES_MAX = 32, /* nested stages; deeper ones are plain nodes */
     PLUMB_DEVICES_MAX = 64,
     PLUMB_PATH_MAX = 27, /* entries of plumb_context.path */
+    PLUMB_KNOWN_NAMES = 16,
     PLUMB_PLACES_MAX = 65536
 };
 
@@ -166,6 +167,12 @@ struct plumb_unhook {
     uint32_t node;
 };
 
+/* A name that the thread used, and where it is in the mapping of a run. */
+struct plumb_known_name {
+    uint64_t hash, off;
+    uint32_t generation;
+};
+
 struct plumb_thread {
     /* the span path */
     uint32_t gate;   /* enum plumb_gate; others set and clear bits */
@@ -202,6 +209,7 @@ struct plumb_thread {
     int64_t step;
     uint32_t path_depth, path_group; /* adopted path, and the group that it was adopted with */
     uint32_t path[PLUMB_PATH_MAX];
+    struct plumb_known_name names[PLUMB_KNOWN_NAMES]; /* text.c: by their hash */
     uint32_t scopes, scope_serial;
     struct plumb_scope_entry scope[PLUMB_SCOPES_MAX];
     /* the ledger: under its lock, or of this thread alone */
@@ -299,8 +307,7 @@ struct plumb_runtime {
     uint32_t recording; /* a run is open */
     int32_t rank;       /* of the run; negative: unknown */
     uint32_t debug;
-    uint32_t debug_asked;  /* 1 + what a handler that may not take the lock wants `debug` to be */
-    uint32_t signal_asked; /* the signal that came to who has the lock, and ends the run; atomic */
+    uint32_t debug_asked; /* 1 + what a handler that may not take the lock wants `debug` to be */
     uint32_t pid;
     enum plumb_clock_source clock;
     plumb_leaves_fn *leaves; /* the fastest for this processor */
@@ -475,6 +482,8 @@ uint64_t plumb_carved_text(const struct plumb_run *run, const char *text); /* 0:
 uint64_t plumb_text_name(struct plumb_run *run, const char *name);
 uint64_t plumb_text_why(struct plumb_run *run, const char *why);
 void plumb_text_fini(struct plumb_run *run);
+/* The first, by the calling thread, which is inside `in` and does not have the lock. */
+uint64_t plumb_thread_name(struct plumb_in in, const char *name);
 /* Makes element `i` (== count) of a table; NULL: full. The caller fills it, then commits. */
 void *plumb_table_add(struct plumb_run *run, struct plumb_live_table *t);
 void plumb_table_commit(struct plumb_live_table *t);

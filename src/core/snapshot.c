@@ -241,12 +241,13 @@ static int make_timing(struct plumb_timing *t, struct plumb_merge *m,
     return t->arena.failed ? PLUMB_ERR_MEMORY : rc;
 }
 
-static int make(const struct wanted *want, struct plumb_merge *m)
+static int make(const struct wanted *want, struct plumb_run *run, struct plumb_merge *m)
 {
     struct plumb_anchor end;
     double ppm, tick_ns;
     plumb_anchor_take(&end, plumb_rt.clock);
     tick_ns = plumb_live_tick_ns(m->h, &end, &ppm);
+    plumb_live_tick_told(run->h, tick_ns, ppm);
     see_names();
     return want->rows ? make_rows(want, m, &end, tick_ns)
                       : make_timing(want->timing, m, &end, tick_ns);
@@ -283,7 +284,7 @@ static int summarise(const struct wanted *want)
     if (rc == PLUMB_OK)
         rc = add_threads(memory, run);
     if (rc == PLUMB_OK)
-        rc = make(want, m);
+        rc = make(want, run, m);
     return rc == PLUMB_OK && memory->arena.failed ? PLUMB_ERR_MEMORY : rc;
 }
 

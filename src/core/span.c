@@ -602,9 +602,7 @@ static void span_arg(plumb_span span, const char *key, uint32_t type, const void
     } else {
         memcpy(&payload[1], value, 8);
     }
-    plumb_lock();
-    payload[0] = plumb_text_name(in.run, key ? key : "") | (uint64_t)depth_of(in.th, span) << 48;
-    plumb_unlock();
+    payload[0] = plumb_thread_name(in, key ? key : "") | (uint64_t)depth_of(in.th, span) << 48;
     plumb_wide(in, PLUMB_WIDE_ARG, type, payload, (uint32_t)(2 + (bytes + 7) / 8));
     plumb_leave(in);
 }

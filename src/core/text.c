@@ -1,5 +1,6 @@
 /* text.c: texts that a program may make up without end: reasons of failures, names of instants,
- * counters, arguments, checkpoints and metrics. All under the runtime's lock.
+ * counters, arguments, checkpoints and metrics. Under the runtime's lock, but for
+ * plumb_thread_name().
  *
  * Names are kept for the run, because a trace refers to them until it is read; they have a
  * sixteenth of the mapping, and those beyond it are "(other)", and counted.
@@ -35,6 +36,22 @@ uint64_t plumb_text_name(struct plumb_run *run, const char *name)
     }
     plumb_drop(run, PLUMB_DROP_NAMES);
     return plumb_carve_text(run, "(other)");
+}
+
+/* Without the lock for the few names that a thread uses again and again: that takes system calls.
+ */
+uint64_t plumb_thread_name(struct plumb_in in, const char *name)
+{
+    uint64_t hash = plumb_hash_text(name);
+    struct plumb_known_name *known = &in.th->names[hash % PLUMB_KNOWN_NAMES];
+    if (known->generation == in.run->generation && known->hash == hash && known->off &&
+        strcmp(PLUMB_AT(in.run, const char, known->off + sizeof(struct plumb_live_text)), name) ==
+            0)
+        return known->off;
+    plumb_lock();
+    *known = (struct plumb_known_name){hash, plumb_text_name(in.run, name), in.run->generation};
+    plumb_unlock();
+    return known->off;
 }
 
 /* ---- Reasons --------------------------------------------------------------------------------- */

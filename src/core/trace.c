@@ -285,22 +285,13 @@ void plumb_trace_attach(struct plumb_in in)
 
 /* ---- What only a trace shows ----------------------------------------------------------------- */
 
-static uint64_t carve_name(struct plumb_in in, const char *name)
-{
-    uint64_t off;
-    plumb_lock();
-    off = plumb_text_name(in.run, name);
-    plumb_unlock();
-    return off;
-}
-
 void plumb_instant_impl(const char *name)
 {
     struct plumb_in in;
     uint64_t off;
     if (!name || !plumb_enter(&in, false))
         return;
-    if (plumb_traced(in.th) && (off = carve_name(in, name)) != 0)
+    if (plumb_traced(in.th) && (off = plumb_thread_name(in, name)) != 0)
         plumb_wide(in, PLUMB_WIDE_INSTANT, 0, &off, 2);
     plumb_leave(in);
 }
@@ -321,7 +312,7 @@ void plumb_counter_impl(const char *name, double value)
         return;
     memcpy(&bits, &value, sizeof bits);
     if (plumb_traced(in.th))
-        plumb_trace_counter(in, PLUMB_COUNTER_F64, carve_name(in, name), bits);
+        plumb_trace_counter(in, PLUMB_COUNTER_F64, plumb_thread_name(in, name), bits);
     plumb_leave(in);
 }
 
@@ -330,7 +321,7 @@ static void pool_counter(struct plumb_in in, const char *device, const char *poo
 {
     char name[256];
     snprintf(name, sizeof name, "memory %.60s%s%.100s %s", device, pool[0] ? " " : "", pool, what);
-    plumb_trace_counter(in, PLUMB_COUNTER_BYTES, carve_name(in, name), (uint64_t)bytes);
+    plumb_trace_counter(in, PLUMB_COUNTER_BYTES, plumb_thread_name(in, name), (uint64_t)bytes);
 }
 
 void plumb_trace_pool(struct plumb_in in, const char *device, const char *pool, int64_t allocated,

@@ -75,9 +75,8 @@ void plumb_trace_tell_stop(const struct plumb_run *run);
 
 /* Under life_lock. The writer: a thread of its own that blocks all signals. */
 void plumb_trace_writer_start(struct plumb_run *run);
-/* Nobody records any more: writes the rest, ends the file, and counts what is not in it. Without
- * `whole` (a thread is held up in the mapping) only the writer is stopped. */
-void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end, bool whole);
+/* Nobody records any more: writes the rest, ends the file, and counts what is not in it. */
+void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end);
 void plumb_trace_writer_forget(void); /* in the child of a fork */
 /* Before that, for plumb_give_back(): what the parent's writer has mapped. */
 void plumb_trace_writer_give_back(void);

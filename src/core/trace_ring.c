@@ -224,7 +224,7 @@ static void tell_unknown_nodes(struct plumb_trace_ring *r)
     }
 }
 
-int plumb_trace_ring_close(struct plumb_trace_ring *r, bool whole)
+int plumb_trace_ring_close(struct plumb_trace_ring *r)
 {
     struct plumb_live_trace *t = trace_of(r);
     char why[PLUMB_KEEP_WHY];
@@ -232,15 +232,14 @@ int plumb_trace_ring_close(struct plumb_trace_ring *r, bool whole)
     int code = 0;
     if (t->mode != PLUMB_LIVE_TRACE_RING)
         return 0;
-    if (whole)
-        tell_unknown_nodes(r);
+    tell_unknown_nodes(r);
     plumb_keep_signal_give_back();
     before = __atomic_exchange_n(&wish.state, KEEP_OFF, __ATOMIC_ACQ_REL);
-    if (whole && before == KEEP_WANTED) {
+    if (before == KEEP_WANTED) {
         take_why(why);
         keep_now(r, why);
     }
-    if (whole && t->kept_bytes < t->max_bytes) {
+    if (t->kept_bytes < t->max_bytes) {
         code =
             write_piece_file(r, PLUMB_TRACE_FILE, "the run ended", &t->file_bytes, &t->file_spans);
         if (code)

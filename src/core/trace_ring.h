@@ -25,8 +25,8 @@ void plumb_trace_ring_open(struct plumb_trace_ring *r);
 void plumb_trace_ring_listen(void);
 /* Looks for slow spans, and grants a wish. */
 void plumb_trace_ring_pass(struct plumb_trace_ring *r);
-/* `whole`: the newest records become trace.pftrace. 0, or the errno that this failed with. */
-int plumb_trace_ring_close(struct plumb_trace_ring *r, bool whole);
+/* The newest records become trace.pftrace. 0, or the errno that this failed with. */
+int plumb_trace_ring_close(struct plumb_trace_ring *r);
 /* In the child of a fork. */
 void plumb_trace_ring_forget(void);
 

@@ -417,19 +417,18 @@ static void tell_no_steps(struct writer *w)
     plumb_unlock();
 }
 
-void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end, bool whole)
+void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *end)
 {
     struct writer *w = &writer;
     int code;
     if (w->run != run)
         return;
     stop_thread(w);
-    if (whole)
-        set_clock(w, end);
-    code = plumb_trace_ring_close(&w->ring, whole);
+    set_clock(w, end);
+    code = plumb_trace_ring_close(&w->ring);
     if (code)
         end_trace(w, code == EFBIG ? PLUMB_TRACE_AT_BOUND : PLUMB_TRACE_NO_FILE, code);
-    if (whole && w->fd >= 0) {
+    if (w->fd >= 0) {
         if (!trace_of(w)->ended)
             plumb_trace_live_finish(&w->live);
         close_parts(w, true);
@@ -441,10 +440,8 @@ void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *e
             plumb_trace_live_finish(&w->live);
         write_tail(w);
     }
-    if (whole) {
-        tell_no_steps(w);
-        tell_late_stacks(w);
-    }
+    tell_no_steps(w);
+    tell_late_stacks(w);
     close_parts(w, false);
     if (w->fd >= 0)
         close(w->fd);

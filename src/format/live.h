@@ -45,7 +45,7 @@
  * a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 16,
+    PLUMB_LIVE_VERSION = 17,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
@@ -459,6 +459,9 @@ struct plumb_live_header {
     uint32_t anchor;
     int32_t rank, world_size, local_rank;
     struct plumb_clock_jump jump[PLUMB_CLOCK_JUMPS];
+    /* Nanoseconds a tick by which the program was told its figures, and the bound of their error in
+     * 1e-6: bits of a double. 0: it was told none. */
+    uint64_t told_tick_ns, told_ppm;
     uint64_t seen_ticks; /* when plumb's own thread last woke up: the process was alive */
     /* When the file stopped growing and the process went on in memory of its own; 0: it has not. */
     uint64_t frozen_ticks;

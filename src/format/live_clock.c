@@ -3,7 +3,9 @@
 #include "format/live_clock.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "format/timing.h"
 
@@ -72,6 +74,40 @@ bool plumb_live_clock_take(struct plumb_live_header *h, const struct plumb_ancho
     return jumped;
 }
 
+/* ---- The rate -------------------------------------------------------------------------------- */
+
+/* A rate that was told is kept as long as a later one is not so many times as exact. One that is
+ * less exact than this is not kept at all. */
+enum { BETTER = 4, TOLD_PPM_MOST = 10 };
+
+static uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static double real_of(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+void plumb_live_tick_told(struct plumb_live_header *h, double tick_ns, double ppm)
+{
+    PLUMB_STORE(h->told_tick_ns, bits_of(tick_ns));
+    PLUMB_STORE(h->told_ppm, bits_of(ppm));
+}
+
+static bool keeps_told(const struct plumb_live_header *h, double rate, double ppm)
+{
+    double told = real_of(PLUMB_LOAD(h->told_tick_ns));
+    double told_ppm = real_of(PLUMB_LOAD(h->told_ppm));
+    return told_ppm > 0 && told_ppm <= TOLD_PPM_MOST && ppm * BETTER > told_ppm &&
+           fabs(rate - told) <= rate * (ppm + told_ppm) * 1e-6;
+}
+
 double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
                           double *ppm)
 {
@@ -81,6 +117,10 @@ double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_
     if (end)
         advance(&p, h, &p, end, NULL);
     rate = plumb_clock_line_rate(&p, ppm);
+    if (keeps_told(h, rate, *ppm)) {
+        rate = real_of(PLUMB_LOAD(h->told_tick_ns));
+        *ppm = real_of(PLUMB_LOAD(h->told_ppm));
+    }
     if (h->clock_source == PLUMB_CLOCK_TSC)
         return rate > 0 ? rate : 1;
     *ppm = 0;

@@ -18,6 +18,10 @@ struct plumb_anchor plumb_live_clock_newest(const struct plumb_live_header *h);
  * time in which the counter did not jump. 0: not known. *ppm: bound of its error. */
 double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
                           double *ppm);
+/* Remembers what that returned for a summary: while later readings agree with it, and are not much
+ * more exact, it is returned again, so that the summary and the report of a run have the same
+ * digits. One thread at a time. */
+void plumb_live_tick_told(struct plumb_live_header *h, double tick_ns, double ppm);
 
 /* Returns the time of `ticks` in ns since the run's start, and as Unix time. `end`: the newest
  * anchor or one from after it. Around a jump a reading belongs to the nearer side. */

@@ -2,6 +2,7 @@
  * jump it is nearer to. */
 #include "format/live_clock.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -116,11 +117,43 @@ static void without_a_jump_times_follow_from_the_rate(void **state)
     free(h);
 }
 
+/* A rate that figures were told by stays, unless it was wrong or a reading is far better. */
+static void a_told_rate_stays_while_readings_agree(void **state)
+{
+    struct plumb_live_header *h = calloc(1, sizeof *h);
+    struct machine m = {1000, 2000, 3000};
+    struct plumb_anchor a;
+    double ppm, first, later;
+    (void)state;
+    assert_non_null(h);
+    h->clock_source = PLUMB_CLOCK_TSC;
+    h->early = h->start = look(&m);
+    plumb_live_clock_begin(h);
+    run_for(&m, S);
+    a = look(&m);
+    first = plumb_live_tick_ns(h, &a, &ppm);
+    assert_true(ppm > 0 && ppm < 10);
+    plumb_live_tick_told(h, first, ppm);
+    run_for(&m, S / 2);
+    a = look(&m);
+    a.ticks++; /* within the width of a reading */
+    assert_true(plumb_live_tick_ns(h, &a, &ppm) == first);
+    run_for(&m, 10 * (uint64_t)S);
+    a = look(&m);
+    a.ticks++;
+    later = plumb_live_tick_ns(h, &a, &ppm);
+    assert_true(later != first && fabs(later / first - 1) < 1e-6);
+    plumb_live_tick_told(h, later * 1.001, ppm);
+    assert_true(plumb_live_tick_ns(h, &a, &ppm) == later);
+    free(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times_hold_on_both_sides_of_jumps),
         cmocka_unit_test(without_a_jump_times_follow_from_the_rate),
+        cmocka_unit_test(a_told_rate_stays_while_readings_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
