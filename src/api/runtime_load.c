@@ -23,6 +23,7 @@
 #include "base/stderr.h"
 #include "collect/list.h"
 #include "core/activation.h"
+#include "core/carve.h"
 #include "core/collector.h"
 #include "core/hook.h"
 #include "core/keeper.h"

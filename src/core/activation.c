@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/pages.h"
 #include "base/scratch.h"
+#include "core/carve.h"
 #include "core/run.h"
 #include "core/stage.h"
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json_write.h"
 #include "core/activation_dump.h"
+#include "core/carve.h"
 
 static const struct {
     const char *name;

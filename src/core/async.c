@@ -3,6 +3,7 @@
  * against reuse between read and exchange. A chunk of slots is carved, under the lock, when the
  * stack runs empty. */
 #include "base/log.h"
+#include "core/carve.h"
 #include "core/nvtx.h"
 #include "core/stage.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "core/carve.h"
 #include "core/control.h"
 #include "core/runtime.h"
 

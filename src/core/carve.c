@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "core/active.h"
+#include "core/carve.h"
 #include "core/helper.h"
 #include "core/runtime.h"
 

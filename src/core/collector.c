@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/carve.h"
 #include "core/keeper.h"
 
 enum { STACK_BYTES = 256 * 1024, NAP_NS = 1000000 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/carve.h"
 #include "core/collector.h"
 #include "core/run.h"
 

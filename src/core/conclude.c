@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/quiet_write.h"
 #include "core/active.h"
+#include "core/carve.h"
 #include "core/run.h"
 #include "core/runtime.h"
 #include "format/live_read.h"

@@ -3,6 +3,7 @@
  * without a lock. */
 #include <string.h>
 
+#include "core/carve.h"
 #include "core/collector.h"
 #include "core/trace.h"
 

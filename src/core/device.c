@@ -6,6 +6,7 @@
  * together and a launch costs microseconds anyway. */
 #include <string.h>
 
+#include "core/carve.h"
 #include "core/collector.h"
 #include "core/ledger.h"
 #include "core/stage.h"

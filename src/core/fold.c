@@ -17,6 +17,7 @@
 
 #include "core/active.h"
 #include "core/amount.h"
+#include "core/carve.h"
 #include "core/meet.h"
 #include "core/ring.h"
 #include "core/sched.h"

@@ -8,6 +8,7 @@
  * the child's run. */
 #include "base/pages.h"
 #include "core/active.h"
+#include "core/carve.h"
 #include "core/runtime.h"
 #include "core/sched.h"
 #include "core/stage.h"

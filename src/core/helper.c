@@ -4,6 +4,7 @@
  * asks counts up the first, rings, and waits for the second: many who ask at once are answered by
  * one turn. The helper sleeps on the bell until it rings or something is due by the clock. */
 #include "core/helper.h"
+#include "core/carve.h"
 
 #include <linux/close_range.h>
 #include <sched.h>

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "core/carve.h"
 #include "core/collector.h"
 #include "core/ledger.h"
 #include "core/ring.h"

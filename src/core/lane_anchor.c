@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/futex.h"
+#include "core/carve.h"
 #include "core/collector.h"
 #include "format/lane_clock.h"
 

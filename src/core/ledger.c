@@ -1,6 +1,7 @@
 /* ledger.c: the book that stages and memory are entered in: its lock, and the entries of keys and
  * of stage runs. */
 #include "core/ledger.h"
+#include "core/carve.h"
 
 #include <string.h>
 

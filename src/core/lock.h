@@ -20,8 +20,8 @@ extern __thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")))
 extern __thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));
 extern __thread bool plumb_snapshot_locked __attribute__((tls_model("initial-exec")));
 
-/* Two system calls each, to block signals; never for what a program does all the time. To the handler
- * of a fault the thread is busy, as if it were inside a span's begin. */
+/* Two system calls each, to block signals; never for what a program does all the time. To the
+ * handler of a fault the thread is busy, as if it were inside a span's begin. */
 void plumb_lock(void);
 void plumb_unlock(void);
 /* Under the lock: `th` is from now on the calling thread's, which had none. */

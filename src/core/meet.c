@@ -1,6 +1,7 @@
 /* meet.c: see meet.h. Objects are carved and published under the lock; the maps that find them
  * again are the thread's own. */
 #include "core/meet.h"
+#include "core/carve.h"
 
 #include <string.h>
 

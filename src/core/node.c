@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/pages.h"
+#include "core/carve.h"
 #include "core/runtime.h"
 
 /* The name that counts runs of names beyond a bound. */

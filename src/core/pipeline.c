@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "core/carve.h"
 #include "core/runtime.h"
 
 enum { UNREGISTER_MS = 3000 };

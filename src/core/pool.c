@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/pages.h"
 #include "core/blocks.h"
+#include "core/carve.h"
 #include "core/ledger.h"
 #include "core/ring.h"
 #include "core/trace.h"

@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "base/pages.h"
 #include "base/region_names.h"
+#include "core/carve.h"
 #include "core/ledger.h"
 #include "core/runtime.h"
 

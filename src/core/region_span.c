@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "core/carve.h"
 #include "core/ledger.h"
 #include "core/region.h"
 #include "core/runtime.h"

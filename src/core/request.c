@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "core/carve.h"
 #include "core/ledger.h"
 
 static struct plumb_live_request *at(struct plumb_run *run, uint64_t serial)

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/pages.h"
 #include "core/activation.h"
+#include "core/carve.h"
 #include "core/collector.h"
 #include "core/control.h"
 #include "core/ledger.h"

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/new_file.h"
 #include "base/sanitize.h"
+#include "core/carve.h"
 #include "core/run.h"
 #include "core/runtime.h"
 

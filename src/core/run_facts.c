@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/environment_copy.h"
+#include "core/carve.h"
 #include "core/run.h"
 #include "core/runtime.h"
 

@@ -9,6 +9,7 @@
 #include "base/pages.h"
 #include "base/rank.h"
 #include "core/activation.h"
+#include "core/carve.h"
 #include "core/collector.h"
 #include "core/control.h"
 #include "core/ledger.h"

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/git_commit.h"
 #include "base/nvidia.h"
+#include "core/carve.h"
 #include "core/ledger.h"
 
 #define NVIDIA_PROC "/proc/driver/nvidia"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/scratch.h"
+#include "core/carve.h"
 #include "core/ring.h"
 #include "format/live_ledger.h"
 

@@ -6,6 +6,7 @@
  * filled it, the pause stays: they end, and what is between them is not to be missed. */
 #include <string.h>
 
+#include "core/carve.h"
 #include "core/ledger.h"
 
 enum {

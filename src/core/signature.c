@@ -11,6 +11,7 @@
 
 #include "base/pages.h"
 #include "core/activation.h"
+#include "core/carve.h"
 #include "core/ledger.h"
 #include "core/stage.h"
 #include "core/trace.h"

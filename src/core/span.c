@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "core/carve.h"
 #include "core/ledger.h"
 #include "core/nvtx.h"
 #include "core/ring.h"

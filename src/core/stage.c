@@ -1,5 +1,6 @@
 /* stage.c: begin and end of stages: memory before and after, the request's records, log lines. */
 #include "core/stage.h"
+#include "core/carve.h"
 #include "core/ring.h"
 
 #include <stdio.h>

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/pages.h"
+#include "core/carve.h"
 #include "core/runtime.h"
 
 enum {

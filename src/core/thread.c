@@ -14,6 +14,7 @@
 #include "base/futex.h"
 #include "base/pages.h"
 #include "core/active.h"
+#include "core/carve.h"
 #include "core/hold.h"
 #include "core/ledger.h"
 #include "core/nvtx.h"

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/pages.h"
+#include "core/carve.h"
 #include "core/ring.h"
 #include "format/live_undo.h"
 

@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "core/active.h"
+#include "core/carve.h"
 #include "core/meet.h"
 
 /* Of what the trace's share has left, for one thread: of the default share some 280 threads

@@ -2,6 +2,7 @@
  * lanes and names of its own, so that each stands alone; recording goes on meanwhile, and what is
  * overwritten while it is read is left out (format/trace_live.h). */
 #include "core/trace_ring.h"
+#include "core/carve.h"
 
 #include <errno.h>
 #include <fcntl.h>

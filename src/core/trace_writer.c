@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/pages.h"
+#include "core/carve.h"
 #include "core/trace_ring.h"
 #include "format/live_read.h"
 #include "format/trace_parts.h"

@@ -4,6 +4,7 @@
  * replaced gets a new entry, and the old one is passed over. What failed in a run is gathered in
  * the run's entry of th->stage and told once, when the stage ends. */
 #include "core/verify.h"
+#include "core/carve.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -17,6 +17,7 @@
 #include "seeds.h"
 #include "turns.h"
 
+#include "core/carve.h"
 #include "core/ledger.h"
 
 enum {

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include "core/carve.h"
 #include "core/runtime.h"
 #include "runtime/child.h"
 
