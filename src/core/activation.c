@@ -330,6 +330,16 @@ void plumb_activations_close(struct plumb_run *run)
     plumb_pattern_fini(&a->dump);
 }
 
+void plumb_activations_give_back(void)
+{
+    struct plumb_act *a = &plumb_act;
+    /* What a match was changing in a pattern cannot be freed. */
+    if (!PLUMB_LOAD(a->generation) || PLUMB_LOAD(a->deciding))
+        return;
+    plumb_pattern_fini(&a->layers);
+    plumb_pattern_fini(&a->dump);
+}
+
 /* The parent's threads are not here, nor is its writer; what they held is the parent's. */
 void plumb_activations_forked(void)
 {
@@ -337,6 +347,7 @@ void plumb_activations_forked(void)
     plumb_act.lock = plumb_act.begin_lock = fresh;
     plumb_act.generation = plumb_act.inside = 0;
     plumb_act.undecided = NULL;
+    plumb_act.deciding = 0;
     calling = false;
     plumb_act_queue_forked();
     plumb_act_dump_forked();

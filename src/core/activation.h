@@ -85,6 +85,7 @@ struct plumb_act {
     struct plumb_act_calls calls;
     uint32_t module_count; /* paths, of all runs */
     struct plumb_act_module *undecided;
+    uint32_t deciding;     /* threads that match names now. Atomic */
     uint32_t matched;      /* modules that this run chose */
     uint32_t said_matched; /* of them, those that the log line has counted */
     uint64_t told;         /* calls */
@@ -109,6 +110,8 @@ void plumb_activations_open(struct plumb_run *run);
 void plumb_activations_do_open(void); /* PLUMB_JOB_ACTIVATIONS */
 void plumb_activations_close(struct plumb_run *run);
 void plumb_activations_forked(void);
+/* Before that, for plumb_give_back(): the parent's patterns. */
+void plumb_activations_give_back(void);
 /* Some thread is in a step now. */
 static inline void plumb_activations_step(int64_t step)
 {

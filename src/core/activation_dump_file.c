@@ -297,6 +297,8 @@ enum plumb_act_dump_why plumb_act_dump_end(struct plumb_act_dump *d, bool good)
         }
         why = leave();
     }
+    if (why != PLUMB_ACT_DUMP_LATE) /* else the writer has it */
+        plumb_buf_fini(&d->header);
     pthread_mutex_unlock(&out.turn);
     return why;
 }

@@ -154,8 +154,11 @@ static struct plumb_act_module *make(const uint32_t *path, uint32_t n, uint64_t 
 /* Whether the run wants it. libc's regexec() takes 18 KiB of stack. */
 static void decide(struct plumb_act_module *m, uint32_t generation)
 {
-    bool chosen = plumb_pattern_matches(&plumb_act.layers, m->name);
-    bool dumped = plumb_act.dumps && plumb_pattern_matches(&plumb_act.dump, m->name);
+    bool chosen, dumped;
+    __atomic_add_fetch(&plumb_act.deciding, 1, __ATOMIC_SEQ_CST);
+    chosen = plumb_pattern_matches(&plumb_act.layers, m->name);
+    dumped = plumb_act.dumps && plumb_pattern_matches(&plumb_act.dump, m->name);
+    __atomic_sub_fetch(&plumb_act.deciding, 1, __ATOMIC_RELEASE);
     pthread_mutex_lock(&plumb_act.lock);
     if (m->generation != generation) {
         m->chosen = chosen;

@@ -7,6 +7,7 @@
  * little, and nothing is unmapped that is not ours. What the forking thread has stays with it, for
  * the child's run. */
 #include "base/pages.h"
+#include "core/activation.h"
 #include "core/active.h"
 #include "core/carve.h"
 #include "core/runtime.h"
@@ -51,6 +52,7 @@ void plumb_give_back(void)
     }
     plumb_rt.threads = plumb_rt.looked_at = plumb_rt.idle = NULL;
     plumb_trace_writer_give_back();
+    plumb_activations_give_back();
     if (plumb_rt.run)
         plumb_mapping_close(plumb_rt.run);
 }
