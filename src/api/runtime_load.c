@@ -20,6 +20,7 @@
 #include <plumb/lookup.h>
 
 #include "base/log.h"
+#include "base/references.h"
 #include "base/stderr.h"
 #include "collect/list.h"
 #include "core/activation.h"
@@ -277,6 +278,20 @@ static void names_init(void)
     plumb_unlock();
 }
 
+/* Whether an object that is loaded with this one may have trace points. The shared library alone,
+ * as `plumb record` preloads it into every process of a script, has none. */
+static bool is_marked(void)
+{
+    Dl_info here;
+    const char *name;
+    if (!dladdr(&table, &here) || !here.dli_fname)
+        return true;
+    name = strrchr(here.dli_fname, '/');
+    name = name ? name + 1 : here.dli_fname;
+    return strncmp(name, "libplumb.so", strlen("libplumb.so")) != 0 ||
+           plumb_is_referred_to("plumb_api_1", &table);
+}
+
 /* 101: in a program that holds a static copy, before the program's own constructors, and after its
  * destructors. What it calls may be the program's, malloc() with a trace point in it for one, and
  * so come here again. */
@@ -315,8 +330,10 @@ __attribute__((constructor(101))) static void plumb_load(void)
     /* Before a trace point in a call that comes next opens the run. */
     plumb_helper_loaded();
     plumb_keeper_watch();
-    if (plumb_rt.want_run)
+    if (plumb_rt.want_run && is_marked())
         plumb_helper_start();
+    else if (plumb_rt.want_run)
+        plumb_helper_start_late();
     PLUMB_RELEASE(plumb_rt.api, &table);
     leave_rendezvous();
     plumb_run_loaded();

@@ -442,18 +442,23 @@ bool plumb_helper_is_ending(void)
     return PLUMB_ACQUIRE(helper.ending) != 0;
 }
 
-/* ---- After a fork ---------------------------------------------------------------------------- */
+/* ---- By the first span ----------------------------------------------------------------------- */
 
 static struct {
-    uint32_t is_one;  /* atomic: and has had no span outside of handlers */
-    sigset_t blocked; /* at the fork */
-} child;
+    uint32_t waits;   /* atomic: and has had no span outside of handlers */
+    sigset_t blocked; /* at the fork, or when the library was loaded */
+} late;
+
+void plumb_helper_start_late(void)
+{
+    pthread_sigmask(SIG_SETMASK, NULL, &late.blocked);
+    PLUMB_STORE(late.waits, 1);
+}
 
 void plumb_helper_forget(void)
 {
     memset(&helper, 0, sizeof helper);
-    PLUMB_STORE(child.is_one, 1);
-    pthread_sigmask(SIG_SETMASK, NULL, &child.blocked);
+    plumb_helper_start_late();
 }
 
 static bool is_handled(int sig)
@@ -473,21 +478,21 @@ static bool seems_in_handler(void)
         return true;
     pthread_sigmask(SIG_SETMASK, NULL, &now);
     for (int sig = 1; sig < NSIG; sig++) {
-        if (sigismember(&now, sig) == 1 && sigismember(&child.blocked, sig) != 1 && is_handled(sig))
+        if (sigismember(&now, sig) == 1 && sigismember(&late.blocked, sig) != 1 && is_handled(sig))
             return true;
     }
     return false;
 }
 
-bool plumb_helper_start_in_child(void)
+bool plumb_helper_start_by_span(void)
 {
-    if (!PLUMB_ACQUIRE(child.is_one) || plumb_helper_is_there())
+    if (!PLUMB_ACQUIRE(late.waits) || plumb_helper_is_there())
         return true;
     if (seems_in_handler())
         return false;
     plumb_life_lock();
     plumb_helper_start();
     plumb_life_unlock();
-    PLUMB_RELEASE(child.is_one, 0);
+    PLUMB_RELEASE(late.waits, 0);
     return true;
 }

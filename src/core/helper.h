@@ -6,9 +6,9 @@
  * What it creates threads of (the trace's, the activations') shares its table.
  *
  * It is made when the library is loaded with recording wanted and by plumb_start(), never by a
- * span; but a forked child, which mostly calls exec() soon, gets it with its first span outside of
- * a signal handler. Without one (PLUMB_HELPER=off, or none could be made) whoever asks does the job
- * itself.
+ * span; but a forked child, which mostly calls exec() soon, and a process in which nothing has
+ * trace points when the library is loaded get it with their first span outside of a signal handler.
+ * Without one (PLUMB_HELPER=off, or none could be made) whoever asks does the job itself.
  *
  * Asking takes no lock and no memory and is no cancellation point: a signal handler may. */
 #ifndef PLUMB_CORE_HELPER_H
@@ -66,9 +66,11 @@ void plumb_helper_pause(uint64_t ns);
 void plumb_helper_lock(pthread_mutex_t *mutex);
 
 void plumb_helper_forget(void); /* in the child of a fork: the thread is the parent's */
-/* With the first span of that child: makes one. False: the span seems to come in a signal handler,
+/* Leaves it to the first span, as in that child: nothing that is loaded has trace points. */
+void plumb_helper_start_late(void);
+/* With that first span: makes one. False: the span seems to come in a signal handler,
  * which may have interrupted what making a thread needs. */
-bool plumb_helper_start_in_child(void);
+bool plumb_helper_start_by_span(void);
 
 /* A thread that takes no signal and shares the caller's descriptors. `size`: bytes of its stack, 0:
  * as the program's. 0, or an errno. */

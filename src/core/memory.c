@@ -375,7 +375,7 @@ struct plumb_rss plumb_rss_read(void)
     static __thread bool reading __attribute__((tls_model("initial-exec")));
     uint64_t now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
     /* What comes before the first span of a forked child needs its helper too. */
-    bool before = reading, may = !before && (!plumb_wanted() || plumb_helper_start_in_child());
+    bool before = reading, may = !before && (!plumb_wanted() || plumb_helper_start_by_span());
     reading = true;
     if (may && exact())
         plumb_helper_do(PLUMB_JOB_RSS, RSS_WAIT_NS);
