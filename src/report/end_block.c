@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/print.h"
 #include "report/summary_table.h"
 
 enum { PREEMPTED_PART = 20, PREEMPTED_SHOWN = 3, OPEN_SHOWN = 5, LARGE_TRACE = 50 * 1000 * 1000 };
@@ -150,9 +151,9 @@ static void tell_cost(const struct plumb_timing *t)
 {
     char cost[128] = "what a span costs was not measured in so short a run;";
     if (t->overhead.work_span_ns > 0)
-        snprintf(cost, sizeof cost,
-                 "cost about %.3f ms (%.1f ns a span around work, %.1f in a loop) and",
-                 t->overhead.total_ns * 1e-6, t->overhead.work_span_ns, t->overhead.span_ns);
+        plumb_print(cost, sizeof cost,
+                    "cost about %.3f ms (%.1f ns a span around work, %.1f in a loop) and",
+                    t->overhead.total_ns * 1e-6, t->overhead.work_span_ns, t->overhead.span_ns);
     plumb_say("plumb: %zu node%s, %" PRIu64
               " span%s in %.3f s; %s %.3f ms of processor time in plumb's own threads",
               t->node_count, t->node_count == 1 ? "" : "s", t->overhead.spans,
