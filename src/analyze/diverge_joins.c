@@ -1,7 +1,9 @@
 /* diverge_joins.c: one tensor on one side, its parts on the other: what one engine gives out as
  * qkv, another as q, k and v.
  *
- * Looked for among the outputs that found no partner, or one that order alone suggested. Parts are
+ * Looked for among the outputs that found no partner, one that order alone suggested, or one that
+ * agrees in some of its records only: at the first position a rotation gives out what q does, so q
+ * may be taken for it, and not for a part of qkv. Parts are
  * neighbours there, lie between the partners of the whole's neighbours, have as many values
  * together, and all that adds up over parts (counts, sums, bounds, the hash without an order) must
  * be the whole's. Where a fault has made that useless, others of the same kinds decide. */
@@ -9,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/diverge.h"
+#include "analyze/diverge_evidence.h"
 #include "analyze/diverge_order.h"
 #include "analyze/diverge_parts.h"
 #include "base/error.h"
@@ -23,6 +26,7 @@ struct search {
     bool *used[2]; /* by site */
     uint32_t tries;
     struct plumb_map kinds; /* of wholes and parts that agree */
+    int64_t shift; /* of the numbers of layers of wholes and parts that agree, less the parts' */
 };
 
 static const struct plumb_diverge_site *site_of(const struct search *s, int side, uint32_t i)
@@ -44,11 +48,21 @@ static uint64_t elements_of(const struct search *s, int side, uint32_t i)
 
 /* ---- Who may be ------------------------------------------------------------------------------ */
 
+/* Whether the statistics that made the pair agree in a part of its records only. */
+static bool agrees_in_part(const struct search *s, int side, uint32_t i)
+{
+    const struct plumb_diverge_site *x = site_of(s, side, i);
+    const struct plumb_diverge_site *y = site_of(s, !side, x->partner);
+    return (x->how == PLUMB_HOW_EVIDENCE || x->how == PLUMB_HOW_MOVED) &&
+           plumb_evidence_share(s->d, side == PLUMB_DIVERGE_A ? x : y,
+                                side == PLUMB_DIVERGE_A ? y : x) < 1;
+}
+
 static bool is_left(const struct search *s, int side, uint32_t i)
 {
     const struct plumb_diverge_site *site = site_of(s, side, i);
     return (site->partner == PLUMB_DIVERGE_NONE || site->how == PLUMB_HOW_ORDER ||
-            site->how == PLUMB_HOW_INPUTS) &&
+            site->how == PLUMB_HOW_INPUTS || agrees_in_part(s, side, i)) &&
            (site->io == PLUMB_ACT_OUT || site->io == PLUMB_ACT_GRAD) &&
            plumb_activations_has(table_of(s, side), s->d->sides[side].records[site->begin],
                                  PLUMB_ACT_SHAPE);
@@ -109,6 +123,23 @@ static uint64_t kind_of(const struct search *s, const struct plumb_parts *p)
     return h | 1;
 }
 
+/* The number of the layer; -1: none. */
+static int64_t layer_of(const struct search *s, int side, uint32_t i)
+{
+    const char *name = plumb_activations_text(table_of(s, side), site_of(s, side, i)->module);
+    size_t begin;
+    size_t end;
+    return plumb_order_number(name, &begin, &end) ? strtoll(name + begin, NULL, 10) : -1;
+}
+
+/* What kinds alone suggest lies in layers of one number, or as far apart as others that agree. */
+static bool fits_layer(const struct search *s, const struct plumb_parts *p)
+{
+    int64_t whole = layer_of(s, !s->side, p->whole);
+    int64_t part = layer_of(s, s->side, p->parts[0]);
+    return whole < 0 || part < 0 || whole - part == s->shift;
+}
+
 /* ---- The search ------------------------------------------------------------------------------ */
 
 /* The parts from place `at` of the list on that have as many values as the whole. */
@@ -132,7 +163,8 @@ static bool is_proved(struct search *s, struct plumb_parts *p, bool by_kind)
 {
     if (!plumb_parts_in_step(s->d, s->side, p))
         return false;
-    return by_kind ? p->dimension >= 0 && plumb_map_get(&s->kinds, kind_of(s, p)) != 0
+    return by_kind ? p->dimension >= 0 && fits_layer(s, p) &&
+                         plumb_map_get(&s->kinds, kind_of(s, p)) != 0
                    : plumb_parts_agree(s->d, s->side, p);
 }
 
@@ -170,6 +202,10 @@ static int keep(struct search *s, const struct plumb_parts *p, bool by_kind, plu
                                         .dimension = p->dimension,
                                         .stacked = p->stacked,
                                         .by_kind = by_kind};
+    int64_t of_whole = layer_of(s, !s->side, p->whole);
+    int64_t of_part = layer_of(s, s->side, p->parts[0]);
+    if (!by_kind && of_whole >= 0 && of_part >= 0)
+        s->shift = of_whole - of_part;
     s->used[!s->side][p->whole] = true;
     for (uint32_t i = 0; i < p->count; i++) {
         join->parts[i] = *site_of(s, s->side, p->parts[i]);

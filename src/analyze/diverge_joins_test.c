@@ -47,12 +47,13 @@ static double value_of(int kind, int i)
     return sin(1.7 * (kind + 1) * (i + 1)) + 0.1 * kind;
 }
 
-/* A record of `n` values of shape [rows, n / rows]; `stats` of abs_mean and sum, or of all. */
-static void add(struct plumb_activations *t, const char *module, const double *values, int n,
-                int rows, bool all)
+/* A record of `n` values of shape [rows, n / rows], or [n] for 0 rows; `stats` of abs_mean and sum,
+ * or of all. */
+static void add_at(struct plumb_activations *t, int step, const char *module, const double *values,
+                   int n, int rows, bool all)
 {
-    struct plumb_activation r = plumb_activation_of(t, module, "out", 0);
-    int64_t shape[2] = {rows, n / rows};
+    struct plumb_activation r = plumb_activation_of(t, module, "out", step);
+    int64_t shape[2] = {rows ? rows : n, rows ? n / rows : 0};
     double sum = 0, magnitude = 0, square = 0, min = INFINITY, max = -INFINITY;
     for (int i = 0; i < n; i++) {
         sum += values[i];
@@ -72,9 +73,15 @@ static void add(struct plumb_activations *t, const char *module, const double *v
         plumb_activation_set(&r, PLUMB_ACT_STD, sqrt((square - sum * sum / n) / (n - 1)));
     }
     r.dtype = plumb_activations_str_id(t, "float32");
-    r.shape = plumb_activations_shape_id(t, shape, 2);
+    r.shape = plumb_activations_shape_id(t, shape, rows ? 2 : 1);
     r.has |= 1u << PLUMB_ACT_SHAPE;
     plumb_activations_add(t, &r);
+}
+
+static void add(struct plumb_activations *t, const char *module, const double *values, int n,
+                int rows, bool all)
+{
+    add_at(t, 0, module, values, n, rows, all);
 }
 
 /* A tensor that both sides give out. */
@@ -204,6 +211,63 @@ static void a_fault_in_one_is_known_by_its_kind(void **state)
     end(&r);
 }
 
+static void sizes_of_one_do_not_count(void **state)
+{
+    struct runs r;
+    double both[2 * WIDTH];
+    (void)state;
+    begin(&r);
+    add_both(&r, "before", 1);
+    for (int i = 0; i < 2 * WIDTH; i++)
+        both[i] = value_of(3, i);
+    add(&r.a, "mlp.gate", both, WIDTH, 1, false); /* [1, 3] twice, and [6] */
+    add(&r.a, "mlp.up", both + WIDTH, WIDTH, 1, false);
+    add(&r.b, "mlp.both", both, 2 * WIDTH, 0, false);
+    add_both(&r, "after", 2);
+    run(&r);
+    assert_int_equal(r.d.join_count, 1);
+    assert_int_equal(r.d.joins[0].dimension, 0);
+    end(&r);
+}
+
+/* q, k in A; in B both in one, and a rotation of q that turns nothing in the first step. What comes
+ * after it is wrong in the second. */
+static void a_part_is_not_what_it_equals_in_one_step(void **state)
+{
+    enum { N = ROWS * WIDTH };
+    struct runs r;
+    (void)state;
+    begin(&r);
+    for (int step = 0; step < 2; step++) {
+        double x[N];
+        double both[2 * N];
+        double turned[N];
+        double wrong[N];
+        for (int i = 0; i < 2 * N; i++)
+            both[i] = value_of(20 + 5 * step, i);
+        for (int i = 0; i < N; i++) {
+            x[i] = value_of(50 + step, i);
+            turned[i] = step ? value_of(33, i) : both[i];
+            wrong[i] = value_of(60 + step, i);
+        }
+        add_at(&r.a, step, "norm", x, N, ROWS, true);
+        add_at(&r.b, step, "norm", x, N, ROWS, true);
+        add_at(&r.a, step, "first.q", both, N, ROWS, true);
+        add_at(&r.a, step, "first.k", both + N, N, ROWS, true);
+        add_at(&r.b, step, "second.both", both, 2 * N, ROWS, true);
+        add_at(&r.b, step, "second.turned", turned, N, ROWS, true);
+        add_at(&r.a, step, "mixed", wrong, N, ROWS, true);
+        for (int i = 0; i < N && step; i++)
+            wrong[i] *= 1.5;
+        add_at(&r.b, step, "mixed", wrong, N, ROWS, true);
+    }
+    run(&r);
+    assert_int_equal(r.d.join_count, 1);
+    const struct plumb_activations *t = r.d.sides[PLUMB_DIVERGE_A].t;
+    assert_string_equal(plumb_activations_text(t, t->module[r.d.culprit.a]), "mixed");
+    end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +276,8 @@ int main(void)
         cmocka_unit_test(zeros_prove_nothing),
         cmocka_unit_test(without_a_dimension_more_figures_must_agree),
         cmocka_unit_test(a_fault_in_one_is_known_by_its_kind),
+        cmocka_unit_test(sizes_of_one_do_not_count),
+        cmocka_unit_test(a_part_is_not_what_it_equals_in_one_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

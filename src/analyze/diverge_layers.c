@@ -163,7 +163,10 @@ bool plumb_order_layers_fit(const struct plumb_order *o, uint32_t a, uint32_t b,
         return false;
     if (!strict)
         return true;
-    uint64_t offset = plumb_map_get(&l->offsets, prefixes_of(o, a, b));
+    uint64_t prefixes = prefixes_of(o, a, b);
+    uint64_t offset = plumb_map_get(&l->offsets, prefixes);
+    if (plumb_map_get(&l->votes, pair_key(prefixes, offset)) < 2) /* one may be chance */
+        offset = 0;
     return offset_of(o, a, b) == (offset ? offset : UINT64_C(1) << 32);
 }
 

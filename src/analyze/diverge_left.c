@@ -78,6 +78,21 @@ static double widest_tolerance(const struct plumb_diverge *d)
     return widest;
 }
 
+static bool same_number(const struct plumb_order *o, uint32_t a, uint32_t b)
+{
+    const struct plumb_order_layers *l = &o->layers;
+    return l->key[PLUMB_DIVERGE_A][a] && l->key[PLUMB_DIVERGE_B][b] &&
+           l->number[PLUMB_DIVERGE_A][a] == l->number[PLUMB_DIVERGE_B][b];
+}
+
+/* One record of many may agree by chance. */
+static bool mostly_agrees(const struct plumb_order *o, uint32_t a, uint32_t b)
+{
+    return 2 * plumb_evidence_share(o->d, plumb_order_site(o, PLUMB_DIVERGE_A, a),
+                                    plumb_order_site(o, PLUMB_DIVERGE_B, b)) >=
+           1;
+}
+
 /* The only site of `in` whose statistics agree with those of `figure`; NONE: none, or several. */
 static uint32_t only_one(struct plumb_order *o, const struct figure *figure, int side,
                          const struct figures *in)
@@ -99,7 +114,8 @@ static uint32_t only_one(struct plumb_order *o, const struct figure *figure, int
         uint32_t b = side == PLUMB_DIVERGE_A ? in->at[low].site : figure->site;
         if (++n > MOST)
             return PLUMB_DIVERGE_NONE;
-        if (!plumb_order_layers_fit(o, a, b, false) || !plumb_order_agrees(o, a, b))
+        if (!plumb_order_layers_fit(o, a, b, false) || !plumb_order_agrees(o, a, b) ||
+            (!same_number(o, a, b) && !mostly_agrees(o, a, b)))
             continue;
         if (found != PLUMB_DIVERGE_NONE)
             return PLUMB_DIVERGE_NONE;

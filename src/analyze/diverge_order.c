@@ -25,7 +25,11 @@ enum { BUDGET = 1 << 25 };
  * one good pair is worth more than several poor ones. */
 static const float WEIGH_STATISTICS = 6, WEIGH_NAME = 1.5F, WEIGH_TENSOR = 0.3F, WEIGH_ROLE = 2,
                    WEIGH_INPUTS = 2, WEIGH_SHARE = 1.5F;
-enum { MOST_INPUTS = 4, /* of a module */ KNOWN = 2 /* times that two kinds were seen together */ };
+enum {
+    MOST_INPUTS = 4,
+    /* of a module */ KNOWN = 2 /* times that two kinds were seen together */,
+    OUTVOTED = 4 /* times as often as with another kind: that one is chance */
+};
 static const float AGREE = 1;
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -390,7 +394,17 @@ static int align(struct plumb_order *o, plumb_error *err)
 
 bool plumb_order_known(const struct plumb_order *o, uint32_t a, uint32_t b)
 {
-    return plumb_map_get(&o->roles, plumb_order_roles(o, a, b)) >= KNOWN;
+    uint64_t seen = plumb_map_get(&o->roles, plumb_order_roles(o, a, b));
+    uint64_t of_a =
+        plumb_map_get(&o->taught[PLUMB_DIVERGE_A], plumb_order_role(o, PLUMB_DIVERGE_A, a));
+    uint64_t of_b =
+        plumb_map_get(&o->taught[PLUMB_DIVERGE_B], plumb_order_role(o, PLUMB_DIVERGE_B, b));
+    return seen >= KNOWN && seen * OUTVOTED > of_a && seen * OUTVOTED > of_b;
+}
+
+static int remember(struct plumb_map *most, uint64_t role, uint64_t seen)
+{
+    return seen > plumb_map_get(most, role) ? plumb_map_put(most, role, seen) : PLUMB_OK;
 }
 
 /* Two tensors may agree once by chance, in two statistics and one of many records. */
@@ -398,13 +412,16 @@ int plumb_order_teach(struct plumb_order *o, uint32_t a, uint32_t b)
 {
     float share = plumb_evidence_share(o->d, plumb_order_site(o, PLUMB_DIVERGE_A, a),
                                        plumb_order_site(o, PLUMB_DIVERGE_B, b));
+    bool several = plumb_order_site(o, PLUMB_DIVERGE_A, a)->count > 1 &&
+                   plumb_order_site(o, PLUMB_DIVERGE_B, b)->count > 1;
     uint64_t roles = plumb_order_roles(o, a, b);
-    uint64_t seen = plumb_map_get(&o->roles, roles) + (share * 2 >= 1 ? KNOWN : 1);
+    bool sure = share * 2 >= 1 && (several || plumb_order_layers_fit(o, a, b, true));
+    uint64_t seen = plumb_map_get(&o->roles, roles) + (sure ? KNOWN : 1);
     int rc = plumb_map_put(&o->roles, roles, seen);
     if (seen < KNOWN)
         return rc;
-    rc |= plumb_map_put(&o->taught[PLUMB_DIVERGE_A], plumb_order_role(o, PLUMB_DIVERGE_A, a), 1);
-    rc |= plumb_map_put(&o->taught[PLUMB_DIVERGE_B], plumb_order_role(o, PLUMB_DIVERGE_B, b), 1);
+    rc |= remember(&o->taught[PLUMB_DIVERGE_A], plumb_order_role(o, PLUMB_DIVERGE_A, a), seen);
+    rc |= remember(&o->taught[PLUMB_DIVERGE_B], plumb_order_role(o, PLUMB_DIVERGE_B, b), seen);
     o->learned = true;
     return rc;
 }

@@ -29,7 +29,7 @@ struct plumb_order {
     struct plumb_order_layers layers;
     struct plumb_order_name *described[2]; /* [site_count] */
     struct plumb_map roles;                /* a pair of roles: how often seen together */
-    struct plumb_map taught[2];            /* roles that have been seen with any */
+    struct plumb_map taught[2];            /* roles: how often seen with the one of most */
     bool learned;
     bool only_evidence; /* pairs whose statistics do not agree score nothing */
     uint32_t *lists[2]; /* sites without a partner that stand for their modules, in order */

@@ -71,6 +71,54 @@ static const int64_t *sizes_of(const struct plumb_diverge *d, int side, uint32_t
     return plumb_activations_shape(t, shape_of(t, records_of(d, side, site)[0]), n);
 }
 
+enum { MOST_DIMENSIONS = 16 };
+
+/* Without dimensions of size 1: [1, 24] is [24]. Returns how many are left, which `out` has; 0:
+ * none, or too many. */
+static size_t squeeze(int64_t *out, const int64_t *sizes, size_t n)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (sizes[i] == 1)
+            continue;
+        if (left == MOST_DIMENSIONS)
+            return 0;
+        out[left++] = sizes[i];
+    }
+    return left;
+}
+
+/* The dimension of the whole that its squeezed one `odd` is. */
+static int unsqueezed(const int64_t *whole, size_t n, int odd)
+{
+    for (size_t i = 0; i < n; i++)
+        if (whole[i] != 1 && odd-- == 0)
+            return (int)i;
+    return -1;
+}
+
+/* Where one engine writes sizes of 1 and the other does not. */
+static int squeezed_dimension(const struct plumb_diverge *d, int side, const struct plumb_parts *p)
+{
+    int64_t whole[MOST_DIMENSIONS];
+    int64_t part[MOST_DIMENSIONS];
+    size_t nw;
+    const int64_t *all = sizes_of(d, !side, p->whole, &nw);
+    size_t left = squeeze(whole, all, nw);
+    int found = -1;
+    for (uint32_t i = 0; i < p->count; i++) {
+        size_t n;
+        const int64_t *sizes = sizes_of(d, side, p->parts[i], &n);
+        if (left == 0 || squeeze(part, sizes, n) != left)
+            return -1;
+        int odd = odd_dimension(whole, part, left);
+        if (odd < 0 || (i > 0 && odd != found))
+            return -1;
+        found = odd;
+    }
+    return unsqueezed(all, nw, found);
+}
+
 void plumb_parts_shape(const struct plumb_diverge *d, int side, struct plumb_parts *p)
 {
     size_t n;
@@ -84,16 +132,20 @@ void plumb_parts_shape(const struct plumb_diverge *d, int side, struct plumb_par
         size_t ni;
         const int64_t *sizes = sizes_of(d, side, p->parts[i], &ni);
         alike = alike && ni == n && (n == 0 || memcmp(sizes, first, n * sizeof *sizes) == 0);
-        if (ni != n)
+        if (ni != n) {
+            p->dimension = squeezed_dimension(d, side, p);
             return;
+        }
     }
     if (nw == n + 1 && alike) {
         p->dimension = new_dimension(whole, first, n, p->count);
         p->stacked = p->dimension >= 0;
+    }
+    if (nw != n) {
+        if (!p->stacked)
+            p->dimension = squeezed_dimension(d, side, p);
         return;
     }
-    if (nw != n)
-        return;
     p->dimension = odd_dimension(whole, first, n);
     for (uint32_t i = 1; i < p->count && p->dimension >= 0; i++) {
         size_t ni;

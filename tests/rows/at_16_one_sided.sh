@@ -35,4 +35,20 @@ sed 's/blk\.2/blk.3/; s/blk\.1/blk.2/' layers_b.jsonl >counted.jsonl
 expect 'another count' 0 "$PLUMB_BIN" diverge layers_a.jsonl counted.jsonl
 has out.txt 'no divergence: 5 pairs of records'
 lacks out.txt 'that order suggested'
+
+# A rank that did not leave its records is never silent, with an exit status of its own when all is asked for.
+for rank in 0 1 2; do
+    sed "s/}/, \"rank\": $rank}/" a.jsonl
+done >ranks.jsonl
+grep -v '"rank": 1}' ranks.jsonl >two_ranks.jsonl
+expect 'B lacks a rank' 0 "$PLUMB_BIN" diverge ranks.jsonl two_ranks.jsonl
+head -n 1 out.txt >first.txt
+has first.txt 'no divergence: 8 pairs of records' 'B lacks rank 1'
+expect 'A lacks it' 0 "$PLUMB_BIN" diverge two_ranks.jsonl ranks.jsonl
+head -n 1 out.txt >first.txt
+has first.txt 'A lacks rank 1'
+expect 'as data' 0 "$PLUMB_BIN" diverge --format json ranks.jsonl two_ranks.jsonl
+jq -e '[.. | strings | select(test("lacks rank 1"))] != [] or ([.. | objects | select(.rank? == 1)] != [])' out.txt >/dev/null ||
+    fail "$name: $(head -30 out.txt)"
+expect 'equal in every record' 1 "$PLUMB_BIN" diverge --rtol 0 --atol 0 ranks.jsonl two_ranks.jsonl
 finish
