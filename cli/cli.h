@@ -47,6 +47,8 @@ const struct plumb_cli_command *plumb_cli_command(size_t i);
 const struct plumb_cli_command *plumb_cli_find(const char *name);
 /* The command that a misspelt name was probably meant to be, or NULL. */
 const char *plumb_cli_nearest(const char *name);
+/* What somebody means who types another tool's word: "plumb report --tree"; NULL: no such word. */
+const char *plumb_cli_instead(const char *word);
 
 /* options.c: reading a command line.
  *

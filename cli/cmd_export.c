@@ -69,8 +69,21 @@ static void clear_progress(const struct wish *w)
         fprintf(stderr, "\r%48s\r", "");
 }
 
+/* "": known to those who asked for the form. */
+static const char *opened_with(const char *format)
+{
+    if (!format || strcmp(format, "chrome") == 0)
+        return "https://ui.perfetto.dev or chrome://tracing";
+    if (strcmp(format, "perfetto") == 0)
+        return "https://ui.perfetto.dev";
+    if (strcmp(format, "speedscope") == 0)
+        return "https://www.speedscope.app";
+    return strcmp(format, "folded") == 0 ? "flamegraph.pl or https://www.speedscope.app" : "";
+}
+
 static int export(const char *run, struct wish *w)
 {
+    const char *opens = opened_with(w->options.format);
     plumb_exported made;
     plumb_error err = {0, ""};
     char size[32];
@@ -96,8 +109,8 @@ static int export(const char *run, struct wish *w)
     if (made.folder)
         plumb_cli_say(&plumb_cmd_export, "%" PRIu64 " spans", made.spans);
     else
-        plumb_cli_say(&plumb_cmd_export, "%" PRIu64 " spans, %s", made.spans,
-                      plumb_cli_bytes(size, made.bytes));
+        plumb_cli_say(&plumb_cmd_export, "%" PRIu64 " spans, %s%s%s", made.spans,
+                      plumb_cli_bytes(size, made.bytes), *opens ? "; open it with " : "", opens);
     puts(made.path);
     return PLUMB_EXIT_OK;
 }

@@ -79,6 +79,10 @@ static const char *nearest_topic(const char *topic, char *variables)
 static int no_topic(const char *topic, char *variables)
 {
     const char *best = nearest_topic(topic, variables);
+    const char *instead = plumb_cli_instead(topic);
+    if (instead)
+        return plumb_cli_args_status(plumb_cli_usage(
+            &plumb_cmd_help, "no help on '%s': the command is '%s'", topic, instead));
     return plumb_cli_args_status(
         best ? plumb_cli_usage(&plumb_cmd_help, "no help on '%s': did you mean '%s'?", topic, best)
              : plumb_cli_usage(&plumb_cmd_help, "no help on '%s'", topic));

@@ -51,6 +51,8 @@ static const struct synonym {
     {"check", &plumb_cmd_doctor, NULL},
     {"tree", NULL, "plumb report --tree"},
     {"trace", NULL, "plumb report --trace (of a run recorded with PLUMB_TRACE=1)"},
+    {"tracing", NULL, "plumb report --trace (of a run recorded with PLUMB_TRACE=1)"},
+    {"svg", NULL, "plumb report --format svg -o flame.svg"},
     {"timeline", NULL, "plumb export (of a run recorded with PLUMB_TRACE=1)"},
     {"flame", NULL, "plumb report --format svg -o flame.svg"},
     {"flamegraph", NULL, "plumb report --format svg -o flame.svg"},
@@ -67,6 +69,12 @@ static const struct synonym *find_synonym(const char *word)
         if (strcmp(synonyms[i].word, word) == 0)
             return &synonyms[i];
     return NULL;
+}
+
+const char *plumb_cli_instead(const char *word)
+{
+    const struct synonym *synonym = find_synonym(word);
+    return synonym ? synonym->instead : NULL;
 }
 
 static int unknown_command(const char *name)

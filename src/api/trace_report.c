@@ -82,8 +82,7 @@ static int load_run(struct plumb_report *r, plumb_error *err)
     return rc;
 }
 
-/* Whether the file is a program: a binary, or a script with its interpreter. */
-static bool is_program(const char *path)
+bool plumb_report_is_program(const char *path)
 {
     static const char elf[] = {0x7f, 'E', 'L', 'F'};
     char begin[4] = "";
@@ -118,7 +117,7 @@ static int load(struct plumb_report *r, const char *run, plumb_error *err)
     int rc;
     if (run && strlen(run) >= sizeof r->path)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", run);
-    if (run && is_file(run) && is_program(run))
+    if (run && is_file(run) && plumb_report_is_program(run))
         return load_of_program(r, run, err);
     if (run && is_file(run)) {
         memcpy(r->path, run, strlen(run) + 1);

@@ -10,6 +10,8 @@
 /* What the report was loaded as; lives as long as it. */
 const struct plumb_load *plumb_report_loaded(const plumb_report *report);
 
+/* Whether the file is a program: a binary, or a script with its interpreter. */
+bool plumb_report_is_program(const char *path);
 /* The options of a caller that may know fewer fields than we do. */
 int plumb_report_options_take(plumb_report_options *out, const plumb_report_options *in,
                               plumb_error *err);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "api/take.h"
+#include "api/trace_report.h"
 #include "api/trace_tables.h"
 #include "base/error.h"
 #include "report/trace_view.h"
@@ -98,6 +99,10 @@ static int find(char *out, const char *what, plumb_error *err)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", what);
     if (!what || is_directory(what) || !is_there(what))
         return find_in_run(out, what, err);
+    if (plumb_report_is_program(what)) { /* its pipeline is called as it */
+        const char *slash = strrchr(what, '/');
+        return find_in_run(out, slash ? slash + 1 : what, err);
+    }
     strcpy(out, what);
     return PLUMB_OK;
 }

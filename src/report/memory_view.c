@@ -481,6 +481,12 @@ static void put_page(struct plumb_page *p)
     if (n > 0)
         put_nodes(p, rows, n);
     put_process(p);
+    if (n == 0 && p->in->timing->memory.pool_count == 0 && p->in->timing->memory.peak_rss > 0) {
+        plumb_page_paragraph(p);
+        plumb_buf_str(p->out,
+                      "Memory of parts: mark them with PLUMB_STAGE(), or count every allocation by "
+                      "node with 'plumb record --malloc -- CMD'");
+    }
     put_pools(p);
     put_owners(p);
     put_leaks(p);

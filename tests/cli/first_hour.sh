@@ -77,4 +77,10 @@ if [ "$PLUMB_BUILD_KIND" = plain ] && command -v /usr/bin/python3 >/dev/null; th
         'plumb diverge GOOD torch_activations_7.jsonl'
     lacks err.txt 'nothing was recorded'
 fi
+# What lies beside a program with the name of its pipeline is the program, for exports as well.
+cp "$(command -v true)" words
+expect 'a program is no trace' 2 "$PLUMB_BIN" export words
+has err.txt "no run 'words'"
+expect 'help on a word of other tools' 2 "$PLUMB_BIN" help tracing
+has err.txt "no help on 'tracing': the command is 'plumb report --trace"
 finish

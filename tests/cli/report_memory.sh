@@ -32,6 +32,9 @@ lacks out.txt 'loaded  '
 expect 'nothing measured' 0 report --memory golden.json
 [ "$(cat out.txt)" = 'No memory was measured: record with PLUMB_MEMORY=stages (or all), or tell of pools with plumb_mem_alloc().' ] ||
     fail "without memory: $(cat out.txt)"
+jq '.memory.peak_rss_bytes = 3145728 | .memory.rss_bytes = 2097152' golden.json >process.json
+expect 'the process alone' 0 report --memory process.json
+has out.txt 'Process: 2.0 MiB resident' "mark them with PLUMB_STAGE(), or count every allocation by node with 'plumb record --malloc"
 
 expect 'memory in Markdown' 0 report --memory --format md served.json
 has out.txt '### Pools of the run (MiB)' '| cuda:0 | caching | bad\\xff name | inference | 100.00 | 33.3 |' \
