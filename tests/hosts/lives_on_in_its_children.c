@@ -5,6 +5,7 @@
 #include "hosts/host.h"
 
 #include <pthread.h>
+#include <sys/prctl.h>
 
 /* A generation. libc keeps some 2 KiB of each thread that was there at a fork, its cache of freed
  * blocks, which at times makes the heap of that thread a mapping longer. */
@@ -70,9 +71,8 @@ static void compare(struct size first, struct size now, long n)
     _exit(98);
 }
 
-int main(void)
+static void live(long generations)
 {
-    long generations = SETTLED + host_rounds(24);
     struct size first = {0, 0, 0};
     for (long i = 0; i < generations; i++) {
         pid_t pid;
@@ -84,7 +84,23 @@ int main(void)
         pid = fork();
         HOST_NEEDS(pid >= 0);
         if (pid)
-            _exit(host_status_of(pid));
+            _exit(0);
     }
+    _exit(0);
+}
+
+/* All generations become children of this process, which has the status of each. */
+int main(void)
+{
+    long generations = SETTLED + host_rounds(24), ended = 0;
+    pid_t pid;
+    HOST_NEEDS(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);
+    pid = fork();
+    HOST_NEEDS(pid >= 0);
+    if (pid == 0)
+        live(generations);
+    for (int status; wait(&status) > 0; ended++)
+        HOST_NEEDS(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    HOST_NEEDS(ended == generations + 1);
     return 0;
 }
