@@ -305,6 +305,8 @@ static size_t settle(struct layout *l)
 static void choose(struct layout *l, struct plumb_flame *out)
 {
     for (size_t i = 0; i < l->n; i++)
+        out->too_deep |= l->spots[i].drawn && l->spots[i].level >= PLUMB_FLAME_LEVELS;
+    for (size_t i = 0; i < l->n; i++)
         l->spots[i].shown = l->spots[i].drawn && l->sides[l->spots[i].section].drawn &&
                             l->spots[i].level < PLUMB_FLAME_LEVELS &&
                             share_of(l, i) >= l->o->min_share;

@@ -67,6 +67,7 @@ struct plumb_flame {
     size_t deeper; /* places that `depth` leaves out: they show as time of their parents */
     size_t empty;  /* places without any time: not drawn, their children stand in their stead */
     bool over_limit;
+    bool too_deep; /* some lie beyond PLUMB_FLAME_LEVELS */
 };
 
 enum { PLUMB_FLAME_LEVELS = 256, PLUMB_FLAME_SECTIONS = 200, PLUMB_FLAME_LIMIT = 20000 };

@@ -322,7 +322,9 @@ static void put_notes(struct picture *p)
         put_places(&b, f->merged, "shares a grey rectangle", "share the grey rectangles");
         plumb_buf_str(&b, ": narrower than ");
         plumb_put_fixed(&b, p->min_px, 2, 0);
-        plumb_buf_printf(&b, " px, deeper than %d levels", PLUMB_FLAME_LEVELS);
+        plumb_buf_str(&b, " px");
+        if (f->too_deep)
+            plumb_buf_printf(&b, ", deeper than %d levels", PLUMB_FLAME_LEVELS);
         if (p->in->options->summary.top > 0)
             plumb_buf_printf(&b, ", not among the %zu largest siblings",
                              p->in->options->summary.top);

@@ -82,6 +82,7 @@ has top.svg 'not among the 1 largest siblings'
 expect 'minimum width' 0 report --format svg --min-width 300 -o min.svg hostile.json
 check min.svg
 has min.svg 'smaller): ' 'narrower than 300.00 px'
+lacks min.svg 'deeper than'
 expect 'more than a picture holds' 0 report --format svg --min-width 0.0001 -o many.svg many.json
 check many.svg
 has many.svg 'the limit of 20000 allows'
