@@ -11,17 +11,6 @@
 
 enum { STACK_BYTES = 256 * 1024, NAP_NS = 1000000 };
 
-/* The list; those registered never leave it. Guarded by life_lock; `count` is released. */
-static struct {
-    struct plumb_collector *at[PLUMB_LIVE_COLLECTORS];
-    uint32_t count;
-} list;
-
-struct plumb_collector *plumb_collector_at(uint32_t i)
-{
-    return i < PLUMB_ACQUIRE(list.count) ? list.at[i] : NULL;
-}
-
 static void set_why(struct plumb_collector *c, const char *text)
 {
     snprintf(c->why, sizeof c->why, "%.*s", (int)sizeof c->why - 1, text);
@@ -140,7 +129,7 @@ static void play_stop(struct plumb_collector *c, uint32_t serial)
 static void work(void *arg)
 {
     uintptr_t born = (uintptr_t)arg;
-    struct plumb_collector *c = list.at[born & ((1u << INDEX_BITS) - 1)];
+    struct plumb_collector *c = plumb_collector_at((uint32_t)(born & ((1u << INDEX_BITS) - 1)));
     uint32_t serial = (uint32_t)(born >> INDEX_BITS);
     uint64_t pause_ms = 5;
     if (!play_start(c, serial))
@@ -172,7 +161,8 @@ static void *thread_main(void *arg)
 {
     char name[16];
     uintptr_t born = (uintptr_t)arg;
-    snprintf(name, sizeof name, "plumb-%.9s", list.at[born & ((1u << INDEX_BITS) - 1)]->ops.name);
+    snprintf(name, sizeof name, "plumb-%.9s",
+             plumb_collector_at((uint32_t)(born & ((1u << INDEX_BITS) - 1)))->ops.name);
     pthread_setname_np(pthread_self(), name);
     work(arg);
     plumb_own_thread_ends();
@@ -343,10 +333,11 @@ static void tell_unknown(struct plumb_run *run)
         if (!word || strcmp(name, "auto") == 0 || strcmp(name, "none") == 0 ||
             plumb_collector_find_impl(name))
             continue;
-        for (uint32_t i = 0; i < list.count; i++) {
+        for (uint32_t i = 0; i < plumb_collectors_count(); i++) {
             n = strlen(known);
-            if (list.at[i]->registered && n + strlen(list.at[i]->ops.name) + 2 < sizeof known)
-                snprintf(known + n, sizeof known - n, " %s", list.at[i]->ops.name);
+            if (plumb_collector_at(i)->registered &&
+                n + strlen(plumb_collector_at(i)->ops.name) + 2 < sizeof known)
+                snprintf(known + n, sizeof known - n, " %s", plumb_collector_at(i)->ops.name);
         }
         note_locked(run, name, "is not known", known);
     }
@@ -390,8 +381,8 @@ static void start_one(struct plumb_collector *c, struct plumb_run *run, bool *as
 bool plumb_collectors_any_wanted(void)
 {
     bool asked;
-    for (uint32_t i = 0; i < list.count; i++) {
-        if (list.at[i]->registered && is_wanted(list.at[i], &asked))
+    for (uint32_t i = 0; i < plumb_collectors_count(); i++) {
+        if (plumb_collector_at(i)->registered && is_wanted(plumb_collector_at(i), &asked))
             return true;
     }
     return false;
@@ -401,14 +392,14 @@ void plumb_collectors_start(struct plumb_run *run)
 {
     bool asked[PLUMB_LIVE_COLLECTORS] = {false};
     struct timespec until;
-    for (uint32_t i = 0; i < list.count; i++) {
-        if (list.at[i]->registered)
-            start_one(list.at[i], run, &asked[i]);
+    for (uint32_t i = 0; i < plumb_collectors_count(); i++) {
+        if (plumb_collector_at(i)->registered)
+            start_one(plumb_collector_at(i), run, &asked[i]);
     }
     at_ms(&until, PLUMB_COLLECTOR_WAIT_MS);
-    for (uint32_t i = 0; i < list.count; i++) {
-        if (PLUMB_LOAD(list.at[i]->generation) == run->generation)
-            end_start(list.at[i], run, &until, asked[i]);
+    for (uint32_t i = 0; i < plumb_collectors_count(); i++) {
+        if (PLUMB_LOAD(plumb_collector_at(i)->generation) == run->generation)
+            end_start(plumb_collector_at(i), run, &until, asked[i]);
     }
     tell_unknown(run);
 }
@@ -433,188 +424,35 @@ void plumb_collectors_stop(struct plumb_run *run)
 {
     struct timespec until;
     bool running[PLUMB_LIVE_COLLECTORS] = {false};
-    for (uint32_t i = 0; i < list.count; i++) {
-        running[i] =
-            PLUMB_LOAD(list.at[i]->generation) == run->generation && PLUMB_LOAD(list.at[i]->open);
+    for (uint32_t i = 0; i < plumb_collectors_count(); i++) {
+        running[i] = PLUMB_LOAD(plumb_collector_at(i)->generation) == run->generation &&
+                     PLUMB_LOAD(plumb_collector_at(i)->open);
         if (running[i])
-            begin_stop(list.at[i]);
+            begin_stop(plumb_collector_at(i));
     }
     at_ms(&until, PLUMB_COLLECTOR_WAIT_MS);
-    for (uint32_t i = 0; i < list.count; i++) {
+    for (uint32_t i = 0; i < plumb_collectors_count(); i++) {
         if (running[i])
-            end_stop(list.at[i], run, &until);
+            end_stop(plumb_collector_at(i), run, &until);
     }
 }
 
-/* ---- The list -------------------------------------------------------------------------------- */
+/* ---- One of them, in the open run ------------------------------------------------------------ */
 
-static bool is_word(const char *name)
+void plumb_collector_start_one(struct plumb_collector *c, struct plumb_run *run)
 {
-    size_t n = name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                   "_-.")
-                    : 0;
-    return n > 0 && n < 64 && name[n] == '\0' && strcmp(name, "auto") != 0 &&
-           strcmp(name, "none") != 0;
-}
-
-plumb_collector *plumb_collector_find_impl(const char *name)
-{
-    for (uint32_t i = 0; name && i < PLUMB_ACQUIRE(list.count); i++) {
-        if (PLUMB_ACQUIRE(list.at[i]->registered) && strcmp(list.at[i]->ops.name, name) == 0)
-            return list.at[i];
-    }
-    return NULL;
-}
-
-static void init_locks(struct plumb_collector *c)
-{
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_mutex_init(&c->lock, NULL);
-    pthread_cond_init(&c->asked, &attr);
-    pthread_cond_init(&c->answered, &attr);
-    pthread_condattr_destroy(&attr);
-}
-
-/* A place that nobody has, or a new one. One that somebody had in this run keeps its lanes shut. */
-static struct plumb_collector *place(void)
-{
-    struct plumb_collector *c;
-    for (uint32_t i = 0; i < list.count; i++) {
-        if (!list.at[i]->registered && list.at[i]->generation != plumb_rt.generation)
-            return list.at[i];
-    }
-    if (list.count == PLUMB_LIVE_COLLECTORS)
-        return NULL;
-    c = plumb_keep_bytes(sizeof *c);
-    if (!c)
-        return NULL;
-    memset(c, 0, sizeof *c);
-    c->index = list.count;
-    init_locks(c);
-    list.at[list.count] = c;
-    PLUMB_RELEASE(list.count, list.count + 1);
-    return c;
-}
-
-/* Under life_lock. */
-static struct plumb_collector *add(const plumb_collector_ops *given, void *arg, plumb_error *err)
-{
-    plumb_collector_ops ops = {0};
-    struct plumb_collector *c;
-    memcpy(&ops, given, given->size < sizeof ops ? given->size : sizeof ops);
-    if (!is_word(ops.name) || !ops.start) {
-        plumb_fail(err, PLUMB_ERR_ARG,
-                   "a collector needs a `start` and a name of letters, digits, "
-                   "'_', '-' and '.', which is neither 'auto' nor 'none'");
-        return NULL;
-    }
-    if (plumb_collector_find_impl(ops.name)) {
-        plumb_fail(err, PLUMB_ERR_STATE, "there is a collector '%s' already", ops.name);
-        return NULL;
-    }
-    plumb_lock();
-    c = place();
-    ops.name = c ? plumb_keep_text(ops.name) : NULL;
-    ops.help = c ? plumb_keep_text(ops.help ? ops.help : "") : NULL;
-    plumb_unlock();
-    if (!ops.name || !ops.help) {
-        plumb_fail(err, PLUMB_ERR_MEMORY, "no room for another collector: there are %d",
-                   (int)PLUMB_LIVE_COLLECTORS);
-        return NULL;
-    }
-    c->ops = ops;
-    c->arg = arg;
-    c->state = PLUMB_COLLECTOR_IDLE;
-    c->generation = 0;
-    c->built_in = false;
-    c->why[0] = '\0';
-    PLUMB_RELEASE(c->registered, 1);
-    return c;
-}
-
-void plumb_collectors_add(const plumb_collector_ops *const *ops)
-{
-    for (; *ops; ops++) {
-        struct plumb_collector *c = add(*ops, NULL, NULL);
-        if (c)
-            c->built_in = true;
-    }
-}
-
-plumb_collector *plumb_collector_register_impl(const plumb_collector_ops *ops, void *arg,
-                                               plumb_error *err)
-{
-    struct plumb_collector *c;
     struct timespec until;
     bool asked;
-    if (!ops || ops->size < sizeof ops->size || plumb_life_locked) {
-        plumb_fail(err, PLUMB_ERR_ARG, "plumb_collector_register: no ops, or inside start or stop");
-        return NULL;
-    }
-    if (plumb_may_lock_all("plumb_collector_register", err) < 0)
-        return NULL;
-    plumb_life_lock();
-    c = add(ops, arg, err);
-    if (c && plumb_helper_is_there())
-        plumb_keeper_start();
-    if (c && plumb_rt.run) {
-        start_one(c, plumb_rt.run, &asked);
-        at_ms(&until, PLUMB_COLLECTOR_WAIT_MS);
-        if (PLUMB_LOAD(c->generation) == plumb_rt.run->generation)
-            end_start(c, plumb_rt.run, &until, asked);
-    }
-    plumb_life_unlock();
-    return c;
+    start_one(c, run, &asked);
+    at_ms(&until, PLUMB_COLLECTOR_WAIT_MS);
+    if (PLUMB_LOAD(c->generation) == run->generation)
+        end_start(c, run, &until, asked);
 }
 
-int plumb_collector_unregister_impl(plumb_collector *c, plumb_error *err)
+void plumb_collector_stop_one(struct plumb_collector *c, struct plumb_run *run)
 {
     struct timespec until;
-    int rc = PLUMB_OK;
-    uint32_t state;
-    if (!c || plumb_life_locked)
-        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_collector_unregister: none, or not now");
-    if (plumb_may_lock_all("plumb_collector_unregister", err) < 0)
-        return PLUMB_ERR_STATE;
-    plumb_life_lock();
-    if (plumb_rt.run && PLUMB_LOAD(c->generation) == plumb_rt.run->generation &&
-        PLUMB_LOAD(c->open)) {
-        begin_stop(c);
-        at_ms(&until, PLUMB_COLLECTOR_WAIT_MS);
-        end_stop(c, plumb_rt.run, &until);
-    }
-    pthread_mutex_lock(&c->lock);
-    state = c->state;
-    pthread_mutex_unlock(&c->lock);
-    if (!c->registered || state == PLUMB_COLLECTOR_ABANDONED) {
-        rc = plumb_fail(err, PLUMB_ERR_STATE, "collector '%s' %s", c->ops.name,
-                        c->registered ? "is held up in one of its functions" : "is gone already");
-    } else {
-        if (c->ops.destroy)
-            c->ops.destroy(c->arg);
-        PLUMB_STORE(c->registered, 0);
-    }
-    plumb_life_unlock();
-    return rc;
-}
-
-const void *plumb_collector_offer_impl(plumb_collector *c)
-{
-    return c && PLUMB_ACQUIRE(c->registered) ? c->ops.offer : NULL;
-}
-
-void plumb_collectors_forked(void)
-{
-    for (uint32_t i = 0; i < list.count; i++) {
-        struct plumb_collector *c = list.at[i];
-        init_locks(c);
-        PLUMB_STORE(c->open, 0);
-        PLUMB_STORE(c->generation, 0);
-        c->serial++;
-        c->threads = 0;
-        c->ask = PLUMB_ASK_NOTHING;
-        c->state = PLUMB_COLLECTOR_IDLE;
-    }
+    begin_stop(c);
+    at_ms(&until, PLUMB_COLLECTOR_WAIT_MS);
+    end_stop(c, run, &until);
 }

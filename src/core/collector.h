@@ -57,6 +57,8 @@ struct plumb_collector {
     plumb_collector_status last; /* the figures of the run that ended last */
 };
 
+/* ---- collector_list.c ------------------------------------------------------------------------ */
+
 /* Those that are part of the library; before anything else, once. */
 void plumb_collectors_add(const plumb_collector_ops *const *ops);
 
@@ -65,8 +67,16 @@ plumb_collector *plumb_collector_register_impl(const plumb_collector_ops *ops, v
 int plumb_collector_unregister_impl(plumb_collector *collector, plumb_error *err);
 plumb_collector *plumb_collector_find_impl(const char *name);
 const void *plumb_collector_offer_impl(plumb_collector *collector);
-int plumb_collector_status_impl(plumb_collector *collector, plumb_collector_status *out);
 
+/* The places of the list, each with a collector or given back, and the one of index `i`; NULL:
+ * there is none. They stay where they are. */
+uint32_t plumb_collectors_count(void);
+struct plumb_collector *plumb_collector_at(uint32_t i);
+void plumb_collectors_forked(void);
+
+/* ---- collector.c ----------------------------------------------------------------------------- */
+
+int plumb_collector_status_impl(plumb_collector *collector, plumb_collector_status *out);
 /* Whether a run would have one of them. */
 bool plumb_collectors_any_wanted(void);
 /* Under life_lock: a run has been opened, is about to be closed (it still takes events), is closed
@@ -74,7 +84,9 @@ bool plumb_collectors_any_wanted(void);
 void plumb_collectors_start(struct plumb_run *run);
 void plumb_collectors_stop(struct plumb_run *run);
 void plumb_collectors_tell(struct plumb_run *run);
-void plumb_collectors_forked(void);
+/* The same of one, while a run is open. */
+void plumb_collector_start_one(struct plumb_collector *c, struct plumb_run *run);
+void plumb_collector_stop_one(struct plumb_collector *c, struct plumb_run *run);
 /* Tells `plumb doctor` of each: a line with its state, whether it is built in, its name, and why.
  */
 void plumb_collectors_list(void);
@@ -97,8 +109,6 @@ uint32_t plumb_innermost_node(struct plumb_thread *th);
 /* Figures of the lanes of `c`; with the run's mapping in place. */
 void plumb_lanes_sum(struct plumb_run *run, const struct plumb_collector *c,
                      plumb_collector_status *out);
-/* The collector of index `i`; NULL: there is none. */
-struct plumb_collector *plumb_collector_at(uint32_t i);
 
 /* lane_anchor.c */
 int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_clock_options *options,
