@@ -79,6 +79,20 @@ static int paranoid(void)
     return level;
 }
 
+/* Of the time namespace that the process is in; 0: of none, or of a kernel without them. */
+static int64_t monotonic_offset(void)
+{
+    long long s, ns, offset = 0;
+    char clock[32];
+    FILE *f = fopen("/proc/self/timens_offsets", "re");
+    while (f && fscanf(f, "%31s %lld %lld", clock, &s, &ns) == 3)
+        if (strcmp(clock, "monotonic") == 0)
+            offset = s * 1000000000 + ns;
+    if (f)
+        fclose(f);
+    return offset;
+}
+
 /* The page keeps the event, so no descriptor stays. `opened`: it is the page that failed. */
 static struct plumb_sched_watch *watch_of(uint32_t tid, int *code, bool *opened)
 {
@@ -211,6 +225,7 @@ static void try_one(void)
     struct plumb_sched_watch *trial =
         watch_of((uint32_t)syscall(SYS_gettid), &sched.code, &sched.opened);
     sched.level = paranoid();
+    PLUMB_STORE(plumb_sched_behind_ns, monotonic_offset());
     if (trial) {
         sched.code = 0;
         end_watch(trial);

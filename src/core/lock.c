@@ -99,11 +99,11 @@ void plumb_unlock(void)
     plumb_locked = 0;
     if (locked == 2)
         PLUMB_RELEASE(plumb_tls->busy, 0);
-    /* Of a handler that came meanwhile. */
+    signals_on();
+    /* Of a handler that came meanwhile; this takes the lock again. */
     if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.debug_asked)) &&
         (asked = __atomic_exchange_n(&plumb_rt.debug_asked, 0, __ATOMIC_ACQ_REL)) != 0)
         plumb_set_debug_points((int)asked - 1);
-    signals_on();
     cancel_again();
 }
 

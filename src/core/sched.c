@@ -16,6 +16,7 @@
 enum { EVENTS = 4096, DEPTH = PLUMB_DEPTH_MAX + 1 };
 
 uint32_t plumb_sched_met, plumb_sched_on;
+int64_t plumb_sched_behind_ns;
 
 static struct { /* under plumb_rt.lock */
     struct plumb_sched_event event[EVENTS];
@@ -257,9 +258,10 @@ bool plumb_sched_next(struct plumb_sched_event *out, uint64_t *lost)
     return any;
 }
 
-static uint64_t ticks_of(const struct plumb_anchor *now, uint64_t raw_ns)
+static uint64_t ticks_of(const struct plumb_anchor *now, uint64_t kernels_ns)
 {
     double hz = (double)PLUMB_LOAD(plumb_rt.host_hz);
+    uint64_t raw_ns = kernels_ns + (uint64_t)PLUMB_LOAD(plumb_sched_behind_ns);
     double ago =
         raw_ns < now->raw_ns ? (double)(now->raw_ns - raw_ns) : -(double)(raw_ns - now->raw_ns);
     return now->ticks - (uint64_t)(int64_t)(ago * 1e-9 * hz);

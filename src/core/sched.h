@@ -15,7 +15,7 @@ enum { PLUMB_SCHED_PENDING = 256 };
 
 /* An interval in which a thread did not run. */
 struct plumb_off {
-    uint64_t out_ns, in_ns; /* CLOCK_MONOTONIC_RAW */
+    uint64_t out_ns, in_ns; /* CLOCK_MONOTONIC_RAW of the kernel */
     uint64_t out, in;       /* the same in ticks */
     bool preempted;         /* it could have run */
     bool moved;             /* it came back on another processor */
@@ -56,5 +56,8 @@ bool plumb_sched_next(struct plumb_sched_event *out, uint64_t *lost);
 void plumb_sched_attached(void);
 extern uint32_t plumb_sched_met; /* counts attached threads while `sched` runs; futex. Atomic */
 extern uint32_t plumb_sched_on;  /* atomic */
+/* How far the kernel's own CLOCK_MONOTONIC_RAW, which its records have, is behind the process's:
+ * not 0 in a time namespace. Set before a thread is watched. */
+extern int64_t plumb_sched_behind_ns;
 
 #endif

@@ -112,6 +112,12 @@ expect "as JSON" 0 "$PLUMB_BIN" report --format json run
 jq -e '[.. | objects | select(.node? == "sleep")][0].blocked_ms >= 60' out.txt >/dev/null || fail "JSON: $(head -40 out.txt)"
 expect "trace" 0 "$PLUMB_BIN" report --trace run
 grep -q 'not running: thread' out.txt || fail "trace: no track"
+# In a time namespace the records of the kernel have another clock than the process.
+if unshare -T --monotonic 100000 true 2>/dev/null; then
+    expect "another clock" 0 env PLUMB_COLLECT=sched PLUMB_RUN_DIR="$PWD/clock" unshare -T --monotonic 100000 ./prog
+    jq -e '.nodes[] | select(.name == "sleep") | .sched.blocks >= 30' clock/timing.json >/dev/null ||
+        fail "another clock: $(jq -c '[.nodes[] | [.name, .sched]]' clock/timing.json)"
+fi
 # Without it nothing of it is there.
 expect "without" 0 env PLUMB_RUN_DIR="$PWD/without" ./prog
 expect "wide without" 0 "$PLUMB_BIN" report --wide without
