@@ -23,6 +23,12 @@ uint64_t plumb_carved_text(const struct plumb_run *run, const char *text); /* 0:
 /* Makes element `i` (== count) of a table; NULL: full. The caller fills it, then commits. */
 void *plumb_table_add(struct plumb_run *run, struct plumb_live_table *t);
 void plumb_table_commit(struct plumb_live_table *t);
+/* Whether that would carve nothing, and so needs no lock but that of the table's writers. */
+static inline bool plumb_table_has_room(const struct plumb_live_table *t)
+{
+    uint32_t at, chunk = plumb_table_chunk(t->count, &at);
+    return chunk < PLUMB_TABLE_CHUNKS && t->chunk_off[chunk] != 0;
+}
 static inline void *plumb_table_at(struct plumb_run *run, const struct plumb_live_table *t,
                                    uint32_t i)
 {

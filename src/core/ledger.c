@@ -124,7 +124,9 @@ static void enter_run(struct plumb_run *run, const struct plumb_stage_entry *e)
     uint32_t at = (uint32_t)((serial - 1) % PLUMB_LIVE_STAGE_RUNS);
     struct plumb_live_stage_run *r = NULL;
     bool fresh = at >= t->count;
-    if (fresh) {
+    if (fresh && plumb_table_has_room(t)) {
+        r = plumb_table_add(run, t); /* which is then a matter of the ledger's lock alone */
+    } else if (fresh) {
         plumb_lock();
         r = plumb_table_add(run, t);
         plumb_unlock();
