@@ -1,6 +1,7 @@
 /* activation.h: records of what layers give out (plumb/activation.h), inside core.
  *
  *     activation.c          the call: who is it, is it wanted, what does it look like
+ *     activation_run.c      what a run was asked for, its file, what is said at its end
  *     activation_module.c   paths of open nodes to modules, and whether they are chosen
  *     activation_stats.c    which statistics; those of the program's
  *     activation_calls.c    the call index of a record
@@ -112,6 +113,11 @@ void plumb_activations_close(struct plumb_run *run);
 void plumb_activations_forked(void);
 /* Before that, for plumb_give_back(): the parent's patterns. */
 void plumb_activations_give_back(void);
+/* Whether records are made, which the first call settles; it may wait for the helper. */
+bool plumb_act_is_on(void);
+/* Says "attached to ...": when the first step is over or the run is; again when the run is over,
+ * where more modules have come since. */
+void plumb_act_tell_attached(void);
 /* Some thread is in a step now. */
 static inline void plumb_activations_step(int64_t step)
 {
