@@ -6,7 +6,7 @@
 
 #include "help.h"
 
-/* An argument in capitals is a placeholder; a choice is typed literally. */
+/* Whether the argument is one of a few words. In capitals it names what the user fills in. */
 static bool is_choice(const struct plumb_cli_option *o)
 {
     return o->argument && strchr(o->argument, '|') && !isupper((unsigned char)o->argument[0]);

@@ -86,9 +86,9 @@ static inline int plumb_is_absent_(void)
 
 /* Returns the runtime's table, or NULL: there is no runtime, or it cannot be looked up now. A
  * lookup that interrupts another one of its own thread (from a signal handler, or from a function
- * of the host that the lookup calls) gets NULL for now, and its trace points look again the next
- * time. Other threads look on their own, so that their spans are not lost. An object that has found
- * no runtime stays off, also if one is loaded later. */
+ * of the host that the lookup calls) returns NULL, and its trace points look again when they are
+ * passed the next time. Other threads look on their own, so that their spans are not lost. An
+ * object that has found no runtime stays off, also if one is loaded later. */
 PLUMB_MERGED_ const struct plumb_api *plumb_find_api_(void)
 {
     const struct plumb_api *api = NULL, *none = NULL;

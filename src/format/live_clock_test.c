@@ -35,6 +35,17 @@ static struct plumb_anchor look(const struct machine *m)
     return (struct plumb_anchor){m->ticks, m->raw_ns, m->unix_ns, 100};
 }
 
+/* The header of a run that begins now; the caller frees it. */
+static struct plumb_live_header *begun(const struct machine *m)
+{
+    struct plumb_live_header *h = calloc(1, sizeof *h);
+    assert_non_null(h);
+    h->clock_source = PLUMB_CLOCK_TSC;
+    h->early = h->start = look(m);
+    plumb_live_clock_begin(h);
+    return h;
+}
+
 static void assert_near(uint64_t a, uint64_t b)
 {
     uint64_t off = a < b ? b - a : a - b;
@@ -99,15 +110,11 @@ static void times_hold_on_both_sides_of_jumps(void **state)
 
 static void without_a_jump_times_follow_from_the_rate(void **state)
 {
-    struct plumb_live_header *h = calloc(1, sizeof *h);
     struct machine m = {1000, 2000, 3000};
+    struct plumb_live_header *h = begun(&m);
     struct plumb_anchor a;
     double ppm;
     (void)state;
-    assert_non_null(h);
-    h->clock_source = PLUMB_CLOCK_TSC;
-    h->early = h->start = look(&m);
-    plumb_live_clock_begin(h);
     run_for(&m, S);
     a = look(&m);
     assert_false(plumb_live_clock_take(h, &a));
@@ -120,15 +127,11 @@ static void without_a_jump_times_follow_from_the_rate(void **state)
 /* A rate that figures were told by stays, unless it was wrong or a reading is far better. */
 static void a_told_rate_stays_while_readings_agree(void **state)
 {
-    struct plumb_live_header *h = calloc(1, sizeof *h);
     struct machine m = {1000, 2000, 3000};
+    struct plumb_live_header *h = begun(&m);
     struct plumb_anchor a;
     double ppm, first, later;
     (void)state;
-    assert_non_null(h);
-    h->clock_source = PLUMB_CLOCK_TSC;
-    h->early = h->start = look(&m);
-    plumb_live_clock_begin(h);
     run_for(&m, S);
     a = look(&m);
     first = plumb_live_tick_ns(h, &a, &ppm);

@@ -1,5 +1,5 @@
-# What every shell must complete; sourced after _lib.sh, with a completes() of its own:
-# completes LINE WORD...: each WORD is offered at the end of LINE, or, as !WORD, is not.
+# What every shell must complete; sourced after _lib.sh. The test has an offer() of its own: offer LINE
+# prints what its shell offers at the end of LINE, a word a line.
 # shellcheck shell=sh
 PATH=$(dirname "$PLUMB_BIN"):$PATH
 export PATH
@@ -9,6 +9,25 @@ echo '{}' >plumb-out/prog/20260101-000000-h-1/timing.json
 cp plumb-out/prog/20260101-000000-h-1/timing.json plumb-out/20260102-000000-h-2/
 ln -s 20260101-000000-h-1 plumb-out/prog/latest
 : >place/file
+
+# needs_shell NAME: the test is skipped, and says so, where it is not installed
+needs_shell() {
+    command -v "$1" >/dev/null || { echo "skipped: $1 is not installed"; exit 77; }
+}
+
+# completes LINE WORD...: each WORD is offered at the end of LINE, or, as !WORD, is not
+completes() {
+    name="completion of '$1'"
+    offer "$1" >out.txt 2>err.txt || fail "$name: status $?: $(cat err.txt)"
+    shift
+    for word in "$@"; do
+        case $word in
+        !*) ! grep -qxF -- "${word#!}" out.txt || fail "$name: has '${word#!}': $(tr '\n' ' ' <out.txt)" ;;
+        *) grep -qxF -- "$word" out.txt || fail "$name: lacks '$word': $(tr '\n' ' ' <out.txt)" ;;
+        esac
+    done
+    ! grep -iE 'error|unknown|not found|bad' err.txt >&2 || fail "$name: $(cat err.txt)"
+}
 
 check_completion() {
     completes 'plumb re' record recover report '!runs'
