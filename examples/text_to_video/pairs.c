@@ -14,7 +14,7 @@
  *     little between them (random weights) a change of a thousandth is one of millionths in the
  *     result. So they are half as large again at least, as with a forgotten 1 / sqrt(width).
  *   - weights that are added to a residual, by a thousandth: the sum has the weight of both. The
- * sum is what is recorded, so the sum is what is scaled.
+ *     sum is what is recorded, so the sum is what is scaled.
  *   - in the second pass of a step, whose text is one row: softmax over one key is 1 whatever the
  *     scores. It is the first pass, whose prompt is never empty here, that shows it.
  *   - symmetric changes: a transposed weight that is not as wide as high has no meaning, heads

@@ -2,9 +2,9 @@
  *
  * Invariants
  *   - Between two folds live->folding == live->folded, and states, tree and context hold exactly
- * the blocks up to `folded`.
+ *     the blocks up to `folded`.
  *   - During a fold everything it changes has been copied to the undo log before, so that a reader
- * of a dead process can put it back (format/live_read.c) and replay the blocks.
+ *     of a dead process can put it back (format/live_read.c) and replay the blocks.
  *   - Whoever folds holds the thread (hold.h), and so does whoever else reads these fields while
  *     the process lives, so that stores are plain.
  *   - One fold takes as many blocks as the undo log has room for, and saves each state, place and

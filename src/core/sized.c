@@ -3,17 +3,17 @@
  * Events come by the million and from everywhere: inside locks of libc, in threads that live for a
  * microsecond, in signal handlers, between a fork and its child's first line. So
  *   - a thread adds up by itself, and passes the sum on under the ledger's lock when the node
- * around it changes, after 256 events or 64 KiB. Figures are exact for a program with one thread;
- * peaks of others to 64 KiB a thread.
+ *     around it changes, after 256 events or 64 KiB. Figures are exact for a program with one
+ *     thread; peaks of others to 64 KiB a thread.
  *   - nothing is waited for that somebody may hold who waits for a lock of the caller's: what needs
  *     a lock of ours is a *section*, and fork and the opening of a run shut the sections before
- * they take locks and call libc. What comes meanwhile is kept aside (`aside`) and entered by
- * whoever enters something next, as made outside of every node.
+ *     they take locks and call libc. What comes meanwhile is kept aside (`aside`) and entered by
+ *     whoever enters something next, as made outside of every node.
  *   - a handler that interrupted the runtime leaves its sums in its thread's record (`late`).
  *   - no run is opened by an allocation. One that is wanted opens with the first trace point, or a
  *     moment after the interposer's first word (PLUMB_MEM_HELD), on a thread of its own, or when
- * the process ends; until then everything is kept aside. So a wrapper that soon becomes another
- *     program leaves nothing, and a helper that soon ends neither.
+ *     the process ends; until then everything is kept aside. So a wrapper that soon becomes another
+ *     program leaves nothing, and neither does a helper program that soon ends.
  * While no run is wanted, only the bytes that are held are counted, so that a later one begins with
  * what there is. */
 #include <errno.h>

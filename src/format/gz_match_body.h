@@ -8,9 +8,9 @@
  *
  * Who includes this has defined plumb_gz_match_by, the name of the function, and
  *   equal_bytes(p, q, most)  how many bytes at p and q are equal, up to `most`, one of them at
- * least; both may be read for PLUMB_GZ_PAD bytes behind that number_bytes(p)          how many
- * bytes at p are '.', '/' or digits line_bytes(p, most)      those up to and with the first '\n',
- * or `most` */
+ *                            least; both may be read for PLUMB_GZ_PAD bytes behind that
+ *   number_bytes(p)          how many bytes at p are '.', '/' or digits
+ *   line_bytes(p, most)      those up to and with the first '\n', or `most` */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,10 +1,12 @@
 /* signature_pack.c: packing and unpacking signatures. Owns the layout of the bytes:
  *
  *   item    u32 bytes with this, u8 part, u8 bytes of the name, name, value
- *   value   u8 kind, then by kind: bool u8; int i64; real f64; text u16 bytes, text; list u32
- * count, values; mapping u32 count, each u8 bytes of the name, name, value; tensor: below tensor u8
- * dimensions, u8 flags (enum), i32 requires_grad, i64 bytes, u8 and dtype, u8 and device, shape;
- * then what flags tell: strides, statistics, u16 and text of their error */
+ *   value   u8 kind, then by kind: bool u8; int i64; real f64; text u16 bytes, text;
+ *           list u32 count, values; mapping u32 count, each u8 bytes of the name, name, value;
+ *           tensor: as below
+ *   tensor  u8 dimensions, u8 flags (enum), i32 requires_grad, i64 bytes, u8 and dtype, u8 and
+ *           device, shape; then what the flags name: strides, statistics, u16 and text of their
+ *           error */
 #include "format/signature_pack.h"
 
 #include <string.h>

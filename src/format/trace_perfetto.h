@@ -8,15 +8,18 @@
  *                top is the run's own
  *   failures     argument `failed` (the reason); `abandoned` (the reason, or true)
  *   ends         argument `unbalanced`: true when an outer end or the thread's end closed it;
- * `cut`: true when its end is not in the trace, so that it lasted to here at least. A span that was
- * open when the run ended has a begin and no end async spans  slices on tracks "async 1", "async
- * 2", ... of the process, without overlap instants     by their name; counters: a counter track of
- * the process each, by its name flows        an instant `plumb.capture` begins one; the first span
- * after the adoption has it losses       an instant `plumb.dropped` where they happened, arguments
- * `spans` and one by the name of each node: spans that ended there and whose end is missing; more
- * instants follow where more than 14 nodes had some, and only the first has `spans` clock        an
- * instant `plumb.clock_jumped`, argument `back_ns`: times after it are held at the latest before it
- * until the clock has caught up facts        trace attributes `plumb.*`
+ *                `cut`: true when its end is not in the trace, so that it lasted to here at least.
+ *                A span that was open when the run ended has a begin and no end
+ *   async spans  slices on tracks "async 1", "async 2", ... of the process, without overlap
+ *   instants     by their name
+ *   counters     a counter track of the process each, by its name
+ *   flows        an instant `plumb.capture` begins one; the first span after the adoption has it
+ *   losses       an instant `plumb.dropped` where they happened, arguments `spans` and one by the
+ *                name of each node: spans that ended there and whose end is missing; more instants
+ *                follow where more than 14 nodes had some, and only the first has `spans`
+ *   clock        an instant `plumb.clock_jumped`, argument `back_ns`: times after it are held at
+ *                the latest before it until the clock has caught up
+ *   facts        trace attributes `plumb.*`
  *
  * Memory: a lane is some 14 KB; texts are never copied. Threads: none of its own. */
 #ifndef PLUMB_FORMAT_TRACE_PERFETTO_H

@@ -1,8 +1,8 @@
 /* trace_regions.h: the part of a trace that regions select (live_region.h).
  *
  *   scope thread   what a thread does while a selected region is open on it, or among the nodes
- * that it works below because it has adopted a context scope process  what any thread begins while
- * a selected region is open anywhere
+ *                  that it works below because it has adopted a context
+ *   scope process  what any thread begins while a selected region is open anywhere
  *
  * Valid as long as the mapping; any thread. */
 #ifndef PLUMB_FORMAT_TRACE_REGIONS_H

@@ -15,8 +15,8 @@
  * gzip may have packed (see unpack.h), as packets may be packed into one. A file that ends within a
  * packet, as one does whose writer was killed, is read up to there; the table's faults tell.
  *   errors  PLUMB_ERR_NOT_FOUND: no such file; PLUMB_ERR_IO; PLUMB_ERR_MEMORY;
- *           PLUMB_ERR_FORMAT: not a trace in this format, or damaged; of what is packed, all must
- * be whole. `out` is untouched on errors. */
+ *           PLUMB_ERR_FORMAT: not a trace in this format, or damaged; what is packed must be whole.
+ *           `out` is untouched on errors. */
 int plumb_perfetto_read(struct plumb_table *out, const char *path, plumb_error *err);
 
 /* The same from `size` bytes; `name` is what error texts call them. */

@@ -10,7 +10,7 @@
 /* Fills `out` (then the caller's, to be ended with plumb_timing_fini()) from the file `path`.
  *   errors  PLUMB_ERR_NOT_FOUND: no such file; PLUMB_ERR_IO; PLUMB_ERR_MEMORY;
  *           PLUMB_ERR_FORMAT: no JSON, no timing report, of a newer plumb, or damaged.
- * `out` is untouched on errors. */
+ *           `out` is untouched on errors. */
 int plumb_timing_read(struct plumb_timing *out, const char *path, plumb_error *err);
 
 /* The same from `size` bytes at `text`; `name` is what error texts call it. */

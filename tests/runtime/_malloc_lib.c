@@ -2,8 +2,9 @@
  *   LOCKED    allocates under a lock that its handlers for fork take
  *   LATE      opened while the program runs; allocates in its constructor too
  *   OTHER     an allocator that comes as a library, with sizes that can be asked for;
- * aligned_alloc(), valloc() and pvalloc() are left to libc MUTE      the same without INSIDE part
- * of a program: an allocator of its own */
+ *             aligned_alloc(), valloc() and pvalloc() are left to libc
+ *   MUTE      the same without
+ *   INSIDE    part of a program: an allocator of its own */
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
