@@ -41,6 +41,15 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+for name in $only; do
+    case " $all " in
+    *" $name "*) ;;
+    *)
+        echo "bench: no benchmark '$name' (have: $all)" >&2
+        exit 2
+        ;;
+    esac
+done
 build=$(cd "${build:-$here/../build/release}" && pwd) || exit 1
 results=$build/bench-results.json
 if [ "$check" = 1 ]; then
@@ -146,7 +155,7 @@ own() {
 
 for name in $only; do
     case $name in
-    machine | snapshot | signature | memory | collect | malloc | trace | read | jsonl) own "$name" 1 ;;
+    machine | snapshot | signature | decode | memory | collect | malloc | trace | read | jsonl) own "$name" 1 ;;
     payload | span | traced) own "$name" 5 ;;
     activation) own "$name" 9 ;;
     peers) BENCH_LTTNG_JSON=$tmp/lttng_size.json own "$name" 1 "$here/lttng.sh" ;;
@@ -155,10 +164,7 @@ for name in $only; do
     uftrace) run_uftrace ;;
     torch) run_torch ;;
     t2v) run_t2v ;;
-    *)
-        echo "bench: no benchmark '$name' (have: $all)" >&2
-        exit 2
-        ;;
+    *) false ;;
     esac || failed="$failed $name"
 done
 
