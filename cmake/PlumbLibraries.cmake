@@ -125,7 +125,7 @@ if(strangers)
 endif()
 
 plumb_layer_sources(PLUMB_COMMON_SOURCES base/*.c format/*.c tensor/*.c
-  report/summary_rows.c report/summary_table.c report/unit.c report/fold.c report/end_block.c
+  report/summary_rows.c report/summary_table.c report/cells.c report/unit.c report/fold.c report/end_block.c
   report/rank_summary.c)
 plumb_layer_sources(PLUMB_RECORD_SOURCES core/*.c collect/*.c api/runtime_*.c)
 # Nothing that is recorded is JSON that libplumb would have to read.

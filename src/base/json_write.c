@@ -277,11 +277,3 @@ void plumb_json_null(struct plumb_json *j)
 {
     write_literal(j, "null");
 }
-
-bool plumb_utf8_valid(const char *text)
-{
-    size_t n;
-    while ((n = plumb_utf8_sequence(text)) > 0)
-        text += n;
-    return *text == '\0';
-}

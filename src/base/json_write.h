@@ -45,7 +45,4 @@ void plumb_json_f64s(struct plumb_json *j, const double *v, size_t n);  /* the s
 void plumb_json_bool(struct plumb_json *j, bool v);
 void plumb_json_null(struct plumb_json *j);
 
-/* Whether `text` is well-formed UTF-8 (no surrogates, no overlong forms). */
-bool plumb_utf8_valid(const char *text);
-
 #endif

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/json_write.h"
+#include "base/utf8.h"
 
 static char safe[PLUMB_SAFE_NAME_MAX + 1];
 

@@ -50,4 +50,13 @@ static inline size_t plumb_utf8_sequence(const char *text)
     return n;
 }
 
+/* Returns whether the whole text is well-formed. */
+static inline bool plumb_utf8_valid(const char *text)
+{
+    size_t n;
+    while ((n = plumb_utf8_sequence(text)) > 0)
+        text += n;
+    return *text == '\0';
+}
+
 #endif

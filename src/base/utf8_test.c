@@ -11,8 +11,6 @@
 
 #include <cmocka.h>
 
-#include "base/json_write.h"
-
 static size_t encode(uint32_t c, char *out)
 {
     size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;

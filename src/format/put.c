@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/utf8.h"
+
 static const double NS_PER_MS = 1e6;
 
 void plumb_put_text(struct plumb_json *j, const char *key, const char *text)

@@ -40,11 +40,9 @@ static void put_headline(const struct plumb_act_view *v, struct plumb_buf *out, 
 
 static void put_page(const struct plumb_act_view *v, struct plumb_buf *out, bool md)
 {
-    struct plumb_render_options options = {.explain = v->o->explain};
-    struct plumb_render_input in = {.options = &options};
     struct plumb_page p;
     struct plumb_grid g;
-    plumb_page_begin(&p, &in, out, md);
+    plumb_page_begin(&p, NULL, out, md, v->o->explain);
     put_headline(v, out, md);
     if (v->o->kind != PLUMB_ACTIVATIONS_STEPS && v->suspects.count) {
         plumb_page_title(&p, "Suspects");

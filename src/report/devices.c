@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/page.h"
+#include "report/render.h"
 
 enum { WAITS_SHOWN = 3 };
 
@@ -91,7 +92,7 @@ void plumb_devices_write(const struct plumb_render_input *in, struct plumb_buf *
             (!o->pipeline || strcmp(o->pipeline, n->pipeline) == 0))
             add_row(&g, t, n);
     }
-    plumb_page_begin(&page, in, out, md);
+    plumb_page_begin(&page, in, out, md, in->options->explain);
     plumb_page_title(&page, "Host and device");
     plumb_page_grid(&page, &g);
     plumb_page_end(&page);

@@ -13,6 +13,7 @@
 #include "format/timing_section.h"
 #include "report/chart.h"
 #include "report/page.h"
+#include "report/render.h"
 
 enum { OWNERS = 10 }; /* shown of a pool */
 
@@ -498,7 +499,7 @@ static void put_page(struct plumb_page *p)
 void plumb_render_memory_text(const struct plumb_render_input *in, struct plumb_buf *out)
 {
     struct plumb_page p;
-    plumb_page_begin(&p, in, out, false);
+    plumb_page_begin(&p, in, out, false, in->options->explain);
     put_page(&p);
     plumb_page_end(&p);
 }
@@ -506,7 +507,7 @@ void plumb_render_memory_text(const struct plumb_render_input *in, struct plumb_
 void plumb_render_memory_md(const struct plumb_render_input *in, struct plumb_buf *out)
 {
     struct plumb_page p;
-    plumb_page_begin(&p, in, out, true);
+    plumb_page_begin(&p, in, out, true, in->options->explain);
     put_page(&p);
     plumb_page_end(&p);
 }

@@ -6,9 +6,9 @@
 #include "report/escape.h"
 
 void plumb_page_begin(struct plumb_page *p, const struct plumb_render_input *in,
-                      struct plumb_buf *out, bool md)
+                      struct plumb_buf *out, bool md, bool explain)
 {
-    *p = (struct plumb_page){.in = in, .out = out, .md = md};
+    *p = (struct plumb_page){.in = in, .out = out, .md = md, .explain = explain};
 }
 
 void plumb_page_end(struct plumb_page *p)
@@ -71,7 +71,7 @@ static void explain(struct plumb_page *p, const struct plumb_grid *g)
 void plumb_page_grid(struct plumb_page *p, struct plumb_grid *g)
 {
     plumb_buf_char(p->out, '\n');
-    if (p->in->options->explain)
+    if (p->explain)
         explain(p, g);
     if (p->md)
         plumb_grid_md(g, p->out);

@@ -2,18 +2,24 @@
 #ifndef PLUMB_REPORT_PAGE_H
 #define PLUMB_REPORT_PAGE_H
 
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "report/cells.h"
 #include "report/grid.h"
-#include "report/render.h"
+
+struct plumb_render_input;
 
 struct plumb_page {
-    const struct plumb_render_input *in;
+    const struct plumb_render_input *in; /* for the caller alone; may be NULL */
     struct plumb_buf *out;
-    bool md;
+    bool md, explain;
     struct plumb_buf explained; /* what the columns so far mean, if that is asked for */
 };
 
+/* explain: what the columns of its tables mean stands at its end. */
 void plumb_page_begin(struct plumb_page *p, const struct plumb_render_input *in,
-                      struct plumb_buf *out, bool md);
+                      struct plumb_buf *out, bool md, bool explain);
 /* The explanations, where they were asked for. */
 void plumb_page_end(struct plumb_page *p);
 

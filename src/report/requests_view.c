@@ -8,6 +8,7 @@
 #include "report/devices.h"
 #include "report/escape.h"
 #include "report/page.h"
+#include "report/render.h"
 
 #define PLUMB_REQUESTS_EMPTY                                                                       \
     "No requests were recorded: mark them with plumb_request_begin() and plumb_request_end()."
@@ -238,7 +239,7 @@ static void put_one(struct plumb_page *p, const struct plumb_timing_request *r)
 static void put_page(const struct plumb_render_input *in, struct plumb_buf *out, bool md)
 {
     struct plumb_page p;
-    plumb_page_begin(&p, in, out, md);
+    plumb_page_begin(&p, in, out, md, in->options->explain);
     if (in->request == PLUMB_TIMING_NONE)
         put_index(&p);
     else

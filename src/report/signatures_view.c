@@ -9,6 +9,7 @@
 #include "format/put.h"
 #include "format/signature.h"
 #include "report/page.h"
+#include "report/render.h"
 
 #define PLUMB_SIGNATURES_EMPTY                                                                     \
     "No signatures were recorded: tell what goes into stages and comes out (plumb_stage_input(), " \
@@ -358,7 +359,7 @@ static void put_page(const struct plumb_render_input *in, struct plumb_buf *out,
     const struct plumb_signature *s = in->options->signature;
     struct plumb_page p;
     uint64_t others;
-    plumb_page_begin(&p, in, out, md);
+    plumb_page_begin(&p, in, out, md, in->options->explain);
     others = s ? each_stage(&p, s, put_one, NULL) : 0;
     if (!s || s->stage_count == 0)
         plumb_buf_str(out, PLUMB_SIGNATURES_EMPTY);
@@ -390,7 +391,7 @@ void plumb_render_signatures_csv(const struct plumb_render_input *in, struct plu
     const struct plumb_signature *s = in->options->signature;
     struct plumb_page p;
     struct plumb_grid g;
-    plumb_page_begin(&p, in, out, false);
+    plumb_page_begin(&p, in, out, false, in->options->explain);
     plumb_grid_init(&g, columns, COLUMNS);
     if (s)
         each_stage(&p, s, add_one, &g);

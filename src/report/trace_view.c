@@ -153,14 +153,12 @@ static void put_sections(struct plumb_page *p, const struct plumb_trace_sight *s
 
 static void put_page(struct plumb_buf *out, const struct plumb_trace_sight *s, bool md)
 {
-    const struct plumb_render_options options = {.explain = s->view->explain != 0};
-    const struct plumb_render_input in = {.options = &options};
     struct plumb_page p;
     if (s->view->kind == PLUMB_TRACE_VIEW_SLOWEST) {
         plumb_trace_put_slowest(out, s, md);
         return;
     }
-    plumb_page_begin(&p, &in, out, md);
+    plumb_page_begin(&p, NULL, out, md, s->view->explain != 0);
     put_head(&p, s);
     put_sections(&p, s);
     plumb_page_end(&p);

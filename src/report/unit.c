@@ -1,7 +1,7 @@
 /* unit.c: the choice of a unit, and of decimals. */
 #include "report/unit.h"
 
-#include "report/summary_table.h"
+#include "report/cells.h"
 
 enum { MOST_DECIMALS = 12 };
 

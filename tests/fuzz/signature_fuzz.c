@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "format/signature.h"
 #include "report/render.h"
 #include "trace/signature_read.h"

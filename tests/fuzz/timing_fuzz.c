@@ -11,6 +11,7 @@
 #include "analyze/compare.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/utf8.h"
 #include "format/timing.h"
 #include "report/compare_view.h"
 #include "report/render.h"
