@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "report/summary_table.h"
+#include "report/cells.h"
 
 struct unit {
     double size;

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/json_write.h"
+#include "report/cells.h"
 #include "report/escape.h"
-#include "report/summary_table.h"
 
 static const double NS_PER_MS = 1e6;
 static const double BYTES_PER_MIB = 1048576;

@@ -7,9 +7,9 @@
 
 #include "analyze/sample.h"
 #include "base/error.h"
+#include "report/cells.h"
 #include "report/compare_view.h"
 #include "report/fold.h"
-#include "report/summary_table.h"
 
 enum { MOST_LISTED = 8 };
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analyze/family.h"
+#include "report/cells.h"
 #include "report/compare_view.h"
-#include "report/summary_table.h"
 
 enum { MAX_NAMED = 5 };
 

@@ -2,8 +2,8 @@
  * must be known about it. */
 #include <string.h>
 
+#include "report/cells.h"
 #include "report/compare_view.h"
-#include "report/summary_table.h"
 
 static void put_padded(struct plumb_buf *out, const struct plumb_buf *cell, size_t width,
                        bool is_text)

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/cells.h"
 #include "report/diverge_words.h"
-#include "report/summary_table.h"
 
 enum { MOST_MODULES = PLUMB_DIVERGE_PARTS + 2 };
 

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/cells.h"
 #include "report/diverge_words.h"
-#include "report/summary_table.h"
 
 enum { MOST_NAMED = 5 };
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/decimal.h"
+#include "report/cells.h"
 #include "report/diverge_words.h"
-#include "report/summary_table.h"
 
 static const struct plumb_activations *table(const struct plumb_diverge_sheet *s, int side)
 {

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/cells.h"
 #include "report/diverge_view.h"
-#include "report/summary_table.h"
 #include "report/svg.h"
 
 enum {

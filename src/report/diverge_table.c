@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/cells.h"
 #include "report/diverge_view.h"
-#include "report/summary_table.h"
 
 /* What FastVideo's comparison marks, in parts of the mean magnitude. */
 static const double FLAGGED = 0.005;

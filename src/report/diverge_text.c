@@ -2,9 +2,9 @@
  * record next, the table, full tensors where there are any, what else must be known. */
 #include <string.h>
 
+#include "report/cells.h"
 #include "report/diverge_view.h"
 #include "report/escape.h"
-#include "report/summary_table.h"
 
 static void put_lines(struct plumb_buf *out, struct plumb_buf *lines, const char *before, bool md)
 {

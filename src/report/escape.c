@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "report/summary_table.h"
+#include "report/cells.h"
 
 void plumb_put_clean_md(struct plumb_buf *out, const char *text)
 {

@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "report/cells.h"
 #include "report/export.h"
 #include "report/export_rows.h"
-#include "report/summary_table.h"
 
 struct path {
     uint32_t parent, name; /* name: of a root, that of a lane (root_of()) */

@@ -23,9 +23,9 @@
 
 #include "base/error.h"
 #include "base/map.h"
+#include "report/cells.h"
 #include "report/export_lanes.h"
 #include "report/export_rows.h"
-#include "report/summary_table.h"
 
 enum { STACK_MAX = 4096, EVENT_CHUNK = 1 << 20, DEFINITION_CHUNK = 4 << 20 };
 enum { PARAMETER_INSTANT = 0, NODE = 0 };

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "report/summary_table.h"
+#include "report/cells.h"
 #include "report/unit.h"
 
 enum { LEAST_BETWEEN = 2, LEAST_AT_END = 4, MOST_NUMBERS = 8, NAME_BYTES = 256 };

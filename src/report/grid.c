@@ -8,8 +8,8 @@
 
 #include "base/json_write.h"
 #include "base/utf8.h"
+#include "report/cells.h"
 #include "report/escape.h"
-#include "report/summary_table.h"
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
 #include "base/ascii.h"
 #include "base/environment.h"
 #include "base/rank.h"
+#include "report/cells.h"
 #include "report/predecessors.h"
-#include "report/summary_table.h"
 
 enum { COPIED_MAX = 120, NAME_MAX_BYTES = 128 };
 

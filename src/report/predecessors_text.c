@@ -7,8 +7,8 @@
 #include "base/ascii.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "report/cells.h"
 #include "report/predecessors.h"
-#include "report/summary_table.h"
 
 enum { GUESSED_MIN = 3, CONTAINING_MAX = 12, ASKED_MAX = 200, SHOWN_MAX = 60 };
 

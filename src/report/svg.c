@@ -12,7 +12,7 @@
 #include "base/decimal.h"
 #include "base/map.h"
 #include "base/utf8.h"
-#include "report/summary_table.h"
+#include "report/cells.h"
 
 static const double ASCII_PX = 0.61 * PLUMB_SVG_FONT_PX;
 static const double OTHER_PX = 1.25 * PLUMB_SVG_FONT_PX;

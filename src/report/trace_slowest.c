@@ -1,8 +1,8 @@
 /* trace_slowest.c: `plumb report --slowest NODE`: each of the longest runs with what ran inside. */
 #include <inttypes.h>
 
+#include "report/cells.h"
 #include "report/escape.h"
-#include "report/summary_table.h"
 #include "report/trace_parts.h"
 
 enum { INSIDE_SHOWN = 8 };
