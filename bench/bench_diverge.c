@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/diverge.h"
+#include "analyze/diverge/diverge.h"
 #include "diverge_fixture.h"
 #include "diverge_model.h"
-#include "report/diverge_view.h"
+#include "report/diverge/view.h"
 
 enum { MOST_ROUNDS = 8, ALL_EQUAL = 6 };
 static const double SHOWS = 3e-4; /* float32; unknown types: SHOWS_UNKNOWN */

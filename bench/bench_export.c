@@ -14,8 +14,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "format/chrome.h"
-#include "format/gz.h"
+#include "codec/chrome.h"
+#include "codec/gz/gz.h"
 
 enum { THREADS = 20, SPANS_A_THREAD = 20000, SPANS = THREADS * SPANS_A_THREAD, PIECE = 256 * 1024 };
 enum { BATCH = 512, PIECES = 64 * 1024 };

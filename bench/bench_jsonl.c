@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/json_scan.h"
-#include "trace/activation_read.h"
+#include "read/activation/read.h"
+#include "read/json/scan.h"
 
 enum { RECORDS = 1000000, FEW = 100000, MODULES = 225, TURNS = 3, READS = 5 };
 

@@ -4,7 +4,7 @@
  * what is left when that is over. */
 #include "harness.h"
 
-#include "format/live.h"
+#include "live/layout.h"
 
 int main(int argc, char **argv)
 {

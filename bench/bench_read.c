@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "format/perfetto.h"
-#include "trace/perfetto_read.h"
+#include "codec/perfetto.h"
+#include "read/trace/perfetto.h"
 
 enum { THREADS = 100, BATCH = 63, ROUNDS = 300, PIECE = 1 << 20 };
 

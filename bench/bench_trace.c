@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/pages.h"
-#include "format/trace_live.h"
+#include "timeline/mapping.h"
 
 enum {
     THREADS = 100,

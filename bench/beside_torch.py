@@ -5,7 +5,7 @@ usage: bench/beside_torch.py LIBRARY --json FILE [--tmp DIR] [--quick]
 
 A tensor of N(0, 1), float32 or bfloat16, 256 MiB (beyond every cache) or 64 KiB (in L2), and its default
 statistics, mean of magnitudes and sum. PyTorch, on one thread, as the hooks of
-python/plumb_torch_activations.py and FastVideo's compute them: each of a float32 copy (of float32 that is
+bindings/python/plumb_torch_activations.py and FastVideo's compute them: each of a float32 copy (of float32 that is
 no copy), fetched with .item(). `direct`: without that copy; `spread`: mean of magnitudes, maximum and
 deviation instead. plumb: the kernel that plumb_activation() runs, through LIBRARY. They take turns in one
 process; CPU time of the thread; a figure is the median of the ratios of the rounds. run.sh starts nine such

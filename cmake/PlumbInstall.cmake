@@ -33,7 +33,7 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/plumb"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
-install(FILES "${PROJECT_SOURCE_DIR}/python/plumb_torch_activations.py"
+install(FILES "${PROJECT_SOURCE_DIR}/bindings/python/plumb_torch_activations.py"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/plumb")
 
 install(EXPORT plumbTargets NAMESPACE plumb:: DESTINATION "${PLUMB_CMAKE_DIR}")

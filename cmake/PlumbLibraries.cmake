@@ -4,11 +4,12 @@
 # own declaration, so two people who each add a collector never edit the same list. Ninja checks the
 # globs at each build (a few milliseconds); a new file needs no new configure run.
 #
-# Objects are compiled once, hidden and position independent, in three groups:
-#   common  base, format, tensor, the summaries (table, rank) and the end block: in both libraries
-#   record  core, collect and src/api/runtime_*.c: libplumb
-#   trace   trace, analyze, report and src/api/trace_*.c: libplumb-trace
-#   inject  libplumb-malloc.so alone, which is preloaded, never linked
+# Objects are compiled once, hidden and position independent, in four groups. The place of a file
+# says which it is in:
+#   record  src/record, src/collect and src/api/record_*.c: libplumb
+#   trace   src/read, src/analyze, src/report and src/api/read_*.c: libplumb-trace
+#   inject  src/inject: libplumb-malloc.so alone, which is preloaded, never linked
+#   common  every other folder of src: in both libraries
 # Hidden symbols still link inside one program, so the unit tests use the very same objects, through
 # the archive plumb_testing.
 
@@ -18,10 +19,11 @@ set(PLUMB_BIN_DIR "${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_BINDIR}")
 set(PLUMB_LIB_DIR "${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}")
 file(RELATIVE_PATH PLUMB_BIN_TO_LIB "${PLUMB_BIN_DIR}" "${PLUMB_LIB_DIR}")
 
+# plumb_layer_sources(<result> <pattern below src>...): of these folders and all below them
 function(plumb_layer_sources list)
   set(found "")
   foreach(pattern IN LISTS ARGN)
-    file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${pattern}")
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${pattern}")
     list(APPEND found ${files})
   endforeach()
   list(FILTER found EXCLUDE REGEX "_test\\.c$")
@@ -47,11 +49,11 @@ endfunction()
 # library is loaded, when a run starts or stops, and on threads of ours. (Sanitizers pad frames, -O0
 # gives each variable room.)
 set(PLUMB_LARGE_FRAMES
-  base/git_commit core/conclude core/run_dir core/run_facts core/runtime_environment
-  format/gz format/gz_codes format/live_read format/node_trace_file format/process format/shape_times
-  format/signature_live format/trace_drops
-  base/resident # the limit of the control group, when a run starts
-  core/activation_queue core/trace_keep core/trace_modules format/trace_perfetto_file
+  base/process/git_commit record/run/finish record/run/dir record/run/facts record/run/platform
+  codec/gz/gz codec/gz/codes live/read timeline/node_trace_file base/process/process live/shape_times
+  live/signature_live live/trace_drops
+  base/process/resident # the limit of the control group, when a run starts
+  record/activation/queue record/trace/keep record/trace/modules timeline/perfetto_file
   inject/tell)
 function(plumb_small_frames target)
   if(NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
@@ -116,24 +118,19 @@ function(plumb_static_library target name)
   plumb_headers(${target})
 endfunction()
 
-plumb_layer_sources(PLUMB_API_SOURCES api/*.c)
-set(strangers ${PLUMB_API_SOURCES})
-list(FILTER strangers EXCLUDE REGEX "/(runtime|trace)_[^/]*$")
+plumb_layer_sources(PLUMB_RECORD_SOURCES record/*.c collect/*.c api/record_*.c)
+plumb_layer_sources(PLUMB_TRACE_SOURCES read/*.c analyze/*.c report/*.c api/read_*.c)
+plumb_layer_sources(PLUMB_INJECT_SOURCES inject/*.c)
+file(GLOB common CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/src/*")
+list(REMOVE_ITEM common record collect read analyze report inject api)
+list(TRANSFORM common APPEND "/*.c")
+plumb_layer_sources(PLUMB_COMMON_SOURCES ${common})
+file(GLOB strangers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/api/*.c" "${PROJECT_SOURCE_DIR}/src/*.c")
+list(REMOVE_ITEM strangers ${PLUMB_RECORD_SOURCES} ${PLUMB_TRACE_SOURCES})
 if(strangers)
-  message(FATAL_ERROR "a file in src/api is named runtime_*.c (it goes into libplumb) "
-    "or trace_*.c (into libplumb-trace): ${strangers}")
+  message(FATAL_ERROR "a file in src/api is named record_*.c (it goes into libplumb) "
+    "or read_*.c (into libplumb-trace), and src itself holds none: ${strangers}")
 endif()
-
-plumb_layer_sources(PLUMB_COMMON_SOURCES base/*.c format/*.c tensor/*.c
-  report/summary_rows.c report/summary_table.c report/cells.c report/unit.c report/fold.c report/end_block.c
-  report/rank_summary.c)
-plumb_layer_sources(PLUMB_RECORD_SOURCES core/*.c collect/*.c api/runtime_*.c)
-# Nothing that is recorded is JSON that libplumb would have to read.
-plumb_layer_sources(PLUMB_SCAN_SOURCES format/json_*.c)
-list(REMOVE_ITEM PLUMB_COMMON_SOURCES ${PLUMB_SCAN_SOURCES})
-plumb_layer_sources(PLUMB_TRACE_SOURCES trace/*.c analyze/*.c report/*.c api/trace_*.c)
-list(APPEND PLUMB_TRACE_SOURCES ${PLUMB_SCAN_SOURCES})
-list(REMOVE_ITEM PLUMB_TRACE_SOURCES ${PLUMB_COMMON_SOURCES})
 
 # For the public header alone: instrumented code that links no libplumb finds the runtime at run time.
 add_library(plumb_header INTERFACE)
@@ -173,7 +170,6 @@ target_compile_definitions(plumb_static INTERFACE PLUMB_LINKED)
 set(PLUMB_HAVE_MALLOC FALSE)
 if(PLUMB_BUILD_KIND STREQUAL "plain")
   set(PLUMB_HAVE_MALLOC TRUE)
-  plumb_layer_sources(PLUMB_INJECT_SOURCES inject/*.c)
   plumb_objects(plumb_inject_objects ${PLUMB_INJECT_SOURCES})
   target_compile_options(plumb_inject_objects PRIVATE -fno-builtin)
   plumb_small_frames(plumb_inject_objects ${PLUMB_INJECT_SOURCES})

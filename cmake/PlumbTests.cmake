@@ -155,7 +155,7 @@ function(plumb_fuzz_target name source)
   target_link_libraries(${target} PRIVATE plumb_testing PkgConfig::ZLIB)
 endfunction()
 
-# Names are paths: src/core/ring_test.c is core.ring, tests/rows/cv-13.sh is rows.cv-13,
+# Names are paths: src/record/span/ring_test.c is record.span.ring, tests/rows/cv-13.sh is rows.cv-13,
 # tests/abi/abi.sh is abi. A file whose name begins with an underscore helps its neighbours and is no
 # test.
 function(plumb_tests_of result)

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_write.h"
-#include "report/activations_view.h"
-#include "trace/activation_read.h"
+#include "codec/json_write.h"
+#include "read/activation/read.h"
+#include "report/activation/view.h"
 
 static void activation_fuzz_record(const struct plumb_activations *t, size_t i)
 {

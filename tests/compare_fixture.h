@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/compare.h"
+#include "analyze/compare/compare.h"
 #include "timing_fixture.h"
 
 struct compare_node {

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "random.h"
-#include "trace/activations.h"
+#include "read/activation/table.h"
 
 enum {
     FIXTURE_ROWS = 8,

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "random.h"
-#include "trace/activations.h"
+#include "read/activation/table.h"
 
 enum { MODEL_WIDTH = 24, MODEL_LAYERS = 6, MODEL_QKV = 3 * MODEL_WIDTH };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/json_scan.h"
+#include "read/json/scan.h"
 
 struct json_compared {
     json_t *root;

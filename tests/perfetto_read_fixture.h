@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "format/perfetto.h"
-#include "format/perfetto_fields.h"
-#include "format/protobuf.h"
-#include "trace/perfetto_read.h"
+#include "codec/perfetto.h"
+#include "codec/perfetto_fields.h"
+#include "codec/protobuf.h"
+#include "read/trace/perfetto.h"
 
 static unsigned char memory[1 << 20];
 static struct plumb_pf_out out;

@@ -4,9 +4,9 @@
 #ifndef TESTS_RECORD_SHOWN_H
 #define TESTS_RECORD_SHOWN_H
 
-#include "core/runtime.h"
-#include "format/trace_live.h"
-#include "format/trace_regions.h"
+#include "live/trace_regions.h"
+#include "record/run/runtime.h"
+#include "timeline/mapping.h"
 
 /* What the trace of this thread shows, read from its queue. */
 struct shown {

@@ -5,8 +5,8 @@
 
 #include "tensor_fixture.h"
 
+#include "read/run/signature.h"
 #include "record.h"
-#include "trace/signature_read.h"
 
 static inline void record_signatures(struct plumb_signature *out, const char *dir)
 {

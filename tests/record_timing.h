@@ -3,8 +3,8 @@
 #ifndef TESTS_RECORD_TIMING_H
 #define TESTS_RECORD_TIMING_H
 
+#include "read/run/timing.h"
 #include "record.h"
-#include "trace/timing_read.h"
 
 /* Ends the run and reads its timing.json; the caller ends `t` with plumb_timing_fini(). */
 static inline void record_finish(struct plumb_timing *t)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "format/signature.h"
+#include "model/signature.h"
 
 static inline int64_t *fixture_numbers(struct plumb_signature *s, const int64_t *from, size_t n)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "format/timing.h"
+#include "model/timing.h"
 
 enum { FIXTURE_MS = 1000000, FIXTURE_MIB = 1 << 20 };
 

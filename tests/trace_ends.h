@@ -3,7 +3,7 @@
 #ifndef TESTS_TRACE_ENDS_H
 #define TESTS_TRACE_ENDS_H
 
-#include "format/timing.h"
+#include "model/timing.h"
 
 /* Spans of one name: with both ends; with an end made up for one that was lost; without one. */
 struct trace_tally {

@@ -171,7 +171,7 @@ def read_page(root, problems):
 
 class Tree:
     def __init__(self, root):
-        settings = (root / "src/base/settings.c").read_text(encoding="utf-8")
+        settings = (root / "src/config/settings.c").read_text(encoding="utf-8")
         self.settings = {"PLUMB" + ("_" + n if n else "")
                          for n in re.findall(r'\.name = "([A-Z0-9_]*)"', settings)}
         headers = "\n".join(p.read_text(encoding="utf-8")

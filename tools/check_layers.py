@@ -1,16 +1,23 @@
 #!/usr/bin/python3
 """Checks that the sources keep the rules of their layers: tools/check_layers.py [ROOT]
 
-Reads every #include of the C and C++ files below ROOT (default: this repository) and fails when a
-file names a layer that its own may not see, reaches out of its tree with "..", or names one of our
-headers that does not exist. The table is that of ARCHITECTURE.md; a unit test keeps the rules of its
-layer, and may use the fixtures of tests/ besides.
+Reads every #include of the C and C++ files below ROOT (default: this repository) and fails when
 
-Fails as well when a layer that runs on the program's threads calls a libc function to sleep: those
-are cancellation points, at which a thread of the program may end with a lock of ours. plumb_nap()
-and plumb_helper_pause() are none.
+- a file names a layer that its own may not include, or within a layer a folder that its own may not;
+- a file reaches out of its tree with "..", or names one of our headers that does not exist;
+- files of one folder include each other in a circle. A header without a source file of its name
+  belongs to the files that include it: x.c, the header of its parts, and x.h are no circle;
+- a folder is larger than FOLDER_MAX files, or has more than README_FROM and no README.md of at most
+  README_LINES lines;
+- a layer that runs on the program's threads calls a function of libc to sleep: those are
+  cancellation points, at which a thread of the program may end with a lock of ours. plumb_nap() and
+  plumb_helper_pause() are not.
+
+The tables are those of ARCHITECTURE.md. A unit test may include every folder of its layer, and the
+fixtures of tests/.
 """
 
+import collections
 import pathlib
 import re
 import sys
@@ -19,25 +26,43 @@ import sys
 MAY_INCLUDE = {
     "public": set(),
     "base": {"public"},
-    "format": {"public", "base"},
-    "tensor": {"public", "base"},
-    "core": {"public", "base", "format", "tensor"},
-    "collect": {"public", "base", "format", "core"},
+    "config": {"public", "base"},
+    "codec": {"public", "base"},
+    "tensor": {"public", "base", "codec"},
+    "model": {"public", "base", "codec"},
+    "live": {"public", "base", "codec", "model"},
+    "timeline": {"public", "base", "config", "codec", "model", "live"},
+    "summary": {"public", "base", "config", "codec", "model", "live"},
+    "record": {"public", "base", "config", "codec", "tensor", "model", "live", "timeline"},
+    "collect": {"public", "base", "live", "record"},
     "inject": {"public", "base"},
-    "trace": {"public", "base", "format", "tensor"},
-    "analyze": {"public", "base", "format", "tensor", "trace"},
-    "report": {"public", "base", "format", "trace", "analyze"},
-    "api": {"public", "base", "format", "tensor", "core", "collect", "inject", "trace", "analyze",
-            "report"},
+    "read": {"public", "base", "codec", "tensor", "model", "live", "timeline"},
+    "analyze": {"public", "base", "tensor", "model", "read"},
+    "report": {"public", "base", "config", "codec", "model", "summary", "read", "analyze"},
+    "api": {"public", "base", "config", "codec", "tensor", "model", "live", "timeline", "summary",
+            "record", "collect", "inject", "read", "analyze", "report"},
     "cli": {"public"},
     "bindings": {"public"},
     "services": {"public"},
     "examples": {"public"},
 }
+# Folders within a layer, the lowest first: each may include those before it. "" is the layer's own.
+# A layer that is not here has folders that do not include each other, except its own folder "".
+ORDER = {
+    "base": ["text", "", "stats", "process"],
+    "codec": ["", "gz"],
+    "read": ["file", "json", "trace", "activation", "run"],
+    "report": ["table", "picture", "activation", "compare", "diverge", "export", "names", "trace",
+               "run"],
+}
+# Layers whose folders are one knot as yet.
+TIED = {"record"}
+FOLDER_MAX, README_FROM, README_LINES = 45, 10, 12
 # Clients keep to the public headers but may split themselves into files.
 CLIENTS = {"cli", "bindings", "services", "examples"}
 # Layers that run on threads of the program.
-HOSTED = {"base", "format", "tensor", "core", "collect", "inject", "api"}
+HOSTED = {"base", "config", "codec", "tensor", "model", "live", "timeline", "summary", "record",
+          "collect", "inject", "api"}
 SLEEPS = re.compile(r"\b(?:(?:clock_)?nanosleep|u?sleep|p?poll|p?select|pause|sigsuspend|sigwait\w*|"
                     r"sem_(?:timed)?wait|pthread_testcancel)\(")
 SUFFIXES = {".c", ".h", ".cc", ".cpp", ".hpp"}
@@ -52,6 +77,11 @@ def layer_of(path):
     if parts[0] == "src":
         return parts[1] if len(parts) > 2 else None
     return parts[0] if parts[0] in CLIENTS else None
+
+
+def folder_of(path):
+    """The folder of a file of src below its layer: "span" of src/record/span/ring.c, "" of none."""
+    return "/".join(path.parts[2:-1])
 
 
 def is_test(path):
@@ -69,6 +99,17 @@ def target_of(root, path, quote, name):
     return ("missing" if ours or quote == '"' else "outside"), None
 
 
+def check_folders(path, target, name):
+    """The rule between the folders of one layer."""
+    layer, own, other = layer_of(path), folder_of(path), folder_of(target)
+    if path.parts[0] != "src" or own == other or layer in TIED or is_test(path):
+        return None
+    order = ORDER.get(layer, [""])
+    if other in order and (own not in order or order.index(other) < order.index(own)):
+        return None
+    return f'{layer}/{own} may not include {layer}/{other} ("{name}")'
+
+
 def check_line(root, path, quote, name):
     layer = layer_of(path)
     if ".." in pathlib.PurePosixPath(name).parts:
@@ -79,8 +120,10 @@ def check_line(root, path, quote, name):
     if kind == "outside":
         return None
     other = layer_of(target)
-    if target.parts[0] == "tests" or other == layer or other in MAY_INCLUDE[layer]:
+    if target.parts[0] == "tests" or other in MAY_INCLUDE[layer]:
         return None
+    if other == layer:
+        return check_folders(path, target, name)
     allowed = ", ".join(sorted(MAY_INCLUDE[layer])) or "nothing of ours"
     return f'{layer} may not include {other or target} ("{name}"); it may include {allowed}'
 
@@ -104,16 +147,83 @@ def check_file(root, path):
     return problems
 
 
+def units_of(root, files):
+    """Of each source file with its header, as one unit, the units of its folder that it includes."""
+    sources = {p.with_suffix("") for p in files if p.suffix == ".c" and not is_test(p)}
+    includes = {}
+    for path in files:
+        names = [INCLUDE.match(line) for line in
+                 (root / path).read_text(errors="replace").splitlines()]
+        found = [pathlib.Path("src", m.group(2)) for m in names if m]
+        includes[path] = [p for p in found if p.parent == path.parent and p in set(files)]
+    edges = collections.defaultdict(set)
+
+    def follow(unit, path, seen):
+        for other in includes.get(path, ()):
+            if other in seen:
+                continue
+            seen.add(other)
+            if other.with_suffix("") not in sources:
+                follow(unit, other, seen)
+            elif other.with_suffix("") != unit:
+                edges[unit].add(other.with_suffix(""))
+
+    for unit in sources:
+        for suffix in (".c", ".h"):
+            follow(unit, unit.with_suffix(suffix), set())
+    return edges
+
+
+def circles(edges):
+    """Groups of units that reach each other."""
+    def reach(start):
+        seen, todo = set(), list(edges.get(start, ()))
+        while todo:
+            unit = todo.pop()
+            if unit not in seen:
+                seen.add(unit)
+                todo += edges.get(unit, ())
+        return seen
+
+    reached = {unit: reach(unit) for unit in edges}
+    groups = {frozenset(u for u in reached[unit] if unit in reached.get(u, ()))
+              for unit in edges if unit in reached[unit]}
+    return sorted(sorted(group) for group in groups)
+
+
+def check_folder(root, folder, files):
+    problems = []
+    if len(files) > FOLDER_MAX:
+        problems.append(f"{folder}: {len(files)} files; a folder has {FOLDER_MAX} at most")
+    readme = root / folder / "README.md"
+    if len(files) > README_FROM and not readme.is_file():
+        problems.append(f"{folder}: {len(files)} files and no README.md")
+    if readme.is_file() and len(readme.read_text().splitlines()) > README_LINES:
+        problems.append(f"{folder}/README.md: more than {README_LINES} lines")
+    if folder.parts[1] not in TIED:
+        for group in circles(units_of(root, files)):
+            problems.append(f"{folder}: files include each other in a circle: "
+                            + ", ".join(unit.name for unit in group))
+    return problems
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else __file__).resolve()
     if len(sys.argv) < 2:
         root = root.parent.parent
-    problems, files = [], 0
+    problems, files, folders = [], 0, collections.defaultdict(list)
     for top in ("include", "src", *sorted(CLIENTS)):
         for path in sorted((root / top).rglob("*")):
-            if path.suffix in SUFFIXES and path.is_file():
-                files += 1
-                problems += check_file(root, path.relative_to(root))
+            if path.suffix not in SUFFIXES or not path.is_file():
+                continue
+            files += 1
+            path = path.relative_to(root)
+            problems += check_file(root, path)
+            if top == "src":
+                folders[path.parent].append(path)
+    for folder, inside in folders.items():
+        if folder != pathlib.Path("src"):
+            problems += check_folder(root, folder, inside)
     for problem in problems:
         print(problem, file=sys.stderr)
     print(f"layers: {files} files, {len(problems)} violations")

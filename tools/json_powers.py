@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Prints src/format/json_powers.def: powers of five as json_number.h multiplies by them.
+"""Prints src/read/json/powers.def: powers of five as json_number.h multiplies by them.
 
 Each is the highest 128 bits of 5^q, truncated; from 5^-27 to 5^-1 they are rounded up, so that a
 product that is a whole number comes out as one.

@@ -4,7 +4,7 @@
 tests/mutants/*.txt hold the table: one small change of the source an entry.
 
     mutant FV-8: the last block of a region is dropped
-    file src/core/region_span.c
+    file src/record/span/region_span.c
     test rows.fv_8_region_scope
     - if (seen || selected)
     + if (seen)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/print.h"
+#include "base/text/print.h"
 
 /* Room for `n` more bytes and the NUL. */
 static bool reserve(struct plumb_buf *b, size_t n)

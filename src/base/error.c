@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/print.h"
-#include "base/utf8.h"
+#include "base/text/print.h"
+#include "base/text/utf8.h"
 
 /* A cut in the middle of a character would make the whole line invalid for strict readers. */
 static void drop_cut_character(char *text)

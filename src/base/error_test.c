@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 
 static void it_returns_the_code_and_writes_both(void **state)
 {

@@ -11,9 +11,9 @@
 
 #include "base/atomic.h"
 #include "base/pages.h"
-#include "base/print.h"
 #include "base/stderr.h"
-#include "base/utf8.h"
+#include "base/text/print.h"
+#include "base/text/utf8.h"
 
 static struct {
     int level;

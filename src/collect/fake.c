@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/u128.h"
-#include "core/collector.h"
+#include "record/collect/collector.h"
 
 /* The header for its structs alone: the library needs no client of itself. */
 #define PLUMB_DISABLE 1

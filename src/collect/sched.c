@@ -1,7 +1,7 @@
 /* sched.c: the collector `sched`: when threads that record were not running. Each has a software
  * event of perf_event_open() that counts nothing and writes a record at each switch; a process may
  * have that of its own threads without rights, unless kernel.perf_event_paranoid is above 2 or a
- * filter of system calls (a container's) refuses it. What the records mean for spans: core/sched.h.
+ * filter of system calls (a container's) refuses it. What the records mean for spans: record/collect/sched.h.
  *
  * One thread looks for new threads of the program, which wake it as they are attached, and hands
  * intervals to the trace, where one is written. It is the one that opens events and reads /proc,
@@ -23,9 +23,9 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/pages.h"
-#include "core/collector.h"
-#include "core/hold.h"
-#include "core/sched.h"
+#include "record/collect/collector.h"
+#include "record/collect/sched.h"
+#include "record/span/thread_lock.h"
 
 enum { LANES = 64, DATA_PAGES = 8, HOLD_TRIES = 1000, PERIOD_NS = 50000000 };
 

@@ -6,7 +6,7 @@
  * else says so and stays a mere passage.
  *
  * There is no guard against the runtime here: it tells its own allocations from the
- * program's, also those of a signal handler that interrupts it (core/sized.c). */
+ * program's, also those of a signal handler that interrupts it (record/stage/malloc_events.c). */
 #include "inject/tell.h"
 
 #include <dlfcn.h>

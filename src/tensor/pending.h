@@ -21,7 +21,7 @@ enum {
 struct plumb_pending {
     char magic[8]; /* set last */
     uint32_t version, pid;
-    uint64_t process_start; /* format/process.h */
+    uint64_t process_start; /* base/process/process.h */
     int64_t rank;
     uint32_t appends;      /* others may write to the file as well */
     uint32_t record_bytes; /* sizeof(struct plumb_act_record): of one build */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json_write.h"
+#include "codec/json_write.h"
 #include "tensor/record.h"
 
 enum kind { REAL, WHOLE, HASH, SAMPLE, HISTOGRAM, SHAPE, DTYPE };

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/float_env.h"
 #include "base/scratch.h"
-#include "base/sqrt.h"
+#include "base/stats/sqrt.h"
 #include "tensor/content_hash.h"
 #include "tensor/moments.h"
 #include "tensor/row_major.h"

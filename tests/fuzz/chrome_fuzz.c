@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/json_scan.h"
+#include "read/json/scan.h"
+#include "read/trace/chrome.h"
 #include "table_check.h"
-#include "trace/chrome_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

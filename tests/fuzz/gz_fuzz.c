@@ -6,7 +6,7 @@
 
 #include <zlib.h>
 
-#include "format/gz.h"
+#include "codec/gz/gz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -15,8 +15,8 @@
 #include <plumb/fake.h>
 #include <plumb/plumb.h>
 
-#include "format/live_read.h"
-#include "format/signature_live.h"
+#include "live/read.h"
+#include "live/signature_live.h"
 #include "tensor/dl_tensor.h"
 
 enum { PATCH_BYTES = 12, RUN_STEPS = 100 };

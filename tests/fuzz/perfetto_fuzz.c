@@ -1,7 +1,7 @@
 /* Fuzz target: any bytes as a trace in Perfetto's format. What the reader accepts is a table that
  * holds together, as table_check.h has it. */
+#include "read/trace/perfetto.h"
 #include "table_check.h"
-#include "trace/perfetto_read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

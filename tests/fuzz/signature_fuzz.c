@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/utf8.h"
-#include "format/signature.h"
-#include "report/render.h"
-#include "trace/signature_read.h"
+#include "base/text/utf8.h"
+#include "model/signature.h"
+#include "read/run/signature.h"
+#include "report/run/render.h"
 #include <plumb/trace.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

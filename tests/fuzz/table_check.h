@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "trace/table.h"
+#include "read/trace/table.h"
 
 static inline void demand(bool holds)
 {

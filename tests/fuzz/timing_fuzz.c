@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/compare.h"
+#include "analyze/compare/compare.h"
 #include "base/buf.h"
 #include "base/error.h"
-#include "base/utf8.h"
-#include "format/timing.h"
-#include "report/compare_view.h"
-#include "report/render.h"
-#include "trace/timing_read.h"
+#include "base/text/utf8.h"
+#include "model/timing.h"
+#include "read/run/timing.h"
+#include "report/compare/view.h"
+#include "report/run/render.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,8 +17,8 @@
 #include "seeds.h"
 #include "turns.h"
 
-#include "core/carve.h"
-#include "core/ledger.h"
+#include "record/run/carve.h"
+#include "record/stage/ledger.h"
 
 enum {
     POOLS = 3, /* the last is malloc's, whose blocks are not followed */

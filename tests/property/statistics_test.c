@@ -19,10 +19,10 @@
 
 #include <cmocka.h>
 
-#include "base/p2.h"
+#include "base/stats/p2.h"
 #include "record_timing.h"
-#include "report/summary_table.h"
 #include "seeds.h"
+#include "summary/table.h"
 #include "virtual_clock.h"
 
 enum {

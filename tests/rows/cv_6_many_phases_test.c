@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "record_timing.h"
-#include "report/render.h"
+#include "report/run/render.h"
 
 enum { PHASES = 300, PIPELINES = 300, NAMED = 255 };
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "record_timing.h"
-#include "report/render.h"
+#include "report/run/render.h"
 
 enum { HOUR_S = 3600 };
 static const uint64_t MS = 1000000, HOUR = UINT64_C(1000000000) * HOUR_S;

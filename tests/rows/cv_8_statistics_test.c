@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/stats.h"
+#include "base/stats/stats.h"
 
 enum { SAMPLES = 200 };
 

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "base/p2.h"
-#include "base/sketch.h"
-#include "base/stats.h"
+#include "base/stats/p2.h"
+#include "base/stats/sketch.h"
+#include "base/stats/stats.h"
 
 static const double published[20] = {0.02,  0.15,  0.74,  3.39,  0.83,  22.37, 10.15,
                                      15.43, 38.62, 15.92, 34.60, 10.28, 1.47,  0.40,

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "read/run/load.h"
 #include "record_signatures.h"
-#include "trace/load.h"
 
 static void wait_for(pid_t pid, int expected)
 {

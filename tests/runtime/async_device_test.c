@@ -4,8 +4,8 @@
 
 #include "child.h"
 
-#include "format/timing.h"
-#include "trace/timing_read.h"
+#include "model/timing.h"
+#include "read/run/timing.h"
 #include <plumb/fake.h>
 
 enum { MS = 1000000 };

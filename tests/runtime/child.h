@@ -33,9 +33,9 @@
 
 #include <plumb/plumb.h>
 
-#include "format/live.h"
+#include "live/layout.h"
 #include "random.h"
-#include "trace/load.h"
+#include "read/run/load.h"
 
 extern char **environ;
 

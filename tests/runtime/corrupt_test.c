@@ -4,8 +4,8 @@
  * line or a report that can be written and read again, and never a crash. */
 #include <ctype.h>
 
-#include "format/live_read.h"
-#include "format/shape_times.h"
+#include "live/read.h"
+#include "live/shape_times.h"
 #include "runtime/child.h"
 #include "tensor_fixture.h"
 

@@ -2,9 +2,9 @@
  * and in what is read from it. */
 #include "child.h"
 
+#include "read/trace/perfetto.h"
 #include "record_trace.h"
-#include "report/export_lanes.h"
-#include "trace/perfetto_read.h"
+#include "report/export/lanes.h"
 #include <plumb/plugin.h>
 
 enum { QUEUES = 4, WORKS = 3, MS = 1000000 };

@@ -6,7 +6,7 @@
 #include "runtime/child.h"
 
 #include "record_trace.h"
-#include "report/render.h"
+#include "report/run/render.h"
 
 enum { NODES = 300, RUNS = 400 }; /* together more than wait for a fold */
 

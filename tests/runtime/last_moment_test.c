@@ -3,8 +3,8 @@
  * the mapping has it, and not with its last anchor. The clock is moved by hand. */
 #include "runtime/child.h"
 
-#include "core/runtime.h"
 #include "record.h"
+#include "record/run/runtime.h"
 #include "virtual_clock.h"
 
 enum { WORK_NS = 850000000, MORE_NS = 150000000, FOLDS = 500, EARLY_ANCHORS = 2 };

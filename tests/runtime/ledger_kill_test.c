@@ -5,8 +5,8 @@
 #include <dirent.h>
 #include <pthread.h>
 
-#include "format/live_read.h"
-#include "format/shape_times.h"
+#include "live/read.h"
+#include "live/shape_times.h"
 #include "runtime/child.h"
 
 enum { KILLS = 80, THREADS = 2, BLOCK = 1000 };

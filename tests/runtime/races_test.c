@@ -11,8 +11,8 @@
 #include <plumb/signature.h>
 #include <plumb/stage.h>
 
-#include "base/sketch.h"
-#include "base/stats.h"
+#include "base/stats/sketch.h"
+#include "base/stats/stats.h"
 #include "runtime/child.h"
 
 enum { RECORDERS = 2, CYCLES = 40 };

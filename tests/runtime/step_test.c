@@ -5,8 +5,8 @@
  * happened. Kills at random moments hit such a moment far too seldom. */
 #include <sys/ptrace.h>
 
-#include "core/runtime.h"
-#include "format/live_read.h"
+#include "live/read.h"
+#include "record/run/runtime.h"
 #include "runtime/child.h"
 
 enum { STRIDE = 11 }; /* read after so many instructions of a fold */

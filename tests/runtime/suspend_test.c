@@ -7,7 +7,7 @@
 
 #include "runtime/child.h"
 
-#include "core/runtime.h"
+#include "record/run/runtime.h"
 #include "record_trace.h"
 #include "virtual_clock.h"
 

@@ -16,7 +16,7 @@ fail() {
 fresh() {
     rm -rf tree
     mkdir -p tree/src/base tree/include tree/completions
-    cp "$root/src/base/settings.c" tree/src/base/
+    cp "$root/src/config/settings.c" tree/src/base/
     cp -R "$root/docs" tree/
     cp -R "$root/include/plumb" tree/include/
     cp "$root/completions/plumb.bash" tree/completions/
@@ -42,7 +42,7 @@ reports() {
 fresh
 /usr/bin/python3 "$check" tree || fail 'a copy'
 
-plant tree/src/base/settings.c 's/"PIPELINE"/"PIPELINES"/'
+plant tree/src/config/settings.c 's/"PIPELINE"/"PIPELINES"/'
 reports 'a variable that is gone' "'TELEFUSER_PIPELINE_NAME' is said to be 'works', but there is no 'PLUMB_PIPELINE'"
 plant tree/include/plumb/plumb.h 's/plumb_run_dir/plumb_run_folder/'
 plant tree/include/plumb/disabled.h 's/plumb_run_dir/plumb_run_folder/'

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/spans.h"
-#include "trace/chrome_read.h"
+#include "analyze/trace/spans.h"
+#include "read/trace/chrome.h"
 
 static struct plumb_table t;
 

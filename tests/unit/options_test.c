@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "format/signature.h"
+#include "model/signature.h"
 #include "record_timing.h"
 
 static int fail_always(const plumb_value *value, void *arg, char *why, size_t size)

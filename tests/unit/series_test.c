@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "core/ledger.h"
 #include "record.h"
+#include "record/stage/ledger.h"
 
 enum { POINTS = 5000 };
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "core/trace_keep.h"
+#include "record/trace/keep.h"
 #include "record_timing.h"
 #include "record_traced.h"
 

@@ -1,0 +1,27 @@
+/* bootstrap.h: how sure the ratio of two medians is: the percentile interval of Efron (1979). Both
+ * samples are drawn anew from themselves many times; the middle 95 % of the ratios that come out is
+ * the interval. Of few values it is too narrow, because it can only show what they show. No state;
+ * any thread. */
+#ifndef PLUMB_ANALYZE_COMPARE_BOOTSTRAP_H
+#define PLUMB_ANALYZE_COMPARE_BOOTSTRAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <plumb/abi.h>
+
+enum { PLUMB_BOOTSTRAP_RESAMPLES = 2000, PLUMB_BOOTSTRAP_SEED = 1 };
+
+struct plumb_interval {
+    bool known; /* false: a sample is empty, or a median of `a` is 0 in some draw */
+    double low, high;
+};
+
+/* 95 % interval of median(b) / median(a). Equal input gives equal output on every machine: the
+ * random numbers are ours and start from `seed`. Costs 2000 times the sizes.
+ * Errors: PLUMB_ERR_MEMORY. */
+int plumb_bootstrap_ratio(struct plumb_interval *out, const double *a, size_t na, const double *b,
+                          size_t nb, uint64_t seed, plumb_error *err);
+
+#endif

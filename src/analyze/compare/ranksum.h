@@ -1,0 +1,31 @@
+/* ranksum.h: the test of Mann and Whitney (1947): whether values of one sample tend to be larger
+ * than those of the other. It looks at ranks only, so one outlier, as a machine with other work
+ * makes them, counts as one value and not by its size. No state; any thread. */
+#ifndef PLUMB_ANALYZE_COMPARE_RANKSUM_H
+#define PLUMB_ANALYZE_COMPARE_RANKSUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <plumb/abi.h>
+
+enum { PLUMB_RANKSUM_EXACT = 50 }; /* values in all, up to which the distribution is counted out */
+
+struct plumb_ranksum {
+    double u;   /* pairs (x of a, y of b) with x > y; equal ones count one half */
+    double p;   /* two-sided */
+    bool exact; /* counted out; else the normal approximation */
+};
+
+/* Exact when no two values are equal and there are at most PLUMB_RANKSUM_EXACT; else the normal
+ * approximation, corrected for ties and for continuity. p is 1 when a sample is empty or all values
+ * are equal. No value may be NaN. Costs n log n; exact: at most 25^3 steps more.
+ * Errors: PLUMB_ERR_MEMORY. */
+int plumb_ranksum(struct plumb_ranksum *out, const double *a, size_t na, const double *b, size_t nb,
+                  plumb_error *err);
+
+/* The smallest p that samples of these sizes can have: all of one below all of the other. When this
+ * is above the level asked for, the test cannot tell anything. */
+double plumb_ranksum_least_p(size_t na, size_t nb);
+
+#endif

@@ -1,0 +1,25 @@
+/* evidence.h: how much speaks for two records, or two sites, being the same thing. */
+#ifndef PLUMB_ANALYZE_DIVERGE_EVIDENCE_H
+#define PLUMB_ANALYZE_DIVERGE_EVIDENCE_H
+
+#include "analyze/diverge/diverge.h"
+
+/* 1: every statistic agrees within tolerance; less the farther they are apart, on a logarithmic
+ * scale, down to 0 at 10^4 tolerances or with nothing in common. */
+float plumb_evidence_closeness(struct plumb_diverge *d, uint32_t a, uint32_t b);
+
+/* The same of two sites: the best of their first, middle and last records, because a fault may have
+ * reached some of them. Negative: their shapes forbid it. */
+float plumb_evidence_of_sites(struct plumb_diverge *d, const struct plumb_diverge_site *a,
+                              const struct plumb_diverge_site *b, float *shapes);
+
+/* Of two sites that agree somewhere: the part of their records, as far as eight of them tell, that
+ * does. Above 0, at most 1. */
+float plumb_evidence_share(struct plumb_diverge *d, const struct plumb_diverge_site *a,
+                           const struct plumb_diverge_site *b);
+
+/* What speaks for records `a` and `b`, of sites known to be partners: above 0, or 0 where their
+ * shapes forbid it. A plumb_sequence_score with a struct plumb_diverge. */
+float plumb_evidence_of_records(void *diverge, uint32_t a, uint32_t b);
+
+#endif

@@ -1,0 +1,44 @@
+/* read_predecessors.c: the names of other profilers, in the public interface. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "report/names/names.h"
+#include <plumb/trace.h>
+
+extern char **environ;
+
+/* `status`, and the text as the caller's; or the error of a text that found no memory. */
+static int hand_over(char **out, struct plumb_buf *text, int status, plumb_error *err)
+{
+    if (text->failed)
+        status = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory");
+    if (status < 0)
+        plumb_buf_fini(text);
+    else
+        *out = text->data;
+    return status;
+}
+
+int plumb_predecessor_help(char **out, const char *name, plumb_error *err)
+{
+    struct plumb_buf text = {0};
+    int status = PLUMB_OK;
+    if (name)
+        status = plumb_predecessors_explain(&text, name, err);
+    else
+        plumb_predecessors_list(&text);
+    return hand_over(out, &text, status, err);
+}
+
+int plumb_predecessor_page(char **out, plumb_error *err)
+{
+    struct plumb_buf text = {0};
+    plumb_predecessors_page(&text);
+    return hand_over(out, &text, PLUMB_OK, err);
+}
+
+int plumb_doctor_variable(size_t i, plumb_check *out)
+{
+    return plumb_predecessors_advise(out, i, environ);
+}

@@ -1,9 +1,0 @@
-/* environment.c: whose variables plumb obeys. No state. */
-#include "base/environment.h"
-
-#include <sys/auxv.h>
-
-bool plumb_is_privileged(void)
-{
-    return getauxval(AT_SECURE) != 0;
-}

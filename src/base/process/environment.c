@@ -1,0 +1,9 @@
+/* environment.c: whose variables plumb obeys. No state. */
+#include "base/process/environment.h"
+
+#include <sys/auxv.h>
+
+bool plumb_is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}

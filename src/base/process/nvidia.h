@@ -1,0 +1,23 @@
+/* nvidia.h: what a process can see of NVIDIA's GPUs from the files of the driver alone: no driver
+ * and no library is loaded, so asking costs a few files and changes nothing. */
+#ifndef PLUMB_BASE_PROCESS_NVIDIA_H
+#define PLUMB_BASE_PROCESS_NVIDIA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PLUMB_NVIDIA_NAME = 64 };
+
+/* Looks into `dev` ("/dev") for devices of the driver (nvidia0, ...), of Tegra (nvhost-gpu, nvgpu)
+ * and of WSL (dxg). `visible`: the value of CUDA_VISIBLE_DEVICES, NULL where it is not set; an
+ * empty one, or one that begins with -1, hides all of them. Keeps errno. */
+bool plumb_nvidia_is_there(const char *dev, const char *visible);
+/* Sets `out` to the version of the driver of `proc` ("/proc/driver/nvidia"), as "550.54.14", or to
+ * "" without a driver. Keeps errno. */
+void plumb_nvidia_driver(char *out, size_t size, const char *proc);
+/* Sets `out` to the names of the first `most` GPUs that the driver of `proc` has, in the order of
+ * their places on the bus. Returns how many. Keeps errno. */
+uint32_t plumb_nvidia_names(char (*out)[PLUMB_NVIDIA_NAME], uint32_t most, const char *proc);
+
+#endif

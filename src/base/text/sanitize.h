@@ -1,0 +1,13 @@
+/* sanitize.h: any name as the name of a file. */
+#ifndef PLUMB_BASE_TEXT_SANITIZE_H
+#define PLUMB_BASE_TEXT_SANITIZE_H
+
+enum { PLUMB_SAFE_NAME_MAX = 100 };
+
+/* Writes a file name of 1 to 100 bytes of valid UTF-8 without '/' and control characters, and not
+ * "." or "..". A name that is such a name already stays as it is; any other gets '_' for what may
+ * not be in it, is cut, and ends in '-' and a hash of 12 hex digits of the whole name, so that
+ * distinct names stay distinct. (A name that happens to end like that gets a hash too.) */
+void plumb_sanitize(char out[PLUMB_SAFE_NAME_MAX + 1], const char *name);
+
+#endif

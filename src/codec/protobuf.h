@@ -1,0 +1,39 @@
+/* protobuf.h: writes Protocol Buffers messages straight into memory of the caller. What does not
+ * fit sets `full`, and from then on nothing is written: look once, at the end. Nothing is
+ * allocated.
+ *
+ * A message's length stands before it and is known only after it: one byte is kept free, and a
+ * message of 128 bytes or more moves up by another when it is closed. So every length is as short
+ * as it can be, and a message is what any other writer would have made of the same fields. */
+#ifndef PLUMB_CODEC_PROTOBUF_H
+#define PLUMB_CODEC_PROTOBUF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How a field's value is laid out: the low 3 bits of its key. */
+enum plumb_pb_wire {
+    PLUMB_PB_VARINT = 0,
+    PLUMB_PB_FIXED64 = 1,
+    PLUMB_PB_BYTES = 2, /* and messages, and texts */
+    PLUMB_PB_FIXED32 = 5,
+};
+
+struct plumb_pb {
+    unsigned char *p, *end;
+    bool full;
+};
+
+void plumb_pb_u64(struct plumb_pb *w, uint32_t field, uint64_t v); /* and bool, enum, uint32 */
+void plumb_pb_i64(struct plumb_pb *w, uint32_t field, int64_t v);  /* and int32; not sint */
+void plumb_pb_fixed64(struct plumb_pb *w, uint32_t field, uint64_t v);
+void plumb_pb_f64(struct plumb_pb *w, uint32_t field, double v);
+/* A text as valid UTF-8, escaped as json_write.h has it, and cut to `max` bytes (3 or more), the
+ * last three then "...". */
+void plumb_pb_text(struct plumb_pb *w, uint32_t field, const char *text, size_t max);
+/* A message begins; what it returns is for its end. */
+unsigned char *plumb_pb_open(struct plumb_pb *w, uint32_t field);
+void plumb_pb_close(struct plumb_pb *w, unsigned char *start);
+
+#endif

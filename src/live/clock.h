@@ -1,0 +1,39 @@
+/* clock.h: from the ticks in a mapping to times, by the anchors that it keeps. */
+#ifndef PLUMB_LIVE_CLOCK_H
+#define PLUMB_LIVE_CLOCK_H
+
+#include "live/layout.h"
+
+struct plumb_timing;
+
+/* Begins the clock of a run whose `early` and `start` are in the header. */
+void plumb_live_clock_begin(struct plumb_live_header *h);
+/* Takes an anchor into the mapping; one thread at a time. Returns whether the counter seems to have
+ * jumped, so that another anchor some milliseconds later is worth while. */
+bool plumb_live_clock_take(struct plumb_live_header *h, const struct plumb_anchor *a);
+/* Returns the newest anchor, also while another thread takes one. */
+struct plumb_anchor plumb_live_clock_newest(const struct plumb_live_header *h);
+
+/* Returns nanoseconds a tick, as far as the mapping (and `end`, which may be NULL) tells: of the
+ * time in which the counter did not jump. 0: not known. *ppm: bound of its error. */
+double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
+                          double *ppm);
+/* Remembers what that returned for a summary: while later readings agree with it, and are not much
+ * more exact, it is returned again, so that the summary and the report of a run have the same
+ * digits. One thread at a time. */
+void plumb_live_tick_told(struct plumb_live_header *h, double tick_ns, double ppm);
+
+/* Returns the time of `ticks` in ns since the run's start, and as Unix time. `end`: the newest
+ * anchor or one from after it. Around a jump a reading belongs to the nearer side. */
+uint64_t plumb_live_at_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
+                          double tick_ns, uint64_t ticks);
+uint64_t plumb_live_unix_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
+                            double tick_ns, uint64_t ticks);
+/* Returns whether `ticks` lie after the newest jump that the mapping knows. */
+bool plumb_live_is_newest(const struct plumb_live_header *h, uint64_t ticks);
+
+/* Adds what a reader has to know of jumps to `t`. */
+void plumb_live_clock_note(struct plumb_timing *t, const struct plumb_live_header *h,
+                           double tick_ns);
+
+#endif

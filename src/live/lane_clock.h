@@ -1,0 +1,46 @@
+/* lane_clock.h: times of a collector's clock on the host's clock, each with a bound of its error.
+ *
+ * Between two anchors a time is interpolated; its bound is the wider of the two readings, and what
+ * the clock may have wandered since the nearer one. Behind the newest anchor it goes on at the rate
+ * that the last ones showed, with the error of that rate; before there are two, at the nominal rate
+ * with the drift that the collector allowed. Where a clock has jumped between two anchors nobody
+ * knows when: a time between them lies half way between what either says, within that. A time that
+ * the clock has shown twice, because it jumped back, is the later of those that had passed when the
+ * event was emitted.
+ *
+ * Converting is done by the trace's writer, by whoever recovers it, and at emit. Reads a clock that
+ * others append to; any thread. */
+#ifndef PLUMB_LIVE_LANE_CLOCK_H
+#define PLUMB_LIVE_LANE_CLOCK_H
+
+#include <stdbool.h>
+
+#include "live/lane.h"
+
+struct plumb_lane_time {
+    uint64_t ticks; /* of the host */
+    uint64_t bound; /* the true time lies within +- this, in host ticks */
+};
+
+/* `emitted`: host ticks when the event was emitted; UINT64_MAX: not known. False: the clock has no
+ * anchor. */
+bool plumb_lane_clock_convert(struct plumb_lane_time *out, const struct plumb_live_clock *c,
+                              uint64_t source, uint64_t emitted);
+/* Appends an anchor, by the only one who does at a time. False: it is not later than the last. */
+bool plumb_lane_clock_append(struct plumb_live_clock *c, const struct plumb_live_anchor *a);
+/* Nanoseconds that `length` ticks last. */
+uint64_t plumb_lane_clock_ns(const struct plumb_live_clock *c, uint64_t length);
+/* Deviation of the clock's rate from its nominal one, over all anchors since the last jump; 0:
+ * fewer than two. */
+double plumb_lane_clock_drift_ppm(const struct plumb_live_clock *c);
+/* The widest anchor that is kept, in host ticks. */
+uint64_t plumb_lane_clock_width(const struct plumb_live_clock *c);
+
+/* Host ticks as ns, rounded up; `ns_per_tick` in 1/2^32. */
+static inline uint64_t plumb_lane_bound_ns(uint64_t ticks, uint64_t ns_per_tick)
+{
+    double ns = (double)ticks * (double)ns_per_tick / 4294967296.0 + 0.999;
+    return ns < 1e18 ? (uint64_t)ns : UINT64_C(1000000000000000000);
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* ledger.h: the part of the live mapping that stages, requests and memory are entered in.
+ *
+ * Entered under one lock (record/stage/ledger.h), a few times a stage, never on the span path. A process
+ * may be killed between two stores, so what belongs together is written to the copy that nobody
+ * reads and shown by one store (`shown`), or carries a number that is written last (`serial`, 0
+ * while the rest changes). Pools are counters in order: what was allocated moves before who
+ * allocated it. */
+#ifndef PLUMB_LIVE_LEDGER_H
+#define PLUMB_LIVE_LEDGER_H
+
+#include <stdint.h>
+
+enum {
+    PLUMB_LIVE_POOLS = 16,               /* (device, pool) pairs; more are told apart no longer */
+    PLUMB_LIVE_USES = 8,                 /* pools that one scope keeps figures of */
+    PLUMB_LIVE_POINTS = 1024,            /* of a series */
+    PLUMB_LIVE_STAGE_RUNS = 4096,        /* newest kept */
+    PLUMB_LIVE_REQUESTS = 4096,          /* newest kept */
+    PLUMB_LIVE_SECTIONS = 64,            /* newest requests whose stages are kept */
+    PLUMB_LIVE_SECTION_STAGES = 32,      /* stages of one */
+    PLUMB_LIVE_SECTION_CHECKPOINTS = 64, /* two a stage */
+    PLUMB_LIVE_SECTION_SIGNATURES = 64,  /* different ones of all its stages */
+    PLUMB_LIVE_METADATA = 2048,          /* bytes of one request's pairs */
+    PLUMB_LIVE_LEAKS = 20,
+    PLUMB_LIVE_SIGNATURES = 32, /* different ones that are kept of a stage */
+    PLUMB_LIVE_WAITS = 4,       /* keys whose work one key has waited for, that are told apart */
+    PLUMB_LIVE_NO_POOL = -1
+};
+
+/* Sums of what hosts tell may go below zero; what is shown does not. */
+static inline uint64_t plumb_not_negative(int64_t v)
+{
+    return v > 0 ? (uint64_t)v : 0;
+}
+
+struct plumb_live_use {
+    uint32_t pool, reserved_;
+    uint64_t allocated, reserved, peak_allocated, peak_reserved;
+};
+/* What a node, a request or a checkpoint saw; struct plumb_timing_memory tells what each means. */
+struct plumb_live_memory {
+    uint64_t samples, rss, peak_rss;
+    int64_t growth;
+    uint32_t peak_exact, reset_peak;
+    uint32_t use_count, reset_generation; /* of the pipeline, of a node's memory */
+    struct plumb_live_use use[PLUMB_LIVE_USES];
+};
+struct plumb_live_memory_pair {
+    uint32_t shown; /* copy[shown & 1] is whole */
+    uint32_t reserved;
+    struct plumb_live_memory copy[2];
+};
+
+struct plumb_live_pool {
+    uint64_t device_off, pool_off; /* texts */
+    uint64_t total;
+    int64_t allocated, reserved;
+    int64_t peak_allocated, peak_reserved;
+    int64_t allocated_at_reserved;
+    uint64_t peak_ticks;
+    uint64_t allocs, alloc_bytes, frees, free_bytes;
+    uint64_t unknown_frees, untracked, untracked_frees;
+    uint64_t free_reserved, largest_free; /* when last looked at: a checkpoint, the end */
+    uint64_t peaks;                       /* new peaks so far; see at_peaks */
+    uint32_t by_size;
+    uint32_t leak_count;
+    int64_t held_before; /* bytes of malloc's that are older than the run; part of allocated */
+    struct {
+        uint32_t owner, reserved; /* index in the table of owners */
+        uint64_t address, bytes;
+    } leak[PLUMB_LIVE_LEAKS]; /* written when the run ends */
+};
+
+/* Bytes of one pool that runs of one key allocated. What it held at the pool's peak is
+ * at_peak when at_peaks == pool.peaks, else what it holds now: it has not changed since. */
+struct plumb_live_owner {
+    uint64_t key;  /* UINT64_MAX: outside every node */
+    uint32_t pool; /* index in pools */
+    uint32_t reserved;
+    uint64_t allocs, alloc_bytes, frees, free_bytes;
+    uint64_t at_peak, at_peaks;
+};
+
+struct plumb_live_checkpoint {
+    uint64_t name_off;
+    uint64_t at_ticks;
+    uint64_t request; /* serial; 0: none */
+    uint64_t serial;  /* of the recording: later is higher; 0: of no checkpoint now */
+    uint32_t baseline;
+    uint32_t next; /* index + 1 of another one of the request, or of none; for the writer */
+    struct plumb_live_memory_pair memory;
+};
+
+struct plumb_live_point {
+    uint64_t ticks, a, b;
+};
+struct plumb_live_series {
+    int64_t pool;   /* index; PLUMB_LIVE_NO_POOL: the resident set */
+    uint64_t shown; /* which half << 32 | points */
+    struct plumb_live_point point[2][PLUMB_LIVE_POINTS];
+};
+
+struct plumb_live_stage_run {
+    uint64_t serial; /* 1, 2, ...; place (serial - 1) % PLUMB_LIVE_STAGE_RUNS */
+    uint64_t key;
+    uint64_t begin_ticks, end_ticks;
+    uint64_t request; /* serial; 0: none */
+    uint64_t rss, peak_rss;
+    uint32_t tid, depth;
+    uint32_t failed, reserved;
+};
+
+/* What runs of a key, or of a stage of a request, had to do with devices. Of the key of the
+ * innermost stage around a launch or a wait; without a stage of the innermost node's. */
+struct plumb_live_wait {
+    uint64_t key; /* whose work was waited for */
+    uint64_t count, ns;
+};
+struct plumb_live_device_use {
+    uint64_t launches;
+    uint64_t works, device_ns; /* work that is done, whoever told of it */
+    uint64_t wait_count, wait_ns;
+    uint32_t waits, reserved;
+    struct plumb_live_wait wait[PLUMB_LIVE_WAITS]; /* further keys are in the sums alone */
+};
+/* When threads did not run while a run of the key was open. Under the runtime's lock. */
+struct plumb_live_sched {
+    uint64_t key;
+    uint32_t reset_generation, reserved;
+    uint64_t preempted_ticks, blocked_ticks;
+    uint64_t longest_ticks; /* of the preemptions */
+    uint64_t preemptions, blocks, migrations;
+};
+struct plumb_live_device {
+    uint64_t key;
+    uint32_t reset_generation, reserved;
+    struct plumb_live_device_use use;
+};
+
+struct plumb_live_section_stage {
+    uint64_t key;
+    uint64_t count, failures;
+    uint64_t total, own, last; /* ticks, of failed runs too */
+    uint64_t exclusive;        /* ticks: own, on the request's thread, of failed runs too */
+    uint64_t last_end;         /* ticks: when the newest run ended, of failed runs too */
+    struct plumb_live_device_use use;
+    struct plumb_live_memory_pair memory;
+};
+/* Calls of a stage that had one signature. */
+struct plumb_live_signature {
+    uint32_t node;
+    uint32_t next;  /* index + 1 of another one of the node; for the writer */
+    uint64_t form;  /* plumb_pack_form(); 0: of all calls whose form found no place */
+    uint32_t shown; /* copy[shown & 1] is whole; 0: neither */
+    uint32_t times; /* index + 1 of one of its times; for the writer */
+    struct {
+        uint64_t off; /* bytes of model/signature_pack.h, of the last call */
+        uint32_t room, used;
+        uint64_t count;   /* calls */
+        uint64_t serial;  /* of the last call, among all of them */
+        uint64_t request; /* it was for; serial, 0: none */
+        uint32_t dropped, reserved;
+    } copy[2];
+};
+
+struct plumb_live_section {
+    uint64_t request; /* serial of the one it belongs to; 0 while it changes hands */
+    uint32_t stages, metadata_bytes;
+    char metadata[PLUMB_LIVE_METADATA]; /* key NUL value NUL ... */
+    struct plumb_live_section_stage stage[PLUMB_LIVE_SECTION_STAGES];
+    /* What its stages were given and gave: the first `signatures`, one a node and form. */
+    uint32_t signatures, reserved;
+    uint64_t signatures_lost; /* calls of further forms */
+    struct plumb_live_signature signature[PLUMB_LIVE_SECTION_SIGNATURES];
+};
+
+enum { PLUMB_LIVE_ID = 104, PLUMB_LIVE_WHY = 120 };
+struct plumb_live_request {
+    uint64_t serial;                 /* 1, 2, ...; place (serial - 1) % PLUMB_LIVE_REQUESTS */
+    uint64_t begin_ticks, end_ticks; /* end 0: open */
+    uint64_t begin_unix_ns;
+    uint64_t records, stages_ticks;
+    uint32_t tid, failed;
+    uint32_t scope, reserved; /* of memory, while it is open */
+    /* Stages on its thread: their own times, and where none was. */
+    uint64_t exclusive_ticks;
+    uint64_t last_end_ticks, last_key;         /* of the one that ended last; key + 1 */
+    uint64_t gap_ticks, gap_after, gap_before; /* the longest; keys + 1, 0: none */
+    char id[PLUMB_LIVE_ID];                    /* cut, NUL-terminated */
+    char why[PLUMB_LIVE_WHY];
+    struct plumb_live_memory_pair memory;
+};
+
+/* What calls of one key that had one signature took: of those that the key's statistics hold, which
+ * skip_first_n has not taken. Entered after the call itself: at a kill in between a call is without
+ * times, never the other way round. */
+struct plumb_live_signature_time {
+    uint64_t key;
+    uint32_t signature;       /* index in the table of signatures */
+    uint32_t next;            /* index + 1 of another one of the signature; for the writer */
+    uint32_t shown, reserved; /* copy[shown & 1] is whole; 0: neither */
+    struct {
+        uint64_t count, total, self;        /* ticks */
+        uint64_t device_ns, device_samples; /* that the calls recorded themselves */
+        uint64_t device_within_ns;          /* of other nodes, recorded inside the calls */
+        uint32_t reset_generation, reserved;
+    } copy[2];
+};
+
+/* In the header of the mapping. */
+struct plumb_live_ledger {
+    uint64_t rss, peak_rss; /* of the process: last read, highest of this run */
+    uint64_t total;         /* memory of the machine or its control group */
+    uint64_t stage_runs, requests, checkpoints_made; /* serials given so far */
+    uint64_t signatures, signatures_lost;            /* calls with one; that found no room */
+    uint32_t peak_exact, reserved;
+    struct plumb_live_pool_table {
+        uint32_t count, reserved;
+        uint64_t off[PLUMB_LIVE_POOLS];
+    } pools;
+    uint64_t series_off[PLUMB_LIVE_POOLS + 1]; /* the resident set's first */
+    uint64_t section_off[PLUMB_LIVE_SECTIONS]; /* of request serial s at (s - 1) % SECTIONS */
+};
+
+#endif

@@ -1,0 +1,529 @@
+/* read.c: reads a whole mapping: undoes what a kill interrupted, adds up threads, replays what
+ * was not folded, converts to nanoseconds. The mapping may be a damaged file: every offset goes
+ * through plumb_merge_at(), every list is bounded by what can fit into the file. */
+#include "live/read.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "live/clock.h"
+#include "live/ledger_read.h"
+#include "live/trace_drops.h"
+#include "live/undo.h"
+
+struct reader {
+    struct plumb_merge m;
+    struct plumb_timing *t;
+    unsigned char *base;
+    double tick_ns;
+    struct plumb_anchor end;
+    size_t open_cap;
+    uint32_t *node_of; /* of each row: its index among the report's nodes */
+};
+
+static void *at(struct reader *r, uint64_t off, size_t bytes)
+{
+    return plumb_merge_at(&r->m, off, bytes) ? r->base + off : NULL;
+}
+
+/* ---- Threads --------------------------------------------------------------------------------- */
+
+/* Calls `each` for every thread block. */
+static void for_threads(struct reader *r, void (*each)(struct reader *, struct plumb_live_thread *))
+{
+    uint64_t off = r->m.h->thread_off;
+    size_t most = r->m.bytes / sizeof(struct plumb_live_thread) + 1;
+    for (; off && most; most--) {
+        struct plumb_live_thread *th = at(r, off, sizeof *th);
+        if (!th)
+            return;
+        each(r, th);
+        off = th->next_off;
+    }
+}
+
+static void each_state(struct reader *r, const struct plumb_live_thread *th,
+                       void (*each)(struct plumb_merge *, const struct plumb_live_state *))
+{
+    uint64_t off = th->state_off;
+    for (uint32_t left = th->states; off && left; left--) {
+        struct plumb_live_state *st = at(r, off, sizeof *st);
+        if (!st)
+            return;
+        each(&r->m, st);
+        off = st->next_off;
+    }
+}
+
+static void add_state(struct plumb_merge *m, const struct plumb_live_state *st)
+{
+    plumb_merge_state(m, st);
+}
+
+/* What skip_first_n has taken, from all threads, before any block is replayed. */
+static void add_skipped(struct reader *r, struct plumb_live_thread *th)
+{
+    plumb_live_undo(&r->m, th);
+    each_state(r, th, plumb_merge_skipped);
+}
+
+/* Adds the thread's places; returns the merged place of each, NULL: none. */
+static uint32_t *add_places(struct reader *r, struct plumb_live_thread *th)
+{
+    uint32_t n = th->tree.count;
+    uint32_t *map;
+    if (n == 0 || n > r->m.bytes / sizeof(struct plumb_live_tree))
+        return NULL;
+    map = calloc(n, sizeof *map);
+    for (uint32_t i = 1; map && i < n; i++) {
+        const struct plumb_live_tree *t =
+            plumb_merge_element(&r->m, &th->tree, i, sizeof(struct plumb_live_tree));
+        if (t)
+            plumb_merge_place(&r->m, map, i, t);
+    }
+    return map;
+}
+
+static void add_open_frame(struct reader *r, const struct plumb_live_frame *f, uint32_t tid,
+                           uint32_t depth)
+{
+    struct plumb_timing *t = r->t;
+    const struct plumb_live_node *n = plumb_merge_element(
+        &r->m, &r->m.h->nodes, plumb_key_node(f->key), sizeof(struct plumb_live_node));
+    const struct plumb_live_name *p = plumb_merge_element(
+        &r->m, &r->m.h->phases, plumb_key_group(f->key) & 0xff, sizeof(struct plumb_live_name));
+    struct plumb_timing_open *open =
+        plumb_arena_grow(&t->arena, t->open, &r->open_cap, t->open_count + 1, sizeof *open);
+    if (!open)
+        return;
+    t->open = open;
+    t->open[t->open_count++] = (struct plumb_timing_open){
+        plumb_merge_text(&r->m, n ? n->name_off : 0), plumb_merge_text(&r->m, p ? p->name_off : 0),
+        tid, depth,
+        r->end.ticks > f->begin_ticks ? plumb_ticks_to_ns(r->end.ticks - f->begin_ticks, r->tick_ns)
+                                      : 0};
+}
+
+static void add_open(struct reader *r, const struct plumb_live_thread *th)
+{
+    for (uint32_t d = 1; d <= th->context.depth; d++)
+        add_open_frame(r, &th->frames[d], th->tid, d);
+}
+
+/* What the trace lacks of the block that was just replayed. */
+static void add_unmet(struct reader *r, const struct plumb_live_thread *th)
+{
+    const struct plumb_live_queue *q = at(r, th->queue_off, sizeof *q);
+    for (uint64_t i = 0; q && i < q->unmet.count && i < PLUMB_TRACE_WORDS; i++)
+        plumb_merge_untraced(&r->m, q->unmet.of[i].key, q->unmet.of[i].spans);
+}
+
+/* The blocks that were not folded. */
+static void add_blocks(struct reader *r, struct plumb_live_thread *th)
+{
+    for (uint32_t i = 1; i <= th->blocks; i++) {
+        uint64_t number = th->folded + i;
+        const uint64_t *words = at(r, th->ring_off + number % th->blocks * PLUMB_BLOCK_WORDS * 8,
+                                   PLUMB_BLOCK_WORDS * 8);
+        if (!words || words[1] != number)
+            return;
+        plumb_merge_block(&r->m, &th->context, th->frames, words);
+    }
+}
+
+static void add_thread(struct reader *r, struct plumb_live_thread *th)
+{
+    uint32_t *map, n = th->tree.count;
+    plumb_live_undo(&r->m, th);
+    if (th->context.depth > PLUMB_DEPTH_MAX)
+        return;
+    plumb_merge_thread(&r->m, th->generation);
+    each_state(r, th, add_state);
+    map = add_places(r, th);
+    for (uint32_t d = 1; d <= th->context.depth; d++)
+        th->frames[d].tree = map && th->frames[d].tree < n ? map[th->frames[d].tree] : 0;
+    th->context.base_tree = map && th->context.base_tree < n ? map[th->context.base_tree] : 0;
+    add_blocks(r, th);
+    add_unmet(r, th);
+    free(map);
+    r->t->overhead.spans += th->context.spans;
+    add_open(r, th);
+}
+
+static void add_open_async(struct reader *r)
+{
+    for (uint32_t c = 0; c < PLUMB_ASYNC_CHUNKS && r->m.h->async_off[c]; c++) {
+        const struct plumb_live_async *a =
+            at(r, r->m.h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
+        for (uint32_t i = 0; a && i < PLUMB_ASYNC_CHUNK; i++) {
+            struct plumb_live_frame one = {.key = plumb_key(a[i].group, a[i].node),
+                                           .begin_ticks = a[i].begin_ticks};
+            if (a[i].state & PLUMB_ASYNC_OPEN)
+                add_open_frame(r, &one, a[i].tid, 1);
+        }
+    }
+}
+
+/* The process lived at least until the newest reading of its counter. */
+static void extend_end(struct reader *r)
+{
+    uint64_t ticks = plumb_live_newest_ticks(&r->m, &r->end);
+    uint64_t more_ns = plumb_ticks_to_ns(ticks - r->end.ticks, r->tick_ns);
+    r->end.ticks = ticks;
+    r->end.raw_ns += more_ns;
+    r->end.unix_ns += more_ns;
+}
+
+/* ---- The report ------------------------------------------------------------------------------ */
+
+static const char *fact(struct reader *r, enum plumb_live_fact which)
+{
+    return plumb_merge_text(&r->m, r->m.h->fact_off[which]);
+}
+
+static const char *phase_name(struct reader *r, uint32_t phase)
+{
+    const struct plumb_live_name *p =
+        plumb_merge_element(&r->m, &r->m.h->phases, phase, sizeof(struct plumb_live_name));
+    return plumb_merge_text(&r->m, p ? p->name_off : 0);
+}
+
+static const char *node_name(struct reader *r, uint32_t node)
+{
+    const struct plumb_live_node *n =
+        plumb_merge_element(&r->m, &r->m.h->nodes, node, sizeof(struct plumb_live_node));
+    return plumb_merge_text(&r->m, n ? n->name_off : 0);
+}
+
+static void fill_count(struct reader *r, const struct plumb_live_count *c)
+{
+    struct plumb_timing *t = r->t;
+    const struct plumb_live_pipeline *p = plumb_merge_element(
+        &r->m, &r->m.h->pipelines, c->pipeline, sizeof(struct plumb_live_pipeline));
+    const char *name = plumb_merge_text(&r->m, c->name_off);
+    if (!p)
+        return;
+    const char *pipeline = plumb_merge_text(&r->m, p->name_off);
+    if (c->within)
+        t->node_counts[t->node_count_count++] =
+            (struct plumb_timing_node_count){pipeline,
+                                             phase_name(r, c->within >> 24),
+                                             node_name(r, c->within & 0xffffff),
+                                             name,
+                                             c->total,
+                                             c->events};
+    else
+        t->counts[t->count_count++] =
+            (struct plumb_timing_count){pipeline, name, c->total, c->events};
+}
+
+static void fill_counts(struct reader *r)
+{
+    struct plumb_timing *t = r->t;
+    uint32_t n = r->m.h->counts.count;
+    if (n > r->m.bytes / sizeof(struct plumb_live_count))
+        return;
+    t->counts = plumb_arena_alloc(&t->arena, (n + 1) * sizeof *t->counts);
+    t->node_counts = plumb_arena_alloc(&t->arena, (n + 1) * sizeof *t->node_counts);
+    for (uint32_t i = 0; t->counts && t->node_counts && i < n; i++) {
+        const struct plumb_live_count *c =
+            plumb_merge_element(&r->m, &r->m.h->counts, i, sizeof(struct plumb_live_count));
+        if (c)
+            fill_count(r, c);
+    }
+}
+
+static void fill_lists(struct reader *r)
+{
+    struct plumb_timing *t = r->t;
+    size_t cap = 0, env_cap = 0;
+    uint64_t off = r->m.h->note_off;
+    for (int most = 1000; off && most; most--) {
+        const struct plumb_live_note *n = plumb_merge_at(&r->m, off, sizeof *n);
+        const char **notes;
+        if (!n || !(notes = plumb_arena_grow(&t->arena, t->notes, &cap, t->note_count + 1,
+                                             sizeof *notes)))
+            break;
+        t->notes = notes;
+        t->notes[t->note_count++] = plumb_merge_text(&r->m, n->text_off);
+        off = n->next_off;
+    }
+    off = r->m.h->environment_off;
+    for (int most = 1000; off && most; most--) {
+        const struct plumb_live_note *n = plumb_merge_at(&r->m, off, sizeof *n);
+        struct plumb_timing_pair *env;
+        const char *text = n ? plumb_merge_text(&r->m, n->text_off) : "";
+        const char *eq = strchr(text, '=');
+        if (!n || !eq ||
+            !(env = plumb_arena_grow(&t->arena, t->env, &env_cap, t->env_count + 1, sizeof *env)))
+            break;
+        t->env = env;
+        t->env[t->env_count++] = (struct plumb_timing_pair){
+            plumb_arena_strndup(&t->arena, text, (size_t)(eq - text)), eq + 1};
+        off = n->next_off;
+    }
+}
+
+static void note_count(struct reader *r, const char *what, uint64_t n)
+{
+    if (n)
+        plumb_timing_note(r->t, plumb_arena_printf(&r->t->arena, "%" PRIu64 " %s", n, what));
+}
+
+/* What a file that stopped growing does not have: its process went on in memory of its own. */
+static void note_frozen(struct reader *r)
+{
+    const struct plumb_live_header *h = r->m.h;
+    uint64_t ns = plumb_live_at_ns(h, &r->end, r->tick_ns, h->frozen_ticks);
+    if (!h->frozen_ticks)
+        return;
+    plumb_timing_note(
+        r->t, plumb_arena_printf(&r->t->arena,
+                                 "incomplete: live.plumb could not grow any more %.3f s after "
+                                 "the start (%s); what was recorded later is not here",
+                                 (double)ns * 1e-9, strerror((int)h->frozen_errno)));
+}
+
+/* What the report has no field for. */
+static void note_losses(struct reader *r)
+{
+    note_count(r, "rows are lost: live.plumb could not grow to hold them, or was cut short",
+               r->m.missing);
+    note_count(r, "scopes were not applied: a thread had 64 nested already",
+               PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_SCOPE]));
+    note_count(r,
+               "uses of names of instants, counters, arguments, checkpoints or metrics were "
+               "recorded as (other): their names take more than a sixteenth of PLUMB_MAX_STATE",
+               PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_NAMES]));
+    note_count(
+        r,
+        "memory checkpoints were not kept: a request keeps 64, a run without one PLUMB_MAX_NODES",
+        PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_CHECKPOINT]));
+}
+
+static void fill_drops(struct reader *r)
+{
+    const uint64_t *d = r->m.h->drops;
+    struct plumb_timing *t = r->t;
+    t->drops.other_nodes = d[PLUMB_DROP_NODES];
+    t->drops.other_state = d[PLUMB_DROP_STATE] + r->m.other;
+    t->drops.lost_state = d[PLUMB_DROP_LOST];
+    t->drops.too_deep = d[PLUMB_DROP_DEPTH];
+    t->drops.async = d[PLUMB_DROP_ASYNC];
+    t->drops.reentrant = d[PLUMB_DROP_REENTRANT];
+    t->drops.stale = d[PLUMB_DROP_STALE];
+    t->drops.range = d[PLUMB_DROP_RANGE];
+    t->drops.other_phases = d[PLUMB_DROP_PHASES];
+    t->drops.other_pipelines = d[PLUMB_DROP_PIPELINES];
+    t->drops.tree = d[PLUMB_DROP_TREE];
+    for (size_t i = 0; i < t->node_count; i++)
+        t->drops.unbalanced += t->nodes[i].unbalanced;
+}
+
+/* NULL: the run does not know. */
+static const char *known_fact(struct reader *r, enum plumb_live_fact which)
+{
+    return r->m.h->fact_off[which] ? fact(r, which) : NULL;
+}
+
+static void fill_runtime(struct reader *r)
+{
+    struct plumb_timing *t = r->t;
+    const char *names = known_fact(r, PLUMB_FACT_GPUS);
+    size_t cap = 0;
+    t->runtime.libc = known_fact(r, PLUMB_FACT_LIBC);
+    t->runtime.compiler = known_fact(r, PLUMB_FACT_COMPILER);
+    t->runtime.nvidia_driver = known_fact(r, PLUMB_FACT_NVIDIA_DRIVER);
+    t->runtime.git_commit = known_fact(r, PLUMB_FACT_GIT_COMMIT);
+    t->runtime.framework = known_fact(r, PLUMB_FACT_FRAMEWORK);
+    t->runtime.framework_version = known_fact(r, PLUMB_FACT_FRAMEWORK_VERSION);
+    while (names && *names) {
+        size_t n = strcspn(names, "\n");
+        const char **gpus = plumb_arena_grow(&t->arena, t->runtime.gpus, &cap,
+                                             t->runtime.gpu_count + 1, sizeof *gpus);
+        if (!gpus)
+            break;
+        t->runtime.gpus = gpus;
+        gpus[t->runtime.gpu_count++] = plumb_arena_strndup(&t->arena, names, n);
+        names += n + (names[n] == '\n');
+    }
+}
+
+static void fill_head(struct reader *r)
+{
+    const struct plumb_live_header *h = r->m.h;
+    struct plumb_timing *t = r->t;
+    t->plumb_version = fact(r, PLUMB_FACT_VERSION);
+    t->request_id = fact(r, PLUMB_FACT_REQUEST);
+    t->program = fact(r, PLUMB_FACT_PROGRAM);
+    t->command = fact(r, PLUMB_FACT_COMMAND);
+    t->pipeline = fact(r, PLUMB_FACT_PIPELINE);
+    t->host = fact(r, PLUMB_FACT_HOST);
+    t->cpu = fact(r, PLUMB_FACT_CPU);
+    t->kernel = fact(r, PLUMB_FACT_KERNEL);
+    t->rank_source = known_fact(r, PLUMB_FACT_RANK_SOURCE);
+    fill_runtime(r);
+    t->pid = h->pid;
+    t->cpus = h->cpus;
+    t->rank = h->rank;
+    t->world_size = h->world_size;
+    t->local_rank = h->local_rank;
+    t->skip_first_n = t->pipeline_count ? t->pipelines[0].skip_first_n : h->skip_first_n;
+    t->start_unix_ns = h->start.unix_ns;
+    t->end_unix_ns = r->end.unix_ns;
+    t->wall_clock_ns = r->end.raw_ns > h->start.raw_ns ? r->end.raw_ns - h->start.raw_ns : 0;
+    t->clock.source = h->clock_source == PLUMB_CLOCK_TSC       ? "tsc"
+                      : h->clock_source == PLUMB_CLOCK_VIRTUAL ? "virtual"
+                                                               : "clock_gettime";
+    t->clock.tick_ns = r->tick_ns;
+    t->clock.resolution_ns = (double)h->step_ticks * r->tick_ns;
+    t->overhead.span_ns = (double)h->overhead_ticks_x1000 * 1e-3 * r->tick_ns;
+    t->overhead.work_span_ns = (double)h->overhead_work_ticks_x1000 * 1e-3 * r->tick_ns;
+    t->overhead.total_ns = t->overhead.work_span_ns * (double)t->overhead.spans;
+    t->overhead.threads_ns = h->own_cpu_ns;
+}
+
+static struct plumb_trace_source trace_source(struct reader *r)
+{
+    return (struct plumb_trace_source){r->base, r->m.bytes,
+                                       (struct plumb_live_header *)(void *)r->base};
+}
+
+static void fill_trace(struct reader *r)
+{
+    const struct plumb_live_trace *h = &r->m.h->trace;
+    struct plumb_trace_source s = trace_source(r);
+    struct plumb_timing *t = r->t;
+    if (h->mode == PLUMB_LIVE_TRACE_NONE)
+        return;
+    t->trace.mode = h->mode == PLUMB_LIVE_TRACE_RING ? "ring" : "stop";
+    t->trace.end = plumb_trace_end_text(r->m.h);
+    t->trace.bytes = h->file_bytes;
+    t->trace.spans = h->file_spans;
+    t->trace.dropped = plumb_trace_lost(&s, &t->trace.dropped_threads);
+    t->trace.kept = h->kept;
+    t->trace.kept_refused = h->kept_refused;
+}
+
+static void fill_ledger(struct reader *r)
+{
+    struct plumb_ledger_reader l = {r->t, &r->m, r->node_of, r->end, r->tick_ns, NULL};
+    plumb_ledger_read(&l);
+}
+
+/* Strings still point into the mapping, which may go away. */
+static void own(struct plumb_arena *a, const char **text)
+{
+    *text = plumb_arena_strdup(a, *text);
+}
+
+static void own_strings(struct plumb_timing *t)
+{
+    const char **head[] = {&t->plumb_version,
+                           &t->request_id,
+                           &t->program,
+                           &t->command,
+                           &t->pipeline,
+                           &t->host,
+                           &t->cpu,
+                           &t->kernel,
+                           &t->rank_source,
+                           &t->runtime.libc,
+                           &t->runtime.compiler,
+                           &t->runtime.nvidia_driver,
+                           &t->runtime.git_commit,
+                           &t->runtime.framework,
+                           &t->runtime.framework_version};
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+        own(&t->arena, head[i]);
+    for (size_t i = 0; i < t->node_count; i++) {
+        struct plumb_timing_node *n = &t->nodes[i];
+        own(&t->arena, &n->name);
+        own(&t->arena, &n->pipeline);
+        own(&t->arena, &n->phase);
+        own(&t->arena, &n->last_failure);
+        for (size_t s = 0; s < n->site_count; s++)
+            own(&t->arena, &n->sites[s].file);
+    }
+    for (size_t i = 0; i < t->pipeline_count; i++)
+        own(&t->arena, &t->pipelines[i].name);
+    for (size_t i = 0; i < t->count_count; i++) {
+        own(&t->arena, &t->counts[i].pipeline);
+        own(&t->arena, &t->counts[i].name);
+    }
+    for (size_t i = 0; i < t->node_count_count; i++) {
+        own(&t->arena, &t->node_counts[i].pipeline);
+        own(&t->arena, &t->node_counts[i].phase);
+        own(&t->arena, &t->node_counts[i].node);
+        own(&t->arena, &t->node_counts[i].name);
+    }
+    for (size_t i = 0; i < t->open_count; i++) {
+        own(&t->arena, &t->open[i].node);
+        own(&t->arena, &t->open[i].phase);
+    }
+    for (size_t i = 0; i < t->env_count; i++)
+        own(&t->arena, &t->env[i].value);
+    for (size_t i = 0; i < t->note_count; i++)
+        own(&t->arena, &t->notes[i]);
+    plumb_ledger_own(t);
+}
+
+int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t bytes,
+                         const struct plumb_anchor *end, plumb_error *err)
+{
+    struct reader r = {.t = out, .base = base};
+    const struct plumb_live_header *h = (const struct plumb_live_header *)(const void *)base;
+    double ppm;
+    int rc;
+    if (bytes < sizeof *h || h->magic != PLUMB_LIVE_MAGIC || h->version != PLUMB_LIVE_VERSION ||
+        h->header_bytes != sizeof *h)
+        return plumb_fail(
+            err, PLUMB_ERR_FORMAT,
+            "not of this version of plumb, or cut short: read it with the plumb that recorded it");
+    r.end = end ? *end : plumb_live_clock_newest(h);
+    r.tick_ns = plumb_live_tick_ns(h, end, &ppm);
+    if (!(r.tick_ns > 1e-3 && r.tick_ns < 1e3))
+        return plumb_fail(err, PLUMB_ERR_FORMAT, "damaged: its clock makes no sense");
+    r.m.base = base;
+    r.m.bytes = bytes;
+    r.m.h = h;
+    rc = plumb_merge_open(&r.m, &out->arena, base, bytes, true);
+    if (rc == PLUMB_OK && r.m.missing && r.m.row_count == 0)
+        rc = PLUMB_ERR_FORMAT;
+    if (rc == PLUMB_OK) {
+        struct plumb_trace_source trace = trace_source(&r);
+        for_threads(&r, add_skipped);
+        plumb_trace_settle(&trace);
+        if (!end)
+            extend_end(&r);
+        for_threads(&r, add_thread);
+        add_open_async(&r);
+        rc = plumb_live_rows(out, &r.m, r.tick_ns, &r.end, &r.node_of);
+    }
+    if (rc == PLUMB_OK) {
+        fill_counts(&r);
+        fill_lists(&r);
+        note_losses(&r);
+        if (!end)
+            note_frozen(&r);
+        plumb_live_clock_note(out, h, r.tick_ns);
+        plumb_live_regions_note(out, &r.m);
+        fill_drops(&r);
+        fill_head(&r);
+        fill_trace(&r);
+        fill_ledger(&r);
+        out->clock.drift_ppm = ppm;
+        own_strings(out);
+    }
+    plumb_merge_close(&r.m);
+    if (rc == PLUMB_OK && out->arena.failed)
+        rc = PLUMB_ERR_MEMORY;
+    if (rc < 0)
+        return plumb_fail(err, rc, "%s",
+                          rc == PLUMB_ERR_MEMORY ? "out of memory while reading it"
+                                                 : "damaged: no node in it can be read");
+    return PLUMB_OK;
+}

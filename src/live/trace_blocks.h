@@ -1,0 +1,199 @@
+/* trace_blocks.h: the one reading of a trace queue: turns slots into events, for the writer of a
+ * live run and for whoever finishes the trace of a killed one, so that they cannot disagree.
+ *
+ * One struct plumb_trace_state per thread and reading is all that is carried from slot to slot;
+ * plain data, zero before the first slot. Two readings of the same slots (a second sink) have a
+ * state each. Nothing is allocated, nothing fails.
+ *
+ * Order: events of a thread come as they happened. Times may jump back where the clock did; a sink
+ * must not let a span end before it began.
+ *
+ * The input may be hostile (a file): depths and lengths are checked here, nodes, groups and texts
+ * by the sink. */
+#ifndef PLUMB_LIVE_TRACE_BLOCKS_H
+#define PLUMB_LIVE_TRACE_BLOCKS_H
+
+#include <stdbool.h>
+
+#include "base/atomic.h"
+#include "live/layout.h"
+
+enum plumb_trace_end {
+    PLUMB_TRACE_END_SAID = 0,       /* by the program */
+    PLUMB_TRACE_END_UNBALANCED = 1, /* an outer span ended, or its thread did */
+    PLUMB_TRACE_END_CUT = 2         /* its end was left out: it lasted to here at least */
+};
+enum plumb_trace_async_how {
+    PLUMB_TRACE_ASYNC_DONE = 0,
+    PLUMB_TRACE_ASYNC_FAILED = 1,
+    PLUMB_TRACE_ASYNC_ABANDONED = 2
+};
+struct plumb_trace_async {
+    uint64_t begin_ticks, end_ticks;
+    uint64_t key;
+    uint64_t why_off;
+    enum plumb_trace_async_how how;
+};
+
+/* What is done with events. `s` is where the thread stands; of a begin, `f` is s->frames[s->depth],
+ * of an end too. Functions that are NULL are not called. */
+struct plumb_trace_sink {
+    /* The thread of the events that follow; `name` may be "". */
+    void (*thread)(void *self, const struct plumb_trace_state *s, const char *name);
+    /* A span of a node with nothing to say about it but its time: phase `inference`, pipeline and
+     * step those of the span around. Nearly all are. */
+    void (*begin)(void *self, uint64_t ticks, uint32_t node);
+    void (*end)(void *self, uint64_t ticks);
+    /* As many of the next `n` words as it can do at once, all of plain spans: how many that were,
+     * none where it cannot do the first. Moves s->depth and the frames. `base`: ticks of the block.
+     * What it leaves comes one by one. */
+    uint32_t (*plain)(void *self, struct plumb_trace_state *s, uint64_t base, const uint64_t *words,
+                      uint32_t n);
+    /* Any other: see plumb_trace_pending() for its arguments, f->flags, s->flow. */
+    void (*begin_more)(void *self, const struct plumb_trace_state *s,
+                       const struct plumb_trace_frame *f);
+    void (*end_more)(void *self, const struct plumb_trace_state *s,
+                     const struct plumb_trace_frame *f, uint64_t ticks, enum plumb_trace_end how);
+    void (*async)(void *self, const struct plumb_trace_state *s, const struct plumb_trace_async *a);
+    void (*instant)(void *self, const struct plumb_trace_state *s, uint64_t ticks, uint64_t text);
+    /* `kind`: enum plumb_counter */
+    void (*counter)(void *self, const struct plumb_trace_state *s, uint64_t ticks, uint32_t kind,
+                    uint64_t text, uint64_t value);
+    /* A context was captured here. Its adoption comes with the next begin: s->flow. */
+    void (*flow)(void *self, const struct plumb_trace_state *s, uint64_t ticks, uint64_t flow);
+    void (*gap)(void *self, const struct plumb_trace_state *s, const struct plumb_trace_gap *gap);
+    void (*jumped)(void *self, const struct plumb_trace_state *s, uint64_t from, uint64_t to);
+    /* A sample of `key` that was measured elsewhere: `kind` PLUMB_SAMPLE_HOST or _DEVICE. It has no
+     * place in time. */
+    void (*measured)(void *self, const struct plumb_trace_state *s, uint64_t key, uint32_t kind,
+                     uint64_t ns);
+};
+
+/* Which spans are to be shown; `wants` is asked at each begin, with the frame in place, and with
+ * `f` NULL for what is no span. Its `next`, if any, must want it too. */
+struct plumb_trace_filter {
+    bool (*wants)(const struct plumb_trace_filter *self, const struct plumb_trace_state *s,
+                  const struct plumb_trace_frame *f);
+    const void *arg;
+    const struct plumb_trace_filter *next;
+};
+
+struct plumb_trace_decoder {
+    const struct plumb_trace_sink *sink;
+    void *self;
+    const struct plumb_trace_filter *filter; /* NULL: everything */
+    struct plumb_trace_state *s;
+};
+
+/* Decodes one slot: events go to the sink, the state moves on. The second: a ring block that is in
+ * no slot, as plumb_trace_slot() would find it, `words` of it. The third: the gap that went on when
+ * the thread stopped. */
+void plumb_trace_slot(const struct plumb_trace_decoder *d, const struct plumb_trace_slot *slot);
+void plumb_trace_gap_slot(const struct plumb_trace_decoder *d, const struct plumb_trace_gap *gap);
+
+/* ---- Arguments of spans ---------------------------------------------------------------------- */
+
+/* The records that wait for the end of the span at `depth` (or, a stack, for its begin): `at` 0 at
+ * first; NULL: no more. */
+const uint64_t *plumb_trace_pending(const struct plumb_trace_state *s, uint32_t depth,
+                                    uint32_t *at);
+
+/* ---- For slots.c and the sinks: the inlined form --------------------------------------------- */
+
+bool plumb_trace_wants(const struct plumb_trace_filter *filter, const struct plumb_trace_state *s,
+                       const struct plumb_trace_frame *f);
+/* Everything about a slot but its words; false: it has none to decode. */
+bool plumb_trace_enter_slot(const struct plumb_trace_decoder *d,
+                            const struct plumb_trace_slot *slot);
+void plumb_trace_wide(const struct plumb_trace_decoder *d, const uint64_t *w, uint32_t n,
+                      uint64_t ticks);
+/* The end of a span with something to say, or of one that is not shown. */
+void plumb_trace_end_long(const struct plumb_trace_decoder *d, struct plumb_trace_frame *f,
+                          uint64_t ticks);
+void plumb_trace_begin_long(const struct plumb_trace_decoder *d, struct plumb_trace_frame *f);
+
+/* Words that are taken singly where few could be taken together, before that is tried again. */
+enum { PLUMB_TRACE_ONE_BY_ONE = 8 };
+
+/* Whether begins need more than a look at the step. */
+static PLUMB_ALWAYS_INLINE bool plumb_trace_is_special(const struct plumb_trace_decoder *d)
+{
+    return d->filter || d->s->group & 0xff || d->s->flow || d->s->pending_words;
+}
+
+/* The words of a block. `sink` is d->sink, given as a constant so that the plain spans of a sink of
+ * constant functions are inlined here. */
+static PLUMB_ALWAYS_INLINE void plumb_trace_words(const struct plumb_trace_decoder *d,
+                                                  const struct plumb_trace_sink *sink,
+                                                  const uint64_t *words, uint32_t n)
+{
+    struct plumb_trace_state *s = d->s;
+    const uint64_t *w = words + PLUMB_BLOCK_HEAD, *end = words + n;
+    uint64_t base = words[0], ticks = base, group = (uint64_t)s->group << PLUMB_NODE_BITS;
+    struct plumb_trace_frame *f = s->frames + s->depth;
+    const uint64_t *again = w;
+    bool special = plumb_trace_is_special(d);
+    while (w < end) {
+        uint64_t word;
+        if (sink->plain && w >= again && !special) {
+            uint32_t taken;
+            s->depth = (uint32_t)(f - s->frames);
+            taken = sink->plain(d->self, s, base, w, (uint32_t)(end - w));
+            f = s->frames + s->depth;
+            w += taken;
+            again = w + (taken < PLUMB_TRACE_ONE_BY_ONE ? PLUMB_TRACE_ONE_BY_ONE : 1);
+            ticks = taken ? base + plumb_record_ticks(w[-1]) : ticks;
+            if (w == end)
+                break;
+        }
+        word = *w;
+        uint32_t kind = word & 3;
+        if (kind == PLUMB_REC_NONE)
+            break;
+        ticks = base + plumb_record_ticks(word);
+        if (kind == PLUMB_REC_END) {
+            w++;
+            if (PLUMB_UNLIKELY(f == s->frames))
+                continue;
+            if (PLUMB_LIKELY(f->flags == PLUMB_TRACE_SHOWN)) {
+                sink->end(d->self, ticks);
+            } else {
+                s->depth = (uint32_t)(f - s->frames);
+                plumb_trace_end_long(d, f, ticks);
+                special = plumb_trace_is_special(d);
+            }
+            f--;
+        } else if (kind == PLUMB_REC_BEGIN) {
+            w++;
+            if (PLUMB_UNLIKELY(f == s->frames + PLUMB_TRACE_DEPTH - 1))
+                continue;
+            f++;
+            f->begin_ticks = ticks;
+            f->key = group | plumb_record_node(word);
+            f->step = s->step;
+            f->flags = PLUMB_TRACE_SHOWN;
+            if (PLUMB_LIKELY(!special && f->step == f[-1].step &&
+                             f->key >> PLUMB_NODE_BITS == f[-1].key >> PLUMB_NODE_BITS)) {
+                sink->begin(d->self, ticks, plumb_record_node(word));
+            } else {
+                s->depth = (uint32_t)(f - s->frames);
+                plumb_trace_begin_long(d, f);
+                special = plumb_trace_is_special(d);
+            }
+        } else {
+            uint32_t length = (uint32_t)(word >> 8) & 255;
+            if (kind != PLUMB_REC_WIDE || length < 2 || length > end - w)
+                break;
+            s->depth = (uint32_t)(f - s->frames);
+            plumb_trace_wide(d, w, length, ticks);
+            f = s->frames + s->depth;
+            group = (uint64_t)s->group << PLUMB_NODE_BITS;
+            special = plumb_trace_is_special(d);
+            w += length;
+        }
+    }
+    s->depth = (uint32_t)(f - s->frames);
+    s->last_ticks = ticks;
+}
+
+#endif

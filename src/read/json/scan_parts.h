@@ -1,0 +1,45 @@
+/* scan_parts.h: what the two scans of scan_body.h share, all of it off the quick path. */
+#ifndef PLUMB_READ_JSON_SCAN_PARTS_H
+#define PLUMB_READ_JSON_SCAN_PARTS_H
+
+#include "read/json/scan.h"
+
+enum {
+    EXPECT_VALUE = 0,   /* of a document */
+    EXPECT_NOTHING = 1, /* behind it */
+    EXPECT_FIRST_MEMBER = 2,
+    EXPECT_MEMBER = 3,
+    EXPECT_FIRST_ITEM = 4,
+    EXPECT_ITEM = 5,
+    EXPECT_NO_MORE = 6
+};
+
+enum plumb_json_token plumb_json_next_scalar(struct plumb_json_scan *s);
+enum plumb_json_token plumb_json_next_avx2(struct plumb_json_scan *s);
+
+/* Ends the scan: the text breaks the rule `why` at `at`. NULL. */
+const char *plumb_json_fault(struct plumb_json_scan *s, const char *at, const char *why);
+
+/* Where a name should be. NULL: `s->token` says why; behind a comma an object may end here. */
+const char *plumb_json_no_name(struct plumb_json_scan *s, const char *p, bool first);
+
+/* Before or behind a document, whose next byte that is no blank is `p`: returns where the value
+ * begins. NULL: none comes, `s->token` says why. */
+const char *plumb_json_between(struct plumb_json_scan *s, const char *p);
+
+/* A string that is not plain ASCII up to `end`, or does not end there: as take_string(). */
+const char *plumb_json_string_slowly(struct plumb_json_scan *s, const char *p, const char *end,
+                                     struct plumb_buf *decoded, const char **text, size_t *size);
+
+/* The slot of the name just read, which is spelled at `p` up to `end`, colon and blanks included.
+ */
+uint32_t plumb_json_slot_of(struct plumb_json_scan *s, const char *p, const char *end);
+
+/* true, false, null, NaN, Infinity; or what is no value. */
+enum plumb_json_token plumb_json_word(struct plumb_json_scan *s, const char *p);
+
+/* What begins like a number, and is none that can be given: -Infinity, or a fault. */
+enum plumb_json_token plumb_json_odd_number(struct plumb_json_scan *s, const char *p,
+                                            const char *end);
+
+#endif

@@ -1,0 +1,14 @@
+/* node_recover.h: the files of single nodes (timeline/node_trace.h) of a run whose process could not
+ * make them, from its trace.pftrace, which has been finished. What other threads did for a node is
+ * not known from there: each file has what ran inside on the node's own thread. */
+#ifndef PLUMB_READ_RUN_NODE_RECOVER_H
+#define PLUMB_READ_RUN_NODE_RECOVER_H
+
+#include "live/trace_source.h"
+#include <plumb/abi.h>
+
+/* Nothing is done for a run that wanted no such files. The texts that the process left in `dir` are
+ * removed. PLUMB_ERR_*, of the first file that could not be made. */
+int plumb_node_recover(const struct plumb_trace_source *source, const char *dir, plumb_error *err);
+
+#endif

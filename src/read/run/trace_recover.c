@@ -1,0 +1,228 @@
+/* trace_recover.c: see trace_recover.h. Any thread, and several processes at once: each makes the
+ * same file under a name of its own, and the last to be renamed stays. */
+#include "read/run/trace_recover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "live/read.h"
+#include "live/trace_drops.h"
+#include "live/undo.h"
+#include "read/run/node_recover.h"
+#include "timeline/mapping.h"
+#include "timeline/selection.h"
+
+enum { PATH_BYTES = 4096, AGAIN = 1 /* the rest does not fit: only what is lost is told */ };
+
+struct recovery {
+    const char *dir;
+    struct plumb_trace_source source;
+    struct plumb_trace_live live;
+    struct plumb_trace_parts parts;
+    char path[PATH_BYTES], temporary[PATH_BYTES];
+    int fd;
+    int code;             /* errno of the first write that failed */
+    bool bounded, beyond; /* the rest must stay within the bound; it does not */
+};
+
+static bool write_bytes(void *arg, const unsigned char *bytes, size_t n)
+{
+    struct recovery *r = arg;
+    if (r->bounded && r->live.file.bytes + n > r->source.h->trace.max_bytes) {
+        r->beyond = true;
+        return false;
+    }
+    while (n) {
+        ssize_t done = write(r->fd, bytes, n);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            r->code = done < 0 ? errno : ENOSPC;
+            return false;
+        }
+        bytes += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+/* The part of the file that the last commit knows of. False: it is shorter, so it is another. */
+static bool copy_good(struct recovery *r, uint64_t bytes)
+{
+    static const size_t step = 1 << 16;
+    unsigned char *buffer = malloc(step);
+    int from = open(r->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool good = buffer && from >= 0;
+    while (good && bytes) {
+        ssize_t n = read(from, buffer, bytes < step ? (size_t)bytes : step);
+        good = n > 0 && write_bytes(r, buffer, (size_t)n);
+        bytes -= n > 0 ? (uint64_t)n : 0;
+    }
+    if (from >= 0)
+        close(from);
+    free(buffer);
+    return good;
+}
+
+/* Folds that were cut short are taken back, so that their blocks are found in the ring. */
+static void undo_folds(struct recovery *r)
+{
+    struct plumb_merge m = {.base = r->source.base, .bytes = r->source.bytes, .h = r->source.h};
+    uint64_t off = r->source.h->thread_off;
+    size_t most = r->source.bytes / sizeof(struct plumb_live_thread) + 1;
+    while (off && most--) {
+        struct plumb_live_thread *live = plumb_trace_at(&r->source, off, sizeof *live);
+        if (!live)
+            return;
+        plumb_live_undo(&m, live);
+        off = live->next_off;
+    }
+}
+
+/* Of a process that was killed before its writer looked at the clock. */
+static void set_clock(struct recovery *r)
+{
+    const struct plumb_live_header *h = r->source.h;
+    double ppm, tick_ns = plumb_live_tick_ns(h, NULL, &ppm);
+    if (r->live.file.clock.ns_per_tick || !(tick_ns > 1e-3 && tick_ns < 1e3))
+        return;
+    r->live.file.clock = (struct plumb_trace_clock){
+        .ticks0 = h->start.ticks, .ns_per_tick = (uint64_t)(tick_ns * 4294967296.0 + 0.5)};
+}
+
+static int write_rest(struct recovery *r, plumb_error *err)
+{
+    struct plumb_trace_live *t = &r->live;
+    struct plumb_live_trace *h = &r->source.h->trace;
+    uint64_t good = h->batch ? h->commit[h->batch & 1].bytes : 0;
+    uint32_t threads;
+    if (good && !copy_good(r, good)) {
+        if (r->code)
+            return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", r->temporary,
+                              strerror(r->code));
+        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is not the trace of its run any more",
+                          r->path);
+    }
+    t->file.source = r->source;
+    t->file.write = write_bytes;
+    t->file.arg = r;
+    t->file.bytes = good;
+    if (plumb_trace_live_open(t, true) < 0)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory recovering a trace");
+    /* A list of steps that is none was none for the process either. */
+    if (plumb_trace_parts_open(&r->parts, t, NULL, false, err) == PLUMB_ERR_MEMORY)
+        return PLUMB_ERR_MEMORY;
+    set_clock(r);
+    if (!good)
+        plumb_trace_file_head(&t->file);
+    plumb_trace_settle(&r->source);
+    r->bounded = !h->ended;
+    if (h->mode == PLUMB_LIVE_TRACE_RING)
+        plumb_trace_live_collect(t);
+    else
+        plumb_trace_live_finish(t);
+    plumb_trace_file_fact(&t->file, "plumb.trace_end",
+                          h->ended ? plumb_trace_end_text(r->source.h) : "with its process");
+    plumb_trace_file_fact_u64(&t->file, "plumb.dropped", plumb_trace_lost(&r->source, &threads));
+    plumb_trace_file_losses(&t->file);
+    plumb_trace_file_flush(&t->file);
+    if (t->file.failed && r->beyond)
+        return AGAIN;
+    if (t->file.failed)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", r->temporary,
+                          strerror(r->code));
+    return PLUMB_OK;
+}
+
+static int make_file(struct recovery *r, plumb_error *err)
+{
+    int rc;
+    snprintf(r->path, sizeof r->path, "%s/%s", r->dir, PLUMB_TRACE_FILE);
+    if (snprintf(r->temporary, sizeof r->temporary, "%s/%s.tmp-%ld", r->dir, PLUMB_TRACE_FILE,
+                 (long)getpid()) >= (int)sizeof r->temporary)
+        return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", r->dir);
+    unlink(r->temporary); /* of a process with our number that died here */
+    r->fd = open(r->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (r->fd < 0)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", r->temporary,
+                          strerror(errno));
+    rc = write_rest(r, err);
+    if (close(r->fd) != 0 && rc == PLUMB_OK)
+        rc = plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", r->temporary, strerror(errno));
+    if (rc == AGAIN)
+        unlink(r->temporary);
+    if (rc == PLUMB_OK && rename(r->temporary, r->path) != 0)
+        rc = plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", r->path, strerror(errno));
+    if (rc < 0)
+        unlink(r->temporary);
+    return rc;
+}
+
+/* Whether there is a trace to finish. Anything that is no mapping of ours has been refused, with
+ * its reason, by whoever read the figures. */
+static bool is_traced(const struct plumb_live_header *h)
+{
+    return h->magic == PLUMB_LIVE_MAGIC && h->version == PLUMB_LIVE_VERSION &&
+           h->header_bytes == sizeof *h &&
+           (h->trace.mode == PLUMB_LIVE_TRACE_STOP || h->trace.mode == PLUMB_LIVE_TRACE_RING);
+}
+
+/* One try, on a copy of the mapping of its own. AGAIN: the rest is too much for the bound. */
+static int recover(struct plumb_timing *timing, const char *dir, bool ended, plumb_error *err)
+{
+    struct recovery *r = calloc(1, sizeof *r);
+    int rc = PLUMB_OK;
+    if (!r || !(r->live.file.out.base = malloc(PLUMB_TRACE_BUFFER))) {
+        free(r);
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory recovering a trace");
+    }
+    r->dir = dir;
+    r->fd = -1;
+    r->live.file.out.size = PLUMB_TRACE_BUFFER;
+    rc = plumb_live_map(&r->source.base, &r->source.bytes, dir, err);
+    if (rc < 0)
+        goto out;
+    r->source.h = (struct plumb_live_header *)(void *)r->source.base;
+    if (!is_traced(r->source.h))
+        goto out;
+    if (ended)
+        r->source.h->trace.ended = PLUMB_TRACE_AT_BOUND;
+    undo_folds(r);
+    rc = make_file(r, err);
+    if (rc == PLUMB_OK)
+        rc = plumb_node_recover(&r->source, dir, err);
+    if (rc == PLUMB_OK && timing->trace.end) {
+        timing->trace.bytes = r->live.file.bytes;
+        timing->trace.spans = plumb_trace_live_spans(&r->live);
+        timing->trace.end =
+            r->source.h->trace.ended ? plumb_trace_end_text(r->source.h) : "with its process";
+    }
+out:
+    plumb_trace_parts_close(&r->parts, false, NULL, NULL);
+    plumb_trace_live_fini(&r->live);
+    if (r->source.base)
+        munmap(r->source.base, r->source.bytes);
+    free(r->live.file.out.base);
+    free(r);
+    return rc;
+}
+
+int plumb_trace_recover(struct plumb_timing *timing, const char *dir, plumb_error *err)
+{
+    int rc = recover(timing, dir, false, err);
+    if (rc != AGAIN)
+        return rc;
+    /* What that loses is for the figures to say. */
+    plumb_timing_fini(timing);
+    plumb_timing_init(timing);
+    rc = plumb_live_read_bounded(timing, dir, err);
+    timing->recovered = true;
+    return rc == PLUMB_OK ? recover(timing, dir, true, err) : rc;
+}

@@ -1,0 +1,288 @@
+/* table.h: a trace as tables: what every reader of traces makes, and what reports and exports look
+ * at, whatever file it came from.
+ *
+ *   lanes     what a viewer shows as a row: a thread, a queue of a device, one level of
+ *             asynchronous work, a counter, a process
+ *   slices    spans: a begin and a length on a lane, nested
+ *   instants  moments on a lane
+ *   counters  values on a lane of their own
+ *   flows     arrows from one event to another
+ *   args      typed values of slices and instants
+ *   facts     what is known of the whole trace
+ *   drops     places where events were lost
+ *
+ * Tables are columns: element i of each array of a struct belongs to row i. Slices, instants and
+ * counters are sorted by lane and then by time, so a lane's are one range; a slice lies before
+ * those that run inside it. Drops are sorted by time. Flows are in the order of their starts.
+ *
+ * Time is ns since the trace's zero, and nothing lies before zero: that is the run's zero, or the
+ * first event, whichever is earlier. Texts are numbers of `strings`; 0 is "" and stands for none.
+ *
+ * What plumb itself writes is known by its names. An instant "plumb.dropped" stands where spans
+ * were lost: each whole number among its args is a drop, its key the name of what was lost, but for
+ * the first when it is called "spans" or "events", which is the sum. Args "cut", "failed",
+ * "abandoned" and "unbalanced" of a slice set its flags, and "clock_bound_ns" is one of a device's
+ * lanes.
+ *
+ * A reader fills the table with the functions below in any order and ends with
+ * plumb_table_finish(), which sorts, nests and closes. Then the table is read, by any number of
+ * threads, and changes no more. Memory: about 110 bytes for a span while it is built, 45 then, and
+ * 17 for an arg. */
+#ifndef PLUMB_READ_TRACE_TABLE_H
+#define PLUMB_READ_TRACE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "read/trace/strings.h"
+#include <plumb/abi.h>
+
+#define PLUMB_TABLE_NONE UINT32_MAX
+#define PLUMB_DROPPED_NAME "plumb.dropped"
+
+/* ---- Rows ----------------------------------------------------------------------------------- */
+
+enum plumb_lane_kind {
+    PLUMB_LANE_OTHER = 0, /* of the file's own making: asynchronous work, a stream, a group */
+    PLUMB_LANE_PROCESS = 1,
+    PLUMB_LANE_THREAD = 2,
+    PLUMB_LANE_COUNTER = 3,
+    PLUMB_LANE_DEVICE = 4, /* a queue of a device */
+};
+enum plumb_lane_unit {
+    PLUMB_UNIT_NONE = 0,
+    PLUMB_UNIT_NS = 1,
+    PLUMB_UNIT_COUNT = 2,
+    PLUMB_UNIT_BYTES = 3,
+};
+
+struct plumb_table_range {
+    uint32_t first, count;
+};
+
+struct plumb_table_lane {
+    uint64_t uuid; /* the file's own number for it */
+    enum plumb_lane_kind kind;
+    enum plumb_lane_unit unit; /* of a counter */
+    uint32_t name, unit_name;
+    uint32_t parent;  /* lane, or PLUMB_TABLE_NONE; never in a circle */
+    uint32_t process; /* the process lane above it, or PLUMB_TABLE_NONE; of a process: itself */
+    int64_t pid, tid; /* those of the lane above where it has none of its own */
+    bool has_pid, has_tid;
+    bool whole;   /* of a counter: its values are whole numbers */
+    bool known;   /* the file describes it; false: events mention it, nothing more is known */
+    int32_t rank; /* among its siblings; 0: none told */
+    struct plumb_table_range slices, instants, counters;
+    uint64_t lone_ends; /* ends without a begin: no slices are made of them */
+};
+
+enum plumb_slice_flag {
+    PLUMB_SLICE_OPEN = 1,       /* had not ended: it is as long as the trace */
+    PLUMB_SLICE_CUT = 2,        /* its end was lost: it ends where it was last known to run */
+    PLUMB_SLICE_FAILED = 4,     /* has the arg "failed" */
+    PLUMB_SLICE_VOID = 8,       /* has "abandoned" or "unbalanced": no run worth a sample */
+    PLUMB_SLICE_NO_SAMPLE = 15, /* any of them: not in the statistics of its node */
+};
+
+struct plumb_table_slices {
+    uint32_t count;
+    uint64_t *ts_ns, *dur_ns;
+    uint32_t *lane, *name, *category;
+    uint32_t *parent; /* slice, or PLUMB_TABLE_NONE */
+    uint32_t *depth;  /* 0: outermost of its lane */
+    uint32_t *args;   /* first of its args; the next element is where they end */
+    uint8_t *flags;   /* enum plumb_slice_flag */
+};
+
+struct plumb_table_instants {
+    uint32_t count;
+    uint64_t *ts_ns;
+    uint32_t *lane, *name, *category;
+    uint32_t *slice; /* innermost of its lane that runs then, or PLUMB_TABLE_NONE */
+    uint32_t *args;  /* in instant_args */
+};
+
+union plumb_table_number {
+    int64_t i64;
+    uint64_t u64;
+    double f64;
+};
+
+struct plumb_table_counters {
+    uint32_t count;
+    uint64_t *ts_ns;
+    uint32_t *lane;
+    union plumb_table_number *value; /* i64 where the lane is `whole`, else f64 */
+};
+
+/* An end of a flow: a slice or an instant. */
+struct plumb_table_end {
+    uint32_t row;
+    bool instant;
+};
+struct plumb_table_flow {
+    uint64_t id;
+    uint64_t from_ns, to_ns; /* when: a flow may leave a slice as it ends */
+    struct plumb_table_end from, to;
+};
+
+enum plumb_table_type {
+    PLUMB_ARG_I64 = 0,
+    PLUMB_ARG_U64 = 1,
+    PLUMB_ARG_F64 = 2,
+    PLUMB_ARG_BOOL = 3,    /* u64 */
+    PLUMB_ARG_POINTER = 4, /* u64 */
+    PLUMB_ARG_TEXT = 5,    /* u64: a string */
+    PLUMB_ARG_JSON = 6,    /* u64: a string that is JSON */
+};
+
+/* Nested values are one arg a leaf, with keys as in "shape[0]" and "device.name". */
+struct plumb_table_args {
+    uint32_t count;
+    uint32_t *key;
+    uint8_t *type; /* enum plumb_table_type */
+    union plumb_table_number *value;
+};
+
+struct plumb_table_fact {
+    uint32_t key;
+    enum plumb_table_type type; /* I64 or TEXT */
+    union plumb_table_number value;
+};
+
+struct plumb_table_drop {
+    uint64_t ts_ns;
+    uint64_t count; /* 0: not told */
+    uint32_t lane;
+    uint32_t name; /* of what was lost; 0: not told */
+};
+
+/* What a reader of the figures must know of the file. */
+struct plumb_table_faults {
+    uint64_t cut_bytes;     /* of the last packet, which is not whole */
+    uint64_t damaged;       /* packets that could not be understood, and are left out */
+    uint64_t other;         /* packets of kinds that plumb does not read */
+    uint64_t lost_state;    /* events left out, because what they refer to was lost */
+    uint64_t unknown_clock; /* events left out, because their clock is not related to the others */
+    uint64_t unknown_names; /* events whose name the file does not tell */
+    uint64_t lone_ends;     /* of all lanes */
+    uint64_t losses;        /* places where the writer says that packets were lost */
+    uint64_t moved;         /* slices that overlapped others of their lane: moved to an extra one */
+    uint64_t odds;          /* places of a JSON file that are not JSON, and passed over */
+    uint64_t odd_line, odd_column; /* of the first */
+    const char *odd;               /* what it is: a static text */
+};
+
+struct plumb_table {
+    struct plumb_strings strings;
+    struct plumb_table_lane *lanes;
+    struct plumb_table_fact *facts;
+    struct plumb_table_flow *flows;
+    struct plumb_table_drop *drops;
+    uint32_t lane_count, fact_count, flow_count, drop_count;
+    struct plumb_table_slices slices;
+    struct plumb_table_instants instants;
+    struct plumb_table_counters counters;
+    struct plumb_table_args slice_args, instant_args;
+    struct plumb_table_faults faults;
+    uint64_t end_ns;  /* of the last event */
+    uint64_t zero_ns; /* the trace's zero on its own clock */
+    uint64_t unix_ns; /* ... in Unix time; 0: not known */
+    uint64_t open;    /* slices that are flagged so; the next two likewise */
+    uint64_t cut;
+    uint64_t failed;
+    uint64_t clock_jumps;            /* instants "plumb.clock_jumped" */
+    uint64_t packet_bytes;           /* of the file's whole packets, unpacked; 0: it has none */
+    bool plumb;                      /* plumb recorded it */
+    struct plumb_table_build *build; /* until plumb_table_finish() */
+};
+
+static inline const char *plumb_table_text(const struct plumb_table *t, uint32_t id)
+{
+    return plumb_strings_get(&t->strings, id);
+}
+static inline uint64_t plumb_table_end_ns(const struct plumb_table *t, uint32_t slice)
+{
+    return t->slices.ts_ns[slice] + t->slices.dur_ns[slice];
+}
+/* The slice behind the last one that runs inside `slice`. */
+uint32_t plumb_table_behind(const struct plumb_table *t, uint32_t slice);
+/* The index of slice `slice`'s arg in slice_args, or PLUMB_TABLE_NONE; `key` is a string's number,
+ * which plumb_strings_find() tells. The last one wins. */
+uint32_t plumb_table_arg(const struct plumb_table *t, uint32_t slice, uint32_t key);
+/* What a category is called: plumb's are phases, and leave out "inference". */
+const char *plumb_table_phase(const struct plumb_table *t, uint32_t category);
+/* The fact, or NULL. */
+const struct plumb_table_fact *plumb_table_fact(const struct plumb_table *t, const char *key);
+/* Which process of a distributed job recorded it, as plumb or PyTorch's profiler tells it. */
+struct plumb_table_rank {
+    int32_t rank, world_size; /* -1: not told */
+    const char *backend;      /* of the communication: "nccl"; NULL: not told */
+};
+struct plumb_table_rank plumb_table_rank(const struct plumb_table *t);
+/* Appends the value of an arg or a fact as text: numbers in full, pointers as 0x1f. */
+void plumb_table_put_value(struct plumb_buf *out, const struct plumb_table *t,
+                           enum plumb_table_type type, union plumb_table_number value);
+/* Returns the lane that groups a device's queue, or what belongs to a queue: its parent, unless
+ * that is a process or a thread. PLUMB_TABLE_NONE: no such lane. */
+uint32_t plumb_table_group(const struct plumb_table *t, uint32_t lane);
+/* Appends the lane's name, or what stands for one: "thread 17", "process 4", "lane 5". A trace of
+ * plumb's has the same queues for each of its devices, so a queue's name follows the device's:
+ * "cuda:1: stream 7". */
+void plumb_table_put_lane(struct plumb_buf *out, const struct plumb_table *t, uint32_t lane);
+
+/* ---- Building ------------------------------------------------------------------------------- */
+
+/* 0 or PLUMB_ERR_MEMORY. An empty table, to be ended with plumb_table_fini() in any case. */
+int plumb_table_init(struct plumb_table *t, plumb_error *err);
+void plumb_table_fini(struct plumb_table *t);
+
+/* The number of a text. The functions below remember that memory or numbers (2^32 - 2 events, 2^29
+ * lanes and as many texts) ran out, and plumb_table_finish() tells. */
+uint32_t plumb_table_string(struct plumb_table *t, const void *text, size_t n);
+/* The lane with this number of the file, made when it is met for the first time. The pointer to its
+ * row lives until the next one is made. PLUMB_TABLE_NONE when out of memory. */
+uint32_t plumb_table_lane(struct plumb_table *t, uint64_t uuid);
+/* A lane without a number of the file. */
+uint32_t plumb_table_new_lane(struct plumb_table *t);
+
+/* An event, in any order; those of one lane and one time stay in the order in which they came.
+ * Times are ns on any one clock that may be negative: zero is found in the end. Each returns the
+ * event's number, for args and flows; PLUMB_TABLE_NONE when there was no room, which those accept.
+ */
+uint32_t plumb_table_begin(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name,
+                           uint32_t category);
+/* Ends the slice that began last on the lane; with a name, the innermost that has it. */
+uint32_t plumb_table_end(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name);
+uint32_t plumb_table_complete(struct plumb_table *t, uint32_t lane, int64_t ns, uint64_t dur_ns,
+                              uint32_t name, uint32_t category);
+uint32_t plumb_table_instant(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name,
+                             uint32_t category);
+void plumb_table_counter_i64(struct plumb_table *t, uint32_t lane, int64_t ns, int64_t value);
+void plumb_table_counter_f64(struct plumb_table *t, uint32_t lane, int64_t ns, double value);
+
+/* Of an event; those of a slice's begin and of its end are the slice's. */
+void plumb_table_add_arg(struct plumb_table *t, uint32_t event, uint32_t key,
+                         enum plumb_table_type type, union plumb_table_number value);
+/* A place where a flow begins or ends that is no event itself: it stands for the slice that runs
+ * then on the lane, or with `next` for the one that begins next. Its args are lost. */
+uint32_t plumb_table_point(struct plumb_table *t, uint32_t lane, int64_t ns, bool next);
+
+enum plumb_flow_role {
+    PLUMB_FLOW_ON = 0,   /* arrows go from each event of an id to the next in time */
+    PLUMB_FLOW_ENDS = 1, /* and the flow ends here, so that the id may begin another */
+    PLUMB_FLOW_LEAF = 2, /* an arrow comes here, and the next goes from where this one came */
+};
+void plumb_table_add_flow(struct plumb_table *t, uint32_t event, uint64_t id,
+                          enum plumb_flow_role role);
+void plumb_table_add_fact(struct plumb_table *t, uint32_t key, enum plumb_table_type type,
+                          union plumb_table_number value);
+/* Where the recording began, on the clock of the events; and in Unix time, 0: not known. The first
+ * call counts. */
+void plumb_table_set_zero(struct plumb_table *t, int64_t ns, uint64_t unix_ns);
+
+/* Errors: PLUMB_ERR_MEMORY: out of memory or of numbers. Frees what building needed. */
+int plumb_table_finish(struct plumb_table *t, plumb_error *err);
+
+#endif

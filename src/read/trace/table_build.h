@@ -1,0 +1,105 @@
+/* table_build.h: a table that is being built. For table*.c alone. */
+#ifndef PLUMB_READ_TRACE_TABLE_BUILD_H
+#define PLUMB_READ_TRACE_TABLE_BUILD_H
+
+#include "read/trace/ids.h"
+#include "read/trace/table.h"
+
+enum plumb_build_type {
+    PLUMB_BUILD_BEGIN = 0,
+    PLUMB_BUILD_END = 1,
+    PLUMB_BUILD_INSTANT = 2,
+    PLUMB_BUILD_COMPLETE = 3, /* `extra`: of its duration */
+    PLUMB_BUILD_I64 = 4,      /* the last two are counters */
+    PLUMB_BUILD_F64 = 5,
+    PLUMB_BUILD_POINT = 6, /* `extra`: it stands for the next slice */
+};
+enum { PLUMB_BUILD_TYPE_BITS = 3, PLUMB_BUILD_TYPE_MASK = 7 };
+
+/* 24 bytes. What an event became, its row, takes the place of its name once it is placed. */
+struct plumb_build_event {
+    int64_t ns;
+    uint32_t lane_type; /* the type in the lowest bits */
+    uint32_t extra;
+    union {
+        struct {
+            uint32_t name, category;
+        } of;
+        uint32_t row;
+        union plumb_table_number value;
+    } u;
+};
+
+/* What is known of a lane's events without looking at them again. */
+struct plumb_build_lane {
+    int64_t last;
+    uint32_t events;
+    bool unsorted, complete;
+};
+
+struct plumb_build_arg {
+    union plumb_table_number value;
+    uint32_t event;
+    uint32_t key_type; /* the type in the lowest bits */
+};
+
+struct plumb_build_flow {
+    uint64_t id;
+    int64_t ns;
+    uint32_t event;
+    enum plumb_flow_role role;
+};
+
+struct plumb_build_list {
+    void *at;
+    size_t count, cap;
+};
+
+struct plumb_table_build {
+    bool failed;
+    bool has_zero;
+    int64_t zero;
+    int64_t least, most; /* of all times so far, once there are any */
+    bool timed;
+    uint32_t slices, instants;
+    struct plumb_build_list events, counters; /* struct plumb_build_event */
+    struct plumb_build_list durations;        /* uint64_t */
+    struct plumb_build_list args;             /* struct plumb_build_arg */
+    struct plumb_build_list flows;            /* struct plumb_build_flow */
+    struct plumb_build_list lanes, facts;     /* those of the table, which frees them */
+    struct plumb_build_list ways;             /* struct plumb_build_lane, beside `lanes` */
+    struct plumb_ids lane_of;                 /* uuid -> lane */
+};
+
+static inline uint32_t plumb_build_lane(const struct plumb_build_event *e)
+{
+    return e->lane_type >> PLUMB_BUILD_TYPE_BITS;
+}
+static inline enum plumb_build_type plumb_build_type(const struct plumb_build_event *e)
+{
+    return (enum plumb_build_type)(e->lane_type & PLUMB_BUILD_TYPE_MASK);
+}
+
+void plumb_build_free(struct plumb_table_build *b); /* NULL is fine */
+/* One more element of `size` bytes, or NULL, which is remembered. */
+bool plumb_build_grow(struct plumb_table_build *b, struct plumb_build_list *list, size_t size);
+static inline void *plumb_build_add(struct plumb_table_build *b, struct plumb_build_list *list,
+                                    size_t size)
+{
+    if (list->count == list->cap && !plumb_build_grow(b, list, size))
+        return NULL;
+    return (char *)list->at + size * list->count++;
+}
+
+/* table_order.c: the numbers of `events` by lane, time, and the order in which they came, complete
+ * slices behind the others of their time and longer ones first. `first` has lanes + 1 elements and
+ * gets where each lane's begin. `ways`: what was seen of the lanes; NULL: nothing. NULL: out of
+ * memory. */
+uint32_t *plumb_build_order(const struct plumb_table_build *b,
+                            const struct plumb_build_event *events, size_t count,
+                            const struct plumb_build_lane *ways, uint32_t *first, size_t lanes);
+
+/* table_nest.c: events become slices and instants, and lanes get their ranges. */
+bool plumb_build_nest(struct plumb_table *t);
+
+#endif

@@ -1,0 +1,142 @@
+/* collector.h: collectors, their threads, and the lanes and clocks that they have made.
+ *
+ * Each collector that a run wants has one thread ("plumb-<name>"), on which alone its functions are
+ * called: whoever wants something of it asks the thread and waits for a bounded time. What does not
+ * come back is abandoned: the thread is left to itself, and if it ever returns it undoes what it
+ * did and goes. Collectors, once registered, stay where they are: a late emit still finds the one
+ * it belongs to, closed.
+ *
+ * Locks: a collector's `lock` guards its state and its mailbox; taken with nothing else held but
+ * life_lock, and never while a function of the collector runs. */
+#ifndef PLUMB_RECORD_COLLECT_COLLECTOR_H
+#define PLUMB_RECORD_COLLECT_COLLECTOR_H
+
+#include "live/lane.h"
+#include "record/run/runtime.h"
+
+enum {
+    PLUMB_COLLECTOR_WHY = 256,
+    PLUMB_COLLECTOR_OPTIONS = 256,
+    /* Drivers take a second to be switched on, and longer on a busy machine. */
+    PLUMB_COLLECTOR_WAIT_MS = 3000
+};
+
+enum plumb_collector_ask {
+    PLUMB_ASK_NOTHING = 0,
+    PLUMB_ASK_START = 1,
+    PLUMB_ASK_STOP = 2,
+    PLUMB_ASK_DESTROY = 3
+};
+
+struct plumb_collector_clock {
+    int (*now)(void *arg, uint64_t *ticks);
+    void *arg;
+    uint32_t index; /* in the run's table */
+};
+
+struct plumb_collector {
+    plumb_collector_ops ops;
+    void *arg;
+    uint32_t index;
+    uint32_t registered; /* 0: a place to be given again */
+    bool built_in;
+    uint32_t open;       /* events are taken; atomic */
+    uint32_t generation; /* of the run that it was started for, last */
+    uint64_t late;       /* atomic: events refused since that run began */
+    pthread_mutex_t lock;
+    pthread_cond_t asked, answered;
+    uint32_t ask;      /* enum plumb_collector_ask */
+    uint32_t state;    /* enum plumb_collector_state */
+    uint32_t serial;   /* of the thread that the rest belongs to; an older one has been abandoned */
+    uint32_t threads;  /* that are still inside a function of the collector */
+    const char *doing; /* of the thread, for the reason; a constant */
+    char why[PLUMB_COLLECTOR_WHY];
+    char options[PLUMB_COLLECTOR_OPTIONS];
+    struct plumb_collector_clock clock[PLUMB_LIVE_CLOCKS];
+    uint32_t clocks, lanes;
+    plumb_collector_status last; /* the figures of the run that ended last */
+};
+
+/* ---- collector_list.c ------------------------------------------------------------------------ */
+
+/* Those that are part of the library; before anything else, once. */
+void plumb_collectors_add(const plumb_collector_ops *const *ops);
+
+plumb_collector *plumb_collector_register_impl(const plumb_collector_ops *ops, void *arg,
+                                               plumb_error *err);
+int plumb_collector_unregister_impl(plumb_collector *collector, plumb_error *err);
+plumb_collector *plumb_collector_find_impl(const char *name);
+const void *plumb_collector_offer_impl(plumb_collector *collector);
+
+/* The places of the list, each with a collector or given back, and the one of index `i`; NULL:
+ * there is none. They stay where they are. */
+uint32_t plumb_collectors_count(void);
+struct plumb_collector *plumb_collector_at(uint32_t i);
+void plumb_collectors_forked(void);
+
+/* ---- collector.c ----------------------------------------------------------------------------- */
+
+int plumb_collector_status_impl(plumb_collector *collector, plumb_collector_status *out);
+/* Whether a run would have one of them. */
+bool plumb_collectors_any_wanted(void);
+/* Under life_lock: a run has been opened, is about to be closed (it still takes events), is closed
+ * (nobody records into it any more). */
+void plumb_collectors_start(struct plumb_run *run);
+void plumb_collectors_stop(struct plumb_run *run);
+void plumb_collectors_tell(struct plumb_run *run);
+/* The same of one, while a run is open. */
+void plumb_collector_start_one(struct plumb_collector *c, struct plumb_run *run);
+void plumb_collector_stop_one(struct plumb_collector *c, struct plumb_run *run);
+/* Tells `plumb doctor` of each: a line with its state, whether it is built in, its name, and why.
+ */
+void plumb_collectors_list(void);
+
+/* collector_state.c */
+/* Its entry in the mapping: found, or made. Under the runtime's lock. */
+struct plumb_live_collector *plumb_collector_entry(struct plumb_collector *c,
+                                                   struct plumb_run *run);
+
+/* lane.c */
+plumb_name plumb_name_get_impl(const char *text);
+int plumb_lane_open_impl(plumb_lane *out, plumb_collector *c, const plumb_lane_options *options,
+                         plumb_error *err);
+int plumb_emit_impl(plumb_lane lane, plumb_clock clock, const plumb_event *event);
+void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node node);
+uint64_t plumb_host_ticks_impl(void);
+/* Inside enter: the node of the innermost open span, else of what the thread has adopted; 0: none.
+ */
+uint32_t plumb_innermost_node(struct plumb_thread *th);
+/* Figures of the lanes of `c`; with the run's mapping in place. */
+void plumb_lanes_sum(struct plumb_run *run, const struct plumb_collector *c,
+                     plumb_collector_status *out);
+
+/* lane_anchor.c */
+int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_clock_options *options,
+                          plumb_error *err);
+int plumb_clock_anchor_impl(plumb_clock clock);
+/* On the collector's thread: anchors of all its clocks. */
+void plumb_collector_anchors(struct plumb_collector *c);
+
+/* Ticks of the host a second, measured again at each call; also left in plumb_rt.host_hz. */
+double plumb_host_rate(double *ppm);
+
+/* Handles: generation of the run << 32 | index of the collector << 24 | index + 1. */
+static inline uint64_t plumb_lane_handle(const struct plumb_run *run,
+                                         const struct plumb_collector *c, uint32_t index)
+{
+    return (uint64_t)run->generation << 32 | c->index << 24 | (index + 1);
+}
+static inline uint32_t plumb_lane_run(uint64_t handle)
+{
+    return (uint32_t)(handle >> 32);
+}
+static inline uint32_t plumb_lane_collector(uint64_t handle)
+{
+    return (uint32_t)handle >> 24;
+}
+static inline uint32_t plumb_lane_index(uint64_t handle)
+{
+    return ((uint32_t)handle & 0xffffff) - 1;
+}
+
+#endif

@@ -1,0 +1,476 @@
+/* lane.c: lanes and what is emitted into them.
+ *
+ * An emit enters the runtime as every record does (plumb_enter), so the stop of a run waits it out;
+ * then looks whether its collector is open, which is closed with a barrier between. What an event
+ * means for statistics goes into the emitting thread's own ring, as a sample, without a lock; what
+ * it means for a stage is entered in the ledger; its place in a trace is a slot of the lane's
+ * queue, while a trace is recorded. */
+#include <string.h>
+
+#include "base/pages.h"
+#include "live/lane_clock.h"
+#include "record/collect/collector.h"
+#include "record/run/carve.h"
+#include "record/span/ring.h"
+#include "record/stage/ledger.h"
+#include "record/stage/stage.h"
+#include "record/trace/trace.h"
+#include "timeline/lane_ring.h"
+
+enum {
+    NAMES_MAX = 65535,
+    NAME_OTHER = 1,
+    LANE_SLOTS_MIN = 64,
+    QUEUE_PART = 4 /* of what the trace's share has left, for one lane: there are few */
+};
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* Under the runtime's lock. Texts live as long as the process. */
+static struct {
+    const char **text; /* [NAMES_MAX + 1], by number */
+    uint32_t count;    /* released */
+    struct plumb_map of;
+} names;
+
+static bool names_ready(void)
+{
+    if (names.text)
+        return true;
+    names.text = plumb_pages_map((NAMES_MAX + 1) * sizeof *names.text);
+    if (!names.text)
+        return false;
+    names.text[NAME_OTHER] = "(other)";
+    names.count = NAME_OTHER + 1;
+    return true;
+}
+
+plumb_name plumb_name_get_impl(const char *text)
+{
+    const char *given = text ? text : "";
+    uint64_t hash = plumb_hash_text(given), known;
+    plumb_name name = NAME_OTHER;
+    plumb_lock();
+    if (names_ready()) {
+        /* Two texts of one hash: the next number. */
+        while ((known = plumb_map_get(&names.of, hash)) && strcmp(names.text[known], given) != 0)
+            hash = hash + 1 ? hash + 1 : 1;
+        if (known) {
+            name = (plumb_name)known;
+        } else if (names.count <= NAMES_MAX && (names.text[names.count] = plumb_keep_text(given)) &&
+                   plumb_map_put(&names.of, hash, names.count) == PLUMB_OK) {
+            name = names.count;
+            PLUMB_RELEASE(names.count, names.count + 1);
+        }
+    }
+    plumb_unlock();
+    return name;
+}
+
+/* The table in the mapping reaches to the highest number that the run has used. */
+static void tell_name(struct plumb_run *run, plumb_name name)
+{
+    struct plumb_live_table *t = &run->h->lane_names;
+    struct plumb_live_lane_name *n;
+    plumb_lock();
+    while (t->count <= name && (n = plumb_table_add(run, t)) != NULL) {
+        n->text_off = 0;
+        plumb_table_commit(t);
+    }
+    n = name < t->count ? plumb_table_at(run, t, name) : NULL;
+    if (n && !n->text_off)
+        PLUMB_RELEASE(n->text_off, plumb_carve_text(run, names.text[name]));
+    plumb_unlock();
+}
+
+static plumb_name told(struct plumb_run *run, plumb_name name)
+{
+    const struct plumb_live_lane_name *n;
+    if (!name || name >= PLUMB_ACQUIRE(names.count))
+        return 0;
+    n = name < PLUMB_ACQUIRE(run->h->lane_names.count)
+            ? plumb_table_at(run, &run->h->lane_names, name)
+            : NULL;
+    if (!n || !PLUMB_ACQUIRE(n->text_off))
+        tell_name(run, name);
+    return name;
+}
+
+/* ---- Lanes ----------------------------------------------------------------------------------- */
+
+static uint32_t slots_of(const plumb_lane_options *o)
+{
+    uint32_t n = LANE_SLOTS_MIN, want = o->slots ? o->slots : PLUMB_LANE_SLOTS;
+    while (n < want && n < PLUMB_LANE_SLOTS_MAX)
+        n *= 2;
+    return n;
+}
+
+static struct plumb_live_lane *carve(struct plumb_run *run, struct plumb_collector *c,
+                                     const plumb_lane_options *o, uint32_t *index)
+{
+    struct plumb_live_lane *l = NULL;
+    bool parent = plumb_lane_run(o->parent.id) == run->generation &&
+                  plumb_lane_index(o->parent.id) < run->h->lanes.count;
+    plumb_lock();
+    if (run->h->lanes.count < PLUMB_LIVE_LANES)
+        l = plumb_table_add(run, &run->h->lanes);
+    if (l && (run->h->trace.mode == PLUMB_LIVE_TRACE_STOP ||
+              run->h->trace.mode == PLUMB_LIVE_TRACE_RING)) {
+        struct plumb_queue_want want = {sizeof(union plumb_live_slot), LANE_SLOTS_MIN, slots_of(o),
+                                        QUEUE_PART};
+        l->queue_off = plumb_carve_queue(run, &want, &l->slots);
+        if (!l->queue_off)
+            plumb_run_note(run,
+                           "no room for the queue of lane '%.100s': its events are not in the "
+                           "trace; raise PLUMB_MAX_STATE",
+                           o->name ? o->name : "");
+    }
+    if (l) {
+        *index = run->h->lanes.count;
+        l->name_off = plumb_carve_text(run, o->name ? o->name : "");
+        l->device_off = o->device ? plumb_carve_text(run, o->device) : 0;
+        l->collector = c->index;
+        l->parent = parent ? plumb_lane_index(o->parent.id) + 1 : 0;
+        l->kind = o->kind;
+        l->flags = o->flags;
+        plumb_table_commit(&run->h->lanes);
+        PLUMB_STORE(c->lanes, c->lanes + 1);
+    }
+    plumb_unlock();
+    return l;
+}
+
+int plumb_lane_open_impl(plumb_lane *out, plumb_collector *c, const plumb_lane_options *options,
+                         plumb_error *err)
+{
+    plumb_lane_options o = {0};
+    struct plumb_in in;
+    uint32_t index = 0;
+    int rc = PLUMB_OK;
+    if (!c || !options || options->size < sizeof options->size)
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_lane_open: no collector, or no options");
+    memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    if (o.kind < PLUMB_LANE_OF_WORK || o.kind > PLUMB_LANE_OF_VALUES)
+        return plumb_fail(err, PLUMB_ERR_ARG, "lane '%.60s': %u is no kind of lane",
+                          o.name ? o.name : "", o.kind);
+    if (!PLUMB_ACQUIRE(c->open) || !plumb_enter(&in, true))
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "plumb_lane_open outside of start and stop of collector '%s'",
+                          c->ops.name);
+    if (in.run->generation != PLUMB_LOAD(c->generation) || !carve(in.run, c, &o, &index)) {
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no room for lane '%.60s' of collector '%s'",
+                        o.name ? o.name : "", c->ops.name);
+    } else {
+        out->id = plumb_lane_handle(in.run, c, index);
+    }
+    plumb_leave(in);
+    return rc;
+}
+
+void plumb_lanes_sum(struct plumb_run *run, const struct plumb_collector *c,
+                     plumb_collector_status *out)
+{
+    uint32_t n = PLUMB_ACQUIRE(run->h->lanes.count);
+    out->emitted = out->dropped = out->refused_times = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct plumb_live_lane *l = plumb_table_at(run, &run->h->lanes, i);
+        if (l->collector != c->index)
+            continue;
+        out->emitted += PLUMB_LOAD(l->emitted);
+        out->dropped += PLUMB_LOAD(l->dropped);
+        out->refused_times += PLUMB_LOAD(l->refused_times);
+    }
+}
+
+/* ---- The queue ------------------------------------------------------------------------------- */
+
+static union plumb_live_slot *slot_at(struct plumb_run *run, const struct plumb_live_lane *l,
+                                      uint64_t position)
+{
+    return PLUMB_AT(run, union plumb_live_slot, l->queue_off) + (position & (l->slots - 1));
+}
+
+static void put_args(struct plumb_run *run, const struct plumb_live_lane *l, uint64_t position,
+                     const plumb_event *e, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct plumb_live_event_args *to =
+            &slot_at(run, l, position + 1 + i / PLUMB_LANE_ARGS)->args;
+        uint32_t k = i % PLUMB_LANE_ARGS;
+        to->arg[k].key = told(run, e->args[i].key);
+        to->arg[k].type = e->args[i].type;
+        to->arg[k].value = (uint64_t)e->args[i].value.i64;
+        if (e->args[i].type == 3)
+            to->arg[k].value = told(run, (plumb_name)e->args[i].value.i64);
+    }
+}
+
+/* `n` positions that stay this event's until the writer has taken it; false: the queue is full. */
+static bool take_positions(struct plumb_live_lane *l, uint32_t n, uint64_t *position)
+{
+    *position = PLUMB_LOAD(l->tail);
+    do {
+        if (*position + n - PLUMB_ACQUIRE(l->taken) > l->slots)
+            return false;
+    } while (!__atomic_compare_exchange_n(&l->tail, position, *position + n, true, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    return true;
+}
+
+/* Ring mode: the oldest make room. False: somebody is still busy with one of the slots. */
+static bool take_ring_positions(struct plumb_run *run, struct plumb_live_lane *l, uint32_t n,
+                                uint64_t *position)
+{
+    uint32_t i = 0;
+    *position = __atomic_fetch_add(&l->tail, n, __ATOMIC_RELAXED);
+    while (i < n && plumb_lane_ring_claim(slot_at(run, l, *position + i), *position + i))
+        i++;
+    if (i == n)
+        return true;
+    while (i-- > 0)
+        PLUMB_RELEASE(slot_at(run, l, *position + i)->event.seq, 0);
+    return false;
+}
+
+/* `v` is the event without what the queue adds. */
+static int enqueue(struct plumb_run *run, struct plumb_live_lane *l, struct plumb_live_event *v,
+                   const plumb_event *e)
+{
+    bool ring = run->h->trace.mode == PLUMB_LIVE_TRACE_RING;
+    uint32_t args = e->args && e->arg_count < PLUMB_EVENT_ARGS ? e->arg_count
+                    : e->args                                  ? (uint32_t)PLUMB_EVENT_ARGS
+                                                               : 0;
+    uint32_t n = 1 + (args + PLUMB_LANE_ARGS - 1) / PLUMB_LANE_ARGS;
+    uint64_t position;
+    struct plumb_live_event *to;
+    if (!(ring ? take_ring_positions(run, l, n, &position) : take_positions(l, n, &position))) {
+        PLUMB_ADD(l->dropped, 1);
+        return PLUMB_ERR_MEMORY;
+    }
+    to = &slot_at(run, l, position)->event;
+    v->name = told(run, e->name);
+    v->slots = (uint8_t)n;
+    v->args = (uint8_t)args;
+    memcpy((unsigned char *)to + sizeof to->seq, (const unsigned char *)v + sizeof v->seq,
+           sizeof *v - sizeof v->seq);
+    put_args(run, l, position, e, args);
+    for (uint32_t i = 1; ring && i < n; i++)
+        PLUMB_RELEASE(slot_at(run, l, position + i)->args.seq,
+                      (position + i + 1) | PLUMB_LANE_RING_ARGS);
+    PLUMB_RELEASE(to->seq, position + 1);
+    return PLUMB_OK;
+}
+
+/* ---- Emit ------------------------------------------------------------------------------------ */
+
+/* An event on its way in. */
+struct entry {
+    struct plumb_in in;
+    struct plumb_live_lane *lane;
+    const struct plumb_live_clock *clock; /* NULL: the host's */
+    const plumb_event *event;
+    const plumb_origin *origin; /* of this run; NULL: none */
+    uint64_t now, ns;           /* host ticks; length of a span or wait */
+};
+
+static bool find_clock(struct entry *e, plumb_clock clock)
+{
+    struct plumb_run *run = e->in.run;
+    uint32_t index = plumb_lane_index(clock.id);
+    e->clock = NULL;
+    if (!clock.id)
+        return true;
+    if (plumb_lane_run(clock.id) != run->generation || index >= PLUMB_ACQUIRE(run->h->clocks.count))
+        return false;
+    e->clock = plumb_table_at(run, &run->h->clocks, index);
+    return true;
+}
+
+static const uint64_t hour_ns = UINT64_C(3600000000000);
+
+/* Rounds off what anchors cannot know: a device's time may be ahead of the host's by the bound, and
+ * by what a jump since the last anchor explains. */
+static bool times_can_be(const struct entry *e, double host_hz)
+{
+    const plumb_event *v = e->event;
+    bool lasts = v->kind == PLUMB_EVENT_SPAN || v->kind == PLUMB_EVENT_WAIT;
+    uint64_t end = lasts ? v->end : v->begin, second = (uint64_t)host_hz;
+    struct plumb_lane_time first = {v->begin, 0}, last = {end, 0};
+    uint64_t earliest = e->in.run->h->start.ticks;
+    if (end < v->begin)
+        return false;
+    if (e->clock) {
+        if (!plumb_lane_clock_convert(&first, e->clock, v->begin, e->now) ||
+            !plumb_lane_clock_convert(&last, e->clock, end, e->now))
+            return false;
+        earliest = e->clock->first.ticks;
+    }
+    if (last.ticks > e->now && last.ticks - e->now > last.bound + second)
+        return false;
+    /* Host ticks begin with the machine, minutes ago perhaps: a time before that has none. */
+    if (e->clock && first.ticks == 0 && v->begin < e->clock->first.source)
+        return plumb_lane_clock_ns(e->clock, e->clock->first.source - v->begin) <= hour_ns;
+    return first.ticks + 3600 * second >= earliest;
+}
+
+static double host_rate(const struct entry *e)
+{
+    return e->clock ? e->clock->nominal_step * e->clock->hz : (double)PLUMB_LOAD(plumb_rt.host_hz);
+}
+
+static uint64_t length_ns(const struct entry *e)
+{
+    uint64_t length = e->event->end - e->event->begin;
+    if (e->clock)
+        return plumb_lane_clock_ns(e->clock, length);
+    return plumb_ticks_to_ns(length, 1e9 / host_rate(e));
+}
+
+static void count_span(struct entry *e)
+{
+    uint64_t payload[3];
+    PLUMB_ADD(e->lane->busy_ns, e->ns);
+    if (!e->origin || !e->origin->node) {
+        PLUMB_ADD(e->lane->unknown_ns, e->ns);
+        return;
+    }
+    payload[0] = e->origin->node | (uint64_t)e->origin->group << 32;
+    payload[1] = e->ns;
+    payload[2] = e->origin->stage;
+    plumb_wide(e->in, PLUMB_WIDE_SAMPLE, PLUMB_SAMPLE_DEVICE, payload, 4);
+    plumb_device_done(e->in, e->origin, e->ns);
+}
+
+static uint64_t bits_of(double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static void describe(struct plumb_live_event *to, const struct entry *e, plumb_clock clock)
+{
+    const plumb_event *v = e->event;
+    const plumb_origin *o = e->origin;
+    *to = (struct plumb_live_event){
+        .begin = v->begin,
+        .length = v->end - v->begin,
+        .emitted = e->now,
+        .flow = o ? o->flow : 0,
+        .node = o ? o->node : 0,
+        .group = o ? (uint16_t)o->group : 0,
+        .tid = o ? o->tid : 0,
+        .step = o && o->step >= 0 && o->step <= INT32_MAX ? (int32_t)o->step : -1,
+        .clock = clock.id ? (uint8_t)(plumb_lane_index(clock.id) + 1) : 0,
+        .kind = (uint8_t)v->kind};
+    if (v->kind == PLUMB_EVENT_COUNTER)
+        to->length = bits_of(v->value);
+    else if (v->kind == PLUMB_EVENT_INSTANT)
+        to->length = 0;
+    else if (v->kind == PLUMB_EVENT_FLOW)
+        to->length = v->flow;
+    if (v->kind == PLUMB_EVENT_WAIT)
+        to->tid = e->in.th->tid;
+}
+
+/* Inside enter, with the collector open. */
+static int take(struct entry *e, plumb_clock clock)
+{
+    uint32_t kind = e->event->kind;
+    struct plumb_live_event v;
+    if (kind < PLUMB_EVENT_SPAN || kind > PLUMB_EVENT_WAIT || !find_clock(e, clock))
+        return PLUMB_ERR_ARG;
+    if (e->origin && (!e->origin->flow || e->origin->run != e->in.run->generation))
+        e->origin = NULL;
+    e->now = plumb_ticks_from(e->in.th->clock);
+    if (!times_can_be(e, host_rate(e))) {
+        PLUMB_ADD(e->lane->refused_times, 1);
+        return PLUMB_ERR_ARG;
+    }
+    PLUMB_ADD(e->lane->emitted, 1);
+    if (kind == PLUMB_EVENT_SPAN || kind == PLUMB_EVENT_WAIT)
+        e->ns = length_ns(e);
+    if (kind == PLUMB_EVENT_SPAN)
+        count_span(e);
+    else if (kind == PLUMB_EVENT_WAIT && e->origin)
+        plumb_device_waited(e->in, e->origin, e->ns);
+    if (!e->lane->slots)
+        return PLUMB_OK;
+    if (!e->lane->queue_off) {
+        PLUMB_ADD(e->lane->dropped, 1);
+        return PLUMB_ERR_MEMORY;
+    }
+    describe(&v, e, clock);
+    return enqueue(e->in.run, e->lane, &v, e->event);
+}
+
+int plumb_emit_impl(plumb_lane lane, plumb_clock clock, const plumb_event *event)
+{
+    struct plumb_collector *c = plumb_collector_at(plumb_lane_collector(lane.id));
+    plumb_event given = {0};
+    struct entry e = {.event = &given};
+    int rc = PLUMB_ERR_STATE;
+    if (!c || !lane.id || !event || event->size < sizeof event->size)
+        return PLUMB_ERR_ARG;
+    memcpy(&given, event, event->size < sizeof given ? event->size : sizeof given);
+    e.origin = given.origin;
+    if (!plumb_enter(&e.in, true)) {
+        PLUMB_ADD(c->late, 1);
+        return rc;
+    }
+    if (plumb_lane_run(lane.id) != e.in.run->generation || !PLUMB_ACQUIRE(c->open)) {
+        PLUMB_ADD(c->late, 1);
+    } else if (plumb_lane_index(lane.id) >= PLUMB_ACQUIRE(e.in.run->h->lanes.count)) {
+        rc = PLUMB_ERR_ARG;
+    } else {
+        e.lane = plumb_table_at(e.in.run, &e.in.run->h->lanes, plumb_lane_index(lane.id));
+        rc = take(&e, clock);
+    }
+    plumb_leave(e.in);
+    return rc;
+}
+
+uint64_t plumb_host_ticks_impl(void)
+{
+    return plumb_ticks_from(plumb_rt.clock);
+}
+
+/* ---- Origins --------------------------------------------------------------------------------- */
+
+uint32_t plumb_innermost_node(struct plumb_thread *th)
+{
+    if (plumb_depth(th))
+        return plumb_key_node(plumb_ring_innermost(th));
+    return th->path_depth ? th->path[th->path_depth - 1] : 0;
+}
+
+void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node node)
+{
+    struct plumb_in in;
+    const struct plumb_stage_run *s;
+    uint32_t index = plumb_lane_index(lane.id);
+    if (!plumb_enter(&in, false))
+        return;
+    s = in.th->stages ? &in.th->stage[in.th->stages - 1] : NULL;
+    out->run = in.run->generation;
+    out->tid = in.th->tid;
+    out->group = in.th->group;
+    out->step = in.th->step;
+    out->node =
+        node && node < PLUMB_ACQUIRE(plumb_rt.node_count) ? node : plumb_innermost_node(in.th);
+    out->stage = s ? s->key + 1 : 0;
+    out->request = s ? s->request : 0;
+    /* The highest bit apart from those of contexts, which are ticks and a thread's number. */
+    out->flow = UINT64_C(1) << 63 | __atomic_add_fetch(&plumb_rt.flows, 1, __ATOMIC_RELAXED);
+    if (plumb_lane_run(lane.id) == in.run->generation &&
+        index < PLUMB_ACQUIRE(in.run->h->lanes.count)) {
+        struct plumb_live_lane *l = plumb_table_at(in.run, &in.run->h->lanes, index);
+        PLUMB_ADD(l->launches, 1);
+    }
+    if (out->node)
+        plumb_device_launched(in, out);
+    if (plumb_traced(in.th))
+        plumb_wide(in, PLUMB_WIDE_FLOW, 0, &out->flow, 2);
+    plumb_leave(in);
+}

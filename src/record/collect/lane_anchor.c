@@ -1,0 +1,144 @@
+/* lane_anchor.c: clocks of collectors and the readings that tie them to the host's.
+ *
+ * A reading calls out, so it is made with nothing held and outside the run; only the finished
+ * anchor is taken into the mapping. Of a few tries the one with the narrowest pair of host readings
+ * around it is the best: whatever delayed the others came in between. */
+#include <string.h>
+
+#include "base/futex.h"
+#include "live/lane_clock.h"
+#include "record/collect/collector.h"
+#include "record/run/carve.h"
+
+enum { TRIES = 5, FIT_NS = 2000000 };
+
+static int read_clock(const struct plumb_collector_clock *from, struct plumb_live_anchor *a)
+{
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = plumb_ticks_from(plumb_rt.clock), after, source = 0, width;
+        if (from->now(from->arg, &source) < 0)
+            return PLUMB_ERR_STATE;
+        after = plumb_ticks_from(plumb_rt.clock);
+        width = after > before ? after - before : 0;
+        if (width >= best)
+            continue;
+        best = width;
+        a->source = source;
+        a->ticks = before + width / 2;
+        a->half_width = (uint32_t)(width / 2 < UINT32_MAX - 1 ? (width + 1) / 2 : UINT32_MAX - 1);
+    }
+    return PLUMB_OK;
+}
+
+static int take(struct plumb_collector *c, const struct plumb_collector_clock *from)
+{
+    struct plumb_live_anchor a = {0};
+    struct plumb_in in;
+    int rc = read_clock(from, &a);
+    if (rc < 0 || !plumb_enter(&in, true))
+        return PLUMB_ERR_STATE;
+    if (in.run->generation == PLUMB_LOAD(c->generation)) {
+        pthread_mutex_lock(&c->lock);
+        plumb_lane_clock_append(plumb_table_at(in.run, &in.run->h->clocks, from->index), &a);
+        pthread_mutex_unlock(&c->lock);
+    }
+    plumb_leave(in);
+    return PLUMB_OK;
+}
+
+void plumb_collector_anchors(struct plumb_collector *c)
+{
+    for (uint32_t i = 0; i < PLUMB_ACQUIRE(c->clocks); i++)
+        take(c, &c->clock[i]);
+}
+
+int plumb_clock_anchor_impl(plumb_clock clock)
+{
+    struct plumb_collector *c = plumb_collector_at(plumb_lane_collector(clock.id));
+    if (!clock.id || !c || PLUMB_LOAD(c->generation) != plumb_lane_run(clock.id))
+        return PLUMB_ERR_ARG;
+    for (uint32_t k = 0; k < PLUMB_ACQUIRE(c->clocks); k++) {
+        if (c->clock[k].index == plumb_lane_index(clock.id))
+            return take(c, &c->clock[k]);
+    }
+    return PLUMB_ERR_ARG;
+}
+
+/* Over the time since the library was loaded, unless the machine was suspended in it: then over the
+ * last moments. */
+double plumb_host_rate(double *ppm)
+{
+    struct plumb_clock_point p;
+    struct plumb_anchor before, now;
+    double tick_ns;
+    plumb_anchor_take(&before, plumb_rt.clock);
+    plumb_nap(FIT_NS);
+    plumb_anchor_take(&now, plumb_rt.clock);
+    plumb_clock_line_begin(&p, &plumb_rt.early, &before);
+    if (plumb_clock_line_advance(&p, &p, &now, NULL) == PLUMB_CLOCK_FITS)
+        before = plumb_rt.early;
+    tick_ns = plumb_clock_fit(&before, &now, plumb_rt.clock, ppm);
+    PLUMB_STORE(plumb_rt.host_hz, (uint64_t)(1e9 / tick_ns + 0.5));
+    return 1e9 / tick_ns;
+}
+
+static struct plumb_live_clock *carve(struct plumb_run *run, const struct plumb_collector *c,
+                                      const plumb_clock_options *o, uint32_t *index)
+{
+    struct plumb_live_clock *live = NULL;
+    double ppm = 0, hz = plumb_host_rate(&ppm);
+    plumb_lock();
+    if (run->h->clocks.count < PLUMB_LIVE_CLOCKS)
+        live = plumb_table_add(run, &run->h->clocks);
+    if (live) {
+        live->name_off = plumb_carve_text(run, o->name ? o->name : "");
+        live->hz = o->hz;
+        live->drift_ppm = (o->drift_ppm > 0 ? o->drift_ppm : 200) + ppm;
+        live->wander_ppm = o->wander_ppm > 0 ? o->wander_ppm : 1;
+        live->nominal_step = hz / o->hz;
+        live->collector = c->index;
+        *index = run->h->clocks.count;
+        plumb_table_commit(&run->h->clocks);
+    }
+    plumb_unlock();
+    return live;
+}
+
+int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_clock_options *options,
+                          plumb_error *err)
+{
+    plumb_clock_options o = {0};
+    struct plumb_collector_clock *own = NULL;
+    struct plumb_in in;
+    uint32_t index = 0;
+    int rc = PLUMB_OK;
+    if (!c || !options || options->size < sizeof options->size)
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_clock_open: no collector, or no options");
+    memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
+    if (!o.now || !(o.hz >= 1 && o.hz <= 1e15))
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "clock '%.60s' of collector '%s': it needs `now`, and 1 to 1e15 ticks a "
+                          "second",
+                          o.name ? o.name : "", c->ops.name);
+    if (!PLUMB_ACQUIRE(c->open) || !plumb_enter(&in, true))
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "plumb_clock_open outside of start and stop of collector '%s'",
+                          c->ops.name);
+    if (in.run->generation != PLUMB_LOAD(c->generation) || !carve(in.run, c, &o, &index)) {
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no room for clock '%.60s' of collector '%s'",
+                        o.name ? o.name : "", c->ops.name);
+    } else {
+        /* As many places as a run has clocks. */
+        pthread_mutex_lock(&c->lock);
+        own = &c->clock[c->clocks];
+        *own = (struct plumb_collector_clock){o.now, o.arg, index};
+        out->id = plumb_lane_handle(in.run, c, index);
+        PLUMB_RELEASE(c->clocks, c->clocks + 1);
+        pthread_mutex_unlock(&c->lock);
+    }
+    plumb_leave(in);
+    if (rc == PLUMB_OK)
+        take(c, own);
+    return rc;
+}

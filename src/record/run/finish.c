@@ -1,0 +1,216 @@
+/* finish.c: what a run leaves behind: its figures as timing.json with the signatures of its
+ * stages beside it, copies where they were asked for, the summary of its rank, and the end block.
+ * Nobody records any more; under life_lock.
+ *
+ * Signatures and timing.json decide whether the run is saved, in this order: a run that has its
+ * timing.json is not recovered from the mapping. Whatever else cannot be written is said in one
+ * line, and the figures of it can be had from timing.json. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/quiet_write.h"
+#include "live/read.h"
+#include "live/shape_times.h"
+#include "live/signature_live.h"
+#include "model/timing.h"
+#include "record/run/carve.h"
+#include "record/run/run.h"
+#include "record/run/runtime.h"
+#include "record/trace/active_steps.h"
+
+/* ---- Telling `plumb record` ------------------------------------------------------------------ */
+
+void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t samples)
+{
+    const char *path = plumb_rt.settings.record_log;
+    char line[1300];
+    struct stat st;
+    int fd, n;
+    if (!path[0])
+        return;
+    /* `plumb record` has made it. A pipe could stop the program, and is none of ours. */
+    fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return;
+    }
+    n = snprintf(line, sizeof line, "%s %u %llu %llu %s\n", kind, plumb_rt.pid,
+                 (unsigned long long)nodes, (unsigned long long)samples, dir);
+    plumb_write_quietly(fd, line, (size_t)n);
+    close(fd);
+}
+
+void plumb_run_loaded(void)
+{
+    plumb_run_tell("load", "-", 0, 0);
+}
+
+static uint64_t sample_count(const struct plumb_timing *t)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < t->node_count; i++)
+        n += t->nodes[i].host.ns.count + t->nodes[i].device.ns.count;
+    return n;
+}
+
+/* What malloc did, where it was followed. */
+static void tell_malloc(const struct plumb_timing *t)
+{
+    for (size_t i = 0; i < t->memory.pool_count; i++) {
+        const struct plumb_timing_pool *p = &t->memory.pools[i];
+        if (p->by_size && p->allocs)
+            plumb_run_tell("malloc", "-", p->allocs, p->alloc_bytes);
+    }
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static int write_beside(void *arg, const char *name, const struct plumb_buf *b, plumb_error *err)
+{
+    const struct plumb_run *run = arg;
+    return plumb_run_write(run->dir, name, b, err);
+}
+
+/* What went into the stages and came out; nothing when nobody told. */
+static int render_signatures(struct plumb_buf *out, const struct plumb_run *run, plumb_error *err)
+{
+    struct plumb_signature s;
+    int rc = PLUMB_OK;
+    plumb_signature_init(&s);
+    if (run->h->signatures.count)
+        rc = plumb_live_to_signature(&s, run->base, run->mapped, err);
+    if (rc == PLUMB_OK && s.stage_count)
+        rc = plumb_signature_write(&s, out, err);
+    plumb_signature_fini(&s);
+    return rc;
+}
+
+/* In this order: a run that has its timing.json is not recovered. */
+static int write_files(const struct plumb_run *run, const struct plumb_buf *report,
+                       const struct plumb_buf *signatures, plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    if (signatures->len)
+        rc = plumb_run_write(run->dir, PLUMB_SIGNATURE_FILE, signatures, err);
+    return rc == PLUMB_OK ? plumb_run_write(run->dir, "timing.json", report, err) : rc;
+}
+
+static bool write_summary(struct plumb_run *run, const struct plumb_timing *t)
+{
+    struct plumb_shape_times shapes = {.count = 0};
+    plumb_error err = {0, ""};
+    int rc = PLUMB_ERR_STATE;
+    if (plumb_rt.rank_files) {
+        rc = plumb_live_to_shape_times(&shapes, run->base, run->mapped, t->clock.tick_ns, &err);
+        if (rc == PLUMB_OK)
+            plumb_active_report(run, &shapes, t->clock.tick_ns);
+        if (rc == PLUMB_OK)
+            rc = plumb_rt.rank_files(t, &shapes, write_beside, run, &err);
+    }
+    plumb_shape_times_fini(&shapes);
+    if (err.code)
+        plumb_say("plumb: %s; timing.json has the same figures", err.message);
+    return rc == PLUMB_OK;
+}
+
+/* Never over something that is no file: the folder of /dev/stdout may be writable. */
+static int write_copy(const char *path, const struct plumb_buf *report, plumb_error *err)
+{
+    struct stat st;
+    int rc = plumb_run_make_parents(path, err);
+    if (rc < 0)
+        return rc;
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': not a regular file", path);
+    /* Others may write to the same place: the last one stays, whole. */
+    return plumb_run_replace(path, report, err);
+}
+
+/* libplumb reads no JSON: whether a file begins as plumb begins its own of that name. */
+static bool is_signature_file(const char *path)
+{
+    static const char head[] = "{\n  \"format\": \"" PLUMB_SIGNATURE_FORMAT "\",\n";
+    char begin[sizeof head];
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+              read(fd, begin, sizeof head - 1) == (ssize_t)sizeof head - 1 &&
+              memcmp(begin, head, sizeof head - 1) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+/* A run without signatures takes away those of the run whose report it has just replaced; what is
+ * not plumb's stays. */
+static int write_signatures_copy(const char *report, const struct plumb_buf *signatures,
+                                 plumb_error *err)
+{
+    char path[PLUMB_SETTINGS_PATH + 32];
+    int rc = plumb_timing_signature_path(path, sizeof path, report, err);
+    if (rc == PLUMB_OK && signatures->len)
+        return write_copy(path, signatures, err);
+    if (rc == PLUMB_OK && is_signature_file(path) && unlink(path) < 0 && errno != ENOENT)
+        rc = plumb_fail(err, PLUMB_ERR_IO, "cannot remove '%s', which is of an earlier run: %s",
+                        path, strerror(errno));
+    return rc;
+}
+
+/* PLUMB_TIMING_REPORT. Where the run has no directory these are the only files it leaves. */
+static void save_copies(const struct plumb_timing *t, struct plumb_buf *report,
+                        const struct plumb_buf *signatures, const char *dir)
+{
+    const char *path = plumb_rt.settings.timing_report;
+    plumb_error err = {0, ""};
+    if (!path[0])
+        return;
+    if ((report->len == 0 && plumb_timing_write(t, report, &err) < 0) ||
+        write_copy(path, report, &err) < 0 || write_signatures_copy(path, signatures, &err) < 0)
+        plumb_say("plumb: %s%s%s%s", err.message, dir ? "; the report is in '" : "", dir ? dir : "",
+                  dir ? "'" : "");
+}
+
+int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
+                       plumb_error *err)
+{
+    struct plumb_timing t;
+    struct plumb_buf report = {0}, signatures = {0};
+    bool read, saved = false, told, summary;
+    int rc;
+    plumb_timing_init(&t);
+    plumb_own_cpu_store(run);
+    rc = plumb_live_to_timing(&t, run->base, run->mapped, end, err);
+    read = rc == PLUMB_OK;
+    if (rc == PLUMB_OK)
+        rc = render_signatures(&signatures, run, err);
+    if (rc == PLUMB_OK && run->in_file) {
+        rc = plumb_timing_write(&t, &report, err);
+        if (rc == PLUMB_OK)
+            rc = write_files(run, &report, &signatures, err);
+        saved = rc == PLUMB_OK;
+    }
+    *kept = !saved;
+    if (read)
+        save_copies(&t, &report, &signatures, saved ? run->dir : NULL);
+    summary = saved && write_summary(run, &t);
+    if (rc == PLUMB_OK || !run->in_file)
+        tell_malloc(&t);
+    /* Without a file that has everything the block has the table. */
+    told = rc == PLUMB_OK || (read && (run->partly || !plumb_file_in_place(run)));
+    if (told || !run->in_file)
+        plumb_run_tell("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
+    if (told && !plumb_rt.settings.quiet && plumb_rt.end_block)
+        plumb_rt.end_block(&t, saved ? run->dir : NULL, summary);
+    plumb_buf_fini(&report);
+    plumb_buf_fini(&signatures);
+    plumb_timing_fini(&t);
+    return rc;
+}

@@ -1,0 +1,73 @@
+/* fork.c: what the child of a fork does with its parent's run. */
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/pages.h"
+#include "record/activation/activation.h"
+#include "record/collect/collector.h"
+#include "record/control/control.h"
+#include "record/control/keeper.h"
+#include "record/run/run.h"
+#include "record/stage/ledger.h"
+#include "record/trace/active_steps.h"
+#include "record/trace/nvtx.h"
+#include "record/trace/trace.h"
+
+/* Puts private memory with what the mapping holds in its place. False: no memory. */
+static bool make_private(struct plumb_run *run)
+{
+    size_t used = run->h->used < run->mapped ? run->h->used : run->mapped;
+    void *copy = plumb_pages_map(run->mapped);
+    if (!copy)
+        return false;
+    memcpy(copy, run->base, used);
+    return mremap(copy, run->mapped, run->mapped, MREMAP_MAYMOVE | MREMAP_FIXED, run->base) !=
+           MAP_FAILED;
+}
+
+/* The fork came in a signal handler that had interrupted plumb on this thread. What was interrupted
+ * goes on in the child: into a copy that nobody reads. Without memory for one it would go on into
+ * the parent's run, which is worse than ending here. */
+static void leave_interrupted(struct plumb_run *run)
+{
+    if (!make_private(run))
+        _exit(127);
+}
+
+void plumb_run_forked(bool interrupted)
+{
+    struct plumb_run *run = plumb_rt.run;
+    bool was_on = run || plumb_rt.want_run;
+    plumb_locks_forked(interrupted);
+    plumb_sized_forked();
+    plumb_rt.pid = (uint32_t)getpid();
+    plumb_threads_forget(interrupted);
+    plumb_helper_forget();
+    plumb_keeper_forget();
+    plumb_control_forget();
+    plumb_log_forked();
+    plumb_activations_forked();
+    plumb_own_cpu_forked();
+    plumb_collectors_forked();
+    plumb_nvtx_forked();
+    plumb_trace_writer_forget();
+    plumb_rt.run = NULL;
+    PLUMB_STORE(plumb_rt.recording, 0);
+    PLUMB_STORE(plumb_rt.want_run, was_on && plumb_rt.settings.fork == PLUMB_FORK_FOLLOW);
+    PLUMB_STORE(plumb_rt.handlers_turned_away, 0);
+    plumb_rt.last_dir[0] = '\0';
+    plumb_paths_forked();
+    if (run && interrupted) {
+        leave_interrupted(run);
+    } else if (run) {
+        /* The mapping is the parent's: let go of it without touching it. */
+        plumb_pages_unmap(run->base, run->mapped);
+        plumb_active_close(run);
+        plumb_pages_unmap(run, sizeof *run);
+    }
+    plumb_points_refresh();
+    plumb_keeper_watch();
+}

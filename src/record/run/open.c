@@ -1,0 +1,222 @@
+/* open.c: the opening of a run: its directory, its mapping, and who looks after it. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/pages.h"
+#include "base/process/environment.h"
+#include "base/process/process.h"
+#include "base/process/rank.h"
+#include "live/read.h"
+#include "model/timing.h"
+#include "record/activation/activation.h"
+#include "record/collect/collector.h"
+#include "record/control/control.h"
+#include "record/run/carve.h"
+#include "record/run/run.h"
+#include "record/stage/ledger.h"
+#include "record/trace/nvtx.h"
+#include "record/trace/trace.h"
+
+static void header_tables(struct plumb_live_header *h)
+{
+    h->nodes.element_bytes = sizeof(struct plumb_live_node);
+    h->pipelines.element_bytes = sizeof(struct plumb_live_pipeline);
+    h->phases.element_bytes = sizeof(struct plumb_live_name);
+    h->keys.element_bytes = sizeof(struct plumb_live_key);
+    h->counts.element_bytes = sizeof(struct plumb_live_count);
+    h->stages.element_bytes = sizeof(struct plumb_live_stage);
+    h->owners.element_bytes = sizeof(struct plumb_live_owner);
+    h->checkpoints.element_bytes = sizeof(struct plumb_live_checkpoint);
+    h->stage_runs.element_bytes = sizeof(struct plumb_live_stage_run);
+    h->requests.element_bytes = sizeof(struct plumb_live_request);
+    h->signatures.element_bytes = sizeof(struct plumb_live_signature);
+    h->times.element_bytes = sizeof(struct plumb_live_signature_time);
+    h->scheds.element_bytes = sizeof(struct plumb_live_sched);
+    h->devices.element_bytes = sizeof(struct plumb_live_device);
+    h->lanes.element_bytes = sizeof(struct plumb_live_lane);
+    h->clocks.element_bytes = sizeof(struct plumb_live_clock);
+    h->collectors.element_bytes = sizeof(struct plumb_live_collector);
+    h->lane_names.element_bytes = sizeof(struct plumb_live_lane_name);
+    h->region.element_bytes = sizeof(struct plumb_live_region);
+    h->intervals.element_bytes = sizeof(struct plumb_live_interval);
+}
+
+/* The header and everything known so far. The magic comes last: a mapping without it is none. */
+static int fill(struct plumb_run *run, const char *host, const struct plumb_rank *rank)
+{
+    struct plumb_live_header *h;
+    if (plumb_carve(run, sizeof *h) != 0 || run->backed < sizeof *h)
+        return PLUMB_ERR_IO;
+    h = run->h = (struct plumb_live_header *)(void *)run->base;
+    memset(h, 0, sizeof *h);
+    h->version = PLUMB_LIVE_VERSION;
+    h->header_bytes = sizeof *h;
+    h->mapped_bytes = run->mapped;
+    h->used = (sizeof *h + 63) & ~(uint64_t)63;
+    h->pid = plumb_rt.pid;
+    h->status = PLUMB_LIVE_RECORDING;
+    h->process_start = plumb_process_start(plumb_rt.pid);
+    h->clock_source = plumb_rt.clock;
+    h->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+    h->step_ticks = plumb_clock_step(plumb_rt.clock);
+    h->early = plumb_rt.early;
+    plumb_anchor_take(&h->start, plumb_rt.clock);
+    plumb_live_clock_begin(h);
+    h->rank = rank->rank;
+    h->world_size = rank->world_size;
+    h->local_rank = rank->local_rank;
+    h->skip_first_n = plumb_rt.settings.skip_first_n;
+    h->run_generation = run->generation;
+    h->flags = plumb_rt.settings.median == PLUMB_MEDIAN_P2 ? PLUMB_LIVE_P2 : 0;
+    h->drops[PLUMB_DROP_NODES] = plumb_rt.nodes_seen_beyond;
+    h->drops[PLUMB_DROP_PIPELINES] = plumb_rt.pipelines_seen_beyond;
+    h->drops[PLUMB_DROP_REENTRANT] =
+        __atomic_exchange_n(&plumb_rt.handlers_turned_away, 0, __ATOMIC_RELAXED);
+    h->drops[PLUMB_DROP_LOST] = __atomic_exchange_n(&plumb_rt.lost_before, 0, __ATOMIC_RELAXED);
+    header_tables(h);
+    plumb_run_describe(run, host, rank);
+    plumb_run_describe_environment(run);
+    /* Index 0 of the nodes is no node. */
+    plumb_table_add(run, &h->nodes);
+    plumb_table_commit(&h->nodes);
+    plumb_regions_open(run);
+    plumb_nodes_publish(run);
+    if (run->problem[0])
+        plumb_run_note(run, "%s", run->problem);
+    if (run->bounded_by)
+        plumb_run_note(run, "statistics had %zu KiB, which is less than PLUMB_MAX_STATE: %s",
+                       run->mapped / 1024, run->bounded_by);
+    PLUMB_STORE(plumb_rt.rank, rank->rank);
+    plumb_ledger_open(run);
+    plumb_trace_begin(run);
+    PLUMB_RELEASE(h->magic, PLUMB_LIVE_MAGIC);
+    return PLUMB_OK;
+}
+
+/* A directory with a mapping in it, or memory when that cannot be had (then `run->problem` says
+ * why). PLUMB_ERR_STATE: refused, there is to be no run. */
+static int place(struct plumb_run *run, const char *host, int32_t rank)
+{
+    plumb_error err = {0, ""};
+    size_t bytes = plumb_rt.settings.max_state_bytes;
+    int rc;
+    rc = plumb_run_dir_make(run->dir, sizeof run->dir, host, rank, &err);
+    if (rc == PLUMB_ERR_STATE) {
+        snprintf(run->problem, sizeof run->problem, "%.250s", err.message);
+        return rc;
+    }
+    if (rc == PLUMB_OK)
+        rc = plumb_mapping_open(run, run->dir, bytes, &err);
+    if (rc == PLUMB_OK) {
+        plumb_run_tell("open", run->dir, 0, 0);
+        return rc;
+    }
+    snprintf(run->problem, sizeof run->problem, "%.250s", err.message);
+    run->dir[0] = '\0';
+    return plumb_mapping_open(run, NULL, bytes, &err);
+}
+
+static struct plumb_run *open_locked(plumb_error *err)
+{
+    struct plumb_run *run = plumb_pages_map(sizeof *run);
+    struct plumb_rank rank;
+    char host[256] = "localhost";
+    int rc;
+    if (!run) {
+        plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory opening a run");
+        return NULL;
+    }
+    /* A run that is refused has no file: the one in its directory is not its own. */
+    run->fd = -1;
+    gethostname(host, sizeof host - 1);
+    plumb_rank_find(&rank, plumb_environ());
+    run->generation = plumb_rt.generation + 1;
+    run->own_cpu_from = plumb_own_cpu_ns();
+    PLUMB_STORE(plumb_rt.generation, run->generation);
+    rc = place(run, host, rank.rank);
+    if (rc == PLUMB_OK && (rc = fill(run, host, &rank)) < 0)
+        snprintf(run->problem, sizeof run->problem, "no room for the statistics of a run");
+    if (rc < 0) {
+        plumb_fail(err, rc, "%s", run->problem);
+        if (run->in_file)
+            plumb_run_tell("run", run->dir, 0, 0);
+        plumb_file_done(run, false);
+        plumb_mapping_close(run);
+        plumb_pages_unmap(run, sizeof *run);
+        return NULL;
+    }
+    return run;
+}
+
+static void tell_problem(const char *what, const char *problem)
+{
+    plumb_say("plumb: %s%s", problem, what);
+}
+
+/* Settings that do nothing, a line for each reason. Once a process: it may open many runs. */
+static void tell_idle(void)
+{
+    struct plumb_idle idle, other;
+    const char *told = NULL;
+    if (plumb_rt.told_idle || !plumb_regions_speak())
+        return;
+    for (size_t i = 0; plumb_settings_idle(&plumb_rt.settings, i, &idle); i++) {
+        char names[512];
+        size_t count = 0, n = 0;
+        if (idle.why == told)
+            continue;
+        told = idle.why;
+        plumb_rt.told_idle = true;
+        for (size_t k = i; plumb_settings_idle(&plumb_rt.settings, k, &other); k++)
+            if (other.why == idle.why && n < sizeof names)
+                n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", count++ ? ", " : "",
+                                      other.variable);
+        plumb_say("plumb: %s %s nothing %s: set %s", names, count == 1 ? "does" : "do", idle.why,
+                  idle.cure);
+    }
+}
+
+int plumb_run_open_now(bool early, plumb_error *err)
+{
+    plumb_error why = {0, ""};
+    struct plumb_run *run;
+    plumb_environ_look(false);
+    plumb_nvtx_emits(); /* looks into /dev: before threads ask */
+    plumb_sized_shut();
+    plumb_lock();
+    run = open_locked(&why);
+    plumb_sized_unshut();
+    if (run) {
+        PLUMB_RELEASE(plumb_rt.run, run);
+        PLUMB_RELEASE(plumb_rt.recording, 1);
+    }
+    /* Not before: a thread that finds neither true loses its span. */
+    PLUMB_RELEASE(plumb_rt.want_run, false);
+    plumb_points_refresh();
+    plumb_unlock();
+    if (!run) {
+        tell_problem("; nothing is recorded", why.message);
+        plumb_run_tell("refused", "-", 0, 0);
+        return plumb_fail(err, why.code, "%s", why.message);
+    }
+    if (!run->in_file)
+        tell_problem("; recording in memory, the summary is printed at the end", run->problem);
+    else if (run->problem[0])
+        tell_problem("", run->problem);
+    tell_idle();
+    plumb_regions_tell();
+    plumb_nvtx_tell();
+    plumb_activations_open(run);
+    plumb_control_start(run, early);
+    plumb_collectors_start(run);
+    plumb_trace_writer_start(run);
+    plumb_trace_tell_start(run);
+    /* Ahead of need: a signal may end the program while a thread waits for storage, with the lock.
+     */
+    if (plumb_helper_is_me())
+        plumb_carve_grow();
+    return PLUMB_OK;
+}

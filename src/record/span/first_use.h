@@ -1,0 +1,15 @@
+/* first_use.h: what a fold does when a thread meets a key or a place of its call tree for the first
+ * time: it gets its state or its place in the mapping. Looking one up that is known takes no lock.
+ * On the thread itself, inside the runtime. */
+#ifndef PLUMB_RECORD_SPAN_FIRST_USE_H
+#define PLUMB_RECORD_SPAN_FIRST_USE_H
+
+#include "record/run/runtime.h"
+
+/* The thread's statistics of a key; NULL: no room. */
+PLUMB_COLD struct plumb_live_state *plumb_state_meet(struct plumb_in in, uint64_t key,
+                                                     uint32_t channel);
+/* The place of a key below `parent`; async places hang below the root. 0, and counted: no room. */
+PLUMB_COLD uint32_t plumb_place_meet(struct plumb_in in, uint32_t parent, uint64_t key, bool async);
+
+#endif

@@ -1,0 +1,11 @@
+/* fold.h: turning the blocks of a thread's ring into its statistics. */
+#ifndef PLUMB_RECORD_SPAN_FOLD_H
+#define PLUMB_RECORD_SPAN_FOLD_H
+
+#include "record/run/runtime.h"
+
+/* Folds the blocks that no fold has read, up to number `last`, all of which must be there: whole,
+ * or the newest when the thread itself calls. The caller holds the thread (thread_lock.h). */
+void plumb_fold_through(struct plumb_in in, uint64_t last);
+
+#endif

@@ -1,0 +1,138 @@
+/* point.c: trace points and who owns them. Each shared object keeps a list of its own points (the
+ * struct plumb_client of plumb.h); the runtime keeps the objects. Switching writes the mode word of
+ * every point; a point that was never passed stays unknown until its first pass. */
+#include <string.h>
+
+#include "base/pages.h"
+#include "record/activation/activation.h"
+#include "record/run/runtime.h"
+
+static bool any_enabled(void)
+{
+    uint32_t count = PLUMB_ACQUIRE(plumb_rt.pipeline_count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (PLUMB_LOAD(plumb_rt.pipelines[i].enabled))
+            return true;
+    }
+    return false;
+}
+
+/* As far as it can be told without the lock: its node is written under that. */
+static bool is_on(const struct plumb_point *p)
+{
+    return plumb_wanted() && (!(p->flags & PLUMB_POINT_DEBUG) || PLUMB_LOAD(plumb_rt.debug));
+}
+
+static uint32_t mode_of(const struct plumb_point *p)
+{
+    if (!is_on(p))
+        return PLUMB_MODE_OFF;
+    if (p->flags & (PLUMB_POINT_STAGE | PLUMB_POINT_MEMORY | PLUMB_POINT_REGION) ||
+        plumb_node_at(p->node)->hooks)
+        return PLUMB_MODE_SPECIAL;
+    return PLUMB_MODE_ON;
+}
+
+static uint32_t activations_mode(void)
+{
+    return plumb_activations_wanted() ? PLUMB_MODE_ON : PLUMB_MODE_OFF;
+}
+
+void plumb_points_refresh(void)
+{
+    bool none = !any_enabled();
+    for (uint32_t i = 0; i < plumb_rt.client_count; i++) {
+        for (struct plumb_point *p = plumb_rt.clients[i]->points; p; p = p->next)
+            PLUMB_RELEASE(p->mode, none ? PLUMB_MODE_OFF : mode_of(p));
+        /* A client of an older header has a word there that it never reads. */
+        PLUMB_RELEASE(plumb_rt.clients[i]->activations, activations_mode());
+    }
+}
+
+static bool client_add(struct plumb_client *client)
+{
+    for (uint32_t i = 0; i < plumb_rt.client_count; i++) {
+        if (plumb_rt.clients[i] == client)
+            return true;
+    }
+    if (plumb_rt.client_count == plumb_rt.client_cap) {
+        uint32_t cap = plumb_rt.client_cap ? plumb_rt.client_cap * 2 : 512;
+        struct plumb_client **grown = plumb_pages_map(cap * sizeof *grown);
+        if (!grown)
+            return false;
+        if (plumb_rt.client_count)
+            memcpy(grown, plumb_rt.clients, plumb_rt.client_count * sizeof *grown);
+        plumb_pages_unmap(plumb_rt.clients, plumb_rt.client_cap * sizeof *grown);
+        plumb_rt.clients = grown;
+        plumb_rt.client_cap = cap;
+    }
+    plumb_rt.clients[plumb_rt.client_count++] = client;
+    return true;
+}
+
+void plumb_point_register(struct plumb_client *client, struct plumb_point *point)
+{
+    bool region = point->flags & PLUMB_POINT_REGION;
+    plumb_node node;
+    /* Stays unknown: a handler that interrupted us passes it again another time. */
+    if (plumb_locked) {
+        if (any_enabled() && is_on(point))
+            plumb_turn_handler_away();
+        return;
+    }
+    /* Whether its name is a region's shows when it is entered: it may be registered until then. */
+    node = region ? 0 : plumb_node_intern(point->name);
+    plumb_lock();
+    /* Two threads may pass a point for the first time at once. */
+    if (PLUMB_LOAD(point->mode) == PLUMB_MODE_UNKNOWN && (node || region) && client_add(client)) {
+        point->node = node;
+        point->next = client->points;
+        client->points = point;
+        if (node)
+            plumb_node_add_site(node, point->file, point->line, point->flags);
+        PLUMB_RELEASE(point->mode, any_enabled() ? mode_of(point) : PLUMB_MODE_OFF);
+    } else if (!node && !region) {
+        PLUMB_RELEASE(point->mode, PLUMB_MODE_OFF);
+    }
+    plumb_unlock();
+}
+
+void plumb_activation_register_impl(struct plumb_client *client)
+{
+    if (plumb_locked)
+        return; /* as above */
+    plumb_lock();
+    if (client_add(client))
+        PLUMB_RELEASE(client->activations, activations_mode());
+    plumb_unlock();
+}
+
+void plumb_client_detach(struct plumb_client *client)
+{
+    plumb_lock();
+    for (uint32_t i = 0; i < plumb_rt.client_count; i++) {
+        if (plumb_rt.clients[i] != client)
+            continue;
+        plumb_rt.clients[i] = plumb_rt.clients[--plumb_rt.client_count];
+        /* Destructors that run after this one may pass the points again. */
+        for (struct plumb_point *p = client->points; p; p = p->next)
+            PLUMB_RELEASE(p->mode, PLUMB_MODE_OFF);
+        client->points = NULL;
+        PLUMB_RELEASE(client->activations, PLUMB_MODE_OFF);
+        break;
+    }
+    plumb_unlock();
+}
+
+void plumb_set_debug_points(int on)
+{
+    /* Then whoever has the lock does it. */
+    if (plumb_locked) {
+        PLUMB_RELEASE(plumb_rt.debug_asked, 1u + (on != 0));
+        return;
+    }
+    plumb_lock();
+    PLUMB_STORE(plumb_rt.debug, on != 0);
+    plumb_points_refresh();
+    plumb_unlock();
+}

@@ -1,0 +1,18 @@
+/* check.h: checks of stages' inputs and outputs (plumb/check.h), as stage.c and signature.c call
+ * them. Only where plumb_rt.settings.verify is not off. */
+#ifndef PLUMB_RECORD_STAGE_CHECK_H
+#define PLUMB_RECORD_STAGE_CHECK_H
+
+#include "record/stage/stage.h"
+
+int plumb_stage_check_impl(const char *stage, uint32_t part, const char *name,
+                           const plumb_rule *rule, plumb_error *err);
+int plumb_stage_verify_impl(plumb_span stage, plumb_error *err);
+
+/* On the stage's thread, outside enter. A value was told of: evaluates its check. */
+void plumb_verify_value(struct plumb_stage_run *s, uint32_t part, const char *name,
+                        const plumb_value *value);
+/* The stage is about to end: what was never told of is missing; tells of what failed. */
+void plumb_verify_ending(struct plumb_thread *th, plumb_span stage);
+
+#endif

@@ -1,0 +1,249 @@
+/* memory_series.c: memory over time, and checkpoints.
+ *
+ * A series has a fixed number of points. When it is full, every two become one, the higher, in the
+ * half that is not shown, and the pause between samples doubles: a short run is seen in 10 ms, one
+ * of a day in minutes, at the same size and at less and less cost. Where stages and checkpoints
+ * filled it, the pause stays: they end, and what is between them is not to be missed. */
+#include <string.h>
+
+#include "record/run/carve.h"
+#include "record/stage/ledger.h"
+
+enum {
+    LOCK_TRIES = 20,
+    MS = 1000000,
+    SLOW_DOWN = PLUMB_LIVE_POINTS / 4 /* samples among the points */
+};
+
+static struct plumb_live_series *series_at(struct plumb_run *run, int64_t pool)
+{
+    uint64_t *off = &run->h->ledger.series_off[pool + 1];
+    struct plumb_live_series *s;
+    if (!*off) {
+        uint64_t made;
+        plumb_lock();
+        made = plumb_carve(run, sizeof *s);
+        plumb_unlock();
+        if (!made)
+            return NULL;
+        PLUMB_AT(run, struct plumb_live_series, made)->pool = pool;
+        PLUMB_RELEASE(*off, made);
+    }
+    return PLUMB_AT(run, struct plumb_live_series, *off);
+}
+
+static uint64_t thin(struct plumb_live_series *s)
+{
+    uint32_t from = (uint32_t)(s->shown >> 32) & 1, n = (uint32_t)s->shown;
+    struct plumb_live_point *to = s->point[from ^ 1];
+    const struct plumb_live_point *p = s->point[from];
+    for (uint32_t i = 0; i + 1 < n; i += 2)
+        to[i / 2] = p[i].a + p[i].b > p[i + 1].a + p[i + 1].b ? p[i] : p[i + 1];
+    return (uint64_t)(from ^ 1) << 32 | n / 2;
+}
+
+/* False: the series was full, and is half as dense now. */
+static bool add(struct plumb_live_series *s, uint64_t ticks, uint64_t a, uint64_t b)
+{
+    bool room = (uint32_t)s->shown < PLUMB_LIVE_POINTS;
+    uint64_t shown = room ? s->shown : thin(s);
+    uint32_t half = (uint32_t)(shown >> 32) & 1, n = (uint32_t)shown;
+    /* Clocks were read before the lock was taken: threads may come in another order. */
+    if (n && ticks < s->point[half][n - 1].ticks)
+        ticks = s->point[half][n - 1].ticks;
+    /* A step needs its ends only. */
+    if (n >= 2 && s->point[half][n - 1].a == a && s->point[half][n - 1].b == b &&
+        s->point[half][n - 2].a == a && s->point[half][n - 2].b == b && room) {
+        PLUMB_STORE(s->point[half][n - 1].ticks, ticks);
+        return true;
+    }
+    s->point[half][n] = (struct plumb_live_point){ticks, a, b};
+    PLUMB_RELEASE(s->shown, shown + 1);
+    return room;
+}
+
+/* True: something was thinned out. */
+static bool add_all(struct plumb_run *run, uint64_t ticks, uint64_t rss)
+{
+    struct plumb_live_series *s = rss ? series_at(run, PLUMB_LIVE_NO_POOL) : NULL;
+    bool thinned = s && !add(s, ticks, rss, 0);
+    for (uint32_t i = 0; i < run->h->ledger.pools.count; i++) {
+        const struct plumb_live_pool *p = plumb_pool_at(run, i);
+        s = series_at(run, i);
+        if (s)
+            thinned |= !add(s, ticks, plumb_not_negative(PLUMB_LOAD(p->allocated)),
+                            plumb_not_negative(PLUMB_LOAD(p->reserved)));
+    }
+    return thinned;
+}
+
+void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss)
+{
+    if (!add_all(run, ticks, rss))
+        return;
+    if (run->samples >= SLOW_DOWN)
+        run->sample_pause_ns *= 2;
+    run->samples = 0;
+}
+
+/* A thread that our signal handler holds up may have the lock, and waits for the helper. */
+static bool lock_soon(void)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (plumb_ledger_trylock())
+            return true;
+        plumb_helper_pause(MS);
+    }
+    return false;
+}
+
+uint64_t plumb_series_sample(struct plumb_run *run)
+{
+    uint64_t rss, pause = plumb_rt.settings.memory_interval_ms * 1000000;
+    if (plumb_rt.settings.memory == PLUMB_MEMORY_OFF || !pause)
+        return 0;
+    rss = plumb_rss_read().now;
+    if (!lock_soon())
+        return pause;
+    /* Not once the run is over: its end reads the book without the lock. */
+    if (PLUMB_ACQUIRE(plumb_rt.run) == run && rss) {
+        plumb_sized_sample(run);
+        plumb_scopes_sampled(run, rss);
+        run->samples++;
+        plumb_series_point(run, plumb_ticks_from(plumb_rt.clock), rss);
+    }
+    pause = run->sample_pause_ns;
+    plumb_ledger_unlock();
+    return pause;
+}
+
+/* ---- Checkpoints ----------------------------------------------------------------------------- */
+
+/* Chains of checkpoints: one for each section of requests, the last one for those of no request. An
+ * entry of a section that changes hands is free for any chain. */
+static uint32_t *chain_of(struct plumb_run *run, uint64_t request)
+{
+    return request ? &run->checkpoints[(request - 1) % PLUMB_LIVE_SECTIONS]
+                   : &run->checkpoints[PLUMB_LIVE_SECTIONS];
+}
+
+static struct plumb_live_checkpoint *checkpoint_at(struct plumb_run *run, uint32_t place)
+{
+    return place ? plumb_table_at(run, &run->h->checkpoints, place - 1) : NULL;
+}
+
+void plumb_checkpoints_drop(struct plumb_run *run, uint64_t request)
+{
+    uint32_t *chain = chain_of(run, request), next;
+    for (struct plumb_live_checkpoint *c; (c = checkpoint_at(run, *chain)); *chain = next) {
+        next = c->next;
+        PLUMB_STORE(c->serial, 0);
+        c->next = run->free_checkpoint;
+        run->free_checkpoint = *chain;
+    }
+    plumb_order();
+}
+
+/* An entry of no chain: index + 1; 0: no room. */
+static uint32_t unused(struct plumb_run *run)
+{
+    struct plumb_live_table *t = &run->h->checkpoints;
+    struct plumb_live_checkpoint *c;
+    uint32_t place = run->free_checkpoint;
+    if (place) {
+        run->free_checkpoint = checkpoint_at(run, place)->next;
+        return place;
+    }
+    plumb_lock();
+    c = plumb_table_add(run, t);
+    plumb_unlock();
+    if (!c)
+        return 0;
+    plumb_table_commit(t);
+    return t->count;
+}
+
+static uint64_t name_new(struct plumb_run *run, const char *name)
+{
+    uint64_t off;
+    plumb_lock();
+    off = plumb_text_name(run, name);
+    plumb_unlock();
+    return off;
+}
+
+/* The checkpoint of that name and request, new or from before; NULL: no room, or the request's
+ * section is another's now. */
+static struct plumb_live_checkpoint *find(struct plumb_run *run, uint64_t request, const char *name)
+{
+    uint32_t *chain = chain_of(run, request);
+    uint32_t n = 0, most = request ? PLUMB_LIVE_SECTION_CHECKPOINTS : plumb_rt.settings.max_nodes;
+    struct plumb_live_checkpoint *c;
+    uint32_t place;
+    uint64_t off;
+    if (request && !plumb_request_section(run, request))
+        return NULL;
+    for (place = *chain; (c = checkpoint_at(run, place)); place = c->next, n++) {
+        if (strcmp(PLUMB_AT(run, const char, c->name_off + sizeof(struct plumb_live_text)), name) ==
+            0)
+            return c;
+    }
+    if (n >= most || !(off = name_new(run, name)) || !(place = unused(run)))
+        return NULL;
+    c = checkpoint_at(run, place);
+    c->name_off = off;
+    c->request = request;
+    c->next = *chain;
+    *chain = place;
+    return c;
+}
+
+void plumb_memory_held(struct plumb_run *run, const struct plumb_rss *rss,
+                       struct plumb_live_memory *m)
+{
+    memset(m, 0, sizeof *m);
+    plumb_scopes_sampled(run, rss->now);
+    m->samples = rss->now != 0;
+    m->rss = rss->now;
+    m->peak_rss = plumb_scopes_rss_peak();
+    for (uint32_t i = 0; i < run->h->ledger.pools.count && m->use_count < PLUMB_LIVE_USES; i++) {
+        const struct plumb_live_pool *p = plumb_pool_at(run, i);
+        int64_t allocated, reserved;
+        plumb_pool_peaks(i, &allocated, &reserved);
+        m->use[m->use_count++] = (struct plumb_live_use){i,
+                                                         0,
+                                                         plumb_not_negative(p->allocated),
+                                                         plumb_not_negative(p->reserved),
+                                                         plumb_not_negative(allocated),
+                                                         plumb_not_negative(reserved)};
+    }
+}
+
+void plumb_checkpoint_impl(const char *name, uint32_t baseline)
+{
+    struct plumb_live_memory m;
+    struct plumb_live_checkpoint *c;
+    struct plumb_rss rss = {0, 0};
+    struct plumb_in in;
+    uint64_t serial;
+    if (!plumb_wanted())
+        return;
+    rss = plumb_rss_read();
+    if (!plumb_ledger_enter(&in, false))
+        return;
+    plumb_sized_flush(in);
+    plumb_memory_held(in.run, &rss, &m);
+    plumb_pools_holes(in.run);
+    serial = ++in.run->h->ledger.checkpoints_made;
+    c = find(in.run, plumb_request_current(in), name ? name : "");
+    if (c) {
+        c->at_ticks = plumb_ticks_from(in.th->clock);
+        c->baseline = baseline;
+        plumb_ledger_show(&c->memory, &m);
+        PLUMB_RELEASE(c->serial, serial);
+        plumb_series_point(in.run, c->at_ticks, rss.now);
+    } else {
+        plumb_drop(in.run, PLUMB_DROP_CHECKPOINT);
+    }
+    plumb_ledger_leave(in);
+}

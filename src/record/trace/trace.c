@@ -1,0 +1,369 @@
+/* trace.c: what recording threads do for the trace: copy a block before it is folded, or count what
+ * is lost with it.
+ *
+ * Invariants
+ *   - A slot is whole before its number is released; `put` moves after that.
+ *   - What a lost block held is counted exactly once, whatever instruction the process is killed
+ *     at: before `folded` moves, the block is in the ring, and whoever finishes the trace finds it
+ *     there; after that, the log has the counts as they must become (plumb_trace_live_settle()).
+ *   - Dropping ends only with a quarter of the queue free, so that gaps are few. */
+#include "record/trace/trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "base/log.h"
+#include "record/run/carve.h"
+#include "record/span/first_use.h"
+#include "record/trace/active_steps.h"
+
+/* Of what the trace's share has left, for one thread: of the default share some 280 threads
+ * get slots, the first fifty as many as they asked for. */
+enum { QUEUE_PART = 32 };
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* ---- Slots ----------------------------------------------------------------------------------- */
+
+/* Words that a reader may be looking at: it finds out from the slot's number. */
+static void copy_words(uint64_t *to, const uint64_t *from, uint32_t n)
+{
+#if defined(__SANITIZE_THREAD__)
+    for (uint32_t i = 0; i < n; i++)
+        PLUMB_STORE(to[i], PLUMB_LOAD(from[i]));
+#else
+    memcpy(to, from, n * sizeof *to);
+#endif
+}
+
+static struct plumb_trace_slot *next_slot(struct plumb_in in)
+{
+    struct plumb_live_queue *q = in.th->queue;
+    struct plumb_trace_slot *slot =
+        PLUMB_AT(in.run, struct plumb_trace_slot, q->slots_off) + (q->put & (q->slots - 1));
+    PLUMB_STORE(slot->number, 0);
+    plumb_order();
+    return slot;
+}
+
+/* What is the same for all slots, and with it the slot is done. */
+static void put_slot(struct plumb_thread *th, struct plumb_trace_slot *slot,
+                     struct plumb_trace_slot *head)
+{
+    struct plumb_live_queue *q = th->queue;
+    head->tid = th->live->tid;
+    head->generation = th->live->generation;
+    memcpy(head->name, q->name, sizeof head->name);
+    copy_words(
+        &slot->block, &head->block,
+        (offsetof(struct plumb_trace_slot, frames) - offsetof(struct plumb_trace_slot, block)) / 8);
+    PLUMB_RELEASE(slot->number, q->put + 1);
+    PLUMB_RELEASE(q->put, q->put + 1);
+}
+
+static void put_block(struct plumb_in in, uint16_t flags)
+{
+    struct plumb_thread *th = in.th;
+    const struct plumb_live_thread *live = th->live;
+    struct plumb_trace_slot *slot = next_slot(in), head = {.flags = flags};
+    uint32_t frames = live->context.depth;
+    uint64_t words = (uint64_t)(th->head - th->block);
+    head.kind = PLUMB_SLOT_BLOCK;
+    head.block = th->block[1];
+    head.words = (uint16_t)words;
+    head.group = live->context.group;
+    head.depth = frames;
+    head.step = live->context.step;
+    head.path_depth = (uint16_t)th->queue_path;
+    frames = frames < PLUMB_TRACE_FRAMES ? frames : PLUMB_TRACE_FRAMES;
+    for (uint32_t d = 1; d <= frames; d++) {
+        struct plumb_trace_open open = {live->frames[d].begin_ticks, live->frames[d].key};
+        copy_words((uint64_t *)(void *)&slot->frames[d - 1], (const uint64_t *)(void *)&open, 2);
+    }
+    copy_words((uint64_t *)(void *)slot->path, (const uint64_t *)(void *)th->queue_paths,
+               (head.path_depth + 1u) / 2);
+    copy_words(slot->data, th->block, (uint32_t)words);
+    put_slot(th, slot, &head);
+}
+
+/* The newer of the two. */
+static const struct plumb_trace_gap *gap_now(const struct plumb_live_queue *q)
+{
+    return &q->gap[q->gap[1].through_block > q->gap[0].through_block];
+}
+
+static void put_gap(struct plumb_in in)
+{
+    struct plumb_thread *th = in.th;
+    struct plumb_live_queue *q = th->queue;
+    const struct plumb_trace_gap *gap = gap_now(q);
+    struct plumb_trace_slot *slot = next_slot(in), head = {.flags = 0};
+    head.kind = PLUMB_SLOT_GAP;
+    head.block = gap->through_block;
+    head.step = -1;
+    copy_words(slot->data, (const uint64_t *)(const void *)gap, sizeof *gap / 8);
+    put_slot(th, slot, &head);
+}
+
+static bool copy_block(struct plumb_in in)
+{
+    struct plumb_thread *th = in.th;
+    struct plumb_live_queue *q = th->queue;
+    const struct plumb_live_trace *h = &in.run->h->trace;
+    uint64_t used = q->put - PLUMB_ACQUIRE(q->taken), most = q->slots;
+    uint16_t flags = q->left_out ? PLUMB_SLOT_RESUMES : 0;
+    if (th->head == th->block + PLUMB_BLOCK_HEAD)
+        return true;
+    if (!plumb_regions_want_block(in)) {
+        q->left_out = 1;
+        return true;
+    }
+    if (!q->slots)
+        return false;
+    if (h->mode == PLUMB_LIVE_TRACE_RING) {
+        put_block(in, flags);
+        q->left_out = 0;
+        return true;
+    }
+    most -= q->dropping ? q->slots / 4 + 1 : 0; /* there are PLUMB_TRACE_SLOTS_MIN or more */
+    if (used >= most || PLUMB_ACQUIRE(h->ended))
+        return false;
+    if (q->dropping) {
+        put_gap(in);
+        flags |= PLUMB_SLOT_RESUMES;
+    }
+    put_block(in, flags);
+    q->dropping = q->left_out = 0;
+    return true;
+}
+
+/* For the next block: where the thread is when it begins. */
+static void keep_path(struct plumb_thread *th)
+{
+    th->queue_path = th->path_depth;
+    memcpy(th->queue_paths, th->path, th->path_depth * sizeof th->path[0]);
+}
+
+bool plumb_trace_copy(struct plumb_in in)
+{
+    bool copied = copy_block(in);
+    if (copied)
+        keep_path(in.th);
+    return copied;
+}
+
+/* ---- Losses ---------------------------------------------------------------------------------- */
+
+void plumb_trace_count(struct plumb_in in)
+{
+    struct plumb_thread *th = in.th;
+    const struct plumb_live_thread *live = th->live;
+    struct plumb_trace_source source = {in.run->base, in.run->mapped, in.run->h};
+    struct plumb_trace_stack *stack = &th->losing.stack;
+    plumb_trace_stack_open(stack, &source, live->context.group, th->queue_paths, th->queue_path);
+    for (uint32_t d = 1; d <= live->context.depth; d++)
+        plumb_trace_stack_push(stack, live->frames[d].key, live->frames[d].begin_ticks);
+    plumb_trace_drops_count(&th->losing.drops, stack, th->block, (uint32_t)(th->head - th->block));
+    keep_path(th);
+}
+
+/* The gap with this block in it, in the copy that nobody reads yet. */
+static void gap_grow(struct plumb_thread *th, const struct plumb_trace_drops *drops)
+{
+    struct plumb_live_queue *q = th->queue;
+    const struct plumb_trace_gap *old = gap_now(q);
+    struct plumb_trace_gap *g = &q->gap[old == &q->gap[0]];
+    uint64_t number = th->block[1];
+    g->through_block = 0;
+    plumb_order();
+    g->from_block = 0;
+    g->spans = g->others = g->count = 0;
+    if (q->dropping) {
+        g->from_block = old->from_block;
+        g->from_ticks = old->from_ticks;
+        g->spans = old->spans;
+        g->others = old->others;
+        g->count = old->count;
+        memcpy(g->nodes, old->nodes, old->count * sizeof g->nodes[0]);
+    }
+    plumb_trace_gap_add(g, drops, number, th->block[0],
+                        th->base + plumb_record_ticks(th->block[PLUMB_BLOCK_HEAD]));
+    plumb_order();
+    PLUMB_STORE(g->through_block, number);
+    plumb_order();
+    q->dropping = 1;
+}
+
+_Static_assert((int)PLUMB_TRACE_LOG >= (int)PLUMB_BLOCK_WORDS,
+               "a block may end runs of as many keys");
+
+void plumb_trace_log(struct plumb_in in)
+{
+    struct plumb_thread *th = in.th;
+    const struct plumb_trace_drops *drops = &th->losing.drops;
+    struct plumb_live_queue *q = th->queue;
+    uint32_t n = 0;
+    gap_grow(th, drops);
+    for (uint32_t i = 0; i < drops->count && n < PLUMB_TRACE_LOG; i++) {
+        struct plumb_live_state *st = plumb_state_meet(in, drops->key[i].key, PLUMB_CHANNEL_SPAN);
+        if (!st)
+            continue;
+        q->log.state[n].state_off = plumb_off_of(in.run, st);
+        q->log.state[n++].untraced = st->untraced + drops->key[i].spans;
+    }
+    q->log.count = n;
+    q->log.dropped_spans = q->dropped_spans + drops->spans;
+    q->log.dropped_blocks = q->dropped_blocks + 1;
+    plumb_order();
+    PLUMB_STORE(q->log.block, th->block[1]);
+    plumb_order();
+}
+
+void plumb_trace_apply(struct plumb_in in)
+{
+    struct plumb_live_queue *q = in.th->queue;
+    for (uint64_t i = 0; i < q->log.count; i++)
+        PLUMB_STORE(PLUMB_AT(in.run, struct plumb_live_state, q->log.state[i].state_off)->untraced,
+                    q->log.state[i].untraced);
+    PLUMB_STORE(q->dropped_spans, q->log.dropped_spans);
+    PLUMB_STORE(q->dropped_blocks, q->log.dropped_blocks);
+    plumb_order();
+    PLUMB_STORE(q->log.block, 0);
+}
+
+/* ---- Queues ---------------------------------------------------------------------------------- */
+
+/* As many slots as were asked for, or fewer, down to none, where many threads have taken theirs. */
+static void carve_slots(struct plumb_run *run, struct plumb_live_queue *q)
+{
+    struct plumb_queue_want want = {sizeof(struct plumb_trace_slot), PLUMB_TRACE_SLOTS_MIN,
+                                    PLUMB_TRACE_SLOTS_MIN, QUEUE_PART};
+    uint64_t slots, most = plumb_rt.settings.trace_ring_bytes / want.slot_bytes;
+    while (2 * want.most <= most)
+        want.most *= 2;
+    q->slots_off = plumb_carve_queue(run, &want, &slots);
+    q->slots = q->slots_off ? (uint32_t)slots : 0;
+    /* Else the first round through the slots takes a page fault every few folds. */
+    if (q->slots) {
+        uint64_t page = 4096, from = (q->slots_off + page - 1) & ~(page - 1);
+        uint64_t upto = (q->slots_off + slots * sizeof(struct plumb_trace_slot)) & ~(page - 1);
+        int saved = errno;
+        if (upto > from)
+            madvise(run->base + from, upto - from, MADV_POPULATE_WRITE);
+        errno = saved;
+    }
+}
+
+void plumb_trace_name(struct plumb_thread *th)
+{
+    if (th->queue)
+        prctl(PR_GET_NAME, th->queue->name);
+}
+
+void plumb_trace_attach(struct plumb_in in)
+{
+    struct plumb_thread *th = in.th;
+    struct plumb_live_queue *q;
+    th->queue = NULL;
+    if (in.run->h->trace.mode == PLUMB_LIVE_TRACE_NONE)
+        return;
+    if (!th->live->queue_off) {
+        uint64_t off = plumb_carve(in.run, sizeof *q);
+        if (!off)
+            return;
+        carve_slots(in.run, PLUMB_AT(in.run, struct plumb_live_queue, off));
+        PLUMB_RELEASE(th->live->queue_off, off);
+    }
+    th->queue = PLUMB_AT(in.run, struct plumb_live_queue, th->live->queue_off);
+    th->queue_path = 0;
+    plumb_trace_name(th);
+}
+
+/* ---- What only a trace shows ----------------------------------------------------------------- */
+
+void plumb_instant_impl(const char *name)
+{
+    struct plumb_in in;
+    uint64_t off;
+    if (!name || !plumb_enter(&in, false))
+        return;
+    if (plumb_traced(in.th) && (off = plumb_thread_name(in, name)) != 0)
+        plumb_wide(in, PLUMB_WIDE_INSTANT, 0, &off, 2);
+    plumb_leave(in);
+}
+
+void plumb_trace_counter(struct plumb_in in, enum plumb_counter kind, uint64_t name_off,
+                         uint64_t value)
+{
+    uint64_t payload[2] = {name_off, value};
+    if (plumb_traced(in.th) && name_off)
+        plumb_wide(in, PLUMB_WIDE_COUNTER, kind, payload, 3);
+}
+
+void plumb_counter_impl(const char *name, double value)
+{
+    struct plumb_in in;
+    uint64_t bits;
+    if (!name || !plumb_enter(&in, false))
+        return;
+    memcpy(&bits, &value, sizeof bits);
+    if (plumb_traced(in.th))
+        plumb_trace_counter(in, PLUMB_COUNTER_F64, plumb_thread_name(in, name), bits);
+    plumb_leave(in);
+}
+
+static void pool_counter(struct plumb_in in, const char *device, const char *pool, const char *what,
+                         int64_t bytes)
+{
+    char name[256];
+    snprintf(name, sizeof name, "memory %.60s%s%.100s %s", device, pool[0] ? " " : "", pool, what);
+    plumb_trace_counter(in, PLUMB_COUNTER_BYTES, plumb_thread_name(in, name), (uint64_t)bytes);
+}
+
+void plumb_trace_pool(struct plumb_in in, const char *device, const char *pool, int64_t allocated,
+                      int64_t reserved)
+{
+    pool_counter(in, device, pool, "allocated", allocated);
+    if (reserved)
+        pool_counter(in, device, pool, "reserved", reserved);
+}
+
+/* ---- The run --------------------------------------------------------------------------------- */
+
+static uint64_t text_or_none(struct plumb_run *run, const char *text)
+{
+    return text[0] ? plumb_carve_text(run, text) : 0;
+}
+
+void plumb_trace_begin(struct plumb_run *run)
+{
+    const struct plumb_settings *s = &plumb_rt.settings;
+    struct plumb_live_trace *t = &run->h->trace;
+    const struct plumb_anchor *start = &run->h->start;
+    uint64_t raw;
+    if ((!s->trace && !s->regions[0] && !s->trace_nodes[0]) ||
+        run->h->regions.selection == PLUMB_SELECT_NOTHING)
+        return;
+    t->max_bytes = s->trace_max_bytes;
+    t->what = (s->trace_shapes ? PLUMB_TRACE_HAS_SHAPES : 0) |
+              (s->trace_memory ? PLUMB_TRACE_HAS_MEMORY : 0) |
+              (s->trace_flops ? PLUMB_TRACE_HAS_FLOPS : 0) |
+              (s->trace_stack ? PLUMB_TRACE_HAS_STACK : 0) |
+              (s->trace || s->regions[0] ? 0 : PLUMB_TRACE_ONLY_NODES);
+    raw = plumb_clock_gettime_ns(CLOCK_MONOTONIC_RAW) - start->raw_ns;
+    t->zero_boottime_ns = plumb_clock_gettime_ns(CLOCK_BOOTTIME) - raw;
+    t->zero_monotonic_ns = plumb_clock_gettime_ns(CLOCK_MONOTONIC) - raw;
+    t->zero_realtime_ns = start->unix_ns;
+    t->steps_off = text_or_none(run, s->trace_steps);
+    t->regions_off = text_or_none(run, s->regions);
+    t->nodes_off = text_or_none(run, s->trace_nodes);
+    if (!run->in_file)
+        return; /* no directory: no file */
+    plumb_active_open(run, s->trace_steps);
+    t->mode = s->trace_mode == PLUMB_TRACE_RING ? PLUMB_LIVE_TRACE_RING : PLUMB_LIVE_TRACE_STOP;
+}

@@ -1,0 +1,619 @@
+/* chrome.c: the trace as Chrome trace events, in the spelling of Kineto. The mapping is told
+ * in docs/export.md.
+ *
+ * Lane by lane, which is the order of the table and the one in which lines resemble each other
+ * most. Spans without arguments of their own, nearly all, are written many at a time from pieces
+ * that are made once for a name. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "codec/chrome.h"
+#include "report/export/export.h"
+#include "report/export/head.h"
+#include "report/export/lanes.h"
+#include "report/export/pool.h"
+#include "report/export/shapes.h"
+#include "report/export/steps.h"
+
+enum { BATCH = 512, ARGS_MAX = PLUMB_CHROME_ARGS_MAX, DEVICE_SORT = 5000000 };
+
+/* What a span is to those who read Kineto's traces. */
+enum kind { OP = 0, ANNOTATION, KERNEL, DEVICE_ANNOTATION, OWN, KINDS };
+static const char *const kind_names[KINDS] = {"cpu_op", "user_annotation", "kernel",
+                                              "gpu_user_annotation", NULL};
+
+/* What Kineto has categories for: a trace that tells one of these keeps it. */
+static const char *const kineto[] = {
+    "cpu_op",
+    "user_annotation",
+    "gpu_user_annotation",
+    "cuda_runtime",
+    "cuda_driver",
+    "kernel",
+    "gpu_memcpy",
+    "gpu_memset",
+    "cuda_sync",
+    "cuda_event",
+    "overhead",
+    "python_function",
+    "collective_comm",
+    "privateuse1_runtime",
+    "privateuse1_driver",
+    "xpu_runtime",
+    "xpu_driver",
+    "mtia_runtime",
+    "mtia_ccp_events",
+    "hpu_op",
+    "glow_runtime",
+};
+
+enum { STEP_DEPTH = 256 }; /* steps of spans that lie deeper are not followed */
+
+struct chrome {
+    struct plumb_export_out *x;
+    const struct plumb_table *t;
+    struct plumb_export_lane *lanes;
+    uint8_t *contains;         /* of each text, as a name: others run inside it */
+    uint8_t *is_kineto;        /* of each text, as a category */
+    struct plumb_map links;    /* slice + 1 -> number of the flow that it belongs to */
+    struct plumb_map counters; /* name and process -> lanes so far */
+    uint32_t step_key;
+    uint8_t *has_steps; /* of each lane: its steps become spans */
+    struct plumb_arena arena;
+    struct plumb_map piece_of;
+    struct plumb_chrome_piece *names, lane;
+    size_t name_count, name_cap;
+    struct plumb_chrome_span batch[BATCH];
+    size_t batched;
+    struct plumb_export_step steps[STEP_DEPTH]; /* of the last span of a depth */
+    struct plumb_export_shapes shapes;
+    uint64_t done, all;
+};
+
+/* Repeats a call that may find no room. */
+#define WRITE(c, call)                                                                             \
+    while (!(call))                                                                                \
+    plumb_export_flush((c)->x)
+
+/* ---- Before the events ---------------------------------------------------------------------- */
+
+static bool is_device(const struct chrome *c, const struct plumb_table_end *end)
+{
+    const struct plumb_table *t = c->t;
+    uint32_t lane = end->instant ? t->instants.lane[end->row] : t->slices.lane[end->row];
+    return c->lanes[lane].device;
+}
+
+/* A slice belongs to the first flow that goes to a device from it, or comes to it there. Plumb's
+ * own flows begin at an instant inside the slice. */
+static void link_slice(struct chrome *c, const struct plumb_table_end *end, uint32_t flow)
+{
+    uint32_t slice = end->instant ? c->t->instants.slice[end->row] : end->row;
+    if (slice != PLUMB_TABLE_NONE && !plumb_map_get(&c->links, (uint64_t)slice + 1))
+        plumb_map_put(&c->links, (uint64_t)slice + 1, flow + 1);
+}
+
+static void look_at_flows(struct chrome *c)
+{
+    for (uint32_t i = 0; i < c->t->flow_count; i++) {
+        const struct plumb_table_flow *f = &c->t->flows[i];
+        if (!is_device(c, &f->to) || is_device(c, &f->from))
+            continue;
+        link_slice(c, &f->from, i);
+        link_slice(c, &f->to, i);
+    }
+}
+
+static bool look(struct chrome *c)
+{
+    const struct plumb_table *t = c->t;
+    c->lanes = plumb_export_lanes(t);
+    c->contains = calloc(t->strings.count + 1, 1);
+    c->is_kineto = calloc(t->strings.count + 1, 1);
+    if (!c->lanes || !c->contains || !c->is_kineto)
+        return false;
+    /* What another export made of them is there already. */
+    c->step_key = t->plumb ? plumb_strings_find(&t->strings, "step") : UINT32_MAX;
+    if (!(c->has_steps = plumb_export_steppers(t, c->lanes, c->step_key)))
+        return false;
+    for (size_t i = 0; i < sizeof kineto / sizeof *kineto; i++) {
+        uint32_t id = plumb_strings_find(&t->strings, kineto[i]);
+        if (id != UINT32_MAX)
+            c->is_kineto[id] = 1;
+    }
+    for (uint32_t i = 0; i < t->slices.count; i++)
+        if (t->slices.parent[i] != PLUMB_TABLE_NONE)
+            c->contains[t->slices.name[t->slices.parent[i]]] = 1;
+    look_at_flows(c);
+    c->all = (uint64_t)t->slices.count + t->instants.count + t->counters.count + t->flow_count;
+    return true;
+}
+
+static void put_head(struct chrome *c, const char *name)
+{
+    struct plumb_export_head head;
+    const char *key, *text;
+    plumb_export_head_fill(&head, c->t, c->lanes, name);
+    WRITE(c, plumb_chrome_head(c->x->room, &head.chrome));
+    for (size_t i = 0; (key = plumb_export_head_fact(c->t, i, &text)) != NULL; i++)
+        if (*text)
+            WRITE(c, plumb_chrome_fact(c->x->room, key, text));
+    WRITE(c, plumb_chrome_events(c->x->room));
+}
+
+static void put_meta(struct chrome *c, enum plumb_chrome_meta what, int64_t pid, int64_t tid,
+                     const char *text, int64_t sort)
+{
+    WRITE(c, plumb_chrome_meta(c->x->room, what, pid, tid, text, sort));
+}
+
+static void put_process(struct chrome *c, int64_t pid, const char *name, const char *label,
+                        int64_t sort)
+{
+    put_meta(c, PLUMB_CHROME_PROCESS_NAME, pid, 0, name, 0);
+    put_meta(c, PLUMB_CHROME_PROCESS_LABELS, pid, 0, label, 0);
+    put_meta(c, PLUMB_CHROME_PROCESS_SORT_INDEX, pid, 0, NULL, sort);
+}
+
+/* A program is known by the last part of its path. */
+static const char *program_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The main thread, which has the number of its process, is shown first. */
+static int64_t sort_index(const struct chrome *c, uint32_t lane)
+{
+    const struct plumb_table_lane *l = &c->t->lanes[lane];
+    if (l->rank)
+        return l->rank;
+    return l->kind == PLUMB_LANE_THREAD && l->has_pid && l->pid == l->tid ? 0 : c->lanes[lane].tid;
+}
+
+static void put_lane_names(struct chrome *c)
+{
+    const struct plumb_table *t = c->t;
+    struct plumb_buf name = {0};
+    int64_t devices = -1; /* the last that has its name: they are numbered as they come */
+    for (uint32_t i = 0; i < t->lane_count; i++) {
+        const struct plumb_table_lane *l = &t->lanes[i];
+        int64_t pid = c->lanes[i].pid, tid = c->lanes[i].tid;
+        name.len = 0;
+        if (c->lanes[i].device && pid > devices) {
+            const char *device = plumb_table_text(t, t->lanes[plumb_export_device(t, i)].name);
+            put_process(c, pid, device, device, DEVICE_SORT + pid);
+            devices = pid;
+        } else if (l->kind == PLUMB_LANE_PROCESS) {
+            plumb_table_put_lane(&name, t, i);
+            put_process(c, pid, program_of(name.data ? name.data : ""), "CPU", pid);
+        }
+        if (l->kind == PLUMB_LANE_COUNTER || (l->slices.count == 0 && l->instants.count == 0))
+            continue;
+        name.len = 0;
+        if (t->plumb && l->kind == PLUMB_LANE_THREAD && l->name && l->has_tid)
+            plumb_buf_printf(&name, "thread %" PRId64 " (%s)", l->tid,
+                             plumb_table_text(t, l->name));
+        else if (c->lanes[i].device && l->name)
+            plumb_buf_str(&name, plumb_table_text(t, l->name));
+        else
+            plumb_table_put_lane(&name, t, i);
+        put_meta(c, PLUMB_CHROME_THREAD_NAME, pid, tid, name.data, 0);
+        put_meta(c, PLUMB_CHROME_THREAD_SORT_INDEX, pid, tid, NULL, sort_index(c, i));
+    }
+    plumb_buf_fini(&name);
+}
+
+/* ---- Spans ---------------------------------------------------------------------------------- */
+
+static enum kind kind_of(const struct chrome *c, uint32_t slice)
+{
+    const struct plumb_table_slices *s = &c->t->slices;
+    uint32_t name = s->name[slice], category = s->category[slice];
+    bool device = c->lanes[s->lane[slice]].device;
+    if (category && (c->is_kineto[category] || !c->t->plumb))
+        return OWN;
+    if (device)
+        return c->contains[name] ? DEVICE_ANNOTATION : KERNEL;
+    return c->contains[name] || strncmp(plumb_table_text(c->t, name), "plumb.region::", 14) == 0
+               ? ANNOTATION
+               : OP;
+}
+
+static const char *category_of(const struct chrome *c, uint32_t slice, enum kind kind)
+{
+    return kind == OWN ? plumb_table_text(c->t, c->t->slices.category[slice]) : kind_names[kind];
+}
+
+/* A category of plumb's own is a phase. */
+static size_t phase_arg(const struct chrome *c, uint32_t slice, enum kind kind,
+                        struct plumb_chrome_arg *out)
+{
+    uint32_t category = c->t->slices.category[slice];
+    if (kind == OWN || !category)
+        return 0;
+    *out = (struct plumb_chrome_arg){
+        "phase", PLUMB_CHROME_TEXT, {.text = plumb_table_text(c->t, category)}};
+    return 1;
+}
+
+/* The number of the piece; UINT32_MAX when there is no memory for it, or it is too long. */
+static uint32_t name_piece(struct chrome *c, uint32_t slice, enum kind kind)
+{
+    enum { SIZE = 2 * PLUMB_CHROME_PIECE_MAX };
+    const struct plumb_table_slices *s = &c->t->slices;
+    uint64_t key = (uint64_t)s->name[slice] << 32 | (uint64_t)s->category[slice] << 3 | kind;
+    uint64_t known = plumb_map_get(&c->piece_of, key + 1);
+    unsigned char text[SIZE], *copy;
+    struct plumb_out out = {text, sizeof text, 0};
+    struct plumb_chrome_arg arg;
+    if (known)
+        return (uint32_t)known - 1;
+    size_t args = phase_arg(c, slice, kind, &arg);
+    c->names =
+        plumb_arena_grow(&c->arena, c->names, &c->name_cap, c->name_count + 1, sizeof *c->names);
+    if (!c->names ||
+        !plumb_chrome_name_piece(&out, category_of(c, slice, kind),
+                                 plumb_table_text(c->t, s->name[slice]), &arg, args) ||
+        !(copy = plumb_arena_alloc(&c->arena, out.used + PLUMB_CHROME_PAD)) ||
+        plumb_map_put(&c->piece_of, key + 1, c->name_count + 1) < 0)
+        return UINT32_MAX;
+    memcpy(copy, text, out.used);
+    c->names[c->name_count] = (struct plumb_chrome_piece){copy, out.used};
+    return (uint32_t)c->name_count++;
+}
+
+static void put_batch(struct chrome *c)
+{
+    for (size_t i = 0; i < c->batched;) {
+        size_t n = plumb_chrome_spans(c->x->room, c->names, &c->lane, c->batch + i, c->batched - i);
+        i += n;
+        if (i < c->batched)
+            plumb_export_flush(c->x);
+    }
+    c->batched = 0;
+}
+
+static void put_event(struct chrome *c, const struct plumb_chrome_event *e)
+{
+    WRITE(c, plumb_chrome_event(c->x->room, e));
+}
+
+static struct plumb_chrome_arg chrome_arg(const struct plumb_table *t,
+                                          const struct plumb_table_args *args, uint32_t i)
+{
+    struct plumb_chrome_arg to = {plumb_table_text(t, args->key[i]), PLUMB_CHROME_TEXT, {0}};
+    switch ((enum plumb_table_type)args->type[i]) {
+    case PLUMB_ARG_I64:
+        to.type = PLUMB_CHROME_I64;
+        to.v.i64 = args->value[i].i64;
+        break;
+    case PLUMB_ARG_U64:
+        to.type = PLUMB_CHROME_U64;
+        to.v.u64 = args->value[i].u64;
+        break;
+    case PLUMB_ARG_F64:
+        to.type = PLUMB_CHROME_F64;
+        to.v.f64 = args->value[i].f64;
+        break;
+    case PLUMB_ARG_BOOL:
+        to.type = PLUMB_CHROME_BOOL;
+        to.v.boolean = args->value[i].u64 != 0;
+        break;
+    case PLUMB_ARG_POINTER:
+        to.type = PLUMB_CHROME_POINTER;
+        to.v.u64 = args->value[i].u64;
+        break;
+    case PLUMB_ARG_TEXT:
+    case PLUMB_ARG_JSON: /* said to be JSON by a file that may say anything */
+        to.v.text = plumb_table_text(t, (uint32_t)args->value[i].u64);
+        break;
+    }
+    return to;
+}
+
+static size_t take_args(const struct plumb_table *t, const struct plumb_table_args *args,
+                        uint32_t from, uint32_t to, struct plumb_chrome_arg *out, size_t n)
+{
+    for (uint32_t i = from; i < to && n < ARGS_MAX; i++)
+        out[n++] = chrome_arg(t, args, i);
+    return n;
+}
+
+static void put_slice_with_args(struct chrome *c, uint32_t slice, enum kind kind, uint64_t link)
+{
+    const struct plumb_table_slices *s = &c->t->slices;
+    const struct plumb_export_lane *lane = &c->lanes[s->lane[slice]];
+    struct plumb_chrome_arg args[ARGS_MAX];
+    size_t n = phase_arg(c, slice, kind, args);
+    struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
+                                   .category = category_of(c, slice, kind),
+                                   .name = plumb_table_text(c->t, s->name[slice]),
+                                   .pid = lane->pid,
+                                   .tid = lane->tid,
+                                   .ns = s->ts_ns[slice],
+                                   .dur_ns = s->dur_ns[slice],
+                                   .args = args};
+    if (link) {
+        args[n++] = (struct plumb_chrome_arg){"External id", PLUMB_CHROME_U64, {.u64 = link}};
+        args[n++] = (struct plumb_chrome_arg){"correlation", PLUMB_CHROME_U64, {.u64 = link}};
+    }
+    if (link && lane->device) {
+        args[n++] = (struct plumb_chrome_arg){"device", PLUMB_CHROME_I64, {.i64 = lane->pid}};
+        args[n++] = (struct plumb_chrome_arg){"stream", PLUMB_CHROME_I64, {.i64 = lane->tid}};
+    }
+    if (c->t->plumb && plumb_export_shapes(c->t, s->args[slice], s->args[slice + 1], &c->shapes)) {
+        args[n++] =
+            (struct plumb_chrome_arg){"Input Dims", PLUMB_CHROME_JSON, {.text = c->shapes.dims}};
+        args[n++] =
+            (struct plumb_chrome_arg){"Input type", PLUMB_CHROME_JSON, {.text = c->shapes.types}};
+    }
+    if (s->flags[slice] & PLUMB_SLICE_OPEN)
+        args[n++] = (struct plumb_chrome_arg){"open", PLUMB_CHROME_BOOL, {.boolean = true}};
+    e.arg_count = take_args(c->t, &c->t->slice_args, s->args[slice], s->args[slice + 1], args, n);
+    put_event(c, &e);
+}
+
+static void put_slice(struct chrome *c, uint32_t slice)
+{
+    const struct plumb_table_slices *s = &c->t->slices;
+    enum kind kind = kind_of(c, slice);
+    uint64_t link = c->links.count ? plumb_map_get(&c->links, (uint64_t)slice + 1) : 0;
+    bool plain = s->args[slice] == s->args[slice + 1] && !s->flags[slice] && !link;
+    uint32_t piece = plain ? name_piece(c, slice, kind) : UINT32_MAX;
+    if (piece == UINT32_MAX) {
+        put_batch(c);
+        put_slice_with_args(c, slice, kind, link);
+        return;
+    }
+    c->batch[c->batched++] =
+        (struct plumb_chrome_span){s->ts_ns[slice], s->dur_ns[slice], piece, 0};
+    if (c->batched == BATCH)
+        put_batch(c);
+}
+
+/* ---- Steps ---------------------------------------------------------------------------------- */
+
+/* Readers add `ts` and `dur` as doubles of microseconds, which makes a span that ends with another
+ * end after it as often as before. One nanosecond is more than any such error, so what is longer by
+ * one holds the other; two are needed, or it would reach into what follows it. */
+static bool has_room(const struct chrome *c, uint32_t slice, uint32_t next, uint64_t end_ns)
+{
+    const struct plumb_table_slices *s = &c->t->slices;
+    uint32_t parent = s->parent[slice];
+    return (next == PLUMB_TABLE_NONE || s->ts_ns[next] >= end_ns + 2) &&
+           (parent == PLUMB_TABLE_NONE || plumb_table_end_ns(c->t, parent) >= end_ns + 2);
+}
+
+/* Spans of one step in a row become one span around them, as profilers write that step in a loop.
+ * It comes before them, because viewers put what is as long as its first span below what came
+ * first. */
+static void put_step(struct chrome *c, uint32_t slice, uint32_t lane_end)
+{
+    const struct plumb_table_slices *s = &c->t->slices;
+    const struct plumb_export_lane *lane = &c->lanes[s->lane[slice]];
+    struct plumb_export_step step = plumb_export_step_of(c->t, slice, c->step_key);
+    uint64_t end_ns = 0;
+    uint32_t next = slice;
+    char name[48];
+    if (s->depth[slice] >= STEP_DEPTH)
+        return;
+    struct plumb_export_step *last = &c->steps[s->depth[slice]];
+    bool begins = step.known && !plumb_export_same_step(*last, step);
+    *last = step;
+    if (!begins)
+        return;
+    for (; next < lane_end &&
+           plumb_export_same_step(plumb_export_step_of(c->t, next, c->step_key), step);
+         next = plumb_table_behind(c->t, next))
+        end_ns = plumb_table_end_ns(c->t, next);
+    if (has_room(c, slice, next < lane_end ? next : PLUMB_TABLE_NONE, end_ns))
+        end_ns++;
+    snprintf(name, sizeof name, "ProfilerStep#%" PRId64, step.step);
+    struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
+                                   .category = kind_names[ANNOTATION],
+                                   .name = name,
+                                   .pid = lane->pid,
+                                   .tid = lane->tid,
+                                   .ns = s->ts_ns[slice],
+                                   .dur_ns = end_ns - s->ts_ns[slice]};
+    put_batch(c);
+    put_event(c, &e);
+}
+
+/* ---- The rest ------------------------------------------------------------------------------- */
+
+static void put_instants(struct chrome *c, uint32_t lane)
+{
+    const struct plumb_table_instants *in = &c->t->instants;
+    struct plumb_table_range range = c->t->lanes[lane].instants;
+    for (uint32_t i = range.first; i < range.first + range.count; i++) {
+        struct plumb_chrome_arg args[ARGS_MAX];
+        struct plumb_chrome_event e = {
+            .phase = PLUMB_CHROME_INSTANT,
+            .category = in->category[i] ? plumb_table_text(c->t, in->category[i]) : NULL,
+            .name = plumb_table_text(c->t, in->name[i]),
+            .pid = c->lanes[lane].pid,
+            .tid = c->lanes[lane].tid,
+            .ns = in->ts_ns[i],
+            .args = args,
+        };
+        e.arg_count = take_args(c->t, &c->t->instant_args, in->args[i], in->args[i + 1], args, 0);
+        put_event(c, &e);
+        plumb_export_tell(&c->x->progress, ++c->done, c->all);
+    }
+}
+
+/* Viewers know a counter by its process and name. A later one of the same name says what it is:
+ * plumb_count() and plumb_counter() may share one. */
+static const char *counter_name(struct chrome *c, uint32_t lane, struct plumb_buf *out)
+{
+    const struct plumb_table_lane *l = &c->t->lanes[lane];
+    const char *name = plumb_table_text(c->t, l->name);
+    uint64_t key = ((uint64_t)l->name << 32 | (uint32_t)c->lanes[lane].pid) + 1;
+    uint64_t same = plumb_map_get(&c->counters, key);
+    plumb_map_put(&c->counters, key, same + 1);
+    name = *name ? name : "value";
+    if (same == 0)
+        return name;
+    plumb_buf_str(out, name);
+    if (same == 1 && c->t->plumb)
+        plumb_buf_str(out, l->whole ? " (total)" : " (value)");
+    else
+        plumb_buf_printf(out, " (%" PRIu64 ")", same + 1);
+    return out->data ? out->data : name;
+}
+
+static void put_counters(struct chrome *c, uint32_t lane)
+{
+    const struct plumb_table_lane *l = &c->t->lanes[lane];
+    const struct plumb_table_counters *values = &c->t->counters;
+    struct plumb_buf own = {0};
+    const char *name = l->counters.count ? counter_name(c, lane, &own) : "";
+    for (uint32_t i = l->counters.first; i < l->counters.first + l->counters.count; i++) {
+        struct plumb_chrome_arg value = {name, PLUMB_CHROME_F64, {.f64 = values->value[i].f64}};
+        struct plumb_chrome_event e = {.phase = PLUMB_CHROME_COUNTER,
+                                       .name = name,
+                                       .pid = c->lanes[lane].pid,
+                                       .ns = values->ts_ns[i],
+                                       .args = &value,
+                                       .arg_count = 1};
+        if (l->whole) {
+            value.type = PLUMB_CHROME_I64;
+            value.v.i64 = values->value[i].i64;
+        }
+        put_event(c, &e);
+        plumb_export_tell(&c->x->progress, ++c->done, c->all);
+    }
+    plumb_buf_fini(&own);
+}
+
+/* Changes of a pool, as PyTorch tells allocations: what tools make their picture of memory from.
+ * Where the memory lies is not known, and not told. */
+static void put_memory(struct chrome *c, uint32_t lane)
+{
+    const struct plumb_table *t = c->t;
+    struct plumb_export_pool pool;
+    int64_t held = 0, reserved = 0;
+    if (!plumb_export_pool(t, lane, &pool))
+        return;
+    struct plumb_table_range own = t->lanes[lane].counters, other = {0, 0};
+    if (pool.reserved != PLUMB_TABLE_NONE)
+        other = t->lanes[pool.reserved].counters;
+    for (uint32_t i = own.first, k = other.first; i < own.first + own.count; i++) {
+        uint64_t ns = t->counters.ts_ns[i];
+        int64_t value = t->counters.value[i].i64, bytes = value - held;
+        for (; k < other.first + other.count && t->counters.ts_ns[k] <= ns; k++)
+            reserved = t->counters.value[k].i64;
+        held = value;
+        if (bytes == 0)
+            continue;
+        const struct plumb_chrome_arg args[] = {
+            {"Bytes", PLUMB_CHROME_I64, {.i64 = bytes}},
+            {"Device Id", PLUMB_CHROME_I64, {.i64 = pool.device}},
+            {"Total Allocated", PLUMB_CHROME_I64, {.i64 = value}},
+            {"Total Reserved", PLUMB_CHROME_I64, {.i64 = reserved}},
+            {"Device Type", PLUMB_CHROME_I64, {.i64 = pool.type}},
+        };
+        struct plumb_chrome_event e = {.phase = PLUMB_CHROME_INSTANT,
+                                       .category = "cpu_instant_event",
+                                       .name = "[memory]",
+                                       .pid = c->lanes[lane].pid,
+                                       .ns = ns,
+                                       .args = args,
+                                       .arg_count = pool.type < 0 ? 4 : 5};
+        put_event(c, &e);
+    }
+}
+
+static void put_lane(struct chrome *c, uint32_t lane)
+{
+    struct plumb_table_range range = c->t->lanes[lane].slices;
+    unsigned char text[PLUMB_CHROME_PIECE_MAX + PLUMB_CHROME_PAD] = {0};
+    struct plumb_out out = {text, PLUMB_CHROME_PIECE_MAX, 0};
+    plumb_chrome_lane_piece(&out, c->lanes[lane].pid, c->lanes[lane].tid);
+    c->lane = (struct plumb_chrome_piece){text, out.used};
+    for (uint32_t i = range.first; i < range.first + range.count; i++) {
+        if (c->has_steps[lane])
+            put_step(c, i, range.first + range.count);
+        put_slice(c, i);
+        plumb_export_tell(&c->x->progress, ++c->done, c->all);
+    }
+    memset(c->steps, 0, sizeof c->steps);
+    put_batch(c);
+    put_instants(c, lane);
+    put_counters(c, lane);
+    put_memory(c, lane);
+}
+
+static void put_flow_end(struct chrome *c, const struct plumb_table_end *end, uint64_t ns,
+                         enum plumb_chrome_phase phase, const char *what, uint64_t id)
+{
+    const struct plumb_table *t = c->t;
+    uint32_t lane = end->instant ? t->instants.lane[end->row] : t->slices.lane[end->row];
+    struct plumb_chrome_event e = {.phase = phase,
+                                   .category = what,
+                                   .name = what,
+                                   .pid = c->lanes[lane].pid,
+                                   .tid = c->lanes[lane].tid,
+                                   .ns = ns,
+                                   .id = id};
+    put_event(c, &e);
+}
+
+static void put_flows(struct chrome *c)
+{
+    for (uint32_t i = 0; i < c->t->flow_count; i++) {
+        const struct plumb_table_flow *f = &c->t->flows[i];
+        const char *what = is_device(c, &f->to) ? "ac2g" : "flow";
+        put_flow_end(c, &f->from, f->from_ns, PLUMB_CHROME_FLOW_START, what, i + 1);
+        put_flow_end(c, &f->to, f->to_ns, PLUMB_CHROME_FLOW_END, what, i + 1);
+        plumb_export_tell(&c->x->progress, ++c->done, c->all);
+    }
+}
+
+static int64_t first_pid(const struct chrome *c)
+{
+    for (uint32_t i = 0; i < c->t->lane_count; i++)
+        if (!c->lanes[i].device)
+            return c->lanes[i].pid;
+    return 0;
+}
+
+int plumb_export_chrome(struct plumb_export_out *out, const struct plumb_table *t, const char *name,
+                        plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    struct chrome *c = calloc(1, sizeof *c);
+    if (!c)
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for an export");
+    c->x = out;
+    c->t = t;
+    if (!look(c)) {
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for an export");
+        goto out;
+    }
+    put_head(c, name);
+    put_lane_names(c);
+    for (uint32_t i = 0; i < t->lane_count && !out->failed; i++)
+        put_lane(c, i);
+    if (!out->failed)
+        put_flows(c);
+    WRITE(c, plumb_chrome_end(out->room, first_pid(c), t->end_ns));
+out:
+    plumb_arena_fini(&c->arena);
+    plumb_map_fini(&c->piece_of);
+    plumb_map_fini(&c->links);
+    plumb_map_fini(&c->counters);
+    free(c->lanes);
+    free(c->contains);
+    free(c->is_kineto);
+    free(c->has_steps);
+    free(c);
+    return rc;
+}

@@ -1,0 +1,50 @@
+/* export.h: a trace in the formats of other tools. One entry of a table a format; what each holds,
+ * and how plumb's words are told in it, is in docs/export.md.
+ *
+ * Any thread, one export at a time. Memory: the buffers of out.h, and what a format needs
+ * for a row of names and lanes. */
+#ifndef PLUMB_REPORT_EXPORT_EXPORT_H
+#define PLUMB_REPORT_EXPORT_EXPORT_H
+
+#include "read/trace/table.h"
+#include "report/export/out.h"
+
+struct plumb_export_format {
+    const char *name;
+    const char *suffix; /* of a file's default name */
+    const char *what;   /* one line */
+    /* NULL: the trace's own file, as it is. 0 or an error; that of the output is found by the
+     * caller in `out`. */
+    int (*write)(struct plumb_export_out *out, const struct plumb_table *t, const char *name,
+                 plumb_error *err);
+    /* For what is no single file: `path` is a folder that does not exist. */
+    int (*write_folder)(const char *path, const struct plumb_table *t,
+                        const struct plumb_export_progress *progress, plumb_error *err);
+};
+
+/* The table; NULL beyond the last. */
+const struct plumb_export_format *plumb_export_format_at(size_t i);
+/* NULL: there is none of this name. */
+const struct plumb_export_format *plumb_export_find(const char *name);
+
+/* "<host>_<pid>_rank<R>.<unix_ns>" and the format's suffix: what two processes never share. What a
+ * file does not tell is left out ("trace" for the host). */
+enum { PLUMB_EXPORT_NAME_MAX = 256 };
+void plumb_export_name(char out[PLUMB_EXPORT_NAME_MAX], const struct plumb_table *t,
+                       const struct plumb_export_format *format);
+
+int plumb_export_chrome(struct plumb_export_out *out, const struct plumb_table *t, const char *name,
+                        plumb_error *err);
+int plumb_export_folded(struct plumb_export_out *out, const struct plumb_table *t, const char *name,
+                        plumb_error *err);
+int plumb_export_speedscope(struct plumb_export_out *out, const struct plumb_table *t,
+                            const char *name, plumb_error *err);
+int plumb_export_csv(struct plumb_export_out *out, const struct plumb_table *t, const char *name,
+                     plumb_error *err);
+int plumb_export_otf2(const char *path, const struct plumb_table *t,
+                      const struct plumb_export_progress *progress, plumb_error *err);
+
+/* The value of a fact that is a text; "": there is none. */
+const char *plumb_export_fact_text(const struct plumb_table *t, const char *key);
+
+#endif

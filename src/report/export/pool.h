@@ -1,0 +1,17 @@
+/* pool.h: which counters of a trace of plumb's are pools of memory: "memory DEVICE [POOL]
+ * allocated", and beside it "... reserved" where the program tells of that. */
+#ifndef PLUMB_REPORT_EXPORT_POOL_H
+#define PLUMB_REPORT_EXPORT_POOL_H
+
+#include "read/trace/table.h"
+
+struct plumb_export_pool {
+    int type;          /* of the device, as PyTorch numbers them; -1: it has none of this name */
+    int64_t device;    /* its number; -1: it has none */
+    uint32_t reserved; /* lane, or PLUMB_TABLE_NONE */
+};
+
+/* Whether the counter `lane` tells what is allocated from a pool. */
+bool plumb_export_pool(const struct plumb_table *t, uint32_t lane, struct plumb_export_pool *out);
+
+#endif

@@ -1,0 +1,97 @@
+/* names.h: what the systems that plumb succeeds call things, and what plumb calls them. The
+ * one table behind docs/coming-from.md, `plumb help coming-from` and the lines of `plumb doctor`
+ * about variables of theirs.
+ *
+ * Everything is constant; any thread. Texts go into a buffer of the caller's, whose `failed` tells
+ * when memory ran out. */
+#ifndef PLUMB_REPORT_NAMES_NAMES_H
+#define PLUMB_REPORT_NAMES_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include <plumb/trace.h>
+
+enum plumb_their_kind {
+    PLUMB_THEIR_VARIABLE,
+    PLUMB_THEIR_FUNCTION,
+    PLUMB_THEIR_PARAMETER,
+    PLUMB_THEIR_COMMAND,
+    PLUMB_THEIR_OPTION,
+    PLUMB_THEIR_ENDPOINT,
+    PLUMB_THEIR_FILE,
+    PLUMB_THEIR_LINE, /* on the console */
+    PLUMB_THEIR_FIELD,
+    PLUMB_THEIR_METRIC,
+    PLUMB_THEIR_NAME, /* of a region, range, stage, layer */
+    PLUMB_THEIR_VALUE
+};
+
+enum plumb_their_status {
+    PLUMB_THEIR_WORKS,
+    PLUMB_THEIR_PARTLY,
+    PLUMB_THEIR_NOT_YET,
+    PLUMB_THEIR_NOT_NEEDED /* nothing in plumb answers to it, and nothing has to */
+};
+
+/* What the text of one of their variables meant there. */
+enum plumb_their_text {
+    PLUMB_TEXT_ANY,      /* any text; empty is as good as unset */
+    PLUMB_TEXT_PATH,     /* the same, where plumb would expand a percent sign */
+    PLUMB_TEXT_NOT_ZERO, /* on unless it is exactly "0" */
+    PLUMB_TEXT_INTEGER,  /* on unless 0; anything but an integer was an error */
+    PLUMB_TEXT_TRUE,     /* on only for "true", in any case */
+    PLUMB_TEXT_WORDS,    /* 1, true, yes, on; 0, false, no, off; anything else was on */
+    PLUMB_TEXT_RANK,     /* a launcher's number, which plumb reads itself */
+    PLUMB_TEXT_UNREAD    /* nothing: it was documented and never read */
+};
+
+struct plumb_predecessor {
+    const char *row; /* of docs/rows.md: "FV-20" */
+    enum plumb_their_kind kind;
+    enum plumb_their_text text; /* of variables */
+    /* As they spell it. <words in brackets>, '*' and '...' stand for any text of one byte or more,
+     * unless there is next to nothing else. */
+    const char *name;
+    const char *plumb; /* what to write instead, `<value>` where theirs goes; "": nothing */
+    enum plumb_their_status status;
+    const char *remark; /* what it is or was, and where plumb differs */
+};
+
+const struct plumb_predecessor *plumb_predecessors(size_t *n);
+/* "FastVideo" */
+const char *plumb_predecessor_system(const struct plumb_predecessor *p);
+const char *plumb_predecessor_kind(const struct plumb_predecessor *p);
+const char *plumb_predecessor_status(const struct plumb_predecessor *p);
+/* How well `text` is the name of `p`: 0 not at all, 1 and more by the bytes that are not free in a
+ * name with placeholders, SIZE_MAX to the letter. */
+size_t plumb_predecessor_match(const struct plumb_predecessor *p, const char *text);
+
+/* ---- text.c --------------------------------------------------------------------- */
+
+/* The begin of a text that a person or their environment gave, on one line. */
+void plumb_predecessor_put(struct plumb_buf *out, const char *text);
+/* Every name, a line each. */
+void plumb_predecessors_list(struct plumb_buf *out);
+/* The tables of docs/coming-from.md. */
+void plumb_predecessors_page(struct plumb_buf *out);
+/* The entries of what `text` names: a name of theirs, NAME=value, a call, a file or a console line.
+ * 0; 1 when there is none and `out` is about what was probably meant, which `err` tells; or
+ * PLUMB_ERR_NOT_FOUND. */
+int plumb_predecessors_explain(struct plumb_buf *out, const char *text, plumb_error *err);
+
+/* ---- advice.c ------------------------------------------------------------------- */
+
+/* Appends to `meaning` their variable `name`, which `p` is the entry of, with its value and what is
+ * to be known of that, and to `cure` what to set instead (nothing: there is none). `environment`
+ * tells what is set already. Returns an enum plumb_check_state, never BLOCKED. */
+uint32_t plumb_predecessor_judge(struct plumb_buf *meaning, struct plumb_buf *cure,
+                                 const struct plumb_predecessor *p, const char *name,
+                                 const char *value, char *const *environment);
+/* The same with what the variable is for, as a check whose name is the system, for the `i`-th of
+ * their variables in `environment`, in the order of the table: 1, or 0 beyond the last. */
+int plumb_predecessors_advise(plumb_check *out, size_t i, char *const *environment);
+
+#endif

@@ -1,0 +1,23 @@
+/* view.h: `plumb report` of a trace: nodes, threads and gaps, steps, the slowest runs of a
+ * node, as text, Markdown, CSV and JSON. Any thread, one view at a time. */
+#ifndef PLUMB_REPORT_TRACE_VIEW_H
+#define PLUMB_REPORT_TRACE_VIEW_H
+
+#include "base/buf.h"
+#include "read/trace/table.h"
+#include <plumb/trace.h>
+
+/* Appends the view, without a newline at its end. `path`: the file, as it is shown. Errors:
+ * PLUMB_ERR_ARG: no such format or view; PLUMB_ERR_NOT_FOUND: no slice of the name asked for;
+ * PLUMB_ERR_MEMORY. */
+int plumb_trace_view_render(struct plumb_buf *out, const struct plumb_table *t, const char *path,
+                            const plumb_trace_view *view, plumb_error *err);
+
+/* What a reader of the trace must know. Appends lines that each end in a newline; nothing when
+ * there is nothing to say. */
+void plumb_trace_remarks_write(const struct plumb_table *t, struct plumb_buf *out);
+
+/* Of all drops that the trace tells of. */
+uint64_t plumb_trace_dropped(const struct plumb_table *t);
+
+#endif

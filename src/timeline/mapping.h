@@ -1,0 +1,54 @@
+/* mapping.h: from the trace queues of a whole mapping to a file: what the writer of a live run
+ * does each time it wakes, what is left to do when the run has stopped, and the same for the
+ * mapping of a killed process.
+ *
+ * Threads: one at a time has a struct plumb_trace_live; owners of queues go on meanwhile, as
+ * live/trace.h tells. */
+#ifndef PLUMB_TIMELINE_MAPPING_H
+#define PLUMB_TIMELINE_MAPPING_H
+
+#include "timeline/lane_drain.h"
+#include "timeline/perfetto.h"
+
+struct plumb_trace_live {
+    struct plumb_trace_file file;
+    const struct plumb_trace_filter *filter; /* of the caller; NULL: everything */
+    /* Of the caller; NULL: none. Gets each slot as well, with the number of its lane. */
+    void (*also)(void *arg, uint32_t lane, const struct plumb_trace_slot *slot);
+    void *also_arg;
+    bool commits; /* of the caller: what is taken and in the file is made known in the mapping */
+    struct plumb_trace_lane **lanes;
+    uint32_t lane_count, lane_cap;
+    uint32_t touched_from, touched_to; /* lanes that have something to commit are among these */
+    struct plumb_map lane_of;          /* thread block offset -> index + 1 */
+    uint64_t met_off;                  /* thread block, from which on each has its lane */
+    struct plumb_lane_drain drain;     /* of collectors */
+    uint32_t fullest; /* of the pass: the largest part of a queue that was full, in 1/256 */
+};
+
+/* `t->file.source`, `.out`, `.write`, `.arg` are set, the rest is zero. `continues`: the file ends
+ * where the mapping's last commit says. */
+int plumb_trace_live_open(struct plumb_trace_live *t, bool continues);
+void plumb_trace_live_fini(struct plumb_trace_live *t);
+
+/* Takes what the queues hold, up to what was there when it began. Returns the largest part of a
+ * queue that was full, in 1/256. */
+uint32_t plumb_trace_live_pass(struct plumb_trace_live *t);
+
+/* Nobody records any more: the rest of the queues, the blocks that were not folded, gaps that go
+ * on, async spans that are open. Folds that were cut short must have been undone. Of a trace
+ * that has ended early plumb_trace_settle() has left the gaps alone. */
+void plumb_trace_live_finish(struct plumb_trace_live *t);
+
+/* Ring mode: the newest records of every thread, with those of the block that is being filled where
+ * it can be had whole, and the newest events of every lane of a collector. */
+void plumb_trace_live_collect(struct plumb_trace_live *t);
+
+/* Spans that are in the file with their ends, those of earlier commits included. */
+uint64_t plumb_trace_live_spans(const struct plumb_trace_live *t);
+
+/* A copy of slot `number` (from 1); false: it has been overwritten, or is being. */
+bool plumb_trace_copy_slot(const struct plumb_trace_source *s, const struct plumb_live_queue *q,
+                           uint64_t number, struct plumb_trace_slot *out);
+
+#endif

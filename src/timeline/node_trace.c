@@ -1,0 +1,332 @@
+/* node_trace.c: see node_trace.h. A span is written once as text and then copied to each file that
+ * is to have it: those of the frames around it, which are linked (`up`), and of its thread's path.
+ */
+#include "timeline/node_trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "base/error.h"
+#include "base/pages.h"
+#include "timeline/node_match.h"
+#include "timeline/node_trace_parts.h"
+
+enum {
+    UNKNOWN = 0,
+    PLAIN = 1,
+    FILES = 2 /* what number f + FILES says: file f */
+};
+
+struct plumb_node_trace {
+    struct plumb_node_trace_options o;
+    uint16_t *file_of; /* [o.nodes_max]: UNKNOWN, PLAIN or FILES and above */
+    struct plumb_node_file *files[PLUMB_NODE_FILES];
+    uint32_t count;
+    uint32_t without; /* nodes that came too late for a file */
+    uint64_t text_bytes, event, last_ns;
+    struct plumb_out line;
+    struct plumb_node_match match;
+};
+
+/* ---- Files of nodes ---------------------------------------------------------------------------
+ */
+
+static uint16_t look_up(struct plumb_node_trace *s, uint32_t node)
+{
+    struct plumb_node_file *f;
+    if (!plumb_node_matches(&s->match, node))
+        return PLAIN;
+    f = s->count < PLUMB_NODE_FILES ? plumb_pages_map(sizeof *f) : NULL;
+    if (!f) {
+        s->without++;
+        return PLAIN;
+    }
+    plumb_node_file_open(f, &s->o, node, &s->line);
+    s->text_bytes += f->text_bytes;
+    s->files[s->count] = f;
+    PLUMB_RELEASE(s->count, s->count + 1);
+    return (uint16_t)(s->count - 1 + FILES);
+}
+
+/* NULL: it has none. */
+static struct plumb_node_file *file_of(struct plumb_node_trace *s, uint32_t node)
+{
+    if (node >= s->o.nodes_max)
+        return NULL;
+    if (s->file_of[node] == UNKNOWN)
+        s->file_of[node] = look_up(s, node);
+    return s->file_of[node] >= FILES ? s->files[s->file_of[node] - FILES] : NULL;
+}
+
+/* ---- Files that a span goes to --------------------------------------------------------------- */
+
+struct walk {
+    struct plumb_node_lane *lane;
+    uint32_t up, path; /* the next frame; then entries of the path that are left */
+};
+
+/* Each once, although a node may be around itself: `s->event` is the span's number. */
+static struct plumb_node_file *next_file(struct walk *w)
+{
+    struct plumb_node_trace *s = w->lane->set;
+    while (w->up || w->path) {
+        struct plumb_node_file *f;
+        if (w->up) {
+            f = file_of(s, w->lane->frames[w->up].node);
+            w->up = w->lane->frames[w->up - 1].up;
+        } else {
+            f = file_of(s, w->lane->path[--w->path]);
+        }
+        if (f && f->event != s->event) {
+            f->event = s->event;
+            return f;
+        }
+    }
+    return NULL;
+}
+
+static struct walk walk_of(struct plumb_node_lane *lane)
+{
+    lane->set->event++;
+    return (struct walk){lane, lane->frames[lane->depth].up, lane->path_depth};
+}
+
+/* ---- Lanes ----------------------------------------------------------------------------------- */
+
+void plumb_node_lane_open(struct plumb_node_lane *lane, struct plumb_node_trace *set, int64_t tid,
+                          const char *name)
+{
+    memset(lane, 0, sizeof *lane);
+    lane->set = set;
+    lane->tid = tid;
+    snprintf(lane->name, sizeof lane->name, "%s", name ? name : "");
+}
+
+void plumb_node_lane_path(struct plumb_node_lane *lane, const uint32_t *path, uint32_t depth)
+{
+    lane->path_depth = depth < PLUMB_NODE_PATH ? depth : PLUMB_NODE_PATH;
+    for (uint32_t i = 0; i < lane->path_depth; i++) {
+        lane->path[i] = path[i];
+        file_of(lane->set, path[i]); /* made now: an end has a line in the scratch buffer */
+    }
+}
+
+void plumb_node_lane_begin(struct plumb_node_lane *lane, uint32_t node, uint64_t ns)
+{
+    struct plumb_node_frame *f;
+    if (lane->depth == PLUMB_NODE_DEPTH)
+        return;
+    f = &lane->frames[++lane->depth];
+    *f = (struct plumb_node_frame){.begin_ns = ns, .node = node};
+    f->up = file_of(lane->set, node) ? lane->depth : f[-1].up;
+}
+
+void plumb_node_lane_step(struct plumb_node_lane *lane, int64_t step)
+{
+    lane->frames[lane->depth].has_step = lane->depth > 0;
+    lane->frames[lane->depth].step = step;
+}
+
+static void put_line(struct plumb_node_trace *s, struct plumb_node_file *f,
+                     const struct plumb_out *line)
+{
+    if (s->text_bytes + line->used > s->o.max_text_bytes) {
+        f->left_out++;
+        return;
+    }
+    plumb_node_file_put(f, &s->o, line->base, line->used);
+    s->text_bytes += line->used;
+}
+
+static void name_thread(struct plumb_node_lane *lane, struct plumb_node_file *f)
+{
+    struct plumb_node_trace *s = lane->set;
+    unsigned char text[1024];
+    struct plumb_out out = {text, sizeof text, 0};
+    uint64_t key = (uint64_t)lane->tid + 1;
+    char name[96];
+    if (plumb_map_get(&f->threads, key))
+        return;
+    plumb_map_put(&f->threads, key, 1);
+    snprintf(name, sizeof name, "thread %lld%s%s%s", (long long)lane->tid,
+             lane->name[0] ? " (" : "", lane->name, lane->name[0] ? ")" : "");
+    if (plumb_chrome_meta(&out, PLUMB_CHROME_THREAD_NAME, s->o.pid, lane->tid, name, 0))
+        put_line(s, f, &out);
+}
+
+/* Whether the innermost span's node is around itself: then the run is part of that one. */
+static bool is_outermost(const struct plumb_node_lane *lane)
+{
+    uint32_t node = lane->frames[lane->depth].node;
+    for (uint32_t up = lane->frames[lane->depth - 1].up; up; up = lane->frames[up - 1].up)
+        if (lane->frames[up].node == node)
+            return false;
+    for (uint32_t i = 0; i < lane->path_depth; i++)
+        if (lane->path[i] == node)
+            return false;
+    return true;
+}
+
+/* The innermost span as a line, in Kineto's spelling. */
+static void write_line(struct plumb_node_lane *lane, uint64_t took, const char *phase,
+                       const struct plumb_chrome_arg *args, size_t arg_count)
+{
+    struct plumb_node_trace *s = lane->set;
+    const struct plumb_node_frame *f = &lane->frames[lane->depth];
+    const char *name = s->o.name_of(s->o.arg, f->node);
+    bool contains = f->has_child || strncmp(name, "plumb.region::", 14) == 0;
+    struct plumb_chrome_arg all[PLUMB_NODE_ARGS + 2];
+    struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
+                                   .category = contains ? "user_annotation" : "cpu_op",
+                                   .name = name,
+                                   .pid = s->o.pid,
+                                   .tid = lane->tid,
+                                   .ns = f->begin_ns,
+                                   .dur_ns = took,
+                                   .args = all};
+    if (f->has_step)
+        all[e.arg_count++] = (struct plumb_chrome_arg){"step", PLUMB_CHROME_I64, {.i64 = f->step}};
+    for (size_t i = 0; i < arg_count && i < PLUMB_NODE_ARGS; i++)
+        all[e.arg_count++] = args[i];
+    if (phase[0] && strcmp(phase, "inference") != 0)
+        all[e.arg_count++] = (struct plumb_chrome_arg){"phase", PLUMB_CHROME_TEXT, {.text = phase}};
+    s->line.used = 0;
+    plumb_chrome_event(&s->line, &e);
+}
+
+void plumb_node_lane_end(struct plumb_node_lane *lane, uint64_t ns, const char *phase,
+                         const struct plumb_chrome_arg *args, size_t arg_count)
+{
+    struct plumb_node_trace *s = lane->set;
+    struct plumb_node_frame *f = &lane->frames[lane->depth];
+    struct plumb_node_file *file;
+    bool written = false;
+    struct walk w;
+    uint64_t took;
+    if (!lane->depth)
+        return;
+    took = ns > f->begin_ns ? ns - f->begin_ns : 0;
+    w = walk_of(lane);
+    while ((file = next_file(&w)) != NULL) {
+        if (!written)
+            write_line(lane, took, phase, args, arg_count);
+        written = true;
+        name_thread(lane, file);
+        put_line(s, file, &s->line);
+        plumb_breakdown_host(&file->breakdown, f->node, took,
+                             took > f->child_ns ? took - f->child_ns : 0);
+        if (file->node == f->node && is_outermost(lane))
+            plumb_breakdown_run(&file->breakdown, took);
+    }
+    if (ns > s->last_ns)
+        s->last_ns = ns;
+    lane->depth--;
+    f[-1].child_ns += took;
+    f[-1].has_child = true;
+}
+
+void plumb_node_lane_device(struct plumb_node_lane *lane, uint32_t node, uint64_t ns)
+{
+    struct walk w = walk_of(lane);
+    struct plumb_node_file *file;
+    while ((file = next_file(&w)) != NULL)
+        plumb_breakdown_device(&file->breakdown, node, ns);
+}
+
+/* ---- The set --------------------------------------------------------------------------------- */
+
+/* Unmaps it; the files stay as they are. */
+static void forget(struct plumb_node_trace *s)
+{
+    for (uint32_t i = 0; i < s->count; i++) {
+        plumb_node_file_forget(s->files[i]);
+        plumb_pages_unmap(s->files[i], sizeof *s->files[i]);
+    }
+    if (s->file_of)
+        plumb_pages_unmap(s->file_of, s->o.nodes_max * sizeof *s->file_of);
+    if (s->line.base)
+        plumb_pages_unmap(s->line.base, s->line.size);
+    plumb_node_match_fini(&s->match);
+    plumb_pages_unmap(s, sizeof *s);
+}
+
+static void fini(struct plumb_node_trace *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        plumb_node_file_fini(s->files[i], &s->o);
+    forget(s);
+}
+
+int plumb_node_trace_open(struct plumb_node_trace **out, const struct plumb_node_trace_options *o,
+                          plumb_error *err)
+{
+    struct plumb_node_trace *s = plumb_pages_map(sizeof *s);
+    if (s) {
+        s->o = *o;
+        s->line.size = PLUMB_CHROME_EVENT_MAX;
+        s->line.base = plumb_pages_map(s->line.size);
+        s->file_of = plumb_pages_map(o->nodes_max * sizeof *s->file_of);
+    }
+    if (!s || !s->line.base || !s->file_of ||
+        plumb_node_match_open(&s->match, o->patterns, o->nodes_max, o->name_of, o->arg) < 0) {
+        if (s)
+            fini(s);
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for PLUMB_TRACE_NODES");
+    }
+    *out = s;
+    return PLUMB_OK;
+}
+
+static void tell(const struct plumb_node_trace *s, struct plumb_buf *told)
+{
+    const struct plumb_node_match *m = &s->match;
+    uint64_t left_out = 0;
+    for (uint32_t i = 0; i < m->patterns; i++)
+        if (!m->matched[i])
+            plumb_buf_printf(told, "PLUMB_TRACE_NODES: no node that ran matches '%s'\n",
+                             m->pattern[i]);
+    if (m->refused)
+        plumb_buf_printf(told, "PLUMB_TRACE_NODES: %u patterns are too many or too long\n",
+                         m->refused);
+    if (s->without)
+        plumb_buf_printf(told, "PLUMB_TRACE_NODES: %u nodes have no trace of their own; %d have\n",
+                         s->without, (int)PLUMB_NODE_FILES);
+    for (uint32_t i = 0; i < s->count; i++)
+        left_out += s->files[i]->left_out;
+    if (left_out)
+        plumb_buf_printf(told,
+                         "PLUMB_TRACE_NODES: the traces of single nodes lack %llu spans, beyond "
+                         "their bound (PLUMB_TRACE_MAX); the breakdowns have them\n",
+                         (unsigned long long)left_out);
+}
+
+int plumb_node_trace_close(struct plumb_node_trace *set, struct plumb_buf *told, plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    if (!set)
+        return 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        int one = plumb_node_file_close(set->files[i], &set->o, set->last_ns, &set->line,
+                                        rc == PLUMB_OK ? err : NULL);
+        if (rc == PLUMB_OK)
+            rc = one;
+    }
+    tell(set, told);
+    if (rc == PLUMB_OK)
+        rc = (int)set->count;
+    fini(set);
+    return rc;
+}
+
+void plumb_node_trace_drop(struct plumb_node_trace *set)
+{
+    if (set)
+        fini(set);
+}
+
+void plumb_node_trace_forget(struct plumb_node_trace *set)
+{
+    if (set)
+        forget(set);
+}

@@ -1,0 +1,258 @@
+/* labels: notsan
+ * Each way of taking many records at once writes what taking them one by one does. */
+#include "timeline/perfetto.h"
+
+#include <string.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "random.h"
+
+enum { SLOTS = 600, RUNS = 24 };
+
+static struct plumb_live_header header;
+static unsigned char buffer[PLUMB_PF_PACKET_MAX];
+static struct plumb_trace_file file;
+static struct plumb_trace_lane lane;
+static struct plumb_buf bytes;
+static uint32_t taken; /* records, by the way under test */
+static plumb_trace_plain_fn *way;
+
+static uint32_t one_by_one(struct plumb_trace_plain *t, const uint64_t *words, uint32_t n)
+{
+    (void)t;
+    (void)words;
+    (void)n;
+    return 0;
+}
+
+static uint32_t counted(struct plumb_trace_plain *t, const uint64_t *words, uint32_t n)
+{
+    uint32_t took = way(t, words, n);
+    assert_true(took <= n);
+    taken += took;
+    return took;
+}
+
+static bool keep(void *arg, const unsigned char *p, size_t n)
+{
+    (void)arg;
+    plumb_buf_append(&bytes, p, n);
+    return true;
+}
+
+static void open_lane(uint32_t sequence, uint64_t ns_per_tick, plumb_trace_plain_fn *fn)
+{
+    memset(&file, 0, sizeof file);
+    memset(&lane, 0, sizeof lane);
+    file.source = (struct plumb_trace_source){(unsigned char *)&header, sizeof header, &header};
+    file.out = (struct plumb_pf_out){buffer, sizeof buffer, 0};
+    file.write = keep;
+    file.clock.ns_per_tick = ns_per_tick;
+    assert_int_equal(plumb_trace_file_open(&file), 0);
+    way = fn;
+    file.plain = counted;
+    plumb_trace_lane_open(&lane, &file, sequence, false);
+    taken = 0;
+    bytes.len = 0;
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+struct maker {
+    uint64_t random, ticks;
+    uint32_t nodes, odd; /* of `odd` words, one is not plain; 0: none */
+    uint32_t depth;
+    bool nested;
+};
+
+static uint64_t below(struct maker *m, uint64_t n)
+{
+    return random_next(&m->random) % n;
+}
+
+/* Times of any length, most of them short. */
+static uint64_t gap(struct maker *m)
+{
+    uint64_t r = below(m, 64);
+    if (m->odd && r == 0)
+        return below(m, UINT64_C(1) << 26);
+    return r < 8 ? below(m, 4) : below(m, r < 40 ? 1 << 14 : 1 << 20);
+}
+
+static uint64_t plain_word(struct maker *m)
+{
+    bool begin = m->nested ? below(m, 2) && m->depth < 200 : !m->depth;
+    if (!begin && !m->depth && !m->odd)
+        begin = true;
+    m->depth += begin ? 1u : m->depth ? (uint32_t)-1 : 0;
+    if (!begin)
+        return PLUMB_REC_END;
+    return (m->odd && below(m, 512) == 0 ? below(m, 1 << PLUMB_NODE_BITS) : 1 + below(m, m->nodes))
+               << 2 |
+           PLUMB_REC_BEGIN;
+}
+
+/* A wide record that changes what follows, or nothing a reader of traces knows. */
+static uint32_t odd_words(struct maker *m, uint64_t *w, uint32_t room)
+{
+    static const uint32_t kinds[] = {PLUMB_WIDE_GROUP, PLUMB_WIDE_STEP,    PLUMB_WIDE_CLOSE,
+                                     PLUMB_WIDE_MARK,  PLUMB_WIDE_INSTANT, 63};
+    uint32_t kind = kinds[below(m, sizeof kinds / sizeof *kinds)];
+    if (room < 3 || below(m, 8) == 0) {
+        w[0] = below(m, 4) | below(m, 1 << 12) << 2;
+        return 1;
+    }
+    w[0] = PLUMB_REC_WIDE | kind << 2 | 3 << 8 | 1 << 16;
+    if (kind == PLUMB_WIDE_GROUP || kind == PLUMB_WIDE_STEP)
+        w[1] = below(m, 8) == 0;
+    else
+        w[1] = below(m, 4);
+    w[2] = 0;
+    return 3;
+}
+
+static void make_slot(struct maker *m, struct plumb_trace_slot *slot, uint64_t number)
+{
+    uint32_t n = PLUMB_BLOCK_HEAD;
+    uint64_t at = 0;
+    memset(slot, 0, sizeof *slot);
+    slot->number = slot->block = number;
+    slot->kind = PLUMB_SLOT_BLOCK;
+    slot->tid = slot->generation = 7;
+    slot->step = -1;
+    slot->words = (uint16_t)(m->odd && below(m, 4) == 0 ? below(m, 129) : PLUMB_BLOCK_WORDS);
+    slot->data[0] = m->odd && below(m, 64) == 0 ? below(m, m->ticks + 1) : m->ticks;
+    if (m->odd && below(m, 64) == 0) {
+        slot->flags = PLUMB_SLOT_RESUMES;
+        slot->depth = (uint32_t)below(m, 4);
+        m->depth = slot->depth;
+    }
+    while (n < PLUMB_BLOCK_WORDS) {
+        uint32_t first = n;
+        at += gap(m);
+        if (m->odd && below(m, m->odd) == 0)
+            n += odd_words(m, &slot->data[n], PLUMB_BLOCK_WORDS - n);
+        else
+            slot->data[n++] = plain_word(m);
+        slot->data[first] |= at << (64 - PLUMB_TICK_BITS);
+    }
+    m->ticks += at;
+}
+
+/* All of a stream's bytes, a digest of where it stands behind them. */
+static void run(const struct maker *like, uint32_t sequence, uint64_t ns_per_tick,
+                plumb_trace_plain_fn *fn)
+{
+    struct maker m = *like;
+    struct plumb_trace_slot slot;
+    open_lane(sequence, ns_per_tick, fn);
+    for (uint64_t i = 1; i <= SLOTS; i++) {
+        make_slot(&m, &slot, i);
+        plumb_trace_lane_slot(&lane, NULL, &slot);
+        plumb_buf_append(&bytes, &lane.state.depth, sizeof lane.state.depth);
+        for (uint32_t d = 0; d <= lane.state.depth; d++)
+            plumb_buf_append(&bytes, &lane.state.frames[d],
+                             offsetof(struct plumb_trace_frame, why_off));
+        plumb_buf_append(&bytes, &lane.state.last_ticks, sizeof lane.state.last_ticks);
+        plumb_buf_append(&bytes, &lane.spans, sizeof lane.spans);
+    }
+    plumb_trace_file_flush(&file);
+    plumb_trace_file_fini(&file);
+}
+
+static const struct {
+    plumb_trace_plain_fn *fn;
+    bool (*here)(void);
+} ways[] = {
+    {plumb_trace_plain_scalar, NULL},
+#if defined(__x86_64__)
+    {plumb_trace_plain_avx512vbmi2, plumb_trace_plain_has_avx512vbmi2},
+#endif
+};
+
+static void compare(const struct maker *m, uint32_t sequence, uint64_t ns_per_tick)
+{
+    struct plumb_buf want;
+    run(m, sequence, ns_per_tick, one_by_one);
+    want = bytes;
+    bytes = (struct plumb_buf){0};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        if (ways[i].here && !ways[i].here())
+            continue;
+        run(m, sequence, ns_per_tick, ways[i].fn);
+        assert_int_equal(bytes.len, want.len);
+        assert_memory_equal(bytes.data, want.data, want.len);
+        if (!m->odd) /* but for the first use of names, and the ends of buffers */
+            assert_true(taken > SLOTS * 126 / 10 * 8);
+    }
+    plumb_buf_fini(&want);
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+/* Ticks of 0.4 ns, 1 ns, and of more than the vectors take. */
+static const uint64_t rates[] = {UINT64_C(1717986918), UINT64_C(1) << 32, UINT64_C(9) << 32};
+
+static void plain_spans_are_what_they_are_one_by_one(void **state)
+{
+    static const uint32_t sequences[] = {2, 127, 128, 16384};
+    (void)state;
+    for (uint32_t i = 0; i < 4 * 4; i++) {
+        struct maker m = {.random = i, .nodes = i & 1 ? 100 : 3000, .nested = i & 2};
+        compare(&m, sequences[i / 4], rates[i % 2]);
+    }
+}
+
+static void records_of_all_kinds_are_what_they_are_one_by_one(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < RUNS; i++) {
+        struct maker m = {.random = 100 + i,
+                          .nodes = i & 1   ? 100
+                                   : i & 8 ? 500
+                                           : 13000,
+                          .nested = i & 2};
+        m.odd = i & 4 ? 3 : 50;
+        compare(&m, i % 3 ? 5 : 300, rates[i % 3]);
+    }
+}
+
+static void nestings_are_those_of_brackets(void **state)
+{
+    struct plumb_trace_nesting n;
+    (void)state;
+    plumb_trace_nesting_make(&n);
+    assert_int_equal(n.opens[0x55], 0); /* ()()()() */
+    assert_int_equal(n.closes[0x55], 0);
+    assert_int_equal(n.opens[0x0f], 0); /* (((())))*/
+    assert_int_equal(n.closes[0x0f], 0);
+    assert_int_equal(n.opens[0xf0], 0xf0); /* ))))(((( */
+    assert_int_equal(n.closes[0xf0], 4);
+    assert_int_equal(n.opens[0x23], 0); /* (()))()) */
+    assert_int_equal(n.closes[0x23], 2);
+    assert_int_equal(n.opens[0xa2], 0x80); /* )())()) ( */
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    plumb_buf_fini(&bytes);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_spans_are_what_they_are_one_by_one),
+        cmocka_unit_test(records_of_all_kinds_are_what_they_are_one_by_one),
+        cmocka_unit_test(nestings_are_those_of_brackets),
+    };
+    return cmocka_run_group_tests(tests, NULL, close_all);
+}

@@ -1,0 +1,83 @@
+/* selection.c: see selection.h. */
+#include "timeline/selection.h"
+
+#include <string.h>
+
+static void second_reading(void *arg, uint32_t lane, const struct plumb_trace_slot *slot)
+{
+    plumb_trace_nodes_slot(arg, lane, slot);
+}
+
+static bool is_in_steps(const struct plumb_trace_filter *self, const struct plumb_trace_state *s,
+                        const struct plumb_trace_frame *f)
+{
+    return plumb_step_list_has(self->arg, f ? f->step : s->step);
+}
+
+/* The filter of PLUMB_TRACE_STEPS before those of `t`. */
+static int open_steps(struct plumb_trace_parts *p, struct plumb_trace_live *t, plumb_error *err)
+{
+    const struct plumb_trace_source *s = &t->file.source;
+    int rc;
+    if (!s->h->trace.steps_off)
+        return PLUMB_OK;
+    rc = plumb_step_list_parse(&p->steps, plumb_trace_text(s, s->h->trace.steps_off), err);
+    if (rc < 0)
+        return rc;
+    p->in_steps = (struct plumb_trace_filter){is_in_steps, &p->steps, t->filter};
+    t->filter = &p->in_steps;
+    return rc;
+}
+
+int plumb_trace_parts_open(struct plumb_trace_parts *p, struct plumb_trace_live *t, const char *dir,
+                           bool alive, plumb_error *err)
+{
+    const struct plumb_trace_source *s = &t->file.source;
+    const struct plumb_trace_filter *around;
+    bool regions;
+    int rc, nodes = PLUMB_OK;
+    memset(p, 0, sizeof *p);
+    rc = open_steps(p, t, err);
+    around = t->filter;
+    regions = plumb_trace_regions_open(&p->regions, s, true, alive) &&
+              plumb_trace_regions_open(&p->uncounted, s, false, alive);
+    if (regions) {
+        p->regions.filter.next = p->uncounted.filter.next = around;
+        t->filter = &p->regions.filter;
+    }
+    if (dir)
+        nodes = plumb_trace_nodes_open(&p->nodes, &t->file, regions ? &p->uncounted.filter : around,
+                                       dir, rc < 0 ? NULL : err);
+    p->has_only = plumb_trace_only_open(&p->only, s) > 0;
+    if (p->has_only) {
+        p->only.filter.next = t->filter;
+        t->filter = &p->only.filter;
+    }
+    if (p->nodes) {
+        t->also = second_reading;
+        t->also_arg = p->nodes;
+    }
+    return rc < 0 ? rc : nodes;
+}
+
+void plumb_trace_parts_forget(struct plumb_trace_parts *p)
+{
+    plumb_trace_nodes_forget(p->nodes);
+    if (p->has_only)
+        plumb_trace_only_close(&p->only);
+    memset(p, 0, sizeof *p);
+}
+
+int plumb_trace_parts_close(struct plumb_trace_parts *p, bool whole, struct plumb_buf *told,
+                            plumb_error *err)
+{
+    int rc = PLUMB_OK;
+    if (whole)
+        rc = plumb_trace_nodes_close(p->nodes, told, err);
+    else
+        plumb_trace_nodes_drop(p->nodes);
+    if (p->has_only)
+        plumb_trace_only_close(&p->only);
+    memset(p, 0, sizeof *p);
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* selection.h: the parts of a run that its trace is kept to, by regions (live/trace_regions.h), by
+ * nodes (nodes.h) and by steps (PLUMB_TRACE_STEPS: what runs in one of them), as filters for
+ * one reading of the queues; and the files of single nodes.
+ * For the writer of a live run, and for whoever finishes the trace of a killed one. */
+#ifndef PLUMB_TIMELINE_SELECTION_H
+#define PLUMB_TIMELINE_SELECTION_H
+
+#include "config/step_list.h"
+#include "live/trace_regions.h"
+#include "timeline/mapping.h"
+#include "timeline/nodes.h"
+
+struct plumb_trace_parts {
+    struct plumb_trace_regions regions, uncounted; /* the second for the second reading */
+    struct plumb_trace_only only;
+    bool has_only;
+    struct plumb_step_list steps;
+    struct plumb_trace_filter in_steps;
+    struct plumb_trace_nodes *nodes; /* NULL: none are wanted */
+};
+
+/* Sets up the filters of `t`, before those that it has. `dir`: where files of nodes go; NULL: there
+ * are none. `alive`: the process goes on. Errors, of which everything but what they are about is
+ * set up: PLUMB_ERR_ARG, a list of steps that is none; PLUMB_ERR_MEMORY. */
+int plumb_trace_parts_open(struct plumb_trace_parts *p, struct plumb_trace_live *t, const char *dir,
+                           bool alive, plumb_error *err);
+/* Finishes the files of nodes, as plumb_trace_nodes_close(), or drops them; frees all. `p` may be
+ * zeroed. */
+int plumb_trace_parts_close(struct plumb_trace_parts *p, bool whole, struct plumb_buf *told,
+                            plumb_error *err);
+/* In a forked child, whatever the writer was doing: unmaps what it had. */
+void plumb_trace_parts_forget(struct plumb_trace_parts *p);
+
+#endif
