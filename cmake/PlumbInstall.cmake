@@ -4,16 +4,16 @@
 include(CMakePackageConfigHelpers)
 set(PLUMB_CMAKE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/plumb")
 
-# Other people's CMake sees plumb::plumb, plumb::plumb_static, plumb::header, plumb::trace and
-# plumb::trace_static.
+# Other people's CMake sees plumb::plumb, plumb::plumb_static, plumb::header, plumb::read and
+# plumb::read_static.
 set(exported plumb_shared plumb_static plumb_header)
 set_target_properties(plumb_shared PROPERTIES EXPORT_NAME plumb)
 set_target_properties(plumb_static PROPERTIES EXPORT_NAME plumb_static)
 set_target_properties(plumb_header PROPERTIES EXPORT_NAME header)
-if(PLUMB_HAVE_TRACE)
-  list(APPEND exported plumb_trace_shared plumb_trace_static)
-  set_target_properties(plumb_trace_shared PROPERTIES EXPORT_NAME trace)
-  set_target_properties(plumb_trace_static PROPERTIES EXPORT_NAME trace_static)
+if(PLUMB_HAVE_READ)
+  list(APPEND exported plumb_read_shared plumb_read_static)
+  set_target_properties(plumb_read_shared PROPERTIES EXPORT_NAME read)
+  set_target_properties(plumb_read_static PROPERTIES EXPORT_NAME read_static)
   install(TARGETS plumb_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 install(TARGETS ${exported} EXPORT plumbTargets
@@ -23,7 +23,7 @@ if(PLUMB_HAVE_MALLOC)
   install(TARGETS plumb_malloc LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 add_custom_target(product DEPENDS ${exported})
-if(PLUMB_HAVE_TRACE)
+if(PLUMB_HAVE_READ)
   add_dependencies(product plumb_cli)
 endif()
 if(PLUMB_HAVE_MALLOC)
@@ -51,8 +51,8 @@ install(FILES
 file(RELATIVE_PATH PLUMB_PC_TO_PREFIX
   "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 set(pkgconfig_files plumb)
-if(PLUMB_HAVE_TRACE)
-  list(APPEND pkgconfig_files plumb-trace)
+if(PLUMB_HAVE_READ)
+  list(APPEND pkgconfig_files plumb-read)
 endif()
 foreach(name IN LISTS pkgconfig_files)
   configure_file("cmake/${name}.pc.in" "${PROJECT_BINARY_DIR}/cmake/${name}.pc" @ONLY)

@@ -7,7 +7,7 @@
 # Objects are compiled once, hidden and position independent, in four groups. The place of a file
 # says which it is in:
 #   record  src/record, src/collect and src/api/record_*.c: libplumb
-#   trace   src/read, src/analyze, src/report and src/api/read_*.c: libplumb-trace
+#   read    src/read, src/analyze, src/report and src/api/read_*.c: libplumb-read
 #   inject  src/inject: libplumb-malloc.so alone, which is preloaded, never linked
 #   common  every other folder of src: in both libraries
 # Hidden symbols still link inside one program, so the unit tests use the very same objects, through
@@ -119,17 +119,17 @@ function(plumb_static_library target name)
 endfunction()
 
 plumb_layer_sources(PLUMB_RECORD_SOURCES record/*.c collect/*.c api/record_*.c)
-plumb_layer_sources(PLUMB_TRACE_SOURCES read/*.c analyze/*.c report/*.c api/read_*.c)
+plumb_layer_sources(PLUMB_READ_SOURCES read/*.c analyze/*.c report/*.c api/read_*.c)
 plumb_layer_sources(PLUMB_INJECT_SOURCES inject/*.c)
 file(GLOB common CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/src/*")
 list(REMOVE_ITEM common record collect read analyze report inject api)
 list(TRANSFORM common APPEND "/*.c")
 plumb_layer_sources(PLUMB_COMMON_SOURCES ${common})
 file(GLOB strangers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/api/*.c" "${PROJECT_SOURCE_DIR}/src/*.c")
-list(REMOVE_ITEM strangers ${PLUMB_RECORD_SOURCES} ${PLUMB_TRACE_SOURCES})
+list(REMOVE_ITEM strangers ${PLUMB_RECORD_SOURCES} ${PLUMB_READ_SOURCES})
 if(strangers)
   message(FATAL_ERROR "a file in src/api is named record_*.c (it goes into libplumb) "
-    "or read_*.c (into libplumb-trace), and src itself holds none: ${strangers}")
+    "or read_*.c (into libplumb-read), and src itself holds none: ${strangers}")
 endif()
 
 # For the public header alone: instrumented code that links no libplumb finds the runtime at run time.
@@ -186,31 +186,31 @@ if(PLUMB_BUILD_KIND STREQUAL "plain")
 endif()
 
 set(testing_objects ${record_objects})
-if(PLUMB_HAVE_TRACE)
-  plumb_objects(plumb_trace_objects ${PLUMB_TRACE_SOURCES})
-  target_link_libraries(plumb_trace_objects PRIVATE PkgConfig::JANSSON PkgConfig::ZLIB)
-  target_compile_definitions(plumb_trace_objects PRIVATE
+if(PLUMB_HAVE_READ)
+  plumb_objects(plumb_read_objects ${PLUMB_READ_SOURCES})
+  target_link_libraries(plumb_read_objects PRIVATE PkgConfig::JANSSON PkgConfig::ZLIB)
+  target_compile_definitions(plumb_read_objects PRIVATE
     "PLUMB_HAVE_NVTX=$<BOOL:${PLUMB_HAVE_NVTX}>")
-  set(PLUMB_TRACE_NEEDS PkgConfig::JANSSON PkgConfig::ZLIB)
-  set(PLUMB_PC_TRACE_NEEDS "jansson zlib")
+  set(PLUMB_READ_NEEDS PkgConfig::JANSSON PkgConfig::ZLIB)
+  set(PLUMB_PC_READ_NEEDS "jansson zlib")
   if(PLUMB_HAVE_OTF2)
-    list(APPEND PLUMB_TRACE_NEEDS PkgConfig::OTF2)
-    string(APPEND PLUMB_PC_TRACE_NEEDS " otf2")
-    target_link_libraries(plumb_trace_objects PRIVATE PkgConfig::OTF2)
-    target_compile_definitions(plumb_trace_objects PRIVATE PLUMB_OTF2)
+    list(APPEND PLUMB_READ_NEEDS PkgConfig::OTF2)
+    string(APPEND PLUMB_PC_READ_NEEDS " otf2")
+    target_link_libraries(plumb_read_objects PRIVATE PkgConfig::OTF2)
+    target_compile_definitions(plumb_read_objects PRIVATE PLUMB_OTF2)
   endif()
-  set(trace_objects
-    $<TARGET_OBJECTS:plumb_common_objects> $<TARGET_OBJECTS:plumb_trace_objects>)
-  list(APPEND testing_objects $<TARGET_OBJECTS:plumb_trace_objects>)
+  set(read_objects
+    $<TARGET_OBJECTS:plumb_common_objects> $<TARGET_OBJECTS:plumb_read_objects>)
+  list(APPEND testing_objects $<TARGET_OBJECTS:plumb_read_objects>)
 
-  plumb_shared_library(plumb_trace_shared plumb-trace ${trace_objects})
-  add_library(plumb::trace ALIAS plumb_trace_shared)
-  target_link_libraries(plumb_trace_shared PRIVATE
-    ${PLUMB_TRACE_NEEDS} Threads::Threads ${CMAKE_DL_LIBS} m)
+  plumb_shared_library(plumb_read_shared plumb-read ${read_objects})
+  add_library(plumb::read ALIAS plumb_read_shared)
+  target_link_libraries(plumb_read_shared PRIVATE
+    ${PLUMB_READ_NEEDS} Threads::Threads ${CMAKE_DL_LIBS} m)
 
-  plumb_static_library(plumb_trace_static plumb-trace ${trace_objects})
-  add_library(plumb::trace_static ALIAS plumb_trace_static)
-  target_link_libraries(plumb_trace_static INTERFACE
+  plumb_static_library(plumb_read_static plumb-read ${read_objects})
+  add_library(plumb::read_static ALIAS plumb_read_static)
+  target_link_libraries(plumb_read_static INTERFACE
     jansson z $<$<BOOL:${PLUMB_HAVE_OTF2}>:otf2> Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()
 
@@ -219,5 +219,5 @@ if(PLUMB_HAVE_TESTS)
   target_include_directories(plumb_testing INTERFACE "${PROJECT_SOURCE_DIR}/src")
   target_compile_definitions(plumb_testing INTERFACE PLUMB_LINKED)
   target_link_libraries(plumb_testing INTERFACE
-    ${PLUMB_TRACE_NEEDS} Threads::Threads ${CMAKE_DL_LIBS} m)
+    ${PLUMB_READ_NEEDS} Threads::Threads ${CMAKE_DL_LIBS} m)
 endif()

@@ -82,7 +82,7 @@ function(plumb_feature_summary)
   endforeach()
 endfunction()
 
-plumb_option(PLUMB_TRACE on "libplumb-trace and the plumb command; needs jansson and zlib")
+plumb_option(PLUMB_READ on "libplumb-read and the plumb command; needs jansson and zlib")
 plumb_option(PLUMB_NVTX auto "NVTX ranges (PLUMB_NVTX=1); need the nvtx3 headers")
 plumb_option(PLUMB_OTF2 auto "Export to OTF2; needs libotf2")
 plumb_option(PLUMB_EXAMPLES auto "Example pipelines; text_to_video and video_nodes need oneDNN and libav")
@@ -103,7 +103,7 @@ endfunction()
 
 plumb_pkg(JANSSON jansson)
 plumb_pkg(ZLIB zlib)
-plumb_feature(PLUMB_TRACE PLUMB_HAVE_TRACE "libplumb-trace, plumb command"
+plumb_feature(PLUMB_READ PLUMB_HAVE_READ "libplumb-read, plumb command"
   "no jansson (libjansson-dev)" JANSSON_FOUND
   "no zlib (zlib1g-dev)" ZLIB_FOUND)
 
@@ -115,7 +115,7 @@ plumb_feature(PLUMB_NVTX PLUMB_HAVE_NVTX "NVTX ranges"
   "no nvtx3 headers (of the CUDA toolkit, or -DNVTX3_INCLUDE_DIR=)" NVTX3_INCLUDE_DIR)
 plumb_pkg(OTF2 otf2)
 plumb_feature(PLUMB_OTF2 PLUMB_HAVE_OTF2 "export to OTF2"
-  "no libplumb-trace" PLUMB_HAVE_TRACE
+  "no libplumb-read" PLUMB_HAVE_READ
   "no libotf2 (libotf2-trace-dev)" OTF2_FOUND)
 
 # The CMake package of Debian's oneDNN wants OpenCL, which its CPU engine does not need: look for the

@@ -1,10 +1,10 @@
 # The plumb command, and the folders whose owners describe them themselves: examples, bench, docs, tests.
 
-if(PLUMB_HAVE_TRACE)
+if(PLUMB_HAVE_READ)
   file(GLOB cli_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cli/*.c")
   list(FILTER cli_sources EXCLUDE REGEX "_test\\.c$")
   plumb_program(plumb_cli ${cli_sources})
-  target_link_libraries(plumb_cli PRIVATE plumb::trace ${CMAKE_DL_LIBS})
+  target_link_libraries(plumb_cli PRIVATE plumb::read ${CMAKE_DL_LIBS})
   target_compile_definitions(plumb_cli PRIVATE PLUMB_BIN_TO_LIB="${PLUMB_BIN_TO_LIB}")
   set_target_properties(plumb_cli PROPERTIES
     OUTPUT_NAME plumb

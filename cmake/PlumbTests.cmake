@@ -21,7 +21,7 @@ set(PLUMB_REFERENCE_FILE "" CACHE FILEPATH
   "The reference document of the systems that plumb succeeds, which some tests read")
 set(PLUMB_TEST_BIN_DIR "${PROJECT_BINARY_DIR}/tests/bin")
 set(PLUMB_TEST_CLI "")
-if(PLUMB_HAVE_TRACE)
+if(PLUMB_HAVE_READ)
   set(PLUMB_TEST_CLI "${PLUMB_BIN_DIR}/plumb")
 endif()
 

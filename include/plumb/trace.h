@@ -1,4 +1,4 @@
-/* trace.h: read recordings of plumb. The interface of libplumb-trace; the `plumb` command uses it
+/* trace.h: read recordings of plumb. The interface of libplumb-read; the `plumb` command uses it
  * too.
  *
  *     plumb_report *report;

@@ -1,6 +1,6 @@
 /* rank_summary.h: what the operators of one rank cost, for files beside timing.json:
  * summary_rank<R>.txt for people and summary_rank<R>.json for scripts, and the table of its nodes
- * in each phase, summary_rank<R>.nodes.txt. Used by libplumb and by libplumb-trace. Any thread. */
+ * in each phase, summary_rank<R>.nodes.txt. Used by libplumb and by libplumb-read. Any thread. */
 #ifndef PLUMB_SUMMARY_RANK_SUMMARY_H
 #define PLUMB_SUMMARY_RANK_SUMMARY_H
 

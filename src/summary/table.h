@@ -1,5 +1,5 @@
 /* table.h: the rows of a summary, chosen, ordered and added up, and the fixed-width table
- * made of them. Used by libplumb and by libplumb-trace. Any thread, one summary at a time.
+ * made of them. Used by libplumb and by libplumb-read. Any thread, one summary at a time.
  *
  * What adds up: a node that runs inside another must not be counted twice, so TOTAL adds only runs
  * that lie in no other run of the table's rows, and the average per frame only those that lie in no

@@ -69,9 +69,9 @@ run cmake/header_only LD_PRELOAD="$libdir/libplumb.so"
 # shellcheck disable=SC2046
 {
     $CC -std=c11 -Wall -Wextra -Werror "$here/reader.c" -o pc_reader \
-        $(pkg-config --cflags --libs plumb-trace)
+        $(pkg-config --cflags --libs plumb-read)
     $CC -std=c11 -Wall -Wextra -Werror "$here/reader.c" -o pc_reader_static \
-        $(pkg-config --cflags plumb-trace) "$libdir/libplumb-trace.a" \
+        $(pkg-config --cflags plumb-read) "$libdir/libplumb-read.a" \
         $(pkg-config --libs jansson zlib) -lpthread -ldl -lm
 }
 version=$("$prefix/bin/plumb" --version)
