@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codec/json_write.h"
+#include "base/text/utf8.h"
 #include "read/activation/read.h"
 #include "report/activation/view.h"
 

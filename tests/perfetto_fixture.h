@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "codec/json_write.h"
+#include "base/text/utf8.h"
 
 enum { PFX_SEQUENCES = 20000, PFX_IDS = 1 << 14, PFX_INDEXES = 30, PFX_TEXT = 5000 };
 
