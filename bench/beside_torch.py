@@ -24,7 +24,7 @@ try:
 except ImportError:
     torch = None
 
-sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bindings", "python"))
 SIZES = [("", 256 << 20), ("_64k", 64 << 10)]
 TYPES = [("f32", 4), ("bf16", 2)]
 NAMES = ["abs_mean", "sum", "max", "std"]  # as the kernel gives them

@@ -20,7 +20,7 @@ from torch import nn
 from torch.nn import functional as F
 
 # Where the source tree has it; installed it is in PREFIX/share/plumb.
-sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bindings", "python"))
 import plumb_torch_activations as activations  # noqa: E402
 
 DTYPES = {"F32": torch.float32, "BF16": torch.bfloat16, "U8": torch.uint8}

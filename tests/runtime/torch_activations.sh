@@ -229,7 +229,7 @@ rows = case("inputs", inputs=r"layers\.1")[1]
 assert [(row["module"], row["tensor"]) for row in rows[:3]] == [
     ("layers.0", "out"), ("layers.1", "in"), ("layers.1", "out")], rows
 PY
-expect 'the cases' 0 env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$PLUMB_SOURCE_DIR/python" /usr/bin/python3 cases.py
+expect 'the cases' 0 env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$PLUMB_SOURCE_DIR/bindings/python" /usr/bin/python3 cases.py
 [ ! -s out.txt ] || fail "$name: stdout: $(cat out.txt)"
 [ ! -s err.txt ] || fail "$name: stderr: $(cat err.txt)"
 

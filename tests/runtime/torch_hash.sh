@@ -86,7 +86,7 @@ for name in ("sound", "again", "swapped"):
     for hook in hooks:
         hook.remove()
 PY
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$PLUMB_SOURCE_DIR/python"
+export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$PLUMB_SOURCE_DIR/bindings/python"
 expect 'in Python' 0 env PLUMB_ACTIVATIONS=1 PLUMB_ACTIVATIONS_STATS=abs_mean,sum,hash,hash_any /usr/bin/python3 hashes.py
 expect 'the same twice' 0 "$PLUMB_BIN" diverge sound.jsonl again.jsonl
 has out.txt 'no divergence: 12 pairs of records are equal in every statistic'

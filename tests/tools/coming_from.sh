@@ -15,8 +15,8 @@ fail() {
 
 fresh() {
     rm -rf tree
-    mkdir -p tree/src/base tree/include tree/completions
-    cp "$root/src/config/settings.c" tree/src/base/
+    mkdir -p tree/src/config tree/include tree/completions
+    cp "$root/src/config/settings.c" tree/src/config/
     cp -R "$root/docs" tree/
     cp -R "$root/include/plumb" tree/include/
     cp "$root/completions/plumb.bash" tree/completions/
