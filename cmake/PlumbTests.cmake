@@ -9,6 +9,7 @@
 #                                            notsan  not under ThreadSanitizer
 #                                            traces  reads the outside trace collection
 #                                            reference  reads the outside reference document
+#                                            Any other label is refused.
 #   timeout: 300                             seconds; 180 without it: machines may be busy
 #
 # Every test runs through tests/run_test.sh: an empty folder of its own, no PLUMB_* from outside, and
@@ -19,6 +20,7 @@ enable_testing()
 set(PLUMB_TRACES_DIR "" CACHE PATH "Folder of outside traces that some tests read")
 set(PLUMB_REFERENCE_FILE "" CACHE FILEPATH
   "The reference document of the systems that plumb succeeds, which some tests read")
+set(PLUMB_TEST_LABELS plain serial notsan traces reference)
 set(PLUMB_TEST_BIN_DIR "${PROJECT_BINARY_DIR}/tests/bin")
 set(PLUMB_TEST_CLI "")
 if(PLUMB_HAVE_READ)
@@ -40,6 +42,12 @@ endfunction()
 function(plumb_test_labels file labels_result runs_result)
   plumb_test_declaration("${file}" labels? "" labels)
   string(REGEX REPLACE "[, ]+" ";" labels "${labels}")
+  foreach(label IN LISTS labels)
+    if(NOT label IN_LIST PLUMB_TEST_LABELS)
+      list(JOIN PLUMB_TEST_LABELS ", " known)
+      message(FATAL_ERROR "${file}: '${label}' is not a label of tests: use ${known}")
+    endif()
+  endforeach()
   set(runs ON)
   if(("plain" IN_LIST labels AND NOT PLUMB_BUILD_KIND STREQUAL "plain") OR
       ("notsan" IN_LIST labels AND PLUMB_BUILD_KIND STREQUAL "tsan"))

@@ -1,5 +1,4 @@
-/* labels: tsan
- * Memory of stages and requests against a model: random programs of up to four threads, which run
+/* Memory of stages and requests against a model: random programs of up to four threads, which run
  * in turns, so that the order of events is known. Stages nest, are closed from outside, end with
  * their thread; workers adopt contexts, also of what has ended; anybody frees.
  *

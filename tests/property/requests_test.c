@@ -1,5 +1,4 @@
-/* labels: tsan
- * Requests against a model: random programs of three threads, which run in turns, on a clock that
+/* Requests against a model: random programs of three threads, which run in turns, on a clock that
  * stands still until the program moves it. Stages nest, fail, are abandoned or closed from outside;
  * they begin by node, by lap, in a wrapper and as async spans that any thread ends; requests begin
  * and end at any time, also inside stages; phases change; stages tell values; checkpoints are

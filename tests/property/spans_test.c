@@ -1,5 +1,4 @@
-/* labels: tsan
- * Spans against a model: random programs of three threads, which run in turns, on a clock that
+/* Spans against a model: random programs of three threads, which run in turns, on a clock that
  * stands still until the program moves it. Spans nest, lap, wrap, fail, are abandoned, closed from
  * outside and left by jumps; async spans end on any thread; phases and adopted contexts begin and
  * end in any order; threads end with spans open. Spans and scopes may run in a signal handler.

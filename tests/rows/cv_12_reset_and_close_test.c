@@ -1,7 +1,5 @@
 /* CV-12: a reset clears rows and keeps the configuration; closing a pipeline switches it off
- * safely, also while others record into it.
- *
- * labels: tsan */
+ * safely, also while others record into it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 /* CV-16: recording, resetting, reading and switching at once: no error, no torn row; (+) clean
  * under a race detector.
  *
- * labels: tsan
  * timeout: 300 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,5 @@
 /* TF-8: a request opens a section of its own for records, memory, checkpoints and signatures, and
- * leaves cumulative statistics alone; requests of several threads stay apart.
- *
- * labels: tsan */
+ * leaves cumulative statistics alone; requests of several threads stay apart. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

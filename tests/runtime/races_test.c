@@ -1,5 +1,4 @@
-/* labels: tsan
- * Everything at once: threads that record, one that resets, one that takes summaries, one that
+/* Everything at once: threads that record, one that resets, one that takes summaries, one that
  * switches pipelines and debug points on and off, one that starts and stops runs. Every summary
  * holds together, and every run ends with a consistent report. ThreadSanitizer sees the rest. */
 #include <pthread.h>

@@ -1,5 +1,4 @@
-/* labels: tsan
- * The collector `sched` next to threads that record, come and go, and are summed up: blocked time
+/* The collector `sched` next to threads that record, come and go, and are summed up: blocked time
  * is in the nodes that were open and in no other, and every descriptor is as it was.
  * ThreadSanitizer sees the rest. */
 #include <pthread.h>

@@ -1,7 +1,5 @@
 /* Pools to the byte: whose bytes, at which peak, what was left; threads of control are not mixed;
- * whatever a host tells, nothing goes below zero or is made up.
- *
- * labels: tsan */
+ * whatever a host tells, nothing goes below zero or is made up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

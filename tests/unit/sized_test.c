@@ -1,5 +1,4 @@
-/* labels: tsan
- * timeout: 300
+/* timeout: 300
  * Malloc, told by size alone: exact calls and bytes for each node and in all, from many threads, in
  * signal handlers, without room, across runs; what other pools amount to is left alone. */
 #include <setjmp.h>
