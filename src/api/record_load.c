@@ -227,13 +227,22 @@ static void stay(void)
 
 /* A fork in a signal handler that interrupted plumb, or in a callback, cannot wait for locks that
  * this thread has: it takes none. The child makes them anew; what another thread was changing under
- * one is then as it was at that moment. */
-static __thread bool lockless __attribute__((tls_model("initial-exec")));
+ * one is then as it was at that moment. A bit for each fork that this thread is in the middle of,
+ * the newest lowest: a handler that comes during one may fork as well. */
+static __thread uint32_t lockless __attribute__((tls_model("initial-exec")));
+
+static bool pop_lockless(void)
+{
+    bool top = lockless & 1;
+    lockless >>= 1;
+    return top;
+}
 
 static void before_fork(void)
 {
-    lockless = plumb_is_interrupted();
-    if (lockless) {
+    bool interrupted = plumb_is_interrupted();
+    lockless = lockless << 1 | interrupted;
+    if (interrupted) {
         plumb_thread_keep(plumb_tls, true);
         return;
     }
@@ -247,7 +256,7 @@ static void before_fork(void)
 
 static void after_fork(void)
 {
-    if (lockless) {
+    if (pop_lockless()) {
         plumb_thread_keep(plumb_tls, false);
         return;
     }
@@ -261,9 +270,10 @@ static void after_fork(void)
 
 static void in_child(void)
 {
-    if (!lockless)
+    bool interrupted = pop_lockless();
+    if (!interrupted)
         plumb_give_back();
-    plumb_run_forked(lockless);
+    plumb_run_forked(interrupted);
 }
 
 /* ---- Birth and death ------------------------------------------------------------------------- */
