@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <plumb/trace.h>
+#include <plumb/read.h>
 
 enum { PLUMB_EXIT_OK = 0, PLUMB_EXIT_FOUND = 1, PLUMB_EXIT_TROUBLE = 2 };
 

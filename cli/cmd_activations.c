@@ -70,7 +70,7 @@ static int show(const char *path, const plumb_activation_log_view *view, const c
                       output);
     else if (plumb_cli_output(&plumb_cmd_activations, output, text))
         status = PLUMB_EXIT_OK;
-    plumb_trace_free(text);
+    plumb_read_free(text);
     plumb_activation_log_close(log);
     return status;
 }

@@ -286,8 +286,8 @@ static bool say_remarks(const plumb_comparison *c, const struct request *r, plum
         plumb_cli_say_lines(&plumb_cmd_compare, notes);
     if (done)
         plumb_cli_say_lines(&plumb_cmd_compare, remarks);
-    plumb_trace_free(notes);
-    plumb_trace_free(remarks);
+    plumb_read_free(notes);
+    plumb_read_free(remarks);
     return done;
 }
 
@@ -314,7 +314,7 @@ static int work(const struct request *r)
     plumb_comparison_result(c, &result);
     status = result.worse > 0 ? PLUMB_EXIT_FOUND : PLUMB_EXIT_OK;
 out:
-    plumb_trace_free(text);
+    plumb_read_free(text);
     plumb_comparison_close(c);
     return status;
 }

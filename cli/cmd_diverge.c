@@ -139,7 +139,7 @@ static int work(const struct request *r, const char *const *sides)
     plumb_divergence_summary(d, &result);
     status = result.diverged ? PLUMB_EXIT_FOUND : PLUMB_EXIT_OK;
 out:
-    plumb_trace_free(text);
+    plumb_read_free(text);
     plumb_divergence_close(d);
     return status;
 }

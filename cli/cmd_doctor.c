@@ -372,7 +372,7 @@ static void check_remarks(struct tally *tally, const plumb_report *report)
         next = at + n + (at[n] == '\n');
         line(tally, "remark", PLUMB_CHECK_NOT_SEEN, NULL, "%.*s", (int)n, at);
     }
-    plumb_trace_free(text);
+    plumb_read_free(text);
 }
 
 static void check_recorded(struct tally *tally, const char *run)

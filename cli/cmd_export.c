@@ -101,7 +101,7 @@ static int export(const char *run, struct wish *w)
         return PLUMB_EXIT_TROUBLE;
     }
     plumb_cli_say_lines(&plumb_cmd_export, made.remarks ? made.remarks : "");
-    plumb_trace_free(made.remarks);
+    plumb_read_free(made.remarks);
     if (w->to_stdout)
         return PLUMB_EXIT_OK;
     if (made.replaced)

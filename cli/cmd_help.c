@@ -24,7 +24,7 @@ static int show_text(int rc, char *text, const plumb_error *err)
     bool ok = fputs(text, stdout) != EOF;
     if (!ok)
         plumb_cli_stdout_failed(errno);
-    plumb_trace_free(text);
+    plumb_read_free(text);
     return ok ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
 }
 
@@ -109,7 +109,7 @@ static int show_variable(const char *topic)
     if (rc < 0)
         return show_text(rc, text, &err);
     int status = put_variable(topic, text) ? PLUMB_EXIT_OK : no_topic(topic, text);
-    plumb_trace_free(text);
+    plumb_read_free(text);
     return status;
 }
 

@@ -264,8 +264,8 @@ static int show_trace(const char *what, const struct wish *w)
     plumb_cli_say_lines(&plumb_cmd_report, remarks);
     status = PLUMB_EXIT_OK;
 out:
-    plumb_trace_free(remarks);
-    plumb_trace_free(text);
+    plumb_read_free(remarks);
+    plumb_read_free(text);
     plumb_trace_close(trace);
     return status;
 }
@@ -297,8 +297,8 @@ static int show(const char *run, const struct wish *w)
     plumb_cli_say_lines(&plumb_cmd_report, remarks);
     status = PLUMB_EXIT_OK;
 out:
-    plumb_trace_free(remarks);
-    plumb_trace_free(text);
+    plumb_read_free(remarks);
+    plumb_read_free(text);
     plumb_report_close(report);
     return status;
 }

@@ -168,7 +168,7 @@ static void show_man_overview(FILE *out)
             ".TH PLUMB 1 \"\" \"plumb %s\" \"plumb\"\n.SH NAME\nplumb \\- profiler for AI "
             "pipelines\n.SH SYNOPSIS\n.B plumb\n.I COMMAND\n[OPTION]...\n.SH DESCRIPTION\n"
             "plumb records where the time of an AI pipeline goes, and shows it.\n.SH COMMANDS\n",
-            plumb_trace_version());
+            plumb_read_version());
     for (size_t i = 0; (c = plumb_cli_command(i)); i++) {
         fprintf(out, ".TP\n.BR plumb\\-%s (1)\n", c->name);
         troff(out, c->summary, (int)strlen(c->summary));
@@ -201,7 +201,7 @@ void plumb_cli_show_man(const struct plumb_cli_command *c, FILE *out)
     fputs(".TH PLUMB\\-", out);
     for (const char *p = c->name; *p; p++)
         fputc(toupper((unsigned char)*p), out);
-    fprintf(out, " 1 \"\" \"plumb %s\" \"plumb\"\n.SH NAME\nplumb\\-%s \\- ", plumb_trace_version(),
+    fprintf(out, " 1 \"\" \"plumb %s\" \"plumb\"\n.SH NAME\nplumb\\-%s \\- ", plumb_read_version(),
             c->name);
     troff(out, c->summary, (int)strlen(c->summary));
     fprintf(out, ".SH SYNOPSIS\n.B plumb %s\n", c->name);

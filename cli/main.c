@@ -112,7 +112,7 @@ static int dispatch(int argc, char **argv)
         return PLUMB_EXIT_OK;
     }
     if (is_one_of(argv[1], version, sizeof version / sizeof *version)) {
-        printf("plumb %s\n", plumb_trace_version());
+        printf("plumb %s\n", plumb_read_version());
         return PLUMB_EXIT_OK;
     }
     const struct plumb_cli_command *command = plumb_cli_find(argv[1]);

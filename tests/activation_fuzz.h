@@ -3,7 +3,7 @@
 #ifndef TESTS_ACTIVATION_FUZZ_H
 #define TESTS_ACTIVATION_FUZZ_H
 
-#include <plumb/trace.h>
+#include <plumb/read.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

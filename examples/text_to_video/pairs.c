@@ -29,7 +29,7 @@
 #include "pipeline.h"
 
 #include <plumb/plumb.h>
-#include <plumb/trace.h>
+#include <plumb/read.h>
 
 #include <ftw.h>
 #include <inttypes.h>

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <plumb/trace.h>
+#include <plumb/read/activation.h>
+#include <plumb/read/run.h>
 
 #include "api/take.h"
 #include "base/error.h"

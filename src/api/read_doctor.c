@@ -14,7 +14,8 @@
 
 #include "base/clock.h"
 #include "base/process/nvidia.h"
-#include <plumb/trace.h>
+#include <plumb/read/doctor.h>
+#include <plumb/read/run.h>
 
 #define DETAIL(c, ...) snprintf((c)->detail, sizeof(c)->detail, __VA_ARGS__)
 #define CURE(c, ...) snprintf((c)->cure, sizeof(c)->cure, __VA_ARGS__)

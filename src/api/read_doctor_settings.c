@@ -14,7 +14,7 @@
 #include "config/region_names.h"
 #include "config/settings.h"
 #include "config/step_list.h"
-#include <plumb/trace.h>
+#include <plumb/read/doctor.h>
 
 /* Lines are counted; the one that was asked for is kept. */
 struct lines {

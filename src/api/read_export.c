@@ -17,7 +17,7 @@
 #include "read/file/unpack.h"
 #include "read/run/runs.h"
 #include "report/export/export.h"
-#include <plumb/trace.h>
+#include <plumb/read/export.h>
 
 enum { PATH_BYTES = 4096 };
 
@@ -280,7 +280,7 @@ int plumb_export(const char *run, const plumb_export_options *options, plumb_exp
     if (rc == PLUMB_OK)
         *out = made;
     else
-        plumb_trace_free(made.remarks);
+        plumb_read_free(made.remarks);
     return rc;
 }
 

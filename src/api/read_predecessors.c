@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "report/names/names.h"
-#include <plumb/trace.h>
+#include <plumb/read/predecessor.h>
 
 extern char **environ;
 

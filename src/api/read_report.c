@@ -15,7 +15,7 @@
 #include "report/run/render.h"
 #include "report/table/choice.h"
 #include "summary/rank_summary.h"
-#include <plumb/trace.h>
+#include <plumb/read/report.h>
 
 enum { PATH_BYTES = 4096 };
 
@@ -25,12 +25,12 @@ struct plumb_report {
     char path[PATH_BYTES];
 };
 
-void plumb_trace_free(char *text)
+void plumb_read_free(char *text)
 {
     free(text);
 }
 
-const char *plumb_trace_version(void)
+const char *plumb_read_version(void)
 {
     return PLUMB_VERSION;
 }

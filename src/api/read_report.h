@@ -5,7 +5,7 @@
 #include "model/signature.h"
 #include "read/run/load.h"
 #include "report/run/render.h"
-#include <plumb/trace.h>
+#include <plumb/read/report.h>
 
 /* What the report was loaded as; lives as long as it. */
 const struct plumb_load *plumb_report_loaded(const plumb_report *report);

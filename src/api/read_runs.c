@@ -9,7 +9,7 @@
 #include "config/settings.h"
 #include "read/run/load.h"
 #include "read/run/runs.h"
-#include <plumb/trace.h>
+#include <plumb/read/run.h>
 
 extern char **environ;
 

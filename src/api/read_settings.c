@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "config/region_names.h"
 #include "config/settings.h"
-#include <plumb/trace.h>
+#include <plumb/read/setting.h>
 
 static uint32_t kind_of(const struct plumb_setting *setting)
 {

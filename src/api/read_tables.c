@@ -14,7 +14,7 @@
 #include "read/trace/chrome.h"
 #include "read/trace/perfetto.h"
 #include "report/trace/view.h"
-#include <plumb/trace.h>
+#include <plumb/read.h>
 
 enum { PATH_BYTES = 4096 };
 

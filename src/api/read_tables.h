@@ -4,7 +4,7 @@
 #define PLUMB_API_READ_TABLES_H
 
 #include "read/trace/table.h"
-#include <plumb/trace.h>
+#include <plumb/read.h>
 
 /* Lives as long as the trace. */
 const struct plumb_table *plumb_trace_table(const plumb_trace *trace);

@@ -1,6 +1,6 @@
 /* read_words.c: misspelt words in the public interface. No state. */
 #include "base/text/nearest.h"
-#include <plumb/trace.h>
+#include <plumb/read/text.h>
 
 const char *plumb_word_nearest(const char *word, const char *const *candidates, size_t n)
 {

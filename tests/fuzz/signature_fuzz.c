@@ -10,7 +10,7 @@
 #include "model/signature.h"
 #include "read/run/signature.h"
 #include "report/run/render.h"
-#include <plumb/trace.h>
+#include <plumb/read.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* What a user of the reading library writes first: how many nodes did that run see? */
-#include <plumb/trace.h>
+#include <plumb/read.h>
 #include <stdio.h>
 
 int main(int argc, char **argv)
@@ -11,7 +11,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", argc == 2 ? err.message : "usage: reader RUN");
         return 2;
     }
-    printf("%s: %d nodes\n", plumb_trace_version(), (int)plumb_report_nodes(report));
+    printf("%s: %d nodes\n", plumb_read_version(), (int)plumb_report_nodes(report));
     plumb_report_close(report);
     return 0;
 }

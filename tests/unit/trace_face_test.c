@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include <plumb/trace.h>
+#include <plumb/read.h>
 
 static plumb_trace *trace;
 
@@ -113,7 +113,7 @@ static void views_are_chosen_by_options(void **state)
     (void)state;
     assert_int_equal(plumb_trace_render(trace, NULL, &text, &err), PLUMB_OK);
     assert_non_null(strstr(text, "Largest gaps"));
-    plumb_trace_free(text);
+    plumb_read_free(text);
     view.kind = PLUMB_TRACE_VIEW_SLOWEST;
     assert_int_equal(plumb_trace_render(trace, &view, &text, &err), PLUMB_ERR_NOT_FOUND);
     view.kind = PLUMB_TRACE_VIEW_SLOWEST + 1;
@@ -122,7 +122,7 @@ static void views_are_chosen_by_options(void **state)
     assert_int_equal(plumb_trace_render(trace, &view, &text, &err), PLUMB_ERR_ARG);
     assert_int_equal(plumb_trace_remarks(trace, &text, &err), PLUMB_OK);
     assert_non_null(strstr(text, "1 span had not ended"));
-    plumb_trace_free(text);
+    plumb_read_free(text);
 }
 
 static void what_is_no_trace_is_not_opened(void **state)

@@ -25,7 +25,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "model/timing.h"
-#include <plumb/trace.h>
+#include <plumb/read/compare.h>
 
 enum { PLUMB_COMPARE_FIGURES = PLUMB_FIGURE_MIN + 1, PLUMB_COMPARE_REPEATS = 3 };
 

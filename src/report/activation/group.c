@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "config/pattern.h"
 #include "report/activation/parts.h"
-#include <plumb/trace.h>
+#include <plumb/read/activation.h>
 
 static int no_memory(plumb_error *err)
 {

@@ -1,7 +1,7 @@
 /* json.c: `plumb activations` for programs. */
 #include "codec/json_fields.h"
 #include "report/activation/parts.h"
-#include <plumb/trace.h>
+#include <plumb/read/activation.h>
 
 static void json_text(struct plumb_json *j, const char *key, const char *text)
 {

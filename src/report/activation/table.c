@@ -4,7 +4,7 @@
 #include "codec/json_write.h"
 #include "report/activation/parts.h"
 #include "report/table/page.h"
-#include <plumb/trace.h>
+#include <plumb/read/activation.h>
 
 enum { SUSPECTS_SHOWN = 10 };
 

@@ -7,7 +7,7 @@
 #include "report/activation/parts.h"
 #include "report/table/escape.h"
 #include "report/table/page.h"
-#include <plumb/trace.h>
+#include <plumb/read/activation.h>
 
 /* ---- Pages ----------------------------------------------------------------------------------- */
 

@@ -13,7 +13,7 @@ struct plumb_activations_view {
     const char *format; /* text, json, csv, md */
     const char *module; /* extended regular expression that a module's name must hold; NULL: all */
     uint64_t top;       /* rows of a table; 0: 10 suspects, all layers */
-    uint32_t kind;      /* enum plumb_activations_kind of plumb/trace.h */
+    uint32_t kind;      /* enum plumb_activations_kind of plumb/read/activation.h */
     bool explain;
 };
 

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "codec/json_write.h"
 #include "report/table/grid.h"
-#include <plumb/trace.h>
+#include <plumb/read/diverge.h>
 
 struct plumb_diverge_sheet {
     struct plumb_diverge *d;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include <plumb/trace.h>
+#include <plumb/read/doctor.h>
 
 enum plumb_their_kind {
     PLUMB_THEIR_VARIABLE,

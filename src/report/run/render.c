@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include <plumb/trace.h>
+#include <plumb/read/report.h>
 
 enum {
     NODES = PLUMB_VIEW_NODES,

@@ -10,7 +10,7 @@
 #include "report/table/columns.h"
 #include "summary/fold_nodes.h"
 #include "summary/table.h"
-#include <plumb/trace.h>
+#include <plumb/read/report.h>
 
 struct plumb_render_options {
     struct plumb_summary_options summary;

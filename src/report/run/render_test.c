@@ -12,7 +12,7 @@
 
 #include "report/run/render.h"
 #include "timing_fixture.h"
-#include <plumb/trace.h>
+#include <plumb/read/report.h>
 
 static char *rendered(struct plumb_timing *t, const char *format, struct plumb_render_options o)
 {

@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "read/trace/table.h"
-#include <plumb/trace.h>
+#include <plumb/read/trace.h>
 
 /* Appends the view, without a newline at its end. `path`: the file, as it is shown. Errors:
  * PLUMB_ERR_ARG: no such format or view; PLUMB_ERR_NOT_FOUND: no slice of the name asked for;

@@ -1,0 +1,51 @@
+/* read.h: read recordings of plumb. The interface of libplumb-read; the `plumb` command uses it too.
+ *
+ *     plumb_report *report;
+ *     plumb_error err;
+ *     char *text;
+ *     if (plumb_report_open(&report, NULL, &err) < 0)          (the newest run)
+ *         return fail(err.message);
+ *     if (plumb_report_render(report, NULL, &text, &err) == 0) {
+ *         puts(text);
+ *         plumb_read_free(text);
+ *     }
+ *     plumb_report_close(report);
+ *
+ * | You want to                                    | Include                    |
+ * |------------------------------------------------|----------------------------|
+ * | list, prune or recover run directories         | <plumb/read/run.h>         |
+ * | print the tables of a run                      | <plumb/read/report.h>      |
+ * | read or print a timeline                       | <plumb/read/trace.h>       |
+ * | convert a timeline for another tool            | <plumb/read/export.h>      |
+ * | compare runs                                   | <plumb/read/compare.h>     |
+ * | find where the outputs of two runs part        | <plumb/read/diverge.h>     |
+ * | print the recorded outputs of layers           | <plumb/read/activation.h>  |
+ * | list or check settings                         | <plumb/read/setting.h>     |
+ * | know what this machine can record              | <plumb/read/doctor.h>      |
+ * | translate names of other profilers             | <plumb/read/predecessor.h> |
+ * | free a text, or get the version of the library | <plumb/read/text.h>        |
+ *
+ * Rules
+ *   - Zero or more is success, less is an enum plumb_status; outputs are set only on success.
+ *   - Nothing prints, exits or aborts on input. No state is kept between calls.
+ *   - Any thread may call anything; one object belongs to one thread at a time.
+ *   - The caller owns texts returned through `char **` and frees them with plumb_read_free().
+ *     Texts inside structs belong to the object they were read from.
+ *   - Options structs start with their size; zero means the default, NULL means all defaults.
+ */
+#ifndef PLUMB_READ_H
+#define PLUMB_READ_H
+
+#include <plumb/read/activation.h>
+#include <plumb/read/compare.h>
+#include <plumb/read/diverge.h>
+#include <plumb/read/doctor.h>
+#include <plumb/read/export.h>
+#include <plumb/read/predecessor.h>
+#include <plumb/read/report.h>
+#include <plumb/read/run.h>
+#include <plumb/read/setting.h>
+#include <plumb/read/text.h>
+#include <plumb/read/trace.h>
+
+#endif

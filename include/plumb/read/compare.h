@@ -1,0 +1,120 @@
+/* compare.h: compare runs, or groups of repeated runs. Part of libplumb-read; plumb/read.h has
+ * the rules of all its headers. */
+#ifndef PLUMB_READ_COMPARE_H
+#define PLUMB_READ_COMPARE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <plumb/abi.h>
+#include <plumb/read/report.h> /* units and folding of its tables */
+#include <plumb/read/text.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The figure of a node that is compared. */
+enum plumb_figure {
+    PLUMB_FIGURE_MEAN = 0, /* of one run of the node */
+    PLUMB_FIGURE_TOTAL = 1,
+    PLUMB_FIGURE_SELF = 2, /* total without nested nodes */
+    PLUMB_FIGURE_P50 = 3,
+    PLUMB_FIGURE_P95 = 4,
+    PLUMB_FIGURE_DEVICE = 5, /* mean of the device time */
+    PLUMB_FIGURE_MIN = 6     /* the shortest run of the node */
+};
+/* Differences between the runs that are refused by default, because they alone may explain a
+ * change. */
+enum plumb_allow {
+    PLUMB_ALLOW_MACHINE = 1, /* host, processor, number of processors */
+    PLUMB_ALLOW_PROGRAM = 2, /* names of pipelines; programs without a common node */
+    PLUMB_ALLOW_SKIP = 4,    /* skip_first_n */
+    PLUMB_ALLOW_STATE = 8,   /* ended, recovered, still recording */
+    PLUMB_ALLOW_SCHEMA = 16, /* of the reports */
+    PLUMB_ALLOW_ALL = 31
+};
+typedef struct plumb_compare_options {
+    size_t size;              /* sizeof(plumb_compare_options) */
+    double threshold_percent; /* 0: 5, or 2 with at least 3 runs a side; below 0: any difference */
+    double alpha;             /* upper limit of p_table, between 0 and 1; 0: 0.015 */
+    double min_delta_ms;      /* smaller differences of a time never count */
+    uint32_t figure;          /* enum plumb_figure; by default the median */
+    uint32_t allow;           /* enum plumb_allow, added up */
+    uint32_t fold;    /* enum plumb_report_fold; ON: compared as one; AUTO: as the view says */
+    const char *node; /* only nodes whose names match, as of a report; NULL: all */
+    uint32_t depth;   /* only nodes of so many levels of the call tree; 0: all */
+} plumb_compare_options;
+
+static inline plumb_compare_options plumb_compare_options_default(void)
+{
+    plumb_compare_options o = {
+        sizeof(plumb_compare_options), 0, 0, 0, PLUMB_FIGURE_P50, 0, 0, NULL, 0};
+    return o;
+}
+
+enum plumb_side { PLUMB_SIDE_A = 0, PLUMB_SIDE_B = 1 };
+enum plumb_compare_sort {
+    PLUMB_COMPARE_SEEN = 0,  /* in the order of first appearance */
+    PLUMB_COMPARE_DELTA = 1, /* largest absolute difference first; PERCENT likewise */
+    PLUMB_COMPARE_PERCENT = 2,
+    PLUMB_COMPARE_A = 3, /* largest first */
+    PLUMB_COMPARE_B = 4
+};
+typedef struct plumb_compare_view {
+    size_t size;        /* sizeof(plumb_compare_view) */
+    const char *format; /* as of plumb_report_options */
+    uint64_t top;       /* nodes shown, 0: all; hidden nodes still count */
+    uint32_t sort;      /* enum plumb_compare_sort */
+    uint32_t wide;      /* 1: counts and percentiles (text, md) */
+    uint32_t unit;      /* enum plumb_report_unit: of times (text, md) */
+} plumb_compare_view;
+
+static inline plumb_compare_view plumb_compare_view_default(void)
+{
+    plumb_compare_view v = {sizeof(plumb_compare_view), NULL, 0, 0, 0, 0};
+    return v;
+}
+
+typedef struct plumb_compare_result {
+    size_t size;      /* sizeof(plumb_compare_result), set by the caller */
+    uint64_t worse;   /* nodes and sums of the run that are worse in B */
+    uint64_t better;  /* ... better */
+    uint64_t unclear; /* ... beyond the threshold, but p_table is above alpha */
+    uint64_t nodes;   /* compared: nodes of A and nodes of B */
+    uint64_t only_a, only_b;
+} plumb_compare_result;
+
+typedef struct plumb_comparison plumb_comparison;
+
+/* Compares the runs `a` (the baseline) with the runs `b`. Each path is one that plumb_report_open()
+ * takes, except that a folder of runs stands for all of its runs. Several runs of a side are
+ * repeats: their median is compared, and with at least 3 a side a test of the whole table decides
+ * which nodes differ. docs/compare.md has the rules. Errors: those of plumb_report_open();
+ * PLUMB_ERR_STATE: not comparable, `err` says why and how to compare anyway; PLUMB_ERR_ARG: an
+ * option is out of range, there is no run, or a run is given twice on a side. */
+PLUMB_API int plumb_comparison_open(plumb_comparison **out, const char *const *a, size_t a_count,
+                                    const char *const *b, size_t b_count,
+                                    const plumb_compare_options *options, plumb_error *err);
+PLUMB_API void plumb_comparison_close(plumb_comparison *comparison);
+/* Fills as much of `out` as its `size` says. */
+PLUMB_API void plumb_comparison_result(const plumb_comparison *comparison,
+                                       plumb_compare_result *out);
+/* The comparison as text, without a newline at its end. */
+PLUMB_API int plumb_comparison_render(const plumb_comparison *comparison,
+                                      const plumb_compare_view *view, char **out, plumb_error *err);
+/* Returns notes that affect the comparison, one line each; every format but CSV includes them. */
+PLUMB_API int plumb_comparison_notes(const plumb_comparison *comparison, char **out,
+                                     plumb_error *err);
+/* Returns plumb_report_remarks() of all runs, each line with the side and, if there are several,
+ * the run. */
+PLUMB_API int plumb_comparison_remarks(const plumb_comparison *comparison, char **out,
+                                       plumb_error *err);
+/* Returns the path of run `i` of a side (enum plumb_side), or NULL beyond the last. */
+PLUMB_API const char *plumb_comparison_run(const plumb_comparison *comparison, uint32_t side,
+                                           size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,59 @@
+/* export.h: write the trace of a run in the format of another tool. Part of libplumb-read;
+ * plumb/read.h has the rules of all its headers. */
+#ifndef PLUMB_READ_EXPORT_H
+#define PLUMB_READ_EXPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <plumb/abi.h>
+#include <plumb/read/text.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct plumb_export_options {
+    size_t size;        /* sizeof(plumb_export_options) */
+    const char *format; /* NULL: "chrome"; see plumb_export_format_name() */
+    /* A file (compressed when its name ends in ".gz"), or a folder, which exists or whose name ends
+     * in '/': a file of the default name in it. NULL: the same in the working directory. */
+    const char *output;
+    /* Takes the bytes instead of a file, uncompressed; less than 0: it cannot. `output` is only the
+     * name that the trace gives itself then. Not for formats that are folders. */
+    int (*write)(void *arg, const void *bytes, size_t n);
+    /* Called now and then with how much of how much is done. NULL: nobody asks. */
+    void (*progress)(void *arg, uint64_t done, uint64_t all);
+    void *arg; /* of both */
+} plumb_export_options;
+
+static inline plumb_export_options plumb_export_options_default(void)
+{
+    plumb_export_options o = {sizeof(plumb_export_options), NULL, NULL, NULL, NULL, NULL};
+    return o;
+}
+
+typedef struct plumb_exported {
+    char path[4096]; /* of the output; "" with write() */
+    uint64_t bytes;  /* 0 for a folder */
+    uint64_t spans;
+    uint32_t replaced; /* 1: a file of that name was there before */
+    uint32_t folder;   /* 1: `path` is a folder */
+    char *remarks;     /* lost or incomplete data, a line each; plumb_read_free() */
+} plumb_exported;
+
+/* Writes the trace of a run, or of a file, in the format of another tool. `run` as for
+ * plumb_report_open(), or the file. The output file is complete or does not appear. Errors:
+ * PLUMB_ERR_NOT_FOUND: no such run, or it has no trace; PLUMB_ERR_FORMAT; PLUMB_ERR_ARG: no such
+ * format; PLUMB_ERR_STATE: the output is the trace itself, or an existing folder; PLUMB_ERR_IO: it
+ * cannot be read or written; PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_export(const char *run, const plumb_export_options *options,
+                           plumb_exported *out, plumb_error *err);
+/* Return the name and the description of format `i`, or NULL beyond the last. */
+PLUMB_API const char *plumb_export_format_name(size_t i);
+PLUMB_API const char *plumb_export_format_help(size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,27 @@
+/* predecessor.h: translate the names of the systems that plumb replaces. Part of libplumb-read;
+ * plumb/read.h has the rules of all its headers. */
+#ifndef PLUMB_READ_PREDECESSOR_H
+#define PLUMB_READ_PREDECESSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <plumb/abi.h>
+#include <plumb/read/text.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Translates a name of FastVideo, TeleFuser, TorchFX or CUVIS.AI to plumb. NULL: every name, a line
+ * each. `name` may be a name, NAME=value, a call, or a file or console line that these systems
+ * write. Returns 1 if there is no such name: the text is then about the most similar one, and `err`
+ * says so. PLUMB_ERR_NOT_FOUND: no name is similar. */
+PLUMB_API int plumb_predecessor_help(char **out, const char *name, plumb_error *err);
+/* Returns the tables of docs/coming-from.md, in Markdown. */
+PLUMB_API int plumb_predecessor_page(char **out, plumb_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
