@@ -13,7 +13,7 @@ static int64_t stride_of(const struct plumb_view *view, int32_t dim)
     return stride;
 }
 
-void plumb_rows_init(struct plumb_rows *rows, const struct plumb_view *view)
+void plumb_row_major_init(struct plumb_row_major *rows, const struct plumb_view *view)
 {
     memset(rows, 0, sizeof *rows);
     rows->view = view;
@@ -23,7 +23,7 @@ void plumb_rows_init(struct plumb_rows *rows, const struct plumb_view *view)
 }
 
 /* On to the next element of the dimensions from `dim` up. */
-static void carry(struct plumb_rows *rows, int32_t dim)
+static void carry(struct plumb_row_major *rows, int32_t dim)
 {
     const struct plumb_view *v = rows->view;
     for (int32_t i = dim; i >= 0; i--) {
@@ -37,7 +37,7 @@ static void carry(struct plumb_rows *rows, int32_t dim)
     }
 }
 
-static size_t read_compact(struct plumb_rows *rows, void *to, uint64_t n)
+static size_t read_compact(struct plumb_row_major *rows, void *to, uint64_t n)
 {
     memcpy(to, rows->at, n * rows->element_bytes);
     rows->at += n * rows->element_bytes;
@@ -45,7 +45,7 @@ static size_t read_compact(struct plumb_rows *rows, void *to, uint64_t n)
     return n * rows->element_bytes;
 }
 
-size_t plumb_rows_read(struct plumb_rows *rows, void *to, size_t size)
+size_t plumb_row_major_read(struct plumb_row_major *rows, void *to, size_t size)
 {
     const struct plumb_view *v = rows->view;
     size_t bytes = rows->element_bytes;

@@ -7,7 +7,7 @@
 
 #include "tensor/view.h"
 
-struct plumb_rows {
+struct plumb_row_major {
     const struct plumb_view *view; /* borrowed */
     const unsigned char *at;       /* the next element */
     uint64_t left;                 /* elements */
@@ -16,10 +16,10 @@ struct plumb_rows {
 };
 
 /* Stands at the first element of a readable view. */
-void plumb_rows_init(struct plumb_rows *rows, const struct plumb_view *view);
+void plumb_row_major_init(struct plumb_row_major *rows, const struct plumb_view *view);
 /* Copies the next elements, as many as fit whole into `size` bytes; the bytes written, 0 at the
  * end. `size` must hold one element. */
-size_t plumb_rows_read(struct plumb_rows *rows, void *to, size_t size);
+size_t plumb_row_major_read(struct plumb_row_major *rows, void *to, size_t size);
 
 /* Where scalar `i` (of count * lanes) in row-major order lies. */
 const unsigned char *plumb_view_scalar(const struct plumb_view *view, uint64_t i);

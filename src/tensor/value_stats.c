@@ -304,15 +304,15 @@ static uint64_t in_order_of_memory(struct pass *p, const struct plumb_view *view
 
 static void in_order_of_rows(struct pass *p, const struct plumb_view *view)
 {
-    struct plumb_rows rows;
+    struct plumb_row_major rows;
     uint64_t lanes = view->dtype.lanes;
-    plumb_rows_init(&rows, view);
+    plumb_row_major_init(&rows, view);
     if (rows.element_bytes > GATHER_BYTES) { /* a vector longer than the buffer */
         for (uint64_t i = 0; i < view->count; i++)
             add_run(p, plumb_view_scalar(view, i * lanes), lanes);
         return;
     }
-    while ((p->gathered = plumb_rows_read(&rows, p->gather, GATHER_BYTES)) > 0)
+    while ((p->gathered = plumb_row_major_read(&rows, p->gather, GATHER_BYTES)) > 0)
         flush(p);
 }
 

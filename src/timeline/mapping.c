@@ -19,7 +19,7 @@ static struct plumb_live_thread *thread_at(const struct plumb_trace_source *s, u
 
 static bool room_for_lane(struct plumb_trace_live *t)
 {
-    struct plumb_trace_lane **grown, **before;
+    struct plumb_trace_track **grown, **before;
     uint32_t cap = t->lane_cap ? 2 * t->lane_cap : 64;
     if (t->lane_count < t->lane_cap)
         return true;
@@ -38,11 +38,11 @@ static bool room_for_lane(struct plumb_trace_live *t)
 }
 
 /* A lane for a thread block, where the last commit left it. */
-static struct plumb_trace_lane *make_lane(struct plumb_trace_live *t, uint64_t off,
-                                          struct plumb_live_thread *live,
-                                          struct plumb_live_queue *q)
+static struct plumb_trace_track *make_lane(struct plumb_trace_live *t, uint64_t off,
+                                           struct plumb_live_thread *live,
+                                           struct plumb_live_queue *q)
 {
-    struct plumb_trace_lane *l = room_for_lane(t) ? plumb_pages_map(sizeof *l) : NULL;
+    struct plumb_trace_track *l = room_for_lane(t) ? plumb_pages_map(sizeof *l) : NULL;
     const struct plumb_trace_state *state;
     if (!l || plumb_map_put(&t->lane_of, off, t->lane_count + 1) < 0) {
         plumb_pages_unmap(l, sizeof *l);
@@ -58,12 +58,12 @@ static struct plumb_trace_lane *make_lane(struct plumb_trace_live *t, uint64_t o
     state = plumb_trace_committed(&t->file.source, q, &l->current);
     if (state)
         l->state = *state;
-    plumb_trace_lane_open(l, &t->file, 0, false);
+    plumb_trace_track_open(l, &t->file, 0, false);
     return l;
 }
 
-static struct plumb_trace_lane *lane_of(struct plumb_trace_live *t, uint64_t off,
-                                        struct plumb_live_thread *live)
+static struct plumb_trace_track *lane_of(struct plumb_trace_live *t, uint64_t off,
+                                         struct plumb_live_thread *live)
 {
     uint64_t known = plumb_map_get(&t->lane_of, off);
     struct plumb_live_queue *q;
@@ -74,7 +74,7 @@ static struct plumb_trace_lane *lane_of(struct plumb_trace_live *t, uint64_t off
 }
 
 /* A lane gets its number when it has something to tell. */
-static void start_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
+static void start_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
 {
     struct plumb_live_trace *h = &t->file.source.h->trace;
     char name[PLUMB_TRACE_NAME + 1] = "";
@@ -82,11 +82,11 @@ static void start_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
         return;
     if (!l->queue->sequence)
         l->queue->sequence = ++h->sequences + PLUMB_PF_HEAD_SEQUENCE;
-    plumb_trace_lane_open(l, &t->file, l->queue->sequence, l->state.batch != 0);
+    plumb_trace_track_open(l, &t->file, l->queue->sequence, l->state.batch != 0);
     memcpy(name, l->queue->name, PLUMB_TRACE_NAME);
     /* Goes on in the middle: the track is told again. */
     if (l->state.tid || l->state.generation)
-        plumb_trace_lane_again(l, name);
+        plumb_trace_track_again(l, name);
 }
 
 /* Lanes for the thread blocks that have come since, and for those that had no queue then. */
@@ -108,7 +108,7 @@ static void meet_threads(struct plumb_trace_live *t)
 }
 
 static void for_lanes(struct plumb_trace_live *t,
-                      void (*each)(struct plumb_trace_live *, struct plumb_trace_lane *))
+                      void (*each)(struct plumb_trace_live *, struct plumb_trace_track *))
 {
     meet_threads(t);
     for (uint32_t i = 0; i < t->lane_count; i++)
@@ -157,7 +157,7 @@ static void commit(struct plumb_trace_live *t, uint64_t bytes)
     struct plumb_live_trace *h = &t->file.source.h->trace;
     uint64_t batch = h->batch + 1, spans = h->batch ? h->commit[h->batch & 1].spans : 0;
     for (uint32_t i = t->touched_from; i < t->touched_to; i++) {
-        struct plumb_trace_lane *l = t->lanes[i];
+        struct plumb_trace_track *l = t->lanes[i];
         if (!l->touched)
             continue;
         spans += l->spans;
@@ -173,7 +173,7 @@ static void commit(struct plumb_trace_live *t, uint64_t bytes)
     PLUMB_RELEASE(h->batch, batch);
     plumb_lane_drain_committed(&t->drain);
     for (uint32_t i = t->touched_from; i < t->touched_to; i++) {
-        struct plumb_trace_lane *l = t->lanes[i];
+        struct plumb_trace_track *l = t->lanes[i];
         if (!l->touched)
             continue;
         l->touched = false;
@@ -184,7 +184,7 @@ static void commit(struct plumb_trace_live *t, uint64_t bytes)
 }
 
 /* Has taken something since the last commit. */
-static void touch(struct plumb_trace_live *t, struct plumb_trace_lane *l)
+static void touch(struct plumb_trace_live *t, struct plumb_trace_track *l)
 {
     if (l->touched)
         return;
@@ -202,17 +202,17 @@ static void flush(struct plumb_trace_live *t)
         commit(t, t->file.bytes);
 }
 
-static void take_slot(struct plumb_trace_live *t, struct plumb_trace_lane *l,
+static void take_slot(struct plumb_trace_live *t, struct plumb_trace_track *l,
                       const struct plumb_trace_slot *slot)
 {
-    plumb_trace_lane_slot(l, t->filter, slot);
+    plumb_trace_track_slot(l, t->filter, slot);
     if (t->also)
         t->also(t->also_arg, l->index, slot);
 }
 
 /* `next`: what is read after these slots; NULL: nothing. It is in its owner's cache still, as each
  * slot is; so each is fetched while the one before is being read. */
-static void take(struct plumb_trace_live *t, struct plumb_trace_lane *l,
+static void take(struct plumb_trace_live *t, struct plumb_trace_track *l,
                  const struct plumb_trace_slot *next)
 {
     struct plumb_live_queue *q = l->queue;
@@ -239,9 +239,9 @@ static void take(struct plumb_trace_live *t, struct plumb_trace_lane *l,
     l->ahead = 0;
 }
 
-static void fetch_lane(const struct plumb_trace_lane *l)
+static void fetch_lane(const struct plumb_trace_track *l)
 {
-    for (size_t at = 0; at < offsetof(struct plumb_trace_lane, bits) + 64; at += 64)
+    for (size_t at = 0; at < offsetof(struct plumb_trace_track, bits) + 64; at += 64)
         __builtin_prefetch((const char *)l + at);
     for (size_t at = 0; at < offsetof(struct plumb_trace_state, frames[1]); at += 64)
         __builtin_prefetch((const char *)&l->state + at);
@@ -256,7 +256,7 @@ static void take_all(struct plumb_trace_live *t)
         if (i + 2 < t->lane_count)
             fetch_lane(t->lanes[i + 2]);
         if (i + 1 < t->lane_count) {
-            const struct plumb_trace_lane *l = t->lanes[i + 1];
+            const struct plumb_trace_track *l = t->lanes[i + 1];
             __builtin_prefetch(&l->queue->put);
             next = l->slots ? &l->slots[l->state.taken & l->mask] : NULL;
         }
@@ -278,7 +278,7 @@ uint32_t plumb_trace_live_pass(struct plumb_trace_live *t)
 
 /* ---- The rest -------------------------------------------------------------------------------- */
 
-static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
+static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
 {
     const struct plumb_trace_gap *gap;
     struct plumb_trace_slot slot;
@@ -289,7 +289,7 @@ static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
         l->state.tid = l->live->tid;
         l->state.generation = l->live->generation;
         start_lane(t, l);
-        plumb_trace_lane_gap(l, gap);
+        plumb_trace_track_gap(l, gap);
         touch(t, l);
     }
     some = plumb_trace_unfolded(&t->file.source, l->live, l->queue, &slot);
@@ -315,12 +315,12 @@ static void finish_async(struct plumb_trace_live *t)
         for (uint32_t i = 0; a && t->lane_count && i < PLUMB_ASYNC_CHUNK; i++) {
             struct plumb_trace_async open = {.begin_ticks = a[i].begin_ticks,
                                              .key = plumb_key(a[i].group & 0xffff, a[i].node)};
-            struct plumb_trace_lane *l = t->lanes[0];
+            struct plumb_trace_track *l = t->lanes[0];
             if (!(a[i].state & PLUMB_ASYNC_OPEN))
                 continue;
             start_lane(t, l);
             if (l->track && plumb_trace_wants(t->filter, &l->state, NULL))
-                plumb_trace_lane_open_async(l, &open);
+                plumb_trace_track_open_async(l, &open);
         }
     }
 }
@@ -355,7 +355,7 @@ PLUMB_RACY bool plumb_trace_copy_slot(const struct plumb_trace_source *s,
     return PLUMB_LOAD(slot->number) == number;
 }
 
-static void collect_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
+static void collect_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
 {
     struct plumb_live_queue *q = l->queue;
     uint64_t put = PLUMB_ACQUIRE(q->put), at = put > q->slots ? put - q->slots : 0;
@@ -369,11 +369,11 @@ static void collect_lane(struct plumb_trace_live *t, struct plumb_trace_lane *l)
         slot.flags |= missed ? PLUMB_SLOT_RESUMES : 0;
         missed = false;
         start_lane(t, l);
-        plumb_trace_lane_slot(l, t->filter, &slot);
+        plumb_trace_track_slot(l, t->filter, &slot);
     }
 }
 
-static void collect_unfolded(struct plumb_trace_live *t, struct plumb_trace_lane *l)
+static void collect_unfolded(struct plumb_trace_live *t, struct plumb_trace_track *l)
 {
     struct plumb_trace_slot slot;
     uint64_t folded = PLUMB_ACQUIRE(l->live->folded);
@@ -386,7 +386,7 @@ static void collect_unfolded(struct plumb_trace_live *t, struct plumb_trace_lane
         return;
     slot.flags = PLUMB_SLOT_RESUMES;
     start_lane(t, l);
-    plumb_trace_lane_slot(l, t->filter, &slot);
+    plumb_trace_track_slot(l, t->filter, &slot);
 }
 
 void plumb_trace_live_collect(struct plumb_trace_live *t)

@@ -17,7 +17,7 @@ struct plumb_trace_live {
     void (*also)(void *arg, uint32_t lane, const struct plumb_trace_slot *slot);
     void *also_arg;
     bool commits; /* of the caller: what is taken and in the file is made known in the mapping */
-    struct plumb_trace_lane **lanes;
+    struct plumb_trace_track **lanes;
     uint32_t lane_count, lane_cap;
     uint32_t touched_from, touched_to; /* lanes that have something to commit are among these */
     struct plumb_map lane_of;          /* thread block offset -> index + 1 */

@@ -69,7 +69,7 @@ struct plumb_trace_file {
 
 /* One thread block. What each slot needs comes first, on one page: a pass over many threads is a
  * pass over as many pages. */
-struct plumb_trace_lane {
+struct plumb_trace_track {
     struct plumb_trace_file *file;
     struct plumb_live_thread *live;
     struct plumb_live_queue *queue;
@@ -105,15 +105,15 @@ uint64_t plumb_trace_file_ns(const struct plumb_trace_file *f, uint64_t ticks);
 
 /* `sequence`: its number in the file, from 2; `opened`: the file has packets of it already, the
  * last at `state.last_ns`. */
-void plumb_trace_lane_open(struct plumb_trace_lane *l, struct plumb_trace_file *f,
-                           uint32_t sequence, bool opened);
+void plumb_trace_track_open(struct plumb_trace_track *l, struct plumb_trace_file *f,
+                            uint32_t sequence, bool opened);
 /* Decodes one slot into packets. */
-void plumb_trace_lane_slot(struct plumb_trace_lane *l, const struct plumb_trace_filter *filter,
-                           const struct plumb_trace_slot *slot);
-void plumb_trace_lane_gap(struct plumb_trace_lane *l, const struct plumb_trace_gap *gap);
+void plumb_trace_track_slot(struct plumb_trace_track *l, const struct plumb_trace_filter *filter,
+                            const struct plumb_trace_slot *slot);
+void plumb_trace_track_gap(struct plumb_trace_track *l, const struct plumb_trace_gap *gap);
 /* After the process: an async span that was open. */
-void plumb_trace_lane_open_async(struct plumb_trace_lane *l, const struct plumb_trace_async *a);
+void plumb_trace_track_open_async(struct plumb_trace_track *l, const struct plumb_trace_async *a);
 /* The track of the thread again, in a file or sequence that goes on. */
-void plumb_trace_lane_again(struct plumb_trace_lane *l, const char *name);
+void plumb_trace_track_again(struct plumb_trace_track *l, const char *name);
 
 #endif

@@ -15,7 +15,7 @@
 static struct plumb_live_header header;
 static unsigned char buffer[PLUMB_TRACE_BUFFER];
 static struct plumb_trace_file file;
-static struct plumb_trace_lane lane;
+static struct plumb_trace_track lane;
 static struct plumb_buf bytes, text;
 
 static bool keep(void *arg, const unsigned char *p, size_t n)
@@ -35,7 +35,7 @@ static int setup(void **state)
     file.write = keep;
     file.clock.ns_per_tick = UINT64_C(1) << 32;
     assert_int_equal(plumb_trace_file_open(&file), 0);
-    plumb_trace_lane_open(&lane, &file, 2, false);
+    plumb_trace_track_open(&lane, &file, 2, false);
     return 0;
 }
 
@@ -61,7 +61,7 @@ static void block(uint64_t number, uint64_t base, uint64_t begin, uint64_t end)
     slot.data[3] = begin << 22 | 2 << 2 | PLUMB_REC_BEGIN;
     slot.data[4] = begin << 22 | PLUMB_REC_END;
     slot.data[5] = end << 22 | PLUMB_REC_END;
-    plumb_trace_lane_slot(&lane, NULL, &slot);
+    plumb_trace_track_slot(&lane, NULL, &slot);
 }
 
 static const char *decoded(void)
@@ -111,17 +111,17 @@ static void an_end_that_was_left_out_is_cut_and_counted(void **state)
     slot.tid = slot.generation = 7;
     slot.data[0] = 1000;
     slot.data[2] = 1 << 22 | 1 << 2 | PLUMB_REC_BEGIN;
-    plumb_trace_lane_slot(&lane, NULL, &slot);
+    plumb_trace_track_slot(&lane, NULL, &slot);
     gap.spans = 9;
     gap.count = 1;
     gap.nodes[0].node = 1;
     gap.nodes[0].spans = 9;
-    plumb_trace_lane_gap(&lane, &gap);
+    plumb_trace_track_gap(&lane, &gap);
     slot.number = slot.block = 4;
     slot.flags = PLUMB_SLOT_RESUMES;
     slot.data[0] = 2000;
     slot.words = PLUMB_BLOCK_HEAD;
-    plumb_trace_lane_slot(&lane, NULL, &slot);
+    plumb_trace_track_slot(&lane, NULL, &slot);
     assert_non_null(strstr(decoded(), "@1200 instant plumb.dropped spans=9"));
     assert_non_null(strstr(text.data, "end cut=true"));
     assert_non_null(strstr(text.data, "2 dropped"));
@@ -138,14 +138,14 @@ static void who_goes_on_is_never_before_what_is_told(void **state)
     slot.tid = slot.generation = 7;
     slot.data[0] = 1000;
     slot.data[2] = 5 << 22 | 1 << 2 | PLUMB_REC_BEGIN;
-    plumb_trace_lane_slot(&lane, NULL, &slot);
+    plumb_trace_track_slot(&lane, NULL, &slot);
     lane.state.last_ns = lane.seq.last_ns;
-    plumb_trace_lane_open(&lane, &file, 2, true);
-    plumb_trace_lane_again(&lane, "again");
+    plumb_trace_track_open(&lane, &file, 2, true);
+    plumb_trace_track_again(&lane, "again");
     slot.number = slot.block = 3;
     slot.flags = PLUMB_SLOT_RESUMES;
     slot.words = PLUMB_BLOCK_HEAD;
-    plumb_trace_lane_slot(&lane, NULL, &slot);
+    plumb_trace_track_slot(&lane, NULL, &slot);
     cut = strstr(decoded(), "end cut=true");
     assert_non_null(cut);
     assert_memory_equal(cut - 6, "@1005 ", 6);

@@ -19,7 +19,7 @@ enum { SLOTS = 600, RUNS = 24 };
 static struct plumb_live_header header;
 static unsigned char buffer[PLUMB_PF_PACKET_MAX];
 static struct plumb_trace_file file;
-static struct plumb_trace_lane lane;
+static struct plumb_trace_track lane;
 static struct plumb_buf bytes;
 static uint32_t taken; /* records, by the way under test */
 static plumb_trace_plain_fn *way;
@@ -58,7 +58,7 @@ static void open_lane(uint32_t sequence, uint64_t ns_per_tick, plumb_trace_plain
     assert_int_equal(plumb_trace_file_open(&file), 0);
     way = fn;
     file.plain = counted;
-    plumb_trace_lane_open(&lane, &file, sequence, false);
+    plumb_trace_track_open(&lane, &file, sequence, false);
     taken = 0;
     bytes.len = 0;
 }
@@ -155,7 +155,7 @@ static void run(const struct maker *like, uint32_t sequence, uint64_t ns_per_tic
     open_lane(sequence, ns_per_tick, fn);
     for (uint64_t i = 1; i <= SLOTS; i++) {
         make_slot(&m, &slot, i);
-        plumb_trace_lane_slot(&lane, NULL, &slot);
+        plumb_trace_track_slot(&lane, NULL, &slot);
         plumb_buf_append(&bytes, &lane.state.depth, sizeof lane.state.depth);
         for (uint32_t d = 0; d <= lane.state.depth; d++)
             plumb_buf_append(&bytes, &lane.state.frames[d],

@@ -104,7 +104,7 @@ static enum field field_of(const struct plumb_json_scan *s)
 static bool read_field(struct plumb_chrome *r)
 {
     struct plumb_json_scan *s = &r->scan;
-    struct plumb_chrome_event *e = &r->event;
+    struct plumb_chrome_raw_event *e = &r->event;
     bool nested = s->token == PLUMB_JSON_OBJECT || s->token == PLUMB_JSON_ARRAY;
     enum field field = field_of(s);
     if (field == ARGS) {
@@ -153,7 +153,7 @@ static bool read_field(struct plumb_chrome *r)
 static bool read_event(struct plumb_chrome *r)
 {
     struct plumb_json_scan *s = &r->scan;
-    r->event = (struct plumb_chrome_event){.phase = 0};
+    r->event = (struct plumb_chrome_raw_event){.phase = 0};
     r->arg_count = 0;
     while (plumb_json_next(s) > PLUMB_JSON_END) {
         if (s->token == PLUMB_JSON_OBJECT_END) {

@@ -104,7 +104,7 @@ static void add(struct plumb_chrome *r, enum plumb_table_type type, union plumb_
 {
     if (r->arg_count == r->arg_cap) {
         size_t cap = r->arg_cap ? 2 * r->arg_cap : 32;
-        struct plumb_chrome_arg *args = realloc(r->args, cap * sizeof *args);
+        struct plumb_chrome_raw_arg *args = realloc(r->args, cap * sizeof *args);
         if (!args) {
             r->failed = true;
             return;
@@ -113,7 +113,7 @@ static void add(struct plumb_chrome *r, enum plumb_table_type type, union plumb_
         r->arg_cap = cap;
     }
     uint32_t key = r->key.len ? plumb_chrome_text(r, r->key.data, r->key.len) : 0;
-    r->args[r->arg_count++] = (struct plumb_chrome_arg){key, type, value};
+    r->args[r->arg_count++] = (struct plumb_chrome_raw_arg){key, type, value};
 }
 
 static void add_scalar(struct plumb_chrome *r)

@@ -56,7 +56,7 @@ static uint32_t thread_of(struct plumb_chrome *r)
 /* Asynchronous slices of one category and id; an id may hold for the process or for all. */
 static uint32_t async_of(struct plumb_chrome *r)
 {
-    const struct plumb_chrome_event *e = &r->event;
+    const struct plumb_chrome_raw_event *e = &r->event;
     uint32_t process = process_of(r);
     uint64_t scope = e->id_kind == 'l' ? word(&e->pid) : 0;
     bool fresh;
@@ -72,7 +72,8 @@ static uint32_t async_of(struct plumb_chrome *r)
 
 /* ---- Counters ------------------------------------------------------------------------------- */
 
-static bool number_of(const struct plumb_table *t, const struct plumb_chrome_arg *a, double *out)
+static bool number_of(const struct plumb_table *t, const struct plumb_chrome_raw_arg *a,
+                      double *out)
 {
     const char *text;
     char *end;
@@ -97,10 +98,10 @@ static bool number_of(const struct plumb_table *t, const struct plumb_chrome_arg
 
 static void put_counters(struct plumb_chrome *r)
 {
-    const struct plumb_chrome_event *e = &r->event;
+    const struct plumb_chrome_raw_event *e = &r->event;
     uint32_t process = process_of(r);
     for (size_t i = 0; i < r->arg_count; i++) {
-        const struct plumb_chrome_arg *a = &r->args[i];
+        const struct plumb_chrome_raw_arg *a = &r->args[i];
         double value;
         bool fresh;
         if (!number_of(r->t, a, &value))
@@ -131,7 +132,7 @@ static void put_counters(struct plumb_chrome *r)
 
 /* ---- Metadata ------------------------------------------------------------------------------- */
 
-static const struct plumb_chrome_arg *find_arg(const struct plumb_chrome *r, const char *key)
+static const struct plumb_chrome_raw_arg *find_arg(const struct plumb_chrome *r, const char *key)
 {
     for (size_t i = 0; i < r->arg_count; i++)
         if (strcmp(plumb_table_text(r->t, r->args[i].key), key) == 0)
@@ -143,7 +144,8 @@ static void put_metadata(struct plumb_chrome *r)
 {
     const char *what = plumb_table_text(r->t, r->event.name);
     bool of_process = strncmp(what, "process_", 8) == 0;
-    const struct plumb_chrome_arg *name = find_arg(r, "name"), *rank = find_arg(r, "sort_index");
+    const struct plumb_chrome_raw_arg *name = find_arg(r, "name"),
+                                      *rank = find_arg(r, "sort_index");
     if (!of_process && strncmp(what, "thread_", 7) != 0)
         return;
     uint32_t lane = of_process ? process_of(r) : thread_of(r);
@@ -159,7 +161,7 @@ static void put_metadata(struct plumb_chrome *r)
 
 static void put_flow(struct plumb_chrome *r)
 {
-    const struct plumb_chrome_event *e = &r->event;
+    const struct plumb_chrome_raw_event *e = &r->event;
     uint32_t lane = thread_of(r);
     uint32_t point = plumb_table_point(r->t, lane, e->ts_ns, e->phase == 'f' && !e->binds_around);
     uint64_t id = plumb_pf_uuid(0, 'F', word(&e->id), (uint64_t)e->name << 32 | e->category);
@@ -169,7 +171,7 @@ static void put_flow(struct plumb_chrome *r)
 
 static uint32_t put_event(struct plumb_chrome *r)
 {
-    const struct plumb_chrome_event *e = &r->event;
+    const struct plumb_chrome_raw_event *e = &r->event;
     switch (e->phase) {
     case 'X':
         return plumb_table_complete(r->t, thread_of(r), e->ts_ns,
@@ -201,14 +203,14 @@ static uint32_t put_event(struct plumb_chrome *r)
 /* What our exports end with, as Kineto's traces do. It is not an event of the program. */
 static bool is_end_mark(const struct plumb_chrome *r)
 {
-    const struct plumb_chrome_event *e = &r->event;
+    const struct plumb_chrome_raw_event *e = &r->event;
     return r->escaped && e->phase == 'i' && r->arg_count == 0 &&
            strcmp(plumb_table_text(r->t, e->name), PLUMB_CHROME_WINDOW_END) == 0;
 }
 
 void plumb_chrome_put(struct plumb_chrome *r)
 {
-    const struct plumb_chrome_event *e = &r->event;
+    const struct plumb_chrome_raw_event *e = &r->event;
     if (is_end_mark(r))
         return;
     if (e->phase == 'M') {

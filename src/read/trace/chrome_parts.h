@@ -13,14 +13,14 @@ struct plumb_chrome_id {
     uint32_t text;
 };
 
-struct plumb_chrome_arg {
+struct plumb_chrome_raw_arg {
     uint32_t key;
     enum plumb_table_type type;
     union plumb_table_number value;
 };
 
 /* An event as it stands in the file. */
-struct plumb_chrome_event {
+struct plumb_chrome_raw_event {
     char phase;
     bool has_ts, bad_ts, binds_around; /* "bp": "e" */
     uint32_t name, category;
@@ -32,8 +32,8 @@ struct plumb_chrome_event {
 struct plumb_chrome {
     struct plumb_table *t;
     struct plumb_json_scan scan;
-    struct plumb_chrome_event event;
-    struct plumb_chrome_arg *args; /* of the event */
+    struct plumb_chrome_raw_event event;
+    struct plumb_chrome_raw_arg *args; /* of the event */
     size_t arg_count, arg_cap;
     struct plumb_buf key;   /* of an arg, so far */
     int64_t base_ns;        /* baseTimeNanoseconds; 0: none */

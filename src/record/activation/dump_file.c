@@ -34,7 +34,7 @@ enum state {
 
 struct work {
     struct plumb_act_dump dump;
-    struct plumb_rows rows;
+    struct plumb_row_major rows;
     struct plumb_new_file file;
     char path[1500];
     unsigned char piece[PIECE];
@@ -82,7 +82,7 @@ static size_t read_piece(struct work *w)
 {
     size_t n;
     pthread_mutex_lock(&out.reading);
-    n = out.left ? 0 : plumb_rows_read(&w->rows, w->piece, sizeof w->piece);
+    n = out.left ? 0 : plumb_row_major_read(&w->rows, w->piece, sizeof w->piece);
     pthread_mutex_unlock(&out.reading);
     return n;
 }
@@ -286,7 +286,7 @@ enum plumb_act_dump_why plumb_act_dump_end(struct plumb_act_dump *d, bool good)
 {
     enum plumb_act_dump_why why = PLUMB_ACT_DUMP_UNWRITTEN;
     if (good) {
-        plumb_rows_init(&out.work->rows, &d->view);
+        plumb_row_major_init(&out.work->rows, &d->view);
         out.left = false;
         PLUMB_RELEASE(out.state, ASKED);
         if (plumb_helper_is_there()) {
