@@ -97,11 +97,14 @@ def setting(name, default=""):
 
 
 def chosen_steps(text):
-    """'0,5-9' as ranges."""
-    found = [re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", part) for part in text.split(",") if text]
+    """'0,5-9' as ranges. The grammar is plumb's (src/config/step_list.h), of which this file has a copy because
+    it may be used alone."""
+    parts = text.split(",")
+    parts.pop() if not parts[-1].strip() else None  # a comma at the end
+    found = [re.fullmatch(r"[ \t]*([0-9]+)[ \t]*(?:-[ \t]*([0-9]+)[ \t]*)?", part) for part in parts]
     ranges = [f and range(int(f[1]), int(f[2] or f[1]) + 1) for f in found]
-    if not all(ranges):
-        raise ValueError("PLUMB_ACTIVATIONS_STEPS: '%s' is no list of steps: it is one like 0,5-9" % text)
+    if not all(ranges) or len(ranges) > 64 or any(r[-1] >= 1 << 63 for r in ranges):
+        raise ValueError("PLUMB_ACTIVATIONS_STEPS: '%s' is not a list of steps, as 0,5-9" % text)
     return ranges
 
 

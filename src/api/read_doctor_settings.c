@@ -111,7 +111,7 @@ static void put_steps(struct lines *l, const struct plumb_settings *s)
 {
     struct plumb_step_list steps;
     plumb_error err = {0, ""};
-    if (s->trace_steps[0] && plumb_step_list_parse(&steps, s->trace_steps, &err) < 0)
+    if (plumb_step_list_parse(&steps, s->trace_steps, &err) < 0)
         put_bad(l, "PLUMB_TRACE_STEPS", err.message, "PLUMB_TRACE_STEPS=10-12,40");
 }
 
@@ -133,7 +133,7 @@ static void put_activations(struct lines *l, const struct plumb_settings *s)
     plumb_error err = {0, ""};
     put_pattern(l, "PLUMB_ACTIVATIONS_LAYERS", s->activations_layers);
     put_pattern(l, "PLUMB_ACTIVATIONS_DUMP", s->activations_dump);
-    if (s->activations_steps[0] && plumb_step_list_parse(&steps, s->activations_steps, &err) < 0)
+    if (plumb_step_list_parse(&steps, s->activations_steps, &err) < 0)
         put_bad(l, "PLUMB_ACTIVATIONS_STEPS", err.message, "PLUMB_ACTIVATIONS_STEPS=0,5-9");
 }
 

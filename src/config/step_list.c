@@ -5,65 +5,69 @@
 
 #include "base/error.h"
 
+/* What the error shows of a list, and of its bad entry. */
+enum { LIST_SHOWN = 100, ENTRY_SHOWN = 40 };
+
 static const char *skip_blanks(const char *p)
 {
     return p + strspn(p, " \t");
 }
 
-/* Moves `p` behind a number; false: there is none, or it is no step. */
-static bool number(const char **p, uint64_t *out)
+/* Moves `p` past a step and the blanks around it; false: there is none, or it is too large. */
+static bool read_step(const char **p, int64_t *out)
 {
-    uint64_t value = 0;
+    int64_t value = 0;
     const char *at = skip_blanks(*p);
     size_t digits = strspn(at, "0123456789");
-    if (!digits || digits > 18)
-        return false;
     for (size_t i = 0; i < digits; i++)
-        value = 10 * value + (uint64_t)(at[i] - '0');
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, at[i] - '0', &value))
+            return false;
     *p = skip_blanks(at + digits);
     *out = value;
-    return true;
+    return digits > 0;
 }
 
-static int entry(struct plumb_step_list *l, const char *text, plumb_error *err)
+/* Reads the entry at `*p` and moves to its comma, or to the end. Returns what is wrong with it. */
+static const char *read_entry(const char **p, struct plumb_step_list *l)
 {
-    const char *p = text;
-    int n = (int)strcspn(text, ",");
-    uint64_t from, to;
-    if (!number(&p, &from))
-        return plumb_fail(err, PLUMB_ERR_ARG, "'%.*s' is no step and no range of steps",
-                          n < 40 ? n : 40, text);
+    int64_t from, to;
+    if (!read_step(p, &from))
+        return "is not a step or a range of steps";
     to = from;
-    if (*p == '-') {
-        p++;
-        if (!number(&p, &to) || to < from)
-            return plumb_fail(err, PLUMB_ERR_ARG, "'%.*s' is no range of steps", n < 40 ? n : 40,
-                              text);
+    if (**p == '-') {
+        ++*p;
+        if (!read_step(p, &to))
+            return "is not a step or a range of steps";
     }
-    if (p != text + n)
-        return plumb_fail(err, PLUMB_ERR_ARG, "'%.*s' is no step and no range of steps",
-                          n < 40 ? n : 40, text);
+    if (**p && **p != ',')
+        return "is not a step or a range of steps";
+    if (to < from)
+        return "goes backwards";
     if (l->count == PLUMB_STEP_RANGES)
-        return plumb_fail(err, PLUMB_ERR_ARG, "there are more than %d ranges of steps",
-                          (int)PLUMB_STEP_RANGES);
+        return "is one entry too many";
     l->range[l->count].from = from;
     l->range[l->count++].to = to;
-    return PLUMB_OK;
+    return NULL;
+}
+
+static int refuse(const char *text, const char *entry, const char *wrong, plumb_error *err)
+{
+    size_t n = strcspn(entry, ",");
+    return plumb_fail(err, PLUMB_ERR_ARG, "'%.*s' is not a list of steps, as 0,5-9: '%.*s' %s",
+                      LIST_SHOWN, text, n < ENTRY_SHOWN ? (int)n : ENTRY_SHOWN, entry, wrong);
 }
 
 int plumb_step_list_parse(struct plumb_step_list *out, const char *text, plumb_error *err)
 {
     struct plumb_step_list l = {.count = 0};
-    for (const char *p = text; *p;) {
-        size_t n = strcspn(p, ",");
-        bool blank = skip_blanks(p) == p + n;
-        int rc = blank ? PLUMB_OK : entry(&l, p, err);
-        if (rc < 0)
-            return rc;
-        p += n + (p[n] == ',');
+    const char *p = skip_blanks(text);
+    while (*p) {
+        const char *entry = p, *wrong = read_entry(&p, &l);
+        if (wrong)
+            return refuse(text, entry, wrong, err);
+        p = skip_blanks(p + (*p == ','));
     }
-    if (!l.count)
-        return plumb_fail(err, PLUMB_ERR_ARG, "there is no step in the list");
     *out = l;
     return PLUMB_OK;
 }
@@ -71,7 +75,7 @@ int plumb_step_list_parse(struct plumb_step_list *out, const char *text, plumb_e
 bool plumb_step_list_has(const struct plumb_step_list *l, int64_t step)
 {
     for (uint32_t i = 0; step >= 0 && i < l->count; i++)
-        if ((uint64_t)step >= l->range[i].from && (uint64_t)step <= l->range[i].to)
+        if (step >= l->range[i].from && step <= l->range[i].to)
             return true;
-    return false;
+    return l->count == 0;
 }

@@ -22,7 +22,7 @@ static int open_steps(struct plumb_trace_parts *p, struct plumb_trace_live *t, p
     if (!s->h->trace.steps_off)
         return PLUMB_OK;
     rc = plumb_step_list_parse(&p->steps, plumb_trace_text(s, s->h->trace.steps_off), err);
-    if (rc < 0)
+    if (rc < 0 || p->steps.count == 0)
         return rc;
     p->in_steps = (struct plumb_trace_filter){is_in_steps, &p->steps, t->filter};
     t->filter = &p->in_steps;

@@ -20,6 +20,7 @@ lacks err.txt 'opened none'
 for bad in x 1- 3-1 1,,2 -1 '1;2' 99999999999999999999; do
     rm -rf bad
     trace "bad: $bad" 0 bad PLUMB_ACTIVATIONS_STEPS="$bad" ./layers
-    has err.txt "PLUMB_ACTIVATIONS_STEPS: '$bad' is no list of steps: it is one like 0,5-9; no activations"
+    has err.txt "PLUMB_ACTIVATIONS_STEPS: '$bad' is not a list of steps, as 0,5-9: '"
+    has err.txt '; no activations are recorded'
 done
 finish

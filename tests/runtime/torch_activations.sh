@@ -145,7 +145,7 @@ at_exit[1]()
 assert len(said) == 1, said
 for bad in ("x", "1-", "3-1", "1,,2", "-1", "1;2"):
     said, rows = case("bad_steps", PLUMB_ACTIVATIONS_STEPS=bad)
-    assert "'%s' is no list of steps: it is one like 0,5-9; no activations" % bad in said and rows is None, said
+    assert "'%s' is not a list of steps, as 0,5-9; no activations" % bad in said and rows is None, said
 try:
     with activations.step(1):
         with activations.step(2):

@@ -138,14 +138,6 @@ static void look(struct plumb_act_record *r, const void *tensor, struct plumb_vi
 
 /* ---- A call ---------------------------------------------------------------------------------- */
 
-static bool step_is_chosen(int64_t step)
-{
-    for (uint32_t i = 0; i < plumb_act.step_count; i++)
-        if (step >= plumb_act.steps[i].from && step <= plumb_act.steps[i].to)
-            return true;
-    return plumb_act.step_count == 0;
-}
-
 static uint32_t io_of(const char *label)
 {
     static const struct {
@@ -227,7 +219,7 @@ static void note_call(struct plumb_act *a, int64_t step)
     pthread_mutex_lock(&a->lock);
     a->told++;
     a->step_seen |= step >= 0;
-    a->step_reached |= step_is_chosen(step);
+    a->step_reached |= plumb_step_list_has(&plumb_act.steps, step);
     if (step > a->last_step)
         a->last_step = step;
     if (a->first_step < 0)
@@ -246,7 +238,8 @@ static void call(const uint32_t *path, uint32_t n, int64_t step, uint32_t group,
         return;
     c.module = plumb_act_module(path, n);
     note_call(&plumb_act, step);
-    if (!c.module || !(c.module->chosen || c.module->dumped) || !step_is_chosen(step))
+    if (!c.module || !(c.module->chosen || c.module->dumped) ||
+        !plumb_step_list_has(&plumb_act.steps, step))
         return;
     walk(&c, label && *label ? label : "out", value, 0);
 }

@@ -19,16 +19,12 @@
 
 #include "base/buf.h"
 #include "config/pattern.h"
+#include "config/step_list.h"
 #include "record/activation/calls.h"
 #include "record/run/runtime.h"
 #include "tensor/pending.h"
 
-enum {
-    PLUMB_ACT_SINKS = 8,
-    PLUMB_ACT_RANGES = 64, /* of steps */
-    PLUMB_ACT_PATH = 64,
-    PLUMB_ACT_MODULES = 65536
-};
+enum { PLUMB_ACT_SINKS = 8, PLUMB_ACT_PATH = 64, PLUMB_ACT_MODULES = 65536 };
 
 /* Why a tensor is not kept whole. */
 enum plumb_act_dump_why {
@@ -72,10 +68,7 @@ struct plumb_act {
     uint32_t inside;     /* threads that are in a call. Atomic */
     struct plumb_pattern layers, dump;
     bool dumps;
-    struct {
-        int64_t from, to;
-    } steps[PLUMB_ACT_RANGES];
-    uint32_t step_count;
+    struct plumb_step_list steps;
     /* under the lock */
     uint32_t state; /* enum plumb_act_state. Written under begin_lock; atomic */
     struct plumb_record_columns columns;

@@ -1,6 +1,5 @@
 /* run.c: the records of a run: what was asked for, where they go, and what is said of
  * them at its end. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,44 +17,6 @@ enum { CLOSE_WAIT_MS = 10000 };
 
 /* ---- What is asked for ----------------------------------------------------------------------- */
 
-/* A number of "0,5-9"; false: there is none. */
-static bool take_step(const char **p, int64_t *out)
-{
-    char *end;
-    *p += strspn(*p, " \t");
-    if (**p < '0' || **p > '9')
-        return false;
-    errno = 0;
-    *out = strtoll(*p, &end, 10);
-    *p = end + strspn(end, " \t");
-    return errno == 0;
-}
-
-static int parse_steps(struct plumb_act *a, const char *text, plumb_error *err)
-{
-    uint32_t n = 0;
-    const char *p = text + strspn(text, " \t");
-    while (*p) {
-        int64_t from, to;
-        bool good = take_step(&p, &from);
-        to = from;
-        if (good && *p == '-') {
-            p++;
-            good = take_step(&p, &to) && to >= from;
-        }
-        if (!good || (*p && *p != ','))
-            return plumb_fail(err, PLUMB_ERR_ARG,
-                              "'%.200s' is no list of steps: it is one like 0,5-9", text);
-        if (n == PLUMB_ACT_RANGES)
-            return plumb_fail(err, PLUMB_ERR_ARG, "more than %d ranges of steps", PLUMB_ACT_RANGES);
-        a->steps[n].from = from;
-        a->steps[n++].to = to;
-        p += *p == ',';
-    }
-    a->step_count = n;
-    return PLUMB_OK;
-}
-
 /* The reason, with the variable before it. */
 static int blame(const char *variable, const plumb_error *why, plumb_error *err)
 {
@@ -65,9 +26,9 @@ static int blame(const char *variable, const plumb_error *why, plumb_error *err)
 static int parse(struct plumb_act *a, const struct plumb_settings *s, plumb_error *err)
 {
     plumb_error why = {0, ""};
-    a->step_count = 0;
+    a->steps.count = 0;
     a->dumps = s->activations_dump[0] != '\0';
-    if (parse_steps(a, s->activations_steps, &why) < 0)
+    if (plumb_step_list_parse(&a->steps, s->activations_steps, &why) < 0)
         return blame("STEPS", &why, err);
     if (plumb_pattern_init(&a->layers, s->activations_layers, &why) < 0)
         return blame("LAYERS", &why, err);
@@ -246,7 +207,7 @@ void plumb_act_tell_attached(void)
 static void tell_steps(void)
 {
     const struct plumb_act *a = &plumb_act;
-    if (a->step_count == 0 || a->told == 0 || a->step_reached)
+    if (a->steps.count == 0 || a->told == 0 || a->step_reached)
         return;
     if (!a->step_seen && !PLUMB_LOAD(a->step_open))
         plumb_say("plumb: PLUMB_ACTIVATIONS_STEPS chose steps, and the program opened none "

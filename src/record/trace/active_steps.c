@@ -39,7 +39,7 @@ void plumb_active_open(struct plumb_run *run, const char *text)
 {
     struct plumb_step_list steps;
     uint32_t nodes = (uint32_t)1 << PLUMB_NODE_BITS; /* pages that are not touched cost nothing */
-    if (!text[0] || plumb_step_list_parse(&steps, text, NULL) < 0)
+    if (plumb_step_list_parse(&steps, text, NULL) < 0 || steps.count == 0)
         return; /* the writer of the trace says what is wrong */
     run->active = plumb_pages_map(bytes_of(nodes));
     if (!run->active)
