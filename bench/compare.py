@@ -4,7 +4,8 @@
 usage: bench/compare.py PLUMB PROGRAM --json FILE [--tmp DIR] [--runs N] [--quick]
 
 PROGRAM (compare_host.c) is recorded 30 times, nothing else changed. Five and five of the runs, drawn at
-random, are two sides of identical code: compare_false_alarm_pct is how many of 500 such comparisons exit with 1.
+random, are two sides of identical code: compare_false_alarm_pct is how many of 2,000 such comparisons exit
+with 1 (500 would leave the figure uncertain by 1 %, half its target).
 Then ten and ten are drawn, and the median of one node is made 5 % longer in every run of B: a node whose own runs
 spread by less than 3 % (interquartile range, scaled to a standard deviation, over the median). compare_found_pct is in how many of 500 that node is `worse`;
 compare_unclear_pct, in how many it is beyond the threshold, but not told from noise. All options are the defaults.
@@ -46,12 +47,12 @@ def compare(o, a, b):
 
 def false_alarms(o, reports, draw):
     alarms = unclear = 0
-    for _ in range(o.rounds):
+    for _ in range(o.relabellings):
         chosen = [path for path, _ in draw.sample(reports, 2 * SIDE)]
         status, result = compare(o, chosen[:SIDE], chosen[SIDE:])
         alarms += status
         unclear += result["lines"]["unclear"] > 0
-    return 100 * alarms / o.rounds, 100 * unclear / o.rounds
+    return 100 * alarms / o.relabellings, 100 * unclear / o.relabellings
 
 
 def key_of(node):
@@ -80,7 +81,7 @@ def slower(o, report, key, i):
     for node in changed["nodes"]:
         if key_of(node) == key:
             node["p50_ns"] *= CHANGE
-    path = os.path.join(o.tmp, "compare-slower-%d.json" % i)
+    path = os.path.join(o.tmp, "compare-runs", "slower-%d.json" % i)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(changed, file)
     return path
@@ -105,9 +106,9 @@ def changes_found(o, reports, draw):
 
 
 def main():
-    o = figures.options(["plumb", "program"], runs=30, rounds=500)
+    o = figures.options(["plumb", "program"], runs=30, relabellings=2000, rounds=500)
     if o.quick:
-        o.runs, o.rounds = 20, 50
+        o.runs, o.relabellings, o.rounds = 20, 50, 50
     draw = random.Random(1)
     reports = record(o)
     alarms, unclear = false_alarms(o, reports, draw)
@@ -118,7 +119,7 @@ def main():
     if found is None:
         result["compare_found_pct_reason"] = result["compare_unclear_pct_reason"] = \
             "no node spreads by less than 3 % on this machine"
-    print("  %d relabellings of the same runs: %.1f %% exit 1" % (o.rounds, alarms))
+    print("  %d relabellings of the same runs: %.1f %% exit 1" % (o.relabellings, alarms))
     if found is not None:
         print("  one node of %d 5 %% slower: found %.1f %%, unclear %.1f %%" % (quiet, found, missed))
     shutil.rmtree(os.path.join(o.tmp, "compare-runs"))

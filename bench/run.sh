@@ -19,6 +19,7 @@ usage() {
 quick=
 only=$all
 check=0
+list=0
 build=
 while [ $# -gt 0 ]; do
     case $1 in
@@ -29,10 +30,7 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --check) check=1 ;;
-    --list)
-        echo "$all"
-        exit 0
-        ;;
+    --list) list=1 ;;
     -*) usage ;;
     *)
         [ -z "$build" ] || usage
@@ -41,15 +39,28 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+
+# how NAME: the command that measures it. How often a program runs: where its memory lies is luck.
+how() {
+    case $1 in
+    machine | snapshot | signature | decode | memory | collect | malloc | trace | read | jsonl) echo "own $1 1" ;;
+    payload | span | traced) echo "own $1 5" ;;
+    activation) echo "own $1 9" ;;
+    torch | export | diverge | compare | peers | uftrace | t2v) echo "run_$1" ;;
+    *) return 1 ;;
+    esac
+}
+
 for name in $only; do
-    case " $all " in
-    *" $name "*) ;;
-    *)
+    how "$name" >/dev/null || {
         echo "bench: no benchmark '$name' (have: $all)" >&2
         exit 2
-        ;;
-    esac
+    }
 done
+if [ "$list" = 1 ]; then
+    echo "$all"
+    exit 0
+fi
 build=$(cd "${build:-$here/../build/release}" && pwd) || exit 1
 results=$build/bench-results.json
 if [ "$check" = 1 ]; then
@@ -153,19 +164,12 @@ own() {
     done
 }
 
+run_peers() {
+    BENCH_LTTNG_JSON=$tmp/lttng_size.json own peers 1 "$here/lttng.sh"
+}
+
 for name in $only; do
-    case $name in
-    machine | snapshot | signature | decode | memory | collect | malloc | trace | read | jsonl) own "$name" 1 ;;
-    payload | span | traced) own "$name" 5 ;;
-    activation) own "$name" 9 ;;
-    peers) BENCH_LTTNG_JSON=$tmp/lttng_size.json own "$name" 1 "$here/lttng.sh" ;;
-    export) run_export ;;
-    diverge) run_diverge ;;
-    uftrace) run_uftrace ;;
-    torch) run_torch ;;
-    t2v) run_t2v ;;
-    *) false ;;
-    esac || failed="$failed $name"
+    $(how "$name") || failed="$failed $name"
 done
 
 set --
