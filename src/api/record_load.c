@@ -249,7 +249,7 @@ static void before_fork(void)
     plumb_sized_shut();
     plumb_life_lock();
     plumb_snapshot_lock();
-    plumb_ledger_lock();
+    plumb_fork_ledger_lock();
     plumb_sized_before_fork();
     plumb_lock();
 }
@@ -262,7 +262,7 @@ static void after_fork(void)
     }
     plumb_unlock();
     plumb_sized_after_fork();
-    plumb_ledger_unlock();
+    plumb_fork_ledger_unlock();
     plumb_snapshot_unlock();
     plumb_life_unlock();
     plumb_sized_unshut();

@@ -162,6 +162,32 @@ void plumb_ledger_unlock(void)
     cancel_again();
 }
 
+static __thread struct {
+    bool forking;
+    uint64_t blocked_before; /* that a lock taken meanwhile does not change */
+} around_fork __attribute__((tls_model("initial-exec")));
+
+void plumb_fork_ledger_lock(void)
+{
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &most_signals, &around_fork.blocked_before,
+            sizeof most_signals);
+    around_fork.forking = true;
+    plumb_ledger_lock();
+}
+
+static void end_of_fork(void)
+{
+    around_fork.forking = false;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &around_fork.blocked_before, NULL,
+            sizeof most_signals);
+}
+
+void plumb_fork_ledger_unlock(void)
+{
+    plumb_ledger_unlock();
+    end_of_fork();
+}
+
 /* A fork that libc was not told of (a raw system call) finds the locks in any state. */
 void plumb_locks_forked(bool interrupted)
 {
@@ -171,6 +197,8 @@ void plumb_locks_forked(bool interrupted)
         signals_on();
     plumb_locked = 0;
     plumb_life_locked = plumb_snapshot_locked = false;
+    if (around_fork.forking && !interrupted)
+        end_of_fork();
     if (!interrupted && deferred.depth) {
         deferred.depth = 1;
         cancel_again();

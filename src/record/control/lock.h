@@ -33,6 +33,11 @@ void plumb_snapshot_unlock(void);
 void plumb_ledger_lock(void);
 bool plumb_ledger_trylock(void);
 void plumb_ledger_unlock(void);
+/* The same around a fork, whose thread is not inside the runtime: no signal comes to the holder, for
+ * a stage in its handler would wait for the lock on its own thread. Before `lock` is taken, and
+ * after it is released. */
+void plumb_fork_ledger_lock(void);
+void plumb_fork_ledger_unlock(void);
 /* In the child of a fork, which has one thread, this one: whoever else held a lock is not here to
  * release it. `interrupted`: what the fork's handler interrupted goes on, and releases its own. */
 void plumb_locks_forked(bool interrupted);
