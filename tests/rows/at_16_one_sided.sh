@@ -48,7 +48,7 @@ expect 'A lacks it' 0 "$PLUMB_BIN" diverge two_ranks.jsonl ranks.jsonl
 head -n 1 out.txt >first.txt
 has first.txt 'A lacks rank 1'
 expect 'as data' 0 "$PLUMB_BIN" diverge --format json ranks.jsonl two_ranks.jsonl
-jq -e '[.. | strings | select(test("lacks rank 1"))] != [] or ([.. | objects | select(.rank? == 1)] != [])' out.txt >/dev/null ||
+jq -e '.sentence | test("B lacks rank 1")' out.txt >/dev/null ||
     fail "$name: $(head -30 out.txt)"
 expect 'equal in every record' 1 "$PLUMB_BIN" diverge --rtol 0 --atol 0 ranks.jsonl two_ranks.jsonl
 finish
