@@ -1,11 +1,8 @@
-/* output.c: results into a file. A report that is written over an older one must not destroy it on
- * a full disk, so a plain file is written beside its place and renamed; whatever else the path
- * names (a pipe, a device, a link) is written through. */
+/* output.c: results into a file, or to stdout. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli.h"
 
@@ -33,47 +30,21 @@ bool plumb_cli_is_run(const char *run, const char *path)
     return false;
 }
 
-/* Opens what is to be written: `path` itself, or a new file whose name is left in `beside`. */
-static FILE *open_for(const char *path, char beside[PATH_BYTES])
+/* The text and a newline. */
+static int write_to(const char *path, const char *text, plumb_error *err)
 {
-    struct stat st;
-    bool there = lstat(path, &st) == 0;
-    mode_t mask;
-    int fd;
-    beside[0] = '\0';
-    if (there && !S_ISREG(st.st_mode))
-        return fopen(path, "w");
-    if (there && access(path, W_OK) < 0)
-        return NULL;
-    if (snprintf(beside, PATH_BYTES, "%s.XXXXXX", path) >= PATH_BYTES) {
-        beside[0] = '\0';
-        errno = ENAMETOOLONG;
-        return NULL;
+    size_t n = strlen(text);
+    char *line = malloc(n + 1);
+    int rc;
+    if (!line) {
+        snprintf(err->message, sizeof err->message, "cannot write '%s': out of memory", path);
+        return PLUMB_ERR_MEMORY;
     }
-    if ((fd = mkstemp(beside)) < 0) {
-        beside[0] = '\0';
-        return NULL;
-    }
-    mask = umask(0);
-    umask(mask);
-    fchmod(fd, there ? st.st_mode & 07777 : 0666 & ~mask);
-    return fdopen(fd, "w");
-}
-
-/* 0, or an errno. */
-static int write_to(const char *path, const char *text, char beside[PATH_BYTES])
-{
-    int why = 0;
-    FILE *file = open_for(path, beside);
-    if (!file)
-        return errno;
-    if (fputs(text, file) < 0 || fputc('\n', file) == EOF)
-        why = errno ? errno : EIO;
-    if (fclose(file) != 0 && !why)
-        why = errno;
-    if (!why && beside[0] && rename(beside, path) < 0)
-        why = errno;
-    return why;
+    memcpy(line, text, n);
+    line[n] = '\n';
+    rc = plumb_read_save(path, line, n + 1, err);
+    free(line);
+    return rc;
 }
 
 void plumb_cli_stdout_failed(int why)
@@ -85,19 +56,15 @@ void plumb_cli_stdout_failed(int why)
 
 bool plumb_cli_output(const struct plumb_cli_command *command, const char *path, const char *text)
 {
-    char beside[PATH_BYTES];
-    int why;
+    plumb_error err = {0, ""};
     if (!path || strcmp(path, "-") == 0) {
         if (puts(text) != EOF && fflush(stdout) == 0)
             return true;
         plumb_cli_stdout_failed(errno);
         return false;
     }
-    why = write_to(path, text, beside);
-    if (why) {
-        plumb_cli_say(command, "cannot write '%s': %s", path, strerror(why));
-        if (beside[0])
-            unlink(beside);
-    }
-    return !why;
+    if (write_to(path, text, &err) == PLUMB_OK)
+        return true;
+    plumb_cli_say(command, "%s", err.message);
+    return false;
 }

@@ -1,9 +1,6 @@
-/* read_export.c: exports of the public interface: finds the trace, makes the file. Any thread.
- *
- * A file is written beside its place and renamed when it is whole, so that a full disk leaves what
- * was there; whatever else a path names (a pipe, a device) is written through. */
+/* read_export.c: exports of the public interface: finds the trace, makes the file (which is whole or
+ * is not there: base/whole_file.h). Any thread. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +11,7 @@
 #include "api/read_tables.h"
 #include "api/take.h"
 #include "base/error.h"
+#include "base/whole_file.h"
 #include "read/file/unpack.h"
 #include "read/run/runs.h"
 #include "report/export/export.h"
@@ -22,8 +20,9 @@
 enum { PATH_BYTES = 4096 };
 
 struct target {
-    char path[PATH_BYTES], beside[PATH_BYTES];
-    int fd, why;      /* why: errno of the first failure */
+    char path[PATH_BYTES];
+    struct plumb_whole_file file;
+    int why;          /* errno of the first failure */
     bool made_folder; /* the one that the output was to go into */
 };
 
@@ -48,22 +47,11 @@ static int open_trace(plumb_trace **out, const char *run, plumb_error *err)
 
 /* ---- Output --------------------------------------------------------------------------------- */
 
-static int write_all(void *arg, const void *bytes, size_t n)
+static int write_bytes(void *arg, const void *bytes, size_t n)
 {
     struct target *to = arg;
-    const char *p = bytes;
-    while (n > 0) {
-        ssize_t written = write(to->fd, p, n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0) {
-            to->why = written < 0 ? errno : EIO;
-            return -1;
-        }
-        p += written;
-        n -= (size_t)written;
-    }
-    return 0;
+    to->why = plumb_whole_file_put(&to->file, bytes, n);
+    return to->why ? -1 : 0;
 }
 
 static int cannot_write(const char *path, int why, plumb_error *err)
@@ -88,42 +76,6 @@ static int choose_path(struct target *to, const char *output, const char *name, 
     snprintf(to->path, sizeof to->path, "%s%s%s", output ? output : "",
              !output || !folder || output[n - 1] == '/' ? "" : "/", folder ? name : "");
     return PLUMB_OK;
-}
-
-static int open_target(struct target *to, bool *replaced, plumb_error *err)
-{
-    struct stat st;
-    mode_t mask;
-    bool there = lstat(to->path, &st) == 0;
-    to->beside[0] = '\0';
-    *replaced = there && S_ISREG(st.st_mode);
-    if (there && !S_ISREG(st.st_mode)) {
-        to->fd = open(to->path, O_WRONLY | O_CLOEXEC);
-        return to->fd < 0 ? cannot_write(to->path, errno, err) : PLUMB_OK;
-    }
-    if (there && access(to->path, W_OK) < 0)
-        return cannot_write(to->path, errno, err);
-    if (snprintf(to->beside, sizeof to->beside, "%.*s.XXXXXX", PATH_BYTES - 8, to->path) < 0 ||
-        (to->fd = mkostemp(to->beside, O_CLOEXEC)) < 0) {
-        to->beside[0] = '\0';
-        return cannot_write(to->path, errno, err);
-    }
-    mask = umask(0);
-    umask(mask);
-    fchmod(to->fd, there ? st.st_mode & 07777 : 0666 & ~mask);
-    return PLUMB_OK;
-}
-
-/* `rc` of what was written; the file gets its name, or goes. */
-static int close_target(struct target *to, int rc, plumb_error *err)
-{
-    if (close(to->fd) < 0 && rc == PLUMB_OK)
-        rc = cannot_write(to->path, errno, err);
-    if (rc == PLUMB_OK && to->beside[0] && rename(to->beside, to->path) < 0)
-        rc = cannot_write(to->path, errno, err);
-    if (rc < 0 && to->beside[0])
-        unlink(to->beside);
-    return rc;
 }
 
 static bool same_file(const char *a, const char *b)
@@ -205,17 +157,22 @@ static int put_file(const struct request *r, struct target *to, plumb_exported *
                     plumb_error *err)
 {
     size_t n = strlen(to->path);
-    bool gzip = n > 3 && strcmp(to->path + n - 3, ".gz") == 0, replaced = false;
+    bool gzip = n > 3 && strcmp(to->path + n - 3, ".gz") == 0, replaced;
+    struct stat st;
+    int rc, code;
     if (same_file(to->path, r->trace))
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "'%s' is the trace itself: give the output another name", to->path);
-    int rc = open_target(to, &replaced, err);
-    if (rc < 0)
-        return rc;
-    rc = put(r, gzip, write_all, to, &out->bytes, err);
+    replaced = lstat(to->path, &st) == 0 && S_ISREG(st.st_mode);
+    code = plumb_whole_file_begin(&to->file, to->path, PLUMB_WHOLE_AS_TYPED, 0666);
+    if (code)
+        return cannot_write(to->path, code, err);
+    rc = put(r, gzip, write_bytes, to, &out->bytes, err);
     if (to->why)
         rc = cannot_write(to->path, to->why, err);
-    rc = close_target(to, rc, err);
+    code = plumb_whole_file_end(&to->file, rc == PLUMB_OK);
+    if (code && rc == PLUMB_OK)
+        rc = cannot_write(to->path, code, err);
     out->replaced = rc == PLUMB_OK && replaced;
     return rc;
 }
@@ -223,7 +180,7 @@ static int put_file(const struct request *r, struct target *to, plumb_exported *
 static int put_output(struct request *r, plumb_exported *out, plumb_error *err)
 {
     const plumb_export_options *o = r->options;
-    struct target to = {.fd = -1};
+    struct target to = {.why = 0};
     char name[PLUMB_EXPORT_NAME_MAX];
     bool folder = r->format->write_folder != NULL;
     plumb_export_name(name, r->t, r->format);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/new_file.h"
 #include "base/pages.h"
+#include "base/whole_file.h"
 #include "codec/gz/gz.h"
 
 enum { PATH_BYTES = 1400 };
@@ -26,21 +27,6 @@ static void path_of(char path[PATH_BYTES], const struct plumb_node_trace_options
 static int32_t rank_of(const struct plumb_node_trace_options *o)
 {
     return o->rank < 0 ? 0 : o->rank;
-}
-
-/* All of it; an errno, 0: done. */
-static int write_all(int fd, const unsigned char *bytes, size_t n)
-{
-    while (n) {
-        ssize_t done = write(fd, bytes, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return done < 0 ? errno : EIO;
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return 0;
 }
 
 /* ---- The text -------------------------------------------------------------------------------- */
@@ -60,7 +46,7 @@ static int append(const struct plumb_node_file *f, const struct plumb_node_trace
     fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return errno;
-    error = write_all(fd, bytes, n);
+    error = plumb_write_all(fd, bytes, n);
     return close(fd) < 0 && !error ? errno : error;
 }
 
@@ -123,15 +109,16 @@ void plumb_node_file_open(struct plumb_node_file *f, const struct plumb_node_tra
 /* ---- The end --------------------------------------------------------------------------------- */
 
 /* Moves what has been compressed to the file. */
-static int drain(int to, struct plumb_out *out)
+static int drain(struct plumb_whole_file *to, struct plumb_out *out)
 {
-    int error = write_all(to, out->base, out->used);
+    int error = plumb_whole_file_put(to, out->base, out->used);
     out->used = 0;
     return error;
 }
 
 /* From the text to `to`; an errno. */
-static int compress(struct plumb_gz *z, struct plumb_out *out, int from, int to)
+static int compress(struct plumb_gz *z, struct plumb_out *out, int from,
+                    struct plumb_whole_file *to)
 {
     ssize_t n = 1;
     int error = 0;
@@ -156,7 +143,7 @@ static int write_trace(struct plumb_node_file *f, const struct plumb_node_trace_
 {
     struct plumb_gz *z = plumb_pages_map(sizeof *z);
     struct plumb_out out = {plumb_pages_map(PLUMB_GZ_OUT), PLUMB_GZ_OUT, 0};
-    struct plumb_new_file to;
+    struct plumb_whole_file to;
     char path[PATH_BYTES];
     int from = -1, error = f->error, ended;
     path_of(path, o, f, PART);
@@ -165,9 +152,9 @@ static int write_trace(struct plumb_node_file *f, const struct plumb_node_trace_
     if (!error && (from = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) < 0)
         error = errno;
     path_of(path, o, f, "trace.json.gz");
-    if (!error && !(error = plumb_new_file_begin(&to, path, 0600))) {
-        error = compress(z, &out, from, to.fd);
-        ended = plumb_new_file_end(&to, !error);
+    if (!error && !(error = plumb_whole_file_begin(&to, path, 0, 0600))) {
+        error = compress(z, &out, from, &to);
+        ended = plumb_whole_file_end(&to, !error);
         error = error ? error : ended;
     }
     if (from >= 0)
@@ -188,7 +175,7 @@ static int write_breakdown(struct plumb_node_file *f, const struct plumb_node_tr
     int error;
     path_of(path, o, f, "breakdown.json");
     plumb_breakdown_write(&f->breakdown, &head, &b);
-    error = b.failed ? ENOMEM : plumb_new_file_write(path, b.data, b.len, 0600);
+    error = b.failed ? ENOMEM : plumb_whole_file_write(path, 0, 0600, b.data, b.len);
     plumb_buf_fini(&b);
     return error;
 }

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "base/whole_file.h"
 #include "live/read.h"
 #include "read/run/runs.h"
 #include "read/run/signature.h"
@@ -26,42 +26,6 @@ static int make_path(char *out, const char *dir, const char *name, plumb_error *
     if (n < 0 || n >= PATH_BYTES)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", dir);
     return PLUMB_OK;
-}
-
-static int write_file(const char *path, const struct plumb_buf *text, plumb_error *err)
-{
-    FILE *file = fopen(path, "wbx");
-    if (!file)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
-    bool bad = fwrite(text->data, 1, text->len, file) != text->len;
-    bad |= fflush(file) != 0;
-    int cause = errno;
-    if (fclose(file) != 0 && !bad) {
-        bad = true;
-        cause = errno;
-    }
-    if (bad)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(cause));
-    return PLUMB_OK;
-}
-
-/* link() refuses where a file is already; file systems without links get a rename. */
-static int publish(const char *temporary, const char *path, plumb_error *err)
-{
-    struct stat st;
-    if (link(temporary, path) == 0) {
-        unlink(temporary);
-        return PLUMB_OK;
-    }
-    if (errno == EEXIST && lstat(path, &st) == 0) {
-        unlink(temporary);
-        return S_ISREG(st.st_mode)
-                   ? PLUMB_OK
-                   : plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': not a regular file", path);
-    }
-    if (rename(temporary, path) == 0)
-        return PLUMB_OK;
-    return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
 /* Of a damaged mapping may come a report that makes no sense: it is read back before it is
@@ -85,20 +49,18 @@ int plumb_load_save(const char *dir, const char *name, const struct plumb_buf *t
                     plumb_error *err)
 {
     char path[PATH_BYTES];
-    char temporary[PATH_BYTES];
-    char scratch[128];
-    int rc;
-    snprintf(scratch, sizeof scratch, "%s.tmp-%ld", name, (long)getpid());
-    if ((rc = make_path(path, dir, name, err)) < 0 ||
-        (rc = make_path(temporary, dir, scratch, err)) < 0)
-        return rc;
-    unlink(temporary); /* of a process with our number that died here */
-    rc = write_file(temporary, text, err);
-    if (rc == PLUMB_OK)
-        rc = publish(temporary, path, err);
+    struct stat st;
+    int code, rc = make_path(path, dir, name, err);
     if (rc < 0)
-        unlink(temporary);
-    return rc;
+        return rc;
+    code = plumb_whole_file_write(path, PLUMB_WHOLE_FIRST, 0600, text->data, text->len);
+    /* Another process has recovered the run, or the run has written its own. */
+    if (code == EEXIST && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
+        return PLUMB_OK;
+    if (code)
+        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path,
+                          code == EEXIST || code == EISDIR ? "not a regular file" : strerror(code));
+    return PLUMB_OK;
 }
 
 /* The signatures of a run that has any, read back as the report is. */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/whole_file.h"
 #include "live/read.h"
 #include "live/trace_drops.h"
 #include "live/undo.h"
@@ -26,8 +27,8 @@ struct recovery {
     struct plumb_trace_source source;
     struct plumb_trace_live live;
     struct plumb_trace_parts parts;
-    char path[PATH_BYTES], temporary[PATH_BYTES];
-    int fd;
+    char path[PATH_BYTES];
+    struct plumb_whole_file file;
     int code;             /* errno of the first write that failed */
     bool bounded, beyond; /* the rest must stay within the bound; it does not */
 };
@@ -39,18 +40,8 @@ static bool write_bytes(void *arg, const unsigned char *bytes, size_t n)
         r->beyond = true;
         return false;
     }
-    while (n) {
-        ssize_t done = write(r->fd, bytes, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0) {
-            r->code = done < 0 ? errno : ENOSPC;
-            return false;
-        }
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return true;
+    r->code = plumb_whole_file_put(&r->file, bytes, n);
+    return r->code == 0;
 }
 
 /* The part of the file that the last commit knows of. False: it is shorter, so it is another. */
@@ -97,6 +88,11 @@ static void set_clock(struct recovery *r)
         .ticks0 = h->start.ticks, .ns_per_tick = (uint64_t)(tick_ns * 4294967296.0 + 0.5)};
 }
 
+static int cannot_write(const struct recovery *r, int code, plumb_error *err)
+{
+    return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", r->path, strerror(code));
+}
+
 static int write_rest(struct recovery *r, plumb_error *err)
 {
     struct plumb_trace_live *t = &r->live;
@@ -105,8 +101,7 @@ static int write_rest(struct recovery *r, plumb_error *err)
     uint32_t threads;
     if (good && !copy_good(r, good)) {
         if (r->code)
-            return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", r->temporary,
-                              strerror(r->code));
+            return cannot_write(r, r->code, err);
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is not the trace of its run any more",
                           r->path);
     }
@@ -136,33 +131,22 @@ static int write_rest(struct recovery *r, plumb_error *err)
     if (t->file.failed && r->beyond)
         return AGAIN;
     if (t->file.failed)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", r->temporary,
-                          strerror(r->code));
+        return cannot_write(r, r->code, err);
     return PLUMB_OK;
 }
 
 static int make_file(struct recovery *r, plumb_error *err)
 {
-    int rc;
-    snprintf(r->path, sizeof r->path, "%s/%s", r->dir, PLUMB_TRACE_FILE);
-    if (snprintf(r->temporary, sizeof r->temporary, "%s/%s.tmp-%ld", r->dir, PLUMB_TRACE_FILE,
-                 (long)getpid()) >= (int)sizeof r->temporary)
+    int rc, code;
+    if (snprintf(r->path, sizeof r->path, "%s/%s", r->dir, PLUMB_TRACE_FILE) >= (int)sizeof r->path)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", r->dir);
-    unlink(r->temporary); /* of a process with our number that died here */
-    r->fd = open(r->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (r->fd < 0)
-        return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", r->temporary,
-                          strerror(errno));
+    /* The run may be another user's, whom root helps. */
+    code = plumb_whole_file_begin(&r->file, r->path, PLUMB_WHOLE_ANY_OWNER, 0600);
+    if (code)
+        return cannot_write(r, code, err);
     rc = write_rest(r, err);
-    if (close(r->fd) != 0 && rc == PLUMB_OK)
-        rc = plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", r->temporary, strerror(errno));
-    if (rc == AGAIN)
-        unlink(r->temporary);
-    if (rc == PLUMB_OK && rename(r->temporary, r->path) != 0)
-        rc = plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", r->path, strerror(errno));
-    if (rc < 0)
-        unlink(r->temporary);
-    return rc;
+    code = plumb_whole_file_end(&r->file, rc == PLUMB_OK);
+    return rc == PLUMB_OK && code ? cannot_write(r, code, err) : rc;
 }
 
 /* Whether there is a trace to finish. Anything that is no mapping of ours has been refused, with
@@ -184,7 +168,6 @@ static int recover(struct plumb_timing *timing, const char *dir, bool ended, plu
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory recovering a trace");
     }
     r->dir = dir;
-    r->fd = -1;
     r->live.file.out.size = PLUMB_TRACE_BUFFER;
     rc = plumb_live_map(&r->source.base, &r->source.bytes, dir, err);
     if (rc < 0)

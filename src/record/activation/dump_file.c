@@ -7,7 +7,6 @@
  * stop waiting at any moment, and does when no piece has gone to the disk for STALL_NS; until the
  * thread is back, tensors are left out without a wait. Where there is no helper, whoever tells of
  * the tensor writes. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,8 +14,8 @@
 #include "base/error.h"
 #include "base/futex.h"
 #include "base/log.h"
-#include "base/new_file.h"
 #include "base/pages.h"
+#include "base/whole_file.h"
 #include "record/activation/dump.h"
 #include "record/run/run.h"
 #include "tensor/row_major.h"
@@ -35,7 +34,7 @@ enum state {
 struct work {
     struct plumb_act_dump dump;
     struct plumb_row_major rows;
-    struct plumb_new_file file;
+    struct plumb_whole_file file;
     char path[1500];
     unsigned char piece[PIECE];
 };
@@ -61,20 +60,11 @@ static void step(void)
     PLUMB_ADD(out.steps, 1);
 }
 
-static bool write_all(int fd, const void *data, size_t n)
+static bool put(struct work *w, const void *data, size_t n)
 {
-    const char *p = data;
-    while (n > 0) {
-        ssize_t wrote = write(fd, p, n);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return false;
-        p += wrote;
-        n -= (size_t)wrote;
-        step();
-    }
-    return true;
+    bool good = plumb_whole_file_put(&w->file, data, n) == 0;
+    step();
+    return good;
 }
 
 /* The next values; 0: there are no more, or they may not be read any more. */
@@ -92,7 +82,7 @@ static bool write_values(struct work *w)
     uint64_t all = 0;
     size_t n;
     while ((n = read_piece(w)) > 0) {
-        if (!write_all(w->file.fd, w->piece, n))
+        if (!put(w, w->piece, n))
             return false;
         all += n;
     }
@@ -113,11 +103,11 @@ static bool write_file(struct work *w)
     const struct plumb_buf *header = &w->dump.header;
     uint64_t length = header->len;
     bool good;
-    if (plumb_new_file_begin(&w->file, w->path, 0666) != 0)
+    if (plumb_whole_file_begin(&w->file, w->path, 0, 0666) != 0)
         return false;
-    good = write_all(w->file.fd, &length, sizeof length) &&
-           write_all(w->file.fd, header->data, header->len) && write_values(w) && is_waited_for();
-    return plumb_new_file_end(&w->file, good) == 0 && good;
+    good = put(w, &length, sizeof length) && put(w, header->data, header->len) && write_values(w) &&
+           is_waited_for();
+    return plumb_whole_file_end(&w->file, good) == 0 && good;
 }
 
 /* The name, with the call behind the first and with another number where there is such a file. */

@@ -1,7 +1,6 @@
 /* dir.c: the run directory: where it lies, that no two runs share one, and files that appear in
  * it whole or not at all. Under life_lock. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/new_file.h"
 #include "base/text/sanitize.h"
+#include "base/whole_file.h"
 #include "record/run/carve.h"
 #include "record/run/run.h"
 #include "record/run/runtime.h"
@@ -134,9 +133,7 @@ int plumb_run_make_parents(const char *path, plumb_error *err)
 
 int plumb_run_replace(const char *path, const struct plumb_buf *b, plumb_error *err)
 {
-    int code = plumb_file_limit(b->len);
-    if (!code)
-        code = plumb_new_file_write(path, b->data, b->len, 0600);
+    int code = plumb_whole_file_write(path, 0, 0600, b->data, b->len);
     if (code)
         return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", path,
                           code == EPERM ? "there is a file of another user" : strerror(code));

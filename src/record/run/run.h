@@ -19,7 +19,7 @@ void plumb_paths_forked(void);  /* makes them this child's own */
 int plumb_run_dir_make(char *dir, size_t size, const char *host, int32_t rank, plumb_error *err);
 /* Makes the folders that lead to a file. */
 int plumb_run_make_parents(const char *path, plumb_error *err);
-/* Writes a file whole (base/new_file.h). The second: into the directory of a run. */
+/* Writes a file whole (base/whole_file.h). The second: into the directory of a run. */
 int plumb_run_replace(const char *path, const struct plumb_buf *b, plumb_error *err);
 int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err);
 

@@ -5,15 +5,14 @@
 #include "record/run/carve.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/pages.h"
 #include "base/text/nearest.h"
+#include "base/whole_file.h"
 #include "live/read.h"
 
 enum { WATCHES = 4096 };
@@ -37,25 +36,14 @@ static struct plumb_live_trace *trace_of(const struct plumb_trace_ring *r)
 struct piece {
     struct plumb_trace_live live;
     uint64_t limit;
-    int fd, code;
+    struct plumb_whole_file file;
+    int code;
 };
 
 static bool write_piece(void *arg, const unsigned char *bytes, size_t n)
 {
     struct piece *p = arg;
-    uint64_t end = p->live.file.bytes + n;
-    p->code = end > p->limit ? EFBIG : plumb_file_limit(end);
-    while (!p->code && n) {
-        ssize_t done = write(p->fd, bytes, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0) {
-            p->code = done < 0 ? errno : ENOSPC;
-            break;
-        }
-        bytes += done;
-        n -= (size_t)done;
-    }
+    p->code = p->live.file.bytes + n > p->limit ? EFBIG : plumb_whole_file_put(&p->file, bytes, n);
     return p->code == 0;
 }
 
@@ -79,7 +67,7 @@ static int write_piece_file(struct plumb_trace_ring *r, const char *name, const 
     struct piece *p = plumb_pages_map(sizeof *p);
     unsigned char *buffer = plumb_pages_map(PLUMB_TRACE_BUFFER);
     char path[1200];
-    int code = p && buffer ? 0 : ENOMEM;
+    int code = p && buffer ? 0 : ENOMEM, ended;
     snprintf(path, sizeof path, "%s/%s", r->run->dir, name);
     if (!code) {
         p->live.file.out = (struct plumb_pf_out){buffer, PLUMB_TRACE_BUFFER, 0};
@@ -88,18 +76,18 @@ static int write_piece_file(struct plumb_trace_ring *r, const char *name, const 
         p->live.file.arg = p;
         p->live.filter = r->live->filter;
         p->limit = trace_of(r)->max_bytes - trace_of(r)->kept_bytes;
-        p->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-        code = p->fd < 0 ? errno : plumb_trace_live_open(&p->live, false) < 0 ? ENOMEM : 0;
+        code = plumb_whole_file_begin(&p->file, path, PLUMB_WHOLE_FIRST, 0600);
+    }
+    if (!code) {
+        code = plumb_trace_live_open(&p->live, false) < 0 ? ENOMEM : 0;
         if (!code) {
             fill_piece(r, p, why);
             code = p->code;
             *bytes = p->live.file.bytes;
             *spans = plumb_trace_live_spans(&p->live);
         }
-        if (p->fd >= 0 && close(p->fd) != 0 && !code)
-            code = errno;
-        if (p->fd >= 0 && code)
-            unlink(path);
+        ended = plumb_whole_file_end(&p->file, !code);
+        code = code ? code : ended;
         plumb_trace_live_fini(&p->live);
     }
     plumb_pages_unmap(buffer, PLUMB_TRACE_BUFFER);
