@@ -119,7 +119,7 @@ def step_ratios(program, plumb, tmp, side):
         steps = {json.loads(line)["step"] for line in file}
     if not steps >= set(told) or steps & set(range(2, STEPS, 2)):
         sys.exit("t2v.py: other steps were recorded than every other one: %s" % sorted(steps, key=str))
-    shown = subprocess.run([plumb, "report", "--steps", "--format", "json", folder], stdout=subprocess.PIPE,
+    shown = subprocess.run([plumb, "report", "steps", "--format", "json", folder], stdout=subprocess.PIPE,
                            check=True, env={**os.environ, "PLUMB": "0"})
     took = {row["step"]: row["total_ns"] for row in json.loads(shown.stdout)["steps"]
             if row["name"] == "denoise_step"}

@@ -19,8 +19,16 @@ enum { PLUMB_EXIT_OK = 0, PLUMB_EXIT_FOUND = 1, PLUMB_EXIT_TROUBLE = 2 };
 struct plumb_cli_option {
     const char *name;     /* long, without dashes; "output" is -o too, as "help" is -h */
     const char *argument; /* "N"; NULL: takes none */
-    const char *help;     /* one sentence, no period */
+    const char *help;     /* one sentence, no period; NULL: an old spelling, read and not shown */
     bool optional;        /* the argument may be left out (then with '=' only) */
+};
+
+/* A view of a command: what its first operand can be. */
+struct plumb_cli_view {
+    const char *name;
+    const char *argument; /* the operand that follows it: "NODE"; NULL: none */
+    const char *summary;  /* one phrase, no period */
+    uint32_t options;     /* bit i: the view takes option i of the command */
 };
 
 /* Texts are lines of at most 78 columns; paragraphs are separated by empty lines, lines that begin
@@ -32,9 +40,11 @@ struct plumb_cli_command {
     const char *examples;                   /* lines of commands and, after '#', what they do */
     const char *status;                     /* exit status */
     const struct plumb_cli_option *options; /* ends with a NULL name; --help is added */
-    bool settings;                          /* also takes an option for each setting */
-    bool stops;                             /* options end at the first operand */
-    bool in_order;                          /* operands come between the options, as they stand */
+    /* View `i`; NULL beyond the last. NULL: the command has no views. */
+    const struct plumb_cli_view *(*view)(size_t i);
+    bool settings; /* also takes an option for each setting */
+    bool stops;    /* options end at the first operand */
+    bool in_order; /* operands come between the options, as they stand */
     int (*run)(int argc, char **argv);
 };
 
@@ -47,7 +57,7 @@ const struct plumb_cli_command *plumb_cli_command(size_t i);
 const struct plumb_cli_command *plumb_cli_find(const char *name);
 /* The command that a misspelt name was probably meant to be, or NULL. */
 const char *plumb_cli_nearest(const char *name);
-/* What somebody means who types another tool's word: "plumb report --tree"; NULL: no such word. */
+/* Returns the command line for another tool's word, as "plumb report tree"; NULL: unknown word. */
 const char *plumb_cli_instead(const char *word);
 
 /* options.c: reading a command line.
@@ -114,6 +124,11 @@ const char *plumb_cli_clean(char *out, size_t room, const char *text);
 bool plumb_cli_colour(void);
 /* "1.5 MiB" */
 const char *plumb_cli_bytes(char out[32], uint64_t bytes);
+
+/* cmd_activations.c: renders the recording at `path` (NULL: the newest run) to the file `output`
+ * (NULL: stdout). Messages begin with the name of `command`. Returns the exit status. */
+int plumb_cli_show_activation_log(const struct plumb_cli_command *command, const char *path,
+                                  const plumb_activation_log_view *view, const char *output);
 
 /* help.c */
 void plumb_cli_show_help(const struct plumb_cli_command *command, FILE *out);

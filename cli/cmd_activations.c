@@ -56,7 +56,8 @@ static bool take(plumb_activation_log_view *view, const char **output, int optio
     }
 }
 
-static int show(const char *path, const plumb_activation_log_view *view, const char *output)
+int plumb_cli_show_activation_log(const struct plumb_cli_command *command, const char *path,
+                                  const plumb_activation_log_view *view, const char *output)
 {
     plumb_activation_log *log = NULL;
     plumb_error err = {0, ""};
@@ -64,11 +65,10 @@ static int show(const char *path, const plumb_activation_log_view *view, const c
     int status = PLUMB_EXIT_TROUBLE;
     if (plumb_activation_log_open(&log, path, &err) < 0 ||
         plumb_activation_log_render(log, view, &text, &err) < 0)
-        plumb_cli_say(&plumb_cmd_activations, "%s", err.message);
+        plumb_cli_say(command, "%s", err.message);
     else if (path && output && plumb_cli_is_run(path, output))
-        plumb_cli_say(&plumb_cmd_activations, "'%s' is what was recorded: choose another --output",
-                      output);
-    else if (plumb_cli_output(&plumb_cmd_activations, output, text))
+        plumb_cli_say(command, "'%s' is what was recorded: choose another --output", output);
+    else if (plumb_cli_output(command, output, text))
         status = PLUMB_EXIT_OK;
     plumb_read_free(text);
     plumb_activation_log_close(log);
@@ -90,7 +90,8 @@ static int run(int argc, char **argv)
     if (argc - args.operand > 1)
         return plumb_cli_args_status(plumb_cli_usage(
             &plumb_cmd_activations, "one recording at a time, not %d", argc - args.operand));
-    return show(args.operand < argc ? argv[args.operand] : NULL, &view, output);
+    return plumb_cli_show_activation_log(
+        &plumb_cmd_activations, args.operand < argc ? argv[args.operand] : NULL, &view, output);
 }
 
 const struct plumb_cli_command plumb_cmd_activations = {

@@ -270,7 +270,7 @@ static void say_python(const struct record *r)
         "for what modules of PyTorch give out, by 'import plumb_torch_activations; "
         "plumb_torch_activations.attach(model)' with PLUMB_ACTIVATIONS=1 (the file is in "
         "share/plumb of the installation); times of torch.profiler's trace.json are shown "
-        "by 'plumb report --trace trace.json'");
+        "by 'plumb report trace trace.json'");
 }
 
 /* ---- Nothing --------------------------------------------------------------------------------- */

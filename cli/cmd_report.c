@@ -1,8 +1,10 @@
-/* cmd_report.c: plumb report. */
+/* cmd_report.c: plumb report. The first operand chooses a view; a view is one const struct in the
+ * table `views`. The options that chose a view before there were operands for it still do: they
+ * have no help text and are thus in no help, man page or completion. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
+#include "report.h"
 
 enum {
     FORMAT,
@@ -12,64 +14,51 @@ enum {
     SORT,
     TOP,
     FRAMES,
-    TREE,
     WIDE,
     EXPLAIN,
-    MEMORY,
-    REQUESTS,
-    SUMMARY,
-    SIGNATURES,
     REQUEST,
     MIN_WIDTH,
-    TRACE,
-    GAPS,
-    STEPS,
-    SLOWEST,
     NODE,
     DEPTH,
     FOLD,
-    UNIT
+    UNIT,
+    MODULE,
+    SUSPECTS,
+    BY_STEP,
+    OLD_TREE,
+    OLD_SUMMARY,
+    OLD_MEMORY,
+    OLD_REQUESTS,
+    OLD_SIGNATURES,
+    OLD_TRACE,
+    OLD_GAPS,
+    OLD_STEPS,
+    OLD_SLOWEST,
+    OPTIONS
 };
 
 static const struct plumb_cli_option options[] = {
     [FORMAT] = {"format", "text|json|csv|md|svg",
-                "form of the output (text); svg is a picture: a flame graph of the call tree, or "
-                "with --memory the memory over time",
+                "form of the output (text); svg is a picture: of nodes and tree a flame graph, of "
+                "memory the memory over time",
                 false},
     [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
     [PIPELINE] = {"pipeline", "NAME", "only this pipeline", false},
     [PHASE] = {"phase", "NAME", "only this phase", false},
     [SORT] = {"sort", "total|self|mean|p95",
-              "figure that orders the rows, largest first (total); of the tree all but p95", false},
-    [TOP] = {"top", "N", "show the first N rows; sums are still over all", false},
+              "figure that orders the rows, largest first (total); the tree has no p95", false},
+    [TOP] = {"top", "N", "show the first N rows of each table; sums are still over all", false},
     [FRAMES] = {"frames", "N",
                 "frames of one phase: shown in the title, and the divisor of the "
                 "average (less skip_first_n); not used in a table of several",
                 false},
-    [TREE] = {"tree", NULL, "the call tree instead of the table", false},
     [WIDE] = {"wide", NULL, "more columns: self time, share, percentiles, device time", false},
     [EXPLAIN] = {"explain", NULL, "what each column means, below the output", false},
-    [MEMORY] = {"memory", NULL, "memory of stages, nodes and pools, and checkpoints", false},
-    [REQUESTS] = {"requests", NULL, "the requests that were served; with --request its stages",
-                  false},
-    [SUMMARY] = {"summary", NULL,
-                 "what the last request (else the run) cost, for people: time and memory of its "
-                 "stages, checkpoints",
-                 false},
-    [SIGNATURES] = {"signatures", NULL,
-                    "what went into each stage and came out, each different signature", false},
-    [REQUEST] = {"request", "ID", "only this request: its stages and its time", false},
+    [REQUEST] = {"request", "ID", "only this request; of requests its stages and its time", false},
     [MIN_WIDTH] = {"min-width", "PX",
                    "svg: rectangles narrower than PX pixels share one (0.1); the picture is 1180 "
                    "wide",
                    false},
-    [TRACE] = {"trace", NULL,
-               "the trace of the run: each node on each thread, threads and gaps, steps", false},
-    [GAPS] = {"gaps", NULL, "trace: the largest gaps between spans of a thread", false},
-    [STEPS] = {"steps", NULL, "trace: each step of the nodes that run in steps", false},
-    [SLOWEST] = {"slowest", "NODE",
-                 "trace: the longest runs of the node, each with what ran inside (--top 10)",
-                 false},
     [NODE] = {"node", "REGEX",
               "only nodes whose names match; in the tree and the flame graph with what is around "
               "and inside them",
@@ -81,16 +70,160 @@ static const struct plumb_cli_option options[] = {
               true},
     [UNIT] = {"unit", "auto|ns|us|ms|s",
               "unit of times in tables for people (auto: one that fits each column)", false},
+    [MODULE] = {"module", "REGEX", "only modules in whose name REGEX is found", false},
+    [SUSPECTS] = {"suspects", NULL, "only what is suspect, all of it", false},
+    [BY_STEP] = {"by-step", NULL,
+                 "a row for each layer and step, with its change since the last step", false},
+    [OLD_TREE] = {"tree", NULL, NULL, false},
+    [OLD_SUMMARY] = {"summary", NULL, NULL, false},
+    [OLD_MEMORY] = {"memory", NULL, NULL, false},
+    [OLD_REQUESTS] = {"requests", NULL, NULL, false},
+    [OLD_SIGNATURES] = {"signatures", NULL, NULL, false},
+    [OLD_TRACE] = {"trace", NULL, NULL, false},
+    [OLD_GAPS] = {"gaps", NULL, NULL, false},
+    [OLD_STEPS] = {"steps", NULL, NULL, false},
+    [OLD_SLOWEST] = {"slowest", "NODE", NULL, false},
     {NULL, NULL, NULL, false},
 };
+_Static_assert(OPTIONS <= 32, "an option of a view is a bit of 32");
 
-struct wish { /* what the command line asks for */
-    plumb_report_options options;
-    plumb_trace_view view; /* where it is the trace that is asked for */
-    bool trace;
-    uint32_t given;     /* a bit for each option */
-    const char *output; /* NULL: stdout */
+/* ---- The views -------------------------------------------------------------------------------- */
+
+#define BIT(option) (UINT32_C(1) << (option))
+
+enum {
+    ALL = BIT(FORMAT) | BIT(OUTPUT) | BIT(EXPLAIN),
+    PART = BIT(PIPELINE) | BIT(PHASE), /* of a run */
+    OF_NODES = PART | BIT(SORT) | BIT(TOP) | BIT(NODE) | BIT(DEPTH) | BIT(FOLD) | BIT(UNIT) |
+               BIT(MIN_WIDTH),
+    OF_TABLE = BIT(FRAMES) | BIT(WIDE),
 };
+
+/* Options whose effect depends on another one: `only` have an effect with it alone, `never` have
+ * none with it. */
+struct condition {
+    uint32_t only, never;
+};
+
+struct plumb_cli_report_view {
+    struct plumb_cli_view head;
+    int old;         /* the option that chose it before it had a name */
+    uint32_t kind;   /* enum plumb_report_view or plumb_trace_view_kind */
+    bool of_a_trace; /* a trace file alone, without a run around it, has this view */
+    int (*show)(const struct plumb_cli_wish *w);
+    uint32_t json; /* taken with --format json too, which has the table of nodes as well */
+    struct condition svg, request;
+};
+
+static const struct plumb_cli_report_view views[] = {
+    {.head = {"nodes", NULL, "a row for each node; the view without a name",
+              ALL | OF_NODES | OF_TABLE},
+     .old = -1,
+     .kind = PLUMB_VIEW_NODES,
+     .show = plumb_cli_show_report,
+     .svg = {BIT(MIN_WIDTH), BIT(SORT) | BIT(UNIT) | OF_TABLE}},
+    {.head = {"tree", NULL, "the call tree: a line for each place of a node", ALL | OF_NODES},
+     .old = OLD_TREE,
+     .kind = PLUMB_VIEW_NODES,
+     .show = plumb_cli_show_report,
+     .json = OF_TABLE,
+     .svg = {BIT(MIN_WIDTH), BIT(SORT) | BIT(UNIT)}},
+    {.head = {"summary", NULL, "time and memory of the last request, else of the run, on one sheet",
+              ALL | BIT(REQUEST)},
+     .old = OLD_SUMMARY,
+     .kind = PLUMB_VIEW_SUMMARY,
+     .show = plumb_cli_show_report},
+    {.head = {"memory", NULL, "memory of stages, nodes and pools, and checkpoints",
+              ALL | PART | BIT(TOP) | BIT(REQUEST)},
+     .old = OLD_MEMORY,
+     .kind = PLUMB_VIEW_MEMORY,
+     .show = plumb_cli_show_report,
+     .svg = {0, BIT(TOP)}},
+    {.head = {"requests", NULL, "the requests that were served, or the stages of one",
+              ALL | PART | BIT(TOP) | BIT(REQUEST)},
+     .old = OLD_REQUESTS,
+     .kind = PLUMB_VIEW_REQUESTS,
+     .show = plumb_cli_show_report,
+     .request = {PART, BIT(TOP)}},
+    {.head = {"signatures", NULL, "inputs and outputs of each stage, each different signature",
+              ALL | BIT(TOP) | BIT(REQUEST)},
+     .old = OLD_SIGNATURES,
+     .kind = PLUMB_VIEW_SIGNATURES,
+     .show = plumb_cli_show_report},
+    {.head = {"activations", NULL, "what the layers of a model gave out, as plumb activations",
+              ALL | BIT(TOP) | BIT(MODULE) | BIT(SUSPECTS) | BIT(BY_STEP)},
+     .old = -1,
+     .show = plumb_cli_show_activations},
+    {.head = {"trace", NULL, "the timeline: each node on each thread, threads and gaps, steps",
+              ALL | BIT(TOP)},
+     .old = OLD_TRACE,
+     .kind = PLUMB_TRACE_VIEW_OVERVIEW,
+     .of_a_trace = true,
+     .show = plumb_cli_show_trace},
+    {.head = {"gaps", NULL, "of the timeline: the largest gaps between spans of a thread",
+              ALL | BIT(TOP)},
+     .old = OLD_GAPS,
+     .kind = PLUMB_TRACE_VIEW_GAPS,
+     .of_a_trace = true,
+     .show = plumb_cli_show_trace},
+    {.head = {"steps", NULL, "of the timeline: each step of the nodes that run in steps",
+              ALL | BIT(TOP)},
+     .old = OLD_STEPS,
+     .kind = PLUMB_TRACE_VIEW_STEPS,
+     .of_a_trace = true,
+     .show = plumb_cli_show_trace},
+    {.head = {"slowest", "NODE",
+              "of the timeline: the longest runs of NODE, each with what ran inside (--top 10)",
+              ALL | BIT(TOP)},
+     .old = OLD_SLOWEST,
+     .kind = PLUMB_TRACE_VIEW_SLOWEST,
+     .of_a_trace = true,
+     .show = plumb_cli_show_trace},
+};
+enum { VIEWS = sizeof views / sizeof *views };
+
+static const struct plumb_cli_view *view_at(size_t i)
+{
+    return i < VIEWS ? &views[i].head : NULL;
+}
+
+static const struct plumb_cli_report_view *find_view(const char *name)
+{
+    for (size_t i = 0; i < VIEWS; i++)
+        if (strcmp(views[i].head.name, name) == 0)
+            return &views[i];
+    return NULL;
+}
+
+static const char *nearest_view(const char *word)
+{
+    const char *names[VIEWS];
+    for (size_t i = 0; i < VIEWS; i++)
+        names[i] = views[i].head.name;
+    return plumb_word_nearest(word, names, VIEWS);
+}
+
+/* Writes the names of the views that take `option`, or with a negative one of those that show a
+ * trace file: "a, b and c". Returns how many they are. */
+static size_t list_views(char *out, size_t size, int option)
+{
+    size_t count = 0, used = 0;
+    const char *last = NULL;
+    out[0] = '\0';
+    for (size_t i = 0; i < VIEWS; i++) {
+        if (option < 0 ? !views[i].of_a_trace : !(views[i].head.options & BIT(option)))
+            continue;
+        if (last && used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%s", count > 1 ? ", " : "", last);
+        last = views[i].head.name;
+        count++;
+    }
+    if (last && used < size)
+        snprintf(out + used, size - used, "%s%s", count > 1 ? " and " : "", last);
+    return count;
+}
+
+/* ---- Options ---------------------------------------------------------------------------------- */
 
 static bool take_sort(plumb_report_options *o, const char *text)
 {
@@ -129,358 +262,272 @@ static bool take_min_width(plumb_report_options *o, const char *text)
     return true;
 }
 
-static bool take_trace(struct wish *w, uint32_t kind, const char *node)
+static bool take_text(struct plumb_cli_wish *w, int option, const char *value)
 {
-    w->trace = true;
-    w->view.kind = kind;
-    w->view.node = node;
+    plumb_report_options *o = &w->options;
+    switch (option) {
+    case OUTPUT:
+        w->output = value;
+        break;
+    case PIPELINE:
+        o->pipeline = value;
+        break;
+    case PHASE:
+        o->phase = value;
+        break;
+    case REQUEST:
+        o->request = value;
+        break;
+    case NODE:
+        o->node = value;
+        break;
+    case MODULE:
+        w->activations.module = value;
+        break;
+    default:
+        break;
+    }
     return true;
 }
 
-static bool take(struct wish *w, int option, const char *value)
+static bool take(struct plumb_cli_wish *w, int option, const char *value)
 {
     plumb_report_options *o = &w->options;
-    w->given |= 1u << option;
+    w->given |= BIT(option);
     switch (option) {
     case FORMAT:
         return take_format(o, value);
-    case OUTPUT:
-        w->output = value;
-        return true;
     case MIN_WIDTH:
         return take_min_width(o, value);
-    case MEMORY:
-        o->view = PLUMB_VIEW_MEMORY;
-        return true;
-    case REQUESTS:
-        o->view = PLUMB_VIEW_REQUESTS;
-        return true;
-    case SUMMARY:
-        o->view = PLUMB_VIEW_SUMMARY;
-        return true;
-    case SIGNATURES:
-        o->view = PLUMB_VIEW_SIGNATURES;
-        return true;
-    case REQUEST:
-        o->request = value;
-        return true;
     case SORT:
         return take_sort(o, value);
     case TOP:
         return plumb_cli_number(&plumb_cmd_report, "top", value, &o->top);
     case FRAMES:
         return plumb_cli_number(&plumb_cmd_report, "frames", value, &o->frames);
-    case PIPELINE:
-        o->pipeline = value;
-        return true;
-    case PHASE:
-        o->phase = value;
-        return true;
-    case TRACE:
-        w->trace = true;
-        return true;
-    case GAPS:
-        return take_trace(w, PLUMB_TRACE_VIEW_GAPS, NULL);
-    case STEPS:
-        return take_trace(w, PLUMB_TRACE_VIEW_STEPS, NULL);
-    case SLOWEST:
-        return take_trace(w, PLUMB_TRACE_VIEW_SLOWEST, value);
-    case NODE:
-        o->node = value;
-        return true;
     case DEPTH:
         return plumb_cli_depth(&plumb_cmd_report, value, &o->depth);
     case FOLD:
         return plumb_cli_fold(&plumb_cmd_report, value, &o->fold);
     case UNIT:
         return plumb_cli_unit(&plumb_cmd_report, value, &o->unit);
-    case TREE:
-        o->tree = 1;
-        return true;
     case WIDE:
         o->wide = 1;
         return true;
-    default:
+    case EXPLAIN:
         o->explain = 1;
         return true;
+    case SUSPECTS:
+        w->activations.kind = PLUMB_ACTIVATIONS_SUSPECTS;
+        return true;
+    case BY_STEP:
+        w->activations.kind = PLUMB_ACTIVATIONS_STEPS;
+        return true;
+    case OLD_SLOWEST:
+        w->trace.node = value;
+        return true;
+    default:
+        return take_text(w, option, value);
     }
 }
 
-/* `what`: the run, or the file that was read. */
-static bool put_text(const struct wish *w, const char *what, const char *text)
+/* ---- Which options a view takes ---------------------------------------------------------------- */
+
+static bool refuse(const struct plumb_cli_report_view *view, int option)
 {
-    if (w->output && plumb_cli_is_run(what, w->output)) {
-        plumb_cli_say(&plumb_cmd_report, "'%s' is the report itself: give --output another name",
-                      w->output);
-        return false;
-    }
-    return plumb_cli_output(&plumb_cmd_report, w->output, text);
+    char takers[256];
+    size_t n = list_views(takers, sizeof takers, option);
+    plumb_cli_usage(&plumb_cmd_report, "--%s is an option of the view%s %s, not of '%s'",
+                    options[option].name, n == 1 ? "" : "s", takers, view->head.name);
+    return false;
 }
 
-/* A file of signatures has no run around it. PLUMB_ERR_FORMAT: it is none. */
-static int read_signatures(const char *run, const struct wish *w, char **text, plumb_error *err)
+static bool refuse_by(const struct plumb_cli_report_view *view, int option, const char *with,
+                      const char *other)
 {
-    bool asked = run && w->options.view == PLUMB_VIEW_SIGNATURES;
-    return asked ? plumb_signatures_render(run, &w->options, text, err) : PLUMB_ERR_NOT_FOUND;
+    plumb_cli_usage(&plumb_cmd_report, "--%s changes nothing of the view '%s' %s --%s",
+                    options[option].name, view->head.name, with, other);
+    return false;
 }
 
-/* ---- Traces -----------------------------------------------------------------------------------
- */
-
-static bool ends_in(const char *text, const char *end)
+static bool fits_condition(const struct plumb_cli_report_view *view, const struct condition *c,
+                           int option, bool given, const char *other)
 {
-    size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
+    if (!given && (c->only & BIT(option)))
+        return refuse_by(view, option, "without", other);
+    if (given && (c->never & BIT(option)))
+        return refuse_by(view, option, "with", other);
+    return true;
 }
 
-/* Whether the operand is a trace by itself, by its name or by what it begins with. */
-static bool is_trace(const char *path)
-{
-    if (!path || ends_in(path, ".plumb"))
-        return false;
-    return ends_in(path, ".pftrace") || ends_in(path, ".perfetto-trace") ||
-           plumb_trace_looks(path) == 1;
-}
-
-static int show_trace(const char *what, const struct wish *w)
-{
-    plumb_trace *trace = NULL;
-    plumb_trace_view view = w->view;
-    plumb_error err = {0, ""};
-    char *text = NULL;
-    char *remarks = NULL;
-    int status = PLUMB_EXIT_TROUBLE;
-    view.format = w->options.format;
-    view.top = w->options.top;
-    view.explain = w->options.explain;
-    if (plumb_trace_open(&trace, what, &err) < 0 ||
-        plumb_trace_render(trace, &view, &text, &err) < 0 ||
-        plumb_trace_remarks(trace, &remarks, &err) < 0) {
-        plumb_cli_say(&plumb_cmd_report, "%s", err.message);
-        goto out;
-    }
-    if (!put_text(w, plumb_trace_path(trace), text))
-        goto out;
-    plumb_cli_say_lines(&plumb_cmd_report, remarks);
-    status = PLUMB_EXIT_OK;
-out:
-    plumb_read_free(remarks);
-    plumb_read_free(text);
-    plumb_trace_close(trace);
-    return status;
-}
-
-/* ---- Reports ----------------------------------------------------------------------------------
- */
-
-static int show(const char *run, const struct wish *w)
-{
-    plumb_report *report = NULL;
-    plumb_error err = {0, ""};
-    plumb_error other = {0, ""};
-    char *text = NULL;
-    char *remarks = NULL;
-    int status = PLUMB_EXIT_TROUBLE;
-    if (read_signatures(run, w, &text, &other) == PLUMB_OK) {
-        status = put_text(w, run, text) ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
-        goto out;
-    }
-    if (plumb_report_open(&report, run, &err) < 0 ||
-        plumb_report_render(report, &w->options, &text, &err) < 0 ||
-        plumb_report_remarks(report, &remarks, &err) < 0) {
-        bool same = !report && other.code == PLUMB_ERR_FORMAT && err.code == PLUMB_ERR_FORMAT;
-        plumb_cli_say(&plumb_cmd_report, "%s", same ? other.message : err.message);
-        goto out;
-    }
-    if (!put_text(w, plumb_report_path(report), text))
-        goto out;
-    plumb_cli_say_lines(&plumb_cmd_report, remarks);
-    status = PLUMB_EXIT_OK;
-out:
-    plumb_read_free(remarks);
-    plumb_read_free(text);
-    plumb_report_close(report);
-    return status;
-}
-
-/* ---- Which options go together ------------------------------------------------------------------
- */
-
-enum { /* what a report can show: a bit each */
-       SHOWS_TABLE = 1,
-       SHOWS_TREE = 2,
-       SHOWS_FLAME = 4,
-       SHOWS_MEMORY = 8,
-       SHOWS_MEMORY_SVG = 16,
-       SHOWS_REQUESTS = 32,
-       SHOWS_ONE_REQUEST = 64,
-       SHOWS_SUMMARY = 128,
-       SHOWS_SIGNATURES = 256,
-       SHOWS_TRACE = 512,
-       SHOWS_ANYTHING = 1023
-};
-
-/* Where an option changes what is shown. Everywhere else it is refused: who asks for something and
- * gets nothing of it would take the figures for those that were asked for. */
-static const uint32_t has_effect[] = {
-    [FORMAT] = SHOWS_ANYTHING,
-    [OUTPUT] = SHOWS_ANYTHING,
-    [PIPELINE] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME | SHOWS_MEMORY | SHOWS_MEMORY_SVG |
-                 SHOWS_ONE_REQUEST,
-    [PHASE] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME | SHOWS_MEMORY | SHOWS_MEMORY_SVG |
-              SHOWS_ONE_REQUEST,
-    [SORT] = SHOWS_TABLE | SHOWS_TREE,
-    [TOP] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME | SHOWS_MEMORY | SHOWS_REQUESTS |
-            SHOWS_SIGNATURES | SHOWS_TRACE,
-    [FRAMES] = SHOWS_TABLE,
-    [TREE] = SHOWS_TREE | SHOWS_FLAME,
-    [WIDE] = SHOWS_TABLE,
-    [EXPLAIN] = SHOWS_ANYTHING,
-    [MEMORY] = SHOWS_MEMORY | SHOWS_MEMORY_SVG,
-    [REQUESTS] = SHOWS_REQUESTS | SHOWS_ONE_REQUEST,
-    [SUMMARY] = SHOWS_SUMMARY,
-    [SIGNATURES] = SHOWS_SIGNATURES,
-    [REQUEST] =
-        SHOWS_MEMORY | SHOWS_MEMORY_SVG | SHOWS_ONE_REQUEST | SHOWS_SUMMARY | SHOWS_SIGNATURES,
-    [MIN_WIDTH] = SHOWS_FLAME,
-    [TRACE] = SHOWS_TRACE,
-    [GAPS] = SHOWS_TRACE,
-    [STEPS] = SHOWS_TRACE,
-    [SLOWEST] = SHOWS_TRACE,
-    [NODE] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME,
-    [DEPTH] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME,
-    [FOLD] = SHOWS_TABLE | SHOWS_TREE | SHOWS_FLAME,
-    [UNIT] = SHOWS_TABLE | SHOWS_TREE,
-};
-enum { OPTION_COUNT = sizeof has_effect / sizeof *has_effect };
-
-static bool is_format(const struct wish *w, const char *format)
+static bool is_format(const struct plumb_cli_wish *w, const char *format)
 {
     return w->options.format && strcmp(w->options.format, format) == 0;
 }
 
-/* JSON has the table as well as the tree. */
-static uint32_t shown(const struct wish *w)
+/* An option that changes nothing is refused: its user would take the figures for those that they
+ * asked for. */
+static bool takes_options(const struct plumb_cli_report_view *view, const struct plumb_cli_wish *w)
 {
     bool svg = is_format(w, "svg");
-    switch (w->options.view) {
-    case PLUMB_VIEW_MEMORY:
-        return svg ? SHOWS_MEMORY_SVG : SHOWS_MEMORY;
-    case PLUMB_VIEW_REQUESTS:
-        return w->options.request ? SHOWS_ONE_REQUEST : SHOWS_REQUESTS;
-    case PLUMB_VIEW_SUMMARY:
-        return SHOWS_SUMMARY;
-    case PLUMB_VIEW_SIGNATURES:
-        return SHOWS_SIGNATURES;
-    default:
-        if (svg)
-            return SHOWS_FLAME;
-        if (!w->options.tree)
-            return SHOWS_TABLE;
-        return SHOWS_TREE | (is_format(w, "json") ? SHOWS_TABLE : 0);
-    }
-}
-
-/* What the user called that which is shown. */
-static const char *name_of(uint32_t shows)
-{
-    if (shows & SHOWS_TREE)
-        return "--tree";
-    if (shows & SHOWS_FLAME)
-        return "the flame graph";
-    if (shows & SHOWS_MEMORY)
-        return "--memory";
-    if (shows & SHOWS_MEMORY_SVG)
-        return "the picture of the memory";
-    if (shows & SHOWS_REQUESTS)
-        return "--requests without --request";
-    if (shows & SHOWS_ONE_REQUEST)
-        return "--requests";
-    if (shows & SHOWS_SUMMARY)
-        return "--summary";
-    return shows & SHOWS_SIGNATURES ? "--signatures" : "the table of nodes";
-}
-
-static bool refuse(const struct wish *w, int option, uint32_t shows)
-{
-    if (shows & SHOWS_TRACE)
-        plumb_cli_usage(&plumb_cmd_report, "--%s is of a run's figures, and this is a trace",
-                        options[option].name);
-    else if (option == REQUEST)
-        plumb_cli_usage(&plumb_cmd_report,
-                        "--request goes with --requests, --summary, --memory or --signatures");
-    else if (option == MIN_WIDTH)
-        plumb_cli_usage(&plumb_cmd_report, "--min-width goes with --format svg");
-    else
-        plumb_cli_usage(&plumb_cmd_report, "--%s changes nothing of %s", options[option].name,
-                        name_of(shown(w)));
-    return false;
-}
-
-/* Two of these at once ask for two reports. */
-static bool asks_for_two(const struct wish *w)
-{
-    static const int views[] = {TREE, MEMORY, REQUESTS, SUMMARY, SIGNATURES, GAPS, STEPS, SLOWEST};
-    const char *first = NULL;
-    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
-        if (!(w->given & 1u << views[i]))
+    uint32_t taken = view->head.options | (is_format(w, "json") ? view->json : 0);
+    for (int i = 0; i < OLD_TREE; i++) {
+        if (!(w->given & BIT(i)))
             continue;
-        if (first) {
-            plumb_cli_usage(&plumb_cmd_report, "--%s and --%s are two reports: one at a time",
-                            first, options[views[i]].name);
-            return true;
-        }
-        first = options[views[i]].name;
+        if (!(taken & BIT(i)))
+            return refuse(view, i);
+        if (!fits_condition(view, &view->svg, i, svg, "format svg") ||
+            !fits_condition(view, &view->request, i, w->options.request != NULL, "request"))
+            return false;
     }
+    if (w->options.sort == PLUMB_SORT_P95 && view->old == OLD_TREE && !is_format(w, "json")) {
+        plumb_cli_usage(&plumb_cmd_report,
+                        "--sort p95 is of the view nodes: the tree has no percentiles of a place");
+        return false;
+    }
+    return true;
+}
+
+/* ---- Which view is meant ----------------------------------------------------------------------- */
+
+/* --trace goes with the other views of the timeline. */
+static bool is_part_of(const struct plumb_cli_report_view *general,
+                       const struct plumb_cli_report_view *view)
+{
+    return general == view || (general->old == OLD_TRACE && view->of_a_trace);
+}
+
+/* Adds what an old spelling asks for to the view of the wish. */
+static bool add_view(struct plumb_cli_wish *w, const struct plumb_cli_report_view *view)
+{
+    if (!w->view || is_part_of(w->view, view))
+        w->view = view;
+    else if (!is_part_of(view, w->view)) {
+        plumb_cli_usage(&plumb_cmd_report, "%s and %s are two views: one at a time",
+                        w->view->head.name, view->head.name);
+        return false;
+    }
+    return true;
+}
+
+static bool add_old_spellings(struct plumb_cli_wish *w)
+{
+    if (w->view && w->view->show == plumb_cli_show_activations && (w->given & BIT(OLD_STEPS))) {
+        w->activations.kind = PLUMB_ACTIVATIONS_STEPS; /* as of plumb activations */
+        w->given &= ~BIT(OLD_STEPS);
+    }
+    for (size_t i = 0; i < VIEWS; i++)
+        if (views[i].old >= 0 && (w->given & BIT(views[i].old)) && !add_view(w, &views[i]))
+            return false;
+    return true;
+}
+
+enum { OPERANDS = 4 };
+struct operands {
+    const char *words[OPERANDS];
+    size_t count;  /* may be more than there are words */
+    size_t dashed; /* place of the first one after "--", which is never a view */
+};
+
+static void add_operand(struct operands *o, const char *word)
+{
+    if (o->count < OPERANDS)
+        o->words[o->count] = word;
+    o->count++;
+}
+
+static bool too_many(const struct operands *o, size_t used)
+{
+    const char *best = used == 0 && o->dashed > 0 ? nearest_view(o->words[0]) : NULL;
+    if (best)
+        plumb_cli_usage(&plumb_cmd_report, "'%s' is not a view: did you mean '%s'?", o->words[0],
+                        best);
+    else
+        plumb_cli_usage(&plumb_cmd_report, "one run at a time, not %zu", o->count - used);
     return false;
 }
 
-static bool go_together(const struct wish *w, uint32_t shows)
+/* [VIEW [NODE]] [RUN] */
+static bool take_operands(struct plumb_cli_wish *w, const struct operands *o)
 {
-    if (asks_for_two(w))
+    size_t used = 0;
+    if (o->dashed > 0)
+        w->view = find_view(o->words[0]);
+    if (w->view)
+        used++;
+    if (w->view && w->view->head.argument && !w->trace.node) {
+        if (o->count == used) {
+            plumb_cli_usage(&plumb_cmd_report, "%s wants the name of a node: plumb report %s %s",
+                            w->view->head.name, w->view->head.name, w->view->head.argument);
+            return false;
+        }
+        w->trace.node = o->words[used++];
+    }
+    if (o->count > used + 1)
+        return too_many(o, used);
+    w->run = o->count > used ? o->words[used] : NULL;
+    w->nearest = w->run && used == 0 && o->dashed > 0 ? nearest_view(w->run) : NULL;
+    return true;
+}
+
+/* Without a view, a trace is shown as one and everything else as the table of nodes. */
+static bool settle_view(struct plumb_cli_wish *w)
+{
+    char takers[256];
+    if (!add_old_spellings(w))
         return false;
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if ((w->given & 1u << i) && !(has_effect[i] & shows))
-            return refuse(w, i, shows);
-    if ((w->given & 1u << SORT) && (shows & (SHOWS_TREE | SHOWS_TABLE)) == SHOWS_TREE &&
-        w->options.sort == PLUMB_SORT_P95) {
-        plumb_cli_usage(&plumb_cmd_report,
-                        "--sort p95 is of the table: the tree has no percentiles of a place");
+    bool trace = (!w->view || w->view->show == plumb_cli_show_report) && plumb_cli_is_trace(w->run);
+    if (trace && w->view) {
+        list_views(takers, sizeof takers, -1);
+        plumb_cli_usage(&plumb_cmd_report, "'%s' is a trace, which has no view '%s': it has %s",
+                        w->run, w->view->head.name, takers);
         return false;
     }
+    if (!w->view)
+        w->view = find_view(trace ? "trace" : "nodes");
+    w->options.tree = w->view->old == OLD_TREE;
+    if (w->view->of_a_trace)
+        w->trace.kind = w->view->kind;
+    else
+        w->options.view = w->view->kind;
     return true;
 }
 
 static int run(int argc, char **argv)
 {
     struct plumb_cli_args args;
-    struct wish w = {plumb_report_options_default(), plumb_trace_view_default(), false, 0, NULL};
+    struct plumb_cli_wish w = {.options = plumb_report_options_default(),
+                               .trace = plumb_trace_view_default(),
+                               .activations = plumb_activation_log_view_default()};
+    struct operands operands = {.count = 0};
     int option;
     plumb_cli_args_init(&args, &plumb_cmd_report, argc, argv);
-    while ((option = plumb_cli_next(&args)) >= 0)
-        if (!take(&w, option, args.value))
+    while ((option = plumb_cli_next(&args)) >= 0) {
+        if (option == PLUMB_ARGS_OPERAND)
+            add_operand(&operands, args.value);
+        else if (!take(&w, option, args.value))
             return PLUMB_EXIT_TROUBLE;
+    }
     if (option != PLUMB_ARGS_END)
         return plumb_cli_args_status(option);
-    if (argc - args.operand > 1)
-        return plumb_cli_args_status(
-            plumb_cli_usage(&plumb_cmd_report, "one run at a time, not %d", argc - args.operand));
-    const char *what = args.operand < argc ? argv[args.operand] : NULL;
-    bool trace = w.trace || is_trace(what);
-    if (!go_together(&w, trace ? SHOWS_TRACE : shown(&w)))
+    operands.dashed = operands.count;
+    for (int i = args.operand; i < argc; i++)
+        add_operand(&operands, argv[i]);
+    if (!take_operands(&w, &operands) || !settle_view(&w) || !takes_options(w.view, &w))
         return PLUMB_EXIT_TROUBLE;
-    return trace ? show_trace(what, &w) : show(what, &w);
+    return w.view->show(&w);
 }
 
 const struct plumb_cli_command plumb_cmd_report = {
     .name = "report",
     .summary = "show where the time of a run went",
-    .synopsis = "[OPTION]... [RUN | timing.json | TRACE]",
+    .synopsis = "[VIEW] [OPTION]... [RUN | timing.json | TRACE]",
     .description =
-        "Prints a table of the nodes of a run, the longest total first. RUN is a run\n"
-        "directory, a folder of runs (the newest of them is taken), or the name of a\n"
-        "run below the output folder. Without RUN it is the newest run there\n"
-        "(PLUMB_DIR, else plumb-out).\n"
+        "Prints a view of a run: without VIEW a table of its nodes, the longest total\n"
+        "first. RUN is a run directory, a folder of runs (the newest of them is taken),\n"
+        "or the name of a run below the output folder. Without RUN it is the newest run\n"
+        "there (PLUMB_DIR, else plumb-out). A run that is named like a view is given as\n"
+        "./tree, or after --.\n"
         "\n"
         "A run that was killed is recovered first; one that still records is shown as\n"
         "it stands. What a reader of the figures must know (spans that were open,\n"
@@ -495,27 +542,28 @@ const struct plumb_cli_command plumb_cmd_report = {
         "or a tree of more than 40 lines shows the layers of a model as one, and says so\n"
         "(--fold=off shows each).\n"
         "\n"
-        "With --trace, --gaps, --steps or --slowest it is the run's trace that is shown\n"
-        "(there is one when the run was recorded with PLUMB_TRACE=1), as it is for a\n"
-        "file TRACE in Perfetto's format (trace.pftrace) or in Chrome's JSON, whoever\n"
-        "wrote it. Figures of a trace are exact, but what was dropped is not in them;\n"
-        "those of the table are of all runs. --top is the number of rows of each table.\n"
+        "The views of the timeline read the run's trace, which is there when the run was\n"
+        "recorded with PLUMB_TRACE=1, or a file TRACE in Perfetto's format\n"
+        "(trace.pftrace) or in Chrome's JSON, whoever wrote it. Such a file is shown as\n"
+        "a trace without naming the view. Figures of a trace are exact, but what was\n"
+        "dropped is not in them; those of the other views are of all runs.\n"
         "\n"
-        "With --format svg it is a picture of the call tree instead: --phase, --pipeline\n"
-        "and --top choose what is in it. An option that changes nothing of what is shown\n"
-        "is refused.",
+        "An option that changes nothing of what is shown is refused.",
     .examples = "plumb report                        # the newest run\n"
                 "plumb report --frames 103 --wide    # more columns, average over 100 frames\n"
-                "plumb report --tree --top 5 RUN     # five largest nodes of each level\n"
-                "plumb report --tree --depth 3 --fold    # layer.0 to layer.79 as layer.*\n"
+                "plumb report tree --top 5 RUN       # five largest nodes of each level\n"
+                "plumb report tree --depth 3 --fold  # layer.0 to layer.79 as layer.*\n"
                 "plumb report --node 'attn|rope' --unit us\n"
                 "plumb report --format csv RUN >rows.csv\n"
                 "plumb report --format svg -o flame.svg    # open it in a browser\n"
-                "plumb report --trace                # the trace of the newest run\n"
-                "plumb report --slowest denoise_step --top 3    # where its longest runs went\n"
-                "plumb report --gaps trace.pftrace   # when its threads had nothing to do",
+                "plumb report memory RUN             # who held what, pools, checkpoints\n"
+                "plumb report trace                  # the trace of the newest run\n"
+                "plumb report slowest denoise_step --top 3    # where its longest runs went\n"
+                "plumb report gaps trace.pftrace     # when its threads had nothing to do",
     .status = "0 success; 2 wrong usage, no such run, a report that cannot be read, a phase\n"
               "or pipeline that the run does not have, or output that cannot be written.",
     .options = options,
+    .view = view_at,
+    .in_order = true,
     .run = run,
 };

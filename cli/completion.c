@@ -34,6 +34,13 @@ static void put_words(FILE *out, const char *words)
         fputc(*words == '|' ? ' ' : *words, out);
 }
 
+static void put_views(const struct plumb_cli_command *c, FILE *out)
+{
+    const struct plumb_cli_view *view;
+    for (size_t i = 0; (view = c->view(i)); i++)
+        fprintf(out, "%s%s", i ? " " : "", view->name);
+}
+
 enum operand { FILES, RUNS, PROGRAM, TOPICS };
 
 static enum operand operand_of(const struct plumb_cli_command *c)
@@ -69,8 +76,13 @@ static void bash_command(const struct plumb_cli_command *c, FILE *out)
     for (size_t i = 0; plumb_cli_option_at(c, i, &option, &memory); i++)
         fprintf(out, "%s--%s", i ? " " : "", option.name);
     fputs("'\n", out);
-    if (operand_of(c) == RUNS)
+    if (c->view) {
+        fputs("        names='", out);
+        put_views(c, out);
+        fputs(" '$(_plumb_runs)\n", out);
+    } else if (operand_of(c) == RUNS) {
         fputs("        names=$(_plumb_runs)\n", out);
+    }
     if (operand_of(c) == TOPICS) {
         fputs("        names='", out);
         put_topics(out);
@@ -162,6 +174,19 @@ static void zsh_option(const struct plumb_cli_option *o, FILE *out)
     fputs("' \\\n", out);
 }
 
+/* The views, as the first operand: besides the runs and files that stand there without a view. */
+static void zsh_views(const struct plumb_cli_command *c, FILE *out)
+{
+    const struct plumb_cli_view *view;
+    fprintf(out, "_plumb_%s_views() {\n    local -a views\n    views=(\n", c->name);
+    for (size_t i = 0; (view = c->view(i)); i++) {
+        fprintf(out, "        '%s:", view->name);
+        put_quoted(out, view->summary, ":\\");
+        fputs("'\n", out);
+    }
+    fputs("    )\n    _describe view views\n    _plumb_runs\n}\n", out);
+}
+
 static void zsh_operands(const struct plumb_cli_command *c, FILE *out)
 {
     switch (operand_of(c)) {
@@ -169,6 +194,8 @@ static void zsh_operands(const struct plumb_cli_command *c, FILE *out)
         fputs("        '*:::command:_normal'\n", out);
         break;
     case RUNS:
+        if (c->view)
+            fprintf(out, "        '1:view:_plumb_%s_views' \\\n", c->name);
         fputs("        '*:run:_plumb_runs'\n", out);
         break;
     case TOPICS:
@@ -189,8 +216,7 @@ static const char zsh_head[] =
     "    runs=(${PLUMB_DIR:-plumb-out}/*/timing.json(N:h:t) "
     "${PLUMB_DIR:-plumb-out}/*/*/timing.json(N:h:t))\n"
     "    _alternative \"runs:run:(${(u)runs:#latest})\" 'files:file:_files'\n"
-    "}\n"
-    "_plumb() {\n    local -a commands\n    commands=(\n";
+    "}\n";
 
 void plumb_cli_show_zsh(FILE *out)
 {
@@ -198,6 +224,10 @@ void plumb_cli_show_zsh(FILE *out)
     struct plumb_cli_option option;
     plumb_setting_info memory;
     fputs(zsh_head, out);
+    for (size_t i = 0; (c = plumb_cli_command(i)); i++)
+        if (c->view)
+            zsh_views(c, out);
+    fputs("_plumb() {\n    local -a commands\n    commands=(\n", out);
     for (size_t i = 0; (c = plumb_cli_command(i)); i++) {
         fprintf(out, "        '%s:", c->name);
         put_quoted(out, c->summary, ":\\");
@@ -234,6 +264,17 @@ static void fish_option(const char *command, const struct plumb_cli_option *o, F
     fputs("'\n", out);
 }
 
+static void fish_views(const struct plumb_cli_command *c, FILE *out)
+{
+    const struct plumb_cli_view *view;
+    for (size_t i = 0; (view = c->view(i)); i++) {
+        fprintf(out, "complete -c plumb -n '__plumb_is %s' -a %s -d '", c->name, view->name);
+        for (const char *p = view->summary; *p; p++)
+            fprintf(out, strchr("'\\", *p) ? "\\%c" : "%c", *p);
+        fputs("'\n", out);
+    }
+}
+
 static void fish_operands(const struct plumb_cli_command *c, FILE *out)
 {
     switch (operand_of(c)) {
@@ -242,6 +283,8 @@ static void fish_operands(const struct plumb_cli_command *c, FILE *out)
                 c->name);
         break;
     case RUNS:
+        if (c->view)
+            fish_views(c, out);
         fprintf(out, "complete -c plumb -n '__plumb_is %s' -a '(__plumb_runs)' -d run\n", c->name);
         break;
     case TOPICS:

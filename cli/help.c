@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { COLUMN_OPTION = 26, WIDTH = 79 };
+enum { COLUMN_OPTION = 26, COLUMN_VIEW = 16, WIDTH = 79 };
 
 /* ---- Options: of the command, then of the settings ------------------------------------------- */
 
@@ -13,12 +13,11 @@ bool plumb_cli_option_at(const struct plumb_cli_command *c, size_t i, struct plu
                          plumb_setting_info *memory)
 {
     size_t own = 0;
-    while (c->options[own].name)
-        own++;
-    if (i < own) {
-        *out = c->options[i];
-        return true;
-    }
+    for (size_t k = 0; c->options[k].name; k++)
+        if (c->options[k].help && own++ == i) {
+            *out = c->options[k];
+            return true;
+        }
     for (size_t k = 0, seen = own; c->settings && plumb_cli_setting(k, out, memory); k++)
         if (out->name[0] && seen++ == i)
             return true;
@@ -72,6 +71,46 @@ static void show_options(const struct plumb_cli_command *c, FILE *out)
     }
 }
 
+/* "--top, --request": the options of the view that not every view takes. */
+static void list_view_options(char *out, size_t size, const struct plumb_cli_command *c,
+                              const struct plumb_cli_view *view)
+{
+    const struct plumb_cli_view *v;
+    uint32_t all = UINT32_MAX;
+    size_t used = 0;
+    for (size_t i = 0; (v = c->view(i)); i++)
+        all &= v->options;
+    out[0] = '\0';
+    for (size_t k = 0; c->options[k].name && used < size; k++)
+        if (view->options & ~all & UINT32_C(1) << k)
+            used += (size_t)snprintf(out + used, size - used, "%s--%s", used ? ", " : "",
+                                     c->options[k].name);
+}
+
+static void view_title(char *out, size_t size, const struct plumb_cli_view *view)
+{
+    snprintf(out, size, "%s%s%s", view->name, view->argument ? " " : "",
+             view->argument ? view->argument : "");
+}
+
+static void show_views(const struct plumb_cli_command *c, FILE *out)
+{
+    const struct plumb_cli_view *view;
+    char text[512], title[64];
+    fputs("Views, and their options besides those of all\n", out);
+    for (size_t i = 0; (view = c->view(i)); i++) {
+        view_title(title, sizeof title, view);
+        fprintf(out, "  %-*s ", COLUMN_VIEW - 3, title);
+        wrap(out, view->summary, COLUMN_VIEW);
+        list_view_options(text, sizeof text, c, view);
+        if (text[0]) {
+            fprintf(out, "%*s", COLUMN_VIEW, "");
+            wrap(out, text, COLUMN_VIEW);
+        }
+    }
+    fputc('\n', out);
+}
+
 static void show_indented(FILE *out, const char *text)
 {
     while (*text) {
@@ -92,7 +131,7 @@ static void show_overview(FILE *out)
     fputs("\nplumb help COMMAND tells more, plumb help environment lists the variables,\n"
           "plumb help coming-from NAME translates names of other profilers, plumb --version\n"
           "tells the version.\n\nExample\n"
-          "  plumb record -- ./prog\n  plumb report --tree\n",
+          "  plumb record -- ./prog\n  plumb report tree\n",
           out);
 }
 
@@ -102,8 +141,11 @@ void plumb_cli_show_help(const struct plumb_cli_command *c, FILE *out)
         show_overview(out);
         return;
     }
-    fprintf(out, "plumb %s - %s\n\nUsage: plumb %s %s\n\n%s\n\nOptions\n", c->name, c->summary,
-            c->name, c->synopsis, c->description);
+    fprintf(out, "plumb %s - %s\n\nUsage: plumb %s %s\n\n%s\n\n", c->name, c->summary, c->name,
+            c->synopsis, c->description);
+    if (c->view)
+        show_views(c, out);
+    fputs("Options\n", out);
     show_options(c, out);
     fputs("\nExamples\n", out);
     show_indented(out, c->examples);
@@ -161,6 +203,24 @@ static void show_man_options(const struct plumb_cli_command *c, FILE *out)
     }
 }
 
+static void show_man_views(const struct plumb_cli_command *c, FILE *out)
+{
+    const struct plumb_cli_view *view;
+    char text[512];
+    fputs(".SH VIEWS\n", out);
+    for (size_t i = 0; (view = c->view(i)); i++) {
+        view_title(text, sizeof text, view);
+        fprintf(out, ".TP\n.B %s\n", text);
+        troff(out, view->summary, (int)strlen(view->summary));
+        list_view_options(text, sizeof text, c, view);
+        if (text[0]) {
+            fputs(".br\n", out);
+            troff(out, text, (int)strlen(text));
+        }
+    }
+    fputs(".PP\nThe options after each view are those that not every view takes.\n", out);
+}
+
 static void show_man_overview(FILE *out)
 {
     const struct plumb_cli_command *c;
@@ -188,7 +248,7 @@ static void show_man_overview(FILE *out)
     }
     fputs(".TP\n.B PLUMB_LIBRARY\nThe libplumb.so that plumb record preloads, instead of its own.\n"
           ".TP\n.B NO_COLOR\nNo colours on a terminal.\n.SH EXAMPLE\n.nf\nplumb record \\-\\- "
-          "./prog\nplumb report \\-\\-tree\n.fi\n",
+          "./prog\nplumb report tree\n.fi\n",
           out);
 }
 
@@ -208,6 +268,8 @@ void plumb_cli_show_man(const struct plumb_cli_command *c, FILE *out)
     troff(out, c->synopsis, (int)strlen(c->synopsis));
     fputs(".SH DESCRIPTION\n", out);
     troff_paragraphs(out, c->description);
+    if (c->view)
+        show_man_views(c, out);
     fputs(".SH OPTIONS\n", out);
     show_man_options(c, out);
     fputs(".SH EXIT STATUS\n", out);

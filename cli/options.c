@@ -87,6 +87,15 @@ static bool is_a_format(const struct plumb_cli_command *command, const char *tex
     return false;
 }
 
+/* Whether the option is an old spelling, which is read and suggested to nobody. */
+static bool is_old(const struct plumb_cli_command *command, const char *name)
+{
+    for (const struct plumb_cli_option *o = command->options; o && o->name; o++)
+        if (!o->help && strcmp(o->name, name) == 0)
+            return true;
+    return false;
+}
+
 /* `word` is none of the options: it is misspelt, may mean several, or has a value where none goes.
  */
 static int explain_unknown(const struct plumb_cli_args *args, const struct option *options,
@@ -108,10 +117,9 @@ static int explain_unknown(const struct plumb_cli_args *args, const struct optio
     if (n > 0 && list[0])
         return plumb_cli_usage(args->command, "option '--%.*s' is ambiguous: %s", (int)n, text,
                                list);
-    while (options[count].name) {
-        names[count] = options[count].name;
-        count++;
-    }
+    for (size_t i = 0; options[i].name; i++)
+        if (!is_old(args->command, options[i].name))
+            names[count++] = options[i].name;
     snprintf(name, sizeof name, "%.*s", (int)n, text);
     const char *best = n < sizeof name ? plumb_word_nearest(name, names, count) : NULL;
     if (best)

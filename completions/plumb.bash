@@ -43,8 +43,8 @@ _plumb() {
         esac
         ;;
     report)
-        words='--format --output --pipeline --phase --sort --top --frames --tree --wide --explain --memory --requests --summary --signatures --request --min-width --trace --gaps --steps --slowest --node --depth --fold --unit --help'
-        names=$(_plumb_runs)
+        words='--format --output --pipeline --phase --sort --top --frames --wide --explain --request --min-width --node --depth --fold --unit --module --suspects --by-step --help'
+        names='nodes tree summary memory requests signatures activations trace gaps steps slowest '$(_plumb_runs)
         case $previous in
         --format) COMPREPLY=($(compgen -W 'text json csv md svg' -- "$current")); return ;;
         --sort) COMPREPLY=($(compgen -W 'total self mean p95' -- "$current")); return ;;

@@ -5,6 +5,24 @@ _plumb_runs() {
     runs=(${PLUMB_DIR:-plumb-out}/*/timing.json(N:h:t) ${PLUMB_DIR:-plumb-out}/*/*/timing.json(N:h:t))
     _alternative "runs:run:(${(u)runs:#latest})" 'files:file:_files'
 }
+_plumb_report_views() {
+    local -a views
+    views=(
+        'nodes:a row for each node; the view without a name'
+        'tree:the call tree\: a line for each place of a node'
+        'summary:time and memory of the last request, else of the run, on one sheet'
+        'memory:memory of stages, nodes and pools, and checkpoints'
+        'requests:the requests that were served, or the stages of one'
+        'signatures:inputs and outputs of each stage, each different signature'
+        'activations:what the layers of a model gave out, as plumb activations'
+        'trace:the timeline\: each node on each thread, threads and gaps, steps'
+        'gaps:of the timeline\: the largest gaps between spans of a thread'
+        'steps:of the timeline\: each step of the nodes that run in steps'
+        'slowest:of the timeline\: the longest runs of NODE, each with what ran inside (--top 10)'
+    )
+    _describe view views
+    _plumb_runs
+}
 _plumb() {
     local -a commands
     commands=(
@@ -85,31 +103,26 @@ _plumb() {
         ;;
     report)
         _arguments -S \
-        '--format=[form of the output (text); svg is a picture: a flame graph of the call tree, or with --memory the memory over time]:text|json|csv|md|svg:(text json csv md svg)' \
+        '--format=[form of the output (text); svg is a picture: of nodes and tree a flame graph, of memory the memory over time]:text|json|csv|md|svg:(text json csv md svg)' \
         '--output=[write to FILE instead of standard output]:FILE:_files' \
         '--pipeline=[only this pipeline]:NAME:' \
         '--phase=[only this phase]:NAME:' \
-        '--sort=[figure that orders the rows, largest first (total); of the tree all but p95]:total|self|mean|p95:(total self mean p95)' \
-        '--top=[show the first N rows; sums are still over all]:N:' \
+        '--sort=[figure that orders the rows, largest first (total); the tree has no p95]:total|self|mean|p95:(total self mean p95)' \
+        '--top=[show the first N rows of each table; sums are still over all]:N:' \
         '--frames=[frames of one phase: shown in the title, and the divisor of the average (less skip_first_n); not used in a table of several]:N:' \
-        '--tree[the call tree instead of the table]' \
         '--wide[more columns: self time, share, percentiles, device time]' \
         '--explain[what each column means, below the output]' \
-        '--memory[memory of stages, nodes and pools, and checkpoints]' \
-        '--requests[the requests that were served; with --request its stages]' \
-        '--summary[what the last request (else the run) cost, for people: time and memory of its stages, checkpoints]' \
-        '--signatures[what went into each stage and came out, each different signature]' \
-        '--request=[only this request: its stages and its time]:ID:' \
+        '--request=[only this request; of requests its stages and its time]:ID:' \
         '--min-width=[svg: rectangles narrower than PX pixels share one (0.1); the picture is 1180 wide]:PX:' \
-        '--trace[the trace of the run: each node on each thread, threads and gaps, steps]' \
-        '--gaps[trace: the largest gaps between spans of a thread]' \
-        '--steps[trace: each step of the nodes that run in steps]' \
-        '--slowest=[trace: the longest runs of the node, each with what ran inside (--top 10)]:NODE:' \
         '--node=[only nodes whose names match; in the tree and the flame graph with what is around and inside them]:REGEX:' \
         '--depth=[the first N levels of the call tree only]:N:' \
         '--fold=-[nodes that differ in a number alone as one, layer.0 to layer.31 as layer.*, with the spread over them; by default where a table or a tree has more than 40 lines]::on|off:(on off)' \
         '--unit=[unit of times in tables for people (auto: one that fits each column)]:auto|ns|us|ms|s:(auto ns us ms s)' \
+        '--module=[only modules in whose name REGEX is found]:REGEX:' \
+        '--suspects[only what is suspect, all of it]' \
+        '--by-step[a row for each layer and step, with its change since the last step]' \
         '--help[show this text]' \
+        '1:view:_plumb_report_views' \
         '*:run:_plumb_runs'
         ;;
     compare)

@@ -185,6 +185,8 @@ class Tree:
         completion = (root / "completions/plumb.bash").read_text(encoding="utf-8")
         for name, words in re.findall(r"^    (\w+)\)\n\s+words='([^']*)'", completion, re.M):
             self.commands[name] = set(words.split())
+        self.views = dict(re.findall(r"^    (\w+)\)\n\s+words='[^']*'\n\s+names='([a-z ]+)'", completion,
+                                     re.M))
         rows = (root / "docs/rows.md").read_text(encoding="utf-8")
         self.rows = dict(re.findall(r"^\| ([A-Z]{2}-\d+) \|.*\| ([a-z ]+) \| [^|]* \|$", rows, re.M))
 
@@ -208,6 +210,9 @@ class Tree:
             if command not in self.commands:
                 gone.append("plumb " + command)
                 continue
+            view = re.match(r" ([a-z]+)\b", rest)
+            if command in self.views and view and view[1] not in self.views[command].split():
+                gone.append("plumb %s %s" % (command, view[1]))
             gone += ["plumb %s %s" % (command, o) for o in re.findall(r"--[a-z-]+", rest)
                      if o not in self.commands[command]]
         return gone

@@ -31,7 +31,7 @@ rm -rf "$run"
 show "$plumb" record --run-dir "$run" -- "$program" \
     --prompt "${PROMPT:-a lighthouse in a storm, at night}" --out "$video"
 show "$plumb" report "$run"
-show "$plumb" report "$run" --tree
+show "$plumb" report tree "$run"
 
 printf '\nThe video:     %s\nThe recording: %s\n' "$video" "$run"
 find "$run" -type f -printf '                 %f  %s bytes\n' | sort

@@ -31,7 +31,7 @@ LIMIT_S = 3600
 
 # The command of the page: (what runs, the most seconds)
 RULES = {
-    "plumb report --tree": ("build/release/bin/plumb report --tree build/release/demo/run", 60),
+    "plumb report tree": ("build/release/bin/plumb report tree build/release/demo/run", 60),
     "make test": ("make test", 4 * 3600),
     "cc -O2 -o prog prog.c $(pkg-config --cflags --libs plumb) -lm": (
         "awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' README.md >prog.c && "

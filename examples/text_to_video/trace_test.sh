@@ -9,7 +9,7 @@ set -eu
 export OMP_WAIT_POLICY
 
 PLUMB=1 PLUMB_TRACE=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=$PWD/run "$1" --quick --out a.mp4 >/dev/null
-"$PLUMB_BIN" report --trace --format json run >trace.json
+"$PLUMB_BIN" report trace --format json run >trace.json
 jq -e -n --slurpfile trace trace.json --slurpfile timing run/timing.json '
     ($trace[0].nodes | map({(.name): {count, total_ns}}) | add) as $traced |
     ($timing[0].nodes | map({(.name): {count, total_ns: (.total_ns | tonumber)}}) | add) as $timed |

@@ -120,7 +120,7 @@ done
 ! grep -E '^(val|test|inference) (backward|optimizer)' rows.txt || fail "trained outside of train"
 
 # The loader's threads work below the stage that began the pass, in its phase; regions lie between.
-"$PLUMB_BIN" report --tree --format csv rows |
+"$PLUMB_BIN" report tree --format csv rows |
     awk -F, '$1 == 0 { top = $4 } $4 == "load_data" { print $3, top, $1, $6 }' | sort >tree.txt
 printf '%s\n' 'test test 1 16' 'train train_epoch 1 378' \
     'val validate 2 112' >expected.txt

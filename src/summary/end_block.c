@@ -179,5 +179,5 @@ void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary
         plumb_say("plumb: summary: %s/summary_rank0.txt", dir);
     if (dir)
         plumb_say("plumb: plumb report%s %s",
-                  t->node_count == 0 && t->memory.pool_count > 0 ? " --memory" : "", dir);
+                  t->node_count == 0 && t->memory.pool_count > 0 ? " memory" : "", dir);
 }

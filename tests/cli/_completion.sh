@@ -32,6 +32,11 @@ completes() {
 check_completion() {
     completes 'plumb re' record recover report '!runs'
     completes 'plumb report --un' --unit '!--threshold'
+    completes 'plumb report me' memory
+    completes 'plumb report s' summary signatures steps slowest
+    completes 'plumb report --me' '!--memory'
+    completes 'plumb report memory 202' 20260101-000000-h-1
+    completes 'plumb compare me' '!memory'
     completes 'plumb compare --fol' --fold
     completes 'plumb report --unit ' auto ns us ms s
     completes 'plumb export --format ' chrome speedscope '!json'

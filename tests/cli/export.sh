@@ -10,10 +10,10 @@ PLUMB_TRACE=1 PLUMB_RUN_DIR=$PWD/run PLUMB_QUIET=1 ./linked || fail 'no run'
 PLUMB_RUN_DIR=$PWD/bare_run PLUMB_QUIET=1 ./linked || fail 'no run'
 [ -f run/trace.pftrace ] || fail 'the run has no trace'
 
-expect 'no rank' 0 "$plumb" report --trace --format json run
+expect 'no rank' 0 "$plumb" report trace --format json run
 jq -e '.rank == null and (.facts | has("plumb.rank") | not)' out.txt >/dev/null || fail "a rank from nowhere: $(cat out.txt)"
 RANK=0 WORLD_SIZE=2 PLUMB_TRACE=1 PLUMB_RUN_DIR=$PWD/ranked PLUMB_QUIET=1 ./linked || fail 'no run'
-expect 'a rank' 0 "$plumb" report --trace --format json ranked
+expect 'a rank' 0 "$plumb" report trace --format json ranked
 jq -e '.rank == 0 and .facts["plumb.rank"] == 0 and .world_size == 2' out.txt >/dev/null || fail "no rank: $(cat out.txt)"
 
 # ---- Chrome ----

@@ -55,10 +55,10 @@ answer() {
     expect "$1" 2 run "$1"
     has err.txt "unknown command '$1': it is '$2"
 }
-answer tree 'plumb report --tree'
+answer tree 'plumb report tree'
 answer flamegraph 'plumb report --format svg -o flame.svg'
-answer trace 'plumb report --trace'
-answer memory 'plumb report --memory'
+answer trace 'plumb report trace'
+answer memory 'plumb report memory'
 answer prune 'plumb runs --prune 30d'
 expect '--json' 2 run report --json
 has err.txt "unknown option '--json': did you mean '--format json'?"
@@ -82,5 +82,5 @@ cp "$(command -v true)" words
 expect 'a program is no trace' 2 "$PLUMB_BIN" export words
 has err.txt "no run 'words'"
 expect 'help on a word of other tools' 2 "$PLUMB_BIN" help tracing
-has err.txt "no help on 'tracing': the command is 'plumb report --trace"
+has err.txt "no help on 'tracing': the command is 'plumb report trace"
 finish

@@ -12,7 +12,7 @@ has err.txt 'recovered: the process did not end the run itself' \
 lacks out.txt 'plumb report:'
 has out.txt 'Pipeline prog' 'Pipeline audio' 'bad\xff\xfe name' 'bad\x5cxff\x5cxfe name'
 
-expect 'tree' 0 report --tree --pipeline prog "$data/rich.json"
+expect 'tree' 0 report tree --pipeline prog "$data/rich.json"
 [ "$(sed -n 3,4p out.txt)" = '        7       190.00      170.00  100.0  frame
         7        20.00       20.00   10.5    decode' ] || fail "the tree differs: $(cat out.txt)"
 expect 'top' 0 report --top 1 --pipeline prog "$data/rich.json"
@@ -24,7 +24,7 @@ has out.txt 'Self(s)' 'P95(ms)' 'Dev mean'
 expect 'explain' 0 report --explain "$data/golden.json"
 has out.txt 'Median(ms)' 'outermost'
 
-expect 'json' 0 report --format json --tree --explain --top 1 --frames 10 "$data/rich.json"
+expect 'json' 0 report --format json tree --explain --top 1 --frames 10 "$data/rich.json"
 jq -e '.pipelines[0].rows[0].node == "frame" and .pipelines[0].rows_not_shown == 6 and
        .frames == 10 and .tree[1].depth == 1 and (.remarks | length) == 5 and
        (.pipelines[0].rows | length) == 1' out.txt >/dev/null || fail "json: $(cat out.txt)"
@@ -32,7 +32,7 @@ expect 'csv' 0 report --format csv "$data/rich.json"
 [ "$(head -n 1 out.txt | cut -d, -f1-5)" = 'pipeline,node,phase,count,mean_ms' ] ||
     fail 'the header of CSV changed'
 [ "$(wc -l <out.txt)" = 9 ] || fail 'CSV has not a line for each row'
-expect 'csv tree' 0 report --format csv --tree "$data/rich.json"
+expect 'csv tree' 0 report --format csv tree "$data/rich.json"
 has out.txt '1,prog,inference,decode,0,7,20.000000,20.000000,10.5'
 expect 'md' 0 report --format md "$data/golden.json"
 has out.txt '| node\_a | inference | 100 | 10.00 |'
@@ -40,51 +40,114 @@ has out.txt '| node\_a | inference | 100 | 10.00 |'
 jq '.tree = [{"parent": null, "node": 1, "async": false, "count": 1, "total_ns": 9000000, "self_ns": 1000000},
              {"parent": null, "node": 0, "async": false, "count": 1, "total_ns": 5000000, "self_ns": 5000000}]' \
     "$data/golden.json" >tree.json
-expect 'tree by own time' 0 report --tree --sort self --format csv tree.json
+expect 'tree by own time' 0 report tree --sort self --format csv tree.json
 [ "$(cut -d, -f4 out.txt | tr '\n' ' ')" = 'node node_b node_a ' ] ||
     fail "the tree is not sorted: $(cat out.txt)"
-expect 'tree by total' 0 report --tree --format csv tree.json
+expect 'tree by total' 0 report tree --format csv tree.json
 [ "$(cut -d, -f4 out.txt | tr '\n' ' ')" = 'node node_a node_b ' ] ||
     fail "the tree is not by total: $(cat out.txt)"
 
-# An option that would change nothing is refused, and so are two reports at once.
+# Every view by its name, and by the option that chose it before, which no help shows.
+cp "$data/served.json" named.json
+for view in tree summary memory requests signatures; do
+    expect "$view" 0 report "$view" named.json
+    cp out.txt new.txt
+    expect "--$view" 0 report "--$view" named.json
+    cmp -s new.txt out.txt || fail "$view and --$view differ"
+done
+expect 'nodes' 0 report nodes named.json
+cp out.txt new.txt
+expect 'no view' 0 report named.json
+cmp -s new.txt out.txt || fail 'nodes is not the view without a name'
+expect 'the view after its options' 0 report --top 1 --format csv tree named.json
+has out.txt 'depth,pipeline,phase,node'
+printf '{"module": "m", "tensor": "out", "abs_mean": 1, "step": 0}\n' >some.jsonl
+expect 'activations' 0 report activations some.jsonl --format csv
+cp out.txt new.txt
+expect 'plumb activations' 0 "$PLUMB_BIN" activations some.jsonl --format csv
+cmp -s new.txt out.txt || fail 'activations is not what plumb activations prints'
+expect 'activations by step' 0 report activations some.jsonl --format csv --by-step
+cp out.txt new.txt
+expect 'plumb activations by step' 0 "$PLUMB_BIN" activations some.jsonl --format csv --steps
+cmp -s new.txt out.txt || fail 'activations --by-step is not what plumb activations --steps prints'
+expect 'help' 0 report --help
+for option in tree summary memory requests signatures trace gaps steps slowest; do
+    lacks out.txt "--$option "
+    grep -q "^  $option" out.txt || fail "the help has no view $option"
+done
+
+# A run that is named like a view: the view without a path.
+mkdir -p plumb-out/prog
+cp -r "$data/golden.json" plumb-out/prog/tree
+mkdir named
+(cd named && mkdir tree && cp "$data/golden.json" tree/timing.json)
+expect 'a run named like a view' 0 sh -c "cd named && '$PLUMB_BIN' report ./tree"
+has out.txt 'node_a'
+expect 'a run named like a view, after dashes' 0 sh -c "cd named && '$PLUMB_BIN' report -- tree"
+has out.txt 'node_a'
+expect 'the view of a run named like it' 0 sh -c "cd named && '$PLUMB_BIN' report tree -- tree"
+expect 'the view without a run' 2 sh -c "cd named && '$PLUMB_BIN' report tree"
+has err.txt "no run in 'plumb-out'"
+rm -r plumb-out
+
+# An option that would change nothing is refused in one line, and so are two views at once.
 while read -r options; do
     # shellcheck disable=SC2086
     expect "report $options" 2 report $options "$data/golden.json"
     empty out.txt
     [ "$(wc -l <err.txt)" = 1 ] || fail "not one line on $options: $(cat err.txt)"
 done <<'END'
---tree --wide
---tree --frames 3
---tree --sort p95
---tree --memory
---memory --sort self
---memory --frames 3
---summary --requests
---summary --top 3
---summary --phase inference
---requests --phase inference
---signatures --wide
+tree --wide
+tree --frames 3
+tree --sort p95
+tree --memory
+memory --sort self
+memory --frames 3
+summary --requests
+summary --top 3
+summary --phase inference
+requests --phase inference
+signatures --wide
+activations --phase inference
+nodes --module x
+nodes --suspects
 --request req_1
 --min-width 5
 --format svg --wide
 --format svg --sort self
 --format svg --frames 3
+--format svg memory --top 3
+--tree --wide
+--memory --sort self
+--summary --requests
 --format svg --memory --top 3
 --gaps --steps
+gaps --tree
 END
-expect 'the words of it' 2 report --summary --wide "$data/golden.json"
-has err.txt 'plumb report: --wide changes nothing of --summary (see'
-expect 'two reports' 2 report --tree --memory "$data/golden.json"
-has err.txt 'plumb report: --tree and --memory are two reports: one at a time (see'
+expect 'an option of other views' 2 report summary --phase x "$data/golden.json"
+has err.txt "plumb report: --phase is an option of the views nodes, tree, memory and requests, not of 'summary' (see"
+expect 'an option of one other view' 2 report --memory --wide "$data/golden.json"
+has err.txt "plumb report: --wide is an option of the view nodes, not of 'memory' (see"
+expect 'nothing of a picture' 2 report memory --format svg --top 3 "$data/golden.json"
+has err.txt "plumb report: --top changes nothing of the view 'memory' with --format svg (see"
+expect 'a picture alone' 2 report --min-width 5 "$data/golden.json"
+has err.txt "plumb report: --min-width changes nothing of the view 'nodes' without --format svg (see"
+expect 'a request alone' 2 report requests --phase val "$data/golden.json"
+has err.txt "plumb report: --phase changes nothing of the view 'requests' without --request (see"
+expect 'two views' 2 report tree --memory "$data/golden.json"
+has err.txt 'plumb report: tree and memory are two views: one at a time (see'
 expect 'a request of the table' 2 report --request req_1 "$data/golden.json"
-has err.txt '--request goes with --requests, --summary, --memory or --signatures'
+has err.txt "--request is an option of the views summary, memory, requests and signatures, not of 'nodes' (see"
+expect 'a misspelt view' 2 report memroy
+has err.txt "(did you mean the view 'memory'?)"
+expect 'a misspelt view of a run' 2 report memroy "$data/golden.json"
+has err.txt "plumb report: 'memroy' is not a view: did you mean 'memory'? (see"
 
 expect 'phase not seen' 2 report --phase train "$data/golden.json"
 empty out.txt
 [ "$(cat err.txt)" = "plumb report: the run has no phase 'train': it has inference" ] ||
     fail "not one line on a phase that is not there: $(cat err.txt)"
-expect 'misspelt phase' 2 report --tree --format json --phase inferense "$data/rich.json"
+expect 'misspelt phase' 2 report tree --format json --phase inferense "$data/rich.json"
 has err.txt "no phase 'inferense': it has inference, val (did you mean 'inference'?)"
 expect 'misspelt pipeline' 2 report --pipeline porg "$data/rich.json"
 has err.txt "the run has no pipeline 'porg': it has prog, audio (did you mean 'prog'?)"
@@ -142,7 +205,7 @@ has err.txt "'elsewhere'"
 
 # What never ends is not read.
 echo '{"module": "m", "tensor": "out", "abs_mean": 1}' >one.jsonl
-for command in report 'report --trace' recover export activations "diverge one.jsonl" "compare $data/golden.json"; do
+for command in report 'report trace' recover export activations "diverge one.jsonl" "compare $data/golden.json"; do
     # shellcheck disable=SC2086 # words
     expect "$command of a device" 2 "$PLUMB_BIN" $command /dev/zero
     [ "$(cat err.txt)" = "plumb ${command%% *}: cannot read '/dev/zero': it is a device, not a file" ] ||

@@ -1,9 +1,9 @@
 #!/bin/sh
-# plumb report --memory --format svg: the golden picture, valid XML whatever the report holds, one
+# plumb report memory --format svg: the golden picture, valid XML whatever the report holds, one
 # request, nothing measured, and a real run.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 report() {
-    "$PLUMB_BIN" report --memory --format svg "$@"
+    "$PLUMB_BIN" report memory --format svg "$@"
 }
 check() {
     "$PLUMB_SOURCE_DIR/tests/cli/_check_svg.py" "$@" >counts.txt 2>check.txt ||
@@ -41,7 +41,7 @@ has counts.txt '0 runs'
 expect 'nothing measured' 0 report golden.json
 check out.txt
 has out.txt 'No memory was measured: record with PLUMB_MEMORY=stages (or all)'
-expect 'no such form' 2 "$PLUMB_BIN" report --memory --format xml served.json
+expect 'no such form' 2 "$PLUMB_BIN" report memory --format xml served.json
 [ "$(wc -l <err.txt)" = 1 ] || fail 'more than one line'
 
 # Sizes and times that no process has, more devices and pools than there are panels and colours.

@@ -1,9 +1,9 @@
 #!/bin/sh
-# plumb report --signatures: of a run, of a file alone, of the predecessor's; bad input.
+# plumb report signatures: of a run, of a file alone, of the predecessor's; bad input.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 corpus=$PLUMB_SOURCE_DIR/tests/fuzz/corpus/signature
 report() {
-    "$PLUMB_BIN" report --signatures "$@"
+    "$PLUMB_BIN" report signatures "$@"
 }
 mkdir run
 cp "$data/golden.json" run/timing.json

@@ -16,9 +16,24 @@ grep -Eq '^request +inference +1 +0 +0\.00 +0\.00 +1$' out.txt || fail "the fail
 grep -Eq '^main +11 +100\.00 +50000\.0 +request +save$' out.txt || fail "the gap: $(cat out.txt)"
 grep -Eq '^io .* 12 +16\.00 +load +4$' out.txt || fail "the drops: $(cat out.txt)"
 
-expect 'a tree of a trace' 2 report --trace --tree trace.pftrace
-has err.txt "--tree is of a run's figures"
-expect 'csv' 0 report --trace --format csv trace.pftrace
+expect 'a tree of a trace' 2 report tree trace.pftrace
+has err.txt "plumb report: 'trace.pftrace' is a trace, which has no view 'tree': it has trace, gaps, steps and slowest (see"
+expect 'an option of nodes' 2 report --wide trace.pftrace
+has err.txt "plumb report: --wide is an option of the view nodes, not of 'trace' (see"
+expect 'no node' 2 report slowest
+has err.txt 'plumb report: slowest wants the name of a node: plumb report slowest NODE (see'
+for view in trace gaps steps 'slowest step'; do
+    # shellcheck disable=SC2086 # words
+    expect "the old spelling of $view" 0 report --$view --format json trace.pftrace
+    cp out.txt old.txt
+    # shellcheck disable=SC2086 # words
+    expect "$view" 0 report $view --format json trace.pftrace
+    cmp -s old.txt out.txt || fail "--$view and $view differ"
+done
+expect 'the old spelling of a part' 0 report --trace --gaps --format csv trace.pftrace
+[ "$(head -n 1 out.txt | cut -d, -f1-4)" = "$(report gaps --format csv trace.pftrace | head -n 1 | cut -d, -f1-4)" ] ||
+    fail '--trace --gaps are not the gaps'
+expect 'csv' 0 report trace --format csv trace.pftrace
 [ "$(head -n 1 out.txt)" = 'name,category,thread,tid,pid,count,total_ns,self_ns,min_ns,median_ns,p99_ns,max_ns,failed,no_sample,cut,open' ] ||
     fail "the header of CSV: $(head -n 1 out.txt)"
 has out.txt 'request,inference,main,11,,0,0,0,,,,,1,,,' \
@@ -36,29 +51,29 @@ jq -e '.slices == 12 and .open == 1 and .cut == 1 and .spans_dropped == 4 and
 expect 'md' 0 report --format md trace.pftrace
 has out.txt '### Nodes by thread' '| step | inference |' 'io \\x1b\[31m\|'
 
-expect 'gaps' 0 report --gaps --top 1 --format csv trace.pftrace
+expect 'gaps' 0 report gaps --top 1 --format csv trace.pftrace
 [ "$(tail -n +2 out.txt)" = 'main,11,,100000000,50000000,request,save' ] || fail "gaps: $(cat out.txt)"
-expect 'steps' 0 report --steps --format csv trace.pftrace
+expect 'steps' 0 report steps --format csv trace.pftrace
 [ "$(tail -n +2 out.txt | tr '\n' ' ')" = \
     'step,0,1,10000000,10000000 step,1,1,20000000,20000000 step,2,1,40000000,40000000 unet,2,1,30000000,30000000 copy,2,2,4000000,2000000 ' ] ||
     fail "steps: $(cat out.txt)"
 
-expect 'slowest' 0 report --slowest step --top 2 trace.pftrace
+expect 'slowest' 0 report slowest step --top 2 trace.pftrace
 has out.txt 'Slowest runs of step, 2 of 3' '1.  40000.0 us at 50.000 ms on main, inside request, step=2' \
     '30000.0 us   75.0 %  unet' '4000.0 us   10.0 %  copy (2 runs)' '6000.0 us   15.0 %  (itself)'
-expect 'slowest, json' 0 report --slowest step --format json trace.pftrace
+expect 'slowest, json' 0 report slowest step --format json trace.pftrace
 jq -e '.slowest[0].step == 2 and .slowest[0].inside[0].name == "unet" and .slowest[0].self_ns == 6000000' \
     out.txt >/dev/null || fail "slowest: $(cat out.txt)"
-expect 'slowest, csv' 0 report --slowest request --format csv trace.pftrace
+expect 'slowest, csv' 0 report slowest request --format csv trace.pftrace
 has out.txt 'prompt=a ""cat""\x0a failed=out of memory'
-expect 'slowest, misspelt' 2 report --slowest unett trace.pftrace
+expect 'slowest, misspelt' 2 report slowest unett trace.pftrace
 has err.txt "no whole span of the trace is called 'unett': did you mean 'unet'?"
-expect 'a name that has not ended' 2 report --slowest open trace.pftrace
+expect 'a name that has not ended' 2 report slowest open trace.pftrace
 
 expect 'output' 0 report -o view.txt trace.pftrace
 has view.txt 'Largest gaps'
 expect 'onto itself' 2 report -o trace.pftrace trace.pftrace
-expect 'explain' 0 report --explain --gaps trace.pftrace
+expect 'explain' 0 report --explain gaps trace.pftrace
 has out.txt 'Idle(us)' 'how long nothing runs'
 expect 'svg' 2 report --format svg trace.pftrace
 has err.txt "no format 'svg' of a trace's report"
@@ -116,7 +131,7 @@ head -c 800 chrome.json >short.json
 expect 'chrome, cut' 0 report short.json
 has err.txt 'its last packet or event is not whole'
 sed 's/"ph": "X"/ph: "X"/' chrome.json >broken.json
-expect 'chrome, broken' 2 report --trace broken.json
+expect 'chrome, broken' 2 report trace broken.json
 has err.txt "'broken.json' is not valid JSON: line 4, column 4"
 
 # What is nearly JSON is read, and the first such place told, once.
@@ -127,10 +142,10 @@ has err.txt 'the file is not valid JSON: line 1, column 24: a control character 
 [ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
 
 # Packed by gzip, whatever it is called; damage and a file cut short are told in one line.
-expect 'chrome, plain' 0 report --trace chrome.json
+expect 'chrome, plain' 0 report trace chrome.json
 cp out.txt plain.txt
 gzip -c chrome.json >chrome.any
-expect 'chrome, packed' 0 report --trace chrome.any
+expect 'chrome, packed' 0 report trace chrome.any
 sed 's/chrome\.any/chrome.json/' out.txt | cmp -s - plain.txt || fail "packed: $(diff out.txt plain.txt)"
 gzip -c trace.pftrace >packed.pftrace.gz
 expect 'perfetto, packed' 0 report packed.pftrace.gz
@@ -151,18 +166,18 @@ echo '{"rubbish": [1]}' | gzip >rubbish.gz
 expect 'packed, other JSON' 2 report rubbish.gz
 has err.txt "'rubbish.gz' is not a trace: it has no \"traceEvents\""
 echo '[{"file": "a"}, {"file": "b"}]' >list.json
-expect 'a list of other things' 2 report --trace list.json
+expect 'a list of other things' 2 report trace list.json
 has err.txt "'list.json' is not a trace: it is a list of 2 values, and none of them is an event"
 echo '[[1, "a", 2], [3, "b", 4], 5]' >arrays.json
-expect 'a list of lists' 2 report --trace arrays.json
+expect 'a list of lists' 2 report trace arrays.json
 has err.txt "'arrays.json' is not a trace: it is a list of 3 values, and none of them is an event"
 [ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
 echo '{"traceEvents": [[1, 2], [3]]}' >inner.json
-expect 'events that are lists' 2 report --trace inner.json
+expect 'events that are lists' 2 report trace inner.json
 has err.txt "'inner.json' is not a trace: it is a list of 2 values"
 # A profile of XLA: each of its planes begins as a packet of Perfetto's does.
 printf '\012\017\010\001\022\003gpu\032\002\010\001\062\002\010\001\042\004host' >x.xplane.pb
-expect 'a profile of XLA' 2 report --trace x.xplane.pb
+expect 'a profile of XLA' 2 report trace x.xplane.pb
 has err.txt "'x.xplane.pb' is not a trace: none of its 1 messages is a packet of Perfetto's format"
 [ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
 # Samples are left out, and said so.
@@ -171,7 +186,7 @@ cat >samples.json <<'END'
  "samples": [{"cpu": 0, "tid": 2, "ts": 1.5, "name": "cycles", "sf": 1}, {"cpu": 0, "tid": 2, "ts": 2.5, "name": "cycles", "sf": 1}],
  "stackFrames": {"1": {"name": "main"}}}
 END
-expect 'samples' 0 report --trace samples.json
+expect 'samples' 0 report trace samples.json
 has err.txt '2 packets or events are of kinds that plumb does not read (samples, scheduling, logs)'
 # What was dropped: the advice names the bound that was met.
 python3 "$PLUMB_SOURCE_DIR/tests/cli/_trace.py" full.pftrace 'at its bound, PLUMB_TRACE_MAX' || exit 1
@@ -186,15 +201,15 @@ expect 'packed, no trace' 2 report text.gz
 cp trace.pftrace other
 expect 'any name' 0 report other
 mkdir run && cp "$data/golden.json" run/timing.json
-expect 'a run without a trace' 2 report --trace run
+expect 'a run without a trace' 2 report trace run
 has err.txt "'run' has no trace: record with PLUMB_TRACE=1 to have one"
 cp trace.pftrace run/trace.pftrace
-expect 'a run with a trace' 0 report --trace run
+expect 'a run with a trace' 0 report trace run
 has out.txt 'run/trace.pftrace'
 expect 'its table' 0 report run
 has out.txt 'node_a'
 mkdir alone && cp trace.pftrace alone
-expect 'a folder with a trace alone' 0 report --trace alone
+expect 'a folder with a trace alone' 0 report trace alone
 has out.txt 'alone/trace.pftrace'
 expect 'it has no table' 2 report alone
 has err.txt "no run in 'alone'"

@@ -25,7 +25,7 @@ for unit in ns us ms s; do
     has out.txt "Mean($unit)" "Total($unit)"
     expect "unit $unit of the wide table" 0 report --wide --unit $unit run
     has out.txt "P95($unit)" "Self($unit)"
-    expect "unit $unit of the tree" 0 report --tree --unit $unit run
+    expect "unit $unit of the tree" 0 report tree --unit $unit run
     has out.txt "Total($unit)" "Self($unit)"
     # Nothing that was measured reads 0.00: only a deviation of equal runs may.
     expect "digits in $unit" 0 report --unit $unit --node rope --fold=on run
@@ -46,7 +46,7 @@ expect 'a large model fits a screen' 0 report run
 has out.txt 'Folded: layer.* is 80 nodes, means 10.30 us (layer.0) to 10.38 us (layer.79)' \
     'Folded: layer.*.rope is 80 nodes, means 300.0 ns (layer.0.rope) to 379.0 ns (layer.79.rope)' \
     'Folded: 160 nodes are shown as 2; plumb report --fold=off shows each'
-expect 'and its tree' 0 report --tree run
+expect 'and its tree' 0 report tree run
 [ "$(wc -l <out.txt)" -lt 20 ] || fail "$name: $(cat out.txt)"
 row '320 3.31 0.00 14.2 layer.*'
 row '320 0.109 0.109 0.5 layer.*.rope'
@@ -67,7 +67,7 @@ has out.txt 'layer.*.rope' 'such groups'
 lacks out.txt 'layer.79.rope'
 
 # ---- Depth and nodes -----------------------------------------------------------------------------
-expect 'depth of the tree' 0 report --tree --depth 2 run
+expect 'depth of the tree' 0 report tree --depth 2 run
 row '4 3.31 0.00 14.2 token [layers, decode]'
 lacks out.txt layer.
 has out.txt '(400 deeper places are not shown: --depth)'
@@ -82,7 +82,7 @@ expect 'nodes' 0 report --node 'rope$' --unit ns run
 lacks out.txt 'token '
 # 4 runs of each: sum of 300 .. 379, times 4, lie in no other run of the table.
 has out.txt ' 108640.0'
-expect 'nodes of the tree, with what is around and inside' 0 report --tree --node '^layer\.7$' --fold=off run
+expect 'nodes of the tree, with what is around and inside' 0 report tree --node '^layer\.7$' --fold=off run
 row '4 41.23 0.00 1.2 layer.7'
 row '4 1.23 1.23 0.0 layer.7.rope'
 has out.txt token request
@@ -117,6 +117,6 @@ has out.txt 'Average per-frame pipeline time: 1.65 ms (604.5 FPS)'
 jq '.tree = [{"parent": null, "node": 1, "async": false, "count": 1, "total_ns": 2000000, "self_ns": 0},
              {"parent": 0, "node": 0, "async": false, "count": 4, "total_ns": 6400000, "self_ns": 6400000}]' \
     "$data/golden.json" >threads.json
-expect 'children of several threads' 0 report --tree threads.json
+expect 'children of several threads' 0 report tree threads.json
 has out.txt 'node_a [children: 320 % of it, several threads]' 'node_b [320 % of what is around it]'
 finish

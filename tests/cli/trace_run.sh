@@ -8,7 +8,7 @@ export PLUMB_QUIET=1
 
 # same_counts RUN: by node, spans of the trace and samples of timing.json.
 same_counts() {
-    expect "trace of $1" 0 "$PLUMB_BIN" report --trace --format json "$1"
+    expect "trace of $1" 0 "$PLUMB_BIN" report trace --format json "$1"
     jq -cS '[.nodes[] | select(.count > 0) | {key: (.name + " " + .category), value: .count}] |
         group_by(.key) | map({(.[0].key): (map(.value) | add)}) | add' out.txt >traced.txt
     jq -cS '[.nodes[] | select(.count > 0) | {key: (.name + " " + .phase), value: .count}] |
@@ -71,10 +71,10 @@ jq -e '.open == 1 and (.nodes[] | select(.name == "last") | .open == 1 and .coun
 # that is another one now has no say.
 build -DPLUMB_LINKED -O0 -fno-omit-frame-pointer "$prog" -o stacked -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
 PLUMB=1 PLUMB_TRACE=1 PLUMB_TRACE_STACK=1 PLUMB_RUN_DIR=$PWD/stacks ./stacked
-expect 'call stacks' 0 "$PLUMB_BIN" report --slowest work --top 1 stacks
+expect 'call stacks' 0 "$PLUMB_BIN" report slowest work --top 1 stacks
 grep -Eq 'stack\.[0-9]+=(work|frame|main) \(stacked\)' out.txt || fail "no names in the call stack: $(cat out.txt)"
 build -DPLUMB_LINKED -O2 "$prog" -o stacked -L"$lib_dir" -lplumb -Wl,-rpath,"$lib_dir"
-expect 'call stacks of another build' 0 "$PLUMB_BIN" report --slowest work --top 1 stacks
+expect 'call stacks of another build' 0 "$PLUMB_BIN" report slowest work --top 1 stacks
 lacks out.txt '(stacked)'
 has out.txt '=stacked+0x'
 
@@ -87,7 +87,7 @@ until [ -s live/trace.pftrace ] || [ $tries = 600 ]; do
     sleep 0.1
     tries=$((tries + 1))
 done
-expect 'a run that records' 0 "$PLUMB_BIN" report --trace live
+expect 'a run that records' 0 "$PLUMB_BIN" report trace live
 exec 3>&-
 wait
 same_counts live

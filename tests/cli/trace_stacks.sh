@@ -52,7 +52,7 @@ END
 
 # check DIR NODE FUNCTION RUNS: the stack of every run of the node.
 check() {
-    expect "$2 in $1" 0 "$PLUMB_BIN" report --slowest "$2" --top 20 "$1"
+    expect "$2 in $1" 0 "$PLUMB_BIN" report slowest "$2" --top 20 "$1"
     n=$(grep -Ec "=$3 \(stacked\) stack\.[0-9]+=in_caller \(stacked\) stack\.[0-9]+=main \(stacked\)" out.txt)
     [ "$n" = "$4" ] || fail "$1: $n of $4 stacks lead from $3 to main: $(cat out.txt)"
 }

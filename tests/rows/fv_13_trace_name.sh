@@ -45,11 +45,11 @@ assert any(e.get("name") == "node" for e in trace["traceEvents"])' "$file" "$ran
     [ "${#start}" -ge 16 ] || fail "no start: '$start'"
     # The trace and what was exported of it tell who recorded them.
     for trace in "run$rank" "$file"; do
-        "$PLUMB_BIN" report --trace "$trace" | grep -q ", rank $rank of 4$" || fail "$trace does not say its rank"
-        "$PLUMB_BIN" report --trace --format json "$trace" | jq -e ".rank == $rank and .world_size == 4" >/dev/null ||
+        "$PLUMB_BIN" report trace "$trace" | grep -q ", rank $rank of 4$" || fail "$trace does not say its rank"
+        "$PLUMB_BIN" report trace --format json "$trace" | jq -e ".rank == $rank and .world_size == 4" >/dev/null ||
             fail "$trace does not say its rank in JSON"
     done
-    "$PLUMB_BIN" report --trace --format json "run$rank" | jq -e ".facts[\"plumb.local_rank\"] == $rank" >/dev/null ||
+    "$PLUMB_BIN" report trace --format json "run$rank" | jq -e ".facts[\"plumb.local_rank\"] == $rank" >/dev/null ||
         fail "run$rank does not say its local rank"
 done
 [ "$(ls all | wc -l)" = 4 ] || fail "files: $(ls all)"

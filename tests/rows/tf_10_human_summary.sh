@@ -52,7 +52,7 @@ same() {
 
 # check RUN: the totals and each stage
 check() {
-    "$PLUMB_BIN" report --summary "$1" >out.txt || fail "$1: exit status $?"
+    "$PLUMB_BIN" report summary "$1" >out.txt || fail "$1: exit status $?"
     [ "$(grep -cE '^(=|-){60}$' out.txt)" -ge 8 ] || fail "$1: the rules are not there"
     same "$1" 'wall clock' "$(jq .wall_clock_ms "$1/timing.json")"
     same "$1" 'stages in all' "$(jq .total_stages_ms "$1/timing.json")"
@@ -79,7 +79,7 @@ RANK=3 WORLD_SIZE=4 "$PLUMB_BIN" record --run-dir served -- ./prog first last 2>
 check served
 head -n 2 out.txt | grep -q '^Request last$' || fail "not the last request: $(head -n 2 out.txt)"
 grep -qE '^  rank 3: [0-9.]+ ms, peak 0.01 GB$' out.txt || fail "no line of the rank: $(cat out.txt)"
-"$PLUMB_BIN" report --summary --request first served >out.txt
+"$PLUMB_BIN" report summary --request first served >out.txt
 same first denoise "$(jq '.requests[0].stages[] | select(.name == "denoise").duration_ms' served/timing.json)"
 
 # A long name and a long time stay two words. The clock stands still but for what the program adds.
@@ -103,7 +103,7 @@ END
 $CC -std=c11 -D_GNU_SOURCE -DPLUMB_LINKED -I"$PLUMB_SOURCE_DIR/include" long.c -o long \
     -L"$lib" -lplumb -Wl,-rpath,"$lib" || exit 1
 PLUMB=1 PLUMB_QUIET=1 PLUMB_RUN_DIR=$PWD/long.run PLUMB_CLOCK=virtual PLUMB_COLLECT=fake ./long || fail "long: status $?"
-"$PLUMB_BIN" report --summary long.run >out.txt || fail 'long: no summary'
+"$PLUMB_BIN" report summary long.run >out.txt || fail 'long: no summary'
 for line in 'stages in all                 1358024.5 ms' 'a_stage_of_thirty_characters_x 123456.7 ms (9.1%)' \
     'a_stage_whose_name_is_longer_than_its_column 1234567.8 ms (90.9%)'; do
     grep -qxF "$line" out.txt || fail "long: no line '$line' in $(cat out.txt)"

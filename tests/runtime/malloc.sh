@@ -80,7 +80,7 @@ for program in prog prog_linked prog_holding prog_other; do
 done
 # The report: largest first, and no claim about what was held at the peak.
 followed 'report' 7 ./prog calls
-"$PLUMB_BIN" report --memory run >report.txt
+"$PLUMB_BIN" report memory run >report.txt
 has report.txt 'Who allocated (MiB)'
 lacks report.txt 'held when the pool was at its peak'
 [ "$(sed -n '/Who allocated/,$p' report.txt | awk 'NR == 4 { print $3 }')" = realloc ] ||

@@ -110,7 +110,7 @@ expect "as Markdown" 0 "$PLUMB_BIN" report --format md run
 grep -q '| Blocked(.*) | Switches | Moved |$' out.txt || fail "Markdown: $(head -5 out.txt)"
 expect "as JSON" 0 "$PLUMB_BIN" report --format json run
 jq -e '[.. | objects | select(.node? == "sleep")][0].blocked_ms >= 60' out.txt >/dev/null || fail "JSON: $(head -40 out.txt)"
-expect "trace" 0 "$PLUMB_BIN" report --trace run
+expect "trace" 0 "$PLUMB_BIN" report trace run
 grep -q 'not running: thread' out.txt || fail "trace: no track"
 # In a time namespace the records of the kernel have another clock than the process.
 if unshare -T --monotonic 100000 true 2>/dev/null; then

@@ -31,7 +31,9 @@ HELPED = ["README.md", *PAGES, "docs/coming-from.md", "docs/regions.md"]
 # Tables of nodes by the column that has the name; the tree is known by its last column.
 NAMED_FIRST = ("Node", "Name")
 # Options that name something of the run that the page shows, not of this one; and what is no table.
-OTHERS = {"--request", "--summary", "llm"}
+OTHERS = {"--request", "summary", "llm"}
+VIEWS = {"nodes", "tree", "memory", "requests", "signatures", "activations", "trace", "gaps", "steps",
+         "slowest"}
 RULE = re.compile(r"^-{10,}$")
 problems = []
 
@@ -92,9 +94,9 @@ def arguments(command):
     given, result = shlex.split(command)[1:], []
     if set(given) & OTHERS:
         return None
-    values = ("--top", "--sort", "--slowest", "--phase", "--frames", "--by", "--format")
+    values = ("--top", "--sort", "slowest", "--phase", "--frames", "--by", "--format")
     for i, word in enumerate(given):
-        if i == 0 or word.startswith("-") or given[i - 1] in values:
+        if i == 0 or word.startswith("-") or given[i - 1] in values or (i == 1 and word in VIEWS):
             result.append(word)
         elif given[0] == "report" and "." in word:
             return None  # a file of another program
@@ -175,8 +177,8 @@ def main():
             given = arguments(command)
             if given and any(RULE.match(line) for line in lines):
                 # What the page asks for may be in the first run alone.
-                real = output(plumb, given, runs[:1] if "--slowest" in given else runs)
-                check(where, lines, real, nodes, "--trace" in given)
+                real = output(plumb, given, runs[:1] if "slowest" in given else runs)
+                check(where, lines, real, nodes, "trace" in given)
                 checked += 1
     for problem in problems:
         print("docs_samples: " + problem, file=sys.stderr)

@@ -54,6 +54,8 @@ plant tree/include/plumb/disabled.h 's/PLUMB_STAGE_DEBUG/PLUMB_STAGE_FINE/'
 reports 'a macro that is gone' "'ProfilingContext4Debug' is said to be 'works', but there is no 'PLUMB_STAGE_DEBUG'"
 plant tree/completions/plumb.bash 's/--frames/--number/'
 reports 'an option that is gone' "but there is no 'plumb report --frames'"
+plant tree/completions/plumb.bash 's/signatures //'
+reports 'a view that is gone' "'--list_stages' is said to be 'works', but there is no 'plumb report signatures'"
 plant tree/completions/plumb.bash 's/^    report)/    reports)/'
 reports 'a command that is gone' "'profiling_summary.txt' is said to be 'works', but there is no 'plumb report'"
 plant tree/docs/timing-json.md 's/total_stages_ms/total_ms/'

@@ -18,18 +18,18 @@ explained() {
 
 served=$PLUMB_SOURCE_DIR/tests/cli/data/served.json
 words=
-for table in '' --tree --memory --requests; do
-    # shellcheck disable=SC2086 # none or one
-    words="$words $("$PLUMB_BIN" report $table --format csv "$served" 2>/dev/null | head -n 1 | tr ',' ' ')"
+for view in nodes tree memory requests; do
+    words="$words $("$PLUMB_BIN" report $view --format csv "$served" 2>/dev/null | head -n 1 | tr ',' ' ')"
 done
 [ "$(echo "$words" | wc -w)" -ge 70 ] || { echo 'nodes_page: no columns' >&2; exit 1; }
 # shellcheck disable=SC2086 # words
 explained $words
 
-for table in --wide --tree --memory --requests; do
-    "$PLUMB_BIN" report $table --explain "$served" >>explained.txt 2>/dev/null
+for view in '--wide nodes' tree memory requests; do
+    # shellcheck disable=SC2086 # words
+    "$PLUMB_BIN" report $view --explain "$served" >>explained.txt 2>/dev/null
 done
-"$PLUMB_BIN" report --signatures --explain "$PLUMB_SOURCE_DIR/tests/fuzz/corpus/signature/golden.json" \
+"$PLUMB_BIN" report signatures --explain "$PLUMB_SOURCE_DIR/tests/fuzz/corpus/signature/golden.json" \
     >>explained.txt 2>/dev/null
 awk '/^Columns/ { inside = 1; next } !/^  / { inside = 0 } inside { print }' explained.txt |
     cut -c 3-13 | sed 's/ *$//' | sort -u >titles.txt

@@ -1,4 +1,4 @@
-/* memory_data.c: `plumb report --memory` for scripts: JSON with the names of timing.json, and one
+/* memory_data.c: `plumb report memory` for scripts: JSON with the names of timing.json, and one
  * CSV whose column `kind` says what a line is about. */
 #include <math.h>
 #include <stdlib.h>

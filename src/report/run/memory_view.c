@@ -1,4 +1,4 @@
-/* memory_view.c: `plumb report --memory` as text, Markdown, CSV and JSON. */
+/* memory_view.c: `plumb report memory` as text, Markdown, CSV and JSON. */
 #include "report/run/memory_view.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* request_summary.c: `plumb report --summary`: what one request (or the run) cost, in lines of 60
+/* request_summary.c: `plumb report summary`: what one request (or the run) cost, in lines of 60
  * characters that people know from older tools. Its totals are those at the top of timing.json.
  * Any thread; no state. */
 #include "model/timing_memory.h"

@@ -1,4 +1,4 @@
-/* requests_view.c: `plumb report --requests`: an index of the requests, or one of them with its
+/* requests_view.c: `plumb report requests`: an index of the requests, or one of them with its
  * stages. Any thread; no state. */
 #include <string.h>
 

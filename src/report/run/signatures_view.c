@@ -1,4 +1,4 @@
-/* signatures_view.c: `plumb report --signatures`: for each stage the signatures that its calls had,
+/* signatures_view.c: `plumb report signatures`: for each stage the signatures that its calls had,
  * how often, and what went in and out. Any thread; no state. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* slowest.c: `plumb report --slowest NODE`: each of the longest runs with what ran inside. */
+/* slowest.c: `plumb report slowest NODE`: each of the longest runs with what ran inside. */
 #include <inttypes.h>
 
 #include "report/table/escape.h"
