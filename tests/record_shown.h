@@ -10,7 +10,7 @@
 
 /* What the trace of this thread shows, read from its queue. */
 struct shown {
-    struct plumb_trace_source source;
+    struct plumb_live_view source;
     struct plumb_trace_regions regions;
     struct plumb_trace_state state;
     uint64_t taken;
@@ -22,7 +22,7 @@ static inline void shown_on_begin_more(void *self, const struct plumb_trace_stat
                                        const struct plumb_trace_frame *f)
 {
     struct shown *t = self;
-    const char *name = plumb_trace_node(&t->source, plumb_key_node(f->key));
+    const char *name = plumb_live_node_name(&t->source, plumb_key_node(f->key));
     (void)s;
     if (plumb_key_node(f->key) == t->inside)
         t->inside_begun++;
@@ -73,7 +73,7 @@ static inline void shown_open(struct shown *t)
 {
     struct plumb_run *run = plumb_rt.run;
     memset(t, 0, sizeof *t);
-    t->source = (struct plumb_trace_source){run->base, run->mapped, run->h};
+    t->source = (struct plumb_live_view){run->base, run->mapped, run->h};
     t->inside = plumb_node_get("inside");
     t->taken = plumb_tls->queue->put; /* before that: of a thread that had the record */
     plumb_trace_regions_open(&t->regions, &t->source, false, false);

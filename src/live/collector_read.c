@@ -34,16 +34,17 @@ void plumb_device_use_read(struct plumb_ledger_reader *r, struct plumb_timing_de
 
 static void read_scheds(struct plumb_ledger_reader *r)
 {
-    const struct plumb_live_header *h = r->m->h;
+    const struct plumb_live_header *h = r->m->view.h;
     uint32_t n = plumb_ledger_count(r, &h->scheds, sizeof(struct plumb_live_sched));
     for (uint32_t i = 0; i < n; i++) {
-        const struct plumb_live_sched *s = plumb_merge_element(r->m, &h->scheds, i, sizeof *s);
+        const struct plumb_live_sched *s =
+            plumb_live_element(&r->m->view, &h->scheds, i, sizeof *s);
         uint32_t at = s ? plumb_ledger_node_of(r, s->key) : PLUMB_TIMING_NONE;
         const struct plumb_live_pipeline *p =
             at == PLUMB_TIMING_NONE
                 ? NULL
-                : plumb_merge_element(r->m, &h->pipelines, plumb_key_group(s->key) >> 8 & 0xff,
-                                      sizeof *p);
+                : plumb_live_element(&r->m->view, &h->pipelines,
+                                     plumb_key_group(s->key) >> 8 & 0xff, sizeof *p);
         if (p && s->reset_generation == p->reset_generation)
             r->t->nodes[at].sched =
                 (struct plumb_timing_sched){plumb_ticks_to_ns(s->preempted_ticks, r->tick_ns),
@@ -57,16 +58,17 @@ static void read_scheds(struct plumb_ledger_reader *r)
 
 void plumb_devices_read(struct plumb_ledger_reader *r)
 {
-    const struct plumb_live_header *h = r->m->h;
+    const struct plumb_live_header *h = r->m->view.h;
     uint32_t n = plumb_ledger_count(r, &h->devices, sizeof(struct plumb_live_device));
     for (uint32_t i = 0; i < n; i++) {
-        const struct plumb_live_device *d = plumb_merge_element(r->m, &h->devices, i, sizeof *d);
+        const struct plumb_live_device *d =
+            plumb_live_element(&r->m->view, &h->devices, i, sizeof *d);
         uint32_t at = d ? plumb_ledger_node_of(r, d->key) : PLUMB_TIMING_NONE;
         const struct plumb_live_pipeline *p;
         if (at == PLUMB_TIMING_NONE)
             continue;
-        p = plumb_merge_element(r->m, &h->pipelines, plumb_key_group(d->key) >> 8 & 0xff,
-                                sizeof *p);
+        p = plumb_live_element(&r->m->view, &h->pipelines, plumb_key_group(d->key) >> 8 & 0xff,
+                               sizeof *p);
         if (p && d->reset_generation == p->reset_generation)
             plumb_device_use_read(r, &r->t->nodes[at].use, &d->use);
     }
@@ -74,9 +76,9 @@ void plumb_devices_read(struct plumb_ledger_reader *r)
     for (size_t i = 0; i < r->m->row_count; i++) {
         const struct plumb_merge_row *row = r->m->rows[i];
         const struct plumb_live_pipeline *p =
-            plumb_merge_element(r->m, &h->pipelines, row->group >> 8 & 0xff, sizeof *p);
+            plumb_live_element(&r->m->view, &h->pipelines, row->group >> 8 & 0xff, sizeof *p);
         const struct plumb_live_node *node =
-            plumb_merge_element(r->m, &h->nodes, row->node, sizeof *node);
+            plumb_live_element(&r->m->view, &h->nodes, row->node, sizeof *node);
         if (r->node_of[i] == PLUMB_TIMING_NONE || !p || !node)
             continue;
         r->t->nodes[r->node_of[i]].on_device = node->flags & PLUMB_NODE_ON_DEVICE ||
@@ -93,16 +95,16 @@ void plumb_devices_read(struct plumb_ledger_reader *r)
 static void fill_lanes(struct plumb_ledger_reader *r, struct plumb_timing_collector *out,
                        uint32_t collector)
 {
-    const struct plumb_live_table *table = &r->m->h->lanes;
+    const struct plumb_live_table *table = &r->m->view.h->lanes;
     uint32_t n = plumb_ledger_count(r, table, sizeof(struct plumb_live_lane));
     out->lanes = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *out->lanes);
     for (uint32_t i = 0; out->lanes && i < n; i++) {
-        const struct plumb_live_lane *l = plumb_merge_element(r->m, table, i, sizeof *l);
+        const struct plumb_live_lane *l = plumb_live_element(&r->m->view, table, i, sizeof *l);
         if (!l || l->collector != collector)
             continue;
         out->lanes[out->lane_count++] = (struct plumb_timing_lane){
-            .name = plumb_merge_text(r->m, l->name_off),
-            .device = l->device_off ? plumb_merge_text(r->m, l->device_off) : NULL,
+            .name = plumb_live_text(&r->m->view, l->name_off),
+            .device = l->device_off ? plumb_live_text(&r->m->view, l->device_off) : NULL,
             .events = l->emitted,
             .dropped = l->dropped,
             .refused_times = l->refused_times,
@@ -116,15 +118,15 @@ static void fill_lanes(struct plumb_ledger_reader *r, struct plumb_timing_collec
 static void fill_clocks(struct plumb_ledger_reader *r, struct plumb_timing_collector *out,
                         uint32_t collector)
 {
-    const struct plumb_live_table *table = &r->m->h->clocks;
+    const struct plumb_live_table *table = &r->m->view.h->clocks;
     uint32_t n = plumb_ledger_count(r, table, sizeof(struct plumb_live_clock));
     out->clocks = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *out->clocks);
     for (uint32_t i = 0; out->clocks && i < n; i++) {
-        const struct plumb_live_clock *c = plumb_merge_element(r->m, table, i, sizeof *c);
+        const struct plumb_live_clock *c = plumb_live_element(&r->m->view, table, i, sizeof *c);
         if (!c || c->collector != collector)
             continue;
         out->clocks[out->clock_count++] = (struct plumb_timing_clock){
-            .name = plumb_merge_text(r->m, c->name_off),
+            .name = plumb_live_text(&r->m->view, c->name_off),
             .hz = c->hz,
             .drift_ppm = plumb_lane_clock_drift_ppm(c),
             .anchors = c->anchors,
@@ -136,18 +138,18 @@ static void fill_clocks(struct plumb_ledger_reader *r, struct plumb_timing_colle
 void plumb_collectors_read(struct plumb_ledger_reader *r)
 {
     struct plumb_timing *t = r->t;
-    const struct plumb_live_table *table = &r->m->h->collectors;
+    const struct plumb_live_table *table = &r->m->view.h->collectors;
     uint32_t n = plumb_ledger_count(r, table, sizeof(struct plumb_live_collector));
     t->collectors = plumb_arena_alloc(&t->arena, (n + 1) * sizeof *t->collectors);
     for (uint32_t i = 0; t->collectors && i < n; i++) {
-        const struct plumb_live_collector *c = plumb_merge_element(r->m, table, i, sizeof *c);
+        const struct plumb_live_collector *c = plumb_live_element(&r->m->view, table, i, sizeof *c);
         struct plumb_timing_collector *out = &t->collectors[t->collector_count];
         if (!c)
             continue;
         t->collector_count++;
-        out->name = plumb_merge_text(r->m, c->name_off);
+        out->name = plumb_live_text(&r->m->view, c->name_off);
         out->state = plumb_collector_state_name(c->state);
-        out->why = c->why_off ? plumb_merge_text(r->m, c->why_off) : NULL;
+        out->why = c->why_off ? plumb_live_text(&r->m->view, c->why_off) : NULL;
         out->refused_late = c->refused_late;
         fill_lanes(r, out, c->index);
         fill_clocks(r, out, c->index);

@@ -1,6 +1,6 @@
 /* end.c: when a process that was killed was last alive. Its anchors are a second apart, so the
  * newest reading of the counter is looked for wherever one is kept. The mapping may be damaged:
- * every offset goes through plumb_merge_at(), and a reading that makes no sense is left out. */
+ * every offset goes through plumb_live_at(), and a reading that makes no sense is left out. */
 #include "base/atomic.h"
 #include "live/read.h"
 
@@ -16,7 +16,7 @@ struct newest {
 static void see(struct newest *n, uint64_t ticks)
 {
     if (ticks > n->ticks && ticks - n->from < PLUMB_TICKS_BEYOND &&
-        plumb_live_is_newest(n->m->h, ticks))
+        plumb_live_is_newest(n->m->view.h, ticks))
         n->ticks = ticks;
 }
 
@@ -40,8 +40,8 @@ static void see_ring(struct newest *n, const struct plumb_live_thread *th)
     for (uint32_t i = 1; i <= th->blocks; i++) {
         uint64_t number = th->folded + i;
         const uint64_t *words =
-            plumb_merge_at(n->m, th->ring_off + number % th->blocks * PLUMB_BLOCK_WORDS * 8,
-                           PLUMB_BLOCK_WORDS * 8);
+            plumb_live_at(&n->m->view, th->ring_off + number % th->blocks * PLUMB_BLOCK_WORDS * 8,
+                          PLUMB_BLOCK_WORDS * 8);
         if (!words || PLUMB_ACQUIRE(words[1]) != number)
             return;
         see_block(n, words);
@@ -54,7 +54,7 @@ static void see_thread(struct newest *n, const struct plumb_live_thread *th)
     for (uint32_t d = 1; d <= th->context.depth && d <= PLUMB_DEPTH_MAX; d++)
         see(n, th->frames[d].begin_ticks);
     for (uint32_t left = th->states; off && left; left--) {
-        const struct plumb_live_state *st = plumb_merge_at(n->m, off, sizeof *st);
+        const struct plumb_live_state *st = plumb_live_at(&n->m->view, off, sizeof *st);
         if (!st)
             break;
         see(n, st->last_at);
@@ -65,9 +65,9 @@ static void see_thread(struct newest *n, const struct plumb_live_thread *th)
 
 static void see_async(struct newest *n)
 {
-    for (uint32_t c = 0; c < PLUMB_ASYNC_CHUNKS && n->m->h->async_off[c]; c++) {
+    for (uint32_t c = 0; c < PLUMB_ASYNC_CHUNKS && n->m->view.h->async_off[c]; c++) {
         const struct plumb_live_async *a =
-            plumb_merge_at(n->m, n->m->h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
+            plumb_live_at(&n->m->view, n->m->view.h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
         for (uint32_t i = 0; a && i < PLUMB_ASYNC_CHUNK; i++)
             if (a[i].state & PLUMB_ASYNC_OPEN)
                 see(n, a[i].begin_ticks);
@@ -78,8 +78,8 @@ static void see_async(struct newest *n)
 static void see_table(struct newest *n, const struct plumb_live_table *t, size_t bytes, size_t one,
                       size_t other)
 {
-    for (uint32_t i = 0; i < t->count && i < n->m->bytes / bytes; i++) {
-        const unsigned char *e = plumb_merge_element(n->m, t, i, (uint32_t)bytes);
+    for (uint32_t i = 0; i < t->count && i < n->m->view.bytes / bytes; i++) {
+        const unsigned char *e = plumb_live_element(&n->m->view, t, i, (uint32_t)bytes);
         if (!e)
             return;
         see(n, *(const uint64_t *)(const void *)(e + one));
@@ -89,14 +89,14 @@ static void see_table(struct newest *n, const struct plumb_live_table *t, size_t
 
 uint64_t plumb_live_newest_ticks(const struct plumb_merge *m, const struct plumb_anchor *last)
 {
-    const struct plumb_live_header *h = m->h;
+    const struct plumb_live_header *h = m->view.h;
     struct newest n = {m, last->ticks, last->ticks};
     uint64_t off = h->thread_off;
-    size_t most = m->bytes / sizeof(struct plumb_live_thread) + 1;
+    size_t most = m->view.bytes / sizeof(struct plumb_live_thread) + 1;
     see(&n, PLUMB_LOAD(h->seen_ticks));
     see(&n, h->frozen_ticks);
     while (off && most--) {
-        const struct plumb_live_thread *th = plumb_merge_at(m, off, sizeof *th);
+        const struct plumb_live_thread *th = plumb_live_at(&m->view, off, sizeof *th);
         if (!th)
             break;
         see_thread(&n, th);

@@ -85,7 +85,7 @@ static void channel_to_ns(struct plumb_timing_channel *out, const struct figures
     out->std_ns = plumb_stats_std(ns) * unit_ns;
     if (unit_ns != 1)
         stats_to_ns(ns, &c->stats, unit_ns);
-    ns->last_at = plumb_live_unix_ns(f->m->h, f->end, f->tick_ns, c->stats.last_at);
+    ns->last_at = plumb_live_unix_ns(f->m->view.h, f->end, f->tick_ns, c->stats.last_at);
     out->std_ns = within_range(out->std_ns, ns);
     if (unit_ns != 1 && f->squares)
         set_squares(ns, out->std_ns);
@@ -173,9 +173,9 @@ static void set_estimator(struct plumb_timing_node *out, const struct figures *f
     const struct plumb_merge_p2 *p = &f->row->p2;
     if (out->host.ns.count <= PLUMB_EXACT) {
         out->median_estimator = out->host.ns.count ? PLUMB_MEDIAN_EXACT : PLUMB_MEDIAN_SKETCH;
-    } else if (f->m->h->flags & PLUMB_LIVE_P2 && p->mixed) {
+    } else if (f->m->view.h->flags & PLUMB_LIVE_P2 && p->mixed) {
         out->median_why = p->mixed < PLUMB_MEDIAN_WHYS ? p->mixed : PLUMB_MEDIAN_WHY_NONE;
-    } else if (f->m->h->flags & PLUMB_LIVE_P2) {
+    } else if (f->m->view.h->flags & PLUMB_LIVE_P2) {
         out->host.median_ns =
             within(plumb_p2_median(&p->p2) * unit_of(f, p->channel), &out->host.ns);
         out->median_estimator = PLUMB_MEDIAN_P2;
@@ -188,14 +188,14 @@ static void sites_of(struct plumb_timing_node *out, struct plumb_merge *m,
     size_t cap = 0;
     uint64_t off = n->site_off;
     for (int most = 64; off && most; most--) {
-        const struct plumb_live_site *s = plumb_merge_at(m, off, sizeof *s);
+        const struct plumb_live_site *s = plumb_live_at(&m->view, off, sizeof *s);
         struct plumb_timing_site *grown;
         if (!s || !(grown = plumb_arena_grow(m->arena, out->sites, &cap, out->site_count + 1,
                                              sizeof *grown)))
             return;
         out->sites = grown;
         out->sites[out->site_count++] =
-            (struct plumb_timing_site){plumb_merge_text(m, s->file_off), s->line};
+            (struct plumb_timing_site){plumb_live_text(&m->view, s->file_off), s->line};
         off = s->next_off;
     }
 }
@@ -231,18 +231,14 @@ void plumb_live_row_identity(struct plumb_timing_node *out, struct plumb_merge *
 {
     struct figures f = {.m = m, .row = row, .tick_ns = tick_ns};
     const struct plumb_live_node *n =
-        plumb_merge_element(m, &m->h->nodes, row->node, sizeof(struct plumb_live_node));
-    const struct plumb_live_pipeline *p = plumb_merge_element(m, &m->h->pipelines, row->group >> 8,
-                                                              sizeof(struct plumb_live_pipeline));
-    const struct plumb_live_name *ph =
-        plumb_merge_element(m, &m->h->phases, row->group & 0xff, sizeof(struct plumb_live_name));
-    out->name = plumb_merge_text(m, n ? n->name_off : 0);
-    out->pipeline = plumb_merge_text(m, p ? p->name_off : 0);
-    out->phase = plumb_merge_text(m, ph ? ph->name_off : 0);
+        plumb_live_element(&m->view, &m->view.h->nodes, row->node, sizeof(struct plumb_live_node));
+    out->name = plumb_live_node_name(&m->view, row->node);
+    out->pipeline = plumb_live_pipeline_name(&m->view, row->group >> 8);
+    out->phase = plumb_live_phase_name(&m->view, row->group & 0xff);
     out->stage = n && n->flags & PLUMB_POINT_STAGE;
     if (m->live)
         return;
-    out->last_failure = row->why_off ? plumb_merge_text(m, row->why_off) : NULL;
+    out->last_failure = row->why_off ? plumb_live_text(&m->view, row->why_off) : NULL;
     if (!out->host.buckets)
         out->host.buckets = buckets_of(&f, false, &out->host.bucket_count);
     if (!out->device.buckets)

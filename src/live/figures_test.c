@@ -26,7 +26,7 @@ static struct fixture *fixture_new(void)
 {
     struct fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
-    f->m.h = &f->h;
+    f->m.view.h = &f->h;
     f->row.channel[PLUMB_CHANNEL_SPAN] = &f->spans;
     f->row.threads = 1;
     f->m.arena = &f->arena;

@@ -11,13 +11,13 @@
 static const void *element(struct plumb_ledger_reader *r, const struct plumb_live_table *t,
                            uint32_t i, size_t bytes)
 {
-    return plumb_merge_element(r->m, t, i, bytes);
+    return plumb_live_element(&r->m->view, t, i, bytes);
 }
 
 uint32_t plumb_ledger_count(struct plumb_ledger_reader *r, const struct plumb_live_table *t,
                             size_t bytes)
 {
-    return t->count <= r->m->bytes / bytes ? t->count : 0;
+    return t->count <= r->m->view.bytes / bytes ? t->count : 0;
 }
 
 uint32_t plumb_ledger_node_of(struct plumb_ledger_reader *r, uint64_t key)
@@ -31,13 +31,13 @@ static const char *name_of(struct plumb_ledger_reader *r, const struct plumb_liv
 {
     /* The three tables begin with their name. */
     const uint64_t *off = element(r, table, i, bytes);
-    return plumb_merge_text(r->m, off ? *off : 0);
+    return plumb_live_text(&r->m->view, off ? *off : 0);
 }
 
 /* Since the run's start. */
 static uint64_t at_ns(struct plumb_ledger_reader *r, uint64_t ticks)
 {
-    return plumb_live_at_ns(r->m->h, &r->end, r->tick_ns, ticks);
+    return plumb_live_at_ns(r->m->view.h, &r->end, r->tick_ns, ticks);
 }
 
 static uint64_t lasted_ns(struct plumb_ledger_reader *r, uint64_t begin, uint64_t end)
@@ -47,9 +47,9 @@ static uint64_t lasted_ns(struct plumb_ledger_reader *r, uint64_t begin, uint64_
 
 static const struct plumb_live_pool *pool_at(struct plumb_ledger_reader *r, uint32_t i)
 {
-    const struct plumb_live_ledger *l = &r->m->h->ledger;
+    const struct plumb_live_ledger *l = &r->m->view.h->ledger;
     return i < PLUMB_LIVE_POOLS && i < l->pools.count
-               ? plumb_merge_at(r->m, l->pools.off[i], sizeof(struct plumb_live_pool))
+               ? plumb_live_at(&r->m->view, l->pools.off[i], sizeof(struct plumb_live_pool))
                : NULL;
 }
 
@@ -81,7 +81,7 @@ static void memory_of(struct plumb_ledger_reader *r, struct plumb_timing_memory 
 static uint32_t *owners_of(struct plumb_ledger_reader *r, struct plumb_timing_pool *out,
                            uint32_t pool, const struct plumb_live_pool *p)
 {
-    const struct plumb_live_header *h = r->m->h;
+    const struct plumb_live_header *h = r->m->view.h;
     uint32_t n = plumb_ledger_count(r, &h->owners, sizeof(struct plumb_live_owner));
     uint32_t *place = calloc(n + 1, sizeof *place);
     out->owners = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *out->owners);
@@ -113,9 +113,9 @@ static void fill_pool(struct plumb_ledger_reader *r, struct plumb_timing_pool *o
                       const struct plumb_live_pool *p)
 {
     uint32_t *place = owners_of(r, out, i, p);
-    uint32_t owners = r->m->h->owners.count;
-    out->device = plumb_merge_text(r->m, p->device_off);
-    out->pool = plumb_merge_text(r->m, p->pool_off);
+    uint32_t owners = r->m->view.h->owners.count;
+    out->device = plumb_live_text(&r->m->view, p->device_off);
+    out->pool = plumb_live_text(&r->m->view, p->pool_off);
     out->total = p->total;
     out->allocated = plumb_not_negative(p->allocated);
     out->reserved = plumb_not_negative(p->reserved);
@@ -167,10 +167,10 @@ static void fill_series(struct plumb_ledger_reader *r)
         plumb_arena_alloc(&t->arena, (PLUMB_LIVE_POOLS + 1) * sizeof *t->memory.series);
     for (int i = 0; t->memory.series && i <= PLUMB_LIVE_POOLS; i++) {
         const struct plumb_live_series *s =
-            plumb_merge_at(r->m, r->m->h->ledger.series_off[i], sizeof *s);
+            plumb_live_at(&r->m->view, r->m->view.h->ledger.series_off[i], sizeof *s);
         struct plumb_timing_series *out = &t->memory.series[t->memory.series_count];
         uint32_t n = s ? (uint32_t)s->shown : 0, half = s ? (uint32_t)(s->shown >> 32) & 1 : 0;
-        if (!r->m->h->ledger.series_off[i] || !n || n > PLUMB_LIVE_POINTS ||
+        if (!r->m->view.h->ledger.series_off[i] || !n || n > PLUMB_LIVE_POINTS ||
             (i && (size_t)i > t->memory.pool_count))
             continue;
         out->points = plumb_arena_alloc(&t->arena, n * sizeof *out->points);
@@ -219,8 +219,8 @@ static void fill_metadata(struct plumb_ledger_reader *r, struct plumb_timing_req
 static void fill_section(struct plumb_ledger_reader *r, struct plumb_timing_request *out,
                          uint64_t serial)
 {
-    uint64_t off = r->m->h->ledger.section_off[(serial - 1) % PLUMB_LIVE_SECTIONS];
-    const struct plumb_live_section *s = off ? plumb_merge_at(r->m, off, sizeof *s) : NULL;
+    uint64_t off = r->m->view.h->ledger.section_off[(serial - 1) % PLUMB_LIVE_SECTIONS];
+    const struct plumb_live_section *s = off ? plumb_live_at(&r->m->view, off, sizeof *s) : NULL;
     if (!s || s->request != serial || s->stages > PLUMB_LIVE_SECTION_STAGES)
         return;
     fill_metadata(r, out, s);
@@ -287,7 +287,7 @@ static void fill_request(struct plumb_ledger_reader *r, struct plumb_timing_requ
 static void fill_requests(struct plumb_ledger_reader *r)
 {
     struct plumb_timing *t = r->t;
-    const struct plumb_live_table *table = &r->m->h->requests;
+    const struct plumb_live_table *table = &r->m->view.h->requests;
     uint32_t n = plumb_ledger_count(r, table, sizeof(struct plumb_live_request)), found = 0;
     const struct plumb_live_request **list = calloc(n + 1, sizeof *list);
     for (uint32_t i = 0; list && i < n; i++) {
@@ -303,7 +303,8 @@ static void fill_requests(struct plumb_ledger_reader *r)
         r->serials[t->request_count] = list[i]->serial;
         fill_request(r, &t->requests[t->request_count++], list[i]);
     }
-    t->requests_lost = r->m->h->ledger.requests > found ? r->m->h->ledger.requests - found : 0;
+    t->requests_lost =
+        r->m->view.h->ledger.requests > found ? r->m->view.h->ledger.requests - found : 0;
     free(list);
 }
 
@@ -331,7 +332,7 @@ static int by_run_serial(const void *a, const void *b)
 static void fill_stage_runs(struct plumb_ledger_reader *r)
 {
     struct plumb_timing *t = r->t;
-    const struct plumb_live_table *table = &r->m->h->stage_runs;
+    const struct plumb_live_table *table = &r->m->view.h->stage_runs;
     uint32_t n = plumb_ledger_count(r, table, sizeof(struct plumb_live_stage_run)), found = 0;
     const struct plumb_live_stage_run **list = calloc(n + 1, sizeof *list);
     for (uint32_t i = 0; list && i < n; i++) {
@@ -356,7 +357,7 @@ static void fill_stage_runs(struct plumb_ledger_reader *r)
             .peak_rss = s->peak_rss};
     }
     t->stage_runs_lost =
-        r->m->h->ledger.stage_runs > found ? r->m->h->ledger.stage_runs - found : 0;
+        r->m->view.h->ledger.stage_runs > found ? r->m->view.h->ledger.stage_runs - found : 0;
     free(list);
 }
 
@@ -370,7 +371,7 @@ static int by_recording(const void *a, const void *b)
 static void fill_checkpoints(struct plumb_ledger_reader *r)
 {
     struct plumb_timing *t = r->t;
-    const struct plumb_live_table *table = &r->m->h->checkpoints;
+    const struct plumb_live_table *table = &r->m->view.h->checkpoints;
     uint32_t n = plumb_ledger_count(r, table, sizeof(struct plumb_live_checkpoint)), found = 0;
     const struct plumb_live_checkpoint **list = calloc(n + 1, sizeof *list);
     for (uint32_t i = 0; list && i < n; i++) {
@@ -384,7 +385,7 @@ static void fill_checkpoints(struct plumb_ledger_reader *r)
         qsort(list, found, sizeof *list, by_recording);
     for (uint32_t i = 0; list && t->memory.checkpoints && i < found; i++) {
         struct plumb_timing_checkpoint *out = &t->memory.checkpoints[t->memory.checkpoint_count++];
-        out->name = plumb_merge_text(r->m, list[i]->name_off);
+        out->name = plumb_live_text(&r->m->view, list[i]->name_off);
         out->at_ns = at_ns(r, list[i]->at_ticks);
         out->request = request_index(r, list[i]->request);
         out->baseline = list[i]->baseline != 0;
@@ -396,7 +397,7 @@ static void fill_checkpoints(struct plumb_ledger_reader *r)
 /* What is known of nodes besides their times. */
 static void fill_nodes(struct plumb_ledger_reader *r)
 {
-    const struct plumb_live_header *h = r->m->h;
+    const struct plumb_live_header *h = r->m->view.h;
     uint32_t n = plumb_ledger_count(r, &h->stages, sizeof(struct plumb_live_stage));
     for (uint32_t i = 0; i < n; i++) {
         const struct plumb_live_stage *s = element(r, &h->stages, i, sizeof *s);
@@ -409,13 +410,13 @@ static void fill_nodes(struct plumb_ledger_reader *r)
         if (p && s->memory.copy[s->memory.shown & 1].reset_generation == p->reset_generation)
             memory_of(r, &r->t->nodes[at].memory, &s->memory);
         if (s->metric_off)
-            r->t->nodes[at].metric = plumb_merge_text(r->m, s->metric_off);
+            r->t->nodes[at].metric = plumb_live_text(&r->m->view, s->metric_off);
     }
 }
 
 void plumb_ledger_read(struct plumb_ledger_reader *r)
 {
-    const struct plumb_live_ledger *l = &r->m->h->ledger;
+    const struct plumb_live_ledger *l = &r->m->view.h->ledger;
     r->t->memory.rss = l->rss;
     r->t->memory.peak_rss = l->peak_rss;
     r->t->memory.total = l->total;

@@ -10,45 +10,10 @@
 #include "live/replay.h"
 #include "model/timing.h"
 
-/* ---- Looking into the mapping ---------------------------------------------------------------- */
-
-const void *plumb_merge_at(const struct plumb_merge *m, uint64_t off, size_t bytes)
-{
-    if (off == 0 || off > m->bytes || bytes > m->bytes - off || off % 8)
-        return NULL;
-    return m->base + off;
-}
-
-const void *plumb_merge_element(const struct plumb_merge *m, const struct plumb_live_table *t,
-                                uint32_t i, size_t element_bytes)
-{
-    uint32_t at, chunk = plumb_table_chunk(i, &at);
-    if (i >= PLUMB_ACQUIRE(t->count) || chunk >= PLUMB_TABLE_CHUNKS)
-        return NULL;
-    return t->chunk_off[chunk]
-               ? plumb_merge_at(m, t->chunk_off[chunk] + (uint64_t)at * element_bytes,
-                                element_bytes)
-               : NULL;
-}
-
-const char *plumb_merge_text(const struct plumb_merge *m, uint64_t off)
-{
-    const struct plumb_live_text *t;
-    const char *text;
-    uint32_t bytes;
-    if (off && !(off = plumb_text_off(m->base, m->bytes, off)))
-        return "(other)";
-    t = plumb_merge_at(m, off, sizeof *t);
-    text = t ? (const char *)(t + 1) : NULL;
-    bytes = t ? PLUMB_ACQUIRE(t->bytes) : 0; /* a snapshot may read what was just written */
-    if (!t || bytes >= m->bytes - off - sizeof *t || text[bytes] != '\0')
-        return "";
-    return text;
-}
-
 static const struct plumb_live_pipeline *pipeline_of(const struct plumb_merge *m, uint32_t group)
 {
-    return plumb_merge_element(m, &m->h->pipelines, group >> 8, sizeof(struct plumb_live_pipeline));
+    return plumb_live_element(&m->view, &m->view.h->pipelines, group >> 8,
+                              sizeof(struct plumb_live_pipeline));
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -84,7 +49,7 @@ static const struct plumb_live_key *key_of(struct plumb_merge *m, uint32_t i,
                                            struct plumb_merge_key *out)
 {
     const struct plumb_live_key *k =
-        plumb_merge_element(m, &m->h->keys, i, sizeof(struct plumb_live_key));
+        plumb_live_element(&m->view, &m->view.h->keys, i, sizeof(struct plumb_live_key));
     const struct plumb_live_pipeline *p = k ? pipeline_of(m, k->group) : NULL;
     struct plumb_merge_row *row = p ? row_of(m, k->group & 0xffff, k->node) : NULL;
     if (!row)
@@ -105,11 +70,9 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
     m->row_of = rows;
     m->place_of = places;
     m->arena = arena;
-    m->base = base;
-    m->bytes = bytes;
-    m->h = (const struct plumb_live_header *)(const void *)base;
+    m->view = plumb_live_view_of(base, bytes);
     m->want_tree = want_tree;
-    keys = PLUMB_ACQUIRE(m->h->keys.count);
+    keys = PLUMB_ACQUIRE(m->view.h->keys.count);
     /* A damaged count: looking for each would take minutes. */
     if (keys > most) {
         m->missing += keys - most;
@@ -285,7 +248,7 @@ static struct plumb_merge_row *add_state(struct plumb_merge *m, const struct plu
         row->why_off = st->why_off;
         row->why_count = st->failures;
     }
-    if (st->count && m->h->flags & PLUMB_LIVE_P2 && !plumb_channel_is_device(st->channel)) {
+    if (st->count && m->view.h->flags & PLUMB_LIVE_P2 && !plumb_channel_is_device(st->channel)) {
         p2_meet(m, row, st->channel);
         row->p2.p2 = st->p2;
         if (st->threads > 1 || st->thread_generation != m->thread_generation)
@@ -330,7 +293,7 @@ static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb
     struct plumb_merge_row *row;
     if (!p || e->begin_ticks < PLUMB_LOAD(p->reset_ticks))
         return NULL;
-    if (node >= PLUMB_ACQUIRE(m->h->nodes.count)) {
+    if (node >= PLUMB_ACQUIRE(m->view.h->nodes.count)) {
         m->other++;
         group &= 0xff00u;
         node = PLUMB_NODE_OTHER;
@@ -391,7 +354,7 @@ static void add_sample(struct plumb_merge *m, struct plumb_merge_row *row,
         c->stats.last = e->value;
     if (!bucket_has_it(m, e))
         plumb_counts_add(m, c, plumb_sketch_index(e->value >> c->shift), 1);
-    if (m->h->flags & PLUMB_LIVE_P2) {
+    if (m->view.h->flags & PLUMB_LIVE_P2) {
         p2_meet(m, row, e->channel);
         if (!plumb_channel_is_device(e->channel))
             plumb_p2_add(&row->p2.p2, (double)e->value);
@@ -441,7 +404,7 @@ static void on_within(void *self, const struct plumb_ended *e)
     const struct plumb_merge_skip *s;
     if (!p || e->begin_ticks < PLUMB_LOAD(p->reset_ticks))
         return;
-    if (!row && plumb_key_node(e->key) < PLUMB_ACQUIRE(m->h->nodes.count))
+    if (!row && plumb_key_node(e->key) < PLUMB_ACQUIRE(m->view.h->nodes.count))
         row = row_make(m, plumb_key_group(e->key), plumb_key_node(e->key));
     if (!row)
         return;

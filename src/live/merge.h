@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/stats/stats.h"
-#include "live/layout.h"
+#include "live/view.h"
 
 enum {
     PLUMB_GROUP = 64, /* buckets that are added up and looked through together */
@@ -94,9 +94,7 @@ struct plumb_merge_key {
 
 struct plumb_merge {
     struct plumb_arena *arena;
-    const unsigned char *base;
-    size_t bytes;
-    const struct plumb_live_header *h;
+    struct plumb_live_view view;   /* of the mapping, which is only read */
     struct plumb_merge_row **rows; /* first-seen order after plumb_merge_order() */
     size_t row_count, row_cap;
     struct plumb_map row_of;
@@ -163,13 +161,6 @@ void plumb_merge_place(struct plumb_merge *m, uint32_t *map, uint32_t i,
                        const struct plumb_live_tree *t);
 /* The merged place of `key` below merged place `parent`. */
 uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint64_t key, bool async);
-
-/* A checked look into the mapping: NULL when [off, off + bytes) does not lie in it. */
-const void *plumb_merge_at(const struct plumb_merge *m, uint64_t off, size_t bytes);
-const void *plumb_merge_element(const struct plumb_merge *m, const struct plumb_live_table *t,
-                                uint32_t i, size_t element_bytes);
-/* The text at `off`; "" when there is none. */
-const char *plumb_merge_text(const struct plumb_merge *m, uint64_t off);
 
 /* p50, p90, p95, p99 of one channel, in its unit, straight from the counts; then the sample above
  * p50, which is the second of the two middle ones where there are two. */

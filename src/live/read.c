@@ -1,6 +1,6 @@
 /* read.c: reads a whole mapping: undoes what a kill interrupted, adds up threads, replays what
  * was not folded, converts to nanoseconds. The mapping may be a damaged file: every offset goes
- * through plumb_merge_at(), every list is bounded by what can fit into the file. */
+ * through plumb_live_at(), every list is bounded by what can fit into the file. */
 #include "live/read.h"
 
 #include <inttypes.h>
@@ -17,27 +17,21 @@
 struct reader {
     struct plumb_merge m;
     struct plumb_timing *t;
-    unsigned char *base;
     double tick_ns;
     struct plumb_anchor end;
     size_t open_cap;
     uint32_t *node_of; /* of each row: its index among the report's nodes */
 };
 
-static void *at(struct reader *r, uint64_t off, size_t bytes)
-{
-    return plumb_merge_at(&r->m, off, bytes) ? r->base + off : NULL;
-}
-
 /* ---- Threads --------------------------------------------------------------------------------- */
 
 /* Calls `each` for every thread block. */
 static void for_threads(struct reader *r, void (*each)(struct reader *, struct plumb_live_thread *))
 {
-    uint64_t off = r->m.h->thread_off;
-    size_t most = r->m.bytes / sizeof(struct plumb_live_thread) + 1;
+    uint64_t off = r->m.view.h->thread_off;
+    size_t most = r->m.view.bytes / sizeof(struct plumb_live_thread) + 1;
     for (; off && most; most--) {
-        struct plumb_live_thread *th = at(r, off, sizeof *th);
+        struct plumb_live_thread *th = plumb_live_at(&r->m.view, off, sizeof *th);
         if (!th)
             return;
         each(r, th);
@@ -50,7 +44,7 @@ static void each_state(struct reader *r, const struct plumb_live_thread *th,
 {
     uint64_t off = th->state_off;
     for (uint32_t left = th->states; off && left; left--) {
-        struct plumb_live_state *st = at(r, off, sizeof *st);
+        struct plumb_live_state *st = plumb_live_at(&r->m.view, off, sizeof *st);
         if (!st)
             return;
         each(&r->m, st);
@@ -75,12 +69,12 @@ static uint32_t *add_places(struct reader *r, struct plumb_live_thread *th)
 {
     uint32_t n = th->tree.count;
     uint32_t *map;
-    if (n == 0 || n > r->m.bytes / sizeof(struct plumb_live_tree))
+    if (n == 0 || n > r->m.view.bytes / sizeof(struct plumb_live_tree))
         return NULL;
     map = calloc(n, sizeof *map);
     for (uint32_t i = 1; map && i < n; i++) {
         const struct plumb_live_tree *t =
-            plumb_merge_element(&r->m, &th->tree, i, sizeof(struct plumb_live_tree));
+            plumb_live_element(&r->m.view, &th->tree, i, sizeof(struct plumb_live_tree));
         if (t)
             plumb_merge_place(&r->m, map, i, t);
     }
@@ -91,18 +85,14 @@ static void add_open_frame(struct reader *r, const struct plumb_live_frame *f, u
                            uint32_t depth)
 {
     struct plumb_timing *t = r->t;
-    const struct plumb_live_node *n = plumb_merge_element(
-        &r->m, &r->m.h->nodes, plumb_key_node(f->key), sizeof(struct plumb_live_node));
-    const struct plumb_live_name *p = plumb_merge_element(
-        &r->m, &r->m.h->phases, plumb_key_group(f->key) & 0xff, sizeof(struct plumb_live_name));
     struct plumb_timing_open *open =
         plumb_arena_grow(&t->arena, t->open, &r->open_cap, t->open_count + 1, sizeof *open);
     if (!open)
         return;
     t->open = open;
     t->open[t->open_count++] = (struct plumb_timing_open){
-        plumb_merge_text(&r->m, n ? n->name_off : 0), plumb_merge_text(&r->m, p ? p->name_off : 0),
-        tid, depth,
+        plumb_live_node_name(&r->m.view, plumb_key_node(f->key)),
+        plumb_live_phase_name(&r->m.view, plumb_key_group(f->key) & 0xff), tid, depth,
         r->end.ticks > f->begin_ticks ? plumb_ticks_to_ns(r->end.ticks - f->begin_ticks, r->tick_ns)
                                       : 0};
 }
@@ -116,7 +106,7 @@ static void add_open(struct reader *r, const struct plumb_live_thread *th)
 /* What the trace lacks of the block that was just replayed. */
 static void add_unmet(struct reader *r, const struct plumb_live_thread *th)
 {
-    const struct plumb_live_queue *q = at(r, th->queue_off, sizeof *q);
+    const struct plumb_live_queue *q = plumb_live_at(&r->m.view, th->queue_off, sizeof *q);
     for (uint64_t i = 0; q && i < q->unmet.count && i < PLUMB_TRACE_WORDS; i++)
         plumb_merge_untraced(&r->m, q->unmet.of[i].key, q->unmet.of[i].spans);
 }
@@ -126,8 +116,9 @@ static void add_blocks(struct reader *r, struct plumb_live_thread *th)
 {
     for (uint32_t i = 1; i <= th->blocks; i++) {
         uint64_t number = th->folded + i;
-        const uint64_t *words = at(r, th->ring_off + number % th->blocks * PLUMB_BLOCK_WORDS * 8,
-                                   PLUMB_BLOCK_WORDS * 8);
+        const uint64_t *words =
+            plumb_live_at(&r->m.view, th->ring_off + number % th->blocks * PLUMB_BLOCK_WORDS * 8,
+                          PLUMB_BLOCK_WORDS * 8);
         if (!words || words[1] != number)
             return;
         plumb_merge_block(&r->m, &th->context, th->frames, words);
@@ -155,9 +146,9 @@ static void add_thread(struct reader *r, struct plumb_live_thread *th)
 
 static void add_open_async(struct reader *r)
 {
-    for (uint32_t c = 0; c < PLUMB_ASYNC_CHUNKS && r->m.h->async_off[c]; c++) {
+    for (uint32_t c = 0; c < PLUMB_ASYNC_CHUNKS && r->m.view.h->async_off[c]; c++) {
         const struct plumb_live_async *a =
-            at(r, r->m.h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
+            plumb_live_at(&r->m.view, r->m.view.h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
         for (uint32_t i = 0; a && i < PLUMB_ASYNC_CHUNK; i++) {
             struct plumb_live_frame one = {.key = plumb_key(a[i].group, a[i].node),
                                            .begin_ticks = a[i].begin_ticks};
@@ -179,39 +170,20 @@ static void extend_end(struct reader *r)
 
 /* ---- The report ------------------------------------------------------------------------------ */
 
-static const char *fact(struct reader *r, enum plumb_live_fact which)
-{
-    return plumb_merge_text(&r->m, r->m.h->fact_off[which]);
-}
-
-static const char *phase_name(struct reader *r, uint32_t phase)
-{
-    const struct plumb_live_name *p =
-        plumb_merge_element(&r->m, &r->m.h->phases, phase, sizeof(struct plumb_live_name));
-    return plumb_merge_text(&r->m, p ? p->name_off : 0);
-}
-
-static const char *node_name(struct reader *r, uint32_t node)
-{
-    const struct plumb_live_node *n =
-        plumb_merge_element(&r->m, &r->m.h->nodes, node, sizeof(struct plumb_live_node));
-    return plumb_merge_text(&r->m, n ? n->name_off : 0);
-}
-
 static void fill_count(struct reader *r, const struct plumb_live_count *c)
 {
     struct plumb_timing *t = r->t;
-    const struct plumb_live_pipeline *p = plumb_merge_element(
-        &r->m, &r->m.h->pipelines, c->pipeline, sizeof(struct plumb_live_pipeline));
-    const char *name = plumb_merge_text(&r->m, c->name_off);
+    const struct plumb_live_pipeline *p = plumb_live_element(
+        &r->m.view, &r->m.view.h->pipelines, c->pipeline, sizeof(struct plumb_live_pipeline));
+    const char *name = plumb_live_text(&r->m.view, c->name_off);
     if (!p)
         return;
-    const char *pipeline = plumb_merge_text(&r->m, p->name_off);
+    const char *pipeline = plumb_live_text(&r->m.view, p->name_off);
     if (c->within)
         t->node_counts[t->node_count_count++] =
             (struct plumb_timing_node_count){pipeline,
-                                             phase_name(r, c->within >> 24),
-                                             node_name(r, c->within & 0xffffff),
+                                             plumb_live_phase_name(&r->m.view, c->within >> 24),
+                                             plumb_live_node_name(&r->m.view, c->within & 0xffffff),
                                              name,
                                              c->total,
                                              c->events};
@@ -223,14 +195,14 @@ static void fill_count(struct reader *r, const struct plumb_live_count *c)
 static void fill_counts(struct reader *r)
 {
     struct plumb_timing *t = r->t;
-    uint32_t n = r->m.h->counts.count;
-    if (n > r->m.bytes / sizeof(struct plumb_live_count))
+    uint32_t n = r->m.view.h->counts.count;
+    if (n > r->m.view.bytes / sizeof(struct plumb_live_count))
         return;
     t->counts = plumb_arena_alloc(&t->arena, (n + 1) * sizeof *t->counts);
     t->node_counts = plumb_arena_alloc(&t->arena, (n + 1) * sizeof *t->node_counts);
     for (uint32_t i = 0; t->counts && t->node_counts && i < n; i++) {
-        const struct plumb_live_count *c =
-            plumb_merge_element(&r->m, &r->m.h->counts, i, sizeof(struct plumb_live_count));
+        const struct plumb_live_count *c = plumb_live_element(&r->m.view, &r->m.view.h->counts, i,
+                                                              sizeof(struct plumb_live_count));
         if (c)
             fill_count(r, c);
     }
@@ -240,22 +212,22 @@ static void fill_lists(struct reader *r)
 {
     struct plumb_timing *t = r->t;
     size_t cap = 0, env_cap = 0;
-    uint64_t off = r->m.h->note_off;
+    uint64_t off = r->m.view.h->note_off;
     for (int most = 1000; off && most; most--) {
-        const struct plumb_live_note *n = plumb_merge_at(&r->m, off, sizeof *n);
+        const struct plumb_live_note *n = plumb_live_at(&r->m.view, off, sizeof *n);
         const char **notes;
         if (!n || !(notes = plumb_arena_grow(&t->arena, t->notes, &cap, t->note_count + 1,
                                              sizeof *notes)))
             break;
         t->notes = notes;
-        t->notes[t->note_count++] = plumb_merge_text(&r->m, n->text_off);
+        t->notes[t->note_count++] = plumb_live_text(&r->m.view, n->text_off);
         off = n->next_off;
     }
-    off = r->m.h->environment_off;
+    off = r->m.view.h->environment_off;
     for (int most = 1000; off && most; most--) {
-        const struct plumb_live_note *n = plumb_merge_at(&r->m, off, sizeof *n);
+        const struct plumb_live_note *n = plumb_live_at(&r->m.view, off, sizeof *n);
         struct plumb_timing_pair *env;
-        const char *text = n ? plumb_merge_text(&r->m, n->text_off) : "";
+        const char *text = n ? plumb_live_text(&r->m.view, n->text_off) : "";
         const char *eq = strchr(text, '=');
         if (!n || !eq ||
             !(env = plumb_arena_grow(&t->arena, t->env, &env_cap, t->env_count + 1, sizeof *env)))
@@ -276,7 +248,7 @@ static void note_count(struct reader *r, const char *what, uint64_t n)
 /* What a file that stopped growing does not have: its process went on in memory of its own. */
 static void note_frozen(struct reader *r)
 {
-    const struct plumb_live_header *h = r->m.h;
+    const struct plumb_live_header *h = r->m.view.h;
     uint64_t ns = plumb_live_at_ns(h, &r->end, r->tick_ns, h->frozen_ticks);
     if (!h->frozen_ticks)
         return;
@@ -293,20 +265,20 @@ static void note_losses(struct reader *r)
     note_count(r, "rows are lost: live.plumb could not grow to hold them, or was cut short",
                r->m.missing);
     note_count(r, "scopes were not applied: a thread had 64 nested already",
-               PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_SCOPE]));
+               PLUMB_LOAD(r->m.view.h->drops[PLUMB_DROP_SCOPE]));
     note_count(r,
                "uses of names of instants, counters, arguments, checkpoints or metrics were "
                "recorded as (other): their names take more than a sixteenth of PLUMB_MAX_STATE",
-               PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_NAMES]));
+               PLUMB_LOAD(r->m.view.h->drops[PLUMB_DROP_NAMES]));
     note_count(
         r,
         "memory checkpoints were not kept: a request keeps 64, a run without one PLUMB_MAX_NODES",
-        PLUMB_LOAD(r->m.h->drops[PLUMB_DROP_CHECKPOINT]));
+        PLUMB_LOAD(r->m.view.h->drops[PLUMB_DROP_CHECKPOINT]));
 }
 
 static void fill_drops(struct reader *r)
 {
-    const uint64_t *d = r->m.h->drops;
+    const uint64_t *d = r->m.view.h->drops;
     struct plumb_timing *t = r->t;
     t->drops.other_nodes = d[PLUMB_DROP_NODES];
     t->drops.other_state = d[PLUMB_DROP_STATE] + r->m.other;
@@ -326,7 +298,7 @@ static void fill_drops(struct reader *r)
 /* NULL: the run does not know. */
 static const char *known_fact(struct reader *r, enum plumb_live_fact which)
 {
-    return r->m.h->fact_off[which] ? fact(r, which) : NULL;
+    return r->m.view.h->fact_off[which] ? plumb_live_fact_text(&r->m.view, which) : NULL;
 }
 
 static void fill_runtime(struct reader *r)
@@ -354,16 +326,16 @@ static void fill_runtime(struct reader *r)
 
 static void fill_head(struct reader *r)
 {
-    const struct plumb_live_header *h = r->m.h;
+    const struct plumb_live_header *h = r->m.view.h;
     struct plumb_timing *t = r->t;
-    t->plumb_version = fact(r, PLUMB_FACT_VERSION);
-    t->request_id = fact(r, PLUMB_FACT_REQUEST);
-    t->program = fact(r, PLUMB_FACT_PROGRAM);
-    t->command = fact(r, PLUMB_FACT_COMMAND);
-    t->pipeline = fact(r, PLUMB_FACT_PIPELINE);
-    t->host = fact(r, PLUMB_FACT_HOST);
-    t->cpu = fact(r, PLUMB_FACT_CPU);
-    t->kernel = fact(r, PLUMB_FACT_KERNEL);
+    t->plumb_version = plumb_live_fact_text(&r->m.view, PLUMB_FACT_VERSION);
+    t->request_id = plumb_live_fact_text(&r->m.view, PLUMB_FACT_REQUEST);
+    t->program = plumb_live_fact_text(&r->m.view, PLUMB_FACT_PROGRAM);
+    t->command = plumb_live_fact_text(&r->m.view, PLUMB_FACT_COMMAND);
+    t->pipeline = plumb_live_fact_text(&r->m.view, PLUMB_FACT_PIPELINE);
+    t->host = plumb_live_fact_text(&r->m.view, PLUMB_FACT_HOST);
+    t->cpu = plumb_live_fact_text(&r->m.view, PLUMB_FACT_CPU);
+    t->kernel = plumb_live_fact_text(&r->m.view, PLUMB_FACT_KERNEL);
     t->rank_source = known_fact(r, PLUMB_FACT_RANK_SOURCE);
     fill_runtime(r);
     t->pid = h->pid;
@@ -386,24 +358,18 @@ static void fill_head(struct reader *r)
     t->overhead.threads_ns = h->own_cpu_ns;
 }
 
-static struct plumb_trace_source trace_source(struct reader *r)
-{
-    return (struct plumb_trace_source){r->base, r->m.bytes,
-                                       (struct plumb_live_header *)(void *)r->base};
-}
-
 static void fill_trace(struct reader *r)
 {
-    const struct plumb_live_trace *h = &r->m.h->trace;
-    struct plumb_trace_source s = trace_source(r);
+    const struct plumb_live_trace *h = &r->m.view.h->trace;
+    const struct plumb_live_view *s = &r->m.view;
     struct plumb_timing *t = r->t;
     if (h->mode == PLUMB_LIVE_TRACE_NONE)
         return;
     t->trace.mode = h->mode == PLUMB_LIVE_TRACE_RING ? "ring" : "stop";
-    t->trace.end = plumb_trace_end_text(r->m.h);
+    t->trace.end = plumb_trace_end_text(r->m.view.h);
     t->trace.bytes = h->file_bytes;
     t->trace.spans = h->file_spans;
-    t->trace.dropped = plumb_trace_lost(&s, &t->trace.dropped_threads);
+    t->trace.dropped = plumb_trace_lost(s, &t->trace.dropped_threads);
     t->trace.kept = h->kept;
     t->trace.kept_refused = h->kept_refused;
 }
@@ -474,7 +440,7 @@ static void own_strings(struct plumb_timing *t)
 int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t bytes,
                          const struct plumb_anchor *end, plumb_error *err)
 {
-    struct reader r = {.t = out, .base = base};
+    struct reader r = {.t = out};
     const struct plumb_live_header *h = (const struct plumb_live_header *)(const void *)base;
     double ppm;
     int rc;
@@ -487,16 +453,13 @@ int plumb_live_to_timing(struct plumb_timing *out, unsigned char *base, size_t b
     r.tick_ns = plumb_live_tick_ns(h, end, &ppm);
     if (!(r.tick_ns > 1e-3 && r.tick_ns < 1e3))
         return plumb_fail(err, PLUMB_ERR_FORMAT, "damaged: its clock makes no sense");
-    r.m.base = base;
-    r.m.bytes = bytes;
-    r.m.h = h;
+    r.m.view = plumb_live_view_of(base, bytes);
     rc = plumb_merge_open(&r.m, &out->arena, base, bytes, true);
     if (rc == PLUMB_OK && r.m.missing && r.m.row_count == 0)
         rc = PLUMB_ERR_FORMAT;
     if (rc == PLUMB_OK) {
-        struct plumb_trace_source trace = trace_source(&r);
         for_threads(&r, add_skipped);
-        plumb_trace_settle(&trace);
+        plumb_trace_settle(&r.m.view);
         if (!end)
             extend_end(&r);
         for_threads(&r, add_thread);

@@ -8,17 +8,17 @@
 
 void plumb_live_regions_note(struct plumb_timing *t, const struct plumb_merge *m)
 {
-    const struct plumb_live_header *h = m->h;
+    const struct plumb_live_header *h = m->view.h;
     struct plumb_buf names = {0};
     uint64_t entered = 0;
     for (uint32_t i = 0; i < h->region.count && i < PLUMB_REGIONS_MAX; i++) {
-        const struct plumb_live_region *r = plumb_merge_element(m, &h->region, i, sizeof *r);
+        const struct plumb_live_region *r = plumb_live_element(&m->view, &h->region, i, sizeof *r);
         if (!r || !r->selected)
             continue;
         entered += r->entered;
         if (!r->entered)
             plumb_buf_printf(&names, "%s'%s'", names.len ? ", " : "",
-                             plumb_merge_text(m, r->name_off));
+                             plumb_live_text(&m->view, r->name_off));
     }
     /* Whoever selects every region does not expect each. */
     if (h->regions.selection == PLUMB_SELECT_REGIONS && names.len && !names.failed &&

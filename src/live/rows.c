@@ -15,17 +15,17 @@ struct rows {
 /* Texts point into the mapping. */
 static void fill_pipelines(const struct rows *r)
 {
-    uint32_t n = PLUMB_ACQUIRE(r->m->h->pipelines.count);
+    uint32_t n = PLUMB_ACQUIRE(r->m->view.h->pipelines.count);
     struct plumb_timing *t = r->t;
-    if (n > r->m->bytes / sizeof(struct plumb_live_pipeline))
+    if (n > r->m->view.bytes / sizeof(struct plumb_live_pipeline))
         return;
     t->pipelines = plumb_arena_alloc(&t->arena, (n + 1) * sizeof *t->pipelines);
     for (uint32_t i = 0; t->pipelines && i < n; i++) {
-        const struct plumb_live_pipeline *p =
-            plumb_merge_element(r->m, &r->m->h->pipelines, i, sizeof(struct plumb_live_pipeline));
+        const struct plumb_live_pipeline *p = plumb_live_element(
+            &r->m->view, &r->m->view.h->pipelines, i, sizeof(struct plumb_live_pipeline));
         if (p)
             t->pipelines[t->pipeline_count++] = (struct plumb_timing_pipeline){
-                plumb_merge_text(r->m, p->name_off), plumb_live_skip_at(p, UINT64_MAX)};
+                plumb_live_text(&r->m->view, p->name_off), plumb_live_skip_at(p, UINT64_MAX)};
     }
 }
 

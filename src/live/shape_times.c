@@ -69,7 +69,7 @@ static const char *shapes_of(struct reader *r, const struct plumb_live_signature
     const char *shapes = NULL;
     uint32_t shown = live->shown & 1;
     size_t used = live->copy[shown].used;
-    const unsigned char *bytes = plumb_merge_at(&r->m, live->copy[shown].off, used);
+    const unsigned char *bytes = plumb_live_at(&r->m.view, live->copy[shown].off, used);
     struct plumb_signature_call call = {.dropped = live->copy[shown].dropped};
     if (!live->shown || !bytes || used > r->left)
         return NULL;
@@ -90,8 +90,8 @@ static const char *shapes_of(struct reader *r, const struct plumb_live_signature
 static const char *name_of(struct reader *r, uint32_t node)
 {
     const struct plumb_live_node *n =
-        plumb_merge_element(&r->m, &r->m.h->nodes, node, sizeof(struct plumb_live_node));
-    return n ? plumb_arena_strdup(&r->out->arena, plumb_merge_text(&r->m, n->name_off)) : NULL;
+        plumb_live_element(&r->m.view, &r->m.view.h->nodes, node, sizeof(struct plumb_live_node));
+    return n ? plumb_arena_strdup(&r->out->arena, plumb_live_text(&r->m.view, n->name_off)) : NULL;
 }
 
 /* A group for the next signature; one that makes no sense, or whose shapes are not known, has
@@ -123,8 +123,8 @@ static void add_time(struct reader *r, const struct plumb_live_signature_time *t
     uint32_t shown = t->shown & 1;
     uint32_t group = t->signature < r->signatures ? r->group_of[t->signature] : 0;
     const struct plumb_live_pipeline *p =
-        plumb_merge_element(&r->m, &r->m.h->pipelines, plumb_key_group(t->key) >> 8 & 0xff,
-                            sizeof(struct plumb_live_pipeline));
+        plumb_live_element(&r->m.view, &r->m.view.h->pipelines, plumb_key_group(t->key) >> 8 & 0xff,
+                           sizeof(struct plumb_live_pipeline));
     /* Of before the pipeline's last reset: as if it had not been. */
     if (!group || !t->shown || !p || t->copy[shown].reset_generation != p->reset_generation)
         return;
@@ -146,20 +146,22 @@ int plumb_live_to_shape_times(struct plumb_shape_times *out, const unsigned char
     if (bytes < sizeof *h || h->magic != PLUMB_LIVE_MAGIC || h->version != PLUMB_LIVE_VERSION ||
         h->header_bytes != sizeof *h)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "not a live mapping of this version of plumb");
-    struct reader r = {
-        .out = out, .m = {.base = base, .bytes = bytes, .h = h}, .tick_ns = tick_ns, .left = bytes};
+    struct reader r = {.out = out,
+                       .m = {.view = plumb_live_view_of(base, bytes)},
+                       .tick_ns = tick_ns,
+                       .left = bytes};
     /* Times first: whose are counted here have their signature in the table. */
     uint32_t times = PLUMB_ACQUIRE(h->times.count), n = PLUMB_ACQUIRE(h->signatures.count);
     for (uint32_t i = 0; i < n && !out->arena.failed; i++) {
         const struct plumb_live_signature *live =
-            plumb_merge_element(&r.m, &h->signatures, i, sizeof *live);
+            plumb_live_element(&r.m.view, &h->signatures, i, sizeof *live);
         if (!live)
             break; /* the rest lies beyond what there is */
         add_signature(&r, live);
     }
     for (uint32_t i = 0; i < times && !out->arena.failed; i++) {
         const struct plumb_live_signature_time *t =
-            plumb_merge_element(&r.m, &h->times, i, sizeof *t);
+            plumb_live_element(&r.m.view, &h->times, i, sizeof *t);
         if (!t)
             break;
         add_time(&r, t);

@@ -24,7 +24,7 @@ struct reader {
 
 static const char *text_at(struct reader *r, uint64_t off)
 {
-    const char *text = plumb_merge_text(&r->m, off);
+    const char *text = plumb_live_text(&r->m.view, off);
     return plumb_arena_strdup(&r->s->arena, text);
 }
 
@@ -32,7 +32,8 @@ static const char *text_at(struct reader *r, uint64_t off)
 
 static const struct plumb_live_request *request_at(struct reader *r, uint32_t i)
 {
-    return plumb_merge_element(&r->m, &r->m.h->requests, i, sizeof(struct plumb_live_request));
+    return plumb_live_element(&r->m.view, &r->m.view.h->requests, i,
+                              sizeof(struct plumb_live_request));
 }
 
 static const char *request_id(struct reader *r, uint64_t serial)
@@ -45,13 +46,6 @@ static const char *request_id(struct reader *r, uint64_t serial)
 }
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
-
-static const char *node_name(struct reader *r, uint32_t node)
-{
-    const struct plumb_live_node *n =
-        plumb_merge_element(&r->m, &r->m.h->nodes, node, sizeof(struct plumb_live_node));
-    return plumb_merge_text(&r->m, n ? n->name_off : 0);
-}
 
 /* The stage of that name, made when missing; NULL: no memory. */
 static struct plumb_signature_stage *stage_of(struct reader *r, struct stages *stages,
@@ -95,13 +89,14 @@ static void add(struct reader *r, struct stages *stages, const struct plumb_live
     uint32_t shown = live->shown & 1;
     uint64_t count = live->copy[shown].count;
     size_t used = live->copy[shown].used;
-    const unsigned char *bytes = plumb_merge_at(&r->m, live->copy[shown].off, used);
+    const unsigned char *bytes = plumb_live_at(&r->m.view, live->copy[shown].off, used);
     struct plumb_signature_call call = {.count = count, .dropped = live->copy[shown].dropped};
     if (!live->shown || !bytes || used > r->left ||
         !plumb_pack_read(&call, &r->s->arena, bytes, used))
         return;
     r->left -= used;
-    struct plumb_signature_stage *stage = stage_of(r, stages, node_name(r, live->node));
+    struct plumb_signature_stage *stage =
+        stage_of(r, stages, plumb_live_node_name(&r->m.view, live->node));
     if (!stage)
         return;
     call.request_id = request_id(r, live->copy[shown].request);
@@ -123,11 +118,12 @@ static void add(struct reader *r, struct stages *stages, const struct plumb_live
 /* Of all calls. */
 static void read_stages(struct reader *r)
 {
-    const struct plumb_live_table *t = &r->m.h->signatures;
+    const struct plumb_live_table *t = &r->m.view.h->signatures;
     struct stages stages = {0};
     uint32_t n = PLUMB_ACQUIRE(t->count);
     for (uint32_t i = 0; i < n && !r->s->arena.failed; i++) {
-        const struct plumb_live_signature *live = plumb_merge_element(&r->m, t, i, sizeof *live);
+        const struct plumb_live_signature *live =
+            plumb_live_element(&r->m.view, t, i, sizeof *live);
         if (!live)
             break; /* the rest lies beyond what there is */
         add(r, &stages, live);
@@ -156,16 +152,16 @@ static void read_section(struct reader *r, const struct plumb_live_section *sect
 
 static const struct plumb_live_section *section_at(struct reader *r, uint64_t serial)
 {
-    uint64_t off = r->m.h->ledger.section_off[(serial - 1) % PLUMB_LIVE_SECTIONS];
+    uint64_t off = r->m.view.h->ledger.section_off[(serial - 1) % PLUMB_LIVE_SECTIONS];
     const struct plumb_live_section *section =
-        off ? plumb_merge_at(&r->m, off, sizeof *section) : NULL;
+        off ? plumb_live_at(&r->m.view, off, sizeof *section) : NULL;
     return section && section->request == serial ? section : NULL;
 }
 
 /* The newest ones, and none where no call of any was for one. */
 static void read_requests(struct reader *r)
 {
-    uint64_t last = PLUMB_ACQUIRE(r->m.h->ledger.requests);
+    uint64_t last = PLUMB_ACQUIRE(r->m.view.h->ledger.requests);
     uint64_t first = last > PLUMB_LIVE_SECTIONS ? last - PLUMB_LIVE_SECTIONS + 1 : 1;
     bool any = false;
     for (uint64_t i = first; i <= last; i++) {
@@ -186,7 +182,7 @@ static void read_requests(struct reader *r)
 
 static void read_head(struct reader *r)
 {
-    const struct plumb_live_header *h = r->m.h;
+    const struct plumb_live_header *h = r->m.view.h;
     char time[PLUMB_TIME_TEXT];
     r->s->request_id = request_id(r, h->ledger.requests);
     if (!r->s->request_id)
@@ -206,7 +202,7 @@ int plumb_live_to_signature(struct plumb_signature *out, const unsigned char *ba
     if (bytes < sizeof *h || h->magic != PLUMB_LIVE_MAGIC || h->version != PLUMB_LIVE_VERSION ||
         h->header_bytes != sizeof *h)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "not a live mapping of this version of plumb");
-    struct reader r = {.s = out, .m = {.base = base, .bytes = bytes, .h = h}, .left = bytes};
+    struct reader r = {.s = out, .m = {.view = plumb_live_view_of(base, bytes)}, .left = bytes};
     read_head(&r);
     read_stages(&r);
     read_requests(&r);

@@ -27,7 +27,7 @@ static bool is_wanted(const struct plumb_trace_stack *s, uint64_t begin_ticks)
     return s->path_inside;
 }
 
-void plumb_trace_stack_open(struct plumb_trace_stack *stack, const struct plumb_trace_source *s,
+void plumb_trace_stack_open(struct plumb_trace_stack *stack, const struct plumb_live_view *s,
                             uint32_t group, const uint32_t *path, uint32_t path_depth)
 {
     stack->source = s;
@@ -147,7 +147,7 @@ void plumb_trace_gap_add(struct plumb_trace_gap *g, const struct plumb_trace_dro
 
 /* ---- What a queue holds ---------------------------------------------------------------------- */
 
-const struct plumb_trace_state *plumb_trace_committed(const struct plumb_trace_source *s,
+const struct plumb_trace_state *plumb_trace_committed(const struct plumb_live_view *s,
                                                       const struct plumb_live_queue *q, bool *which)
 {
     uint64_t batch = PLUMB_ACQUIRE(s->h->trace.batch);
@@ -162,7 +162,7 @@ const struct plumb_trace_state *plumb_trace_committed(const struct plumb_trace_s
 }
 
 /* Beside a thread that goes on, the caller finds out by its folds whether it changed meanwhile. */
-PLUMB_RACY bool plumb_trace_unfolded(const struct plumb_trace_source *s,
+PLUMB_RACY bool plumb_trace_unfolded(const struct plumb_live_view *s,
                                      const struct plumb_live_thread *live,
                                      const struct plumb_live_queue *q, struct plumb_trace_slot *out)
 {
@@ -183,8 +183,8 @@ PLUMB_RACY bool plumb_trace_unfolded(const struct plumb_trace_source *s,
         out->frames[d - 1] =
             (struct plumb_trace_open){live->frames[d].begin_ticks, live->frames[d].key};
     words = live->blocks
-                ? plumb_trace_at(s, live->ring_off + number % live->blocks * PLUMB_BLOCK_WORDS * 8,
-                                 PLUMB_BLOCK_WORDS * 8)
+                ? plumb_live_at(s, live->ring_off + number % live->blocks * PLUMB_BLOCK_WORDS * 8,
+                                PLUMB_BLOCK_WORDS * 8)
                 : NULL;
     if (!words || PLUMB_ACQUIRE(words[1]) != number)
         return false;
@@ -212,17 +212,17 @@ const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_threa
 
 /* ---- Settling -------------------------------------------------------------------------------- */
 
-typedef void each_fn(const struct plumb_trace_source *, struct plumb_live_thread *,
+typedef void each_fn(const struct plumb_live_view *, struct plumb_live_thread *,
                      struct plumb_live_queue *, void *);
 
-static void each_queue(const struct plumb_trace_source *s, each_fn *each, void *arg)
+static void each_queue(const struct plumb_live_view *s, each_fn *each, void *arg)
 {
     uint64_t off = PLUMB_ACQUIRE(s->h->thread_off);
     size_t most = s->bytes / sizeof(struct plumb_live_thread) + 1;
     while (off && most--) {
-        struct plumb_live_thread *live = plumb_trace_at(s, off, sizeof *live);
+        struct plumb_live_thread *live = plumb_live_at(s, off, sizeof *live);
         uint64_t queue = live ? PLUMB_ACQUIRE(live->queue_off) : 0;
-        struct plumb_live_queue *q = queue ? plumb_trace_at(s, queue, sizeof *q) : NULL;
+        struct plumb_live_queue *q = queue ? plumb_live_at(s, queue, sizeof *q) : NULL;
         if (!live)
             return;
         if (q)
@@ -232,14 +232,14 @@ static void each_queue(const struct plumb_trace_source *s, each_fn *each, void *
 }
 
 /* A block's losses, of which the process did not say any more that they are counted. */
-static void settle_log(const struct plumb_trace_source *s, struct plumb_live_thread *live,
+static void settle_log(const struct plumb_live_view *s, struct plumb_live_thread *live,
                        struct plumb_live_queue *q, void *arg)
 {
     (void)arg;
     if (!q->log.block || q->log.block > live->folded || q->log.count > PLUMB_TRACE_LOG)
         return;
     for (uint64_t i = 0; i < q->log.count; i++) {
-        struct plumb_live_state *st = plumb_trace_at(s, q->log.state[i].state_off, sizeof *st);
+        struct plumb_live_state *st = plumb_live_at(s, q->log.state[i].state_off, sizeof *st);
         if (st)
             st->untraced = q->log.state[i].untraced;
     }
@@ -248,13 +248,13 @@ static void settle_log(const struct plumb_trace_source *s, struct plumb_live_thr
     q->log.block = 0;
 }
 
-static struct plumb_live_state *state_of(const struct plumb_trace_source *s,
+static struct plumb_live_state *state_of(const struct plumb_live_view *s,
                                          const struct plumb_live_thread *live, uint64_t key)
 {
     uint64_t off = live->state_off;
     for (uint32_t left = live->states; off && left; left--) {
-        struct plumb_live_state *st = plumb_trace_at(s, off, sizeof *st);
-        const struct plumb_live_key *k = st ? plumb_trace_key(s, st->key) : NULL;
+        struct plumb_live_state *st = plumb_live_at(s, off, sizeof *st);
+        const struct plumb_live_key *k = st ? plumb_live_key_at(s, st->key) : NULL;
         if (!st)
             return NULL;
         if (k && st->channel == PLUMB_CHANNEL_SPAN && plumb_key(k->group & 0xffff, k->node) == key)
@@ -265,7 +265,7 @@ static struct plumb_live_state *state_of(const struct plumb_trace_source *s,
 }
 
 struct rest {
-    const struct plumb_trace_source *s;
+    const struct plumb_live_view *s;
     struct plumb_live_thread *live;
     struct plumb_live_queue *q;
     struct plumb_trace_stack stack;
@@ -338,11 +338,11 @@ static void rest_gap(struct rest *r)
     r->q->dropping = to->spans || open ? SETTLED : 0;
 }
 
-static void settle_rest(const struct plumb_trace_source *s, struct plumb_live_thread *live,
+static void settle_rest(const struct plumb_live_view *s, struct plumb_live_thread *live,
                         struct plumb_live_queue *q, void *arg)
 {
     struct rest r = {.s = s, .live = live, .q = q};
-    struct plumb_trace_slot *slots = q->slots ? plumb_trace_slots(s, q) : NULL, last;
+    struct plumb_trace_slot *slots = q->slots ? plumb_live_slots_of(s, q) : NULL, last;
     const struct plumb_trace_state *state;
     bool which = false;
     uint64_t at, newest;
@@ -374,7 +374,7 @@ static void settle_rest(const struct plumb_trace_source *s, struct plumb_live_th
     q->put = 0; /* empty: whoever finishes the file finds the gap alone */
 }
 
-void plumb_trace_settle(const struct plumb_trace_source *s)
+void plumb_trace_settle(const struct plumb_live_view *s)
 {
     if (s->h->trace.settled)
         return;
@@ -391,7 +391,7 @@ struct losses {
     uint32_t threads;
 };
 
-static void add_losses(const struct plumb_trace_source *s, struct plumb_live_thread *live,
+static void add_losses(const struct plumb_live_view *s, struct plumb_live_thread *live,
                        struct plumb_live_queue *q, void *arg)
 {
     struct losses *l = arg;
@@ -401,7 +401,7 @@ static void add_losses(const struct plumb_trace_source *s, struct plumb_live_thr
     l->threads += q->dropped_spans != 0;
 }
 
-uint64_t plumb_trace_lost(const struct plumb_trace_source *s, uint32_t *threads)
+uint64_t plumb_trace_lost(const struct plumb_live_view *s, uint32_t *threads)
 {
     struct losses l = {0, 0};
     each_queue(s, add_losses, &l);
@@ -421,7 +421,7 @@ static void add_loser(struct losers *l, uint32_t sequence)
         l->out[l->count++] = sequence;
 }
 
-static void look_at_queue(const struct plumb_trace_source *s, struct plumb_live_thread *live,
+static void look_at_queue(const struct plumb_live_view *s, struct plumb_live_thread *live,
                           struct plumb_live_queue *q, void *arg)
 {
     (void)s;
@@ -430,7 +430,7 @@ static void look_at_queue(const struct plumb_trace_source *s, struct plumb_live_
         add_loser(arg, q->sequence);
 }
 
-uint64_t plumb_trace_losers(const struct plumb_trace_source *s, uint32_t *out, uint32_t most,
+uint64_t plumb_trace_losers(const struct plumb_live_view *s, uint32_t *out, uint32_t most,
                             uint32_t *count)
 {
     const struct plumb_live_table *t = &s->h->lanes;
@@ -438,7 +438,7 @@ uint64_t plumb_trace_losers(const struct plumb_trace_source *s, uint32_t *out, u
     struct losers l = {out, 0, most, 0};
     each_queue(s, look_at_queue, &l);
     for (uint32_t i = 0; i < lanes && i < PLUMB_LIVE_LANES; i++) {
-        const struct plumb_live_lane *lane = plumb_trace_at(s, plumb_table_off(t, i), sizeof *lane);
+        const struct plumb_live_lane *lane = plumb_live_element(s, t, i, sizeof *lane);
         if (lane && PLUMB_LOAD(lane->dropped))
             add_loser(&l, lane->sequence);
     }

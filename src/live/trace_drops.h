@@ -2,7 +2,7 @@
 #ifndef PLUMB_LIVE_TRACE_DROPS_H
 #define PLUMB_LIVE_TRACE_DROPS_H
 
-#include "live/trace_source.h"
+#include "live/view.h"
 
 /* The spans that ended in one block, by key. */
 struct plumb_trace_drops {
@@ -17,7 +17,7 @@ struct plumb_trace_drops {
 /* The keys of the open spans, at [1 .. depth], which of them the selected regions take into the
  * trace, and where the thread is. */
 struct plumb_trace_stack {
-    const struct plumb_trace_source *source;
+    const struct plumb_live_view *source;
     uint32_t depth;
     uint32_t group;
     bool path_inside; /* the thread works below a selected region of another */
@@ -27,7 +27,7 @@ struct plumb_trace_stack {
 };
 
 /* An empty stack of a thread below an adopted path, then its open spans, the outermost first. */
-void plumb_trace_stack_open(struct plumb_trace_stack *stack, const struct plumb_trace_source *s,
+void plumb_trace_stack_open(struct plumb_trace_stack *stack, const struct plumb_live_view *s,
                             uint32_t group, const uint32_t *path, uint32_t path_depth);
 void plumb_trace_stack_push(struct plumb_trace_stack *stack, uint64_t key, uint64_t begin_ticks);
 
@@ -42,14 +42,14 @@ void plumb_trace_gap_add(struct plumb_trace_gap *gap, const struct plumb_trace_d
 /* Nobody records any more, and folds that were cut short have been undone. What the process had
  * not said any more is counted; of a trace that has ended early, so is what its queues still hold.
  * Afterwards the queues are empty, and what was in them is in their gaps. Once. */
-void plumb_trace_settle(const struct plumb_trace_source *s);
+void plumb_trace_settle(const struct plumb_live_view *s);
 
 /* The block that was not folded, as the slot that it never became. False: there is none, or it is
  * empty; then `out` is an empty one, which still tells what is open. */
-bool plumb_trace_unfolded(const struct plumb_trace_source *s, const struct plumb_live_thread *live,
+bool plumb_trace_unfolded(const struct plumb_live_view *s, const struct plumb_live_thread *live,
                           const struct plumb_live_queue *q, struct plumb_trace_slot *out);
 /* The state of a queue that belongs to the last commit; NULL: none. *which: of the two. */
-const struct plumb_trace_state *plumb_trace_committed(const struct plumb_trace_source *s,
+const struct plumb_trace_state *plumb_trace_committed(const struct plumb_live_view *s,
                                                       const struct plumb_live_queue *q,
                                                       bool *which);
 /* The gap that goes on; NULL: none. */
@@ -57,12 +57,12 @@ const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_threa
                                                    const struct plumb_live_queue *q);
 
 /* Spans that ended and whose end is not in the trace. */
-uint64_t plumb_trace_lost(const struct plumb_trace_source *s, uint32_t *threads);
+uint64_t plumb_trace_lost(const struct plumb_live_view *s, uint32_t *threads);
 
 /* The sequences of the file from which something is missing: of threads, and of collectors' lanes.
  * Returns how many there are, also where `out` does not hold all of their numbers. `*count` gets
  * how many it holds. */
-uint64_t plumb_trace_losers(const struct plumb_trace_source *s, uint32_t *out, uint32_t most,
+uint64_t plumb_trace_losers(const struct plumb_live_view *s, uint32_t *out, uint32_t most,
                             uint32_t *count);
 
 /* Why the trace ends where it does: "complete", ... */

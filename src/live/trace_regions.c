@@ -7,17 +7,14 @@
 
 enum { WAITS = 1000 }; /* for some instructions of another thread */
 
-bool plumb_trace_is_selected(const struct plumb_trace_source *s, uint32_t node)
+bool plumb_trace_is_selected(const struct plumb_live_view *s, uint32_t node)
 {
-    const struct plumb_live_node *n;
-    if (!node || node >= PLUMB_ACQUIRE(s->h->nodes.count))
-        return false;
-    n = plumb_trace_at(s, plumb_table_off(&s->h->nodes, node), sizeof *n);
+    const struct plumb_live_node *n =
+        node ? plumb_live_element(s, &s->h->nodes, node, sizeof *n) : NULL;
     return n && PLUMB_LOAD(n->flags) & PLUMB_NODE_SELECTED;
 }
 
-bool plumb_trace_path_is_selected(const struct plumb_trace_source *s, const uint32_t *path,
-                                  uint32_t n)
+bool plumb_trace_path_is_selected(const struct plumb_live_view *s, const uint32_t *path, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         if (plumb_trace_is_selected(s, path[i]))
@@ -28,10 +25,9 @@ bool plumb_trace_path_is_selected(const struct plumb_trace_source *s, const uint
 /* ---- When --------------------------------------------------------------------------------------
  */
 
-static struct plumb_live_interval *interval_at(const struct plumb_trace_source *s, uint32_t i)
+static struct plumb_live_interval *interval_at(const struct plumb_live_view *s, uint32_t i)
 {
-    return plumb_trace_at(s, plumb_table_off(&s->h->intervals, i),
-                          sizeof(struct plumb_live_interval));
+    return plumb_live_element(s, &s->h->intervals, i, sizeof(struct plumb_live_interval));
 }
 
 /* The word once it is no longer `unsettled`, or `unsettled` when that does not come. */
@@ -45,7 +41,7 @@ static uint64_t settled(const uint64_t *word, uint64_t unsettled, bool alive)
     return value;
 }
 
-bool plumb_trace_any_region(const struct plumb_trace_source *s, uint64_t ticks, bool alive)
+bool plumb_trace_any_region(const struct plumb_live_view *s, uint64_t ticks, bool alive)
 {
     uint32_t low = 0, high = PLUMB_ACQUIRE(s->h->intervals.count);
     const struct plumb_live_interval *in = NULL;
@@ -72,7 +68,7 @@ bool plumb_trace_any_region(const struct plumb_trace_source *s, uint64_t ticks, 
 
 /* ---- The filter ------------------------------------------------------------------------------ */
 
-static bool thread_is_inside(const struct plumb_trace_source *s, const struct plumb_trace_state *st)
+static bool thread_is_inside(const struct plumb_live_view *s, const struct plumb_trace_state *st)
 {
     for (uint32_t d = st->depth; d > 0; d--)
         if (!(st->frames[d].flags & PLUMB_TRACE_LEFT) &&
@@ -99,7 +95,7 @@ static bool wants_of_process(const struct plumb_trace_filter *self,
     return plumb_trace_any_region(r->source, f ? f->begin_ticks : s->last_ticks, r->alive);
 }
 
-bool plumb_trace_regions_open(struct plumb_trace_regions *r, const struct plumb_trace_source *s,
+bool plumb_trace_regions_open(struct plumb_trace_regions *r, const struct plumb_live_view *s,
                               bool counts, bool alive)
 {
     if (s->h->regions.selection != PLUMB_SELECT_REGIONS)

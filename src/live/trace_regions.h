@@ -9,26 +9,26 @@
 #define PLUMB_LIVE_TRACE_REGIONS_H
 
 #include "live/trace_blocks.h"
-#include "live/trace_source.h"
+#include "live/view.h"
 
 struct plumb_trace_regions {
-    const struct plumb_trace_source *source;
+    const struct plumb_live_view *source;
     bool counts; /* spans that are left out though a region was open elsewhere */
     bool alive;  /* the process goes on: an interval that is being entered is waited for */
     struct plumb_trace_filter filter;
 };
 
 /* Whether the run selects regions: else there is nothing to filter, and `r` stays as it is. */
-bool plumb_trace_regions_open(struct plumb_trace_regions *r, const struct plumb_trace_source *s,
+bool plumb_trace_regions_open(struct plumb_trace_regions *r, const struct plumb_live_view *s,
                               bool counts, bool alive);
 
 /* Returns whether node `node` is that of a selected region. */
-bool plumb_trace_is_selected(const struct plumb_trace_source *s, uint32_t node);
+bool plumb_trace_is_selected(const struct plumb_live_view *s, uint32_t node);
 /* Whether one of the `n` nodes of an adopted path is. */
-bool plumb_trace_path_is_selected(const struct plumb_trace_source *s, const uint32_t *path,
+bool plumb_trace_path_is_selected(const struct plumb_live_view *s, const uint32_t *path,
                                   uint32_t n);
 
 /* Whether some thread of the process was in a selected region at `ticks`. */
-bool plumb_trace_any_region(const struct plumb_trace_source *s, uint64_t ticks, bool alive);
+bool plumb_trace_any_region(const struct plumb_live_view *s, uint64_t ticks, bool alive);
 
 #endif

@@ -29,8 +29,7 @@ static uint64_t mass(const struct plumb_live_state *st)
 /* Buckets keep what they have: the replay leaves out as many of the state's samples. */
 static void note_ahead(struct plumb_merge *m, struct plumb_live_state *st)
 {
-    const struct plumb_live_key *k =
-        plumb_merge_element(m, &m->h->keys, st->key, sizeof(struct plumb_live_key));
+    const struct plumb_live_key *k = plumb_live_key_at(&m->view, st->key);
     uint64_t held = mass(st);
     if (!k || held <= st->count || m->ahead_count == PLUMB_UNDO_STATES)
         return;
@@ -114,15 +113,13 @@ struct mapping {
 static struct plumb_live_state *mapped_state(void *self, uint64_t off)
 {
     const struct mapping *in = self;
-    return (struct plumb_live_state *)(uintptr_t)plumb_merge_at(in->m, off,
-                                                                sizeof(struct plumb_live_state));
+    return plumb_live_at(&in->m->view, off, sizeof(struct plumb_live_state));
 }
 
 static struct plumb_live_tree *mapped_place(void *self, uint32_t i)
 {
     const struct mapping *in = self;
-    return (struct plumb_live_tree *)(uintptr_t)plumb_merge_element(in->m, in->tree, i,
-                                                                    sizeof(struct plumb_live_tree));
+    return plumb_live_element(&in->m->view, in->tree, i, sizeof(struct plumb_live_tree));
 }
 
 void plumb_live_undo(struct plumb_merge *m, struct plumb_live_thread *th)

@@ -65,10 +65,8 @@ static const char *name_text(const struct plumb_trace_file *f, uint32_t name)
 {
     const struct plumb_live_table *t = &f->source.h->lane_names;
     const struct plumb_live_lane_name *n =
-        name && name < PLUMB_ACQUIRE(t->count)
-            ? plumb_trace_at(&f->source, plumb_table_off(t, name), sizeof *n)
-            : NULL;
-    return n ? plumb_trace_text(&f->source, PLUMB_ACQUIRE(n->text_off)) : "?";
+        name ? plumb_live_element(&f->source, t, name, sizeof *n) : NULL;
+    return n ? plumb_live_text(&f->source, PLUMB_ACQUIRE(n->text_off)) : "?";
 }
 
 static const char *key_text(const struct plumb_trace_file *f, uint32_t id)
@@ -86,20 +84,20 @@ static const char *text_of(void *arg, enum plumb_pf_index index, uint32_t id)
 {
     struct plumb_drain_lane *l = arg;
     if (index == PLUMB_PF_CATEGORIES)
-        return plumb_trace_phase(&l->file->source, id - 1);
+        return plumb_live_phase_name(&l->file->source, (id - 1) & 0xff);
     if (index == PLUMB_PF_KEYS)
         return key_text(l->file, id);
     if (index == PLUMB_PF_VALUES)
-        return plumb_trace_node(&l->file->source, id);
+        return plumb_live_node_name(&l->file->source, id);
     if (id >= NAME_WAITS) {
         snprintf(l->scratch, sizeof l->scratch, "waiting for %.120s",
-                 plumb_trace_node(&l->file->source, id - NAME_WAITS));
+                 plumb_live_node_name(&l->file->source, id - NAME_WAITS));
         return l->scratch;
     }
     if (id >= NAME_DROPPED)
         return "plumb.dropped";
     if (id >= NAME_NODES)
-        return plumb_trace_node(&l->file->source, id - NAME_NODES);
+        return plumb_live_node_name(&l->file->source, id - NAME_NODES);
     return name_text(l->file, id);
 }
 
@@ -141,7 +139,7 @@ static uint64_t parent_track(const struct plumb_lane_drain *d, const struct plum
     if (parent && parent <= d->count && d->lanes[parent - 1].track)
         return d->lanes[parent - 1].track;
     if (l->live->device_off)
-        return device_track(l->file, plumb_trace_text(&l->file->source, l->live->device_off));
+        return device_track(l->file, plumb_live_text(&l->file->source, l->live->device_off));
     return l->file->process_track;
 }
 
@@ -164,10 +162,10 @@ static void start(struct plumb_lane_drain *d, struct plumb_drain_lane *l)
     bits += 256 / 64;
     l->seq.told[PLUMB_PF_KEYS] = (struct plumb_pf_told){bits, KEY_IDS};
     l->track = add_track(l, TRACK_LANE, 0, parent_track(d, l),
-                         plumb_trace_text(&f->source, l->live->name_off));
+                         plumb_live_text(&f->source, l->live->name_off));
     if (l->live->kind == PLUMB_LANE_OF_VALUES)
-        l->values = add_track(l, TRACK_VALUES, 0, l->track,
-                              plumb_trace_text(&f->source, l->live->name_off));
+        l->values =
+            add_track(l, TRACK_VALUES, 0, l->track, plumb_live_text(&f->source, l->live->name_off));
     while (!plumb_pf_sequence_open(&f->out, &l->seq, l->track, &f->zero))
         plumb_trace_file_flush(f);
     l->ready = l->touched = true;
@@ -179,7 +177,7 @@ static uint64_t marks_track(struct plumb_drain_lane *l)
 {
     char name[160];
     snprintf(name, sizeof name, "%.100s: marks",
-             plumb_trace_text(&l->file->source, l->live->name_off));
+             plumb_live_text(&l->file->source, l->live->name_off));
     if (!l->marks)
         l->marks = add_track(l, TRACK_MARKS, 0, l->track, name);
     return l->marks;
@@ -195,7 +193,7 @@ static uint64_t waiter_track(struct plumb_drain_lane *l, uint32_t tid)
     if (i == l->waiters) {
         char name[160];
         snprintf(name, sizeof name, "%.100s: thread %u waits",
-                 plumb_trace_text(&l->file->source, l->live->name_off), tid);
+                 plumb_live_text(&l->file->source, l->live->name_off), tid);
         l->waiter[i].tid = tid;
         l->waiter[i].track = add_track(l, TRACK_WAITS, tid, l->track, name);
         l->waiters++;
@@ -228,7 +226,7 @@ static uint64_t level_track(struct plumb_drain_lane *l, uint64_t *begin, uint64_
     if (i == l->levels) {
         char name[160];
         snprintf(name, sizeof name, "%.100s %u",
-                 plumb_trace_text(&l->file->source, l->live->name_off), i + 1);
+                 plumb_live_text(&l->file->source, l->live->name_off), i + 1);
         v->track =
             i == 0 && !l->file->continues ? l->track : add_track(l, TRACK_LEVEL, i, l->track, name);
         l->levels++;
@@ -268,9 +266,10 @@ static size_t add_args(const struct plumb_drain_lane *l, struct plumb_pf_arg *ar
         n++;
     }
     if (v->node) {
-        args[n++] = (struct plumb_pf_arg){.key = KEY_NODE,
-                                          .type = PLUMB_PF_TEXT,
-                                          .v.text = plumb_trace_node(&l->file->source, v->node)};
+        args[n++] =
+            (struct plumb_pf_arg){.key = KEY_NODE,
+                                  .type = PLUMB_PF_TEXT,
+                                  .v.text = plumb_live_node_name(&l->file->source, v->node)};
     }
     if (v->step >= 0)
         args[n++] = (struct plumb_pf_arg){.key = KEY_STEP, .type = PLUMB_PF_I64, .v.i64 = v->step};
@@ -303,7 +302,7 @@ static void put_value(struct plumb_drain_lane *l, const struct plumb_drain_entry
 {
     struct plumb_pf_event e = {.type = PLUMB_PF_COUNTER, .ns = x->begin};
     const char *name = x->event->name ? name_text(l->file, x->event->name)
-                                      : plumb_trace_text(&l->file->source, l->live->name_off);
+                                      : plumb_live_text(&l->file->source, l->live->name_off);
     e.value_type = PLUMB_PF_F64;
     memcpy(&e.value.f64, &x->event->length, sizeof e.value.f64);
     if (!l->values)
@@ -375,10 +374,8 @@ static void put_dropped(struct plumb_drain_lane *l, uint64_t at)
 static const struct plumb_live_clock *clock_of(const struct plumb_trace_file *f, uint8_t clock)
 {
     const struct plumb_live_table *t = &f->source.h->clocks;
-    return clock && clock <= PLUMB_ACQUIRE(t->count)
-               ? plumb_trace_at(&f->source, plumb_table_off(t, clock - 1u),
-                                sizeof(struct plumb_live_clock))
-               : NULL;
+    return clock ? plumb_live_element(&f->source, t, clock - 1u, sizeof(struct plumb_live_clock))
+                 : NULL;
 }
 
 /* False: its clock is not there. */
@@ -545,13 +542,12 @@ static void meet(struct plumb_lane_drain *d, struct plumb_trace_file *f)
         d->lanes = plumb_pages_map(PLUMB_LIVE_LANES * sizeof *d->lanes);
     while (d->lanes && d->count < n) {
         struct plumb_drain_lane *l = &d->lanes[d->count];
-        struct plumb_live_lane *live =
-            plumb_trace_at(&f->source, plumb_table_off(t, d->count), sizeof *live);
+        struct plumb_live_lane *live = plumb_live_element(&f->source, t, d->count, sizeof *live);
         d->count++;
         if (!live || !live->queue_off || !live->slots || live->slots & (live->slots - 1) ||
             live->slots > PLUMB_LANE_SLOTS_MAX)
             continue;
-        l->slots = plumb_trace_at(&f->source, live->queue_off, live->slots * sizeof *l->slots);
+        l->slots = plumb_live_at(&f->source, live->queue_off, live->slots * sizeof *l->slots);
         l->live = l->slots ? live : NULL;
         l->file = f;
         if (l->live)

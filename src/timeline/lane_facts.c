@@ -19,9 +19,8 @@ void plumb_lane_drain_facts(struct plumb_trace_file *f)
     const struct plumb_live_table *t = &f->source.h->clocks;
     uint32_t n = PLUMB_ACQUIRE(t->count);
     for (uint32_t i = 0; i < n && i < PLUMB_LIVE_CLOCKS; i++) {
-        const struct plumb_live_clock *c =
-            plumb_trace_at(&f->source, plumb_table_off(t, i), sizeof *c);
-        const char *name = c ? plumb_trace_text(&f->source, c->name_off) : "?";
+        const struct plumb_live_clock *c = plumb_live_element(&f->source, t, i, sizeof *c);
+        const char *name = c ? plumb_live_text(&f->source, c->name_off) : "?";
         char key[160], ppm[40];
         if (!c)
             continue;

@@ -12,9 +12,9 @@ enum { FLUSH_AT = PLUMB_TRACE_BUFFER / 4 * 3 };
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
-static struct plumb_live_thread *thread_at(const struct plumb_trace_source *s, uint64_t off)
+static struct plumb_live_thread *thread_at(const struct plumb_live_view *s, uint64_t off)
 {
-    return plumb_trace_at(s, off, sizeof(struct plumb_live_thread));
+    return plumb_live_at(s, off, sizeof(struct plumb_live_thread));
 }
 
 static bool room_for_lane(struct plumb_trace_live *t)
@@ -53,7 +53,7 @@ static struct plumb_trace_track *make_lane(struct plumb_trace_live *t, uint64_t 
     PLUMB_RELEASE(t->lane_count, t->lane_count + 1);
     l->live = live;
     l->queue = q;
-    l->slots = plumb_trace_slots(&t->file.source, q);
+    l->slots = plumb_live_slots_of(&t->file.source, q);
     l->mask = q->slots - 1;
     state = plumb_trace_committed(&t->file.source, q, &l->current);
     if (state)
@@ -69,7 +69,7 @@ static struct plumb_trace_track *lane_of(struct plumb_trace_live *t, uint64_t of
     struct plumb_live_queue *q;
     if (known)
         return t->lanes[known - 1];
-    q = plumb_trace_queue(&t->file.source, live);
+    q = plumb_live_queue_of(&t->file.source, live);
     return q ? make_lane(t, off, live, q) : NULL;
 }
 
@@ -92,7 +92,7 @@ static void start_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
 /* Lanes for the thread blocks that have come since, and for those that had no queue then. */
 static void meet_threads(struct plumb_trace_live *t)
 {
-    const struct plumb_trace_source *s = &t->file.source;
+    const struct plumb_live_view *s = &t->file.source;
     uint64_t first = PLUMB_ACQUIRE(s->h->thread_off), off = first;
     size_t most = s->bytes / sizeof(struct plumb_live_thread) + 1;
     bool all = true;
@@ -308,10 +308,10 @@ static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
 /* Async spans that nobody has ended; told by some lane, on tracks of their own. */
 static void finish_async(struct plumb_trace_live *t)
 {
-    const struct plumb_trace_source *s = &t->file.source;
+    const struct plumb_live_view *s = &t->file.source;
     for (uint32_t c = 0; c < PLUMB_ASYNC_CHUNKS && s->h->async_off[c]; c++) {
         const struct plumb_live_async *a =
-            plumb_trace_at(s, s->h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
+            plumb_live_at(s, s->h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
         for (uint32_t i = 0; a && t->lane_count && i < PLUMB_ASYNC_CHUNK; i++) {
             struct plumb_trace_async open = {.begin_ticks = a[i].begin_ticks,
                                              .key = plumb_key(a[i].group & 0xffff, a[i].node)};
@@ -336,11 +336,11 @@ void plumb_trace_live_finish(struct plumb_trace_live *t)
 
 /* ---- Ring mode ------------------------------------------------------------------------------- */
 
-PLUMB_RACY bool plumb_trace_copy_slot(const struct plumb_trace_source *s,
+PLUMB_RACY bool plumb_trace_copy_slot(const struct plumb_live_view *s,
                                       const struct plumb_live_queue *q, uint64_t number,
                                       struct plumb_trace_slot *out)
 {
-    const struct plumb_trace_slot *slots = plumb_trace_slots(s, q), *slot;
+    const struct plumb_trace_slot *slots = plumb_live_slots_of(s, q), *slot;
     uint64_t *words = (uint64_t *)(void *)out;
     const uint64_t *from;
     if (!slots)

@@ -48,7 +48,7 @@ void plumb_trace_live_collect(struct plumb_trace_live *t);
 uint64_t plumb_trace_live_spans(const struct plumb_trace_live *t);
 
 /* A copy of slot `number` (from 1); false: it has been overwritten, or is being. */
-bool plumb_trace_copy_slot(const struct plumb_trace_source *s, const struct plumb_live_queue *q,
+bool plumb_trace_copy_slot(const struct plumb_live_view *s, const struct plumb_live_queue *q,
                            uint64_t number, struct plumb_trace_slot *out);
 
 #endif

@@ -11,7 +11,7 @@
 
 static const char *name_in(void *arg, uint32_t node)
 {
-    return plumb_trace_node(arg, node);
+    return plumb_live_node_name(arg, node);
 }
 
 static bool wants(const struct plumb_trace_filter *self, const struct plumb_trace_state *s,
@@ -29,12 +29,12 @@ static bool wants(const struct plumb_trace_filter *self, const struct plumb_trac
     return false;
 }
 
-int plumb_trace_only_open(struct plumb_trace_only *o, const struct plumb_trace_source *s)
+int plumb_trace_only_open(struct plumb_trace_only *o, const struct plumb_live_view *s)
 {
     const struct plumb_live_trace *t = &s->h->trace;
     if (!(t->what & PLUMB_TRACE_ONLY_NODES))
         return 0;
-    if (plumb_node_match_open(&o->match, plumb_trace_text(s, t->nodes_off), 1 << PLUMB_NODE_BITS,
+    if (plumb_node_match_open(&o->match, plumb_live_text(s, t->nodes_off), 1 << PLUMB_NODE_BITS,
                               name_in, (void *)(uintptr_t)s) < 0)
         return PLUMB_ERR_MEMORY;
     o->filter = (struct plumb_trace_filter){wants, &o->match, NULL};
@@ -90,7 +90,8 @@ static void on_end(void *self, uint64_t ticks)
 {
     struct lane *l = self;
     plumb_node_lane_end(&l->lane, ns_of(l, ticks),
-                        plumb_trace_phase(&l->all->file->source, l->state.group), NULL, 0);
+                        plumb_live_phase_name(&l->all->file->source, l->state.group & 0xff), NULL,
+                        0);
 }
 
 static void on_begin_more(void *self, const struct plumb_trace_state *s,
@@ -117,10 +118,10 @@ static struct plumb_chrome_arg true_arg(const char *key)
 static size_t put_args(struct plumb_chrome_arg args[PLUMB_NODE_ARGS], const struct lane *l,
                        const struct plumb_trace_frame *f, enum plumb_trace_end how)
 {
-    const struct plumb_trace_source *s = &l->all->file->source;
+    const struct plumb_live_view *s = &l->all->file->source;
     size_t n = 0;
     if (f->flags & PLUMB_TRACE_FAILED)
-        args[n++] = text_arg("failed", f->why_off ? plumb_trace_text(s, f->why_off) : "");
+        args[n++] = text_arg("failed", f->why_off ? plumb_live_text(s, f->why_off) : "");
     if (f->flags & PLUMB_TRACE_ABANDONED)
         args[n++] = true_arg("abandoned");
     if (how == PLUMB_TRACE_END_UNBALANCED)
@@ -131,14 +132,14 @@ static size_t put_args(struct plumb_chrome_arg args[PLUMB_NODE_ARGS], const stru
 }
 
 /* An argument of the program's; false: it is not one, or it is not asked for. */
-static bool take_argument(struct plumb_chrome_arg *out, const struct plumb_trace_source *s,
+static bool take_argument(struct plumb_chrome_arg *out, const struct plumb_live_view *s,
                           const uint64_t *w)
 {
     uint32_t kind = (uint32_t)(w[0] >> 2) & 63, words = (uint32_t)(w[0] >> 8) & 255;
     uint32_t type = (uint32_t)(w[0] >> 16) & 63;
     if (kind != PLUMB_WIDE_ARG || words < 3 || type < 1 || type > 3)
         return false;
-    *out = (struct plumb_chrome_arg){.key = plumb_trace_text(s, w[1] & ((UINT64_C(1) << 48) - 1))};
+    *out = (struct plumb_chrome_arg){.key = plumb_live_text(s, w[1] & ((UINT64_C(1) << 48) - 1))};
     if (strcmp(out->key, "flops") == 0 && !(s->h->trace.what & PLUMB_TRACE_HAS_FLOPS))
         return false;
     out->type = type == 1 ? PLUMB_CHROME_I64 : type == 2 ? PLUMB_CHROME_F64 : PLUMB_CHROME_TEXT;
@@ -170,8 +171,9 @@ static void on_end_more(void *self, const struct plumb_trace_state *s,
     size_t n = put_args(args, l, f, how);
     if (f->flags & PLUMB_TRACE_ARGS)
         n = put_arguments(args, n, l, s);
-    plumb_node_lane_end(&l->lane, ns_of(l, end),
-                        plumb_trace_phase(&l->all->file->source, plumb_key_group(f->key)), args, n);
+    plumb_node_lane_end(
+        &l->lane, ns_of(l, end),
+        plumb_live_phase_name(&l->all->file->source, plumb_key_group(f->key) & 0xff), args, n);
 }
 
 static void on_measured(void *self, const struct plumb_trace_state *s, uint64_t key, uint32_t kind,
@@ -246,10 +248,10 @@ int plumb_trace_nodes_open(struct plumb_trace_nodes **out, const struct plumb_tr
                            const struct plumb_trace_filter *filter, const char *dir,
                            plumb_error *err)
 {
-    const struct plumb_trace_source *s = &file->source;
+    const struct plumb_live_view *s = &file->source;
     struct plumb_trace_nodes *n;
-    struct plumb_node_trace_options o = {.patterns = plumb_trace_text(s, s->h->trace.nodes_off),
-                                         .trace_name = plumb_trace_fact(s, PLUMB_FACT_PROGRAM),
+    struct plumb_node_trace_options o = {.patterns = plumb_live_text(s, s->h->trace.nodes_off),
+                                         .trace_name = plumb_live_fact_text(s, PLUMB_FACT_PROGRAM),
                                          .rank = s->h->rank,
                                          .world_size = s->h->world_size,
                                          .pid = s->h->pid,

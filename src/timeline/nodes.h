@@ -14,7 +14,7 @@ struct plumb_trace_only {
     struct plumb_trace_filter filter;
 };
 /* Whether the run's trace is kept to nodes; then `o` must be closed. PLUMB_ERR_MEMORY. */
-int plumb_trace_only_open(struct plumb_trace_only *o, const struct plumb_trace_source *s);
+int plumb_trace_only_open(struct plumb_trace_only *o, const struct plumb_live_view *s);
 void plumb_trace_only_close(struct plumb_trace_only *o);
 
 struct plumb_trace_nodes;

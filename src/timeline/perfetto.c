@@ -162,7 +162,7 @@ static void add_flag(struct args *a, uint32_t key)
 static void add_reason(struct plumb_trace_track *l, struct args *a, uint32_t key, uint64_t why_off)
 {
     if (why_off)
-        add_arg(a, key, PLUMB_PF_TEXT)->v.text = plumb_trace_text(&l->file->source, why_off);
+        add_arg(a, key, PLUMB_PF_TEXT)->v.text = plumb_live_text(&l->file->source, why_off);
     else
         add_flag(a, key);
 }
@@ -184,7 +184,7 @@ static void add_argument(struct plumb_trace_track *l, struct args *a, const uint
     struct plumb_trace_file *f = l->file;
     uint64_t off = w[1] & ((UINT64_C(1) << 48) - 1);
     uint32_t type = (uint32_t)(w[0] >> 16) & 63, id;
-    bool flops = strcmp(plumb_trace_text(&f->source, off), "flops") == 0;
+    bool flops = strcmp(plumb_live_text(&f->source, off), "flops") == 0;
     double value = 0;
     struct plumb_pf_arg *arg;
     if (type < 1 || type > 3 || (flops && !(f->source.h->trace.what & PLUMB_TRACE_HAS_FLOPS)))
@@ -242,7 +242,7 @@ static void on_begin_more(void *self, const struct plumb_trace_state *s,
         add_arg(&a, TRACE_KEY_STEP, PLUMB_PF_I64)->v.i64 = f->step;
     if (group >> 8 != plumb_key_group(around->key) >> 8)
         add_arg(&a, TRACE_KEY_PIPELINE, PLUMB_PF_TEXT)->v.text =
-            plumb_trace_pipeline(&l->file->source, group);
+            plumb_live_pipeline_name(&l->file->source, group >> 8);
     add_pending(l, &a, s, s->depth, true, 0);
     e.arg_count = a.n;
     e.flows = &s->flow;
@@ -312,7 +312,7 @@ static void async_begin(struct plumb_trace_track *l, const struct plumb_trace_as
                                .args = args.arg};
     if (group >> 8)
         add_arg(&args, TRACE_KEY_PIPELINE, PLUMB_PF_TEXT)->v.text =
-            plumb_trace_pipeline(&l->file->source, group);
+            plumb_live_pipeline_name(&l->file->source, group >> 8);
     e.arg_count = args.n;
     put(l, &e);
 }
@@ -381,7 +381,7 @@ static void on_counter(void *self, const struct plumb_trace_state *s, uint64_t t
     uint64_t group = kind == PLUMB_COUNTER_I64 ? s->group >> 8 : 0;
     struct plumb_pf_track t = {.kind = PLUMB_PF_COUNTER_TRACK,
                                .parent = f->process_track,
-                               .name = plumb_trace_text(&f->source, text),
+                               .name = plumb_live_text(&f->source, text),
                                .unit = kind == PLUMB_COUNTER_BYTES ? PLUMB_PF_SIZE
                                                                    : PLUMB_PF_UNIT_NONE};
     e.track = t.uuid = plumb_pf_uuid(f->seed, TRACE_TRACK_COUNTER, text, group << 8 | kind);

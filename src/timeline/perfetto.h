@@ -28,7 +28,7 @@
 #include "base/map.h"
 #include "codec/perfetto.h"
 #include "live/trace_blocks.h"
-#include "live/trace_source.h"
+#include "live/view.h"
 #include "timeline/plain.h"
 
 enum {
@@ -41,7 +41,7 @@ enum {
 
 /* One file. */
 struct plumb_trace_file {
-    struct plumb_trace_source source;
+    struct plumb_live_view source;
     struct plumb_pf_out out; /* buffer of the caller, at least PLUMB_PF_PACKET_MAX bytes */
     /* Takes bytes; false: it cannot, and `failed` is set: nothing is written any more. */
     bool (*write)(void *arg, const unsigned char *bytes, size_t n);

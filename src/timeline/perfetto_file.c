@@ -27,10 +27,10 @@ static const char *const fixed_keys[] = {
 static const char *key_text(struct plumb_trace_file *f, uint32_t id)
 {
     if (id >= TRACE_ID_NODES)
-        return plumb_trace_node(&f->source, id - TRACE_ID_NODES);
+        return plumb_live_node_name(&f->source, id - TRACE_ID_NODES);
     if (id >= TRACE_KEY_TEXTS)
         return id - TRACE_KEY_TEXTS < f->text_count
-                   ? plumb_trace_text(&f->source, f->text_offs[id - TRACE_KEY_TEXTS])
+                   ? plumb_live_text(&f->source, f->text_offs[id - TRACE_KEY_TEXTS])
                    : "?";
     return id < sizeof fixed_keys / sizeof *fixed_keys && fixed_keys[id] ? fixed_keys[id] : "?";
 }
@@ -39,7 +39,7 @@ static const char *text_of(void *arg, enum plumb_pf_index index, uint32_t id)
 {
     struct plumb_trace_file *f = arg;
     if (index == PLUMB_PF_CATEGORIES)
-        return plumb_trace_phase(&f->source, id - 1);
+        return plumb_live_phase_name(&f->source, (id - 1) & 0xff);
     if (index == PLUMB_PF_KEYS)
         return key_text(f, id);
     switch (id) {
@@ -53,12 +53,12 @@ static const char *text_of(void *arg, enum plumb_pf_index index, uint32_t id)
         break;
     }
     if (id >= TRACE_ID_NODES)
-        return plumb_trace_node(&f->source, id - TRACE_ID_NODES);
+        return plumb_live_node_name(&f->source, id - TRACE_ID_NODES);
     if (id >= TRACE_ID_TEXTS)
         return id - TRACE_ID_TEXTS < f->text_count
-                   ? plumb_trace_text(&f->source, f->text_offs[id - TRACE_ID_TEXTS])
+                   ? plumb_live_text(&f->source, f->text_offs[id - TRACE_ID_TEXTS])
                    : "?";
-    return plumb_trace_node(&f->source, id);
+    return plumb_live_node_name(&f->source, id);
 }
 
 uint32_t plumb_trace_text_id(struct plumb_trace_file *f, uint64_t off)
@@ -145,22 +145,22 @@ void plumb_trace_file_losses(struct plumb_trace_file *f)
 
 void plumb_trace_file_head(struct plumb_trace_file *f)
 {
-    const struct plumb_trace_source *s = &f->source;
+    const struct plumb_live_view *s = &f->source;
     const struct plumb_live_header *h = s->h;
-    const char *command = plumb_trace_fact(s, PLUMB_FACT_COMMAND);
+    const char *command = plumb_live_fact_text(s, PLUMB_FACT_COMMAND);
     struct plumb_pf_head head = {.zero = f->zero,
                                  .uuid = {f->seed, h->start.unix_ns},
                                  .process_track = f->process_track,
                                  .pid = (int32_t)h->pid,
-                                 .process_name = plumb_trace_fact(s, PLUMB_FACT_PROGRAM),
+                                 .process_name = plumb_live_fact_text(s, PLUMB_FACT_PROGRAM),
                                  .argv = &command,
                                  .argc = 1};
     while (!plumb_pf_head(&f->out, &head))
         plumb_trace_file_flush(f);
-    plumb_trace_file_fact(f, "plumb.version", plumb_trace_fact(s, PLUMB_FACT_VERSION));
-    plumb_trace_file_fact(f, "plumb.program", plumb_trace_fact(s, PLUMB_FACT_PROGRAM));
-    plumb_trace_file_fact(f, "plumb.pipeline", plumb_trace_fact(s, PLUMB_FACT_PIPELINE));
-    plumb_trace_file_fact(f, "plumb.host", plumb_trace_fact(s, PLUMB_FACT_HOST));
+    plumb_trace_file_fact(f, "plumb.version", plumb_live_fact_text(s, PLUMB_FACT_VERSION));
+    plumb_trace_file_fact(f, "plumb.program", plumb_live_fact_text(s, PLUMB_FACT_PROGRAM));
+    plumb_trace_file_fact(f, "plumb.pipeline", plumb_live_fact_text(s, PLUMB_FACT_PIPELINE));
+    plumb_trace_file_fact(f, "plumb.host", plumb_live_fact_text(s, PLUMB_FACT_HOST));
     plumb_trace_file_fact_u64(f, "plumb.pid", h->pid);
     if (h->rank >= 0)
         plumb_trace_file_fact_u64(f, "plumb.rank", (uint64_t)h->rank);

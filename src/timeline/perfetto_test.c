@@ -30,7 +30,7 @@ static int setup(void **state)
     (void)state;
     memset(&file, 0, sizeof file);
     memset(&lane, 0, sizeof lane);
-    file.source = (struct plumb_trace_source){(unsigned char *)&header, sizeof header, &header};
+    file.source = (struct plumb_live_view){(unsigned char *)&header, sizeof header, &header};
     file.out = (struct plumb_pf_out){buffer, sizeof buffer, 0};
     file.write = keep;
     file.clock.ns_per_tick = UINT64_C(1) << 32;

@@ -51,7 +51,7 @@ static void open_lane(uint32_t sequence, uint64_t ns_per_tick, plumb_trace_plain
 {
     memset(&file, 0, sizeof file);
     memset(&lane, 0, sizeof lane);
-    file.source = (struct plumb_trace_source){(unsigned char *)&header, sizeof header, &header};
+    file.source = (struct plumb_live_view){(unsigned char *)&header, sizeof header, &header};
     file.out = (struct plumb_pf_out){buffer, sizeof buffer, 0};
     file.write = keep;
     file.clock.ns_per_tick = ns_per_tick;

@@ -17,11 +17,11 @@ static bool is_in_steps(const struct plumb_trace_filter *self, const struct plum
 /* The filter of PLUMB_TRACE_STEPS before those of `t`. */
 static int open_steps(struct plumb_trace_parts *p, struct plumb_trace_live *t, plumb_error *err)
 {
-    const struct plumb_trace_source *s = &t->file.source;
+    const struct plumb_live_view *s = &t->file.source;
     int rc;
     if (!s->h->trace.steps_off)
         return PLUMB_OK;
-    rc = plumb_step_list_parse(&p->steps, plumb_trace_text(s, s->h->trace.steps_off), err);
+    rc = plumb_step_list_parse(&p->steps, plumb_live_text(s, s->h->trace.steps_off), err);
     if (rc < 0 || p->steps.count == 0)
         return rc;
     p->in_steps = (struct plumb_trace_filter){is_in_steps, &p->steps, t->filter};
@@ -32,7 +32,7 @@ static int open_steps(struct plumb_trace_parts *p, struct plumb_trace_live *t, p
 int plumb_trace_parts_open(struct plumb_trace_parts *p, struct plumb_trace_live *t, const char *dir,
                            bool alive, plumb_error *err)
 {
-    const struct plumb_trace_source *s = &t->file.source;
+    const struct plumb_live_view *s = &t->file.source;
     const struct plumb_trace_filter *around;
     bool regions;
     int rc, nodes = PLUMB_OK;

@@ -94,12 +94,12 @@ static void remove_texts(const char *dir)
         closedir(d);
 }
 
-static int replay(const struct plumb_table *t, const struct plumb_trace_source *s, const char *dir,
+static int replay(const struct plumb_table *t, const struct plumb_live_view *s, const char *dir,
                   plumb_error *err)
 {
     struct plumb_node_trace_options o = {.dir = dir,
-                                         .patterns = plumb_trace_text(s, s->h->trace.nodes_off),
-                                         .trace_name = plumb_trace_fact(s, PLUMB_FACT_PROGRAM),
+                                         .patterns = plumb_live_text(s, s->h->trace.nodes_off),
+                                         .trace_name = plumb_live_fact_text(s, PLUMB_FACT_PROGRAM),
                                          .rank = s->h->rank,
                                          .pid = s->h->pid,
                                          .base_unix_ns = t->unix_ns,
@@ -121,7 +121,7 @@ static int replay(const struct plumb_table *t, const struct plumb_trace_source *
     return rc < 0 ? rc : PLUMB_OK;
 }
 
-int plumb_node_recover(const struct plumb_trace_source *source, const char *dir, plumb_error *err)
+int plumb_node_recover(const struct plumb_live_view *source, const char *dir, plumb_error *err)
 {
     struct plumb_table table;
     char path[4096];

@@ -4,11 +4,11 @@
 #ifndef PLUMB_READ_RUN_NODE_RECOVER_H
 #define PLUMB_READ_RUN_NODE_RECOVER_H
 
-#include "live/trace_source.h"
+#include "live/view.h"
 #include <plumb/abi.h>
 
 /* Nothing is done for a run that wanted no such files. The texts that the process left in `dir` are
  * removed. PLUMB_ERR_*, of the first file that could not be made. */
-int plumb_node_recover(const struct plumb_trace_source *source, const char *dir, plumb_error *err);
+int plumb_node_recover(const struct plumb_live_view *source, const char *dir, plumb_error *err);
 
 #endif

@@ -24,7 +24,7 @@ enum { PATH_BYTES = 4096, AGAIN = 1 /* the rest does not fit: only what is lost 
 
 struct recovery {
     const char *dir;
-    struct plumb_trace_source source;
+    struct plumb_live_view source;
     struct plumb_trace_live live;
     struct plumb_trace_parts parts;
     char path[PATH_BYTES];
@@ -65,11 +65,11 @@ static bool copy_good(struct recovery *r, uint64_t bytes)
 /* Folds that were cut short are taken back, so that their blocks are found in the ring. */
 static void undo_folds(struct recovery *r)
 {
-    struct plumb_merge m = {.base = r->source.base, .bytes = r->source.bytes, .h = r->source.h};
+    struct plumb_merge m = {.view = r->source};
     uint64_t off = r->source.h->thread_off;
     size_t most = r->source.bytes / sizeof(struct plumb_live_thread) + 1;
     while (off && most--) {
-        struct plumb_live_thread *live = plumb_trace_at(&r->source, off, sizeof *live);
+        struct plumb_live_thread *live = plumb_live_at(&r->source, off, sizeof *live);
         if (!live)
             return;
         plumb_live_undo(&m, live);

@@ -246,7 +246,7 @@ static int make(const struct wanted *want, struct plumb_run *run, struct plumb_m
     struct plumb_anchor end;
     double ppm, tick_ns;
     plumb_anchor_take(&end, plumb_rt.clock);
-    tick_ns = plumb_live_tick_ns(m->h, &end, &ppm);
+    tick_ns = plumb_live_tick_ns(m->view.h, &end, &ppm);
     plumb_live_tick_told(run->h, tick_ns, ppm);
     see_names();
     return want->rows ? make_rows(want, m, &end, tick_ns)

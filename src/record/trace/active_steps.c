@@ -8,7 +8,7 @@
 
 #include "base/pages.h"
 #include "config/step_list.h"
-#include "live/trace_source.h"
+#include "live/view.h"
 
 struct figures {
     uint64_t count, self_ticks, ns, device_count, device_ns, device_within_ns; /* atomic */
@@ -202,12 +202,12 @@ static void count_rest(struct plumb_run *run)
 
 void plumb_active_report(struct plumb_run *run, struct plumb_shape_times *out, double tick_ns)
 {
-    struct plumb_trace_source s = {run->base, run->mapped, run->h};
+    struct plumb_live_view s = {run->base, run->mapped, run->h};
     size_t room = 0;
     if (!run->active)
         return;
     count_rest(run);
-    out->steps = plumb_arena_strdup(&out->arena, plumb_trace_text(&s, run->h->trace.steps_off));
+    out->steps = plumb_arena_strdup(&out->arena, plumb_live_text(&s, run->h->trace.steps_off));
     for (uint32_t i = 0; i < run->h->nodes.count && i < run->active->nodes; i++) {
         const struct figures *f = &run->active->of[i];
         struct plumb_active_time *at;
@@ -218,7 +218,7 @@ void plumb_active_report(struct plumb_run *run, struct plumb_shape_times *out, d
             return;
         out->active = at;
         at[out->active_count++] = (struct plumb_active_time){
-            .name = plumb_arena_strdup(&out->arena, plumb_trace_node(&s, i)),
+            .name = plumb_arena_strdup(&out->arena, plumb_live_node_name(&s, i)),
             .count = f->count ? f->count : f->device_count,
             .self_ns = plumb_ticks_to_ns(f->self_ticks, tick_ns) + f->ns,
             .device_ns = f->device_ns,

@@ -21,7 +21,7 @@ struct look {
 
 static void look_at_end(struct look *l, const struct plumb_trace_open *open, uint64_t ticks)
 {
-    const char *name = plumb_trace_node(&l->t->file.source, plumb_key_node(open->key));
+    const char *name = plumb_live_node_name(&l->t->file.source, plumb_key_node(open->key));
     uint64_t begin = plumb_trace_file_ns(&l->t->file, open->begin_ticks);
     uint64_t end = plumb_trace_file_ns(&l->t->file, ticks);
     for (uint32_t i = 0; i < l->rules->count && end > begin; i++)
@@ -77,8 +77,8 @@ static void look_at_slot(struct look *l, struct plumb_keep_watch *w,
 bool plumb_keep_look(struct plumb_keep_watch *w, const struct plumb_keep_rules *rules,
                      const struct plumb_trace_live *t, struct plumb_live_thread *live, char *why)
 {
-    const struct plumb_trace_source *s = &t->file.source;
-    struct plumb_live_queue *q = plumb_trace_queue(s, live);
+    const struct plumb_live_view *s = &t->file.source;
+    struct plumb_live_queue *q = plumb_live_queue_of(s, live);
     struct look l = {rules, t, why, false};
     struct plumb_trace_slot slot;
     uint64_t put, folded;

@@ -154,11 +154,11 @@ static struct plumb_keep_watch *watch_of(struct plumb_trace_ring *r, uint64_t of
 /* Whether a span of some thread took too long since the last look. */
 static void look_for_slow_spans(struct plumb_trace_ring *r)
 {
-    const struct plumb_trace_source *s = &r->live->file.source;
+    const struct plumb_live_view *s = &r->live->file.source;
     uint64_t off = r->rules.count ? PLUMB_ACQUIRE(s->h->thread_off) : 0;
     char why[PLUMB_KEEP_WHY];
     while (off) {
-        struct plumb_live_thread *live = plumb_trace_at(s, off, sizeof *live);
+        struct plumb_live_thread *live = plumb_live_at(s, off, sizeof *live);
         struct plumb_keep_watch *watch = live ? watch_of(r, off) : NULL;
         if (watch && plumb_keep_look(watch, &r->rules, r->live, live, why))
             plumb_trace_keep_impl(why, NULL);
@@ -195,14 +195,14 @@ void plumb_trace_ring_open(struct plumb_trace_ring *r)
 /* A rule for a node that there never was keeps nothing, and its writer thinks it does. */
 static void tell_unknown_nodes(struct plumb_trace_ring *r)
 {
-    const struct plumb_trace_source *s = &r->live->file.source;
+    const struct plumb_live_view *s = &r->live->file.source;
     uint32_t nodes = PLUMB_ACQUIRE(s->h->nodes.count);
     for (uint32_t i = 0; i < r->rules.count; i++) {
         const char *wanted = r->rules.rule[i].node;
         struct plumb_nearest nearest = plumb_nearest_start(wanted);
         uint32_t id = 1;
-        while (id < nodes && strcmp(plumb_trace_node(s, id), wanted) != 0)
-            plumb_nearest_offer(&nearest, plumb_trace_node(s, id++));
+        while (id < nodes && strcmp(plumb_live_node_name(s, id), wanted) != 0)
+            plumb_nearest_offer(&nearest, plumb_live_node_name(s, id++));
         if (id < nodes)
             continue;
         plumb_lock();

@@ -163,7 +163,7 @@ void plumb_trace_count(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
     const struct plumb_live_thread *live = th->live;
-    struct plumb_trace_source source = {in.run->base, in.run->mapped, in.run->h};
+    struct plumb_live_view source = {in.run->base, in.run->mapped, in.run->h};
     struct plumb_trace_stack *stack = &th->losing.stack;
     plumb_trace_stack_open(stack, &source, live->context.group, th->queue_paths, th->queue_path);
     for (uint32_t d = 1; d <= live->context.depth; d++)

@@ -258,7 +258,7 @@ static int open_live(struct writer *w, bool continues)
     memset(t, 0, sizeof *t);
     t->file.out.base = buffer ? buffer : plumb_pages_map(PLUMB_TRACE_BUFFER);
     t->file.out.size = PLUMB_TRACE_BUFFER;
-    t->file.source = (struct plumb_trace_source){w->run->base, w->run->mapped, w->run->h};
+    t->file.source = (struct plumb_live_view){w->run->base, w->run->mapped, w->run->h};
     t->file.write = write_bytes;
     t->file.arg = w;
     t->file.bytes = bytes;

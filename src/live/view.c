@@ -1,0 +1,62 @@
+/* view.c: see view.h. No state. */
+#include "live/view.h"
+
+const char *plumb_live_text(const struct plumb_live_view *v, uint64_t reference)
+{
+    const struct plumb_live_text *t;
+    const char *text;
+    uint64_t off;
+    uint32_t bytes;
+    if (!reference)
+        return "";
+    if (!(off = plumb_text_off(v->base, v->bytes, reference)))
+        return "(other)";
+    t = plumb_live_at(v, off, sizeof *t);
+    bytes = t ? PLUMB_ACQUIRE(t->bytes) : 0; /* another thread may have just written it */
+    if (!t || bytes >= v->bytes - off - sizeof *t)
+        return "?";
+    text = (const char *)(t + 1);
+    return text[bytes] == '\0' ? text : "?";
+}
+
+const char *plumb_live_node_name(const struct plumb_live_view *v, uint32_t node)
+{
+    const struct plumb_live_node *n = plumb_live_element(v, &v->h->nodes, node, sizeof *n);
+    return n ? plumb_live_text(v, n->name_off) : "?";
+}
+
+const char *plumb_live_phase_name(const struct plumb_live_view *v, uint32_t phase)
+{
+    const struct plumb_live_name *n = plumb_live_element(v, &v->h->phases, phase, sizeof *n);
+    return n ? plumb_live_text(v, n->name_off) : "?";
+}
+
+const char *plumb_live_pipeline_name(const struct plumb_live_view *v, uint32_t pipeline)
+{
+    const struct plumb_live_pipeline *p =
+        plumb_live_element(v, &v->h->pipelines, pipeline, sizeof *p);
+    return p ? plumb_live_text(v, p->name_off) : "?";
+}
+
+const char *plumb_live_fact_text(const struct plumb_live_view *v, enum plumb_live_fact fact)
+{
+    return plumb_live_text(v, v->h->fact_off[fact]);
+}
+
+const struct plumb_live_key *plumb_live_key_at(const struct plumb_live_view *v, uint32_t key)
+{
+    return plumb_live_element(v, &v->h->keys, key, sizeof(struct plumb_live_key));
+}
+
+struct plumb_live_queue *plumb_live_queue_of(const struct plumb_live_view *v,
+                                             const struct plumb_live_thread *th)
+{
+    struct plumb_live_queue *q = plumb_live_at(v, PLUMB_ACQUIRE(th->queue_off), sizeof *q);
+    return q && q->slots && (q->slots & (q->slots - 1)) == 0 ? q : NULL;
+}
+
+struct plumb_trace_slot *plumb_live_slots_of(const struct plumb_live_view *v,
+                                             const struct plumb_live_queue *q)
+{
+    return plumb_live_at(v, q->slots_off, (size_t)q->slots * sizeof(struct plumb_trace_slot));
+}
