@@ -86,26 +86,17 @@ static const struct plumb_chrome_span *next_spans(struct stream *s, uint64_t *n)
     return spans;
 }
 
-static void write_spans(struct stream *s, uint64_t n, plumb_chrome_spans_fn *write)
+static void write_spans(void *arg, uint64_t n)
 {
+    struct stream *s = arg;
     for (uint64_t some; n > 0; n -= some) {
         const struct plumb_chrome_span *spans = next_spans(s, (some = n, &some));
         for (size_t done = 0; done < some;) {
-            done += write(&s->out, s->names, s->lanes, spans + done, some - done);
+            done += plumb_chrome_spans(&s->out, s->names, s->lanes, spans + done, some - done);
             if (done < some)
                 s->out.used = 0;
         }
     }
-}
-
-static void scalar(void *arg, uint64_t n)
-{
-    write_spans(arg, n, plumb_chrome_spans_scalar);
-}
-
-static void fastest(void *arg, uint64_t n)
-{
-    write_spans(arg, n, plumb_chrome_spans);
 }
 
 static int print_span(const struct stream *s, const struct plumb_chrome_span *span, char *to,
@@ -255,7 +246,7 @@ int main(int argc, char **argv)
     bench_put(&b, "chrome_gz_bytes_x_zlib", own / other);
 
     struct bench_cell cells[] = {
-        {.name = "fastest", .run = fastest, .arg = &s},
+        {.name = "encoder", .run = write_spans, .arg = &s},
         {.name = "snprintf, %.3f", .run = by_printf, .arg = &s},
         {.name = "snprintf, whole numbers", .run = by_whole_printf, .arg = &s},
     };
@@ -264,14 +255,6 @@ int main(int argc, char **argv)
     bench_put_stat(&b, "chrome_x_snprintf", &cells[1].x);
     bench_put_stat(&b, "chrome_x_whole_snprintf", &cells[2].x);
     bench_put_stat(&b, "chrome_span_ns", &cells[0].ns);
-
-    struct bench_cell scalars[] = {
-        {.name = "scalar", .run = scalar, .arg = &s},
-        {.name = "snprintf, %.3f", .run = by_printf, .arg = &s},
-    };
-    bench_interleave(&b, scalars, 2, 8192, 100);
-    bench_print_cells(scalars, 2);
-    bench_put_stat(&b, "chrome_scalar_x_snprintf", &scalars[1].x);
 
     struct bench_cell packers[] = {
         {.name = "format, gz", .run = by_gz, .arg = &s},

@@ -20,7 +20,6 @@ struct input {
     char path[512];
     uint64_t records, bytes;
     char *text; /* the file, padded */
-    unsigned flags;
 };
 
 static const char python[] = "import json, sys, time\n"
@@ -112,7 +111,7 @@ static void scan(void *arg, uint64_t n)
     static struct plumb_json_scan s;
     const struct input *in = arg;
     while (n-- > 0) {
-        plumb_json_scan_init(&s, PLUMB_JSON_LINES | in->flags);
+        plumb_json_scan_init(&s, PLUMB_JSON_LINES);
         plumb_json_scan_text(&s, in->text, in->bytes);
         while (plumb_json_next(&s) > PLUMB_JSON_END)
             continue;
@@ -141,22 +140,17 @@ int main(int argc, char **argv)
 {
     static struct bench b;
     static struct input in;
-    static struct input in_scalar;
     bench_open(&b, "jsonl", argc, argv);
     snprintf(in.path, sizeof in.path, "%s/bench-%d.jsonl", b.tmp_path, (int)getpid());
     in.records = b.quick ? FEW : RECORDS;
     make_file(&in);
-    in_scalar = in;
-    in_scalar.flags = PLUMB_JSON_SCALAR;
     measure_reading(&b, &in);
     unlink(in.path);
     struct bench_cell cells[] = {
         {.name = "scan", .run = scan, .arg = &in},
-        {.name = "scan without vectors", .run = scan, .arg = &in_scalar},
     };
-    bench_interleave(&b, cells, 2, 1, 9);
-    bench_print_cells(cells, 2);
+    bench_interleave(&b, cells, 1, 1, 9);
+    bench_print_cells(cells, 1);
     bench_put(&b, "json_scan_gb_s", (double)in.bytes / cells[0].ns.median);
-    bench_put(&b, "json_scan_scalar_gb_s", (double)in.bytes / cells[1].ns.median);
     return bench_close(&b);
 }

@@ -64,7 +64,7 @@ endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(PLUMB_ISA_FOREIGN "_neon\\.c$")
 else()
-  set(PLUMB_ISA_FOREIGN "_(avx2|avx512|avx512bf16|avx512ifma|avx512vbmi2|pclmul)\\.c$")
+  set(PLUMB_ISA_FOREIGN "_(avx2|avx512|avx512bf16)\\.c$")
 endif()
 
 function(plumb_isa_sources list)
@@ -79,15 +79,6 @@ function(plumb_isa_sources list)
     elseif(source MATCHES "_avx512bf16\\.c$")
       set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS
         -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16)
-    elseif(source MATCHES "_avx512ifma\\.c$")
-      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS
-        -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512ifma -mavx512vbmi -mbmi -mbmi2 -mlzcnt)
-    elseif(source MATCHES "_avx512vbmi2\\.c$")
-      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS
-        -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512ifma -mavx512vbmi -mavx512vbmi2
-        -mbmi -mbmi2 -mpopcnt)
-    elseif(source MATCHES "_pclmul\\.c$")
-      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_OPTIONS -msse4.1 -mpclmul)
     endif()
   endforeach()
   set(${list} "${sources}" PARENT_SCOPE)

@@ -149,20 +149,9 @@ struct plumb_chrome_span {
     uint32_t name, lane; /* indices of `names` and `lanes` */
 };
 
-/* Writes spans without arguments, as many as there is room for; returns how many. By the fastest
- * code that this processor runs; the bytes are the same from each. */
+/* Writes spans without arguments, as many as fit; returns how many. */
 size_t plumb_chrome_spans(struct plumb_out *out, const struct plumb_chrome_piece *names,
                           const struct plumb_chrome_piece *lanes,
                           const struct plumb_chrome_span *spans, size_t n);
-
-/* The same, each on its own: for tests and benchmarks. */
-typedef size_t plumb_chrome_spans_fn(struct plumb_out *out, const struct plumb_chrome_piece *names,
-                                     const struct plumb_chrome_piece *lanes,
-                                     const struct plumb_chrome_span *spans, size_t n);
-plumb_chrome_spans_fn plumb_chrome_spans_scalar;
-#if defined(__x86_64__)
-plumb_chrome_spans_fn plumb_chrome_spans_ifma; /* AVX-512 with IFMA and VBMI */
-bool plumb_chrome_has_ifma(void);
-#endif
 
 #endif

@@ -181,7 +181,7 @@ static int by_printf(char *line, const struct plumb_chrome_span *s)
                    ns % 1000, dur / 1000, dur % 1000);
 }
 
-static void check_against_printf(plumb_chrome_spans_fn *write_spans)
+static void check_against_printf(void)
 {
     static char line[1024];
     size_t done = 0;
@@ -190,7 +190,7 @@ static void check_against_printf(plumb_chrome_spans_fn *write_spans)
     while (done < SPANS) {
         const unsigned char *p = memory;
         out.used = 0;
-        size_t n = write_spans(&out, names, lanes, spans + done, SPANS - done);
+        size_t n = plumb_chrome_spans(&out, names, lanes, spans + done, SPANS - done);
         assert_true(n > 0);
         for (size_t i = done; i < done + n; i++) {
             int length = by_printf(line, &spans[i]);
@@ -205,20 +205,7 @@ static void check_against_printf(plumb_chrome_spans_fn *write_spans)
 static void spans_are_what_printf_writes(void **state)
 {
     (void)state;
-    check_against_printf(plumb_chrome_spans_scalar);
-    check_against_printf(plumb_chrome_spans);
-}
-
-static void spans_are_the_same_by_vectors(void **state)
-{
-    (void)state;
-#if defined(__x86_64__)
-    if (plumb_chrome_has_ifma()) {
-        check_against_printf(plumb_chrome_spans_ifma);
-        return;
-    }
-#endif
-    skip();
+    check_against_printf();
 }
 
 static void a_span_and_an_event_are_the_same_line(void **state)
@@ -348,7 +335,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_file_is_spelled_as_kineto_spells_it, setup),
         cmocka_unit_test_setup(spans_are_what_printf_writes, setup),
-        cmocka_unit_test_setup(spans_are_the_same_by_vectors, setup),
         cmocka_unit_test_setup(a_span_and_an_event_are_the_same_line, setup),
         cmocka_unit_test_setup(a_name_may_bring_arguments, setup),
         cmocka_unit_test_setup(odd_texts_are_escaped, setup),

@@ -125,7 +125,6 @@ static PLUMB_ALWAYS_INLINE uint32_t on_plain(void *self, struct plumb_trace_stat
     struct plumb_trace_plain t = {.run = &l->run,
                                   .state = s,
                                   .clock = &l->file->clock,
-                                  .nesting = &l->file->nesting,
                                   .base = base,
                                   .ahead = l->ahead,
                                   .ids = TRACE_NODE_IDS};

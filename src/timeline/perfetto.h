@@ -50,8 +50,7 @@ struct plumb_trace_file {
     bool failed;
     bool continues; /* what a killed process left; tracks get names of their own */
     struct plumb_trace_clock clock;
-    plumb_trace_plain_fn *plain;
-    struct plumb_trace_nesting nesting;
+    plumb_trace_plain_fn *plain; /* plumb_trace_plain(); tests put another in its place */
     struct plumb_pf_anchor zero;
     uint64_t seed, process_track;
     struct plumb_pf_texts texts;

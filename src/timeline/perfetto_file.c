@@ -82,8 +82,7 @@ int plumb_trace_file_open(struct plumb_trace_file *f)
     if (!f->text_offs)
         return PLUMB_ERR_MEMORY;
     f->texts = (struct plumb_pf_texts){text_of, f};
-    f->plain = plumb_trace_plain_pick();
-    plumb_trace_nesting_make(&f->nesting);
+    f->plain = plumb_trace_plain;
     f->zero = (struct plumb_pf_anchor){h->trace.zero_boottime_ns, h->trace.zero_monotonic_ns,
                                        h->trace.zero_realtime_ns};
     f->seed = plumb_pf_uuid(h->pid, 0, h->process_start, h->start.unix_ns);

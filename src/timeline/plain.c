@@ -1,28 +1,10 @@
-/* plain.c: see plain.h. The scalar way differs from that of single records in what it
- * need not ask: how the spans around are, it knows for all of them, and where it stands is in
- * registers. */
+/* plain.c: see plain.h. It differs from the way of single records in what it need not ask: how the
+ * spans around are, it knows for all of them, and where it stands is in registers. */
 #include "timeline/plain.h"
 
 #include "base/u128.h"
 
-void plumb_trace_nesting_make(struct plumb_trace_nesting *n)
-{
-    for (uint32_t begins = 0; begins < 256; begins++) {
-        uint32_t opens = 0, closes = 0;
-        for (uint32_t i = 0; i < 8; i++) {
-            if (begins >> i & 1)
-                opens |= 1u << i;
-            else if (opens)
-                opens &= ~(1u << (31 - (uint32_t)__builtin_clz(opens))); /* the innermost */
-            else
-                closes++;
-        }
-        n->opens[begins] = (unsigned char)opens;
-        n->closes[begins] = (unsigned char)closes;
-    }
-}
-
-uint32_t plumb_trace_plain_scalar(struct plumb_trace_plain *t, const uint64_t *words, uint32_t n)
+uint32_t plumb_trace_plain(struct plumb_trace_plain *t, const uint64_t *words, uint32_t n)
 {
     struct plumb_trace_state *s = t->state;
     const struct plumb_trace_clock *c = t->clock;
@@ -65,23 +47,3 @@ uint32_t plumb_trace_plain_scalar(struct plumb_trace_plain *t, const uint64_t *w
     *t->run = run;
     return i;
 }
-
-plumb_trace_plain_fn *plumb_trace_plain_pick(void)
-{
-#if defined(__x86_64__)
-    if (plumb_trace_plain_has_avx512vbmi2())
-        return plumb_trace_plain_avx512vbmi2;
-#endif
-    return plumb_trace_plain_scalar;
-}
-
-#if defined(__x86_64__)
-bool plumb_trace_plain_has_avx512vbmi2(void)
-{
-    __builtin_cpu_init(); /* the compiler's own constructor may be yet to run */
-    return __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512ifma") &&
-           __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
-}
-#endif

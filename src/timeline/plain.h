@@ -2,12 +2,12 @@
  *
  * Nearly all that a trace holds are spans that say nothing but their times: two records, two
  * packets. live/trace_blocks.h hands a row of records to this file first, takes what is left over one by
- * one, and hands over the rest again. Each way of doing it writes the same bytes.
+ * one, and hands over the rest again. Both ways write the same bytes.
  *
  * Left over is what needs thought: a wide record, a name that the sequence has not told, a time
  * that is not within 2 ms behind the one before, the end of a span that is not plain, and the
- * buffer's last bytes. So each way may stop wherever it likes, and is right as long as what it has
- * taken is right.
+ * buffer's last bytes. It may stop wherever it likes, and is right as long as what it has taken is
+ * right.
  *
  * Threads: none of its own. */
 #ifndef PLUMB_TIMELINE_PLAIN_H
@@ -16,18 +16,10 @@
 #include "codec/perfetto.h"
 #include "live/layout.h"
 
-/* What eight records do to the stack of open spans: of those whose bits are set in the index, which
- * are begins, the ones that stay open; and how many ends close what was open before. */
-struct plumb_trace_nesting {
-    unsigned char opens[256], closes[256];
-};
-void plumb_trace_nesting_make(struct plumb_trace_nesting *n);
-
 struct plumb_trace_plain {
     struct plumb_pf_run *run;
     struct plumb_trace_state *state; /* depth and frames move on */
     const struct plumb_trace_clock *clock;
-    const struct plumb_trace_nesting *nesting;
     uint64_t base; /* ticks of the block */
     uintptr_t
         ahead;    /* how far behind these records lies what is read next: it is fetched meanwhile */
@@ -40,13 +32,7 @@ struct plumb_trace_plain {
  * around; that the state is not special in other ways, the caller knows. */
 typedef uint32_t plumb_trace_plain_fn(struct plumb_trace_plain *t, const uint64_t *words,
                                       uint32_t n);
-plumb_trace_plain_fn plumb_trace_plain_scalar;
-#if defined(__x86_64__)
-plumb_trace_plain_fn plumb_trace_plain_avx512vbmi2;
-bool plumb_trace_plain_has_avx512vbmi2(void);
-#endif
-/* The fastest here. */
-plumb_trace_plain_fn *plumb_trace_plain_pick(void);
+plumb_trace_plain_fn plumb_trace_plain;
 
 /* The depth down to which spans are plain, so that their ends are, and what begins in them: all
  * that a row of records may close. UINT32_MAX: not even the innermost. */

@@ -1,5 +1,5 @@
 /* labels: notsan
- * Each way of taking many records at once writes what taking them one by one does. */
+ * Taking many records at once writes what taking them one by one does. */
 #include "timeline/perfetto.h"
 
 #include <string.h>
@@ -21,8 +21,7 @@ static unsigned char buffer[PLUMB_PF_PACKET_MAX];
 static struct plumb_trace_file file;
 static struct plumb_trace_track lane;
 static struct plumb_buf bytes;
-static uint32_t taken; /* records, by the way under test */
-static plumb_trace_plain_fn *way;
+static uint32_t taken; /* records, by plumb_trace_plain() */
 
 static uint32_t one_by_one(struct plumb_trace_plain *t, const uint64_t *words, uint32_t n)
 {
@@ -34,7 +33,7 @@ static uint32_t one_by_one(struct plumb_trace_plain *t, const uint64_t *words, u
 
 static uint32_t counted(struct plumb_trace_plain *t, const uint64_t *words, uint32_t n)
 {
-    uint32_t took = way(t, words, n);
+    uint32_t took = plumb_trace_plain(t, words, n);
     assert_true(took <= n);
     taken += took;
     return took;
@@ -56,8 +55,7 @@ static void open_lane(uint32_t sequence, uint64_t ns_per_tick, plumb_trace_plain
     file.write = keep;
     file.clock.ns_per_tick = ns_per_tick;
     assert_int_equal(plumb_trace_file_open(&file), 0);
-    way = fn;
-    file.plain = counted;
+    file.plain = fn;
     plumb_trace_track_open(&lane, &file, sequence, false);
     taken = 0;
     bytes.len = 0;
@@ -167,37 +165,23 @@ static void run(const struct maker *like, uint32_t sequence, uint64_t ns_per_tic
     plumb_trace_file_fini(&file);
 }
 
-static const struct {
-    plumb_trace_plain_fn *fn;
-    bool (*here)(void);
-} ways[] = {
-    {plumb_trace_plain_scalar, NULL},
-#if defined(__x86_64__)
-    {plumb_trace_plain_avx512vbmi2, plumb_trace_plain_has_avx512vbmi2},
-#endif
-};
-
 static void compare(const struct maker *m, uint32_t sequence, uint64_t ns_per_tick)
 {
     struct plumb_buf want;
     run(m, sequence, ns_per_tick, one_by_one);
     want = bytes;
     bytes = (struct plumb_buf){0};
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (ways[i].here && !ways[i].here())
-            continue;
-        run(m, sequence, ns_per_tick, ways[i].fn);
-        assert_int_equal(bytes.len, want.len);
-        assert_memory_equal(bytes.data, want.data, want.len);
-        if (!m->odd) /* but for the first use of names, and the ends of buffers */
-            assert_true(taken > SLOTS * 126 / 10 * 8);
-    }
+    run(m, sequence, ns_per_tick, counted);
+    assert_int_equal(bytes.len, want.len);
+    assert_memory_equal(bytes.data, want.data, want.len);
+    if (!m->odd) /* but for the first use of names, and the ends of buffers */
+        assert_true(taken > SLOTS * 126 / 10 * 8);
     plumb_buf_fini(&want);
 }
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
-/* Ticks of 0.4 ns, 1 ns, and of more than the vectors take. */
+/* Ticks of 0.4 ns, 1 ns and 9 ns. */
 static const uint64_t rates[] = {UINT64_C(1717986918), UINT64_C(1) << 32, UINT64_C(9) << 32};
 
 static void plain_spans_are_what_they_are_one_by_one(void **state)
@@ -224,22 +208,6 @@ static void records_of_all_kinds_are_what_they_are_one_by_one(void **state)
     }
 }
 
-static void nestings_are_those_of_brackets(void **state)
-{
-    struct plumb_trace_nesting n;
-    (void)state;
-    plumb_trace_nesting_make(&n);
-    assert_int_equal(n.opens[0x55], 0); /* ()()()() */
-    assert_int_equal(n.closes[0x55], 0);
-    assert_int_equal(n.opens[0x0f], 0); /* (((())))*/
-    assert_int_equal(n.closes[0x0f], 0);
-    assert_int_equal(n.opens[0xf0], 0xf0); /* ))))(((( */
-    assert_int_equal(n.closes[0xf0], 4);
-    assert_int_equal(n.opens[0x23], 0); /* (()))()) */
-    assert_int_equal(n.closes[0x23], 2);
-    assert_int_equal(n.opens[0xa2], 0x80); /* )())()) ( */
-}
-
 static int close_all(void **state)
 {
     (void)state;
@@ -252,7 +220,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_spans_are_what_they_are_one_by_one),
         cmocka_unit_test(records_of_all_kinds_are_what_they_are_one_by_one),
-        cmocka_unit_test(nestings_are_those_of_brackets),
     };
     return cmocka_run_group_tests(tests, NULL, close_all);
 }

@@ -22,8 +22,9 @@ static uint32_t load_le32(const unsigned char *p)
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-static uint32_t by_table(uint32_t table[8][256], uint32_t crc, const unsigned char *p, size_t n)
+uint32_t plumb_crc32(uint32_t table[8][256], uint32_t crc, const unsigned char *p, size_t n)
 {
+    crc = ~crc;
     for (; n >= 8; p += 8, n -= 8) {
         uint32_t a = crc ^ load_le32(p), b = load_le32(p + 4);
         crc = table[7][a & 255] ^ table[6][a >> 8 & 255] ^ table[5][a >> 16 & 255] ^
@@ -32,20 +33,5 @@ static uint32_t by_table(uint32_t table[8][256], uint32_t crc, const unsigned ch
     }
     for (; n > 0; p++, n--)
         crc = crc >> 8 ^ table[0][(crc ^ *p) & 255];
-    return crc;
-}
-
-uint32_t plumb_crc32(uint32_t table[8][256], uint32_t crc, const unsigned char *p, size_t n)
-{
-    crc = ~crc;
-#if defined(__x86_64__)
-    __builtin_cpu_init(); /* the compiler's own constructor may be yet to run */
-    if (n >= 64 && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1")) {
-        size_t whole = n & ~(size_t)15;
-        crc = plumb_crc32_pclmul(crc, p, whole);
-        p += whole;
-        n -= whole;
-    }
-#endif
-    return ~by_table(table, crc, p, n);
+    return ~crc;
 }

@@ -338,7 +338,6 @@ bool plumb_gz_flush(struct plumb_gz *z, struct plumb_out *out)
 {
     if (out->size - out->used < PLUMB_GZ_OUT)
         return false;
-    plumb_gz_match_fn *match = plumb_gz_match_pick();
     size_t n = z->in.used;
     struct bits b = bits_of(z, out);
     if (!z->begun)
@@ -348,7 +347,7 @@ bool plumb_gz_flush(struct plumb_gz *z, struct plumb_out *out)
     memset(z->in.base + n, 0, PLUMB_GZ_PAD);
     z->crc = plumb_crc32(z->crc_table, z->crc, z->in.base, n);
     for (size_t from = 0, taken; from < n; from += taken) {
-        taken = match(z, from, n - from);
+        taken = plumb_gz_match(z, from, n - from);
         put_block(z, &b, z->in.base + from, taken);
     }
     keep_bits(z, out, &b);

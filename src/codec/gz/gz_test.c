@@ -233,37 +233,6 @@ static void the_checksum_is_that_of_zlib(void **state)
     }
 }
 
-static void check_pairs(plumb_gz_match_fn *match, size_t n)
-{
-    static struct plumb_gz_pair first[PLUMB_GZ_PAIRS];
-    size_t taken[2];
-    uint32_t pairs = 0;
-    for (int i = 0; i < 2; i++) {
-        plumb_gz_open(z);
-        memcpy(z->in.base, text, n);
-        memset(z->in.base + n, 0, PLUMB_GZ_PAD);
-        taken[i] = (i ? match : plumb_gz_match_scalar)(z, 0, n);
-        if (i == 0)
-            memcpy(first, z->pairs, sizeof first);
-        else
-            assert_int_equal(z->pair_count, pairs);
-        pairs = z->pair_count;
-    }
-    assert_int_equal(taken[0], taken[1]);
-    assert_memory_equal(first, z->pairs, pairs * sizeof *first);
-}
-
-static void every_processor_finds_the_same(void **state)
-{
-    (void)state;
-    size_t n = make_events(3000, true, 10);
-    check_pairs(plumb_gz_match_pick(), n);
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
-        check_pairs(plumb_gz_match_avx2, n);
-#endif
-}
-
 static void check_code(const uint32_t *counts, uint32_t n, uint32_t limit)
 {
     uint8_t lengths[288];
@@ -340,7 +309,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_cut_file_gives_what_it_has, setup, teardown),
         cmocka_unit_test_setup_teardown(without_room_nothing_happens, setup, teardown),
         cmocka_unit_test_setup_teardown(the_checksum_is_that_of_zlib, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_processor_finds_the_same, setup, teardown),
         cmocka_unit_test_setup_teardown(codes_are_complete_and_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(lengths_and_distances_are_those_of_the_standard, setup,
                                         teardown),

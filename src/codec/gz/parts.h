@@ -7,15 +7,8 @@
 /* ---- Matches -------------------------------------------------------------------------------- */
 
 /* Divides text [from, from + n) behind z->in.base, followed by PLUMB_GZ_PAD zeros, into pairs and
- * counts their symbols, until the pairs are used up; returns the bytes that they stand for. The
- * same pairs from each. */
-typedef size_t plumb_gz_match_fn(struct plumb_gz *z, size_t from, size_t n);
-plumb_gz_match_fn plumb_gz_match_scalar;
-#if defined(__x86_64__)
-plumb_gz_match_fn plumb_gz_match_avx2, plumb_gz_match_avx512;
-#endif
-/* The fastest that this processor runs. */
-plumb_gz_match_fn *plumb_gz_match_pick(void);
+ * counts their symbols, until the pairs are used up; returns the bytes that they stand for. */
+size_t plumb_gz_match(struct plumb_gz *z, size_t from, size_t n);
 
 /* ---- Codes (RFC 1951, 3.2) ------------------------------------------------------------------ */
 
@@ -74,9 +67,5 @@ void plumb_gz_codes(struct plumb_gz_code *codes, const uint8_t *lengths, uint32_
 void plumb_crc32_table(uint32_t table[8][256]);
 /* Over `n` more bytes; `crc` is 0 at first. */
 uint32_t plumb_crc32(uint32_t table[8][256], uint32_t crc, const unsigned char *p, size_t n);
-#if defined(__x86_64__)
-/* n a multiple of 16, at least 64; `crc` as the algorithm has it, which is inverted. */
-uint32_t plumb_crc32_pclmul(uint32_t crc, const unsigned char *p, size_t n);
-#endif
 
 #endif

@@ -144,11 +144,6 @@ void plumb_json_scan_init(struct plumb_json_scan *s, unsigned flags)
     memset(s, 0, sizeof *s);
     s->flags = flags;
     s->newline = flags & PLUMB_JSON_LINES ? ' ' : '\n';
-    s->next = plumb_json_next_scalar;
-#if defined(__x86_64__)
-    if (!(flags & PLUMB_JSON_SCALAR) && __builtin_cpu_supports("avx2"))
-        s->next = plumb_json_next_avx2;
-#endif
     memset(s->first_slot, PLUMB_JSON_NO_SLOT, sizeof s->first_slot);
     for (size_t i = 0; i < PLUMB_JSON_SLOTS; i++)
         s->slots[i].next = PLUMB_JSON_NO_SLOT;
@@ -240,11 +235,9 @@ uint32_t plumb_json_slot_of(struct plumb_json_scan *s, const char *p, const char
         memcpy(slot->name, s->key, s->key_size);
     }
     slot->spelled_size = 0;
-    slot->mask = 0;
     if (spelled_size <= PLUMB_JSON_SLOT_BYTES) {
         memcpy(slot->spelled, p, spelled_size);
         slot->spelled_size = (uint8_t)spelled_size;
-        slot->mask = (uint32_t)(((uint64_t)1 << spelled_size) - 1);
     }
     return (uint32_t)(slot - s->slots);
 }

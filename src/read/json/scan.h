@@ -20,8 +20,7 @@
  * instead of reading where that is so. No memory is allocated for a value, but strings with escapes
  * are decoded into two buffers that stay.
  *
- * Strings, names and blanks are looked through 32 bytes at a time where the processor has AVX2
- * (scan_avx2.c); scan_scalar.c is the same for all others. One thread at a time. */
+ * Strings are looked through 8 bytes at a time (scan_next.c). One thread at a time. */
 #ifndef PLUMB_READ_JSON_SCAN_H
 #define PLUMB_READ_JSON_SCAN_H
 
@@ -52,8 +51,6 @@ enum plumb_json_flags {
     PLUMB_JSON_LINES = 1,
     /* NaN, Infinity and -Infinity are numbers, as Python writes them. */
     PLUMB_JSON_NAN = 2,
-    /* The way without vectors, for tests and comparisons. */
-    PLUMB_JSON_SCALAR = 4,
     /* A comma behind the last value of an object or an array, and control characters in strings,
      * are passed over, and counted (`odds`). Not with LINES. */
     PLUMB_JSON_LENIENT = 8
@@ -71,7 +68,6 @@ enum {
 struct plumb_json_slot {
     char spelled[PLUMB_JSON_SLOT_BYTES];
     char name[PLUMB_JSON_SLOT_BYTES]; /* NUL-terminated */
-    uint32_t mask;                    /* a bit for each byte of `spelled` */
     uint8_t spelled_size;             /* 0: too long to be compared */
     uint8_t name_size;
     uint8_t next; /* slot of the name that followed last; NO_SLOT: none */
@@ -91,7 +87,6 @@ struct plumb_json_scan {
 
     /* Private. */
     const char *at, *begin, *end;
-    enum plumb_json_token (*next)(struct plumb_json_scan *);
     const char *fault, *odd, *odd_at;
     uint8_t expect, newline, memory_failed;
     uint32_t flags, slot_count;
@@ -112,10 +107,7 @@ void plumb_json_scan_fini(struct plumb_json_scan *s);
 void plumb_json_scan_text(struct plumb_json_scan *s, const char *text, size_t size);
 
 /* The next token, which is also `s->token`. */
-static inline enum plumb_json_token plumb_json_next(struct plumb_json_scan *s)
-{
-    return s->next(s);
-}
+enum plumb_json_token plumb_json_next(struct plumb_json_scan *s);
 
 /* After OBJECT or ARRAY: on to its end, which is then the token (or ERROR). Other tokens: nothing.
  * What is passed over is checked all the same. */

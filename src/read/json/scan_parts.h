@@ -1,4 +1,4 @@
-/* scan_parts.h: what the two scans of scan_body.h share, all of it off the quick path. */
+/* scan_parts.h: what scan_next.c leaves to scan.c, all of it off the quick path. */
 #ifndef PLUMB_READ_JSON_SCAN_PARTS_H
 #define PLUMB_READ_JSON_SCAN_PARTS_H
 
@@ -13,9 +13,6 @@ enum {
     EXPECT_ITEM = 5,
     EXPECT_NO_MORE = 6
 };
-
-enum plumb_json_token plumb_json_next_scalar(struct plumb_json_scan *s);
-enum plumb_json_token plumb_json_next_avx2(struct plumb_json_scan *s);
 
 /* Ends the scan: the text breaks the rule `why` at `at`. NULL. */
 const char *plumb_json_fault(struct plumb_json_scan *s, const char *at, const char *why);

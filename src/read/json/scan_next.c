@@ -1,14 +1,61 @@
-/* scan_body.h: the scan itself, included by one file for each instruction set, which defines
- *
- *     string_end(p)           the first quote, backslash or control character from p on; sets *high
- *                             when a byte before it is not ASCII
- *     blanks_end(p, newline)  the first byte that is no blank; `newline` is '\n' or ' '
- *     spelled_here(slot, p)   whether the name of the slot stands at p, spelled as before
- *     NEXT                    the name of the function
+/* scan_next.c: the step of the scan, 8 bytes at a time.
  *
  * Everything relies on the zeros behind the text: a NUL is part of nothing, so no step needs to ask
  * where the text ends. */
+#include <string.h>
+
+#include "base/atomic.h"
 #include "read/json/scan_parts.h"
+
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+static PLUMB_ALWAYS_INLINE uint64_t load(const char *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
+/* The highest bit of each byte that is 0; and, since borrows go up, of some above the first. */
+static PLUMB_ALWAYS_INLINE uint64_t zero_bytes(uint64_t v)
+{
+    return (v - EACH(0x01)) & ~v & EACH(0x80);
+}
+
+/* The first quote, backslash or control character from p on; sets *high when a byte before it is
+ * not ASCII. */
+static PLUMB_ALWAYS_INLINE const char *string_end(const char *p, bool *high)
+{
+    for (;; p += 8) {
+        uint64_t v = load(p);
+        uint64_t control = (v - EACH(0x20)) & ~v & EACH(0x80);
+        uint64_t ends = control | zero_bytes(v ^ EACH('"')) | zero_bytes(v ^ EACH('\\'));
+        uint64_t outside = v & EACH(0x80);
+        if (ends) {
+            unsigned at = (unsigned)__builtin_ctzll(ends);
+            *high |= (outside & ((UINT64_C(1) << at) - 1)) != 0;
+            return p + at / 8;
+        }
+        *high |= outside != 0;
+    }
+}
+
+/* The first byte that is not blank; `newline` is '\n' or ' '. */
+static PLUMB_ALWAYS_INLINE const char *blanks_end(const char *p, char newline)
+{
+    while (*p == ' ' || *p == '\t' || *p == '\r' || *p == newline)
+        p++;
+    return p;
+}
+
+/* Whether the name of the slot stands at p, spelled as before. */
+static PLUMB_ALWAYS_INLINE bool spelled_here(const struct plumb_json_slot *slot, const char *p)
+{
+    return slot->spelled_size && memcmp(slot->spelled, p, slot->spelled_size) == 0;
+}
 
 static PLUMB_ALWAYS_INLINE const char *skip_blanks(const struct plumb_json_scan *s, const char *p)
 {
@@ -178,7 +225,7 @@ static PLUMB_ALWAYS_INLINE const char *find_value(struct plumb_json_scan *s, con
     }
 }
 
-enum plumb_json_token NEXT(struct plumb_json_scan *s)
+enum plumb_json_token plumb_json_next(struct plumb_json_scan *s)
 {
     const char *p = find_value(s, skip_blanks(s, s->at));
     return PLUMB_LIKELY(p) ? take_value(s, skip_blanks(s, p)) : s->token;
