@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/new_file.h"
+#include "base/own_file.h"
 #include "record/control/helper.h"
 #include "record/run/carve.h"
 #include "record/run/runtime.h"
@@ -34,23 +36,6 @@ enum {
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-static int file_of(struct plumb_run *run, const char *path, int flags)
-{
-    struct stat st;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, &st) == 0 && flags) {
-        run->file[0] = (uint64_t)st.st_dev;
-        run->file[1] = (uint64_t)st.st_ino;
-    }
-    if ((uint64_t)st.st_dev == run->file[0] && (uint64_t)st.st_ino == run->file[1])
-        return fd;
-    close(fd);
-    errno = ESTALE;
-    return -1;
-}
-
 /* Descriptors are kept where they are the helper's own; in the program's table one is there only
  * while it is used. */
 static int file_begin(struct plumb_run *run)
@@ -59,7 +44,7 @@ static int file_begin(struct plumb_run *run)
     if (run->fd >= 0)
         return run->fd;
     snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);
-    return file_of(run, path, 0);
+    return plumb_own_file_open(&run->file, path, O_RDWR);
 }
 
 static void file_end(struct plumb_run *run, int fd)
@@ -113,9 +98,10 @@ int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plu
     run->mapped = within_limits(run, bytes);
     if (dir) {
         snprintf(path, sizeof path, "%s/%s", dir, PLUMB_LIVE_NAME);
-        fd = file_of(run, path, O_CREAT | O_EXCL);
+        fd = plumb_new_file(path, O_RDWR, 0600);
         if (fd < 0)
             return plumb_fail(err, PLUMB_ERR_IO, "cannot make '%s': %s", path, strerror(errno));
+        plumb_own_file_remember(&run->file, fd);
         flags = MAP_SHARED | MAP_NORESERVE;
     }
     if (!map(run, flags, fd)) {
@@ -140,10 +126,8 @@ int plumb_mapping_open(struct plumb_run *run, const char *dir, size_t bytes, plu
 bool plumb_file_in_place(const struct plumb_run *run)
 {
     char path[1100];
-    struct stat st;
     snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);
-    return run->in_file && lstat(path, &st) == 0 && (uint64_t)st.st_dev == run->file[0] &&
-           (uint64_t)st.st_ino == run->file[1];
+    return run->in_file && plumb_own_file_is_at(&run->file, path);
 }
 
 /* A frozen file does not hear that its run is over. */

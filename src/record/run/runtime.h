@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "base/own_file.h"
 #include "base/process/rank.h"
 #include "config/settings.h"
 #include "live/layout.h"
@@ -54,15 +55,15 @@ struct plumb_run {
     unsigned char *base; /* the mapping; struct plumb_live_header first */
     struct plumb_live_header *h;
     size_t mapped;
-    size_t backed;          /* bytes with storage behind them; released */
-    size_t want, want_soon; /* what the helper is asked to back; atomic */
-    bool is_tight;          /* it could not be backed ahead of need */
-    size_t reserve;         /* bytes at the end that only the statistics of (other) may take */
-    const char *bounded_by; /* why `mapped` is less than PLUMB_MAX_STATE; NULL: it is not */
-    size_t trace_left;      /* bytes that queues of the trace may still take */
-    bool in_file;           /* it has a file; in memory only otherwise */
-    int fd;                 /* of the file, among the helper's; -1: none is kept */
-    uint64_t file[2];       /* device and inode of the file */
+    size_t backed;              /* bytes with storage behind them; released */
+    size_t want, want_soon;     /* what the helper is asked to back; atomic */
+    bool is_tight;              /* it could not be backed ahead of need */
+    size_t reserve;             /* bytes at the end that only the statistics of (other) may take */
+    const char *bounded_by;     /* why `mapped` is less than PLUMB_MAX_STATE; NULL: it is not */
+    size_t trace_left;          /* bytes that queues of the trace may still take */
+    bool in_file;               /* it has a file; in memory only otherwise */
+    int fd;                     /* of the file, among the helper's; -1: none is kept */
+    struct plumb_own_file file; /* of the mapping */
     uint32_t generation;
     uint64_t own_cpu_from; /* plumb_own_cpu_ns() when it was opened */
     char dir[1024];        /* absolute; "" while there is none */
