@@ -78,11 +78,13 @@ struct model {
 
 struct model_run {
     struct plumb_activations table;
-    int64_t *truth; /* of each record: the place in the order of execution, inputs as outputs */
+    int64_t *truth;  /* of each record: the place in the order of execution, inputs as outputs */
+    int64_t *values; /* of each record: how many it has */
     size_t count;
     const struct model *m;
     regex_t regex;
-    int64_t at; /* place of the operation that runs */
+    int64_t at;     /* place of the operation that runs */
+    int64_t struck; /* place of the first that the fault spoiled; 0: none yet */
     int step, layer;
     uint64_t seq;
 };
@@ -214,6 +216,8 @@ static inline void model_record(struct model_run *run, const char *module, const
     r.has |= 1u << PLUMB_ACT_SEQ;
     plumb_activations_add(t, &r);
     run->truth = realloc(run->truth, (run->count + 1) * sizeof *run->truth);
+    run->values = realloc(run->values, (run->count + 1) * sizeof *run->values);
+    run->values[run->count] = n;
     run->truth[run->count++] = run->at;
 }
 
@@ -290,8 +294,10 @@ static inline void model_compute(struct model_run *run, float *y, const float *x
             value *= 1 + 6e-8 * (2 * model_unit(&noise) - 1);
         y[i] = (float)value;
     }
-    if (model_strikes(run, layer, op, backward))
+    if (model_strikes(run, layer, op, backward)) {
         model_spoil(m, y);
+        run->struck = run->struck ? run->struck : run->at;
+    }
 }
 
 static inline void model_do(struct model_run *run, float at[][MODEL_WIDTH], enum model_op op,
@@ -428,6 +434,7 @@ static inline void model_fini(struct model_run *run)
         regfree(&run->regex);
     plumb_activations_fini(&run->table);
     free(run->truth);
+    free(run->values);
 }
 
 /* ---- Random pairs ---------------------------------------------------------------------------- */

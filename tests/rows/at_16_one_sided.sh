@@ -36,6 +36,31 @@ expect 'another count' 0 "$PLUMB_BIN" diverge layers_a.jsonl counted.jsonl
 has out.txt 'no divergence: 5 pairs of records'
 lacks out.txt 'that order suggested'
 
+# At the first position a rotation gives out what it takes. What agrees there alone is no culprit where it
+# differs later: what agreed before is one end, and the other is open.
+# engine FILE PREFIX Q DIGIT: two positions of two layers; DIGIT is wrong in what the last gives out
+engine() {
+    for step in 0 1; do
+        for layer in 0 1; do
+            size=$((step * 3 + layer * 2 + 1))
+            rotated=$([ "$step" = 1 ] && [ "$3" = rope ] && echo 77 || echo 15)
+            wrong=$([ "$step" = 1 ] && echo "$4" || echo '')
+            record "$2.$layer.norm" "$size.12"
+            record "$2.$layer.$3" "$size.$rotated"
+            record "$2.$layer.wo" "$size.4$wrong"
+        done | sed "s/\"step\": 0/\"step\": $step/"
+    done >"$1.jsonl"
+}
+engine rotation_a layers q ''
+engine rotation_b blk rope ''
+sed -i 's/\(abs_mean": [0-9.]*\)/\1000001/' rotation_b.jsonl # the second engine rounds otherwise
+expect 'a rotation' 0 "$PLUMB_BIN" diverge rotation_a.jsonl rotation_b.jsonl
+engine rotation_bad blk rope 9
+sed -i 's/\(abs_mean": [0-9.]*\)/\1000001/' rotation_bad.jsonl
+expect 'a fault behind it' 1 "$PLUMB_BIN" diverge rotation_a.jsonl rotation_bad.jsonl
+head -n 1 out.txt >first.txt
+has first.txt 'after layers.0.norm out step 1 (in B: blk.0.norm)' 'only a few figures pair what follows'
+
 # A rank that did not leave its records is never silent, with an exit status of its own when all is asked for.
 for rank in 0 1 2; do
     sed "s/}/, \"rank\": $rank}/" a.jsonl

@@ -103,7 +103,7 @@ static uint32_t type_of(const struct plumb_activations *t, uint32_t record)
     return t->dtype ? t->dtype[record] : 0;
 }
 
-struct plumb_tolerance plumb_diverge_tolerance(struct plumb_diverge *d, uint32_t a, uint32_t b)
+static struct plumb_tolerance tolerance_of_types(struct plumb_diverge *d, uint32_t a, uint32_t b)
 {
     enum { TYPES = sizeof d->types / sizeof *d->types };
     const struct plumb_activations *ta = d->sides[PLUMB_DIVERGE_A].t;
@@ -126,6 +126,17 @@ struct plumb_tolerance plumb_diverge_tolerance(struct plumb_diverge *d, uint32_t
     d->types[k].b = type_b;
     d->types[k].tolerance = t;
     d->last_type = k;
+    return t;
+}
+
+struct plumb_tolerance plumb_diverge_tolerance(struct plumb_diverge *d, uint32_t a, uint32_t b)
+{
+    const struct plumb_activations *ta = d->sides[PLUMB_DIVERGE_A].t;
+    struct plumb_tolerance t = tolerance_of_types(d, a, b);
+    if (ta->io && ta->io[a] == PLUMB_ACT_GRAD && d->options.relative < 0) {
+        t.relative *= PLUMB_TOLERANCE_GRADIENT;
+        t.absolute *= PLUMB_TOLERANCE_GRADIENT;
+    }
     return t;
 }
 

@@ -129,23 +129,34 @@ static void keep_worse(const struct plumb_diverge *d, uint32_t *worst, uint32_t 
         *worst = record;
 }
 
-/* Of the inputs of `a` the worst, and of what gave them out, which needs no partner of the inputs
- * themselves. */
-static void look_at_inputs(const struct plumb_diverge *d, uint32_t a, uint32_t *own,
-                           uint32_t *producer)
+/* What the recorded inputs of a record say. */
+struct inputs {
+    uint32_t own;      /* the worst of those with evidence; NONE */
+    uint32_t producer; /* where none has: the worst of what gave them out; NONE */
+    uint32_t open;     /* the first of which, and of whose producer, nothing is known; NONE */
+};
+
+/* What gave an input out needs no partner of the input itself. */
+static void look_at_inputs(const struct plumb_diverge *d, uint32_t a, struct inputs *out)
 {
     const struct plumb_diverge_side *side = &d->sides[PLUMB_DIVERGE_A];
     const struct plumb_diverge_site *site_a = &side->sites[side->site_of[a]];
-    *own = *producer = PLUMB_DIVERGE_NONE;
+    const uint32_t none = PLUMB_DIVERGE_NONE;
+    *out = (struct inputs){none, none, none};
     for (uint32_t s = 0; s < side->site_count; s++) {
         const struct plumb_diverge_site *site = &side->sites[s];
         for (uint32_t i = 0; feeds(d, site, site_a) && i < site->count; i++) {
             uint32_t record = side->records[site->begin + i];
             if (!same_call(side->t, record, a))
                 continue;
-            keep_worse(d, own, record);
-            if (*own == PLUMB_DIVERGE_NONE)
-                keep_worse(d, producer, producer_of(d, record));
+            uint32_t from = producer_of(d, record);
+            bool known = plumb_diverge_has_evidence(d, record) ||
+                         (from != none && plumb_diverge_has_evidence(d, from));
+            uint32_t open = from != none ? from : record;
+            keep_worse(d, &out->own, record);
+            keep_worse(d, &out->producer, from);
+            if (!known && (out->open == none || open < out->open))
+                out->open = open;
         }
     }
 }
@@ -215,22 +226,27 @@ struct plumb_consumed plumb_diverge_consumed(const struct plumb_diverge *d, uint
     const struct plumb_activations *t = d->sides[PLUMB_DIVERGE_A].t;
     struct plumb_consumed c = {PLUMB_INPUTS_UNKNOWN, PLUMB_DIVERGE_NONE, PLUMB_DIVERGE_NONE,
                                PLUMB_DIVERGE_NONE};
+    uint32_t bound = a; /* what agrees is looked for before it */
     if (plumb_diverge_is_input(t, a)) {
         c.how = PLUMB_INPUTS_IS_ONE;
         c.input = producer_of(d, a);
-        if (c.input != PLUMB_DIVERGE_NONE && d->cells[c.input].how != PLUMB_HOW_ORDER)
+        if (c.input != PLUMB_DIVERGE_NONE && plumb_diverge_has_evidence(d, c.input))
             return c;
+        bound = c.input != PLUMB_DIVERGE_NONE ? c.input : a;
     } else if (!is_gradient(t, a)) {
-        uint32_t producer;
-        look_at_inputs(d, a, &c.input, &producer);
-        c.how = c.input != PLUMB_DIVERGE_NONE ? PLUMB_INPUTS_RECORDED : PLUMB_INPUTS_BY_HASH;
-        c.input = c.input != PLUMB_DIVERGE_NONE ? c.input : producer;
+        struct inputs in;
+        look_at_inputs(d, a, &in);
+        bool own = in.own != PLUMB_DIVERGE_NONE;
+        c.how = own ? PLUMB_INPUTS_RECORDED : PLUMB_INPUTS_BY_HASH;
+        c.input = own ? in.own : in.producer;
         c.inside = last_inside(d, a);
-        if (c.input != PLUMB_DIVERGE_NONE)
+        if (c.input != PLUMB_DIVERGE_NONE &&
+            (in.open == PLUMB_DIVERGE_NONE || plumb_diverge_is_wrong(d->cells[c.input].verdict)))
             return c;
+        bound = in.open != PLUMB_DIVERGE_NONE ? in.open : a;
     }
     c.how = PLUMB_INPUTS_UNKNOWN;
-    c.input = record_before(d, a);
+    c.input = record_before(d, bound);
     if (c.input != PLUMB_DIVERGE_NONE)
         c.within = module_round(d, a, c.input);
     return c;

@@ -40,6 +40,7 @@ enum {
     PLUMB_TOLERANCE_EXTREME = 4,   /* of min and max, in multiples */
     PLUMB_TOLERANCE_VALUES = 10,   /* of the mean difference of single values */
     PLUMB_TOLERANCE_TWO_TYPES = 4, /* of a pair that differs in its type */
+    PLUMB_TOLERANCE_GRADIENT = 2,  /* of a gradient: the roundings of both passes count */
 };
 
 /* Half the distance between neighbours at 1 of an element type by its name, in any spelling

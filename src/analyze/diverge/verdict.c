@@ -18,6 +18,8 @@ enum {
     MOST_HOPS = 1000 /* from shuffled inputs to what made them */
 };
 
+static const char no_memory[] = "out of memory for the kinds of layers";
+
 bool plumb_diverge_differs(const struct plumb_diverge *d, uint32_t a)
 {
     return plumb_verdict_speaks(d, a) &&
@@ -267,7 +269,8 @@ static void find_alone(const struct plumb_diverge *d, struct plumb_diverge_culpr
 }
 
 /* Where order alone tells of a difference, before the first with evidence. */
-static bool find_in_guesses(struct plumb_diverge *d, uint32_t sure, struct plumb_diverge_culprit *c)
+static bool find_in_guesses(struct plumb_diverge *d, uint32_t sure, struct plumb_diverge_culprit *c,
+                            int *rc)
 {
     uint32_t agreed;
     uint32_t first = plumb_verdict_lost(d, sure, &agreed);
@@ -280,6 +283,7 @@ static bool find_in_guesses(struct plumb_diverge *d, uint32_t sure, struct plumb
     c->kind = agreed == PLUMB_DIVERGE_NONE ? PLUMB_DIVERGE_START : PLUMB_DIVERGE_LOST;
     c->beyond = first_beyond(d, 0);
     plumb_verdict_step_back(d, c);
+    *rc = plumb_verdict_doubt(d, c);
     plumb_verdict_drop_guesses(d, first);
     find_births(d, c);
     return true;
@@ -303,10 +307,11 @@ int plumb_diverge_find_frontier(struct plumb_diverge *d, plumb_error *err)
     plumb_verdict_choose(d);
     uint32_t first;
     if (plumb_verdict_first(d, &first) < 0)
-        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the kinds of layers");
+        return plumb_fail(err, PLUMB_ERR_MEMORY, no_memory);
     (void)plumb_verdict_measure_equality(d); /* pairs may have been refuted */
-    if (find_in_guesses(d, first, c))
-        return PLUMB_OK;
+    int rc = PLUMB_OK;
+    if (find_in_guesses(d, first, c, &rc))
+        return rc < 0 ? plumb_fail(err, rc, no_memory) : rc;
     if (first == none) {
         plumb_verdict_drop_guesses(d, plumb_verdict_count(d));
         find_alone(d, c);
@@ -316,6 +321,8 @@ int plumb_diverge_find_frontier(struct plumb_diverge *d, plumb_error *err)
     plumb_verdict_step_back(d, c);
     c->kind = kind_of(d, c);
     tell_drift(d, c);
+    if ((rc = plumb_verdict_doubt(d, c)) < 0)
+        return plumb_fail(err, rc, no_memory);
     if (c->beyond == none)
         c->beyond = first_beyond(d, c->a);
     plumb_verdict_drop_guesses(d, c->a);

@@ -63,4 +63,8 @@ void plumb_verdict_drop_guesses(struct plumb_diverge *d, uint32_t end);
 /* Moves the end of the frontier that agrees before what lies beside it without a sure partner. */
 void plumb_verdict_step_back(const struct plumb_diverge *d, struct plumb_diverge_culprit *c);
 
+/* doubt.c: widens a frontier whose ends no evidence carries, until it is true. Time grows with the
+ * records. PLUMB_ERR_MEMORY. */
+int plumb_verdict_doubt(struct plumb_diverge *d, struct plumb_diverge_culprit *c);
+
 #endif

@@ -230,7 +230,9 @@ static void put_drift(struct plumb_buf *out, const struct plumb_diverge_sheet *s
 {
     const struct plumb_diverge *d = s->d;
     const struct plumb_diverge_culprit *c = &d->culprit;
-    plumb_buf_str(out, "slow drift, no single culprit: from ");
+    plumb_buf_str(out, d->unknown_type
+                           ? "slow drift, or a fault within tolerance where it begins: from "
+                           : "slow drift, no single culprit: from ");
     plumb_diverge_put_percent(out, (double)d->cells[c->a].drift);
     plumb_buf_str(out, " at ");
     plumb_diverge_put_pair(out, s, c->a);
@@ -264,10 +266,17 @@ static void put_alone(struct plumb_buf *out, const struct plumb_diverge_sheet *s
 static void put_lost(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge_culprit *c = &s->d->culprit;
-    plumb_buf_str(out, "first divergence: after ");
-    plumb_diverge_put_pair(out, s, c->input);
-    plumb_buf_printf(out, " (%s) nothing agrees; by order and shape alone the next is ",
-                     matched(s, c->input));
+    bool by_order = s->d->cells[c->a].how == PLUMB_HOW_ORDER;
+    plumb_buf_str(out, "first divergence: ");
+    if (c->input == PLUMB_DIVERGE_NONE)
+        plumb_buf_str(out, "only a few figures pair what comes first, ");
+    else {
+        plumb_buf_str(out, "after ");
+        plumb_diverge_put_pair(out, s, c->input);
+        plumb_buf_printf(out, " (%s) %s", matched(s, c->input),
+                         by_order ? "nothing agrees; by order and shape alone the next is "
+                                  : "only a few figures pair what follows, ");
+    }
     plumb_diverge_put_pair(out, s, c->a);
     plumb_buf_str(out, ": ");
     plumb_diverge_put_difference(out, s, c->a);

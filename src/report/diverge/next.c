@@ -255,10 +255,14 @@ static bool put_end(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
     bool both = is_of_python(s, PLUMB_DIVERGE_A) && is_of_python(s, PLUMB_DIVERGE_B);
     bool all = plumb_diverge_tensor_of(s->d, c->a) != NULL ||
                (both && (inputs_are_known(c) || input)) || (python && is_all_recorded(s));
-    if (!all || c->input == PLUMB_DIVERGE_NONE || c->kind == PLUMB_DIVERGE_DRIFT)
+    if (!all || c->kind == PLUMB_DIVERGE_START || c->kind == PLUMB_DIVERGE_DRIFT)
         return false;
     plumb_buf_str(out, "look at the code ");
-    if (inputs_are_known(c) && c->inside == PLUMB_DIVERGE_NONE) {
+    if (c->input == PLUMB_DIVERGE_NONE) {
+        plumb_buf_str(out, "up to ");
+        plumb_diverge_put_record(out, s->d->sides[PLUMB_DIVERGE_A].t, c->a);
+        plumb_buf_str(out, ": no record before it is known to agree");
+    } else if (inputs_are_known(c) && c->inside == PLUMB_DIVERGE_NONE) {
         plumb_buf_str(out, "of ");
         plumb_diverge_put_name(out, text_of(s->d->sides[PLUMB_DIVERGE_A].t,
                                             s->d->sides[PLUMB_DIVERGE_A].t->module[c->a]));
@@ -365,9 +369,14 @@ void plumb_diverge_put_next(struct plumb_buf *out, const struct plumb_diverge_sh
         plumb_buf_str(out, "record both sides whole, with the same variables\n");
         return;
     case PLUMB_DIVERGE_LOST:
-        plumb_buf_str(out, "say with --map what A's layers after ");
-        plumb_diverge_put_record(out, s->d->sides[PLUMB_DIVERGE_A].t, c->input);
-        plumb_buf_str(out, " are called in B: only their order speaks for them\n");
+        plumb_buf_str(out, "say with --map what A's layers");
+        if (c->input != PLUMB_DIVERGE_NONE) {
+            plumb_buf_str(out, " after ");
+            plumb_diverge_put_record(out, s->d->sides[PLUMB_DIVERGE_A].t, c->input);
+        }
+        plumb_buf_printf(out, " are called in B: only %s for them\n",
+                         s->d->cells[c->a].how == PLUMB_HOW_ORDER ? "their order speaks"
+                                                                  : "a few figures speak");
         return;
     default:
         if (put_end(out, s))
