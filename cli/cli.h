@@ -103,6 +103,10 @@ bool plumb_cli_depth(const struct plumb_cli_command *command, const char *text, 
  * The texts lie in `memory`. */
 bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_info *memory);
 
+/* data.c: opens the table of other profilers' names that is installed with this command. NULL: said
+ * why. */
+plumb_predecessors *plumb_cli_predecessors(const struct plumb_cli_command *command);
+
 /* output.c: writes `text` and a newline to the file `path`; NULL or "-": stdout. A file is written
  * beside its place and renamed, so that it is whole or as it was. False: said what is wrong. */
 bool plumb_cli_output(const struct plumb_cli_command *command, const char *path, const char *text);

@@ -246,8 +246,10 @@ static void check_machine(struct tally *tally, bool program)
     check_library(tally, program);
     for (size_t i = 0; plumb_doctor_setting(i, &c); i++)
         show(tally, &c);
-    for (size_t i = 0; plumb_doctor_variable(i, &c); i++)
+    plumb_predecessors *names = plumb_cli_predecessors(&plumb_cmd_doctor);
+    for (size_t i = 0; names && plumb_doctor_variable(&c, names, i); i++)
         show(tally, &c);
+    plumb_predecessors_close(names);
 }
 
 /* ---- A program ------------------------------------------------------------------------------- */

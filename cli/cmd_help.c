@@ -128,16 +128,26 @@ static int show_coming_from(const char *name)
     plumb_error err = {0, ""};
     if (name && plumb_cli_show_tool(name, stdout))
         return PLUMB_EXIT_OK;
-    int rc = plumb_predecessor_help(&text, name, &err);
-    return show_text(rc, text, &err);
+    plumb_predecessors *names = plumb_cli_predecessors(&plumb_cmd_help);
+    if (!names)
+        return PLUMB_EXIT_TROUBLE;
+    int rc = plumb_predecessor_help(&text, names, name, &err);
+    int status = show_text(rc, text, &err);
+    plumb_predecessors_close(names);
+    return status;
 }
 
 static int show_markdown(void)
 {
     char *text = NULL;
     plumb_error err = {0, ""};
-    int rc = plumb_predecessor_page(&text, &err);
-    return show_text(rc, text, &err);
+    plumb_predecessors *names = plumb_cli_predecessors(&plumb_cmd_help);
+    if (!names)
+        return PLUMB_EXIT_TROUBLE;
+    int rc = plumb_predecessor_page(&text, names, &err);
+    int status = show_text(rc, text, &err);
+    plumb_predecessors_close(names);
+    return status;
 }
 
 static int show(const char *topic, bool man)

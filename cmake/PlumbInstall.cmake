@@ -15,6 +15,8 @@ if(PLUMB_HAVE_READ)
   set_target_properties(plumb_read_shared PROPERTIES EXPORT_NAME read)
   set_target_properties(plumb_read_static PROPERTIES EXPORT_NAME read_static)
   install(TARGETS plumb_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(FILES "${PROJECT_SOURCE_DIR}/share/predecessors.tsv"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/plumb")
 endif()
 install(TARGETS ${exported} EXPORT plumbTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"

@@ -18,6 +18,9 @@
 set(PLUMB_BIN_DIR "${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_BINDIR}")
 set(PLUMB_LIB_DIR "${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}")
 file(RELATIVE_PATH PLUMB_BIN_TO_LIB "${PLUMB_BIN_DIR}" "${PLUMB_LIB_DIR}")
+# What the command reads lies in share/plumb, in both.
+set(PLUMB_DATA_DIR "${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/plumb")
+file(RELATIVE_PATH PLUMB_BIN_TO_DATA "${PLUMB_BIN_DIR}" "${PLUMB_DATA_DIR}")
 
 # plumb_layer_sources(<result> <pattern below src>...): of these folders and all below them
 function(plumb_layer_sources list)

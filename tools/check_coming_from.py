@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Checks docs/coming-from.md, the page that says what other profilers' names are called in plumb.
+"""Checks docs/coming-from.md, the page that says what other profilers' names are called in plumb. Its
+tables are made from share/predecessors.tsv (docs/man/update.sh), which tests/tools/docs.sh compares.
 
 Against the tree, always:
   - every entry has a kind, a known row, one of the statuses, and what its status demands;

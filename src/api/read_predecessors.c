@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "report/names/names.h"
+#include <plumb/read/doctor.h>
 #include <plumb/read/predecessor.h>
 
 extern char **environ;
@@ -20,25 +21,26 @@ static int hand_over(char **out, struct plumb_buf *text, int status, plumb_error
     return status;
 }
 
-int plumb_predecessor_help(char **out, const char *name, plumb_error *err)
+int plumb_predecessor_help(char **out, const plumb_predecessors *table, const char *name,
+                           plumb_error *err)
 {
     struct plumb_buf text = {0};
     int status = PLUMB_OK;
     if (name)
-        status = plumb_predecessors_explain(&text, name, err);
+        status = plumb_predecessors_explain(&text, table, name, err);
     else
-        plumb_predecessors_list(&text);
+        plumb_predecessors_list(&text, table);
     return hand_over(out, &text, status, err);
 }
 
-int plumb_predecessor_page(char **out, plumb_error *err)
+int plumb_predecessor_page(char **out, const plumb_predecessors *table, plumb_error *err)
 {
     struct plumb_buf text = {0};
-    plumb_predecessors_page(&text);
+    plumb_predecessors_page(&text, table);
     return hand_over(out, &text, PLUMB_OK, err);
 }
 
-int plumb_doctor_variable(size_t i, plumb_check *out)
+int plumb_doctor_variable(plumb_check *out, const plumb_predecessors *table, size_t i)
 {
-    return plumb_predecessors_advise(out, i, environ);
+    return plumb_predecessors_advise(out, table, i, environ);
 }

@@ -42,6 +42,31 @@ for page in README.md docs/recording.md docs/compare.md docs/img/text_to_video.s
 done
 PYTHONPYCACHEPREFIX=$PWD/cache /usr/bin/python3 -m py_compile "$prefix/share/plumb/plumb_torch_activations.py" ||
     fail 'no hooks for PyTorch'
+# The command finds its data from where it lies, also after the whole tree has moved.
+names=share/plumb/predecessors.tsv
+[ -f "$prefix/$names" ] || fail "no $names"
+"$prefix/bin/plumb" help coming-from FASTVIDEO_STAGE_LOGGING | grep -q 'FV-20' ||
+    fail 'the installed command does not know the names of other profilers'
+cp -R "$prefix" moved
+LD_LIBRARY_PATH="$PWD/moved/${libdir#"$prefix"/}" moved/bin/plumb help coming-from FASTVIDEO_STAGE_LOGGING |
+    grep -q 'FV-20' || fail 'a command that was moved does not find its data'
+# Without the file, or with half of it, one line says so, and nothing else depends on it.
+head -c 2000 "$prefix/$names" >"moved/$names"
+for state in damaged missing; do
+    status=0
+    moved/bin/plumb help coming-from FASTVIDEO_STAGE_LOGGING >out.txt 2>err.txt || status=$?
+    [ "$status" = 2 ] && [ ! -s out.txt ] && [ "$(wc -l <err.txt)" = 1 ] &&
+        grep -q "^plumb help: .*$(realpath moved)/$names'.*; reinstall plumb" err.txt ||
+        fail "$state names: status $status: $(cat out.txt err.txt)"
+    status=0
+    moved/bin/plumb doctor >out.txt 2>err.txt || status=$?
+    [ "$(wc -l <err.txt)" = 1 ] && grep -q "^plumb doctor: .*$names" err.txt && [ -s out.txt ] ||
+        fail "doctor with $state names: status $status: $(cat err.txt)"
+    moved/bin/plumb help coming-from perf >/dev/null || fail "help of perf with $state names"
+    moved/bin/plumb help report >/dev/null 2>err.txt || fail "help with $state names"
+    [ ! -s err.txt ] || fail "help with $state names: $(cat err.txt)"
+    rm -f "moved/$names"
+done
 pkg-config --cflags plumb | grep -q -e -DPLUMB_LINKED || fail 'no -DPLUMB_LINKED in plumb.pc'
 
 # shellcheck disable=SC2046 # pkg-config prints words

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <plumb/abi.h>
+#include <plumb/read/predecessor.h>
 #include <plumb/read/text.h>
 
 #ifdef __cplusplus
@@ -34,7 +35,7 @@ PLUMB_API int plumb_doctor_setting(size_t i, plumb_check *out);
 /* Fills `out` with variable `i` of this process's environment that belongs to one of the systems
  * that plumb replaces: its purpose, and the variable to set instead. Returns 1, or 0 beyond the
  * last. `state` is never PLUMB_CHECK_BLOCKED. */
-PLUMB_API int plumb_doctor_variable(size_t i, plumb_check *out);
+PLUMB_API int plumb_doctor_variable(plumb_check *out, const plumb_predecessors *table, size_t i);
 
 #ifdef __cplusplus
 }

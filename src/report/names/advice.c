@@ -228,10 +228,11 @@ static bool is_entry_of(const struct plumb_predecessor *p, char *const *environm
            plumb_environment_get(environment, name) == entry + n + 1;
 }
 
-int plumb_predecessors_advise(plumb_check *out, size_t i, char *const *environment)
+int plumb_predecessors_advise(plumb_check *out, const struct plumb_predecessors *t, size_t i,
+                              char *const *environment)
 {
     size_t n;
-    const struct plumb_predecessor *table = plumb_predecessors(&n);
+    const struct plumb_predecessor *table = plumb_predecessors_all(t, &n);
     char name[NAME_MAX_BYTES];
     for (size_t k = 0; k < n; k++)
         for (char *const *e = environment; e && *e; e++)

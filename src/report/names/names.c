@@ -1,41 +1,11 @@
-/* names.c: the table of their names, and which of them a text is. No state.
- *
- * The table lies in five .def files, one a system, with a line for each name however long it is, so
- * that two people who each change a status never meet. A line is
- *
- *     VARIABLE(row, text, name, plumb, status, remark)    what the variable's text meant there
- *     NAME(row, kind, name, plumb, status, remark)
- *
- * tools/check_coming_from.py checks them against plumb itself and against the systems. */
+/* names.c: what one entry of the table of their names says, and whether a text is that name. The
+ * table is a data file (load.c). No state. */
 #include "report/names/names.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#define VARIABLE(row_, text_, name_, plumb_, status_, remark_)                                     \
-    {row_, PLUMB_THEIR_VARIABLE, PLUMB_TEXT_##text_, name_, plumb_, PLUMB_THEIR_##status_, remark_},
-#define NAME(row_, kind_, name_, plumb_, status_, remark_)                                         \
-    {row_, PLUMB_THEIR_##kind_, PLUMB_TEXT_ANY, name_, plumb_, PLUMB_THEIR_##status_, remark_},
-
-static const struct plumb_predecessor table[] = {
-#include "report/names/fv.def"
-
-#include "report/names/at.def"
-
-#include "report/names/tf.def"
-
-#include "report/names/tx.def"
-
-#include "report/names/cv.def"
-};
-
 enum { LITERAL_MIN = 3 }; /* bytes that a name must have besides its placeholders */
-
-const struct plumb_predecessor *plumb_predecessors(size_t *n)
-{
-    *n = sizeof table / sizeof *table;
-    return table;
-}
 
 const char *plumb_predecessor_system(const struct plumb_predecessor *p)
 {
@@ -52,28 +22,58 @@ const char *plumb_predecessor_system(const struct plumb_predecessor *p)
     return "";
 }
 
+static const char *const kinds[] = {
+    [PLUMB_THEIR_VARIABLE] = "variable",   [PLUMB_THEIR_FUNCTION] = "function",
+    [PLUMB_THEIR_PARAMETER] = "parameter", [PLUMB_THEIR_COMMAND] = "command",
+    [PLUMB_THEIR_OPTION] = "option",       [PLUMB_THEIR_ENDPOINT] = "endpoint",
+    [PLUMB_THEIR_FILE] = "file",           [PLUMB_THEIR_LINE] = "line",
+    [PLUMB_THEIR_FIELD] = "field",         [PLUMB_THEIR_METRIC] = "metric",
+    [PLUMB_THEIR_NAME] = "name",           [PLUMB_THEIR_VALUE] = "value",
+};
+static const char *const statuses[] = {
+    [PLUMB_THEIR_WORKS] = "works",
+    [PLUMB_THEIR_PARTLY] = "partly",
+    [PLUMB_THEIR_NOT_YET] = "not yet",
+    [PLUMB_THEIR_NOT_NEEDED] = "not needed",
+};
+static const char *const texts[] = {
+    [PLUMB_TEXT_ANY] = "any",           [PLUMB_TEXT_PATH] = "path",
+    [PLUMB_TEXT_NOT_ZERO] = "not-zero", [PLUMB_TEXT_INTEGER] = "integer",
+    [PLUMB_TEXT_TRUE] = "true",         [PLUMB_TEXT_WORDS] = "words",
+    [PLUMB_TEXT_RANK] = "rank",         [PLUMB_TEXT_UNREAD] = "unread",
+};
+
 const char *plumb_predecessor_kind(const struct plumb_predecessor *p)
 {
-    static const char *const words[] = {
-        [PLUMB_THEIR_VARIABLE] = "variable",   [PLUMB_THEIR_FUNCTION] = "function",
-        [PLUMB_THEIR_PARAMETER] = "parameter", [PLUMB_THEIR_COMMAND] = "command",
-        [PLUMB_THEIR_OPTION] = "option",       [PLUMB_THEIR_ENDPOINT] = "endpoint",
-        [PLUMB_THEIR_FILE] = "file",           [PLUMB_THEIR_LINE] = "line",
-        [PLUMB_THEIR_FIELD] = "field",         [PLUMB_THEIR_METRIC] = "metric",
-        [PLUMB_THEIR_NAME] = "name",           [PLUMB_THEIR_VALUE] = "value",
-    };
-    return words[p->kind];
+    return kinds[p->kind];
 }
 
 const char *plumb_predecessor_status(const struct plumb_predecessor *p)
 {
-    static const char *const words[] = {
-        [PLUMB_THEIR_WORKS] = "works",
-        [PLUMB_THEIR_PARTLY] = "partly",
-        [PLUMB_THEIR_NOT_YET] = "not yet",
-        [PLUMB_THEIR_NOT_NEEDED] = "not needed",
-    };
-    return words[p->status];
+    return statuses[p->status];
+}
+
+static int place_of(const char *word, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(words[i], word) == 0)
+            return (int)i;
+    return -1;
+}
+
+bool plumb_predecessor_words(struct plumb_predecessor *p, const char *kind, const char *text,
+                             const char *status)
+{
+    int k = place_of(kind, kinds, sizeof kinds / sizeof *kinds);
+    int s = place_of(status, statuses, sizeof statuses / sizeof *statuses);
+    bool variable = k == PLUMB_THEIR_VARIABLE;
+    int t = variable ? place_of(text, texts, sizeof texts / sizeof *texts) : PLUMB_TEXT_ANY;
+    if (k < 0 || s < 0 || t < 0 || (!variable && strcmp(text, "-") != 0))
+        return false;
+    p->kind = (enum plumb_their_kind)k;
+    p->status = (enum plumb_their_status)s;
+    p->text = (enum plumb_their_text)t;
+    return true;
 }
 
 /* ---- Names with placeholders ----------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* names.h: what the systems that plumb succeeds call things, and what plumb calls them. The
- * one table behind docs/coming-from.md, `plumb help coming-from` and the lines of `plumb doctor`
- * about variables of theirs.
+ * table behind docs/coming-from.md, `plumb help coming-from` and the lines of `plumb doctor` about
+ * variables of theirs: share/predecessors.tsv, which tools/check_coming_from.py checks.
  *
- * Everything is constant; any thread. Texts go into a buffer of the caller's, whose `failed` tells
+ * An open table never changes; any thread. Texts go into a buffer of the caller's, whose `failed` tells
  * when memory ran out. */
 #ifndef PLUMB_REPORT_NAMES_NAMES_H
 #define PLUMB_REPORT_NAMES_NAMES_H
@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include <plumb/read/doctor.h>
+#include <plumb/read/predecessor.h>
 
 enum plumb_their_kind {
     PLUMB_THEIR_VARIABLE,
@@ -60,7 +61,14 @@ struct plumb_predecessor {
     const char *remark; /* what it is or was, and where plumb differs */
 };
 
-const struct plumb_predecessor *plumb_predecessors(size_t *n);
+const struct plumb_predecessor *plumb_predecessors_all(const struct plumb_predecessors *t,
+                                                       size_t *n);
+/* load.c: reads a table from memory; `path` is for errors. */
+int plumb_predecessors_parse(struct plumb_predecessors **out, const char *text, size_t size,
+                             const char *path, plumb_error *err);
+/* Sets kind, text and status from the words of the file; false: one of them is unknown. */
+bool plumb_predecessor_words(struct plumb_predecessor *p, const char *kind, const char *text,
+                             const char *status);
 /* "FastVideo" */
 const char *plumb_predecessor_system(const struct plumb_predecessor *p);
 const char *plumb_predecessor_kind(const struct plumb_predecessor *p);
@@ -74,13 +82,14 @@ size_t plumb_predecessor_match(const struct plumb_predecessor *p, const char *te
 /* The begin of a text that a person or their environment gave, on one line. */
 void plumb_predecessor_put(struct plumb_buf *out, const char *text);
 /* Every name, a line each. */
-void plumb_predecessors_list(struct plumb_buf *out);
+void plumb_predecessors_list(struct plumb_buf *out, const struct plumb_predecessors *t);
 /* The tables of docs/coming-from.md. */
-void plumb_predecessors_page(struct plumb_buf *out);
+void plumb_predecessors_page(struct plumb_buf *out, const struct plumb_predecessors *t);
 /* The entries of what `text` names: a name of theirs, NAME=value, a call, a file or a console line.
  * 0; 1 when there is none and `out` is about what was probably meant, which `err` tells; or
  * PLUMB_ERR_NOT_FOUND. */
-int plumb_predecessors_explain(struct plumb_buf *out, const char *text, plumb_error *err);
+int plumb_predecessors_explain(struct plumb_buf *out, const struct plumb_predecessors *t,
+                               const char *text, plumb_error *err);
 
 /* ---- advice.c ------------------------------------------------------------------- */
 
@@ -92,6 +101,7 @@ uint32_t plumb_predecessor_judge(struct plumb_buf *meaning, struct plumb_buf *cu
                                  const char *value, char *const *environment);
 /* The same with what the variable is for, as a check whose name is the system, for the `i`-th of
  * their variables in `environment`, in the order of the table: 1, or 0 beyond the last. */
-int plumb_predecessors_advise(plumb_check *out, size_t i, char *const *environment);
+int plumb_predecessors_advise(plumb_check *out, const struct plumb_predecessors *t, size_t i,
+                              char *const *environment);
 
 #endif

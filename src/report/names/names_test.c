@@ -10,12 +10,30 @@
 
 #include <cmocka.h>
 
+static plumb_predecessors *names; /* the table of the source tree */
+
+static int open_names(void **state)
+{
+    plumb_error err = {0, ""};
+    (void)state;
+    if (plumb_predecessors_open(&names, TEST_PLUMB_SOURCE_DIR "/share/predecessors.tsv", &err) < 0)
+        fprintf(stderr, "%s\n", err.message);
+    return names ? 0 : -1;
+}
+
+static int close_names(void **state)
+{
+    (void)state;
+    plumb_predecessors_close(names);
+    return 0;
+}
+
 /* ---- The table ------------------------------------------------------------------------------- */
 
 static void every_entry_is_whole(void **state)
 {
     size_t n;
-    const struct plumb_predecessor *table = plumb_predecessors(&n);
+    const struct plumb_predecessor *table = plumb_predecessors_all(names, &n);
     (void)state;
     assert_true(n > 500);
     for (size_t i = 0; i < n; i++) {
@@ -75,6 +93,48 @@ static void a_long_text_takes_no_long_time(void **state)
     free(text);
 }
 
+/* ---- Damaged files ---- */
+
+#define HEAD "# plumb predecessors 1\n"
+#define ENTRY "FV-1\tvariable\tany\tX\tPLUMB=1\tworks\tremark\n"
+
+static const struct damage {
+    const char *text, *why; /* NULL: nothing is wrong */
+} damages[] = {
+    {HEAD ENTRY "# end\n", NULL},
+    {HEAD ENTRY "# end", NULL},
+    {HEAD "# end\n", NULL},
+    {"", "line 1: it is not a table of names of this plumb"},
+    {"# plumb predecessors 2\n# end\n", "line 1: it is not a table of names of this plumb"},
+    {HEAD ENTRY, "line 3: the end is missing"},
+    {HEAD ENTRY "FV-1\tvariable", "line 3: there are not seven columns"},
+    {HEAD "FV-1\tfunction\t-\tX\tY\tworks\tremark\tmore\n# end\n",
+     "line 2: there are not seven columns"},
+    {HEAD "ZZ-1\tfunction\t-\tX\tY\tworks\tremark\n# end\n", "line 2: the row is unknown"},
+    {HEAD "FV\tfunction\t-\tX\tY\tworks\tremark\n# end\n", "line 2: the row is unknown"},
+    {HEAD "FV-1\tfunction\t-\t\tY\tworks\tremark\n# end\n",
+     "line 2: the name or the remark is empty"},
+    {HEAD "FV-1\tthing\t-\tX\tY\tworks\tremark\n# end\n", "line 2: the kind, "},
+    {HEAD "FV-1\tfunction\tany\tX\tY\tworks\tremark\n# end\n", "line 2: the kind, "},
+    {HEAD "FV-1\tfunction\t-\tX\tY\tsurely\tremark\n# end\n", "line 2: the kind, "},
+};
+
+static void a_damaged_table_is_refused_with_its_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        const struct damage *d = &damages[i];
+        plumb_predecessors *t = NULL;
+        plumb_error err = {0, ""};
+        int rc = plumb_predecessors_parse(&t, d->text, strlen(d->text), "f.tsv", &err);
+        assert_int_equal(rc, d->why ? PLUMB_ERR_FORMAT : PLUMB_OK);
+        assert_true((t != NULL) == (d->why == NULL));
+        if (d->why && (!strstr(err.message, d->why) || !strstr(err.message, "'f.tsv' is damaged")))
+            fail_msg("'%s', not '%s'", err.message, d->why);
+        plumb_predecessors_close(t);
+    }
+}
+
 /* ---- Advice ---------------------------------------------------------------------------------- */
 
 static struct advice {
@@ -126,14 +186,14 @@ static void a_value_means_what_it_meant_there(void **state)
         const struct advice *a = &advices[i];
         char *const environment[] = {(char *)(uintptr_t)a->entry, (char *)(uintptr_t)a->also, NULL};
         plumb_check check;
-        assert_int_equal(plumb_predecessors_advise(&check, 0, environment), 1);
+        assert_int_equal(plumb_predecessors_advise(&check, names, 0, environment), 1);
         snprintf(expected, sizeof expected, "%s%s%s%s: ", a->entry, *a->aside ? " (" : "", a->aside,
                  *a->aside ? ")" : "");
         if (strncmp(check.detail, expected, strlen(expected)) != 0)
             fail_msg("'%s', not '%s'", check.detail, expected);
         assert_string_equal(check.cure, a->cure);
         assert_int_equal(check.state, a->state);
-        assert_int_equal(plumb_predecessors_advise(&check, 1, environment), 0);
+        assert_int_equal(plumb_predecessors_advise(&check, names, 1, environment), 0);
     }
 }
 
@@ -143,14 +203,14 @@ static void ranks_are_read_as_the_recorder_reads_them(void **state)
     char *const environment[] = {rank, world, local, NULL};
     plumb_check check;
     (void)state;
-    assert_int_equal(plumb_predecessors_advise(&check, 0, environment), 1);
+    assert_int_equal(plumb_predecessors_advise(&check, names, 0, environment), 1);
     assert_non_null(strstr(check.detail, "RANK=1 (plumb reads it too)"));
     assert_int_equal(check.state, PLUMB_CHECK_SEEN);
-    assert_int_equal(plumb_predecessors_advise(&check, 1, environment), 1);
+    assert_int_equal(plumb_predecessors_advise(&check, names, 1, environment), 1);
     assert_non_null(strstr(check.detail, "LOCAL_RANK=x (not taken)"));
-    assert_int_equal(plumb_predecessors_advise(&check, 2, environment), 1);
+    assert_int_equal(plumb_predecessors_advise(&check, names, 2, environment), 1);
     assert_non_null(strstr(check.detail, "WORLD_SIZE=2 (plumb reads it too)"));
-    assert_int_equal(plumb_predecessors_advise(&check, 3, environment), 0);
+    assert_int_equal(plumb_predecessors_advise(&check, names, 3, environment), 0);
 }
 
 static void hostile_values_stay_on_one_short_line(void **state)
@@ -162,14 +222,14 @@ static void hostile_values_stay_on_one_short_line(void **state)
     plumb_check check;
     (void)state;
     memset(value + strlen(value), 'v', sizeof value - strlen(value) - 1);
-    assert_int_equal(plumb_predecessors_advise(&check, 0, environment), 1);
+    assert_int_equal(plumb_predecessors_advise(&check, names, 0, environment), 1);
     assert_non_null(strstr(check.detail, "=\\x1b[31m\\x0avvv"));
     assert_non_null(strstr(check.detail, "vvv...: name of the pipeline"));
     assert_true(strlen(check.detail) < 200);
     assert_string_equal(check.cure, "PLUMB_PIPELINE=\"$TELEFUSER_PIPELINE_NAME\"");
     /* What getenv() does not see is not told. */
-    assert_int_equal(plumb_predecessors_advise(&check, 1, environment), 0);
-    assert_int_equal(plumb_predecessors_advise(&check, 0, NULL), 0);
+    assert_int_equal(plumb_predecessors_advise(&check, names, 1, environment), 0);
+    assert_int_equal(plumb_predecessors_advise(&check, names, 0, NULL), 0);
 }
 
 /* Every variable, set to what is on for all of them: none may be blocked, or be said to work
@@ -178,7 +238,7 @@ static void every_variable_has_a_line(void **state)
 {
     static const char *const values[] = {"1", "true", "", "0", "x y"};
     size_t n;
-    const struct plumb_predecessor *table = plumb_predecessors(&n);
+    const struct plumb_predecessor *table = plumb_predecessors_all(names, &n);
     char *const nothing[] = {NULL};
     (void)state;
     for (size_t i = 0; i < n; i++)
@@ -230,7 +290,7 @@ static void a_question_gets_the_answer_or_the_nearest(void **state)
         const struct question *q = &questions[i];
         struct plumb_buf out = {0};
         plumb_error err = {0, ""};
-        assert_int_equal(plumb_predecessors_explain(&out, q->text, &err), q->status);
+        assert_int_equal(plumb_predecessors_explain(&out, names, q->text, &err), q->status);
         const char *said = q->status < 0 ? err.message : out.data;
         if (!said || !strstr(said, q->answer))
             fail_msg("'%s' gives '%s', not '%s'", q->text, said ? said : "", q->answer);
@@ -251,7 +311,7 @@ static void a_long_question_is_cut_at_a_whole_character(void **state)
     for (size_t i = 0; i + 1 < SIZE; i++)
         text[i] = (i % 2) ? '\xa9' : '\xc3';
     text[SIZE - 1] = '\0';
-    assert_int_equal(plumb_predecessors_explain(&out, text, &err), PLUMB_ERR_NOT_FOUND);
+    assert_int_equal(plumb_predecessors_explain(&out, names, text, &err), PLUMB_ERR_NOT_FOUND);
     assert_null(strstr(err.message, "\\x"));
     assert_non_null(strstr(err.message, "\xc3\xa9...'"));
     free(text);
@@ -262,10 +322,10 @@ static void list_and_page_have_every_entry(void **state)
 {
     struct plumb_buf list = {0}, page = {0};
     size_t n, lines = 0, rows = 0;
-    plumb_predecessors(&n);
+    plumb_predecessors_all(names, &n);
     (void)state;
-    plumb_predecessors_list(&list);
-    plumb_predecessors_page(&page);
+    plumb_predecessors_list(&list, names);
+    plumb_predecessors_page(&page, names);
     assert_false(list.failed || page.failed);
     for (const char *p = list.data; (p = strchr(p, '\n')); p++)
         lines++;
@@ -283,6 +343,7 @@ int main(void)
         cmocka_unit_test(every_entry_is_whole),
         cmocka_unit_test(placeholders_stand_for_any_text),
         cmocka_unit_test(a_long_text_takes_no_long_time),
+        cmocka_unit_test(a_damaged_table_is_refused_with_its_line),
         cmocka_unit_test(a_value_means_what_it_meant_there),
         cmocka_unit_test(ranks_are_read_as_the_recorder_reads_them),
         cmocka_unit_test(hostile_values_stay_on_one_short_line),
@@ -291,5 +352,5 @@ int main(void)
         cmocka_unit_test(a_long_question_is_cut_at_a_whole_character),
         cmocka_unit_test(list_and_page_have_every_entry),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_names, close_names);
 }

@@ -38,10 +38,10 @@ static void put_head(struct plumb_buf *out)
                      "In plumb");
 }
 
-void plumb_predecessors_list(struct plumb_buf *out)
+void plumb_predecessors_list(struct plumb_buf *out, const struct plumb_predecessors *t)
 {
     size_t n;
-    const struct plumb_predecessor *table = plumb_predecessors(&n);
+    const struct plumb_predecessor *table = plumb_predecessors_all(t, &n);
     put_head(out);
     for (size_t i = 0; i < n; i++)
         put_line(out, &table[i]);
@@ -91,10 +91,11 @@ static void put_row(struct plumb_buf *out, const struct plumb_predecessor *p)
 }
 
 /* Rows of one system, the variables or the rest. */
-static void put_rows(struct plumb_buf *out, const char *prefix, bool variables)
+static void put_rows(struct plumb_buf *out, const struct plumb_predecessors *t, const char *prefix,
+                     bool variables)
 {
     size_t n;
-    const struct plumb_predecessor *table = plumb_predecessors(&n);
+    const struct plumb_predecessor *table = plumb_predecessors_all(t, &n);
     size_t shown = 0;
     for (size_t i = 0; i < n; i++) {
         if (strncmp(table[i].row, prefix, 2) != 0 ||
@@ -107,13 +108,13 @@ static void put_rows(struct plumb_buf *out, const char *prefix, bool variables)
     }
 }
 
-void plumb_predecessors_page(struct plumb_buf *out)
+void plumb_predecessors_page(struct plumb_buf *out, const struct plumb_predecessors *t)
 {
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
         plumb_buf_printf(out, "%s## %s (%s)\n", i ? "\n" : "", sections[i].heading,
                          sections[i].prefix);
-        put_rows(out, sections[i].prefix, true);
-        put_rows(out, sections[i].prefix, false);
+        put_rows(out, t, sections[i].prefix, true);
+        put_rows(out, t, sections[i].prefix, false);
     }
 }
 
@@ -130,10 +131,10 @@ static void put_entry(struct plumb_buf *out, const struct plumb_predecessor *p)
 }
 
 /* The entries that fit best. */
-static bool put_matches(struct plumb_buf *out, const char *text)
+static bool put_matches(struct plumb_buf *out, const struct plumb_predecessors *t, const char *text)
 {
     size_t n;
-    const struct plumb_predecessor *table = plumb_predecessors(&n);
+    const struct plumb_predecessor *table = plumb_predecessors_all(t, &n);
     size_t best = 0;
     for (size_t i = 0; i < n; i++) {
         size_t fit = plumb_predecessor_match(&table[i], text);
@@ -146,12 +147,13 @@ static bool put_matches(struct plumb_buf *out, const char *text)
 }
 
 /* NAME=value: what one would see with it in the environment. */
-static bool put_assignment(struct plumb_buf *out, const char *text)
+static bool put_assignment(struct plumb_buf *out, const struct plumb_predecessors *t,
+                           const char *text)
 {
     static char *const nothing[] = {NULL};
     char name[ASKED_MAX + 1];
     size_t n;
-    const struct plumb_predecessor *table = plumb_predecessors(&n);
+    const struct plumb_predecessor *table = plumb_predecessors_all(t, &n);
     size_t length = strcspn(text, "=");
     bool found = false;
     if (!text[length] || length > ASKED_MAX)
@@ -174,14 +176,14 @@ static bool put_assignment(struct plumb_buf *out, const char *text)
 }
 
 /* f(x) and f() are f. */
-static bool put_call(struct plumb_buf *out, const char *text)
+static bool put_call(struct plumb_buf *out, const struct plumb_predecessors *t, const char *text)
 {
     char name[ASKED_MAX + 1];
     size_t length = strcspn(text, "(");
     if (length == 0 || !text[length] || length > ASKED_MAX)
         return false;
     snprintf(name, sizeof name, "%.*s", (int)length, text);
-    return put_matches(out, name);
+    return put_matches(out, t, name);
 }
 
 static bool contains(const char *name, const char *part)
@@ -194,10 +196,11 @@ static bool contains(const char *name, const char *part)
 }
 
 /* A list of the names that `text` is a part of, when they are not too many to read. */
-static bool put_containing(struct plumb_buf *out, const char *text)
+static bool put_containing(struct plumb_buf *out, const struct plumb_predecessors *t,
+                           const char *text)
 {
     size_t n;
-    const struct plumb_predecessor *table = plumb_predecessors(&n);
+    const struct plumb_predecessor *table = plumb_predecessors_all(t, &n);
     size_t found = 0;
     for (size_t i = 0; i < n; i++)
         found += contains(table[i].name, text);
@@ -211,30 +214,32 @@ static bool put_containing(struct plumb_buf *out, const char *text)
 }
 
 /* The name whose entries were put, NULL: none is near. */
-static const char *put_nearest(struct plumb_buf *out, const char *text)
+static const char *put_nearest(struct plumb_buf *out, const struct plumb_predecessors *t,
+                               const char *text)
 {
     size_t n;
-    const struct plumb_predecessor *table = plumb_predecessors(&n);
+    const struct plumb_predecessor *table = plumb_predecessors_all(t, &n);
     struct plumb_nearest nearest = plumb_nearest_start(text);
     for (size_t i = 0; i < n; i++)
         plumb_nearest_offer(&nearest, table[i].name);
-    return nearest.best && put_matches(out, nearest.best) ? nearest.best : NULL;
+    return nearest.best && put_matches(out, t, nearest.best) ? nearest.best : NULL;
 }
 
-int plumb_predecessors_explain(struct plumb_buf *out, const char *text, plumb_error *err)
+int plumb_predecessors_explain(struct plumb_buf *out, const struct plumb_predecessors *t,
+                               const char *text, plumb_error *err)
 {
     struct plumb_buf asked = {0};
     const char *nearest;
     int rc = 1;
-    if (put_matches(out, text) || put_assignment(out, text) || put_call(out, text))
+    if (put_matches(out, t, text) || put_assignment(out, t, text) || put_call(out, t, text))
         return PLUMB_OK;
     /* One or two letters are near to, and part of, too much. */
     bool guess = strlen(text) >= GUESSED_MIN;
     plumb_predecessor_put(&asked, text);
     const char *shown = asked.data ? asked.data : "";
-    if (guess && put_containing(out, text))
+    if (guess && put_containing(out, t, text))
         plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no name '%s'; these have it in them", shown);
-    else if (guess && (nearest = put_nearest(out, text)))
+    else if (guess && (nearest = put_nearest(out, t, text)))
         plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no name '%s'; the nearest is '%s'", shown, nearest);
     else
         rc = plumb_fail(err, PLUMB_ERR_NOT_FOUND,
