@@ -5,7 +5,7 @@
 #define TESTS_RECORD_SHOWN_H
 
 #include "live/trace_regions.h"
-#include "record/run/runtime.h"
+#include "record/runtime/mapping.h"
 #include "timeline/mapping.h"
 
 /* What the trace of this thread shows, read from its queue. */

@@ -51,12 +51,11 @@ MAY_INCLUDE = {
 ORDER = {
     "base": ["text", "", "stats", "process"],
     "codec": ["", "gz"],
+    "record": ["runtime", "trace", "activation", "stage", "collect", "span", "control", "run"],
     "read": ["file", "json", "trace", "activation", "run"],
     "report": ["table", "picture", "activation", "compare", "diverge", "export", "names", "trace",
                "run"],
 }
-# Layers whose folders are one knot as yet.
-TIED = {"record"}
 FOLDER_MAX, README_FROM, README_LINES = 45, 10, 12
 # Clients keep to the public headers but may split themselves into files.
 CLIENTS = {"cli", "bindings", "services", "examples"}
@@ -102,7 +101,7 @@ def target_of(root, path, quote, name):
 def check_folders(path, target, name):
     """The rule between the folders of one layer."""
     layer, own, other = layer_of(path), folder_of(path), folder_of(target)
-    if path.parts[0] != "src" or own == other or layer in TIED or is_test(path):
+    if path.parts[0] != "src" or own == other or is_test(path):
         return None
     order = ORDER.get(layer, [""])
     if other in order and (own not in order or order.index(other) < order.index(own)):
@@ -200,10 +199,9 @@ def check_folder(root, folder, files):
         problems.append(f"{folder}: {len(files)} files and no README.md")
     if readme.is_file() and len(readme.read_text().splitlines()) > README_LINES:
         problems.append(f"{folder}/README.md: more than {README_LINES} lines")
-    if folder.parts[1] not in TIED:
-        for group in circles(units_of(root, files)):
-            problems.append(f"{folder}: files include each other in a circle: "
-                            + ", ".join(unit.name for unit in group))
+    for group in circles(units_of(root, files)):
+        problems.append(f"{folder}: files include each other in a circle: "
+                        + ", ".join(unit.name for unit in group))
     return problems
 
 

@@ -17,18 +17,34 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <plumb/lookup.h>
-
 #include "base/log.h"
 #include "base/process/references.h"
 #include "base/stderr.h"
 #include "collect/list.h"
 #include "record/activation/activation.h"
 #include "record/collect/collector.h"
-#include "record/control/keeper.h"
-#include "record/run/carve.h"
+#include "record/run/platform.h"
 #include "record/run/run.h"
-#include "record/run/runtime.h"
+#include "record/run/stopwatch.h"
+#include "record/runtime/async.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/count.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/helper_life.h"
+#include "record/runtime/keeper.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/node.h"
+#include "record/runtime/point.h"
+#include "record/runtime/record_log.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
+#include "record/span/measure.h"
+#include "record/span/pipeline.h"
+#include "record/span/region.h"
+#include "record/span/scope.h"
+#include "record/span/snapshot.h"
+#include "record/span/span_pairs.h"
 #include "record/stage/check.h"
 #include "record/stage/hook.h"
 #include "record/stage/ledger.h"
@@ -37,6 +53,7 @@
 #include "summary/end_block.h"
 #include "summary/rank_summary.h"
 #include "summary/table.h"
+#include <plumb/lookup.h>
 
 /* Written once, before any client can see it. */
 static struct plumb_api table;

@@ -25,6 +25,9 @@
 #include "base/pages.h"
 #include "record/collect/collector.h"
 #include "record/collect/sched.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 #include "record/span/thread_lock.h"
 
 enum { LANES = 64, DATA_PAGES = 8, HOLD_TRIES = 1000, PERIOD_NS = 50000000 };

@@ -16,7 +16,8 @@
 #include "seeds.h"
 #include "turns.h"
 
-#include "record/run/carve.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/mapping.h"
 #include "record/stage/ledger.h"
 
 enum {

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "record/run/carve.h"
-#include "record/run/runtime.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/helper.h"
 #include "runtime/child.h"
 
 static void spans(const char *name, int n)

@@ -8,8 +8,8 @@
 #include "runtime/child.h"
 
 #include "base/clock.h"
-#include "record/control/helper.h"
-#include "record/run/runtime.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/lock.h"
 
 enum { STAGES = 2000, SLOW_STAGES = 200 };
 #define LONG_NS UINT64_C(20000000000)

@@ -4,7 +4,6 @@
 #include "runtime/child.h"
 
 #include "record.h"
-#include "record/run/runtime.h"
 #include "virtual_clock.h"
 
 enum { WORK_NS = 850000000, MORE_NS = 150000000, FOLDS = 500, EARLY_ANCHORS = 2 };

@@ -6,7 +6,6 @@
 #include <sys/ptrace.h>
 
 #include "live/read.h"
-#include "record/run/runtime.h"
 #include "runtime/child.h"
 
 enum { STRIDE = 11 }; /* read after so many instructions of a fold */

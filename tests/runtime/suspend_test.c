@@ -7,7 +7,6 @@
 
 #include "runtime/child.h"
 
-#include "record/run/runtime.h"
 #include "record_trace.h"
 #include "virtual_clock.h"
 

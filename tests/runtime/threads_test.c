@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <pthread.h>
 
-#include "record/run/runtime.h"
+#include "record/runtime/thread.h"
 #include "runtime/child.h"
 
 enum { THREADS = 10000, LATE_THREADS = 6000, AT_ONCE = 4, SPANS = 7 };

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "record.h"
+#include "record/runtime/mapping.h"
 #include "record/stage/ledger.h"
 
 enum { POINTS = 5000 };

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "record/trace/keep.h"
 #include "record_timing.h"
 #include "record_traced.h"
 

@@ -13,7 +13,8 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "base/scratch.h"
-#include "record/stage/stage.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/thread.h"
 
 enum { COPIES = 16, DEPTH = 16 };
 

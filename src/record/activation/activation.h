@@ -21,7 +21,7 @@
 #include "config/pattern.h"
 #include "config/step_list.h"
 #include "record/activation/calls.h"
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 #include "tensor/pending.h"
 
 enum { PLUMB_ACT_SINKS = 8, PLUMB_ACT_PATH = 64, PLUMB_ACT_MODULES = 65536 };
@@ -176,11 +176,6 @@ void plumb_act_dump_open(void);  /* PLUMB_JOB_ACTIVATIONS: makes the thread, whe
 void plumb_act_dump_close(void); /* ends it; waits some seconds for a disk that takes nothing */
 void plumb_act_dump_forked(void);
 
-/* record/run/paths.c: a path of this process's own, absolute, from a pattern of the settings; false, and said
- * together with `none`: it cannot be. */
-bool plumb_path_own(char *out, size_t size, const char *pattern, const char *none);
-/* "a/b.json" and ".7" to "a/b.7.json"; false, and nothing changed: it does not fit. */
-bool plumb_path_insert(char *path, size_t size, const char *tag);
 /* file.c: on threads that share the helper's descriptors */
 struct plumb_act_file {
     int fd; /* among the helper's; -1: none */

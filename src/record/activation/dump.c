@@ -4,12 +4,15 @@
  *
  * `__metadata__` in it says which record it belongs to, in the words of the record's line. Here is
  * what is known before the file is opened; dump_file.c writes it. */
+#include "record/activation/dump.h"
+
 #include <stdio.h>
 
 #include "base/error.h"
 #include "codec/json_write.h"
-#include "record/activation/dump.h"
-#include "record/run/carve.h"
+#include "record/activation/activation.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/runtime.h"
 
 static const struct {
     const char *name;

@@ -16,8 +16,10 @@
 #include "base/log.h"
 #include "base/pages.h"
 #include "base/whole_file.h"
+#include "record/activation/activation.h"
 #include "record/activation/dump.h"
-#include "record/run/run.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/paths.h"
 #include "tensor/row_major.h"
 
 enum { PIECE = 256 * 1024, NAMES = 100000 };

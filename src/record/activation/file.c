@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "record/activation/activation.h"
+#include "record/runtime/paths.h"
 
 enum { TRIES = 100 };
 

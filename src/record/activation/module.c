@@ -8,7 +8,12 @@
 #include <string.h>
 
 #include "record/activation/activation.h"
-#include "record/span/ring.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/node.h"
+#include "record/runtime/open_spans.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 
 #define DECIDE_WAIT_NS UINT64_C(5000000000)
 

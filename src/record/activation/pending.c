@@ -14,6 +14,7 @@
 #include "base/process/process.h"
 #include "base/quiet_write.h"
 #include "record/activation/activation.h"
+#include "record/runtime/runtime.h"
 
 static struct plumb_pending *place;
 static char name[PLUMB_SETTINGS_PATH + 80]; /* "": no file is behind it */

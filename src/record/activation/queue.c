@@ -20,7 +20,11 @@
 #include "base/pages.h"
 #include "base/quiet_write.h"
 #include "record/activation/activation.h"
-#include "record/control/keeper.h"
+#include "record/activation/calls.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/helper_life.h"
+#include "record/runtime/keeper.h"
+#include "record/runtime/runtime.h"
 
 enum { RING = PLUMB_PENDING_RING, PAGE = 4096, BATCH = 16 * PAGE, PERIOD_NS = 50000000 };
 #define NAP_NS UINT64_C(1000000)

@@ -9,8 +9,12 @@
 #include "base/log.h"
 #include "base/pages.h"
 #include "record/activation/activation.h"
-#include "record/run/carve.h"
-#include "record/run/run.h"
+#include "record/activation/calls.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/paths.h"
+#include "record/runtime/runtime.h"
 
 enum { CLOSE_WAIT_MS = 10000 };
 #define FILE_WAIT_NS UINT64_C(5000000000)

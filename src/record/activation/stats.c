@@ -1,12 +1,13 @@
 /* stats.c: which statistics the records of a run have, and those of the program's. What
  * plumb knows by itself is in tensor/record_line.c. */
-#include "record/activation/activation.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "record/activation/activation.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/runtime.h"
 
 static int find(const char *name, int *column)
 {

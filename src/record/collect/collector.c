@@ -6,8 +6,12 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "record/control/keeper.h"
-#include "record/run/carve.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/keeper.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 
 enum { STACK_BYTES = 256 * 1024, NAP_NS = 1000000 };
 

@@ -12,7 +12,7 @@
 #define PLUMB_RECORD_COLLECT_COLLECTOR_H
 
 #include "live/lane.h"
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 enum {
     PLUMB_COLLECTOR_WHY = 256,
@@ -103,9 +103,6 @@ int plumb_lane_open_impl(plumb_lane *out, plumb_collector *c, const plumb_lane_o
 int plumb_emit_impl(plumb_lane lane, plumb_clock clock, const plumb_event *event);
 void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node node);
 uint64_t plumb_host_ticks_impl(void);
-/* Inside enter: the node of the innermost open span, else of what the thread has adopted; 0: none.
- */
-uint32_t plumb_innermost_node(struct plumb_thread *th);
 /* Figures of the lanes of `c`; with the run's mapping in place. */
 void plumb_lanes_sum(struct plumb_run *run, const struct plumb_collector *c,
                      plumb_collector_status *out);

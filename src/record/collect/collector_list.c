@@ -2,7 +2,10 @@
 #include <string.h>
 
 #include "record/collect/collector.h"
-#include "record/control/keeper.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/keeper.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/runtime.h"
 
 /* The list; those registered never leave it. Guarded by life_lock; `count` is released. */
 static struct {

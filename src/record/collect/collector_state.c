@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "record/collect/collector.h"
-#include "record/run/carve.h"
-#include "record/run/run.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/record_log.h"
+#include "record/runtime/thread.h"
 
 struct plumb_live_collector *plumb_collector_entry(struct plumb_collector *c, struct plumb_run *run)
 {

@@ -10,8 +10,13 @@
 #include "base/pages.h"
 #include "live/lane_clock.h"
 #include "record/collect/collector.h"
-#include "record/run/carve.h"
-#include "record/span/ring.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/open_spans.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
 #include "record/stage/stage.h"
 #include "record/trace/trace.h"
@@ -437,13 +442,6 @@ uint64_t plumb_host_ticks_impl(void)
 }
 
 /* ---- Origins --------------------------------------------------------------------------------- */
-
-uint32_t plumb_innermost_node(struct plumb_thread *th)
-{
-    if (plumb_depth(th))
-        return plumb_key_node(plumb_ring_innermost(th));
-    return th->path_depth ? th->path[th->path_depth - 1] : 0;
-}
 
 void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node node)
 {

@@ -8,7 +8,11 @@
 #include "base/futex.h"
 #include "live/lane_clock.h"
 #include "record/collect/collector.h"
-#include "record/run/carve.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 
 enum { TRIES = 5, FIT_NS = 2000000 };
 

@@ -10,8 +10,10 @@
 
 #include "base/scratch.h"
 #include "live/ledger.h"
-#include "record/run/carve.h"
-#include "record/span/ring.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 
 enum { EVENTS = 4096, DEPTH = PLUMB_DEPTH_MAX + 1 };
 

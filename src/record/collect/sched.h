@@ -9,7 +9,7 @@
 #ifndef PLUMB_RECORD_COLLECT_SCHED_H
 #define PLUMB_RECORD_COLLECT_SCHED_H
 
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 enum { PLUMB_SCHED_PENDING = 256 };
 

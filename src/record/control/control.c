@@ -18,10 +18,13 @@
 
 #include "base/log.h"
 #include "live/clock.h"
-#include "record/control/helper.h"
-#include "record/control/keeper.h"
-#include "record/run/run.h"
-#include "record/run/runtime.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/keeper.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/own_cpu.h"
+#include "record/runtime/run_wanted.h"
+#include "record/runtime/thread.h"
+#include "record/span/calibrate.h"
 #include "record/stage/ledger.h"
 
 enum { MS = 1000000, SIGNALS_AFTER_NS = 1000 * MS, SIGNAL_WAIT_MS = 2000, AFTER_JUMP_NS = 5 * MS };

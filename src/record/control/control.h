@@ -13,13 +13,8 @@ uint64_t plumb_control_turn(void);
 /* A run is open. `early`: the program has perhaps not looked at its signals yet. */
 void plumb_control_start(struct plumb_run *run, bool early);
 void plumb_control_stop(void);
-/* Has the run that is wanted opened in `ms`, unless somebody has by then. Any thread. */
-void plumb_control_open_later(uint32_t ms);
 /* Whether a signal ends the run: a thread waits in our handler. */
 bool plumb_control_was_signalled(void);
 void plumb_control_forget(void); /* in the child of a fork: the run is the parent's */
-
-/* record/span/calibrate.c: measures plumb_rt.overhead_ticks_x1000. */
-void plumb_calibrate(void);
 
 #endif

@@ -6,13 +6,17 @@
 #include "base/pages.h"
 #include "live/read.h"
 #include "model/timing.h"
-#include "record/activation/activation.h"
-#include "record/collect/collector.h"
-#include "record/control/control.h"
-#include "record/run/carve.h"
 #include "record/run/run.h"
+#include "record/run/subsystems.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/point.h"
+#include "record/runtime/record_log.h"
+#include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
-#include "record/trace/trace.h"
+#include "record/trace/active_steps.h"
 
 enum { FIT_NS = 2000000 };
 
@@ -83,7 +87,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     bool may_return, kept = true;
     uint32_t inside;
     int rc;
-    plumb_collectors_stop(run);
+    PLUMB_EACH_SUBSYSTEM_BACKWARDS(stop, run);
     plumb_snapshot_lock();
     inside = quiesce(&may_return);
     /* Summaries see no run from here on: the end block calls out, and may be asked for one. */
@@ -94,8 +98,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     plumb_snapshot_unlock();
     PLUMB_ADD(run->h->drops[PLUMB_DROP_REENTRANT],
               __atomic_exchange_n(&plumb_rt.handlers_turned_away, 0, __ATOMIC_RELAXED));
-    plumb_control_stop();
-    plumb_activations_close(run);
+    PLUMB_EACH_SUBSYSTEM_BACKWARDS(close, run);
     plumb_anchor_take(&end, plumb_rt.clock);
     if (end.raw_ns - plumb_rt.early.raw_ns < FIT_NS) {
         /* Too short to fit the clock well; a moment longer costs less than a wrong figure. */
@@ -108,20 +111,17 @@ static int close_run(struct plumb_run *run, plumb_error *err)
         plumb_anchor_take(&end, plumb_rt.clock);
         plumb_live_clock_take(run->h, &end);
     }
-    plumb_trace_writer_stop(run, &end);
-    plumb_trace_tell_stop(run);
+    PLUMB_EACH_SUBSYSTEM_BACKWARDS(finish, run, &end);
     if (inside)
         note_inside(run, inside);
-    plumb_carve_note(run);
-    plumb_ledger_close(run);
-    plumb_collectors_tell(run);
-    plumb_collectors_list();
+    PLUMB_EACH_SUBSYSTEM(notes, run);
     rc = plumb_run_conclude(run, &end, &kept, &why);
     if (rc < 0)
         tell_unsaved(run, &end, why.message);
     PLUMB_STORE(run->h->status, PLUMB_LIVE_ENDED);
     plumb_file_done(run, kept);
     if (!may_return) {
+        plumb_active_close(run);
         plumb_mapping_close(run);
         plumb_pages_unmap(run, sizeof *run);
     }

@@ -10,9 +10,8 @@
 #include "base/buf.h"
 #include "base/text/sanitize.h"
 #include "base/whole_file.h"
-#include "record/run/carve.h"
 #include "record/run/run.h"
-#include "record/run/runtime.h"
+#include "record/runtime/carve.h"
 
 /* Those that lead to `path`, which is as it was when this returns. */
 static int make_above(char *path, plumb_error *err)

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "base/process/environment_copy.h"
-#include "record/run/carve.h"
+#include "base/process/rank.h"
 #include "record/run/run.h"
-#include "record/run/runtime.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/runtime.h"
 
 static void first_line(char *out, size_t size, const char *path, const char *key)
 {

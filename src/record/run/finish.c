@@ -19,39 +19,15 @@
 #include "live/shape_times.h"
 #include "live/signature_live.h"
 #include "model/timing.h"
-#include "record/run/carve.h"
 #include "record/run/run.h"
-#include "record/run/runtime.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/own_cpu.h"
+#include "record/runtime/paths.h"
+#include "record/runtime/record_log.h"
 #include "record/trace/active_steps.h"
 
 /* ---- Telling `plumb record` ------------------------------------------------------------------ */
-
-void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t samples)
-{
-    const char *path = plumb_rt.settings.record_log;
-    char line[1300];
-    struct stat st;
-    int fd, n;
-    if (!path[0])
-        return;
-    /* `plumb record` has made it. A pipe could stop the program, and is none of ours. */
-    fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return;
-    }
-    n = snprintf(line, sizeof line, "%s %u %llu %llu %s\n", kind, plumb_rt.pid,
-                 (unsigned long long)nodes, (unsigned long long)samples, dir);
-    plumb_write_quietly(fd, line, (size_t)n);
-    close(fd);
-}
-
-void plumb_run_loaded(void)
-{
-    plumb_run_tell("load", "-", 0, 0);
-}
 
 static uint64_t sample_count(const struct plumb_timing *t)
 {

@@ -6,15 +6,15 @@
 
 #include "base/log.h"
 #include "base/pages.h"
-#include "record/activation/activation.h"
-#include "record/collect/collector.h"
-#include "record/control/control.h"
-#include "record/control/keeper.h"
 #include "record/run/run.h"
-#include "record/stage/ledger.h"
+#include "record/run/subsystems.h"
+#include "record/runtime/keeper.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/paths.h"
+#include "record/runtime/point.h"
+#include "record/runtime/thread.h"
 #include "record/trace/active_steps.h"
-#include "record/trace/nvtx.h"
-#include "record/trace/trace.h"
 
 /* Puts private memory with what the mapping holds in its place. False: no memory. */
 static bool make_private(struct plumb_run *run)
@@ -42,18 +42,10 @@ void plumb_run_forked(bool interrupted)
     struct plumb_run *run = plumb_rt.run;
     bool was_on = run || plumb_rt.want_run;
     plumb_locks_forked(interrupted);
-    plumb_sized_forked();
     plumb_rt.pid = (uint32_t)getpid();
     plumb_threads_forget(interrupted);
-    plumb_helper_forget();
-    plumb_keeper_forget();
-    plumb_control_forget();
     plumb_log_forked();
-    plumb_activations_forked();
-    plumb_own_cpu_forked();
-    plumb_collectors_forked();
-    plumb_nvtx_forked();
-    plumb_trace_writer_forget();
+    PLUMB_EACH_SUBSYSTEM(forked, );
     plumb_rt.run = NULL;
     PLUMB_STORE(plumb_rt.recording, 0);
     PLUMB_STORE(plumb_rt.want_run, was_on && plumb_rt.settings.fork == PLUMB_FORK_FOLLOW);

@@ -8,13 +8,12 @@
  * the child's run. */
 #include "base/pages.h"
 #include "model/signature_pack.h"
-#include "record/activation/activation.h"
 #include "record/collect/sched.h"
-#include "record/run/carve.h"
-#include "record/run/runtime.h"
+#include "record/run/subsystems.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/thread.h"
 #include "record/stage/stage.h"
 #include "record/trace/active_steps.h"
-#include "record/trace/trace.h"
 
 static void free_stages(struct plumb_thread *th)
 {
@@ -51,8 +50,9 @@ void plumb_give_back(void)
             plumb_thread_free(th);
     }
     plumb_rt.threads = plumb_rt.looked_at = plumb_rt.idle = NULL;
-    plumb_trace_writer_give_back();
-    plumb_activations_give_back();
-    if (plumb_rt.run)
+    PLUMB_EACH_SUBSYSTEM(give_back, );
+    if (plumb_rt.run) {
+        plumb_active_close(plumb_rt.run);
         plumb_mapping_close(plumb_rt.run);
+    }
 }

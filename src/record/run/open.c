@@ -11,14 +11,19 @@
 #include "base/process/rank.h"
 #include "live/read.h"
 #include "model/timing.h"
-#include "record/activation/activation.h"
-#include "record/collect/collector.h"
-#include "record/control/control.h"
-#include "record/run/carve.h"
+#include "record/run/platform.h"
 #include "record/run/run.h"
-#include "record/stage/ledger.h"
-#include "record/trace/nvtx.h"
-#include "record/trace/trace.h"
+#include "record/run/subsystems.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/own_cpu.h"
+#include "record/runtime/point.h"
+#include "record/runtime/record_log.h"
+#include "record/runtime/runtime.h"
+#include "record/span/region.h"
+#include "record/trace/active_steps.h"
 
 static void header_tables(struct plumb_live_header *h)
 {
@@ -82,16 +87,13 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     /* Index 0 of the nodes is no node. */
     plumb_table_add(run, &h->nodes);
     plumb_table_commit(&h->nodes);
-    plumb_regions_open(run);
-    plumb_nodes_publish(run);
+    PLUMB_STORE(plumb_rt.rank, rank->rank);
+    PLUMB_EACH_SUBSYSTEM(begin, run);
     if (run->problem[0])
         plumb_run_note(run, "%s", run->problem);
     if (run->bounded_by)
         plumb_run_note(run, "statistics had %zu KiB, which is less than PLUMB_MAX_STATE: %s",
                        run->mapped / 1024, run->bounded_by);
-    PLUMB_STORE(plumb_rt.rank, rank->rank);
-    plumb_ledger_open(run);
-    plumb_trace_begin(run);
     PLUMB_RELEASE(h->magic, PLUMB_LIVE_MAGIC);
     return PLUMB_OK;
 }
@@ -144,6 +146,7 @@ static struct plumb_run *open_locked(plumb_error *err)
         if (run->in_file)
             plumb_run_tell("run", run->dir, 0, 0);
         plumb_file_done(run, false);
+        plumb_active_close(run);
         plumb_mapping_close(run);
         plumb_pages_unmap(run, sizeof *run);
         return NULL;
@@ -184,11 +187,10 @@ int plumb_run_open_now(bool early, plumb_error *err)
     plumb_error why = {0, ""};
     struct plumb_run *run;
     plumb_environ_look(false);
-    plumb_nvtx_emits(); /* looks into /dev: before threads ask */
-    plumb_sized_shut();
+    PLUMB_EACH_SUBSYSTEM(prepare, );
     plumb_lock();
     run = open_locked(&why);
-    plumb_sized_unshut();
+    PLUMB_EACH_SUBSYSTEM(ready, );
     if (run) {
         PLUMB_RELEASE(plumb_rt.run, run);
         PLUMB_RELEASE(plumb_rt.recording, 1);
@@ -207,13 +209,7 @@ int plumb_run_open_now(bool early, plumb_error *err)
     else if (run->problem[0])
         tell_problem("", run->problem);
     tell_idle();
-    plumb_regions_tell();
-    plumb_nvtx_tell();
-    plumb_activations_open(run);
-    plumb_control_start(run, early);
-    plumb_collectors_start(run);
-    plumb_trace_writer_start(run);
-    plumb_trace_tell_start(run);
+    PLUMB_EACH_SUBSYSTEM(open, run, early);
     /* Ahead of need: a signal may end the program while a thread waits for storage, with the lock.
      */
     if (plumb_helper_is_me())

@@ -1,6 +1,8 @@
 /* platform.c: what a process runs on: system, C library, compiler, GPUs, commit. Read
  * from files by the helper, when a run opens and when the program asks; what cannot be read stays
  * empty. */
+#include "record/run/platform.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -9,8 +11,10 @@
 #include "base/error.h"
 #include "base/process/git_commit.h"
 #include "base/process/nvidia.h"
-#include "record/run/carve.h"
-#include "record/stage/ledger.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
 
 #define NVIDIA_PROC "/proc/driver/nvidia"
 #define READ_WAIT_NS UINT64_C(5000000000)

@@ -13,6 +13,12 @@
 #include "base/process/environment.h"
 #include "record/activation/activation.h"
 #include "record/control/control.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/helper_life.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
+#include "record/span/region.h"
 #include "record/stage/ledger.h"
 #include "record/trace/nvtx.h"
 

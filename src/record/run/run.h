@@ -6,19 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/run_wanted.h"
 
 struct plumb_buf;
-
-/* paths.c: under the lock, or alone in a forked child */
-void plumb_paths_resolve(void); /* of the settings just taken */
-void plumb_paths_forked(void);  /* makes them this child's own */
+struct plumb_rank;
 
 /* dir.c */
 /* Makes the directory of a run. PLUMB_ERR_STATE: the one asked for already holds a run. */
 int plumb_run_dir_make(char *dir, size_t size, const char *host, int32_t rank, plumb_error *err);
-/* Makes the folders that lead to a file. */
-int plumb_run_make_parents(const char *path, plumb_error *err);
 /* Writes a file whole (base/whole_file.h). The second: into the directory of a run. */
 int plumb_run_replace(const char *path, const struct plumb_buf *b, plumb_error *err);
 int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err);
@@ -28,15 +24,9 @@ int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b
  * not be written. */
 int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
                        plumb_error *err);
-/* A line for `plumb record`. */
-void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t samples);
-void plumb_run_loaded(void); /* tells `plumb record` that the library is here */
 
 /* facts.c */
 void plumb_run_describe(struct plumb_run *run, const char *host, const struct plumb_rank *rank);
-
-/* platform.c */
-void plumb_run_describe_environment(struct plumb_run *run);
 
 /* settings.c */
 void plumb_runtime_settings(void); /* as the library is loaded */
@@ -53,14 +43,8 @@ int plumb_run_stop_now(plumb_error *err);
 int plumb_start_impl(const plumb_options *options, plumb_error *err);
 int plumb_stop_impl(plumb_error *err);
 int plumb_run_dir_impl(char *out, size_t size, plumb_error *err);
-int plumb_run_open(void);        /* the wanted run, at the first span */
-void plumb_run_open_early(void); /* the same, perhaps before main(); on the helper */
-void plumb_run_do_open(void);    /* PLUMB_JOB_OPEN */
-void plumb_run_do_stop(void);    /* PLUMB_JOB_STOP */
-void plumb_run_exit(void);       /* stops it as the process ends */
-
-/* fork.c */
-/* In the child of a fork; `interrupted`: see plumb_threads_forget(). */
-void plumb_run_forked(bool interrupted);
+void plumb_run_do_open(void); /* PLUMB_JOB_OPEN */
+void plumb_run_do_stop(void); /* PLUMB_JOB_STOP */
+void plumb_run_exit(void);    /* stops it as the process ends */
 
 #endif

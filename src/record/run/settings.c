@@ -6,6 +6,9 @@
 #include "base/pages.h"
 #include "base/process/environment.h"
 #include "record/run/run.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/paths.h"
+#include "record/runtime/runtime.h"
 
 static void warn_setting(const char *line, void *arg)
 {

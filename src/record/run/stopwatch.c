@@ -1,10 +1,13 @@
 /* stopwatch.c: how long something took and how much memory its devices held meanwhile, measured
  * from outside: no node, no thread, also when nothing is being recorded (then without memory). */
+#include "record/run/stopwatch.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/pages.h"
+#include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
 #include "record/stage/memory_pool.h"
 

@@ -2,8 +2,13 @@
  * that the open ones are known after a crash; free slots form a stack whose head carries a tag
  * against reuse between read and exchange. A chunk of slots is carved, under the lock, when the
  * stack runs empty. */
+#include "record/runtime/async.h"
 #include "base/log.h"
-#include "record/run/carve.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 #include "record/stage/stage.h"
 #include "record/trace/nvtx.h"
 

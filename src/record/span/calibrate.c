@@ -2,12 +2,16 @@
  * with nothing but what the span path needs: in a tight loop, and between pieces of work that leave
  * nothing of plumb's in the first-level cache, as work does that is worth timing. The second is the
  * difference of two times a hundred times as long, so each is the least of several. */
+#include "record/span/calibrate.h"
+
 #include <string.h>
 
 #include "base/pages.h"
-#include "record/control/control.h"
-#include "record/run/carve.h"
-#include "record/run/runtime.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 
 enum { LINES = 768 /* of 64 bytes: 48 KiB */, WORK_SPANS = 16, WORK_ROUNDS = 12 };
 

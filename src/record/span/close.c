@@ -5,7 +5,8 @@
  * many. So they are closed in pieces, and the record of a piece is as many words long as it ends
  * spans.
  */
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/thread.h"
 
 enum { PIECE = 60 };
 

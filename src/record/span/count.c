@@ -4,7 +4,13 @@
 #include <string.h>
 
 #include "record/collect/collector.h"
-#include "record/run/carve.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/count.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/open_spans.h"
+#include "record/runtime/thread.h"
 #include "record/trace/trace.h"
 
 static struct plumb_live_count *find(struct plumb_run *run, const char *name, uint32_t pipeline,

@@ -1,11 +1,14 @@
 /* first_use.c: see first_use.h. Objects are carved and published under the lock; the maps that find them
  * again are the thread's own. */
-#include "record/span/first_use.h"
-#include "record/run/carve.h"
+#include "record/runtime/first_use.h"
 
 #include <string.h>
 
 #include "base/pages.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 
 static uint32_t key_index(struct plumb_run *run, uint64_t key)
 {

@@ -17,10 +17,13 @@
 
 #include "live/replay.h"
 #include "record/collect/sched.h"
-#include "record/run/carve.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/first_use.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 #include "record/span/amount.h"
-#include "record/span/first_use.h"
-#include "record/span/ring.h"
+#include "record/span/span_pairs.h"
 #include "record/trace/active_steps.h"
 #include "record/trace/trace.h"
 

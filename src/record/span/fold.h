@@ -2,7 +2,7 @@
 #ifndef PLUMB_RECORD_SPAN_FOLD_H
 #define PLUMB_RECORD_SPAN_FOLD_H
 
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 /* Folds the blocks that no fold has read, up to number `last`, all of which must be there: whole,
  * or the newest when the thread itself calls. The caller holds the thread (thread_lock.h). */

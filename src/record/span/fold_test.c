@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "record.h"
-#include "record/run/runtime.h"
+#include "record/span/span_pairs.h"
 #include "runtime/child.h"
 
 enum { ROW = 10 }; /* as many as are summed up in one call */

@@ -1,9 +1,13 @@
 /* measure.c: the careful way to time something, in one call. Needs no run: it works with recording
  * off, except for the counter check, which reads a counter of the open run. */
+#include "record/span/measure.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/run/runtime.h"
+#include "record/runtime/count.h"
+#include "record/runtime/runtime.h"
+#include "record/span/pipeline.h"
 
 enum { WARMUPS = 3, SAMPLES = 20, SAMPLES_MAX = 1000000 };
 

@@ -7,8 +7,13 @@
 
 #include "base/log.h"
 #include "base/pages.h"
-#include "record/run/carve.h"
-#include "record/run/runtime.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/names.h"
+#include "record/runtime/node.h"
+#include "record/runtime/runtime.h"
+#include "record/span/pipeline.h"
 
 /* The name that counts runs of names beyond a bound. */
 #define OTHER "(other)"

@@ -1,10 +1,19 @@
 /* pipeline.c: switching, skipping, synchronising and resetting pipelines, while others record. */
+#include "record/span/pipeline.h"
+
 #include <string.h>
 #include <time.h>
 
 #include "base/log.h"
-#include "record/run/carve.h"
-#include "record/run/runtime.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/names.h"
+#include "record/runtime/node.h"
+#include "record/runtime/point.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 
 enum { UNREGISTER_MS = 3000 };
 

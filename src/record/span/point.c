@@ -5,7 +5,10 @@
 
 #include "base/pages.h"
 #include "record/activation/activation.h"
-#include "record/run/runtime.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/node.h"
+#include "record/runtime/point.h"
+#include "record/runtime/runtime.h"
 
 static bool any_enabled(void)
 {

@@ -13,9 +13,12 @@
 #include "base/text/ascii.h"
 #include "base/text/nearest.h"
 #include "config/region_names.h"
-#include "record/run/carve.h"
-#include "record/run/runtime.h"
-#include "record/stage/ledger.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/node.h"
+#include "record/runtime/region_state.h"
+#include "record/runtime/runtime.h"
 
 static struct plumb_region_entry *at(uint32_t i)
 {

@@ -10,51 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "live/region.h"
-#include "record/span/caller.h"
+#include "record/runtime/caller.h"
+#include "record/runtime/thread.h"
 #include <plumb/abi.h>
 
-enum {
-    PLUMB_REGIONS_OPEN = 32,   /* nested in a thread; deeper ones are plain spans */
-    PLUMB_REGIONS_STRANGE = 64 /* names told of as not registered */
-};
-
 struct plumb_run;
-struct plumb_in;
-struct plumb_thread;
-
-struct plumb_region_entry {
-    const char *short_name, *long_name, *node_name;
-    const char *twin; /* NULL: none */
-    const char *description;
-    uint32_t node; /* 0: not entered yet */
-    uint32_t selected;
-};
-struct plumb_regions {                /* of the runtime */
-    struct plumb_region_entry *entry; /* [PLUMB_REGIONS_MAX], once there is one */
-    uint32_t count;                   /* released after the entry is written */
-    uint32_t selection;               /* enum plumb_live_selection, of the run */
-    const char *strange[PLUMB_REGIONS_STRANGE];
-    uint32_t stranges;
-    uint32_t speaks; /* this process is the one of its machine's ranks that tells of regions */
-    uint64_t told;   /* hash of the list that was complained of last */
-};
-struct plumb_region_open { /* of a thread, the outermost first */
-    uint32_t depth;        /* of its span */
-    uint32_t index;
-    uint32_t scopes;   /* open scopes around it */
-    const void *point; /* the declaration that it is in; NULL: one with a begin and an end */
-    const void *frame; /* of the call that began it */
-};
-struct plumb_region_stack { /* of a thread */
-    struct plumb_region_open open[PLUMB_REGIONS_OPEN];
-    uint32_t count;
-    uint32_t selected; /* of them */
-    uint32_t adopted;  /* 1: the thread works below a selected region of another */
-    uint32_t closing;  /* 1: a selected region was left, and the end of its span is still to come */
-    uint32_t seen;     /* 1: it was inside at some time of the ring block that is being filled */
-    uint32_t ended;    /* 1 + index of one that has switched collection off, to be told of */
-};
 
 /* ---- region.c: which there are, and which are selected ----------------------------------------
  */
@@ -92,9 +52,6 @@ void plumb_regions_closing(struct plumb_in in, uint32_t depth);
 void plumb_regions_scopes_ended(struct plumb_in in, uint32_t scopes);
 /* Inside enter: the thread works below other nodes now. */
 void plumb_regions_adopted(struct plumb_thread *th);
-/* Before a fold: whether the block may hold what the trace is kept to. What is left out is counted.
- */
-bool plumb_regions_want_block(struct plumb_in in);
 /* After those spans have ended: logs a collection that this has switched off. */
 void plumb_regions_closed(struct plumb_thread *th);
 

@@ -1,7 +1,11 @@
 /* ring.c: see ring.h. The hot part is plumb_block_next(), each 63 spans. */
 #include "record/span/ring.h"
 
+#include "record/runtime/enter.h"
+#include "record/runtime/open_spans.h"
+#include "record/runtime/thread.h"
 #include "record/span/fold.h"
+#include "record/span/thread_lock.h"
 
 enum { BATCH_MOST = 64 }; /* more gain nothing, and the span around a fold pays for all of them */
 
@@ -208,4 +212,11 @@ uint64_t plumb_ring_innermost(struct plumb_thread *th)
         key = th->live->frames[plumb_depth(th)].key;
     plumb_unfolded_close(&u, th);
     return key;
+}
+
+uint32_t plumb_innermost_node(struct plumb_thread *th)
+{
+    if (plumb_depth(th))
+        return plumb_key_node(plumb_ring_innermost(th));
+    return th->path_depth ? th->path[th->path_depth - 1] : 0;
 }

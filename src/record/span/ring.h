@@ -11,13 +11,9 @@
 #ifndef PLUMB_RECORD_SPAN_RING_H
 #define PLUMB_RECORD_SPAN_RING_H
 
+#include "record/runtime/enter.h"
+#include "record/runtime/open_spans.h"
 #include "record/span/thread_lock.h"
-
-static inline uint64_t *plumb_ring_block(struct plumb_in in, uint64_t number)
-{
-    const struct plumb_live_thread *live = in.th->live;
-    return PLUMB_AT(in.run, uint64_t, live->ring_off) + number % live->blocks * PLUMB_BLOCK_WORDS;
-}
 
 /* ---- By the thread, inside the runtime, or by whoever ends it -------------------------------- */
 
@@ -26,9 +22,6 @@ void plumb_ring_attach(struct plumb_in in, uint64_t ticks);
 /* Opens the next block. Of those that wait, folds what is due. Waits for the thread only when the
  * ring is full. */
 void plumb_block_next(struct plumb_in in, uint64_t ticks);
-/* Folds every record and opens the next block: what folds keep is then up to date, and nobody
- * changes it until this thread has filled a block. */
-void plumb_block_settle(struct plumb_in in, uint64_t ticks);
 /* Room for `words` more records at `ticks`, in this block or the next; returns where. */
 uint64_t *plumb_block_room(struct plumb_in in, uint32_t words, uint64_t ticks);
 /* Whether there is a record that no fold has read. */
@@ -41,21 +34,5 @@ bool plumb_ring_holds_any(const struct plumb_thread *th);
  * node is new, so the caller has neither that nor a lock that comes after it. Returns whether
  * nothing waits now. */
 bool plumb_fold_waiting(struct plumb_in in);
-
-/* ---- Reading, by the thread ------------------------------------------------------------------ */
-
-/* The records that no fold has read, block by block. Zeroed; then plumb_unfolded_open(), which
- * keeps others from folding until plumb_unfolded_close(): what folds keep may be read, too. */
-struct plumb_unfolded {
-    const uint64_t *at, *end; /* of the block: a zero word ends it early */
-    uint64_t number;
-    bool held;
-};
-void plumb_unfolded_open(struct plumb_unfolded *u, struct plumb_thread *th);
-bool plumb_unfolded_next(struct plumb_unfolded *u, const struct plumb_thread *th);
-void plumb_unfolded_close(const struct plumb_unfolded *u, struct plumb_thread *th);
-/* The key of the innermost span; the thread has one. Inside enter. A few ns; more in a span that is
- * as deep as one that was open at the last fold. */
-uint64_t plumb_ring_innermost(struct plumb_thread *th);
 
 #endif

@@ -10,7 +10,11 @@
 #include <cmocka.h>
 
 #include "record.h"
-#include "record/span/ring.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/open_spans.h"
+#include "record/runtime/thread.h"
+#include "record/span/thread_lock.h"
 #include "runtime/child.h"
 
 static uint64_t unfolded(void)

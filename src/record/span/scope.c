@@ -5,10 +5,18 @@
  * tells its place on the thread's stack, and is never that of an earlier one: ending an outer scope
  * ends the inner ones, which is what a longjmp past them needs; a stale or made-up number ends
  * nothing. */
+#include "record/span/scope.h"
+
 #include <string.h>
 
 #include "record/activation/activation.h"
-#include "record/span/ring.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/node.h"
+#include "record/runtime/open_spans.h"
+#include "record/runtime/thread.h"
+#include "record/span/region.h"
 #include "record/stage/ledger.h"
 #include "record/trace/trace.h"
 

@@ -11,6 +11,8 @@
  * runtime's lock: a fold that meets a node for the first time needs it. Thread records and tables
  * only grow, and are published with release stores. While a thread is held no signal handler and no
  * cancellation may come: neither of them need come back. */
+#include "record/span/snapshot.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,6 +21,10 @@
 #include "base/cancel.h"
 #include "live/merge.h"
 #include "live/read.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/node.h"
+#include "record/runtime/thread.h"
 #include "record/span/ring.h"
 #include "record/span/thread_copy.h"
 

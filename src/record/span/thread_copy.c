@@ -19,8 +19,13 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "live/undo.h"
-#include "record/run/carve.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 #include "record/span/ring.h"
+#include "record/span/thread_lock.h"
 
 enum {
     FIRST_BYTES = 512 * 1024,

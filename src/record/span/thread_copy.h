@@ -4,7 +4,7 @@
 #define PLUMB_RECORD_SPAN_THREAD_COPY_H
 
 #include "live/merge.h"
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 /* Memory that one copy leaves to the next. Zeroed, or as plumb_copy_fini() left it. */
 struct plumb_copy_memory {

@@ -2,6 +2,7 @@
 #include "record/span/thread_lock.h"
 
 #include "base/futex.h"
+#include "record/runtime/thread.h"
 
 enum { SPINS = 200, PAUSE_NS = 20000 };
 

@@ -13,7 +13,7 @@
 #ifndef PLUMB_RECORD_SPAN_THREAD_LOCK_H
 #define PLUMB_RECORD_SPAN_THREAD_LOCK_H
 
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 /* Returns whether the caller holds the thread now. */
 static inline bool plumb_hold_try(struct plumb_thread *th)

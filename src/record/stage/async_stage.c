@@ -3,6 +3,11 @@
  * They belong to no thread, so no allocator event is theirs. Their memory is what the process holds
  * at the end, with the highest since a stage of a thread last reset the peaks. The span's slot
  * keeps the request of the begin; only the one end that wins reads it. */
+#include "record/runtime/async.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/node.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
 #include "record/stage/stage.h"
 

@@ -4,7 +4,6 @@
  * replaced gets a new entry, and the old one is passed over. What failed in a run is gathered in
  * the run's entry of th->stage and told once, when the stage ends. */
 #include "record/stage/check.h"
-#include "record/run/carve.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +15,15 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text/print.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/count.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/names.h"
+#include "record/runtime/node.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
+#include "record/stage/stage.h"
 #include "tensor/value_stats.h"
 
 enum { DIMS = 16, ANY = -1, NOTES = 20, KEPT = 4096, DTYPES = 8 };

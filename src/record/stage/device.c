@@ -6,8 +6,11 @@
  * together and a launch costs microseconds anyway. */
 #include <string.h>
 
-#include "record/collect/collector.h"
-#include "record/run/carve.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/open_spans.h"
+#include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
 #include "record/stage/stage.h"
 

@@ -6,6 +6,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/names.h"
+#include "record/runtime/node.h"
+#include "record/runtime/point.h"
+#include "record/runtime/runtime.h"
 
 static int place_of(const struct plumb_hooks *list, const char *name)
 {

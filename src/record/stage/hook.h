@@ -3,7 +3,7 @@
 #ifndef PLUMB_RECORD_STAGE_HOOK_H
 #define PLUMB_RECORD_STAGE_HOOK_H
 
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 enum { PLUMB_HOOKS_MAX = 16 };
 

@@ -1,13 +1,17 @@
 /* ledger.c: the book that stages and memory are entered in: its lock, and the entries of keys and
  * of stage runs. */
 #include "record/stage/ledger.h"
-#include "record/run/carve.h"
 
 #include <string.h>
 
 #include "base/log.h"
 #include "base/process/resident.h"
 #include "live/replay.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 
 bool plumb_ledger_enter(struct plumb_in *in, bool even_if_off)
 {

@@ -14,7 +14,7 @@
 #ifndef PLUMB_RECORD_STAGE_LEDGER_H
 #define PLUMB_RECORD_STAGE_LEDGER_H
 
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 /* ---- ledger.c: the book itself --------------------------------------------------------------- */
 
@@ -136,12 +136,6 @@ void plumb_pools_holes(struct plumb_run *run);
 void plumb_pools_reset_peak(struct plumb_run *run);
 /* Peaks of pool `i` since the last reset. */
 void plumb_pool_peaks(uint32_t i, int64_t *allocated, int64_t *reserved);
-int plumb_runtime_begin_impl(plumb_runtime_run **out, const plumb_runtime_options *options,
-                             plumb_error *err);
-int plumb_runtime_finish_impl(plumb_runtime_run *run, plumb_runtime_result *out, plumb_error *err);
-void plumb_runtime_environment_do_read(void); /* PLUMB_JOB_ENVIRONMENT */
-int plumb_runtime_environment_impl(plumb_runtime_environment *out, const char *framework,
-                                   const char *version, plumb_error *err);
 static inline struct plumb_live_pool *plumb_pool_at(struct plumb_run *run, uint32_t i)
 {
     return PLUMB_AT(run, struct plumb_live_pool, run->h->ledger.pools.off[i]);

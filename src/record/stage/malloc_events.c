@@ -21,8 +21,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/control/control.h"
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/run_wanted.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
 #include "record/stage/memory_pool.h"
 #include "record/trace/trace.h"

@@ -13,6 +13,11 @@
 
 #include "base/pages.h"
 #include "base/process/resident.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/helper_life.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
 
 #define RSS_WAIT_NS UINT64_C(20000000) /* for the helper; then what it read last will do */

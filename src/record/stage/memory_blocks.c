@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/pages.h"
-#include "record/run/runtime.h"
+#include "record/runtime/runtime.h"
 
 enum { FIRST = 1024, SEGMENTS = 4096, HOLES_MAX = 65536 };
 

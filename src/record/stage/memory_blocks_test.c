@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "random.h"
-#include "record/run/runtime.h"
 
 enum { ADDRESSES = 3000, ROUNDS = 200000 };
 

@@ -3,7 +3,7 @@
 #ifndef PLUMB_RECORD_STAGE_MEMORY_POOL_H
 #define PLUMB_RECORD_STAGE_MEMORY_POOL_H
 
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 /* ---- Pools and their owners ------------------------------------------------------------------ */
 

@@ -6,7 +6,12 @@
  * filled it, the pause stays: they end, and what is between them is not to be missed. */
 #include <string.h>
 
-#include "record/run/carve.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
 
 enum {

@@ -8,7 +8,11 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "record/run/carve.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
 
 static struct plumb_live_request *at(struct plumb_run *run, uint64_t serial)

@@ -1,13 +1,18 @@
 /* stage.c: begin and end of stages: memory before and after, the request's records, log lines. */
 #include "record/stage/stage.h"
-#include "record/run/carve.h"
-#include "record/span/ring.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/pages.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/node.h"
+#include "record/runtime/open_spans.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 #include "record/stage/hook.h"
 #include "record/stage/ledger.h"
 #include "record/stage/memory_pool.h"

@@ -7,7 +7,7 @@
 #ifndef PLUMB_RECORD_STAGE_STAGE_H
 #define PLUMB_RECORD_STAGE_STAGE_H
 
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 #define PLUMB_STAGE_BIT UINT64_C(1)
 

@@ -9,6 +9,9 @@
 #include "base/pages.h"
 #include "config/step_list.h"
 #include "live/view.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 
 struct figures {
     uint64_t count, self_ticks, ns, device_count, device_ns, device_within_ns; /* atomic */

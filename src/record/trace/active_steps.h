@@ -8,7 +8,7 @@
 #define PLUMB_RECORD_TRACE_ACTIVE_STEPS_H
 
 #include "live/shape_times.h"
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 /* Reads the list for a run that is being opened; under the lock. Without steps nothing is counted.
  */

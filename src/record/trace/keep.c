@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/text/print.h"
+#include "record/trace/trace.h"
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "record/runtime/mapping.h"
 #include "record/trace/trace.h"
 
 static bool is_told(const struct plumb_run *run)

@@ -10,7 +10,9 @@
 #include "base/pages.h"
 #include "base/process/environment.h"
 #include "base/process/nvidia.h"
-#include "record/run/runtime.h"
+#include "record/runtime/node.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 
 #if PLUMB_HAVE_NVTX
 

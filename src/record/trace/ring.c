@@ -2,7 +2,6 @@
  * lanes and names of its own, so that each stands alone; recording goes on meanwhile, and what is
  * overwritten while it is read is left out (timeline/mapping.h). */
 #include "record/trace/ring.h"
-#include "record/run/carve.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +13,10 @@
 #include "base/text/nearest.h"
 #include "base/whole_file.h"
 #include "live/read.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/lock.h"
+#include "record/trace/keep.h"
+#include "record/trace/trace.h"
 
 enum { WATCHES = 4096 };
 

@@ -15,6 +15,10 @@
 #include <unistd.h>
 
 #include "base/scratch.h"
+#include "record/runtime/caller.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/thread.h"
 #include "record/trace/trace.h"
 
 #define WAIT_NS UINT64_C(20000000)

@@ -16,8 +16,11 @@
 #include <sys/prctl.h>
 
 #include "base/log.h"
-#include "record/run/carve.h"
-#include "record/span/first_use.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/first_use.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 #include "record/trace/active_steps.h"
 
 /* Of what the trace's share has left, for one thread: of the default share some 280 threads

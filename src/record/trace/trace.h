@@ -5,7 +5,7 @@
 #define PLUMB_RECORD_TRACE_TRACE_H
 
 #include "live/trace_drops.h"
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 #include "timeline/mapping.h"
 
 /* ---- Of a thread, inside the runtime ----------------------------------------------------------

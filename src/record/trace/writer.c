@@ -20,8 +20,13 @@
 #include "base/log.h"
 #include "base/pages.h"
 #include "live/read.h"
-#include "record/run/carve.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/helper_life.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
 #include "record/trace/ring.h"
+#include "record/trace/trace.h"
 #include "timeline/selection.h"
 
 enum {

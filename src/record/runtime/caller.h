@@ -1,8 +1,8 @@
 /* caller.h: where the program called a function of the table: what it returns to, which lies in the
  * function with the mark, and that function's frame pointer. Both are values: the frame of the
  * function of the table is gone when it ends in a tail call. */
-#ifndef PLUMB_RECORD_SPAN_CALLER_H
-#define PLUMB_RECORD_SPAN_CALLER_H
+#ifndef PLUMB_RECORD_RUNTIME_CALLER_H
+#define PLUMB_RECORD_RUNTIME_CALLER_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /* carve.h: the mapping of a run, and what is made in it: storage, tables, texts. */
-#ifndef PLUMB_RECORD_RUN_CARVE_H
-#define PLUMB_RECORD_RUN_CARVE_H
+#ifndef PLUMB_RECORD_RUNTIME_CARVE_H
+#define PLUMB_RECORD_RUNTIME_CARVE_H
 
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 /* ---- carve.c: under the lock ----------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* runtime.c: the runtime itself (the one large piece of mutable file-scope state) and storage for
  * what lives as long as the process. How it comes to life is in src/api/record_load.c. */
-#include "record/run/runtime.h"
+#include "record/runtime/runtime.h"
 
 #include <string.h>
 

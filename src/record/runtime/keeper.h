@@ -3,8 +3,8 @@
  * when main() has left by pthread_exit() and all other threads have ended.
  *
  * It is made where it is needed, by a thread of the program's: most processes have none. */
-#ifndef PLUMB_RECORD_CONTROL_KEEPER_H
-#define PLUMB_RECORD_CONTROL_KEEPER_H
+#ifndef PLUMB_RECORD_RUNTIME_KEEPER_H
+#define PLUMB_RECORD_RUNTIME_KEEPER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* first_use.h: what a fold does when a thread meets a key or a place of its call tree for the first
  * time: it gets its state or its place in the mapping. Looking one up that is known takes no lock.
  * On the thread itself, inside the runtime. */
-#ifndef PLUMB_RECORD_SPAN_FIRST_USE_H
-#define PLUMB_RECORD_SPAN_FIRST_USE_H
+#ifndef PLUMB_RECORD_RUNTIME_FIRST_USE_H
+#define PLUMB_RECORD_RUNTIME_FIRST_USE_H
 
-#include "record/run/runtime.h"
+#include "record/runtime/enter.h"
 
 /* The thread's statistics of a key; NULL: no room. */
 PLUMB_COLD struct plumb_live_state *plumb_state_meet(struct plumb_in in, uint64_t key,

@@ -5,8 +5,8 @@
  * that interrupt the holder of another one on its own thread would wait for ever, so each thread
  * knows which it holds, or waits for. Who holds any is not cancelled, not even asynchronously: that
  * comes as the last one is released. */
-#ifndef PLUMB_RECORD_CONTROL_LOCK_H
-#define PLUMB_RECORD_CONTROL_LOCK_H
+#ifndef PLUMB_RECORD_RUNTIME_LOCK_H
+#define PLUMB_RECORD_RUNTIME_LOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

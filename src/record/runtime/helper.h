@@ -11,12 +11,14 @@
  * Without one (PLUMB_HELPER=off, or none could be made) whoever asks does the job itself.
  *
  * Asking takes no lock and no memory and is no cancellation point: a signal handler may. */
-#ifndef PLUMB_RECORD_CONTROL_HELPER_H
-#define PLUMB_RECORD_CONTROL_HELPER_H
+#ifndef PLUMB_RECORD_RUNTIME_HELPER_H
+#define PLUMB_RECORD_RUNTIME_HELPER_H
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "record/runtime/own_thread.h"
 
 /* In order of urgency: the first ones are also done in the middle of the others, while the helper
  * waits for a lock or a thread, whose holder may be waiting for them. */
@@ -33,22 +35,17 @@ enum plumb_job {
     PLUMB_JOBS
 };
 
-/* Remembers how the process runs, before the program has changed anything. */
-void plumb_helper_loaded(void);
-/* Makes the helper unless there is one or the settings want none. Allocates; never from a span.
- * Under life_lock, or where nobody else is. */
-void plumb_helper_start(void);
-/* Tells it to end, where no run is open or wanted: a process with one thread has one again. Under
- * life_lock. True: the caller must join it once it has let go of that. */
-bool plumb_helper_end(void);
-void plumb_helper_join(void);
-bool plumb_helper_is_ending(void); /* somebody joins it */
+/* What the helper does: the jobs, and what is due by the clock, which returns ns until something is
+ * again, UINT64_MAX: never. Defined in record/run/subsystems.c. */
+struct plumb_helper_work {
+    void (*job[PLUMB_JOBS])(void);
+    uint64_t (*turn)(void);
+    bool (*needs_keeper)(void); /* from the beginning */
+};
+extern const struct plumb_helper_work plumb_helper_work;
+
 /* Whether this process has one. */
 bool plumb_helper_is_there(void);
-/* What to do in order to have one, for messages. */
-const char *plumb_helper_cure(void);
-/* Whether the calling thread is the helper, or one of those that share its descriptors. */
-bool plumb_helper_is_me(void);
 
 /* Asks for a job and waits until it has been done after the call, at most `ns`. False: it has not
  * yet; it will be. Where there is no helper, or from itself: does it on this thread. */
@@ -64,23 +61,5 @@ void plumb_helper_pause(uint64_t ns);
 /* pthread_mutex_lock(), during which the helper does what is urgent: who has the lock may be
  * waiting for that. */
 void plumb_helper_lock(pthread_mutex_t *mutex);
-
-void plumb_helper_forget(void); /* in the child of a fork: the thread is the parent's */
-/* Leaves it to the first span, as in that child: nothing that is loaded has trace points. */
-void plumb_helper_start_late(void);
-/* With that first span: makes one. False: the span seems to come in a signal handler,
- * which may have interrupted what making a thread needs. */
-bool plumb_helper_start_by_span(void);
-
-/* A thread that takes no signal and shares the caller's descriptors. `size`: bytes of its stack, 0:
- * as the program's. 0, or an errno. */
-int plumb_own_thread(pthread_t *out, void *(*run)(void *arg), void *arg, size_t size);
-/* Gives the calling thread a table of descriptors of its own with nothing in it. False: the kernel
- * refuses, and it shares the table as before. */
-bool plumb_own_table(void);
-/* Whoever is made by that says so as the last that it does. So never too many are counted, and none
- * of the program's is taken for one of them. */
-void plumb_own_thread_ends(void);
-uint32_t plumb_own_threads(void);
 
 #endif

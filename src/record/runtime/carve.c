@@ -6,6 +6,8 @@
  * waits for it, and never longer than a second. Where the disk gives no more (or RLIMIT_FSIZE would
  * raise SIGXFSZ), the rest of the range becomes private memory: recording goes on, only the
  * crash-safety of what comes later is lost, and said. All under the runtime's lock. */
+#include "record/runtime/carve.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -19,10 +21,8 @@
 #include "base/log.h"
 #include "base/new_file.h"
 #include "base/own_file.h"
-#include "record/control/helper.h"
-#include "record/run/carve.h"
-#include "record/run/runtime.h"
-#include "record/trace/active_steps.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/mapping.h"
 
 enum {
     STEP = 256 * 1024,
@@ -168,7 +168,6 @@ void plumb_mapping_close(struct plumb_run *run)
     plumb_map_fini(&run->signatures);
     plumb_map_fini(&run->scheds);
     plumb_map_fini(&run->devices);
-    plumb_active_close(run);
     run->base = NULL;
     run->h = NULL;
 }

@@ -1,6 +1,8 @@
 /* paths.c: the paths of the settings, as this process uses them: expanded and made absolute once,
  * so that a chdir() of the program changes nothing, and never those of another process that got the
  * same settings: a forked child, or another rank. No malloc, because a forked child comes in. */
+#include "record/runtime/paths.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,9 +10,7 @@
 #include "base/log.h"
 #include "base/process/environment.h"
 #include "base/process/rank.h"
-#include "record/activation/activation.h"
-#include "record/run/run.h"
-#include "record/run/runtime.h"
+#include "record/runtime/runtime.h"
 
 /* `pattern` expanded; "" and false, and said, when it cannot be. */
 static bool expand(char *out, size_t size, const char *pattern, const char *else_what)

@@ -14,8 +14,10 @@
 #include <string.h>
 
 #include "base/pages.h"
-#include "record/run/carve.h"
-#include "record/run/runtime.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/lock.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/thread.h"
 
 enum {
     NAMES_PART = 16, /* one part in so many of the mapping is for names */

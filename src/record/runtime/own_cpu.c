@@ -2,10 +2,12 @@
  * that others can read as long as it lives; what it took is added up when it ends.
  *
  * The lock is a leaf, held for some clock reads at the most. */
+#include "record/runtime/own_cpu.h"
+
 #include <pthread.h>
 #include <time.h>
 
-#include "record/run/runtime.h"
+#include "record/runtime/mapping.h"
 
 enum { THREADS = 48 }; /* collectors, and those that write; more are not counted */
 

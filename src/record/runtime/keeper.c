@@ -4,7 +4,7 @@
  * does. Ours would be that for ever. So a thread-specific value of the first thread tells when it
  * leaves; from then on the helper looks whether the others are all gone, and the keeper, which has
  * the program's descriptors, ends the process as the last of them would have: exit(0). */
-#include "record/control/keeper.h"
+#include "record/runtime/keeper.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,9 +14,8 @@
 #include <unistd.h>
 
 #include "base/futex.h"
-#include "record/collect/collector.h"
-#include "record/control/helper.h"
-#include "record/run/runtime.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/runtime.h"
 
 enum { LOOK_NS = 200000000 }; /* between looks whether anybody is left */
 
@@ -110,7 +109,7 @@ void plumb_keeper_needed(void)
 {
     if (!keeper.watches)
         PLUMB_RELEASE(keeper.main_left, 1); /* perhaps */
-    if (PLUMB_ACQUIRE(keeper.main_left) || plumb_collectors_any_wanted())
+    if (PLUMB_ACQUIRE(keeper.main_left) || plumb_helper_work.needs_keeper())
         plumb_keeper_start();
 }
 

@@ -1,4 +1,4 @@
-#include "record/control/lock.h"
+#include "record/runtime/lock.h"
 
 #include <signal.h>
 #include <sys/syscall.h>
@@ -7,7 +7,10 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/log.h"
-#include "record/run/runtime.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/point.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 
 __thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")));
 __thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));

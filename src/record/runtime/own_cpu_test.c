@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "record/run/runtime.h"
+#include "record/runtime/own_cpu.h"
 
 #define BURN_NS UINT64_C(20000000)
 

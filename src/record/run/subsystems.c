@@ -1,0 +1,136 @@
+/* subsystems.c: the table of subsystems, and what the helper does for them. A new subsystem is one
+ * entry here; the order is that of an opening. */
+#include "record/run/subsystems.h"
+
+#include "record/activation/activation.h"
+#include "record/collect/collector.h"
+#include "record/control/control.h"
+#include "record/run/platform.h"
+#include "record/run/run.h"
+#include "record/runtime/carve.h"
+#include "record/runtime/helper.h"
+#include "record/runtime/helper_life.h"
+#include "record/runtime/keeper.h"
+#include "record/runtime/mapping.h"
+#include "record/runtime/node.h"
+#include "record/runtime/own_cpu.h"
+#include "record/span/region.h"
+#include "record/stage/ledger.h"
+#include "record/trace/nvtx.h"
+#include "record/trace/trace.h"
+
+static void open_regions(struct plumb_run *run, bool early)
+{
+    (void)run;
+    (void)early;
+    plumb_regions_tell();
+}
+
+/* Looks into /dev: before threads ask. */
+static void prepare_nvtx(void)
+{
+    plumb_nvtx_emits();
+}
+
+static void open_nvtx(struct plumb_run *run, bool early)
+{
+    (void)run;
+    (void)early;
+    plumb_nvtx_tell();
+}
+
+static void finish_ledger(struct plumb_run *run, const struct plumb_anchor *end)
+{
+    (void)end;
+    plumb_ledger_close(run);
+}
+
+static void open_activations(struct plumb_run *run, bool early)
+{
+    (void)early;
+    plumb_activations_open(run);
+}
+
+static void close_control(struct plumb_run *run)
+{
+    (void)run;
+    plumb_control_stop();
+}
+
+static void open_collectors(struct plumb_run *run, bool early)
+{
+    (void)early;
+    plumb_collectors_start(run);
+}
+
+static void note_collectors(struct plumb_run *run)
+{
+    plumb_collectors_tell(run);
+    plumb_collectors_list();
+}
+
+static void open_trace(struct plumb_run *run, bool early)
+{
+    (void)early;
+    plumb_trace_writer_start(run);
+    plumb_trace_tell_start(run);
+}
+
+static void finish_trace(struct plumb_run *run, const struct plumb_anchor *end)
+{
+    plumb_trace_writer_stop(run, end);
+    plumb_trace_tell_stop(run);
+}
+
+const struct plumb_subsystem plumb_subsystems[] = {
+    {.name = "helper", .forked = plumb_helper_forget},
+    {.name = "keeper", .forked = plumb_keeper_forget},
+    {.name = "processor time", .forked = plumb_own_cpu_forked},
+    {.name = "regions", .begin = plumb_regions_open, .open = open_regions},
+    {.name = "nodes", .begin = plumb_nodes_publish},
+    {.name = "nvtx", .prepare = prepare_nvtx, .open = open_nvtx, .forked = plumb_nvtx_forked},
+    {.name = "malloc",
+     .prepare = plumb_sized_shut,
+     .ready = plumb_sized_unshut,
+     .forked = plumb_sized_forked},
+    {.name = "ledger", .begin = plumb_ledger_open, .finish = finish_ledger},
+    {.name = "activations",
+     .open = open_activations,
+     .close = plumb_activations_close,
+     .forked = plumb_activations_forked,
+     .give_back = plumb_activations_give_back},
+    {.name = "control",
+     .open = plumb_control_start,
+     .close = close_control,
+     .forked = plumb_control_forget},
+    {.name = "collectors",
+     .open = open_collectors,
+     .stop = plumb_collectors_stop,
+     .notes = note_collectors,
+     .forked = plumb_collectors_forked},
+    {.name = "trace",
+     .begin = plumb_trace_begin,
+     .open = open_trace,
+     .finish = finish_trace,
+     .forked = plumb_trace_writer_forget,
+     .give_back = plumb_trace_writer_give_back},
+    {.name = "mapping", .notes = plumb_carve_note},
+};
+const size_t plumb_subsystem_count = sizeof plumb_subsystems / sizeof *plumb_subsystems;
+
+const struct plumb_helper_work plumb_helper_work = {
+    .job =
+        {
+            [PLUMB_JOB_GROW] = plumb_carve_grow,
+            [PLUMB_JOB_RSS] = plumb_rss_take,
+            [PLUMB_JOB_RSS_RESET] = plumb_rss_reset,
+            [PLUMB_JOB_STACKS] = plumb_trace_stacks_do_find,
+            [PLUMB_JOB_MODULES] = plumb_act_modules_do_decide,
+            [PLUMB_JOB_OPEN] = plumb_run_do_open,
+            [PLUMB_JOB_ACTIVATIONS] = plumb_activations_do_open,
+            [PLUMB_JOB_ENVIRONMENT] = plumb_runtime_environment_do_read,
+            [PLUMB_JOB_STOP] = plumb_run_do_stop,
+        },
+    .turn = plumb_control_turn,
+    .needs_keeper = plumb_collectors_any_wanted,
+};

@@ -1,0 +1,15 @@
+/* async.h: async spans. Defined in record/span/async.c. */
+#ifndef PLUMB_RECORD_RUNTIME_ASYNC_H
+#define PLUMB_RECORD_RUNTIME_ASYNC_H
+
+#include "live/layout.h"
+#include "record/runtime/thread.h"
+
+/* Waits for the device of the node, otherwise of the thread's pipeline. Calls out. */
+void plumb_synchronise(struct plumb_thread *th, uint32_t node);
+plumb_async plumb_async_begin_impl(plumb_node node);
+/* What a stage's begin leaves in the slot for its end: `flags` to `rss`. */
+plumb_async plumb_async_begin_stage(plumb_node node, const struct plumb_live_async *stage);
+void plumb_async_end_impl(plumb_async span, uint32_t mark, const char *why);
+
+#endif

@@ -1,0 +1,137 @@
+/* runtime.h: the runtime itself: one a process (`plumb_rt`), born when the library is loaded, never
+ * destroyed: other people's threads may call it until the process is gone.
+ *
+ * Locks: lock.h. One mutex, plumb_rt.lock, is for everything slow (registering, carving, switching,
+ * starting, stopping). The span path takes it only in the first run of a node on a thread. Nothing
+ * calls out (device synchronise, log callback) while holding it. */
+#ifndef PLUMB_RECORD_RUNTIME_RUNTIME_H
+#define PLUMB_RECORD_RUNTIME_RUNTIME_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "config/settings.h"
+#include "record/runtime/names.h"
+#include "record/runtime/region_state.h"
+#include <plumb/abi.h>
+
+enum { PLUMB_PIPELINES_MAX = 255, PLUMB_PHASES_MAX = 255, PLUMB_DEVICES_MAX = 64 };
+
+struct plumb_leaves;
+typedef void plumb_leaves_fn(struct plumb_leaves *out, const uint64_t *words, uint32_t pairs);
+struct plumb_run;
+struct plumb_shape_times;
+struct plumb_summary_memory;
+struct plumb_thread;
+struct plumb_timing;
+
+struct plumb_runtime {
+    pthread_mutex_t lock;
+    const struct plumb_api *api; /* the table in force: this copy's, or the first copy's */
+    bool forwards;               /* another copy came first */
+    struct plumb_settings settings;
+    uint32_t recording; /* a run is open */
+    int32_t rank;       /* of the run; negative: unknown */
+    uint32_t debug;
+    uint32_t debug_asked; /* 1 + what a handler that may not take the lock wants `debug` to be */
+    uint32_t pid;
+    enum plumb_clock_source clock;
+    plumb_leaves_fn *leaves; /* the fastest for this processor */
+    struct plumb_anchor early;
+    bool membarrier; /* registered: readers may order writers */
+    struct plumb_run *run;
+    pthread_mutex_t life_lock;                /* start, stop, fork: taken before `lock` */
+    pthread_mutex_t ledger_lock;              /* record/stage/ledger.h */
+    char last_dir[1024];                      /* of the run that ended last */
+    bool forked;                              /* a forked child of a process that had the runtime */
+    char report_pattern[PLUMB_SETTINGS_PATH]; /* PLUMB_TIMING_REPORT as it was given ... */
+    char report_base[PLUMB_SETTINGS_PATH];    /* ... and what it is relative to */
+    bool told_idle;                           /* of settings that do nothing */
+    uint32_t generation;
+    bool want_run; /* a run opens with the first span (fork child, PLUMB=1) */
+    bool hooked;   /* a node has, or had, hooks */
+    /* points */
+    struct plumb_client **clients;
+    uint32_t client_count, client_cap;
+    /* nodes */
+    struct plumb_node_entry *nodes[PLUMB_NODE_CHUNKS]; /* plumb_node_at(); released */
+    uint32_t node_count;
+    bool nodes_refused;   /* no memory for the first of them */
+    uint32_t *node_index; /* open addressing, node ids; released */
+    uint32_t node_index_cap;
+    struct plumb_pipeline pipelines[PLUMB_PIPELINES_MAX + 1];
+    uint32_t pipeline_count;
+    struct plumb_name_table phases;
+    struct plumb_device devices[PLUMB_DEVICES_MAX];
+    uint32_t device_count;
+    struct plumb_regions regions;
+    char *text_at; /* bump storage of names */
+    size_t text_left;
+    struct plumb_environment_copy *environment; /* atomic */
+    struct plumb_environment_copy *environment_before;
+    /* threads */
+    struct plumb_thread *threads;
+    struct plumb_thread *looked_at; /* whether its thread is gone, last */
+    struct plumb_thread *idle;      /* those whose thread has ended */
+    pthread_key_t exit_key;
+    bool exit_key_made;
+    struct plumb_summary_memory *summary_memory;
+    pthread_mutex_t snapshot_lock; /* one summary at a time; the run stays meanwhile */
+    uint64_t overhead_ticks_x1000, overhead_work_ticks_x1000;
+    uint64_t nodes_seen_beyond, pipelines_seen_beyond; /* while no run was open */
+    uint64_t handlers_turned_away;                     /* while their thread had the lock */
+    uint64_t lost_before; /* spans that came while a run opened, and did not wait; atomic */
+    /* collectors */
+    uint64_t host_hz; /* ticks a second, as measured last */
+    uint64_t flows;   /* of origins, given so far */
+    /* Of src/report, above this layer. Says on stderr what a run holds; `dir` NULL: no directory;
+     * `summary`: with the files of rank_files(). */
+    void (*end_block)(const struct plumb_timing *t, const char *dir, bool summary);
+    /* Passes files that belong beside timing.json to `write`, with their names. */
+    int (*rank_files)(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
+                      plumb_write_fn write, void *arg, plumb_error *err);
+};
+
+extern struct plumb_runtime plumb_rt;
+/* facts.c: the environment as it was when the library was loaded, when the run opened, or when
+ * the program last asked to record. Never `environ`, which another thread may free. */
+char *const *plumb_environ(void);
+/* Looks again. `direct`: the program called, and so answers for `environ` as it does for getenv().
+ * Under life_lock, or before there are threads. */
+void plumb_environ_look(bool direct);
+
+/* Whether a run is open or opens with the next span. In this order: opening raises `recording`
+ * before it lowers `want_run`. */
+static inline bool plumb_wanted(void)
+{
+    bool want = PLUMB_ACQUIRE(plumb_rt.want_run);
+    return want | (PLUMB_LOAD(plumb_rt.recording) != 0);
+}
+
+/* Counts what a signal handler would have recorded, had it not interrupted its thread where there
+ * is no run at hand. The run that ends next has it. */
+static inline void plumb_turn_handler_away(void)
+{
+    if (plumb_wanted())
+        PLUMB_ADD(plumb_rt.handlers_turned_away, 1);
+}
+
+/* The rank that records of single values name: 0 where none is known. */
+static inline int32_t plumb_rank_told(void)
+{
+    int32_t rank = PLUMB_LOAD(plumb_rt.rank);
+    return rank < 0 ? 0 : rank;
+}
+
+/* runtime.c */
+/* Storage that lives as long as the process, for names. Under the lock. NULL: out of memory. */
+char *plumb_keep_text(const char *text);
+void *plumb_keep_bytes(size_t n);
+
+#endif
