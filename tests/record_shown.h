@@ -6,6 +6,8 @@
 
 #include "live/trace_regions.h"
 #include "record/runtime/mapping.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 #include "timeline/mapping.h"
 
 /* What the trace of this thread shows, read from its queue. */

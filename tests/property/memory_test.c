@@ -18,6 +18,8 @@
 
 #include "record/runtime/carve.h"
 #include "record/runtime/mapping.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
 
 enum {

@@ -7,6 +7,7 @@
 
 #include "record/runtime/carve.h"
 #include "record/runtime/helper.h"
+#include "record/runtime/runtime.h"
 #include "runtime/child.h"
 
 static void spans(const char *name, int n)

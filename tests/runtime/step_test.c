@@ -6,6 +6,7 @@
 #include <sys/ptrace.h>
 
 #include "live/read.h"
+#include "record/runtime/thread.h"
 #include "runtime/child.h"
 
 enum { STRIDE = 11 }; /* read after so many instructions of a fold */

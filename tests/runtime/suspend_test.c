@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "record/runtime/enter.h"
+#include "record/runtime/runtime.h"
 #include "runtime/child.h"
 
 #include "record_trace.h"

@@ -3,6 +3,8 @@
 #include <limits.h>
 #include <pthread.h>
 
+#include "record/runtime/enter.h"
+#include "record/runtime/runtime.h"
 #include "record/runtime/thread.h"
 #include "runtime/child.h"
 

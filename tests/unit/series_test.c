@@ -10,6 +10,7 @@
 
 #include "record.h"
 #include "record/runtime/mapping.h"
+#include "record/runtime/runtime.h"
 #include "record/stage/ledger.h"
 
 enum { POINTS = 5000 };

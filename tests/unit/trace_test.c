@@ -13,6 +13,10 @@
 
 #include <cmocka.h>
 
+#include "config/keep_rules.h"
+#include "live/trace_blocks.h"
+#include "record/runtime/enter.h"
+#include "record/runtime/runtime.h"
 #include "record_timing.h"
 #include "record_traced.h"
 

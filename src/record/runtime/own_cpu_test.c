@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "record/runtime/own_cpu.h"
 
 #define BURN_NS UINT64_C(20000000)

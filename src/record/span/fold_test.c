@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "record.h"
+#include "record/runtime/runtime.h"
+#include "record/runtime/thread.h"
 #include "record/span/span_pairs.h"
 #include "runtime/child.h"
 

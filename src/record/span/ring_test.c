@@ -13,6 +13,7 @@
 #include "record/runtime/enter.h"
 #include "record/runtime/mapping.h"
 #include "record/runtime/open_spans.h"
+#include "record/runtime/runtime.h"
 #include "record/runtime/thread.h"
 #include "record/span/thread_lock.h"
 #include "runtime/child.h"

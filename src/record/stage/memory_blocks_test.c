@@ -1,5 +1,6 @@
 /* Blocks are found, forgotten and listed as a plain array of them says, through growth and any
  * order of deletions. */
+#include "record/runtime/runtime.h"
 #include "record/stage/memory_blocks.h"
 
 #include <setjmp.h>
