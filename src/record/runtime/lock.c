@@ -165,10 +165,11 @@ void plumb_ledger_unlock(void)
     cancel_again();
 }
 
-static __thread struct {
+/* Of the thread that forks, which has the life lock. */
+static struct {
     bool forking;
     uint64_t blocked_before; /* that a lock taken meanwhile does not change */
-} around_fork __attribute__((tls_model("initial-exec")));
+} around_fork;
 
 void plumb_fork_ledger_lock(void)
 {
@@ -199,9 +200,10 @@ void plumb_locks_forked(bool interrupted)
     if (plumb_locked && !interrupted)
         signals_on();
     plumb_locked = 0;
-    plumb_life_locked = plumb_snapshot_locked = false;
-    if (around_fork.forking && !interrupted)
+    if (around_fork.forking && plumb_life_locked && !interrupted)
         end_of_fork();
+    around_fork.forking = false;
+    plumb_life_locked = plumb_snapshot_locked = false;
     if (!interrupted && deferred.depth) {
         deferred.depth = 1;
         cancel_again();
