@@ -58,9 +58,7 @@ int plumb_run_open(void)
 {
     static uint32_t late; /* the generation that somebody did not wait for any longer; atomic */
     uint32_t next = PLUMB_LOAD(plumb_rt.generation) + 1;
-    if (plumb_may_lock_all("a first span", NULL) < 0)
-        return PLUMB_ERR_STATE;
-    if (!plumb_helper_start_by_span()) {
+    if (plumb_may_lock_all("a first span", NULL) < 0 || !plumb_helper_start_by_span()) {
         plumb_turn_handler_away();
         return PLUMB_ERR_STATE;
     }
