@@ -10,6 +10,7 @@
 #include "codec/json_fields.h"
 #include "codec/json_write.h"
 #include "summary/table.h"
+#include "summary/text_table.h"
 
 struct row {
     struct plumb_rank_row r;
@@ -236,8 +237,7 @@ static void write_json(struct plumb_buf *out, const struct row *rows, size_t n)
 
 enum { NAME = 40, SHAPES = 24, SHAPES_MAX = 80, COUNT = 9, MS = 15 };
 
-static void write_heading(struct plumb_buf *out, int32_t rank, size_t shown, size_t n,
-                          size_t shapes)
+static void put_title(struct plumb_buf *out, int32_t rank, size_t shown, size_t n)
 {
     plumb_buf_printf(out,
                      "Rank %" PRId32 ": %zu of %zu rows, by self device time, then self host time",
@@ -246,57 +246,62 @@ static void write_heading(struct plumb_buf *out, int32_t rank, size_t shown, siz
         plumb_buf_printf(out, "; %zu left out, summary_rank%" PRId32 ".json has all", n - shown,
                          rank < 0 ? 0 : rank);
     plumb_buf_char(out, '\n');
-    plumb_put_left(out, "Name", NAME);
-    plumb_put_left(out, " Shapes", shapes + 1);
-    plumb_put_right(out, "Count", COUNT);
-    plumb_put_right(out, "Self dev(ms)", MS);
-    plumb_put_right(out, "Device(ms)", MS);
-    plumb_put_right(out, "Self host(ms)", MS);
-    plumb_buf_char(out, '\n');
-    for (size_t i = 0; i < NAME + 1 + shapes + COUNT + 3 * MS; i++)
-        plumb_buf_char(out, '-');
-    plumb_buf_char(out, '\n');
 }
 
 /* Long ones are cut; the JSON has them whole. */
-static void put_shapes(struct plumb_buf *out, const char *shapes, size_t width)
+static void add_shapes(struct plumb_text_table *t, const char *shapes)
 {
     char cut[SHAPES_MAX + 1];
     if (strlen(shapes) > SHAPES_MAX) {
         snprintf(cut, sizeof cut, "%.*s...", SHAPES_MAX - 3, shapes);
         shapes = cut;
     }
-    plumb_put_left(out, shapes, width);
+    plumb_text_put(t, shapes);
 }
 
-/* As wide as the longest of the rows shown. */
-static size_t shapes_width(const struct row *rows, size_t n)
+static void add_ms(struct plumb_text_table *t, uint64_t ns)
 {
-    size_t width = SHAPES;
-    for (size_t i = 0; i < n; i++) {
-        size_t length = strlen(rows[i].r.shapes);
-        if (length > width)
-            width = length < SHAPES_MAX ? length : SHAPES_MAX;
-    }
-    return width;
+    plumb_put_fixed(plumb_text_cell(t), (double)ns / 1e6, 3, 0);
+    plumb_text_end_cell(t);
 }
 
+static void add_row(struct plumb_text_table *t, const struct plumb_rank_row *r)
+{
+    plumb_text_put(t, r->name);
+    add_shapes(t, r->shapes);
+    plumb_put_count(plumb_text_cell(t), r->count, 0);
+    plumb_text_end_cell(t);
+    add_ms(t, r->self_device_ns);
+    add_ms(t, r->device_ns);
+    add_ms(t, r->host_ns);
+}
+
+/* Only shapes widen the table. */
 static void write_text(struct plumb_buf *out, int32_t rank, const struct row *rows, size_t n)
 {
+    static const char *const titles[] = {"Name",         "Shapes",     "Count",
+                                         "Self dev(ms)", "Device(ms)", "Self host(ms)"};
+    enum { COLUMNS = sizeof titles / sizeof *titles };
+    struct plumb_text_column columns[COLUMNS] = {
+        {.left = true, .width = NAME, .most = NAME},
+        {.left = true, .gap = 1, .width = SHAPES, .most = SHAPES_MAX},
+        {.width = COUNT, .most = COUNT},
+        {.width = MS, .most = MS},
+        {.width = MS, .most = MS},
+        {.width = MS, .most = MS}};
     size_t shown = n < PLUMB_RANK_ROWS_SHOWN ? n : PLUMB_RANK_ROWS_SHOWN;
-    size_t width = shapes_width(rows, shown);
-    write_heading(out, rank, shown, n, width);
-    for (size_t i = 0; i < shown; i++) {
-        const struct plumb_rank_row *r = &rows[i].r;
-        plumb_put_left(out, r->name, NAME);
-        plumb_buf_char(out, ' ');
-        put_shapes(out, r->shapes, width);
-        plumb_put_count(out, r->count, COUNT);
-        plumb_put_fixed(out, (double)r->self_device_ns / 1e6, 3, MS);
-        plumb_put_fixed(out, (double)r->device_ns / 1e6, 3, MS);
-        plumb_put_fixed(out, (double)r->host_ns / 1e6, 3, MS);
-        plumb_buf_char(out, '\n');
-    }
+    struct plumb_text_table t;
+    plumb_text_table_init(&t, columns, COLUMNS);
+    for (size_t i = 0; i < COLUMNS; i++)
+        plumb_text_put(&t, titles[i]);
+    for (size_t i = 0; i < shown; i++)
+        add_row(&t, &rows[i].r);
+    put_title(out, rank, shown, n);
+    plumb_text_line(&t, 0, out);
+    plumb_text_rule(&t, out);
+    for (size_t i = 0; i < shown; i++)
+        plumb_text_line(&t, 0, out);
+    plumb_text_table_fini(&t);
 }
 
 int plumb_rank_summary(struct plumb_buf *text, struct plumb_buf *json, const struct plumb_timing *t,

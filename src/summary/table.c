@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "summary/text_table.h"
 
 /* 125 columns where no name is longer than 40 and no phase than 12, as scripts know it. Both give
  * way to longer ones, up to a bound; what is longer still moves the rest of its line. */
@@ -111,28 +112,6 @@ void plumb_put_total(struct plumb_buf *out, const struct plumb_unit *unit, doubl
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-struct widths {
-    size_t node, phase, table;
-};
-
-static struct widths widths_of(const struct plumb_summary *s, size_t begin, size_t end)
-{
-    struct widths w = {WIDTH_NODE, WIDTH_PHASE, 0};
-    for (size_t i = begin; i < end; i++) {
-        w.node = plumb_width_for(w.node, s->rows[i].node, PLUMB_WIDTH_NODE_MOST);
-        w.phase = plumb_width_for(w.phase, s->rows[i].phase, PLUMB_WIDTH_NAME_MOST);
-    }
-    w.table = w.node + 1 + w.phase + 1 + WIDTH_COUNT + 6 * (1 + WIDTH_NUMBER);
-    return w;
-}
-
-static void put_rule(struct plumb_buf *out, const struct widths *w)
-{
-    for (size_t i = 0; i < w->table; i++)
-        plumb_buf_char(out, '-');
-    plumb_buf_char(out, '\n');
-}
-
 /* The columns of times; `usual` is the unit that scripts know. */
 static const struct {
     const char *title;
@@ -163,57 +142,72 @@ static struct time_units units_of(const struct plumb_summary *s, size_t begin, s
     return u;
 }
 
-static void put_header(struct plumb_buf *out, const struct widths *w, const struct time_units *u)
+enum { TABLE_COLUMNS = 3 + TIMES };
+
+/* Figures have their width, whatever they are: only names widen the table. */
+static void make_columns(struct plumb_text_column columns[TABLE_COLUMNS])
 {
-    plumb_put_left(out, "Node", w->node);
-    plumb_buf_char(out, ' ');
-    plumb_put_left(out, "Stage", w->phase);
-    plumb_buf_char(out, ' ');
-    plumb_put_right(out, "Count", WIDTH_COUNT);
-    for (size_t i = 0; i < TIMES; i++) {
-        char title[24];
-        snprintf(title, sizeof title, "%s(%s)", times[i].title, u->of[i]->name);
-        plumb_buf_char(out, ' ');
-        plumb_put_right(out, title, WIDTH_NUMBER);
-    }
-    plumb_buf_char(out, '\n');
+    columns[0] = (struct plumb_text_column){
+        .left = true, .width = WIDTH_NODE, .most = PLUMB_WIDTH_NODE_MOST};
+    columns[1] = (struct plumb_text_column){
+        .left = true, .gap = 1, .width = WIDTH_PHASE, .most = PLUMB_WIDTH_NAME_MOST};
+    columns[2] = (struct plumb_text_column){.gap = 1, .width = WIDTH_COUNT, .most = WIDTH_COUNT};
+    for (size_t i = 3; i < TABLE_COLUMNS; i++)
+        columns[i] =
+            (struct plumb_text_column){.gap = 1, .width = WIDTH_NUMBER, .most = WIDTH_NUMBER};
 }
 
-static void put_row(struct plumb_buf *out, const struct plumb_summary_row *row,
-                    const struct widths *w, const struct time_units *u)
+static void add_header(struct plumb_text_table *t, const struct time_units *u)
 {
-    plumb_put_left(out, row->node, w->node);
-    plumb_buf_char(out, ' ');
-    plumb_put_left(out, row->phase, w->phase);
-    plumb_buf_char(out, ' ');
-    plumb_put_count(out, row->count, WIDTH_COUNT);
+    plumb_text_put(t, "Node");
+    plumb_text_put(t, "Stage");
+    plumb_text_put(t, "Count");
+    for (size_t i = 0; i < TIMES; i++) {
+        plumb_buf_printf(plumb_text_cell(t), "%s(%s)", times[i].title, u->of[i]->name);
+        plumb_text_end_cell(t);
+    }
+}
+
+static void add_row(struct plumb_text_table *t, const struct plumb_summary_row *row,
+                    const struct time_units *u)
+{
+    plumb_text_put(t, row->node);
+    plumb_text_put(t, row->phase);
+    plumb_put_count(plumb_text_cell(t), row->count, 0);
+    plumb_text_end_cell(t);
     for (size_t i = 0; i < TIMES; i++) {
         double ms;
         memcpy(&ms, (const char *)row + times[i].offset, sizeof ms);
-        plumb_buf_char(out, ' ');
-        plumb_unit_put(out, u->of[i], ms * 1e6, WIDTH_NUMBER);
+        plumb_unit_put(plumb_text_cell(t), u->of[i], ms * 1e6, 0);
+        plumb_text_end_cell(t);
     }
-    plumb_buf_char(out, '\n');
 }
 
 static void put_table(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,
                       size_t end)
 {
     size_t shown = plumb_summary_shown(s, begin, end);
-    struct widths w = widths_of(s, begin, begin + shown);
     struct time_units u = units_of(s, begin, begin + shown);
+    struct plumb_text_column columns[TABLE_COLUMNS];
+    struct plumb_text_table t;
+    make_columns(columns);
+    plumb_text_table_init(&t, columns, TABLE_COLUMNS);
+    add_header(&t, &u);
+    for (size_t i = begin; i < begin + shown; i++)
+        add_row(&t, &s->rows[i], &u);
     plumb_put_title(out, s, begin, end);
     plumb_buf_char(out, '\n');
-    put_header(out, &w, &u);
-    put_rule(out, &w);
-    for (size_t i = begin; i < begin + shown; i++)
-        put_row(out, &s->rows[i], &w, &u);
+    plumb_text_line(&t, 0, out);
+    plumb_text_rule(&t, out);
+    for (size_t i = 0; i < shown; i++)
+        plumb_text_line(&t, 0, out);
     if (shown < end - begin)
         plumb_buf_printf(out, "(%zu more)\n", end - begin - shown);
-    put_rule(out, &w);
-    plumb_put_left(out, "TOTAL", w.table - WIDTH_NUMBER);
+    plumb_text_rule(&t, out);
+    plumb_put_left(out, "TOTAL", plumb_text_width(&t, TABLE_COLUMNS) - WIDTH_NUMBER);
     plumb_put_total(out, u.of[TIMES - 1], plumb_summary_total_ms(s, begin, end));
     plumb_put_averages(out, s, begin, end);
+    plumb_text_table_fini(&t);
 }
 
 void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out)

@@ -4,28 +4,12 @@
 
 #include "report/compare/view.h"
 #include "summary/cells.h"
-
-static void put_padded(struct plumb_buf *out, const struct plumb_buf *cell, size_t width,
-                       bool is_text)
-{
-    const char *text = cell->data ? cell->data : "";
-    out->failed |= cell->failed;
-    if (is_text)
-        plumb_put_left(out, text, width);
-    else
-        plumb_put_right(out, text, width);
-}
+#include "summary/text_table.h"
 
 static void put_name(struct plumb_buf *out, const char *text)
 {
     plumb_put_left(out, text, 0);
 }
-
-/* Widths of the columns in order. They give way to what is longer, those of names up to a bound, as
- * in the table of a run; what is longer still moves the rest of its line. */
-struct widths {
-    size_t of[PLUMB_COMPARE_COLUMNS];
-};
 
 static bool names_a_node(const struct plumb_compare_column *column)
 {
@@ -33,122 +17,103 @@ static bool names_a_node(const struct plumb_compare_column *column)
            strcmp(column->key, "phase") == 0;
 }
 
-/* Room for the times of the line. */
-static void widen(const struct plumb_compare_sheet *s, struct widths *w,
-                  const struct plumb_compare_line *line)
+/* Both tables have these columns, so that the sums stand above the figures of the nodes. Names widen
+ * them up to a bound, as in the table of a run, and times as far as they need. */
+static void make_columns(const struct plumb_compare_sheet *s,
+                         struct plumb_text_column columns[PLUMB_COMPARE_COLUMNS])
 {
     size_t n;
-    const struct plumb_compare_column *columns = plumb_compare_columns(&n);
+    const struct plumb_compare_column *all = plumb_compare_columns(&n);
     for (size_t i = 0; i < n; i++) {
-        struct plumb_buf cell = {0};
-        if (!plumb_compare_unit(s, &columns[i]) || !plumb_compare_shows(s, &columns[i]))
-            continue;
-        plumb_compare_cell_put(&cell, s, &columns[i], line);
-        w->of[i] = cell.len > w->of[i] ? cell.len : w->of[i];
-        plumb_buf_fini(&cell);
+        /* Without a width, that of its heading: the last column, whose texts may be longer. */
+        size_t width = all[i].width ? all[i].width : strlen(all[i].title ? all[i].title : "");
+        size_t most = width;
+        if (names_a_node(&all[i]))
+            most = strcmp(all[i].key, "node") == 0 ? PLUMB_WIDTH_NODE_MOST : PLUMB_WIDTH_NAME_MOST;
+        else if (plumb_compare_unit(s, &all[i]))
+            most = 0;
+        columns[i] = (struct plumb_text_column){.left = all[i].type == PLUMB_CELL_TEXT,
+                                                .hidden = !plumb_compare_shows(s, &all[i]),
+                                                .gap = all[i].width ? 1 : 2,
+                                                .width = width,
+                                                .most = most};
     }
 }
 
-static struct widths widths_of(const struct plumb_compare_sheet *s)
+/* Headings when `line` is NULL. A line of sums has a title where a node has its names. */
+static void add_line(const struct plumb_compare_sheet *s, struct plumb_text_table *t,
+                     const struct plumb_compare_line *line, bool sums)
 {
-    struct widths w = {{0}};
     size_t n;
-    const struct plumb_compare_column *columns = plumb_compare_columns(&n);
+    const struct plumb_compare_column *all = plumb_compare_columns(&n);
     for (size_t i = 0; i < n; i++) {
-        size_t most =
-            strcmp(columns[i].key, "node") == 0 ? PLUMB_WIDTH_NODE_MOST : PLUMB_WIDTH_NAME_MOST;
-        w.of[i] = columns[i].width;
-        for (size_t k = 0; k < s->shown && names_a_node(&columns[i]); k++)
-            w.of[i] = plumb_width_for(w.of[i], columns[i].text(s->nodes[k]), most);
+        struct plumb_buf *cell = plumb_text_cell(t);
+        const struct plumb_unit *unit = sums ? NULL : plumb_compare_unit(s, &all[i]);
+        struct plumb_buf text = {0};
+        if (t->columns[i].hidden || (sums && names_a_node(&all[i])))
+            ;
+        else if (line)
+            plumb_compare_cell_put(&text, s, &all[i], line);
+        else if (unit)
+            plumb_buf_printf(&text, "%s(%s)", all[i].title, unit->name);
+        else
+            plumb_buf_str(&text, all[i].title);
+        cell->failed |= text.failed;
+        plumb_text_put(t, text.data ? text.data : "");
+        plumb_buf_fini(&text);
     }
-    for (size_t k = 0; k < s->compare->sums.count; k++)
-        widen(s, &w, &s->compare->sums.lines[k]);
-    for (size_t k = 0; k < s->shown; k++)
-        widen(s, &w, s->nodes[k]);
-    return w;
 }
 
-/* Width of the columns that name a node: a sum's title spans them. */
-static size_t name_width(const struct plumb_compare_sheet *s, const struct widths *w)
+/* The columns up to the last that names a node, which are shown before all others. */
+static size_t name_count(void)
 {
-    size_t n;
-    size_t width = 0;
-    const struct plumb_compare_column *columns = plumb_compare_columns(&n);
+    size_t n, count = 0;
+    const struct plumb_compare_column *all = plumb_compare_columns(&n);
     for (size_t i = 0; i < n; i++)
-        if (names_a_node(&columns[i]) && plumb_compare_shows(s, &columns[i]))
-            width += w->of[i] + 1;
-    return width - 1;
+        if (names_a_node(&all[i]))
+            count = i + 1;
+    return count;
 }
 
-/* The heading when `line` is NULL. */
-static void put_cell(const struct plumb_compare_sheet *s, struct plumb_buf *out,
-                     const struct plumb_compare_column *column,
-                     const struct plumb_compare_line *line, bool sums, size_t width)
-{
-    struct plumb_buf cell = {0};
-    const struct plumb_unit *unit = sums ? NULL : plumb_compare_unit(s, column);
-    if (line)
-        plumb_compare_cell_put(&cell, s, column, line);
-    else if (unit)
-        plumb_buf_printf(&cell, "%s(%s)", column->title, unit->name);
-    else
-        plumb_buf_str(&cell, column->title);
-    put_padded(out, &cell, width, column->type == PLUMB_CELL_TEXT);
-    plumb_buf_fini(&cell);
-}
-
-static void trim_end(struct plumb_buf *out)
-{
-    while (out->len > 0 && out->data[out->len - 1] == ' ')
-        out->data[--out->len] = '\0';
-}
-
-static void put_title(const struct plumb_compare_sheet *s, struct plumb_buf *out,
-                      const struct plumb_compare_line *line, bool sums, size_t width)
+static void put_sum(const struct plumb_compare_sheet *s, struct plumb_text_table *t,
+                    struct plumb_buf *out, const struct plumb_compare_line *line)
 {
     struct plumb_buf title = {0};
     if (line)
         plumb_compare_put_sum(&title, s, line);
     else
-        plumb_buf_str(&title, sums ? "Whole run" : "");
-    put_padded(out, &title, width, true);
+        plumb_buf_str(&title, "Whole run");
+    out->failed |= title.failed;
+    plumb_put_left(out, title.data ? title.data : "", plumb_text_width(t, name_count()));
+    plumb_text_line(t, name_count(), out);
     plumb_buf_fini(&title);
 }
 
-/* Headings when `line` is NULL. */
-static void put_line(const struct plumb_compare_sheet *s, const struct widths *w,
-                     struct plumb_buf *out, const struct plumb_compare_line *line, bool sums)
+static void put_tables(const struct plumb_compare_sheet *s, struct plumb_buf *out)
 {
-    size_t n;
-    bool first = true;
-    const struct plumb_compare_column *columns = plumb_compare_columns(&n);
-    if (sums)
-        put_title(s, out, line, sums, name_width(s, w));
-    for (size_t i = 0; i < n; i++) {
-        const struct plumb_compare_column *column = &columns[i];
-        if (!plumb_compare_shows(s, column) || (sums && names_a_node(column)))
-            continue;
-        if (!first || sums)
-            plumb_buf_str(out, column->width == 0 ? "  " : " ");
-        first = false;
-        put_cell(s, out, column, line, sums, w->of[i]);
-    }
-    trim_end(out);
+    const struct plumb_compare_lines *sums = &s->compare->sums;
+    struct plumb_text_column columns[PLUMB_COMPARE_COLUMNS];
+    struct plumb_text_table t;
+    make_columns(s, columns);
+    plumb_text_table_init(&t, columns, PLUMB_COMPARE_COLUMNS);
+    add_line(s, &t, NULL, true);
+    for (size_t i = 0; i < sums->count; i++)
+        add_line(s, &t, &sums->lines[i], true);
+    add_line(s, &t, NULL, false);
+    for (size_t i = 0; i < s->shown; i++)
+        add_line(s, &t, s->nodes[i], false);
+    put_sum(s, &t, out, NULL);
+    plumb_text_rule(&t, out);
+    for (size_t i = 0; i < sums->count; i++)
+        put_sum(s, &t, out, &sums->lines[i]);
     plumb_buf_char(out, '\n');
-}
-
-static void put_rule(const struct plumb_compare_sheet *s, const struct widths *w,
-                     struct plumb_buf *out)
-{
-    size_t n;
-    size_t width = strlen("Marker");
-    const struct plumb_compare_column *columns = plumb_compare_columns(&n);
-    for (size_t i = 0; i < n; i++)
-        if (plumb_compare_shows(s, &columns[i]))
-            width += w->of[i] + 1;
-    while (width-- > 0)
-        plumb_buf_char(out, '-');
-    plumb_buf_char(out, '\n');
+    plumb_text_line(&t, 0, out);
+    plumb_text_rule(&t, out);
+    for (size_t i = 0; i < s->shown; i++)
+        plumb_text_line(&t, 0, out);
+    if (s->shown < s->lines)
+        plumb_buf_printf(out, "(%zu more)\n", s->lines - s->shown);
+    plumb_text_table_fini(&t);
 }
 
 static void put_side(const struct plumb_compare_sheet *s, struct plumb_buf *out, int side)
@@ -177,23 +142,12 @@ static void put_notes(const struct plumb_compare *c, struct plumb_buf *out)
 void plumb_compare_text(const struct plumb_compare_sheet *s, struct plumb_buf *out)
 {
     const struct plumb_compare *c = s->compare;
-    struct widths w = widths_of(s);
     plumb_compare_put_title(out, c);
     plumb_buf_char(out, '\n');
     put_side(s, out, PLUMB_SIDE_A);
     put_side(s, out, PLUMB_SIDE_B);
     plumb_buf_char(out, '\n');
-    put_line(s, &w, out, NULL, true);
-    put_rule(s, &w, out);
-    for (size_t i = 0; i < c->sums.count; i++)
-        put_line(s, &w, out, &c->sums.lines[i], true);
-    plumb_buf_char(out, '\n');
-    put_line(s, &w, out, NULL, false);
-    put_rule(s, &w, out);
-    for (size_t i = 0; i < s->shown; i++)
-        put_line(s, &w, out, s->nodes[i], false);
-    if (s->shown < s->lines)
-        plumb_buf_printf(out, "(%zu more)\n", s->lines - s->shown);
+    put_tables(s, out);
     plumb_buf_char(out, '\n');
     plumb_compare_put_outcome(out, c);
     plumb_compare_put_folds(out, s, "\n", put_name);

@@ -31,7 +31,7 @@ static void put_header(struct plumb_buf *out, const struct plumb_column *columns
     for (size_t i = 0; i < n; i++)
         if (in_table(&columns[i])) {
             plumb_buf_char(out, ' ');
-            plumb_column_title(out, &columns[i], u->of[i], 0);
+            plumb_column_title(out, &columns[i], u->of[i]);
             plumb_buf_str(out, " |");
         }
     plumb_buf_str(out, "\n|");
@@ -51,7 +51,7 @@ static void put_row(struct plumb_buf *out, const struct plumb_column *columns, s
         if (columns[i].type == PLUMB_COLUMN_TEXT)
             plumb_put_md(out, plumb_column_text(&columns[i], row));
         else
-            plumb_column_put(out, &columns[i], row, u->of[i], 0);
+            plumb_column_put(out, &columns[i], row, u->of[i]);
         plumb_buf_str(out, " |");
     }
 }

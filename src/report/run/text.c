@@ -4,99 +4,81 @@
 
 #include "report/run/devices.h"
 #include "report/run/render.h"
+#include "summary/text_table.h"
 
 enum { MOST_COLUMNS = 40, FOLDS_LISTED = 12 };
 
-struct units {
-    const struct plumb_unit *of[MOST_COLUMNS]; /* by column */
-};
-
-static struct units units_of(const struct plumb_summary *s, size_t begin, size_t end)
+/* The columns that the wide table has, of those of a row. */
+static size_t choose_columns(const struct plumb_summary *s, const struct plumb_column **chosen,
+                             struct plumb_text_column *columns)
 {
-    struct units u = {{NULL}};
-    size_t n;
-    const struct plumb_column *columns = plumb_columns_wide(s, &n);
-    for (size_t i = 0; i < n && i < MOST_COLUMNS; i++)
-        if (columns[i].width)
-            u.of[i] = plumb_column_unit(&columns[i], s, begin, end);
-    return u;
-}
-
-static size_t wide_width(const struct plumb_summary *s)
-{
-    size_t n;
-    size_t width = 0;
-    const struct plumb_column *columns = plumb_columns_wide(s, &n);
-    for (size_t i = 0; i < n; i++)
-        if (columns[i].width)
-            width += columns[i].width + 1;
-    return width - 1;
-}
-
-static void put_rule(struct plumb_buf *out, const struct plumb_summary *s)
-{
-    size_t width = wide_width(s);
-    for (size_t i = 0; i < width; i++)
-        plumb_buf_char(out, '-');
-    plumb_buf_char(out, '\n');
-}
-
-/* A line of the wide table: headings when `row` is NULL. Device columns of a node without device
- * time show a dash: 0.00 would be a measurement. */
-static void put_line(struct plumb_buf *out, const struct plumb_summary *s, const struct units *u,
-                     const struct plumb_summary_row *row)
-{
-    size_t n;
-    bool first = true;
-    const struct plumb_column *columns = plumb_columns_wide(s, &n);
-    for (size_t i = 0; i < n; i++) {
-        const struct plumb_column *c = &columns[i];
-        if (!c->width)
+    size_t n, count = 0;
+    const struct plumb_column *all = plumb_columns_wide(s, &n);
+    for (size_t i = 0; i < n && count < MOST_COLUMNS; i++) {
+        if (!all[i].width)
             continue;
-        if (!first)
-            plumb_buf_char(out, ' ');
-        first = false;
-        if (!row)
-            plumb_column_title(out, c, u->of[i], c->width);
-        else if (row->device_count == 0 && strncmp(c->key, "device_", 7) == 0)
-            plumb_put_right(out, strcmp(row->device_times, "launch") == 0 ? "launch" : "-",
-                            c->width);
-        else
-            plumb_column_put(out, c, row, u->of[i], c->width);
+        chosen[count] = &all[i];
+        columns[count++] = (struct plumb_text_column){.left = all[i].type == PLUMB_COLUMN_TEXT,
+                                                      .gap = 1,
+                                                      .width = all[i].width,
+                                                      .most = all[i].width};
     }
-    plumb_buf_char(out, '\n');
+    return count;
+}
+
+/* Device columns of a node without device time show a dash: 0.00 would be a measurement. */
+static void add_cell(struct plumb_text_table *t, const struct plumb_column *c,
+                     const struct plumb_summary_row *row, const struct plumb_unit *unit)
+{
+    struct plumb_buf *cell = plumb_text_cell(t);
+    if (row->device_count == 0 && strncmp(c->key, "device_", 7) == 0)
+        plumb_buf_str(cell, strcmp(row->device_times, "launch") == 0 ? "launch" : "-");
+    else
+        plumb_column_put(cell, c, row, unit);
+    plumb_text_end_cell(t);
 }
 
 /* TOTAL stands under the totals, in their unit. */
-static void put_total(struct plumb_buf *out, const struct plumb_summary *s, const struct units *u,
-                      double total_ms)
+static void put_total(struct plumb_buf *out, const struct plumb_text_table *t,
+                      const struct plumb_column *const *chosen,
+                      const struct plumb_unit *const *units, double total_ms)
 {
-    size_t n;
-    size_t i;
-    size_t before = 0;
-    const struct plumb_column *columns = plumb_columns_wide(s, &n);
-    for (i = 0; i < n && strcmp(columns[i].key, "total_ms") != 0; i++)
-        if (columns[i].width)
-            before += columns[i].width + 1;
-    plumb_put_left(out, "TOTAL", before);
-    plumb_put_total(out, u->of[i], total_ms);
+    size_t i = 0;
+    while (strcmp(chosen[i]->key, "total_ms") != 0)
+        i++;
+    plumb_put_left(out, "TOTAL", plumb_text_width(t, i) + 1);
+    plumb_put_total(out, units[i], total_ms);
 }
 
 static void put_wide(struct plumb_buf *out, const struct plumb_summary *s, size_t begin, size_t end)
 {
     size_t shown = plumb_summary_shown(s, begin, end);
-    struct units u = units_of(s, begin, begin + shown);
+    const struct plumb_column *chosen[MOST_COLUMNS];
+    const struct plumb_unit *units[MOST_COLUMNS];
+    struct plumb_text_column columns[MOST_COLUMNS];
+    struct plumb_text_table t;
+    size_t n = choose_columns(s, chosen, columns);
+    plumb_text_table_init(&t, columns, n);
+    for (size_t c = 0; c < n; c++) {
+        units[c] = plumb_column_unit(chosen[c], s, begin, begin + shown);
+        plumb_column_title(plumb_text_cell(&t), chosen[c], units[c]);
+        plumb_text_end_cell(&t);
+    }
+    for (size_t i = begin; i < begin + shown; i++)
+        for (size_t c = 0; c < n; c++)
+            add_cell(&t, chosen[c], &s->rows[i], units[c]);
     plumb_put_title(out, s, begin, end);
     plumb_buf_char(out, '\n');
-    put_line(out, s, &u, NULL);
-    put_rule(out, s);
+    plumb_text_line(&t, 0, out);
+    plumb_text_rule(&t, out);
     for (size_t i = begin; i < begin + shown; i++)
-        put_line(out, s, &u, &s->rows[i]);
+        plumb_text_line(&t, 0, out);
     if (shown < end - begin)
         plumb_buf_printf(out, "(%zu more)\n", end - begin - shown);
-    put_rule(out, s);
-    put_total(out, s, &u, plumb_summary_total_ms(s, begin, end));
+    plumb_text_rule(&t, out);
+    put_total(out, &t, chosen, units, plumb_summary_total_ms(s, begin, end));
     plumb_put_averages(out, s, begin, end);
+    plumb_text_table_fini(&t);
 }
 
 static void write_wide(const struct plumb_summary *s, struct plumb_buf *out)

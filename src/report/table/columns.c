@@ -122,43 +122,35 @@ const struct plumb_unit *plumb_column_unit(const struct plumb_column *c,
 }
 
 void plumb_column_title(struct plumb_buf *out, const struct plumb_column *c,
-                        const struct plumb_unit *unit, size_t width)
+                        const struct plumb_unit *unit)
 {
-    struct plumb_buf title = {0};
     const char *usual = unit ? strrchr(c->title, '(') : NULL;
     if (usual)
-        plumb_buf_printf(&title, "%.*s(%s)", (int)(usual - c->title), c->title, unit->name);
+        plumb_buf_printf(out, "%.*s(%s)", (int)(usual - c->title), c->title, unit->name);
     else if (unit && unit != plumb_unit(PLUMB_TIME_IN_MS))
-        plumb_buf_printf(&title, "%s %s", c->title, unit->name);
+        plumb_buf_printf(out, "%s %s", c->title, unit->name);
     else
-        plumb_buf_str(&title, c->title);
-    out->failed |= title.failed;
-    if (c->type == PLUMB_COLUMN_TEXT)
-        plumb_put_left(out, title.data ? title.data : "", width);
-    else
-        plumb_put_right(out, title.data ? title.data : "", width);
-    plumb_buf_fini(&title);
+        plumb_buf_str(out, c->title);
 }
 
 void plumb_column_put(struct plumb_buf *out, const struct plumb_column *c,
-                      const struct plumb_summary_row *row, const struct plumb_unit *unit,
-                      size_t width)
+                      const struct plumb_summary_row *row, const struct plumb_unit *unit)
 {
     switch (c->type) {
     case PLUMB_COLUMN_TEXT:
     case PLUMB_COLUMN_ESTIMATOR:
-        plumb_put_left(out, plumb_column_text(c, row), width);
+        plumb_put_left(out, plumb_column_text(c, row), 0);
         break;
     case PLUMB_COLUMN_COUNT:
     case PLUMB_COLUMN_THREADS:
-        plumb_put_count(out, whole(c, row), width);
+        plumb_put_count(out, whole(c, row), 0);
         break;
     case PLUMB_COLUMN_PERCENT:
-        plumb_put_fixed(out, number(c, row), 1, width);
+        plumb_put_fixed(out, number(c, row), 1, 0);
         break;
     case PLUMB_COLUMN_SECONDS:
     case PLUMB_COLUMN_MS:
-        plumb_unit_put(out, unit, number(c, row) * 1e6, width);
+        plumb_unit_put(out, unit, number(c, row) * 1e6, 0);
         break;
     }
 }

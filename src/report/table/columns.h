@@ -33,13 +33,12 @@ const char *plumb_column_text(const struct plumb_column *c, const struct plumb_s
 /* The unit of a column of times in the rows [begin, end); NULL: it has no times. */
 const struct plumb_unit *plumb_column_unit(const struct plumb_column *c,
                                            const struct plumb_summary *s, size_t begin, size_t end);
-/* Appends the heading, "Mean(us)", padded to `width`. */
+/* Appends the heading: "Mean(us)". */
 void plumb_column_title(struct plumb_buf *out, const struct plumb_column *c,
-                        const struct plumb_unit *unit, size_t width);
-/* Appends the value as tables show it, padded to `width`. */
+                        const struct plumb_unit *unit);
+/* Appends the value as tables show it. */
 void plumb_column_put(struct plumb_buf *out, const struct plumb_column *c,
-                      const struct plumb_summary_row *row, const struct plumb_unit *unit,
-                      size_t width);
+                      const struct plumb_summary_row *row, const struct plumb_unit *unit);
 /* Writes the value in full precision. */
 void plumb_column_json(struct plumb_json *j, const struct plumb_column *c,
                        const struct plumb_summary_row *row);

@@ -4,12 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/text/utf8.h"
 #include "codec/json_write.h"
 #include "report/table/escape.h"
 #include "summary/cells.h"
+#include "summary/text_table.h"
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
@@ -153,125 +152,75 @@ static bool is_left(const struct plumb_grid_column *c)
     return c->type == PLUMB_GRID_TEXT;
 }
 
-static size_t characters(const char *text)
-{
-    size_t n = 0;
-    for (size_t bytes; *text; text += bytes, n++)
-        if ((bytes = plumb_utf8_sequence(text)) == 0)
-            bytes = 1;
-    return n;
-}
-
-/* Appends `text`, which is clean, in a field of `width`. */
-static void pad(struct plumb_buf *out, const char *text, size_t width, bool left, bool last)
-{
-    size_t n = characters(text);
-    for (size_t i = n; i < width && !left; i++)
-        plumb_buf_char(out, ' ');
-    plumb_buf_str(out, text);
-    for (size_t i = n; i < width && left && !last; i++)
-        plumb_buf_char(out, ' ');
-}
-
 struct layout {
-    struct plumb_buf *cells; /* as text; headings first */
-    size_t *widths;          /* 0: not shown */
-    size_t columns, rows, last;
+    struct plumb_text_table table; /* headings first */
+    struct plumb_text_column *columns;
+    size_t lines;
 };
 
-static const char *text_at(const struct layout *l, size_t line, size_t column)
-{
-    const struct plumb_buf *b = &l->cells[line * l->columns + column];
-    return b->data ? b->data : "";
-}
-
+/* False: out of memory. */
 static bool lay_out(struct layout *l, const struct plumb_grid *g)
 {
-    l->columns = g->column_count;
-    l->rows = plumb_grid_rows(g);
-    l->cells = calloc((l->rows + 1) * l->columns, sizeof *l->cells);
-    l->widths = calloc(l->columns, sizeof *l->widths);
-    if (g->failed || !l->cells || !l->widths)
+    size_t rows = plumb_grid_rows(g);
+    *l = (struct layout){.columns = calloc(g->column_count, sizeof *l->columns)};
+    if (g->failed || !l->columns)
         return false;
-    for (size_t c = 0; c < l->columns; c++) {
-        if (!plumb_grid_shows(g, c))
-            continue;
-        l->last = c;
-        plumb_buf_str(&l->cells[c], g->columns[c].title);
-        for (size_t row = 0; row < l->rows; row++)
-            put_cell(&l->cells[(row + 1) * l->columns + c], g->columns[c].type, cell_at(g, row, c));
-        for (size_t line = 0; line <= l->rows; line++) {
-            size_t n = characters(text_at(l, line, c));
-            if (l->cells[line * l->columns + c].failed)
-                return false;
-            l->widths[c] = n > l->widths[c] ? n : l->widths[c];
+    for (size_t c = 0; c < g->column_count; c++)
+        l->columns[c] = (struct plumb_text_column){
+            .left = is_left(&g->columns[c]), .hidden = !plumb_grid_shows(g, c), .gap = 2};
+    plumb_text_table_init(&l->table, l->columns, g->column_count);
+    for (size_t c = 0; c < g->column_count; c++)
+        plumb_text_put(&l->table, g->columns[c].title);
+    for (size_t row = 0; row < rows; row++)
+        for (size_t c = 0; c < g->column_count; c++) {
+            put_cell(plumb_text_cell(&l->table), g->columns[c].type, cell_at(g, row, c));
+            plumb_text_end_cell(&l->table);
         }
-    }
-    return true;
+    l->lines = rows + 1;
+    return !l->table.cells.failed;
 }
 
 static void drop(struct layout *l)
 {
-    for (size_t i = 0; l->cells && i < (l->rows + 1) * l->columns; i++)
-        plumb_buf_fini(&l->cells[i]);
-    free(l->cells);
-    free(l->widths);
-}
-
-static void put_rule(struct plumb_buf *out, const struct layout *l)
-{
-    size_t width = 0;
-    for (size_t c = 0; c < l->columns; c++)
-        if (l->widths[c] > 0)
-            width += l->widths[c] + (width > 0 ? 2 : 0);
-    plumb_buf_char(out, '\n');
-    for (size_t i = 0; i < width; i++)
-        plumb_buf_char(out, '-');
+    plumb_text_table_fini(&l->table);
+    free(l->columns);
 }
 
 void plumb_grid_write(const struct plumb_grid *g, struct plumb_buf *out)
 {
-    struct layout l = {.cells = NULL};
-    if (!lay_out(&l, g))
-        out->failed = true;
-    for (size_t line = 0; line <= l.rows && !out->failed; line++) {
-        bool first = true;
-        if (line > 0)
-            plumb_buf_char(out, '\n');
-        for (size_t c = 0; c < l.columns; c++) {
-            if (l.widths[c] == 0)
-                continue;
-            plumb_buf_str(out, first ? "" : "  ");
-            pad(out, text_at(&l, line, c), l.widths[c], is_left(&g->columns[c]), c == l.last);
-            first = false;
-        }
-        while (out->len > 0 && out->data[out->len - 1] == ' ')
-            out->data[--out->len] = '\0';
+    struct layout l;
+    bool good = lay_out(&l, g);
+    out->failed |= !good;
+    for (size_t line = 0; good && line < l.lines; line++) {
+        plumb_text_line(&l.table, 0, out);
         if (line == 0)
-            put_rule(out, &l);
+            plumb_text_rule(&l.table, out);
     }
+    if (good && !out->failed)
+        out->data[--out->len] = '\0'; /* the last newline */
     drop(&l);
 }
 
 void plumb_grid_md(const struct plumb_grid *g, struct plumb_buf *out)
 {
-    struct layout l = {.cells = NULL};
-    if (!lay_out(&l, g))
-        out->failed = true;
-    for (size_t line = 0; line <= l.rows && !out->failed; line++) {
+    struct layout l;
+    bool good = lay_out(&l, g);
+    out->failed |= !good;
+    for (size_t line = 0; good && line < l.lines; line++) {
         plumb_buf_str(out, line > 0 ? "\n|" : "|");
-        for (size_t c = 0; c < l.columns; c++) {
-            if (l.widths[c] == 0)
+        for (size_t c = 0; c < g->column_count; c++) {
+            const char *text = plumb_text_next_cell(&l.table);
+            if (l.columns[c].hidden)
                 continue;
             plumb_buf_char(out, ' ');
-            plumb_put_clean_md(out, text_at(&l, line, c));
+            plumb_put_clean_md(out, text);
             plumb_buf_str(out, " |");
         }
         if (line > 0)
             continue;
         plumb_buf_str(out, "\n|");
-        for (size_t c = 0; c < l.columns; c++)
-            if (l.widths[c] > 0)
+        for (size_t c = 0; c < g->column_count; c++)
+            if (!l.columns[c].hidden)
                 plumb_buf_str(out, is_left(&g->columns[c]) ? " :-- |" : " --: |");
     }
     drop(&l);
