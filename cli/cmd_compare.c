@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "report.h"
 
 enum {
     A_SIDE,
@@ -234,6 +235,26 @@ static bool settle(struct request *r)
     return false;
 }
 
+/* A trace is one run without a report: no repeats, no medians of them. What its spans say is shown by
+ * other commands. */
+static bool has_no_trace(const struct request *r)
+{
+    for (int side = PLUMB_SIDE_A; side <= PLUMB_SIDE_B; side++)
+        for (size_t i = 0; i < r->sides[side].count; i++) {
+            const char *run = r->sides[side].runs[i];
+            if (!plumb_cli_is_trace(run))
+                continue;
+            plumb_cli_say(&plumb_cmd_compare,
+                          "'%s' is a trace, one sample without repeats: compare takes runs of "
+                          "'plumb record'; a trace is shown by 'plumb report --slowest' and "
+                          "--steps, and 'plumb export --format folded' has its stacks for "
+                          "difffolded.pl",
+                          run);
+            return false;
+        }
+    return true;
+}
+
 /* PLUMB_ARGS_END: the request is complete; else what plumb_cli_args_status() takes. */
 static int read_arguments(struct request *r, int argc, char **argv)
 {
@@ -248,7 +269,7 @@ static int read_arguments(struct request *r, int argc, char **argv)
         return option;
     while (args.operand < argc)
         add_run(r->now, argv[args.operand++]);
-    return settle(r) ? PLUMB_ARGS_END : PLUMB_ARGS_WRONG;
+    return settle(r) && has_no_trace(r) ? PLUMB_ARGS_END : PLUMB_ARGS_WRONG;
 }
 
 /* ---- Output ---------------------------------------------------------------------------------- */

@@ -479,7 +479,9 @@ static bool settle_view(struct plumb_cli_wish *w)
     bool trace = (!w->view || w->view->show == plumb_cli_show_report) && plumb_cli_is_trace(w->run);
     if (trace && w->view) {
         list_views(takers, sizeof takers, -1);
-        plumb_cli_usage(&plumb_cmd_report, "'%s' is a trace, which has no view '%s': it has %s",
+        plumb_cli_usage(&plumb_cmd_report,
+                        "'%s' is a trace, which has no view '%s': it has %s, and 'plumb export "
+                        "--format folded' has its stacks for a flame graph",
                         w->run, w->view->head.name, takers);
         return false;
     }

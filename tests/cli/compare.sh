@@ -124,6 +124,9 @@ has err.txt "'cut.json' is not valid JSON: line "
 echo '{"stages": {"x": {"duration_ms": 3}}}' >foreign.json
 expect 'foreign' 2 compare a.json foreign.json
 one_line "'foreign.json' is no timing report of plumb (its \"format\" is not \"plumb-timing\")"
+echo '{"traceEvents": [{"ph": "X", "name": "aten::mm", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]}' >torch.json
+expect 'a trace' 2 compare a.json torch.json
+one_line "'torch.json' is a trace, one sample without repeats: compare takes runs of 'plumb record'; a trace is shown by 'plumb report --slowest' and --steps, and 'plumb export --format folded' has its stacks for difffolded.pl"
 jq '.schema = 99' b.json >newer.json
 expect 'newer' 2 compare --force a.json newer.json
 has err.txt "'newer.json' was written by a newer plumb (schema 99;"
