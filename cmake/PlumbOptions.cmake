@@ -82,14 +82,14 @@ function(plumb_feature_summary)
   endforeach()
 endfunction()
 
-plumb_option(PLUMB_READ on "libplumb-read and the plumb command; needs jansson and zlib")
+plumb_option(PLUMB_READ on "libplumb-read and the plumb command; needs zlib")
 plumb_option(PLUMB_NVTX auto "NVTX ranges (PLUMB_NVTX=1); need the nvtx3 headers")
 plumb_option(PLUMB_OTF2 auto "Export to OTF2; needs libotf2")
 plumb_option(PLUMB_EXAMPLES auto "Example pipelines; text_to_video and video_nodes need oneDNN and libav")
 plumb_option(PLUMB_BENCH auto "Benchmarks")
 plumb_option(PLUMB_BENCH_LTTNG auto "LTTng-UST as a peer in the benchmarks")
 plumb_option(PLUMB_BENCH_UFTRACE auto "uftrace as a peer in the benchmarks")
-plumb_option(PLUMB_TESTS auto "Tests; need cmocka, DLPack and a C++ compiler")
+plumb_option(PLUMB_TESTS auto "Tests; need cmocka, jansson, DLPack and a C++ compiler")
 
 find_package(Threads REQUIRED)
 find_package(PkgConfig)
@@ -104,7 +104,6 @@ endfunction()
 plumb_pkg(JANSSON jansson)
 plumb_pkg(ZLIB zlib)
 plumb_feature(PLUMB_READ PLUMB_HAVE_READ "libplumb-read, plumb command"
-  "no jansson (libjansson-dev)" JANSSON_FOUND
   "no zlib (zlib1g-dev)" ZLIB_FOUND)
 
 # Headers alone: they open the library of whichever tool is there, so nothing is linked.
@@ -157,6 +156,7 @@ check_language(CXX)
 plumb_pkg(CMOCKA cmocka)
 plumb_feature(PLUMB_TESTS PLUMB_HAVE_TESTS "tests"
   "no cmocka (libcmocka-dev)" CMOCKA_FOUND
+  "no jansson (libjansson-dev)" JANSSON_FOUND
   "no zlib (zlib1g-dev)" ZLIB_FOUND
   "no DLPack (libdlpack-dev)" DLPACK_INCLUDE_DIR
   "no C++ compiler (g++)" CMAKE_CXX_COMPILER

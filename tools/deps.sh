@@ -16,7 +16,6 @@ lib:c                            | libc6-dev           | glibc-devel            
 cmd:cmake                        | cmake               | cmake                      | cmake
 cmd:ninja                        | ninja-build         | ninja-build                | ninja
 cmd:pkg-config                   | pkg-config          | pkgconf-pkg-config         | pkgconf
-pc:jansson                       | libjansson-dev      | jansson-devel              | jansson
 pc:zlib                          | zlib1g-dev          | zlib-devel                 | zlib
 '
 NEEDS_demo="$NEEDS_build"'
@@ -31,6 +30,7 @@ NEEDS_test="$NEEDS_demo"'
 cmd:g++                          | g++                 | gcc-c++                    | gcc
 cmd:clang-14                     | clang-14            | clang14                    | clang14
 cmd:clang-format-14              | clang-format-14     | clang14-tools-extra        | clang14
+pc:jansson                       | libjansson-dev      | jansson-devel              | jansson
 pc:cmocka                        | libcmocka-dev       | libcmocka-devel            | cmocka
 pc:otf2                          | libotf2-trace-dev   | otf2-devel                 | otf2
 cmd:otf2-print                   | otf2-tools          | otf2                       | otf2

@@ -97,7 +97,7 @@ run cmake/header_only LD_PRELOAD="$libdir/libplumb.so"
         $(pkg-config --cflags --libs plumb-read)
     $CC -std=c11 -Wall -Wextra -Werror "$here/reader.c" -o pc_reader_static \
         $(pkg-config --cflags plumb-read) "$libdir/libplumb-read.a" \
-        $(pkg-config --libs jansson zlib) -lpthread -ldl -lm
+        $(pkg-config --libs zlib) -lpthread -ldl -lm
 }
 version=$("$prefix/bin/plumb" --version)
 version=${version#plumb }

@@ -14,7 +14,7 @@ if PATH=$PWD/bin "$deps" build 2>err.txt; then
     echo 'deps.sh found a compiler in an empty PATH' >&2
     exit 1
 fi
-for word in cmd:gcc cmd:ninja pc:jansson 'apt-get install' libjansson-dev 'dnf install' ninja-build; do
+for word in cmd:gcc cmd:ninja pc:zlib 'apt-get install' zlib1g-dev 'dnf install' ninja-build; do
     grep -q -F -e "$word" err.txt || {
         echo "deps.sh does not name $word:" >&2
         cat err.txt >&2

@@ -45,17 +45,19 @@ const char *plumb_field_own(struct plumb_fields *f, const char *text)
     return copy;
 }
 
-const char *plumb_field_text(struct plumb_fields *f, const json_t *object, const char *key)
+const char *plumb_field_text(struct plumb_fields *f, const struct plumb_json_value *object,
+                             const char *key)
 {
-    const json_t *v = json_object_get(object, key);
-    if (json_is_string(v))
-        return plumb_field_own(f, json_string_value(v));
-    if (v && !json_is_null(v))
+    const struct plumb_json_value *v = plumb_json_get(object, key);
+    if (plumb_json_is(v, PLUMB_JSON_IS_TEXT))
+        return plumb_field_own(f, plumb_json_text(v));
+    if (v && !plumb_json_is(v, PLUMB_JSON_IS_NULL))
         plumb_field_fault(f, key, "is not a string");
     return NULL;
 }
 
-const char *plumb_field_name(struct plumb_fields *f, const json_t *object, const char *key)
+const char *plumb_field_name(struct plumb_fields *f, const struct plumb_json_value *object,
+                             const char *key)
 {
     const char *text = plumb_field_text(f, object, key);
     if (!text && !f->arena->failed)
@@ -81,23 +83,27 @@ bool plumb_field_decimal(const char *text, plumb_u128 *out)
     return true;
 }
 
-uint64_t plumb_field_to_u64(struct plumb_fields *f, const json_t *v, const char *key)
+uint64_t plumb_field_to_u64(struct plumb_fields *f, const struct plumb_json_value *v,
+                            const char *key)
 {
     plumb_u128 wide = 0;
-    if (json_is_integer(v) && json_integer_value(v) >= 0)
-        return (uint64_t)json_integer_value(v);
-    if (json_is_string(v) && plumb_field_decimal(json_string_value(v), &wide) && wide <= UINT64_MAX)
+    bool digits = plumb_json_is(v, PLUMB_JSON_IS_TEXT) || plumb_json_is(v, PLUMB_JSON_IS_BIG);
+    if (plumb_json_is(v, PLUMB_JSON_IS_INT) && v->whole >= 0)
+        return (uint64_t)v->whole;
+    if (digits && plumb_field_decimal(v->text, &wide) && wide <= UINT64_MAX)
         return (uint64_t)wide;
     plumb_field_fault(f, key, v ? "is not a whole number from 0 to 2^64-1" : "is missing");
     return 0;
 }
 
-uint64_t plumb_field_u64(struct plumb_fields *f, const json_t *object, const char *key)
+uint64_t plumb_field_u64(struct plumb_fields *f, const struct plumb_json_value *object,
+                         const char *key)
 {
-    return plumb_field_to_u64(f, json_object_get(object, key), key);
+    return plumb_field_to_u64(f, plumb_json_get(object, key), key);
 }
 
-uint32_t plumb_field_u32(struct plumb_fields *f, const json_t *object, const char *key)
+uint32_t plumb_field_u32(struct plumb_fields *f, const struct plumb_json_value *object,
+                         const char *key)
 {
     uint64_t v = plumb_field_u64(f, object, key);
     if (v > UINT32_MAX)
@@ -105,16 +111,17 @@ uint32_t plumb_field_u32(struct plumb_fields *f, const json_t *object, const cha
     return (uint32_t)v;
 }
 
-int64_t plumb_field_i64(struct plumb_fields *f, const json_t *object, const char *key)
+int64_t plumb_field_i64(struct plumb_fields *f, const struct plumb_json_value *object,
+                        const char *key)
 {
-    const json_t *v = json_object_get(object, key);
-    if (!json_is_integer(v))
+    const struct plumb_json_value *v = plumb_json_get(object, key);
+    if (!plumb_json_is(v, PLUMB_JSON_IS_INT))
         plumb_field_fault(f, key, v ? "is not a whole number" : "is missing");
-    return json_integer_value(v);
+    return plumb_json_whole(v);
 }
 
-uint32_t plumb_field_index(struct plumb_fields *f, const json_t *object, const char *key,
-                           size_t count, const char *list)
+uint32_t plumb_field_index(struct plumb_fields *f, const struct plumb_json_value *object,
+                           const char *key, size_t count, const char *list)
 {
     char what[80];
     uint64_t i = plumb_field_u64(f, object, key);
@@ -125,35 +132,40 @@ uint32_t plumb_field_index(struct plumb_fields *f, const json_t *object, const c
     return 0;
 }
 
-uint32_t plumb_field_index_or_none(struct plumb_fields *f, const json_t *object, const char *key,
-                                   size_t count, const char *list)
+uint32_t plumb_field_index_or_none(struct plumb_fields *f, const struct plumb_json_value *object,
+                                   const char *key, size_t count, const char *list)
 {
-    const json_t *v = json_object_get(object, key);
-    return v && !json_is_null(v) ? plumb_field_index(f, object, key, count, list) : UINT32_MAX;
+    const struct plumb_json_value *v = plumb_json_get(object, key);
+    return v && !plumb_json_is(v, PLUMB_JSON_IS_NULL)
+               ? plumb_field_index(f, object, key, count, list)
+               : UINT32_MAX;
 }
 
-double plumb_field_f64(struct plumb_fields *f, const json_t *object, const char *key)
+double plumb_field_f64(struct plumb_fields *f, const struct plumb_json_value *object,
+                       const char *key)
 {
-    const json_t *v = json_object_get(object, key);
-    if (json_is_number(v))
-        return json_number_value(v);
-    if (!json_is_null(v))
+    const struct plumb_json_value *v = plumb_json_get(object, key);
+    if (plumb_json_is_number(v))
+        return plumb_json_as_real(v);
+    if (!plumb_json_is(v, PLUMB_JSON_IS_NULL))
         plumb_field_fault(f, key, v ? "is not a number" : "is missing");
     return 0;
 }
 
-bool plumb_field_bool(struct plumb_fields *f, const json_t *object, const char *key)
+bool plumb_field_bool(struct plumb_fields *f, const struct plumb_json_value *object,
+                      const char *key)
 {
-    const json_t *v = json_object_get(object, key);
-    if (v && !json_is_boolean(v))
+    const struct plumb_json_value *v = plumb_json_get(object, key);
+    if (v && v->kind != PLUMB_JSON_IS_FALSE && v->kind != PLUMB_JSON_IS_TRUE)
         plumb_field_fault(f, key, "is not true or false");
-    return json_is_true(v);
+    return plumb_json_is(v, PLUMB_JSON_IS_TRUE);
 }
 
-int32_t plumb_field_known(struct plumb_fields *f, const json_t *object, const char *key)
+int32_t plumb_field_known(struct plumb_fields *f, const struct plumb_json_value *object,
+                          const char *key)
 {
-    const json_t *v = json_object_get(object, key);
-    if (!v || json_is_null(v))
+    const struct plumb_json_value *v = plumb_json_get(object, key);
+    if (!v || plumb_json_is(v, PLUMB_JSON_IS_NULL))
         return -1;
     uint64_t n = plumb_field_to_u64(f, v, key);
     if (n > INT32_MAX)
@@ -161,45 +173,49 @@ int32_t plumb_field_known(struct plumb_fields *f, const json_t *object, const ch
     return (int32_t)n;
 }
 
-const json_t *plumb_field_object(struct plumb_fields *f, const json_t *object, const char *key)
+const struct plumb_json_value *
+plumb_field_object(struct plumb_fields *f, const struct plumb_json_value *object, const char *key)
 {
-    const json_t *v = json_object_get(object, key);
-    if (!json_is_object(v))
+    const struct plumb_json_value *v = plumb_json_get(object, key);
+    if (!plumb_json_is(v, PLUMB_JSON_IS_OBJECT))
         plumb_field_fault(f, key, v ? "is not an object" : "is missing");
     return v;
 }
 
-const json_t *plumb_field_array(struct plumb_fields *f, const json_t *object, const char *key,
-                                size_t size, void *elements, size_t *count)
+const struct plumb_json_value *plumb_field_array(struct plumb_fields *f,
+                                                 const struct plumb_json_value *object,
+                                                 const char *key, size_t size, void *elements,
+                                                 size_t *count)
 {
-    const json_t *v = json_object_get(object, key);
+    const struct plumb_json_value *v = plumb_json_get(object, key);
     void *memory;
     *count = 0;
-    if (!json_is_array(v)) {
+    if (!plumb_json_is(v, PLUMB_JSON_IS_ARRAY)) {
         plumb_field_fault(f, key, v ? "is not a list" : "is missing");
         return NULL;
     }
-    if (json_array_size(v) == 0)
+    if (plumb_json_count(v) == 0)
         return v;
-    if (!(memory = plumb_arena_alloc(f->arena, json_array_size(v) * size))) {
+    if (!(memory = plumb_arena_alloc(f->arena, plumb_json_count(v) * size))) {
         f->failed = true;
         plumb_fail(f->err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", f->name);
         return NULL;
     }
     memcpy(elements, &memory, sizeof memory);
-    *count = json_array_size(v);
+    *count = plumb_json_count(v);
     return v;
 }
 
 /* ---- Places ---------------------------------------------------------------------------------- */
 
-const json_t *plumb_field_entry(struct plumb_fields *f, const json_t *list, const char *key,
-                                size_t i)
+const struct plumb_json_value *plumb_field_entry(struct plumb_fields *f,
+                                                 const struct plumb_json_value *list,
+                                                 const char *key, size_t i)
 {
-    const json_t *v = json_array_get(list, i);
+    const struct plumb_json_value *v = plumb_json_at(list, i);
     snprintf(f->place + f->base, sizeof f->place - f->base, "%s%s[%zu]", f->base ? "." : "", key,
              i);
-    if (!json_is_object(v))
+    if (!plumb_json_is(v, PLUMB_JSON_IS_OBJECT))
         plumb_field_fault(f, "", "is not an object");
     return v;
 }

@@ -10,11 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/u128.h"
+#include "read/json/tree.h"
 #include <plumb/abi.h>
 
 struct plumb_fields {
@@ -34,33 +33,46 @@ void plumb_field_fault(struct plumb_fields *f, const char *key, const char *what
 const char *plumb_field_own(struct plumb_fields *f, const char *text);
 
 /* A string; NULL when it is null or not there. */
-const char *plumb_field_text(struct plumb_fields *f, const json_t *object, const char *key);
+const char *plumb_field_text(struct plumb_fields *f, const struct plumb_json_value *object,
+                             const char *key);
 /* A string that must be there. */
-const char *plumb_field_name(struct plumb_fields *f, const json_t *object, const char *key);
+const char *plumb_field_name(struct plumb_fields *f, const struct plumb_json_value *object,
+                             const char *key);
 /* A whole number, or a string of decimal digits. */
-uint64_t plumb_field_u64(struct plumb_fields *f, const json_t *object, const char *key);
-uint64_t plumb_field_to_u64(struct plumb_fields *f, const json_t *v, const char *key);
-uint32_t plumb_field_u32(struct plumb_fields *f, const json_t *object, const char *key);
-int64_t plumb_field_i64(struct plumb_fields *f, const json_t *object, const char *key);
+uint64_t plumb_field_u64(struct plumb_fields *f, const struct plumb_json_value *object,
+                         const char *key);
+uint64_t plumb_field_to_u64(struct plumb_fields *f, const struct plumb_json_value *v,
+                            const char *key);
+uint32_t plumb_field_u32(struct plumb_fields *f, const struct plumb_json_value *object,
+                         const char *key);
+int64_t plumb_field_i64(struct plumb_fields *f, const struct plumb_json_value *object,
+                        const char *key);
 /* A place in `list`, which has `count` elements. The second: null or not there gives UINT32_MAX. */
-uint32_t plumb_field_index(struct plumb_fields *f, const json_t *object, const char *key,
-                           size_t count, const char *list);
-uint32_t plumb_field_index_or_none(struct plumb_fields *f, const json_t *object, const char *key,
-                                   size_t count, const char *list);
+uint32_t plumb_field_index(struct plumb_fields *f, const struct plumb_json_value *object,
+                           const char *key, size_t count, const char *list);
+uint32_t plumb_field_index_or_none(struct plumb_fields *f, const struct plumb_json_value *object,
+                                   const char *key, size_t count, const char *list);
 /* A number; null, which stands for what JSON lacks, gives 0. */
-double plumb_field_f64(struct plumb_fields *f, const json_t *object, const char *key);
+double plumb_field_f64(struct plumb_fields *f, const struct plumb_json_value *object,
+                       const char *key);
 /* False when it is not there. */
-bool plumb_field_bool(struct plumb_fields *f, const json_t *object, const char *key);
+bool plumb_field_bool(struct plumb_fields *f, const struct plumb_json_value *object,
+                      const char *key);
 /* -1 when it is null or not there. */
-int32_t plumb_field_known(struct plumb_fields *f, const json_t *object, const char *key);
-const json_t *plumb_field_object(struct plumb_fields *f, const json_t *object, const char *key);
+int32_t plumb_field_known(struct plumb_fields *f, const struct plumb_json_value *object,
+                          const char *key);
+const struct plumb_json_value *
+plumb_field_object(struct plumb_fields *f, const struct plumb_json_value *object, const char *key);
 /* The array `key`; stores zeroed memory for as many elements of `size` bytes in the pointer at
  * `elements`, which stays as it is when there are none. */
-const json_t *plumb_field_array(struct plumb_fields *f, const json_t *object, const char *key,
-                                size_t size, void *elements, size_t *count);
+const struct plumb_json_value *plumb_field_array(struct plumb_fields *f,
+                                                 const struct plumb_json_value *object,
+                                                 const char *key, size_t size, void *elements,
+                                                 size_t *count);
 /* Entry `i` of a list of objects, which becomes the place until plumb_field_end(). */
-const json_t *plumb_field_entry(struct plumb_fields *f, const json_t *list, const char *key,
-                                size_t i);
+const struct plumb_json_value *plumb_field_entry(struct plumb_fields *f,
+                                                 const struct plumb_json_value *list,
+                                                 const char *key, size_t i);
 void plumb_field_end(struct plumb_fields *f);
 /* Between the two the place is that of now and `key` ("": none), and lists lie in it. */
 struct plumb_field_place {

@@ -5,7 +5,6 @@
  * Unknown fields are skipped: an older plumb reads what a newer one appended. */
 #include "read/run/signature.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include "base/error.h"
 #include "codec/json_write.h"
 #include "read/json/fields.h"
-#include "read/json/python.h"
+#include "read/json/scan.h"
 
 struct cursor {
     struct plumb_signature *s;
@@ -54,26 +53,27 @@ static const char *own_key(struct cursor *c, const char *key)
 {
     const char *name = own(c, key);
     struct plumb_buf spelled = {0};
+    struct plumb_json_tree again = {.root = NULL};
     struct plumb_json j;
     if (!name || strcmp(name, key) == 0)
         return name ? name : "";
     plumb_json_init(&j, &spelled, 0);
     plumb_json_str(&j, name);
-    json_t *again =
-        spelled.failed ? NULL : json_loadb(spelled.data, spelled.len, JSON_DECODE_ANY, NULL);
-    if (!json_is_string(again) || strcmp(json_string_value(again), key) != 0)
+    if (spelled.failed ||
+        plumb_json_tree_read(&again, spelled.data, spelled.len, 0, "", NULL) < 0 ||
+        !plumb_json_text(again.root) || strcmp(plumb_json_text(again.root), key) != 0)
         plumb_field_fault(&c->f, key, "is no name that plumb would write");
-    json_decref(again);
+    plumb_json_tree_fini(&again);
     plumb_buf_fini(&spelled);
     return name;
 }
 
-static const char *text_at(struct cursor *c, const json_t *object, const char *key)
+static const char *text_at(struct cursor *c, const struct plumb_json_value *object, const char *key)
 {
-    const json_t *v = json_object_get(object, key);
-    if (json_is_string(v))
-        return own(c, json_string_value(v));
-    if (v && !json_is_null(v))
+    const struct plumb_json_value *v = plumb_json_get(object, key);
+    if (plumb_json_is(v, PLUMB_JSON_IS_TEXT))
+        return own(c, plumb_json_text(v));
+    if (v && !plumb_json_is(v, PLUMB_JSON_IS_NULL))
         plumb_field_fault(&c->f, key, "is not a string");
     return NULL;
 }
@@ -85,50 +85,54 @@ static void *memory(struct cursor *c, size_t count, size_t size)
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
-static int64_t *read_numbers(struct cursor *c, const json_t *object, const char *key, size_t *count)
+static int64_t *read_numbers(struct cursor *c, const struct plumb_json_value *object,
+                             const char *key, size_t *count)
 {
-    const json_t *list = json_object_get(object, key);
-    size_t n = json_array_size(list);
+    const struct plumb_json_value *list = plumb_json_get(object, key);
+    size_t n = plumb_json_count(list);
     int64_t *numbers = memory(c, n, sizeof *numbers);
-    if (!json_is_array(list))
+    if (!plumb_json_is(list, PLUMB_JSON_IS_ARRAY))
         plumb_field_fault(&c->f, key, list ? "is not a list" : "is missing");
     for (size_t i = 0; numbers && i < n; i++) {
-        const json_t *v = json_array_get(list, i);
-        numbers[i] = json_integer_value(v);
-        if (!json_is_integer(v))
+        const struct plumb_json_value *v = plumb_json_at(list, i);
+        numbers[i] = plumb_json_whole(v);
+        if (!plumb_json_is(v, PLUMB_JSON_IS_INT))
             plumb_field_fault(&c->f, key, "holds something that is not a whole number");
     }
     *count = n;
     return numbers;
 }
 
-static void read_shape(struct cursor *c, const json_t *object, struct plumb_signature_tensor *t)
+static void read_shape(struct cursor *c, const struct plumb_json_value *object,
+                       struct plumb_signature_tensor *t)
 {
     size_t strides;
     t->shape = read_numbers(c, object, "shape", &t->ndim);
     for (size_t i = 0; t->shape && i < t->ndim; i++)
         if (t->shape[i] < 0)
             plumb_field_fault(&c->f, "shape", "holds a negative size");
-    if (json_is_null(json_object_get(object, "strides")) || !json_object_get(object, "strides"))
+    if (plumb_json_is(plumb_json_get(object, "strides"), PLUMB_JSON_IS_NULL) ||
+        !plumb_json_get(object, "strides"))
         return;
     t->strides = read_numbers(c, object, "strides", &strides);
     if (strides != t->ndim)
         plumb_field_fault(&c->f, "strides", "does not hold as many numbers as 'shape'");
 }
 
-static double real_or_nan(struct cursor *c, const json_t *object, const char *key)
+static double real_or_nan(struct cursor *c, const struct plumb_json_value *object, const char *key)
 {
     double value = plumb_field_f64(&c->f, object, key);
-    return json_is_null(json_object_get(object, key)) ? (double)NAN : value;
+    return plumb_json_is(plumb_json_get(object, key), PLUMB_JSON_IS_NULL) ? (double)NAN : value;
 }
 
-static void read_stats(struct cursor *c, const json_t *tensor, struct plumb_signature_tensor *t)
+static void read_stats(struct cursor *c, const struct plumb_json_value *tensor,
+                       struct plumb_signature_tensor *t)
 {
-    const json_t *object = json_object_get(tensor, "values");
+    const struct plumb_json_value *object = plumb_json_get(tensor, "values");
     t->stats_error = text_at(c, tensor, "values_error");
-    if (!object || json_is_null(object))
+    if (!object || plumb_json_is(object, PLUMB_JSON_IS_NULL))
         return;
-    if (!json_is_object(object)) {
+    if (!plumb_json_is(object, PLUMB_JSON_IS_OBJECT)) {
         plumb_field_fault(&c->f, "values", "is not an object");
         return;
     }
@@ -146,11 +150,12 @@ static void read_stats(struct cursor *c, const json_t *tensor, struct plumb_sign
     leave(c, before);
 }
 
-static struct plumb_signature_tensor *read_tensor(struct cursor *c, const json_t *object)
+static struct plumb_signature_tensor *read_tensor(struct cursor *c,
+                                                  const struct plumb_json_value *object)
 {
     struct plumb_signature_tensor *t = memory(c, 1, sizeof *t);
-    const json_t *grad = json_object_get(object, "requires_grad");
-    const json_t *bytes = json_object_get(object, "bytes");
+    const struct plumb_json_value *grad = plumb_json_get(object, "requires_grad");
+    const struct plumb_json_value *bytes = plumb_json_get(object, "bytes");
     if (!t)
         return NULL;
     read_shape(c, object, t);
@@ -158,9 +163,11 @@ static struct plumb_signature_tensor *read_tensor(struct cursor *c, const json_t
     t->device = text_at(c, object, "device");
     if ((!t->dtype || !t->device) && !c->f.arena->failed)
         plumb_field_fault(&c->f, t->dtype ? "device" : "dtype", "is missing");
-    t->requires_grad = json_is_null(grad) ? -1 : plumb_field_bool(&c->f, object, "requires_grad");
-    t->bytes = json_is_integer(bytes) ? json_integer_value(bytes) : -1;
-    if (bytes && !json_is_null(bytes) && t->bytes < 0)
+    t->requires_grad = plumb_json_is(grad, PLUMB_JSON_IS_NULL)
+                           ? -1
+                           : plumb_field_bool(&c->f, object, "requires_grad");
+    t->bytes = plumb_json_is(bytes, PLUMB_JSON_IS_INT) ? plumb_json_whole(bytes) : -1;
+    if (bytes && !plumb_json_is(bytes, PLUMB_JSON_IS_NULL) && t->bytes < 0)
         plumb_field_fault(&c->f, "bytes", "is not a whole number from 0 to 2^63-1");
     read_stats(c, object, t);
     return t;
@@ -183,13 +190,13 @@ static void read_text(struct cursor *c, const char *text, struct plumb_signature
     }
 }
 
-static void read_value(struct cursor *c, const json_t *v, int depth,
+static void read_value(struct cursor *c, const struct plumb_json_value *v, int depth,
                        struct plumb_signature_value *out);
 
-static void read_list(struct cursor *c, const json_t *v, int depth,
+static void read_list(struct cursor *c, const struct plumb_json_value *v, int depth,
                       struct plumb_signature_value *out)
 {
-    size_t n = json_array_size(v);
+    size_t n = plumb_json_count(v);
     out->kind = PLUMB_SIGNATURE_LIST;
     if (depth >= PLUMB_SIGNATURE_DEPTH) {
         plumb_field_fault(&c->f, "", "holds lists that are nested too deeply");
@@ -200,26 +207,24 @@ static void read_list(struct cursor *c, const json_t *v, int depth,
     out->is.list.count = n;
     for (size_t i = 0; i < n && !c->f.failed; i++) {
         size_t before = enter_index(c, i);
-        read_value(c, json_array_get(v, i), depth + 1, &out->is.list.at[i]);
+        read_value(c, plumb_json_at(v, i), depth + 1, &out->is.list.at[i]);
         leave(c, before);
     }
 }
 
 /* The names and values of the object `key`. */
-static void read_named(struct cursor *c, const json_t *parent, const char *key, int depth,
-                       struct plumb_signature_items *out)
+static void read_named(struct cursor *c, const struct plumb_json_value *parent, const char *key,
+                       int depth, struct plumb_signature_items *out)
 {
-    const json_t *object = plumb_field_object(&c->f, parent, key);
-    const char *name;
-    json_t *value;
-    if (c->f.failed || !(out->at = memory(c, json_object_size(object), sizeof *out->at)))
+    const struct plumb_json_value *object = plumb_field_object(&c->f, parent, key);
+    if (c->f.failed || !(out->at = memory(c, plumb_json_count(object), sizeof *out->at)))
         return;
     size_t before = enter(c, key);
-    json_object_foreach((json_t *)(uintptr_t)object, name, value)
-    {
+    for (size_t i = 0; i < plumb_json_count(object); i++) {
+        const struct plumb_json_value *value = plumb_json_at(object, i);
         struct plumb_signature_item *item = &out->at[out->count++];
-        item->name = own_key(c, name);
-        size_t outside = enter(c, name);
+        item->name = own_key(c, value->name);
+        size_t outside = enter(c, value->name);
         if (!c->f.failed)
             read_value(c, value, depth, &item->value);
         leave(c, outside);
@@ -228,7 +233,7 @@ static void read_named(struct cursor *c, const json_t *parent, const char *key, 
 }
 
 /* {"fields": {...}}; a tensor has a "shape". */
-static void read_fields(struct cursor *c, const json_t *v, int depth,
+static void read_fields(struct cursor *c, const struct plumb_json_value *v, int depth,
                         struct plumb_signature_value *out)
 {
     out->kind = PLUMB_SIGNATURE_FIELDS;
@@ -238,38 +243,42 @@ static void read_fields(struct cursor *c, const json_t *v, int depth,
         read_named(c, v, "fields", depth + 1, &out->is.fields);
 }
 
-static void read_value(struct cursor *c, const json_t *v, int depth,
+static void read_value(struct cursor *c, const struct plumb_json_value *v, int depth,
                        struct plumb_signature_value *out)
 {
-    switch (json_typeof(v)) {
-    case JSON_NULL:
+    switch ((enum plumb_json_kind)v->kind) {
+    case PLUMB_JSON_IS_NULL:
         out->kind = PLUMB_SIGNATURE_NULL;
         break;
-    case JSON_TRUE:
-    case JSON_FALSE:
+    case PLUMB_JSON_IS_TRUE:
+    case PLUMB_JSON_IS_FALSE:
         out->kind = PLUMB_SIGNATURE_BOOL;
-        out->is.boolean = json_is_true(v);
+        out->is.boolean = plumb_json_is(v, PLUMB_JSON_IS_TRUE);
         break;
-    case JSON_INTEGER:
+    case PLUMB_JSON_IS_INT:
         out->kind = PLUMB_SIGNATURE_INT;
-        out->is.integer = json_integer_value(v);
+        out->is.integer = plumb_json_whole(v);
         break;
-    case JSON_REAL:
+    case PLUMB_JSON_IS_BIG: /* exact as its digits */
+        out->kind = PLUMB_SIGNATURE_TEXT;
+        out->is.text = own(c, v->text);
+        break;
+    case PLUMB_JSON_IS_REAL:
         out->kind = PLUMB_SIGNATURE_REAL;
-        out->is.real = json_real_value(v);
+        out->is.real = v->real;
         break;
-    case JSON_STRING:
-        read_text(c, json_string_value(v), out);
+    case PLUMB_JSON_IS_TEXT:
+        read_text(c, plumb_json_text(v), out);
         break;
-    case JSON_OBJECT:
-        if (json_object_get(v, "fields") && !json_object_get(v, "shape")) {
+    case PLUMB_JSON_IS_OBJECT:
+        if (plumb_json_get(v, "fields") && !plumb_json_get(v, "shape")) {
             read_fields(c, v, depth, out);
             break;
         }
         out->kind = PLUMB_SIGNATURE_TENSOR;
         out->is.tensor = read_tensor(c, v);
         break;
-    case JSON_ARRAY:
+    case PLUMB_JSON_IS_ARRAY:
         read_list(c, v, depth, out);
         break;
     }
@@ -277,18 +286,20 @@ static void read_value(struct cursor *c, const json_t *v, int depth,
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
 
-static void read_items(struct cursor *c, const json_t *parent, const char *key, bool needed,
-                       struct plumb_signature_items *out)
+static void read_items(struct cursor *c, const struct plumb_json_value *parent, const char *key,
+                       bool needed, struct plumb_signature_items *out)
 {
-    if (needed || json_object_get(parent, key))
+    if (needed || plumb_json_get(parent, key))
         read_named(c, parent, key, 0, out);
 }
 
 /* The predecessor's one output has no name. */
-static void read_output(struct cursor *c, const json_t *object, struct plumb_signature_call *out)
+static void read_output(struct cursor *c, const struct plumb_json_value *object,
+                        struct plumb_signature_call *out)
 {
-    const json_t *v = json_object_get(object, "output_signature");
-    if (!v || json_is_null(v) || !(out->outputs.at = memory(c, 1, sizeof *out->outputs.at)))
+    const struct plumb_json_value *v = plumb_json_get(object, "output_signature");
+    if (!v || plumb_json_is(v, PLUMB_JSON_IS_NULL) ||
+        !(out->outputs.at = memory(c, 1, sizeof *out->outputs.at)))
         return;
     out->outputs.count = 1;
     out->outputs.at[0].name = "output";
@@ -297,7 +308,8 @@ static void read_output(struct cursor *c, const json_t *object, struct plumb_sig
     leave(c, before);
 }
 
-static void read_call(struct cursor *c, const json_t *object, struct plumb_signature_call *out)
+static void read_call(struct cursor *c, const struct plumb_json_value *object,
+                      struct plumb_signature_call *out)
 {
     read_items(c, object, "input_signatures", true, &out->inputs);
     read_items(c, object, "metadata", !c->s->foreign, &out->metadata);
@@ -310,16 +322,17 @@ static void read_call(struct cursor *c, const json_t *object, struct plumb_signa
     out->dropped = plumb_field_u64(&c->f, object, "dropped");
 }
 
-static void read_distinct(struct cursor *c, const json_t *object,
+static void read_distinct(struct cursor *c, const struct plumb_json_value *object,
                           struct plumb_signature_stage *stage)
 {
-    const json_t *list = plumb_field_array(&c->f, object, "signatures", sizeof *stage->distinct,
-                                           &stage->distinct, &stage->distinct_count);
+    const struct plumb_json_value *list =
+        plumb_field_array(&c->f, object, "signatures", sizeof *stage->distinct, &stage->distinct,
+                          &stage->distinct_count);
     for (size_t i = 0; i < stage->distinct_count && !c->f.failed; i++) {
-        const json_t *call = json_array_get(list, i);
+        const struct plumb_json_value *call = plumb_json_at(list, i);
         size_t outside = enter(c, "signatures");
         enter_index(c, i);
-        if (!json_is_object(call))
+        if (!plumb_json_is(call, PLUMB_JSON_IS_OBJECT))
             plumb_field_fault(&c->f, "", "is not an object");
         stage->distinct[i].count = plumb_field_u64(&c->f, call, "count");
         read_call(c, call, &stage->distinct[i]);
@@ -327,9 +340,10 @@ static void read_distinct(struct cursor *c, const json_t *object,
     }
 }
 
-static void read_stage(struct cursor *c, const json_t *object, struct plumb_signature_stage *stage)
+static void read_stage(struct cursor *c, const struct plumb_json_value *object,
+                       struct plumb_signature_stage *stage)
 {
-    if (!json_is_object(object)) {
+    if (!plumb_json_is(object, PLUMB_JSON_IS_OBJECT)) {
         plumb_field_fault(&c->f, "", "is not an object");
         return;
     }
@@ -346,22 +360,20 @@ static void read_stage(struct cursor *c, const json_t *object, struct plumb_sign
     read_distinct(c, object, stage);
 }
 
-static void read_stages(struct cursor *c, const json_t *parent, const char *key,
+static void read_stages(struct cursor *c, const struct plumb_json_value *parent, const char *key,
                         struct plumb_signature_stage **out, size_t *count)
 {
-    const json_t *object = plumb_field_object(&c->f, parent, key);
+    const struct plumb_json_value *object = plumb_field_object(&c->f, parent, key);
     struct plumb_signature_stage *stages;
-    const char *name;
-    json_t *value;
-    if (c->f.failed || !(stages = memory(c, json_object_size(object), sizeof *stages)))
+    if (c->f.failed || !(stages = memory(c, plumb_json_count(object), sizeof *stages)))
         return;
     *out = stages;
     size_t before = enter(c, key);
-    json_object_foreach((json_t *)(uintptr_t)object, name, value)
-    {
+    for (size_t i = 0; i < plumb_json_count(object); i++) {
+        const struct plumb_json_value *value = plumb_json_at(object, i);
         struct plumb_signature_stage *stage = &stages[(*count)++];
-        stage->name = own_key(c, name);
-        size_t outside = enter(c, name);
+        stage->name = own_key(c, value->name);
+        size_t outside = enter(c, value->name);
         if (!c->f.failed)
             read_stage(c, value, stage);
         leave(c, outside);
@@ -370,17 +382,17 @@ static void read_stages(struct cursor *c, const json_t *parent, const char *key,
 }
 
 /* Where there are any, `stages` is of the last of them, and what all calls brought stands apart. */
-static void read_requests(struct cursor *c, const json_t *root)
+static void read_requests(struct cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_signature *s = c->s;
-    const json_t *list = plumb_field_array(&c->f, root, "requests", sizeof *s->requests,
-                                           &s->requests, &s->request_count);
+    const struct plumb_json_value *list = plumb_field_array(
+        &c->f, root, "requests", sizeof *s->requests, &s->requests, &s->request_count);
     for (size_t i = 0; i < s->request_count && !c->f.failed; i++) {
         struct plumb_signature_request *request = &s->requests[i];
-        const json_t *v = json_array_get(list, i);
+        const struct plumb_json_value *v = plumb_json_at(list, i);
         size_t outside = enter(c, "requests");
         enter_index(c, i);
-        if (!json_is_object(v))
+        if (!plumb_json_is(v, PLUMB_JSON_IS_OBJECT))
             plumb_field_fault(&c->f, "", "is not an object");
         request->id = text_at(c, v, "request_id");
         if (!request->id && !c->f.arena->failed)
@@ -393,44 +405,45 @@ static void read_requests(struct cursor *c, const json_t *root)
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-static bool all_have_inputs(const json_t *stages)
+static bool all_have_inputs(const struct plumb_json_value *stages)
 {
-    const char *name;
-    json_t *stage;
-    json_object_foreach((json_t *)(uintptr_t)stages, name,
-                        stage) if (!json_object_get(stage, "input_signatures")) return false;
-    return json_is_object(stages);
+    for (size_t i = 0; i < plumb_json_count(stages); i++)
+        if (!plumb_json_get(plumb_json_at(stages, i), "input_signatures"))
+            return false;
+    return plumb_json_is(stages, PLUMB_JSON_IS_OBJECT);
 }
 
-static int check_kind(const json_t *root, const char *name, bool *foreign, plumb_error *err)
+static int check_kind(const struct plumb_json_value *root, const char *name, bool *foreign,
+                      plumb_error *err)
 {
-    const json_t *format = json_object_get(root, "format");
-    const json_t *schema = json_object_get(root, "schema");
+    const struct plumb_json_value *format = plumb_json_get(root, "format");
+    const struct plumb_json_value *schema = plumb_json_get(root, "schema");
     *foreign = !format;
     if (!format) {
-        if (all_have_inputs(json_object_get(root, "stages")))
+        if (all_have_inputs(plumb_json_get(root, "stages")))
             return PLUMB_OK;
         return plumb_fail(err, PLUMB_ERR_FORMAT,
                           "'%s' is no file of I/O signatures (no \"stages\" with their "
                           "\"input_signatures\")",
                           name);
     }
-    if (!json_is_string(format) || strcmp(json_string_value(format), PLUMB_SIGNATURE_FORMAT) != 0)
+    if (!plumb_json_is(format, PLUMB_JSON_IS_TEXT) ||
+        strcmp(plumb_json_text(format), PLUMB_SIGNATURE_FORMAT) != 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT,
                           "'%s' is no file of I/O signatures (its \"format\" is not \"%s\")", name,
                           PLUMB_SIGNATURE_FORMAT);
-    if (!json_is_integer(schema) || json_integer_value(schema) < 1)
+    if (!plumb_json_is(schema, PLUMB_JSON_IS_INT) || plumb_json_whole(schema) < 1)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is damaged: schema is missing", name);
-    if (json_integer_value(schema) > PLUMB_SIGNATURE_SCHEMA)
+    if (plumb_json_whole(schema) > PLUMB_SIGNATURE_SCHEMA)
         return plumb_fail(
             err, PLUMB_ERR_FORMAT,
             "'%s' was written by a newer plumb (schema %lld; this one reads up to %d)", name,
-            (long long)json_integer_value(schema), PLUMB_SIGNATURE_SCHEMA);
+            (long long)plumb_json_whole(schema), PLUMB_SIGNATURE_SCHEMA);
     return PLUMB_OK;
 }
 
-static int read_root(struct plumb_signature *s, const json_t *root, const char *name,
-                     plumb_error *err)
+static int read_root(struct plumb_signature *s, const struct plumb_json_value *root,
+                     const char *name, plumb_error *err)
 {
     struct cursor c = {s, {.arena = &s->arena, .name = name, .err = err}};
     s->request_id = text_at(&c, root, "request_id");
@@ -441,7 +454,7 @@ static int read_root(struct plumb_signature *s, const json_t *root, const char *
         s->lost_calls = plumb_field_u64(&c.f, root, "lost_calls");
         s->plumb_version = text_at(&c, plumb_field_object(&c.f, root, "versions"), "plumb");
     }
-    if (!s->foreign && json_object_get(root, "requests")) {
+    if (!s->foreign && plumb_json_get(root, "requests")) {
         read_requests(&c, root);
         read_stages(&c, root, "all_stages", &s->stages, &s->stage_count);
     } else {
@@ -456,29 +469,18 @@ int plumb_signature_parse(struct plumb_signature *out, const char *text, size_t 
                           const char *name, plumb_error *err)
 {
     struct plumb_signature s;
-    struct plumb_buf strict = {0};
-    json_error_t why;
-    json_t *root = NULL;
-    int rc = PLUMB_OK;
+    struct plumb_json_tree tree;
+    int rc;
     plumb_signature_init(&s);
-    plumb_python_json(&strict, text, size);
-    if (strict.failed) {
-        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory while reading '%s'", name);
-        goto out;
-    }
-    if (!(root = json_loadb(strict.data, strict.len, JSON_REJECT_DUPLICATES, &why))) {
-        rc = plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is not valid JSON: line %d: %s", name,
-                        why.line, why.text);
-        goto out;
-    }
-    if ((rc = check_kind(root, name, &s.foreign, err)) < 0 ||
-        (rc = read_root(&s, root, name, err)) < 0)
+    /* As Python writes it: NaN, Infinity and -Infinity are numbers. */
+    rc = plumb_json_tree_read(&tree, text, size, PLUMB_JSON_NAN, name, err);
+    if (rc < 0 || (rc = check_kind(tree.root, name, &s.foreign, err)) < 0 ||
+        (rc = read_root(&s, tree.root, name, err)) < 0)
         goto out;
     *out = s;
     plumb_signature_init(&s);
 out:
-    json_decref(root);
-    plumb_buf_fini(&strict);
+    plumb_json_tree_fini(&tree);
     plumb_signature_fini(&s);
     return rc;
 }

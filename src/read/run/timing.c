@@ -14,31 +14,32 @@
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
-static void read_first(struct plumb_timing_cursor *c, const json_t *object, struct plumb_stats *s)
+static void read_first(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
+                       struct plumb_stats *s)
 {
-    const json_t *v = json_object_get(object, "first_ns");
+    const struct plumb_json_value *v = plumb_json_get(object, "first_ns");
     size_t want = s->count <= PLUMB_EXACT ? (size_t)s->count : 0;
-    if (json_array_size(v) != want) {
+    if (plumb_json_count(v) != want) {
         plumb_field_fault(&c->f, "first_ns", "does not hold the samples that 'count' promises");
         return;
     }
     for (size_t i = 0; i < want; i++)
-        s->first[i] = plumb_field_to_u64(&c->f, json_array_get(v, i), "first_ns");
+        s->first[i] = plumb_field_to_u64(&c->f, plumb_json_at(v, i), "first_ns");
 }
 
-static void read_sketch(struct plumb_timing_cursor *c, const json_t *object,
+static void read_sketch(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                         struct plumb_timing_channel *out)
 {
     size_t n;
     uint64_t mass = 0;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, object, "sketch", sizeof *out->buckets, &out->buckets, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *pair = json_array_get(list, i);
-        const json_t *value = json_array_get(pair, 0);
-        out->buckets[i].value = json_number_value(value);
-        out->buckets[i].count = plumb_field_to_u64(&c->f, json_array_get(pair, 1), "sketch");
-        if (!json_is_number(value) || json_array_size(pair) != 2)
+        const struct plumb_json_value *pair = plumb_json_at(list, i);
+        const struct plumb_json_value *value = plumb_json_at(pair, 0);
+        out->buckets[i].value = plumb_json_as_real(value);
+        out->buckets[i].count = plumb_field_to_u64(&c->f, plumb_json_at(pair, 1), "sketch");
+        if (!plumb_json_is_number(value) || plumb_json_count(pair) != 2)
             plumb_field_fault(&c->f, "sketch", "holds something that is not a pair of numbers");
         else if (i > 0 && out->buckets[i].value <= out->buckets[i - 1].value)
             plumb_field_fault(&c->f, "sketch", "is not in ascending order");
@@ -49,16 +50,17 @@ static void read_sketch(struct plumb_timing_cursor *c, const json_t *object,
         plumb_field_fault(&c->f, "sketch", "does not hold as many samples as 'count' says");
 }
 
-static void read_channel(struct plumb_timing_cursor *c, const json_t *object,
+static void read_channel(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                          struct plumb_timing_channel *out)
 {
     struct plumb_stats *s = &out->ns;
-    const json_t *squares = json_object_get(object, "sumsq_ns2");
+    const struct plumb_json_value *squares = plumb_json_get(object, "sumsq_ns2");
     plumb_u128 sum = 0;
     plumb_stats_init(s);
     s->count = plumb_field_u64(&c->f, object, "count");
     s->total = plumb_field_u64(&c->f, object, "total_ns");
-    if (!json_is_string(squares) || !plumb_field_decimal(json_string_value(squares), &sum))
+    if (!plumb_json_is(squares, PLUMB_JSON_IS_TEXT) ||
+        !plumb_field_decimal(plumb_json_text(squares), &sum))
         plumb_field_fault(&c->f, "sumsq_ns2", "is not a string of decimal digits");
     s->sq_lo = (uint64_t)sum;
     s->sq_hi = (uint64_t)(sum >> 64);
@@ -80,10 +82,10 @@ static void read_channel(struct plumb_timing_cursor *c, const json_t *object,
     read_sketch(c, object, out);
 }
 
-static uint32_t get_estimator(struct plumb_timing_cursor *c, const json_t *object)
+static uint32_t get_estimator(struct plumb_timing_cursor *c, const struct plumb_json_value *object)
 {
-    const json_t *v = json_object_get(object, "median_estimator");
-    const char *name = json_is_string(v) ? json_string_value(v) : "";
+    const struct plumb_json_value *v = plumb_json_get(object, "median_estimator");
+    const char *name = plumb_json_is(v, PLUMB_JSON_IS_TEXT) ? plumb_json_text(v) : "";
     for (uint32_t i = PLUMB_MEDIAN_SKETCH; i <= PLUMB_MEDIAN_EXACT; i++)
         if (strcmp(name, plumb_timing_estimator_name(i)) == 0)
             return i;
@@ -92,25 +94,27 @@ static uint32_t get_estimator(struct plumb_timing_cursor *c, const json_t *objec
 }
 
 /* Files of before have none. */
-static uint32_t get_median_why(struct plumb_timing_cursor *c, const json_t *object)
+static uint32_t get_median_why(struct plumb_timing_cursor *c, const struct plumb_json_value *object)
 {
-    const json_t *v = json_object_get(object, "median_why");
-    if (!v || json_is_null(v))
+    const struct plumb_json_value *v = plumb_json_get(object, "median_why");
+    if (!v || plumb_json_is(v, PLUMB_JSON_IS_NULL))
         return PLUMB_MEDIAN_WHY_NONE;
-    for (uint32_t i = PLUMB_MEDIAN_WHY_NONE + 1; i < PLUMB_MEDIAN_WHYS && json_is_string(v); i++)
-        if (strcmp(json_string_value(v), plumb_timing_median_why_name(i)) == 0)
+    for (uint32_t i = PLUMB_MEDIAN_WHY_NONE + 1;
+         i < PLUMB_MEDIAN_WHYS && plumb_json_is(v, PLUMB_JSON_IS_TEXT); i++)
+        if (strcmp(plumb_json_text(v), plumb_timing_median_why_name(i)) == 0)
             return i;
     plumb_field_fault(&c->f, "median_why", "is not one that this plumb knows");
     return PLUMB_MEDIAN_WHY_NONE;
 }
 
 /* A field that came later than the first files: 0 where it is absent. */
-static uint64_t later_u64(struct plumb_timing_cursor *c, const json_t *object, const char *key)
+static uint64_t later_u64(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
+                          const char *key)
 {
-    return json_object_get(object, key) ? plumb_field_u64(&c->f, object, key) : 0;
+    return plumb_json_get(object, key) ? plumb_field_u64(&c->f, object, key) : 0;
 }
 
-static void read_sched(struct plumb_timing_cursor *c, const json_t *object,
+static void read_sched(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                        struct plumb_timing_sched *out)
 {
     out->preempted_ns = later_u64(c, object, "preempted_ns");
@@ -121,21 +125,21 @@ static void read_sched(struct plumb_timing_cursor *c, const json_t *object,
     out->migrations = later_u64(c, object, "migrations");
 }
 
-static void read_sites(struct plumb_timing_cursor *c, const json_t *object,
+static void read_sites(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                        struct plumb_timing_node *node)
 {
     size_t n;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, object, "sites", sizeof *node->sites, &node->sites, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *site = json_array_get(list, i);
+        const struct plumb_json_value *site = plumb_json_at(list, i);
         node->sites[i].file = plumb_field_text(&c->f, site, "file");
         node->sites[i].line = plumb_field_u32(&c->f, site, "line");
     }
     node->site_count = n;
 }
 
-static void read_node(struct plumb_timing_cursor *c, const json_t *object,
+static void read_node(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                       struct plumb_timing_node *node)
 {
     node->pipeline = plumb_field_name(&c->f, object, "pipeline");
@@ -156,20 +160,20 @@ static void read_node(struct plumb_timing_cursor *c, const json_t *object,
     node->outermost_count = plumb_field_u64(&c->f, object, "outermost_count");
     read_channel(c, object, &node->host);
     read_channel(c, plumb_field_object(&c->f, object, "device"), &node->device);
-    node->device_skipped = later_u64(c, json_object_get(object, "device"), "skipped");
+    node->device_skipped = later_u64(c, plumb_json_get(object, "device"), "skipped");
     node->on_device = plumb_field_bool(&c->f, object, "on_device");
     node->synced = plumb_field_bool(&c->f, object, "synced");
     plumb_timing_read_device_use(c, object, &node->use);
-    read_sched(c, json_object_get(object, "sched"), &node->sched);
+    read_sched(c, plumb_json_get(object, "sched"), &node->sched);
     node->metric = plumb_field_text(&c->f, object, "component_metric");
     plumb_timing_read_use(c, object, &node->memory);
     read_sites(c, object, node);
 }
 
-static void read_nodes(struct plumb_timing_cursor *c, const json_t *root)
+static void read_nodes(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, root, "nodes", sizeof *t->nodes, &t->nodes, &t->node_count);
     for (size_t i = 0; i < t->node_count && !c->f.failed; i++)
         read_node(c, plumb_field_entry(&c->f, list, "nodes", i), &t->nodes[i]);
@@ -178,14 +182,14 @@ static void read_nodes(struct plumb_timing_cursor *c, const json_t *root)
 
 /* ---- The other lists ------------------------------------------------------------------------- */
 
-static void read_tree(struct plumb_timing_cursor *c, const json_t *root)
+static void read_tree(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, root, "tree", sizeof *t->tree, &t->tree, &t->tree_count);
     for (size_t i = 0; i < t->tree_count && !c->f.failed; i++) {
-        const json_t *object = plumb_field_entry(&c->f, list, "tree", i);
-        bool has_parent = !json_is_null(json_object_get(object, "parent"));
+        const struct plumb_json_value *object = plumb_field_entry(&c->f, list, "tree", i);
+        bool has_parent = !plumb_json_is(plumb_json_get(object, "parent"), PLUMB_JSON_IS_NULL);
         struct plumb_timing_tree *place = &t->tree[i];
         place->parent = has_parent ? plumb_field_u32(&c->f, object, "parent") : PLUMB_TIMING_NONE;
         place->node = plumb_field_index(&c->f, object, "node", t->node_count, "nodes");
@@ -199,13 +203,13 @@ static void read_tree(struct plumb_timing_cursor *c, const json_t *root)
     plumb_field_end(&c->f);
 }
 
-static void read_counts(struct plumb_timing_cursor *c, const json_t *root)
+static void read_counts(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, root, "counts", sizeof *t->counts, &t->counts, &t->count_count);
     for (size_t i = 0; i < t->count_count && !c->f.failed; i++) {
-        const json_t *object = plumb_field_entry(&c->f, list, "counts", i);
+        const struct plumb_json_value *object = plumb_field_entry(&c->f, list, "counts", i);
         t->counts[i].pipeline = plumb_field_name(&c->f, object, "pipeline");
         t->counts[i].name = plumb_field_name(&c->f, object, "name");
         t->counts[i].total = plumb_field_i64(&c->f, object, "total");
@@ -214,15 +218,15 @@ static void read_counts(struct plumb_timing_cursor *c, const json_t *root)
     plumb_field_end(&c->f);
 }
 
-static void read_node_counts(struct plumb_timing_cursor *c, const json_t *root)
+static void read_node_counts(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    if (!json_object_get(root, "node_counts"))
+    if (!plumb_json_get(root, "node_counts"))
         return;
-    const json_t *list = plumb_field_array(&c->f, root, "node_counts", sizeof *t->node_counts,
-                                           &t->node_counts, &t->node_count_count);
+    const struct plumb_json_value *list = plumb_field_array(
+        &c->f, root, "node_counts", sizeof *t->node_counts, &t->node_counts, &t->node_count_count);
     for (size_t i = 0; i < t->node_count_count && !c->f.failed; i++) {
-        const json_t *object = plumb_field_entry(&c->f, list, "node_counts", i);
+        const struct plumb_json_value *object = plumb_field_entry(&c->f, list, "node_counts", i);
         t->node_counts[i].pipeline = plumb_field_name(&c->f, object, "pipeline");
         t->node_counts[i].phase = plumb_field_name(&c->f, object, "phase");
         t->node_counts[i].node = plumb_field_name(&c->f, object, "node");
@@ -233,13 +237,13 @@ static void read_node_counts(struct plumb_timing_cursor *c, const json_t *root)
     plumb_field_end(&c->f);
 }
 
-static void read_open(struct plumb_timing_cursor *c, const json_t *root)
+static void read_open(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, root, "open", sizeof *t->open, &t->open, &t->open_count);
     for (size_t i = 0; i < t->open_count && !c->f.failed; i++) {
-        const json_t *object = plumb_field_entry(&c->f, list, "open", i);
+        const struct plumb_json_value *object = plumb_field_entry(&c->f, list, "open", i);
         t->open[i].node = plumb_field_name(&c->f, object, "node");
         t->open[i].phase = plumb_field_name(&c->f, object, "phase");
         t->open[i].tid = plumb_field_u32(&c->f, object, "tid");
@@ -249,43 +253,42 @@ static void read_open(struct plumb_timing_cursor *c, const json_t *root)
     plumb_field_end(&c->f);
 }
 
-static void read_strings(struct plumb_timing_cursor *c, const json_t *list, const char *key,
-                         const char **out, size_t n)
+static void read_strings(struct plumb_timing_cursor *c, const struct plumb_json_value *list,
+                         const char *key, const char **out, size_t n)
 {
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *text = json_array_get(list, i);
-        out[i] = json_is_string(text) ? plumb_field_own(&c->f, json_string_value(text)) : NULL;
-        if (!json_is_string(text))
+        const struct plumb_json_value *text = plumb_json_at(list, i);
+        out[i] = plumb_json_is(text, PLUMB_JSON_IS_TEXT)
+                     ? plumb_field_own(&c->f, plumb_json_text(text))
+                     : NULL;
+        if (!plumb_json_is(text, PLUMB_JSON_IS_TEXT))
             plumb_field_fault(&c->f, key, "holds something that is not a string");
     }
 }
 
-static void read_notes(struct plumb_timing_cursor *c, const json_t *root)
+static void read_notes(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, root, "notes", sizeof *t->notes, &t->notes, &t->note_count);
     read_strings(c, list, "notes", t->notes, t->note_count);
 }
 
-void plumb_timing_read_pairs(struct plumb_timing_cursor *c, const json_t *object,
+void plumb_timing_read_pairs(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                              struct plumb_timing_pair **out, size_t *count)
 {
-    size_t n = json_object_size(object);
-    const char *key;
-    json_t *value;
+    size_t n = plumb_json_count(object);
     *count = 0;
     if (c->f.failed || n == 0 || !(*out = plumb_arena_alloc(&c->t->arena, n * sizeof **out)))
         return;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
+    for (; *count < n; ++*count) {
+        const char *key = plumb_json_at(object, *count)->name;
         (*out)[*count].key = plumb_field_own(&c->f, key);
         (*out)[*count].value = plumb_field_text(&c->f, object, key);
-        ++*count;
     }
 }
 
-static void read_environment(struct plumb_timing_cursor *c, const json_t *root)
+static void read_environment(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     plumb_timing_read_pairs(c, plumb_field_object(&c->f, root, "environment"), &c->t->env,
                             &c->t->env_count);
@@ -293,10 +296,10 @@ static void read_environment(struct plumb_timing_cursor *c, const json_t *root)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-static void read_drops(struct plumb_timing_cursor *c, const json_t *root)
+static void read_drops(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *object = plumb_field_object(&c->f, root, "drops");
+    const struct plumb_json_value *object = plumb_field_object(&c->f, root, "drops");
     t->drops.other_nodes = plumb_field_u64(&c->f, object, "other_nodes");
     t->drops.other_state = plumb_field_u64(&c->f, object, "other_state");
     t->drops.lost_state = plumb_field_u64(&c->f, object, "lost_state");
@@ -311,11 +314,11 @@ static void read_drops(struct plumb_timing_cursor *c, const json_t *root)
     t->drops.other_pipelines = later_u64(c, object, "other_pipelines");
 }
 
-static void read_trace(struct plumb_timing_cursor *c, const json_t *root)
+static void read_trace(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *object = json_object_get(root, "trace");
-    if (!json_is_object(object))
+    const struct plumb_json_value *object = plumb_json_get(root, "trace");
+    if (!plumb_json_is(object, PLUMB_JSON_IS_OBJECT))
         return;
     t->trace.mode = plumb_field_text(&c->f, object, "mode");
     t->trace.end = plumb_field_text(&c->f, object, "end");
@@ -327,10 +330,10 @@ static void read_trace(struct plumb_timing_cursor *c, const json_t *root)
     t->trace.kept_refused = plumb_field_u64(&c->f, object, "kept_refused");
 }
 
-static void read_measuring(struct plumb_timing_cursor *c, const json_t *root)
+static void read_measuring(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *object = plumb_field_object(&c->f, root, "clock");
+    const struct plumb_json_value *object = plumb_field_object(&c->f, root, "clock");
     t->clock.source = plumb_field_text(&c->f, object, "source");
     t->clock.tick_ns = plumb_field_f64(&c->f, object, "tick_ns");
     t->clock.resolution_ns = plumb_field_f64(&c->f, object, "resolution_ns");
@@ -339,17 +342,18 @@ static void read_measuring(struct plumb_timing_cursor *c, const json_t *root)
     object = plumb_field_object(&c->f, root, "overhead");
     t->overhead.span_ns = plumb_field_f64(&c->f, object, "span_ns");
     t->overhead.spans = plumb_field_u64(&c->f, object, "spans");
-    if (json_object_get(object, "work_span_ns"))
+    if (plumb_json_get(object, "work_span_ns"))
         t->overhead.work_span_ns = plumb_field_f64(&c->f, object, "work_span_ns");
     t->overhead.threads_ns = later_u64(c, object, "threads_ns");
     t->overhead.total_ns = plumb_field_f64(&c->f, object, "total_ns");
 }
 
-static void read_runtime_environment(struct plumb_timing_cursor *c, const json_t *root)
+static void read_runtime_environment(struct plumb_timing_cursor *c,
+                                     const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *object, *list;
-    if (!json_object_get(root, "runtime_environment")) /* files of before */
+    const struct plumb_json_value *object, *list;
+    if (!plumb_json_get(root, "runtime_environment")) /* files of before */
         return;
     object = plumb_field_object(&c->f, root, "runtime_environment");
     t->runtime.libc = plumb_field_text(&c->f, object, "libc");
@@ -363,10 +367,10 @@ static void read_runtime_environment(struct plumb_timing_cursor *c, const json_t
     read_strings(c, list, "gpus", t->runtime.gpus, t->runtime.gpu_count);
 }
 
-static void read_machine(struct plumb_timing_cursor *c, const json_t *root)
+static void read_machine(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *object;
+    const struct plumb_json_value *object;
     t->host = plumb_field_text(&c->f, root, "host");
     t->cpu = plumb_field_text(&c->f, root, "cpu");
     t->cpus = plumb_field_u32(&c->f, root, "cpus");
@@ -382,11 +386,12 @@ static void read_machine(struct plumb_timing_cursor *c, const json_t *root)
 
 /* Where there are requests the old names at the top are those of the last one, and the run has its
  * own in "run"; older files have no requests. */
-static void read_identity(struct plumb_timing_cursor *c, const json_t *root)
+static void read_identity(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *run = json_object_get(root, "run");
-    const json_t *facts = plumb_field_object(&c->f, root, run ? "run" : "metadata");
+    const struct plumb_json_value *run = plumb_json_get(root, "run");
+    const struct plumb_json_value *facts =
+        plumb_field_object(&c->f, root, run ? "run" : "metadata");
     t->request_id = plumb_field_text(&c->f, run ? run : root, "request_id");
     t->pipeline = plumb_field_text(&c->f, facts, "pipeline");
     t->program = plumb_field_text(&c->f, facts, "program");
@@ -395,29 +400,29 @@ static void read_identity(struct plumb_timing_cursor *c, const json_t *root)
 }
 
 /* Files of before have one skip_first_n for all. */
-static void read_pipelines(struct plumb_timing_cursor *c, const json_t *root)
+static void read_pipelines(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *list;
-    if (!json_object_get(root, "pipelines"))
+    const struct plumb_json_value *list;
+    if (!plumb_json_get(root, "pipelines"))
         return;
     list = plumb_field_array(&c->f, root, "pipelines", sizeof *t->pipelines, &t->pipelines,
                              &t->pipeline_count);
     for (size_t i = 0; i < t->pipeline_count && !c->f.failed; i++) {
-        const json_t *object = plumb_field_entry(&c->f, list, "pipelines", i);
+        const struct plumb_json_value *object = plumb_field_entry(&c->f, list, "pipelines", i);
         t->pipelines[i].name = plumb_field_name(&c->f, object, "name");
         t->pipelines[i].skip_first_n = plumb_field_u64(&c->f, object, "skip_first_n");
     }
     plumb_field_end(&c->f);
 }
 
-static void read_head(struct plumb_timing_cursor *c, const json_t *root)
+static void read_head(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
     read_identity(c, root);
     t->schema = plumb_field_u32(&c->f, root, "schema");
     t->recovered = plumb_field_bool(&c->f, root, "recovered");
-    t->unsaved = json_object_get(root, "unsaved") && plumb_field_bool(&c->f, root, "unsaved");
+    t->unsaved = plumb_json_get(root, "unsaved") && plumb_field_bool(&c->f, root, "unsaved");
     t->start_unix_ns = plumb_field_u64(&c->f, root, "start_unix_ns");
     t->end_unix_ns = plumb_field_u64(&c->f, root, "end_unix_ns");
     t->wall_clock_ns = plumb_field_u64(&c->f, root, "wall_clock_ns");
@@ -425,25 +430,27 @@ static void read_head(struct plumb_timing_cursor *c, const json_t *root)
     read_pipelines(c, root);
 }
 
-static int check_kind(const json_t *root, const char *name, plumb_error *err)
+static int check_kind(const struct plumb_json_value *root, const char *name, plumb_error *err)
 {
-    const json_t *format = json_object_get(root, "format");
-    const json_t *schema = json_object_get(root, "schema");
-    if (!json_is_string(format) || strcmp(json_string_value(format), PLUMB_TIMING_FORMAT) != 0)
+    const struct plumb_json_value *format = plumb_json_get(root, "format");
+    const struct plumb_json_value *schema = plumb_json_get(root, "schema");
+    if (!plumb_json_is(format, PLUMB_JSON_IS_TEXT) ||
+        strcmp(plumb_json_text(format), PLUMB_TIMING_FORMAT) != 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT,
                           "'%s' is no timing report of plumb (its \"format\" is not \"%s\")", name,
                           PLUMB_TIMING_FORMAT);
-    if (!json_is_integer(schema) || json_integer_value(schema) < 1)
+    if (!plumb_json_is(schema, PLUMB_JSON_IS_INT) || plumb_json_whole(schema) < 1)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is damaged: schema is missing", name);
-    if (json_integer_value(schema) > PLUMB_TIMING_SCHEMA)
+    if (plumb_json_whole(schema) > PLUMB_TIMING_SCHEMA)
         return plumb_fail(
             err, PLUMB_ERR_FORMAT,
             "'%s' was written by a newer plumb (schema %lld; this one reads up to %d)", name,
-            (long long)json_integer_value(schema), PLUMB_TIMING_SCHEMA);
+            (long long)plumb_json_whole(schema), PLUMB_TIMING_SCHEMA);
     return PLUMB_OK;
 }
 
-static int read_root(struct plumb_timing *t, const json_t *root, const char *name, plumb_error *err)
+static int read_root(struct plumb_timing *t, const struct plumb_json_value *root, const char *name,
+                     plumb_error *err)
 {
     struct plumb_timing_cursor c = {t, {.arena = &t->arena, .name = name, .err = err}};
     read_head(&c, root);
@@ -473,23 +480,19 @@ int plumb_timing_parse(struct plumb_timing *out, const char *text, size_t size, 
                        plumb_error *err)
 {
     struct plumb_timing t;
-    json_error_t why;
+    struct plumb_json_tree tree;
     int rc;
     plumb_timing_init(&t);
     if (size == 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is empty", name);
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
-    if (!root) {
-        rc = plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is not valid JSON: line %d: %s", name,
-                        why.line, why.text);
-        goto out;
-    }
-    if ((rc = check_kind(root, name, err)) < 0 || (rc = read_root(&t, root, name, err)) < 0)
+    rc = plumb_json_tree_read(&tree, text, size, 0, name, err);
+    if (rc < 0 || (rc = check_kind(tree.root, name, err)) < 0 ||
+        (rc = read_root(&t, tree.root, name, err)) < 0)
         goto out;
     *out = t;
     plumb_timing_init(&t);
 out:
-    json_decref(root);
+    plumb_json_tree_fini(&tree);
     plumb_timing_fini(&t);
     return rc;
 }

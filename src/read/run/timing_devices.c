@@ -4,13 +4,14 @@
 
 #include "read/run/timing_parts.h"
 
-void plumb_timing_read_device_use(struct plumb_timing_cursor *c, const json_t *object,
+void plumb_timing_read_device_use(struct plumb_timing_cursor *c,
+                                  const struct plumb_json_value *object,
                                   struct plumb_timing_device_use *use)
 {
-    const json_t *v = json_object_get(object, "asynchronous"), *list;
+    const struct plumb_json_value *v = plumb_json_get(object, "asynchronous"), *list;
     struct plumb_field_place outer;
     size_t n;
-    if (json_object_size(v) == 0)
+    if (plumb_json_count(v) == 0)
         return;
     outer = plumb_field_down(&c->f, "asynchronous");
     use->launches = plumb_field_u64(&c->f, v, "launches");
@@ -20,7 +21,7 @@ void plumb_timing_read_device_use(struct plumb_timing_cursor *c, const json_t *o
     use->wait_ns = plumb_field_u64(&c->f, v, "wait_ns");
     list = plumb_field_array(&c->f, v, "waits", sizeof *use->waits, &use->waits, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *wait = plumb_field_entry(&c->f, list, "waits", i);
+        const struct plumb_json_value *wait = plumb_field_entry(&c->f, list, "waits", i);
         use->waits[i].node = plumb_field_u32(&c->f, wait, "node");
         use->waits[i].count = plumb_field_u64(&c->f, wait, "count");
         use->waits[i].ns = plumb_field_u64(&c->f, wait, "ns");
@@ -50,14 +51,14 @@ void plumb_timing_check_device_uses(struct plumb_timing_cursor *c)
     }
 }
 
-static void read_lanes(struct plumb_timing_cursor *c, const json_t *object,
+static void read_lanes(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                        struct plumb_timing_collector *out)
 {
     size_t n;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, object, "lanes", sizeof *out->lanes, &out->lanes, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *v = plumb_field_entry(&c->f, list, "lanes", i);
+        const struct plumb_json_value *v = plumb_field_entry(&c->f, list, "lanes", i);
         struct plumb_timing_lane *l = &out->lanes[i];
         l->name = plumb_field_name(&c->f, v, "name");
         l->device = plumb_field_text(&c->f, v, "device");
@@ -73,14 +74,14 @@ static void read_lanes(struct plumb_timing_cursor *c, const json_t *object,
     plumb_field_end(&c->f);
 }
 
-static void read_clocks(struct plumb_timing_cursor *c, const json_t *object,
+static void read_clocks(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                         struct plumb_timing_collector *out)
 {
     size_t n;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, object, "clocks", sizeof *out->clocks, &out->clocks, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *v = plumb_field_entry(&c->f, list, "clocks", i);
+        const struct plumb_json_value *v = plumb_field_entry(&c->f, list, "clocks", i);
         struct plumb_timing_clock *k = &out->clocks[i];
         k->name = plumb_field_name(&c->f, v, "name");
         k->hz = plumb_field_f64(&c->f, v, "hz");
@@ -93,16 +94,17 @@ static void read_clocks(struct plumb_timing_cursor *c, const json_t *object,
     plumb_field_end(&c->f);
 }
 
-void plumb_timing_read_collectors(struct plumb_timing_cursor *c, const json_t *root)
+void plumb_timing_read_collectors(struct plumb_timing_cursor *c,
+                                  const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *list;
+    const struct plumb_json_value *list;
     size_t n;
-    if (!json_object_get(root, "collectors"))
+    if (!plumb_json_get(root, "collectors"))
         return;
     list = plumb_field_array(&c->f, root, "collectors", sizeof *t->collectors, &t->collectors, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *v = plumb_field_entry(&c->f, list, "collectors", i);
+        const struct plumb_json_value *v = plumb_field_entry(&c->f, list, "collectors", i);
         struct plumb_timing_collector *out = &t->collectors[i];
         struct plumb_field_place outer;
         out->name = plumb_field_name(&c->f, v, "name");

@@ -5,14 +5,14 @@
 
 /* ---- Of a node, a request or a checkpoint ---------------------------------------------------- */
 
-static void read_uses(struct plumb_timing_cursor *c, const json_t *object,
+static void read_uses(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                       struct plumb_timing_memory *out)
 {
     size_t n;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, object, "pools", sizeof *out->uses, &out->uses, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *v = plumb_field_entry(&c->f, list, "pools", i);
+        const struct plumb_json_value *v = plumb_field_entry(&c->f, list, "pools", i);
         struct plumb_timing_use *use = &out->uses[i];
         use->pool = plumb_field_index(&c->f, v, "index", c->t->memory.pool_count, "memory.pools");
         use->allocated = plumb_field_u64(&c->f, v, "allocated_bytes");
@@ -24,13 +24,13 @@ static void read_uses(struct plumb_timing_cursor *c, const json_t *object,
     plumb_field_end(&c->f);
 }
 
-void plumb_timing_read_use(struct plumb_timing_cursor *c, const json_t *object,
+void plumb_timing_read_use(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                            struct plumb_timing_memory *out)
 {
-    if (!json_object_get(object, "memory"))
+    if (!plumb_json_get(object, "memory"))
         return;
-    const json_t *v = plumb_field_object(&c->f, object, "memory");
-    if (json_object_size(v) == 0)
+    const struct plumb_json_value *v = plumb_field_object(&c->f, object, "memory");
+    if (plumb_json_count(v) == 0)
         return;
     struct plumb_field_place outer = plumb_field_down(&c->f, "memory");
     out->samples = plumb_field_u64(&c->f, v, "samples");
@@ -45,14 +45,14 @@ void plumb_timing_read_use(struct plumb_timing_cursor *c, const json_t *object,
 
 /* ---- Pools ----------------------------------------------------------------------------------- */
 
-static void read_owners(struct plumb_timing_cursor *c, const json_t *object,
+static void read_owners(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                         struct plumb_timing_pool *pool)
 {
     size_t n;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, object, "owners", sizeof *pool->owners, &pool->owners, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *v = plumb_field_entry(&c->f, list, "owners", i);
+        const struct plumb_json_value *v = plumb_field_entry(&c->f, list, "owners", i);
         struct plumb_timing_owner *owner = &pool->owners[i];
         owner->pipeline = plumb_field_name(&c->f, v, "pipeline");
         owner->phase = plumb_field_name(&c->f, v, "phase");
@@ -67,14 +67,14 @@ static void read_owners(struct plumb_timing_cursor *c, const json_t *object,
     plumb_field_end(&c->f);
 }
 
-static void read_leaks(struct plumb_timing_cursor *c, const json_t *object,
+static void read_leaks(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                        struct plumb_timing_pool *pool)
 {
     size_t n;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, object, "leaks", sizeof *pool->leaks, &pool->leaks, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *v = plumb_field_entry(&c->f, list, "leaks", i);
+        const struct plumb_json_value *v = plumb_field_entry(&c->f, list, "leaks", i);
         pool->leaks[i].owner =
             plumb_field_index_or_none(&c->f, v, "owner", pool->owner_count, "owners");
         pool->leaks[i].address = plumb_field_u64(&c->f, v, "address");
@@ -86,7 +86,7 @@ static void read_leaks(struct plumb_timing_cursor *c, const json_t *object,
     pool->leaked_bytes = plumb_field_u64(&c->f, object, "leaked_bytes");
 }
 
-static void read_pool(struct plumb_timing_cursor *c, const json_t *v,
+static void read_pool(struct plumb_timing_cursor *c, const struct plumb_json_value *v,
                       struct plumb_timing_pool *pool)
 {
     pool->device = plumb_field_name(&c->f, v, "device");
@@ -115,20 +115,21 @@ static void read_pool(struct plumb_timing_cursor *c, const json_t *v,
 }
 
 /* The object "memory" of the run; NULL in files that have none. */
-static const json_t *memory_of(struct plumb_timing_cursor *c, const json_t *root)
+static const struct plumb_json_value *memory_of(struct plumb_timing_cursor *c,
+                                                const struct plumb_json_value *root)
 {
-    return json_object_get(root, "memory") ? plumb_field_object(&c->f, root, "memory") : NULL;
+    return plumb_json_get(root, "memory") ? plumb_field_object(&c->f, root, "memory") : NULL;
 }
 
-void plumb_timing_read_pools(struct plumb_timing_cursor *c, const json_t *root)
+void plumb_timing_read_pools(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *v = memory_of(c, root);
+    const struct plumb_json_value *v = memory_of(c, root);
     size_t n;
     if (!v || c->f.failed)
         return;
     struct plumb_field_place outer = plumb_field_down(&c->f, "memory");
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, v, "pools", sizeof *t->memory.pools, &t->memory.pools, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++)
         read_pool(c, plumb_field_entry(&c->f, list, "pools", i), &t->memory.pools[i]);
@@ -138,14 +139,14 @@ void plumb_timing_read_pools(struct plumb_timing_cursor *c, const json_t *root)
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-static void read_checkpoints(struct plumb_timing_cursor *c, const json_t *memory)
+static void read_checkpoints(struct plumb_timing_cursor *c, const struct plumb_json_value *memory)
 {
     struct plumb_timing *t = c->t;
     size_t n;
-    const json_t *list = plumb_field_array(
+    const struct plumb_json_value *list = plumb_field_array(
         &c->f, memory, "checkpoints", sizeof *t->memory.checkpoints, &t->memory.checkpoints, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *v = plumb_field_entry(&c->f, list, "checkpoints", i);
+        const struct plumb_json_value *v = plumb_field_entry(&c->f, list, "checkpoints", i);
         struct plumb_timing_checkpoint *checkpoint = &t->memory.checkpoints[i];
         checkpoint->name = plumb_field_name(&c->f, v, "name");
         checkpoint->at_ns = plumb_field_u64(&c->f, v, "at_ns");
@@ -158,32 +159,32 @@ static void read_checkpoints(struct plumb_timing_cursor *c, const json_t *memory
     plumb_field_end(&c->f);
 }
 
-static void read_points(struct plumb_timing_cursor *c, const json_t *v,
+static void read_points(struct plumb_timing_cursor *c, const struct plumb_json_value *v,
                         struct plumb_timing_series *series)
 {
     size_t n;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, v, "points", sizeof *series->points, &series->points, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *triple = json_array_get(list, i);
+        const struct plumb_json_value *triple = plumb_json_at(list, i);
         struct plumb_timing_point *point = &series->points[i];
-        point->at_ns = plumb_field_to_u64(&c->f, json_array_get(triple, 0), "points");
-        point->a = plumb_field_to_u64(&c->f, json_array_get(triple, 1), "points");
-        point->b = plumb_field_to_u64(&c->f, json_array_get(triple, 2), "points");
-        if (json_array_size(triple) != 3)
+        point->at_ns = plumb_field_to_u64(&c->f, plumb_json_at(triple, 0), "points");
+        point->a = plumb_field_to_u64(&c->f, plumb_json_at(triple, 1), "points");
+        point->b = plumb_field_to_u64(&c->f, plumb_json_at(triple, 2), "points");
+        if (plumb_json_count(triple) != 3)
             plumb_field_fault(&c->f, "points", "holds something that is not three numbers");
     }
     series->point_count = n;
 }
 
-static void read_series(struct plumb_timing_cursor *c, const json_t *memory)
+static void read_series(struct plumb_timing_cursor *c, const struct plumb_json_value *memory)
 {
     struct plumb_timing *t = c->t;
     size_t n;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, memory, "series", sizeof *t->memory.series, &t->memory.series, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *v = plumb_field_entry(&c->f, list, "series", i);
+        const struct plumb_json_value *v = plumb_field_entry(&c->f, list, "series", i);
         struct plumb_timing_series *series = &t->memory.series[i];
         series->pool =
             plumb_field_index_or_none(&c->f, v, "index", t->memory.pool_count, "memory.pools");
@@ -193,10 +194,10 @@ static void read_series(struct plumb_timing_cursor *c, const json_t *memory)
     plumb_field_end(&c->f);
 }
 
-void plumb_timing_read_memory(struct plumb_timing_cursor *c, const json_t *root)
+void plumb_timing_read_memory(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
-    const json_t *v = memory_of(c, root);
+    const struct plumb_json_value *v = memory_of(c, root);
     if (!v || c->f.failed)
         return;
     struct plumb_field_place outer = plumb_field_down(&c->f, "memory");

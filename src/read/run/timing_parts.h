@@ -12,22 +12,24 @@ struct plumb_timing_cursor {
 };
 
 /* First of all: what nodes, requests and checkpoints used refers to the pools. */
-void plumb_timing_read_pools(struct plumb_timing_cursor *c, const json_t *root);
+void plumb_timing_read_pools(struct plumb_timing_cursor *c, const struct plumb_json_value *root);
 /* After the requests. */
-void plumb_timing_read_memory(struct plumb_timing_cursor *c, const json_t *root);
+void plumb_timing_read_memory(struct plumb_timing_cursor *c, const struct plumb_json_value *root);
 /* "memory" of a node, a request or a checkpoint; not there and {}: nothing measured. */
-void plumb_timing_read_use(struct plumb_timing_cursor *c, const json_t *object,
+void plumb_timing_read_use(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                            struct plumb_timing_memory *out);
 /* "asynchronous" of a node or a request's stage; not there and {}: nothing to do with devices. */
-void plumb_timing_read_device_use(struct plumb_timing_cursor *c, const json_t *object,
+void plumb_timing_read_device_use(struct plumb_timing_cursor *c,
+                                  const struct plumb_json_value *object,
                                   struct plumb_timing_device_use *use);
 /* After nodes and requests: what these name must be there. */
 void plumb_timing_check_device_uses(struct plumb_timing_cursor *c);
-void plumb_timing_read_collectors(struct plumb_timing_cursor *c, const json_t *root);
+void plumb_timing_read_collectors(struct plumb_timing_cursor *c,
+                                  const struct plumb_json_value *root);
 /* After the nodes. */
-void plumb_timing_read_requests(struct plumb_timing_cursor *c, const json_t *root);
+void plumb_timing_read_requests(struct plumb_timing_cursor *c, const struct plumb_json_value *root);
 /* The members of an object: strings or null. */
-void plumb_timing_read_pairs(struct plumb_timing_cursor *c, const json_t *object,
+void plumb_timing_read_pairs(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                              struct plumb_timing_pair **out, size_t *count);
 
 #endif

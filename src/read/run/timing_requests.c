@@ -4,9 +4,9 @@
 
 #include "read/run/timing_parts.h"
 
-static uint32_t read_state(struct plumb_timing_cursor *c, const json_t *object)
+static uint32_t read_state(struct plumb_timing_cursor *c, const struct plumb_json_value *object)
 {
-    const char *name = json_string_value(json_object_get(object, "state"));
+    const char *name = plumb_json_text(plumb_json_get(object, "state"));
     for (uint32_t i = PLUMB_TIMING_REQUEST_OPEN; name && i <= PLUMB_TIMING_REQUEST_FAILED; i++)
         if (strcmp(name, plumb_timing_request_state_name(i)) == 0)
             return i;
@@ -14,14 +14,14 @@ static uint32_t read_state(struct plumb_timing_cursor *c, const json_t *object)
     return PLUMB_TIMING_REQUEST_OPEN;
 }
 
-static void read_stages(struct plumb_timing_cursor *c, const json_t *object,
+static void read_stages(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                         struct plumb_timing_request *request)
 {
     size_t n;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, object, "stages", sizeof *request->stages, &request->stages, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *v = plumb_field_entry(&c->f, list, "stages", i);
+        const struct plumb_json_value *v = plumb_field_entry(&c->f, list, "stages", i);
         struct plumb_timing_request_stage *stage = &request->stages[i];
         stage->node = plumb_field_index(&c->f, v, "node", c->t->node_count, "nodes");
         stage->count = plumb_field_u64(&c->f, v, "count");
@@ -29,9 +29,9 @@ static void read_stages(struct plumb_timing_cursor *c, const json_t *object,
         stage->total_ns = plumb_field_u64(&c->f, v, "total_ns");
         stage->own_ns = plumb_field_u64(&c->f, v, "own_ns");
         stage->last_ns = plumb_field_u64(&c->f, v, "last_ns");
-        if (json_object_get(v, "last_end_ns"))
+        if (plumb_json_get(v, "last_end_ns"))
             stage->last_end_ns = plumb_field_u64(&c->f, v, "last_end_ns");
-        if (json_object_get(v, "exclusive_ns"))
+        if (plumb_json_get(v, "exclusive_ns"))
             stage->exclusive_ns = plumb_field_u64(&c->f, v, "exclusive_ns");
         plumb_timing_read_device_use(c, v, &stage->use);
         plumb_timing_read_use(c, v, &stage->memory);
@@ -41,13 +41,13 @@ static void read_stages(struct plumb_timing_cursor *c, const json_t *object,
 }
 
 /* Older files do not say: then all of it is accounted for. */
-static void read_account(struct plumb_timing_cursor *c, const json_t *v,
+static void read_account(struct plumb_timing_cursor *c, const struct plumb_json_value *v,
                          struct plumb_timing_request *request)
 {
-    const json_t *gap;
+    const struct plumb_json_value *gap;
     request->exclusive_ns = request->wall_ns;
     request->gap.after = request->gap.before = PLUMB_TIMING_NONE;
-    if (!json_object_get(v, "exclusive_ns"))
+    if (!plumb_json_get(v, "exclusive_ns"))
         return;
     request->exclusive_ns = plumb_field_u64(&c->f, v, "exclusive_ns");
     gap = plumb_field_object(&c->f, v, "longest_gap");
@@ -57,7 +57,7 @@ static void read_account(struct plumb_timing_cursor *c, const json_t *v,
         plumb_field_index_or_none(&c->f, gap, "before", c->t->node_count, "nodes");
 }
 
-static void read_request(struct plumb_timing_cursor *c, const json_t *v,
+static void read_request(struct plumb_timing_cursor *c, const struct plumb_json_value *v,
                          struct plumb_timing_request *request)
 {
     request->id = plumb_field_name(&c->f, v, "id");
@@ -70,7 +70,7 @@ static void read_request(struct plumb_timing_cursor *c, const json_t *v,
     read_account(c, v, request);
     request->stages_ns = plumb_field_u64(&c->f, v, "total_stages_ns");
     plumb_timing_read_use(c, v, &request->memory);
-    const json_t *metadata = plumb_field_object(&c->f, v, "metadata");
+    const struct plumb_json_value *metadata = plumb_field_object(&c->f, v, "metadata");
     struct plumb_field_place outer = plumb_field_down(&c->f, "metadata");
     plumb_timing_read_pairs(c, metadata, &request->metadata, &request->metadata_count);
     plumb_field_up(&c->f, outer);
@@ -79,14 +79,14 @@ static void read_request(struct plumb_timing_cursor *c, const json_t *v,
     plumb_field_up(&c->f, outer);
 }
 
-static void read_stage_runs(struct plumb_timing_cursor *c, const json_t *root)
+static void read_stage_runs(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
     size_t n;
-    const json_t *list =
+    const struct plumb_json_value *list =
         plumb_field_array(&c->f, root, "stage_runs", sizeof *t->stage_runs, &t->stage_runs, &n);
     for (size_t i = 0; i < n && !c->f.failed; i++) {
-        const json_t *v = plumb_field_entry(&c->f, list, "stage_runs", i);
+        const struct plumb_json_value *v = plumb_field_entry(&c->f, list, "stage_runs", i);
         struct plumb_timing_stage_run *run = &t->stage_runs[i];
         run->node = plumb_field_index(&c->f, v, "node", t->node_count, "nodes");
         run->tid = plumb_field_u32(&c->f, v, "tid");
@@ -95,9 +95,9 @@ static void read_stage_runs(struct plumb_timing_cursor *c, const json_t *root)
         run->duration_ns = plumb_field_u64(&c->f, v, "duration_ns");
         run->request = plumb_field_index_or_none(&c->f, v, "request", t->request_count, "requests");
         run->failed = plumb_field_bool(&c->f, v, "failed");
-        if (json_object_get(v, "rss_bytes"))
+        if (plumb_json_get(v, "rss_bytes"))
             run->rss = plumb_field_u64(&c->f, v, "rss_bytes");
-        if (json_object_get(v, "peak_rss_bytes"))
+        if (plumb_json_get(v, "peak_rss_bytes"))
             run->peak_rss = plumb_field_u64(&c->f, v, "peak_rss_bytes");
     }
     t->stage_run_count = n;
@@ -105,12 +105,12 @@ static void read_stage_runs(struct plumb_timing_cursor *c, const json_t *root)
     t->stage_runs_lost = plumb_field_u64(&c->f, root, "stage_runs_lost");
 }
 
-void plumb_timing_read_requests(struct plumb_timing_cursor *c, const json_t *root)
+void plumb_timing_read_requests(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
     size_t n;
-    if (json_object_get(root, "requests")) {
-        const json_t *list =
+    if (plumb_json_get(root, "requests")) {
+        const struct plumb_json_value *list =
             plumb_field_array(&c->f, root, "requests", sizeof *t->requests, &t->requests, &n);
         for (size_t i = 0; i < n && !c->f.failed; i++)
             read_request(c, plumb_field_entry(&c->f, list, "requests", i), &t->requests[i]);
@@ -118,6 +118,6 @@ void plumb_timing_read_requests(struct plumb_timing_cursor *c, const json_t *roo
         plumb_field_end(&c->f);
         t->requests_lost = plumb_field_u64(&c->f, root, "requests_lost");
     }
-    if (json_object_get(root, "stage_runs"))
+    if (plumb_json_get(root, "stage_runs"))
         read_stage_runs(c, root);
 }
