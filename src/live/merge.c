@@ -63,12 +63,12 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
 {
     uint32_t keys;
     size_t most = bytes / sizeof(struct plumb_live_key);
-    struct plumb_map rows = m->row_of, places = m->place_of;
+    struct plumb_map rows = m->row_of, places = m->tree_node_of;
     memset(m, 0, sizeof *m);
     plumb_map_clear(&rows);
     plumb_map_clear(&places);
     m->row_of = rows;
-    m->place_of = places;
+    m->tree_node_of = places;
     m->arena = arena;
     m->view = plumb_live_view_of(base, bytes);
     m->want_tree = want_tree;
@@ -114,7 +114,7 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
 void plumb_merge_close(struct plumb_merge *m)
 {
     plumb_map_fini(&m->row_of);
-    plumb_map_fini(&m->place_of);
+    plumb_map_fini(&m->tree_node_of);
 }
 
 /* ---- States ---------------------------------------------------------------------------------- */
@@ -387,7 +387,7 @@ static void on_sample(void *self, const struct plumb_ended *ended)
     }
     if (e->async && m->want_tree)
         place = plumb_merge_place_of(m, 0, e->key, true);
-    if (m->want_tree && place && place < m->place_count) {
+    if (m->want_tree && place && place < m->tree_count) {
         m->places[place].count++;
         m->places[place].total += e->value;
         m->places[place].self += e->self;
@@ -439,16 +439,16 @@ static void on_unbalanced(void *self, const struct plumb_ended *e)
 uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint64_t key, bool async)
 {
     uint64_t id = ((uint64_t)(parent + 1) << 37 | (uint64_t)async << 36 | key) + 1;
-    uint64_t known = plumb_map_get(&m->place_of, id);
+    uint64_t known = plumb_map_get(&m->tree_node_of, id);
     struct plumb_merge_place *p;
     if (known)
         return (uint32_t)known - 1;
-    p = plumb_arena_grow(m->arena, m->places, &m->place_cap, m->place_count + 1, sizeof *p);
-    if (!p || plumb_map_put(&m->place_of, id, m->place_count + 1) < 0)
+    p = plumb_arena_grow(m->arena, m->places, &m->tree_cap, m->tree_count + 1, sizeof *p);
+    if (!p || plumb_map_put(&m->tree_node_of, id, m->tree_count + 1) < 0)
         return UINT32_MAX;
     m->places = p;
-    m->places[m->place_count] = (struct plumb_merge_place){parent, async, key, 0, 0, 0};
-    return (uint32_t)m->place_count++;
+    m->places[m->tree_count] = (struct plumb_merge_place){parent, async, key, 0, 0, 0};
+    return (uint32_t)m->tree_count++;
 }
 
 void plumb_merge_place(struct plumb_merge *m, uint32_t *map, uint32_t i,

@@ -101,8 +101,8 @@ struct plumb_merge {
     struct plumb_merge_key *keys; /* those there were when it was opened */
     uint32_t key_count;
     struct plumb_merge_place *places; /* 0 is the root */
-    size_t place_count, place_cap;
-    struct plumb_map place_of;
+    size_t tree_count, tree_cap;
+    struct plumb_map tree_node_of;
     bool want_tree;
     bool own;  /* the mapping is that of this process: its buckets add up to its counts */
     bool live; /* its process goes on writing: of texts, only names are there for sure */

@@ -33,7 +33,7 @@ static void fill_pipelines(const struct rows *r)
  * time, its children's totals and what failed or was abandoned below it, each rounded once. */
 static int place_times(const struct rows *r, uint64_t *total_ns)
 {
-    size_t n = r->m->place_count;
+    size_t n = r->m->tree_count;
     uint64_t *inside = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *inside);
     uint64_t *inside_ns = plumb_arena_alloc(&r->t->arena, (n + 1) * sizeof *inside_ns);
     if (!inside || !inside_ns)
@@ -68,10 +68,10 @@ int plumb_live_rows(struct plumb_timing *t, struct plumb_merge *m, double tick_n
 {
     const struct rows of = {t, m, tick_ns, end}, *r = &of;
     uint32_t *row_at = plumb_arena_alloc(&t->arena, (r->m->row_count + 1) * sizeof *row_at);
-    uint32_t *place_at = plumb_arena_alloc(&t->arena, (r->m->place_count + 1) * sizeof *place_at);
-    uint64_t *total_ns = plumb_arena_alloc(&t->arena, (r->m->place_count + 1) * sizeof *total_ns);
+    uint32_t *place_at = plumb_arena_alloc(&t->arena, (r->m->tree_count + 1) * sizeof *place_at);
+    uint64_t *total_ns = plumb_arena_alloc(&t->arena, (r->m->tree_count + 1) * sizeof *total_ns);
     t->nodes = plumb_arena_alloc(&t->arena, (r->m->row_count + 1) * sizeof *t->nodes);
-    t->tree = plumb_arena_alloc(&t->arena, (r->m->place_count + 1) * sizeof *t->tree);
+    t->tree = plumb_arena_alloc(&t->arena, (r->m->tree_count + 1) * sizeof *t->tree);
     if (!row_at || !place_at || !total_ns || !t->nodes || !t->tree || place_times(r, total_ns) < 0)
         return PLUMB_ERR_MEMORY;
     *node_of = row_at;
@@ -87,7 +87,7 @@ int plumb_live_rows(struct plumb_timing *t, struct plumb_merge *m, double tick_n
             row_at[i] = PLUMB_TIMING_NONE;
         }
     }
-    for (size_t i = 0; i < r->m->place_count; i++) {
+    for (size_t i = 0; i < r->m->tree_count; i++) {
         const struct plumb_merge_place *p = &r->m->places[i];
         uint64_t row = row_of_place(r, p);
         place_at[i] = PLUMB_TIMING_NONE;

@@ -97,7 +97,7 @@ static void pass_time(void)
         clock_move(UINT64_C(1) << (far ? 47 : 42)); /* beyond a block's clock, beyond a sketch */
 }
 
-static int place_of(int parent, int key, bool async)
+static int tree_node_of(int parent, int key, bool async)
 {
     for (int i = 1; i < m.places; i++)
         if (m.place[i].parent == parent && m.place[i].key == key && m.place[i].async == async)
@@ -133,7 +133,7 @@ static void push(struct m_thread *t, int name, plumb_span span)
 {
     int parent = t->depth ? t->open[t->depth - 1].place : t->base, key = key_of(t, name);
     t->open[t->depth++] = (struct m_span){
-        .key = key, .place = place_of(parent, key, false), .begin = clock_now(), .span = span};
+        .key = key, .place = tree_node_of(parent, key, false), .begin = clock_now(), .span = span};
 }
 
 static void give_time(struct m_thread *t, uint64_t ns)
@@ -194,7 +194,7 @@ static void model_adopt(struct m_thread *t, const struct m_context *c)
     t->steps = c->steps;
     memcpy(t->path, c->path, sizeof t->path);
     for (int i = 0; i < t->steps; i++)
-        t->base = place_of(t->base, key_of(t, t->path[i]), false);
+        t->base = tree_node_of(t->base, key_of(t, t->path[i]), false);
 }
 
 /* ---- What the threads do --------------------------------------------------------------------- */
@@ -506,7 +506,7 @@ static void async_end(int i)
     else if (now.mark == ABANDONED)
         m.row[a->key].abandoned++;
     else
-        add_run(a->key, place_of(ROOT, a->key, true), took, 0);
+        add_run(a->key, tree_node_of(ROOT, a->key, true), took, 0);
 }
 
 static void phase(int i)

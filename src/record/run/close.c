@@ -115,7 +115,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     if (inside)
         note_inside(run, inside);
     PLUMB_EACH_SUBSYSTEM(notes, run);
-    rc = plumb_run_conclude(run, &end, &kept, &why);
+    rc = plumb_run_finish(run, &end, &kept, &why);
     if (rc < 0)
         tell_unsaved(run, &end, why.message);
     PLUMB_STORE(run->h->status, PLUMB_LIVE_ENDED);

@@ -154,8 +154,8 @@ static void save_copies(const struct plumb_timing *t, struct plumb_buf *report,
                   dir ? "'" : "");
 }
 
-int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
-                       plumb_error *err)
+int plumb_run_finish(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
+                     plumb_error *err)
 {
     struct plumb_timing t;
     struct plumb_buf report = {0}, signatures = {0};

@@ -24,9 +24,9 @@ static void free_stages(struct plumb_thread *th)
 
 void plumb_thread_free(struct plumb_thread *th)
 {
-    plumb_map_fini(&th->place_of);
+    plumb_map_fini(&th->tree_node_of);
     plumb_map_fini(&th->state_of);
-    plumb_pages_unmap(th->places, th->place_cap * sizeof *th->places);
+    plumb_pages_unmap(th->tree, th->tree_cap * sizeof *th->tree);
     plumb_active_forget(th);
     free_stages(th);
     plumb_pages_unmap(th, sizeof *th);

@@ -22,8 +22,8 @@ int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b
 /* finish.c */
 /* The figures and their files, and the end block. `kept`: live.plumb must stay, it holds what could
  * not be written. */
-int plumb_run_conclude(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
-                       plumb_error *err);
+int plumb_run_finish(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
+                     plumb_error *err);
 
 /* facts.c */
 void plumb_run_describe(struct plumb_run *run, const char *host, const struct plumb_rank *rank);

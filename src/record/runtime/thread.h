@@ -23,7 +23,7 @@ enum {
     PLUMB_STAGES_MAX = 32, /* nested stages; deeper ones are plain nodes */
     PLUMB_PATH_MAX = 27,   /* entries of plumb_context.path */
     PLUMB_KNOWN_NAMES = 16,
-    PLUMB_PLACES_MAX = 65536
+    PLUMB_TREE_NODES_MAX = 65536
 };
 
 struct plumb_run;
@@ -67,9 +67,9 @@ struct plumb_sized {
 };
 
 /* A place of the call tree with what the fold needs at hand; one cache line. */
-struct plumb_place {
+struct plumb_tree_node {
     struct plumb_live_tree *live;
-    struct plumb_live_state *state; /* of the place's key; valid when ready */
+    struct plumb_live_state *state; /* of the tree node's key; valid when ready */
     uint64_t key;                   /* group << PLUMB_NODE_BITS | node */
     uint32_t parent;
     uint32_t hint;    /* child visited last */
@@ -133,8 +133,8 @@ struct plumb_thread {
     uint64_t sampled; /* the newest block with a device's sample; 0: none. Atomic */
     uint32_t batch,
         most; /* blocks that are folded together, and that may wait for it (record/span/ring.c) */
-    uint32_t place_count;
-    uint32_t other_place;
+    uint32_t tree_count;
+    uint32_t other_tree_node;
     uint32_t held; /* record/span/thread_lock.h: somebody folds or copies; atomic */
     struct plumb_live_queue *queue; /* of the trace; NULL: none */
     struct plumb_caller caller;     /* that a begin came from, for its call stack */
@@ -172,11 +172,11 @@ struct plumb_thread {
     /* Pages that a forked child keeps, to give back what it has no use for (fork_release.c). A child
      * may be forked between any two of their owner's stores: a pointer that is set here is mapped,
      * for as many bytes as its capacity says or more. */
-    _Alignas(PLUMB_THREAD_PAGE) struct plumb_place *places; /* the fold's */
-    uint32_t place_cap;
+    _Alignas(PLUMB_THREAD_PAGE) struct plumb_tree_node *tree; /* the fold's */
+    uint32_t tree_cap;
     bool wiped;                      /* the kernel wipes what lies before on fork */
     bool taken;                      /* no longer idle, and nobody's yet */
-    struct plumb_map place_of;       /* parent << 36 | key -> place + 1 */
+    struct plumb_map tree_node_of;   /* parent << 36 | key -> place + 1 */
     struct plumb_map state_of;       /* channel << 36 | key -> state */
     struct plumb_sched_watch *sched; /* record/collect/sched.h: its switches; NULL: not watched */
     struct plumb_active_spans
@@ -185,7 +185,7 @@ struct plumb_thread {
     struct plumb_pack *pack[PLUMB_STAGES_MAX]; /* inputs and outputs of each, made when told */
     struct plumb_thread *next;                 /* of all records */
 };
-enum { PLUMB_THREAD_WIPED = offsetof(struct plumb_thread, places) /* bytes */ };
+enum { PLUMB_THREAD_WIPED = offsetof(struct plumb_thread, tree) /* bytes */ };
 
 /* What plumb_enter() hands out: the calling thread, and the open run, which stays until
  * plumb_leave(). There is no other way from a thread to a run. */

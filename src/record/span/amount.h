@@ -1,4 +1,4 @@
-/* amount.h: what samples change in a thread's statistics of a key and at a place of its call tree.
+/* amount.h: what samples change in a thread's statistics of a key and at a node of its call tree.
  * On the thread itself, in a fold that has saved both before (fold.c). Inlined: most of a fold's
  * time is spent here. */
 #ifndef PLUMB_RECORD_SPAN_AMOUNT_H

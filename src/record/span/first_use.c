@@ -62,7 +62,7 @@ static struct plumb_live_state *state_carve(struct plumb_in in, uint64_t key, ui
     return st;
 }
 
-struct plumb_live_state *plumb_state_meet(struct plumb_in in, uint64_t key, uint32_t channel)
+struct plumb_live_state *plumb_state_first_use(struct plumb_in in, uint64_t key, uint32_t channel)
 {
     uint64_t off = plumb_map_get(&in.th->state_of, ((uint64_t)channel << 40 | key) + 1);
     struct plumb_live_state *st;
@@ -76,17 +76,17 @@ struct plumb_live_state *plumb_state_meet(struct plumb_in in, uint64_t key, uint
 
 static bool place_room(struct plumb_thread *th)
 {
-    uint32_t cap = th->place_cap ? th->place_cap * 2 : 64;
-    struct plumb_place *p, *before;
-    if (th->place_count < th->place_cap)
+    uint32_t cap = th->tree_cap ? th->tree_cap * 2 : 64;
+    struct plumb_tree_node *p, *before;
+    if (th->tree_count < th->tree_cap)
         return true;
-    if (cap > PLUMB_PLACES_MAX || !(p = plumb_pages_map(cap * sizeof *p)))
+    if (cap > PLUMB_TREE_NODES_MAX || !(p = plumb_pages_map(cap * sizeof *p)))
         return false;
-    if (th->places)
-        memcpy(p, th->places, th->place_count * sizeof *p);
-    before = th->places;
-    PLUMB_RELEASE(th->places, p);
-    PLUMB_RELEASE(th->place_cap, cap);
+    if (th->tree)
+        memcpy(p, th->tree, th->tree_count * sizeof *p);
+    before = th->tree;
+    PLUMB_RELEASE(th->tree, p);
+    PLUMB_RELEASE(th->tree_cap, cap);
     plumb_pages_unmap(before, cap / 2 * sizeof *p);
     return true;
 }
@@ -95,7 +95,7 @@ static uint32_t place_carve(struct plumb_in in, uint32_t parent, uint64_t key, b
 {
     struct plumb_thread *th = in.th;
     struct plumb_live_tree *t;
-    uint32_t i = th->place_count;
+    uint32_t i = th->tree_count;
     if (!place_room(th) || !(t = plumb_table_add(in.run, &th->live->tree)))
         return UINT32_MAX;
     t->parent = parent;
@@ -105,16 +105,16 @@ static uint32_t place_carve(struct plumb_in in, uint32_t parent, uint64_t key, b
     t->count = t->total = t->self = 0;
     t->undo_block = 0;
     plumb_table_commit(&th->live->tree);
-    th->places[i] = (struct plumb_place){t, NULL, key, parent, 0, 0, 0, 0, {0}};
-    th->place_count++;
+    th->tree[i] = (struct plumb_tree_node){t, NULL, key, parent, 0, 0, 0, 0, {0}};
+    th->tree_count++;
     return i;
 }
 
-uint32_t plumb_place_meet(struct plumb_in in, uint32_t parent, uint64_t key, bool async)
+uint32_t plumb_tree_first_use(struct plumb_in in, uint32_t parent, uint64_t key, bool async)
 {
     struct plumb_thread *th = in.th;
     uint64_t id = ((uint64_t)parent << 37 | (uint64_t)async << 36 | key) + 1;
-    uint64_t known = plumb_map_get(&th->place_of, id);
+    uint64_t known = plumb_map_get(&th->tree_node_of, id);
     uint32_t i;
     if (known)
         return (uint32_t)known - 1;
@@ -125,6 +125,6 @@ uint32_t plumb_place_meet(struct plumb_in in, uint32_t parent, uint64_t key, boo
         plumb_drop(in.run, PLUMB_DROP_TREE);
         return 0;
     }
-    plumb_map_put(&th->place_of, id, (uint64_t)i + 1);
+    plumb_map_put(&th->tree_node_of, id, (uint64_t)i + 1);
     return i;
 }

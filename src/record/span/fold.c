@@ -101,7 +101,7 @@ static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_sta
 /* The same for whatever may come. A reset is not undone: putting back an older generation's figures
  * would only be dropped again, so they are cleared before they are saved. What this fold has saved
  * before is left to the next one: the reset came within this fold, so after every run of its
- * blocks, places that are ready go on adding to the state, and the save would bring the figures
+ * blocks, tree nodes that are ready go on adding to the state, and the save would bring the figures
  * back. */
 static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, uint32_t group)
 {
@@ -117,7 +117,7 @@ static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, 
     }
 }
 
-/* `generation`: of the state that goes with the place. A reset is not undone, as with states. */
+/* `generation`: of the state that goes with the tree node. A reset is not undone, as with states. */
 static PLUMB_ALWAYS_INLINE void tree_touch(struct fold *f, struct plumb_live_tree *t,
                                            uint32_t place, uint32_t generation)
 {
@@ -170,10 +170,10 @@ static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st,
 static struct plumb_live_state *state_find(struct fold *f, const struct plumb_ended *e)
 {
     uint64_t other = plumb_key(plumb_key_group(e->key) & 0xff00u, PLUMB_NODE_OTHER);
-    struct plumb_live_state *st = plumb_state_meet(in_of(f), e->key, e->channel);
+    struct plumb_live_state *st = plumb_state_first_use(in_of(f), e->key, e->channel);
     if (st)
         return st;
-    st = plumb_state_meet(in_of(f), other, e->channel);
+    st = plumb_state_first_use(in_of(f), other, e->channel);
     plumb_drop(f->run, st ? PLUMB_DROP_STATE : PLUMB_DROP_LOST);
     return st;
 }
@@ -232,7 +232,7 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
                     const struct plumb_ended *e)
 {
     struct plumb_amount a = {1, e->value, e->self, e->value, e->value, e->value, e->end_ticks};
-    struct plumb_live_tree nowhere, *t = place ? f->th->places[place].live : &nowhere;
+    struct plumb_live_tree nowhere, *t = place ? f->th->tree[place].live : &nowhere;
     uint32_t index = plumb_sketch_index(e->value >> plumb_channel_shift(st->channel));
     if (!(st->flags & PLUMB_STATE_SETTLED) && skips(f, st, e))
         return false;
@@ -276,7 +276,7 @@ static PLUMB_COLD bool settled(const struct fold *f, const struct plumb_live_sta
  * would take another line of the cache. */
 static __attribute__((noinline)) bool make_ready(struct fold *f, uint32_t place)
 {
-    struct plumb_place *p = &f->th->places[place];
+    struct plumb_tree_node *p = &f->th->tree[place];
     struct plumb_live_state *st = p->state;
     uint32_t group = plumb_key_group(p->key), index = group >> 8;
     if (!st) /* the root's too */
@@ -310,7 +310,7 @@ static __attribute__((noinline)) void ended_carefully(struct fold *f, const stru
     add_one(f, st, e->tree, e);
     /* States of "(other)" are not remembered: memory may come back. */
     if (e->tree && plumb_map_get(&f->th->state_of, e->key + 1) == plumb_off_of(f->run, st))
-        f->th->places[e->tree].state = st;
+        f->th->tree[e->tree].state = st;
 }
 
 /* ---- The sink -------------------------------------------------------------------------------- */
@@ -318,25 +318,25 @@ static __attribute__((noinline)) void ended_carefully(struct fold *f, const stru
 static PLUMB_ALWAYS_INLINE uint32_t on_enter(void *self, uint32_t parent, uint64_t key)
 {
     struct plumb_thread *th = ((struct fold *)self)->th;
-    struct plumb_place *places = th->places;
+    struct plumb_tree_node *tree = th->tree;
     /* Pipelines run their children in the same order again and again: what followed the last child
      * the last time is right nearly always. */
-    uint32_t last = places[parent].hint, guess = places[last].next;
-    if (PLUMB_UNLIKELY(places[guess].key != key || places[guess].parent != parent)) {
-        guess = plumb_place_meet(in_of(self), parent, key, false);
-        places = th->places;
-        places[last].next = guess;
+    uint32_t last = tree[parent].hint, guess = tree[last].next;
+    if (PLUMB_UNLIKELY(tree[guess].key != key || tree[guess].parent != parent)) {
+        guess = plumb_tree_first_use(in_of(self), parent, key, false);
+        tree = th->tree;
+        tree[last].next = guess;
     }
     /* Stored only when it changes: the next span of this parent then need not wait for the store.
      */
-    if (places[parent].hint != guess)
-        places[parent].hint = guess;
+    if (tree[parent].hint != guess)
+        tree[parent].hint = guess;
     return guess;
 }
 
 /* One sample of a place that is ready. */
-static PLUMB_ALWAYS_INLINE void add_ready(const struct plumb_place *p, uint64_t value, uint64_t own,
-                                          uint64_t end_ticks)
+static PLUMB_ALWAYS_INLINE void add_ready(const struct plumb_tree_node *p, uint64_t value,
+                                          uint64_t own, uint64_t end_ticks)
 {
     struct plumb_amount a = {1, value, own, value, value, value, end_ticks};
     if (PLUMB_UNLIKELY(p->state->flags & PLUMB_STATE_P2))
@@ -351,8 +351,8 @@ static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_live_fra
                                          uint64_t end_ticks)
 {
     struct fold *f = self;
-    struct plumb_place *p = &f->th->places[frame->tree];
-    (void)outermost; /* the place tells */
+    struct plumb_tree_node *p = &f->th->tree[frame->tree];
+    (void)outermost; /* the tree node tells */
     if ((PLUMB_LIKELY(p->ready == f->number) || make_ready(f, frame->tree)) &&
         PLUMB_LIKELY(value >> PLUMB_FAR_BITS == 0)) {
         add_ready(p, value, own, end_ticks);
@@ -368,14 +368,14 @@ static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_live_fra
     }
 }
 
-/* Leaves until the place is ready; returns how many it took. */
+/* Leaves until the tree node is ready; returns how many it took. */
 static __attribute__((noinline)) uint32_t leaves_carefully(struct fold *f, uint32_t place,
                                                            uint64_t key, uint64_t base,
                                                            const uint64_t *words, uint32_t pairs,
                                                            uint64_t *sum)
 {
     uint32_t i = 0;
-    for (; i < pairs && f->th->places[place].ready != f->number && !make_ready(f, place); i++) {
+    for (; i < pairs && f->th->tree[place].ready != f->number && !make_ready(f, place); i++) {
         uint64_t begin = plumb_record_ticks(words[2 * i]),
                  end = plumb_record_ticks(words[2 * i + 1]);
         struct plumb_ended e = {
@@ -402,8 +402,8 @@ static __attribute__((noinline)) void estimate_row(struct plumb_live_state *st,
 /* A row worth more than a call: its figures first, several at a time, then its buckets. In one loop
  * each sample would wait for the bucket of the one before, which is the same more often than not.
  * Returns the sum of the durations. */
-static __attribute__((noinline)) uint64_t many_leaves(const struct plumb_place *p, uint64_t base,
-                                                      const uint64_t *words, uint32_t pairs)
+static __attribute__((noinline)) uint64_t
+many_leaves(const struct plumb_tree_node *p, uint64_t base, const uint64_t *words, uint32_t pairs)
 {
     struct plumb_live_state *st = p->state;
     struct plumb_leaves l;
@@ -426,12 +426,12 @@ static __attribute__((noinline)) uint64_t leaf_row(struct fold *f, uint32_t plac
                                                    uint64_t base, const uint64_t *words,
                                                    uint32_t pairs)
 {
-    const struct plumb_place *p;
+    const struct plumb_tree_node *p;
     uint64_t sum = 0;
     uint32_t i = 0;
-    if (f->th->places[place].ready != f->number)
+    if (f->th->tree[place].ready != f->number)
         i = leaves_carefully(f, place, key, base, words, pairs, &sum);
-    p = &f->th->places[place];
+    p = &f->th->tree[place];
     if (pairs - i >= MANY_LEAVES)
         return sum + many_leaves(p, base, words + 2 * i, pairs - i);
     for (; i < pairs; i++) {
@@ -450,7 +450,7 @@ static PLUMB_ALWAYS_INLINE uint64_t on_leaves(void *self, uint32_t parent, uint6
 {
     struct fold *f = self;
     uint32_t place = on_enter(self, parent, key);
-    const struct plumb_place *p = &f->th->places[place];
+    const struct plumb_tree_node *p = &f->th->tree[place];
     uint64_t begin, end, d;
     (void)outermost;
     if (pairs > 1 || (PLUMB_UNLIKELY(p->ready != f->number) && !make_ready(f, place)))
@@ -469,7 +469,7 @@ static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *ended)
     struct plumb_live_state *st;
     e.channel = plumb_channel_for(e.channel, e.value);
     st = state_for(f, &e);
-    if (st && add_one(f, st, e.async ? plumb_place_meet(in_of(f), 0, e.key, true) : 0, &e) &&
+    if (st && add_one(f, st, e.async ? plumb_tree_first_use(in_of(f), 0, e.key, true) : 0, &e) &&
         e.outermost) {
         st->outer_total = plumb_total_add(st->outer_total, e.value);
         st->outer_count++;
@@ -480,7 +480,7 @@ static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *ended)
 static PLUMB_COLD void on_within(void *self, const struct plumb_ended *e)
 {
     struct fold *f = self;
-    struct plumb_live_state *st = plumb_state_meet(in_of(f), e->key, PLUMB_CHANNEL_DEVICE_NS);
+    struct plumb_live_state *st = plumb_state_first_use(in_of(f), e->key, PLUMB_CHANNEL_DEVICE_NS);
     bool room = f->undo->states < PLUMB_UNDO_STATES - PLUMB_UNDO_RUNS;
     if (!st || (st->undo_full != f->number && !room) || !(st = state_open(f, st, e)))
         return;
@@ -517,7 +517,7 @@ static PLUMB_COLD uint32_t on_adopt(void *self, uint32_t group, const uint64_t *
     uint32_t at = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t node = (uint32_t)(PLUMB_LOAD(path[i / 2]) >> (i & 1 ? 32 : 0));
-        at = plumb_place_meet(in_of(self), at, plumb_key(group, node), false);
+        at = plumb_tree_first_use(in_of(self), at, plumb_key(group, node), false);
     }
     return at;
 }

@@ -70,7 +70,7 @@ static void fill(void)
 
 /* One block: a row that is added without a look, the same node at a place where it never was, and
  * another row at the first. */
-static void fold_a_block_with_both_places(void)
+static void fold_a_block_with_both_nodes(void)
 {
     twice(1000);
     fill();
@@ -92,7 +92,7 @@ static void nothing_from_before_a_reset_within_a_fold_is_counted(void **state)
     (void)state;
     reset_in = 1;
     record_start();
-    fold_a_block_with_both_places();
+    fold_a_block_with_both_nodes();
     assert_int_equal(record_count("twice"), 0);
     twice(3);
     assert_int_equal(record_count("twice"), 3);
@@ -105,7 +105,7 @@ static int killed_in(unsigned row)
 {
     reset_in = 1;
     kill_in = row;
-    fold_a_block_with_both_places();
+    fold_a_block_with_both_nodes();
     return 0;
 }
 

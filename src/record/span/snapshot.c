@@ -66,17 +66,17 @@ static void *keep(struct plumb_arena *a, const void *bytes, size_t n)
     return kept;
 }
 
-/* Its places become those of `m`. */
-static void map_places(const struct plumb_thread_copy *c, struct plumb_merge *m, struct tail *t)
+/* Its tree_nodes become those of `m`. */
+static void map_tree(const struct plumb_thread_copy *c, struct plumb_merge *m, struct tail *t)
 {
-    uint32_t *map = plumb_arena_alloc(m->arena, (c->places + 1) * sizeof *map);
+    uint32_t *map = plumb_arena_alloc(m->arena, (c->tree_nodes + 1) * sizeof *map);
     if (!map)
         return;
-    for (uint32_t i = 1; i < c->places; i++)
+    for (uint32_t i = 1; i < c->tree_nodes; i++)
         plumb_merge_place(m, map, i, &c->place[i]);
     for (uint32_t d = 1; d <= t->context.depth; d++)
-        t->frames[d].tree = t->frames[d].tree < c->places ? map[t->frames[d].tree] : 0;
-    t->context.base_tree = t->context.base_tree < c->places ? map[t->context.base_tree] : 0;
+        t->frames[d].tree = t->frames[d].tree < c->tree_nodes ? map[t->frames[d].tree] : 0;
+    t->context.base_tree = t->context.base_tree < c->tree_nodes ? map[t->context.base_tree] : 0;
 }
 
 /* NULL: out of memory. */
@@ -113,7 +113,7 @@ static struct tail *add_states(const struct plumb_thread_copy *c, struct plumb_m
             t->rows[t->row_count++] = row;
     }
     if (m->want_tree)
-        map_places(c, m, t);
+        map_tree(c, m, t);
     return t;
 }
 

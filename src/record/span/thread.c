@@ -311,23 +311,23 @@ static struct plumb_live_thread *live_thread(struct plumb_run *run, struct plumb
 static int fold_memory(struct plumb_thread *th, struct plumb_run *run)
 {
     struct plumb_live_tree *root;
-    plumb_map_fini(&th->place_of);
+    plumb_map_fini(&th->tree_node_of);
     plumb_map_fini(&th->state_of);
-    th->place_count = 0;
+    th->tree_count = 0;
     th->last_state = NULL;
-    if (!th->places) {
-        PLUMB_RELEASE(th->places, plumb_pages_map(64 * sizeof *th->places));
-        if (!th->places)
+    if (!th->tree) {
+        PLUMB_RELEASE(th->tree, plumb_pages_map(64 * sizeof *th->tree));
+        if (!th->tree)
             return PLUMB_ERR_MEMORY;
-        th->place_cap = 64;
+        th->tree_cap = 64;
     }
     root = plumb_table_add(run, &th->live->tree);
     if (!root)
         return PLUMB_ERR_MEMORY;
     root->parent = UINT32_MAX;
     plumb_table_commit(&th->live->tree);
-    th->places[0] = (struct plumb_place){root, NULL, UINT64_MAX, UINT32_MAX, 0, 0, 0, 0, {0}};
-    th->place_count = 1;
+    th->tree[0] = (struct plumb_tree_node){root, NULL, UINT64_MAX, UINT32_MAX, 0, 0, 0, 0, {0}};
+    th->tree_count = 1;
     return PLUMB_OK;
 }
 

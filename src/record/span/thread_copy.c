@@ -144,8 +144,8 @@ static bool copy_states(struct plumb_thread_copy *out, struct plumb_copy_memory 
     return fits;
 }
 
-static bool copy_places(struct plumb_thread_copy *out, struct plumb_copy_memory *m,
-                        struct plumb_in in)
+static bool copy_tree(struct plumb_thread_copy *out, struct plumb_copy_memory *m,
+                      struct plumb_in in)
 {
     const struct plumb_live_table *t = &in.th->live->tree;
     uint32_t n = PLUMB_ACQUIRE(t->count);
@@ -153,7 +153,7 @@ static bool copy_places(struct plumb_thread_copy *out, struct plumb_copy_memory 
     for (uint32_t i = 0; to && i < n; i++)
         copy_line(&to[i], plumb_table_at(in.run, t, i));
     out->place = to;
-    out->places = n;
+    out->tree_nodes = n;
     return to != NULL;
 }
 _Static_assert(sizeof(struct plumb_live_tree) == LINE_BYTES, "a place is a line");
@@ -202,7 +202,7 @@ static bool copy_held(struct plumb_thread_copy *out, struct plumb_copy_memory *m
     bool fits = true;
     out->generation = PLUMB_LOAD(in.th->live->generation);
     fits &= copy_states(out, m, in);
-    fits &= !want_tree || copy_places(out, m, in);
+    fits &= !want_tree || copy_tree(out, m, in);
     fits &= copy_tail(out, m, in);
     return fits;
 }
@@ -235,13 +235,13 @@ static PLUMB_RACY void copy_changing(struct plumb_live_state *to,
     }
 }
 
-/* The copies of a thread's states and places, for undoing. */
+/* The copies of a thread's states and tree_nodes, for undoing. */
 struct stuck {
     const uint64_t *off; /* of state[i] */
     struct plumb_live_state *state;
     uint32_t states;
     struct plumb_live_tree *place;
-    uint32_t places;
+    uint32_t tree_nodes;
 };
 
 static struct plumb_live_state *stuck_state(void *self, uint64_t off)
@@ -253,10 +253,10 @@ static struct plumb_live_state *stuck_state(void *self, uint64_t off)
     return NULL;
 }
 
-static struct plumb_live_tree *stuck_place(void *self, uint32_t i)
+static struct plumb_live_tree *stuck_tree_node(void *self, uint32_t i)
 {
     const struct stuck *s = self;
-    return i < s->places ? &s->place[i] : NULL;
+    return i < s->tree_nodes ? &s->place[i] : NULL;
 }
 
 static bool stuck_states(struct stuck *s, struct plumb_copy_memory *m, struct plumb_in in)
@@ -282,12 +282,12 @@ static bool stuck_states(struct stuck *s, struct plumb_copy_memory *m, struct pl
     return true;
 }
 
-static bool stuck_places(struct stuck *s, struct plumb_copy_memory *m, struct plumb_in in)
+static bool stuck_tree(struct stuck *s, struct plumb_copy_memory *m, struct plumb_in in)
 {
     const struct plumb_live_table *t = &in.th->live->tree;
-    s->places = PLUMB_ACQUIRE(t->count);
-    s->place = take(m, s->places * sizeof *s->place);
-    for (uint32_t i = 0; s->place && i < s->places; i++)
+    s->tree_nodes = PLUMB_ACQUIRE(t->count);
+    s->place = take(m, s->tree_nodes * sizeof *s->place);
+    for (uint32_t i = 0; s->place && i < s->tree_nodes; i++)
         copy_words(&s->place[i], plumb_table_at(in.run, t, i), sizeof s->place[i]);
     return s->place != NULL;
 }
@@ -324,7 +324,7 @@ static bool list_stuck(struct plumb_thread_copy *out, struct plumb_copy_memory *
     out->state = to;
     out->states = s->states;
     out->place = s->place;
-    out->places = s->places;
+    out->tree_nodes = s->tree_nodes;
     return true;
 }
 
@@ -335,11 +335,11 @@ static bool copy_stuck(struct plumb_thread_copy *out, struct plumb_copy_memory *
     const struct plumb_live_thread *live = in.th->live;
     uint64_t folded = PLUMB_ACQUIRE(live->folded), folding = PLUMB_ACQUIRE(live->folding);
     struct stuck s = {0};
-    struct plumb_undo_target target = {stuck_state, stuck_place, &s};
+    struct plumb_undo_target target = {stuck_state, stuck_tree_node, &s};
     struct plumb_live_thread *copy;
     struct plumb_merge_ahead *ahead;
     bool fits = stuck_states(&s, m, in);
-    fits &= stuck_places(&s, m, in);
+    fits &= stuck_tree(&s, m, in);
     fits &= copy_blocks(out, m, in, folded);
     copy = take(m, sizeof *copy);
     ahead = take(m, sizeof merge->ahead);

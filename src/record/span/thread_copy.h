@@ -25,7 +25,7 @@ struct plumb_thread_copy {
     const struct plumb_state_copy *state;
     uint32_t states;
     const struct plumb_live_tree *place; /* NULL: not asked for */
-    uint32_t places;
+    uint32_t tree_nodes;
     const struct plumb_live_context *context; /* as of the last fold ... */
     const struct plumb_live_frame *frames;    /* ... [1 .. context->depth] */
     const uint64_t *words; /* of the blocks that were not folded, one after the other */
@@ -35,7 +35,7 @@ struct plumb_thread_copy {
     size_t ahead_count;
 };
 
-/* Copies what the thread has recorded into the run, for `m`: its places only if m->want_tree. The
+/* Copies what the thread has recorded into the run, for `m`: its tree_nodes only if m->want_tree. The
  * writer is kept from folding for as long as it takes to copy, some 0.1 us a node; it goes on
  * appending. A thread that does not come out of a fold (gone, or waiting for a processor) is not
  * waited for: its copy is what a reader of the mapping would find had the process been killed

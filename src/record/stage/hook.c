@@ -12,7 +12,7 @@
 #include "record/runtime/point.h"
 #include "record/runtime/runtime.h"
 
-static int place_of(const struct plumb_hooks *list, const char *name)
+static int tree_node_of(const struct plumb_hooks *list, const char *name)
 {
     for (uint32_t i = 0; list && i < list->count; i++)
         if (strcmp(list->at[i].name, name) == 0)
@@ -57,7 +57,7 @@ static int publish(uint32_t change, plumb_node node, const char *name, plumb_hoo
                    plumb_hook *was, plumb_error *err)
 {
     struct plumb_node_entry *e = plumb_node_at(node);
-    int place = place_of(e->hooks, name);
+    int place = tree_node_of(e->hooks, name);
     struct plumb_hooks *list;
     int rc;
     if (change == PLUMB_HOOK_ADD && place >= 0)

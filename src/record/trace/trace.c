@@ -213,7 +213,8 @@ void plumb_trace_log(struct plumb_in in)
     uint32_t n = 0;
     gap_grow(th, drops);
     for (uint32_t i = 0; i < drops->count && n < PLUMB_TRACE_LOG; i++) {
-        struct plumb_live_state *st = plumb_state_meet(in, drops->key[i].key, PLUMB_CHANNEL_SPAN);
+        struct plumb_live_state *st =
+            plumb_state_first_use(in, drops->key[i].key, PLUMB_CHANNEL_SPAN);
         if (!st)
             continue;
         q->log.state[n].state_off = plumb_off_of(in.run, st);
