@@ -279,7 +279,10 @@ static void say_nothing_seen(const struct record *r)
 {
     const char *name = r->argv[0];
     const struct plumb_cli_command *us = &plumb_cmd_record;
-    if (r->forbidden)
+    if (r->log.activations[0])
+        plumb_cli_say(us, "no spans, but activations: 'plumb activations %s' shows them",
+                      r->log.activations);
+    else if (r->forbidden)
         plumb_cli_say(us, "nothing was recorded: PLUMB=%s forbids it; unset PLUMB",
                       getenv("PLUMB"));
     else if (r->log.loads > 0 && r->malloc)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -274,6 +275,17 @@ static void find_left(struct plumb_cli_log *log)
     free(sorted);
 }
 
+/* A program may tell of activations and have no span. */
+static void find_activations(struct plumb_cli_log *log, const char *dir)
+{
+    char path[sizeof log->activations];
+    struct stat st;
+    if (dir[0] == '/' &&
+        snprintf(path, sizeof path, "%s/activations.jsonl", dir) < (int)sizeof path &&
+        stat(path, &st) == 0 && st.st_size > 0)
+        memcpy(log->activations, path, sizeof path);
+}
+
 void plumb_cli_log_read(struct plumb_cli_log *log)
 {
     log->text = log->path[0] ? read_text(log->path) : NULL;
@@ -286,6 +298,8 @@ void plumb_cli_log_read(struct plumb_cli_log *log)
         log->loads += is(e, "load");
         log->refused += is(e, "refused");
         log->runs += is(e, "run") && e->number > 0;
+        if (is(e, "run") && e->number == 0)
+            find_activations(log, e->dir);
         log->mallocs += is(e, "malloc") && e->number > 0;
     }
 }

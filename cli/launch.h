@@ -36,10 +36,11 @@ struct plumb_cli_log {
     char *text;
     struct plumb_cli_entry *entries; /* its lines */
     size_t count;
-    uint64_t loads;   /* processes that loaded libplumb */
-    uint64_t runs;    /* runs that ended with at least one node */
-    uint64_t refused; /* runs that could not be opened, which the process has said */
-    uint64_t mallocs; /* runs that ended with at least one allocation */
+    uint64_t loads;         /* processes that loaded libplumb */
+    uint64_t runs;          /* runs that ended with at least one node */
+    char activations[1040]; /* such a run's, where it has no node; "" */
+    uint64_t refused;       /* runs that could not be opened, which the process has said */
+    uint64_t mallocs;       /* runs that ended with at least one allocation */
 };
 /* A run that was opened, and not ended by its process. */
 struct plumb_cli_left {

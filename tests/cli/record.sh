@@ -156,4 +156,26 @@ END
 expect 'thousands of processes' 0 "$PLUMB_BIN" record -- sh thousands.sh
 [ "$(grep -c '/nowhere/' err.txt)" = 1 ] || fail "$name: $(head -n 3 err.txt)"
 has err.txt '/nowhere/7'
+# A program that tells of activations alone: these are named, and nobody else may read what it computed.
+cat >activations.c <<'C'
+#include <plumb/activation.h>
+#include <plumb/plumb.h>
+
+int main(void)
+{
+    float x[16] = {1};
+    plumb_activation_f32(plumb_node_get("layer"), "out", x, (const int64_t[]){16}, 1);
+    return 0;
+}
+C
+$CC -std=c11 -DPLUMB_LINKED -I"$PLUMB_SOURCE_DIR/include" activations.c -o activations -L"$(dirname "$PLUMB_LIB")" \
+    -lplumb -Wl,-rpath,"$(dirname "$PLUMB_LIB")" || exit 1
+expect 'activations alone' 0 env PLUMB_ACTIVATIONS=1 PLUMB_ACTIVATIONS_DUMP=layer "$PLUMB_BIN" record --run-dir told --quiet -- ./activations
+grep -v '^plumb: activation' err.txt >said.txt
+[ "$(cat said.txt)" = "plumb record: no spans, but activations: 'plumb activations $PWD/told/activations.jsonl' shows them" ] ||
+    fail "$name: $(cat err.txt)"
+[ -z "$(find told -type f -perm /077)" ] || fail "open to others: $(find told -type f -perm /077)"
+umask 022
+expect 'activations named' 0 env PLUMB_ACTIVATIONS=1 PLUMB_ACTIVATIONS_OUTPUT=mine.jsonl "$PLUMB_BIN" record --run-dir named -- ./activations
+[ "$(find mine.jsonl -perm 0644)" ] || fail "what the user names follows the umask: $(ls -l mine.jsonl)"
 finish

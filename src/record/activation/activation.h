@@ -157,7 +157,7 @@ void plumb_act_pending_close(void);
 void plumb_act_pending_forked(void);
 
 /* queue.c */
-int plumb_act_queue_open(const char *path, bool append, plumb_error *err);
+int plumb_act_queue_open(const char *path, bool append, mode_t mode, plumb_error *err);
 /* PLUMB_JOB_ACTIVATIONS: makes the thread that writes, where a record waits for one. */
 void plumb_act_queue_begin(void);
 /* Hands a copy over; `seq` and `call` are given here. */
@@ -184,7 +184,7 @@ struct plumb_act_file {
 };
 /* Opens it for writing, begun afresh or to be added to. Where another process is writing to it,
  * "<path>.<pid>" instead, and said. */
-int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool append,
+int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool append, mode_t mode,
                         plumb_error *err);
 void plumb_act_file_close(struct plumb_act_file *file);
 

@@ -105,7 +105,7 @@ static bool write_file(struct work *w)
     const struct plumb_buf *header = &w->dump.header;
     uint64_t length = header->len;
     bool good;
-    if (plumb_whole_file_begin(&w->file, w->path, 0, 0666) != 0)
+    if (plumb_whole_file_begin(&w->file, w->path, 0, 0600) != 0)
         return false;
     good = put(w, &length, sizeof length) && put(w, header->data, header->len) && write_values(w) &&
            is_waited_for();

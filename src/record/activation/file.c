@@ -57,7 +57,8 @@ static int take(struct plumb_act_file *file, int fd, bool *taken)
     return 0;
 }
 
-int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool append, plumb_error *err)
+int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool append, mode_t mode,
+                        plumb_error *err)
 {
     int how = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | (append ? O_APPEND : 0);
     out->fd = -1;
@@ -67,7 +68,7 @@ int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool appen
         int fd, code;
         if (!name_try(out->name, sizeof out->name, path, i))
             break;
-        fd = open(out->name, how, 0666);
+        fd = open(out->name, how, mode);
         code = fd < 0 ? errno : take(out, fd, &taken);
         if (code)
             return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': %s", out->name,

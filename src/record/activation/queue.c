@@ -351,10 +351,10 @@ int plumb_activation_sink_impl(plumb_activation_sink_fn fn, void *arg, plumb_err
 
 /* ---- Its life -------------------------------------------------------------------------------- */
 
-int plumb_act_queue_open(const char *path, bool append, plumb_error *err)
+int plumb_act_queue_open(const char *path, bool append, mode_t mode, plumb_error *err)
 {
     int rc;
-    if ((rc = plumb_act_file_open(&queue.file, path, append, err)) < 0)
+    if ((rc = plumb_act_file_open(&queue.file, path, append, mode, err)) < 0)
         return rc;
     /* A pipe has no pages. */
     queue.appends = append || lseek(queue.file.fd, 0, SEEK_CUR) < 0;

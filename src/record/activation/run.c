@@ -88,7 +88,9 @@ static bool open_file(void)
     plumb_error why = {0, ""};
     int rc = s->activations_output[0] ? plumb_run_make_parents(plumb_act.path, &why) : PLUMB_OK;
     if (rc == PLUMB_OK)
-        rc = plumb_act_queue_open(plumb_act.path, s->activations_append, &why);
+        /* What the user named is as open as the umask has it, as with a redirection. */
+        rc = plumb_act_queue_open(plumb_act.path, s->activations_append,
+                                  s->activations_output[0] ? 0666 : 0600, &why);
     if (rc < 0)
         plumb_say("plumb: %s; no activations are recorded", why.message);
     return rc == PLUMB_OK;
