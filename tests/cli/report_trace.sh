@@ -213,4 +213,7 @@ expect 'a folder with a trace alone' 0 report trace alone
 has out.txt 'alone/trace.pftrace'
 expect 'it has no table' 2 report alone
 has err.txt "no run in 'alone'"
+echo '{"traceEvents": [{"ph": "X", "name": "aten::mm", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]}' >torch.json
+expect 'no steps' 0 report steps torch.json
+has out.txt 'mark steps with PLUMB_STEPS() or PLUMB_STEP(), and with step() of torch.profiler.'
 finish

@@ -118,7 +118,8 @@ static const char *nothing_to_show(uint32_t kind)
     switch (kind) {
     case PLUMB_TRACE_VIEW_STEPS:
         return "No span of the trace tells its step: mark steps with PLUMB_STEPS() or "
-               "plumb_step().";
+               "PLUMB_STEP(), "
+               "and with step() of torch.profiler.";
     case PLUMB_TRACE_VIEW_GAPS:
     default:
         return "The trace has no spans.";
