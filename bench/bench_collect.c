@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <plumb/plugin.h>
+#include <plumb/collector.h>
 
 enum { BLOCK = 1000 };
 
@@ -166,7 +166,7 @@ static bool has_switches(struct bench *b)
     setenv("PLUMB_COLLECT", "sched", 1);
     bench_record_start(b, false);
     unsetenv("PLUMB_COLLECT");
-    bool runs = plumb_collector_status_get(plumb_collector_find("sched"), &s) == PLUMB_OK &&
+    bool runs = plumb_collector_status_get(&s, plumb_collector_find("sched")) == PLUMB_OK &&
                 s.state == PLUMB_COLLECTOR_RUNNING;
     if (!runs)
         bench_put_null(b, "sched_switch_us", s.why);

@@ -1,6 +1,7 @@
 /* beside_torch_kernel.c: the kernel of statistics as a library that Python loads: beside_torch.py
  * lets it read the memory of torch's own tensors. No public header has the kernel, so it is
  * compiled in, as in bench_activation.c. */
+#include <stddef.h>
 #include <stdint.h>
 
 #include "tensor/value_stats.h"

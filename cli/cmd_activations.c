@@ -64,7 +64,7 @@ int plumb_cli_show_activation_log(const struct plumb_cli_command *command, const
     char *text = NULL;
     int status = PLUMB_EXIT_TROUBLE;
     if (plumb_activation_log_open(&log, path, &err) < 0 ||
-        plumb_activation_log_render(log, view, &text, &err) < 0)
+        plumb_activation_log_render(&text, log, view, &err) < 0)
         plumb_cli_say(command, "%s", err.message);
     else if (path && output && plumb_cli_is_run(path, output))
         plumb_cli_say(command, "'%s' is what was recorded: choose another --output", output);

@@ -301,8 +301,8 @@ static bool say_remarks(const plumb_comparison *c, const struct request *r, plum
     char *notes = NULL;
     char *remarks = NULL;
     bool csv = r->view.format && strcmp(r->view.format, "csv") == 0;
-    bool done = plumb_comparison_notes(c, &notes, err) == 0 &&
-                plumb_comparison_remarks(c, &remarks, err) == 0;
+    bool done = plumb_comparison_notes(&notes, c, err) == 0 &&
+                plumb_comparison_remarks(&remarks, c, err) == 0;
     if (done && csv)
         plumb_cli_say_lines(&plumb_cmd_compare, notes);
     if (done)
@@ -322,7 +322,7 @@ static int work(const struct request *r)
     plumb_compare_result result = {.size = sizeof result};
     int status = PLUMB_EXIT_TROUBLE;
     if (plumb_comparison_open(&c, a->runs, a->count, b->runs, b->count, &r->compare, &err) < 0 ||
-        plumb_comparison_render(c, &r->view, &text, &err) < 0) {
+        plumb_comparison_render(&text, c, &r->view, &err) < 0) {
         plumb_cli_say(&plumb_cmd_compare, "%s", err.message);
         goto out;
     }
@@ -332,7 +332,7 @@ static int work(const struct request *r)
         plumb_cli_say(&plumb_cmd_compare, "%s", err.message);
         goto out;
     }
-    plumb_comparison_result(c, &result);
+    plumb_comparison_result(&result, c);
     status = result.worse > 0 ? PLUMB_EXIT_FOUND : PLUMB_EXIT_OK;
 out:
     plumb_read_free(text);

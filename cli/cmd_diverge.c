@@ -130,13 +130,13 @@ static int work(const struct request *r, const char *const *sides)
     if (r->output && is_input(sides, r->output))
         return status;
     if (plumb_divergence_open(&d, sides[0], sides[1], &r->diverge, &err) < 0 ||
-        plumb_divergence_render(d, &r->view, &text, &err) < 0) {
+        plumb_divergence_render(&text, d, &r->view, &err) < 0) {
         plumb_cli_say(&plumb_cmd_diverge, "%s", err.message);
         goto out;
     }
     if (!plumb_cli_output(&plumb_cmd_diverge, r->output, text))
         goto out;
-    plumb_divergence_summary(d, &result);
+    plumb_divergence_summary(&result, d);
     status = result.diverged ? PLUMB_EXIT_FOUND : PLUMB_EXIT_OK;
 out:
     plumb_read_free(text);

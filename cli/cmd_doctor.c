@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "launch.h"
 #include "target.h"
+#include <plumb/collector.h>
 
 static const struct plumb_cli_option options[] = {{NULL, NULL, NULL, false}};
 
@@ -161,7 +162,7 @@ static void trial_end(struct trial *t)
     plumb_run_list *list = NULL;
     plumb_prune_options all = {sizeof all, 0, 1};
     if (plumb_run_list_open(&list, t->dir, NULL) == PLUMB_OK)
-        plumb_run_list_prune(list, &all, NULL, NULL);
+        plumb_run_list_prune(NULL, list, &all, NULL);
     plumb_run_list_close(list);
     rmdir(t->dir);
     plumb_cli_log_close(&t->log);
@@ -241,10 +242,10 @@ static void check_library(struct tally *tally, bool program)
 static void check_machine(struct tally *tally, bool program)
 {
     plumb_check c;
-    for (size_t i = 0; plumb_doctor_check(i, &c); i++)
+    for (size_t i = 0; plumb_doctor_check(&c, i); i++)
         show(tally, &c);
     check_library(tally, program);
-    for (size_t i = 0; plumb_doctor_setting(i, &c); i++)
+    for (size_t i = 0; plumb_doctor_setting(&c, i); i++)
         show(tally, &c);
     plumb_predecessors *names = plumb_cli_predecessors(&plumb_cmd_doctor);
     for (size_t i = 0; names && plumb_doctor_variable(&c, names, i); i++)
@@ -365,7 +366,7 @@ static void check_remarks(struct tally *tally, const plumb_report *report)
 {
     char *text = NULL;
     plumb_error err = {0, ""};
-    if (plumb_report_remarks(report, &text, &err) < 0) {
+    if (plumb_report_remarks(&text, report, &err) < 0) {
         line(tally, "remark", PLUMB_CHECK_BLOCKED, NULL, "%.200s", err.message);
         return;
     }

@@ -91,7 +91,7 @@ static int export(const char *run, struct wish *w)
     w->options.arg = w;
     w->options.write = w->to_stdout ? write_stdout : NULL;
     w->options.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
-    int rc = plumb_export(run, &w->options, &made, &err);
+    int rc = plumb_export(&made, run, &w->options, &err);
     clear_progress(w);
     if (rc < 0) {
         if (w->why)

@@ -177,7 +177,7 @@ static bool recover_run(const struct record *r, const struct plumb_cli_left *lef
 {
     plumb_recovered facts;
     plumb_error err = {0, ""};
-    int rc = plumb_recover(left->dir, &facts, &err);
+    int rc = plumb_recover(&facts, left->dir, &err);
     if (rc == 0 || err.code == PLUMB_ERR_STATE) /* whole already, or still at work */
         return rc == 0 && facts.nodes > 0;
     if (rc < 0) {

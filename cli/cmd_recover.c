@@ -17,7 +17,7 @@ static int run(int argc, char **argv)
     if (argc - args.operand > 1)
         return plumb_cli_args_status(
             plumb_cli_usage(&plumb_cmd_recover, "one run at a time, not %d", argc - args.operand));
-    int rc = plumb_recover(args.operand < argc ? argv[args.operand] : NULL, &facts, &err);
+    int rc = plumb_recover(&facts, args.operand < argc ? argv[args.operand] : NULL, &err);
     if (rc < 0) {
         plumb_cli_say(&plumb_cmd_recover, "%s", err.message);
         return PLUMB_EXIT_TROUBLE;

@@ -58,7 +58,7 @@ static int prune(const plumb_run_list *list, const plumb_prune_options *o)
     plumb_pruned_runs done;
     plumb_error err = {0, ""};
     char size[32];
-    if (plumb_run_list_prune(list, o, &done, &err) < 0) {
+    if (plumb_run_list_prune(&done, list, o, &err) < 0) {
         plumb_cli_say(&plumb_cmd_runs, "%s", err.message);
         return PLUMB_EXIT_TROUBLE;
     }

@@ -235,7 +235,7 @@ static void show_man_overview(FILE *out)
     }
     fputs(".SH ENVIRONMENT\n", out);
     plumb_setting_info info;
-    for (size_t i = 0; plumb_setting_get(i, &info); i++) {
+    for (size_t i = 0; plumb_setting_get(&info, i); i++) {
         if (info.hidden)
             continue;
         fputs(".TP\n.B ", out);

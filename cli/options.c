@@ -37,7 +37,7 @@ static const char *argument_of(const plumb_setting_info *info)
 
 bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_info *memory)
 {
-    if (!plumb_setting_get(i, memory))
+    if (!plumb_setting_get(memory, i))
         return false;
     bool none = memory->hidden || !memory->option[0];
     *out = (struct plumb_cli_option){none ? "" : memory->option + strlen("--"), argument_of(memory),

@@ -18,7 +18,7 @@ static bool put_text(const struct plumb_cli_wish *w, const char *what, const cha
 static int read_signatures(const struct plumb_cli_wish *w, char **text, plumb_error *err)
 {
     bool asked = w->run && w->options.view == PLUMB_VIEW_SIGNATURES;
-    return asked ? plumb_signatures_render(w->run, &w->options, text, err) : PLUMB_ERR_NOT_FOUND;
+    return asked ? plumb_signatures_render(text, w->run, &w->options, err) : PLUMB_ERR_NOT_FOUND;
 }
 
 /* ---- Traces -----------------------------------------------------------------------------------
@@ -50,8 +50,8 @@ int plumb_cli_show_trace(const struct plumb_cli_wish *w)
     view.top = w->options.top;
     view.explain = w->options.explain;
     if (plumb_trace_open(&trace, w->run, &err) < 0 ||
-        plumb_trace_render(trace, &view, &text, &err) < 0 ||
-        plumb_trace_remarks(trace, &remarks, &err) < 0) {
+        plumb_trace_render(&text, trace, &view, &err) < 0 ||
+        plumb_trace_remarks(&remarks, trace, &err) < 0) {
         plumb_cli_say(&plumb_cmd_report, "%s", err.message);
         goto out;
     }
@@ -82,8 +82,8 @@ int plumb_cli_show_report(const struct plumb_cli_wish *w)
         goto out;
     }
     if (plumb_report_open(&report, w->run, &err) < 0 ||
-        plumb_report_render(report, &w->options, &text, &err) < 0 ||
-        plumb_report_remarks(report, &remarks, &err) < 0) {
+        plumb_report_render(&text, report, &w->options, &err) < 0 ||
+        plumb_report_remarks(&remarks, report, &err) < 0) {
         bool same = !report && other.code == PLUMB_ERR_FORMAT && err.code == PLUMB_ERR_FORMAT;
         bool hint = w->nearest && err.code == PLUMB_ERR_NOT_FOUND;
         plumb_cli_say(&plumb_cmd_report, "%s%s%s%s", same ? other.message : err.message,

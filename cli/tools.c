@@ -38,7 +38,7 @@ static const struct tool {
      "live timeline over the network; plumb writes files, and statistics without a viewer",
      {{"ZoneScoped, ZoneScopedN(\"x\")", "PLUMB_SPAN(\"x\");"},
       {"FrameMark", "for (PLUMB_STEPS(i, n)); the rate is in plumb report"},
-      {"TracyPlot", "plumb_count(), plumb_counter()"},
+      {"TracyPlot", "plumb_counter_add(), plumb_gauge_set()"},
       {"TracyAlloc, TracyFree", "plumb_mem_alloc(), plumb_mem_free(); plumb record --malloc"},
       {"statistics window", "plumb report"},
       {"compare traces", "plumb compare A B"},

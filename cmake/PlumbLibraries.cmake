@@ -36,6 +36,11 @@ endfunction()
 
 function(plumb_objects target)
   add_library(${target} OBJECT ${ARGN})
+  # The public headers for their types alone: the libraries need no client of themselves. (The malloc
+  # interposer is a client.)
+  if(NOT target STREQUAL "plumb_inject_objects")
+    target_compile_definitions(${target} PRIVATE PLUMB_DISABLE)
+  endif()
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
   # Initial-exec: a thread-local access of the span path is one instruction and never calls

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/timing.h"
+#include <plumb/summary.h>
 
 enum { FIXTURE_MS = 1000000, FIXTURE_MIB = 1 << 20 };
 

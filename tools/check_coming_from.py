@@ -176,7 +176,7 @@ class Tree:
         self.settings = {"PLUMB" + ("_" + n if n else "")
                          for n in re.findall(r'\.name = "([A-Z0-9_]*)"', settings)}
         headers = "\n".join(p.read_text(encoding="utf-8")
-                            for p in sorted((root / "include/plumb").glob("*.h*")))
+                            for p in sorted((root / "include/plumb").rglob("*.h*")))
         # Comments would make a name exist that is only spoken of.
         self.headers = set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", " ", headers, flags=re.S)))
         # The fields of a file are those that its page tells of.

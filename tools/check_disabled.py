@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """check_disabled.py [INCLUDE [COMPILER]]: the interface is the same with and without PLUMB_DISABLE.
 
-disabled.h has the functions and macros of plumb.h as macros that compile to nothing. The compiler lists what a
-program can use in both modes, once from the headers as they are and once with -DPLUMB_DISABLE; a name that one
+With PLUMB_DISABLE the table of functions is NULL, and detail/disabled.h replaces a few macros. The compiler lists
+what a program can use in both modes, once from the headers as they are and once with -DPLUMB_DISABLE; a name that one
 mode lacks, or that takes another number of arguments there, is printed and ends the check with status 1.
 Names that end with _ are internal.
 """
@@ -11,7 +11,7 @@ import re
 import subprocess
 import sys
 
-HEADERS = ["plumb/plumb.h", "plumb/plugin.h", "plumb/fake.h"]
+HEADERS = ["plumb/plumb.h", "plumb/collector.h", "plumb/fake.h"]
 FUNCTION = re.compile(r"\b(plumb_\w+)\s*\(((?:[^(){};]|\([^()]*\))*)\)\s*\{")
 MACRO = re.compile(r"#define ((?:plumb|PLUMB)_\w+)(\([^)]*\))?")
 

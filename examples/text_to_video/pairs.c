@@ -285,7 +285,7 @@ static int compare(const char *a, const char *b, char *out, size_t size)
 
     view.top = 1;
     if (rc == 0)
-        rc = plumb_divergence_render(divergence, &view, &text, &err);
+        rc = plumb_divergence_render(&text, divergence, &view, &err);
     if (rc == 0)
         snprintf(out, size, "%.*s", (int)strcspn(text, "\n"), text);
     else

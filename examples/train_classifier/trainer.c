@@ -74,7 +74,7 @@ static void run_batch(struct trainer *t, bool train, struct score *score)
         network_backward(&t->network, b->rows);
         adam_step(&t->adam, t->network.parameters, t->network.gradients);
     }
-    plumb_count("pictures", b->rows);
+    plumb_counter_add("pictures", b->rows);
 }
 
 static void run_training_step(struct trainer *t, struct score *score)

@@ -13,10 +13,34 @@
  * (signature.h). If the stage ends without recording it, the check has failed, unless it is
  * optional. Checks of values read the tensor while the stage's clock runs; if the host cannot read
  * it, the check has failed. */
-#include <plumb/plumb.h> /* which includes this file when everything it needs is there */
 #ifndef PLUMB_CHECK_H
 #define PLUMB_CHECK_H
 
+#include <plumb/detail/client.h>
+#include <plumb/stage.h>
+#include <plumb/value.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A condition on an input or output of a stage; a zero field is not checked. */
+struct plumb_rule {
+    size_t size;       /* sizeof(plumb_rule) */
+    const char *shape; /* "2,?,64": ? is any size; "...,64": any dimensions before */
+    const char *dtype; /* "float32", or "float32|bfloat16": one of them */
+    uint32_t finite;   /* 1: no NaN and no infinity */
+    uint32_t range;    /* 1: every value within [min, max]; NaN fails */
+    uint32_t optional; /* 1: a run may omit it */
+    uint32_t reserved;
+    double min, max;
+    /* Returns 0 if the value passes; otherwise it may write the reason to `why` [size]. Called on
+     * the stage's thread. */
+    int (*fn)(const plumb_value *value, void *arg, char *why, size_t size);
+    void *arg;
+};
+
+/* Returns a rule that checks nothing. */
 static inline plumb_rule plumb_rule_default(void)
 {
     plumb_rule c;
@@ -26,12 +50,6 @@ static inline plumb_rule plumb_rule_default(void)
     c.size = sizeof c;
     return c;
 }
-
-#if !defined(PLUMB_DISABLE)
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* Checks `name` ("latents", "cond.text"; every element if it is a list) in every later run of
  * `stage`. A second call with the same name replaces the check. `part`: PLUMB_STAGE_INPUT or
@@ -49,12 +67,11 @@ static inline int plumb_stage_check(const char *stage, uint32_t part, const char
  * names it. Otherwise PLUMB_OK, also when nothing is being recorded. */
 static inline int plumb_stage_verify(plumb_span stage, plumb_error *err)
 {
-    const struct plumb_api *api = plumb_client_api_();
-    return stage.id && PLUMB_KNOWS_(api, stage_verify) ? api->stage_verify(stage, err) : PLUMB_OK;
+    const struct plumb_api *api = plumb_api_for_(stage.id);
+    return PLUMB_KNOWS_(api, stage_verify) ? api->stage_verify(stage, err) : PLUMB_OK;
 }
 
 #ifdef __cplusplus
 }
-#endif
 #endif
 #endif

@@ -19,7 +19,7 @@
 #ifndef PLUMB_FAKE_H
 #define PLUMB_FAKE_H
 
-#include <plumb/plugin.h>
+#include <plumb/collector.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,14 +12,36 @@
  * Cost of an event while recording: about 100 ns, under one lock of the process (docs/memory.md has
  * the measured figures); otherwise a load and a branch. Events of blocks that were allocated before
  * the recording began are counted as unknown and change nothing. */
-#include <plumb/plumb.h> /* which includes this file when everything it needs is there */
 #ifndef PLUMB_MEMORY_H
 #define PLUMB_MEMORY_H
 
-#if !defined(PLUMB_DISABLE)
+#include <plumb/detail/client.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Memory that allocators reported, in bytes: of one pool, of all pools of a device, or of all
+ * pools. */
+struct plumb_memory {
+    size_t size; /* sizeof(plumb_memory) */
+    uint64_t allocated, reserved;
+    uint64_t peak_allocated, peak_reserved; /* since the last plumb_memory_reset_peak() */
+    uint64_t overhead;                      /* reserved and not allocated */
+    double overhead_percent;                /* of reserved; 0 when nothing is reserved */
+    uint64_t rss, peak_rss; /* resident set of the process, whatever was asked for; 0: unknown */
+};
+enum plumb_mem_event {
+    PLUMB_MEM_ALLOC = 0,
+    PLUMB_MEM_FREE = 1,
+    PLUMB_MEM_RESERVE = 2,
+    PLUMB_MEM_RELEASE = 3,
+    PLUMB_MEM_TOTAL = 4, /* of the device */
+    PLUMB_MEM_RESET_PEAK = 5,
+    /* Passed to mem_sized() once, before main(): from here on an interposer reports malloc events;
+     * `bytes` are already allocated. If recording is switched on, this opens the run. */
+    PLUMB_MEM_HELD = 6
+};
 
 static inline void plumb_mem_event_(uint32_t event, const char *device, const char *pool,
                                     const void *address, uint64_t bytes)
@@ -68,8 +90,9 @@ static inline void plumb_mem_total(const char *device, const char *pool, uint64_
 static inline void plumb_memory_now(plumb_memory *out, const char *device, const char *pool)
 {
     const struct plumb_api *api = plumb_api_();
-    size_t size = out->size;
-    memset(out, 0, size < sizeof *out ? size : sizeof *out);
+    size_t i, size = out->size;
+    for (i = 0; i < size && i < sizeof *out; i++)
+        ((unsigned char *)out)[i] = 0;
     out->size = size;
     if (PLUMB_KNOWS_(api, memory_now))
         api->memory_now(out, device, pool);
@@ -99,44 +122,7 @@ static inline void plumb_memory_baseline(void)
         api->checkpoint("baseline", 1);
 }
 
-/* Measures the elapsed time and the peak memory of devices until plumb_runtime_finish(), whichever
- * thread allocates it. Without a recording it measures the time alone. The result names each device
- * once. Errors: PLUMB_ERR_ARG, PLUMB_ERR_MEMORY. */
-static inline int plumb_runtime_begin(plumb_runtime_run **out, const plumb_runtime_options *options,
-                                      plumb_error *err)
-{
-    const struct plumb_api *api = plumb_api_();
-    *out = NULL;
-    return PLUMB_KNOWS_(api, runtime_begin) ? api->runtime_begin(out, options, err)
-                                            : PLUMB_ERR_ABSENT;
-}
-/* Ends the measurement and frees it. `out->size` must be set. */
-static inline int plumb_runtime_finish(plumb_runtime_run *run, plumb_runtime_result *out,
-                                       plumb_error *err)
-{
-    const struct plumb_api *api = plumb_api_();
-    return run && PLUMB_KNOWS_(api, runtime_finish) ? api->runtime_finish(run, out, err)
-                                                    : PLUMB_ERR_ABSENT;
-}
-/* Fills `out` with the environment of the process: system, C library, compiler, plumb, GPUs, and
- * the commit of the Git repository of the working directory or, if it is not in one, of the
- * program. All of it is read from files; no library is loaded and no program is run. `out->size`
- * must be set. `framework` and `version`: the framework of the program, e.g. "pytorch" and "2.4.0";
- * NULL: unknown. They are added to the timing.json of the open run, which has the rest already.
- * Errors: PLUMB_ERR_ARG; PLUMB_ERR_STATE in a handler that interrupted plumb, and where a file does
- * not answer within 5 s. Takes up to 1 ms. */
-static inline int plumb_runtime_environment_get(plumb_runtime_environment *out,
-                                                const char *framework, const char *version,
-                                                plumb_error *err)
-{
-    const struct plumb_api *api = plumb_api_();
-    return PLUMB_KNOWS_(api, runtime_environment)
-               ? api->runtime_environment(out, framework, version, err)
-               : PLUMB_ERR_ABSENT;
-}
-
 #ifdef __cplusplus
 }
-#endif
 #endif
 #endif

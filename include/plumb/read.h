@@ -1,11 +1,11 @@
-/* read.h: read recordings of plumb. The interface of libplumb-read; the `plumb` command uses it too.
+/* read.h: read recordings of plumb. The interface of libplumb-read, which the `plumb` command uses.
  *
  *     plumb_report *report;
  *     plumb_error err;
  *     char *text;
  *     if (plumb_report_open(&report, NULL, &err) < 0)          (the newest run)
  *         return fail(err.message);
- *     if (plumb_report_render(report, NULL, &text, &err) == 0) {
+ *     if (plumb_report_render(&text, report, NULL, &err) == 0) {
  *         puts(text);
  *         plumb_read_free(text);
  *     }

@@ -14,14 +14,26 @@
  * register others. Names are compared without regard to case, surrounding blanks and the prefix
  * "profiler_region_". Entering a region that is not registered is logged once and has no other
  * effect. While nothing is recorded, every call does nothing. */
-#include <plumb/plumb.h> /* which includes this file when everything it needs is there */
 #ifndef PLUMB_REGION_H
 #define PLUMB_REGION_H
 
-#if !defined(PLUMB_DISABLE)
+#include <plumb/detail/client.h>
+#include <plumb/detail/scope.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Describes a region. Its texts live as long as the process. */
+struct plumb_region {
+    const char *name;        /* "profiler_region_" and the short one */
+    const char *short_name;  /* "training_train_one_step" */
+    const char *twin;        /* another spelling of it; NULL: none */
+    const char *description; /* "" when none was given */
+    uint64_t entered;        /* times, in the run that is open */
+    uint32_t selected;       /* 1: PLUMB_REGIONS names it */
+    uint32_t reserved;
+};
 
 /* Registers the region `name`. Call it before the first span, so that PLUMB_REGIONS can select the
  * region. `description`: what runs in it, or NULL. Errors: PLUMB_ERR_ARG (the name is empty, has no
@@ -50,28 +62,24 @@ static inline size_t plumb_region_list(plumb_region *out, size_t n)
     return PLUMB_KNOWS_(api, region_list) ? api->region_list(out, n, sizeof *out) : 0;
 }
 
-/* Begin and end of a region whose name is made at run time, or that is not a block. */
+/* Begins a region whose name is made at run time, or that is not a block. End it on the same
+ * thread; plumb_span_fail() and its like take the handle. */
 static inline plumb_span plumb_region_begin(const char *name)
 {
     const struct plumb_api *api = plumb_api_();
     plumb_span none = {0};
     return PLUMB_KNOWS_(api, region_begin) ? api->region_begin(name) : none;
 }
+/* Ends the region. */
 static inline void plumb_region_end(plumb_span region)
 {
-    plumb_end(region);
+    plumb_end_(region);
 }
-
-#ifdef __cplusplus
-}
-#endif
 
 /* The region `name` (a string literal), to the end of the block. _AS gives the handle a name, for
  * plumb_span_fail() and the like. */
-#define PLUMB_REGION(name) PLUMB_SCOPE_(PLUMB_ID_(plumb_span_), name, PLUMB_POINT_REGION)
+#define PLUMB_REGION(name) PLUMB_SCOPE_UNNAMED_(name, PLUMB_POINT_REGION)
 #define PLUMB_REGION_AS(var, name) PLUMB_SCOPE_(var, name, PLUMB_POINT_REGION)
-
-#endif
 
 /* Wraps a function: PLUMB_REGION_WRAP("training_step", int, step, (struct t *t), (t)) defines
  * `int step_plumb(struct t *t)`, which runs step(t) in the region. */
@@ -90,4 +98,7 @@ static inline void plumb_region_end(plumb_span region)
     }                                                                                              \
     typedef int fn##_plumb_wrapped_
 
+#ifdef __cplusplus
+}
+#endif
 #endif

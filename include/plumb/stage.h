@@ -1,12 +1,28 @@
-/* stage.h: stages beyond plain spans, and requests. Part of plumb.h. */
-#include <plumb/plumb.h> /* which includes this file when everything it needs is there */
+/* stage.h: stages beyond the macro PLUMB_STAGE, and requests. Part of plumb.h.
+ *
+ *     PLUMB_REQUEST(request, "req-17", NULL);         (the unit of work that this block does)
+ *     PLUMB_STAGE(stage, "denoise");                  (a stage of the pipeline)
+ *     plumb_stage_metric(stage, "dit_time_s");
+ *
+ * A stage is a top-level span: plumb records its memory (memory.h) and its inputs and outputs
+ * (signature.h), logs its start and end at level info, and adds it to the request. It costs some
+ * microseconds. Any thread may call what is here; a signal handler may not. */
 #ifndef PLUMB_STAGE_H
 #define PLUMB_STAGE_H
 
-#if !defined(PLUMB_DISABLE)
+#include <plumb/detail/client.h>
+#include <plumb/detail/scope.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+enum plumb_stage_part { PLUMB_STAGE_INPUT = 0, PLUMB_STAGE_OUTPUT = 1, PLUMB_STAGE_METADATA = 2 };
+
+/* A name and its value, both text. Arrays of them end with a NULL key. */
+struct plumb_pair {
+    const char *key, *value;
+};
 
 /* Begins a span with flags (enum plumb_point_flags), such as a stage, of a node whose name is made
  * at run time. */
@@ -32,19 +48,20 @@ static inline plumb_async plumb_async_begin_with(plumb_node node, uint32_t flags
  * node. */
 static inline void plumb_stage_metric(plumb_span stage, const char *name)
 {
-    const struct plumb_api *api = plumb_client_api_();
-    if (stage.id && PLUMB_KNOWS_(api, stage_metric))
+    const struct plumb_api *api = plumb_api_for_(stage.id);
+    if (PLUMB_KNOWS_(api, stage_metric))
         api->stage_metric(stage, name);
 }
 
 /* ---- Requests ---------------------------------------------------------------------------------
  * A request groups the records of one unit of work that the program was asked to do: the runs of
- * its stages, its memory, its checkpoints and signatures. Cumulative statistics are not affected.
- *
- * A thread works for one request at a time: beginning a request ends the previous one. Workers that
- * adopt a context captured in the request work for it too. `id` is cut at 103 bytes; NULL or "":
- * "req_" followed by the time. `metadata`: pairs that end with a NULL key, or NULL; 2 KiB are
- * kept. */
+ * its stages, its memory, its checkpoints and signatures. Cumulative statistics are not
+ * affected. */
+
+/* Begins a request. The calling thread works for one request at a time: this ends its previous one.
+ * Workers that adopt a context captured in the request work for it too.
+ *   id        cut at 103 bytes; NULL or "": "req_" followed by the time
+ *   metadata  pairs that end with a NULL key, or NULL; 2 KiB are kept */
 static inline plumb_request plumb_request_begin(const char *id, const plumb_pair *metadata)
 {
     const struct plumb_api *api = plumb_api_();
@@ -54,35 +71,34 @@ static inline plumb_request plumb_request_begin(const char *id, const plumb_pair
 /* Ends the request; any thread may call it. */
 static inline void plumb_request_end(plumb_request request)
 {
-    if (request.id)
-        plumb_client_api_()->request_end(request, 0, NULL);
+    const struct plumb_api *api = plumb_api_for_(request.id);
+    if (api)
+        api->request_end(request, 0, NULL);
 }
+/* Ends the request as failed. `why` may be NULL. */
 static inline void plumb_request_fail(plumb_request request, const char *why)
 {
-    if (request.id)
-        plumb_client_api_()->request_end(request, 1, why);
+    const struct plumb_api *api = plumb_api_for_(request.id);
+    if (api)
+        api->request_end(request, 1, why);
 }
 static inline void plumb_request_cleanup_(plumb_request *request)
 {
     PLUMB_JUMPED_PAST_(*request);
-    if (plumb_client_api_())
-        plumb_request_end(*request);
+    plumb_request_end(*request);
 }
-
-#ifdef __cplusplus
-}
-#endif
 
 /* As PLUMB_STAGE, but its begin does not reset memory peaks: it sees the peak since the last stage
  * that reset them. */
 #define PLUMB_STAGE_RUNNING_PEAK(var, name)                                                        \
     PLUMB_SCOPE_(var, name, PLUMB_POINT_STAGE | PLUMB_POINT_RUNNING_PEAK)
 /* As PLUMB_SPAN; memory is measured as for a stage. */
-#define PLUMB_SPAN_MEMORY(name) PLUMB_SCOPE_(PLUMB_ID_(plumb_span_), name, PLUMB_POINT_MEMORY)
+#define PLUMB_SPAN_MEMORY(name) PLUMB_SCOPE_UNNAMED_(name, PLUMB_POINT_MEMORY)
 /* A request that ends with the block. */
 #define PLUMB_REQUEST(var, id, metadata)                                                           \
-    plumb_request var __attribute__((cleanup(plumb_request_cleanup_), unused)) =                   \
-        plumb_request_begin(id, metadata)
+    plumb_request var PLUMB_CLEANUP_(plumb_request_cleanup_) = plumb_request_begin(id, metadata)
 
+#ifdef __cplusplus
+}
 #endif
 #endif

@@ -2,16 +2,15 @@
  * of plumb.h. Recorded only if the run is traced (PLUMB_TRACE=1).
  *
  *     plumb_instant("scheduler.switched");
- *     plumb_counter("queue.depth", depth);
+ *     plumb_gauge_set("queue.depth", depth);
  *     if (latency_ms > 500)
  *         plumb_trace_keep("a slow request", NULL);      (PLUMB_TRACE_MODE=ring)
  *
  * Cost while the run is traced: a lock and a lookup of the name, about 100 ns. */
-#include <plumb/plumb.h> /* which includes this file when everything it needs is there */
 #ifndef PLUMB_TIMELINE_H
 #define PLUMB_TIMELINE_H
 
-#if !defined(PLUMB_DISABLE)
+#include <plumb/detail/client.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,13 +25,13 @@ static inline void plumb_instant(const char *name)
         api->instant(name);
 }
 
-/* Records a new value on the track `name`. Totals of plumb_count() have tracks without this
- * call. */
-static inline void plumb_counter(const char *name, double value)
+/* Sets the value of the track `name`, from now on. Totals of plumb_counter_add() have tracks
+ * without this call. */
+static inline void plumb_gauge_set(const char *name, double value)
 {
     const struct plumb_api *api = plumb_api_();
-    if (PLUMB_KNOWS_(api, counter))
-        api->counter(name, value);
+    if (PLUMB_KNOWS_(api, gauge_set))
+        api->gauge_set(name, value);
 }
 
 /* Requests that the newest records of all threads are written to a separate file in the run
@@ -46,6 +45,5 @@ static inline int plumb_trace_keep(const char *why, plumb_error *err)
 
 #ifdef __cplusplus
 }
-#endif
 #endif
 #endif

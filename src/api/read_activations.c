@@ -79,8 +79,8 @@ uint64_t plumb_activation_log_records(const plumb_activation_log *log)
     return log->table.count;
 }
 
-int plumb_activation_log_render(const plumb_activation_log *log,
-                                const plumb_activation_log_view *view, char **out, plumb_error *err)
+int plumb_activation_log_render(char **out, const plumb_activation_log *log,
+                                const plumb_activation_log_view *view, plumb_error *err)
 {
     plumb_activation_log_view given = plumb_activation_log_view_default();
     struct plumb_buf text = {0};

@@ -345,7 +345,7 @@ void plumb_comparison_close(plumb_comparison *comparison)
 
 /* ---- What came out --------------------------------------------------------------------------- */
 
-void plumb_comparison_result(const plumb_comparison *comparison, plumb_compare_result *out)
+void plumb_comparison_result(plumb_compare_result *out, const plumb_comparison *comparison)
 {
     plumb_compare_result result = comparison->compare.result;
     result.size = out->size < sizeof result ? out->size : sizeof result;
@@ -360,8 +360,8 @@ const char *plumb_comparison_run(const plumb_comparison *comparison, uint32_t si
     return c->runs[side == PLUMB_SIDE_A ? i : c->run_count[PLUMB_SIDE_A] + i].path;
 }
 
-int plumb_comparison_render(const plumb_comparison *comparison, const plumb_compare_view *view,
-                            char **out, plumb_error *err)
+int plumb_comparison_render(char **out, const plumb_comparison *comparison,
+                            const plumb_compare_view *view, plumb_error *err)
 {
     plumb_compare_view v = plumb_compare_view_default();
     struct plumb_buf text = {0};
@@ -387,7 +387,7 @@ static int give(struct plumb_buf *text, char **out, plumb_error *err)
     return PLUMB_OK;
 }
 
-int plumb_comparison_notes(const plumb_comparison *comparison, char **out, plumb_error *err)
+int plumb_comparison_notes(char **out, const plumb_comparison *comparison, plumb_error *err)
 {
     struct plumb_buf text = {0};
     plumb_buf_str(&text, "");
@@ -395,7 +395,7 @@ int plumb_comparison_notes(const plumb_comparison *comparison, char **out, plumb
     return give(&text, out, err);
 }
 
-int plumb_comparison_remarks(const plumb_comparison *comparison, char **out, plumb_error *err)
+int plumb_comparison_remarks(char **out, const plumb_comparison *comparison, plumb_error *err)
 {
     struct plumb_buf text = {0};
     plumb_buf_str(&text, comparison->remarks.data);

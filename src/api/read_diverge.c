@@ -85,7 +85,7 @@ void plumb_divergence_close(plumb_divergence *p)
     free(p);
 }
 
-void plumb_divergence_summary(const plumb_divergence *p, plumb_divergence_result *out)
+void plumb_divergence_summary(plumb_divergence_result *out, const plumb_divergence *p)
 {
     const struct plumb_diverge *d = &p->diverge;
     plumb_divergence_result result = {.size = out->size < sizeof result ? out->size : sizeof result,
@@ -96,7 +96,7 @@ void plumb_divergence_summary(const plumb_divergence *p, plumb_divergence_result
     memcpy(out, &result, result.size);
 }
 
-int plumb_divergence_render(plumb_divergence *p, const plumb_divergence_view *view, char **out,
+int plumb_divergence_render(char **out, plumb_divergence *p, const plumb_divergence_view *view,
                             plumb_error *err)
 {
     plumb_divergence_view v = plumb_divergence_view_default();

@@ -243,7 +243,7 @@ static const struct {
     {"membarrier", check_membarrier}, {"nvtx", check_nvtx},
 };
 
-int plumb_doctor_check(size_t i, plumb_check *out)
+int plumb_doctor_check(plumb_check *out, size_t i)
 {
     plumb_check result;
     if (i >= sizeof checks / sizeof *checks)

@@ -186,7 +186,7 @@ static void put_idle(struct lines *l, const struct plumb_settings *s)
     }
 }
 
-int plumb_doctor_setting(size_t i, plumb_check *out)
+int plumb_doctor_setting(plumb_check *out, size_t i)
 {
     struct lines l = {i, 0, out};
     struct plumb_settings *s = malloc(sizeof *s);

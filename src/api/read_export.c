@@ -209,7 +209,7 @@ static int put_output(struct request *r, plumb_exported *out, plumb_error *err)
 
 /* ---- Call ----------------------------------------------------------------------------------- */
 
-int plumb_export(const char *run, const plumb_export_options *options, plumb_exported *out,
+int plumb_export(plumb_exported *out, const char *run, const plumb_export_options *options,
                  plumb_error *err)
 {
     plumb_export_options o = plumb_export_options_default();
@@ -228,7 +228,7 @@ int plumb_export(const char *run, const plumb_export_options *options, plumb_exp
         return rc;
     r.t = plumb_trace_table(trace);
     r.trace = plumb_trace_path(trace);
-    if ((rc = plumb_trace_remarks(trace, &made.remarks, err)) == PLUMB_OK) {
+    if ((rc = plumb_trace_remarks(&made.remarks, trace, err)) == PLUMB_OK) {
         err->code = 0;
         rc = put_output(&r, &made, err);
     }

@@ -16,6 +16,7 @@
 #include "report/table/choice.h"
 #include "summary/rank_summary.h"
 #include <plumb/read/report.h>
+#include <plumb/version.h>
 
 enum { PATH_BYTES = 4096 };
 
@@ -218,7 +219,7 @@ static int check_nodes(const struct plumb_timing *t, const struct plumb_pattern 
                : plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no node of the run matches '%s'", text);
 }
 
-int plumb_report_render(const plumb_report *report, const plumb_report_options *options, char **out,
+int plumb_report_render(char **out, const plumb_report *report, const plumb_report_options *options,
                         plumb_error *err)
 {
     plumb_report_options o;
@@ -262,7 +263,7 @@ static void put_unsaved(const struct plumb_report *r, struct plumb_buf *out)
                          r->summary.message);
 }
 
-int plumb_report_remarks(const plumb_report *report, char **out, plumb_error *err)
+int plumb_report_remarks(char **out, const plumb_report *report, plumb_error *err)
 {
     struct plumb_buf text = {0};
     plumb_buf_str(&text, "");
@@ -337,7 +338,7 @@ static int recovered(const struct plumb_report *r, bool was_there, plumb_recover
     return was_there ? 0 : 1;
 }
 
-int plumb_recover(const char *run, plumb_recovered *out, plumb_error *err)
+int plumb_recover(plumb_recovered *out, const char *run, plumb_error *err)
 {
     char path[PATH_BYTES];
     char report_path[PATH_BYTES + sizeof PLUMB_TIMING_NAME];

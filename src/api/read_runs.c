@@ -113,8 +113,8 @@ static bool still_records(const char *path, void *arg)
     return load.state == PLUMB_LOAD_LIVE;
 }
 
-int plumb_run_list_prune(const plumb_run_list *list, const plumb_prune_options *options,
-                         plumb_pruned_runs *out, plumb_error *err)
+int plumb_run_list_prune(plumb_pruned_runs *out, const plumb_run_list *list,
+                         const plumb_prune_options *options, plumb_error *err)
 {
     plumb_prune_options o = {sizeof o, 0, 0};
     struct plumb_pruned done;

@@ -25,7 +25,7 @@ static uint32_t kind_of(const struct plumb_setting *setting)
     }
 }
 
-int plumb_setting_get(size_t i, plumb_setting_info *out)
+int plumb_setting_get(plumb_setting_info *out, size_t i)
 {
     size_t n;
     const struct plumb_setting *table = plumb_settings_table(&n);

@@ -44,7 +44,7 @@ int plumb_signature_beside(struct plumb_signature *out, bool *there, const char 
     return rc;
 }
 
-int plumb_signatures_render(const char *path, const plumb_report_options *options, char **out,
+int plumb_signatures_render(char **out, const char *path, const plumb_report_options *options,
                             plumb_error *err)
 {
     struct plumb_signature signature;

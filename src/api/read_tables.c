@@ -214,7 +214,7 @@ static void hand_out(void *out, const void *from, size_t size)
         memcpy((char *)out + sizeof known, (const char *)from + sizeof known, known - sizeof known);
 }
 
-void plumb_trace_get_info(const plumb_trace *trace, plumb_trace_info *out)
+void plumb_trace_get_info(plumb_trace_info *out, const plumb_trace *trace)
 {
     const struct plumb_table *t = &trace->table;
     plumb_trace_info info = {
@@ -245,7 +245,7 @@ static const char *unit_of(const struct plumb_table *t, const struct plumb_table
     return l->unit_name ? plumb_table_text(t, l->unit_name) : units[l->unit];
 }
 
-int plumb_trace_get_lane(const plumb_trace *trace, uint32_t i, plumb_trace_lane *out)
+int plumb_trace_get_lane(plumb_trace_lane *out, const plumb_trace *trace, uint32_t i)
 {
     const struct plumb_table *t = &trace->table;
     if (i >= t->lane_count)
@@ -272,7 +272,7 @@ int plumb_trace_get_lane(const plumb_trace *trace, uint32_t i, plumb_trace_lane 
     return 1;
 }
 
-void plumb_trace_get_slices(const plumb_trace *trace, plumb_trace_slices *out)
+void plumb_trace_get_slices(plumb_trace_slices *out, const plumb_trace *trace)
 {
     const struct plumb_table_slices *s = &trace->table.slices;
     plumb_trace_slices slices = {
@@ -290,7 +290,7 @@ void plumb_trace_get_slices(const plumb_trace *trace, plumb_trace_slices *out)
     hand_out(out, &slices, sizeof slices);
 }
 
-void plumb_trace_get_instants(const plumb_trace *trace, plumb_trace_instants *out)
+void plumb_trace_get_instants(plumb_trace_instants *out, const plumb_trace *trace)
 {
     const struct plumb_table_instants *m = &trace->table.instants;
     plumb_trace_instants instants = {
@@ -305,7 +305,7 @@ void plumb_trace_get_instants(const plumb_trace *trace, plumb_trace_instants *ou
     hand_out(out, &instants, sizeof instants);
 }
 
-void plumb_trace_get_counters(const plumb_trace *trace, plumb_trace_counters *out)
+void plumb_trace_get_counters(plumb_trace_counters *out, const plumb_trace *trace)
 {
     const struct plumb_table_counters *c = &trace->table.counters;
     plumb_trace_counters counters = {
@@ -328,17 +328,17 @@ static void get_args(const struct plumb_table_args *a, plumb_trace_args *out)
     hand_out(out, &args, sizeof args);
 }
 
-void plumb_trace_get_args(const plumb_trace *trace, plumb_trace_args *out)
+void plumb_trace_get_args(plumb_trace_args *out, const plumb_trace *trace)
 {
     get_args(&trace->table.slice_args, out);
 }
 
-void plumb_trace_get_instant_args(const plumb_trace *trace, plumb_trace_args *out)
+void plumb_trace_get_instant_args(plumb_trace_args *out, const plumb_trace *trace)
 {
     get_args(&trace->table.instant_args, out);
 }
 
-int plumb_trace_get_flow(const plumb_trace *trace, uint32_t i, plumb_trace_flow *out)
+int plumb_trace_get_flow(plumb_trace_flow *out, const plumb_trace *trace, uint32_t i)
 {
     if (i >= trace->table.flow_count)
         return 0;
@@ -356,21 +356,21 @@ int plumb_trace_get_flow(const plumb_trace *trace, uint32_t i, plumb_trace_flow 
     return 1;
 }
 
-int plumb_trace_get_fact(const plumb_trace *trace, uint32_t i, const char **key,
-                         plumb_trace_number *value, uint32_t *type)
+int plumb_trace_get_metadata(plumb_trace_metadata *out, const plumb_trace *trace, uint32_t i)
 {
     if (i >= trace->table.fact_count)
         return 0;
     const struct plumb_table_fact *f = &trace->table.facts[i];
-    *key = plumb_table_text(&trace->table, f->key);
-    value->u64 = f->value.u64;
-    *type = f->type;
+    plumb_trace_metadata fact = {.key = plumb_table_text(&trace->table, f->key),
+                                 .value = {.u64 = f->value.u64},
+                                 .type = f->type};
+    hand_out(out, &fact, sizeof fact);
     return 1;
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-int plumb_trace_render(const plumb_trace *trace, const plumb_trace_view *view, char **out,
+int plumb_trace_render(char **out, const plumb_trace *trace, const plumb_trace_view *view,
                        plumb_error *err)
 {
     plumb_trace_view v = plumb_trace_view_default();
@@ -386,7 +386,7 @@ int plumb_trace_render(const plumb_trace *trace, const plumb_trace_view *view, c
     return rc;
 }
 
-int plumb_trace_remarks(const plumb_trace *trace, char **out, plumb_error *err)
+int plumb_trace_remarks(char **out, const plumb_trace *trace, plumb_error *err)
 {
     struct plumb_buf text = {0};
     plumb_buf_str(&text, "");

@@ -53,7 +53,7 @@
 #include "summary/end_block.h"
 #include "summary/rank_summary.h"
 #include "summary/table.h"
-#include <plumb/lookup.h>
+#include <plumb/detail/lookup.h>
 
 /* Written once, before any client can see it. */
 static struct plumb_api table;
@@ -115,7 +115,7 @@ static void fill_table(void)
     plumb_api_fill(&table, plumb_rt.clock);
     table.async_begin = plumb_async_begin_impl;
     table.async_end = plumb_async_end_impl;
-    table.count = plumb_count_impl;
+    table.counter_add = plumb_counter_add_impl;
     table.point_register = plumb_point_register;
     table.client_detach = plumb_client_detach;
     table.node_get = plumb_node_intern;
@@ -159,8 +159,8 @@ static void fill_table(void)
     table.checkpoint = plumb_checkpoint_impl;
     table.request_begin = plumb_request_begin_impl;
     table.request_end = plumb_request_end_impl;
-    table.runtime_begin = plumb_runtime_begin_impl;
-    table.runtime_finish = plumb_runtime_finish_impl;
+    table.stopwatch_start = plumb_stopwatch_start_impl;
+    table.stopwatch_stop = plumb_stopwatch_stop_impl;
     table.stage_value = plumb_stage_value_impl;
     table.activation_register = plumb_activation_register_impl;
     table.activation = plumb_activation_impl;
@@ -181,13 +181,13 @@ static void fill_table(void)
     table.emit = plumb_emit_impl;
     table.origin_capture = plumb_origin_capture_impl;
     table.instant = plumb_instant_impl;
-    table.counter = plumb_counter_impl;
+    table.gauge_set = plumb_gauge_set_impl;
     table.trace_keep = plumb_trace_keep_impl;
     table.region_register = plumb_region_register_impl;
     table.region_resolve = plumb_region_resolve_impl;
     table.region_list = plumb_region_list_impl;
     table.region_begin = plumb_region_begin_impl;
-    table.runtime_environment = plumb_runtime_environment_impl;
+    table.environment_read = plumb_environment_read_impl;
     table.device_unregister = plumb_device_unregister_impl;
 }
 

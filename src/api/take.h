@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include <plumb/error.h>
 
 /* Copies what the caller knows of a struct over `out`, the defaults, of `bytes` bytes. `in` NULL:
  * they stay. PLUMB_ERR_ARG: its size was never set. */

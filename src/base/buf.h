@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 struct plumb_buf {
     char *data;

@@ -3,7 +3,7 @@
 #ifndef PLUMB_BASE_ERROR_H
 #define PLUMB_BASE_ERROR_H
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 /* Writes code and text to `err` (may be NULL) and returns `code`, so that callers can
  * `return plumb_fail(...)`. Control characters of the text become '?', so that it stays one line.

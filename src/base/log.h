@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include <plumb/abi.h>
+#include <plumb/run.h>
 
 /* level 0 silences everything but plumb_say(). */
 void plumb_log_set(int level, plumb_log_fn fn, void *arg);

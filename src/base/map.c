@@ -6,7 +6,7 @@
 
 #include "base/atomic.h"
 #include "base/pages.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 static uint32_t slot_of(const struct plumb_map *m, uint64_t key)
 {

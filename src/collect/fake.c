@@ -19,8 +19,6 @@
 #include "base/u128.h"
 #include "record/collect/collector.h"
 
-/* The header for its structs alone: the library needs no client of itself. */
-#define PLUMB_DISABLE 1
 #include <plumb/fake.h>
 
 enum { QUEUES = 16, THREADS = 16, PENDING = 1024, LATE_EVENTS = 100 };
@@ -91,11 +89,11 @@ static uint64_t device_now(void)
     return fake.ahead + scaled(host_ns() - fake.zero_ns);
 }
 
-static int clock_now(void *arg, uint64_t *ticks)
+static int clock_now(uint64_t *out, void *arg)
 {
     (void)arg;
     pthread_mutex_lock(&fake.lock);
-    *ticks = device_now();
+    *out = device_now();
     pthread_mutex_unlock(&fake.lock);
     return PLUMB_OK;
 }
@@ -113,9 +111,9 @@ static void hang(void)
         plumb_nap(1000000);
 }
 
-static int clock_hangs(void *arg, uint64_t *ticks)
+static int clock_hangs(uint64_t *out, void *arg)
 {
-    int rc = clock_now(arg, ticks);
+    int rc = clock_now(out, arg);
     if (PLUMB_LOAD(fake.born))
         hang();
     return rc;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include <plumb/abi.h>
+#include <plumb/collector.h>
 
 extern const plumb_collector_ops plumb_fake_collector;
 

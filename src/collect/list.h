@@ -3,7 +3,7 @@
 #ifndef PLUMB_COLLECT_LIST_H
 #define PLUMB_COLLECT_LIST_H
 
-#include <plumb/abi.h>
+#include <plumb/collector.h>
 
 extern const plumb_collector_ops *const plumb_collector_list[]; /* ends with NULL */
 

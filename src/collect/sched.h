@@ -2,7 +2,7 @@
 #ifndef PLUMB_COLLECT_SCHED_H
 #define PLUMB_COLLECT_SCHED_H
 
-#include <plumb/abi.h>
+#include <plumb/collector.h>
 
 extern const plumb_collector_ops plumb_sched_collector;
 

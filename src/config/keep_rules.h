@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 enum { PLUMB_KEEP_RULES = 16, PLUMB_KEEP_WHY = 200 };
 

@@ -8,7 +8,7 @@
 #include <regex.h>
 #include <stdbool.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 struct plumb_pattern {
     bool any; /* the empty pattern, which everything matches */

@@ -10,7 +10,6 @@
 #include <stddef.h>
 
 #include "base/buf.h"
-#include <plumb/abi.h>
 
 #define PLUMB_REGION_PREFIX "profiler_region_"
 /* What the node of a region is called: this and the long name. */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include <plumb/abi.h>
+#include <plumb/run.h>
 
 /* LIST: names, several hundred of them. */
 enum { PLUMB_SETTINGS_PATH = 1024, PLUMB_SETTINGS_NAME = 512, PLUMB_SETTINGS_LIST = 16384 };

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "config/settings.h"
+#include <plumb/summary.h>
 
 static int apply_switch(bool *to, uint32_t value, const char *field, plumb_error *err)
 {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <plumb/summary.h>
 
 static struct plumb_settings s;
 static plumb_error err;

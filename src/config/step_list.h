@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 enum { PLUMB_STEP_RANGES = 64 };
 struct plumb_step_list {

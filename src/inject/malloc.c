@@ -16,6 +16,7 @@
 
 #include "inject/real.h"
 #include "inject/tell.h"
+#include <plumb/memory.h>
 
 #define FACE __attribute__((visibility("default")))
 

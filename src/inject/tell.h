@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "base/atomic.h"
-#include <plumb/abi.h>
 
 typedef void (*plumb_tell_fn)(uint32_t event, uint64_t bytes);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "live/lane_clock.h"
+#include <plumb/collector.h>
 
 const char *plumb_collector_state_name(uint32_t state)
 {

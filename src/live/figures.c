@@ -4,6 +4,7 @@
 
 #include "base/u128.h"
 #include "live/read.h"
+#include <plumb/summary.h>
 
 /* The sum of squares that goes with total and deviation. Not the converted sum of squares: the
  * rounding of the total would show in the difference of the two as a deviation where there is none.

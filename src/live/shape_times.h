@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 /* Calls of one stage and signature, in all pipelines and phases, as far as the report's statistics
  * hold them: without failed and skipped ones, and those from before a reset. */

@@ -6,7 +6,7 @@
 #include "base/atomic.h"
 #include "live/trace_regions.h"
 
-#include <plumb/abi.h>
+#include <plumb/run.h>
 
 enum { SETTLED = 2 }; /* `dropping`: gap[0] is all that is left */
 

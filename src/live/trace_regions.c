@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-#include <plumb/abi.h>
+#include <plumb/run.h>
 
 enum { WAITS = 1000 }; /* for some instructions of another thread */
 

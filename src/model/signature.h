@@ -13,7 +13,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include <plumb/abi.h>
 
 enum {
     PLUMB_SIGNATURE_SCHEMA = 1,

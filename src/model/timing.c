@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "model/timing_parts.h"
+#include <plumb/summary.h>
 
 void plumb_timing_init(struct plumb_timing *t)
 {

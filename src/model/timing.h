@@ -13,7 +13,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/stats/stats.h"
-#include <plumb/abi.h>
 
 enum { PLUMB_TIMING_SCHEMA = 1 };
 #define PLUMB_TIMING_FORMAT "plumb-timing"

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "summary/cells.h"
 #include "summary/unit.h"
+#include <plumb/summary.h>
 
 enum { LEAST_BETWEEN = 2, LEAST_AT_END = 4, MOST_NUMBERS = 8, NAME_BYTES = 256 };
 

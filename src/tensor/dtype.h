@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 /* The codes of DLPack 1.1. They are ours, because installed headers may lack the newer ones. */
 enum {

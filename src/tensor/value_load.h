@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "tensor/dtype.h"
-#include <plumb/abi.h>
 
 /* `n` values, one every `stride_bytes`, at any address. */
 typedef void plumb_load_fn(double *to, const unsigned char *from, uint64_t n,

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "tensor/dtype.h"
-#include <plumb/abi.h>
 
 enum { PLUMB_VIEW_MAX_DIMS = 64 }; /* as PyTorch and NumPy 2 have it */
 

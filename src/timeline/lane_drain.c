@@ -10,7 +10,7 @@
 #include "base/pages.h"
 #include "live/lane_clock.h"
 #include "timeline/lane_ring.h"
-#include <plumb/abi.h>
+#include <plumb/collector.h>
 
 enum {
     TRACK_LANE = 5, /* 1 to 4 are perfetto.c's */

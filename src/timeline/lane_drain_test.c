@@ -8,7 +8,7 @@
 #include "base/pages.h"
 #include "live/lane.h"
 #include "record_trace.h"
-#include <plumb/plugin.h>
+#include <plumb/collector.h>
 
 enum { SLOTS = 64, EVENTS = 20, ENTRY = 48 /* bytes, of what is sorted */ };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/pages.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 enum { UNKNOWN = 0, NO = 1, YES = 2 };
 

@@ -376,7 +376,7 @@ static void on_counter(void *self, const struct plumb_trace_state *s, uint64_t t
     struct plumb_trace_track *l = self;
     struct plumb_trace_file *f = l->file;
     struct plumb_pf_event e = {.type = PLUMB_PF_COUNTER, .ns = ns_now(l, ticks)};
-    /* Counters of plumb_count() belong to the pipeline of their thread. */
+    /* Counters of plumb_counter_add() belong to the pipeline of their thread. */
     uint64_t group = kind == PLUMB_COUNTER_I64 ? s->group >> 8 : 0;
     struct plumb_pf_track t = {.kind = PLUMB_PF_COUNTER_TRACK,
                                .parent = f->process_track,

@@ -246,7 +246,7 @@ static void table(void)
     MEMBER(struct plumb_api, async_begin);
     MEMBER(struct plumb_api, async_end);
     MEMBER(struct plumb_api, record_ns);
-    MEMBER(struct plumb_api, count);
+    MEMBER(struct plumb_api, counter_add);
     MEMBER(struct plumb_api, point_register);
     MEMBER(struct plumb_api, client_detach);
     MEMBER(struct plumb_api, node_get);

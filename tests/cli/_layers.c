@@ -44,7 +44,7 @@ int main(void)
             PLUMB_SPAN("token");
             for (int i = 0; i < LAYERS; i++)
                 layer(i);
-            plumb_count("tokens", 500);
+            plumb_counter_add("tokens", 500);
         }
     }
     return 0;

@@ -50,7 +50,8 @@ has out.txt "'inferense' is no region that every program has" "'mine' is no regi
 
 # Plug-ins of a program are named with it.
 cat >plug.c <<'END'
-#include <plumb/plugin.h>
+#include <plumb/collector.h>
+#include <plumb/plumb.h>
 static int start(plumb_collector *self, void *arg, const char *options, plumb_error *err)
 {
     (void)self, (void)arg, (void)options;

@@ -36,7 +36,7 @@ static void die(const char *what)
 static void work(int depth)
 {
     PLUMB_SPAN("work");
-    plumb_count("calls", 1);
+    plumb_counter_add("calls", 1);
     if (depth > 0)
         work(depth - 1);
 }
@@ -73,7 +73,7 @@ static void call_device(void)
     plumb_request_end(request);
     /* What is done is told by threads of the device's own. */
     for (int i = 0; last && status.emitted < 9; i++) {
-        plumb_collector_status_get(plumb_collector_find("fake"), &status);
+        plumb_collector_status_get(&status, plumb_collector_find("fake"));
         if (i == 100000000)
             die("the device tells nothing");
     }

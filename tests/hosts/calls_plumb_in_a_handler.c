@@ -25,7 +25,7 @@ static void allowed(int turn)
         (void)plumb_configure(NULL, &config, &err);
         break;
     case 2:
-        plumb_count("handled", 1);
+        plumb_counter_add("handled", 1);
         break;
     case 3:
         (void)plumb_trace_keep("a signal", &err);

@@ -23,7 +23,7 @@ static void *worker(void *arg)
             PLUMB_STAGE(stage, "stage");
             PLUMB_SPAN("inner");
         } else {
-            plumb_count("counted", 1);
+            plumb_counter_add("counted", 1);
         }
         __atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
     }

@@ -17,7 +17,7 @@ static void cold(uint64_t i)
     PLUMB_SPAN_NODE(plumb_node_get(name));
     plumb_context_capture(&context);
     PLUMB_ADOPT(&context);
-    plumb_count("counted", 1);
+    plumb_counter_add("counted", 1);
     if (i % 10 == 0 && plumb_summary_rows(&rows, NULL, NULL, NULL) == PLUMB_OK)
         plumb_rows_free(rows);
 }

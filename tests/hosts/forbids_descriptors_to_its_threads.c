@@ -77,7 +77,7 @@ static void compute(void)
     {
         PLUMB_SPAN("span");
         plumb_instant("instant");
-        plumb_count("count", 1);
+        plumb_counter_add("count", 1);
     }
     {
         PLUMB_SPAN("layer");
@@ -88,7 +88,7 @@ static void compute(void)
 
 static void ask(void)
 {
-    plumb_runtime_environment environment = {.size = sizeof environment};
+    plumb_environment environment = {.size = sizeof environment};
     plumb_rows *rows = NULL;
     char *text = NULL;
     HOST_NEEDS(plumb_summary_rows(&rows, NULL, NULL, NULL) <= PLUMB_OK);
@@ -97,7 +97,7 @@ static void ask(void)
     plumb_text_free(text);
     /* Without plumb's thread the caller reads the files itself. */
     if (plumb_is_recording()) {
-        HOST_NEEDS(plumb_runtime_environment_get(&environment, "none", "1", NULL) == PLUMB_OK);
+        HOST_NEEDS(plumb_environment_read(&environment, "none", "1", NULL) == PLUMB_OK);
         HOST_NEEDS(environment.platform[0] != '\0');
     }
     plumb_trace_keep("asked for", NULL);

@@ -174,7 +174,7 @@ static void labels(DLTensor *t)
     plumb_stage_input_value(stage, "cond", plumb_value_fields(fields, 3));
 }
 
-static int answer(const void *tensor, double *out, char *why, size_t size, void *arg)
+static int answer(double *out, const void *tensor, char *why, size_t size, void *arg)
 {
     (void)tensor;
     if (arg)
@@ -183,7 +183,7 @@ static int answer(const void *tensor, double *out, char *why, size_t size, void 
     return arg ? -1 : 0;
 }
 
-static int silent(const void *tensor, double *out, char *why, size_t size, void *arg)
+static int silent(double *out, const void *tensor, char *why, size_t size, void *arg)
 {
     (void)tensor, (void)out, (void)why, (void)size, (void)arg;
     return 1;

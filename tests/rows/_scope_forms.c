@@ -177,7 +177,7 @@ static void other_forms(void)
     plumb_async_end(async);
     plumb_record_ns(node, 1000);
     plumb_record_device_ns(node, 1000);
-    plumb_count("things", 3);
+    plumb_counter_add("things", 3);
     plumb_context_capture(&context);
     {
         PLUMB_ADOPT(&context);

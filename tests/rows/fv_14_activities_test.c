@@ -14,10 +14,10 @@
 
 static int found; /* whether the machine has the device */
 
-static int now(void *arg, uint64_t *ticks)
+static int now(uint64_t *out, void *arg)
 {
     (void)arg;
-    *ticks = record_now_ns();
+    *out = record_now_ns();
     return 0;
 }
 
@@ -42,7 +42,7 @@ static int start(plumb_collector *self, void *arg, const char *options, plumb_er
     if (plumb_lane_open(&l, self, &lane, err) < 0 || plumb_clock_open(&c, self, &clock, err) < 0)
         return PLUMB_ERR_STATE;
     plumb_origin_capture(&origin, l, plumb_node_get("on the npu"));
-    now(NULL, &work.end);
+    now(&work.end, NULL);
     work.begin = work.end - 5000;
     work.origin = &origin;
     return plumb_emit(l, c, &work);
@@ -73,7 +73,7 @@ static uint32_t recorded(const char *collect, double *device_ms)
     }
     assert_int_equal(record_count("on the host"), 1);
     row = record_row("on the npu");
-    assert_int_equal(plumb_collector_status_get(npu, &s), PLUMB_OK);
+    assert_int_equal(plumb_collector_status_get(&s, npu), PLUMB_OK);
     record_stop();
     *device_ms = row.device_total_ms;
     return s.state;

@@ -568,12 +568,12 @@ static void counts_add_up_by_name_and_pipeline(void **state)
     size_t seen = 0;
     (void)state;
     for (int i = 0; i < 1000; i++) {
-        plumb_count("tokens", 3);
-        plumb_count("retries", -1);
+        plumb_counter_add("tokens", 3);
+        plumb_counter_add("retries", -1);
     }
     {
         PLUMB_PIPELINE(plumb_pipeline_get("other"));
-        plumb_count("tokens", 5);
+        plumb_counter_add("tokens", 5);
     }
     record_finish(&t);
     for (size_t i = 0; i < t.count_count; i++) {
@@ -730,7 +730,7 @@ static void handles_of_nothing_are_accepted_everywhere(void **state)
     plumb_record_device_ns(0, 1);
     plumb_end(plumb_begin_node(0));
     plumb_async_end(plumb_async_begin(0));
-    plumb_count(NULL, 1);
+    plumb_counter_add(NULL, 1);
     plumb_rows_free(NULL);
     plumb_text_free(NULL);
     assert_int_equal(plumb_rows_count(NULL), 0);

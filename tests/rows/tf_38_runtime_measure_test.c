@@ -25,9 +25,9 @@ static double next_time(void *arg)
     return times[reading++];
 }
 
-static plumb_runtime_options options(void)
+static plumb_stopwatch_options options(void)
 {
-    plumb_runtime_options o = {.size = sizeof o};
+    plumb_stopwatch_options o = {.size = sizeof o};
     o.now_s = next_time;
     o.arg = times;
     reading = 0;
@@ -38,12 +38,12 @@ static plumb_runtime_options options(void)
 
 static void an_injected_clock_gives_exact_seconds(void **state)
 {
-    plumb_runtime_options o = options();
-    plumb_runtime_result result = {.size = sizeof result};
-    plumb_runtime_run *run;
+    plumb_stopwatch_options o = options();
+    plumb_stopwatch_result result = {.size = sizeof result};
+    plumb_stopwatch *run;
     (void)state;
-    assert_int_equal(plumb_runtime_begin(&run, &o, NULL), PLUMB_OK);
-    assert_int_equal(plumb_runtime_finish(run, &result, NULL), PLUMB_OK);
+    assert_int_equal(plumb_stopwatch_start(&run, &o, NULL), PLUMB_OK);
+    assert_int_equal(plumb_stopwatch_stop(&result, run, NULL), PLUMB_OK);
     assert_true(result.seconds == 2.5);
     assert_int_equal(result.device_count, 0);
 }
@@ -59,9 +59,9 @@ static void *allocate(void *arg)
 static void peaks_of_each_device_once(void **state)
 {
     static const char *const devices[] = {"cuda:0", "cuda:1", "cuda:0", "xpu:0"};
-    plumb_runtime_options o = options();
-    plumb_runtime_result result = {.size = sizeof result};
-    plumb_runtime_run *run;
+    plumb_stopwatch_options o = options();
+    plumb_stopwatch_result result = {.size = sizeof result};
+    plumb_stopwatch *run;
     pthread_t thread;
     (void)state;
     mem_alloc(1, 5000);
@@ -70,12 +70,12 @@ static void peaks_of_each_device_once(void **state)
     o.devices = devices;
     o.device_count = 4;
     o.capture_peak_memory = 1;
-    assert_int_equal(plumb_runtime_begin(&run, &o, NULL), PLUMB_OK);
+    assert_int_equal(plumb_stopwatch_start(&run, &o, NULL), PLUMB_OK);
     plumb_mem_reserve("cuda:0", "caching", NULL, 4096);
     assert_int_equal(pthread_create(&thread, NULL, allocate, NULL), 0);
     pthread_join(thread, NULL);
     plumb_memory_reset_peak(); /* somebody else's business */
-    assert_int_equal(plumb_runtime_finish(run, &result, NULL), PLUMB_OK);
+    assert_int_equal(plumb_stopwatch_stop(&result, run, NULL), PLUMB_OK);
     assert_int_equal(result.device_count, 3);
     assert_string_equal(result.memory[0].device, "cuda:0");
     assert_int_equal(result.memory[0].peak_allocated_bytes, 2100);
@@ -87,35 +87,36 @@ static void peaks_of_each_device_once(void **state)
 
 static void measures_without_a_recording(void **state)
 {
-    plumb_runtime_options o = options();
-    plumb_runtime_result result = {.size = sizeof result};
-    plumb_runtime_run *run;
+    plumb_stopwatch_options o = options();
+    plumb_stopwatch_result result = {.size = sizeof result};
+    plumb_stopwatch *run;
     (void)state;
     o.capture_peak_memory = 1;
     assert_false(plumb_is_recording());
-    assert_int_equal(plumb_runtime_begin(&run, &o, NULL), PLUMB_OK);
-    assert_int_equal(plumb_runtime_finish(run, &result, NULL), PLUMB_OK);
+    assert_int_equal(plumb_stopwatch_start(&run, &o, NULL), PLUMB_OK);
+    assert_int_equal(plumb_stopwatch_stop(&result, run, NULL), PLUMB_OK);
     assert_true(result.seconds == 2.5);
 }
 
 static void bad_arguments_are_refused_with_a_reason(void **state)
 {
     const char *const unnamed[] = {NULL};
-    plumb_runtime_options o = options();
-    plumb_runtime_run *run;
+    plumb_stopwatch_options o = options();
+    plumb_stopwatch *run;
     plumb_error err;
     (void)state;
     o.devices = unnamed;
     o.device_count = 1;
-    assert_int_equal(plumb_runtime_begin(&run, &o, &err), PLUMB_ERR_ARG);
+    assert_int_equal(plumb_stopwatch_start(&run, &o, &err), PLUMB_ERR_ARG);
     assert_non_null(strstr(err.message, "device"));
     assert_null(run);
     o.devices = NULL;
     o.device_count = 2;
-    assert_int_equal(plumb_runtime_begin(&run, &o, &err), PLUMB_ERR_ARG);
-    assert_string_equal(err.message, "plumb_runtime_begin: devices is NULL, but device_count is 2");
+    assert_int_equal(plumb_stopwatch_start(&run, &o, &err), PLUMB_ERR_ARG);
+    assert_string_equal(err.message,
+                        "plumb_stopwatch_start: devices is NULL, but device_count is 2");
     assert_null(run);
-    assert_true(plumb_runtime_finish(NULL, NULL, &err) < 0);
+    assert_true(plumb_stopwatch_stop(NULL, NULL, &err) < 0);
 }
 
 /* ---- The environment ------------------------------------------------------------------------- */
@@ -137,14 +138,14 @@ static void make_folders(const char *const *paths)
 /* What the call says of the commit with `folder` as working directory. */
 static const char *commit_in(const char *folder)
 {
-    static plumb_runtime_environment e;
+    static plumb_environment e;
     char here[1024];
     plumb_error err = {0, ""};
     memset(&e, 0, sizeof e);
     e.size = sizeof e;
     assert_non_null(getcwd(here, sizeof here));
     assert_int_equal(chdir(folder), 0);
-    assert_int_equal(plumb_runtime_environment_get(&e, NULL, NULL, &err), PLUMB_OK);
+    assert_int_equal(plumb_environment_read(&e, NULL, NULL, &err), PLUMB_OK);
     assert_int_equal(chdir(here), 0);
     return e.git_commit;
 }
@@ -207,12 +208,12 @@ static void a_broken_repository_gives_no_commit(void **state)
 
 static void the_environment_is_known_without_a_recording(void **state)
 {
-    plumb_runtime_environment e = {.size = sizeof e};
+    plumb_environment e = {.size = sizeof e};
     char expected[256];
     struct utsname u;
     (void)state;
     assert_false(plumb_is_recording());
-    assert_int_equal(plumb_runtime_environment_get(&e, "pytorch", "2.4.0", NULL), PLUMB_OK);
+    assert_int_equal(plumb_environment_read(&e, "pytorch", "2.4.0", NULL), PLUMB_OK);
     assert_int_equal(e.size, sizeof e);
     assert_int_equal(uname(&u), 0);
     snprintf(expected, sizeof expected, "%s %s %s", u.sysname, u.release, u.machine);
@@ -221,7 +222,7 @@ static void the_environment_is_known_without_a_recording(void **state)
     assert_non_null(strstr(e.compiler, __VERSION__));
     assert_string_equal(e.framework, "pytorch");
     assert_string_equal(e.framework_version, "2.4.0");
-    assert_in_range(e.gpu_count, 0, PLUMB_RUNTIME_GPUS);
+    assert_in_range(e.gpu_count, 0, PLUMB_ENVIRONMENT_GPUS);
     if (access("/proc/driver/nvidia/version", F_OK) < 0) {
         assert_string_equal(e.nvidia_driver, "");
         assert_int_equal(e.gpu_count, 0);
@@ -230,11 +231,11 @@ static void the_environment_is_known_without_a_recording(void **state)
 
 static void an_older_struct_is_filled_as_far_as_it_goes(void **state)
 {
-    plumb_runtime_environment e;
+    plumb_environment e;
     (void)state;
     memset(&e, 'x', sizeof e);
-    e.size = offsetof(plumb_runtime_environment, libc);
-    assert_int_equal(plumb_runtime_environment_get(&e, NULL, NULL, NULL), PLUMB_OK);
+    e.size = offsetof(plumb_environment, libc);
+    assert_int_equal(plumb_environment_read(&e, NULL, NULL, NULL), PLUMB_OK);
     assert_int_equal(strncmp(e.platform, "Linux ", 6), 0);
     assert_int_equal(e.libc[0], 'x');
 }
@@ -242,14 +243,14 @@ static void an_older_struct_is_filled_as_far_as_it_goes(void **state)
 static void a_report_has_the_environment(void **state)
 {
     static const char *const folders[] = {"work", "work/.git", NULL};
-    plumb_runtime_environment e = {.size = sizeof e};
+    plumb_environment e = {.size = sizeof e};
     struct plumb_timing t;
     (void)state;
     make_folders(folders);
     put("work/.git/HEAD", COMMIT_B "\n");
     assert_int_equal(chdir("work"), 0);
     record_start();
-    assert_int_equal(plumb_runtime_environment_get(&e, "onnxruntime", NULL, NULL), PLUMB_OK);
+    assert_int_equal(plumb_environment_read(&e, "onnxruntime", NULL, NULL), PLUMB_OK);
     record_finish(&t);
     assert_int_equal(chdir(".."), 0);
     assert_string_equal(t.kernel, e.platform);
@@ -270,18 +271,17 @@ static void a_report_has_the_environment(void **state)
 
 static void a_framework_that_does_not_fit_is_refused(void **state)
 {
-    plumb_runtime_environment e = {.size = sizeof e};
+    plumb_environment e = {.size = sizeof e};
     char name[65];
     plumb_error err;
     (void)state;
     memset(name, 'n', sizeof name);
     name[64] = '\0';
-    assert_int_equal(plumb_runtime_environment_get(&e, name, NULL, &err), PLUMB_ERR_ARG);
-    assert_string_equal(err.message,
-                        "plumb_runtime_environment_get: framework is longer than 63 bytes");
+    assert_int_equal(plumb_environment_read(&e, name, NULL, &err), PLUMB_ERR_ARG);
+    assert_string_equal(err.message, "plumb_environment_read: framework is longer than 63 bytes");
     e.size = 0;
-    assert_int_equal(plumb_runtime_environment_get(&e, NULL, NULL, &err), PLUMB_ERR_ARG);
-    assert_int_equal(plumb_runtime_environment_get(NULL, NULL, NULL, &err), PLUMB_ERR_ARG);
+    assert_int_equal(plumb_environment_read(&e, NULL, NULL, &err), PLUMB_ERR_ARG);
+    assert_int_equal(plumb_environment_read(NULL, NULL, NULL, &err), PLUMB_ERR_ARG);
 }
 
 int main(void)

@@ -36,7 +36,7 @@ static int with_names(void)
         if (i % 10 == 0)
             plumb_span_fail(s, name);
         sum += i;
-        plumb_count(name, 1);
+        plumb_counter_add(name, 1);
         plumb_async_end(request);
         plumb_end(s);
     }

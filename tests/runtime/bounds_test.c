@@ -658,11 +658,11 @@ static int role_hostile(void)
         plumb_span s = plumb_begin_node(plumb_node_get(hostile[i]));
         plumb_arg_str(s, hostile[i], hostile[i]);
         plumb_end(s);
-        plumb_count(hostile[i], i);
+        plumb_counter_add(hostile[i], i);
         plumb_scope_end(pipeline);
         plumb_scope_end(phase);
         spans(hostile[i], i + 1);
-        plumb_count(hostile[i], i + 1);
+        plumb_counter_add(hostile[i], i + 1);
     }
     return 3;
 }

@@ -41,7 +41,7 @@ static void each_starts_in_a_forked_child(void **state)
             plumb_stop(NULL);
             if (plumb_start(&o, &err) < 0)
                 _exit(2);
-            plumb_collector_status_get(plumb_collector_find(name), &s);
+            plumb_collector_status_get(&s, plumb_collector_find(name));
             if (s.state != PLUMB_COLLECTOR_RUNNING && s.state != PLUMB_COLLECTOR_ABSENT)
                 _exit(3);
             if (plumb_stop(&err) < 0)

@@ -28,7 +28,7 @@ static void start_with(const char *collect)
 static plumb_collector_status status_of(const char *name)
 {
     plumb_collector_status s;
-    assert_int_equal(plumb_collector_status_get(plumb_collector_find(name), &s), PLUMB_OK);
+    assert_int_equal(plumb_collector_status_get(&s, plumb_collector_find(name)), PLUMB_OK);
     return s;
 }
 
@@ -263,10 +263,10 @@ enum { OWN_HZ = 100000000 };
  */
 static const uint64_t own_day = UINT64_C(86400) * OWN_HZ;
 
-static int own_now(void *arg, uint64_t *ticks)
+static int own_now(uint64_t *out, void *arg)
 {
     (void)arg;
-    *ticks = own_day + record_now_ns() / 10;
+    *out = own_day + record_now_ns() / 10;
     return 0;
 }
 
@@ -344,10 +344,10 @@ static void a_program_brings_its_own(void **state)
     plumb_lane_options o = plumb_lane_options_default();
     (void)state;
     own_register();
-    assert_int_equal(plumb_collector_status_get(NULL, &(plumb_collector_status){0}), PLUMB_ERR_ARG);
+    assert_int_equal(plumb_collector_status_get(&(plumb_collector_status){0}, NULL), PLUMB_ERR_ARG);
     record_start();
     assert_int_equal(own.starts, 1);
-    own_now(NULL, &now);
+    own_now(&now, NULL);
     assert_int_equal(emit(PLUMB_EVENT_SPAN, now - 10, now), PLUMB_OK);
     assert_int_equal(emit(PLUMB_EVENT_INSTANT, now, 0), PLUMB_OK);
     assert_int_equal(emit(PLUMB_EVENT_COUNTER, now, 0), PLUMB_OK);
@@ -376,7 +376,7 @@ static void one_may_come_and_go_during_a_run(void **state)
     record_start();
     own_register();
     assert_int_equal(own.starts, 1);
-    own_now(NULL, &now);
+    own_now(&now, NULL);
     assert_int_equal(emit(PLUMB_EVENT_INSTANT, now, 0), PLUMB_OK);
     before = own.lane;
     assert_int_equal(plumb_collector_unregister(own.self, NULL), PLUMB_OK);
@@ -399,7 +399,7 @@ static void a_handle_of_an_earlier_run_is_refused(void **state)
     before = own.lane;
     record_stop();
     record_start();
-    own_now(NULL, &now);
+    own_now(&now, NULL);
     assert_int_equal(emit(PLUMB_EVENT_INSTANT, now, 0), PLUMB_OK);
     own.lane = before;
     assert_int_equal(emit(PLUMB_EVENT_INSTANT, now, 0), PLUMB_ERR_STATE);
@@ -445,7 +445,7 @@ static void *emitter(void *arg)
         plumb_origin origin;
         int rc;
         plumb_origin_capture(&origin, lane, node);
-        own_now(NULL, &e.end);
+        own_now(&e.end, NULL);
         e.begin = e.end - 10;
         e.name = plumb_name_get("event");
         e.origin = &origin;

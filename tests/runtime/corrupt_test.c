@@ -30,7 +30,7 @@ static int role_killed(void)
             plumb_span_fail(s, "made to fail");
         plumb_record_ns(node, 1000u + (unsigned)i);
         plumb_record_device_ns(node, 2000u + (unsigned)i);
-        plumb_count("things", i);
+        plumb_counter_add("things", i);
         plumb_async_end(plumb_async_begin(node));
     }
     for (int64_t i = 0; i < 40; i++) {

@@ -5,7 +5,7 @@
 #include "read/trace/perfetto.h"
 #include "record_trace.h"
 #include "report/export/lanes.h"
-#include <plumb/plugin.h>
+#include <plumb/collector.h>
 
 enum { QUEUES = 4, WORKS = 3, MS = 1000000 };
 static const char *const devices[QUEUES] = {"gpu:0", "gpu:1", "gpu:0", "gpu:1"};
@@ -14,12 +14,12 @@ static const char *const queues[QUEUES] = {"stream 7", "stream 7", "stream 20", 
 static plumb_lane lanes[QUEUES];
 static plumb_clock device_clock;
 
-static int read_clock(void *arg, uint64_t *ticks)
+static int read_clock(uint64_t *out, void *arg)
 {
     struct timespec now;
     (void)arg;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    *ticks = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    *out = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     return 0;
 }
 
@@ -62,7 +62,7 @@ static int play_devices(void)
     ops.start = start;
     ROLE_NEEDS(plumb_collector_register(&ops, NULL, NULL) != NULL);
     PLUMB_SPAN("launch");
-    read_clock(NULL, &from);
+    read_clock(&from, NULL);
     for (int i = 0; i < QUEUES; i++)
         for (uint64_t w = 0; w < WORKS; w++)
             emit(i, from + 10 * w * MS, from + (10 * w + 8) * MS);

@@ -214,7 +214,7 @@ static void child_of_an_open_span(plumb_span outer, plumb_scope phase)
     plumb_end(outer);
     plumb_scope_end(phase);
     record(300);
-    plumb_count("things", 1);
+    plumb_counter_add("things", 1);
     ROLE_NEEDS(plumb_summary_rows(&rows, NULL, NULL, NULL) == PLUMB_OK);
     plumb_rows_free(rows);
     ROLE_NEEDS(plumb_reset(NULL, NULL) == PLUMB_OK);

@@ -86,7 +86,7 @@ static void *everything(void *arg)
         plumb_request_end(request);
         end(REQUEST);
         begin(COUNT);
-        plumb_count("counter", 1);
+        plumb_counter_add("counter", 1);
         end(COUNT);
         plumb_checkpoint("checkpoint");
     }

@@ -104,7 +104,7 @@ static int play_burst(void)
         taken += rc == PLUMB_OK;
         refused += rc == PLUMB_ERR_MEMORY;
     }
-    plumb_collector_status_get(c, &s);
+    plumb_collector_status_get(&s, c);
     ROLE_NEEDS(taken + refused == BURST && s.emitted == BURST && s.dropped == refused);
     ROLE_NEEDS(refused > 0);
     return 0;
@@ -163,7 +163,7 @@ static int play_ring(void)
         pthread_join(threads[i], NULL);
     for (uint64_t i = 0; i < LAST; i++)
         emit_number(10000000 + i);
-    plumb_collector_status_get(c, &s);
+    plumb_collector_status_get(&s, c);
     ROLE_NEEDS(s.emitted == EMITTERS * EMITS + LAST);
     return 0;
 }

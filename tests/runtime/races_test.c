@@ -33,7 +33,7 @@ static void nested(plumb_pipeline *pipeline, int i)
         PLUMB_SPAN("inner");
         PLUMB_SPAN_DEBUG("debug");
     }
-    plumb_count("things", 1);
+    plumb_counter_add("things", 1);
     plumb_record_ns(plumb_node_get("elsewhere"), 100);
 }
 

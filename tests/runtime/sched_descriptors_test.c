@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include <plumb/plugin.h>
+#include <plumb/collector.h>
 
 #include "record.h"
 
@@ -26,7 +26,7 @@ static plumb_collector_status state_of_a_run(void)
     plumb_collector_status s;
     o.collect = "sched";
     record_start_with(o);
-    assert_int_equal(plumb_collector_status_get(plumb_collector_find("sched"), &s), PLUMB_OK);
+    assert_int_equal(plumb_collector_status_get(&s, plumb_collector_find("sched")), PLUMB_OK);
     for (int i = 0; i < 10; i++) {
         PLUMB_SPAN("x");
         usleep(1000);

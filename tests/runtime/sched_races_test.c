@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include <plumb/plugin.h>
+#include <plumb/collector.h>
 
 #include "record_json.h"
 
@@ -55,7 +55,7 @@ static bool start_run(void)
     plumb_collector_status s;
     o.collect = "sched";
     record_start_with(o);
-    assert_int_equal(plumb_collector_status_get(plumb_collector_find("sched"), &s), PLUMB_OK);
+    assert_int_equal(plumb_collector_status_get(&s, plumb_collector_find("sched")), PLUMB_OK);
     if (s.state == PLUMB_COLLECTOR_RUNNING)
         return true;
     print_message("no context switches here: %s\n", s.why);

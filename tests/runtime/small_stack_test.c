@@ -32,7 +32,7 @@ static void *record(void *tensor)
         plumb_activation(layer, "out", tensor);
         nest(8);
         plumb_instant("moment");
-        plumb_counter("i", i);
+        plumb_gauge_set("i", i);
         plumb_async_end(plumb_async_begin(layer));
     }
     return NULL;

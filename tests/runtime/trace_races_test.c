@@ -42,7 +42,7 @@ static void nested(int i)
     plumb_arg_str(outer, "kind", i % 5 ? "usual" : "rare");
     for (int k = 0; k < 3; k++) {
         PLUMB_SPAN("inner");
-        plumb_counter("depth", k);
+        plumb_gauge_set("depth", k);
     }
     PLUMB_SPAN_AS(odd, "odd");
     if (i % 7 == 0)

@@ -44,13 +44,11 @@ fresh
 
 plant tree/src/config/settings.c 's/"PIPELINE"/"PIPELINES"/'
 reports 'a variable that is gone' "'TELEFUSER_PIPELINE_NAME' is said to be 'works', but there is no 'PLUMB_PIPELINE'"
-plant tree/include/plumb/plumb.h 's/plumb_run_dir/plumb_run_folder/'
-plant tree/include/plumb/disabled.h 's/plumb_run_dir/plumb_run_folder/'
+plant tree/include/plumb/run.h 's/plumb_run_dir/plumb_run_folder/'
 reports 'a function that is gone' "'get_profiler_output_dir' is said to be 'works', but there is no 'plumb_run_dir'"
-plant tree/include/plumb/abi.h 's/double last_ms;/double final_ms;/'
+plant tree/include/plumb/summary.h 's/double last_ms;/double final_ms;/'
 reports 'a field that is gone' "'last_ms' is said to be 'works', but there is no 'plumb_row.last_ms'"
 plant tree/include/plumb/plumb.h 's/PLUMB_STAGE_DEBUG/PLUMB_STAGE_FINE/'
-plant tree/include/plumb/disabled.h 's/PLUMB_STAGE_DEBUG/PLUMB_STAGE_FINE/'
 reports 'a macro that is gone' "'ProfilingContext4Debug' is said to be 'works', but there is no 'PLUMB_STAGE_DEBUG'"
 plant tree/completions/plumb.bash 's/--frames/--number/'
 reports 'an option that is gone' "but there is no 'plumb report --frames'"

@@ -108,7 +108,7 @@ static void a_storm_during_everything_else_harms_nothing(void **state)
         PLUMB_STEP((int64_t)n);
         snprintf(name, sizeof name, "block.%d", (int)(n % 1000));
         async = plumb_async_begin(plumb_node_get(name));
-        plumb_count("things", 1);
+        plumb_counter_add("things", 1);
         plumb_record_ns(plumb_node_get("sample"), 5);
         plumb_async_end(async);
         if (n % 64 == 0)

@@ -42,15 +42,15 @@ static void columns_are_the_files(void **state)
     plumb_trace_counters c = {.size = sizeof c};
     plumb_trace_args args = {.size = sizeof args};
     (void)state;
-    plumb_trace_get_info(trace, &info);
+    plumb_trace_get_info(&info, trace);
     assert_int_equal(info.open, 1);
     assert_int_equal(info.cut, 1);
     assert_int_equal(info.failed, 1);
     assert_int_equal(info.dropped, 4);
     assert_int_equal(info.unix_ns, UINT64_C(1700000000000000000));
     assert_int_equal(info.plumb, 1);
-    plumb_trace_get_slices(trace, &s);
-    plumb_trace_get_args(trace, &args);
+    plumb_trace_get_slices(&s, trace);
+    plumb_trace_get_args(&args, trace);
     assert_int_equal(s.count, 12);
     assert_string_equal(plumb_trace_get_text(trace, s.name[0]), "request");
     assert_int_equal(s.parent[0], PLUMB_TRACE_NONE);
@@ -60,11 +60,11 @@ static void columns_are_the_files(void **state)
     assert_string_equal(plumb_trace_get_text(trace, args.key[s.args[0]]), "prompt");
     assert_int_equal(args.type[s.args[0]], PLUMB_TRACE_ARG_TEXT);
     assert_int_equal(args.value[s.args[1]].i64, 0); /* step */
-    plumb_trace_get_instants(trace, &m);
+    plumb_trace_get_instants(&m, trace);
     assert_int_equal(m.count, 2);
-    plumb_trace_get_instant_args(trace, &args);
+    plumb_trace_get_instant_args(&args, trace);
     assert_int_equal(args.count, 2);
-    plumb_trace_get_counters(trace, &c);
+    plumb_trace_get_counters(&c, trace);
     assert_int_equal(c.count, 0);
     assert_string_equal(plumb_trace_get_text(trace, UINT32_MAX), "");
 }
@@ -73,11 +73,10 @@ static void lanes_have_ranges(void **state)
 {
     plumb_trace_lane lane = {.size = sizeof lane};
     plumb_trace_flow flow = {.size = sizeof flow};
-    const char *key;
-    plumb_trace_number value;
-    uint32_t type, i = 0, slices = 0;
+    plumb_trace_metadata fact = {.size = sizeof fact};
+    uint32_t i = 0, slices = 0;
     (void)state;
-    for (; plumb_trace_get_lane(trace, i, &lane); i++)
+    for (; plumb_trace_get_lane(&lane, trace, i); i++)
         slices += lane.slices;
     assert_int_equal(i, 2);
     assert_int_equal(slices, 12);
@@ -85,11 +84,11 @@ static void lanes_have_ranges(void **state)
     assert_int_equal(lane.tid, 12);
     assert_int_equal(lane.pid, 10);
     assert_int_equal(lane.first_slice, 9);
-    assert_int_equal(plumb_trace_get_flow(trace, 0, &flow), 0);
-    assert_int_equal(plumb_trace_get_fact(trace, 0, &key, &value, &type), 1);
-    assert_string_equal(key, "plumb.version");
-    assert_string_equal(plumb_trace_get_text(trace, (uint32_t)value.u64), "9.9");
-    assert_int_equal(plumb_trace_get_fact(trace, 1, &key, &value, &type), 0);
+    assert_int_equal(plumb_trace_get_flow(&flow, trace, 0), 0);
+    assert_int_equal(plumb_trace_get_metadata(&fact, trace, 0), 1);
+    assert_string_equal(fact.key, "plumb.version");
+    assert_string_equal(plumb_trace_get_text(trace, (uint32_t)fact.value.u64), "9.9");
+    assert_int_equal(plumb_trace_get_metadata(&fact, trace, 1), 0);
 }
 
 /* Compiled when a struct was shorter: what lies behind it is not touched. */
@@ -99,7 +98,7 @@ static void a_caller_who_knows_less_gets_less(void **state)
     (void)state;
     memset(&info, 0x5a, sizeof info);
     info.size = offsetof(plumb_trace_info, unix_ns);
-    plumb_trace_get_info(trace, &info);
+    plumb_trace_get_info(&info, trace);
     assert_int_equal(info.end_ns, 200000000);
     assert_int_equal(info.size, offsetof(plumb_trace_info, unix_ns));
     assert_int_equal(info.unix_ns, UINT64_C(0x5a5a5a5a5a5a5a5a));
@@ -111,16 +110,16 @@ static void views_are_chosen_by_options(void **state)
     plumb_error err;
     char *text;
     (void)state;
-    assert_int_equal(plumb_trace_render(trace, NULL, &text, &err), PLUMB_OK);
+    assert_int_equal(plumb_trace_render(&text, trace, NULL, &err), PLUMB_OK);
     assert_non_null(strstr(text, "Largest gaps"));
     plumb_read_free(text);
     view.kind = PLUMB_TRACE_VIEW_SLOWEST;
-    assert_int_equal(plumb_trace_render(trace, &view, &text, &err), PLUMB_ERR_NOT_FOUND);
+    assert_int_equal(plumb_trace_render(&text, trace, &view, &err), PLUMB_ERR_NOT_FOUND);
     view.kind = PLUMB_TRACE_VIEW_SLOWEST + 1;
-    assert_int_equal(plumb_trace_render(trace, &view, &text, &err), PLUMB_ERR_ARG);
+    assert_int_equal(plumb_trace_render(&text, trace, &view, &err), PLUMB_ERR_ARG);
     view.size = 0;
-    assert_int_equal(plumb_trace_render(trace, &view, &text, &err), PLUMB_ERR_ARG);
-    assert_int_equal(plumb_trace_remarks(trace, &text, &err), PLUMB_OK);
+    assert_int_equal(plumb_trace_render(&text, trace, &view, &err), PLUMB_ERR_ARG);
+    assert_int_equal(plumb_trace_remarks(&text, trace, &err), PLUMB_OK);
     assert_non_null(strstr(text, "1 span had not ended"));
     plumb_read_free(text);
 }

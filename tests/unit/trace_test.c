@@ -154,9 +154,9 @@ static void moments_values_and_flows_are_told(void **state)
     (void)state;
     record_start_with(traced_options());
     plumb_instant("switched");
-    plumb_counter("depth", 2.5);
-    plumb_count("things", 3);
-    plumb_count("things", 4);
+    plumb_gauge_set("depth", 2.5);
+    plumb_counter_add("things", 3);
+    plumb_counter_add("things", 4);
     plumb_mem_alloc("cuda:0", "torch", &t, 4096); /* PLUMB_TRACE_MEMORY is off */
     plumb_context_capture(&context);
     {
@@ -478,7 +478,7 @@ static void what_is_open_may_outlive_a_traced_run(void **state)
         plumb_span_fail(stage, "too late");
         plumb_async_end(async);
         plumb_instant("late");
-        plumb_counter("late", 1);
+        plumb_gauge_set("late", 1);
         plumb_mem_alloc("cuda:0", "torch", &t, 4096);
         assert_int_equal(plumb_configure(NULL, &config, NULL), PLUMB_OK);
     }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 #include <plumb/read/text.h>
 
 #ifdef __cplusplus
@@ -41,6 +41,7 @@ typedef struct plumb_activation_log_view {
     uint32_t explain;   /* 1: what the columns mean (text, md) */
 } plumb_activation_log_view;
 
+/* Returns a view with every field at its default. */
 static inline plumb_activation_log_view plumb_activation_log_view_default(void)
 {
     plumb_activation_log_view v = {sizeof(plumb_activation_log_view), NULL, NULL, 0, 0, 0};
@@ -49,9 +50,8 @@ static inline plumb_activation_log_view plumb_activation_log_view_default(void)
 
 /* Renders the view as text, without a newline at its end. PLUMB_ERR_ARG: no such format, or an
  * invalid expression; PLUMB_ERR_NOT_FOUND: no module matches. */
-PLUMB_API int plumb_activation_log_render(const plumb_activation_log *log,
-                                          const plumb_activation_log_view *view, char **out,
-                                          plumb_error *err);
+PLUMB_API int plumb_activation_log_render(char **out, const plumb_activation_log *log,
+                                          const plumb_activation_log_view *view, plumb_error *err);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 #include <plumb/read/report.h> /* units and folding of its tables */
 #include <plumb/read/text.h>
 
@@ -46,6 +46,7 @@ typedef struct plumb_compare_options {
     uint32_t depth;   /* only nodes of so many levels of the call tree; 0: all */
 } plumb_compare_options;
 
+/* Returns options with every field at its default. */
 static inline plumb_compare_options plumb_compare_options_default(void)
 {
     plumb_compare_options o = {
@@ -70,6 +71,7 @@ typedef struct plumb_compare_view {
     uint32_t unit;      /* enum plumb_report_unit: of times (text, md) */
 } plumb_compare_view;
 
+/* Returns a view with every field at its default. */
 static inline plumb_compare_view plumb_compare_view_default(void)
 {
     plumb_compare_view v = {sizeof(plumb_compare_view), NULL, 0, 0, 0, 0};
@@ -98,17 +100,18 @@ PLUMB_API int plumb_comparison_open(plumb_comparison **out, const char *const *a
                                     const plumb_compare_options *options, plumb_error *err);
 PLUMB_API void plumb_comparison_close(plumb_comparison *comparison);
 /* Fills as much of `out` as its `size` says. */
-PLUMB_API void plumb_comparison_result(const plumb_comparison *comparison,
-                                       plumb_compare_result *out);
-/* The comparison as text, without a newline at its end. */
-PLUMB_API int plumb_comparison_render(const plumb_comparison *comparison,
-                                      const plumb_compare_view *view, char **out, plumb_error *err);
+PLUMB_API void plumb_comparison_result(plumb_compare_result *out,
+                                       const plumb_comparison *comparison);
+/* Renders the comparison as text, without a newline at its end. `view`: NULL for the defaults. Free
+ * `out` with plumb_read_free(). Errors: PLUMB_ERR_ARG: no such format; PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_comparison_render(char **out, const plumb_comparison *comparison,
+                                      const plumb_compare_view *view, plumb_error *err);
 /* Returns notes that affect the comparison, one line each; every format but CSV includes them. */
-PLUMB_API int plumb_comparison_notes(const plumb_comparison *comparison, char **out,
+PLUMB_API int plumb_comparison_notes(char **out, const plumb_comparison *comparison,
                                      plumb_error *err);
 /* Returns plumb_report_remarks() of all runs, each line with the side and, if there are several,
  * the run. */
-PLUMB_API int plumb_comparison_remarks(const plumb_comparison *comparison, char **out,
+PLUMB_API int plumb_comparison_remarks(char **out, const plumb_comparison *comparison,
                                        plumb_error *err);
 /* Returns the path of run `i` of a side (enum plumb_side), or NULL beyond the last. */
 PLUMB_API const char *plumb_comparison_run(const plumb_comparison *comparison, uint32_t side,

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 #include <plumb/read/text.h>
 
 #ifdef __cplusplus
@@ -37,6 +37,7 @@ typedef struct plumb_divergence_options {
     uint32_t only;   /* enum plumb_divergence_only */
 } plumb_divergence_options;
 
+/* Returns options with every field at its default. */
 static inline plumb_divergence_options plumb_divergence_options_default(void)
 {
     plumb_divergence_options o = {sizeof(plumb_divergence_options), 0, 0, NULL, 0, 0, 0};
@@ -51,6 +52,7 @@ typedef struct plumb_divergence_view {
     uint32_t reserved;
 } plumb_divergence_view;
 
+/* Returns a view with every field at its default. */
 static inline plumb_divergence_view plumb_divergence_view_default(void)
 {
     plumb_divergence_view v = {sizeof(plumb_divergence_view), NULL, 0, 0, 0};
@@ -74,13 +76,12 @@ PLUMB_API int plumb_divergence_open(plumb_divergence **out, const char *a, const
                                     const plumb_divergence_options *options, plumb_error *err);
 PLUMB_API void plumb_divergence_close(plumb_divergence *divergence);
 /* Fills as much of `out` as its `size` says. */
-PLUMB_API void plumb_divergence_summary(const plumb_divergence *divergence,
-                                        plumb_divergence_result *out);
+PLUMB_API void plumb_divergence_summary(plumb_divergence_result *out,
+                                        const plumb_divergence *divergence);
 /* Renders the report as text, without a newline at its end. If both sides stored values, the first
  * call reads them. */
-PLUMB_API int plumb_divergence_render(plumb_divergence *divergence,
-                                      const plumb_divergence_view *view, char **out,
-                                      plumb_error *err);
+PLUMB_API int plumb_divergence_render(char **out, plumb_divergence *divergence,
+                                      const plumb_divergence_view *view, plumb_error *err);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 #include <plumb/read/predecessor.h>
 #include <plumb/read/text.h>
 
@@ -27,11 +27,11 @@ typedef struct plumb_check {
 } plumb_check;
 /* Runs check `i` of this machine and process and returns 1, or 0 beyond the last. The only side
  * effect is a file that is created and removed in the output folder. */
-PLUMB_API int plumb_doctor_check(size_t i, plumb_check *out);
+PLUMB_API int plumb_doctor_check(plumb_check *out, size_t i);
 /* Fills `out` with line `i` about the settings in this process's environment: what is recorded of
  * the timeline, and each PLUMB_* variable that is misspelt, invalid, or has no effect. Returns 1,
  * or 0 beyond the last. */
-PLUMB_API int plumb_doctor_setting(size_t i, plumb_check *out);
+PLUMB_API int plumb_doctor_setting(plumb_check *out, size_t i);
 /* Fills `out` with variable `i` of this process's environment that belongs to one of the systems
  * that plumb replaces: its purpose, and the variable to set instead. Returns 1, or 0 beyond the
  * last. `state` is never PLUMB_CHECK_BLOCKED. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 #include <plumb/read/text.h>
 
 #ifdef __cplusplus
@@ -19,14 +19,16 @@ typedef struct plumb_export_options {
     /* A file (compressed when its name ends in ".gz"), or a folder, which exists or whose name ends
      * in '/': a file of the default name in it. NULL: the same in the working directory. */
     const char *output;
-    /* Takes the bytes instead of a file, uncompressed; less than 0: it cannot. `output` is only the
-     * name that the trace gives itself then. Not for formats that are folders. */
+    /* Receives the bytes instead of a file, uncompressed; returns less than 0 if it cannot take
+     * them. `output` is then only the name that the trace gives itself. Not for formats that are
+     * folders. */
     int (*write)(void *arg, const void *bytes, size_t n);
-    /* Called now and then with how much of how much is done. NULL: nobody asks. */
+    /* Progress callback, called periodically with (done, all). NULL: none. */
     void (*progress)(void *arg, uint64_t done, uint64_t all);
     void *arg; /* of both */
 } plumb_export_options;
 
+/* Returns options with every field at its default. */
 static inline plumb_export_options plumb_export_options_default(void)
 {
     plumb_export_options o = {sizeof(plumb_export_options), NULL, NULL, NULL, NULL, NULL};
@@ -47,9 +49,9 @@ typedef struct plumb_exported {
  * PLUMB_ERR_NOT_FOUND: no such run, or it has no trace; PLUMB_ERR_FORMAT; PLUMB_ERR_ARG: no such
  * format; PLUMB_ERR_STATE: the output is the trace itself, or an existing folder; PLUMB_ERR_IO: it
  * cannot be read or written; PLUMB_ERR_MEMORY. */
-PLUMB_API int plumb_export(const char *run, const plumb_export_options *options,
-                           plumb_exported *out, plumb_error *err);
-/* Return the name and the description of format `i`, or NULL beyond the last. */
+PLUMB_API int plumb_export(plumb_exported *out, const char *run,
+                           const plumb_export_options *options, plumb_error *err);
+/* Returns the name or the description of format `i`, or NULL beyond the last. */
 PLUMB_API const char *plumb_export_format_name(size_t i);
 PLUMB_API const char *plumb_export_format_help(size_t i);
 

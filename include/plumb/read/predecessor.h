@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 #include <plumb/read/text.h>
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 #include <plumb/read/run.h> /* where runs lie, and their states */
 #include <plumb/read/text.h>
 
@@ -73,6 +73,7 @@ typedef struct plumb_report_options {
     uint32_t fold;       /* enum plumb_report_fold */
 } plumb_report_options;
 
+/* Returns options with every field at its default. */
 static inline plumb_report_options plumb_report_options_default(void)
 {
     plumb_report_options o = {sizeof(plumb_report_options),
@@ -98,19 +99,21 @@ static inline plumb_report_options plumb_report_options_default(void)
 /* Renders the report as text, without a newline at its end. PLUMB_ERR_NOT_FOUND: the report has
  * rows, but none of the selected pipeline, phase or node; the error lists the existing ones.
  * PLUMB_ERR_ARG: `node` is not a valid regular expression. */
-PLUMB_API int plumb_report_render(const plumb_report *report, const plumb_report_options *options,
-                                  char **out, plumb_error *err);
+PLUMB_API int plumb_report_render(char **out, const plumb_report *report,
+                                  const plumb_report_options *options, plumb_error *err);
 /* Renders a single file of signatures, written by plumb or by TeleFuser. (The signatures of a run
  * are a view of its report.) `options`: format, request, top, explain. Errors: PLUMB_ERR_NOT_FOUND,
  * PLUMB_ERR_FORMAT: the file has no signatures, PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
-PLUMB_API int plumb_signatures_render(const char *path, const plumb_report_options *options,
-                                      char **out, plumb_error *err);
+PLUMB_API int plumb_signatures_render(char **out, const char *path,
+                                      const plumb_report_options *options, plumb_error *err);
 /* Returns remarks that affect the figures, one line each: open spans, drops, failures, notes of the
  * run, and problems while it was opened. "" if there are none. */
-PLUMB_API int plumb_report_remarks(const plumb_report *report, char **out, plumb_error *err);
+PLUMB_API int plumb_report_remarks(char **out, const plumb_report *report, plumb_error *err);
 /* Returns the path of the run directory, or of the file that was opened. */
 PLUMB_API const char *plumb_report_path(const plumb_report *report);
-PLUMB_API int plumb_report_state(const plumb_report *report); /* enum plumb_run_state */
+/* Returns the state of the run, an enum plumb_run_state. */
+PLUMB_API int plumb_report_state(const plumb_report *report);
+/* Returns the number of rows, (pipeline, phase, node), and of their samples. */
 PLUMB_API uint64_t plumb_report_nodes(const plumb_report *report);
 PLUMB_API uint64_t plumb_report_samples(const plumb_report *report);
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 #include <plumb/read/text.h>
 
 #ifdef __cplusplus
@@ -53,8 +53,8 @@ typedef struct plumb_pruned_runs {
 } plumb_pruned_runs;
 /* Removes run directories: only those that plumb itself named, and none that is still recording.
  * The list does not change. */
-PLUMB_API int plumb_run_list_prune(const plumb_run_list *list, const plumb_prune_options *options,
-                                   plumb_pruned_runs *out, plumb_error *err);
+PLUMB_API int plumb_run_list_prune(plumb_pruned_runs *out, const plumb_run_list *list,
+                                   const plumb_prune_options *options, plumb_error *err);
 
 typedef struct plumb_recovered {
     uint64_t nodes; /* (pipeline, phase, node) rows */
@@ -66,7 +66,7 @@ typedef struct plumb_recovered {
  * summary of its rank. Returns 1 if it was written now (`err` says if the summary could not be
  * saved), 0 if it existed already. `run` as for plumb_report_open(). Errors: PLUMB_ERR_STATE: the
  * process is still recording; PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT, PLUMB_ERR_IO. */
-PLUMB_API int plumb_recover(const char *run, plumb_recovered *out, plumb_error *err);
+PLUMB_API int plumb_recover(plumb_recovered *out, const char *run, plumb_error *err);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 #include <plumb/read/text.h>
 
 #ifdef __cplusplus
@@ -31,7 +31,7 @@ typedef struct plumb_setting_info {
     uint32_t hidden;     /* 1: set by plumb itself */
 } plumb_setting_info;
 /* Fills `out` with setting `i` and returns 1, or 0 beyond the last. */
-PLUMB_API int plumb_setting_get(size_t i, plumb_setting_info *out);
+PLUMB_API int plumb_setting_get(plumb_setting_info *out, size_t i);
 /* Checks whether `text` is a valid value of the setting with this variable or option name; if not,
  * `err` lists the valid ones. PLUMB_ERR_NOT_FOUND: no such setting. */
 PLUMB_API int plumb_setting_check(const char *name, const char *text, plumb_error *err);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 #include <plumb/read/text.h>
 
 #ifdef __cplusplus
@@ -50,7 +50,8 @@ typedef struct plumb_trace_info {
     uint32_t plumb; /* 1: plumb recorded it */
     uint32_t reserved;
 } plumb_trace_info;
-PLUMB_API void plumb_trace_get_info(const plumb_trace *trace, plumb_trace_info *out);
+/* Fills `out` with the numbers of the trace. */
+PLUMB_API void plumb_trace_get_info(plumb_trace_info *out, const plumb_trace *trace);
 
 /* Returns text number `id` (less than `texts` of the info), to which the columns `name`,
  * `category`, `key` and the values of text args refer. Number 0 is "". Returns "" beyond the
@@ -79,7 +80,7 @@ typedef struct plumb_trace_lane {
     uint32_t whole; /* of a counter: its values are integers */
 } plumb_trace_lane;
 /* Fills `out` with lane `i` and returns 1, or 0 beyond the last. */
-PLUMB_API int plumb_trace_get_lane(const plumb_trace *trace, uint32_t i, plumb_trace_lane *out);
+PLUMB_API int plumb_trace_get_lane(plumb_trace_lane *out, const plumb_trace *trace, uint32_t i);
 
 enum plumb_trace_flag {
     PLUMB_TRACE_SLICE_OPEN = 1, /* had not ended: it lasts to the end of the trace */
@@ -97,7 +98,8 @@ typedef struct plumb_trace_slices {
     const uint32_t *args;   /* first of its args; the next element is their end */
     const uint8_t *flags;   /* enum plumb_trace_flag, added up */
 } plumb_trace_slices;
-PLUMB_API void plumb_trace_get_slices(const plumb_trace *trace, plumb_trace_slices *out);
+/* Fills `out` with the columns of the slices. */
+PLUMB_API void plumb_trace_get_slices(plumb_trace_slices *out, const plumb_trace *trace);
 
 typedef struct plumb_trace_instants {
     size_t size; /* sizeof(plumb_trace_instants) */
@@ -107,7 +109,8 @@ typedef struct plumb_trace_instants {
     const uint32_t *slice; /* the innermost slice at that time */
     const uint32_t *args;
 } plumb_trace_instants;
-PLUMB_API void plumb_trace_get_instants(const plumb_trace *trace, plumb_trace_instants *out);
+/* Fills `out` with the columns of the instants. */
+PLUMB_API void plumb_trace_get_instants(plumb_trace_instants *out, const plumb_trace *trace);
 
 typedef union plumb_trace_number {
     int64_t i64;
@@ -121,7 +124,8 @@ typedef struct plumb_trace_counters {
     const uint32_t *lane;
     const plumb_trace_number *value; /* i64 where the lane is `whole`, else f64 */
 } plumb_trace_counters;
-PLUMB_API void plumb_trace_get_counters(const plumb_trace *trace, plumb_trace_counters *out);
+/* Fills `out` with the columns of the counter values. */
+PLUMB_API void plumb_trace_get_counters(plumb_trace_counters *out, const plumb_trace *trace);
 
 enum plumb_trace_type {
     PLUMB_TRACE_ARG_I64 = 0,
@@ -140,8 +144,9 @@ typedef struct plumb_trace_args {
     const uint8_t *type; /* enum plumb_trace_type */
     const plumb_trace_number *value;
 } plumb_trace_args;
-PLUMB_API void plumb_trace_get_args(const plumb_trace *trace, plumb_trace_args *out);
-PLUMB_API void plumb_trace_get_instant_args(const plumb_trace *trace, plumb_trace_args *out);
+/* Fills `out` with the columns of the args: of the slices, of the instants. */
+PLUMB_API void plumb_trace_get_args(plumb_trace_args *out, const plumb_trace *trace);
+PLUMB_API void plumb_trace_get_instant_args(plumb_trace_args *out, const plumb_trace *trace);
 
 /* An arrow from one event to another. */
 typedef struct plumb_trace_flow {
@@ -152,10 +157,18 @@ typedef struct plumb_trace_flow {
     uint32_t from_instant, to_instant; /* 1: a row of the instants, 0: of the slices */
 } plumb_trace_flow;
 /* Fills `out` with flow `i`, in the order of their starts, and returns 1, or 0 beyond the last. */
-PLUMB_API int plumb_trace_get_flow(const plumb_trace *trace, uint32_t i, plumb_trace_flow *out);
-/* Reads fact `i` of the trace's metadata ("plumb.version"): returns 1, or 0 beyond the last. */
-PLUMB_API int plumb_trace_get_fact(const plumb_trace *trace, uint32_t i, const char **key,
-                                   plumb_trace_number *value, uint32_t *type);
+PLUMB_API int plumb_trace_get_flow(plumb_trace_flow *out, const plumb_trace *trace, uint32_t i);
+/* A fact about the recording: its key ("plumb.version") and value. */
+typedef struct plumb_trace_metadata {
+    size_t size;     /* sizeof(plumb_trace_metadata) */
+    const char *key; /* belongs to the trace */
+    plumb_trace_number value;
+    uint32_t type; /* enum plumb_trace_type */
+    uint32_t reserved;
+} plumb_trace_metadata;
+/* Fills `out` with fact `i` of the trace and returns 1, or 0 beyond the last. */
+PLUMB_API int plumb_trace_get_metadata(plumb_trace_metadata *out, const plumb_trace *trace,
+                                       uint32_t i);
 
 enum plumb_trace_view_kind {
     PLUMB_TRACE_VIEW_OVERVIEW = 0, /* the next three, and dropped events; csv: as _NODES */
@@ -173,19 +186,21 @@ typedef struct plumb_trace_view {
     uint32_t explain;   /* 1: what the columns mean (text, md) */
 } plumb_trace_view;
 
+/* Returns a view with every field at its default. */
 static inline plumb_trace_view plumb_trace_view_default(void)
 {
     plumb_trace_view v = {sizeof(plumb_trace_view), NULL, NULL, 0, 0, 0};
     return v;
 }
 
-/* The trace as text, without a newline at its end. PLUMB_ERR_NOT_FOUND: no slice has the name that
- * was asked for; the text names one that is like it. */
-PLUMB_API int plumb_trace_render(const plumb_trace *trace, const plumb_trace_view *view, char **out,
+/* Renders a view of the trace as text, without a newline at its end. `view`: NULL for the defaults.
+ * Free `out` with plumb_read_free(). Errors: PLUMB_ERR_ARG: no such format; PLUMB_ERR_NOT_FOUND: no
+ * slice has the name of the view; `err` names one that is like it. PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_trace_render(char **out, const plumb_trace *trace, const plumb_trace_view *view,
                                  plumb_error *err);
-/* What a reader of the trace must know, one line each: open and cut slices, drops, packets that
- * could not be read. "" when there is nothing. */
-PLUMB_API int plumb_trace_remarks(const plumb_trace *trace, char **out, plumb_error *err);
+/* Returns what a reader of the trace must know, one line each: open and cut slices, drops, packets
+ * that could not be read. "" if there is nothing. Free `out` with plumb_read_free(). */
+PLUMB_API int plumb_trace_remarks(char **out, const plumb_trace *trace, plumb_error *err);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "read/activation/table.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 enum plumb_suspect_kind {
     PLUMB_SUSPECT_NAN = 0,

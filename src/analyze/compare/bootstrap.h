@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 enum { PLUMB_BOOTSTRAP_RESAMPLES = 2000, PLUMB_BOOTSTRAP_SEED = 1 };
 

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 /* Ways that are counted out; of more, as many are drawn, from a fixed seed. */
 enum { PLUMB_FAMILY_WAYS = 10000 };

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 enum { PLUMB_RANKSUM_EXACT = 50 }; /* values in all, up to which the distribution is counted out */
 

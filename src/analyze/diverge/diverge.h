@@ -39,7 +39,7 @@
 #include "analyze/diverge/tolerance.h"
 #include "base/map.h"
 #include "read/activation/table.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 #define PLUMB_DIVERGE_NONE UINT32_MAX
 enum { PLUMB_DIVERGE_PARTS = 8 };

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include <plumb/error.h>
 
 struct plumb_rename_rule {
     regex_t regex;

@@ -6,7 +6,7 @@
 
 #include "analyze/diverge/tolerance.h"
 #include "read/activation/table.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 enum { PLUMB_TENSOR_DIMS = 64 };
 

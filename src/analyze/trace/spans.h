@@ -10,6 +10,7 @@
 
 #include "analyze/trace/step_marks.h"
 #include "read/trace/table.h"
+#include <plumb/error.h>
 
 /* ---- Nodes ---------------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 
 #include "read/trace/ids.h"
 #include "read/trace/table.h"
+#include <plumb/error.h>
 
 /* What rows of marks are called, whatever their numbers. */
 #define PLUMB_STEP_MARK_NAME "ProfilerStep"

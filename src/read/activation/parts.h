@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "read/activation/table.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 /* A text that ends in PLUMB_JSON_PADDING zeros, or any bytes, with the name that errors use. */
 struct plumb_activation_source {

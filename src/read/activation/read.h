@@ -16,7 +16,7 @@
 #define PLUMB_READ_ACTIVATION_READ_H
 
 #include "read/activation/table.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 /* Fills `out` (then the caller's, to be ended with plumb_activations_fini()) from the file or
  * folder at `path`: in order of execution, with calls numbered. Errors, and `out` is untouched:

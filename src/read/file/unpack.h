@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 #define PLUMB_UNPACK_FREE ((uint64_t)64 << 20)
 #define PLUMB_UNPACK_TIMES 200

@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/u128.h"
 #include "read/json/tree.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 struct plumb_fields {
     struct plumb_arena *arena;

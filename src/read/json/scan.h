@@ -30,7 +30,6 @@
 
 #include "base/buf.h"
 #include "read/json/number.h"
-#include <plumb/abi.h>
 
 enum plumb_json_token {
     PLUMB_JSON_ERROR = -1, /* no token follows; plumb_json_scan_fail() says why */

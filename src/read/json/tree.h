@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 enum plumb_json_kind {
     PLUMB_JSON_IS_NULL,

@@ -5,7 +5,7 @@
 #define PLUMB_READ_RUN_NODE_RECOVER_H
 
 #include "live/view.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 /* Nothing is done for a run that wanted no such files. The texts that the process left in `dir` are
  * removed. PLUMB_ERR_*, of the first file that could not be made. */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 #define PLUMB_TIMING_NAME "timing.json"
 #define PLUMB_TRACE_FILE_NAME "trace.pftrace"

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "read/run/timing_parts.h"
+#include <plumb/summary.h>
 
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 

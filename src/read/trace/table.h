@@ -36,7 +36,6 @@
 #include <stdint.h>
 
 #include "read/trace/strings.h"
-#include <plumb/abi.h>
 
 #define PLUMB_TABLE_NONE UINT32_MAX
 #define PLUMB_DROPPED_NAME "plumb.dropped"

@@ -15,6 +15,7 @@
 #include "base/scratch.h"
 #include "record/runtime/enter.h"
 #include "record/runtime/thread.h"
+#include <plumb/stage.h>
 
 enum { COPIES = 16, DEPTH = 16 };
 
@@ -104,7 +105,7 @@ static void own_statistics(struct plumb_act_record *r, const void *tensor)
         if (own < 0)
             continue;
         why[0] = '\0';
-        if (plumb_act.own[own].fn(tensor, &r->own[own], why, PLUMB_RECORD_WHY,
+        if (plumb_act.own[own].fn(&r->own[own], tensor, why, PLUMB_RECORD_WHY,
                                   plumb_act.own[own].arg) == 0)
             continue;
         why[PLUMB_RECORD_WHY - 1] = '\0';

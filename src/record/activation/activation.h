@@ -23,6 +23,7 @@
 #include "record/activation/calls.h"
 #include "record/runtime/enter.h"
 #include "tensor/pending.h"
+#include <plumb/activation.h>
 
 enum { PLUMB_ACT_SINKS = 8, PLUMB_ACT_PATH = 64, PLUMB_ACT_MODULES = 65536 };
 

@@ -13,6 +13,7 @@
 
 #include "live/lane.h"
 #include "record/runtime/enter.h"
+#include <plumb/collector.h>
 
 enum {
     PLUMB_COLLECTOR_WHY = 256,
@@ -29,7 +30,7 @@ enum plumb_collector_ask {
 };
 
 struct plumb_collector_clock {
-    int (*now)(void *arg, uint64_t *ticks);
+    int (*now)(uint64_t *out, void *arg);
     void *arg;
     uint32_t index; /* in the run's table */
 };
@@ -76,7 +77,7 @@ void plumb_collectors_forked(void);
 
 /* ---- collector.c ----------------------------------------------------------------------------- */
 
-int plumb_collector_status_impl(plumb_collector *collector, plumb_collector_status *out);
+int plumb_collector_status_impl(plumb_collector_status *out, plumb_collector *collector);
 /* Whether a run would have one of them. */
 bool plumb_collectors_any_wanted(void);
 /* Under life_lock: a run has been opened, is about to be closed (it still takes events), is closed

@@ -98,7 +98,7 @@ void plumb_collectors_list(void)
     }
 }
 
-int plumb_collector_status_impl(plumb_collector *c, plumb_collector_status *out)
+int plumb_collector_status_impl(plumb_collector_status *out, plumb_collector *c)
 {
     plumb_collector_status s = {0};
     struct plumb_in in;

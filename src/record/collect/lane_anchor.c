@@ -21,7 +21,7 @@ static int read_clock(const struct plumb_collector_clock *from, struct plumb_liv
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < TRIES; i++) {
         uint64_t before = plumb_ticks_from(plumb_rt.clock), after, source = 0, width;
-        if (from->now(from->arg, &source) < 0)
+        if (from->now(&source, from->arg) < 0)
             return PLUMB_ERR_STATE;
         after = plumb_ticks_from(plumb_rt.clock);
         width = after > before ? after - before : 0;

@@ -12,6 +12,7 @@
 #include "record/runtime/carve.h"
 #include "record/runtime/mapping.h"
 #include "record/runtime/runtime.h"
+#include <plumb/version.h>
 
 static void first_line(char *out, size_t size, const char *path, const char *key)
 {

@@ -19,7 +19,7 @@
 #define NVIDIA_PROC "/proc/driver/nvidia"
 #define READ_WAIT_NS UINT64_C(5000000000)
 
-_Static_assert(PLUMB_NVIDIA_NAME == sizeof((plumb_runtime_environment *)NULL)->gpus[0],
+_Static_assert(PLUMB_NVIDIA_NAME == sizeof((plumb_environment *)NULL)->gpus[0],
                "names of GPUs are copied as they are");
 
 #ifdef __clang__
@@ -43,7 +43,7 @@ static void find_commit(char *out, size_t size)
     snprintf(out, size, "%s", commit);
 }
 
-static void read_environment(plumb_runtime_environment *e)
+static void read_environment(plumb_environment *e)
 {
     struct utsname u;
     memset(e, 0, sizeof *e);
@@ -56,7 +56,7 @@ static void read_environment(plumb_runtime_environment *e)
     snprintf(e->compiler, sizeof e->compiler, "%s", COMPILER);
     snprintf(e->plumb, sizeof e->plumb, "%s", PLUMB_VERSION);
     plumb_nvidia_driver(e->nvidia_driver, sizeof e->nvidia_driver, NVIDIA_PROC);
-    e->gpu_count = plumb_nvidia_names(e->gpus, PLUMB_RUNTIME_GPUS, NVIDIA_PROC);
+    e->gpu_count = plumb_nvidia_names(e->gpus, PLUMB_ENVIRONMENT_GPUS, NVIDIA_PROC);
     find_commit(e->git_commit, sizeof e->git_commit);
 }
 
@@ -69,7 +69,7 @@ static void fact(struct plumb_run *run, enum plumb_live_fact which, const char *
 
 void plumb_run_describe_environment(struct plumb_run *run)
 {
-    plumb_runtime_environment e;
+    plumb_environment e;
     char names[sizeof e.gpus] = "";
     size_t n = 0;
     read_environment(&e);
@@ -85,40 +85,37 @@ void plumb_run_describe_environment(struct plumb_run *run)
 static int check(const char *text, size_t size, const char *what, plumb_error *err)
 {
     if (text && strlen(text) >= size)
-        return plumb_fail(err, PLUMB_ERR_ARG,
-                          "plumb_runtime_environment_get: %s is longer than %zu bytes", what,
-                          size - 1);
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_environment_read: %s is longer than %zu bytes",
+                          what, size - 1);
     return PLUMB_OK;
 }
 
 /* As read last; under the lock. */
-static plumb_runtime_environment found;
+static plumb_environment found;
 
-void plumb_runtime_environment_do_read(void)
+void plumb_environment_do_read(void)
 {
-    plumb_runtime_environment e;
+    plumb_environment e;
     read_environment(&e);
     plumb_lock();
     found = e;
     plumb_unlock();
 }
 
-int plumb_runtime_environment_impl(plumb_runtime_environment *out, const char *framework,
-                                   const char *version, plumb_error *err)
+int plumb_environment_read_impl(plumb_environment *out, const char *framework, const char *version,
+                                plumb_error *err)
 {
     size_t size = out ? out->size : 0;
     if (size < sizeof(size_t))
-        return plumb_fail(err, PLUMB_ERR_ARG,
-                          "plumb_runtime_environment_get: environment without a size");
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_environment_read: environment without a size");
     if (check(framework, sizeof found.framework, "framework", err) < 0 ||
         check(version, sizeof found.framework_version, "version", err) < 0)
         return PLUMB_ERR_ARG;
-    if (plumb_may_lock("plumb_runtime_environment_get", err) < 0)
+    if (plumb_may_lock("plumb_environment_read", err) < 0)
         return PLUMB_ERR_STATE;
     if (!plumb_helper_do(PLUMB_JOB_ENVIRONMENT, READ_WAIT_NS))
-        return plumb_fail(
-            err, PLUMB_ERR_STATE,
-            "plumb_runtime_environment_get: files that are read for it do not answer");
+        return plumb_fail(err, PLUMB_ERR_STATE,
+                          "plumb_environment_read: files that are read for it do not answer");
     plumb_lock();
     snprintf(found.framework, sizeof found.framework, "%s", framework ? framework : "");
     snprintf(found.framework_version, sizeof found.framework_version, "%s", version ? version : "");

@@ -7,8 +7,8 @@
 struct plumb_run;
 
 void plumb_run_describe_environment(struct plumb_run *run);
-void plumb_runtime_environment_do_read(void); /* PLUMB_JOB_ENVIRONMENT */
-int plumb_runtime_environment_impl(plumb_runtime_environment *out, const char *framework,
-                                   const char *version, plumb_error *err);
+void plumb_environment_do_read(void); /* PLUMB_JOB_ENVIRONMENT */
+int plumb_environment_read_impl(plumb_environment *out, const char *framework, const char *version,
+                                plumb_error *err);
 
 #endif

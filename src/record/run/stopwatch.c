@@ -11,8 +11,8 @@
 #include "record/stage/ledger.h"
 #include "record/stage/memory_pool.h"
 
-struct plumb_runtime_run {
-    char device[PLUMB_RUNTIME_DEVICES][56];
+struct plumb_stopwatch {
+    char device[PLUMB_STOPWATCH_DEVICES][56];
     uint32_t devices;
     bool memory; /* `window` is open */
     double (*now_s)(void *arg);
@@ -27,40 +27,40 @@ static double monotonic_s(void *arg)
     return (double)plumb_clock_gettime_ns(CLOCK_MONOTONIC) * 1e-9;
 }
 
-static int add_device(plumb_runtime_run *r, const char *name, plumb_error *err)
+static int add_device(plumb_stopwatch *r, const char *name, plumb_error *err)
 {
     if (!name || strlen(name) >= sizeof r->device[0])
-        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_runtime_begin: a device name is %s",
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_stopwatch_start: a device name is %s",
                           name ? "longer than 55 bytes" : "NULL");
     for (uint32_t i = 0; i < r->devices; i++) {
         if (strcmp(r->device[i], name) == 0)
             return PLUMB_OK;
     }
-    if (r->devices == PLUMB_RUNTIME_DEVICES)
-        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_runtime_begin: more than %d devices",
-                          (int)PLUMB_RUNTIME_DEVICES);
+    if (r->devices == PLUMB_STOPWATCH_DEVICES)
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_stopwatch_start: more than %d devices",
+                          (int)PLUMB_STOPWATCH_DEVICES);
     strcpy(r->device[r->devices++], name);
     return PLUMB_OK;
 }
 
-int plumb_runtime_begin_impl(plumb_runtime_run **out, const plumb_runtime_options *options,
-                             plumb_error *err)
+int plumb_stopwatch_start_impl(plumb_stopwatch **out, const plumb_stopwatch_options *options,
+                               plumb_error *err)
 {
-    plumb_runtime_options o = {0};
-    plumb_runtime_run *r;
+    plumb_stopwatch_options o = {0};
+    plumb_stopwatch *r;
     struct plumb_in in;
     int rc = PLUMB_OK;
     if (options && options->size < sizeof(size_t))
-        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_runtime_begin: options without a size");
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_stopwatch_start: options without a size");
     if (options)
         memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     if (o.device_count && !o.devices)
         return plumb_fail(err, PLUMB_ERR_ARG,
-                          "plumb_runtime_begin: devices is NULL, but device_count is %zu",
+                          "plumb_stopwatch_start: devices is NULL, but device_count is %zu",
                           o.device_count);
     r = plumb_pages_map(sizeof *r);
     if (!r)
-        return plumb_fail(err, PLUMB_ERR_MEMORY, "plumb_runtime_begin: out of memory");
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "plumb_stopwatch_start: out of memory");
     for (size_t i = 0; i < o.device_count && rc == PLUMB_OK; i++)
         rc = add_device(r, o.devices[i], err);
     if (rc < 0) {
@@ -79,13 +79,13 @@ int plumb_runtime_begin_impl(plumb_runtime_run **out, const plumb_runtime_option
     return PLUMB_OK;
 }
 
-int plumb_runtime_finish_impl(plumb_runtime_run *run, plumb_runtime_result *out, plumb_error *err)
+int plumb_stopwatch_stop_impl(plumb_stopwatch_result *out, plumb_stopwatch *run, plumb_error *err)
 {
-    plumb_runtime_result result = {.size = sizeof result};
+    plumb_stopwatch_result result = {.size = sizeof result};
     struct plumb_in in;
     size_t size = out ? out->size : 0;
     if (!run)
-        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_runtime_finish: run is NULL");
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_stopwatch_stop: the stopwatch is NULL");
     result.seconds = run->now_s(run->arg) - run->begin_s;
     result.device_count = run->devices;
     for (uint32_t i = 0; i < run->devices; i++)
@@ -104,7 +104,7 @@ int plumb_runtime_finish_impl(plumb_runtime_run *run, plumb_runtime_result *out,
     if (!run->memory)
         plumb_pages_unmap(run, sizeof *run);
     if (size < sizeof(size_t))
-        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_runtime_finish: result without a size");
+        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_stopwatch_stop: result without a size");
     result.size = size;
     memcpy(out, &result, size < sizeof result ? size : sizeof result);
     return PLUMB_OK;

@@ -4,8 +4,8 @@
 
 #include <plumb/plumb.h>
 
-int plumb_runtime_begin_impl(plumb_runtime_run **out, const plumb_runtime_options *options,
-                             plumb_error *err);
-int plumb_runtime_finish_impl(plumb_runtime_run *run, plumb_runtime_result *out, plumb_error *err);
+int plumb_stopwatch_start_impl(plumb_stopwatch **out, const plumb_stopwatch_options *options,
+                               plumb_error *err);
+int plumb_stopwatch_stop_impl(plumb_stopwatch_result *out, plumb_stopwatch *run, plumb_error *err);
 
 #endif

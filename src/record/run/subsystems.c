@@ -128,7 +128,7 @@ const struct plumb_helper_work plumb_helper_work = {
             [PLUMB_JOB_MODULES] = plumb_act_modules_do_decide,
             [PLUMB_JOB_OPEN] = plumb_run_do_open,
             [PLUMB_JOB_ACTIVATIONS] = plumb_activations_do_open,
-            [PLUMB_JOB_ENVIRONMENT] = plumb_runtime_environment_do_read,
+            [PLUMB_JOB_ENVIRONMENT] = plumb_environment_do_read,
             [PLUMB_JOB_STOP] = plumb_run_do_stop,
         },
     .turn = plumb_control_turn,

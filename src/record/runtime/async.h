@@ -4,6 +4,7 @@
 
 #include "live/layout.h"
 #include "record/runtime/thread.h"
+#include <plumb/detail/types.h>
 
 /* Waits for the device of the node, otherwise of the thread's pipeline. Calls out. */
 void plumb_synchronise(struct plumb_thread *th, uint32_t node);

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-void plumb_count_impl(const char *name, int64_t n);
+void plumb_counter_add_impl(const char *name, int64_t n);
 int64_t plumb_count_value(const char *name); /* of the thread's pipeline; 0 when never counted */
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 struct plumb_thread;
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "live/layout.h"
-#include <plumb/abi.h>
+#include <plumb/detail/types.h>
 
 struct plumb_site {
     struct plumb_site *next;

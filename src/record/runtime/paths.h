@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <plumb/abi.h>
+#include <plumb/error.h>
 
 /* Under the lock, or alone in a forked child. */
 void plumb_paths_resolve(void); /* of the settings just taken */

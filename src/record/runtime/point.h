@@ -2,7 +2,7 @@
 #ifndef PLUMB_RECORD_RUNTIME_POINT_H
 #define PLUMB_RECORD_RUNTIME_POINT_H
 
-#include <plumb/abi.h>
+#include <plumb/detail/abi.h>
 
 /* Under the lock. */
 void plumb_points_refresh(void);

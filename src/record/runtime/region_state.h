@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "live/region.h"
-#include <plumb/abi.h>
 
 enum {
     PLUMB_REGIONS_OPEN = 32,   /* nested in a thread; deeper ones are plain spans */

@@ -19,7 +19,6 @@
 #include "config/settings.h"
 #include "record/runtime/names.h"
 #include "record/runtime/region_state.h"
-#include <plumb/abi.h>
 
 enum { PLUMB_PIPELINES_MAX = 255, PLUMB_PHASES_MAX = 255, PLUMB_DEVICES_MAX = 64 };
 

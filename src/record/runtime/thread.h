@@ -16,7 +16,6 @@
 #include "live/trace_drops.h"
 #include "record/runtime/caller.h"
 #include "record/runtime/region_state.h"
-#include <plumb/abi.h>
 
 enum {
     PLUMB_SCOPES_MAX = 64,

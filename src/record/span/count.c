@@ -65,7 +65,7 @@ static int64_t add(struct plumb_live_count *c, int64_t n)
     return PLUMB_ADD(c->total, n);
 }
 
-void plumb_count_impl(const char *name, int64_t n)
+void plumb_counter_add_impl(const char *name, int64_t n)
 {
     struct plumb_in in;
     struct plumb_live_count *c;

@@ -9,6 +9,7 @@
 #include "record/runtime/lock.h"
 #include "record/runtime/mapping.h"
 #include "record/runtime/thread.h"
+#include <plumb/summary.h>
 
 static uint32_t key_index(struct plumb_run *run, uint64_t key)
 {

@@ -2,7 +2,7 @@
 #ifndef PLUMB_RECORD_SPAN_MEASURE_H
 #define PLUMB_RECORD_SPAN_MEASURE_H
 
-#include <plumb/abi.h>
+#include <plumb/stopwatch.h>
 
 int plumb_measure_impl(plumb_measured *out, void (*fn)(void *), void *arg,
                        const plumb_measure_options *options, plumb_error *err);

@@ -3,6 +3,7 @@
 #define PLUMB_RECORD_SPAN_PIPELINE_H
 
 #include "record/runtime/names.h"
+#include <plumb/pipeline.h>
 
 /* Tells the run whether the pipeline has a device, and waits for it. */
 void plumb_pipeline_flags(struct plumb_live_pipeline *live, const plumb_pipeline *p);

@@ -12,7 +12,7 @@
 
 #include "record/runtime/caller.h"
 #include "record/runtime/thread.h"
-#include <plumb/abi.h>
+#include <plumb/region.h>
 
 struct plumb_run;
 

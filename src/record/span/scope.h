@@ -3,6 +3,7 @@
 #define PLUMB_RECORD_SPAN_SCOPE_H
 
 #include "record/runtime/thread.h"
+#include <plumb/context.h>
 
 plumb_scope plumb_phase_begin_impl(const char *name);
 plumb_scope plumb_step_begin_impl(int64_t step);

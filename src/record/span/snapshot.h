@@ -3,7 +3,7 @@
 #define PLUMB_RECORD_SPAN_SNAPSHOT_H
 
 #include "model/timing.h"
-#include <plumb/abi.h>
+#include <plumb/summary.h>
 
 /* Everything that the open run has recorded so far, as its report will have it: pipelines, nodes
  * without histograms and sites, call tree. `out`: plumb_timing_init() done. */

@@ -369,7 +369,7 @@ void plumb_verify_ending(struct plumb_thread *th, plumb_span stage)
                                                                             : PLUMB_LOG_WARN,
                   "%s", line);
         note(line);
-        plumb_count_impl("plumb.verify.failed", s->unmet_count);
+        plumb_counter_add_impl("plumb.verify.failed", s->unmet_count);
         if (PLUMB_LOAD(plumb_rt.settings.verify) == PLUMB_VERIFY_FAIL && !s->mark)
             plumb_rt.api->span_mark(stage, 1, s->unmet);
     }

@@ -4,6 +4,7 @@
 #define PLUMB_RECORD_STAGE_CHECK_H
 
 #include "record/stage/stage.h"
+#include <plumb/check.h>
 
 int plumb_stage_check_impl(const char *stage, uint32_t part, const char *name,
                            const plumb_rule *rule, plumb_error *err);

@@ -4,6 +4,7 @@
 #define PLUMB_RECORD_STAGE_HOOK_H
 
 #include "record/runtime/enter.h"
+#include <plumb/hook.h>
 
 enum { PLUMB_HOOKS_MAX = 16 };
 

@@ -15,6 +15,10 @@
 #define PLUMB_RECORD_STAGE_LEDGER_H
 
 #include "record/runtime/enter.h"
+#include <plumb/collector.h>
+#include <plumb/memory.h>
+#include <plumb/stage.h>
+#include <plumb/value.h>
 
 /* ---- ledger.c: the book itself --------------------------------------------------------------- */
 

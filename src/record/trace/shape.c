@@ -5,6 +5,7 @@
 #include "base/text/print.h"
 #include "record/trace/trace.h"
 #include "tensor/view.h"
+#include <plumb/stage.h>
 
 enum { TEXT_MAX = 200, ELEMENTS_MAX = 8 /* of a list; its length is told */ };
 

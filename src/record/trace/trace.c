@@ -309,7 +309,7 @@ void plumb_trace_counter(struct plumb_in in, enum plumb_counter kind, uint64_t n
         plumb_wide(in, PLUMB_WIDE_COUNTER, kind, payload, 3);
 }
 
-void plumb_counter_impl(const char *name, double value)
+void plumb_gauge_set_impl(const char *name, double value)
 {
     struct plumb_in in;
     uint64_t bits;

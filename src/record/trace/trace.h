@@ -7,6 +7,7 @@
 #include "live/trace_drops.h"
 #include "record/runtime/enter.h"
 #include "timeline/mapping.h"
+#include <plumb/value.h>
 
 /* ---- Of a thread, inside the runtime ----------------------------------------------------------
  */
@@ -55,7 +56,7 @@ void plumb_trace_pool(struct plumb_in in, const char *device, const char *pool, 
                       int64_t reserved);
 
 void plumb_instant_impl(const char *name);
-void plumb_counter_impl(const char *name, double value);
+void plumb_gauge_set_impl(const char *name, double value);
 /* Inside enter: a value of a counter; `name_off`: text in the mapping. */
 void plumb_trace_counter(struct plumb_in in, enum plumb_counter kind, uint64_t name_off,
                          uint64_t value);

@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "read/activation/table.h"
-#include <plumb/abi.h>
 
 struct plumb_activations_view {
     const char *format; /* text, json, csv, md */

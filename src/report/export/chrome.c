@@ -450,7 +450,7 @@ static void put_instants(struct chrome *c, uint32_t lane)
 }
 
 /* Viewers know a counter by its process and name. A later one of the same name says what it is:
- * plumb_count() and plumb_counter() may share one. */
+ * plumb_counter_add() and plumb_gauge_set() may share one. */
 static const char *counter_name(struct chrome *c, uint32_t lane, struct plumb_buf *out)
 {
     const struct plumb_table_lane *l = &c->t->lanes[lane];

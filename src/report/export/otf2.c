@@ -26,6 +26,7 @@
 #include "report/export/lanes.h"
 #include "report/export/rows.h"
 #include "summary/cells.h"
+#include <plumb/version.h>
 
 enum { STACK_MAX = 4096, EVENT_CHUNK = 1 << 20, DEFINITION_CHUNK = 4 << 20 };
 enum { PARAMETER_INSTANT = 0, NODE = 0 };

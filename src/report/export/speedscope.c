@@ -9,6 +9,7 @@
 #include "codec/json_write.h"
 #include "report/export/export.h"
 #include "report/export/rows.h"
+#include <plumb/version.h>
 
 enum { STACK_MAX = 4096 }; /* deeper spans are left out */
 

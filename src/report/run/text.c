@@ -126,7 +126,7 @@ static void explain_table(struct plumb_buf *out, const struct plumb_summary *s, 
                  "time of a phase / frames: --frames minus skip_first_n in a table of one phase; "
                  "otherwise the runs of its loop, the outermost nodes that ran more than once and "
                  "equally often; left out where there is no such loop");
-    explain_line(out, "Counts", "what plumb_count() added up, and that over the wall clock");
+    explain_line(out, "Counts", "what plumb_counter_add() added up, and that over the wall clock");
     explain_line(out, "Folded", "nodes that differ in a number alone, shown as one: --fold=off");
 }
 

@@ -1,4 +1,4 @@
-/* lookup.h: how an object that the linker did not connect with libplumb finds it. plumb.h includes
+/* lookup.h: how an object that the linker did not connect with libplumb finds it. client.h includes
  * it; programs include plumb.h.
  *
  * The runtime leaves a page named PLUMB_RENDEZVOUS among the mappings of its process, and this
@@ -10,10 +10,10 @@
  *
  * Async-signal-safe, any thread, reentrant, no state. 0.8 KiB of stack. Some 20 us, a few ms where
  * there are thousands of mappings. */
-#ifndef PLUMB_LOOKUP_H
-#define PLUMB_LOOKUP_H
+#ifndef PLUMB_DETAIL_LOOKUP_H
+#define PLUMB_DETAIL_LOOKUP_H
 
-#include <plumb/abi.h>
+#include <plumb/detail/abi.h>
 #include <sys/syscall.h>
 
 #ifdef __cplusplus
