@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "api/record_errno.h"
 #include "base/log.h"
 #include "base/process/references.h"
 #include "base/stderr.h"
@@ -189,6 +190,7 @@ static void fill_table(void)
     table.region_begin = plumb_region_begin_impl;
     table.environment_read = plumb_environment_read_impl;
     table.device_unregister = plumb_device_unregister_impl;
+    plumb_api_keep_errno(&table);
 }
 
 /* ---- Meeting other copies -------------------------------------------------------------------- */
