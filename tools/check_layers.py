@@ -4,6 +4,7 @@
 Reads every #include of the C and C++ files below ROOT (default: this repository) and fails when
 
 - a file names a layer that its own may not include, or within a layer a folder that its own may not;
+- a client (the command, the examples, ...) includes a header of include/plumb/detail, which is machinery;
 - a file reaches out of its tree with "..", or names one of our headers that does not exist;
 - files of one folder include each other in a circle. A header without a source file of its name
   belongs to the files that include it: x.c, the header of its parts, and x.h are no circle;
@@ -22,7 +23,7 @@ import pathlib
 import re
 import sys
 
-# layer: the layers it may include besides itself. `public` is include/plumb.
+# layer: the layers it may include besides itself. `public` is include/plumb and the folders below it.
 MAY_INCLUDE = {
     "public": set(),
     "base": {"public"},
@@ -119,6 +120,8 @@ def check_line(root, path, quote, name):
     if kind == "outside":
         return None
     other = layer_of(target)
+    if layer in CLIENTS and target.parts[:3] == ("include", "plumb", "detail"):
+        return f'{layer} may not include "{name}", which is no header for people'
     if target.parts[0] == "tests" or other in MAY_INCLUDE[layer]:
         return None
     if other == layer:

@@ -8,9 +8,9 @@ check=$PLUMB_SOURCE_DIR/tools/check_layers.py
 # planted FILE LINE MESSAGE: a tree with that line in that file must fail, and say so.
 planted() {
     rm -rf tree
-    mkdir -p tree/include/plumb/read tree/src/base/stats tree/src/record/span tree/src/live tree/src/tensor \
+    mkdir -p tree/include/plumb/read tree/include/plumb/detail tree/src/base/stats tree/src/record/span tree/src/live tree/src/tensor \
         tree/src/report/table tree/src/report/run tree/cli tree/tests
-    touch tree/include/plumb/plumb.h tree/src/base/error.h tree/src/base/stats/stats.h \
+    touch tree/include/plumb/plumb.h tree/include/plumb/detail/abi.h tree/src/base/error.h tree/src/base/stats/stats.h \
         tree/src/record/span/ring.h tree/src/tensor/stats.h tree/src/report/run/render.h tree/tests/fixture.h
     echo '#include "base/error.h"' >tree/src/live/fine.c
     echo "$2" >"tree/$1"
@@ -34,6 +34,7 @@ planted src/record/span/sleeps.c '    nanosleep(&t, NULL);' 'nanosleep() is a ca
 planted src/live/climbs.c '#include "../base/error.h"' 'climbs out of its folder'
 planted src/live/gone.c '#include "base/gone.h"' '"base/gone.h" does not exist'
 planted cli/main.c '#include "base/error.h"' 'cli may not include base'
+planted cli/main.c '#include <plumb/detail/abi.h>' 'cli may not include "plumb/detail/abi.h"'
 planted include/plumb/read/trace.h '#include "base/error.h"' 'public may not include base'
 planted src/live/fixture.c '#include "fixture.h"' '"fixture.h" does not exist'
 planted src/stray.c '#include <stdio.h>' 'lies in no layer'

@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+"""Checks that the public headers are for people: tools/check_public.py [INCLUDE]
+
+Reads include/plumb (or INCLUDE/plumb) and fails when
+
+- plumb.h, which is the manual, has more than MANUAL_MAX lines;
+- headers include each other in a circle;
+- the result `out` of a function or callback is not its first parameter, or `plumb_error *err` is not its last;
+- a parameter through which a function hands out a pointer has another name than `out`;
+- a function has no comment, or one that does not begin with a verb ("Returns", "Records"). Functions that follow
+  each other without an empty line may share one.
+
+What is below detail/, and names that end with _, are machinery: of these only circles are checked.
+"""
+import pathlib
+import re
+import sys
+
+MANUAL_MAX = 300
+INCLUDE = re.compile(r"^\s*#\s*include <(plumb/[^>]+)>", re.M)
+PARAMETERS = r"\(((?:[^(){};]|\([^()]*\))*)\)"
+FUNCTION = re.compile(r"^(?:static inline|PLUMB_API)[^;{}=]*?\b(plumb_\w+)" + PARAMETERS + r"\s*[;{]", re.M | re.S)
+CALLBACK = re.compile(r"\(\*(\w+)\)" + PARAMETERS)
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+# "As plumb_x(), ..." refers to the comment of another function.
+VERB = re.compile(r"/\* (?:Also )?(?:[A-Z]?[a-z]+s\b|As plumb_)")
+
+
+def blank(match):
+    return re.sub(r"[^\n]", " ", match.group())
+
+
+def parameters(text):
+    """The names of the parameters in order, and of those that hand out a pointer."""
+    text = CALLBACK.sub(lambda m: " " + m.group(1), text)
+    names, handed = [], set()
+    for part in text.split(","):
+        words = re.findall(r"\w+", part)
+        if words and words != ["void"]:
+            names.append(words[-1])
+            if re.search(r"\*\s*\*", part) and "const" not in part.split("*", 1)[1]:
+                handed.add(words[-1])
+    return names, handed
+
+
+def check_parameters(name, text):
+    names, handed = parameters(text)
+    if "out" in names[1:]:
+        yield "%s: `out` is not the first parameter" % name
+    if "err" in names[:-1]:
+        yield "%s: `err` is not the last parameter" % name
+    for other in sorted(handed - {"out"}):
+        yield "%s: `%s` hands out a pointer: call it `out`" % (name, other)
+
+
+def comment_before(text, at):
+    """The comment above the declaration at `at`, or above those that it follows without an empty line."""
+    above = text[:at].split("\n\n")[-1] if not text[:at].endswith("\n\n") else ""
+    comments = COMMENT.findall(above)
+    return comments[-1] if comments else None
+
+
+def check_header(path, text):
+    code = COMMENT.sub(blank, text)
+    for match in FUNCTION.finditer(code):
+        name = match.group(1)
+        if name.endswith("_"):
+            continue
+        yield from check_parameters(name, match.group(2))
+        comment = comment_before(text, match.start())
+        if not comment:
+            yield "%s: no comment" % name
+        elif not VERB.match(comment):
+            yield "%s: its comment does not begin with a verb: %s" % (name, comment.split("\n")[0])
+    for match in CALLBACK.finditer(code):
+        yield from check_parameters(match.group(1), match.group(2))
+
+
+def circles(includes):
+    """Headers that reach themselves."""
+    for start in sorted(includes):
+        seen, todo = set(), list(includes[start])
+        while todo:
+            header = todo.pop()
+            if header not in seen:
+                seen.add(header)
+                todo += includes.get(header, ())
+        if start in seen:
+            yield "%s: includes itself through others" % start
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parent.parent
+    include = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else root / "include"
+    texts = {str(p.relative_to(include)): p.read_text() for p in sorted((include / "plumb").rglob("*.h"))}
+    problems = list(circles({name: INCLUDE.findall(text) for name, text in texts.items()}))
+    lines = texts.get("plumb/plumb.h", "").count("\n")
+    if lines > MANUAL_MAX:
+        problems.append("plumb/plumb.h: %d lines; a manual has %d at most" % (lines, MANUAL_MAX))
+    for name, text in texts.items():
+        if not name.startswith("plumb/detail/"):
+            problems += ["%s: %s" % (name, line) for line in check_header(name, text)]
+    for line in problems:
+        print("public: " + line, file=sys.stderr)
+    print("public: %d headers, %d problems" % (len(texts), len(problems)))
+    return 1 if problems or not texts else 0
+
+
+sys.exit(main())
