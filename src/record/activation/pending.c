@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/new_file.h"
 #include "base/pages.h"
 #include "base/process/process.h"
 #include "base/quiet_write.h"
@@ -26,8 +27,7 @@ static bool make_file(const char *path)
     int fd, code;
     if (snprintf(name, sizeof name, "%s.pending", path) >= (int)sizeof name)
         return false;
-    unlink(name); /* of an earlier file of that name */
-    fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+    fd = plumb_new_file_again(name, O_RDWR, 0600); /* there may be one of an earlier run */
     if (fd < 0)
         return false;
     plumb_quiet_begin(&quiet);

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/new_file.h"
 #include "base/pages.h"
 #include "live/read.h"
 #include "record/runtime/carve.h"
@@ -92,7 +93,7 @@ static int make_file(struct writer *w)
 {
     char path[1200];
     trace_path(w, path, sizeof path);
-    w->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    w->fd = plumb_new_file(path, O_WRONLY, 0600);
     return w->fd < 0 ? errno : 0;
 }
 
