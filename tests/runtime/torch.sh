@@ -1,16 +1,23 @@
 #!/bin/sh
 # labels: plain
-# timeout: 300
+# timeout: 900
 # libplumb is opened in a process that holds torch, before it and after it: the thread-local storage
 # that it wants at once must still be there, and torch computes what it did.
-set -eu
+set -u
+# fail WHAT [FILE...]: what did not hold, and what the files say
+fail() {
+    echo "torch: $1" >&2
+    shift
+    [ $# = 0 ] || tail -n 30 "$@" >&2
+    exit 1
+}
 python=/usr/bin/python3
 if ! $python -c 'import torch' 2>/dev/null; then
     echo 'torch: no torch for /usr/bin/python3 (package python3-torch)' >&2
     exit 77
 fi
 $CC -std=gnu11 -O2 -fPIC -shared -I"$PLUMB_SOURCE_DIR/include" \
-    "$PLUMB_SOURCE_DIR/tests/runtime/_plug.c" -o plug.so
+    "$PLUMB_SOURCE_DIR/tests/runtime/_plug.c" -o plug.so || fail 'no plug.so'
 cat >both.py <<'PY'
 import ctypes, sys
 def plumb():
@@ -29,9 +36,11 @@ for _ in range(50):
 print("done")
 PY
 for order in before after; do
-    PLUMB_RUN_DIR="$PWD/$order" PLUMB_QUIET=1 $python both.py $order "$PLUMB_LIB" >out.txt
-    grep -q 'done' out.txt
-    [ "$(jq '.nodes[] | select(.name == "plug") | .count' $order/timing.json)" = 100 ]
+    PLUMB_RUN_DIR="$PWD/$order" PLUMB_QUIET=1 $python both.py $order "$PLUMB_LIB" >out.txt 2>err.txt ||
+        fail "libplumb $order torch: status $?" out.txt err.txt
+    grep -q 'done' out.txt || fail "libplumb $order torch: not done" out.txt err.txt
+    [ "$(jq '.nodes[] | select(.name == "plug") | .count' $order/timing.json)" = 100 ] ||
+        fail "libplumb $order torch: not 100 spans" err.txt $order/timing.json
 done
 
 # Every allocation of torch, of its threads and of loaders that it forks, followed: it computes the same.
@@ -50,8 +59,10 @@ for inputs, labels in DataLoader(data, batch_size=128, num_workers=2):
     optimiser.step()
 print("%.9g" % loss.item())
 PY
-$python followed.py >alone.txt
-"$PLUMB_BIN" record --malloc --quiet --run-dir followed -- $python followed.py >out.txt
-cmp alone.txt out.txt
+$python followed.py >alone.txt 2>err.txt || fail "without plumb: status $?" err.txt
+"$PLUMB_BIN" record --malloc --quiet --run-dir followed -- $python followed.py >out.txt 2>err.txt ||
+    fail "followed: status $?" err.txt
+cmp alone.txt out.txt || fail 'followed, it computes something else' alone.txt out.txt err.txt
 jq -e '.memory.pools[] | select(.pool == "malloc") | .allocs > 100000 and
-    .allocated_bytes == .held_before_bytes + .alloc_bytes - .free_bytes' followed/timing.json >/dev/null
+    .allocated_bytes == .held_before_bytes + .alloc_bytes - .free_bytes' followed/timing.json >/dev/null ||
+    fail 'the bytes of its allocations do not add up' err.txt followed/timing.json
