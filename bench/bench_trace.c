@@ -9,7 +9,7 @@
  *
  * Against it, in turns: write() of the same bytes in the same pieces to the same file, from memory
  * where the whole file lies ready; and, harder, of one piece again and again, which never leaves
- * the cache. The file, below the temporary folder, begins anew at 64 MiB, which hits too few blocks
+ * the cache. The file, below the temporary folder, begins again at 64 MiB, which hits too few blocks
  * to move a median. */
 #include "harness.h"
 
@@ -70,7 +70,7 @@ static void put_file(struct stream *s, const unsigned char *bytes, size_t n)
 {
     if (s->file_bytes >= FILE_MAX) {
         if (ftruncate(s->fd, 0) != 0 || lseek(s->fd, 0, SEEK_SET) != 0)
-            die("cannot begin the file anew");
+            die("cannot begin the file again");
         s->file_bytes = 0;
     }
     s->file_bytes += n;

@@ -86,10 +86,10 @@ int plumb_cli_args_status(int option);
 /* Says "plumb NAME: ..., see plumb NAME --help" and returns PLUMB_ARGS_WRONG. */
 int plumb_cli_usage(const struct plumb_cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Says that `text` is none of the words that the option takes, and which is the nearest. False. */
+/* Says that `text` is not one of the words that the option takes, and which is the nearest. False. */
 bool plumb_cli_wants(const struct plumb_cli_command *command, const char *option,
                      const char *const *words, size_t n, const char *text);
-/* A whole number; false and a message when `text` is none. */
+/* A whole number; false and a message when `text` is not one. */
 bool plumb_cli_number(const struct plumb_cli_command *command, const char *option, const char *text,
                       uint64_t *out);
 /* The same for a decimal number of 0 or more, as "7.5". */

@@ -219,7 +219,7 @@ static void check_malloc(struct tally *tally, const char *library)
     if (plumb_cli_malloc_library(path, sizeof path, library))
         line(tally, "malloc", PLUMB_CHECK_SEEN, NULL, "%.200s, for 'plumb record --malloc'", path);
     else
-        line(tally, "malloc", PLUMB_CHECK_NOT_SEEN, "install plumb anew",
+        line(tally, "malloc", PLUMB_CHECK_NOT_SEEN, "install plumb again",
              "no %.150s: 'plumb record --malloc' does not work", path);
 }
 
@@ -238,7 +238,7 @@ static void check_library(struct tally *tally, bool program)
         check_collectors(tally, library);
 }
 
-/* `program`: one is looked at as well, and tells of collectors itself. */
+/* `program`: one is looked at as well, and reports collectors itself. */
 static void check_machine(struct tally *tally, bool program)
 {
     plumb_check c;

@@ -169,7 +169,7 @@ const struct plumb_cli_command plumb_cmd_export = {
                 "plumb export --format folded RUN -o - | flamegraph.pl >flame.svg\n"
                 "plumb export --format otf2 RUN -o traces/    # a folder for all ranks",
     .status = "0 success; 2 wrong usage, no such run, a run without a trace, a file that is\n"
-              "no trace, or output that cannot be written.",
+              "not a trace, or output that cannot be written.",
     .options = options,
     .run = run,
 };

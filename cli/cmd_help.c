@@ -36,7 +36,7 @@ static int show_environment(void)
     return show_text(rc, text, &err);
 }
 
-/* ---- Topics that are no command --------------------------------------------------------------
+/* ---- Topics that are not commands -----------------------------------------------------------
  */
 
 enum { MAX_TOPICS = 128 };

@@ -134,7 +134,7 @@ static bool prepare_malloc(struct record *r)
     if (!plumb_cli_malloc_library(r->malloc_library, sizeof r->malloc_library, r->library)) {
         plumb_cli_say(&plumb_cmd_record,
                       "--malloc needs '%s', which is not there: install plumb "
-                      "anew, or record without --malloc",
+                      "again, or record without --malloc",
                       r->malloc_library);
         return false;
     }

@@ -275,7 +275,7 @@ static void find_left(struct plumb_cli_log *log)
     free(sorted);
 }
 
-/* A program may tell of activations and have no span. */
+/* A program may report activations and have no span. */
 static void find_activations(struct plumb_cli_log *log, const char *dir)
 {
     char path[sizeof log->activations];

@@ -6,7 +6,7 @@
 
 #include "cli.h"
 
-/* Bytes of the control character at `p`; 0: it is none. C1 controls are two bytes of UTF-8. */
+/* Bytes of the control character at `p`; 0: it is not one. C1 controls are two bytes of UTF-8. */
 static size_t control(const unsigned char *p)
 {
     if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)

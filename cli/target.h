@@ -1,4 +1,4 @@
-/* target.h: what can be told of a program before it runs: can libplumb be preloaded, and must it?
+/* target.h: what is known about a program before it runs: can libplumb be preloaded, and must it?
  */
 #ifndef PLUMB_CLI_TARGET_H
 #define PLUMB_CLI_TARGET_H

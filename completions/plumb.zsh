@@ -64,7 +64,7 @@ _plumb() {
         '--memory-peak=[peaks of the resident set: of samples, or the kernel'\''s, reset by each stage]:sampled|exact:(sampled exact)' \
         '--memory-interval=[ms between samples of memory, longer as the run gets longer; 0: none]:N:' \
         '--memory-checkpoints=-[memory checkpoints before and after each stage]::on|off:(on off)' \
-        '--verify=[checks of stages'\'' inputs and outputs: told of, or failures of the stage]:off|warn|fail:(off warn fail)' \
+        '--verify=[checks of stages'\'' inputs and outputs: reported, or failures of the stage]:off|warn|fail:(off warn fail)' \
         '--signature=[what is kept of inputs and outputs of stages; full: statistics of the values too]:shapes|full|off:(shapes full off)' \
         '--collect=[collectors: none, auto (those that find their device), names, fake:option=1]:NAME:' \
         '--trace=-[write trace.pftrace, the timeline of the run, into its directory]::on|off:(on off)' \
@@ -84,7 +84,7 @@ _plumb() {
         '--region-check=[REGIONS without one that exists: a warning and no trace, or the program'\''s end]:warn|abort:(warn abort)' \
         '--trace-nodes=[nodes with trace files of their own: shell patterns after commas]:NAME:' \
         '--nvtx=-[emit NVTX ranges for spans where a GPU is, or always]::on|off:(on off)' \
-        '--activations=-[a record of each tensor that layers tell of]::on|off:(on off)' \
+        '--activations=-[a record of each tensor that layers report]::on|off:(on off)' \
         '--activations-layers=[regular expression, searched for in module paths; empty: all]:NAME:' \
         '--activations-stats=[statistics in the order wanted]:NAME:' \
         '--activations-steps=[steps that are recorded, as 0,5-9; empty: all]:NAME:' \

@@ -1,5 +1,5 @@
 /* read_doctor_settings.c: what the environment says of recording: the settings of the trace that
- * are in force, and everything that makes no sense. Read anew for each line: there are few. Any
+ * are in force, and everything that makes no sense. Read again for each line: there are few. Any
  * thread, as long as the environment does not change meanwhile. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -169,7 +169,7 @@ static void put_regions(struct lines *l, const struct plumb_settings *s)
         if (is_region(word, &nearest))
             continue;
         snprintf(line, sizeof line,
-                 "PLUMB_REGIONS: '%.100s' is no region that every program has%s%s%s", word,
+                 "PLUMB_REGIONS: '%.100s' is not a region that every program has%s%s%s", word,
                  nearest.best ? ": did you mean '" : "", nearest.best ? nearest.best : "",
                  nearest.best ? "'?" : "");
         put(l, "setting", PLUMB_CHECK_NOT_SEEN, line, "");

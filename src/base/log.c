@@ -176,7 +176,7 @@ void plumb_log_show(enum plumb_log_sink sinks)
     if (t.lines)
         plumb_pages_unmap(t.lines, t.size);
     if (t.too_many)
-        plumb_say("plumb: %llu more lines, for which there was no room",
+        plumb_say("plumb: %llu more lines, which did not fit into the buffer",
                   (unsigned long long)t.too_many);
 }
 

@@ -1,4 +1,4 @@
-/* fake.c: the reference collector: a device that is none (plumb/fake.h).
+/* fake.c: the reference collector: a simulated device (plumb/fake.h).
  *
  * Nothing computes: what is queued is given its begin and end on the device's clock at once, and
  * the reporters wait until that clock has come so far. They tell plumb of what is done, each on its
@@ -530,7 +530,7 @@ static const plumb_fake_offer offer = {.size = sizeof offer,
 const plumb_collector_ops plumb_fake_collector = {
     .size = sizeof(plumb_collector_ops),
     .name = "fake",
-    .help = "a device that is none: queues work, has a clock of its own, fails on demand",
+    .help = "a simulated device: queues work, has a clock of its own, fails on demand",
     .on_request = 1,
     .start = start,
     .stop = stop,

@@ -59,7 +59,7 @@ int plumb_keep_rules_parse(struct plumb_keep_rules *out, const char *text, plumb
             out->count = 0;
             return plumb_fail(
                 err, PLUMB_ERR_ARG,
-                "'%.80s' is no list of rules such as denoise_step>50ms (ns, us, ms, s)", text);
+                "'%.80s' is not a list of rules such as denoise_step>50ms (ns, us, ms, s)", text);
         }
         memcpy(r->node, p, name);
         out->count++;

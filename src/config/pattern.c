@@ -159,7 +159,7 @@ int plumb_pattern_init(struct plumb_pattern *pattern, const char *text, plumb_er
     }
     plumb_buf_fini(&b);
     if (problem)
-        return plumb_fail(err, PLUMB_ERR_ARG, "'%.200s' is no regular expression: %s", text,
+        return plumb_fail(err, PLUMB_ERR_ARG, "'%.200s' is not a regular expression: %s", text,
                           problem);
     return PLUMB_OK;
 }

@@ -70,14 +70,14 @@ static void bad_expressions_are_refused_with_the_reason(void **state)
     static const struct {
         const char *pattern, *why;
     } cases[] = {
-        {"(", "'(' is no regular expression: Unmatched ( or \\("},
-        {"[a", "'[a' is no regular expression: a bracket is not closed"},
-        {"a\\", "'a\\' is no regular expression: it ends in a backslash"},
-        {"[\\D]", "'[\\D]' is no regular expression: \\D, \\W and \\S cannot stand in brackets"},
-        {"[[:alpha]", "'[[:alpha]' is no regular expression: a class in brackets is not closed"},
+        {"(", "'(' is not a regular expression: Unmatched ( or \\("},
+        {"[a", "'[a' is not a regular expression: a bracket is not closed"},
+        {"a\\", "'a\\' is not a regular expression: it ends in a backslash"},
+        {"[\\D]", "'[\\D]' is not a regular expression: \\D, \\W and \\S cannot stand in brackets"},
+        {"[[:alpha]", "'[[:alpha]' is not a regular expression: a class in brackets is not closed"},
         {"(?=x)",
-         "'(?=x)' is no regular expression: of the groups that begin with (? only (?: is known"},
-        {"\\1", "'\\1' is no regular expression: a letter or digit after a backslash that means "
+         "'(?=x)' is not a regular expression: of the groups that begin with (? only (?: is known"},
+        {"\\1", "'\\1' is not a regular expression: a letter or digit after a backslash that means "
                 "nothing here"},
     };
     (void)state;

@@ -67,7 +67,7 @@ static int put_sequence(struct output *o, const struct plumb_expand *values, con
         break;
     }
     return plumb_fail(o->err, PLUMB_ERR_ARG,
-                      "'%%%.1s' in a path is none of %%h, %%p, %%r, %%q{NAME}, %%%%",
+                      "'%%%.1s' in a path is not one of %%h, %%p, %%r, %%q{NAME}, %%%%",
                       *p - (kind != 0));
 }
 
@@ -95,7 +95,7 @@ int plumb_settings_expand(char *out, size_t size, const char *pattern,
     struct output o = {out, size, 0, err};
     int rc;
     if (size == 0)
-        return plumb_fail(err, PLUMB_ERR_ARG, "no room for the path");
+        return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long");
     rc = expand_all(&o, pattern, values);
     out[rc == PLUMB_OK ? o.len : 0] = '\0';
     return rc;

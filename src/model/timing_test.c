@@ -343,7 +343,7 @@ static void signatures_lie_beside_their_report(void **state)
 }
 
 /* The files that tests of the command line read are these fixtures; with UPDATE_GOLDEN set the test
- * makes them anew. */
+ * makes them again. */
 static void the_golden_files_are_what_the_fixtures_write(void **state)
 {
     static const struct {

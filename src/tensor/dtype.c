@@ -115,7 +115,7 @@ int plumb_dtype_parse(struct plumb_dtype *out, const char *name, plumb_error *er
     if (parse_numbered_dtype(out, name))
         return PLUMB_OK;
     return plumb_fail(err, PLUMB_ERR_ARG,
-                      "'%s' is no element type: it is one like float32, float32x4, or "
+                      "'%s' is not an element type: it is one like float32, float32x4, or "
                       "dlpack(code,bits,lanes)",
                       name);
 }
@@ -147,7 +147,8 @@ int plumb_dl_device_parse(struct plumb_dl_device *out, const char *name, plumb_e
     if (parse_numbered_device(out, name))
         return PLUMB_OK;
     return plumb_fail(err, PLUMB_ERR_ARG,
-                      "'%s' is no device: it is one like cpu, cuda:0, or device(type,index)", name);
+                      "'%s' is not a device: it is one like cpu, cuda:0, or device(type,index)",
+                      name);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

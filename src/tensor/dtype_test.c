@@ -100,7 +100,7 @@ static void what_is_no_type_is_refused(void **state)
         plumb_error err = {0, ""};
         assert_int_equal(plumb_dtype_parse(&type, wrong[i], &err), PLUMB_ERR_ARG);
         assert_int_equal(type.code, 77);
-        assert_non_null(strstr(err.message, "is no element type: it is one like float32"));
+        assert_non_null(strstr(err.message, "is not an element type: it is one like float32"));
     }
 }
 
@@ -179,7 +179,7 @@ static void what_is_no_device_is_refused(void **state)
         plumb_error err = {0, ""};
         assert_int_equal(plumb_dl_device_parse(&device, wrong[i], &err), PLUMB_ERR_ARG);
         assert_int_equal(device.type, 77);
-        assert_non_null(strstr(err.message, "is no device: it is one like cpu, cuda:0"));
+        assert_non_null(strstr(err.message, "is not a device: it is one like cpu, cuda:0"));
     }
 }
 

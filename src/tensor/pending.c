@@ -9,7 +9,7 @@
 static int check(const struct plumb_pending *p, size_t size, plumb_error *err)
 {
     if (size != PLUMB_PENDING_BYTES || memcmp(p->magic, PLUMB_PENDING_MAGIC, sizeof p->magic) != 0)
-        return plumb_fail(err, PLUMB_ERR_FORMAT, "they are no records");
+        return plumb_fail(err, PLUMB_ERR_FORMAT, "they are not records");
     if (p->version != PLUMB_PENDING_VERSION || p->record_bytes != sizeof(struct plumb_act_record))
         return plumb_fail(err, PLUMB_ERR_FORMAT, "they are of another version of plumb");
     if (p->columns.count > PLUMB_RECORD_COLUMNS || p->put - p->taken > PLUMB_PENDING_RING)
@@ -30,7 +30,7 @@ int64_t plumb_pending_lines(struct plumb_buf *out, const void *bytes, size_t siz
     const unsigned char *ring = (const unsigned char *)bytes + PLUMB_PENDING_HEAD;
     struct plumb_act_record *r = NULL;
     int64_t lines = 0;
-    int rc = size < sizeof *p ? plumb_fail(err, PLUMB_ERR_FORMAT, "they are no records")
+    int rc = size < sizeof *p ? plumb_fail(err, PLUMB_ERR_FORMAT, "they are not records")
                               : check(p, size, err);
     if (rc == PLUMB_OK && !(r = calloc(1, sizeof *r)))
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory");

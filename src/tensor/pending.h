@@ -28,7 +28,8 @@ struct plumb_pending {
     uint64_t put, taken;   /* positions; atomic */
     struct plumb_record_columns columns;
 };
-_Static_assert(sizeof(struct plumb_pending) <= PLUMB_PENDING_HEAD, "the head has room for it");
+_Static_assert(sizeof(struct plumb_pending) <= PLUMB_PENDING_HEAD,
+               "the head is large enough for it");
 
 /* The lines of records whose `seq` is above `after`, from the bytes of such a file, which may be
  * anything. Returns how many; PLUMB_ERR_FORMAT: they are not of this build, or damaged, and `out`

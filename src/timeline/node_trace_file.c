@@ -31,7 +31,7 @@ static int32_t rank_of(const struct plumb_node_trace_options *o)
 
 /* ---- The text -------------------------------------------------------------------------------- */
 
-/* Opened anew for each piece: no descriptor of the host's is taken meanwhile, none can become
+/* Opened again for each piece: no descriptor of the host's is taken meanwhile, none can become
  * another file's, and a forked child has none. An errno. */
 static int append(const struct plumb_node_file *f, const struct plumb_node_trace_options *o,
                   const unsigned char *bytes, size_t n)

@@ -42,7 +42,7 @@ case("nul_in_name.jsonl", "line 2: 'module' holds a NUL", LINE + '{"module": "a\
 case("zeros.jsonl", "line 1, column 1: a value is missing", bytes(4096))
 case("empty.jsonl", "holds no activation record", "")
 case("long_line.jsonl", "line 2, column 3000013: the last line is cut off", LINE + '{"module": "' + "m" * 3000000)
-case("size_2_64.jsonl", "line 1: 'shape' is no list", LINE.replace("[3]", "[18446744073709551616]"))
+case("size_2_64.jsonl", "line 1: 'shape' is not a list", LINE.replace("[3]", "[18446744073709551616]"))
 
 # Packed: cut short, changed, packed twice, and a line that is much longer than its file.
 packed = gzip.compress((LINE * 1000).encode())
@@ -95,11 +95,11 @@ def npy(header, data, length=None):
 case("header.npy", "its header is longer than the file", npy(DICT % "(2,)", bytes(8), 0xffffffff))
 case("shape.npy", "it ends before its last element", npy(DICT % ("(%d, %d)" % (1 << 60, 1 << 60)), bytes(8)))
 case("size.npy", "'shape' holds a size beyond 2^63", npy(DICT % ("(%d,)" % (1 << 80)), bytes(8)))
-case("deep.npy", "'shape' is no tuple", npy(DICT % ("(" * DEEP), bytes(8)))
+case("deep.npy", "'shape' is not a tuple", npy(DICT % ("(" * DEEP), bytes(8)))
 case("key_twice.npy", "a key that is unknown, or comes twice", npy("{'descr': '<f4', " + (DICT % "(2,)")[1:], bytes(8)))
 case("cut.npy", "it ends before its last element", npy(DICT % "(2,)", bytes(5)))
 case("cut_header.npy", "its header is longer than the file", npy(DICT % "(2,)", b"")[:30])
-case("nul.npy", "'shape' is no tuple", npy(DICT % "(2\0,)", bytes(8)))
+case("nul.npy", "'shape' is not a tuple", npy(DICT % "(2\0,)", bytes(8)))
 case("zeros.npy", "does not begin as one", bytes(4096))
 case("empty.npy", "is empty", "")
 
@@ -122,7 +122,7 @@ case("hole.safetensors", "tensor 'b' leaves a hole", tensors(with_b(12, 20), byt
 case("outside.safetensors", "tensor 'b' ends behind the file", tensors(with_b(8, 16), bytes(12)))
 case("backwards.safetensors", "tensor 'b' has 'data_offsets'", tensors(with_b(16, 8), bytes(16)))
 case("offset_2_63.safetensors", "tensor 'b' has a list", tensors(with_b((1 << 63) - 8, 1 << 63), bytes(16)))
-case("deep.safetensors", "tensor 'a' is no object", tensors('{"a": ' + "[" * DEEP))
+case("deep.safetensors", "tensor 'a' is not an object", tensors('{"a": ' + "[" * DEEP))
 case("deep_aside.safetensors", "column 2065: nested too deeply", tensors('{"__metadata__": ' + "[" * DEEP))
 case("tensor_twice.safetensors", "tensor 'a' comes twice", tensors("{%s, %s}" % (A, A), bytes(8)))
 case("key_twice.safetensors", "tensor 'a' has a field that comes twice",

@@ -122,7 +122,7 @@ trouble 'no recording' "'nothing.txt' holds no activations" nothing.txt
 trouble 'empty' "'empty.jsonl' holds no activation record" empty.jsonl
 trouble 'missing' "cannot read './none': No such file" ./none
 trouble 'no such module' "no module of 'a.jsonl' matches 'xyz'" '--module xyz a.jsonl'
-trouble 'bad expression' "'(' is no regular expression" '--module ( a.jsonl'
+trouble 'bad expression' "'(' is not a regular expression" '--module ( a.jsonl'
 trouble 'two' 'one recording at a time' 'a.jsonl a.jsonl'
 trouble 'format' '--format wants text, json, csv or md' '--format xml a.jsonl'
 

@@ -123,7 +123,7 @@ has err.txt "'cut.json' is not valid JSON: line "
 [ "$(wc -l <err.txt)" = 1 ] || fail 'truncated: more than one line'
 echo '{"stages": {"x": {"duration_ms": 3}}}' >foreign.json
 expect 'foreign' 2 compare a.json foreign.json
-one_line "'foreign.json' is no timing report of plumb (its \"format\" is not \"plumb-timing\")"
+one_line "'foreign.json' is not a timing report of plumb (its \"format\" is not \"plumb-timing\")"
 echo '{"traceEvents": [{"ph": "X", "name": "aten::mm", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]}' >torch.json
 expect 'a trace' 2 compare a.json torch.json
 one_line "'torch.json' is a trace, one sample without repeats: compare takes runs of 'plumb record'; a trace is shown by 'plumb report --slowest' and --steps, and 'plumb export --format folded' has its stacks for difffolded.pl"
@@ -135,7 +135,7 @@ expect 'NaN' 2 compare a.json nan.json
 has err.txt "'nan.json' is not valid JSON"
 jq '.nodes[0].p95_ns = 1e300' b.json >huge.json
 expect 'huge' 2 compare a.json huge.json
-one_line "'huge.json' is damaged: a percentile of node 'x' is no duration"
+one_line "'huge.json' is damaged: a percentile of node 'x' is not a duration"
 sed 's/"p95_ns": [0-9]*/"p95_ns": 1e999/' b.json >overflow.json
 expect 'beyond a double' 2 compare a.json overflow.json
 jq '.nodes += [.nodes[0]]' b.json >twice.json

@@ -29,7 +29,7 @@ PLUMB_TRACE_STEPS=abc PLUMB_TRACE_MAX=12x PLUMB_KEEP_IF='x>5' PLUMB_KEEP_SIGNAL=
     "$PLUMB_BIN" doctor >out.txt 2>err.txt
 [ $? = 1 ] || fail 'bad settings do not show in the status'
 has out.txt "PLUMB_TRACE_MAX: '12x' is not a number of bytes" 'PLUMB_TRACE_MDOE: did you mean PLUMB_TRACE_MODE?' \
-    "PLUMB_TRACE_STEPS: 'abc' is not a list of steps, as 0,5-9: 'abc' is not a step" "PLUMB_KEEP_IF: 'x>5' is no list of rules" 'PLUMB_KEEP_SIGNAL: no signal that can be taken' \
+    "PLUMB_TRACE_STEPS: 'abc' is not a list of steps, as 0,5-9: 'abc' is not a step" "PLUMB_KEEP_IF: 'x>5' is not a list of rules" 'PLUMB_KEEP_SIGNAL: no signal that can be taken' \
     'PLUMB_KEEP_IF: does nothing without a trace that is kept in a ring (cure: PLUMB_TRACE=1 PLUMB_TRACE_MODE=ring)' \
     'PLUMB_KEEP_SIGNAL: does nothing without a trace that is kept in a ring' \
     'PLUMB_TRACE_STEPS: does nothing without a trace (cure: PLUMB_TRACE=1)' \
@@ -37,7 +37,7 @@ has out.txt "PLUMB_TRACE_MAX: '12x' is not a number of bytes" 'PLUMB_TRACE_MDOE:
 grep -qE '^blocked +collector +fake \(built in\): failed: ' out.txt || fail "a collector that fails: $(cat out.txt)"
 PLUMB_ACTIVATIONS=1 PLUMB_ACTIVATIONS_LAYERS='(' PLUMB_ACTIVATIONS_STEPS=abc PLUMB_ACTIVATIONS_DUMP='[' "$PLUMB_BIN" doctor >out.txt 2>err.txt
 [ $? = 1 ] || fail 'bad settings of activations do not show in the status'
-has out.txt "PLUMB_ACTIVATIONS_LAYERS: '(' is no regular expression" "PLUMB_ACTIVATIONS_DUMP: '[' is no regular expression" \
+has out.txt "PLUMB_ACTIVATIONS_LAYERS: '(' is not a regular expression" "PLUMB_ACTIVATIONS_DUMP: '[' is not a regular expression" \
     "PLUMB_ACTIVATIONS_STEPS: 'abc' is not a list of steps, as 0,5-9: 'abc' is not a step"
 lacks out.txt 'without activations'
 PLUMB_ACTIVATIONS_LAYERS=attn "$PLUMB_BIN" doctor >out.txt 2>err.txt
@@ -46,7 +46,7 @@ PLUMB_ACTIVATIONS_STATS=min PLUMB_ACTIVATIONS_APPEND=1 PLUMB_TRACE=1 PLUMB_KEEP_
 has out.txt 'PLUMB_ACTIVATIONS_STATS: does nothing without activations' 'PLUMB_ACTIVATIONS_APPEND: does nothing without' \
     'PLUMB_KEEP_IF: does nothing because the trace is not kept in a ring (cure: PLUMB_TRACE_MODE=ring)'
 PLUMB_REGIONS=inferense,mine "$PLUMB_BIN" doctor >out.txt 2>err.txt
-has out.txt "'inferense' is no region that every program has" "'mine' is no region that every program has"
+has out.txt "'inferense' is not a region that every program has" "'mine' is not a region that every program has"
 
 # Plug-ins of a program are named with it.
 cat >plug.c <<'END'

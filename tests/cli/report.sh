@@ -187,7 +187,7 @@ has err.txt "'cut.json' is not valid JSON: line "
 [ "$(wc -l <err.txt)" = 1 ] || fail 'more than one line on a truncated file'
 echo '{"stages": {}}' >foreign.json
 expect 'foreign' 2 report foreign.json
-has err.txt "'foreign.json' is no timing report of plumb"
+has err.txt "'foreign.json' is not a timing report of plumb"
 sed 's/"schema": 1/"schema": 99/' "$data/golden.json" >newer.json
 expect 'newer' 2 report newer.json
 has err.txt 'was written by a newer plumb'

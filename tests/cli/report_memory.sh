@@ -30,7 +30,7 @@ expect 'memory of a request' 0 report memory --request cat served.json
 has out.txt "Memory of the request's stages (MiB)" 'after_frame'
 lacks out.txt 'loaded  '
 expect 'nothing measured' 0 report memory golden.json
-[ "$(cat out.txt)" = 'No memory was measured: record with PLUMB_MEMORY=stages (or all), or tell of pools with plumb_mem_alloc().' ] ||
+[ "$(cat out.txt)" = 'No memory was measured: record with PLUMB_MEMORY=stages (or all), or report pools with plumb_mem_alloc().' ] ||
     fail "without memory: $(cat out.txt)"
 jq '.memory.peak_rss_bytes = 3145728 | .memory.rss_bytes = 2097152' golden.json >process.json
 expect 'the process alone' 0 report memory process.json

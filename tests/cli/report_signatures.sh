@@ -13,7 +13,7 @@ expect 'a run' 0 report run
 has out.txt 'denoise: 12 calls, 2 signatures' 'never: 0 calls, 0 signatures' \
     'bad\xff\x01 "name": 18446744073709551615 calls' '(2 calls had other signatures: too many to keep)' \
     '1 calls are not here, for lack of memory.' 'mixed[0]' 'deep[0][0]' \
-    'min -2.5 max 4 mean 0.125 std 1 n 39424 nan 1 inf 3' '(4 more found no room)'
+    'min -2.5 max 4 mean 0.125 std 1 n 39424 nan 1 inf 3' '(4 more were dropped)'
 grep -qE '^1 +7 +in +latents +bfloat16 +\[1, 16, 9, 60, 104\] +cuda:0 +1\.71 +no +the tensor lies in memory of cuda:0$' out.txt ||
     fail "the first signature: $(grep latents out.txt)"
 grep -qE '^2 +3 +in ' out.txt || fail 'the second signature has not its count'
@@ -61,7 +61,7 @@ head -c 700 "$corpus/golden.json" >run/timing_io_signature.json
 expect 'a damaged file in a run' 2 report run
 has err.txt 'timing_io_signature.json'
 expect 'a file of signatures is no report' 2 "$PLUMB_BIN" report mine_io_signature.json
-has err.txt "plumb report: 'mine_io_signature.json' is no timing report of plumb"
+has err.txt "plumb report: 'mine_io_signature.json' is not a timing report of plumb"
 expect 'no such form' 2 report --format svg mine.json
 has err.txt "no format 'svg' of the report on signatures: there is text, json, csv, md"
 expect 'csv' 0 report --format csv mine.json
@@ -71,7 +71,7 @@ python3 - out.txt <<'END' || fail "csv: $(cat out.txt)"
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1], encoding="utf-8")))
 assert rows and all(r["stage"] and r["signature"] for r in rows), rows
-assert {r["direction"] for r in rows if "no room" not in r["value"]} == {"in", "out", "meta"}
+assert {r["direction"] for r in rows if "were dropped" not in r["value"]} == {"in", "out", "meta"}
 END
 expect 'the file itself' 2 report mine_io_signature.json -o mine_io_signature.json
 cmp -s mine_io_signature.json "$corpus/golden.json" || fail 'the file was overwritten'

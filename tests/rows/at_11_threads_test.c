@@ -187,7 +187,8 @@ static void what_makes_no_sense_is_refused_at_the_start(void **state)
     o.activations = PLUMB_ON;
     o.activations_layers = "(";
     assert_int_equal(plumb_start(&o, &err), PLUMB_ERR_ARG);
-    assert_non_null(strstr(err.message, "PLUMB_ACTIVATIONS_LAYERS: '(' is no regular expression"));
+    assert_non_null(
+        strstr(err.message, "PLUMB_ACTIVATIONS_LAYERS: '(' is not a regular expression"));
     o.activations_layers = NULL;
     o.activations_steps = "1,x";
     assert_int_equal(plumb_start(&o, &err), PLUMB_ERR_ARG);

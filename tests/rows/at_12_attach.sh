@@ -11,7 +11,7 @@ trace 'none' 0 c PLUMB_QUIET=1 PLUMB_ACTIVATIONS_LAYERS='nowhere' ./layers
 has err.txt 'activation trace: nothing matched: no module has that in its path' \
     "attached to 0 modules (pattern='nowhere', stats=[abs_mean, sum])"
 trace 'nothing told' 0 d ./layers nothing
-has err.txt 'activation trace: nothing matched: the program tells of no activations'
+has err.txt 'activation trace: nothing matched: the program reports no activations'
 # Modules that come after the first step: the line corrects itself at the end.
 trace 'later modules' 0 e ./layers late
 has err.txt "plumb: activation trace attached to 1 module (pattern='', stats=[abs_mean, sum])" \

@@ -14,6 +14,6 @@ same classes/activations.jsonl "$modules" '["block.layers.0.mlp","block.layers.1
 trace 'searched for' 0 found PLUMB_ACTIVATIONS_LAYERS='s.1' ./layers
 same found/activations.jsonl "$modules" '["block.layers.1","block.layers.1.mlp"]'
 trace 'bad' 0 bad PLUMB_ACTIVATIONS_LAYERS='block[' ./layers
-has err.txt "plumb: PLUMB_ACTIVATIONS_LAYERS: 'block[' is no regular expression: a bracket is not closed; no activations are recorded"
+has err.txt "plumb: PLUMB_ACTIVATIONS_LAYERS: 'block[' is not a regular expression: a bracket is not closed; no activations are recorded"
 [ -f bad/timing.json ] && [ ! -e bad/activations.jsonl ] || fail "$name: left $(ls bad)"
 finish

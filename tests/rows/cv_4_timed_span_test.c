@@ -51,7 +51,7 @@ static void a_node_of_5_ms_reads_at_least_5_ms_without_its_preparation(void **st
 static void the_first_run_of_a_node_on_a_thread_pays_nothing_either(void **state)
 {
     (void)state;
-    /* Another run: the thread attaches anew inside the first begin, outside the sample. */
+    /* Another run: the thread attaches again inside the first begin, outside the sample. */
     check_one();
 }
 

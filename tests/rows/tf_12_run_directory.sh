@@ -11,7 +11,7 @@ cat >prog.c <<'END'
 int main(void)
 {
     char first[1024], again[1024];
-    struct timespec pause = {1, 100000000}; /* a stamp taken anew would be another */
+    struct timespec pause = {1, 100000000}; /* a stamp taken again would be another */
     {
         PLUMB_SPAN("node");
     }

@@ -1,6 +1,6 @@
 /* TF-1: every form of a span leaves the same record: scope declaration, begin and end, lap, async,
  * function wrapper, names made at run time, samples measured elsewhere. A wrapper looks at the
- * configuration anew at each call. */
+ * configuration again at each call. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

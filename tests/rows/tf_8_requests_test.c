@@ -60,7 +60,7 @@ static void sections_hold_their_own_and_nodes_hold_all(void **state)
     assert_int_equal(r->records, 1);
     assert_int_equal(r->state, PLUMB_TIMING_REQUEST_FAILED);
     assert_string_equal(r->why, "no frames");
-    /* Peaks of requests start anew (row FV-22). */
+    /* Peaks of requests start again (row FV-22). */
     assert_int_equal(timing_use(&t, &r->memory, "cuda:0", "caching").peak_allocated, 200);
     assert_int_equal(timing_node(&t, NULL, "denoise")->host.ns.count, 3);
     assert_int_equal(timing_node(&t, NULL, "outside")->host.ns.count, 1);

@@ -27,8 +27,8 @@ typedef struct plumb_lane { /* a row of events of a collector, of one run */
 typedef struct plumb_clock { /* the clock of event times, of one run; all-zero: the host's */
     uint64_t id;
 } plumb_clock;
-typedef uint32_t plumb_node; /* an interned node; 0 is none */
-typedef uint32_t plumb_name; /* an interned text; 0 is none */
+typedef uint32_t plumb_node; /* an interned node; 0 is not a node */
+typedef uint32_t plumb_name; /* an interned text; 0 is not a text */
 
 /* ---- Opaque objects -------------------------------------------------------------------------- */
 

@@ -184,7 +184,7 @@ static int take_node(struct plumb_compare *c, const struct plumb_timing *t,
         return 0;
     if (!sound(&sample))
         return plumb_fail(err, PLUMB_ERR_FORMAT,
-                          "'%s' is damaged: a percentile of node '%s' is no duration", path,
+                          "'%s' is damaged: a percentile of node '%s' is not a duration", path,
                           node->name);
     struct key key = {PLUMB_COMPARE_NODE, node->pipeline, node->phase, node->name,
                       t->pipeline && strcmp(node->pipeline, t->pipeline) == 0};

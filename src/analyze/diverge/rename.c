@@ -204,10 +204,11 @@ static int add_line(struct plumb_rename *r, char *line, const char *path, size_t
     char *word[5] = {from, "", "", "", ""};
     size_t words = split(word, 5, from, blank);
     if (words != 2 && words != 4)
-        return plumb_fail(err, PLUMB_ERR_ARG,
-                          "line %zu of '%s' is no pair of names: it wants the name in A, a space, "
-                          "the name in B (or module and label of each)",
-                          number, path);
+        return plumb_fail(
+            err, PLUMB_ERR_ARG,
+            "line %zu of '%s' is not a pair of names: it wants the name in A, a space, "
+            "the name in B (or module and label of each)",
+            number, path);
     char *to = word[words == 4 ? 2 : 1];
     if (words == 4) /* "module label" */
         word[1][-1] = word[3][-1] = ' ';

@@ -174,7 +174,7 @@ static void take_descr(struct literal *in, struct plumb_activation_array *a)
     };
     char descr[16];
     if (!take_quoted(in, descr, sizeof descr)) {
-        in->why = "its element type is none that plumb reads (a record of fields?)";
+        in->why = "plumb does not read its element type (a record of fields?)";
         return;
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -183,16 +183,17 @@ static void take_descr(struct literal *in, struct plumb_activation_array *a)
             return;
         }
     }
-    in->why = descr[0] == '>' ? "its element type is big-endian: save it with .astype('<f4')"
-              : strchr(descr, 'V')
-                  ? "its element type is none of NumPy's: save bfloat16 and float8 as .safetensors"
-                  : "its element type is none that plumb reads (floats, integers, bool)";
+    in->why =
+        descr[0] == '>' ? "its element type is big-endian: save it with .astype('<f4')"
+        : strchr(descr, 'V')
+            ? "its element type is not one of NumPy's: save bfloat16 and float8 as .safetensors"
+            : "plumb does not read its element type (floats, integers, bool)";
 }
 
 static void take_shape(struct literal *in, struct plumb_activation_array *a)
 {
     if (!take(in, "("))
-        in->why = "'shape' is no tuple";
+        in->why = "'shape' is not a tuple";
     while (!in->why && !take(in, ")")) {
         uint64_t size = 0;
         skip(in);
@@ -203,12 +204,12 @@ static void take_shape(struct literal *in, struct plumb_activation_array *a)
                 in->why = "'shape' holds a size beyond 2^63";
         in->p += *in->p == 'L'; /* Python 2 */
         if (in->p == begin || a->ndim == MAX_DIMS) {
-            in->why = "'shape' is no tuple of at most 64 sizes";
+            in->why = "'shape' is not a tuple of at most 64 sizes";
         } else {
             a->shape[a->ndim++] = (int64_t)size;
             if (!take(in, ",")) {
                 if (!take(in, ")"))
-                    in->why = "'shape' is no tuple of at most 64 sizes";
+                    in->why = "'shape' is not a tuple of at most 64 sizes";
                 break;
             }
         }
@@ -220,12 +221,12 @@ static const char *read_npy_header(struct plumb_activation_array *a, const char 
     struct literal in = {text, NULL};
     unsigned seen = 0;
     if (!take(&in, "{"))
-        return "its header is no dictionary";
+        return "its header is not a dictionary";
     while (!in.why && !take(&in, "}")) {
         char key[32];
         unsigned field = 0;
         if (!take_quoted(&in, key, sizeof key) || !take(&in, ":"))
-            return "its header is no dictionary";
+            return "its header is not a dictionary";
         if (strcmp(key, "descr") == 0) {
             field = 1;
             take_descr(&in, a);
@@ -254,8 +255,8 @@ int plumb_activations_npy(const struct plumb_activation_source *from, const char
     struct plumb_activation r = {0};
     uint64_t bytes;
     if (size < 10 || memcmp(data, "\x93NUMPY", 6) != 0)
-        return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is no .npy file: it does not begin as one",
-                          from->name);
+        return plumb_fail(err, PLUMB_ERR_FORMAT,
+                          "'%s' is not a .npy file: it does not begin as one", from->name);
     bool wide = data[6] >= 2;
     size_t fixed = wide ? 12 : 10;
     if (data[6] < 1 || data[6] > 3 || data[7] != 0)

@@ -87,10 +87,11 @@ static int unknown_kind(const char *name, size_t size, plumb_error *err)
 {
     if (size == 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is empty: no activation records", name);
-    return plumb_fail(err, PLUMB_ERR_FORMAT,
-                      "'%s' holds no activations: it is no JSONL of records, dump.json of msprobe, "
-                      ".npy or .safetensors",
-                      name);
+    return plumb_fail(
+        err, PLUMB_ERR_FORMAT,
+        "'%s' holds no activations: it is not JSONL of records, dump.json of msprobe, "
+        ".npy or .safetensors",
+        name);
 }
 
 /* ---- One file -------------------------------------------------------------------------------- */

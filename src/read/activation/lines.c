@@ -246,14 +246,14 @@ static void read_sizes(struct lines *in, struct spelled_shape *spelled)
     while (plumb_json_next(s) == PLUMB_JSON_NUMBER) {
         if (n == MAX_DIMS || s->number.kind != PLUMB_JSON_NUMBER_INT ||
             (int64_t)s->number.whole < 0) {
-            fault(in, "shape", "is no list of at most 64 sizes");
+            fault(in, "shape", "is not a list of at most 64 sizes");
             return;
         }
         sizes[n++] = (int64_t)s->number.whole;
     }
     if (s->token != PLUMB_JSON_ARRAY_END) {
         if (s->token != PLUMB_JSON_ERROR)
-            fault(in, "shape", "is no list of at most 64 sizes");
+            fault(in, "shape", "is not a list of at most 64 sizes");
         return;
     }
     in->r.shape = plumb_activations_shape_id(in->t, sizes, n);
@@ -283,7 +283,7 @@ static void read_shape(struct lines *in)
 /* Numbers, or the words for what JSON has none for. */
 static void read_list(struct lines *in, const char *field, uint32_t *out)
 {
-    static const char what[] = "is no list of at most 64 numbers";
+    static const char what[] = "is not a list of at most 64 numbers";
     struct plumb_json_scan *s = &in->scan;
     double numbers[MAX_LIST];
     size_t n = 0;
@@ -322,7 +322,7 @@ static void read_io(struct lines *in)
             return;
         }
     }
-    fault_here(in, "is none of \"out\", \"in\", \"grad\" and \"param\"");
+    fault_here(in, "is not one of \"out\", \"in\", \"grad\" and \"param\"");
 }
 
 static void read_place(struct lines *in, int field)
@@ -441,7 +441,7 @@ static void read_record(struct lines *in)
 {
     struct plumb_json_scan *s = &in->scan;
     if (s->token != PLUMB_JSON_OBJECT) {
-        fault(in, "the value", "is no object: each line is one record");
+        fault(in, "the value", "is not an object: each line is one record");
         return;
     }
     memset(&in->r, 0, sizeof in->r);

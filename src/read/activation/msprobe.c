@@ -215,7 +215,7 @@ static void begin(struct dump *in, const struct plumb_activation_text_of *text)
     plumb_json_scan_init(in->scan, PLUMB_JSON_NAN);
     plumb_json_scan_text(in->scan, text->text, text->size);
     if (plumb_json_next(in->scan) != PLUMB_JSON_OBJECT)
-        fault(in, "the file is no object");
+        fault(in, "the file is not an object");
 }
 
 static void end(struct dump *in)
@@ -367,7 +367,7 @@ static void read_shape(struct dump *in, struct plumb_activation *r)
            s->number.kind == PLUMB_JSON_NUMBER_INT && (int64_t)s->number.whole >= 0)
         sizes[n++] = (int64_t)s->number.whole;
     if (s->token != PLUMB_JSON_ARRAY_END) {
-        fault(in, "'shape' is no list of at most 64 sizes");
+        fault(in, "'shape' is not a list of at most 64 sizes");
         return;
     }
     r->shape = plumb_activations_shape_id(in->t, sizes, n);

@@ -166,15 +166,16 @@ static void bad_records_are_refused_with_their_line(void **state)
     refuse_text("{\"module\": \"a\", \"tensor\": \"out\", \"sum\": [1]}\n",
                 "'a.jsonl' line 1: 'sum' is not a number");
     refuse_text("{\"module\": \"a\", \"tensor\": \"out\", \"shape\": [1, -2]}\n",
-                "'a.jsonl' line 1: 'shape' is no list of at most 64 sizes");
+                "'a.jsonl' line 1: 'shape' is not a list of at most 64 sizes");
     refuse_text("{\"module\": \"a\\u0000b\", \"tensor\": \"out\"}\n",
                 "'a.jsonl' line 1: 'module' holds a NUL character");
     refuse_text("{\"module\": \"a\", \"tensor\": \"out\"} x\n",
                 "'a.jsonl' is not valid JSON: line 1, column 34: something follows the value");
     refuse_text("", "'a.jsonl' holds no activation record");
-    refuse("hello", 5, "x.txt",
-           "'x.txt' holds no activations: it is no JSONL of records, dump.json of msprobe, .npy or "
-           ".safetensors");
+    refuse(
+        "hello", 5, "x.txt",
+        "'x.txt' holds no activations: it is not JSONL of records, dump.json of msprobe, .npy or "
+        ".safetensors");
 }
 
 /* ---- msprobe --------------------------------------------------------------------------------- */
@@ -315,17 +316,17 @@ static void bad_arrays_are_refused(void **state)
         {"{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }",
          "its element type is big-endian: save it with .astype('<f4')"},
         {"{'descr': '<V2', 'fortran_order': False, 'shape': (2,), }",
-         "its element type is none of NumPy's: save bfloat16 and float8 as .safetensors"},
+         "its element type is not one of NumPy's: save bfloat16 and float8 as .safetensors"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (2,), }",
-         "its element type is none that plumb reads (floats, integers, bool)"},
+         "plumb does not read its element type (floats, integers, bool)"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (2,), }",
-         "its element type is none that plumb reads (a record of fields?)"},
+         "plumb does not read its element type (a record of fields?)"},
         {"{'descr': '<f4', 'shape': (2,), }", "its header lacks descr, fortran_order or shape"},
         {"{'descr': '<f4', 'descr': '<f4'}",
          "its header has a key that is unknown, or comes twice"},
-        {"{'descr': '<f4', ", "its header is no dictionary"},
+        {"{'descr': '<f4', ", "its header is not a dictionary"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }",
-         "'shape' is no tuple of at most 64 sizes"},
+         "'shape' is not a tuple of at most 64 sizes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char why[256];
@@ -337,7 +338,7 @@ static void bad_arrays_are_refused(void **state)
     refuse(file, 10, "a.npy", "'a.npy' is damaged: its header is longer than the file");
     memcpy(file, "\x93NUMPY\7\0\0\0", 10);
     refuse(file, 10, "a.npy", "'a.npy' is a .npy file of version 7.0; plumb reads 1.0 to 3.0");
-    refuse("hello world", 11, "a.npy", "'a.npy' is no .npy file: it does not begin as one");
+    refuse("hello world", 11, "a.npy", "'a.npy' is not a .npy file: it does not begin as one");
 }
 
 static size_t safetensors(unsigned char *out, const char *header, size_t data)
@@ -401,7 +402,7 @@ static void bad_safetensors_are_refused(void **state)
          "is damaged: tensor 'a' lacks dtype, shape or data_offsets", 0},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0,0]}}",
          "is damaged: tensor 'a' has a list that holds no sizes, or too many", 0},
-        {"{\"a\":1}", "is damaged: tensor 'a' is no object in the header", 0},
+        {"{\"a\":1}", "is damaged: tensor 'a' is not an object in the header", 0},
         {"{\"a\":", "is not valid JSON: line 1, column 6: it ends in the middle of a value", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -197,7 +197,7 @@ static void read_tensors(struct tensors *in, uint64_t data_offset)
 {
     struct plumb_json_scan *s = in->scan;
     if (plumb_json_next(s) != PLUMB_JSON_OBJECT && s->token != PLUMB_JSON_ERROR)
-        in->rc = refuse(in->file, in->err, "its header is no object");
+        in->rc = refuse(in->file, in->err, "its header is not an object");
     while (in->rc == PLUMB_OK && plumb_json_next(s) > PLUMB_JSON_END && s->key) {
         if (plumb_json_key_is(s, "__metadata__")) {
             read_told(in);
@@ -215,7 +215,7 @@ static void read_tensors(struct tensors *in, uint64_t data_offset)
         if (tensor->name && memchr(s->key, '\0', s->key_size))
             tensor_fault(in, tensor, "has a NUL character in its name");
         else if (tensor->name && s->token != PLUMB_JSON_OBJECT)
-            tensor_fault(in, tensor, "is no object in the header");
+            tensor_fault(in, tensor, "is not an object in the header");
         else if (tensor->name)
             read_tensor(in, tensor, data_offset);
     }

@@ -384,7 +384,7 @@ static enum plumb_json_token give_real(struct plumb_json_scan *s, const char *p,
                                        double value)
 {
     if (!(s->flags & PLUMB_JSON_NAN)) {
-        plumb_json_fault(s, p, "NaN and Infinity are no values of JSON");
+        plumb_json_fault(s, p, "NaN and Infinity are not JSON");
         return s->token;
     }
     s->number = (struct plumb_json_number){PLUMB_JSON_NUMBER_REAL, 0, value};

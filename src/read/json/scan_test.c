@@ -221,7 +221,7 @@ static void what_is_wrong_is_said_with_its_place(void **state)
             "'f.json' is not valid JSON: line 1, column 3: the second half of a surrogate pair "
             "without the first");
     refuses("[NaN]", 0,
-            "'f.json' is not valid JSON: line 1, column 2: NaN and Infinity are no values of JSON");
+            "'f.json' is not valid JSON: line 1, column 2: NaN and Infinity are not JSON");
     refuses("[1e999]", 0,
             "'f.json' is not valid JSON: line 1, column 2: the number is too large for any double");
     refuses("[-]", 0, "'f.json' is not valid JSON: line 1, column 3: a number is not complete");

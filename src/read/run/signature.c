@@ -62,7 +62,7 @@ static const char *own_key(struct cursor *c, const char *key)
     if (spelled.failed ||
         plumb_json_tree_read(&again, spelled.data, spelled.len, 0, "", NULL) < 0 ||
         !plumb_json_text(again.root) || strcmp(plumb_json_text(again.root), key) != 0)
-        plumb_field_fault(&c->f, key, "is no name that plumb would write");
+        plumb_field_fault(&c->f, key, "is not a name that plumb would write");
     plumb_json_tree_fini(&again);
     plumb_buf_fini(&spelled);
     return name;
@@ -423,15 +423,15 @@ static int check_kind(const struct plumb_json_value *root, const char *name, boo
         if (all_have_inputs(plumb_json_get(root, "stages")))
             return PLUMB_OK;
         return plumb_fail(err, PLUMB_ERR_FORMAT,
-                          "'%s' is no file of I/O signatures (no \"stages\" with their "
+                          "'%s' is not a file of I/O signatures (no \"stages\" with their "
                           "\"input_signatures\")",
                           name);
     }
     if (!plumb_json_is(format, PLUMB_JSON_IS_TEXT) ||
         strcmp(plumb_json_text(format), PLUMB_SIGNATURE_FORMAT) != 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT,
-                          "'%s' is no file of I/O signatures (its \"format\" is not \"%s\")", name,
-                          PLUMB_SIGNATURE_FORMAT);
+                          "'%s' is not a file of I/O signatures (its \"format\" is not \"%s\")",
+                          name, PLUMB_SIGNATURE_FORMAT);
     if (!plumb_json_is(schema, PLUMB_JSON_IS_INT) || plumb_json_whole(schema) < 1)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is damaged: schema is missing", name);
     if (plumb_json_whole(schema) > PLUMB_SIGNATURE_SCHEMA)

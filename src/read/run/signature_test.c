@@ -288,7 +288,7 @@ static void a_damaged_stage_is_named_with_its_place(void **state)
                    "\"signatures\": [{\"count\": 1, \"input_signatures\": []}]}}}",
                    "'x.json' is damaged: stages.a.signatures[0].input_signatures is not an object");
     assert_refused(OWN "\"stages\": {\"\\\\xFF\": {}}}",
-                   "'x.json' is damaged: stages.\\xFF is no name that plumb would write");
+                   "'x.json' is damaged: stages.\\xFF is not a name that plumb would write");
     assert_refused("{\"stages\": {\"a\": {\"input_signatures\": {\"x\": "
                    "[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]}}}}",
                    "'x.json' is damaged: stages.a.input_signatures.x[0][0][0][0][0][0][0][0][0][0]"
@@ -299,12 +299,12 @@ static void foreign_and_newer_files_are_told_apart(void **state)
 {
     (void)state;
     assert_refused("{\"format\": \"plumb-timing\", \"schema\": 1, \"stages\": {}}",
-                   "'x.json' is no file of I/O signatures (its \"format\" is not "
+                   "'x.json' is not a file of I/O signatures (its \"format\" is not "
                    "\"plumb-signature\")");
     assert_refused("{\"stages\": {\"a\": {\"duration_ms\": 1}}}",
-                   "'x.json' is no file of I/O signatures (no \"stages\" with their "
+                   "'x.json' is not a file of I/O signatures (no \"stages\" with their "
                    "\"input_signatures\")");
-    assert_refused("[]", "'x.json' is no file of I/O signatures (no \"stages\" with their "
+    assert_refused("[]", "'x.json' is not a file of I/O signatures (no \"stages\" with their "
                          "\"input_signatures\")");
     assert_refused("{\"format\": \"plumb-signature\", \"schema\": 2}",
                    "'x.json' was written by a newer plumb (schema 2; this one reads up to 1)");

@@ -438,8 +438,8 @@ static int check_kind(const struct plumb_json_value *root, const char *name, plu
     if (!plumb_json_is(format, PLUMB_JSON_IS_TEXT) ||
         strcmp(plumb_json_text(format), PLUMB_TIMING_FORMAT) != 0)
         return plumb_fail(err, PLUMB_ERR_FORMAT,
-                          "'%s' is no timing report of plumb (its \"format\" is not \"%s\")", name,
-                          PLUMB_TIMING_FORMAT);
+                          "'%s' is not a timing report of plumb (its \"format\" is not \"%s\")",
+                          name, PLUMB_TIMING_FORMAT);
     if (!plumb_json_is(schema, PLUMB_JSON_IS_INT) || plumb_json_whole(schema) < 1)
         return plumb_fail(err, PLUMB_ERR_FORMAT, "'%s' is damaged: schema is missing", name);
     if (plumb_json_whole(schema) > PLUMB_TIMING_SCHEMA)

@@ -1,6 +1,6 @@
 /* timing_memory.c: `memory` of a timing report, of the run and of its parts. Figures that
  * follow from others (the analysis, overheads, fragmentation) are not read: the writer makes them
- * anew. */
+ * again. */
 #include "read/run/timing_parts.h"
 
 /* ---- Of a node, a request or a checkpoint ---------------------------------------------------- */

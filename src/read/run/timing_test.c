@@ -244,7 +244,7 @@ static void foreign_and_newer_files_are_told_apart(void **state)
 {
     (void)state;
     assert_refused("\"plumb-timing\"", "\"plumb-trace\"",
-                   "'x.json' is no timing report of plumb (its \"format\" is not "
+                   "'x.json' is not a timing report of plumb (its \"format\" is not "
                    "\"plumb-timing\")");
     assert_refused("\"schema\": 1", "\"schema\": 2",
                    "'x.json' was written by a newer plumb (schema 2; this one reads up to 1)");

@@ -68,7 +68,7 @@ static bool convert(const struct plumb_pfr_clock *c, int64_t from, int64_t *out)
     return true;
 }
 
-/* A clock that went back began anew, as one does whose sequence has another owner. */
+/* A clock that went back began again, as one does whose sequence has another owner. */
 static void add_point(struct plumb_pfr *r, struct plumb_pfr_clock *c, int64_t from, int64_t to)
 {
     struct plumb_pfr_point *points;

@@ -202,7 +202,7 @@ void plumb_act_tell_attached(void)
         snprintf(more, sizeof more, ", %u of them after the first step", matched - before);
     if (matched == 0)
         plumb_say("plumb: activation trace: nothing matched: %s",
-                  a->told == 0 ? "the program tells of no activations"
+                  a->told == 0 ? "the program reports no activations"
                                : "no module has that in its path");
     if (matched == 0 || (said && before == 0) || !s->quiet)
         plumb_say("plumb: activation trace attached to %u module%s%s (pattern='%s', stats=[%s])",

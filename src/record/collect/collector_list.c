@@ -95,7 +95,7 @@ static struct plumb_collector *add(const plumb_collector_ops *given, void *arg, 
     ops.help = c ? plumb_keep_text(ops.help ? ops.help : "") : NULL;
     plumb_unlock();
     if (!ops.name || !ops.help) {
-        plumb_fail(err, PLUMB_ERR_MEMORY, "no room for another collector: there are %d",
+        plumb_fail(err, PLUMB_ERR_MEMORY, "too many collectors: there are %d",
                    (int)PLUMB_LIVE_COLLECTORS);
         return NULL;
     }

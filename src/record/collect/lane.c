@@ -127,7 +127,7 @@ static struct plumb_live_lane *carve(struct plumb_run *run, struct plumb_collect
         l->queue_off = plumb_carve_queue(run, &want, &l->slots);
         if (!l->queue_off)
             plumb_run_note(run,
-                           "no room for the queue of lane '%.100s': its events are not in the "
+                           "no buffer for the queue of lane '%.100s': its events are not in the "
                            "trace; raise PLUMB_MAX_STATE",
                            o->name ? o->name : "");
     }
@@ -157,14 +157,14 @@ int plumb_lane_open_impl(plumb_lane *out, plumb_collector *c, const plumb_lane_o
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_lane_open: no collector, or no options");
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
     if (o.kind < PLUMB_LANE_OF_WORK || o.kind > PLUMB_LANE_OF_VALUES)
-        return plumb_fail(err, PLUMB_ERR_ARG, "lane '%.60s': %u is no kind of lane",
+        return plumb_fail(err, PLUMB_ERR_ARG, "lane '%.60s': %u is not a kind of lane",
                           o.name ? o.name : "", o.kind);
     if (!PLUMB_ACQUIRE(c->open) || !plumb_enter(&in, true))
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "plumb_lane_open outside of start and stop of collector '%s'",
                           c->ops.name);
     if (in.run->generation != PLUMB_LOAD(c->generation) || !carve(in.run, c, &o, &index)) {
-        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no room for lane '%.60s' of collector '%s'",
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no slot for lane '%.60s' of collector '%s'",
                         o.name ? o.name : "", c->ops.name);
     } else {
         out->id = plumb_lane_handle(in.run, c, index);

@@ -130,7 +130,7 @@ int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_cloc
                           "plumb_clock_open outside of start and stop of collector '%s'",
                           c->ops.name);
     if (in.run->generation != PLUMB_LOAD(c->generation) || !carve(in.run, c, &o, &index)) {
-        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no room for clock '%.60s' of collector '%s'",
+        rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no slot for clock '%.60s' of collector '%s'",
                         o.name ? o.name : "", c->ops.name);
     } else {
         /* As many places as a run has clocks. */

@@ -140,7 +140,7 @@ static struct plumb_run *open_locked(plumb_error *err)
     PLUMB_STORE(plumb_rt.generation, run->generation);
     rc = place(run, host, rank.rank);
     if (rc == PLUMB_OK && (rc = fill(run, host, &rank)) < 0)
-        snprintf(run->problem, sizeof run->problem, "no room for the statistics of a run");
+        snprintf(run->problem, sizeof run->problem, "no memory for the statistics of a run");
     if (rc < 0) {
         plumb_fail(err, rc, "%s", run->problem);
         if (run->in_file)

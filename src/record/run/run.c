@@ -225,7 +225,8 @@ int plumb_run_dir_impl(char *out, size_t size, plumb_error *err)
     const char *dir;
     size_t n;
     if (!out || !size)
-        return plumb_fail(err, PLUMB_ERR_ARG, "plumb_run_dir: no room for the path");
+        return plumb_fail(err, PLUMB_ERR_ARG,
+                          "plumb_run_dir: the path does not fit into the buffer");
     if (PLUMB_LOAD(plumb_rt.want_run) && !PLUMB_ACQUIRE(plumb_rt.run))
         plumb_run_open();
     if (plumb_may_lock("plumb_run_dir", err) < 0)

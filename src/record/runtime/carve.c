@@ -85,7 +85,7 @@ static bool map(struct plumb_run *run, int flags, int fd)
             return true;
         if (errno != ENOMEM || run->mapped == STEP)
             return false;
-        run->bounded_by = "there was no room for more";
+        run->bounded_by = "there was no space for more";
     }
 }
 

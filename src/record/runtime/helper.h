@@ -25,7 +25,7 @@
 enum plumb_job {
     PLUMB_JOB_GROW,      /* record/run/carve.c: storage for the run */
     PLUMB_JOB_RSS,       /* record/stage/memory.c: a reading of the resident set */
-    PLUMB_JOB_RSS_RESET, /* record/stage/memory.c: the kernel's peak begins anew */
+    PLUMB_JOB_RSS_RESET, /* record/stage/memory.c: the kernel's peak begins again */
     PLUMB_JOB_STACKS,    /* record/trace/stack.c: where stacks of threads end */
     PLUMB_JOB_MODULES,   /* record/activation/module.c: which are chosen */
     PLUMB_JOB_OPEN,      /* record/run/run.c: the run that is wanted */

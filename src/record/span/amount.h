@@ -71,7 +71,7 @@ static PLUMB_ALWAYS_INLINE void plumb_add_amount(struct plumb_live_state *st,
 
 /* A bucket that was empty: the first sample of its line, perhaps, or it has wrapped. The set of
  * lines is looked at in no other case: a process that is killed before it has the line, has a
- * sample in the buckets that its undone count has not, and the reader then makes the set anew. */
+ * sample in the buckets that its undone count has not, and the reader then makes the set again. */
 static PLUMB_COLD void plumb_bucket_met(struct plumb_live_state *st, uint32_t index)
 {
     if (st->buckets[index] == 0)

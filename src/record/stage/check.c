@@ -64,7 +64,7 @@ static int parse_shape(struct plumb_node_check *c, const char *text, plumb_error
         if (c->dims == DIMS || (size < 0 && *p != '?') || end == p || (*end && *end != ',') ||
             (*end == ',' && !end[1]))
             return plumb_fail(err, PLUMB_ERR_ARG,
-                              "plumb_stage_check: '%.60s' is no shape: sizes or ? with commas "
+                              "plumb_stage_check: '%.60s' is not a shape: sizes or ? with commas "
                               "between, at most %d",
                               text, (int)DIMS);
         c->dim[c->dims++] = size;
@@ -82,7 +82,7 @@ static int parse_dtypes(struct plumb_node_check *c, const char *text, plumb_erro
         snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), text);
         if (c->dtypes == DTYPES || plumb_dtype_parse(&c->dtype[c->dtypes], name, NULL) < 0)
             return plumb_fail(err, PLUMB_ERR_ARG,
-                              "plumb_stage_check: '%s' is no dtype, or one too many", name);
+                              "plumb_stage_check: '%s' is not a dtype, or one too many", name);
         c->dtypes++;
         text += n + (text[n] == '|');
     }

@@ -65,7 +65,7 @@ struct plumb_rss {
  * what it has read last. */
 struct plumb_rss plumb_rss_read(void);
 void plumb_rss_take(void);  /* PLUMB_JOB_RSS */
-void plumb_rss_reset(void); /* PLUMB_JOB_RSS_RESET: the kernel's peak begins anew */
+void plumb_rss_reset(void); /* PLUMB_JOB_RSS_RESET: the kernel's peak begins again */
 
 /* ---- memory_series.c: memory over time, checkpoints ------------------------------------------------- */
 
@@ -124,7 +124,7 @@ void plumb_scope_thread_ends(struct plumb_thread *th);
 void plumb_scopes_sampled(struct plumb_run *run,
                           uint64_t rss); /* raises the peaks of what is open */
 void plumb_scopes_reset_peak(struct plumb_in in);
-uint64_t plumb_scopes_rss_peak(void); /* since the last scope that started peaks anew */
+uint64_t plumb_scopes_rss_peak(void); /* since the last scope that started peaks again */
 void plumb_scopes_open(void);         /* a new run */
 
 /* ---- memory_pool.c: allocator events ---------------------------------------------------------------- */

@@ -414,7 +414,7 @@ uint64_t plumb_scopes_rss_peak(void)
     return scopes.rss_peak;
 }
 
-/* What the kernel's peak tells of the time since it was last started anew, or, where that is not
+/* What the kernel's peak tells of the time since it was last started again, or, where that is not
  * allowed, since the scope was opened. */
 static void fold_high(struct plumb_run *run, struct figures *f, const struct plumb_rss *rss)
 {
@@ -562,7 +562,7 @@ void plumb_scope_thread_ends(struct plumb_thread *th)
 
 void plumb_scopes_open(void)
 {
-    /* Blocks and threads of an earlier run refer to numbers no more: their tables begin anew too.
+    /* Blocks and threads of an earlier run refer to numbers no more: their tables begin again too.
      */
     for (uint32_t i = 1; i <= scopes.count; i++) {
         at(i)->refs = 0;

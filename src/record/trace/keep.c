@@ -119,7 +119,7 @@ void plumb_keep_signal_take(const char *name)
     if (!name[0])
         return;
     if (!sig) {
-        plumb_say("plumb: PLUMB_KEEP_SIGNAL: '%.40s' is no signal that can be taken", name);
+        plumb_say("plumb: PLUMB_KEEP_SIGNAL: '%.40s' is not a signal that can be taken", name);
         return;
     }
     if (sigaction(sig, NULL, &now) < 0 || now.sa_flags & SA_SIGINFO || now.sa_handler != SIG_DFL) {

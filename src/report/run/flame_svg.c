@@ -224,7 +224,7 @@ static const char *lane_note(enum plumb_flame_lane lane)
 {
     switch (lane) {
     case PLUMB_FLAME_ASYNC:
-        return "Async spans overlap each other and everything else; they are in no sum.";
+        return "Async spans overlap each other and all other spans; they are in no sum.";
     case PLUMB_FLAME_APART:
         return "Not inside the runs of the place they hang below (worker threads that adopted it, "
                "or runs that left no sample): they overlap.";

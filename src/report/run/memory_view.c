@@ -381,7 +381,7 @@ static void put_checkpoints(struct plumb_page *p)
         {"at_ns", "at(ms)", PLUMB_GRID_NS, "when, since the start of the run"},
         {"rss_bytes", "RSS", PLUMB_GRID_BYTES, "resident set of the process then"},
         {"peak_rss_bytes", "Peak RSS", PLUMB_GRID_BYTES,
-         "the highest of it since a stage last began its peaks anew"},
+         "the highest of it since a stage last began its peaks again"},
         {"allocated_bytes", "Allocated", PLUMB_GRID_BYTES, "held by the program then"},
         {"reserved_bytes", "Reserved", PLUMB_GRID_BYTES, "held by the pool then, in use or not"},
         {"peak_allocated_bytes", "Peak alloc", PLUMB_GRID_BYTES,

@@ -24,7 +24,7 @@ static const struct drop drops[] = {
     {DROP(unbalanced), "spans were closed by an outer one, the end of their thread or of the run",
      NULL},
     {DROP(stale), "ends belonged to no open span", NULL},
-    {DROP(tree), "runs found no room in the call tree; the table has them",
+    {DROP(tree), "runs did not fit into the call tree; the table has them",
      "raise PLUMB_MAX_STATE"},
     {DROP(range), "samples were refused: negative, or longer than 9 years",
      "look at how their durations are computed"},

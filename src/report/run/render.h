@@ -80,7 +80,7 @@ void plumb_put_run(struct plumb_buf *out, const struct plumb_timing *t,
                    const struct plumb_render_options *o);
 
 #define PLUMB_MEMORY_EMPTY                                                                         \
-    "No memory was measured: record with PLUMB_MEMORY=stages (or all), or tell of pools with "     \
+    "No memory was measured: record with PLUMB_MEMORY=stages (or all), or report pools with "      \
     "plumb_mem_alloc()."
 
 /* What a reader of the figures must know: recovered or still recording (`live`), open spans, drops,

@@ -27,7 +27,8 @@ static const struct plumb_grid_column columns[] = {
     {"device", "Device", PLUMB_GRID_TEXT, NULL},
     {"bytes", "MiB", PLUMB_GRID_BYTES, "of the elements"},
     {"requires_grad", "Grad", PLUMB_GRID_FLAG, "whether a gradient is wanted of it"},
-    {"value", "Value", PLUMB_GRID_TEXT, "of what is no tensor; of a tensor its statistics"},
+    {"value", "Value", PLUMB_GRID_TEXT,
+     "of a value that is not a tensor; of a tensor its statistics"},
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
@@ -250,7 +251,7 @@ static void add_call(struct plumb_grid *g, const char *stage,
     begin_row(&l);
     for (int i = 3; i < COLUMNS - 1; i++)
         plumb_grid_none(g);
-    plumb_buf_printf(&text, "(%" PRIu64 " more found no room)", call->dropped);
+    plumb_buf_printf(&text, "(%" PRIu64 " more were dropped)", call->dropped);
     add_buf(g, &text);
 }
 

@@ -40,7 +40,7 @@ static const struct plumb_column table[] = {
     {"device_total_ms", "Dev tot(s)", "sum of all device time", PLUMB_COLUMN_SECONDS,
      AT(device_total_ms), 11},
     {"device_times", NULL,
-     "events: the device told of its work; synced: host times hold it; launch: launch times only",
+     "events: the device reported its work; synced: host times hold it; launch: launch times only",
      PLUMB_COLUMN_TEXT, AT(device_times), 0},
     {"launched_ms", NULL, "device time of the work that it launched, whatever node in it did",
      PLUMB_COLUMN_MS, AT(launched_ms), 0},

@@ -313,7 +313,8 @@ static void fill_drops(struct plumb_grid *g, const struct plumb_trace_sight *s, 
         LANE,
         {"at_ns", "At(ms)", PLUMB_GRID_NS, "where they are missing"},
         {"name", "Node", PLUMB_GRID_TEXT, NULL},
-        {"dropped", "Dropped", PLUMB_GRID_COUNT, "spans that there was no room for"}};
+        {"dropped", "Dropped", PLUMB_GRID_COUNT,
+         "spans that were dropped because a buffer was full"}};
     size_t shown = plumb_trace_shown(s, s->t->drop_count);
     plumb_grid_init(g, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
