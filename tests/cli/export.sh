@@ -92,6 +92,7 @@ zcat killed.json.gz | jq -e '[.traceEvents[] | select(.args.open) | .name] == ["
 # Work of a device: rows of its own, flows from where it was launched.
 cat >device.c <<'END'
 #include <plumb/fake.h>
+#include <plumb/plumb.h>
 int main(void)
 {
     PLUMB_SPAN("launching");

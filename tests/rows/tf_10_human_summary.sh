@@ -85,6 +85,7 @@ same first denoise "$(jq '.requests[0].stages[] | select(.name == "denoise").dur
 # A long name and a long time stay two words. The clock stands still but for what the program adds.
 cat >long.c <<'END'
 #include <plumb/fake.h>
+#include <plumb/plumb.h>
 int main(void)
 {
     plumb_request request = plumb_request_begin("long", NULL);
