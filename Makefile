@@ -15,7 +15,7 @@ TEST_KILLS ?= 1000
 
 export BUILD JOBS
 .DEFAULT_GOAL := help
-.PHONY: help demo test asan tsan soak mutants fuzz fuzz-long bench fmt size install clean build
+.PHONY: help demo test asan tsan soak mutants fuzz fuzz-long bench fmt size install uninstall clean build
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ size: ## files and functions longer than the style's aims
 
 install: build ## release build, installed below PREFIX (/usr/local)
 	@cmake --install "$(BUILD)/release" --prefix "$(PREFIX)"
+
+uninstall: ## remove what `make install` has written
+	@tools/uninstall.sh "$(BUILD)/release"
 
 clean: ## remove the build trees
 	rm -rf "$(BUILD)"

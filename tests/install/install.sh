@@ -113,3 +113,13 @@ jq -e '.memory.pools[] | select(.pool == "malloc") | .allocs > 0' malloc/timing.
 for reader in 'cmake/reader' "env LD_LIBRARY_PATH=$libdir ./pc_reader" ./pc_reader_static; do
     [ "$($reader run)" = "$version: 1 nodes" ] || fail "$reader does not read the run"
 done
+
+# Nothing of it stays, and what others have put below the prefix does.
+touch "$prefix/share/man/man1/other.1"
+"$PLUMB_SOURCE_DIR/tools/uninstall.sh" "$PLUMB_BUILD_DIR" >out.txt
+[ "$(find "$prefix" ! -type d)" = "$prefix/share/man/man1/other.1" ] || fail "left behind: $(find "$prefix")"
+[ ! -e "$prefix/include" ] || fail 'empty folders are left behind'
+if "$PLUMB_SOURCE_DIR/tools/uninstall.sh" "$PLUMB_BUILD_DIR" 2>err.txt; then
+    fail 'a second time it removes what is not there'
+fi
+grep -q 'nothing was installed' err.txt || fail "it says: $(cat err.txt)"
