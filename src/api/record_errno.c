@@ -3,8 +3,8 @@
  *
  * Functions that may wait, allocate, open or ask the helper are called through a wrapper, which keeps
  * it. The rest (spans, scopes, samples, counters, events of allocators) have no system call but on
- * slow paths of their own, which keep it there: two more calls of __errno_location() would cost them
- * a tenth of their time. tests/runtime/errno.sh calls every one of both kinds. */
+ * slow paths of their own, which keep it there: they are to cost nanoseconds, and a wrapper is two
+ * more calls. tests/runtime/errno.sh calls every one of both kinds. */
 #include <errno.h>
 
 #include "api/record_errno.h"
