@@ -104,7 +104,7 @@ static int explain_unknown(const struct plumb_cli_args *args, const struct optio
     const char *names[MAX_OPTIONS];
     char list[512];
     char name[64];
-    size_t count = 0;
+    size_t count;
     const char *text = strncmp(word, "--", 2) == 0 ? word + 2 : "";
     size_t n = strcspn(text, "=");
     if (n > 0 && has_name(options, text, n))
@@ -117,11 +117,16 @@ static int explain_unknown(const struct plumb_cli_args *args, const struct optio
     if (n > 0 && list[0])
         return plumb_cli_usage(args->command, "option '--%.*s' is ambiguous: %s", (int)n, text,
                                list);
-    for (size_t i = 0; options[i].name; i++)
-        if (!is_old(args->command, options[i].name))
-            names[count++] = options[i].name;
+    /* Old spellings last: they still work, and somebody who misspells one knows no other. */
     snprintf(name, sizeof name, "%.*s", (int)n, text);
-    const char *best = n < sizeof name ? plumb_word_nearest(name, names, count) : NULL;
+    const char *best = NULL;
+    for (int old = 0; old < 2 && !best && n < sizeof name; old++) {
+        count = 0;
+        for (size_t i = 0; options[i].name; i++)
+            if (is_old(args->command, options[i].name) == (old == 1))
+                names[count++] = options[i].name;
+        best = plumb_word_nearest(name, names, count);
+    }
     if (best)
         return plumb_cli_usage(args->command, "unknown option '%s': did you mean '--%s'?", word,
                                best);

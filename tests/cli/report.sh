@@ -158,6 +158,8 @@ expect 'unknown option' 2 report --bogus
 has err.txt "unknown option '--bogus' (see 'plumb report --help')"
 expect 'misspelt option' 2 report --farmat=json
 has err.txt "unknown option '--farmat=json': did you mean '--format'?"
+expect 'an old spelling, misspelt' 2 report --trcae
+has err.txt "unknown option '--trcae': did you mean '--trace'?"
 expect 'ambiguous option' 2 report --p x
 has err.txt "option '--p' is ambiguous: --pipeline, --phase"
 expect 'value where none goes' 2 report --tree=yes
