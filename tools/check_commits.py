@@ -21,7 +21,7 @@ import re
 import subprocess
 import sys
 
-BASE = "e02b0e4667c986d2f7b5e920af6da222daf4ffc8"
+BASE = "9a2775ca3267fc6b6e2b08954384ccde49283008"
 SUBJECT_MAX, ADDED_MAX = 72, 50
 SUBJECT = re.compile(r"[a-z0-9][a-z0-9_./+-]*(?:(?:, | and | )[a-z0-9_./+-]+)*: (?P<verb>\S+)")
 # Endings of other forms of a verb, and plain verbs that end like them.
