@@ -210,7 +210,8 @@ static void put_table(struct plumb_buf *out, const struct plumb_summary *s, size
     plumb_text_table_fini(&t);
 }
 
-void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out)
+void plumb_summary_put_groups(struct plumb_buf *out, const struct plumb_summary *s,
+                              plumb_summary_put_fn *put)
 {
     size_t end;
     bool several = s->count > 0 && plumb_summary_group_end(s, 0) < s->count;
@@ -225,8 +226,13 @@ void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out)
             plumb_put_left(out, s->rows[begin].pipeline, 0);
             plumb_buf_char(out, '\n');
         }
-        put_table(out, s, begin, end);
+        put(out, s, begin, end);
     }
+}
+
+void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out)
+{
+    plumb_summary_put_groups(out, s, put_table);
 }
 
 /* "tokens 1,234 (56.7/s)" */

@@ -99,6 +99,12 @@ double plumb_summary_total_ms(const struct plumb_summary *s, size_t begin, size_
 bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t end, size_t i,
                            struct plumb_summary_average *out);
 
+/* Appends what `put` makes of the rows [begin, end) of each pipeline, with its name where there are
+ * several, or PLUMB_SUMMARY_EMPTY. */
+typedef void plumb_summary_put_fn(struct plumb_buf *out, const struct plumb_summary *s,
+                                  size_t begin, size_t end);
+void plumb_summary_put_groups(struct plumb_buf *out, const struct plumb_summary *s,
+                              plumb_summary_put_fn *put);
 /* Appends the table, without a newline at its end; one table for each pipeline, or
  * PLUMB_SUMMARY_EMPTY. Byte for byte the layout that existing tools parse. */
 void plumb_summary_write(const struct plumb_summary *s, struct plumb_buf *out);

@@ -81,25 +81,6 @@ static void put_wide(struct plumb_buf *out, const struct plumb_summary *s, size_
     plumb_text_table_fini(&t);
 }
 
-static void write_wide(const struct plumb_summary *s, struct plumb_buf *out)
-{
-    size_t end;
-    bool several = s->count > 0 && plumb_summary_group_end(s, 0) < s->count;
-    if (s->count == 0)
-        plumb_buf_str(out, PLUMB_SUMMARY_EMPTY);
-    for (size_t begin = 0; begin < s->count; begin = end) {
-        end = plumb_summary_group_end(s, begin);
-        if (begin > 0)
-            plumb_buf_str(out, "\n\n");
-        if (several) {
-            plumb_buf_str(out, "Pipeline ");
-            plumb_put_left(out, s->rows[begin].pipeline, 0);
-            plumb_buf_char(out, '\n');
-        }
-        put_wide(out, s, begin, end);
-    }
-}
-
 static void explain_line(struct plumb_buf *out, const char *title, const char *help)
 {
     plumb_buf_str(out, "\n  ");
@@ -147,7 +128,7 @@ void plumb_render_text(const struct plumb_render_input *in, struct plumb_buf *ou
     if (in->options->tree)
         plumb_tree_write(in->tree, out);
     else if (in->options->wide)
-        write_wide(in->summary, out);
+        plumb_summary_put_groups(out, in->summary, put_wide);
     else
         plumb_summary_write(in->summary, out);
     if (!in->options->tree)
