@@ -138,7 +138,7 @@ struct plumb_live_text { /* bytes follow, NUL-terminated; equal texts are one ob
     uint32_t bytes;
 };
 
-/* A failure reason, whose text gives way to a newer one (record/run/text.c). A reference is the offset of
+/* A failure reason, whose text gives way to a newer one (record/runtime/text.c). A reference is the offset of
  * `text` | the turn << PLUMB_TEXT_BITS; the text is gone when the turn is another. */
 enum { PLUMB_TEXT_BITS = 48, PLUMB_WHY_BYTES = 244 };
 struct plumb_live_why { /* 256 bytes */

@@ -98,7 +98,7 @@ void plumb_trace_gap_slot(const struct plumb_trace_decoder *d, const struct plum
 const uint64_t *plumb_trace_pending(const struct plumb_trace_state *s, uint32_t depth,
                                     uint32_t *at);
 
-/* ---- For slots.c and the sinks: the inlined form --------------------------------------------- */
+/* ---- For trace_blocks.c and the sinks: the inlined form -------------------------------------- */
 
 bool plumb_trace_wants(const struct plumb_trace_filter *filter, const struct plumb_trace_state *s,
                        const struct plumb_trace_frame *f);

@@ -1,5 +1,5 @@
 /* mapping.c: see mapping.h. The mapping may be a damaged file: what is read of it is checked
- * here and in live/trace_source.c. */
+ * here and in live/view.c. */
 #include "timeline/mapping.h"
 
 #include <string.h>

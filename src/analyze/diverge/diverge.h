@@ -14,14 +14,14 @@
  *      kinds and layers showed the meaning; as a whole and its parts; last by order and shape
  *      alone, which is no evidence. Then the records of two sites by step and call. What found no
  *      partner is listed and never blamed: engines record what the other fuses.
- *      (diverge_sites, _names, _order, _layers, _left, _joins, _parts, _evidence, _pairs)
+ *      (sites.c, names.c, order.c, layers.c, left.c, joins.c, parts.c, evidence.c, pairs.c)
  *   2. Consumption: what a record was made from, as far as it was recorded: its own inputs; what
  *      has their contents; else what came last before it, and the module that both lie in. A
- *      gradient consumes gradients. (diverge_consume)
- *   3. Verdict: each pair is compared (diverge_compare, _values); two runs of one engine are held
+ *      gradient consumes gradients. (consume.c)
+ *   3. Verdict: each pair is compared (compare.c, values.c); two runs of one engine are held
  *      to the bit, others to the tolerance of their types; the first record with evidence that
  *      differs while what it consumed agrees is one end of the frontier, what it consumed the
- *      other. (diverge_held, _weak, _verdict; diverge_missing: what a side lacks)
+ *      other. (held.c, weak.c, doubt.c, verdict.c; missing.c: what a side lacks)
  *
  * Costs: about 30 bytes a record beside the tables, and 1 KiB a pair whose values both sides
  * stored, which are read; time grows with the records, except for sites without a name in common,

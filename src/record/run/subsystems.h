@@ -2,8 +2,9 @@
  * what it does when a run opens and closes and when the process forks. Runs open and close in
  * open.c, close.c and fork.c, which go through the table and know none of them by name.
  *
- * An opening goes through it from the first to the last, a closing from the last to the first. All
- * under life_lock; any function may be NULL. */
+ * An opening goes through it from the first to the last, a closing from the last to the first, but
+ * for the notes, which stand in the report in the order of the table. All under life_lock; any
+ * function may be NULL. */
 #ifndef PLUMB_RECORD_RUN_SUBSYSTEMS_H
 #define PLUMB_RECORD_RUN_SUBSYSTEMS_H
 

@@ -23,7 +23,7 @@
 /* In order of urgency: the first ones are also done in the middle of the others, while the helper
  * waits for a lock or a thread, whose holder may be waiting for them. */
 enum plumb_job {
-    PLUMB_JOB_GROW,      /* record/run/carve.c: storage for the run */
+    PLUMB_JOB_GROW,      /* record/runtime/carve.c: storage for the run */
     PLUMB_JOB_RSS,       /* record/stage/memory.c: a reading of the resident set */
     PLUMB_JOB_RSS_RESET, /* record/stage/memory.c: the kernel's peak begins again */
     PLUMB_JOB_STACKS,    /* record/trace/stack.c: where stacks of threads end */
