@@ -23,6 +23,8 @@ import pathlib
 import re
 import sys
 
+from reach import reach
+
 # layer: the layers it may include besides itself. `public` is include/plumb and the folders below it.
 MAY_INCLUDE = {
     "public": set(),
@@ -178,16 +180,7 @@ def units_of(root, files):
 
 def circles(edges):
     """Groups of units that reach each other."""
-    def reach(start):
-        seen, todo = set(), list(edges.get(start, ()))
-        while todo:
-            unit = todo.pop()
-            if unit not in seen:
-                seen.add(unit)
-                todo += edges.get(unit, ())
-        return seen
-
-    reached = {unit: reach(unit) for unit in edges}
+    reached = {unit: reach(edges, unit) for unit in edges}
     groups = {frozenset(u for u in reached[unit] if unit in reached.get(u, ()))
               for unit in edges if unit in reached[unit]}
     return sorted(sorted(group) for group in groups)

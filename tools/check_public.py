@@ -16,6 +16,8 @@ import pathlib
 import re
 import sys
 
+from reach import reach
+
 MANUAL_MAX = 300
 INCLUDE = re.compile(r"^\s*#\s*include <(plumb/[^>]+)>", re.M)
 PARAMETERS = r"\(((?:[^(){};]|\([^()]*\))*)\)"
@@ -79,13 +81,7 @@ def check_header(path, text):
 def circles(includes):
     """Headers that reach themselves."""
     for start in sorted(includes):
-        seen, todo = set(), list(includes[start])
-        while todo:
-            header = todo.pop()
-            if header not in seen:
-                seen.add(header)
-                todo += includes.get(header, ())
-        if start in seen:
+        if start in reach(includes, start):
             yield "%s: includes itself through others" % start
 
 
