@@ -9,8 +9,8 @@
  *
  * Against it, in turns: write() of the same bytes in the same pieces to the same file, from memory
  * where the whole file lies ready; and, harder, of one piece again and again, which never leaves
- * the cache. The file, below the temporary folder, begins again at 64 MiB, which hits too few blocks
- * to move a median. */
+ * the cache. The file, below the temporary folder, begins again at 64 MiB, which hits too few
+ * blocks to move a median. */
 #include "harness.h"
 
 #include <errno.h>

@@ -86,7 +86,8 @@ int plumb_cli_args_status(int option);
 /* Says "plumb NAME: ..., see plumb NAME --help" and returns PLUMB_ARGS_WRONG. */
 int plumb_cli_usage(const struct plumb_cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Says that `text` is not one of the words that the option takes, and which is the nearest. False. */
+/* Says that `text` is not one of the words that the option takes, and which is the nearest.
+ * False. */
 bool plumb_cli_wants(const struct plumb_cli_command *command, const char *option,
                      const char *const *words, size_t n, const char *text);
 /* A whole number; false and a message when `text` is not one. */

@@ -235,8 +235,8 @@ static bool settle(struct request *r)
     return false;
 }
 
-/* A trace is one run without a report: no repeats, no medians of them. What its spans say is shown by
- * other commands. */
+/* A trace is one run without a report: no repeats, no medians of them. What its spans say is shown
+ * by other commands. */
 static bool has_no_trace(const struct request *r)
 {
     for (int side = PLUMB_SIDE_A; side <= PLUMB_SIDE_B; side++)

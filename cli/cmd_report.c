@@ -87,7 +87,7 @@ static const struct plumb_cli_option options[] = {
 };
 _Static_assert(OPTIONS <= 32, "an option of a view is a bit of 32");
 
-/* ---- The views -------------------------------------------------------------------------------- */
+/* ---- The views ------------------------------------------------------------------------------- */
 
 #define BIT(option) (UINT32_C(1) << (option))
 
@@ -223,7 +223,7 @@ static size_t list_views(char *out, size_t size, int option)
     return count;
 }
 
-/* ---- Options ---------------------------------------------------------------------------------- */
+/* ---- Options --------------------------------------------------------------------------------- */
 
 static bool take_sort(plumb_report_options *o, const char *text)
 {
@@ -331,7 +331,7 @@ static bool take(struct plumb_cli_wish *w, int option, const char *value)
     }
 }
 
-/* ---- Which options a view takes ---------------------------------------------------------------- */
+/* ---- Which options a view takes -------------------------------------------------------------- */
 
 static bool refuse(const struct plumb_cli_report_view *view, int option)
 {
@@ -388,7 +388,7 @@ static bool takes_options(const struct plumb_cli_report_view *view, const struct
     return true;
 }
 
-/* ---- Which view is meant ----------------------------------------------------------------------- */
+/* ---- Which view is meant --------------------------------------------------------------------- */
 
 /* --trace goes with the other views of the timeline. */
 static bool is_part_of(const struct plumb_cli_report_view *general,

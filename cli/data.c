@@ -6,8 +6,8 @@
 
 #include "cli.h"
 
-/* Writes the path of the file `name`. It is found from where this program lies: an installed tree may
- * be moved as a whole. */
+/* Writes the path of the file `name`. It is found from where this program lies: an installed tree
+ * may be moved as a whole. */
 static void data_path(char *out, size_t size, const char *name)
 {
     char self[PATH_MAX];

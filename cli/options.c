@@ -96,7 +96,8 @@ static bool is_old(const struct plumb_cli_command *command, const char *name)
     return false;
 }
 
-/* `word` is not one of the options: it is misspelt, may mean several, or has a value where none goes.
+/* `word` is not one of the options: it is misspelt, may mean several, or has a value where none
+ * goes.
  */
 static int explain_unknown(const struct plumb_cli_args *args, const struct option *options,
                            const char *word)

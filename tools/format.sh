@@ -27,4 +27,10 @@ else
         printf 'format: run "make fmt" for\n%s\n' "$bad" >&2
         exit 1
     fi
+    # Comments are not reflowed (.clang-format), so nothing else bounds their lines.
+    long=$(list_files | LC_ALL=C.UTF-8 xargs -0 -r grep -nHE '^.{101,}' | cut -d : -f 1,2)
+    if [ -n "$long" ]; then
+        printf 'format: longer than 100 columns:\n%s\n' "$long" >&2
+        exit 1
+    fi
 fi

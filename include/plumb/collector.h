@@ -49,7 +49,7 @@ struct plumb_collector_ops {
     uint32_t on_request; /* 1: started only if PLUMB_COLLECT names it */
     uint32_t reserved;
     /* Called when a run begins: makes lanes and clocks. `options` is the text after the name and
-     * its colon in PLUMB_COLLECT, or "". PLUMB_ERR_ABSENT: there is no such device here. */
+     * its colon in PLUMB_COLLECT, or "". Returns PLUMB_ERR_ABSENT when the device is absent. */
     int (*start)(plumb_collector *self, void *arg, const char *options, plumb_error *err);
     /* Called when the run ends: emits the remaining events. No event may follow after it
      * returns. */
@@ -91,7 +91,7 @@ struct plumb_clock_options {
 /* The origin of a piece of work: captured where the work is launched, kept by value until it is
  * done. */
 struct plumb_origin {
-    uint64_t flow;    /* links the launch to the work in a trace; 0: there is no origin */
+    uint64_t flow;    /* links the launch to the work in a trace; 0: the origin is empty */
     uint64_t request; /* serial; 0: none */
     uint64_t stage;   /* innermost stage + 1; 0: none */
     int64_t step;     /* -1: none */

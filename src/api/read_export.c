@@ -1,5 +1,5 @@
-/* read_export.c: exports of the public interface: finds the trace, makes the file (which is whole or
- * is not there: base/whole_file.h). Any thread. */
+/* read_export.c: exports of the public interface: finds the trace, makes the file (which is whole
+ * or is not there: base/whole_file.h). Any thread. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

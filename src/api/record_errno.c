@@ -1,10 +1,10 @@
-/* record_errno.c: no function of the table changes errno. The host may have failed a call and look at
- * errno only after the block whose span ends.
+/* record_errno.c: no function of the table changes errno. The host may have failed a call and look
+ * at errno only after the block whose span ends.
  *
- * Functions that may wait, allocate, open or ask the helper are called through a wrapper, which keeps
- * it. The rest (spans, scopes, samples, counters, events of allocators) have no system call but on
- * slow paths of their own, which keep it there: they are to cost nanoseconds, and a wrapper is two
- * more calls. tests/runtime/errno.sh calls every one of both kinds. */
+ * Functions that may wait, allocate, open or ask the helper are called through a wrapper, which
+ * keeps it. The rest (spans, scopes, samples, counters, events of allocators) have no system call
+ * but on slow paths of their own, which keep it there: they are to cost nanoseconds, and a wrapper
+ * is two more calls. tests/runtime/errno.sh calls every one of both kinds. */
 #include <errno.h>
 
 #include "api/record_errno.h"

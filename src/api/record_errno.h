@@ -6,8 +6,8 @@
 
 #include <plumb/collector.h>
 
-/* Replaces the slow functions of a filled table by wrappers that keep errno. Call it once, before any
- * client sees the table. */
+/* Replaces the slow functions of a filled table by wrappers that keep errno. Call it once, before
+ * any client sees the table. */
 void plumb_api_keep_errno(struct plumb_api *table);
 
 #endif

@@ -245,9 +245,9 @@ static void stay(void)
 /* ---- Fork: the child must find every lock free ----------------------------------------------- */
 
 /* A fork in a signal handler that interrupted plumb, or in a callback, cannot wait for locks that
- * this thread has: it takes none. The child makes them again; what another thread was changing under
- * one is then as it was at that moment. A bit for each fork that this thread is in the middle of,
- * the newest lowest: a handler that comes during one may fork as well. */
+ * this thread has: it takes none. The child makes them again; what another thread was changing
+ * under one is then as it was at that moment. A bit for each fork that this thread is in the middle
+ * of, the newest lowest: a handler that comes during one may fork as well. */
 static __thread uint32_t lockless __attribute__((tls_model("initial-exec")));
 
 static bool pop_lockless(void)

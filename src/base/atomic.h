@@ -2,9 +2,9 @@
  * that the same structures can lie in memory, in a mapping and in a file.
  *
  * Writers of thread-owned data use no locked instruction for a record: they store relaxed, in
- * program order (plumb_order()). Once for a block of records they do (record/span/thread_lock.h). The end of a
- * run, which must know of each record whether it is done, makes the other side of the barrier
- * itself, with membarrier(2). */
+ * program order (plumb_order()). Once for a block of records they do (record/span/thread_lock.h).
+ * The end of a run, which must know of each record whether it is done, makes the other side of the
+ * barrier itself, with membarrier(2). */
 #ifndef PLUMB_BASE_ATOMIC_H
 #define PLUMB_BASE_ATOMIC_H
 

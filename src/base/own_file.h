@@ -2,13 +2,13 @@
  *
  * In the program's process a descriptor is a number that the program may close, and get back for
  * another file; a path leads to whatever others have put there. plumb's own thread has a descriptor
- * table of its own, so what it opens stays what it was and needs none of this. Two things remain: the
- * file of the mapping, which threads of the program open by its path where there is no such thread,
- * and descriptor 2.
+ * table of its own, so what it opens stays what it was and needs none of this. Two things remain:
+ * the file of the mapping, which threads of the program open by its path where there is no such
+ * thread, and descriptor 2.
  *
- * A file is recognised by its device and inode, and a regular one by the time of its birth too where
- * the file system has one, because the inode of a removed file goes to the next. Plain data, no
- * memory; any thread, any signal handler. One or two system calls each. */
+ * A file is recognised by its device and inode, and a regular one by the time of its birth too
+ * where the file system has one, because the inode of a removed file goes to the next. Plain data,
+ * no memory; any thread, any signal handler. One or two system calls each. */
 #ifndef PLUMB_BASE_OWN_FILE_H
 #define PLUMB_BASE_OWN_FILE_H
 
@@ -22,14 +22,15 @@ struct plumb_own_file {
     bool known; /* there is such a file */
 };
 
-/* Remembers what descriptor `fd` is now. Returns false, and remembers that there is nothing, when it
- * is not open. */
+/* Remembers what descriptor `fd` is now. Returns false, and remembers that there is nothing, when
+ * it is not open. */
 bool plumb_own_file_remember(struct plumb_own_file *out, int fd);
-/* Returns whether descriptor `fd`, or the name `path` (not through a symbolic link), is that file. */
+/* Returns whether descriptor `fd`, or the name `path` (not through a symbolic link), is that
+ * file. */
 bool plumb_own_file_is(const struct plumb_own_file *file, int fd);
 bool plumb_own_file_is_at(const struct plumb_own_file *file, const char *path);
-/* Opens `path` if it still is that file (`how`: O_RDONLY, O_WRONLY or O_RDWR). Returns a descriptor,
- * or -1 and errno; ESTALE: another file has the name. */
+/* Opens `path` if it still is that file (`how`: O_RDONLY, O_WRONLY or O_RDWR). Returns a
+ * descriptor, or -1 and errno; ESTALE: another file has the name. */
 int plumb_own_file_open(const struct plumb_own_file *file, const char *path, int how);
 
 #endif

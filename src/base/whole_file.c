@@ -1,8 +1,8 @@
 /* whole_file.c: see whole_file.h.
  *
  * A temporary name that is taken is left to its owner, who may be a process of the same number in
- * another container, or a user who wants to own what is written; the next one is tried. The owner of
- * the file that is replaced is compared with the owner of the new file, not with the user of the
+ * another container, or a user who wants to own what is written; the next one is tried. The owner
+ * of the file that is replaced is compared with the owner of the new file, not with the user of the
  * process: file systems of containers and networks show users of their own. */
 #include "base/whole_file.h"
 

@@ -8,21 +8,21 @@
  *     ended = plumb_whole_file_end(&f, code == 0);
  *     return code ? code : ended;
  *
- * The file is written under another name in the same folder and gets its own name at the end. A full
- * disk, a quota, an error of the caller or a kill leaves what had the name before; all of these
- * except a kill remove the other name too.
+ * The file is written under another name in the same folder and gets its own name at the end. A
+ * full disk, a quota, an error of the caller or a kill leaves what had the name before; all of
+ * these except a kill remove the other name too.
  *
  * The folder may be one that others write to: the other name is new (O_EXCL, O_NOFOLLOW), one that
  * is taken is left to its owner, and both names are looked up in the folder that was opened first,
  * whatever becomes of its path.
  *
- * Nothing is synced. A process that ends, in whatever way, loses nothing of a file that has its name.
- * After a power failure the file may be the old one, or on some file systems empty: waiting for the
- * disk would hold up the program that is measured, for seconds on a busy disk.
+ * Nothing is synced. A process that ends, in whatever way, loses nothing of a file that has its
+ * name. After a power failure the file may be the old one, or on some file systems empty: waiting
+ * for the disk would hold up the program that is measured, for seconds on a busy disk.
  *
- * No state, no memory, no stdio: plumb's own thread calls these, and where there is none, threads of
- * the program. Writing raises no signal (SIGXFSZ, SIGPIPE) and is not a cancellation point. Errors
- * are errno's. 600 bytes on the caller's stack. */
+ * No state, no memory, no stdio: plumb's own thread calls these, and where there is none, threads
+ * of the program. Writing raises no signal (SIGXFSZ, SIGPIPE) and is not a cancellation point.
+ * Errors are errno's. 600 bytes on the caller's stack. */
 #ifndef PLUMB_BASE_WHOLE_FILE_H
 #define PLUMB_BASE_WHOLE_FILE_H
 
@@ -32,7 +32,8 @@
 #include <sys/types.h>
 
 /* What may be at the path already. Without a flag: nothing, or a regular file of the owner of the
- * new one. EPERM is another user's file, EISDIR a folder, EEXIST anything else; all of them stay. */
+ * new one. EPERM is another user's file, EISDIR a folder, EEXIST anything else; all of them
+ * stay. */
 enum plumb_whole_flags {
     PLUMB_WHOLE_FIRST = 1,     /* nothing: EEXIST even for a file of one's own */
     PLUMB_WHOLE_ANY_OWNER = 2, /* a regular file of any user */
@@ -53,7 +54,8 @@ struct plumb_whole_file {
  * and there is nothing to end. */
 int plumb_whole_file_begin(struct plumb_whole_file *f, const char *path, unsigned flags,
                            mode_t mode);
-/* Appends all of the bytes. Returns 0, or an errno after which the file must be ended as not good. */
+/* Appends all of the bytes. Returns 0, or an errno after which the file must be ended as not
+ * good. */
 int plumb_whole_file_put(struct plumb_whole_file *f, const void *bytes, size_t n);
 /* Closes the file, and gives it its name if `good`; removes it otherwise. Returns 0 or an errno. */
 int plumb_whole_file_end(struct plumb_whole_file *f, bool good);

@@ -1,7 +1,8 @@
 /* sched.c: the collector `sched`: when threads that record were not running. Each has a software
  * event of perf_event_open() that counts nothing and writes a record at each switch; a process may
  * have that of its own threads without rights, unless kernel.perf_event_paranoid is above 2 or a
- * filter of system calls (a container's) refuses it. What the records mean for spans: record/collect/sched.h.
+ * filter of system calls (a container's) refuses it. What the records mean for spans:
+ * record/collect/sched.h.
  *
  * One thread looks for new threads of the program, which wake it as they are attached, and hands
  * intervals to the trace, where one is written. It is the one that opens events and reads /proc,

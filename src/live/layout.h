@@ -1,6 +1,6 @@
-/* layout.h: the layout of `live.plumb`, the mapping that a recording process writes and that outlives
- * it: whatever stops the process, the file holds every span that had ended and every span that was
- * open. Internal and versioned; made on every run, removed on a clean end.
+/* layout.h: the layout of `live.plumb`, the mapping that a recording process writes and that
+ * outlives it: whatever stops the process, the file holds every span that had ended and every span
+ * that was open. Internal and versioned; made on every run, removed on a clean end.
  *
  *   header | objects, carved in order: names, sites, keys, threads (with ring, stack, undo log),
  *            states (statistics of one key on one thread), tree places, async slots, and what
@@ -81,7 +81,8 @@ enum plumb_wide {
     PLUMB_WIDE_STEP = 2,  /* word 1: step, -1 none */
     PLUMB_WIDE_ADOPT = 3, /* word 1: depth n of the adopted path; then n node ids, two a word */
     PLUMB_WIDE_CLOSE = 4, /* small: enum plumb_close; word 1: depth to close down to; as long as
-                           * the spans that it closes are many (record/span/close.c), two words at least */
+                           * the spans that it closes are many (record/span/close.c), two words at
+                           * least */
     PLUMB_WIDE_MARK = 5, /* small: enum plumb_frame_mark; word 1: depth; word 2: text offset or 0 */
     PLUMB_WIDE_SAMPLE =
         6, /* small: enum plumb_sample; word 1: node | group << 32; word 2: value; of a collector's
@@ -138,8 +139,8 @@ struct plumb_live_text { /* bytes follow, NUL-terminated; equal texts are one ob
     uint32_t bytes;
 };
 
-/* A failure reason, whose text gives way to a newer one (record/runtime/text.c). A reference is the offset of
- * `text` | the turn << PLUMB_TEXT_BITS; the text is gone when the turn is another. */
+/* A failure reason, whose text gives way to a newer one (record/runtime/text.c). A reference is the
+ * offset of `text` | the turn << PLUMB_TEXT_BITS; the text is gone when the turn is another. */
 enum { PLUMB_TEXT_BITS = 48, PLUMB_WHY_BYTES = 244 };
 struct plumb_live_why { /* 256 bytes */
     uint64_t turn;      /* 0: being written */

@@ -1,10 +1,10 @@
 /* ledger.h: the part of the live mapping that stages, requests and memory are entered in.
  *
- * Entered under one lock (record/stage/ledger.h), a few times a stage, never on the span path. A process
- * may be killed between two stores, so what belongs together is written to the copy that nobody
- * reads and shown by one store (`shown`), or carries a number that is written last (`serial`, 0
- * while the rest changes). Pools are counters in order: what was allocated moves before who
- * allocated it. */
+ * Entered under one lock (record/stage/ledger.h), a few times a stage, never on the span path. A
+ * process may be killed between two stores, so what belongs together is written to the copy that
+ * nobody reads and shown by one store (`shown`), or carries a number that is written last
+ * (`serial`, 0 while the rest changes). Pools are counters in order: what was allocated moves
+ * before who allocated it. */
 #ifndef PLUMB_LIVE_LEDGER_H
 #define PLUMB_LIVE_LEDGER_H
 

@@ -2,9 +2,10 @@
  *
  * While a run is traced, each thread block has a *queue* of slots. A fold that is about to turn a
  * ring block into statistics first copies it, with what a decoder must know of it, to the next slot
- * (record/trace/trace.c); the writer takes slots in order, and what it has taken is in the file. So the
- * span path knows nothing of traces, statistics never depend on one, and a killed process leaves in
- * its mapping what its file lacks: the slots behind `taken`, and the block that was not folded.
+ * (record/trace/trace.c); the writer takes slots in order, and what it has taken is in the file. So
+ * the span path knows nothing of traces, statistics never depend on one, and a killed process
+ * leaves in its mapping what its file lacks: the slots behind `taken`, and the block that was not
+ * folded.
  *
  *   stop mode: no free slot: the block is not copied; its spans are counted, by node, in a *gap*,
  *              which takes a slot of its own once there is room again

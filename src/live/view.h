@@ -45,8 +45,8 @@ static inline void *plumb_live_element(const struct plumb_live_view *v,
     return off ? plumb_live_at(v, off + (uint64_t)at * bytes, bytes) : NULL;
 }
 
-/* Returns the text that a reference leads to: "" for reference 0, "(other)" for a text that gave way
- * to others, "?" for one that is not there or does not end where it says. Never NULL. */
+/* Returns the text that a reference leads to: "" for reference 0, "(other)" for a text that gave
+ * way to others, "?" for one that is not there or does not end where it says. Never NULL. */
 const char *plumb_live_text(const struct plumb_live_view *v, uint64_t reference);
 
 /* Return a name, "?" for what is not there. */

@@ -1,9 +1,9 @@
 /* signature.h: the model of `timing_io_signature.json`: what went into each stage and what came
  * out, by shape and type. Its fields are those of docs/signature-json.md.
  *
- * The runtime fills it, the writer below makes the file, src/read/run reads it back. Owned as a whole:
- * every text and array lives in `arena` and dies with plumb_signature_fini(). Not shared between
- * threads. */
+ * The runtime fills it, the writer below makes the file, src/read/run reads it back. Owned as a
+ * whole: every text and array lives in `arena` and dies with plumb_signature_fini(). Not shared
+ * between threads. */
 #ifndef PLUMB_MODEL_SIGNATURE_H
 #define PLUMB_MODEL_SIGNATURE_H
 

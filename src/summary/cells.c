@@ -1,7 +1,7 @@
 /* cells.c: see cells.h. No state.
  *
- * Numbers go through the JSON writer's fixed format, because printf would take the decimal separator
- * of the host's locale. */
+ * Numbers go through the JSON writer's fixed format, because printf would take the decimal
+ * separator of the host's locale. */
 #include "summary/cells.h"
 
 #include <inttypes.h>

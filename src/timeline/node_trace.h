@@ -1,7 +1,7 @@
 /* node_trace.h: trace files of single nodes (PLUMB_TRACE_NODES): for each node whose name a pattern
  * matches, <node>_rank<R>.trace.json.gz with what ran inside its runs, itself included, on its
- * thread and on those that worked for it, and <node>_rank<R>.breakdown.json (model/breakdown.h). Selected
- * nodes may nest, in others and in themselves: each file has a run once.
+ * thread and on those that worked for it, and <node>_rank<R>.breakdown.json (model/breakdown.h).
+ * Selected nodes may nest, in others and in themselves: each file has a run once.
  *
  * Spans go in when they end, as a line of text in a file of the node (*.part), which is compressed
  * at the end: so memory does not grow with the trace. Together the texts have a bound; spans beyond

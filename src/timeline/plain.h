@@ -1,8 +1,8 @@
 /* plain.h: records of plain spans become packets, many at once.
  *
  * Nearly all that a trace holds are spans that say nothing but their times: two records, two
- * packets. live/trace_blocks.h hands a row of records to this file first, takes what is left over one by
- * one, and hands over the rest again. Both ways write the same bytes.
+ * packets. live/trace_blocks.h hands a row of records to this file first, takes what is left over
+ * one by one, and hands over the rest again. Both ways write the same bytes.
  *
  * Left over is what needs thought: a wide record, a name that the sequence has not told, a time
  * that is not within 2 ms behind the one before, the end of a span that is not plain, and the

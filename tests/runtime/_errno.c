@@ -1,5 +1,5 @@
-/* _errno.c: calls every function with which a program records, with errno set, and prints those that
- * change it. Each is called on the main thread, in an order in which the first calls find the
+/* _errno.c: calls every function with which a program records, with errno set, and prints those
+ * that change it. Each is called on the main thread, in an order in which the first calls find the
  * runtime and open the run, and as the first call of a thread. */
 #include <errno.h>
 #include <plumb/collector.h>
@@ -272,9 +272,9 @@ static void threads(void *(*fn)(void *), int count)
     }
 }
 
-/* Without arguments: all calls in their order, again, and each on a thread of its own. With a number:
- * that call, as the first of the process (status 2: there are fewer). With one more argument: no file
- * can be opened. */
+/* Without arguments: all calls in their order, again, and each on a thread of its own. With a
+ * number: that call, as the first of the process (status 2: there are fewer). With one more
+ * argument: no file can be opened. */
 int main(int argc, char **argv)
 {
     const struct rlimit none = {0, 0};

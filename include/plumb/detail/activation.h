@@ -37,7 +37,8 @@ static inline void plumb_activation_array_slow_(plumb_node node, const char *lab
 
 #else
 
-/* Returns 1 if the runtime has switched activations off for this object, or there is no runtime. */
+/* Returns 1 if activations are off for this object: the runtime has switched them off, or none was
+ * found. */
 static inline int plumb_activations_off_(void)
 {
     return __builtin_expect(

@@ -48,7 +48,7 @@ static inline int plumb_is_absent_(void)
     return __atomic_load_n(&plumb_client_1.state, __ATOMIC_RELAXED) == PLUMB_CLIENT_ABSENT;
 }
 
-/* Returns the runtime's table, or NULL: there is no runtime, or it cannot be looked up now. A
+/* Returns the runtime's table. Returns NULL if none is loaded, or none can be looked up now. A
  * lookup that interrupts another one of its own thread (from a signal handler, or from a function
  * of the host that the lookup calls) returns NULL, and its trace points look again when they are
  * passed the next time. Other threads look on their own, so that their spans are not lost. An

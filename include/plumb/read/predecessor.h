@@ -13,8 +13,8 @@
 extern "C" {
 #endif
 
-/* A table of their names: the file share/plumb/predecessors.tsv of an installed plumb. An open table
- * never changes; any thread. */
+/* A table of their names: the file share/plumb/predecessors.tsv of an installed plumb. An open
+ * table never changes; any thread. */
 typedef struct plumb_predecessors plumb_predecessors;
 /* Reads the table at `path`. Errors: PLUMB_ERR_NOT_FOUND, PLUMB_ERR_IO, PLUMB_ERR_MEMORY;
  * PLUMB_ERR_FORMAT: the file is damaged, or belongs to another version of plumb. */

@@ -23,13 +23,13 @@
 /* In order of urgency: the first ones are also done in the middle of the others, while the helper
  * waits for a lock or a thread, whose holder may be waiting for them. */
 enum plumb_job {
-    PLUMB_JOB_GROW,      /* record/runtime/carve.c: storage for the run */
-    PLUMB_JOB_RSS,       /* record/stage/memory.c: a reading of the resident set */
-    PLUMB_JOB_RSS_RESET, /* record/stage/memory.c: the kernel's peak begins again */
-    PLUMB_JOB_STACKS,    /* record/trace/stack.c: where stacks of threads end */
-    PLUMB_JOB_MODULES,   /* record/activation/module.c: which are chosen */
-    PLUMB_JOB_OPEN,      /* record/run/run.c: the run that is wanted */
-    PLUMB_JOB_ACTIVATIONS, /* record/activation/activation.c: the file of the records, and who writes it */
+    PLUMB_JOB_GROW,        /* record/runtime/carve.c: storage for the run */
+    PLUMB_JOB_RSS,         /* record/stage/memory.c: a reading of the resident set */
+    PLUMB_JOB_RSS_RESET,   /* record/stage/memory.c: the kernel's peak begins again */
+    PLUMB_JOB_STACKS,      /* record/trace/stack.c: where stacks of threads end */
+    PLUMB_JOB_MODULES,     /* record/activation/module.c: which are chosen */
+    PLUMB_JOB_OPEN,        /* record/run/run.c: the run that is wanted */
+    PLUMB_JOB_ACTIVATIONS, /* record/activation/run.c: the file of the records, and its writer */
     PLUMB_JOB_ENVIRONMENT, /* record/run/platform.c: what the program asks for */
     PLUMB_JOB_STOP,        /* record/run/run.c: the end of the run, with its files */
     PLUMB_JOBS

@@ -1,10 +1,10 @@
 /* lock.h: the runtime's locks, and who may not take them.
  *
- * life_lock (start, stop, fork), then snapshot_lock, then ledger_lock (record/stage/ledger.h), then `lock`: each
- * may be waited for by who holds those before it. No signal comes to the holder of `lock`. Handlers
- * that interrupt the holder of another one on its own thread would wait for ever, so each thread
- * knows which it holds, or waits for. Who holds any is not cancelled, not even asynchronously: that
- * comes as the last one is released. */
+ * life_lock (start, stop, fork), then snapshot_lock, then ledger_lock (record/stage/ledger.h), then
+ * `lock`: each may be waited for by who holds those before it. No signal comes to the holder of
+ * `lock`. Handlers that interrupt the holder of another one on its own thread would wait for ever,
+ * so each thread knows which it holds, or waits for. Who holds any is not cancelled, not even
+ * asynchronously: that comes as the last one is released. */
 #ifndef PLUMB_RECORD_RUNTIME_LOCK_H
 #define PLUMB_RECORD_RUNTIME_LOCK_H
 
@@ -33,8 +33,8 @@ void plumb_snapshot_unlock(void);
 void plumb_ledger_lock(void);
 bool plumb_ledger_trylock(void);
 void plumb_ledger_unlock(void);
-/* The same around a fork, whose thread is not inside the runtime: no signal comes to the holder, for
- * a stage in its handler would wait for the lock on its own thread. Before `lock` is taken, and
+/* The same around a fork, whose thread is not inside the runtime: no signal comes to the holder,
+ * for a stage in its handler would wait for the lock on its own thread. Before `lock` is taken, and
  * after it is released. */
 void plumb_fork_ledger_lock(void);
 void plumb_fork_ledger_unlock(void);

@@ -1,4 +1,5 @@
-/* names.h: nodes, pipelines, phases and devices: what the program names, for the life of the process. */
+/* names.h: nodes, pipelines, phases and devices: what the program names, for the life of the
+ * process. */
 #ifndef PLUMB_RECORD_RUNTIME_NAMES_H
 #define PLUMB_RECORD_RUNTIME_NAMES_H
 

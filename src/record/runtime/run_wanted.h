@@ -1,5 +1,5 @@
-/* run_wanted.h: the run that is wanted opens, and a fork that libc was not told of is noticed. Defined
- * in record/run/run.c and fork.c, and record/control/control.c. */
+/* run_wanted.h: the run that is wanted opens, and a fork that libc was not told of is noticed.
+ * Defined in record/run/run.c and fork.c, and record/control/control.c. */
 #ifndef PLUMB_RECORD_RUNTIME_RUN_WANTED_H
 #define PLUMB_RECORD_RUNTIME_RUN_WANTED_H
 

@@ -163,14 +163,15 @@ struct plumb_thread {
     uint32_t
         nvtx_depth; /* ranges pushed and not popped: one for each open span (record/trace/nvtx.h) */
     struct plumb_thread *next_idle;
-    /* Of the block that a trace loses (record/trace/trace.c): too large for the stacks of small threads. */
+    /* Of the block that a trace loses (record/trace/trace.c): too large for the stacks of small
+     * threads. */
     struct {
         struct plumb_trace_drops drops;
         struct plumb_trace_stack stack;
     } losing;
-    /* Pages that a forked child keeps, to give back what it has no use for (fork_release.c). A child
-     * may be forked between any two of their owner's stores: a pointer that is set here is mapped,
-     * for as many bytes as its capacity says or more. */
+    /* Pages that a forked child keeps, to give back what it has no use for (fork_release.c). A
+     * child may be forked between any two of their owner's stores: a pointer that is set here is
+     * mapped, for as many bytes as its capacity says or more. */
     _Alignas(PLUMB_THREAD_PAGE) struct plumb_tree_node *tree; /* the fold's */
     uint32_t tree_cap;
     bool wiped;                      /* the kernel wipes what lies before on fork */
@@ -206,7 +207,7 @@ static inline uint32_t plumb_depth(const struct plumb_thread *th)
     return (uint32_t)(th->top - th->open);
 }
 
-/* ---- record/span/thread.c ------------------------------------------------------------------------ */
+/* ---- record/span/thread.c -------------------------------------------------------------------- */
 
 struct plumb_thread *plumb_thread_self(void); /* the record, made when missing; NULL: no memory */
 int plumb_thread_attach(struct plumb_thread *th); /* to the open run; < 0: none, or no room */

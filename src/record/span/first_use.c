@@ -1,5 +1,5 @@
-/* first_use.c: see first_use.h. Objects are carved and published under the lock; the maps that find them
- * again are the thread's own. */
+/* first_use.c: see first_use.h. Objects are carved and published under the lock; the maps that find
+ * them again are the thread's own. */
 #include "record/runtime/first_use.h"
 
 #include <string.h>

@@ -5,12 +5,12 @@
  *     the blocks up to `folded`.
  *   - During a fold everything it changes has been copied to the undo log before, so that a reader
  *     of a dead process can put it back (live/read.c) and replay the blocks.
- *   - Whoever folds holds the thread (thread_lock.h), and so does whoever else reads these fields while
- *     the process lives, so that stores are plain.
- *   - One fold takes as many blocks as the undo log has room for, and saves each state, place and
- *     frame once for all of them.
+ *   - Whoever folds holds the thread (thread_lock.h), and so does whoever else reads these fields
+ *     while the process lives, so that stores are plain.
+ *   - One fold takes as many blocks as the undo log has room for, and saves each state, tree node
+ *     and frame once for all of them.
  * Locks: that one, which is free unless somebody else folds or copies the thread; and the runtime's
- * when a key, state or place is met for the first time on this thread (first_use.c). */
+ * when a key, state or tree node is met for the first time on this thread (first_use.c). */
 #include "record/span/fold.h"
 
 #include <string.h>
@@ -117,7 +117,8 @@ static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, 
     }
 }
 
-/* `generation`: of the state that goes with the tree node. A reset is not undone, as with states. */
+/* `generation`: of the state that goes with the tree node. A reset is not undone, as with
+ * states. */
 static PLUMB_ALWAYS_INLINE void tree_touch(struct fold *f, struct plumb_live_tree *t,
                                            uint32_t place, uint32_t generation)
 {

@@ -2,8 +2,8 @@
  *
  * The thread appends to the newest block. One that is full waits until several do; then they are
  * folded together (fold.c), because what a fold copies for undo, and fetches from memory, it does
- * once for all of them. Whole blocks may be folded by anybody who holds the thread (thread_lock.h), the
- * newest by its thread alone. A thread that is traced has one block at a time: its trace takes
+ * once for all of them. Whole blocks may be folded by anybody who holds the thread (thread_lock.h),
+ * the newest by its thread alone. A thread that is traced has one block at a time: its trace takes
  * blocks, each with what was open when it began.
  *
  * So what folds keep may change under a thread that does not hold itself, but only while whole

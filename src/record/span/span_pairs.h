@@ -1,5 +1,6 @@
-/* span_pairs.h: what a row of begin/end pairs of one node amounts to: the part of a fold that can be
- * done for several spans at a time. The same figures, to the last bit, from every implementation.
+/* span_pairs.h: what a row of begin/end pairs of one node amounts to: the part of a fold that can
+ * be done for several spans at a time. The same figures, to the last bit, from every
+ * implementation.
  *
  * The histogram is not raised here: whoever reads the mapping of a killed process tells by its
  * counts how many samples, in order, are already in (live/layout.h), so they go in one by one. */

@@ -1,8 +1,9 @@
 /* thread_copy.c: see thread_copy.h.
  *
- * Two ways. The usual one holds the thread (thread_lock.h) and copies what it needs: the first fields of
- * each state and the lines of buckets in use, packed. That comes from another processor's cache,
- * which is what the time goes to, so many lines are asked for before the first is waited for.
+ * Two ways. The usual one holds the thread (thread_lock.h) and copies what it needs: the first
+ * fields of each state and the lines of buckets in use, packed. That comes from another processor's
+ * cache, which is what the time goes to, so many lines are asked for before the first is waited
+ * for.
  *
  * When the thread is held by somebody who does not let go of it, everything is copied in place,
  * states with room for all buckets, and the undo log last. What a fold has changed by then stands

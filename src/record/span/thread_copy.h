@@ -35,8 +35,8 @@ struct plumb_thread_copy {
     size_t ahead_count;
 };
 
-/* Copies what the thread has recorded into the run, for `m`: its tree_nodes only if m->want_tree. The
- * writer is kept from folding for as long as it takes to copy, some 0.1 us a node; it goes on
+/* Copies what the thread has recorded into the run, for `m`: its tree_nodes only if m->want_tree.
+ * The writer is kept from folding for as long as it takes to copy, some 0.1 us a node; it goes on
  * appending. A thread that does not come out of a fold (gone, or waiting for a processor) is not
  * waited for: its copy is what a reader of the mapping would find had the process been killed
  * there. The caller takes no signal and no cancellation, and holds snapshot_lock. PLUMB_OK; 1: the

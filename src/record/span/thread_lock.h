@@ -1,5 +1,5 @@
-/* thread_lock.h: who may look at what folds keep of a thread, and change it: its states, tree nodes and maps,
- * its stack and context as of the last fold. They belong to whoever holds the thread.
+/* thread_lock.h: who may look at what folds keep of a thread, and change it: its states, tree nodes
+ * and maps, its stack and context as of the last fold. They belong to whoever holds the thread.
  *
  * Whoever folds holds it, mostly the thread itself, and a summary for a copy: some microseconds
  * each, in which the holder waits for nothing but, once a node, plumb_rt.lock. So whoever has that

@@ -67,7 +67,7 @@ struct plumb_rss plumb_rss_read(void);
 void plumb_rss_take(void);  /* PLUMB_JOB_RSS */
 void plumb_rss_reset(void); /* PLUMB_JOB_RSS_RESET: the kernel's peak begins again */
 
-/* ---- memory_series.c: memory over time, checkpoints ------------------------------------------------- */
+/* ---- memory_series.c: memory over time, checkpoints ------------------------------------------ */
 
 /* Reads the resident set and enters it, and the pools, at the present time. The helper's
  * sampling; takes the lock. Returns the pause until the next in ns, 0: none wanted. */
@@ -127,7 +127,7 @@ void plumb_scopes_reset_peak(struct plumb_in in);
 uint64_t plumb_scopes_rss_peak(void); /* since the last scope that started peaks again */
 void plumb_scopes_open(void);         /* a new run */
 
-/* ---- memory_pool.c: allocator events ---------------------------------------------------------------- */
+/* ---- memory_pool.c: allocator events --------------------------------------------------------- */
 
 void plumb_mem_event_impl(uint32_t event, const char *device, const char *pool, const void *address,
                           uint64_t bytes);
@@ -145,7 +145,7 @@ static inline struct plumb_live_pool *plumb_pool_at(struct plumb_run *run, uint3
     return PLUMB_AT(run, struct plumb_live_pool, run->h->ledger.pools.off[i]);
 }
 
-/* ---- malloc_events.c: malloc ------------------------------------------------------------------------- */
+/* ---- malloc_events.c: malloc ----------------------------------------------------------------- */
 
 void plumb_mem_sized_impl(uint32_t event, uint64_t bytes);
 /* Under the lock. What events a thread has not passed on yet, and what was kept aside. */

@@ -1,4 +1,5 @@
-/* malloc_events.c: malloc, as told by size alone, by whatever stands between a program and its allocator.
+/* malloc_events.c: malloc, as told by size alone, by whatever stands between a program and its
+ * allocator.
  *
  * Events come by the million and from everywhere: inside locks of libc, in threads that live for a
  * microsecond, in signal handlers, between a fork and its child's first line. So

@@ -1,5 +1,5 @@
-/* memory_blocks.c: an open-addressing table with deletion by moving back, so that looking up never gets
- * slower with age. base/map.h is no use here: it never forgets. */
+/* memory_blocks.c: an open-addressing table with deletion by moving back, so that looking up never
+ * gets slower with age. base/map.h is no use here: it never forgets. */
 #include "record/stage/memory_blocks.h"
 
 #include <stdlib.h>

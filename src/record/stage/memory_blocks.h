@@ -1,5 +1,5 @@
-/* memory_blocks.h: the blocks and segments that allocators have told of and that are still there. Private
- * memory, bounded by a quarter of PLUMB_MAX_STATE; under the ledger's lock. */
+/* memory_blocks.h: the blocks and segments that allocators have told of and that are still there.
+ * Private memory, bounded by a quarter of PLUMB_MAX_STATE; under the ledger's lock. */
 #ifndef PLUMB_RECORD_STAGE_MEMORY_BLOCKS_H
 #define PLUMB_RECORD_STAGE_MEMORY_BLOCKS_H
 

@@ -1,5 +1,6 @@
-/* memory_pool.h: what the two kinds of allocator events share (memory_pool.c, malloc_events.c), and windows over the
- * pools' sums: peaks of an interval that belongs to no thread. Under the ledger's lock. */
+/* memory_pool.h: what the two kinds of allocator events share (memory_pool.c, malloc_events.c), and
+ * windows over the pools' sums: peaks of an interval that belongs to no thread. Under the ledger's
+ * lock. */
 #ifndef PLUMB_RECORD_STAGE_MEMORY_POOL_H
 #define PLUMB_RECORD_STAGE_MEMORY_POOL_H
 

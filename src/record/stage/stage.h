@@ -1,9 +1,9 @@
 /* stage.h: stages, and other nodes whose memory is measured, while they are open.
  *
- * The handle of such a span has its lowest bit set, which sends its end the long way (record/span/span.c) while
- * the spans inside keep theirs: the short way compares handles anyway. Everything here is done
- * outside the span's two clock reads; a stage costs some microseconds, mostly for the kernel's
- * figures of memory. */
+ * The handle of such a span has its lowest bit set, which sends its end the long way
+ * (record/span/span.c) while the spans inside keep theirs: the short way compares handles anyway.
+ * Everything here is done outside the span's two clock reads; a stage costs some microseconds,
+ * mostly for the kernel's figures of memory. */
 #ifndef PLUMB_RECORD_STAGE_STAGE_H
 #define PLUMB_RECORD_STAGE_STAGE_H
 

@@ -1,5 +1,5 @@
-/* active_steps.c: see active_steps.h. A second, small reading of each ring block before it is folded: the fold
- * itself does not know the step that a span began in, and is not to pay for it.
+/* active_steps.c: see active_steps.h. A second, small reading of each ring block before it is
+ * folded: the fold itself does not know the step that a span began in, and is not to pay for it.
  *
  * Threads: each counts its own blocks; the figures of a node are added to by all, atomically. */
 #include "record/trace/active_steps.h"

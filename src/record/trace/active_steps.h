@@ -1,6 +1,6 @@
-/* active_steps.h: what ran in the steps that PLUMB_TRACE_STEPS names, for the table of a run whose trace
- * is kept to them. The statistics of the run have all steps; a table beside the trace has the same
- * spans as the trace, whether or not the trace had room for them.
+/* active_steps.h: what ran in the steps that PLUMB_TRACE_STEPS names, for the table of a run whose
+ * trace is kept to them. The statistics of the run have all steps; a table beside the trace has the
+ * same spans as the trace, whether or not the trace had room for them.
  *
  * A span belongs to the step that it began in, as in the trace. Warm-up skips do not apply: the
  * list says what is measured. Private to the process: a killed run has the statistics alone. */

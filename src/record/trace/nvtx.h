@@ -5,8 +5,8 @@
  * started after its begin and ended after its end, on whichever threads these are. Whatever is open
  * when its run stops ends then.
  *
- * PLUMB_NVTX=1 emits ranges where a GPU of NVIDIA's is seen (base/process/nvidia.h), PLUMB_NVTX=always on
- * every machine, for tools that need none.
+ * PLUMB_NVTX=1 emits ranges where a GPU of NVIDIA's is seen (base/process/nvidia.h),
+ * PLUMB_NVTX=always on every machine, for tools that need none.
  *
  * Built where the nvtx3 headers are found (PLUMB_NVTX=auto|on|off of the build). Without a tool the
  * calls return at once; nothing at all is called unless PLUMB_NVTX is on: the gate of each thread

@@ -1,5 +1,5 @@
-/* fold.c: nodes of a comparison that differ in a number alone (summary/fold_nodes.h) and that are not
- * marked, as one line of a table. Verdicts are those of the nodes: what is compared as one is
+/* fold.c: nodes of a comparison that differ in a number alone (summary/fold_nodes.h) and that are
+ * not marked, as one line of a table. Verdicts are those of the nodes: what is compared as one is
  * folded before it gets here. No state. */
 #include <math.h>
 #include <stdlib.h>

@@ -17,8 +17,8 @@ static bool names_a_node(const struct plumb_compare_column *column)
            strcmp(column->key, "phase") == 0;
 }
 
-/* Both tables have these columns, so that the sums stand above the figures of the nodes. Names widen
- * them up to a bound, as in the table of a run, and times as far as they need. */
+/* Both tables have these columns, so that the sums stand above the figures of the nodes. Names
+ * widen them up to a bound, as in the table of a run, and times as far as they need. */
 static void make_columns(const struct plumb_compare_sheet *s,
                          struct plumb_text_column columns[PLUMB_COMPARE_COLUMNS])
 {

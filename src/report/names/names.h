@@ -2,8 +2,8 @@
  * table behind docs/coming-from.md, `plumb help coming-from` and the lines of `plumb doctor` about
  * variables of theirs: share/predecessors.tsv, which tools/check_coming_from.py checks.
  *
- * An open table never changes; any thread. Texts go into a buffer of the caller's, whose `failed` tells
- * when memory ran out. */
+ * An open table never changes; any thread. Texts go into a buffer of the caller's, whose `failed`
+ * tells when memory ran out. */
 #ifndef PLUMB_REPORT_NAMES_NAMES_H
 #define PLUMB_REPORT_NAMES_NAMES_H
 
