@@ -18,21 +18,37 @@ static const struct plumb_cli_option options[] = {{NULL, NULL, NULL, false}};
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
+/* Checks that have been made and not been printed yet. */
 struct tally {
+    plumb_check checks[64];
+    size_t count;
     int blocked;
+    bool failed; /* some could not be printed */
 };
+
+/* Prints them, as one table. */
+static void flush(struct tally *tally)
+{
+    plumb_error err = {0, ""};
+    char *text = NULL;
+    if (tally->count == 0)
+        return;
+    if (plumb_doctor_render(&text, tally->checks, tally->count, plumb_cli_colour(), &err) < 0) {
+        plumb_cli_say(&plumb_cmd_doctor, "%s", err.message);
+        tally->failed = true;
+    } else {
+        tally->failed |= !plumb_cli_output(&plumb_cmd_doctor, NULL, text);
+    }
+    plumb_read_free(text);
+    tally->count = 0;
+}
 
 static void show(struct tally *tally, const plumb_check *c)
 {
-    static const char *const words[] = {"seen", "not seen", "blocked"};
-    static const char *const colours[] = {"\033[32m", "\033[33m", "\033[31m"};
-    bool colour = plumb_cli_colour();
-    uint32_t state = c->state <= PLUMB_CHECK_BLOCKED ? c->state : (uint32_t)PLUMB_CHECK_BLOCKED;
-    char detail[4 * sizeof c->detail];
-    printf("%s%-8s%s  %-14s %s", colour ? colours[state] : "", words[state],
-           colour ? "\033[0m" : "", c->name, plumb_cli_clean(detail, sizeof detail, c->detail));
-    printf("%s%s%s\n", c->cure[0] ? " (cure: " : "", c->cure, c->cure[0] ? ")" : "");
-    tally->blocked += state == PLUMB_CHECK_BLOCKED;
+    if (tally->count == sizeof tally->checks / sizeof *tally->checks)
+        flush(tally);
+    tally->checks[tally->count++] = *c;
+    tally->blocked += c->state >= PLUMB_CHECK_BLOCKED;
 }
 
 static void line(struct tally *tally, const char *name, enum plumb_check_state state,
@@ -250,6 +266,7 @@ static void check_machine(struct tally *tally, bool program)
     plumb_predecessors *names = plumb_cli_predecessors(&plumb_cmd_doctor);
     for (size_t i = 0; names && plumb_doctor_variable(&c, names, i); i++)
         show(tally, &c);
+    flush(tally); /* their names lie in the table */
     plumb_predecessors_close(names);
 }
 
@@ -355,6 +372,7 @@ static void check_program(struct tally *tally, char **argv)
              argv[0], strerror(t->error));
     } else {
         check_file(tally, argv[0], t);
+        flush(tally); /* the program may run for long */
         check_run(tally, argv, t);
     }
     free(t);
@@ -402,7 +420,7 @@ static void check_recorded(struct tally *tally, const char *run)
 static int run(int argc, char **argv)
 {
     struct plumb_cli_args args;
-    struct tally tally = {0};
+    struct tally tally = {.count = 0};
     plumb_cli_args_init(&args, &plumb_cmd_doctor, argc, argv);
     int option = plumb_cli_next(&args);
     if (option != PLUMB_ARGS_END)
@@ -417,6 +435,9 @@ static int run(int argc, char **argv)
         check_program(&tally, argv + args.operand);
     else if (args.operand < argc)
         check_recorded(&tally, argv[args.operand]);
+    flush(&tally);
+    if (tally.failed)
+        return PLUMB_EXIT_TROUBLE;
     return tally.blocked ? PLUMB_EXIT_FOUND : PLUMB_EXIT_OK;
 }
 

@@ -40,17 +40,19 @@ static bool take_prune(plumb_prune_options *o, const char *text)
     return false;
 }
 
-static void list_runs(const plumb_run_list *list)
+static int list_runs(const plumb_run_list *list)
 {
-    const plumb_run_info *run;
-    char size[32], path[8192];
+    plumb_error err = {0, ""};
+    char *text = NULL;
     if (plumb_run_list_count(list) == 0)
-        return;
-    printf("%-19s  %-9s %10s  %s\n", "Started", "State", "Size", "Run");
-    for (size_t i = 0; (run = plumb_run_list_get(list, i)); i++)
-        printf("%-19s  %-9s %10s  %s\n", run->started,
-               run->state == PLUMB_RUN_ENDED ? "ended" : "not ended",
-               plumb_cli_bytes(size, run->bytes), plumb_cli_clean(path, sizeof path, run->path));
+        return PLUMB_EXIT_OK;
+    if (plumb_run_list_render(&text, list, &err) < 0) {
+        plumb_cli_say(&plumb_cmd_runs, "%s", err.message);
+        return PLUMB_EXIT_TROUBLE;
+    }
+    bool done = plumb_cli_output(&plumb_cmd_runs, NULL, text);
+    plumb_read_free(text);
+    return done ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
 }
 
 static int prune(const plumb_run_list *list, const plumb_prune_options *o)
@@ -83,7 +85,7 @@ static int work(const char *dir, const plumb_prune_options *o)
     if (o->older_than_s || o->max_bytes)
         status = prune(list, o);
     else
-        list_runs(list);
+        status = list_runs(list);
     plumb_run_list_close(list);
     return status;
 }

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/process/nvidia.h"
+#include "report/run/checks.h"
 #include <plumb/read/doctor.h>
 #include <plumb/read/run.h>
 
@@ -253,4 +255,18 @@ int plumb_doctor_check(plumb_check *out, size_t i)
     checks[i].run(&result);
     *out = result;
     return 1;
+}
+
+int plumb_doctor_render(char **out, const plumb_check *made, size_t n, uint32_t colour,
+                        plumb_error *err)
+{
+    struct plumb_buf text = {0};
+    plumb_buf_str(&text, "");
+    plumb_checks_text(&text, made, n, colour != 0);
+    if (text.failed) {
+        plumb_buf_fini(&text);
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a table of checks");
+    }
+    *out = text.data;
+    return PLUMB_OK;
 }

@@ -9,6 +9,7 @@
 #include "config/settings.h"
 #include "read/run/load.h"
 #include "read/run/runs.h"
+#include "report/run/run_list.h"
 #include <plumb/read/run.h>
 
 extern char **environ;
@@ -98,6 +99,19 @@ size_t plumb_run_list_count(const plumb_run_list *list)
 const plumb_run_info *plumb_run_list_get(const plumb_run_list *list, size_t i)
 {
     return i < list->found.count ? &list->infos[i] : NULL;
+}
+
+int plumb_run_list_render(char **out, const plumb_run_list *list, plumb_error *err)
+{
+    struct plumb_buf text = {0};
+    plumb_buf_str(&text, "");
+    plumb_run_list_text(&text, list->infos, list->found.count);
+    if (text.failed) {
+        plumb_buf_fini(&text);
+        return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for a list of runs");
+    }
+    *out = text.data;
+    return PLUMB_OK;
 }
 
 /* Whether the run's process is alive. What cannot be told counts as alive: pruning must not guess.

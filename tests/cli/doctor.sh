@@ -12,6 +12,7 @@ name='machine'
 grep -vE '^(seen|not seen|blocked) +[a-z]' out.txt && fail 'a line that is no check'
 has out.txt clock proc limits 'output folder' 'disk space' membarrier "$lib_dir/libplumb.so.0"
 grep -qE '^seen +preload' out.txt || fail 'preloading is not seen'
+awk 'substr($0, 25, 2) !~ /^ [^ ]/ { bad = 1 } END { exit bad }' out.txt || fail "columns: $(cat out.txt)"
 empty err.txt
 if grep -q '^blocked' out.txt; then want=1; else want=0; fi
 

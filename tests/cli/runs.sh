@@ -35,6 +35,13 @@ has out.txt '2026-01-05 12:00:00  ended' 'plumb-out/b/20260102-120000-h-2' '2.9 
 [ "$(listed --dir plumb-out/b)" = "$new 20260102-120000-h-2 " ] || fail 'one pipeline'
 [ "$(cd / && PLUMB_DIR="$OLDPWD/plumb-out/b" "$PLUMB_BIN" runs | wc -l)" = 3 ] || fail 'PLUMB_DIR'
 
+long=plumb-out/a/$(printf 'n%.0s' $(seq 200))
+make "$long" '2026-01-01 11:00'
+expect 'a long name' 0 runs
+[ "$(awk '{ print index($0, NR == 1 ? "Run" : "plumb-out/") }' out.txt | sort -u)" = 44 ] || fail "columns: $(cat out.txt)"
+has out.txt "$long"
+rm -r "$long"
+
 make "$(printf 'odd/a\nb\033[31m\302\233')" '2026-01-01 12:00'
 expect 'names that would speak to the terminal' 0 runs --dir odd
 [ "$(wc -l <out.txt)" = 2 ] || fail "not two lines: $(cat out.txt)"

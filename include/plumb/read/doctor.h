@@ -36,6 +36,11 @@ PLUMB_API int plumb_doctor_setting(plumb_check *out, size_t i);
  * that plumb replaces: its purpose, and the variable to set instead. Returns 1, or 0 beyond the
  * last. `state` is never PLUMB_CHECK_BLOCKED. */
 PLUMB_API int plumb_doctor_variable(plumb_check *out, const plumb_predecessors *table, size_t i);
+/* Renders `n` checks as a table with a line for each, without a newline at its end; "" for none.
+ * `colour`: 1 colours the states with the escape sequences of terminals. Free `out` with
+ * plumb_read_free(). Errors: PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_doctor_render(char **out, const plumb_check *checks, size_t n, uint32_t colour,
+                                  plumb_error *err);
 
 #ifdef __cplusplus
 }

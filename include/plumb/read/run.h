@@ -41,6 +41,9 @@ PLUMB_API void plumb_run_list_close(plumb_run_list *list);
 PLUMB_API size_t plumb_run_list_count(const plumb_run_list *list);
 /* Returns run `i`, or NULL beyond the last; it lives as long as the list. */
 PLUMB_API const plumb_run_info *plumb_run_list_get(const plumb_run_list *list, size_t i);
+/* Renders the list as a table with a line for each run, without a newline at its end; "" for an
+ * empty list. Free `out` with plumb_read_free(). Errors: PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_run_list_render(char **out, const plumb_run_list *list, plumb_error *err);
 
 typedef struct plumb_prune_options {
     size_t size;           /* sizeof(plumb_prune_options) */
