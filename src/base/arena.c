@@ -1,7 +1,7 @@
 /* arena.c: memory that is freed as a whole. One thread at a time.
  *
- * A list of blocks; the first is the one being filled. A request too large for it gets a block of
- * its own behind the first, so that the room left in the first is not lost. */
+ * A list of blocks; the first one is being filled. A request that does not fit into it gets a block
+ * of its own, second in the list, so the rest of the first is not lost. */
 #include "base/arena.h"
 
 #include <stdarg.h>

@@ -16,10 +16,10 @@ char *plumb_arena_strdup(struct plumb_arena *a, const char *text); /* NULL gives
 char *plumb_arena_strndup(struct plumb_arena *a, const char *text, size_t n);
 char *plumb_arena_printf(struct plumb_arena *a, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Grows an array of `*cap` elements of `size` bytes to hold at least `want`: returns the (possibly
- * moved) array, NULL when out of memory. The old copy stays until the arena dies. */
+/* Grows an array of `*cap` elements of `size` bytes to hold at least `want`. Returns the array,
+ * which may have moved, or NULL when out of memory. The old copy stays until the arena is freed. */
 void *plumb_arena_grow(struct plumb_arena *a, void *array, size_t *cap, size_t want, size_t size);
-/* Everything allocated is gone, but the newest block stays for what comes next. */
+/* Frees everything that was allocated, but keeps the newest block for later allocations. */
 void plumb_arena_reset(struct plumb_arena *a);
 void plumb_arena_fini(struct plumb_arena *a);
 

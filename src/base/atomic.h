@@ -2,8 +2,8 @@
  * that the same structures can lie in memory, in a mapping and in a file.
  *
  * Writers of thread-owned data use no locked instruction for a record: they store relaxed, in
- * program order (plumb_order()). Once for a block of records they do (record/span/thread_lock.h).
- * The end of a run, which must know of each record whether it is done, makes the other side of the
+ * program order (plumb_order()). They use one per block of records (record/span/thread_lock.h). The
+ * end of a run must know of each record whether it is complete; it issues the other side of the
  * barrier itself, with membarrier(2). */
 #ifndef PLUMB_BASE_ATOMIC_H
 #define PLUMB_BASE_ATOMIC_H
@@ -14,7 +14,7 @@
 #define PLUMB_STORE(p, v) __atomic_store_n(&(p), (v), __ATOMIC_RELAXED)
 #define PLUMB_ACQUIRE(p) __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 #define PLUMB_RELEASE(p, v) __atomic_store_n(&(p), (v), __ATOMIC_RELEASE)
-/* Not before the stores in program order before it. */
+/* A load that is not reordered before earlier stores of its thread. */
 #define PLUMB_LOAD_ORDERED(p) __atomic_load_n(&(p), __ATOMIC_SEQ_CST)
 #define PLUMB_ADD(p, v) __atomic_fetch_add(&(p), (v), __ATOMIC_RELAXED)
 
@@ -26,12 +26,13 @@
 #define PLUMB_ALWAYS_INLINE inline __attribute__((always_inline))
 #define PLUMB_COLD __attribute__((cold, noinline))
 
-/* A function that reads what another thread may be changing: the caller finds out afterwards and
- * drops what was read, which is what a race detector cannot know. */
+/* Marks a function that reads data which another thread may be changing. The caller detects that
+ * afterwards and discards the data, which a race detector cannot know. */
 #define PLUMB_RACY __attribute__((no_sanitize("thread")))
 
-/* Stores before stay before stores after, loads likewise, as seen by another processor. x86 keeps
- * both orders by itself, so the compiler is all that must be told; elsewhere a real fence. */
+/* Keeps earlier stores before later stores, and earlier loads before later loads, as seen by
+ * another processor. x86 keeps both orders by itself, so a compiler barrier is enough there;
+ * elsewhere it is a real fence. */
 static PLUMB_ALWAYS_INLINE void plumb_order(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -51,8 +52,8 @@ static PLUMB_ALWAYS_INLINE void plumb_spin(void)
 #endif
 }
 
-/* `x`, of which the compiler knows nothing more: it then takes the instructions that are written
- * down instead of others that it thinks are equal. */
+/* Returns `x`, about which the compiler then knows nothing: it keeps the instructions as written
+ * instead of replacing them by ones that it considers equal. */
 static PLUMB_ALWAYS_INLINE uint64_t plumb_opaque(uint64_t x)
 {
     __asm__("" : "+r"(x));

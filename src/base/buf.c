@@ -1,5 +1,5 @@
 /* buf.c: a growing byte buffer. One thread at a time. Invariant: data is NULL, or cap > len and
- * data[len] is NUL. After a failed allocation what was appended before stays readable. */
+ * data[len] is NUL. After a failed allocation the bytes appended before it stay readable. */
 #include "base/buf.h"
 
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "base/text/print.h"
 
-/* Room for `n` more bytes and the NUL. */
+/* Makes sure that `n` more bytes and the NUL fit. */
 static bool reserve(struct plumb_buf *b, size_t n)
 {
     if (b->failed)

@@ -21,7 +21,8 @@ void plumb_buf_printf(struct plumb_buf *b, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void plumb_buf_fini(struct plumb_buf *b);
 
-/* Puts a file called `name` where the caller keeps such files. 0 or an error. */
+/* Writes a file called `name` to the place where the caller keeps such files. Returns 0 or an
+ * error. */
 typedef int (*plumb_write_fn)(void *arg, const char *name, const struct plumb_buf *b,
                               plumb_error *err);
 

@@ -1,5 +1,5 @@
-/* cancel.h: sections in which the calling thread is not cancelled. What was asked for meanwhile is
- * done as they end, or at the next cancellation point. */
+/* cancel.h: sections in which the calling thread is not cancelled. A cancellation that is requested
+ * during a section happens at its end, or at the next cancellation point. */
 #ifndef PLUMB_BASE_CANCEL_H
 #define PLUMB_BASE_CANCEL_H
 
@@ -19,7 +19,7 @@ static inline struct plumb_cancel plumb_cancel_off(void)
     return before;
 }
 
-/* As the last that a section does: the thread may end here. */
+/* The last call of a section: the thread may end here. */
 static inline void plumb_cancel_on(struct plumb_cancel before)
 {
     pthread_setcanceltype(before.type, NULL);

@@ -18,9 +18,10 @@ uint64_t plumb_clock_virtual_ns = UINT64_C(1000000000000);
 uint64_t plumb_clock_virtual_asleep_ns;
 
 #if defined(__x86_64__)
-/* Where nobody says what the kernel reads (a container without /sys): the counter, and what is made
- * of it, it reads in the caller's memory in some 20 ns. Any other clock is a device, which takes
- * ten times as long and more. A kernel that found the counter unstable reads such a one. */
+/* Used where /sys is absent (in some containers), so that the kernel's clock source is not known.
+ * The counter, and clocks derived from it, are read without a system call, in some 20 ns. Any other
+ * clock is a device, which takes at least ten times as long. A kernel that found the counter
+ * unstable reads such a device. */
 static bool kernel_reads_quickly(void)
 {
     uint64_t best = UINT64_MAX;

@@ -1,11 +1,11 @@
 /* clock.h: the tick that spans are measured in, and how ticks become nanoseconds.
  *
- * Ticks are the time stamp counter where it is invariant (constant rate in all power states, in
- * step on all processors), else CLOCK_MONOTONIC nanoseconds. The counter's rate is not believed but
- * fitted: anchors pair a tick with CLOCK_MONOTONIC_RAW at the start, during and at the end of a
- * run. The counter of many virtual machines moves in steps (10 ns on some);
- * plumb_clock_resolution_ns() measures that. rdtsc without a fence: work around it may move by a
- * few ns, a fence would cost as much again as the read. */
+ * Ticks are those of the time stamp counter where it is invariant (constant rate in all power
+ * states, in step on all processors), otherwise nanoseconds of CLOCK_MONOTONIC. The counter's
+ * nominal rate is not trusted. The rate is fitted: anchors pair a tick with CLOCK_MONOTONIC_RAW at
+ * the start, during and at the end of a run. The counter of many virtual machines moves in steps
+ * (10 ns on some); plumb_clock_resolution_ns() measures that. rdtsc without a fence: work around it
+ * may move by a few ns, a fence would cost as much again as the read. */
 #ifndef PLUMB_BASE_CLOCK_H
 #define PLUMB_BASE_CLOCK_H
 
@@ -21,7 +21,7 @@
 enum plumb_clock_source {
     PLUMB_CLOCK_GETTIME = 1,
     PLUMB_CLOCK_TSC = 2,
-    PLUMB_CLOCK_VIRTUAL = 3 /* stands still until somebody moves it; for tests */
+    PLUMB_CLOCK_VIRTUAL = 3 /* stands still until a test moves it */
 };
 enum plumb_clock_choice {
     PLUMB_CLOCK_AUTO = 0,
@@ -32,7 +32,7 @@ enum plumb_clock_choice {
 
 /* The time of PLUMB_CLOCK_VIRTUAL in ns: one a process, as time is. Atomic. */
 extern uint64_t plumb_clock_virtual_ns;
-/* What of it CLOCK_MONOTONIC_RAW, as anchors of that clock have it, stood still. Atomic. */
+/* The ns of it during which CLOCK_MONOTONIC_RAW, in anchors of that clock, stood still. Atomic. */
 extern uint64_t plumb_clock_virtual_asleep_ns;
 
 static inline uint64_t plumb_clock_gettime_ns(clockid_t id)
@@ -53,13 +53,13 @@ static PLUMB_ALWAYS_INLINE uint64_t plumb_ticks_from(enum plumb_clock_source sou
     return plumb_clock_gettime_ns(CLOCK_MONOTONIC);
 }
 
-/* A later reading than any from before the call: where the counter moves in steps, that of its next
- * one. What is dated with it has everything from before the call before it, and everything from
- * after the call not before it. PLUMB_CLOCK_VIRTUAL, which may stand still for ever, is read as it
- * is, and a clock that stands still for milliseconds is not waited for. */
+/* Returns a later reading than any that was made before the call: where the counter moves in steps,
+ * that of its next step. Readings from before the call are smaller; readings from after the call
+ * are not. PLUMB_CLOCK_VIRTUAL, which may stand still for ever, is read as it is. A clock that
+ * stands still for milliseconds is not waited for. */
 uint64_t plumb_ticks_next(enum plumb_clock_source source);
 
-/* CLOCK_MONOTONIC_RAW, or what of PLUMB_CLOCK_VIRTUAL stands for it. */
+/* Returns CLOCK_MONOTONIC_RAW, or its simulated counterpart for PLUMB_CLOCK_VIRTUAL. */
 static inline uint64_t plumb_clock_raw_ns(enum plumb_clock_source source)
 {
     if (source == PLUMB_CLOCK_VIRTUAL)
@@ -75,12 +75,12 @@ struct plumb_anchor {
     uint64_t half_width_ns;
 };
 
-/* The source for `choice`: AUTO takes the counter only when the processor says it is invariant and
- * the kernel itself uses it, or reads its clock as quickly as only a counter can be read where it
- * does not say what it uses. */
+/* Returns the source for `choice`. AUTO takes the counter only if the processor declares it
+ * invariant and the kernel itself uses it. Where the kernel's source is not known, its clock must
+ * be as quick to read as only a counter is. */
 enum plumb_clock_source plumb_clock_pick(enum plumb_clock_choice choice);
-/* Whether the processor says that the counter is invariant, and the kernel, in this file of /sys,
- * that it uses it. */
+/* Returns whether the processor declares the counter invariant and the kernel uses it, according to
+ * this file of /sys. */
 bool plumb_clock_counter_is_trusted(const char *source_file);
 /* The best of a few tries; under 2 us. */
 void plumb_anchor_take(struct plumb_anchor *a, enum plumb_clock_source source);

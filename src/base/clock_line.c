@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-/* What an interval may be off by: clocks that the kernel steers move by up to 500 ppm. */
+/* The tolerated error of an interval: clocks that the kernel steers move by up to 500 ppm. */
 #define TOLERANCE 1e-3
 #define TOLERANCE_NS 1000.0
-/* Of a base whose own error is larger nothing is to be learned. */
+/* A base with a larger relative error is not used. */
 #define USEFUL_ERROR 0.02
 
 static double difference(uint64_t a, uint64_t b)
@@ -43,14 +43,14 @@ double plumb_clock_line_rate(const struct plumb_clock_point *p, double *ppm)
     return rate;
 }
 
-/* The relative error of the rate; 1: nothing is known of it. */
+/* The relative error of the rate; 1: the rate is not known. */
 static double error_of(const struct plumb_clock_point *p)
 {
     double width = (double)p->width_ns + (double)p->at.half_width_ns;
     return rate_of(p->now_ticks, p->now_ns) > 0 ? width / (double)p->now_ns : 1;
 }
 
-/* What the clock should have moved by is what it did. */
+/* Returns whether the clock moved by as much as the counter and the rate predict. */
 static bool fits(const struct plumb_clock_point *p, const struct plumb_anchor *to)
 {
     double rate = rate_of(p->now_ticks, p->now_ns), ns = difference(to->raw_ns, p->at.raw_ns);
@@ -61,7 +61,7 @@ static bool fits(const struct plumb_clock_point *p, const struct plumb_anchor *t
            width + ns * (TOLERANCE + error) + TOLERANCE_NS;
 }
 
-/* Nothing is known yet: the newest anchor is where the rate is measured from. */
+/* Discards the base: the rate is measured from the newest anchor on. */
 static void forget_base(struct plumb_clock_point *p)
 {
     p->ticks = p->raw_ns = p->now_ticks = p->now_ns = 0;
@@ -92,8 +92,8 @@ static void keep(struct plumb_clock_point *out, const struct plumb_clock_point *
     out->flags |= PLUMB_CLOCK_DOUBT;
 }
 
-/* From `from` on, the rate is another one. Before anything had agreed with the first, it was wrong:
- * the jump came before the line began. */
+/* Sets a new rate from `from` on. If no interval had agreed with the first rate yet, that one was
+ * wrong: the jump came before the line began. */
 static void revise(struct plumb_clock_point *out, const struct plumb_clock_point *p,
                    const struct plumb_clock_jump *from, const struct plumb_anchor *to)
 {

@@ -1,11 +1,11 @@
-/* clock_line.h: how long a tick lasts when the counter and CLOCK_MONOTONIC_RAW part: a machine was
- * suspended, or its virtual machine was paused or moved. The counter goes on then while the clock
- * stands still, or starts again. The rate is that of the time between such jumps, which leaves
- * durations before and after them right; what was open across one has the counter's difference,
+/* clock_line.h: the duration of a tick when the counter and CLOCK_MONOTONIC_RAW diverge, because a
+ * machine was suspended, or a virtual machine paused or moved. Then the counter continues while the
+ * clock stands still, or it starts again. The rate is measured between such jumps, so durations
+ * before and after them are right. A span that was open across one gets the counter's difference,
  * and 0 where the counter was set back.
  *
- * A point is made of the one before it and of an anchor, and replaces it with one store, so a
- * reader of a mapping finds a whole one whenever the process stopped. One thread advances. */
+ * A new point is made from the previous one and an anchor, and replaces it with one store. So a
+ * reader of a mapping finds a complete point whenever the process stopped. One thread advances. */
 #ifndef PLUMB_BASE_CLOCK_LINE_H
 #define PLUMB_BASE_CLOCK_LINE_H
 
@@ -21,8 +21,7 @@ struct plumb_clock_jump {
 enum plumb_clock_flags {
     PLUMB_CLOCK_SETTLED = 1, /* an interval has agreed with the rate */
     PLUMB_CLOCK_DOUBT = 2,   /* the newest interval is taken for a jump; an anchor soon will tell */
-    PLUMB_CLOCK_CHANGED =
-        4 /* ticks last longer, or shorter, since the newest jump but one second */
+    PLUMB_CLOCK_CHANGED = 4  /* the rate is no longer the first one: it changed at a jump */
 };
 
 struct plumb_clock_point {

@@ -75,7 +75,7 @@ static enum plumb_clock_step advance(struct line *l, struct machine *m, double n
     return plumb_clock_line_advance(&l->p, &l->p, &a, l->jump);
 }
 
-/* As plumb's thread does it: at first after 5 and 50 ms. */
+/* Like plumb's thread: the first anchors after 5 and 50 ms. */
 static void begin(struct line *l, struct machine *m)
 {
     struct plumb_anchor early = look(m), start;

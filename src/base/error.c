@@ -1,7 +1,7 @@
 /* error.c: writes the one line of a plumb_error. No state; any thread.
  *
- * The text is made in a buffer of its own first, because callers may pass the old message of the
- * same error as an argument, to put a context before it. */
+ * The text is formatted in a separate buffer first, because a caller may pass the old message of
+ * the same error as an argument, to prefix it with a context. */
 #include "base/error.h"
 
 #include <errno.h>

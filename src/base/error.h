@@ -1,5 +1,5 @@
-/* error.h: how a function reports why it failed. The text is written once, by whoever first knows
- * the cause. */
+/* error.h: how a function reports why it failed. The text is written once, by the function that
+ * first knows the cause. */
 #ifndef PLUMB_BASE_ERROR_H
 #define PLUMB_BASE_ERROR_H
 

@@ -1,15 +1,15 @@
-/* float_env.h: computing in the thread of a program whose floating-point environment is none of our
- * business. It may trap (-ffpe-trap, feenableexcept()), flush subnormal numbers (-ffast-math),
- * round elsewhere, or look at the flags of what was computed; ours does not trap, keeps subnormals,
- * rounds to nearest, and leaves no flag.
+/* float_env.h: computing on a thread of the program without touching its floating-point
+ * environment. The program may trap (-ffpe-trap, feenableexcept()), flush subnormal numbers
+ * (-ffast-math), use another rounding mode, or read the exception flags. Our environment does not
+ * trap, keeps subnormals, rounds to nearest, and leaves no flag set.
  *
  *     struct plumb_float_env saved;
  *     plumb_float_env_hold(&saved);
  *     compute();               not inlined: the compiler moves arithmetic across, but calls not
  *     plumb_float_env_restore(&saved);
  *
- * fegetenv() and its kin do the same, but lie in libm, which libplumb does without. Other
- * processors than x86-64 and AArch64 keep the program's environment. A few dozen cycles. */
+ * fegetenv() and its kin do the same, but are in libm, which libplumb does without. On processors
+ * other than x86-64 and AArch64 the program's environment stays in force. A few dozen cycles. */
 #ifndef PLUMB_BASE_FLOAT_ENV_H
 #define PLUMB_BASE_FLOAT_ENV_H
 
@@ -18,7 +18,7 @@
 #if defined(__x86_64__)
 
 struct plumb_float_env {
-    uint32_t x87[7]; /* as fnstenv stores it: what the program has, where that is not ours */
+    uint32_t x87[7]; /* as fnstenv stores it: the program's, if it differs from ours */
     uint16_t control, status;
     uint32_t mxcsr;
 };
@@ -30,8 +30,8 @@ enum {
     PLUMB_SSE_FLAGS = 0x3f
 };
 
-/* fnstenv with fldenv takes 200 cycles and a change of mxcsr 15, which is much beside a small
- * tensor. Nearly every program has the defaults: then it is enough to look. */
+/* fnstenv with fldenv takes 200 cycles and a change of mxcsr 15, which is much compared with a
+ * small tensor. Nearly every program has the defaults: then reading the control words is enough. */
 static inline void plumb_float_env_hold(struct plumb_float_env *saved)
 {
     const uint16_t x87_default = PLUMB_X87_DEFAULT;

@@ -1,6 +1,6 @@
-/* futex.h: waiting for a word of memory to change, or for some time, by the system call itself: no
- * cancellation point (libc's functions are), no lock, no memory from libc, and errno stays as it
- * was, so that a signal handler may. */
+/* futex.h: waiting for a word of memory to change, or for some time, by the system call itself. It
+ * is not a cancellation point (libc's functions are), takes no lock and no memory from libc, and
+ * keeps errno, so signal handlers may call it. */
 #ifndef PLUMB_BASE_FUTEX_H
 #define PLUMB_BASE_FUTEX_H
 
@@ -12,8 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Returns when `*word` is not `seen` any more and somebody said so, after `ns` at the latest, and
- * now and then for no reason: the caller looks again. UINT64_MAX: however long it takes. */
+/* Waits while `*word` is `seen`, until a thread calls plumb_futex_wake(), or for `ns`. UINT64_MAX
+ * waits without a limit. It may also return without a reason, so the caller checks the word
+ * again. */
 static inline void plumb_futex_wait(const uint32_t *word, uint32_t seen, uint64_t ns)
 {
     struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
@@ -22,7 +23,7 @@ static inline void plumb_futex_wait(const uint32_t *word, uint32_t seen, uint64_
     errno = saved;
 }
 
-/* Wakes everybody who waits for `*word`, which the caller has changed. */
+/* Wakes all threads that wait for `*word`, which the caller has changed. */
 static inline void plumb_futex_wake(const uint32_t *word)
 {
     int saved = errno;
@@ -30,7 +31,7 @@ static inline void plumb_futex_wake(const uint32_t *word)
     errno = saved;
 }
 
-/* Sleeps for `ns`, however many signals come. */
+/* Sleeps for `ns`, regardless of signals. */
 static inline void plumb_nap(uint64_t ns)
 {
     struct timespec t = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};

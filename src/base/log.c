@@ -33,8 +33,8 @@ int plumb_log_level(void)
     return PLUMB_LOAD(log_slot.level);
 }
 
-/* Names and values of variables come from outside: none of them may begin a line of its own, or
- * speak to the terminal (C1 controls do that as well, which are two bytes in UTF-8). */
+/* Names and values of variables come from outside: none of them may begin a new line or control the
+ * terminal (C1 controls, two bytes in UTF-8, do that as well). */
 static void clean(char *line)
 {
     while (*line) {
@@ -63,7 +63,8 @@ static void speak(int level, char *line, size_t n)
 
 enum { HELD_FIRST = 64 * 1024, HELD_MOST = 8 * 1024 * 1024, TRIES = 1000 };
 
-/* In pages, not from malloc(): a signal handler may show them. Each: its level, its text, NUL. */
+/* In pages, not from malloc(): a signal handler may show them. Each line is its level, its text,
+ * and a NUL. */
 static struct {
     pthread_mutex_t lock;
     char *lines; /* NULL: none */
@@ -74,7 +75,7 @@ static struct {
 
 static __thread struct {
     uint32_t holds;
-    bool busy; /* a handler that comes now says its line at once, or shows nothing */
+    bool busy; /* a signal handler that runs now prints its line at once, or shows nothing */
 } mine __attribute__((tls_model("initial-exec")));
 
 void plumb_log_hold(void)
@@ -128,7 +129,8 @@ static bool keep(int level, const char *line, size_t n)
     return true;
 }
 
-/* Who has it may be held up in a signal handler. */
+/* Gives up after some tries: the holder may be interrupted by a signal handler, for however
+ * long. */
 static bool held_trylock(void)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -190,7 +192,7 @@ void plumb_log_forked(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     held.lock = fresh;
-    held.lines = NULL; /* whatever it is now */
+    held.lines = NULL; /* the child does not rely on its state */
     held.size = held.used = held.too_many = 0;
     mine.holds = 0;
     mine.busy = false;

@@ -1,6 +1,6 @@
-/* log.h: where the library's own words go: a callback or the program's stderr (stderr.h), never
- * stdout. Any thread; a line is written with one call. Control characters and bytes that are not
- * UTF-8 become '?'. */
+/* log.h: the library's messages, which go to a callback or to the program's stderr (stderr.h),
+ * never to stdout. Any thread; a line is written with one call. Control characters and bytes that
+ * are not UTF-8 become '?'. */
 #ifndef PLUMB_BASE_LOG_H
 #define PLUMB_BASE_LOG_H
 
@@ -8,7 +8,7 @@
 
 #include <plumb/run.h>
 
-/* level 0 silences everything but plumb_say(). */
+/* Level 0 silences everything but plumb_say(). */
 void plumb_log_set(int level, plumb_log_fn fn, void *arg);
 int plumb_log_level(void);
 void plumb_log(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -18,15 +18,16 @@ void plumb_log_to(int level, plumb_log_fn fn, void *arg, const char *format, ...
 /* The end block and start-up errors: shown at every level, unless the run is quiet. */
 void plumb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Between the two, lines of this thread are kept for whoever shows them next: a callback may fork
- * or start a run, and a pipe may be blocked, so neither is called with a lock held; and a thread
- * with descriptors of its own, which never releases, has none for them. They may be nested; the
- * last release shows what is kept. What does not fit into 8 MiB is counted. */
+/* Between the two, lines of this thread are kept, and shown by the next plumb_log_show() or last
+ * release of any thread. A callback may fork or start a run, and a pipe may be blocked, so neither
+ * is used with a lock held. A thread with a descriptor table of its own never releases, because the
+ * table has no stderr. Calls may be nested. Lines that do not fit into 8 MiB are counted. */
 void plumb_log_hold(void);
 void plumb_log_release(void);
 enum plumb_log_sink { PLUMB_LOG_TO_STDERR = 1, PLUMB_LOG_TO_CALLBACK = 2, PLUMB_LOG_TO_ANY = 3 };
-/* Shows what all threads have kept, in order, if it goes to one of these: a signal handler must not
- * call the program's function, and a thread with descriptors of its own must not write. */
+/* Shows the lines that all threads have kept, in order, if their sink is one of `sinks`: a signal
+ * handler must not call the program's function, and a thread with a descriptor table of its own
+ * must not write. */
 void plumb_log_show(enum plumb_log_sink sinks);
 void plumb_log_forked(void); /* in the child of a fork: what is kept is the parent's */
 

@@ -1,4 +1,4 @@
-/* What the library says is one line of plain text, whatever the names and values in it are. */
+/* A message of the library is one line of plain text, whatever names and values are in it. */
 #include "base/log.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* map.h: a hash map from non-zero 64-bit keys to non-zero 64-bit values, for one thread's lookups
  * (places, states) and for the runtime's interning under its lock. Memory comes from the kernel,
- * not from malloc: it grows inside other people's allocators. Never shrinks; no deletion. A child
- * that is forked between any two stores of its owner finds `slots` mapped, with `capacity` entries
- * or more, or NULL. */
+ * not from malloc, because the map may grow inside another library's allocator. Never shrinks; no
+ * deletion. A child that is forked between any two stores of its owner finds `slots` mapped, with
+ * `capacity` entries or more, or NULL. */
 #ifndef PLUMB_BASE_MAP_H
 #define PLUMB_BASE_MAP_H
 

@@ -11,7 +11,7 @@
 enum {
     NEW = O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
     FOLDER = O_PATH | O_DIRECTORY | O_CLOEXEC,
-    PART_BYTES = 1024 /* of a path: on the stacks of a program's threads there is not much room */
+    PART_BYTES = 1024 /* of a path: the stacks of a program's threads may be small */
 };
 
 static void close_keeping_errno(int fd)
@@ -22,7 +22,8 @@ static void close_keeping_errno(int fd)
     errno = saved;
 }
 
-/* Opens what the first `n` bytes of `path` name in the folder `from`, and closes `from`. */
+/* Opens the folder that the first `n` bytes of `path` name in the folder `from`, and closes
+ * `from`. */
 static int descend(int from, const char *path, size_t n)
 {
     char part[PART_BYTES];
@@ -41,7 +42,7 @@ int plumb_open_folder(const char *path, const char **name)
     *name = slash ? slash + 1 : path;
     while (fd >= 0 && slash && (path += strspn(path, "/")) < slash) {
         size_t n = (size_t)(slash - path);
-        /* As many whole folders of the path as a part holds. */
+        /* A part holds as many whole folders of the path as fit. */
         while (n >= PART_BYTES) {
             const char *before = memrchr(path, '/', n);
             if (!before) {

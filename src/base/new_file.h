@@ -1,7 +1,7 @@
 /* new_file.h: the files that plumb makes, in folders that others may write to as well. Nothing is
- * opened through a symbolic link or made over what is there, and what another user owns stays. No
- * state, no memory, no stdio; any thread. Errors are errno's. Files that must be whole before they
- * have their name: base/whole_file.h. */
+ * opened through a symbolic link, no existing file is overwritten, and files of other users stay.
+ * No state, no allocation, no stdio; any thread. Errors are errno's. Files that must be whole
+ * before they get their name: base/whole_file.h. */
 #ifndef PLUMB_BASE_NEW_FILE_H
 #define PLUMB_BASE_NEW_FILE_H
 
@@ -10,10 +10,10 @@
 /* Makes the file `path`, which is not there yet, and opens it (`how`: O_WRONLY or O_RDWR). Returns
  * a descriptor, or -1 and errno (EEXIST: it is there). */
 int plumb_new_file(const char *path, int how, mode_t mode);
-/* The same, and takes away a regular file of this user that is there. */
+/* The same, but first removes a regular file of this user that has the name. */
 int plumb_new_file_again(const char *path, int how, mode_t mode);
 
-/* The two for a folder that is open: */
+/* The first of these for an open folder: */
 int plumb_new_file_at(int folder, const char *name, int how, mode_t mode);
 /* Opens the folder of `path`, to be named and not to be read; `*name` is the rest of `path`, which
  * may be empty. Whatever becomes of the path later, the descriptor stays in that folder. Returns -1

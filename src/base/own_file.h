@@ -1,10 +1,10 @@
-/* own_file.h: recognising a file of ours where its name or its descriptor belongs to somebody else.
+/* own_file.h: recognising a file of ours whose name or descriptor the program or others may change.
  *
  * In the program's process a descriptor is a number that the program may close, and get back for
- * another file; a path leads to whatever others have put there. plumb's own thread has a descriptor
- * table of its own, so what it opens stays what it was and needs none of this. Two things remain:
- * the file of the mapping, which threads of the program open by its path where there is no such
- * thread, and descriptor 2.
+ * another file. A path leads to whatever file others have put there. plumb's own thread has a
+ * descriptor table of its own, so its descriptors cannot change and need none of this. Two things
+ * remain: the file of the mapping, which threads of the program open by its path where there is no
+ * such thread, and descriptor 2.
  *
  * A file is recognised by its device and inode, and a regular one by the time of its birth too
  * where the file system has one, because the inode of a removed file goes to the next. Plain data,

@@ -1,4 +1,4 @@
-/* A file is known again by what it is, not by its name or number. */
+/* A file is recognised by its identity, not by its name or descriptor number. */
 #include "base/own_file.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static void a_name_that_leads_elsewhere_is_refused(void **state)
     unlink("moved");
 }
 
-/* A pipe must not hold up who opens it. */
+/* A pipe must not block the thread that opens it. */
 static void a_pipe_in_its_place_does_not_block(void **state)
 {
     struct plumb_own_file own;

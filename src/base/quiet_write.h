@@ -1,6 +1,6 @@
-/* quiet_write.h: writes that end nobody. One to a pipe that nobody reads raises SIGPIPE, one to a
- * file that may not grow SIGXFSZ, and either ends a program that did nothing wrong: the words were
- * not its own. Any thread, any signal handler. */
+/* quiet_write.h: writes that never kill the program. A write to a pipe without a reader raises
+ * SIGPIPE, one to a file that may not grow SIGXFSZ. Either would kill a program that did nothing
+ * wrong: the message was plumb's. Any thread, any signal handler. */
 #ifndef PLUMB_BASE_QUIET_WRITE_H
 #define PLUMB_BASE_QUIET_WRITE_H
 
@@ -17,8 +17,8 @@ struct plumb_quiet {
     struct plumb_cancel cancel;
 };
 
-/* Between the two a write fails with EPIPE or EFBIG, and that is all: nor does it end a thread that
- * is cancelled. A signal that was pending before is left to the program. The second keeps errno. */
+/* Between the two calls such a write only fails with EPIPE or EFBIG, and is not a cancellation
+ * point. A signal that was already pending is left to the program. The second call keeps errno. */
 static inline void plumb_quiet_begin(struct plumb_quiet *q)
 {
     sigset_t pending;
@@ -42,7 +42,7 @@ static inline void plumb_quiet_end(const struct plumb_quiet *q)
     plumb_cancel_on(q->cancel);
 }
 
-/* One write; what it does not take is lost. errno stays. */
+/* Writes once; bytes that the write does not accept are lost. Keeps errno. */
 static inline void plumb_write_quietly(int fd, const void *bytes, size_t n)
 {
     struct plumb_quiet quiet;

@@ -1,5 +1,5 @@
-/* scratch.c: see scratch.h. Mutable state on purpose: the blocks that wait. One that was taken when
- * its process forked, or whose thread was cancelled, is lost to that process. */
+/* scratch.c: see scratch.h. Mutable state on purpose: the free blocks. A block that was in use at a
+ * fork is lost to the child; one whose thread was cancelled is lost to its process. */
 #include "base/scratch.h"
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
-/* stderr.c: whether descriptor 2 is the program's stderr. Written once, when the library is loaded,
- * before other threads know of it.
+/* stderr.c: whether descriptor 2 is the program's stderr. The state is written once, when the
+ * library is loaded, before other threads can use it.
  *
- * What it was at load is recognised as base/own_file.h does. Of streams that came later,
- * a program's own pipe, socket or pseudo terminal cannot be told from a stderr; so only the
- * terminal that controls the process, and a connection to the journal, are taken for one. */
+ * The stream that it was at load is recognised by base/own_file.h. A stream that was put there
+ * later may be a pipe, socket or pseudo terminal for the program's own data. So only the terminal
+ * that controls the process and a connection to the journal count as a stderr. */
 #include "base/stderr.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ void plumb_stderr_remember(void)
     errno = saved;
 }
 
-/* The other side of a pseudo terminal is one as well, but that of another session. */
+/* The other side of a pseudo terminal is a terminal too, but of another session. */
 static bool is_own_terminal(void)
 {
     return isatty(STDERR_FILENO) && tcgetsid(STDERR_FILENO) == getsid(0);

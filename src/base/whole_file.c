@@ -1,9 +1,9 @@
 /* whole_file.c: see whole_file.h.
  *
- * A temporary name that is taken is left to its owner, who may be a process of the same number in
- * another container, or a user who wants to own what is written; the next one is tried. The owner
- * of the file that is replaced is compared with the owner of the new file, not with the user of the
- * process: file systems of containers and networks show users of their own. */
+ * A temporary name that is in use is left to its owner, and the next one is tried. The owner may be
+ * a process of the same number in another container, or a user who wants to own the written file.
+ * The owner of the file that is replaced is compared with the owner of the new file, not with the
+ * user of the process: file systems of containers and networks may map users differently. */
 #include "base/whole_file.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ int plumb_write_all(int fd, const void *bytes, size_t n)
 
 /* ---- Beginning ------------------------------------------------------------------------------- */
 
-/* Whether something is at the path that a new file is not to take the place of. */
+/* Returns whether the path names something that a new file must not replace. */
 static bool is_written_through(const char *path, struct stat *now)
 {
     return lstat(path, now) == 0 && !S_ISREG(now->st_mode);
@@ -51,7 +51,7 @@ static int open_through(struct plumb_whole_file *f, const char *path, mode_t mod
     return f->fd < 0 ? errno : 0;
 }
 
-/* A name in the folder that nobody has. */
+/* Opens a new file under an unused name in the folder. */
 static int open_temporary(struct plumb_whole_file *f, mode_t mode)
 {
     f->fd = -1;
@@ -65,7 +65,7 @@ static int open_temporary(struct plumb_whole_file *f, mode_t mode)
     return f->fd < 0 ? errno : 0;
 }
 
-/* For a typed path: what the file there says of the new one. */
+/* For a typed path: takes over the mode of the file there, or its refusal. */
 static int follow_typed(struct plumb_whole_file *f, mode_t *keep)
 {
     struct stat now;
@@ -88,7 +88,7 @@ static int begin_in_folder(struct plumb_whole_file *f, const char *name, mode_t 
         code = follow_typed(f, &keep);
     if (!code)
         code = open_temporary(f, mode);
-    /* A file system without modes refuses: the file is none the worse. */
+    /* A file system without modes refuses, which is not an error. */
     if (!code && keep && fchmod(f->fd, keep) < 0)
         errno = 0;
     return code;
@@ -120,7 +120,7 @@ int plumb_whole_file_put(struct plumb_whole_file *f, const void *bytes, size_t n
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* Whether what has the name now may be replaced. 0, or an errno. */
+/* Returns 0 if the file that has the name now may be replaced, otherwise an errno. */
 static int may_replace(const struct plumb_whole_file *f)
 {
     struct stat ours, theirs;
@@ -137,10 +137,10 @@ static int may_replace(const struct plumb_whole_file *f)
     return theirs.st_uid == ours.st_uid ? 0 : EPERM;
 }
 
-/* 0, or an errno; then the temporary name is still there. */
+/* Returns 0, or an errno with the temporary name still there. */
 static int give_name(const struct plumb_whole_file *f)
 {
-    /* A link is refused where the name has been taken meanwhile. File systems without links get a
+    /* link() fails if the name has been taken in the meantime. File systems without links get a
      * rename. */
     if (f->flags & PLUMB_WHOLE_FIRST) {
         if (linkat(f->folder, f->temporary, f->folder, f->name, 0) == 0) {

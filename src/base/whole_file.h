@@ -9,11 +9,11 @@
  *     return code ? code : ended;
  *
  * The file is written under another name in the same folder and gets its own name at the end. A
- * full disk, a quota, an error of the caller or a kill leaves what had the name before; all of
- * these except a kill remove the other name too.
+ * full disk, a quota, an error of the caller or a kill leaves the file that had the name before.
+ * All of these except a kill remove the other name too.
  *
  * The folder may be one that others write to: the other name is new (O_EXCL, O_NOFOLLOW), one that
- * is taken is left to its owner, and both names are looked up in the folder that was opened first,
+ * is in use is left to its owner, and both names are looked up in the folder that was opened first,
  * whatever becomes of its path.
  *
  * Nothing is synced. A process that ends, in whatever way, loses nothing of a file that has its
@@ -31,11 +31,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What may be at the path already. Without a flag: nothing, or a regular file of the owner of the
- * new one. EPERM is another user's file, EISDIR a folder, EEXIST anything else; all of them
- * stay. */
+/* Flags for the file that may already be at the path. Without a flag: nothing, or a regular file of
+ * the owner of the new one. Errors: EPERM for another user's file, EISDIR for a folder, EEXIST for
+ * any other kind of file. All of these stay as they are. */
 enum plumb_whole_flags {
-    PLUMB_WHOLE_FIRST = 1,     /* nothing: EEXIST even for a file of one's own */
+    PLUMB_WHOLE_FIRST = 1,     /* nothing: EEXIST even for a file of the same owner */
     PLUMB_WHOLE_ANY_OWNER = 2, /* a regular file of any user */
     /* For a path that a user has typed. A regular file is replaced where it may be written to, and
      * keeps its mode. Anything else, a pipe, a device or a symbolic link, is opened and written to

@@ -109,7 +109,7 @@ static void a_file_appears_whole_or_not_at_all(void **state)
     assert_false(is_there(f.temporary));
 }
 
-/* As somebody would who wants to own what is written, or to have it written elsewhere. */
+/* The names are taken as by an attacker who wants to own the written file, or to redirect it. */
 static void a_temporary_name_that_is_taken_is_left_alone(void **state)
 {
     char taken[64], next[64];
@@ -149,7 +149,7 @@ static void a_file_of_another_user_stays(void **state)
     assert_holds("report", "theirs");
 }
 
-/* Whoever may rename the folder puts another one, or a link, in its place. */
+/* The folder is replaced by another one, or by a link, as any user who may rename it can do. */
 static void a_file_stays_in_the_folder_it_was_begun_in(void **state)
 {
     struct plumb_whole_file f;
@@ -250,7 +250,7 @@ static void a_pipe_that_nobody_reads_any_more_raises_no_signal(void **state)
     assert_true(is_there("pipe"));
 }
 
-/* As on a full disk: some of the bytes are taken, then none. */
+/* As on a full disk: some of the bytes are accepted, then none. */
 static void a_file_that_may_not_grow_leaves_what_was_there(void **state)
 {
     static char text[8192];

@@ -1,12 +1,13 @@
 /* fake.c: the reference collector: a simulated device (plumb/fake.h).
  *
- * Nothing computes: what is queued is given its begin and end on the device's clock at once, and
- * the reporters wait until that clock has come so far. They tell plumb of what is done, each on its
- * own, so that events of a lane arrive out of order and at the same time, as they do from a driver.
- * It fails in every way that a collector can, because the tests of the runtime need one that does.
+ * Nothing computes: queued work gets its begin and end on the device's clock at once. The reporters
+ * wait until that clock has reached the end and then report the work to plumb. Each reports
+ * independently, so events of a lane arrive out of order and at the same time, as they do from a
+ * driver. It fails in every way that a collector can, because the tests of the runtime need one
+ * that does.
  *
- * There is one such device in a process, hence its state is the file's. `lock` guards it all but
- * what is set before the reporters are born, and is never held while plumb is called. */
+ * There is one such device in a process, hence the file-scope state. `lock` guards all of it except
+ * the fields that are set before the reporters start. It is never held while plumb is called. */
 #include "collect/fake.h"
 #include "base/futex.h"
 
@@ -39,7 +40,7 @@ struct work {
 };
 struct queue {
     plumb_lane lane;
-    uint64_t put, told; /* works so far; number n is at n % PENDING */
+    uint64_t put, told; /* queued and reported so far; number n is at n % PENDING */
     uint64_t free_at;   /* device ticks */
     struct work work[PENDING];
 };
@@ -47,8 +48,8 @@ struct queue {
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    pid_t made_in; /* the process whose lock it is */
-    pid_t pid;     /* of the process that it runs in; 0: it does not; atomic */
+    pid_t made_in; /* the process that `lock` was initialized in */
+    pid_t pid;     /* process that it runs in; 0: not running; atomic */
     bool stopping;
     bool virtual_time;
     uint32_t threads, queues, born;
@@ -57,7 +58,7 @@ static struct {
     int64_t drift_ppb;
     uint64_t zero_ns; /* host time at which it was switched on */
     uint64_t ahead;   /* device ticks then */
-    uint64_t told;    /* events, to spoil every second */
+    uint64_t told;    /* events reported; every second one can be spoiled */
     uint32_t held;    /* see plumb_fake_hold(); atomic */
     plumb_clock clock;
     pthread_t thread[THREADS];
@@ -119,7 +120,8 @@ static int clock_hangs(uint64_t *out, void *arg)
     return rc;
 }
 
-/* Under the lock, which is let go of meanwhile: until the device shows `ticks`, or is asked. */
+/* Waits until the device's clock shows `ticks`, or for a wake-up. Called with the lock, which is
+ * released during the wait. */
 static void wait_until(uint64_t ticks)
 {
     uint64_t now = device_now(), ns = ticks > now ? unscaled(ticks - now) : 0;
@@ -137,7 +139,8 @@ static void wait_until(uint64_t ticks)
 
 /* ---- Reporters ------------------------------------------------------------------------------- */
 
-/* Under the lock: takes a piece of work that is done; false, and when the next one will be. */
+/* Takes a finished piece of work, under the lock. Returns false if there is none, with the time of
+ * the next one in `next`. */
 static bool take_done(struct work *out, plumb_lane *lane, uint64_t *next)
 {
     uint64_t now = device_now();
@@ -181,7 +184,7 @@ static void tell(plumb_lane lane, plumb_clock clock, const struct work *w, uint6
 static void go_on_after_stop(plumb_lane lane, plumb_clock clock)
 {
     plumb_event e = {.size = sizeof e, .kind = PLUMB_EVENT_INSTANT};
-    /* Of no time of the run, whenever the machine was started. */
+    /* Outside the run, whenever the machine was started. */
     e.begin = UINT64_MAX / 2;
     for (int i = 0; i < LATE_EVENTS; i++) {
         plumb_nap(1000000);
@@ -203,7 +206,7 @@ static void *reporter(void *arg)
             enum fail fail = fake.fail;
             bool events = fake.events, exact = fake.virtual_time;
             pthread_mutex_unlock(&fake.lock);
-            /* The rate is then known, and not only within what it may drift. */
+            /* The rate is then known exactly, not only within the drift that a clock may have. */
             if (exact)
                 plumb_clock_anchor_impl(clock);
             if (events)
@@ -290,7 +293,7 @@ static int take_options(const char *options, plumb_error *err)
 
 /* ---- Session --------------------------------------------------------------------------------- */
 
-/* Once a process: in a forked child nobody is there who could let go of the lock. */
+/* Once a process: a forked child has no thread that could release a lock held at the fork. */
 static void init_lock(void)
 {
     const pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -404,7 +407,7 @@ static int stop(void *arg, plumb_error *err)
 
 /* ---- What it offers -------------------------------------------------------------------------- */
 
-/* With the lock when true. */
+/* Returns true with the lock held, false without it. */
 static bool enter(void)
 {
     if (PLUMB_LOAD(fake.pid) != getpid())
@@ -443,7 +446,8 @@ static uint64_t enqueue(plumb_node node, uint32_t queue, const char *name, uint6
     return handle;
 }
 
-/* Under the lock, which is let go of meanwhile. */
+/* Waits until `end` on the device's clock. Called with the lock, which is released while it
+ * waits. */
 static void pass_until(uint64_t end)
 {
     while (fake.pid && device_now() < end) {

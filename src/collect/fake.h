@@ -8,7 +8,8 @@
 
 extern const plumb_collector_ops plumb_fake_collector;
 
-/* For tests: what is told to hang, hangs until it is let go, and not for some seconds. Any thread.
+/* For tests: while `hold` is set, an operation that is to hang does so until it is released,
+ * instead of for some seconds. Any thread.
  */
 void plumb_fake_hold(bool hold);
 

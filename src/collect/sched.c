@@ -1,12 +1,12 @@
-/* sched.c: the collector `sched`: when threads that record were not running. Each has a software
- * event of perf_event_open() that counts nothing and writes a record at each switch; a process may
- * have that of its own threads without rights, unless kernel.perf_event_paranoid is above 2 or a
- * filter of system calls (a container's) refuses it. What the records mean for spans:
- * record/collect/sched.h.
+/* sched.c: the collector `sched`: the intervals in which recording threads were not running. Each
+ * thread has a software event of perf_event_open() that counts nothing and writes a record at each
+ * context switch. A process needs no privilege for events of its own threads, unless
+ * kernel.perf_event_paranoid is above 2 or a filter of system calls (a container's) refuses them.
+ * The meaning of the records for spans: record/collect/sched.h.
  *
- * One thread looks for new threads of the program, which wake it as they are attached, and hands
- * intervals to the trace, where one is written. It is the one that opens events and reads /proc,
- * for its descriptors are its own; start() runs among those of the program. */
+ * One thread looks for new threads of the program, which wake it as they are attached, and passes
+ * intervals to the trace, if one is written. It opens the events and reads /proc, because it has a
+ * descriptor table of its own; start() runs with the program's table. */
 #include "collect/sched.h"
 
 #include <errno.h>
@@ -34,22 +34,22 @@
 enum { LANES = 64, DATA_PAGES = 8, HOLD_TRIES = 1000, PERIOD_NS = 50000000 };
 
 static struct {
-    pid_t pid; /* of the process that it runs in; 0: it does not */
+    pid_t pid; /* process that it runs in; 0: not running */
     plumb_collector *self;
     pthread_t thread;
     bool running;
     uint32_t stopping; /* atomic */
-    uint32_t ready;    /* atomic, futex: `code` and `level` say whether the kernel lets it */
+    uint32_t ready;    /* atomic, futex: `code` and `level` have the kernel's answer */
     int code, level;   /* errno of the trial, 0: none; kernel.perf_event_paranoid, -1: unknown */
     bool opened;       /* in the trial */
     plumb_name preempted, blocked;
     struct {
         uint32_t tid;
         plumb_lane lane;
-    } lane[LANES]; /* threads beyond have no track */
+    } lane[LANES]; /* further threads have no track */
     uint32_t lanes;
-    uint64_t lost;            /* intervals that the trace has not */
-    struct plumb_map refused; /* thread ids, once each however often they are tried */
+    uint64_t lost;            /* intervals missing from the trace */
+    struct plumb_map refused; /* thread ids, each once, however often tried */
     int why_refused;
 } sched;
 
@@ -83,7 +83,8 @@ static int paranoid(void)
     return level;
 }
 
-/* Of the time namespace that the process is in; 0: of none, or of a kernel without them. */
+/* Returns the offset of CLOCK_MONOTONIC in the time namespace of the process; 0 without one, or on
+ * a kernel without them. */
 static int64_t monotonic_offset(void)
 {
     long long s, ns, offset = 0;
@@ -97,7 +98,8 @@ static int64_t monotonic_offset(void)
     return offset;
 }
 
-/* The page keeps the event, so no descriptor stays. `opened`: it is the page that failed. */
+/* The mapped page keeps the event alive, so no descriptor stays open. `opened`: the event was
+ * opened, and mapping its page failed. */
 static struct plumb_sched_watch *watch_of(uint32_t tid, int *code, bool *opened)
 {
     size_t bytes = (size_t)sysconf(_SC_PAGESIZE) * (1 + DATA_PAGES);
@@ -146,7 +148,7 @@ static bool hold(struct plumb_thread *th)
     return false;
 }
 
-/* In a run that stays, which this thread is inside of. */
+/* The calling thread is inside the run, which therefore stays open. */
 static void look_at(struct plumb_thread *th, struct plumb_run *run, bool last)
 {
     struct plumb_sched_watch *before = NULL, *made = NULL;
@@ -161,7 +163,7 @@ static void look_at(struct plumb_thread *th, struct plumb_run *run, bool last)
             plumb_map_put(&sched.refused, tid, 1);
         }
     }
-    if (!hold(th)) { /* cancelled in a fold, perhaps: then for ever */
+    if (!hold(th)) { /* perhaps its thread was cancelled in a fold: then this stays so */
         if (made)
             end_watch(made);
         return;
@@ -242,7 +244,8 @@ static void *watcher(void *unused)
 {
     (void)unused;
     pthread_setname_np(pthread_self(), "plumb-switch");
-    plumb_own_table(); /* or it shares the program's, and each number in it is taken for a moment */
+    plumb_own_table(); /* without it, each of its descriptors would briefly take a number in the
+                        * program's table */
     try_one();
     while (!sched.code && !PLUMB_ACQUIRE(sched.stopping)) {
         const struct timespec period = {0, PERIOD_NS};
@@ -264,7 +267,7 @@ static int refuse(plumb_error *err)
 {
     if (sched.code == EACCES && sched.level > 2)
         return plumb_fail(err, PLUMB_ERR_ABSENT,
-                          "the kernel tells nobody of context switches: kernel.perf_event_paranoid "
+                          "the kernel does not report context switches: kernel.perf_event_paranoid "
                           "is %d, 2 or less is needed",
                           sched.level);
     if (sched.opened)
@@ -277,7 +280,7 @@ static int refuse(plumb_error *err)
     return plumb_fail(err, PLUMB_ERR_ABSENT, "perf_event_open() fails: %s", strerror(sched.code));
 }
 
-/* Makes the thread, and waits for what the kernel says to it. */
+/* Starts the thread, and waits until it knows whether the kernel allows events. */
 static int make_watcher(plumb_error *err)
 {
     int code = plumb_own_thread(&sched.thread, watcher, NULL, 0);
@@ -331,7 +334,7 @@ static int stop(void *arg, plumb_error *err)
     (void)arg;
     PLUMB_RELEASE(plumb_sched_on, 0);
     if (sched.pid != getpid())
-        return PLUMB_OK; /* the threads are those of the parent */
+        return PLUMB_OK; /* a forked child: the threads are the parent's */
     PLUMB_RELEASE(sched.stopping, 1);
     __atomic_fetch_add(&plumb_sched_met, 1, __ATOMIC_RELEASE);
     syscall(SYS_futex, &plumb_sched_met, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);

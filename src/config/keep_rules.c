@@ -14,8 +14,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Nanoseconds of "50ms"; 0: it is no time. Not strtod(), which wants the decimal separator of the
- * program's locale. */
+/* Returns the nanoseconds of a time such as "50ms"; 0 if the text is not a time. strtod() is not
+ * used, because it expects the decimal separator of the program's locale. */
 static uint64_t parse_time(const char *text, size_t n)
 {
     static const struct {

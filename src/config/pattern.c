@@ -1,4 +1,5 @@
-/* pattern.c: what POSIX lacks is written in its own words before it is compiled. */
+/* pattern.c: translates the constructs that POSIX lacks into POSIX syntax before it compiles a
+ * pattern. */
 #include "config/pattern.h"
 
 #include <stdio.h>
@@ -7,7 +8,8 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* What stands inside brackets for a class; NULL: `c` names none. */
+/* Returns the POSIX text of class `c` (\d, \w, ...) inside brackets, or NULL if `c` is not a
+ * class. */
 static const char *class_of(char c)
 {
     switch (c) {
@@ -32,8 +34,9 @@ static char control_of(char c)
     return at && c ? values[at - names] : '\0';
 }
 
-/* From behind '[' to behind its ']': in POSIX a backslash means itself there. A literal ']' must
- * come first, '^' not first and '-' last, so these wait. NULL: `why` tells. */
+/* Translates a bracket expression; `p` is after its '['. Returns the place after its ']', or NULL
+ * with the reason in `why`. In POSIX a backslash means itself there. A literal ']' must come first,
+ * '^' not first and '-' last, so these are written at the end. */
 static const char *bracket(struct plumb_buf *out, const char *p, const char **why)
 {
     bool closing = false, caret = false, dash = false, first = true, some = false;
@@ -84,7 +87,7 @@ static const char *bracket(struct plumb_buf *out, const char *p, const char **wh
         plumb_buf_char(out, ']');
     if (rest.data)
         plumb_buf_append(out, rest.data, rest.len);
-    if (caret) /* not first: alone it is an escape outside of brackets */
+    if (caret) /* not first; a '^' alone becomes an escape outside brackets */
         plumb_buf_str(out, some || closing ? "^" : dash ? "-^" : "^");
     if (dash && (!caret || some || closing))
         plumb_buf_char(out, '-');
@@ -95,7 +98,7 @@ static const char *bracket(struct plumb_buf *out, const char *p, const char **wh
     return *why ? NULL : p + 1;
 }
 
-/* A backslash and what follows it, outside brackets. */
+/* Translates a backslash and the character after it, outside brackets. */
 static const char *escape(struct plumb_buf *out, const char *p, const char **why)
 {
     const char *set = class_of(p[1]);

@@ -1,7 +1,7 @@
 /* pattern.h: regular expressions as users of Python write them, on libc's regcomp(): POSIX
- * extended, and beside that \d \D \w \W \s \S, outside brackets and (small letters) inside them,
- * and (?:...) for a group. Searched for, not matched as a whole. Always in bytes of the C locale's
- * classes for ASCII text. Takes memory from malloc(); not for signal handlers. */
+ * extended syntax, and also \d \D \w \W \s \S outside brackets, the small ones inside them, and
+ * (?:...) for a group. A pattern is searched for in the text; it need not match all of it. Texts
+ * are bytes, classes are those of ASCII. Allocates with malloc(); not for signal handlers. */
 #ifndef PLUMB_CONFIG_PATTERN_H
 #define PLUMB_CONFIG_PATTERN_H
 
@@ -15,7 +15,8 @@ struct plumb_pattern {
     regex_t compiled;
 };
 
-/* PLUMB_ERR_ARG: `text` is no such expression; PLUMB_ERR_MEMORY. Nothing is left to free then. */
+/* Compiles `text`. Errors: PLUMB_ERR_ARG if `text` is not such an expression, and PLUMB_ERR_MEMORY.
+ * After an error there is nothing to free. */
 int plumb_pattern_init(struct plumb_pattern *pattern, const char *text, plumb_error *err);
 void plumb_pattern_fini(struct plumb_pattern *pattern);
 /* Any thread. */

@@ -1,6 +1,6 @@
 /* region_names.c: see region_names.h. The table has every name that the region profiler plumb
  * succeeds documents and every one that its code registers; of two spellings of one thing, the one
- * that its code enters is the name and the documented one the twin. */
+ * that its code registers is the name and the documented one the twin. */
 #include "config/region_names.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ static void trim(const char **text, size_t *len)
         (*len)--;
 }
 
-/* What is wrong with a lower-case name; NULL: nothing. */
+/* Returns why a lower-case name is not valid, or NULL if it is. */
 static const char *complaint(const char *name, size_t len)
 {
     bool letter = false;

@@ -1,4 +1,4 @@
-/* region_names_test.c: what a name of a region is, and what it is not. */
+/* region_names_test.c: valid and invalid names of regions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

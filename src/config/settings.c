@@ -1,5 +1,5 @@
 /* settings.c: the table of settings, reading text into them, and their help. No state; the table is
- * constant. Where values come from is the business of settings_options.c and settings_env.c. */
+ * constant. The values come from settings_options.c and settings_env.c. */
 #include "config/settings.h"
 
 #include <inttypes.h>
@@ -392,7 +392,7 @@ static int suffix_shift(const char *text)
     return -1;
 }
 
-/* Saturates at UINT64_MAX; false when `text` is no number. */
+/* Saturates at UINT64_MAX. Returns false if `text` is not a number. */
 static bool parse_number(const char *text, bool with_suffix, uint64_t *out)
 {
     uint64_t value = 0;

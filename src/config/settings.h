@@ -1,9 +1,9 @@
-/* settings.h: the one table of what can be configured. PLUMB_* variables, the options of
- * `plumb record` and the help text are all read from it.
+/* settings.h: the one table of settings. PLUMB_* variables, the options of `plumb record` and the
+ * help text all follow from it.
  *
- * Precedence: variable > plumb_options > default; so fill a struct with plumb_settings_default(),
- * plumb_settings_apply(), plumb_settings_from_env(), in this order. Any thread, as long as the
- * environment does not change meanwhile. */
+ * Precedence: variable > plumb_options > default. So a struct is filled by
+ * plumb_settings_default(), plumb_settings_apply() and plumb_settings_from_env(), in this order.
+ * Any thread, as long as the environment does not change during the call. */
 #ifndef PLUMB_CONFIG_SETTINGS_H
 #define PLUMB_CONFIG_SETTINGS_H
 
@@ -98,7 +98,7 @@ struct plumb_setting {
     enum plumb_setting_type type;
     bool implies_recording;
     bool hidden;         /* set by plumb itself for its children; not in the help */
-    uint64_t min, max;   /* of UINT and SIZE; values outside are moved to the nearer one */
+    uint64_t min, max;   /* of UINT and SIZE; values outside are clamped */
     size_t offset, size; /* the member of struct plumb_settings */
 };
 
@@ -110,21 +110,21 @@ void plumb_setting_option(char *out, size_t size, const struct plumb_setting *se
 /* The setting of the variable or option `name`, NULL when there is none. */
 const struct plumb_setting *plumb_setting_find(const char *name);
 
-/* Reads `text` into the member of `s`. 0, or 1 when the value was moved into its range (`err` then
- * tells the new one), or PLUMB_ERR_ARG and nothing changed. An empty text leaves numbers, choices
- * and strings as they are. */
+/* Reads `text` into the member of `s`. Returns 0, or 1 if the value was clamped to its range (`err`
+ * then has the new value), or PLUMB_ERR_ARG with nothing changed. An empty text leaves numbers,
+ * choices and strings as they are. */
 int plumb_setting_parse(const struct plumb_setting *setting, struct plumb_settings *s,
                         const char *text, plumb_error *err);
 
 void plumb_settings_default(struct plumb_settings *s);
-/* Takes what differs from zero in `options`, which may be NULL. PLUMB_ERR_ARG: a field is out of
- * its range; PLUMB_ERR_MEMORY; nothing changed then. */
+/* Takes every field of `options` that is not zero; `options` may be NULL. Errors: PLUMB_ERR_ARG if
+ * a field is out of its range, PLUMB_ERR_MEMORY. After an error nothing has changed. */
 int plumb_settings_apply(struct plumb_settings *s, const plumb_options *options, plumb_error *err);
 
-/* `line`: what is wrong with which variable, and what is used instead. */
+/* `line` names the variable, what is wrong with it, and the value used instead. */
 typedef void (*plumb_settings_warn_fn)(const char *line, void *arg);
-/* Takes what `environment` says and warns about values that make no sense (they change nothing) and
- * about unknown names PLUMB_*. `warn` may be NULL. Returns the number of warnings. */
+/* Takes the values of the variables in `environment`. Warns about invalid values, which change
+ * nothing, and about unknown names PLUMB_*. `warn` may be NULL. Returns the number of warnings. */
 int plumb_settings_from_env(struct plumb_settings *s, char *const *environment,
                             plumb_settings_warn_fn warn, void *arg);
 /* Whether recording is to begin by itself when the library is loaded. */
@@ -136,7 +136,7 @@ bool plumb_settings_trace_is_on(const struct plumb_settings *s);
 struct plumb_idle {
     const char *variable, *why, *cure; /* one `why` is one pointer */
 };
-/* Number `i` of them; false: there are no more. */
+/* Sets `out` to number `i` of them. Returns false if there are no more. */
 bool plumb_settings_idle(const struct plumb_settings *s, size_t i, struct plumb_idle *out);
 
 /* The text of `plumb help environment`: a line for each variable. */
@@ -149,8 +149,8 @@ struct plumb_expand {
     char *const *environment; /* HOME and %q{NAME} */
 };
 /* Expands `~` at the start (before '/' or the end), %h host, %p pid, %r rank, %q{NAME} the variable
- * NAME, %% one '%'. PLUMB_ERR_ARG, and `out` is "": the result does not fit, NAME or HOME is not
- * set, or '%' is followed by something else. */
+ * NAME, %% one '%'. On PLUMB_ERR_ARG `out` is "": the result does not fit, NAME or HOME is not set,
+ * or another character follows '%'. */
 int plumb_settings_expand(char *out, size_t size, const char *pattern,
                           const struct plumb_expand *values, plumb_error *err);
 

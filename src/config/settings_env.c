@@ -1,7 +1,7 @@
-/* settings_env.c: what the environment says. No state.
+/* settings_env.c: reads the settings of the environment. No state.
  *
- * A name nobody knows is the commonest way of recording nothing, so each is warned about, with the
- * name that was probably meant. */
+ * A misspelt name is the commonest way of recording nothing. So each unknown name is warned about,
+ * with the name that was probably meant. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "base/text/nearest.h"
 #include "config/settings.h"
 
-enum { MAX_NAME = 100 }; /* as much of an unknown name as a warning repeats */
+enum { MAX_NAME = 100 }; /* bytes of an unknown name that a warning shows */
 
 struct warnings {
     plumb_settings_warn_fn fn;

@@ -1,5 +1,5 @@
 /* settings_expand.c: the patterns of paths. No state; any thread, as long as the environment does
- * not change meanwhile. */
+ * not change during the call. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static int put_variable(struct output *o, const struct plumb_expand *values, con
     return put(o, text, strlen(text));
 }
 
-/* One sequence at `*p`, which begins with '%'; moves `*p` behind it. */
+/* Expands the sequence at `*p`, which begins with '%', and moves `*p` past it. */
 static int put_sequence(struct output *o, const struct plumb_expand *values, const char **p)
 {
     char number[24];

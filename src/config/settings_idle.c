@@ -1,5 +1,5 @@
-/* settings_idle.c: settings that do nothing, because what they are about is not on. They are told
- * of, never taken for a wish to have it. */
+/* settings_idle.c: settings without effect, because the feature that they configure is off. They
+ * are reported; they never switch that feature on. */
 #include <string.h>
 
 #include "config/settings.h"

@@ -1,4 +1,4 @@
-/* What is set and does nothing is named, with what is missing; what is on is not. */
+/* A setting without effect is reported together with what is missing; one with an effect is not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -141,7 +141,7 @@ static int apply_numbers(struct plumb_settings *s, const plumb_options *o, plumb
         apply_number(&s->skip_first_n, o->skip_first_n, "PLUMB_SKIP_FIRST", err) < 0)
         return PLUMB_ERR_ARG;
     if (interval < 0) {
-        s->memory_interval_ms = 0; /* of the variable, 0 is "none" */
+        s->memory_interval_ms = 0; /* in the variable, 0 means "none" */
         return PLUMB_OK;
     }
     return apply_number(&s->memory_interval_ms, (uint64_t)interval, "PLUMB_MEMORY_INTERVAL", err);
@@ -199,7 +199,7 @@ int plumb_settings_apply(struct plumb_settings *s, const plumb_options *options,
                           options->size);
     /* A caller built with an older header has fewer fields, one with a newer header more. */
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    /* Too large for the stacks that threads may have. */
+    /* Too large for the stacks of some threads. */
     result = plumb_pages_map(sizeof *result);
     if (!result)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the settings");

@@ -137,7 +137,7 @@ static void wrong_options_are_refused_as_a_whole(void **state)
 /* ---- A field for each setting -----------------------------------------------------------------
  */
 
-/* What a program may ask for, other than the default, and what it may not. */
+/* A value that a program may set instead of the default, and one that is refused. */
 static const struct field {
     const char *setting;
     size_t offset, size; /* in plumb_options */

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* What the error shows of a list, and of its bad entry. */
+/* Bytes of a list, and of its bad entry, that an error shows. */
 enum { LIST_SHOWN = 100, ENTRY_SHOWN = 40 };
 
 static const char *skip_blanks(const char *p)
@@ -13,7 +13,8 @@ static const char *skip_blanks(const char *p)
     return p + strspn(p, " \t");
 }
 
-/* Moves `p` past a step and the blanks around it; false: there is none, or it is too large. */
+/* Moves `p` past a step and the blanks around it. Returns false if there is none, or if it is too
+ * large. */
 static bool read_step(const char **p, int64_t *out)
 {
     int64_t value = 0;

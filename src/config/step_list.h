@@ -7,9 +7,9 @@
  *
  * Blanks and tabs may stand around each of these. Entries may overlap and come in any order. A
  * comma at the end is allowed, because scripts build lists as "$step,". An empty entry elsewhere is
- * refused: in "0,$x,5" with an empty x a step that somebody wants is missing, and the list without
- * it would silently select less. Text without anything, or of blanks, is the list that selects
- * every step: it is what a setting holds that is not set. */
+ * refused: in "0,$x,5" with an empty x a step that the user wants is missing, and the list without
+ * it would silently select less. An empty or blank text is the list that selects every step,
+ * because it is the value of a setting that is not set. */
 #ifndef PLUMB_CONFIG_STEP_LIST_H
 #define PLUMB_CONFIG_STEP_LIST_H
 

@@ -1,14 +1,14 @@
-/* malloc.c: libplumb-malloc.so's face: the allocation functions of libc, each of which calls the
- * real one and tells what came of it.
+/* malloc.c: the allocation functions that libplumb-malloc.so puts in front of libc's. Each calls
+ * the real one and reports its result.
  *
  * Results, alignment and errno are the real function's. Sizes are those that malloc_usable_size()
- * gives, on both sides, so that what is allocated and what is freed adds up. A release is told
- * before it happens, an allocation after: no other thread can be given the block in between, so
- * that no sum is ever higher than what was really held. A realloc() that succeeds is a release and
- * an allocation.
+ * gives, on both sides, so that what is allocated and what is freed adds up. A release is reported
+ * before it happens, an allocation after it. No other thread can be given the block in between, so
+ * no sum is ever higher than the memory really held. A realloc() that succeeds is a release and an
+ * allocation.
  *
- * Compiled without the compiler's knowledge of these functions (-fno-builtin): it would make
- * calloc() out of malloc() and memset(). */
+ * Compiled with -fno-builtin: otherwise the compiler would turn malloc() and memset() into
+ * calloc(). */
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 #define FACE __attribute__((visibility("default")))
 
 /* Not 0 inside the real function: an allocator may use its own public functions (calloc() that
- * calls malloc()), and those calls are no allocations of the program. */
+ * calls malloc()), and those calls are not allocations of the program. */
 static __thread uint32_t inside __attribute__((tls_model("initial-exec")));
 
 static PLUMB_ALWAYS_INLINE void *allocated(const struct plumb_real *r, void *p)
@@ -33,7 +33,8 @@ static PLUMB_ALWAYS_INLINE void *allocated(const struct plumb_real *r, void *p)
     return p;
 }
 
-/* By a function that may be another object's: such a block is none of this allocator's. */
+/* Reports a block, unless its function belongs to another object: the sizes of this allocator do
+ * not hold for such a block. */
 static void *allocated_by(const struct plumb_real *r, enum plumb_real_function function, void *p)
 {
     if (!(r->foreign & (uint32_t)function))
@@ -80,7 +81,8 @@ FACE void free(void *p)
     inside--;
 }
 
-/* Out of the room for the look-up, which knows no sizes: as much is copied as there can be. */
+/* Moves a block out of the boot buffer, which keeps no sizes: copies as much as the block can
+ * have. */
 static void *leave_boot(void *old, size_t bytes)
 {
     size_t room = plumb_boot_room(old);
@@ -103,7 +105,7 @@ static void *reallocated(void *old, size_t bytes)
     before = tell ? r->usable(old) : 0;
     inside++;
     p = r->realloc(old, bytes);
-    /* NULL is a failure, which leaves the block as it was; of 0 bytes it is a release. */
+    /* NULL is a failure, which leaves the block as it was; for 0 bytes it is a release. */
     if (tell && inside == 1 && (p || !bytes))
         tell(PLUMB_MEM_FREE, before);
     return allocated(r, p);
@@ -114,7 +116,7 @@ FACE void *realloc(void *old, size_t bytes)
     return reallocated(old, bytes);
 }
 
-/* libc's would call the realloc() above. */
+/* Not passed on: libc's would call the realloc() above. */
 FACE void *reallocarray(void *old, size_t n, size_t bytes)
 {
     size_t all;

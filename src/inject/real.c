@@ -1,6 +1,6 @@
 /* real.c: see real.h. dlsym() allocates in some versions of libc (for its error text, or at its
- * first call), so the look-up guards itself: what is asked for meanwhile comes from a room of our
- * own. */
+ * first call). So the look-up has a guard: allocations that are made during it come from a static
+ * buffer, the boot buffer. */
 #include "inject/real.h"
 
 #include <dlfcn.h>

@@ -1,12 +1,13 @@
-/* tell.c: how the interposer meets the runtime: in its constructor, before main() and before there
- * are threads as a rule.
+/* tell.c: connects the interposer to the runtime, in its constructor: before main(), and usually
+ * before there are threads.
  *
  * It is not linked with libplumb: a library that is preloaded and does not find what it is linked
- * with ends the program. It takes the runtime of the process, else loads the libplumb beside it,
- * else says so and stays a mere passage.
+ * with ends the program. It takes the runtime of the process if there is one. Otherwise it loads
+ * the libplumb that lies next to it. Without that it prints a line and only passes calls on.
  *
- * There is no guard against the runtime here: it tells its own allocations from the
- * program's, also those of a signal handler that interrupts it (record/stage/malloc_events.c). */
+ * There is no guard against the runtime here: the runtime itself separates its own allocations from
+ * the program's, also from those of a signal handler that interrupts it
+ * (record/stage/malloc_events.c). */
 #include "inject/tell.h"
 
 #include <dlfcn.h>
@@ -45,7 +46,7 @@ static const struct plumb_api *ask(void *object)
     return fn ? fn() : NULL;
 }
 
-/* The libplumb beside this library. */
+/* Loads the libplumb that lies next to this library. */
 static const struct plumb_api *load(void)
 {
     char path[PATH_MAX];
@@ -63,9 +64,9 @@ static const struct plumb_api *load(void)
     return object ? ask(object) : NULL;
 }
 
-/* Whether an allocation of the program comes here: its own malloc, or that of a library loaded
- * before this one, would be found first. Tried, because the address alone does not tell: that of a
- * function may lie in the program though it is defined here. */
+/* Returns whether an allocation of the program comes here: its own malloc, or that of a library
+ * loaded before this one, would be found first. It is tried, because the address is not proof: that
+ * of a function may lie in the program although it is defined here. */
 static bool comes_here(void)
 {
     void *(*first)(size_t) = NULL;

@@ -1,5 +1,5 @@
-/* tell.h: whom the interposer tells of blocks. Any thread, any place from which malloc() may be
- * called; errno stays. */
+/* tell.h: the function to which the interposer reports blocks. Any thread, any place from which
+ * malloc() may be called; errno is kept. */
 #ifndef PLUMB_INJECT_TELL_H
 #define PLUMB_INJECT_TELL_H
 
@@ -9,7 +9,8 @@
 
 typedef void (*plumb_tell_fn)(uint32_t event, uint64_t bytes);
 
-/* NULL: nobody, and nobody will. In the beginning bytes are counted for the runtime to come. */
+/* NULL: blocks are not reported, and never will be. Until a runtime is found, it is a function that
+ * counts bytes for that runtime. */
 extern plumb_tell_fn plumb_tell_to;
 
 static inline plumb_tell_fn plumb_teller(void)

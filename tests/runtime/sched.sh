@@ -1,7 +1,7 @@
 #!/bin/sh
 # labels: plain
 # The collector `sched`: time in which threads did not run belongs to the nodes that it was spent in, by
-# name; where the kernel tells nobody, one line says so and the run is as without it.
+# name; where the kernel does not report them, one line says so and the run is as without it.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 lib_dir=$(dirname "$PLUMB_LIB")
 cat >prog.c <<'C'

@@ -1,4 +1,4 @@
-/* environment.c: whose variables plumb obeys. No state. */
+/* environment.c: whether plumb may obey the variables of the process. No state. */
 #include "base/process/environment.h"
 
 #include <sys/auxv.h>

@@ -16,8 +16,8 @@ static inline const char *plumb_environment_get(char *const *environment, const 
     return NULL;
 }
 
-/* Returns whether the process has rights that whoever started it has not (AT_SECURE: a set-user-ID
- * program, file capabilities). What comes from outside is then not to be obeyed. */
+/* Returns whether the process has rights that the user who started it lacks (AT_SECURE: a
+ * set-user-ID program, file capabilities). Variables of such a process must not be obeyed. */
 bool plumb_is_privileged(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* environment_copy.c: see environment_copy.h. The list and its strings are read by the kernel,
- * which answers where a program that reads freed memory would die, and only up to the end of a page
- * each time. */
+/* environment_copy.c: see environment_copy.h. The list and its strings are read through the kernel:
+ * it returns an error where reading freed memory would kill the program, and each read ends at the
+ * end of a page. */
 #include "base/process/environment_copy.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct plumb_environment_copy {
     size_t used;
 };
 
-/* How much of `n` bytes at `from` can be read; they are in `to` then. */
+/* Copies the readable ones of `n` bytes at `from` to `to`. Returns how many those are. */
 static size_t look(void *to, const void *from, size_t n, bool direct)
 {
     size_t page = PAGE - (uintptr_t)from % PAGE;
@@ -47,7 +47,8 @@ static bool can_look(void)
     return look(&to, &from, 1, false) == 1 && to == 'x';
 }
 
-/* The string at `from`, behind the others; NULL: it is not there, or too long. */
+/* Appends the string at `from` to the others. Returns the copy, or NULL if it cannot be read or is
+ * too long. */
 static char *take_text(struct plumb_environment_copy *c, const char *from, bool direct)
 {
     size_t at = c->used;
@@ -67,7 +68,7 @@ static char *take_text(struct plumb_environment_copy *c, const char *from, bool 
     return NULL;
 }
 
-/* False: it was changed in the meantime. */
+/* Returns false if the environment was changed in the meantime. */
 static bool take(struct plumb_environment_copy *c, bool direct)
 {
     char **list = plumb_is_privileged() ? NULL : PLUMB_ACQUIRE(environ);

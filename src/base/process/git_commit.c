@@ -15,7 +15,7 @@ enum { PACKED_LINES_MAX = 100000 };
 
 struct repository {
     char own[PATH_BYTES];    /* has HEAD */
-    char shared[PATH_BYTES]; /* has the branches; `own` but for worktrees */
+    char shared[PATH_BYTES]; /* has the branches; `own` except in worktrees */
 };
 
 static FILE *open_file(const char *path)

@@ -1,7 +1,7 @@
-/* process.c: see process.h. A process that was killed is listed for some time, as if nothing had
- * happened, until the kernel has taken it apart. What tells it from one that lives: SIGKILL stays
- * pending for the process as a whole until the end, and a fatal signal leaves a mark in the flags
- * of the first thread. */
+/* process.c: see process.h. A killed process is listed for some time, as if nothing had happened,
+ * until the kernel has torn it down. Two signs distinguish it from a living one: SIGKILL stays
+ * pending for the process as a whole until the end, and a fatal signal sets a bit in the flags of
+ * the first thread. */
 #include "base/process/process.h"
 #include "base/futex.h"
 
@@ -13,8 +13,8 @@
 
 enum { WAIT_MS = 50, FLAG_EXITING = 0x4, FLAG_SIGNALED = 0x400, BIT_SIGKILL = 1 << 8 };
 
-/* Field `number`, from 3 on, of the text of /proc/<pid>/stat; "" where it is cut short. The name in
- * parentheses may hold anything: fields count from behind it. */
+/* Returns field `number`, from 3 on, of the text of /proc/<pid>/stat; "" if the text is cut short.
+ * The name in parentheses may contain anything, so fields are counted from its end. */
 static const char *stat_field(const char *text, int number)
 {
     const char *p = strrchr(text, ')');
@@ -23,7 +23,7 @@ static const char *stat_field(const char *text, int number)
     return p ? p + 1 : "";
 }
 
-/* A set of signals in the text of /proc/<pid>/status; none where it does not stand. */
+/* Returns a set of signals from the text of /proc/<pid>/status; empty if it is not in the text. */
 static uint64_t status_signals(const char *text, const char *name)
 {
     const char *p = strstr(text, name);
@@ -39,7 +39,7 @@ enum plumb_process plumb_process_told(const char *stat, const char *status, uint
         status_signals(status, "\nSigPnd:\t") | status_signals(status, "\nShdPnd:\t");
     if (!start || strtoull(stat_field(stat, 22), NULL, 10) != start)
         return PLUMB_PROCESS_GONE;
-    /* A first thread that ended before the others looks like a process that has. */
+    /* A first thread that ended before the others looks like an ended process. */
     if ((state == 'Z' || state == 'X') && last)
         return PLUMB_PROCESS_GONE;
     if (pending & BIT_SIGKILL || flags & FLAG_SIGNALED || (flags & FLAG_EXITING && last))
@@ -76,7 +76,7 @@ enum plumb_process plumb_process_state(uint32_t pid, uint64_t start)
 {
     char stat[1024], status[8192];
     read_text(status, sizeof status, pid, "status");
-    /* Last: by it the process is known, and may be gone since. */
+    /* Read last: it identifies the process, which may have ended since the first read. */
     read_text(stat, sizeof stat, pid, "stat");
     return plumb_process_told(stat, status, start);
 }

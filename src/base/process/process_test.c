@@ -1,5 +1,5 @@
-/* Who lives, who is gone and who is on the way, by what /proc says of real processes and by texts
- * of what is hard to catch. */
+/* Living, ended and ending processes: real ones, by their files in /proc, and texts for the states
+ * that are hard to catch. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* rank.c: the rank variables of the usual launchers. No state; any thread, as long as the
- * environment does not change meanwhile. */
+ * environment does not change during the call. */
 #include "base/process/rank.h"
 
 #include <stdbool.h>

@@ -42,7 +42,7 @@ static struct tables tables_of(const struct dl_phdr_info *o, const ElfW(Dyn) * d
     return t;
 }
 
-/* How many symbols have to be looked at: with GNU's table those that it leaves out. */
+/* Returns how many symbols have to be compared: with GNU's hash table, those that it leaves out. */
 static uint32_t count_of(const struct tables *t)
 {
     return t->gnu_hash ? t->gnu_hash[1] : t->hash ? t->hash[1] : 0;

@@ -23,8 +23,8 @@ static bool head_of(const char *path, char *out, size_t size)
     return n > 0;
 }
 
-/* Of a thread with a table of its own; 0: none is kept. By the system calls themselves, because a
- * race detector takes equal numbers of two tables for one. */
+/* The descriptor of a thread with a table of its own; 0: none is kept. It is used through system
+ * calls directly, because a race detector takes equal numbers in two tables for one descriptor. */
 static __thread int statm __attribute__((tls_model("initial-exec")));
 
 void plumb_resident_keep(void)

@@ -1,5 +1,5 @@
-/* resident.h: how much of the machine's memory this process holds, as the kernel tells it. Bytes; 0
- * where the kernel does not say (no /proc). Reads files of /proc with the caller's errno kept; no
+/* resident.h: how much of the machine's memory this process holds, according to the kernel. Bytes;
+ * 0 where that is not known (no /proc). Reads files of /proc with the caller's errno kept; no
  * malloc. Any thread. */
 #ifndef PLUMB_BASE_PROCESS_RESIDENT_H
 #define PLUMB_BASE_PROCESS_RESIDENT_H
@@ -7,15 +7,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The resident set. Opens /proc/self/statm each time, about 2 us: a descriptor kept open would tell
- * a forked child its parent's size, and could become another file where the host closes them all.
+/* The resident set. Opens /proc/self/statm each time, about 2 us: a descriptor kept open would give
+ * a forked child its parent's size, and could become another file where the host closes all of
+ * them.
  */
 uint64_t plumb_resident_now(void);
-/* From here on the calling thread keeps open what it reads for that: it has descriptors of its own.
+/* From now on the calling thread keeps that file open. The thread must have a descriptor table of
+ * its own.
  */
 void plumb_resident_keep(void);
-/* The highest that getrusage(2) has seen; inherited through exec, so it only tells that a peak was
- * higher than one before. About 0.3 us. */
+/* The peak that getrusage(2) reports. It is inherited through exec, so it only shows that a peak
+ * was higher than an earlier one. About 0.3 us. */
 uint64_t plumb_resident_high(void);
 /* The highest of this address space (VmHWM), since its start or the last reset. About 20 us. */
 uint64_t plumb_resident_peak(void);

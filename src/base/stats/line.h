@@ -12,7 +12,7 @@
 
 enum { PLUMB_LINE_COUNTS = 16, PLUMB_LINE_SUMS = 4 };
 
-/* The sums of PLUMB_LINE_SUMS lines that follow each other, a sum each; modulo 2^32. */
+/* Sums up each of PLUMB_LINE_SUMS consecutive lines; modulo 2^32. */
 static inline void plumb_line_sums(uint32_t out[PLUMB_LINE_SUMS], const uint32_t *counts)
 {
 #if defined(__SSE2__)
@@ -36,8 +36,8 @@ static inline void plumb_line_sums(uint32_t out[PLUMB_LINE_SUMS], const uint32_t
 #endif
 }
 
-/* How many of the first counts of a line, added up, stay below `rank`, which all 16 together reach.
- * All of them fit 31 bits. */
+/* Returns how many of the first counts of a line have a sum below `rank`; all 16 together reach
+ * `rank`. All of them fit into 31 bits. */
 static inline uint32_t plumb_line_place(const uint32_t *counts, uint32_t rank)
 {
 #if defined(__SSE2__)

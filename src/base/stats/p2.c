@@ -86,8 +86,8 @@ static PLUMB_ALWAYS_INLINE void add(double *h, uint32_t *n, int64_t steps, doubl
     adjust(4 + 3 * steps - 4 * (int64_t)n[3], h[2], &h[3], h[4], n[2], &n[3], n[4]);
 }
 
-/* In a copy, whose fields the compiler keeps in registers for as long as a row takes: in memory
- * every step would wait for the stores of the one before. */
+/* Works in a copy, whose fields the compiler keeps in registers for a whole row: in memory each
+ * step would wait for the stores of the previous one. */
 static PLUMB_ALWAYS_INLINE void add_row(struct plumb_p2 *p, const double *x, size_t samples)
 {
     struct plumb_p2 m = *p;
@@ -110,7 +110,7 @@ void plumb_p2_add_row(struct plumb_p2 *p, const double *x, size_t samples)
         add_row(p, x, samples);
 }
 
-/* A sample alone is added where the markers lie: few of them move, and copying all costs more. */
+/* A single sample is added in place: few markers move, and copying all of them costs more. */
 void plumb_p2_add(struct plumb_p2 *p, double x)
 {
     if (PLUMB_UNLIKELY(p->count < MARKERS || p->count == UINT32_MAX))

@@ -80,8 +80,8 @@ static void samples_beyond_the_last_position_are_ignored(void **state)
 
 /* ---- The plain formulas ---------------------------------------------------------------------- */
 
-/* One sample after the other and all in memory, as the paper has it; what the estimator under test
- * gives must be the same to the last bit. */
+/* The paper's formulas, one sample after another, all in memory. The estimator under test must
+ * agree to the last bit. */
 static double plain_height(const struct plumb_p2 *p, size_t i, bool up)
 {
     const double *h = p->height;
@@ -149,7 +149,7 @@ static double sample(uint32_t shape, uint64_t i, uint64_t r)
         return (double)(i * 37 % 23);
     case 7: /* a step */
         return (double)(r % 100 + (i > 3000 ? 100000 : 0));
-    case 8: /* any bits: infinities and values that are none among them */
+    case 8: /* any bits: infinities and NaN among them */
     {
         double x;
         memcpy(&x, &r, sizeof x);

@@ -130,8 +130,8 @@ static uint64_t rank_of(double q, uint64_t count)
     return rank < count ? rank : count;
 }
 
-/* The sample of the given rank, 1-based, while all samples are kept. They may come unsorted from a
- * writer of its own. */
+/* The sample of the given rank, 1-based, while all samples are kept. They may come unsorted, from a
+ * writer other than plumb_stats_add(). */
 static uint64_t exact_sample(const struct plumb_stats *s, uint64_t rank)
 {
     uint64_t sorted[PLUMB_EXACT];

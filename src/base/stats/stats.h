@@ -10,9 +10,9 @@
 
 enum { PLUMB_EXACT = 5 }; /* up to this many samples quantiles are exact */
 
-/* Totals stop here, at 584 years in ns, and never wrap: a total of this value means "at least". Not
- * wider integers, because only wrong samples get there; and a sum that stops is still the same in
- * any order. */
+/* Totals stop here, at 584 years in ns, and never wrap: a total of this value means "at least".
+ * Wider integers are not worth it: only wrong samples get there, and a saturated sum is still
+ * independent of the order. */
 #define PLUMB_TOTAL_MAX UINT64_MAX
 
 /* Returns a + b, at most PLUMB_TOTAL_MAX. */

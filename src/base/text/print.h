@@ -1,5 +1,5 @@
-/* print.h: text with numbers in the C locale. The host's may write 1,5, and what plumb says, and
- * puts into files, is the same everywhere. */
+/* print.h: text with numbers in the C locale. The host's locale may write 1,5; plumb's messages and
+ * files are the same everywhere. */
 #ifndef PLUMB_BASE_TEXT_PRINT_H
 #define PLUMB_BASE_TEXT_PRINT_H
 
@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* vsnprintf() in the C locale, which the C library has in itself: nothing is allocated for it. Any
- * thread; the locale of the thread is as it was afterwards. */
+/* vsnprintf() in the C locale, which is built into the C library, so nothing is allocated. Any
+ * thread; the locale of the thread is restored. */
 static inline int plumb_vprint(char *out, size_t size, const char *format, va_list args)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);

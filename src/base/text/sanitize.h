@@ -5,9 +5,10 @@
 enum { PLUMB_SAFE_NAME_MAX = 100 };
 
 /* Writes a file name of 1 to 100 bytes of valid UTF-8 without '/' and control characters, and not
- * "." or "..". A name that is such a name already stays as it is; any other gets '_' for what may
- * not be in it, is cut, and ends in '-' and a hash of 12 hex digits of the whole name, so that
- * distinct names stay distinct. (A name that happens to end like that gets a hash too.) */
+ * "." or "..". A name that already is such a file name stays as it is. In any other, '_' replaces
+ * each character that is not allowed, and the name is cut and ends in '-' and a hash of 12 hex
+ * digits of the whole name. So distinct names stay distinct. (A name that happens to end like that
+ * gets a hash too.) */
 void plumb_sanitize(char out[PLUMB_SAFE_NAME_MAX + 1], const char *name);
 
 #endif

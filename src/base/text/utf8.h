@@ -18,8 +18,8 @@ static inline bool plumb_utf8_looks_escaped(const char *p)
     return true;
 }
 
-/* Bytes of the well-formed sequence at `text` (NUL-terminated): 1..4, or 0 when there is none. NUL
- * is no sequence. */
+/* Returns the bytes of the well-formed sequence at `text` (NUL-terminated): 1..4, or 0 when there
+ * is none. NUL is not a sequence. */
 static inline size_t plumb_utf8_sequence(const char *text)
 {
     const unsigned char *p = (const unsigned char *)text;
@@ -41,7 +41,7 @@ static inline size_t plumb_utf8_sequence(const char *text)
     else if (p[0] == 0xf4)
         high = 0x8f;
     n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    /* The NUL at the end is no continuation byte, so this never reads beyond it. */
+    /* The NUL at the end is not a continuation byte, so this never reads beyond it. */
     if (p[1] < low || p[1] > high)
         return 0;
     for (size_t i = 2; i < n; i++)
