@@ -1,5 +1,5 @@
-/* clock.c: see clock.h. Between two jumps the counter and the clock go together; such a
- * piece has an anchor at each end, and a time is found from the nearer one. */
+/* clock.c: see clock.h. Between two jumps the counter and the clock advance together. Such a piece
+ * has an anchor at each end, and a reading is converted from the nearer one. */
 #include "live/clock.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@ void plumb_live_clock_begin(struct plumb_live_header *h)
     h->anchor = 0;
 }
 
-/* CLOCK_MONOTONIC is steered, by more than a jump's tolerance if it must, and never jumps. */
+/* CLOCK_MONOTONIC may be steered by more than the tolerance of a jump, and never jumps. */
 static bool can_jump(const struct plumb_live_header *h)
 {
     return h->clock_source != PLUMB_CLOCK_GETTIME;
@@ -49,8 +49,8 @@ static void point_put(struct plumb_clock_point *to, const struct plumb_clock_poi
         PLUMB_STORE(t[i], f[i]);
 }
 
-/* The newest point, also while another thread takes anchors: of the two places it writes to the one
- * that is not the newest. */
+/* Copies the newest point. Another thread may be taking an anchor: it writes to the place that does
+ * not hold the newest point. */
 static void point_get(struct plumb_clock_point *to, const struct plumb_live_header *h)
 {
     word *t = (word *)(void *)to;
@@ -76,8 +76,8 @@ bool plumb_live_clock_take(struct plumb_live_header *h, const struct plumb_ancho
 
 /* ---- The rate -------------------------------------------------------------------------------- */
 
-/* A rate that was told is kept as long as a later one is not so many times as exact. One that is
- * less exact than this is not kept at all. */
+/* A rate that was reported is kept until a later one is BETTER times as exact. A rate with a larger
+ * error than TOLD_PPM_MOST is not kept at all. */
 enum { BETTER = 4, TOLD_PPM_MOST = 10 };
 
 static uint64_t bits_of(double x)
@@ -170,7 +170,7 @@ static uint32_t piece_of(struct piece *out, const struct plumb_live_header *h,
     for (uint32_t k = jumps + 1; k-- > oldest && least;) {
         struct piece p = {k > oldest ? &jump_at(h, k)->after : &h->early,
                           k < jumps ? &jump_at(h, k + 1)->before : end};
-        /* Of what lies before the oldest jump that is remembered, the end is known. */
+        /* Of the piece before the oldest jump that is kept, the end is known. */
         if (k == oldest && oldest > 0)
             p.from = p.to;
         if (distance(&p, ticks) < least) {

@@ -8,19 +8,19 @@ struct plumb_timing;
 
 /* Begins the clock of a run whose `early` and `start` are in the header. */
 void plumb_live_clock_begin(struct plumb_live_header *h);
-/* Takes an anchor into the mapping; one thread at a time. Returns whether the counter seems to have
- * jumped, so that another anchor some milliseconds later is worth while. */
+/* Stores an anchor in the mapping; one thread at a time. Returns whether the counter seems to have
+ * jumped; then another anchor should follow some milliseconds later. */
 bool plumb_live_clock_take(struct plumb_live_header *h, const struct plumb_anchor *a);
 /* Returns the newest anchor, also while another thread takes one. */
 struct plumb_anchor plumb_live_clock_newest(const struct plumb_live_header *h);
 
-/* Returns nanoseconds a tick, as far as the mapping (and `end`, which may be NULL) tells: of the
- * time in which the counter did not jump. 0: not known. *ppm: bound of its error. */
+/* Returns nanoseconds a tick, measured between the anchors of the mapping and `end`, which may be
+ * NULL, without the time around jumps. 0: not known. *ppm: bound of its error. */
 double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_anchor *end,
                           double *ppm);
-/* Remembers what that returned for a summary: while later readings agree with it, and are not much
- * more exact, it is returned again, so that the summary and the report of a run have the same
- * digits. One thread at a time. */
+/* Stores the rate that a summary used. While later readings agree with it, and are not much more
+ * exact, plumb_live_tick_ns() returns it again, so the summary and the report of a run have the
+ * same digits. One thread at a time. */
 void plumb_live_tick_told(struct plumb_live_header *h, double tick_ns, double ppm);
 
 /* Returns the time of `ticks` in ns since the run's start, and as Unix time. `end`: the newest
@@ -32,7 +32,7 @@ uint64_t plumb_live_unix_ns(const struct plumb_live_header *h, const struct plum
 /* Returns whether `ticks` lie after the newest jump that the mapping knows. */
 bool plumb_live_is_newest(const struct plumb_live_header *h, uint64_t ticks);
 
-/* Adds what a reader has to know of jumps to `t`. */
+/* Adds notes about jumps of the clock to `t`. */
 void plumb_live_clock_note(struct plumb_timing *t, const struct plumb_live_header *h,
                            double tick_ns);
 

@@ -1,5 +1,5 @@
-/* Where a reading of the counter lies in time when the counter has jumped: on whichever side of a
- * jump it is nearer to. */
+/* When the counter has jumped, a reading is dated from the side of the jump that it is nearer
+ * to. */
 #include "live/clock.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 
 enum { ROUNDS = 300, S = 1000000000, MS = 1000000, SECONDS = 4, JUMPS = 5 };
 
-/* A counter of 2 GHz, and what the clocks said when. */
+/* A counter of 2 GHz, and readings of the clocks. */
 struct machine {
     uint64_t ticks, raw_ns, unix_ns;
 };
@@ -54,7 +54,8 @@ static void assert_near(uint64_t a, uint64_t b)
                  (unsigned long long)b);
 }
 
-/* A counter that is set back has values of its own, or nobody could tell. */
+/* A counter that is set back gets values that it did not have before: repeated ones are
+ * ambiguous. */
 static void suspend(struct machine *m, uint64_t *random, int turn)
 {
     uint64_t s = 2 + random_next(random) % 40000;
@@ -124,7 +125,8 @@ static void without_a_jump_times_follow_from_the_rate(void **state)
     free(h);
 }
 
-/* A rate that figures were told by stays, unless it was wrong or a reading is far better. */
+/* A rate that was used for reported figures stays, unless it was wrong or a later one is far
+ * better. */
 static void a_told_rate_stays_while_readings_agree(void **state)
 {
     struct machine m = {1000, 2000, 3000};

@@ -1,6 +1,7 @@
-/* end.c: when a process that was killed was last alive. Its anchors are a second apart, so the
- * newest reading of the counter is looked for wherever one is kept. The mapping may be damaged:
- * every offset goes through plumb_live_at(), and a reading that makes no sense is left out. */
+/* end.c: the last moment at which a killed process was known to be alive. Its anchors are a second
+ * apart, so the newest reading of the counter is searched for in every place that keeps one. The
+ * mapping may be damaged: every offset goes through plumb_live_at(), and invalid readings are left
+ * out. */
 #include "base/atomic.h"
 #include "live/read.h"
 
@@ -34,7 +35,7 @@ static void see_block(struct newest *n, const uint64_t *words)
     }
 }
 
-/* The blocks that are not in the states yet, or only being folded. */
+/* The blocks that are not folded yet, or whose fold was not finished. */
 static void see_ring(struct newest *n, const struct plumb_live_thread *th)
 {
     for (uint32_t i = 1; i <= th->blocks; i++) {
@@ -74,7 +75,7 @@ static void see_async(struct newest *n)
     }
 }
 
-/* Of the elements of a table the two readings at these places. */
+/* Looks at two readings in each element of a table, at these offsets. */
 static void see_table(struct newest *n, const struct plumb_live_table *t, size_t bytes, size_t one,
                       size_t other)
 {

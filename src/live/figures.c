@@ -1,13 +1,13 @@
-/* figures.c: from the states of a node, added up over threads and in ticks, to its row of a
- * report in nanoseconds. */
+/* figures.c: turns the states of a node, which are summed over threads and in ticks, into its row
+ * of a report, in nanoseconds. */
 #include <string.h>
 
 #include "base/u128.h"
 #include "live/read.h"
 #include <plumb/summary.h>
 
-/* The sum of squares that goes with total and deviation. Not the converted sum of squares: the
- * rounding of the total would show in the difference of the two as a deviation where there is none.
+/* Sets the sum of squares that matches total and deviation. It is not converted from ticks: the
+ * rounding of the total would then appear as a deviation where there is none.
  */
 static void set_squares(struct plumb_stats *s, double std_ns)
 {
@@ -26,7 +26,7 @@ static void stats_to_ns(struct plumb_stats *s, const struct plumb_stats *ticks, 
     s->min = plumb_ticks_to_ns(ticks->min, tick_ns);
     s->max = plumb_ticks_to_ns(ticks->max, tick_ns);
     s->last = plumb_ticks_to_ns(ticks->last, tick_ns);
-    /* Of rounded figures the mean can lie a fraction of a ns outside of them. */
+    /* After rounding, the mean may lie a fraction of a ns outside minimum and maximum. */
     if (s->total / s->count == s->max && s->total % s->count)
         s->max++;
     if (s->total / s->count < s->min)
@@ -48,7 +48,7 @@ static double within_range(double std_ns, const struct plumb_stats *s)
     return std_ns < range ? std_ns : range;
 }
 
-/* What the figures of a row are made with. */
+/* The inputs of the figures of a row. */
 struct figures {
     struct plumb_merge *m;
     const struct plumb_merge_row *row;
@@ -71,7 +71,7 @@ static void set_median(struct plumb_timing_channel *c, double above_p50_ns)
         c->median_ns += (above_p50_ns - c->p50_ns) / 2;
 }
 
-/* Into what is all zero. */
+/* `out` is all zero. */
 static void channel_to_ns(struct plumb_timing_channel *out, const struct figures *f,
                           uint32_t channel)
 {
@@ -121,7 +121,8 @@ static struct plumb_bucket *join_buckets(struct plumb_merge *m, const struct plu
     return both;
 }
 
-/* The histogram of a host or a device: of spans, samples measured elsewhere, long ones of both. */
+/* The histogram of a host or a device: spans, samples measured elsewhere, and the long ones of
+ * both. */
 static struct plumb_bucket *buckets_of(const struct figures *f, bool device, size_t *n)
 {
     struct plumb_bucket *all = NULL;
@@ -140,7 +141,7 @@ static struct plumb_bucket *buckets_of(const struct figures *f, bool device, siz
     return all;
 }
 
-/* The same for the figures. What has samples of several channels has its quantiles from the list of
+/* The same for the figures. If several channels have samples, the quantiles come from the list of
  * all their buckets. */
 static void figures_of(struct plumb_timing_channel *out, const struct figures *f, bool device)
 {
@@ -168,7 +169,7 @@ static void figures_of(struct plumb_timing_channel *out, const struct figures *f
     out->std_ns = within_range(plumb_stats_std(&out->ns), &out->ns);
 }
 
-/* Which estimator the host's median is of. */
+/* Sets the estimator that the host's median comes from. */
 static void set_estimator(struct plumb_timing_node *out, const struct figures *f)
 {
     const struct plumb_merge_p2 *p = &f->row->p2;

@@ -1,4 +1,5 @@
-/* Figures in ns of a row whose samples are in ticks: rounded, and still such as belong together. */
+/* Figures in ns of a row whose samples are in ticks: rounded, and still consistent with each
+ * other. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* file.c: the live mapping of another process, as a file: opened, checked for being ours,
- * mapped privately (what is undone in it never reaches the file), and whether its process still
- * records. */
+/* file.c: opens the live mapping of another process, which is a file, and checks that it is ours.
+ * It is mapped privately, so an undo never reaches the file. Also finds out whether its process
+ * still records. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "live/shape_times.h"
 #include "live/signature_live.h"
 
-/* False: the mapping is as it will stay. */
+/* Returns false if the mapping will not change any more. */
 static bool is_recording(const struct plumb_live_header *h)
 {
     return PLUMB_ACQUIRE(h->status) == PLUMB_LIVE_RECORDING && h->process_start &&
@@ -51,8 +51,8 @@ out:
     return rc;
 }
 
-/* The mapping, of which `*recording` tells whether it may still change. That is looked at first:
- * who ends while it is read has not left it as it was read, and may have made it longer before. */
+/* Maps the file; `*recording`: it may still change. That is looked up first: a process that ends
+ * while its mapping is read has changed it since, and may have made it longer. */
 static int map_settled(unsigned char **out, size_t *bytes, bool *recording, const char *run_dir,
                        plumb_error *err)
 {

@@ -1,17 +1,17 @@
-/* lane.h: the part of the live mapping that collectors write: lanes, clocks, what became of
- * each collector.
+/* lane.h: the part of the live mapping that collectors write: lanes, clocks, and the state of each
+ * collector.
  *
  * A lane has a queue while a trace is recorded: `slots` slots of 64 bytes, filled by any number of
- * threads, emptied by the trace's writer alone. Who writes an event takes the next position
- * (`tail`) by compare and exchange, because what finds the queue full must not have taken one;
- * fills the slot; and publishes it: a slot whose `seq` is its position + 1 is whole. Whoever is
- * killed in between leaves a position that is never published, which readers pass over. An event
- * with arguments takes the slots behind it as well. `taken` moves only after the bytes are in the
- * trace's file; what lies from there on is what a recovery has to write. In ring mode nothing is
- * taken, and the newest events overwrite the oldest (timeline/lane_ring.h).
+ * threads, emptied by the trace's writer alone. A thread that writes an event takes the next
+ * position (`tail`) by compare and exchange, because it must not take one from a full queue. It
+ * fills the slot and then publishes it: a slot whose `seq` is its position + 1 is complete. A
+ * thread that is killed in between leaves a position that is never published, which readers skip.
+ * The arguments of an event are in the slots after it. `taken` advances only after the bytes are in
+ * the trace's file; a recovery writes the slots from there on. In ring mode nothing is taken, and
+ * the newest events overwrite the oldest (timeline/lane_ring.h).
  *
- * Clocks keep their first anchor and the newest PLUMB_LIVE_ANCHORS; one is immutable from its
- * publication (`anchors`) until that many later. */
+ * Clocks keep their first anchor and the newest PLUMB_LIVE_ANCHORS. After its publication
+ * (`anchors`) an anchor does not change until that many further ones have been taken. */
 #ifndef PLUMB_LIVE_LANE_H
 #define PLUMB_LIVE_LANE_H
 
@@ -24,14 +24,14 @@ enum {
     PLUMB_LIVE_ANCHORS = 128,
     PLUMB_LANE_SLOTS = 4096, /* unless the lane asks for others */
     PLUMB_LANE_SLOTS_MAX = 1 << 20,
-    PLUMB_LANE_ARGS = 3 /* of one slot behind an event */
+    PLUMB_LANE_ARGS = 3 /* in one slot after an event */
 };
 
 /* Ticks of the host, of a clock; enum plumb_event_kind. */
 struct plumb_live_event {
     uint64_t seq;     /* position + 1: whole; atomic */
     uint64_t begin;   /* of the clock */
-    uint64_t length;  /* to the end; of a counter the value's bits, of a flow its number */
+    uint64_t length;  /* to the end; for a counter the value's bits, for a flow its number */
     uint64_t flow;    /* of the origin; 0: none */
     uint64_t emitted; /* host ticks when it was emitted */
     uint32_t name;    /* index in the table of lane names; 0: none */
@@ -45,7 +45,7 @@ struct plumb_live_event {
     uint32_t tid; /* of the launching, or the waiting, thread */
     int32_t step; /* of the origin; -1: none, or beyond 31 bits */
 };
-struct plumb_live_event_args { /* a slot behind an event */
+struct plumb_live_event_args { /* a slot after an event */
     uint64_t seq;
     struct {
         uint32_t key, type; /* index of a lane name; 1 i64, 2 f64, 3 lane name */
@@ -69,12 +69,12 @@ struct plumb_live_lane {
     uint64_t taken;                /* events before it are in the trace; the writer's */
     /* atomic sums */
     uint64_t emitted, dropped;
-    uint64_t refused_times; /* times that cannot be */
+    uint64_t refused_times; /* events with impossible times */
     uint64_t busy_ns;       /* of its spans */
-    uint64_t unknown_ns;    /* of them, those without an origin */
+    uint64_t unknown_ns;    /* the part of it without an origin */
     uint64_t launches;
-    /* The writer's: up to where events are in the file, by the commit that says so; twice, and the
-     * newest that is committed counts. */
+    /* The writer's: how far the events are in the file, with the batch that committed it. Kept
+     * twice; the newest committed one counts. */
     struct {
         uint64_t batch, taken;
     } commit[2];
@@ -111,7 +111,7 @@ struct plumb_live_collector {
     uint64_t refused_late; /* atomic */
 };
 
-struct plumb_live_lane_name { /* by plumb_name; index 0 is none */
+struct plumb_live_lane_name { /* by plumb_name; index 0 is unused */
     uint64_t text_off;        /* 0: not used in this run */
 };
 

@@ -35,7 +35,7 @@ static double magnitude(double x)
 
 static uint64_t up(double x)
 {
-    /* A damaged file may hold anything: what is no number is without bound. */
+    /* A damaged file may hold anything: NaN too becomes the largest bound. */
     if (!(x < 1e18))
         return UINT64_C(1000000000000000000);
     return x > 0 ? (uint64_t)x + (x > (double)(uint64_t)x) : 0;
@@ -56,7 +56,7 @@ static double difference(uint64_t a, uint64_t b)
 
 /* ---- Converting ------------------------------------------------------------------------------ */
 
-/* The rate behind the last anchor, and its relative error. */
+/* Returns the rate after the last anchor, and its relative error. */
 static double step_of(const struct plumb_live_clock *c, double *error)
 {
     double step = load_double(&c->step_bits);
@@ -87,7 +87,7 @@ static void between(struct plumb_lane_time *out, const struct plumb_live_clock *
     out->bound = width + up(2 * near * c->wander_ppm * 1e-6);
 }
 
-/* Somewhere between the two the clock jumped. */
+/* The clock jumped somewhere between the two anchors. */
 static void across(struct plumb_lane_time *out, const struct plumb_live_clock *c,
                    const struct plumb_live_anchor *a, const struct plumb_live_anchor *b,
                    uint64_t source)
@@ -113,7 +113,8 @@ static bool in_segment(struct plumb_lane_time *out, const struct plumb_live_cloc
     return true;
 }
 
-/* The newest of the anchors `low` to `high` that is not behind `source`; they rise. */
+/* Returns the newest of the anchors `low` to `high` that is not later than `source`; they are in
+ * rising order. */
 static uint64_t search(const struct plumb_live_clock *c, uint64_t low, uint64_t high,
                        uint64_t source)
 {
@@ -127,7 +128,7 @@ static uint64_t search(const struct plumb_live_clock *c, uint64_t low, uint64_t 
     return low;
 }
 
-/* One segment after the other, from the newest: after a jump back several hold the time. */
+/* Searches the segments from the newest on: after a jump back, several contain the time. */
 static bool look_back(struct plumb_lane_time *out, const struct plumb_live_clock *c, uint64_t low,
                       uint64_t high, uint64_t source, uint64_t emitted)
 {
@@ -136,7 +137,7 @@ static bool look_back(struct plumb_lane_time *out, const struct plumb_live_clock
         if (a->ticks <= emitted && in_segment(out, c, a, b, source) &&
             out->ticks - (out->ticks < out->bound ? out->ticks : out->bound) <= emitted)
             return true;
-        /* Before it jumped back the clock ran on behind `a`. */
+        /* Before the clock jumped back, it continued after `a`. */
         if (b->jumped && b->source <= a->source && source >= a->source &&
             difference(source, a->source) * c->nominal_step <= difference(b->ticks, a->ticks)) {
             beyond(out, c, a, source);
@@ -154,7 +155,7 @@ bool plumb_lane_clock_convert(struct plumb_lane_time *out, const struct plumb_li
     if (n == 0)
         return false;
     last = n - 1;
-    /* One is left out: it may be written over just now. */
+    /* One is left out, because it may be being overwritten. */
     oldest = n >= PLUMB_LIVE_ANCHORS ? n - PLUMB_LIVE_ANCHORS + 1 : 0;
     if (source >= at(c, last)->source) {
         beyond(out, c, at(c, last), source);
@@ -206,7 +207,7 @@ static void measure(struct plumb_live_clock *c, uint64_t last)
         return;
     step = difference(b->ticks, a->ticks) / difference(b->source, a->source);
     error = ((double)a->half_width + (double)b->half_width) / difference(b->ticks, a->ticks);
-    /* Too near to each other to know better than the collector. */
+    /* Too close to each other for a better rate than the collector's. */
     if (error > c->drift_ppm * 1e-6)
         return;
     store_double(&c->error_bits, error);

@@ -1,15 +1,15 @@
 /* lane_clock.h: times of a collector's clock on the host's clock, each with a bound of its error.
  *
- * Between two anchors a time is interpolated; its bound is the wider of the two readings, and what
- * the clock may have wandered since the nearer one. Behind the newest anchor it goes on at the rate
- * that the last ones showed, with the error of that rate; before there are two, at the nominal rate
- * with the drift that the collector allowed. Where a clock has jumped between two anchors nobody
- * knows when: a time between them lies half way between what either says, within that. A time that
- * the clock has shown twice, because it jumped back, is the later of those that had passed when the
- * event was emitted.
+ * Between two anchors a time is interpolated. Its bound is the width of the wider reading plus the
+ * wander since the nearer one. After the newest anchor a time is extrapolated at the rate of the
+ * last anchors, with the error of that rate. Before there are two anchors the nominal rate is used,
+ * with the drift that the collector allowed. If a clock jumped between two anchors, the moment of
+ * the jump is not known. A time between them is then half way between the two extrapolations, with
+ * a bound that includes both. A clock that jumped back shows a time twice: the later one that had
+ * passed when the event was emitted is meant.
  *
- * Converting is done by the trace's writer, by whoever recovers it, and at emit. Reads a clock that
- * others append to; any thread. */
+ * Times are converted by the trace's writer, by the recovery of a trace, and at emit. Reads a clock
+ * that other threads append to; any thread. */
 #ifndef PLUMB_LIVE_LANE_CLOCK_H
 #define PLUMB_LIVE_LANE_CLOCK_H
 
@@ -22,11 +22,11 @@ struct plumb_lane_time {
     uint64_t bound; /* the true time lies within +- this, in host ticks */
 };
 
-/* `emitted`: host ticks when the event was emitted; UINT64_MAX: not known. False: the clock has no
- * anchor. */
+/* Converts `source`. `emitted`: host ticks when the event was emitted; UINT64_MAX: not known.
+ * Returns false if the clock has no anchor. */
 bool plumb_lane_clock_convert(struct plumb_lane_time *out, const struct plumb_live_clock *c,
                               uint64_t source, uint64_t emitted);
-/* Appends an anchor, by the only one who does at a time. False: it is not later than the last. */
+/* Appends an anchor; one thread at a time. Returns false if it is not later than the last one. */
 bool plumb_lane_clock_append(struct plumb_live_clock *c, const struct plumb_live_anchor *a);
 /* Nanoseconds that `length` ticks last. */
 uint64_t plumb_lane_clock_ns(const struct plumb_live_clock *c, uint64_t length);

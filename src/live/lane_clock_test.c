@@ -1,4 +1,4 @@
-/* Times of a clock that is off, drifts, wanders and jumps, against the times that they are. */
+/* Times of a clock that is off, drifts, wanders and jumps, against the true times. */
 #include "live/lane_clock.h"
 
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static void anchor(struct plumb_live_clock *c, const struct device *d, uint64_t 
     assert_true(plumb_lane_clock_append(c, &a));
 }
 
-/* The bound holds, and is no larger than `most`. */
+/* The bound holds, and is at most `most`. */
 static void check(const struct plumb_live_clock *c, const struct device *d, uint64_t host,
                   uint64_t emitted, uint64_t most)
 {
@@ -131,7 +131,7 @@ static void an_anchor_that_is_not_later_is_none(void **state)
     assert_int_equal(c->anchors, 1);
 }
 
-/* Forward: nobody knows when, so the bound is half the jump where it may have been. */
+/* A forward jump, at an unknown moment: where it may have been, the bound is half the jump. */
 static void a_jump_ahead_widens_the_bound_of_its_second_alone(void **state)
 {
     const struct device d = {
@@ -146,7 +146,7 @@ static void a_jump_ahead_widens_the_bound_of_its_second_alone(void **state)
               ms / 1000 == 2 ? 150000000 + 300000 : 100 + 1001);
 }
 
-/* Backward: a time is shown twice; the later one that had passed is meant. */
+/* A backward jump: a time is shown twice, and the later one that had passed is meant. */
 static void a_jump_back_leaves_what_was_emitted_at_once_right(void **state)
 {
     const struct device d = {

@@ -1,28 +1,28 @@
 /* layout.h: the layout of `live.plumb`, the mapping that a recording process writes and that
- * outlives it: whatever stops the process, the file holds every span that had ended and every span
- * that was open. Internal and versioned; made on every run, removed on a clean end.
+ * outlives it. However the process ends, the file holds every span that had ended and every span
+ * that was open. Internal and versioned; created by every run, removed at a clean end.
  *
  *   header | objects, carved in order: names, sites, keys, threads (with ring, stack, undo log),
- *            states (statistics of one key on one thread), tree places, async slots, and what
- *            stages and memory are entered in (ledger.h)
+ *            states (statistics of one key on one thread), tree places, async slots, and the
+ *            tables of stages and memory (ledger.h)
  *
- * Objects refer to each other by byte offset (`_off`, 0 is none). Every object is carved under the
- * runtime's lock and never moves or dies during a run. The ring of a thread is written by that
- * thread alone (a thread block whose thread ended is handed to the next one), its states, its tree
- * and its stack by whoever folds.
+ * Objects refer to each other by byte offset (`_off`, 0 refers to nothing). Every object is carved
+ * under the runtime's lock and is neither moved nor freed during a run. The ring of a thread is
+ * written by that thread alone (a thread block whose thread has ended is reused by the next one).
+ * Its states, its tree and its stack are written by the thread that folds.
  *
- * Life of a span: two 8-byte records in the thread's ring, at begin and end. A block of 128 words
- * that is full waits until several do, and then they are *folded* together: their records are
- * replayed (replay.h) into the statistics. A fold can be cut short by a kill at any instruction, so
- * it is made repeatable: what it is about to change is first copied to the undo log, and `folded`
- * is moved, with one store, after the last change. Whoever reads the mapping of a dead process puts
- * the undo log back and replays the blocks again. Blocks not yet folded are simply replayed, in the
- * order of their numbers, up to the first that is not there.
+ * Life of a span: two 8-byte records in the thread's ring, at begin and end. Full blocks of 128
+ * words wait until there are several; then they are *folded* together: their records are replayed
+ * (replay.h) into the statistics. A kill can cut a fold short at any instruction, so a fold is
+ * repeatable: it first copies the data that it will change to the undo log, and advances `folded`
+ * with one store after the last change. The reader of a dead process's mapping restores the undo
+ * log and replays the blocks again. Blocks that were not folded are simply replayed, in the order
+ * of their numbers, up to the first missing one.
  *
- * Why not statistics updated at each end, as the first plan had it: where rdtsc hides no work, some
- * fifty instructions between two clock reads cost what they cost, by count they touch about five
- * more cache lines a span, and they would need an undo record each time. ARCHITECTURE.md has the
- * figures. */
+ * The alternative, to update the statistics at each end, was estimated and rejected. Where rdtsc
+ * does not overlap with other work, the roughly fifty instructions of an update add to every span.
+ * They also touch about five more cache lines a span, and each update would need an undo record.
+ * ARCHITECTURE.md has the figures. */
 #ifndef PLUMB_LIVE_LAYOUT_H
 #define PLUMB_LIVE_LAYOUT_H
 
@@ -41,20 +41,20 @@
 
 #define PLUMB_LIVE_MAGIC UINT64_C(0x31766c626d756c70) /* "plumblv1" */
 #define PLUMB_LIVE_NAME "live.plumb"
-/* A sample measured elsewhere that is longer (9 years) is refused: a negative difference, or one of
- * a date and a duration. */
+/* A longer sample that was measured elsewhere (9 years) is refused: it is a negative difference, or
+ * the difference between a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
     PLUMB_LIVE_VERSION = 17,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
-    PLUMB_DEPTH_MAX = 255, /* spans nested deeper are not recorded, and counted */
+    PLUMB_DEPTH_MAX = 255, /* spans nested deeper are counted, not recorded */
     PLUMB_NODE_BITS = 20,
     PLUMB_NODE_OTHER = 1, /* takes the runs of nodes beyond a bound */
     PLUMB_TICK_BITS = 42,
     PLUMB_CARRY = 16,
-    /* A block ends at most 126 runs, and a few states are saved twice. The rest is for what device
-     * samples lie in: see PLUMB_UNDO_RUNS. */
+    /* A block ends at most 126 runs, and a few states are saved twice. The rest is for the spans
+     * around device samples: see PLUMB_UNDO_RUNS. */
     PLUMB_UNDO_STATES = 312,
     PLUMB_UNDO_RUNS = 184,
     PLUMB_UNDO_TREES = 256, /* two blocks' worth, so that several fit when they share places */
@@ -90,7 +90,7 @@ enum plumb_wide {
     /* small: 1 i64, 2 f64, 3 str; word 1: key text offset | depth << 48 (0: none); then the value
      */
     PLUMB_WIDE_ARG = 7,
-    /* The rest is written while a run is traced. */
+    /* The following ones are written only while a run is traced. */
     PLUMB_WIDE_INSTANT = 8, /* word 1: text offset */
     PLUMB_WIDE_COUNTER = 9, /* small: enum plumb_counter; word 1: text offset; word 2: value now */
     PLUMB_WIDE_FLOW = 10,   /* small: 0 captured, 1 adopted; word 1: the flow */
@@ -139,8 +139,9 @@ struct plumb_live_text { /* bytes follow, NUL-terminated; equal texts are one ob
     uint32_t bytes;
 };
 
-/* A failure reason, whose text gives way to a newer one (record/runtime/text.c). A reference is the
- * offset of `text` | the turn << PLUMB_TEXT_BITS; the text is gone when the turn is another. */
+/* A failure reason, whose text may be replaced by a newer one (record/runtime/text.c). A reference
+ * is the offset of `text` | the turn << PLUMB_TEXT_BITS; if the turn differs, the text has been
+ * replaced. */
 enum { PLUMB_TEXT_BITS = 48, PLUMB_WHY_BYTES = 244 };
 struct plumb_live_why { /* 256 bytes */
     uint64_t turn;      /* 0: being written */
@@ -162,8 +163,8 @@ struct plumb_live_node {
     uint32_t reserved;
 };
 
-/* What is known of a key besides its times; struct plumb_live_key's are met by folds, these by the
- * ledger. */
+/* Data of a key other than its times. Folds make the struct plumb_live_key's; the ledger makes
+ * these. */
 struct plumb_live_stage {
     uint64_t key;
     uint64_t metric_off; /* text; 0: none */
@@ -176,8 +177,8 @@ struct plumb_live_name { /* a pipeline or a phase */
     uint64_t name_off;
 };
 
-/* A pipeline's part that a fold must see. skip_first_n has a history, because samples are folded
- * later than they end: each follows what was in force at its end. */
+/* The settings of a pipeline that a fold uses. skip_first_n has a history, because samples are
+ * folded after they end: each follows the value that was in force at its end. */
 struct plumb_live_pipeline {
     uint64_t name_off;
     uint64_t reset_ticks; /* spans begun before leave no sample */
@@ -193,20 +194,21 @@ enum plumb_live_pipeline_flags {
     PLUMB_PIPELINE_ON_DEVICE = 1, /* it has a device */
     PLUMB_PIPELINE_SYNC = 2       /* devices are waited for before clocks are read, or were */
 };
-/* Beside enum plumb_point_flags in the flags of a node. */
+/* In the flags of a node, in addition to enum plumb_point_flags. */
 enum { PLUMB_NODE_ON_DEVICE = 1 << 16 };
 
 #define PLUMB_KEY_SETTLED (UINT64_C(1) << 63)
 
-/* A (pipeline, phase, node), in the order in which folds met them. group = pipeline << 8 | phase.
+/* A (pipeline, phase, node); the table is in the order in which folds met them. group = pipeline <<
+ * 8 | phase.
  */
 struct plumb_live_key {
     uint32_t group;
     uint32_t node;
     uint64_t skipped[2];       /* host and device samples that skip_first_n has taken, from all
                                   threads, atomic; PLUMB_KEY_SETTLED is set once a sample has
-                                  counted. What was taken from whom is in the states, where a fold
-                                  cut short is missing */
+                                  counted. The states count them per thread, without a fold cut
+                                  short */
     uint32_t reset_generation; /* of `skipped` */
     uint32_t reserved;
     uint64_t first_ticks; /* begin of the earliest run that any thread met it with; of no meaning
@@ -221,8 +223,8 @@ struct plumb_live_count {
     uint32_t within; /* plumb_count_within(); 0: the sum of the pipeline */
 };
 
-/* Of which phase and node a count is that is not the whole pipeline's: of the innermost span. Nodes
- * beyond 24 bits have none. */
+/* Returns the phase and node of a count that is not the whole pipeline's: those of the innermost
+ * span. Nodes beyond 24 bits have no such count. */
 static inline uint32_t plumb_count_within(uint32_t phase, uint32_t node)
 {
     return node >> 24 ? 0 : (node ? phase << 24 | node : 0);
@@ -244,7 +246,7 @@ struct plumb_live_frame { /* a span open at the end of the last fold */
     uint64_t why_off;     /* valid when marked; as in struct plumb_live_why */
 };
 
-struct plumb_live_context { /* what a fold carries from block to block */
+struct plumb_live_context { /* the state that folds carry from block to block */
     uint32_t depth;
     uint32_t group;
     uint32_t base_tree; /* place below which outermost spans hang: adopted, else 0 */
@@ -267,7 +269,7 @@ struct plumb_live_tree {
 };
 
 /* Statistics of one key on one thread, in ticks (host spans) or ns (samples measured elsewhere).
- * The first 128 bytes are what every sample changes. */
+ * Every sample changes the first 128 bytes. */
 enum plumb_channel {
     PLUMB_CHANNEL_SPAN = 0,
     PLUMB_CHANNEL_HOST_NS = 1,
@@ -286,7 +288,8 @@ static inline uint32_t plumb_channel_shift(uint32_t channel)
 {
     return channel >= PLUMB_CHANNEL_FAR ? PLUMB_FAR_SHIFT : 0;
 }
-/* Whether it is of a device. Host and device samples of a key are skipped apart. */
+/* Returns whether the channel is a device's. Host and device samples of a key are skipped
+ * separately. */
 static inline bool plumb_channel_is_device(uint32_t channel)
 {
     return channel % PLUMB_CHANNEL_FAR == PLUMB_CHANNEL_DEVICE_NS;
@@ -294,7 +297,7 @@ static inline bool plumb_channel_is_device(uint32_t channel)
 struct plumb_live_state {
     uint64_t count, total, sq_lo, sq_hi;
     uint64_t min, max, last, last_at; /* min is UINT64_MAX while count is 0; last_at in ticks */
-    uint64_t self; /* of a device: what other nodes took there inside runs of this one, in ns */
+    uint64_t self; /* of a device: time of other nodes there inside runs of this one, in ns */
     /* Bit l % 64 of word l / 64: some bucket of index / PLUMB_SKETCH_LINE == l is not zero. */
     uint64_t lines_used[PLUMB_SKETCH_LINE_WORDS];
     uint32_t key;
@@ -308,13 +311,13 @@ struct plumb_live_state {
     /* rarely changed */
     uint64_t first[PLUMB_EXACT];
     uint64_t failures, abandoned, unbalanced;
-    uint64_t why_off;           /* text of the last failure; as in struct plumb_live_why */
-    uint64_t skipped;           /* samples dropped by skip_first_n */
-    uint32_t threads;           /* OS threads that have had a run here, one after the other */
-    uint32_t thread_generation; /* of the last one */
+    uint64_t why_off;                  /* text of the last failure; as in struct plumb_live_why */
+    uint64_t skipped;                  /* samples dropped by skip_first_n */
+    uint32_t threads;                  /* OS threads that have had a run here, in succession */
+    uint32_t thread_generation;        /* of the last one */
     uint64_t outer_total, outer_count; /* of the host-ns channel; spans have it in the tree */
     uint64_t untraced;                 /* runs whose end is not in the trace; undo leaves it */
-    /* A summary copies what follows only where it says anything. */
+    /* A summary copies the following only if it is in use. */
     struct plumb_p2 p2;
     struct { /* wraps of 32-bit buckets: a bucket's count is wraps << 32 | bucket */
         uint32_t index, wraps;
@@ -329,15 +332,15 @@ enum plumb_state_flags {
 };
 
 /* The undo log of one fold. Valid while thread.folding != thread.folded. Buckets are not in it:
- * outside a fold a state's buckets add up to its count, so what they are ahead of the saved count
- * is how many of the blocks' samples they have already taken, in the blocks' order. */
+ * outside a fold a state's buckets add up to its count. So their surplus over the saved count is
+ * the number of the blocks' samples, in order, that they already have. */
 struct plumb_undo_state { /* a cache line */
     uint64_t state_off;   /* | PLUMB_UNDO_FULL: the rest is saved too */
-    /* What runs change, but for minimum, maximum and the set of used lines, which come out the
-     * same when the runs are replayed on top. */
+    /* The fields that runs change. Minimum, maximum and the set of used lines are missing: a second
+     * replay gives them the same values. */
     uint64_t count, total, sq_lo, sq_hi, self, last, last_at;
 };
-enum { PLUMB_UNDO_FULL = 1 }; /* something rarer than a run was going to happen */
+enum { PLUMB_UNDO_FULL = 1 }; /* the fold was about to make a rarer change than that of a run */
 struct plumb_undo_rest {
     uint64_t words[16]; /* the first 128 bytes, when full */
     uint64_t rare[13];  /* first .. outer_count, when full */
@@ -380,8 +383,8 @@ struct plumb_live_thread {
     uint64_t queue_off; /* struct plumb_live_queue (trace.h); 0: none */
 };
 
-/* An end first says ENDING, then writes the sample, then closes: whoever is killed in between
- * leaves a span that is open, and at worst counted as well. Never one that is neither. */
+/* An end first sets ENDING, then writes the sample, then closes the slot. A kill in between leaves
+ * a span that is open, and at worst also counted, but never one that is neither. */
 enum plumb_live_async_state { PLUMB_ASYNC_OPEN = 1, PLUMB_ASYNC_ENDING = 1 << 30 };
 struct plumb_live_async { /* 64 bytes */
     uint64_t begin_ticks;
@@ -391,7 +394,7 @@ struct plumb_live_async { /* 64 bytes */
     uint32_t state; /* enum plumb_live_async_state | generation << 1; atomic */
     uint32_t next_free;
     uint32_t flags; /* enum plumb_point_flags */
-    /* Of a stage, for its end. */
+    /* Data of a stage, for its end. */
     uint64_t request; /* serial; 0: none */
     uint64_t begin_ns;
     uint64_t rss; /* 0: not read */
@@ -414,7 +417,7 @@ enum plumb_live_drop {
     PLUMB_DROP_RANGE = 11,      /* samples that were negative or longer than PLUMB_SAMPLE_MAX_NS */
     PLUMB_DROP_PHASES = 12,
     PLUMB_DROP_PIPELINES = 13,
-    PLUMB_DROP_NAMES = 14, /* uses of names of instants, ... beyond their part of the mapping */
+    PLUMB_DROP_NAMES = 14, /* uses of names of instants, ... that did not fit into their part */
     PLUMB_DROPS = 16
 };
 enum plumb_live_flags { PLUMB_LIVE_P2 = 1 /* host statistics carry the P-square estimator */ };
@@ -446,11 +449,11 @@ struct plumb_live_header {
     uint64_t magic;
     uint32_t version;
     uint32_t header_bytes;
-    uint64_t mapped_bytes; /* bound; the file is as long as what was carved */
+    uint64_t mapped_bytes; /* bound; the file is as long as the carved part */
     uint64_t used;         /* bytes carved */
     uint32_t pid;
     uint32_t status;        /* enum plumb_live_status */
-    uint64_t process_start; /* field 22 of /proc/<pid>/stat: tells a pid from its reuse */
+    uint64_t process_start; /* field 22 of /proc/<pid>/stat: distinguishes a reused pid */
     uint32_t clock_source;  /* enum plumb_clock_source */
     uint32_t cpus;
     uint64_t step_ticks;             /* resolution */
@@ -460,15 +463,16 @@ struct plumb_live_header {
     uint32_t anchor;
     int32_t rank, world_size, local_rank;
     struct plumb_clock_jump jump[PLUMB_CLOCK_JUMPS];
-    /* Nanoseconds a tick by which the program was told its figures, and the bound of their error in
-     * 1e-6: bits of a double. 0: it was told none. */
+    /* The nanoseconds a tick that the figures of a summary were made with, and the bound of their
+     * error in 1e-6: bits of a double. 0: there was no summary. */
     uint64_t told_tick_ns, told_ppm;
     uint64_t seen_ticks; /* when plumb's own thread last woke up: the process was alive */
-    /* When the file stopped growing and the process went on in memory of its own; 0: it has not. */
+    /* When the file stopped growing and the process continued in private memory; 0: it has not. */
     uint64_t frozen_ticks;
     uint64_t frozen_errno;
     uint64_t overhead_ticks_x1000;      /* cost of an empty span, in 1/1000 tick */
-    uint64_t overhead_work_ticks_x1000; /* of one round work, that much more than without */
+    uint64_t overhead_work_ticks_x1000; /* additional cost of a span around work, in the same
+                                         * unit */
     uint64_t own_cpu_ns; /* processor time of plumb's own threads in this run, so far */
     uint64_t skip_first_n;
     uint64_t drops[PLUMB_DROPS]; /* atomic */
@@ -511,7 +515,8 @@ struct plumb_live_header {
 
 /* ---- Access ---------------------------------------------------------------------------------- */
 
-/* The text object that a reference leads to; 0: it has given way. `bytes` of `base` may be read. */
+/* Returns the offset of the text object that a reference leads to; 0: it has been replaced. `bytes`
+ * of `base` may be read. */
 static inline uint64_t plumb_text_off(const unsigned char *base, uint64_t bytes, uint64_t reference)
 {
     uint64_t turn = reference >> PLUMB_TEXT_BITS;

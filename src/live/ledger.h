@@ -1,17 +1,17 @@
-/* ledger.h: the part of the live mapping that stages, requests and memory are entered in.
+/* ledger.h: the part of the live mapping that holds stages, requests and memory.
  *
- * Entered under one lock (record/stage/ledger.h), a few times a stage, never on the span path. A
- * process may be killed between two stores, so what belongs together is written to the copy that
- * nobody reads and shown by one store (`shown`), or carries a number that is written last
- * (`serial`, 0 while the rest changes). Pools are counters in order: what was allocated moves
- * before who allocated it. */
+ * Written under one lock (record/stage/ledger.h), a few times a stage, never on the span path. A
+ * process may be killed between two stores. So data that belongs together is written to the copy
+ * that is not in use and published by one store (`shown`), or it has a number that is written last
+ * (`serial`, 0 while the rest changes). Pools are counters in a fixed order: the allocated bytes of
+ * a pool change before those of an owner. */
 #ifndef PLUMB_LIVE_LEDGER_H
 #define PLUMB_LIVE_LEDGER_H
 
 #include <stdint.h>
 
 enum {
-    PLUMB_LIVE_POOLS = 16,               /* (device, pool) pairs; more are told apart no longer */
+    PLUMB_LIVE_POOLS = 16,               /* (device, pool) pairs; further ones are not kept apart */
     PLUMB_LIVE_USES = 8,                 /* pools that one scope keeps figures of */
     PLUMB_LIVE_POINTS = 1024,            /* of a series */
     PLUMB_LIVE_STAGE_RUNS = 4096,        /* newest kept */
@@ -23,11 +23,11 @@ enum {
     PLUMB_LIVE_METADATA = 2048,          /* bytes of one request's pairs */
     PLUMB_LIVE_LEAKS = 20,
     PLUMB_LIVE_SIGNATURES = 32, /* different ones that are kept of a stage */
-    PLUMB_LIVE_WAITS = 4,       /* keys whose work one key has waited for, that are told apart */
+    PLUMB_LIVE_WAITS = 4,       /* keys counted separately whose work one key has waited for */
     PLUMB_LIVE_NO_POOL = -1
 };
 
-/* Sums of what hosts tell may go below zero; what is shown does not. */
+/* Sums of the program's memory events may become negative; shown figures do not. */
 static inline uint64_t plumb_not_negative(int64_t v)
 {
     return v > 0 ? (uint64_t)v : 0;
@@ -37,7 +37,7 @@ struct plumb_live_use {
     uint32_t pool, reserved_;
     uint64_t allocated, reserved, peak_allocated, peak_reserved;
 };
-/* What a node, a request or a checkpoint saw; struct plumb_timing_memory tells what each means. */
+/* Memory figures of a node, a request or a checkpoint; struct plumb_timing_memory explains each. */
 struct plumb_live_memory {
     uint64_t samples, rss, peak_rss;
     int64_t growth;
@@ -71,8 +71,8 @@ struct plumb_live_pool {
     } leak[PLUMB_LIVE_LEAKS]; /* written when the run ends */
 };
 
-/* Bytes of one pool that runs of one key allocated. What it held at the pool's peak is
- * at_peak when at_peaks == pool.peaks, else what it holds now: it has not changed since. */
+/* Bytes of one pool that runs of one key allocated. Its bytes at the pool's peak are at_peak if
+ * at_peaks == pool.peaks. Otherwise they are the current ones, which have not changed since. */
 struct plumb_live_owner {
     uint64_t key;  /* UINT64_MAX: outside every node */
     uint32_t pool; /* index in pools */
@@ -110,20 +110,21 @@ struct plumb_live_stage_run {
     uint32_t failed, reserved;
 };
 
-/* What runs of a key, or of a stage of a request, had to do with devices. Of the key of the
- * innermost stage around a launch or a wait; without a stage of the innermost node's. */
+/* Device work of the runs of a key, or of a stage of a request. It belongs to the key of the
+ * innermost stage around a launch or a wait; without a stage, to that of the innermost node. */
 struct plumb_live_wait {
     uint64_t key; /* whose work was waited for */
     uint64_t count, ns;
 };
 struct plumb_live_device_use {
     uint64_t launches;
-    uint64_t works, device_ns; /* work that is done, whoever told of it */
+    uint64_t works, device_ns; /* finished work, whichever source reported it */
     uint64_t wait_count, wait_ns;
     uint32_t waits, reserved;
     struct plumb_live_wait wait[PLUMB_LIVE_WAITS]; /* further keys are in the sums alone */
 };
-/* When threads did not run while a run of the key was open. Under the runtime's lock. */
+/* Intervals in which threads did not run while a run of the key was open. Under the runtime's
+ * lock. */
 struct plumb_live_sched {
     uint64_t key;
     uint32_t reset_generation, reserved;
@@ -146,11 +147,11 @@ struct plumb_live_section_stage {
     struct plumb_live_device_use use;
     struct plumb_live_memory_pair memory;
 };
-/* Calls of a stage that had one signature. */
+/* The calls of a stage that had one signature. */
 struct plumb_live_signature {
     uint32_t node;
     uint32_t next;  /* index + 1 of another one of the node; for the writer */
-    uint64_t form;  /* plumb_pack_form(); 0: of all calls whose form found no place */
+    uint64_t form;  /* plumb_pack_form(); 0: of all calls whose form did not fit */
     uint32_t shown; /* copy[shown & 1] is whole; 0: neither */
     uint32_t times; /* index + 1 of one of its times; for the writer */
     struct {
@@ -164,11 +165,11 @@ struct plumb_live_signature {
 };
 
 struct plumb_live_section {
-    uint64_t request; /* serial of the one it belongs to; 0 while it changes hands */
+    uint64_t request; /* serial of the request that it belongs to; 0 while that changes */
     uint32_t stages, metadata_bytes;
     char metadata[PLUMB_LIVE_METADATA]; /* key NUL value NUL ... */
     struct plumb_live_section_stage stage[PLUMB_LIVE_SECTION_STAGES];
-    /* What its stages were given and gave: the first `signatures`, one a node and form. */
+    /* Inputs and outputs of its stages: the first `signatures`, one for each node and form. */
     uint32_t signatures, reserved;
     uint64_t signatures_lost; /* calls of further forms */
     struct plumb_live_signature signature[PLUMB_LIVE_SECTION_SIGNATURES];
@@ -182,7 +183,7 @@ struct plumb_live_request {
     uint64_t records, stages_ticks;
     uint32_t tid, failed;
     uint32_t scope, reserved; /* of memory, while it is open */
-    /* Stages on its thread: their own times, and where none was. */
+    /* Stages on its thread: their own times, and the gaps between them. */
     uint64_t exclusive_ticks;
     uint64_t last_end_ticks, last_key;         /* of the one that ended last; key + 1 */
     uint64_t gap_ticks, gap_after, gap_before; /* the longest; keys + 1, 0: none */
@@ -191,9 +192,9 @@ struct plumb_live_request {
     struct plumb_live_memory_pair memory;
 };
 
-/* What calls of one key that had one signature took: of those that the key's statistics hold, which
- * skip_first_n has not taken. Entered after the call itself: at a kill in between a call is without
- * times, never the other way round. */
+/* Times of the calls of one key that had one signature, without those that skip_first_n has taken
+ * from the key's statistics. Written after the call itself: a kill in between leaves a call without
+ * times, never times without a call. */
 struct plumb_live_signature_time {
     uint64_t key;
     uint32_t signature;       /* index in the table of signatures */
@@ -212,7 +213,7 @@ struct plumb_live_ledger {
     uint64_t rss, peak_rss; /* of the process: last read, highest of this run */
     uint64_t total;         /* memory of the machine or its control group */
     uint64_t stage_runs, requests, checkpoints_made; /* serials given so far */
-    uint64_t signatures, signatures_lost;            /* calls with one; that found no room */
+    uint64_t signatures, signatures_lost;            /* calls with one; those that did not fit */
     uint32_t peak_exact, reserved;
     struct plumb_live_pool_table {
         uint32_t count, reserved;

@@ -77,7 +77,8 @@ static void memory_of(struct plumb_ledger_reader *r, struct plumb_timing_memory 
     }
 }
 
-/* Blocks name owners by their place in the table of all pools; place + 1 in the pool's own list. */
+/* Leaked blocks refer to owners by their index in the table of all pools; maps that to index + 1 in
+ * the pool's own list. */
 static uint32_t *owners_of(struct plumb_ledger_reader *r, struct plumb_timing_pool *out,
                            uint32_t pool, const struct plumb_live_pool *p)
 {
@@ -249,7 +250,8 @@ static uint32_t node_before(struct plumb_ledger_reader *r, uint64_t key_and_one)
     return key_and_one ? plumb_ledger_node_of(r, key_and_one - 1) : PLUMB_TIMING_NONE;
 }
 
-/* Of the gaps before stages, which are known, and the one behind the last. */
+/* Sets the longest gap: of those before stages, which are known, and the one after the last
+ * stage. */
 static void fill_gap(struct plumb_ledger_reader *r, struct plumb_timing_request *out,
                      const struct plumb_live_request *from)
 {
@@ -394,7 +396,7 @@ static void fill_checkpoints(struct plumb_ledger_reader *r)
     free(list);
 }
 
-/* What is known of nodes besides their times. */
+/* Fills the data of nodes other than their times. */
 static void fill_nodes(struct plumb_ledger_reader *r)
 {
     const struct plumb_live_header *h = r->m->view.h;
@@ -406,7 +408,7 @@ static void fill_nodes(struct plumb_ledger_reader *r)
         if (at == PLUMB_TIMING_NONE)
             continue;
         p = element(r, &h->pipelines, plumb_key_group(s->key) >> 8 & 0xff, sizeof *p);
-        /* Of before the pipeline's last reset: as if it had not been. */
+        /* Data from before the pipeline's last reset is left out. */
         if (p && s->memory.copy[s->memory.shown & 1].reset_generation == p->reset_generation)
             memory_of(r, &r->t->nodes[at].memory, &s->memory);
         if (s->metric_off)

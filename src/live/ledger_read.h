@@ -1,5 +1,5 @@
-/* ledger_read.h: the ledger's part of a mapping (ledger.h) becomes the report's: memory, stage
- * runs, requests. As read.c: the mapping may be a damaged file. */
+/* ledger_read.h: converts the ledger of a mapping (ledger.h) to the report's model: memory, stage
+ * runs, requests. The mapping may be a damaged file, as in read.c. */
 #ifndef PLUMB_LIVE_LEDGER_READ_H
 #define PLUMB_LIVE_LEDGER_READ_H
 
@@ -15,8 +15,8 @@ struct plumb_ledger_reader {
     uint64_t *serials; /* of the report's requests, by their index; set by the reading */
 };
 
-/* Texts still point into the mapping where they stand in one; what fails for lack of memory is
- * remembered in the arena. */
+/* Fills the model. Texts still point into the mapping. A failed allocation is remembered in the
+ * arena. */
 void plumb_ledger_read(struct plumb_ledger_reader *r);
 /* Copies the texts into the arena. */
 void plumb_ledger_own(struct plumb_timing *t);

@@ -44,7 +44,7 @@ static struct plumb_merge_row *row_of(struct plumb_merge *m, uint32_t group, uin
     return i ? m->rows[i - 1] : row_make(m, group, node);
 }
 
-/* Key number `i`; NULL, and `out` left alone: it makes no sense. */
+/* Returns key number `i`, or NULL, with `out` untouched, if it is not valid. */
 static const struct plumb_live_key *key_of(struct plumb_merge *m, uint32_t i,
                                            struct plumb_merge_key *out)
 {
@@ -73,7 +73,7 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
     m->view = plumb_live_view_of(base, bytes);
     m->want_tree = want_tree;
     keys = PLUMB_ACQUIRE(m->view.h->keys.count);
-    /* A damaged count: looking for each would take minutes. */
+    /* A damaged count: looking up each key would take minutes. */
     if (keys > most) {
         m->missing += keys - most;
         keys = (uint32_t)most;
@@ -96,7 +96,7 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
             uint64_t taken = PLUMB_LOAD(k->skipped[d]);
             if (PLUMB_LOAD(k->reset_generation) != PLUMB_LOAD(p->reset_generation))
                 taken = 0;
-            /* Once a sample has counted, what was not taken before is not taken any more. */
+            /* Once a sample has counted, no further ones are skipped. */
             row->skip[d].settled = (taken & PLUMB_KEY_SETTLED) != 0;
             row->skip[d].most = taken & ~PLUMB_KEY_SETTLED;
             row->listed |= taken != 0;
@@ -104,7 +104,8 @@ int plumb_merge_open(struct plumb_merge *m, struct plumb_arena *arena, const uns
         }
         row->first_ticks = PLUMB_LOAD(k->first_ticks);
         if (row->first_ticks < PLUMB_LOAD(p->reset_ticks))
-            row->first_ticks = UINT64_MAX; /* of what the reset has dropped */
+            row->first_ticks = UINT64_MAX; /* the earliest run belongs to the time before the
+                                            * reset */
         m->skips |= plumb_live_skip_at(p, 0) || plumb_live_skip_at(p, UINT64_MAX);
     }
     return plumb_merge_place_of(m, UINT32_MAX, 0, false) == UINT32_MAX ? PLUMB_ERR_MEMORY
@@ -133,7 +134,7 @@ static struct plumb_merge_channel *channel_at(struct plumb_merge *m, struct plum
     return row->channel[channel];
 }
 
-/* Buckets that have wrapped. */
+/* Adds the wraps of buckets that have overflowed 32 bits. */
 static void add_carry(struct plumb_merge *m, struct plumb_merge_channel *c,
                       const struct plumb_live_state *st)
 {
@@ -153,7 +154,7 @@ static bool has_lines(const struct plumb_live_state *st)
     return any != 0;
 }
 
-/* The row of a state; NULL: it was reset meanwhile, or makes no sense. */
+/* Returns the row of a state; NULL if it was reset in the meantime, or is not valid. */
 static struct plumb_merge_row *row_of_state(struct plumb_merge *m,
                                             const struct plumb_live_state *st)
 {
@@ -181,10 +182,10 @@ void plumb_merge_thread(struct plumb_merge *m, uint32_t generation)
     m->thread_generation = generation;
 }
 
-/* A thread that has gone, whose record another one has now. */
+/* A thread that has ended, whose record is now another thread's. */
 #define P2_OF_OTHERS UINT32_MAX
 
-/* Before samples of the thread that is being merged go into the estimate. */
+/* Called before samples of the merged thread go into the estimate. */
 static void p2_meet(const struct plumb_merge *m, struct plumb_merge_row *row, uint32_t channel)
 {
     struct plumb_merge_p2 *p = &row->p2;
@@ -194,14 +195,14 @@ static void p2_meet(const struct plumb_merge *m, struct plumb_merge_row *row, ui
                    : p->thread && p->channel != channel  ? PLUMB_MEDIAN_WHY_SOURCES
                    : p->thread && p->thread != m->thread ? PLUMB_MEDIAN_WHY_THREADS
                                                          : PLUMB_MEDIAN_WHY_NONE;
-    /* The highest: the same in whatever order threads are merged. */
+    /* The highest reason wins, so the order of threads does not matter. */
     p->mixed = why > p->mixed ? why : p->mixed;
     p->thread = m->thread;
     if (channel < PLUMB_CHANNEL_FAR)
         p->channel = channel;
 }
 
-/* `counts`: the buckets, or, `packed`, the lines in use alone. */
+/* `counts`: all buckets, or, if `packed`, only the lines in use. */
 static struct plumb_merge_row *add_state(struct plumb_merge *m, const struct plumb_live_state *st,
                                          const uint32_t *counts, bool packed)
 {
@@ -214,7 +215,7 @@ static struct plumb_merge_row *add_state(struct plumb_merge *m, const struct plu
     s = (struct plumb_stats){st->count, st->total, st->sq_lo,   st->sq_hi, st->min,
                              st->max,   st->last,  st->last_at, {0}};
     memcpy(s.first, st->first, sizeof s.first);
-    /* Buckets may be ahead of a count that was put back. */
+    /* Buckets may be ahead of a count that was restored. */
     if ((st->count || has_lines(st)) && (c = channel_at(m, row, st->channel)) != NULL) {
         plumb_stats_merge(&c->stats, &s);
         plumb_counts_lines(m, c, st->lines_used, counts, packed);
@@ -349,7 +350,7 @@ static void add_sample(struct plumb_merge *m, struct plumb_merge_row *row,
     if (!c)
         return;
     plumb_stats_add(&c->stats, e->value, e->end_ticks);
-    /* Of two at one time, the later one: a thread's records are in order. */
+    /* Of two samples with one time the later record wins: a thread's records are in order. */
     if (c->stats.last_at == e->end_ticks)
         c->stats.last = e->value;
     if (!bucket_has_it(m, e))
@@ -394,7 +395,7 @@ static void on_sample(void *self, const struct plumb_ended *ended)
     }
 }
 
-/* As in the fold. */
+/* Like the fold. */
 static void on_within(void *self, const struct plumb_ended *e)
 {
     struct plumb_merge *m = self;
@@ -517,7 +518,7 @@ static uint32_t on_adopt(void *self, uint32_t group, const uint64_t *path, uint3
     struct plumb_merge *m = self;
     uint32_t at = 0;
     if (!m->want_tree)
-        return 1; /* any place but the root: what runs below is not outermost */
+        return 1; /* any place other than the root: runs below it are not outermost */
     for (uint32_t i = 0; i < n && at != UINT32_MAX; i++) {
         uint32_t node = (uint32_t)(PLUMB_LOAD(path[i / 2]) >> (i & 1 ? 32 : 0));
         at = plumb_merge_place_of(m, at, plumb_key(group, node & ((1u << PLUMB_NODE_BITS) - 1)),

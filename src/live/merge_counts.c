@@ -5,7 +5,7 @@
 
 #include "base/stats/line.h"
 
-/* Makes group `g` where there is none; false: out of memory. */
+/* Makes group `g` if it is missing. Returns false when out of memory. */
 static bool group_make(struct plumb_merge *m, struct plumb_merge_channel *c, uint32_t g)
 {
     if (c->wide && !c->group[g].wide)
@@ -15,7 +15,7 @@ static bool group_make(struct plumb_merge *m, struct plumb_merge_channel *c, uin
     return c->wide ? c->group[g].wide != NULL : c->group[g].narrow != NULL;
 }
 
-/* Makes room for counts that 32 bits may not hold. */
+/* Widens the counts to 64 bits, because 32 may not be enough. */
 static PLUMB_COLD void widen(struct plumb_merge *m, struct plumb_merge_channel *c)
 {
     c->wide = true;
@@ -52,7 +52,7 @@ void plumb_counts_lines(struct plumb_merge *m, struct plumb_merge_channel *c,
     for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++) {
         for (uint64_t left = lines[w]; left; left &= left - 1) {
             uint32_t line = 64 * w + (uint32_t)__builtin_ctzll(left);
-            /* Bits that a damaged file has beyond the last line are not looked at. */
+            /* Bits beyond the last line, which a damaged file may have, are ignored. */
             if (line >= PLUMB_SKETCH_LINES || !group_make(m, c, line / PLUMB_GROUP_LINES))
                 return;
             add_line(c, line, packed ? counts : &counts[line * PLUMB_SKETCH_LINE]);

@@ -1,17 +1,17 @@
 /* merge_figures.c: quantiles and lists of buckets of a channel, from its counts (merge_parts.h).
  *
- * Quantiles are looked for from the top: three of the four lie in the highest groups that are in
- * use, and at the median the walk is over, so that the lower half is not read at all. */
+ * Quantiles are searched from the top: three of the four lie in the highest groups in use, and the
+ * search ends at the median, so the lower half is not read at all. */
 #include "base/stats/line.h"
 #include "live/merge.h"
 
 enum { RANKS = PLUMB_QUANTILES - 1 };
 _Static_assert((int)PLUMB_GROUP_LINES == PLUMB_LINE_SUMS, "line.h adds up a group");
 
-/* Of ranks that nobody holds, because a file is damaged. */
+/* The bucket of a rank that no bucket reaches, because a file is damaged. */
 #define NO_BUCKET UINT32_MAX
 
-/* The counts of a group that is there. */
+/* Returns a count of a group that is not NULL. */
 static PLUMB_ALWAYS_INLINE uint64_t count_at(union plumb_merge_group group, uint32_t i, bool wide)
 {
     return wide ? group.wide[i] : group.narrow[i];
@@ -24,7 +24,7 @@ static PLUMB_ALWAYS_INLINE bool is_there(union plumb_merge_group group, bool wid
 
 /* ---- Quantiles ------------------------------------------------------------------------------- */
 
-/* sums[l]: of the lines before line l; the last one, of all, is returned. */
+/* Sets sums[l] to the sum of the lines before line l. Returns the last one, the sum of all. */
 static PLUMB_ALWAYS_INLINE uint64_t sum_lines(uint64_t sums[PLUMB_GROUP_LINES + 1],
                                               union plumb_merge_group group, bool wide)
 {
@@ -40,8 +40,8 @@ static PLUMB_ALWAYS_INLINE uint64_t sum_lines(uint64_t sums[PLUMB_GROUP_LINES + 
     return sums[PLUMB_GROUP_LINES];
 }
 
-/* The first count that, with all before it, reaches `rank`. No branch on a count, where most
- * summaries are: it would be guessed wrong. */
+/* Returns the first count that, with all before it, reaches `rank`. The usual case has no branch on
+ * a count, because it would be mispredicted. */
 static PLUMB_ALWAYS_INLINE uint32_t place_of_rank(union plumb_merge_group group,
                                                   const uint64_t sums[PLUMB_GROUP_LINES + 1],
                                                   uint64_t rank, bool wide)
@@ -59,7 +59,7 @@ static PLUMB_ALWAYS_INLINE uint32_t place_of_rank(union plumb_merge_group group,
     return l + i;
 }
 
-/* All counts, where they cannot be taken for those of the statistics. */
+/* Sums up all counts, for files, where the count of the statistics may differ. */
 static uint64_t total_of(const struct plumb_merge_channel *c)
 {
     uint64_t total = 0;
@@ -69,7 +69,8 @@ static uint64_t total_of(const struct plumb_merge_channel *c)
     return total;
 }
 
-/* The first bucket in use of a group after that of `bucket`; `bucket` where there is none. */
+/* Returns the first bucket in use in a group after that of `bucket`, or `bucket` if there is
+ * none. */
 static uint32_t bucket_above(const struct plumb_merge_channel *c, uint32_t bucket, bool wide)
 {
     for (uint32_t g = bucket / PLUMB_GROUP + 1; g < PLUMB_GROUPS; g++)
@@ -92,7 +93,7 @@ static PLUMB_ALWAYS_INLINE void find_ranks(uint32_t bucket[PLUMB_QUANTILES],
         if (!is_there(group, wide))
             continue;
         sum = sum_lines(sums, group, wide);
-        /* More than there were: somebody goes on writing to the file. */
+        /* More than before: the process continues to write to the file. */
         total = sum < total ? total - sum : 0;
         for (; n > 0 && rank[n - 1] > total; n--)
             bucket[n - 1] = g * PLUMB_GROUP + place_of_rank(group, sums, rank[n - 1] - total, wide);
@@ -106,7 +107,7 @@ static PLUMB_ALWAYS_INLINE void find_ranks(uint32_t bucket[PLUMB_QUANTILES],
         bucket[--n] = NO_BUCKET;
 }
 
-/* The value of `bucket`, within what was measured. */
+/* Returns the value of `bucket`, clamped to minimum and maximum. */
 static double value_of(const struct plumb_merge_channel *c, uint32_t bucket)
 {
     double min = (double)c->stats.min, max = (double)c->stats.max;

@@ -35,7 +35,7 @@ static uint64_t value_between(uint64_t *random, uint32_t low, uint32_t high)
     return (UINT64_C(1) << octave) + random_next(random) % (UINT64_C(1) << octave);
 }
 
-/* The lines in use alone, as a copy of a state has them. */
+/* Only the lines in use, like a copy of a state. */
 static void pack(uint32_t *to, const uint32_t *buckets, const uint64_t *lines)
 {
     for (uint32_t l = 0; l < PLUMB_SKETCH_LINES; l++) {
@@ -68,7 +68,7 @@ static void add_sample(struct fixture *f, uint64_t value, uint64_t n)
     plumb_counts_add(&f->m, &f->c, plumb_sketch_index(value), n);
 }
 
-/* `file`: what is merged is a file, which may be damaged. */
+/* `file`: the input is a file, which may be damaged. */
 static void fixture_open(struct fixture *f, bool file)
 {
     memset(f, 0, sizeof *f);
@@ -127,7 +127,7 @@ static void figures_are_those_of_all_counts_together(void **state)
     uint64_t random = 7;
     (void)state;
     for (int turn = 0; turn < 400; turn++) {
-        /* Counts that fit 32 bits together, that do not, and few. */
+        /* Counts whose sum fits into 32 bits, counts whose sum does not, and few. */
         static const uint32_t each[3] = {1, 40000000, 1};
         static const uint32_t most[3] = {900, 90, 7};
         struct fixture f;

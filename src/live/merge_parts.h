@@ -1,13 +1,14 @@
 /* merge_parts.h: the histogram of a merged channel: counts of all its states and of single
- * samples, added up group by group. Memory from the arena of `m`; where there is none, `failed` is
- * set. */
+ * samples, added up group by group. Memory comes from the arena of `m`; a failed allocation sets
+ * its `failed`. */
 #ifndef PLUMB_LIVE_MERGE_PARTS_H
 #define PLUMB_LIVE_MERGE_PARTS_H
 
 #include "live/merge.h"
 
-/* Adds the lines of buckets in `lines` (as in struct plumb_live_state): `counts` are all buckets
- * or, `packed`, only those of the lines, in order. After the samples were added to c->stats. */
+/* Adds the lines of buckets in `lines` (as in struct plumb_live_state). `counts` are all buckets
+ * or, if `packed`, only those of the lines, in order. Call it after the samples were added to
+ * c->stats. */
 void plumb_counts_lines(struct plumb_merge *m, struct plumb_merge_channel *c,
                         const uint64_t lines[PLUMB_SKETCH_LINE_WORDS], const uint32_t *counts,
                         bool packed);

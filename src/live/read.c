@@ -1,6 +1,6 @@
-/* read.c: reads a whole mapping: undoes what a kill interrupted, adds up threads, replays what
- * was not folded, converts to nanoseconds. The mapping may be a damaged file: every offset goes
- * through plumb_live_at(), every list is bounded by what can fit into the file. */
+/* read.c: reads a whole mapping: undoes interrupted folds, adds up threads, replays the blocks that
+ * were not folded, converts to nanoseconds. The mapping may be a damaged file: every offset goes
+ * through plumb_live_at(), and the length of every list is bounded by the size of the file. */
 #include "live/read.h"
 
 #include <inttypes.h>
@@ -57,14 +57,14 @@ static void add_state(struct plumb_merge *m, const struct plumb_live_state *st)
     plumb_merge_state(m, st);
 }
 
-/* What skip_first_n has taken, from all threads, before any block is replayed. */
+/* Adds the samples that skip_first_n has taken on all threads, before any block is replayed. */
 static void add_skipped(struct reader *r, struct plumb_live_thread *th)
 {
     plumb_live_undo(&r->m, th);
     each_state(r, th, plumb_merge_skipped);
 }
 
-/* Adds the thread's places; returns the merged place of each, NULL: none. */
+/* Adds the thread's places. Returns the merged place of each, or NULL if there is none. */
 static uint32_t *add_places(struct reader *r, struct plumb_live_thread *th)
 {
     uint32_t n = th->tree.count;
@@ -103,7 +103,7 @@ static void add_open(struct reader *r, const struct plumb_live_thread *th)
         add_open_frame(r, &th->frames[d], th->tid, d);
 }
 
-/* What the trace lacks of the block that was just replayed. */
+/* Adds the spans of the block just replayed that the trace lacks. */
 static void add_unmet(struct reader *r, const struct plumb_live_thread *th)
 {
     const struct plumb_live_queue *q = plumb_live_at(&r->m.view, th->queue_off, sizeof *q);
@@ -158,7 +158,7 @@ static void add_open_async(struct reader *r)
     }
 }
 
-/* The process lived at least until the newest reading of its counter. */
+/* Moves the end to the newest reading of the counter: the process lived at least that long. */
 static void extend_end(struct reader *r)
 {
     uint64_t ticks = plumb_live_newest_ticks(&r->m, &r->end);
@@ -245,7 +245,8 @@ static void note_count(struct reader *r, const char *what, uint64_t n)
         plumb_timing_note(r->t, plumb_arena_printf(&r->t->arena, "%" PRIu64 " %s", n, what));
 }
 
-/* What a file that stopped growing does not have: its process went on in memory of its own. */
+/* Notes that the file stopped growing, and lacks what its process recorded in private memory
+ * later. */
 static void note_frozen(struct reader *r)
 {
     const struct plumb_live_header *h = r->m.view.h;
@@ -259,7 +260,7 @@ static void note_frozen(struct reader *r)
                                  (double)ns * 1e-9, strerror((int)h->frozen_errno)));
 }
 
-/* What the report has no field for. */
+/* Adds notes for losses that have no field in the report. */
 static void note_losses(struct reader *r)
 {
     note_count(r, "rows are lost: live.plumb could not grow to hold them, or was cut short",
@@ -295,7 +296,7 @@ static void fill_drops(struct reader *r)
         t->drops.unbalanced += t->nodes[i].unbalanced;
 }
 
-/* NULL: the run does not know. */
+/* Returns NULL if the run does not have the fact. */
 static const char *known_fact(struct reader *r, enum plumb_live_fact which)
 {
     return r->m.view.h->fact_off[which] ? plumb_live_fact_text(&r->m.view, which) : NULL;

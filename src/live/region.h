@@ -1,11 +1,11 @@
-/* region.h: what of regions stands in the live mapping. Part of layout.h.
+/* region.h: regions in the live mapping. Part of layout.h.
  *
  * A thread is inside a selected region while a node with PLUMB_NODE_SELECTED is among its open
- * spans or on the path it has adopted: that follows from its records. When anybody in the process
- * was, is told by the list of intervals, entered under the ledger's lock. An interval's `on` is
- * read from the clock after the entry has been made, and its `off` after it has been set to
- * PLUMB_INTERVAL_CLOSING: so whoever looks at a record of before finds the interval as it was then,
- * or that it has to wait some instructions. */
+ * spans or on the path it has adopted: that follows from its records. The times in which any thread
+ * was inside one are in the list of intervals, which is written under the ledger's lock. An
+ * interval's `on` is read from the clock after the entry has been made, and its `off` after the
+ * entry has been set to PLUMB_INTERVAL_CLOSING. So a reader of an earlier record finds either the
+ * interval as it was then, or that it has to wait for some instructions. */
 #ifndef PLUMB_LIVE_REGION_H
 #define PLUMB_LIVE_REGION_H
 
@@ -19,9 +19,9 @@ struct plumb_timing;
 #define PLUMB_NODE_SELECTED (UINT32_C(1) << 31)
 
 enum plumb_live_selection {
-    PLUMB_SELECT_RUN = 0,     /* nobody chose: the trace has the whole run */
-    PLUMB_SELECT_REGIONS = 1, /* it has what runs in the selected regions */
-    PLUMB_SELECT_NOTHING = 2  /* none of the names was a region's: there is no trace */
+    PLUMB_SELECT_RUN = 0,     /* no selection: the trace has the whole run */
+    PLUMB_SELECT_REGIONS = 1, /* the trace has only the selected regions */
+    PLUMB_SELECT_NOTHING = 2  /* no name was a region's: there is no trace */
 };
 enum { PLUMB_REGIONS_MAX = 256 };
 struct plumb_live_region {
@@ -41,12 +41,12 @@ struct plumb_live_regions {
     uint32_t selection;       /* enum plumb_live_selection */
     uint32_t scope;           /* enum plumb_region_scope */
     uint32_t open;            /* threads in selected regions, not counting adopted ones */
-    uint32_t all;             /* 1: every region is selected, whichever there are */
-    uint64_t on_off, off_off; /* texts: what switching collection on and off is called */
+    uint32_t all;             /* 1: every region is selected */
+    uint64_t on_off, off_off; /* texts: the names of switching collection on and off */
     uint64_t left_out;        /* atomic: spans begun while a selected region was open elsewhere */
 };
 
-/* Adds to the notes of `t` the selected regions that nobody entered. Texts are the arena's. */
+/* Adds the selected regions that were never entered to the notes of `t`. Texts are the arena's. */
 void plumb_live_regions_note(struct plumb_timing *t, const struct plumb_merge *m);
 
 #endif

@@ -20,7 +20,7 @@ void plumb_live_regions_note(struct plumb_timing *t, const struct plumb_merge *m
             plumb_buf_printf(&names, "%s'%s'", names.len ? ", " : "",
                              plumb_live_text(&m->view, r->name_off));
     }
-    /* Whoever selects every region does not expect each. */
+    /* A user who selects every region does not expect each of them. */
     if (h->regions.selection == PLUMB_SELECT_REGIONS && names.len && !names.failed &&
         !(h->regions.all && entered))
         plumb_timing_note(t, plumb_arena_printf(&t->arena,

@@ -1,12 +1,11 @@
 /* replay.h: the one reading of ring records: turns a block into ended runs.
  *
- * Used by the recording thread (record/span/fold.c, hot) and by everybody who reads a mapping
- * (live/merge.c), so that they cannot disagree about what the records mean. The caller gives the
- * sink as constant function pointers; everything is inlined into it.
+ * Used by the recording thread (record/span/fold.c, hot) and by every reader of a mapping
+ * (live/merge.c), so they cannot disagree about the meaning of records. The caller passes the sink
+ * as constant function pointers; everything is inlined into it.
  *
- * Runs that contain nothing (a begin and its end side by side) and follow each other with the same
- * node, as in a tight loop, are handed over together: most of what a fold costs is the same for one
- * run and for sixty.
+ * Consecutive leaf runs of one node (each begin directly followed by its end), as in a tight loop,
+ * are passed on together: most of the cost of a fold is the same for one run and for sixty.
  *
  * The input may be hostile (a file): depth is checked here, node, group and place numbers by the
  * sink. */
@@ -32,7 +31,8 @@ struct plumb_ended {
     bool async;
 };
 
-/* The skip_first_n in force at `ticks`; beyond what is remembered, the oldest that is. */
+/* Returns the skip_first_n in force at `ticks`; before the oldest change that is kept, the value of
+ * that one. */
 static inline uint64_t plumb_live_skip_at(const struct plumb_live_pipeline *p, uint64_t ticks)
 {
     uint32_t k = PLUMB_ACQUIRE(p->skips), oldest = k > PLUMB_SKIPS ? k - PLUMB_SKIPS : 0;
@@ -48,20 +48,20 @@ struct plumb_sink {
      * Returns the sum of their durations. */
     uint64_t (*leaves)(void *self, uint32_t parent, uint64_t key, bool outermost, uint64_t base,
                        const uint64_t *words, uint32_t pairs);
-    /* A span: `f` as it was while open, its duration and what is left of it without nested runs. */
+    /* A span: `f` as it was while open, its duration, and its duration without nested runs. */
     void (*ended)(void *self, const struct plumb_live_frame *f, uint64_t value, uint64_t own,
                   bool outermost, uint64_t end_ticks);
-    void (*sample)(void *self, const struct plumb_ended *e); /* anything else with a value */
+    void (*sample)(void *self, const struct plumb_ended *e); /* any other record with a value */
     /* A device took `value` ns for another node, inside a run of this key. */
     void (*within)(void *self, const struct plumb_ended *e);
     void (*failed)(void *self, const struct plumb_ended *e);
     void (*abandoned)(void *self, const struct plumb_ended *e);
     void (*unbalanced)(void *self, const struct plumb_ended *e);
-    /* The place that an adopted path of `n` nodes leads to. */
+    /* Returns the place that an adopted path of `n` nodes leads to. */
     uint32_t (*adopt)(void *self, uint32_t group, const uint64_t *path, uint32_t n);
 };
 
-/* Where a replay stands; frames[0] stands for whatever is around the outermost span. */
+/* The position of a replay; frames[0] stands for the context around the outermost span. */
 struct plumb_replay {
     const struct plumb_sink *sink;
     void *self;
@@ -94,7 +94,7 @@ static __attribute__((noinline)) void plumb_replay_marked(const struct plumb_sin
         e->why_off = f->why_off;
         sink->failed(self, e);
     } else {
-        /* As if it had never been: what it contained belongs to the span around it. */
+        /* The span is dropped: its contents belong to the span around it. */
         f[-1].child_ticks += f->child_ticks;
         sink->abandoned(self, e);
     }
@@ -122,8 +122,8 @@ static inline bool plumb_replay_is_inside(const struct plumb_replay *r, uint64_t
     return false;
 }
 
-/* Device time belongs to each node around it once, however often it is open. What was launched
- * before is of the stage that launched it, not of whatever runs now. */
+/* Device time counts once for each node around it, however often that node is open. Work that was
+ * launched earlier belongs to the stage that launched it, not to the spans that are open now. */
 static inline void plumb_replay_within(const struct plumb_replay *r, const uint64_t *w, uint32_t n,
                                        const struct plumb_ended *sample)
 {
@@ -220,11 +220,11 @@ plumb_replay_wide(const struct plumb_replay *r, const uint64_t *w, uint32_t n, u
         plumb_replay_sample(r, w, n, small, ticks);
         break;
     default:
-        break; /* arguments, and what newer versions write: no statistics in them */
+        break; /* arguments, and records of newer versions: without statistics */
     }
 }
 
-/* How many words of begin/end pairs of the same node start at `w`. */
+/* Returns how many words of begin/end pairs of the same node start at `w`. */
 static PLUMB_ALWAYS_INLINE uint32_t plumb_replay_pairs(const uint64_t *w, const uint64_t *end)
 {
     const uint64_t low = ((uint64_t)1 << (64 - PLUMB_TICK_BITS)) - 1;
@@ -236,8 +236,8 @@ static PLUMB_ALWAYS_INLINE uint32_t plumb_replay_pairs(const uint64_t *w, const 
     return (uint32_t)(at - w);
 }
 
-/* Replays one block from its records on: words [PLUMB_BLOCK_WORDS]. Where it stands lives in
- * registers meanwhile; the context is brought up to date where somebody else looks at it. */
+/* Replays one block from its records on: words [PLUMB_BLOCK_WORDS]. Its position is kept in
+ * registers; the context is updated before other code reads it. */
 static PLUMB_ALWAYS_INLINE void plumb_replay_block(const struct plumb_sink *sink, void *self,
                                                    struct plumb_live_context *c,
                                                    struct plumb_live_frame *frames,

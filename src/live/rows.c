@@ -1,6 +1,5 @@
-/* rows.c: the rows and the call tree of a report, from what was merged of a mapping: one way
- * for the report of a run that has ended and for the table of one that goes on, so that both have
- * the same figures. */
+/* rows.c: the rows and the call tree of a report, from a merged mapping. The report of a finished
+ * run and the table of a running one share this code, so both have the same figures. */
 #include "base/error.h"
 #include "live/read.h"
 #include "live/replay.h"
@@ -29,8 +28,9 @@ static void fill_pipelines(const struct rows *r)
     }
 }
 
-/* Times of the places in ns that add up exactly, as their ticks do: a place's total is its own
- * time, its children's totals and what failed or was abandoned below it, each rounded once. */
+/* Converts the times of the places to ns such that they add up exactly, as their ticks do. A
+ * place's total is the sum of its own time, its children's totals, and the failed or abandoned runs
+ * below it, each rounded once. */
 static int place_times(const struct rows *r, uint64_t *total_ns)
 {
     size_t n = r->m->tree_count;
@@ -46,7 +46,7 @@ static int place_times(const struct rows *r, uint64_t *total_ns)
         /* Negative below an abandoned place, whose own children count although it does not. */
         total_ns[i] = rest >= 0 ? total_ns[i] + rest_ns
                                 : total_ns[i] - (rest_ns < total_ns[i] ? rest_ns : total_ns[i]);
-        /* All of its samples were skipped: what rounding leaves of those inside is not its time. */
+        /* All of its samples were skipped: a remainder that comes from rounding is not its time. */
         if (!p->total)
             total_ns[i] = 0;
         inside[p->parent] += p->total;
@@ -55,7 +55,7 @@ static int place_times(const struct rows *r, uint64_t *total_ns)
     return PLUMB_OK;
 }
 
-/* The row of a place, whose runs may have been counted under (other). 0: none. */
+/* Returns the row of a place, whose runs may have been counted under (other). 0: none. */
 static uint64_t row_of_place(const struct rows *r, const struct plumb_merge_place *p)
 {
     uint64_t other = plumb_key(plumb_key_group(p->key) & 0xff00u, PLUMB_NODE_OTHER);
@@ -101,7 +101,7 @@ int plumb_live_rows(struct plumb_timing *t, struct plumb_merge *m, double tick_n
                                        total_ns[i],
                                        plumb_ticks_to_ns(p->self, r->tick_ns),
                                        p->async != 0};
-        /* Outermost is also what ran below spans that never ended: they left no sample to be in. */
+        /* Runs below spans that never ended are outermost too: those spans left no sample. */
         if (place_at[p->parent] == PLUMB_TIMING_NONE && !p->async) {
             t->nodes[row_at[row - 1]].outermost_ns += total_ns[i];
             t->nodes[row_at[row - 1]].outermost_count += p->count;

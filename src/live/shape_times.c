@@ -11,11 +11,11 @@
 
 struct reader {
     struct plumb_shape_times *out;
-    struct plumb_merge m; /* for its checked looks into the mapping alone */
+    struct plumb_merge m; /* only for its checked reads of the mapping */
     double tick_ns;
-    uint32_t *group_of; /* of a signature's index: index in `out` + 1; 0: none */
+    uint32_t *group_of; /* by a signature's index: index in `out` + 1; 0: none */
     size_t signatures, signature_cap, group_cap;
-    size_t left; /* bytes of packs still to be expected: a sound mapping has none of them twice */
+    size_t left; /* bytes of packs that may still come: a sound mapping has no pack twice */
 };
 
 /* ---- Shapes ---------------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static void put_separator(struct plumb_buf *out, size_t i)
         plumb_buf_str(out, ", ");
 }
 
-/* Lists are nested PLUMB_SIGNATURE_DEPTH deep at most: plumb_pack_read() sees to it. */
+/* Lists are nested PLUMB_SIGNATURE_DEPTH deep at most: plumb_pack_read() ensures that. */
 static void put_shape(struct plumb_buf *out, const struct plumb_signature_value *v)
 {
     plumb_buf_char(out, '[');
@@ -94,8 +94,8 @@ static const char *name_of(struct reader *r, uint32_t node)
     return n ? plumb_arena_strdup(&r->out->arena, plumb_live_text(&r->m.view, n->name_off)) : NULL;
 }
 
-/* A group for the next signature; one that makes no sense, or whose shapes are not known, has
- * none. */
+/* Adds the group of the next signature; an invalid signature, or one whose shapes are not known,
+ * has none. */
 static void add_signature(struct reader *r, const struct plumb_live_signature *live)
 {
     struct plumb_shape_times *out = r->out;
@@ -125,7 +125,7 @@ static void add_time(struct reader *r, const struct plumb_live_signature_time *t
     const struct plumb_live_pipeline *p =
         plumb_live_element(&r->m.view, &r->m.view.h->pipelines, plumb_key_group(t->key) >> 8 & 0xff,
                            sizeof(struct plumb_live_pipeline));
-    /* Of before the pipeline's last reset: as if it had not been. */
+    /* Data from before the pipeline's last reset is left out. */
     if (!group || !t->shown || !p || t->copy[shown].reset_generation != p->reset_generation)
         return;
     struct plumb_shape_time *to = &r->out->at[group - 1];
@@ -150,13 +150,13 @@ int plumb_live_to_shape_times(struct plumb_shape_times *out, const unsigned char
                        .m = {.view = plumb_live_view_of(base, bytes)},
                        .tick_ns = tick_ns,
                        .left = bytes};
-    /* Times first: whose are counted here have their signature in the table. */
+    /* The count of times is read first: then each of them has its signature in the table. */
     uint32_t times = PLUMB_ACQUIRE(h->times.count), n = PLUMB_ACQUIRE(h->signatures.count);
     for (uint32_t i = 0; i < n && !out->arena.failed; i++) {
         const struct plumb_live_signature *live =
             plumb_live_element(&r.m.view, &h->signatures, i, sizeof *live);
         if (!live)
-            break; /* the rest lies beyond what there is */
+            break; /* the rest is beyond the end of the mapping */
         add_signature(&r, live);
     }
     for (uint32_t i = 0; i < times && !out->arena.failed; i++) {

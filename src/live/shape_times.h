@@ -1,5 +1,5 @@
-/* shape_times.h: what stages took by the shapes of their inputs, from a live mapping: for the
- * summary of a rank, which is grouped by them. */
+/* shape_times.h: the times of stages by the shapes of their inputs, read from a live mapping. The
+ * summary of a rank is grouped by them. */
 #ifndef PLUMB_LIVE_SHAPE_TIMES_H
 #define PLUMB_LIVE_SHAPE_TIMES_H
 
@@ -9,12 +9,13 @@
 #include "base/arena.h"
 #include <plumb/error.h>
 
-/* Calls of one stage and signature, in all pipelines and phases, as far as the report's statistics
- * hold them: without failed and skipped ones, and those from before a reset. */
+/* The calls of one stage and signature, in all pipelines and phases, that are in the report's
+ * statistics: without failed and skipped ones, and those from before a reset. */
 struct plumb_shape_time {
     const char *name; /* of the node */
     /* Of each input in order, as PyTorch writes them: "[[1, 16, 64], [77, 768], []]". A list is a
-     * list of such, what is no tensor is []; "..." stands for what found no room. */
+     * list of these, and an input that is not a tensor is []. "..." stands for inputs that did not
+     * fit. */
     const char *shapes;
     uint64_t count, total_ns;
     uint64_t self_ns; /* without the spans inside */
@@ -23,7 +24,7 @@ struct plumb_shape_time {
     uint64_t device_within_ns; /* the same of other nodes */
 };
 
-/* What a node took in the steps that the trace is kept to; names may repeat. */
+/* Times of a node in the steps that the trace is restricted to; names may repeat. */
 struct plumb_active_time {
     const char *name;
     uint64_t count, self_ns, device_ns, device_samples, device_within_ns;
@@ -31,7 +32,7 @@ struct plumb_active_time {
 
 struct plumb_shape_times { /* zeroed is empty; owned as a whole by its arena */
     struct plumb_arena arena;
-    /* Those steps, and all that ran in them; NULL: the table is of the whole run. */
+    /* Those steps, and everything that ran in them; NULL: the table covers the whole run. */
     const char *steps;
     struct plumb_active_time *active;
     size_t active_count;
@@ -39,7 +40,7 @@ struct plumb_shape_times { /* zeroed is empty; owned as a whole by its arena */
     size_t count;
 };
 
-/* Fills `out` from a whole mapping, which may be a damaged file: what makes no sense is left out.
+/* Fills `out` from a whole mapping, which may be a damaged file: invalid entries are left out.
  * `tick_ns`: as in the report of the run. Errors: PLUMB_ERR_FORMAT: no mapping of this version;
  * PLUMB_ERR_MEMORY. */
 int plumb_live_to_shape_times(struct plumb_shape_times *out, const unsigned char *base,

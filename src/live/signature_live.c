@@ -9,17 +9,17 @@
 #include "live/merge.h"
 #include "model/signature_pack.h"
 
-struct stages { /* while they are found */
+struct stages { /* the stages found so far */
     struct plumb_signature_stage *at;
     size_t count, cap;
     struct plumb_map of;   /* hash of the name -> index + 1 */
-    uint64_t *last_serial; /* of each: what its `last` is of */
+    uint64_t *last_serial; /* of each: serial of the call that its `last` is of */
 };
 
 struct reader {
     struct plumb_signature *s;
-    struct plumb_merge m; /* for its checked looks into the mapping alone */
-    size_t left; /* bytes of packs still to be expected: a sound mapping has none of them twice */
+    struct plumb_merge m; /* only for its checked reads of the mapping */
+    size_t left; /* bytes of packs that may still come: a sound mapping has no pack twice */
 };
 
 static const char *text_at(struct reader *r, uint64_t off)
@@ -115,7 +115,7 @@ static void add(struct reader *r, struct stages *stages, const struct plumb_live
     }
 }
 
-/* Of all calls. */
+/* Reads the signatures of all calls. */
 static void read_stages(struct reader *r)
 {
     const struct plumb_live_table *t = &r->m.view.h->signatures;
@@ -125,7 +125,7 @@ static void read_stages(struct reader *r)
         const struct plumb_live_signature *live =
             plumb_live_element(&r->m.view, t, i, sizeof *live);
         if (!live)
-            break; /* the rest lies beyond what there is */
+            break; /* the rest is beyond the end of the mapping */
         add(r, &stages, live);
     }
     r->s->stages = stages.at;
@@ -158,7 +158,7 @@ static const struct plumb_live_section *section_at(struct reader *r, uint64_t se
     return section && section->request == serial ? section : NULL;
 }
 
-/* The newest ones, and none where no call of any was for one. */
+/* Reads the newest requests; none if no call was for a request. */
 static void read_requests(struct reader *r)
 {
     uint64_t last = PLUMB_ACQUIRE(r->m.view.h->ledger.requests);

@@ -1,22 +1,22 @@
-/* trace.h: what the live mapping holds of the trace.
+/* trace.h: the trace in the live mapping.
  *
  * While a run is traced, each thread block has a *queue* of slots. A fold that is about to turn a
- * ring block into statistics first copies it, with what a decoder must know of it, to the next slot
- * (record/trace/trace.c); the writer takes slots in order, and what it has taken is in the file. So
- * the span path knows nothing of traces, statistics never depend on one, and a killed process
- * leaves in its mapping what its file lacks: the slots behind `taken`, and the block that was not
+ * ring block into statistics first copies it to the next slot, with the context that a decoder
+ * needs (record/trace/trace.c). The writer takes slots in order; taken slots are in the file. So
+ * the span path has no code for traces, and statistics never depend on one. A killed process leaves
+ * the missing part of its file in its mapping: the slots after `taken`, and the block that was not
  * folded.
  *
  *   stop mode: no free slot: the block is not copied; its spans are counted, by node, in a *gap*,
- *              which takes a slot of its own once there is room again
+ *              which takes a slot of its own once one is free
  *   ring mode: the oldest slot is overwritten; slots are read when they are to be kept
  *
  * Threads: `put`, slots, gaps and the log are the owner's; `taken`, states and struct
  * plumb_live_trace the writer's. A slot's `number` is 0 while it is being written, and released
  * last.
  *
- * What is committed: bytes of the file, and per thread how far its slots are in them, belong
- * together, so both are kept twice and switched by one store of `batch`. */
+ * A commit consists of the length of the file and, for each thread, the number of its slots in the
+ * file. They belong together, so both are kept twice and switched by one store of `batch`. */
 #ifndef PLUMB_LIVE_TRACE_H
 #define PLUMB_LIVE_TRACE_H
 
@@ -29,7 +29,7 @@ enum {
     PLUMB_TRACE_NAME = 16,       /* bytes of a thread's name, NUL included */
     PLUMB_TRACE_WORDS = 128,     /* PLUMB_BLOCK_WORDS */
     PLUMB_TRACE_DEPTH = 256,     /* PLUMB_DEPTH_MAX + 1 */
-    PLUMB_TRACE_GAP_NODES = 120, /* nodes that a gap counts apart */
+    PLUMB_TRACE_GAP_NODES = 120, /* nodes that a gap counts separately */
     PLUMB_TRACE_LOG = 128,       /* keys that one block's drops are counted under: a block's */
     PLUMB_TRACE_PENDING = 256,   /* words of arguments of a thread's open spans */
     PLUMB_TRACE_SLOTS_MIN = 8
@@ -38,7 +38,7 @@ enum {
 /* ---- Slots ----------------------------------------------------------------------------------- */
 enum plumb_trace_slot_kind { PLUMB_SLOT_BLOCK = 1, PLUMB_SLOT_GAP = 2 };
 enum plumb_trace_slot_flag {
-    PLUMB_SLOT_RESUMES = 1 /* blocks before were left out: what is open must be compared */
+    PLUMB_SLOT_RESUMES = 1 /* blocks before it were left out: the open spans must be compared */
 };
 struct plumb_trace_open {
     uint64_t begin_ticks;
@@ -46,8 +46,8 @@ struct plumb_trace_open {
 };
 struct plumb_trace_slot {
     uint64_t number;          /* from 1, in the order of `put`; 0: being written */
-    uint64_t block;           /* number of the ring block; of a gap, of the last one that is lost */
-    uint32_t tid, generation; /* whose it is: thread blocks are handed on */
+    uint64_t block;           /* number of the ring block; for a gap, of the last lost one */
+    uint32_t tid, generation; /* its thread: thread blocks are reused */
     uint32_t group, depth;    /* when the block began */
     int64_t step;
     uint16_t kind, flags; /* enum plumb_trace_slot_kind, _flag */
@@ -60,11 +60,11 @@ struct plumb_trace_slot {
     uint64_t data[PLUMB_TRACE_WORDS]; /* the block, or struct plumb_trace_gap */
 };
 
-/* Blocks in a row that were not copied. */
+/* Consecutive blocks that were not copied. */
 struct plumb_trace_gap {
     uint64_t from_block, through_block;
     uint64_t from_ticks, through_ticks;
-    uint64_t spans;  /* that ended in it */
+    uint64_t spans;  /* that ended in them */
     uint64_t others; /* of them, of nodes that are not below */
     uint64_t count;
     uint64_t reserved;
@@ -79,8 +79,8 @@ enum plumb_trace_frame_flag {
     PLUMB_TRACE_FAILED = 2,    /* why_off */
     PLUMB_TRACE_ABANDONED = 4, /* why_off */
     PLUMB_TRACE_ARGS = 8,      /* some are pending */
-    PLUMB_TRACE_LATE = 16,     /* its begin lay in blocks that were left out */
-    PLUMB_TRACE_LEFT = 32      /* a region that a jump has left: it selects nothing any more */
+    PLUMB_TRACE_LATE = 16,     /* its begin is in blocks that were left out */
+    PLUMB_TRACE_LEFT = 32      /* a region that a jump has left: it selects nothing more */
 };
 struct plumb_trace_frame {
     uint64_t begin_ticks;
@@ -91,7 +91,7 @@ struct plumb_trace_frame {
     uint32_t reserved;
 };
 struct plumb_trace_state {
-    uint64_t batch; /* that it was committed with; 0: none */
+    uint64_t batch; /* the batch that committed it; 0: none */
     uint64_t taken; /* slots */
     uint64_t block; /* the newest that is in the trace, or counted as lost */
     uint64_t last_ticks;
@@ -99,33 +99,34 @@ struct plumb_trace_state {
     uint32_t tid, generation; /* 0: no thread yet */
     uint32_t group, depth;
     int64_t step;
-    uint64_t flow; /* adopted, and not yet told with a span; 0: none */
+    uint64_t flow; /* adopted, and not yet written with a span; 0: none */
     uint32_t path_depth, pending_words;
     uint32_t path[PLUMB_TRACE_PATH];
     struct plumb_trace_frame frames[PLUMB_TRACE_DEPTH]; /* [1 .. depth]; [0]: around the spans */
-    /* What is told with the end of an open span, or with the begin of the next (a stack): its depth
-     * << 32 | words, and the record; one after the other. */
+    /* Records that are written with the end of an open span, or (a stack) with the begin of the
+     * next: depth << 32 | words, then the record, in sequence. */
     uint64_t pending[PLUMB_TRACE_PENDING];
 };
 
 /* ---- Of a thread block ----------------------------------------------------------------------- */
 struct plumb_live_queue {
     uint64_t slots_off;
-    uint32_t slots;    /* a power of two; 0: no room, so everything is lost */
+    uint32_t slots;    /* a power of two; 0: it did not fit, so everything is lost */
     uint32_t sequence; /* of the file, set by the writer; 0: none yet */
     char name[PLUMB_TRACE_NAME];
     uint64_t line0[4];
     uint64_t put;      /* slots written */
     uint32_t dropping; /* the block before was not copied */
-    uint32_t left_out; /* nor is it in a gap: nobody wanted it */
+    uint32_t left_out; /* it is not in a gap either: it was not selected */
     uint64_t dropped_spans, dropped_blocks;
     uint64_t line1[4];
     uint64_t taken; /* slots that may be written again */
     uint64_t line2[7];
-    /* The gap that goes on: the newer one whose `through_block` has been folded. */
+    /* The open gap: the newer one whose `through_block` has been folded. */
     struct plumb_trace_gap gap[2];
-    /* What a dropped block does to the counts of its states. Applied by whoever finds `block` to be
-     * folded and not 0: values, not differences, so twice is as good as once. */
+    /* The effect of a dropped block on the counts of its states. It is applied by the first code
+     * that finds `block` folded and not 0. The entries are values, not differences, so applying
+     * them twice does no harm. */
     struct {
         uint64_t block;
         uint64_t count;
@@ -134,8 +135,8 @@ struct plumb_live_queue {
             uint64_t state_off, untraced;
         } state[PLUMB_TRACE_LOG];
     } log;
-    /* Settled losses under keys of which the thread has no state: their first block was not folded.
-     * They belong to what a replay of that block counts. */
+    /* Settled losses under keys without a state on the thread: their first block was not folded.
+     * They belong to the counts of a replay of that block. */
     struct {
         uint64_t count;
         struct {
@@ -151,21 +152,21 @@ enum plumb_live_trace_mode {
     PLUMB_LIVE_TRACE_STOP = 1,
     PLUMB_LIVE_TRACE_RING = 2
 };
-enum plumb_live_trace_what { /* what else is in it */
+enum plumb_live_trace_what { /* optional contents of the trace */
                              PLUMB_TRACE_HAS_SHAPES = 1,
                              PLUMB_TRACE_HAS_MEMORY = 2,
                              PLUMB_TRACE_HAS_FLOPS = 4,
                              PLUMB_TRACE_HAS_STACK = 8,
                              PLUMB_TRACE_ONLY_NODES =
-                                 16 /* what runs inside nodes_off's; nobody asked for the rest */
+                                 16 /* only the spans inside those of nodes_off */
 };
-enum plumb_live_trace_end { /* why nothing is added any more */
+enum plumb_live_trace_end { /* why the trace has ended */
                             PLUMB_TRACE_GOES_ON = 0,
                             PLUMB_TRACE_AT_BOUND = 1, /* PLUMB_TRACE_MAX */
                             PLUMB_TRACE_NO_FILE = 2   /* `error` */
 };
-/* ns = ns0 + (ticks - ticks0) * ns_per_tick. For some time after the counter has jumped, what is
- * nearer to the last reading from before is dated from that one. */
+/* ns = ns0 + (ticks - ticks0) * ns_per_tick. For some time after the counter has jumped, readings
+ * that are nearer to the last one before the jump are dated from that one. */
 struct plumb_trace_clock {
     uint64_t ticks0, ns0;
     uint64_t ns_per_tick;                     /* in 2^-32; 0: not known yet */
@@ -182,7 +183,7 @@ struct plumb_live_trace {
     uint32_t kept;                              /* pieces written by a keep */
     uint64_t kept_bytes, kept_refused;
     uint64_t file_bytes, file_spans; /* once the file is finished */
-    uint64_t settled;                /* 1: plumb_trace_settle() was here */
+    uint64_t settled;                /* 1: plumb_trace_settle() has run */
     uint64_t batch;                  /* released */
     struct {
         uint64_t bytes, spans;

@@ -1,5 +1,5 @@
-/* trace_blocks.c: what is not plain spans: slots, gaps, and everything that a span is more than its
- * times. See trace_blocks.h. */
+/* trace_blocks.c: decodes everything except plain spans: slots, gaps, and the attributes of spans
+ * beyond their times. See trace_blocks.h. */
 #include "live/trace_blocks.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static void pend(struct plumb_trace_state *s, uint32_t depth, const uint64_t *w,
     s->pending_words += n + 1;
 }
 
-/* Those of spans deeper than `depth`, which have been told. */
+/* Removes the records of spans deeper than `depth`, which have been written. */
 static void unpend(struct plumb_trace_state *s, uint32_t depth)
 {
     uint32_t to = 0;
@@ -120,7 +120,7 @@ static void enter_path(struct plumb_trace_state *s, const struct plumb_trace_slo
     memcpy(s->path, slot->path, s->path_depth * sizeof s->path[0]);
 }
 
-/* Begins what began in blocks that were left out, at its own time. */
+/* Begins the spans whose begins were in blocks that were left out, at their own times. */
 static void open_late(const struct plumb_trace_decoder *d, const struct plumb_trace_slot *slot,
                       uint32_t depth)
 {
@@ -132,12 +132,12 @@ static void open_late(const struct plumb_trace_decoder *d, const struct plumb_tr
         return;
     f->begin_ticks = slot->frames[depth - 1].begin_ticks;
     f->key = slot->frames[depth - 1].key;
-    /* Its step is not known, but for that of the innermost, which may be the step now. */
+    /* Steps are not known, except that the innermost span's may be the current one. */
     f->step = s->frames[s->depth - 1].step;
     plumb_trace_begin_long(d, f);
 }
 
-/* Compares what is open with what the slot says is open. */
+/* Compares the open spans with those that the slot lists. */
 static void resume(const struct plumb_trace_decoder *d, const struct plumb_trace_slot *slot)
 {
     struct plumb_trace_state *s = d->s;
@@ -172,7 +172,7 @@ bool plumb_trace_enter_slot(const struct plumb_trace_decoder *d,
     bool resumes = slot->flags & PLUMB_SLOT_RESUMES || slot->generation != s->generation ||
                    slot->tid != s->tid;
     if (s->depth >= PLUMB_TRACE_DEPTH || s->pending_words > PLUMB_TRACE_PENDING)
-        s->depth = s->pending_words = 0; /* of a damaged file */
+        s->depth = s->pending_words = 0; /* a damaged file */
     enter_thread(d, slot);
     if (slot->kind == PLUMB_SLOT_GAP) {
         plumb_trace_gap_slot(d, (const struct plumb_trace_gap *)(const void *)slot->data);
@@ -255,7 +255,7 @@ static void sample(const struct plumb_trace_decoder *d, const uint64_t *w, uint3
     d->sink->async(d->self, d->s, &a);
 }
 
-/* What is no span and has a place in time. */
+/* Records with a time that are not spans. */
 static void point(const struct plumb_trace_decoder *d, const uint64_t *w, uint32_t n, uint32_t kind,
                   uint32_t small, uint64_t ticks)
 {

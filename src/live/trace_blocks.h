@@ -1,12 +1,12 @@
-/* trace_blocks.h: the one reading of a trace queue: turns slots into events, for the writer of a
- * live run and for whoever finishes the trace of a killed one, so that they cannot disagree.
+/* trace_blocks.h: the one decoder of trace queues: turns slots into events, for the writer of a
+ * live run and for the recovery of a killed run's trace, so they cannot disagree.
  *
- * One struct plumb_trace_state per thread and reading is all that is carried from slot to slot;
- * plain data, zero before the first slot. Two readings of the same slots (a second sink) have a
- * state each. Nothing is allocated, nothing fails.
+ * The only state between slots is one struct plumb_trace_state per thread and reader: plain data,
+ * zero before the first slot. A second sink for the same slots needs states of its own. Decoding
+ * allocates nothing and cannot fail.
  *
- * Order: events of a thread come as they happened. Times may jump back where the clock did; a sink
- * must not let a span end before it began.
+ * Events of a thread come in the order in which they happened. Times may jump back where the clock
+ * did; a sink must not let a span end before it began.
  *
  * The input may be hostile (a file): depths and lengths are checked here, nodes, groups and texts
  * by the sink. */
@@ -21,7 +21,7 @@
 enum plumb_trace_end {
     PLUMB_TRACE_END_SAID = 0,       /* by the program */
     PLUMB_TRACE_END_UNBALANCED = 1, /* an outer span ended, or its thread did */
-    PLUMB_TRACE_END_CUT = 2         /* its end was left out: it lasted to here at least */
+    PLUMB_TRACE_END_CUT = 2         /* its end was left out: it lasted at least until now */
 };
 enum plumb_trace_async_how {
     PLUMB_TRACE_ASYNC_DONE = 0,
@@ -35,21 +35,21 @@ struct plumb_trace_async {
     enum plumb_trace_async_how how;
 };
 
-/* What is done with events. `s` is where the thread stands; of a begin, `f` is s->frames[s->depth],
- * of an end too. Functions that are NULL are not called. */
+/* The functions that receive events. `s` is the state of the thread; `f` of a begin or an end is
+ * s->frames[s->depth]. Functions that are NULL are not called. */
 struct plumb_trace_sink {
     /* The thread of the events that follow; `name` may be "". */
     void (*thread)(void *self, const struct plumb_trace_state *s, const char *name);
-    /* A span of a node with nothing to say about it but its time: phase `inference`, pipeline and
-     * step those of the span around. Nearly all are. */
+    /* A span without attributes: phase `inference`, with the pipeline and step of the span around
+     * it. Nearly all spans are of this kind. */
     void (*begin)(void *self, uint64_t ticks, uint32_t node);
     void (*end)(void *self, uint64_t ticks);
-    /* As many of the next `n` words as it can do at once, all of plain spans: how many that were,
-     * none where it cannot do the first. Moves s->depth and the frames. `base`: ticks of the block.
-     * What it leaves comes one by one. */
+    /* Writes as many of the next `n` words as it can at once, all of plain spans. Returns how many
+     * those were: 0 if it cannot handle the first. Updates s->depth and the frames. `base`: ticks
+     * of the block. The remaining words are passed one by one. */
     uint32_t (*plain)(void *self, struct plumb_trace_state *s, uint64_t base, const uint64_t *words,
                       uint32_t n);
-    /* Any other: see plumb_trace_pending() for its arguments, f->flags, s->flow. */
+    /* Any other span: see plumb_trace_pending() for its arguments, f->flags, s->flow. */
     void (*begin_more)(void *self, const struct plumb_trace_state *s,
                        const struct plumb_trace_frame *f);
     void (*end_more)(void *self, const struct plumb_trace_state *s,
@@ -69,8 +69,8 @@ struct plumb_trace_sink {
                      uint64_t ns);
 };
 
-/* Which spans are to be shown; `wants` is asked at each begin, with the frame in place, and with
- * `f` NULL for what is no span. Its `next`, if any, must want it too. */
+/* Selects the spans that are shown. `wants` is called at each begin, with the frame in place, and
+ * with `f` NULL for events that are not spans. If there is a `next`, it must want the event too. */
 struct plumb_trace_filter {
     bool (*wants)(const struct plumb_trace_filter *self, const struct plumb_trace_state *s,
                   const struct plumb_trace_frame *f);
@@ -85,16 +85,16 @@ struct plumb_trace_decoder {
     struct plumb_trace_state *s;
 };
 
-/* Decodes one slot: events go to the sink, the state moves on. The second: a ring block that is in
- * no slot, as plumb_trace_slot() would find it, `words` of it. The third: the gap that went on when
- * the thread stopped. */
+/* Decodes one slot: passes events to the sink and updates the state. The second decodes `words` of
+ * a ring block that is not in a slot, as plumb_trace_slot() would. The third decodes the gap that
+ * was open when the thread stopped. */
 void plumb_trace_slot(const struct plumb_trace_decoder *d, const struct plumb_trace_slot *slot);
 void plumb_trace_gap_slot(const struct plumb_trace_decoder *d, const struct plumb_trace_gap *gap);
 
 /* ---- Arguments of spans ---------------------------------------------------------------------- */
 
-/* The records that wait for the end of the span at `depth` (or, a stack, for its begin): `at` 0 at
- * first; NULL: no more. */
+/* Returns the records that are written with the end of the span at `depth` (or, a stack, with its
+ * begin), one a call: `at` is 0 for the first; NULL after the last. */
 const uint64_t *plumb_trace_pending(const struct plumb_trace_state *s, uint32_t depth,
                                     uint32_t *at);
 
@@ -102,27 +102,27 @@ const uint64_t *plumb_trace_pending(const struct plumb_trace_state *s, uint32_t 
 
 bool plumb_trace_wants(const struct plumb_trace_filter *filter, const struct plumb_trace_state *s,
                        const struct plumb_trace_frame *f);
-/* Everything about a slot but its words; false: it has none to decode. */
+/* Decodes everything about a slot except its words. Returns false if it has no words to decode. */
 bool plumb_trace_enter_slot(const struct plumb_trace_decoder *d,
                             const struct plumb_trace_slot *slot);
 void plumb_trace_wide(const struct plumb_trace_decoder *d, const uint64_t *w, uint32_t n,
                       uint64_t ticks);
-/* The end of a span with something to say, or of one that is not shown. */
+/* Ends a span with attributes, or one that is not shown. */
 void plumb_trace_end_long(const struct plumb_trace_decoder *d, struct plumb_trace_frame *f,
                           uint64_t ticks);
 void plumb_trace_begin_long(const struct plumb_trace_decoder *d, struct plumb_trace_frame *f);
 
-/* Words that are taken singly where few could be taken together, before that is tried again. */
+/* After few words could be taken together, so many are taken singly before the next try. */
 enum { PLUMB_TRACE_ONE_BY_ONE = 8 };
 
-/* Whether begins need more than a look at the step. */
+/* Returns whether begins need more than a check of the step. */
 static PLUMB_ALWAYS_INLINE bool plumb_trace_is_special(const struct plumb_trace_decoder *d)
 {
     return d->filter || d->s->group & 0xff || d->s->flow || d->s->pending_words;
 }
 
-/* The words of a block. `sink` is d->sink, given as a constant so that the plain spans of a sink of
- * constant functions are inlined here. */
+/* Decodes the words of a block. `sink` is d->sink, passed as a constant, so the functions of a
+ * constant sink are inlined here. */
 static PLUMB_ALWAYS_INLINE void plumb_trace_words(const struct plumb_trace_decoder *d,
                                                   const struct plumb_trace_sink *sink,
                                                   const uint64_t *words, uint32_t n)

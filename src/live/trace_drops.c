@@ -13,7 +13,7 @@ enum { SETTLED = 2 }; /* `dropping`: gap[0] is all that is left */
 /* ---- Which spans were to be in the trace ------------------------------------------------------
  */
 
-/* As the filter of trace_regions.c decides it at a span's begin. */
+/* Decides like the filter of trace_regions.c at a span's begin. */
 static bool is_wanted(const struct plumb_trace_stack *s, uint64_t begin_ticks)
 {
     const struct plumb_live_regions *r = &s->source->h->regions;
@@ -55,7 +55,7 @@ static void count_end(struct plumb_trace_drops *drops, uint64_t key)
             return;
         }
     if (drops->count == PLUMB_BLOCK_WORDS)
-        return; /* cannot be: a block ends fewer */
+        return; /* impossible: a block ends fewer */
     drops->key[drops->count].key = key;
     drops->key[drops->count++].spans = 1;
 }
@@ -76,7 +76,7 @@ static void adopt(struct plumb_trace_stack *s, const uint64_t *w, uint32_t n)
     }
 }
 
-/* What a wide record of `n` words ends, or changes for what follows. */
+/* Counts the spans that a wide record of `n` words ends, and applies its other changes. */
 static void count_wide(struct plumb_trace_drops *drops, struct plumb_trace_stack *s,
                        const uint64_t *w, uint32_t n, uint64_t ticks)
 {
@@ -161,7 +161,7 @@ const struct plumb_trace_state *plumb_trace_committed(const struct plumb_live_vi
     return best;
 }
 
-/* Beside a thread that goes on, the caller finds out by its folds whether it changed meanwhile. */
+/* If the thread is running, the caller detects a change during the call by the thread's folds. */
 PLUMB_RACY bool plumb_trace_unfolded(const struct plumb_live_view *s,
                                      const struct plumb_live_thread *live,
                                      const struct plumb_live_queue *q, struct plumb_trace_slot *out)
@@ -190,7 +190,7 @@ PLUMB_RACY bool plumb_trace_unfolded(const struct plumb_live_view *s,
         return false;
     for (uint32_t i = 0; i < PLUMB_BLOCK_WORDS; i++)
         out->data[i] = PLUMB_LOAD(words[i]);
-    out->words = PLUMB_BLOCK_WORDS; /* decoding stops at the first that is empty */
+    out->words = PLUMB_BLOCK_WORDS; /* decoding stops at the first empty word */
     return out->data[PLUMB_BLOCK_HEAD] != 0;
 }
 
@@ -202,7 +202,7 @@ const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_threa
         return &q->gap[0];
     for (int i = 0; i < 2 && q->dropping; i++) {
         const struct plumb_trace_gap *g = &q->gap[i];
-        /* Of a block whose fold was not done, nothing is lost: it is in the ring. */
+        /* A block whose fold was not finished is not lost: it is in the ring. */
         if (g->through_block && g->through_block <= live->folded &&
             g->count <= PLUMB_TRACE_GAP_NODES && (!best || g->through_block > best->through_block))
             best = g;
@@ -231,7 +231,7 @@ static void each_queue(const struct plumb_live_view *s, each_fn *each, void *arg
     }
 }
 
-/* A block's losses, of which the process did not say any more that they are counted. */
+/* Counts the losses of a block that the process had logged and not yet counted. */
 static void settle_log(const struct plumb_live_view *s, struct plumb_live_thread *live,
                        struct plumb_live_queue *q, void *arg)
 {
@@ -284,7 +284,7 @@ static void rest_key(struct rest *r, uint64_t key, uint32_t spans)
     while (i < n && r->q->unmet.of[i].key != key)
         i++;
     if (i >= PLUMB_TRACE_WORDS)
-        return; /* cannot be: only one block has keys without a state */
+        return; /* impossible: only one block has keys without a state */
     if (i == n) {
         r->q->unmet.of[i].key = key;
         r->q->unmet.of[i].spans = 0;
@@ -298,7 +298,7 @@ static void rest_slot(struct rest *r, const struct plumb_trace_slot *slot, bool 
     struct plumb_trace_drops drops;
     if (slot->kind != PLUMB_SLOT_BLOCK || slot->words > PLUMB_BLOCK_WORDS ||
         slot->depth >= PLUMB_TRACE_DEPTH)
-        return; /* what a gap lost is counted already */
+        return; /* the losses of a gap are counted already */
     if (resumes || slot->flags & PLUMB_SLOT_RESUMES || slot->depth != r->stack.depth) {
         plumb_trace_stack_open(&r->stack, r->s, slot->group, slot->path,
                                slot->path_depth <= PLUMB_TRACE_PATH ? slot->path_depth : 0);
@@ -317,7 +317,7 @@ static void rest_slot(struct rest *r, const struct plumb_trace_slot *slot, bool 
     r->q->dropped_blocks++;
 }
 
-/* Goes on with what the thread has lost since; that comes after what is in the queue. */
+/* Continues with the open gap, which comes after the slots in the queue. */
 static void rest_gap(struct rest *r)
 {
     const struct plumb_trace_gap *open = plumb_trace_open_gap(r->live, r->q);
@@ -367,11 +367,11 @@ static void settle_rest(const struct plumb_live_view *s, struct plumb_live_threa
         newest = slot->block > newest ? slot->block : newest;
         rest_slot(&r, slot, false);
     }
-    /* A fold that was cut short may have copied its block before, and the writer taken it. */
+    /* An interrupted fold may already have copied its block, and the writer may have taken it. */
     if (plumb_trace_unfolded(s, live, q, &last) && last.block > newest)
         rest_slot(&r, &last, true);
     rest_gap(&r);
-    q->put = 0; /* empty: whoever finishes the file finds the gap alone */
+    q->put = 0; /* empty: the recovery of the file finds only the gap */
 }
 
 void plumb_trace_settle(const struct plumb_live_view *s)

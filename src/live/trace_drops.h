@@ -1,4 +1,4 @@
-/* trace_drops.h: what is not in a trace: counted by thread and node, exactly. */
+/* trace_drops.h: exact counts, by thread and node, of the spans that are not in a trace. */
 #ifndef PLUMB_LIVE_TRACE_DROPS_H
 #define PLUMB_LIVE_TRACE_DROPS_H
 
@@ -14,8 +14,8 @@ struct plumb_trace_drops {
     } key[PLUMB_BLOCK_WORDS];
 };
 
-/* The keys of the open spans, at [1 .. depth], which of them the selected regions take into the
- * trace, and where the thread is. */
+/* The keys of the open spans, at [1 .. depth], whether the selected regions take each into the
+ * trace, and the state of the thread. */
 struct plumb_trace_stack {
     const struct plumb_live_view *source;
     uint32_t depth;
@@ -26,46 +26,50 @@ struct plumb_trace_stack {
     bool left[PLUMB_TRACE_DEPTH]; /* PLUMB_TRACE_LEFT */
 };
 
-/* An empty stack of a thread below an adopted path, then its open spans, the outermost first. */
+/* The first makes the empty stack of a thread below an adopted path. The second adds its open
+ * spans, the outermost first. */
 void plumb_trace_stack_open(struct plumb_trace_stack *stack, const struct plumb_live_view *s,
                             uint32_t group, const uint32_t *path, uint32_t path_depth);
 void plumb_trace_stack_push(struct plumb_trace_stack *stack, uint64_t key, uint64_t begin_ticks);
 
-/* Counts the spans that end in a block of `n` words, but for those that the selected regions leave
- * out of the trace, and moves `stack` over it. */
+/* Counts the spans that end in a block of `n` words, without those that the selected regions leave
+ * out of the trace, and updates `stack`. */
 void plumb_trace_drops_count(struct plumb_trace_drops *drops, struct plumb_trace_stack *stack,
                              const uint64_t *words, uint32_t n);
 /* Adds a block to a gap. */
 void plumb_trace_gap_add(struct plumb_trace_gap *gap, const struct plumb_trace_drops *drops,
                          uint64_t block, uint64_t from_ticks, uint64_t through_ticks);
 
-/* Nobody records any more, and folds that were cut short have been undone. What the process had
- * not said any more is counted; of a trace that has ended early, so is what its queues still hold.
- * Afterwards the queues are empty, and what was in them is in their gaps. Once. */
+/* Completes the counts after recording has ended and interrupted folds have been undone. Counts the
+ * losses that the process had not counted yet and, if the trace has ended early, the slots that its
+ * queues still hold. Afterwards the queues are empty, and their contents are in their gaps. Call it
+ * once. */
 void plumb_trace_settle(const struct plumb_live_view *s);
 
-/* The block that was not folded, as the slot that it never became. False: there is none, or it is
- * empty; then `out` is an empty one, which still tells what is open. */
+/* Fills `out` with the slot that the block which was not folded would have become. Returns false if
+ * there is none, or if it is empty; then `out` is an empty slot, which still lists the open
+ * spans. */
 bool plumb_trace_unfolded(const struct plumb_live_view *s, const struct plumb_live_thread *live,
                           const struct plumb_live_queue *q, struct plumb_trace_slot *out);
-/* The state of a queue that belongs to the last commit; NULL: none. *which: of the two. */
+/* Returns the state of a queue that belongs to the last commit, or NULL. *which: index of the
+ * two. */
 const struct plumb_trace_state *plumb_trace_committed(const struct plumb_live_view *s,
                                                       const struct plumb_live_queue *q,
                                                       bool *which);
-/* The gap that goes on; NULL: none. */
+/* Returns the open gap, or NULL. */
 const struct plumb_trace_gap *plumb_trace_open_gap(const struct plumb_live_thread *live,
                                                    const struct plumb_live_queue *q);
 
-/* Spans that ended and whose end is not in the trace. */
+/* Returns the number of ended spans whose end is not in the trace. */
 uint64_t plumb_trace_lost(const struct plumb_live_view *s, uint32_t *threads);
 
-/* The sequences of the file from which something is missing: of threads, and of collectors' lanes.
- * Returns how many there are, also where `out` does not hold all of their numbers. `*count` gets
- * how many it holds. */
+/* Lists the sequences of the file that lack data: of threads, and of collectors' lanes. Returns how
+ * many there are, even if `out` cannot hold all of them. Sets `*count` to the number that it
+ * holds. */
 uint64_t plumb_trace_losers(const struct plumb_live_view *s, uint32_t *out, uint32_t most,
                             uint32_t *count);
 
-/* Why the trace ends where it does: "complete", ... */
+/* Returns why the trace ends where it does: "complete", ... */
 const char *plumb_trace_end_text(const struct plumb_live_header *h);
 
 #endif

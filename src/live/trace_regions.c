@@ -5,7 +5,7 @@
 
 #include <plumb/run.h>
 
-enum { WAITS = 1000 }; /* for some instructions of another thread */
+enum { WAITS = 1000 }; /* bounds the wait for some instructions of another thread */
 
 bool plumb_trace_is_selected(const struct plumb_live_view *s, uint32_t node)
 {
@@ -30,7 +30,8 @@ static struct plumb_live_interval *interval_at(const struct plumb_live_view *s, 
     return plumb_live_element(s, &s->h->intervals, i, sizeof(struct plumb_live_interval));
 }
 
-/* The word once it is no longer `unsettled`, or `unsettled` when that does not come. */
+/* Waits until the word is no longer `unsettled` and returns it; returns `unsettled` if that takes
+ * too long. */
 static uint64_t settled(const uint64_t *word, uint64_t unsettled, bool alive)
 {
     uint64_t value = PLUMB_ACQUIRE(*word);
@@ -48,7 +49,7 @@ bool plumb_trace_any_region(const struct plumb_live_view *s, uint64_t ticks, boo
     uint64_t off;
     if (high > PLUMB_INTERVALS_MAX)
         return false;
-    /* The last that begins at or before `ticks`, most likely the newest. */
+    /* Finds the last interval that begins at or before `ticks`, most likely the newest. */
     while (low < high) {
         uint32_t middle = high - low > 8 ? low + (high - low) / 2 : high - 1;
         const struct plumb_live_interval *i = interval_at(s, middle);

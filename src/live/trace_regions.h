@@ -13,12 +13,13 @@
 
 struct plumb_trace_regions {
     const struct plumb_live_view *source;
-    bool counts; /* spans that are left out though a region was open elsewhere */
-    bool alive;  /* the process goes on: an interval that is being entered is waited for */
+    bool counts; /* it counts spans that are left out although a region was open elsewhere */
+    bool alive;  /* the process is running: an interval that is being written is waited for */
     struct plumb_trace_filter filter;
 };
 
-/* Whether the run selects regions: else there is nothing to filter, and `r` stays as it is. */
+/* Opens the filter. Returns whether the run selects regions; otherwise there is nothing to filter,
+ * and `r` is untouched. */
 bool plumb_trace_regions_open(struct plumb_trace_regions *r, const struct plumb_live_view *s,
                               bool counts, bool alive);
 

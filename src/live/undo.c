@@ -1,5 +1,5 @@
-/* undo.c: takes back what a fold had changed when its process was killed. See the head of
- * layout.h for why this is enough. The mapping may be damaged: counts and offsets are checked. */
+/* undo.c: restores the data that an interrupted fold had changed. The first comment of layout.h
+ * explains why this is enough. The mapping may be damaged: counts and offsets are checked. */
 #include "live/undo.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static struct plumb_live_state *state_at(const struct plumb_undo_target *in,
     return in->state(in->self, off_of(u));
 }
 
-/* How many samples the buckets of a state hold. */
+/* Returns how many samples the buckets of a state hold. */
 static uint64_t mass(const struct plumb_live_state *st)
 {
     uint64_t sum = 0;
@@ -26,7 +26,8 @@ static uint64_t mass(const struct plumb_live_state *st)
     return sum;
 }
 
-/* Buckets keep what they have: the replay leaves out as many of the state's samples. */
+/* Buckets are not restored: the replay leaves out as many samples of the state as they are
+ * ahead. */
 static void note_ahead(struct plumb_merge *m, struct plumb_live_state *st)
 {
     const struct plumb_live_key *k = plumb_live_key_at(&m->view, st->key);
@@ -45,7 +46,7 @@ static void undo_state(struct plumb_live_state *st, const struct plumb_undo_stat
                        const struct plumb_undo_rest *rest)
 {
     if (u->state_off & PLUMB_UNDO_FULL) {
-        uint64_t next_off = st->next_off; /* grows behind the fold's back; nothing to put back */
+        uint64_t next_off = st->next_off; /* the list grows independently of folds: not restored */
         memcpy(st, rest->words, sizeof rest->words);
         st->next_off = next_off;
         memcpy(st->first, rest->rare, sizeof rest->rare);
@@ -61,7 +62,7 @@ static void undo_state(struct plumb_live_state *st, const struct plumb_undo_stat
         st->p2 = rest->p2;
 }
 
-/* Newest first: of a state that was saved twice, the older save is the state before the fold. */
+/* Newest first: if a state was saved twice, the older save is the state before the fold. */
 static void undo_states(struct plumb_merge *m, const struct plumb_live_undo *u,
                         const struct plumb_undo_target *in)
 {

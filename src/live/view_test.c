@@ -1,4 +1,4 @@
-/* view_test.c: what a damaged mapping says lies elsewhere is not there. */
+/* view_test.c: an offset that leads out of a mapping leads to nothing. */
 #include "live/view.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@
 
 enum { EXTRA = 4096, CHUNK = sizeof(struct plumb_live_header) / 64 * 64 + 64 };
 
-/* A header, and room for a chunk of nodes and a text. The end of the array is the end of the
- * mapping: whatever goes beyond is a report of the sanitizer. */
+/* A header, a chunk of nodes and a text. The end of the array is the end of the mapping: a read
+ * beyond it is a report of the sanitizer. */
 static _Alignas(64) unsigned char mapping[CHUNK + EXTRA];
 static struct plumb_live_view view;
 static struct plumb_live_table *nodes;
@@ -59,7 +59,7 @@ static void an_element_beyond_its_table_is_not_there(void **state)
     assert_ptr_equal(plumb_live_element(&view, nodes, 1, bytes), mapping + CHUNK + bytes);
     assert_null(plumb_live_element(&view, nodes, 2, bytes));
     nodes->count = UINT32_MAX;
-    assert_null(plumb_live_element(&view, nodes, 64, bytes)); /* of a chunk that was not made */
+    assert_null(plumb_live_element(&view, nodes, 64, bytes)); /* in a chunk that was not made */
     assert_null(plumb_live_element(&view, nodes, UINT32_MAX - 1, bytes));
     nodes->chunk_off[0] = sizeof mapping - 8;
     assert_null(plumb_live_element(&view, nodes, 0, bytes));
