@@ -52,17 +52,11 @@ function(plumb_objects target)
     C_VISIBILITY_PRESET hidden)
 endfunction()
 
-# What runs on the program's threads, in its handlers and on its small stacks, has small frames, and
-# touches the guard page before anything that may lie below it. Not held to that: what runs as a
-# library is loaded, when a run starts or stops, and on threads of ours. (Sanitizers pad frames, -O0
-# gives each variable room.)
-set(PLUMB_LARGE_FRAMES
-  base/process/git_commit record/run/finish record/run/dir record/run/facts record/run/platform
-  codec/gz/gz codec/gz/codes live/read timeline/node_trace_file base/process/process live/shape_times
-  live/signature_live live/trace_drops
-  base/process/resident # the limit of the control group, when a run starts
-  record/activation/queue record/trace/keep record/trace/modules timeline/perfetto_file
-  inject/tell)
+# Code that runs on the program's threads, in its signal handlers and on its small stacks has small
+# frames, and touches the guard page before anything that may lie below it. A function that runs only
+# on plumb's own threads, or once in a run, may have a large frame: it stands between pragmas in its
+# file, with the reason. (Sanitizers pad frames, and -O0 gives each variable a place of its own, so
+# neither is held to the bound.)
 function(plumb_small_frames target)
   if(NOT CMAKE_C_COMPILER_ID STREQUAL "GNU")
     return()
@@ -71,16 +65,9 @@ function(plumb_small_frames target)
   if(PLUMB_SANITIZER_FLAGS OR CMAKE_BUILD_TYPE STREQUAL "Debug")
     return()
   endif()
-  foreach(file IN LISTS ARGN)
-    foreach(large IN LISTS PLUMB_LARGE_FRAMES)
-      if(file STREQUAL "${PROJECT_SOURCE_DIR}/src/${large}.c")
-        list(REMOVE_ITEM ARGN "${file}")
-      endif()
-    endforeach()
-  endforeach()
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -Wframe-larger-than=2048)
+  target_compile_options(${target} PRIVATE -Wframe-larger-than=2048)
   if(PLUMB_WERROR_FRAMES)
-    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -Werror=frame-larger-than=2048)
+    target_compile_options(${target} PRIVATE -Werror=frame-larger-than=2048)
   endif()
 endfunction()
 
@@ -147,8 +134,8 @@ plumb_headers(plumb_header)
 
 plumb_objects(plumb_common_objects ${PLUMB_COMMON_SOURCES})
 plumb_objects(plumb_record_objects ${PLUMB_RECORD_SOURCES})
-plumb_small_frames(plumb_common_objects ${PLUMB_COMMON_SOURCES})
-plumb_small_frames(plumb_record_objects ${PLUMB_RECORD_SOURCES})
+plumb_small_frames(plumb_common_objects)
+plumb_small_frames(plumb_record_objects)
 target_compile_definitions(plumb_record_objects PRIVATE
   "PLUMB_HAVE_NVTX=$<BOOL:${PLUMB_HAVE_NVTX}>")
 if(PLUMB_HAVE_NVTX)
@@ -180,7 +167,7 @@ if(PLUMB_BUILD_KIND STREQUAL "plain")
   set(PLUMB_HAVE_MALLOC TRUE)
   plumb_objects(plumb_inject_objects ${PLUMB_INJECT_SOURCES})
   target_compile_options(plumb_inject_objects PRIVATE -fno-builtin)
-  plumb_small_frames(plumb_inject_objects ${PLUMB_INJECT_SOURCES})
+  plumb_small_frames(plumb_inject_objects)
   set(map "${PROJECT_SOURCE_DIR}/cmake/libplumb-malloc.map")
   add_library(plumb_malloc MODULE $<TARGET_OBJECTS:plumb_inject_objects>)
   target_link_options(plumb_malloc PRIVATE "LINKER:--version-script=${map}" LINKER:-z,defs

@@ -30,6 +30,9 @@ static void tell_early(uint32_t event, uint64_t bytes)
 
 plumb_tell_fn plumb_tell_to = tell_early;
 
+/* The frames hold paths: 5 KiB. The library is loaded once, before main() as a rule. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
 static void say(const char *what, const char *which)
 {
     char line[PATH_MAX + 200];
@@ -63,6 +66,7 @@ static const struct plumb_api *load(void)
         say("no libplumb in this process, and none at ", path);
     return object ? ask(object) : NULL;
 }
+#pragma GCC diagnostic pop
 
 /* Returns whether an allocation of the program comes here: its own malloc, or that of a library
  * loaded before this one, would be found first. It is tried, because the address is not proof: that

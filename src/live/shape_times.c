@@ -139,6 +139,10 @@ static void add_time(struct reader *r, const struct plumb_live_signature_time *t
 
 /* ---- The mapping ----------------------------------------------------------------------------- */
 
+/* The frame holds a struct plumb_merge: 8 KiB. A mapping is read when a run ends, or by a
+ * command. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
 int plumb_live_to_shape_times(struct plumb_shape_times *out, const unsigned char *base,
                               size_t bytes, double tick_ns, plumb_error *err)
 {
@@ -170,6 +174,7 @@ int plumb_live_to_shape_times(struct plumb_shape_times *out, const unsigned char
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory reading the times of signatures");
     return PLUMB_OK;
 }
+#pragma GCC diagnostic pop
 
 void plumb_shape_times_fini(struct plumb_shape_times *s)
 {

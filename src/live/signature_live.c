@@ -195,6 +195,10 @@ static void read_head(struct reader *r)
     r->s->lost_calls = h->ledger.signatures_lost;
 }
 
+/* The frame holds a struct plumb_merge: 8 KiB. A mapping is read when a run ends, or by a
+ * command. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
 int plumb_live_to_signature(struct plumb_signature *out, const unsigned char *base, size_t bytes,
                             plumb_error *err)
 {
@@ -210,3 +214,4 @@ int plumb_live_to_signature(struct plumb_signature *out, const unsigned char *ba
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory reading the I/O signatures");
     return PLUMB_OK;
 }
+#pragma GCC diagnostic pop

@@ -293,6 +293,10 @@ static void rest_key(struct rest *r, uint64_t key, uint32_t spans)
     r->q->unmet.of[i].spans += spans;
 }
 
+/* The frames hold a stack of open spans: 5 KiB. A trace is settled once, when it ends, by its
+ * writer or by a command. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
 static void rest_slot(struct rest *r, const struct plumb_trace_slot *slot, bool resumes)
 {
     struct plumb_trace_drops drops;
@@ -373,6 +377,7 @@ static void settle_rest(const struct plumb_live_view *s, struct plumb_live_threa
     rest_gap(&r);
     q->put = 0; /* empty: the recovery of the file finds only the gap */
 }
+#pragma GCC diagnostic pop
 
 void plumb_trace_settle(const struct plumb_live_view *s)
 {

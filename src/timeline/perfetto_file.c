@@ -126,6 +126,10 @@ static bool is_listed(const uint32_t *sequences, uint32_t n, uint32_t wanted)
     return false;
 }
 
+/* The frame holds a list of threads: 8 KiB. Only the writer of a trace and commands call this
+ * function. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
 void plumb_trace_file_losses(struct plumb_trace_file *f)
 {
     uint32_t sequences[PLUMB_PF_LOSSES_MAX], listed = 0;
@@ -141,6 +145,7 @@ void plumb_trace_file_losses(struct plumb_trace_file *f)
     while (losers && !plumb_pf_losses(&f->out, sequences, listed, losers))
         plumb_trace_file_flush(f);
 }
+#pragma GCC diagnostic pop
 
 void plumb_trace_file_head(struct plumb_trace_file *f)
 {

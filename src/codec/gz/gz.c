@@ -276,6 +276,10 @@ static void put_stored(struct bits *b, const unsigned char *p, size_t n)
     }
 }
 
+/* The frame holds the codes of a block: 5 KiB. Files are compressed when a run ends, or by a
+ * command. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
 /* The pairs that were found for the text [p, p + n). */
 static void put_block(struct plumb_gz *z, struct bits *b, const unsigned char *p, size_t n)
 {
@@ -306,6 +310,7 @@ static void put_block(struct plumb_gz *z, struct bits *b, const unsigned char *p
     plumb_gz_codes(c.distances, c.lengths + PLUMB_GZ_LITERALS, PLUMB_GZ_DISTANCES);
     put_pairs(b, z, &c, p);
 }
+#pragma GCC diagnostic pop
 
 /* ---- The stream ----------------------------------------------------------------------------- */
 

@@ -62,6 +62,9 @@ static void list_add(struct plumb_run *run, uint64_t *head, const char *text)
     *head = off;
 }
 
+/* The frame holds texts about the process: 5 KiB. It is needed once, when a run opens. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
 void plumb_run_describe(struct plumb_run *run, const char *host, const struct plumb_rank *rank)
 {
     char text[4096], stamp[64];
@@ -92,6 +95,7 @@ void plumb_run_describe(struct plumb_run *run, const char *host, const struct pl
             list_add(run, &run->h->environment_off, *e);
     }
 }
+#pragma GCC diagnostic pop
 
 /* The copy before stays for whoever reads it now. */
 void plumb_environ_look(bool direct)

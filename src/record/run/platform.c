@@ -67,6 +67,9 @@ static void fact(struct plumb_run *run, enum plumb_live_fact which, const char *
         PLUMB_RELEASE(run->h->fact_off[which], plumb_carve_text(run, text));
 }
 
+/* The frame holds an environment: 3 KiB. It is needed once, when a run opens. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
 void plumb_run_describe_environment(struct plumb_run *run)
 {
     plumb_environment e;
@@ -81,6 +84,7 @@ void plumb_run_describe_environment(struct plumb_run *run)
     fact(run, PLUMB_FACT_GPUS, names);
     fact(run, PLUMB_FACT_GIT_COMMIT, e.git_commit);
 }
+#pragma GCC diagnostic pop
 
 static int check(const char *text, size_t size, const char *what, plumb_error *err)
 {

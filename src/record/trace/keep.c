@@ -33,6 +33,10 @@ static void look_at_end(struct look *l, const struct plumb_trace_open *open, uin
         }
 }
 
+/* The frame holds the open spans of a thread: 4 KiB. Only the writer of the trace calls this
+ * function. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wframe-larger-than="
 /* Returns the word behind the last. Ends before `from` have been looked at. */
 static uint32_t look_at_words(struct look *l, const struct plumb_trace_slot *slot, uint32_t from)
 {
@@ -63,6 +67,7 @@ static uint32_t look_at_words(struct look *l, const struct plumb_trace_slot *slo
     }
     return i;
 }
+#pragma GCC diagnostic pop
 
 static void look_at_slot(struct look *l, struct plumb_keep_watch *w,
                          const struct plumb_trace_slot *slot)
