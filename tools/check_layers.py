@@ -8,8 +8,9 @@ Reads every #include of the C and C++ files below ROOT (default: this repository
 - a file reaches out of its tree with "..", or names one of our headers that does not exist;
 - files of one folder include each other in a circle. A header without a source file of its name
   belongs to the files that include it: x.c, the header of its parts, and x.h are no circle;
-- a folder is larger than FOLDER_MAX files, or has more than README_FROM and no README.md of at most
-  README_LINES lines;
+- a folder of src is larger than FOLDER_MAX source files;
+- a folder of src, or of README_TOPS, has more than README_FROM files and no README.md, or one of more
+  than README_LINES lines;
 - a layer that runs on the program's threads calls a function of libc to sleep: those are
   cancellation points, at which a thread of the program may end with a lock of ours. plumb_nap() and
   plumb_helper_pause() are not.
@@ -60,6 +61,9 @@ ORDER = {
                "run"],
 }
 FOLDER_MAX, README_FROM, README_LINES = 45, 10, 12
+# Folders, apart from src, in which a reader needs a README.md to find the first file and the place of
+# a new one. CONTRIBUTING.md has the folders of tests, and an example's README.md is its manual.
+README_TOPS = ("include", "cli", "tools", "cmake")
 # Clients keep to the public headers but may split themselves into files.
 CLIENTS = {"cli", "bindings", "services", "examples"}
 # Layers that run on threads of the program.
@@ -123,7 +127,7 @@ def check_line(root, path, quote, name):
         return None
     other = layer_of(target)
     if layer in CLIENTS and target.parts[:3] == ("include", "plumb", "detail"):
-        return f'{layer} may not include "{name}", which is no header for people'
+        return f'{layer} may not include "{name}", which is machinery and not for programs'
     if target.parts[0] == "tests" or other in MAY_INCLUDE[layer]:
         return None
     if other == layer:
@@ -145,7 +149,7 @@ def check_file(root, path):
         problem = match and check_line(root, path, *match.groups())
         call = SLEEPS.search(line) if layer in HOSTED and not is_test(path) else None
         if call:
-            problem = f"{call.group().removesuffix('(')}() is a cancellation point; plumb_nap() is none"
+            problem = f"{call.group().removesuffix('(')}() is a cancellation point; plumb_nap() is not"
         if problem:
             problems.append(f"{path}:{number}: {problem}")
     return problems
@@ -186,15 +190,30 @@ def circles(edges):
     return sorted(sorted(group) for group in groups)
 
 
-def check_folder(root, folder, files):
+def check_readme(root, folder, count):
+    readme = root / folder / "README.md"
+    if count > README_FROM and not readme.is_file():
+        return [f"{folder}: {count} files and no README.md"]
+    if readme.is_file() and len(readme.read_text().splitlines()) > README_LINES:
+        return [f"{folder}/README.md: more than {README_LINES} lines"]
+    return []
+
+
+def check_readmes(root):
+    """The folders of README_TOPS, in which every file counts: scripts and tables too."""
     problems = []
+    for top in README_TOPS:
+        folders = [p for p in (root / top).rglob("*") if p.is_dir() and p.name != "__pycache__"]
+        for folder in sorted([root / top, *folders]):
+            count = sum(p.is_file() and p.name != "README.md" for p in folder.glob("*"))
+            problems += check_readme(root, folder.relative_to(root), count)
+    return problems
+
+
+def check_folder(root, folder, files):
+    problems = check_readme(root, folder, len(files))
     if len(files) > FOLDER_MAX:
         problems.append(f"{folder}: {len(files)} files; a folder has {FOLDER_MAX} at most")
-    readme = root / folder / "README.md"
-    if len(files) > README_FROM and not readme.is_file():
-        problems.append(f"{folder}: {len(files)} files and no README.md")
-    if readme.is_file() and len(readme.read_text().splitlines()) > README_LINES:
-        problems.append(f"{folder}/README.md: more than {README_LINES} lines")
     for group in circles(units_of(root, files)):
         problems.append(f"{folder}: files include each other in a circle: "
                         + ", ".join(unit.name for unit in group))
@@ -218,6 +237,7 @@ def main():
     for folder, inside in folders.items():
         if folder != pathlib.Path("src"):
             problems += check_folder(root, folder, inside)
+    problems += check_readmes(root)
     for problem in problems:
         print(problem, file=sys.stderr)
     print(f"layers: {files} files, {len(problems)} violations")

@@ -81,6 +81,29 @@ if "$check" tree 2>out.txt || ! grep -q 'src/live: 46 files; a folder has 45 at 
     exit 1
 fi
 
+# Other folders that need one: every kind of file counts, and their README.md has its bound too.
+for folder in include/plumb/read cli tools cmake; do
+    tree
+    mkdir -p "tree/$folder"
+    for n in $(seq 10); do
+        echo >"tree/$folder/script$n.sh"
+    done
+    echo fine >"tree/$folder/README.md"
+    "$check" tree
+    rm "tree/$folder/README.md"
+    "$check" tree
+    touch "tree/$folder/table.map"
+    if "$check" tree 2>out.txt || ! grep -q "^$folder: 11 files and no README.md" out.txt; then
+        echo "$folder without its README.md went through" >&2
+        exit 1
+    fi
+    seq 13 >"tree/$folder/README.md"
+    if "$check" tree 2>out.txt || ! grep -q "^$folder/README.md: more than 12 lines" out.txt; then
+        echo "a long README.md in $folder went through" >&2
+        exit 1
+    fi
+done
+
 tree
 mkdir tree/tests
 touch tree/tests/fixture.h
