@@ -83,7 +83,8 @@ struct plumb_clock_options {
     double hz;         /* nominal rate, ticks a second */
     double drift_ppm;  /* maximum difference of the real rate from `hz`; 0: 200 */
     double wander_ppm; /* maximum change of the rate between two anchors; 0: 1 */
-    /* Reads the clock, in ticks, to `out`. < 0: it cannot be read now. */
+    /* Reads the clock, in ticks, to `out`. < 0: it cannot be read now. NULL: it cannot be read at
+     * will; the collector passes what it knows to plumb_clock_anchor_between(). */
     int (*now)(uint64_t *out, void *arg);
     void *arg;
 };
@@ -256,6 +257,20 @@ static inline int plumb_clock_anchor(plumb_clock clock)
 {
     const struct plumb_api *api = plumb_api_();
     return PLUMB_KNOWS_(api, clock_anchor) ? api->clock_anchor(clock) : (int)PLUMB_ERR_ABSENT;
+}
+/* Takes an anchor that the collector measured itself: the clock showed `source` at some time
+ * between `earliest` and `latest` on the host's clock (plumb_host_ticks()), half of whose distance
+ * is its error bound. For a device whose clock is seen only in the times of its work: the time at
+ * which it took a command lies between readings before and after the call. Anchors are taken in
+ * the order of their times. PLUMB_ERR_ARG: no such clock, or `latest` is before `earliest`;
+ * PLUMB_ERR_STATE: not recording, or not later than the last anchor. */
+static inline int plumb_clock_anchor_between(plumb_clock clock, uint64_t source, uint64_t earliest,
+                                             uint64_t latest)
+{
+    const struct plumb_api *api = plumb_api_();
+    return PLUMB_KNOWS_(api, clock_anchor_between)
+               ? api->clock_anchor_between(clock, source, earliest, latest)
+               : (int)PLUMB_ERR_ABSENT;
 }
 /* Returns a reading of the host's clock, which an all-zero plumb_clock stands for. */
 static inline uint64_t plumb_host_ticks(void)

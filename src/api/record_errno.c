@@ -102,6 +102,9 @@ KEEP(int, clock_open,
       plumb_error *err),
      (out, collector, options, err))
 KEEP(int, clock_anchor, (plumb_clock clock), (clock))
+KEEP(int, clock_anchor_between,
+     (plumb_clock clock, uint64_t source, uint64_t earliest, uint64_t latest),
+     (clock, source, earliest, latest))
 KEEP(int, trace_keep, (const char *why, plumb_error *err), (why, err))
 
 KEEP(int, region_register, (const char *name, const char *description, plumb_error *err),
@@ -138,7 +141,7 @@ void plumb_api_keep_errno(struct plumb_api *table)
     KEPT(stage_check), KEPT(stage_verify);
     KEPT(name_get), KEPT(collector_register), KEPT(collector_unregister), KEPT(collector_find);
     KEPT(collector_offer), KEPT(collector_status), KEPT(lane_open), KEPT(clock_open);
-    KEPT(clock_anchor), KEPT(trace_keep);
+    KEPT(clock_anchor), KEPT(clock_anchor_between), KEPT(trace_keep);
     KEPT(region_register), KEPT(region_resolve), KEPT(region_list);
     KEPT(activation_register), KEPT(activation_stat), KEPT(activation_sink), KEPT(activation_copy);
     KEPT(node_hook);

@@ -178,6 +178,7 @@ static void fill_table(void)
     table.lane_open = plumb_lane_open_impl;
     table.clock_open = plumb_clock_open_impl;
     table.clock_anchor = plumb_clock_anchor_impl;
+    table.clock_anchor_between = plumb_clock_anchor_between_impl;
     table.host_ticks = plumb_host_ticks_impl;
     table.emit = plumb_emit_impl;
     table.origin_capture = plumb_origin_capture_impl;

@@ -229,6 +229,7 @@ static int nouns(int which, int at)
     CALL(plumb_lane_open(&lane, collector, &lane_options, &err));
     CALL(plumb_clock_open(&clock, collector, &clock_options, &err));
     CALL(plumb_clock_anchor(clock));
+    CALL(plumb_clock_anchor_between(clock, 1, 1, 2));
     CALL(plumb_host_ticks());
     CALL(plumb_name_get("name"));
     CALL(plumb_origin_capture(&origin, lane, 0));

@@ -178,6 +178,8 @@ struct plumb_api {
     int (*environment_read)(plumb_environment *out, const char *framework, const char *version,
                             plumb_error *err);
     int (*device_unregister)(plumb_device *device, plumb_error *err);
+    int (*clock_anchor_between)(plumb_clock clock, uint64_t source, uint64_t earliest,
+                                uint64_t latest);
 };
 
 /* The mapping that every runtime leaves in its process, for objects that the linker cannot connect

@@ -112,6 +112,8 @@ void plumb_lanes_sum(struct plumb_run *run, const struct plumb_collector *c,
 int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_clock_options *options,
                           plumb_error *err);
 int plumb_clock_anchor_impl(plumb_clock clock);
+int plumb_clock_anchor_between_impl(plumb_clock clock, uint64_t source, uint64_t earliest,
+                                    uint64_t latest);
 /* On the collector's thread: anchors of all its clocks. */
 void plumb_collector_anchors(struct plumb_collector *c);
 

@@ -35,20 +35,30 @@ static int read_clock(const struct plumb_collector_clock *from, struct plumb_liv
     return PLUMB_OK;
 }
 
-static int take(struct plumb_collector *c, const struct plumb_collector_clock *from)
+/* `kept`: it is later than the last anchor, of the run that is open. */
+static int append(struct plumb_collector *c, const struct plumb_collector_clock *of,
+                  const struct plumb_live_anchor *a, bool *kept)
 {
-    struct plumb_live_anchor a = {0};
     struct plumb_in in;
-    int rc = read_clock(from, &a);
-    if (rc < 0 || !plumb_enter(&in, true))
+    *kept = false;
+    if (!plumb_enter(&in, true))
         return PLUMB_ERR_STATE;
     if (in.run->generation == PLUMB_LOAD(c->generation)) {
         pthread_mutex_lock(&c->lock);
-        plumb_lane_clock_append(plumb_table_at(in.run, &in.run->h->clocks, from->index), &a);
+        *kept = plumb_lane_clock_append(plumb_table_at(in.run, &in.run->h->clocks, of->index), a);
         pthread_mutex_unlock(&c->lock);
     }
     plumb_leave(in);
     return PLUMB_OK;
+}
+
+static int take(struct plumb_collector *c, const struct plumb_collector_clock *from)
+{
+    struct plumb_live_anchor a = {0};
+    bool kept;
+    if (!from->now || read_clock(from, &a) < 0)
+        return PLUMB_ERR_STATE;
+    return append(c, from, &a, &kept);
 }
 
 void plumb_collector_anchors(struct plumb_collector *c)
@@ -57,16 +67,37 @@ void plumb_collector_anchors(struct plumb_collector *c)
         take(c, &c->clock[i]);
 }
 
+/* NULL: not a clock of the run that its collector was started for. */
+static const struct plumb_collector_clock *clock_of(struct plumb_collector *c, plumb_clock clock)
+{
+    if (!clock.id || !c || PLUMB_LOAD(c->generation) != plumb_lane_run(clock.id))
+        return NULL;
+    for (uint32_t k = 0; k < PLUMB_ACQUIRE(c->clocks); k++) {
+        if (c->clock[k].index == plumb_lane_index(clock.id))
+            return &c->clock[k];
+    }
+    return NULL;
+}
+
 int plumb_clock_anchor_impl(plumb_clock clock)
 {
     struct plumb_collector *c = plumb_collector_at(plumb_lane_collector(clock.id));
-    if (!clock.id || !c || PLUMB_LOAD(c->generation) != plumb_lane_run(clock.id))
+    const struct plumb_collector_clock *from = clock_of(c, clock);
+    return from ? take(c, from) : PLUMB_ERR_ARG;
+}
+
+int plumb_clock_anchor_between_impl(plumb_clock clock, uint64_t source, uint64_t earliest,
+                                    uint64_t latest)
+{
+    struct plumb_collector *c = plumb_collector_at(plumb_lane_collector(clock.id));
+    const struct plumb_collector_clock *of = clock_of(c, clock);
+    uint64_t width = latest >= earliest ? latest - earliest : 0, half = width / 2 + width % 2;
+    struct plumb_live_anchor a = {.source = source, .ticks = earliest + half};
+    bool kept = false;
+    if (!of || latest < earliest || half >= UINT32_MAX)
         return PLUMB_ERR_ARG;
-    for (uint32_t k = 0; k < PLUMB_ACQUIRE(c->clocks); k++) {
-        if (c->clock[k].index == plumb_lane_index(clock.id))
-            return take(c, &c->clock[k]);
-    }
-    return PLUMB_ERR_ARG;
+    a.half_width = (uint32_t)half;
+    return append(c, of, &a, &kept) == PLUMB_OK && kept ? PLUMB_OK : PLUMB_ERR_STATE;
 }
 
 /* Over the time since the library was loaded, unless the machine was suspended in it: then over the
@@ -120,10 +151,9 @@ int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_cloc
     if (!c || !options || options->size < sizeof options->size)
         return plumb_fail(err, PLUMB_ERR_ARG, "plumb_clock_open: no collector, or no options");
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    if (!o.now || !(o.hz >= 1 && o.hz <= 1e15))
+    if (!(o.hz >= 1 && o.hz <= 1e15))
         return plumb_fail(err, PLUMB_ERR_ARG,
-                          "clock '%.60s' of collector '%s': it needs `now`, and 1 to 1e15 ticks a "
-                          "second",
+                          "clock '%.60s' of collector '%s': it needs 1 to 1e15 ticks a second",
                           o.name ? o.name : "", c->ops.name);
     if (!PLUMB_ACQUIRE(c->open) || !plumb_enter(&in, true))
         return plumb_fail(err, PLUMB_ERR_STATE,
@@ -142,7 +172,7 @@ int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_cloc
         pthread_mutex_unlock(&c->lock);
     }
     plumb_leave(in);
-    if (rc == PLUMB_OK)
+    if (rc == PLUMB_OK && o.now)
         take(c, own);
     return rc;
 }
