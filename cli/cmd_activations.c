@@ -11,9 +11,9 @@ static const struct plumb_cli_option options[] = {
     [MODULE] = {"module", "REGEX", "only modules in whose name REGEX is found", false},
     [STEPS] = {"steps", NULL, "a row for each layer and step, with its change since the last",
                false},
-    [SUSPECTS] = {"suspects", NULL, "only what is suspect, all of it", false},
+    [SUSPECTS] = {"suspects", NULL, "show only the suspects, and all of them", false},
     [TOP] = {"top", "N", "show the first N rows of each table", false},
-    [EXPLAIN] = {"explain", NULL, "what each column means, below the output", false},
+    [EXPLAIN] = {"explain", NULL, "explain the columns below the output", false},
     {NULL, NULL, NULL, false},
 };
 
@@ -96,12 +96,12 @@ static int run(int argc, char **argv)
 
 const struct plumb_cli_command plumb_cmd_activations = {
     .name = "activations",
-    .summary = "show what the layers of a model gave out, and what looks odd",
+    .summary = "show the outputs of the layers of a model, and suspects",
     .synopsis = "[--steps|--suspects] [--module REGEX] [PATH]",
     .description =
-        "Reads recorded activations and shows a row for each layer, and what is\n"
-        "suspect in them: NaN, infinite values, values near the largest of their type,\n"
-        "tensors that are all zero or all one value. PATH is one of\n"
+        "Reads recorded activations and prints a row for each layer, and the suspect\n"
+        "values: NaN, infinite values, values near the largest of their type, tensors\n"
+        "in which all values are zero or equal. PATH is one of\n"
         "\n"
         "  a run of plumb        its activations.jsonl; without PATH the newest run\n"
         "  *.jsonl               of plumb or of FastVideo\n"
@@ -110,9 +110,9 @@ const struct plumb_cli_command plumb_cmd_activations = {
         "  a folder              of these, of runs (the newest of them), or of a folder\n"
         "                        for each step (step0, step1)\n"
         "\n"
-        "What a file is, its contents say. Texts may be packed by gzip.",
+        "The format is detected from the contents. Texts may be packed by gzip.",
     .examples = "plumb activations                         # of the newest run\n"
-                "plumb activations a.jsonl --suspects      # NaN and the like, all of them\n"
+                "plumb activations a.jsonl --suspects      # all suspects, nothing else\n"
                 "plumb activations dump/ --steps --module '^blocks\\.[0-9]+$'\n"
                 "plumb activations a.safetensors --format csv --output layers.csv",
     .status = "0 success; 2 wrong usage, or a file that is damaged or holds no activations.",

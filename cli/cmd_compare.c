@@ -30,38 +30,38 @@ enum {
 };
 
 static const struct plumb_cli_option options[] = {
-    [A_SIDE] = {"a", "RUN...", "runs of side A, the baseline: what follows, until --b", false},
-    [B_SIDE] = {"b", "RUN...", "runs of side B: what follows, until --a", false},
+    [A_SIDE] = {"a", "RUN...", "runs of side A, the baseline: all that follow, up to --b", false},
+    [B_SIDE] = {"b", "RUN...", "runs of side B: all that follow, up to --a", false},
     [THRESHOLD] = {"threshold", "PCT",
-                   "mark what differs by more than PCT percent (5; from 3 runs a side on 2)",
+                   "mark differences of more than PCT percent (5; with 3 runs a side or more 2)",
                    false},
-    [ALPHA] = {"alpha", "P", "from 3 runs a side on, mark only where p table is at most P (0.015)",
-               false},
+    [ALPHA] = {"alpha", "P",
+               "with 3 runs a side or more, mark only if p table is at most P (0.015)", false},
     [MIN_DELTA] = {"min-delta", "MS", "never mark times that differ by less than MS ms (0)", false},
     [FIGURE] = {"by", "p50|min|mean|total|self|p95|device",
-                "what is compared of a node (p50, the median)", false},
+                "figure of a node that is compared (p50, the median)", false},
     [SORT] = {"sort", "seen|delta|percent|a|b",
               "order of the nodes: as first seen, or largest first (seen)", false},
-    [TOP] = {"top", "N", "show the first N nodes; all of them count", false},
+    [TOP] = {"top", "N", "show the first N nodes; the others are compared too", false},
     [WIDE] = {"wide", NULL, "more columns: counts, p50 and p95 of both sides", false},
     [UNIT] = {"unit", "auto|ns|us|ms|s",
               "unit of times in tables for people (auto: one that fits each column)", false},
     [NODE] = {"node", "REGEX", "compare only nodes whose names match, and the whole run", false},
     [DEPTH] = {"depth", "N", "compare only nodes of the first N levels of the call tree", false},
     [FOLD] = {"fold", "on|off",
-              "compare nodes that differ in a number alone as one, layer.0 to layer.31 as layer.*; "
-              "by default a table of more than 40 lines shows those that are not marked as one",
+              "compare nodes whose names differ only in a number as one, layer.0 to layer.31 as "
+              "layer.*; by default a table of more than 40 lines shows unmarked ones so",
               true},
     [FORMAT] = {"format", "text|json|csv|md", "form of the output (text)", false},
     [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
     [ANY_MACHINE] = {"any-machine", NULL, "compare runs of different machines", false},
     [ANY_PROGRAM] = {"any-program", NULL,
-                     "compare programs without a common node, other named pipelines", false},
+                     "compare programs without a common node, or with other pipeline names", false},
     [ANY_SKIP] = {"any-skip", NULL, "compare runs that skipped different numbers of samples",
                   false},
-    [ANY_END] = {"any-end", NULL, "compare runs that ended with such that were killed or go on",
-                 false},
-    [FORCE] = {"force", NULL, "all of these, and reports of different schema", false},
+    [ANY_END] = {"any-end", NULL,
+                 "compare runs that ended with runs that were killed or still record", false},
+    [FORCE] = {"force", NULL, "all of these, and reports of different schemas", false},
     {NULL, NULL, NULL, false},
 };
 
@@ -216,14 +216,14 @@ static bool settle(struct request *r)
     struct side *b = &r->sides[PLUMB_SIDE_B];
     bool named = a->count + b->count > 0;
     if (named && r->bare.count > 0)
-        plumb_cli_usage(&plumb_cmd_compare, "'%s' is on neither side: put it behind --a or --b",
+        plumb_cli_usage(&plumb_cmd_compare, "'%s' is on neither side: put it after --a or --b",
                         r->bare.runs[0]);
     else if (named && (a->count == 0 || b->count == 0))
-        plumb_cli_usage(&plumb_cmd_compare, "no run behind --%s", a->count == 0 ? "a" : "b");
+        plumb_cli_usage(&plumb_cmd_compare, "no run after --%s", a->count == 0 ? "a" : "b");
     else if (!named && r->bare.count != 2)
         plumb_cli_usage(&plumb_cmd_compare,
                         "wants two runs, the baseline first, not %zu; several runs of a side go "
-                        "behind --a and --b, or into a folder",
+                        "after --a and --b, or into a folder",
                         r->bare.count);
     else {
         if (!named) {
@@ -246,8 +246,8 @@ static bool has_no_trace(const struct request *r)
                 continue;
             plumb_cli_say(&plumb_cmd_compare,
                           "'%s' is a trace, one sample without repeats: compare takes runs of "
-                          "'plumb record'; a trace is shown by 'plumb report --slowest' and "
-                          "--steps, and 'plumb export --format folded' has its stacks for "
+                          "'plumb record'; a trace is shown by 'plumb report trace', 'steps' "
+                          "and 'slowest', and 'plumb export --format folded' has its stacks for "
                           "difffolded.pl",
                           run);
             return false;
@@ -368,25 +368,25 @@ const struct plumb_cli_command plumb_cmd_compare = {
     .synopsis = "[OPTION]... {A B | --a RUN... --b RUN...}",
     .description =
         "Compares run A, the baseline, with run B: wall clock, time of all stages, peak\n"
-        "memory, and every node that either of them has. B is 'worse' where it is more\n"
-        "than the threshold above A, 'better' where it is as much below. A node that\n"
-        "only B has is 'new', one that only A has is 'gone'; neither is worse by itself.\n"
+        "memory, and every node of either run. A row is 'worse' if B is above A by more\n"
+        "than the threshold, 'better' if it is below by more than that. A node that only\n"
+        "B has is 'new', one that only A has is 'gone'; neither counts as worse.\n"
         "\n"
         "A and B are run directories, timing.json files, names of runs below the output\n"
         "folder, or folders of runs. A folder stands for all its runs: they are repeats,\n"
-        "and their median is compared. With 3 runs a side or more a node is worse or\n"
-        "better only when a test over the whole table tells it from noise as well (Holm's\n"
-        "step-down by relabelling the runs), otherwise it is 'unclear'. With fewer the\n"
-        "threshold decides alone, and the output says so.\n"
+        "and their median is compared. With 3 runs a side or more, a row is worse or\n"
+        "better only if a test over the whole table also distinguishes it from noise\n"
+        "(Holm's step-down by relabelling the runs); otherwise it is 'unclear'. With\n"
+        "fewer runs the threshold alone decides, and the output says so.\n"
         "\n"
-        "Another program is welcome, with a note: run_O2 against run_O3. Runs of another\n"
-        "machine, named pipeline, skip_first_n or way to end are refused. --any-...\n"
-        "compares them all the same, and the output says what.",
+        "The programs may differ, as run_O2 and run_O3; a note names both. Runs that\n"
+        "differ in machine, names of pipelines, skip_first_n or the way they ended are\n"
+        "refused, unless --any-... allows it; the output then names the difference.",
     .examples = "plumb compare old new                     # two runs, or two folders of runs\n"
                 "plumb compare --threshold 10 A B          # only differences above 10 %\n"
                 "plumb compare --by self --sort delta A B  # which node costs more by itself?\n"
                 "plumb compare --fold --unit us A B        # layer.0 to layer.79 as layer.*\n"
-                "plumb compare --node 'attn|rope' A B      # a change meant for these alone\n"
+                "plumb compare --node 'attn|rope' A B      # a change of these nodes only\n"
                 "plumb compare --a old/* --b new/* --format md -o change.md",
     .status = "0 nothing is worse; 1 something is, beyond the threshold; 2 trouble: wrong\n"
               "usage, no such run, a report that cannot be read, runs that are not\n"

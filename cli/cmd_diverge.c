@@ -12,10 +12,11 @@ static const struct plumb_cli_option options[] = {
              "what A's layers are called in B: 's/OLD/NEW/' or a file of pairs; repeatable", false},
     [ONLY] = {"only", "mapped|named|all", "compare what --map or one name matches, or all (all)",
               false},
-    [EXPECT] = {"expect", "same|close", "hold the runs to the bit, or to tolerances", false},
-    [RTOL] = {"rtol", "X", "relative tolerance of all types, instead of each one's own", false},
-    [ATOL] = {"atol", "X", "absolute tolerance of all types, likewise", false},
-    [TOP] = {"top", "N", "rows of the table, round the culprit (20)", false},
+    [EXPECT] = {"expect", "same|close", "demand equality to the last bit, or within tolerances",
+                false},
+    [RTOL] = {"rtol", "X", "relative tolerance for all types", false},
+    [ATOL] = {"atol", "X", "absolute tolerance for all types", false},
+    [TOP] = {"top", "N", "number of rows around the culprit (20)", false},
     [ALL] = {"all", NULL, "all rows of the table", false},
     [FORMAT] = {"format", "text|json|csv|md|svg", "form of the output (text)", false},
     [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
@@ -182,23 +183,25 @@ const struct plumb_cli_command plumb_cmd_diverge = {
     .summary = "compare activations: which layer went wrong first",
     .synopsis = "[OPTION]... A B",
     .description =
-        "Lays the activations of run A, the reference, and run B side by side and says\n"
-        "where they part: the first record that differs while everything it consumed\n"
-        "matched, and the last before it that agree. Then where equality to the last bit\n"
-        "ends, what to record next, both side by side, and what only one of them has.\n"
+        "Compares the activations of run A, the reference, with those of run B. Reports\n"
+        "the first record that differs although its inputs agree, and the last records\n"
+        "before it that agree. Also prints where equality to the last bit ends, what to\n"
+        "record next, both sides as a table, and the records that only one side has.\n"
         "\n"
-        "A and B are run directories with activations, JSONL files of plumb or FastVideo,\n"
-        "a dump.json of msprobe or its folder (texts may be packed by gzip), .npy and\n"
-        ".safetensors files, folders of them, or folders with one of these for each step.\n"
-        "Layers need not have the same names: what neither a name nor --map matches is\n"
-        "matched by its order, shape and statistics, and what finds no partner is listed.\n"
+        "A and B are run directories with activations, folders of runs (the newest run of\n"
+        "each is read), JSONL files of plumb or FastVideo, a dump.json of msprobe or its\n"
+        "folder (texts may be packed by gzip), .npy and .safetensors files, folders of\n"
+        "them, or folders with one of these for each step.\n"
+        "Layers need not have the same names: records that neither a name nor --map\n"
+        "matches are matched by order, shape and statistics. Records without a partner\n"
+        "are listed.\n"
         "\n"
-        "Two runs of one engine, which begin equal to the last bit, are held to the bit;\n"
-        "others to tolerances that follow the element types. --expect decides otherwise,\n"
-        "--rtol and --atol set other tolerances.",
+        "Two runs of one engine, which begin equal to the last bit, must be equal to the\n"
+        "last bit throughout. Other runs must agree within tolerances that depend on the\n"
+        "element types. --expect overrides this; --rtol and --atol set the tolerances.",
     .examples = "plumb diverge reference.jsonl port.jsonl\n"
                 "plumb diverge --map 's/^transformer_blocks/blocks/' A B  # other names\n"
-                "plumb diverge --map names.txt --only mapped A B          # what the map names\n"
+                "plumb diverge --map names.txt --only mapped A B          # only what it names\n"
                 "plumb diverge --expect close A B                        # last bits may differ\n"
                 "plumb diverge --rtol 0 --atol 0 A B                      # equal in every bit?\n"
                 "plumb diverge --format svg -o drift.svg A B              # a picture",

@@ -443,18 +443,18 @@ static int run(int argc, char **argv)
 
 const struct plumb_cli_command plumb_cmd_doctor = {
     .name = "doctor",
-    .summary = "tell what can be recorded here, and what is in the way",
+    .summary = "check what can be recorded here, and what prevents it",
     .synopsis = "[RUN | -- CMD [ARG]...]",
     .description =
-        "Prints one line a check: seen, not seen, or blocked, what was found, and the\n"
-        "cure. With CMD the program is looked at and run once, with a temporary folder\n"
-        "for what it records; its output goes to standard error. With RUN that run is\n"
-        "looked at. Collectors are named with what became of them: those that are\n"
-        "built in, and with CMD the program's plug-ins. So are the settings of the\n"
-        "trace that are in force, and each variable PLUMB_* that makes no sense.\n"
+        "Prints one line for each check: seen, not seen, or blocked, with what was found\n"
+        "and the cure. With CMD it examines the program and runs it once, recording into\n"
+        "a temporary folder; the program's output goes to standard error. With RUN it\n"
+        "examines that run. It lists the collectors with their state: those that are\n"
+        "built in, and with CMD those of the program. It also lists the settings of the\n"
+        "trace, and each PLUMB_* variable that is unknown, invalid or without effect.\n"
         "\n"
         "A variable of FastVideo, TeleFuser, TorchFX or CUVIS.AI that is set gets a line\n"
-        "too: what it was for, and what to set for plumb ('plumb help coming-from').",
+        "too: its purpose, and what to set for plumb ('plumb help coming-from').",
     .examples = "plumb doctor                # this machine\n"
                 "plumb doctor -- ./prog      # would it be recorded?\n"
                 "plumb doctor plumb-out      # the newest run",

@@ -209,17 +209,16 @@ const struct plumb_cli_command plumb_cmd_help = {
     .summary = "explain a command, a variable, or a name of another profiler",
     .synopsis = "[TOPIC | coming-from [NAME]]",
     .description =
-        "Without a topic: the list of commands. TOPIC is a command; the name of a\n"
-        "variable that configures recording, or 'environment' for all of them, with\n"
-        "their defaults; or 'regions', the names that PLUMB_REGIONS can select in every\n"
-        "program.\n"
+        "Without a topic, prints the list of commands. TOPIC is a command; a variable\n"
+        "that configures recording; 'environment' for all variables with their defaults;\n"
+        "or 'regions' for the names that PLUMB_REGIONS can select in every program.\n"
         "\n"
-        "'coming-from' tells what names of FastVideo, TeleFuser, TorchFX and CUVIS.AI are\n"
-        "called in plumb, and whether they work yet. NAME is one of theirs: a variable\n"
-        "(with its value, if you like), a function, an option, a file, a console line. A\n"
-        "misspelt one is answered with the nearest. Without NAME: all of them. NAME may\n"
-        "also be a general profiler, by capability: perf, nsys, tracy, torch.profiler,\n"
-        "caliper.",
+        "'coming-from' translates names of FastVideo, TeleFuser, TorchFX and CUVIS.AI,\n"
+        "and says whether plumb has them yet. NAME is one of theirs: a variable (also\n"
+        "with a value), a function, an option, a file, or a console line. For a misspelt\n"
+        "one the nearest is suggested. Without NAME all of them are listed. NAME may also\n"
+        "be a general profiler: perf, nsys, tracy, torch.profiler or caliper, whose\n"
+        "capabilities are listed with their counterparts.",
     .examples = "plumb help record\n"
                 "plumb help environment\n"
                 "plumb help PLUMB_SKIP_FIRST\n"

@@ -401,28 +401,28 @@ const struct plumb_cli_command plumb_cmd_record = {
     .synopsis = "[OPTION]... -- CMD [ARG]...",
     .description =
         "Runs CMD with recording on. The run is written to a directory of its own,\n"
-        "plumb-out/<pipeline>/<time>-<host>-<pid>, which the program names on standard\n"
-        "error at its end. libplumb is preloaded when the program does not link it, so\n"
-        "that libraries which only carry marks are recorded too.\n"
+        "plumb-out/<pipeline>/<time>-<host>-<pid>, which is printed on standard error\n"
+        "when the program ends. If the program does not link libplumb, it is preloaded,\n"
+        "so that libraries which only have marks are recorded too.\n"
         "\n"
-        "--malloc preloads libplumb-malloc.so as well: calls and bytes of malloc() and\n"
-        "its like are counted, by node and in all, with or without marks. Then CMD itself\n"
-        "leaves a run in any case, a process below it when it has a trace point or lives\n"
-        "for a second.\n"
+        "--malloc also preloads libplumb-malloc.so, which counts the calls and bytes of\n"
+        "malloc() and related functions, by node and in total. The program then leaves a\n"
+        "run even without marks. A child process leaves one if it has a trace point or\n"
+        "lives for a second.\n"
         "\n"
         "Each other option sets the variable of the same name (--skip-first is\n"
         "PLUMB_SKIP_FIRST) and wins over it; 'plumb help environment' lists them. PLUMB=0\n"
         "in the environment forbids recording and wins over everything.\n"
         "\n"
         "SIGTERM and SIGHUP are passed on to the program; SIGINT and SIGQUIT reach it\n"
-        "from the terminal. A run that was killed is recovered. When nothing was\n"
-        "recorded, the reason and the cure are told on standard error.",
+        "from the terminal. A run that was killed is recovered. If nothing was recorded,\n"
+        "the reason and the cure are printed on standard error.",
     .examples = "plumb record -- ./prog --steps 20\n"
                 "plumb record --skip-first 3 --pipeline decoder -- ./prog\n"
                 "plumb record --run-dir out/run1 -- python3 pipeline.py\n"
                 "plumb record --malloc -- ./prog",
-    .status = "that of the program; 128 + N when signal N ended it; 125 when plumb itself\n"
-              "failed, 126 when the program cannot be run, 127 when there is none.",
+    .status = "that of the program; 128 + N if signal N ended it; 125 if plumb itself failed,\n"
+              "126 if the program cannot be run, 127 if it does not exist.",
     .options = options,
     .settings = true,
     .stops = true,

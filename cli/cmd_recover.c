@@ -42,13 +42,13 @@ const struct plumb_cli_command plumb_cmd_recover = {
     .synopsis = "[RUN]",
     .description = "A run that ended by kill -9, a crash or _exit leaves its statistics in the\n"
                    "file live.plumb of the run directory. This command makes timing.json from it,\n"
-                   "with exact counts and sums and the spans that were open, and prints its path;\n"
-                   "and the summary of the rank, as at the end of a run. The live file stays.\n"
-                   "Without RUN it is the newest run.\n"
+                   "with exact counts and sums and the spans that were open, and prints its\n"
+                   "path. It also writes the summary of the rank. The live file remains. Without\n"
+                   "RUN it recovers the newest run.\n"
                    "\n"
                    "Every command that reads a run does this by itself.",
     .examples = "plumb recover plumb-out/prog/20260102-030405-box-4711",
-    .status = "0 the report is there; 2 it could not be made, for example because the\n"
+    .status = "0 the report exists; 2 it could not be made, for example because the\n"
               "process still records.",
     .options = options,
     .run = run,

@@ -39,39 +39,42 @@ enum {
 
 static const struct plumb_cli_option options[] = {
     [FORMAT] = {"format", "text|json|csv|md|svg",
-                "form of the output (text); svg is a picture: of nodes and tree a flame graph, of "
-                "memory the memory over time",
+                "form of the output (text); svg is a picture: a flame graph of nodes and tree, "
+                "memory over time of memory",
                 false},
     [OUTPUT] = {"output", "FILE", "write to FILE instead of standard output", false},
     [PIPELINE] = {"pipeline", "NAME", "only this pipeline", false},
     [PHASE] = {"phase", "NAME", "only this phase", false},
     [SORT] = {"sort", "total|self|mean|p95",
-              "figure that orders the rows, largest first (total); the tree has no p95", false},
-    [TOP] = {"top", "N", "show the first N rows of each table; sums are still over all", false},
+              "figure that the rows are sorted by, largest first (total); the tree has no p95",
+              false},
+    [TOP] = {"top", "N", "show the first N rows of each table; sums still cover all rows", false},
     [FRAMES] = {"frames", "N",
-                "frames of one phase: shown in the title, and the divisor of the "
-                "average (less skip_first_n); not used in a table of several",
+                "number of frames of one phase: shown in the title, and (less skip_first_n) the "
+                "divisor of the average; not used if the table has several phases",
                 false},
     [WIDE] = {"wide", NULL, "more columns: self time, share, percentiles, device time", false},
-    [EXPLAIN] = {"explain", NULL, "what each column means, below the output", false},
-    [REQUEST] = {"request", "ID", "only this request; of requests its stages and its time", false},
-    [MIN_WIDTH] = {"min-width", "PX",
-                   "svg: rectangles narrower than PX pixels share one (0.1); the picture is 1180 "
-                   "wide",
-                   false},
+    [EXPLAIN] = {"explain", NULL, "explain the columns below the output", false},
+    [REQUEST] = {"request", "ID",
+                 "show only this request; in the view requests its stages and time", false},
+    [MIN_WIDTH] =
+        {"min-width", "PX",
+         "svg: combine rectangles narrower than PX pixels (0.1); the picture is 1180 pixels "
+         "wide",
+         false},
     [NODE] = {"node", "REGEX",
-              "only nodes whose names match; in the tree and the flame graph with what is around "
-              "and inside them",
+              "only nodes whose names match; in the tree and the flame graph together with the "
+              "nodes around and inside them",
               false},
-    [DEPTH] = {"depth", "N", "the first N levels of the call tree only", false},
+    [DEPTH] = {"depth", "N", "only the first N levels of the call tree", false},
     [FOLD] = {"fold", "on|off",
-              "nodes that differ in a number alone as one, layer.0 to layer.31 as layer.*, with "
-              "the spread over them; by default where a table or a tree has more than 40 lines",
+              "show nodes whose names differ only in a number as one: layer.0 to layer.31 as "
+              "layer.*, with the spread over them; default if there are more than 40 lines",
               true},
     [UNIT] = {"unit", "auto|ns|us|ms|s",
               "unit of times in tables for people (auto: one that fits each column)", false},
     [MODULE] = {"module", "REGEX", "only modules in whose name REGEX is found", false},
-    [SUSPECTS] = {"suspects", NULL, "only what is suspect, all of it", false},
+    [SUSPECTS] = {"suspects", NULL, "show only the suspects, and all of them", false},
     [BY_STEP] = {"by-step", NULL,
                  "a row for each layer and step, with its change since the last step", false},
     [OLD_TREE] = {"tree", NULL, NULL, false},
@@ -128,7 +131,7 @@ static const struct plumb_cli_report_view views[] = {
      .show = plumb_cli_show_report,
      .json = OF_TABLE,
      .svg = {BIT(MIN_WIDTH), BIT(SORT) | BIT(UNIT)}},
-    {.head = {"summary", NULL, "time and memory of the last request, else of the run, on one sheet",
+    {.head = {"summary", NULL, "time and memory of the last request, or of the run, on one page",
               ALL | BIT(REQUEST)},
      .old = OLD_SUMMARY,
      .kind = PLUMB_VIEW_SUMMARY,
@@ -145,35 +148,33 @@ static const struct plumb_cli_report_view views[] = {
      .kind = PLUMB_VIEW_REQUESTS,
      .show = plumb_cli_show_report,
      .request = {PART, BIT(TOP)}},
-    {.head = {"signatures", NULL, "inputs and outputs of each stage, each different signature",
+    {.head = {"signatures", NULL, "each different signature of inputs and outputs of each stage",
               ALL | BIT(TOP) | BIT(REQUEST)},
      .old = OLD_SIGNATURES,
      .kind = PLUMB_VIEW_SIGNATURES,
      .show = plumb_cli_show_report},
-    {.head = {"activations", NULL, "what the layers of a model gave out, as plumb activations",
+    {.head = {"activations", NULL,
+              "outputs of the layers of a model, as plumb activations shows them",
               ALL | BIT(TOP) | BIT(MODULE) | BIT(SUSPECTS) | BIT(BY_STEP)},
      .old = -1,
      .show = plumb_cli_show_activations},
-    {.head = {"trace", NULL, "the timeline: each node on each thread, threads and gaps, steps",
-              ALL | BIT(TOP)},
+    {.head = {"trace", NULL, "timeline: nodes by thread, threads, gaps, steps", ALL | BIT(TOP)},
      .old = OLD_TRACE,
      .kind = PLUMB_TRACE_VIEW_OVERVIEW,
      .of_a_trace = true,
      .show = plumb_cli_show_trace},
-    {.head = {"gaps", NULL, "of the timeline: the largest gaps between spans of a thread",
-              ALL | BIT(TOP)},
+    {.head = {"gaps", NULL, "timeline: the largest gaps between spans of a thread", ALL | BIT(TOP)},
      .old = OLD_GAPS,
      .kind = PLUMB_TRACE_VIEW_GAPS,
      .of_a_trace = true,
      .show = plumb_cli_show_trace},
-    {.head = {"steps", NULL, "of the timeline: each step of the nodes that run in steps",
-              ALL | BIT(TOP)},
+    {.head = {"steps", NULL, "timeline: each step of the nodes that run in steps", ALL | BIT(TOP)},
      .old = OLD_STEPS,
      .kind = PLUMB_TRACE_VIEW_STEPS,
      .of_a_trace = true,
      .show = plumb_cli_show_trace},
     {.head = {"slowest", "NODE",
-              "of the timeline: the longest runs of NODE, each with what ran inside (--top 10)",
+              "timeline: the longest runs of NODE, each with what ran inside (--top 10)",
               ALL | BIT(TOP)},
      .old = OLD_SLOWEST,
      .kind = PLUMB_TRACE_VIEW_SLOWEST,
@@ -525,32 +526,32 @@ const struct plumb_cli_command plumb_cmd_report = {
     .summary = "show where the time of a run went",
     .synopsis = "[VIEW] [OPTION]... [RUN | timing.json | TRACE]",
     .description =
-        "Prints a view of a run: without VIEW a table of its nodes, the longest total\n"
-        "first. RUN is a run directory, a folder of runs (the newest of them is taken),\n"
+        "Prints a view of a run. Without VIEW it is the table of nodes, with the longest\n"
+        "total first. RUN is a run directory, a folder of runs (the newest one is used),\n"
         "or the name of a run below the output folder. Without RUN it is the newest run\n"
-        "there (PLUMB_DIR, else plumb-out). A run that is named like a view is given as\n"
-        "./tree, or after --.\n"
+        "there (PLUMB_DIR, by default plumb-out). If a run has the name of a view, write\n"
+        "./tree, or put it after --.\n"
         "\n"
-        "A run that was killed is recovered first; one that still records is shown as\n"
-        "it stands. What a reader of the figures must know (spans that were open,\n"
-        "anything dropped, failures) goes to standard error.\n"
+        "A run that was killed is recovered first; a run that still records is shown as\n"
+        "it is now. Open spans, dropped data and failures are reported on standard\n"
+        "error.\n"
         "\n"
         "TOTAL and the average per frame add the time of outermost runs only, so that\n"
-        "a node inside another is not counted twice. Without --frames there is an\n"
-        "average where the outermost nodes are the body of a loop: all that ran more\n"
+        "a node inside another is not counted twice. Without --frames an average is\n"
+        "shown if the outermost nodes are the body of a loop: all nodes that ran more\n"
         "than once ran equally often.\n"
         "\n"
-        "Times have the unit that fits their column, and three digits at least. A table\n"
-        "or a tree of more than 40 lines shows the layers of a model as one, and says so\n"
-        "(--fold=off shows each).\n"
+        "Each column of times has a unit that fits it, with at least three digits. A\n"
+        "table or tree of more than 40 lines shows the layers of a model as one row and\n"
+        "says so (--fold=off shows each).\n"
         "\n"
-        "The views of the timeline read the run's trace, which is there when the run was\n"
-        "recorded with PLUMB_TRACE=1, or a file TRACE in Perfetto's format\n"
-        "(trace.pftrace) or in Chrome's JSON, whoever wrote it. Such a file is shown as\n"
-        "a trace without naming the view. Figures of a trace are exact, but what was\n"
-        "dropped is not in them; those of the other views are of all runs.\n"
+        "The timeline views read the trace of a run that was recorded with\n"
+        "PLUMB_TRACE=1, or a file TRACE of any tool, in Perfetto's format or in Chrome's\n"
+        "JSON. For such a file the view trace is the default. Figures of a trace are\n"
+        "exact but do not include dropped spans; those of the other views include all\n"
+        "runs.\n"
         "\n"
-        "An option that changes nothing of what is shown is refused.",
+        "An option that has no effect on the view is refused.",
     .examples = "plumb report                        # the newest run\n"
                 "plumb report --frames 103 --wide    # more columns, average over 100 frames\n"
                 "plumb report tree --top 5 RUN       # five largest nodes of each level\n"
@@ -558,10 +559,10 @@ const struct plumb_cli_command plumb_cmd_report = {
                 "plumb report --node 'attn|rope' --unit us\n"
                 "plumb report --format csv RUN >rows.csv\n"
                 "plumb report --format svg -o flame.svg    # open it in a browser\n"
-                "plumb report memory RUN             # who held what, pools, checkpoints\n"
+                "plumb report memory RUN             # nodes, pools, owners, checkpoints\n"
                 "plumb report trace                  # the trace of the newest run\n"
                 "plumb report slowest denoise_step --top 3    # where its longest runs went\n"
-                "plumb report gaps trace.pftrace     # when its threads had nothing to do",
+                "plumb report gaps trace.pftrace     # when its threads were idle",
     .status = "0 success; 2 wrong usage, no such run, a report that cannot be read, a phase\n"
               "or pipeline that the run does not have, or output that cannot be written.",
     .options = options,

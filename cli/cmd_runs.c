@@ -119,10 +119,10 @@ const struct plumb_cli_command plumb_cmd_runs = {
         "Lists the runs below the output folder, the newest first. A run that has not\n"
         "ended still records, or was killed and is recovered by the next 'plumb report'.\n"
         "\n"
-        "With --prune old runs are removed: those last written to more than DAYS days\n"
-        "ago, or the oldest until the rest takes at most SIZE. Runs that still record\n"
-        "and directories that plumb did not name itself always stay.",
-    .examples = "plumb runs                  # what is there\n"
+        "--prune removes old runs: those last written more than DAYS days ago, or the\n"
+        "oldest until the rest takes at most SIZE. Runs that still record, and\n"
+        "directories that plumb did not name itself, are never removed.",
+    .examples = "plumb runs                  # list them\n"
                 "plumb runs --prune 30       # remove what is older than 30 days\n"
                 "plumb runs --prune 2G       # keep the newest 2 GiB",
     .status = "0 success (also when there are none); 2 wrong usage, or files that cannot be\n"

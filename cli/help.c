@@ -128,9 +128,9 @@ static void show_overview(FILE *out)
           out);
     for (size_t i = 0; (c = plumb_cli_command(i)); i++)
         fprintf(out, "  %-11s %s\n", c->name, c->summary);
-    fputs("\nplumb help COMMAND tells more, plumb help environment lists the variables,\n"
+    fputs("\nplumb help COMMAND explains it, plumb help environment lists the variables,\n"
           "plumb help coming-from NAME translates names of other profilers, plumb --version\n"
-          "tells the version.\n\nExample\n"
+          "prints the version.\n\nExample\n"
           "  plumb record -- ./prog\n  plumb report tree\n",
           out);
 }

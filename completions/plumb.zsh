@@ -10,15 +10,15 @@ _plumb_report_views() {
     views=(
         'nodes:a row for each node; the view without a name'
         'tree:the call tree\: a line for each place of a node'
-        'summary:time and memory of the last request, else of the run, on one sheet'
+        'summary:time and memory of the last request, or of the run, on one page'
         'memory:memory of stages, nodes and pools, and checkpoints'
         'requests:the requests that were served, or the stages of one'
-        'signatures:inputs and outputs of each stage, each different signature'
-        'activations:what the layers of a model gave out, as plumb activations'
-        'trace:the timeline\: each node on each thread, threads and gaps, steps'
-        'gaps:of the timeline\: the largest gaps between spans of a thread'
-        'steps:of the timeline\: each step of the nodes that run in steps'
-        'slowest:of the timeline\: the longest runs of NODE, each with what ran inside (--top 10)'
+        'signatures:each different signature of inputs and outputs of each stage'
+        'activations:outputs of the layers of a model, as plumb activations shows them'
+        'trace:timeline\: nodes by thread, threads, gaps, steps'
+        'gaps:timeline\: the largest gaps between spans of a thread'
+        'steps:timeline\: each step of the nodes that run in steps'
+        'slowest:timeline\: the longest runs of NODE, each with what ran inside (--top 10)'
     )
     _describe view views
     _plumb_runs
@@ -30,11 +30,11 @@ _plumb() {
         'report:show where the time of a run went'
         'compare:compare runs\: what became slower, what faster'
         'diverge:compare activations\: which layer went wrong first'
-        'activations:show what the layers of a model gave out, and what looks odd'
+        'activations:show the outputs of the layers of a model, and suspects'
         'runs:list recorded runs and remove old ones'
         'recover:make the report of a run that was killed'
         'export:write the trace of a run for other tools'
-        'doctor:tell what can be recorded here, and what is in the way'
+        'doctor:check what can be recorded here, and what prevents it'
         'help:explain a command, a variable, or a name of another profiler'
     )
     if (( CURRENT == 2 )); then
@@ -48,78 +48,78 @@ _plumb() {
         _arguments -S \
         '--malloc[count what the program and its libraries allocate with malloc(), by node]' \
         '--dir=[parent of run directories; ~ %h %p %r %q{NAME} are expanded]:DIR:_files' \
-        '--trace-dir=[TRACE=1 and DIR in one: traces below this folder; TRACE=0 leaves them out]:DIR:_files' \
-        '--run-dir=[the run directory itself; refused when it already holds a run]:DIR:_files' \
-        '--timing-report=[a copy of timing.json; its folders are made, ~ %h %p %r %q{NAME} expanded]:NAME:' \
+        '--trace-dir=[sets DIR and turns the trace on; with TRACE=0 sets DIR alone]:DIR:_files' \
+        '--run-dir=[the run directory itself; refused if it already holds a run]:DIR:_files' \
+        '--timing-report=[path of a copy of timing.json; folders are created, ~ %h %p %r %q{NAME} expanded]:NAME:' \
         '--pipeline=[name of the default pipeline, instead of the program'\''s name]:NAME:' \
         '--skip-first=[samples dropped at the start of each (pipeline, phase, node)]:N:' \
         '--sync=-[synchronise the device before each clock read]::on|off:(on off)' \
         '--median=[estimator of the median]:sketch|p2:(sketch p2)' \
         '--debug=-[record debug spans as well]::on|off:(on off)' \
-        '--max-nodes=[most nodes kept apart; the rest is counted under (other)]:N:' \
-        '--max-state=[most memory for statistics and records]:SIZE:' \
-        '--ring=[records of a thread; each time half of this is full, they are added up]:SIZE:' \
-        '--clock=[source of time stamps; virtual: stands still, for tests (plumb/fake.h)]:auto|tsc|monotonic|virtual:(auto tsc monotonic virtual)' \
-        '--memory=[whose memory is measured]:stages|all|off:(stages all off)' \
-        '--memory-peak=[peaks of the resident set: of samples, or the kernel'\''s, reset by each stage]:sampled|exact:(sampled exact)' \
-        '--memory-interval=[ms between samples of memory, longer as the run gets longer; 0: none]:N:' \
-        '--memory-checkpoints=-[memory checkpoints before and after each stage]::on|off:(on off)' \
-        '--verify=[checks of stages'\'' inputs and outputs: reported, or failures of the stage]:off|warn|fail:(off warn fail)' \
-        '--signature=[what is kept of inputs and outputs of stages; full: statistics of the values too]:shapes|full|off:(shapes full off)' \
-        '--collect=[collectors: none, auto (those that find their device), names, fake:option=1]:NAME:' \
+        '--max-nodes=[maximum number of nodes; further ones are counted under (other)]:N:' \
+        '--max-state=[maximum memory for statistics and records]:SIZE:' \
+        '--ring=[size of a thread'\''s ring of records; each full half is folded into the statistics]:SIZE:' \
+        '--clock=[source of time stamps; virtual: advanced by the program, for tests (plumb/fake.h)]:auto|tsc|monotonic|virtual:(auto tsc monotonic virtual)' \
+        '--memory=[nodes whose memory is measured]:stages|all|off:(stages all off)' \
+        '--memory-peak=[peak of the resident set: the highest sample, or exact, reset by each stage]:sampled|exact:(sampled exact)' \
+        '--memory-interval=[ms between memory samples, increasing in long runs; 0: no samples]:N:' \
+        '--memory-checkpoints=-[take a memory checkpoint before and after each stage]::on|off:(on off)' \
+        '--verify=[check inputs and outputs of stages: report, or also count the stage as failed]:off|warn|fail:(off warn fail)' \
+        '--signature=[record inputs and outputs of stages; full: with statistics of the values]:shapes|full|off:(shapes full off)' \
+        '--collect=[collectors: none, auto (those that find their device), or names, fake:option=1]:NAME:' \
         '--trace=-[write trace.pftrace, the timeline of the run, into its directory]::on|off:(on off)' \
-        '--trace-max=[most bytes of the trace; what comes later is counted, not written]:SIZE:' \
-        '--trace-mode=[write all until the bound, or hold the newest and write them when kept]:stop|ring:(stop ring)' \
+        '--trace-max=[maximum size of the trace; later events are counted, not written]:SIZE:' \
+        '--trace-mode=[write until the maximum is reached, or keep the newest records until asked]:stop|ring:(stop ring)' \
         '--trace-ring=[memory of a thread for records that wait for the writer, or to be kept]:SIZE:' \
-        '--keep-signal=[signal that keeps the newest records (TRACE_MODE=ring): USR2, ...]:NAME:' \
-        '--keep-if=[a slow span keeps them: denoise_step>50ms; more after commas]:NAME:' \
-        '--trace-steps=[only spans of these steps in the trace: 10-12,40]:NAME:' \
-        '--trace-shapes=-[inputs and outputs of stages as arguments in the trace]::on|off:(on off)' \
-        '--trace-memory=-[memory of each pool as a counter in the trace]::on|off:(on off)' \
-        '--trace-flops=-[arguments `flops` of spans, and FLOP/s, in the trace]::on|off:(on off)' \
-        '--trace-stack=-[the call stack of each span'\''s begin in the trace]::on|off:(on off)' \
-        '--trace-stack-depth=[most frames of such a stack]:N:' \
-        '--regions=[trace only these regions, separated by commas, or * for all]:NAME:' \
-        '--region-scope=[whose spans a region traces: of its thread, or of all]:thread|process:(thread process)' \
-        '--region-check=[REGIONS without one that exists: a warning and no trace, or the program'\''s end]:warn|abort:(warn abort)' \
-        '--trace-nodes=[nodes with trace files of their own: shell patterns after commas]:NAME:' \
-        '--nvtx=-[emit NVTX ranges for spans where a GPU is, or always]::on|off:(on off)' \
-        '--activations=-[a record of each tensor that layers report]::on|off:(on off)' \
+        '--keep-signal=[signal that saves the newest records (TRACE_MODE=ring), for example USR2]:NAME:' \
+        '--keep-if=[slow spans that save them: denoise_step>50ms; several separated by commas]:NAME:' \
+        '--trace-steps=[trace only the spans of these steps: 10-12,40]:NAME:' \
+        '--trace-shapes=-[add inputs and outputs of stages to the trace, as arguments]::on|off:(on off)' \
+        '--trace-memory=-[add the memory of each pool to the trace, as a counter]::on|off:(on off)' \
+        '--trace-flops=-[add arguments named `flops`, and FLOP/s, to the trace]::on|off:(on off)' \
+        '--trace-stack=-[add the call stack of each span'\''s begin to the trace]::on|off:(on off)' \
+        '--trace-stack-depth=[maximum number of frames of such a stack]:N:' \
+        '--regions=[trace only these regions, separated by commas; * for all]:NAME:' \
+        '--region-scope=[spans that a region selects: those of its thread, or of the whole process]:thread|process:(thread process)' \
+        '--region-check=[if REGIONS names no existing region: warn and do not trace, or end the program]:warn|abort:(warn abort)' \
+        '--trace-nodes=[nodes with trace files of their own: shell patterns, separated by commas]:NAME:' \
+        '--nvtx=-[emit an NVTX range for each span if a GPU is present, or always]::on|off:(on off)' \
+        '--activations=-[record statistics of each tensor that layers report]::on|off:(on off)' \
         '--activations-layers=[regular expression, searched for in module paths; empty: all]:NAME:' \
-        '--activations-stats=[statistics in the order wanted]:NAME:' \
-        '--activations-steps=[steps that are recorded, as 0,5-9; empty: all]:NAME:' \
-        '--activations-output=[file of the records; folders are made, ~ %h %p <pid> %r %q{NAME} expanded]:NAME:' \
-        '--activations-append=-[add to that file instead of beginning it afresh]::on|off:(on off)' \
-        '--activations-queue=[records faster than they are written: wait, or leave out and count]:block|drop:(block drop)' \
-        '--activations-dump=[regular expression: modules whose tensors are kept whole, as safetensors]:NAME:' \
-        '--activations-dump-bytes=[most bytes of tensors kept whole]:SIZE:' \
-        '--fork=[a forked child has a run of its own, or none]:follow|off:(follow off)' \
-        '--signals=-[finish the run on SIGTERM and SIGINT where the program does not handle them]::on|off:(on off)' \
-        '--helper=-[a thread of plumb'\''s own; off: no samples of memory, no trace, no activations]::on|off:(on off)' \
-        '--quiet=-[no end block on stderr]::on|off:(on off)' \
-        '--log=[what is told on stderr while running]:silent|error|warn|info|debug:(silent error warn info debug)' \
+        '--activations-stats=[statistics to record, in this order]:NAME:' \
+        '--activations-steps=[steps to record: 0,5-9; empty: all]:NAME:' \
+        '--activations-output=[file of the records; folders are created, ~ %h %p <pid> %r %q{NAME} expanded]:NAME:' \
+        '--activations-append=-[append to that file instead of overwriting it]::on|off:(on off)' \
+        '--activations-queue=[if records come faster than they can be written: wait, or drop and count them]:block|drop:(block drop)' \
+        '--activations-dump=[regular expression: modules whose tensors are saved whole, as safetensors]:NAME:' \
+        '--activations-dump-bytes=[maximum size of all tensors saved whole]:SIZE:' \
+        '--fork=[a forked child records a run of its own, or nothing]:follow|off:(follow off)' \
+        '--signals=-[end the run on SIGTERM and SIGINT if the program does not handle them]::on|off:(on off)' \
+        '--helper=-[use a helper thread; off: no memory samples, no trace, no activations]::on|off:(on off)' \
+        '--quiet=-[print no end block on stderr]::on|off:(on off)' \
+        '--log=[log lines that are printed on stderr while running]:silent|error|warn|info|debug:(silent error warn info debug)' \
         '--help[show this text]' \
         '*:::command:_normal'
         ;;
     report)
         _arguments -S \
-        '--format=[form of the output (text); svg is a picture: of nodes and tree a flame graph, of memory the memory over time]:text|json|csv|md|svg:(text json csv md svg)' \
+        '--format=[form of the output (text); svg is a picture: a flame graph of nodes and tree, memory over time of memory]:text|json|csv|md|svg:(text json csv md svg)' \
         '--output=[write to FILE instead of standard output]:FILE:_files' \
         '--pipeline=[only this pipeline]:NAME:' \
         '--phase=[only this phase]:NAME:' \
-        '--sort=[figure that orders the rows, largest first (total); the tree has no p95]:total|self|mean|p95:(total self mean p95)' \
-        '--top=[show the first N rows of each table; sums are still over all]:N:' \
-        '--frames=[frames of one phase: shown in the title, and the divisor of the average (less skip_first_n); not used in a table of several]:N:' \
+        '--sort=[figure that the rows are sorted by, largest first (total); the tree has no p95]:total|self|mean|p95:(total self mean p95)' \
+        '--top=[show the first N rows of each table; sums still cover all rows]:N:' \
+        '--frames=[number of frames of one phase: shown in the title, and (less skip_first_n) the divisor of the average; not used if the table has several phases]:N:' \
         '--wide[more columns: self time, share, percentiles, device time]' \
-        '--explain[what each column means, below the output]' \
-        '--request=[only this request; of requests its stages and its time]:ID:' \
-        '--min-width=[svg: rectangles narrower than PX pixels share one (0.1); the picture is 1180 wide]:PX:' \
-        '--node=[only nodes whose names match; in the tree and the flame graph with what is around and inside them]:REGEX:' \
-        '--depth=[the first N levels of the call tree only]:N:' \
-        '--fold=-[nodes that differ in a number alone as one, layer.0 to layer.31 as layer.*, with the spread over them; by default where a table or a tree has more than 40 lines]::on|off:(on off)' \
+        '--explain[explain the columns below the output]' \
+        '--request=[show only this request; in the view requests its stages and time]:ID:' \
+        '--min-width=[svg: combine rectangles narrower than PX pixels (0.1); the picture is 1180 pixels wide]:PX:' \
+        '--node=[only nodes whose names match; in the tree and the flame graph together with the nodes around and inside them]:REGEX:' \
+        '--depth=[only the first N levels of the call tree]:N:' \
+        '--fold=-[show nodes whose names differ only in a number as one: layer.0 to layer.31 as layer.*, with the spread over them; default if there are more than 40 lines]::on|off:(on off)' \
         '--unit=[unit of times in tables for people (auto: one that fits each column)]:auto|ns|us|ms|s:(auto ns us ms s)' \
         '--module=[only modules in whose name REGEX is found]:REGEX:' \
-        '--suspects[only what is suspect, all of it]' \
+        '--suspects[show only the suspects, and all of them]' \
         '--by-step[a row for each layer and step, with its change since the last step]' \
         '--help[show this text]' \
         '1:view:_plumb_report_views' \
@@ -127,26 +127,26 @@ _plumb() {
         ;;
     compare)
         _arguments -S \
-        '--a=[runs of side A, the baseline: what follows, until --b]:RUN...:_files' \
-        '--b=[runs of side B: what follows, until --a]:RUN...:_files' \
-        '--threshold=[mark what differs by more than PCT percent (5; from 3 runs a side on 2)]:PCT:' \
-        '--alpha=[from 3 runs a side on, mark only where p table is at most P (0.015)]:P:' \
+        '--a=[runs of side A, the baseline: all that follow, up to --b]:RUN...:_files' \
+        '--b=[runs of side B: all that follow, up to --a]:RUN...:_files' \
+        '--threshold=[mark differences of more than PCT percent (5; with 3 runs a side or more 2)]:PCT:' \
+        '--alpha=[with 3 runs a side or more, mark only if p table is at most P (0.015)]:P:' \
         '--min-delta=[never mark times that differ by less than MS ms (0)]:MS:' \
-        '--by=[what is compared of a node (p50, the median)]:p50|min|mean|total|self|p95|device:(p50 min mean total self p95 device)' \
+        '--by=[figure of a node that is compared (p50, the median)]:p50|min|mean|total|self|p95|device:(p50 min mean total self p95 device)' \
         '--sort=[order of the nodes: as first seen, or largest first (seen)]:seen|delta|percent|a|b:(seen delta percent a b)' \
-        '--top=[show the first N nodes; all of them count]:N:' \
+        '--top=[show the first N nodes; the others are compared too]:N:' \
         '--wide[more columns: counts, p50 and p95 of both sides]' \
         '--unit=[unit of times in tables for people (auto: one that fits each column)]:auto|ns|us|ms|s:(auto ns us ms s)' \
         '--node=[compare only nodes whose names match, and the whole run]:REGEX:' \
         '--depth=[compare only nodes of the first N levels of the call tree]:N:' \
-        '--fold=-[compare nodes that differ in a number alone as one, layer.0 to layer.31 as layer.*; by default a table of more than 40 lines shows those that are not marked as one]::on|off:(on off)' \
+        '--fold=-[compare nodes whose names differ only in a number as one, layer.0 to layer.31 as layer.*; by default a table of more than 40 lines shows unmarked ones so]::on|off:(on off)' \
         '--format=[form of the output (text)]:text|json|csv|md:(text json csv md)' \
         '--output=[write to FILE instead of standard output]:FILE:_files' \
         '--any-machine[compare runs of different machines]' \
-        '--any-program[compare programs without a common node, other named pipelines]' \
+        '--any-program[compare programs without a common node, or with other pipeline names]' \
         '--any-skip[compare runs that skipped different numbers of samples]' \
-        '--any-end[compare runs that ended with such that were killed or go on]' \
-        '--force[all of these, and reports of different schema]' \
+        '--any-end[compare runs that ended with runs that were killed or still record]' \
+        '--force[all of these, and reports of different schemas]' \
         '--help[show this text]' \
         '*:run:_plumb_runs'
         ;;
@@ -154,10 +154,10 @@ _plumb() {
         _arguments -S \
         '--map=[what A'\''s layers are called in B: '\''s/OLD/NEW/'\'' or a file of pairs; repeatable]:RULE|FILE:_files' \
         '--only=[compare what --map or one name matches, or all (all)]:mapped|named|all:(mapped named all)' \
-        '--expect=[hold the runs to the bit, or to tolerances]:same|close:(same close)' \
-        '--rtol=[relative tolerance of all types, instead of each one'\''s own]:X:' \
-        '--atol=[absolute tolerance of all types, likewise]:X:' \
-        '--top=[rows of the table, round the culprit (20)]:N:' \
+        '--expect=[demand equality to the last bit, or within tolerances]:same|close:(same close)' \
+        '--rtol=[relative tolerance for all types]:X:' \
+        '--atol=[absolute tolerance for all types]:X:' \
+        '--top=[number of rows around the culprit (20)]:N:' \
         '--all[all rows of the table]' \
         '--format=[form of the output (text)]:text|json|csv|md|svg:(text json csv md svg)' \
         '--output=[write to FILE instead of standard output]:FILE:_files' \
@@ -170,9 +170,9 @@ _plumb() {
         '--output=[write to FILE instead of standard output]:FILE:_files' \
         '--module=[only modules in whose name REGEX is found]:REGEX:' \
         '--steps[a row for each layer and step, with its change since the last]' \
-        '--suspects[only what is suspect, all of it]' \
+        '--suspects[show only the suspects, and all of them]' \
         '--top=[show the first N rows of each table]:N:' \
-        '--explain[what each column means, below the output]' \
+        '--explain[explain the columns below the output]' \
         '--help[show this text]' \
         '*:file:_files'
         ;;

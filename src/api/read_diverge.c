@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/diverge/diverge.h"
+#include "api/read_recording.h"
 #include "api/take.h"
 #include "base/arena.h"
 #include "base/error.h"
@@ -38,8 +39,8 @@ static int open_sides(struct plumb_divergence *p, const char *a, const char *b,
     for (uint64_t i = 0; i < o->map_count; i++)
         if ((rc = plumb_rename_add(&p->rename, o->maps[i], err)) < 0)
             return rc;
-    if ((rc = plumb_activations_read(&p->tables[PLUMB_DIVERGE_A], a, err)) < 0 ||
-        (rc = plumb_activations_read(&p->tables[PLUMB_DIVERGE_B], b, err)) < 0)
+    if ((rc = plumb_read_recording(&p->tables[PLUMB_DIVERGE_A], a, err)) < 0 ||
+        (rc = plumb_read_recording(&p->tables[PLUMB_DIVERGE_B], b, err)) < 0)
         return rc;
     struct plumb_diverge_options options = {.relative = tolerance_of(o->relative),
                                             .absolute = tolerance_of(o->absolute),

@@ -81,10 +81,15 @@ expect 'csv' 0 "$PLUMB_BIN" activations --format csv --suspects a.jsonl
     fail "csv: $(cat out.txt)"
 run=runs/prog/20260102-030405-box-7
 mkdir -p "$run"
+ln -s "${run##*/}" runs/prog/latest
 cp "$data/golden.json" "$run/timing.json"
 cp a.jsonl "$run/activations.jsonl"
 expect 'a folder of runs' 0 "$PLUMB_BIN" activations runs
 has out.txt "$run: "
+expect 'folders of runs compared' 0 "$PLUMB_BIN" diverge runs runs
+has out.txt 'no divergence'
+expect 'the newest run compared' 0 "$PLUMB_BIN" diverge runs/prog/latest a.jsonl
+has out.txt 'no divergence'
 rm "$run/activations.jsonl"
 expect 'a run without any' 2 "$PLUMB_BIN" activations runs
 has err.txt "the folder '$run' holds no activations"

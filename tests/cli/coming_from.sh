@@ -136,5 +136,5 @@ for tool in perf nsys tracy torch.profiler caliper 'Nsight Systems' Kineto 'PyTo
     done <out.txt
 done
 expect 'the help of help names them' 0 "$PLUMB_BIN" help help
-has out.txt 'perf, nsys, tracy, torch.profiler,'
+has out.txt 'perf, nsys, tracy, torch.profiler'
 finish

@@ -52,9 +52,9 @@ has err.txt 'wants two runs, the baseline first, not 1'
 expect 'no operand' 2 compare
 expect 'three operands' 2 compare a.json b.json faster.json
 expect 'on neither side' 2 compare a.json --b b.json
-has err.txt "'a.json' is on neither side: put it behind --a or --b"
+has err.txt "'a.json' is on neither side: put it after --a or --b"
 expect 'no baseline' 2 compare --b b.json
-has err.txt 'no run behind --a'
+has err.txt 'no run after --a'
 
 expect 'threshold' 0 compare --threshold 20.5 a.json b.json
 has out.txt 'marked beyond 20.5 %'
@@ -126,7 +126,7 @@ expect 'foreign' 2 compare a.json foreign.json
 one_line "'foreign.json' is not a timing report of plumb (its \"format\" is not \"plumb-timing\")"
 echo '{"traceEvents": [{"ph": "X", "name": "aten::mm", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]}' >torch.json
 expect 'a trace' 2 compare a.json torch.json
-one_line "'torch.json' is a trace, one sample without repeats: compare takes runs of 'plumb record'; a trace is shown by 'plumb report --slowest' and --steps, and 'plumb export --format folded' has its stacks for difffolded.pl"
+one_line "'torch.json' is a trace, one sample without repeats: compare takes runs of 'plumb record'; a trace is shown by 'plumb report trace', 'steps' and 'slowest', and 'plumb export --format folded' has its stacks for difffolded.pl"
 jq '.schema = 99' b.json >newer.json
 expect 'newer' 2 compare --force a.json newer.json
 has err.txt "'newer.json' was written by a newer plumb (schema 99;"

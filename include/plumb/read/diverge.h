@@ -68,7 +68,7 @@ typedef struct plumb_divergence_result {
 
 typedef struct plumb_divergence plumb_divergence;
 
-/* Compares the activations `a` and `b` (files or folders of any kind in docs/diverge.md) and finds
+/* Compares the activations `a` and `b` (of any kind in docs/diverge.md, or names of runs) and finds
  * the first record that is wrong while its inputs are right. Errors: PLUMB_ERR_NOT_FOUND,
  * PLUMB_ERR_IO, PLUMB_ERR_FORMAT: a side cannot be read, or the sides have nothing in common;
  * PLUMB_ERR_ARG: an invalid map, or options without a size; PLUMB_ERR_MEMORY. */
