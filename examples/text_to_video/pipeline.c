@@ -93,9 +93,9 @@ static void run_text_encode(struct pipeline *p)
 
 static void run_denoise(struct pipeline *p)
 {
-    const struct sampler sampler = {p->options->steps, p->options->guidance};
-
     PLUMB_STAGE(stage, "denoise");
+    const struct sampler sampler = {p->options->steps, p->options->guidance, stage};
+
     plumb_stage_metric(stage, "dit_time_s");
     plumb_arg_i64(stage, "tokens", latent_tokens(&p->grid));
     plumb_arg_f64(stage, "guidance", (double)sampler.guidance);

@@ -32,6 +32,14 @@ static void euler_update(struct nn *nn, const struct tensor *x, const struct ten
     }
 }
 
+/* What a step begins with, so that PLUMB_CAPTURE=denoise:7 has it. */
+static void tell_latents(plumb_span stage, const struct tensor *latents)
+{
+    struct tensor now = *latents;
+    DLTensor tensor = tensor_dlpack(&now);
+    plumb_stage_input(stage, "latents", &tensor);
+}
+
 void denoise(struct nn *nn, const struct sampler *s, const struct dit *dit,
              const struct tensor *text, const struct tensor *no_text, const struct tensor *latents)
 {
@@ -42,6 +50,7 @@ void denoise(struct nn *nn, const struct sampler *s, const struct dit *dit,
     for (PLUMB_STEPS (step, s->steps)) {
         PLUMB_SPAN("denoise_step");
         nn->step = step;
+        tell_latents(s->stage, latents);
         float t = time_at(step, s->steps);
         float t_next = time_at(step + 1, s->steps);
         dit_forward(nn, dit, latents, t, text, &guided);

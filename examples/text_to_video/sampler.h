@@ -5,9 +5,12 @@
 #include "dit.h"
 #include "nn.h"
 
+#include <plumb/plumb.h>
+
 struct sampler {
     int steps;
-    float guidance; /* 1 follows the prompt plainly, more exaggerates it */
+    float guidance;   /* 1 follows the prompt plainly, more exaggerates it */
+    plumb_span stage; /* whose inputs are recorded at each step */
 };
 
 /* `latents` holds noise before and the result after. `text` and `no_text` are the encodings of the
