@@ -119,6 +119,12 @@ static void hooks_are_fetched_replaced_and_removed(void **state)
     assert_int_equal(plumb_hook_get(&h, node, "second", NULL), PLUMB_OK);
     assert_string_equal(h.name, "second");
     assert_string_equal(h.arg, "2");
+    /* Of a caller that knows fewer fields: those alone, and its size stays. */
+    h = plumb_hook_default();
+    h.size = offsetof(plumb_hook, arg);
+    assert_int_equal(plumb_hook_get(&h, node, "second", NULL), PLUMB_OK);
+    assert_int_equal(h.size, offsetof(plumb_hook, arg));
+    assert_null(h.arg);
     assert_int_equal(plumb_hook_get(&h, node, "none", &err), PLUMB_ERR_ARG);
     assert_string_equal(err.message, "node 'hooked' has no hook 'none'");
     h = hook("second", "II");

@@ -7,6 +7,11 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
+
+#include "record/runtime/lock.h"
 #include "record_timing.h"
 
 static void node(void)
@@ -454,6 +459,55 @@ static void a_path_longer_than_a_context_holds_is_cut_at_its_inner_end(void **st
     assert_int_equal(record_count("task"), 1);
 }
 
+/* ---- Cost ------------------------------------------------------------------------------------ */
+
+static sem_t warm, go, done;
+
+static void all_scopes_of_a_pipeline(void)
+{
+    plumb_context c;
+    PLUMB_PHASE("train");
+    node();
+    PLUMB_STEP(7);
+    plumb_context_capture(&c);
+    PLUMB_ADOPT(&c);
+    PLUMB_PIPELINE(NULL);
+    node();
+}
+
+static void *scopes_again(void *unused)
+{
+    all_scopes_of_a_pipeline();
+    sem_post(&warm);
+    sem_wait(&go);
+    all_scopes_of_a_pipeline();
+    sem_post(&done); /* the end of a thread takes the lock */
+    return unused;
+}
+
+/* The runtime's lock is taken by whatever is slow; a phase costs some clock reads. */
+static void scopes_of_one_pipeline_do_not_wait_for_the_runtimes_lock(void **state)
+{
+    pthread_t thread;
+    struct timespec until;
+    int rc;
+    (void)state;
+    sem_init(&warm, 0, 0);
+    sem_init(&go, 0, 0);
+    sem_init(&done, 0, 0);
+    assert_int_equal(pthread_create(&thread, NULL, scopes_again, NULL), 0);
+    sem_wait(&warm);
+    plumb_lock();
+    sem_post(&go);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 30;
+    rc = sem_timedwait(&done, &until);
+    plumb_unlock();
+    pthread_join(thread, NULL);
+    assert_int_equal(rc, 0);
+    assert_int_equal(count_in("train"), 4);
+}
+
 int main(void)
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup_teardown(f, record_setup, record_teardown)
@@ -475,6 +529,7 @@ int main(void)
         IN_A_RUN(a_context_of_an_earlier_run_carries_no_parent),
         IN_A_RUN(a_made_up_context_harms_nothing),
         IN_A_RUN(a_path_longer_than_a_context_holds_is_cut_at_its_inner_end),
+        IN_A_RUN(scopes_of_one_pipeline_do_not_wait_for_the_runtimes_lock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,9 @@
 #include <signal.h>
 #include <sys/time.h>
 
+#include "record/runtime/lock.h"
 #include "record_timing.h"
+#include <plumb/collector.h>
 
 enum { SIGNALS = 400, SPANS_MOST = 20000000 };
 
@@ -144,6 +146,33 @@ static void the_handlers_span_takes_its_time_from_the_one_it_interrupts(void **s
     record_start();
 }
 
+static void sync_nothing(void *arg)
+{
+    (void)arg;
+}
+
+/* Only a fault's handler comes to a thread that has the lock. */
+static void
+calls_that_need_the_lock_are_refused_to_a_handler_that_interrupted_its_holder(void **state)
+{
+    plumb_device *device = plumb_device_register("device", sync_nothing, NULL);
+    plumb_rule rule = plumb_rule_default();
+    plumb_error err = {0, ""};
+    int unregistered, checked;
+    plumb_name name;
+    (void)state;
+    plumb_lock();
+    unregistered = plumb_device_unregister(device, &err);
+    checked = plumb_stage_check("stage", PLUMB_STAGE_INPUT, "latents", &rule, NULL);
+    name = plumb_name_get("kernel");
+    plumb_unlock();
+    assert_int_equal(unregistered, PLUMB_ERR_STATE);
+    assert_non_null(strstr(err.message, "plumb_device_unregister"));
+    assert_int_equal(checked, PLUMB_ERR_STATE);
+    assert_int_not_equal(name, plumb_name_get("kernel"));
+    assert_int_equal(plumb_device_unregister(device, NULL), PLUMB_OK);
+}
+
 int main(void)
 {
 #define IN_A_RUN(f) cmocka_unit_test_setup_teardown(f, setup, record_teardown)
@@ -151,6 +180,7 @@ int main(void)
         IN_A_RUN(a_storm_of_signals_leaves_every_span_whole),
         IN_A_RUN(a_storm_during_everything_else_harms_nothing),
         IN_A_RUN(the_handlers_span_takes_its_time_from_the_one_it_interrupts),
+        IN_A_RUN(calls_that_need_the_lock_are_refused_to_a_handler_that_interrupted_its_holder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

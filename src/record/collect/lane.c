@@ -55,6 +55,8 @@ plumb_name plumb_name_get_impl(const char *text)
     const char *given = text ? text : "";
     uint64_t hash = plumb_hash_text(given), known;
     plumb_name name = NAME_OTHER;
+    if (plumb_may_lock("plumb_name_get", NULL) < 0)
+        return name;
     plumb_lock();
     if (names_ready()) {
         /* Two texts of one hash: the next number. */

@@ -215,6 +215,8 @@ static void device_remove(plumb_device *device)
 int plumb_device_unregister_impl(plumb_device *device, plumb_error *err)
 {
     bool known = false;
+    if (plumb_may_lock("plumb_device_unregister", err) < 0)
+        return PLUMB_ERR_STATE;
     plumb_lock();
     for (uint32_t i = 0; i < plumb_rt.device_count; i++)
         known |= device == &plumb_rt.devices[i] && device->used && PLUMB_LOAD(device->sync);

@@ -215,8 +215,12 @@ void plumb_step_set_impl(plumb_scope scope, int64_t step)
     depart(in);
 }
 
-static void regate(struct plumb_thread *th)
+/* The gate is that of the pipeline. A thread that stays in it takes no lock, which a phase or a
+ * worker's task would feel: it is two system calls. */
+static void regate(struct plumb_thread *th, uint32_t group_before)
 {
+    if (group_before >> 8 == PLUMB_LOAD(th->group) >> 8)
+        return;
     plumb_lock();
     plumb_thread_gate(th);
     plumb_unlock();
@@ -227,14 +231,16 @@ plumb_scope plumb_pipeline_begin_impl(plumb_pipeline *pipeline)
     uint32_t index = pipeline ? pipeline->index : 0;
     struct plumb_in in;
     plumb_scope scope = {0};
+    uint32_t before;
     if (!arrive(&in))
         return scope;
+    before = in.th->group;
     scope = push(in);
     if (scope.id) {
         PLUMB_STORE(in.th->group, (in.th->group & 0xffu) | index << 8);
         if (in.run)
             tell_group(in, in.th->group);
-        regate(in.th);
+        regate(in.th, before);
     }
     depart(in);
     return scope;
@@ -246,12 +252,14 @@ void plumb_scope_end_impl(plumb_scope scope)
     struct plumb_thread *th;
     struct plumb_scope_entry *e;
     bool group, step, path;
+    uint32_t before;
     if (!scope.id || !arrive(&in))
         return;
     th = in.th;
     e = entry_of(th, scope);
     if (e) {
-        group = e->group != th->group;
+        before = th->group;
+        group = e->group != before;
         step = e->step != th->step;
         path = e->path_depth != th->path_depth || e->path_group != th->path_group ||
                memcmp(e->path, th->path, e->path_depth * sizeof e->path[0]) != 0;
@@ -271,8 +279,7 @@ void plumb_scope_end_impl(plumb_scope scope)
             tell_step(in);
         if (path && in.run)
             tell_path(in);
-        if (group)
-            regate(th);
+        regate(th, before);
     }
     depart(in);
     if (th->regions.closing)
@@ -310,9 +317,10 @@ plumb_scope plumb_context_adopt_impl(const plumb_context *context)
 {
     struct plumb_in in;
     plumb_scope scope = {0};
-    uint32_t depth;
+    uint32_t depth, before;
     if (!context || !arrive(&in))
         return scope;
+    before = in.th->group;
     scope = push(in);
     if (scope.id) {
         depth = context->run == PLUMB_LOAD(plumb_rt.generation) && context->depth <= PLUMB_PATH_MAX
@@ -332,7 +340,7 @@ plumb_scope plumb_context_adopt_impl(const plumb_context *context)
             if (context->run == PLUMB_LOAD(in.th->generation))
                 tell_flow(in, 1, context->flow);
         }
-        regate(in.th);
+        regate(in.th, before);
     }
     depart(in);
     return scope;

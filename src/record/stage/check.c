@@ -145,6 +145,8 @@ int plumb_stage_check_impl(const char *stage, uint32_t part, const char *name,
     if (rc < 0)
         return rc;
     made.check.shape = made.check.dtype = NULL;
+    if (plumb_may_lock("plumb_stage_check", err) < 0)
+        return PLUMB_ERR_STATE;
     node = plumb_node_intern(stage);
     plumb_lock();
     rc = keep(node, &made, name, err);

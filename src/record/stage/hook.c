@@ -108,10 +108,12 @@ int plumb_node_hook_impl(uint32_t change, plumb_node node, const char *name, plu
     plumb_unlock();
     if (rc < 0)
         return rc;
-    if (change == PLUMB_HOOK_GET)
+    if (change == PLUMB_HOOK_GET) {
+        was.size = hook->size;
         memcpy(hook, &was, hook->size < sizeof was ? hook->size : sizeof was);
-    else if (was.on_detach)
+    } else if (was.on_detach) {
         was.on_detach(node, was.arg);
+    }
     if (change < PLUMB_HOOK_REMOVE && mine.on_attach)
         mine.on_attach(node, mine.arg);
     return PLUMB_OK;
