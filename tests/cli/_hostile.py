@@ -119,7 +119,7 @@ case("header_2_60.safetensors", "its header is longer than the file", tensors("{
 case("header_2_64.safetensors", "its header is longer than the file", tensors("{%s}" % A, bytes(8), (1 << 64) - 1))
 case("overlap.safetensors", "tensor 'b' overlaps", tensors(with_b(4, 12), bytes(12)))
 case("hole.safetensors", "tensor 'b' leaves a hole", tensors(with_b(12, 20), bytes(20)))
-case("outside.safetensors", "tensor 'b' ends behind the file", tensors(with_b(8, 16), bytes(12)))
+case("outside.safetensors", "tensor 'b' ends after the file", tensors(with_b(8, 16), bytes(12)))
 case("backwards.safetensors", "tensor 'b' has 'data_offsets'", tensors(with_b(16, 8), bytes(16)))
 case("offset_2_63.safetensors", "tensor 'b' has a list", tensors(with_b((1 << 63) - 8, 1 << 63), bytes(16)))
 case("deep.safetensors", "tensor 'a' is not an object", tensors('{"a": ' + "[" * DEEP))
@@ -127,7 +127,7 @@ case("deep_aside.safetensors", "column 2065: nested too deeply", tensors('{"__me
 case("tensor_twice.safetensors", "tensor 'a' comes twice", tensors("{%s, %s}" % (A, A), bytes(8)))
 case("key_twice.safetensors", "tensor 'a' has a field that comes twice",
      tensors("{%s}" % A.replace('"dtype"', '"shape": [2], "dtype"'), bytes(8)))
-case("cut.safetensors", "tensor 'a' ends behind the file", tensors("{%s}" % A, bytes(5)))
+case("cut.safetensors", "tensor 'a' ends after the file", tensors("{%s}" % A, bytes(5)))
 case("cut_header.safetensors", "column 21: it ends in the middle", tensors(("{%s}" % A)[:20]))
 case("nul.safetensors", "a value is missing", tensors("{%s}" % A.replace("{", "\0{"), bytes(8)))
 case("nul_in_name.safetensors", "has a NUL character in its name",

@@ -21,7 +21,7 @@ has out.txt 'only in A: 1 record: blk.0.kqv out' 'only in B: 1 record: layers.0.
 sed 's/1\.4/1.44/g' b.jsonl >bad.jsonl
 expect 'a fault behind them' 1 "$PLUMB_BIN" diverge --map 's/^layers\.(\d)\.wo$/blk.\1.out/' a.jsonl bad.jsonl
 has out.txt 'first divergence: layers.0.wo out step 0 (in B: blk.0.out)' 'layers.0.norm out step 0 (in B: blk.0.attn_norm), is equal' \
-    'only A has layers.0.rope out step 0 between them), which of these nobody recorded on both sides' \
+    'only A has layers.0.rope out step 0 between them), and the records do not show which of them differs' \
     "^(layers\\.0\\.norm|layers\\.0\\.rope|layers\\.0\\.wo)"
 
 # What lies last in layer 1 of A and first in layer 2 of B is no pair, whatever order and shape say.

@@ -1,5 +1,5 @@
-/* arrays.c: full tensors on disk as records: their statistics are computed here, in one
- * pass over the mapped file, and the record says where the values lie. And .npy files.
+/* arrays.c: whole tensors on disk become records. One pass over the mapped file computes their
+ * statistics, and the record says where the values lie. Also reads .npy files.
  *
  * Everything that a file claims is checked before a byte of its data is touched: lengths against
  * the file, sizes against lengths. */

@@ -1,13 +1,14 @@
-/* dumps.c: whole tensors that a run kept beside its lines, joined to the records they
- * belong to. There are few of them, so it is they who are looked up, while the records are walked
- * over once. */
+/* dumps.c: joins the whole tensors that a run saved next to its lines to the records that they
+ * belong to. There are few such tensors, so the lookup table holds the tensors, and one pass over
+ * the records looks each record up in it. */
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/map.h"
 #include "read/activation/parts.h"
 
-/* What names a record in its folder; module and tensor as texts of one table. */
+/* The fields that identify a record within its folder. `module` and `tensor` are texts of one
+ * table. */
 struct key {
     uint32_t module, tensor, call;
     int32_t rank;

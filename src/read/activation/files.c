@@ -1,8 +1,8 @@
-/* files.c: finds out what a file holds, and has it read.
+/* files.c: finds the format of a file and calls its reader.
  *
- * Texts are read in pieces and unpacked on the way, so that pipes work and memory stays small;
- * arrays are mapped. A file that another process cuts off while it is mapped kills the reader, as
- * with every mapping. */
+ * Texts are read in pieces and unpacked on the way, so that pipes work and memory stays small.
+ * Arrays are mapped. If another process truncates a file while it is mapped, the reader is killed,
+ * as with every mapping. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -36,7 +36,8 @@ static bool ends_in(const char *name, const char *end)
     return n >= m && strncmp(name + n - m, end, m) == 0;
 }
 
-/* The names that a dump.json begins with, or those of a record. What is neither is passed over. */
+/* Returns the format of a JSON text: that of a dump.json or of a record, by the names of its first
+ * members. Members of other names are skipped. */
 static enum plumb_activation_format json_kind(const char *head, size_t size)
 {
     static const char *const dump[] = {"task", "level", "framework", "dump_data_dir", "data"};
@@ -62,7 +63,7 @@ static enum plumb_activation_format json_kind(const char *head, size_t size)
     return kind;
 }
 
-/* `head` [size] is the beginning of the file, with zeros behind it. */
+/* `head` [size] is the beginning of the file, followed by zeros. */
 static enum plumb_activation_format kind_of(const char *name, const char *head, size_t size)
 {
     size_t blanks = 0;
@@ -100,7 +101,7 @@ struct pieces {
     struct plumb_unpack *file; /* NULL: `head` is all */
     const char *head;          /* read already */
     size_t head_size;
-    const char *tail; /* behind the file */
+    const char *tail; /* returned after the end of the file */
     size_t tail_size;
 };
 
@@ -200,19 +201,20 @@ static int read_padded(struct plumb_buf *out, const char *path, plumb_error *err
     return PLUMB_OK;
 }
 
-/* The file `name` beside `path`, or packed as name.gz; none is fine. */
-static int read_beside(struct plumb_buf *out, char **beside, const char *path, const char *name,
-                       plumb_error *err)
+/* Reads the file `name` from the folder of `path`, or its packed form name.gz. Not an error if
+ * there is neither. */
+static int read_neighbour(struct plumb_buf *out, char **full_name, const char *path,
+                          const char *name, plumb_error *err)
 {
     size_t folder = (size_t)(base_name(path) - path);
     struct stat st;
-    if (!(*beside = malloc(folder + strlen(name) + sizeof ".gz")))
+    if (!(*full_name = malloc(folder + strlen(name) + sizeof ".gz")))
         return no_memory(path, err);
-    memcpy(*beside, path, folder);
-    strcpy(*beside + folder, name);
-    if (stat(*beside, &st) < 0)
-        strcat(*beside, ".gz");
-    return stat(*beside, &st) == 0 ? read_padded(out, *beside, err) : PLUMB_OK;
+    memcpy(*full_name, path, folder);
+    strcpy(*full_name + folder, name);
+    if (stat(*full_name, &st) < 0)
+        strcat(*full_name, ".gz");
+    return stat(*full_name, &st) == 0 ? read_padded(out, *full_name, err) : PLUMB_OK;
 }
 
 static int read_dump(const struct plumb_activation_source *from, plumb_error *err)
@@ -222,8 +224,8 @@ static int read_dump(const struct plumb_activation_source *from, plumb_error *er
     char *paths[3] = {NULL, NULL, NULL};
     int rc;
     if ((rc = read_padded(&texts[0], from->name, err)) < 0 ||
-        (rc = read_beside(&texts[1], &paths[1], from->name, "construct.json", err)) < 0 ||
-        (rc = read_beside(&texts[2], &paths[2], from->name, "stack.json", err)) < 0)
+        (rc = read_neighbour(&texts[1], &paths[1], from->name, "construct.json", err)) < 0 ||
+        (rc = read_neighbour(&texts[2], &paths[2], from->name, "stack.json", err)) < 0)
         goto out;
     for (int i = 0; i < 3; i++)
         parts[i] = (struct plumb_activation_text_of){texts[i].data, texts[i].len,

@@ -1,5 +1,5 @@
-/* kept.c: texts, shapes, places of values and lists of activation records: each is kept
- * once, where many records name it by number, and lives as long as the table. */
+/* kept.c: texts, shapes, places of values and lists of activation records. Each is stored once,
+ * however many records name it by number, and lives as long as the table. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,8 @@
 
 enum { FIRST_ROOM = 64, FIRST_SLOTS = 64 };
 
-/* Room for one more of `size` bytes in an array of *cap; NULL, and the table has failed: none. */
+/* Returns the place of one more element of `size` bytes in an array of *cap elements. NULL: out of
+ * memory, now or earlier; the table has failed. */
 static void *room(struct plumb_activations *t, void *array, uint32_t *cap, uint64_t want,
                   size_t size)
 {

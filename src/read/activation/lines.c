@@ -1,9 +1,11 @@
-/* lines.c: JSONL of activation records, plumb's and FastVideo's, which differ in what a
- * record has beside its statistics, and in how NaN is written. Any order of fields is read.
+/* lines.c: reads JSONL of activation records, plumb's and FastVideo's. The two differ in the fields
+ * that a record has in addition to its statistics, and in the spelling of NaN. Any order of fields
+ * is read.
  *
- * The text is read in pieces, and forgotten: a table of a million records is a third of its file.
- * Three things repeat so much that they are compared before they are read: names of fields (the
- * scan does it), the spelling of a module's shape, and short texts like a dtype. */
+ * The text is read in pieces, and no piece is kept: a table of a million records takes a third of
+ * the size of its file. Three things repeat so often that they are compared before they are parsed:
+ * names of fields (the scan does it), the spelling of a module's shape, and short texts like a
+ * dtype. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,7 @@ enum {
     SHORT = 24
 };
 
-/* Fields that are no statistics; numbers go on where enum plumb_activation_field ends. */
+/* Fields other than statistics; their numbers follow those of enum plumb_activation_field. */
 enum {
     FIELD_MODULE = 32,
     FIELD_TENSOR,
@@ -145,7 +147,7 @@ static void read_dtype(struct lines *in)
         read_text(in, &in->r.dtype);
 }
 
-/* What JSON has no number for, as plumb and others spell it. */
+/* The values that JSON has no number for, as plumb and others spell them. */
 static bool is_word(const struct plumb_json_scan *s, double *value)
 {
     static const struct {
@@ -533,7 +535,7 @@ int plumb_activations_lines(const struct plumb_activation_source *from, plumb_ac
     in->err = err;
     memset(in->field_of, FIELD_UNKNOWN, sizeof in->field_of);
     plumb_json_scan_init(&in->scan, PLUMB_JSON_LINES | PLUMB_JSON_NAN);
-    /* Text 0 exists before anybody looks at the length of one. */
+    /* Text 0 must exist before the length of any text is asked for. */
     plumb_activations_text_id(in->t, "", 0);
     int rc = in->t->failed ? PLUMB_OK : read_all(in, fill, arg);
     plumb_json_scan_fini(&in->scan);

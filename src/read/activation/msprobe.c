@@ -1,10 +1,10 @@
-/* msprobe.c: dump.json of msprobe. Its entries are named by kind, place, class,
- * direction and call ("Module.layer1.0.conv1.Conv2d.forward.0", "Functional.conv2d.3.backward"),
- * hold tensors in nested lists and objects, and stand in order of execution.
+/* msprobe.c: reads dump.json of msprobe. Its entries are named by kind, place, class, direction and
+ * call ("Module.layer1.0.conv1.Conv2d.forward.0", "Functional.conv2d.3.backward"), hold tensors in
+ * nested lists and objects, and stand in order of execution.
  *
  * Of a module the dotted path is kept ("layer1.0.conv1"), as PyTorch and every other recorder call
- * it; of a function kind and name ("Functional.conv2d"). The direction becomes the phase. What a
- * backward call was given and gave is "grad_in" and "grad_out". */
+ * it; of a function, kind and name ("Functional.conv2d"). The direction becomes the phase. The
+ * inputs and outputs of a backward call become "grad_in" and "grad_out". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,8 @@
 
 enum { LABEL_BYTES = 256, DEEPEST = 32, MAX_DIMS = 64 };
 
-/* What construct.json and stack.json say of an entry, by the number of its name in `names`. */
+/* The facts of construct.json and stack.json about an entry, indexed by the number of its name in
+ * `names`. */
 struct about {
     uint32_t parent; /* text of the table */
     uint32_t file, line;
@@ -94,7 +95,8 @@ static void object_end(struct dump *in, struct object object)
     }
 }
 
-/* Two members of one name could not be told apart, and of which a reader takes either. */
+/* Refuses two members of one name: records could not tell them apart, and readers differ in which
+ * of the two they take. */
 static void check_name(struct dump *in, struct object object)
 {
     const struct plumb_json_scan *s = in->scan;

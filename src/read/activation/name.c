@@ -30,7 +30,7 @@ enum plumb_activation_io plumb_activation_io_of(const char *label, size_t size)
     return i < 0 ? PLUMB_ACT_OUT : labels[i].io;
 }
 
-/* Where the last label of `name` begins: at its front, or behind a ".". */
+/* Returns the index of the last label in `name`: at the beginning, or after a ".". */
 static size_t label_of(const char *name, size_t size)
 {
     for (size_t i = size; i > 0; i--)

@@ -1,5 +1,5 @@
-/* parts.h: what the readers of activation records share. Each appends to a table that
- * read.c begins and ends: order, calls and memory are its affair. */
+/* parts.h: what the readers of activation records share. Each reader appends to a table that read.c
+ * initialises and finishes. Order, calls and memory are the table's affair, not the reader's. */
 #ifndef PLUMB_READ_ACTIVATION_PARTS_H
 #define PLUMB_READ_ACTIVATION_PARTS_H
 
@@ -21,8 +21,8 @@ struct plumb_activation_source {
 };
 
 /* files.c: a file of any kind. */
-/* pending.c: before `path` is read: completes the file of a process that was killed.
- * `lines`, which begins empty, has what could not be written to it. */
+/* pending.c: completes the file of a killed process; called before `path` is read. `lines` begins
+ * empty and gets the lines that could not be written to the file. */
 void plumb_activations_pending(struct plumb_buf *lines, const char *path);
 
 int plumb_activations_file(const struct plumb_activation_source *from, plumb_error *err);
@@ -53,10 +53,10 @@ int plumb_activations_npy(const struct plumb_activation_source *from, const char
 int plumb_activations_safetensors(const struct plumb_activation_source *from,
                                   const unsigned char *data, size_t size, plumb_error *err);
 
-/* Says of the records of `t` from `first` on where their values lie: those of `dumps`, which were
- * read bare from beside them. A record and its values have module, tensor, step, call and rank in
- * common. Puts the numbers of those that belong to none into `left` [dumps->count]; how many, or
- * PLUMB_ERR_MEMORY. */
+/* Tells the records of `t` from `first` on where their values lie. `dumps` are the records of the
+ * files next to them, read bare. A record and its values agree in module, tensor, step, call and
+ * rank. Writes the numbers of the dumps without a record into `left` [dumps->count] and returns how
+ * many, or PLUMB_ERR_MEMORY. */
 int64_t plumb_activations_attach(struct plumb_activations *t, size_t first,
                                  const struct plumb_activations *dumps, uint32_t *left,
                                  plumb_error *err);

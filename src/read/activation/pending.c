@@ -1,7 +1,7 @@
-/* pending.c: the end of a file of records whose process was killed. The lines that it
- * had no time to make (tensor/pending.h) are made and written here, once; where the file may not be
- * written, they are handed to whoever reads it. What is in the file already tells the `seq` of its
- * last line. */
+/* pending.c: the end of a file of records whose process was killed. Makes the lines that the
+ * process had no time to make (tensor/pending.h) and appends them to the file, once. If the file is
+ * not writable, the reader gets them instead. The `seq` of the file's last line shows which records
+ * are in it already. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static bool write_end(int fd, off_t size, const struct plumb_buf *lines)
     return done == lines->len || ftruncate(fd, size) != 0;
 }
 
-/* The bytes of `path`; NULL: there is no such file, or its process goes on. */
+/* Returns the bytes of `path`; NULL: there is no such file, or its process still runs. */
 static void *read_pending(const char *path)
 {
     struct plumb_pending *p = NULL;
@@ -91,7 +91,7 @@ static void finish(struct plumb_buf *lines, int fd, bool can_write, const char *
     struct stat st;
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return;
-    /* Damaged at its end: what comes before counts. */
+    /* If its end is damaged, the lines before the damage count. */
     plumb_pending_lines(lines, pending, PLUMB_PENDING_BYTES, last_seq(fd, st.st_size), &unused);
     if (lines->failed)
         lines->len = 0;
@@ -118,7 +118,8 @@ void plumb_activations_pending(struct plumb_buf *lines, const char *path)
         can_write = false;
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     }
-    /* Who writes it has it locked, as does another reader that does the same as we. */
+    /* The recorder holds this lock while it writes, and so does another reader that completes the
+     * file. */
     if (fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK))
         goto out;
     pending = read_pending(name);

@@ -1,4 +1,4 @@
-/* read.c: finds what holds the activations of a run, and has it read. Owns the order of
+/* read.c: finds the files that hold the activations of a run, and has them read. Owns the order of
  * files: numbers in names count as numbers, so that "out.10" comes after "out.2". */
 #include "read/activation/read.h"
 
@@ -109,7 +109,7 @@ static int list_folder(struct entries *out, const char *path, plumb_error *err)
     return PLUMB_OK;
 }
 
-/* A number that is all of `text`; -1: it is none. */
+/* Returns the number that is all of `text`; -1: `text` is not a number. */
 static int64_t number_in(const char *text)
 {
     int64_t number = 0;
@@ -152,7 +152,8 @@ static int64_t step_of_file(const char *name)
     return step_named(part);
 }
 
-/* Whether a file stands beside its packed self (gzip -k), which is then passed over. */
+/* Whether `path` is the packed copy of a file in the same folder (gzip -k). Such a copy is skipped.
+ */
 static bool is_copy(const struct entries *all, const char *path)
 {
     size_t n = strlen(path);

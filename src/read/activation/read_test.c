@@ -1,5 +1,5 @@
-/* Readers of activation records: what each format says is what the table says; hostile files are
- * refused in one line that says where. */
+/* Readers of activation records: the table holds what each format says; hostile files are refused
+ * in one line that says where. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -386,7 +386,7 @@ static void bad_safetensors_are_refused(void **state)
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[4,8]}}",
          "is damaged: tensor 'a' leaves a hole before its data", 8},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}",
-         "is damaged: tensor 'a' ends behind the file: it was cut off", 3},
+         "is damaged: tensor 'a' ends after the file: it was cut off", 3},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[0,4]}}",
          "is damaged: something follows its last tensor", 5},
         {"{\"a\":{\"dtype\":\"U8\",\"shape\":[5],\"data_offsets\":[0,4]}}",

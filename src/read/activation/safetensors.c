@@ -1,7 +1,7 @@
-/* safetensors.c: .safetensors files as records: a header of JSON, then the values.
+/* safetensors.c: reads .safetensors files as records: a header of JSON, followed by the values.
  *
- * What the header claims is checked before a byte of the data is touched: ranges against the file,
- * against the sizes, and against each other. */
+ * Every claim of the header is checked before a byte of the data is touched: ranges against the
+ * file, against the sizes, and against each other. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,7 +131,8 @@ static void read_tensor(struct tensors *in, struct named_array *tensor, uint64_t
     tensor->a.offset = data_offset + (uint64_t)range[0];
 }
 
-/* A number from 0 to 2^31 - 1, which every field has room for (a `seq` beyond it is not told). */
+/* A number from 0 to 2^31 - 1, the range that every field can hold. A `seq` beyond it is ignored.
+ */
 static bool take_digits(const struct plumb_json_scan *s, uint64_t *out)
 {
     *out = 0;
@@ -143,7 +144,8 @@ static bool take_digits(const struct plumb_json_scan *s, uint64_t *out)
     return s->size > 0;
 }
 
-/* Texts alone stand there. What is none, or no number, is somebody else's. */
+/* Takes one member of the metadata, whose values are all strings. Other names, and values that are
+ * not numbers, belong to other programs and are skipped. */
 static void take_told(struct tensors *in)
 {
     static const char *const numbers[] = {"step", "call", "rank", "seq"};
@@ -179,7 +181,7 @@ static void take_told(struct tensors *in)
     }
 }
 
-/* What plumb writes: which record the values belong to. */
+/* Reads the metadata that plumb writes: which record the values belong to. */
 static void read_told(struct tensors *in)
 {
     struct plumb_json_scan *s = in->scan;
@@ -265,7 +267,7 @@ static int check_tensors(struct tensors *in, uint64_t data_offset, uint64_t size
         else if (a->offset > at)
             tensor_fault(in, in->at[i], "leaves a hole before its data");
         else if (a->bytes > size - at)
-            tensor_fault(in, in->at[i], "ends behind the file: it was cut off");
+            tensor_fault(in, in->at[i], "ends after the file: it was cut off");
         at = a->offset + a->bytes;
     }
     if (in->rc == PLUMB_OK && at != size)
@@ -273,7 +275,7 @@ static int check_tensors(struct tensors *in, uint64_t data_offset, uint64_t size
     return in->rc;
 }
 
-/* Whether the one tensor of the file is that of the record that the header tells of. */
+/* Whether the file has one tensor, and the metadata names its record. */
 static bool is_told(const struct tensors *in, const struct named_array *tensor)
 {
     const char *module = plumb_activations_text(in->table, in->told.module);

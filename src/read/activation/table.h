@@ -1,5 +1,5 @@
-/* table.h: what the layers of one run gave out, as a table: a record for each tensor of each
- * call of a module, in the order of execution, whatever file they were read from.
+/* table.h: the outputs of one run's layers as a table: a record for each tensor of each call of a
+ * module, in the order of execution, whatever file they were read from.
  *
  *     struct plumb_activations t;
  *     plumb_activations_init(&t);
@@ -12,10 +12,10 @@
  *
  * Names, types and shapes are kept once and stand in records as numbers (0: none), so that equal
  * numbers of one table are equal texts. Each field is a column of its own, which exists once a
- * record has the field (or, where `has` does not tell of it, a value that is not 0): a record with
- * two statistics takes some 70 bytes, one with everything 189, and lists 8 for each of their
- * numbers. Columns are read in place where it must be quick (NULL: no record has it, or only
- * zeros), and by plumb_activations_get() elsewhere.
+ * record has the field (or, for a field that `has` does not cover, a value other than 0): a record
+ * with two statistics takes some 70 bytes, one with everything 189, and lists 8 for each of their
+ * numbers. Hot loops read columns in place (NULL: no record has the field, or all have 0); other
+ * code calls plumb_activations_get().
  *
  * One thread at a time while it is filled; then any number of readers. */
 #ifndef PLUMB_READ_ACTIVATION_TABLE_H
@@ -28,7 +28,7 @@
 
 #include "base/arena.h"
 
-/* Statistics, and what else a record may have. The order is that of docs/numerics.md. */
+/* Statistics and the other fields of a record, in the order of docs/numerics.md. */
 enum plumb_activation_field {
     /* Real numbers: `stat[]`. NaN and the infinities are values like any other, because other
      * recorders let one NaN swallow the figure. */
@@ -259,7 +259,7 @@ static inline const double *plumb_activations_list(const struct plumb_activation
 /* Elements of a shape; 1 without dimensions, UINT64_MAX where the product is larger. */
 uint64_t plumb_activations_elements(const struct plumb_activations *t, uint32_t shape);
 
-/* What the records, texts and shapes take, in bytes. */
+/* Bytes that the records, texts and shapes take. */
 size_t plumb_activations_bytes(const struct plumb_activations *t);
 
 /* "abs_mean", "hash", ...: the name of a statistic in JSON and on the command line; NULL: none.

@@ -1,4 +1,5 @@
-/* The table of activation records: what goes in comes out, once kept, counted and in order. */
+/* The table of activation records: it returns what was added, each text stored once, calls
+ * numbered, records in order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

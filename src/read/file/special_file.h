@@ -1,4 +1,5 @@
-/* special_file.h: what is asked of a file before it is read to its end. Any thread. */
+/* special_file.h: the check that a file has an end, made before it is read to the end. Any thread.
+ */
 #ifndef PLUMB_READ_FILE_SPECIAL_FILE_H
 #define PLUMB_READ_FILE_SPECIAL_FILE_H
 
@@ -6,8 +7,8 @@
 
 #include "base/error.h"
 
-/* Refuses a device, which may never end, as /dev/zero; a file or a pipe does. `path` is for the
- * error, PLUMB_ERR_FORMAT. */
+/* Refuses a device, which may never end, as /dev/zero; regular files and pipes pass. `path` is for
+ * the message. Error: PLUMB_ERR_FORMAT. */
 static inline int plumb_file_ends(int fd, const char *path, plumb_error *err)
 {
     struct stat st;

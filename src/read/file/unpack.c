@@ -1,5 +1,5 @@
-/* unpack.c: zlib, a piece at a time. A packed file may have several parts, one behind the other, as
- * `cat a.gz b.gz` makes one, and zeros at its end, which fill up the blocks of tapes. */
+/* unpack.c: zlib, a piece at a time. A packed file may consist of several parts in a row, as `cat
+ * a.gz b.gz` makes them. Zeros at its end are skipped: they fill up the blocks of tapes. */
 #define ZLIB_CONST
 #include "read/file/unpack.h"
 
@@ -61,7 +61,8 @@ static int read_some(struct plumb_unpack *u, void *bytes, size_t room, size_t *g
     return PLUMB_OK;
 }
 
-/* What is left comes first; at least two bytes, where there are as many. */
+/* Moves the unread bytes to the front and reads more: at least two bytes, if the file has as many.
+ */
 static int fill(struct plumb_unpack *u, plumb_error *err)
 {
     int rc = PLUMB_OK;
@@ -185,7 +186,7 @@ static int check_sum(const struct plumb_unpack *u, plumb_error *err)
                       u->name, PLUMB_UNPACK_TIMES);
 }
 
-/* Behind a part: *more where another one begins. */
+/* After a part: sets *more if another one begins. */
 static int next_part(struct plumb_unpack *u, bool *more, plumb_error *err)
 {
     int rc = PLUMB_OK;

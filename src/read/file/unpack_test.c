@@ -1,5 +1,5 @@
-/* What gzip packed, and packets that are packed into one: read as the plain ones are, refused in
- * one line where they are damaged, and never more than the bounds allow. */
+/* Files that gzip packed, and packets that are packed into one: they read as the plain ones do.
+ * Damaged ones are refused in one line, and none unpacks to more than the bounds allow. */
 #include "read/file/unpack.h"
 
 #include <inttypes.h>
@@ -83,7 +83,8 @@ static void a_packed_file_is_read_as_its_bytes_are(void **state)
     (void)state;
     size_t size = write_spans(14000), half = size / 2;
     char *want = dump_written();
-    /* In two parts, with the zeros of a tape behind, by a name that tells nothing. */
+    /* In two parts, followed by the zeros of a tape, under a name that does not say that it is
+     * packed. */
     size_t n = pack(packed, sizeof packed, memory, half, GZIP);
     n += pack(packed + n, sizeof packed - n, memory + half, size - half, GZIP);
     assert_true(n > 64 * 1024); /* more than is read at once */
@@ -162,7 +163,7 @@ static void a_little_that_holds_a_great_deal_is_refused(void **state)
 
 /* ---- Packets in a packet -------------------------------------------------------------------- */
 
-/* What was written becomes one packet that has it packed. */
+/* Replaces the packets written so far by one packet that holds them packed. */
 static size_t pack_packets(int kind)
 {
     size_t n = pack(packed, sizeof packed, memory, (size_t)(w.p - memory), kind);

@@ -1,11 +1,12 @@
-/* wire.h: the fields of a Protocol Buffers message, one after the other, out of bytes of anybody's.
+/* wire.h: the fields of a Protocol Buffers message, one after the other, from bytes that cannot be
+ * trusted.
  *
  *     struct plumb_wire w = plumb_wire_of(bytes, n);
  *     while (plumb_wire_next(&w))
  *         switch (w.field) { ... w.v ... w.bytes, w.n ... }
- *     if (w.bad) the message is damaged behind what was read
+ *     if (w.bad) the message is damaged after the fields that were read
  *
- * A field that has not the kind it should have reads as 0 or as no bytes, never as garbage. */
+ * A field of the wrong wire type reads as 0 or as no bytes, never as garbage. */
 #ifndef PLUMB_READ_FILE_WIRE_H
 #define PLUMB_READ_FILE_WIRE_H
 
@@ -32,7 +33,7 @@ static inline struct plumb_wire plumb_wire_of(const unsigned char *bytes, size_t
     return w;
 }
 
-/* A number of up to ten bytes at *p, which moves behind it; false: it is not whole, or longer. */
+/* Reads a number of up to ten bytes at *p and moves *p past it; false: it is cut off, or longer. */
 static PLUMB_ALWAYS_INLINE bool plumb_wire_varint(const unsigned char **p, const unsigned char *end,
                                                   uint64_t *out)
 {

@@ -1,4 +1,5 @@
-/* fields.c: the fields of JSON files, checked. Owns the wording of what is wrong with one. */
+/* fields.c: takes the fields of JSON files and checks them. Owns the messages about wrong fields.
+ */
 #include "read/json/fields.h"
 
 #include <errno.h>

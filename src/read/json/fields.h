@@ -22,7 +22,7 @@ struct plumb_fields {
     plumb_error *err; /* of the first fault; may be NULL */
     bool failed;
     char place[160]; /* "nodes[3]": what the fields belong to; "": the whole */
-    size_t base;     /* bytes of `place` that lists in it begin behind */
+    size_t base;     /* the prefix of `place` that stays; names of lists are appended to it */
 };
 
 /* "'<name>' is damaged: <place>.<key> <what>", PLUMB_ERR_FORMAT; key "": the place itself. */

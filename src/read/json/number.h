@@ -28,7 +28,7 @@ struct plumb_json_number {
     double real;
 };
 
-/* Where the exact way is too narrow. `end` is behind the last character. */
+/* Where the exact way is too narrow. `end` points past the last character. */
 PLUMB_COLD void plumb_json_number_slowly(struct plumb_json_number *out, const char *begin,
                                          const char *end);
 
@@ -56,8 +56,8 @@ static PLUMB_ALWAYS_INLINE uint64_t plumb_json_digits_value(uint64_t chars, unsi
     return (v & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001) >> 32;
 }
 
-/* Reads digits behind *p into *value, which wraps beyond 19; returns where they end. At least 8
- * bytes must be readable behind the last digit. */
+/* Reads the digits from p on into *value, which wraps beyond 19 of them. Returns where they end. At
+ * least 8 bytes after the last digit must be readable. */
 static PLUMB_ALWAYS_INLINE const char *plumb_json_take_digits(const char *p, uint64_t *value)
 {
     static const uint64_t powers[] = {1,      10,      100,      1000,     10000,
@@ -137,8 +137,8 @@ static inline size_t plumb_json_significant(const char *begin, const char *end)
     return (size_t)(end - p) - points;
 }
 
-/* Reads the number at `p`, where a '-' or a digit stands; 16 bytes must be readable behind it.
- * Returns where it ends; NULL: it is no number. */
+/* Reads the number at `p`, which points at a '-' or a digit; 16 bytes after the number must be
+ * readable. Returns where it ends; NULL: not a number. */
 static PLUMB_ALWAYS_INLINE const char *plumb_json_take_number(const char *p,
                                                               struct plumb_json_number *out)
 {

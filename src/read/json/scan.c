@@ -79,8 +79,8 @@ const char *plumb_json_scan_odd(const struct plumb_json_scan *s, uint64_t *line,
     return s->odd;
 }
 
-/* The container ends at `p`, behind a comma. */
-static void end_behind_comma(struct plumb_json_scan *s, const char *p)
+/* The container ends at `p`, after a comma. */
+static void end_after_comma(struct plumb_json_scan *s, const char *p)
 {
     note_odd(s, p, "nothing follows a comma");
     s->depth--;
@@ -94,7 +94,7 @@ const char *plumb_json_no_name(struct plumb_json_scan *s, const char *p, bool fi
 {
     if (!(s->flags & PLUMB_JSON_LENIENT) || first || *p != '}')
         return plumb_json_fault(s, p, "a name in double quotes is missing");
-    end_behind_comma(s, p);
+    end_after_comma(s, p);
     return NULL;
 }
 
@@ -394,7 +394,7 @@ static enum plumb_json_token give_real(struct plumb_json_scan *s, const char *p,
 enum plumb_json_token plumb_json_word(struct plumb_json_scan *s, const char *p)
 {
     if (*p == ']' && s->expect == EXPECT_ITEM && s->flags & PLUMB_JSON_LENIENT) {
-        end_behind_comma(s, p);
+        end_after_comma(s, p);
         return s->token;
     }
     if (memcmp(p, "true", 4) == 0)

@@ -3,22 +3,22 @@
  *
  *     struct plumb_json_scan s;
  *     plumb_json_scan_init(&s, PLUMB_JSON_LINES);
- *     plumb_json_scan_text(&s, text, size);              (PLUMB_JSON_PADDING zeros behind it)
+ *     plumb_json_scan_text(&s, text, size);              (PLUMB_JSON_PADDING zeros follow it)
  *     while (plumb_json_next(&s) > PLUMB_JSON_END)
  *         ...                                            (s.key, s.text, s.number, s.depth)
  *     if (s.token == PLUMB_JSON_ERROR)
  *         rc = plumb_json_scan_fail(&s, path, err);
  *     plumb_json_scan_fini(&s);
  *
- * What it accepts is JSON and nothing else, except what flags ask for: strings are
- * well-formed UTF-8 without control characters, \u escapes pair their surrogates, numbers that no
- * double comes near are refused. Names may come twice: who keeps them knows whether they may.
+ * It accepts JSON and nothing else, except what flags ask for: strings are well-formed UTF-8
+ * without control characters, \u escapes pair their surrogates, numbers that no double comes near
+ * are refused. Names may come twice: the caller decides whether that is an error.
  *
  * A member is one token: its name comes with its value. Names of at most 28 bytes without escapes
  * get a slot, the same for the life of the scan, so that a reader looks each up once, not in every
- * record; the scan guesses that a name is followed by the one that followed it before, and compares
- * instead of reading where that is so. No memory is allocated for a value, but strings with escapes
- * are decoded into two buffers that stay.
+ * record; the scan guesses that a name is followed by the same name as last time, and if so
+ * compares instead of reading. No memory is allocated for a value, but strings with escapes are
+ * decoded into two buffers that stay.
  *
  * Strings are looked through 8 bytes at a time (scan_next.c). One thread at a time. */
 #ifndef PLUMB_READ_JSON_SCAN_H
@@ -50,8 +50,8 @@ enum plumb_json_flags {
     PLUMB_JSON_LINES = 1,
     /* NaN, Infinity and -Infinity are numbers, as Python writes them. */
     PLUMB_JSON_NAN = 2,
-    /* A comma behind the last value of an object or an array, and control characters in strings,
-     * are passed over, and counted (`odds`). Not with LINES. */
+    /* A comma after the last value of an object or an array, and control characters in strings, are
+     * skipped and counted (`odds`). Not with LINES. */
     PLUMB_JSON_LENIENT = 8
 };
 
@@ -63,7 +63,7 @@ enum {
     PLUMB_JSON_SLOT_BYTES = 32
 };
 
-/* A name, as it is spelled from its first quote to behind the colon. */
+/* A name as it is spelled, from its first quote up to and including the colon. */
 struct plumb_json_slot {
     char spelled[PLUMB_JSON_SLOT_BYTES];
     char name[PLUMB_JSON_SLOT_BYTES]; /* NUL-terminated */
@@ -81,7 +81,7 @@ struct plumb_json_scan {
     const char *text; /* of a string, not NUL-terminated */
     size_t size;
     struct plumb_json_number number;
-    uint64_t line; /* LINES: lines behind us */
+    uint64_t line; /* LINES: number of lines already read */
     uint64_t odds; /* LENIENT: places so far that are not JSON */
 
     /* Private. */
@@ -100,16 +100,16 @@ struct plumb_json_scan {
 void plumb_json_scan_init(struct plumb_json_scan *s, unsigned flags);
 void plumb_json_scan_fini(struct plumb_json_scan *s);
 
-/* Begins with a text, behind which PLUMB_JSON_PADDING bytes are zero; it must live as long as it is
- * scanned, and as the names and strings taken from it. Slots, and `line`, go on from the text
- * before: texts that end at the end of a line are parts of one. */
+/* Begins with a text that PLUMB_JSON_PADDING zero bytes follow. It must live as long as it is
+ * scanned, and as the names and strings taken from it. Slots and `line` go on from the text before:
+ * texts that end at the end of a line are parts of one. */
 void plumb_json_scan_text(struct plumb_json_scan *s, const char *text, size_t size);
 
 /* The next token, which is also `s->token`. */
 enum plumb_json_token plumb_json_next(struct plumb_json_scan *s);
 
-/* After OBJECT or ARRAY: on to its end, which is then the token (or ERROR). Other tokens: nothing.
- * What is passed over is checked all the same. */
+/* After OBJECT or ARRAY: moves to its end, which is then the token (or ERROR). After other tokens:
+ * does nothing. The skipped values are checked all the same. */
 enum plumb_json_token plumb_json_skip(struct plumb_json_scan *s);
 
 /* After OBJECT or ARRAY, to remember how the rest of it is spelled: where it begins; and after its

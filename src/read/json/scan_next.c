@@ -1,7 +1,7 @@
 /* scan_next.c: the step of the scan, 8 bytes at a time.
  *
- * Everything relies on the zeros behind the text: a NUL is part of nothing, so no step needs to ask
- * where the text ends. */
+ * Everything relies on the zeros that follow the text: a NUL is part of no token, so no step needs
+ * to check for the end of the text. */
 #include <string.h>
 
 #include "base/atomic.h"
@@ -66,7 +66,8 @@ static PLUMB_ALWAYS_INLINE const char *skip_blanks(const struct plumb_json_scan 
     return blanks_end(p, (char)s->newline);
 }
 
-/* Reads the string behind the quote before `p`; returns what follows it, NULL: refused. */
+/* Reads the string whose opening quote is just before `p`; returns the place after it, NULL:
+ * refused. */
 static PLUMB_ALWAYS_INLINE const char *take_string(struct plumb_json_scan *s, const char *p,
                                                    struct plumb_buf *decoded, const char **text,
                                                    size_t *size)
@@ -102,7 +103,7 @@ static PLUMB_ALWAYS_INLINE const char *take_name(struct plumb_json_scan *s, cons
         return NULL;
     end = skip_blanks(s, end);
     if (*end != ':')
-        return plumb_json_fault(s, end, "':' is missing behind a name");
+        return plumb_json_fault(s, end, "':' is missing after a name");
     end = skip_blanks(s, end + 1);
     s->slot = plumb_json_slot_of(s, p, end);
     if (s->slot != PLUMB_JSON_NO_SLOT) {
@@ -194,7 +195,7 @@ static PLUMB_ALWAYS_INLINE const char *find_value(struct plumb_json_scan *s, con
         if (PLUMB_LIKELY(*p == ','))
             return take_name(s, skip_blanks(s, p + 1), false);
         if (*p != '}')
-            return plumb_json_fault(s, p, "',' or '}' is missing behind a value");
+            return plumb_json_fault(s, p, "',' or '}' is missing after a value");
         close_container(s, p, true);
         return NULL;
     case EXPECT_FIRST_MEMBER:
@@ -207,7 +208,7 @@ static PLUMB_ALWAYS_INLINE const char *find_value(struct plumb_json_scan *s, con
         if (PLUMB_LIKELY(*p == ','))
             return p + 1;
         if (*p != ']')
-            return plumb_json_fault(s, p, "',' or ']' is missing behind a value");
+            return plumb_json_fault(s, p, "',' or ']' is missing after a value");
         close_container(s, p, false);
         return NULL;
     case EXPECT_FIRST_ITEM:

@@ -6,7 +6,7 @@
 
 enum {
     EXPECT_VALUE = 0,   /* of a document */
-    EXPECT_NOTHING = 1, /* behind it */
+    EXPECT_NOTHING = 1, /* the document has ended */
     EXPECT_FIRST_MEMBER = 2,
     EXPECT_MEMBER = 3,
     EXPECT_FIRST_ITEM = 4,
@@ -17,11 +17,12 @@ enum {
 /* Ends the scan: the text breaks the rule `why` at `at`. NULL. */
 const char *plumb_json_fault(struct plumb_json_scan *s, const char *at, const char *why);
 
-/* Where a name should be. NULL: `s->token` says why; behind a comma an object may end here. */
+/* Called where a name should be. NULL: `s->token` says why; after a comma an object may end here.
+ */
 const char *plumb_json_no_name(struct plumb_json_scan *s, const char *p, bool first);
 
-/* Before or behind a document, whose next byte that is no blank is `p`: returns where the value
- * begins. NULL: none comes, `s->token` says why. */
+/* Called before or after a document, with `p` at the next byte that is not blank. Returns where the
+ * value begins. NULL: no value follows, `s->token` says why. */
 const char *plumb_json_between(struct plumb_json_scan *s, const char *p);
 
 /* A string that is not plain ASCII up to `end`, or does not end there: as take_string(). */
@@ -32,10 +33,10 @@ const char *plumb_json_string_slowly(struct plumb_json_scan *s, const char *p, c
  */
 uint32_t plumb_json_slot_of(struct plumb_json_scan *s, const char *p, const char *end);
 
-/* true, false, null, NaN, Infinity; or what is no value. */
+/* true, false, null, NaN, Infinity; ERROR for other words. */
 enum plumb_json_token plumb_json_word(struct plumb_json_scan *s, const char *p);
 
-/* What begins like a number, and is none that can be given: -Infinity, or a fault. */
+/* A text that begins like a number but is not one of JSON: -Infinity, or a fault. */
 enum plumb_json_token plumb_json_odd_number(struct plumb_json_scan *s, const char *p,
                                             const char *end);
 

@@ -1,9 +1,9 @@
 /* tree.c: see tree.h.
  *
- * The text is copied once, and names and strings are used where they lie in the copy: the quote
- * behind each becomes its NUL as soon as the scan is past it. Only those with escapes, which the
- * scan decodes, are copied again. Names that come again and again have a slot in the scan, and all
- * of them share one copy.
+ * The text is copied once, and names and strings are used where they lie in the copy: once the scan
+ * is past a name or string, the quote that ends it becomes its NUL. Only those with escapes, which
+ * the scan decodes, are copied again. Names that repeat have a slot in the scan, and all of them
+ * share one copy.
  *
  * Values wait on a stack until the array or object around them ends; then they move to the arena
  * side by side. */
@@ -28,7 +28,8 @@ struct builder {
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-/* What the scan has just read, NUL-terminated; NULL: out of memory, or refused. */
+/* Returns the name or string that the scan has just read, NUL-terminated; NULL: out of memory, or
+ * refused. */
 static const char *keep_text(struct builder *b, const char *text, size_t size)
 {
     const struct plumb_json_scan *s = &b->scan;
@@ -64,8 +65,8 @@ static int by_name(const void *a, const void *b)
     return memcmp((*x)->name, (*y)->name, (*x)->name_bytes);
 }
 
-/* Returns a name that two of the members have, or NULL. By comparing neighbours in order; NULL also
- * where there is no memory for it, which the arena's `failed` tells. */
+/* Returns a name that two of the members have, or NULL. Compares neighbours in sorted order. Out of
+ * memory also gives NULL, and sets the arena's `failed`. */
 static const char *find_twice_sorted(struct builder *b, const struct plumb_json_value *members,
                                      size_t n)
 {
@@ -210,7 +211,7 @@ static void begin_value(struct builder *b)
     }
 }
 
-/* What is on the stack above the open array or object are its values. */
+/* The values of the open array or object are those above it on the stack. */
 static void end_value(struct builder *b)
 {
     struct plumb_json_value *v = &b->stack[b->open - 1], *inside = NULL;

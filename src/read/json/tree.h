@@ -1,5 +1,5 @@
 /* tree.h: a JSON document as a tree of values, built on the scan (scan.h): for documents whose
- * members are asked for by name. What is read as a stream uses the scan itself.
+ * members are asked for by name. Code that reads a stream uses the scan itself.
  *
  *     struct plumb_json_tree tree;
  *     int rc = plumb_json_tree_read(&tree, text, size, 0, path, err);

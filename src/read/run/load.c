@@ -1,5 +1,5 @@
 /* load.c: from a run directory to its timing report. Owns recovery: the report of a killed run is
- * made from its mapping, once, and saved beside it. Any thread, and several processes at once: the
+ * made from its mapping, once, and saved next to it. Any thread, and several processes at once: the
  * file appears whole or not at all, and never replaces one that the run itself wrote.
  *
  * The mapping is kept after recovery, because it holds more than today's report shows. */
@@ -28,8 +28,8 @@ static int make_path(char *out, const char *dir, const char *name, plumb_error *
     return PLUMB_OK;
 }
 
-/* Of a damaged mapping may come a report that makes no sense: it is read back before it is
- * believed. */
+/* A damaged mapping may give a report that makes no sense: it is read back before it is believed.
+ */
 static int render(struct plumb_buf *text, const struct plumb_timing *t, const char *dir,
                   plumb_error *err)
 {
@@ -117,7 +117,7 @@ static bool can_be_recovered(const char *dir)
     return can;
 }
 
-/* A timing.json is never replaced, not even a damaged one: whoever reads decides. */
+/* A timing.json is never replaced, not even a damaged one: the user decides what becomes of it. */
 static int load_report(struct plumb_load *out, const char *dir, const char *path, plumb_error *err)
 {
     plumb_error why = {0, ""};
@@ -129,7 +129,7 @@ static int load_report(struct plumb_load *out, const char *dir, const char *path
                       again ? "; remove it, and it is made again from " PLUMB_LIVE_NAME : "");
 }
 
-/* Of a trace that is damaged, or gone, the figures are none the worse. */
+/* The figures of a run stay right when its trace is damaged or gone; a note says so. */
 static void note_trace(struct plumb_timing *t, const plumb_error *why)
 {
     plumb_timing_note(
@@ -155,7 +155,7 @@ int plumb_load_run(struct plumb_load *out, const char *dir, plumb_error *err)
         return load_report(out, dir, path, err);
     }
     load.timing.recovered = rc == PLUMB_OK;
-    /* Before the report, which tells what the trace has. */
+    /* Before the report is saved, because the report says what the trace holds. */
     if (rc == PLUMB_OK)
         traced = plumb_trace_recover(&load.timing, dir, &load.why);
     if (traced == PLUMB_ERR_FORMAT) {

@@ -3,7 +3,7 @@
  *
  * Newest is decided by the stamp in the name, which says when a run began: a recovered run gets its
  * report later than runs that began after it. Deleting walks by directory handles and never follows
- * a link, so that a tree that changes meanwhile cannot lead it elsewhere. */
+ * a link, so that a tree that changes at the same time cannot lead it elsewhere. */
 #include "read/run/runs.h"
 
 #include <ctype.h>
@@ -289,7 +289,8 @@ int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir
     errno = 0;
     if (stat(what, &st) == 0 && S_ISDIR(st.st_mode))
         return pick(out, size, NULL, what, err);
-    /* A file of that name is no run: it is the program whose pipeline is called as it. */
+    /* A regular file of that name is not a run: it is the program whose pipeline has the same name.
+     */
     if ((errno == 0 || errno == ENOENT) && !strchr(what, '/'))
         return pick(out, size, what, dir, err);
     return plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no run at '%s': %s", what,
@@ -344,8 +345,8 @@ int plumb_runs_remove_folder(const char *path, plumb_error *err)
     return PLUMB_OK;
 }
 
-/* Points `latest` beside the removed run to the newest one that is left, or removes it and then the
- * folder, which rmdir() keeps when anything else is in it. */
+/* In the folder of the removed run: points `latest` to the newest run that is left, or removes it
+ * and then the folder. rmdir() keeps a folder that holds other files. */
 static void settle_folder(const struct plumb_found_runs *runs, const bool *gone, size_t removed)
 {
     char folder[4096];

@@ -49,7 +49,7 @@ int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir
  * be removed stays. */
 int plumb_runs_remove_folder(const char *path, plumb_error *err);
 
-/* What plumb_runs_prune() keeps. */
+/* The rules by which plumb_runs_prune() keeps runs. */
 struct plumb_prune {
     uint64_t older_than_ns; /* runs that last changed before this Unix time go; 0: none by age */
     uint64_t max_bytes;     /* the newest runs that fit stay; UINT64_MAX: all */

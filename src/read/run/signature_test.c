@@ -315,7 +315,7 @@ static void foreign_and_newer_files_are_told_apart(void **state)
         "twice");
     assert_refused(
         "{\"stages\": {\"a\": {\"input_signatures\": {\"x\": NaNs}}}}",
-        "'x.json' is not valid JSON: line 1, column 48: ',' or '}' is missing behind a value");
+        "'x.json' is not valid JSON: line 1, column 48: ',' or '}' is missing after a value");
     assert_refused(
         "", "'x.json' is not valid JSON: line 1, column 1: it ends in the middle of a value");
 }

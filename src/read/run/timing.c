@@ -385,8 +385,8 @@ static void read_machine(struct plumb_timing_cursor *c, const struct plumb_json_
     t->rank_source = plumb_field_text(&c->f, object, "source");
 }
 
-/* Where there are requests the old names at the top are those of the last one, and the run has its
- * own in "run"; older files have no requests. */
+/* Where there are requests, the old names at the top level are those of the last request, and the
+ * run has its own in "run". Older files have no requests. */
 static void read_identity(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;
@@ -400,7 +400,7 @@ static void read_identity(struct plumb_timing_cursor *c, const struct plumb_json
     t->pid = plumb_field_u32(&c->f, facts, "pid");
 }
 
-/* Files of before have one skip_first_n for all. */
+/* Older files have one skip_first_n for all. */
 static void read_pipelines(struct plumb_timing_cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_timing *t = c->t;

@@ -31,7 +31,7 @@ void plumb_timing_read_device_use(struct plumb_timing_cursor *c,
     plumb_field_up(&c->f, outer);
 }
 
-/* Rows may name rows behind them: known to be there when all have been read. */
+/* A row may name a row that comes after it, so this check waits until all rows have been read. */
 static void check_use(struct plumb_timing_cursor *c, const struct plumb_timing_device_use *use)
 {
     for (size_t i = 0; i < use->waited_for; i++) {

@@ -1,5 +1,5 @@
-/* timing_parts.h: the parts of a timing report that are read by a source file of their own. For
- * timing*.c alone. */
+/* timing_parts.h: the parts of a timing report that have a source file of their own to read them.
+ * For timing*.c alone. */
 #ifndef PLUMB_READ_RUN_TIMING_PARTS_H
 #define PLUMB_READ_RUN_TIMING_PARTS_H
 
@@ -11,18 +11,18 @@ struct plumb_timing_cursor {
     struct plumb_fields f;
 };
 
-/* First of all: what nodes, requests and checkpoints used refers to the pools. */
+/* Read first, because the memory of nodes, requests and checkpoints refers to the pools. */
 void plumb_timing_read_pools(struct plumb_timing_cursor *c, const struct plumb_json_value *root);
 /* After the requests. */
 void plumb_timing_read_memory(struct plumb_timing_cursor *c, const struct plumb_json_value *root);
-/* "memory" of a node, a request or a checkpoint; not there and {}: nothing measured. */
+/* "memory" of a node, a request or a checkpoint; missing or {}: nothing was measured. */
 void plumb_timing_read_use(struct plumb_timing_cursor *c, const struct plumb_json_value *object,
                            struct plumb_timing_memory *out);
-/* "asynchronous" of a node or a request's stage; not there and {}: nothing to do with devices. */
+/* "asynchronous" of a node or a request's stage; missing or {}: no work on devices. */
 void plumb_timing_read_device_use(struct plumb_timing_cursor *c,
                                   const struct plumb_json_value *object,
                                   struct plumb_timing_device_use *use);
-/* After nodes and requests: what these name must be there. */
+/* Called after nodes and requests: checks that all that they refer to exists. */
 void plumb_timing_check_device_uses(struct plumb_timing_cursor *c);
 void plumb_timing_read_collectors(struct plumb_timing_cursor *c,
                                   const struct plumb_json_value *root);

@@ -62,7 +62,7 @@ static bool copy_good(struct recovery *r, uint64_t bytes)
     return good;
 }
 
-/* Folds that were cut short are taken back, so that their blocks are found in the ring. */
+/* Undoes folds that were interrupted, so that their blocks are found in the ring. */
 static void undo_folds(struct recovery *r)
 {
     struct plumb_merge m = {.view = r->source};
@@ -77,7 +77,7 @@ static void undo_folds(struct recovery *r)
     }
 }
 
-/* Of a process that was killed before its writer looked at the clock. */
+/* For a process that was killed before its writer read the clock. */
 static void set_clock(struct recovery *r)
 {
     const struct plumb_live_header *h = r->source.h;
@@ -111,7 +111,7 @@ static int write_rest(struct recovery *r, plumb_error *err)
     t->file.bytes = good;
     if (plumb_trace_live_open(t, true) < 0)
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory recovering a trace");
-    /* A list of steps that is none was none for the process either. */
+    /* The process, too, ignored a list of steps that is not valid. */
     if (plumb_trace_parts_open(&r->parts, t, NULL, false, err) == PLUMB_ERR_MEMORY)
         return PLUMB_ERR_MEMORY;
     set_clock(r);
@@ -140,7 +140,7 @@ static int make_file(struct recovery *r, plumb_error *err)
     int rc, code;
     if (snprintf(r->path, sizeof r->path, "%s/%s", r->dir, PLUMB_TRACE_FILE) >= (int)sizeof r->path)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", r->dir);
-    /* The run may be another user's, whom root helps. */
+    /* The run may be another user's, and we root. */
     code = plumb_whole_file_begin(&r->file, r->path, PLUMB_WHOLE_ANY_OWNER, 0600);
     if (code)
         return cannot_write(r, code, err);
@@ -149,8 +149,8 @@ static int make_file(struct recovery *r, plumb_error *err)
     return rc == PLUMB_OK && code ? cannot_write(r, code, err) : rc;
 }
 
-/* Whether there is a trace to finish. Anything that is no mapping of ours has been refused, with
- * its reason, by whoever read the figures. */
+/* Whether there is a trace to finish. Called after the figures have been read: their reader has
+ * refused any file that is not a mapping of ours, with the reason. */
 static bool is_traced(const struct plumb_live_header *h)
 {
     return h->magic == PLUMB_LIVE_MAGIC && h->version == PLUMB_LIVE_VERSION &&
@@ -202,7 +202,7 @@ int plumb_trace_recover(struct plumb_timing *timing, const char *dir, plumb_erro
     int rc = recover(timing, dir, false, err);
     if (rc != AGAIN)
         return rc;
-    /* What that loses is for the figures to say. */
+    /* The report then counts the spans that the bounded reading leaves out. */
     plumb_timing_fini(timing);
     plumb_timing_init(timing);
     rc = plumb_live_read_bounded(timing, dir, err);

@@ -1,4 +1,5 @@
-/* chrome.c: a Chrome trace as a document: the list of events, and what stands beside it. */
+/* chrome.c: a Chrome trace as a document: the list of events, and the members of the object around
+ * it. */
 #include "read/trace/chrome.h"
 
 #include <inttypes.h>
@@ -209,7 +210,8 @@ static void read_fact(struct plumb_chrome *r, const char *within)
     plumb_table_add_fact(r->t, key, whole ? PLUMB_ARG_I64 : PLUMB_ARG_TEXT, v);
 }
 
-/* Who recorded it, of how many; the lists of process groups are left out. */
+/* Reads the rank of the recording process and the number of ranks; lists of process groups are
+ * skipped. */
 static bool read_distributed(struct plumb_chrome *r)
 {
     struct plumb_json_scan *s = &r->scan;
@@ -275,8 +277,8 @@ static const char *pass(const char *p, const char *end, const char *what)
     return p;
 }
 
-/* Whether all there is to say against the text is that it ends too early, or has a comma too many
- * behind its last event. *left: bytes behind that event that say something. */
+/* Whether the only faults of the text are that it ends too early, or has a comma too many after its
+ * last event. *left: bytes after that event other than blanks, commas and closing brackets. */
 static bool is_cut(const struct plumb_chrome *r, const char *end, uint64_t *left)
 {
     if (r->events == 0 || !r->whole)
@@ -338,7 +340,7 @@ int plumb_chrome_parse(struct plumb_table *out, const char *text, size_t size, c
     return rc;
 }
 
-/* The whole text, and zeros behind it. */
+/* Reads the whole text and appends zeros. */
 static int read_text_of(struct plumb_buf *text, const char *path, plumb_error *err)
 {
     enum { PIECE = 256 * 1024 };

@@ -12,9 +12,9 @@
 
 #include "read/trace/table.h"
 
-/* As plumb_perfetto_read(). The whole text is in memory meanwhile. */
+/* As plumb_perfetto_read(). Holds the whole text in memory until it returns. */
 int plumb_chrome_read(struct plumb_table *out, const char *path, plumb_error *err);
-/* The same from `size` bytes, behind which PLUMB_JSON_PADDING bytes are zero. */
+/* The same from `size` bytes that PLUMB_JSON_PADDING zero bytes follow. */
 int plumb_chrome_parse(struct plumb_table *out, const char *text, size_t size, const char *name,
                        plumb_error *err);
 /* Whether a file that begins with these bytes (64 KiB are enough) is such a trace. */

@@ -200,7 +200,8 @@ static uint32_t put_event(struct plumb_chrome *r)
     }
 }
 
-/* What our exports end with, as Kineto's traces do. It is not an event of the program. */
+/* The instant that our exports end with, as Kineto's traces do. It is not an event of the program.
+ */
 static bool is_end_mark(const struct plumb_chrome *r)
 {
     const struct plumb_chrome_raw_event *e = &r->event;

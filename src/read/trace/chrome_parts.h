@@ -37,11 +37,11 @@ struct plumb_chrome {
     size_t arg_count, arg_cap;
     struct plumb_buf key;   /* of an arg, so far */
     int64_t base_ns;        /* baseTimeNanoseconds; 0: none */
-    uint64_t events, empty; /* objects that are events, and that are none */
+    uint64_t events, empty; /* objects in the list of events: with a phase, and without one */
     uint64_t strange;       /* values where events should be that are not objects */
     bool bare;              /* the document is a list of events */
     bool escaped;           /* plumb wrote it: texts have \xHH for a byte */
-    const char *whole;      /* behind the last event that is whole */
+    const char *whole;      /* end of the last event that is whole */
     bool failed;            /* out of memory */
 };
 

@@ -68,8 +68,8 @@ bool plumb_ids_put(struct plumb_ids *m, uint64_t id, uint32_t value)
     return true;
 }
 
-/* What is much larger than what was in it goes, or a file that clears after each of many small
- * entries would have us clear a large array each time. */
+/* Frees memory that is much larger than its contents were. Otherwise a file that clears after each
+ * of many small entries would have us clear a large array each time. */
 void plumb_ids_clear(struct plumb_ids *m)
 {
     if (m->dense_size > 64 * (uint64_t)m->put || m->capacity > 64 * (uint64_t)m->count) {

@@ -1,7 +1,7 @@
 /* perfetto.c: a trace file as a row of packets, some of which may be packed into one.
  *
- * The file is read, not mapped: a mapping of a file that somebody cuts short while we look kills
- * the reader. */
+ * The file is read, not mapped: if another process truncates a mapped file, the reader is killed.
+ */
 #include "read/trace/perfetto.h"
 
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 #include "read/trace/perfetto_parts.h"
 
 enum { CHUNK = 1 << 20 };
-/* A packet is at most this long: what claims more is no packet. */
+/* The longest packet. A longer length means that the file is not a trace. */
 #define PACKET_MAX ((uint64_t)512 << 20)
 #define PACKET_KEY (PF_TRACE_PACKET << 3 | PLUMB_PB_BYTES)
 
@@ -106,7 +106,7 @@ static int read_packets(struct plumb_pfr *r, const struct source *from, const un
 
 /* ---- Streams of packets --------------------------------------------------------------------- */
 
-/* Fills the room behind what is there; *ended when nothing more came. */
+/* Appends more bytes to the window; *ended when the stream has ended. */
 static int fill(struct plumb_pfr_window *w, struct plumb_unpack *from, const char *name,
                 bool *ended, plumb_error *err)
 {
@@ -125,7 +125,7 @@ static int fill(struct plumb_pfr_window *w, struct plumb_unpack *from, const cha
     return rc;
 }
 
-/* What is left in the window at the end is no whole packet. */
+/* Bytes left in the window at the end belong to a packet that is cut off. */
 static int read_stream(struct plumb_pfr *r, struct source *from, struct plumb_unpack *u,
                        struct plumb_pfr_window *w, plumb_error *err)
 {
@@ -190,7 +190,7 @@ static void end(struct plumb_pfr *r)
     plumb_arena_fini(&r->arena);
 }
 
-/* `left`: bytes behind the last whole packet. */
+/* `left`: bytes after the last whole packet. */
 static int conclude(struct plumb_pfr *r, const struct source *from, uint64_t left, plumb_error *err)
 {
     struct plumb_table *t = r->t;

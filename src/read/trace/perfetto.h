@@ -1,9 +1,8 @@
-/* perfetto.h: traces in Perfetto's protobuf format become tables: those that plumb writes, and
- * the track events of anybody's (Chrome, the Perfetto SDK, rocprofiler). What others record beside
- * them (scheduling, samples, logs) is counted and left out.
+/* perfetto.h: traces in Perfetto's protobuf format become tables: those that plumb writes, and the
+ * track events of other writers (Chrome, the Perfetto SDK, rocprofiler). Their other data
+ * (scheduling, samples, logs) is counted and left out.
  *
- * Read as it streams by: memory is the table's and one packet's. Any thread, one table at a time.
- */
+ * Read as a stream: memory is the table's and one packet's. Any thread, one table at a time. */
 #ifndef PLUMB_READ_TRACE_PERFETTO_H
 #define PLUMB_READ_TRACE_PERFETTO_H
 

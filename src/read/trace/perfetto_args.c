@@ -55,7 +55,7 @@ static union plumb_table_number text_value(struct plumb_pfr *r, const struct plu
 
 /* ---- Values --------------------------------------------------------------------------------- */
 
-/* A value that is no nested one. False: the field is none. */
+/* Reads a value that is not nested. False: the field is not a value. */
 static bool plain_value(struct plumb_pfr *r, const struct plumb_pfr_sequence *s,
                         const struct plumb_wire *w, enum plumb_table_type *type,
                         union plumb_table_number *value)
@@ -107,8 +107,8 @@ static bool old_inner(struct nest *n, const struct plumb_wire *w, size_t length)
     return sound;
 }
 
-/* The n-th of the keys, which lie beside the values. Keys are asked for in order, so the place of
- * the last one is kept. */
+/* Returns the next key; the message has the keys and the values as two lists. Keys are asked for in
+ * order, so the place of the last one is kept. */
 static void next_key(struct plumb_wire *keys, const unsigned char **text, size_t *n)
 {
     *text = keys->end;

@@ -1,8 +1,8 @@
-/* perfetto_clocks.c: what the clocks of a trace have to do with each other.
+/* perfetto_clocks.c: how the clocks of a trace relate to each other.
  *
- * A snapshot tells what several clocks show at one moment. Of each clock the moments are kept at
- * which the trace's own clock is known too, and between two of them the clock is taken to run like
- * that one: the distance of the moment before counts. */
+ * A snapshot holds the readings of several clocks at one moment. For each clock, those moments are
+ * kept at which the trace's own clock is known too. Between two of them the clock is taken to run
+ * like the trace's: the offset of the earlier moment applies. */
 #include "read/trace/perfetto_parts.h"
 
 enum { FIRST_OF_SEQUENCE = 64, LAST_OF_SEQUENCE = 127 };
@@ -32,7 +32,7 @@ static struct plumb_pfr_clock *find_clock(struct plumb_pfr *r, struct plumb_pfr_
     return c;
 }
 
-/* The last point that is not behind `from`, else the first. */
+/* The last point at or before `from`, otherwise the first. */
 static const struct plumb_pfr_point *point_at(const struct plumb_pfr_clock *c, int64_t from)
 {
     size_t low = 0, high = c->count;
@@ -133,7 +133,7 @@ static void choose_trace_clock(struct plumb_pfr *r, struct plumb_wire w)
                                  : PF_CLOCK_BOOTTIME;
 }
 
-/* What the trace's clock shows at the moment of the snapshot. */
+/* Finds the reading of the trace's clock at the moment of the snapshot. */
 static bool find_moment(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct plumb_wire w,
                         int64_t *out)
 {
@@ -188,8 +188,8 @@ void plumb_pfr_snapshot(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struc
     }
 }
 
-/* A clock that no snapshot tells of: the trace's own, or one of the system's in a file that has
- * none at all. */
+/* A clock that is in no snapshot counts as the trace's own if it is the trace's default, or if it
+ * is one of the system's and the file has no snapshot at all. */
 static bool is_trace_time(const struct plumb_pfr *r, uint32_t clock)
 {
     uint32_t own = r->trace_clock ? r->trace_clock : PF_CLOCK_BOOTTIME;

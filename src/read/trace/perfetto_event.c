@@ -171,8 +171,8 @@ static bool collect(struct plumb_pfr *r, struct plumb_pfr_list *out, struct plum
     return true;
 }
 
-/* Values ride on an event; the tracks that they belong to are told beside them, or once for the
- * whole sequence. */
+/* An event may carry values of counters. Their tracks are listed in the event itself, or once for
+ * the whole sequence. */
 static void put_extra(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct plumb_wire w,
                       int64_t ns, bool is_double)
 {

@@ -1,4 +1,5 @@
-/* perfetto_packet.c: one packet: what it changes of its sequence, and what it tells. */
+/* perfetto_packet.c: one packet: how it changes the state of its sequence, and the facts or the
+ * event that it holds. */
 #include "read/trace/perfetto_parts.h"
 
 /* ---- Texts ---------------------------------------------------------------------------------- */
@@ -243,7 +244,7 @@ static bool read_packet(struct packet *p, struct plumb_wire w)
     return !w.bad;
 }
 
-/* In an order of our own: what an event needs comes first. */
+/* In an order of our own: the fields that an event needs come first. */
 static bool read_parts(struct plumb_pfr *r, struct plumb_pfr_sequence *s, const struct packet *p)
 {
     bool sound = true;
@@ -277,7 +278,7 @@ static bool read_parts(struct plumb_pfr *r, struct plumb_pfr_sequence *s, const 
     return sound;
 }
 
-/* False: the packet must be left out, because it refers to what was lost. */
+/* False: the packet must be left out, because it refers to state that was lost. */
 static bool enter_sequence(struct plumb_pfr *r, struct plumb_pfr_sequence *s,
                            const struct packet *p)
 {
@@ -294,8 +295,8 @@ static bool enter_sequence(struct plumb_pfr *r, struct plumb_pfr_sequence *s,
 
 /* ---- Packets seen before -------------------------------------------------------------------- */
 
-/* Where the bytes behind the timestamp are kept, with their words set; NULL: the packet does not
- * begin with its timestamp, or is too long. */
+/* Finds where the bytes after the timestamp are kept, and fills in `words`. NULL: the packet does
+ * not begin with its timestamp, or is too long. */
 static struct plumb_pfr_seen *find_seen(struct plumb_pfr *r, const unsigned char *bytes, size_t n,
                                         uint64_t *timestamp, struct plumb_pfr_seen *words)
 {
@@ -330,7 +331,7 @@ static void put_seen(struct plumb_pfr *r, const struct plumb_pfr_seen *seen, uin
 
 /* ---- One packet ----------------------------------------------------------------------------- */
 
-/* Returns its sequence when it is nothing but a plain event. */
+/* Returns the sequence of the packet if it holds a plain event and nothing more. */
 static struct plumb_pfr_sequence *put_packet(struct plumb_pfr *r, const unsigned char *bytes,
                                              size_t n, struct plumb_pfr_plain *plain,
                                              uint32_t *clock)
@@ -364,7 +365,7 @@ static struct plumb_pfr_sequence *put_packet(struct plumb_pfr *r, const unsigned
         r->t->faults.damaged++;
         return NULL;
     }
-    /* Also where there is no event: the next one may be told by its distance. */
+    /* Also without an event: the next timestamp may be a difference to this one. */
     bool timed = p.has_timestamp && plumb_pfr_time(r, s, p.clock, p.timestamp, &ns);
     if (!p.has_event)
         return NULL;

@@ -49,8 +49,8 @@ struct plumb_pfr_sequence {
 
 /* ---- Packets seen before -------------------------------------------------------------------- */
 
-/* Most packets of a thread are the same but for their time: a begin of some node, an end. What one
- * turned out to mean is kept, by its bytes behind the timestamp, until its sequence changes. */
+/* Most packets of a thread differ in their time alone: a begin of some node, an end. The decoded
+ * event is kept, under the bytes after the timestamp, until the sequence changes. */
 enum { PLUMB_PFR_SEEN_BITS = 13, PLUMB_PFR_SEEN_MIN = 8, PLUMB_PFR_SEEN_MAX = 16 /* bytes */ };
 
 struct plumb_pfr_plain {
@@ -66,7 +66,7 @@ struct plumb_pfr_seen {
 
 /* ---- The reader ----------------------------------------------------------------------------- */
 
-/* What the table does not keep of a counter's lane. */
+/* State of a counter's track that the table does not keep. */
 struct plumb_pfr_counter {
     int64_t multiplier; /* 0: none */
     bool incremental;
@@ -129,7 +129,7 @@ void plumb_pfr_process(struct plumb_pfr *r, struct plumb_wire w);
 void plumb_pfr_thread(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct plumb_wire w);
 /* The lane of a thread that older writers name by its numbers. */
 uint32_t plumb_pfr_thread_lane(struct plumb_pfr *r, int64_t pid, int64_t tid);
-/* What is known of a counter's lane; NULL: it is as plain as can be. */
+/* Returns the state of a counter's track; NULL: a plain counter without any. */
 struct plumb_pfr_counter *plumb_pfr_counter(struct plumb_pfr *r, uint32_t lane);
 
 /* perfetto_event.c: a track event at `ns`, NULL: the packet has no time of its own. False: the

@@ -1,5 +1,5 @@
-/* The Perfetto reader: what plumb's own writer writes is read back exactly, whatever it was, cut
- * wherever it may be. */
+/* The Perfetto reader: everything that plumb's own writer writes is read back exactly, even from a
+ * file that is cut anywhere. */
 #include "read/trace/perfetto.h"
 
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static const char *name_of(void *arg, enum plumb_pf_index index, uint32_t id)
 
 static const struct plumb_pf_texts texts = {name_of, NULL};
 
-/* What a thread did, told in the words of dump(). */
+/* The events of a thread, spelled as dump() does. */
 struct model {
     struct {
         uint64_t ts, dur;
@@ -222,7 +222,8 @@ static void a_file_that_is_cut_gives_its_whole_packets(void **state)
             begin_one(&models[0], &seed);
     size_t whole = out.used, with_cuts = 0;
     for (size_t size = 0; size <= whole; size++) {
-        unsigned char *copy = malloc(size + 1); /* so that reading behind it is seen */
+        unsigned char *copy = malloc(size + 1); /* of exactly its size, so that the sanitizer sees
+                                                 * reads past its end */
         memcpy(copy, memory, size);
         int rc = plumb_perfetto_parse(&t, copy, size, "test", &err);
         free(copy);

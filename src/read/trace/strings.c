@@ -79,7 +79,7 @@ static uint32_t add(struct plumb_strings *s, const void *text, size_t n)
     return s->count - 1;
 }
 
-/* A text that a NUL would cut short for everybody who prints it. */
+/* Adds a text with its NULs replaced by spaces: a NUL would end it early for every printer. */
 static uint32_t add_without_nul(struct plumb_strings *s, const void *text, size_t n)
 {
     char *copy = malloc(n);

@@ -1,5 +1,5 @@
-/* strings.h: texts kept once and meant by number. Number 0 is "". One thread at a time while texts
- * are added; any number of threads read. */
+/* strings.h: texts that are stored once and named by number. Number 0 is "". One thread at a time
+ * while texts are added; any number of threads read. */
 #ifndef PLUMB_READ_TRACE_STRINGS_H
 #define PLUMB_READ_TRACE_STRINGS_H
 
@@ -11,7 +11,7 @@
 enum { PLUMB_STRINGS_MAX = 1 << 29 };
 
 struct plumb_strings {
-    struct plumb_buf text;     /* one behind the other, each with a NUL at its end */
+    struct plumb_buf text;     /* one after the other, each with a NUL at its end */
     size_t *at;                /* of each, in `text` */
     uint32_t *slots;           /* hash table of numbers + 1 */
     uint32_t count, cap, mask; /* mask: slots less one */

@@ -40,7 +40,7 @@ struct plumb_symbols {
 
 /* ---- A module's file ------------------------------------------------------------------------ */
 
-/* `size` bytes of a file, with a NUL behind; NULL: they are not there. */
+/* Reads `size` bytes of a file and appends a NUL; NULL: the file is shorter. */
 static void *read_part(int fd, uint64_t offset, uint64_t size)
 {
     struct stat st;

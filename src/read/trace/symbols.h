@@ -1,6 +1,6 @@
-/* symbols.h: names of functions for the addresses in a trace's call stacks. The trace tells where
- * the modules of its process lay, and their build ids; the names are read from the files of the
- * modules, where they are still the same. One thread at a time. */
+/* symbols.h: names of functions for the addresses in a trace's call stacks. The trace has the
+ * address and the build id of each module of its process. Names are read from a module's file if
+ * the file still has that build id. One thread at a time. */
 #ifndef PLUMB_READ_TRACE_SYMBOLS_H
 #define PLUMB_READ_TRACE_SYMBOLS_H
 
@@ -8,8 +8,9 @@
 
 struct plumb_symbols;
 
-/* NULL: out of memory, or the trace tells of no modules; the functions below accept that. The table
- * must live as long. Files are read when an address of theirs is met first. */
+/* Returns NULL when out of memory, or when the trace describes no modules; the functions below
+ * accept NULL. The table must live as long. A module's file is read when one of its addresses is
+ * met first. */
 struct plumb_symbols *plumb_symbols_open(const struct plumb_table *t);
 void plumb_symbols_close(struct plumb_symbols *s);
 

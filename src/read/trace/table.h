@@ -1,5 +1,5 @@
-/* table.h: a trace as tables: what every reader of traces makes, and what reports and exports look
- * at, whatever file it came from.
+/* table.h: a trace as tables. Every reader of traces makes them, and reports and exports use them,
+ * whatever file the trace came from.
  *
  *   lanes     what a viewer shows as a row: a thread, a queue of a device, one level of
  *             asynchronous work, a counter, a process
@@ -18,11 +18,10 @@
  * Time is ns since the trace's zero, and nothing lies before zero: that is the run's zero, or the
  * first event, whichever is earlier. Texts are numbers of `strings`; 0 is "" and stands for none.
  *
- * What plumb itself writes is known by its names. An instant "plumb.dropped" stands where spans
- * were lost: each whole number among its args is a drop, its key the name of what was lost, but for
- * the first when it is called "spans" or "events", which is the sum. Args "cut", "failed",
- * "abandoned" and "unbalanced" of a slice set its flags, and "clock_bound_ns" is one of a device's
- * lanes.
+ * Names identify plumb's own records. An instant "plumb.dropped" stands where spans were lost: each
+ * whole number among its args is a drop, its key the name of what was lost, but for the first when
+ * it is called "spans" or "events", which is the sum. Args "cut", "failed", "abandoned" and
+ * "unbalanced" of a slice set its flags, and "clock_bound_ns" is one of a device's lanes.
  *
  * A reader fills the table with the functions below in any order and ends with
  * plumb_table_finish(), which sorts, nests and closes. Then the table is read, by any number of
@@ -157,7 +156,7 @@ struct plumb_table_drop {
     uint32_t name; /* of what was lost; 0: not told */
 };
 
-/* What a reader of the figures must know of the file. */
+/* The limits of the file that a reader of the figures must know. */
 struct plumb_table_faults {
     uint64_t cut_bytes;     /* of the last packet, which is not whole */
     uint64_t damaged;       /* packets that could not be understood, and are left out */
@@ -205,12 +204,12 @@ static inline uint64_t plumb_table_end_ns(const struct plumb_table *t, uint32_t 
 {
     return t->slices.ts_ns[slice] + t->slices.dur_ns[slice];
 }
-/* The slice behind the last one that runs inside `slice`. */
+/* The slice after the last one that runs inside `slice`. */
 uint32_t plumb_table_behind(const struct plumb_table *t, uint32_t slice);
 /* The index of slice `slice`'s arg in slice_args, or PLUMB_TABLE_NONE; `key` is a string's number,
  * which plumb_strings_find() tells. The last one wins. */
 uint32_t plumb_table_arg(const struct plumb_table *t, uint32_t slice, uint32_t key);
-/* What a category is called: plumb's are phases, and leave out "inference". */
+/* The name of a category: plumb's categories are phases, and "inference" is not shown. */
 const char *plumb_table_phase(const struct plumb_table *t, uint32_t category);
 /* The fact, or NULL. */
 const struct plumb_table_fact *plumb_table_fact(const struct plumb_table *t, const char *key);
@@ -246,10 +245,10 @@ uint32_t plumb_table_lane(struct plumb_table *t, uint64_t uuid);
 /* A lane without a number of the file. */
 uint32_t plumb_table_new_lane(struct plumb_table *t);
 
-/* An event, in any order; those of one lane and one time stay in the order in which they came.
- * Times are ns on any one clock that may be negative: zero is found in the end. Each returns the
- * event's number, for args and flows; PLUMB_TABLE_NONE when there was no room, which those accept.
- */
+/* Adds an event. Events come in any order; those of one lane and one time stay in the order in
+ * which they came. Times are ns on any one clock, and may be negative: zero is found in the end.
+ * Each returns the event's number, for args and flows. Out of memory gives PLUMB_TABLE_NONE, which
+ * the functions for args and flows accept. */
 uint32_t plumb_table_begin(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name,
                            uint32_t category);
 /* Ends the slice that began last on the lane; with a name, the innermost that has it. */
@@ -264,8 +263,8 @@ void plumb_table_counter_f64(struct plumb_table *t, uint32_t lane, int64_t ns, d
 /* Of an event; those of a slice's begin and of its end are the slice's. */
 void plumb_table_add_arg(struct plumb_table *t, uint32_t event, uint32_t key,
                          enum plumb_table_type type, union plumb_table_number value);
-/* A place where a flow begins or ends that is no event itself: it stands for the slice that runs
- * then on the lane, or with `next` for the one that begins next. Its args are lost. */
+/* A place where a flow begins or ends, which is not an event itself. It stands for the slice that
+ * runs then on the lane, or with `next` for the one that begins next. Its args are lost. */
 uint32_t plumb_table_point(struct plumb_table *t, uint32_t lane, int64_t ns, bool next);
 
 enum plumb_flow_role {

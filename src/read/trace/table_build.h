@@ -16,7 +16,7 @@ enum plumb_build_type {
 };
 enum { PLUMB_BUILD_TYPE_BITS = 3, PLUMB_BUILD_TYPE_MASK = 7 };
 
-/* 24 bytes. What an event became, its row, takes the place of its name once it is placed. */
+/* 24 bytes. Once an event is placed, the number of its row replaces its name. */
 struct plumb_build_event {
     int64_t ns;
     uint32_t lane_type; /* the type in the lowest bits */
@@ -30,7 +30,7 @@ struct plumb_build_event {
     } u;
 };
 
-/* What is known of a lane's events without looking at them again. */
+/* Facts about a lane's events, collected while they are added. */
 struct plumb_build_lane {
     int64_t last;
     uint32_t events;
@@ -67,7 +67,7 @@ struct plumb_table_build {
     struct plumb_build_list args;             /* struct plumb_build_arg */
     struct plumb_build_list flows;            /* struct plumb_build_flow */
     struct plumb_build_list lanes, facts;     /* those of the table, which frees them */
-    struct plumb_build_list ways;             /* struct plumb_build_lane, beside `lanes` */
+    struct plumb_build_list ways;             /* struct plumb_build_lane, parallel to `lanes` */
     struct plumb_ids lane_of;                 /* uuid -> lane */
 };
 
@@ -91,10 +91,10 @@ static inline void *plumb_build_add(struct plumb_table_build *b, struct plumb_bu
     return (char *)list->at + size * list->count++;
 }
 
-/* table_order.c: the numbers of `events` by lane, time, and the order in which they came, complete
- * slices behind the others of their time and longer ones first. `first` has lanes + 1 elements and
- * gets where each lane's begin. `ways`: what was seen of the lanes; NULL: nothing. NULL: out of
- * memory. */
+/* table_order.c: sorts the numbers of `events` by lane, time, and the order in which they came.
+ * Among those of one time, complete slices come last, longer ones first. `first` has lanes + 1
+ * elements and gets where each lane's begin. `ways`: facts about the lanes, or NULL. Returns NULL
+ * when out of memory. */
 uint32_t *plumb_build_order(const struct plumb_table_build *b,
                             const struct plumb_build_event *events, size_t count,
                             const struct plumb_build_lane *ways, uint32_t *first, size_t lanes);

@@ -1,5 +1,5 @@
-/* table_finish.c: the end of building: times become those since zero, events become rows, and what
- * hangs on events hangs on rows. */
+/* table_finish.c: the end of building: times become those since zero, events become rows, and args,
+ * flows and drops refer to rows instead of events. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,8 @@ static void find_times(struct plumb_table *t)
 
 enum { UNSEEN, ON_THE_WAY, DONE };
 
-/* Walks up from `lane` until what is known, then down again; a circle is cut where it closes. */
+/* Walks up from `lane` until a lane that is known, then down again; a circle is cut where it
+ * closes. */
 static void settle(struct plumb_table *t, uint32_t lane, uint8_t *state, uint32_t *way)
 {
     size_t n = 0;
@@ -295,8 +296,8 @@ static bool is_sum(const char *key)
     return strcmp(key, "spans") == 0 || strcmp(key, "events") == 0;
 }
 
-/* The drops that an instant tells of, behind those there are, where there is room for them. Its
- * first arg may be the sum of the others. */
+/* Counts the drops that an instant records and appends them to `out`, unless it is NULL. The first
+ * arg of the instant may be the sum of the others. */
 static uint32_t add_drops(struct plumb_table *t, uint32_t instant, struct plumb_table_drop *out)
 {
     const struct plumb_table_instants *m = &t->instants;

@@ -222,7 +222,7 @@ static void place_all(struct nesting *n, const uint32_t *events, size_t count, u
     keep_moved(n, tried);
 }
 
-/* The extra lanes lie behind all others, so slices stay sorted by lane. */
+/* The extra lanes come after all others, so slices stay sorted by lane. */
 static void place_moved(struct nesting *n)
 {
     for (size_t i = 0; i < n->later.count; i++) {

@@ -1,8 +1,8 @@
 /* table_order.c: events in the order in which they are nested: by lane and time.
  *
- * Writers hand out a thread's events in order, some hundred at a time, so a lane's events lie in
- * order once they are told apart by lane; that is known from the filling, and only what is not in
- * order is sorted. */
+ * Writers hand out a thread's events in order, some hundred at a time, so the events of one lane
+ * are mostly in order already. The lanes that are not were noted while they were filled, and only
+ * those are sorted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct sorting {
     uint32_t *order, *spare;
 };
 
-/* Of events of one time: complete slices behind others, and what points at them behind those. */
+/* Among events of one time: complete slices after others, and points that refer to slices last. */
 static int rank(const struct plumb_build_event *e)
 {
     enum plumb_build_type type = plumb_build_type(e);

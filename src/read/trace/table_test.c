@@ -1,4 +1,4 @@
-/* Tables of a trace: what is filled in any order comes out sorted, nested and closed. */
+/* Tables of a trace: events that are added in any order come out sorted, nested and closed. */
 #include "read/trace/table.h"
 
 #include <stdio.h>

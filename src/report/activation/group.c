@@ -1,5 +1,5 @@
-/* group.c: records of activations added up. A layer is a (module, tensor, direction,
- * phase); its line stands where its first record stood, so that a table reads in order of
+/* group.c: records of activations, added up by layer. A layer is a (module, tensor, direction,
+ * phase). Its line stands where its first record stood, so that a table reads in order of
  * execution. */
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ double plumb_act_mean(double sum, uint64_t n)
     return n ? sum / (double)n : (double)NAN;
 }
 
-/* What tells how a layer changes from step to step. */
+/* The figure by which the change of a layer from step to step is measured. */
 static double size_of(const struct plumb_act_line *l)
 {
     return l->abs_means ? plumb_act_mean(l->abs_mean, l->abs_means) : plumb_act_mean(l->l2, l->l2s);
@@ -72,7 +72,7 @@ static bool same_step(const struct plumb_activations *t, size_t a, size_t b)
     return (!t->step || t->step[a] == t->step[b]) && (!t->rank || t->rank[a] == t->rank[b]);
 }
 
-/* Of a recorder that has other ranges nothing is known. */
+/* The ranges of another recorder's histogram are not known. */
 static void add_histogram(struct plumb_act_view *v, const struct plumb_act_line *l, size_t i)
 {
     size_t n;

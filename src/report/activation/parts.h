@@ -42,10 +42,10 @@ int plumb_act_group(struct plumb_act_view *v, plumb_error *err);
 void plumb_act_ungroup(struct plumb_act_view *v);
 /* `sum` over `n` records; NaN of none. */
 double plumb_act_mean(double sum, uint64_t n);
-/* Percent since the step before; NaN where that cannot be told. */
+/* Change in percent since the step before; NaN where it is not known. */
 double plumb_act_change(const struct plumb_act_line *l);
 
-/* table.c: grids, to be ended by the caller, and what JSON says in the same words. */
+/* table.c: grids, which the caller ends, and phrases that JSON shares with them. */
 void plumb_act_fill_layers(struct plumb_grid *g, const struct plumb_act_view *v);
 void plumb_act_fill_steps(struct plumb_grid *g, const struct plumb_act_view *v);
 void plumb_act_fill_suspects(struct plumb_grid *g, const struct plumb_act_view *v);

@@ -143,7 +143,7 @@ static void add_magnitudes(struct plumb_grid *g, const double *counts)
     add_text(g, &text);
 }
 
-/* What stands behind the mean magnitude. */
+/* The columns that follow the mean magnitude. */
 static void add_figures(struct plumb_grid *g, const struct plumb_act_view *v,
                         const struct plumb_act_line *l)
 {

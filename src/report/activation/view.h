@@ -1,5 +1,5 @@
-/* view.h: `plumb activations`: what one run's activations look like, by layer, by layer
- * and step, and which of them are suspect (analyze/activation/suspects.h). Any thread. */
+/* view.h: `plumb activations`: one run's activations by layer, or by layer and step, and which of
+ * them are suspect (analyze/activation/suspects.h). Any thread. */
 #ifndef PLUMB_REPORT_ACTIVATION_VIEW_H
 #define PLUMB_REPORT_ACTIVATION_VIEW_H
 

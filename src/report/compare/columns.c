@@ -1,5 +1,5 @@
-/* columns.c: what a line of a comparison can show, and the words that all formats share. No
- * state; the tables are constant. */
+/* columns.c: the columns of a comparison, and the words that all formats share. No state; the
+ * tables are constant. */
 #include "report/compare/view.h"
 
 #include <math.h>
@@ -338,7 +338,7 @@ void plumb_compare_put_change(struct plumb_buf *out, double percent)
     put_signed(out, percent, 1);
 }
 
-/* In the table for people: what is new or gone says where it is. */
+/* In the table for people: a node that one side lacks says which side has it. */
 static void put_marker(struct plumb_buf *out, const struct plumb_compare_line *line)
 {
     const char *where = only_in(line);
@@ -371,7 +371,7 @@ const struct plumb_unit *plumb_compare_unit(const struct plumb_compare_sheet *s,
     return measure ? s->unit[group_of(column, false)] : NULL;
 }
 
-/* Both sides have one unit, or nobody could compare them. */
+/* Both sides share one unit, so that a reader can compare them. */
 static void choose_unit(struct plumb_compare_sheet *s, size_t group, double *ns)
 {
     const struct plumb_compare_lines *sums = &s->compare->sums;
@@ -401,8 +401,8 @@ int plumb_compare_choose_units(struct plumb_compare_sheet *s, plumb_error *err)
 
 static const double SHORT = 0.1; /* of the unit */
 
-/* Of A and B alike, so that their difference can be followed: one more than a report has, four more
- * for short times, and three digits of the smaller one. */
+/* The same digits for A and B, so that a reader can check their difference: one more than a report
+ * has, four more for short times, and three digits of the smaller one. */
 static int decimals_of(const struct plumb_unit *unit, const struct plumb_contrast *x)
 {
     double less = x->a > 0 && (x->a < x->b || !(x->b > 0)) ? x->a : x->b;
@@ -445,7 +445,7 @@ void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_sh
         plumb_buf_str(out, column->text(line));
         return;
     }
-    /* Tables have room for one p, and the markers follow that of the table. */
+    /* Tables show one p, and the markers follow that one. */
     double v =
         column->number == main_p ? main_p_table(line) : plumb_compare_cell_value(column, line);
     if (!isfinite(v))

@@ -1,6 +1,6 @@
-/* fold.c: nodes of a comparison that differ in a number alone (summary/fold_nodes.h) and that are
- * not marked, as one line of a table. Verdicts are those of the nodes: what is compared as one is
- * folded before it gets here. No state. */
+/* fold.c: one line of a table for the nodes that differ in a number alone (summary/fold_nodes.h)
+ * and that are not marked. Verdicts are those of the nodes: nodes that are compared as one are
+ * folded before they get here. No state. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,8 @@ static bool is_of(const struct plumb_compare_fold *fold, const struct plumb_comp
            strcmp(pipeline_of(&fold->line), pipeline_of(line)) == 0;
 }
 
-/* The place of the line's fold in s->folds, plus 1; made when there is none. 0: no memory. */
+/* Returns the place of the line's fold in s->folds, plus 1; adds the fold if it is new. 0: out of
+ * memory. */
 static size_t fold_of(struct folding *f, const struct plumb_compare_line *line, const char *name)
 {
     struct plumb_compare_sheet *s = f->sheet;

@@ -1,5 +1,6 @@
-/* notes.c: the lines below a comparison, because a difference without them misleads: what
- * was compared all the same, whether the runs can tell a change from noise, what else differs. */
+/* notes.c: the lines below a comparison, because a difference without them misleads. They say what
+ * was compared in spite of a difference in the setup, whether the runs can tell a change from
+ * noise, and what else differs between the runs. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -349,7 +350,7 @@ static void put_nodes(const struct plumb_compare *c, const char *what, line_test
         plumb_buf_char(out, '\n');
 }
 
-/* What was asked for before anything was compared. */
+/* The options that restricted the comparison. */
 static void put_choice(const struct plumb_compare *c, struct plumb_buf *out)
 {
     const plumb_compare_options *o = &c->options;

@@ -1,5 +1,5 @@
-/* text.c: a comparison for people: the sums of the run, the nodes, the outcome, and what
- * must be known about it. */
+/* text.c: a comparison for people: the sums of the run, the nodes, the outcome, and the notes on
+ * what the figures mean. */
 #include <string.h>
 
 #include "report/compare/view.h"

@@ -92,8 +92,8 @@ static int order_nodes(struct plumb_compare_sheet *s, plumb_error *err)
     return PLUMB_OK;
 }
 
-/* As of a report: a table for people that would not fit a screen, unless somebody said what it
- * shall show. */
+/* As in a report: a table for people that would not fit a screen is folded, unless options chose
+ * its lines. */
 static bool is_folded(const struct plumb_compare_sheet *s, const char *format)
 {
     const plumb_compare_options *o = &s->compare->options;

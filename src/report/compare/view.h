@@ -1,5 +1,5 @@
-/* view.h: a comparison in the format that was asked for. Each format is one `const` struct
- * in one array (view.c), as those of reports are. Any thread. */
+/* view.h: a comparison in the format that the caller asks for. Each format is one `const` struct in
+ * one array (view.c), as those of reports are. Any thread. */
 #ifndef PLUMB_REPORT_COMPARE_VIEW_H
 #define PLUMB_REPORT_COMPARE_VIEW_H
 
@@ -37,16 +37,16 @@ int plumb_compare_render(struct plumb_buf *out, const struct plumb_compare *c,
                          const plumb_compare_view *view, const char *const *labels,
                          const char *remarks, plumb_error *err);
 
-/* notes.c: lines that each end in a newline: what was compared all the same, how far the
- * runs can tell a change from noise, what else differs. */
+/* notes.c: appends lines that each end in a newline: what was compared in spite of a difference in
+ * the setup, how far the runs can tell a change from noise, what else differs. */
 void plumb_compare_notes_write(const struct plumb_compare *c, struct plumb_buf *out);
 
-/* fold.c: replaces the lines of s->nodes that fold by those of s->folds. A line that is
- * marked, or that one side lacks, stays: a change of one layer is not to be looked for. Errors:
+/* fold.c: replaces the lines of s->nodes that fold by those of s->folds. A line stays if it is
+ * marked, or if one side lacks it: the change of one layer must not be hidden in a fold. Errors:
  * PLUMB_ERR_MEMORY. */
 int plumb_compare_fold_lines(struct plumb_compare_sheet *s, plumb_error *err);
-/* What the folded lines stand for, a line each without a newline at its end; `start` begins each,
- * and `name` appends a node's name. Nothing without folds. */
+/* Appends the names that each folded line stands for, a line a fold, without a newline at its end.
+ * `start` begins each, and `name` appends a node's name. Appends nothing without folds. */
 void plumb_compare_put_folds(struct plumb_buf *out, const struct plumb_compare_sheet *s,
                              const char *start,
                              void (*name)(struct plumb_buf *out, const char *text));
@@ -85,8 +85,8 @@ const struct plumb_compare_column *plumb_compare_columns(size_t *n);
 /* Whether tables of this sheet have the column. */
 bool plumb_compare_shows(const struct plumb_compare_sheet *s,
                          const struct plumb_compare_column *column);
-/* Appends the cell as tables show it, "-" for what there is none of, and no padding; a name as it
- * is, for the caller to escape. */
+/* Appends the cell as tables show it, "-" for a missing value, without padding. Names are not
+ * escaped: the caller does that. */
 void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_sheet *s,
                             const struct plumb_compare_column *column,
                             const struct plumb_compare_line *line);

@@ -1,5 +1,5 @@
-/* Tests of the forms of a comparison: every format takes anything, names cannot break out of any,
- * and what must be known about a comparison is said. */
+/* Tests of the forms of a comparison: every format takes any input, no name can break out of any
+ * format, and each comparison states its limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

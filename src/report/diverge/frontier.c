@@ -1,5 +1,5 @@
-/* frontier.c: the answer in one sentence: what differs first, what it was made from, and
- * what neither side shows between the two; and where equality ends. */
+/* frontier.c: the answer in one sentence: the first difference, what it was made from, and what
+ * neither side recorded between the two. Also where equality ends. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ static void put_before(struct plumb_buf *out, const struct plumb_diverge_sheet *
     plumb_diverge_put_pair(out, s, c->input);
     plumb_buf_printf(out, ", is %s", matched(s, c->input));
     (void)put_alone_between(out, s);
-    plumb_buf_str(out, any ? "), which of these nobody recorded on both sides" : ")");
+    plumb_buf_str(out, any ? "), and the records do not show which of them differs" : ")");
 }
 
 /* "inside blocks.3.attn, between blocks.3.attn.qkv out (equal) and " */
@@ -122,7 +122,7 @@ static void put_inputs(struct plumb_buf *out, const struct plumb_diverge_sheet *
         put_within(out, s);
         plumb_buf_str(out, "it");
         if (put_alone_between(out, s))
-            plumb_buf_str(out, ", which of these nobody recorded on both sides");
+            plumb_buf_str(out, ", and the records do not show which of them differs");
         break;
     }
     if (c->inside != PLUMB_DIVERGE_NONE && c->inputs != PLUMB_INPUTS_IS_ONE) {
@@ -296,10 +296,11 @@ static void put_between(struct plumb_buf *out, const struct plumb_diverge_sheet 
     plumb_buf_str(out, ": ");
     plumb_diverge_put_difference(out, s, c->a);
     if (put_alone_between(out, s))
-        plumb_buf_str(out, ", which of these nobody recorded on both sides");
+        plumb_buf_str(out, ", and the records do not show which of them differs");
 }
 
-/* Where two runs of one engine are held to the bit, what shows to everybody may be later. */
+/* Two runs of one engine are compared to the last bit. The first difference beyond tolerance may
+ * come later. */
 static void put_beyond(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge_culprit *c = &s->d->culprit;

@@ -1,6 +1,6 @@
-/* next.c: what to record next, so that the frontier narrows: what holds both its ends, with
- * hashes, since sums cannot tell an order; then the values. Each proposal can be taken literally.
- */
+/* next.c: what to record next, so that the frontier narrows. First the modules that hold both of
+ * its ends, with hashes, since sums do not depend on the order of values; then the values. Each
+ * line is a command that can be used as it is. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -109,7 +109,8 @@ static bool inputs_are_known(const struct plumb_diverge_culprit *c)
     return c->inputs == PLUMB_INPUTS_RECORDED || c->inputs == PLUMB_INPUTS_BY_HASH;
 }
 
-/* What this side alone recorded between two records, as much as there is room for. */
+/* Adds the modules that this side alone recorded between two records, up to the bound of `modules`.
+ */
 static void add_alone(struct modules *m, const struct plumb_diverge_sheet *s, int side,
                       uint32_t from, uint32_t to)
 {
@@ -132,7 +133,8 @@ static bool holds_both(const struct plumb_diverge_sheet *s, int side, uint32_t o
             plumb_diverge_holds(name, text_of(t, t->module[x])));
 }
 
-/* What holds both ends of the frontier on one side. */
+/* The modules of one side to record next: one that holds both ends of the frontier; otherwise both
+ * ends, and the records between them that only this side has. */
 static struct modules modules_of(const struct plumb_diverge_sheet *s, int side)
 {
     const struct plumb_diverge_culprit *c = &s->d->culprit;
@@ -158,14 +160,15 @@ static struct modules modules_of(const struct plumb_diverge_sheet *s, int side)
     return m;
 }
 
-/* Of the hooks for PyTorch, or FastVideo's own, which keep no tensors and are told of inputs in
- * Python. */
+/* Whether the records come from the hooks for PyTorch, or are FastVideo's own. Neither keeps
+ * tensors, and both choose inputs in Python. */
 static bool is_of_python(const struct plumb_diverge_sheet *s, int side)
 {
     return s->d->sides[side].t->format == PLUMB_ACT_FORMAT_FASTVIDEO;
 }
 
-/* FastVideo's own know no hashes; plumb's hooks do, and always write element types. */
+/* FastVideo's own recorder has no hashes; plumb's hooks have them, and always write element types.
+ */
 static bool knows_hashes(const struct plumb_diverge_sheet *s, int side)
 {
     return !is_of_python(s, side) || s->d->sides[side].t->dtype != NULL;
@@ -179,7 +182,8 @@ static bool has_hash(const struct plumb_diverge_sheet *s, int side)
            plumb_activations_has(s->d->sides[side].t, record, PLUMB_ACT_HASH);
 }
 
-/* Whether a side holds what is proposed and nothing else: recorded again it would say the same. */
+/* Whether a side holds only the modules that are proposed: recorded again, it would say the same.
+ */
 static bool is_narrow(const struct plumb_diverge_sheet *s, int side)
 {
     const struct plumb_diverge_side *x = &s->d->sides[side];
@@ -233,7 +237,7 @@ static void put_settings(struct plumb_buf *out, const struct plumb_diverge_sheet
     bool hashes = has_hash(s, side);
     if (!hashes && knows_hashes(s, side))
         put_statistics(out, x->t);
-    /* What lies in it was recorded and was right: only its values can tell more. */
+    /* The modules inside it were recorded and agree: only its values can say more. */
     if ((has_inside(x, module) || is_all_recorded(s)) && !is_of_python(s, side)) {
         plumb_buf_str(out, " PLUMB_ACTIVATIONS_DUMP=");
         put_quoted(out, filter);
@@ -246,7 +250,7 @@ static void put_settings(struct plumb_buf *out, const struct plumb_diverge_sheet
     plumb_buf_char(out, '\n');
 }
 
-/* All that can be recorded has been: code that leaves no record is left. */
+/* Everything that can be recorded has been: the cause is in code that leaves no record. */
 static bool put_end(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge_culprit *c = &s->d->culprit;
@@ -304,7 +308,8 @@ static void put_sides(struct plumb_buf *out, const struct plumb_diverge_sheet *s
     }
 }
 
-/* What stands for itself in the new name of an expression. */
+/* Appends the text with the characters escaped that have a meaning in the new name of an
+ * expression. */
 static void put_literal(struct plumb_buf *out, const char *text)
 {
     for (const char *p = text; *p; p++) {
@@ -340,7 +345,7 @@ static void put_map(struct plumb_buf *out, const struct plumb_diverge_sheet *s, 
     plumb_buf_fini(&rule);
 }
 
-/* How the new recordings are compared: with what is known of these. */
+/* The command that compares the new recordings, with the options of this comparison. */
 static void put_comparison(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge_culprit *c = &s->d->culprit;

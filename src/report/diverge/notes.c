@@ -1,4 +1,4 @@
-/* notes.c: what must be known of the first divergence besides the sentence. */
+/* notes.c: the limits and circumstances of the first divergence, a line each. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -162,7 +162,7 @@ void plumb_diverge_put_joined(struct plumb_buf *out, const struct plumb_diverge_
                                   : " (counts, sums and shapes agree)");
 }
 
-/* What was taken for a whole and its parts. */
+/* The records that were matched as a whole and its parts. */
 static void note_joins(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     for (size_t i = 0; i < s->d->join_count && i < MOST_NAMED; i++) {
@@ -242,7 +242,7 @@ static void note_limits(struct plumb_buf *out, const struct plumb_diverge_sheet 
                          d->by_verdict[PLUMB_SAID_NOTHING] == 1 ? "pair has" : "pairs have");
 }
 
-/* The first of each, and which tolerance they were held to. */
+/* How many pairs have two element types, the first of them, and its tolerance. */
 static void note_types(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge *d = s->d;
@@ -301,7 +301,7 @@ static void note_numbers(struct plumb_buf *out, const struct plumb_diverge_sheet
                          calls == 1 ? "pair is" : "pairs are");
 }
 
-/* Why a difference within tolerance counts, and when it need not. */
+/* Why a difference within tolerance counts, and when it may not. */
 static void note_held(struct plumb_buf *out, const struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge *d = s->d;

@@ -97,7 +97,7 @@ static void put_count(struct plumb_buf *out, const struct plumb_activations *t, 
         plumb_buf_printf(out, "%" PRIu64, n);
 }
 
-/* Where the counts are known: those of +Inf and of -Inf; else the figures that show them. */
+/* Where the counts are known: those of +Inf and of -Inf; otherwise the figures that show them. */
 static void put_infinities(struct plumb_buf *out, const struct plumb_activations *t,
                            uint32_t record)
 {
@@ -173,7 +173,7 @@ static enum plumb_activation_field field_to_tell(const struct plumb_diverge_shee
     return relative > t.relative ? PLUMB_ACT_ABS_MEAN : (enum plumb_activation_field)cell->field;
 }
 
-/* The statistics agree, the values that they are of do not. */
+/* The statistics agree, but the values that they were made of differ. */
 static void put_values(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a)
 {
     const struct plumb_tensor_diff *diff = &plumb_diverge_tensor_of(s->d, a)->diff;
@@ -280,7 +280,7 @@ static void put_two(struct plumb_buf *out, double x, double y)
     plumb_buf_fini(&b);
 }
 
-/* Of a pair that is within tolerance and not equal all the same: why. */
+/* Why a pair within tolerance is not equal. */
 static bool put_unequal(struct plumb_buf *out, const struct plumb_diverge_sheet *s, uint32_t a,
                         uint32_t b)
 {

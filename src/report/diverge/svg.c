@@ -1,8 +1,7 @@
-/* svg.c: relative drift over layers and steps as a picture. Above, the drift of each tensor
- * that layers give out, gradients too, on a logarithmic axis: the highest of all steps as a band,
- * that of the culprit's step as a line, the tolerance, the culprit. Below, where there are several
- * steps, a field of colours: layers to the right, steps downwards. Phases, and the gradients of
- * each, are headed.
+/* svg.c: relative drift over layers and steps as a picture. Above, the drift of each output of a
+ * layer, gradients too, on a logarithmic axis: the highest of all steps as a band, that of the
+ * culprit's step as a line, the tolerance, the culprit. Below, if there are several steps, a field
+ * of colours: layers to the right, steps downwards. Each phase, and its gradients, has a heading.
  *
  * Layers and steps that do not fit share a column or a row, which shows the highest of them, so
  * that the size of the picture is bounded and no peak is lost. */
@@ -24,7 +23,7 @@ enum {
     MOST_LINES = 4, /* of the title */
     HEAD = 50,      /* legend and headings of phases */
     PLOT = 240,
-    NAMES = 130, /* room for the names of layers */
+    NAMES = 130, /* height of the names of layers */
     MOST_COLUMNS = 340,
     MOST_ROWS = 64,
     ROW = 9,
@@ -43,7 +42,7 @@ struct picture {
     int64_t *steps; /* sorted */
     size_t step_count;
     size_t rows;
-    float *field;   /* [rows][columns]: highest drift; below 0: nothing there */
+    float *field;   /* [rows][columns]: highest drift; below 0: no value */
     float *highest; /* [columns] */
     float *chosen;  /* [columns]: of the culprit's step */
     size_t chosen_step;
@@ -278,7 +277,7 @@ static uint32_t end_of_group(const struct picture *p, uint32_t begin)
     return end;
 }
 
-/* What each group of columns is; nothing where there is one without a name. */
+/* Heads each group of columns, unless there is only one and it has no name. */
 static void put_groups(struct picture *p, double bottom)
 {
     for (uint32_t i = 0, end; i < p->columns; i = end) {
@@ -306,7 +305,7 @@ static const char *name_of(const struct picture *p, uint32_t column)
     return plumb_activations_text(a->t, a->sites[p->site_at[column]].module);
 }
 
-/* As much of the end of a name as fits, from a dot on: its beginning is what all have. */
+/* As much of the end of a name as fits, cut at a dot: the beginning is the same for all names. */
 static void put_name(struct picture *p, uint32_t column, double px)
 {
     const char *name = name_of(p, column);
@@ -323,7 +322,7 @@ static void put_names(struct picture *p, double y)
     uint32_t each = (p->columns + MOST_LABELS - 1) / MOST_LABELS;
     for (uint32_t i = 0; i < p->columns; i++) {
         bool culprit = i == p->culprit;
-        /* Its neighbours make room for it. */
+        /* Its neighbours give way to its name. */
         bool crowded = p->culprit != PLUMB_DIVERGE_NONE && i != p->culprit && each > 1 &&
                        (i > p->culprit ? i - p->culprit : p->culprit - i) * 2 < each;
         if ((each > 0 && i % each != 0 && !culprit) || crowded)
@@ -485,7 +484,7 @@ static double put_title(struct picture *p, const char *title)
     return y - LINE;
 }
 
-/* A sign at x, then what it stands for. Returns where the next one may stand. */
+/* Draws a symbol at x, then its meaning. Returns where the next one may begin. */
 static double put_key(struct picture *p, double x, double y, const char *sign, const char *text)
 {
     plumb_buf_str(p->out, sign);
@@ -540,7 +539,7 @@ static void draw(struct picture *p)
     const char *title = sentence.data ? sentence.data : "";
     struct plumb_buf body = {0};
     struct plumb_buf *out = p->out;
-    p->out = &body; /* how high the title is says where the rest stands */
+    p->out = &body; /* the height of the title decides where the rest begins */
     double legend = put_title(p, title) + LINE + 6;
     p->top = legend + HEAD - 20;
     double field = p->top + PLOT + 12;

@@ -6,7 +6,8 @@
 #include "report/diverge/view.h"
 #include "summary/cells.h"
 
-/* What FastVideo's comparison marks, in parts of the mean magnitude. */
+/* The limit from which FastVideo's comparison marks a difference, in parts of the mean magnitude.
+ */
 static const double FLAGGED = 0.005;
 
 static const struct plumb_grid_column columns[] = {
@@ -109,7 +110,7 @@ bool plumb_diverge_flag(const struct plumb_diverge_sheet *s, uint32_t a)
            relative > (allowed > FLAGGED ? allowed : FLAGGED);
 }
 
-/* A figure that is no number is one all the same. */
+/* Shows NaN as a value: an empty cell would say that the figure was not recorded. */
 static void put_figure(struct plumb_grid *g, const struct plumb_activations *t, uint32_t record,
                        enum plumb_activation_field field)
 {
@@ -120,7 +121,7 @@ static void put_figure(struct plumb_grid *g, const struct plumb_activations *t, 
         plumb_grid_real(g, value);
 }
 
-/* Of what only tells how much, three digits are enough. */
+/* Differences need three digits: only their size matters. */
 static void put_rough(struct plumb_grid *g, double value)
 {
     double power = value > 0 && isfinite(value) ? pow(10, 2 - floor(log10(value))) : 0;
@@ -162,7 +163,7 @@ static void put_names(struct plumb_grid *g, const struct plumb_diverge_sheet *s,
     plumb_grid_text(g, shown(plumb_activations_text(ta, ta->tensor[a])));
 }
 
-/* What decided, where the mean magnitude was not recorded on both sides. */
+/* The field that decided, if the mean magnitude was not recorded on both sides. */
 static void put_decisive(struct plumb_grid *g, const struct plumb_diverge_sheet *s, uint32_t a,
                          uint32_t b)
 {

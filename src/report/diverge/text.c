@@ -1,5 +1,5 @@
-/* text.c: the first divergence for people, as text and as Markdown: the sentence, what to
- * record next, the table, full tensors where there are any, what else must be known. */
+/* text.c: the first divergence for people, as text and as Markdown: the sentence, what to record
+ * next, the table, full tensors if there are any, and the notes. */
 #include <string.h>
 
 #include "report/diverge/view.h"
@@ -120,7 +120,7 @@ void plumb_diverge_md(const struct plumb_diverge_sheet *s, struct plumb_buf *out
     put_report(out, s, true);
 }
 
-/* The side-by-side table alone: what else there is to say is in the other forms. */
+/* The side-by-side table alone: the sentence and the notes are in the other formats. */
 void plumb_diverge_csv(const struct plumb_diverge_sheet *s, struct plumb_buf *out)
 {
     struct plumb_grid g;

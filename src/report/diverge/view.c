@@ -1,4 +1,4 @@
-/* view.c: the table of formats, and which rows a table shows: those round the culprit. */
+/* view.c: the table of formats, and the rows that a table shows: those around the culprit. */
 #include "report/diverge/view.h"
 
 #include <stdint.h>
@@ -23,7 +23,7 @@ static bool is_pair(const struct plumb_diverge *d, uint32_t a)
     return d->sides[PLUMB_DIVERGE_A].partner[a] != PLUMB_DIVERGE_NONE;
 }
 
-/* Of the rows shown a third stands before the culprit. */
+/* A third of the rows shown come before the culprit. */
 static void choose_rows(struct plumb_diverge_sheet *s)
 {
     const struct plumb_diverge *d = s->d;
@@ -69,7 +69,7 @@ int plumb_diverge_render(struct plumb_buf *out, struct plumb_diverge_sheet *s, p
     s->rows = malloc(s->d->sides[PLUMB_DIVERGE_A].t->count * sizeof *s->rows);
     s->row_count = s->rows_hidden = 0;
     s->top = s->view->top > 0 ? s->view->top : TOP;
-    /* A table for programs has every row, unless it is told how many. */
+    /* A table for programs has every row, unless an option limits them. */
     if (s->view->top == 0 && strcmp(format, "csv") == 0)
         s->top = SIZE_MAX;
     if (s->rows) {

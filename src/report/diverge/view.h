@@ -1,4 +1,4 @@
-/* view.h: the first divergence in the format that was asked for. Any thread. */
+/* view.h: the first divergence in the format that the caller asks for. Any thread. */
 #ifndef PLUMB_REPORT_DIVERGE_VIEW_H
 #define PLUMB_REPORT_DIVERGE_VIEW_H
 
@@ -34,7 +34,7 @@ void plumb_diverge_svg(const struct plumb_diverge_sheet *s, struct plumb_buf *ou
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
 /* frontier.c. Names are made harmless. */
-/* What came out, in one sentence. */
+/* Appends the outcome in one sentence. */
 void plumb_diverge_put_sentence(struct plumb_buf *out, const struct plumb_diverge_sheet *s);
 /* "equal to the last bit up to X (260 records); first difference at Y, 0.03 tolerances"; nothing
  * where all is equal. */
@@ -43,11 +43,12 @@ void plumb_diverge_put_equality(struct plumb_buf *out, const struct plumb_diverg
 /* "block.3.attn out step 0 call 1" */
 void plumb_diverge_put_record(struct plumb_buf *out, const struct plumb_activations *t,
                               uint32_t record);
-/* notes.c. What else must be known, a line each. */
+/* notes.c. Appends the limits and circumstances of the outcome, a line each. */
 void plumb_diverge_put_notes(struct plumb_buf *out, const struct plumb_diverge_sheet *s);
-/* next.c. What to record next, a line each; nothing when the runs are the same. */
+/* next.c. Appends what to record next, a line each; nothing when the runs are the same. */
 void plumb_diverge_put_next(struct plumb_buf *out, const struct plumb_diverge_sheet *s);
-/* The expression that selects a record's module and what lies in it: "^block\.3\.attn(\.|$)". */
+/* Appends an expression that matches a record's module and the modules inside it:
+ * "^block\.3\.attn(\.|$)". */
 void plumb_diverge_put_filter(struct plumb_buf *out, const struct plumb_diverge_sheet *s, int side,
                               uint32_t record);
 /* "A's attn.qkv out is B's attn.{q,k,v} out, joined in dimension 2 (...)" */
@@ -55,8 +56,8 @@ void plumb_diverge_put_joined(struct plumb_buf *out, const struct plumb_diverge_
                               const struct plumb_diverge_join *j);
 
 /* table.c */
-/* The side-by-side table, and that of full tensors with how many it leaves out; the grid is the
- * caller's to write and end. */
+/* The side-by-side table, and that of full tensors with the number of rows that it leaves out. The
+ * caller writes and ends the grid. */
 void plumb_diverge_rows(struct plumb_grid *g, const struct plumb_diverge_sheet *s);
 size_t plumb_diverge_tensors(struct plumb_grid *g, const struct plumb_diverge_sheet *s);
 /* "[0, 1, 1]: -1.75 against -0.25" */

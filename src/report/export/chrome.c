@@ -1,9 +1,9 @@
-/* chrome.c: the trace as Chrome trace events, in the spelling of Kineto. The mapping is told
- * in docs/export.md.
+/* chrome.c: the trace as Chrome trace events, in the spelling of Kineto. docs/export.md describes
+ * the mapping.
  *
- * Lane by lane, which is the order of the table and the one in which lines resemble each other
- * most. Spans without arguments of their own, nearly all, are written many at a time from pieces
- * that are made once for a name. */
+ * Events are written lane by lane: the table has that order, and consecutive lines then resemble
+ * each other most, which compresses well. Spans without arguments of their own, nearly all, are
+ * written many at a time from pieces that are made once for a name. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,12 +22,12 @@
 
 enum { BATCH = 512, ARGS_MAX = PLUMB_CHROME_ARGS_MAX, DEVICE_SORT = 5000000 };
 
-/* What a span is to those who read Kineto's traces. */
+/* The kinds of spans that readers of Kineto's traces know. */
 enum kind { OP = 0, ANNOTATION, KERNEL, DEVICE_ANNOTATION, OWN, KINDS };
 static const char *const kind_names[KINDS] = {"cpu_op", "user_annotation", "kernel",
                                               "gpu_user_annotation", NULL};
 
-/* What Kineto has categories for: a trace that tells one of these keeps it. */
+/* The categories of Kineto: a span whose category is one of these keeps it. */
 static const char *const kineto[] = {
     "cpu_op",
     "user_annotation",
@@ -52,7 +52,7 @@ static const char *const kineto[] = {
     "glow_runtime",
 };
 
-enum { STEP_DEPTH = 256 }; /* steps of spans that lie deeper are not followed */
+enum { STEP_DEPTH = 256 }; /* deeper spans do not inherit a step */
 
 struct chrome {
     struct plumb_export_out *x;
@@ -75,7 +75,7 @@ struct chrome {
     uint64_t done, all;
 };
 
-/* Repeats a call that may find no room. */
+/* Repeats a call that fails while the buffer is full; the flush between two tries empties it. */
 #define WRITE(c, call)                                                                             \
     while (!(call))                                                                                \
     plumb_export_flush((c)->x)
@@ -117,7 +117,7 @@ static bool look(struct chrome *c)
     c->is_kineto = calloc(t->strings.count + 1, 1);
     if (!c->lanes || !c->contains || !c->is_kineto)
         return false;
-    /* What another export made of them is there already. */
+    /* Steps that another export made are there already. */
     c->step_key = t->plumb ? plumb_strings_find(&t->strings, "step") : UINT32_MAX;
     if (!(c->has_steps = plumb_export_steppers(t, c->lanes, c->step_key)))
         return false;
@@ -379,9 +379,10 @@ static void put_slice(struct chrome *c, uint32_t slice)
 
 /* ---- Steps ---------------------------------------------------------------------------------- */
 
-/* Readers add `ts` and `dur` as doubles of microseconds, which makes a span that ends with another
- * end after it as often as before. One nanosecond is more than any such error, so what is longer by
- * one holds the other; two are needed, or it would reach into what follows it. */
+/* Readers add `ts` and `dur` as doubles of microseconds. Rounding then puts the end of a span after
+ * the end of another that ends at the same time as often as before it. One nanosecond is more than
+ * any such error, so a span that is one longer contains the other. Two are needed, or it would
+ * reach into the span that follows it. */
 static bool has_room(const struct chrome *c, uint32_t slice, uint32_t next, uint64_t end_ns)
 {
     const struct plumb_table_slices *s = &c->t->slices;
@@ -391,8 +392,8 @@ static bool has_room(const struct chrome *c, uint32_t slice, uint32_t next, uint
 }
 
 /* Spans of one step in a row become one span around them, as profilers write that step in a loop.
- * It comes before them, because viewers put what is as long as its first span below what came
- * first. */
+ * It is written before them: of two spans of equal length, viewers draw the later one below the
+ * earlier. */
 static void put_step(struct chrome *c, uint32_t slice, uint32_t lane_end)
 {
     const struct plumb_table_slices *s = &c->t->slices;
@@ -493,8 +494,8 @@ static void put_counters(struct chrome *c, uint32_t lane)
     plumb_buf_fini(&own);
 }
 
-/* Changes of a pool, as PyTorch tells allocations: what tools make their picture of memory from.
- * Where the memory lies is not known, and not told. */
+/* Changes of a pool, in PyTorch's form for allocations: tools draw their picture of memory from
+ * these. The addresses are not known and therefore left out. */
 static void put_memory(struct chrome *c, uint32_t lane)
 {
     const struct plumb_table *t = c->t;

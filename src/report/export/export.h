@@ -1,8 +1,8 @@
-/* export.h: a trace in the formats of other tools. One entry of a table a format; what each holds,
- * and how plumb's words are told in it, is in docs/export.md.
+/* export.h: a trace in the formats of other tools. Each format is one entry of a table.
+ * docs/export.md describes what each holds, and how it spells plumb's terms.
  *
- * Any thread, one export at a time. Memory: the buffers of out.h, and what a format needs
- * for a row of names and lanes. */
+ * Any thread, one export at a time. Memory: the buffers of out.h, and what a format needs for a row
+ * of names and lanes. */
 #ifndef PLUMB_REPORT_EXPORT_EXPORT_H
 #define PLUMB_REPORT_EXPORT_EXPORT_H
 
@@ -13,11 +13,11 @@ struct plumb_export_format {
     const char *name;
     const char *suffix; /* of a file's default name */
     const char *what;   /* one line */
-    /* NULL: the trace's own file, as it is. 0 or an error; that of the output is found by the
-     * caller in `out`. */
+    /* NULL: the format is the trace's own, and the file is copied. Returns 0 or an error. Write
+     * errors stay in `out`, where the caller finds them. */
     int (*write)(struct plumb_export_out *out, const struct plumb_table *t, const char *name,
                  plumb_error *err);
-    /* For what is no single file: `path` is a folder that does not exist. */
+    /* For a format of several files: `path` is a folder that does not exist yet. */
     int (*write_folder)(const char *path, const struct plumb_table *t,
                         const struct plumb_export_progress *progress, plumb_error *err);
 };
@@ -27,8 +27,8 @@ const struct plumb_export_format *plumb_export_format_at(size_t i);
 /* NULL: there is none of this name. */
 const struct plumb_export_format *plumb_export_find(const char *name);
 
-/* "<host>_<pid>_rank<R>.<unix_ns>" and the format's suffix: what two processes never share. What a
- * file does not tell is left out ("trace" for the host). */
+/* Writes "<host>_<pid>_rank<R>.<unix_ns>" and the format's suffix, a name that no two processes
+ * share. Parts that the file does not say are left out ("trace" for the host). */
 enum { PLUMB_EXPORT_NAME_MAX = 256 };
 void plumb_export_name(char out[PLUMB_EXPORT_NAME_MAX], const struct plumb_table *t,
                        const struct plumb_export_format *format);

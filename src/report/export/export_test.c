@@ -319,8 +319,8 @@ static void chrome_tells_steps_flows_and_counters(void **state)
     json_decref(all);
 }
 
-/* A program as it steps: a worker, which is met first, adopts the context of each step; a device
- * and a wait have the step of what was launched. */
+/* A program as it steps. A worker, which is met first, adopts the context of each step; a device
+ * and a wait have the step of the launched work. */
 enum { STEPS = 300 };
 
 static int build_steps(void **state)

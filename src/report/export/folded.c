@@ -1,10 +1,9 @@
-/* folded.c: stacks and how long they ran by themselves, one a line: "a;b;c 123",
- * nanoseconds.
+/* folded.c: stacks with their self time, one a line: "a;b;c 123", in nanoseconds.
  *
- * The first part is the lane's name, without its number, so that the threads of a pool are one. A
- * device's queue is one of its own: queues of two devices often have one name, and their work is
- * not one. Spans of one path are added up: a path is a node of a tree, found by its parent's number
- * and its name. */
+ * The first part is the lane's name without its number, so that the threads of a pool are one. A
+ * device's queue has a root of its own: queues of two devices often share a name, and their work
+ * must not be added up. Spans of one path are added up: a path is a node of a tree, found by its
+ * parent's number and its name. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +57,8 @@ static uint32_t root_of(struct folded *f, uint32_t lane)
     return path_of(f, UINT32_MAX - 1, l->name && !queue ? l->name : f->t->strings.count + lane);
 }
 
-/* Of each slice its path; its time is its path's, and not that of the one around it. */
+/* Finds the path of each slice. A slice's time counts for its own path, not for that of the slice
+ * around it. */
 static void add_up(struct folded *f, uint32_t *path_of_slice)
 {
     const struct plumb_table_slices *s = &f->t->slices;

@@ -11,7 +11,7 @@ static bool has_text(const struct plumb_table *t, const char *text)
     return plumb_strings_find(&t->strings, text) != UINT32_MAX;
 }
 
-/* What was recorded besides times, as far as the trace shows it. */
+/* Finds out which kinds of data besides times were recorded, as far as the trace shows it. */
 static void look_at_knobs(struct plumb_chrome_head *head, const struct plumb_table *t)
 {
     struct plumb_export_pool pool;

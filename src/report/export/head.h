@@ -1,5 +1,5 @@
-/* head.h: what a Chrome trace says of itself before its events: devices, rank, what was
- * recorded besides times, and who recorded it. */
+/* head.h: the metadata of a Chrome trace that precedes its events: devices, rank, the kinds of data
+ * besides times, and the recorder. */
 #ifndef PLUMB_REPORT_EXPORT_HEAD_H
 #define PLUMB_REPORT_EXPORT_HEAD_H
 
@@ -15,8 +15,8 @@ struct plumb_export_head {
 /* `lanes`: of plumb_export_lanes(). Texts are the table's, and `name` the caller's. */
 void plumb_export_head_fill(struct plumb_export_head *out, const struct plumb_table *t,
                             const struct plumb_export_lane *lanes, const char *name);
-/* The key of the `i`-th fact that is told, *text its value, "" where the trace has none; NULL
- * beyond the last. */
+/* Returns the key of the `i`-th fact; NULL beyond the last. *text is its value, "" if the trace has
+ * none. */
 const char *plumb_export_head_fact(const struct plumb_table *t, size_t i, const char **text);
 
 #endif

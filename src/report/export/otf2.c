@@ -96,7 +96,7 @@ static OTF2_ErrorCode keep_error(void *arg, const char *file, uint64_t line, con
     if (o->what[0])
         return code;
     int n = vsnprintf(o->what, sizeof o->what, format, args);
-    /* The library's text has what it did, and not why it could not. */
+    /* The library's text says what it was doing, not why that failed. */
     if (n >= 0 && (size_t)n < sizeof o->what)
         snprintf(o->what + n, sizeof o->what - (size_t)n, ": %s", OTF2_Error_GetDescription(code));
     return code;

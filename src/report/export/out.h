@@ -1,5 +1,5 @@
-/* out.h: where an export goes: a buffer that is handed on when it is full, compressed on the
- * way when asked. What cannot be handed on is remembered, and everything after it is dropped. */
+/* out.h: the output of an export: a buffer that is handed on when it is full, compressed on the way
+ * if the caller wants that. After a failed write the rest is dropped, and `failed` is set. */
 #ifndef PLUMB_REPORT_EXPORT_OUT_H
 #define PLUMB_REPORT_EXPORT_OUT_H
 
@@ -11,14 +11,14 @@
 #include "codec/gz/gz.h"
 #include "codec/out.h"
 
-/* Called now and then with how much of how much is done, in units of the exporter's. */
+/* Progress callback, called periodically with (done, all), in units of the exporter's. */
 struct plumb_export_progress {
-    void (*tell)(void *arg, uint64_t done, uint64_t all); /* NULL: nobody asks */
+    void (*tell)(void *arg, uint64_t done, uint64_t all); /* NULL: no callback */
     void *arg;
 };
 
 struct plumb_export_out {
-    struct plumb_out *room; /* append here; plumb_export_flush() when there is no room */
+    struct plumb_out *room; /* append here; when it is full, plumb_export_flush() */
     struct plumb_export_progress progress;
     bool failed;    /* write() could not */
     uint64_t bytes; /* handed on */
@@ -33,14 +33,14 @@ struct plumb_export_out {
 int plumb_export_open(struct plumb_export_out *x, bool gzip,
                       int (*write)(void *arg, const void *bytes, size_t n), void *arg,
                       plumb_error *err);
-/* Makes room for anything that chrome.h writes. */
+/* Empties the buffer far enough for any single write of chrome.h. */
 void plumb_export_flush(struct plumb_export_out *x);
 /* Any bytes, of any number. */
 void plumb_export_put(struct plumb_export_out *x, const void *bytes, size_t n);
 void plumb_export_text(struct plumb_export_out *x, const char *text);
-/* What is in `b`, which is empty then. */
+/* Writes the contents of `b` and empties it. */
 void plumb_export_take(struct plumb_export_out *x, struct plumb_buf *b);
-/* The rest. `x` must be closed in any case; false: something could not be written. */
+/* Writes the bytes that are left. The caller closes `x` in any case; false: a write failed. */
 bool plumb_export_finish(struct plumb_export_out *x);
 void plumb_export_close(struct plumb_export_out *x);
 

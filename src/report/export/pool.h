@@ -1,12 +1,13 @@
-/* pool.h: which counters of a trace of plumb's are pools of memory: "memory DEVICE [POOL]
- * allocated", and beside it "... reserved" where the program tells of that. */
+/* pool.h: which counters of a plumb trace are pools of memory: "memory DEVICE [POOL] allocated". A
+ * second counter, "... reserved", exists if the program reports reserved bytes. */
 #ifndef PLUMB_REPORT_EXPORT_POOL_H
 #define PLUMB_REPORT_EXPORT_POOL_H
 
 #include "read/trace/table.h"
 
 struct plumb_export_pool {
-    int type;          /* of the device, as PyTorch numbers them; -1: it has none of this name */
+    int type;          /* of the device, as PyTorch numbers them; -1: PyTorch does not have this
+                        * name */
     int64_t device;    /* its number; -1: it has none */
     uint32_t reserved; /* lane, or PLUMB_TABLE_NONE */
 };

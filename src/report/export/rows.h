@@ -1,5 +1,5 @@
-/* rows.h: in which order a format lists its rows, and what it calls them, so that the first
- * one is what a user looks for and no two look alike. */
+/* rows.h: the order in which a format lists its rows, and their names. The first row is the one
+ * that a user looks for, and no two look alike. */
 #ifndef PLUMB_REPORT_EXPORT_ROWS_H
 #define PLUMB_REPORT_EXPORT_ROWS_H
 

@@ -7,7 +7,7 @@
 
 static const char prefix[] = "input.";
 
-/* The parts of "float32[2,3]"; false: it is something else. */
+/* Splits a text like "float32[2,3]"; false: it has another form. */
 static bool parse(const char *text, int *type_bytes, const char **dims, int *dims_bytes)
 {
     size_t type = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");

@@ -1,12 +1,12 @@
-/* steps.c: see steps.h. A reader takes each span of a step for one step, so threads
- * that have adopted its context, waits and queues of devices must not repeat it. */
+/* steps.c: see steps.h. A reader counts each span of a step as one step, so it must not be repeated
+ * by threads that have adopted its context, by waits, or by queues of devices. */
 #include "report/export/steps.h"
 
 #include <stdlib.h>
 
 #include "base/map.h"
 
-/* What is known of a lane. */
+/* Facts about a lane. */
 struct stepper {
     uint32_t steps; /* different ones */
     bool adopts;    /* contexts of other threads, and their steps with them */

@@ -1,4 +1,4 @@
-/* steps.h: steps in a trace, as profilers understand them: those of the thread that steps.
+/* steps.h: steps in a trace, as profilers understand them: those of the thread that runs the loop.
  */
 #ifndef PLUMB_REPORT_EXPORT_STEPS_H
 #define PLUMB_REPORT_EXPORT_STEPS_H

@@ -1,7 +1,8 @@
-/* advice.c: what a variable of theirs means here. No state.
+/* advice.c: the meaning for plumb of a predecessor's variable. No state.
  *
- * Their variables disagree about what on is: "false" is on for one, "1" is off for another. So the
- * line first says what the value meant there, and then what to set for it here. */
+ * The predecessors' variables disagree about which values switch something on: "false" is on for
+ * one, "1" is off for another. So the line first says what the value meant there, and then what to
+ * set for plumb. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@
 
 enum { COPIED_MAX = 120, NAME_MAX_BYTES = 128 };
 
-/* What a value meant there. */
+/* The effect that a value had on the predecessor. */
 struct meaning {
     bool off;          /* it switched nothing on: there is nothing to set */
     const char *aside; /* what is surprising about that; NULL: nothing */

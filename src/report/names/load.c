@@ -1,7 +1,9 @@
-/* load.c: the table of their names, read from the data file that is installed next to plumb.
+/* load.c: reads the table of predecessors' names from the data file that is installed next to
+ * plumb.
  *
- * A line is an entry of seven columns, separated by tabs, or begins with '#'. The first line names
- * the form, the last one says that nothing is missing after it. An entry points into the text. */
+ * A line begins with '#', or is an entry of seven columns separated by tabs. The first line names
+ * the format; the last one marks the end, so that a cut file is noticed. Entries point into the
+ * text. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

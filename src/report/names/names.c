@@ -1,5 +1,5 @@
-/* names.c: what one entry of the table of their names says, and whether a text is that name. The
- * table is a data file (load.c). No state. */
+/* names.c: the fields of one entry of the table of predecessors' names, and whether a text is that
+ * name. The table is a data file (load.c). No state. */
 #include "report/names/names.h"
 
 #include <stdint.h>

@@ -1,9 +1,9 @@
-/* names.h: what the systems that plumb succeeds call things, and what plumb calls them. The
- * table behind docs/coming-from.md, `plumb help coming-from` and the lines of `plumb doctor` about
- * variables of theirs: share/predecessors.tsv, which tools/check_coming_from.py checks.
+/* names.h: the names that plumb's predecessors use, and plumb's names for the same things.
+ * docs/coming-from.md, `plumb help coming-from` and the lines of `plumb doctor` about predecessors'
+ * variables come from one table: share/predecessors.tsv, which tools/check_coming_from.py checks.
  *
  * An open table never changes; any thread. Texts go into a buffer of the caller's, whose `failed`
- * tells when memory ran out. */
+ * is set when memory runs out. */
 #ifndef PLUMB_REPORT_NAMES_NAMES_H
 #define PLUMB_REPORT_NAMES_NAMES_H
 
@@ -37,7 +37,7 @@ enum plumb_their_status {
     PLUMB_THEIR_NOT_NEEDED /* nothing in plumb answers to it, and nothing has to */
 };
 
-/* What the text of one of their variables meant there. */
+/* The form of the values that one of their variables took. */
 enum plumb_their_text {
     PLUMB_TEXT_ANY,      /* any text; empty is as good as unset */
     PLUMB_TEXT_PATH,     /* the same, where plumb would expand a percent sign */
@@ -53,8 +53,8 @@ struct plumb_predecessor {
     const char *row; /* of docs/rows.md: "FV-20" */
     enum plumb_their_kind kind;
     enum plumb_their_text text; /* of variables */
-    /* As they spell it. <words in brackets>, '*' and '...' stand for any text of one byte or more,
-     * unless there is next to nothing else. */
+    /* The name in their spelling. <words in brackets>, '*' and '...' stand for any text of at least
+     * one byte, unless the name has next to no other characters. */
     const char *name;
     const char *plumb; /* what to write instead, `<value>` where theirs goes; "": nothing */
     enum plumb_their_status status;
@@ -73,29 +73,29 @@ bool plumb_predecessor_words(struct plumb_predecessor *p, const char *kind, cons
 const char *plumb_predecessor_system(const struct plumb_predecessor *p);
 const char *plumb_predecessor_kind(const struct plumb_predecessor *p);
 const char *plumb_predecessor_status(const struct plumb_predecessor *p);
-/* How well `text` is the name of `p`: 0 not at all, 1 and more by the bytes that are not free in a
- * name with placeholders, SIZE_MAX to the letter. */
+/* Returns how well `text` matches the name of `p`: 0: not at all; SIZE_MAX: exactly; between: the
+ * number of bytes that match outside of placeholders. */
 size_t plumb_predecessor_match(const struct plumb_predecessor *p, const char *text);
 
 /* ---- text.c --------------------------------------------------------------------- */
 
-/* The begin of a text that a person or their environment gave, on one line. */
+/* The beginning of a text that a user or the environment gave, on one line. */
 void plumb_predecessor_put(struct plumb_buf *out, const char *text);
 /* Every name, a line each. */
 void plumb_predecessors_list(struct plumb_buf *out, const struct plumb_predecessors *t);
 /* The tables of docs/coming-from.md. */
 void plumb_predecessors_page(struct plumb_buf *out, const struct plumb_predecessors *t);
-/* The entries of what `text` names: a name of theirs, NAME=value, a call, a file or a console line.
- * 0; 1 when there is none and `out` is about what was probably meant, which `err` tells; or
+/* Appends the entries that `text` names: a name of theirs, NAME=value, a call, a file or a console
+ * line. Returns 0; 1 when there is none and `out` is about a similar name, which `err` says; or
  * PLUMB_ERR_NOT_FOUND. */
 int plumb_predecessors_explain(struct plumb_buf *out, const struct plumb_predecessors *t,
                                const char *text, plumb_error *err);
 
 /* ---- advice.c ------------------------------------------------------------------- */
 
-/* Appends to `meaning` their variable `name`, which `p` is the entry of, with its value and what is
- * to be known of that, and to `cure` what to set instead (nothing: there is none). `environment`
- * tells what is set already. Returns an enum plumb_check_state, never BLOCKED. */
+/* Advises on their variable `name`, whose entry is `p`. Appends its value with what that means to
+ * `meaning`, and what to set for plumb to `cure` (nothing: there is no counterpart). `environment`
+ * shows what is set already. Returns an enum plumb_check_state, never BLOCKED. */
 uint32_t plumb_predecessor_judge(struct plumb_buf *meaning, struct plumb_buf *cure,
                                  const struct plumb_predecessor *p, const char *name,
                                  const char *value, char *const *environment);

@@ -227,7 +227,7 @@ static void hostile_values_stay_on_one_short_line(void **state)
     assert_non_null(strstr(check.detail, "vvv...: name of the pipeline"));
     assert_true(strlen(check.detail) < 200);
     assert_string_equal(check.cure, "PLUMB_PIPELINE=\"$TELEFUSER_PIPELINE_NAME\"");
-    /* What getenv() does not see is not told. */
+    /* Variables that getenv() does not see are not reported. */
     assert_int_equal(plumb_predecessors_advise(&check, names, 1, environment), 0);
     assert_int_equal(plumb_predecessors_advise(&check, names, 0, NULL), 0);
 }

@@ -1,5 +1,5 @@
-/* text.c: the table of their names as text: a list, the page, what one name is. No
- * state. */
+/* text.c: the table of predecessors' names as text: a list, the page, and the answer about one
+ * name. No state. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,7 +146,7 @@ static bool put_matches(struct plumb_buf *out, const struct plumb_predecessors *
     return best > 0;
 }
 
-/* NAME=value: what one would see with it in the environment. */
+/* NAME=value: the line that `plumb doctor` would print with it in the environment. */
 static bool put_assignment(struct plumb_buf *out, const struct plumb_predecessors *t,
                            const char *text)
 {

@@ -65,7 +65,7 @@ struct plumb_chart_axis plumb_chart_bytes(double most, int ticks)
     if (!(most >= 1))
         most = 1;
     struct plumb_chart_axis axis = axis_of(0, most, ticks, unit_for(byte_units, BYTE_UNITS, most));
-    if (axis.step < 1) /* half a byte is none */
+    if (axis.step < 1) /* half a byte does not exist */
         axis = (struct plumb_chart_axis){0, most, 1, 1, "B", 0};
     axis.to = axis.step * ceil(most / axis.step - 1e-9);
     return axis;

@@ -1,9 +1,9 @@
-/* svg.h: what the pictures share: numbers, text that no name can break out of, labels cut to the
- * room they have, colours. A picture is one self-contained SVG file: no outside font, style or
- * script. Any thread; no state.
+/* svg.h: what the pictures share: numbers, text that no name can break out of, labels cut to a
+ * width, colours. A picture is one self-contained SVG file: no outside font, style or script. Any
+ * thread; no state.
  *
  * Names come from programs. A control character, a byte that is not UTF-8 and a character that XML
- * forbids become \xHH, as in the tables; what XML gives a meaning becomes an entity. */
+ * forbids become \xHH, as in the tables; characters with a meaning in XML become entities. */
 #ifndef PLUMB_REPORT_PICTURE_SVG_H
 #define PLUMB_REPORT_PICTURE_SVG_H
 

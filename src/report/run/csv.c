@@ -1,5 +1,5 @@
 /* csv.c: the report as CSV (RFC 4180): a header with stable names, then a line for each row,
- * numbers in full precision. Sums are left to whoever reads it. */
+ * numbers in full precision. Sums are left to the reader. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -19,7 +19,7 @@ enum { LANES = 3 };
 /* A place while it is laid out. */
 struct spot {
     uint32_t above;   /* the place it is drawn below; NONE: outermost */
-    uint32_t below;   /* where an outermost place that ran apart hangs in the tree; else NONE */
+    uint32_t below;   /* where an outermost place that ran apart hangs in the tree, or NONE */
     uint32_t root;    /* outermost place around it */
     uint32_t section; /* its group times LANES plus its lane */
     uint32_t level;
@@ -116,10 +116,9 @@ static uint32_t section_of(const struct layout *l, size_t i, enum plumb_flame_la
     return l->group_of[place_of(l, i)->node] * LANES + (uint32_t)lane;
 }
 
-/* ---- Who lies below whom --------------------------------------------------------------------- */
+/* ---- Parents and children -------------------------------------------------------------------- */
 
-/* Places without time are looked through: what ran below spans that left no sample stands where
- * they would have stood. */
+/* Places without time are skipped: their children move up to the nearest place that is drawn. */
 static void find_parents(struct layout *l)
 {
     for (size_t i = 0; i < l->n; i++) {
@@ -162,7 +161,7 @@ static void set_apart(struct layout *l, uint32_t child)
     s->above = NONE;
 }
 
-/* Whether samples may be missing that its children have. */
+/* Whether it may lack samples that its children have. */
 static bool lost_samples(const struct layout *l, size_t i)
 {
     const struct plumb_timing_node *node = node_of(l, i);
@@ -170,8 +169,8 @@ static bool lost_samples(const struct layout *l, size_t i)
            node->unbalanced;
 }
 
-/* The children of `i`, which take `sum`, have only `room`: those that do not fit ran elsewhere.
- * When one alone explains the difference it is that one. */
+/* The children of `i` take `sum`, but only `room` is available: those that do not fit ran
+ * elsewhere. If one alone explains the difference, it is that one. */
 static void part(struct layout *l, size_t i, double sum, double room, double tolerance)
 {
     const uint32_t *begin = l->children + l->first[i];
@@ -192,7 +191,7 @@ static void part(struct layout *l, size_t i, double sum, double room, double tol
     }
 }
 
-/* Sees to it that the children of `i` fit into it. */
+/* Makes the children of `i` fit into it. */
 static void fit_children(struct layout *l, size_t i)
 {
     const struct plumb_timing_tree *place = place_of(l, i);
@@ -279,7 +278,8 @@ static void hide_beyond(struct layout *l, size_t most, bool of_siblings)
     }
 }
 
-/* What hangs below something hidden is hidden too. Returns the number of boxes this makes. */
+/* Hides all places below a hidden one. Returns the number of boxes that
+ * this makes. */
 static size_t settle(struct layout *l)
 {
     size_t boxes = 0;
@@ -314,7 +314,8 @@ static void choose(struct layout *l, struct plumb_flame *out)
         hide_beyond(l, l->o->summary.top, true);
     if (settle(l) <= l->o->limit)
         return;
-    /* Each that stays may need a box for what is merged below it, and one beside it. */
+    /* Each place that stays may need one box for the merged places below it, and one for those next
+     * to it. */
     out->over_limit = true;
     hide_beyond(l, l->o->limit / 3, false);
     settle(l);
@@ -327,8 +328,8 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-/* Where everything begins: each place pushes its younger siblings to the right. What is hidden
- * comes after them. */
+/* Places all boxes: each place pushes its younger siblings to the right. Hidden places come last.
+ */
 static void place_boxes(struct layout *l)
 {
     for (size_t i = 0; i < l->n; i++) {
@@ -422,7 +423,7 @@ static struct plumb_flame_box box_of(const struct layout *l, size_t i)
     };
 }
 
-/* What is merged below `i`: it lies behind the children that have boxes. */
+/* The box of the places merged below `i`; it lies to the right of the children that have boxes. */
 static struct plumb_flame_box rest_of(const struct layout *l, size_t i)
 {
     const struct spot *s = &l->spots[i];

@@ -3,10 +3,10 @@
  *
  * A section is a row of outermost places of one pipeline and phase with all that is below them, on
  * a scale of its own. Widths are nanoseconds: total time of all runs in the place. Children lie
- * beside each other in order of first sight from the left edge of their parent; what they leave
- * uncovered is the parent's own time.
+ * side by side, in order of first sight, from the left edge of their parent; the part that they
+ * leave uncovered is the parent's own time.
  *
- * A section must not show things beside each other that happened at once. So two kinds of places
+ * A section must not show two places side by side that ran at the same time. So two kinds of places
  * have sections of their own, in which widths do not add up to anything: async spans, and places
  * whose runs did not happen inside the runs of the place they hang below (APART). The report does
  * not say which those are, but it says how much of a parent its children cover (total less self),
@@ -15,7 +15,7 @@
  *
  * Only where the parent itself lost samples (skipped, failed) its children may stick out although
  * they ran inside; as long as they do so by a quarter at most they are drawn narrower, and marked.
- */
+ * / */
 #ifndef PLUMB_REPORT_RUN_FLAME_H
 #define PLUMB_REPORT_RUN_FLAME_H
 

@@ -1,6 +1,6 @@
-/* flame_svg.c: the flame graph as a picture: what flame.h laid out, the outermost places on top.
+/* flame_svg.c: the flame graph as a picture: the layout of flame.h, the outermost places on top.
  *
- * The picture is whole without its script (a viewer may forbid it, an <img> always does): the
+ * The picture is complete without its script (a viewer may forbid it, an <img> always does): the
  * script only zooms. It reads the boxes from the picture itself, so nothing is written twice. */
 #include <inttypes.h>
 
@@ -313,7 +313,7 @@ static void put_places(struct plumb_buf *out, size_t n, const char *one, const c
     plumb_buf_printf(out, "%zu %s %s", n, n == 1 ? "place" : "places", n == 1 ? one : several);
 }
 
-/* What is not as the reader expects it. */
+/* Appends the limits of the picture: merged, hidden and narrowed places. */
 static void put_notes(struct picture *p)
 {
     const struct plumb_flame *f = &p->flame;
@@ -376,9 +376,8 @@ static void put_head(struct picture *p)
     p->y = 26;
     plumb_svg_label(p->out, "t", LEFT, p->y, INNER * 0.7, title.data ? title.data : "");
     put_run(p);
-    put_line(p,
-             "Width is time: the total of all runs in that place, nested nodes included. What no "
-             "child covers is the node's own. Threads add up.");
+    put_line(p, "Width is time: the total of all runs in that place, nested nodes included. The "
+                "part that no child covers is the node's own. Threads add up.");
     put_legend(p);
     put_notes(p);
     plumb_buf_fini(&title);

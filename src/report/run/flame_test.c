@@ -1,4 +1,5 @@
-/* Tests of flame.c: what lies where, what shares a box, what may not lie beside what. */
+/* Tests of flame.c: where each box lies, which places share one, and which may not lie side by
+ * side. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,8 +33,8 @@ static void tree(struct plumb_timing *t, const struct plumb_timing_tree *places,
     }
 }
 
-/* What must hold whatever the tree: boxes lie inside their section and inside a box one level up,
- * and do not cover each other; the counts agree. */
+/* Invariants of every tree: boxes lie inside their section and inside a box one level up, and do
+ * not cover each other; the counts agree. */
 static void check(const struct plumb_flame *f, const struct plumb_timing *t)
 {
     size_t merged = 0;
@@ -125,7 +126,8 @@ static void children_lie_in_order_from_the_left(void **state)
 
 static void what_ran_on_other_threads_lies_apart(void **state)
 {
-    /* n0 covers 10 of its 100: that is n1; n2 ran on four workers meanwhile, n4 is async. */
+    /* n0 covers 10 of its 100: n1 runs in these. n2 ran on four workers at the same time, n4 is
+     * async. */
     static const struct plumb_timing_tree places[] = {
         {ROOT, 0, 1, 100, 90, false}, {0, 2, 8, 8, 2, false},     {0, 1, 1, 10, 10, false},
         {1, 3, 8, 6, 6, false},       {ROOT, 4, 3, 500, 0, true},

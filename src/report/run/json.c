@@ -1,5 +1,5 @@
-/* json.c: what the tables show, as one object: bounded by --top, so that a script or a model can
- * read it whole. The full report is timing.json itself. */
+/* json.c: the contents of the tables as one object. --top bounds it, so that a script or a model
+ * can read it whole. The full report is timing.json itself. */
 #include <string.h>
 
 #include "report/run/render.h"

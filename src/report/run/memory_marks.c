@@ -1,5 +1,5 @@
-/* memory_marks.c: what is marked in the picture of memory: the runs of stages, peaks, checkpoints.
- * Any thread; no state. */
+/* memory_marks.c: the marks in the picture of memory: the runs of stages, peaks, checkpoints. Any
+ * thread; no state. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -116,7 +116,7 @@ static void close_mark(struct plumb_memory_picture *p)
     plumb_buf_str(p->out, "</title></circle>\n");
 }
 
-/* "peak 300.0 MiB" beside a mark, on the side that has room. */
+/* Puts "peak 300.0 MiB" next to a mark, on the side where it fits. */
 static void put_peak_label(struct plumb_memory_picture *p, const struct plumb_memory_plot *plot,
                            double x, double y, double bytes, const char *colour)
 {
@@ -155,7 +155,7 @@ static int by_peak(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Who held what when the pool was at its peak, largest first. */
+/* The owners of a pool at its peak and their bytes, largest first. */
 static void put_owners(struct plumb_memory_picture *p, const struct plumb_timing_pool *pool)
 {
     size_t n = 0;
@@ -247,7 +247,7 @@ static void put_checkpoint_title(struct plumb_memory_picture *p,
     }
 }
 
-/* Their names, as far as there is room before the next. */
+/* The names of checkpoints, each cut where the next one begins. */
 void plumb_memory_put_checkpoint_names(struct plumb_memory_picture *p)
 {
     const struct plumb_timing_checkpoint *c = NULL;

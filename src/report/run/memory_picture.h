@@ -1,5 +1,5 @@
 /* memory_picture.h: what the two files that draw memory over time share (memory_svg.c: panels and
- * lines, memory_marks.c: stages, peaks, checkpoints). Nobody else includes it. */
+ * lines, memory_marks.c: stages, peaks, checkpoints). For these two files alone. */
 #ifndef PLUMB_REPORT_RUN_MEMORY_PICTURE_H
 #define PLUMB_REPORT_RUN_MEMORY_PICTURE_H
 
@@ -42,7 +42,7 @@ struct plumb_memory_plot { /* a panel while it is drawn */
     double top, height;
 };
 
-/* Places in the picture; what lies outside is drawn at the edge. */
+/* A position in the picture; positions outside are drawn at the edge. */
 double plumb_memory_x(const struct plumb_memory_picture *p, double ns);
 double plumb_memory_y(const struct plumb_memory_plot *plot, double bytes);
 bool plumb_memory_in_panel(const struct plumb_memory_panel *panel,
@@ -56,8 +56,8 @@ bool plumb_memory_peak_shown(const struct plumb_memory_picture *p,
                              const struct plumb_timing_pool *pool);
 bool plumb_memory_checkpoint_shown(const struct plumb_memory_picture *p,
                                    const struct plumb_timing_checkpoint *c);
-/* What the checkpoint saw of this panel: the resident set, or what the pools of the device keep
- * from others. Negative: nothing. */
+/* Returns the checkpoint's bytes for this panel: the resident set, or what the pools of the device
+ * held, the larger of allocated and reserved. Negative: not measured. */
 double plumb_memory_checkpoint(const struct plumb_memory_picture *p,
                                const struct plumb_memory_panel *panel,
                                const struct plumb_timing_checkpoint *c);
@@ -68,11 +68,12 @@ void plumb_memory_put_rule(struct plumb_memory_picture *p, double x1, double y1,
 /* memory_marks.c */
 void plumb_memory_put_lanes(struct plumb_memory_picture *p);
 void plumb_memory_put_checkpoint_names(struct plumb_memory_picture *p);
-/* Behind the lines, the outermost stages; where they overlap on several threads it gets darker. */
+/* Drawn below the lines: the outermost stages. Where they overlap on several threads the shade gets
+ * darker. */
 void plumb_memory_put_shades(struct plumb_memory_picture *p, const struct plumb_memory_plot *plot);
 void plumb_memory_put_rss_peak(struct plumb_memory_picture *p,
                                const struct plumb_memory_plot *plot);
-/* With who held what at the time, largest first. */
+/* With the owners at the time, largest first. */
 void plumb_memory_put_pool_peak(struct plumb_memory_picture *p,
                                 const struct plumb_memory_plot *plot,
                                 const struct plumb_timing_pool *pool, const char *colour);

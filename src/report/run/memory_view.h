@@ -1,5 +1,5 @@
-/* memory_view.h: what a run measured of memory, as tables: of nodes (or the stages of a request),
- * of pools, who held a pool at its peak, what was never freed, checkpoints and their analysis. The
+/* memory_view.h: a run's memory as tables: of nodes (or the stages of a request), of pools, of
+ * owners at a pool's peak, of blocks that were never freed, of checkpoints and their analysis. The
  * figures are those of timing_memory.h, so they equal those of timing.json. Any thread. */
 #ifndef PLUMB_REPORT_RUN_MEMORY_VIEW_H
 #define PLUMB_REPORT_RUN_MEMORY_VIEW_H

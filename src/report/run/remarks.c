@@ -1,5 +1,5 @@
-/* remarks.c: the lines that stand beside every report, because a figure without them misleads: the
- * run was cut short, something was dropped, something failed. */
+/* remarks.c: the lines that accompany every report, because a figure without them misleads: the run
+ * was cut short, something was dropped, something failed. */
 #include <inttypes.h>
 
 #include "report/picture/chart.h"

@@ -100,7 +100,7 @@ struct rendering {
     struct plumb_tree_view tree;
 };
 
-/* What is shown of in->timing. */
+/* Prepares the rows, and the tree if the options want it, of in->timing. */
 static int prepare(struct rendering *r, struct plumb_render_input *in, plumb_error *err)
 {
     const struct plumb_render_options *o = in->options;
@@ -118,8 +118,8 @@ static void forget(struct rendering *r)
     plumb_summary_fini(&r->summary);
 }
 
-/* Whether the rows or the tree are to be folded. A table or a tree for people that would not fit a
- * screen is, unless somebody said what it shall show; a picture has room, and data are for
+/* Whether the rows or the tree are folded. That is so for a table or a tree for people that would
+ * not fit a screen, unless options chose its lines. Pictures are large enough, and data is for
  * programs. */
 static bool is_folded(const struct rendering *r, const struct plumb_render_options *o)
 {

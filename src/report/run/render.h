@@ -14,13 +14,13 @@
 
 struct plumb_render_options {
     struct plumb_summary_options summary;
-    bool wide;           /* text: more columns */
-    bool tree;           /* the call tree instead of the rows (JSON: beside them) */
-    bool explain;        /* what the columns mean, after them */
-    bool live;           /* the run still records */
-    const char *run;     /* path, for JSON and SVG; may be NULL */
-    const char *request; /* its ID; NULL: all */
-    uint32_t view;       /* enum plumb_report_view */
+    bool wide;                               /* text: more columns */
+    bool tree;                               /* the call tree instead of the rows (JSON: both) */
+    bool explain;                            /* what the columns mean, after them */
+    bool live;                               /* the run still records */
+    const char *run;                         /* path, for JSON and SVG; may be NULL */
+    const char *request;                     /* its ID; NULL: all */
+    uint32_t view;                           /* enum plumb_report_view */
     const struct plumb_signature *signature; /* of the run; NULL: it has none */
     double min_width_px; /* SVG: rectangles narrower than this share one; 0: 0.1 */
     uint32_t fold;       /* enum plumb_report_fold */
@@ -75,7 +75,7 @@ void plumb_render_summary_text(const struct plumb_render_input *in, struct plumb
 void plumb_json_report(struct plumb_json *j, const struct plumb_render_input *in);
 void plumb_json_report_end(struct plumb_json *j, const struct plumb_render_input *in);
 
-/* "Wall clock 3.937 s, 14 nodes, program ..., run ...": what stands in the head of pictures. */
+/* "Wall clock 3.937 s, 14 nodes, program ..., run ...": the line in the head of pictures. */
 void plumb_put_run(struct plumb_buf *out, const struct plumb_timing *t,
                    const struct plumb_render_options *o);
 
@@ -83,9 +83,9 @@ void plumb_put_run(struct plumb_buf *out, const struct plumb_timing *t,
     "No memory was measured: record with PLUMB_MEMORY=stages (or all), or report pools with "      \
     "plumb_mem_alloc()."
 
-/* What a reader of the figures must know: recovered or still recording (`live`), open spans, drops,
- * failures, notes of the run. Appends lines that each end in a newline; nothing when there is
- * nothing to say. */
+/* Appends the limits of the figures: recovered or still recording (`live`), open spans, drops,
+ * failures, notes of the run. Lines that each end in a newline; appends nothing if there are none.
+ */
 void plumb_remarks_write(const struct plumb_timing *t, bool live, struct plumb_buf *out);
 
 #endif

@@ -76,7 +76,7 @@ static void put_memory(struct sheet *p, const struct plumb_timing_memory *m)
     plumb_buf_str(p->out, " MB)\n");
 }
 
-/* What each rank contributed: so far a report knows its own. */
+/* The part of each rank: so far a report knows only its own rank. */
 static void put_rank(struct sheet *p, const struct plumb_timing_stage *stage)
 {
     struct plumb_timing_bytes b = plumb_timing_bytes_of(p->t, &stage->memory);

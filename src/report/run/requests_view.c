@@ -23,7 +23,7 @@ static const struct plumb_grid_column index_columns[] = {
     {"total_stages_ns", "Stages(ms)", PLUMB_GRID_NS,
      "time of its outermost stages, over all threads"},
     {"num_stages", "Runs", PLUMB_GRID_COUNT, "runs of its stages, nested ones too"},
-    {"peak_rss_bytes", "Peak RSS", PLUMB_GRID_BYTES, "MiB resident, the highest meanwhile"},
+    {"peak_rss_bytes", "Peak RSS", PLUMB_GRID_BYTES, "MiB resident, the highest in that time"},
     {"peak_allocated_bytes", "Peak alloc", PLUMB_GRID_BYTES,
      "MiB allocated in pools, the sum of their peaks"},
     {"peak_reserved_bytes", "Peak res", PLUMB_GRID_BYTES,
@@ -108,7 +108,7 @@ static const struct plumb_grid_column stage_columns[] = {
     {"total_ns", "Total(ms)", PLUMB_GRID_NS, "sum of its runs, nested stages included"},
     {"own_ns", "Own(ms)", PLUMB_GRID_NS, "the same without the stages nested in it"},
     {"last_ns", "Last(ms)", PLUMB_GRID_NS, "the run that ended last"},
-    {"peak_rss_bytes", "Peak RSS", PLUMB_GRID_BYTES, "MiB resident, the highest meanwhile"},
+    {"peak_rss_bytes", "Peak RSS", PLUMB_GRID_BYTES, "MiB resident, the highest in that time"},
     {"peak_allocated_bytes", "Peak alloc", PLUMB_GRID_BYTES,
      "MiB allocated in pools, the sum of their peaks"},
     {"peak_reserved_bytes", "Peak res", PLUMB_GRID_BYTES,
@@ -167,7 +167,7 @@ static void put_place(struct plumb_page *p, uint32_t node, const char *none)
         plumb_page_name(p, p->in->timing->nodes[node].name);
 }
 
-/* What none of its stages explains. */
+/* The time of the request that none of its stages covers. */
 static void put_account(struct plumb_page *p, const struct plumb_timing_request *r)
 {
     uint64_t ns = plumb_timing_unaccounted_ns(r);

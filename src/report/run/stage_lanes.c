@@ -1,5 +1,5 @@
-/* stage_lanes.c: each run goes into the first lane that is free when it begins, which uses as few
- * lanes as there are runs at once. Any thread; no state. */
+/* stage_lanes.c: each run goes into the first lane that is free when it begins, so that there are
+ * only as many lanes as runs at the same time. Any thread; no state. */
 #include "report/run/stage_lanes.h"
 
 #include <stdlib.h>

@@ -38,7 +38,7 @@ static void add_cell(struct plumb_text_table *t, const struct plumb_column *c,
     plumb_text_end_cell(t);
 }
 
-/* TOTAL stands under the totals, in their unit. */
+/* TOTAL stands below the totals, in their unit. */
 static void put_total(struct plumb_buf *out, const struct plumb_text_table *t,
                       const struct plumb_column *const *chosen,
                       const struct plumb_unit *const *units, double total_ms)

@@ -61,7 +61,7 @@ static bool is_deeper(const struct plumb_timing *t, size_t i, uint32_t depth)
     return false;
 }
 
-/* What runs inside a node that was asked for belongs to the answer. */
+/* Nodes that run inside a chosen node are kept too. */
 static void choose(bool *kept, const struct plumb_timing *t, const struct plumb_summary_options *o)
 {
     for (size_t i = 0; i < t->tree_count; i++) {
@@ -223,7 +223,7 @@ static bool several_contexts(const struct plumb_tree_view *view)
     return false;
 }
 
-/* Lines that hang below nothing: with several contexts each must say which is its own. */
+/* A line of the outermost level: with several contexts each must say which is its own. */
 static void mark_roots(struct plumb_tree_view *view)
 {
     bool several = several_contexts(view);
@@ -283,14 +283,15 @@ static void put_context(struct plumb_buf *out, const struct plumb_timing_node *n
     plumb_buf_char(out, ']');
 }
 
-/* Deeper than any real stack of spans; a chain from a hostile file must not print its square. */
+/* The depth beyond which indentation stays the same. It is more than any real stack of spans has;
+ * otherwise a chain from a hostile file would print the square of its length. */
 static uint32_t indentation(uint32_t depth)
 {
     return 2 * (depth < 256 ? depth : 256);
 }
 
-/* Rounding and clocks make a percent or so; what lost runs (skipped, failed) has less time than
- * what ran in it, and that is no sign of threads. */
+/* Rounding and clocks make a percent or so. A node that lost runs (skipped, failed) has less time
+ * than the nodes inside it, which does not mean that there are several threads. */
 static const double OVER_PERCENT = 101;
 
 static const char *why_over(const struct plumb_timing_node *node)

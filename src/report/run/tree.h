@@ -36,8 +36,8 @@ void plumb_tree_fini(struct plumb_tree_view *view);
  * the time of the outermost of them, without async spans. *deeper: how many `depth` leaves out. */
 double plumb_tree_keep(bool *kept, const struct plumb_timing *t,
                        const struct plumb_summary_options *o, size_t *deeper);
-/* " [150 % of what is around it: several threads]" where there is such a thing to say: a place or
- * the places below it took more time than what they hang below. */
+/* Appends " [150 % of what is around it: several threads]" if a place, or the places below it
+ * together, took more time than the place above them. */
 void plumb_tree_put_over(struct plumb_buf *out, const struct plumb_tree_line *line);
 
 /* Appends the tree as text, without a newline at its end. */

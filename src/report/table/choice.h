@@ -1,5 +1,5 @@
-/* choice.h: whether a report has what was asked of it: an empty table of a misspelt phase would
- * look like a pipeline that did nothing. */
+/* choice.h: whether a report has the pipeline and the phase that the caller asks for. An empty
+ * table for a misspelt phase would look like a pipeline that did nothing. */
 #ifndef PLUMB_REPORT_TABLE_CHOICE_H
 #define PLUMB_REPORT_TABLE_CHOICE_H
 

@@ -113,7 +113,8 @@ const struct plumb_unit *plumb_column_unit(const struct plumb_column *c,
                                            const struct plumb_summary *s, size_t begin, size_t end)
 {
     bool of_device = strncmp(c->key, "device_", 7) == 0;
-    if (c->type == PLUMB_COLUMN_MS) /* times of one run have one unit, or nobody can compare them */
+    if (c->type == PLUMB_COLUMN_MS) /* times of one run have one unit, so that they can be compared
+                                     */
         return plumb_summary_unit(s, begin, end, of_device ? c->offset : AT(mean_ms),
                                   PLUMB_TIME_IN_MS);
     if (c->type == PLUMB_COLUMN_SECONDS)

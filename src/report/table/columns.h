@@ -1,5 +1,5 @@
-/* columns.h: the one table of what a summary row can show: its stable name in CSV and JSON, its
- * heading in the wide table and in Markdown, and what it means. */
+/* columns.h: the one table of a summary row's columns: the stable name in CSV and JSON, the heading
+ * in the wide table and in Markdown, and the meaning. */
 #ifndef PLUMB_REPORT_TABLE_COLUMNS_H
 #define PLUMB_REPORT_TABLE_COLUMNS_H
 

@@ -1,4 +1,4 @@
-/* escape.h: names in formats where some characters mean something. Control characters and bytes
+/* escape.h: names in formats where some characters have a meaning. Control characters and bytes
  * that are not UTF-8 become \xHH first, as everywhere (summary/table.h). Any thread. */
 #ifndef PLUMB_REPORT_TABLE_ESCAPE_H
 #define PLUMB_REPORT_TABLE_ESCAPE_H

@@ -99,7 +99,7 @@ static double number_of(const struct plumb_grid_cell *cell)
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-/* What a table shows, names made harmless; nothing for no value. */
+/* Appends the cell as a table shows it, with names escaped; nothing for a missing value. */
 static void put_cell(struct plumb_buf *out, enum plumb_grid_type type,
                      const struct plumb_grid_cell *cell)
 {

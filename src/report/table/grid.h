@@ -74,7 +74,7 @@ void plumb_grid_signed(struct plumb_grid *g, int64_t value);
 void plumb_grid_real(struct plumb_grid *g, double value); /* NaN: none */
 size_t plumb_grid_rows(const struct plumb_grid *g);
 
-/* Whether tables have the column: one that has nothing in any row is not in them. */
+/* Whether tables have the column: a column without a value in any row is left out. */
 bool plumb_grid_shows(const struct plumb_grid *g, size_t column);
 /* Each appends lines, without a newline at the end. CSV has every column. */
 void plumb_grid_write(const struct plumb_grid *g, struct plumb_buf *out);

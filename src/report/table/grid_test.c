@@ -1,4 +1,4 @@
-/* Tests of grid.c: widths, what is not there, names that could break out, exact figures in CSV. */
+/* Tests of grid.c: widths, missing values, names that could break out, exact figures in CSV. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

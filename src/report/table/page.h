@@ -17,10 +17,10 @@ struct plumb_page {
     struct plumb_buf explained; /* what the columns so far mean, if that is asked for */
 };
 
-/* explain: what the columns of its tables mean stands at its end. */
+/* explain: the page ends with the meaning of the columns of its tables. */
 void plumb_page_begin(struct plumb_page *p, const struct plumb_render_input *in,
                       struct plumb_buf *out, bool md, bool explain);
-/* The explanations, where they were asked for. */
+/* The meanings of the columns, if the page has them. */
 void plumb_page_end(struct plumb_page *p);
 
 /* Each begins a new part. */

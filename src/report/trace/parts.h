@@ -39,7 +39,7 @@ const struct plumb_trace_section *plumb_trace_sections(size_t *n);
 
 /* Rows that a table shows of `n`. */
 size_t plumb_trace_shown(const struct plumb_trace_sight *s, size_t n);
-/* "io", or what stands for a name; the text is the arena's. */
+/* "io", or a substitute for an empty name; the text is the arena's. */
 const char *plumb_trace_lane_name(const struct plumb_trace_sight *s, uint32_t lane);
 /* "step=3 why=nan"; NULL: a slice without args. Addresses of its call stack have names. */
 const char *plumb_trace_args_text(const struct plumb_trace_sight *s, uint32_t slice);

@@ -1,4 +1,4 @@
-/* remarks.c: the lines that stand beside every view of a trace. */
+/* remarks.c: the lines that accompany every view of a trace. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 struct remark {
     size_t offset;
-    const char *one, *many; /* behind the number */
+    const char *one, *many; /* the words after the number */
 };
 
 #define FAULT(member) offsetof(struct plumb_table, faults.member)
@@ -59,7 +59,7 @@ static void put_odds(const struct plumb_table_faults *f, struct plumb_buf *out)
     plumb_buf_str(out, "; it is read all the same\n");
 }
 
-/* Which setting leaves more room depends on what ended the trace. */
+/* The setting that leaves more of the trace: it depends on the bound that ended it. */
 static const char *setting_for_drops(const struct plumb_table *t)
 {
     const struct plumb_table_fact *end = plumb_table_fact(t, "plumb.trace_end");

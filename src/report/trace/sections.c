@@ -211,7 +211,7 @@ static void fill_gaps(struct plumb_grid *g, const struct plumb_trace_sight *s, s
         {"start_ns", "At(ms)", PLUMB_GRID_NS, "when it begins"},
         {"dur_ns", "Idle(us)", PLUMB_GRID_US, "how long nothing runs"},
         {"after", "After", PLUMB_GRID_TEXT, "the span that ends before it"},
-        {"before", "Before", PLUMB_GRID_TEXT, "the span that begins behind it"}};
+        {"before", "Before", PLUMB_GRID_TEXT, "the span that begins after it"}};
     plumb_grid_init(g, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < s->gaps.gap_count; i++) {
         const struct plumb_gap *gap = &s->gaps.gaps[i];

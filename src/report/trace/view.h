@@ -13,11 +13,10 @@
 int plumb_trace_view_render(struct plumb_buf *out, const struct plumb_table *t, const char *path,
                             const plumb_trace_view *view, plumb_error *err);
 
-/* What a reader of the trace must know. Appends lines that each end in a newline; nothing when
- * there is nothing to say. */
+/* Appends the limits of the trace, lines that each end in a newline; nothing if there are none. */
 void plumb_trace_remarks_write(const struct plumb_table *t, struct plumb_buf *out);
 
-/* Of all drops that the trace tells of. */
+/* The sum of all drops that the trace records. */
 uint64_t plumb_trace_dropped(const struct plumb_table *t);
 
 #endif
