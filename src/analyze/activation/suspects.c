@@ -1,5 +1,5 @@
-/* suspects.c: looks at every record once. What a record lacks is not held against it: of a tensor
- * whose recorder wrote neither counts nor bounds nothing is known, and nothing said. */
+/* suspects.c: looks at every record once. Missing data is not suspect: a tensor whose recorder
+ * wrote neither counts nor bounds is not reported. */
 #include "analyze/activation/suspects.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
-/* suspects.h: what is odd about the activations of one run by itself, without another to compare:
- * NaN and infinities, values that are about to overflow their type, tensors that are all zero or
- * all the same. The worst kind first; of a kind outputs before others, and what was seen first. */
+/* suspects.h: the odd activations of one run, without another run to compare it with: NaN and
+ * infinities, values that are about to overflow their type, tensors that are all zero or all the
+ * same. The worst kind comes first; within a kind outputs come before others, in order of first
+ * sight. */
 #ifndef PLUMB_ANALYZE_ACTIVATION_SUSPECTS_H
 #define PLUMB_ANALYZE_ACTIVATION_SUSPECTS_H
 

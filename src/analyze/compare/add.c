@@ -1,13 +1,13 @@
-/* add.c: what a comparison takes from the reports of its runs, and the union of their
- * lines. One thread at a time. */
+/* add.c: copies the figures of a comparison from the reports of its runs, and makes the union of
+ * their lines. One thread at a time. */
 #include "analyze/compare/compare.h"
 
 #include <string.h>
 
 #include "base/error.h"
 
-/* A quantile comes from the file as it stands there. What is longer than the integers of the report
- * can say is none. */
+/* A quantile is read from the file as a double. A value beyond the integers of the report is
+ * ignored. */
 static const double LONGEST_NS = 18446744073709551616.0;
 
 static int no_memory(plumb_error *err)
@@ -27,7 +27,7 @@ bool plumb_compare_has(const struct plumb_compare_line *line, enum plumb_side si
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* What a line is found by. */
+/* The key of a line. */
 struct key {
     enum plumb_compare_kind kind;
     const char *pipeline, *phase, *name;
@@ -114,7 +114,7 @@ static const char *program_of(const struct plumb_timing *t)
     return slash ? slash + 1 : t->program ? t->program : "";
 }
 
-/* Whether nobody named the pipeline of the run: it is called as its program then. */
+/* Whether the pipeline of the run has no name of its own: it then has that of its program. */
 static bool called_as_program(const struct plumb_timing *t)
 {
     return t->pipeline && strcmp(t->pipeline, program_of(t)) == 0;

@@ -1,5 +1,5 @@
-/* bootstrap.c: the interval of a ratio of medians. A draw is kept as how often each value of the
- * sorted sample came, so that its median is found without sorting it. */
+/* bootstrap.c: the interval of a ratio of medians. A draw is stored as the number of times that
+ * each value of the sorted sample was drawn, so that its median is found without sorting it. */
 #include "analyze/compare/bootstrap.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
-/* bootstrap.h: how sure the ratio of two medians is: the percentile interval of Efron (1979). Both
- * samples are drawn again from themselves many times; the middle 95 % of the ratios that come out
- * is the interval. Of few values it is too narrow, because it can only show what they show. No
- * state; any thread. */
+/* bootstrap.h: the uncertainty of the ratio of two medians: the percentile interval of Efron
+ * (1979). Both samples are drawn again from themselves many times; the interval holds the middle 95
+ * % of the resulting ratios. With few values it is too narrow, because the draws vary no more than
+ * these values do. No state; any thread. */
 #ifndef PLUMB_ANALYZE_COMPARE_BOOTSTRAP_H
 #define PLUMB_ANALYZE_COMPARE_BOOTSTRAP_H
 

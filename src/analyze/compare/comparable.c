@@ -54,7 +54,7 @@ static uint64_t number_of(const struct fact *f, const struct plumb_compare_run *
     return number;
 }
 
-/* Pipelines agree that are called the same, and those that are both called as their programs. */
+/* Pipelines agree if they have the same name, or if both have that of their program. */
 static bool differs(const struct fact *f, const struct plumb_compare_run *a,
                     const struct plumb_compare_run *b)
 {
@@ -106,7 +106,7 @@ static void put_options(struct plumb_buf *out, uint32_t classes)
         }
 }
 
-/* Two entries of one run are no repeat: they would make any difference look sure. */
+/* One run given twice does not count as a repeat: it would make any difference look certain. */
 static int check_twice(const struct plumb_compare *c, plumb_error *err)
 {
     for (size_t i = 0; i < c->added; i++)
@@ -132,7 +132,7 @@ static bool has_samples(const struct plumb_compare *c, const struct plumb_compar
     return false;
 }
 
-/* Two programs with no node in common: a table of what is gone and what is new compares nothing. */
+/* Two programs with no node in common: a table of missing and of new nodes compares nothing. */
 static int check_common(const struct plumb_compare *c, plumb_error *err)
 {
     const char *program = c->runs[0].program;

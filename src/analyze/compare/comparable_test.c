@@ -43,7 +43,7 @@ static void change(struct plumb_timing *t, int fact)
     case 2:
         t->cpus = 64;
         break;
-    case 3: /* another program is no obstacle, unless nothing is left to compare */
+    case 3: /* a different program is accepted, unless the two have no node in common */
         t->program = "/opt/bin/prog2";
         t->nodes[0].name = "y";
         break;

@@ -16,9 +16,9 @@
 #include "base/error.h"
 
 static const double NS_PER_MS = 1e6;
-/* What is less is no time and no memory: dividing by it tells nothing. */
+/* A value below this is not a measured time or size: dividing by it means nothing. */
 static const double NOTHING = 1e-3;
-/* The least p and a p that reaches it are computed on different ways. */
+/* The least p, and a p equal to it, are computed in different ways and may differ by this much. */
 static const double ROUNDING = 1e-9;
 static const double THRESHOLD_UNTESTED = 5;
 static const double THRESHOLD_TESTED = 2;
@@ -205,7 +205,7 @@ static void judge_lines(struct plumb_compare *c, struct plumb_compare_lines *lin
         judge(c, &lines->lines[i]);
 }
 
-/* What only one side has needs no test. */
+/* A line that only one side has is not tested. */
 static bool belongs(const struct plumb_compare_line *line)
 {
     return line->main.tested && line->main.a >= NOTHING && line->main.b >= NOTHING;

@@ -1,19 +1,19 @@
 /* compare.h: two sides of runs, A (the baseline) and B, compared line by line: the sums of the run,
- * then every (pipeline, phase, node) that either side has. The pipeline of a run itself, which is
- * called as the program unless somebody named it, is one on both sides.
+ * then every (pipeline, phase, node) that either side has. A run's own pipeline, which has the
+ * program's name unless the program sets another, counts as the same on both sides.
  *
  *     plumb_compare_init(&c, &options, a_count, b_count);
  *     for (...)
  *         plumb_compare_add(&c, side, &timing, live, path, err);      (all of A, then all of B)
  *     plumb_compare_finish(&c, err);
  *
- * What is needed of a report is copied, so reports can go as soon as they are added. Strings and
+ * The needed figures are copied, so a report may be freed as soon as it is added. Strings and
  * arrays live in `arena`. One thread at a time.
  *
- * The rules: each run of a side gives one value a line; a side's figure is the median of them. What
- * a run lacks is 0. B is worse when it is more than the threshold above A, better when as much
- * below. From 3 runs a side on the p of its line in the whole table must be small enough as well:
- * at most alpha, or, where so few runs cannot give such a p, the least they can give. */
+ * The rules: each run of a side gives one value a line; a side's figure is the median of them. A
+ * figure that a run lacks is 0. B is worse when it is more than the threshold above A, better when
+ * as much below. From 3 runs a side on the p of its line in the whole table must be small enough as
+ * well: at most alpha, or, where so few runs cannot give such a p, the least they can give. */
 #ifndef PLUMB_ANALYZE_COMPARE_COMPARE_H
 #define PLUMB_ANALYZE_COMPARE_COMPARE_H
 
@@ -91,14 +91,14 @@ struct plumb_compare_run {
     const char *host, *cpu, *kernel, *pipeline, *program, *command, *version;
     const char *named;                   /* the pipeline; "" when it is called as the program */
     const char *state;                   /* "ended", "recovered", "still recording" */
-    uint64_t schema, cpus, skip_first_n; /* beside the texts: what must agree */
+    uint64_t schema, cpus, skip_first_n; /* in addition to the texts: must agree */
     int32_t rank, world_size;            /* -1: unknown */
     uint64_t start_unix_ns, pid;         /* with the host: which run it is */
     struct plumb_timing_pair *env;       /* PLUMB_* variables */
     size_t env_count;
 };
 
-/* What the order of the recordings says (drift.c). */
+/* Facts from the order of the recordings (drift.c). */
 struct plumb_compare_drift {
     bool apart;    /* every run of one side was recorded before every run of the other */
     double trend;  /* 1: the runs of each side took longer and longer, -1: shorter */

@@ -105,7 +105,8 @@ static void a_row_is_pipeline_phase_and_name(void **state)
     plumb_compare_fini(&c);
 }
 
-/* run_O2 against run_O3: the pipeline that nobody named is one row, another one is not. */
+/* run_O2 against run_O3: two pipelines that have their program's name are one row, another pipeline
+ * is not. */
 static void pipelines_called_as_their_programs_are_one(void **state)
 {
     static const struct compare_node both[] = {{"x", 10, 1}, {"y", 20, 1}};

@@ -1,9 +1,9 @@
-/* drift.c: whether the machine may explain what the code is blamed for: in which order the
- * runs of both sides were recorded, whether they grew slower as time went by, and whether all nodes
- * moved alike. No state.
+/* drift.c: whether the machine may explain a difference that the code is blamed for. Checks in
+ * which order the runs of both sides were recorded, whether they grew slower as time went by, and
+ * whether all nodes moved alike. No state.
  *
- * The trend is looked for within the sides and added up, so that a change from A to B is no trend.
- */
+ * The trend is computed within each side and added up, so that a change from A to B does not count
+ * as a trend. / */
 #include "analyze/compare/compare.h"
 
 #include <math.h>

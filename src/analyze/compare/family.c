@@ -63,7 +63,7 @@ static double standardize(double *scores, size_t n)
     return equal ? 0 : deviation;
 }
 
-/* Scores row `i`; `sorted` has room for n values. */
+/* Scores row `i`; `sorted` is scratch space for n values. */
 static void score_row(struct family *f, size_t i, double *sorted, const double *values,
                       double threshold)
 {

@@ -14,7 +14,7 @@
 
 #include <plumb/error.h>
 
-/* Ways that are counted out; of more, as many are drawn, from a fixed seed. */
+/* Up to this number all ways are counted; of more, this many are drawn, from a fixed seed. */
 enum { PLUMB_FAMILY_WAYS = 10000 };
 
 struct plumb_family_p {
@@ -22,11 +22,11 @@ struct plumb_family_p {
 };
 
 /* Fills out[rows] from values[rows][na + nb], row-major. A row of equal values has p 1. Values are
- * finite; those of a row that are all above 0 count by their logarithm. The fifth of a side's runs
- * that lie farthest out at either end of a row count as the next one, so that one disturbed run
- * hides nothing. What moves by less than `threshold` (0.02: 2 %) counts as not moved, in every way
- * to share out: rows in which nothing can be found do not hide others. Costs rows * (na + nb) *
- * PLUMB_FAMILY_WAYS steps at most. Errors: PLUMB_ERR_MEMORY. */
+ * finite; if all of a row are above 0, their logarithms are used. At either end of a row, a fifth
+ * of a side's runs is clamped to the next value, so that one disturbed run hides nothing. A change
+ * of less than `threshold` (0.02: 2 %) counts as no change, in every way to share the runs out: a
+ * row that cannot show anything does not hide others. Costs at most rows * (na + nb) *
+ * PLUMB_FAMILY_WAYS steps. Errors: PLUMB_ERR_MEMORY. */
 int plumb_family(struct plumb_family_p *out, const double *values, size_t rows, size_t na,
                  size_t nb, double threshold, plumb_error *err);
 

@@ -1,5 +1,5 @@
-/* Tests of the test of a whole table: p counted out by hand, the error level over all
- * relabellings, one row among many, and what outliers hide. */
+/* Tests of the test of a whole table: p counted by hand, the error level over all relabellings, one
+ * row among many, and the effect of outliers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

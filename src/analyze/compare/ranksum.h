@@ -24,8 +24,8 @@ struct plumb_ranksum {
 int plumb_ranksum(struct plumb_ranksum *out, const double *a, size_t na, const double *b, size_t nb,
                   plumb_error *err);
 
-/* The smallest p that samples of these sizes can have: all of one below all of the other. When this
- * is above the level asked for, the test cannot tell anything. */
+/* The smallest p that samples of these sizes can have: all values of one below all of the other. If
+ * it is above the required level, the test cannot reject anything. */
 double plumb_ranksum_least_p(size_t na, size_t nb);
 
 #endif

@@ -1,8 +1,8 @@
-/* compare.c: what one pair of records says.
+/* compare.c: compares one pair of records.
  *
  * Every figure has its own scale. A mean magnitude, a root mean square and a deviation are measured
  * against themselves; a mean and a sum against the mean magnitude, because values of both signs
- * cancel and what is left may be anything; a minimum and a maximum against the largest value. */
+ * cancel and the rest may be anything; a minimum and a maximum against the largest value. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +149,7 @@ bool plumb_diverge_retyped(const struct plumb_diverge *d, uint32_t a, uint32_t b
            strcmp(plumb_activations_text(ta, type_a), plumb_activations_text(tb, type_b)) != 0;
 }
 
-/* ---- Values that are no numbers -------------------------------------------------------------- */
+/* ---- NaN and infinities ---------------------------------------------------------------------- */
 
 static bool some(const struct plumb_activations *t, uint32_t record, enum plumb_activation_field f)
 {
@@ -168,7 +168,8 @@ static bool figure_is(const struct plumb_activations *t, uint32_t record, bool n
     return false;
 }
 
-/* Figures over no values, or over none that is a number, are NaN without one. */
+/* Figures of no values, or of none but NaN and infinities, are NaN without any NaN in the
+ * tensor. */
 static bool is_empty(const struct plumb_activations *t, uint32_t record)
 {
     return plumb_activations_has(t, record, PLUMB_ACT_SHAPE) &&
@@ -235,8 +236,8 @@ static void measure(struct pair *p)
         p->magnitude = p->range;
 }
 
-/* What a difference of the figure is measured against; 0: it cannot be told. `count` is how many
- * values' worth of absolute tolerance it has. */
+/* The scale that a difference of the figure is measured against; 0: unknown. `count`: the absolute
+ * tolerance is that of so many values. */
 static double scale_of(const struct pair *p, enum plumb_activation_field f, double *count)
 {
     *count = 1;
@@ -352,13 +353,14 @@ static bool same_contents(const struct pair *p)
     return !count_apart(p, PLUMB_ACT_HASH) && !count_apart(p, PLUMB_ACT_HASH_ANY);
 }
 
-/* What the user asked for with both tolerances 0. */
+/* Both tolerances are 0: the user asks for equality. */
 static bool is_exact(const struct pair *p)
 {
     return p->d->options.relative == 0 && p->d->options.absolute == 0;
 }
 
-/* What figures cannot tell: hashes are of bytes, so they speak only of one type. */
+/* Completes the verdict of the figures with the hashes. These are made from bytes, so they are
+ * compared only between tensors of one type. */
 static uint8_t refine(const struct pair *p, enum plumb_shape_relation shapes, uint8_t verdict,
                       struct plumb_diverge_cell *cell)
 {
@@ -413,7 +415,7 @@ static uint8_t verdict_of(struct pair *p, struct plumb_diverge_cell *cell)
     if (same_bits(p)) {
         bool figures = p->common & ((1u << PLUMB_ACT_REALS) - 1);
         uint8_t verdict = refine(p, shapes, figures ? PLUMB_SAID_EQUAL : PLUMB_SAID_NOTHING, cell);
-        /* With hashes alone, and those unequal, nobody knows by how much. */
+        /* Hashes that differ, without other figures, do not say by how much. */
         return !figures && verdict == PLUMB_SAID_CLOSE ? PLUMB_SAID_DIFFERENT : verdict;
     }
     uint8_t verdict = compare_figures(p, cell);

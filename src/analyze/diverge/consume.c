@@ -1,10 +1,10 @@
-/* consume.c: layer 2: what a record was made from, as far as it was recorded.
+/* consume.c: layer 2: the inputs of a record, as far as they were recorded.
  *
  * In this order: the recorded inputs of its module; records that gave out the contents of these;
- * for an input the record that gave it out. Where nothing of that is known, what came last before
- * it bounds it, and the nearest module that holds both says where to look: code between two
- * modules of PyTorch leaves no record of its own. A gradient consumes gradients. Asked for a few
- * records only, so each question walks over the sites or records it needs. */
+ * for an input, the record that gave it out. If none of these is known, the last record before it
+ * bounds its input, and the nearest module that holds both says where to look: code between two
+ * modules of PyTorch leaves no record of its own. A gradient consumes gradients. This is asked for
+ * a few records only, so each question walks over the sites or records that it needs. */
 #include <math.h>
 #include <string.h>
 
@@ -57,7 +57,7 @@ static bool same_rank(const struct plumb_diverge *d, uint32_t x, uint32_t y)
 
 /* ---- Recorded inputs ------------------------------------------------------------------------- */
 
-/* Verdicts are ordered from good to bad; of two alike the one that is farther off. */
+/* Verdicts are ordered from good to bad; of two equal verdicts the larger difference is worse. */
 static bool is_worse(const struct plumb_diverge_cell *x, const struct plumb_diverge_cell *y)
 {
     if (x->verdict != y->verdict)
@@ -65,7 +65,7 @@ static bool is_worse(const struct plumb_diverge_cell *x, const struct plumb_dive
     return x->exact != y->exact ? y->exact : x->excess > y->excess;
 }
 
-/* What was joined consumes what its parts do. */
+/* A record joined from parts consumes the inputs of its parts. */
 static bool is_module_of(const struct plumb_diverge *d, uint32_t module,
                          const struct plumb_diverge_site *own)
 {
@@ -129,14 +129,14 @@ static void keep_worse(const struct plumb_diverge *d, uint32_t *worst, uint32_t 
         *worst = record;
 }
 
-/* What the recorded inputs of a record say. */
+/* The evidence in the recorded inputs of a record. */
 struct inputs {
     uint32_t own;      /* the worst of those with evidence; NONE */
-    uint32_t producer; /* where none has: the worst of what gave them out; NONE */
-    uint32_t open;     /* the first of which, and of whose producer, nothing is known; NONE */
+    uint32_t producer; /* the worst of the records that gave the inputs out; NONE */
+    uint32_t open;     /* the first input without evidence, of its own or of its producer; NONE */
 };
 
-/* What gave an input out needs no partner of the input itself. */
+/* The producer of an input counts even if the input itself has no partner. */
 static void look_at_inputs(const struct plumb_diverge *d, uint32_t a, struct inputs *out)
 {
     const struct plumb_diverge_side *side = &d->sides[PLUMB_DIVERGE_A];

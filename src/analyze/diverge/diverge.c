@@ -1,4 +1,4 @@
-/* diverge.c: the steps in their order. */
+/* diverge.c: runs the steps of a comparison in their order. */
 #include "analyze/diverge/diverge.h"
 
 #include <stdlib.h>
@@ -38,7 +38,8 @@ void plumb_diverge_fini(struct plumb_diverge *d)
     memset(d, 0, sizeof *d);
 }
 
-/* What stands for parts of something else is not alone. */
+/* Counts the records without a partner. Parts of a joined record are not among them: the joined
+ * record stands for them. */
 static void count_unmatched(struct plumb_diverge *d)
 {
     for (int i = PLUMB_DIVERGE_A; i <= PLUMB_DIVERGE_B; i++) {
@@ -78,7 +79,7 @@ static int align(struct plumb_diverge *d, plumb_error *err)
     return rc < 0 || d->options.only != PLUMB_ONLY_ALL ? rc : plumb_diverge_match_order(d, err);
 }
 
-/* What was joined is a record like others, so all is aligned again with it. */
+/* A joined record is a record like others, so sites are matched again with it. */
 static int align_joined(struct plumb_diverge *d, plumb_error *err)
 {
     for (int i = PLUMB_DIVERGE_A; i <= PLUMB_DIVERGE_B; i++) {

@@ -1,4 +1,4 @@
-/* diverge.h: two runs of one model laid side by side, and where they part.
+/* diverge.h: two runs of one model compared record by record, and the place where they diverge.
  *
  *     plumb_diverge_init(&d, &a, &b, &options);
  *     rc = plumb_diverge_run(&d, err);
@@ -10,23 +10,23 @@
  *
  *   1. Correspondence: which record of B is which of A, and by what evidence (`how`). Records of
  *      one (module, tensor, phase, io, rank) are a site. Sites are partners by name or the user's
- *      map; by statistics that agree, in order or out of it; by names of which others of their
- *      kinds and layers showed the meaning; as a whole and its parts; last by order and shape
- *      alone, which is no evidence. Then the records of two sites by step and call. What found no
- *      partner is listed and never blamed: engines record what the other fuses.
+ *      map; by statistics that agree, in order or out of it; by names whose meaning others of their
+ *      kinds and layers showed; as a whole and its parts; last by order and shape alone, which is
+ *      not evidence. Then the records of two sites by step and call. A record without a partner
+ *      is listed and never blamed: an engine may record an operation that the other fuses.
  *      (sites.c, names.c, order.c, layers.c, left.c, joins.c, parts.c, evidence.c, pairs.c)
- *   2. Consumption: what a record was made from, as far as it was recorded: its own inputs; what
- *      has their contents; else what came last before it, and the module that both lie in. A
- *      gradient consumes gradients. (consume.c)
- *   3. Verdict: each pair is compared (compare.c, values.c); two runs of one engine are held
- *      to the bit, others to the tolerance of their types; the first record with evidence that
- *      differs while what it consumed agrees is one end of the frontier, what it consumed the
- *      other. (held.c, weak.c, doubt.c, verdict.c; missing.c: what a side lacks)
+ *   2. Consumption: what a record was made from, as far as it was recorded: its own inputs;
+ *      otherwise records with their contents; otherwise the last record before it, and the module
+ *      that both lie in. A gradient consumes gradients. (consume.c)
+ *   3. Verdict: each pair is compared (compare.c, values.c); two runs of one engine to the last
+ *      bit, others within the tolerance of their types. The first record with evidence that
+ *      differs while its inputs agree is one end of the frontier, its inputs are the other.
+ *      (held.c, weak.c, doubt.c, verdict.c; missing.c: what a side lacks)
  *
- * Costs: about 30 bytes a record beside the tables, and 1 KiB a pair whose values both sides
- * stored, which are read; time grows with the records, except for sites without a name in common,
- * whose table of evidence is cut to a band (`approximate`). The tables must outlive it and are only
- * read. One thread at a time. */
+ * Costs: about 30 bytes a record in addition to the tables, and 1 KiB a pair whose values both
+ * sides stored, which are read; time grows with the records, except for sites without a name in
+ * common, whose table of evidence is cut to a band (`approximate`). The tables must outlive it and
+ * are only read. One thread at a time. */
 #ifndef PLUMB_ANALYZE_DIVERGE_DIVERGE_H
 #define PLUMB_ANALYZE_DIVERGE_DIVERGE_H
 
@@ -73,7 +73,7 @@ enum plumb_diverge_verdict {
     PLUMB_SAID_COUNT
 };
 
-/* What is expected of the runs. */
+/* The equality that is expected of the runs. */
 enum plumb_diverge_expect {
     PLUMB_EXPECT_AUTO = 0, /* what the records show */
     PLUMB_EXPECT_SAME = 1, /* equal in every bit */
@@ -105,18 +105,18 @@ struct plumb_diverge_site {
     uint32_t join; /* plumb_diverge.joins, from 1, of a part, or of parts joined; 0: none */
 };
 
-/* A tensor that one side gave out whole and the other in parts, one behind the other: q, k and v.
- * The side with the parts then has one more record behind the last of each, with the statistics
- * of all of them. Names are texts of their tables. */
+/* A tensor that one side gave out whole and the other in parts that follow each other in one
+ * dimension: q, k and v. The side with the parts then gets one more record after the last part of
+ * each call, with the statistics of all of them. Names are texts of their tables. */
 struct plumb_diverge_join {
     int side;                        /* that has the parts */
     struct plumb_diverge_site whole; /* of the other side */
     struct plumb_diverge_site parts[PLUMB_DIVERGE_PARTS];
     uint32_t count;          /* of parts */
     uint32_t module, tensor; /* "attn.{q,k,v}", "out": of what was joined */
-    int dimension;           /* that they lie behind each other in; -1: none alone */
+    int dimension;           /* in which the parts follow each other; -1: not a single one */
     bool stacked;            /* which the parts do not have */
-    bool by_kind;            /* others of their kinds agree; else: its own statistics do */
+    bool by_kind;            /* others of their kinds agree; false: its own statistics do */
 };
 
 struct plumb_diverge_side {
@@ -129,7 +129,7 @@ struct plumb_diverge_side {
     size_t unmatched;
 };
 
-/* What comparing the pair of a record of A said. */
+/* The result of comparing a record of A with its partner. */
 struct plumb_diverge_cell {
     float drift;   /* relative difference, by the statistic `field` */
     float excess;  /* the same in multiples of its tolerance: above 1 is wrong */
@@ -140,7 +140,8 @@ struct plumb_diverge_cell {
     bool exact;  /* equal in everything that both recorded: statistics, hashes, types, values */
 };
 
-/* Fields of a cell beside enum plumb_activation_field; PLUMB_ACT_STATISTICS: none decided. */
+/* Fields of a cell in addition to enum plumb_activation_field; PLUMB_ACT_STATISTICS: none
+ * decided. */
 enum {
     PLUMB_DIVERGE_BY_VALUES = 32, /* of the stored tensors */
     PLUMB_DIVERGE_BY_SAMPLE = 33, /* values at the same places, a few */
@@ -155,7 +156,7 @@ struct plumb_diverge_tensor {
     plumb_error why; /* when it could not be compared */
 };
 
-/* What is known of that which a record consumed. */
+/* How the input of a record is known. */
 enum plumb_diverge_inputs {
     PLUMB_INPUTS_UNKNOWN = 0, /* `input` is the record before it, if there is one */
     PLUMB_INPUTS_RECORDED,    /* its own `in` records; `input` is the one that is farthest off */
@@ -176,10 +177,10 @@ enum plumb_diverge_kind {
     PLUMB_DIVERGE_JUMP,    /* a culprit */
     PLUMB_DIVERGE_DRIFT,   /* grew slowly: no single culprit; `a` is where it began */
     PLUMB_DIVERGE_START,   /* the first record differs already */
-    PLUMB_DIVERGE_OUTSIDE, /* an input beside others that agree, which no record gave out */
+    PLUMB_DIVERGE_OUTSIDE, /* an input that no record gave out, while others of the call agree */
     PLUMB_DIVERGE_BETWEEN, /* an input that `input` gave out right, or that was made after it */
     PLUMB_DIVERGE_LOST,    /* after `input` nothing agrees, and nothing has evidence */
-    PLUMB_DIVERGE_MISSING  /* equality was asked for, and a side lacks `a`, or else `b` */
+    PLUMB_DIVERGE_MISSING  /* equality was asked for, and a side lacks `a`, or otherwise `b` */
 };
 
 struct plumb_diverge_culprit {
@@ -197,7 +198,7 @@ struct plumb_diverge_culprit {
     uint32_t next_root; /* of A: the first of them */
 };
 
-/* What one side lacks that the other has. */
+/* Steps, ranks, modules and records that one side lacks and the other has. */
 struct plumb_diverge_missing {
     size_t steps, ranks, modules;  /* how many */
     int64_t first_step, last_step; /* of them */
@@ -259,8 +260,8 @@ void plumb_diverge_init(struct plumb_diverge *d, const struct plumb_activations 
                         const struct plumb_diverge_options *options);
 void plumb_diverge_fini(struct plumb_diverge *d);
 
-/* PLUMB_ERR_FORMAT: a side has no records, or none of them has a partner, or nothing that could be
- * compared; PLUMB_ERR_MEMORY. Values that are gone are no error: `tensors` says why. */
+/* PLUMB_ERR_FORMAT: a side has no records, or none of them has a partner, or no pair could be
+ * compared; PLUMB_ERR_MEMORY. Stored values that are gone are not an error: `tensors` says why. */
 int plumb_diverge_run(struct plumb_diverge *d, plumb_error *err);
 
 static inline bool plumb_diverge_is_wrong(uint8_t verdict)
@@ -288,8 +289,8 @@ int plumb_diverge_read_values(struct plumb_diverge *d, plumb_error *err);
 /* NULL: a side did not store them. */
 const struct plumb_diverge_tensor *plumb_diverge_tensor_of(const struct plumb_diverge *d,
                                                            uint32_t a);
-/* What they say of record `a` of A, whose statistics have said something; else what the samples
- * of both sides say. */
+/* Completes the cell of record `a` of A, whose statistics were compared, with its stored values; if
+ * there are none, with the samples of both sides. */
 void plumb_diverge_weigh_values(struct plumb_diverge *d, uint32_t a,
                                 struct plumb_diverge_cell *cell);
 /* The part of the values, from 0 to 1, that lie in other ranges of magnitude in `b` of B than in
@@ -297,7 +298,7 @@ void plumb_diverge_weigh_values(struct plumb_diverge *d, uint32_t a,
  * that lose and gain most. */
 double plumb_diverge_moved(const struct plumb_diverge *d, uint32_t a, uint32_t b, int *from,
                            int *to);
-/* pairs.c: takes the partner of A's record `a` away again. */
+/* pairs.c: undoes the pair of A's record `a`. */
 void plumb_diverge_part(struct plumb_diverge *d, uint32_t a);
 
 enum plumb_shape_relation {

@@ -17,7 +17,7 @@ enum {
     SAMPLE = 512    /* records */
 };
 static const float RIPPLE = 0.1F;            /* tolerances: less is not looked into */
-static const double FLOAT32_ROUNDING = 6e-8; /* of a type that nobody says: the finest likely */
+static const double FLOAT32_ROUNDING = 6e-8; /* for an unknown type: the finest that is likely */
 
 /* Which kinds of pairs agree, and in which steps. */
 struct support {
@@ -48,7 +48,8 @@ static uint64_t key_of(struct support *s, uint32_t a)
     return (key ^ key >> 31) | 1;
 }
 
-/* Among all pairs of sites some agree by chance: what was looked for out of order supports none. */
+/* Among all pairs of sites some agree by chance, so a pair that was found out of order supports no
+ * other. */
 static bool supports(const struct plumb_diverge *d, uint32_t i)
 {
     return agrees(d, i) && d->cells[i].how != PLUMB_HOW_MOVED;
@@ -103,7 +104,7 @@ static int by_size(const void *x, const void *y)
     return (*a > *b) - (*a < *b);
 }
 
-/* How far off, in tolerances, pairs that agree are in the middle of some of them. */
+/* The median excess, in tolerances, of a sample of the pairs that agree. */
 static float middle_excess(const struct plumb_diverge *d)
 {
     float sample[SAMPLE];
@@ -116,8 +117,8 @@ static float middle_excess(const struct plumb_diverge *d)
     return n > 0 ? sample[n / 2] : 0;
 }
 
-/* The last up to `from` that bounds a frontier before `a`: it agrees, as closely as most. What went
- * wrong before it may have left it within tolerance: a norm hides a factor. */
+/* The last record, up to `from`, that may bound a frontier before `a`: it agrees, as closely as
+ * most do. An earlier fault may have left it within tolerance: a norm hides a factor. */
 static uint32_t last_that_carries(struct support *s, uint32_t from, uint32_t a)
 {
     const struct plumb_diverge *d = s->d;
@@ -139,8 +140,9 @@ static uint32_t first_that_carries(struct support *s, uint32_t a)
     return PLUMB_DIVERGE_NONE;
 }
 
-/* The agreeing end of a frontier, or what comes before it where that is within tolerance and off by
- * more than rounding, after records that are equal to the last bit: there it began. */
+/* Returns `input`, the end of a frontier that agrees, or an earlier record. If `input` is within
+ * tolerance but off by more than rounding, after records that are equal to the last bit, the fault
+ * began before it. */
 static uint32_t before_what_is_off(struct plumb_diverge *d, uint32_t input)
 {
     while (input != PLUMB_DIVERGE_NONE && !d->cells[input].exact &&

@@ -1,4 +1,4 @@
-/* evidence.h: how much speaks for two records, or two sites, being the same thing. */
+/* evidence.h: the evidence that two records, or two sites, are the same operation. */
 #ifndef PLUMB_ANALYZE_DIVERGE_EVIDENCE_H
 #define PLUMB_ANALYZE_DIVERGE_EVIDENCE_H
 
@@ -18,8 +18,8 @@ float plumb_evidence_of_sites(struct plumb_diverge *d, const struct plumb_diverg
 float plumb_evidence_share(struct plumb_diverge *d, const struct plumb_diverge_site *a,
                            const struct plumb_diverge_site *b);
 
-/* What speaks for records `a` and `b`, of sites known to be partners: above 0, or 0 where their
- * shapes forbid it. A plumb_sequence_score with a struct plumb_diverge. */
+/* The evidence for a pair of records `a` and `b` whose sites are known to be partners: above 0, or
+ * 0 if their shapes forbid the pair. A plumb_sequence_score with a struct plumb_diverge. */
 float plumb_evidence_of_records(void *diverge, uint32_t a, uint32_t b);
 
 #endif

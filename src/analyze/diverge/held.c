@@ -1,13 +1,14 @@
-/* held.c: whether two runs are held to the bit or to tolerances. Two runs of one engine
- * round alike: the names, types and statistics are the same, and several contents from the first
- * record on are equal to the last bit. Then the first that differs is the answer, however little.
- */
+/* held.c: decides whether two runs are compared to the last bit or within tolerances. Two runs of
+ * one engine round alike: the names, types and statistics are the same, and several contents from
+ * the first record on are equal to the last bit. Then the first record that differs is the answer,
+ * however small the difference is. */
 #include <math.h>
 
 #include "analyze/diverge/verdict.h"
 
 enum {
-    ROUNDINGS = 16, /* what one operation may lose; beyond that it did something else */
+    ROUNDINGS = 16, /* errors that one operation may add by rounding; a larger one has another cause
+                     */
     ONE_ENGINE = 5, /* contents equal to the last bit: no second engine rounds like that */
 };
 
@@ -17,8 +18,8 @@ static double mean_of(const struct plumb_diverge *d, uint32_t a)
     return isnan(value) ? plumb_activations_stat(plumb_verdict_table(d), a, PLUMB_ACT_SUM) : value;
 }
 
-/* The beginning that is equal to the last bit. Returns how many different contents it has: what is
- * passed on from one module to the next is one. */
+/* The beginning that is equal to the last bit. Returns how many different contents it has: a tensor
+ * that is passed on from one module to the next counts once. */
 uint32_t plumb_verdict_measure_equality(struct plumb_diverge *d)
 {
     uint32_t contents = 0;
@@ -57,7 +58,8 @@ static bool looks_like_one(const struct plumb_diverge *d)
     return true;
 }
 
-/* Whether hashes prove another order, or other values, that no statistic shows: no rounding. */
+/* Whether hashes prove another order, or other values, that no statistic shows: that is not
+ * rounding. */
 static bool is_proven(const struct plumb_diverge *d, uint32_t a)
 {
     return d->cells[a].verdict == PLUMB_SAID_SHUFFLED ||

@@ -1,12 +1,13 @@
-/* joins.c: one tensor on one side, its parts on the other: what one engine gives out as
- * qkv, another as q, k and v.
+/* joins.c: one tensor on one side, its parts on the other. One engine gives out qkv, another q, k
+ * and v.
  *
- * Looked for among the outputs that found no partner, one that order alone suggested, or one that
- * agrees in some of its records only: at the first position a rotation gives out what q does, so q
- * may be taken for it, and not for a part of qkv. Parts are
- * neighbours there, lie between the partners of the whole's neighbours, have as many values
- * together, and all that adds up over parts (counts, sums, bounds, the hash without an order) must
- * be the whole's. Where a fault has made that useless, others of the same kinds decide. */
+ * The search covers outputs that found no partner, whose partner was suggested by order alone, or
+ * that agree with it in some of their records only. The last kind is needed because a rotation
+ * changes nothing at the first position: q may be paired with its output there, and not with a part
+ * of qkv. Parts are neighbours, lie between the partners of the whole's neighbours, and have as
+ * many values together as the whole. All figures that add up over parts (counts, sums, bounds, the
+ * hash without an order) must be the whole's. If a fault has made these useless, others of the same
+ * kinds decide. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ static uint64_t elements_of(const struct search *s, int side, uint32_t i)
     return plumb_activations_elements(t, t->shape ? t->shape[record] : 0);
 }
 
-/* ---- Who may be ------------------------------------------------------------------------------ */
+/* ---- Candidates ------------------------------------------------------------------------------ */
 
 /* Whether the statistics that made the pair agree in a part of its records only. */
 static bool agrees_in_part(const struct search *s, int side, uint32_t i)
@@ -80,7 +81,8 @@ static int list_left(struct search *s, int side, uint32_t **out, uint32_t *count
     return PLUMB_OK;
 }
 
-/* Between the partners of the whole's neighbours; all, where these are not in order. */
+/* The places between the partners of the whole's neighbours; all places, if these are not in
+ * order. */
 static void window_of(const struct search *s, uint32_t whole, uint32_t *low, uint32_t *high)
 {
     const struct plumb_diverge_side *other = &s->d->sides[!s->side];
@@ -132,7 +134,8 @@ static int64_t layer_of(const struct search *s, int side, uint32_t i)
     return plumb_order_number(name, &begin, &end) ? strtoll(name + begin, NULL, 10) : -1;
 }
 
-/* What kinds alone suggest lies in layers of one number, or as far apart as others that agree. */
+/* For a join that kinds alone suggest: whether the numbers of the two layers are equal, or as far
+ * apart as in joins that agree. */
 static bool fits_layer(const struct search *s, const struct plumb_parts *p)
 {
     int64_t whole = layer_of(s, !s->side, p->whole);

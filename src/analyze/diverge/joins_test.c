@@ -1,4 +1,4 @@
-/* Tests of wholes and their parts: what adds up is one record, what does not is left alone. */
+/* Tests of wholes and their parts: parts that add up become one record, others are left alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -180,7 +180,7 @@ static void without_a_dimension_more_figures_must_agree(void **state)
     for (int all = 0; all < 2; all++) {
         begin(&r);
         add_both(&r, "before", 1);
-        add_fused(&r, "mlp", 3, 1, 1, 3, all); /* 3 rows of 8 are no two times 4 of 3 */
+        add_fused(&r, "mlp", 3, 1, 1, 3, all); /* 3 rows of 8 are not two times 4 of 3 */
         add_both(&r, "after", 2);
         run(&r);
         assert_int_equal(r.d.join_count, all);
@@ -230,7 +230,7 @@ static void sizes_of_one_do_not_count(void **state)
     end(&r);
 }
 
-/* q, k in A; in B both in one, and a rotation of q that turns nothing in the first step. What comes
+/* q, k in A; in B both in one, and a rotation of q that turns nothing in the first step. The record
  * after it is wrong in the second. */
 static void a_part_is_not_what_it_equals_in_one_step(void **state)
 {

@@ -1,5 +1,5 @@
-/* layers.c: which layers of two engines go together, so that layer 3 never meets layer 5.
- * See struct plumb_order_layers. */
+/* layers.c: which layers of two engines belong together, so that layer 3 is never paired with layer
+ * 5. See struct plumb_order_layers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,8 @@ static uint64_t pair_key(uint64_t a, uint64_t b)
     return (h ^ h >> 32) | 1;
 }
 
-/* What stands before the number of the layer, and the number; 0: there is none. */
+/* Returns a hash of the text before the number of the layer, and sets *number; 0: there is no
+ * number. */
 static uint64_t prefix_of(const char *name, uint32_t *number)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -133,8 +134,9 @@ int plumb_order_vote(struct plumb_order *o, uint32_t a, uint32_t b)
     return rc == PLUMB_OK ? rc : PLUMB_ERR_MEMORY;
 }
 
-/* Whether two layers of a side are of one count: what goes with one does not go with the other. One
- * engine may have several counts, "layers.3" and "blk.3" of the same layer. */
+/* Whether two layers of a side are numbered by one count: a layer of B that is paired with one of
+ * them cannot be paired with the other. One engine may have several counts, "layers.3" and "blk.3"
+ * of the same layer. */
 static bool is_rival(const struct plumb_order_layers *l, int side, uint64_t x, uint64_t y)
 {
     return x && x != y && plumb_map_get(&l->prefix[side], x) == plumb_map_get(&l->prefix[side], y);

@@ -1,7 +1,6 @@
-/* left.c: sites that found no partner in their place. One was moved, if it has statistics
- * that only one site of the other side has; else it is the next without a partner of its kind, if
- * that kind goes with one of the other side elsewhere; else it may be nearest to one that is left
- * as well. */
+/* left.c: sites that found no partner in their place. A site has moved if only one site of the
+ * other side has its statistics. Otherwise its partner is the next site without one whose kind goes
+ * with its kind elsewhere. Last, two sites are paired if each is nearest to the other. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,7 +257,7 @@ struct nearest {
     float score;
 };
 
-/* The place in the other list of the most alike of what is left there. */
+/* The place in the other list of the site without a partner that is most alike. */
 static struct nearest nearest_of(struct plumb_order *o, int side, uint32_t i)
 {
     int other = !side;
@@ -283,7 +282,8 @@ static struct nearest nearest_of(struct plumb_order *o, int side, uint32_t i)
     return best;
 }
 
-/* What moved and went wrong besides is not equal to anything, but may be nearest to one another. */
+/* A site that both moved and went wrong equals no other, but two such sites may be nearest to each
+ * other. */
 void plumb_order_match_nearest(struct plumb_order *o)
 {
     uint64_t left[2] = {0, 0};

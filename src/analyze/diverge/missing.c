@@ -1,6 +1,6 @@
-/* missing.c: what a side lacks that a reader must not overlook: steps, ranks, modules, and
- * the end of a run. Operations that engines record of their own are not among them: these have
- * other names, and are listed elsewhere. */
+/* missing.c: the steps, ranks and modules that a side lacks, and the end of a run. A reader must
+ * not overlook these. Operations that only one engine records are not among them: these have other
+ * names, and are listed elsewhere. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +40,8 @@ static int64_t *numbers_of(const struct plumb_activations *t, bool ranks, size_t
     return all;
 }
 
-/* Numbers of `has` [n] that `lacks` [m] has not: how many, the first, the last, and whether nothing
- * that both have comes after them. */
+/* The numbers of `has` [n] that are not in `lacks` [m]: how many, the first, the last, and whether
+ * they come after all numbers that both have. */
 static size_t missing_of(const int64_t *has, size_t n, const int64_t *lacks, size_t m,
                          int64_t *first, int64_t *last, bool *ends)
 {

@@ -1,6 +1,6 @@
-/* names.c: sites of both sides that have one name, as it is or through the user's map.
+/* names.c: pairs sites that have the same name on both sides, as it is or through the user's map.
  *
- * A module that gives out one tensor is `out` to one recorder and `out[0]` to another; both are
+ * A module with a single output is `out` to one recorder and `out[0]` to another; both are
  * tried. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +84,7 @@ static void match(struct names *n, uint32_t a)
         name.tensor = other_tensor(n, name.tensor);
         b = find(n, &name);
     }
-    /* Two of A's names may be mapped to one of B's: the first has it. */
+    /* The map may give two of A's names the same name in B: the first one gets the partner. */
     if (b == PLUMB_DIVERGE_NONE || sides[PLUMB_DIVERGE_B].sites[b].partner != PLUMB_DIVERGE_NONE ||
         (n->d->options.only == PLUMB_ONLY_MAPPED && !mapped))
         return;

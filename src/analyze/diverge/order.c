@@ -1,14 +1,14 @@
 /* order.c: sites without a name in common, by order and evidence.
  *
  * A module's sites go together: one of them, its first output where it has one, stands for all, and
- * the others follow it by their labels. What is matched by name holds the two orders together:
- * between two such anchors only what lies between them on the other side can be a partner. There
- * the sites are laid side by side so that the most speaks for the pairs: shape, statistics, parts
- * of the names. Models repeat their layers, so this is done twice: the pairs whose statistics agree
- * teach which kind of site goes with which ("layers.#.relu" with "blk.#.act"), and that decides
- * where a fault has made the statistics useless.
+ * the others follow it by their labels. Sites matched by name are anchors of the two orders: a site
+ * between two anchors can only be paired with one between the same anchors on the other side. There
+ * the sites are aligned so that the pairs have the most evidence: shape, statistics, parts of the
+ * names. Models repeat their layers, so this is done twice: the pairs whose statistics agree show
+ * which kind of site goes with which ("layers.#.relu" with "blk.#.act"), and that decides where a
+ * fault has made the statistics useless.
  *
- * What is left after that is the affair of left.c. */
+ * left.c handles the sites that are left after that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@
 /* Cells for all segments together: about a second. */
 enum { BUDGET = 1 << 25 };
 
-/* What the weights of the evidence are; the shape gives up to 1. Closeness counts by its square:
+/* The weights of the kinds of evidence; the shape gives up to 1. Closeness counts by its square:
  * one good pair is worth more than several poor ones. */
 static const float WEIGH_STATISTICS = 6, WEIGH_NAME = 1.5F, WEIGH_TENSOR = 0.3F, WEIGH_ROLE = 2,
                    WEIGH_INPUTS = 2, WEIGH_SHARE = 1.5F;
@@ -98,8 +98,9 @@ void plumb_order_describe(struct plumb_order_name *out, const char *name, const 
     out->role = role;
 }
 
-/* 1: the parts of the shorter name are all in the other; 0: none in common. Of a fused group any
- * name is as like as the other, and the last of them is it: a longer one must not lose by that. */
+/* 1: the parts of the shorter name are all in the other; 0: none in common. The name of a fused
+ * group is as like to any of its members as to the others, and its last member counts: a longer
+ * name must not lose by that. */
 static float likeness(const struct plumb_order_name *a, const struct plumb_order_name *b)
 {
     int na = 0;
@@ -123,8 +124,8 @@ static bool stands_before(const struct plumb_diverge_site *a, const struct plumb
     return a->io == PLUMB_ACT_OUT && b->io != PLUMB_ACT_OUT;
 }
 
-/* Puts site `i` to those of its module; `heads` has the place in the list, plus 1, of each module.
- */
+/* Puts site `i` to those of its module; `heads` has the place in the list, plus 1, of each
+ * module. */
 static int add_to_module(struct plumb_order *o, int side, struct plumb_map *heads, uint32_t i)
 {
     const struct plumb_diverge_site *sites = o->d->sides[side].sites;
@@ -319,7 +320,7 @@ struct segment {
 
 typedef int (*segment_fn)(struct plumb_order *o, const struct segment *s, plumb_error *err);
 
-/* Calls `fn` for what lies between the anchors that keep A's and B's order. */
+/* Calls `fn` for each segment between two anchors that are in A's and B's order. */
 static int for_each_segment(struct plumb_order *o, segment_fn fn, plumb_error *err)
 {
     const struct plumb_diverge_side *a = &o->d->sides[PLUMB_DIVERGE_A];
@@ -407,7 +408,7 @@ static int remember(struct plumb_map *most, uint64_t role, uint64_t seen)
     return seen > plumb_map_get(most, role) ? plumb_map_put(most, role, seen) : PLUMB_OK;
 }
 
-/* Two tensors may agree once by chance, in two statistics and one of many records. */
+/* Two tensors may agree by chance in one place: in two statistics, and in one of many records. */
 int plumb_order_teach(struct plumb_order *o, uint32_t a, uint32_t b)
 {
     float share = plumb_evidence_share(o->d, plumb_order_site(o, PLUMB_DIVERGE_A, a),
@@ -426,7 +427,7 @@ int plumb_order_teach(struct plumb_order *o, uint32_t a, uint32_t b)
     return rc;
 }
 
-/* What the pairs of this alignment that agree teach: which kinds and which layers go together. */
+/* Learns from the pairs of this alignment that agree: which kinds and which layers go together. */
 static int learn(struct plumb_order *o, plumb_error *err)
 {
     int rc = PLUMB_OK;
@@ -451,8 +452,9 @@ static void join_sites(struct plumb_order *o, uint32_t a, uint32_t b, uint8_t ho
     sa->how = sb->how = how;
 }
 
-/* The modules that `a` and `b` stand for. What gives out the same may have been given something
- * else: a projection and the rotation after it at the first position. */
+/* Pairs the modules that `a` and `b` stand for. Their other sites are paired only if these agree or
+ * follow from the same kind of match: two modules with the same output may have different inputs,
+ * such as a projection and the rotation after it at the first position. */
 void plumb_order_join(struct plumb_order *o, uint32_t a, uint32_t b, uint8_t how)
 {
     join_sites(o, a, b, how);
@@ -488,7 +490,7 @@ static void keep_pairs(struct plumb_order *o)
     }
 }
 
-/* Takes what has a partner by now off the lists. */
+/* Removes the sites that have a partner by now from the lists. */
 static void shorten(struct plumb_order *o)
 {
     for (int side = PLUMB_DIVERGE_A; side <= PLUMB_DIVERGE_B; side++) {
@@ -500,8 +502,9 @@ static void shorten(struct plumb_order *o)
     }
 }
 
-/* Pairs whose statistics agree hold the two orders together; only then is what lies between them
- * paired by kind and order. Together, two poor pairs would weigh more than a good one. */
+/* First only pairs whose statistics agree are made; they become anchors. Then the sites between
+ * them are paired by kind and order. In one pass, two poor pairs would weigh more than a good
+ * one. */
 static int match_in_turn(struct plumb_order *o, plumb_error *err)
 {
     int rc;

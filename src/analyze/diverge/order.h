@@ -1,4 +1,4 @@
-/* order.h: what the files share that match sites without a name in common. */
+/* order.h: shared by the files that match sites without a name in common. */
 #ifndef PLUMB_ANALYZE_DIVERGE_ORDER_H
 #define PLUMB_ANALYZE_DIVERGE_ORDER_H
 
@@ -12,9 +12,9 @@ struct plumb_order_name {
 };
 
 /* Which layers of A and B go together, by their numbers ("layers.3", "blk.3"). A number is that of
- * a layer when more than one kind of module bears it: `node_237` of a graph is none. Votes are
- * cast by pairs with evidence; the most votes decide for a layer, the offset of the others where
- * it has none, and equal numbers where nothing is known. */
+ * a layer when more than one kind of module bears it: the one in `node_237` of a graph is not.
+ * Pairs with evidence cast votes. A layer's partner is the one with the most votes; without votes
+ * it follows from the offset of the other layers, and without any of these from equal numbers. */
 struct plumb_order_layers {
     uint64_t *key[2];           /* [site_count]: what stands before the number, and it; 0: none */
     uint32_t *number[2];        /* [site_count] */
@@ -51,10 +51,10 @@ void plumb_order_describe(struct plumb_order_name *out, const char *module, cons
 /* The kind of a site, its name without the numbers; never 0. And the key of a pair of kinds. */
 uint64_t plumb_order_role(const struct plumb_order *o, int side, uint32_t s);
 uint64_t plumb_order_roles(const struct plumb_order *o, uint32_t a, uint32_t b);
-/* How much speaks for sites `a` and `b`, with a struct plumb_order: a plumb_sequence_score. */
+/* The evidence for sites `a` and `b`, with a struct plumb_order: a plumb_sequence_score. */
 float plumb_order_score(void *order, uint32_t a, uint32_t b);
-/* What the inputs of the modules that `a` and `b` stand for say, by their labels: 1 where all
- * agree, 0 without any. */
+/* The agreement of the inputs of the modules that `a` and `b` stand for, by their labels: 1 where
+ * all agree, 0 without any. */
 float plumb_order_inputs(const struct plumb_order *o, uint32_t a, uint32_t b);
 /* Whether all their statistics agree, in one record at least. */
 bool plumb_order_agrees(struct plumb_order *o, uint32_t a, uint32_t b);

@@ -1,7 +1,8 @@
 /* pairs.c: the records of partner sites, by step and call.
  *
- * As many calls in a step on both sides are paired in order. Where one side has more, the first
- * ones are, if they agree; else the calls are laid side by side by what they gave out. */
+ * If both sides have the same number of calls in a step, these are paired in order. If one side
+ * has more, its first ones are, provided they agree; otherwise the calls are aligned by their
+ * outputs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ struct list {
 struct pairing {
     struct plumb_diverge *d;
     struct list lists[2];
-    uint32_t *partner; /* room for the sequence of one step */
+    uint32_t *partner; /* partners in the sequence of one step, [partner_cap] */
     uint32_t partner_cap;
     uint8_t how; /* of the sites */
 };

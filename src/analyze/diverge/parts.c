@@ -1,5 +1,5 @@
-/* parts.c: see parts.h. What adds up over parts: numbers of values, sums, squares,
- * bounds, and the hash that knows no order. */
+/* parts.c: see parts.h. The figures that add up over parts: numbers of values, sums, squares,
+ * bounds, and the hash that does not depend on the order. */
 #include "analyze/diverge/parts.h"
 
 #include <math.h>
@@ -54,7 +54,8 @@ static int odd_dimension(const int64_t *whole, const int64_t *part, size_t n)
     return odd;
 }
 
-/* Where `whole` [n + 1] has one more dimension, of size `count`; -1: it is something else. */
+/* The place where `whole` [n + 1] has one more dimension than `part`, of size `count`; -1: the
+ * shapes differ in another way. */
 static int new_dimension(const int64_t *whole, const int64_t *part, size_t n, uint32_t count)
 {
     for (size_t at = 0; at <= n; at++)
@@ -358,8 +359,8 @@ static void name(struct plumb_activations *t, struct plumb_diverge_join *join)
     join->tensor = join_names(t, tensors, join->count);
 }
 
-/* Which record is the last of the parts of its join: behind[record] is the join, from 1, and
- * ordinal[record] how many came before. */
+/* Finds which records are the last part in each call of a join: join_of[record] is the join, from
+ * 1, and ordinal[record] the number of calls before it. */
 static void find_last(const struct plumb_diverge *d, uint32_t join, uint32_t *behind,
                       uint32_t *ordinal)
 {

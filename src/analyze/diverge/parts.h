@@ -9,7 +9,7 @@ struct plumb_parts {
     uint32_t whole;
     uint32_t parts[PLUMB_DIVERGE_PARTS];
     uint32_t count;
-    int dimension; /* that they lie behind each other in; -1: no single one */
+    int dimension; /* in which the parts follow each other; -1: not a single one */
     bool stacked;  /* which the parts do not have */
 };
 
@@ -18,8 +18,8 @@ bool plumb_parts_in_step(const struct plumb_diverge *d, int side, const struct p
 /* Finds `dimension` and `stacked`. */
 void plumb_parts_shape(const struct plumb_diverge *d, int side, struct plumb_parts *p);
 /* Whether the first, a middle and the last record of the whole have the statistics of the parts
- * together, in at least two figures that are not zero; without a dimension in four, or in the hash.
- */
+ * together, in at least two figures that are not zero; without a dimension in four, or in the
+ * hash. */
 bool plumb_parts_agree(const struct plumb_diverge *d, int side, const struct plumb_parts *p);
 /* Makes d->made[side], and the names of d->joins of that side. PLUMB_ERR_MEMORY. */
 int plumb_parts_make(struct plumb_diverge *d, int side, plumb_error *err);

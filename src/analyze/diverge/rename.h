@@ -1,5 +1,5 @@
-/* rename.h: how the user says that layers of A are called in B: expressions as sed(1) has them, and
- * files of names.
+/* rename.h: the user's rules for B's names of A's layers: expressions as sed(1) has them, and files
+ * of names.
  *
  *     s/^transformer_blocks\./blocks./        regular expression (POSIX extended, with \d \w \s)
  *     s|attn1|self_attn|g                     any separator; g: every place, not the first alone
@@ -44,12 +44,12 @@ struct plumb_rename {
 void plumb_rename_init(struct plumb_rename *r);
 void plumb_rename_fini(struct plumb_rename *r);
 
-/* An expression that begins with 's' and a separator, else the path of a file with a rule a line;
- * empty lines and such that begin with '#' are none. PLUMB_ERR_ARG: what is wrong with it, and
+/* Adds an expression, which begins with 's' and a separator, or the file at that path with a rule a
+ * line. Empty lines and lines that begin with '#' are skipped. PLUMB_ERR_ARG: what is wrong, and
  * where; PLUMB_ERR_NOT_FOUND, PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
 int plumb_rename_add(struct plumb_rename *r, const char *rule, plumb_error *err);
 
-/* Writes what module `name` is called in B; false: no rule meets it, and it is the name itself. */
+/* Writes B's name of module `name`; false: no rule matches, and it is the name itself. */
 bool plumb_rename_apply(const struct plumb_rename *r, struct plumb_buf *out, const char *name);
 /* The same of a module and a label of it, by all rules, as two texts with a NUL between them. A
  * label that comes with the new name of a module ("0.wq" is "0.qkv out.q") is that of outputs. */

@@ -1,5 +1,5 @@
-/* sequence.c: the table of the alignment is kept as one byte a cell, which way it was reached; of
- * the sums only two rows live at a time. */
+/* sequence.c: the table of the alignment stores one byte a cell, the direction from which it was
+ * reached; only two rows of the sums exist at a time. */
 #include "analyze/diverge/sequence.h"
 
 #include <stdbool.h>

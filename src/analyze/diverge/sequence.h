@@ -1,5 +1,5 @@
-/* sequence.h: two sequences laid side by side so that the pairs score highest: the weighted form of
- * the edit distance. Pairs never cross; what has no partner is left alone. Pure; any thread.
+/* sequence.h: aligns two sequences so that the pairs score highest: the weighted form of the edit
+ * distance. Pairs never cross; an item without a partner costs nothing. Pure; any thread.
  *
  * Reference: Needleman, Wunsch, "A general method applicable to the search for similarities in the
  * amino acid sequence of two proteins", 1970, with a gap that costs nothing, in a band round the

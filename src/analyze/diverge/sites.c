@@ -1,7 +1,7 @@
-/* sites.c: which records of a run come from one place.
+/* sites.c: groups the records of a run into sites.
  *
  * Runs repeat: the site that followed another one will mostly follow it again. So each site
- * remembers its follower, and a table is asked only where that guess fails. */
+ * remembers its follower, and the hash table is searched only where that guess fails. */
 #include <limits.h>
 #include <stdlib.h>
 
@@ -106,7 +106,7 @@ static int add_site(struct finder *f, const struct plumb_diverge_site *site, plu
     return PLUMB_OK;
 }
 
-/* The place of a site that the follower did not tell; negative: an error. */
+/* The number of a site that was not its predecessor's follower; negative: an error. */
 static int64_t look_up(struct finder *f, const struct plumb_diverge_site *site, plumb_error *err)
 {
     uint64_t rank = (uint32_t)site->rank;

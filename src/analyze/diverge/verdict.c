@@ -1,10 +1,10 @@
-/* verdict.c: layer 3: where the runs part.
+/* verdict.c: layer 3: where the runs diverge.
  *
- * Records are walked in A's order, which is that of consumption: what is consumed was made before.
- * The first record with evidence that differs is one end of the frontier, what it consumed (layer
- * 2) the other. Pairs without evidence are neither end; one that differs while all round it agrees
- * is taken for two records that one side each has. What grew little by little has no culprit: a
- * record is one when it is far more wrong than what came before it. */
+ * Records are walked in A's order, in which each record comes after its inputs. The first record
+ * with evidence that differs is one end of the frontier, and its input (layer 2) the other. Pairs
+ * without evidence are neither end. If one pair differs while all around it agree, its two records
+ * are taken for operations that each side has alone. A difference that grew little by little has no
+ * culprit: a record is one only if it is far more wrong than the records before it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,8 @@
 enum {
     WHILE = 8,       /* records */
     RISE = 30,       /* times as far off as all before */
-    ROUNDINGS = 16,  /* what one operation may lose; beyond that it did something else */
+    ROUNDINGS = 16,  /* errors that one operation may add by rounding; a larger one has another
+                      * cause */
     MOST_HOPS = 1000 /* from shuffled inputs to what made them */
 };
 
@@ -43,7 +44,8 @@ static void put_consumed(struct plumb_diverge_culprit *c, uint32_t a,
     c->inside = from->inside;
 }
 
-/* Values in another order are to blame when what consumed them went wrong. */
+/* Walks back from `a` over inputs that differ. Values in another order are to blame if their
+ * consumer went wrong. */
 static uint32_t blame(const struct plumb_diverge *d, uint32_t a, struct plumb_diverge_culprit *c)
 {
     for (int hop = 0; hop < MOST_HOPS; hop++) {
@@ -105,8 +107,8 @@ static uint32_t first_off(const struct plumb_diverge *d, uint32_t a)
     return a;
 }
 
-/* The first that is far above all that came before it, where the runs had gone along for a while:
- * what is within a wide tolerance may be no drift all the same. */
+/* The first record that is far above all before it, after the runs had agreed for a while: a jump
+ * within a wide tolerance may be a fault all the same. */
 static uint32_t first_rise(const struct plumb_diverge *d, uint32_t end)
 {
     float most = 0;
@@ -141,7 +143,8 @@ static void tell_drift(struct plumb_diverge *d, struct plumb_diverge_culprit *c)
     struct plumb_tolerance t = plumb_diverge_tolerance(d, origin, b);
     bool rounding = (double)d->cells[origin].drift <= ROUNDINGS * t.rounding;
     if (!rounding && !plumb_verdict_is_input(d, origin)) {
-        /* Up to there all was the same to the last bit, and no rounding explains what it did. */
+        /* All records up to there are equal to the last bit, and rounding does not explain the
+         * difference. */
         (void)blame(d, origin, c);
         return;
     }
@@ -152,7 +155,7 @@ static void tell_drift(struct plumb_diverge *d, struct plumb_diverge_culprit *c)
     c->input = c->within = c->inside = PLUMB_DIVERGE_NONE;
 }
 
-/* ---- What else ------------------------------------------------------------------------------- */
+/* ---- Further facts --------------------------------------------------------------------------- */
 
 static bool is_no_number(const struct plumb_activations *t, uint32_t record)
 {
@@ -190,14 +193,14 @@ static void find_births(const struct plumb_diverge *d, struct plumb_diverge_culp
         c->born_a = first;
 }
 
-/* What a module's inputs said in its latest call. */
+/* The verdict on a module's inputs in its latest call. */
 struct taken {
     int64_t step;
     uint32_t call, record;
     bool known, wrong;
 };
 
-/* What the culprit lies in went wrong because of it. */
+/* Whether `a` is of a module around the culprit: such a module went wrong because of it. */
 static bool holds_culprit(const struct plumb_diverge *d, uint32_t a)
 {
     const struct plumb_activations *t = plumb_verdict_table(d);
@@ -207,9 +210,10 @@ static bool holds_culprit(const struct plumb_diverge *d, uint32_t a)
            plumb_verdict_same_step(d, a, d->culprit.a);
 }
 
-/* Further outputs that are wrong though what their module was given matched, after the culprit:
- * what was given something before it, and gave something out after it, holds it, whatever it is
- * called. Gradients are made from gradients, whatever went forward. */
+/* Counts further faults after the culprit: outputs that are wrong although the inputs of their
+ * module matched. A module whose inputs come before the culprit and whose output comes after it
+ * contains it, whatever its name, and does not count. Gradients do not count either: they are made
+ * from gradients, not from the inputs of the forward pass. */
 static int find_roots(const struct plumb_diverge *d, struct plumb_diverge_culprit *c,
                       plumb_error *err)
 {
@@ -257,7 +261,8 @@ static uint32_t first_alone(const struct plumb_diverge_side *side)
     return PLUMB_DIVERGE_NONE;
 }
 
-/* Equality in every bit and every record: what one side lacks is a difference. */
+/* The user asks for equality in every bit and every record: a record that one side lacks is a
+ * difference. */
 static void find_alone(const struct plumb_diverge *d, struct plumb_diverge_culprit *c)
 {
     if (d->options.relative != 0 || d->options.absolute != 0 || d->options.only != PLUMB_ONLY_ALL)
@@ -268,7 +273,7 @@ static void find_alone(const struct plumb_diverge *d, struct plumb_diverge_culpr
         c->kind = PLUMB_DIVERGE_MISSING;
 }
 
-/* Where order alone tells of a difference, before the first with evidence. */
+/* Finds a difference that order alone suggests, before the first one with evidence. */
 static bool find_in_guesses(struct plumb_diverge *d, uint32_t sure, struct plumb_diverge_culprit *c,
                             int *rc)
 {

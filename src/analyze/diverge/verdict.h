@@ -1,4 +1,4 @@
-/* verdict.h: what the files of layer 3 share. */
+/* verdict.h: shared by the files of layer 3. */
 #ifndef PLUMB_ANALYZE_DIVERGE_VERDICT_H
 #define PLUMB_ANALYZE_DIVERGE_VERDICT_H
 
@@ -49,18 +49,18 @@ uint32_t plumb_verdict_measure_equality(struct plumb_diverge *d);
 /* Chooses what the runs are held to. */
 void plumb_verdict_choose(struct plumb_diverge *d);
 
-/* weak.c: pairs that are weakly evidenced, and such as order alone suggests. */
+/* weak.c: pairs with weak evidence, and pairs that order alone suggests. */
 /* How far off, in tolerances, the last records with evidence before `a` are. */
 float plumb_verdict_noise(const struct plumb_diverge *d, uint32_t a);
-/* The first record with evidence that differs, or NONE; pairs that are refuted before it are taken
- * apart. PLUMB_ERR_MEMORY. */
+/* The first record with evidence that differs, or NONE; undoes the pairs before it that are
+ * refuted. PLUMB_ERR_MEMORY. */
 int plumb_verdict_first(struct plumb_diverge *d, uint32_t *out);
-/* The first place before `end` where order alone tells of a difference: the last that agrees in
- * *agreed, and the first that does not, or NONE. */
+/* The first place before `end` where order alone suggests a difference: *agreed is the last record
+ * that agrees; returns the first that does not, or NONE. */
 uint32_t plumb_verdict_lost(const struct plumb_diverge *d, uint32_t end, uint32_t *agreed);
-/* Takes pairs by order alone that differ apart, up to `end`. */
+/* Undoes pairs by order alone that differ, up to `end`. */
 void plumb_verdict_drop_guesses(struct plumb_diverge *d, uint32_t end);
-/* Moves the end of the frontier that agrees before what lies beside it without a sure partner. */
+/* Moves the agreeing end of the frontier back, before its siblings that have no sure partner. */
 void plumb_verdict_step_back(const struct plumb_diverge *d, struct plumb_diverge_culprit *c);
 
 /* doubt.c: widens a frontier whose ends no evidence carries, until it is true. Time grows with the

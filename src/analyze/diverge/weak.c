@@ -1,23 +1,24 @@
-/* weak.c: pairs that may be none. Statistics that agree in few places may do so by chance,
- * or because an operation does nothing there (a rotation at the first position); such a pair is
- * none when what comes after it agrees. Where order alone suggests a pair there is no evidence at
- * all, and it counts only where nothing else is left. */
+/* weak.c: pairs that may be wrong. Statistics that agree in few places may do so by chance, or
+ * because an operation does nothing there (a rotation at the first position). Such a pair is
+ * refuted if the records after it agree. A pair that order alone suggests has no evidence at all,
+ * and counts only where nothing else is left. */
 #include "analyze/diverge/order.h"
 #include "analyze/diverge/verdict.h"
 #include "base/error.h"
 
 enum {
-    BEFORE = 8,    /* records that tell how far the runs had drifted */
-    RIPPLES = 10,  /* times as far off as before, where only order tells of a fault */
+    BEFORE = 8,    /* records that show how far the runs had drifted */
+    RIPPLES = 10,  /* times as far off as before, where only order suggests a fault */
     AHEAD = 3,     /* records that refute a pair */
     BESIDE = 2,    /* of a group of three: q, k and v */
-    CONSUMERS = 2, /* of those not beside it */
+    CONSUMERS = 2, /* of the records after it that are not its siblings */
     FAR = 6,       /* more than any fault passes by: q, k, v and what follows each */
     LOOKS = 64,    /* records of a site */
     LOST = 3,      /* pairs by order alone, all of which differ */
 };
 
-/* In tolerances: what engines that round otherwise reach within one operation, and what not. */
+/* In tolerances: a difference that engines with other rounding reach within one operation, and one
+ * that they do not reach. */
 static const float QUIET = 0.01F;
 static const float RIPPLE = 0.2F;
 
@@ -35,15 +36,15 @@ float plumb_verdict_noise(const struct plumb_diverge *d, uint32_t a)
     return most;
 }
 
-/* Whether `a` is no farther off than what came before was: a fault leaves traces within tolerance
- * as well. */
+/* Whether `a` is not farther off than the records before it. A fault also leaves traces within
+ * tolerance. */
 static bool is_calm(const struct plumb_diverge *d, uint32_t a, float noise)
 {
     return !plumb_diverge_differs(d, a) &&
            (d->cells[a].excess <= PLUMB_VERDICT_JUMP * noise || d->cells[a].excess <= QUIET);
 }
 
-/* Whether a pair of sites that statistics suggested agrees in fewer places than it differs. */
+/* Whether a pair of sites, unless matched by name, agrees in no more places than it differs in. */
 static bool mostly_differs(const struct plumb_diverge *d, uint32_t a)
 {
     const struct plumb_diverge_side *side = &d->sides[PLUMB_DIVERGE_A];
@@ -69,8 +70,8 @@ static bool is_output_of_step(const struct plumb_diverge *d, uint32_t i, uint32_
            plumb_verdict_same_rank(d, i, a);
 }
 
-/* Whether the last records with evidence of the step of `a` are calm: what went wrong reaches them.
- */
+/* Whether the last records with evidence of the step of `a` are calm: a real fault would reach
+ * them. */
 static bool step_ends_calm(const struct plumb_diverge *d, uint32_t a, float noise)
 {
     uint32_t end = a;
@@ -87,7 +88,7 @@ static bool step_ends_calm(const struct plumb_diverge *d, uint32_t a, float nois
     return calm > 0;
 }
 
-/* In both runs: a flat list of names has no other. */
+/* In both runs, because in a flat list of names all are siblings. */
 static bool are_siblings(const struct plumb_diverge *d, uint32_t x, uint32_t y)
 {
     const uint32_t *partner = d->sides[PLUMB_DIVERGE_A].partner;
@@ -101,20 +102,21 @@ static bool are_siblings(const struct plumb_diverge *d, uint32_t x, uint32_t y)
     return true;
 }
 
-/* A pair that statistics suggested, and that differs in more places than it agrees, is none when
- * what comes after it in its step agrees, up to the end: at the first position a rotation turns
- * nothing, and is not what goes into it. As much follows where another fault comes later. What
- * names of a kind or equal inputs suggested takes several that agree. Others that statistics
- * suggested and may be refuted themselves say nothing.
- */
+/* Whether the pair of `a` is refuted: it differs in as many places as it agrees in, or more, but
+ * the records after it in its step agree. That is so for a rotation that is paired with its own
+ * input: at the first position it turns nothing. Records that agree up to the end of the step
+ * refute it, and so do several in a row if another fault comes later. A pair that a kind of names
+ * or equal inputs suggested takes more of them. Later pairs that may be refuted themselves are
+ * skipped. */
 static bool is_refuted(const struct plumb_diverge *d, uint32_t a)
 {
     bool guessed = d->cells[a].how == PLUMB_HOW_EVIDENCE || d->cells[a].how == PLUMB_HOW_MOVED;
     uint32_t agreed = 0;
-    uint32_t consumers = 0; /* not beside it */
+    uint32_t consumers = 0; /* records after it that are not its siblings */
     uint32_t beside = 0;    /* that may be refuted themselves */
     float noise = plumb_verdict_noise(d, a);
-    /* What follows hides what is no number: a bounded function makes one of it. */
+    /* Later records do not refute a NaN or an infinity: a bounded function turns it into a
+     * number. */
     if (!mostly_differs(d, a) || d->cells[a].verdict >= PLUMB_SAID_NAN)
         return false;
     for (uint32_t i = a + 1;
@@ -160,8 +162,8 @@ static bool is_refuted_in(const struct plumb_diverge *d, const struct plumb_dive
     return false;
 }
 
-/* The first that differs. A pair that is refuted takes others of its kinds with it, in the layers
- * after it: where the fault strikes, nothing is left that could refute them. */
+/* Finds the first pair that differs. A refuted pair also refutes pairs of its kinds in later
+ * layers: after a fault no record is left that could refute them. */
 int plumb_verdict_first(struct plumb_diverge *d, uint32_t *out)
 {
     const struct plumb_diverge_side *side = &d->sides[PLUMB_DIVERGE_A];
@@ -188,7 +190,7 @@ int plumb_verdict_first(struct plumb_diverge *d, uint32_t *out)
 
 /* ---- Where nothing has evidence -------------------------------------------------------------- */
 
-/* What follows the last agreement of a step. */
+/* The records after the last one of a step that agrees. */
 struct tail {
     uint32_t agreed;       /* the last record with evidence that agrees; NONE */
     uint32_t first;        /* the first pair by order after it that differs; NONE */
@@ -219,8 +221,8 @@ static uint32_t alone_in_b(const struct plumb_diverge *d, uint32_t agreed, uint3
     return n;
 }
 
-/* Several pairs, or at the end of a step all that there is on both sides, or on one of them where
- * names are alike: more than operations of one side only. */
+/* Whether so many pairs differ that operations of one side alone do not explain it: several pairs;
+ * or at the end of a step all outputs of both sides, or of one side if some names are alike. */
 static bool is_lost(const struct plumb_diverge *d, const struct tail *t, uint32_t end)
 {
     uint32_t alone_b = t->pairs > 0 ? alone_in_b(d, t->agreed, end) : 0;
@@ -230,7 +232,7 @@ static bool is_lost(const struct plumb_diverge *d, const struct tail *t, uint32_
                                      : t->pairs >= LOST && whole;
 }
 
-/* Whether one that agrees stands alone among pairs by order that do not. */
+/* Whether a pair that agrees is followed by a pair by order that does not. */
 static bool is_by_chance(const struct plumb_diverge *d, uint32_t a)
 {
     if (!mostly_differs(d, a))
@@ -241,8 +243,8 @@ static bool is_by_chance(const struct plumb_diverge *d, uint32_t a)
     return false;
 }
 
-/* Before `end`, the first with evidence that differs: the first place after which nothing agrees to
- * the end of its step. `first` is NONE where there is none. */
+/* Before `end`, the first record with evidence that differs: finds the first place after which
+ * nothing agrees to the end of its step. `first` is NONE if there is none. */
 static struct tail find_lost(const struct plumb_diverge *d, uint32_t end)
 {
     struct tail t = {PLUMB_DIVERGE_NONE, PLUMB_DIVERGE_NONE, 0, 0, 0};
@@ -274,8 +276,8 @@ static struct tail find_lost(const struct plumb_diverge *d, uint32_t end)
     return t;
 }
 
-/* A pair by order alone that differs, after which what has evidence is farther off than before; in
- * `agreed` what has evidence before it. */
+/* Finds a pair by order alone that differs, after which records with evidence are farther off than
+ * before; `agreed` is the last record with evidence before it. */
 static struct tail find_ripple(const struct plumb_diverge *d, uint32_t end)
 {
     struct tail t = {PLUMB_DIVERGE_NONE, PLUMB_DIVERGE_NONE, 0, 0, 0};
@@ -299,7 +301,7 @@ static struct tail find_ripple(const struct plumb_diverge *d, uint32_t end)
     return t;
 }
 
-/* Up to `end` pairs by order alone that differ are none. */
+/* Undoes the pairs by order alone that differ, up to `end`. */
 void plumb_verdict_drop_guesses(struct plumb_diverge *d, uint32_t end)
 {
     for (uint32_t i = 0; i < end && i < plumb_verdict_count(d); i++)
@@ -308,9 +310,8 @@ void plumb_verdict_drop_guesses(struct plumb_diverge *d, uint32_t end)
             plumb_diverge_part(d, i);
 }
 
-/* A record without a sure partner of a module beside that of `record`, going by `way` from it;
- * NONE.
- */
+/* A record without a sure partner, of a sibling of the module of `record`, going from it in
+ * direction `way`; NONE. */
 static uint32_t alone_beside(const struct plumb_diverge *d, int side, uint32_t record, int way)
 {
     const struct plumb_diverge_side *x = &d->sides[side];
@@ -328,8 +329,8 @@ static uint32_t alone_beside(const struct plumb_diverge *d, int side, uint32_t r
     return PLUMB_DIVERGE_NONE;
 }
 
-/* What lies beside the last that agrees, and has no sure partner on either side, may be the fault:
- * q beside k and v. Then what came before these is the end of the frontier. */
+/* If the last record that agrees has a sibling without a sure partner on either side, that sibling
+ * may be the fault: q next to k and v. Then the frontier ends at the input of these. */
 void plumb_verdict_step_back(const struct plumb_diverge *d, struct plumb_diverge_culprit *c)
 {
     if (c->inputs != PLUMB_INPUTS_UNKNOWN || c->input == PLUMB_DIVERGE_NONE)

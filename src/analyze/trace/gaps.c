@@ -1,4 +1,4 @@
-/* gaps.c: idle time of lanes: what lies between their outermost slices. */
+/* gaps.c: idle time of lanes: the time between their outermost slices. */
 #include <stdlib.h>
 
 #include "analyze/trace/spans.h"

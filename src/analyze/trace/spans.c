@@ -1,5 +1,5 @@
-/* spans.c: time of nodes on threads. Slices are put into groups, and the durations of a group side
- * by side, so that they can be sorted where they lie. */
+/* spans.c: time of nodes on threads. Slices are put into groups, and the durations of a group lie
+ * side by side, so that they can be sorted in place. */
 #include "analyze/trace/spans.h"
 
 #include <stdlib.h>

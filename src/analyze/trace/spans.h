@@ -1,10 +1,11 @@
-/* spans.h: what follows from the slices of a trace: time of nodes on threads, gaps, steps, and the
- * slowest runs of a node. Any thread, one result at a time; names and rows are numbers of the
+/* spans.h: figures computed from the slices of a trace: time of nodes on threads, gaps, steps, and
+ * the slowest runs of a node. Any thread, one result at a time; names and rows are numbers of the
  * table, which must live as long.
  *
  * Figures are exact: medians and percentiles are order statistics of all slices. As in the report
- * of a run, slices that failed are counted beside the others and are in no time but that of what
- * they ran inside; so are those that had not ended, whose end was lost, or that are no samples. */
+ * of a run, slices that failed are counted separately. Their time counts only as part of the slices
+ * around them. The same holds for slices that had not ended, whose end was lost, or that are not
+ * samples. */
 #ifndef PLUMB_ANALYZE_TRACE_SPANS_H
 #define PLUMB_ANALYZE_TRACE_SPANS_H
 
@@ -98,8 +99,8 @@ struct plumb_inside {
     uint64_t count, total_ns;
 };
 enum { PLUMB_INSIDE_MAX = 64 };
-/* What ran directly inside a slice, by name, largest total first; what is not among the first
- * PLUMB_INSIDE_MAX names that were met is added up in `rest`. Returns how many of `out` are set. */
+/* The slices directly inside a slice, by name, largest total first. Names after the first
+ * PLUMB_INSIDE_MAX that were met are added up in `rest`. Returns how many of `out` are set. */
 size_t plumb_slice_inside(const struct plumb_table *t, uint32_t slice,
                           struct plumb_inside out[PLUMB_INSIDE_MAX], struct plumb_inside *rest,
                           uint64_t *self_ns);

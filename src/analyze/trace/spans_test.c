@@ -1,4 +1,4 @@
-/* What follows from slices: against sums that are made the long way, on random traces. */
+/* The figures of slices, against sums that are computed the long way, on random traces. */
 #include "analyze/trace/spans.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* step_marks.h: which step a slice belongs to. It tells itself, by the arg "step", which in plumb's
- * traces is left out where it is that of the slice around; or others mark the time of steps, as
- * PyTorch's profiler does, by a slice "ProfilerStep#N". Then a slice belongs to step N that
+/* step_marks.h: which step a slice belongs to. The slice may have the arg "step", which plumb's
+ * traces leave out if the slice around it has the same. Or other slices mark the time of steps, as
+ * PyTorch's profiler does, by the name "ProfilerStep#N". Then a slice belongs to step N that
  *
  *   runs inside the mark, on its lane;
  *   was launched from there, as kernels are: a flow comes to it from a slice of another lane;
@@ -15,7 +15,7 @@
 #include "read/trace/table.h"
 #include <plumb/error.h>
 
-/* What rows of marks are called, whatever their numbers. */
+/* The name of rows of marks, whatever their numbers. */
 #define PLUMB_STEP_MARK_NAME "ProfilerStep"
 
 struct plumb_step_mark {
@@ -32,8 +32,7 @@ struct plumb_step_marks {
     int64_t *numbers;              /* of steps */
     struct plumb_step_mark *marks; /* of processes with one such lane; by process, then by time */
     size_t number_count, count;
-    uint32_t
-        *launched_by; /* of each slice the one, or PLUMB_TABLE_NONE; NULL: nobody marks steps */
+    uint32_t *launched_by; /* of each slice the one, or PLUMB_TABLE_NONE; NULL: no marks */
 };
 
 /* PLUMB_ERR_MEMORY. Cost: one look at each text and each slice. */

@@ -1,5 +1,5 @@
-/* Steps that others mark: what runs inside, was launched from there, or runs beside belongs to
- * them, and what nobody can know of belongs to none. */
+/* Steps that other slices mark: slices inside a mark, launched from it, or at the same time on
+ * another thread belong to its step. A slice whose step cannot be known belongs to none. */
 #include "analyze/trace/step_marks.h"
 
 #include <stdlib.h>
