@@ -1,7 +1,7 @@
-/* chrome.c: everything of a Chrome trace but plain spans, which are in chrome_spans.c.
+/* chrome.c: everything of a Chrome trace except plain spans, which are in chrome_spans.c.
  *
- * Text goes straight behind `used`; only when an event is whole does `used` move, so a full buffer
- * needs no arithmetic beforehand and leaves nothing behind. */
+ * Text is written directly after `used`. `used` moves only when an event is complete, so a full
+ * buffer needs no computation of sizes beforehand and never holds a part of an event. */
 #include "codec/chrome.h"
 
 #include <math.h>
@@ -185,7 +185,7 @@ static void put_f64(struct writer *w, double v)
     put(w, text, strlen(text));
 }
 
-/* What many readers have no number for is a text of digits. */
+/* Writes a number that many readers cannot represent as a string of digits. */
 static void put_large(struct writer *w, uint64_t v)
 {
     bool quoted = v > INT64_MAX;
@@ -415,7 +415,7 @@ static void put_args(struct writer *w, const struct plumb_chrome_arg *args, size
     PUT(w, "}");
 }
 
-/* What only some phases have. */
+/* The fields that only some phases have. */
 static void put_particulars(struct writer *w, const struct plumb_chrome_event *e)
 {
     switch (e->phase) {

@@ -2,13 +2,13 @@
  * caller.
  *
  * Every function appends to `out` and returns true, or returns false with `used` unchanged because
- * there is no room (out.h). No allocation, no system call, no lock. A buffer of
+ * the buffer is full (out.h). No allocation, no system call, no lock. A buffer of
  * PLUMB_CHROME_EVENT_MAX bytes takes anything but PLUMB_CHROME_JSON arguments, which take their own
  * length besides.
  *
  * Order: plumb_chrome_head(), facts, plumb_chrome_events(), events and metadata in any order,
  * plumb_chrome_end(). An event is one line that ends in ",\n", so a file that was cut short lacks
- * its last line's end and "]}", as Kineto's do, and nothing else.
+ * only its last line's end and "]}", as Kineto's do.
  *
  * Times are nanoseconds since the head's `base_unix_ns`, written as microseconds with exactly three
  * decimals. Those above PLUMB_CHROME_NS_MAX (31 years) are written as that.
@@ -32,7 +32,8 @@ enum {
     PLUMB_CHROME_TEXT_MAX = 4096,
     PLUMB_CHROME_ARGS_MAX = 32, /* of an event; more are not written */
     PLUMB_CHROME_EVENT_MAX = 320 * 1024,
-    PLUMB_CHROME_PAD = 64, /* readable bytes behind a piece; touched bytes behind a span */
+    PLUMB_CHROME_PAD = 64, /* readable bytes after a piece; bytes that may be overwritten after a
+                            * span */
 };
 #define PLUMB_CHROME_NS_MAX UINT64_C(999999999999999999)
 
@@ -128,17 +129,16 @@ bool plumb_chrome_event(struct plumb_out *out, const struct plumb_chrome_event *
 
 /* ---- Plain spans, which are nearly all ------------------------------------------------------ */
 
-/* A part of a span's line that is made once and copied from then on. PLUMB_CHROME_PAD bytes behind
+/* A part of a span's line that is made once and copied from then on. PLUMB_CHROME_PAD bytes after
  * it must be readable too. */
 struct plumb_chrome_piece {
     const unsigned char *text;
     size_t bytes;
 };
 
-/* Append the part of a name, with the arguments that all its spans have; of a lane. The caller
- * takes what was appended as the piece. PLUMB_CHROME_PIECE_MAX bytes are always enough without
- * arguments.
- */
+/* Append the piece of a name, with the arguments that all its spans have, or that of a track. The
+ * caller takes the appended bytes as the piece. Without arguments it takes at most
+ * PLUMB_CHROME_PIECE_MAX bytes. */
 enum { PLUMB_CHROME_PIECE_MAX = 2 * PLUMB_CHROME_TEXT_MAX + 64 };
 bool plumb_chrome_name_piece(struct plumb_out *out, const char *category, const char *name,
                              const struct plumb_chrome_arg *args, size_t arg_count);

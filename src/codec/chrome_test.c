@@ -1,5 +1,5 @@
 /* labels: notsan
- * Chrome trace events: spelling, numbers against printf, odd texts, room. */
+ * Chrome trace events: spelling, numbers against printf, odd texts, full buffers. */
 #include "codec/chrome.h"
 
 #include <inttypes.h>
@@ -295,7 +295,7 @@ static void long_texts_are_cut(void **state)
     assert_non_null(strstr(name_of(name), "\\\"...\""));
 }
 
-/* ---- Room ----------------------------------------------------------------------------------- */
+/* ---- Full buffers --------------------------------------------------------------------------- */
 
 static void what_has_no_room_leaves_nothing(void **state)
 {

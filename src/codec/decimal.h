@@ -1,5 +1,5 @@
-/* decimal.h: printf writes numbers with the decimal separator of the host's locale; files and
- * tables of ours have '.'. */
+/* decimal.h: printf writes numbers with the decimal separator of the host's locale; plumb's files
+ * and tables have '.'. */
 #ifndef PLUMB_CODEC_DECIMAL_H
 #define PLUMB_CODEC_DECIMAL_H
 

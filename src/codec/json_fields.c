@@ -1,5 +1,5 @@
-/* json_fields.c: fields of JSON files, one line each. Owns how numbers, times and unpleasant names
- * are spelled in all of them. */
+/* json_fields.c: fields of JSON files, one line each. Owns the spelling of numbers, times and names
+ * that are not plain text in all of them. */
 #include "codec/json_fields.h"
 
 #include <stdio.h>

@@ -28,7 +28,8 @@ void plumb_put_hex_if_needed(struct plumb_json *j, const char *key, const char *
 void plumb_put_object(struct plumb_json *j, const char *key);
 void plumb_put_array(struct plumb_json *j, const char *key);
 
-/* Values without a key. What readers would round (2^63 and above) is a string of digits. */
+/* Values without a key. A number that readers would round (2^63 and above) is a string of
+ * digits. */
 void plumb_put_integer(struct plumb_json *j, uint64_t value);
 void plumb_put_decimal(struct plumb_json *j, plumb_u128 value); /* always a string */
 void plumb_put_fraction(struct plumb_json *j, double value);    /* of plumb_put_real() */

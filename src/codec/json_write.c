@@ -29,7 +29,7 @@ static void new_line(struct plumb_json *j)
         plumb_buf_char(j->out, ' ');
 }
 
-/* What stands between the item before and this one. */
+/* Writes the separator between the item before and this one. */
 static void separate(struct plumb_json *j)
 {
     uint64_t bit = bit_of(j->depth);

@@ -1,5 +1,5 @@
 /* out.h: a buffer of the caller that encoders append to. They return true, or false with `used`
- * unchanged because there is no room: write the buffer out, set `used` to 0, call again. */
+ * unchanged because the buffer is full: write it out, set `used` to 0, call again. */
 #ifndef PLUMB_CODEC_OUT_H
 #define PLUMB_CODEC_OUT_H
 
@@ -7,7 +7,7 @@
 
 struct plumb_out {
     unsigned char *base;
-    size_t size, used; /* bytes behind `used` may be scribbled on */
+    size_t size, used; /* bytes after `used` may be overwritten */
 };
 
 #endif

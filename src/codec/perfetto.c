@@ -1,8 +1,8 @@
 /* perfetto.c: packets of Perfetto's trace format.
  *
- * Packets are written straight behind `used`; only when one is whole does `used` move, so a full
- * buffer needs no arithmetic beforehand and leaves nothing behind. Plain spans do not come here,
- * except for the first use of a name: see the inline functions of the header. */
+ * Packets are written directly after `used`. `used` moves only when a packet is complete, so a full
+ * buffer needs no computation of sizes beforehand and never holds a part of a packet. Plain spans
+ * do not come here, except for the first use of a name: see the inline functions of the header. */
 #include "codec/perfetto.h"
 
 #include "codec/perfetto_fields.h"
@@ -217,7 +217,7 @@ bool plumb_pf_track(struct plumb_pf_out *out, const struct plumb_pf_track *t)
 
 /* ---- Sequences ------------------------------------------------------------------------------ */
 
-/* What a plain span's packets have behind the timestamp. */
+/* The bytes of a plain span's packets that follow the timestamp. */
 static void prepare_tails(struct plumb_pf_sequence *seq)
 {
     unsigned char *p = seq->end;
@@ -301,7 +301,7 @@ bool plumb_pf_sequence_lost(struct plumb_pf_out *out, struct plumb_pf_sequence *
     return open_sequence(out, &w, seq, track, zero);
 }
 
-/* ---- Names told with an event --------------------------------------------------------------- */
+/* ---- Names that are interned with an event -------------------------------------------------- */
 
 struct telling {
     struct plumb_pb *w;

@@ -2,9 +2,9 @@
  *
  * The file is a row of packets, whole ones only, so that whatever part of it reached the disk is
  * valid up to its last packet. Every function below appends to `out` and returns true, or returns
- * false with everything unchanged because there is no room: write the buffer out, set `used` to 0,
- * call again. No allocation, no system call, no lock. A buffer of PLUMB_PF_PACKET_MAX bytes takes
- * any packet.
+ * false with everything unchanged because the buffer is full: write it out, set `used` to 0, call
+ * again. No allocation, no system call, no lock. A buffer of PLUMB_PF_PACKET_MAX bytes takes any
+ * packet.
  *
  * Order: plumb_pf_head() first; a sequence's plumb_pf_sequence_open() before its events; a track
  * before the events on it.
@@ -13,15 +13,15 @@
  * is the difference to the packet before, and 65, absolute, for a time that lies before the last
  * one. So events of a sequence should come in order, and may come out of order.
  *
- * Names are told once a sequence and then meant by number ("interned"): the caller numbers its
- * names from 1, the same number for the same text in all sequences and for the whole file, and is
- * asked for the text when a sequence meets a number for the first time. A span of a sequence's own
- * track takes two packets: 24 bytes, and the two times (2 bytes below 16.4 us since the packet
+ * Names are interned: written once a sequence, and then referred to by number. The caller numbers
+ * its names from 1, the same number for the same text in all sequences and for the whole file. It
+ * is asked for the text when a sequence meets a number for the first time. A span of a sequence's
+ * own track takes two packets: 24 bytes, and the two times (2 bytes below 16.4 us since the packet
  * before, 3 below 2.1 ms, 4 below 268 ms, 5 below 34 s); one more for a name's number above 127 and
  * two more for a sequence's number above 127.
  *
- * Texts may hold anything: a byte that is no UTF-8 becomes the text \xHH as in json_write.h. Longer
- * ones than PLUMB_PF_TEXT_MAX bytes are cut and end in "...".
+ * Texts may hold anything: a byte that is not UTF-8 becomes the text \xHH as in json_write.h.
+ * Longer ones than PLUMB_PF_TEXT_MAX bytes are cut and end in "...".
  *
  * Threads: none of its own; a sequence and a buffer belong to one caller at a time. */
 #ifndef PLUMB_CODEC_PERFETTO_H
@@ -49,7 +49,7 @@ enum {
 
 struct plumb_pf_out {
     unsigned char *base;
-    size_t size, used; /* bytes behind `used` may be scribbled on */
+    size_t size, used; /* bytes after `used` may be overwritten */
 };
 
 /* ---- The file ------------------------------------------------------------------------------- */
@@ -142,7 +142,7 @@ struct plumb_pf_sequence {
     uint32_t id; /* from 2; below 128 is a byte less in each packet */
     bool opened;
     unsigned char tail; /* bytes of `end`; `begin` has the same and a byte for the name's key */
-    unsigned char begin[16], end[16]; /* a packet behind its timestamp */
+    unsigned char begin[16], end[16]; /* a packet from its timestamp on */
     uint64_t last_ns;                 /* told last; where a sequence that is opened goes on */
     const struct plumb_pf_texts *texts;
     struct plumb_pf_told told[PLUMB_PF_INDEXES];
@@ -153,7 +153,8 @@ struct plumb_pf_sequence {
 bool plumb_pf_sequence_open(struct plumb_pf_out *out, struct plumb_pf_sequence *seq, uint64_t track,
                             const struct plumb_pf_anchor *zero);
 /* Marks that events of the sequence were lost here (previous_packet_dropped), and opens it again,
- * because a reader must forget what it was told. How many were lost is for an instant to say. */
+ * because a reader then forgets its interned names. The number of lost events is recorded by an
+ * instant. */
 bool plumb_pf_sequence_lost(struct plumb_pf_out *out, struct plumb_pf_sequence *seq, uint64_t track,
                             const struct plumb_pf_anchor *zero);
 
@@ -286,7 +287,8 @@ static PLUMB_ALWAYS_INLINE unsigned char *plumb_pf_put_head(unsigned char *p, ui
     return p + 5 + long_time;
 }
 
-/* Room, and a time that is not before the last one nor more than 2 ms behind it. */
+/* Whether the buffer has enough free bytes, and the time is at or after the last one, by at most 2
+ * ms. */
 static PLUMB_ALWAYS_INLINE bool plumb_pf_run_quick(const struct plumb_pf_run *run, uint64_t delta)
 {
     return PLUMB_LIKELY((size_t)(run->end - run->p) >= PLUMB_PF_RUN_TOUCHES) &&

@@ -1,5 +1,5 @@
 /* labels: notsan
- * Perfetto packets: bytes, decoded meaning, size, room. */
+ * Perfetto packets: bytes, decoded meaning, size, full buffers. */
 #include "codec/perfetto.h"
 
 #include <stdio.h>
@@ -74,7 +74,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* What was written since the last call, as text. */
+/* The packets written since the last call, as text. */
 static const char *decoded(void)
 {
     plumb_buf_fini(&text);
@@ -449,7 +449,7 @@ static void spans_take_at_most_36_bytes(void **state)
         assert_true(bytes_per_span(150, 199, 4000, gaps[i]) <= 36.0);
 }
 
-/* ---- Room ----------------------------------------------------------------------------------- */
+/* ---- Full buffers --------------------------------------------------------------------------- */
 
 static void a_packet_that_does_not_fit_is_not_begun(void **state)
 {

@@ -1,10 +1,10 @@
-/* protobuf.h: writes Protocol Buffers messages straight into memory of the caller. What does not
- * fit sets `full`, and from then on nothing is written: look once, at the end. Nothing is
- * allocated.
+/* protobuf.h: writes Protocol Buffers messages straight into memory of the caller. The first field
+ * that does not fit sets `full`, and from then on nothing is written: check it once, at the end.
+ * Nothing is allocated.
  *
- * A message's length stands before it and is known only after it: one byte is kept free, and a
- * message of 128 bytes or more moves up by another when it is closed. So every length is as short
- * as it can be, and a message is what any other writer would have made of the same fields. */
+ * A message's length stands before it and is known only after it. One byte is kept free for it, and
+ * a message of 128 bytes or more moves up by another when it is closed. So every length is as short
+ * as it can be, and a message has the bytes that any other writer would make of the same fields. */
 #ifndef PLUMB_CODEC_PROTOBUF_H
 #define PLUMB_CODEC_PROTOBUF_H
 
@@ -32,7 +32,7 @@ void plumb_pb_f64(struct plumb_pb *w, uint32_t field, double v);
 /* A text as valid UTF-8, escaped as json_write.h has it, and cut to `max` bytes (3 or more), the
  * last three then "...". */
 void plumb_pb_text(struct plumb_pb *w, uint32_t field, const char *text, size_t max);
-/* A message begins; what it returns is for its end. */
+/* Begins a message; the return value is for its end. */
 unsigned char *plumb_pb_open(struct plumb_pb *w, uint32_t field);
 void plumb_pb_close(struct plumb_pb *w, unsigned char *start);
 

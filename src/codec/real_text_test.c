@@ -1,4 +1,5 @@
-/* Numbers are written as printf writes them, with the fewest digits that read back. */
+/* Numbers are written as printf writes them, with the fewest digits that read back as the same
+ * number. */
 #include "codec/real_text.h"
 
 #include <float.h>

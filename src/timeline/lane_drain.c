@@ -1,5 +1,5 @@
 /* lane_drain.c: see lane_drain.h. The mapping may be a damaged file: queues are checked before they
- * are read, and what makes no sense in them is passed over. */
+ * are read, and slots that make no sense are skipped. */
 #include "timeline/lane_drain.h"
 
 #include <stdio.h>
@@ -21,13 +21,13 @@ enum {
     TRACK_DEVICE = 10,
     TRACK_CONTINUED = 16,
     LEVELS = 16,
-    SETTLE_NS = 2000000, /* after which nobody is expected to emit what began before */
+    SETTLE_NS = 2000000, /* after this time no event is expected that began before */
     NAME_IDS = 8192,     /* that are told once */
     KEY_IDS = 1024,
     WAITERS = 16
 };
 enum { KEY_BOUND = 1, KEY_STEP, KEY_NODE, KEY_EVENTS, KEY_NAMES = 16 };
-/* Names beside those of lanes, which begin at 1. */
+/* Numbers of names other than those of lanes, which begin at 1. */
 enum { NAME_NODES = 1 << 20, NAME_DROPPED = 1 << 24, NAME_WAITS = 1 << 25 };
 
 struct level {
@@ -55,7 +55,7 @@ struct plumb_drain_entry {
     uint64_t begin, end; /* ns */
     const struct plumb_live_event *event;
     uint64_t bound_ns;
-    uint64_t next;  /* position behind it */
+    uint64_t next;  /* position of the event after it */
     uint64_t least; /* begin of the earliest from it on */
 };
 
@@ -111,7 +111,8 @@ static uint64_t add_track(struct plumb_drain_lane *l, uint32_t kind, uint64_t wh
                                    kind == TRACK_VALUES ? PLUMB_PF_COUNTER_TRACK : PLUMB_PF_LANE,
                                .parent = parent,
                                .name = name};
-    /* What a killed process left has tracks of its own, so that nothing overlaps what it wrote. */
+    /* A file that continues that of a killed process has tracks of its own, so that nothing
+     * overlaps the spans that the process wrote. */
     if (f->continues && kind != TRACK_LANE)
         kind += TRACK_CONTINUED;
     t.uuid = plumb_pf_uuid(f->seed, kind, l->live->sequence, what);
@@ -171,8 +172,8 @@ static void start(struct plumb_lane_drain *d, struct plumb_drain_lane *l)
     l->ready = l->touched = true;
 }
 
-/* What has no duration: among spans, whose ends are written with their begins, time would go back.
- */
+/* The track of events without a duration. Among spans, whose ends are written with their begins,
+ * their times would go back. */
 static uint64_t marks_track(struct plumb_drain_lane *l)
 {
     char name[160];
@@ -201,8 +202,8 @@ static uint64_t waiter_track(struct plumb_drain_lane *l, uint32_t tid)
     return l->waiter[i].track;
 }
 
-/* Whether a span can follow on the level, on which time never goes back. What begins a little
- * early, within its bound, begins with the end of the one before. */
+/* Whether a span can follow on the level, on which time never goes back. A span that begins a
+ * little early, within its clock's bound, begins at the end of the one before. */
 static bool fits(const struct level *v, uint64_t *begin, uint64_t end, uint64_t bound)
 {
     if (*begin >= v->end)
@@ -231,7 +232,7 @@ static uint64_t level_track(struct plumb_drain_lane *l, uint64_t *begin, uint64_
             i == 0 && !l->file->continues ? l->track : add_track(l, TRACK_LEVEL, i, l->track, name);
         l->levels++;
     }
-    /* More at once than there are levels: the last one's times are pushed back. */
+    /* More spans at once than there are levels: on the last one the begins are moved up. */
     if (*begin < v->end)
         *begin = v->end;
     v->end = end > *begin ? end : *begin;
@@ -346,7 +347,7 @@ static void put_entry(struct plumb_drain_lane *l, const struct plumb_drain_entry
     }
 }
 
-/* An instant for `n` events that are not in the file, behind what the lane has so far. */
+/* Writes an instant for `n` events that are not in the file, after the lane's events so far. */
 static void put_missing(struct plumb_drain_lane *l, uint64_t n, uint64_t at)
 {
     struct plumb_pf_arg arg = {.key = KEY_EVENTS, .type = PLUMB_PF_U64, .v.u64 = n};
@@ -418,8 +419,8 @@ static bool room(struct plumb_lane_drain *d, size_t n)
     return true;
 }
 
-/* Gathers what is whole, up to the first position that is not; `last`: passes those over. Where it
- * came to is in `*position`. */
+/* Gathers complete events up to the first slot that is incomplete; with `last` it skips such slots.
+ * `*position` is where it stopped. */
 static size_t gather(struct plumb_lane_drain *d, const struct plumb_drain_lane *l, uint64_t tail,
                      bool last, uint64_t *position)
 {
@@ -441,8 +442,8 @@ static size_t gather(struct plumb_lane_drain *d, const struct plumb_drain_lane *
     return n;
 }
 
-/* How many of the gathered, which are in the order of their emits, can be written now: as many as
- * begin before all that follows, where nothing is on its way any more that begins before. */
+/* How many of the gathered events, which are in the order of their emits, can be written now. These
+ * begin before all events after them, and events that are still being emitted begin later. */
 static size_t settled(struct plumb_drain_entry *x, size_t n, const struct plumb_trace_file *f)
 {
     uint64_t now = plumb_trace_file_ns(f, plumb_ticks_from(f->source.h->clock_source));
@@ -462,8 +463,8 @@ static size_t settled(struct plumb_drain_entry *x, size_t n, const struct plumb_
     return best;
 }
 
-/* How many events the queue holds from `position` on: all that can be told of them where there is
- * no memory to put them in order. Others may go on emitting. */
+/* The number of events that the queue holds from `position` on. It is all that can be recorded of
+ * them if there is no memory to sort them. Other threads may go on emitting. */
 static uint64_t held(const struct plumb_drain_lane *l, uint64_t position, uint64_t tail)
 {
     uint64_t n = 0;
@@ -476,7 +477,7 @@ static uint64_t held(const struct plumb_drain_lane *l, uint64_t position, uint64
     return n;
 }
 
-/* Nobody comes for them any more. */
+/* Counts the events in the queue as dropped: no later pass takes them. */
 static void give_up(struct plumb_lane_drain *d, struct plumb_drain_lane *l, uint64_t tail)
 {
     PLUMB_ADD(l->live->dropped, held(l, l->taken, tail));

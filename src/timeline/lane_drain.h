@@ -1,10 +1,10 @@
-/* lane_drain.h: what collectors have put into the queues of their lanes becomes packets of a trace.
+/* lane_drain.h: the events in the queues of collectors' lanes become packets of a trace.
  *
- * How it is spelled in the file: a device is a track below the process. A lane is a track (values:
- * a counter track) below its parent lane, its device, or the process, the first of these that it
- * has. Spans that overlap go on tracks "<lane> 2", "<lane> 3", ... below it; a wait is a slice
- * "waiting for <node>" on the track "<lane>: thread <tid> waits"; instants are on "<lane>: marks".
- * Spans have the phase of their launch as category, the flow from its instant `plumb.capture`, and
+ * Their form in the file: a device is a track below the process. A lane is a track (values: a
+ * counter track) below its parent lane, its device, or the process, the first of these that it has.
+ * Spans that overlap go on tracks "<lane> 2", "<lane> 3", ... below it; a wait is a slice "waiting
+ * for <node>" on the track "<lane>: thread <tid> waits"; instants are on "<lane>: marks". Spans
+ * have the phase of their launch as category, the flow from its instant `plumb.capture`, and
  * arguments: the collector's own, `node`, `step`, `clock_bound_ns` (the true times lie within +-
  * this; not where the clock is the host's). Losses are instants `plumb.dropped` with `events`.
  * Facts plumb.clock.<name>.drift_ppm, .bound_ns, .anchors and .jumps come last.
@@ -12,14 +12,14 @@
  * Events of a pass are put in order first, because many threads emit into one lane. Memory: some 3
  * KB a lane, and 48 bytes a slot of the largest queue.
  *
- * Threads: one at a time, that of the trace (mapping.h); those who emit go on meanwhile. */
+ * Threads: one at a time, that of the trace (mapping.h); other threads go on emitting. */
 #ifndef PLUMB_TIMELINE_LANE_DRAIN_H
 #define PLUMB_TIMELINE_LANE_DRAIN_H
 
 #include "timeline/perfetto.h"
 
 struct plumb_drain_lane;
-/* A child that is forked between any two stores gives back what is here: a pointer that is set is
+/* A child that is forked between any two stores unmaps the arrays here: a pointer that is set is
  * mapped, with its capacity or more. */
 struct plumb_lane_drain {
     struct plumb_drain_lane *lanes; /* [PLUMB_LIVE_LANES], mapped at the first */
@@ -31,12 +31,13 @@ struct plumb_lane_drain {
     uint64_t events; /* written */
 };
 
-/* Takes what the queues hold now. `last`: nobody emits any more, positions that were never
- * published are passed over. Returns the largest part of a queue that was full, in 1/256. */
+/* Takes the events that the queues hold now. `last`: no thread emits any more, and positions that
+ * were never published are skipped. Returns the largest part of a queue that was full, in 1/256. */
 uint32_t plumb_lane_drain_take(struct plumb_lane_drain *d, struct plumb_trace_file *f, bool last);
-/* Ring mode: what the queues hold, the newest of each lane, once, into a file of its own. */
+/* Ring mode: writes the newest events of each lane's queue, once, into a file of its own. */
 void plumb_lane_drain_collect(struct plumb_lane_drain *d, struct plumb_trace_file *f);
-/* What was taken is in the file's commit number `batch`: before that is made known, and after. */
+/* Called before and after the file's commit number `batch`, which makes the taken events durable,
+ * is published. */
 void plumb_lane_drain_commit(struct plumb_lane_drain *d, uint64_t batch);
 void plumb_lane_drain_committed(struct plumb_lane_drain *d);
 /* Facts of the clocks. */

@@ -1,5 +1,5 @@
-/* A flight recorder's lanes where memory is short: what cannot be put into the file is counted in
- * it. The allocator of pages is the test's own, and refuses what it is told to. */
+/* A flight recorder's lanes when memory is short: the file counts the events that could not be
+ * written. The allocator of pages is the test's own, and refuses the maps that a test chooses. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -148,7 +148,7 @@ static void without_room_to_sort_them_too(void **state)
     assert_missing(SLOTS * ENTRY, EVENTS);
 }
 
-/* What the writer had not taken before the kill, which may be nothing. */
+/* The events that the writer had not taken before the kill, possibly none. */
 static void nor_at_the_end_of_a_trace_that_takes_all(void **state)
 {
     (void)state;

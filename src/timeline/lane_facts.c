@@ -1,5 +1,5 @@
-/* lane_facts.c: what a trace tells of the clocks of its lanes: how they ran, and how well that is
- * known. */
+/* lane_facts.c: the facts of a trace about the clocks of its lanes: their drift, and its error
+ * bound. */
 #include <stdio.h>
 
 #include "base/text/print.h"

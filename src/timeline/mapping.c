@@ -29,7 +29,7 @@ static bool room_for_lane(struct plumb_trace_live *t)
     before = t->lanes;
     if (before)
         memcpy(grown, before, t->lane_count * sizeof *grown);
-    /* In this order: a child that is forked meanwhile gives back what is here. */
+    /* In this order: a child that is forked between two of these stores frees what `t` names. */
     PLUMB_RELEASE(t->lanes, grown);
     PLUMB_RELEASE(t->lane_cap, cap);
     if (before)
@@ -37,7 +37,7 @@ static bool room_for_lane(struct plumb_trace_live *t)
     return true;
 }
 
-/* A lane for a thread block, where the last commit left it. */
+/* The track of a thread block, where the last commit left it. */
 static struct plumb_trace_track *make_lane(struct plumb_trace_live *t, uint64_t off,
                                            struct plumb_live_thread *live,
                                            struct plumb_live_queue *q)
@@ -73,7 +73,7 @@ static struct plumb_trace_track *lane_of(struct plumb_trace_live *t, uint64_t of
     return q ? make_lane(t, off, live, q) : NULL;
 }
 
-/* A lane gets its number when it has something to tell. */
+/* A track gets its number when it has its first packet. */
 static void start_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
 {
     struct plumb_live_trace *h = &t->file.source.h->trace;
@@ -84,12 +84,12 @@ static void start_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
         l->queue->sequence = ++h->sequences + PLUMB_PF_HEAD_SEQUENCE;
     plumb_trace_track_open(l, &t->file, l->queue->sequence, l->state.batch != 0);
     memcpy(name, l->queue->name, PLUMB_TRACE_NAME);
-    /* Goes on in the middle: the track is told again. */
+    /* The file continues in the middle, so the track is described again. */
     if (l->state.tid || l->state.generation)
         plumb_trace_track_again(l, name);
 }
 
-/* Lanes for the thread blocks that have come since, and for those that had no queue then. */
+/* Makes tracks for the thread blocks that are new, and for those that had no queue before. */
 static void meet_threads(struct plumb_trace_live *t)
 {
     const struct plumb_live_view *s = &t->file.source;
@@ -142,7 +142,7 @@ void plumb_trace_live_fini(struct plumb_trace_live *t)
 
 /* ---- Taking slots ---------------------------------------------------------------------------- */
 
-/* Without the frames and words that say nothing. */
+/* Without the frames and words that are not in use. */
 static void copy_state(struct plumb_trace_state *to, const struct plumb_trace_state *from)
 {
     uint32_t frames = from->depth + 1;
@@ -151,7 +151,7 @@ static void copy_state(struct plumb_trace_state *to, const struct plumb_trace_st
     memcpy(to->pending, from->pending, from->pending_words * sizeof to->pending[0]);
 }
 
-/* What was taken is in the file: says so, and gives the slots back. */
+/* The bytes of the taken slots are in the file: publishes the commit, and frees the slots. */
 static void commit(struct plumb_trace_live *t, uint64_t bytes)
 {
     struct plumb_live_trace *h = &t->file.source.h->trace;
@@ -210,8 +210,8 @@ static void take_slot(struct plumb_trace_live *t, struct plumb_trace_track *l,
         t->also(t->also_arg, l->index, slot);
 }
 
-/* `next`: what is read after these slots; NULL: nothing. It is in its owner's cache still, as each
- * slot is; so each is fetched while the one before is being read. */
+/* `next`: the slot that is read after these; NULL: none. Each slot is still in its owner's cache,
+ * so it is prefetched while the one before is being read. */
 static void take(struct plumb_trace_live *t, struct plumb_trace_track *l,
                  const struct plumb_trace_slot *next)
 {
@@ -305,7 +305,7 @@ static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
     touch(t, l);
 }
 
-/* Async spans that nobody has ended; told by some lane, on tracks of their own. */
+/* Async spans that are still open. One of the tracks writes them, on tracks of their own. */
 static void finish_async(struct plumb_trace_live *t)
 {
     const struct plumb_live_view *s = &t->file.source;
@@ -380,7 +380,7 @@ static void collect_unfolded(struct plumb_trace_live *t, struct plumb_trace_trac
     if (!plumb_trace_unfolded(&t->file.source, l->live, l->queue, &slot))
         return;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    /* A fold that began meanwhile changes what is open. */
+    /* A fold that began in the meantime changes which spans are open. */
     if (PLUMB_LOAD(l->live->folding) != folded || PLUMB_LOAD(l->live->folded) != folded ||
         slot.block <= l->state.block)
         return;

@@ -1,9 +1,9 @@
-/* mapping.h: from the trace queues of a whole mapping to a file: what the writer of a live run
- * does each time it wakes, what is left to do when the run has stopped, and the same for the
- * mapping of a killed process.
+/* mapping.h: from the trace queues of a whole mapping to a file: the work of a live run's writer
+ * each time it wakes, the rest of it when the run has stopped, and the same for the mapping of a
+ * killed process.
  *
- * Threads: one at a time has a struct plumb_trace_live; owners of queues go on meanwhile, as
- * live/trace.h tells. */
+ * Threads: only one at a time uses a struct plumb_trace_live; owners of queues go on writing to
+ * them, as live/trace.h describes. */
 #ifndef PLUMB_TIMELINE_MAPPING_H
 #define PLUMB_TIMELINE_MAPPING_H
 
@@ -13,15 +13,16 @@
 struct plumb_trace_live {
     struct plumb_trace_file file;
     const struct plumb_trace_filter *filter; /* of the caller; NULL: everything */
-    /* Of the caller; NULL: none. Gets each slot as well, with the number of its lane. */
+    /* Set by the caller, or NULL: gets each slot as well, with the number of its track. */
     void (*also)(void *arg, uint32_t lane, const struct plumb_trace_slot *slot);
     void *also_arg;
-    bool commits; /* of the caller: what is taken and in the file is made known in the mapping */
+    bool commits; /* set by the caller: slots that are taken and in the file are published in the
+                   * mapping */
     struct plumb_trace_track **lanes;
     uint32_t lane_count, lane_cap;
-    uint32_t touched_from, touched_to; /* lanes that have something to commit are among these */
+    uint32_t touched_from, touched_to; /* tracks with something to commit are among these */
     struct plumb_map lane_of;          /* thread block offset -> index + 1 */
-    uint64_t met_off;                  /* thread block, from which on each has its lane */
+    uint64_t met_off;                  /* thread block from which on all have tracks */
     struct plumb_lane_drain drain;     /* of collectors */
     uint32_t fullest; /* of the pass: the largest part of a queue that was full, in 1/256 */
 };
@@ -35,9 +36,10 @@ void plumb_trace_live_fini(struct plumb_trace_live *t);
  * queue that was full, in 1/256. */
 uint32_t plumb_trace_live_pass(struct plumb_trace_live *t);
 
-/* Nobody records any more: the rest of the queues, the blocks that were not folded, gaps that go
- * on, async spans that are open. Folds that were cut short must have been undone. Of a trace
- * that has ended early plumb_trace_settle() has left the gaps alone. */
+/* Called when no thread records any more: takes the rest of the queues, the blocks that were not
+ * folded, gaps that go on, and async spans that are open. Folds that were interrupted must have
+ * been undone before. In a trace that has ended early, plumb_trace_settle() has left the gaps
+ * alone. */
 void plumb_trace_live_finish(struct plumb_trace_live *t);
 
 /* Ring mode: the newest records of every thread, with those of the block that is being filled where

@@ -1,7 +1,7 @@
-/* node_match.h: which nodes PLUMB_TRACE_NODES means: names and shell patterns (fnmatch) separated
- * by commas, blanks around them do not count. A word means the node of that name, whatever it reads
- * as a pattern ("layer[1]"), and the nodes that it matches. Each node is compared once. One thread
- * at a time. */
+/* node_match.h: the nodes that PLUMB_TRACE_NODES selects: names and shell patterns (fnmatch)
+ * separated by commas; blanks around them do not count. A word selects the node of that name, even
+ * if it reads as a pattern ("layer[1]"), and the nodes that it matches. Each node is compared once.
+ * One thread at a time. */
 #ifndef PLUMB_TIMELINE_NODE_MATCH_H
 #define PLUMB_TIMELINE_NODE_MATCH_H
 

@@ -1,6 +1,6 @@
 /* node_trace.c: see node_trace.h. A span is written once as text and then copied to each file that
- * is to have it: those of the frames around it, which are linked (`up`), and of its thread's path.
- */
+ * must have it: the files of the frames around it, which are linked (`up`), and of its thread's
+ * path. */
 #include "timeline/node_trace.h"
 
 #include <stdio.h>
@@ -29,8 +29,7 @@ struct plumb_node_trace {
     struct plumb_node_match match;
 };
 
-/* ---- Files of nodes ---------------------------------------------------------------------------
- */
+/* ---- Files of nodes -------------------------------------------------------------------------- */
 
 static uint16_t look_up(struct plumb_node_trace *s, uint32_t node)
 {
@@ -92,7 +91,7 @@ static struct walk walk_of(struct plumb_node_lane *lane)
     return (struct walk){lane, lane->frames[lane->depth].up, lane->path_depth};
 }
 
-/* ---- Lanes ----------------------------------------------------------------------------------- */
+/* ---- Tracks ---------------------------------------------------------------------------------- */
 
 void plumb_node_lane_open(struct plumb_node_lane *lane, struct plumb_node_trace *set, int64_t tid,
                           const char *name)

@@ -75,12 +75,12 @@ void plumb_node_lane_end(struct plumb_node_lane *lane, uint64_t ns, const char *
 /* A device has worked for `ns` for `node`, inside what is open. */
 void plumb_node_lane_device(struct plumb_node_lane *lane, uint32_t node, uint64_t ns);
 
-/* Finishes the files and frees all. `told` gets what somebody should know, a sentence each, ended
- * by newlines: patterns that no node matched, nodes without files, texts at their bound. Returns
- * the number of nodes that have files, or an error, of the first that could not be written; the
+/* Finishes the files and frees all. `told` gets notes for the user, a sentence each, ended by
+ * newlines: patterns that no node matched, nodes without files, texts at their bound. Returns the
+ * number of nodes that have files, or an error, of the first file that could not be written; the
  * others are. `set` may be NULL. */
 int plumb_node_trace_close(struct plumb_node_trace *set, struct plumb_buf *told, plumb_error *err);
-/* The same without files, for what is not to be kept. */
+/* The same without files, for a trace that is not kept. */
 void plumb_node_trace_drop(struct plumb_node_trace *set);
 /* In a forked child, whatever the writer was doing: unmaps it. The files are the parent's. */
 void plumb_node_trace_forget(struct plumb_node_trace *set);

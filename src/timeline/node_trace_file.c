@@ -1,5 +1,5 @@
-/* node_trace_file.c: see node_trace_parts.h. Files are made under another name and renamed, so that
- * what has its name is whole. */
+/* node_trace_file.c: see node_trace_parts.h. Files are written under another name and then renamed,
+ * so that a file with its final name is complete. */
 #include "timeline/node_trace_parts.h"
 
 #include <errno.h>
@@ -31,8 +31,8 @@ static int32_t rank_of(const struct plumb_node_trace_options *o)
 
 /* ---- The text -------------------------------------------------------------------------------- */
 
-/* Opened again for each piece: no descriptor of the host's is taken meanwhile, none can become
- * another file's, and a forked child has none. An errno. */
+/* Opens the file again for each piece: between two pieces it takes no descriptor of the host's, no
+ * descriptor can become another file's, and a forked child has none. Returns an errno. */
 static int append(const struct plumb_node_file *f, const struct plumb_node_trace_options *o,
                   const unsigned char *bytes, size_t n)
 {

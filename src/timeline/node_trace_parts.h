@@ -25,8 +25,8 @@ void plumb_node_file_open(struct plumb_node_file *f, const struct plumb_node_tra
                           uint32_t node, struct plumb_out *scratch);
 void plumb_node_file_put(struct plumb_node_file *f, const struct plumb_node_trace_options *o,
                          const unsigned char *text, size_t n);
-/* Compresses the text, writes the breakdown, removes what was between. `last_ns`: of the trace's
- * end; `scratch` has room for any event. */
+/* Compresses the text, writes the breakdown, removes the text. `last_ns`: the time of the trace's
+ * end; `scratch` holds any event. */
 int plumb_node_file_close(struct plumb_node_file *f, const struct plumb_node_trace_options *o,
                           uint64_t last_ns, struct plumb_out *scratch, plumb_error *err);
 /* Frees and removes; `f` may have been closed. */

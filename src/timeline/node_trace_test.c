@@ -62,7 +62,7 @@ static char *told_by(struct plumb_node_trace *set, int files)
     return text;
 }
 
-/* What is in nodes/<file>, decompressed; a new text in the same place each time. */
+/* The decompressed contents of nodes/<file>; each call overwrites the text of the one before. */
 static const char *text_of(const char *file)
 {
     static char text[1 << 20];

@@ -297,8 +297,8 @@ int plumb_trace_nodes_close(struct plumb_trace_nodes *n, struct plumb_buf *told,
     rc = plumb_node_trace_close(n->set, told, err);
     if (n->dropped)
         plumb_buf_printf(told,
-                         "PLUMB_TRACE_NODES: %llu spans were dropped before anybody could see "
-                         "them; a larger PLUMB_TRACE_RING helps\n",
+                         "PLUMB_TRACE_NODES: %llu spans were dropped before they reached the "
+                         "files of nodes; a larger PLUMB_TRACE_RING helps\n",
                          (unsigned long long)n->dropped);
     fini(n);
     return rc;

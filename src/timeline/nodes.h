@@ -1,6 +1,6 @@
-/* nodes.h: PLUMB_TRACE_NODES on a trace queue: a second reading of the same slots, which goes
- * into the files of single nodes (node_trace.h), and the filter that keeps the trace itself to
- * those nodes where nothing else asked for one. The writer's thread. */
+/* nodes.h: PLUMB_TRACE_NODES on a trace queue: a second reading of the same slots, which goes into
+ * the files of single nodes (node_trace.h), and the filter that keeps the trace itself to those
+ * nodes if no other setting asked for a trace. The writer's thread. */
 #ifndef PLUMB_TIMELINE_NODES_H
 #define PLUMB_TIMELINE_NODES_H
 
@@ -18,13 +18,12 @@ int plumb_trace_only_open(struct plumb_trace_only *o, const struct plumb_live_vi
 void plumb_trace_only_close(struct plumb_trace_only *o);
 
 struct plumb_trace_nodes;
-/* `file` tells the time and names, and must outlive this; `filter`: what is in the files, NULL:
- * all.
- * `*out` NULL: the run has no PLUMB_TRACE_NODES. */
+/* `file` gives the time and names, and must outlive this; `filter` selects the spans of the files,
+ * NULL: all. `*out` NULL: the run has no PLUMB_TRACE_NODES. */
 int plumb_trace_nodes_open(struct plumb_trace_nodes **out, const struct plumb_trace_file *file,
                            const struct plumb_trace_filter *filter, const char *dir,
                            plumb_error *err);
-/* A slot of the thread block whose number among lanes is `lane`; a gap: spans were dropped. */
+/* A slot of the thread block whose track has the number `lane`; a gap: spans were dropped. */
 void plumb_trace_nodes_slot(struct plumb_trace_nodes *n, uint32_t lane,
                             const struct plumb_trace_slot *slot);
 /* As plumb_node_trace_close(). */

@@ -1,6 +1,6 @@
-/* perfetto.c: see perfetto.h for how things are spelled. Plain spans go straight to the
- * run of packets that the lane keeps open; everything else closes it, writes one event, and leaves
- * opening it again to the next plain span. */
+/* perfetto.c: see perfetto.h for the form of each event. Plain spans go straight to the run of
+ * packets that the track keeps open; everything else closes the run and writes one event. The next
+ * plain span opens it again. */
 #include "timeline/perfetto_names.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 enum { GAP_NODES = 14 }; /* of an instant */
 
-/* ---- Lanes ----------------------------------------------------------------------------------- */
+/* ---- Tracks ---------------------------------------------------------------------------------- */
 
 void plumb_trace_track_open(struct plumb_trace_track *l, struct plumb_trace_file *f,
                             uint32_t sequence, bool opened)
@@ -54,7 +54,7 @@ static void put(struct plumb_trace_track *l, const struct plumb_pf_event *e)
         plumb_trace_file_flush(l->file);
 }
 
-/* Never before what the lane has told last: on a track, time does not go back. */
+/* Never before the last time that the track has written: on a track, time does not go back. */
 static uint64_t ns_now(struct plumb_trace_track *l, uint64_t ticks)
 {
     uint64_t ns = plumb_trace_file_ns(l->file, ticks);
@@ -137,7 +137,7 @@ static PLUMB_ALWAYS_INLINE uint32_t on_plain(void *self, struct plumb_trace_stat
     return taken;
 }
 
-/* ---- Spans with something to say ------------------------------------------------------------- */
+/* ---- Spans with arguments -------------------------------------------------------------------- */
 
 struct args {
     struct plumb_pf_arg arg[PLUMB_PF_ARGS_MAX + 1]; /* the last for what is too many */
@@ -272,7 +272,7 @@ static void on_end_more(void *self, const struct plumb_trace_state *s,
     l->spans += how != PLUMB_TRACE_END_CUT;
 }
 
-/* ---- What is no span of the thread ----------------------------------------------------------- */
+/* ---- Events other than spans of the thread --------------------------------------------------- */
 
 static uint64_t level_track(struct plumb_trace_file *f, uint32_t level)
 {

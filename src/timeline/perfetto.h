@@ -1,6 +1,6 @@
 /* perfetto.h: events of a trace become packets of a Perfetto file.
  *
- * How what plumb knows is spelled in it (readers may rely on it):
+ * The form of plumb's terms in it (readers may rely on it):
  *   threads      a track each, with pid, tid and name; spans are slices, named by their node
  *   phase        category of the slice; none: `inference`
  *   step         argument `step`, where it differs from that of the span around
@@ -21,7 +21,7 @@
  *                the latest before it until the clock has caught up
  *   facts        trace attributes `plumb.*`
  *
- * Memory: a lane is some 14 KB; texts are never copied. Threads: none of its own. */
+ * Memory: a track is some 14 KB; texts are never copied. Threads: none of its own. */
 #ifndef PLUMB_TIMELINE_PERFETTO_H
 #define PLUMB_TIMELINE_PERFETTO_H
 
@@ -34,7 +34,7 @@
 enum {
     PLUMB_TRACE_NAME_IDS = 1 << 14, /* names that are told once */
     PLUMB_TRACE_KEY_IDS = 1024,
-    PLUMB_TRACE_TEXTS = 1 << 12, /* names and keys that are no nodes, told once */
+    PLUMB_TRACE_TEXTS = 1 << 12, /* names and keys other than those of nodes, interned once */
     PLUMB_TRACE_LEVELS = 128,    /* async spans open at once that are shown */
     PLUMB_TRACE_BUFFER = 256 * 1024
 };
@@ -43,12 +43,12 @@ enum {
 struct plumb_trace_file {
     struct plumb_live_view source;
     struct plumb_pf_out out; /* buffer of the caller, at least PLUMB_PF_PACKET_MAX bytes */
-    /* Takes bytes; false: it cannot, and `failed` is set: nothing is written any more. */
+    /* Takes bytes; false: it failed, and sets `failed`: nothing is written any more. */
     bool (*write)(void *arg, const unsigned char *bytes, size_t n);
     void *arg;
     uint64_t bytes; /* taken by write(), those before it began included: the caller's to set then */
     bool failed;
-    bool continues; /* what a killed process left; tracks get names of their own */
+    bool continues; /* the file continues that of a killed process; tracks get uuids of their own */
     struct plumb_trace_clock clock;
     plumb_trace_plain_fn *plain; /* plumb_trace_plain(); tests put another in its place */
     struct plumb_pf_anchor zero;
@@ -66,8 +66,8 @@ struct plumb_trace_file {
     uint32_t lane_losses[PLUMB_LIVE_LANES], lane_loss_count;
 };
 
-/* One thread block. What each slot needs comes first, on one page: a pass over many threads is a
- * pass over as many pages. */
+/* One thread block. The fields that each slot needs come first, on one page: a pass over many
+ * threads touches one page for each. */
 struct plumb_trace_track {
     struct plumb_trace_file *file;
     struct plumb_live_thread *live;

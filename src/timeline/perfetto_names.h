@@ -12,10 +12,11 @@ enum {
     TRACE_TRACK_ASYNC = 3,
     TRACE_TRACK_COUNTER = 4,
     TRACE_TRACK_CONTINUED =
-        16 /* added to a kind: what a killed process left has tracks of its own */
+        16 /* added to a kind: tracks of a file that continues that of a killed process */
 };
 
-/* Numbers of names: nodes by their own, texts above them, and nodes that have no room there. */
+/* Numbers of names: first nodes by their own number, then texts, then the nodes that are beyond the
+ * first range. */
 enum {
     TRACE_NODE_IDS = PLUMB_TRACE_NAME_IDS - PLUMB_TRACE_TEXTS - 8,
     TRACE_NAME_DROPPED = TRACE_NODE_IDS,
@@ -47,9 +48,9 @@ enum plumb_trace_file_key {
     TRACE_KEY_TEXTS = 64
 };
 
-/* The place of a text of the mapping among the file's; PLUMB_TRACE_TEXTS: there is no room, it
- * reads
- * "?". As a name it is that above TRACE_ID_TEXTS, as a key above TRACE_KEY_TEXTS. */
+/* The place of a text of the mapping among the file's; PLUMB_TRACE_TEXTS: the table is full, and
+ * the text is written as "?". As a name it is that above TRACE_ID_TEXTS, as a key above
+ * TRACE_KEY_TEXTS. */
 uint32_t plumb_trace_text_id(struct plumb_trace_file *f, uint64_t off);
 
 #endif

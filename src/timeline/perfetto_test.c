@@ -128,7 +128,7 @@ static void an_end_that_was_left_out_is_cut_and_counted(void **state)
     assert_int_equal(lane.spans, 0);
 }
 
-/* What a killed process left is told by another writer, which goes on where the file ends. */
+/* Another writer completes the trace of a killed process, and goes on where the file ends. */
 static void who_goes_on_is_never_before_what_is_told(void **state)
 {
     struct plumb_trace_slot slot = {.number = 1, .block = 1, .step = -1, .words = 3};

@@ -1,5 +1,5 @@
-/* plain.c: see plain.h. It differs from the way of single records in what it need not ask: how the
- * spans around are, it knows for all of them, and where it stands is in registers. */
+/* plain.c: see plain.h. It is faster than the way of single records because it checks the spans
+ * around once for all records of a row, and keeps its place in registers. */
 #include "timeline/plain.h"
 
 #include "base/u128.h"

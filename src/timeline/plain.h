@@ -1,13 +1,13 @@
 /* plain.h: records of plain spans become packets, many at once.
  *
- * Nearly all that a trace holds are spans that say nothing but their times: two records, two
- * packets. live/trace_blocks.h hands a row of records to this file first, takes what is left over
+ * Nearly all that a trace holds are spans without arguments: two records, two packets.
+ * live/trace_blocks.h hands a row of records to this file first, takes the ones that are left over
  * one by one, and hands over the rest again. Both ways write the same bytes.
  *
- * Left over is what needs thought: a wide record, a name that the sequence has not told, a time
- * that is not within 2 ms behind the one before, the end of a span that is not plain, and the
- * buffer's last bytes. It may stop wherever it likes, and is right as long as what it has taken is
- * right.
+ * Left over are the records that need more checks: a wide record, a name that the sequence has not
+ * interned, a time before the last one or more than 2 ms after it, the end of a span that is not
+ * plain, and the buffer's last bytes. It may stop anywhere; the records that it took are always
+ * written correctly.
  *
  * Threads: none of its own. */
 #ifndef PLUMB_TIMELINE_PLAIN_H
@@ -22,20 +22,21 @@ struct plumb_trace_plain {
     const struct plumb_trace_clock *clock;
     uint64_t base; /* ticks of the block */
     uintptr_t
-        ahead;    /* how far behind these records lies what is read next: it is fetched meanwhile */
+        ahead;    /* distance from these records to the data that is read next, which is prefetched
+                   */
     uint32_t ids; /* nodes below are names of the same number */
     uint64_t spans; /* ended */
 };
 
 /* Encodes records from words[0] on, up to `n` of them; returns how many it took. A begin is that of
  * a plain span (live/trace_blocks.h's `begin`) when phase, pipeline and step are those of the span
- * around; that the state is not special in other ways, the caller knows. */
+ * around. The caller has checked the other conditions on the state. */
 typedef uint32_t plumb_trace_plain_fn(struct plumb_trace_plain *t, const uint64_t *words,
                                       uint32_t n);
 plumb_trace_plain_fn plumb_trace_plain;
 
-/* The depth down to which spans are plain, so that their ends are, and what begins in them: all
- * that a row of records may close. UINT32_MAX: not even the innermost. */
+/* The depth down to which spans are plain, and so are their ends and the spans that begin in them.
+ * A row of records may close spans down to it. UINT32_MAX: not even the innermost is plain. */
 static inline uint32_t plumb_trace_plain_floor(const struct plumb_trace_state *s)
 {
     uint32_t depth = s->depth;

@@ -144,7 +144,7 @@ static void make_slot(struct maker *m, struct plumb_trace_slot *slot, uint64_t n
     m->ticks += at;
 }
 
-/* All of a stream's bytes, a digest of where it stands behind them. */
+/* The bytes of a stream, and a digest of its state after them. */
 static void run(const struct maker *like, uint32_t sequence, uint64_t ns_per_tick,
                 plumb_trace_plain_fn *fn)
 {

@@ -1,7 +1,7 @@
 /* selection.h: the parts of a run that its trace is kept to, by regions (live/trace_regions.h), by
- * nodes (nodes.h) and by steps (PLUMB_TRACE_STEPS: what runs in one of them), as filters for
- * one reading of the queues; and the files of single nodes.
- * For the writer of a live run, and for whoever finishes the trace of a killed one. */
+ * nodes (nodes.h) and by steps (PLUMB_TRACE_STEPS: spans that run in one of them), as filters for
+ * one reading of the queues; and the files of single nodes. For the writer of a live run, and for
+ * the reader that finishes the trace of a killed one. */
 #ifndef PLUMB_TIMELINE_SELECTION_H
 #define PLUMB_TIMELINE_SELECTION_H
 
@@ -19,9 +19,9 @@ struct plumb_trace_parts {
     struct plumb_trace_nodes *nodes; /* NULL: none are wanted */
 };
 
-/* Sets up the filters of `t`, before those that it has. `dir`: where files of nodes go; NULL: there
- * are none. `alive`: the process goes on. Errors, of which everything but what they are about is
- * set up: PLUMB_ERR_ARG, a list of steps that is none; PLUMB_ERR_MEMORY. */
+/* Sets up the filters of `t`, ahead of those that it has. `dir`: where files of nodes go; NULL:
+ * there are none. `alive`: the process still runs. After an error everything but the setting that
+ * it is about is set up: PLUMB_ERR_ARG, a list of steps that is not valid; PLUMB_ERR_MEMORY. */
 int plumb_trace_parts_open(struct plumb_trace_parts *p, struct plumb_trace_live *t, const char *dir,
                            bool alive, plumb_error *err);
 /* Finishes the files of nodes, as plumb_trace_nodes_close(), or drops them; frees all. `p` may be

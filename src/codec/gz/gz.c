@@ -1,8 +1,8 @@
 /* gz.c: the stream and its blocks.
  *
- * A block is found whole before it is written, so that it gets the code that suits it best: one of
- * its own, the fixed one, or none, where text does not get shorter at all. Positions are kept
- * modulo 2^32; what was before the window is told by the distance. */
+ * All matches of a block are found before it is written, so that it gets the code that suits it
+ * best: one of its own, the fixed one, or none, if the text does not get shorter at all. Positions
+ * are kept modulo 2^32; a position before the window is recognised by its distance. */
 #include "codec/gz/gz.h"
 
 #include <string.h>
@@ -15,7 +15,8 @@ struct codes {
     struct plumb_gz_code literals[PLUMB_GZ_LITERALS], distances[PLUMB_GZ_DISTANCES];
 };
 
-/* How the lengths of a code are told: symbols, with counts of repetitions in `extra`. */
+/* The order in which deflate lists the lengths of a code: symbols, with counts of repetitions in
+ * `extra`. */
 struct description {
     uint32_t literals, distances, symbols, count;
     uint8_t symbol[PLUMB_GZ_LITERALS + PLUMB_GZ_DISTANCES];
@@ -328,7 +329,7 @@ static void put_head(struct bits *b)
     b->p += sizeof head;
 }
 
-/* What was compressed becomes what may be referred to. */
+/* The compressed text becomes the window that later matches refer to. */
 static void slide(struct plumb_gz *z)
 {
     size_t n = z->in.used, keep = z->history + n;

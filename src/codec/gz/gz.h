@@ -3,7 +3,7 @@
  * lines.
  *
  * The text is written straight into the stream's own buffer, so that nothing is copied on the way.
- * `out` is a buffer of the caller with room for PLUMB_GZ_OUT bytes:
+ * `out` is a buffer of the caller of at least PLUMB_GZ_OUT bytes:
  *
  *     plumb_gz_open(z);
  *     for each event
@@ -14,8 +14,9 @@
  *     plumb_gz_close(z, &out);
  *     write out.used bytes
  *
- * What was flushed is a valid beginning: decompressors give its text, and then say that the end is
- * missing. Any bytes may be written; those that are no lines of JSON take more time and room.
+ * The flushed bytes are a valid beginning: decompressors return its text, and then report that the
+ * end is missing. Any bytes may be written; bytes other than lines of JSON take more time and
+ * shrink less.
  *
  * No allocation, no system call, no lock. Threads: a stream belongs to one caller at a time. */
 #ifndef PLUMB_CODEC_GZ_GZ_H
@@ -29,8 +30,8 @@
 
 enum {
     PLUMB_GZ_WINDOW = 32 * 1024,
-    PLUMB_GZ_TEXT = 384 * 1024,          /* of z->in: room for any event */
-    PLUMB_GZ_OUT = PLUMB_GZ_TEXT + 4096, /* room in `out` that is always enough */
+    PLUMB_GZ_TEXT = 384 * 1024,          /* size of z->in: any event fits */
+    PLUMB_GZ_OUT = PLUMB_GZ_TEXT + 4096, /* free bytes in `out` that are always enough */
     PLUMB_GZ_PAIRS = 32 * 1024,
     PLUMB_GZ_HASH_BITS = 12,
     PLUMB_GZ_LINES = 1024, /* more than a window has */
@@ -69,9 +70,10 @@ struct plumb_gz {
 
 /* Whatever `z`, some 700 KiB, holds. */
 void plumb_gz_open(struct plumb_gz *z);
-/* Compresses what is in z->in and empties it. False, with nothing done: no room. */
+/* Compresses the contents of z->in and empties it. False, with nothing done: `out` has too few free
+ * bytes. */
 bool plumb_gz_flush(struct plumb_gz *z, struct plumb_out *out);
-/* The rest, and the member's end. The stream may then be opened again. */
+/* Writes the remaining bytes and the member's end. The stream may then be opened again. */
 bool plumb_gz_close(struct plumb_gz *z, struct plumb_out *out);
 
 #endif

@@ -1,11 +1,10 @@
-/* match.c: where lines repeat earlier ones.
+/* match.c: finds where lines repeat earlier ones.
  *
- * An ordinary compressor searches at each byte. In the lines of a trace it is known where a search
- * pays: where numbers end, and where lines do. So nothing is searched inside a number, which would
- * find other numbers by accident and make the rest of the line harder to find; and at the end of a
- * line the candidate is a line with the same beginning up to its time (the same name on the same
- * thread), which then gives all of it in one match.
- */
+ * An ordinary compressor searches at each byte. In the lines of a trace the places where a search
+ * pays are known: the ends of numbers and of lines. So there is no search inside a number: it would
+ * find other numbers by accident and make the rest of the line harder to find. At the end of a line
+ * the candidate is a line with the same beginning up to its time (the same name on the same
+ * thread), which then gives all of it in one match. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -64,7 +63,8 @@ static PLUMB_ALWAYS_INLINE size_t line_bytes(const unsigned char *p, size_t most
     return end ? (size_t)(end - p) + 1 : most;
 }
 
-/* What changes with each pair is here, not in *z, so that it stays in registers. */
+/* The values that change with each pair. They are here and not in *z, so that they stay in
+ * registers. */
 struct matcher {
     struct plumb_gz *z;
     uintptr_t base;                    /* address of position 0, modulo 2^32 */
@@ -84,8 +84,7 @@ static PLUMB_ALWAYS_INLINE uint32_t hash(uint64_t v)
     return (uint32_t)(v * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLUMB_GZ_HASH_BITS));
 }
 
-/* ---- Counts -----------------------------------------------------------------------------------
- */
+/* ---- Counts --------------------------------------------------------------------------------- */
 
 static void count_pair(struct plumb_gz *z, const unsigned char *literals, const unsigned char *end,
                        uint32_t length, uint32_t distance)
@@ -104,8 +103,9 @@ static void clear_counts(struct plumb_gz *z)
     memset(z->distance_counts, 0, sizeof z->distance_counts);
 }
 
-/* What was counted is a sample. It will do where there are so many pairs, and so few literals
- * between them, that the text gets shorter whatever their codes. */
+/* The counts may be those of a sample. A sample is enough if there are so many pairs, and so few
+ * literals between them, that the text gets shorter whatever their codes are. Otherwise all pairs
+ * are counted. */
 static void finish_counts(struct plumb_gz *z, const unsigned char *p, size_t n)
 {
     const uint64_t pair_bits = PLUMB_GZ_BITS + 5 + PLUMB_GZ_BITS + 13;
@@ -153,8 +153,9 @@ static PLUMB_ALWAYS_INLINE void put_match(struct matcher *m, uint32_t length, ui
     put_pair(m, length, distance);
 }
 
-/* The text at `p`, up to `end`, against that at `position`; taken from `least` equal bytes on. What
- * is equal before, and not yet in a pair, is taken too when `back` says so. */
+/* Compares the text at `p`, up to `end`, with that at `position`, and takes at least `least` equal
+ * bytes as a match. With `back` the match also takes equal bytes before `p` that are not yet in a
+ * pair. */
 static PLUMB_ALWAYS_INLINE bool take(struct matcher *m, const unsigned char *p,
                                      const unsigned char *end, uint32_t position, uint32_t least,
                                      bool back)
@@ -210,8 +211,8 @@ static PLUMB_ALWAYS_INLINE bool try_line(struct matcher *m, const unsigned char 
     struct plumb_gz_line *here = &z->lines[m->line_count & (PLUMB_GZ_LINES - 1)];
     bool taken =
         likely.head >= LINE_HEAD_MIN && take(m, line, end, likely.position, likely.head, true);
-    /* Pipelines are loops: the line to look at is the one behind the line that the line before was
-     * like; else the last one that began as this one does. */
+    /* Pipelines are loops: the likely line is the one after the line that the previous line
+     * matched. Otherwise it is the last one with the same beginning as this line. */
     if (!taken) {
         struct plumb_gz_line own = line_head(line, end);
         number = z->by_head[own.hash];
@@ -235,7 +236,7 @@ static PLUMB_ALWAYS_INLINE bool try_token(struct matcher *m, const unsigned char
     return take(m, m->p, end, candidate, TOKEN, back);
 }
 
-/* What resembles nothing is searched less and less. */
+/* The longer nothing matches, the more bytes are skipped between two searches. */
 static PLUMB_ALWAYS_INLINE uint32_t skip_of(uint32_t misses)
 {
     return misses < SKIP_MAX * 64 ? 1 + misses / 64 : SKIP_MAX;

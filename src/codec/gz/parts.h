@@ -6,8 +6,9 @@
 
 /* ---- Matches -------------------------------------------------------------------------------- */
 
-/* Divides text [from, from + n) behind z->in.base, followed by PLUMB_GZ_PAD zeros, into pairs and
- * counts their symbols, until the pairs are used up; returns the bytes that they stand for. */
+/* Divides the n bytes of text from z->in.base + from on, which PLUMB_GZ_PAD zeros follow, into
+ * pairs and counts their symbols, until the pairs are used up. Returns the bytes that they stand
+ * for. */
 size_t plumb_gz_match(struct plumb_gz *z, size_t from, size_t n);
 
 /* ---- Codes (RFC 1951, 3.2) ------------------------------------------------------------------ */
