@@ -1,8 +1,8 @@
 /* read_compare.c: comparisons of the public interface: finds the runs of both sides, hands their
  * reports to the analysis one after the other, renders it. Any thread, one comparison at a time.
  *
- * Reports are closed as soon as the analysis has what it needs of them, so that many repeats cost
- * no more memory than one. */
+ * Reports are closed as soon as the analysis has copied their figures, so that many repeats cost no
+ * more memory than one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +86,8 @@ static int add_folder(struct plumb_comparison *c, struct side *side, const char 
     return rc;
 }
 
-/* The folder of the pipeline's runs, where the argument is the name of one, or of the program whose
- * pipeline is called as it. False: it is neither. */
+/* Finds the folder of the pipeline's runs, if the argument is the name of a pipeline, or of the
+ * program that gave one its name. False: it is neither. */
 static bool is_pipeline(char *folder, size_t size, const char *name)
 {
     struct stat st;
@@ -179,7 +179,7 @@ static int fold(const struct plumb_comparison *c, struct plumb_fold *out,
     return plumb_fold_init_by(out, t, &c->names, err);
 }
 
-/* What has to be known of every run before the first is added: the names that fold, and, with them,
+/* Collects from every run, before the first one is added, the names that fold, and with `levels`
  * how deep each node lies. */
 static int look_at(struct plumb_comparison *c, const struct side *runs, bool levels,
                    plumb_error *err)
@@ -343,7 +343,7 @@ void plumb_comparison_close(plumb_comparison *comparison)
     free(comparison);
 }
 
-/* ---- What came out --------------------------------------------------------------------------- */
+/* ---- The outcome ----------------------------------------------------------------------------- */
 
 void plumb_comparison_result(plumb_compare_result *out, const plumb_comparison *comparison)
 {

@@ -1,5 +1,5 @@
 /* read_diverge.c: the first divergence of the public interface: reads both sides, has them
- * compared, renders what came out. Any thread, one divergence at a time. */
+ * compared, renders the outcome. Any thread, one divergence at a time. */
 #include <stdlib.h>
 #include <string.h>
 

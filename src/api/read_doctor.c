@@ -1,5 +1,6 @@
-/* read_doctor.c: what can be collected on this machine. One check is one function in one array;
- * each fills in what it saw and, when something is in the way, the cure. Any thread; no state. */
+/* read_doctor.c: the kinds of data that can be collected on this machine. One check is one function
+ * in one array. It fills in its finding and, if something prevents the recording, the cure. Any
+ * thread; no state. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

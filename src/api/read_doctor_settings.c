@@ -1,6 +1,6 @@
-/* read_doctor_settings.c: what the environment says of recording: the settings of the trace that
- * are in force, and everything that makes no sense. Read again for each line: there are few. Any
- * thread, as long as the environment does not change meanwhile. */
+/* read_doctor_settings.c: the environment's settings of recording: those of the trace that are in
+ * force, and all that make no sense. They are read again for each line: there are few. Any thread,
+ * as long as the environment does not change during the call. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -32,8 +32,8 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A run that was killed is recovered first, which makes its trace whole; whether it has one, and
- * what is wrong with it, is for the trace to say. */
+/* A run that was killed is recovered first, which makes its trace whole. The reader of the trace
+ * reports whether there is one, and what is wrong with it. */
 static int open_trace(plumb_trace **out, const char *run, plumb_error *err)
 {
     plumb_report *report = NULL;
@@ -147,7 +147,7 @@ static int put_folder(const struct request *r, const struct target *to, plumb_er
                           "'%s' is there already: remove it, or give the output another name",
                           to->path);
     int rc = r->format->write_folder(to->path, r->t, &progress, err);
-    /* Half an archive is none, and would be in the way of the next try. */
+    /* A part of an archive is useless, and would prevent the next try. */
     if (rc < 0 && lstat(to->path, &st) == 0 && S_ISDIR(st.st_mode))
         plumb_runs_remove_folder(to->path, NULL);
     return rc;

@@ -95,8 +95,8 @@ bool plumb_report_is_program(const char *path)
            (n >= 2 && begin[0] == '#' && begin[1] == '!');
 }
 
-/* A pipeline is called as its program, which often lies in the current folder: its newest run is
- * meant. */
+/* A pipeline has its program's name, and the program often lies in the current folder: then its
+ * newest run is meant. */
 static int load_of_program(struct plumb_report *r, const char *program, plumb_error *err)
 {
     const char *slash = strrchr(program, '/');
@@ -197,9 +197,9 @@ void plumb_render_options_fill(struct plumb_render_options *out, const plumb_rep
     };
 }
 
-/* What --node asks for: PLUMB_ERR_NOT_FOUND when the report has nodes and none is meant, because an
- * empty table would look like a node that did not run. With `fold` the names that folding gives are
- * looked at too. */
+/* Checks --node: PLUMB_ERR_NOT_FOUND when the report has nodes and none matches, because an empty
+ * table would look like a node that did not run. With `fold` the names that folding gives are
+ * matched too. */
 static int check_nodes(const struct plumb_timing *t, const struct plumb_pattern *pattern,
                        const char *text, bool fold, plumb_error *err)
 {

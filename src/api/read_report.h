@@ -7,7 +7,7 @@
 #include "report/run/render.h"
 #include <plumb/read/report.h>
 
-/* What the report was loaded as; lives as long as it. */
+/* How the report was loaded; lives as long as the report. */
 const struct plumb_load *plumb_report_loaded(const plumb_report *report);
 
 /* Whether the file is a program: a binary, or a script with its interpreter. */
@@ -15,11 +15,12 @@ bool plumb_report_is_program(const char *path);
 /* The options of a caller that may know fewer fields than we do. */
 int plumb_report_options_take(plumb_report_options *out, const plumb_report_options *in,
                               plumb_error *err);
-/* What of them concerns rendering; the run and its state are the caller's. */
+/* Fills in the options that concern rendering; the run and its state are the caller's. */
 void plumb_render_options_fill(struct plumb_render_options *out, const plumb_report_options *o);
 
-/* The signatures of the run in the folder, or beside the file, `report`; `*there` false: it has
- * none, and `out` stays as it is. Errors: those of plumb_signature_read(). */
+/* Reads the signatures of the run in the folder `report`, or those next to the file `report`.
+ * `*there` false: it has none, and `out` stays as it is. Errors: those of
+ * plumb_signature_read(). */
 int plumb_signature_beside(struct plumb_signature *out, bool *there, const char *report,
                            plumb_error *err);
 

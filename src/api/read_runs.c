@@ -114,15 +114,15 @@ int plumb_run_list_render(char **out, const plumb_run_list *list, plumb_error *e
     return PLUMB_OK;
 }
 
-/* Whether the run's process is alive. What cannot be told counts as alive: pruning must not guess.
- */
+/* Whether the run's process is alive. If that is not known, it counts as alive: pruning must not
+ * guess. */
 static bool still_records(const char *path, void *arg)
 {
     struct plumb_load load;
     plumb_error err = {0, ""};
     (void)arg;
     if (plumb_load_run(&load, path, &err) < 0)
-        return err.code != PLUMB_ERR_FORMAT; /* a mapping nobody can read anyway */
+        return err.code != PLUMB_ERR_FORMAT; /* a mapping that no reader accepts anyway */
     plumb_timing_fini(&load.timing);
     return load.state == PLUMB_LOAD_LIVE;
 }

@@ -1,4 +1,4 @@
-/* read_signature.c: signatures of the public interface: those beside a report, or of a file alone.
+/* read_signature.c: signatures of the public interface: those next to a report, or of a file alone.
  * Any thread. */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* read_tables.c: traces of the public interface: finds the file, reads it, hands out its columns.
- * The structs of columns are the table's own, with other names: both are checked to agree. */
+/* read_tables.c: traces of the public interface: finds the file, reads it, hands out its
+ * columns. The structs of columns are the table's own under other names; assertions check that
+ * both agree. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,8 +54,8 @@ static bool is_there(const char *path)
     return stat(path, &st) == 0;
 }
 
-/* The trace of a run that was killed is finished with its report. What goes wrong with that is for
- * the report to tell: the trace can be read in any case. */
+/* The trace of a run that was killed is finished with its report. An error is left to the report:
+ * the trace can be read in any case. */
 static void recover(const char *run)
 {
     char report[PATH_BYTES + sizeof PLUMB_TIMING_NAME];
@@ -64,7 +65,8 @@ static void recover(const char *run)
         plumb_report_close(made);
 }
 
-/* The trace alone, as a disk that was full leaves it, or somebody who copied nothing else. */
+/* Whether the folder holds a trace, even without other files of the run: a disk was full, or only
+ * the trace was copied. */
 static bool lies_in(char *out, const char *folder)
 {
     return folder && snprintf(out, PATH_BYTES, "%s/" PLUMB_TRACE_FILE_NAME, folder) < PATH_BYTES &&
@@ -110,7 +112,7 @@ static int find(char *out, const char *what, plumb_error *err)
 /* Kinds of files, as they begin. */
 enum kind { OTHER = 0, PERFETTO, CHROME, PACKED };
 
-/* As many bytes as are there, up to `room`; less than 0: they cannot be read. */
+/* Reads as many bytes as the file has, up to `room`; less than 0: they cannot be read. */
 static long read_begin(struct plumb_unpack *u, unsigned char *bytes, size_t room)
 {
     size_t n = 0, got = 1;
@@ -164,7 +166,7 @@ static int read_trace(struct plumb_table *out, const char *path, plumb_error *er
 {
     bool json;
     enum kind kind = kind_of(path, &json);
-    /* The account of Perfetto's reader of what is wrong fits what is nothing. */
+    /* For a file of no known format, the error of Perfetto's reader fits best. */
     return kind == CHROME || json ? plumb_chrome_read(out, path, err)
                                   : plumb_perfetto_read(out, path, err);
 }
@@ -204,7 +206,7 @@ const struct plumb_table *plumb_trace_table(const plumb_trace *trace)
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-/* As much of `from` as the caller knows of; his size stays. */
+/* Copies as much of `from` as the caller's struct holds; its size stays. */
 static void hand_out(void *out, const void *from, size_t size)
 {
     size_t known;

@@ -1,4 +1,4 @@
-/* read_tables.h: the table behind a trace of the public interface, for the other files of this
+/* read_tables.h: the table that holds a trace of the public interface, for the other files of this
  * folder. */
 #ifndef PLUMB_API_READ_TABLES_H
 #define PLUMB_API_READ_TABLES_H

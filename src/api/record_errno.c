@@ -2,9 +2,9 @@
  * at errno only after the block whose span ends.
  *
  * Functions that may wait, allocate, open or ask the helper are called through a wrapper, which
- * keeps it. The rest (spans, scopes, samples, counters, events of allocators) have no system call
- * but on slow paths of their own, which keep it there: they are to cost nanoseconds, and a wrapper
- * is two more calls. tests/runtime/errno.sh calls every one of both kinds. */
+ * preserves errno. The rest (spans, scopes, samples, counters, events of allocators) make a system
+ * call only on slow paths of their own, which preserve it there: they must cost nanoseconds, and a
+ * wrapper is two more calls. tests/runtime/errno.sh calls every one of both kinds. */
 #include <errno.h>
 
 #include "api/record_errno.h"

@@ -196,8 +196,8 @@ static void fill_table(void)
 
 /* ---- Meeting other copies -------------------------------------------------------------------- */
 
-/* Where no file may be as large as a page, a memfd neither: a named page, which newer kernels know.
- */
+/* A named page, which newer kernels know. It works even if no file may be as large as a page: that
+ * limit holds for a memfd too. */
 static void *named_page(size_t bytes)
 {
     void *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -230,9 +230,9 @@ static void leave_rendezvous(void)
     mprotect(page, bytes, PROT_READ);
 }
 
-/* Threads, trace points and destructors of other objects point into the runtime for as long as the
- * process lives. libplumb.so is linked never to be unloaded; a plug-in with a static copy is not.
- */
+/* Threads, trace points and destructors of other objects point into the runtime for as long as
+ * the process lives. libplumb.so is linked never to be unloaded; a plug-in with a static copy is
+ * not. */
 static void stay(void)
 {
     Dl_info here;
@@ -323,8 +323,8 @@ static bool is_marked(void)
 }
 
 /* 101: in a program that holds a static copy, before the program's own constructors, and after its
- * destructors. What it calls may be the program's, malloc() with a trace point in it for one, and
- * so come here again. */
+ * destructors. It calls functions that the program may replace, such as a malloc() with a trace
+ * point in it, and so may be entered again. */
 __attribute__((constructor(101))) static void plumb_load(void)
 {
     static uint32_t begun;

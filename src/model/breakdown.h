@@ -5,7 +5,7 @@
  *   total_kernel_time_ms, num_kernels, top_kernels [{name, ms, cuda_ms, cpu_ms, count}]
  *   total_host_time_ms, num_host_ops,
  *   top_host_ops [{name, ms, cuda_ms, cpu_ms, cpu_total_ms, count}]
- *   runs, run_time_ms, and trace_left_out where the trace beside it lacks spans
+ *   runs, run_time_ms, and trace_left_out where the trace next to it lacks spans
  *
  * `ms` is what rows are sorted by: device time of a kernel, own time on the host of an operation
  * (without what is nested in it), so that the sum of a list counts nothing twice and, on one
@@ -37,7 +37,7 @@ struct plumb_breakdown {     /* zeroed: empty */
     uint64_t lost; /* runs that found no memory */
 };
 
-/* What the file says besides its rows. */
+/* The fields of the file other than its rows. */
 struct plumb_breakdown_head {
     const char *name;
     int32_t rank;

@@ -1,9 +1,9 @@
 /* signature.c: writes the file of I/O signatures. Owns the spelling of every field of
- * timing_io_signature.json; what they mean stands in docs/signature-json.md, and
+ * timing_io_signature.json; docs/signature-json.md says what they mean, and
  * src/read/run/signature.c is the other half.
  *
- * Files of this name existed before plumb: `stages` and what its tools read of an entry
- * (`input_signatures`, `output_signature`, `metadata`) keep their form, the rest stands beside it.
+ * Files of this name existed before plumb: `stages` and the fields of an entry that its tools read
+ * (`input_signatures`, `output_signature`, `metadata`) keep their form; other fields are additions.
  * Any thread, one file at a time. */
 #include "model/signature.h"
 
@@ -72,7 +72,7 @@ static void write_tensor(struct plumb_json *j, const struct plumb_signature_tens
     plumb_json_object_end(j);
 }
 
-/* What JSON lacks is a text, as Python and JavaScript spell it. */
+/* A number that JSON lacks is a text, as Python and JavaScript spell it. */
 static void write_real(struct plumb_json *j, double value)
 {
     if (value - value == 0)
@@ -175,7 +175,8 @@ static void write_stages(struct plumb_json *j, const char *key,
     plumb_json_object_end(j);
 }
 
-/* `stages` is of the request that began last, as in timing.json; what all calls brought follows. */
+/* `stages` is of the request that began last, as in timing.json; the signatures of all calls
+ * follow. */
 static void write_requests(const struct plumb_signature *s, struct plumb_json *j)
 {
     const struct plumb_signature_request *last = &s->requests[s->request_count - 1];

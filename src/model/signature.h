@@ -1,9 +1,9 @@
-/* signature.h: the model of `timing_io_signature.json`: what went into each stage and what came
- * out, by shape and type. Its fields are those of docs/signature-json.md.
+/* signature.h: the model of `timing_io_signature.json`: the inputs and outputs of each stage, by
+ * shape and type. Its fields are those of docs/signature-json.md.
  *
- * The runtime fills it, the writer below makes the file, src/read/run reads it back. Owned as a
- * whole: every text and array lives in `arena` and dies with plumb_signature_fini(). Not shared
- * between threads. */
+ * libplumb fills it, the writer below makes the file, src/read/run reads it back. Owned as a whole:
+ * every text and array lives in `arena` and dies with plumb_signature_fini(). Not shared between
+ * threads. */
 #ifndef PLUMB_MODEL_SIGNATURE_H
 #define PLUMB_MODEL_SIGNATURE_H
 
@@ -77,10 +77,10 @@ struct plumb_signature_item {
     struct plumb_signature_value value;
 };
 
-/* What a call, or several calls of the same signature, brought. */
+/* The values of a call, or of several calls of the same signature. */
 struct plumb_signature_call {
     uint64_t count;         /* calls; of an entry of `distinct` */
-    uint64_t dropped;       /* values of the last of them that found no room */
+    uint64_t dropped;       /* values of the last of them that did not fit */
     const char *request_id; /* that the last of them was for; NULL: none */
     struct plumb_signature_items inputs, outputs, metadata;
 };
@@ -91,15 +91,15 @@ struct plumb_signature_stage {
     struct plumb_signature_call last;      /* of the last call that succeeded */
     struct plumb_signature_call *distinct; /* first-seen order */
     size_t distinct_count;
-    uint64_t other_calls; /* whose signatures were one too many to be kept */
+    uint64_t other_calls; /* whose signatures were beyond the bound */
 };
 
-/* What the calls for one request brought. */
+/* The values of the calls for one request. */
 struct plumb_signature_request {
     const char *id;
     struct plumb_signature_stage *stages; /* names differ */
     size_t stage_count;
-    uint64_t other_calls; /* whose signatures were one too many to be kept */
+    uint64_t other_calls; /* whose signatures were beyond the bound */
 };
 
 struct plumb_signature {

@@ -1,4 +1,4 @@
-/* signature_pack.h: what a stage was given and gave, as one piece of bytes: how it lies in a live
+/* signature_pack.h: the inputs and outputs of a stage as one piece of bytes: its form in a live
  * mapping, and how it is made in place, without allocating, while the stage runs.
  *
  *     plumb_pack_begin(p, PLUMB_PACK_INPUT, "latents");
@@ -42,7 +42,7 @@ void plumb_pack_value(struct plumb_pack *p, const struct plumb_signature_value *
 void plumb_pack_list(struct plumb_pack *p, uint32_t count);
 void plumb_pack_fields(struct plumb_pack *p, uint32_t count);
 void plumb_pack_field(struct plumb_pack *p, const char *name);
-/* Takes the place of an earlier item of that part and name. What did not fit is counted. */
+/* Replaces an earlier item of that part and name. An item that does not fit is counted. */
 void plumb_pack_end(struct plumb_pack *p);
 
 /* Never 0. Equal for equal names, types, shapes, strides and devices of inputs and outputs,

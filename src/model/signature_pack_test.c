@@ -1,5 +1,4 @@
-/* Tests of signature_pack.c: what is packed comes out again, and bytes that are anything harm
- * nobody. */
+/* Tests of signature_pack.c: packed values come out again, and any other bytes do no harm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Tests of signature.c: what stands in timing_io_signature.json. That it reads back is tested with
- * the reader. */
+/* Tests of signature.c: the contents of timing_io_signature.json. The tests of the reader read it
+ * back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* timing.c: writes the timing report: the run, its nodes, call tree and counts; timing_write_*.c
- * have the rest. What the fields mean stands in docs/timing-json.md, and src/read/run/timing*.c
- * is the other half.
+ * have the rest. docs/timing-json.md says what the fields mean, and src/read/run/timing*.c is the
+ * other half.
  *
  * Two kinds of fields: figures for people and scripts (`_ms`, `_mb`, `percentage`), and the
  * integers and doubles they come from (`_ns`, `_bytes`), from which the reader restores the model
@@ -81,7 +81,7 @@ static void write_sketch(struct plumb_json *j, const struct plumb_timing_channel
     plumb_json_array_end(j);
 }
 
-/* What merging needs: integers, and the quantiles as they were found. */
+/* The figures that merging needs: integers, and the quantiles as they were measured. */
 static void write_channel_exact(struct plumb_json *j, const struct plumb_timing_channel *c)
 {
     const struct plumb_stats *s = &c->ns;

@@ -1,4 +1,5 @@
-/* timing.h: the model of a timing report (`timing.json`): what a run measured, in integers of ns.
+/* timing.h: the model of a timing report (`timing.json`): the measurements of a run, in integers of
+ * ns.
  *
  * The live mapping (live/read.h) fills it, the writer below makes the file, src/read/run reads it
  * back, src/report prints it. Owned as a whole: every string and array lives in `arena` and dies
@@ -49,16 +50,16 @@ struct plumb_timing_pair {
 struct plumb_timing_use {
     uint32_t pool;                          /* index in `pools` */
     uint64_t allocated, reserved;           /* at the end */
-    uint64_t peak_allocated, peak_reserved; /* the highest meanwhile */
+    uint64_t peak_allocated, peak_reserved; /* the highest while it was open */
 };
 
-/* What a node, a request or a checkpoint saw. Of several runs: the last one's end, the highest
- * peak, the sum of what each added. */
+/* The memory of a node, a request or a checkpoint. Of several runs: the last one's end, the highest
+ * peak, the sum of the growths. */
 struct plumb_timing_memory {
     uint64_t samples; /* runs whose resident set was read; 0: the four below are not known */
     uint64_t rss, peak_rss;
     int64_t growth;      /* at the end minus at the begin */
-    bool peak_exact;     /* the kernel counted the peak; else the highest of what was sampled */
+    bool peak_exact;     /* the kernel counted the peak; false: it is the highest sample */
     uint32_t reset_peak; /* 0: the peak counts from an earlier scope's begin */
     struct plumb_timing_use *uses;
     size_t use_count;
@@ -83,7 +84,7 @@ struct plumb_timing_pool {
     uint64_t peak_at_ns;            /* of peak_allocated, since the run's start */
     uint64_t allocated_at_reserved; /* allocated bytes when peak_reserved was reached */
     uint64_t allocs, alloc_bytes, frees, free_bytes;
-    uint64_t unknown_frees;       /* of pointers that nobody had allocated */
+    uint64_t unknown_frees;       /* of pointers that were not allocated from the pool */
     uint64_t untracked;           /* blocks beyond the bound: in the sums, without owner */
     uint64_t free_bytes_reserved; /* at the end, in reserved segments: not allocated ... */
     uint64_t largest_free;        /* ... and the largest hole of it; both 0: no segment is known */
@@ -134,7 +135,7 @@ struct plumb_timing_lane {
     const char *name, *device; /* NULL: none */
     uint64_t events, dropped, refused_times, launches;
     uint64_t busy_ns;    /* of its spans */
-    uint64_t unknown_ns; /* of them, those whose launch nobody told */
+    uint64_t unknown_ns; /* of them, those whose launch is unknown */
     bool launch_only;
 };
 struct plumb_timing_clock {
@@ -379,9 +380,9 @@ uint64_t plumb_timing_skip_of(const struct plumb_timing *t, const char *pipeline
 /* The part of the time that belongs to `node` alone, so that the parts of all rows add up: its self
  * time; for a node without any (async spans, samples measured elsewhere) its outermost time. */
 uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node);
-/* What the row's host times are, where a device is concerned: "events": the device's own times
- * stand beside them; "synced": the device was waited for, host times hold its work; "launch":
- * launch times only; "": it has no device. */
+/* Returns the meaning of the row's host times with respect to a device: "events": the device's own
+ * times are given separately; "synced": the device was waited for, so host times include its work;
+ * "launch": launch times only; "": it has no device. */
 const char *plumb_timing_device_times(const struct plumb_timing_node *node);
 /* The total without the time that threads did not run. */
 static inline uint64_t plumb_timing_on_cpu_ns(const struct plumb_timing_node *node)

@@ -1,5 +1,5 @@
-/* timing_devices.c: what follows from the times of devices and waits: what a row's host times are
- * worth, what a request cannot account for. Any thread. */
+/* timing_devices.c: conclusions from the times of devices and waits: the meaning of a row's host
+ * times, and the part of a request that is in no stage. Any thread. */
 #include <inttypes.h>
 #include <string.h>
 

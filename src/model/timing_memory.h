@@ -1,4 +1,4 @@
-/* timing_memory.h: what is reckoned from the memory that a run measured: sums over its pools, and
+/* timing_memory.h: figures computed from the memory that a run measured: sums over its pools, and
  * the analysis of its checkpoints. The JSON writer and the reports share it, so that their figures
  * are the same. No state; any thread. */
 #ifndef PLUMB_MODEL_TIMING_MEMORY_H
@@ -8,15 +8,15 @@
 
 struct plumb_timing_bytes {
     uint64_t allocated, reserved, peak_allocated, peak_reserved;
-    /* What the pools keep from others: reserved, or allocated where a pool tells of no reserving.
-     */
+    /* Bytes that other programs cannot use: reserved, or allocated for a pool that does not report
+     * reserved bytes. */
     uint64_t held, peak_held;
 };
 
 /* Whether something was measured at all. */
 bool plumb_timing_measured(const struct plumb_timing_memory *m);
-/* Whether pool `i` counts in sums: the process's heap, as malloc() is watched, only where the
- * program told of no pool itself. */
+/* Whether pool `i` counts in sums: the process's heap, as malloc() is watched, only if the program
+ * reports no pool itself. */
 bool plumb_timing_pool_counts(const struct plumb_timing *t, size_t i);
 /* Sums over the pools that count; all 0 where there is none. The peak of a sum may be less than the
  * sum of peaks, which is what this is: pools need not be at their peaks at one time. */

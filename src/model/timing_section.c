@@ -63,7 +63,7 @@ static void join_use(struct plumb_timing_memory *to, const struct plumb_timing_u
     use->peak_reserved = larger(use->peak_reserved, from->peak_reserved);
 }
 
-/* `to->uses` has room for those of all rows. */
+/* `to->uses` holds those of all rows. */
 static void join_memory(struct plumb_timing_memory *to, const struct plumb_timing_memory *from)
 {
     if (from->samples > 0) {

@@ -1,6 +1,6 @@
-/* timing_section.h: the part of a run that stands under the old names at the top of timing.json and
- * in the human summary: one request, or, where there are none, the whole run. Its stages have one
- * entry a name. */
+/* timing_section.h: the part of a run that has the old names at the top of timing.json and in the
+ * human summary: one request, or, if there are none, the whole run. Its stages have one entry a
+ * name. */
 #ifndef PLUMB_MODEL_TIMING_SECTION_H
 #define PLUMB_MODEL_TIMING_SECTION_H
 

@@ -1,4 +1,4 @@
-/* Tests of timing*.c: what stands in timing.json. That it reads back is tested with the reader. */
+/* Tests of timing*.c: the contents of timing.json. The tests of the reader read it back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* timing_write_devices.c: `collectors`, and what rows and requests have of devices, in timing.json.
+/* timing_write_devices.c: `collectors`, and the device fields of rows and requests, in timing.json.
  * Any thread. */
 #include <string.h>
 

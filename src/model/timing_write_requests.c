@@ -88,7 +88,7 @@ void plumb_timing_write_request(const struct plumb_timing *t, struct plumb_json 
     plumb_json_object_end(j);
 }
 
-/* One line each: there may be thousands. What is usual is left out. */
+/* One line each: there may be thousands. Fields with the usual value are left out. */
 static void write_stage_run(struct plumb_json *j, const struct plumb_timing_stage_run *run)
 {
     plumb_json_object_inline(j);

@@ -19,8 +19,8 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Bytes of the character at `p` that may go to a terminal as they are; 0: none. A backslash that
- * looks like the notation for a byte is none, so that distinct names look distinct. */
+/* Bytes of the character at `p` if it may go to a terminal as it is, otherwise 0. A backslash that
+ * looks like the notation for a byte gives 0, so that distinct names look distinct. */
 static size_t printable(const char *p)
 {
     const unsigned char *u = (const unsigned char *)p;

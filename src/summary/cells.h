@@ -11,8 +11,8 @@
 /* `text` padded to `width` characters (never cut). Control characters and bytes that are not UTF-8
  * become \xHH, so that no name can steer a terminal or break a line. */
 void plumb_put_left(struct plumb_buf *out, const char *text, size_t width);
-/* The width of a column of names that has `width` so far: room for what plumb_put_left() makes of
- * `text`, unless that is wider than `most`. */
+/* The width of a column of names that has `width` so far: it fits the output of plumb_put_left()
+ * for `text`, unless that is wider than `most`. */
 enum { PLUMB_WIDTH_NODE_MOST = 64, PLUMB_WIDTH_NAME_MOST = 24 };
 size_t plumb_width_for(size_t width, const char *text, size_t most);
 void plumb_put_right(struct plumb_buf *out, const char *text, size_t width);

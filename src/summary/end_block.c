@@ -1,5 +1,5 @@
-/* end_block.c: see end_block.h. A few lines at most on a healthy run: what needs attention gets a
- * line, what is in order gets none. */
+/* end_block.c: see end_block.h. On a healthy run it has a few lines at most: only a fact that needs
+ * attention gets a line. */
 #include "summary/end_block.h"
 
 #include <inttypes.h>
@@ -115,7 +115,7 @@ static void tell_preempted(const struct plumb_timing *t)
     }
 }
 
-/* What is in the trace, and what is not. */
+/* The lines about the trace: what is missing from it, and why. */
 static void tell_trace(const struct plumb_timing *t, const char *dir)
 {
     if (!t->trace.end)

@@ -48,8 +48,8 @@ const char *plumb_fold_name(const struct plumb_fold_names *names, struct plumb_a
                             const char *pipeline, const char *phase, const char *name);
 
 /* Figures add up exactly; quantiles are those of the joined histograms. The strings and everything
- * else are those of `t`, which must live as long. What refers to nodes by number, other than the
- * tree, must not be read from out->timing. Errors: PLUMB_ERR_MEMORY. */
+ * other than nodes and tree are those of `t`, which must live as long. Other lists that refer to
+ * nodes by number must not be read from out->timing. Errors: PLUMB_ERR_MEMORY. */
 int plumb_fold_init(struct plumb_fold *out, const struct plumb_timing *t, plumb_error *err);
 /* The same by names that are known, of this report and perhaps of others. */
 int plumb_fold_init_by(struct plumb_fold *out, const struct plumb_timing *t,

@@ -111,9 +111,9 @@ static void take_device(struct plumb_rank_row *r, struct plumb_rank_row *all)
     all->device_ns -= r->device_ns;
 }
 
-/* rows[0] is all of a node, the `n` behind it what is known of it by shapes: leaves the rest in
- * rows[0]. A damaged mapping may know more by shapes than there is. Returns whether rows[0] still
- * holds anything. */
+/* rows[0] is all of a node; the `n` rows after it are the parts with known shapes. Leaves the rest
+ * in rows[0]. A damaged mapping may have more in the parts than in the whole. Returns whether
+ * rows[0] still holds anything. */
 static bool split(struct row *rows, size_t n)
 {
     struct plumb_rank_row *all = &rows[0].r;
@@ -136,7 +136,7 @@ static bool split(struct row *rows, size_t n)
         rows[1].r.device_ns += all->device_ns;
         rows[1].r.self_device_ns += all->self_device_ns;
     }
-    /* What rounding has left of the host time is not lost. */
+    /* The part of the host time that rounding has left over is kept. */
     rows[1].r.host_ns += all->host_ns;
     all->host_ns = 0;
     /* Samples of no known call: they are what the row counts, as where there are no calls. */

@@ -230,7 +230,7 @@ static void device_time_goes_with_the_shapes_when_all_runs_had_the_same(void **s
         "\"device_us\":4,\"count\":1},{\"name\":\"denoise\",\"shapes\":\"\","
         "\"self_device_us\":1,\"device_us\":5,\"count\":1}]\n");
     empty(NULL);
-    /* What is left of no sample is that of failed calls. */
+    /* Device time that is left, without a sample, is that of failed calls. */
     node.device.ns.total = 6 * US;
     make_of(&t, &both);
     assert_null(strstr(json.data, "\"shapes\":\"\""));

@@ -132,8 +132,7 @@ static void set_percents(struct plumb_summary *s)
     }
 }
 
-/* ---- What lies in what ------------------------------------------------------------------------
- */
+/* ---- What lies in what ----------------------------------------------------------------------- */
 
 enum { MOST_LEVELS = 256 }; /* deeper than spans can be; a chain from a hostile file ends here */
 
@@ -172,8 +171,8 @@ int plumb_summary_levels(const struct plumb_timing *t, uint32_t *level)
     return PLUMB_OK;
 }
 
-/* What lies in spans of other tables or phases only is outermost here: outermost_ns knows just
- * what lies in no span at all. */
+/* A place inside spans of other tables or phases only is outermost in this table. outermost_ns
+ * covers only places that lie in no span at all. */
 static void add_topmost(const struct plumb_timing *t, struct plumb_summary_row **row_of)
 {
     const struct plumb_summary_row *const *rows = (const struct plumb_summary_row *const *)row_of;
@@ -192,7 +191,7 @@ static void add_topmost(const struct plumb_timing *t, struct plumb_summary_row *
     }
 }
 
-/* Sorts the `n` chosen rows; takes `rows`, which has room for twice as many. */
+/* Sorts the `n` chosen rows; takes `rows`, which has space for 2 * n. */
 static void settle(struct plumb_summary *out, struct plumb_summary_row *rows, size_t n,
                    const struct plumb_summary_options *o)
 {
@@ -305,7 +304,7 @@ static bool is_in_loop(const struct plumb_summary_row *row, const char *phase)
     return strcmp(row->phase, phase) == 0 && row->phase_count > 1;
 }
 
-/* How often the loop of a phase ran when nobody said; 0: there is no loop. */
+/* How often the loop of a phase ran, if the program did not report it; 0: there is no loop. */
 static uint64_t runs_of_phase(const struct plumb_summary *s, size_t begin, size_t end,
                               const char *phase)
 {

@@ -1,9 +1,9 @@
 /* table.h: the rows of a summary, chosen, ordered and added up, and the fixed-width table
  * made of them. Used by libplumb and by libplumb-read. Any thread, one summary at a time.
  *
- * What adds up: a node that runs inside another must not be counted twice, so TOTAL adds only runs
- * that lie in no other run of the table's rows, and the average per frame only those that lie in no
- * other run of its phase. */
+ * Sums: a node that runs inside another must not be counted twice, so TOTAL adds only runs that lie
+ * in no other run of the table's rows, and the average per frame only those that lie in no other
+ * run of its phase. */
 #ifndef PLUMB_SUMMARY_TABLE_H
 #define PLUMB_SUMMARY_TABLE_H
 
@@ -33,7 +33,7 @@ struct plumb_summary_row {
     double p50_ms, p90_ms, p95_ms, p99_ms;
     double outermost_ms;  /* what TOTAL adds: runs that lie in no other run of the table */
     double phase_ms;      /* what the average of the phase adds: ... of the phase */
-    uint64_t phase_count; /* runs behind phase_ms */
+    uint64_t phase_count; /* runs that make up phase_ms */
     double own_ms;        /* plumb_timing_own_ns() */
     double percent;       /* own_ms of all rows of the pipeline */
     uint64_t device_count;
@@ -87,8 +87,8 @@ int plumb_summary_levels(const struct plumb_timing *t, uint32_t *level);
 size_t plumb_summary_group_end(const struct plumb_summary *s, size_t begin);
 /* Rows of [begin, end) that are shown. */
 size_t plumb_summary_shown(const struct plumb_summary *s, size_t begin, size_t end);
-/* Frames that the rows [begin, end) are divided by; 0: unknown, or the rows are of several phases.
- */
+/* Frames that the rows [begin, end) are divided by; 0: unknown, or the rows are of several
+ * phases. */
 uint64_t plumb_summary_frames(const struct plumb_summary *s, size_t begin, size_t end);
 double plumb_summary_total_ms(const struct plumb_summary *s, size_t begin, size_t end);
 /* The `i`-th average of the rows [begin, end), phases in the order of the rows. False: there are
@@ -122,7 +122,7 @@ int plumb_summary_table(struct plumb_buf *out, const struct plumb_timing *t,
 
 /* ---- Pieces that the other text renderers share ---------------------------------------------- */
 
-/* What a column of rows [begin, end) is shown in; `offset` is that of a time in ms. */
+/* Returns the unit of a column of the rows [begin, end); `offset` is that of a time in ms. */
 const struct plumb_unit *plumb_summary_unit(const struct plumb_summary *s, size_t begin, size_t end,
                                             size_t offset, enum plumb_unit_choice usual);
 /* "Profiling Summary (103 frames, skip_first_n=3)", parts as known, of the rows [begin, end). */

@@ -114,8 +114,7 @@ static void the_average_divides_by_known_frames_else_by_the_first_row(void **sta
     plumb_timing_fini(&t);
 }
 
-/* Columns stay columns: of 49 characters, which the table makes room for, and of 65, which it does
- * not. */
+/* Columns stay aligned: a name of 49 characters widens its column, one of 65 does not. */
 static void a_long_name_widens_its_column_within_bounds(void **state)
 {
     struct plumb_timing t;

@@ -1,6 +1,6 @@
 /* text_table.h: tables of aligned columns for people. Every table that plumb prints or writes as
  * text is laid out here: the one that a run ends in, those of the commands, and the summary of a
- * rank. What a cell says, and the lines above and below a table, are for the caller.
+ * rank. The caller provides the cells, and the lines above and below a table.
  *
  *     struct plumb_text_column columns[] = {{.left = true, .width = 40, .most = 64},
  *                                           {.gap = 1, .width = 10, .most = 10}};
@@ -36,7 +36,7 @@ struct plumb_text_column {
 struct plumb_text_table {
     struct plumb_text_column *columns; /* the caller's; their widths are changed */
     size_t column_count;
-    struct plumb_buf cells; /* one after another, each with a NUL behind it */
+    struct plumb_buf cells; /* one after another, each followed by a NUL */
     size_t begun;           /* in `cells`: where the cell that is being made begins */
     size_t column;          /* of that cell */
     size_t read;            /* in `cells`: the next cell that is written */

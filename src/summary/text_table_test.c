@@ -1,4 +1,4 @@
-/* text_table_test.c: where the cells of a table stand. */
+/* text_table_test.c: the places of a table's cells. */
 #include "summary/text_table.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* content_hash.h: 64-bit hashes of values: of their bytes in order, and of values in whatever
- * order. The same on every processor (of little-endian byte order, as all that plumb runs on). No
- * protection against anybody who wants two contents to have one hash.
+ * order. The same on every processor (of little-endian byte order, as all that plumb runs on). They
+ * do not protect against contents that are made to have one hash.
  *
  * Reference: the in-order hash multiplies the halves of each 64-bit word after adding a key, as
  * UMAC does (Black, Halevi, Krawczyk, Krovetz, Rogaway, 1999), in eight independent sums. */

@@ -5,7 +5,7 @@
  *     float64 float32 float16 bfloat16 float8_e4m3fn float8_e5m2
  *     int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool complex64 complex128
  *
- * with "x<lanes>" behind it when an element is a vector (float32x4), and any other type as
+ * followed by "x<lanes>" when an element is a vector (float32x4), and any other type as
  * "dlpack(<code>,<bits>,<lanes>)", which stands for exactly that type.
  *
  * A device is spelled "<kind>:<index>"; the host is "cpu" alone, as PyTorch prints it. The kinds

@@ -1,5 +1,5 @@
-/* moments.c: the choice of a path. The last one is no kernel at all: value_stats.c converts every
- * value to double then, as it does for the types that have no kernel. */
+/* moments.c: the choice of a path. The last entry has no kernels: value_stats.c then converts every
+ * value to double, as it does for the types that have no kernel. */
 #include "tensor/moments.h"
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is asked for beside the two sums. */
+/* Figures in addition to the two sums. */
 enum plumb_moments_flags {
     PLUMB_MOMENTS_SPREAD = 1, /* squares and bounds */
     PLUMB_MOMENTS_ZEROS = 2,
@@ -19,8 +19,8 @@ enum plumb_moments_flags {
     PLUMB_MOMENTS_VARIANTS = 8
 };
 
-/* Means nothing, but for `abs_sum`, when that is not finite: then a value is NaN or infinite, or
- * the sum has left the range of single precision. */
+/* If `abs_sum` is not finite, the other members mean nothing: a value is NaN or infinite, or the
+ * sum has left the range of single precision. */
 struct plumb_moments {
     double sum;     /* of x - pivot */
     double abs_sum; /* of |x| */

@@ -12,7 +12,7 @@
 
 enum { LINES = 4, GROUP = 32 * LINES, DEPTH = 7, AHEAD_BYTES = 4096 };
 
-/* What subnormal numbers add up to is at most a few times 2^-126 a value. */
+/* The sum of subnormal numbers is at most a few times 2^-126 a value. */
 #define SMALLEST_MEAN 0x1p-100
 
 /* One sum for each line of a group; apart, because a dot product takes six cycles. */

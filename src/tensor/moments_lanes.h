@@ -91,8 +91,9 @@ LANES_INLINE void add_group(struct lanes *l, struct octet x, vec pivot, unsigned
         l->squares = v_add(l->squares, tree_squares(x));
 }
 
-/* One line a prefetch: of `bytes`, at most 512, AHEAD_BYTES behind `at`. No access, so any address
- * will do. Into L1 where the loop is as fast as L2; else L1 is not worth the room. */
+/* One line a prefetch: of `bytes`, at most 512, AHEAD_BYTES after `at`. It is not an access, so any
+ * address will do. Into L1 if the loop is as fast as L2; otherwise into L2, to leave L1 to the
+ * loop. */
 LANES_INLINE void prefetch(const unsigned char *at, size_t bytes, bool near)
 {
     uintptr_t ahead = (uintptr_t)at + AHEAD_BYTES;
@@ -112,7 +113,7 @@ LANES_INLINE void prefetch(const unsigned char *at, size_t bytes, bool near)
 #undef LINE
 }
 
-/* What is left before the first group, and behind the last. */
+/* Adds the values before the first group and after the last. */
 LANES_INLINE void add_rest(struct plumb_moments *out, const unsigned char *at, size_t n,
                            size_t bytes, float pivot, one_fn one, unsigned flags)
 {

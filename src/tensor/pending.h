@@ -1,9 +1,9 @@
-/* pending.h: records that are on their way to a file of lines, in memory that outlives the process:
- * "<file>.<pid>.pending" beside the file. The process makes lines of them now and then; where it
- * was killed before, whoever reads the file makes the rest.
+/* pending.h: records on their way to a file of lines, in memory that outlives the process:
+ * "<file>.<pid>.pending" next to the file. The process makes lines of them periodically; if it is
+ * killed before that, the reader of the file makes the rest.
  *
- * The file is mapped as it is by both. Positions count bytes for ever; a record lies at its
- * position modulo PLUMB_PENDING_RING in one piece, so behind the ring there is room for one. */
+ * Both map the file as it is. Positions count bytes without end. A record lies in one piece at its
+ * position modulo PLUMB_PENDING_RING, so the ring is followed by space for one record. */
 #ifndef PLUMB_TENSOR_PENDING_H
 #define PLUMB_TENSOR_PENDING_H
 

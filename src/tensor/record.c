@@ -1,6 +1,6 @@
-/* record.c: records as bytes. A record has room for everything that a tensor and the statistics
- * asked for could bring, some 8 KB; of that a small tensor sets 400 bytes. Only these are copied to
- * the queue, which would not stay in a cache otherwise.
+/* record.c: records as bytes. The struct holds everything that a tensor and the chosen statistics
+ * can have, some 8 KB; a small tensor sets 400 bytes of that. Only these are copied to the queue,
+ * which would not stay in a cache otherwise.
  *
  *     sizes and head, then: the shape, statistics (to the last that is wanted), the program's own,
  *     module, phase, label, reason, reasons of own statistics; texts with their NUL; filled up to 8

@@ -1,7 +1,6 @@
-/* record.h: what is known of one tensor that a layer gave out: as a struct, as bytes one behind the
- * other, and as a line of JSON. Whoever records packs it, whoever writes the file makes the line:
- * the process itself, or a reader after it was killed (pending.h). Any thread, no allocation but
- * the buffer's. */
+/* record.h: the record of one tensor that a layer gave out: as a struct, as packed bytes, and as a
+ * line of JSON. The recording thread packs it. The line is made by the process itself, or by a
+ * reader after the process was killed (pending.h). Any thread, no allocation but the buffer's. */
 #ifndef PLUMB_TENSOR_RECORD_H
 #define PLUMB_TENSOR_RECORD_H
 
@@ -58,7 +57,7 @@ struct plumb_record_columns {
 int plumb_record_stat(const char *name);
 /* The name of one; NULL: there are no more. */
 const char *plumb_record_stat_name(int index);
-/* Adds the statistic unless it is there, or there is no room. */
+/* Adds the statistic, unless it is already there or the list is full. */
 void plumb_record_add_column(struct plumb_record_columns *c, const char *name, int index);
 
 /* ---- Bytes ---- */
@@ -70,8 +69,9 @@ enum { PLUMB_RECORD_BYTES = sizeof(struct plumb_act_record) + 8192 };
  * at 4095 bytes. */
 size_t plumb_record_pack(unsigned char *out, const struct plumb_act_record *r,
                          const struct plumb_record_columns *c);
-/* What pack wrote, of `room` bytes that may hold anything; returns how many they are, 0: none that
- * pack wrote. `module` and `phase` point into `in`. What is not set stays as it was. */
+/* Reads one record back from the `room` bytes at `in`, which may hold anything. Returns its size in
+ * bytes; 0: these are not a packed record. `module` and `phase` point into `in`. Members that the
+ * record does not set stay as they were. */
 size_t plumb_record_unpack(struct plumb_act_record *r, const unsigned char *in, size_t room);
 
 /* ---- Lines ---- */

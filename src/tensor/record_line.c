@@ -1,5 +1,5 @@
-/* record_line.c: statistics by name, and records as lines of JSON. The table is the list of what
- * PLUMB_ACTIVATIONS_STATS may name, beside what a program registers. */
+/* record_line.c: statistics by name, and records as lines of JSON. The table lists the names that
+ * PLUMB_ACTIVATIONS_STATS accepts, in addition to those that a program registers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ void plumb_record_add_column(struct plumb_record_columns *c, const char *name, i
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
-/* Every parser reads it: what JSON has no number for is the text that others write bare. */
+/* Every parser reads it: a number that JSON lacks is a string, the word that others write bare. */
 static void put_real(struct plumb_json *j, double v)
 {
     if (v != v)

@@ -83,7 +83,7 @@ static void a_small_record_takes_few_bytes(void **state)
     assert_true(plumb_record_pack(bytes, &r, &columns) < 320);
 }
 
-/* The last figure that is no list, and what lies before it. */
+/* The last of the single figures, and the bytes before it. */
 static void a_small_record_has_all_of_its_figures(void **state)
 {
     static const char *const names[] = {"sum", "std", "zeros", "hash_any", NULL};

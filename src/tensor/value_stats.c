@@ -1,7 +1,7 @@
 /* value_stats.c: one pass over a tensor's values.
  *
- * Memory is taken in chunks that stay in the second-level cache; whatever was asked for is found
- * while a chunk is there. What does not lie in long runs is first gathered into a buffer. Sums and
+ * Memory is taken in chunks that stay in the second-level cache; all figures are computed while a
+ * chunk is there. Values that do not lie in long runs are first gathered into a buffer. Sums and
  * bounds of a chunk come from a kernel (moments.h), and where a chunk is too hard for single
  * precision, or the type has no kernel, from conversion to double (value_totals.h). Values of one
  * byte are only counted, byte by byte: there are 256, and what 256 numbers add up to can be had at
@@ -23,13 +23,14 @@
 #include "tensor/value_load.h"
 #include "tensor/value_totals.h"
 
-/* Repeated by strides of 0 without end, a tensor of one element would hold the program up. */
+/* Without this bound a tensor of one element, repeated by strides of 0, would keep the program busy
+ * for ever. */
 #define ROWS_MOST (UINT64_C(1) << 36)
 
 enum { CHUNK_BYTES = 262144, GATHER_BYTES = 4096, COUNTERS = 8, PIVOTS = 3 };
 
-/* What lies behind `gathered` is set only where it is needed: clearing it takes as long as reading
- * thousands of values. */
+/* The members after `gathered` are set only where they are needed: clearing them takes as long as
+ * reading thousands of values. */
 struct pass {
     uint32_t want;
     size_t bytes; /* of a value */
@@ -62,7 +63,7 @@ static void add_slowly(struct pass *p, const unsigned char *at, uint64_t n)
     }
 }
 
-/* Squares of single precision must not have left its range, at either end. */
+/* Whether the squares stayed in the range of single precision, at either end. */
 static bool squares_are_good(double squares, uint64_t n)
 {
     return squares - squares == 0 && squares >= (double)n * 0x1p-100;

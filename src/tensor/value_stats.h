@@ -1,9 +1,9 @@
-/* value_stats.h: what the values of a tensor look like, found in one pass over its memory.
+/* value_stats.h: statistics of the values of a tensor, found in one pass over its memory.
  *
  * All figures but the counts are those of the finite values; NaN and the infinities are counted
- * beside them and change nothing else. (PyTorch lets one NaN swallow all figures: here `nan` > 0
- * says as much, and the figures still tell about the rest. plumb_value_ieee() gives PyTorch's.)
- * `std` is that of a sample, with n - 1 below, as torch.std() has it.
+ * separately and do not change the other figures. (PyTorch lets one NaN swallow all figures: here
+ * `nan` > 0 says as much, and the figures still tell about the rest. plumb_value_ieee() gives
+ * PyTorch's.) `std` is that of a sample, with n - 1 below, as torch.std() has it.
  *
  * float32, float16 and bfloat16 are read by vector instructions where the processor has them
  * (moments.h): sums then lie within 1e-6 of the sum of magnitudes, and `std`, `rms` and `l2` within
@@ -23,7 +23,7 @@
 
 struct plumb_moments_kernels;
 
-/* What is asked for beside n, nan, pos_inf, neg_inf, sum, abs_sum, mean and abs_mean. The first two
+/* Figures in addition to n, nan, pos_inf, neg_inf, sum, abs_sum, mean and abs_mean. The first two
  * have the values of enum plumb_moments_flags. */
 enum plumb_value_want {
     PLUMB_VALUE_SPREAD = 1, /* min, max, std, rms, l2 */

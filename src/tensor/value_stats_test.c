@@ -351,7 +351,7 @@ static void the_ends_of_the_range_have_statistics(void **state)
 
 /* ---- The program's own arithmetic ------------------------------------------------------------ */
 
-/* stats_of() itself compares numbers that are none. */
+/* stats_of() itself compares NaNs. */
 static struct plumb_value_stats untested_stats_of(const DLTensor *dl)
 {
     struct plumb_view view;

@@ -2,7 +2,7 @@
  * for its mean, once for the squares round it; then it is merged into the totals.
  *
  * Blocks whose sums or squares would leave the range of double are summed in long double (where it
- * is no wider, they become infinite). Any thread. */
+ * is not wider, they become infinite). Any thread. */
 #include "tensor/value_totals.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
-/* view.c: what a DLTensor says, checked before anybody computes with it.
+/* view.c: the fields of a DLTensor, checked before any code computes with them.
  *
- * Owns the rules of a sound descriptor. After plumb_view_init() these hold and
- * are not checked again: `count` is the product of the shape; every element lies within INT64_MAX
- * bytes of the first, and none wraps round the end of the address space. Whether the memory is
- * there is for the program to know. Pure, any thread. */
+ * Owns the rules of a sound descriptor. After plumb_view_init() these hold and are not checked
+ * again: `count` is the product of the shape; every element lies within INT64_MAX bytes of the
+ * first, and none wraps round the end of the address space. Only the program knows whether the
+ * memory is there. Pure, any thread. */
 #include "tensor/view.h"
 
 #include <inttypes.h>
