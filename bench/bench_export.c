@@ -1,7 +1,7 @@
 /* bench_export.c: a trace as Chrome JSON, and that compressed: how much faster than printf() and
  * zlib.
  *
- * The stream is what plumb export makes of a trace: lane after lane, 20 threads with 20000 spans
+ * The stream is what plumb export makes of a trace: track after track, 20 threads with 20000 spans
  * each of 100 nodes in turn, begins and ends 10 us apart on average (exponential). Nothing is
  * written to a file. Against it, in turns, the same lines by snprintf() with "%.3f", the way a
  * microsecond is usually printed; the same with whole numbers only, which is the fastest that
@@ -22,7 +22,7 @@ enum { BATCH = 512, PIECES = 64 * 1024 };
 
 struct stream {
     struct plumb_chrome_span spans[SPANS];
-    struct plumb_chrome_piece names[BENCH_NODES], lanes[THREADS];
+    struct plumb_chrome_piece names[BENCH_NODES], tracks[THREADS];
     char name_texts[BENCH_NODES][16];
     unsigned char pieces[PIECES];
     unsigned char buffer[PIECE];
@@ -51,9 +51,9 @@ static void make_pieces(struct stream *s)
     }
     for (int i = 0; i < THREADS; i++) {
         size_t from = out.used;
-        if (!plumb_chrome_lane_piece(&out, 4711, 4712 + i))
-            die("no room for the lanes");
-        s->lanes[i] = (struct plumb_chrome_piece){s->pieces + from, out.used - from};
+        if (!plumb_chrome_track_piece(&out, 4711, 4712 + i))
+            die("no room for the tracks");
+        s->tracks[i] = (struct plumb_chrome_piece){s->pieces + from, out.used - from};
     }
 }
 
@@ -92,7 +92,7 @@ static void write_spans(void *arg, uint64_t n)
     for (uint64_t some; n > 0; n -= some) {
         const struct plumb_chrome_span *spans = next_spans(s, (some = n, &some));
         for (size_t done = 0; done < some;) {
-            done += plumb_chrome_spans(&s->out, s->names, s->lanes, spans + done, some - done);
+            done += plumb_chrome_spans(&s->out, s->names, s->tracks, spans + done, some - done);
             if (done < some)
                 s->out.used = 0;
         }
@@ -105,7 +105,7 @@ static int print_span(const struct stream *s, const struct plumb_chrome_span *sp
     return snprintf(to, room,
                     "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,"
                     "\"ts\":%.3f,\"dur\":%.3f},\n",
-                    "cpu_op", s->name_texts[span->name], 4711, 4712 + (int)span->lane,
+                    "cpu_op", s->name_texts[span->name], 4711, 4712 + (int)span->track,
                     (double)span->ns / 1000, (double)span->dur_ns / 1000);
 }
 
@@ -115,7 +115,7 @@ static int print_whole(const struct stream *s, const struct plumb_chrome_span *s
     return snprintf(to, room,
                     "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":%d,\"tid\":%d,"
                     "\"ts\":%llu.%03u,\"dur\":%llu.%03u},\n",
-                    "cpu_op", s->name_texts[span->name], 4711, 4712 + (int)span->lane,
+                    "cpu_op", s->name_texts[span->name], 4711, 4712 + (int)span->track,
                     (unsigned long long)span->ns / 1000, (unsigned)(span->ns % 1000),
                     (unsigned long long)span->dur_ns / 1000, (unsigned)(span->dur_ns % 1000));
 }
@@ -159,7 +159,7 @@ static void by_gz(void *arg, uint64_t n)
     for (uint64_t some; n > 0; n -= some) {
         const struct plumb_chrome_span *spans = next_spans(s, (some = n, &some));
         for (size_t done = 0; done < some;) {
-            done += plumb_chrome_spans(&s->gz.in, s->names, s->lanes, spans + done, some - done);
+            done += plumb_chrome_spans(&s->gz.in, s->names, s->tracks, spans + done, some - done);
             if (done < some)
                 flush_gz(s);
         }
@@ -186,7 +186,7 @@ static void by_zlib(void *arg, uint64_t n)
     for (uint64_t some; n > 0; n -= some) {
         const struct plumb_chrome_span *spans = next_spans(s, (some = n, &some));
         for (size_t done = 0; done < some;) {
-            done += plumb_chrome_spans(&s->out, s->names, s->lanes, spans + done, some - done);
+            done += plumb_chrome_spans(&s->out, s->names, s->tracks, spans + done, some - done);
             if (done < some)
                 flush_zlib(s);
         }
@@ -201,7 +201,7 @@ static void check_lines(struct stream *s)
     for (size_t i = 0; i < SPANS; i += 997) {
         int n = print_span(s, &s->spans[i], line, sizeof line);
         s->out.used = 0;
-        plumb_chrome_spans(&s->out, s->names, s->lanes, &s->spans[i], 1);
+        plumb_chrome_spans(&s->out, s->names, s->tracks, &s->spans[i], 1);
         if (s->out.used != (size_t)n || memcmp(s->out.base, line, s->out.used) != 0)
             die("a line is not what printf() writes");
     }

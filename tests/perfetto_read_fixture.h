@@ -50,7 +50,7 @@ static inline char *dump(void)
     plumb_buf_str(&b, "");
     for (uint32_t i = 0; i < t.slices.count; i++) {
         const struct plumb_table_slices *s = &t.slices;
-        plumb_table_put_lane(&b, &t, s->lane[i]);
+        plumb_table_put_track(&b, &t, s->track[i]);
         plumb_buf_printf(&b, ": %*s%s [%s] @%" PRIu64 "+%" PRIu64 "%s%s", 2 * (int)s->depth[i], "",
                          text(s->name[i]), text(s->category[i]), s->ts_ns[i], s->dur_ns[i],
                          s->flags[i] & PLUMB_SLICE_OPEN ? " open" : "",
@@ -62,7 +62,7 @@ static inline char *dump(void)
         plumb_buf_char(&b, '\n');
     }
     for (uint32_t i = 0; i < t.instants.count; i++) {
-        plumb_table_put_lane(&b, &t, t.instants.lane[i]);
+        plumb_table_put_track(&b, &t, t.instants.track[i]);
         plumb_buf_printf(&b, ": %s @%" PRIu64, text(t.instants.name[i]), t.instants.ts_ns[i]);
         for (uint32_t a = t.instants.args[i]; a < t.instants.args[i + 1]; a++) {
             plumb_buf_printf(&b, " %s=", text(t.instant_args.key[a]));
@@ -71,8 +71,8 @@ static inline char *dump(void)
         plumb_buf_char(&b, '\n');
     }
     for (uint32_t i = 0; i < t.counters.count; i++) {
-        const struct plumb_table_lane *l = &t.lanes[t.counters.lane[i]];
-        plumb_table_put_lane(&b, &t, t.counters.lane[i]);
+        const struct plumb_table_track *l = &t.tracks[t.counters.track[i]];
+        plumb_table_put_track(&b, &t, t.counters.track[i]);
         plumb_buf_printf(&b, " = ");
         plumb_table_put_value(&b, &t, l->whole ? PLUMB_ARG_I64 : PLUMB_ARG_F64,
                               t.counters.value[i]);

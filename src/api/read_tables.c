@@ -27,10 +27,10 @@ struct plumb_trace {
 #define SAME(public, own)                                                                          \
     _Static_assert((int)(public) == (int)(own), "the interface has the table's")
 SAME(PLUMB_TRACE_NONE, PLUMB_TABLE_NONE);
-SAME(PLUMB_TRACE_LANE_PROCESS, PLUMB_LANE_PROCESS);
-SAME(PLUMB_TRACE_LANE_THREAD, PLUMB_LANE_THREAD);
-SAME(PLUMB_TRACE_LANE_COUNTER, PLUMB_LANE_COUNTER);
-SAME(PLUMB_TRACE_LANE_DEVICE, PLUMB_LANE_DEVICE);
+SAME(PLUMB_TRACE_TRACK_PROCESS, PLUMB_TRACK_PROCESS);
+SAME(PLUMB_TRACE_TRACK_THREAD, PLUMB_TRACK_THREAD);
+SAME(PLUMB_TRACE_TRACK_COUNTER, PLUMB_TRACK_COUNTER);
+SAME(PLUMB_TRACE_TRACK_DEVICE, PLUMB_TRACK_DEVICE);
 SAME(PLUMB_TRACE_SLICE_OPEN, PLUMB_SLICE_OPEN);
 SAME(PLUMB_TRACE_SLICE_CUT, PLUMB_SLICE_CUT);
 SAME(PLUMB_TRACE_SLICE_FAILED, PLUMB_SLICE_FAILED);
@@ -228,7 +228,7 @@ void plumb_trace_get_info(plumb_trace_info *out, const plumb_trace *trace)
         .dropped = plumb_trace_dropped(t),
         .cut_bytes = t->faults.cut_bytes,
         .texts = t->strings.count,
-        .lanes = t->lane_count,
+        .tracks = t->track_count,
         .facts = t->fact_count,
         .flows = t->flow_count,
         .plumb = t->plumb,
@@ -241,19 +241,19 @@ const char *plumb_trace_get_text(const plumb_trace *trace, uint32_t id)
     return plumb_table_text(&trace->table, id);
 }
 
-static const char *unit_of(const struct plumb_table *t, const struct plumb_table_lane *l)
+static const char *unit_of(const struct plumb_table *t, const struct plumb_table_track *l)
 {
     static const char *const units[] = {"", "ns", "count", "bytes"};
     return l->unit_name ? plumb_table_text(t, l->unit_name) : units[l->unit];
 }
 
-int plumb_trace_get_lane(plumb_trace_lane *out, const plumb_trace *trace, uint32_t i)
+int plumb_trace_get_track(plumb_trace_track *out, const plumb_trace *trace, uint32_t i)
 {
     const struct plumb_table *t = &trace->table;
-    if (i >= t->lane_count)
+    if (i >= t->track_count)
         return 0;
-    const struct plumb_table_lane *l = &t->lanes[i];
-    plumb_trace_lane lane = {
+    const struct plumb_table_track *l = &t->tracks[i];
+    plumb_trace_track track = {
         .uuid = l->uuid,
         .pid = l->has_pid ? l->pid : -1,
         .tid = l->has_tid ? l->tid : -1,
@@ -268,9 +268,9 @@ int plumb_trace_get_lane(plumb_trace_lane *out, const plumb_trace *trace, uint32
         .instants = l->instants.count,
         .first_counter = l->counters.first,
         .counters = l->counters.count,
-        .whole = l->kind == PLUMB_LANE_COUNTER && l->whole,
+        .whole = l->kind == PLUMB_TRACK_COUNTER && l->whole,
     };
-    hand_out(out, &lane, sizeof lane);
+    hand_out(out, &track, sizeof track);
     return 1;
 }
 
@@ -281,7 +281,7 @@ void plumb_trace_get_slices(plumb_trace_slices *out, const plumb_trace *trace)
         .count = s->count,
         .ts_ns = s->ts_ns,
         .dur_ns = s->dur_ns,
-        .lane = s->lane,
+        .track = s->track,
         .name = s->name,
         .category = s->category,
         .parent = s->parent,
@@ -298,7 +298,7 @@ void plumb_trace_get_instants(plumb_trace_instants *out, const plumb_trace *trac
     plumb_trace_instants instants = {
         .count = m->count,
         .ts_ns = m->ts_ns,
-        .lane = m->lane,
+        .track = m->track,
         .name = m->name,
         .category = m->category,
         .slice = m->slice,
@@ -313,7 +313,7 @@ void plumb_trace_get_counters(plumb_trace_counters *out, const plumb_trace *trac
     plumb_trace_counters counters = {
         .count = c->count,
         .ts_ns = c->ts_ns,
-        .lane = c->lane,
+        .track = c->track,
         .value = (const plumb_trace_number *)(const void *)c->value,
     };
     hand_out(out, &counters, sizeof counters);

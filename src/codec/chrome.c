@@ -486,7 +486,7 @@ bool plumb_chrome_name_piece(struct plumb_out *out, const char *category, const 
     return commit(out, &w);
 }
 
-bool plumb_chrome_lane_piece(struct plumb_out *out, int64_t pid, int64_t tid)
+bool plumb_chrome_track_piece(struct plumb_out *out, int64_t pid, int64_t tid)
 {
     struct writer w = writer_at(out);
     put_ids(&w, pid, tid);

@@ -142,16 +142,16 @@ struct plumb_chrome_piece {
 enum { PLUMB_CHROME_PIECE_MAX = 2 * PLUMB_CHROME_TEXT_MAX + 64 };
 bool plumb_chrome_name_piece(struct plumb_out *out, const char *category, const char *name,
                              const struct plumb_chrome_arg *args, size_t arg_count);
-bool plumb_chrome_lane_piece(struct plumb_out *out, int64_t pid, int64_t tid);
+bool plumb_chrome_track_piece(struct plumb_out *out, int64_t pid, int64_t tid);
 
 struct plumb_chrome_span {
     uint64_t ns, dur_ns;
-    uint32_t name, lane; /* indices of `names` and `lanes` */
+    uint32_t name, track; /* indices of `names` and `tracks` */
 };
 
 /* Writes spans without arguments, as many as fit; returns how many. */
 size_t plumb_chrome_spans(struct plumb_out *out, const struct plumb_chrome_piece *names,
-                          const struct plumb_chrome_piece *lanes,
+                          const struct plumb_chrome_piece *tracks,
                           const struct plumb_chrome_span *spans, size_t n);
 
 #endif

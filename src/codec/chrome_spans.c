@@ -27,18 +27,18 @@ static PLUMB_ALWAYS_INLINE unsigned char *put_piece(unsigned char *p,
 }
 
 size_t plumb_chrome_spans(struct plumb_out *out, const struct plumb_chrome_piece *names,
-                          const struct plumb_chrome_piece *lanes,
+                          const struct plumb_chrome_piece *tracks,
                           const struct plumb_chrome_span *spans, size_t n)
 {
     unsigned char *p = out->base + out->used, *const end = out->base + out->size;
     size_t i = 0;
     for (; i < n; i++) {
         const struct plumb_chrome_piece *name = &names[spans[i].name],
-                                        *lane = &lanes[spans[i].lane];
-        if ((size_t)(end - p) < name->bytes + lane->bytes + LINE_REST)
+                                        *track = &tracks[spans[i].track];
+        if ((size_t)(end - p) < name->bytes + track->bytes + LINE_REST)
             break;
         p = put_piece(p, name);
-        p = put_piece(p, lane);
+        p = put_piece(p, track);
         p = plumb_put_us(p, clamp_ns(spans[i].ns));
         memcpy(p, ",\"dur\":", 8);
         p = plumb_put_us(p + 7, clamp_ns(spans[i].dur_ns));

@@ -129,15 +129,15 @@ static void a_file_is_spelled_as_kineto_spells_it(void **state)
 
 /* ---- Plain spans ---------------------------------------------------------------------------- */
 
-enum { SPANS = 20000, LANES = 3, NAMES = 3 };
+enum { SPANS = 20000, TRACKS = 3, NAMES = 3 };
 
 static unsigned char piece_memory[4 * PLUMB_CHROME_PIECE_MAX + PLUMB_CHROME_PAD];
-static struct plumb_chrome_piece names[NAMES], lanes[LANES];
+static struct plumb_chrome_piece names[NAMES], tracks[TRACKS];
 static struct plumb_chrome_span spans[SPANS];
 static const char *const name_texts[NAMES] = {
     "x", "node.07",
     "a name that is longer than the widest register that any of the writers has, by far"};
-static const int64_t lane_ids[LANES][2] = {{1, 1}, {4711, 4712}, {-1, INT64_MIN}};
+static const int64_t track_ids[TRACKS][2] = {{1, 1}, {4711, 4712}, {-1, INT64_MIN}};
 
 static void make_pieces(void)
 {
@@ -147,10 +147,10 @@ static void make_pieces(void)
         assert_true(plumb_chrome_name_piece(&pieces, "cpu_op", name_texts[i], NULL, 0));
         names[i] = (struct plumb_chrome_piece){piece_memory + before, pieces.used - before};
     }
-    for (int i = 0; i < LANES; i++) {
+    for (int i = 0; i < TRACKS; i++) {
         size_t before = pieces.used;
-        assert_true(plumb_chrome_lane_piece(&pieces, lane_ids[i][0], lane_ids[i][1]));
-        lanes[i] = (struct plumb_chrome_piece){piece_memory + before, pieces.used - before};
+        assert_true(plumb_chrome_track_piece(&pieces, track_ids[i][0], track_ids[i][1]));
+        tracks[i] = (struct plumb_chrome_piece){piece_memory + before, pieces.used - before};
     }
 }
 
@@ -165,7 +165,7 @@ static void make_spans(uint64_t seed)
         spans[i].ns = any >> (64 - bits);
         spans[i].dur_ns = power - 1 + random_next(&seed) % 3;
         spans[i].name = (uint32_t)(random_next(&seed) % NAMES);
-        spans[i].lane = (uint32_t)(random_next(&seed) % LANES);
+        spans[i].track = (uint32_t)(random_next(&seed) % TRACKS);
     }
 }
 
@@ -177,7 +177,7 @@ static int by_printf(char *line, const struct plumb_chrome_span *s)
                    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%s\",\"pid\":%" PRId64
                    ",\"tid\":%" PRId64 ",\"ts\":%" PRIu64 ".%03" PRIu64 ",\"dur\":%" PRIu64
                    ".%03" PRIu64 "},\n",
-                   name_texts[s->name], lane_ids[s->lane][0], lane_ids[s->lane][1], ns / 1000,
+                   name_texts[s->name], track_ids[s->track][0], track_ids[s->track][1], ns / 1000,
                    ns % 1000, dur / 1000, dur % 1000);
 }
 
@@ -190,7 +190,7 @@ static void check_against_printf(void)
     while (done < SPANS) {
         const unsigned char *p = memory;
         out.used = 0;
-        size_t n = plumb_chrome_spans(&out, names, lanes, spans + done, SPANS - done);
+        size_t n = plumb_chrome_spans(&out, names, tracks, spans + done, SPANS - done);
         assert_true(n > 0);
         for (size_t i = done; i < done + n; i++) {
             int length = by_printf(line, &spans[i]);
@@ -224,7 +224,7 @@ static void a_span_and_an_event_are_the_same_line(void **state)
     assert_true(plumb_chrome_event(&out, &e));
     strcpy(line, written());
     out.used = 0;
-    assert_int_equal(plumb_chrome_spans(&out, names, lanes, &s, 1), 1);
+    assert_int_equal(plumb_chrome_spans(&out, names, tracks, &s, 1), 1);
     assert_string_equal(written(), line);
 }
 
@@ -308,7 +308,7 @@ static void what_has_no_room_leaves_nothing(void **state)
         assert_false(plumb_chrome_event(&out, &span));
         assert_false(plumb_chrome_head(&out, &head));
         assert_false(plumb_chrome_end(&out, 1, 1));
-        assert_int_equal(plumb_chrome_spans(&out, names, lanes, &s, 1), 0);
+        assert_int_equal(plumb_chrome_spans(&out, names, tracks, &s, 1), 0);
         assert_int_equal(out.used, 0);
         assert_int_equal(memory[size], 'Z');
     }

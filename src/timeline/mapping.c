@@ -17,40 +17,40 @@ static struct plumb_live_thread *thread_at(const struct plumb_live_view *s, uint
     return plumb_live_at(s, off, sizeof(struct plumb_live_thread));
 }
 
-static bool room_for_lane(struct plumb_trace_live *t)
+static bool room_for_track(struct plumb_trace_live *t)
 {
-    struct plumb_trace_track **grown, **before;
-    uint32_t cap = t->lane_cap ? 2 * t->lane_cap : 64;
-    if (t->lane_count < t->lane_cap)
+    struct plumb_thread_track **grown, **before;
+    uint32_t cap = t->track_cap ? 2 * t->track_cap : 64;
+    if (t->track_count < t->track_cap)
         return true;
     grown = plumb_pages_map(cap * sizeof *grown);
     if (!grown)
         return false;
-    before = t->lanes;
+    before = t->tracks;
     if (before)
-        memcpy(grown, before, t->lane_count * sizeof *grown);
+        memcpy(grown, before, t->track_count * sizeof *grown);
     /* In this order: a child that is forked between two of these stores frees what `t` names. */
-    PLUMB_RELEASE(t->lanes, grown);
-    PLUMB_RELEASE(t->lane_cap, cap);
+    PLUMB_RELEASE(t->tracks, grown);
+    PLUMB_RELEASE(t->track_cap, cap);
     if (before)
         plumb_pages_unmap(before, cap / 2 * sizeof *grown);
     return true;
 }
 
 /* The track of a thread block, where the last commit left it. */
-static struct plumb_trace_track *make_lane(struct plumb_trace_live *t, uint64_t off,
-                                           struct plumb_live_thread *live,
-                                           struct plumb_live_queue *q)
+static struct plumb_thread_track *make_track(struct plumb_trace_live *t, uint64_t off,
+                                             struct plumb_live_thread *live,
+                                             struct plumb_live_queue *q)
 {
-    struct plumb_trace_track *l = room_for_lane(t) ? plumb_pages_map(sizeof *l) : NULL;
+    struct plumb_thread_track *l = room_for_track(t) ? plumb_pages_map(sizeof *l) : NULL;
     const struct plumb_trace_state *state;
-    if (!l || plumb_map_put(&t->lane_of, off, t->lane_count + 1) < 0) {
+    if (!l || plumb_map_put(&t->track_of, off, t->track_count + 1) < 0) {
         plumb_pages_unmap(l, sizeof *l);
         return NULL;
     }
-    l->index = t->lane_count;
-    t->lanes[t->lane_count] = l;
-    PLUMB_RELEASE(t->lane_count, t->lane_count + 1);
+    l->index = t->track_count;
+    t->tracks[t->track_count] = l;
+    PLUMB_RELEASE(t->track_count, t->track_count + 1);
     l->live = live;
     l->queue = q;
     l->slots = plumb_live_slots_of(&t->file.source, q);
@@ -58,23 +58,23 @@ static struct plumb_trace_track *make_lane(struct plumb_trace_live *t, uint64_t 
     state = plumb_trace_committed(&t->file.source, q, &l->current);
     if (state)
         l->state = *state;
-    plumb_trace_track_open(l, &t->file, 0, false);
+    plumb_thread_track_open(l, &t->file, 0, false);
     return l;
 }
 
-static struct plumb_trace_track *lane_of(struct plumb_trace_live *t, uint64_t off,
-                                         struct plumb_live_thread *live)
+static struct plumb_thread_track *track_of(struct plumb_trace_live *t, uint64_t off,
+                                           struct plumb_live_thread *live)
 {
-    uint64_t known = plumb_map_get(&t->lane_of, off);
+    uint64_t known = plumb_map_get(&t->track_of, off);
     struct plumb_live_queue *q;
     if (known)
-        return t->lanes[known - 1];
+        return t->tracks[known - 1];
     q = plumb_live_queue_of(&t->file.source, live);
-    return q ? make_lane(t, off, live, q) : NULL;
+    return q ? make_track(t, off, live, q) : NULL;
 }
 
 /* A track gets its number when it has its first packet. */
-static void start_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
+static void start_track(struct plumb_trace_live *t, struct plumb_thread_track *l)
 {
     struct plumb_live_trace *h = &t->file.source.h->trace;
     char name[PLUMB_TRACE_NAME + 1] = "";
@@ -82,11 +82,11 @@ static void start_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
         return;
     if (!l->queue->sequence)
         l->queue->sequence = ++h->sequences + PLUMB_PF_HEAD_SEQUENCE;
-    plumb_trace_track_open(l, &t->file, l->queue->sequence, l->state.batch != 0);
+    plumb_thread_track_open(l, &t->file, l->queue->sequence, l->state.batch != 0);
     memcpy(name, l->queue->name, PLUMB_TRACE_NAME);
     /* The file continues in the middle, so the track is described again. */
     if (l->state.tid || l->state.generation)
-        plumb_trace_track_again(l, name);
+        plumb_thread_track_again(l, name);
 }
 
 /* Makes tracks for the thread blocks that are new, and for those that had no queue before. */
@@ -100,19 +100,19 @@ static void meet_threads(struct plumb_trace_live *t)
         struct plumb_live_thread *live = thread_at(s, off);
         if (!live)
             return;
-        all = lane_of(t, off, live) && all;
+        all = track_of(t, off, live) && all;
         off = live->next_off;
     }
     if (all)
         t->met_off = first;
 }
 
-static void for_lanes(struct plumb_trace_live *t,
-                      void (*each)(struct plumb_trace_live *, struct plumb_trace_track *))
+static void for_tracks(struct plumb_trace_live *t,
+                       void (*each)(struct plumb_trace_live *, struct plumb_thread_track *))
 {
     meet_threads(t);
-    for (uint32_t i = 0; i < t->lane_count; i++)
-        each(t, t->lanes[i]);
+    for (uint32_t i = 0; i < t->track_count; i++)
+        each(t, t->tracks[i]);
 }
 
 int plumb_trace_live_open(struct plumb_trace_live *t, bool continues)
@@ -129,13 +129,13 @@ int plumb_trace_live_open(struct plumb_trace_live *t, bool continues)
 
 void plumb_trace_live_fini(struct plumb_trace_live *t)
 {
-    for (uint32_t i = 0; i < t->lane_count; i++)
-        plumb_pages_unmap(t->lanes[i], sizeof *t->lanes[i]);
-    if (t->lane_cap)
-        plumb_pages_unmap(t->lanes, t->lane_cap * sizeof *t->lanes);
-    t->lanes = NULL;
-    t->lane_count = t->lane_cap = 0;
-    plumb_map_fini(&t->lane_of);
+    for (uint32_t i = 0; i < t->track_count; i++)
+        plumb_pages_unmap(t->tracks[i], sizeof *t->tracks[i]);
+    if (t->track_cap)
+        plumb_pages_unmap(t->tracks, t->track_cap * sizeof *t->tracks);
+    t->tracks = NULL;
+    t->track_count = t->track_cap = 0;
+    plumb_map_fini(&t->track_of);
     plumb_lane_drain_fini(&t->drain);
     plumb_trace_file_fini(&t->file);
 }
@@ -157,7 +157,7 @@ static void commit(struct plumb_trace_live *t, uint64_t bytes)
     struct plumb_live_trace *h = &t->file.source.h->trace;
     uint64_t batch = h->batch + 1, spans = h->batch ? h->commit[h->batch & 1].spans : 0;
     for (uint32_t i = t->touched_from; i < t->touched_to; i++) {
-        struct plumb_trace_track *l = t->lanes[i];
+        struct plumb_thread_track *l = t->tracks[i];
         if (!l->touched)
             continue;
         spans += l->spans;
@@ -173,7 +173,7 @@ static void commit(struct plumb_trace_live *t, uint64_t bytes)
     PLUMB_RELEASE(h->batch, batch);
     plumb_lane_drain_committed(&t->drain);
     for (uint32_t i = t->touched_from; i < t->touched_to; i++) {
-        struct plumb_trace_track *l = t->lanes[i];
+        struct plumb_thread_track *l = t->tracks[i];
         if (!l->touched)
             continue;
         l->touched = false;
@@ -184,7 +184,7 @@ static void commit(struct plumb_trace_live *t, uint64_t bytes)
 }
 
 /* Has taken something since the last commit. */
-static void touch(struct plumb_trace_live *t, struct plumb_trace_track *l)
+static void touch(struct plumb_trace_live *t, struct plumb_thread_track *l)
 {
     if (l->touched)
         return;
@@ -202,17 +202,17 @@ static void flush(struct plumb_trace_live *t)
         commit(t, t->file.bytes);
 }
 
-static void take_slot(struct plumb_trace_live *t, struct plumb_trace_track *l,
+static void take_slot(struct plumb_trace_live *t, struct plumb_thread_track *l,
                       const struct plumb_trace_slot *slot)
 {
-    plumb_trace_track_slot(l, t->filter, slot);
+    plumb_thread_track_slot(l, t->filter, slot);
     if (t->also)
         t->also(t->also_arg, l->index, slot);
 }
 
 /* `next`: the slot that is read after these; NULL: none. Each slot is still in its owner's cache,
  * so it is prefetched while the one before is being read. */
-static void take(struct plumb_trace_live *t, struct plumb_trace_track *l,
+static void take(struct plumb_trace_live *t, struct plumb_thread_track *l,
                  const struct plumb_trace_slot *next)
 {
     struct plumb_live_queue *q = l->queue;
@@ -222,7 +222,7 @@ static void take(struct plumb_trace_live *t, struct plumb_trace_track *l,
         return;
     part = (uint32_t)((put - from) * 256 / (l->mask + 1));
     t->fullest = part > t->fullest ? part : t->fullest;
-    start_lane(t, l);
+    start_track(t, l);
     while (l->state.taken < put && !t->file.failed) {
         const struct plumb_trace_slot *slot = &l->slots[l->state.taken & l->mask],
                                       *then = l->state.taken + 1 < put
@@ -239,9 +239,9 @@ static void take(struct plumb_trace_live *t, struct plumb_trace_track *l,
     l->ahead = 0;
 }
 
-static void fetch_lane(const struct plumb_trace_track *l)
+static void fetch_track(const struct plumb_thread_track *l)
 {
-    for (size_t at = 0; at < offsetof(struct plumb_trace_track, bits) + 64; at += 64)
+    for (size_t at = 0; at < offsetof(struct plumb_thread_track, bits) + 64; at += 64)
         __builtin_prefetch((const char *)l + at);
     for (size_t at = 0; at < offsetof(struct plumb_trace_state, frames[1]); at += 64)
         __builtin_prefetch((const char *)&l->state + at);
@@ -251,16 +251,16 @@ static void fetch_lane(const struct plumb_trace_track *l)
 static void take_all(struct plumb_trace_live *t)
 {
     meet_threads(t);
-    for (uint32_t i = 0; i < t->lane_count; i++) {
+    for (uint32_t i = 0; i < t->track_count; i++) {
         const struct plumb_trace_slot *next = NULL;
-        if (i + 2 < t->lane_count)
-            fetch_lane(t->lanes[i + 2]);
-        if (i + 1 < t->lane_count) {
-            const struct plumb_trace_track *l = t->lanes[i + 1];
+        if (i + 2 < t->track_count)
+            fetch_track(t->tracks[i + 2]);
+        if (i + 1 < t->track_count) {
+            const struct plumb_thread_track *l = t->tracks[i + 1];
             __builtin_prefetch(&l->queue->put);
             next = l->slots ? &l->slots[l->state.taken & l->mask] : NULL;
         }
-        take(t, t->lanes[i], next);
+        take(t, t->tracks[i], next);
     }
 }
 
@@ -278,7 +278,7 @@ uint32_t plumb_trace_live_pass(struct plumb_trace_live *t)
 
 /* ---- The rest -------------------------------------------------------------------------------- */
 
-static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
+static void finish_track(struct plumb_trace_live *t, struct plumb_thread_track *l)
 {
     const struct plumb_trace_gap *gap;
     struct plumb_trace_slot slot;
@@ -288,8 +288,8 @@ static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
     if (gap && gap->through_block > l->state.block) {
         l->state.tid = l->live->tid;
         l->state.generation = l->live->generation;
-        start_lane(t, l);
-        plumb_trace_track_gap(l, gap);
+        start_track(t, l);
+        plumb_thread_track_gap(l, gap);
         touch(t, l);
     }
     some = plumb_trace_unfolded(&t->file.source, l->live, l->queue, &slot);
@@ -299,7 +299,7 @@ static void finish_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
         slot.depth = slot.words = 0; /* the trace ends here, with all that is open */
     else if (some && slot.block <= l->state.block)
         slot.words = 0; /* in the gap already */
-    start_lane(t, l);
+    start_track(t, l);
     slot.flags = gap || l->queue->left_out ? PLUMB_SLOT_RESUMES : 0;
     take_slot(t, l, &slot);
     touch(t, l);
@@ -312,13 +312,13 @@ static void finish_async(struct plumb_trace_live *t)
     for (uint32_t c = 0; c < PLUMB_ASYNC_CHUNKS && s->h->async_off[c]; c++) {
         const struct plumb_live_async *a =
             plumb_live_at(s, s->h->async_off[c], PLUMB_ASYNC_CHUNK * sizeof *a);
-        for (uint32_t i = 0; a && t->lane_count && i < PLUMB_ASYNC_CHUNK; i++) {
+        for (uint32_t i = 0; a && t->track_count && i < PLUMB_ASYNC_CHUNK; i++) {
             struct plumb_trace_async open = {.begin_ticks = a[i].begin_ticks,
                                              .key = plumb_key(a[i].group & 0xffff, a[i].node)};
-            struct plumb_trace_track *l = t->lanes[0];
+            struct plumb_thread_track *l = t->tracks[0];
             if (!(a[i].state & PLUMB_ASYNC_OPEN))
                 continue;
-            start_lane(t, l);
+            start_track(t, l);
             if (l->track && plumb_trace_wants(t->filter, &l->state, NULL))
                 plumb_trace_track_open_async(l, &open);
         }
@@ -327,7 +327,7 @@ static void finish_async(struct plumb_trace_live *t)
 
 void plumb_trace_live_finish(struct plumb_trace_live *t)
 {
-    for_lanes(t, finish_lane);
+    for_tracks(t, finish_track);
     finish_async(t);
     plumb_lane_drain_take(&t->drain, &t->file, true);
     plumb_lane_drain_facts(&t->file);
@@ -355,7 +355,7 @@ PLUMB_RACY bool plumb_trace_copy_slot(const struct plumb_live_view *s,
     return PLUMB_LOAD(slot->number) == number;
 }
 
-static void collect_lane(struct plumb_trace_live *t, struct plumb_trace_track *l)
+static void collect_track(struct plumb_trace_live *t, struct plumb_thread_track *l)
 {
     struct plumb_live_queue *q = l->queue;
     uint64_t put = PLUMB_ACQUIRE(q->put), at = put > q->slots ? put - q->slots : 0;
@@ -368,12 +368,12 @@ static void collect_lane(struct plumb_trace_live *t, struct plumb_trace_track *l
         }
         slot.flags |= missed ? PLUMB_SLOT_RESUMES : 0;
         missed = false;
-        start_lane(t, l);
-        plumb_trace_track_slot(l, t->filter, &slot);
+        start_track(t, l);
+        plumb_thread_track_slot(l, t->filter, &slot);
     }
 }
 
-static void collect_unfolded(struct plumb_trace_live *t, struct plumb_trace_track *l)
+static void collect_unfolded(struct plumb_trace_live *t, struct plumb_thread_track *l)
 {
     struct plumb_trace_slot slot;
     uint64_t folded = PLUMB_ACQUIRE(l->live->folded);
@@ -385,14 +385,14 @@ static void collect_unfolded(struct plumb_trace_live *t, struct plumb_trace_trac
         slot.block <= l->state.block)
         return;
     slot.flags = PLUMB_SLOT_RESUMES;
-    start_lane(t, l);
-    plumb_trace_track_slot(l, t->filter, &slot);
+    start_track(t, l);
+    plumb_thread_track_slot(l, t->filter, &slot);
 }
 
 void plumb_trace_live_collect(struct plumb_trace_live *t)
 {
-    for_lanes(t, collect_lane);
-    for_lanes(t, collect_unfolded);
+    for_tracks(t, collect_track);
+    for_tracks(t, collect_unfolded);
     plumb_lane_drain_collect(&t->drain, &t->file);
     plumb_trace_file_flush(&t->file);
 }
@@ -401,7 +401,7 @@ uint64_t plumb_trace_live_spans(const struct plumb_trace_live *t)
 {
     const struct plumb_live_trace *h = &t->file.source.h->trace;
     uint64_t spans = h->batch ? h->commit[h->batch & 1].spans : 0;
-    for (uint32_t i = 0; i < t->lane_count; i++)
-        spans += t->lanes[i]->spans;
+    for (uint32_t i = 0; i < t->track_count; i++)
+        spans += t->tracks[i]->spans;
     return spans;
 }

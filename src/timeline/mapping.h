@@ -14,14 +14,14 @@ struct plumb_trace_live {
     struct plumb_trace_file file;
     const struct plumb_trace_filter *filter; /* of the caller; NULL: everything */
     /* Set by the caller, or NULL: gets each slot as well, with the number of its track. */
-    void (*also)(void *arg, uint32_t lane, const struct plumb_trace_slot *slot);
+    void (*also)(void *arg, uint32_t track, const struct plumb_trace_slot *slot);
     void *also_arg;
     bool commits; /* set by the caller: slots that are taken and in the file are published in the
                    * mapping */
-    struct plumb_trace_track **lanes;
-    uint32_t lane_count, lane_cap;
+    struct plumb_thread_track **tracks;
+    uint32_t track_count, track_cap;
     uint32_t touched_from, touched_to; /* tracks with something to commit are among these */
-    struct plumb_map lane_of;          /* thread block offset -> index + 1 */
+    struct plumb_map track_of;         /* thread block offset -> index + 1 */
     uint64_t met_off;                  /* thread block from which on all have tracks */
     struct plumb_lane_drain drain;     /* of collectors */
     uint32_t fullest; /* of the pass: the largest part of a queue that was full, in 1/256 */

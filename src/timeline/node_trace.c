@@ -61,21 +61,21 @@ static struct plumb_node_file *file_of(struct plumb_node_trace *s, uint32_t node
 /* ---- Files that a span goes to --------------------------------------------------------------- */
 
 struct walk {
-    struct plumb_node_lane *lane;
+    struct plumb_node_track *track;
     uint32_t up, path; /* the next frame; then entries of the path that are left */
 };
 
 /* Each once, although a node may be around itself: `s->event` is the span's number. */
 static struct plumb_node_file *next_file(struct walk *w)
 {
-    struct plumb_node_trace *s = w->lane->set;
+    struct plumb_node_trace *s = w->track->set;
     while (w->up || w->path) {
         struct plumb_node_file *f;
         if (w->up) {
-            f = file_of(s, w->lane->frames[w->up].node);
-            w->up = w->lane->frames[w->up - 1].up;
+            f = file_of(s, w->track->frames[w->up].node);
+            w->up = w->track->frames[w->up - 1].up;
         } else {
-            f = file_of(s, w->lane->path[--w->path]);
+            f = file_of(s, w->track->path[--w->path]);
         }
         if (f && f->event != s->event) {
             f->event = s->event;
@@ -85,46 +85,46 @@ static struct plumb_node_file *next_file(struct walk *w)
     return NULL;
 }
 
-static struct walk walk_of(struct plumb_node_lane *lane)
+static struct walk walk_of(struct plumb_node_track *track)
 {
-    lane->set->event++;
-    return (struct walk){lane, lane->frames[lane->depth].up, lane->path_depth};
+    track->set->event++;
+    return (struct walk){track, track->frames[track->depth].up, track->path_depth};
 }
 
 /* ---- Tracks ---------------------------------------------------------------------------------- */
 
-void plumb_node_lane_open(struct plumb_node_lane *lane, struct plumb_node_trace *set, int64_t tid,
-                          const char *name)
+void plumb_node_track_open(struct plumb_node_track *track, struct plumb_node_trace *set,
+                           int64_t tid, const char *name)
 {
-    memset(lane, 0, sizeof *lane);
-    lane->set = set;
-    lane->tid = tid;
-    snprintf(lane->name, sizeof lane->name, "%s", name ? name : "");
+    memset(track, 0, sizeof *track);
+    track->set = set;
+    track->tid = tid;
+    snprintf(track->name, sizeof track->name, "%s", name ? name : "");
 }
 
-void plumb_node_lane_path(struct plumb_node_lane *lane, const uint32_t *path, uint32_t depth)
+void plumb_node_track_path(struct plumb_node_track *track, const uint32_t *path, uint32_t depth)
 {
-    lane->path_depth = depth < PLUMB_NODE_PATH ? depth : PLUMB_NODE_PATH;
-    for (uint32_t i = 0; i < lane->path_depth; i++) {
-        lane->path[i] = path[i];
-        file_of(lane->set, path[i]); /* made now: an end has a line in the scratch buffer */
+    track->path_depth = depth < PLUMB_NODE_PATH ? depth : PLUMB_NODE_PATH;
+    for (uint32_t i = 0; i < track->path_depth; i++) {
+        track->path[i] = path[i];
+        file_of(track->set, path[i]); /* made now: an end has a line in the scratch buffer */
     }
 }
 
-void plumb_node_lane_begin(struct plumb_node_lane *lane, uint32_t node, uint64_t ns)
+void plumb_node_track_begin(struct plumb_node_track *track, uint32_t node, uint64_t ns)
 {
     struct plumb_node_frame *f;
-    if (lane->depth == PLUMB_NODE_DEPTH)
+    if (track->depth == PLUMB_NODE_DEPTH)
         return;
-    f = &lane->frames[++lane->depth];
+    f = &track->frames[++track->depth];
     *f = (struct plumb_node_frame){.begin_ns = ns, .node = node};
-    f->up = file_of(lane->set, node) ? lane->depth : f[-1].up;
+    f->up = file_of(track->set, node) ? track->depth : f[-1].up;
 }
 
-void plumb_node_lane_step(struct plumb_node_lane *lane, int64_t step)
+void plumb_node_track_step(struct plumb_node_track *track, int64_t step)
 {
-    lane->frames[lane->depth].has_step = lane->depth > 0;
-    lane->frames[lane->depth].step = step;
+    track->frames[track->depth].has_step = track->depth > 0;
+    track->frames[track->depth].step = step;
 }
 
 static void put_line(struct plumb_node_trace *s, struct plumb_node_file *f,
@@ -138,41 +138,41 @@ static void put_line(struct plumb_node_trace *s, struct plumb_node_file *f,
     s->text_bytes += line->used;
 }
 
-static void name_thread(struct plumb_node_lane *lane, struct plumb_node_file *f)
+static void name_thread(struct plumb_node_track *track, struct plumb_node_file *f)
 {
-    struct plumb_node_trace *s = lane->set;
+    struct plumb_node_trace *s = track->set;
     unsigned char text[1024];
     struct plumb_out out = {text, sizeof text, 0};
-    uint64_t key = (uint64_t)lane->tid + 1;
+    uint64_t key = (uint64_t)track->tid + 1;
     char name[96];
     if (plumb_map_get(&f->threads, key))
         return;
     plumb_map_put(&f->threads, key, 1);
-    snprintf(name, sizeof name, "thread %lld%s%s%s", (long long)lane->tid,
-             lane->name[0] ? " (" : "", lane->name, lane->name[0] ? ")" : "");
-    if (plumb_chrome_meta(&out, PLUMB_CHROME_THREAD_NAME, s->o.pid, lane->tid, name, 0))
+    snprintf(name, sizeof name, "thread %lld%s%s%s", (long long)track->tid,
+             track->name[0] ? " (" : "", track->name, track->name[0] ? ")" : "");
+    if (plumb_chrome_meta(&out, PLUMB_CHROME_THREAD_NAME, s->o.pid, track->tid, name, 0))
         put_line(s, f, &out);
 }
 
 /* Whether the innermost span's node is around itself: then the run is part of that one. */
-static bool is_outermost(const struct plumb_node_lane *lane)
+static bool is_outermost(const struct plumb_node_track *track)
 {
-    uint32_t node = lane->frames[lane->depth].node;
-    for (uint32_t up = lane->frames[lane->depth - 1].up; up; up = lane->frames[up - 1].up)
-        if (lane->frames[up].node == node)
+    uint32_t node = track->frames[track->depth].node;
+    for (uint32_t up = track->frames[track->depth - 1].up; up; up = track->frames[up - 1].up)
+        if (track->frames[up].node == node)
             return false;
-    for (uint32_t i = 0; i < lane->path_depth; i++)
-        if (lane->path[i] == node)
+    for (uint32_t i = 0; i < track->path_depth; i++)
+        if (track->path[i] == node)
             return false;
     return true;
 }
 
 /* The innermost span as a line, in Kineto's spelling. */
-static void write_line(struct plumb_node_lane *lane, uint64_t took, const char *phase,
+static void write_line(struct plumb_node_track *track, uint64_t took, const char *phase,
                        const struct plumb_chrome_arg *args, size_t arg_count)
 {
-    struct plumb_node_trace *s = lane->set;
-    const struct plumb_node_frame *f = &lane->frames[lane->depth];
+    struct plumb_node_trace *s = track->set;
+    const struct plumb_node_frame *f = &track->frames[track->depth];
     const char *name = s->o.name_of(s->o.arg, f->node);
     bool contains = f->has_child || strncmp(name, "plumb.region::", 14) == 0;
     struct plumb_chrome_arg all[PLUMB_NODE_ARGS + 2];
@@ -180,7 +180,7 @@ static void write_line(struct plumb_node_lane *lane, uint64_t took, const char *
                                    .category = contains ? "user_annotation" : "cpu_op",
                                    .name = name,
                                    .pid = s->o.pid,
-                                   .tid = lane->tid,
+                                   .tid = track->tid,
                                    .ns = f->begin_ns,
                                    .dur_ns = took,
                                    .args = all};
@@ -194,40 +194,40 @@ static void write_line(struct plumb_node_lane *lane, uint64_t took, const char *
     plumb_chrome_event(&s->line, &e);
 }
 
-void plumb_node_lane_end(struct plumb_node_lane *lane, uint64_t ns, const char *phase,
-                         const struct plumb_chrome_arg *args, size_t arg_count)
+void plumb_node_track_end(struct plumb_node_track *track, uint64_t ns, const char *phase,
+                          const struct plumb_chrome_arg *args, size_t arg_count)
 {
-    struct plumb_node_trace *s = lane->set;
-    struct plumb_node_frame *f = &lane->frames[lane->depth];
+    struct plumb_node_trace *s = track->set;
+    struct plumb_node_frame *f = &track->frames[track->depth];
     struct plumb_node_file *file;
     bool written = false;
     struct walk w;
     uint64_t took;
-    if (!lane->depth)
+    if (!track->depth)
         return;
     took = ns > f->begin_ns ? ns - f->begin_ns : 0;
-    w = walk_of(lane);
+    w = walk_of(track);
     while ((file = next_file(&w)) != NULL) {
         if (!written)
-            write_line(lane, took, phase, args, arg_count);
+            write_line(track, took, phase, args, arg_count);
         written = true;
-        name_thread(lane, file);
+        name_thread(track, file);
         put_line(s, file, &s->line);
         plumb_breakdown_host(&file->breakdown, f->node, took,
                              took > f->child_ns ? took - f->child_ns : 0);
-        if (file->node == f->node && is_outermost(lane))
+        if (file->node == f->node && is_outermost(track))
             plumb_breakdown_run(&file->breakdown, took);
     }
     if (ns > s->last_ns)
         s->last_ns = ns;
-    lane->depth--;
+    track->depth--;
     f[-1].child_ns += took;
     f[-1].has_child = true;
 }
 
-void plumb_node_lane_device(struct plumb_node_lane *lane, uint32_t node, uint64_t ns)
+void plumb_node_track_device(struct plumb_node_track *track, uint32_t node, uint64_t ns)
 {
-    struct walk w = walk_of(lane);
+    struct walk w = walk_of(track);
     struct plumb_node_file *file;
     while ((file = next_file(&w)) != NULL)
         plumb_breakdown_device(&file->breakdown, node, ns);

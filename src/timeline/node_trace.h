@@ -42,7 +42,7 @@ struct plumb_node_trace_options {
 struct plumb_node_trace; /* opaque */
 
 /* Something that runs spans: a thread. */
-struct plumb_node_lane {
+struct plumb_node_track {
     struct plumb_node_trace *set;
     int64_t tid;
     char name[64];
@@ -61,19 +61,19 @@ struct plumb_node_lane {
 /* PLUMB_ERR_MEMORY. */
 int plumb_node_trace_open(struct plumb_node_trace **out, const struct plumb_node_trace_options *o,
                           plumb_error *err);
-void plumb_node_lane_open(struct plumb_node_lane *lane, struct plumb_node_trace *set, int64_t tid,
-                          const char *name);
-/* The nodes that the lane works below, outermost first. */
-void plumb_node_lane_path(struct plumb_node_lane *lane, const uint32_t *path, uint32_t depth);
-void plumb_node_lane_begin(struct plumb_node_lane *lane, uint32_t node, uint64_t ns);
+void plumb_node_track_open(struct plumb_node_track *track, struct plumb_node_trace *set,
+                           int64_t tid, const char *name);
+/* The nodes that the track works below, outermost first. */
+void plumb_node_track_path(struct plumb_node_track *track, const uint32_t *path, uint32_t depth);
+void plumb_node_track_begin(struct plumb_node_track *track, uint32_t node, uint64_t ns);
 /* The innermost span has just begun, in this step, which is not that of the span around it. */
-void plumb_node_lane_step(struct plumb_node_lane *lane, int64_t step);
+void plumb_node_track_step(struct plumb_node_track *track, int64_t step);
 /* The innermost span has ended, which ran for `phase`; `args`, at most PLUMB_NODE_ARGS, are written
  * with it. */
-void plumb_node_lane_end(struct plumb_node_lane *lane, uint64_t ns, const char *phase,
-                         const struct plumb_chrome_arg *args, size_t arg_count);
+void plumb_node_track_end(struct plumb_node_track *track, uint64_t ns, const char *phase,
+                          const struct plumb_chrome_arg *args, size_t arg_count);
 /* A device has worked for `ns` for `node`, inside what is open. */
-void plumb_node_lane_device(struct plumb_node_lane *lane, uint32_t node, uint64_t ns);
+void plumb_node_track_device(struct plumb_node_track *track, uint32_t node, uint64_t ns);
 
 /* Finishes the files and frees all. `told` gets notes for the user, a sentence each, ended by
  * newlines: patterns that no node matched, nodes without files, texts at their bound. Returns the

@@ -86,27 +86,27 @@ static int occurrences(const char *text, const char *what)
     return n;
 }
 
-static void span(struct plumb_node_lane *l, uint32_t node, uint64_t from, uint64_t to)
+static void span(struct plumb_node_track *l, uint32_t node, uint64_t from, uint64_t to)
 {
-    plumb_node_lane_begin(l, node, from);
-    plumb_node_lane_end(l, to, "inference", NULL, 0);
+    plumb_node_track_begin(l, node, from);
+    plumb_node_track_end(l, to, "inference", NULL, 0);
 }
 
 static void nested_nodes_each_have_their_own(void **state)
 {
     struct plumb_node_trace_options o = options(" a, block.* ");
     struct plumb_node_trace *set = open_set(&o);
-    struct plumb_node_lane l;
+    struct plumb_node_track l;
     const char *text;
     (void)state;
-    plumb_node_lane_open(&l, set, 5, "worker");
+    plumb_node_track_open(&l, set, 5, "worker");
     span(&l, C, 0, 10000000); /* before: in no file */
-    plumb_node_lane_begin(&l, A, 10000000);
+    plumb_node_track_begin(&l, A, 10000000);
     span(&l, C, 11000000, 12000000);
-    plumb_node_lane_begin(&l, B, 20000000);
+    plumb_node_track_begin(&l, B, 20000000);
     span(&l, C, 21000000, 23000000);
-    plumb_node_lane_end(&l, 24000000, "inference", NULL, 0);
-    plumb_node_lane_end(&l, 30000000, "inference", NULL, 0);
+    plumb_node_track_end(&l, 24000000, "inference", NULL, 0);
+    plumb_node_track_end(&l, 30000000, "inference", NULL, 0);
     span(&l, B, 40000000, 41000000);
     assert_string_equal(told_by(set, 2), "");
     text = text_of("a_rank3.trace.json.gz");
@@ -137,14 +137,14 @@ static void a_node_inside_itself_is_there_once(void **state)
 {
     struct plumb_node_trace_options o = options("a");
     struct plumb_node_trace *set = open_set(&o);
-    struct plumb_node_lane l;
+    struct plumb_node_track l;
     (void)state;
-    plumb_node_lane_open(&l, set, 5, NULL);
-    plumb_node_lane_begin(&l, A, 0);
-    plumb_node_lane_begin(&l, C, 0);
+    plumb_node_track_open(&l, set, 5, NULL);
+    plumb_node_track_begin(&l, A, 0);
+    plumb_node_track_begin(&l, C, 0);
     span(&l, A, 1000000, 3000000);
-    plumb_node_lane_end(&l, 4000000, "inference", NULL, 0);
-    plumb_node_lane_end(&l, 5000000, "inference", NULL, 0);
+    plumb_node_track_end(&l, 4000000, "inference", NULL, 0);
+    plumb_node_track_end(&l, 5000000, "inference", NULL, 0);
     told_by(set, 1);
     assert_int_equal(occurrences(text_of("a_rank3.trace.json.gz"), "\"ph\":\"X\""), 3);
     assert_non_null(strstr(text_of("a_rank3.breakdown.json"), "\"runs\": 1"));
@@ -156,13 +156,13 @@ static void who_works_for_a_node_is_in_its_file(void **state)
     struct plumb_node_trace_options o = options("a,c");
     struct plumb_node_trace *set = open_set(&o);
     const uint32_t path[] = {A, B};
-    struct plumb_node_lane l;
+    struct plumb_node_track l;
     (void)state;
-    plumb_node_lane_open(&l, set, 6, "helper");
-    plumb_node_lane_path(&l, path, 2);
+    plumb_node_track_open(&l, set, 6, "helper");
+    plumb_node_track_path(&l, path, 2);
     span(&l, C, 0, 1000000);
-    plumb_node_lane_device(&l, C, 2000000);
-    plumb_node_lane_path(&l, path, 0);
+    plumb_node_track_device(&l, C, 2000000);
+    plumb_node_track_path(&l, path, 0);
     span(&l, B, 0, 1000000);
     told_by(set, 2);
     assert_int_equal(occurrences(text_of("a_rank3.trace.json.gz"), "\"ph\":\"X\""), 1);
@@ -175,14 +175,14 @@ static void short_rows_are_dropped_and_the_list_is_cut(void **state)
 {
     struct plumb_node_trace_options o = options("a");
     struct plumb_node_trace *set = open_set(&o);
-    struct plumb_node_lane l;
+    struct plumb_node_track l;
     const char *text;
     (void)state;
-    plumb_node_lane_open(&l, set, 5, NULL);
-    plumb_node_lane_begin(&l, A, 0);
+    plumb_node_track_open(&l, set, 5, NULL);
+    plumb_node_track_begin(&l, A, 0);
     for (uint32_t i = 0; i < 70; i++)
         span(&l, 100 + i, 1000000 * i, 1000000 * i + (i < 60 ? 10000 + i : 9999));
-    plumb_node_lane_end(&l, 100000000, "inference", NULL, 0);
+    plumb_node_track_end(&l, 100000000, "inference", NULL, 0);
     told_by(set, 1);
     text = text_of("a_rank3.breakdown.json");
     assert_non_null(strstr(text, "\"num_host_ops\": 61"));
@@ -196,10 +196,10 @@ static void names_of_files_are_safe_and_texts_are_json(void **state)
 {
     struct plumb_node_trace_options o = options("*");
     struct plumb_node_trace *set = open_set(&o);
-    struct plumb_node_lane l;
+    struct plumb_node_track l;
     (void)state;
     o.rank = -1;
-    plumb_node_lane_open(&l, set, 5, "\"\n");
+    plumb_node_track_open(&l, set, 5, "\"\n");
     span(&l, HOSTILE, 0, 1000000);
     told_by(set, 1);
     assert_int_equal(system("ls nodes/.._x* >names.txt && test $(wc -l <names.txt) = 2"), 0);
@@ -212,12 +212,12 @@ static void the_bound_leaves_out_spans_and_keeps_the_figures(void **state)
 {
     struct plumb_node_trace_options o = options("a");
     struct plumb_node_trace *set;
-    struct plumb_node_lane l;
+    struct plumb_node_track l;
     const char *text;
     (void)state;
     o.max_text_bytes = 4096;
     set = open_set(&o);
-    plumb_node_lane_open(&l, set, 5, NULL);
+    plumb_node_track_open(&l, set, 5, NULL);
     for (uint64_t i = 0; i < 1000; i++)
         span(&l, A, i * 1000000, i * 1000000 + 500000);
     assert_non_null(strstr(told_by(set, 1), "lack 9"));
@@ -233,10 +233,10 @@ static void more_nodes_than_files_are_told(void **state)
 {
     struct plumb_node_trace_options o = options("n*,nothing_like_it");
     struct plumb_node_trace *set = open_set(&o);
-    struct plumb_node_lane l;
+    struct plumb_node_track l;
     const char *told;
     (void)state;
-    plumb_node_lane_open(&l, set, 5, NULL);
+    plumb_node_track_open(&l, set, 5, NULL);
     for (uint32_t i = 0; i < PLUMB_NODE_FILES + 10; i++)
         span(&l, 100 + i, 0, 1000);
     told = told_by(set, PLUMB_NODE_FILES);
@@ -249,12 +249,12 @@ static void a_folder_that_is_not_there_is_an_error(void **state)
     struct plumb_node_trace_options o = options("a");
     struct plumb_node_trace *set = NULL;
     struct plumb_buf told = {0};
-    struct plumb_node_lane l;
+    struct plumb_node_track l;
     plumb_error err = {0, ""};
     (void)state;
     o.dir = "nowhere";
     assert_int_equal(plumb_node_trace_open(&set, &o, &err), PLUMB_OK);
-    plumb_node_lane_open(&l, set, 5, NULL);
+    plumb_node_track_open(&l, set, 5, NULL);
     for (int i = 0; i < 1000; i++)
         span(&l, A, 0, 1);
     assert_int_equal(plumb_node_trace_close(set, &told, &err), PLUMB_ERR_IO);

@@ -48,37 +48,37 @@ void plumb_trace_only_close(struct plumb_trace_only *o)
 
 /* ---- The second reading ---------------------------------------------------------------------- */
 
-struct lane {
+struct node_track {
     struct plumb_trace_nodes *all;
     struct plumb_trace_state state;
-    struct plumb_node_lane lane;
+    struct plumb_node_track track;
 };
 struct plumb_trace_nodes {
     const struct plumb_trace_file *file;
     const struct plumb_trace_filter *filter;
     struct plumb_node_trace *set;
     char dir[1024];
-    struct lane **lanes; /* by number */
-    uint32_t lane_cap;
+    struct node_track **tracks; /* by number */
+    uint32_t track_cap;
     uint64_t dropped; /* spans */
 };
 
-static uint64_t ns_of(const struct lane *l, uint64_t ticks)
+static uint64_t ns_of(const struct node_track *l, uint64_t ticks)
 {
     return plumb_trace_file_ns(l->all->file, ticks);
 }
 
-static void begin_at(struct lane *l, uint64_t ticks, uint32_t node)
+static void begin_at(struct node_track *l, uint64_t ticks, uint32_t node)
 {
-    if (l->lane.depth == 0)
-        plumb_node_lane_path(&l->lane, l->state.path, l->state.path_depth);
-    plumb_node_lane_begin(&l->lane, node, ns_of(l, ticks));
+    if (l->track.depth == 0)
+        plumb_node_track_path(&l->track, l->state.path, l->state.path_depth);
+    plumb_node_track_begin(&l->track, node, ns_of(l, ticks));
 }
 
 static void on_thread(void *self, const struct plumb_trace_state *s, const char *name)
 {
-    struct lane *l = self;
-    plumb_node_lane_open(&l->lane, l->all->set, s->tid, name);
+    struct node_track *l = self;
+    plumb_node_track_open(&l->track, l->all->set, s->tid, name);
 }
 
 static void on_begin(void *self, uint64_t ticks, uint32_t node)
@@ -88,21 +88,21 @@ static void on_begin(void *self, uint64_t ticks, uint32_t node)
 
 static void on_end(void *self, uint64_t ticks)
 {
-    struct lane *l = self;
-    plumb_node_lane_end(&l->lane, ns_of(l, ticks),
-                        plumb_live_phase_name(&l->all->file->source, l->state.group & 0xff), NULL,
-                        0);
+    struct node_track *l = self;
+    plumb_node_track_end(&l->track, ns_of(l, ticks),
+                         plumb_live_phase_name(&l->all->file->source, l->state.group & 0xff), NULL,
+                         0);
 }
 
 static void on_begin_more(void *self, const struct plumb_trace_state *s,
                           const struct plumb_trace_frame *f)
 {
-    struct lane *l = self;
-    uint32_t depth = l->lane.depth;
+    struct node_track *l = self;
+    uint32_t depth = l->track.depth;
     (void)s;
     begin_at(l, f->begin_ticks, plumb_key_node(f->key));
-    if (l->lane.depth > depth && f->step >= 0 && f->step != f[-1].step)
-        plumb_node_lane_step(&l->lane, f->step);
+    if (l->track.depth > depth && f->step >= 0 && f->step != f[-1].step)
+        plumb_node_track_step(&l->track, f->step);
 }
 
 static struct plumb_chrome_arg text_arg(const char *key, const char *text)
@@ -115,7 +115,7 @@ static struct plumb_chrome_arg true_arg(const char *key)
     return (struct plumb_chrome_arg){key, PLUMB_CHROME_BOOL, {.boolean = true}};
 }
 
-static size_t put_args(struct plumb_chrome_arg args[PLUMB_NODE_ARGS], const struct lane *l,
+static size_t put_args(struct plumb_chrome_arg args[PLUMB_NODE_ARGS], const struct node_track *l,
                        const struct plumb_trace_frame *f, enum plumb_trace_end how)
 {
     const struct plumb_live_view *s = &l->all->file->source;
@@ -152,7 +152,7 @@ static bool take_argument(struct plumb_chrome_arg *out, const struct plumb_live_
 }
 
 static size_t put_arguments(struct plumb_chrome_arg args[PLUMB_NODE_ARGS], size_t n,
-                            const struct lane *l, const struct plumb_trace_state *s)
+                            const struct node_track *l, const struct plumb_trace_state *s)
 {
     uint32_t at = 0;
     const uint64_t *w;
@@ -164,32 +164,32 @@ static size_t put_arguments(struct plumb_chrome_arg args[PLUMB_NODE_ARGS], size_
 static void on_end_more(void *self, const struct plumb_trace_state *s,
                         const struct plumb_trace_frame *f, uint64_t ticks, enum plumb_trace_end how)
 {
-    struct lane *l = self;
+    struct node_track *l = self;
     struct plumb_chrome_arg args[PLUMB_NODE_ARGS];
     /* Where the end is not known: to the last that is. */
     uint64_t end = how == PLUMB_TRACE_END_CUT ? s->last_ticks : ticks;
     size_t n = put_args(args, l, f, how);
     if (f->flags & PLUMB_TRACE_ARGS)
         n = put_arguments(args, n, l, s);
-    plumb_node_lane_end(
-        &l->lane, ns_of(l, end),
+    plumb_node_track_end(
+        &l->track, ns_of(l, end),
         plumb_live_phase_name(&l->all->file->source, plumb_key_group(f->key) & 0xff), args, n);
 }
 
 static void on_measured(void *self, const struct plumb_trace_state *s, uint64_t key, uint32_t kind,
                         uint64_t ns)
 {
-    struct lane *l = self;
+    struct node_track *l = self;
     (void)s;
-    if (l->lane.depth == 0)
-        plumb_node_lane_path(&l->lane, l->state.path, l->state.path_depth);
+    if (l->track.depth == 0)
+        plumb_node_track_path(&l->track, l->state.path, l->state.path_depth);
     if (kind == PLUMB_SAMPLE_DEVICE)
-        plumb_node_lane_device(&l->lane, plumb_key_node(key), ns);
+        plumb_node_track_device(&l->track, plumb_key_node(key), ns);
 }
 
 static void on_gap(void *self, const struct plumb_trace_state *s, const struct plumb_trace_gap *gap)
 {
-    struct lane *l = self;
+    struct node_track *l = self;
     (void)s;
     l->all->dropped += gap->spans;
 }
@@ -204,37 +204,38 @@ static const struct plumb_trace_sink sink = {
     .gap = on_gap,
 };
 
-static struct lane *lane_at(struct plumb_trace_nodes *n, uint32_t number)
+static struct node_track *track_at(struct plumb_trace_nodes *n, uint32_t number)
 {
-    if (number >= n->lane_cap) {
-        uint32_t cap = n->lane_cap ? n->lane_cap : 64;
-        struct lane **grown, **before;
+    if (number >= n->track_cap) {
+        uint32_t cap = n->track_cap ? n->track_cap : 64;
+        struct node_track **grown, **before;
         size_t bytes;
         while (cap <= number)
             cap *= 2;
-        grown = plumb_pages_map(cap * sizeof(struct lane *));
+        grown = plumb_pages_map(cap * sizeof(struct node_track *));
         if (!grown)
             return NULL;
-        before = n->lanes;
-        bytes = n->lane_cap * sizeof(struct lane *);
+        before = n->tracks;
+        bytes = n->track_cap * sizeof(struct node_track *);
         if (before)
             memcpy(grown, before, bytes);
-        PLUMB_RELEASE(n->lanes, grown);
-        PLUMB_RELEASE(n->lane_cap, cap);
+        PLUMB_RELEASE(n->tracks, grown);
+        PLUMB_RELEASE(n->track_cap, cap);
         if (before)
             plumb_pages_unmap(before, bytes);
     }
-    if (!n->lanes[number] && (n->lanes[number] = plumb_pages_map(sizeof(struct lane))) != NULL) {
-        n->lanes[number]->all = n;
-        plumb_node_lane_open(&n->lanes[number]->lane, n->set, 0, "");
+    if (!n->tracks[number] &&
+        (n->tracks[number] = plumb_pages_map(sizeof(struct node_track))) != NULL) {
+        n->tracks[number]->all = n;
+        plumb_node_track_open(&n->tracks[number]->track, n->set, 0, "");
     }
-    return n->lanes[number];
+    return n->tracks[number];
 }
 
-void plumb_trace_nodes_slot(struct plumb_trace_nodes *n, uint32_t lane,
+void plumb_trace_nodes_slot(struct plumb_trace_nodes *n, uint32_t track,
                             const struct plumb_trace_slot *slot)
 {
-    struct lane *l = lane_at(n, lane);
+    struct node_track *l = track_at(n, track);
     struct plumb_trace_decoder d;
     if (!l)
         return;
@@ -281,11 +282,11 @@ int plumb_trace_nodes_open(struct plumb_trace_nodes **out, const struct plumb_tr
 
 static void fini(struct plumb_trace_nodes *n)
 {
-    for (uint32_t i = 0; i < n->lane_cap; i++)
-        if (n->lanes[i])
-            plumb_pages_unmap(n->lanes[i], sizeof *n->lanes[i]);
-    if (n->lanes)
-        plumb_pages_unmap(n->lanes, n->lane_cap * sizeof(struct lane *));
+    for (uint32_t i = 0; i < n->track_cap; i++)
+        if (n->tracks[i])
+            plumb_pages_unmap(n->tracks[i], sizeof *n->tracks[i]);
+    if (n->tracks)
+        plumb_pages_unmap(n->tracks, n->track_cap * sizeof(struct node_track *));
     plumb_pages_unmap(n, sizeof *n);
 }
 

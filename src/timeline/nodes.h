@@ -23,8 +23,8 @@ struct plumb_trace_nodes;
 int plumb_trace_nodes_open(struct plumb_trace_nodes **out, const struct plumb_trace_file *file,
                            const struct plumb_trace_filter *filter, const char *dir,
                            plumb_error *err);
-/* A slot of the thread block whose track has the number `lane`; a gap: spans were dropped. */
-void plumb_trace_nodes_slot(struct plumb_trace_nodes *n, uint32_t lane,
+/* A slot of the thread block whose track has the number `track`; a gap: spans were dropped. */
+void plumb_trace_nodes_slot(struct plumb_trace_nodes *n, uint32_t track,
                             const struct plumb_trace_slot *slot);
 /* As plumb_node_trace_close(). */
 int plumb_trace_nodes_close(struct plumb_trace_nodes *n, struct plumb_buf *told, plumb_error *err);

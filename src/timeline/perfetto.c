@@ -12,8 +12,8 @@ enum { GAP_NODES = 14 }; /* of an instant */
 
 /* ---- Tracks ---------------------------------------------------------------------------------- */
 
-void plumb_trace_track_open(struct plumb_trace_track *l, struct plumb_trace_file *f,
-                            uint32_t sequence, bool opened)
+void plumb_thread_track_open(struct plumb_thread_track *l, struct plumb_trace_file *f,
+                             uint32_t sequence, bool opened)
 {
     uint64_t *bits = l->bits;
     l->file = f;
@@ -26,14 +26,14 @@ void plumb_trace_track_open(struct plumb_trace_track *l, struct plumb_trace_file
     l->seq.told[PLUMB_PF_KEYS] = (struct plumb_pf_told){bits, PLUMB_TRACE_KEY_IDS};
 }
 
-static void stop_run(struct plumb_trace_track *l)
+static void stop_run(struct plumb_thread_track *l)
 {
     if (l->running)
         plumb_pf_run_close(&l->run);
     l->running = false;
 }
 
-static PLUMB_ALWAYS_INLINE void go_run(struct plumb_trace_track *l)
+static PLUMB_ALWAYS_INLINE void go_run(struct plumb_thread_track *l)
 {
     if (PLUMB_UNLIKELY(!l->running)) {
         l->run = plumb_pf_run_open(&l->file->out, &l->seq);
@@ -41,13 +41,13 @@ static PLUMB_ALWAYS_INLINE void go_run(struct plumb_trace_track *l)
     }
 }
 
-static __attribute__((noinline)) void flush_lane(struct plumb_trace_track *l)
+static __attribute__((noinline)) void flush_track(struct plumb_thread_track *l)
 {
     stop_run(l);
     plumb_trace_file_flush(l->file);
 }
 
-static void put(struct plumb_trace_track *l, const struct plumb_pf_event *e)
+static void put(struct plumb_thread_track *l, const struct plumb_pf_event *e)
 {
     stop_run(l);
     while (!plumb_pf_event(&l->file->out, &l->seq, e))
@@ -55,14 +55,14 @@ static void put(struct plumb_trace_track *l, const struct plumb_pf_event *e)
 }
 
 /* Never before the last time that the track has written: on a track, time does not go back. */
-static uint64_t ns_now(struct plumb_trace_track *l, uint64_t ticks)
+static uint64_t ns_now(struct plumb_thread_track *l, uint64_t ticks)
 {
     uint64_t ns = plumb_trace_file_ns(l->file, ticks);
     stop_run(l);
     return ns > l->seq.last_ns ? ns : l->seq.last_ns;
 }
 
-void plumb_trace_track_again(struct plumb_trace_track *l, const char *name)
+void plumb_thread_track_again(struct plumb_thread_track *l, const char *name)
 {
     const struct plumb_trace_file *f = l->file;
     struct plumb_pf_track t = {.kind = PLUMB_PF_THREAD,
@@ -83,12 +83,12 @@ void plumb_trace_track_again(struct plumb_trace_track *l, const char *name)
 static void on_thread(void *self, const struct plumb_trace_state *s, const char *name)
 {
     (void)s;
-    plumb_trace_track_again(self, name);
+    plumb_thread_track_again(self, name);
 }
 
 /* ---- Plain spans ----------------------------------------------------------------------------- */
 
-static PLUMB_ALWAYS_INLINE uint64_t run_ns(const struct plumb_trace_track *l, uint64_t ticks)
+static PLUMB_ALWAYS_INLINE uint64_t run_ns(const struct plumb_thread_track *l, uint64_t ticks)
 {
     uint64_t ns = plumb_trace_file_ns(l->file, ticks);
     return PLUMB_LIKELY(ns >= l->run.last_ns) ? ns : l->run.last_ns;
@@ -96,24 +96,24 @@ static PLUMB_ALWAYS_INLINE uint64_t run_ns(const struct plumb_trace_track *l, ui
 
 static PLUMB_ALWAYS_INLINE void on_begin(void *self, uint64_t ticks, uint32_t node)
 {
-    struct plumb_trace_track *l = self;
+    struct plumb_thread_track *l = self;
     for (;;) {
         go_run(l);
         if (PLUMB_LIKELY(
                 plumb_pf_run_begin(&l->run, run_ns(l, ticks), plumb_trace_name_of_node(node))))
             return;
-        flush_lane(l);
+        flush_track(l);
     }
 }
 
 static PLUMB_ALWAYS_INLINE void on_end(void *self, uint64_t ticks)
 {
-    struct plumb_trace_track *l = self;
+    struct plumb_thread_track *l = self;
     for (;;) {
         go_run(l);
         if (PLUMB_LIKELY(plumb_pf_run_end(&l->run, run_ns(l, ticks))))
             break;
-        flush_lane(l);
+        flush_track(l);
     }
     l->spans++;
 }
@@ -121,7 +121,7 @@ static PLUMB_ALWAYS_INLINE void on_end(void *self, uint64_t ticks)
 static PLUMB_ALWAYS_INLINE uint32_t on_plain(void *self, struct plumb_trace_state *s, uint64_t base,
                                              const uint64_t *words, uint32_t n)
 {
-    struct plumb_trace_track *l = self;
+    struct plumb_thread_track *l = self;
     struct plumb_trace_plain t = {.run = &l->run,
                                   .state = s,
                                   .clock = &l->file->clock,
@@ -158,7 +158,7 @@ static void add_flag(struct args *a, uint32_t key)
     add_arg(a, key, PLUMB_PF_BOOL)->v.u64 = 1;
 }
 
-static void add_reason(struct plumb_trace_track *l, struct args *a, uint32_t key, uint64_t why_off)
+static void add_reason(struct plumb_thread_track *l, struct args *a, uint32_t key, uint64_t why_off)
 {
     if (why_off)
         add_arg(a, key, PLUMB_PF_TEXT)->v.text = plumb_live_text(&l->file->source, why_off);
@@ -177,7 +177,7 @@ static void add_stack(struct args *a, const uint64_t *w)
         add_flag(a, TRACE_KEY_STACK_CUT);
 }
 
-static void add_argument(struct plumb_trace_track *l, struct args *a, const uint64_t *w,
+static void add_argument(struct plumb_thread_track *l, struct args *a, const uint64_t *w,
                          uint64_t took_ns)
 {
     struct plumb_trace_file *f = l->file;
@@ -210,7 +210,7 @@ static bool is_whole(const uint64_t *w)
     return (w[0] >> 16 & 63) != 3 || memchr(&w[2], '\0', (n - 2) * sizeof *w);
 }
 
-static void add_pending(struct plumb_trace_track *l, struct args *a,
+static void add_pending(struct plumb_thread_track *l, struct args *a,
                         const struct plumb_trace_state *s, uint32_t depth, bool stack,
                         uint64_t took_ns)
 {
@@ -228,7 +228,7 @@ static void add_pending(struct plumb_trace_track *l, struct args *a,
 static void on_begin_more(void *self, const struct plumb_trace_state *s,
                           const struct plumb_trace_frame *f)
 {
-    struct plumb_trace_track *l = self;
+    struct plumb_thread_track *l = self;
     const struct plumb_trace_frame *around = f - 1;
     uint32_t group = plumb_key_group(f->key);
     struct args a = {.n = 0};
@@ -252,7 +252,7 @@ static void on_begin_more(void *self, const struct plumb_trace_state *s,
 static void on_end_more(void *self, const struct plumb_trace_state *s,
                         const struct plumb_trace_frame *f, uint64_t ticks, enum plumb_trace_end how)
 {
-    struct plumb_trace_track *l = self;
+    struct plumb_thread_track *l = self;
     struct args a = {.n = 0};
     struct plumb_pf_event e = {.type = PLUMB_PF_END, .args = a.arg};
     uint64_t begin_ns = plumb_trace_file_ns(l->file, f->begin_ticks);
@@ -298,7 +298,7 @@ static uint32_t level_for(struct plumb_trace_file *f, uint64_t begin_ns)
     return level;
 }
 
-static void async_begin(struct plumb_trace_track *l, const struct plumb_trace_async *a,
+static void async_begin(struct plumb_thread_track *l, const struct plumb_trace_async *a,
                         uint64_t begin_ns, uint64_t track)
 {
     uint32_t group = plumb_key_group(a->key);
@@ -319,7 +319,7 @@ static void async_begin(struct plumb_trace_track *l, const struct plumb_trace_as
 static void on_async(void *self, const struct plumb_trace_state *s,
                      const struct plumb_trace_async *a)
 {
-    struct plumb_trace_track *l = self;
+    struct plumb_thread_track *l = self;
     struct plumb_trace_file *f = l->file;
     struct args args = {.n = 0};
     uint64_t begin_ns = plumb_trace_file_ns(f, a->begin_ticks);
@@ -346,7 +346,7 @@ static void on_async(void *self, const struct plumb_trace_state *s,
     l->spans++;
 }
 
-void plumb_trace_track_open_async(struct plumb_trace_track *l, const struct plumb_trace_async *a)
+void plumb_trace_track_open_async(struct plumb_thread_track *l, const struct plumb_trace_async *a)
 {
     struct plumb_trace_file *f = l->file;
     uint64_t begin_ns = plumb_trace_file_ns(f, a->begin_ticks);
@@ -363,7 +363,7 @@ void plumb_trace_track_open_async(struct plumb_trace_track *l, const struct plum
 
 static void on_instant(void *self, const struct plumb_trace_state *s, uint64_t ticks, uint64_t text)
 {
-    struct plumb_trace_track *l = self;
+    struct plumb_thread_track *l = self;
     struct plumb_pf_event e = {.type = PLUMB_PF_INSTANT, .ns = ns_now(l, ticks)};
     (void)s;
     e.name = plumb_trace_text_id(l->file, text) + TRACE_ID_TEXTS;
@@ -373,7 +373,7 @@ static void on_instant(void *self, const struct plumb_trace_state *s, uint64_t t
 static void on_counter(void *self, const struct plumb_trace_state *s, uint64_t ticks, uint32_t kind,
                        uint64_t text, uint64_t value)
 {
-    struct plumb_trace_track *l = self;
+    struct plumb_thread_track *l = self;
     struct plumb_trace_file *f = l->file;
     struct plumb_pf_event e = {.type = PLUMB_PF_COUNTER, .ns = ns_now(l, ticks)};
     /* Counters of plumb_counter_add() belong to the pipeline of their thread. */
@@ -399,7 +399,7 @@ static void on_counter(void *self, const struct plumb_trace_state *s, uint64_t t
 
 static void on_flow(void *self, const struct plumb_trace_state *s, uint64_t ticks, uint64_t flow)
 {
-    struct plumb_trace_track *l = self;
+    struct plumb_thread_track *l = self;
     struct plumb_pf_event e = {
         .type = PLUMB_PF_INSTANT, .ns = ns_now(l, ticks), .name = TRACE_NAME_CAPTURE};
     (void)s;
@@ -410,7 +410,7 @@ static void on_flow(void *self, const struct plumb_trace_state *s, uint64_t tick
 
 static void on_gap(void *self, const struct plumb_trace_state *s, const struct plumb_trace_gap *g)
 {
-    struct plumb_trace_track *l = self;
+    struct plumb_thread_track *l = self;
     uint64_t ns = ns_now(l, g->from_ticks), i = 0;
     (void)s;
     if (!l->track)
@@ -434,7 +434,7 @@ static void on_gap(void *self, const struct plumb_trace_state *s, const struct p
 
 static void on_jumped(void *self, const struct plumb_trace_state *s, uint64_t from, uint64_t to)
 {
-    struct plumb_trace_track *l = self;
+    struct plumb_thread_track *l = self;
     struct args a = {.n = 0};
     struct plumb_pf_event e = {
         .type = PLUMB_PF_INSTANT, .ns = ns_now(l, to), .name = TRACE_NAME_JUMPED, .args = a.arg};
@@ -462,8 +462,8 @@ static const struct plumb_trace_sink sink = {.thread = on_thread,
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-void plumb_trace_track_slot(struct plumb_trace_track *l, const struct plumb_trace_filter *filter,
-                            const struct plumb_trace_slot *slot)
+void plumb_thread_track_slot(struct plumb_thread_track *l, const struct plumb_trace_filter *filter,
+                             const struct plumb_trace_slot *slot)
 {
     struct plumb_trace_decoder d = {&sink, l, filter, &l->state};
     if (plumb_trace_enter_slot(&d, slot))
@@ -471,7 +471,7 @@ void plumb_trace_track_slot(struct plumb_trace_track *l, const struct plumb_trac
     stop_run(l);
 }
 
-void plumb_trace_track_gap(struct plumb_trace_track *l, const struct plumb_trace_gap *gap)
+void plumb_thread_track_gap(struct plumb_thread_track *l, const struct plumb_trace_gap *gap)
 {
     struct plumb_trace_decoder d = {&sink, l, NULL, &l->state};
     plumb_trace_gap_slot(&d, gap);

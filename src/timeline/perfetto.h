@@ -68,7 +68,7 @@ struct plumb_trace_file {
 
 /* One thread block. The fields that each slot needs come first, on one page: a pass over many
  * threads touches one page for each. */
-struct plumb_trace_track {
+struct plumb_thread_track {
     struct plumb_trace_file *file;
     struct plumb_live_thread *live;
     struct plumb_live_queue *queue;
@@ -79,7 +79,7 @@ struct plumb_trace_track {
     bool running;   /* `run` is open */
     bool touched;   /* since the last commit */
     bool current;   /* which of the queue's states is the committed one */
-    uint32_t index; /* among the lanes of one reading */
+    uint32_t index; /* among the tracks of one reading */
     uint64_t track; /* of the thread */
     uint64_t spans;
     struct plumb_pf_sequence seq;
@@ -104,15 +104,15 @@ uint64_t plumb_trace_file_ns(const struct plumb_trace_file *f, uint64_t ticks);
 
 /* `sequence`: its number in the file, from 2; `opened`: the file has packets of it already, the
  * last at `state.last_ns`. */
-void plumb_trace_track_open(struct plumb_trace_track *l, struct plumb_trace_file *f,
-                            uint32_t sequence, bool opened);
+void plumb_thread_track_open(struct plumb_thread_track *l, struct plumb_trace_file *f,
+                             uint32_t sequence, bool opened);
 /* Decodes one slot into packets. */
-void plumb_trace_track_slot(struct plumb_trace_track *l, const struct plumb_trace_filter *filter,
-                            const struct plumb_trace_slot *slot);
-void plumb_trace_track_gap(struct plumb_trace_track *l, const struct plumb_trace_gap *gap);
+void plumb_thread_track_slot(struct plumb_thread_track *l, const struct plumb_trace_filter *filter,
+                             const struct plumb_trace_slot *slot);
+void plumb_thread_track_gap(struct plumb_thread_track *l, const struct plumb_trace_gap *gap);
 /* After the process: an async span that was open. */
-void plumb_trace_track_open_async(struct plumb_trace_track *l, const struct plumb_trace_async *a);
+void plumb_trace_track_open_async(struct plumb_thread_track *l, const struct plumb_trace_async *a);
 /* The track of the thread again, in a file or sequence that goes on. */
-void plumb_trace_track_again(struct plumb_trace_track *l, const char *name);
+void plumb_thread_track_again(struct plumb_thread_track *l, const char *name);
 
 #endif

@@ -15,7 +15,7 @@
 static struct plumb_live_header header;
 static unsigned char buffer[PLUMB_TRACE_BUFFER];
 static struct plumb_trace_file file;
-static struct plumb_trace_track lane;
+static struct plumb_thread_track track;
 static struct plumb_buf bytes, text;
 
 static bool keep(void *arg, const unsigned char *p, size_t n)
@@ -29,13 +29,13 @@ static int setup(void **state)
 {
     (void)state;
     memset(&file, 0, sizeof file);
-    memset(&lane, 0, sizeof lane);
+    memset(&track, 0, sizeof track);
     file.source = (struct plumb_live_view){(unsigned char *)&header, sizeof header, &header};
     file.out = (struct plumb_pf_out){buffer, sizeof buffer, 0};
     file.write = keep;
     file.clock.ns_per_tick = UINT64_C(1) << 32;
     assert_int_equal(plumb_trace_file_open(&file), 0);
-    plumb_trace_track_open(&lane, &file, 2, false);
+    plumb_thread_track_open(&track, &file, 2, false);
     return 0;
 }
 
@@ -61,7 +61,7 @@ static void block(uint64_t number, uint64_t base, uint64_t begin, uint64_t end)
     slot.data[3] = begin << 22 | 2 << 2 | PLUMB_REC_BEGIN;
     slot.data[4] = begin << 22 | PLUMB_REC_END;
     slot.data[5] = end << 22 | PLUMB_REC_END;
-    plumb_trace_track_slot(&lane, NULL, &slot);
+    plumb_thread_track_slot(&track, NULL, &slot);
 }
 
 static const char *decoded(void)
@@ -78,7 +78,7 @@ static void a_duration_may_be_zero(void **state)
     (void)state;
     block(1, 1000, 5, 5);
     assert_non_null(strstr(decoded(), "@1005 begin"));
-    assert_int_equal(lane.spans, 2);
+    assert_int_equal(track.spans, 2);
     assert_null(strstr(text.data, "@1006"));
 }
 
@@ -99,7 +99,7 @@ static void time_does_not_go_back_where_the_clock_does(void **state)
         last = ns;
     }
     assert_int_equal(last, 5002);
-    assert_int_equal(lane.spans, 6); /* each whole */
+    assert_int_equal(track.spans, 6); /* each whole */
 }
 
 static void an_end_that_was_left_out_is_cut_and_counted(void **state)
@@ -111,21 +111,21 @@ static void an_end_that_was_left_out_is_cut_and_counted(void **state)
     slot.tid = slot.generation = 7;
     slot.data[0] = 1000;
     slot.data[2] = 1 << 22 | 1 << 2 | PLUMB_REC_BEGIN;
-    plumb_trace_track_slot(&lane, NULL, &slot);
+    plumb_thread_track_slot(&track, NULL, &slot);
     gap.spans = 9;
     gap.count = 1;
     gap.nodes[0].node = 1;
     gap.nodes[0].spans = 9;
-    plumb_trace_track_gap(&lane, &gap);
+    plumb_thread_track_gap(&track, &gap);
     slot.number = slot.block = 4;
     slot.flags = PLUMB_SLOT_RESUMES;
     slot.data[0] = 2000;
     slot.words = PLUMB_BLOCK_HEAD;
-    plumb_trace_track_slot(&lane, NULL, &slot);
+    plumb_thread_track_slot(&track, NULL, &slot);
     assert_non_null(strstr(decoded(), "@1200 instant plumb.dropped spans=9"));
     assert_non_null(strstr(text.data, "end cut=true"));
     assert_non_null(strstr(text.data, "2 dropped"));
-    assert_int_equal(lane.spans, 0);
+    assert_int_equal(track.spans, 0);
 }
 
 /* Another writer completes the trace of a killed process, and goes on where the file ends. */
@@ -138,14 +138,14 @@ static void who_goes_on_is_never_before_what_is_told(void **state)
     slot.tid = slot.generation = 7;
     slot.data[0] = 1000;
     slot.data[2] = 5 << 22 | 1 << 2 | PLUMB_REC_BEGIN;
-    plumb_trace_track_slot(&lane, NULL, &slot);
-    lane.state.last_ns = lane.seq.last_ns;
-    plumb_trace_track_open(&lane, &file, 2, true);
-    plumb_trace_track_again(&lane, "again");
+    plumb_thread_track_slot(&track, NULL, &slot);
+    track.state.last_ns = track.seq.last_ns;
+    plumb_thread_track_open(&track, &file, 2, true);
+    plumb_thread_track_again(&track, "again");
     slot.number = slot.block = 3;
     slot.flags = PLUMB_SLOT_RESUMES;
     slot.words = PLUMB_BLOCK_HEAD;
-    plumb_trace_track_slot(&lane, NULL, &slot);
+    plumb_thread_track_slot(&track, NULL, &slot);
     cut = strstr(decoded(), "end cut=true");
     assert_non_null(cut);
     assert_memory_equal(cut - 6, "@1005 ", 6);

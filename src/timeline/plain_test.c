@@ -19,7 +19,7 @@ enum { SLOTS = 600, RUNS = 24 };
 static struct plumb_live_header header;
 static unsigned char buffer[PLUMB_PF_PACKET_MAX];
 static struct plumb_trace_file file;
-static struct plumb_trace_track lane;
+static struct plumb_thread_track track;
 static struct plumb_buf bytes;
 static uint32_t taken; /* records, by plumb_trace_plain() */
 
@@ -46,17 +46,17 @@ static bool keep(void *arg, const unsigned char *p, size_t n)
     return true;
 }
 
-static void open_lane(uint32_t sequence, uint64_t ns_per_tick, plumb_trace_plain_fn *fn)
+static void open_track(uint32_t sequence, uint64_t ns_per_tick, plumb_trace_plain_fn *fn)
 {
     memset(&file, 0, sizeof file);
-    memset(&lane, 0, sizeof lane);
+    memset(&track, 0, sizeof track);
     file.source = (struct plumb_live_view){(unsigned char *)&header, sizeof header, &header};
     file.out = (struct plumb_pf_out){buffer, sizeof buffer, 0};
     file.write = keep;
     file.clock.ns_per_tick = ns_per_tick;
     assert_int_equal(plumb_trace_file_open(&file), 0);
     file.plain = fn;
-    plumb_trace_track_open(&lane, &file, sequence, false);
+    plumb_thread_track_open(&track, &file, sequence, false);
     taken = 0;
     bytes.len = 0;
 }
@@ -150,16 +150,16 @@ static void run(const struct maker *like, uint32_t sequence, uint64_t ns_per_tic
 {
     struct maker m = *like;
     struct plumb_trace_slot slot;
-    open_lane(sequence, ns_per_tick, fn);
+    open_track(sequence, ns_per_tick, fn);
     for (uint64_t i = 1; i <= SLOTS; i++) {
         make_slot(&m, &slot, i);
-        plumb_trace_track_slot(&lane, NULL, &slot);
-        plumb_buf_append(&bytes, &lane.state.depth, sizeof lane.state.depth);
-        for (uint32_t d = 0; d <= lane.state.depth; d++)
-            plumb_buf_append(&bytes, &lane.state.frames[d],
+        plumb_thread_track_slot(&track, NULL, &slot);
+        plumb_buf_append(&bytes, &track.state.depth, sizeof track.state.depth);
+        for (uint32_t d = 0; d <= track.state.depth; d++)
+            plumb_buf_append(&bytes, &track.state.frames[d],
                              offsetof(struct plumb_trace_frame, why_off));
-        plumb_buf_append(&bytes, &lane.state.last_ticks, sizeof lane.state.last_ticks);
-        plumb_buf_append(&bytes, &lane.spans, sizeof lane.spans);
+        plumb_buf_append(&bytes, &track.state.last_ticks, sizeof track.state.last_ticks);
+        plumb_buf_append(&bytes, &track.spans, sizeof track.spans);
     }
     plumb_trace_file_flush(&file);
     plumb_trace_file_fini(&file);

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-static void second_reading(void *arg, uint32_t lane, const struct plumb_trace_slot *slot)
+static void second_reading(void *arg, uint32_t track, const struct plumb_trace_slot *slot)
 {
-    plumb_trace_nodes_slot(arg, lane, slot);
+    plumb_trace_nodes_slot(arg, track, slot);
 }
 
 static bool is_in_steps(const struct plumb_trace_filter *self, const struct plumb_trace_state *s,

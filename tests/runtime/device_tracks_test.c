@@ -4,7 +4,7 @@
 
 #include "read/trace/perfetto.h"
 #include "record_trace.h"
-#include "report/export/lanes.h"
+#include "report/export/tracks.h"
 #include <plumb/collector.h>
 
 enum { QUEUES = 4, WORKS = 3, MS = 1000000 };
@@ -110,7 +110,7 @@ static void each_queue_is_a_track_below_that_of_its_device(void **state)
 static void readers_and_exports_know_the_device_of_each_queue(void **state)
 {
     struct plumb_table t;
-    struct plumb_export_lane *places;
+    struct plumb_export_track *places;
     plumb_error err = {0, ""};
     char path[1200];
     int named = 0;
@@ -119,24 +119,24 @@ static void readers_and_exports_know_the_device_of_each_queue(void **state)
     snprintf(path, sizeof path, "%s/trace.pftrace", in_place("read"));
     if (plumb_perfetto_read(&t, path, &err) < 0)
         fail_msg("%s", err.message);
-    places = plumb_export_lanes(&t);
+    places = plumb_export_tracks(&t);
     assert_non_null(places);
     for (uint32_t i = 0; i < t.slices.count; i++) {
         const char *name = plumb_table_text(&t, t.slices.name[i]);
-        uint32_t lane = t.slices.lane[i], k = (uint32_t)(name[strlen(name) - 1] - '0');
+        uint32_t track = t.slices.track[i], k = (uint32_t)(name[strlen(name) - 1] - '0');
         struct plumb_buf row = {0}, wanted = {0};
         bool overflow = t.slices.dur_ns[i] < 5 * MS;
         if (strncmp(name, "work of queue", 13) != 0)
             continue;
-        plumb_table_put_lane(&row, &t, lane);
+        plumb_table_put_track(&row, &t, track);
         plumb_buf_printf(&wanted, "%s: %s%s", devices[k], queues[k], overflow ? " 2" : "");
         assert_string_equal(row.data, wanted.data);
-        assert_true(places[lane].device);
-        assert_int_equal(places[lane].pid, k % 2);
+        assert_true(places[track].device);
+        assert_int_equal(places[track].pid, k % 2);
         if (overflow)
-            assert_true(places[lane].tid >= PLUMB_EXPORT_OWN_TID);
+            assert_true(places[track].tid >= PLUMB_EXPORT_OWN_TID);
         else
-            assert_int_equal(places[lane].tid, k < 2 ? 7 : 20);
+            assert_int_equal(places[track].tid, k < 2 ? 7 : 20);
         plumb_buf_fini(&row);
         plumb_buf_fini(&wanted);
         named++;

@@ -69,21 +69,21 @@ static void columns_are_the_files(void **state)
     assert_string_equal(plumb_trace_get_text(trace, UINT32_MAX), "");
 }
 
-static void lanes_have_ranges(void **state)
+static void tracks_have_ranges(void **state)
 {
-    plumb_trace_lane lane = {.size = sizeof lane};
+    plumb_trace_track track = {.size = sizeof track};
     plumb_trace_flow flow = {.size = sizeof flow};
     plumb_trace_metadata fact = {.size = sizeof fact};
     uint32_t i = 0, slices = 0;
     (void)state;
-    for (; plumb_trace_get_lane(&lane, trace, i); i++)
-        slices += lane.slices;
+    for (; plumb_trace_get_track(&track, trace, i); i++)
+        slices += track.slices;
     assert_int_equal(i, 2);
     assert_int_equal(slices, 12);
-    assert_int_equal(lane.kind, PLUMB_TRACE_LANE_THREAD);
-    assert_int_equal(lane.tid, 12);
-    assert_int_equal(lane.pid, 10);
-    assert_int_equal(lane.first_slice, 9);
+    assert_int_equal(track.kind, PLUMB_TRACE_TRACK_THREAD);
+    assert_int_equal(track.tid, 12);
+    assert_int_equal(track.pid, 10);
+    assert_int_equal(track.first_slice, 9);
     assert_int_equal(plumb_trace_get_flow(&flow, trace, 0), 0);
     assert_int_equal(plumb_trace_get_metadata(&fact, trace, 0), 1);
     assert_string_equal(fact.key, "plumb.version");
@@ -146,7 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_the_files),
-        cmocka_unit_test(lanes_have_ranges),
+        cmocka_unit_test(tracks_have_ranges),
         cmocka_unit_test(a_caller_who_knows_less_gets_less),
         cmocka_unit_test(views_are_chosen_by_options),
         cmocka_unit_test(what_is_no_trace_is_not_opened),

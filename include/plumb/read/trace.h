@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /* A trace as tables. Columns are arrays that belong to the trace: element i of each belongs to row
- * i. Rows are sorted by lane and then by time; a slice comes before the slices inside it.
+ * i. Rows are sorted by track and then by time; a slice comes before the slices inside it.
  * PLUMB_TRACE_NONE stands for a missing number. Times are ns since the trace's zero. An open trace
  * never changes: any number of threads may read it. */
 typedef struct plumb_trace plumb_trace;
@@ -46,7 +46,7 @@ typedef struct plumb_trace_info {
     uint64_t failed;    /* slices that were marked as failed */
     uint64_t dropped;   /* spans that the recording process dropped because a buffer was full */
     uint64_t cut_bytes; /* at the end of the file: an incomplete packet */
-    uint32_t texts, lanes, facts, flows;
+    uint32_t texts, tracks, facts, flows;
     uint32_t plumb; /* 1: plumb recorded it */
     uint32_t reserved;
 } plumb_trace_info;
@@ -58,29 +58,29 @@ PLUMB_API void plumb_trace_get_info(plumb_trace_info *out, const plumb_trace *tr
  * last. */
 PLUMB_API const char *plumb_trace_get_text(const plumb_trace *trace, uint32_t id);
 
-enum plumb_trace_lane_kind {
-    PLUMB_TRACE_LANE_OTHER = 0, /* asynchronous work, a group */
-    PLUMB_TRACE_LANE_PROCESS = 1,
-    PLUMB_TRACE_LANE_THREAD = 2,
-    PLUMB_TRACE_LANE_COUNTER = 3,
-    PLUMB_TRACE_LANE_DEVICE = 4
+enum plumb_trace_track_kind {
+    PLUMB_TRACE_TRACK_OTHER = 0, /* asynchronous work, a group */
+    PLUMB_TRACE_TRACK_PROCESS = 1,
+    PLUMB_TRACE_TRACK_THREAD = 2,
+    PLUMB_TRACE_TRACK_COUNTER = 3,
+    PLUMB_TRACE_TRACK_DEVICE = 4
 };
-typedef struct plumb_trace_lane {
-    size_t size;      /* sizeof(plumb_trace_lane) */
+typedef struct plumb_trace_track {
+    size_t size;      /* sizeof(plumb_trace_track) */
     uint64_t uuid;    /* its number in the file */
     int64_t pid, tid; /* -1: unknown */
     const char *name; /* "": none */
     const char *unit; /* of a counter; "": unknown */
-    uint32_t kind;    /* enum plumb_trace_lane_kind */
-    uint32_t parent;  /* lane */
-    uint32_t process; /* lane */
+    uint32_t kind;    /* enum plumb_trace_track_kind */
+    uint32_t parent;  /* track */
+    uint32_t process; /* track */
     uint32_t first_slice, slices;
     uint32_t first_instant, instants;
     uint32_t first_counter, counters;
     uint32_t whole; /* of a counter: its values are integers */
-} plumb_trace_lane;
-/* Fills `out` with lane `i` and returns 1, or 0 beyond the last. */
-PLUMB_API int plumb_trace_get_lane(plumb_trace_lane *out, const plumb_trace *trace, uint32_t i);
+} plumb_trace_track;
+/* Fills `out` with track `i` and returns 1, or 0 beyond the last. */
+PLUMB_API int plumb_trace_get_track(plumb_trace_track *out, const plumb_trace *trace, uint32_t i);
 
 enum plumb_trace_flag {
     PLUMB_TRACE_SLICE_OPEN = 1, /* had not ended: it lasts to the end of the trace */
@@ -92,9 +92,9 @@ typedef struct plumb_trace_slices {
     size_t size;    /* sizeof(plumb_trace_slices) */
     uint64_t count; /* of rows */
     const uint64_t *ts_ns, *dur_ns;
-    const uint32_t *lane, *name, *category;
+    const uint32_t *track, *name, *category;
     const uint32_t *parent; /* slice */
-    const uint32_t *depth;  /* 0: outermost of its lane */
+    const uint32_t *depth;  /* 0: outermost of its track */
     const uint32_t *args;   /* first of its args; the next element is their end */
     const uint8_t *flags;   /* enum plumb_trace_flag, added up */
 } plumb_trace_slices;
@@ -105,7 +105,7 @@ typedef struct plumb_trace_instants {
     size_t size; /* sizeof(plumb_trace_instants) */
     uint64_t count;
     const uint64_t *ts_ns;
-    const uint32_t *lane, *name, *category;
+    const uint32_t *track, *name, *category;
     const uint32_t *slice; /* the innermost slice at that time */
     const uint32_t *args;
 } plumb_trace_instants;
@@ -121,8 +121,8 @@ typedef struct plumb_trace_counters {
     size_t size; /* sizeof(plumb_trace_counters) */
     uint64_t count;
     const uint64_t *ts_ns;
-    const uint32_t *lane;
-    const plumb_trace_number *value; /* i64 where the lane is `whole`, else f64 */
+    const uint32_t *track;
+    const plumb_trace_number *value; /* i64 where the track is `whole`, else f64 */
 } plumb_trace_counters;
 /* Fills `out` with the columns of the counter values. */
 PLUMB_API void plumb_trace_get_counters(plumb_trace_counters *out, const plumb_trace *trace);

@@ -32,12 +32,12 @@ struct plumb_durations plumb_durations_of(uint64_t *ns, size_t n)
 
 struct grouping {
     const struct plumb_table *t;
-    struct plumb_ids pairs, groups; /* (name, category) -> pair + 1; (pair, lane) -> group + 1 */
+    struct plumb_ids pairs, groups; /* (name, category) -> pair + 1; (pair, track) -> group + 1 */
     struct plumb_span_row *rows;
     size_t count, cap, pair_count;
-    uint32_t *group_of;  /* by slice */
-    uint32_t *last_lane; /* by group, for counting lanes */
-    uint64_t *inside_ns; /* by slice: of those directly inside */
+    uint32_t *group_of;   /* by slice */
+    uint32_t *last_track; /* by group, for counting tracks */
+    uint64_t *inside_ns;  /* by slice: of those directly inside */
 };
 
 static bool is_sample(const struct plumb_table *t, uint32_t i)
@@ -59,7 +59,7 @@ static void count_flags(struct plumb_span_row *row, uint8_t flags)
         row->of.count++;
 }
 
-static bool add_group(struct grouping *g, uint32_t slice, uint32_t lane)
+static bool add_group(struct grouping *g, uint32_t slice, uint32_t track)
 {
     if (g->count == g->cap) {
         size_t cap = g->cap ? 2 * g->cap : 64;
@@ -70,12 +70,12 @@ static bool add_group(struct grouping *g, uint32_t slice, uint32_t lane)
         g->cap = cap;
     }
     g->rows[g->count++] = (struct plumb_span_row){
-        .name = g->t->slices.name[slice], .category = g->t->slices.category[slice], .lane = lane};
+        .name = g->t->slices.name[slice], .category = g->t->slices.category[slice], .track = track};
     return true;
 }
 
 /* The group of a slice, made when it is met first; -1: out of memory. */
-static int64_t group_of(struct grouping *g, uint32_t slice, bool by_lane)
+static int64_t group_of(struct grouping *g, uint32_t slice, bool by_track)
 {
     const struct plumb_table_slices *s = &g->t->slices;
     uint64_t key = (uint64_t)s->name[slice] << 32 | s->category[slice];
@@ -85,28 +85,28 @@ static int64_t group_of(struct grouping *g, uint32_t slice, bool by_lane)
         if (!plumb_ids_put(&g->pairs, key, pair))
             return -1;
     }
-    key = (uint64_t)pair << 32 | (by_lane ? s->lane[slice] : PLUMB_TABLE_NONE);
+    key = (uint64_t)pair << 32 | (by_track ? s->track[slice] : PLUMB_TABLE_NONE);
     if ((group = plumb_ids_get(&g->groups, key)))
         return group - 1;
-    if (!add_group(g, slice, by_lane ? s->lane[slice] : PLUMB_TABLE_NONE) ||
+    if (!add_group(g, slice, by_track ? s->track[slice] : PLUMB_TABLE_NONE) ||
         !plumb_ids_put(&g->groups, key, (uint32_t)g->count))
         return -1;
     return (int64_t)g->count - 1;
 }
 
-/* Slices come lane by lane, so a lane that a group has not seen last is a new one. */
-static bool put_into_groups(struct grouping *g, bool by_lane)
+/* Slices come track by track, so a track that a group has not seen last is a new one. */
+static bool put_into_groups(struct grouping *g, bool by_track)
 {
     const struct plumb_table_slices *s = &g->t->slices;
     for (uint32_t i = 0; i < s->count; i++) {
-        int64_t group = group_of(g, i, by_lane);
+        int64_t group = group_of(g, i, by_track);
         if (group < 0)
             return false;
         struct plumb_span_row *row = &g->rows[group];
         g->group_of[i] = (uint32_t)group;
-        if (row->lanes == 0 || g->last_lane[group] != s->lane[i])
-            row->lanes++;
-        g->last_lane[group] = s->lane[i];
+        if (row->tracks == 0 || g->last_track[group] != s->track[i])
+            row->tracks++;
+        g->last_track[group] = s->track[i];
         count_flags(row, s->flags[i]);
         if (s->parent[i] != PLUMB_TABLE_NONE)
             g->inside_ns[s->parent[i]] += s->dur_ns[i];
@@ -150,25 +150,25 @@ static int by_total(const void *a, const void *b)
         return x->name < y->name ? -1 : 1;
     if (x->category != y->category)
         return x->category < y->category ? -1 : 1;
-    return x->lane < y->lane ? -1 : x->lane > y->lane;
+    return x->track < y->track ? -1 : x->track > y->track;
 }
 
-int plumb_span_rows_init(struct plumb_span_rows *out, const struct plumb_table *t, bool by_lane,
+int plumb_span_rows_init(struct plumb_span_rows *out, const struct plumb_table *t, bool by_track,
                          plumb_error *err)
 {
     size_t n = t->slices.count + (size_t)1;
     struct grouping g = {.t = t};
     g.group_of = malloc(n * sizeof *g.group_of);
-    g.last_lane = malloc(n * sizeof *g.last_lane);
+    g.last_track = malloc(n * sizeof *g.last_track);
     g.inside_ns = calloc(n, sizeof *g.inside_ns);
     bool done =
-        g.group_of && g.last_lane && g.inside_ns && put_into_groups(&g, by_lane) && sum_up(&g);
+        g.group_of && g.last_track && g.inside_ns && put_into_groups(&g, by_track) && sum_up(&g);
     if (done && g.count > 0)
         qsort(g.rows, g.count, sizeof *g.rows, by_total);
     plumb_ids_fini(&g.pairs);
     plumb_ids_fini(&g.groups);
     free(g.group_of);
-    free(g.last_lane);
+    free(g.last_track);
     free(g.inside_ns);
     if (!done) {
         free(g.rows);

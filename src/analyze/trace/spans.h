@@ -22,8 +22,8 @@ struct plumb_durations {
 
 struct plumb_span_row {
     uint32_t name, category;
-    uint32_t lane;                         /* PLUMB_TABLE_NONE: all */
-    uint32_t lanes;                        /* that it ran on */
+    uint32_t track;                        /* PLUMB_TABLE_NONE: all */
+    uint32_t tracks;                       /* that it ran on */
     uint64_t open, cut, failed, no_sample; /* of each slice the first that holds */
     struct plumb_durations of;
     uint64_t self_ns; /* total without the slices directly inside */
@@ -33,8 +33,8 @@ struct plumb_span_rows {
     size_t count;
 };
 
-/* Rows of (name, category), or of (name, category, lane). PLUMB_ERR_MEMORY. */
-int plumb_span_rows_init(struct plumb_span_rows *out, const struct plumb_table *t, bool by_lane,
+/* Rows of (name, category), or of (name, category, track). PLUMB_ERR_MEMORY. */
+int plumb_span_rows_init(struct plumb_span_rows *out, const struct plumb_table *t, bool by_track,
                          plumb_error *err);
 void plumb_span_rows_fini(struct plumb_span_rows *r);
 
@@ -43,21 +43,21 @@ struct plumb_durations plumb_durations_of(uint64_t *ns, size_t n);
 
 /* ---- Gaps ----------------------------------------------------------------------------------- */
 
-/* A lane from the begin of its first outermost slice to the end of its last. */
-struct plumb_lane_row {
-    uint32_t lane;
+/* A track from the begin of its first outermost slice to the end of its last. */
+struct plumb_track_row {
+    uint32_t track;
     uint64_t slices; /* nested ones too */
     uint64_t first_ns, last_ns;
     uint64_t busy_ns, idle_ns, gaps;
 };
 struct plumb_gap {
-    uint32_t lane;
+    uint32_t track;
     uint32_t after, before; /* slices around it */
     uint64_t ts_ns, dur_ns;
 };
 struct plumb_gaps {
-    struct plumb_lane_row *lanes; /* those with slices */
-    size_t lane_count;
+    struct plumb_track_row *tracks; /* those with slices */
+    size_t track_count;
     struct plumb_gap *gaps; /* the largest, those first */
     size_t gap_count;
     uint64_t total; /* gaps that there are */

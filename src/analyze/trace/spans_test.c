@@ -21,7 +21,7 @@ static uint32_t id(const char *text)
     return plumb_table_string(&t, text, strlen(text));
 }
 
-/* Slices of a few names on a few lanes, nested up to four deep, some open, some failed. */
+/* Slices of a few names on a few tracks, nested up to four deep, some open, some failed. */
 static void make(uint64_t seed, int events)
 {
     static const char *const names[] = {"a", "b", "c", "d"};
@@ -29,20 +29,20 @@ static void make(uint64_t seed, int events)
     int depth[3] = {0};
     assert_int_equal(plumb_table_init(&t, &err), PLUMB_OK);
     for (uint32_t i = 0; i < 3; i++)
-        plumb_table_lane(&t, i);
+        plumb_table_track(&t, i);
     for (int i = 0; i < events; i++) {
-        uint32_t lane = (uint32_t)(random_next(&seed) % 3), event;
-        ns[lane] += (int64_t)(random_next(&seed) % 100);
-        if (depth[lane] > 0 && (depth[lane] == 4 || random_next(&seed) % 2)) {
-            event = plumb_table_end(&t, lane, ns[lane], 0);
-            depth[lane]--;
+        uint32_t track = (uint32_t)(random_next(&seed) % 3), event;
+        ns[track] += (int64_t)(random_next(&seed) % 100);
+        if (depth[track] > 0 && (depth[track] == 4 || random_next(&seed) % 2)) {
+            event = plumb_table_end(&t, track, ns[track], 0);
+            depth[track]--;
             if (random_next(&seed) % 10 == 0)
                 plumb_table_add_arg(&t, event, id("failed"), PLUMB_ARG_BOOL,
                                     (union plumb_table_number){.u64 = 1});
         } else {
-            event = plumb_table_begin(&t, lane, ns[lane], id(names[random_next(&seed) % 4]),
+            event = plumb_table_begin(&t, track, ns[track], id(names[random_next(&seed) % 4]),
                                       random_next(&seed) % 2 ? id("p") : 0);
-            depth[lane]++;
+            depth[track]++;
             plumb_table_add_arg(&t, event, id("step"), PLUMB_ARG_I64,
                                 (union plumb_table_number){.i64 = i % 5 - 2});
         }
@@ -63,7 +63,7 @@ static void check_row(const struct plumb_span_row *row)
     for (uint32_t i = 0; i < s->count; i++) {
         uint64_t inside = 0;
         if (s->name[i] != row->name || s->category[i] != row->category ||
-            (row->lane != PLUMB_TABLE_NONE && row->lane != s->lane[i]))
+            (row->track != PLUMB_TABLE_NONE && row->track != s->track[i]))
             continue;
         if (s->flags[i]) {
             open += (s->flags[i] & PLUMB_SLICE_OPEN) != 0;
@@ -95,16 +95,16 @@ static void rows_are_the_sums_of_their_slices(void **state)
     (void)state;
     for (uint64_t seed = 1; seed < 20; seed++) {
         make(seed, seed == 1 ? 0 : (int)seed * 100);
-        for (int by_lane = 0; by_lane < 2; by_lane++) {
+        for (int by_track = 0; by_track < 2; by_track++) {
             struct plumb_span_rows rows;
             uint64_t slices = 0;
-            assert_int_equal(plumb_span_rows_init(&rows, &t, by_lane, &err), PLUMB_OK);
+            assert_int_equal(plumb_span_rows_init(&rows, &t, by_track, &err), PLUMB_OK);
             for (size_t i = 0; i < rows.count; i++) {
                 const struct plumb_span_row *row = &rows.rows[i];
                 check_row(row);
                 slices += row->of.count + row->failed + row->open + row->cut + row->no_sample;
                 assert_true(i == 0 || rows.rows[i - 1].of.total_ns >= row->of.total_ns);
-                assert_true(by_lane ? row->lanes == 1 : row->lanes >= 1);
+                assert_true(by_track ? row->tracks == 1 : row->tracks >= 1);
             }
             assert_int_equal(slices, t.slices.count);
             plumb_span_rows_fini(&rows);
@@ -113,18 +113,18 @@ static void rows_are_the_sums_of_their_slices(void **state)
     }
 }
 
-static void busy_and_idle_are_all_of_a_lane(void **state)
+static void busy_and_idle_are_all_of_a_track(void **state)
 {
     struct plumb_gaps g;
     (void)state;
     make(5, 1000);
     assert_int_equal(plumb_gaps_init(&g, &t, 7, &err), PLUMB_OK);
     assert_int_equal(g.gap_count, 7);
-    for (size_t i = 0; i < g.lane_count; i++) {
-        const struct plumb_lane_row *row = &g.lanes[i];
+    for (size_t i = 0; i < g.track_count; i++) {
+        const struct plumb_track_row *row = &g.tracks[i];
         uint64_t busy = 0;
         for (uint32_t k = 0; k < t.slices.count; k++)
-            if (t.slices.lane[k] == row->lane && t.slices.depth[k] == 0)
+            if (t.slices.track[k] == row->track && t.slices.depth[k] == 0)
                 busy += t.slices.dur_ns[k];
         assert_int_equal(row->busy_ns, busy);
         assert_int_equal(row->busy_ns + row->idle_ns, row->last_ns - row->first_ns);
@@ -180,15 +180,15 @@ static void a_step_holds_for_what_runs_inside(void **state)
         struct plumb_steps s;
         (void)state;
         assert_int_equal(plumb_table_init(&t, &err), PLUMB_OK);
-        uint32_t lane = plumb_table_lane(&t, 1);
-        uint32_t outer = plumb_table_begin(&t, lane, 0, id("outer"), 0);
+        uint32_t track = plumb_table_track(&t, 1);
+        uint32_t outer = plumb_table_begin(&t, track, 0, id("outer"), 0);
         plumb_table_add_arg(&t, outer, id("step"), PLUMB_ARG_I64,
                             (union plumb_table_number){.i64 = 3});
-        plumb_table_begin(&t, lane, 1, id("inner"), 0);
-        plumb_table_end(&t, lane, 2, 0);
-        plumb_table_end(&t, lane, 3, 0);
-        plumb_table_begin(&t, lane, 4, id("inner"), 0);
-        plumb_table_end(&t, lane, 5, 0);
+        plumb_table_begin(&t, track, 1, id("inner"), 0);
+        plumb_table_end(&t, track, 2, 0);
+        plumb_table_end(&t, track, 3, 0);
+        plumb_table_begin(&t, track, 4, id("inner"), 0);
+        plumb_table_end(&t, track, 5, 0);
         t.plumb = plumb;
         assert_int_equal(plumb_table_finish(&t, &err), PLUMB_OK);
         assert_int_equal(plumb_step_marks_init(&marks, &t, &err), PLUMB_OK);
@@ -232,7 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_the_sums_of_their_slices),
-        cmocka_unit_test(busy_and_idle_are_all_of_a_lane),
+        cmocka_unit_test(busy_and_idle_are_all_of_a_track),
         cmocka_unit_test(steps_are_told_apart_by_node_and_number),
         cmocka_unit_test(a_step_holds_for_what_runs_inside),
         cmocka_unit_test(the_slowest_come_first_with_what_is_inside),

@@ -89,23 +89,23 @@ static bool find_marks(struct plumb_step_marks *m)
                 return false;
             m->marks = marks;
         }
-        uint32_t lane = t->slices.lane[i];
+        uint32_t track = t->slices.track[i];
         m->marks[m->count++] = (struct plumb_step_mark){
-            t->slices.ts_ns[i], plumb_table_end_ns(t, i), lane, t->lanes[lane].process, step};
+            t->slices.ts_ns[i], plumb_table_end_ns(t, i), track, t->tracks[track].process, step};
     }
     if (m->count > 1)
         qsort(m->marks, m->count, sizeof *m->marks, by_process_and_time);
     return true;
 }
 
-/* Where several lanes of a process have marks, the time of one says nothing of other lanes. */
-static void keep_lone_lanes(struct plumb_step_marks *m)
+/* Where several tracks of a process have marks, the time of one says nothing of other tracks. */
+static void keep_lone_tracks(struct plumb_step_marks *m)
 {
     size_t kept = 0;
     for (size_t first = 0, end; first < m->count; first = end) {
         bool alone = true;
         for (end = first; end < m->count && m->marks[end].process == m->marks[first].process; end++)
-            alone &= m->marks[end].lane == m->marks[first].lane;
+            alone &= m->marks[end].track == m->marks[first].track;
         for (size_t i = first; alone && i < end; i++)
             m->marks[kept++] = m->marks[i];
     }
@@ -127,7 +127,7 @@ static bool find_launches(struct plumb_step_marks *m)
     for (uint32_t i = 0; i < t->flow_count; i++) {
         uint32_t from = slice_at(t, &t->flows[i].from), to = slice_at(t, &t->flows[i].to);
         if (from != PLUMB_TABLE_NONE && to != PLUMB_TABLE_NONE &&
-            t->slices.lane[from] != t->slices.lane[to] && m->launched_by[to] == PLUMB_TABLE_NONE)
+            t->slices.track[from] != t->slices.track[to] && m->launched_by[to] == PLUMB_TABLE_NONE)
             m->launched_by[to] = from;
     }
     return true;
@@ -143,7 +143,7 @@ int plumb_step_marks_init(struct plumb_step_marks *out, const struct plumb_table
     };
     bool done = find_names(&m) && (m.number_count == 0 || find_marks(&m)) &&
                 (m.count == 0 || find_launches(&m));
-    keep_lone_lanes(&m);
+    keep_lone_tracks(&m);
     if (!done) {
         plumb_step_marks_fini(&m);
         return plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for the steps of a trace");
@@ -174,7 +174,7 @@ static bool own_step(const struct plumb_step_marks *m, uint32_t slice, int64_t *
 }
 
 /* By what the slice and those around it say. */
-static bool lane_step(const struct plumb_step_marks *m, uint32_t slice, int64_t *out)
+static bool track_step(const struct plumb_step_marks *m, uint32_t slice, int64_t *out)
 {
     if (own_step(m, slice, out))
         return true;
@@ -188,7 +188,7 @@ static bool lane_step(const struct plumb_step_marks *m, uint32_t slice, int64_t 
 static bool time_step(const struct plumb_step_marks *m, uint32_t slice, int64_t *out)
 {
     uint64_t ns = m->t->slices.ts_ns[slice];
-    uint32_t process = m->t->lanes[m->t->slices.lane[slice]].process;
+    uint32_t process = m->t->tracks[m->t->slices.track[slice]].process;
     size_t first = 0, end = m->count;
     while (first < end) {
         size_t middle = first + (end - first) / 2;
@@ -206,12 +206,12 @@ static bool time_step(const struct plumb_step_marks *m, uint32_t slice, int64_t 
 
 bool plumb_step_of(const struct plumb_step_marks *m, uint32_t slice, int64_t *out)
 {
-    if (lane_step(m, slice, out))
+    if (track_step(m, slice, out))
         return true;
     if (!m->launched_by)
         return false;
     uint32_t from = m->launched_by[slice];
     if (from == PLUMB_TABLE_NONE)
         return time_step(m, slice, out);
-    return lane_step(m, from, out) || time_step(m, from, out);
+    return track_step(m, from, out) || time_step(m, from, out);
 }

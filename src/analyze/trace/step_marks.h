@@ -2,9 +2,9 @@
  * traces leave out if the slice around it has the same. Or other slices mark the time of steps, as
  * PyTorch's profiler does, by the name "ProfilerStep#N". Then a slice belongs to step N that
  *
- *   runs inside the mark, on its lane;
- *   was launched from there, as kernels are: a flow comes to it from a slice of another lane;
- *   begins in its time on another lane of the process, where one lane alone has marks.
+ *   runs inside the mark, on its track;
+ *   was launched from there, as kernels are: a flow comes to it from a slice of another track;
+ *   begins in its time on another track of the process, where one track alone has marks.
  *
  * The first that holds counts. Copies of marks on queues of devices (of category
  * "gpu_user_annotation") mark nothing. Any number of threads; the table must live as long. */
@@ -20,7 +20,7 @@
 
 struct plumb_step_mark {
     uint64_t begin_ns, end_ns;
-    uint32_t lane, process; /* PLUMB_TABLE_NONE: the lane has none */
+    uint32_t track, process; /* PLUMB_TABLE_NONE: the track has none */
     int64_t step;
 };
 
@@ -30,7 +30,7 @@ struct plumb_step_marks {
     uint32_t copy;                 /* the category of copies */
     struct plumb_ids named;        /* text -> its place in `numbers` + 1 */
     int64_t *numbers;              /* of steps */
-    struct plumb_step_mark *marks; /* of processes with one such lane; by process, then by time */
+    struct plumb_step_mark *marks; /* of processes with one such track; by process, then by time */
     size_t number_count, count;
     uint32_t *launched_by; /* of each slice the one, or PLUMB_TABLE_NONE; NULL: no marks */
 };

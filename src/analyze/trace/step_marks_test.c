@@ -39,18 +39,18 @@ static int stop(void **state)
     return 0;
 }
 
-static uint32_t lane_of(int64_t pid, uint64_t uuid)
+static uint32_t track_of(int64_t pid, uint64_t uuid)
 {
-    uint32_t process = plumb_table_lane(&t, 1000 + (uint64_t)pid);
-    t.lanes[process].kind = PLUMB_LANE_PROCESS;
-    uint32_t lane = plumb_table_lane(&t, uuid);
-    t.lanes[lane].parent = process;
-    return lane;
+    uint32_t process = plumb_table_track(&t, 1000 + (uint64_t)pid);
+    t.tracks[process].kind = PLUMB_TRACK_PROCESS;
+    uint32_t track = plumb_table_track(&t, uuid);
+    t.tracks[track].parent = process;
+    return track;
 }
 
-static uint32_t add(uint32_t lane, int64_t from, int64_t to, const char *name)
+static uint32_t add(uint32_t track, int64_t from, int64_t to, const char *name)
 {
-    return plumb_table_complete(&t, lane, from, (uint64_t)(to - from), id(name), 0);
+    return plumb_table_complete(&t, track, from, (uint64_t)(to - from), id(name), 0);
 }
 
 static void finish(void)
@@ -79,16 +79,16 @@ static void assert_step(const char *name, int64_t want)
 
 static void a_mark_holds_for_what_runs_inside_it(void **state)
 {
-    uint32_t lane = lane_of(1, 1);
+    uint32_t track = track_of(1, 1);
     (void)state;
-    add(lane, 0, 10, "ProfilerStep#41");
-    add(lane, 1, 9, "op");
-    uint32_t told = add(lane, 2, 8, "told");
+    add(track, 0, 10, "ProfilerStep#41");
+    add(track, 1, 9, "op");
+    uint32_t told = add(track, 2, 8, "told");
     plumb_table_add_arg(&t, told, id("step"), PLUMB_ARG_I64, (union plumb_table_number){.i64 = 7});
-    add(lane, 3, 4, "inside told");
-    add(lane, 11, 12, "between");
-    add(lane, 13, 20, "ProfilerStep#42");
-    add(lane, 20, 21, "behind");
+    add(track, 3, 4, "inside told");
+    add(track, 11, 12, "between");
+    add(track, 13, 20, "ProfilerStep#42");
+    add(track, 20, 21, "behind");
     finish();
     assert_step("ProfilerStep#41", 41);
     assert_step("op", 41);
@@ -101,7 +101,7 @@ static void a_mark_holds_for_what_runs_inside_it(void **state)
 
 static void what_was_launched_in_a_step_belongs_to_it(void **state)
 {
-    uint32_t host = lane_of(1, 1), queue = lane_of(2, 2), copies;
+    uint32_t host = track_of(1, 1), queue = track_of(2, 2), copies;
     (void)state;
     add(host, 0, 10, "ProfilerStep#1");
     uint32_t launch = add(host, 1, 9, "launch");
@@ -117,12 +117,12 @@ static void what_was_launched_in_a_step_belongs_to_it(void **state)
     assert_step("unlinked", NONE); /* of another process, and a copy marks nothing */
 }
 
-static void time_tells_where_one_lane_of_a_process_has_marks(void **state)
+static void time_tells_where_one_track_of_a_process_has_marks(void **state)
 {
-    uint32_t lane = lane_of(1, 1), other = lane_of(1, 2), stranger = lane_of(2, 3);
+    uint32_t track = track_of(1, 1), other = track_of(1, 2), stranger = track_of(2, 3);
     (void)state;
-    add(lane, 0, 10, "ProfilerStep#1");
-    add(lane, 12, 20, "ProfilerStep#2");
+    add(track, 0, 10, "ProfilerStep#1");
+    add(track, 12, 20, "ProfilerStep#2");
     add(other, 5, 15, "beside 1");
     add(other, 15, 30, "beside 2");
     add(other, 40, 41, "later");
@@ -134,9 +134,9 @@ static void time_tells_where_one_lane_of_a_process_has_marks(void **state)
     assert_step("another process", NONE);
 }
 
-static void time_tells_nothing_where_several_lanes_have_marks(void **state)
+static void time_tells_nothing_where_several_tracks_have_marks(void **state)
 {
-    uint32_t a = lane_of(1, 1), b = lane_of(1, 2), c = lane_of(1, 3);
+    uint32_t a = track_of(1, 1), b = track_of(1, 2), c = track_of(1, 3);
     (void)state;
     add(a, 0, 10, "ProfilerStep#1");
     add(b, 0, 20, "ProfilerStep#9");
@@ -152,10 +152,10 @@ static void names_that_only_look_like_marks_are_none(void **state)
     static const char *const names[] = {"ProfilerStep#",   "ProfilerStep#5x",
                                         "ProfilerStep#-1", "ProfilerStep",
                                         "aProfilerStep#1", "ProfilerStep#1234567890123456789"};
-    uint32_t lane = lane_of(1, 1);
+    uint32_t track = track_of(1, 1);
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        add(lane, 10 * (int64_t)i, 10 * (int64_t)i + 5, names[i]);
+        add(track, 10 * (int64_t)i, 10 * (int64_t)i + 5, names[i]);
     finish();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_step(names[i], NONE);
@@ -164,11 +164,11 @@ static void names_that_only_look_like_marks_are_none(void **state)
 static void marks_are_one_node_with_a_row_a_step(void **state)
 {
     struct plumb_steps s;
-    uint32_t lane = lane_of(1, 1), queue = lane_of(2, 2);
+    uint32_t track = track_of(1, 1), queue = track_of(2, 2);
     int64_t step;
     (void)state;
-    add(lane, 0, 10, "ProfilerStep#1");
-    add(lane, 10, 40, "ProfilerStep#2");
+    add(track, 0, 10, "ProfilerStep#1");
+    add(track, 10, 40, "ProfilerStep#2");
     plumb_table_complete(&t, queue, 5, 9, id("ProfilerStep#1"), id("gpu_user_annotation"));
     finish();
     assert_int_equal(plumb_steps_init(&s, &marks, &err), PLUMB_OK);
@@ -186,9 +186,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_mark_holds_for_what_runs_inside_it, start, stop),
         cmocka_unit_test_setup_teardown(what_was_launched_in_a_step_belongs_to_it, start, stop),
-        cmocka_unit_test_setup_teardown(time_tells_where_one_lane_of_a_process_has_marks, start,
+        cmocka_unit_test_setup_teardown(time_tells_where_one_track_of_a_process_has_marks, start,
                                         stop),
-        cmocka_unit_test_setup_teardown(time_tells_nothing_where_several_lanes_have_marks, start,
+        cmocka_unit_test_setup_teardown(time_tells_nothing_where_several_tracks_have_marks, start,
                                         stop),
         cmocka_unit_test_setup_teardown(names_that_only_look_like_marks_are_none, start, stop),
         cmocka_unit_test_setup_teardown(marks_are_one_node_with_a_row_a_step, start, stop),

@@ -225,7 +225,7 @@ static void packed_packets_have_none_packed_in_turn(void **state)
     plain_event(1, 5, PLUMB_PF_INSTANT, 5, "a");
     parse_written();
     assert_int_equal(t.faults.damaged, 1);
-    assert_dump("lane 0: a @0\n");
+    assert_dump("track 0: a @0\n");
 }
 
 int main(void)

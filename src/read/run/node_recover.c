@@ -11,7 +11,7 @@
 
 struct replay {
     const struct plumb_table *t;
-    struct plumb_node_lane lane;
+    struct plumb_node_track track;
     uint32_t open[PLUMB_NODE_DEPTH]; /* slices */
 };
 
@@ -48,7 +48,7 @@ static bool take_arg(struct plumb_chrome_arg *out, const struct plumb_table *t, 
 static void end_one(struct replay *r)
 {
     const struct plumb_table *t = r->t;
-    uint32_t slice = r->open[r->lane.depth - 1];
+    uint32_t slice = r->open[r->track.depth - 1];
     struct plumb_chrome_arg args[PLUMB_NODE_ARGS];
     size_t n = 0;
     for (uint32_t i = t->slices.args[slice]; i < t->slices.args[slice + 1]; i++)
@@ -56,27 +56,27 @@ static void end_one(struct replay *r)
             n++;
     if (t->slices.flags[slice] & PLUMB_SLICE_OPEN)
         args[n++] = (struct plumb_chrome_arg){"open", PLUMB_CHROME_BOOL, {.boolean = true}};
-    plumb_node_lane_end(&r->lane, plumb_table_end_ns(t, slice),
-                        plumb_table_text(t, t->slices.category[slice]), args, n);
+    plumb_node_track_end(&r->track, plumb_table_end_ns(t, slice),
+                         plumb_table_text(t, t->slices.category[slice]), args, n);
 }
 
 /* The slices of a thread, which lie before those that run inside them. */
-static void replay_lane(struct replay *r, struct plumb_node_trace *set,
-                        const struct plumb_table_lane *lane)
+static void replay_track(struct replay *r, struct plumb_node_trace *set,
+                         const struct plumb_table_track *track)
 {
     const struct plumb_table *t = r->t;
-    plumb_node_lane_open(&r->lane, set, lane->has_tid ? lane->tid : 0,
-                         plumb_table_text(t, lane->name));
-    for (uint32_t i = 0; i < lane->slices.count; i++) {
-        uint32_t slice = lane->slices.first + i;
-        while (r->lane.depth > t->slices.depth[slice])
+    plumb_node_track_open(&r->track, set, track->has_tid ? track->tid : 0,
+                          plumb_table_text(t, track->name));
+    for (uint32_t i = 0; i < track->slices.count; i++) {
+        uint32_t slice = track->slices.first + i;
+        while (r->track.depth > t->slices.depth[slice])
             end_one(r);
-        if (r->lane.depth == PLUMB_NODE_DEPTH)
+        if (r->track.depth == PLUMB_NODE_DEPTH)
             continue;
-        r->open[r->lane.depth] = slice;
-        plumb_node_lane_begin(&r->lane, t->slices.name[slice], t->slices.ts_ns[slice]);
+        r->open[r->track.depth] = slice;
+        plumb_node_track_begin(&r->track, t->slices.name[slice], t->slices.ts_ns[slice]);
     }
-    while (r->lane.depth)
+    while (r->track.depth)
         end_one(r);
 }
 
@@ -113,9 +113,9 @@ static int replay(const struct plumb_table *t, const struct plumb_live_view *s, 
     int rc = plumb_node_trace_open(&set, &o, err);
     if (rc < 0)
         return rc;
-    for (uint32_t i = 0; i < t->lane_count; i++)
-        if (t->lanes[i].kind == PLUMB_LANE_THREAD)
-            replay_lane(&r, set, &t->lanes[i]);
+    for (uint32_t i = 0; i < t->track_count; i++)
+        if (t->tracks[i].kind == PLUMB_TRACK_THREAD)
+            replay_track(&r, set, &t->tracks[i]);
     rc = plumb_node_trace_close(set, &told, err);
     plumb_buf_fini(&told);
     return rc < 0 ? rc : PLUMB_OK;

@@ -6,34 +6,34 @@
 #include "codec/perfetto.h"
 #include "read/trace/chrome_parts.h"
 
-/* ---- Lanes ---------------------------------------------------------------------------------- */
+/* ---- Tracks ---------------------------------------------------------------------------------- */
 
 static uint64_t word(const struct plumb_chrome_id *id)
 {
     return (uint64_t)id->number + (id->is_text ? UINT64_C(1) << 63 : 0);
 }
 
-static uint32_t lane_of(struct plumb_chrome *r, char kind, uint64_t a, uint64_t b, bool *fresh)
+static uint32_t track_of(struct plumb_chrome *r, char kind, uint64_t a, uint64_t b, bool *fresh)
 {
-    uint32_t count = r->t->lane_count;
-    uint32_t lane = plumb_table_lane(r->t, plumb_pf_uuid(0, (uint32_t)kind, a, b));
-    *fresh = r->t->lane_count > count;
-    return lane;
+    uint32_t count = r->t->track_count;
+    uint32_t track = plumb_table_track(r->t, plumb_pf_uuid(0, (uint32_t)kind, a, b));
+    *fresh = r->t->track_count > count;
+    return track;
 }
 
 static uint32_t process_of(struct plumb_chrome *r)
 {
     const struct plumb_chrome_id *pid = &r->event.pid;
     bool fresh;
-    uint32_t lane = lane_of(r, 'P', word(pid), 0, &fresh);
-    if (!fresh || lane == PLUMB_TABLE_NONE)
-        return lane;
-    r->t->lanes[lane].kind = PLUMB_LANE_PROCESS;
-    r->t->lanes[lane].known = true;
-    r->t->lanes[lane].name = pid->is_text ? pid->text : 0;
-    r->t->lanes[lane].has_pid = !pid->is_text;
-    r->t->lanes[lane].pid = pid->is_text ? 0 : pid->number;
-    return lane;
+    uint32_t track = track_of(r, 'P', word(pid), 0, &fresh);
+    if (!fresh || track == PLUMB_TABLE_NONE)
+        return track;
+    r->t->tracks[track].kind = PLUMB_TRACK_PROCESS;
+    r->t->tracks[track].known = true;
+    r->t->tracks[track].name = pid->is_text ? pid->text : 0;
+    r->t->tracks[track].has_pid = !pid->is_text;
+    r->t->tracks[track].pid = pid->is_text ? 0 : pid->number;
+    return track;
 }
 
 static uint32_t thread_of(struct plumb_chrome *r)
@@ -41,16 +41,16 @@ static uint32_t thread_of(struct plumb_chrome *r)
     const struct plumb_chrome_id *tid = r->event.tid.there ? &r->event.tid : &r->event.pid;
     bool fresh;
     uint32_t process = process_of(r);
-    uint32_t lane = lane_of(r, 'T', word(&r->event.pid), word(tid), &fresh);
-    if (!fresh || lane == PLUMB_TABLE_NONE)
-        return lane;
-    r->t->lanes[lane].kind = PLUMB_LANE_THREAD;
-    r->t->lanes[lane].known = true;
-    r->t->lanes[lane].parent = process;
-    r->t->lanes[lane].name = tid->is_text ? tid->text : 0;
-    r->t->lanes[lane].has_tid = !tid->is_text;
-    r->t->lanes[lane].tid = tid->is_text ? 0 : tid->number;
-    return lane;
+    uint32_t track = track_of(r, 'T', word(&r->event.pid), word(tid), &fresh);
+    if (!fresh || track == PLUMB_TABLE_NONE)
+        return track;
+    r->t->tracks[track].kind = PLUMB_TRACK_THREAD;
+    r->t->tracks[track].known = true;
+    r->t->tracks[track].parent = process;
+    r->t->tracks[track].name = tid->is_text ? tid->text : 0;
+    r->t->tracks[track].has_tid = !tid->is_text;
+    r->t->tracks[track].tid = tid->is_text ? 0 : tid->number;
+    return track;
 }
 
 /* Asynchronous slices of one category and id; an id may hold for the process or for all. */
@@ -60,14 +60,14 @@ static uint32_t async_of(struct plumb_chrome *r)
     uint32_t process = process_of(r);
     uint64_t scope = e->id_kind == 'l' ? word(&e->pid) : 0;
     bool fresh;
-    uint32_t lane = lane_of(r, e->id_kind ? e->id_kind : 'i',
-                            word(&e->id) ^ (uint64_t)e->category << 40, scope, &fresh);
-    if (!fresh || lane == PLUMB_TABLE_NONE)
-        return lane;
-    r->t->lanes[lane].name = e->name;
-    r->t->lanes[lane].parent = process;
-    r->t->lanes[lane].known = true;
-    return lane;
+    uint32_t track = track_of(r, e->id_kind ? e->id_kind : 'i',
+                              word(&e->id) ^ (uint64_t)e->category << 40, scope, &fresh);
+    if (!fresh || track == PLUMB_TABLE_NONE)
+        return track;
+    r->t->tracks[track].name = e->name;
+    r->t->tracks[track].parent = process;
+    r->t->tracks[track].known = true;
+    return track;
 }
 
 /* ---- Counters ------------------------------------------------------------------------------- */
@@ -106,9 +106,9 @@ static void put_counters(struct plumb_chrome *r)
         bool fresh;
         if (!number_of(r->t, a, &value))
             continue;
-        uint32_t lane =
-            lane_of(r, 'C', word(&e->pid) ^ word(&e->id), (uint64_t)e->name << 32 | a->key, &fresh);
-        if (lane == PLUMB_TABLE_NONE)
+        uint32_t track = track_of(r, 'C', word(&e->pid) ^ word(&e->id),
+                                  (uint64_t)e->name << 32 | a->key, &fresh);
+        if (track == PLUMB_TABLE_NONE)
             return;
         if (fresh) {
             r->key.len = 0;
@@ -118,15 +118,15 @@ static void put_counters(struct plumb_chrome *r)
                 plumb_buf_str(&r->key, plumb_table_text(r->t, a->key));
             }
             uint32_t name = plumb_table_string(r->t, r->key.data, r->key.len);
-            r->t->lanes[lane].name = name;
-            r->t->lanes[lane].kind = PLUMB_LANE_COUNTER;
-            r->t->lanes[lane].parent = process;
-            r->t->lanes[lane].known = true;
+            r->t->tracks[track].name = name;
+            r->t->tracks[track].kind = PLUMB_TRACK_COUNTER;
+            r->t->tracks[track].parent = process;
+            r->t->tracks[track].known = true;
         }
         if (a->type == PLUMB_ARG_I64)
-            plumb_table_counter_i64(r->t, lane, e->ts_ns, a->value.i64);
+            plumb_table_counter_i64(r->t, track, e->ts_ns, a->value.i64);
         else
-            plumb_table_counter_f64(r->t, lane, e->ts_ns, value);
+            plumb_table_counter_f64(r->t, track, e->ts_ns, value);
     }
 }
 
@@ -148,13 +148,13 @@ static void put_metadata(struct plumb_chrome *r)
                                       *rank = find_arg(r, "sort_index");
     if (!of_process && strncmp(what, "thread_", 7) != 0)
         return;
-    uint32_t lane = of_process ? process_of(r) : thread_of(r);
-    if (lane == PLUMB_TABLE_NONE)
+    uint32_t track = of_process ? process_of(r) : thread_of(r);
+    if (track == PLUMB_TABLE_NONE)
         return;
     if (name && name->type == PLUMB_ARG_TEXT && strstr(what, "_name"))
-        r->t->lanes[lane].name = (uint32_t)name->value.u64;
+        r->t->tracks[track].name = (uint32_t)name->value.u64;
     if (rank && rank->type == PLUMB_ARG_I64 && strstr(what, "_sort_index"))
-        r->t->lanes[lane].rank = (int32_t)rank->value.i64;
+        r->t->tracks[track].rank = (int32_t)rank->value.i64;
 }
 
 /* ---- Events --------------------------------------------------------------------------------- */
@@ -162,8 +162,8 @@ static void put_metadata(struct plumb_chrome *r)
 static void put_flow(struct plumb_chrome *r)
 {
     const struct plumb_chrome_raw_event *e = &r->event;
-    uint32_t lane = thread_of(r);
-    uint32_t point = plumb_table_point(r->t, lane, e->ts_ns, e->phase == 'f' && !e->binds_around);
+    uint32_t track = thread_of(r);
+    uint32_t point = plumb_table_point(r->t, track, e->ts_ns, e->phase == 'f' && !e->binds_around);
     uint64_t id = plumb_pf_uuid(0, 'F', word(&e->id), (uint64_t)e->name << 32 | e->category);
     /* One start may have many ends, as the launch of a graph has. */
     plumb_table_add_flow(r->t, point, id, e->phase == 'f' ? PLUMB_FLOW_LEAF : PLUMB_FLOW_ON);

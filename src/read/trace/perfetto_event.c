@@ -6,8 +6,8 @@ enum { CATEGORIES_MAX = 1024 /* bytes of several, joined */ };
 
 struct event {
     uint64_t type;
-    uint32_t name, category, lane;
-    bool has_name, has_lane, has_more, has_extra, has_value, is_double, has_legacy;
+    uint32_t name, category, track;
+    bool has_name, has_track, has_more, has_extra, has_value, is_double, has_legacy;
     uint64_t value;
     int64_t ns;
     bool has_ns;
@@ -89,8 +89,8 @@ static bool read_event(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct
             read_categories(r, s, e, w);
             break;
         case PF_EVENT_TRACK_UUID:
-            e->lane = plumb_table_lane(r->t, w->v);
-            e->has_lane = true;
+            e->track = plumb_table_track(r->t, w->v);
+            e->has_track = true;
             break;
         case PF_EVENT_COUNTER_VALUE:
         case PF_EVENT_DOUBLE_COUNTER_VALUE:
@@ -119,23 +119,23 @@ static bool read_event(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct
     return !w->bad;
 }
 
-static uint32_t lane_of(struct plumb_pfr *r, const struct plumb_pfr_sequence *s,
-                        const struct event *e)
+static uint32_t track_of(struct plumb_pfr *r, const struct plumb_pfr_sequence *s,
+                         const struct event *e)
 {
-    if (e->has_lane)
-        return e->lane;
-    return s->lane ? s->lane - 1 : plumb_table_lane(r->t, 0);
+    if (e->has_track)
+        return e->track;
+    return s->track ? s->track - 1 : plumb_table_track(r->t, 0);
 }
 
 /* ---- Counters ------------------------------------------------------------------------------- */
 
-static void put_counter(struct plumb_pfr *r, struct plumb_pfr_sequence *s, uint32_t lane,
+static void put_counter(struct plumb_pfr *r, struct plumb_pfr_sequence *s, uint32_t track,
                         int64_t ns, bool is_double, uint64_t bits)
 {
-    struct plumb_pfr_counter *c = plumb_pfr_counter(r, lane);
+    struct plumb_pfr_counter *c = plumb_pfr_counter(r, track);
     int64_t whole = (int64_t)bits;
     double real = plumb_wire_f64(bits);
-    if (lane == PLUMB_TABLE_NONE)
+    if (track == PLUMB_TABLE_NONE)
         return;
     if (c && c->multiplier > 1) {
         whole = (int64_t)(bits * (uint64_t)c->multiplier);
@@ -149,12 +149,12 @@ static void put_counter(struct plumb_pfr *r, struct plumb_pfr_sequence *s, uint3
         c->last = whole;
         c->last_f64 = real;
     }
-    if (!r->t->lanes[lane].known)
-        r->t->lanes[lane].kind = PLUMB_LANE_COUNTER;
+    if (!r->t->tracks[track].known)
+        r->t->tracks[track].kind = PLUMB_TRACK_COUNTER;
     if (is_double)
-        plumb_table_counter_f64(r->t, lane, ns, real);
+        plumb_table_counter_f64(r->t, track, ns, real);
     else
-        plumb_table_counter_i64(r->t, lane, ns, whole);
+        plumb_table_counter_i64(r->t, track, ns, whole);
 }
 
 static bool collect(struct plumb_pfr *r, struct plumb_pfr_list *out, struct plumb_wire w,
@@ -187,7 +187,7 @@ static void put_extra(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct 
     if (r->tracks.count > 0)
         tracks = &r->tracks;
     for (size_t i = 0; i < r->values.count && i < tracks->count; i++)
-        put_counter(r, s, plumb_table_lane(r->t, tracks->at[i]), ns, is_double, r->values.at[i]);
+        put_counter(r, s, plumb_table_track(r->t, tracks->at[i]), ns, is_double, r->values.at[i]);
 }
 
 /* ---- Events of the older kind --------------------------------------------------------------- */
@@ -236,47 +236,47 @@ static struct legacy read_legacy(struct plumb_pfr *r, const struct plumb_pfr_seq
     return l;
 }
 
-/* Asynchronous slices of one id are a lane. */
-static uint32_t async_lane(struct plumb_pfr *r, const struct event *e, const struct legacy *l)
+/* Asynchronous slices of one id are a track. */
+static uint32_t async_track(struct plumb_pfr *r, const struct event *e, const struct legacy *l)
 {
     uint64_t pid = l->id_kind == PF_LEGACY_GLOBAL_ID ? 0 : (uint64_t)l->pid;
-    uint32_t lane =
-        plumb_table_lane(r->t, plumb_pf_uuid(pid, (uint32_t)l->id_kind + 1000, l->id, e->category));
-    if (lane != PLUMB_TABLE_NONE && !r->t->lanes[lane].name) {
-        r->t->lanes[lane].name = e->name;
-        r->t->lanes[lane].pid = l->pid;
-        r->t->lanes[lane].has_pid = l->pid != 0;
+    uint32_t track = plumb_table_track(
+        r->t, plumb_pf_uuid(pid, (uint32_t)l->id_kind + 1000, l->id, e->category));
+    if (track != PLUMB_TABLE_NONE && !r->t->tracks[track].name) {
+        r->t->tracks[track].name = e->name;
+        r->t->tracks[track].pid = l->pid;
+        r->t->tracks[track].has_pid = l->pid != 0;
     }
-    return lane;
+    return track;
 }
 
 static uint32_t put_legacy(struct plumb_pfr *r, const struct plumb_pfr_sequence *s, struct event *e)
 {
     struct legacy l = read_legacy(r, s, e);
-    uint32_t lane = l.other_thread ? plumb_pfr_thread_lane(r, l.pid, l.tid) : lane_of(r, s, e);
+    uint32_t track = l.other_thread ? plumb_pfr_thread_track(r, l.pid, l.tid) : track_of(r, s, e);
     uint64_t us = l.duration_us > 0 ? (uint64_t)l.duration_us : 0;
     switch (l.phase) {
     case 'B':
-        return plumb_table_begin(r->t, lane, e->ns, e->name, e->category);
+        return plumb_table_begin(r->t, track, e->ns, e->name, e->category);
     case 'E':
-        return plumb_table_end(r->t, lane, e->ns, e->name);
+        return plumb_table_end(r->t, track, e->ns, e->name);
     case 'X':
-        return plumb_table_complete(r->t, lane, e->ns,
+        return plumb_table_complete(r->t, track, e->ns,
                                     us < UINT64_MAX / 1000 ? us * 1000 : UINT64_MAX, e->name,
                                     e->category);
     case 'I':
     case 'i':
     case 'R':
-        return plumb_table_instant(r->t, lane, e->ns, e->name, e->category);
+        return plumb_table_instant(r->t, track, e->ns, e->name, e->category);
     case 'b':
     case 'S':
-        return plumb_table_begin(r->t, async_lane(r, e, &l), e->ns, e->name, e->category);
+        return plumb_table_begin(r->t, async_track(r, e, &l), e->ns, e->name, e->category);
     case 'e':
     case 'F':
-        return plumb_table_end(r->t, async_lane(r, e, &l), e->ns, 0);
+        return plumb_table_end(r->t, async_track(r, e, &l), e->ns, 0);
     case 'n':
     case 'T':
-        return plumb_table_instant(r->t, async_lane(r, e, &l), e->ns, e->name, e->category);
+        return plumb_table_instant(r->t, async_track(r, e, &l), e->ns, e->name, e->category);
     default:
         r->t->faults.other++;
         return PLUMB_TABLE_NONE;
@@ -307,17 +307,17 @@ static bool put_more(struct plumb_pfr *r, const struct plumb_pfr_sequence *s, ui
 
 static uint32_t put_event(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct event *e)
 {
-    uint32_t lane = lane_of(r, s, e);
+    uint32_t track = track_of(r, s, e);
     switch (e->type) {
     case PLUMB_PF_BEGIN:
-        return plumb_table_begin(r->t, lane, e->ns, e->name, e->category);
+        return plumb_table_begin(r->t, track, e->ns, e->name, e->category);
     case PLUMB_PF_END:
-        return plumb_table_end(r->t, lane, e->ns, e->name);
+        return plumb_table_end(r->t, track, e->ns, e->name);
     case PLUMB_PF_INSTANT:
-        return plumb_table_instant(r->t, lane, e->ns, e->name, e->category);
+        return plumb_table_instant(r->t, track, e->ns, e->name, e->category);
     case PLUMB_PF_COUNTER:
         if (e->has_value)
-            put_counter(r, s, lane, e->ns, e->is_double, e->value);
+            put_counter(r, s, track, e->ns, e->is_double, e->value);
         return PLUMB_TABLE_NONE;
     default:
         if (e->has_legacy)
@@ -330,9 +330,9 @@ static uint32_t put_event(struct plumb_pfr *r, struct plumb_pfr_sequence *s, str
 void plumb_pfr_put_plain(struct plumb_pfr *r, const struct plumb_pfr_plain *plain, int64_t ns)
 {
     if (plain->type == PLUMB_PF_BEGIN)
-        plumb_table_begin(r->t, plain->lane, ns, plain->name, plain->category);
+        plumb_table_begin(r->t, plain->track, ns, plain->name, plain->category);
     else
-        plumb_table_end(r->t, plain->lane, ns, plain->name);
+        plumb_table_end(r->t, plain->track, ns, plain->name);
 }
 
 static bool is_plain(const struct event *e)
@@ -358,7 +358,7 @@ bool plumb_pfr_event(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct p
     }
     uint32_t event = put_event(r, s, &e);
     if (is_plain(&e))
-        *plain = (struct plumb_pfr_plain){(uint32_t)e.type, lane_of(r, s, &e), e.name, e.category};
+        *plain = (struct plumb_pfr_plain){(uint32_t)e.type, track_of(r, s, &e), e.name, e.category};
     if (e.has_extra) {
         put_extra(r, s, again, e.ns, false);
         put_extra(r, s, again, e.ns, true);

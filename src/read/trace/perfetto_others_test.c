@@ -73,8 +73,8 @@ static void clocks_are_related_by_snapshots(void **state)
     assert_int_equal(t.zero_ns, 10000);
     assert_int_equal(t.unix_ns, 900000);
     assert_int_equal(t.faults.unknown_clock, 2);
-    assert_dump("lane 0: monotonic @0\nlane 0: own @1\nlane 0: incremental @1050\n"
-                "lane 0: again @1100\nlane 0: before @1999\nlane 0: behind @10001\n");
+    assert_dump("track 0: monotonic @0\ntrack 0: own @1\ntrack 0: incremental @1050\n"
+                "track 0: again @1100\ntrack 0: before @1999\ntrack 0: behind @10001\n");
 }
 
 static void a_file_without_snapshots_is_on_one_clock(void **state)
@@ -85,7 +85,7 @@ static void a_file_without_snapshots_is_on_one_clock(void **state)
     parse_written();
     assert_int_equal(t.zero_ns, 50);
     assert_int_equal(t.unix_ns, 0);
-    assert_dump("lane 0: a @0\nlane 0: b @10\n");
+    assert_dump("track 0: a @0\ntrack 0: b @10\n");
 }
 
 static void events_that_need_lost_state_are_left_out(void **state)
@@ -117,7 +117,7 @@ static void events_that_need_lost_state_are_left_out(void **state)
     assert_int_equal(t.faults.lost_state, 1);
     assert_int_equal(t.faults.losses, 1);
     assert_int_equal(t.faults.unknown_names, 1); /* forgotten when the state was cleared */
-    assert_dump("lane 0: told @0\nlane 0:  @2\n");
+    assert_dump("track 0: told @0\ntrack 0:  @2\n");
 }
 
 static unsigned char *named(uint32_t field, const char *name)
@@ -169,7 +169,7 @@ static void annotations_of_every_kind_become_args(void **state)
     plumb_pb_close(&w, a);
     close_both(inner, start_of);
     parse_written();
-    assert_dump("lane 0: s [x,y] @0+0 open dev.name=gpu dev.q[0]=0 dev.q[1]=-1 old.f=1.5 "
+    assert_dump("track 0: s [x,y] @0+0 open dev.name=gpu dev.q[0]=0 dev.q[1]=-1 old.f=1.5 "
                 "old.l[0]=false old.l[1]=true json={\"a\":1}\n");
 }
 
@@ -252,8 +252,8 @@ static void counters_may_ride_and_count_up(void **state)
         close_both(inner, start_of);
     }
     parse_written();
-    assert_int_equal(t.lanes[0].unit, PLUMB_UNIT_BYTES);
-    assert_dump("lane 2:  [] @0+10\nkb = 2000 @0\nkb = 4000 @10\nload = 0.5 @0\nload = 0.5 @10\n");
+    assert_int_equal(t.tracks[0].unit, PLUMB_UNIT_BYTES);
+    assert_dump("track 2:  [] @0+10\nkb = 2000 @0\nkb = 4000 @10\nload = 0.5 @0\nload = 0.5 @10\n");
 }
 
 static void tracks_have_names_numbers_and_parents(void **state)
@@ -266,11 +266,11 @@ static void tracks_have_names_numbers_and_parents(void **state)
     plain_event(9, 7, PLUMB_PF_END, 3, NULL);
     plain_event(9, 8, PLUMB_PF_INSTANT, 2, "i");
     parse_written();
-    assert_int_equal(t.lane_count, 3);
-    assert_int_equal(t.lanes[0].pid, 77);
-    assert_int_equal(t.lanes[0].tid, 78);
-    assert_int_equal(t.lanes[0].process, 2);
-    assert_string_equal(text(t.lanes[2].name), "main process");
+    assert_int_equal(t.track_count, 3);
+    assert_int_equal(t.tracks[0].pid, 77);
+    assert_int_equal(t.tracks[0].tid, 78);
+    assert_int_equal(t.tracks[0].process, 2);
+    assert_string_equal(text(t.tracks[2].name), "main process");
     assert_string_equal(text((uint32_t)plumb_table_fact(&t, "cmdline")->value.u64), "run fast");
     assert_dump("queue: a [] @0+2\nio: i @3\n");
 }
@@ -327,7 +327,7 @@ static void events_of_older_writers_are_read(void **state)
     legacy_event(1800, '?', "none", 0, 0);
     parse_written();
     assert_int_equal(t.faults.other, 1);
-    assert_int_equal(t.lanes[0].pid, 77);
+    assert_int_equal(t.tracks[0].pid, 77);
     assert_dump("io: x [] @0+2000\nio:   b [] @500+100\nasync: async [] @0+700\n"
                 "io: mark @800\n");
 }
@@ -347,7 +347,7 @@ static void unknown_packets_are_counted_and_damaged_ones_left_out(void **state)
     parse_written();
     assert_int_equal(t.faults.other, 1);
     assert_int_equal(t.faults.damaged, 1);
-    assert_dump("lane 0: a @0\n");
+    assert_dump("track 0: a @0\n");
 }
 
 int main(void)

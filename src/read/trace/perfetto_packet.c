@@ -56,7 +56,7 @@ static void forget(struct plumb_pfr_sequence *s)
         plumb_ids_clear(&s->told[i]);
     s->default_clock = 0;
     s->clock = NULL;
-    s->lane = 0;
+    s->track = 0;
     s->counters.count = s->doubles.count = 0;
     s->clears++;
     s->changes++;
@@ -81,7 +81,7 @@ static void read_event_defaults(struct plumb_pfr *r, struct plumb_pfr_sequence *
     bool counters = false, doubles = false;
     while (plumb_wire_next(&w)) {
         if (w.field == PF_EVENT_TRACK_UUID)
-            s->lane = plumb_table_lane(r->t, w.v) + 1;
+            s->track = plumb_table_track(r->t, w.v) + 1;
         else if (w.field == PF_EVENT_EXTRA_COUNTER_TRACKS)
             take_lists(r, &s->counters, &counters, &w);
         else if (w.field == PF_EVENT_EXTRA_DOUBLE_COUNTER_TRACKS)

@@ -40,7 +40,7 @@ struct plumb_pfr_sequence {
     uint32_t changes;                         /* of anything that decides what a packet means */
     struct plumb_ids told[PLUMB_PFR_INDEXES]; /* number -> string + 1 */
     uint32_t default_clock;                   /* 0: none */
-    uint32_t lane;                            /* events without a track go there, + 1; 0: none */
+    uint32_t track;                           /* events without a track go there, + 1; 0: none */
     int64_t pid, tid, reference_us;           /* legacy */
     struct plumb_pfr_clock *clocks;           /* 64 to 127 */
     struct plumb_pfr_clock *clock;            /* that of the last event, for the next */
@@ -55,7 +55,7 @@ enum { PLUMB_PFR_SEEN_BITS = 13, PLUMB_PFR_SEEN_MIN = 8, PLUMB_PFR_SEEN_MAX = 16
 
 struct plumb_pfr_plain {
     uint32_t type; /* enum plumb_pf_type; 0: it is not plain */
-    uint32_t lane, name, category;
+    uint32_t track, name, category;
 };
 struct plumb_pfr_seen {
     uint64_t head, end; /* first and last eight bytes */
@@ -93,7 +93,7 @@ struct plumb_pfr {
     uint32_t trace_clock;
     bool has_snapshot, has_unix;
     int64_t first_ns;            /* of the first snapshot, on the trace's clock */
-    struct plumb_ids counter_of; /* lane -> place + 1 */
+    struct plumb_ids counter_of; /* track -> place + 1 */
     struct plumb_pfr_counter *counters;
     size_t counter_count, counter_cap;
     struct plumb_pfr_list values, tracks; /* scratch */
@@ -127,10 +127,10 @@ bool plumb_pfr_time(struct plumb_pfr *r, struct plumb_pfr_sequence *s, uint32_t 
 void plumb_pfr_track(struct plumb_pfr *r, struct plumb_wire w);
 void plumb_pfr_process(struct plumb_pfr *r, struct plumb_wire w);
 void plumb_pfr_thread(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct plumb_wire w);
-/* The lane of a thread that older writers name by its numbers. */
-uint32_t plumb_pfr_thread_lane(struct plumb_pfr *r, int64_t pid, int64_t tid);
+/* The track of a thread that older writers name by its numbers. */
+uint32_t plumb_pfr_thread_track(struct plumb_pfr *r, int64_t pid, int64_t tid);
 /* Returns the state of a counter's track; NULL: a plain counter without any. */
-struct plumb_pfr_counter *plumb_pfr_counter(struct plumb_pfr *r, uint32_t lane);
+struct plumb_pfr_counter *plumb_pfr_counter(struct plumb_pfr *r, uint32_t track);
 
 /* perfetto_event.c: a track event at `ns`, NULL: the packet has no time of its own. False: the
  * message is damaged. `plain` gets what there is to it, if that is all. */

@@ -30,7 +30,7 @@ void plumb_build_free(struct plumb_table_build *b)
     free(b->args.at);
     free(b->flows.at);
     free(b->ways.at);
-    plumb_ids_fini(&b->lane_of);
+    plumb_ids_fini(&b->track_of);
     free(b);
 }
 
@@ -46,10 +46,10 @@ void plumb_table_fini(struct plumb_table *t)
     struct plumb_table_slices *s = &t->slices;
     struct plumb_table_instants *i = &t->instants;
     void *columns[] = {
-        s->ts_ns,          s->dur_ns, s->lane,  s->name,  s->category,       s->parent,
-        s->depth,          s->args,   s->flags, i->ts_ns, i->lane,           i->name,
-        i->category,       i->slice,  i->args,  t->flows, t->counters.ts_ns, t->counters.lane,
-        t->counters.value, t->drops,  t->lanes, t->facts};
+        s->ts_ns,          s->dur_ns, s->track,  s->name,  s->category,       s->parent,
+        s->depth,          s->args,   s->flags,  i->ts_ns, i->track,          i->name,
+        i->category,       i->slice,  i->args,   t->flows, t->counters.ts_ns, t->counters.track,
+        t->counters.value, t->drops,  t->tracks, t->facts};
     for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
         free(columns[c]);
     free_args(&t->slice_args);
@@ -79,37 +79,37 @@ uint32_t plumb_table_string(struct plumb_table *t, const void *text, size_t n)
     return plumb_strings_put(&t->strings, text, n);
 }
 
-uint32_t plumb_table_new_lane(struct plumb_table *t)
+uint32_t plumb_table_new_track(struct plumb_table *t)
 {
-    struct plumb_build_list *lanes = &t->build->lanes;
-    struct plumb_table_lane *lane = NULL;
-    struct plumb_build_lane *way = plumb_build_add(t->build, &t->build->ways, sizeof *way);
-    if (way && lanes->count < 1u << (32 - PLUMB_BUILD_TYPE_BITS))
-        lane = plumb_build_add(t->build, lanes, sizeof *lane);
-    if (!lane) {
+    struct plumb_build_list *tracks = &t->build->tracks;
+    struct plumb_table_track *track = NULL;
+    struct plumb_build_track *way = plumb_build_add(t->build, &t->build->ways, sizeof *way);
+    if (way && tracks->count < 1u << (32 - PLUMB_BUILD_TYPE_BITS))
+        track = plumb_build_add(t->build, tracks, sizeof *track);
+    if (!track) {
         t->build->failed = true;
         return PLUMB_TABLE_NONE;
     }
-    *way = (struct plumb_build_lane){.last = INT64_MIN};
-    *lane = (struct plumb_table_lane){
+    *way = (struct plumb_build_track){.last = INT64_MIN};
+    *track = (struct plumb_table_track){
         .parent = PLUMB_TABLE_NONE, .process = PLUMB_TABLE_NONE, .whole = true};
-    t->lanes = lanes->at;
-    t->lane_count = (uint32_t)lanes->count;
-    return t->lane_count - 1;
+    t->tracks = tracks->at;
+    t->track_count = (uint32_t)tracks->count;
+    return t->track_count - 1;
 }
 
-uint32_t plumb_table_lane(struct plumb_table *t, uint64_t uuid)
+uint32_t plumb_table_track(struct plumb_table *t, uint64_t uuid)
 {
-    uint32_t lane = plumb_ids_get(&t->build->lane_of, uuid);
-    if (lane)
-        return lane - 1;
-    lane = plumb_table_new_lane(t);
-    if (lane == PLUMB_TABLE_NONE)
-        return lane;
-    t->lanes[lane].uuid = uuid;
-    if (!plumb_ids_put(&t->build->lane_of, uuid, lane + 1))
+    uint32_t track = plumb_ids_get(&t->build->track_of, uuid);
+    if (track)
+        return track - 1;
+    track = plumb_table_new_track(t);
+    if (track == PLUMB_TABLE_NONE)
+        return track;
+    t->tracks[track].uuid = uuid;
+    if (!plumb_ids_put(&t->build->track_of, uuid, track + 1))
         t->build->failed = true;
-    return lane;
+    return track;
 }
 
 static void include(struct plumb_table_build *b, int64_t ns)
@@ -119,8 +119,8 @@ static void include(struct plumb_table_build *b, int64_t ns)
     b->timed = true;
 }
 
-/* So that a lane whose events came in order need not be looked at for that again. */
-static void follow(struct plumb_build_lane *way, const struct plumb_build_event *e, bool complete)
+/* So that a track whose events came in order need not be looked at for that again. */
+static void follow(struct plumb_build_track *way, const struct plumb_build_event *e, bool complete)
 {
     way->unsorted |= e->ns < way->last || (e->ns == way->last && (complete || way->complete));
     way->complete = complete;
@@ -133,8 +133,8 @@ static uint32_t add_event(struct plumb_table *t, struct plumb_build_event event)
     struct plumb_table_build *b = t->build;
     enum plumb_build_type type = plumb_build_type(&event);
     struct plumb_build_event *e = NULL;
-    uint32_t lane = plumb_build_lane(&event);
-    if (lane < t->lane_count)
+    uint32_t track = plumb_build_track(&event);
+    if (track < t->track_count)
         e = plumb_build_add(b, &b->events, sizeof *e);
     if (!e)
         return PLUMB_TABLE_NONE;
@@ -142,37 +142,38 @@ static uint32_t add_event(struct plumb_table *t, struct plumb_build_event event)
     b->slices += type == PLUMB_BUILD_BEGIN || type == PLUMB_BUILD_COMPLETE;
     b->instants += type == PLUMB_BUILD_INSTANT;
     include(b, e->ns);
-    follow((struct plumb_build_lane *)b->ways.at + lane, e,
+    follow((struct plumb_build_track *)b->ways.at + track, e,
            type == PLUMB_BUILD_COMPLETE || type == PLUMB_BUILD_POINT);
     return (uint32_t)(b->events.count - 1);
 }
 
-static uint32_t lane_type(uint32_t lane, enum plumb_build_type type)
+static uint32_t track_type(uint32_t track, enum plumb_build_type type)
 {
-    return lane << PLUMB_BUILD_TYPE_BITS | type;
+    return track << PLUMB_BUILD_TYPE_BITS | type;
 }
 
-uint32_t plumb_table_begin(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name,
+uint32_t plumb_table_begin(struct plumb_table *t, uint32_t track, int64_t ns, uint32_t name,
                            uint32_t category)
 {
     return add_event(t, (struct plumb_build_event){
-                            ns, lane_type(lane, PLUMB_BUILD_BEGIN), 0, {.of = {name, category}}});
+                            ns, track_type(track, PLUMB_BUILD_BEGIN), 0, {.of = {name, category}}});
 }
 
-uint32_t plumb_table_end(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name)
-{
-    return add_event(
-        t, (struct plumb_build_event){ns, lane_type(lane, PLUMB_BUILD_END), 0, {.of = {name, 0}}});
-}
-
-uint32_t plumb_table_instant(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name,
-                             uint32_t category)
+uint32_t plumb_table_end(struct plumb_table *t, uint32_t track, int64_t ns, uint32_t name)
 {
     return add_event(t, (struct plumb_build_event){
-                            ns, lane_type(lane, PLUMB_BUILD_INSTANT), 0, {.of = {name, category}}});
+                            ns, track_type(track, PLUMB_BUILD_END), 0, {.of = {name, 0}}});
 }
 
-uint32_t plumb_table_complete(struct plumb_table *t, uint32_t lane, int64_t ns, uint64_t dur_ns,
+uint32_t plumb_table_instant(struct plumb_table *t, uint32_t track, int64_t ns, uint32_t name,
+                             uint32_t category)
+{
+    return add_event(t,
+                     (struct plumb_build_event){
+                         ns, track_type(track, PLUMB_BUILD_INSTANT), 0, {.of = {name, category}}});
+}
+
+uint32_t plumb_table_complete(struct plumb_table *t, uint32_t track, int64_t ns, uint64_t dur_ns,
                               uint32_t name, uint32_t category)
 {
     struct plumb_table_build *b = t->build;
@@ -183,21 +184,21 @@ uint32_t plumb_table_complete(struct plumb_table *t, uint32_t lane, int64_t ns, 
     *dur = dur_ns < most ? dur_ns : most;
     include(b, (int64_t)((uint64_t)ns + *dur));
     return add_event(t, (struct plumb_build_event){ns,
-                                                   lane_type(lane, PLUMB_BUILD_COMPLETE),
+                                                   track_type(track, PLUMB_BUILD_COMPLETE),
                                                    (uint32_t)(b->durations.count - 1),
                                                    {.of = {name, category}}});
 }
 
-uint32_t plumb_table_point(struct plumb_table *t, uint32_t lane, int64_t ns, bool next)
+uint32_t plumb_table_point(struct plumb_table *t, uint32_t track, int64_t ns, bool next)
 {
     return add_event(
-        t, (struct plumb_build_event){ns, lane_type(lane, PLUMB_BUILD_POINT), next, {.row = 0}});
+        t, (struct plumb_build_event){ns, track_type(track, PLUMB_BUILD_POINT), next, {.row = 0}});
 }
 
 static void add_counter(struct plumb_table *t, const struct plumb_build_event *event)
 {
     struct plumb_build_event *e = NULL;
-    if (plumb_build_lane(event) < t->lane_count)
+    if (plumb_build_track(event) < t->track_count)
         e = plumb_build_add(t->build, &t->build->counters, sizeof *e);
     if (!e)
         return;
@@ -205,18 +206,18 @@ static void add_counter(struct plumb_table *t, const struct plumb_build_event *e
     include(t->build, e->ns);
 }
 
-void plumb_table_counter_i64(struct plumb_table *t, uint32_t lane, int64_t ns, int64_t value)
+void plumb_table_counter_i64(struct plumb_table *t, uint32_t track, int64_t ns, int64_t value)
 {
     add_counter(t, &(struct plumb_build_event){
-                       ns, lane_type(lane, PLUMB_BUILD_I64), 0, {.value = {.i64 = value}}});
+                       ns, track_type(track, PLUMB_BUILD_I64), 0, {.value = {.i64 = value}}});
 }
 
-void plumb_table_counter_f64(struct plumb_table *t, uint32_t lane, int64_t ns, double value)
+void plumb_table_counter_f64(struct plumb_table *t, uint32_t track, int64_t ns, double value)
 {
     add_counter(t, &(struct plumb_build_event){
-                       ns, lane_type(lane, PLUMB_BUILD_F64), 0, {.value = {.f64 = value}}});
-    if (lane < t->lane_count)
-        t->lanes[lane].whole = false;
+                       ns, track_type(track, PLUMB_BUILD_F64), 0, {.value = {.f64 = value}}});
+    if (track < t->track_count)
+        t->tracks[track].whole = false;
 }
 
 void plumb_table_add_arg(struct plumb_table *t, uint32_t event, uint32_t key,
@@ -262,7 +263,7 @@ uint32_t plumb_table_behind(const struct plumb_table *t, uint32_t slice)
 {
     const struct plumb_table_slices *s = &t->slices;
     uint32_t i = slice + 1;
-    while (i < s->count && s->depth[i] > s->depth[slice] && s->lane[i] == s->lane[slice])
+    while (i < s->count && s->depth[i] > s->depth[slice] && s->track[i] == s->track[slice])
         i++;
     return i;
 }
@@ -344,32 +345,32 @@ void plumb_table_put_value(struct plumb_buf *out, const struct plumb_table *t,
     }
 }
 
-uint32_t plumb_table_group(const struct plumb_table *t, uint32_t lane)
+uint32_t plumb_table_group(const struct plumb_table *t, uint32_t track)
 {
-    uint32_t parent = t->lanes[lane].parent;
-    if (parent == PLUMB_TABLE_NONE || t->lanes[parent].kind == PLUMB_LANE_PROCESS ||
-        t->lanes[parent].kind == PLUMB_LANE_THREAD)
+    uint32_t parent = t->tracks[track].parent;
+    if (parent == PLUMB_TABLE_NONE || t->tracks[parent].kind == PLUMB_TRACK_PROCESS ||
+        t->tracks[parent].kind == PLUMB_TRACK_THREAD)
         return PLUMB_TABLE_NONE;
     return parent;
 }
 
-void plumb_table_put_lane(struct plumb_buf *out, const struct plumb_table *t, uint32_t lane)
+void plumb_table_put_track(struct plumb_buf *out, const struct plumb_table *t, uint32_t track)
 {
-    const struct plumb_table_lane *l = &t->lanes[lane];
-    uint32_t top = PLUMB_TABLE_NONE, above = lane;
+    const struct plumb_table_track *l = &t->tracks[track];
+    uint32_t top = PLUMB_TABLE_NONE, above = track;
     while (t->plumb && (above = plumb_table_group(t, above)) != PLUMB_TABLE_NONE)
         top = above;
-    /* A lane below a queue that has no device bears the name of the queue already. */
-    if (top != PLUMB_TABLE_NONE && t->lanes[top].name &&
-        strncmp(plumb_table_text(t, l->name), plumb_table_text(t, t->lanes[top].name),
-                strlen(plumb_table_text(t, t->lanes[top].name))) != 0)
-        plumb_buf_printf(out, "%s: ", plumb_table_text(t, t->lanes[top].name));
+    /* A track below a queue that has no device bears the name of the queue already. */
+    if (top != PLUMB_TABLE_NONE && t->tracks[top].name &&
+        strncmp(plumb_table_text(t, l->name), plumb_table_text(t, t->tracks[top].name),
+                strlen(plumb_table_text(t, t->tracks[top].name))) != 0)
+        plumb_buf_printf(out, "%s: ", plumb_table_text(t, t->tracks[top].name));
     if (l->name)
         plumb_buf_str(out, plumb_table_text(t, l->name));
-    else if (l->kind == PLUMB_LANE_THREAD)
+    else if (l->kind == PLUMB_TRACK_THREAD)
         plumb_buf_printf(out, "thread %" PRId64, l->tid);
-    else if (l->kind == PLUMB_LANE_PROCESS)
+    else if (l->kind == PLUMB_TRACK_PROCESS)
         plumb_buf_printf(out, "process %" PRId64, l->pid);
     else
-        plumb_buf_printf(out, "lane %" PRIu32, lane);
+        plumb_buf_printf(out, "track %" PRIu32, track);
 }

@@ -1,18 +1,18 @@
 /* table.h: a trace as tables. Every reader of traces makes them, and reports and exports use them,
  * whatever file the trace came from.
  *
- *   lanes     what a viewer shows as a row: a thread, a queue of a device, one level of
+ *   tracks     what a viewer shows as a row: a thread, a queue of a device, one level of
  *             asynchronous work, a counter, a process
- *   slices    spans: a begin and a length on a lane, nested
- *   instants  moments on a lane
- *   counters  values on a lane of their own
+ *   slices    spans: a begin and a length on a track, nested
+ *   instants  moments on a track
+ *   counters  values on a track of their own
  *   flows     arrows from one event to another
  *   args      typed values of slices and instants
  *   facts     what is known of the whole trace
  *   drops     places where events were lost
  *
  * Tables are columns: element i of each array of a struct belongs to row i. Slices, instants and
- * counters are sorted by lane and then by time, so a lane's are one range; a slice lies before
+ * counters are sorted by track and then by time, so a track's are one range; a slice lies before
  * those that run inside it. Drops are sorted by time. Flows are in the order of their starts.
  *
  * Time is ns since the trace's zero, and nothing lies before zero: that is the run's zero, or the
@@ -21,7 +21,7 @@
  * Names identify plumb's own records. An instant "plumb.dropped" stands where spans were lost: each
  * whole number among its args is a drop, its key the name of what was lost, but for the first when
  * it is called "spans" or "events", which is the sum. Args "cut", "failed", "abandoned" and
- * "unbalanced" of a slice set its flags, and "clock_bound_ns" is one of a device's lanes.
+ * "unbalanced" of a slice set its flags, and "clock_bound_ns" is one of a device's tracks.
  *
  * A reader fills the table with the functions below in any order and ends with
  * plumb_table_finish(), which sorts, nests and closes. Then the table is read, by any number of
@@ -41,14 +41,14 @@
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
-enum plumb_lane_kind {
-    PLUMB_LANE_OTHER = 0, /* of the file's own making: asynchronous work, a stream, a group */
-    PLUMB_LANE_PROCESS = 1,
-    PLUMB_LANE_THREAD = 2,
-    PLUMB_LANE_COUNTER = 3,
-    PLUMB_LANE_DEVICE = 4, /* a queue of a device */
+enum plumb_track_kind {
+    PLUMB_TRACK_OTHER = 0, /* of the file's own making: asynchronous work, a stream, a group */
+    PLUMB_TRACK_PROCESS = 1,
+    PLUMB_TRACK_THREAD = 2,
+    PLUMB_TRACK_COUNTER = 3,
+    PLUMB_TRACK_DEVICE = 4, /* a queue of a device */
 };
-enum plumb_lane_unit {
+enum plumb_track_unit {
     PLUMB_UNIT_NONE = 0,
     PLUMB_UNIT_NS = 1,
     PLUMB_UNIT_COUNT = 2,
@@ -59,14 +59,14 @@ struct plumb_table_range {
     uint32_t first, count;
 };
 
-struct plumb_table_lane {
+struct plumb_table_track {
     uint64_t uuid; /* the file's own number for it */
-    enum plumb_lane_kind kind;
-    enum plumb_lane_unit unit; /* of a counter */
+    enum plumb_track_kind kind;
+    enum plumb_track_unit unit; /* of a counter */
     uint32_t name, unit_name;
-    uint32_t parent;  /* lane, or PLUMB_TABLE_NONE; never in a circle */
-    uint32_t process; /* the process lane above it, or PLUMB_TABLE_NONE; of a process: itself */
-    int64_t pid, tid; /* those of the lane above where it has none of its own */
+    uint32_t parent;  /* track, or PLUMB_TABLE_NONE; never in a circle */
+    uint32_t process; /* the process track above it, or PLUMB_TABLE_NONE; of a process: itself */
+    int64_t pid, tid; /* those of the track above where it has none of its own */
     bool has_pid, has_tid;
     bool whole;   /* of a counter: its values are whole numbers */
     bool known;   /* the file describes it; false: events mention it, nothing more is known */
@@ -86,9 +86,9 @@ enum plumb_slice_flag {
 struct plumb_table_slices {
     uint32_t count;
     uint64_t *ts_ns, *dur_ns;
-    uint32_t *lane, *name, *category;
+    uint32_t *track, *name, *category;
     uint32_t *parent; /* slice, or PLUMB_TABLE_NONE */
-    uint32_t *depth;  /* 0: outermost of its lane */
+    uint32_t *depth;  /* 0: outermost of its track */
     uint32_t *args;   /* first of its args; the next element is where they end */
     uint8_t *flags;   /* enum plumb_slice_flag */
 };
@@ -96,8 +96,8 @@ struct plumb_table_slices {
 struct plumb_table_instants {
     uint32_t count;
     uint64_t *ts_ns;
-    uint32_t *lane, *name, *category;
-    uint32_t *slice; /* innermost of its lane that runs then, or PLUMB_TABLE_NONE */
+    uint32_t *track, *name, *category;
+    uint32_t *slice; /* innermost of its track that runs then, or PLUMB_TABLE_NONE */
     uint32_t *args;  /* in instant_args */
 };
 
@@ -110,8 +110,8 @@ union plumb_table_number {
 struct plumb_table_counters {
     uint32_t count;
     uint64_t *ts_ns;
-    uint32_t *lane;
-    union plumb_table_number *value; /* i64 where the lane is `whole`, else f64 */
+    uint32_t *track;
+    union plumb_table_number *value; /* i64 where the track is `whole`, else f64 */
 };
 
 /* An end of a flow: a slice or an instant. */
@@ -152,7 +152,7 @@ struct plumb_table_fact {
 struct plumb_table_drop {
     uint64_t ts_ns;
     uint64_t count; /* 0: not told */
-    uint32_t lane;
+    uint32_t track;
     uint32_t name; /* of what was lost; 0: not told */
 };
 
@@ -164,21 +164,21 @@ struct plumb_table_faults {
     uint64_t lost_state;    /* events left out, because what they refer to was lost */
     uint64_t unknown_clock; /* events left out, because their clock is not related to the others */
     uint64_t unknown_names; /* events whose name the file does not tell */
-    uint64_t lone_ends;     /* of all lanes */
+    uint64_t lone_ends;     /* of all tracks */
     uint64_t losses;        /* places where the writer says that packets were lost */
-    uint64_t moved;         /* slices that overlapped others of their lane: moved to an extra one */
-    uint64_t odds;          /* places of a JSON file that are not JSON, and passed over */
+    uint64_t moved; /* slices that overlapped others of their track: moved to an extra one */
+    uint64_t odds;  /* places of a JSON file that are not JSON, and passed over */
     uint64_t odd_line, odd_column; /* of the first */
     const char *odd;               /* what it is: a static text */
 };
 
 struct plumb_table {
     struct plumb_strings strings;
-    struct plumb_table_lane *lanes;
+    struct plumb_table_track *tracks;
     struct plumb_table_fact *facts;
     struct plumb_table_flow *flows;
     struct plumb_table_drop *drops;
-    uint32_t lane_count, fact_count, flow_count, drop_count;
+    uint32_t track_count, fact_count, flow_count, drop_count;
     struct plumb_table_slices slices;
     struct plumb_table_instants instants;
     struct plumb_table_counters counters;
@@ -222,13 +222,13 @@ struct plumb_table_rank plumb_table_rank(const struct plumb_table *t);
 /* Appends the value of an arg or a fact as text: numbers in full, pointers as 0x1f. */
 void plumb_table_put_value(struct plumb_buf *out, const struct plumb_table *t,
                            enum plumb_table_type type, union plumb_table_number value);
-/* Returns the lane that groups a device's queue, or what belongs to a queue: its parent, unless
- * that is a process or a thread. PLUMB_TABLE_NONE: no such lane. */
-uint32_t plumb_table_group(const struct plumb_table *t, uint32_t lane);
-/* Appends the lane's name, or what stands for one: "thread 17", "process 4", "lane 5". A trace of
+/* Returns the track that groups a device's queue, or what belongs to a queue: its parent, unless
+ * that is a process or a thread. PLUMB_TABLE_NONE: no such track. */
+uint32_t plumb_table_group(const struct plumb_table *t, uint32_t track);
+/* Appends the track's name, or what stands for one: "thread 17", "process 4", "track 5". A trace of
  * plumb's has the same queues for each of its devices, so a queue's name follows the device's:
  * "cuda:1: stream 7". */
-void plumb_table_put_lane(struct plumb_buf *out, const struct plumb_table *t, uint32_t lane);
+void plumb_table_put_track(struct plumb_buf *out, const struct plumb_table *t, uint32_t track);
 
 /* ---- Building ------------------------------------------------------------------------------- */
 
@@ -237,35 +237,36 @@ int plumb_table_init(struct plumb_table *t, plumb_error *err);
 void plumb_table_fini(struct plumb_table *t);
 
 /* The number of a text. The functions below remember that memory or numbers (2^32 - 2 events, 2^29
- * lanes and as many texts) ran out, and plumb_table_finish() tells. */
+ * tracks and as many texts) ran out, and plumb_table_finish() tells. */
 uint32_t plumb_table_string(struct plumb_table *t, const void *text, size_t n);
-/* The lane with this number of the file, made when it is met for the first time. The pointer to its
- * row lives until the next one is made. PLUMB_TABLE_NONE when out of memory. */
-uint32_t plumb_table_lane(struct plumb_table *t, uint64_t uuid);
-/* A lane without a number of the file. */
-uint32_t plumb_table_new_lane(struct plumb_table *t);
+/* Returns the track with this number of the file; adds it when the number is met for the first
+ * time. The pointer to its row lives until the next one is added. PLUMB_TABLE_NONE when out of
+ * memory. */
+uint32_t plumb_table_track(struct plumb_table *t, uint64_t uuid);
+/* A track without a number of the file. */
+uint32_t plumb_table_new_track(struct plumb_table *t);
 
-/* Adds an event. Events come in any order; those of one lane and one time stay in the order in
+/* Adds an event. Events come in any order; those of one track and one time stay in the order in
  * which they came. Times are ns on any one clock, and may be negative: zero is found in the end.
  * Each returns the event's number, for args and flows. Out of memory gives PLUMB_TABLE_NONE, which
  * the functions for args and flows accept. */
-uint32_t plumb_table_begin(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name,
+uint32_t plumb_table_begin(struct plumb_table *t, uint32_t track, int64_t ns, uint32_t name,
                            uint32_t category);
-/* Ends the slice that began last on the lane; with a name, the innermost that has it. */
-uint32_t plumb_table_end(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name);
-uint32_t plumb_table_complete(struct plumb_table *t, uint32_t lane, int64_t ns, uint64_t dur_ns,
+/* Ends the slice that began last on the track; with a name, the innermost that has it. */
+uint32_t plumb_table_end(struct plumb_table *t, uint32_t track, int64_t ns, uint32_t name);
+uint32_t plumb_table_complete(struct plumb_table *t, uint32_t track, int64_t ns, uint64_t dur_ns,
                               uint32_t name, uint32_t category);
-uint32_t plumb_table_instant(struct plumb_table *t, uint32_t lane, int64_t ns, uint32_t name,
+uint32_t plumb_table_instant(struct plumb_table *t, uint32_t track, int64_t ns, uint32_t name,
                              uint32_t category);
-void plumb_table_counter_i64(struct plumb_table *t, uint32_t lane, int64_t ns, int64_t value);
-void plumb_table_counter_f64(struct plumb_table *t, uint32_t lane, int64_t ns, double value);
+void plumb_table_counter_i64(struct plumb_table *t, uint32_t track, int64_t ns, int64_t value);
+void plumb_table_counter_f64(struct plumb_table *t, uint32_t track, int64_t ns, double value);
 
 /* Of an event; those of a slice's begin and of its end are the slice's. */
 void plumb_table_add_arg(struct plumb_table *t, uint32_t event, uint32_t key,
                          enum plumb_table_type type, union plumb_table_number value);
 /* A place where a flow begins or ends, which is not an event itself. It stands for the slice that
- * runs then on the lane, or with `next` for the one that begins next. Its args are lost. */
-uint32_t plumb_table_point(struct plumb_table *t, uint32_t lane, int64_t ns, bool next);
+ * runs then on the track, or with `next` for the one that begins next. Its args are lost. */
+uint32_t plumb_table_point(struct plumb_table *t, uint32_t track, int64_t ns, bool next);
 
 enum plumb_flow_role {
     PLUMB_FLOW_ON = 0,   /* arrows go from each event of an id to the next in time */

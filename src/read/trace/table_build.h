@@ -19,7 +19,7 @@ enum { PLUMB_BUILD_TYPE_BITS = 3, PLUMB_BUILD_TYPE_MASK = 7 };
 /* 24 bytes. Once an event is placed, the number of its row replaces its name. */
 struct plumb_build_event {
     int64_t ns;
-    uint32_t lane_type; /* the type in the lowest bits */
+    uint32_t track_type; /* the type in the lowest bits */
     uint32_t extra;
     union {
         struct {
@@ -30,8 +30,8 @@ struct plumb_build_event {
     } u;
 };
 
-/* Facts about a lane's events, collected while they are added. */
-struct plumb_build_lane {
+/* Facts about a track's events, collected while they are added. */
+struct plumb_build_track {
     int64_t last;
     uint32_t events;
     bool unsorted, complete;
@@ -66,18 +66,18 @@ struct plumb_table_build {
     struct plumb_build_list durations;        /* uint64_t */
     struct plumb_build_list args;             /* struct plumb_build_arg */
     struct plumb_build_list flows;            /* struct plumb_build_flow */
-    struct plumb_build_list lanes, facts;     /* those of the table, which frees them */
-    struct plumb_build_list ways;             /* struct plumb_build_lane, parallel to `lanes` */
-    struct plumb_ids lane_of;                 /* uuid -> lane */
+    struct plumb_build_list tracks, facts;    /* those of the table, which frees them */
+    struct plumb_build_list ways;             /* struct plumb_build_track, parallel to `tracks` */
+    struct plumb_ids track_of;                /* uuid -> track */
 };
 
-static inline uint32_t plumb_build_lane(const struct plumb_build_event *e)
+static inline uint32_t plumb_build_track(const struct plumb_build_event *e)
 {
-    return e->lane_type >> PLUMB_BUILD_TYPE_BITS;
+    return e->track_type >> PLUMB_BUILD_TYPE_BITS;
 }
 static inline enum plumb_build_type plumb_build_type(const struct plumb_build_event *e)
 {
-    return (enum plumb_build_type)(e->lane_type & PLUMB_BUILD_TYPE_MASK);
+    return (enum plumb_build_type)(e->track_type & PLUMB_BUILD_TYPE_MASK);
 }
 
 void plumb_build_free(struct plumb_table_build *b); /* NULL is fine */
@@ -91,15 +91,15 @@ static inline void *plumb_build_add(struct plumb_table_build *b, struct plumb_bu
     return (char *)list->at + size * list->count++;
 }
 
-/* table_order.c: sorts the numbers of `events` by lane, time, and the order in which they came.
- * Among those of one time, complete slices come last, longer ones first. `first` has lanes + 1
- * elements and gets where each lane's begin. `ways`: facts about the lanes, or NULL. Returns NULL
+/* table_order.c: sorts the numbers of `events` by track, time, and the order in which they came.
+ * Among those of one time, complete slices come last, longer ones first. `first` has tracks + 1
+ * elements and gets where each track's begin. `ways`: facts about the tracks, or NULL. Returns NULL
  * when out of memory. */
 uint32_t *plumb_build_order(const struct plumb_table_build *b,
                             const struct plumb_build_event *events, size_t count,
-                            const struct plumb_build_lane *ways, uint32_t *first, size_t lanes);
+                            const struct plumb_build_track *ways, uint32_t *first, size_t tracks);
 
-/* table_nest.c: events become slices and instants, and lanes get their ranges. */
+/* table_nest.c: events become slices and instants, and tracks get their ranges. */
 bool plumb_build_nest(struct plumb_table *t);
 
 #endif

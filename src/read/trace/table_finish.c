@@ -22,28 +22,28 @@ static void find_times(struct plumb_table *t)
         t->unix_ns -= (uint64_t)b->zero - (uint64_t)first;
 }
 
-/* ---- Lanes ---------------------------------------------------------------------------------- */
+/* ---- Tracks ---------------------------------------------------------------------------------- */
 
 enum { UNSEEN, ON_THE_WAY, DONE };
 
-/* Walks up from `lane` until a lane that is known, then down again; a circle is cut where it
+/* Walks up from `track` until a track that is known, then down again; a circle is cut where it
  * closes. */
-static void settle(struct plumb_table *t, uint32_t lane, uint8_t *state, uint32_t *way)
+static void settle(struct plumb_table *t, uint32_t track, uint8_t *state, uint32_t *way)
 {
     size_t n = 0;
-    while (lane != PLUMB_TABLE_NONE && state[lane] == UNSEEN) {
-        state[lane] = ON_THE_WAY;
-        way[n++] = lane;
-        uint32_t parent = t->lanes[lane].parent;
-        if (parent != PLUMB_TABLE_NONE && (parent >= t->lane_count || state[parent] == ON_THE_WAY))
-            parent = t->lanes[lane].parent = PLUMB_TABLE_NONE;
-        lane = parent;
+    while (track != PLUMB_TABLE_NONE && state[track] == UNSEEN) {
+        state[track] = ON_THE_WAY;
+        way[n++] = track;
+        uint32_t parent = t->tracks[track].parent;
+        if (parent != PLUMB_TABLE_NONE && (parent >= t->track_count || state[parent] == ON_THE_WAY))
+            parent = t->tracks[track].parent = PLUMB_TABLE_NONE;
+        track = parent;
     }
     while (n-- > 0) {
-        struct plumb_table_lane *l = &t->lanes[way[n]];
-        const struct plumb_table_lane *up =
-            l->parent == PLUMB_TABLE_NONE ? NULL : &t->lanes[l->parent];
-        if (l->kind == PLUMB_LANE_PROCESS)
+        struct plumb_table_track *l = &t->tracks[way[n]];
+        const struct plumb_table_track *up =
+            l->parent == PLUMB_TABLE_NONE ? NULL : &t->tracks[l->parent];
+        if (l->kind == PLUMB_TRACK_PROCESS)
             l->process = way[n];
         else if (up && l->process == PLUMB_TABLE_NONE)
             l->process = up->process;
@@ -61,27 +61,27 @@ static void settle(struct plumb_table *t, uint32_t lane, uint8_t *state, uint32_
 
 static int by_pid(const void *a, const void *b)
 {
-    const struct plumb_table_lane *const *x = a, *const *y = b;
+    const struct plumb_table_track *const *x = a, *const *y = b;
     if ((*x)->pid != (*y)->pid)
         return (*x)->pid < (*y)->pid ? -1 : 1;
     return *x < *y ? -1 : *x > *y;
 }
 
-/* Threads that have no parent belong to the process lane with their number, where there is one. */
+/* Threads that have no parent belong to the process track with their number, where there is one. */
 static bool find_processes(struct plumb_table *t)
 {
-    struct plumb_table_lane **known = malloc((t->lane_count + (size_t)1) * sizeof *known);
+    struct plumb_table_track **known = malloc((t->track_count + (size_t)1) * sizeof *known);
     size_t n = 0;
     if (!known)
         return false;
-    for (uint32_t i = 0; i < t->lane_count; i++)
-        if (t->lanes[i].kind == PLUMB_LANE_PROCESS && t->lanes[i].has_pid)
-            known[n++] = &t->lanes[i];
+    for (uint32_t i = 0; i < t->track_count; i++)
+        if (t->tracks[i].kind == PLUMB_TRACK_PROCESS && t->tracks[i].has_pid)
+            known[n++] = &t->tracks[i];
     qsort(known, n, sizeof *known, by_pid);
-    for (uint32_t i = 0; i < t->lane_count; i++) {
-        struct plumb_table_lane *l = &t->lanes[i];
+    for (uint32_t i = 0; i < t->track_count; i++) {
+        struct plumb_table_track *l = &t->tracks[i];
         size_t low = 0, high = n;
-        if (l->kind == PLUMB_LANE_PROCESS || l->process != PLUMB_TABLE_NONE || !l->has_pid)
+        if (l->kind == PLUMB_TRACK_PROCESS || l->process != PLUMB_TABLE_NONE || !l->has_pid)
             continue;
         while (low < high) {
             size_t middle = low + (high - low) / 2;
@@ -91,18 +91,18 @@ static bool find_processes(struct plumb_table *t)
                 high = middle;
         }
         if (low < n && known[low]->pid == l->pid)
-            l->process = (uint32_t)(known[low] - t->lanes);
+            l->process = (uint32_t)(known[low] - t->tracks);
     }
     free(known);
     return true;
 }
 
-static bool settle_lanes(struct plumb_table *t)
+static bool settle_tracks(struct plumb_table *t)
 {
-    uint8_t *state = calloc(t->lane_count + (size_t)1, 1);
-    uint32_t *way = malloc((t->lane_count + (size_t)1) * sizeof *way);
+    uint8_t *state = calloc(t->track_count + (size_t)1, 1);
+    uint32_t *way = malloc((t->track_count + (size_t)1) * sizeof *way);
     bool done = state && way;
-    for (uint32_t i = 0; done && i < t->lane_count; i++)
+    for (uint32_t i = 0; done && i < t->track_count; i++)
         settle(t, i, state, way);
     free(state);
     free(way);
@@ -117,23 +117,23 @@ static bool place_counters(struct plumb_table *t)
     struct plumb_table_counters *c = &t->counters;
     const struct plumb_build_event *events = b->counters.at;
     size_t count = b->counters.count;
-    uint32_t *first = malloc((t->lane_count + (size_t)1) * sizeof *first);
+    uint32_t *first = malloc((t->track_count + (size_t)1) * sizeof *first);
     uint32_t *order =
-        first ? plumb_build_order(b, events, count, NULL, first, t->lane_count) : NULL;
+        first ? plumb_build_order(b, events, count, NULL, first, t->track_count) : NULL;
     c->ts_ns = malloc((count + 1) * sizeof *c->ts_ns);
-    c->lane = malloc((count + 1) * sizeof *c->lane);
+    c->track = malloc((count + 1) * sizeof *c->track);
     c->value = malloc((count + 1) * sizeof *c->value);
-    bool done = order && c->ts_ns && c->lane && c->value;
-    for (uint32_t lane = 0; done && lane < t->lane_count; lane++)
-        t->lanes[lane].counters =
-            (struct plumb_table_range){first[lane], first[lane + 1] - first[lane]};
+    bool done = order && c->ts_ns && c->track && c->value;
+    for (uint32_t track = 0; done && track < t->track_count; track++)
+        t->tracks[track].counters =
+            (struct plumb_table_range){first[track], first[track + 1] - first[track]};
     for (size_t i = 0; done && i < count; i++) {
         const struct plumb_build_event *e = &events[order[i]];
-        uint32_t lane = plumb_build_lane(e);
+        uint32_t track = plumb_build_track(e);
         c->ts_ns[i] = (uint64_t)e->ns - t->zero_ns;
-        c->lane[i] = lane;
+        c->track[i] = track;
         c->value[i] = e->u.value;
-        if (!t->lanes[lane].whole && plumb_build_type(e) == PLUMB_BUILD_I64)
+        if (!t->tracks[track].whole && plumb_build_type(e) == PLUMB_BUILD_I64)
             c->value[i].f64 = (double)e->u.value.i64;
     }
     c->count = done ? (uint32_t)count : 0;
@@ -206,8 +206,8 @@ static void flag_by_args(struct plumb_table *t)
                 if (t->slice_args.key[i] != ids[k] || is_false(&t->slice_args, i))
                     continue;
                 s->flags[row] |= flags[k];
-                if (!flags[k] && t->lanes[s->lane[row]].kind == PLUMB_LANE_OTHER)
-                    t->lanes[s->lane[row]].kind = PLUMB_LANE_DEVICE;
+                if (!flags[k] && t->tracks[s->track[row]].kind == PLUMB_TRACK_OTHER)
+                    t->tracks[s->track[row]].kind = PLUMB_TRACK_DEVICE;
             }
 }
 
@@ -280,8 +280,8 @@ static int by_time(const void *a, const void *b)
     const struct plumb_table_drop *x = a, *y = b;
     if (x->ts_ns != y->ts_ns)
         return x->ts_ns < y->ts_ns ? -1 : 1;
-    if (x->lane != y->lane)
-        return x->lane < y->lane ? -1 : 1;
+    if (x->track != y->track)
+        return x->track < y->track ? -1 : 1;
     return x->name < y->name ? -1 : x->name > y->name;
 }
 
@@ -303,7 +303,7 @@ static uint32_t add_drops(struct plumb_table *t, uint32_t instant, struct plumb_
     const struct plumb_table_instants *m = &t->instants;
     const struct plumb_table_args *args = &t->instant_args;
     uint32_t first = m->args[instant], end = m->args[instant + 1];
-    struct plumb_table_drop drop = {m->ts_ns[instant], 0, m->lane[instant], 0};
+    struct plumb_table_drop drop = {m->ts_ns[instant], 0, m->track[instant], 0};
     uint32_t n = 0;
     if (first < end && is_count(args, first) && is_sum(plumb_table_text(t, args->key[first])))
         drop.count = args->value[first++].u64;
@@ -312,7 +312,7 @@ static uint32_t add_drops(struct plumb_table *t, uint32_t instant, struct plumb_
             continue;
         if (out)
             out[n] =
-                (struct plumb_table_drop){drop.ts_ns, args->value[i].u64, drop.lane, args->key[i]};
+                (struct plumb_table_drop){drop.ts_ns, args->value[i].u64, drop.track, args->key[i]};
         n++;
     }
     if (n == 0 && out)
@@ -348,7 +348,7 @@ int plumb_table_finish(struct plumb_table *t, plumb_error *err)
     struct plumb_table_build *b = t->build;
     bool done = !b->failed && !t->strings.text.failed;
     find_times(t);
-    done = done && place_counters(t) && plumb_build_nest(t) && settle_lanes(t) &&
+    done = done && place_counters(t) && plumb_build_nest(t) && settle_tracks(t) &&
            place_args(t, &t->slice_args, &t->slices.args, t->slices.count, false) &&
            place_args(t, &t->instant_args, &t->instants.args, t->instants.count, true) &&
            place_flows(t) && place_drops(t);

@@ -1,12 +1,12 @@
-/* table_nest.c: events become slices and instants, lane by lane, with the stack of what is open.
+/* table_nest.c: events become slices and instants, track by track, with the stack of what is open.
  *
- * Complete slices that overlap others of their lane (some writers put asynchronous work on a
- * thread) go on an extra lane, as viewers have it, and from there on another, up to a bound. */
+ * Complete slices that overlap others of their track (some writers put asynchronous work on a
+ * thread) go on an extra track, as viewers have it, and from there on another, up to a bound. */
 #include <stdlib.h>
 
 #include "read/trace/table_build.h"
 
-enum { SEARCH_MAX = 256, EXTRA_LANES_MAX = 64 };
+enum { SEARCH_MAX = 256, EXTRA_TRACKS_MAX = 64 };
 
 struct open_slice {
     uint32_t row;
@@ -14,11 +14,11 @@ struct open_slice {
     int64_t end;
 };
 
-/* Events that wait for an extra lane. */
+/* Events that wait for an extra track. */
 struct moved {
     uint32_t *events;
     size_t count, cap;
-    uint32_t lane, tried;
+    uint32_t track, tried;
 };
 
 struct nesting {
@@ -27,9 +27,9 @@ struct nesting {
     struct plumb_build_event *events;
     const uint64_t *durations;
     uint64_t zero, end;
-    uint32_t lane;
+    uint32_t track;
     struct plumb_build_list stack; /* struct open_slice */
-    struct plumb_build_list moved; /* uint32_t: of this lane */
+    struct plumb_build_list moved; /* uint32_t: of this track */
     struct plumb_build_list later; /* struct moved */
     struct plumb_build_list wait;  /* uint32_t: points that stand for the next slice */
 };
@@ -62,7 +62,7 @@ static void push(struct nesting *n, const struct plumb_build_event *e, bool comp
     uint32_t row = s->count++;
     s->ts_ns[row] = (uint64_t)e->ns - n->zero;
     s->dur_ns[row] = complete ? (uint64_t)end - (uint64_t)e->ns : 0;
-    s->lane[row] = n->lane;
+    s->track[row] = n->track;
     s->name[row] = e->u.of.name;
     s->category[row] = e->u.of.category;
     s->parent[row] = parent ? parent->row : PLUMB_TABLE_NONE;
@@ -93,7 +93,7 @@ static uint32_t end_one(struct nesting *n, const struct plumb_build_event *e)
     const struct open_slice *stack = n->stack.at;
     ptrdiff_t at = find_open(n, e->u.of.name);
     if (at < 0) {
-        n->t->lanes[n->lane].lone_ends++;
+        n->t->tracks[n->track].lone_ends++;
         n->t->faults.lone_ends++;
         return PLUMB_TABLE_NONE;
     }
@@ -107,11 +107,11 @@ static uint32_t end_one(struct nesting *n, const struct plumb_build_event *e)
 }
 
 static uint32_t begin_complete(struct nesting *n, uint32_t event, const struct plumb_build_event *e,
-                               bool last_lane)
+                               bool last_track)
 {
     int64_t end = (int64_t)((uint64_t)e->ns + n->durations[e->extra]);
     const struct open_slice *o = top(n);
-    if (o && o->complete && o->end < end && !last_lane) {
+    if (o && o->complete && o->end < end && !last_track) {
         uint32_t *waits = plumb_build_add(n->b, &n->moved, sizeof *waits);
         if (waits)
             *waits = event;
@@ -127,7 +127,7 @@ static uint32_t add_instant(struct nesting *n, const struct plumb_build_event *e
     const struct open_slice *o = top(n);
     uint32_t row = s->count++;
     s->ts_ns[row] = (uint64_t)e->ns - n->zero;
-    s->lane[row] = n->lane;
+    s->track[row] = n->track;
     s->name[row] = e->u.of.name;
     s->category[row] = e->u.of.category;
     s->slice[row] = o ? o->row : PLUMB_TABLE_NONE;
@@ -139,7 +139,7 @@ static uint32_t find_moment(const struct nesting *n, int64_t ns)
 {
     const struct plumb_table_slices *s = &n->t->slices;
     uint32_t row = s->count - 1;
-    return s->count > 0 && s->lane[row] == n->lane && s->dur_ns[row] == 0 &&
+    return s->count > 0 && s->track[row] == n->track && s->dur_ns[row] == 0 &&
                    s->ts_ns[row] == (uint64_t)ns - n->zero
                ? row
                : PLUMB_TABLE_NONE;
@@ -158,7 +158,7 @@ static uint32_t find_slice(struct nesting *n, uint32_t event, const struct plumb
     return moment == PLUMB_TABLE_NONE && o ? o->row : moment;
 }
 
-static void place(struct nesting *n, uint32_t event, bool last_lane)
+static void place(struct nesting *n, uint32_t event, bool last_track)
 {
     struct plumb_build_event *e = &n->events[event];
     uint32_t row = PLUMB_TABLE_NONE;
@@ -172,7 +172,7 @@ static void place(struct nesting *n, uint32_t event, bool last_lane)
         row = end_one(n, e);
         break;
     case PLUMB_BUILD_COMPLETE:
-        row = begin_complete(n, event, e, last_lane);
+        row = begin_complete(n, event, e, last_track);
         if (row == PLUMB_TABLE_NONE)
             return; /* it keeps its name: it comes again */
         break;
@@ -186,7 +186,7 @@ static void place(struct nesting *n, uint32_t event, bool last_lane)
     e->u.row = row;
 }
 
-static void close_lane(struct nesting *n)
+static void close_track(struct nesting *n)
 {
     const struct open_slice *o;
     for (; (o = top(n)); n->stack.count--)
@@ -194,7 +194,7 @@ static void close_lane(struct nesting *n)
             close_at(n, o->row, (int64_t)(n->zero + n->end), PLUMB_SLICE_OPEN);
 }
 
-/* ---- Lanes ---------------------------------------------------------------------------------- */
+/* ---- Tracks ---------------------------------------------------------------------------------- */
 
 static void keep_moved(struct nesting *n, uint32_t tried)
 {
@@ -202,7 +202,7 @@ static void keep_moved(struct nesting *n, uint32_t tried)
     if (n->moved.count == 0)
         return;
     if ((m = plumb_build_add(n->b, &n->later, sizeof *m)))
-        *m = (struct moved){n->moved.at, n->moved.count, n->moved.cap, n->lane, tried + 1};
+        *m = (struct moved){n->moved.at, n->moved.count, n->moved.cap, n->track, tried + 1};
     else
         free(n->moved.at);
     n->moved = (struct plumb_build_list){NULL, 0, 0};
@@ -210,27 +210,27 @@ static void keep_moved(struct nesting *n, uint32_t tried)
 
 static void place_all(struct nesting *n, const uint32_t *events, size_t count, uint32_t tried)
 {
-    struct plumb_table_lane *lane = &n->t->lanes[n->lane];
+    struct plumb_table_track *track = &n->t->tracks[n->track];
     uint32_t slices = n->t->slices.count, instants = n->t->instants.count;
     n->stack.count = n->wait.count = 0;
     for (size_t i = 0; i < count && !n->b->failed; i++)
-        place(n, events[i], tried >= EXTRA_LANES_MAX);
+        place(n, events[i], tried >= EXTRA_TRACKS_MAX);
     if (!n->b->failed)
-        close_lane(n);
-    lane->slices = (struct plumb_table_range){slices, n->t->slices.count - slices};
-    lane->instants = (struct plumb_table_range){instants, n->t->instants.count - instants};
+        close_track(n);
+    track->slices = (struct plumb_table_range){slices, n->t->slices.count - slices};
+    track->instants = (struct plumb_table_range){instants, n->t->instants.count - instants};
     keep_moved(n, tried);
 }
 
-/* The extra lanes come after all others, so slices stay sorted by lane. */
+/* The extra tracks come after all others, so slices stay sorted by track. */
 static void place_moved(struct nesting *n)
 {
     for (size_t i = 0; i < n->later.count; i++) {
         struct moved m = ((struct moved *)n->later.at)[i];
-        n->lane = n->b->failed ? PLUMB_TABLE_NONE : plumb_table_new_lane(n->t);
-        if (n->lane != PLUMB_TABLE_NONE) {
-            struct plumb_table_lane *extra = &n->t->lanes[n->lane];
-            *extra = n->t->lanes[m.lane];
+        n->track = n->b->failed ? PLUMB_TABLE_NONE : plumb_table_new_track(n->t);
+        if (n->track != PLUMB_TABLE_NONE) {
+            struct plumb_table_track *extra = &n->t->tracks[n->track];
+            *extra = n->t->tracks[m.track];
             extra->uuid = 0;
             extra->lone_ends = 0;
             extra->instants = extra->counters = (struct plumb_table_range){0, 0};
@@ -249,8 +249,8 @@ static bool make_columns(struct plumb_table *t)
     size_t slices = t->build->slices + (size_t)1; /* never nothing: NULL would be a failure */
     size_t instants = t->build->instants + (size_t)1;
     uint64_t **wide[] = {&s->ts_ns, &s->dur_ns};
-    uint32_t **narrow[] = {&s->lane, &s->name, &s->category, &s->parent, &s->depth};
-    uint32_t **of_instants[] = {&m->lane, &m->name, &m->category, &m->slice};
+    uint32_t **narrow[] = {&s->track, &s->name, &s->category, &s->parent, &s->depth};
+    uint32_t **of_instants[] = {&m->track, &m->name, &m->category, &m->slice};
     bool done = true;
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         done &= (*wide[i] = malloc(slices * sizeof **wide[i])) != NULL;
@@ -272,14 +272,14 @@ bool plumb_build_nest(struct plumb_table *t)
                         .durations = b->durations.at,
                         .zero = t->zero_ns,
                         .end = t->end_ns};
-    uint32_t lanes = t->lane_count;
-    uint32_t *first = malloc((lanes + (size_t)1) * sizeof *first);
+    uint32_t tracks = t->track_count;
+    uint32_t *first = malloc((tracks + (size_t)1) * sizeof *first);
     uint32_t *order = first && make_columns(t) ? plumb_build_order(b, n.events, b->events.count,
-                                                                   b->ways.at, first, lanes)
+                                                                   b->ways.at, first, tracks)
                                                : NULL;
     if (order) {
-        for (n.lane = 0; n.lane < lanes; n.lane++)
-            place_all(&n, order + first[n.lane], first[n.lane + 1] - first[n.lane], 0);
+        for (n.track = 0; n.track < tracks; n.track++)
+            place_all(&n, order + first[n.track], first[n.track + 1] - first[n.track], 0);
         place_moved(&n);
     } else {
         b->failed = true;

@@ -1,7 +1,7 @@
-/* table_order.c: events in the order in which they are nested: by lane and time.
+/* table_order.c: events in the order in which they are nested: by track and time.
  *
- * Writers hand out a thread's events in order, some hundred at a time, so the events of one lane
- * are mostly in order already. The lanes that are not were noted while they were filled, and only
+ * Writers hand out a thread's events in order, some hundred at a time, so the events of one track
+ * are mostly in order already. The tracks that are not were noted while they were filled, and only
  * those are sorted. */
 #include <stdlib.h>
 #include <string.h>
@@ -61,47 +61,47 @@ static void sort(struct sorting *s, uint32_t from, uint32_t to)
         merge(s, from, middle, to);
 }
 
-static bool sort_lanes(struct sorting *s, const struct plumb_build_lane *ways,
-                       const uint32_t *first, size_t lanes, size_t count)
+static bool sort_tracks(struct sorting *s, const struct plumb_build_track *ways,
+                        const uint32_t *first, size_t tracks, size_t count)
 {
-    for (size_t lane = 0; lane < lanes; lane++) {
-        if ((ways && !ways[lane].unsorted) || is_sorted(s, first[lane], first[lane + 1]))
+    for (size_t track = 0; track < tracks; track++) {
+        if ((ways && !ways[track].unsorted) || is_sorted(s, first[track], first[track + 1]))
             continue;
         if (!s->spare && !(s->spare = malloc(count * sizeof *s->spare)))
             return false;
-        sort(s, first[lane], first[lane + 1]);
+        sort(s, first[track], first[track + 1]);
     }
     return true;
 }
 
-static void count_lanes(const struct plumb_build_event *events, size_t count,
-                        const struct plumb_build_lane *ways, uint32_t *first, size_t lanes)
+static void count_tracks(const struct plumb_build_event *events, size_t count,
+                         const struct plumb_build_track *ways, uint32_t *first, size_t tracks)
 {
-    memset(first, 0, (lanes + 1) * sizeof *first);
-    for (size_t lane = 0; ways && lane < lanes; lane++)
-        first[lane] = ways[lane].events;
+    memset(first, 0, (tracks + 1) * sizeof *first);
+    for (size_t track = 0; ways && track < tracks; track++)
+        first[track] = ways[track].events;
     for (size_t i = 0; !ways && i < count; i++)
-        first[plumb_build_lane(&events[i])]++;
-    for (uint32_t lane = 0, sum = 0; lane <= lanes; lane++) {
-        uint32_t n = first[lane];
-        first[lane] = sum;
+        first[plumb_build_track(&events[i])]++;
+    for (uint32_t track = 0, sum = 0; track <= tracks; track++) {
+        uint32_t n = first[track];
+        first[track] = sum;
         sum += n;
     }
 }
 
 uint32_t *plumb_build_order(const struct plumb_table_build *b,
                             const struct plumb_build_event *events, size_t count,
-                            const struct plumb_build_lane *ways, uint32_t *first, size_t lanes)
+                            const struct plumb_build_track *ways, uint32_t *first, size_t tracks)
 {
     struct sorting s = {events, b->durations.at, malloc((count + 1) * sizeof *s.order), NULL};
     if (!s.order)
         return NULL;
-    count_lanes(events, count, ways, first, lanes);
+    count_tracks(events, count, ways, first, tracks);
     for (size_t i = 0; i < count; i++)
-        s.order[first[plumb_build_lane(&events[i])]++] = (uint32_t)i;
-    memmove(first + 1, first, lanes * sizeof *first); /* each has moved to where the next began */
+        s.order[first[plumb_build_track(&events[i])]++] = (uint32_t)i;
+    memmove(first + 1, first, tracks * sizeof *first); /* each has moved to where the next began */
     first[0] = 0;
-    bool done = sort_lanes(&s, ways, first, lanes, count);
+    bool done = sort_tracks(&s, ways, first, tracks, count);
     free(s.spare);
     if (!done) {
         free(s.order);

@@ -31,15 +31,15 @@ static void finish(void)
     assert_int_equal(plumb_table_finish(&t, &err), PLUMB_OK);
 }
 
-/* "name@ts+dur/depth" of each slice of a lane, and its flags as letters. */
-static void assert_lane(uint32_t lane, const char *want)
+/* "name@ts+dur/depth" of each slice of a track, and its flags as letters. */
+static void assert_track(uint32_t track, const char *want)
 {
     struct plumb_buf b = {0};
     const struct plumb_table_slices *s = &t.slices;
     plumb_buf_str(&b, "");
-    for (uint32_t n = 0; n < t.lanes[lane].slices.count; n++) {
-        uint32_t i = t.lanes[lane].slices.first + n;
-        assert_int_equal(s->lane[i], lane);
+    for (uint32_t n = 0; n < t.tracks[track].slices.count; n++) {
+        uint32_t i = t.tracks[track].slices.first + n;
+        assert_int_equal(s->track[i], track);
         assert_true(s->depth[i] == 0 || s->depth[s->parent[i]] == s->depth[i] - 1);
         plumb_buf_printf(&b, "%s%s@%d+%d/%d%s%s%s", n ? " " : "", plumb_table_text(&t, s->name[i]),
                          (int)s->ts_ns[i], (int)s->dur_ns[i], (int)s->depth[i],
@@ -75,8 +75,8 @@ static void events_in_any_order_nest_by_time(void **state)
 {
     (void)state;
     start();
-    uint32_t one = plumb_table_lane(&t, 77), two = plumb_table_lane(&t, 78);
-    assert_int_equal(plumb_table_lane(&t, 77), one);
+    uint32_t one = plumb_table_track(&t, 77), two = plumb_table_track(&t, 78);
+    assert_int_equal(plumb_table_track(&t, 77), one);
     plumb_table_end(&t, one, 90, 0);
     plumb_table_begin(&t, two, 30, id("c"), 0);
     plumb_table_begin(&t, one, -10, id("a"), 0);
@@ -86,8 +86,8 @@ static void events_in_any_order_nest_by_time(void **state)
     uint32_t mark = plumb_table_instant(&t, one, 45, id("mark"), 0);
     assert_int_not_equal(mark, PLUMB_TABLE_NONE);
     finish();
-    assert_lane(one, "a@0+100/0 b@50+10/1");
-    assert_lane(two, "c@40+1/0");
+    assert_track(one, "a@0+100/0 b@50+10/1");
+    assert_track(two, "c@40+1/0");
     assert_int_equal(t.zero_ns, (uint64_t)-10);
     assert_int_equal(t.end_ns, 100);
     assert_int_equal(t.instants.slice[0], 1);
@@ -99,17 +99,17 @@ static void what_has_no_other_half_is_flagged_and_counted(void **state)
 {
     (void)state;
     start();
-    uint32_t lane = plumb_table_lane(&t, 1);
-    plumb_table_end(&t, lane, 5, 0);
-    plumb_table_begin(&t, lane, 10, id("a"), 0);
-    plumb_table_begin(&t, lane, 20, id("b"), 0);
-    plumb_table_begin(&t, lane, 30, id("c"), 0);
-    plumb_table_end(&t, lane, 40, id("nobody"));
-    plumb_table_end(&t, lane, 50, id("b"));
-    plumb_table_instant(&t, lane, 105, 0, 0);
+    uint32_t track = plumb_table_track(&t, 1);
+    plumb_table_end(&t, track, 5, 0);
+    plumb_table_begin(&t, track, 10, id("a"), 0);
+    plumb_table_begin(&t, track, 20, id("b"), 0);
+    plumb_table_begin(&t, track, 30, id("c"), 0);
+    plumb_table_end(&t, track, 40, id("nobody"));
+    plumb_table_end(&t, track, 50, id("b"));
+    plumb_table_instant(&t, track, 105, 0, 0);
     finish();
-    assert_lane(lane, "a@5+95/0o b@15+30/1 c@25+20/2c");
-    assert_int_equal(t.lanes[lane].lone_ends, 2);
+    assert_track(track, "a@5+95/0o b@15+30/1 c@25+20/2c");
+    assert_int_equal(t.tracks[track].lone_ends, 2);
     assert_int_equal(t.faults.lone_ends, 2);
     assert_int_equal(t.open, 1);
     assert_int_equal(t.cut, 1);
@@ -120,20 +120,20 @@ static void complete_slices_nest_by_length_and_move_when_they_overlap(void **sta
 {
     (void)state;
     start();
-    uint32_t lane = plumb_table_lane(&t, 1), next = plumb_table_lane(&t, 2);
-    plumb_table_complete(&t, lane, 0, 5, id("inner"), 0);
-    plumb_table_complete(&t, lane, 0, 10, id("outer"), 0);
-    plumb_table_complete(&t, lane, 10, 4, id("next"), 0);
-    plumb_table_complete(&t, lane, 12, 4, id("over"), 0);
-    plumb_table_complete(&t, lane, 13, 5, id("more"), 0);
+    uint32_t track = plumb_table_track(&t, 1), next = plumb_table_track(&t, 2);
+    plumb_table_complete(&t, track, 0, 5, id("inner"), 0);
+    plumb_table_complete(&t, track, 0, 10, id("outer"), 0);
+    plumb_table_complete(&t, track, 10, 4, id("next"), 0);
+    plumb_table_complete(&t, track, 12, 4, id("over"), 0);
+    plumb_table_complete(&t, track, 13, 5, id("more"), 0);
     plumb_table_complete(&t, next, 1, UINT64_MAX, id("long"), 0);
     finish();
-    assert_lane(lane, "outer@0+10/0 inner@0+5/1 next@10+4/0");
-    assert_int_equal(t.lane_count, 4);
-    assert_lane(2, "over@12+4/0");
-    assert_lane(3, "more@13+5/0");
+    assert_track(track, "outer@0+10/0 inner@0+5/1 next@10+4/0");
+    assert_int_equal(t.track_count, 4);
+    assert_track(2, "over@12+4/0");
+    assert_track(3, "more@13+5/0");
     assert_int_equal(t.faults.moved, 2);
-    assert_int_equal(t.slices.dur_ns[t.lanes[next].slices.first], INT64_MAX - 1);
+    assert_int_equal(t.slices.dur_ns[t.tracks[next].slices.first], INT64_MAX - 1);
     plumb_table_fini(&t);
 }
 
@@ -141,13 +141,13 @@ static void args_of_both_ends_are_the_slices(void **state)
 {
     (void)state;
     start();
-    uint32_t lane = plumb_table_lane(&t, 1);
-    uint32_t a = plumb_table_begin(&t, lane, 0, id("a"), 0);
-    uint32_t b = plumb_table_begin(&t, lane, 1, id("b"), 0);
-    uint32_t mark = plumb_table_instant(&t, lane, 1, id("mark"), 0);
-    uint32_t b_end = plumb_table_end(&t, lane, 2, 0);
-    uint32_t lone = plumb_table_end(&t, plumb_table_lane(&t, 2), 2, 0);
-    uint32_t a_end = plumb_table_end(&t, lane, 3, 0);
+    uint32_t track = plumb_table_track(&t, 1);
+    uint32_t a = plumb_table_begin(&t, track, 0, id("a"), 0);
+    uint32_t b = plumb_table_begin(&t, track, 1, id("b"), 0);
+    uint32_t mark = plumb_table_instant(&t, track, 1, id("mark"), 0);
+    uint32_t b_end = plumb_table_end(&t, track, 2, 0);
+    uint32_t lone = plumb_table_end(&t, plumb_table_track(&t, 2), 2, 0);
+    uint32_t a_end = plumb_table_end(&t, track, 3, 0);
     union plumb_table_number v = {.i64 = -1};
     plumb_table_add_arg(&t, b_end, id("failed"), PLUMB_ARG_TEXT,
                         (union plumb_table_number){.u64 = id("nan")});
@@ -159,7 +159,7 @@ static void args_of_both_ends_are_the_slices(void **state)
     plumb_table_add_arg(&t, a_end, id("step"), PLUMB_ARG_I64, v);
     plumb_table_add_arg(&t, b, id("cut"), PLUMB_ARG_BOOL, (union plumb_table_number){.u64 = 1});
     finish();
-    assert_lane(lane, "a@0+3/0 b@1+1/1cf");
+    assert_track(track, "a@0+3/0 b@1+1/1cf");
     uint32_t step = plumb_strings_find(&t.strings, "step");
     assert_int_equal(t.slice_args.value[plumb_table_arg(&t, 0, step)].i64, 4);
     assert_int_equal(plumb_table_arg(&t, 1, step), PLUMB_TABLE_NONE);
@@ -172,7 +172,7 @@ static void flows_go_from_event_to_event_until_they_end(void **state)
 {
     (void)state;
     start();
-    uint32_t one = plumb_table_lane(&t, 1), two = plumb_table_lane(&t, 2);
+    uint32_t one = plumb_table_track(&t, 1), two = plumb_table_track(&t, 2);
     uint32_t a = plumb_table_begin(&t, one, 10, id("a"), 0);
     uint32_t a_end = plumb_table_end(&t, one, 20, 0);
     uint32_t b = plumb_table_begin(&t, two, 30, id("b"), 0);
@@ -200,7 +200,7 @@ static void flows_reach_slices_of_no_length(void **state)
 {
     (void)state;
     start();
-    uint32_t host = plumb_table_lane(&t, 1), queue = plumb_table_lane(&t, 2);
+    uint32_t host = plumb_table_track(&t, 1), queue = plumb_table_track(&t, 2);
     plumb_table_complete(&t, host, 1, 5, id("launch"), 0);
     plumb_table_complete(&t, queue, 0, 100, id("copy"), 0);
     plumb_table_complete(&t, queue, 20, 0, id("kernel"), 0);
@@ -220,64 +220,64 @@ static void counters_are_whole_until_one_is_not(void **state)
 {
     (void)state;
     start();
-    uint32_t one = plumb_table_lane(&t, 1), two = plumb_table_lane(&t, 2);
+    uint32_t one = plumb_table_track(&t, 1), two = plumb_table_track(&t, 2);
     plumb_table_counter_i64(&t, two, 20, INT64_MAX);
     plumb_table_counter_i64(&t, one, 20, 2);
     plumb_table_counter_f64(&t, one, 10, 1.5);
     finish();
-    assert_false(t.lanes[one].whole);
-    assert_true(t.lanes[two].whole);
+    assert_false(t.tracks[one].whole);
+    assert_true(t.tracks[two].whole);
     assert_true(t.counters.value[0].f64 == 1.5 && t.counters.value[1].f64 == 2.0);
-    assert_true(t.counters.value[t.lanes[two].counters.first].i64 == INT64_MAX);
+    assert_true(t.counters.value[t.tracks[two].counters.first].i64 == INT64_MAX);
     plumb_table_fini(&t);
 }
 
-static void lanes_know_their_process_and_never_go_in_circles(void **state)
+static void tracks_know_their_process_and_never_go_in_circles(void **state)
 {
     (void)state;
     start();
-    uint32_t thread = plumb_table_lane(&t, 1), child = plumb_table_lane(&t, 2),
-             process = plumb_table_lane(&t, 3), x = plumb_table_lane(&t, 4),
-             y = plumb_table_lane(&t, 5);
-    t.lanes[thread].kind = PLUMB_LANE_THREAD;
-    t.lanes[thread].pid = 10;
-    t.lanes[thread].tid = 11;
-    t.lanes[thread].has_pid = t.lanes[thread].has_tid = true;
-    t.lanes[child].parent = thread;
-    t.lanes[process].kind = PLUMB_LANE_PROCESS;
-    t.lanes[process].pid = 10;
-    t.lanes[process].has_pid = true;
-    t.lanes[x].parent = y;
-    t.lanes[y].parent = x;
+    uint32_t thread = plumb_table_track(&t, 1), child = plumb_table_track(&t, 2),
+             process = plumb_table_track(&t, 3), x = plumb_table_track(&t, 4),
+             y = plumb_table_track(&t, 5);
+    t.tracks[thread].kind = PLUMB_TRACK_THREAD;
+    t.tracks[thread].pid = 10;
+    t.tracks[thread].tid = 11;
+    t.tracks[thread].has_pid = t.tracks[thread].has_tid = true;
+    t.tracks[child].parent = thread;
+    t.tracks[process].kind = PLUMB_TRACK_PROCESS;
+    t.tracks[process].pid = 10;
+    t.tracks[process].has_pid = true;
+    t.tracks[x].parent = y;
+    t.tracks[y].parent = x;
     finish();
-    assert_int_equal(t.lanes[thread].process, process);
-    assert_int_equal(t.lanes[child].process, process);
-    assert_int_equal(t.lanes[child].tid, 11);
-    assert_true(t.lanes[x].parent == PLUMB_TABLE_NONE || t.lanes[y].parent == PLUMB_TABLE_NONE);
+    assert_int_equal(t.tracks[thread].process, process);
+    assert_int_equal(t.tracks[child].process, process);
+    assert_int_equal(t.tracks[child].tid, 11);
+    assert_true(t.tracks[x].parent == PLUMB_TABLE_NONE || t.tracks[y].parent == PLUMB_TABLE_NONE);
     plumb_table_fini(&t);
 }
 
-/* Many lanes, events shuffled: the same as in order. */
+/* Many tracks, events shuffled: the same as in order. */
 static void a_shuffled_trace_is_the_same_trace(void **state)
 {
-    enum { SLICES = 2000, LANES = 7 };
+    enum { SLICES = 2000, TRACKS = 7 };
     static struct made {
         int64_t ns;
-        uint32_t lane, name;
+        uint32_t track, name;
         bool end;
     } events[2 * SLICES];
     uint64_t seed = 42;
     (void)state;
     start();
-    for (uint32_t i = 0; i < LANES; i++)
-        plumb_table_lane(&t, i);
+    for (uint32_t i = 0; i < TRACKS; i++)
+        plumb_table_track(&t, i);
     for (uint32_t i = 0; i < SLICES; i++) { /* pairs, nested two deep, times all distinct */
-        uint32_t lane = i / 2 % LANES, outer = i % 2 == 0;
+        uint32_t track = i / 2 % TRACKS, outer = i % 2 == 0;
         int64_t at = 10 * (int64_t)(i / 2);
         events[2 * i].ns = outer ? at : at + 2;
         events[2 * i + 1].ns = outer ? at + 9 : at + 5;
         events[2 * i + 1].end = true;
-        events[2 * i].lane = events[2 * i + 1].lane = lane;
+        events[2 * i].track = events[2 * i + 1].track = track;
         events[2 * i].name = id(outer ? "outer" : "inner");
     }
     for (size_t i = 2 * SLICES; i-- > 1;) {
@@ -288,9 +288,9 @@ static void a_shuffled_trace_is_the_same_trace(void **state)
     }
     for (size_t i = 0; i < 2 * SLICES; i++)
         if (events[i].end)
-            plumb_table_end(&t, events[i].lane, events[i].ns, 0);
+            plumb_table_end(&t, events[i].track, events[i].ns, 0);
         else
-            plumb_table_begin(&t, events[i].lane, events[i].ns, events[i].name, 0);
+            plumb_table_begin(&t, events[i].track, events[i].ns, events[i].name, 0);
     finish();
     assert_int_equal(t.slices.count, SLICES);
     for (uint32_t i = 0; i < SLICES; i++) {
@@ -305,14 +305,14 @@ static void an_unfinished_table_is_freed(void **state)
 {
     (void)state;
     start();
-    uint32_t lane = plumb_table_lane(&t, 1);
-    uint32_t e = plumb_table_begin(&t, lane, 0, id("a"), 0);
+    uint32_t track = plumb_table_track(&t, 1);
+    uint32_t e = plumb_table_begin(&t, track, 0, id("a"), 0);
     plumb_table_add_flow(&t, e, 1, PLUMB_FLOW_ON);
     plumb_table_add_fact(&t, id("k"), PLUMB_ARG_I64, (union plumb_table_number){.i64 = 1});
     plumb_table_fini(&t);
     start();
     finish();
-    assert_int_equal(t.slices.count + t.instants.count + t.lane_count, 0);
+    assert_int_equal(t.slices.count + t.instants.count + t.track_count, 0);
     plumb_table_fini(&t);
 }
 
@@ -320,9 +320,9 @@ static void drops_are_read_from_instants(void **state)
 {
     (void)state;
     start();
-    uint32_t lane = plumb_table_lane(&t, 1);
-    uint32_t bare = plumb_table_instant(&t, lane, 7, id(PLUMB_DROPPED_NAME), 0);
-    uint32_t told = plumb_table_instant(&t, lane, 5, id(PLUMB_DROPPED_NAME), 0);
+    uint32_t track = plumb_table_track(&t, 1);
+    uint32_t bare = plumb_table_instant(&t, track, 7, id(PLUMB_DROPPED_NAME), 0);
+    uint32_t told = plumb_table_instant(&t, track, 5, id(PLUMB_DROPPED_NAME), 0);
     assert_int_not_equal(bare, told);
     plumb_table_add_arg(&t, told, id("spans"), PLUMB_ARG_U64, (union plumb_table_number){.u64 = 7});
     plumb_table_add_arg(&t, told, id("a"), PLUMB_ARG_U64, (union plumb_table_number){.u64 = 3});
@@ -347,7 +347,7 @@ int main(void)
         cmocka_unit_test(flows_go_from_event_to_event_until_they_end),
         cmocka_unit_test(flows_reach_slices_of_no_length),
         cmocka_unit_test(counters_are_whole_until_one_is_not),
-        cmocka_unit_test(lanes_know_their_process_and_never_go_in_circles),
+        cmocka_unit_test(tracks_know_their_process_and_never_go_in_circles),
         cmocka_unit_test(a_shuffled_trace_is_the_same_trace),
         cmocka_unit_test(drops_are_read_from_instants),
         cmocka_unit_test(an_unfinished_table_is_freed),

@@ -1,7 +1,7 @@
 /* chrome.c: the trace as Chrome trace events, in the spelling of Kineto. docs/export.md describes
  * the mapping.
  *
- * Events are written lane by lane: the table has that order, and consecutive lines then resemble
+ * Events are written track by track: the table has that order, and consecutive lines then resemble
  * each other most, which compresses well. Spans without arguments of their own, nearly all, are
  * written many at a time from pieces that are made once for a name. */
 #include <inttypes.h>
@@ -15,10 +15,10 @@
 #include "codec/chrome.h"
 #include "report/export/export.h"
 #include "report/export/head.h"
-#include "report/export/lanes.h"
 #include "report/export/pool.h"
 #include "report/export/shapes.h"
 #include "report/export/steps.h"
+#include "report/export/tracks.h"
 
 enum { BATCH = 512, ARGS_MAX = PLUMB_CHROME_ARGS_MAX, DEVICE_SORT = 5000000 };
 
@@ -57,16 +57,16 @@ enum { STEP_DEPTH = 256 }; /* deeper spans do not inherit a step */
 struct chrome {
     struct plumb_export_out *x;
     const struct plumb_table *t;
-    struct plumb_export_lane *lanes;
+    struct plumb_export_track *tracks;
     uint8_t *contains;         /* of each text, as a name: others run inside it */
     uint8_t *is_kineto;        /* of each text, as a category */
     struct plumb_map links;    /* slice + 1 -> number of the flow that it belongs to */
-    struct plumb_map counters; /* name and process -> lanes so far */
+    struct plumb_map counters; /* name and process -> tracks so far */
     uint32_t step_key;
-    uint8_t *has_steps; /* of each lane: its steps become spans */
+    uint8_t *has_steps; /* of each track: its steps become spans */
     struct plumb_arena arena;
     struct plumb_map piece_of;
-    struct plumb_chrome_piece *names, lane;
+    struct plumb_chrome_piece *names, track;
     size_t name_count, name_cap;
     struct plumb_chrome_span batch[BATCH];
     size_t batched;
@@ -85,8 +85,8 @@ struct chrome {
 static bool is_device(const struct chrome *c, const struct plumb_table_end *end)
 {
     const struct plumb_table *t = c->t;
-    uint32_t lane = end->instant ? t->instants.lane[end->row] : t->slices.lane[end->row];
-    return c->lanes[lane].device;
+    uint32_t track = end->instant ? t->instants.track[end->row] : t->slices.track[end->row];
+    return c->tracks[track].device;
 }
 
 /* A slice belongs to the first flow that goes to a device from it, or comes to it there. Plumb's
@@ -112,14 +112,14 @@ static void look_at_flows(struct chrome *c)
 static bool look(struct chrome *c)
 {
     const struct plumb_table *t = c->t;
-    c->lanes = plumb_export_lanes(t);
+    c->tracks = plumb_export_tracks(t);
     c->contains = calloc(t->strings.count + 1, 1);
     c->is_kineto = calloc(t->strings.count + 1, 1);
-    if (!c->lanes || !c->contains || !c->is_kineto)
+    if (!c->tracks || !c->contains || !c->is_kineto)
         return false;
     /* Steps that another export made are there already. */
     c->step_key = t->plumb ? plumb_strings_find(&t->strings, "step") : UINT32_MAX;
-    if (!(c->has_steps = plumb_export_steppers(t, c->lanes, c->step_key)))
+    if (!(c->has_steps = plumb_export_steppers(t, c->tracks, c->step_key)))
         return false;
     for (size_t i = 0; i < sizeof kineto / sizeof *kineto; i++) {
         uint32_t id = plumb_strings_find(&t->strings, kineto[i]);
@@ -138,7 +138,7 @@ static void put_head(struct chrome *c, const char *name)
 {
     struct plumb_export_head head;
     const char *key, *text;
-    plumb_export_head_fill(&head, c->t, c->lanes, name);
+    plumb_export_head_fill(&head, c->t, c->tracks, name);
     WRITE(c, plumb_chrome_head(c->x->room, &head.chrome));
     for (size_t i = 0; (key = plumb_export_head_fact(c->t, i, &text)) != NULL; i++)
         if (*text)
@@ -168,41 +168,42 @@ static const char *program_of(const char *path)
 }
 
 /* The main thread, which has the number of its process, is shown first. */
-static int64_t sort_index(const struct chrome *c, uint32_t lane)
+static int64_t sort_index(const struct chrome *c, uint32_t track)
 {
-    const struct plumb_table_lane *l = &c->t->lanes[lane];
+    const struct plumb_table_track *l = &c->t->tracks[track];
     if (l->rank)
         return l->rank;
-    return l->kind == PLUMB_LANE_THREAD && l->has_pid && l->pid == l->tid ? 0 : c->lanes[lane].tid;
+    return l->kind == PLUMB_TRACK_THREAD && l->has_pid && l->pid == l->tid ? 0
+                                                                           : c->tracks[track].tid;
 }
 
-static void put_lane_names(struct chrome *c)
+static void put_track_names(struct chrome *c)
 {
     const struct plumb_table *t = c->t;
     struct plumb_buf name = {0};
     int64_t devices = -1; /* the last that has its name: they are numbered as they come */
-    for (uint32_t i = 0; i < t->lane_count; i++) {
-        const struct plumb_table_lane *l = &t->lanes[i];
-        int64_t pid = c->lanes[i].pid, tid = c->lanes[i].tid;
+    for (uint32_t i = 0; i < t->track_count; i++) {
+        const struct plumb_table_track *l = &t->tracks[i];
+        int64_t pid = c->tracks[i].pid, tid = c->tracks[i].tid;
         name.len = 0;
-        if (c->lanes[i].device && pid > devices) {
-            const char *device = plumb_table_text(t, t->lanes[plumb_export_device(t, i)].name);
+        if (c->tracks[i].device && pid > devices) {
+            const char *device = plumb_table_text(t, t->tracks[plumb_export_device(t, i)].name);
             put_process(c, pid, device, device, DEVICE_SORT + pid);
             devices = pid;
-        } else if (l->kind == PLUMB_LANE_PROCESS) {
-            plumb_table_put_lane(&name, t, i);
+        } else if (l->kind == PLUMB_TRACK_PROCESS) {
+            plumb_table_put_track(&name, t, i);
             put_process(c, pid, program_of(name.data ? name.data : ""), "CPU", pid);
         }
-        if (l->kind == PLUMB_LANE_COUNTER || (l->slices.count == 0 && l->instants.count == 0))
+        if (l->kind == PLUMB_TRACK_COUNTER || (l->slices.count == 0 && l->instants.count == 0))
             continue;
         name.len = 0;
-        if (t->plumb && l->kind == PLUMB_LANE_THREAD && l->name && l->has_tid)
+        if (t->plumb && l->kind == PLUMB_TRACK_THREAD && l->name && l->has_tid)
             plumb_buf_printf(&name, "thread %" PRId64 " (%s)", l->tid,
                              plumb_table_text(t, l->name));
-        else if (c->lanes[i].device && l->name)
+        else if (c->tracks[i].device && l->name)
             plumb_buf_str(&name, plumb_table_text(t, l->name));
         else
-            plumb_table_put_lane(&name, t, i);
+            plumb_table_put_track(&name, t, i);
         put_meta(c, PLUMB_CHROME_THREAD_NAME, pid, tid, name.data, 0);
         put_meta(c, PLUMB_CHROME_THREAD_SORT_INDEX, pid, tid, NULL, sort_index(c, i));
     }
@@ -215,7 +216,7 @@ static enum kind kind_of(const struct chrome *c, uint32_t slice)
 {
     const struct plumb_table_slices *s = &c->t->slices;
     uint32_t name = s->name[slice], category = s->category[slice];
-    bool device = c->lanes[s->lane[slice]].device;
+    bool device = c->tracks[s->track[slice]].device;
     if (category && (c->is_kineto[category] || !c->t->plumb))
         return OWN;
     if (device)
@@ -271,7 +272,8 @@ static uint32_t name_piece(struct chrome *c, uint32_t slice, enum kind kind)
 static void put_batch(struct chrome *c)
 {
     for (size_t i = 0; i < c->batched;) {
-        size_t n = plumb_chrome_spans(c->x->room, c->names, &c->lane, c->batch + i, c->batched - i);
+        size_t n =
+            plumb_chrome_spans(c->x->room, c->names, &c->track, c->batch + i, c->batched - i);
         i += n;
         if (i < c->batched)
             plumb_export_flush(c->x);
@@ -328,14 +330,14 @@ static size_t take_args(const struct plumb_table *t, const struct plumb_table_ar
 static void put_slice_with_args(struct chrome *c, uint32_t slice, enum kind kind, uint64_t link)
 {
     const struct plumb_table_slices *s = &c->t->slices;
-    const struct plumb_export_lane *lane = &c->lanes[s->lane[slice]];
+    const struct plumb_export_track *track = &c->tracks[s->track[slice]];
     struct plumb_chrome_arg args[ARGS_MAX];
     size_t n = phase_arg(c, slice, kind, args);
     struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
                                    .category = category_of(c, slice, kind),
                                    .name = plumb_table_text(c->t, s->name[slice]),
-                                   .pid = lane->pid,
-                                   .tid = lane->tid,
+                                   .pid = track->pid,
+                                   .tid = track->tid,
                                    .ns = s->ts_ns[slice],
                                    .dur_ns = s->dur_ns[slice],
                                    .args = args};
@@ -343,9 +345,9 @@ static void put_slice_with_args(struct chrome *c, uint32_t slice, enum kind kind
         args[n++] = (struct plumb_chrome_arg){"External id", PLUMB_CHROME_U64, {.u64 = link}};
         args[n++] = (struct plumb_chrome_arg){"correlation", PLUMB_CHROME_U64, {.u64 = link}};
     }
-    if (link && lane->device) {
-        args[n++] = (struct plumb_chrome_arg){"device", PLUMB_CHROME_I64, {.i64 = lane->pid}};
-        args[n++] = (struct plumb_chrome_arg){"stream", PLUMB_CHROME_I64, {.i64 = lane->tid}};
+    if (link && track->device) {
+        args[n++] = (struct plumb_chrome_arg){"device", PLUMB_CHROME_I64, {.i64 = track->pid}};
+        args[n++] = (struct plumb_chrome_arg){"stream", PLUMB_CHROME_I64, {.i64 = track->tid}};
     }
     if (c->t->plumb && plumb_export_shapes(c->t, s->args[slice], s->args[slice + 1], &c->shapes)) {
         args[n++] =
@@ -394,10 +396,10 @@ static bool has_room(const struct chrome *c, uint32_t slice, uint32_t next, uint
 /* Spans of one step in a row become one span around them, as profilers write that step in a loop.
  * It is written before them: of two spans of equal length, viewers draw the later one below the
  * earlier. */
-static void put_step(struct chrome *c, uint32_t slice, uint32_t lane_end)
+static void put_step(struct chrome *c, uint32_t slice, uint32_t track_end)
 {
     const struct plumb_table_slices *s = &c->t->slices;
-    const struct plumb_export_lane *lane = &c->lanes[s->lane[slice]];
+    const struct plumb_export_track *track = &c->tracks[s->track[slice]];
     struct plumb_export_step step = plumb_export_step_of(c->t, slice, c->step_key);
     uint64_t end_ns = 0;
     uint32_t next = slice;
@@ -409,18 +411,18 @@ static void put_step(struct chrome *c, uint32_t slice, uint32_t lane_end)
     *last = step;
     if (!begins)
         return;
-    for (; next < lane_end &&
+    for (; next < track_end &&
            plumb_export_same_step(plumb_export_step_of(c->t, next, c->step_key), step);
          next = plumb_table_behind(c->t, next))
         end_ns = plumb_table_end_ns(c->t, next);
-    if (has_room(c, slice, next < lane_end ? next : PLUMB_TABLE_NONE, end_ns))
+    if (has_room(c, slice, next < track_end ? next : PLUMB_TABLE_NONE, end_ns))
         end_ns++;
     snprintf(name, sizeof name, "ProfilerStep#%" PRId64, step.step);
     struct plumb_chrome_event e = {.phase = PLUMB_CHROME_SPAN,
                                    .category = kind_names[ANNOTATION],
                                    .name = name,
-                                   .pid = lane->pid,
-                                   .tid = lane->tid,
+                                   .pid = track->pid,
+                                   .tid = track->tid,
                                    .ns = s->ts_ns[slice],
                                    .dur_ns = end_ns - s->ts_ns[slice]};
     put_batch(c);
@@ -429,18 +431,18 @@ static void put_step(struct chrome *c, uint32_t slice, uint32_t lane_end)
 
 /* ---- The rest ------------------------------------------------------------------------------- */
 
-static void put_instants(struct chrome *c, uint32_t lane)
+static void put_instants(struct chrome *c, uint32_t track)
 {
     const struct plumb_table_instants *in = &c->t->instants;
-    struct plumb_table_range range = c->t->lanes[lane].instants;
+    struct plumb_table_range range = c->t->tracks[track].instants;
     for (uint32_t i = range.first; i < range.first + range.count; i++) {
         struct plumb_chrome_arg args[ARGS_MAX];
         struct plumb_chrome_event e = {
             .phase = PLUMB_CHROME_INSTANT,
             .category = in->category[i] ? plumb_table_text(c->t, in->category[i]) : NULL,
             .name = plumb_table_text(c->t, in->name[i]),
-            .pid = c->lanes[lane].pid,
-            .tid = c->lanes[lane].tid,
+            .pid = c->tracks[track].pid,
+            .tid = c->tracks[track].tid,
             .ns = in->ts_ns[i],
             .args = args,
         };
@@ -452,11 +454,11 @@ static void put_instants(struct chrome *c, uint32_t lane)
 
 /* Viewers know a counter by its process and name. A later one of the same name says what it is:
  * plumb_counter_add() and plumb_gauge_set() may share one. */
-static const char *counter_name(struct chrome *c, uint32_t lane, struct plumb_buf *out)
+static const char *counter_name(struct chrome *c, uint32_t track, struct plumb_buf *out)
 {
-    const struct plumb_table_lane *l = &c->t->lanes[lane];
+    const struct plumb_table_track *l = &c->t->tracks[track];
     const char *name = plumb_table_text(c->t, l->name);
-    uint64_t key = ((uint64_t)l->name << 32 | (uint32_t)c->lanes[lane].pid) + 1;
+    uint64_t key = ((uint64_t)l->name << 32 | (uint32_t)c->tracks[track].pid) + 1;
     uint64_t same = plumb_map_get(&c->counters, key);
     plumb_map_put(&c->counters, key, same + 1);
     name = *name ? name : "value";
@@ -470,17 +472,17 @@ static const char *counter_name(struct chrome *c, uint32_t lane, struct plumb_bu
     return out->data ? out->data : name;
 }
 
-static void put_counters(struct chrome *c, uint32_t lane)
+static void put_counters(struct chrome *c, uint32_t track)
 {
-    const struct plumb_table_lane *l = &c->t->lanes[lane];
+    const struct plumb_table_track *l = &c->t->tracks[track];
     const struct plumb_table_counters *values = &c->t->counters;
     struct plumb_buf own = {0};
-    const char *name = l->counters.count ? counter_name(c, lane, &own) : "";
+    const char *name = l->counters.count ? counter_name(c, track, &own) : "";
     for (uint32_t i = l->counters.first; i < l->counters.first + l->counters.count; i++) {
         struct plumb_chrome_arg value = {name, PLUMB_CHROME_F64, {.f64 = values->value[i].f64}};
         struct plumb_chrome_event e = {.phase = PLUMB_CHROME_COUNTER,
                                        .name = name,
-                                       .pid = c->lanes[lane].pid,
+                                       .pid = c->tracks[track].pid,
                                        .ns = values->ts_ns[i],
                                        .args = &value,
                                        .arg_count = 1};
@@ -496,16 +498,16 @@ static void put_counters(struct chrome *c, uint32_t lane)
 
 /* Changes of a pool, in PyTorch's form for allocations: tools draw their picture of memory from
  * these. The addresses are not known and therefore left out. */
-static void put_memory(struct chrome *c, uint32_t lane)
+static void put_memory(struct chrome *c, uint32_t track)
 {
     const struct plumb_table *t = c->t;
     struct plumb_export_pool pool;
     int64_t held = 0, reserved = 0;
-    if (!plumb_export_pool(t, lane, &pool))
+    if (!plumb_export_pool(t, track, &pool))
         return;
-    struct plumb_table_range own = t->lanes[lane].counters, other = {0, 0};
+    struct plumb_table_range own = t->tracks[track].counters, other = {0, 0};
     if (pool.reserved != PLUMB_TABLE_NONE)
-        other = t->lanes[pool.reserved].counters;
+        other = t->tracks[pool.reserved].counters;
     for (uint32_t i = own.first, k = other.first; i < own.first + own.count; i++) {
         uint64_t ns = t->counters.ts_ns[i];
         int64_t value = t->counters.value[i].i64, bytes = value - held;
@@ -524,7 +526,7 @@ static void put_memory(struct chrome *c, uint32_t lane)
         struct plumb_chrome_event e = {.phase = PLUMB_CHROME_INSTANT,
                                        .category = "cpu_instant_event",
                                        .name = "[memory]",
-                                       .pid = c->lanes[lane].pid,
+                                       .pid = c->tracks[track].pid,
                                        .ns = ns,
                                        .args = args,
                                        .arg_count = pool.type < 0 ? 4 : 5};
@@ -532,36 +534,36 @@ static void put_memory(struct chrome *c, uint32_t lane)
     }
 }
 
-static void put_lane(struct chrome *c, uint32_t lane)
+static void put_track(struct chrome *c, uint32_t track)
 {
-    struct plumb_table_range range = c->t->lanes[lane].slices;
+    struct plumb_table_range range = c->t->tracks[track].slices;
     unsigned char text[PLUMB_CHROME_PIECE_MAX + PLUMB_CHROME_PAD] = {0};
     struct plumb_out out = {text, PLUMB_CHROME_PIECE_MAX, 0};
-    plumb_chrome_lane_piece(&out, c->lanes[lane].pid, c->lanes[lane].tid);
-    c->lane = (struct plumb_chrome_piece){text, out.used};
+    plumb_chrome_track_piece(&out, c->tracks[track].pid, c->tracks[track].tid);
+    c->track = (struct plumb_chrome_piece){text, out.used};
     for (uint32_t i = range.first; i < range.first + range.count; i++) {
-        if (c->has_steps[lane])
+        if (c->has_steps[track])
             put_step(c, i, range.first + range.count);
         put_slice(c, i);
         plumb_export_tell(&c->x->progress, ++c->done, c->all);
     }
     memset(c->steps, 0, sizeof c->steps);
     put_batch(c);
-    put_instants(c, lane);
-    put_counters(c, lane);
-    put_memory(c, lane);
+    put_instants(c, track);
+    put_counters(c, track);
+    put_memory(c, track);
 }
 
 static void put_flow_end(struct chrome *c, const struct plumb_table_end *end, uint64_t ns,
                          enum plumb_chrome_phase phase, const char *what, uint64_t id)
 {
     const struct plumb_table *t = c->t;
-    uint32_t lane = end->instant ? t->instants.lane[end->row] : t->slices.lane[end->row];
+    uint32_t track = end->instant ? t->instants.track[end->row] : t->slices.track[end->row];
     struct plumb_chrome_event e = {.phase = phase,
                                    .category = what,
                                    .name = what,
-                                   .pid = c->lanes[lane].pid,
-                                   .tid = c->lanes[lane].tid,
+                                   .pid = c->tracks[track].pid,
+                                   .tid = c->tracks[track].tid,
                                    .ns = ns,
                                    .id = id};
     put_event(c, &e);
@@ -580,9 +582,9 @@ static void put_flows(struct chrome *c)
 
 static int64_t first_pid(const struct chrome *c)
 {
-    for (uint32_t i = 0; i < c->t->lane_count; i++)
-        if (!c->lanes[i].device)
-            return c->lanes[i].pid;
+    for (uint32_t i = 0; i < c->t->track_count; i++)
+        if (!c->tracks[i].device)
+            return c->tracks[i].pid;
     return 0;
 }
 
@@ -600,9 +602,9 @@ int plumb_export_chrome(struct plumb_export_out *out, const struct plumb_table *
         goto out;
     }
     put_head(c, name);
-    put_lane_names(c);
-    for (uint32_t i = 0; i < t->lane_count && !out->failed; i++)
-        put_lane(c, i);
+    put_track_names(c);
+    for (uint32_t i = 0; i < t->track_count && !out->failed; i++)
+        put_track(c, i);
     if (!out->failed)
         put_flows(c);
     WRITE(c, plumb_chrome_end(out->room, first_pid(c), t->end_ns));
@@ -611,7 +613,7 @@ out:
     plumb_map_fini(&c->piece_of);
     plumb_map_fini(&c->links);
     plumb_map_fini(&c->counters);
-    free(c->lanes);
+    free(c->tracks);
     free(c->contains);
     free(c->is_kineto);
     free(c->has_steps);

@@ -28,14 +28,14 @@ static void put_text(struct csv *c, const char *text)
     plumb_buf_char(&c->line, ',');
 }
 
-static void put_lane(struct csv *c, const char *kind, uint32_t lane)
+static void put_track(struct csv *c, const char *kind, uint32_t track)
 {
-    const struct plumb_table_lane *l = &c->t->lanes[lane];
+    const struct plumb_table_track *l = &c->t->tracks[track];
     put_text(c, kind);
     put_number(c, l->has_pid, l->pid);
     put_number(c, l->has_tid, l->tid);
     c->scratch.len = 0;
-    plumb_table_put_lane(&c->scratch, c->t, lane);
+    plumb_table_put_track(&c->scratch, c->t, track);
     put_text(c, c->scratch.data ? c->scratch.data : "");
 }
 
@@ -99,7 +99,7 @@ static void put_slice(struct csv *c, uint32_t i)
 {
     const struct plumb_table_slices *s = &c->t->slices;
     uint8_t flags = s->flags[i];
-    put_lane(c, "span", s->lane[i]);
+    put_track(c, "span", s->track[i]);
     plumb_buf_printf(&c->line, "%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",", s->ts_ns[i], s->dur_ns[i],
                      s->depth[i]);
     put_text(c, plumb_table_text(c->t, s->name[i]));
@@ -116,7 +116,7 @@ static void put_slice(struct csv *c, uint32_t i)
 static void put_instant(struct csv *c, uint32_t i)
 {
     const struct plumb_table_instants *in = &c->t->instants;
-    put_lane(c, "instant", in->lane[i]);
+    put_track(c, "instant", in->track[i]);
     plumb_buf_printf(&c->line, "%" PRIu64 ",,,", in->ts_ns[i]);
     put_text(c, plumb_table_text(c->t, in->name[i]));
     put_text(c, plumb_table_text(c->t, in->category[i]));
@@ -128,10 +128,10 @@ static void put_instant(struct csv *c, uint32_t i)
 static void put_counter(struct csv *c, uint32_t i)
 {
     const struct plumb_table_counters *values = &c->t->counters;
-    const struct plumb_table_lane *l = &c->t->lanes[values->lane[i]];
+    const struct plumb_table_track *l = &c->t->tracks[values->track[i]];
     struct plumb_json json;
     const char *word = l->whole ? NULL : plumb_json_special(values->value[i].f64);
-    put_lane(c, "counter", values->lane[i]);
+    put_track(c, "counter", values->track[i]);
     plumb_buf_printf(&c->line, "%" PRIu64 ",,,", values->ts_ns[i]);
     put_text(c, plumb_table_text(c->t, l->name));
     plumb_buf_char(&c->line, ','); /* category */

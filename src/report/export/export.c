@@ -46,9 +46,9 @@ const char *plumb_export_fact_text(const struct plumb_table *t, const char *key)
 /* The first process of the trace. */
 static int64_t pid_of(const struct plumb_table *t)
 {
-    for (uint32_t i = 0; i < t->lane_count; i++)
-        if (t->lanes[i].has_pid)
-            return t->lanes[i].pid;
+    for (uint32_t i = 0; i < t->track_count; i++)
+        if (t->tracks[i].has_pid)
+            return t->tracks[i].pid;
     return 0;
 }
 

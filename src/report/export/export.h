@@ -2,7 +2,7 @@
  * docs/export.md describes what each holds, and how it spells plumb's terms.
  *
  * Any thread, one export at a time. Memory: the buffers of out.h, and what a format needs for a row
- * of names and lanes. */
+ * of names and tracks. */
 #ifndef PLUMB_REPORT_EXPORT_EXPORT_H
 #define PLUMB_REPORT_EXPORT_EXPORT_H
 

@@ -19,8 +19,8 @@
 
 #include "read/json/scan.h"
 #include "read/trace/chrome.h"
-#include "report/export/lanes.h"
 #include "report/export/rows.h"
+#include "report/export/tracks.h"
 
 static struct plumb_table t;
 static struct plumb_buf got;
@@ -40,18 +40,18 @@ static uint32_t text(const char *s)
     return plumb_table_string(&t, s, strlen(s));
 }
 
-static uint32_t add_lane(uint64_t uuid, enum plumb_lane_kind kind, const char *name,
-                         uint32_t parent, int64_t pid, int64_t tid)
+static uint32_t add_track(uint64_t uuid, enum plumb_track_kind kind, const char *name,
+                          uint32_t parent, int64_t pid, int64_t tid)
 {
-    uint32_t id = plumb_table_lane(&t, uuid), name_id = text(name);
-    struct plumb_table_lane *l = &t.lanes[id];
+    uint32_t id = plumb_table_track(&t, uuid), name_id = text(name);
+    struct plumb_table_track *l = &t.tracks[id];
     l->kind = kind;
     l->name = name_id;
     l->parent = parent;
     l->pid = pid;
     l->tid = tid;
-    l->has_pid = kind == PLUMB_LANE_PROCESS;
-    l->has_tid = kind == PLUMB_LANE_THREAD;
+    l->has_pid = kind == PLUMB_TRACK_PROCESS;
+    l->has_tid = kind == PLUMB_TRACK_THREAD;
     l->known = true;
     return id;
 }
@@ -93,9 +93,9 @@ static void add_args(uint32_t event)
     plumb_table_add_arg(&t, event, text("j"), PLUMB_ARG_JSON, i64(text("{\"broken\": ")));
 }
 
-static uint32_t span(uint32_t lane, int64_t ns, uint64_t dur, const char *name)
+static uint32_t span(uint32_t track, int64_t ns, uint64_t dur, const char *name)
 {
-    return plumb_table_complete(&t, lane, ns, dur, text(name), 0);
+    return plumb_table_complete(&t, track, ns, dur, text(name), 0);
 }
 
 static int write_got(void *arg, const void *bytes, size_t n)
@@ -115,22 +115,22 @@ static void build(void)
     t.plumb = true;
     plumb_table_add_fact(&t, text("plumb.host"), PLUMB_ARG_TEXT, i64(text("ho/st")));
     plumb_table_add_fact(&t, text("plumb.rank"), PLUMB_ARG_I64, i64(3));
-    uint32_t process = add_lane(1, PLUMB_LANE_PROCESS, "pro\"gram", PLUMB_TABLE_NONE, 4711, 0);
-    uint32_t thread = add_lane(2, PLUMB_LANE_THREAD, "worker", process, 4711, 4712);
-    uint32_t again = add_lane(3, PLUMB_LANE_THREAD, "worker", process, 4711, 4712);
-    uint32_t async = add_lane(4, PLUMB_LANE_OTHER, "async 1", process, 0, 0);
-    uint32_t gpu = add_lane(5, PLUMB_LANE_OTHER, "GPU 0", process, 0, 0);
-    uint32_t stream = add_lane(6, PLUMB_LANE_DEVICE, "stream 7", gpu, 0, 0);
-    uint32_t counter = add_lane(7, PLUMB_LANE_COUNTER, "bytes;\"held\"", process, 0, 0);
-    uint32_t level = add_lane(8, PLUMB_LANE_COUNTER, "level", process, 0, 0);
+    uint32_t process = add_track(1, PLUMB_TRACK_PROCESS, "pro\"gram", PLUMB_TABLE_NONE, 4711, 0);
+    uint32_t thread = add_track(2, PLUMB_TRACK_THREAD, "worker", process, 4711, 4712);
+    uint32_t again = add_track(3, PLUMB_TRACK_THREAD, "worker", process, 4711, 4712);
+    uint32_t async = add_track(4, PLUMB_TRACK_OTHER, "async 1", process, 0, 0);
+    uint32_t gpu = add_track(5, PLUMB_TRACK_OTHER, "GPU 0", process, 0, 0);
+    uint32_t stream = add_track(6, PLUMB_TRACK_DEVICE, "stream 7", gpu, 0, 0);
+    uint32_t counter = add_track(7, PLUMB_TRACK_COUNTER, "bytes;\"held\"", process, 0, 0);
+    uint32_t level = add_track(8, PLUMB_TRACK_COUNTER, "level", process, 0, 0);
     uint32_t pool =
-        add_lane(9, PLUMB_LANE_COUNTER, "memory cuda:1 tensors allocated", process, 0, 0);
+        add_track(9, PLUMB_TRACK_COUNTER, "memory cuda:1 tensors allocated", process, 0, 0);
     uint32_t reserved =
-        add_lane(10, PLUMB_LANE_COUNTER, "memory cuda:1 tensors reserved", process, 0, 0);
-    uint32_t shares = add_lane(11, PLUMB_LANE_COUNTER, "level", process, 0, 0);
-    t.lanes[shares].whole = true;
+        add_track(10, PLUMB_TRACK_COUNTER, "memory cuda:1 tensors reserved", process, 0, 0);
+    uint32_t shares = add_track(11, PLUMB_TRACK_COUNTER, "level", process, 0, 0);
+    t.tracks[shares].whole = true;
     plumb_table_counter_i64(&t, shares, 650, 7);
-    t.lanes[counter].whole = t.lanes[pool].whole = t.lanes[reserved].whole = true;
+    t.tracks[counter].whole = t.tracks[pool].whole = t.tracks[reserved].whole = true;
     for (int i = 0; i < 3; i++) {
         plumb_table_counter_i64(&t, reserved, 700 + 10 * i, 4096 * (i + 1));
         plumb_table_counter_i64(&t, pool, 700 + 10 * i, i == 2 ? 1000 : 1024 * (i + 1));
@@ -282,7 +282,7 @@ static void chrome_keeps_odd_names_apart(void **state)
     json_decref(all);
 }
 
-static void chrome_gives_each_lane_a_row_of_its_own(void **state)
+static void chrome_gives_each_track_a_row_of_its_own(void **state)
 {
     (void)state;
     json_t *all = exported("chrome"), *events = json_object_get(all, "traceEvents");
@@ -330,19 +330,19 @@ static int build_steps(void **state)
     (void)state;
     budget = -1;
     assert_int_equal(plumb_table_init(&t, &err), 0);
-    uint32_t process = add_lane(1, PLUMB_LANE_PROCESS, "program", PLUMB_TABLE_NONE, 4711, 0);
-    uint32_t worker = add_lane(2, PLUMB_LANE_THREAD, "worker", process, 4711, 4700);
-    uint32_t thread = add_lane(3, PLUMB_LANE_THREAD, "program", process, 4711, 4711);
-    uint32_t gpu = add_lane(4, PLUMB_LANE_OTHER, "gpu:0", process, 0, 0);
-    uint32_t stream = add_lane(5, PLUMB_LANE_DEVICE, "stream 7", gpu, 0, 0);
-    uint32_t waits = add_lane(6, PLUMB_LANE_OTHER, "stream 7: thread 4711 waits", stream, 0, 0);
+    uint32_t process = add_track(1, PLUMB_TRACK_PROCESS, "program", PLUMB_TABLE_NONE, 4711, 0);
+    uint32_t worker = add_track(2, PLUMB_TRACK_THREAD, "worker", process, 4711, 4700);
+    uint32_t thread = add_track(3, PLUMB_TRACK_THREAD, "program", process, 4711, 4711);
+    uint32_t gpu = add_track(4, PLUMB_TRACK_OTHER, "gpu:0", process, 0, 0);
+    uint32_t stream = add_track(5, PLUMB_TRACK_DEVICE, "stream 7", gpu, 0, 0);
+    uint32_t waits = add_track(6, PLUMB_TRACK_OTHER, "stream 7: thread 4711 waits", stream, 0, 0);
     t.plumb = true;
     for (int i = 0; i < STEPS; i++) {
         uint64_t dur = 300000 + (ns * UINT64_C(2654435761)) % 9000017;
-        const uint32_t lanes[] = {thread, worker, stream, waits};
+        const uint32_t tracks[] = {thread, worker, stream, waits};
         for (size_t k = 0; k < 4; k++) {
             int64_t from = (int64_t)ns + (k ? 7 : 0);
-            uint32_t slice = span(lanes[k], from, dur - (k ? 14 : 0), k ? "work" : "step");
+            uint32_t slice = span(tracks[k], from, dur - (k ? 14 : 0), k ? "work" : "step");
             plumb_table_add_arg(&t, slice, text("step"), PLUMB_ARG_I64, i64(i));
             if (k == 1) {
                 uint32_t capture =
@@ -561,20 +561,20 @@ static int build_rows(void **state)
     (void)state;
     budget = -1;
     assert_int_equal(plumb_table_init(&t, &err), 0);
-    uint32_t process = add_lane(1, PLUMB_LANE_PROCESS, "program", PLUMB_TABLE_NONE, 50, 0);
-    uint32_t lanes[] = {
-        add_lane(2, PLUMB_LANE_THREAD, "pool", process, 50, 51),
-        add_lane(3, PLUMB_LANE_THREAD, "pool", process, 50, 52),
-        add_lane(4, PLUMB_LANE_THREAD, "", process, 50, 53),
-        add_lane(5, PLUMB_LANE_THREAD, "", process, 50, 54),
-        add_lane(6, PLUMB_LANE_THREAD, "program", process, 50, 50),
-        add_lane(8, PLUMB_LANE_DEVICE, "q", add_lane(7, PLUMB_LANE_OTHER, "gpu:0", process, 0, 0),
-                 0, 0),
-        add_lane(10, PLUMB_LANE_DEVICE, "q", add_lane(9, PLUMB_LANE_OTHER, "gpu:1", process, 0, 0),
-                 0, 0),
+    uint32_t process = add_track(1, PLUMB_TRACK_PROCESS, "program", PLUMB_TABLE_NONE, 50, 0);
+    uint32_t tracks[] = {
+        add_track(2, PLUMB_TRACK_THREAD, "pool", process, 50, 51),
+        add_track(3, PLUMB_TRACK_THREAD, "pool", process, 50, 52),
+        add_track(4, PLUMB_TRACK_THREAD, "", process, 50, 53),
+        add_track(5, PLUMB_TRACK_THREAD, "", process, 50, 54),
+        add_track(6, PLUMB_TRACK_THREAD, "program", process, 50, 50),
+        add_track(8, PLUMB_TRACK_DEVICE, "q",
+                  add_track(7, PLUMB_TRACK_OTHER, "gpu:0", process, 0, 0), 0, 0),
+        add_track(10, PLUMB_TRACK_DEVICE, "q",
+                  add_track(9, PLUMB_TRACK_OTHER, "gpu:1", process, 0, 0), 0, 0),
     };
-    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
-        span(lanes[i], (int64_t)i, 10 + i, "work");
+    for (size_t i = 0; i < sizeof tracks / sizeof *tracks; i++)
+        span(tracks[i], (int64_t)i, 10 + i, "work");
     assert_int_equal(plumb_table_finish(&t, &err), 0);
     return 0;
 }
@@ -594,7 +594,7 @@ static void the_main_thread_comes_first_and_equal_names_are_told_apart(void **st
     for (uint32_t i = 0; i < 7; i++) {
         struct plumb_buf name = {0};
         assert_string_equal(string(json_array_get(profiles, i), "name"), names[i]);
-        plumb_export_row_name(&name, &rows, rows.lanes[i]);
+        plumb_export_row_name(&name, &rows, rows.tracks[i]);
         assert_string_equal(name.data, names[i]);
         plumb_buf_fini(&name);
     }
@@ -771,7 +771,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(chrome_has_every_event_with_its_place, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_keeps_odd_names_apart, setup, teardown),
-        cmocka_unit_test_setup_teardown(chrome_gives_each_lane_a_row_of_its_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(chrome_gives_each_track_a_row_of_its_own, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_tells_steps_flows_and_counters, setup, teardown),
         cmocka_unit_test_setup_teardown(chrome_has_each_step_once_around_all_of_it, build_steps,
                                         teardown),

@@ -1,6 +1,6 @@
 /* folded.c: stacks with their self time, one a line: "a;b;c 123", in nanoseconds.
  *
- * The first part is the lane's name without its number, so that the threads of a pool are one. A
+ * The first part is the track's name without its number, so that the threads of a pool are one. A
  * device's queue has a root of its own: queues of two devices often share a name, and their work
  * must not be added up. Spans of one path are added up: a path is a node of a tree, found by its
  * parent's number and its name. */
@@ -15,7 +15,7 @@
 #include "summary/cells.h"
 
 struct path {
-    uint32_t parent, name; /* name: of a root, that of a lane (root_of()) */
+    uint32_t parent, name; /* name: of a root, that of a track (root_of()) */
     uint64_t self_ns;
 };
 
@@ -49,12 +49,13 @@ static uint32_t path_of(struct folded *f, uint32_t parent, uint32_t name)
     return f->count++;
 }
 
-/* A queue, and a lane without a name, has a root of its own, numbered after the texts. */
-static uint32_t root_of(struct folded *f, uint32_t lane)
+/* A queue, and a track without a name, has a root of its own, numbered after the texts. */
+static uint32_t root_of(struct folded *f, uint32_t track)
 {
-    const struct plumb_table_lane *l = &f->t->lanes[lane];
-    bool queue = l->kind == PLUMB_LANE_DEVICE || plumb_table_group(f->t, lane) != PLUMB_TABLE_NONE;
-    return path_of(f, UINT32_MAX - 1, l->name && !queue ? l->name : f->t->strings.count + lane);
+    const struct plumb_table_track *l = &f->t->tracks[track];
+    bool queue =
+        l->kind == PLUMB_TRACK_DEVICE || plumb_table_group(f->t, track) != PLUMB_TABLE_NONE;
+    return path_of(f, UINT32_MAX - 1, l->name && !queue ? l->name : f->t->strings.count + track);
 }
 
 /* Finds the path of each slice. A slice's time counts for its own path, not for that of the slice
@@ -65,7 +66,7 @@ static void add_up(struct folded *f, uint32_t *path_of_slice)
     for (uint32_t i = 0; i < s->count && !f->failed; i++) {
         uint32_t around = s->parent[i];
         uint32_t parent =
-            around == PLUMB_TABLE_NONE ? root_of(f, s->lane[i]) : path_of_slice[around];
+            around == PLUMB_TABLE_NONE ? root_of(f, s->track[i]) : path_of_slice[around];
         path_of_slice[i] = path_of(f, parent, s->name[i]);
         if (f->failed)
             return;
@@ -96,11 +97,11 @@ static void put_path(const struct folded *f, struct plumb_buf *line, uint32_t pa
         put_name(line, plumb_table_text(f->t, p->name));
         return;
     }
-    struct plumb_buf lane = {0};
-    plumb_export_row_name(&lane, &f->rows, p->name - f->t->strings.count);
-    put_name(line, lane.data ? lane.data : "");
-    line->failed |= lane.failed;
-    plumb_buf_fini(&lane);
+    struct plumb_buf track = {0};
+    plumb_export_row_name(&track, &f->rows, p->name - f->t->strings.count);
+    put_name(line, track.data ? track.data : "");
+    line->failed |= track.failed;
+    plumb_buf_fini(&track);
 }
 
 int plumb_export_folded(struct plumb_export_out *out, const struct plumb_table *t, const char *name,

@@ -17,14 +17,14 @@ static void look_at_knobs(struct plumb_chrome_head *head, const struct plumb_tab
     struct plumb_export_pool pool;
     head->with_stack = has_text(t, "stack.0");
     head->with_flops = has_text(t, "flop_per_s");
-    for (uint32_t i = 0; i < t->lane_count; i++)
+    for (uint32_t i = 0; i < t->track_count; i++)
         head->profile_memory |= plumb_export_pool(t, i, &pool);
     for (uint32_t i = 0; i < t->strings.count; i++)
         head->record_shapes |= strncmp(plumb_table_text(t, i), "input.", 6) == 0;
 }
 
 void plumb_export_head_fill(struct plumb_export_head *out, const struct plumb_table *t,
-                            const struct plumb_export_lane *lanes, const char *name)
+                            const struct plumb_export_track *tracks, const char *name)
 {
     struct plumb_table_rank rank = plumb_table_rank(t);
     struct plumb_chrome_head *head = &out->chrome;
@@ -36,12 +36,12 @@ void plumb_export_head_fill(struct plumb_export_head *out, const struct plumb_ta
                                        .world_size = rank.world_size,
                                        .backend = rank.backend};
     look_at_knobs(head, t);
-    for (uint32_t i = 0; i < t->lane_count && head->device_count < most; i++) {
+    for (uint32_t i = 0; i < t->track_count && head->device_count < most; i++) {
         struct plumb_chrome_device *to = &out->devices[head->device_count];
-        if (!lanes[i].device)
+        if (!tracks[i].device)
             continue;
-        to->id = (int32_t)lanes[i].pid;
-        to->name = plumb_table_text(t, t->lanes[plumb_export_device(t, i)].name);
+        to->id = (int32_t)tracks[i].pid;
+        to->name = plumb_table_text(t, t->tracks[plumb_export_device(t, i)].name);
         to->total_bytes = 0;
         /* Numbered as they come, and their queues may come in any order. */
         head->device_count += head->device_count == 0 || to->id > to[-1].id;

@@ -1,6 +1,6 @@
 /* otf2.c: an OTF2 archive, by libotf2. Empty where that was not found.
  *
- *   lanes      locations; processes, and devices, are their groups
+ *   tracks      locations; processes, and devices, are their groups
  *   spans      Enter and Leave of a region, which is a name; arguments are attributes
  *   instants   ParameterString of the parameter "instant"; arguments are attributes
  *   counters   a location of their own with Metric events
@@ -23,8 +23,8 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "report/export/lanes.h"
 #include "report/export/rows.h"
+#include "report/export/tracks.h"
 #include "summary/cells.h"
 #include <plumb/version.h>
 
@@ -41,12 +41,12 @@ struct numbers {
 struct otf2 {
     const struct plumb_table *t;
     const struct plumb_export_progress *progress;
-    struct plumb_export_lane *lanes;
+    struct plumb_export_track *tracks;
     struct plumb_export_rows rows;
     OTF2_Archive *archive;
     OTF2_AttributeList *attributes;
-    uint64_t *events;                                                    /* of each lane */
-    struct numbers regions, attributes_used, locations, groups, metrics; /* by texts, lanes */
+    uint64_t *events;                                                    /* of each track */
+    struct numbers regions, attributes_used, locations, groups, metrics; /* by texts, tracks */
     uint64_t done, last_ns;
     OTF2_ErrorCode code; /* the first that was not success */
     char what[128];
@@ -167,7 +167,7 @@ static OTF2_AttributeList *attributes_of(struct otf2 *o, const struct plumb_tabl
     return o->attributes;
 }
 
-struct lane_writer {
+struct track_writer {
     struct otf2 *o;
     OTF2_EvtWriter *writer;
     uint32_t instant, instants_end;
@@ -177,7 +177,7 @@ struct lane_writer {
 
 /* Time does not go back at a location. A span that was open at the end outlives those around it:
  * they end with it here. */
-static uint64_t not_before(struct lane_writer *w, uint64_t ns)
+static uint64_t not_before(struct track_writer *w, uint64_t ns)
 {
     w->last_ns = ns > w->last_ns ? ns : w->last_ns;
     w->o->last_ns = w->last_ns;
@@ -185,7 +185,7 @@ static uint64_t not_before(struct lane_writer *w, uint64_t ns)
 }
 
 /* Instants before `ns`, or at it. */
-static void put_instants(struct lane_writer *w, uint64_t ns)
+static void put_instants(struct track_writer *w, uint64_t ns)
 {
     struct otf2 *o = w->o;
     const struct plumb_table_instants *in = &o->t->instants;
@@ -198,7 +198,7 @@ static void put_instants(struct lane_writer *w, uint64_t ns)
     }
 }
 
-static void leave(struct lane_writer *w)
+static void leave(struct track_writer *w)
 {
     uint32_t slice = w->stack[--w->depth];
     uint64_t ns = plumb_table_end_ns(w->o->t, slice);
@@ -207,7 +207,7 @@ static void leave(struct lane_writer *w)
     check(w->o, OTF2_EvtWriter_Leave(w->writer, NULL, ns, region_of(w->o, slice)));
 }
 
-static void put_slices(struct lane_writer *w, struct plumb_table_range range)
+static void put_slices(struct track_writer *w, struct plumb_table_range range)
 {
     struct otf2 *o = w->o;
     const struct plumb_table_slices *s = &o->t->slices;
@@ -230,10 +230,10 @@ static void put_slices(struct lane_writer *w, struct plumb_table_range range)
     put_instants(w, UINT64_MAX);
 }
 
-static void put_counters(struct lane_writer *w, uint32_t lane)
+static void put_counters(struct track_writer *w, uint32_t track)
 {
     const struct plumb_table *t = w->o->t;
-    const struct plumb_table_lane *l = &t->lanes[lane];
+    const struct plumb_table_track *l = &t->tracks[track];
     for (uint32_t i = l->counters.first; i < l->counters.first + l->counters.count; i++) {
         OTF2_Type type = l->whole ? OTF2_TYPE_INT64 : OTF2_TYPE_DOUBLE;
         OTF2_MetricValue value;
@@ -242,15 +242,16 @@ static void put_counters(struct lane_writer *w, uint32_t lane)
         else
             value.floating_point = t->counters.value[i].f64;
         w->o->last_ns = t->counters.ts_ns[i];
-        check(w->o, OTF2_EvtWriter_Metric(w->writer, NULL, t->counters.ts_ns[i],
-                                          number_of(w->o, &w->o->metrics, lane), 1, &type, &value));
+        check(w->o,
+              OTF2_EvtWriter_Metric(w->writer, NULL, t->counters.ts_ns[i],
+                                    number_of(w->o, &w->o->metrics, track), 1, &type, &value));
     }
 }
 
-static void put_lane(struct otf2 *o, uint32_t lane)
+static void put_track(struct otf2 *o, uint32_t track)
 {
-    const struct plumb_table_lane *l = &o->t->lanes[lane];
-    struct lane_writer *w = calloc(1, sizeof *w);
+    const struct plumb_table_track *l = &o->t->tracks[track];
+    struct track_writer *w = calloc(1, sizeof *w);
     if (!w) {
         check(o, OTF2_ERROR_MEM_ALLOC_FAILED);
         return;
@@ -258,11 +259,11 @@ static void put_lane(struct otf2 *o, uint32_t lane)
     w->o = o;
     w->instant = l->instants.first;
     w->instants_end = l->instants.first + l->instants.count;
-    w->writer = OTF2_Archive_GetEvtWriter(o->archive, number_of(o, &o->locations, lane));
+    w->writer = OTF2_Archive_GetEvtWriter(o->archive, number_of(o, &o->locations, track));
     if (w->writer) {
         put_slices(w, l->slices);
-        put_counters(w, lane);
-        check(o, OTF2_EvtWriter_GetNumberOfEvents(w->writer, &o->events[lane]));
+        put_counters(w, track);
+        check(o, OTF2_EvtWriter_GetNumberOfEvents(w->writer, &o->events[track]));
         check(o, OTF2_Archive_CloseEvtWriter(o->archive, w->writer));
     } else {
         check(o, OTF2_ERROR_MEM_FAULT);
@@ -272,7 +273,7 @@ static void put_lane(struct otf2 *o, uint32_t lane)
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
 
-/* Texts of the table have their own numbers; those of lanes and of the exporter follow. */
+/* Texts of the table have their own numbers; those of tracks and of the exporter follow. */
 struct definitions {
     struct otf2 *o;
     OTF2_GlobalDefWriter *writer;
@@ -314,21 +315,21 @@ static void define_names(struct definitions *d)
                                                  OTF2_PARAMETER_TYPE_STRING));
 }
 
-static OTF2_StringRef define_lane(struct definitions *d, uint32_t lane)
+static OTF2_StringRef define_track(struct definitions *d, uint32_t track)
 {
     struct plumb_buf name = {0};
-    plumb_export_row_name(&name, &d->o->rows, lane);
+    plumb_export_row_name(&name, &d->o->rows, track);
     OTF2_StringRef ref = define(d, name.data ? name.data : "");
     plumb_buf_fini(&name);
     return ref;
 }
 
-/* The lane that a lane's group is called by: its process, its device; NO_GROUP: neither. */
-static uint32_t group_lane(const struct otf2 *o, uint32_t lane)
+/* The track that a track's group is called by: its process, its device; NO_GROUP: neither. */
+static uint32_t group_track(const struct otf2 *o, uint32_t track)
 {
-    uint32_t process = o->t->lanes[lane].process;
-    if (o->lanes[lane].device)
-        return plumb_export_device(o->t, lane);
+    uint32_t process = o->t->tracks[track].process;
+    if (o->tracks[track].device)
+        return plumb_export_device(o->t, track);
     return process != PLUMB_TABLE_NONE ? process : NO_GROUP;
 }
 
@@ -337,18 +338,18 @@ static void define_groups(struct definitions *d)
     struct otf2 *o = d->o;
     const char *host = plumb_export_fact_text(o->t, "plumb.host");
     OTF2_StringRef kind = define(d, "machine"), name = define(d, *host ? host : "machine");
-    uint64_t lane;
+    uint64_t track;
     check(o, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->writer, NODE, name, kind,
                                                       OTF2_UNDEFINED_SYSTEM_TREE_NODE));
-    for (uint32_t i = 0; key_at(&o->locations, i, &lane); i++) {
-        uint32_t group = group_lane(o, (uint32_t)lane);
+    for (uint32_t i = 0; key_at(&o->locations, i, &track); i++) {
+        uint32_t group = group_track(o, (uint32_t)track);
         if (plumb_map_get(&o->groups.of, (uint64_t)group + 1))
             continue;
-        name = group == NO_GROUP ? define(d, "others") : define_lane(d, group);
+        name = group == NO_GROUP ? define(d, "others") : define_track(d, group);
         check(o, OTF2_GlobalDefWriter_WriteLocationGroup(
                      d->writer, number_of(o, &o->groups, group), name,
-                     o->lanes[lane].device ? OTF2_LOCATION_GROUP_TYPE_ACCELERATOR
-                                           : OTF2_LOCATION_GROUP_TYPE_PROCESS,
+                     o->tracks[track].device ? OTF2_LOCATION_GROUP_TYPE_ACCELERATOR
+                                             : OTF2_LOCATION_GROUP_TYPE_PROCESS,
                      NODE, OTF2_UNDEFINED_LOCATION_GROUP));
     }
 }
@@ -357,9 +358,9 @@ static void define_counters(struct definitions *d)
 {
     static const char *const units[] = {"", "ns", "", "B"};
     struct otf2 *o = d->o;
-    uint64_t lane;
-    for (uint32_t i = 0; key_at(&o->metrics, i, &lane); i++) {
-        const struct plumb_table_lane *l = &o->t->lanes[lane];
+    uint64_t track;
+    for (uint32_t i = 0; key_at(&o->metrics, i, &track); i++) {
+        const struct plumb_table_track *l = &o->t->tracks[track];
         const char *unit = plumb_table_text(o->t, l->unit_name);
         OTF2_MetricMemberRef member = i;
         OTF2_StringRef unit_ref = define(d, *unit ? unit : units[l->unit & 3]);
@@ -376,16 +377,16 @@ static void define_counters(struct definitions *d)
 static void define_locations(struct definitions *d)
 {
     struct otf2 *o = d->o;
-    uint64_t lane;
-    for (uint32_t i = 0; key_at(&o->locations, i, &lane); i++) {
-        const struct plumb_table_lane *l = &o->t->lanes[lane];
-        OTF2_LocationType type = o->lanes[lane].device ? OTF2_LOCATION_TYPE_ACCELERATOR_STREAM
-                                 : l->kind == PLUMB_LANE_COUNTER ? OTF2_LOCATION_TYPE_METRIC
-                                                                 : OTF2_LOCATION_TYPE_CPU_THREAD;
-        OTF2_StringRef name = define_lane(d, (uint32_t)lane);
+    uint64_t track;
+    for (uint32_t i = 0; key_at(&o->locations, i, &track); i++) {
+        const struct plumb_table_track *l = &o->t->tracks[track];
+        OTF2_LocationType type = o->tracks[track].device ? OTF2_LOCATION_TYPE_ACCELERATOR_STREAM
+                                 : l->kind == PLUMB_TRACK_COUNTER ? OTF2_LOCATION_TYPE_METRIC
+                                                                  : OTF2_LOCATION_TYPE_CPU_THREAD;
+        OTF2_StringRef name = define_track(d, (uint32_t)track);
         check(o, OTF2_GlobalDefWriter_WriteLocation(
-                     d->writer, i, name, type, o->events[lane],
-                     number_of(o, &o->groups, group_lane(o, (uint32_t)lane))));
+                     d->writer, i, name, type, o->events[track],
+                     number_of(o, &o->groups, group_track(o, (uint32_t)track))));
     }
 }
 
@@ -410,16 +411,16 @@ static void put_definitions(struct otf2 *o)
 static void put_archive(struct otf2 *o)
 {
     static const OTF2_FlushCallbacks flush = {before_flush, after_flush};
-    uint64_t lane;
+    uint64_t track;
     check(o, OTF2_Archive_SetFlushCallbacks(o->archive, &flush, o));
     check(o, OTF2_Archive_SetSerialCollectiveCallbacks(o->archive));
     check(o, OTF2_Archive_SetCreator(o->archive, "plumb " PLUMB_VERSION));
     check(o, OTF2_Archive_OpenEvtFiles(o->archive));
     for (uint32_t i = 0; i < o->rows.count && !o->code; i++)
-        put_lane(o, o->rows.lanes[i]);
+        put_track(o, o->rows.tracks[i]);
     check(o, OTF2_Archive_CloseEvtFiles(o->archive));
     check(o, OTF2_Archive_OpenDefFiles(o->archive));
-    for (uint32_t i = 0; key_at(&o->locations, i, &lane) && !o->code; i++) {
+    for (uint32_t i = 0; key_at(&o->locations, i, &track) && !o->code; i++) {
         OTF2_DefWriter *local = OTF2_Archive_GetDefWriter(o->archive, i);
         check(o, local ? OTF2_Archive_CloseDefWriter(o->archive, local) : OTF2_ERROR_MEM_FAULT);
     }
@@ -438,12 +439,12 @@ int plumb_export_otf2(const char *path, const struct plumb_table *t,
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "the trace has no event, without which there is no OTF2 archive");
     OTF2_ErrorCallback before = OTF2_Error_RegisterCallback(keep_error, &o);
-    o.lanes = plumb_export_lanes(t);
-    o.events = calloc((size_t)t->lane_count + 1, sizeof *o.events);
+    o.tracks = plumb_export_tracks(t);
+    o.events = calloc((size_t)t->track_count + 1, sizeof *o.events);
     o.attributes = OTF2_AttributeList_New();
     if ((rc = plumb_export_rows_init(&o.rows, t, false, err)) < 0)
         goto out;
-    if (!o.lanes || !o.events || !o.attributes) {
+    if (!o.tracks || !o.events || !o.attributes) {
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for an export");
         goto out;
     }
@@ -465,7 +466,7 @@ out:
     if (o.attributes)
         OTF2_AttributeList_Delete(o.attributes);
     plumb_export_rows_fini(&o.rows);
-    free(o.lanes);
+    free(o.tracks);
     free(o.events);
     numbers_fini(&o.regions);
     numbers_fini(&o.attributes_used);

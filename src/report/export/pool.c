@@ -18,24 +18,24 @@ static int type_of(const char *device, size_t n)
     return -1;
 }
 
-static uint32_t reserved_of(const struct plumb_table *t, uint32_t lane, const char *name, size_t n)
+static uint32_t reserved_of(const struct plumb_table *t, uint32_t track, const char *name, size_t n)
 {
-    for (uint32_t i = 0; i < t->lane_count; i++) {
-        const char *other = plumb_table_text(t, t->lanes[i].name);
-        if (t->lanes[i].kind == PLUMB_LANE_COUNTER &&
-            t->lanes[i].process == t->lanes[lane].process && t->lanes[i].whole &&
+    for (uint32_t i = 0; i < t->track_count; i++) {
+        const char *other = plumb_table_text(t, t->tracks[i].name);
+        if (t->tracks[i].kind == PLUMB_TRACK_COUNTER &&
+            t->tracks[i].process == t->tracks[track].process && t->tracks[i].whole &&
             strncmp(other, name, n) == 0 && strcmp(other + n, other_end) == 0)
             return i;
     }
     return PLUMB_TABLE_NONE;
 }
 
-bool plumb_export_pool(const struct plumb_table *t, uint32_t lane, struct plumb_export_pool *out)
+bool plumb_export_pool(const struct plumb_table *t, uint32_t track, struct plumb_export_pool *out)
 {
-    const struct plumb_table_lane *l = &t->lanes[lane];
+    const struct plumb_table_track *l = &t->tracks[track];
     const char *name = plumb_table_text(t, l->name), *device;
     size_t n = strlen(name), type_bytes;
-    if (!t->plumb || l->kind != PLUMB_LANE_COUNTER || !l->whole ||
+    if (!t->plumb || l->kind != PLUMB_TRACK_COUNTER || !l->whole ||
         n < sizeof begin + sizeof end - 2 || memcmp(name, begin, sizeof begin - 1) != 0 ||
         strcmp(name + n - (sizeof end - 1), end) != 0)
         return false;
@@ -43,6 +43,6 @@ bool plumb_export_pool(const struct plumb_table *t, uint32_t lane, struct plumb_
     type_bytes = strcspn(device, ": ");
     out->type = type_of(device, type_bytes);
     out->device = device[type_bytes] == ':' ? strtoll(device + type_bytes + 1, NULL, 10) : -1;
-    out->reserved = reserved_of(t, lane, name, n - (sizeof end - 1));
+    out->reserved = reserved_of(t, track, name, n - (sizeof end - 1));
     return true;
 }

@@ -9,10 +9,10 @@ struct plumb_export_pool {
     int type;          /* of the device, as PyTorch numbers them; -1: PyTorch does not have this
                         * name */
     int64_t device;    /* its number; -1: it has none */
-    uint32_t reserved; /* lane, or PLUMB_TABLE_NONE */
+    uint32_t reserved; /* track, or PLUMB_TABLE_NONE */
 };
 
-/* Whether the counter `lane` tells what is allocated from a pool. */
-bool plumb_export_pool(const struct plumb_table *t, uint32_t lane, struct plumb_export_pool *out);
+/* Whether the counter `track` tells what is allocated from a pool. */
+bool plumb_export_pool(const struct plumb_table *t, uint32_t track, struct plumb_export_pool *out);
 
 #endif

@@ -6,25 +6,25 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "report/export/lanes.h"
+#include "report/export/tracks.h"
 
-static bool is_row(const struct plumb_table_lane *l, bool only_slices)
+static bool is_row(const struct plumb_table_track *l, bool only_slices)
 {
     return l->slices.count || (!only_slices && (l->instants.count || l->counters.count));
 }
 
-static bool is_main(const struct plumb_table_lane *l)
+static bool is_main(const struct plumb_table_track *l)
 {
-    return l->kind == PLUMB_LANE_THREAD && l->has_pid && l->has_tid && l->pid == l->tid;
+    return l->kind == PLUMB_TRACK_THREAD && l->has_pid && l->has_tid && l->pid == l->tid;
 }
 
 static void order(struct plumb_export_rows *rows, bool only_slices)
 {
-    const struct plumb_table_lane *lanes = rows->t->lanes;
+    const struct plumb_table_track *tracks = rows->t->tracks;
     for (int others = 0; others < 2; others++)
-        for (uint32_t i = 0; i < rows->t->lane_count; i++)
-            if (is_row(&lanes[i], only_slices) && is_main(&lanes[i]) == !others)
-                rows->lanes[rows->count++] = i;
+        for (uint32_t i = 0; i < rows->t->track_count; i++)
+            if (is_row(&tracks[i], only_slices) && is_main(&tracks[i]) == !others)
+                rows->tracks[rows->count++] = i;
 }
 
 /* The first row of a name is marked when the second one is met. */
@@ -34,15 +34,15 @@ static bool mark_shared(struct plumb_export_rows *rows)
     struct plumb_buf name = {0};
     bool done = true;
     for (uint32_t i = 0; done && i < rows->count; i++) {
-        uint32_t lane = rows->lanes[i];
+        uint32_t track = rows->tracks[i];
         name.len = 0;
-        plumb_table_put_lane(&name, rows->t, lane);
+        plumb_table_put_track(&name, rows->t, track);
         uint64_t key = plumb_hash_text(name.data ? name.data : "");
         uint64_t known = plumb_map_get(&first, key);
         if (known)
-            rows->shared[known - 1] = rows->shared[lane] = 1;
+            rows->shared[known - 1] = rows->shared[track] = 1;
         else
-            done = plumb_map_put(&first, key, (uint64_t)lane + 1) >= 0;
+            done = plumb_map_put(&first, key, (uint64_t)track + 1) >= 0;
     }
     done &= !name.failed;
     plumb_map_fini(&first);
@@ -54,9 +54,9 @@ int plumb_export_rows_init(struct plumb_export_rows *out, const struct plumb_tab
                            bool only_slices, plumb_error *err)
 {
     *out = (struct plumb_export_rows){.t = t};
-    out->lanes = calloc((size_t)t->lane_count + 1, sizeof *out->lanes);
-    out->shared = calloc((size_t)t->lane_count + 1, sizeof *out->shared);
-    if (out->lanes && out->shared) {
+    out->tracks = calloc((size_t)t->track_count + 1, sizeof *out->tracks);
+    out->shared = calloc((size_t)t->track_count + 1, sizeof *out->shared);
+    if (out->tracks && out->shared) {
         order(out, only_slices);
         if (mark_shared(out))
             return PLUMB_OK;
@@ -66,23 +66,23 @@ int plumb_export_rows_init(struct plumb_export_rows *out, const struct plumb_tab
 
 void plumb_export_rows_fini(struct plumb_export_rows *rows)
 {
-    free(rows->lanes);
+    free(rows->tracks);
     free(rows->shared);
     *rows = (struct plumb_export_rows){.t = NULL};
 }
 
 void plumb_export_row_name(struct plumb_buf *out, const struct plumb_export_rows *rows,
-                           uint32_t lane)
+                           uint32_t track)
 {
-    const struct plumb_table_lane *l = &rows->t->lanes[lane];
-    plumb_table_put_lane(out, rows->t, lane);
-    if (!rows->shared[lane] || !l->name)
+    const struct plumb_table_track *l = &rows->t->tracks[track];
+    plumb_table_put_track(out, rows->t, track);
+    if (!rows->shared[track] || !l->name)
         return;
-    if (l->kind == PLUMB_LANE_THREAD && l->has_tid) {
+    if (l->kind == PLUMB_TRACK_THREAD && l->has_tid) {
         plumb_buf_printf(out, " (%" PRId64 ")", l->tid);
-    } else if (l->kind == PLUMB_LANE_DEVICE) {
+    } else if (l->kind == PLUMB_TRACK_DEVICE) {
         plumb_buf_str(out, " (");
-        plumb_table_put_lane(out, rows->t, plumb_export_device(rows->t, lane));
+        plumb_table_put_track(out, rows->t, plumb_export_device(rows->t, track));
         plumb_buf_char(out, ')');
     }
 }

@@ -1,4 +1,4 @@
-/* speedscope.c: a profile of kind "evented" for each lane with spans, in speedscope's format
+/* speedscope.c: a profile of kind "evented" for each track with spans, in speedscope's format
  * (https://www.speedscope.app/file-format-schema.json): frames are names, events open and close
  * them in the order of time, which the table's nesting gives. */
 #include <inttypes.h>
@@ -91,17 +91,17 @@ static void put_events(struct speedscope *s, struct plumb_table_range range)
         put_event(s, 'C', stack[depth - 1], plumb_table_end_ns(s->t, stack[depth - 1]));
 }
 
-static void put_profile(struct speedscope *s, uint32_t lane, bool first)
+static void put_profile(struct speedscope *s, uint32_t track, bool first)
 {
     struct plumb_buf name = {0};
-    plumb_export_row_name(&name, &s->rows, lane);
+    plumb_export_row_name(&name, &s->rows, track);
     plumb_buf_str(&s->buf, first ? "\n{\"type\":\"evented\",\"name\":"
                                  : ",\n{\"type\":\"evented\",\"name\":");
     put_text(s, name.data ? name.data : "");
     plumb_buf_str(&s->buf, ",\"unit\":\"microseconds\",\"startValue\":0,\"endValue\":");
     put_us(&s->buf, s->t->end_ns);
     plumb_buf_str(&s->buf, ",\"events\":[");
-    put_events(s, s->t->lanes[lane].slices);
+    put_events(s, s->t->tracks[track].slices);
     plumb_buf_str(&s->buf, "]}");
     plumb_export_take(s->x, &s->buf);
     s->buf.failed |= name.failed;
@@ -120,7 +120,7 @@ int plumb_export_speedscope(struct plumb_export_out *out, const struct plumb_tab
         goto out;
     put_frames(&s);
     for (uint32_t i = 0; i < s.rows.count && !out->failed; i++)
-        put_profile(&s, s.rows.lanes[i], i == 0);
+        put_profile(&s, s.rows.tracks[i], i == 0);
     plumb_buf_str(&s.buf, "],\n\"name\":");
     put_text(&s, name);
     plumb_buf_str(&s.buf, "}\n");

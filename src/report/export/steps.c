@@ -6,7 +6,7 @@
 
 #include "base/map.h"
 
-/* Facts about a lane. */
+/* Facts about a track. */
 struct stepper {
     uint32_t steps; /* different ones */
     bool adopts;    /* contexts of other threads, and their steps with them */
@@ -23,12 +23,12 @@ struct plumb_export_step plumb_export_step_of(const struct plumb_table *t, uint3
     return (struct plumb_export_step){true, t->slices.parent[slice], t->slice_args.value[arg].i64};
 }
 
-/* In traces of plumb, other lanes than threads have the steps of the threads that launched the
+/* In traces of plumb, other tracks than threads have the steps of the threads that launched the
  * work. */
-static bool may_step(const struct plumb_table *t, const struct plumb_export_lane *lanes,
-                     uint32_t lane)
+static bool may_step(const struct plumb_table *t, const struct plumb_export_track *tracks,
+                     uint32_t track)
 {
-    return t->lanes[lane].kind == PLUMB_LANE_THREAD || (!t->plumb && !lanes[lane].device);
+    return t->tracks[track].kind == PLUMB_TRACK_THREAD || (!t->plumb && !tracks[track].device);
 }
 
 static bool count_steps(const struct plumb_table *t, uint32_t key, struct stepper *of)
@@ -37,12 +37,12 @@ static bool count_steps(const struct plumb_table *t, uint32_t key, struct steppe
     bool done = true;
     for (uint32_t i = 0; i < t->slices.count && done; i++) {
         struct plumb_export_step step = plumb_export_step_of(t, i, key);
-        uint32_t lane = t->slices.lane[i];
-        uint64_t pair = ((uint64_t)step.step * UINT64_C(0x9e3779b97f4a7c15)) ^ lane;
+        uint32_t track = t->slices.track[i];
+        uint64_t pair = ((uint64_t)step.step * UINT64_C(0x9e3779b97f4a7c15)) ^ track;
         pair += pair == 0;
         if (!step.known || plumb_map_get(&seen, pair))
             continue;
-        of[lane].steps++;
+        of[track].steps++;
         done = plumb_map_put(&seen, pair, 1) == 0;
     }
     plumb_map_fini(&seen);
@@ -55,33 +55,33 @@ static void look_for_adoptions(const struct plumb_table *t, struct stepper *of)
     for (uint32_t i = 0; i < t->flow_count; i++) {
         const struct plumb_table_flow *f = &t->flows[i];
         if (f->from.instant && !f->to.instant && t->instants.name[f->from.row] == capture &&
-            t->instants.lane[f->from.row] != t->slices.lane[f->to.row])
-            of[t->slices.lane[f->to.row]].adopts = true;
+            t->instants.track[f->from.row] != t->slices.track[f->to.row])
+            of[t->slices.track[f->to.row]].adopts = true;
     }
 }
 
-/* Whether lane `a`, which comes after lane `b`, is the better choice. */
+/* Whether track `a`, which comes after track `b`, is the better choice. */
 static bool is_better(const struct plumb_table *t, const struct stepper *of, uint32_t a, uint32_t b)
 {
     if (of[a].steps != of[b].steps)
         return of[a].steps > of[b].steps;
     if (of[a].adopts != of[b].adopts)
         return of[b].adopts;
-    return t->lanes[a].kind == PLUMB_LANE_THREAD && t->lanes[a].tid == t->lanes[a].pid;
+    return t->tracks[a].kind == PLUMB_TRACK_THREAD && t->tracks[a].tid == t->tracks[a].pid;
 }
 
-uint8_t *plumb_export_steppers(const struct plumb_table *t, const struct plumb_export_lane *lanes,
+uint8_t *plumb_export_steppers(const struct plumb_table *t, const struct plumb_export_track *tracks,
                                uint32_t key)
 {
-    struct stepper *of = calloc(t->lane_count + (size_t)1, sizeof *of);
-    uint8_t *chosen = calloc(t->lane_count + (size_t)1, 1);
-    struct plumb_map best = {0}; /* pid + 1 -> lane + 1 */
+    struct stepper *of = calloc(t->track_count + (size_t)1, sizeof *of);
+    uint8_t *chosen = calloc(t->track_count + (size_t)1, 1);
+    struct plumb_map best = {0}; /* pid + 1 -> track + 1 */
     bool done = of && chosen && (key == UINT32_MAX || count_steps(t, key, of));
     if (done)
         look_for_adoptions(t, of);
-    for (uint32_t i = 0; done && i < t->lane_count; i++) {
-        uint64_t pid = (uint64_t)lanes[i].pid + 1, known = plumb_map_get(&best, pid);
-        if (!of[i].steps || !may_step(t, lanes, i) ||
+    for (uint32_t i = 0; done && i < t->track_count; i++) {
+        uint64_t pid = (uint64_t)tracks[i].pid + 1, known = plumb_map_get(&best, pid);
+        if (!of[i].steps || !may_step(t, tracks, i) ||
             (known && !is_better(t, of, i, (uint32_t)known - 1)))
             continue;
         if (known)

@@ -3,7 +3,7 @@
 #ifndef PLUMB_REPORT_EXPORT_STEPS_H
 #define PLUMB_REPORT_EXPORT_STEPS_H
 
-#include "report/export/lanes.h"
+#include "report/export/tracks.h"
 
 struct plumb_export_step {
     bool known;
@@ -21,8 +21,8 @@ static inline bool plumb_export_same_step(struct plumb_export_step a, struct plu
 
 /* Chooses one thread of each process, the one with the most different steps. Among equals the
  * steps of a thread that adopts contexts belong to the other, and the main thread comes first.
- * Returns a flag for each lane, to be freed with free(); NULL: out of memory. */
-uint8_t *plumb_export_steppers(const struct plumb_table *t, const struct plumb_export_lane *lanes,
+ * Returns a flag for each track, to be freed with free(); NULL: out of memory. */
+uint8_t *plumb_export_steppers(const struct plumb_table *t, const struct plumb_export_track *tracks,
                                uint32_t key);
 
 #endif

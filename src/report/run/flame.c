@@ -14,14 +14,14 @@
 
 #define NONE UINT32_MAX
 
-enum { LANES = 3 };
+enum { KINDS = 3 };
 
 /* A place while it is laid out. */
 struct spot {
     uint32_t above;   /* the place it is drawn below; NONE: outermost */
     uint32_t below;   /* where an outermost place that ran apart hangs in the tree, or NONE */
     uint32_t root;    /* outermost place around it */
-    uint32_t section; /* its group times LANES plus its lane */
+    uint32_t section; /* its group times KINDS plus its kind */
     uint32_t level;
     bool drawn;      /* chosen, and has time */
     bool shown;      /* has a box of its own */
@@ -96,12 +96,12 @@ static int find_groups(struct layout *l)
         for (;; key++) {
             key += key == 0;
             known = plumb_map_get(&groups, key);
-            if (!known || same_group(l->sides[(known - 1) * LANES].node, node))
+            if (!known || same_group(l->sides[(known - 1) * KINDS].node, node))
                 break;
         }
         if (!known) {
-            known = l->side_count / LANES + 1;
-            for (int lane = 0; lane < LANES; lane++)
+            known = l->side_count / KINDS + 1;
+            for (int kind = 0; kind < KINDS; kind++)
                 l->sides[l->side_count++].node = node;
             rc = plumb_map_put(&groups, key, known);
         }
@@ -111,9 +111,9 @@ static int find_groups(struct layout *l)
     return rc;
 }
 
-static uint32_t section_of(const struct layout *l, size_t i, enum plumb_flame_lane lane)
+static uint32_t section_of(const struct layout *l, size_t i, enum plumb_flame_kind kind)
 {
-    return l->group_of[place_of(l, i)->node] * LANES + (uint32_t)lane;
+    return l->group_of[place_of(l, i)->node] * KINDS + (uint32_t)kind;
 }
 
 /* ---- Parents and children -------------------------------------------------------------------- */
@@ -394,7 +394,7 @@ static size_t make_sections(struct layout *l, struct plumb_flame *out)
         out->sections[out->section_count++] = (struct plumb_flame_section){
             .pipeline = side->node->pipeline,
             .phase = side->node->phase,
-            .lane = (enum plumb_flame_lane)(i % LANES),
+            .kind = (enum plumb_flame_kind)(i % KINDS),
             .width_ns = side->width_ns,
             .levels = side->levels,
             .first = boxes,
@@ -485,7 +485,7 @@ static bool reserve(struct layout *l)
     l->first = calloc(l->n + 2, sizeof *l->first);
     l->children = calloc(l->n + 1, sizeof *l->children);
     l->group_of = calloc(l->t->node_count + 1, sizeof *l->group_of);
-    l->sides = calloc(LANES * (l->t->node_count + 1), sizeof *l->sides);
+    l->sides = calloc(KINDS * (l->t->node_count + 1), sizeof *l->sides);
     l->ranked = calloc(l->n + 1, sizeof *l->ranked);
     return l->kept && l->spots && l->first && l->children && l->group_of && l->sides && l->ranked &&
            find_groups(l) == PLUMB_OK;

@@ -26,11 +26,11 @@
 #include "model/timing.h"
 #include "summary/table.h"
 
-enum plumb_flame_lane { PLUMB_FLAME_NESTED, PLUMB_FLAME_APART, PLUMB_FLAME_ASYNC };
+enum plumb_flame_kind { PLUMB_FLAME_NESTED, PLUMB_FLAME_APART, PLUMB_FLAME_ASYNC };
 
 struct plumb_flame_section {
     const char *pipeline, *phase;
-    enum plumb_flame_lane lane;
+    enum plumb_flame_kind kind;
     double width_ns;
     uint32_t levels;
     size_t first, count; /* boxes */

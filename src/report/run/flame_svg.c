@@ -220,9 +220,9 @@ static void put_box(struct picture *p, const struct plumb_flame_section *s,
 
 /* ---- Sections -------------------------------------------------------------------------------- */
 
-static const char *lane_note(enum plumb_flame_lane lane)
+static const char *kind_note(enum plumb_flame_kind kind)
 {
-    switch (lane) {
+    switch (kind) {
     case PLUMB_FLAME_ASYNC:
         return "Async spans overlap each other and all other spans; they are in no sum.";
     case PLUMB_FLAME_APART:
@@ -235,11 +235,11 @@ static const char *lane_note(enum plumb_flame_lane lane)
 
 static void put_section(struct picture *p, const struct plumb_flame_section *s)
 {
-    static const char *const lanes[] = {"", "apart, ", "async, "};
+    static const char *const kinds[] = {"", "apart, ", "async, "};
     struct plumb_buf *out = p->out;
     struct plumb_buf heading = {0};
-    const char *note = lane_note(s->lane);
-    plumb_buf_printf(&heading, "%sphase ", lanes[s->lane]);
+    const char *note = kind_note(s->kind);
+    plumb_buf_printf(&heading, "%sphase ", kinds[s->kind]);
     plumb_buf_str(&heading, s->phase);
     plumb_buf_str(&heading, ", pipeline ");
     plumb_buf_str(&heading, s->pipeline);

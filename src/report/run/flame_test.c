@@ -90,12 +90,12 @@ static const struct plumb_flame_box *box_of(const struct plumb_flame *f, const c
     return NULL;
 }
 
-static enum plumb_flame_lane lane_of(const struct plumb_flame *f, const struct plumb_flame_box *b)
+static enum plumb_flame_kind lane_of(const struct plumb_flame *f, const struct plumb_flame_box *b)
 {
     for (size_t i = 0; i < f->section_count; i++)
         if (b >= f->boxes + f->sections[i].first &&
             b < f->boxes + f->sections[i].first + f->sections[i].count)
-            return f->sections[i].lane;
+            return f->sections[i].kind;
     return PLUMB_FLAME_NESTED;
 }
 
@@ -201,7 +201,7 @@ static void phases_and_pipelines_have_rows_of_their_own(void **state)
     assert_int_equal(f.section_count, 2);
     assert_string_equal(f.sections[0].pipeline, "prog");
     assert_string_equal(f.sections[1].pipeline, "audio");
-    assert_int_equal(f.sections[1].lane, PLUMB_FLAME_ASYNC);
+    assert_int_equal(f.sections[1].kind, PLUMB_FLAME_ASYNC);
     plumb_flame_fini(&f);
     f = laid_out(&t, (struct plumb_flame_options){.summary.pipeline = "audio"});
     assert_int_equal(f.section_count, 1);

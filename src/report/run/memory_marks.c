@@ -5,7 +5,7 @@
 
 #include "report/run/memory_picture.h"
 
-enum { LANE = 16, MOST_POOLS = 12, MOST_OWNERS = 10 }; /* of pools and owners: in one hover text */
+enum { ROW = 16, MOST_POOLS = 12, MOST_OWNERS = 10 }; /* of pools and owners: in one hover text */
 
 static double larger(double a, double b)
 {
@@ -14,7 +14,7 @@ static double larger(double a, double b)
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
 
-static void put_stage_title(struct plumb_memory_picture *p, const struct plumb_stage_lane_run *r)
+static void put_stage_title(struct plumb_memory_picture *p, const struct plumb_stage_row_run *r)
 {
     const struct plumb_timing_stage_run *run = r->run;
     struct plumb_buf *out = p->out;
@@ -39,19 +39,19 @@ static void put_stage_title(struct plumb_memory_picture *p, const struct plumb_s
     plumb_buf_str(out, "</title>");
 }
 
-static void put_stage(struct plumb_memory_picture *p, const struct plumb_stage_lane_run *r)
+static void put_stage(struct plumb_memory_picture *p, const struct plumb_stage_row_run *r)
 {
     double begin = plumb_memory_x(p, (double)r->run->begin_ns);
     double width =
         plumb_memory_x(p, (double)r->run->begin_ns + (double)r->run->duration_ns) - begin;
-    double y = p->y + LANE * (double)r->lane;
+    double y = p->y + ROW * (double)r->row;
     plumb_buf_str(p->out, "<g class=\"r\">");
     put_stage_title(p, r);
     plumb_buf_str(p->out, "<rect");
     plumb_svg_attribute(p->out, "x", begin);
     plumb_svg_attribute(p->out, "y", y);
     plumb_svg_attribute(p->out, "width", larger(width, 0.5));
-    plumb_svg_attribute(p->out, "height", LANE - 1);
+    plumb_svg_attribute(p->out, "height", ROW - 1);
     plumb_buf_printf(p->out, " fill=\"#%06x\"%s/>",
                      (unsigned)plumb_svg_colour(r->node->name, PLUMB_SVG_COOL),
                      r->run->failed ? " stroke=\"#b91c1c\" stroke-width=\"2\"" : "");
@@ -66,23 +66,23 @@ static void put_stage(struct plumb_memory_picture *p, const struct plumb_stage_l
     plumb_buf_str(p->out, "</g>\n");
 }
 
-void plumb_memory_put_lanes(struct plumb_memory_picture *p)
+void plumb_memory_put_rows(struct plumb_memory_picture *p)
 {
-    if (p->lanes.count == 0)
+    if (p->rows.count == 0)
         return;
     p->y += PLUMB_MEMORY_LINE;
     plumb_svg_label(p->out, "q", PLUMB_MEMORY_MARGIN, p->y + 12,
                     PLUMB_MEMORY_LEFT - PLUMB_MEMORY_MARGIN, "stages");
-    for (size_t i = 0; i < p->lanes.count; i++)
-        put_stage(p, &p->lanes.runs[i]);
-    p->y += LANE * (double)p->lanes.lanes;
+    for (size_t i = 0; i < p->rows.count; i++)
+        put_stage(p, &p->rows.runs[i]);
+    p->y += ROW * (double)p->rows.rows;
 }
 
 void plumb_memory_put_shades(struct plumb_memory_picture *p, const struct plumb_memory_plot *plot)
 {
     plumb_buf_str(p->out, "<g opacity=\"0.3\" pointer-events=\"none\">\n");
-    for (size_t i = 0; i < p->lanes.count; i++) {
-        const struct plumb_timing_stage_run *run = p->lanes.runs[i].run;
+    for (size_t i = 0; i < p->rows.count; i++) {
+        const struct plumb_timing_stage_run *run = p->rows.runs[i].run;
         double begin = plumb_memory_x(p, (double)run->begin_ns);
         double width = plumb_memory_x(p, (double)run->begin_ns + (double)run->duration_ns) - begin;
         if (run->depth > 0 || width < 1)
@@ -94,7 +94,7 @@ void plumb_memory_put_shades(struct plumb_memory_picture *p, const struct plumb_
         plumb_svg_attribute(p->out, "height", plot->height);
         plumb_buf_printf(
             p->out, " fill=\"#%06x\" fill-opacity=\"0.8\" stroke=\"#888\" stroke-width=\"0.5\"/>\n",
-            (unsigned)plumb_svg_colour(p->lanes.runs[i].node->name, PLUMB_SVG_COOL));
+            (unsigned)plumb_svg_colour(p->rows.runs[i].node->name, PLUMB_SVG_COOL));
     }
     plumb_buf_str(p->out, "</g>\n");
 }
@@ -135,12 +135,12 @@ static void put_running(struct plumb_memory_picture *p, double ns)
 {
     const char *before = "\nwhile running: ";
     size_t n = 0;
-    for (size_t i = 0; i < p->lanes.count && n < MOST_OWNERS; i++) {
-        const struct plumb_timing_stage_run *run = p->lanes.runs[i].run;
+    for (size_t i = 0; i < p->rows.count && n < MOST_OWNERS; i++) {
+        const struct plumb_timing_stage_run *run = p->rows.runs[i].run;
         if (ns < (double)run->begin_ns || ns > (double)run->begin_ns + (double)run->duration_ns)
             continue;
         plumb_buf_str(p->out, before);
-        plumb_memory_put_name(p->out, p->lanes.runs[i].node->name);
+        plumb_memory_put_name(p->out, p->rows.runs[i].node->name);
         before = ", ";
         n++;
     }

@@ -6,7 +6,7 @@
 #include "report/picture/chart.h"
 #include "report/picture/svg.h"
 #include "report/run/render.h"
-#include "report/run/stage_lanes.h"
+#include "report/run/stage_rows.h"
 
 enum {
     PLUMB_MEMORY_WIDTH = 1200,
@@ -27,7 +27,7 @@ struct plumb_memory_picture {
     const struct plumb_timing *t;
     const struct plumb_render_options *options;
     struct plumb_buf *out;
-    struct plumb_stage_lanes lanes;
+    struct plumb_stage_rows rows;
     struct plumb_chart_axis time;
     uint32_t request; /* whose time is shown; PLUMB_TIMING_NONE: the whole run */
     struct plumb_memory_panel panels[PLUMB_MEMORY_PANELS];
@@ -66,7 +66,7 @@ void plumb_memory_put_rule(struct plumb_memory_picture *p, double x1, double y1,
                            double y2);
 
 /* memory_marks.c */
-void plumb_memory_put_lanes(struct plumb_memory_picture *p);
+void plumb_memory_put_rows(struct plumb_memory_picture *p);
 void plumb_memory_put_checkpoint_names(struct plumb_memory_picture *p);
 /* Drawn below the lines: the outermost stages. Where they overlap on several threads the shade gets
  * darker. */

@@ -182,9 +182,9 @@ static void find_range(struct plumb_memory_picture *p)
             to_ns = larger(
                 to_ns,
                 (double)t->memory.series[i].points[t->memory.series[i].point_count - 1].at_ns);
-    for (size_t i = 0; i < p->lanes.count; i++)
-        to_ns = larger(to_ns, (double)p->lanes.runs[i].run->begin_ns +
-                                  (double)p->lanes.runs[i].run->duration_ns);
+    for (size_t i = 0; i < p->rows.count; i++)
+        to_ns = larger(to_ns, (double)p->rows.runs[i].run->begin_ns +
+                                  (double)p->rows.runs[i].run->duration_ns);
     p->time = plumb_chart_time(0, to_ns, 12);
 }
 
@@ -448,11 +448,11 @@ static void put_head(struct plumb_memory_picture *p)
         plumb_buf_str(&b, t->requests[p->request].id);
         put_text(p, "q", &b);
     }
-    if (p->lanes.left_out + t->stage_runs_lost > 0) {
+    if (p->rows.left_out + t->stage_runs_lost > 0) {
         plumb_buf_printf(&b,
-                         "%zu runs of stages are not drawn: there is no lane left for them, or "
+                         "%zu runs of stages are not drawn: there is no row left for them, or "
                          "newer ones took their place.",
-                         p->lanes.left_out + (size_t)t->stage_runs_lost);
+                         p->rows.left_out + (size_t)t->stage_runs_lost);
         put_text(p, "q", &b);
     }
     if (p->left_out > 0) {
@@ -476,7 +476,7 @@ static void put_body(struct plumb_memory_picture *p)
                           ".r text{pointer-events:none}\n"
                           ".p{paint-order:stroke;stroke:#fff;stroke-width:3}\n</style>\n");
     put_head(p);
-    plumb_memory_put_lanes(p);
+    plumb_memory_put_rows(p);
     plumb_memory_put_checkpoint_names(p);
     if (p->panel_count == 0)
         put_empty(p);
@@ -489,7 +489,7 @@ void plumb_render_memory_svg(const struct plumb_render_input *in, struct plumb_b
     struct plumb_buf body = {0}; /* the head states the height, which the body tells */
     struct plumb_memory_picture p = {
         .t = in->timing, .options = in->options, .out = &body, .request = in->request};
-    if (plumb_stage_lanes_init(&p.lanes, p.t, &in->options->summary, p.request, NULL) < 0) {
+    if (plumb_stage_rows_init(&p.rows, p.t, &in->options->summary, p.request, NULL) < 0) {
         out->failed = true;
         return;
     }
@@ -502,5 +502,5 @@ void plumb_render_memory_svg(const struct plumb_render_input *in, struct plumb_b
         plumb_buf_append(out, body.data, body.len);
     plumb_svg_close(out);
     plumb_buf_fini(&body);
-    plumb_stage_lanes_fini(&p.lanes);
+    plumb_stage_rows_fini(&p.rows);
 }

@@ -16,7 +16,7 @@ struct plumb_trace_sight {
     const struct plumb_table *t;
     const char *path;
     const plumb_trace_view *view;
-    struct plumb_span_rows nodes, threads; /* over all lanes; by lane */
+    struct plumb_span_rows nodes, threads; /* over all tracks; by track */
     struct plumb_gaps gaps;
     struct plumb_step_marks marks;
     struct plumb_steps steps;
@@ -40,7 +40,7 @@ const struct plumb_trace_section *plumb_trace_sections(size_t *n);
 /* Rows that a table shows of `n`. */
 size_t plumb_trace_shown(const struct plumb_trace_sight *s, size_t n);
 /* "io", or a substitute for an empty name; the text is the arena's. */
-const char *plumb_trace_lane_name(const struct plumb_trace_sight *s, uint32_t lane);
+const char *plumb_trace_track_name(const struct plumb_trace_sight *s, uint32_t track);
 /* "step=3 why=nan"; NULL: a slice without args. Addresses of its call stack have names. */
 const char *plumb_trace_args_text(const struct plumb_trace_sight *s, uint32_t slice);
 

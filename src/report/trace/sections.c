@@ -20,10 +20,10 @@ static const char *keep(const struct plumb_trace_sight *s, struct plumb_buf *b)
     return text ? text : "";
 }
 
-const char *plumb_trace_lane_name(const struct plumb_trace_sight *s, uint32_t lane)
+const char *plumb_trace_track_name(const struct plumb_trace_sight *s, uint32_t track)
 {
     struct plumb_buf b = {0};
-    plumb_table_put_lane(&b, s->t, lane);
+    plumb_table_put_track(&b, s->t, track);
     return keep(s, &b);
 }
 
@@ -64,11 +64,11 @@ static const char *phase_of(const struct plumb_trace_sight *s, uint32_t category
 }
 
 /* The three cells that say where: thread, its number, and the process where there are several. */
-static void add_lane(struct plumb_grid *g, const struct plumb_trace_sight *s, uint32_t lane)
+static void add_track(struct plumb_grid *g, const struct plumb_trace_sight *s, uint32_t track)
 {
-    const struct plumb_table_lane *l = &s->t->lanes[lane];
-    plumb_grid_text(g, plumb_trace_lane_name(s, lane));
-    if (l->has_tid && l->kind == PLUMB_LANE_THREAD)
+    const struct plumb_table_track *l = &s->t->tracks[track];
+    plumb_grid_text(g, plumb_trace_track_name(s, track));
+    if (l->has_tid && l->kind == PLUMB_TRACK_THREAD)
         plumb_grid_signed(g, l->tid);
     else
         plumb_grid_none(g);
@@ -107,7 +107,7 @@ static void add_durations(struct plumb_grid *g, const struct plumb_durations *d)
         "category", "Phase", PLUMB_GRID_TEXT,                                                      \
             "what the runs were for; of other tools: their category"                               \
     }
-#define LANE                                                                                       \
+#define TRACK                                                                                      \
     {"thread", "Thread", PLUMB_GRID_TEXT, "or the queue, or whatever else has a row of its own"},  \
         {"tid", "TID", PLUMB_GRID_WHOLE, NULL},                                                    \
     {                                                                                              \
@@ -153,7 +153,7 @@ static void fill_nodes(struct plumb_grid *g, const struct plumb_trace_sight *s, 
         const struct plumb_span_row *row = &s->nodes.rows[i];
         plumb_grid_text(g, plumb_table_text(s->t, row->name));
         plumb_grid_text(g, phase_of(s, row->category));
-        plumb_grid_whole(g, row->lanes);
+        plumb_grid_whole(g, row->tracks);
         add_times(g, row);
     }
     *more = s->nodes.count - shown;
@@ -161,14 +161,14 @@ static void fill_nodes(struct plumb_grid *g, const struct plumb_trace_sight *s, 
 
 static void fill_threads(struct plumb_grid *g, const struct plumb_trace_sight *s, size_t *more)
 {
-    static const struct plumb_grid_column columns[] = {NAME, PHASE, LANE, TIMES};
+    static const struct plumb_grid_column columns[] = {NAME, PHASE, TRACK, TIMES};
     size_t shown = plumb_trace_shown(s, s->threads.count);
     plumb_grid_init(g, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
         const struct plumb_span_row *row = &s->threads.rows[i];
         plumb_grid_text(g, plumb_table_text(s->t, row->name));
         plumb_grid_text(g, phase_of(s, row->category));
-        add_lane(g, s, row->lane);
+        add_track(g, s, row->track);
         add_times(g, row);
     }
     *more = s->threads.count - shown;
@@ -176,10 +176,10 @@ static void fill_threads(struct plumb_grid *g, const struct plumb_trace_sight *s
 
 /* ---- Threads and gaps ----------------------------------------------------------------------- */
 
-static void fill_lanes(struct plumb_grid *g, const struct plumb_trace_sight *s, size_t *more)
+static void fill_tracks(struct plumb_grid *g, const struct plumb_trace_sight *s, size_t *more)
 {
     static const struct plumb_grid_column columns[] = {
-        LANE,
+        TRACK,
         {"slices", "Spans", PLUMB_GRID_COUNT, "nested ones too"},
         {"first_ns", "First(ms)", PLUMB_GRID_NS, "when its first span begins"},
         {"last_ns", "Last(ms)", PLUMB_GRID_NS, "when its last one ends"},
@@ -187,12 +187,12 @@ static void fill_lanes(struct plumb_grid *g, const struct plumb_trace_sight *s, 
         {"idle_ns", "Idle(ms)", PLUMB_GRID_NS, "time without"},
         {"idle_percent", "Idle%", PLUMB_GRID_PERCENT, NULL},
         {"gaps", "Gaps", PLUMB_GRID_COUNT, "pieces that the idle time is in"}};
-    size_t shown = plumb_trace_shown(s, s->gaps.lane_count);
+    size_t shown = plumb_trace_shown(s, s->gaps.track_count);
     plumb_grid_init(g, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
-        const struct plumb_lane_row *row = &s->gaps.lanes[i];
+        const struct plumb_track_row *row = &s->gaps.tracks[i];
         double all_ns = (double)(row->busy_ns + row->idle_ns);
-        add_lane(g, s, row->lane);
+        add_track(g, s, row->track);
         plumb_grid_whole(g, row->slices);
         plumb_grid_whole(g, row->first_ns);
         plumb_grid_whole(g, row->last_ns);
@@ -201,13 +201,13 @@ static void fill_lanes(struct plumb_grid *g, const struct plumb_trace_sight *s, 
         plumb_grid_real(g, all_ns > 0 ? 100 * (double)row->idle_ns / all_ns : 0);
         plumb_grid_whole(g, row->gaps);
     }
-    *more = s->gaps.lane_count - shown;
+    *more = s->gaps.track_count - shown;
 }
 
 static void fill_gaps(struct plumb_grid *g, const struct plumb_trace_sight *s, size_t *more)
 {
     static const struct plumb_grid_column columns[] = {
-        LANE,
+        TRACK,
         {"start_ns", "At(ms)", PLUMB_GRID_NS, "when it begins"},
         {"dur_ns", "Idle(us)", PLUMB_GRID_US, "how long nothing runs"},
         {"after", "After", PLUMB_GRID_TEXT, "the span that ends before it"},
@@ -215,7 +215,7 @@ static void fill_gaps(struct plumb_grid *g, const struct plumb_trace_sight *s, s
     plumb_grid_init(g, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < s->gaps.gap_count; i++) {
         const struct plumb_gap *gap = &s->gaps.gaps[i];
-        add_lane(g, s, gap->lane);
+        add_track(g, s, gap->track);
         plumb_grid_whole(g, gap->ts_ns);
         plumb_grid_whole(g, gap->dur_ns);
         plumb_grid_text(g, plumb_table_text(s->t, s->t->slices.name[gap->after]));
@@ -280,7 +280,7 @@ static void fill_slowest(struct plumb_grid *g, const struct plumb_trace_sight *s
 {
     static const struct plumb_grid_column columns[] = {
         NAME,
-        LANE,
+        TRACK,
         {"start_ns", "At(ms)", PLUMB_GRID_NS, "when it begins"},
         {"dur_ns", "Took(us)", PLUMB_GRID_US, NULL},
         {"self_ns", "Self(us)", PLUMB_GRID_US, "without what ran inside"},
@@ -294,7 +294,7 @@ static void fill_slowest(struct plumb_grid *g, const struct plumb_trace_sight *s
         int64_t step;
         plumb_slice_inside(s->t, slice, inside, &rest, &self_ns);
         plumb_grid_text(g, plumb_table_text(s->t, s->t->slices.name[slice]));
-        add_lane(g, s, s->t->slices.lane[slice]);
+        add_track(g, s, s->t->slices.track[slice]);
         plumb_grid_whole(g, s->t->slices.ts_ns[slice]);
         plumb_grid_whole(g, s->t->slices.dur_ns[slice]);
         plumb_grid_whole(g, self_ns);
@@ -310,7 +310,7 @@ static void fill_slowest(struct plumb_grid *g, const struct plumb_trace_sight *s
 static void fill_drops(struct plumb_grid *g, const struct plumb_trace_sight *s, size_t *more)
 {
     static const struct plumb_grid_column columns[] = {
-        LANE,
+        TRACK,
         {"at_ns", "At(ms)", PLUMB_GRID_NS, "where they are missing"},
         {"name", "Node", PLUMB_GRID_TEXT, NULL},
         {"dropped", "Dropped", PLUMB_GRID_COUNT,
@@ -319,7 +319,7 @@ static void fill_drops(struct plumb_grid *g, const struct plumb_trace_sight *s, 
     plumb_grid_init(g, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
         const struct plumb_table_drop *drop = &s->t->drops[i];
-        add_lane(g, s, drop->lane);
+        add_track(g, s, drop->track);
         plumb_grid_whole(g, drop->ts_ns);
         plumb_grid_text(g, text_of(s, drop->name));
         add_unless_0(g, drop->count);
@@ -339,7 +339,7 @@ const struct plumb_trace_section *plumb_trace_sections(size_t *n)
     static const struct plumb_trace_section sections[] = {
         {"nodes", "Nodes", ALL | NODES, fill_nodes},
         {"nodes_by_thread", "Nodes by thread", ALL | NODES, fill_threads},
-        {"threads", "Threads", ALL | GAPS, fill_lanes},
+        {"threads", "Threads", ALL | GAPS, fill_tracks},
         {"gaps", "Largest gaps", ALL | GAPS, fill_gaps},
         {"stepped_nodes", "Steps", ALL | STEPS, fill_stepped},
         {"steps", "Each step", STEPS, fill_steps},

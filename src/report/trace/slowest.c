@@ -63,7 +63,7 @@ static void put_one(struct plumb_buf *out, const struct plumb_trace_sight *s, si
     plumb_buf_str(out, md ? " us** at " : " us at ");
     plumb_put_fixed(out, (double)slices->ts_ns[slice] / 1e6, 3, 0);
     plumb_buf_str(out, " ms on ");
-    put_name(out, plumb_trace_lane_name(s, slices->lane[slice]), md);
+    put_name(out, plumb_trace_track_name(s, slices->track[slice]), md);
     if (slices->parent[slice] != PLUMB_TABLE_NONE) {
         plumb_buf_str(out, ", inside ");
         put_name(out, plumb_table_text(s->t, slices->name[slices->parent[slice]]), md);

@@ -52,8 +52,8 @@ static int look(struct plumb_trace_sight *s, plumb_error *err)
         rc = choose_slowest(s, err);
         s->symbols = plumb_symbols_open(s->t);
     }
-    for (uint32_t i = 0; i < s->t->lane_count; i++)
-        processes += s->t->lanes[i].kind == PLUMB_LANE_PROCESS;
+    for (uint32_t i = 0; i < s->t->track_count; i++)
+        processes += s->t->tracks[i].kind == PLUMB_TRACK_PROCESS;
     s->processes = processes > 1;
     return rc;
 }
@@ -87,7 +87,7 @@ static void put_head(struct plumb_page *p, const struct plumb_trace_sight *s)
     plumb_buf_str(p->out, p->md ? "\n" : ": ");
     plumb_put_fixed(p->out, (double)t->end_ns / 1e9, 3, 0);
     plumb_buf_str(p->out, " s");
-    put_count(p->out, s->gaps.lane_count, " thread", " threads");
+    put_count(p->out, s->gaps.track_count, " thread", " threads");
     put_count(p->out, t->slices.count, " span", " spans");
     if (t->instants.count > 0)
         put_count(p->out, t->instants.count, " instant", " instants");
@@ -107,7 +107,7 @@ static void put_head(struct plumb_page *p, const struct plumb_trace_sight *s)
 static bool is_worth(const struct plumb_trace_section *section, const struct plumb_trace_sight *s,
                      const struct plumb_grid *g)
 {
-    if (s->view->kind == PLUMB_TRACE_VIEW_OVERVIEW && s->gaps.lane_count < 2 &&
+    if (s->view->kind == PLUMB_TRACE_VIEW_OVERVIEW && s->gaps.track_count < 2 &&
         strcmp(section->key, "nodes_by_thread") == 0)
         return false;
     return plumb_grid_rows(g) > 0;

@@ -1,6 +1,6 @@
-/* stage_lanes.c: each run goes into the first lane that is free when it begins, so that there are
- * only as many lanes as runs at the same time. Any thread; no state. */
-#include "report/run/stage_lanes.h"
+/* stage_rows.c: each run goes into the first row that is free when it begins, so that there are
+ * only as many rows as runs at the same time. Any thread; no state. */
+#include "report/run/stage_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 
 static int by_begin(const void *a, const void *b)
 {
-    const struct plumb_timing_stage_run *x = ((const struct plumb_stage_lane_run *)a)->run;
-    const struct plumb_timing_stage_run *y = ((const struct plumb_stage_lane_run *)b)->run;
+    const struct plumb_timing_stage_run *x = ((const struct plumb_stage_row_run *)a)->run;
+    const struct plumb_timing_stage_run *y = ((const struct plumb_stage_row_run *)b)->run;
     if (x->begin_ns != y->begin_ns)
         return x->begin_ns < y->begin_ns ? -1 : 1;
     if (x->duration_ns != y->duration_ns)
@@ -26,12 +26,11 @@ static bool chosen(const struct plumb_timing_stage_run *run, const struct plumb_
            (request == PLUMB_TIMING_NONE || run->request == request);
 }
 
-int plumb_stage_lanes_init(struct plumb_stage_lanes *out, const struct plumb_timing *t,
-                           const struct plumb_summary_options *o, uint32_t request,
-                           plumb_error *err)
+int plumb_stage_rows_init(struct plumb_stage_rows *out, const struct plumb_timing *t,
+                          const struct plumb_summary_options *o, uint32_t request, plumb_error *err)
 {
-    struct plumb_stage_lanes l = {NULL, 0, 0, 0};
-    double free_at[PLUMB_STAGE_LANES] = {0};
+    struct plumb_stage_rows l = {NULL, 0, 0, 0};
+    double free_at[PLUMB_STAGE_ROWS] = {0};
     size_t n = 0;
     l.runs = calloc(t->stage_run_count + 1, sizeof *l.runs);
     if (!l.runs)
@@ -39,29 +38,29 @@ int plumb_stage_lanes_init(struct plumb_stage_lanes *out, const struct plumb_tim
     for (size_t i = 0; i < t->stage_run_count; i++) {
         const struct plumb_timing_stage_run *run = &t->stage_runs[i];
         if (chosen(run, &t->nodes[run->node], o, request))
-            l.runs[n++] = (struct plumb_stage_lane_run){run, &t->nodes[run->node], 0};
+            l.runs[n++] = (struct plumb_stage_row_run){run, &t->nodes[run->node], 0};
     }
     qsort(l.runs, n, sizeof *l.runs, by_begin);
     for (size_t i = 0; i < n; i++) {
-        struct plumb_stage_lane_run r = l.runs[i];
+        struct plumb_stage_row_run r = l.runs[i];
         double begin_ns = (double)r.run->begin_ns;
-        while (r.lane < PLUMB_STAGE_LANES && free_at[r.lane] > begin_ns)
-            r.lane++;
-        if (r.lane == PLUMB_STAGE_LANES) {
+        while (r.row < PLUMB_STAGE_ROWS && free_at[r.row] > begin_ns)
+            r.row++;
+        if (r.row == PLUMB_STAGE_ROWS) {
             l.left_out++;
             continue;
         }
-        free_at[r.lane] = begin_ns + (double)r.run->duration_ns;
+        free_at[r.row] = begin_ns + (double)r.run->duration_ns;
         l.runs[l.count++] = r;
-        if (l.lanes < r.lane + 1)
-            l.lanes = r.lane + 1;
+        if (l.rows < r.row + 1)
+            l.rows = r.row + 1;
     }
     *out = l;
     return PLUMB_OK;
 }
 
-void plumb_stage_lanes_fini(struct plumb_stage_lanes *lanes)
+void plumb_stage_rows_fini(struct plumb_stage_rows *rows)
 {
-    free(lanes->runs);
-    *lanes = (struct plumb_stage_lanes){NULL, 0, 0, 0};
+    free(rows->runs);
+    *rows = (struct plumb_stage_rows){NULL, 0, 0, 0};
 }
