@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-enum { LANES = 8, STRIPE = 8 * LANES, STIR = 16 };
+enum { SUMS = 8, STRIPE = 8 * SUMS, STIR = 16 };
 
 /* The fraction of the square roots of the first primes. */
-static const uint64_t keys[LANES] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b,
-                                     0xa54ff53a5f1d36f1, 0x510e527fade682d1, 0x9b05688c2b3e6c1f,
-                                     0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
+static const uint64_t keys[SUMS] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b,
+                                    0xa54ff53a5f1d36f1, 0x510e527fade682d1, 0x9b05688c2b3e6c1f,
+                                    0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
 
 static inline uint64_t load64(const unsigned char *at)
 {
@@ -31,34 +31,34 @@ static inline uint64_t mix(uint64_t x)
 void plumb_content_hash_init(struct plumb_content_hash *hash)
 {
     memset(hash, 0, sizeof *hash);
-    memcpy(hash->lane, keys, sizeof keys);
+    memcpy(hash->sums, keys, sizeof keys);
 }
 
 /* The word itself goes to the neighbour, so that a half that is multiplied by 0 is not lost. */
-static inline void stripe(uint64_t lane[LANES], const unsigned char *at, uint64_t place)
+static inline void stripe(uint64_t sums[SUMS], const unsigned char *at, uint64_t place)
 {
-    for (int i = 0; i < LANES; i++) {
+    for (int i = 0; i < SUMS; i++) {
         uint64_t word = load64(at + 8 * i);
         uint64_t keyed = word ^ (keys[i] + place);
-        lane[i] += (keyed & 0xffffffff) * (keyed >> 32);
-        lane[i ^ 1] += word;
+        sums[i] += (keyed & 0xffffffff) * (keyed >> 32);
+        sums[i ^ 1] += word;
     }
 }
 
 /* Between two of these the key tells the order of stripes. */
-static void stir(uint64_t lane[LANES])
+static void stir(uint64_t sums[SUMS])
 {
-    for (int i = 0; i < LANES; i++)
-        lane[i] = (lane[i] ^ lane[i] >> 29 ^ keys[i]) * 0x9e3779b97f4a7c15;
+    for (int i = 0; i < SUMS; i++)
+        sums[i] = (sums[i] ^ sums[i] >> 29 ^ keys[i]) * 0x9e3779b97f4a7c15;
 }
 
 static void stripes(struct plumb_content_hash *hash, const unsigned char *at, size_t n)
 {
     for (; n > 0; n--, at += STRIPE) {
-        stripe(hash->lane, at, hash->stripe * UINT64_C(0xc2b2ae3d27d4eb4f));
+        stripe(hash->sums, at, hash->stripe * UINT64_C(0xc2b2ae3d27d4eb4f));
         hash->stripe = (hash->stripe + 1) % STIR;
         if (hash->stripe == 0)
-            stir(hash->lane);
+            stir(hash->sums);
     }
 }
 
@@ -93,8 +93,8 @@ uint64_t plumb_content_hash_end(const struct plumb_content_hash *hash)
         memset(h.held + h.filled, 0, STRIPE - h.filled);
         stripes(&h, h.held, 1);
     }
-    for (int i = 0; i < LANES; i++)
-        result = mix(result ^ mix(h.lane[i] + keys[i])) + (uint64_t)i;
+    for (int i = 0; i < SUMS; i++)
+        result = mix(result ^ mix(h.sums[i] + keys[i])) + (uint64_t)i;
     return result;
 }
 

@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 struct plumb_content_hash {
-    uint64_t lane[8];
+    uint64_t sums[8];
     uint64_t bytes;
-    uint32_t stripe; /* since the lanes were last stirred */
+    uint32_t stripe; /* since the sums were last stirred */
     uint32_t filled;
     unsigned char held[64];
 };

@@ -1,8 +1,8 @@
-/* moments_avx2.c: eight floats at a time. See moments_lanes.h. */
+/* moments_avx2.c: eight floats at a time. See moments_vectors.h. */
 #include <immintrin.h>
 #include <stdint.h>
 
-enum { LANES = 8 };
+enum { FLOATS = 8 };
 typedef __m256 vec;
 typedef __m256d wide;
 typedef __m256i tally;
@@ -57,11 +57,11 @@ static inline tally t_zeros(tally t, vec v)
 
 static inline uint64_t t_sum(tally t)
 {
-    uint32_t lane[LANES];
+    uint32_t count[FLOATS];
     uint64_t sum = 0;
-    _mm256_storeu_si256((__m256i *)(void *)lane, t);
-    for (int i = 0; i < LANES; i++)
-        sum += lane[i];
+    _mm256_storeu_si256((__m256i *)(void *)count, t);
+    for (int i = 0; i < FLOATS; i++)
+        sum += count[i];
     return sum;
 }
 
@@ -101,7 +101,7 @@ static inline struct octet load_bf16(const unsigned char *at)
     return (struct octet){even(a), odd(a), even(b), odd(b), even(c), odd(c), even(d), odd(d)};
 }
 
-#include "tensor/moments_lanes.h"
+#include "tensor/moments_vectors.h"
 
-const struct plumb_moments_kernels plumb_moments_avx2 = {"avx2", LANES_TABLE(f32), LANES_TABLE(f16),
-                                                         LANES_TABLE(bf16)};
+const struct plumb_moments_kernels plumb_moments_avx2 = {"avx2", VECTOR_TABLE(f32),
+                                                         VECTOR_TABLE(f16), VECTOR_TABLE(bf16)};

@@ -1,8 +1,8 @@
-/* moments_avx512.c: sixteen floats at a time. See moments_lanes.h. */
+/* moments_avx512.c: sixteen floats at a time. See moments_vectors.h. */
 #include <immintrin.h>
 #include <stdint.h>
 
-enum { LANES = 16 };
+enum { FLOATS = 16 };
 typedef __m512 vec;
 typedef __m512d wide;
 typedef __m512i tally;
@@ -82,11 +82,11 @@ static inline struct octet load_bf16(const unsigned char *at)
     return (struct octet){even(a), odd(a), even(b), odd(b), even(c), odd(c), even(d), odd(d)};
 }
 
-#include "tensor/moments_lanes.h"
+#include "tensor/moments_vectors.h"
 
-const struct plumb_moments_kernels plumb_moments_avx512 = {"avx512", LANES_TABLE(f32),
-                                                           LANES_TABLE(f16), LANES_TABLE(bf16)};
+const struct plumb_moments_kernels plumb_moments_avx512 = {"avx512", VECTOR_TABLE(f32),
+                                                           VECTOR_TABLE(f16), VECTOR_TABLE(bf16)};
 
 const struct plumb_moments_kernels plumb_moments_avx512bf16 = {
-    "avx512bf16", LANES_TABLE(f32), LANES_TABLE(f16),
-    LANES_TABLE_WITH(bf16, plumb_moments_bf16_dot)};
+    "avx512bf16", VECTOR_TABLE(f32), VECTOR_TABLE(f16),
+    VECTOR_TABLE_WITH(bf16, plumb_moments_bf16_dot)};

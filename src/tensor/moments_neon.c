@@ -1,8 +1,8 @@
-/* moments_neon.c: four floats at a time. See moments_lanes.h. */
+/* moments_neon.c: four floats at a time. See moments_vectors.h. */
 #include <arm_neon.h>
 #include <stdint.h>
 
-enum { LANES = 4 };
+enum { FLOATS = 4 };
 typedef float32x4_t vec;
 typedef float64x2_t wide;
 typedef uint32x4_t tally;
@@ -79,7 +79,7 @@ static inline struct octet load_bf16(const unsigned char *at)
                           low_bf16(c), high_bf16(c), low_bf16(d), high_bf16(d)};
 }
 
-#include "tensor/moments_lanes.h"
+#include "tensor/moments_vectors.h"
 
-const struct plumb_moments_kernels plumb_moments_neon = {"neon", LANES_TABLE(f32), LANES_TABLE(f16),
-                                                         LANES_TABLE(bf16)};
+const struct plumb_moments_kernels plumb_moments_neon = {"neon", VECTOR_TABLE(f32),
+                                                         VECTOR_TABLE(f16), VECTOR_TABLE(bf16)};

@@ -8,27 +8,27 @@
 #include <math.h>
 #include <stdbool.h>
 
-enum { LANES = 8 };
+enum { PARTS = 8 };
 
 static inline double magnitude(double x)
 {
     return x < 0 ? -x : x;
 }
 
-/* Sums and bounds, in lanes of their own, which the compiler can keep in vectors. */
+/* Sums and bounds, in PARTS independent parts, which the compiler can keep in vectors. */
 static double sums_and_bounds(const double *x, size_t n, struct plumb_totals *out)
 {
-    double sum[LANES];
-    double abs_sum[LANES];
-    double min[LANES];
-    double max[LANES];
+    double sum[PARTS];
+    double abs_sum[PARTS];
+    double min[PARTS];
+    double max[PARTS];
     size_t i = 0;
-    for (int k = 0; k < LANES; k++) {
+    for (int k = 0; k < PARTS; k++) {
         sum[k] = abs_sum[k] = 0;
         min[k] = max[k] = x[0];
     }
-    for (; i + LANES <= n; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
+    for (; i + PARTS <= n; i += PARTS) {
+        for (int k = 0; k < PARTS; k++) {
             sum[k] += x[i + k];
             abs_sum[k] += magnitude(x[i + k]);
             min[k] = x[i + k] < min[k] ? x[i + k] : min[k];
@@ -41,7 +41,7 @@ static double sums_and_bounds(const double *x, size_t n, struct plumb_totals *ou
         min[k] = x[i] < min[k] ? x[i] : min[k];
         max[k] = x[i] > max[k] ? x[i] : max[k];
     }
-    for (int k = 1; k < LANES; k++) {
+    for (int k = 1; k < PARTS; k++) {
         sum[0] += sum[k];
         abs_sum[0] += abs_sum[k];
         min[0] = min[k] < min[0] ? min[k] : min[0];
@@ -58,11 +58,11 @@ static double sums_and_bounds(const double *x, size_t n, struct plumb_totals *ou
 /* Distances from `origin`, the mean but for rounding; their sum says what the rounding was. */
 static void sum_squares(const double *x, size_t n, double origin, struct plumb_totals *out)
 {
-    double sum[LANES] = {0};
-    double squares[LANES] = {0};
+    double sum[PARTS] = {0};
+    double squares[PARTS] = {0};
     size_t i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        for (int k = 0; k < LANES; k++) {
+    for (; i + PARTS <= n; i += PARTS) {
+        for (int k = 0; k < PARTS; k++) {
             double d = x[i + k] - origin;
             sum[k] += d;
             squares[k] += d * d;
@@ -73,7 +73,7 @@ static void sum_squares(const double *x, size_t n, double origin, struct plumb_t
         sum[k] += d;
         squares[k] += d * d;
     }
-    for (int k = 1; k < LANES; k++) {
+    for (int k = 1; k < PARTS; k++) {
         sum[0] += sum[k];
         squares[0] += squares[k];
     }

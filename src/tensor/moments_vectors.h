@@ -1,15 +1,15 @@
-/* moments_lanes.h: the loop of moments.h over vectors of floats, for the files that are named after
- * an instruction set. Such a file first defines
+/* moments_vectors.h: the loop of moments.h over vectors of floats, for the files that are named
+ * after an instruction set. Such a file first defines
  *
- *     LANES                       floats of a vector
+ *     FLOATS                      floats of a vector
  *     vec, wide, tally            vectors of float, double, and counts
  *     v_set(x) v_add v_sub v_mul v_min v_max, v_fma(a, b, c) = a * b + c
  *     v_magnitudes(a, b)          |a| + |b|, rounded once
- *     v_least(v), v_most(v)       across the lanes
+ *     v_least(v), v_most(v)       across the vector
  *     V_REGISTER(v)               constraint of an operand of asm: read and written in a register
  *     w_zero(), w_add(w, v), w_sum(w)
- *     t_zero(), t_zeros(t, v), t_sum(t)      counts the lanes that are zero
- *     load_f32(at), load_f16, load_bf16      8 * LANES values as 8 vectors
+ *     t_zero(), t_zeros(t, v), t_sum(t)      counts the floats that are zero
+ *     load_f32(at), load_f16, load_bf16      8 * FLOATS values as 8 vectors
  *
  * on `struct octet`, then includes this one. Eight vectors are added up as a tree (3 roundings),
  * DEPTH such trees one after the other (12 more: the first is added to 0), and their sum is carried
@@ -21,10 +21,10 @@
 #include "tensor/moments.h"
 #include "tensor/small_float.h"
 
-enum { GROUP = 8 * LANES, DEPTH = 13, SOME = 16 };
+enum { GROUP = 8 * FLOATS, DEPTH = 13, SOME = 16 };
 enum { STREAMS = 4, AHEAD_BYTES = 4096, NEAR_BYTES = 131072 };
 
-#define LANES_INLINE static inline __attribute__((always_inline))
+#define VECTOR_INLINE static inline __attribute__((always_inline))
 
 typedef struct octet load_fn(const unsigned char *at);
 typedef double one_fn(const unsigned char *at);
@@ -33,14 +33,14 @@ typedef double one_fn(const unsigned char *at);
 #define TREE(op, x)                                                                                \
     op(op(op((x).a, (x).b), op((x).c, (x).d)), op(op((x).e, (x).f), op((x).g, (x).h)))
 
-LANES_INLINE vec tree_abs(struct octet x)
+VECTOR_INLINE vec tree_abs(struct octet x)
 {
     vec ab = v_magnitudes(x.a, x.b), cd = v_magnitudes(x.c, x.d);
     vec ef = v_magnitudes(x.e, x.f), gh = v_magnitudes(x.g, x.h);
     return v_add(v_add(ab, cd), v_add(ef, gh));
 }
 
-LANES_INLINE vec tree_squares(struct octet x)
+VECTOR_INLINE vec tree_squares(struct octet x)
 {
     vec ab = v_fma(x.b, x.b, v_mul(x.a, x.a));
     vec cd = v_fma(x.d, x.d, v_mul(x.c, x.c));
@@ -49,25 +49,25 @@ LANES_INLINE vec tree_squares(struct octet x)
     return v_add(v_add(ab, cd), v_add(ef, gh));
 }
 
-LANES_INLINE struct octet less(struct octet x, vec p)
+VECTOR_INLINE struct octet less(struct octet x, vec p)
 {
     return (struct octet){v_sub(x.a, p), v_sub(x.b, p), v_sub(x.c, p), v_sub(x.d, p),
                           v_sub(x.e, p), v_sub(x.f, p), v_sub(x.g, p), v_sub(x.h, p)};
 }
 
-LANES_INLINE tally tally_zeros(tally t, struct octet x)
+VECTOR_INLINE tally tally_zeros(tally t, struct octet x)
 {
     t = t_zeros(t_zeros(t_zeros(t_zeros(t, x.a), x.b), x.c), x.d);
     return t_zeros(t_zeros(t_zeros(t_zeros(t, x.e), x.f), x.g), x.h);
 }
 
-struct lanes {
+struct partial {
     vec sum, abs_sum, squares, min, max;
     tally zeros;
 };
 
 /* Once: left alone, the compiler lets each use of a value load it again, and loads are scarce. */
-LANES_INLINE struct octet loaded(struct octet x)
+VECTOR_INLINE struct octet loaded(struct octet x)
 {
     __asm__(""
             : V_REGISTER(x.a), V_REGISTER(x.b), V_REGISTER(x.c), V_REGISTER(x.d), V_REGISTER(x.e),
@@ -75,7 +75,7 @@ LANES_INLINE struct octet loaded(struct octet x)
     return x;
 }
 
-LANES_INLINE void add_group(struct lanes *l, struct octet x, vec pivot, unsigned flags)
+VECTOR_INLINE void add_group(struct partial *l, struct octet x, vec pivot, unsigned flags)
 {
     l->abs_sum = v_add(l->abs_sum, tree_abs(x));
     if (flags & PLUMB_MOMENTS_ZEROS)
@@ -94,7 +94,7 @@ LANES_INLINE void add_group(struct lanes *l, struct octet x, vec pivot, unsigned
 /* One line a prefetch: of `bytes`, at most 512, AHEAD_BYTES after `at`. It is not an access, so any
  * address will do. Into L1 if the loop is as fast as L2; otherwise into L2, to leave L1 to the
  * loop. */
-LANES_INLINE void prefetch(const unsigned char *at, size_t bytes, bool near)
+VECTOR_INLINE void prefetch(const unsigned char *at, size_t bytes, bool near)
 {
     uintptr_t ahead = (uintptr_t)at + AHEAD_BYTES;
 #define LINE(i)                                                                                    \
@@ -114,8 +114,8 @@ LANES_INLINE void prefetch(const unsigned char *at, size_t bytes, bool near)
 }
 
 /* Adds the values before the first group and after the last. */
-LANES_INLINE void add_rest(struct plumb_moments *out, const unsigned char *at, size_t n,
-                           size_t bytes, float pivot, one_fn one, unsigned flags)
+VECTOR_INLINE void add_rest(struct plumb_moments *out, const unsigned char *at, size_t n,
+                            size_t bytes, float pivot, one_fn one, unsigned flags)
 {
     double from = flags & PLUMB_MOMENTS_PIVOT ? (double)pivot : 0;
     for (size_t i = 0; i < n; i++) {
@@ -136,15 +136,15 @@ LANES_INLINE void add_rest(struct plumb_moments *out, const unsigned char *at, s
 /* How many groups each of STREAMS places of the block has, which take turns: memory that others use
  * too answers four streams half again as fast as one. 0: no places. A block this small is in the
  * second-level cache as a rule, which answers one stream best. */
-LANES_INLINE size_t lane_of(size_t groups, size_t bytes)
+VECTOR_INLINE size_t stream_of(size_t groups, size_t bytes)
 {
     return groups * GROUP * bytes < NEAR_BYTES ? 0 : groups / STREAMS;
 }
 
 /* Where group `g` lies, in groups. */
-LANES_INLINE size_t place(size_t g, size_t lane)
+VECTOR_INLINE size_t place(size_t g, size_t stream)
 {
-    return g < STREAMS * lane ? g % STREAMS * lane + g / STREAMS : g;
+    return g < STREAMS * stream ? g % STREAMS * stream + g / STREAMS : g;
 }
 
 struct totals {
@@ -152,7 +152,7 @@ struct totals {
 };
 
 /* Carries on in double what DEPTH groups, or less, have added up. */
-LANES_INLINE void carry_on(struct totals *t, struct lanes *l, unsigned flags)
+VECTOR_INLINE void carry_on(struct totals *t, struct partial *l, unsigned flags)
 {
     t->sum = w_add(t->sum, l->sum);
     t->abs_sum = w_add(t->abs_sum, l->abs_sum);
@@ -163,8 +163,8 @@ LANES_INLINE void carry_on(struct totals *t, struct lanes *l, unsigned flags)
 
 /* Fewer values than a group, among zeros, which change no plain sum. The compiler must not know how
  * many: it would copy by instructions that take longer to start than the C library takes. */
-LANES_INLINE void add_part(struct totals *t, struct lanes *l, const unsigned char *at, size_t n,
-                           size_t bytes, load_fn load)
+VECTOR_INLINE void add_part(struct totals *t, struct partial *l, const unsigned char *at, size_t n,
+                            size_t bytes, load_fn load)
 {
     unsigned char group[4 * GROUP];
     size_t room = GROUP * bytes, used = n * bytes;
@@ -177,27 +177,28 @@ LANES_INLINE void add_part(struct totals *t, struct lanes *l, const unsigned cha
 
 /* Values before the first one that starts a vector in memory: a load across two lines of the cache
  * takes twice as long, which float32 cannot hide. */
-LANES_INLINE size_t head_of(const unsigned char *at, size_t n, size_t bytes)
+VECTOR_INLINE size_t head_of(const unsigned char *at, size_t n, size_t bytes)
 {
-    size_t head = bytes == 4 ? (0 - (uintptr_t)at) % (4 * LANES) / 4 : 0;
+    size_t head = bytes == 4 ? (0 - (uintptr_t)at) % (4 * FLOATS) / 4 : 0;
     return head < n ? head : n;
 }
 
-LANES_INLINE void lanes_moments(struct plumb_moments *out, const unsigned char *at, size_t n,
-                                float pivot, size_t bytes, load_fn load, one_fn one, unsigned flags)
+VECTOR_INLINE void vector_moments(struct plumb_moments *out, const unsigned char *at, size_t n,
+                                  float pivot, size_t bytes, load_fn load, one_fn one,
+                                  unsigned flags)
 {
     const vec zero = v_set(0), from = v_set(pivot);
     const size_t head = head_of(at, n, bytes), groups = (n - head) / GROUP;
-    const size_t lane = lane_of(groups, bytes);
+    const size_t stream = stream_of(groups, bytes);
     const unsigned char *body = at + head * bytes, *rest = body + groups * GROUP * bytes;
     size_t left = (n - head) % GROUP;
     struct totals t = {w_zero(), w_zero(), w_zero()};
-    struct lanes l = {.sum = zero, .abs_sum = zero, .squares = zero, .zeros = t_zero()};
+    struct partial l = {.sum = zero, .abs_sum = zero, .squares = zero, .zeros = t_zero()};
     l.min = l.max = v_set((float)one(at));
     for (size_t g = 0; g < groups;) {
         size_t end = groups - g < DEPTH ? groups : g + DEPTH;
         for (; g < end; g++) {
-            const unsigned char *here = body + place(g, lane) * GROUP * bytes;
+            const unsigned char *here = body + place(g, stream) * GROUP * bytes;
             prefetch(here, GROUP * bytes, bytes == 4 && !(flags & PLUMB_MOMENTS_SPREAD));
             add_group(&l, loaded(load(here)), from, flags);
         }
@@ -213,49 +214,49 @@ LANES_INLINE void lanes_moments(struct plumb_moments *out, const unsigned char *
     add_rest(out, rest, left, bytes, pivot, one, flags);
 }
 
-LANES_INLINE double one_f32(const unsigned char *at)
+VECTOR_INLINE double one_f32(const unsigned char *at)
 {
     float x;
     memcpy(&x, at, sizeof x);
     return x;
 }
 
-LANES_INLINE double one_f16(const unsigned char *at)
+VECTOR_INLINE double one_f16(const unsigned char *at)
 {
     uint16_t x;
     memcpy(&x, at, sizeof x);
     return plumb_from_f16(x);
 }
 
-LANES_INLINE double one_bf16(const unsigned char *at)
+VECTOR_INLINE double one_bf16(const unsigned char *at)
 {
     uint16_t x;
     memcpy(&x, at, sizeof x);
     return plumb_from_bf16(x);
 }
 
-#define LANES_VARIANT(type, bytes, flags)                                                          \
+#define VECTOR_VARIANT(type, bytes, flags)                                                         \
     static void type##_##flags(struct plumb_moments *out, const void *values, size_t n,            \
                                float pivot)                                                        \
     {                                                                                              \
-        lanes_moments(out, values, n, pivot, bytes, load_##type, one_##type, flags);               \
+        vector_moments(out, values, n, pivot, bytes, load_##type, one_##type, flags);              \
     }
 
-#define LANES_VARIANTS(type, bytes)                                                                \
-    LANES_VARIANT(type, bytes, 0)                                                                  \
-    LANES_VARIANT(type, bytes, 1)                                                                  \
-    LANES_VARIANT(type, bytes, 2)                                                                  \
-    LANES_VARIANT(type, bytes, 3)                                                                  \
-    LANES_VARIANT(type, bytes, 5)                                                                  \
-    LANES_VARIANT(type, bytes, 7)
+#define VECTOR_VARIANTS(type, bytes)                                                               \
+    VECTOR_VARIANT(type, bytes, 0)                                                                 \
+    VECTOR_VARIANT(type, bytes, 1)                                                                 \
+    VECTOR_VARIANT(type, bytes, 2)                                                                 \
+    VECTOR_VARIANT(type, bytes, 3)                                                                 \
+    VECTOR_VARIANT(type, bytes, 5)                                                                 \
+    VECTOR_VARIANT(type, bytes, 7)
 
-#define LANES_TABLE(type) LANES_TABLE_WITH(type, type##_0)
+#define VECTOR_TABLE(type) VECTOR_TABLE_WITH(type, type##_0)
 /* With a function of the file's own for plain sums. */
-#define LANES_TABLE_WITH(type, sums)                                                               \
+#define VECTOR_TABLE_WITH(type, sums)                                                              \
     {                                                                                              \
         sums, type##_1, type##_2, type##_3, NULL, type##_5, NULL, type##_7                         \
     }
 
-LANES_VARIANTS(f32, 4)
-LANES_VARIANTS(f16, 2)
-LANES_VARIANTS(bf16, 2)
+VECTOR_VARIANTS(f32, 4)
+VECTOR_VARIANTS(f16, 2)
+VECTOR_VARIANTS(bf16, 2)
