@@ -320,7 +320,7 @@ static void finish_async(struct plumb_trace_live *t)
                 continue;
             start_track(t, l);
             if (l->track && plumb_trace_wants(t->filter, &l->state, NULL))
-                plumb_trace_track_open_async(l, &open);
+                plumb_thread_track_open_async(l, &open);
         }
     }
 }

@@ -346,7 +346,7 @@ static void on_async(void *self, const struct plumb_trace_state *s,
     l->spans++;
 }
 
-void plumb_trace_track_open_async(struct plumb_thread_track *l, const struct plumb_trace_async *a)
+void plumb_thread_track_open_async(struct plumb_thread_track *l, const struct plumb_trace_async *a)
 {
     struct plumb_trace_file *f = l->file;
     uint64_t begin_ns = plumb_trace_file_ns(f, a->begin_ticks);

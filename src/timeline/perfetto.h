@@ -111,7 +111,7 @@ void plumb_thread_track_slot(struct plumb_thread_track *l, const struct plumb_tr
                              const struct plumb_trace_slot *slot);
 void plumb_thread_track_gap(struct plumb_thread_track *l, const struct plumb_trace_gap *gap);
 /* After the process: an async span that was open. */
-void plumb_trace_track_open_async(struct plumb_thread_track *l, const struct plumb_trace_async *a);
+void plumb_thread_track_open_async(struct plumb_thread_track *l, const struct plumb_trace_async *a);
 /* The track of the thread again, in a file or sequence that goes on. */
 void plumb_thread_track_again(struct plumb_thread_track *l, const char *name);
 
