@@ -231,7 +231,7 @@ int plumb_report_render(char **out, const plumb_report *report, const plumb_repo
     int rc = plumb_report_options_take(&o, options, err);
     if (rc < 0 || (rc = plumb_choice_check(&report->load.timing, o.pipeline, o.phase, err)) < 0 ||
         (o.view == PLUMB_VIEW_SIGNATURES &&
-         (rc = plumb_signature_beside(&signature, &signatures, report->path, err)) < 0))
+         (rc = plumb_signature_of_report(&signature, &signatures, report->path, err)) < 0))
         return rc;
     plumb_render_options_fill(&render, &o);
     if (o.node && (rc = plumb_pattern_init(&node, o.node, err)) == PLUMB_OK) {

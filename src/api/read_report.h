@@ -21,7 +21,7 @@ void plumb_render_options_fill(struct plumb_render_options *out, const plumb_rep
 /* Reads the signatures of the run in the folder `report`, or those next to the file `report`.
  * `*there` false: it has none, and `out` stays as it is. Errors: those of
  * plumb_signature_read(). */
-int plumb_signature_beside(struct plumb_signature *out, bool *there, const char *report,
-                           plumb_error *err);
+int plumb_signature_of_report(struct plumb_signature *out, bool *there, const char *report,
+                              plumb_error *err);
 
 #endif

@@ -31,8 +31,8 @@ static int path_beside(char out[PATH_BYTES], const char *report, plumb_error *er
     return plumb_timing_signature_path(out, PATH_BYTES, inside, err);
 }
 
-int plumb_signature_beside(struct plumb_signature *out, bool *there, const char *report,
-                           plumb_error *err)
+int plumb_signature_of_report(struct plumb_signature *out, bool *there, const char *report,
+                              plumb_error *err)
 {
     char path[PATH_BYTES];
     int rc = path_beside(path, report, err);

@@ -90,13 +90,13 @@ static void start_track(struct plumb_trace_live *t, struct plumb_thread_track *l
 }
 
 /* Makes tracks for the thread blocks that are new, and for those that had no queue before. */
-static void meet_threads(struct plumb_trace_live *t)
+static void add_threads(struct plumb_trace_live *t)
 {
     const struct plumb_live_view *s = &t->file.source;
     uint64_t first = PLUMB_ACQUIRE(s->h->thread_off), off = first;
     size_t most = s->bytes / sizeof(struct plumb_live_thread) + 1;
     bool all = true;
-    while (off && off != t->met_off && most--) {
+    while (off && off != t->known_off && most--) {
         struct plumb_live_thread *live = thread_at(s, off);
         if (!live)
             return;
@@ -104,13 +104,13 @@ static void meet_threads(struct plumb_trace_live *t)
         off = live->next_off;
     }
     if (all)
-        t->met_off = first;
+        t->known_off = first;
 }
 
 static void for_tracks(struct plumb_trace_live *t,
                        void (*each)(struct plumb_trace_live *, struct plumb_thread_track *))
 {
-    meet_threads(t);
+    add_threads(t);
     for (uint32_t i = 0; i < t->track_count; i++)
         each(t, t->tracks[i]);
 }
@@ -250,7 +250,7 @@ static void fetch_track(const struct plumb_thread_track *l)
 /* All that they hold now. */
 static void take_all(struct plumb_trace_live *t)
 {
-    meet_threads(t);
+    add_threads(t);
     for (uint32_t i = 0; i < t->track_count; i++) {
         const struct plumb_trace_slot *next = NULL;
         if (i + 2 < t->track_count)

@@ -22,7 +22,7 @@ struct plumb_trace_live {
     uint32_t track_count, track_cap;
     uint32_t touched_from, touched_to; /* tracks with something to commit are among these */
     struct plumb_map track_of;         /* thread block offset -> index + 1 */
-    uint64_t met_off;                  /* thread block from which on all have tracks */
+    uint64_t known_off;                /* thread block from which on all have tracks */
     struct plumb_lane_drain drain;     /* of collectors */
     uint32_t fullest; /* of the pass: the largest part of a queue that was full, in 1/256 */
 };

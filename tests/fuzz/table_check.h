@@ -37,7 +37,7 @@ static inline void check_slices(const struct plumb_table *t)
             demand(s->parent[i] < i && s->track[s->parent[i]] == s->track[i]);
             demand(s->depth[s->parent[i]] == s->depth[i] - 1);
         }
-        demand(plumb_table_behind(t, i) > i);
+        demand(plumb_table_after(t, i) > i);
         open += (s->flags[i] & PLUMB_SLICE_OPEN) != 0;
     }
     demand(open == t->open);

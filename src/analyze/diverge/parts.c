@@ -198,7 +198,7 @@ static void add_part(struct total *total, struct plumb_activation *out,
             out->number[f] += r->number[f];
 }
 
-static void conclude(const struct total *total, struct plumb_activation *out)
+static void finish(const struct total *total, struct plumb_activation *out)
 {
     const uint32_t mean = 1u << PLUMB_ACT_SUM | 1u << PLUMB_ACT_MEAN;
     double variance = (total->spread - total->sum * total->sum / total->n) / (total->n - 1);
@@ -249,7 +249,7 @@ static struct plumb_activation add_up(const struct plumb_activations *t, const u
         plumb_activations_get(t, parts[i], &r);
         add_part(&total, &out, &r, (double)plumb_activations_elements(t, r.shape));
     }
-    conclude(&total, &out);
+    finish(&total, &out);
     return out;
 }
 
@@ -361,7 +361,7 @@ static void name(struct plumb_activations *t, struct plumb_diverge_join *join)
 
 /* Finds which records are the last part in each call of a join: join_of[record] is the join, from
  * 1, and ordinal[record] the number of calls before it. */
-static void find_last(const struct plumb_diverge *d, uint32_t join, uint32_t *behind,
+static void find_last(const struct plumb_diverge *d, uint32_t join, uint32_t *join_of,
                       uint32_t *ordinal)
 {
     const struct plumb_diverge_join *j = &d->joins[join];
@@ -371,7 +371,7 @@ static void find_last(const struct plumb_diverge *d, uint32_t join, uint32_t *be
             uint32_t record = d->sides[j->side].records[j->parts[i].begin + k];
             last = record > last ? record : last;
         }
-        behind[last] = join + 1;
+        join_of[last] = join + 1;
         ordinal[last] = k;
     }
 }
@@ -397,26 +397,26 @@ int plumb_parts_make(struct plumb_diverge *d, int side, plumb_error *err)
 {
     const struct plumb_activations *t = d->sides[side].t;
     struct plumb_activations *made = &d->made[side];
-    uint32_t *behind = calloc(t->count, sizeof *behind);
+    uint32_t *join_of = calloc(t->count, sizeof *join_of);
     uint32_t *ordinal = calloc(t->count, sizeof *ordinal);
     plumb_activations_init(made);
-    made->failed = !behind || !ordinal;
+    made->failed = !join_of || !ordinal;
     if (!made->failed)
         plumb_activations_like(made, t);
     for (uint32_t j = 0; j < d->join_count && !made->failed; j++) {
         if (d->joins[j].side != side)
             continue;
         name(made, &d->joins[j]);
-        find_last(d, j, behind, ordinal);
+        find_last(d, j, join_of, ordinal);
     }
     for (uint32_t i = 0; i < t->count && !made->failed; i++) {
         struct plumb_activation r;
         plumb_activations_get(t, i, &r);
         plumb_activations_add(made, &r);
-        if (behind[i])
-            add_joined(d, &d->joins[behind[i] - 1], ordinal[i]);
+        if (join_of[i])
+            add_joined(d, &d->joins[join_of[i] - 1], ordinal[i]);
     }
-    free(behind);
+    free(join_of);
     free(ordinal);
     return made->failed ? plumb_fail(err, PLUMB_ERR_MEMORY, "out of memory for what was joined")
                         : PLUMB_OK;

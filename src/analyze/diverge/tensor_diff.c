@@ -138,7 +138,7 @@ static int by_size(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-static void conclude(struct plumb_tensor_diff *out, struct sums *s)
+static void finish(struct plumb_tensor_diff *out, struct sums *s)
 {
     double n = (double)s->numbers;
     double length = sqrt(s->square_a) * sqrt(s->square_b);
@@ -192,7 +192,7 @@ int plumb_tensor_diff(struct plumb_tensor_diff *out, const struct plumb_activati
             goto out;
         add_piece(&diff, &sums, &sa, &sb, at, n, &tolerance);
     }
-    conclude(&diff, &sums);
+    finish(&diff, &sums);
     *out = diff;
 out:
     free(sums.kept);

@@ -10,7 +10,7 @@ enum {
     BEFORE = 8,    /* records that show how far the runs had drifted */
     RIPPLES = 10,  /* times as far off as before, where only order suggests a fault */
     AHEAD = 3,     /* records that refute a pair */
-    BESIDE = 2,    /* of a group of three: q, k and v */
+    DOUBTFUL = 2,  /* of a group of three: q, k and v */
     CONSUMERS = 2, /* of the records after it that are not its siblings */
     FAR = 6,       /* more than any fault passes by: q, k, v and what follows each */
     LOOKS = 64,    /* records of a site */
@@ -113,7 +113,7 @@ static bool is_refuted(const struct plumb_diverge *d, uint32_t a)
     bool guessed = d->cells[a].how == PLUMB_HOW_EVIDENCE || d->cells[a].how == PLUMB_HOW_MOVED;
     uint32_t agreed = 0;
     uint32_t consumers = 0; /* records after it that are not its siblings */
-    uint32_t beside = 0;    /* that may be refuted themselves */
+    uint32_t doubtful = 0;  /* that may be refuted themselves */
     float noise = plumb_verdict_noise(d, a);
     /* Later records do not refute a NaN or an infinity: a bounded function turns it into a
      * number. */
@@ -125,9 +125,9 @@ static bool is_refuted(const struct plumb_diverge *d, uint32_t a)
             continue;
         uint8_t how = d->cells[i].how;
         bool calm = is_calm(d, i, noise);
-        if (!calm && (how == PLUMB_HOW_EVIDENCE || how == PLUMB_HOW_MOVED) && beside < BESIDE &&
+        if (!calm && (how == PLUMB_HOW_EVIDENCE || how == PLUMB_HOW_MOVED) && doubtful < DOUBTFUL &&
             mostly_differs(d, i)) {
-            beside++;
+            doubtful++;
             continue;
         }
         if (!calm)
@@ -312,7 +312,7 @@ void plumb_verdict_drop_guesses(struct plumb_diverge *d, uint32_t end)
 
 /* A record without a sure partner, of a sibling of the module of `record`, going from it in
  * direction `way`; NONE. */
-static uint32_t alone_beside(const struct plumb_diverge *d, int side, uint32_t record, int way)
+static uint32_t lone_sibling(const struct plumb_diverge *d, int side, uint32_t record, int way)
 {
     const struct plumb_diverge_side *x = &d->sides[side];
     const char *name = plumb_activations_text(x->t, x->t->module[record]);
@@ -335,12 +335,12 @@ void plumb_verdict_step_back(const struct plumb_diverge *d, struct plumb_diverge
 {
     if (c->inputs != PLUMB_INPUTS_UNKNOWN || c->input == PLUMB_DIVERGE_NONE)
         return;
-    uint32_t alone = alone_beside(d, PLUMB_DIVERGE_A, c->input, -1);
+    uint32_t alone = lone_sibling(d, PLUMB_DIVERGE_A, c->input, -1);
     uint32_t b = d->sides[PLUMB_DIVERGE_A].partner[c->input];
     if (alone == PLUMB_DIVERGE_NONE ||
         (d->cells[alone].how != PLUMB_HOW_ORDER &&
-         alone_beside(d, PLUMB_DIVERGE_B, b, -1) == PLUMB_DIVERGE_NONE &&
-         alone_beside(d, PLUMB_DIVERGE_B, b, 1) == PLUMB_DIVERGE_NONE))
+         lone_sibling(d, PLUMB_DIVERGE_B, b, -1) == PLUMB_DIVERGE_NONE &&
+         lone_sibling(d, PLUMB_DIVERGE_B, b, 1) == PLUMB_DIVERGE_NONE))
         return;
     struct plumb_consumed from = plumb_diverge_consumed(d, alone);
     if (from.input != PLUMB_DIVERGE_NONE && from.input < alone)

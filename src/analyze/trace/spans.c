@@ -199,11 +199,11 @@ size_t plumb_slice_inside(const struct plumb_table *t, uint32_t slice,
                           uint64_t *self_ns)
 {
     const struct plumb_table_slices *s = &t->slices;
-    uint32_t behind = plumb_table_behind(t, slice);
+    uint32_t after = plumb_table_after(t, slice);
     uint64_t inside = 0;
     size_t n = 0;
     *rest = (struct plumb_inside){0, 0, 0};
-    for (uint32_t i = slice + 1; i < behind; i++) {
+    for (uint32_t i = slice + 1; i < after; i++) {
         struct plumb_inside *at = rest;
         if (s->depth[i] != s->depth[slice] + 1)
             continue;

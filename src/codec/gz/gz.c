@@ -204,12 +204,12 @@ static PLUMB_ALWAYS_INLINE bool put_number(struct bits *b, const struct quick *q
                                            const unsigned char *p, uint32_t n)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-    uint64_t behind = n < 8 ? UINT64_MAX << 8 * n : 0;
+    uint64_t beyond = n < 8 ? UINT64_MAX << 8 * n : 0;
     uint64_t v = plumb_load_le64(p), slash = v ^ ones * '/';
     uint64_t other = (v + ones * 0x46) | ~(v + ones * 0x52) | v | (slash - ones);
-    if (other & tops & ~behind)
+    if (other & tops & ~beyond)
         return false;
-    v = (v | behind) & ones * 15;
+    v = (v | beyond) & ones * 15;
     v |= v >> 4;
     add_packed(b, q->digits[v & 255]);
     add_packed(b, q->digits[v >> 16 & 255]);

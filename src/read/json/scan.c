@@ -123,17 +123,17 @@ static const char *end_scan(struct plumb_json_scan *s, const char *p)
 const char *plumb_json_between(struct plumb_json_scan *s, const char *p)
 {
     bool lines = s->flags & PLUMB_JSON_LINES;
-    bool behind = s->expect == EXPECT_NOTHING;
+    bool after_value = s->expect == EXPECT_NOTHING;
     while (lines && *p == '\n') {
         s->line++;
-        behind = false;
+        after_value = false;
         p++;
         while (*p == ' ' || *p == '\t' || *p == '\r')
             p++;
     }
-    if (p >= s->end && (lines || behind))
+    if (p >= s->end && (lines || after_value))
         return end_scan(s, p);
-    if (behind)
+    if (after_value)
         return plumb_json_fault(s, p, "something follows the value");
     s->expect = EXPECT_VALUE;
     return p;

@@ -290,8 +290,8 @@ static bool is_cut(const struct plumb_chrome *r, const char *end, uint64_t *left
     return p == end || *p == ']' || end - plumb_json_here(&r->scan) < WORD_BYTES;
 }
 
-static int conclude(struct plumb_chrome *r, bool sound, bool has_events, const char *text,
-                    size_t size, const char *name, plumb_error *err)
+static int finish(struct plumb_chrome *r, bool sound, bool has_events, const char *text,
+                  size_t size, const char *name, plumb_error *err)
 {
     uint64_t left = 0;
     if (r->failed || r->key.failed)
@@ -328,7 +328,7 @@ int plumb_chrome_parse(struct plumb_table *out, const char *text, size_t size, c
     if (rc == PLUMB_OK) {
         plumb_json_scan_text(&r.scan, text, size);
         bool sound = read_document(&r, &has_events);
-        rc = conclude(&r, sound, has_events, text, size, name, err);
+        rc = finish(&r, sound, has_events, text, size, name, err);
     }
     plumb_json_scan_fini(&r.scan);
     plumb_buf_fini(&r.key);

@@ -191,7 +191,7 @@ static void end(struct plumb_pfr *r)
 }
 
 /* `left`: bytes after the last whole packet. */
-static int conclude(struct plumb_pfr *r, const struct source *from, uint64_t left, plumb_error *err)
+static int finish(struct plumb_pfr *r, const struct source *from, uint64_t left, plumb_error *err)
 {
     struct plumb_table *t = r->t;
     t->faults.cut_bytes = left;
@@ -229,7 +229,7 @@ int plumb_perfetto_parse(struct plumb_table *out, const void *bytes, size_t size
         rc = read_packets(&r, &from, bytes, size, &used, err);
     from.offset = used;
     if (rc == PLUMB_OK)
-        rc = conclude(&r, &from, size - used, err);
+        rc = finish(&r, &from, size - used, err);
     end(&r);
     if (rc == PLUMB_OK)
         *out = t;
@@ -255,7 +255,7 @@ int plumb_perfetto_read(struct plumb_table *out, const char *path, plumb_error *
     if (rc == PLUMB_OK)
         rc = read_stream(&r, &from, u, &w, err);
     if (rc == PLUMB_OK)
-        rc = conclude(&r, &from, w.size, err);
+        rc = finish(&r, &from, w.size, err);
     plumb_unpack_close(u);
     free(w.bytes);
     end(&r);

@@ -259,7 +259,7 @@ void plumb_table_set_zero(struct plumb_table *t, int64_t ns, uint64_t unix_ns)
 
 /* ---- Asking --------------------------------------------------------------------------------- */
 
-uint32_t plumb_table_behind(const struct plumb_table *t, uint32_t slice)
+uint32_t plumb_table_after(const struct plumb_table *t, uint32_t slice)
 {
     const struct plumb_table_slices *s = &t->slices;
     uint32_t i = slice + 1;

@@ -205,7 +205,7 @@ static inline uint64_t plumb_table_end_ns(const struct plumb_table *t, uint32_t 
     return t->slices.ts_ns[slice] + t->slices.dur_ns[slice];
 }
 /* The slice after the last one that runs inside `slice`. */
-uint32_t plumb_table_behind(const struct plumb_table *t, uint32_t slice);
+uint32_t plumb_table_after(const struct plumb_table *t, uint32_t slice);
 /* The index of slice `slice`'s arg in slice_args, or PLUMB_TABLE_NONE; `key` is a string's number,
  * which plumb_strings_find() tells. The last one wins. */
 uint32_t plumb_table_arg(const struct plumb_table *t, uint32_t slice, uint32_t key);

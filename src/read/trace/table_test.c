@@ -91,7 +91,7 @@ static void events_in_any_order_nest_by_time(void **state)
     assert_int_equal(t.zero_ns, (uint64_t)-10);
     assert_int_equal(t.end_ns, 100);
     assert_int_equal(t.instants.slice[0], 1);
-    assert_int_equal(plumb_table_behind(&t, 0), 2);
+    assert_int_equal(plumb_table_after(&t, 0), 2);
     plumb_table_fini(&t);
 }
 

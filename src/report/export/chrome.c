@@ -413,7 +413,7 @@ static void put_step(struct chrome *c, uint32_t slice, uint32_t track_end)
         return;
     for (; next < track_end &&
            plumb_export_same_step(plumb_export_step_of(c->t, next, c->step_key), step);
-         next = plumb_table_behind(c->t, next))
+         next = plumb_table_after(c->t, next))
         end_ns = plumb_table_end_ns(c->t, next);
     if (has_room(c, slice, next < track_end ? next : PLUMB_TABLE_NONE, end_ns))
         end_ns++;
