@@ -77,7 +77,7 @@ static void measure(struct bench *b)
     bench_put_stat(b, "emit_unknown_ns", &cells[2].ns);
 }
 
-/* The queue has room for all of it: the writer need not keep up. */
+/* The whole block fits into the queue, so the writer need not keep up. */
 static void measure_traced(struct bench *b)
 {
     struct bench_cell cell = {.name = "span of a launch, traced", .run = emit_of_a_launch};

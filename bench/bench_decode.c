@@ -1,16 +1,16 @@
 /* bench_decode.c: what activation records cost a program whose tensors are small: a language model
- * that decodes token by token tells of 75 tensors of some KB every few milliseconds.
+ * that decodes token by token records 75 tensors of some KB every few milliseconds.
  *
- * All processor time of the process counts, that of plumb's own threads too: they run on processors
- * that the program could use, so nothing is pinned. In the loop of small records a block holds
- * everything from plumb_start() to plumb_stop(), less that of a run with one record. Of the model,
- * which is bound by memory that neighbours use as well, every other token tells and the ones
- * between do not; both are recorded. What the telling ones take more, and what other threads of the
- * process take until plumb_stop() has returned beyond what they take where nothing is told, is the
- * overhead.
+ * The processor time of the whole process counts, that of plumb's own threads too: they run on
+ * processors that the program could use, so nothing is pinned. In the loop of small records a block
+ * lasts from plumb_start() to plumb_stop(), and the time of a run with one record is subtracted.
+ * The model is bound by memory, which neighbours on the machine use as well, so every other token
+ * of one run records its tensors. The overhead is the sum of two differences: tokens that record
+ * against those that do not, and the time of other threads, until plumb_stop() has returned,
+ * against that of a run in which no token records.
  *
- * The model is that of llama2.c (stories15M): RMS norm, attention with a
- * cache of keys and values, SwiGLU; float32; the same input again and again. */
+ * The model is that of llama2.c (stories15M): RMS norm, attention with a cache of keys and values,
+ * SwiGLU; float32; the same input again and again. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -256,7 +256,7 @@ struct block {
     double others;  /* other threads' time, a token */
 };
 
-/* A run of TOKENS; `tells`: every other one does. */
+/* A run of TOKENS; with `tells` every other token records its tensors. */
 static struct block decode(struct bench *b, bool tells)
 {
     double cost[2][TOKENS / 2];
@@ -273,7 +273,7 @@ static struct block decode(struct bench *b, bool tells)
     }
     others = others_ns() - others;
     tail = others_ns();
-    bench_record_stop(b); /* the last records */
+    bench_record_stop(b); /* writes the last records */
     others += others_ns() - tail;
     telling = true;
     return (struct block){bench_stat_of(cost[1], TOKENS / 2).median,

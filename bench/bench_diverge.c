@@ -96,7 +96,7 @@ static bool same_figures(const struct model_run *a, uint32_t i, const struct mod
     for (int f = 0; f < PLUMB_ACT_REALS; f++) {
         double x = stat_of(ta, i, f);
         double y = stat_of(tb, k, f);
-        /* Without a shape nobody knows how much a sum may differ. */
+        /* A sum is compared with the number of its terms in mind, which only a shape gives. */
         bool told = f != PLUMB_ACT_SUM || allowed == 0 || common >> PLUMB_ACT_SHAPE & 1;
         if ((common >> f & 1) && told && x != y &&
             (allowed == 0 || !(fabs(x - y) <= allowed * size_of(ta, i, f, a->values[i]))))
@@ -170,7 +170,8 @@ static bool is_right(const struct plumb_diverge *d, const struct model_run *a,
     if (c->kind == PLUMB_DIVERGE_SAME || c->kind == PLUMB_DIVERGE_OUTSIDE ||
         c->kind == PLUMB_DIVERGE_MISSING)
         return false;
-    /* Of types that nobody knows it says that a fault may lie where the drift begins. */
+    /* If the types are unknown, the verdict must say that a fault may lie where the drift
+     * begins. */
     if (c->kind == PLUMB_DIVERGE_DRIFT)
         return d->unknown_type && place_of(d, PLUMB_DIVERGE_A, a, c->a) == first;
     bool agreed = c->input != PLUMB_DIVERGE_NONE &&

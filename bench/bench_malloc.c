@@ -1,9 +1,9 @@
-/* bench_malloc.c: what following memory costs: an allocation under the interposer, an event of the
- * allocator interface, a reading of the resident set around a stage.
+/* bench_malloc.c: what it costs to follow memory: an allocation under the interposer, an event of
+ * the allocator interface, a reading of the resident set around a stage.
  *
- * The interposer is preloaded: the program starts itself again with it. The allocator behind it is
- * asked for by its own address, so that a pair of calls with and without the interposer take turns
- * in one process. */
+ * The interposer is preloaded: the program starts itself again with it. The allocator that the
+ * interposer calls is found by its own address, so that calls with and without the interposer take
+ * turns in one process. */
 #include "harness.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,7 @@ enum { BYTES = 64, STAGE_ROUNDS = 24, STAGES = 2000 };
 static void *(*real_malloc)(size_t);
 static void (*real_free)(void *);
 
-/* Through pointers, so that the compiler keeps pairs that nobody uses. */
+/* Called through pointers, so that the compiler does not remove pairs whose result is unused. */
 static void *(*volatile seen_malloc)(size_t) = malloc;
 static void (*volatile seen_free)(void *) = free;
 
@@ -37,8 +37,8 @@ static void pairs_with(void *unused, uint64_t n)
         seen_free(seen_malloc(BYTES));
 }
 
-/* The same in nodes as short as that, always another one: the thread's sums are passed on for each
- * pair. */
+/* The same, each pair in a short node that is not the last one: the sums of the thread are then
+ * passed on for each pair. */
 PLUMB_POINT(this_node, "this");
 PLUMB_POINT(that_node, "that");
 

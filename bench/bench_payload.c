@@ -276,7 +276,7 @@ static void disabled(void *unused, uint64_t n)
     }
 }
 
-/* What anything that can be switched on while the program runs must do at the least. */
+/* The least that code must do if it can be switched on while the program runs: test a flag. */
 static void flag_test(void *arg, uint64_t n)
 {
     const atomic_uint *flag = arg;

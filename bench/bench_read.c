@@ -1,8 +1,8 @@
 /* bench_read.c: how fast a trace file becomes tables, and how much memory that takes.
  *
- * The file: the stream of bench_trace.c in short, 100 threads with 100 nodes, begins and ends 10 us
- * apart on average, 63 spans of a thread at a time. Beside it, in turns: copying the file out of
- * the page cache, which nobody who reads it can avoid. */
+ * The file is a short form of the stream of bench_trace.c: 100 threads with 100 nodes, begins and
+ * ends 10 us apart on average, 63 spans of a thread at a time. The floor, measured in turns with
+ * it, is a copy of the file out of the page cache, which no reader can avoid. */
 #include "harness.h"
 
 #include <errno.h>

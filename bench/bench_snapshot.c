@@ -22,7 +22,7 @@ static void die(const char *what)
     exit(1);
 }
 
-/* Returns the number of rows; 0 when the summary could not be taken: `*why` then tells, if not
+/* Returns the number of rows. On failure it returns 0, and `*why` has the reason unless it is
  * NULL. */
 static size_t summary(plumb_error *why)
 {
@@ -162,7 +162,8 @@ static uint64_t hot_reader(struct bench *b, plumb_error *why)
     return failed;
 }
 
-/* The reader beside the measured writer: a summary each `pause_ns`, 0: one after the other. */
+/* Takes a summary every `pause_ns`, or without a pause if that is 0, while the writer is
+ * measured. */
 struct reader {
     atomic_int stop;
     int cpu;
@@ -185,7 +186,7 @@ static void *reader_main(void *arg)
     return NULL;
 }
 
-/* Returns the calls that failed. Blocks are long enough for some ten summaries each at a thousand a
+/* Returns the number of calls that failed. A block lasts for some ten summaries, at a thousand a
  * second. */
 static uint64_t hot_writer(struct bench *b, int other, long pause_ns, const char *key,
                            plumb_error *why)
@@ -202,7 +203,7 @@ static uint64_t hot_writer(struct bench *b, int other, long pause_ns, const char
     atomic_store(&r.stop, 1);
     pthread_join(thread, NULL);
     bench_print_cells(c, 2);
-    printf("  %llu summaries meanwhile\n", (unsigned long long)r.calls);
+    printf("  %llu summaries in the meantime\n", (unsigned long long)r.calls);
     bench_put_stat(b, key, &c[1].x);
     return r.failed;
 }

@@ -1,16 +1,16 @@
-/* bench_trace.c: the trace's writer: how many bytes a span takes in its file, and how much slower
- * it is than write() alone.
+/* bench_trace.c: the writer of a trace: how many bytes a span takes in its file, and how much
+ * slower the writer is than write() alone.
  *
- * What is measured is the writer as it runs (plumb_trace_live_pass()): it finds the queues of a
- * mapping, decodes their slots, encodes packets, writes, and commits. The queues: 100 threads with
- * 100 nodes, begins and ends 10 us apart on average (exponential, so some gaps take a byte more
- * than most), 6 slots of 63 spans each whenever the writer comes. They hold 5 MB, more than an L2
- * cache, as do those of a process whose other processors fill them.
+ * The writer is measured as it runs (plumb_trace_live_pass()): it finds the queues of a mapping,
+ * decodes their slots, encodes packets, writes, and commits. The queues are those of 100 threads
+ * with 100 nodes. Begins and ends are 10 us apart on average (exponential, so some gaps take a byte
+ * more than most), and each pass finds 6 slots of 63 spans in each queue. The queues hold 5 MB,
+ * more than an L2 cache, as do those of a process whose other processors fill them.
  *
- * Against it, in turns: write() of the same bytes in the same pieces to the same file, from memory
- * where the whole file lies ready; and, harder, of one piece again and again, which never leaves
- * the cache. The file, below the temporary folder, begins again at 64 MiB, which hits too few
- * blocks to move a median. */
+ * Two floors are measured in turns with it. The first is write() of the same bytes in the same
+ * pieces to the same file, from memory that holds the whole file. The second, which is harder to
+ * reach, is write() of one piece again and again, which never leaves the cache. The file, below the
+ * temporary folder, starts again at 64 MiB, which hits too few blocks to move a median. */
 #include "harness.h"
 
 #include <errno.h>
@@ -215,7 +215,8 @@ static void open_stream(struct stream *s, uint32_t depth)
     plumb_trace_file_head(f);
 }
 
-/* What their threads would have done: times are new, the rest lies there. */
+/* Fills the queues as their threads would. Only the times are new; the records already lie
+ * there. */
 static void fill_queues(void *arg)
 {
     struct stream *s = arg;

@@ -1,8 +1,6 @@
-/* bench_traced.c: what a span costs while its run is traced: with room for its records (ring mode,
- * where there always is), and while every block is lost and counted because the file is at its
- * bound; what call stacks add to it; and how large a bounded file becomes over very many spans.
- * bench_trace.c has the writer.
- */
+/* bench_traced.c: what a span costs while its run is traced: in ring mode, where every record fits,
+ * and at the bound of the file, where every block is lost and counted. Also what call stacks add to
+ * it, and how large a bounded file becomes over very many spans. bench_trace.c has the writer. */
 #include "harness.h"
 
 #include <stdlib.h>
@@ -47,8 +45,8 @@ static void with_room(struct bench *b)
     bench_record_stop(b);
 }
 
-/* The same with the stack of each begin, `depth` return addresses of a chain of LEVELS calls; 0:
- * without. */
+/* The same with the call stack of each begin: `depth` return addresses of a chain of LEVELS calls.
+ * 0: without stacks. */
 static double with_stacks(struct bench *b, const char *depth, double *floor_ns)
 {
     uint32_t levels = LEVELS;
@@ -92,7 +90,7 @@ static void starved(struct bench *b)
     if (!ns)
         return;
     traced(b, "stop", "64K");
-    spans(NULL, 10000000); /* the bound lies far behind */
+    spans(NULL, 10000000); /* far beyond the bound */
     for (size_t i = 0; i < SAMPLES; i++) {
         uint64_t begin = bench_ticks();
         plumb_span s = plumb_begin(&tight);

@@ -6,9 +6,9 @@
 
 #include "tensor/value_stats.h"
 
-/* `times` times the statistics of `count` values, float32 or (`bf16`) bfloat16: so many that the
- * call from Python is nothing beside them. `out`: abs_mean and sum, with `spread` also max and std.
- */
+/* Computes the statistics of `count` values, float32 or (`bf16`) bfloat16, `times` times: often
+ * enough that the call from Python is negligible. `out` gets abs_mean and sum, with `spread` also
+ * max and std. */
 __attribute__((visibility("default"))) void
 plumb_bench_stats(void *data, int64_t count, int bf16, int spread, uint64_t times, double out[4]);
 

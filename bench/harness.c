@@ -143,7 +143,8 @@ static void parse(struct bench *b, int argc, char **argv)
 void bench_open(struct bench *b, const char *name, int argc, char **argv)
 {
     const char *tmp = getenv("TMPDIR");
-    /* What was measured before a crash should be seen, also through a pipe. */
+    /* Lines appear at once, also through a pipe, so that a crash does not lose the figures before
+     * it. */
     setvbuf(stdout, NULL, _IOLBF, 0);
     memset(b, 0, sizeof *b);
     b->name = name;

@@ -36,8 +36,8 @@ static inline uint64_t bench_ticks(void)
 #endif
 }
 
-/* What stands between begin and end in the tight loops: nothing that costs, and nothing the
- * compiler may move work across. */
+/* The body of a span in the tight loops. It costs nothing, and the compiler moves no work across
+ * it. */
 static inline void bench_barrier(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
