@@ -86,17 +86,17 @@ int plumb_cli_args_status(int option);
 /* Says "plumb NAME: ..., see plumb NAME --help" and returns PLUMB_ARGS_WRONG. */
 int plumb_cli_usage(const struct plumb_cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Says that `text` is not one of the words that the option takes, and which is the nearest.
- * False. */
+/* Says that `text` is not one of the words that the option takes, and names the nearest. Returns
+ * false. */
 bool plumb_cli_wants(const struct plumb_cli_command *command, const char *option,
                      const char *const *words, size_t n, const char *text);
-/* A whole number; false and a message when `text` is not one. */
+/* Reads a whole number. Returns false after a message if `text` is not one. */
 bool plumb_cli_number(const struct plumb_cli_command *command, const char *option, const char *text,
                       uint64_t *out);
 /* The same for a decimal number of 0 or more, as "7.5". */
 bool plumb_cli_decimal(const struct plumb_cli_command *command, const char *option,
                        const char *text, double *out);
-/* What --unit, --fold and --depth are given, of reports and of comparisons. */
+/* Read the arguments of --unit, --fold and --depth, for reports and comparisons. */
 bool plumb_cli_unit(const struct plumb_cli_command *command, const char *text, uint32_t *out);
 bool plumb_cli_fold(const struct plumb_cli_command *command, const char *text, uint32_t *out);
 bool plumb_cli_depth(const struct plumb_cli_command *command, const char *text, uint32_t *out);
@@ -104,16 +104,17 @@ bool plumb_cli_depth(const struct plumb_cli_command *command, const char *text, 
  * The texts lie in `memory`. */
 bool plumb_cli_setting(size_t i, struct plumb_cli_option *out, plumb_setting_info *memory);
 
-/* data.c: opens the table of other profilers' names that is installed with this command. NULL: said
- * why. */
+/* data.c: opens the table of other profilers' names that is installed with this command. Returns
+ * NULL after a message. */
 plumb_predecessors *plumb_cli_predecessors(const struct plumb_cli_command *command);
 
-/* output.c: writes `text` and a newline to the file `path`; NULL or "-": stdout. A file is written
- * beside its place and renamed, so that it is whole or as it was. False: said what is wrong. */
+/* output.c: writes `text` and a newline to the file `path`; NULL or "-": to stdout. A file is
+ * written under a temporary name and renamed, so that it is whole or as it was. Returns false after
+ * a message that says what is wrong. */
 bool plumb_cli_output(const struct plumb_cli_command *command, const char *path, const char *text);
 /* Says, once, that standard output cannot be written: `why` is an errno, 0 where it is lost. */
 void plumb_cli_stdout_failed(int why);
-/* Whether `path` is what was recorded: the file or directory `run`, or a file that plumb keeps in
+/* Returns whether `path` is a recording: the file or directory `run`, or a file that plumb keeps in
  * it. A slip in the command line must not overwrite it. */
 bool plumb_cli_is_run(const char *run, const char *path);
 
@@ -123,9 +124,9 @@ void plumb_cli_say(const struct plumb_cli_command *command, const char *format, 
     __attribute__((format(printf, 2, 3)));
 /* The same for each line of `text`. */
 void plumb_cli_say_lines(const struct plumb_cli_command *command, const char *text);
-/* `text` without control characters, which become \xHH; cut where `room` ends. Gives `out`. */
+/* Copies `text` with control characters as \xHH to `out`, cut to its size. Returns `out`. */
 const char *plumb_cli_clean(char *out, size_t room, const char *text);
-/* Whether colour codes are welcome on stdout (a terminal, no NO_COLOR, no TERM=dumb). */
+/* Returns whether stdout takes colour codes (a terminal, no NO_COLOR, no TERM=dumb). */
 bool plumb_cli_colour(void);
 /* "1.5 MiB" */
 const char *plumb_cli_bytes(char out[32], uint64_t bytes);

@@ -235,8 +235,8 @@ static bool settle(struct request *r)
     return false;
 }
 
-/* A trace is one run without a report: no repeats, no medians of them. What its spans say is shown
- * by other commands. */
+/* A trace is one run without a report, so it has no repeats and no medians. Other commands show its
+ * spans. */
 static bool has_no_trace(const struct request *r)
 {
     for (int side = PLUMB_SIDE_A; side <= PLUMB_SIDE_B; side++)
@@ -255,7 +255,8 @@ static bool has_no_trace(const struct request *r)
     return true;
 }
 
-/* PLUMB_ARGS_END: the request is complete; else what plumb_cli_args_status() takes. */
+/* Returns PLUMB_ARGS_END if the request is complete, otherwise a value for
+ * plumb_cli_args_status(). */
 static int read_arguments(struct request *r, int argc, char **argv)
 {
     struct plumb_cli_args args;
@@ -274,7 +275,7 @@ static int read_arguments(struct request *r, int argc, char **argv)
 
 /* ---- Output ---------------------------------------------------------------------------------- */
 
-/* A report that is compared must not be lost by a slip in the command line. */
+/* A slip in the command line must not overwrite a report that is compared. */
 static bool is_a_report(const plumb_comparison *c, const char *output)
 {
     const char *run;

@@ -42,7 +42,8 @@ static bool take_format(struct request *r, const char *text)
     return plumb_cli_wants(&plumb_cmd_diverge, "format", words, WORDS, text);
 }
 
-/* The place of a word in a list of `n`; less than 0: it is not there, and that was said. */
+/* Returns the index of a word in a list of `n`. Less than 0: it is not there, and a message said
+ * so. */
 static int take_word(const char *option, const char *text, const char *const *words, int n)
 {
     for (int i = 0; i < n; i++)

@@ -101,7 +101,8 @@ static bool has_collector(const struct plumb_cli_log *log, const char *name)
     return false;
 }
 
-/* Names in PLUMB_COLLECT that nobody has; `program`: those of its plug-ins are known. */
+/* Reports the names in PLUMB_COLLECT that no collector has. With `program` the list includes its
+ * plug-ins. */
 static void check_names(struct tally *tally, const struct plumb_cli_log *log, bool program)
 {
     const char *setting = getenv("PLUMB_COLLECT");
@@ -131,7 +132,7 @@ static void show_collectors(struct tally *tally, const struct plumb_cli_log *log
     check_names(tally, log, program);
 }
 
-/* A run without a program, in a process of its own, for the collectors to start in. */
+/* Opens and ends a run in a child process without a program, so that the collectors start there. */
 static void record_nothing(const char *library, const char *dir, const char *log)
 {
     const struct plumb_api *(*table)(void);
@@ -154,13 +155,13 @@ static void record_nothing(const char *library, const char *dir, const char *log
     _exit(0);
 }
 
-/* What a try is recorded into: a folder for its runs, and the log. */
+/* The folder for the runs of a trial, and its log. */
 struct trial {
     char dir[4096];
     struct plumb_cli_log log;
 };
 
-/* False: a line says why, under `name`. */
+/* Returns false after a line under `name` that says why. */
 static bool trial_begin(struct trial *t, struct tally *tally, const char *name)
 {
     bool made = plumb_cli_temporary(t->dir, sizeof t->dir, "plumb-doctor") && mkdtemp(t->dir);
@@ -254,7 +255,7 @@ static void check_library(struct tally *tally, bool program)
         check_collectors(tally, library);
 }
 
-/* `program`: one is looked at as well, and reports collectors itself. */
+/* With `program` a program is checked as well, and reports its collectors itself. */
 static void check_machine(struct tally *tally, bool program)
 {
     plumb_check c;
@@ -320,7 +321,8 @@ static void check_file(struct tally *tally, const char *name, const struct plumb
              "none in the program itself; its libraries may have some");
 }
 
-/* Whether it can be recorded: runs it, with a folder for its runs that is removed again. */
+/* Checks whether the program can be recorded: runs it with a folder for its runs, which is removed
+ * again. */
 static void check_run(struct tally *tally, char **argv, const struct plumb_cli_target *t)
 {
     char library[4096];

@@ -49,7 +49,7 @@ const char *plumb_cli_page(size_t i)
     return i < PAGES ? pages[i] : NULL;
 }
 
-/* The names at the begin of the lines of `text`, which is cut up, but for its head. */
+/* Cuts `text` into lines and collects the name at the start of each line after its heading. */
 static size_t cut_names(const char **names, size_t room, char *text)
 {
     size_t n = 0;

@@ -70,7 +70,7 @@ static bool says_no(const char *text)
     return false;
 }
 
-/* The reason why libplumb cannot be put into the program, NULL when it can or need not. */
+/* Returns why libplumb cannot be preloaded, NULL if it can be or need not be. */
 static const char *obstacle(const struct record *r)
 {
     const struct plumb_cli_target *t = &r->target;
@@ -118,7 +118,7 @@ static void prepare_library(struct record *r)
     r->preload = r->has_library && can_be_listed(r->library);
 }
 
-/* False: it was asked for, and there is nothing to do it with. */
+/* Returns false if malloc is to be followed and cannot be. */
 static bool prepare_malloc(struct record *r)
 {
     const struct plumb_cli_target *t = &r->target;
@@ -142,8 +142,8 @@ static bool prepare_malloc(struct record *r)
     return true;
 }
 
-/* The allocator's first: of functions that several libraries have, those of the first are called,
- * also before another that the user preloads. */
+/* The interposer comes first. Of functions that several libraries have, those of the first library
+ * are called, and the user may preload another allocator. */
 static const char *preloads(struct record *r)
 {
     snprintf(r->list, sizeof r->list, "%s%s%s", r->malloc ? r->malloc_library : "",
@@ -172,7 +172,7 @@ static bool prepare(struct record *r)
 
 /* ---- After ----------------------------------------------------------------------------------- */
 
-/* True when it holds something. */
+/* Returns true if the run holds samples. */
 static bool recover_run(const struct record *r, const struct plumb_cli_left *left)
 {
     plumb_recovered facts;
@@ -194,8 +194,8 @@ static bool recover_run(const struct record *r, const struct plumb_cli_left *lef
     return facts.nodes > 0 || (r->malloc && !left->by_exec);
 }
 
-/* Runs that nobody ended: of processes that were killed, most likely, or became another program.
- * True when one of them holds something. */
+/* Recovers the runs that were not ended: their processes were most likely killed, or called exec().
+ * Returns true if one of them holds samples. */
 static bool recover_left(const struct record *r)
 {
     struct plumb_cli_left left;
@@ -226,8 +226,9 @@ static bool is_python(const struct record *r)
     return strncmp(slash ? slash + 1 : r->target.binary, "python", strlen("python")) == 0;
 }
 
-/* The newest file that the hooks of plumb_torch_activations left since the program was started:
- * where PLUMB_ACTIVATIONS_OUTPUT says, or in the current folder. False: none. */
+/* Finds the newest file that the hooks of plumb_torch_activations wrote since the program was
+ * started: at PLUMB_ACTIVATIONS_OUTPUT, or in the current folder. Returns false if there is
+ * none. */
 static bool find_activations(const struct record *r, char *out, size_t size)
 {
     const char *where = getenv("PLUMB_ACTIVATIONS_OUTPUT");
@@ -250,7 +251,7 @@ static bool find_activations(const struct record *r, char *out, size_t size)
     return found;
 }
 
-/* What to do in Python's terms. */
+/* Says what to do next, in Python's terms. */
 static void say_python(const struct record *r)
 {
     char path[512];
@@ -357,7 +358,8 @@ static int record(char *const *argv, bool with_malloc)
         goto out;
     }
     status = r->status = end.status;
-    signal(SIGPIPE, SIG_IGN); /* where nobody hears the rest, the status is the program's still */
+    /* The status stays that of the program, also if stderr is a broken pipe. */
+    signal(SIGPIPE, SIG_IGN);
     say_end(r, &end);
     if (end.exec_error || !how.log)
         goto out;

@@ -398,7 +398,7 @@ static bool is_part_of(const struct plumb_cli_report_view *general,
     return general == view || (general->old == OLD_TRACE && view->of_a_trace);
 }
 
-/* Adds what an old spelling asks for to the view of the wish. */
+/* Adds the request of an old spelling to the view of the wish. */
 static bool add_view(struct plumb_cli_wish *w, const struct plumb_cli_report_view *view)
 {
     if (!w->view || is_part_of(w->view, view))

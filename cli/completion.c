@@ -6,7 +6,8 @@
 
 #include "help.h"
 
-/* Whether the argument is one of a few words. In capitals it names what the user fills in. */
+/* Returns whether the argument is one of a few words. A name in capitals stands for a value of the
+ * user. */
 static bool is_choice(const struct plumb_cli_option *o)
 {
     return o->argument && strchr(o->argument, '|') && !isupper((unsigned char)o->argument[0]);
@@ -297,7 +298,7 @@ static void fish_operands(const struct plumb_cli_command *c, FILE *out)
     }
 }
 
-/* The command is the first word; what stands behind -- is another program's. */
+/* The command is the first word; the words after -- belong to another program. */
 static const char fish_head[] =
     "# fish completion of plumb; made by: plumb help --completion=fish\n"
     "function __plumb_is\n"

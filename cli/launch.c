@@ -169,7 +169,8 @@ bool plumb_cli_log_open(struct plumb_cli_log *log)
         log->path[0] = '\0';
         return false;
     }
-    /* Processes append to it in silence: on a full disk it would tell that there were none. */
+    /* Processes append to the log and ignore errors: on a full disk the log would say that no
+     * process recorded. */
     static const char probe[4096];
     ssize_t written = write(fd, probe, sizeof probe);
     int why = written < 0 ? errno : written < (ssize_t)sizeof probe ? ENOSPC : 0;
@@ -239,7 +240,7 @@ static void read_entries(struct plumb_cli_log *log)
     }
 }
 
-/* By process; what one process said stays in its order. */
+/* Sorts by process; the entries of one process keep their order. */
 static int by_process(const void *a, const void *b)
 {
     const struct plumb_cli_entry *x = *(struct plumb_cli_entry *const *)a;
@@ -249,7 +250,7 @@ static int by_process(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether the run of `*opened` has no end among what its process said afterwards. */
+/* Returns whether the process of `*opened` reported no end of that run afterwards. */
 static bool is_left(struct plumb_cli_entry *const *opened, struct plumb_cli_entry *const *end)
 {
     struct plumb_cli_entry *run = *opened;
@@ -329,7 +330,7 @@ static bool read_collector(const struct plumb_cli_entry *e, struct plumb_cli_col
     return true;
 }
 
-/* Whether an earlier entry is about it. */
+/* Returns whether an earlier entry has the same name. */
 static bool is_told(const struct plumb_cli_log *log, size_t before, const char *name)
 {
     struct plumb_cli_collector c;

@@ -38,8 +38,8 @@ struct plumb_cli_log {
     size_t count;
     uint64_t loads;         /* processes that loaded libplumb */
     uint64_t runs;          /* runs that ended with at least one node */
-    char activations[1040]; /* such a run's, where it has no node; "" */
-    uint64_t refused;       /* runs that could not be opened, which the process has said */
+    char activations[1040]; /* the file of activations of a run without a node; "" */
+    uint64_t refused;       /* runs that could not be opened, as their processes reported */
     uint64_t mallocs;       /* runs that ended with at least one allocation */
 };
 /* A run that was opened, and not ended by its process. */
@@ -59,9 +59,9 @@ bool plumb_cli_temporary(char *out, size_t size, const char *name);
 /* Makes the empty file in TMPDIR. False: errno says why. */
 bool plumb_cli_log_open(struct plumb_cli_log *log);
 void plumb_cli_log_read(struct plumb_cli_log *log);
-/* The `i`-th run that was left behind; false beyond the last. */
+/* Copies the `i`-th run that was not ended. Returns false beyond the last. */
 bool plumb_cli_log_left(const struct plumb_cli_log *log, size_t i, struct plumb_cli_left *out);
-/* The `i`-th collector, each name once; false beyond the last. */
+/* Copies the `i`-th collector; each name appears once. Returns false beyond the last. */
 bool plumb_cli_log_collector(const struct plumb_cli_log *log, size_t i,
                              struct plumb_cli_collector *out);
 void plumb_cli_log_close(struct plumb_cli_log *log);

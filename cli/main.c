@@ -33,10 +33,10 @@ const char *plumb_cli_nearest(const char *name)
     return plumb_word_nearest(name, names, COMMANDS);
 }
 
-/* What people type who know other tools. */
+/* Words that users of other tools type. */
 static const struct synonym {
     const char *word;
-    const struct plumb_cli_command *command; /* that is meant, as it stands; NULL: say `instead` */
+    const struct plumb_cli_command *command; /* runs in its place; NULL: print `instead` */
     const char *instead;
 } synonyms[] = {
     {"show", &plumb_cmd_report, NULL},

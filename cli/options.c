@@ -87,7 +87,7 @@ static bool is_a_format(const struct plumb_cli_command *command, const char *tex
     return false;
 }
 
-/* Whether the option is an old spelling, which is read and suggested to nobody. */
+/* Returns whether the option is an old spelling, which is accepted and never suggested first. */
 static bool is_old(const struct plumb_cli_command *command, const char *name)
 {
     for (const struct plumb_cli_option *o = command->options; o && o->name; o++)
@@ -96,9 +96,8 @@ static bool is_old(const struct plumb_cli_command *command, const char *name)
     return false;
 }
 
-/* `word` is not one of the options: it is misspelt, may mean several, or has a value where none
- * goes.
- */
+/* Explains why `word` is not an option: it is misspelt, is ambiguous, or has a value that the
+ * option does not take. */
 static int explain_unknown(const struct plumb_cli_args *args, const struct option *options,
                            const char *word)
 {
@@ -118,7 +117,8 @@ static int explain_unknown(const struct plumb_cli_args *args, const struct optio
     if (n > 0 && list[0])
         return plumb_cli_usage(args->command, "option '--%.*s' is ambiguous: %s", (int)n, text,
                                list);
-    /* Old spellings last: they still work, and somebody who misspells one knows no other. */
+    /* Old spellings last: they still work, and a user who misspells one may not know the new
+     * one. */
     snprintf(name, sizeof name, "%.*s", (int)n, text);
     const char *best = NULL;
     for (int old = 0; old < 2 && !best && n < sizeof name; old++) {
@@ -161,7 +161,8 @@ static int output_option(const struct plumb_cli_command *command)
     return -1;
 }
 
-/* What getopt_long() takes: how it treats operands, and the letters. */
+/* Returns the short options for getopt_long(), whose first characters say how it treats
+ * operands. */
 static const char *letters(const struct plumb_cli_command *command)
 {
     bool output = output_option(command) >= 0;

@@ -8,7 +8,7 @@
 struct plumb_cli_wish;
 struct plumb_cli_report_view;
 
-/* What the command line asks for. The texts are those of argv. */
+/* The request of a command line. The texts are those of argv. */
 struct plumb_cli_wish {
     const struct plumb_cli_report_view *view; /* NULL while the command line is read: none yet */
     plumb_report_options options;

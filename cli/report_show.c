@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* `what`: the run, or the file that was read. */
+/* `what` is the run, or the file that was read. */
 static bool put_text(const struct plumb_cli_wish *w, const char *what, const char *text)
 {
     if (w->output && plumb_cli_is_run(what, w->output)) {

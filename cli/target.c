@@ -65,7 +65,7 @@ static bool open_elf(const struct image *image, struct elf *elf)
     return elf->segments != NULL;
 }
 
-/* Where the virtual address lies in the file; UINT64_MAX: nowhere. */
+/* Returns the offset of the virtual address in the file, UINT64_MAX if it has none. */
 static uint64_t file_offset(const struct elf *elf, uint64_t address)
 {
     Elf64_Phdr s;
@@ -95,7 +95,7 @@ static bool dynamic(const struct image *image, const Elf64_Phdr *s, uint64_t i, 
     return out->d_tag != DT_NULL;
 }
 
-/* Whether it needs a library whose name begins so. */
+/* Returns whether the file needs a library whose name begins so. */
 static bool needs(const struct image *image, const struct elf *elf, const char *name)
 {
     Elf64_Phdr s;
@@ -126,8 +126,8 @@ static bool section(const struct image *image, const struct elf *elf, unsigned i
     return s != NULL;
 }
 
-/* Whether it lets other objects see a function of its own of that name. Reads the section of
- * dynamic symbols, which strip(1) leaves alone. */
+/* Returns whether the file exports a function of its own of that name. Reads the section of dynamic
+ * symbols, which strip(1) does not remove. */
 static bool exports(const struct image *image, const struct elf *elf, const char *name)
 {
     Elf64_Shdr symbols, strings;
@@ -197,7 +197,7 @@ static void look_at_elf(struct plumb_cli_target *t, const struct image *image)
     t->wants_first = needs(image, &elf, "libasan.so");
     t->sanitized = is_sanitized(image, &elf);
     t->owns_malloc = exports(image, &elf, "malloc");
-    /* The first is named by the runtime alone, the second by everything that holds trace points. */
+    /* Only the runtime has the first name; every object with trace points has the second. */
     t->holds_plumb = contains(image, "live.plumb");
     t->is_marked = contains(image, "plumb-runtime-1");
 }
@@ -268,7 +268,7 @@ static int try_path(struct plumb_cli_target *t, const char *dir, size_t n, const
     return 0;
 }
 
-/* As execvp(): a file that may not be run is remembered, but a later one is taken. */
+/* As execvp(): a file that may not be executed is remembered, but a later one is preferred. */
 static int search(struct plumb_cli_target *t, const char *name)
 {
     const char *dirs = getenv("PATH");

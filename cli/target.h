@@ -16,25 +16,27 @@ struct plumb_cli_target {
     bool privileged;   /* changes the user or gains capabilities: the loader ignores LD_PRELOAD */
     bool links_plumb;  /* needs libplumb.so itself */
     bool holds_plumb;  /* the runtime is inside (libplumb.a) */
-    bool is_marked;    /* holds trace points, or a library's code that does */
+    bool is_marked;    /* contains trace points, also those of a static library */
     bool owns_malloc;  /* has an allocator inside, which is found before any that is preloaded */
-    bool wants_first;  /* its library of AddressSanitizer ends it when another one comes before */
+    bool wants_first;  /* its AddressSanitizer ends it if another library is loaded before */
     bool sanitized;    /* by a sanitizer that allocates for it */
 };
 
 /* Finds `name` as execvp() would and looks at the file. */
 void plumb_cli_target_find(struct plumb_cli_target *out, const char *name);
 
-/* Why nothing can be preloaded into it, to follow its name in a sentence; NULL: it can. */
+/* Returns why nothing can be preloaded into the program, as the end of a sentence after its name.
+ * NULL: it can. */
 const char *plumb_cli_target_obstacle(const struct plumb_cli_target *t);
-/* The same for following its malloc. */
+/* The same for the malloc interposer. */
 const char *plumb_cli_target_allocator(const struct plumb_cli_target *t);
 
-/* The libplumb.so to preload: PLUMB_LIBRARY, else the one that belongs to this command. False:
- * none; `out` then says where it was looked for. */
+/* Finds the libplumb.so to preload: PLUMB_LIBRARY, otherwise the one that belongs to this command.
+ * Returns false if there is none; `out` then has the path where it was expected. */
 bool plumb_cli_library(char *out, size_t size);
 
-/* The libplumb-malloc.so beside `library`. False: none; `out` then says where it was looked for. */
+/* Finds the libplumb-malloc.so next to `library`. Returns false if there is none; `out` then has
+ * the path where it was expected. */
 bool plumb_cli_malloc_library(char *out, size_t size, const char *library);
 
 #endif

@@ -23,7 +23,7 @@ static const struct tool {
       {"perf stat -r 10", "plumb_measure(); or ten runs, and plumb compare"},
       {"perf diff", "plumb compare A B (tested, with an exit status)"},
       {"perf trace, perf sched", "PLUMB_TRACE=1 for the nodes' own timeline; plumb export"},
-      {"perf annotate, hardware counters, functions nobody marked", ""}}},
+      {"perf annotate, hardware counters, functions without a mark", ""}}},
     {"nsys|nsight systems|nsight|nvtx",
      "timeline of CPU and GPU; plumb has the host side, and devices by plug-in",
      {{"nsys profile CMD", "PLUMB_TRACE=1 plumb record -- CMD"},

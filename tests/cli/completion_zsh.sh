@@ -1,6 +1,6 @@
 #!/bin/sh
 # What zsh completes, asked of zsh itself: commands, options of the command that stands first, values of
-# a choice, names of runs, topics of the help, and another program behind --.
+# a choice, names of runs, topics of the help, and another program after --.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 . "$PLUMB_SOURCE_DIR/tests/cli/_completion.sh"
 needs_shell zsh
