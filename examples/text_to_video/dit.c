@@ -30,7 +30,7 @@ static void init_positions(struct nn *nn, struct tensor *positions, int64_t widt
     }
 }
 
-/* A layer norm's scale is 1 plus what the time says, so the 1 goes into the bias once. */
+/* The scale of a layer norm is 1 plus the modulation, so the 1 goes into the bias once. */
 static void init_modulation(struct nn *nn, struct linear *l, const char *name, int64_t width,
                             int64_t parts)
 {
@@ -81,7 +81,8 @@ void dit_init(struct nn *nn, struct dit *dit, int64_t width, int64_t text_width,
     nn_name(nn, "dit", "positions", &dit->positions);
 }
 
-/* What the time says of the norms and the gates, one row. oneDNN wants those vectors in float32. */
+/* Returns one row with the modulation of norms and gates for a time. oneDNN wants those vectors in
+ * float32. */
 static struct tensor modulate(struct nn *nn, const struct linear *l, const struct tensor *time)
 {
     struct tensor row = nn_matrix(nn, 1, l->bias.dims[0]);

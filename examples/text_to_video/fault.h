@@ -4,7 +4,7 @@
  *
  * A place is a module as plumb names it, below its stage and without "denoise_step.". STEP is a
  * denoise step, "-" or nothing: all of them, and wherever the place has none. The switch is not in
- * --help: nobody needs it to make a video.
+ * --help, because a video needs no faults.
  *
  *     kind           what goes wrong                                          at
  *     scale          the result times 1 + SIZE (0.1)                          any module
@@ -52,11 +52,11 @@ struct fault {
 
 const char *fault_kind_name(enum fault_kind kind);
 
-/* False: `text` names no fault. */
+/* Returns false if `text` does not name a fault. */
 bool fault_parse(struct fault *out, const char *text);
 
-/* Whether the fault of nn is of this kind, at `leaf` (NULL: the module itself) of the module that
- * is entered, in the present step. Counts it as struck. */
+/* Returns whether the fault of nn is of this kind, at `leaf` (NULL: the module itself) of the
+ * current module, in the current step. Counts it as struck. */
 bool fault_strikes(struct nn *nn, enum fault_kind kind, const char *leaf);
 
 /* Changes the row-major result of `leaf`, if the fault of nn is one of results and meant for it. */

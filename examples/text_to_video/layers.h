@@ -28,12 +28,12 @@ struct mlp {
 
 void linear_init(struct nn *nn, struct linear *l, const char *name, int64_t in, int64_t out);
 
-/* out = epilogue(x weight + bias). `then` may be NULL; its bias is replaced by the layer's. Tells
- * of `out` as that of its leaf. */
+/* out = epilogue(x weight + bias). `then` may be NULL; its bias is replaced by the layer's. Records
+ * `out` as the output of its leaf. */
 void linear_run(struct nn *nn, const struct linear *l, const struct tensor *x,
                 const struct epilogue *then, const struct tensor *out);
 
-/* out += x weight + bias, told as that of its leaf. */
+/* out += x weight + bias, recorded as the output of its leaf. */
 void linear_add(struct nn *nn, const struct linear *l, const struct tensor *x,
                 const struct tensor *out);
 

@@ -1,4 +1,4 @@
-/* Owns the stack of names in nn, and the calls that tell plumb of tensors. */
+/* Owns the stack of names in nn, and the calls that record tensors with plumb. */
 #include "module.h"
 
 #include "fault.h"

@@ -1,7 +1,7 @@
 /* Owns the oneDNN engine and the arena that all weights and activations live in.
  *
- * Invariants: chunks in front of `current` are in use, those behind it are empty and wait to be
- * used again; a tensor never moves. One thread only.
+ * Invariants: chunks up to `current` are in use, those after it are empty and are used again later;
+ * a tensor never moves. One thread only.
  *
  * Why an arena and not malloc: activations are many megabytes, and malloc would give each back to
  * the kernel and fault it in again in every layer of every step. */
@@ -24,8 +24,8 @@ struct nn_chunk {
     unsigned char *data;
 };
 
-/* Whether oneDNN multiplies matrices of bfloat16 here: it does with AVX-512 and better. Where it
- * does, it has the other operations too. */
+/* Returns whether oneDNN multiplies matrices of bfloat16 on this processor, which needs AVX-512 at
+ * least. Where it does, it has the other operations too. */
 static bool has_bf16(const struct nn *nn)
 {
     const dnnl_dims_t dims = {16, 16};
@@ -106,7 +106,8 @@ void nn_check_finite(struct nn *nn, const struct tensor *t, const char *what)
     }
 }
 
-/* Puts a new chunk right behind `current`, so that the empty ones behind it stay reachable. */
+/* Inserts a new chunk directly after `current`, so that the empty chunks after it stay
+ * reachable. */
 static struct nn_chunk *add_chunk(struct nn *nn, size_t least_bytes)
 {
     size_t size_bytes = least_bytes > CHUNK_BYTES ? least_bytes : CHUNK_BYTES;
@@ -130,7 +131,7 @@ static struct nn_chunk *add_chunk(struct nn *nn, size_t least_bytes)
     return chunk;
 }
 
-/* Room to remember one tensor more. */
+/* Makes the list long enough for one tensor more. */
 static bool can_remember(struct nn *nn)
 {
     size_t room = nn->tensor_room ? 2 * nn->tensor_room : 256;

@@ -163,7 +163,7 @@ out:
     return attr;
 }
 
-/* Whether an operation that gives `out` must be computed in float32 and rounded. */
+/* Returns whether an operation with the result `out` must be computed in float32 and rounded. */
 static bool is_rounded(const struct nn *nn, const struct tensor *out)
 {
     return nn->rounds && out->type != ELEMENT_F32 && !nn_failed(nn);
@@ -357,13 +357,14 @@ void op_copy(struct nn *nn, const struct tensor *from, const struct tensor *to)
     reorder(nn, &from_desc, from->data, &to_desc, to->data);
 }
 
-/* The weights in the layout that the chosen convolution wants them in, from the arena. */
+/* Returns the weights in the layout of the chosen convolution, from the arena. */
 static void add_conv_weights(struct nn *nn, const_dnnl_primitive_desc_t conv,
                              const struct tensor *weight, struct args *args)
 {
     const dnnl_memory_desc_t *wanted = dnnl_primitive_desc_query_md(conv, dnnl_query_weights_md, 0);
     int64_t floats = (int64_t)(dnnl_memory_desc_get_size(wanted) / sizeof(float) + 1);
-    struct tensor packed = nn_tensor_of(nn, ELEMENT_F32, 1, &floats); /* of any type: room for it */
+    struct tensor packed =
+        nn_tensor_of(nn, ELEMENT_F32, 1, &floats); /* large enough for any type */
     dnnl_memory_desc_t plain;
 
     describe(nn, weight, &plain);

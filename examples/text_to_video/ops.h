@@ -11,7 +11,7 @@
 
 enum activation { ACTIVATION_NONE, ACTIVATION_GELU, ACTIVATION_SWISH, ACTIVATION_TANH };
 
-/* What is done to a result before it is stored, in this order. Zeroed: nothing. */
+/* Operations on a result before it is stored, in this order. Zeroed: none. */
 struct epilogue {
     const struct tensor *bias;  /* [columns] is added */
     float scale;                /* multiplies product and bias; 0 stands for 1 */

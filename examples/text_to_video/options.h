@@ -26,11 +26,11 @@ struct options {
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };
 
-/* What holds where nothing is asked for, with --quick, with --tiny. */
+/* The defaults: with --quick, with --tiny, or with neither. */
 struct options options_default(bool quick, bool tiny);
 
-/* Strings stay those of argv. OPTIONS_DONE: --help was asked for and printed. OPTIONS_WRONG: the
- * reason is on stderr, in one line. */
+/* Strings point into argv. OPTIONS_DONE: --help was given, and the help is printed. OPTIONS_WRONG:
+ * the reason is on stderr, in one line. */
 enum options_result options_parse(struct options *o, int argc, char **argv);
 
 /* The tokens that make at least the frames asked for: the VAE makes frames by fours. */

@@ -2,11 +2,12 @@
  *
  *     overhead ROUNDS DIR [JSON]
  *
- * A round runs the pipeline twice, recorded with every node and not, the one or the other first, in
- * one process: starting it, compiling kernels and writing the run out are no part of the figure,
- * and what a neighbour on the machine does for a second meets both. The figure is the median of the
- * rounds' ratios; beside it stands the half width of an interval for it. An overhead smaller than
- * that was not resolved. DIR is where the run is recorded. Exit status: 0, or 2 and the reason. */
+ * A round runs the pipeline twice in one process, once with every node recorded and once without,
+ * in alternating order. So the figure does not contain the start of the process, the compilation of
+ * kernels or the writing of the run, and a neighbour that loads the machine for a second slows down
+ * both. The figure is the median of the ratios of all rounds, printed with the half width of its
+ * interval; an overhead smaller than that half width was not resolved. DIR is where the run is
+ * recorded. Exit status: 0, or 2 and the reason. */
 #include "options.h"
 #include "pipeline.h"
 
@@ -39,7 +40,8 @@ static double seconds_on(enum clock_used which)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What it takes by each clock. Negative: it failed, and it is said why. */
+/* Runs the pipeline and measures it by each clock. Returns less than 0 after a message if it
+ * failed. */
 static int run_once(const struct options *o, bool recorded, double took[CLOCKS])
 {
     struct pipeline_result result;
@@ -56,7 +58,7 @@ static int run_once(const struct options *o, bool recorded, double took[CLOCKS])
     return rc;
 }
 
-/* How often the node ran, as plumb has it. */
+/* Returns how often plumb counted the node. */
 static uint64_t count_of(const char *node)
 {
     plumb_rows *rows = NULL;
@@ -73,8 +75,8 @@ static uint64_t count_of(const char *node)
     return count;
 }
 
-/* Of all rounds: what the recorded run took more by each clock, in percent, and the milliseconds of
- * the other. */
+/* Of all rounds: the extra time of the recorded run by each clock, in percent, and the milliseconds
+ * of the other run. */
 struct figures {
     double percent[CLOCKS][ROUNDS_MOST], ms[ROUNDS_MOST];
 };

@@ -1,29 +1,30 @@
-/* Random faults in the whole pipeline: are they found where they were planted, and nothing where
- * there are none?
+/* Plants random faults in the whole pipeline, and checks that plumb finds each where it was planted
+ * and finds nothing in sound runs.
  *
  *     pairs COUNT [SEED [JSON]]
  *
- * Runs the smallest configuration (--tiny: 6 blocks, 4 steps) COUNT times as a reference, and
- * beside each a sound run that differs in what must not matter and a run with a fault, all in this
- * process, so that oneDNN compiles its kernels once. Exit status: 0 all were told right, 1 not all,
- * 2 it could not be tried. JSON gets the figures.
+ * Runs the smallest configuration (--tiny: 6 blocks, 4 steps) COUNT times as a reference. Each
+ * reference is compared with a sound run, which differs only in settings that must not matter, and
+ * with a run with a fault. All runs are in this process, so that oneDNN compiles its kernels once.
+ * Exit status: 0 all verdicts were right, 1 some were wrong, 2 the test could not run. JSON gets
+ * the figures.
  *
- * The size of a fault, 1e-3 and more, is meant of the tensor that is recorded where it strikes.
- * Where a fault cannot be seen in the numbers, none is planted:
- *   - scores times a little: softmax takes a constant that is added to all keys away, and with
- *     little between them (random weights) a change of a thousandth is one of millionths in the
- *     result. So they are half as large again at least, as with a forgotten 1 / sqrt(width).
- *   - weights that are added to a residual, by a thousandth: the sum has the weight of both. The
- *     sum is what is recorded, so the sum is what is scaled.
+ * The size of a fault, 1e-3 and more, is relative to the tensor that is recorded at its place.
+ * Faults that cannot be seen in the numbers are not planted:
+ *   - scores times a little: softmax cancels a constant that is added to all keys. With random
+ *     weights the scores differ little, so a change of a thousandth is one of millionths in the
+ *     result. So scores grow by half at least, as with a forgotten 1 / sqrt(width).
+ *   - weights whose product is added to a residual, by a thousandth: the sum hides it. The sum is
+ *     what is recorded, so the sum is what is scaled.
  *   - in the second pass of a step, whose text is one row: softmax over one key is 1 whatever the
- *     scores. It is the first pass, whose prompt is never empty here, that shows it.
- *   - symmetric changes: a transposed weight that is not as wide as high has no meaning, heads
- *     swapped twice are none. Neither is a kind.
+ *     scores. The first pass, whose prompt is never empty here, shows the fault.
+ *   - symmetric changes: a transposed weight must be square, and heads that are swapped twice are
+ *     as before. Neither is a kind of fault.
  *   - outside of the denoise steps a fault has no step, and in a step all places run.
  *
- * The prompt's weight is 1 to 2. At 4, the usual one, guidance takes the rounding of both passes
- * five times: two of 500 pairs of float32 and bfloat16 or float16 then gave another picture, 3 %
- * off in the mean of its three channels, which is no mistake of who says so. */
+ * The prompt's weight is 1 to 2. With 4, the usual one, guidance multiplies the rounding of both
+ * passes by five. Two of 500 pairs of float32 and bfloat16 or float16 then gave another picture, 3
+ * % off in the mean of its three channels, and plumb was right to report them. */
 #include "fault.h"
 #include "options.h"
 #include "pipeline.h"
@@ -48,7 +49,7 @@ struct trial {
     struct options options;
     char prompt[PROMPT_MOST + 1];
     const char *stats;
-    char module[TEXT]; /* where its fault shows; "": it has none */
+    char module[TEXT]; /* where its fault shows; "": it has no fault */
     int step;          /* when; -1: outside of steps */
 };
 
@@ -100,7 +101,7 @@ static const char *const residual_parts[] = {".self_attention", ".cross_attentio
 
 #define PICK(seed, names) ((names)[random_next(seed) % (sizeof(names) / sizeof((names)[0]))])
 
-/* Any module that gives something out. */
+/* Draws any module that has an output. */
 static void any_place(uint64_t *seed, char *out)
 {
     int block = (int)(random_next(seed) % 6);
@@ -274,7 +275,7 @@ static void forget(const char *dir)
     (void)nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/* What plumb says of two runs, in `out`. Negative: it says nothing. */
+/* Writes the verdict of plumb on two runs to `out`. Returns less than 0 if there is none. */
 static int compare(const char *a, const char *b, char *out, size_t size)
 {
     plumb_divergence_view view = plumb_divergence_view_default();
@@ -295,7 +296,7 @@ static int compare(const char *a, const char *b, char *out, size_t size)
     return rc;
 }
 
-/* What it should say, up to the figures; `leaf` is a part of the module, or "". */
+/* Writes the expected verdict, without figures; `leaf` is a part of the module, or "". */
 static void expect(const struct trial *t, const char *leaf, char *out, size_t size)
 {
     if (!t->module[0])

@@ -41,7 +41,8 @@ static void load_models(struct pipeline *p)
     plumb_checkpoint("models_loaded");
 }
 
-/* What somebody needs who wants to run the same models elsewhere. */
+/* Saves the weights, the first noise and the prompt, with which the same models can be run
+ * elsewhere. */
 static void save_weights(struct pipeline *p)
 {
     const struct options *o = p->options;

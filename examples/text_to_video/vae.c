@@ -12,7 +12,7 @@
 
 enum { TAPS = 27, TOP_CHANNELS = 64, LAST_CHANNELS = 16, RGB = 3 };
 
-/* What a stage does to channels and resolution. */
+/* The effect of each stage on channels and resolution. */
 static const struct {
     int in, out, time_factor, space_factor;
 } shapes[VAE_STAGES] = {

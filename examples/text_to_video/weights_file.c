@@ -107,7 +107,7 @@ static int write_all(FILE *file, const char *header, size_t header_bytes, const 
     return ferror(file) || fflush(file) ? -1 : 0;
 }
 
-/* Under another name first, so that nobody finds half a file. */
+/* Writes under another name first, so that no reader finds half a file. */
 static void put_in_place(struct nn *nn, const char *path, const char *header, size_t header_bytes,
                          const struct entry *e, size_t count)
 {

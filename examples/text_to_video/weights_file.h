@@ -10,8 +10,9 @@ struct weights_fact {
     double value;
 };
 
-/* Writes every named tensor (nn_name()), and beside them "input.latents" and "input.prompt", the
- * bytes of the prompt. A finished file takes the place of an older one. Failures stick in nn. */
+/* Writes every named tensor (nn_name()) to one file, and with them "input.latents" and
+ * "input.prompt", the bytes of the prompt. A finished file replaces an older one. Failures stick in
+ * nn. */
 void weights_file_write(struct nn *nn, const char *path, const struct tensor *latents,
                         const char *prompt, const struct weights_fact *facts, int fact_count);
 

@@ -247,7 +247,7 @@ static int read_file(const struct attempt *a, size_t most, struct file *f)
     return rc;
 }
 
-/* Finds the data behind the header. */
+/* Reads the header, and finds the data that follows it. */
 static int read_header(const struct attempt *a, const struct file *f, struct safetensors_header *h,
                        const unsigned char **data)
 {

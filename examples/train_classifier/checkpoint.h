@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is known of the network when it is saved. */
+/* Facts about the network that are saved with it. */
 struct checkpoint_facts {
     int epoch;
     uint64_t seed;
@@ -16,13 +16,13 @@ struct checkpoint_facts {
 
 /* Both return 0, or -1 with the reason, the path in it, in `error`. */
 
-/* The file is on disk when this returns, or the one before it still is: it is written beside its
- * place, flushed and renamed. */
+/* Returns when the file is on disk; if it fails, the file before it still is. The file is written
+ * under a temporary name, flushed and renamed. */
 int checkpoint_save(const struct network *net, const struct checkpoint_facts *facts,
                     const char *path, char *error, size_t error_bytes);
 
-/* Refuses a file that is damaged, or not of a network of this shape. The network keeps its
- * parameters then. */
+/* Refuses a file that is damaged, or belongs to a network of another shape. The network then keeps
+ * its parameters. */
 int checkpoint_load(struct network *net, struct checkpoint_facts *facts, const char *path,
                     char *error, size_t error_bytes);
 

@@ -271,7 +271,7 @@ static void what_is_no_file_is_refused(void **state)
     assert_int_equal(mkdir("folder", 0777), 0);
     is_refused("folder", "not a file");
     assert_int_equal(mkfifo("pipe", 0666), 0);
-    is_refused("pipe", "not a file"); /* and nobody waits for a writer */
+    is_refused("pipe", "not a file"); /* and the call does not wait for a writer */
     write_bytes("huge.safetensors", "", 0);
     assert_int_equal(truncate("huge.safetensors", (off_t)1 << 40), 0);
     is_refused("huge.safetensors", "1099511627776 bytes, more than");

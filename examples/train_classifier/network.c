@@ -1,5 +1,5 @@
-/* Owns forward pass, loss and backward pass. What a layer gave is kept until the backward pass has
- * used it; everything lies in one block that is allocated once, so a training step allocates
+/* Owns forward pass, loss and backward pass. The output of a layer is kept until the backward pass
+ * has used it. Everything lies in one block that is allocated once, so a training step allocates
  * nothing. */
 #include "network.h"
 

@@ -1,6 +1,5 @@
-/* Random numbers from a seed, the same on every machine. A generator is plain data: whoever needs
- * numbers makes one for the purpose, so that no draw depends on what was drawn elsewhere, or on
- * which thread. */
+/* Random numbers from a seed, the same on every machine. A generator is plain data: each purpose
+ * has its own, so no draw depends on the draws made elsewhere or on the thread. */
 #ifndef TRAIN_CLASSIFIER_RANDOM_H
 #define TRAIN_CLASSIFIER_RANDOM_H
 

@@ -1,7 +1,7 @@
 /* Owns the header's JSON: a reader that takes any bytes, and a writer.
  *
- * Why not a JSON library: the header uses a corner of JSON, and what is outside of it is wrong here
- * anyhow. Errors stick: after the first, every reading function returns false. */
+ * Why not a JSON library: the header uses a small part of JSON, and everything else is an error
+ * here. Errors stick: after the first, every reading function returns false. */
 #include "safetensors.h"
 
 #include <inttypes.h>
@@ -45,7 +45,8 @@ static bool expect(struct cursor *c, char wanted)
     return true;
 }
 
-/* What follows an element of a list that ends with `close`: true and *more, or the end. */
+/* Reads the separator after an element of a list that ends with `close`. Sets *more if another
+ * element follows. */
 static bool next(struct cursor *c, char close, bool *more)
 {
     *more = peek(c) == ',';

@@ -1,6 +1,5 @@
-/* Owns the course of a training, and says to plumb what belongs to which phase. Nothing else is
- * needed for that: whoever records this program, in whatever way, gets train, val, test and
- * inference apart. */
+/* Owns the course of a training, and marks its phases for plumb. That is all a program must do:
+ * however it is recorded, its report shows train, val, test and inference apart. */
 #include "trainer.h"
 
 #include "adam.h"
@@ -37,7 +36,7 @@ struct trainer {
     char *error; /* of the result */
 };
 
-/* What a pass found. */
+/* The result of a pass. */
 struct score {
     double loss; /* summed over the pictures */
     int correct, count;
@@ -193,8 +192,8 @@ static int load(struct trainer *t, const char *path, struct checkpoint_facts *fa
     return 0;
 }
 
-/* A loaded network must validate as it did when it was saved. That is said of the same pictures
- * only: those of one seed and count. */
+/* A loaded network must validate as it did when it was saved. The two results are compared only if
+ * the pictures are the same: those of one seed and count. */
 static int load_and_validate(struct trainer *t, const char *path, const char *name)
 {
     struct checkpoint_facts facts = {0};

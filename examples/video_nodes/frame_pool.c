@@ -1,4 +1,4 @@
-/* Owns the segments and who holds what of them.
+/* Owns the segments and the references to their slots.
  *
  * A slot is found by walking through the segments: a pipeline holds a handful of frames of three
  * sizes, and a walk over three segments is cheaper than any index of them. */

@@ -1,5 +1,5 @@
-/* The frame pool: memory for frames, handed out by reference count and told to plumb as the pool
- * "frames" of device "cpu".
+/* The frame pool: memory for frames, handed out by reference count and reported to plumb as the
+ * pool "frames" of device "cpu".
  *
  * Memory is reserved in segments of FRAME_POOL_SLOTS slots of one size and kept until the pool is
  * closed, so that a pipeline in its stride allocates nothing. One thread only. */
@@ -30,8 +30,8 @@ struct frame_pool_usage {
 /* At most `most_bytes` are reserved. NULL when memory is short. */
 struct frame_pool *frame_pool_open(size_t most_bytes);
 
-/* Gives all memory back, also that of frames somebody still holds; returns how many those are.
- * NULL is fine. */
+/* Frees all memory, also that of frames that still have references, and returns the number of those
+ * frames. NULL is fine. */
 int frame_pool_close(struct frame_pool *pool);
 
 struct frame_pool_usage frame_pool_usage(const struct frame_pool *pool);
@@ -40,10 +40,10 @@ struct frame_pool_usage frame_pool_usage(const struct frame_pool *pool);
  * short. */
 struct frame *frame_pool_take(struct frame_pool *pool, size_t bytes);
 
-/* One reference more: returns `frame`. */
+/* Adds a reference. Returns `frame`. */
 struct frame *frame_ref(struct frame *frame);
 
-/* One reference less; with the last the frame goes back. NULL is fine. */
+/* Removes a reference; the last one returns the frame to the pool. NULL is fine. */
 void frame_unref(struct frame *frame);
 
 #endif

@@ -1,5 +1,5 @@
-/* The frame pool: what is free is used again, references count, its bound holds, and what was not
- * given back is told. */
+/* The frame pool: free slots are used again, references count, the bound holds, and frames that
+ * were not returned are reported. */
 #include "frame_pool.h"
 #include "picture.h"
 

@@ -1,5 +1,6 @@
-/* Writes what was found as JSON, one object to a line and frame. As video_encoder.h: the file is
- * "<path>.part" until json_lines_finish(), and equal input gives equal bytes. */
+/* Writes the boxes that were found as JSON, one object for each frame and line. As in
+ * video_encoder.h, the file is "<path>.part" until json_lines_finish(), and equal input gives equal
+ * bytes. */
 #ifndef VIDEO_NODES_JSON_LINES_H
 #define VIDEO_NODES_JSON_LINES_H
 

@@ -21,9 +21,9 @@ struct motion *motion_open(struct frame_pool *pool, int width, int height, int t
                            int least_cells);
 void motion_close(struct motion *m);
 
-/* Compares with the picture of the call before; the first has nothing that moved. Returns how many
- * boxes are in `boxes` [MOTION_MOST_BOXES], ordered by their first cell from the top left, or -1
- * when the pool has no frame. Further boxes are left out. */
+/* Compares the picture with that of the previous call; in the first picture nothing has moved.
+ * Returns the number of boxes in `boxes` [MOTION_MOST_BOXES], ordered by their first cell from the
+ * top left, or -1 if the pool has no frame. Further boxes are left out. */
 int motion_find(struct motion *m, const struct picture *p, struct box *boxes);
 
 #endif

@@ -43,7 +43,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* Nothing of the pool is held when everybody gave back what is his. */
+/* Every test releases its frames: the pool holds none at the end. */
 static int teardown(void **state)
 {
     struct scene *s = *state;

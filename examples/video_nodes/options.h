@@ -16,8 +16,8 @@ struct options {
 
 enum options_result { OPTIONS_RUN, OPTIONS_DONE, OPTIONS_WRONG };
 
-/* Strings stay those of argv. OPTIONS_DONE: --help was asked for and printed. OPTIONS_WRONG: the
- * reason is on stderr, in one line. */
+/* Strings point into argv. OPTIONS_DONE: --help was given, and the help is printed. OPTIONS_WRONG:
+ * the reason is on stderr, in one line. */
 enum options_result options_parse(struct options *o, int argc, char **argv);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "motion.h"
 
-/* White lines of two pixels along the inside of each box. Nobody else may hold the picture's frame
- * and look at it meanwhile. */
+/* Draws white lines of two pixels along the inside of each box. The caller has the only reference
+ * to the frame of the picture. */
 void overlay_boxes(struct picture *p, const struct box *boxes, int count);
 
 #endif

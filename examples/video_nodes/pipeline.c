@@ -55,7 +55,7 @@ static int open_all(struct pipeline *p)
     const struct options *o = p->options;
     struct pipeline_result *r = p->result;
 
-    av_log_set_level(AV_LOG_QUIET); /* what went wrong is told once, by us */
+    av_log_set_level(AV_LOG_QUIET); /* the problem is printed once, by this program */
     if (check_place(o->out_path, p->problem) < 0 || check_place(o->json_path, p->problem) < 0)
         return -1;
     p->pool = frame_pool_open((size_t)POOL_MIB << 20);
@@ -184,7 +184,7 @@ static int encode(struct pipeline *p, const struct picture *picture)
     return -1;
 }
 
-/* What follows decode. */
+/* Runs the nodes after decode on a frame. */
 static int process(struct pipeline *p)
 {
     struct picture picture;

@@ -15,7 +15,7 @@ struct pipeline_result {
     int64_t moving_frames; /* with a box */
     int64_t boxes;
     struct frame_pool_usage pool;
-    int lost_frames; /* that nobody gave back to the pool */
+    int lost_frames; /* frames that were not returned to the pool */
     struct problem problem;
 };
 

@@ -1,4 +1,4 @@
-/* Why something failed: one line of text, written by whoever knows it first. */
+/* The reason for a failure: one line of text, written by the function that knows it first. */
 #ifndef VIDEO_NODES_PROBLEM_H
 #define VIDEO_NODES_PROBLEM_H
 
