@@ -61,7 +61,8 @@ struct fixture {
     double fault_size;
 };
 
-/* What a record is: block * OP_COUNT + op, or -1 of embed; of an input the same plus 100000. */
+/* The operation of each record: block * OP_COUNT + op, or -1 for embed. An input has the same
+ * number plus 100000. */
 struct fixture_run {
     struct plumb_activations table;
     int *truth;

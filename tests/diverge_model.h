@@ -30,11 +30,11 @@ enum model_op {
     M_QKV, /* the three of them in one */
     M_ROPE_Q,
     M_ROPE_K,
-    M_SCORES, /* nobody records it: code between modules */
+    M_SCORES, /* never recorded: code between modules */
     M_MIX,
     M_WO,
-    M_ATTENTION, /* the module round the attention gives out what wo does */
-    M_ADD1,      /* code between modules for most */
+    M_ATTENTION, /* the module around the attention has the output of wo */
+    M_ADD1,      /* in most models code between modules */
     M_NORM2,
     M_W1,
     M_W3,

@@ -406,7 +406,7 @@ static inline void pfx_defaults(struct pfx m, struct pfx_sequence *s)
     assert_true(clock);
 }
 
-/* What a packet has besides its data. */
+/* The fields of a packet apart from its data. */
 struct pfx_frame {
     uint64_t sequence, flags, clock, time, first, dropped;
     bool has_time;
@@ -531,7 +531,7 @@ static inline void pfx_packet(struct plumb_buf *out, struct pfx m)
     pfx_packets++;
 }
 
-/* The packets of `bytes`, whole ones only, as text behind `out`. pfx_reset() begins a file. */
+/* Appends the packets of `bytes`, whole ones only, to `out` as text. pfx_reset() begins a file. */
 static inline void pfx_decode(struct plumb_buf *out, const unsigned char *bytes, size_t n)
 {
     struct pfx file = pfx_message(bytes, n);

@@ -1,5 +1,5 @@
-/* perfetto_read_fixture.h: packets as anybody may write them, and the table that is read from them,
- * as text. For tests of the Perfetto reader, each a program. Include cmocka.h before. */
+/* perfetto_read_fixture.h: packets such as any program may write, and the table that is read from
+ * them, as text. For tests of the Perfetto reader, each a program. Include cmocka.h before. */
 #ifndef PERFETTO_READ_FIXTURE_H
 #define PERFETTO_READ_FIXTURE_H
 

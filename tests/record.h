@@ -126,7 +126,7 @@ static inline uint64_t record_count(const char *node)
     return record_row(node).count;
 }
 
-/* What holds in every row of every snapshot. */
+/* Checks the invariants of a row of a summary. */
 static inline void record_check_row(const plumb_row *row)
 {
     double slack = row->max_ms * 1e-9;

@@ -10,7 +10,7 @@
 #include "record/runtime/thread.h"
 #include "timeline/mapping.h"
 
-/* What the trace of this thread shows, read from its queue. */
+/* The trace of this thread, read from its queue. */
 struct shown {
     struct plumb_live_view source;
     struct plumb_trace_regions regions;

@@ -63,8 +63,8 @@ static inline uint64_t timing_place_count(const struct plumb_timing *t, const ch
     return place->count;
 }
 
-/* What every call tree holds: a place's time is its own and its children's, and nothing is counted
- * twice or left out. Exact when every span was a sample. */
+/* Checks the invariants of a call tree: the time of a place is its own and that of its children,
+ * and no time is counted twice or left out. Exact when every span was a sample. */
 static inline void timing_check_tree(const struct plumb_timing *t)
 {
     uint64_t self = 0, outermost = 0, rows_self = 0, rows_outermost = 0;
@@ -88,7 +88,8 @@ static inline void timing_check_tree(const struct plumb_timing *t)
     assert_true(rows_self <= self + t->tree_count && self <= rows_self + t->tree_count);
 }
 
-/* What every node of a report holds: its histogram has as many samples as it counts, in order. */
+/* Checks the invariants of every node of a report: its histogram has as many samples as the node
+ * counts, in order. */
 static inline void timing_check_nodes(const struct plumb_timing *t)
 {
     for (size_t i = 0; i < t->node_count; i++) {

@@ -22,7 +22,7 @@ static inline bool near(double a, double b, double within)
     return same(a, b) || fabs(a - b) <= within;
 }
 
-/* What must not depend on the processor; the rest may differ in rounding. */
+/* Checks the results that must not depend on the processor; the others may differ in rounding. */
 static inline void assert_agree(const struct plumb_value_stats *a,
                                 const struct plumb_value_stats *b, const char *path)
 {

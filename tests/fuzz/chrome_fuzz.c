@@ -1,5 +1,5 @@
-/* Fuzz target: any bytes as a Chrome trace. What the reader accepts is a table that holds together,
- * as table_check.h has it. */
+/* Fuzz target: any bytes as a Chrome trace. If the reader accepts them, the table holds together
+ * (table_check.h). */
 #include <stdlib.h>
 #include <string.h>
 

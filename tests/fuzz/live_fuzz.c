@@ -55,7 +55,7 @@ static void call_stage(int step)
     plumb_stage_metadata(stage, "step", plumb_value_i64(step));
 }
 
-/* Work on a device: lanes, clocks, waits, what a request has of them. */
+/* Work on a device: lanes, clocks, waits, and the figures of a request. */
 static void call_device(void)
 {
     plumb_request request = plumb_request_begin("device", NULL);
@@ -71,11 +71,11 @@ static void call_device(void)
         plumb_fake_wait(last);
     }
     plumb_request_end(request);
-    /* What is done is told by threads of the device's own. */
+    /* Completed work is reported by threads of the device, so wait for them. */
     for (int i = 0; last && status.emitted < 9; i++) {
         plumb_collector_status_get(&status, plumb_collector_find("fake"));
         if (i == 100000000)
-            die("the device tells nothing");
+            die("the device reports nothing");
     }
     if (!last)
         die("the device does not run");
@@ -157,7 +157,7 @@ static size_t damage(const uint8_t *data, size_t size)
     return left;
 }
 
-/* What is read from it can be written, and of the sound one there is something. */
+/* Signatures that are read can be written, and the sound mapping has some. */
 static void read_signatures(const unsigned char *base, size_t bytes, int is_sound)
 {
     struct plumb_signature s;

@@ -1,5 +1,5 @@
-/* Fuzz target: any bytes as a trace in Perfetto's format. What the reader accepts is a table that
- * holds together, as table_check.h has it. */
+/* Fuzz target: any bytes as a trace in Perfetto's format. If the reader accepts them, the table
+ * holds together (table_check.h). */
 #include "read/trace/perfetto.h"
 #include "table_check.h"
 

@@ -1,5 +1,5 @@
-/* Fuzz target: any bytes as the table of other profilers' names. What is read answers questions,
- * and a fault is explained in one line. */
+/* Fuzz target: any bytes as the table of other profilers' names. An accepted table answers
+ * questions, and an error is explained in one line. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Fuzz target: any bytes as a timing_io_signature.json, of plumb or of its predecessor.
  *
- * What the reader accepts, the writer must be able to write, and the reader must find the same in
- * it; and every form of the report on it is valid UTF-8. */
+ * If the reader accepts a file, the writer can write it, and the reader finds the same in the
+ * result. Every form of the report on it is valid UTF-8. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static void show(const struct plumb_signature *s)
     plumb_timing_fini(&nothing);
 }
 
-/* Parses and writes again; false when the text is no file of signatures. */
+/* Parses and writes again. Returns false if the text is not a file of signatures. */
 static bool rewrite(struct plumb_buf *out, const char *text, size_t size)
 {
     struct plumb_signature s;

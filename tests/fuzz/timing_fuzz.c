@@ -1,10 +1,9 @@
 /* Fuzz target: any bytes as a timing.json.
  *
- * What the reader accepts, the writer must be able to write, and the reader must find the same in
- * it: otherwise `plumb report --format json` of a report would not be that report. And it compares
- * with itself: nothing is worse or better then, whatever its figures are, in every format. And
- * every view of it has every form that the view has, in valid UTF-8.
- */
+ * If the reader accepts a file, the writer can write it, and the reader finds the same in the
+ * result; otherwise `plumb report --format json` of a report would not be that report. The report
+ * compared with itself shows no node as worse or better, whatever its figures are, in every format.
+ * Every view has each of its forms, in valid UTF-8. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Parses and writes again; false when the text is no report. */
+/* Parses and writes again. Returns false if the text is not a report. */
 static bool rewrite(struct plumb_buf *out, const char *text, size_t size)
 {
     struct plumb_timing timing;
@@ -88,8 +87,8 @@ static void render(const struct plumb_compare *c)
     }
 }
 
-/* Three runs a side, so that the test runs too. A report without samples, or with percentiles that
- * are no durations, is refused. */
+/* Compares three runs a side, so that the statistical test runs too. A report is refused if it has
+ * no samples, or percentiles that are not durations. */
 static void compare_with_itself(const char *text, size_t size)
 {
     enum { RUNS = 6 };

@@ -1,4 +1,4 @@
-/* What dlcloses_a_plugin and random_host load and unload. */
+/* The plug-in that dlcloses_a_plugin and random_host load and unload. */
 #include <plumb/plumb.h>
 
 void plugin_work(int spans);

@@ -1,7 +1,8 @@
 /* labels: notsan
  *
- * A thread that was asked to end passes the first span of its process; what it does there, opening
- * the run, must neither end it nor leave a lock behind: other threads record, fork and exit. */
+ * A thread with a pending cancellation passes the first span of its process. The opening of the run
+ * there must neither end the thread nor leave a lock locked: other threads record, fork and
+ * exit. */
 #include "hosts/host.h"
 
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* labels: plain
  *
- * Threads with a cancellation pending pass what has no cancellation point of the host's: the first
- * span of the process, stages, spans and the stop of a run, with a mutex held around them. Nobody
- * ends there, so that no mutex stays locked. */
+ * Threads with a pending cancellation pass code in which the host has no cancellation point: the
+ * first span of the process, stages, spans and the stop of a run, with a mutex held around them. No
+ * thread ends there, so that no mutex stays locked. */
 #include "hosts/host.h"
 
 #include <pthread.h>

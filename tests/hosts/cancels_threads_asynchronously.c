@@ -1,7 +1,8 @@
 /* labels: plain
- * Threads are cancelled at any instruction, in spans, stages and counts: nobody waits for what they
- * had, summaries stay quick, and the run is written. Never in malloc(), which would hang the
- * program without plumb as well; and not under a sanitizer, whose code must not be cancelled. */
+ * Threads are cancelled at any instruction, in spans, stages and counts. No other thread waits for
+ * a lock of theirs, summaries stay quick, and the run is written. They are never cancelled in
+ * malloc(), which would hang the program without plumb as well. Not under a sanitizer, whose code
+ * must not be cancelled. */
 #include "hosts/host.h"
 
 #include <pthread.h>

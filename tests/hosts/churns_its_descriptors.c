@@ -2,10 +2,9 @@
  *
  * (ThreadSanitizer takes equal numbers of two tables of descriptors for one.)
  *
- * A server that takes descriptors by their numbers: one thread closes whatever it does not know,
- * opens its files again under the numbers that are free then, and puts others in their places.
- * Others compute, and everything that they compute is recorded. Each file stays the file that it
- * was. */
+ * A server that handles descriptors by number. One thread closes every number that it does not
+ * know, opens its files again at the free numbers, and lets others change places. Other threads
+ * compute, and all their work is recorded. Each file stays the file that it was. */
 #include "hosts/host.h"
 
 #include <fcntl.h>
@@ -48,7 +47,7 @@ static void churn(void)
 {
     for (int i = 0; i < OWN; i++)
         is_still(FIRST + i, i);
-    /* Nobody else has a number. */
+    /* No other descriptor is open. */
     for (int fd = FIRST + OWN; fd < LAST; fd++)
         HOST_NEEDS(close(fd) < 0 && errno == EBADF);
     for (int i = 0; i < OWN; i++) {

@@ -1,7 +1,9 @@
 /* labels: plain
- * Not under sanitizers, whose allocators do not outlive a fork beside threads.
- * Threads load a plug-in, use it and unload it, while others ask for summaries, change the settings
- * and fork: each span of the plug-in is counted, and nothing of it is touched when it is gone. */
+ * Not under sanitizers, whose allocators do not survive a fork while other threads run.
+ *
+ * Threads load a plug-in, use it and unload it, while others take summaries, change the settings
+ * and fork. Each span of the plug-in is counted, and plumb does not touch the plug-in after it is
+ * gone. */
 #include "hosts/host.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,8 @@
 /* labels: plain
- * Not under sanitizers, whose allocators do not outlive a fork beside threads.
- * Processes end in each way there is while threads of theirs do everything: the status is theirs.
- */
+ * Not under sanitizers, whose allocators do not survive a fork while other threads run.
+ *
+ * Processes end in each possible way while their threads do everything: the exit status is
+ * theirs. */
 #include "hosts/host.h"
 
 #include <pthread.h>

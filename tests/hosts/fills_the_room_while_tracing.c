@@ -1,6 +1,6 @@
 /* labels: notsan
- * More threads and nodes than PLUMB_MAX_STATE has room for, at many sizes of it, with the trace on:
- * what is not recorded is counted, and nothing is written where it does not belong. */
+ * More threads and nodes than fit into PLUMB_MAX_STATE, at many sizes of it, with the trace on.
+ * Spans that are not recorded are counted, and nothing is written outside of its place. */
 #include "hosts/host.h"
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ static void *worker(void *arg)
     for (int i = 0; i < SPANS; i++) {
         PLUMB_SPAN_NODE(nodes[i % NODES]);
     }
-    pthread_barrier_wait(&barrier); /* nobody's room is free for another before */
+    pthread_barrier_wait(&barrier); /* until then every thread keeps its place */
     return NULL;
 }
 

@@ -1,8 +1,9 @@
 /* labels: plain
- * Not under sanitizers, whose allocators do not outlive a fork beside threads.
- * A crash reporter forks in its signal handler, wherever the program is just then: mostly inside
- * plumb. Neither the parent nor a child hangs or crashes; a child that returns from the handler
- * goes on with what was interrupted. */
+ * Not under sanitizers, whose allocators do not survive a fork while other threads run.
+ *
+ * A crash reporter forks in its signal handler, wherever the program is at that moment: mostly
+ * inside plumb. Neither the parent nor a child hangs or crashes; a child that returns from the
+ * handler goes on with the interrupted work. */
 #include "hosts/host.h"
 
 static volatile sig_atomic_t busy, forks, in_child;
@@ -46,7 +47,7 @@ int main(void)
         work();
     busy = 0;
     if (in_child) {
-        /* What it records from here on is its own. */
+        /* From here on the child records into a run of its own. */
         for (int i = 0; i < 300; i++) {
             PLUMB_SPAN("after");
         }

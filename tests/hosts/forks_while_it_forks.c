@@ -1,8 +1,9 @@
 /* labels: plain
- * Not under sanitizers, whose allocators do not outlive a fork beside threads.
- * A crash reporter forks in its signal handler while the same thread forks already, and waits for a
- * lock of plumb's that somebody has who opens and closes runs. The outer fork has to release what
- * it took: otherwise every other thread waits for ever. */
+ * Not under sanitizers, whose allocators do not survive a fork while other threads run.
+ *
+ * A crash reporter forks in its signal handler while the same thread already forks, and waits for a
+ * lock of plumb that is held by a thread that opens and closes runs. The outer fork must release
+ * the locks it took; otherwise every other thread waits forever. */
 #include "hosts/host.h"
 
 #include <pthread.h>

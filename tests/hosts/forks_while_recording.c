@@ -1,7 +1,8 @@
 /* labels: plain
- * Not under sanitizers, whose allocators do not outlive a fork beside threads.
+ * Not under sanitizers, whose allocators do not survive a fork while other threads run.
+ *
  * A server forks for each request while other threads record; its children record and end, each in
- * another way. None of them hangs, and none is hurt. */
+ * another way. No process hangs or is harmed. */
 #include "hosts/host.h"
 
 #include <pthread.h>

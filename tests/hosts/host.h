@@ -1,7 +1,7 @@
-/* host.h: what the programs of this folder share. Each is a program of somebody else that is hard
- * on plumb. It knows the public headers alone, looks after itself with HOST_NEEDS(), and says with
- * host_expect() what must have been recorded. tests/hosts/_run.sh runs it without recording, with
- * it, and with everything on.
+/* host.h: shared by the programs of this folder. Each is a program, such as a user might write,
+ * that is hard on plumb. It includes public headers alone, checks itself with HOST_NEEDS(), and
+ * says with host_expect() what must have been recorded. tests/hosts/_run.sh runs it without
+ * recording, with recording, and with everything on.
  *
  *   TEST_ROUNDS   multiplies host_rounds() (1; `make soak` asks for 25) */
 #ifndef TESTS_HOSTS_HOST_H
@@ -76,9 +76,9 @@ static inline void host_signals_end(void)
 
 /* ---- What must have been recorded ------------------------------------------------------------ */
 
-/* What the run in `dir` has of `node` at its end: `least` to `most` spans. `dropped`: what is
- * missing of `most` is counted as dropped. The file `expected` has it for _run.sh, which compares.
- */
+/* Expects `least` to `most` spans of `node` in the run in `dir` at its end. With `dropped`, spans
+ * that are missing from `most` must be counted as dropped. The expectation goes to the file
+ * `expected`, and _run.sh compares. */
 static inline void host_expect_in(const char *dir, const char *node, uint64_t least, uint64_t most,
                                   int dropped)
 {

@@ -8,7 +8,7 @@
 
 enum { DEEP = 240, LEAVES = 20 };
 
-/* What the killed process has begun and ended, and where it records. */
+/* The spans that the killed process began and ended, and its run directory. */
 static struct side {
     uint64_t begun[LEAVES], ended[LEAVES];
     char dir[1024];

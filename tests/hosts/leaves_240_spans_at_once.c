@@ -1,5 +1,5 @@
 /* An error path leaves 240 nested spans of different nodes at once, each time at another place
- * among its neighbours: their ends change nothing else. */
+ * among its neighbours. Ending them changes no other figure. */
 #include "hosts/host.h"
 
 enum { DEEP = 240, LEAVES = 40 };

@@ -10,7 +10,7 @@
 /* A generation. libc keeps some 2 KiB of each thread that was there at a fork, its cache of freed
  * blocks, which at times makes the heap of that thread a mapping longer. */
 enum { KIB = 8, MAPS = 2 };
-/* What comes and goes: buffers, stacks, the pages that this generation has looked at. */
+/* Memory that comes and goes: buffers, stacks, the pages that this generation has touched. */
 enum { MORE_KIB = 2048, MORE_MAPPED_KIB = 4096, MORE_MAPS = 8, SETTLED = 5 };
 
 struct size {

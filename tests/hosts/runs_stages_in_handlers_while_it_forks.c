@@ -1,7 +1,8 @@
 /* labels: plain
- * Not under sanitizers, whose allocators do not outlive a fork beside threads.
+ * Not under sanitizers, whose allocators do not survive a fork while other threads run.
+ *
  * A server whose signal handler runs stages forks a worker for each request. A stage takes a lock
- * that a fork takes as well: no handler may come while its own thread has it. */
+ * that a fork takes as well: no handler may run while its own thread holds that lock. */
 #include "hosts/host.h"
 
 static uint64_t made;

@@ -1,4 +1,4 @@
-/* What a user writes first: one marked function, run twice. */
+/* The first program of a user: one marked function, run twice. */
 #include <plumb/plumb.h>
 #include <stdio.h>
 

@@ -1,17 +1,18 @@
 /* labels: plain
  * timeout: 600
  * Not under sanitizers: AddressSanitizer takes the frames that a cancellation unwound for written
- * to, and the allocators do not outlive a fork beside threads.
+ * to, and the allocators do not survive a fork while other threads run.
  *
- * A random host: each seed is a process that starts and stops runs with random settings, while its
- * threads nest spans and stages, fail them, are cancelled, fork, load and unload a plug-in, ask for
- * summaries and use descriptors of their own, under signals whose handler records and forks; its
- * files may not grow from some moment on, and it may be killed.
+ * A random host: each seed is a process that starts and stops runs with random settings. Its
+ * threads nest spans and stages, fail them, are cancelled, fork, load and unload a plug-in, take
+ * summaries and use descriptors of their own, under signals whose handler records and forks. From
+ * some moment on its files may not grow, and it may be killed.
  *
- * The model: each thread counts a span of a node before it begins and after it has ended, in memory
- * that it shares with the test. So a run has, of each node, between what has ended and what has
- * begun, but for what it counts as dropped; which is exact where the threads have ended.
- * Descriptors of the host stay what they are, its children end as they mean to, and nothing hangs.
+ * The model: each thread counts a span of a node before the span begins and after it has ended, in
+ * memory that it shares with the test. So the count of each node in a run lies between the spans
+ * that ended and those that began, minus those counted as dropped; if the threads have ended, it is
+ * exact. Descriptors of the host stay what they are, its children end as they intend, and no thread
+ * hangs.
  *
  * TEST_FEATURES, a sum of values of `enum feature`, leaves the other features out, to reduce a seed
  * that failed. */
@@ -44,7 +45,7 @@ enum feature {
     LIMITS = 1024,
     DIES = 2048,
     TRACES = 4096,
-    SMALL = 8192,    /* little room */
+    SMALL = 8192,    /* small PLUMB_MAX_STATE */
     NUMBERS = 16384, /* a descriptor that was closed is free, where there is one thread */
     FEATURES = 2 * NUMBERS - 1 - SIGNAL_FORKS - KILLS_THREADS - NUMBERS
 };
@@ -86,7 +87,7 @@ struct own {
 };
 struct thread {
     pthread_t id;
-    int number, others; /* whether others run beside it */
+    int number, others; /* whether other threads run */
     uint64_t random;
     struct own own[OWN];
 };
@@ -241,8 +242,8 @@ static void do_plugin(struct thread *t)
     NEEDS(dlclose(plugin) == 0);
 }
 
-/* A summary has what had ended before it was asked for, and nothing that had not begun when it
- * came; but a run that is stopped in the meantime, or has little room, has less. */
+/* A summary has the spans that had ended before it was asked for, and none that had not begun when
+ * it came. If its run is stopped in the meantime, or has a small mapping, it has fewer. */
 static void do_summary(struct thread *t)
 {
     struct counts before = *counts;
@@ -488,7 +489,7 @@ static uint64_t counted(const struct plumb_timing *t, int node)
     return count_of(t, names[node]);
 }
 
-/* What holds of `node` in the report of a run that was killed, or not. */
+/* Checks the count of `node` in the report of a run, which may have been killed. */
 static void compare_node(const struct plumb_timing *t, const struct run *run, int node, bool least)
 {
     uint64_t count = counted(t, node), ended = run->counts.ended[node];

@@ -1,6 +1,7 @@
 /* Memory of stages and requests against a model: random programs of up to four threads, which run
- * in turns, so that the order of events is known. Stages nest, are closed from outside, end with
- * their thread; workers adopt contexts, also of what has ended; anybody frees.
+ * in turns, so that the order of events is known. Stages nest, are closed from outside, and end
+ * with their thread. Workers adopt contexts, also of stages that have ended. Any thread frees any
+ * block.
  *
  * The model knows every block and every scope, and by name which blocks each open scope sees: those
  * that the scope around it saw when it was opened, and those allocated in it. After every event it
@@ -194,7 +195,7 @@ static void close_scope(struct m_thread *t, int s)
 
 static struct turn turns[THREADS];
 
-/* What the event is about, and what it brings back. */
+/* The subject of the event, and its result. */
 static struct {
     struct m_open *open;
     struct m_context *context;

@@ -1,12 +1,12 @@
 /* Requests against a model: random programs of three threads, which run in turns, on a clock that
- * stands still until the program moves it. Stages nest, fail, are abandoned or closed from outside;
- * they begin by node, by lap, in a wrapper and as async spans that any thread ends; requests begin
- * and end at any time, also inside stages; phases change; stages tell values; checkpoints are
+ * stands still until the program moves it. Stages nest, fail, are abandoned or closed from outside.
+ * They begin by node, by lap, in a wrapper and as async spans that any thread ends. Requests begin
+ * and end at any time, also inside stages. Phases change, stages report values, checkpoints are
  * taken.
  *
- * The model keeps, for each request, what each of its stages must have: runs, failures, times,
- * checkpoints, and the calls of each form with the last value. What the run left in its files is
- * compared with that. */
+ * The model keeps, for each request, the figures that each of its stages must have: runs, failures,
+ * times, checkpoints, and the calls of each form with the last value. The files of the run are
+ * compared with it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -425,7 +425,7 @@ static void assert_near(const char *what, double got, double want, double most)
         fail_msg("%s is %.17g, not %.17g within %g", what, got, want, most);
 }
 
-/* What the sketch states: exact up to 5 samples, beyond them within 1/129. */
+/* The guarantee of the sketch: exact up to 5 samples, beyond them within 1/129. */
 static void assert_quantile(const char *what, double got, double want, size_t count)
 {
     assert_near(what, got, want, count <= PLUMB_EXACT ? want * 1e-15 : want * (1.0 / 129 + 1e-7));

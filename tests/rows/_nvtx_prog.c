@@ -89,8 +89,8 @@ static void *many(void *name)
     return NULL;
 }
 
-/* Ended elsewhere, twice, as failed, never, after its run has stopped; and beside a run that stops
- * and starts again. */
+/* Async spans that end on another thread, twice, as failed, never, or after their run has stopped;
+ * also while a run stops and starts again. */
 static void asyncs(void)
 {
     static char names[4][8] = {"a", "b", "c", "d"};

@@ -18,8 +18,8 @@ static void *tiles(void *context)
     return NULL;
 }
 
-/* Work of other threads inside a span of this one is not outermost. One thread after the other: the
- * clock is everybody's. */
+/* Work of other threads inside a span of this one is not outermost. The threads run one after the
+ * other, because they share the clock. */
 static void adopt(void)
 {
     for (int f = 0; f < 10; f++) {

@@ -1,5 +1,6 @@
 /* AT-11: lines of concurrent writers stay whole and none is lost; each thread has its own step,
- * restored after nested and failed scopes. With a sink of the program's beside the file. */
+ * restored after nested and failed scopes. A sink of the program gets them in addition to the
+ * file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -161,7 +161,7 @@ static void closing_and_opening_while_others_record_is_safe(void **state)
             assert_int_equal(plumb_reset(p, NULL), PLUMB_OK);
         sched_yield();
         plumb_pipeline_close(p);
-        /* What had already passed the switch may still come: one span of each thread. */
+        /* A span that had passed the switch may still be recorded: one for each thread. */
         assert_true(record_row_of(p, NULL, "outer").count <= RECORDERS);
     }
     c.sync = 0;

@@ -175,7 +175,7 @@ static void without_resets_and_switches_no_sample_is_lost(void **state)
     finish_and_check();
 }
 
-/* Counts can only grow from snapshot to snapshot when nobody resets. */
+/* Without a reset, counts can only grow from one summary to the next. */
 static void snapshots_never_go_back(void **state)
 {
     static void *(*const readers[])(void *) = {take_snapshots};

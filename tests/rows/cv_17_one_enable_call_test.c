@@ -29,7 +29,7 @@ static void forward(void)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* What a predictor and a trainer do: the marks, and nothing that switches. */
+/* The code of a predictor and a trainer: marks, and no call that switches. */
 static void predict_and_train(void)
 {
     forward();

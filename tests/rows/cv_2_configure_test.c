@@ -140,7 +140,7 @@ static void each_pipeline_has_its_own_configuration(void **state)
     assert_null(record_row_of(b, NULL, "node").node);
     assert_true(plumb_pipeline_enabled(a));
     assert_false(plumb_pipeline_enabled(b));
-    /* The default pipeline's row stands beside: the key is (pipeline, phase, node). */
+    /* The default pipeline keeps its row: the key is (pipeline, phase, node). */
     {
         plumb_rows *rows = record_rows(NULL, NULL);
         assert_int_equal(plumb_rows_count(rows), 2);

@@ -314,7 +314,7 @@ static struct {
     int begun, completed, timed, other;
 } said[STAGE_FORMS];
 
-/* What a line that is about a stage must begin with. */
+/* Checks that a line about a stage begins with its head. */
 static void count_lines(int level, const char *text, void *arg)
 {
     (void)level;

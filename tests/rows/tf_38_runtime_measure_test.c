@@ -74,7 +74,7 @@ static void peaks_of_each_device_once(void **state)
     plumb_mem_reserve("cuda:0", "caching", NULL, 4096);
     assert_int_equal(pthread_create(&thread, NULL, allocate, NULL), 0);
     pthread_join(thread, NULL);
-    plumb_memory_reset_peak(); /* somebody else's business */
+    plumb_memory_reset_peak(); /* belongs to another measurement */
     assert_int_equal(plumb_stopwatch_stop(&result, run, NULL), PLUMB_OK);
     assert_int_equal(result.device_count, 3);
     assert_string_equal(result.memory[0].device, "cuda:0");
@@ -135,7 +135,7 @@ static void make_folders(const char *const *paths)
         assert_int_equal(mkdir(*paths, 0700), 0);
 }
 
-/* What the call says of the commit with `folder` as working directory. */
+/* Returns the commit that the call reports with `folder` as working directory. */
 static const char *commit_in(const char *folder)
 {
     static plumb_environment e;
@@ -202,7 +202,7 @@ static void a_broken_repository_gives_no_commit(void **state)
     put("odd/.git/packed-refs", "not a commit refs/heads/main\n");
     assert_null(strchr(commit_in("odd"), ' '));
     assert_int_equal(unlink("odd/.git/HEAD"), 0);
-    assert_int_equal(mkfifo("odd/.git/HEAD", 0600), 0); /* nobody ever writes to it */
+    assert_int_equal(mkfifo("odd/.git/HEAD", 0600), 0); /* it never has a writer */
     assert_string_not_equal(commit_in("odd"), COMMIT_A);
 }
 

@@ -30,7 +30,7 @@ static void event(char what, uint64_t lasts_ns)
     seen.end_ns[seen.count++] = record_now_ns();
 }
 
-/* What the device still has to do: it comes to an end while it is waited for. */
+/* Work that the device has not finished: a wait for the device completes it. */
 static struct {
     uint64_t high, left, next;
 } unfinished;

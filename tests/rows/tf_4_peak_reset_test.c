@@ -198,7 +198,7 @@ static void exact_peaks_of_the_resident_set_are_each_stages_own(void **state)
     small = &timing_node(&t, NULL, "small")->memory;
     assert_true(outer->peak_exact && big->peak_exact);
     assert_true(big->peak_rss >= 64 * MIB);
-    /* Where the kernel lets nobody reset its peak, all three are the highest. */
+    /* If the kernel does not let a process reset its peak, all three are the highest. */
     if (access("/proc/self/clear_refs", W_OK) == 0)
         assert_true(small->peak_rss + 40 * MIB < big->peak_rss);
     assert_true(outer->peak_rss >= big->peak_rss);

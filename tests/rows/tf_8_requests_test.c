@@ -87,7 +87,8 @@ static void a_request_without_a_name_gets_one(void **state)
 
 /* ---- Checkpoints ----------------------------------------------------------------------------- */
 
-/* What the checkpoint of a request (NULL: of none) held; fails unless there is exactly one. */
+/* Returns the bytes at the checkpoint of a request (NULL: of no request). Fails unless there is
+ * exactly one. */
 static uint64_t checkpoint_bytes(const struct plumb_timing *t, const char *request,
                                  const char *name)
 {

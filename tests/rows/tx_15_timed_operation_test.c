@@ -100,8 +100,8 @@ static void an_error_is_logged_alike_and_passed_on(void **state)
     assert_true(line_seconds("load model") >= WORK_NS * 1e-9 - 0.0005);
 }
 
-/* First of all tests: nothing has set a level yet. stderr goes to a file meanwhile, because that is
- * where a line would go. */
+/* First of all tests, before a level is set. stderr goes to a file in the meantime, because a line
+ * would go there. */
 static void it_is_silent_by_default(void **state)
 {
     plumb_timed timed, own;

@@ -1,7 +1,7 @@
 /* Preloaded: makes the n-th call that libplumb itself makes to the system fail (FAIL_AT=n, or every
- * one from the n-th on with FAIL_ALL=1), whichever call it is. Calls of everybody else are left
- * alone: the host must not notice. COUNT_TO names a file that gets the number of calls at the end.
- */
+ * one from the n-th on with FAIL_ALL=1), whichever call it is. Calls of the host are left alone,
+ * because the host must not notice. COUNT_TO names a file that gets the number of calls at the
+ * end. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -137,7 +137,7 @@ ssize_t write(int fd, const void *data, size_t n)
     static ssize_t (*next)(int, const void *, size_t);
     if (!next)
         *(void **)&next = dlsym(RTLD_NEXT, "write");
-    /* What it says on stderr is what this is about. */
+    /* The test reads plumb's messages on stderr, so they never fail. */
     if (fd > STDERR_FILENO && fails(CALLER)) {
         errno = EIO;
         return -1;

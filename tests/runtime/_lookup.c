@@ -133,7 +133,7 @@ static void *cancelled(void *arg)
 {
     pthread_cancel(pthread_self());
     passed();
-    *(int *)arg = 1; /* it was no cancellation point */
+    *(int *)arg = 1; /* passed() has no cancellation point */
     pthread_testcancel();
     return NULL;
 }

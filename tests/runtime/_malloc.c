@@ -27,7 +27,7 @@
         }                                                                                          \
     } while (0)
 
-/* What a node did, by its own account: "NODE ALLOCS BYTES FREES BYTES". */
+/* The calls of a node, by its own account: "NODE ALLOCS BYTES FREES BYTES". */
 static struct account {
     const char *node;
     uint64_t allocs, alloc_bytes, frees, free_bytes;
@@ -464,7 +464,8 @@ static int play_marks(void)
     return 0;
 }
 
-/* Without a mark: until somebody has opened a run for it, in the directory that argv names. */
+/* Without a mark: allocates until a run has been opened for the process, in the directory that argv
+ * names. */
 static const char *run_dir;
 
 static int play_until_open(void)
@@ -494,7 +495,7 @@ static int play_until_killed(void)
     return kill(getpid(), SIGKILL);
 }
 
-/* Before main(), and behind it. */
+/* Before main(), and after it. */
 static void *early;
 
 __attribute__((constructor)) static void construct(void)

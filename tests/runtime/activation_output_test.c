@@ -48,7 +48,8 @@ static int role_forks_and_tells(void)
 
 /* ---- What they left -------------------------------------------------------------------------- */
 
-/* Lines of process `pid` in `path`; fails when any line is none, or of nobody. */
+/* Returns the number of lines of process `pid` in `path`. Fails if a line is not a record, or
+ * belongs to no process of the test. */
 static int lines_of(const char *path, pid_t pid)
 {
     char line[4096 + 2], name[32];

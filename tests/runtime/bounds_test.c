@@ -341,7 +341,7 @@ static int role_many_async(void)
     for (int i = 0; i < ASYNC; i++)
         plumb_async_end(open[i]);
     for (int i = 0; i < 100; i++)
-        plumb_async_end(plumb_async_begin(node)); /* there is room again */
+        plumb_async_end(plumb_async_begin(node)); /* they fit again */
     return 3;
 }
 

@@ -1,10 +1,9 @@
-/* child.h: for tests whose subject is a whole process: how it is born, forks,
- * is killed, ends.
+/* child.h: for tests whose subject is a whole process: how it is born, forks, is killed, ends.
  *
- * Such a program is both sides. Without arguments it is the test; started with
- * the name of a role it plays that role, with its own runtime in it. A role
- * that reached the point the test waits for says so with child_ready(): nobody
- * sleeps. Run directories lie below the test's own folder. */
+ * Such a program is both sides. Without arguments it is the test; started with the name of a role
+ * it plays that role, with its own runtime in it. A role calls child_ready() when it reaches the
+ * point that the test waits for, so no test sleeps. Run directories lie below the test's own
+ * folder. */
 #ifndef TESTS_RUNTIME_CHILD_H
 #define TESTS_RUNTIME_CHILD_H
 
@@ -50,7 +49,7 @@ struct role {
 
 enum { CHILD_READY_FD = 3, CHILD_GO_FD = 4 };
 
-/* What the process ends with when something a role needs did not work. */
+/* Exit status of a role in which a needed condition does not hold. */
 #define ROLE_NEEDS(condition)                                                                      \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
@@ -74,8 +73,9 @@ static inline void child_wait_go(void)
     ROLE_NEEDS(n == 1);
 }
 
-/* What of this process lies in memory. The kernel counts it page by page here; its running sums are
- * off by what each processor still keeps to itself, which is megabytes where there are many. */
+/* Returns the resident memory of this process. The kernel counts it page by page here; its running
+ * sums are off by the share that each processor still keeps to itself, which is megabytes on
+ * machines with many. */
 static inline uint64_t resident_kib(void)
 {
     unsigned long long all = 0, kib;

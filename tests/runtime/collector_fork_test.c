@@ -1,6 +1,6 @@
 /* Collectors of the list, in the child of a fork: their threads are gone there.
  * labels: plain
- * (The sanitizers' own allocator does not survive a fork beside other threads.) */
+ * (The allocator of a sanitizer does not survive a fork while other threads run.) */
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* What every collector of the list keeps to, and what the runtime does when one does not.
+/* The rules that every collector of the list keeps, and what the runtime does when one does not.
  * timeout: 300 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,7 +137,7 @@ static void device_time_is_the_devices(void **state)
         total += i * 1000;
     }
     assert_int_equal(plumb_fake_wait(last), PLUMB_OK);
-    /* What is done is told by threads of its own. */
+    /* Completed work is reported by threads of the device, so wait for them. */
     while ((row = record_row("timed")).device_count < WORKS)
         sched_yield();
     record_stop();
@@ -191,8 +191,8 @@ static void what_comes_after_the_stop_is_refused(void **state)
     start_with("fake:fail=late");
     record_stop();
     assert_int_equal(status_of("fake").state, PLUMB_COLLECTOR_STOPPED);
-    /* The first of the hundred may come before the stop has returned. What they tell is of no time
-     * of the run, so that they are refused then too. */
+    /* The first of the hundred events may arrive before the stop has returned. Their times are
+     * outside of the run, so they are refused then too. */
     for (s = status_of("fake"); s.refused_late + s.refused_times + s.emitted < 100;
          s = status_of("fake"))
         sched_yield();
@@ -215,7 +215,7 @@ static void a_function_that_hangs_is_given_up(const char *collect, const char *n
     assert_int_equal(s.state, PLUMB_COLLECTOR_ABANDONED);
     expect_note(note);
     expect_note("the run goes on");
-    /* While it is still where it was, nobody calls it. */
+    /* A collector that still hangs in its start is not called again. */
     start_with("fake");
     assert_int_equal(status_of("fake").state, PLUMB_COLLECTOR_ABANDONED);
     record_stop();
@@ -460,7 +460,7 @@ static void *emitter(void *arg)
     return NULL;
 }
 
-/* Each emit is taken or refused, and counted as such, whatever starts and stops meanwhile. */
+/* Each emit is taken or refused, and counted as such, whatever starts and stops in the meantime. */
 static void emits_of_many_threads_survive_starts_and_stops(void **state)
 {
     plumb_collector_ops ops = plumb_collector_ops_default();

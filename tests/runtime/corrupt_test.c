@@ -180,7 +180,7 @@ static void random_bytes_give_one_line_or_a_report(void **state)
     struct image *image = *state;
     uint64_t random = 20240607, read = 0;
     for (int i = 0; i < FLIPS; i++) {
-        /* Many in the header and the tables behind it, where they do most. */
+        /* Many are in the header and the tables after it, where damage does most harm. */
         size_t within = i % 2 ? image->used : i % 4 ? 16384 : sizeof(struct plumb_live_header);
         memcpy(image->copy, image->bytes, image->size);
         for (uint64_t n = random_next(&random) % 4 + 1; n > 0; n--)

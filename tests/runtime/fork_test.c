@@ -1,8 +1,7 @@
 /* labels: plain
- * (The sanitizers' own allocator does not survive a fork beside other threads.)
+ * (The allocator of a sanitizer does not survive a fork while other threads run.)
  *
- * A forked child has a run of its own, or none; what the parent has open it
- * never touches. */
+ * A forked child has a run of its own, or none. It never touches the open spans of its parent. */
 #include <pthread.h>
 #include <spawn.h>
 #include <sys/syscall.h>
@@ -206,8 +205,7 @@ static uint64_t checksum(const char *path)
     return h;
 }
 
-/* The child ends a span and a scope that the parent had open, and does
- * everything else. */
+/* The child ends a span and a scope that the parent had open, then records in every other way. */
 static void child_of_an_open_span(plumb_span outer, plumb_scope phase)
 {
     plumb_rows *rows = NULL;

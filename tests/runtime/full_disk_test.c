@@ -120,7 +120,7 @@ static const char *remarks_on(const struct plumb_timing *t)
     return text;
 }
 
-/* What is in a file that stopped growing, the reader hears when that was, also the second time. */
+/* A file that stopped growing says when it stopped. The note is there at the second reading too. */
 static void assert_frozen(const char *role, bool ended)
 {
     struct plumb_load run;

@@ -207,7 +207,7 @@ static uint64_t waits_so_far(void)
     return (uint64_t)usage.ru_nvcsw;
 }
 
-/* Each reading would be a new one, but nobody answers: the test has stopped the helper. */
+/* Each stage asks for a new reading, but no helper answers: the test has stopped it. */
 static int role_is_not_answered(void)
 {
     uint64_t waits, begin, ns;

@@ -1,10 +1,10 @@
 /* labels: notsan
  * timeout: 300
- * A process is killed at random moments with everything on: two threads do operations whose number
- * is exact after a kill, a third one runs stages in requests, async spans, counters, activations
- * and allocations, each counted in shared memory before and after. What is recovered lies between
- * the two, and the trace has each span that ended, whole or counted as lost. TEST_KILLS is the
- * number of kills instead of 16, which begin elsewhere then. */
+ * A process is killed at random moments with everything on. Two threads do operations whose number
+ * is exact after a kill. A third one runs stages in requests, async spans, counters, activations
+ * and allocations, and counts each in shared memory before and after. The recovered count lies
+ * between the two, and the trace has each span that ended, whole or counted as lost. TEST_KILLS is
+ * the number of kills instead of 16; the random numbers then begin elsewhere. */
 #include <dlpack/dlpack.h>
 #include <pthread.h>
 

@@ -180,7 +180,8 @@ static void a_killed_process_that_nobody_waited_for_is_recovered(void **state)
     assert_signaled(&c, child_end(&c), SIGKILL);
 }
 
-/* Whoever looks at once finds no recording, whether the kernel is done with the process or not. */
+/* A reader that looks at once finds no recording process, whether the kernel has finished with it
+ * or not. */
 static void a_process_that_was_killed_just_now_does_not_record(void **state)
 {
     uint64_t *side = side_channel();

@@ -1,5 +1,5 @@
-/* What collectors emit, in the trace: every event once, on its lane, in order, linked to its
- * launch; whatever order it was emitted in, and whoever is killed. */
+/* The events of collectors in the trace: every event once, on its lane, in order, linked to its
+ * launch, in whatever order it was emitted and whichever process is killed. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static int play_works(void)
     return 0;
 }
 
-/* What is done is told by threads of the device's own. */
+/* Returns the number of works that threads of the device have reported. */
 static uint64_t told(void)
 {
     plumb_rows *rows = NULL;
@@ -294,7 +294,7 @@ static void a_killed_process_loses_no_event(void **state)
     }
 }
 
-/* What found no place is counted in the trace as well, and statistics have all of it. */
+/* An event that did not fit is counted in the trace as well, and statistics have all events. */
 static void drops_are_counted_where_they_are_and_statistics_have_them(void **state)
 {
     const char *const settings[] = {"PLUMB_TRACE=1", NULL};

@@ -39,7 +39,7 @@ static int role_begin(void)
     return killed();
 }
 
-/* Many blocks later: it is in a state, or in the block behind the folded ones. */
+/* Many blocks later: the span is in a state, or in the block after the folded ones. */
 static int role_folded(void)
 {
     for (int i = 0; i < FOLDS; i++) {

@@ -114,7 +114,7 @@ static int role_stops_and_starts(void)
     ROLE_NEEDS(plumb_start(&another, &err) == PLUMB_ERR_STATE && err.message[0]);
     ROLE_NEEDS(plumb_stop(NULL) == PLUMB_OK && !plumb_is_recording());
     ROLE_NEEDS(plumb_stop(NULL) == PLUMB_OK);
-    record(1000); /* between runs: nobody's */
+    record(1000); /* between runs: not recorded */
     ROLE_NEEDS(plumb_start(NULL, NULL) == PLUMB_OK && plumb_is_recording());
     record(20);
     ROLE_NEEDS(plumb_run_dir(second, sizeof second, NULL) == PLUMB_OK);

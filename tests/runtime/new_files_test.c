@@ -51,7 +51,7 @@ static void the_log_of_plumb_record_is_a_file(void **state)
     assert_int_equal(symlink("victim", "link"), 0);
     records(&c, "through_a_link", "PLUMB_RECORD_LOG", "link");
     assert_string_equal(held("victim"), "kept");
-    /* Nobody reads it. */
+    /* The pipe has no reader. */
     assert_int_equal(mkfifo("pipe", 0600), 0);
     records(&c, "into_a_pipe", "PLUMB_RECORD_LOG", "pipe");
 }

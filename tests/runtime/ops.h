@@ -11,7 +11,7 @@
 
 enum { OPS_CYCLE = 8 };
 
-/* What n operations of thread `who` leave. */
+/* The counts that n operations of thread `who` leave. */
 struct ops_counts {
     uint64_t inner, inner_failed, inner_abandoned, outer, inner_val, elsewhere;
 };

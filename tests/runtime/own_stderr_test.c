@@ -1,5 +1,5 @@
-/* What plumb says goes to the program's stderr, and never to what else has got its number: every
- * role passes spans and ends the run, which says the end block. */
+/* Messages of plumb go to the program's stderr, and never to another file that has got its number.
+ * Every role passes spans and ends the run, which prints the end block. */
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -82,7 +82,7 @@ static int role_socket(void)
     return status;
 }
 
-/* What is written to the side of the terminal's program is typed at the shell behind it. */
+/* Bytes that are written to the master of a terminal are typed at the shell on its slave. */
 static int role_terminal_of_others(void)
 {
     int master, slave, status;

@@ -54,7 +54,7 @@ static void other_forms(int i)
     plumb_async_end(request);
 }
 
-/* What it looks at outside of any run: starts and stops come between any two of its lines. */
+/* A stage with all it records. Starts and stops of runs come between any two of its lines. */
 static void staged(int i)
 {
     static float data[16];
@@ -203,8 +203,7 @@ static void everything_at_once_leaves_consistent_reports(void **state)
     }
 }
 
-/* ---- Exactness while nobody resets
- * ---------------------------------------------------------------- */
+/* ---- Exactness without a reset --------------------------------------------------------------- */
 
 static uint64_t recorded;
 

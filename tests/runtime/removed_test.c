@@ -1,5 +1,5 @@
-/* Somebody tidies up while a run records: its directory is gone at the end. What was recorded is
- * printed, and nothing is said to be kept that is not. */
+/* A run directory is removed while its run records. The figures are printed at the end, and no
+ * message says that a file was kept. */
 #include "runtime/child.h"
 
 enum { RUNS = 100 };

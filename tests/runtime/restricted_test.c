@@ -32,7 +32,7 @@ static void stages(int n)
 /* ---- A filter that kills ----------------------------------------------------------------------
  */
 
-/* What docs/security.md lists, and what this program does itself. */
+/* The system calls that docs/security.md lists, and those of this program itself. */
 static const int while_recording[] = {
     SYS_read,      SYS_pread64,       SYS_pwrite64,        SYS_write,
     SYS_openat,    SYS_close,         SYS_lseek,           SYS_newfstatat,

@@ -1,7 +1,7 @@
 /* labels: plain
- * Threads with the smallest stack that there may be record whatever a program records while it
- * runs: spans, stages with their values, activations, failures, into a trace that loses blocks.
- * What lies below their stacks is not touched, guard page or not. */
+ * Threads with the smallest possible stack record everything that a program records while it runs:
+ * spans, stages with their values, activations, failures, into a trace that loses blocks. Memory
+ * below their stacks is not touched, with a guard page or without. */
 #include <limits.h>
 #include <pthread.h>
 

@@ -1,9 +1,9 @@
 /* labels: plain
  * timeout: 300
- * (The sanitizers' own allocator does not survive a fork beside other threads.)
+ * (The allocator of a sanitizer does not survive a fork while other threads run.)
  *
- * Forks of a traced process: its trace stays whole, whatever its children do; a child that records
- * has a trace of its own, with what it did and nothing else; one that does not leaves nothing. */
+ * Forks of a traced process: its trace stays whole, whatever its children do. A child that records
+ * has a trace of its own work alone; a child that does not record leaves no file. */
 #include <pthread.h>
 #include <sys/syscall.h>
 
@@ -151,7 +151,7 @@ static void nothing(void)
 {
 }
 
-/* Its own trace is restarted and kept beside the parent's. */
+/* Restarts its own trace, which is kept next to that of the parent. */
 static void stop_and_start(void)
 {
     record(2);

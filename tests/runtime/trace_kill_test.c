@@ -1,9 +1,10 @@
 /* labels: notsan
  * timeout: 300
- * A traced process is killed at random moments while two threads record, with much room for the
- * trace and with little, below its bound and at it, and in ring mode: what is recovered is a file
- * that a reader takes, in which every span that ended is whole or counted as lost, and none is that
- * never was. TEST_KILLS is the number of kills instead of 200, which begin elsewhere then. */
+ * A traced process is killed at random moments while two threads record: with a large queue for the
+ * trace and with a small one, below the bound of the file and at it, and in ring mode. The
+ * recovered file is one that a reader accepts. Every span that ended is in it whole, or counted as
+ * lost, and it has no span that never was. TEST_KILLS is the number of kills instead of 200; the
+ * random numbers then begin elsewhere. */
 #include <pthread.h>
 
 #include "runtime/ops.h"

@@ -110,8 +110,8 @@ static plumb_options options_of(int kind, const char *dir)
     o.trace = PLUMB_ON;
     o.trace_mode = kind == 2 ? PLUMB_TRACE_RING : PLUMB_TRACE_STOP;
     o.trace_ring_bytes = kind == 0 ? 0 : 16384;
-    /* However long the threads have to wait for each other; in ring mode what is kept meanwhile
-     * leaves room for the trace at the end. */
+    /* Large enough however long the threads wait for each other; in ring mode the files that are
+     * kept in the meantime must leave space for the trace at the end. */
     o.trace_max_bytes = kind == 2 ? 16 << 20 : 1 << 20;
     o.trace_shapes = o.trace_memory = o.trace_stack = PLUMB_ON;
     o.keep_if = kind == 2 ? "inner>1ns" : NULL;

@@ -1,7 +1,8 @@
 /* labels: notsan
- * The trace never takes the statistics' room: with every size of the mapping, and with hundreds of
- * threads, each sample is counted or counted as lost, and what the trace has no room for is counted
- * as missing from it alone. TEST_SIZES is the number of sizes instead of 60. */
+ * The trace never takes memory from the statistics. With every size of the mapping, and with
+ * hundreds of threads, each sample is counted or counted as lost, and spans that do not fit into
+ * the trace are counted as missing from the trace alone. TEST_SIZES is the number of sizes instead
+ * of 60. */
 #include <pthread.h>
 
 #include "runtime/child.h"
@@ -112,7 +113,7 @@ static plumb_node deep_node(int i)
     return plumb_node_get(name);
 }
 
-/* Leaves spans of as many nodes behind, at another place of the block each time. */
+/* Leaves DEEP spans of different nodes open, at another place of the block each time. */
 static void leave_open(plumb_node leaf, int round)
 {
     for (int i = 0; i < DEEP; i++)

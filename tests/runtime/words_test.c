@@ -1,6 +1,6 @@
 /* labels: notsan
- * What plumb says is said with no lock held: a callback may fork, start and stop, and a pipe that
- * nobody reads stops nobody else. A role that is stuck is ended by its alarm. */
+ * Messages are printed with no lock held: a callback may fork, start and stop, and a pipe without a
+ * reader stops only the thread that writes to it. A role that is stuck is ended by its alarm. */
 #include <pthread.h>
 
 #include "runtime/child.h"
@@ -91,7 +91,7 @@ static int role_blocked(void)
         _exit(0);
     child_needs_exit(pid, 0);
     ROLE_NEEDS(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 && close(ends[1]) == 0);
-    /* Whoever waits to write finds room now. */
+    /* A thread that waits to write can write now. */
     while (pthread_tryjoin_np(thread, NULL) != 0) {
         ssize_t n = read(ends[0], bytes, sizeof bytes);
         ROLE_NEEDS(n > 0 || errno == EAGAIN);

@@ -1,7 +1,7 @@
 /* labels: plain
- * (The sanitizers' own allocator does not survive a fork beside other threads.)
+ * (The allocator of a sanitizer does not survive a fork while other threads run.)
  *
- * What a program asks for in plumb_options happens in the run. */
+ * The options that a program sets in plumb_options take effect in the run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

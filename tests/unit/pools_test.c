@@ -49,7 +49,7 @@ static void owners_at_the_peak_are_who_held_it_then(void **state)
     assert_int_equal(p->alloc_bytes, 6550);
     assert_int_equal(timing_owner(p, "latents")->allocs, 2);
     assert_int_equal(timing_owner(p, "weights")->free_bytes, 1000);
-    /* What was never given back, largest first, with its owner. */
+    /* Blocks that were never freed, largest first, with their owner. */
     assert_int_equal(p->leaked_blocks, 2);
     assert_int_equal(p->leaked_bytes, 250);
     assert_int_equal(p->leak_count, 2);

@@ -326,7 +326,7 @@ static void an_adopted_context_hangs_the_workers_spans_below_their_parent(void *
     assert_int_equal(timing_node(&t, "train", "task")->host.ns.count, 120);
     assert_int_equal(timing_node(&t, "train", "task")->threads, 3);
     assert_int_equal(timing_node(&t, "train", "task")->outermost_count, 0);
-    /* What runs after the adoption is the thread's own again. */
+    /* Spans after the adoption are the thread's own again. */
     assert_int_equal(timing_node(&t, "inference", "own")->host.ns.count, 3);
     assert_int_equal(timing_place_count(&t, "own"), 3);
     /* The parent did not do the workers' work. */

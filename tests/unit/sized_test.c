@@ -234,7 +234,7 @@ static void nonsense_changes_nothing(void **state)
     plumb_timing_fini(&t);
 }
 
-/* Frames come from malloc: what the program tells of them would count twice. */
+/* The memory of frames comes from malloc, so a pool "frames" would count it twice. */
 static void sums_of_pools_leave_malloc_out(void **state)
 {
     struct plumb_timing t;
@@ -286,7 +286,7 @@ static void so_does_the_line_of_a_stage(void **state)
 
 /* ---- Across runs ----------------------------------------------------------------------------- */
 
-/* Last of this file: from here on somebody has told of malloc. */
+/* Last of this file: from here on an interposer has reported malloc. */
 static void a_run_begins_with_what_is_held(void **state)
 {
     const struct plumb_timing_pool *p;
@@ -414,7 +414,7 @@ static void *work_without_room(void *arg)
     return NULL;
 }
 
-/* More threads than the run has room for: what they tell counts outside of every node. */
+/* More threads than fit into the run: their allocations count outside of every node. */
 static void threads_without_room_are_counted_too(void **state)
 {
     enum { MANY = 150 };
@@ -503,7 +503,7 @@ static void at_thread_end(void *left)
 static void *short_life(void *arg)
 {
     (void)arg;
-    pthread_setspecific(key, (void *)3); /* destructors run again, behind the runtime's */
+    pthread_setspecific(key, (void *)3); /* destructors run again, after the runtime's */
     allocate(1);
     return NULL;
 }

@@ -91,7 +91,7 @@ static void tracks_have_ranges(void **state)
     assert_int_equal(plumb_trace_get_metadata(&fact, trace, 1), 0);
 }
 
-/* Compiled when a struct was shorter: what lies behind it is not touched. */
+/* A program that was compiled with a shorter struct: bytes after it are not touched. */
 static void a_caller_who_knows_less_gets_less(void **state)
 {
     plumb_trace_info info;
