@@ -6,7 +6,7 @@
 #
 # With BENCH_LTTNG_JSON=FILE, writes there how many bytes of trace the session left and how many events it lost.
 #
-# Discard mode (LTTng's default: events that find no room are dropped and counted), traces to disk, four
+# Discard mode (LTTng's default: events that do not fit are dropped and counted), traces to disk, four
 # sub-buffers of 1 MiB a processor, no contexts: as a user who wants speed would set it up. Exits with the
 # command's status; without a working session the command runs all the same and finds out by itself.
 set -u

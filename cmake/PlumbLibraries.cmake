@@ -18,7 +18,7 @@
 set(PLUMB_BIN_DIR "${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_BINDIR}")
 set(PLUMB_LIB_DIR "${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR}")
 file(RELATIVE_PATH PLUMB_BIN_TO_LIB "${PLUMB_BIN_DIR}" "${PLUMB_LIB_DIR}")
-# What the command reads lies in share/plumb, in both.
+# The data of the command is in share/plumb, in both.
 set(PLUMB_DATA_DIR "${PROJECT_BINARY_DIR}/${CMAKE_INSTALL_DATADIR}/plumb")
 file(RELATIVE_PATH PLUMB_BIN_TO_DATA "${PLUMB_BIN_DIR}" "${PLUMB_DATA_DIR}")
 
@@ -159,9 +159,9 @@ target_link_libraries(plumb_static INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 # of an archive.
 target_compile_definitions(plumb_static INTERFACE PLUMB_LINKED)
 
-# Stands between a program and its allocator. A sanitizer is an allocator itself, and wants to be the
-# first: there is no such library in its builds. No version in the name: it belongs to the libplumb
-# beside it.
+# The malloc interposer stands between a program and its allocator. A sanitizer is an allocator itself
+# and must be the first, so its builds have no interposer. The name has no version, because the library
+# belongs to the libplumb in the same folder.
 set(PLUMB_HAVE_MALLOC FALSE)
 if(PLUMB_BUILD_KIND STREQUAL "plain")
   set(PLUMB_HAVE_MALLOC TRUE)

@@ -1,4 +1,4 @@
-# What can be chosen, and the table at the end of the configure step that says what was.
+# The options of the build, and the table at the end of the configure step that lists the choices.
 #
 # An optional part is three-state: `auto` builds it when its needs are there, `on` makes a missing
 # need an error, `off` leaves it out. No part is ever left out silently: each one ends in the table.
@@ -26,7 +26,7 @@ function(plumb_option name default help)
   set(${name} ${value} PARENT_SCOPE)
 endfunction()
 
-# plumb_feature(<option> <result> <title> [<reason> <met>]...): each need is a sentence that tells what
+# plumb_feature(<option> <result> <title> [<reason> <met>]...): each need is a sentence that says what
 # is missing and how to get it, and the name of a variable that is true when it is met.
 function(plumb_feature option result title)
   set(needs ${ARGN})

@@ -5,7 +5,7 @@ if(PLUMB_HAVE_READ)
   list(FILTER cli_sources EXCLUDE REGEX "_test\\.c$")
   plumb_program(plumb_cli ${cli_sources})
   target_link_libraries(plumb_cli PRIVATE plumb::read ${CMAKE_DL_LIBS})
-  # PLUMB_DISABLE: the command has the types of the headers and is no client of a runtime.
+  # PLUMB_DISABLE: the command uses the types of the headers and does not look for a runtime.
   target_compile_definitions(plumb_cli PRIVATE PLUMB_DISABLE
     PLUMB_BIN_TO_LIB="${PLUMB_BIN_TO_LIB}" PLUMB_BIN_TO_DATA="${PLUMB_BIN_TO_DATA}")
   configure_file("${PROJECT_SOURCE_DIR}/share/predecessors.tsv"

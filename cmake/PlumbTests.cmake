@@ -38,7 +38,7 @@ function(plumb_test_declaration file key default result)
   set(${result} "${value}" PARENT_SCOPE)
 endfunction()
 
-# What a file's labels are, and whether it is a test of this build.
+# Sets the labels of a file, and whether it is a test of this build.
 function(plumb_test_labels file labels_result runs_result)
   plumb_test_declaration("${file}" labels? "" labels)
   string(REGEX REPLACE "[, ]+" ";" labels "${labels}")
@@ -96,8 +96,8 @@ function(plumb_test_program result name link)
   target_include_directories(${target} PRIVATE
     "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/tests")
   target_include_directories(${target} SYSTEM PRIVATE "${DLPACK_INCLUDE_DIR}")
-  # What is tested is optimised under a sanitizer, the test itself is not: it compiles in a third of
-  # the time.
+  # Under a sanitizer the libraries are optimised and the test itself is not: it then compiles in a
+  # third of the time.
   if(PLUMB_SANITIZER_FLAGS)
     target_compile_options(${target} PRIVATE -O0)
   endif()

@@ -40,8 +40,8 @@ cmd:jq                           | jq                  | jq                     
 cmd:protoc                       | protobuf-compiler   | protobuf-compiler          | protobuf
 cmd:setarch                      | util-linux          | util-linux                 | util-linux
 '
-# What some tests record, look at traces with, or complete in, when it is there: too large to force on
-# everybody.
+# Programs that some tests use if they are installed, to record, to look at traces or to complete in. They
+# are too large to install for everyone.
 NEEDS_ci="$NEEDS_test"'
 cmd:fish                         | fish                | fish                       | fish
 cmd:zsh                          | zsh                 | zsh                        | zsh

@@ -145,7 +145,7 @@ command -v git >/dev/null || refuse 'no git: apt-get install git'
 unshare --time --boottime 0 --monotonic 0 true 2>/dev/null ||
     refuse 'no time namespaces here: they take Linux 5.6 and unshare of util-linux 2.36'
 
-# What is chosen, as "unit<TAB>rest": a command's unit up to the last command that was asked for.
+# The chosen commands, as "unit<TAB>rest": the unit of a command up to the last one that was asked for.
 chosen=$(
     ONLY=$(printf '%s\n' "${only[@]+"${only[@]}"}") awk -F'\t' '
     BEGIN { count = split(ENVIRON["ONLY"], only, "\n") }
@@ -178,7 +178,7 @@ finish() {
     rm -rf --one-file-system "$work/run-$$"
 }
 
-# What apt needs in order to reach the packages as it does here: sources, keys, proxies.
+# Copies the settings with which apt reaches its packages here: sources, keys, proxies.
 copy_apt() {
     local root=$1 part file
     grep -qs "$suite" -r /etc/apt/sources.list /etc/apt/sources.list.d || return 0

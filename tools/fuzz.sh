@@ -4,9 +4,9 @@
 #   tools/fuzz.sh          with libFuzzer, FUZZ_SECONDS (60) each
 #   tools/fuzz.sh --long   with libFuzzer and with AFL++, FUZZ_SECONDS (600) each
 #
-# FUZZ_TARGETS="gz live" takes these alone. One program runs at a time. The end is a table of executions.
-# What is new goes into the build tree, and so does an input that crashes or hangs, whose path is printed;
-# then the status is 1. Without AFL++ the long run is of libFuzzer alone, and says so.
+# FUZZ_TARGETS="gz live" selects targets. One program runs at a time. A table of executions ends the output.
+# New inputs go into the build tree. So does an input that crashes or hangs: its path is printed, and the
+# status is 1. Without AFL++ the long run is of libFuzzer alone, and says so.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -29,7 +29,7 @@ row() {
         "$(awk -v n="$3" -v s="$seconds" 'BEGIN { printf "%.0f", n / s }')" "$4" >>"$table"
 }
 
-# broke ENGINE TARGET LOG INPUT...: counts and tells it.
+# broke ENGINE TARGET LOG INPUT...: counts the finding and prints it.
 broke() {
     found=$((found + 1))
     echo "fuzz: $1 broke $2; the end of $3:" >&2

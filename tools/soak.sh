@@ -7,8 +7,8 @@
 #   ROUNDS       hosts do so many times the rounds that they do in `make test` (25)
 #   JOBS         programs that run at the same time (one a processor)
 #
-# What a program prints stays in BUILD/dev/soak/NAME.txt and is shown when it fails. It can be left
-# alone for hours. The status is 1 when any failed.
+# The output of a program stays in BUILD/dev/soak/NAME.txt and is shown if the program fails. The whole
+# takes hours and needs no attention. The status is 1 if a program failed.
 set -u
 cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build} JOBS=${JOBS:-$(nproc)}
@@ -19,7 +19,7 @@ dir=$(realpath "$BUILD/dev")
 hosts=$PWD/tests/hosts
 mkdir -p "$dir/soak"
 if [ $# = 0 ]; then
-    # What takes longest begins first.
+    # The longest tests begin first.
     set -- property.host property.requests property.spans
     for file in tests/property/*_test.c tests/hosts/[!_]*.{c,cc,sh}; do
         name=${file#tests/} name=${name%.*} name=${name%_test} name=${name/\//.}

@@ -1,4 +1,4 @@
-/* What recording costs this pipeline, in wall time and in processor time of all threads.
+/* Measures what recording costs this pipeline: wall time and processor time of all threads.
  *
  *     overhead ROUNDS DIR [JSON]
  *

@@ -2,9 +2,8 @@
 # labels: notsan
 # timeout: 600
 # (libgomp and oneDNN are not instrumented.)
-# Random faults in the whole pipeline, fifty, and as many sound pairs of runs: each is told right. That takes
-# some five seconds, because 150 runs of the pipeline do. With a sanitizer there are fewer: it looks for
-# something else.
+# Fifty random faults in the whole pipeline, and fifty sound pairs of runs: each verdict is right. The 150 runs
+# take some five seconds. With a sanitizer there are fewer, because it looks for faults of another kind.
 #
 #   pairs_test.sh TEXT_TO_VIDEO_PAIRS
 set -eu

@@ -2,7 +2,7 @@
 # timeout: 240
 # labels: notsan
 # (libgomp and oneDNN are not instrumented: ThreadSanitizer does not see their barriers.)
-# What the example promises: a video that decodes, equal bytes for equal seeds, other bytes for another
+# The promises of the example: a video that decodes, equal bytes for equal seeds, other bytes for another
 # prompt, and the same bytes with trace points recording, idle and compiled out.
 #
 #   test.sh TEXT_TO_VIDEO TEXT_TO_VIDEO_DISABLED CHECK_VIDEO
@@ -46,7 +46,7 @@ for node in text_encode denoise denoise_step block.0 block.5 self_attention cros
     vae_decode to_video; do
     grep -qF "\"$node\"" run/timing.json || fail "timing.json lacks the node $node"
 done
-# Its regions: what a trace that is kept to them has, and nothing else.
+# A trace that is restricted to regions has their spans alone.
 PLUMB_REGIONS=model_loading,inference_denoising PLUMB_RUN_DIR=$PWD/regions PLUMB_QUIET=1 "$program" --quick \
     --out regions.mp4 >/dev/null
 same a.mp4 regions.mp4 "tracing changed the video"

@@ -2,8 +2,8 @@
 # timeout: 120
 # labels: notsan
 # (text_to_video makes the video; libgomp and oneDNN are not instrumented.)
-# What the example promises: equal bytes for equal input, recorded, not recorded and compiled without plumb; exact
-# rows with the first three runs of each node left out; every frame of the pool given back, and named where not.
+# The promises of the example: equal bytes for equal input, recorded, not recorded and compiled without plumb; exact
+# rows with the first three runs of each node left out; every frame returned to the pool, or named if not.
 #
 #   test.sh VIDEO_NODES VIDEO_NODES_DISABLED TEXT_TO_VIDEO CHECK_VIDEO
 set -eu
@@ -127,7 +127,7 @@ sed -n 's/^frame pool: \([0-9]*\) frames taken, .*, \([0-9]*\) KiB reserved in 3
 jq -e '.requests | length == 1 and .[0].state == "ended" and .[0].metadata.video == "../in.mp4"
     and [.[0].stages[].name] == ["open", "close"]' rows/timing.json >/dev/null || fail 'the request is wrong'
 
-# What cannot be used.
+# Files that cannot be used.
 : >empty.mp4
 head -c 100 /dev/zero >zero.mp4
 bytes=$(wc -c <once.mp4)
@@ -172,7 +172,7 @@ if [ -w /dev/full ]; then
     [ "$status" = 1 ] && grep -q stdout err.txt || fail "a full disk under stdout: $status"
 fi
 
-# A failure is told with its node; the frames before it keep their samples.
+# A failure is recorded at its node; the frames before it keep their samples.
 ! PLUMB_RUN_DIR=$PWD/failed_rows PLUMB_QUIET=1 "$program" damaged.mp4 --width 96 >/dev/null 2>&1 || fail 'damaged.mp4 is taken'
 jq -e '[.nodes[] | select(.failures > 0) | .name] == ["decode"]' failed_rows/timing.json >/dev/null ||
     fail "failed: $(jq -c '[.nodes[] | select(.failures > 0) | .name]' failed_rows/timing.json)"

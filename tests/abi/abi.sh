@@ -67,7 +67,7 @@ if readelf -d "$PLUMB_LIB" | sed -n 's/.*NEEDED.*\[\(.*\)\].*/\1/p' |
     echo 'abi: libplumb.so needs more than the C library' >&2
     status=1
 fi
-# What is preloaded into programs as they are brings no other library, and hardly thread-local memory.
+# A library that is preloaded into any program brings no other library, and little thread-local memory.
 if readelf -d "$lib_dir/libplumb-malloc.so" | grep NEEDED | grep -v 'libc\.so'; then
     echo 'abi: libplumb-malloc.so needs more than the C library' >&2
     status=1

@@ -1,7 +1,7 @@
 # Makes timing.json files whose every figure is known; sourced after _lib.sh.
 # shellcheck shell=sh
 # make_run FILE START WALL_MS PEAK_RSS [FILTER] -- NAME:RUNS:MEAN_MS...: a report of nodes whose runs
-# all took the same time, each outermost; START, in s, tells runs apart; FILTER is applied last (jq).
+# all took the same time, each outermost; START, in s, distinguishes runs; FILTER is applied last (jq).
 make_run() {
     run_file=$1 run_start=$2 run_wall=$3 run_rss=$4 run_filter=.
     shift 4

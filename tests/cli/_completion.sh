@@ -1,4 +1,4 @@
-# What every shell must complete; sourced after _lib.sh. The test has an offer() of its own: offer LINE
+# The completions that every shell must offer; sourced after _lib.sh. A test defines offer(): offer LINE
 # prints what its shell offers at the end of LINE, a word a line.
 # shellcheck shell=sh
 PATH=$(dirname "$PLUMB_BIN"):$PATH

@@ -1,4 +1,4 @@
-# What the tests of the command line share; sourced by them.
+# Shared by the tests of the command line, which source it.
 # shellcheck shell=sh
 # expect NAME STATUS COMMAND...: runs it into out.txt and err.txt and compares the exit status.
 set -u

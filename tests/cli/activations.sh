@@ -41,7 +41,7 @@ expect 'as in Python' 0 "$PLUMB_BIN" activations --module '^blocks\.\d\.(?:attn)
 has out.txt blocks.0.attn blocks.1.attn
 lacks out.txt norm
 
-# gzip's are unpacked on the way; a file beside its packed self is read once.
+# Compressed files are unpacked while they are read; a file that is there in both forms is read once.
 mkdir packed
 gzip -c a.jsonl >packed/activations.jsonl.gz
 cp a.jsonl packed

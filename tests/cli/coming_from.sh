@@ -61,7 +61,7 @@ expect 'another topic' 2 "$PLUMB_BIN" help coming
 expect 'no man page' 2 "$PLUMB_BIN" help --man coming-from
 expect 'a full disk' 2 sh -c '"$0" help coming-from >/dev/full' "$PLUMB_BIN"
 
-# What the page says is what the command says.
+# The page and the command say the same.
 expect 'markdown' 0 "$PLUMB_BIN" help --markdown
 for heading in '(FV)' '(AT)' '(TF)' '(TX)' '(CV)'; do
     has out.txt "$heading"

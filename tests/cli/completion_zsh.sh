@@ -1,5 +1,5 @@
 #!/bin/sh
-# What zsh completes, asked of zsh itself: commands, options of the command that stands first, values of
+# Completions, as zsh itself offers them: commands, options of the command that stands first, values of
 # a choice, names of runs, topics of the help, and another program after --.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 . "$PLUMB_SOURCE_DIR/tests/cli/_completion.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # labels: plain
-# What plumb itself cost, in the end block and in timing.json: spans around work and in a loop, and the
-# processor time of its own threads.
+# The cost of plumb itself, in the end block and in timing.json: of spans around work and in a loop, and
+# the processor time of its own threads.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 lib_dir=$(dirname "$PLUMB_LIB")
 cat >prog.c <<'C'

@@ -116,7 +116,7 @@ assert start["pid"] == launch["pid"] and launch["ts"] <= start["ts"] <= launch["
 assert abs(end["ts"] - kernel["ts"]) < 0.001 and abs(kernel["dur"] - 1000) < 1, kernel
 END
 
-# What was exported is a trace again, with the spans of the run and those around its steps.
+# The exported file is a trace again, with the spans of the run and those around its steps.
 expect 'a trace again' 0 "$plumb" export a.json --format csv -o -
 [ "$(grep -c '^span,' out.txt)" = 220 ] || fail "$(grep -c '^span,' out.txt) lines of spans"
 "$plumb" export --format csv run -o run.csv 2>err.txt >/dev/null

@@ -1,7 +1,7 @@
 #!/bin/sh
 # labels: plain
 # timeout: 300
-# A viewer that nobody here wrote, the Performance panel of Chromium's DevTools, loads the exported
+# A viewer of others, the Performance panel of Chromium's DevTools, loads the exported
 # trace of the text-to-video example, plain and compressed, shows its length, and refuses a part of it.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 program=$PLUMB_BUILD_DIR/examples/text_to_video/text_to_video

@@ -1,7 +1,7 @@
 #!/bin/sh
 # labels: plain
-# What somebody types who has not read anything: names of programs for names of runs, words of other tools,
-# and a Python program under plumb record.
+# Commands that a user types before reading any page: names of programs for names of runs, words of other
+# tools, and a Python program under plumb record.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 run() {
     "$PLUMB_BIN" "$@"
@@ -77,7 +77,7 @@ if [ "$PLUMB_BUILD_KIND" = plain ] && command -v /usr/bin/python3 >/dev/null; th
         'plumb diverge GOOD torch_activations_7.jsonl'
     lacks err.txt 'nothing was recorded'
 fi
-# What lies beside a program with the name of its pipeline is the program, for exports as well.
+# In a folder that holds a program with the name of a pipeline, the name means the program, for exports as well.
 cp "$(command -v true)" words
 expect 'a program is no trace' 2 "$PLUMB_BIN" export words
 has err.txt "no run 'words'"

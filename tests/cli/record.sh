@@ -58,7 +58,7 @@ expect 'beyond the bounds' 125 record --trace-max 1 -- ./bare
 has err.txt '--trace-max: 1 is not between 65536 and'
 lacks err.txt 'using' # it is not
 
-# Settings that switch nothing on: told of at the start, once, and left at that.
+# Settings without effect are reported once, at the start.
 expect 'kept, and no trace' 0 record --keep-if 'frame>1ms' --keep-signal USR2 --run-dir idle1 -- ./linked
 has err.txt 'plumb: PLUMB_KEEP_IF, PLUMB_KEEP_SIGNAL do nothing without a trace that is kept in a ring: set PLUMB_TRACE=1 PLUMB_TRACE_MODE=ring'
 [ "$(grep -c 'nothing' err.txt)" = 1 ] || fail "more than a line: $(cat err.txt)"
@@ -123,7 +123,7 @@ has err.txt 'was ended by signal 9' 'recovered 160 samples of 3 nodes (open span
 expect 'crashed' 139 record --run-dir crashed -- ./linked signal 11
 [ -f crashed/timing.json ] || fail 'the crashed run was not recovered'
 
-# SIGTERM to plumb reaches the program, and its end is told; SIGINT and SIGQUIT do not end plumb.
+# SIGTERM to plumb reaches the program, and its end is reported; SIGINT and SIGQUIT do not end plumb.
 mkfifo gate said
 for signal in TERM:143 HUP:129; do
     expected=${signal#*:}
@@ -146,7 +146,7 @@ done
 left=$(find "$TMPDIR" -name 'plumb-record-*')
 [ "$left" = '' ] || fail "temporary files are left: $left"
 # ---- A script of thousands of processes ----------------------------------------------------------
-# What each says is read once, not again for each run: this took minutes.
+# The log is read once, not again for each run, which took minutes.
 cat >thousands.sh <<'END'
 awk 'BEGIN {
     for (i = 1; i <= 20000; i++) printf "open %d 0 0 /nowhere/%d\n", i, i
@@ -156,7 +156,7 @@ END
 expect 'thousands of processes' 0 "$PLUMB_BIN" record -- sh thousands.sh
 [ "$(grep -c '/nowhere/' err.txt)" = 1 ] || fail "$name: $(head -n 3 err.txt)"
 has err.txt '/nowhere/7'
-# A program that tells of activations alone: these are named, and nobody else may read what it computed.
+# A program that records activations alone: their file is named, and no other user may read it.
 cat >activations.c <<'C'
 #include <plumb/activation.h>
 #include <plumb/plumb.h>

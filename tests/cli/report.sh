@@ -205,7 +205,7 @@ expect 'explicit folder' 0 env PLUMB_DIR=plumb-out "$PLUMB_BIN" report
 expect 'folder from the environment' 2 env PLUMB_DIR=elsewhere "$PLUMB_BIN" report
 has err.txt "'elsewhere'"
 
-# What never ends is not read.
+# A device that never ends is not read.
 echo '{"module": "m", "tensor": "out", "abs_mean": 1}' >one.jsonl
 for command in report 'report trace' recover export activations "diverge one.jsonl" "compare $data/golden.json"; do
     # shellcheck disable=SC2086 # words

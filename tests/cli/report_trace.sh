@@ -1,5 +1,6 @@
 #!/bin/sh
-# plumb report of a trace: nodes, threads, gaps, steps, the slowest runs, in every format; what is no trace.
+# plumb report of a trace: nodes, threads, gaps, steps, the slowest runs, in every format;
+# and files that are not traces.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 report() {
     "$PLUMB_BIN" report "$@"
@@ -78,7 +79,7 @@ has out.txt 'Idle(us)' 'how long nothing runs'
 expect 'svg' 2 report --format svg trace.pftrace
 has err.txt "no format 'svg' of a trace's report"
 
-# Cut anywhere it is read up to there; foreign and damaged files are told in one line.
+# A file that was cut is read up to the cut; foreign and damaged files are reported in one line.
 size=$(stat -c %s trace.pftrace)
 head -c $((size - 3)) trace.pftrace >cut.pftrace
 expect 'cut' 0 report cut.pftrace
@@ -134,14 +135,14 @@ sed 's/"ph": "X"/ph: "X"/' chrome.json >broken.json
 expect 'chrome, broken' 2 report trace broken.json
 has err.txt "'broken.json' is not valid JSON: line 4, column 4"
 
-# What is nearly JSON is read, and the first such place told, once.
+# A file that is nearly JSON is read, and its first mistake is reported, once.
 printf '[{"ph": "X", "name": "a\nb", "pid": 1, "tid": 2, "ts": 1, "dur": 2, "args": {"x": 1,}},]' >nearly.json
 expect 'chrome, nearly JSON' 0 report nearly.json
 has out.txt '1 thread, 1 span'
 has err.txt 'the file is not valid JSON: line 1, column 24: a control character in a string (and 2 more); it is read all the same'
 [ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"
 
-# Packed by gzip, whatever it is called; damage and a file cut short are told in one line.
+# Compressed by gzip, under any name; damage and a file cut short are reported in one line.
 expect 'chrome, plain' 0 report trace chrome.json
 cp out.txt plain.txt
 gzip -c chrome.json >chrome.any
@@ -188,7 +189,7 @@ cat >samples.json <<'END'
 END
 expect 'samples' 0 report trace samples.json
 has err.txt '2 packets or events are of kinds that plumb does not read (samples, scheduling, logs)'
-# What was dropped: the advice names the bound that was met.
+# Dropped events: the advice names the bound that was reached.
 python3 "$PLUMB_SOURCE_DIR/tests/cli/_trace.py" full.pftrace 'at its bound, PLUMB_TRACE_MAX' || exit 1
 expect 'a trace at its bound' 0 report full.pftrace
 has err.txt '4 spans are not in the trace: the file was at its bound (raise PLUMB_TRACE_MAX)'

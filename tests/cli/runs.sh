@@ -1,5 +1,5 @@
 #!/bin/sh
-# plumb runs: lists the newest first, removes what is old or too much, and nothing else.
+# plumb runs: lists the newest first, removes the old ones or those beyond a size, and no others.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 
 # make PATH DATE [BYTES]: a run that ended then

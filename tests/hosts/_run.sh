@@ -31,7 +31,7 @@ run() {
     rm -f expected
     env PLUMB_DIR="$PWD/runs" "$@" "$program" >"out.$kind" 2>err.txt </dev/null &
     host=$!
-    # The pipe is never written to: a wait that leaves no process behind when it is no longer needed.
+    # A timeout that needs no process of its own: the pipe is never written to, so the read ends by its limit.
     (read -r -t "$limit" <>never || { look_at $host >hangs.txt; kill -KILL $host; }) 2>/dev/null &
     watchdog=$!
     wait $host
@@ -46,7 +46,7 @@ $(cat hangs.txt)"
     [ ! -e expected ] || compare
 }
 
-# What each report has of what was expected of it. A host that was killed has not written it.
+# Compares each report with its expectation. A host that was killed has written no report.
 compare() {
     local dir
     while read -r dir; do
@@ -67,7 +67,7 @@ compare() {
 run off PLUMB=0
 run on PLUMB=1
 [ "$failed" = 1 ] || rm -rf runs
-# A call stack takes room where 240 spans are open: those are dropped and counted.
+# With 240 open spans no call stack fits, and spans are dropped and counted.
 case $program in
 *_240_spans_*) stacks=0 ;;
 *) stacks=1 ;;

@@ -1,4 +1,4 @@
-# What the tests of traces of single nodes share; sourced after _regions.sh.
+# Shared by the tests of traces of single nodes; sourced after _regions.sh.
 # shellcheck shell=sh
 # spans FILE: the names of its spans, sorted, with how often they are there
 spans() {

@@ -1,4 +1,4 @@
-# What the tests of NVTX share; sourced after _lib.sh: builds the tool and the program, or skips.
+# Shared by the tests of NVTX; sourced after _lib.sh: builds the tool and the program, or skips.
 # shellcheck shell=sh
 if "$PLUMB_BIN" doctor | grep -q 'nvtx .*built without'; then
     echo 'this plumb is built without the nvtx3 headers'

@@ -1,4 +1,4 @@
-# What the tests of regions share; sourced after _lib.sh: builds _regions.c as ./prog.
+# Shared by the tests of regions; sourced after _lib.sh: builds _regions.c as ./prog.
 # shellcheck shell=sh
 lib_dir=$(dirname "$PLUMB_LIB")
 # shellcheck disable=SC2086 # words

@@ -24,7 +24,7 @@ sort b.jsonl >shuffled.jsonl
 expect 'sorted lines' 1 diverge a.jsonl shuffled.jsonl
 has out.txt 'first divergence: block.2.attn out step 0'
 
-# Calls of one module are told apart: the second is the wrong one.
+# Calls of one module are distinguished: the second is the wrong one.
 call() {
     printf '{"module": "m", "tensor": "out", "step": 0, "abs_mean": %s, "sum": 1, "call": %s, "dtype": "float32", "shape": [4]}\n' "$2" "$1"
 }
@@ -79,7 +79,7 @@ has out.txt 'matched 1 by the map'
 expect 'only what has names' 1 diverge --only named labels_a.jsonl labels_b.jsonl
 has out.txt 'different from the first record on: 0.mlp out step 0' 'matched 1 by name'
 
-# What one side alone has is listed.
+# Records of one side alone are listed.
 grep -v '"block.1.mlp"' a.jsonl >less.jsonl
 expect 'records missing' 0 diverge a.jsonl less.jsonl
 has out.txt 'only in A: 4 records: block.1.mlp in[0] (2), block.1.mlp out (2)'

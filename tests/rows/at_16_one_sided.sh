@@ -24,7 +24,7 @@ has out.txt 'first divergence: layers.0.wo out step 0 (in B: blk.0.out)' 'layers
     'only A has layers.0.rope out step 0 between them), and the records do not show which of them differs' \
     "^(layers\\.0\\.norm|layers\\.0\\.rope|layers\\.0\\.wo)"
 
-# What lies last in layer 1 of A and first in layer 2 of B is no pair, whatever order and shape say.
+# The last record in layer 1 of A and the first in layer 2 of B are not a pair, whatever order and shape say.
 { record embed 1.1 && record layers.1.a 2.1 && record layers.1.b 2.2 && record layers.1.rope 2.3 && record layers.2.a 3.1 && record layers.2.b 3.2; } >layers_a.jsonl
 { record emb 1.1 && record blk.1.p 2.1 && record blk.1.q 2.2 && record blk.2.kv 2.35 && record blk.2.p 3.1 && record blk.2.q 3.2; } >layers_b.jsonl
 expect 'layers' 0 "$PLUMB_BIN" diverge layers_a.jsonl layers_b.jsonl
@@ -36,8 +36,8 @@ expect 'another count' 0 "$PLUMB_BIN" diverge layers_a.jsonl counted.jsonl
 has out.txt 'no divergence: 5 pairs of records'
 lacks out.txt 'that order suggested'
 
-# At the first position a rotation gives out what it takes. What agrees there alone is no culprit where it
-# differs later: what agreed before is one end, and the other is open.
+# At the first position the output of a rotation is its input. A record that agrees there alone is not a
+# culprit where it differs later: the range begins at the last agreement before it and is open at its end.
 # engine FILE PREFIX Q DIGIT: two positions of two layers; DIGIT is wrong in what the last gives out
 engine() {
     for step in 0 1; do

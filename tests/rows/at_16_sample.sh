@@ -17,7 +17,7 @@ expect 'another order' 1 "$PLUMB_BIN" diverge right swapped
 has out.txt 'first divergence: block.layers.1.mlp out step 1 call 1: the sampled values differ by 35.3 % of the mean magnitude' \
     '(1 -2 3 0 5 6 against -2 1 3 0 5 6), though their statistics agree'
 
-# A tensor whose small values were lost: the mean tells that, the histogram where they went.
+# A tensor whose small values were lost: the mean shows the loss, the histogram shows where they went.
 line() {
     printf '{"module": "m%s", "tensor": "out", "step": 0, "abs_mean": %s, "sum": 0, "dtype": "float16", "shape": [100], "histogram": [%s,0,0,0,0,0,0,0,%s,0,60,0,0,0,0,0,0,0,0,0]}\n' "$@"
 }

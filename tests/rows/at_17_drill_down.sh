@@ -1,6 +1,6 @@
 #!/bin/sh
-# AT-17: after a divergence the narrower filter to record next is proposed; that all rows differ, from the
-# first on, is told as different inputs, and an input that came in wrong as such.
+# AT-17: after a divergence the next, narrower filter is proposed. If all rows differ, from the first on, the
+# verdict is different inputs; an input that arrived wrong is reported as such.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 make() {
     python3 "$PLUMB_SOURCE_DIR/tests/cli/_activations.py" "$@"
@@ -15,12 +15,12 @@ expect 'a layer' 1 diverge a.jsonl b.jsonl
 has out.txt 'first divergence: block.3.mlp out step 1' \
     "next: record both sides with: PLUMB_ACTIVATIONS_LAYERS='^block\\.3\\.mlp(\\.|\$)' PLUMB_ACTIVATIONS_STEPS=1"
 lacks out.txt PLUMB_ACTIVATIONS_DUMP
-# The filter selects that layer and what lies in it, and nothing else.
+# The filter selects that layer and the modules in it alone.
 filter=$(sed -n "s/.*LAYERS='\([^']*\)'.*/\1/p" out.txt)
 printf 'block.3.mlp\nblock.3.mlp.fc1\nblock.3.mlpx\nblock.13.mlp\nxblock.3.mlp\nblock_3.mlp\n' >names.txt
 [ "$(grep -cE "$filter" names.txt)" = 2 ] || fail "'$filter' selects $(grep -E "$filter" names.txt)"
 
-# A block whose parts were right: only its values can tell more.
+# A block whose parts were right: only its values can show more.
 make fault=scale at=block.1 size=0.02 >block.jsonl
 expect 'a block' 1 diverge a.jsonl block.jsonl
 has out.txt 'first divergence: block.1 out step 0' "PLUMB_ACTIVATIONS_DUMP='^block\\.1(\\.|\$)'"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # labels: plain
-# AT-19 of runs: the tensors that PLUMB_ACTIVATIONS_DUMP kept are found beside their records, by module,
+# AT-19 of runs: the tensors that PLUMB_ACTIVATIONS_DUMP kept are found next to their records, by module,
 # label, step and call, and compared value by value, also where every statistic is equal.
 . "$PLUMB_SOURCE_DIR/tests/rows/_activations.sh"
 diverge() {
@@ -26,7 +26,7 @@ expect 'in JSON' 1 diverge --format json right swapped
 [ "$(jq -c '[.culprit.statistic, .culprit.a.call, (.tensors | length), .tensors[3].first_index]' out.txt)" = \
     '["values",1,4,[0,0]]' ] || fail "JSON: $(cat out.txt)"
 
-# What only PLUMB_ACTIVATIONS_DUMP chose has no line, but values: statistics are computed.
+# A tensor that only PLUMB_ACTIVATIONS_DUMP chose has values but no line: its statistics are computed.
 trace 'values alone' 0 alone PLUMB_ACTIVATIONS_LAYERS='^block\.layers\.0$' \
     PLUMB_ACTIVATIONS_DUMP='^block\.layers\.1\.mlp$' ./layers twice
 expect 'both' 0 "$PLUMB_BIN" activations --format json alone
@@ -38,7 +38,7 @@ expect 'the lines are elsewhere' 0 "$PLUMB_BIN" activations --format json --step
 [ "$(jq -c '[.layers_over_steps[] | [.module, .step, .records]]' out.txt)" = \
     '[["block.layers.1.mlp",0,2],["block.layers.1.mlp",1,2]]' ] || fail "alone: $(cat out.txt)"
 
-# One that is damaged is told; none is fine.
+# A damaged file is reported; a missing one is fine.
 truncate -s 90 swapped/activations/step_0/block.layers.1.out.safetensors
 expect 'cut off' 2 diverge right swapped
 [ "$(wc -l <err.txt)" = 1 ] || fail "not one line: $(cat err.txt)"

@@ -12,7 +12,7 @@ same a/activations.jsonl 'map(select(.module == "block.layers.0") | [.step, .cal
 same a/activations.jsonl 'map(select(.module == "denoise") | [.tensor, .io])' \
     '[["in.latents","in"],["out.latents","out"]]'
 same a/activations.jsonl 'map(.time > 1.7e9) | all' true
-# The same module twice in a step: told apart by the call.
+# The same module twice in a step: the call distinguishes the records.
 trace 'calls' 0 b PLUMB_ACTIVATIONS_LAYERS=mlp ./layers no_steps
 cat >twice.c <<'C'
 #include <dlpack/dlpack.h>

@@ -1,6 +1,6 @@
 #!/bin/sh
 # labels: plain
-# AT-8: labels are paths: sequences, mappings, nested ones; what is no tensor is passed over.
+# AT-8: labels are paths: sequences, mappings, nested ones; a value that is not a tensor is skipped.
 . "$PLUMB_SOURCE_DIR/tests/rows/_activations.sh"
 
 trace 'labels' 0 a ./layers labels

@@ -66,7 +66,7 @@ has_summary() {
     for node in train_epoch backward validate test predict; do
         grep -q "^$node " "$2/summary_rank0.txt" || fail "$1: no $node in $2/summary_rank0.txt"
     done
-    # What each node costs in each phase: mean, deviation and median, as `plumb report` prints them.
+    # The cost of each node in each phase: mean, deviation and median, as `plumb report` prints them.
     expect "$1, table" 0 "$PLUMB_BIN" report "$2"
     cmp -s out.txt "$2/summary_rank0.nodes.txt" || fail "$1: $(diff out.txt "$2/summary_rank0.nodes.txt")"
     has "$2/summary_rank0.nodes.txt" 'Mean(ms)    Std(ms)    Min(ms)    Max(ms) Median(ms)'

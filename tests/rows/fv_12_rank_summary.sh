@@ -1,8 +1,8 @@
 #!/bin/sh
 # labels: plain
 # FV-12: each rank leaves summary_rank<R>.txt (at most 60 rows, by self device time) and .json (all rows,
-# five fields), grouped by node and shapes of the inputs; failing to write them is said and changes
-# nothing else.
+# five fields), grouped by node and shapes of the inputs; a failure to write them is reported,
+# and changes no other result.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 . "$PLUMB_SOURCE_DIR/tests/cli/_build.sh"
 
@@ -63,7 +63,7 @@ has b/summary_rank3.txt 'Rank 3: '
 run 'rank 0 of 4' 0 c RANK=0 WORLD_SIZE=4 ./ops
 has err.txt "summary: $PWD/c/summary_rank0.txt"
 
-# What cannot be written: said once, with the file; the other file, the report and the status stay.
+# A file that cannot be written is named once; the other file, the report and the status stay.
 mkdir -p d/summary_rank0.json
 run 'a folder in its place' 7 d ./ops fail
 has err.txt "cannot write '$PWD/d/summary_rank0.json': Is a directory"

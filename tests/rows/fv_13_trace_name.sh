@@ -43,7 +43,7 @@ assert trace["distributedInfo"] == {"rank": int(sys.argv[2]), "world_size": 4}, 
 assert any(e.get("name") == "node" for e in trace["traceEvents"])' "$file" "$rank" ||
         fail "'$file' is not that of rank $rank"
     [ "${#start}" -ge 16 ] || fail "no start: '$start'"
-    # The trace and what was exported of it tell who recorded them.
+    # The trace and its exports name the rank that recorded them.
     for trace in "run$rank" "$file"; do
         "$PLUMB_BIN" report trace "$trace" | grep -q ", rank $rank of 4$" || fail "$trace does not say its rank"
         "$PLUMB_BIN" report trace --format json "$trace" | jq -e ".rank == $rank and .world_size == 4" >/dev/null ||
@@ -55,7 +55,7 @@ done
 [ "$(ls all | wc -l)" = 4 ] || fail "files: $(ls all)"
 
 # Four ranks that begin two runs each, in one second, below one folder; all traces go into one folder at
-# once. No writer meets another: process and rank tell the ranks apart, the time the runs of a process.
+# once. No two writers share a file: process and rank distinguish the ranks, the time the runs of a process.
 cat >twice.c <<'END'
 #include <plumb/plumb.h>
 int main(void)

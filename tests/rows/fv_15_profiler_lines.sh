@@ -1,6 +1,6 @@
 #!/bin/sh
 # labels: plain
-# FV-15: at log level info a traced run tells its start, its configuration, each switching of
+# FV-15: at log level info a traced run reports its start, its configuration, each switching of
 # collection and its stop, once each, on local rank 0 alone; at other levels nothing.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 . "$PLUMB_SOURCE_DIR/tests/rows/_regions.sh"

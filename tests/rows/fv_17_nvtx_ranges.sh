@@ -66,7 +66,7 @@ cat >expected.txt <<END
 END
 cmp -s rest.txt expected.txt || fail "on: $(cat rest.txt)"
 
-# Async spans: one start and one end each, whoever ends them, and whatever runs stop meanwhile.
+# Async spans: one start and one end each, whichever thread ends them, and whatever runs stop in the meantime.
 rm nvtx.log
 expect 'async' 0 env PLUMB=1 PLUMB_NVTX=always PLUMB_QUIET=1 ./prog async
 awk '$2 == "start" { if (name[$3]) bad = 1; name[$3] = $4; starts++ } $2 == "end" { if (!name[$3] || ended[$3]++) bad = 1; ends++ }

@@ -6,7 +6,7 @@
 . "$PLUMB_SOURCE_DIR/tests/rows/_regions.sh"
 mkdir home
 
-# left FOLDER...: what the program left besides itself and this test's own files
+# left FOLDER...: prints the files that the program left, without itself and the files of this test
 left() {
     find . -type f ! -name prog ! -name out.txt ! -name err.txt | sort
 }

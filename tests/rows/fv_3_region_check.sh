@@ -29,7 +29,7 @@ has err.txt 'the list is empty'
 bad ''
 has err.txt 'the list is empty'
 
-# Whoever asks for it has the program end before it does anything, with nothing left behind.
+# With PLUMB_REGION_CHECK=abort the program ends before it does anything, and leaves no file.
 aborts() {
     expect "abort, PLUMB_REGIONS='$1'" "$2" env PLUMB_REGION_CHECK=abort PLUMB_RUN_DIR=run "PLUMB_REGIONS=$1" ./prog
 }
@@ -48,7 +48,7 @@ expect 'abort, not recording' 7 env PLUMB=0 PLUMB_REGION_CHECK=abort PLUMB_REGIO
 expect 'warn' 7 env PLUMB_REGION_CHECK=warn PLUMB_REGIONS=foo PLUMB_RUN_DIR=run ./prog
 rm -r run
 
-# A region that nobody registered: told of once for each name, and entering it does nothing.
+# A region that is not registered: reported once for each name, and entering it has no effect.
 expect 'strange' 7 env PLUMB=1 ./prog
 [ "$(grep -c "region 'no_such_region' is not registered" err.txt)" = 1 ] || fail "$name: $(cat err.txt)"
 expect 'strange, off' 7 ./prog

@@ -110,7 +110,7 @@ for rank in 0 1; do
 done
 [ "$(jq .rank.rank ranks.json)" = 0 ] && [ "$(jq .rank.rank ranks.rank1.json)" = 1 ] || fail 'ranks are mixed'
 
-# What cannot be written: one line, and everything else as if it had not been asked for.
+# A copy that cannot be written: one line, and otherwise the run is as without it.
 cannot() {
     why=$1
     path=$2
@@ -133,7 +133,7 @@ cannot "'%q{NO_SUCH}/x.json': NO_SUCH is not set, which the path needs; no copy 
 long=$(printf 'd%.0s' $(seq 1000))
 cannot 'is too long; no copy of the report is written' "$long"
 
-# What its stages were given stands beside each report, when the program told.
+# The signatures of stages are next to each report, if the program records them.
 cat >tells.c <<'EOF'
 #include <plumb/plumb.h>
 int main(void)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# TF-16: two reports compare over the union of their nodes: markers beyond 5 % either way and not at it,
-# what one side lacks is 0, a baseline of 0 is no division, and peak memory is a row with real values.
+# TF-16: two reports compare over the union of their nodes. Markers begin beyond 5 % either way, not at it; a
+# node that one side lacks is 0; a baseline of 0 is never divided by; peak memory is a row with real values.
 #
 # The goldens of tests/cli/data/compare.* are those of the two runs below; each figure in them was
 # counted out: 10.5 of 10 is +5 % and stays unmarked, 1051 of 1000 is +5.1 %, 94.9 of 100 is -5.1 %.

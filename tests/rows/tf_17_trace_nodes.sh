@@ -22,7 +22,7 @@ has err.txt 'expect large files'
 [ "$(find all -name '*_rank0.trace.json.gz' | wc -l)" = 7 ] || fail "all: $(ls all)"
 [ "$(find all -name '*_rank0.breakdown.json' | wc -l)" = 7 ] || fail "all: $(ls all)"
 
-# A name that reads as a pattern is a name all the same; escaped it is nothing else.
+# A name that reads as a pattern is a name too; escaped it is only a name.
 cat >brackets.c <<'END'
 #include <plumb/plumb.h>
 int main(void)

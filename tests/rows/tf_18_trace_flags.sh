@@ -5,7 +5,7 @@
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 . "$PLUMB_SOURCE_DIR/tests/rows/_regions.sh"
 
-# config FLAG VALUE EXPECTED: what the configuration line tells
+# config FLAG VALUE EXPECTED: checks the configuration line
 config() {
     expect "$1='$2'" 7 env PLUMB_LOG=info PLUMB_TRACE=1 "PLUMB_TRACE_$1=$2" ./prog
     word=$(echo "$1" | tr A-Z a-z)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # labels: plain
-# What was asked for and cannot be, or never came, is told: a setting that changes nothing as the
-# others stand, a rule for a node that there is not, steps that no loop reached.
+# A request that cannot be met is reported: a setting without effect under the other settings, a rule for a node
+# that does not exist, steps that no loop reached.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 cat >prog.c <<'END'
 #include <dlpack/dlpack.h>

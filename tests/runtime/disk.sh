@@ -1,7 +1,7 @@
 #!/bin/sh
 # labels: plain
 # A disk that fills up while a run records to it: the host's result and status are the same, figures
-# are printed or kept, and what was kept is recovered once there is room.
+# are printed or kept, and kept figures are recovered once the disk has free space.
 set -eu
 mkdir small
 if [ "$(id -u)" != 0 ] || ! unshare -m mount -t tmpfs -o size=2m none small 2>/dev/null; then
@@ -31,7 +31,7 @@ record() {
     [ "$(cat out.txt)" = done ] || fail "printed '$(cat out.txt)'"
 }
 
-# recovered NODES: what is in the file once there is room.
+# recovered NODES: frees the disk, and checks the nodes of the recovered report.
 recovered() {
     rm small/filler
     [ -z "$(find small/run -name "*.tmp")" ] || fail 'a temporary file stays'

@@ -91,7 +91,7 @@ cp lookup folder/plumb-runtime-1/
     [ "$(count passed)" = 1 ] || fail "$case, in a folder of that name: $(count passed) spans"
 )
 
-# An object that has looked is off for good; one that looks later finds what was loaded meanwhile.
+# An object that found no runtime stays off; one that looks later finds a runtime loaded in the meantime.
 records ./host_early ./plug_linked.so ./plug_alone.so
 [ "$(count host)" = 0 ] || fail "$case: $(count host) spans of the host"
 [ "$(count plug)" = 100 ] || fail "$case: $(count plug) spans of the plug-in"

@@ -216,7 +216,7 @@ LD_PRELOAD="$PWD/alone/libplumb-malloc.so" ./prog calls >off.txt 2>err.txt
 [ $? = 7 ] || fail 'without libplumb: the status'
 has err.txt 'plumb: malloc is not followed: no libplumb in this process, and none at ' alone/libplumb.so.0
 
-# What cannot be followed says so, and runs.
+# A program whose malloc cannot be followed runs, after a line that says so.
 rm -rf plumb-out
 expect 'its own allocator' 7 "$PLUMB_BIN" record --malloc -- ./prog_inside calls
 has err.txt "'./prog_inside' has an allocator of its own inside" 'malloc is not followed'

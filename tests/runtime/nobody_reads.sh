@@ -1,7 +1,7 @@
 #!/bin/sh
 # labels: plain
-# A stderr that nobody reads, or that may not grow, raises signals that end a program; what plumb
-# has to say must not. Nor must a limit on files, with which not even a page can be had.
+# A write to a stderr without a reader, or to one that may not grow, raises a signal that ends a program.
+# Messages of plumb must not do that. Neither must a limit on files under which not even a page fits.
 set -u
 failed=0
 fail() {
@@ -35,7 +35,7 @@ if $whole sh -c 'echo x' 2>/dev/null >&4; then
     fail 'the pipe has a reader'
 fi
 
-# ends STATUS WHAT COMMAND...: with that status, whatever becomes of its words.
+# ends STATUS WHAT COMMAND...: it must end with that status, whether its output is read or not.
 ends() {
     wanted=$1 what=$2
     shift 2

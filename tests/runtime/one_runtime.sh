@@ -136,7 +136,7 @@ if [ -n "${CXX:-}" ]; then
     done
 fi
 
-# What the library asks of a process.
+# The needs of the library in a process.
 tls=$(($(readelf -lW "$PLUMB_LIB" | awk '$1 == "TLS" { print $6 }')))
 [ "$tls" -le 64 ] || fail "$tls bytes of thread-local storage"
 readelf -dW "$PLUMB_LIB" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | while read -r needed; do

@@ -2,7 +2,7 @@
 # labels: plain
 # timeout: 300
 # The hashes of the hooks for PyTorch are those of libplumb, for every type, length and layout; with them
-# two runs of PyTorch are held to the bit, and heads that changed places are told, as no sum can.
+# two runs of PyTorch compare to the bit, and heads that changed places are found, which no sum can do.
 . "$PLUMB_SOURCE_DIR/tests/cli/_lib.sh"
 if ! /usr/bin/python3 -c 'import importlib.util as u; exit(not u.find_spec("torch"))'; then
     echo 'torch_hash: no torch for /usr/bin/python3 (package python3-torch)' >&2

@@ -1,8 +1,8 @@
 #!/bin/sh
 # labels: plain
-# What programs may do, and must be able to do under plumb as well: leave main() by pthread_exit()
-# and end with the last thread, end from a thread with hardly any stack, close every descriptor that
-# they find and open files of their own under the same numbers.
+# Programs can do the same under plumb as without it: leave main() by pthread_exit() and end with the
+# last thread, end from a thread with hardly any stack, close every descriptor that they find, and open
+# files of their own under the same numbers.
 set -u
 failed=0
 fail() {
@@ -121,7 +121,7 @@ bye' ] || fail "$case, $variables: it printed $(cat out.txt)"
         [ "$count" = "$([ "$case" = reuse ] && echo 2001 || echo 11)" ] ||
             fail "$case, $variables: $count runs are in the report"
         [ "$number" = 2 ] && continue
-        # Each run tells of its input and of what the layer gave out.
+        # Each run records its input and the output of the layer.
         lines=$(wc -l <"$run/activations.jsonl")
         [ "$lines" = $((count * 2)) ] || fail "$case: $lines activations of $count runs"
     done

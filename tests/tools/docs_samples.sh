@@ -23,7 +23,7 @@ record() {
 
 record text_to_video --tiny --out video.mp4
 record video_nodes video.mp4
-# The last packets are behind the others and before the index.
+# The last packets are after the others and before the index.
 index=$(grep -abo moov video.mp4 | head -n 1 | cut -d : -f 1)
 { head -c $((index - 504)) video.mp4; head -c 500 /dev/zero | tr '\0' '\177'; tail -c +$((index - 3)) video.mp4; } >damaged.mp4
 PLUMB_RUN_DIR=$here/video_nodes-leak "$program" video.mp4 --leak >/dev/null 2>&1

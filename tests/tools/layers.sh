@@ -39,7 +39,7 @@ planted include/plumb/read/trace.h '#include "base/error.h"' 'public may not inc
 planted src/live/fixture.c '#include "fixture.h"' '"fixture.h" does not exist'
 planted src/stray.c '#include <stdio.h>' 'lies in no layer'
 
-# A circle of two files; the headers of parts are none.
+# A circle of two files; headers of parts do not make one.
 tree() {
     rm -rf tree
     mkdir -p tree/src/live

@@ -27,7 +27,7 @@ cat >copy/docs/rows.md <<'END'
 END
 table=copy/tests/mutants/cv.txt
 
-# entry [LINE...]: the table's only entry, with these lines behind it.
+# entry [LINE...]: writes a table of one entry, which ends with these lines.
 entry() {
     printf '%s\n' 'mutant CV-1: one is two' 'file src/x.c' "$@" >"$table"
 }
