@@ -1,13 +1,14 @@
-/* bench_diverge.c: how often the first divergence is told wrong: a thousand pairs of runs with a
- * planted fault and a thousand without, of one engine and of two that call, fuse, order, record and
- * lay out their layers otherwise; and how many recordings a user makes who follows `next:` to the
- * letter. --quick takes a hundred of each; BENCH_SEED=N takes other pairs, BENCH_VERBOSE=1 shows
- * those told wrong.
+/* bench_diverge.c: how often the first divergence is reported wrongly. A thousand pairs of runs
+ * have a planted fault and a thousand have none. They come from one engine, and from two that call,
+ * fuse, order, record and lay out their layers differently. It also counts the recordings of a user
+ * who follows `next:` to the letter. --quick takes a hundred of each; BENCH_SEED=N takes other
+ * pairs, BENCH_VERBOSE=1 shows the wrong ones.
  *
- * An answer is right when what it names as the first that differs is one tensor on both sides that
- * the fault reached, and no tensor that both recorded and that shows the fault lies before the last
- * that it says to agree. A fault counts when a tensor that both recorded shows it beyond the
- * tolerance of its type, or, in one engine, in any bit after a beginning that is equal. */
+ * An answer is right on two conditions. The tensor that it names as the first that differs is one
+ * tensor on both sides that the fault reached. And no tensor that both recorded and that shows the
+ * fault lies before the last one that it says to agree. A fault counts if a tensor that both
+ * recorded shows it beyond the tolerance of its type, or, in one engine, in any bit after a
+ * beginning that is equal. */
 #include "harness.h"
 
 #include <math.h>
@@ -300,8 +301,8 @@ static void obey(struct model *m, const struct advice *advice, int side, char *f
     m->inputs |= advice->inputs && m->engine == ENGINE_TORCH;
 }
 
-/* Records again as told until nothing is left to record. Returns how often; negative: it led away
- * from the fault. */
+/* Records again as `next:` says until nothing is left to record. Returns how often; negative: it
+ * led away from the fault. */
 static int follow(const struct model *first_a, const struct model *first_b, struct plumb_diverge *d,
                   int64_t place, bool same_engine)
 {
@@ -387,8 +388,8 @@ static void try_pair(struct tally *t, const struct model *a, const struct model 
             t->wrong++;
             tell("wrong", &d, a, b, o);
         } else {
-            /* Whole and parts are told from others of their kind, which a narrower recording lacks.
-             */
+            /* Whole and parts are distinguished by others of their kind, which a narrower recording
+             * lacks. */
             bool joined = d.cells[d.culprit.a].how == PLUMB_HOW_JOINED;
             int rounds = joined ? 0 : follow(a, b, &d, o.place, same_engine);
             t->wrong += rounds < 0;

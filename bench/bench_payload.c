@@ -172,7 +172,7 @@ static uint64_t cold_span(void)
     return to - from;
 }
 
-/* Lines of memory, each on a page of its own, each telling where the next one is. */
+/* Lines of memory, each on a page of its own and with the address of the next one. */
 enum { CHAIN = 6, CHAIN_STEP = 4096 + 64 };
 
 static void *const *chain_make(unsigned char *memory)

@@ -1,5 +1,5 @@
-/* bench_signature.c: what it costs to tell a stage's inputs and outputs: two tensors in, one out
- * and a number, against the same stage that tells nothing; and how fast the values of a tensor are
+/* bench_signature.c: what it costs to record the inputs and outputs of a stage: two tensors in, one
+ * out and a number, against the same stage without them. Also how fast the values of a tensor are
  * read when they are asked for. */
 #include "harness.h"
 

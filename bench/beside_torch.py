@@ -51,7 +51,7 @@ def normal(count, dtype):
 
 
 def check(ours, theirs, count):
-    """What is compared is the same thing. torch adds in float32: its sum may be off by what cancels."""
+    """Fails unless both sides computed the same. torch adds in float32, so its sum loses what cancels."""
     for name, value in theirs.items():
         near = 1e-3 * (count if name == "sum" else 1)
         if abs(value - ours[NAMES.index(name)]) > near:

@@ -8,7 +8,7 @@ random, are two sides of identical code: compare_false_alarm_pct is how many of 
 with 1 (500 would leave the figure uncertain by 1 %, half its target).
 Then ten and ten are drawn, and the median of one node is made 5 % longer in every run of B: a node whose own runs
 spread by less than 3 % (interquartile range, scaled to a standard deviation, over the median). compare_found_pct is in how many of 500 that node is `worse`;
-compare_unclear_pct, in how many it is beyond the threshold, but not told from noise. All options are the defaults.
+compare_unclear_pct, in how many it is beyond the threshold, but not distinguished from noise. All options are the defaults.
 """
 import json
 import os

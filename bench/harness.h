@@ -5,7 +5,7 @@
  * of the core clock, a neighbour's job or a warm-up hits all of them alike. A block's value is
  * thread CPU time per operation: being preempted costs nothing. A cell's figure is the median of
  * its blocks; the ratio of two cells is the median of the ratios of blocks of one round, because
- * the medians of both may lie at different core clocks; quartiles tell how far to trust it.
+ * the medians of both may lie at different core clocks; quartiles show how far to trust it.
  *
  * The floor is what no tool can go below that times a piece of work by itself: two reads of the
  * processor's time stamp counter.

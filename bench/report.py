@@ -37,10 +37,10 @@ ROWS = [
     ("Summaries while recording", [
         ("snapshot_idle_ns", "a node and thread, writers idle", "ns", 200.0),
         ("snapshot_hot_p99_us", "100 nodes, writer hot, p99", "us", 20.0),
-        ("snapshot_hot_writer_x_floor", "the hot writer meanwhile", "x", 1.15),
+        ("snapshot_hot_writer_x_floor", "the hot writer in the meantime", "x", 1.15),
     ]),
     ("Inputs and outputs of stages", [
-        ("signature_us_per_call", "3 tensors and a number told", "us", 5.0),
+        ("signature_us_per_call", "3 tensors and a number recorded", "us", 5.0),
         ("signature_full_gb_s", "reading values of float32", "GB/s", None),
     ]),
     ("Statistics of activations, as parts of what one core reads", [
@@ -85,7 +85,7 @@ ROWS = [
         ("launch_ns", "telling of a launch", "ns", None),
     ]),
     ("Tracing", [
-        ("trace_x_floor", "span, traced, room in the ring", "x", 1.05),
+        ("trace_x_floor", "span, traced, in ring mode", "x", 1.05),
         ("trace_100_nodes_x_floor", "the same over 100 nodes", "x", None),
         ("trace_stack_1_ns", "a call stack of one address, more", "ns", None),
         ("trace_stack_8_ns", "of eight", "ns", None),
@@ -161,7 +161,7 @@ def merged(parts):
 
 
 def add_per_event(results):
-    """What the others' traces take an event, from the size of their files."""
+    """Adds the bytes that an event takes in the traces of other profilers, from the size of their files."""
     if results.get("lttng_trace_bytes") and results.get("lttng_events"):
         kept = results["lttng_events"] - results.get("lttng_lost", 0)
         results["lttng_bytes_per_event"] = results["lttng_trace_bytes"] / kept if kept else None
@@ -244,7 +244,7 @@ def main():
         check(results)
         return
     new = merged([load(part) for part in paths[1:]])
-    # A figure that is there again is no longer missing for a reason.
+    # A figure that was measured again is no longer listed as missing.
     for key in new:
         results.pop(key + "_reason", None)
     results.update(new)

@@ -4,16 +4,17 @@
 usage: bench/t2v.py PROGRAM PLUMB --json FILE [--tmp DIR] [--rounds N] [--budget SECONDS] [--quick]
 
 The program runs whole, from start to exit, in four ways: with nothing recorded (PLUMB=0), with every node
-(PLUMB=1, debug nodes too), with what all blocks took in and gave out (PLUMB_ACTIVATIONS=1, default statistics,
-the blocks chosen by PLUMB_ACTIVATIONS_LAYERS), and with what every layer gave out. A round has each once, in
-another order each time, so that a slow drift of the machine hits all alike. A figure is the ratio of the medians
-of wall time. Beside it stand the CPU time (user + system), which other jobs disturb far less, and the half width
-of an interval for the median of the rounds' ratios: an overhead smaller than that was not resolved, however
-exact it looks. The calculated figure is spans times the cost of one, as the run itself reports it.
+(PLUMB=1, debug nodes too), with inputs and outputs of all blocks (PLUMB_ACTIVATIONS=1, default statistics, the
+blocks chosen by PLUMB_ACTIVATIONS_LAYERS), and with the outputs of every layer. A round has each once, in another
+order each time, so that a slow drift of the machine hits all alike. A figure is the ratio of the medians of wall
+time. Next to it are the CPU time (user + system), which other jobs disturb far less, and the half width of an
+interval for the median of the rounds' ratios: an overhead smaller than that was not resolved, however exact it
+looks. The calculated figure is the number of spans times the cost of one, as the run itself reports it.
 
-What a whole run costs more is seldom resolved on a machine with other work. What spans cost is therefore also taken
-in one process (examples/text_to_video/overhead.c), and the blocks are also told in every other denoise step of one run (PLUMB_ACTIVATIONS_STEPS=1,3,...), and each of these steps is compared with the mean of
-its two neighbours, as the run's trace has them: the median over all steps of some runs, and its quartiles.
+The overhead of a whole run is seldom resolved on a machine with other work, so two figures are also measured
+within a process. The overhead of spans is measured by examples/text_to_video/overhead.c. For blocks, every other
+denoise step of one run is recorded (PLUMB_ACTIVATIONS_STEPS=1,3,...), and each of these steps is compared with the
+mean of its two neighbours, as the run's trace has them: the median over all steps of some runs, and its quartiles.
 """
 import argparse
 import json
@@ -27,7 +28,7 @@ import tempfile
 import time
 
 # Long enough that starting the process does not dominate, short enough for many pairs.
-STEPS = 41  # of a run with every other step told
+STEPS = 41  # of a run that records every other step
 WORK = ["--steps", "12", "--size", "128", "--frames", "16"]
 
 
@@ -107,7 +108,7 @@ def measure(program, tmp, rounds, budget):
 
 
 def step_ratios(program, plumb, tmp, side):
-    """Of every other denoise step, what it takes more than those beside it, in percent."""
+    """The extra time of every other denoise step over the steps next to it, in percent."""
     told = range(3, STEPS - 1, 2)  # the first two compile kernels
     folder = os.path.join(tmp, "steps")
     shutil.rmtree(folder, ignore_errors=True)
@@ -145,7 +146,7 @@ def overhead_pct(on, off):
 
 
 def overheads(runs, side, key):
-    """What one side costs."""
+    """The overhead of one side."""
     on, off = runs[side], runs["off"]
     ratios = [100 * (a[0] / b[0] - 1) for a, b in zip(on, off)]
     q1, _, q3 = quartiles(ratios)

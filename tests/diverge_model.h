@@ -4,7 +4,7 @@
  * gradients, inputs, a part of the run; and a fault at a place that is known.
  *
  * Every record has the place of its tensor in the order of execution (`truth`), which is the same
- * for all recorders, so whoever compares two of them knows what belongs together. */
+ * for all recorders, so a comparison of two of them knows what belongs together. */
 #ifndef TESTS_DIVERGE_MODEL_H
 #define TESTS_DIVERGE_MODEL_H
 

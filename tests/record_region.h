@@ -18,7 +18,7 @@ static inline void region_start(const char *regions, uint32_t scope)
     record_start_with(o);
 }
 
-/* How often "N spans of other threads" is told, with this N. */
+/* Returns how often "N spans of other threads" is reported, with this N. */
 static inline bool region_left_out(uint64_t n)
 {
     char dir[1024], command[1200];

@@ -16,9 +16,9 @@ that stands in it is on the page. A name is
   1. whatever stands between backquotes. A signature or schema (`f(a, b=1)`, `x{y, z}`) is taken
      apart into its words, `x_{a,b}` into x_a and x_b; `x[]`, `x()`, `x=1` and `x: 1` are x;
   2. any other word of prose with an underscore inside, or with an inner capital.
-In the part about one system the entry must be of that system. What is left out is listed below, one
-by one, with the reason; there is no pattern. An entry of that list which the document does not hold
-is reported too, so that the list cannot outlive its reasons.
+In the part about one system the entry must be of that system. Names that are left out are listed below,
+one by one, with the reason; there is no pattern. An entry of that list which the document does not
+have is reported too, so that the list cannot outlive its reasons.
 
 Usage: check_coming_from.py [--reference FILE] [ROOT]
 Exit status: 0 when all is well, 1 with one line per problem on stdout, 2 for wrong usage.
@@ -177,9 +177,9 @@ class Tree:
                          for n in re.findall(r'\.name = "([A-Z0-9_]*)"', settings)}
         headers = "\n".join(p.read_text(encoding="utf-8")
                             for p in sorted((root / "include/plumb").rglob("*.h*")))
-        # Comments would make a name exist that is only spoken of.
+        # A name that only a comment mentions does not exist.
         self.headers = set(re.findall(r"\w+", re.sub(r"/\*.*?\*/", " ", headers, flags=re.S)))
-        # The fields of a file are those that its page tells of.
+        # The fields of a file are those that its page names.
         self.fields = {file: set(re.findall(r"\w+", (root / page).read_text("utf-8")))
                        for file, page in FIELD_PAGES.items()}
         self.commands = {}
@@ -225,9 +225,9 @@ def check_tree(root, entries, problems):
     for e in entries:
         prefix, _, number = e.row.partition("-")
         if int(number) not in range(1, LAST_ROW.get(prefix, 0) + 1):
-            problems.append("%s: '%s' is of row %s, which is none" % (e.where, e.name, e.row))
+            problems.append("%s: '%s' is of row %s, which does not exist" % (e.where, e.name, e.row))
         if e.kind not in KINDS:
-            problems.append("%s: '%s' is of kind '%s', which is none" % (e.where, e.name, e.kind))
+            problems.append("%s: '%s' is of kind '%s', which does not exist" % (e.where, e.name, e.kind))
         if e.status not in STATUSES:
             problems.append("%s: '%s' has status '%s', not one of %s"
                             % (e.where, e.name, e.status, ", ".join(STATUSES)))

@@ -70,7 +70,7 @@ class Norm(nn.Module):
 
 
 class Linear(nn.Module):
-    """What it gives out is that of `then`, and the `residual` is in it: there is no record in between."""
+    """Its output is that of `then` with the `residual` added: there is no record in between."""
 
     def __init__(self, w, then=None):
         super().__init__()
@@ -222,7 +222,7 @@ class VaeStage(nn.Module):
 
 
 class Outputs(nn.Module):
-    """What a stage of the C program gives, under its name."""
+    """The outputs of a stage of the C program, under its name."""
 
     def forward(self, **values):
         return values

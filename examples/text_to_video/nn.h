@@ -6,7 +6,7 @@
  *
  * Errors stick. A model is a long chain of operations, and a check after each would hide the
  * mathematics. So the first failure is kept with its reason, every later operation does nothing,
- * and whoever ends a stage asks nn_failed() once. Code that touches `data` itself asks first. */
+ * and the end of a stage asks nn_failed() once. Code that touches `data` itself asks first. */
 #ifndef TEXT_TO_VIDEO_NN_H
 #define TEXT_TO_VIDEO_NN_H
 
@@ -117,8 +117,8 @@ struct tensor tensor_part(const struct tensor *row, int64_t first, int64_t n);
 struct tensor tensor_heads(const struct tensor *matrix, int64_t first, int64_t heads,
                            int64_t width);
 
-/* The same tensor as other libraries describe one: how plumb is told what a stage was given.
- * Borrows `t` for the shape and the strides. */
+/* Describes a tensor as other libraries do, so that plumb can record it. Borrows `t` for the shape
+ * and the strides. */
 DLTensor tensor_dlpack(struct tensor *t);
 
 /* The same data with the last two axes exchanged. */

@@ -307,8 +307,8 @@ static void expect(const struct trial *t, const char *leaf, char *out, size_t si
         snprintf(out, size, "first divergence: %s%s out step %d: ", t->module, leaf, t->step);
 }
 
-/* Heads that changed places show in `heads` where a hash or the last bit of a sum can tell, else in
- * what consumes them. */
+/* Heads that changed places show in `heads` if a hash or the last bit of a sum can show them,
+ * otherwise in the layers that read them. */
 static bool is_told(const struct trial *t, const char *told, char *wanted, size_t size)
 {
     expect(t, ".heads", wanted, size);
@@ -323,7 +323,8 @@ static const char *kind_name(const struct trial *t)
     return fault_kind_name(t->options.fault.kind);
 }
 
-/* 1: told right, 0: not, and it is said what was told; negative: it could not be tried. */
+/* Returns 1 if the verdict is right, 0 after a message if it is wrong, less than 0 if the pair
+ * could not be compared. */
 static int try_against(const char *a, struct trial *t, struct tally *tally)
 {
     char wanted[TEXT + 64], told[1024];

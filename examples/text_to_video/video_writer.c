@@ -151,7 +151,7 @@ struct video_writer *video_writer_open(const char *path, int width, int height, 
 
     if (!w)
         return NULL;
-    av_log_set_level(AV_LOG_ERROR); /* x264 tells its statistics otherwise */
+    av_log_set_level(AV_LOG_ERROR); /* otherwise x264 prints statistics */
     w->path = join(path, "");
     w->part_path = join(path, ".part");
     if (!w->path || !w->part_path)

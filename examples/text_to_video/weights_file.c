@@ -56,7 +56,7 @@ static struct entry *list_entries(const struct nn *nn, const struct tensor *late
     return e;
 }
 
-/* The part of the header that tells where everything lies. */
+/* Writes the part of the header with the place of every tensor. */
 static void print_header(FILE *out, const struct entry *e, size_t count,
                          const struct weights_fact *facts, int fact_count)
 {

@@ -2,8 +2,8 @@
  * file must be to be loaded.
  *
  * The parameters are one block, layer by layer, and the file's data are that block as it is. A
- * checksum in the metadata tells a damaged file from one that other programs wrote, which has
- * none. */
+ * checksum in the metadata distinguishes a damaged file from one that other programs wrote, which
+ * has none. */
 #include "checkpoint.h"
 
 #include "safetensors.h"

@@ -1,4 +1,4 @@
-/* The loader: draws the batches of a pass, ahead of whoever reads them, on threads of its own.
+/* The loader: draws the batches of a pass, ahead of their reader, on threads of its own.
  *
  * A pass is one walk through a set: loader_begin(), then loader_next() for each of its batches.
  * They come in order and hold the same bytes however many threads there are. All functions belong

@@ -1,6 +1,6 @@
 /* Owns the encoder, the muxer and the file.
  *
- * x264 is told to keep nothing back (zerolatency): each call encodes the picture that it is given,
+ * x264 keeps nothing back (zerolatency): each call encodes the picture that it is given,
  * so that the time of a call is the time of its frame. One encoder thread: x264 writes its settings
  * into the stream, and a thread count taken from the machine would change the bytes. */
 #include "video_encoder.h"

@@ -144,7 +144,7 @@ AVRational video_reader_rate(const struct video_reader *r)
     return rate.num > 0 && rate.den > 0 ? rate : (AVRational){25, 1};
 }
 
-/* Gives the decoder its next packet, or tells it that there is none. */
+/* Gives the decoder its next packet, or the end of the packets. */
 static int feed(struct video_reader *r, struct problem *problem)
 {
     int status = av_read_frame(r->file, r->packet);

@@ -17,7 +17,7 @@ struct video_reader *video_reader_open(const char *path, struct frame_pool *pool
 /* NULL is fine. */
 void video_reader_close(struct video_reader *r);
 
-/* As the file tells. */
+/* As stored in the file. */
 int video_reader_width(const struct video_reader *r);
 int video_reader_height(const struct video_reader *r);
 

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Checks a picture: _check_svg.py FILE... prints how many boxes and labels each has, or fails.
 
-It must be XML, refer to nothing outside, hold no number that is none, and nothing outside the
-picture. A box (class "n") must lie inside a box of the row above and beside those of its own row, a
-run of a stage (class "r") beside those of its own row. A label must fit into its box.
+It must be XML and refer to no other file. Its numbers must be numbers, and its elements must lie inside
+the picture. A box (class "n") must lie inside a box of the row above and must not overlap those of its
+own row; neither must a run of a stage (class "r"). A label must fit into its box.
 """
 
 import re
@@ -19,7 +19,7 @@ NEAR = 0.003
 
 def number(text):
     if not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?%?", text):
-        raise ValueError(f"'{text}' is no number")
+        raise ValueError(f"'{text}' is not a number")
     return float(text.rstrip("%"))
 
 

@@ -67,7 +67,7 @@ def server(folder):
     try:
         port_file = Path(folder, "DevToolsActivePort")
         if not wait(60, lambda: port_file.exists() and port_file.read_text().strip()):
-            sys.exit("_devtools.py: chromium tells no port")
+            sys.exit("_devtools.py: chromium does not report its port")
         port = int(port_file.read_text().split()[0])
         json.load(urllib.request.urlopen("http://127.0.0.1:%d/json/version" % port))
         yield port
@@ -134,7 +134,7 @@ def main():
         arguments = arguments[2:]
     with tempfile.TemporaryDirectory() as folder, server(folder) as port, window() as driver:
         for trace in arguments:
-            # What is refused shows nothing however long one waits; what is not shows it at once.
+            # A file that is refused never shows a time; one that is accepted shows it at once.
             milliseconds = load(driver, port, trace, 8 if "cut" in Path(trace).name else 60)
             print("none" if milliseconds is None else "%.3f" % milliseconds, flush=True)
         if image:

@@ -1,5 +1,5 @@
-/* Fuzz target: whatever is packed, in blocks whose size the first byte tells, zlib unpacks to the
- * same bytes. */
+/* Fuzz target: zlib unpacks whatever gz packed, in blocks whose size is the first byte, to the same
+ * bytes. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

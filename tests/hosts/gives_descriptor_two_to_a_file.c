@@ -16,7 +16,7 @@ static void daemon_process(void)
         PLUMB_STAGE(stage, "stage");
         HOST_NEEDS(write(file, "row\n", 4) == 4);
     }
-    plumb_start(&(plumb_options){.size = sizeof(plumb_options)}, NULL); /* refused, and told */
+    plumb_start(&(plumb_options){.size = sizeof(plumb_options)}, NULL); /* refused, and reported */
     host_expect("stage", 100);
     exit(5);
 }

@@ -427,7 +427,7 @@ static void allocate(int i, int b, int pool, uint64_t bytes, bool given_out_agai
     int s = innermost(&m.thread[i]);
     now.block = &m.block[b];
     if (m.block[b].alive)
-        assert_true(given_out_again); /* its release was not told */
+        assert_true(given_out_again); /* its release was not reported */
     m.block[b].alive = false;
     for (int k = 0; k < m.scopes; k++)
         m.scope[k].sees[b] = false;

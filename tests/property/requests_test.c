@@ -47,7 +47,7 @@ struct m_run {
     int key, request;
     bool plain; /* a span that is not a stage */
     uint64_t begin, child, inside;
-    int form; /* of what it told, or NONE */
+    int form; /* of the value that it reported, or NONE */
     int64_t value;
     plumb_span span;
 };

@@ -1,4 +1,4 @@
-/* Prints plumb_summary_text() of a run that is made to tell apart two ways to add up. Under
+/* Prints plumb_summary_text() of a run in which two ways to add up give different results. Under
  * PLUMB_CLOCK=virtual and PLUMB_COLLECT=fake every figure is exact. The argument says which run. */
 #include <pthread.h>
 #include <string.h>

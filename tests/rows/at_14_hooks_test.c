@@ -1,5 +1,5 @@
 /* AT-14: hooks of nodes have names, run in order before a span and in reverse after it, and can be
- * fetched, replaced and removed; duplicates are refused; attaching and detaching are told. */
+ * fetched, replaced and removed; duplicates are refused; attaching and detaching are logged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -79,8 +79,8 @@ static double line_ms(size_t i, const char *before, const char *after)
     return ms;
 }
 
-/* The time that line `i` tells lies between that of the stage's body and that between its lines;
- * half a microsecond is rounding. */
+/* The time in line `i` lies between that of the stage's body and that between its lines; half a
+ * microsecond is rounding. */
 static void assert_time_of(size_t i, double ms)
 {
     assert_true(ms >= work_ms - 0.0005);

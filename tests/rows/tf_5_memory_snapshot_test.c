@@ -62,7 +62,7 @@ static void *free_first_block(void *arg)
     return arg;
 }
 
-/* On one thread a stage's snapshot is that of the pool, whoever allocated. */
+/* On one thread a stage's snapshot is that of the pool, whichever function allocated. */
 static void a_stage_that_frees_the_last_block_shows_none(void **state)
 {
     struct plumb_timing t;
@@ -88,7 +88,7 @@ static void a_stage_that_frees_the_last_block_shows_none(void **state)
     plumb_timing_fini(&t);
 }
 
-/* Segments serve every thread, whoever took them from the system. */
+/* Segments serve every thread, whichever thread took them from the system. */
 static void reserved_is_the_pools_on_every_thread(void **state)
 {
     struct plumb_timing t;

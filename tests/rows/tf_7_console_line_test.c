@@ -83,7 +83,7 @@ static void without_pools_it_is_the_resident_set(void **state)
     assert_null(strstr(lines[0], "memory: 0.00/"));
 }
 
-/* Its time is told all the same; pools are the program's word, which costs no reading. */
+/* Its time is printed all the same; figures of pools come from the program and cost no reading. */
 static void with_memory_off_the_line_comes_too(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Processes that name one file for their activations: what one is writing to no other one touches,
- * nothing is lost, and whoever goes elsewhere says so. */
+/* Processes that name one file for their activations: a process never touches the file that another
+ * one writes to, no record is lost, and a process that writes elsewhere says so. */
 #include "runtime/child.h"
 
 #include "tensor_fixture.h"
@@ -196,7 +196,7 @@ static void what_has_ended_or_was_killed_is_begun_afresh(void **state)
     assert_int_equal(lines_of(file_of(""), c.pid), TELLS);
 }
 
-/* As a launcher starts them, which tells no ranks. */
+/* As started by a launcher that sets no ranks. */
 static void many_at_once_lose_nothing(void **state)
 {
     struct child all[MANY];

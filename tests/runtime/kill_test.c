@@ -66,7 +66,7 @@ static void recovered_counts_equal_the_side_channel_after_200_kills(void **state
         plumb_timing_fini(&run.timing);
         remove_run(dir);
     }
-    /* Else the kills tell nothing about folded statistics. */
+    /* Otherwise the kills prove nothing about folded statistics. */
     assert_true(folds > KILLS / 2);
     munmap(side, 4096);
 }

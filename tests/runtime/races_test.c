@@ -279,8 +279,8 @@ static void summaries_of_hot_threads_only_grow_and_end_exact(void **state)
 enum { RISERS = 8, RISE_NS = 37, RISES = 3000, ROUNDS = 60 };
 static plumb_node riser[RISERS];
 
-/* Sample number k of each node lasts k times as long as its first: the count tells the quantiles.
- */
+/* Sample number k of each node lasts k times as long as its first, so the count determines the
+ * quantiles. */
 static void *rising_recorder(void *arg)
 {
     for (uint64_t k = 1; k <= RISES; k++) {

@@ -48,7 +48,7 @@ static void *watch_over(void *arg)
     return arg;
 }
 
-/* False: the kernel does not tell. */
+/* Returns false if the kernel does not report context switches. */
 static bool start_run(void)
 {
     plumb_options o = plumb_options_default();

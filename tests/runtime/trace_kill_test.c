@@ -109,7 +109,7 @@ static void every_span_is_whole_or_counted_after_kills(void **state)
     }
     for (int kind = 0; kind < KINDS; kind++)
         assert_true(found[kind] > 0);
-    assert_true(lost[1] > 0 && lost[2] > 0); /* else the small rooms tell nothing */
+    assert_true(lost[1] > 0 && lost[2] > 0); /* otherwise the small queues prove nothing */
     munmap(side, 4096);
 }
 

@@ -30,7 +30,7 @@ PAGES = {"docs/layer1.md": "text_to_video",
 HELPED = ["README.md", *PAGES, "docs/coming-from.md", "docs/regions.md"]
 # Tables of nodes by the column that has the name; the tree is known by its last column.
 NAMED_FIRST = ("Node", "Name")
-# Options that name something of the run that the page shows, not of this one; and what is no table.
+# Options that name something in the run that the page shows, not in this one; and views without a table.
 OTHERS = {"--request", "summary", "llm"}
 VIEWS = {"nodes", "tree", "memory", "requests", "signatures", "activations", "trace", "gaps", "steps",
          "slowest"}
@@ -115,7 +115,7 @@ def sides(run):
 
 
 def output(plumb, given, runs):
-    """What the command prints, for each of the runs."""
+    """The output of the command, for each of the runs."""
     lines = []
     for last in sides(runs[0]) if given[0] == "compare" else [[run] for run in runs]:
         ran = subprocess.run([plumb] + given + last, capture_output=True, text=True)
@@ -176,7 +176,7 @@ def main():
                 problems.append("%s: %s nodes, and the example has %s" % (where, ends[1], said))
             given = arguments(command)
             if given and any(RULE.match(line) for line in lines):
-                # What the page asks for may be in the first run alone.
+                # The node that the page names may be in the first run alone.
                 real = output(plumb, given, runs[:1] if "slowest" in given else runs)
                 check(where, lines, real, nodes, "trace" in given)
                 checked += 1

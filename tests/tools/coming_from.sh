@@ -66,9 +66,9 @@ reports 'a part of a row that works' "'FASTVIDEO_STAGE_LOGGING' is 'partly', but
 plant $page 's/^\(| `FASTVIDEO_STAGE_LOGGING` .*\)| works |/\1| surely |/'
 reports 'a status' "'FASTVIDEO_STAGE_LOGGING' has status 'surely'"
 plant $page 's/^\(| `FASTVIDEO_STAGE_LOGGING` | [a-z]*\) | FV-20/\1 | FV-51/'
-reports 'a row' "'FASTVIDEO_STAGE_LOGGING' is of row FV-51, which is none"
+reports 'a row' "'FASTVIDEO_STAGE_LOGGING' is of row FV-51, which does not exist"
 plant $page 's/^| `FASTVIDEO_STAGE_LOGGING` | variable/| `FASTVIDEO_STAGE_LOGGING` | thing/'
-reports 'a kind' "'FASTVIDEO_STAGE_LOGGING' is of kind 'thing', which is none"
+reports 'a kind' "'FASTVIDEO_STAGE_LOGGING' is of kind 'thing', which does not exist"
 plant $page 's/^\(| `FASTVIDEO_STAGE_LOGGING` | [a-z]* | FV-20\) | `[^`]*`/\1 | -/'
 reports 'works as nothing' "'FASTVIDEO_STAGE_LOGGING' is said to be 'works', but not as what"
 plant $page 's/^\(| `FASTVIDEO_STAGE_LOGGING` .*| works |\).*/\1  |/'

@@ -156,7 +156,7 @@ static void what_is_nearly_json_is_read_and_told(void **state)
     }
 }
 
-/* As their tests have it: rank 34 of 300, and two files whose metadata does not tell. */
+/* As in their tests: rank 34 of 300, and two files without it in their metadata. */
 static void ranks_are_those_that_the_files_tell(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Pools to the byte: whose bytes, at which peak, what was left; threads of control are not mixed;
- * whatever a host tells, nothing goes below zero or is made up. */
+/* Pools to the byte: their owners, the peak, the blocks left. Threads of control are not mixed.
+ * Whatever a host reports, no figure goes below zero or is made up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -312,7 +312,7 @@ static void what_cannot_be_is_counted_and_changes_nothing(void **state)
     mem_alloc(0, 10); /* an allocation that failed */
     mem_free(0);
     mem_alloc(1, 100);
-    mem_alloc(1, 30); /* given out again: its release was not told */
+    mem_alloc(1, 30); /* given out again: its release was not reported */
     mem_alloc(2, 0);
     plumb_mem_alloc("cuda:0", "caching", block(3), UINT64_MAX);
     plumb_mem_alloc(NULL, NULL, block(3), 5);
