@@ -2,6 +2,9 @@
  * printed as soon as their part is known, agree where their names are short. */
 #include "report/run/checks.h"
 
+#include <stdio.h>
+
+#include "base/text/utf8.h"
 #include "summary/cells.h"
 #include "summary/text_table.h"
 
@@ -16,16 +19,32 @@ static const char *word_of(const plumb_check *c)
     return words[state_of(c)];
 }
 
+/* Appends a text in which the names are escaped already (report/names): an escape stays as it is,
+ * where plumb_put_left() would escape its backslash. */
+static void put_prose(struct plumb_buf *out, const char *text)
+{
+    while (*text) {
+        char one[5];
+        size_t n = plumb_utf8_looks_escaped(text) ? 4 : plumb_utf8_sequence(text);
+        snprintf(one, sizeof one, "%.*s", n ? (int)n : 1, text);
+        text += n ? n : 1;
+        if (n == 4 && one[0] == '\\')
+            plumb_buf_str(out, one);
+        else
+            plumb_put_left(out, one, 0);
+    }
+}
+
 static void put_check(struct plumb_text_table *t, const plumb_check *c)
 {
     struct plumb_buf *cell;
     plumb_text_put(t, word_of(c));
     plumb_text_put(t, c->name);
     cell = plumb_text_cell(t);
-    plumb_put_left(cell, c->detail, 0);
+    put_prose(cell, c->detail);
     if (c->cure[0]) {
         plumb_buf_str(cell, " (cure: ");
-        plumb_put_left(cell, c->cure, 0);
+        put_prose(cell, c->cure);
         plumb_buf_char(cell, ')');
     }
     plumb_text_end_cell(t);
