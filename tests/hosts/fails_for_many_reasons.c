@@ -1,7 +1,9 @@
 /* labels: notsan
- * A reason may take the place of one that the trace is just writing: it looks for that afterwards.
- * Each failure of a server has a reason of its own ("timeout after 12.345 ms"): what that costs has
- * a bound, and what comes later is recorded as ever. */
+ * (The buffer of a reason may be reused while the trace writes it; the writer checks that
+ * afterwards.)
+ *
+ * Each failure of a server has a reason of its own ("timeout after 12.345 ms"). Their cost has a
+ * bound, and later failures are recorded as usual. */
 #include "hosts/host.h"
 
 enum { LATER = 20 };

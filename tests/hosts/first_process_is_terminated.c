@@ -1,6 +1,6 @@
-/* The first process of a container gets SIGTERM, which the kernel ignores there: it goes on, and
- * so does its recording. Outside of a namespace of its own it has one made; where that is not
- * allowed there is nothing to see. */
+/* The first process of a container gets SIGTERM, which the kernel ignores there: the process goes
+ * on, and so does its recording. Outside of a namespace of its own the host creates one. If that is
+ * not allowed, it checks nothing. */
 #include "hosts/host.h"
 
 #include <sched.h>

@@ -1,8 +1,9 @@
 /* labels: plain
  * Not under sanitizers, which read files on any thread.
- * A sandbox: a filter ends the program when one of its threads opens, reads, writes or closes
- * anything but what it may say, on descriptor 2. plumb's own threads, which are older, have none.
- */
+ *
+ * A sandbox: a filter ends the program if one of its threads opens, reads, writes or closes a
+ * descriptor, except for messages on descriptor 2. plumb's own threads, which are older, have no
+ * filter. */
 #include "hosts/host.h"
 
 #include <linux/filter.h>

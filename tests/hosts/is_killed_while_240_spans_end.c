@@ -1,6 +1,6 @@
 /* labels: notsan
- * As leaves_240_spans_at_once, killed at any instruction: what is recovered was ended, and all that
- * was. */
+ * As leaves_240_spans_at_once, killed at any instruction: the recovered spans are those that had
+ * ended. */
 #include "hosts/host.h"
 
 #include <sched.h>

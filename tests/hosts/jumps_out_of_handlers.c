@@ -1,7 +1,7 @@
 /* labels: notsan
- * A time limit as old programs make it: a signal's handler leaves whatever runs by siglongjmp(), in
- * the middle of a span too. Such a thread may record nothing more; the run is written all the same,
- * with everything that the others recorded. */
+ * A time limit as in old programs: the handler of a signal leaves the running code by siglongjmp(),
+ * in the middle of a span too. Such a thread need not record any more. The run is written all the
+ * same, with everything that other threads recorded. */
 #include "hosts/host.h"
 
 #include <pthread.h>

@@ -3,7 +3,8 @@
  * (ThreadSanitizer takes equal numbers of two tables of descriptors for one.)
  *
  * A shell: single-threaded in its own eyes, it closes a descriptor and counts on getting that
- * number again, and puts others in place of numbers that it knows. Beside it, stages and spans. */
+ * number again, and puts others in place of numbers that it knows. In between it runs stages and
+ * spans. */
 #include "hosts/host.h"
 
 #include <fcntl.h>

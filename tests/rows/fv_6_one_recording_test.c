@@ -1,5 +1,5 @@
-/* FV-6: a process has one recording. Asked for again it goes on, and the log says so; another one,
- * with options of its own, is refused. */
+/* FV-6: a process has one recording. A second request for it changes nothing, and the log says so;
+ * a request for another one, with options of its own, is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* TF-38: how long something took by a clock that the caller gives, and its devices' peaks, each
- * device once; the work may be spread over threads. And what the process runs on. */
+/* TF-38: the time of an operation by a clock that the caller gives, and the peaks of its devices,
+ * each device once; the work may be spread over threads. Also the environment of the process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

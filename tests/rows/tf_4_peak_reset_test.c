@@ -1,5 +1,5 @@
-/* TF-4: a stage starts memory peaks again, one marked with a running peak goes on with the highest
- * since the last that did; starting again inside hides nothing from the stages around. */
+/* TF-4: a stage resets memory peaks; a stage with a running peak continues with the highest since
+ * the last reset. A reset inside hides nothing from the stages around it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Times on an asynchronous device: host and device apart, waits named, nothing unaccounted for.
- * Time stands still but where the test moves it, so every figure is exact. */
+/* Times on an asynchronous device: host and device are separate, waits are named, and all time is
+ * accounted for. The clock moves only when the test moves it, so every figure is exact. */
 #include <pthread.h>
 
 #include "child.h"

@@ -1,6 +1,6 @@
 /* labels: notsan
- * A disk that takes no more. A limit on the size of files stands for it: the library meets both in
- * the same place, and going beyond the limit would be a signal that ends the host. */
+ * A full disk, simulated by a limit on the size of files: the library meets both in the same place.
+ * Beyond the limit a write would raise a signal that ends the host. */
 #include <sys/resource.h>
 
 #include "runtime/child.h"

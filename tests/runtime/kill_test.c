@@ -1,8 +1,7 @@
 /* labels: notsan
- * A process is killed at 200 random moments while two threads record: what is
- * recovered is exactly what the threads say, by a side channel, they had
- * recorded; and the spans that were open are known. The same for every other
- * sudden end. */
+ * A process is killed at 200 random moments while two threads record. The recovered figures are
+ * exactly those that the threads report by a side channel, and the open spans are known. The same
+ * holds for every other sudden end. */
 #include <pthread.h>
 
 #include "runtime/ops.h"

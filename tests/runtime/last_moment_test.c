@@ -1,6 +1,6 @@
 /* labels: notsan
- * When a killed process was last alive: a run ends with the newest reading of its counter, wherever
- * the mapping has it, and not with its last anchor. The clock is moved by hand. */
+ * The last moment of a killed process: its run ends with the newest reading of its counter,
+ * wherever the mapping has it, and not with its last anchor. The clock is moved by hand. */
 #include "record/runtime/enter.h"
 #include "record/runtime/runtime.h"
 #include "runtime/child.h"

@@ -1,7 +1,7 @@
 /* labels: notsan
- * A process is killed at random moments while two threads run stages in requests and allocate: what
- * is recovered of memory, stage runs and requests is whole, and as much as the threads say, by a
- * side channel, they had done; at most the one event that each was in the middle of is in doubt. */
+ * A process is killed at random moments while two threads run stages in requests and allocate. The
+ * recovered memory, stage runs and requests are whole, and as many as the threads report by a side
+ * channel. At most the one event that a thread was in the middle of is in doubt. */
 #include <dirent.h>
 #include <pthread.h>
 

@@ -1,7 +1,8 @@
 /* labels: notsan
  * timeout: 300
- * A run that is kept to regions is killed at random moments while two threads enter and leave them:
- * what is recovered has every span that ended inside one, and none from outside. */
+ * A run whose trace is restricted to regions is killed at random moments while two threads enter
+ * and leave them. The recovered trace has every span that ended inside a region, and none from
+ * outside. */
 #include <pthread.h>
 
 #include "runtime/child.h"

@@ -1,7 +1,7 @@
 /* labels: notsan
  * The machine is suspended while a run records: its counter goes on, and CLOCK_MONOTONIC_RAW stands
- * still for a while. This program's own clock_gettime() stands for such a clock. Durations before
- * and after it stay right, and it is told. */
+ * still for a while. This program's own clock_gettime() simulates such a clock. Durations before
+ * and after the pause stay right, and the report mentions it. */
 #include <sys/syscall.h>
 #include <time.h>
 
