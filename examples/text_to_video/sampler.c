@@ -32,7 +32,7 @@ static void euler_update(struct nn *nn, const struct tensor *x, const struct ten
     }
 }
 
-/* What a step begins with, so that PLUMB_CAPTURE=denoise:7 has it. */
+/* Records the latents that a step begins with, so that PLUMB_CAPTURE=denoise:7 has them. */
 static void tell_latents(plumb_span stage, const struct tensor *latents)
 {
     struct tensor now = *latents;
