@@ -1,7 +1,7 @@
-/* activation.c: what happens when a layer tells of a tensor.
+/* activation.c: the call by which a layer reports a tensor.
  *
- * The statistics are found on the program's thread, before the call returns, because the memory is
- * the program's; everything after that is left to the writer's thread. No lock is held while a
+ * The statistics are computed on the program's thread, before the call returns, because the memory
+ * is the program's. Everything after that is done by the writer's thread. No lock is held while a
  * tensor is read. */
 #include "record/activation/activation.h"
 
@@ -28,11 +28,12 @@ static struct {
     void *arg;
 } copies[COPIES];
 
-/* This thread is in a call: what a statistic or a copy function of the program tells of inside is
- * left out, as is what a signal handler tells of. */
+/* This thread is in a call. Tensors that are reported during it, by a statistic or a copy function
+ * of the program or by a signal handler, are left out. */
 static __thread bool calling __attribute__((tls_model("initial-exec")));
 
-/* The parent's threads are not here, nor is its writer; what they held is the parent's. */
+/* The child has neither the parent's threads nor its writer; their locks and records are the
+ * parent's. */
 void plumb_activations_forked(void)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
@@ -69,7 +70,8 @@ static bool span_of(const struct plumb_view *v, uint64_t *below, uint64_t *bytes
     return v->dtype.bits % 8 == 0 && v->count > 0 && v->data != NULL;
 }
 
-/* Brings a device's tensor here; `copy` must be unmapped. NULL: `v` is as it was. */
+/* Copies a device's tensor to the host and returns the copy, which must be unmapped. NULL: `v` is
+ * unchanged. */
 static void *fetch(struct plumb_view *v, uint64_t *bytes, plumb_error *why)
 {
     int i = 0;
@@ -115,7 +117,8 @@ static void own_statistics(struct plumb_act_record *r, const void *tensor)
     }
 }
 
-/* `v`, where the record knows its type and shape, and what was mapped for it: *copy [*bytes]. */
+/* Fills `v` and the type and shape of the record. *copy [*bytes] is memory that was mapped for
+ * it. */
 static void look(struct plumb_act_record *r, const void *tensor, struct plumb_view *v, void **copy,
                  uint64_t *bytes)
 {
@@ -184,7 +187,7 @@ static void record(const struct call *c, const char *label, const void *tensor)
     clock_gettime(CLOCK_REALTIME, &now);
     r->head.time_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     look(r, tensor, &view, &copy, &bytes);
-    /* What is kept says which record it belongs to, so that comes first. */
+    /* A kept tensor names its record, so the record comes first. */
     if (c->module->chosen)
         plumb_act_queue_put(r);
     else
@@ -214,7 +217,7 @@ static void walk(const struct call *c, const char *label, const plumb_value *v, 
     }
 }
 
-/* Enters a call into what is said of all of them. */
+/* Counts a call in the figures of all calls. */
 static void note_call(struct plumb_act *a, int64_t step)
 {
     bool next;
@@ -246,7 +249,8 @@ static void call(const uint32_t *path, uint32_t n, int64_t step, uint32_t group,
     walk(&c, label && *label ? label : "out", value, 0);
 }
 
-/* Counted, so that the end of the run waits; false: no run records activations. */
+/* Counts the thread as inside, so the end of the run waits for it. Returns false if no run records
+ * activations. */
 static bool come_in(void)
 {
     if (calling)

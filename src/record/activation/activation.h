@@ -1,4 +1,5 @@
-/* activation.h: records of what layers give out (plumb/activation.h), inside core.
+/* activation.h: records of the outputs of layers (plumb/activation.h), as libplumb's own files see
+ * them.
  *
  *     activation.c          the call: who is it, is it wanted, what does it look like
  *     run.c      what a run was asked for, its file, what is said at its end
@@ -11,9 +12,9 @@
  *     dump_file.c  ... and the thread that writes them
  *     record/stage/hook.c                hooks of nodes
  *
- * Threads that are inside a call are counted, and the end of a run waits for them: what the call
- * uses of the run's choices stays until then. `lock` is a leaf: nothing is taken or called inside
- * but memory. */
+ * Threads inside a call are counted, and the end of a run waits for them, so the run's patterns and
+ * columns stay valid during the call. `lock` is a leaf: under it nothing is locked or called except
+ * for allocations. */
 #ifndef PLUMB_RECORD_ACTIVATION_ACTIVATION_H
 #define PLUMB_RECORD_ACTIVATION_ACTIVATION_H
 
@@ -27,7 +28,7 @@
 
 enum { PLUMB_ACT_SINKS = 8, PLUMB_ACT_PATH = 64, PLUMB_ACT_MODULES = 65536 };
 
-/* Why a tensor is not kept whole. */
+/* The reasons for not keeping a tensor whole. */
 enum plumb_act_dump_why {
     PLUMB_ACT_DUMP_UNREADABLE = 0,
     PLUMB_ACT_DUMP_BOUND = 1,
@@ -36,10 +37,10 @@ enum plumb_act_dump_why {
     PLUMB_ACT_DUMP_WHYS
 };
 
-/* Lives as long as the process. */
+/* Never freed: lives as long as the process. */
 struct plumb_act_module {
     const char *name;    /* "block.3.attn" */
-    uint32_t generation; /* of the run that the rest was decided for */
+    uint32_t generation; /* of the run that the following fields were decided for */
     bool chosen, dumped;
     /* under the lock, while it is among those that the helper is to decide */
     uint32_t wanted; /* generation */
@@ -53,17 +54,17 @@ struct plumb_act_own { /* a statistic of the program's */
 };
 
 /* Whether records are made. Names of statistics that are unknown when the run opens are looked up
- * again at its first call, because the program may register them until then; before that no file is
- * opened, so that a wrong name never costs a file that is there. */
+ * again at its first call, because the program may register them until then. No file is opened
+ * before that, so a wrong name never overwrites an existing file. */
 enum plumb_act_state {
     PLUMB_ACT_UNDECIDED = 0,
     PLUMB_ACT_ON = 1, /* the file is open */
-    PLUMB_ACT_OFF = 2 /* no name was known, or the file cannot be had: said */
+    PLUMB_ACT_OFF = 2 /* no name was known, or the file could not be opened; reported */
 };
 
-/* What the open run was asked for. Written while it opens and closes. */
+/* The settings and counters of the open run. Written while it opens and closes. */
 struct plumb_act {
-    pthread_mutex_t begin_lock; /* taken before `lock`; calls that come while it is held wait */
+    pthread_mutex_t begin_lock; /* taken before `lock`; calls that come during it wait */
     pthread_mutex_t lock;
     uint32_t generation; /* of the open run; 0: none records activations. Atomic */
     uint32_t inside;     /* threads that are in a call. Atomic */
@@ -82,12 +83,12 @@ struct plumb_act {
     struct plumb_act_module *undecided;
     uint32_t deciding;     /* threads that match names now. Atomic */
     uint32_t matched;      /* modules that this run chose */
-    uint32_t said_matched; /* of them, those that the log line has counted */
+    uint32_t said_matched; /* of them, those counted in the log line */
     uint64_t told;         /* calls */
     int64_t first_step;    /* with a call; negative: none yet */
     int64_t last_step;     /* the highest with a call */
     bool step_seen, said;
-    uint32_t called;    /* a call came, which settles `state`. Atomic */
+    uint32_t called;    /* a call has come, which settles `state`. Atomic */
     bool step_reached;  /* a chosen step had a call */
     uint32_t step_open; /* some thread has opened a step. Atomic */
     uint64_t seq;       /* this and `calls` under the queue's lock */
@@ -99,33 +100,33 @@ extern struct plumb_act plumb_act;
 
 /* ---- The life of a run: under life_lock ------------------------------------------------------ */
 
-/* PLUMB_ERR_ARG: an expression or a list of steps that is none. */
+/* Checks the settings. PLUMB_ERR_ARG: a regular expression or a list of steps is not valid. */
 int plumb_activations_check(const struct plumb_settings *s, plumb_error *err);
 void plumb_activations_open(struct plumb_run *run);
 void plumb_activations_do_open(void); /* PLUMB_JOB_ACTIVATIONS */
 void plumb_activations_close(struct plumb_run *run);
 void plumb_activations_forked(void);
-/* Before that, for plumb_give_back(): the parent's patterns. */
+/* Called before that by plumb_give_back(): frees the parent's patterns. */
 void plumb_activations_give_back(void);
-/* Whether records are made, which the first call settles; it may wait for the helper. */
+/* Returns whether records are made. The first call settles that, and may wait for the helper. */
 bool plumb_act_is_on(void);
-/* Says "attached to ...": when the first step is over or the run is; again when the run is over,
- * where more modules have come since. */
+/* Logs "attached to ..." when the first step or the run is over, and again at the end of the run if
+ * more modules have come since. */
 void plumb_act_tell_attached(void);
-/* Some thread is in a step now. */
+/* A thread has begun a step. */
 static inline void plumb_activations_step(int64_t step)
 {
     if (step >= 0 && !PLUMB_LOAD(plumb_act.step_open))
         PLUMB_STORE(plumb_act.step_open, 1);
 }
-/* Whether clients are to call. */
+/* Returns whether clients are to call. */
 bool plumb_activations_wanted(void);
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
 void plumb_activation_impl(plumb_node node, const char *label, const plumb_value *value);
 void plumb_activation_register_impl(struct plumb_client *client); /* record/span/point.c */
-/* Of an input or output of an open stage of this thread. */
+/* Reports an input or output of an open stage of this thread. */
 void plumb_activation_stage(struct plumb_thread *th, uint32_t node, uint32_t part, const char *name,
                             const plumb_value *value);
 int plumb_activation_stat_impl(const char *name, plumb_activation_stat_fn fn, void *arg,
@@ -134,47 +135,49 @@ int plumb_activation_sink_impl(plumb_activation_sink_fn fn, void *arg, plumb_err
 int plumb_activation_copy_impl(int32_t device_type, plumb_activation_copy_fn fn, void *arg,
                                plumb_error *err);
 
-/* module.c: the module of a path of `n` nodes; NULL: no memory, or too many, or the
- * helper does not say whether it is chosen. */
+/* module.c: returns the module of a path of `n` nodes. NULL: no memory, too many modules, or the
+ * helper has not decided in time whether it is chosen. */
 struct plumb_act_module *plumb_act_module(const uint32_t *path, uint32_t n);
 void plumb_act_modules_do_decide(void); /* PLUMB_JOB_MODULES */
-void plumb_act_modules_forget(void); /* those that are still to be decided, which nobody awaits */
-/* The path of the calling thread below its innermost stage, with `node` at its end. Inside enter.
+void plumb_act_modules_forget(void);    /* the undecided ones, for which no thread waits */
+/* Writes the path of the calling thread below its innermost stage, with `node` at its end. Inside
+ * enter.
  */
 uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, uint32_t node);
 
-/* stats.c: under the lock. Makes columns of the names that are known, in their order;
- * returns how many are not. */
+/* stats.c: under the lock. Makes columns of the known names, in their order. Returns how many are
+ * unknown. */
 uint32_t plumb_act_resolve(const char *names);
-/* Outside the lock: says which are unknown, and that none is left. */
+/* Outside the lock: logs the unknown names, and that no statistic is left. */
 void plumb_act_tell_unknown(const char *names);
-/* The names of the columns, separated by ", ". */
+/* Writes the names of the columns, separated by ", ". */
 void plumb_act_names(char *out, size_t size);
 
-/* pending.c: where records wait, for the file at `path`; `with_file`: outliving the
- * process if it can be. The same address each time. NULL: no memory. */
+/* pending.c: returns the memory in which records wait for the file at `path`; `with_file`: in a
+ * file if possible, which outlives the process. The same address each time. NULL: no memory. */
 struct plumb_pending *plumb_act_pending_open(const char *path, bool with_file);
 void plumb_act_pending_close(void);
 void plumb_act_pending_forked(void);
 
 /* queue.c */
 int plumb_act_queue_open(const char *path, bool append, mode_t mode, plumb_error *err);
-/* PLUMB_JOB_ACTIVATIONS: makes the thread that writes, where a record waits for one. */
+/* PLUMB_JOB_ACTIVATIONS: starts the writer's thread if a record waits for it. */
 void plumb_act_queue_begin(void);
-/* Hands a copy over; `seq` and `call` are given here. */
+/* Passes on a copy of the record, and sets its `seq` and `call`. */
 void plumb_act_queue_put(struct plumb_act_record *r);
-/* Gives them to a record that is not handed over. */
+/* Sets these two in a record that is not passed on. */
 void plumb_act_queue_number(struct plumb_act_record *r);
-void plumb_act_queue_lose(void); /* counts one for which there was no memory */
-/* Waits until everything is written; how many records were lost. After an open that went well. */
+void plumb_act_queue_lose(void); /* counts a record that was lost for lack of memory */
+/* Waits until everything is written and returns the number of lost records. Only after a successful
+ * open. */
 uint64_t plumb_act_queue_close(void);
 void plumb_act_queue_forked(void);
 
-/* dump.c: of a record that has its numbers. */
+/* dump.c: keeps the tensor of a record that has its numbers. */
 void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *view);
 /* dump_file.c */
-void plumb_act_dump_open(void);  /* PLUMB_JOB_ACTIVATIONS: makes the thread, where one is wanted */
-void plumb_act_dump_close(void); /* ends it; waits some seconds for a disk that takes nothing */
+void plumb_act_dump_open(void);  /* PLUMB_JOB_ACTIVATIONS: starts the thread, if one is wanted */
+void plumb_act_dump_close(void); /* ends it; waits some seconds for a stalled disk */
 void plumb_act_dump_forked(void);
 
 /* file.c: on threads that share the helper's descriptors */
@@ -183,8 +186,8 @@ struct plumb_act_file {
     bool append;
     char name[PLUMB_SETTINGS_PATH + 64];
 };
-/* Opens it for writing, begun afresh or to be added to. Where another process is writing to it,
- * "<path>.<pid>" instead, and said. */
+/* Opens the file, truncated or for appending. If another process is writing to it, opens
+ * "<path>.<pid>" instead, with a line in the log. */
 int plumb_act_file_open(struct plumb_act_file *out, const char *path, bool append, mode_t mode,
                         plumb_error *err);
 void plumb_act_file_close(struct plumb_act_file *file);

@@ -1,6 +1,6 @@
-/* calls.c: see calls.h. Counts lie in two maps. When the recent one is full,
- * it becomes the one before, and what that held is forgotten: no count is ever looked for to be
- * removed, and what is used goes on living in the recent map. */
+/* calls.c: see calls.h. Counts are in two maps. When the recent map is full, it replaces the older
+ * one, whose counts are forgotten. So no search for counts to remove is needed, and counts in use
+ * stay in the recent map. */
 #include "record/activation/calls.h"
 
 static uint64_t key_of(uint64_t label, int64_t step)

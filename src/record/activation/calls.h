@@ -1,10 +1,10 @@
-/* calls.h: how often a run has recorded a label of a module in a step before, which is
- * the `call` of a record. Exact for the 65,535 triples of module, label and step that were counted
- * last, and for up to as many before those.
+/* calls.h: how often a run has already recorded a label of a module in a step: the `call` of a
+ * record. Exact for the 65,535 triples of module, label and step that were counted last, and for up
+ * to as many before those.
  *
- * Of triples that were forgotten only the latest step and the highest count are kept. A triple of a
- * later step is new and begins with 0; one of an earlier step goes on from that count, so that no
- * `call` is given to one triple twice. Memory: 4 MiB at the most. Not safe for threads by itself.
+ * Of forgotten triples only the latest step and the highest count are kept. A triple of a later
+ * step is new and begins with 0. One of an earlier step continues from that count, so no triple
+ * gets one `call` twice. Memory: 4 MiB at most. The caller locks.
  */
 #ifndef PLUMB_RECORD_ACTIVATION_CALLS_H
 #define PLUMB_RECORD_ACTIVATION_CALLS_H
@@ -29,8 +29,9 @@ struct plumb_act_calls { /* zeroed is empty */
     struct plumb_act_calls_most forgotten;
 };
 
-/* Returns how often it was called with this pair, of a hash of module and label and a step
- * (negative: none); or a number that is higher than all that it has returned for the pair. */
+/* Returns how often it was called before with this pair of a hash of module and label, and a step
+ * (negative: none). If that was forgotten, returns a number above all that it has returned for the
+ * pair. */
 uint64_t plumb_act_calls_next(struct plumb_act_calls *c, uint64_t label, int64_t step);
 void plumb_act_calls_clear(struct plumb_act_calls *c); /* empty, with its memory */
 

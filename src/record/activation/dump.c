@@ -2,8 +2,8 @@
  *
  *     <run>/activations/step_7/block.3.attn.out.safetensors     (".call1" and so on before the end)
  *
- * `__metadata__` in it says which record it belongs to, in the words of the record's line. Here is
- * what is known before the file is opened; dump_file.c writes it. */
+ * Its `__metadata__` names the record that it belongs to, with the keys of the record's line. This
+ * file prepares everything that is known before the file is opened; dump_file.c writes it. */
 #include "record/activation/dump.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void put_text(struct plumb_json *j, const char *key, const char *text)
     plumb_json_str(j, text);
 }
 
-/* The format has texts alone here. */
+/* The format allows only strings here. */
 static void put_number(struct plumb_json *j, const char *key, int64_t n)
 {
     char digits[24];
@@ -101,7 +101,7 @@ static void make_header(struct plumb_act_dump *d, const struct plumb_act_record 
         plumb_buf_char(out, ' ');
 }
 
-/* Whether the budget has room for it, which is taken. */
+/* Takes the bytes from the budget. Returns false if they do not fit. */
 static bool take_bytes(uint64_t bytes)
 {
     bool room;
@@ -113,7 +113,7 @@ static bool take_bytes(uint64_t bytes)
     return room;
 }
 
-/* What the writer needs of the record, which is gone when the call returns. */
+/* Copies the fields that the writer needs from the record, which is gone when the call returns. */
 static bool describe(struct plumb_act_dump *d, const struct plumb_act_record *r,
                      const struct plumb_view *view, const char *type)
 {
@@ -130,7 +130,7 @@ static bool describe(struct plumb_act_dump *d, const struct plumb_act_record *r,
     return !d->header.failed;
 }
 
-/* PLUMB_ACT_DUMP_WHYS: it is kept. */
+/* Returns PLUMB_ACT_DUMP_WHYS if the tensor is kept. */
 static enum plumb_act_dump_why keep(const struct plumb_act_record *r, const struct plumb_view *view)
 {
     const char *type = type_of(view->dtype);
@@ -152,7 +152,7 @@ void plumb_act_dump(const struct plumb_act_record *r, const struct plumb_view *v
 {
     enum plumb_act_dump_why why;
     int state;
-    /* A wait may end the thread, with the lock held. */
+    /* A wait is a cancellation point, and the lock is held. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     why = keep(r, view);
     if (why != PLUMB_ACT_DUMP_WHYS) {

@@ -1,5 +1,5 @@
-/* dump.h: a tensor on its way to a file of its own. One at a time; the thread that tells
- * of the tensor waits, because the memory is the program's, but not for a disk that takes nothing.
+/* dump.h: passes a tensor to the thread that writes it to a file of its own. One at a time. The
+ * program's thread waits, because the memory is the program's, but not for a stalled disk.
  */
 #ifndef PLUMB_RECORD_ACTIVATION_DUMP_H
 #define PLUMB_RECORD_ACTIVATION_DUMP_H
@@ -15,11 +15,12 @@ struct plumb_act_dump {
     struct plumb_view view; /* of the program's memory */
 };
 
-/* The one that is to be filled in, the caller's until plumb_act_dump_end(). NULL, and *why: the
- * disk has not taken one that was given before, or there is no memory. No cancellation. */
+/* Returns the structure to fill in, which is the caller's until plumb_act_dump_end(). NULL, with
+ * *why: an earlier tensor has not been written yet, or there is no memory. Not a cancellation
+ * point. */
 struct plumb_act_dump *plumb_act_dump_begin(enum plumb_act_dump_why *why);
-/* Has it written, if `good`. When this returns nobody reads the tensor any more.
- * PLUMB_ACT_DUMP_WHYS: it is kept. */
+/* Has the tensor written, if `good`. After it returns the tensor is no longer read. Returns
+ * PLUMB_ACT_DUMP_WHYS if the tensor is kept. */
 enum plumb_act_dump_why plumb_act_dump_end(struct plumb_act_dump *d, bool good);
 
 #endif

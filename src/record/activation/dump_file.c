@@ -1,12 +1,12 @@
-/* dump_file.c: writes tensors that are kept whole, in row-major order, under a temporary
- * name first: what has the right name is whole. The format: 8 bytes with the length of a header,
+/* dump_file.c: writes tensors that are kept whole, in row-major order, under a temporary name
+ * first: a file with its final name is complete. The format: 8 bytes with the length of a header,
  * which is JSON, then the values.
  *
- * A thread of plumb's writes, which shares the helper's descriptors, from a copy of one piece after
- * the other. The program's memory is read under `reading` alone. So whoever tells of the tensor may
- * stop waiting at any moment, and does when no piece has gone to the disk for STALL_NS; until the
- * thread is back, tensors are left out without a wait. Where there is no helper, whoever tells of
- * the tensor writes. */
+ * A thread of plumb's, which shares the helper's descriptors, copies the values piece by piece and
+ * writes the copies. The program's memory is read only under `reading`. So the program's thread may
+ * stop waiting at any moment, and does if no piece has been written for STALL_NS. Until the writing
+ * thread is back, tensors are left out without a wait. Without a helper, the program's thread
+ * writes. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,14 +42,15 @@ struct work {
 };
 
 static struct {
-    pthread_mutex_t turn;    /* of the program's threads: held from begin to end */
+    pthread_mutex_t turn;    /* for threads of the program: held from begin to end */
     pthread_mutex_t reading; /* a leaf */
     struct work *work;       /* lives as long as the process */
     uint32_t state;          /* atomic; changed to DONE or FREE by the writer under `reading` */
-    uint32_t steps;          /* atomic: counts what the writer has come through */
-    bool left;               /* under `reading`: nobody waits, the memory is not to be read */
+    uint32_t steps;          /* atomic: counts the pieces that the writer has finished */
+    bool left;               /* under `reading`: the program's thread has left, so its memory must
+                              * not be read */
     bool good;
-    uint32_t wanted;              /* atomic: somebody waits for the thread */
+    uint32_t wanted;              /* atomic: a tensor waits for the thread */
     uint32_t bell, ending, ended; /* atomic */
     bool running;
     pthread_t thread;
@@ -69,7 +70,7 @@ static bool put(struct work *w, const void *data, size_t n)
     return good;
 }
 
-/* The next values; 0: there are no more, or they may not be read any more. */
+/* Copies the next values. Returns 0 at their end, or when they must not be read any more. */
 static size_t read_piece(struct work *w)
 {
     size_t n;
@@ -112,7 +113,8 @@ static bool write_file(struct work *w)
     return plumb_whole_file_end(&w->file, good) == 0 && good;
 }
 
-/* The name, with the call behind the first and with another number where there is such a file. */
+/* Makes the name: with the number of the call from the second call on, and with a further number if
+ * the file exists. */
 static bool make_path(struct work *w)
 {
     const struct plumb_act_dump *d = &w->dump;
@@ -164,7 +166,7 @@ static void ring(void)
     plumb_futex_wake(&out.bell);
 }
 
-/* One of an earlier run that has come back since. */
+/* Joins a thread of an earlier run that has come back since. */
 static void join(void)
 {
     if (!out.running || !PLUMB_ACQUIRE(out.ended))
@@ -203,7 +205,7 @@ void plumb_act_dump_close(void)
     join();
 }
 
-/* What was interrupted by a signal whose handler forked goes on with `work`. */
+/* Code that was interrupted by a signal whose handler forked continues to use `work`. */
 void plumb_act_dump_forked(void)
 {
     const pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -244,7 +246,7 @@ struct plumb_act_dump *plumb_act_dump_begin(enum plumb_act_dump_why *why)
     return NULL;
 }
 
-/* Whether the writer is done; false: nothing has gone to the disk for a while. */
+/* Waits for the writer. Returns false if nothing has been written for a while. */
 static bool await(void)
 {
     uint32_t steps = PLUMB_LOAD(out.steps);
@@ -260,7 +262,7 @@ static bool await(void)
     return PLUMB_ACQUIRE(out.state) == DONE;
 }
 
-/* From here on nobody reads the tensor. */
+/* After this the tensor is no longer read. */
 static enum plumb_act_dump_why leave(void)
 {
     enum plumb_act_dump_why why = PLUMB_ACT_DUMP_LATE;
@@ -289,7 +291,7 @@ enum plumb_act_dump_why plumb_act_dump_end(struct plumb_act_dump *d, bool good)
         }
         why = leave();
     }
-    if (why != PLUMB_ACT_DUMP_LATE) /* else the writer has it */
+    if (why != PLUMB_ACT_DUMP_LATE) /* otherwise it is the writer's */
         plumb_buf_fini(&d->header);
     pthread_mutex_unlock(&out.turn);
     return why;

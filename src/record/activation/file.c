@@ -1,7 +1,8 @@
 /* file.c: the file of the records, opened so that no two processes write over each
  * other. Programs that a launcher starts with one environment name the same file, and so do the
- * workers that a program spawns: what is being written is left to who writes it, which a lock tells
- * (flock: it ends with its process, however that ends). Those who append share the lock. */
+ * workers that a program spawns. A file that is being written is left to its writer, which holds a
+ * lock (flock: it ends with its process, however that ends). Processes that append share the
+ * lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,8 +18,8 @@
 
 enum { TRIES = 100 };
 
-/* Whether somebody else has the file. Pipes and devices are for everybody; a file system that knows
- * no locks tells nothing. */
+/* Returns whether another process has the file. Pipes and devices are shared; on a file system
+ * without locks it is not known, and false. */
 static bool is_taken(int fd, bool append)
 {
     struct stat st;
@@ -26,8 +27,9 @@ static bool is_taken(int fd, bool append)
            flock(fd, (append ? LOCK_SH : LOCK_EX) | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
-/* The first is the file that was asked for; then those of this process. More than one only where
- * processes of several machines or containers have one number. */
+/* Writes the name number `number`: 0 is the file that was asked for, the others are this process's
+ * own. More than one is needed only if processes of several machines or containers have one
+ * number. */
 static bool name_try(char *out, size_t size, const char *path, int number)
 {
     char tag[32];
@@ -36,7 +38,7 @@ static bool name_try(char *out, size_t size, const char *path, int number)
            (number == 0 || plumb_path_insert(out, size, tag));
 }
 
-/* What is opened is the file's from here on, unless another process has it. */
+/* Takes `fd` for the file, unless another process has it. */
 static int take(struct plumb_act_file *file, int fd, bool *taken)
 {
     struct stat st;
@@ -46,7 +48,7 @@ static int take(struct plumb_act_file *file, int fd, bool *taken)
         code = *taken ? 0 : errno;
     else if (!file->append && S_ISREG(st.st_mode) && st.st_uid != geteuid())
         code = EPERM;
-    /* Only now: before, it may have been somebody's. */
+    /* Only now: before the lock it may have been another process's. */
     else if (!file->append && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
         code = errno;
     if (*taken || code) {

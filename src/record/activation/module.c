@@ -1,9 +1,10 @@
-/* module.c: which module a thread is in. Its path is read where the span path leaves it:
- * spans that were begun since the last fold stand in the thread's ring, those before in the frames
- * of that fold. Nothing is folded for it, so that layers which are not chosen stay cheap; for that
- * too, a thread that asks has no more than one block unfolded from then on.
+/* module.c: the module that a thread is in. Its path is read from the data of the span path: spans
+ * that were begun since the last fold are in the thread's ring, earlier ones in the frames of that
+ * fold. Nothing is folded for it, so layers that are not chosen stay cheap. For the same reason a
+ * thread that asks has at most one unfolded block from then on.
  *
- * A path is looked up by a hash of its nodes; name and choice are found once a path and run. */
+ * A path is looked up by a hash of its nodes; its name and whether it is chosen are found once a
+ * path and run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ static void push(struct stack *s, uint32_t node)
         s->node[++s->depth] = node;
 }
 
-/* Replays what a block says of begins and ends; replay.h has the full story. */
+/* Replays the begins and ends of a block; replay.h is the complete replay. */
 static void replay(struct stack *s, const uint64_t *w, const uint64_t *end)
 {
     while (w < end) {
@@ -85,7 +86,7 @@ uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, 
         if (flags & PLUMB_POINT_STAGE)
             n = 0;
         else if (!(flags & PLUMB_POINT_REGION) && n < PLUMB_ACT_PATH - 1)
-            path[n++] = at; /* a region is no part of the model */
+            path[n++] = at; /* a region is not a part of the model */
     }
     if (n == 0 || path[n - 1] != node)
         path[n++] = node;
@@ -102,8 +103,8 @@ static uint64_t hash_of(const uint32_t *path, uint32_t n)
     return hash ? hash : 1;
 }
 
-/* Under the lock of activations: the module of a name; NULL: none yet. Names of one hash, which
- * need not be expected, are modules of their own. */
+/* Under the lock of activations: returns the module of a name, NULL if there is none yet. Names
+ * with one hash, which hardly happens, are separate modules. */
 static struct plumb_act_module *named(const char *name)
 {
     struct plumb_act_module *m = (struct plumb_act_module *)(uintptr_t)plumb_map_get(
@@ -111,14 +112,14 @@ static struct plumb_act_module *named(const char *name)
     return m && strcmp(m->name, name) == 0 ? m : NULL;
 }
 
-/* Of a path that was not met before: the module of its name, `made` where there is none. */
+/* Enters a new path: returns the module of its name, or `made` if there is none. */
 static struct plumb_act_module *enter_path(uint64_t key, const char *name,
                                            struct plumb_act_module *made)
 {
     struct plumb_act_module *m;
     pthread_mutex_lock(&plumb_act.lock);
     m = (struct plumb_act_module *)(uintptr_t)plumb_map_get(&plumb_act.modules, key);
-    if (!m) { /* else another thread was here at the same time */
+    if (!m) { /* otherwise another thread was faster */
         m = named(name);
         if (!m && made &&
             plumb_map_put(&plumb_act.names, plumb_hash_text(name), (uint64_t)(uintptr_t)made) ==
@@ -156,7 +157,7 @@ static struct plumb_act_module *make(const uint32_t *path, uint32_t n, uint64_t 
     return enter_path(key, name, m);
 }
 
-/* Whether the run wants it. libc's regexec() takes 18 KiB of stack. */
+/* Decides whether the run wants it. libc's regexec() takes 18 KiB of stack. */
 static void decide(struct plumb_act_module *m, uint32_t generation)
 {
     bool chosen, dumped;
@@ -201,7 +202,8 @@ void plumb_act_modules_forget(void)
     pthread_mutex_unlock(&plumb_act.lock);
 }
 
-/* Once a run: has it decided where there is stack enough. False: not in time. */
+/* Once a run: has it decided on a thread with enough stack. Returns false if that was not in
+ * time. */
 static bool have_decided(struct plumb_act_module *m, uint32_t generation)
 {
     const struct plumb_act_module *other;

@@ -1,9 +1,9 @@
-/* pending.c: the memory that records wait in (tensor/pending.h), behind a file beside
- * the records' where there can be one, so that a killed process loses none of them.
+/* pending.c: the memory in which records wait (tensor/pending.h). If possible it is mapped from a
+ * file next to that of the records, so a killed process loses none of them.
  *
- * Its place in the address space is taken once and kept: a thread that is held up in a call, or one
- * that a forked child goes on with, may write there after the file has gone from it. Blocks of the
- * file are taken before it is mapped, because a hole on a full disk is a SIGBUS in the host. */
+ * Its address range is reserved once and kept: a thread that is held up in a call, or that
+ * continues in a forked child, may write there after the file has been unmapped. The file's blocks
+ * are allocated before it is mapped, because a hole on a full disk is a SIGBUS in the host. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #include "record/runtime/runtime.h"
 
 static struct plumb_pending *place;
-static char name[PLUMB_SETTINGS_PATH + 80]; /* "": no file is behind it */
+static char name[PLUMB_SETTINGS_PATH + 80]; /* "": it has no file */
 
 static bool make_file(const char *path)
 {
@@ -27,7 +27,7 @@ static bool make_file(const char *path)
     int fd, code;
     if (snprintf(name, sizeof name, "%s.pending", path) >= (int)sizeof name)
         return false;
-    fd = plumb_new_file_again(name, O_RDWR, 0600); /* there may be one of an earlier run */
+    fd = plumb_new_file_again(name, O_RDWR, 0600); /* replaces one of an earlier run */
     if (fd < 0)
         return false;
     plumb_quiet_begin(&quiet);

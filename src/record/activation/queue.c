@@ -1,15 +1,15 @@
-/* queue.c: records on their way to the file. Programs' threads copy them into a ring, as
- * bytes (tensor/record.h); one thread of plumb's makes lines of them and writes.
+/* queue.c: records on their way to the file. Threads of the program copy them into a ring, as bytes
+ * (tensor/record.h); one thread of plumb's converts them to lines and writes these.
  *
- * Waking a thread costs more than a record, on both sides. So the writer is woken by the first
- * record after a while of none, and from then on looks by itself every PERIOD_NS until it finds
- * nothing; in between it is woken only where the ring is half full.
+ * Waking a thread costs more than a record, on both sides. So the first record after a pause wakes
+ * the writer. From then on the writer polls every PERIOD_NS until it finds nothing, and is woken
+ * only if the ring is half full.
  *
- * A process may be killed at any moment, and the kernel may be killed out of the middle of a long
- * write(), but only between pages. So no line crosses a boundary of 4096 bytes of the file: what
- * would is put behind it, and the line before is filled up with spaces, which JSON allows at its
- * end. Each write() lies within a page. (Where others may append to the same file there is no
- * knowing where it ends, and no such care is taken; nor is it of lines longer than a page.) */
+ * A process may be killed at any moment, and a kill may cut a long write() short, but only between
+ * pages. So no line crosses a boundary of 4096 bytes of the file. A line that would is put after
+ * the boundary, and the line before it is padded with spaces, which JSON allows at its end. Each
+ * write() stays within a page. (If others may append to the file, its end is not known and lines
+ * are not aligned; neither are lines longer than a page.) */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,21 +34,21 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t filled, emptied;
     struct plumb_pending *pending;
-    unsigned char *ring; /* behind its head */
+    unsigned char *ring; /* after its head */
     uint64_t put, taken; /* as there */
     bool idle;           /* the writer waits for a record */
-    bool urged;          /* it was told that the ring is half full */
+    bool urged;          /* it was woken because the ring is half full */
     uint64_t lost;
     bool ending;
     uint32_t ended; /* atomic */
     pthread_t thread;
     bool running;
-    bool is_off;     /* no thread could be made */
+    bool is_off;     /* no thread could be started */
     uint32_t wanted; /* atomic: a record waits for it */
     struct plumb_act_file file;
     bool appends;
     uint64_t size; /* of the file */
-    bool broken;   /* it could not be written, which was said */
+    bool broken;   /* it could not be written, which was reported */
     struct {
         plumb_activation_sink_fn fn;
         void *arg;
@@ -63,7 +63,7 @@ static struct {
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-/* As write(), and ends no program. */
+/* Like write(), without the signals that would end the program. */
 static ssize_t write_some(const char *bytes, size_t n, bool at_end)
 {
     struct plumb_quiet quiet;
@@ -103,7 +103,7 @@ static void put_batch(struct plumb_buf *batch)
 /* The frame holds a page of spaces: 4 KiB. Only the writer of the file calls this function. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wframe-larger-than="
-/* Fills the page up behind the last line, before its end. */
+/* Pads the page after the last line, inside that line's end. */
 static void fill_page(struct plumb_buf *batch, size_t room)
 {
     char spaces[PAGE + 1];
@@ -115,7 +115,7 @@ static void fill_page(struct plumb_buf *batch, size_t room)
         batch->len--;
         plumb_buf_append(batch, spaces, room + 1);
     } else {
-        queue.size--; /* written already: over its last byte */
+        queue.size--; /* already written: overwrites its last byte */
         put_bytes(spaces, room + 1, true);
     }
 }
@@ -136,7 +136,7 @@ static void put_line(struct plumb_buf *batch, const struct plumb_buf *line)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
-/* They are the program's, and may know its descriptors. */
+/* Sinks are the program's functions, and may use its descriptors. */
 static void call_sinks_here(void *arg)
 {
     const struct plumb_buf *line = arg;
@@ -157,7 +157,8 @@ struct writing {
     struct plumb_buf line, batch;
 };
 
-/* Lines of the records from *at, some of those up to `end`; returns how many were lost. */
+/* Writes lines for records from *at on, for some of those up to `end`. Returns how many were
+ * lost. */
 static uint64_t write_lines(struct writing *w, uint64_t *at, uint64_t end)
 {
     uint64_t lost = 0, until = end - *at > RING / 8 ? *at + RING / 8 : end;
@@ -174,7 +175,8 @@ static uint64_t write_lines(struct writing *w, uint64_t *at, uint64_t end)
     return lost;
 }
 
-/* Under queue.lock, which is let go of meanwhile: everything that is in the ring now to the file.
+/* Writes everything that is now in the ring to the file. Under queue.lock, which is released during
+ * the writes.
  */
 static void drain(struct writing *w)
 {
@@ -192,7 +194,7 @@ static void drain(struct writing *w)
     }
 }
 
-/* Under queue.lock: until it is worth while to look. */
+/* Under queue.lock: waits until there is enough to write. */
 static void wait_for_records(void)
 {
     struct timespec until;
@@ -253,7 +255,8 @@ void plumb_act_queue_begin(void)
 
 /* ---- The program's side ---------------------------------------------------------------------- */
 
-/* Under queue.lock, which is let go of meanwhile: whether somebody writes. */
+/* Returns whether there is a writer; waits for its start. Under queue.lock, which is released
+ * during the wait. */
 static bool wait_for_writer(void)
 {
     while (!queue.running && !queue.is_off) {
@@ -269,7 +272,7 @@ static bool wait_for_writer(void)
     return queue.running;
 }
 
-/* Under queue.lock: whether a record fits. */
+/* Under queue.lock: waits until a record fits. Returns false if it never will. */
 static bool wait_for_room(void)
 {
     while (queue.put - queue.taken > RING - PLUMB_RECORD_BYTES && !queue.is_off) {
@@ -280,8 +283,8 @@ static bool wait_for_room(void)
     return !queue.is_off;
 }
 
-/* Under queue.lock: the record's place, whether there is room for it or not, so that calls are the
- * same in every run. */
+/* Under queue.lock: sets the record's numbers, whether it fits or not, so that calls have the same
+ * numbers in every run. */
 static void number(struct plumb_act_record *r)
 {
     struct plumb_act *a = &plumb_act;
@@ -290,7 +293,7 @@ static void number(struct plumb_act_record *r)
     r->head.seq = a->seq++;
 }
 
-/* Under queue.lock, with a record more in the ring. */
+/* Under queue.lock, after a record was put into the ring. */
 static void wake_writer(void)
 {
     bool full = queue.put - queue.taken >= RING / 2;
@@ -305,7 +308,7 @@ void plumb_act_queue_put(struct plumb_act_record *r)
 {
     struct plumb_cancel before;
     bool room;
-    /* A wait may end the thread, with the lock held. */
+    /* A wait is a cancellation point, and the lock is held. */
     before = plumb_cancel_off();
     pthread_mutex_lock(&queue.lock);
     room = wait_for_writer() && wait_for_room();
@@ -381,7 +384,7 @@ uint64_t plumb_act_queue_close(void)
     queue.ending = true;
     pthread_cond_signal(&queue.filled);
     pthread_mutex_unlock(&queue.lock);
-    /* Sinks may need the helper meanwhile. */
+    /* Sinks may need the helper during this wait. */
     while (queue.running && !PLUMB_ACQUIRE(queue.ended))
         plumb_helper_pause(NAP_NS);
     if (queue.running)

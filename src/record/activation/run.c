@@ -1,5 +1,4 @@
-/* run.c: the records of a run: what was asked for, where they go, and what is said of
- * them at its end. */
+/* run.c: the records of a run: their settings, their file, and the log lines at its end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +20,7 @@ enum { CLOSE_WAIT_MS = 10000 };
 
 /* ---- What is asked for ----------------------------------------------------------------------- */
 
-/* The reason, with the variable before it. */
+/* Writes the reason, with the variable before it. */
 static int blame(const char *variable, const plumb_error *why, plumb_error *err)
 {
     return plumb_fail(err, why->code, "PLUMB_ACTIVATIONS_%s: %s", variable, why->message);
@@ -67,7 +66,7 @@ bool plumb_activations_wanted(void)
 
 /* ---- The life of a run ----------------------------------------------------------------------- */
 
-/* Where the records go; false, and said: nowhere. */
+/* Chooses the file of the records. Returns false, after a log line, if there is none. */
 static bool choose_path(const struct plumb_run *run)
 {
     const struct plumb_settings *s = &plumb_rt.settings;
@@ -88,7 +87,7 @@ static bool open_file(void)
     plumb_error why = {0, ""};
     int rc = s->activations_output[0] ? plumb_run_make_parents(plumb_act.path, &why) : PLUMB_OK;
     if (rc == PLUMB_OK)
-        /* What the user named is as open as the umask has it, as with a redirection. */
+        /* A file that the user named gets the mode that the umask allows, as with a redirection. */
         rc = plumb_act_queue_open(plumb_act.path, s->activations_append,
                                   s->activations_output[0] ? 0666 : 0600, &why);
     if (rc < 0)
@@ -96,8 +95,8 @@ static bool open_file(void)
     return rc == PLUMB_OK;
 }
 
-/* Under begin_lock: looks the statistics up, and opens the file where one is left. `last`: names
- * that are unknown now are so for good. */
+/* Under begin_lock: looks the statistics up, and opens the file if one is left. `last`: names that
+ * are unknown now stay unknown. */
 static void decide(bool last)
 {
     struct plumb_act *a = &plumb_act;
@@ -136,7 +135,7 @@ bool plumb_act_is_on(void)
     struct plumb_act *a = &plumb_act;
     struct plumb_cancel before;
     if (PLUMB_ACQUIRE(a->state) == PLUMB_ACT_UNDECIDED) {
-        /* Opening a file may end the thread, with the lock held. */
+        /* Opening a file is a cancellation point, and the lock is held. */
         before = plumb_cancel_off();
         pthread_mutex_lock(&a->begin_lock);
         if (PLUMB_ACQUIRE(a->state) == PLUMB_ACT_UNDECIDED)
@@ -209,7 +208,7 @@ void plumb_act_tell_attached(void)
                   matched, matched == 1 ? "" : "s", more, s->activations_layers, names);
 }
 
-/* Steps that were chosen and never came. */
+/* Reports that the chosen steps never came. */
 static void tell_steps(void)
 {
     const struct plumb_act *a = &plumb_act;
@@ -266,7 +265,7 @@ void plumb_activations_close(struct plumb_run *run)
     }
     plumb_act_dump_close();
     tell_dumps();
-    /* A thread that is held up in a call goes on using them. */
+    /* A thread that is held up in a call still uses them. */
     if (PLUMB_LOAD(a->inside))
         return;
     plumb_act_modules_forget();
@@ -277,7 +276,7 @@ void plumb_activations_close(struct plumb_run *run)
 void plumb_activations_give_back(void)
 {
     struct plumb_act *a = &plumb_act;
-    /* What a match was changing in a pattern cannot be freed. */
+    /* A pattern that is being matched at the fork cannot be freed. */
     if (!PLUMB_LOAD(a->generation) || PLUMB_LOAD(a->deciding))
         return;
     plumb_pattern_fini(&a->layers);

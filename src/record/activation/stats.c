@@ -1,5 +1,5 @@
-/* stats.c: which statistics the records of a run have, and those of the program's. What
- * plumb knows by itself is in tensor/record_line.c. */
+/* stats.c: the statistics of a run's records, and those that the program has registered. plumb's
+ * own are in tensor/record_line.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static int find(const char *name, int *column)
     return 0;
 }
 
-/* The next name of a list, without the blanks around it; false: there is none. */
+/* Copies the next name of a list, without the blanks around it. Returns false at its end. */
 static bool next_name(char *name, size_t size, const char **list)
 {
     const char *p = *list;

@@ -22,7 +22,7 @@ static void set_why(struct plumb_collector *c, const char *text)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
-/* What a thread is born with: whose it is, and its serial. */
+/* The argument of a collector's thread: the collector's index and the thread's serial. */
 enum { INDEX_BITS = 8 };
 
 static bool is_mine(const struct plumb_collector *c, uint32_t serial)
@@ -41,7 +41,8 @@ static void at_ms(struct timespec *t, uint64_t ms)
     }
 }
 
-/* Under c->lock, which is let go of meanwhile: what is asked next, or NOTHING when `ms` are over.
+/* Returns the next request, or NOTHING after `ms`. Under c->lock, which is released during the
+ * wait.
  */
 static uint32_t next_ask(struct plumb_collector *c, uint32_t serial, uint64_t ms)
 {
@@ -63,7 +64,7 @@ static void answer(struct plumb_collector *c, uint32_t state)
     pthread_cond_broadcast(&c->answered);
 }
 
-/* A function has returned to a thread that was given up: what it did is undone. */
+/* A function has returned on a thread that was abandoned: undoes its effect. */
 static void come_back(struct plumb_collector *c, bool started)
 {
     plumb_error err = {0, ""};
@@ -77,7 +78,7 @@ static void come_back(struct plumb_collector *c, bool started)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* True: the collector runs. */
+/* Returns whether the collector runs. */
 static bool play_start(struct plumb_collector *c, uint32_t serial)
 {
     plumb_error err = {0, ""};
@@ -160,7 +161,7 @@ static void work(void *arg)
     play_stop(c, serial);
 }
 
-/* Named by itself: the name of another thread is written to a file. */
+/* It names itself: naming another thread would write to a file in /proc. */
 static void *thread_main(void *arg)
 {
     char name[16];
@@ -178,7 +179,7 @@ struct made {
     int code;
 };
 
-/* One that nobody joins. */
+/* Starts a thread that is not joined. */
 static void make_thread(void *arg)
 {
     struct made *made = arg;
@@ -192,7 +193,7 @@ static void make_thread(void *arg)
 
 /* ---- Which ----------------------------------------------------------------------------------- */
 
-/* The word of `name` in the setting, "name" or "name:options"; NULL: it is not there. */
+/* Returns the word of `name` in the setting, "name" or "name:options"; NULL if it is missing. */
 static const char *find_word(const char *setting, const char *name, size_t *length)
 {
     size_t n = strlen(name);
@@ -207,7 +208,7 @@ static const char *find_word(const char *setting, const char *name, size_t *leng
     return NULL;
 }
 
-/* What stands behind its name. */
+/* Finds the options after its name. */
 static void find_options(struct plumb_collector *c)
 {
     size_t n = 0, name = strlen(c->ops.name);
@@ -217,7 +218,7 @@ static void find_options(struct plumb_collector *c)
         snprintf(c->options, sizeof c->options, "%.*s", (int)(n - name - 1), word + name + 1);
 }
 
-/* Whether the run wants it; `asked`: by its name. */
+/* Returns whether the run wants it; `asked`: by name. */
 static bool is_wanted(const struct plumb_collector *c, bool *asked)
 {
     const char *setting = plumb_rt.settings.collect;
@@ -237,7 +238,8 @@ static bool is_over(const struct timespec *until)
            (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec);
 }
 
-/* Under c->lock. False: it is too late. What the collector does may need the helper meanwhile. */
+/* Under c->lock. Returns false after `until`. The collector's function may need the helper during
+ * the wait. */
 static bool wait_for_answer(struct plumb_collector *c, const struct timespec *until)
 {
     if (!plumb_helper_is_me())
@@ -265,7 +267,7 @@ static void await(struct plumb_collector *c, uint32_t busy, const struct timespe
     }
 }
 
-/* After this no event of the collector is, or will be, on its way in. */
+/* After this no event of the collector is being taken, or will be. */
 static void shut(struct plumb_collector *c)
 {
     uint64_t deadline_ns;
@@ -295,7 +297,7 @@ static void begin_start(struct plumb_collector *c, struct plumb_run *run)
     c->serial++;
     c->threads++;
     PLUMB_RELEASE(c->open, 1);
-    /* Its functions may open descriptors that the program is to use. */
+    /* Its functions may open descriptors for the program. */
     plumb_keeper_call(make_thread, &made);
     if (made.code) {
         c->threads--;
@@ -326,7 +328,7 @@ static void note_locked(struct plumb_run *run, const char *name, const char *wha
     plumb_unlock();
 }
 
-/* Names in PLUMB_COLLECT that nobody has. */
+/* Reports names in PLUMB_COLLECT that no collector has. */
 static void tell_unknown(struct plumb_run *run)
 {
     for (const char *p = plumb_rt.settings.collect; *p; p += *p == ',') {

@@ -1,4 +1,4 @@
-/* collector_list.c: which collectors there are: registered, found, given back. */
+/* collector_list.c: the list of collectors: registering, finding, removing. */
 #include <string.h>
 
 #include "record/collect/collector.h"
@@ -7,7 +7,7 @@
 #include "record/runtime/lock.h"
 #include "record/runtime/runtime.h"
 
-/* The list; those registered never leave it. Guarded by life_lock; `count` is released. */
+/* The list; entries never leave it. Guarded by life_lock; `count` is released. */
 static struct {
     struct plumb_collector *at[PLUMB_LIVE_COLLECTORS];
     uint32_t count;
@@ -52,7 +52,8 @@ static void init_locks(struct plumb_collector *c)
     pthread_condattr_destroy(&attr);
 }
 
-/* A place that nobody has, or a new one. One that somebody had in this run keeps its lanes shut. */
+/* Returns a free place, or a new one. A place that was in use in this run is skipped: its lanes
+ * stay shut. */
 static struct plumb_collector *place(void)
 {
     struct plumb_collector *c;

@@ -1,5 +1,5 @@
-/* collector_state.c: what became of a run's collectors: in the mapping, as notes, and for whoever
- * asks.
+/* collector_state.c: the state of a run's collectors: in the mapping, in notes, and for programs
+ * that ask.
  */
 #include <stdio.h>
 #include <string.h>

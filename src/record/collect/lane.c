@@ -1,10 +1,10 @@
-/* lane.c: lanes and what is emitted into them.
+/* lane.c: lanes and the events that are emitted into them.
  *
- * An emit enters the runtime as every record does (plumb_enter), so the stop of a run waits it out;
- * then looks whether its collector is open, which is closed with a barrier between. What an event
- * means for statistics goes into the emitting thread's own ring, as a sample, without a lock; what
- * it means for a stage is entered in the ledger; its place in a trace is a slot of the lane's
- * queue, while a trace is recorded. */
+ * An emit enters the runtime as every record does (plumb_enter), so the stop of a run waits for it.
+ * Then it checks whether its collector is open; closing one includes a barrier. An event has up to
+ * three effects. For statistics it becomes a sample in the emitting thread's own ring, without a
+ * lock. For a stage it is added to the ledger. While a trace is recorded, it takes a slot of the
+ * lane's queue. */
 #include <string.h>
 
 #include "base/pages.h"
@@ -26,7 +26,8 @@ enum {
     NAMES_MAX = 65535,
     NAME_OTHER = 1,
     LANE_SLOTS_MIN = 64,
-    QUEUE_PART = 4 /* of what the trace's share has left, for one lane: there are few */
+    QUEUE_PART = 4 /* one part in so many of the trace's remaining share, for one lane: there are
+                    * few */
 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -74,7 +75,7 @@ plumb_name plumb_name_get_impl(const char *text)
     return name;
 }
 
-/* The table in the mapping reaches to the highest number that the run has used. */
+/* Writes the name to the mapping, whose table ends at the highest number that the run has used. */
 static void tell_name(struct plumb_run *run, plumb_name name)
 {
     struct plumb_live_table *t = &run->h->lane_names;
@@ -213,7 +214,8 @@ static void put_args(struct plumb_run *run, const struct plumb_live_lane *l, uin
     }
 }
 
-/* `n` positions that stay this event's until the writer has taken it; false: the queue is full. */
+/* Reserves `n` positions, which belong to this event until the writer has taken it. Returns false
+ * if the queue is full. */
 static bool take_positions(struct plumb_live_lane *l, uint32_t n, uint64_t *position)
 {
     *position = PLUMB_LOAD(l->tail);
@@ -225,7 +227,8 @@ static bool take_positions(struct plumb_live_lane *l, uint32_t n, uint64_t *posi
     return true;
 }
 
-/* Ring mode: the oldest make room. False: somebody is still busy with one of the slots. */
+/* Ring mode: reserves the oldest positions. Returns false if another thread still writes to one of
+ * these slots. */
 static bool take_ring_positions(struct plumb_run *run, struct plumb_live_lane *l, uint32_t n,
                                 uint64_t *position)
 {
@@ -240,7 +243,7 @@ static bool take_ring_positions(struct plumb_run *run, struct plumb_live_lane *l
     return false;
 }
 
-/* `v` is the event without what the queue adds. */
+/* `v` is the event without the fields that the queue adds. */
 static int enqueue(struct plumb_run *run, struct plumb_live_lane *l, struct plumb_live_event *v,
                    const plumb_event *e)
 {
@@ -296,8 +299,8 @@ static bool find_clock(struct entry *e, plumb_clock clock)
 
 static const uint64_t hour_ns = UINT64_C(3600000000000);
 
-/* Rounds off what anchors cannot know: a device's time may be ahead of the host's by the bound, and
- * by what a jump since the last anchor explains. */
+/* Returns whether the times are possible, with the tolerance that anchors need: a device's time may
+ * be ahead of the host's by the bound, and by a jump since the last anchor. */
 static bool times_can_be(const struct entry *e, double host_hz)
 {
     const plumb_event *v = e->event;
@@ -315,7 +318,7 @@ static bool times_can_be(const struct entry *e, double host_hz)
     }
     if (last.ticks > e->now && last.ticks - e->now > last.bound + second)
         return false;
-    /* Host ticks begin with the machine, minutes ago perhaps: a time before that has none. */
+    /* Host ticks begin with the machine, perhaps minutes ago: an earlier time has no ticks. */
     if (e->clock && first.ticks == 0 && v->begin < e->clock->first.source)
         return plumb_lane_clock_ns(e->clock, e->clock->first.source - v->begin) <= hour_ns;
     return first.ticks + 3600 * second >= earliest;
@@ -461,7 +464,8 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
         node && node < PLUMB_ACQUIRE(plumb_rt.node_count) ? node : plumb_innermost_node(in.th);
     out->stage = s ? s->key + 1 : 0;
     out->request = s ? s->request : 0;
-    /* The highest bit apart from those of contexts, which are ticks and a thread's number. */
+    /* The highest bit distinguishes it from flows of contexts, which are ticks and a thread's
+     * number. */
     out->flow = UINT64_C(1) << 63 | __atomic_add_fetch(&plumb_rt.flows, 1, __ATOMIC_RELAXED);
     if (plumb_lane_run(lane.id) == in.run->generation &&
         index < PLUMB_ACQUIRE(in.run->h->lanes.count)) {

@@ -1,8 +1,8 @@
 /* lane_anchor.c: clocks of collectors and the readings that tie them to the host's.
  *
- * A reading calls out, so it is made with nothing held and outside the run; only the finished
- * anchor is taken into the mapping. Of a few tries the one with the narrowest pair of host readings
- * around it is the best: whatever delayed the others came in between. */
+ * A reading calls a function of the collector, so it is made without locks and outside the run;
+ * only the finished anchor is stored in the mapping. Of a few tries, the one with the narrowest
+ * pair of host readings around it wins: the others were delayed in between. */
 #include <string.h>
 
 #include "base/futex.h"
@@ -100,7 +100,7 @@ int plumb_clock_anchor_between_impl(plumb_clock clock, uint64_t source, uint64_t
     return append(c, of, &a, &kept) == PLUMB_OK && kept ? PLUMB_OK : PLUMB_ERR_STATE;
 }
 
-/* Over the time since the library was loaded, unless the machine was suspended in it: then over the
+/* Measured over the time since the library was loaded; if the machine was suspended in it, over the
  * last moments. */
 double plumb_host_rate(double *ppm)
 {
@@ -163,7 +163,7 @@ int plumb_clock_open_impl(plumb_clock *out, plumb_collector *c, const plumb_cloc
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no slot for clock '%.60s' of collector '%s'",
                         o.name ? o.name : "", c->ops.name);
     } else {
-        /* As many places as a run has clocks. */
+        /* Has a place for each clock of a run. */
         pthread_mutex_lock(&c->lock);
         own = &c->clock[c->clocks];
         *own = (struct plumb_collector_clock){o.now, o.arg, index};

@@ -37,7 +37,8 @@ void plumb_sched_attached(void)
 
 /* ---- What the kernel wrote ------------------------------------------------------------------- */
 
-/* As perf_event_open() lays a record of a switch out, for what collect/sched.c asks for. */
+/* A record of a switch as perf_event_open() lays it out, for the fields that collect/sched.c asks
+ * for. */
 struct switch_record {
     struct perf_event_header header;
     uint32_t pid, tid;
@@ -56,7 +57,7 @@ static void add_switch(struct plumb_sched_watch *w, const struct switch_record *
         return;
     }
     if (!w->is_out)
-        return; /* it was out when it began to be watched */
+        return; /* it was not running when the watch began */
     w->is_out = false;
     w->open.in_ns = r->time;
     w->open.moved = r->cpu != w->cpu;
@@ -85,7 +86,7 @@ void plumb_sched_read(struct plumb_sched_watch *w)
         if (r.header.type == PERF_RECORD_SWITCH && n == sizeof r)
             add_switch(w, &r);
         else if (r.header.type == PERF_RECORD_LOST && n == sizeof r) {
-            w->lost += r.time; /* in its place: how many */
+            w->lost += r.time; /* this field of a LOST record: how many */
             w->is_out = false;
         }
         tail += r.header.size;
@@ -106,7 +107,7 @@ struct search {
     struct stack now, best;
 };
 
-/* Between two neighbouring records. */
+/* Checks the gap between two neighbouring records. */
 static void look_at_gap(struct search *s, uint64_t from, uint64_t to)
 {
     uint64_t a = from > s->off->out ? from : s->off->out;
@@ -118,14 +119,15 @@ static void look_at_gap(struct search *s, uint64_t from, uint64_t to)
     memcpy(s->best.key + 1, s->now.key + 1, s->now.depth * sizeof s->now.key[0]);
 }
 
-/* The times of the two clocks differ by a microsecond at the most, less than a switch takes twice.
- * All of the interval lies between two neighbours, so what has more than half of it is they. */
+/* The times of the two clocks differ by at most a microsecond, less than twice the time of a
+ * switch. The interval lies between two neighbours, so they are the pair that has more than half of
+ * it. */
 static bool is_found(const struct search *s)
 {
     return s->overlap > (s->off->in - s->off->out) / 2;
 }
 
-/* What a record changes; how many words it has, 0: there is none. */
+/* Applies a record to the stack. Returns its number of words; 0 at the end. */
 static uint32_t apply(struct stack *s, const uint64_t *w)
 {
     uint64_t word = PLUMB_LOAD(*w);
@@ -159,8 +161,8 @@ static void open_at_last_fold(struct stack *s, const struct plumb_live_thread *l
         s->key[d] = live->frames[d].key;
 }
 
-/* What was open in the interval. The thread has come back from it, and whatever it had recorded
- * before is here: the newest record is followed by nothing that could have been in between. */
+/* Finds the spans that were open in the interval. The thread has come back from it, so all its
+ * earlier records are visible: no later record can belong before the interval. */
 static void search(struct search *s, struct plumb_in in)
 {
     const struct plumb_live_thread *live = in.th->live;
@@ -189,7 +191,8 @@ static void search(struct search *s, struct plumb_in in)
     look_at_gap(s, before, UINT64_MAX);
 }
 
-/* Under the lock: the figures of a key, those of before the pipeline's last reset gone. */
+/* Under the lock: returns the figures of a key, cleared if they are from before the pipeline's last
+ * reset. */
 static struct plumb_live_sched *figures_of(struct plumb_run *run, uint64_t key)
 {
     const struct plumb_live_pipeline *p = plumb_pipeline_of_group(run, plumb_key_group(key));
@@ -212,7 +215,7 @@ static struct plumb_live_sched *figures_of(struct plumb_run *run, uint64_t key)
     return f;
 }
 
-/* Once for each node that is open, however often it is. */
+/* Adds the interval once for each open node, however often that is open. */
 static void enter(struct plumb_in in, const struct plumb_off *off, const struct stack *s)
 {
     uint64_t ticks = off->in - off->out;
@@ -295,7 +298,7 @@ void plumb_sched_fold(struct plumb_in in)
 {
     struct plumb_sched_watch *w = in.th->sched;
     const struct perf_event_mmap_page *page = w->page;
-    /* Of the process that was forked from: its page is not here. */
+    /* A watch of the parent process: its page is not mapped here. */
     if (w->pid != plumb_rt.pid || w->tid != in.th->tid || plumb_locked)
         return;
     if (w->count || PLUMB_LOAD(page->data_head) != page->data_tail)

@@ -1,5 +1,5 @@
-/* Records of switches as the kernel lays them out, made up: they become intervals, whatever lies
- * between them and wherever the ring's end is. */
+/* Made-up records of switches, laid out like the kernel's, become intervals, whatever other records
+ * lie between them and wherever the ring ends. */
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void what_began_before_or_was_lost_is_no_interval(void **state)
     put(PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 2000, 0);
     put(PERF_RECORD_LOST, 0, 7, 0); /* seven */
     put(PERF_RECORD_SWITCH, 0, 9000, 0);
-    put(PERF_RECORD_COMM, 0, 9000, 0); /* others are passed over */
+    put(PERF_RECORD_COMM, 0, 9000, 0); /* other kinds are skipped */
     plumb_sched_read(&watch);
     assert_int_equal(watch.count, 0);
     assert_int_equal(watch.lost, 7);

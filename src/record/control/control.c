@@ -1,14 +1,14 @@
-/* control.c: what the helper does by the clock while a run is open, and the signals that end one.
+/* control.c: the periodic work of the helper while a run is open, and the signals that end a run.
  *
  * It takes clock anchors (after 5 ms, 50 ms, then each second, so that a killed run still has a
  * fitted clock), samples memory, and calibrates the cost of a span once per process. It does
  * nothing while no run is open.
  *
- * SIGTERM and SIGINT are taken only where they are at SIG_DFL when the run opens, or, for a run
- * that opens before main(), a second later, when an interpreter that takes them for itself has
- * looked at them; the handler asks the helper for the end of the run, waits at most 2 s, and lets
- * the signal do what it would have done. The first process of a container takes none: the kernel
- * ignores signals at SIG_DFL there, so that ours would be the only ones that do something. */
+ * plumb handles SIGTERM and SIGINT only if they are at SIG_DFL when the run opens. For a run that
+ * opens before main() it checks a second later, when an interpreter with handlers of its own has
+ * set them. The handler asks the helper for the end of the run, waits at most 2 s, and lets the
+ * signal have its usual effect. In the first process of a container plumb handles neither: the
+ * kernel ignores signals at SIG_DFL there, and a handler would change that. */
 #include "record/control/control.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ enum { MS = 1000000, SIGNALS_AFTER_NS = 1000 * MS, SIGNAL_WAIT_MS = 2000, AFTER_
 static struct {
     struct plumb_run *run; /* NULL: none is open */
     uint64_t pause_ns, next_anchor;
-    uint64_t signals_at; /* when they are taken; UINT64_MAX: not later */
+    uint64_t signals_at; /* when plumb sets its handlers; UINT64_MAX: never */
     uint64_t open_at;    /* atomic; when a wanted run opens; 0: when it is asked for */
     uint32_t running;    /* atomic: a run is open, which a signal ends */
     uint32_t signalled;  /* atomic: one does */
@@ -43,7 +43,7 @@ static void signal_take(int sig);
 
 /* ---- By the clock ---------------------------------------------------------------------------- */
 
-/* True: one more, soon. */
+/* Takes an anchor. Returns whether another one should follow soon. */
 static bool anchor(struct plumb_run *run)
 {
     struct plumb_anchor now;
@@ -72,7 +72,7 @@ static void take_anchor(struct plumb_run *run, uint64_t now)
     control.next_anchor = now + control.pause_ns;
 }
 
-/* What else is to be done in the background belongs here. */
+/* Further periodic work belongs here. */
 static uint64_t run_turn(struct plumb_run *run)
 {
     uint64_t sample_ns, now;
@@ -115,7 +115,7 @@ uint64_t plumb_control_turn(void)
 void plumb_control_open_later(uint32_t ms)
 {
     PLUMB_STORE(control.open_at, plumb_clock_gettime_ns(CLOCK_MONOTONIC) + ms * (uint64_t)MS);
-    plumb_helper_ask(PLUMB_JOB_RSS); /* whatever: it looks at the clock then */
+    plumb_helper_ask(PLUMB_JOB_RSS); /* any job would do: it only wakes the helper */
 }
 
 /* ---- Signals --------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static void on_signal(int sig)
     sigset_t only;
     bool froze = false;
     if (plumb_rt.pid == (uint32_t)getpid() && PLUMB_LOAD(control.running)) {
-        /* Interrupted inside plumb or not, this thread changes nothing any more. */
+        /* Whether it was interrupted inside plumb or not, this thread changes nothing any more. */
         froze = th && !PLUMB_LOAD(th->frozen);
         if (froze)
             PLUMB_RELEASE(th->frozen, 1);
@@ -140,8 +140,8 @@ static void on_signal(int sig)
     sigaddset(&only, sig);
     raise(sig);
     pthread_sigmask(SIG_UNBLOCK, &only, NULL);
-    /* A debugger may have taken the signal away: the thread goes on, in the mapping of a run that
-     * is over. */
+    /* A debugger may have discarded the signal: then the thread continues, in the mapping of a run
+     * that is over. */
     if (froze)
         PLUMB_RELEASE(th->frozen, 0);
     errno = saved;
@@ -169,7 +169,7 @@ static void signal_take(int sig)
     if (sigaction(sig, &mine, &before) < 0)
         return;
     control.taken[sig] = is_default(&before);
-    /* The program has set its own since it was looked at. */
+    /* The program has set its own handler since the check. */
     if (!control.taken[sig] && sigaction(sig, &before, &now) == 0 && !is_ours(&now))
         sigaction(sig, &now, NULL);
 }
@@ -177,7 +177,7 @@ static void signal_take(int sig)
 static void signal_give_back(int sig)
 {
     struct sigaction now;
-    /* The host may have put its own handler in our place: that one stays. */
+    /* The host may have replaced our handler by its own, which stays. */
     if (control.taken[sig] && sigaction(sig, NULL, &now) == 0 && is_ours(&now))
         signal(sig, SIG_DFL);
     control.taken[sig] = false;

@@ -1,4 +1,4 @@
-/* control.h: what the helper does by the clock while a run is open, and the signals that end one.
+/* control.h: the periodic work of the helper while a run is open, and the signals that end a run.
  */
 #ifndef PLUMB_RECORD_CONTROL_CONTROL_H
 #define PLUMB_RECORD_CONTROL_CONTROL_H
@@ -8,12 +8,12 @@
 
 struct plumb_run;
 
-/* What is due, on the helper; returns ns until something is again, UINT64_MAX: never. */
+/* Does the work that is due, on the helper. Returns ns until the next, UINT64_MAX: never. */
 uint64_t plumb_control_turn(void);
-/* A run is open. `early`: the program has perhaps not looked at its signals yet. */
+/* A run is open. `early`: the program may not have set its handlers yet. */
 void plumb_control_start(struct plumb_run *run, bool early);
 void plumb_control_stop(void);
-/* Whether a signal ends the run: a thread waits in our handler. */
+/* Returns whether a signal ends the run: a thread waits in our handler. */
 bool plumb_control_was_signalled(void);
 void plumb_control_forget(void); /* in the child of a fork: the run is the parent's */
 

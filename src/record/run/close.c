@@ -1,4 +1,5 @@
-/* close.c: the end of a run: its threads leave it, its figures are written, its memory goes. */
+/* close.c: the end of a run: its threads leave it, its figures are written, its memory is
+ * unmapped. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,10 +21,10 @@
 
 enum { FIT_NS = 2000000 };
 
-/* After this no thread begins anything in the run's mapping. Returns how many are held up in it:
- * stopped, or out of a signal handler by a jump. What they have is read as that of a process that
- * was killed there. `*may_return`: one of them, or of those that our signal handler holds, may go
- * on and needs the mapping. */
+/* After this no thread starts to use the run's mapping. Returns how many threads are held up in it:
+ * stopped, or left by a jump out of a signal handler. Their data is read like that of a process
+ * that was killed there. `*may_return`: one of them, or of those that our signal handler holds, may
+ * continue and needs the mapping. */
 static uint32_t quiesce(bool *may_return)
 {
     uint64_t deadline_ns;
@@ -57,7 +58,7 @@ static void note_inside(struct plumb_run *run, uint32_t inside)
     plumb_unlock();
 }
 
-/* What there still is of a run whose report could not be written. */
+/* Reports what remains of a run whose report could not be written. */
 static void tell_unsaved(const struct plumb_run *run, const struct plumb_anchor *end,
                          const char *why)
 {
@@ -90,7 +91,8 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     PLUMB_EACH_SUBSYSTEM_BACKWARDS(stop, run);
     plumb_snapshot_lock();
     inside = quiesce(&may_return);
-    /* Summaries see no run from here on: the end block calls out, and may be asked for one. */
+    /* From here on summaries see no run: the end block calls functions of the program, which may
+     * ask for one. */
     plumb_lock();
     snprintf(plumb_rt.last_dir, sizeof plumb_rt.last_dir, "%s", run->dir);
     PLUMB_STORE(plumb_rt.run, NULL);
@@ -101,12 +103,13 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     PLUMB_EACH_SUBSYSTEM_BACKWARDS(close, run);
     plumb_anchor_take(&end, plumb_rt.clock);
     if (end.raw_ns - plumb_rt.early.raw_ns < FIT_NS) {
-        /* Too short to fit the clock well; a moment longer costs less than a wrong figure. */
+        /* The run is too short to fit the clock well; a short pause costs less than a wrong
+         * figure. */
         plumb_helper_pause(FIT_NS);
         plumb_anchor_take(&end, plumb_rt.clock);
     }
     if (plumb_live_clock_take(run->h, &end)) {
-        /* What the counter does without the jump is needed as well. */
+        /* Another anchor shows the counter's rate without the jump. */
         plumb_helper_pause(FIT_NS);
         plumb_anchor_take(&end, plumb_rt.clock);
         plumb_live_clock_take(run->h, &end);

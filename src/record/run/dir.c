@@ -1,5 +1,5 @@
-/* dir.c: the run directory: where it lies, that no two runs share one, and files that appear in
- * it whole or not at all. Under life_lock. */
+/* dir.c: the run directory: its path, which no two runs share, and files that appear in it whole or
+ * not at all. Under life_lock. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "record/run/run.h"
 #include "record/runtime/carve.h"
 
-/* Those that lead to `path`, which is as it was when this returns. */
+/* Makes the folders above `path`, which is unchanged when this returns. */
 static int make_above(char *path, plumb_error *err)
 {
     for (char *p = path + 1; *p; p++) {
@@ -42,8 +42,8 @@ static int make_dirs(char *path, mode_t last, plumb_error *err)
     return PLUMB_OK;
 }
 
-/* A run that ends meanwhile has its report before its mapping goes: asked in this order, one of
- * them is there. */
+/* A run that ends during the check writes its report before its mapping is removed: in this order,
+ * one of the two is found. */
 static bool holds_run(const char *dir)
 {
     char path[1200];
@@ -54,7 +54,7 @@ static bool holds_run(const char *dir)
     return access(path, F_OK) == 0;
 }
 
-/* The directory given by name: may exist, may not hold a run. */
+/* Makes the directory that the settings name: it may exist, but not hold a run. */
 static int given_dir(char *dir, plumb_error *err)
 {
     int rc = make_dirs(dir, 0700, err);
@@ -72,7 +72,8 @@ static int given_dir(char *dir, plumb_error *err)
 }
 
 /* <dir>/<pipeline>/latest -> the run; best effort: it is a convenience. Only a link of this user is
- * replaced, and the temporary one is of this process, whose number the run's name has. */
+ * replaced, and the temporary link is this process's own, because the run's name contains its
+ * number. */
 static void link_latest(const char *dir)
 {
     char link[1100], temporary[1200];

@@ -1,5 +1,5 @@
-/* facts.c: what a run says about itself: program, machine, environment. Read once, when the run
- * opens; whatever cannot be read stays empty. */
+/* facts.c: the facts that describe a run: program, machine, environment. Read once, when the run
+ * opens; facts that cannot be read stay empty. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -97,7 +97,7 @@ void plumb_run_describe(struct plumb_run *run, const char *host, const struct pl
 }
 #pragma GCC diagnostic pop
 
-/* The copy before stays for whoever reads it now. */
+/* The previous copy stays for threads that are reading it. */
 void plumb_environ_look(bool direct)
 {
     struct plumb_environment_copy *now = plumb_environment_copy(direct);

@@ -1,10 +1,10 @@
-/* finish.c: what a run leaves behind: its figures as timing.json with the signatures of its
- * stages beside it, copies where they were asked for, the summary of its rank, and the end block.
- * Nobody records any more; under life_lock.
+/* finish.c: the results of a run: its figures as timing.json, the signatures of its stages next to
+ * it, copies if the settings name paths, the summary of its rank, and the end block. Recording has
+ * ended; under life_lock.
  *
- * Signatures and timing.json decide whether the run is saved, in this order: a run that has its
- * timing.json is not recovered from the mapping. Whatever else cannot be written is said in one
- * line, and the figures of it can be had from timing.json. */
+ * Signatures and then timing.json decide whether the run is saved: a run that has its timing.json
+ * is not recovered from the mapping. Any other file that cannot be written is reported in one line;
+ * its figures follow from timing.json. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static uint64_t sample_count(const struct plumb_timing *t)
     return n;
 }
 
-/* What malloc did, where it was followed. */
+/* Reports the malloc figures, if there was an interposer. */
 static void tell_malloc(const struct plumb_timing *t)
 {
     for (size_t i = 0; i < t->memory.pool_count; i++) {
@@ -55,7 +55,7 @@ static int write_beside(void *arg, const char *name, const struct plumb_buf *b, 
     return plumb_run_write(run->dir, name, b, err);
 }
 
-/* What went into the stages and came out; nothing when nobody told. */
+/* Renders the inputs and outputs of stages; nothing if none were reported. */
 static int render_signatures(struct plumb_buf *out, const struct plumb_run *run, plumb_error *err)
 {
     struct plumb_signature s;
@@ -97,7 +97,7 @@ static bool write_summary(struct plumb_run *run, const struct plumb_timing *t)
     return rc == PLUMB_OK;
 }
 
-/* Never over something that is no file: the folder of /dev/stdout may be writable. */
+/* Never replaces anything other than a regular file: the folder of /dev/stdout may be writable. */
 static int write_copy(const char *path, const struct plumb_buf *report, plumb_error *err)
 {
     struct stat st;
@@ -106,11 +106,11 @@ static int write_copy(const char *path, const struct plumb_buf *report, plumb_er
         return rc;
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return plumb_fail(err, PLUMB_ERR_IO, "cannot write '%s': not a regular file", path);
-    /* Others may write to the same place: the last one stays, whole. */
+    /* Other processes may write to the same path: the last file stays, whole. */
     return plumb_run_replace(path, report, err);
 }
 
-/* libplumb reads no JSON: whether a file begins as plumb begins its own of that name. */
+/* Returns whether a file begins like plumb's own file of that name: libplumb does not read JSON. */
 static bool is_signature_file(const char *path)
 {
     static const char head[] = "{\n  \"format\": \"" PLUMB_SIGNATURE_FORMAT "\",\n";
@@ -125,8 +125,8 @@ static bool is_signature_file(const char *path)
     return is;
 }
 
-/* A run without signatures takes away those of the run whose report it has just replaced; what is
- * not plumb's stays. */
+/* A run without signatures removes those of the run whose report it has just replaced; a file that
+ * is not plumb's stays. */
 static int write_signatures_copy(const char *report, const struct plumb_buf *signatures,
                                  plumb_error *err)
 {
@@ -182,7 +182,7 @@ int plumb_run_finish(struct plumb_run *run, const struct plumb_anchor *end, bool
     summary = saved && write_summary(run, &t);
     if (rc == PLUMB_OK || !run->in_file)
         tell_malloc(&t);
-    /* Without a file that has everything the block has the table. */
+    /* Without a complete file, the end block has the table. */
     told = rc == PLUMB_OK || (read && (run->partly || !plumb_file_in_place(run)));
     if (told || !run->in_file)
         plumb_run_tell("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));

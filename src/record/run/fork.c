@@ -1,4 +1,4 @@
-/* fork.c: what the child of a fork does with its parent's run. */
+/* fork.c: the parent's run in the child of a fork. */
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 #include "record/runtime/thread.h"
 #include "record/trace/active_steps.h"
 
-/* Puts private memory with what the mapping holds in its place. False: no memory. */
+/* Replaces the mapping by a private copy of it. Returns false when out of memory. */
 static bool make_private(struct plumb_run *run)
 {
     size_t used = run->h->used < run->mapped ? run->h->used : run->mapped;
@@ -28,9 +28,9 @@ static bool make_private(struct plumb_run *run)
            MAP_FAILED;
 }
 
-/* The fork came in a signal handler that had interrupted plumb on this thread. What was interrupted
- * goes on in the child: into a copy that nobody reads. Without memory for one it would go on into
- * the parent's run, which is worse than ending here. */
+/* The fork came in a signal handler that had interrupted plumb on this thread. The interrupted code
+ * continues in the child, in a copy that is never read. Without memory for the copy it would
+ * continue in the parent's run, which is worse than ending here. */
 static void leave_interrupted(struct plumb_run *run)
 {
     if (!make_private(run))
@@ -55,7 +55,7 @@ void plumb_run_forked(bool interrupted)
     if (run && interrupted) {
         leave_interrupted(run);
     } else if (run) {
-        /* The mapping is the parent's: let go of it without touching it. */
+        /* The mapping is the parent's: unmap it without touching it. */
         plumb_pages_unmap(run->base, run->mapped);
         plumb_active_close(run);
         plumb_pages_unmap(run, sizeof *run);

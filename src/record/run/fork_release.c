@@ -1,11 +1,11 @@
-/* fork_release.c: what a forked child does not need of its parent's run. A process that lives on in
- * its children, each of which ends its parent, is not to grow by a run each time.
+/* fork_release.c: unmaps the memory of the parent's run that a forked child does not need. A
+ * process that lives on in its children, each of which ends its parent, must not grow by a run each
+ * time.
  *
- * The child has the forking thread alone. The parent's other threads were anywhere in their code,
- * so nothing of theirs is looked at but pointers that are kept such that each is either mapped or
- * NULL whenever a fork comes (runtime.h, map.h): what comes between two stores stays, which is
- * little, and nothing is unmapped that is not ours. What the forking thread has stays with it, for
- * the child's run. */
+ * The child has only the forking thread. The parent's other threads were anywhere in their code. So
+ * the child reads only pointers of theirs that are mapped or NULL at every moment (runtime.h,
+ * map.h). A fork between two stores leaks a little, and nothing foreign is unmapped. The forking
+ * thread keeps its memory, for the child's run. */
 #include "base/pages.h"
 #include "model/signature_pack.h"
 #include "record/collect/sched.h"
@@ -32,15 +32,15 @@ void plumb_thread_free(struct plumb_thread *th)
     plumb_pages_unmap(th, sizeof *th);
 }
 
-/* The page that the kernel wrote to is not the child's. */
+/* The kernel's page of records is not mapped in the child. */
 static void free_watch(struct plumb_thread *th)
 {
     plumb_pages_unmap(th->sched, sizeof *th->sched);
     th->sched = NULL;
 }
 
-/* In a handler that interrupted it, the forking thread may be about to take a record that nobody
- * has yet. */
+/* If a handler forks, the thread that it interrupted may be about to take a record that has no
+ * thread yet. */
 void plumb_give_back(void)
 {
     for (struct plumb_thread *th = plumb_rt.threads, *next; th; th = next) {

@@ -1,4 +1,4 @@
-/* open.c: the opening of a run: its directory, its mapping, and who looks after it. */
+/* open.c: the opening of a run: its directory, its mapping, and the subsystems that take part. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -49,7 +49,8 @@ static void header_tables(struct plumb_live_header *h)
     h->intervals.element_bytes = sizeof(struct plumb_live_interval);
 }
 
-/* The header and everything known so far. The magic comes last: a mapping without it is none. */
+/* Fills the header and everything known so far. The magic comes last: a file without it is not a
+ * mapping. */
 static int fill(struct plumb_run *run, const char *host, const struct plumb_rank *rank)
 {
     struct plumb_live_header *h;
@@ -84,7 +85,7 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     header_tables(h);
     plumb_run_describe(run, host, rank);
     plumb_run_describe_environment(run);
-    /* Index 0 of the nodes is no node. */
+    /* Index 0 of the nodes is not a node. */
     plumb_table_add(run, &h->nodes);
     plumb_table_commit(&h->nodes);
     PLUMB_STORE(plumb_rt.rank, rank->rank);
@@ -98,8 +99,8 @@ static int fill(struct plumb_run *run, const char *host, const struct plumb_rank
     return PLUMB_OK;
 }
 
-/* A directory with a mapping in it, or memory when that cannot be had (then `run->problem` says
- * why). PLUMB_ERR_STATE: refused, there is to be no run. */
+/* Makes a directory with a mapping in it, or uses memory if that fails (then `run->problem` says
+ * why). PLUMB_ERR_STATE: the run is refused. */
 static int place(struct plumb_run *run, const char *host, int32_t rank)
 {
     plumb_error err = {0, ""};
@@ -159,7 +160,8 @@ static void tell_problem(const char *what, const char *problem)
     plumb_say("plumb: %s%s", problem, what);
 }
 
-/* Settings that do nothing, a line for each reason. Once a process: it may open many runs. */
+/* Reports settings without effect, a line for each reason. Once a process: it may open many
+ * runs. */
 static void tell_idle(void)
 {
     struct plumb_idle idle, other;
@@ -195,7 +197,7 @@ int plumb_run_open_now(bool early, plumb_error *err)
         PLUMB_RELEASE(plumb_rt.run, run);
         PLUMB_RELEASE(plumb_rt.recording, 1);
     }
-    /* Not before: a thread that finds neither true loses its span. */
+    /* Not earlier: a thread that finds neither of them set loses its span. */
     PLUMB_RELEASE(plumb_rt.want_run, false);
     plumb_points_refresh();
     plumb_unlock();
@@ -210,7 +212,8 @@ int plumb_run_open_now(bool early, plumb_error *err)
         tell_problem("", run->problem);
     tell_idle();
     PLUMB_EACH_SUBSYSTEM(open, run, early);
-    /* Ahead of need: a signal may end the program while a thread waits for storage, with the lock.
+    /* Allocates storage ahead of need: a signal may end the program while a thread waits for
+     * storage, with the lock held.
      */
     if (plumb_helper_is_me())
         plumb_carve_grow();

@@ -1,5 +1,5 @@
-/* platform.c: what a process runs on: system, C library, compiler, GPUs, commit. Read
- * from files by the helper, when a run opens and when the program asks; what cannot be read stays
+/* platform.c: the platform of a process: system, C library, compiler, GPUs, commit. Read from files
+ * by the helper, when a run opens and when the program asks; texts that cannot be read stay
  * empty. */
 #include "record/run/platform.h"
 
@@ -28,7 +28,7 @@ _Static_assert(PLUMB_NVIDIA_NAME == sizeof((plumb_environment *)NULL)->gpus[0],
 #define COMPILER "gcc " __VERSION__
 #endif
 
-/* The working directory first: the program of a script is its interpreter. */
+/* Looks in the working directory first: the executable of a script is its interpreter. */
 static void find_commit(char *out, size_t size)
 {
     char commit[PLUMB_GIT_COMMIT_BYTES], folder[1024];
@@ -94,7 +94,7 @@ static int check(const char *text, size_t size, const char *what, plumb_error *e
     return PLUMB_OK;
 }
 
-/* As read last; under the lock. */
+/* The last reading; under the lock. */
 static plumb_environment found;
 
 void plumb_environment_do_read(void)

@@ -1,4 +1,4 @@
-/* platform.h: what a process runs on: system, C library, compiler, GPUs, commit. */
+/* platform.h: the platform of a process: system, C library, compiler, GPUs, commit. */
 #ifndef PLUMB_RECORD_RUN_PLATFORM_H
 #define PLUMB_RECORD_RUN_PLATFORM_H
 

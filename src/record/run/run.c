@@ -1,8 +1,9 @@
-/* run.c: one recording, from its first span to its stop: who may ask for it, and who waits.
+/* run.c: one recording, from its first span to its stop: the calls that start and stop it, and the
+ * threads that wait for that.
  *
- * A run that was asked for (PLUMB=1, a forked child) opens with its first span, so that a shell or
- * a child that only execs leaves nothing behind; plumb_start() opens at once. Whatever goes wrong
- * with directories and disks is said in one line and leaves the host alone.
+ * A run that was asked for (PLUMB=1, a forked child) opens with its first span, so a shell or a
+ * child that only execs leaves no files; plumb_start() opens at once. Problems with directories and
+ * disks are reported in one line and never affect the host.
  *
  * Locks: life_lock serialises start, stop and fork; it is taken before the runtime's lock. */
 #include "record/run/run.h"
@@ -22,7 +23,7 @@
 #include "record/stage/ledger.h"
 #include "record/trace/nvtx.h"
 
-/* A span waits for its run no longer than this, a start or stop until the helper has done nothing
+/* A span waits for its run at most this long. A start or stop waits until the helper has been idle
  * for that long. */
 #define OPEN_WAIT_NS UINT64_C(2000000000)
 #define QUIET_NS UINT64_C(30000000000)
@@ -32,13 +33,13 @@
 void plumb_run_open_early(void)
 {
     plumb_life_lock();
-    /* What may end the program is for its own threads. */
+    /* A check that may end the program is left to the program's own threads. */
     if (plumb_rt.want_run && !plumb_rt.run && plumb_rt.settings.region_check != PLUMB_REGION_ABORT)
         plumb_run_open_now(true, NULL);
     plumb_life_unlock();
 }
 
-/* What the last opening and the last stop came to, for who asked. Under life_lock. */
+/* Results of the last opening and the last stop, for the threads that asked. Under life_lock. */
 static struct {
     int rc;
     plumb_error err;
@@ -56,7 +57,7 @@ void plumb_run_do_open(void)
 
 int plumb_run_open(void)
 {
-    static uint32_t late; /* the generation that somebody did not wait for any longer; atomic */
+    static uint32_t late; /* the generation for which a thread has stopped waiting; atomic */
     uint32_t next = PLUMB_LOAD(plumb_rt.generation) + 1;
     if (plumb_may_lock_all("a first span", NULL) < 0 || !plumb_helper_start_by_span()) {
         plumb_turn_handler_away();
@@ -89,7 +90,7 @@ static int open_now(plumb_error *err)
     return rc;
 }
 
-/* The life lock while no helper is ending, which may need the lock for its last job. */
+/* Takes the life lock while no helper is ending: an ending helper may need it for its last job. */
 static void life_lock_without_end(void)
 {
     plumb_life_lock();
@@ -117,7 +118,7 @@ int plumb_start_impl(const plumb_options *options, plumb_error *err)
                         plumb_rt.run->dir[0] ? plumb_rt.run->dir : "memory");
         goto out;
     }
-    /* The default folder would be whoever started the program's to choose. */
+    /* The user who started the program would otherwise choose the default folder. */
     if (plumb_is_privileged() && !(options && (options->dir || options->run_dir))) {
         rc = plumb_fail(err, PLUMB_ERR_STATE,
                         "this program has rights that its caller has not (set-user-ID, "
@@ -136,7 +137,7 @@ int plumb_start_impl(const plumb_options *options, plumb_error *err)
         plumb_log(PLUMB_LOG_INFO, "plumb: PLUMB=0: the program's request to record is ignored");
         goto out;
     }
-    /* First: a thread that finds a run wanted, and no helper, opens it itself. */
+    /* First: a thread that finds a run wanted but no helper opens the run itself. */
     plumb_helper_start();
     plumb_lock();
     PLUMB_STORE(plumb_rt.want_run, true);
@@ -156,12 +157,12 @@ void plumb_run_do_stop(void)
     stopped.err = (plumb_error){0, ""};
     stopped.rc = plumb_run_stop_now(&stopped.err);
     plumb_life_unlock();
-    /* Who waits is in a handler, which is no place for a call of the program's log function. */
+    /* The waiting thread is in a signal handler, which must not call the program's log function. */
     if (plumb_control_was_signalled())
         plumb_log_show(PLUMB_LOG_TO_CALLBACK);
 }
 
-/* Where no run was opened there is nothing that the helper has to do. */
+/* If no run was opened, the helper has nothing to do. */
 static bool stop_nothing(void)
 {
     bool nothing;
@@ -175,7 +176,7 @@ static bool stop_nothing(void)
     return nothing;
 }
 
-/* Waits for the helper; what the run leaves may take a while. */
+/* Waits for the helper; writing the results may take a while. */
 static int stop_now(plumb_error *err)
 {
     int rc;
@@ -188,7 +189,7 @@ static int stop_now(plumb_error *err)
         return plumb_fail(err, PLUMB_ERR_STATE, "the end of the run is held up");
     plumb_life_lock();
     if (!plumb_rt.run)
-        plumb_nvtx_end_all(); /* whoever listens may know the program's descriptors */
+        plumb_nvtx_end_all(); /* the tool that listens may use the program's descriptors */
     rc = stopped.rc < 0 ? plumb_fail(err, stopped.rc, "%s", stopped.err.message) : PLUMB_OK;
     plumb_life_unlock();
     return rc;
@@ -213,7 +214,7 @@ int plumb_stop_impl(plumb_error *err)
 
 void plumb_run_exit(void)
 {
-    /* exit() in a handler that interrupted a span: nobody goes on from there. */
+    /* exit() in a handler that interrupted a span: that span never continues. */
     if (plumb_tls)
         PLUMB_RELEASE(plumb_tls->frozen, 1);
     if (!plumb_life_locked && !plumb_locked && !plumb_snapshot_locked)

@@ -20,8 +20,8 @@ int plumb_run_replace(const char *path, const struct plumb_buf *b, plumb_error *
 int plumb_run_write(const char *dir, const char *name, const struct plumb_buf *b, plumb_error *err);
 
 /* finish.c */
-/* The figures and their files, and the end block. `kept`: live.plumb must stay, it holds what could
- * not be written. */
+/* Writes the figures, their files and the end block. `kept`: live.plumb must stay, because it holds
+ * figures that could not be written. */
 int plumb_run_finish(struct plumb_run *run, const struct plumb_anchor *end, bool *kept,
                      plumb_error *err);
 
@@ -30,8 +30,8 @@ void plumb_run_describe(struct plumb_run *run, const char *host, const struct pl
 
 /* settings.c */
 void plumb_runtime_settings(void); /* as the library is loaded */
-/* Takes the settings of the struct and the environment; under the lock. `warn`: says what is wrong
- * with the latter. Less than 0: nothing is taken. */
+/* Takes the settings of the struct and the environment; under the lock. `warn`: reports problems of
+ * the latter. After a result below 0 nothing has changed. */
 int plumb_run_take_settings(const plumb_options *options, bool warn, plumb_error *err);
 
 /* open.c, close.c: under life_lock; on the helper, where there is one. `early`: perhaps
@@ -45,6 +45,6 @@ int plumb_stop_impl(plumb_error *err);
 int plumb_run_dir_impl(char *out, size_t size, plumb_error *err);
 void plumb_run_do_open(void); /* PLUMB_JOB_OPEN */
 void plumb_run_do_stop(void); /* PLUMB_JOB_STOP */
-void plumb_run_exit(void);    /* stops it as the process ends */
+void plumb_run_exit(void);    /* stops the run at the end of the process */
 
 #endif

@@ -1,4 +1,4 @@
-/* settings.c: the settings that the next run has, from the environment and plumb_start(). */
+/* settings.c: the settings of the next run, from the environment and plumb_start(). */
 #include <string.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ static void name_default_pipeline(void)
     }
 }
 
-/* Word by word: threads that are in no run, and hold no lock, look at single ones with PLUMB_LOAD.
+/* Stores word by word: threads outside runs, without a lock, read single ones with PLUMB_LOAD.
  */
 static void put_settings(const struct plumb_settings *next)
 {
@@ -45,7 +45,7 @@ static void put_settings(const struct plumb_settings *next)
         PLUMB_STORE(to[i], from[i]);
 }
 
-/* Reads struct and environment; under the lock. Less than 0: nothing is taken. */
+/* Reads struct and environment; under the lock. After a result below 0 nothing has changed. */
 static int read_settings(struct plumb_settings *out, const plumb_options *options, bool warn,
                          plumb_error *err)
 {
@@ -64,7 +64,7 @@ static int read_settings(struct plumb_settings *out, const plumb_options *option
 int plumb_run_take_settings(const plumb_options *options, bool warn, plumb_error *err)
 {
     struct plumb_settings *s = &plumb_rt.settings;
-    /* Too large for the stacks that threads may have. */
+    /* Too large for the stacks of some threads. */
     struct plumb_settings *next = plumb_pages_map(sizeof *next);
     int rc;
     if (!next)

@@ -1,5 +1,5 @@
-/* stopwatch.c: how long something took and how much memory its devices held meanwhile, measured
- * from outside: no node, no thread, also when nothing is being recorded (then without memory). */
+/* stopwatch.c: elapsed time and the peak of device memory in an interval. It belongs to no node and
+ * no thread, and also works when nothing is being recorded (then without memory). */
 #include "record/run/stopwatch.h"
 
 #include <stdio.h>
@@ -100,7 +100,7 @@ int plumb_stopwatch_stop_impl(plumb_stopwatch_result *out, plumb_stopwatch *run,
         plumb_ledger_leave(in);
     }
     /* A window that cannot be closed now (its run is over, or this is a signal handler) may still
-     * be linked: a few pages are left behind rather than somebody's list broken. */
+     * be linked: leaking a few pages is better than breaking the list. */
     if (!run->memory)
         plumb_pages_unmap(run, sizeof *run);
     if (size < sizeof(size_t))

@@ -1,4 +1,4 @@
-/* stopwatch.h: how long something took and how much memory its devices held meanwhile. */
+/* stopwatch.h: elapsed time and the peak of device memory in an interval. */
 #ifndef PLUMB_RECORD_RUN_STOPWATCH_H
 #define PLUMB_RECORD_RUN_STOPWATCH_H
 

@@ -1,5 +1,5 @@
-/* subsystems.c: the table of subsystems, and what the helper does for them. A new subsystem is one
- * entry here; the order is that of an opening. */
+/* subsystems.c: the table of subsystems, and the jobs that the helper does for them. A new
+ * subsystem is one entry here; the order is that of an opening. */
 #include "record/run/subsystems.h"
 
 #include "record/activation/activation.h"
@@ -26,7 +26,7 @@ static void open_regions(struct plumb_run *run, bool early)
     plumb_regions_tell();
 }
 
-/* Looks into /dev: before threads ask. */
+/* Looks into /dev before threads need the answer. */
 static void prepare_nvtx(void)
 {
     plumb_nvtx_emits();

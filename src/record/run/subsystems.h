@@ -1,9 +1,9 @@
-/* subsystems.h: what takes part in each run besides threads and spans: one entry a subsystem, with
- * what it does when a run opens and closes and when the process forks. Runs open and close in
- * open.c, close.c and fork.c, which go through the table and know none of them by name.
+/* subsystems.h: the parts of a run other than threads and spans: one entry a subsystem, with its
+ * functions for the opening and closing of a run and for a fork. open.c, close.c and fork.c go
+ * through the table and name none of the subsystems.
  *
- * An opening goes through it from the first to the last, a closing from the last to the first, but
- * for the notes, which stand in the report in the order of the table. All under life_lock; any
+ * An opening goes through the table from the first entry to the last, a closing from the last to
+ * the first. Only the notes of a report keep the order of the table. All under life_lock; any
  * function may be NULL. */
 #ifndef PLUMB_RECORD_RUN_SUBSYSTEMS_H
 #define PLUMB_RECORD_RUN_SUBSYSTEMS_H
@@ -17,19 +17,21 @@
 struct plumb_subsystem {
     const char *name;
     void (*prepare)(void); /* a run is about to open; without locks */
-    /* Under the lock: makes what it needs in the mapping, which nobody else can see yet. */
+    /* Under the lock: carves its objects in the mapping, which no other thread can see yet. */
     void (*begin)(struct plumb_run *run);
     void (*ready)(void); /* still under the lock: the run is open, or could not be */
     /* Threads may record. `early`: perhaps before main(). */
     void (*open)(struct plumb_run *run, bool early);
     void (*stop)(struct plumb_run *run);  /* the run is about to close; threads still record */
-    void (*close)(struct plumb_run *run); /* nobody records any more */
-    /* The same, `end` being the run's last moment: enters its last figures in the mapping. */
+    void (*close)(struct plumb_run *run); /* recording has ended */
+    /* The same, with `end` the run's last moment: writes its last figures to the mapping. */
     void (*finish)(struct plumb_run *run, const struct plumb_anchor *end);
-    void (*notes)(struct plumb_run *run); /* then: what the report must say besides its figures */
-    /* In the child of a fork, which has no other thread: forgets what the parent's threads did. */
+    void (*notes)(struct plumb_run *run); /* after that: adds its notes to the report */
+    /* In the child of a fork, which has no other thread: discards the state of the parent's
+     * threads. */
     void (*forked)(void);
-    /* Before that, unless the fork interrupted plumb: unmaps what the child has no use for. */
+    /* Before that, unless the fork interrupted plumb: unmaps the memory that the child does not
+     * need. */
     void (*give_back)(void);
 };
 

@@ -1,11 +1,11 @@
 /* carve.c: the mapping of a run and the objects carved from it.
  *
- * The address range is reserved once, at the bound (PLUMB_MAX_STATE), and never moves; storage is
- * put behind it step by step with posix_fallocate, because a page of a sparse file on a full disk
- * would kill the host with SIGBUS. The helper does that, ahead of need: whoever carves hardly ever
- * waits for it, and never longer than a second. Where the disk gives no more (or RLIMIT_FSIZE would
- * raise SIGXFSZ), the rest of the range becomes private memory: recording goes on, only the
- * crash-safety of what comes later is lost, and said. All under the runtime's lock. */
+ * The address range is reserved once, at the bound (PLUMB_MAX_STATE), and never moves. Its storage
+ * is allocated step by step with posix_fallocate, because a page of a sparse file on a full disk
+ * would kill the host with SIGBUS. The helper does that ahead of need: a thread that carves hardly
+ * ever waits for it, and never longer than a second. When the disk is full (or RLIMIT_FSIZE would
+ * raise SIGXFSZ), the rest of the range becomes private memory. Recording continues; only the
+ * crash-safety of later data is lost, which is reported. All under the runtime's lock. */
 #include "record/runtime/carve.h"
 
 #include <errno.h>
@@ -29,15 +29,15 @@ enum {
     RESERVE = 256 * 1024,
     AHEAD = 512 * 1024,
     TRACE_PART = 4,  /* one part in so many is for queues of the trace */
-    LIMIT_PART = 16, /* of what the process may have, for the mapping of a run */
+    LIMIT_PART = 16, /* one part in so many of the process's limit is for the mapping of a run */
     QUEUE_LEFT = 8   /* a queue takes at most one part in so many of what the mapping has left */
 };
 #define GROW_WAIT_NS UINT64_C(1000000000)
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-/* Descriptors are kept where they are the helper's own; in the program's table one is there only
- * while it is used. */
+/* A descriptor stays open only in the helper's table; in the program's table it is open only during
+ * its use. */
 static int file_begin(struct plumb_run *run)
 {
     char path[1100];
@@ -57,7 +57,7 @@ static void file_end(struct plumb_run *run, int fd)
 
 /* ---- The mapping ----------------------------------------------------------------------------- */
 
-/* Takes no more of what the process may have than leaves the program what it needs. */
+/* Bounds the mapping, so that it leaves the program enough of the process's limits. */
 static size_t within_limits(struct plumb_run *run, size_t bytes)
 {
     static const struct {
@@ -130,7 +130,7 @@ bool plumb_file_in_place(const struct plumb_run *run)
     return run->in_file && plumb_own_file_is_at(&run->file, path);
 }
 
-/* A frozen file does not hear that its run is over. */
+/* A frozen file does not get the status of the run's end from the mapping. */
 static void tell_ended(struct plumb_run *run)
 {
     const uint32_t ended = PLUMB_LIVE_ENDED;
@@ -181,13 +181,13 @@ int plumb_file_limit(size_t want)
     return 0;
 }
 
-/* The file takes no more. What it has stays as it is now, and whole: were it still written, its
- * lists would lead to what only memory has. */
+/* The file cannot grow any more. It is frozen in its present, consistent state: if it were still
+ * written, its lists would lead to objects that are only in memory. */
 static bool freeze(struct plumb_run *run, int fd, int code)
 {
     const int flags = MAP_PRIVATE | MAP_NORESERVE | MAP_FIXED;
     size_t rest = run->mapped - run->backed;
-    /* First, while the file still hears it: whoever reads it has to know. */
+    /* First, while writes still reach the file: its readers have to know. */
     if (run->h && !run->h->frozen_ticks) {
         run->h->frozen_errno = (uint64_t)code;
         PLUMB_RELEASE(run->h->frozen_ticks, plumb_ticks_from(plumb_rt.clock));
@@ -214,7 +214,7 @@ static int lengthen(const struct plumb_run *run, int fd, size_t upto)
     return code ? code : posix_fallocate(fd, (off_t)run->backed, (off_t)(upto - run->backed));
 }
 
-/* Puts storage behind the first `want` bytes. False: not even memory. */
+/* Allocates storage for the first `want` bytes. Returns false if there is not even memory. */
 static bool back(struct plumb_run *run, size_t want)
 {
     size_t upto = (want + STEP - 1) / STEP * STEP;
@@ -228,7 +228,7 @@ static bool back(struct plumb_run *run, size_t want)
     return done;
 }
 
-/* Where that fails there is still room: only who needs more finds that there is none. */
+/* A failure is not reported here: storage is left, and the thread that needs more will notice. */
 static void back_ahead(struct plumb_run *run, size_t upto)
 {
     int fd = file_begin(run);
@@ -252,7 +252,7 @@ void plumb_carve_grow(void)
         back_ahead(run, ahead);
 }
 
-/* Whether the first `upto` bytes have storage, now or soon. */
+/* Returns whether the first `upto` bytes have storage, now or soon. */
 static bool has(struct plumb_run *run, size_t upto)
 {
     if (upto <= PLUMB_ACQUIRE(run->backed))
@@ -264,7 +264,7 @@ static bool has(struct plumb_run *run, size_t upto)
     return upto <= PLUMB_ACQUIRE(run->backed);
 }
 
-/* Before there is need: nobody waits then. */
+/* Asks ahead of need, so no thread has to wait. */
 static void ask_for_more(struct plumb_run *run)
 {
     size_t backed = PLUMB_LOAD(run->backed);
@@ -301,7 +301,7 @@ uint64_t plumb_carve(struct plumb_run *run, size_t bytes)
         return at;
     run->h->used = at + bytes;
     ask_for_more(run);
-    /* Not before: the note is carved as well. */
+    /* Not earlier: the note itself is carved. */
     plumb_carve_note(run);
     return at;
 }
@@ -321,7 +321,7 @@ uint64_t plumb_carve_queue(struct plumb_run *run, const struct plumb_queue_want 
     return off;
 }
 
-/* The text where it is; 0: it has not been carved. */
+/* Returns the offset of the text, or 0 if it has not been carved. */
 static uint64_t find_text(const struct plumb_run *run, const char *text, uint64_t hash)
 {
     uint64_t off = plumb_map_get(&run->texts, hash);
@@ -346,7 +346,7 @@ uint64_t plumb_carve_text(struct plumb_run *run, const char *text)
         return 0;
     t = PLUMB_AT(run, struct plumb_live_text, off);
     memcpy(t + 1, text, n + 1);
-    PLUMB_RELEASE(t->bytes, (uint32_t)n);  /* who keeps the ring may read it at once */
+    PLUMB_RELEASE(t->bytes, (uint32_t)n);  /* a reader in ring mode may read it at once */
     plumb_map_put(&run->texts, hash, off); /* failing only costs a second copy */
     return off;
 }

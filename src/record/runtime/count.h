@@ -5,6 +5,6 @@
 #include <stdint.h>
 
 void plumb_counter_add_impl(const char *name, int64_t n);
-int64_t plumb_count_value(const char *name); /* of the thread's pipeline; 0 when never counted */
+int64_t plumb_count_value(const char *name); /* of the thread's pipeline; 0 if never counted */
 
 #endif

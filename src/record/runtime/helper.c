@@ -1,8 +1,8 @@
 /* helper.c: see helper.h.
  *
- * Each job has two numbers: how often it was asked for, and up to which of these it is done. Who
- * asks counts up the first, rings, and waits for the second: many who ask at once are answered by
- * one turn. The helper sleeps on the bell until it rings or something is due by the clock. */
+ * Each job has two numbers: how often it was asked for, and how many of these requests are done. A
+ * thread that asks increments the first, rings, and waits for the second; many requests at once are
+ * served by one turn. The helper sleeps until the bell rings or a periodic job is due. */
 #include "record/runtime/helper.h"
 
 #include <time.h>
@@ -83,7 +83,7 @@ static bool await(enum plumb_job job, uint32_t ticket, uint64_t ns)
     return is_done(job, ticket);
 }
 
-/* On this thread. What a job calls may end a thread that is cancelled. */
+/* Does the job on this thread, without cancellation: jobs call cancellation points. */
 static void do_it_here(enum plumb_job job)
 {
     struct plumb_cancel before;

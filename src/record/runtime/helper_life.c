@@ -22,8 +22,8 @@
 
 enum { STACK_BYTES = 256 * 1024, NAP_NS = 1000000, NAPS = 1000 };
 
-/* How the process ran when the library was loaded: what the thread that makes the helper has done
- * to itself since is not the helper's. */
+/* Attributes of the process when the library was loaded: later changes of the thread that starts
+ * the helper are not inherited by it. */
 static struct {
     unsigned char cpus[1024];
     long cpus_bytes;
@@ -53,7 +53,8 @@ static void settle(void)
         setpriority(PRIO_PROCESS, 0, at_load.nice);
 }
 
-/* libc reserves 64 MiB of addresses for a thread that allocates: too many where few may be had. */
+/* Returns whether the limit of the address space allows a thread: libc reserves 64 MiB of addresses
+ * for each that allocates. */
 static bool has_room(void)
 {
     enum { PART = 16 };
@@ -63,15 +64,16 @@ static bool has_room(void)
            limit.rlim_cur / PART >= arena;
 }
 
-/* What has_room() asked about: now, and not when the program counts on what is left. */
+/* Makes libc reserve the addresses that has_room() checked now, before the program relies on the
+ * rest. */
 static void reserve(void)
 {
     void *p = malloc(1);
-    __asm__ volatile("" : : "r"(p) : "memory"); /* or the compiler leaves both out */
+    __asm__ volatile("" : : "r"(p) : "memory"); /* or the compiler removes both calls */
     free(p);
 }
 
-/* There is no helper after all: who asked does it. */
+/* There will be no helper: waiting threads do their jobs themselves. */
 static void give_up(void)
 {
     PLUMB_RELEASE(plumb_helper.there, 0);
@@ -83,7 +85,7 @@ static void *helper_main(void *unused)
 {
     (void)unused;
     plumb_helper_is_born();
-    /* The program may have set its limits meanwhile. */
+    /* The program may have changed its limits in the meantime. */
     if (!has_room() || !plumb_own_table()) {
         give_up();
         plumb_own_thread_ends();
@@ -120,10 +122,10 @@ void plumb_helper_start(void)
     int code;
     if (plumb_helper.there || plumb_helper_is_ending() || !is_wanted())
         return;
-    /* A process that records nothing does not wait for it. */
+    /* A process that does not record does not wait for it. */
     PLUMB_RELEASE(plumb_helper.there, 1);
     birth = (struct plumb_birth){helper_main, NULL, true, 0};
-    /* A span in the program's malloc() must not wait for who is being made. */
+    /* A span in the program's malloc() must not wait for the helper that is being started. */
     plumb_life_locked = true;
     code = plumb_own_thread_make(&plumb_helper.thread, &birth, STACK_BYTES);
     plumb_life_locked = locked;
@@ -135,7 +137,8 @@ void plumb_helper_start(void)
         return;
     }
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    /* Being born it has their allocator's lock, which a fork would leave to the child. */
+    /* A starting thread may hold the allocator's lock, which a fork would leave locked in the
+     * child. */
     plumb_own_thread_await(&birth);
 #endif
     pthread_getcpuclockid(plumb_helper.thread, &plumb_helper.cpu);
@@ -158,8 +161,8 @@ void plumb_helper_join(void)
     struct plumb_cancel before;
     before = plumb_cancel_off();
     pthread_join(plumb_helper.thread, NULL);
-    /* The kernel counts it a moment longer, as long as it has a clock: unshare() would still be
-     * refused. */
+    /* The kernel counts the thread a moment longer, as long as it has a clock: until then unshare()
+     * would be refused. */
     for (int i = 0; i < NAPS && clock_gettime(plumb_helper.cpu, &t) == 0; i++)
         plumb_helper_pause(NAP_NS / 10);
     plumb_cancel_on(before);
@@ -174,7 +177,7 @@ bool plumb_helper_is_ending(void)
 /* ---- By the first span ----------------------------------------------------------------------- */
 
 static struct {
-    uint32_t waits;   /* atomic: and has had no span outside of handlers */
+    uint32_t waits;   /* atomic: and has had no span outside signal handlers */
     sigset_t blocked; /* at the fork, or when the library was loaded */
 } late;
 
@@ -198,8 +201,8 @@ static bool is_handled(int sig)
            (a.sa_flags & SA_SIGINFO || (a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN));
 }
 
-/* A handler's own signal is blocked while it runs, or it has a stack of its own; no more can be
- * known. */
+/* While a handler runs, its own signal is blocked, or it has a stack of its own; there is no other
+ * sign. */
 static bool seems_in_handler(void)
 {
     sigset_t now;

@@ -11,7 +11,7 @@
 struct plumb_helper {
     uint32_t bell;     /* atomic: counts rings */
     uint32_t sleeping; /* atomic: it has to be woken */
-    uint32_t there;    /* atomic: it does what is asked, now or as soon as it runs */
+    uint32_t there;    /* atomic: it serves requests, now or as soon as it runs */
     uint32_t ending;   /* atomic: it is to end */
     pthread_t thread;
     clockid_t cpu; /* its processor time */
@@ -21,9 +21,9 @@ struct plumb_helper {
 };
 extern struct plumb_helper plumb_helper;
 
-/* On the helper: does the jobs that were asked for, up to and with `last`. */
+/* On the helper: does the requested jobs, up to and including `last`. */
 void plumb_helper_serve(enum plumb_job last);
-/* Sleeps until the bell rings that had rung `heard` times, at most `ns`. */
+/* Sleeps until the bell, which had rung `heard` times, rings again, at most `ns`. */
 void plumb_helper_sleep(uint32_t heard, uint64_t ns);
 void plumb_helper_ring(void);
 /* The calling thread is the helper from now on. */

@@ -1,9 +1,10 @@
 /* keeper.c: see keeper.h.
  *
- * A program whose main() leaves by pthread_exit() ends with its last thread, which does what exit()
- * does. Ours would be that for ever. So a thread-specific value of the first thread tells when it
- * leaves; from then on the helper looks whether the others are all gone, and the keeper, which has
- * the program's descriptors, ends the process as the last of them would have: exit(0). */
+ * A program whose main() leaves by pthread_exit() ends with its last thread, which calls exit().
+ * plumb's threads would keep it alive for ever. So the destructor of a thread-specific value
+ * reports that the first thread leaves. From then on the helper checks whether all other threads
+ * are gone. Then the keeper, which has the program's descriptors, ends the process as the last
+ * thread would have: exit(0). */
 #include "record/runtime/keeper.h"
 
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include "record/runtime/helper.h"
 #include "record/runtime/runtime.h"
 
-enum { LOOK_NS = 200000000 }; /* between looks whether anybody is left */
+enum { LOOK_NS = 200000000 }; /* between checks whether other threads are left */
 
 static struct {
     pthread_mutex_t lock; /* one call at a time */
@@ -25,7 +26,7 @@ static struct {
     uint32_t asked, done; /* atomic: calls */
     void (*fn)(void *arg);
     void *arg;
-    uint32_t main_left; /* atomic: the first thread has; it is looked whether others are left */
+    uint32_t main_left; /* atomic: the first thread has left; the helper checks for others */
     uint32_t ending;    /* atomic: the keeper ends the process */
     pthread_key_t key;  /* of the first thread */
     bool watches;
@@ -94,7 +95,7 @@ static void first_thread_leaves(void *unused)
     (void)unused;
     PLUMB_RELEASE(keeper.main_left, 1);
     if (plumb_helper_is_there() && plumb_keeper_start())
-        plumb_helper_ask(PLUMB_JOB_RSS); /* whatever: it looks then */
+        plumb_helper_ask(PLUMB_JOB_RSS); /* any job would do: it only wakes the helper */
 }
 
 void plumb_keeper_watch(void)
@@ -113,7 +114,7 @@ void plumb_keeper_needed(void)
         plumb_keeper_start();
 }
 
-/* Whether the first thread is a zombie, and all others, of whom /proc tells the number, are ours.
+/* Returns whether the first thread is a zombie, and all others, whose number is in /proc, are ours.
  */
 static bool is_alone(void)
 {
@@ -122,14 +123,14 @@ static bool is_alone(void)
     unsigned long threads = 0;
     ssize_t n;
     int fd;
-    /* Of the first thread alone: that of the process adds up the times of all threads. */
+    /* The file of the first thread: that of the process adds up the times of all threads. */
     snprintf(text, sizeof text, "/proc/self/task/%u/stat", plumb_rt.pid);
     if ((fd = open(text, O_RDONLY | O_CLOEXEC)) < 0)
         return false;
     n = read(fd, text, sizeof text - 1);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
-    /* "pid (name) state ..."; the number of threads is the 17th word behind the state. */
+    /* "pid (name) state ..."; the number of threads is the 17th word after the state. */
     p = strrchr(text, ')');
     if (!p || strncmp(p, ") Z ", 4) != 0)
         return false;
@@ -153,7 +154,7 @@ uint64_t plumb_keeper_look(void)
         return UINT64_MAX;
     if (!is_alone() || pthread_mutex_trylock(&keeper.lock) != 0)
         return LOOK_NS;
-    /* Not waited for: what ends the process asks this thread for the end of the run. */
+    /* Not waited for: exit() asks this thread for the end of the run. */
     PLUMB_RELEASE(keeper.ending, 1);
     keeper.fn = end_process;
     PLUMB_RELEASE(keeper.asked, keeper.asked + 1);

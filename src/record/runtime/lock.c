@@ -18,7 +18,8 @@ __thread bool plumb_snapshot_locked __attribute__((tls_model("initial-exec")));
 
 /* ---- Cancellation ---------------------------------------------------------------------------- */
 
-/* How many locks this thread has or waits for, and how it could be cancelled before. */
+/* The number of locks that this thread holds or waits for, and its cancellation state before
+ * them. */
 static __thread struct {
     uint32_t depth;
     int type;
@@ -31,10 +32,10 @@ static void cancel_later(void)
         deferred.type = type;
 }
 
-/* As the last that a release does: the thread may end here. */
+/* The last call of a release: the thread may end here. */
 static void cancel_again(void)
 {
-    int type = deferred.type; /* a handler's locks change it once there are none */
+    int type = deferred.type; /* a handler's locks change it after the last one is released */
     plumb_order();
     if (--deferred.depth == 0)
         pthread_setcanceltype(type, NULL);
@@ -42,10 +43,11 @@ static void cancel_again(void)
 
 /* ---- Signals --------------------------------------------------------------------------------- */
 
-/* None comes to the thread that has `lock` or waits for it: a handler would find it taken, and one
- * that leaves by a jump would leave it taken for ever. Let through are those of faults, which would
- * end the program without its handlers, and the C library's own two. plumb's own threads block all
- * signals as it is. By the system call, in the kernel's form: 8 bytes a thread instead of 128. */
+/* A thread that holds `lock` or waits for it gets no signals: a handler would find the lock taken,
+ * and one that leaves by a jump would leave it taken for ever. Exceptions are the signals of
+ * faults, which would end the program without its handlers, and the C library's own two. plumb's
+ * own threads always block all signals. Done by the system call, in the kernel's form: 8 bytes a
+ * thread instead of 128. */
 #define BIT(signal) (UINT64_C(1) << ((signal)-1))
 static const uint64_t most_signals =
     ~(BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGSYS) |
@@ -67,8 +69,8 @@ static void signals_on(void)
 
 /* ---- The locks ------------------------------------------------------------------------------- */
 
-/* Said before the lock is taken, taken back after it is let go. A handler that comes before it is
- * said may take the lock itself, or make the thread's record. */
+/* `plumb_locked` is set before the lock is taken and cleared after its release. A handler that runs
+ * before it is set may take the lock itself, or make the thread's record. */
 void plumb_lock(void)
 {
     struct plumb_thread *th;
@@ -103,7 +105,7 @@ void plumb_unlock(void)
     if (locked == 2)
         PLUMB_RELEASE(plumb_tls->busy, 0);
     signals_on();
-    /* Of a handler that came meanwhile; this takes the lock again. */
+    /* The request of a handler that ran in the meantime; this takes the lock again. */
     if (PLUMB_UNLIKELY(PLUMB_LOAD(plumb_rt.debug_asked)) &&
         (asked = __atomic_exchange_n(&plumb_rt.debug_asked, 0, __ATOMIC_ACQ_REL)) != 0)
         plumb_set_debug_points((int)asked - 1);
@@ -165,10 +167,11 @@ void plumb_ledger_unlock(void)
     cancel_again();
 }
 
-/* Of the thread that forks, which has the life lock. */
+/* State of the forking thread, which holds the life lock. */
 static struct {
     bool forking;
-    uint64_t blocked_before; /* that a lock taken meanwhile does not change */
+    uint64_t blocked_before; /* kept apart, because locks that are taken in between would change
+                              * it */
 } around_fork;
 
 void plumb_fork_ledger_lock(void)
@@ -192,7 +195,7 @@ void plumb_fork_ledger_unlock(void)
     end_of_fork();
 }
 
-/* A fork that libc was not told of (a raw system call) finds the locks in any state. */
+/* After a fork that libc does not know of (a raw system call) the locks may be in any state. */
 void plumb_locks_forked(bool interrupted)
 {
     const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
-/* names.h: nodes, pipelines, phases and devices: what the program names, for the life of the
- * process. */
+/* names.h: nodes, pipelines, phases and devices: the objects that the program names, for the life
+ * of the process. */
 #ifndef PLUMB_RECORD_RUNTIME_NAMES_H
 #define PLUMB_RECORD_RUNTIME_NAMES_H
 
@@ -22,12 +22,12 @@ struct plumb_node_entry { /* outlives points and runs */
     uint32_t flags; /* enum plumb_point_flags, of all its points; PLUMB_NODE_SELECTED */
     plumb_device *device;
     struct plumb_node_check *checks; /* of its inputs and outputs (record/stage/check.c) */
-    uint32_t region;                 /* number of the region that it is of; 0: none */
+    uint32_t region;                 /* number of its region; 0: none */
     struct plumb_hooks *hooks;       /* around its runs (record/stage/hook.h); released */
 };
 
 enum {
-    PLUMB_NODE_CHUNK_BITS = 12, /* nodes of a chunk, which is mapped when the first one comes */
+    PLUMB_NODE_CHUNK_BITS = 12, /* nodes of a chunk, which is mapped for its first node */
     PLUMB_NODE_CHUNKS = 1 << (PLUMB_NODE_BITS - PLUMB_NODE_CHUNK_BITS)
 };
 

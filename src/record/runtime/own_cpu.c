@@ -1,7 +1,7 @@
-/* own_cpu.c: processor time of plumb's own threads, as the kernel counts it. A thread has a clock
- * that others can read as long as it lives; what it took is added up when it ends.
+/* own_cpu.c: processor time of plumb's own threads, as counted by the kernel. Other threads can
+ * read a thread's clock while it lives; its time is added to the sum when it ends.
  *
- * The lock is a leaf, held for some clock reads at the most. */
+ * The lock is a leaf, held for some clock reads at most. */
 #include "record/runtime/own_cpu.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 #include "record/runtime/mapping.h"
 
-enum { THREADS = 48 }; /* collectors, and those that write; more are not counted */
+enum { THREADS = 48 }; /* collectors, and the writers; further ones are not counted */
 
 static struct {
     pthread_mutex_t lock;

@@ -17,7 +17,7 @@
 
 enum { DESCRIPTORS_MAX = 65536 };
 
-static uint32_t threads; /* atomic: of plumb's, that run */
+static uint32_t threads; /* atomic: running threads of plumb's */
 static __thread bool is_own __attribute__((tls_model("initial-exec")));
 
 bool plumb_helper_is_me(void)
@@ -89,7 +89,7 @@ void plumb_own_threads_forget(void)
 
 /* ---- Descriptors ----------------------------------------------------------------------------- */
 
-/* The kernel is older than close_range(). */
+/* For kernels without close_range(). */
 static bool leave_one_by_one(int first)
 {
     struct rlimit limit;
@@ -103,8 +103,8 @@ static bool leave_one_by_one(int first)
     return true;
 }
 
-/* A table of this thread's own with nothing in it: whoever reads the other end of a program's pipe
- * waits until all copies are closed. */
+/* The new table is empty: the reader at the other end of a program's pipe waits until all copies of
+ * the descriptor are closed. */
 bool plumb_own_table(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -114,7 +114,8 @@ bool plumb_own_table(void)
 #endif
     if (syscall(SYS_close_range, first, ~0U, CLOSE_RANGE_UNSHARE) < 0 && !leave_one_by_one(first))
         return false;
-    /* What libc writes to 2 as it aborts must not come into a file of ours: here it goes nowhere.
+    /* libc writes to descriptor 2 when it aborts. That must not go into a file of ours, so these
+     * numbers are taken by descriptors that discard it.
      */
     for (int fd = first; fd <= STDERR_FILENO; fd++)
         if (epoll_create1(EPOLL_CLOEXEC) < 0)

@@ -1,6 +1,7 @@
-/* paths.c: the paths of the settings, as this process uses them: expanded and made absolute once,
- * so that a chdir() of the program changes nothing, and never those of another process that got the
- * same settings: a forked child, or another rank. No malloc, because a forked child comes in. */
+/* paths.c: the paths of the settings, as this process uses them. They are expanded and made
+ * absolute once, so a chdir() of the program changes nothing. They differ from those of other
+ * processes with the same settings: a forked child, or another rank. No malloc, because a forked
+ * child calls this. */
 #include "record/runtime/paths.h"
 
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "base/process/rank.h"
 #include "record/runtime/runtime.h"
 
-/* `pattern` expanded; "" and false, and said, when it cannot be. */
+/* Expands `pattern`. On failure reports it, sets `out` to "" and returns false. */
 static bool expand(char *out, size_t size, const char *pattern, const char *else_what)
 {
     struct plumb_expand values;
@@ -34,8 +35,8 @@ static void strip_slashes(char *path)
         path[n - 1] = '\0';
 }
 
-/* `from` in `path` [PLUMB_SETTINGS_PATH], absolute unless the working directory is gone. False: it
- * is too long. */
+/* Copies `from` to `path` [PLUMB_SETTINGS_PATH], made absolute unless the working directory is
+ * gone. Returns false if it is too long. */
 static bool put_absolute(char *path, const char *from)
 {
     size_t n = 0, room = PLUMB_SETTINGS_PATH;
@@ -44,8 +45,8 @@ static bool put_absolute(char *path, const char *from)
     return (size_t)snprintf(path + n, room - n, "%s%s", n ? "/" : "", from) < room - n;
 }
 
-/* Makes `path` [PLUMB_SETTINGS_PATH] absolute, expanded. On trouble it keeps `fallback` and says
- * so.
+/* Expands `path` [PLUMB_SETTINGS_PATH] and makes it absolute. On failure uses `fallback` and
+ * reports that.
  */
 static void resolve(char *path, const char *fallback)
 {
@@ -85,7 +86,7 @@ bool plumb_path_insert(char *path, size_t size, const char *tag)
     return true;
 }
 
-/* A pattern with %p is this process's own anyway, one with %r its rank's. */
+/* A path with %p is already this process's own, one with %r its rank's. */
 static bool tell_apart(char *path, size_t size, const char *pattern)
 {
     struct plumb_rank rank;
@@ -129,7 +130,7 @@ static void resolve_report(void)
                        "no copy of the report is written");
 }
 
-/* "<pid>", as FastVideo has it, to "%p". */
+/* Turns "<pid>", FastVideo's spelling, into "%p". */
 static void resolve_output(void)
 {
     char *path = plumb_rt.settings.activations_output;

@@ -11,10 +11,11 @@
 void plumb_paths_resolve(void); /* of the settings just taken */
 void plumb_paths_forked(void);  /* makes them this child's own */
 
-/* A path of this process's own, absolute, from a pattern of the settings; false, and said together
- * with `none`: it cannot be. */
+/* Makes an absolute path of this process's own from a pattern of the settings. On failure reports
+ * it together with `none` and returns false. */
 bool plumb_path_own(char *out, size_t size, const char *pattern, const char *none);
-/* "a/b.json" and ".7" to "a/b.7.json"; false, and nothing changed: it does not fit. */
+/* Turns "a/b.json" and ".7" into "a/b.7.json". Returns false, with nothing changed, if it does not
+ * fit. */
 bool plumb_path_insert(char *path, size_t size, const char *tag);
 /* Makes the folders that lead to a file. Defined in record/run/dir.c. */
 int plumb_run_make_parents(const char *path, plumb_error *err);

@@ -17,7 +17,7 @@ void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t 
     int fd, n;
     if (!path[0])
         return;
-    /* `plumb record` has made it. A pipe could stop the program, and is none of ours. */
+    /* `plumb record` has made the file. A pipe would not be ours, and could block the program. */
     fd = open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
         return;

@@ -1,4 +1,4 @@
-/* region_state.h: what the runtime and each thread know of regions. Which there are, and being
+/* region_state.h: the state of regions in the runtime and in each thread. Their registry, and being
  * inside one: record/span/region.h. */
 #ifndef PLUMB_RECORD_RUNTIME_REGION_STATE_H
 #define PLUMB_RECORD_RUNTIME_REGION_STATE_H
@@ -9,7 +9,7 @@
 
 enum {
     PLUMB_REGIONS_OPEN = 32,   /* nested in a thread; deeper ones are plain spans */
-    PLUMB_REGIONS_STRANGE = 64 /* names told of as not registered */
+    PLUMB_REGIONS_STRANGE = 64 /* unregistered names that were reported */
 };
 
 struct plumb_region_entry {
@@ -25,8 +25,8 @@ struct plumb_regions {                /* of the runtime */
     uint32_t selection;               /* enum plumb_live_selection, of the run */
     const char *strange[PLUMB_REGIONS_STRANGE];
     uint32_t stranges;
-    uint32_t speaks; /* this process is the one of its machine's ranks that tells of regions */
-    uint64_t told;   /* hash of the list that was complained of last */
+    uint32_t speaks; /* this process is the one rank of its machine that logs regions */
+    uint64_t told;   /* hash of the last list that was reported as wrong */
 };
 struct plumb_region_open { /* of a thread, the outermost first */
     uint32_t depth;        /* of its span */
@@ -40,9 +40,9 @@ struct plumb_region_stack { /* of a thread */
     uint32_t count;
     uint32_t selected; /* of them */
     uint32_t adopted;  /* 1: the thread works below a selected region of another */
-    uint32_t closing;  /* 1: a selected region was left, and the end of its span is still to come */
-    uint32_t seen;     /* 1: it was inside at some time of the ring block that is being filled */
-    uint32_t ended;    /* 1 + index of one that has switched collection off, to be told of */
+    uint32_t closing;  /* 1: a selected region was left, and its span has not ended yet */
+    uint32_t seen;     /* 1: it was inside during part of the ring block that is being filled */
+    uint32_t ended;    /* 1 + index of one that has switched collection off, to be logged */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* run_wanted.h: the run that is wanted opens, and a fork that libc was not told of is noticed.
- * Defined in record/run/run.c and fork.c, and record/control/control.c. */
+/* run_wanted.h: opening the wanted run, and noticing a fork that libc does not know of. Defined in
+ * record/run/run.c and fork.c, and record/control/control.c. */
 #ifndef PLUMB_RECORD_RUNTIME_RUN_WANTED_H
 #define PLUMB_RECORD_RUNTIME_RUN_WANTED_H
 
@@ -8,7 +8,7 @@
 
 int plumb_run_open(void);        /* the wanted run, at the first span */
 void plumb_run_open_early(void); /* the same, perhaps before main(); on the helper */
-/* Has it opened in `ms`, unless somebody has by then. Any thread. */
+/* Has the run opened in `ms`, unless it is open by then. Any thread. */
 void plumb_control_open_later(uint32_t ms);
 
 /* In the child of a fork; `interrupted`: see plumb_threads_forget(). */

@@ -1,5 +1,5 @@
-/* runtime.c: the runtime itself (the one large piece of mutable file-scope state) and storage for
- * what lives as long as the process. How it comes to life is in src/api/record_load.c. */
+/* runtime.c: the runtime itself (the one large piece of mutable file-scope state), and storage for
+ * data that lives as long as the process. It is set up in src/api/record_load.c. */
 #include "record/runtime/runtime.h"
 
 #include <string.h>

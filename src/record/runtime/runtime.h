@@ -1,9 +1,9 @@
-/* runtime.h: the runtime itself: one a process (`plumb_rt`), born when the library is loaded, never
- * destroyed: other people's threads may call it until the process is gone.
+/* runtime.h: the runtime itself: one a process (`plumb_rt`), set up when the library is loaded and
+ * never destroyed, because threads of the program may call it until the process is gone.
  *
  * Locks: lock.h. One mutex, plumb_rt.lock, is for everything slow (registering, carving, switching,
- * starting, stopping). The span path takes it only in the first run of a node on a thread. Nothing
- * calls out (device synchronise, log callback) while holding it. */
+ * starting, stopping). The span path takes it only in the first run of a node on a thread. It is
+ * never held during calls to code outside plumb (device synchronise, log callback). */
 #ifndef PLUMB_RECORD_RUNTIME_RUNTIME_H
 #define PLUMB_RECORD_RUNTIME_RUNTIME_H
 
@@ -38,7 +38,7 @@ struct plumb_runtime {
     uint32_t recording; /* a run is open */
     int32_t rank;       /* of the run; negative: unknown */
     uint32_t debug;
-    uint32_t debug_asked; /* 1 + what a handler that may not take the lock wants `debug` to be */
+    uint32_t debug_asked; /* 1 + the value of `debug` that a handler without the lock asks for */
     uint32_t pid;
     enum plumb_clock_source clock;
     plumb_leaves_fn *leaves; /* the fastest for this processor */
@@ -51,7 +51,7 @@ struct plumb_runtime {
     bool forked;                              /* a forked child of a process that had the runtime */
     char report_pattern[PLUMB_SETTINGS_PATH]; /* PLUMB_TIMING_REPORT as it was given ... */
     char report_base[PLUMB_SETTINGS_PATH];    /* ... and what it is relative to */
-    bool told_idle;                           /* of settings that do nothing */
+    bool told_idle;                           /* settings without effect were reported */
     uint32_t generation;
     bool want_run; /* a run opens with the first span (fork child, PLUMB=1) */
     bool hooked;   /* a node has, or had, hooks */
@@ -76,52 +76,52 @@ struct plumb_runtime {
     struct plumb_environment_copy *environment_before;
     /* threads */
     struct plumb_thread *threads;
-    struct plumb_thread *looked_at; /* whether its thread is gone, last */
+    struct plumb_thread *looked_at; /* the last one whose thread was checked for its end */
     struct plumb_thread *idle;      /* those whose thread has ended */
     pthread_key_t exit_key;
     bool exit_key_made;
     struct plumb_summary_memory *summary_memory;
-    pthread_mutex_t snapshot_lock; /* one summary at a time; the run stays meanwhile */
+    pthread_mutex_t snapshot_lock; /* one summary at a time; the run stays open during it */
     uint64_t overhead_ticks_x1000, overhead_work_ticks_x1000;
-    uint64_t nodes_seen_beyond, pipelines_seen_beyond; /* while no run was open */
+    uint64_t nodes_seen_beyond, pipelines_seen_beyond; /* counted while no run was open */
     uint64_t handlers_turned_away;                     /* while their thread had the lock */
-    uint64_t lost_before; /* spans that came while a run opened, and did not wait; atomic */
+    uint64_t lost_before; /* spans lost while a run opened, because they did not wait; atomic */
     /* collectors */
     uint64_t host_hz; /* ticks a second, as measured last */
     uint64_t flows;   /* of origins, given so far */
-    /* Of src/report, above this layer. Says on stderr what a run holds; `dir` NULL: no directory;
-     * `summary`: with the files of rank_files(). */
+    /* Set by src/api, above this layer. Prints the contents of a run to stderr; `dir` NULL: no
+     * directory; `summary`: with the files of rank_files(). */
     void (*end_block)(const struct plumb_timing *t, const char *dir, bool summary);
-    /* Passes files that belong beside timing.json to `write`, with their names. */
+    /* Passes the files that belong next to timing.json to `write`, with their names. */
     int (*rank_files)(const struct plumb_timing *t, const struct plumb_shape_times *shapes,
                       plumb_write_fn write, void *arg, plumb_error *err);
 };
 
 extern struct plumb_runtime plumb_rt;
-/* facts.c: the environment as it was when the library was loaded, when the run opened, or when
- * the program last asked to record. Never `environ`, which another thread may free. */
+/* facts.c: returns the environment as it was when the library was loaded, when the run opened, or
+ * when the program last asked to record. Never `environ`, which another thread may free. */
 char *const *plumb_environ(void);
-/* Looks again. `direct`: the program called, and so answers for `environ` as it does for getenv().
- * Under life_lock, or before there are threads. */
+/* Reads the environment again. `direct`: the program made the call, and is responsible for races on
+ * `environ`, as it is with getenv(). Under life_lock, or before there are threads. */
 void plumb_environ_look(bool direct);
 
-/* Whether a run is open or opens with the next span. In this order: opening raises `recording`
- * before it lowers `want_run`. */
+/* Returns whether a run is open or opens with the next span. The order of the reads matters: an
+ * opening sets `recording` before it clears `want_run`. */
 static inline bool plumb_wanted(void)
 {
     bool want = PLUMB_ACQUIRE(plumb_rt.want_run);
     return want | (PLUMB_LOAD(plumb_rt.recording) != 0);
 }
 
-/* Counts what a signal handler would have recorded, had it not interrupted its thread where there
- * is no run at hand. The run that ends next has it. */
+/* Counts a record of a signal handler that was dropped, because it interrupted its thread where
+ * there is no run at hand. The next run to end reports it. */
 static inline void plumb_turn_handler_away(void)
 {
     if (plumb_wanted())
         PLUMB_ADD(plumb_rt.handlers_turned_away, 1);
 }
 
-/* The rank that records of single values name: 0 where none is known. */
+/* Returns the rank in records of single values: 0 if it is not known. */
 static inline int32_t plumb_rank_told(void)
 {
     int32_t rank = PLUMB_LOAD(plumb_rt.rank);

@@ -1,16 +1,16 @@
-/* text.c: texts that a program may make up without end: reasons of failures, names of instants,
- * counters, arguments, checkpoints and metrics. Under the runtime's lock, but for
+/* text.c: texts of which a program may make up an unlimited number: reasons of failures, names of
+ * instants, counters, arguments, checkpoints and metrics. Under the runtime's lock, except
  * plumb_thread_name().
  *
- * Names are kept for the run, because a trace refers to them until it is read; they have a
- * sixteenth of the mapping, and those beyond it are "(other)", and counted.
+ * Names are kept for the run, because a trace refers to them until it is read. They have a
+ * sixteenth of the mapping; names that do not fit become "(other)", and are counted.
  *
- * Reasons take turns in slots, because of a reason only the last of a node is shown, and a server
- * that puts a time or an address into each would use up any budget: after that, every node's last
- * reason would be "(other)". A reason has its place in one of many small buckets, by its hash, and
- * the oldest of a full bucket makes room. What referred to that one reads "(other)" instead of the
- * newer text, because a reference also has the turn of its slot. A text inline in each state would
- * never be lost, but frames, undo log, records and trace would have to carry it too. */
+ * Reasons reuse slots. Only the last reason of a node is shown, and a server that puts a time or an
+ * address into each would use up any budget: after that, every node's last reason would be
+ * "(other)". A hash of the reason selects one of many small buckets, and a new reason replaces the
+ * oldest of a full bucket. A reference to the replaced one reads "(other)" instead of the newer
+ * text, because it includes the turn of its slot. A text inline in each state would never be lost,
+ * but frames, undo log, records and trace would have to carry it too. */
 #include <string.h>
 
 #include "base/pages.h"
@@ -41,7 +41,7 @@ uint64_t plumb_text_name(struct plumb_run *run, const char *name)
     return plumb_carve_text(run, "(other)");
 }
 
-/* Without the lock for the few names that a thread uses again and again: that takes system calls.
+/* Avoids the lock, which takes system calls, for the few names that a thread uses repeatedly.
  */
 uint64_t plumb_thread_name(struct plumb_in in, const char *name)
 {
@@ -72,7 +72,8 @@ static uint32_t bucket_count(const struct plumb_run *run)
     return n;
 }
 
-/* The bucket of a hash; once the mapping is full, the next one that is there. NULL: none is. */
+/* Returns the bucket of a hash; once the mapping is full, the next carved one. NULL: there is
+ * none. */
 static struct plumb_why_bucket *bucket_of(struct plumb_run *run, uint64_t hash)
 {
     uint32_t count = bucket_count(run), at = (uint32_t)(hash >> 20) & (count - 1);
@@ -89,7 +90,7 @@ static struct plumb_why_bucket *bucket_of(struct plumb_run *run, uint64_t hash)
     return NULL;
 }
 
-/* As much of a reason as a slot holds, no character cut in two. */
+/* Returns how many bytes of a reason fit into a slot, without cutting a character. */
 static uint32_t bytes_kept(const char *why)
 {
     size_t n = strnlen(why, PLUMB_WHY_BYTES);
@@ -117,7 +118,7 @@ uint64_t plumb_text_why(struct plumb_run *run, const char *why)
         if (w[i].turn && w[i].text.bytes == n && memcmp(w[i].bytes, why, n) == 0)
             return reference(run, &w[i]);
     w += b->turns % WAYS;
-    /* A reader finds no turn, or the old one before the text changes, or the new one after. */
+    /* A reader finds turn 0, or the old turn before the text changes, or the new turn after. */
     PLUMB_STORE(w->turn, 0);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     memcpy(w->bytes, why, n);

@@ -1,8 +1,8 @@
 /* thread.h: the record of a thread.
  *
  * It is private memory of one thread; others read it only where a comment says so. Its `gate` is
- * the one word the span path checks: PLUMB_GATE_OPEN alone means "record". The record reads as zero
- * in a forked child (the kernel wipes it), so that a closed gate is what a child finds. */
+ * the one word that the span path checks: PLUMB_GATE_OPEN alone means "record". In a forked child
+ * the record reads as zero (the kernel wipes it), so the child finds a closed gate. */
 #ifndef PLUMB_RECORD_RUNTIME_THREAD_H
 #define PLUMB_RECORD_RUNTIME_THREAD_H
 
@@ -41,20 +41,20 @@ struct plumb_scope_entry { /* what to restore */
     uint32_t group;
     int64_t step;
     uint32_t path_depth, path_group;
-    uint32_t adopted_run; /* a context of that run: memory and request are restored as well */
+    uint32_t adopted_run; /* run of the adopted context: memory and request are restored as well */
     uint32_t memory;
     uint64_t request;
     uint32_t path[PLUMB_PATH_MAX];
 };
 
-/* What malloc did on a thread since it was last passed on (record/stage/malloc_events.c). */
+/* Malloc events of a thread that have not been passed on yet (record/stage/malloc_events.c). */
 struct plumb_sized_sum {
     uint64_t allocs, alloc_bytes, frees, free_bytes;
 };
 struct plumb_sized_part {
     uint64_t key; /* of a node */
     struct plumb_sized_sum sum;
-    int64_t most; /* the highest that alloc_bytes - free_bytes was */
+    int64_t most; /* the maximum of alloc_bytes - free_bytes */
 };
 enum { PLUMB_SIZED_PARKED = 8 };
 struct plumb_sized {
@@ -65,22 +65,23 @@ struct plumb_sized {
     uint32_t parked_count;
 };
 
-/* A place of the call tree with what the fold needs at hand; one cache line. */
+/* A place of the call tree with the fold's working data; one cache line. */
 struct plumb_tree_node {
     struct plumb_live_tree *live;
     struct plumb_live_state *state; /* of the tree node's key; valid when ready */
     uint64_t key;                   /* group << PLUMB_NODE_BITS | node */
     uint32_t parent;
     uint32_t hint;    /* child visited last */
-    uint32_t next;    /* sibling visited after this one the last time */
+    uint32_t next;    /* sibling that was visited after this one last time */
     uint32_t ready;   /* low half of the number of the first block of the fold in which runs may be
-                         added without a look */
-    uint64_t settled; /* what the state was found settled for (record/span/fold.c); 0: not yet */
+                         added without a check */
+    uint64_t settled; /* the condition that the state was found settled for (record/span/fold.c); 0:
+                       * not yet */
     uint64_t reserved[2];
 };
 
-/* What a child keeps of a thread's record begins a page. Where pages are larger it keeps none, and
- * gives nothing back. */
+/* The part of a thread's record that a child keeps begins a page. On machines with larger pages a
+ * child keeps nothing, and gives nothing back. */
 enum { PLUMB_THREAD_PAGE = 4096 };
 
 enum plumb_busy {
@@ -88,8 +89,8 @@ enum plumb_busy {
     PLUMB_BUSY_LOCKED = 2     /* only holds the lock, or waits for it */
 };
 
-/* Of a stack, and what is asked about it: by its thread, which waits for `answered`, and writes no
- * more until then (record/trace/stack.c). */
+/* The range of a stack, and the request for it. Its thread asks, waits for `answered`, and does not
+ * change the request until then (record/trace/stack.c). */
 struct plumb_stack_range {
     uintptr_t begin, end, readable_end; /* its mapping; 0: there is no walk */
     uint32_t asked, answered;           /* atomic */
@@ -104,7 +105,7 @@ struct plumb_unhook {
     uint32_t node;
 };
 
-/* A name that the thread used, and where it is in the mapping of a run. */
+/* A name that the thread has used, and its offset in the mapping of a run. */
 struct plumb_known_name {
     uint64_t hash, off;
     uint32_t generation;
@@ -115,29 +116,29 @@ struct plumb_thread {
     uint32_t gate;   /* enum plumb_gate; others set and clear bits */
     uint32_t busy;   /* enum plumb_busy; others read it */
     uint64_t *head;  /* next word of the ring block */
-    uint64_t *limit; /* before it there is room for a begin: on the stack, and for its end too */
+    uint64_t *limit; /* below it a begin and its end fit, in the block and on the stack */
     uint64_t *end;   /* where the block ends */
     uint64_t base;   /* ticks that the block's records count from */
-    /* The spans that are open. A handle is the address of the span's begin record: unlike among all
-     * threads, and never the address of another open span. */
-    uint64_t *top; /* the innermost; open[0], which no handle equals, when there is none */
+    /* The open spans. A handle is the address of the span's begin record, which is unique among the
+     * open spans of all threads. */
+    uint64_t *top; /* the innermost; without one open[0], which no handle equals */
     uint64_t open[PLUMB_DEPTH_MAX + 1];
     /* the fold */
-    uint32_t generation; /* of the run it is attached to: the pointers end with that */
-    uint32_t frozen;     /* held in our signal handler, never to go on */
+    uint32_t generation; /* of the run it is attached to: the pointers are valid in that run */
+    uint32_t frozen;     /* held in our signal handler, from which it never continues */
     struct plumb_live_thread *live;
     struct plumb_live_state *last_state; /* end of the block's list */
     uint64_t *block;
-    uint64_t number;  /* of that block; released: those before it are whole */
-    uint64_t sampled; /* the newest block with a device's sample; 0: none. Atomic */
-    uint32_t batch,
-        most; /* blocks that are folded together, and that may wait for it (record/span/ring.c) */
+    uint64_t number;      /* of that block; released: earlier blocks are complete */
+    uint64_t sampled;     /* the newest block with a device's sample; 0: none. Atomic */
+    uint32_t batch, most; /* blocks that are folded together, and that may wait for a fold
+               * (record/span/ring.c) */
     uint32_t tree_count;
     uint32_t other_tree_node;
-    uint32_t held; /* record/span/thread_lock.h: somebody folds or copies; atomic */
+    uint32_t held; /* record/span/thread_lock.h: a thread folds or copies; atomic */
     struct plumb_live_queue *queue; /* of the trace; NULL: none */
-    struct plumb_caller caller;     /* that a begin came from, for its call stack */
-    struct plumb_stack_range stack; /* that it was on last */
+    struct plumb_caller caller;     /* of a begin, for its call stack */
+    struct plumb_stack_range stack; /* the last one that it was on */
     uint32_t queue_path;            /* adopted path when the block began */
     uint32_t queue_paths[PLUMB_TRACE_PATH];
     /* the rest */
@@ -163,31 +164,30 @@ struct plumb_thread {
     uint32_t
         nvtx_depth; /* ranges pushed and not popped: one for each open span (record/trace/nvtx.h) */
     struct plumb_thread *next_idle;
-    /* Of the block that a trace loses (record/trace/trace.c): too large for the stacks of small
-     * threads. */
+    /* Counts of the block that a trace loses (record/trace/trace.c): too large for small stacks. */
     struct {
         struct plumb_trace_drops drops;
         struct plumb_trace_stack stack;
     } losing;
-    /* Pages that a forked child keeps, to give back what it has no use for (fork_release.c). A
-     * child may be forked between any two of their owner's stores: a pointer that is set here is
-     * mapped, for as many bytes as its capacity says or more. */
+    /* Pages that a forked child keeps, to release the memory that it does not need
+     * (fork_release.c). A fork may come between any two stores of their owner: a pointer that is
+     * set here is mapped, for at least as many bytes as its capacity. */
     _Alignas(PLUMB_THREAD_PAGE) struct plumb_tree_node *tree; /* the fold's */
     uint32_t tree_cap;
-    bool wiped;                      /* the kernel wipes what lies before on fork */
-    bool taken;                      /* no longer idle, and nobody's yet */
+    bool wiped;                      /* the kernel wipes the part before this on fork */
+    bool taken;                      /* no longer idle, and not a thread's yet */
     struct plumb_map tree_node_of;   /* parent << 36 | key -> place + 1 */
     struct plumb_map state_of;       /* channel << 36 | key -> state */
     struct plumb_sched_watch *sched; /* record/collect/sched.h: its switches; NULL: not watched */
     struct plumb_active_spans
-        *active; /* record/trace/active_steps.c's, once there was a run with steps */
+        *active; /* record/trace/active_steps.c's, after the first run with steps */
     struct plumb_stage_run *stage;             /* [PLUMB_STAGES_MAX], made at the first */
-    struct plumb_pack *pack[PLUMB_STAGES_MAX]; /* inputs and outputs of each, made when told */
+    struct plumb_pack *pack[PLUMB_STAGES_MAX]; /* inputs and outputs of each, made at the first */
     struct plumb_thread *next;                 /* of all records */
 };
 enum { PLUMB_THREAD_WIPED = offsetof(struct plumb_thread, tree) /* bytes */ };
 
-/* What plumb_enter() hands out: the calling thread, and the open run, which stays until
+/* The result of plumb_enter(): the calling thread, and the open run, which stays until
  * plumb_leave(). There is no other way from a thread to a run. */
 struct plumb_in {
     struct plumb_thread *th;
@@ -196,7 +196,7 @@ struct plumb_in {
 
 extern __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
 
-/* Whether its thread may record into the open run. Inside enter it stays so. */
+/* Returns whether its thread may record into the open run. That does not change inside enter. */
 static inline bool plumb_is_attached(const struct plumb_thread *th)
 {
     return (PLUMB_LOAD(th->gate) & (PLUMB_GATE_OPEN | PLUMB_GATE_ENDED)) == PLUMB_GATE_OPEN;
@@ -210,37 +210,40 @@ static inline uint32_t plumb_depth(const struct plumb_thread *th)
 /* ---- record/span/thread.c -------------------------------------------------------------------- */
 
 struct plumb_thread *plumb_thread_self(void); /* the record, made when missing; NULL: no memory */
-int plumb_thread_attach(struct plumb_thread *th); /* to the open run; < 0: none, or no room */
-/* The same, but no run is opened for it, and a fork that nobody told of is none of its business:
- * PLUMB_ERR_STATE. */
+int plumb_thread_attach(struct plumb_thread *th); /* to the open run; < 0: none, or it is full */
+/* The same, but returns PLUMB_ERR_STATE instead of opening a run or handling a fork that libc does
+ * not know of. */
 int plumb_thread_attach_open(struct plumb_thread *th);
 int plumb_thread_attach_to(struct plumb_thread *th, struct plumb_run *run); /* under the lock */
 void plumb_thread_gate(struct plumb_thread *th); /* recomputes the gate; under the lock */
 struct plumb_thread *plumb_thread_new(void);
-/* fork_release.c: with what it owns. Nobody may have it. */
+/* fork_release.c: unmaps the record and the memory that it owns. It must not be any thread's. */
 void plumb_thread_free(struct plumb_thread *th);
 /* In the child that fork() made, before plumb_run_forked(), unless this thread was interrupted in
  * plumb: unmaps the private memory of the parent's run and of the parent's other threads. */
 void plumb_give_back(void);
-/* In a forked child. `interrupted`: what this thread was doing in plumb goes on with its record. */
+/* In a forked child. `interrupted`: interrupted code of plumb continues on this thread, with its
+ * record. */
 void plumb_threads_forget(bool interrupted);
-/* Around a fork of a thread that was interrupted in plumb: the child keeps its record, or not. */
+/* Around a fork of a thread that was interrupted in plumb: sets whether the child keeps its
+ * record. */
 void plumb_thread_keep(struct plumb_thread *th, bool keep);
 void plumb_thread_release(struct plumb_thread *th);
 bool plumb_thread_is_gone(const struct plumb_thread *th); /* ended, without or within plumb */
-/* Who closes waits for all threads together no longer than this. A busy machine may keep a thread
- * from running for a few hundred milliseconds; the rest is room. */
+/* A closing run waits at most this long for all threads together. A busy machine may keep a thread
+ * from running for a few hundred milliseconds; the rest is a margin. */
 enum { PLUMB_LEAVE_WAIT_MS = 2000 };
-/* Waits until the thread is not in the runtime any more, or `deadline_ns` of CLOCK_MONOTONIC has
- * come. True: it is out, or will never go on from where it is (held in our signal handler,
- * or ended by an asynchronous cancellation), so that the reader makes good what it was doing. False
- * too for the calling thread, when it is inside. */
+/* Waits until the thread is not in the runtime any more, or until `deadline_ns` of CLOCK_MONOTONIC.
+ * Returns true if it is out, or will never continue (held in our signal handler, or ended by an
+ * asynchronous cancellation); then the reader repairs its data. Returns false for the calling
+ * thread if it is inside. */
 bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns);
-/* What any thread of the process did before is seen by the caller; what it does from then on, is
- * done in sight of what the caller did before. Ends and stops use it: too slow for a summary. */
+/* A memory barrier on all threads of the process: the caller sees their earlier stores, and they
+ * see the caller's. Used by ends and stops; too slow for a summary. */
 void plumb_barrier(void);
 
-/* Before a fold: whether the block may hold what the trace is kept to. What is left out is counted.
+/* Before a fold: returns whether the block may hold spans that the trace selects. Counts the spans
+ * that are left out.
  */
 bool plumb_regions_want_block(struct plumb_in in);
 

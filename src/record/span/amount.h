@@ -1,6 +1,6 @@
-/* amount.h: what samples change in a thread's statistics of a key and at a node of its call tree.
- * On the thread itself, in a fold that has saved both before (fold.c). Inlined: most of a fold's
- * time is spent here. */
+/* amount.h: adds samples to a thread's statistics of a key and to a node of its call tree. On the
+ * thread itself, in a fold that has saved both before (fold.c). Inlined: most of a fold's time is
+ * spent here. */
 #ifndef PLUMB_RECORD_SPAN_AMOUNT_H
 #define PLUMB_RECORD_SPAN_AMOUNT_H
 
@@ -19,7 +19,7 @@ static PLUMB_COLD void plumb_bucket_carry(struct plumb_live_state *st, uint32_t 
             best = i;
             break;
         }
-        /* A free place is as good as a match; with none left, 2^32 samples move to a neighbour. */
+        /* A free entry serves as well as a match; without one, 2^32 samples move to a neighbour. */
         if (d < distance) {
             distance = d;
             best = i;
@@ -30,7 +30,7 @@ static PLUMB_COLD void plumb_bucket_carry(struct plumb_live_state *st, uint32_t 
     st->carry[best].wraps++;
 }
 
-/* What `n` samples of one key amount to, but for their squares. */
+/* The sums of `n` samples of one key, without their squares. */
 struct plumb_amount {
     uint64_t n, total, self, min, max, last, last_at;
 };
@@ -69,9 +69,9 @@ static PLUMB_ALWAYS_INLINE void plumb_add_amount(struct plumb_live_state *st,
     t->self += a->self;
 }
 
-/* A bucket that was empty: the first sample of its line, perhaps, or it has wrapped. The set of
- * lines is looked at in no other case: a process that is killed before it has the line, has a
- * sample in the buckets that its undone count has not, and the reader then makes the set again. */
+/* Called for a bucket that was 0: its line may be new, or the bucket has wrapped. The set of lines
+ * is updated only here. If the process is killed before the set has the line, the buckets have a
+ * sample more than the undone count, and the reader makes the set again. */
 static PLUMB_COLD void plumb_bucket_met(struct plumb_live_state *st, uint32_t index)
 {
     if (st->buckets[index] == 0)

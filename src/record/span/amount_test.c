@@ -1,4 +1,4 @@
-/* What samples change: the sums carry, and the set of lines follows the buckets. */
+/* Adding samples: the sums carry, and the set of lines follows the buckets. */
 #include "record/span/amount.h"
 
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static struct plumb_live_state st; /* zero when a test begins */
+static struct plumb_live_state st; /* zero at the begin of a test */
 
 static int clear(void **state)
 {

@@ -1,7 +1,7 @@
-/* async.c: spans begun on one thread and ended on another. Their slots lie in the live mapping, so
- * that the open ones are known after a crash; free slots form a stack whose head carries a tag
- * against reuse between read and exchange. A chunk of slots is carved, under the lock, when the
- * stack runs empty. */
+/* async.c: spans begun on one thread and ended on another. Their slots are in the live mapping, so
+ * the open ones are known after a crash. Free slots form a stack, whose head has a tag against
+ * reuse between read and exchange. A chunk of slots is carved, under the lock, when the stack runs
+ * empty. */
 #include "record/runtime/async.h"
 #include "base/log.h"
 #include "record/runtime/carve.h"
@@ -28,7 +28,7 @@ static void push(struct plumb_run *run, uint32_t i)
                                           __ATOMIC_ACQUIRE));
 }
 
-/* Index + 1 of a free slot, 0: none. */
+/* Takes a free slot. Returns its index + 1, or 0. */
 static uint32_t pop(struct plumb_run *run)
 {
     uint64_t head = PLUMB_ACQUIRE(run->async_head), next;
@@ -58,7 +58,8 @@ static bool more(struct plumb_run *run)
     return off != 0;
 }
 
-/* The tool is called outside; what it said is kept if the span's run is still there. */
+/* The tool is called outside the runtime; the range that it returns is kept if the span's run is
+ * still there. */
 static PLUMB_COLD void begin_range(plumb_async span, uint32_t node, int64_t step)
 {
     uint64_t range = plumb_nvtx_start(node, step);
@@ -107,7 +108,7 @@ plumb_async plumb_async_begin_stage(plumb_node node, const struct plumb_live_asy
     }
     PLUMB_STORE(a->begin_ticks, plumb_ticks_from(in.th->clock));
     PLUMB_RELEASE(a->state, generation << 1 | PLUMB_ASYNC_OPEN);
-    /* The run's generation in the handle: one left over from an earlier run ends nothing. */
+    /* The handle has the run's generation: one from an earlier run ends nothing. */
     span.id =
         (uint64_t)(in.run->generation & 0xffff) << 48 | (uint64_t)(generation & 0xffff) << 32 | i;
     int64_t step = in.th->step;
@@ -117,7 +118,7 @@ plumb_async plumb_async_begin_stage(plumb_node node, const struct plumb_live_asy
     return span;
 }
 
-/* The slot of an open span, and its state; NULL: the handle is stale. */
+/* Returns the slot of an open span, and its state; NULL if the handle is stale. */
 static struct plumb_live_async *open_slot(struct plumb_run *run, plumb_async span, uint32_t *state)
 {
     uint32_t i = (uint32_t)span.id - 1;
@@ -145,7 +146,7 @@ static void copy(struct plumb_live_async *out, const struct plumb_live_async *a)
     out->rss = PLUMB_LOAD(a->rss);
 }
 
-/* Returns the range that the span was as well. `was` is what its slot held, with no flags when this
+/* Returns the span's range in the tool. `was` gets the contents of its slot, without flags if this
  * is not its end. */
 static uint64_t end(struct plumb_in in, plumb_async span, uint32_t mark, const char *why,
                     uint64_t now, struct plumb_live_async *was)
@@ -180,13 +181,13 @@ static uint64_t end(struct plumb_in in, plumb_async span, uint32_t mark, const c
     }
     plumb_wide(in, PLUMB_WIDE_SAMPLE, sample, payload, sample == PLUMB_SAMPLE_ASYNC ? 3 : 4);
     plumb_order();
-    /* Closed, and of the next generation. */
+    /* Closes the slot, and begins its next generation. */
     PLUMB_RELEASE(a->state, (state + 1) & (PLUMB_ASYNC_ENDING - 1u));
     push(run, i);
     return range;
 }
 
-/* The node of an open span that is a stage; 0: it is not. */
+/* Returns the node of an open span that is a stage, otherwise 0. */
 static plumb_node stage_node(plumb_async span)
 {
     const struct plumb_live_async *a;

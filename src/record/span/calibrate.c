@@ -1,7 +1,7 @@
-/* calibrate.c: what a span costs, measured once per process on a run of its own in private memory,
- * with nothing but what the span path needs: in a tight loop, and between pieces of work that leave
- * nothing of plumb's in the first-level cache, as work does that is worth timing. The second is the
- * difference of two times a hundred times as long, so each is the least of several. */
+/* calibrate.c: the cost of a span, measured once per process on a separate run in private memory
+ * that has only what the span path needs. It is measured in a tight loop, and between pieces of
+ * work that evict plumb's data from the first-level cache, as real work does. The second is the
+ * difference of two times that are a hundred times as long, so each is the minimum of several. */
 #include "record/span/calibrate.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static bool scratch_open(struct plumb_run *run)
     return true;
 }
 
-/* Writes, so that lines of others' have to leave. */
+/* Writes, so that other lines are evicted. */
 static void touch(void *memory)
 {
     volatile uint64_t *at = memory;
@@ -59,7 +59,7 @@ static void measure(struct plumb_in in)
     if (memory)
         plumb_pages_unmap(memory, LINES * 64);
     plumb_rt.overhead_ticks_x1000 = loop;
-    /* A disturbed difference is not less than what the loop showed. */
+    /* If the difference is disturbed, the cost in the loop is its lower bound. */
     plumb_rt.overhead_work_ticks_x1000 = with > without + loop ? with - without : loop;
 }
 

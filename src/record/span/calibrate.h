@@ -1,8 +1,8 @@
-/* calibrate.h: what a span costs. */
+/* calibrate.h: the cost of a span. */
 #ifndef PLUMB_RECORD_SPAN_CALIBRATE_H
 #define PLUMB_RECORD_SPAN_CALIBRATE_H
 
-/* Measures plumb_rt.overhead_ticks_x1000 and its like, once a process. */
+/* Measures plumb_rt.overhead_ticks_x1000 and overhead_work_ticks_x1000, once a process. */
 void plumb_calibrate(void);
 
 #endif

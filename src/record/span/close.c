@@ -1,9 +1,8 @@
 /* close.c: ends spans that their program left open: an outer one has ended, or their thread has.
  *
- * One record can close all of them, but a block may end no more runs than one of plain records
- * does: the undo log, the log of what a trace lost and the tables that count it have room for so
- * many. So they are closed in pieces, and the record of a piece is as many words long as it ends
- * spans.
+ * One record could close all of them. But the undo log, the log of a trace's losses and the tables
+ * that count them are sized for the runs that a block of plain records can end. So the spans are
+ * closed in pieces, and the record of a piece has as many words as it ends spans.
  */
 #include "record/runtime/enter.h"
 #include "record/runtime/thread.h"

@@ -1,6 +1,6 @@
-/* count.c: named counters, of a pipeline and of the nodes in which they were raised. Two atomic
- * adds each in the live mapping; looking the name up walks a list that only grows at its head,
- * without a lock. */
+/* count.c: named counters, of a pipeline and of the nodes in which they were raised. Each raise is
+ * two atomic adds in the live mapping. Looking the name up walks a list that only grows at its
+ * head, without a lock. */
 #include <string.h>
 
 #include "record/collect/collector.h"
@@ -47,7 +47,7 @@ static struct plumb_live_count *make(struct plumb_run *run, const char *name, ui
     return c;
 }
 
-/* NULL: there is no room for another one, which is counted. */
+/* Returns the counter; NULL if it is new and does not fit, which is counted. */
 static struct plumb_live_count *get(struct plumb_run *run, const char *name, uint32_t pipeline,
                                     uint32_t within)
 {

@@ -1,5 +1,5 @@
-/* first_use.c: see first_use.h. Objects are carved and published under the lock; the maps that find
- * them again are the thread's own. */
+/* first_use.c: see first_use.h. Objects are carved and published under the lock; the maps that look
+ * them up are the thread's own. */
 #include "record/runtime/first_use.h"
 
 #include <string.h>
@@ -52,9 +52,10 @@ static struct plumb_live_state *state_carve(struct plumb_in in, uint64_t key, ui
         st->flags |= PLUMB_STATE_P2;
     if (plumb_map_put(&th->state_of, ((uint64_t)channel << 40 | key) + 1, off) < 0)
         return NULL;
-    /* The count first: it bounds the walk along the list, whose oldest state must not fall off. */
+    /* The count first: it bounds the walk along the list, which must reach the oldest state. */
     PLUMB_RELEASE(th->live->states, th->live->states + 1);
-    /* At the end of the list: when the mapping grows in memory only, a kill cuts the newest off. */
+    /* At the end of the list: if the mapping grows only in memory, a kill loses the newest
+     * states. */
     if (th->last_state)
         PLUMB_RELEASE(th->last_state->next_off, off);
     else

@@ -3,14 +3,15 @@
  * Invariants
  *   - Between two folds live->folding == live->folded, and states, tree and context hold exactly
  *     the blocks up to `folded`.
- *   - During a fold everything it changes has been copied to the undo log before, so that a reader
- *     of a dead process can put it back (live/read.c) and replay the blocks.
- *   - Whoever folds holds the thread (thread_lock.h), and so does whoever else reads these fields
- *     while the process lives, so that stores are plain.
- *   - One fold takes as many blocks as the undo log has room for, and saves each state, tree node
- *     and frame once for all of them.
- * Locks: that one, which is free unless somebody else folds or copies the thread; and the runtime's
- * when a key, state or tree node is met for the first time on this thread (first_use.c). */
+ *   - A fold copies all data to the undo log before it changes it, so a reader of a dead process
+ *     can restore it (live/read.c) and replay the blocks.
+ *   - A thread that folds holds the folded thread (thread_lock.h), and so does every other reader
+ *     of these fields while the process lives, so stores are plain.
+ *   - One fold takes as many blocks as fit into the undo log, and saves each state, tree node and
+ *     frame once for all of them.
+ * Locks: that one, which is free unless another thread folds or copies the thread; and the
+ * runtime's when a key, state or tree node is met for the first time on this thread
+ * (first_use.c). */
 #include "record/span/fold.h"
 
 #include <string.h>
@@ -33,8 +34,8 @@ struct fold {
     struct plumb_thread *th;
     struct plumb_run *run;
     struct plumb_live_undo *undo;
-    uint64_t oldest;         /* no span that this fold ends began before */
-    uint64_t calm;           /* what calm_of() gave for the pipeline looked up last */
+    uint64_t oldest;         /* lower bound of the begins of all spans that this fold ends */
+    uint64_t calm;           /* result of calm_of() for the pipeline looked up last */
     uint32_t pipeline_index; /* of that one */
     uint32_t number;         /* low half of the first block's */
 };
@@ -63,7 +64,7 @@ static void state_reset(struct plumb_live_state *st, uint32_t generation)
     memset(&st->p2, 0, sizeof st->p2);
     memset(st->carry, 0, sizeof st->carry);
     st->flags &= ~(uint32_t)PLUMB_STATE_SETTLED;
-    /* Last: a reader takes a state of an older generation for empty. */
+    /* Last: readers treat a state of an older generation as empty. */
     PLUMB_RELEASE(st->reset_generation, generation);
 }
 
@@ -73,8 +74,8 @@ static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_sta
     struct plumb_live_undo *u = f->undo;
     struct plumb_undo_state *save = &u->state[u->states];
     struct plumb_undo_rest *rest = &u->rest[u->states];
-    /* Cannot be: undo_has_room(). A state that is not saved would be counted twice by who reads the
-     * mapping of a process that was killed in this fold, and nothing else. */
+    /* Impossible: undo_has_room(). If the process were killed in this fold, the reader would count
+     * an unsaved state twice; there is no other harm. */
     if (PLUMB_UNLIKELY(u->states >= PLUMB_UNDO_STATES))
         return;
     save->state_off = plumb_off_of(f->run, st) | (full ? PLUMB_UNDO_FULL : 0);
@@ -98,11 +99,11 @@ static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_sta
     st->undo_block = f->number;
 }
 
-/* The same for whatever may come. A reset is not undone: putting back an older generation's figures
- * would only be dropped again, so they are cleared before they are saved. What this fold has saved
- * before is left to the next one: the reset came within this fold, so after every run of its
- * blocks, tree nodes that are ready go on adding to the state, and the save would bring the figures
- * back. */
+/* The same for any change. A reset is not undone: restored figures of an older generation would
+ * only be dropped again, so they are cleared before they are saved. A state that this fold has
+ * already saved is left to the next fold. The reset came during this fold, so after every run of
+ * its blocks. Tree nodes that are ready continue to add to the state, and an undo would bring the
+ * old figures back. */
 static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, uint32_t group)
 {
     uint32_t generation = PLUMB_ACQUIRE(plumb_pipeline_of_group(f->run, group)->reset_generation);
@@ -117,8 +118,7 @@ static PLUMB_COLD void state_touch(struct fold *f, struct plumb_live_state *st, 
     }
 }
 
-/* `generation`: of the state that goes with the tree node. A reset is not undone, as with
- * states. */
+/* `generation`: that of the tree node's state. A reset is not undone, as with states. */
 static PLUMB_ALWAYS_INLINE void tree_touch(struct fold *f, struct plumb_live_tree *t,
                                            uint32_t place, uint32_t generation)
 {
@@ -138,7 +138,8 @@ static PLUMB_ALWAYS_INLINE void tree_touch(struct fold *f, struct plumb_live_tre
 
 /* ---- Samples --------------------------------------------------------------------------------- */
 
-/* Whether skip_first_n takes this sample. Shared by the threads of a key, so exact for the key. */
+/* Returns whether skip_first_n takes this sample. The count is shared by the threads of a key, so
+ * it is exact for the key. */
 static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st,
                              const struct plumb_ended *e)
 {
@@ -161,13 +162,13 @@ static PLUMB_COLD bool skips(struct fold *f, struct plumb_live_state *st,
             return true;
         }
     }
-    /* Counting has begun: a skip that is raised later takes nothing away. */
+    /* Counting has begun: raising skip_first_n later does not skip more. */
     __atomic_fetch_or(taken, PLUMB_KEY_SETTLED, __ATOMIC_RELAXED);
     st->flags |= PLUMB_STATE_SETTLED;
     return false;
 }
 
-/* The state that takes a key's runs; NULL: none can be had, which is counted. */
+/* Returns the state for a key's runs; NULL if it cannot be made, which is counted. */
 static struct plumb_live_state *state_find(struct fold *f, const struct plumb_ended *e)
 {
     uint64_t other = plumb_key(plumb_key_group(e->key) & 0xff00u, PLUMB_NODE_OTHER);
@@ -181,7 +182,7 @@ static struct plumb_live_state *state_find(struct fold *f, const struct plumb_en
 
 /* ---- The careful way: a key's first run in a fold, and everything out of the ordinary ------- */
 
-/* Rows stand in the order of their earliest runs, since the last reset. */
+/* Rows are in the order of their earliest runs since the last reset. */
 static void key_met(struct plumb_live_key *k, uint64_t begin_ticks, uint64_t reset_ticks)
 {
     uint64_t first = PLUMB_LOAD(k->first_ticks);
@@ -191,7 +192,7 @@ static void key_met(struct plumb_live_key *k, uint64_t begin_ticks, uint64_t res
         continue;
 }
 
-/* The state `st` for a run, saved for undo; NULL: the run leaves nothing. */
+/* Returns the state `st`, saved for undo, for a run; NULL if the run does not count. */
 static struct plumb_live_state *state_open(struct fold *f, struct plumb_live_state *st,
                                            const struct plumb_ended *e)
 {
@@ -203,8 +204,8 @@ static struct plumb_live_state *state_open(struct fold *f, struct plumb_live_sta
     if (st->undo_full != f->number)
         state_touch(f, st, group);
     reset_ticks = PLUMB_LOAD(p->reset_ticks);
-    /* Begun before the last reset: belongs to what was dropped. So does all that a reset finds in
-     * the middle of its fold. */
+    /* A run that began before the last reset belongs to the dropped figures. So do all runs of a
+     * fold in which a reset comes. */
     if (e->begin_ticks < reset_ticks || st->reset_generation != PLUMB_ACQUIRE(p->reset_generation))
         return NULL;
     if (st->count == 0)
@@ -217,7 +218,7 @@ static struct plumb_live_state *state_for(struct fold *f, const struct plumb_end
     return state_open(f, state_find(f, e), e);
 }
 
-/* Whether skip_first_n will take the run of the state's key that is open now. */
+/* Returns whether skip_first_n will take the run of the state's key that is open now. */
 static bool will_skip(const struct fold *f, const struct plumb_live_state *st,
                       const struct plumb_ended *e)
 {
@@ -228,7 +229,7 @@ static bool will_skip(const struct fold *f, const struct plumb_live_state *st,
     return !(taken & PLUMB_KEY_SETTLED) && taken < plumb_live_skip_at(p, e->end_ticks);
 }
 
-/* Adds one sample to `st` and to place `place` (0: none). False: skip_first_n took it. */
+/* Adds one sample to `st` and to place `place` (0: none). Returns false if skip_first_n took it. */
 static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
                     const struct plumb_ended *e)
 {
@@ -252,9 +253,9 @@ static bool add_one(struct fold *f, struct plumb_live_state *st, uint32_t place,
     return true;
 }
 
-/* Who has the thread's block and the generation of a pipeline: as long as both stay, so does what
- * settled() has found out. 0: no run of this fold may go the short way, because a reset lies
- * within. */
+/* Combines the owner of the thread's block and the generation of a pipeline: the result of
+ * settled() is valid as long as both stay. 0: no run of this fold may take the short path, because
+ * a reset came during it. */
 static uint64_t calm_of(const struct fold *f, uint32_t group)
 {
     const struct plumb_live_pipeline *p = plumb_pipeline_of_group(f->run, group);
@@ -264,17 +265,17 @@ static uint64_t calm_of(const struct fold *f, uint32_t group)
     return (uint64_t)f->th->live->generation << 32 | generation;
 }
 
-/* Nothing is skipped any more, the first samples are past, this thread is counted. Only a reset, of
- * another generation, makes that untrue. */
+/* Returns whether nothing is skipped any more, the first samples are past, and this thread is
+ * counted. That stays true until a reset, which begins another generation. */
 static PLUMB_COLD bool settled(const struct fold *f, const struct plumb_live_state *st)
 {
     return st->flags & PLUMB_STATE_SETTLED && st->count >= PLUMB_EXACT &&
            st->thread_generation == f->th->live->generation;
 }
 
-/* Whether the rest of the fold's runs at this place may go the short way, and if so, saves what
- * they change. A place knows what it was settled for: the state then need not be asked, which
- * would take another line of the cache. */
+/* Returns whether the rest of the fold's runs at this place may take the short path, and if so,
+ * saves the data that they change. A place remembers the condition it was settled for, which avoids
+ * a read of another cache line in the state. */
 static __attribute__((noinline)) bool make_ready(struct fold *f, uint32_t place)
 {
     struct plumb_tree_node *p = &f->th->tree[place];
@@ -294,7 +295,7 @@ static __attribute__((noinline)) bool make_ready(struct fold *f, uint32_t place)
         p->settled = f->calm;
     }
     if (PLUMB_UNLIKELY(f->undo->states == PLUMB_UNDO_STATES || f->undo->trees == PLUMB_UNDO_TREES))
-        return false; /* cannot be: undo_has_room() */
+        return false; /* impossible: undo_has_room() */
     if (st->undo_block != f->number)
         state_save(f, st, false);
     if (p->live->undo_block != f->number)
@@ -309,7 +310,7 @@ static __attribute__((noinline)) void ended_carefully(struct fold *f, const stru
     if (!st)
         return;
     add_one(f, st, e->tree, e);
-    /* States of "(other)" are not remembered: memory may come back. */
+    /* States of "(other)" are not cached: memory may become available again. */
     if (e->tree && plumb_map_get(&f->th->state_of, e->key + 1) == plumb_off_of(f->run, st))
         f->th->tree[e->tree].state = st;
 }
@@ -320,8 +321,8 @@ static PLUMB_ALWAYS_INLINE uint32_t on_enter(void *self, uint32_t parent, uint64
 {
     struct plumb_thread *th = ((struct fold *)self)->th;
     struct plumb_tree_node *tree = th->tree;
-    /* Pipelines run their children in the same order again and again: what followed the last child
-     * the last time is right nearly always. */
+    /* Pipelines run their children in the same order every time: the child that followed the last
+     * one last time is nearly always right. */
     uint32_t last = tree[parent].hint, guess = tree[last].next;
     if (PLUMB_UNLIKELY(tree[guess].key != key || tree[guess].parent != parent)) {
         guess = plumb_tree_first_use(in_of(self), parent, key, false);
@@ -335,7 +336,7 @@ static PLUMB_ALWAYS_INLINE uint32_t on_enter(void *self, uint32_t parent, uint64
     return guess;
 }
 
-/* One sample of a place that is ready. */
+/* Adds one sample to a place that is ready. */
 static PLUMB_ALWAYS_INLINE void add_ready(const struct plumb_tree_node *p, uint64_t value,
                                           uint64_t own, uint64_t end_ticks)
 {
@@ -353,7 +354,7 @@ static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_live_fra
 {
     struct fold *f = self;
     struct plumb_tree_node *p = &f->th->tree[frame->tree];
-    (void)outermost; /* the tree node tells */
+    (void)outermost; /* the tree node has it */
     if ((PLUMB_LIKELY(p->ready == f->number) || make_ready(f, frame->tree)) &&
         PLUMB_LIKELY(value >> PLUMB_FAR_BITS == 0)) {
         add_ready(p, value, own, end_ticks);
@@ -369,7 +370,7 @@ static PLUMB_ALWAYS_INLINE void on_ended(void *self, const struct plumb_live_fra
     }
 }
 
-/* Leaves until the tree node is ready; returns how many it took. */
+/* Adds leaves until the tree node is ready. Returns how many it took. */
 static __attribute__((noinline)) uint32_t leaves_carefully(struct fold *f, uint32_t place,
                                                            uint64_t key, uint64_t base,
                                                            const uint64_t *words, uint32_t pairs,
@@ -400,9 +401,9 @@ static __attribute__((noinline)) void estimate_row(struct plumb_live_state *st,
     plumb_p2_add_row(&st->p2, lasted, pairs);
 }
 
-/* A row worth more than a call: its figures first, several at a time, then its buckets. In one loop
- * each sample would wait for the bucket of the one before, which is the same more often than not.
- * Returns the sum of the durations. */
+/* Adds a row of leaves that is worth a call: its figures first, several at a time, then its
+ * buckets. In one loop each sample would wait for the bucket of the previous one, which is usually
+ * the same. Returns the sum of the durations. */
 static __attribute__((noinline)) uint64_t
 many_leaves(const struct plumb_tree_node *p, uint64_t base, const uint64_t *words, uint32_t pairs)
 {
@@ -422,7 +423,7 @@ many_leaves(const struct plumb_tree_node *p, uint64_t base, const uint64_t *word
     return l.total;
 }
 
-/* A row of leaves at place `place`. */
+/* Adds a row of leaves at place `place`. */
 static __attribute__((noinline)) uint64_t leaf_row(struct fold *f, uint32_t place, uint64_t key,
                                                    uint64_t base, const uint64_t *words,
                                                    uint32_t pairs)
@@ -477,7 +478,7 @@ static PLUMB_COLD void on_sample(void *self, const struct plumb_ended *ended)
     }
 }
 
-/* Blocks in which samples lie in more keys than the undo log has room for are left out. */
+/* Samples around which more keys are open than fit into the undo log are left out. */
 static PLUMB_COLD void on_within(void *self, const struct plumb_ended *e)
 {
     struct fold *f = self;
@@ -543,8 +544,8 @@ static void undo_begin(struct plumb_live_thread *live, uint64_t number)
     plumb_order();
 }
 
-/* Whether the log has room for all that block `number` may do as well. Where many spans are open,
- * or samples say what they lie in, it has room for one block. */
+/* Returns whether all changes of block `number` still fit into the log. If many spans are open, or
+ * samples have nodes around them, one block fits. */
 static bool undo_has_room(const struct fold *f, uint64_t number)
 {
     return f->undo->states <= PLUMB_UNDO_STATES - PLUMB_UNDO_RUNS &&
@@ -552,8 +553,8 @@ static bool undo_has_room(const struct fold *f, uint64_t number)
            number > PLUMB_LOAD(f->th->sampled);
 }
 
-/* Folds the first block that was not folded, and those behind it up to `last` that the undo log has
- * room for. Of a thread that is traced that is one, the newest. */
+/* Folds the first unfolded block, and the following ones up to `last` that fit into the undo log.
+ * For a traced thread that is one, the newest. */
 static void fold(struct plumb_in in, uint64_t last)
 {
     struct plumb_thread *th = in.th;
@@ -583,7 +584,7 @@ static void fold(struct plumb_in in, uint64_t last)
     plumb_order();
     if (PLUMB_UNLIKELY(lost))
         plumb_trace_log(in);
-    /* Until the second store it is a fold that was cut short. */
+    /* Until the second store, a reader sees an interrupted fold. */
     PLUMB_STORE(live->folding, number);
     plumb_order();
     PLUMB_RELEASE(live->folded, number);
@@ -594,7 +595,7 @@ static void fold(struct plumb_in in, uint64_t last)
 void plumb_fold_through(struct plumb_in in, uint64_t last)
 {
     const struct plumb_live_thread *live = in.th->live;
-    /* Cut short for ever, in the child of a fork: nobody will ask for this thread's figures. */
+    /* Interrupted for ever, in the child of a fork, where this thread's figures are never read. */
     if (PLUMB_UNLIKELY(live->folding != live->folded))
         return;
     if (PLUMB_UNLIKELY(in.th->sched != NULL))

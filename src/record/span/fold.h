@@ -4,8 +4,8 @@
 
 #include "record/runtime/enter.h"
 
-/* Folds the blocks that no fold has read, up to number `last`, all of which must be there: whole,
- * or the newest when the thread itself calls. The caller holds the thread (thread_lock.h). */
+/* Folds the unfolded blocks up to number `last`. They must be complete; only the thread itself may
+ * include the newest. The caller holds the thread (thread_lock.h). */
 void plumb_fold_through(struct plumb_in in, uint64_t last);
 
 #endif

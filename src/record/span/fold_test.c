@@ -1,7 +1,7 @@
-/* What comes while a thread folds. A reset: nothing from before it is counted, wherever in the call
- * tree the node lies and wherever the process dies. A summary: it has all that the thread has
- * recorded, and does not wait for it, whether the thread goes on some day or never. A fold asks a
- * function for the sums of a row; the tests put one of theirs in its place, which knows how far the
+/* Resets and summaries during a fold. After a reset nothing from before it is counted, wherever in
+ * the call tree the node is and wherever the process dies. A summary has everything that the thread
+ * has recorded, and does not wait for it, whether the thread continues or not. A fold calls a
+ * function for the sums of a row; the tests replace it by one of theirs, which knows how far the
  * fold has come. */
 #include <semaphore.h>
 #include <setjmp.h>
@@ -22,17 +22,19 @@ enum { ROW = 10 }; /* as many as are summed up in one call */
 
 static plumb_leaves_fn *real_leaves;
 static unsigned reset_in, kill_in; /* rows of the fold, from 1; 0: in none */
-static __thread bool armed;        /* plumb measures spans on a thread of its own meanwhile */
+static __thread bool armed;        /* plumb measures spans on a thread of its own at the same
+                                    * time */
 static __thread unsigned rows_seen;
 
-/* A thread that folds holds no lock, but another one does what it cannot do to itself there. */
+/* A thread that folds holds no lock. Another thread resets, because the folding one cannot do that
+ * there. */
 static void *another_resets(void *arg)
 {
     plumb_reset(NULL, NULL);
     return arg;
 }
 
-/* Called once, in a fold's row of this number, from 1. */
+/* Called once, in the fold's row number `rows_left`, from 1. */
 static __thread void (*in_row)(void);
 static __thread unsigned rows_left;
 
@@ -68,8 +70,8 @@ static void fill(void)
     }
 }
 
-/* One block: a row that is added without a look, the same node at a place where it never was, and
- * another row at the first. */
+/* One block: a row that takes the short path, the same node at a new place, and another row at the
+ * first place. */
 static void fold_a_block_with_both_nodes(void)
 {
     twice(1000);
@@ -139,10 +141,10 @@ static void nor_by_who_reads_a_run_that_was_killed_in_that_fold(void **state)
 /* ---- Summaries of a thread that does not come out of a fold ---------------------------------- */
 
 static sem_t folding, go_on;
-static uint64_t begun[2]; /* spans of each node, by the time it is held up */
+static uint64_t begun[2]; /* spans of each node when the thread is held up */
 static __thread sigjmp_buf away;
 
-/* Rows of two nodes in turns. A block is folded at the end of its last span, which counts. */
+/* Rows of two nodes in turn. A block is folded at the end of its last span, which counts. */
 static void record_until_held_up(void (*how)(void))
 {
     static struct plumb_point points[2] = {PLUMB_POINT_INIT("twice", PLUMB_POINT_PLAIN),
@@ -150,7 +152,7 @@ static void record_until_held_up(void (*how)(void))
     begun[0] = begun[1] = 0;
     for (uint32_t i = 0; i < 1000 || in_row; i++) {
         uint32_t node = i / ROW % 2;
-        if (i == 999) { /* a block has six rows: some behind it, and some before it */
+        if (i == 999) { /* a block has six rows: some after it, and some before it */
             rows_left = 4;
             in_row = how;
         }
@@ -178,7 +180,7 @@ static void jump_out_of_the_fold(void)
     siglongjmp(away, 1);
 }
 
-/* As a handler does that interrupted the fold. The thread lives on. */
+/* Like a handler that interrupted the fold. The thread lives on. */
 static void *jumps(void *arg)
 {
     if (sigsetjmp(away, 1) == 0)
@@ -192,7 +194,7 @@ static void end_in_the_fold(void)
     pthread_exit(NULL);
 }
 
-/* As asynchronous cancellation does. */
+/* Like an asynchronous cancellation. */
 static void *ends(void *arg)
 {
     record_until_held_up(end_in_the_fold);

@@ -1,4 +1,4 @@
-/* node.c: names become numbers, once for the life of the process.
+/* node.c: numbers of named nodes, given once for the life of the process.
  *
  * Looking a name up takes no lock: the index is insert-only, published with release stores, and
  * replaced as a whole when it grows (the old one stays: a reader may still be in it). Inserting
@@ -75,8 +75,8 @@ static bool publish_site(struct plumb_run *run, struct plumb_live_node *n, const
     return true;
 }
 
-/* The name of a node. In a full mapping it may take from what is kept for "(other)", which is what
- * the node is called where there is not even that. */
+/* Carves the name of a node. In a full mapping it may use the reserve of "(other)"; if that is used
+ * up too, "(other)" is the node's name. */
 static uint64_t publish_name(struct plumb_run *run, const char *name)
 {
     size_t reserve = run->reserve;
@@ -146,7 +146,7 @@ static plumb_node insert(const char *name, uint64_t hash)
 {
     uint32_t id = plumb_rt.node_count;
     char *kept;
-    if (!id) { /* 0 is no node */
+    if (!id) { /* 0 is not a node */
         plumb_rt.nodes_refused = !chunk_ready(0) || !index_grow();
         if (plumb_rt.nodes_refused)
             return 0;
@@ -262,7 +262,7 @@ uint32_t plumb_phase_intern(const char *name)
     if (i > PLUMB_PHASES_MAX) {
         i = PLUMB_PHASES_MAX;
     } else if (i == t->count) {
-        /* The last number is everybody's who comes too late. */
+        /* The last number is shared by all later names. */
         t->name[i] = plumb_keep_text(i == PLUMB_PHASES_MAX ? OTHER : name);
         if (t->name[i])
             PLUMB_RELEASE(t->count, i + 1);
@@ -280,7 +280,8 @@ plumb_pipeline *plumb_pipeline_intern(const char *name)
     plumb_pipeline *p;
     if (!name || !*name)
         return &plumb_rt.pipelines[0];
-    /* Without the lock, also for a handler that may not take it. The first one's name may change.
+    /* Without the lock, so also for a handler that must not take it. The first one's name may
+     * change.
      */
     for (i = 1; i < PLUMB_ACQUIRE(plumb_rt.pipeline_count); i++) {
         if (strcmp(plumb_rt.pipelines[i].name, name) == 0)

@@ -30,7 +30,7 @@ static struct plumb_live_pipeline *live_of(const plumb_pipeline *p)
     return plumb_table_at(run, &run->h->pipelines, p->index);
 }
 
-/* Samples that have ended follow the skip that was in force then, also those not folded yet. */
+/* Each sample follows the skip that was in force at its end, also if it is not folded yet. */
 static void skip_change(struct plumb_live_pipeline *live, uint64_t n)
 {
     uint32_t k = live->skips;
@@ -125,7 +125,7 @@ void plumb_pipeline_close_impl(plumb_pipeline *pipeline)
     PLUMB_STORE(p->enabled, 0);
     PLUMB_STORE(p->sync, 0);
     PLUMB_RELEASE(p->device, NULL);
-    /* Off first: what is recorded until then is dropped. */
+    /* Off first: records until then are dropped. */
     apply(p);
     reset_locked(p);
     plumb_unlock();
@@ -200,7 +200,7 @@ void plumb_device_sync(plumb_device *device)
     __atomic_fetch_sub(&device->calls, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Under the lock: nobody finds it any more. */
+/* Under the lock: removes the device, so it is no longer found. */
 static void device_remove(plumb_device *device)
 {
     __atomic_store_n(&device->sync, NULL, __ATOMIC_SEQ_CST);

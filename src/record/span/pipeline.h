@@ -5,7 +5,7 @@
 #include "record/runtime/names.h"
 #include <plumb/pipeline.h>
 
-/* Tells the run whether the pipeline has a device, and waits for it. */
+/* Stores in the run whether the pipeline has a device, and whether it is synchronised. */
 void plumb_pipeline_flags(struct plumb_live_pipeline *live, const plumb_pipeline *p);
 int plumb_configure_impl(plumb_pipeline *pipeline, const plumb_config *config, plumb_error *err);
 int plumb_pipeline_enabled_impl(plumb_pipeline *pipeline);
@@ -15,7 +15,7 @@ void plumb_pipeline_set_device_impl(plumb_pipeline *pipeline, plumb_device *devi
 void plumb_node_set_device_impl(plumb_node node, plumb_device *device);
 plumb_device *plumb_device_register_impl(const char *name, void (*sync)(void *), void *arg);
 int plumb_device_unregister_impl(plumb_device *device, plumb_error *err);
-/* Calls its `sync`, unless it is not registered any more. */
+/* Calls its `sync`, unless the device has been removed. */
 void plumb_device_sync(plumb_device *device);
 
 #endif

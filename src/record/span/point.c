@@ -1,6 +1,6 @@
-/* point.c: trace points and who owns them. Each shared object keeps a list of its own points (the
- * struct plumb_client of plumb.h); the runtime keeps the objects. Switching writes the mode word of
- * every point; a point that was never passed stays unknown until its first pass. */
+/* point.c: trace points and the objects that own them. Each shared object has a list of its points
+ * (the struct plumb_client of plumb.h); the runtime has a list of the objects. Switching writes the
+ * mode word of every point; a point that was never passed stays unknown until its first pass. */
 #include <string.h>
 
 #include "base/pages.h"
@@ -20,7 +20,7 @@ static bool any_enabled(void)
     return false;
 }
 
-/* As far as it can be told without the lock: its node is written under that. */
+/* An estimate without the lock, under which its node is written. */
 static bool is_on(const struct plumb_point *p)
 {
     return plumb_wanted() && (!(p->flags & PLUMB_POINT_DEBUG) || PLUMB_LOAD(plumb_rt.debug));
@@ -47,7 +47,7 @@ void plumb_points_refresh(void)
     for (uint32_t i = 0; i < plumb_rt.client_count; i++) {
         for (struct plumb_point *p = plumb_rt.clients[i]->points; p; p = p->next)
             PLUMB_RELEASE(p->mode, none ? PLUMB_MODE_OFF : mode_of(p));
-        /* A client of an older header has a word there that it never reads. */
+        /* A client with an older header never reads this word. */
         PLUMB_RELEASE(plumb_rt.clients[i]->activations, activations_mode());
     }
 }
@@ -77,16 +77,17 @@ void plumb_point_register(struct plumb_client *client, struct plumb_point *point
 {
     bool region = point->flags & PLUMB_POINT_REGION;
     plumb_node node;
-    /* Stays unknown: a handler that interrupted us passes it again another time. */
+    /* Stays unknown: this is a handler that interrupted plumb; a later pass resolves the point. */
     if (plumb_locked) {
         if (any_enabled() && is_on(point))
             plumb_turn_handler_away();
         return;
     }
-    /* Whether its name is a region's shows when it is entered: it may be registered until then. */
+    /* Whether its name is a region's is decided when it is entered, because it may be registered
+     * until then. */
     node = region ? 0 : plumb_node_intern(point->name);
     plumb_lock();
-    /* Two threads may pass a point for the first time at once. */
+    /* Two threads may make the first pass at once. */
     if (PLUMB_LOAD(point->mode) == PLUMB_MODE_UNKNOWN && (node || region) && client_add(client)) {
         point->node = node;
         point->next = client->points;
@@ -129,7 +130,7 @@ void plumb_client_detach(struct plumb_client *client)
 
 void plumb_set_debug_points(int on)
 {
-    /* Then whoever has the lock does it. */
+    /* Then the holder of the lock does it. */
     if (plumb_locked) {
         PLUMB_RELEASE(plumb_rt.debug_asked, 1u + (on != 0));
         return;

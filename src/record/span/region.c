@@ -32,7 +32,7 @@ static uint32_t count(void)
 
 /* ---- The registry ---------------------------------------------------------------------------- */
 
-/* Number of the region, from 1; 0: none. */
+/* Returns the number of the region, from 1, or 0. */
 static uint32_t find_short(const char *name)
 {
     for (uint32_t i = 0; i < count(); i++) {
@@ -149,7 +149,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(at(*(const uint32_t *)a)->short_name, at(*(const uint32_t *)b)->short_name);
 }
 
-/* The indices of the registry by name; returns how many. */
+/* Sorts the indices of the registry by name. Returns how many there are. */
 static uint32_t sorted(uint32_t order[PLUMB_REGIONS_MAX])
 {
     uint32_t n = count();
@@ -165,7 +165,7 @@ size_t plumb_region_list_impl(plumb_region *out, size_t n, size_t element_bytes)
     plumb_region_number(NULL);
     have = sorted(order);
     if (plumb_locked)
-        return have; /* a signal handler that interrupted the holder */
+        return have; /* this is a signal handler that interrupted the holder */
     plumb_lock();
     for (uint32_t i = 0; i < have && i < n; i++) {
         const struct plumb_region_entry *e = at(order[i]);
@@ -188,11 +188,11 @@ size_t plumb_region_list_impl(plumb_region *out, size_t n, size_t element_bytes)
 
 /* ---- What is selected ------------------------------------------------------------------------ */
 
-/* Set and empty says that no region is wanted, which is not the same as saying nothing. */
+/* A variable that is set and empty selects no region, unlike one that is not set. */
 static bool is_chosen(void)
 {
     const char *set = plumb_environment_get(plumb_environ(), "PLUMB_REGIONS");
-    /* One that is set and not taken was refused, which was said. */
+    /* A value that is set and not in the settings was refused, which was reported. */
     return plumb_rt.settings.regions[0] || (set && !*set);
 }
 
@@ -229,7 +229,7 @@ void plumb_regions_open(struct plumb_run *run)
     run->h->regions.off_off = plumb_carve_text(run, PLUMB_COLLECTION_OFF);
 }
 
-/* A text that is put together in a line of the log; what does not fit is left out. */
+/* A line of the log that is put together; parts that do not fit are left out. */
 struct line {
     char text[900];
     size_t len;
@@ -269,7 +269,7 @@ const char *plumb_region_nearest(const char *token, size_t len)
     return n.best;
 }
 
-/* Entries of the list that name no region, in the order of the list, each once. */
+/* Appends the entries of the list that name no region, in their order, each once. */
 static uint32_t put_strangers(struct line *l)
 {
     const char *list = plumb_rt.settings.regions, *start = list, *token;
@@ -304,7 +304,7 @@ static void tell_nothing_selected(const char *consequence)
     plumb_say("%s", l.text);
 }
 
-/* Under life_lock: the settings stay meanwhile. */
+/* Under life_lock, so the settings do not change. */
 static bool selects_nothing(void)
 {
     if (plumb_rt.settings.region_check != PLUMB_REGION_ABORT || plumb_rt.forked || !is_chosen())
@@ -332,7 +332,7 @@ void plumb_regions_check(void)
     _exit(1);
 }
 
-/* Rank 0 of a machine speaks for all, and a forked child's parent has spoken. */
+/* Rank 0 of a machine logs for all ranks, and a forked child's parent has already logged. */
 bool plumb_regions_speak(void)
 {
     return PLUMB_LOAD(plumb_rt.regions.speaks);

@@ -1,7 +1,7 @@
 /* region_span.c: being inside a region: an ordinary span, whose handle has the bit of stages', so
- * that its end takes the long way too and the spans inside keep the short one. What the trace is
- * kept to follows from the records (live/region.h); here is counted who is inside, and when
- * anybody is. */
+ * its end takes the long path and the spans inside keep the short one. The selection of the trace
+ * follows from the records (live/region.h). This file counts the threads that are inside, and lists
+ * the intervals in which any thread is. */
 #include <string.h>
 
 #include "base/log.h"
@@ -29,7 +29,8 @@ static struct plumb_region_entry *at(uint32_t i)
 
 /* ---- When the process is inside -------------------------------------------------------------- */
 
-/* Under the ledger's lock, as all of the list. Where it is full its last interval stays open. */
+/* Under the ledger's lock, like all of the list. When the list is full, its last interval stays
+ * open. */
 static void interval_begin(struct plumb_run *run)
 {
     struct plumb_live_table *t = &run->h->intervals;
@@ -44,7 +45,7 @@ static void interval_begin(struct plumb_run *run)
     plumb_unlock();
     if (!i)
         return;
-    /* In one order with the clock read for everybody who reads the list. */
+    /* Every reader of the list sees this store before the clock read. */
     __atomic_exchange_n(&i->on_ticks, 0, __ATOMIC_SEQ_CST);
     PLUMB_RELEASE(i->on_ticks, plumb_ticks_next(plumb_rt.clock));
 }
@@ -58,25 +59,25 @@ static void interval_end(struct plumb_run *run)
     i = plumb_table_at(run, t, t->count - 1);
     __atomic_exchange_n(&i->off_ticks, PLUMB_INTERVAL_CLOSING, __ATOMIC_SEQ_CST);
     PLUMB_RELEASE(i->off_ticks, plumb_ticks_from(plumb_rt.clock));
-    plumb_ticks_next(plumb_rt.clock); /* what this thread begins now is behind it */
+    plumb_ticks_next(plumb_rt.clock); /* spans that this thread begins now come after it */
 }
 
 /* ---- Entering and leaving -------------------------------------------------------------------- */
 
-/* A moment in the trace, on the thread that switches; inside enter. */
+/* Writes an instant to the trace, on the switching thread; inside enter. */
 static void mark(struct plumb_in in, uint64_t text_off)
 {
     if (plumb_traced(in.th) && text_off)
         plumb_wide(in, PLUMB_WIDE_INSTANT, 0, &text_off, 2);
 }
 
-/* Whether every thread's own outermost region switches collection, or the process's. */
+/* Returns whether each thread's outermost region switches collection, instead of the process's. */
 static bool is_per_thread(const struct plumb_run *run)
 {
     return run->h->regions.scope == PLUMB_REGION_THREAD;
 }
 
-/* Counts the entry; true: it switches collection on. */
+/* Counts the entry. Returns whether it switches collection on. */
 static bool count_in(struct plumb_in in, uint32_t index)
 {
     struct plumb_thread *th = in.th;
@@ -97,8 +98,8 @@ static bool count_in(struct plumb_in in, uint32_t index)
     return first || is_per_thread(run);
 }
 
-/* Takes region `index`, of an entry that was just removed, out of the count. `marked`: its begin is
- * in the trace, and its end is going to be. */
+/* Subtracts an entry of region `index` that was just removed. `marked`: its begin is in the trace,
+ * and its end will be. */
 static void count_out(struct plumb_in in, uint32_t index, bool marked)
 {
     struct plumb_thread *th = in.th;
@@ -128,8 +129,8 @@ static void close_to(struct plumb_in in, uint32_t depth, bool marked)
     plumb_ledger_unlock();
 }
 
-/* Entry `i` is of a region that a jump has left, while its span stays open until one around it
- * ends. From here on it counts, and selects, nothing. Under the ledger's lock. */
+/* A jump has left the region of entry `i`, while its span stays open until one around it ends. From
+ * now on the entry is not counted and selects nothing. Under the ledger's lock. */
 static void leave_behind(struct plumb_in in, uint32_t i)
 {
     struct plumb_region_stack *s = &in.th->regions;
@@ -152,8 +153,8 @@ void plumb_regions_scopes_ended(struct plumb_in in, uint32_t scopes)
     plumb_ledger_unlock();
 }
 
-/* A declaration that is reached again in the same frame, while the region that it began there has
- * not ended: a jump has left that one. */
+/* A declaration is reached again in the same frame before its region has ended: a jump has left
+ * that region. */
 static void declared_again(struct plumb_thread *th, const void *point, const void *frame)
 {
     struct plumb_region_stack *s = &th->regions;
@@ -203,7 +204,7 @@ static uint32_t node_of(uint32_t index)
     if (!node || plumb_locked)
         return node;
     plumb_lock();
-    /* Beyond PLUMB_MAX_NODES it is the node of others as well. */
+    /* Beyond PLUMB_MAX_NODES, other names share the node. */
     if (node != PLUMB_NODE_OTHER) {
         plumb_node_at(node)->region = index + 1;
         plumb_node_add_flags(node, PLUMB_POINT_REGION | (e->selected ? PLUMB_NODE_SELECTED : 0));
@@ -234,7 +235,7 @@ static plumb_span begin(struct plumb_thread *th, uint32_t index, uint32_t node, 
         span.id |= PLUMB_STAGE_BIT;
     else
         close_to(in, plumb_depth(th), false);
-    /* After the region's span has begun, which the mark then lies in. */
+    /* After the begin of the region's span, so the mark is inside it. */
     if (span.id && switches)
         mark(in, in.run->h->regions.on_off);
     plumb_leave(in);
@@ -258,7 +259,8 @@ void plumb_regions_adopted(struct plumb_thread *th)
     th->regions.seen |= before | th->regions.adopted;
 }
 
-/* Spans of a block that were begun while a selected region was open on another thread. */
+/* Returns how many spans of a block were begun while a selected region was open on another
+ * thread. */
 static uint64_t begun_elsewhere(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
@@ -273,7 +275,7 @@ static uint64_t begun_elsewhere(struct plumb_in in)
     return n;
 }
 
-/* Whether a selected region was open anywhere after `ticks`. */
+/* Returns whether a selected region was open anywhere after `ticks`. */
 static bool any_after(struct plumb_run *run, uint64_t ticks)
 {
     const struct plumb_live_table *t = &run->h->intervals;
@@ -283,8 +285,8 @@ static bool any_after(struct plumb_run *run, uint64_t ticks)
     return last && (off <= PLUMB_INTERVAL_CLOSING || off >= ticks);
 }
 
-/* Whether a span that was open when the block began is in the trace of the process: its end, which
- * may come long after the regions were left, belongs there too. */
+/* Returns whether a span that was open at the begin of the block is in the trace of the process.
+ * Then its end, which may come long after the regions were left, belongs there too. */
 static bool holds_shown(struct plumb_in in)
 {
     const struct plumb_live_thread *live = in.th->live;
@@ -303,7 +305,8 @@ bool plumb_regions_want_block(struct plumb_in in)
     if (in.run->h->regions.selection != PLUMB_SELECT_REGIONS)
         return true;
     if (s->seen) {
-        /* A region that is being left is no longer counted, but its end is still to come. */
+        /* A region that is being left is no longer counted, but its end has not been recorded
+         * yet. */
         s->seen = s->selected || s->adopted || s->closing;
         return true;
     }
@@ -316,9 +319,9 @@ bool plumb_regions_want_block(struct plumb_in in)
     return false;
 }
 
-/* ---- Names that are none --------------------------------------------------------------------- */
+/* ---- Unregistered names ---------------------------------------------------------------------- */
 
-/* Whether this is the first time; under the lock. */
+/* Returns whether the name is new; under the lock. */
 static bool is_new(const char *name)
 {
     struct plumb_regions *all = &plumb_rt.regions;
@@ -348,7 +351,7 @@ static plumb_span strange(const char *name)
 
 /* ---- The entries ----------------------------------------------------------------------------- */
 
-/* The thread, when it records; NULL: nothing is to be done. */
+/* Returns the thread if it records; otherwise NULL. */
 static struct plumb_thread *recording(void)
 {
     struct plumb_thread *th = plumb_wanted() ? plumb_attached() : NULL;

@@ -1,4 +1,4 @@
-/* ring.c: see ring.h. The hot part is plumb_block_next(), each 63 spans. */
+/* ring.c: see ring.h. The hot part is plumb_block_next(), every 63 spans. */
 #include "record/span/ring.h"
 
 #include "record/runtime/enter.h"
@@ -11,7 +11,7 @@ enum { BATCH_MOST = 64 }; /* more gain nothing, and the span around a fold pays 
 
 /* ---- Appending ------------------------------------------------------------------------------- */
 
-/* Behind the newest one. */
+/* Opens the block after the newest one. */
 static void open_next(struct plumb_in in, uint64_t ticks)
 {
     struct plumb_thread *th = in.th;
@@ -24,12 +24,12 @@ static void open_next(struct plumb_in in, uint64_t ticks)
     plumb_order();
     PLUMB_STORE(block[1], number);
     th->block = block;
-    /* The blocks before it are whole. */
+    /* The blocks before it are complete. */
     PLUMB_RELEASE(th->number, number);
     th->base = ticks;
     th->head = block + PLUMB_BLOCK_HEAD;
     th->end = block + PLUMB_BLOCK_WORDS;
-    /* A begin takes a word and a place on the stack: one look is enough for both. */
+    /* A begin takes a word and a place on the stack: one check is enough for both. */
     depth_left = PLUMB_DEPTH_MAX - plumb_depth(th);
     th->limit = depth_left < PLUMB_BLOCK_WORDS ? th->head + depth_left : th->end;
     if (th->limit > th->end - 1)
@@ -41,7 +41,7 @@ void plumb_ring_attach(struct plumb_in in, uint64_t ticks)
     struct plumb_thread *th = in.th;
     uint32_t blocks = th->live->blocks;
     bool one_by_one = th->queue || (in.run->active && th->active);
-    /* Half of them are left for the time in which somebody else holds the thread. */
+    /* Half of them are left for the time in which another thread holds this one. */
     uint32_t batch = blocks / 2 < BATCH_MOST ? blocks / 2 : BATCH_MOST;
     th->batch = one_by_one ? 1 : batch;
     th->most = one_by_one ? 1 : blocks;
@@ -50,7 +50,7 @@ void plumb_ring_attach(struct plumb_in in, uint64_t ticks)
     open_next(in, ticks);
 }
 
-/* Blocks that no fold has read, with the newest. */
+/* Returns the number of unfolded blocks, including the newest. */
 static uint64_t unfolded(const struct plumb_thread *th)
 {
     return th->number - PLUMB_ACQUIRE(th->live->folded);
@@ -86,7 +86,7 @@ void plumb_block_settle(struct plumb_in in, uint64_t ticks)
 uint64_t *plumb_block_room(struct plumb_in in, uint32_t words, uint64_t ticks)
 {
     struct plumb_thread *th = in.th;
-    /* One word is always left, for the end that may come next without a look. */
+    /* One word is always left, for an end that may come next without a check. */
     if ((size_t)(th->end - th->head) < words + 1 || (ticks - th->base) >> PLUMB_TICK_BITS)
         plumb_block_next(in, ticks);
     return th->head;
@@ -137,7 +137,7 @@ void plumb_unfolded_close(const struct plumb_unfolded *u, struct plumb_thread *t
         plumb_hold_release(th);
 }
 
-/* Whether the record lies in a block that no fold has read. */
+/* Returns whether the record is in an unfolded block. */
 static bool is_unfolded(const struct plumb_thread *th, const uint64_t *record)
 {
     uint64_t blocks = th->live->blocks, newest = th->number % blocks;
@@ -170,9 +170,9 @@ static void follow(struct since *s, const uint64_t *w, const uint64_t *end)
     }
 }
 
-/* Whether the innermost span began since the last fold. Where its begin record lies does not tell:
- * a span that has been open for long may have begun at the same place, the last time round the
- * ring. */
+/* Returns whether the innermost span began since the last fold. The place of its begin record is
+ * not enough: a span that has been open for long may have begun at the same place, in the previous
+ * round of the ring. */
 static bool begun_since_fold(struct plumb_unfolded u, const struct plumb_thread *th)
 {
     struct since s = {.depth = th->live->context.depth};
@@ -181,14 +181,15 @@ static bool begun_since_fold(struct plumb_unfolded u, const struct plumb_thread 
     return s.begun[plumb_depth(th)];
 }
 
-/* The same without holding the thread, as far as depth alone tells. Wherever somebody who folds is
- * by now: what is deeper than that is later, and its record is there until this thread goes on. */
+/* The same without holding the thread, decided by depth alone. However far another thread has
+ * folded by now, a deeper span is later, and its record stays until this thread continues. */
 static PLUMB_RACY bool is_deeper(const struct plumb_thread *th)
 {
     return plumb_depth(th) > PLUMB_LOAD(th->live->context.depth);
 }
 
-/* Whether the innermost span began at `record`, after the last fold. Between open and close. */
+/* Returns whether the innermost span began at `record`, after the last fold. Between open and
+ * close. */
 static bool is_record_of(struct plumb_unfolded u, struct plumb_thread *th, const uint64_t *record)
 {
     if (plumb_depth(th) > th->live->context.depth)
@@ -196,7 +197,7 @@ static bool is_record_of(struct plumb_unfolded u, struct plumb_thread *th, const
     if (!is_unfolded(th, record))
         return false;
     if (u.held)
-        th->batch = 1; /* the next time there is less to follow */
+        th->batch = 1; /* next time there are fewer blocks to search */
     return begun_since_fold(u, th);
 }
 

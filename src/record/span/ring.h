@@ -1,13 +1,13 @@
-/* ring.h: the blocks of a thread's ring, and the records in them that no fold has read.
+/* ring.h: the blocks of a thread's ring, and the unfolded records in them.
  *
- * The thread appends to the newest block. One that is full waits until several do; then they are
- * folded together (fold.c), because what a fold copies for undo, and fetches from memory, it does
- * once for all of them. Whole blocks may be folded by anybody who holds the thread (thread_lock.h),
- * the newest by its thread alone. A thread that is traced has one block at a time: its trace takes
- * blocks, each with what was open when it began.
+ * The thread appends to the newest block. Full blocks wait until there are several; then they are
+ * folded together (fold.c), because a fold copies data for undo, and fetches it from memory, once
+ * for all of them. Full blocks may be folded by any holder of the thread (thread_lock.h), the
+ * newest only by the thread itself. A traced thread has one block at a time: its trace takes single
+ * blocks, each with the spans that were open at its begin.
  *
- * So what folds keep may change under a thread that does not hold itself, but only while whole
- * blocks wait: only the thread itself makes more of them. */
+ * So the folded data of a thread that does not hold itself may change, but only while full blocks
+ * wait: only the thread itself adds more of them. */
 #ifndef PLUMB_RECORD_SPAN_RING_H
 #define PLUMB_RECORD_SPAN_RING_H
 
@@ -15,24 +15,25 @@
 #include "record/runtime/open_spans.h"
 #include "record/span/thread_lock.h"
 
-/* ---- By the thread, inside the runtime, or by whoever ends it -------------------------------- */
+/* ---- For the thread, inside the runtime, or the one that ends it ----------------------------- */
 
-/* At the first block of a thread in a run: behind the last one folded. Holding the thread. */
+/* Opens the first block of a thread in a run, after the last folded one. The caller holds the
+ * thread. */
 void plumb_ring_attach(struct plumb_in in, uint64_t ticks);
-/* Opens the next block. Of those that wait, folds what is due. Waits for the thread only when the
- * ring is full. */
+/* Opens the next block, and folds waiting blocks if enough wait. Waits for the holder of the thread
+ * only when the ring is full. */
 void plumb_block_next(struct plumb_in in, uint64_t ticks);
-/* Room for `words` more records at `ticks`, in this block or the next; returns where. */
+/* Returns the place for `words` more words at `ticks`, in this block or the next. */
 uint64_t *plumb_block_room(struct plumb_in in, uint32_t words, uint64_t ticks);
-/* Whether there is a record that no fold has read. */
+/* Returns whether there is an unfolded record. */
 bool plumb_ring_holds_any(const struct plumb_thread *th);
 
-/* ---- By anybody ------------------------------------------------------------------------------ */
+/* ---- For any thread -------------------------------------------------------------------------- */
 
-/* Folds the whole blocks that wait, unless somebody holds the thread. `in.th` need not be the
- * caller's, nor belong to the run any more, which must stay meanwhile. Takes plumb_rt.lock when a
- * node is new, so the caller has neither that nor a lock that comes after it. Returns whether
- * nothing waits now. */
+/* Folds the full blocks that wait, unless another thread holds the thread. `in.th` need not be the
+ * caller's, nor belong to the run any more; the run must stay during the call. Takes plumb_rt.lock
+ * when a node is new, so the caller holds neither that nor a later lock. Returns whether nothing
+ * waits now. */
 bool plumb_fold_waiting(struct plumb_in in);
 
 #endif

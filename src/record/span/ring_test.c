@@ -1,5 +1,5 @@
-/* A thread's blocks wait and are folded together. Whatever waits, a summary has all of it, a thread
- * that is held by somebody else goes on, and what is open is found. */
+/* A thread's blocks wait and are folded together. A summary has all waiting records, a thread that
+ * is held by another one continues, and open spans are found. */
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ static void leaves(unsigned n)
     }
 }
 
-/* Until `n` blocks are not folded; returns how many spans that took. */
+/* Records until `n` blocks are unfolded. Returns how many spans that took. */
 static unsigned leaves_until(uint64_t n)
 {
     unsigned spans = 0;
@@ -110,7 +110,7 @@ static void the_blocks_of_a_traced_thread_do_not_wait(void **state)
 
 /* ---- The undo log ---------------------------------------------------------------------------- */
 
-/* Of the thread's states, how many have as much of a device's time inside them. */
+/* Returns how many of the thread's states have that much device time inside them. */
 static unsigned states_around(uint64_t ns)
 {
     const struct plumb_live_thread *live = plumb_tls->live;
@@ -123,7 +123,7 @@ static unsigned states_around(uint64_t ns)
     return n;
 }
 
-/* Many other nodes come before, in blocks that are folded with it. */
+/* Many other nodes come earlier, in blocks that are folded with it. */
 static void a_sample_in_a_hundred_nodes_counts_for_each(void **state)
 {
     enum { DEPTH = 100, OTHERS = 126 }; /* two blocks */
@@ -144,7 +144,7 @@ static void a_sample_in_a_hundred_nodes_counts_for_each(void **state)
     assert_int_equal(states_around(1000), DEPTH);
 }
 
-/* ---- Held by somebody else ------------------------------------------------------------------- */
+/* ---- Held by another thread ------------------------------------------------------------------ */
 
 static struct plumb_thread *held;
 static sem_t is_held, let_go;
@@ -217,7 +217,7 @@ static uint32_t innermost(void)
     return node;
 }
 
-/* Spans at every depth up to three, at each place of the ring that their begins can have. */
+/* Spans at every depth up to three, at each place of the ring where their begins can be. */
 static void walk(plumb_node at_one, unsigned rounds)
 {
     plumb_node inner = plumb_node_get("inner"), leaf = plumb_node_get("leaf");
@@ -247,7 +247,7 @@ static void the_innermost_span_is_found_wherever_it_began(void **state)
     plumb_end(s);
 }
 
-/* As deep as one that was open at the last fold, and many blocks ago. */
+/* As deep as a span that was open at the last fold, and many blocks ago. */
 static void so_is_one_that_began_blocks_ago(void **state)
 {
     plumb_node first = plumb_node_get("first"), second = plumb_node_get("second");
@@ -260,7 +260,7 @@ static void so_is_one_that_began_blocks_ago(void **state)
     leaves_until(5);
     assert_int_equal(innermost(), second);
     plumb_end(s);
-    /* Whoever asks so often that it would have to be followed each time has less to follow. */
+    /* After a question that had to search, fewer blocks wait, so frequent questions stay cheap. */
     leaves_until(1);
     assert_int_equal(plumb_tls->batch, 1);
 }

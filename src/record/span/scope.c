@@ -1,10 +1,9 @@
-/* scope.c: where a thread is: pipeline, phase, step, and the context it has adopted.
+/* scope.c: the context of a thread: pipeline, phase, step, and the context that it has adopted.
  *
- * Kept in the thread record, whether or not a run is open, so that recording switched on in the
- * middle of an epoch counts to the right phase; a run is told by wide records. A scope's number
- * tells its place on the thread's stack, and is never that of an earlier one: ending an outer scope
- * ends the inner ones, which is what a longjmp past them needs; a stale or made-up number ends
- * nothing. */
+ * Kept in the thread record, whether or not a run is open, so recording that is switched on in the
+ * middle of an epoch counts to the right phase. Wide records report it to a run. A scope's number
+ * includes its place on the thread's stack, and is never reused. Ending an outer scope ends the
+ * inner ones, as a longjmp past them needs; a stale or invalid number ends nothing. */
 #include "record/span/scope.h"
 
 #include <string.h>
@@ -20,7 +19,7 @@
 #include "record/stage/ledger.h"
 #include "record/trace/trace.h"
 
-/* Numbers fit an int: PLUMB_STEPS keeps them in one. */
+/* Numbers fit into an int: PLUMB_STEPS stores them in one. */
 enum { SERIALS = (1 << 25) - 1 };
 
 static void save(const struct plumb_thread *th, struct plumb_scope_entry *e)
@@ -44,14 +43,14 @@ static void tell_step(struct plumb_in in)
     plumb_wide(in, PLUMB_WIDE_STEP, 0, &step, 2);
 }
 
-/* What connects a capture and its adoptions in a trace. */
+/* Records the flow that connects a capture and its adoptions in a trace. */
 static void tell_flow(struct plumb_in in, uint32_t adopted, uint64_t flow)
 {
     if (plumb_traced(in.th) && flow)
         plumb_wide(in, PLUMB_WIDE_FLOW, adopted, &flow, 2);
 }
 
-/* The path's nodes are of the group that it was adopted with, also where a phase or a pipeline has
+/* The path's nodes belong to the group that it was adopted with, even if a phase or a pipeline has
  * begun since. */
 static void tell_path(struct plumb_in in)
 {
@@ -79,14 +78,13 @@ void plumb_scopes_announce(struct plumb_in in)
         tell_path(in);
 }
 
-/* Scopes are kept outside of runs as well: `run` is NULL when none is open to the thread, which is
- * not inside then. */
+/* Scopes are kept outside runs as well: then `run` is NULL, and the thread is not inside. */
 static bool arrive(struct plumb_in *in)
 {
     if (plumb_enter(in, true))
         return true;
     if (plumb_tls && PLUMB_LOAD(plumb_tls->busy))
-        return false; /* a signal handler that interrupted us */
+        return false; /* this is a signal handler that interrupted plumb */
     in->th = plumb_thread_self();
     in->run = NULL;
     return in->th != NULL;
@@ -98,8 +96,8 @@ static void depart(struct plumb_in in)
         plumb_leave(in);
 }
 
-/* The open scope `scope`; NULL: it has ended, or never was (an uninitialised handle that a jump
- * past its declaration left behind). */
+/* Returns the open scope `scope`. NULL: it has ended, or never existed (a handle that a jump past
+ * its declaration left uninitialised). */
 static struct plumb_scope_entry *entry_of(struct plumb_thread *th, plumb_scope scope)
 {
     uint64_t i = scope.id % PLUMB_SCOPES_MAX;
@@ -115,7 +113,7 @@ static plumb_scope push(struct plumb_in in)
             plumb_drop(in.run, PLUMB_DROP_SCOPE);
         return scope;
     }
-    /* From a number that no stack garbage is likely to hold. */
+    /* Starts at a number that is unlikely in uninitialised memory. */
     if (!th->scope_serial)
         th->scope_serial = (uint32_t)(plumb_ticks_from(th->clock) >> 4);
     th->scope_serial = th->scope_serial % SERIALS + 1;
@@ -125,7 +123,7 @@ static plumb_scope push(struct plumb_in in)
     return scope;
 }
 
-/* The request and the memory scope that a context was captured in. */
+/* Adopts the request and the memory scope that a context was captured in. */
 static void adopt_ledger(struct plumb_in in, struct plumb_scope_entry *e,
                          const plumb_context *context)
 {
@@ -145,7 +143,7 @@ static void return_ledger(struct plumb_in in, struct plumb_scope_entry *e)
     struct plumb_thread *th = in.th;
     uint32_t run = e->adopted_run;
     e->adopted_run = 0;
-    /* Another run's numbers mean nothing; attaching has cleared the thread's. */
+    /* Numbers of another run are not valid; attaching has cleared the thread's. */
     if (!run || run != PLUMB_LOAD(th->generation) ||
         !plumb_belongs(th, PLUMB_ACQUIRE(plumb_rt.run)))
         return;
@@ -208,7 +206,7 @@ void plumb_step_set_impl(plumb_scope scope, int64_t step)
     struct plumb_in in;
     if (!arrive(&in))
         return;
-    /* A scope that an outer exit has already ended sets nothing. */
+    /* A scope that an outer exit has already ended restores nothing. */
     if (entry_of(in.th, scope)) {
         set_step(in, step);
     }
@@ -305,7 +303,7 @@ void plumb_context_capture_impl(plumb_context *out)
         out->memory = plumb_scope_capture(plumb_scope_of(in));
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
         tell_flow(in, 0, out->flow);
-        /* What is open stands in the frames of the last fold: make that now. */
+        /* Fold now: then the open spans are in the frames. */
         plumb_block_settle(in, plumb_ticks_from(th->clock));
         for (uint32_t d = 1; d <= th->live->context.depth && out->depth < PLUMB_PATH_MAX; d++)
             out->path[out->depth++] = plumb_key_node(th->live->frames[d].key);

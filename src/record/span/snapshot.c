@@ -1,16 +1,16 @@
-/* snapshot.c: a consistent summary of threads that go on recording.
+/* snapshot.c: a consistent summary of threads that continue to record.
  *
- * For each thread the summary is its statistics as of some fold, plus the records that were not
- * folded then: copied while the thread is kept from folding (thread_copy.c), added up afterwards.
+ * For each thread the summary has its statistics as of some fold, plus the records after that fold.
+ * They are copied while the thread is kept from folding (thread_copy.c), and added up afterwards.
  * Each thread is copied at a moment of its own.
  *
- * All threads' statistics come before the first record, because what skip_first_n has taken so far
- * says what it takes next.
+ * The statistics of all threads come before the first record, because the number of samples that
+ * skip_first_n has taken decides which ones it takes next.
  *
  * Locks: snapshot_lock: one summary at a time, and the run stays (its end takes the lock). Not the
  * runtime's lock: a fold that meets a node for the first time needs it. Thread records and tables
- * only grow, and are published with release stores. While a thread is held no signal handler and no
- * cancellation may come: neither of them need come back. */
+ * only grow, and are published with release stores. While a thread is held, signals are blocked and
+ * cancellation is off: after either of them the holder might never release it. */
 #include "record/span/snapshot.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ struct plumb_rows {
     size_t count;
 };
 
-/* Memory that one summary leaves to the next. */
+/* Memory that summaries reuse. */
 struct plumb_summary_memory {
     struct plumb_merge m;
     struct plumb_arena arena;
@@ -44,7 +44,7 @@ struct plumb_summary_memory {
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-/* What a thread had recorded since its last fold. */
+/* The records of a thread since its last fold. */
 struct tail {
     struct tail *next;
     uint32_t thread, generation; /* of the merge */
@@ -66,7 +66,7 @@ static void *keep(struct plumb_arena *a, const void *bytes, size_t n)
     return kept;
 }
 
-/* Its tree_nodes become those of `m`. */
+/* Maps its tree nodes to those of `m`. */
 static void map_tree(const struct plumb_thread_copy *c, struct plumb_merge *m, struct tail *t)
 {
     uint32_t *map = plumb_arena_alloc(m->arena, (c->tree_nodes + 1) * sizeof *map);
@@ -185,8 +185,8 @@ static void row_times(plumb_row *out, const struct plumb_timing_node *n)
     out->median_estimator = n->median_estimator;
 }
 
-/* Names are read by numbers that were found in records: a name stands before its number is counted,
- * and the number is counted before anybody records with it. */
+/* Names are looked up by numbers from records. A name is stored before its number is counted, and
+ * the number is counted before any thread records with it. */
 static void see_names(void)
 {
     plumb_order();
@@ -195,8 +195,8 @@ static void see_names(void)
     (void)PLUMB_ACQUIRE(plumb_rt.pipeline_count);
 }
 
-/* What a summary is made for: rows of a pipeline and a phase, NULL: of all; or everything, as a
- * report has it. */
+/* The result that a summary makes: rows of a pipeline and a phase, NULL: of all; or everything, as
+ * in a report. */
 struct wanted {
     plumb_rows *rows;
     plumb_pipeline *pipeline;
@@ -227,7 +227,7 @@ static int make_rows(const struct wanted *want, struct plumb_merge *m,
     return rows->arena.failed ? PLUMB_ERR_MEMORY : PLUMB_OK;
 }
 
-/* The mapping and the arena of `m` may go before the report does. */
+/* The mapping and the arena of `m` may be freed before the report. */
 static int make_timing(struct plumb_timing *t, struct plumb_merge *m,
                        const struct plumb_anchor *end, double tick_ns)
 {
@@ -261,15 +261,15 @@ static int make(const struct wanted *want, struct plumb_run *run, struct plumb_m
 
 /* ---- The whole of it ------------------------------------------------------------------------- */
 
-/* What whole blocks hold is added up once for all, where each summary would replay them again. It
- * is for whoever holds a thread to fold; of one that folds by itself little is left. */
+/* Folds full blocks, so that later summaries need not replay them again. A thread that is held is
+ * skipped: its holder folds, or copies for a summary. */
 static void fold_waiting(struct plumb_run *run)
 {
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)
         plumb_fold_waiting((struct plumb_in){th, run});
 }
 
-/* Under the lock: makes what is wanted from the open run. */
+/* Under the lock: makes the result from the open run. */
 static int summarise(const struct wanted *want)
 {
     struct plumb_summary_memory *memory = plumb_rt.summary_memory;
@@ -279,7 +279,8 @@ static int summarise(const struct wanted *want)
     if (!run)
         return PLUMB_OK;
     if (!memory)
-        memory = plumb_rt.summary_memory = calloc(1, sizeof *memory); /* where leak checkers look */
+        memory = plumb_rt.summary_memory = calloc(1, sizeof *memory); /* reachable for leak
+                                                                       * checkers */
     if (!memory)
         return PLUMB_ERR_MEMORY;
     m = &memory->m;

@@ -5,8 +5,8 @@
 #include "model/timing.h"
 #include <plumb/summary.h>
 
-/* Everything that the open run has recorded so far, as its report will have it: pipelines, nodes
- * without histograms and sites, call tree. `out`: plumb_timing_init() done. */
+/* Fills `out` (plumb_timing_init() done) with everything that the open run has recorded so far, as
+ * in its report: pipelines, nodes without histograms and sites, call tree. */
 int plumb_summary_timing(struct plumb_timing *out, plumb_error *err);
 int plumb_summary_rows_impl(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
                             plumb_error *err);

@@ -1,14 +1,14 @@
-/* span.c: the span path. What runs between the user's code and the clock, twice a span.
+/* span.c: the span path: the code between the user's code and the clock, twice a span.
  *
- * The short way does, at begin: one look at `busy` (a signal handler that interrupted us must not
- * touch the ring), one at `gate` (anything but "open and plain" goes the long way), the clock, one
- * 8-byte record, one entry on the stack of open spans. At end: the same looks, the handle compared
- * with the stack, the clock, one record. No locked instruction, no branch on data, no call.
- * Everything else (statistics, self time, call tree) is left to the fold, of several blocks of 63
- * spans at once.
+ * The short path does at begin: a check of `busy` (a signal handler that interrupted plumb must not
+ * touch the ring), a check of `gate` (anything but "open and plain" takes the long path), the
+ * clock, one 8-byte record, one entry on the stack of open spans. At end: the same checks, a
+ * comparison of the handle with the stack, the clock, one record. No locked instruction, no branch
+ * on data, no call. All other work (statistics, self time, call tree) is left to the fold, of
+ * several blocks of 63 spans at once.
  *
- * Each entry exists once per clock source, chosen when the library is loaded: a test of the source
- * per clock read would be paid by everybody.
+ * Each entry exists once per clock source, chosen when the library is loaded: otherwise every span
+ * would pay for a test of the source at each clock read.
  *
  * `busy` is stored before `gate` is read, and plumb_stop() closes the gate, passes a barrier on all
  * threads, and waits for `busy`: after that no thread is in a mapping that is about to go away. */
@@ -39,9 +39,9 @@ static const plumb_span no_span = {0};
 
 /* ---- The short way --------------------------------------------------------------------------- */
 
-/* The ticks of a record at `t` where they belong in it. Anything in the low bits: they do not fit,
- * because the block's base lies too far back (or, on a clock that jumped, ahead), and the record
- * needs a new block. */
+/* Returns the ticks of a record at `t`, shifted to their bits. If low bits are set, they do not
+ * fit: the block's base is too far back (or, on a clock that jumped, ahead), and the record needs a
+ * new block. */
 static PLUMB_ALWAYS_INLINE uint64_t placed(const struct plumb_thread *th, uint64_t t)
 {
     uint64_t dt = t - th->base;
@@ -53,7 +53,7 @@ static PLUMB_ALWAYS_INLINE bool too_far(uint64_t placed)
     return PLUMB_UNLIKELY(placed & ((UINT64_C(1) << (64 - PLUMB_TICK_BITS)) - 1));
 }
 
-/* Inside busy, with the gate known to be good and room in the block. */
+/* Inside busy, with the gate checked and space in the block. */
 static PLUMB_ALWAYS_INLINE plumb_span push(struct plumb_thread *th, uint32_t node, uint64_t placed)
 {
     uint64_t *at = th->head, *top = th->top + 1;
@@ -65,7 +65,7 @@ static PLUMB_ALWAYS_INLINE plumb_span push(struct plumb_thread *th, uint32_t nod
     return span;
 }
 
-/* Returns where the next record goes. */
+/* Returns the place of the next record. */
 static PLUMB_ALWAYS_INLINE uint64_t *pop(struct plumb_thread *th, uint64_t placed)
 {
     uint64_t *at = th->head;
@@ -96,7 +96,7 @@ static PLUMB_ALWAYS_INLINE void leave(struct plumb_thread *th)
 
 /* ---- The long way ---------------------------------------------------------------------------- */
 
-/* Enters with any gate that is attached to the open run. */
+/* Enters with any gate of a thread that is attached to the open run. */
 static bool enter_any(struct plumb_thread *th, struct plumb_in *in)
 {
     PLUMB_STORE(th->busy, 1);
@@ -109,8 +109,8 @@ static bool enter_any(struct plumb_thread *th, struct plumb_in *in)
     return false;
 }
 
-/* Counts what the handler of a signal that interrupted the runtime on this thread would have
- * recorded. Whoever only has the lock, or is about to be attached, keeps no run. */
+/* Counts a dropped record of a handler that interrupted the runtime on this thread. A thread that
+ * only holds the lock, or is about to be attached, does not keep a run open. */
 static void turn_away(const struct plumb_thread *th)
 {
     bool inside = PLUMB_LOAD(th->busy) == PLUMB_BUSY_RECORDING && plumb_is_attached(th);
@@ -149,7 +149,7 @@ void plumb_synchronise(struct plumb_thread *th, uint32_t node)
         plumb_device_sync(d);
 }
 
-/* The node of the innermost span, from the frames of a fold made for it. Inside enter. */
+/* Returns the node of the innermost span, from the frames of a fold made for that. Inside enter. */
 static plumb_node innermost_node(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
@@ -218,7 +218,7 @@ static PLUMB_COLD plumb_span begin_long(uint32_t node, uint32_t flags, struct pl
     return plumb_begin_plain(th, node);
 }
 
-/* The depth of an open span of this thread; 0: it is none. */
+/* Returns the depth of an open span of this thread; 0 if it is not open here. */
 static uint32_t depth_of(const struct plumb_thread *th, plumb_span span)
 {
     uint32_t d = plumb_depth(th);
@@ -227,7 +227,7 @@ static uint32_t depth_of(const struct plumb_thread *th, plumb_span span)
     return d;
 }
 
-/* Whether `span` is open on this thread; closes what is open inside it. Inside enter. */
+/* Returns whether `span` is open on this thread, and closes the spans inside it. Inside enter. */
 static bool settle(struct plumb_in in, plumb_span span)
 {
     struct plumb_thread *th = in.th;
@@ -254,8 +254,7 @@ static void pop_far(struct plumb_in in, uint64_t t)
         plumb_block_next(in, t);
 }
 
-/* The end of a span whose run is over: its hooks are called, and a range that it was as well ends
- * now. */
+/* Ends a span whose run is over: calls its hooks, and ends its range in the tool. */
 static void end_late(struct plumb_thread *th, plumb_span span)
 {
     uint32_t depth = th->nvtx_depth || th->stages || th->unhooked ? depth_of(th, span) : 0;
@@ -265,7 +264,7 @@ static void end_late(struct plumb_thread *th, plumb_span span)
     plumb_nvtx_pop_to(th, depth - 1);
 }
 
-/* On a thread that has recorded nothing yet, so that the span is another's. */
+/* On a thread that has recorded nothing yet: the span is another thread's. */
 static void end_elsewhere(void)
 {
     struct plumb_in in;
@@ -275,8 +274,8 @@ static void end_elsewhere(void)
     plumb_leave(in);
 }
 
-/* Waits for the device of the innermost span, outside enter; false: the run, or the span, is over
- * since. */
+/* Waits for the device of the innermost span, outside enter. Returns false if the run or the span
+ * has ended since. */
 static bool end_waits(struct plumb_in *in, plumb_span span)
 {
     struct plumb_thread *th = in->th;
@@ -293,7 +292,7 @@ static bool end_waits(struct plumb_in *in, plumb_span span)
     return false;
 }
 
-/* What follows the end of a span, outside enter. `ended`: NULL where it was no stage. */
+/* Does the work after the end of a span, outside enter. `ended`: NULL if it was not a stage. */
 static void end_tells(struct plumb_thread *th, const struct plumb_stage_ended *ended)
 {
     if (th->unhooked)
@@ -356,10 +355,10 @@ static PLUMB_COLD void end_long(plumb_span span)
 
 /* ---- The table's entries --------------------------------------------------------------------- */
 
-/* Ways out of the short way; calls in tail position, so that it saves no registers, which takes
- * numbers for results: not every compiler sees that a struct is one. `address`: what the function
- * of the table returns to. That function needs no register that it must save, so the frame pointer
- * is still the program's; or it keeps a frame, which leads there. */
+/* The exits of the short path are tail calls, so it saves no registers. They return numbers,
+ * because not every compiler treats a struct of one number like it. `address`: the return address
+ * of the function of the table. That function uses no callee-saved register, so the frame pointer
+ * is still the program's; or it keeps a frame, which leads to it. */
 static PLUMB_COLD uint64_t begin_away(const void *address, uint32_t node)
 {
     return begin_long(node, 0, PLUMB_CALLER_OF(address)).id;
@@ -391,11 +390,11 @@ static PLUMB_ALWAYS_INLINE uint64_t begin_on(uint32_t node, enum plumb_clock_sou
     plumb_span span;
     uint64_t t;
     if (clock != PLUMB_CLOCK_TSC)
-        PLUMB_KEEP_FRAME(); /* its calls take up all other registers */
+        PLUMB_KEEP_FRAME(); /* its calls use all other registers */
     if (PLUMB_UNLIKELY(!enter(th)))
         return begin_away(__builtin_return_address(0), node);
-    /* Room is made before the clock is read, so that no span pays for the fold but the one around
-     * it. */
+    /* Space is made before the clock is read, so only the span around this one pays for the
+     * fold. */
     if (PLUMB_UNLIKELY(th->head >= th->limit))
         return begin_again(th, node, __builtin_return_address(0));
     t = placed(th, plumb_ticks_from(clock));
@@ -485,8 +484,8 @@ static PLUMB_COLD plumb_span begin_node_long(plumb_node node, const void *addres
                : no_span;
 }
 
-/* What a span runs lies on one page, each piece from the begin of a pair of cache lines: cold, a
- * span waits for each line of them. */
+/* The code of a span is on one page, each piece aligned to a pair of cache lines: a cold span waits
+ * for each of these lines. */
 #define ENTRY static __attribute__((section(".text.plumb_spans"), aligned(128)))
 
 #define ENTRIES(suffix, clock)                                                                     \
@@ -532,7 +531,7 @@ static plumb_span begin_with(plumb_node node, uint32_t flags)
     return begin_long(node, flags, PLUMB_CALLER());
 }
 
-/* ---- Records that are no spans --------------------------------------------------------------- */
+/* ---- Records other than spans ---------------------------------------------------------------- */
 
 bool plumb_enter(struct plumb_in *in, bool even_if_off)
 {
@@ -556,7 +555,7 @@ void plumb_wide(struct plumb_in in, enum plumb_wide kind, uint32_t small, const 
     uint64_t *w = plumb_block_room(in, n, t);
     for (uint32_t i = 1; i < n; i++)
         PLUMB_STORE(w[i], payload[i - 1]);
-    /* The first word last: a block is read up to its first zero. */
+    /* The first word is stored last: a block is read up to its first zero. */
     plumb_order();
     PLUMB_STORE(w[0], placed(th, t) | (uint64_t)small << 16 | (uint64_t)n << 8 |
                           (uint64_t)kind << 2 | PLUMB_REC_WIDE);
@@ -565,7 +564,7 @@ void plumb_wide(struct plumb_in in, enum plumb_wide kind, uint32_t small, const 
         PLUMB_STORE(th->sampled, th->number);
 }
 
-/* What a stage's last line will say. */
+/* Sets the result in a stage's last log line. */
 static void mark_stage(struct plumb_thread *th, plumb_span span, uint32_t what, const char *why)
 {
     struct plumb_stage_run *s = plumb_stage_of(th, span);
@@ -641,7 +640,7 @@ uint64_t plumb_calibrate_span(struct plumb_in in, int spans, void (*work)(void *
     enum { A_BLOCK = (PLUMB_BLOCK_WORDS - PLUMB_BLOCK_HEAD) / 2 - 1 };
     struct plumb_thread *th = in.th, *mine = plumb_tls;
     uint64_t begin = plumb_ticks_from(th->clock);
-    /* A clock that stands still has no cost to measure. */
+    /* With a clock that stands still, the cost cannot be measured. */
     if (th->clock == PLUMB_CLOCK_VIRTUAL)
         return 0;
     plumb_tls = th;
@@ -658,11 +657,12 @@ uint64_t plumb_calibrate_span(struct plumb_in in, int spans, void (*work)(void *
             end_tsc(span);
         else if (mark)
             end_gettime(span);
-        /* Before it is full: the run is not the open one, which a full block is folded into. */
+        /* Before the block is full: the run is not the open one, into which full blocks are
+         * folded. */
         if (i % A_BLOCK == A_BLOCK - 1)
             plumb_block_next(in, plumb_ticks_from(th->clock));
     }
-    plumb_block_settle(in, begin); /* a part of what they cost */
+    plumb_block_settle(in, begin); /* a part of their cost */
     plumb_tls = mine;
     return (plumb_ticks_from(th->clock) - begin) * 1000 / (uint64_t)spans;
 }

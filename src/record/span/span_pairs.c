@@ -23,7 +23,7 @@ void plumb_leaves_scalar(struct plumb_leaves *out, const uint64_t *words, uint32
 plumb_leaves_fn *plumb_leaves_pick(void)
 {
 #if defined(__x86_64__)
-    __builtin_cpu_init(); /* the compiler's own constructor may be yet to run */
+    __builtin_cpu_init(); /* the compiler's own constructor may not have run yet */
     if (__builtin_cpu_supports("avx2"))
         return plumb_leaves_avx2;
 #endif

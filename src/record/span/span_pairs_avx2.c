@@ -1,7 +1,7 @@
 /* span_pairs_avx2.c: four pairs at a time. See span_pairs.h.
  *
- * Squares of durations below 2^32 ticks are exact in 64 bits; their halves are added up apart, so
- * that no sum overflows. Longer ones (seconds) are left to the scalar way, all of the row. */
+ * Squares of durations below 2^32 ticks are exact in 64 bits; their halves are added up separately,
+ * so no sum overflows. A row with longer ones (seconds) is left to the scalar code as a whole. */
 #include <immintrin.h>
 
 #include "record/span/span_pairs.h"

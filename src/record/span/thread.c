@@ -1,10 +1,10 @@
-/* thread.c: thread records: made at a thread's first span, handed on when the thread ends.
+/* thread.c: thread records: made at a thread's first span, reused when the thread has ended.
  *
  * A record and its block in the mapping outlive their thread: the next new thread takes both over,
- * statistics included, so that ten thousand short threads cost as much as the few that lived at
- * once. A thread that records after its last destructor ran leaves its record behind; whoever needs
- * one looks whether some owners are gone, a few at a time, so that the number of such records stays
- * in proportion to the threads that are alive. */
+ * statistics included, so ten thousand short threads cost as much as the few that lived at once. A
+ * thread that records after its last destructor abandons its record. A thread that needs a record
+ * checks a few at a time for owners that are gone, so the number of abandoned records stays in
+ * proportion to the living threads. */
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <string.h>
@@ -35,8 +35,8 @@
 #include "record/trace/trace.h"
 
 enum {
-    LOOKS = 8,       /* for records left behind, each time one is needed */
-    SHARED_PART = 16 /* a run keeps one part in so many free of threads */
+    LOOKS = 8,       /* checks for abandoned records, each time one is needed */
+    SHARED_PART = 16 /* one part in so many of a run is not for threads */
 };
 
 __thread struct plumb_thread *plumb_tls __attribute__((tls_model("initial-exec")));
@@ -58,22 +58,23 @@ struct plumb_thread *plumb_thread_new(void)
     return th;
 }
 
-/* Ends what a thread was doing and parts it from its record, which is the caller's then. Spans that
- * are still open are closed as unbalanced. */
+/* Ends a thread's recording and separates it from its record, which is then the caller's. Spans
+ * that are still open are closed as unbalanced. */
 static bool part(struct plumb_thread *th)
 {
     struct plumb_in in = {th, NULL};
-    /* Busy here means that the thread was cancelled asynchronously inside plumb: what it was doing
-     * cannot be finished. The record stays as it is, and the reader of the mapping makes it good.
+    /* Busy here means that the thread was cancelled asynchronously inside plumb: its work cannot be
+     * finished. The record stays as it is, and the reader of the mapping repairs it.
      */
     if (PLUMB_LOAD(th->busy))
         return false;
     PLUMB_STORE(th->busy, 1);
     plumb_order();
-    /* Behind busy: a run that ends now waits for us, one that has ended is not touched. */
+    /* After busy is set: a run that ends now waits for this thread, one that has ended is not
+     * touched. */
     in.run = plumb_is_attached(th) ? plumb_run_inside(th) : NULL;
     if (in.run) {
-        if (PLUMB_LOAD(th->tid) == my_tid()) /* else it has been left behind, with its name */
+        if (PLUMB_LOAD(th->tid) == my_tid()) /* otherwise the record was abandoned, with its name */
             plumb_trace_name(th);
         if (plumb_depth(th)) {
             plumb_regions_closing(in, 0);
@@ -140,8 +141,8 @@ void plumb_barrier(void)
 {
     if (plumb_rt.membarrier && syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
         return;
-    /* Without it every store of another processor becomes visible within its store buffer's time; a
-     * switch away and back is far longer than that. */
+    /* Without membarrier(), a store of another processor becomes visible when its store buffer
+     * drains, which takes far less than a switch away and back. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     plumb_nap(1000000);
 }
@@ -157,7 +158,7 @@ bool plumb_thread_is_gone(const struct plumb_thread *th)
 
 bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns)
 {
-    /* Who only holds the lock looks at the run through plumb_rt.run, and will find none. */
+    /* A thread that only holds the lock reads the run from plumb_rt.run, and will find none. */
     while (PLUMB_ACQUIRE(th->busy) == PLUMB_BUSY_RECORDING) {
         if (PLUMB_ACQUIRE(th->frozen) || plumb_thread_is_gone(th))
             return true;
@@ -168,8 +169,8 @@ bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns)
     return true;
 }
 
-/* Under the lock: a record that its thread has left behind, now the caller's, who must part the
- * two. */
+/* Under the lock: returns an abandoned record, now the caller's, who must separate it from its
+ * thread. */
 static struct plumb_thread *left_behind(void)
 {
     struct plumb_thread *th = NULL;
@@ -179,14 +180,14 @@ static struct plumb_thread *left_behind(void)
         if (PLUMB_LOAD(th->busy) || !plumb_thread_is_gone(th))
             th = NULL;
         else
-            PLUMB_STORE(th->tid, 0); /* nobody else's */
+            PLUMB_STORE(th->tid, 0); /* no other thread will take it */
     }
     return th;
 }
 
-/* A record without a thread, now the caller's: an idle one, or else one that was left behind. An
- * idle one is taken as it is seen, and one left behind does not pass through the idle ones: whoever
- * took it in between would leave the caller to make a new one, again and again. */
+/* Returns a record without a thread, now the caller's: an idle one, otherwise an abandoned one. An
+ * idle one is taken when it is seen, and an abandoned one is not made idle first: another thread
+ * could take it in between, and the caller would make a new one, again and again. */
 static struct plumb_thread *spare_record(void)
 {
     struct plumb_thread *th, *left = NULL;
@@ -202,13 +203,13 @@ static struct plumb_thread *spare_record(void)
     return left && part(left) ? left : th;
 }
 
-/* `th`, an idle one, or a new one. Under the lock. */
+/* Returns `th`, an idle record, or a new one. Under the lock. */
 static struct plumb_thread *take_record(struct plumb_thread *th)
 {
     if (!plumb_rt.exit_key_made)
         plumb_rt.exit_key_made = pthread_key_create(&plumb_rt.exit_key, on_thread_exit) == 0;
     if (th) {
-        /* the caller's already */
+        /* already the caller's */
     } else if ((th = plumb_rt.idle) != NULL) {
         plumb_rt.idle = th->next_idle;
     } else if ((th = plumb_thread_new()) != NULL) {
@@ -231,7 +232,7 @@ struct plumb_thread *plumb_thread_self(void)
     spare = spare_record();
     plumb_lock();
     th = plumb_tls;
-    if (th && spare) /* a handler came between and has taken one */
+    if (th && spare) /* a handler ran in between and has taken one */
         make_idle(spare);
     else if (!th && (th = take_record(spare)) != NULL)
         plumb_lock_is_of(th);
@@ -245,7 +246,7 @@ void plumb_thread_gate(struct plumb_thread *th)
 {
     const struct plumb_pipeline *p = &plumb_rt.pipelines[PLUMB_LOAD(th->group) >> 8];
     uint32_t set = 0;
-    /* Of a run that has ended nothing is left to look at: scopes may outlive it. */
+    /* Scopes may outlive a run; an ended run has no data to read. */
     if (!plumb_is_attached(th))
         return;
     set |= p->enabled ? 0 : PLUMB_GATE_OFF;
@@ -264,7 +265,7 @@ void plumb_thread_gate(struct plumb_thread *th)
                        __ATOMIC_RELAXED);
 }
 
-/* What docs/how-it-works.md and docs/environment.md say a thread takes. */
+/* The size of a thread in docs/how-it-works.md and docs/environment.md. */
 _Static_assert(sizeof(struct plumb_live_thread) + (16 << 10) +
                            64 * sizeof(struct plumb_live_tree) <=
                        160 * 1000 &&
@@ -272,7 +273,7 @@ _Static_assert(sizeof(struct plumb_live_thread) + (16 << 10) +
                    sizeof(struct plumb_live_state) <= 11 * 1000,
                "the documentation of PLUMB_MAX_STATE is out of date");
 
-/* A block in the mapping: one that its thread has left, or a new one. */
+/* Returns a block in the mapping: one whose thread has ended, or a new one. */
 static struct plumb_live_thread *live_thread(struct plumb_run *run, struct plumb_thread *th)
 {
     struct plumb_live_thread *live;
@@ -282,11 +283,11 @@ static struct plumb_live_thread *live_thread(struct plumb_run *run, struct plumb
     if (blocks < 4)
         blocks = 4;
     ring_bytes = (size_t)blocks * PLUMB_BLOCK_WORDS * 8;
-    /* A record that was attached to this run before goes back to its own block. */
+    /* A record that was attached to this run before returns to its own block. */
     if (plumb_belongs(th, run) && !th->live->in_use)
         return th->live;
-    /* Threads leave room for what all of them share: pools, names, nodes. One that is traced has a
-     * queue too, if only to count what the trace lacks of it. */
+    /* Threads leave a part of the mapping for shared objects: pools, names, nodes. A traced thread
+     * has a queue too, at least to count its losses. */
     if (plumb_carve_left(run) <
         sizeof *live + ring_bytes +
             (run->h->trace.mode == PLUMB_LIVE_TRACE_NONE ? 0 : sizeof(struct plumb_live_queue)) +
@@ -307,7 +308,7 @@ static struct plumb_live_thread *live_thread(struct plumb_run *run, struct plumb
     return live;
 }
 
-/* What the fold keeps in private memory: empty for a new block. */
+/* Makes the fold's private memory: empty for a new block. */
 static int fold_memory(struct plumb_thread *th, struct plumb_run *run)
 {
     struct plumb_live_tree *root;
@@ -357,7 +358,7 @@ static int attach_held(struct plumb_thread *th, struct plumb_run *run)
     th->stages = th->unhooked = 0;
     memset(&th->regions, 0, sizeof th->regions);
     plumb_ring_attach(in, plumb_ticks_from(th->clock));
-    /* Last: who finds the generation finds the rest. */
+    /* Last: a thread that reads the generation then sees the rest. */
     PLUMB_RELEASE(th->generation, run->generation);
     return PLUMB_OK;
 }
@@ -376,11 +377,12 @@ static int attach(struct plumb_thread *th)
     int rc = PLUMB_OK;
     PLUMB_STORE(th->busy, PLUMB_BUSY_RECORDING);
     plumb_order();
-    /* Behind busy: a handler, or an allocation of ours that we were told of, may have done it. */
+    /* After busy is set: a handler, or a reported allocation of our own, may have attached the
+     * thread. */
     if (plumb_is_attached(th))
         goto out;
-    plumb_nvtx_pop_to(th, 0); /* of spans of an earlier run that never ended */
-    plumb_hold(th);           /* before the lock, which whoever holds a thread may want */
+    plumb_nvtx_pop_to(th, 0); /* ranges of an earlier run's spans that never ended */
+    plumb_hold(th);           /* before the lock, which a holder of the thread may need */
     plumb_lock();
     th->clock = plumb_rt.clock;
     PLUMB_STORE(th->tid, my_tid());
@@ -431,14 +433,14 @@ void plumb_threads_forget(bool interrupted)
     if (interrupted) {
         if (th) {
             PLUMB_STORE(th->gate, 0);
-            plumb_hold_release(th); /* perhaps held by a thread that is not here */
+            plumb_hold_release(th); /* perhaps held by a thread that is not in the child */
         }
         plumb_tls = NULL;
         return;
     }
     if (!th)
         return;
-    /* The kernel has wiped the record, or else it is wiped here: its run was the parent's. */
+    /* If the kernel has not wiped the record, it is wiped here: its run was the parent's. */
     memset(th, 0, PLUMB_THREAD_WIPED);
     th->top = th->open;
     th->step = -1;

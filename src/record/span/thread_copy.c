@@ -1,17 +1,16 @@
 /* thread_copy.c: see thread_copy.h.
  *
- * Two ways. The usual one holds the thread (thread_lock.h) and copies what it needs: the first
- * fields of each state and the lines of buckets in use, packed. That comes from another processor's
- * cache, which is what the time goes to, so many lines are asked for before the first is waited
- * for.
+ * There are two ways. The usual one holds the thread (thread_lock.h) and copies the first fields of
+ * each state and the lines of buckets in use, packed. Most of the time goes into fetching them from
+ * another processor's cache, so many lines are prefetched before the first is waited for.
  *
- * When the thread is held by somebody who does not let go of it, everything is copied in place,
- * states with room for all buckets, and the undo log last. What a fold has changed by then stands
- * in the log, because it is logged before it is changed; so if that fold is not over when the log
- * has been copied, undoing it in the copy gives what was there before the fold. If it is over, the
- * thread goes on, and there is another try.
+ * If the holder of the thread does not release it, everything is copied in place, states with all
+ * buckets, and the undo log last. The log has everything that the fold has changed by then, because
+ * data is logged before it is changed. So if that fold is not over when the log has been copied,
+ * undoing it in the copy gives the state before the fold. If it is over, the thread continues, and
+ * there is another try.
  *
- * Nothing is allocated from malloc while a thread is held; see thread_lock.h. */
+ * There is no malloc while a thread is held; see thread_lock.h. */
 #include "record/span/thread_copy.h"
 
 #include <string.h>
@@ -32,7 +31,7 @@ enum {
     FIRST_BYTES = 512 * 1024,
     LINE_BYTES = PLUMB_SKETCH_LINE * 4,
     FETCH_AHEAD = 8,
-    FETCH_LINES = 3, /* states ahead whose buckets are asked for */
+    FETCH_LINES = 3, /* states ahead whose buckets are prefetched */
     SPINS = 5000,    /* 50 us: a fold takes 5 to 20; longer means that it is not running */
     TRIES = 1000,
     PAUSE_NS = 100000
@@ -40,7 +39,8 @@ enum {
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* A piece on cache lines. NULL: too small, and `used` says by how much. */
+/* Takes a piece aligned to cache lines. NULL: the memory is too small, and `used` says by how
+ * much. */
 static void *take(struct plumb_copy_memory *m, size_t bytes)
 {
     size_t at = m->used;
@@ -71,7 +71,7 @@ static void fetch(const void *from, size_t bytes)
         __builtin_prefetch((const unsigned char *)from + i);
 }
 
-/* Of a state that may be changing, too: what it asks for is a hint. */
+/* The state may be changing: a prefetch is only a hint. */
 static PLUMB_RACY void fetch_buckets(const struct plumb_live_state *st)
 {
     for (uint32_t w = 0; w < PLUMB_SKETCH_LINE_WORDS; w++)
@@ -80,8 +80,8 @@ static PLUMB_RACY void fetch_buckets(const struct plumb_live_state *st)
                 &st->buckets[(64 * w + (uint32_t)__builtin_ctzll(left)) * PLUMB_SKETCH_LINE]);
 }
 
-/* Copies whole lines: of a small number of bytes the compiler makes a loop, of a large one a string
- * instruction, which takes long to start. */
+/* Copies whole lines: for a small size the compiler makes a loop, for a large one a string
+ * instruction, which starts slowly. */
 static PLUMB_ALWAYS_INLINE void copy_line(void *to, const void *from)
 {
     memcpy(to, from, LINE_BYTES);
@@ -113,7 +113,7 @@ static bool copy_state(struct plumb_copy_memory *m, struct plumb_state_copy *to,
     return true;
 }
 
-/* The thread's states, as its folds find them: in no order. */
+/* Lists the thread's states from the map of its folds, in no order. */
 static uint32_t list_states(const struct plumb_live_state **list, struct plumb_in in)
 {
     const struct plumb_map *map = &in.th->state_of;
@@ -159,8 +159,8 @@ static bool copy_tree(struct plumb_thread_copy *out, struct plumb_copy_memory *m
 }
 _Static_assert(sizeof(struct plumb_live_tree) == LINE_BYTES, "a place is a line");
 
-/* The blocks behind number `folded`. The last one is still being written, and if the thread folds
- * meanwhile, so may the others be. */
+/* Copies the blocks after number `folded`. The last one is still being written, and if the thread
+ * folds during the copy, so may be the others. */
 static bool copy_blocks(struct plumb_thread_copy *out, struct plumb_copy_memory *m,
                         struct plumb_in in, uint64_t folded)
 {
@@ -210,7 +210,7 @@ static bool copy_held(struct plumb_thread_copy *out, struct plumb_copy_memory *m
 
 /* ---- A thread that does not come out of a fold ----------------------------------------------- */
 
-/* Words that may be changing. */
+/* Copies words that may be changing. */
 static PLUMB_RACY void copy_words(void *to, const void *from, size_t bytes)
 {
     uint64_t *t = to;
@@ -219,8 +219,8 @@ static PLUMB_RACY void copy_words(void *to, const void *from, size_t bytes)
         t[i] = PLUMB_LOAD(f[i]);
 }
 
-/* A state that may be changing: the lines of buckets that it says are in use. One that is being
- * taken into use is left out with the sample that is the first in it, which the replay then adds.
+/* Copies a state that may be changing, with the lines of buckets that it marks as used. A line that
+ * is only now being marked is left out with its first sample, which the replay then adds.
  */
 static PLUMB_RACY void copy_changing(struct plumb_live_state *to,
                                      const struct plumb_live_state *from)
@@ -236,7 +236,7 @@ static PLUMB_RACY void copy_changing(struct plumb_live_state *to,
     }
 }
 
-/* The copies of a thread's states and tree_nodes, for undoing. */
+/* The copies of a thread's states and tree nodes, for undoing. */
 struct stuck {
     const uint64_t *off; /* of state[i] */
     struct plumb_live_state *state;
@@ -293,7 +293,7 @@ static bool stuck_tree(struct stuck *s, struct plumb_copy_memory *m, struct plum
     return s->place != NULL;
 }
 
-/* A reset is not undone, so a state must have been copied on the same side of it as it was saved.
+/* Resets are not undone, so each state must have been copied and saved on the same side of a reset.
  */
 static bool resets_agree(struct stuck *s, const struct plumb_live_undo *u)
 {
@@ -329,7 +329,7 @@ static bool list_stuck(struct plumb_thread_copy *out, struct plumb_copy_memory *
     return true;
 }
 
-/* False: the fold is over, or the memory is too small. */
+/* Returns false if the fold is over, or if the memory is too small. */
 static bool copy_stuck(struct plumb_thread_copy *out, struct plumb_copy_memory *m,
                        struct plumb_in in, struct plumb_merge *merge)
 {
@@ -373,7 +373,8 @@ static bool hold_soon(struct plumb_thread *th)
     return false;
 }
 
-/* One try. 1: not in this run. PLUMB_ERR_STATE: not now, or the memory is too small. */
+/* Makes one try. Returns 1 if the thread is not in this run, PLUMB_ERR_STATE if it failed now or
+ * the memory is too small. */
 static int copy_once(struct plumb_thread_copy *out, struct plumb_copy_memory *m, struct plumb_in in,
                      struct plumb_merge *merge)
 {
