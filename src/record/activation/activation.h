@@ -1,16 +1,17 @@
 /* activation.h: records of the outputs of layers (plumb/activation.h), as libplumb's own files see
  * them.
  *
- *     activation.c          the call: who is it, is it wanted, what does it look like
- *     run.c      what a run was asked for, its file, what is said at its end
- *     module.c   paths of open nodes to modules, and whether they are chosen
- *     stats.c    which statistics; those of the program's
- *     calls.c    the call index of a record
- *     queue.c    from the program's threads to the file, on a thread of its own
- *     pending.c  the memory between the two
- *     dump.c     tensors kept whole: which, and what is said in the file
- *     dump_file.c  ... and the thread that writes them
- *     record/stage/hook.c                hooks of nodes
+ *     activation.c  the call: its module, whether it is chosen, its statistics
+ *     run.c         the settings of a run, its file, the log lines at its end
+ *     module.c      from paths of open nodes to modules, and whether these are chosen
+ *     stats.c       the statistics of a run, and those of the program
+ *     calls.c       the call index of a record
+ *     queue.c       from the program's threads to the file, on a thread of plumb's
+ *     pending.c     the memory between the two
+ *     dump.c        tensors kept whole: the choice, and the header of the file
+ *     dump_file.c   the thread that writes these
+ *     file.c        the file of the records
+ * Hooks of nodes: record/stage/hook.c.
  *
  * Threads inside a call are counted, and the end of a run waits for them, so the run's patterns and
  * columns stay valid during the call. `lock` is a leaf: under it nothing is locked or called except

@@ -1,8 +1,8 @@
 /* async_stage.c: stages that are async spans: begun here, ended on any thread, several at once.
  *
- * They belong to no thread, so no allocator event is theirs. Their memory is what the process holds
- * at the end, with the highest since a stage of a thread last reset the peaks. The span's slot
- * keeps the request of the begin; only the one end that wins reads it. */
+ * They belong to no thread, so allocator events are never attributed to them. Their memory is that
+ * of the process at the end, with the peak since a stage of a thread last reset it. The span's slot
+ * keeps the request of the begin; only the end that wins reads it. */
 #include "record/runtime/async.h"
 #include "record/runtime/enter.h"
 #include "record/runtime/node.h"
@@ -41,7 +41,7 @@ plumb_async plumb_async_begin_with_impl(plumb_node node, uint32_t flags)
     if (!plumb_enter(&in, false))
         return none;
     plumb_leave(in);
-    /* Before the span: what the log costs is not the stage's. */
+    /* Before the span: the time of the log line is not the stage's. */
     plumb_stage_tell_begin(node, in.th->group);
     if (PLUMB_LOAD(in.th->gate) & PLUMB_GATE_SYNC)
         plumb_synchronise(in.th, node);
@@ -79,7 +79,7 @@ void plumb_async_stage_ended(const struct plumb_live_async *was, uint64_t ticks,
                                   .tid = was->tid,
                                   .failed = mark == 1,
                                   .stage = true,
-                                  .outermost = true, /* it may outlast what is around it */
+                                  .outermost = true, /* it may outlast the spans around it */
                                   .async = true};
     e.own_ticks = plumb_stage_took(&e);
     if (mark != 2) {

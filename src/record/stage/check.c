@@ -1,8 +1,8 @@
 /* check.c: checks of stages' inputs and outputs.
  *
- * A node's checks are a list that only grows at its head, read without the lock; a check that is
- * replaced gets a new entry, and the old one is passed over. What failed in a run is gathered in
- * the run's entry of th->stage and told once, when the stage ends. */
+ * A node's checks are a list that only grows at its head and is read without the lock. A replaced
+ * check gets a new entry, and the old one is skipped. Failures of a run are collected in its entry
+ * of th->stage and reported once, at the end of the stage. */
 #include "record/stage/check.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ struct plumb_node_check {
 static struct {
     uint32_t kept;  /* checks that were ever registered */
     uint32_t run;   /* generation that `notes` counts for */
-    uint32_t notes; /* told in it */
+    uint32_t notes; /* failures noted in it */
 } verify;           /* under the lock */
 
 /* ---- Registering ----------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static struct plumb_node_check *find(uint32_t node, uint32_t part, const char *n
     return c;
 }
 
-/* Under the lock. Texts of the check are not needed any more. */
+/* Under the lock. The check's texts are copied, not kept. */
 static int keep(uint32_t node, const struct plumb_node_check *made, const char *name,
                 plumb_error *err)
 {
@@ -215,8 +215,8 @@ static void check_dtype(struct plumb_stage_run *s, const struct plumb_node_check
                plumb_dtype_name(want, c->dtype[0]), c->dtypes > 1 ? " or another of the list" : "");
 }
 
-/* `n` values between `least` and `most`, infinities included, and `nan` more that are NaN, which
- * lies in no range. */
+/* Checks `n` values between `least` and `most`, infinities included, and `nan` more that are NaN,
+ * which is in no range. */
 static void check_range(struct plumb_stage_run *s, const struct plumb_node_check *c,
                         const char *element, uint64_t nan, uint64_t n, double least, double most)
 {
@@ -246,7 +246,7 @@ static void check_values(struct plumb_stage_run *s, const struct plumb_node_chec
     if (c->check.finite && stats.nan + inf)
         failed(s, c, element, "%" PRIu64 " NaN and %" PRIu64 " infinite of %" PRIu64 " values",
                stats.nan, inf, stats.n);
-    plumb_value_ieee(&stats); /* bounds that the infinities are part of */
+    plumb_value_ieee(&stats); /* then the bounds include infinities */
     check_range(s, c, element, stats.nan, stats.n - stats.nan, stats.min, stats.max);
 }
 
@@ -361,7 +361,7 @@ void plumb_verify_ending(struct plumb_thread *th, plumb_span stage)
     char line[480];
     if (!s)
         return;
-    /* What a run that failed already did not come to is no second failure. */
+    /* A failed run does not fail again for outputs that it did not reach. */
     if (!s->mark)
         missing(s, PLUMB_STAGE_OUTPUT);
     if (s->unmet_count) {

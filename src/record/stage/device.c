@@ -1,9 +1,9 @@
-/* device.c: what stages have to do with devices: work that they launched, the time it took there,
- * and the time that they waited for work, and whose.
+/* device.c: the device figures of stages: work that they launched, its time on the device, and the
+ * time that they waited for work, by the stage that launched it.
  *
- * In the ledger and not in the trace: it must be right where no trace is recorded, and where one
- * has dropped what did not fit. Under the ledger's lock, because the few figures of a stage belong
- * together and a launch costs microseconds anyway. */
+ * In the ledger and not in the trace: they must be right without a trace, and with one that has
+ * dropped events. Under the ledger's lock, because the few figures of a stage belong together and a
+ * launch costs microseconds anyway. */
 #include <string.h>
 
 #include "record/runtime/carve.h"
@@ -14,7 +14,7 @@
 #include "record/stage/ledger.h"
 #include "record/stage/stage.h"
 
-/* The key that launched: its stage's, or its node's. */
+/* Returns the key of a launch: its stage's, or without a stage its node's. */
 static uint64_t key_of(const plumb_origin *o)
 {
     return o->stage ? o->stage - 1 : plumb_key(o->group & 0xffff, o->node);
@@ -36,7 +36,8 @@ static struct plumb_live_device *make(struct plumb_run *run, uint64_t key)
     return d;
 }
 
-/* The figures of a key, those of before the pipeline's last reset gone; NULL: no room. */
+/* Returns the figures of a key, cleared if they are from before the pipeline's last reset. NULL:
+ * the mapping is full. */
 static struct plumb_live_device_use *use_of(struct plumb_run *run, uint64_t key)
 {
     struct plumb_live_pipeline *p = plumb_pipeline_of_group(run, plumb_key_group(key));

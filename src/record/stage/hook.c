@@ -1,6 +1,6 @@
-/* hook.c: what programs have called around the runs of a node. A node's hooks are a list that is
- * never changed: adding, replacing and removing make another one, so that a run which has begun
- * with a list ends with it. Lists are small and few, and live as long as the process. */
+/* hook.c: functions of the program that are called around the runs of a node. A node's hooks are an
+ * immutable list: adding, replacing and removing make another one, so a run that has begun with a
+ * list ends with it. Lists are small and few, and live as long as the process. */
 #include "record/stage/hook.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ static int change_list(struct plumb_hooks *list, uint32_t change, int place, plu
     return PLUMB_OK;
 }
 
-/* Under the lock. `was`: what a replaced or removed hook was. */
+/* Under the lock. `was`: the hook that was replaced or removed. */
 static int publish(uint32_t change, plumb_node node, const char *name, plumb_hook *hook,
                    plumb_hook *was, plumb_error *err)
 {
@@ -80,7 +80,7 @@ static int publish(uint32_t change, plumb_node node, const char *name, plumb_hoo
     return rc;
 }
 
-/* As much of a hook as the caller's header knows. */
+/* Copies the members of a hook that the caller's header has. */
 static void take(plumb_hook *to, const plumb_hook *from)
 {
     memset(to, 0, sizeof *to);

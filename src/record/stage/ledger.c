@@ -1,5 +1,5 @@
-/* ledger.c: the book that stages and memory are entered in: its lock, and the entries of keys and
- * of stage runs. */
+/* ledger.c: the ledger of stages and memory: its lock, and the entries of keys and of stage
+ * runs. */
 #include "record/stage/ledger.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ void plumb_ledger_close(struct plumb_run *run)
         return;
     high = plumb_resident_peak();
     l->rss = plumb_resident_now();
-    /* The kernel's peak is of the process: of this run when it rose meanwhile. */
+    /* The kernel's peak is that of the process; it is this run's if it rose during the run. */
     if (high > l->peak_rss && high > run->high_at_start)
         l->peak_rss = high;
     if (l->rss > l->peak_rss)
@@ -129,7 +129,7 @@ static void enter_run(struct plumb_run *run, const struct plumb_stage_entry *e)
     struct plumb_live_stage_run *r = NULL;
     bool fresh = at >= t->count;
     if (fresh && plumb_table_has_room(t)) {
-        r = plumb_table_add(run, t); /* which is then a matter of the ledger's lock alone */
+        r = plumb_table_add(run, t); /* which then needs only the ledger's lock */
     } else if (fresh) {
         plumb_lock();
         r = plumb_table_add(run, t);
@@ -156,8 +156,8 @@ static void enter_run(struct plumb_run *run, const struct plumb_stage_entry *e)
         plumb_table_commit(t);
 }
 
-/* As the fold decides it for the key's statistics, in the order in which runs end instead of that
- * in which threads fold: the same number of runs is skipped. */
+/* Decides like the fold for the key's statistics, but in the order in which runs end, not the order
+ * of folds: the same number of runs is skipped. */
 static bool skips(struct plumb_live_stage *s, const struct plumb_live_pipeline *p,
                   const struct plumb_stage_entry *e)
 {

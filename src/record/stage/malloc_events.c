@@ -1,22 +1,22 @@
-/* malloc_events.c: malloc, as told by size alone, by whatever stands between a program and its
- * allocator.
+/* malloc_events.c: malloc events, which have only a size, from an interposer between a program and
+ * its allocator.
  *
  * Events come by the million and from everywhere: inside locks of libc, in threads that live for a
  * microsecond, in signal handlers, between a fork and its child's first line. So
- *   - a thread adds up by itself, and passes the sum on under the ledger's lock when the node
+ *   - a thread sums up its own events, and passes the sum on under the ledger's lock when the node
  *     around it changes, after 256 events or 64 KiB. Figures are exact for a program with one
- *     thread; peaks of others to 64 KiB a thread.
- *   - nothing is waited for that somebody may hold who waits for a lock of the caller's: what needs
- *     a lock of ours is a *section*, and fork and the opening of a run shut the sections before
- *     they take locks and call libc. What comes meanwhile is kept aside (`aside`) and entered by
- *     whoever enters something next, as made outside of every node.
+ *     thread; for others, peaks are exact to 64 KiB a thread.
+ *   - an event never waits for a lock whose holder may wait for a lock of the caller. Code that
+ *     needs a lock of ours is a *section*; fork and the opening of a run shut the sections before
+ *     they take locks and call libc. Events during that time are kept aside (`aside`). The next
+ *     thread to pass on a sum enters them, as made outside every node.
  *   - a handler that interrupted the runtime leaves its sums in its thread's record (`late`).
- *   - no run is opened by an allocation. One that is wanted opens with the first trace point, or a
- *     moment after the interposer's first word (PLUMB_MEM_HELD), on a thread of its own, or when
- *     the process ends; until then everything is kept aside. So a wrapper that soon becomes another
- *     program leaves nothing, and neither does a helper program that soon ends.
- * While no run is wanted, only the bytes that are held are counted, so that a later one begins with
- * what there is. */
+ *   - an allocation never opens a run. A wanted run opens with the first trace point, or a moment
+ *     after the interposer's first event (PLUMB_MEM_HELD), on a thread of its own, or at the end of
+ *     the process. Until then all events are kept aside. So a wrapper that soon execs another
+ *     program leaves no run, and neither does a short helper program.
+ * While no run is wanted, only the allocated bytes are counted, so a later run begins with the
+ * right sum. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -40,26 +40,26 @@ enum {
     SHUT_WAIT_US = 100000,
     SHUT_STEP_US = 50,
     OPEN_AFTER_MS = 100,       /* in the process that was asked to record */
-    OPEN_BELOW_AFTER_MS = 1000 /* in those that it starts */
+    OPEN_BELOW_AFTER_MS = 1000 /* in the processes that it starts */
 };
 #define MOST_BYTES ((uint64_t)INT64_MAX / 4)
 
 static struct {
-    uint32_t told;    /* an interposer has made itself known */
+    uint32_t told;    /* an interposer has reported itself */
     uint32_t asked;   /* this process is the one that was asked to record */
-    uint32_t inside;  /* sections */
-    uint32_t shut;    /* those who want none */
-    uint32_t no_room; /* generation of the run that has no room for another thread */
-    int64_t at_fork;  /* change of what is held in the run that the next child leaves behind */
+    uint32_t inside;  /* threads in sections */
+    uint32_t shut;    /* threads that keep the sections shut */
+    uint32_t no_room; /* generation of the run that another thread does not fit into */
+    int64_t at_fork;  /* change of the allocated bytes in the run that the next child gives up */
     struct plumb_sized_sum aside;
-    int64_t aside_most; /* the highest that its net was */
+    int64_t aside_most; /* the maximum of its net */
     struct {
         int64_t bytes;
         char alone[56]; /* in its cache line */
     } held[SHARDS];
 } sized;
 
-/* ---- What is held outside of runs ------------------------------------------------------------ */
+/* ---- Bytes that are allocated outside runs --------------------------------------------------- */
 
 static void held_add(int64_t bytes)
 {
@@ -67,7 +67,7 @@ static void held_add(int64_t bytes)
     PLUMB_ADD(sized.held[(me >> 12 ^ me >> 6) % SHARDS].bytes, bytes);
 }
 
-/* Nothing where nobody promised to have seen the allocations as well as the releases. */
+/* Returns 0 without an interposer: only one reports the allocations as well as the releases. */
 static int64_t held_now(void)
 {
     int64_t sum = 0;
@@ -102,7 +102,7 @@ static void section_end(void)
 void plumb_sized_shut(void)
 {
     __atomic_fetch_add(&sized.shut, 1, __ATOMIC_SEQ_CST);
-    /* Bounded: a handler may have interrupted a section of this very thread. */
+    /* Bounded: this may be a handler that interrupted a section on its own thread. */
     for (int us = 0; us < SHUT_WAIT_US && PLUMB_ACQUIRE(sized.inside); us += SHUT_STEP_US)
         plumb_helper_pause(SHUT_STEP_US * 1000);
 }
@@ -126,7 +126,7 @@ static uint64_t take(uint64_t *from)
     return PLUMB_LOAD(*from) ? __atomic_exchange_n(from, 0, __ATOMIC_RELAXED) : 0;
 }
 
-/* Moves what others may be adding to meanwhile, on both sides. */
+/* Moves a sum; other threads may be adding to both sums. */
 static void sum_move(struct plumb_sized_sum *to, struct plumb_sized_sum *from)
 {
     PLUMB_ADD(to->allocs, take(&from->allocs));
@@ -153,7 +153,7 @@ static void owner_add(struct plumb_live_owner *o, const struct plumb_sized_sum *
     o->free_bytes += s->free_bytes;
 }
 
-/* Under the lock. `most`: the highest that the net of `s` was on its way. */
+/* Under the lock. `most`: the maximum of the net of `s` over its events. */
 static void enter_sum(struct plumb_run *run, uint64_t key, const struct plumb_sized_sum *s,
                       int64_t most)
 {
@@ -234,7 +234,7 @@ void plumb_sized_flush(struct plumb_in in)
 
 /* ---- The event ------------------------------------------------------------------------------- */
 
-/* The sum of a node that is over, while sections are shut. */
+/* Keeps the sum of a node that has ended, while sections are shut. */
 static void park(struct plumb_sized *s)
 {
     struct plumb_sized_part *to;
@@ -254,7 +254,8 @@ static void park(struct plumb_sized *s)
     s->now.most = 0;
 }
 
-/* Under the lock, inside enter, on the thread itself: the heap, as a counter of the trace. */
+/* Under the lock, inside enter, on the thread itself: records the heap as a counter of the
+ * trace. */
 static void trace_heap(struct plumb_in in)
 {
     int i =
@@ -263,7 +264,7 @@ static void trace_heap(struct plumb_in in)
         plumb_trace_pool(in, "cpu", "malloc", plumb_pool_at(in.run, (uint32_t)i)->allocated, 0);
 }
 
-/* Inside enter. `leaves`: what is summed up belongs to a node that is over. */
+/* Inside enter. `leaves`: the sum belongs to a node that has ended. */
 static PLUMB_COLD void pass_on(struct plumb_thread *th, bool leaves)
 {
     struct plumb_in in = {th, plumb_run_inside(th)};
@@ -280,7 +281,7 @@ static PLUMB_COLD void pass_on(struct plumb_thread *th, bool leaves)
     errno = saved;
 }
 
-/* A record was written since the last event: perhaps another node is around us. */
+/* A record was written since the last event, so another node may be open now. */
 static PLUMB_COLD void look_around(struct plumb_thread *th)
 {
     struct plumb_sized *s = &th->sized;
@@ -316,7 +317,8 @@ static PLUMB_ALWAYS_INLINE void count(struct plumb_thread *th, uint32_t event, u
         pass_on(th, false);
 }
 
-/* False: interrupted inside the runtime, or not attached to an open run. */
+/* Returns false if the thread was interrupted inside the runtime, or is not attached to an open
+ * run. */
 static PLUMB_ALWAYS_INLINE bool enter(struct plumb_thread *th)
 {
     if (PLUMB_UNLIKELY(PLUMB_LOAD(th->busy)))
@@ -336,7 +338,7 @@ static PLUMB_ALWAYS_INLINE void leave(struct plumb_thread *th)
     PLUMB_RELEASE(th->busy, 0);
 }
 
-/* The thread's record, attached to the open run. NULL: not now, or never in this run. */
+/* Returns the thread's record, attached to the open run. NULL: not now, or never in this run. */
 static struct plumb_thread *attach(void)
 {
     struct plumb_thread *th = NULL;
@@ -355,7 +357,7 @@ static struct plumb_thread *attach(void)
     return th;
 }
 
-/* The first word of an interposer: this much is there already. */
+/* The first event of an interposer: `bytes` are already allocated. */
 static void begin(uint64_t bytes)
 {
     uint64_t asked = plumb_rt.settings.record_pid;
@@ -382,7 +384,7 @@ static PLUMB_COLD void event_slow(uint32_t event, uint64_t bytes)
     }
     if (event > PLUMB_MEM_FREE)
         return;
-    /* What plumb allocates is not the program's. */
+    /* plumb's own allocations are not the program's. */
     if (plumb_helper_is_me() || plumb_life_locked || !plumb_wanted()) {
         held_event(event, bytes);
         return;
@@ -423,7 +425,7 @@ void plumb_sized_sample(struct plumb_run *run)
     enter_aside(run);
 }
 
-/* What the run has changed in what is held. */
+/* Returns the change of the allocated bytes during the run. */
 static int64_t change_of(struct plumb_run *run)
 {
     int i = PLUMB_LOAD(sized.told) ? plumb_pool_of_malloc(run, held_now()) : -1;

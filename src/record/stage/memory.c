@@ -1,14 +1,14 @@
-/* memory.c: memory scopes: which blocks a stage sees, and peaks of intervals.
+/* memory.c: memory scopes: the blocks that a stage sees, and peaks of intervals.
  *
  * A scope sees the blocks that the scope around it saw when it was opened, and those allocated in
- * it since. So whatever it sees is there: its figures never exceed those of the pool, nor those of
- * the scope around it, whoever frees. Which scopes see a block follows from the block's scope and
- * from the number of scopes opened before the block came (`born`); nothing is kept a block and
- * scope.
+ * it since. So it sees only existing blocks: its figures never exceed those of the pool, nor those
+ * of the scope around it, whichever thread frees. The scopes that see a block follow from the
+ * block's scope and from the number of scopes opened before its allocation (`born`). Nothing is
+ * stored for each pair of block and scope.
  *
- * Scopes are numbers of a table in private memory; what an open one has added up lies in its
- * `figures`. A scope that was closed keeps its number, as a link to the scope around it, for as
- * long as a block or an inner scope refers to it. Everything under the ledger's lock. */
+ * Scopes are indices of a table in private memory; the sums of an open one are in its `figures`. A
+ * closed scope keeps its number, as a link to the scope around it, as long as a block or an inner
+ * scope refers to it. Everything under the ledger's lock. */
 #include <string.h>
 
 #include "base/pages.h"
@@ -20,8 +20,8 @@
 #include "record/runtime/thread.h"
 #include "record/stage/ledger.h"
 
-#define RSS_WAIT_NS UINT64_C(20000000) /* for the helper; then what it read last will do */
-#define RSS_FRESH_NS UINT64_C(100000)  /* a reading is not taken again for so long */
+#define RSS_WAIT_NS UINT64_C(20000000) /* for the helper; after that its last reading is used */
+#define RSS_FRESH_NS UINT64_C(100000)  /* a reading is reused for so long */
 
 enum {
     CHUNK = 1024,
@@ -29,14 +29,14 @@ enum {
     CAPTURED = 4096
 };
 
-/* One pool as an open scope sees it: the bytes of the blocks that it sees, and the highest that the
- * whole pool was since the scope was opened. */
+/* One pool as an open scope sees it: the bytes of the blocks that it sees, and the peak of the
+ * whole pool since the scope was opened. */
 struct view {
     int64_t seen, seen_peak;
     int64_t peak_allocated, peak_reserved;
 };
 struct figures {
-    struct figures *next, *before; /* all that are open, the newest first */
+    struct figures *next, *before; /* all open ones, the newest first */
     struct figures *tree_next, *tree_before;
     struct view pool[PLUMB_LIVE_POOLS];
     uint32_t scope;
@@ -46,13 +46,13 @@ struct figures {
 };
 struct scope {
     uint32_t parent; /* 0: a root */
-    uint32_t refs;   /* being open, inner scopes, threads, blocks, captures */
+    uint32_t refs;   /* references: being open, inner scopes, threads, blocks, captures */
     uint32_t next_free;
     uint32_t captured : 1;   /* is in `captured` */
-    uint32_t serial : 31;    /* told apart from what had the number before */
+    uint32_t serial : 31;    /* distinguishes it from earlier scopes with this number */
     uint64_t opened;         /* scopes opened up to this one; larger than that of the parent */
     struct figures *figures; /* NULL: closed */
-    struct figures *tree;    /* of a root: all that are open in its tree */
+    struct figures *tree;    /* of a root: all open ones in its tree */
 };
 
 static struct {
@@ -62,8 +62,8 @@ static struct {
     struct figures *open; /* list */
     struct figures *unused;
     uint64_t rss_peak; /* since a scope last reset the peaks */
-    /* The newest scopes that contexts were captured in, which keep their numbers: a context may be
-     * adopted when its scope is closed. */
+    /* The newest scopes that contexts were captured in. They keep their numbers, because a context
+     * may be adopted after its scope was closed. */
     uint32_t captured[CAPTURED], captures;
 } scopes;
 
@@ -138,7 +138,7 @@ static uint32_t root_of(uint32_t scope)
     return scope;
 }
 
-/* Sets `f` to what a scope sees when it is opened. */
+/* Sets `f` to the figures of a scope at its opening. */
 static void look(struct plumb_run *run, struct figures *f, const struct figures *around)
 {
     for (uint32_t i = 0; i < run->h->ledger.pools.count; i++) {
@@ -202,7 +202,7 @@ static void enter(struct plumb_thread *th, uint32_t scope)
     plumb_scope_release(before);
 }
 
-/* The nearest scope at or around `scope` that is open; 0: none. */
+/* Returns the nearest open scope at or around `scope`, or 0. */
 static uint32_t open_around(uint32_t scope)
 {
     while (scope && !at(scope)->figures)
@@ -270,8 +270,8 @@ static bool is_around(uint32_t scope, uint32_t inner)
     return inner == scope;
 }
 
-/* Of the scopes at and around `scope`, the innermost that was opened before the block came decides:
- * those inside it saw then what it saw. */
+/* Returns whether `scope` sees the block. The innermost scope at or around it that was opened
+ * before the block decides: scopes inside that one saw the same blocks at their opening. */
 static bool sees(uint32_t scope, uint32_t block_scope, uint64_t born)
 {
     while (scope && at(scope)->opened > born)
@@ -289,8 +289,8 @@ void plumb_scope_freed(uint32_t scope, uint64_t born, uint32_t pool, uint64_t by
     }
 }
 
-/* The longer a scope is open, the higher are its peaks: no need to look beyond the first that stays
- * as it is. */
+/* The longer a scope is open, the higher are its peaks, so the loop may end at the first that does
+ * not change. */
 void plumb_scopes_pool_peak(uint32_t pool, int64_t allocated, int64_t reserved)
 {
     for (struct figures *f = scopes.open; f; f = f->next) {
@@ -302,7 +302,7 @@ void plumb_scopes_pool_peak(uint32_t pool, int64_t allocated, int64_t reserved)
     }
 }
 
-/* The thread's own root, which lasts as long as the thread is attached. */
+/* Returns the thread's own root, which lasts as long as the thread is attached. */
 static uint32_t own_root(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
@@ -315,7 +315,7 @@ uint32_t plumb_scope_of(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
     uint32_t scope = open_around(th->memory);
-    /* Nothing is left of the context that the thread adopted: it works for itself. */
+    /* The adopted context has no open scope any more: the thread works in its own root. */
     if (!scope)
         scope = own_root(in);
     if (scope != th->memory)
@@ -345,7 +345,7 @@ static bool exact(void)
     return PLUMB_LOAD(plumb_rt.settings.memory_peak) == PLUMB_MEMORY_PEAK_EXACT;
 }
 
-/* As read last. Atomic. */
+/* The last reading. Atomic. */
 static struct {
     struct plumb_rss rss;
     uint64_t at_ns;
@@ -358,8 +358,8 @@ void plumb_rss_take(void)
     PLUMB_RELEASE(latest.at_ns, plumb_clock_gettime_ns(CLOCK_MONOTONIC));
 }
 
-/* Where processors are short the helper may not run for milliseconds: threads of the program wait
- * for it an eighth of the time at most, all together, and RSS_WAIT_NS. */
+/* On a busy machine the helper may not run for milliseconds. Threads of the program wait for it at
+ * most an eighth of the time, all together, plus RSS_WAIT_NS. */
 static void take_soon(uint64_t now)
 {
     static uint64_t first_ns, waited_ns; /* atomic */
@@ -373,13 +373,13 @@ static void take_soon(uint64_t now)
     PLUMB_ADD(waited_ns, plumb_clock_gettime_ns(CLOCK_MONOTONIC) - now);
 }
 
-/* Where this thread reads by itself, the calls it makes may be the program's, with trace points in
- * them whose spans want a reading too. */
+/* If this thread reads by itself, the program may have wrapped the functions that it calls, with
+ * spans that want a reading too. */
 struct plumb_rss plumb_rss_read(void)
 {
     static __thread bool reading __attribute__((tls_model("initial-exec")));
     uint64_t now = plumb_clock_gettime_ns(CLOCK_MONOTONIC);
-    /* What comes before the first span of a forked child needs its helper too. */
+    /* A reading before the first span of a forked child needs its helper too. */
     bool before = reading, may = !before && (!plumb_wanted() || plumb_helper_start_by_span());
     reading = true;
     if (may && exact())
@@ -414,14 +414,14 @@ uint64_t plumb_scopes_rss_peak(void)
     return scopes.rss_peak;
 }
 
-/* What the kernel's peak tells of the time since it was last started again, or, where that is not
- * allowed, since the scope was opened. */
+/* Uses the kernel's peak since its last restart, or, if restarting is not allowed, since the
+ * opening of the scope. */
 static void fold_high(struct plumb_run *run, struct figures *f, const struct plumb_rss *rss)
 {
     if (exact()) {
         plumb_scopes_sampled(run, rss->high);
     } else if (f && rss->high > f->high && f->high) {
-        /* It rose while the scope was open: the height is the process's highest ever. */
+        /* It rose while the scope was open, so the process's peak is the scope's. */
         if (rss->high > f->peak_rss)
             f->peak_rss = rss->high;
         if (rss->high > scopes.rss_peak)
@@ -475,8 +475,8 @@ uint32_t plumb_scope_open(struct plumb_in in, uint32_t flags, const struct plumb
     return scope;
 }
 
-/* Returns what a scope saw of pool `i`. Segments serve every thread, and of some pools blocks are
- * not followed: of those it is what the whole pool held. */
+/* Returns the figures of a scope for pool `i`. Segments serve every thread, and the blocks of some
+ * pools are not followed: for these it returns the figures of the whole pool. */
 static struct plumb_live_use use_of(struct plumb_run *run, uint32_t i, const struct figures *f,
                                     const struct figures *root)
 {
@@ -498,7 +498,7 @@ static struct plumb_live_use use_of(struct plumb_run *run, uint32_t i, const str
                                    plumb_not_negative(peak_reserved)};
 }
 
-/* Where there is room for some pools only, those of which the scope saw events come first. */
+/* If not all pools fit, those with events that the scope saw come first. */
 static void uses(struct plumb_run *run, const struct figures *f, const struct figures *root,
                  struct plumb_live_memory *out)
 {
@@ -562,7 +562,7 @@ void plumb_scope_thread_ends(struct plumb_thread *th)
 
 void plumb_scopes_open(void)
 {
-    /* Blocks and threads of an earlier run refer to numbers no more: their tables begin again too.
+    /* Blocks and threads of an earlier run no longer refer to scopes: their tables are cleared too.
      */
     for (uint32_t i = 1; i <= scopes.count; i++) {
         at(i)->refs = 0;

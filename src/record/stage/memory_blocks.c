@@ -1,5 +1,5 @@
-/* memory_blocks.c: an open-addressing table with deletion by moving back, so that looking up never
- * gets slower with age. base/map.h is no use here: it never forgets. */
+/* memory_blocks.c: an open-addressing table with backward-shift deletion, so look-ups do not get
+ * slower with age. base/map.h does not fit here: it has no deletion. */
 #include "record/stage/memory_blocks.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static bool grow(void)
 
 bool plumb_blocks_put(const struct plumb_block *b)
 {
-    /* Full to three quarters at most; the last table that fits may get a little fuller. */
+    /* At most three quarters full; the largest table that is allowed may get a little fuller. */
     if (blocks.count * 4 >= blocks.capacity * 3 && !grow() &&
         blocks.count * 8 >= blocks.capacity * 7)
         return false;
@@ -77,7 +77,7 @@ bool plumb_blocks_take(uint32_t pool, uint64_t address, struct plumb_block *out)
     *out = blocks.slot[gap];
     for (i = (gap + 1) & mask; blocks.slot[i].address; i = (i + 1) & mask) {
         size_t from = home(blocks.slot[i].pool, blocks.slot[i].address);
-        /* Stays where it is when its home lies behind the gap. */
+        /* Stays in its place if its home is after the gap. */
         if (((i - from) & mask) < ((i - gap) & mask))
             continue;
         blocks.slot[gap] = blocks.slot[i];
@@ -114,7 +114,7 @@ void plumb_segments_put(uint32_t pool, uint64_t address, uint64_t bytes)
 {
     if (!blocks.segment)
         blocks.segment = plumb_pages_map(SEGMENTS * sizeof *blocks.segment);
-    /* With more of them holes are not known exactly; the sums are. */
+    /* With more segments holes are not exact; the sums are. */
     if (blocks.segment && blocks.segments < SEGMENTS)
         blocks.segment[blocks.segments++] = (struct segment){address, bytes, pool};
 }
@@ -137,7 +137,7 @@ static int by_address(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-/* The first of `b` that ends behind `address`: blocks of one pool do not overlap. */
+/* Returns the first of `b` that ends after `address`: blocks of one pool do not overlap. */
 static size_t first_behind(const struct segment *b, size_t n, uint64_t address)
 {
     size_t low = 0, high = n;

@@ -1,5 +1,5 @@
-/* Blocks are found, forgotten and listed as a plain array of them says, through growth and any
- * order of deletions. */
+/* Blocks are found, deleted and listed as in a plain array of them, through growth and any order of
+ * deletions. */
 #include "record/runtime/runtime.h"
 #include "record/stage/memory_blocks.h"
 
@@ -74,7 +74,7 @@ static void holes_are_what_no_block_covers(void **state)
     uint64_t free_bytes = 1, largest = 1;
     (void)state;
     plumb_blocks_holes(0, &free_bytes, &largest);
-    assert_int_equal(free_bytes, 1); /* no segment: nothing is said */
+    assert_int_equal(free_bytes, 1); /* without segments the results are 0 */
     plumb_segments_put(0, 1000, 1000);
     plumb_segments_put(0, 5000, 100);
     plumb_segments_put(1, 1000, 1000);

@@ -1,8 +1,8 @@
-/* memory_pool.c: what allocators tell: pools, their blocks, who owns them.
+/* memory_pool.c: allocator events: pools, their blocks, and the owners of these.
  *
  * Two kinds of events. Those of plumb_mem_*() name a device, a pool and an address: each block is
  * followed from its allocation to its release, under the lock, so that every figure is exact.
- * Those of malloc are too many for that, and have a file of their own (malloc_events.c). */
+ * Malloc events are too many for that, and have a file of their own (malloc_events.c). */
 #include "record/stage/memory_pool.h"
 
 #include <string.h>
@@ -21,8 +21,8 @@
 
 enum { ALL = PLUMB_LIVE_POOLS, SUMS = ALL + 1 };
 
-/* What pools amount to together: those of one device, and all. The pool of malloc is left out, and
- * has a sum of its own: what other pools hold was often taken from there. */
+/* Sums over pools: those of one device, and all. The pool of malloc is left out, and has a sum of
+ * its own: other pools often take their memory from malloc. */
 struct sum {
     int64_t allocated, reserved;
     int64_t peak_allocated, peak_reserved; /* since the last reset */
@@ -105,7 +105,7 @@ int plumb_pool_of_malloc(struct plumb_run *run, int64_t held)
     struct plumb_live_pool *p;
     if (pools.of_malloc)
         return (int)pools.of_malloc - 1;
-    /* The last place is for pools that come too late: this one would be of malloc no more. */
+    /* The last entry is shared by all later pools, so it cannot be malloc's. */
     if (i >= PLUMB_LIVE_POOLS - 1 || !make(run, i, "cpu", "malloc"))
         return -1;
     PLUMB_STORE(pools.of_malloc, i + 1);
@@ -154,8 +154,8 @@ uint32_t plumb_owner_of(struct plumb_run *run, uint32_t pool, uint64_t key)
     return (uint32_t)known;
 }
 
-/* Before an owner's bytes change: what it held at the pool's peak is what it holds now, unless it
- * has changed since. */
+/* Before an owner's bytes change: stores them as its bytes at the pool's peak, unless they have
+ * changed since the peak. */
 static void owner_touch(const struct plumb_live_pool *p, struct plumb_live_owner *o)
 {
     if (o->at_peaks == p->peaks)
@@ -261,7 +261,7 @@ static void allocated(struct plumb_in in, uint32_t pool, uint64_t address, uint6
     uint32_t owner = plumb_owner_of(run, pool, plumb_innermost(in.th)), scope = plumb_scope_of(in);
     struct plumb_block old, b = {address, bytes, owner, scope, pool, 0};
     struct plumb_live_owner *o = owner ? plumb_owner_at(run, owner - 1) : NULL;
-    /* Given out again: its release was not told. */
+    /* The address is allocated again: its release was not reported. */
     if (plumb_blocks_take(pool, address, &old)) {
         p->unknown_frees++;
         block_gone(run, pool, &old);
@@ -285,7 +285,7 @@ static void allocated(struct plumb_in in, uint32_t pool, uint64_t address, uint6
 
 static void reserve(struct plumb_run *run, uint32_t pool, uint64_t address, uint64_t bytes)
 {
-    /* Taken again: the segment has another size now. */
+    /* The address is reserved again: the segment has another size now. */
     int64_t before = (int64_t)plumb_segments_take(pool, address);
     if (address)
         plumb_segments_put(pool, address, bytes);
@@ -343,8 +343,8 @@ static void answer(plumb_memory *m, int64_t a, int64_t r, int64_t peak_a, int64_
     m->overhead_percent = m->reserved ? 100.0 * (double)m->overhead / (double)m->reserved : 0;
 }
 
-/* The sum of a device's pools (NULL: of all): that of malloc stands for them where there is no
- * other. SUMS: none. */
+/* Returns the sum of a device's pools (NULL: of all); that of malloc if there is no other. SUMS:
+ * none. */
 static uint32_t sum_of(const char *device, uint32_t count)
 {
     uint32_t of_malloc = SUMS;

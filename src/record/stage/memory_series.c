@@ -1,9 +1,10 @@
 /* memory_series.c: memory over time, and checkpoints.
  *
- * A series has a fixed number of points. When it is full, every two become one, the higher, in the
- * half that is not shown, and the pause between samples doubles: a short run is seen in 10 ms, one
- * of a day in minutes, at the same size and at less and less cost. Where stages and checkpoints
- * filled it, the pause stays: they end, and what is between them is not to be missed. */
+ * A series has a fixed number of points. When it is full, every two points become one, the higher,
+ * in the unpublished half, and the pause between samples doubles. So a short run has a resolution
+ * of 10 ms, a run of a day one of minutes, at the same size and at decreasing cost. If stages and
+ * checkpoints filled it, the pause stays: they end, and the time between them must not be
+ * missed. */
 #include <string.h>
 
 #include "record/runtime/carve.h"
@@ -17,7 +18,7 @@
 enum {
     LOCK_TRIES = 20,
     MS = 1000000,
-    SLOW_DOWN = PLUMB_LIVE_POINTS / 4 /* samples among the points */
+    SLOW_DOWN = PLUMB_LIVE_POINTS / 4 /* if so many of the points are samples */
 };
 
 static struct plumb_live_series *series_at(struct plumb_run *run, int64_t pool)
@@ -47,16 +48,16 @@ static uint64_t thin(struct plumb_live_series *s)
     return (uint64_t)(from ^ 1) << 32 | n / 2;
 }
 
-/* False: the series was full, and is half as dense now. */
+/* Returns false if the series was full; it is then half as dense. */
 static bool add(struct plumb_live_series *s, uint64_t ticks, uint64_t a, uint64_t b)
 {
     bool room = (uint32_t)s->shown < PLUMB_LIVE_POINTS;
     uint64_t shown = room ? s->shown : thin(s);
     uint32_t half = (uint32_t)(shown >> 32) & 1, n = (uint32_t)shown;
-    /* Clocks were read before the lock was taken: threads may come in another order. */
+    /* Clocks were read before the lock was taken, so threads may come in another order. */
     if (n && ticks < s->point[half][n - 1].ticks)
         ticks = s->point[half][n - 1].ticks;
-    /* A step needs its ends only. */
+    /* Of equal values only the first and the last point are needed. */
     if (n >= 2 && s->point[half][n - 1].a == a && s->point[half][n - 1].b == b &&
         s->point[half][n - 2].a == a && s->point[half][n - 2].b == b && room) {
         PLUMB_STORE(s->point[half][n - 1].ticks, ticks);
@@ -67,7 +68,7 @@ static bool add(struct plumb_live_series *s, uint64_t ticks, uint64_t a, uint64_
     return room;
 }
 
-/* True: something was thinned out. */
+/* Returns whether a series was thinned out. */
 static bool add_all(struct plumb_run *run, uint64_t ticks, uint64_t rss)
 {
     struct plumb_live_series *s = rss ? series_at(run, PLUMB_LIVE_NO_POOL) : NULL;
@@ -91,7 +92,8 @@ void plumb_series_point(struct plumb_run *run, uint64_t ticks, uint64_t rss)
     run->samples = 0;
 }
 
-/* A thread that our signal handler holds up may have the lock, and waits for the helper. */
+/* A thread that our signal handler holds up may have the lock and wait for the helper, so the wait
+ * is bounded. */
 static bool lock_soon(void)
 {
     for (int i = 0; i < LOCK_TRIES; i++) {
@@ -110,7 +112,7 @@ uint64_t plumb_series_sample(struct plumb_run *run)
     rss = plumb_rss_read().now;
     if (!lock_soon())
         return pause;
-    /* Not once the run is over: its end reads the book without the lock. */
+    /* Not after the run has ended: its end reads the ledger without the lock. */
     if (PLUMB_ACQUIRE(plumb_rt.run) == run && rss) {
         plumb_sized_sample(run);
         plumb_scopes_sampled(run, rss);
@@ -124,8 +126,8 @@ uint64_t plumb_series_sample(struct plumb_run *run)
 
 /* ---- Checkpoints ----------------------------------------------------------------------------- */
 
-/* Chains of checkpoints: one for each section of requests, the last one for those of no request. An
- * entry of a section that changes hands is free for any chain. */
+/* Chains of checkpoints: one for each section of requests, the last one for those of no request.
+ * The entries of a reused section are free for any chain. */
 static uint32_t *chain_of(struct plumb_run *run, uint64_t request)
 {
     return request ? &run->checkpoints[(request - 1) % PLUMB_LIVE_SECTIONS]
@@ -149,7 +151,7 @@ void plumb_checkpoints_drop(struct plumb_run *run, uint64_t request)
     plumb_order();
 }
 
-/* An entry of no chain: index + 1; 0: no room. */
+/* Returns an unused entry: index + 1; 0: the mapping is full. */
 static uint32_t unused(struct plumb_run *run)
 {
     struct plumb_live_table *t = &run->h->checkpoints;
@@ -177,8 +179,8 @@ static uint64_t name_new(struct plumb_run *run, const char *name)
     return off;
 }
 
-/* The checkpoint of that name and request, new or from before; NULL: no room, or the request's
- * section is another's now. */
+/* Returns the checkpoint of that name and request, made if needed. NULL: the mapping is full, or
+ * the section belongs to another request now. */
 static struct plumb_live_checkpoint *find(struct plumb_run *run, uint64_t request, const char *name)
 {
     uint32_t *chain = chain_of(run, request);

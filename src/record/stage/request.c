@@ -1,8 +1,9 @@
-/* request.c: requests: sections of the book, one a piece of work that the program was asked for.
+/* request.c: requests: sections of the ledger, one for each piece of work that the program was
+ * asked for.
  *
  * A thread works for one request at a time; beginning the next ends the one before. Workers that
- * adopt a context work for the request it was captured in. The newest requests keep their figures,
- * fewer of them those of their stages; nothing here touches cumulative statistics. */
+ * adopt a context work for the request that it was captured in. The newest requests keep their
+ * figures, fewer of them also those of their stages. Cumulative statistics are not touched here. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -23,7 +24,8 @@ static struct plumb_live_request *at(struct plumb_run *run, uint64_t serial)
     return r && r->serial == serial ? r : NULL;
 }
 
-/* The section of a request: made, or taken over from an older request; NULL: no room. */
+/* Returns the section of a request: made, or taken over from an older request. NULL: the mapping is
+ * full. */
 static struct plumb_live_section *section_at(struct plumb_run *run, uint64_t serial, bool take)
 {
     uint64_t *off = &run->h->ledger.section_off[(serial - 1) % PLUMB_LIVE_SECTIONS];
@@ -141,7 +143,7 @@ plumb_request plumb_request_begin_impl(const char *id, const plumb_pair *metadat
     char stamp[64];
     if (!plumb_wanted())
         return request;
-    /* Before the lock: libc's of local time may be held by somebody who allocates, and so waits for
+    /* Before the lock: the holder of libc's lock of local time may allocate, and so wait for
      * ours. */
     stamp_id(stamp, sizeof stamp, now_ns);
     if (!plumb_ledger_enter(&in, false))
@@ -204,7 +206,8 @@ static struct plumb_live_section_stage *stage_at(struct plumb_live_section *s, u
     return &s->stage[s->stages - 1];
 }
 
-/* Of `ticks` at the end of a stage, what lies in the request, which may have ended before it. */
+/* Returns the part of a stage's last `ticks` that lies in the request, which may have ended
+ * earlier. */
 static uint64_t within(const struct plumb_live_request *r, const struct plumb_stage_entry *e,
                        uint64_t ticks)
 {
@@ -213,7 +216,7 @@ static uint64_t within(const struct plumb_live_request *r, const struct plumb_st
     return ticks > over ? ticks - over : 0;
 }
 
-/* Where on the request's thread no stage was. */
+/* Updates the longest gap between stages on the request's thread. */
 static void look_at_gap(struct plumb_live_request *r, const struct plumb_stage_entry *e)
 {
     uint64_t from = r->last_end_ticks ? r->last_end_ticks : r->begin_ticks;
@@ -264,7 +267,7 @@ void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *
     if (!stage)
         return;
     stage->exclusive += own;
-    /* A run that failed took its time too: without it the whole would be less than what ran inside.
+    /* A failed run took its time too: without it the whole would be less than the sum of its parts.
      */
     stage->total += took;
     stage->own += e->own_ticks;

@@ -1,10 +1,10 @@
-/* signature.c: what stages are given and give. While a stage runs, its thread packs that into a
- * buffer of its own (model/signature_pack.h), one for each depth of open stages; when it has ended
- * well, the bytes go into the mapping, to the calls of the same form.
+/* signature.c: inputs and outputs of stages. While a stage runs, its thread packs them into a
+ * buffer of its own (model/signature_pack.h), one for each depth of open stages. When the stage has
+ * ended without failure, the bytes are added to the calls of the same form in the mapping.
  *
- * Nothing is allocated once a thread has been at a depth, and tensors are read without any lock,
- * outside the runtime: a long look at values holds nobody up. What must not be disturbed is the
- * buffer, which a signal handler that interrupted us finds busy. */
+ * After a thread has been at a depth once, nothing is allocated. Tensors are read without any lock,
+ * outside the runtime, so long reads of values hold up no other thread. A signal handler that
+ * interrupts the packing finds the buffer busy and leaves it alone. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static const char *field_name(const plumb_field *f)
     return f->name ? f->name : "";
 }
 
-/* Of two fields of one name the later counts. */
+/* Returns whether a later field has the same name, which then counts. */
 static bool is_replaced(const plumb_value *value, uint32_t i)
 {
     for (uint32_t k = i + 1; k < value->count; k++)
@@ -102,7 +102,7 @@ static bool is_replaced(const plumb_value *value, uint32_t i)
 static void pack_fields(struct plumb_pack *p, const plumb_value *value, int depth)
 {
     uint32_t count = 0;
-    /* Each is compared with each. */
+    /* Each field is compared with each. */
     if (value->count > PLUMB_PACK_FIELDS) {
         p->full = true;
         return;
@@ -165,7 +165,7 @@ static void pack(struct plumb_pack *p, const plumb_value *value, int depth)
     plumb_pack_value(p, &v);
 }
 
-/* The buffer of an open stage, empty at its first value. */
+/* Returns the buffer of an open stage, emptied at its first value. */
 static struct plumb_pack *buffer(struct plumb_thread *th, struct plumb_stage_run *s)
 {
     struct plumb_pack **at = &th->pack[s - th->stage];
@@ -195,9 +195,9 @@ static void pack_whole(struct plumb_thread *th, struct plumb_stage_run *s, uint3
 
 enum { PATH_BYTES = 2 * 255 + 2 };
 
-/* A mapping outside of lists is recorded field by field, each with its path: "cond.text"; an empty
- * one as itself. `name` is in `path` [PATH_BYTES] below the first mapping: a path's first 255 bytes
- * stay as they are while the fields below it are recorded, so all share one. */
+/* Records a mapping outside lists field by field, each with its path, "cond.text"; an empty one as
+ * a whole. Below the first mapping `name` is in `path` [PATH_BYTES]: a path's first 255 bytes do
+ * not change while the fields below it are recorded, so all share one buffer. */
 static void pack_parts(struct plumb_thread *th, struct plumb_stage_run *s, uint32_t part,
                        const char *name, char *path, const plumb_value *value, int depth)
 {
@@ -240,7 +240,7 @@ void plumb_stage_value_impl(plumb_span stage, uint32_t part, const char *name,
         pack_named(th, s, part, name, value);
     if (PLUMB_LOAD(plumb_rt.settings.verify) != PLUMB_VERIFY_OFF)
         plumb_verify_value(s, part, name, value);
-    /* What the run itself says is not looked at: it may have ended. */
+    /* The settings of the process decide, not those of the run, which may have ended. */
     if (plumb_traced(th) && PLUMB_LOAD(plumb_rt.settings.trace_shapes))
         plumb_trace_shape(stage, part, name, value);
     errno = saved;
@@ -274,8 +274,8 @@ static struct plumb_live_signature *add(struct plumb_run *run, uint32_t node, ui
     return s;
 }
 
-/* Where calls of a node and form are counted; when the node has too many forms, where all that came
- * too late are. `index`: of the entry, when it has a form. */
+/* Returns the entry that counts calls of a node and form; if the node has too many forms, the one
+ * shared by all later forms. `index`: that of the entry, if it has a form. */
 static struct plumb_live_signature *entry(struct plumb_run *run, uint32_t node, uint64_t form,
                                           uint32_t *index)
 {
@@ -297,7 +297,7 @@ static struct plumb_live_signature *entry(struct plumb_run *run, uint32_t node, 
     return others ? others : add(run, node, 0, index);
 }
 
-/* Where the times of a key's calls of signature `s` are added up. */
+/* Returns the sums of the times of a key's calls with signature `s`. */
 static struct plumb_live_signature_time *
 times(struct plumb_run *run, struct plumb_live_signature *s, uint64_t key, uint32_t index)
 {
@@ -320,7 +320,7 @@ times(struct plumb_run *run, struct plumb_live_signature *s, uint64_t key, uint3
     return at;
 }
 
-/* Calls whose times find no room are, in the summary of the rank, among those without shapes. */
+/* In the summary of the rank, calls whose times do not fit are among those without shapes. */
 static void add_times(struct plumb_run *run, struct plumb_live_signature *s, uint32_t index,
                       const struct plumb_stage_entry *e)
 {
@@ -344,7 +344,8 @@ static void add_times(struct plumb_run *run, struct plumb_live_signature *s, uin
     PLUMB_RELEASE(t->shown, t->shown + 1);
 }
 
-/* Shows a call with the bytes of `pack` as the last of entry `s`; false: no room. */
+/* Publishes a call with the bytes of `pack` as the last of entry `s`. Returns false if the mapping
+ * is full. */
 static bool put(struct plumb_run *run, struct plumb_live_signature *s,
                 const struct plumb_stage_entry *e, const struct plumb_pack *pack)
 {
@@ -371,8 +372,9 @@ static bool put(struct plumb_run *run, struct plumb_live_signature *s,
     return true;
 }
 
-/* The entry of a node and form among those of a request; `fresh`: after the last of them, and not
- * shown yet. Entries of the section's earlier requests are used again. NULL: too many. */
+/* Returns the entry of a node and form among those of a request; `fresh`: it is new, after the last
+ * of them, and not published yet. Entries of the section's earlier requests are reused. NULL: too
+ * many. */
 static struct plumb_live_signature *section_entry(struct plumb_live_section *section, uint32_t node,
                                                   uint64_t form, bool *fresh)
 {

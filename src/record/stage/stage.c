@@ -72,7 +72,7 @@ static uint32_t open_scope(struct plumb_in in, uint32_t flags, const struct plum
     return scope;
 }
 
-/* Inside enter: the span, and what its end will need. No_span: none was begun. */
+/* Inside enter: begins the span and stores the data for its end. no_span: none was begun. */
 static plumb_span begin_inside(struct plumb_in in, uint32_t node, uint32_t flags,
                                const struct plumb_rss *rss, const struct plumb_hooks *hooks)
 {
@@ -116,10 +116,10 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
     if (hooks)
         plumb_hooks_before(hooks, node);
     if (flags & PLUMB_POINT_STAGE) {
-        /* Before the span: what the log costs is not the stage's. */
+        /* Before the span: the time of the log line is not the stage's. */
         plumb_stage_tell_begin(node, th->group);
     }
-    /* Before memory is looked at: work that was launched earlier may still change it. */
+    /* Before memory is read: work that was launched earlier may still change it. */
     plumb_begin_wait(th, node);
     if (flags & PLUMB_POINT_STAGE)
         plumb_stage_checkpoint("before", node);
@@ -147,7 +147,7 @@ struct plumb_stage_run *plumb_stage_of(struct plumb_thread *th, plumb_span span)
 
 /* ---- End ------------------------------------------------------------------------------------- */
 
-/* Takes the innermost stage off; its hooks wait until the thread is outside of the runtime. */
+/* Removes the innermost stage; its hooks are called when the thread is outside the runtime. */
 static const struct plumb_stage_run *forget_innermost(struct plumb_thread *th)
 {
     const struct plumb_stage_run *s = &th->stage[--th->stages];
@@ -156,7 +156,7 @@ static const struct plumb_stage_run *forget_innermost(struct plumb_thread *th)
     return s;
 }
 
-/* Whether the thread works below a stage of another thread. */
+/* Returns whether the thread works below a stage of another thread. */
 bool plumb_stage_below_another(const struct plumb_thread *th)
 {
     for (uint32_t i = 0; i < th->path_depth; i++) {
@@ -166,7 +166,7 @@ bool plumb_stage_below_another(const struct plumb_thread *th)
     return false;
 }
 
-/* The innermost open stage of a request; NULL: none. */
+/* Returns the innermost open stage of a request, or NULL. */
 static struct plumb_stage_run *around(struct plumb_thread *th, uint64_t request)
 {
     for (uint32_t i = th->stages; request && i-- > 0;) {
@@ -181,8 +181,8 @@ bool plumb_stage_is_outermost(struct plumb_thread *th, uint64_t request)
     return !around(th, request) && (th->stages > 0 || !plumb_stage_below_another(th));
 }
 
-/* `s`, which is no longer open, leaves nothing but the time of the stages that ended inside it: the
- * stage around it has that time then, or the request itself. Under the ledger's lock. */
+/* `s`, which is no longer open, is dropped except for the time of the stages that ended inside it.
+ * That time goes to the stage around it, or to the request itself. Under the ledger's lock. */
 static void pass_on(struct plumb_in in, const struct plumb_stage_run *s)
 {
     struct plumb_thread *th = in.th;
@@ -227,8 +227,8 @@ void plumb_stages_late(struct plumb_thread *th, uint32_t depth)
     plumb_stages_unhook(th);
 }
 
-/* Of a stage that has just ended: its time without all spans inside, from the frames of a fold made
- * for it. A span without anything inside is folded without a frame. */
+/* Returns the time of a stage that has just ended, without all spans inside, from the frames of a
+ * fold made for that. A leaf span is folded without a frame. */
 static uint64_t self_ticks(struct plumb_in in, const struct plumb_stage_run *s, uint64_t took)
 {
     const struct plumb_live_frame *f = &in.th->live->frames[s->depth];
@@ -265,12 +265,12 @@ static double mib(uint64_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-/* Memory of all pools; without any, the resident set; without that too, zeros. */
+/* Reports the memory of all pools; without pools, the resident set; without that, zeros. */
 static void tell_memory(const char *name, double ms, const struct plumb_live_memory *m)
 {
     uint64_t a = 0, r = 0, peak_a = 0, peak_r = 0;
     for (uint32_t i = 0; i < m->use_count; i++) {
-        /* What other pools hold was often taken from there. */
+        /* Other pools often take their memory from malloc. */
         if (m->use_count > 1 && plumb_pool_is_malloc(m->use[i].pool))
             continue;
         a += m->use[i].allocated;
@@ -301,7 +301,7 @@ void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plum
         tell_memory(name, ms, m);
 }
 
-/* Of a run that leaves nothing. */
+/* Ends a run that is not recorded. */
 static void drop(struct plumb_in in, const struct plumb_stage_run *s, struct plumb_live_memory *out)
 {
     memset(out, 0, sizeof *out);
@@ -312,7 +312,8 @@ static void drop(struct plumb_in in, const struct plumb_stage_run *s, struct plu
     plumb_ledger_unlock();
 }
 
-/* Spans that are only here for their hooks leave nothing but the time of the stages inside. */
+/* Spans that are stages only for their hooks are dropped, except for the time of the stages
+ * inside. */
 void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_stage_ended *out)
 {
     struct plumb_thread *th = in.th;
@@ -361,7 +362,7 @@ void plumb_stage_end_tell(const struct plumb_stage_ended *ended)
         plumb_hooks_after(s->hooks, s->node);
 }
 
-/* Whether a run of the node is open on the thread deeper than its run `i`. */
+/* Returns whether a run of the node is open on the thread deeper than its run `i`. */
 static bool is_inside(const struct plumb_thread *th, uint32_t i, uint32_t node)
 {
     while (++i < th->stages)

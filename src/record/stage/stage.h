@@ -1,9 +1,9 @@
 /* stage.h: stages, and other nodes whose memory is measured, while they are open.
  *
- * The handle of such a span has its lowest bit set, which sends its end the long way
- * (record/span/span.c) while the spans inside keep theirs: the short way compares handles anyway.
- * Everything here is done outside the span's two clock reads; a stage costs some microseconds,
- * mostly for the kernel's figures of memory. */
+ * The handle of such a span has its lowest bit set, so its end takes the long path
+ * (record/span/span.c), while spans inside keep the short one: that compares handles anyway.
+ * Everything here is done outside the span's two clock reads. A stage costs some microseconds,
+ * mostly for the kernel's memory figures. */
 #ifndef PLUMB_RECORD_STAGE_STAGE_H
 #define PLUMB_RECORD_STAGE_STAGE_H
 
@@ -16,7 +16,7 @@ struct plumb_stage_run { /* of one thread; th->stage[0 .. th->stages) are open, 
     uint64_t key;
     uint64_t begin_ticks, end_ticks;
     uint64_t child_ticks;  /* of the stages inside that have ended */
-    uint64_t inside_ticks; /* of them, of those of the same request */
+    uint64_t inside_ticks; /* of them, those of the same request */
     uint64_t begin_ns;     /* CLOCK_MONOTONIC, for the log lines */
     uint64_t request;      /* serial; 0: none */
     uint32_t node, depth;  /* depth among all spans */
@@ -34,25 +34,25 @@ struct plumb_stage_run { /* of one thread; th->stage[0 .. th->stages) are open, 
 };
 
 plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t flags);
-/* The open stage that `span` is; NULL: it is none. */
+/* Returns the open stage of `span`; NULL if it is not one. */
 struct plumb_stage_run *plumb_stage_of(struct plumb_thread *th, plumb_span span);
-/* Inside enter: spans deeper than `depth` have been closed from outside; forgets the stages among
- * them. Their hooks are kept for plumb_stages_unhook(). */
+/* Inside enter: spans deeper than `depth` have been closed from outside. Removes the stages among
+ * them; their hooks are kept for plumb_stages_unhook(). */
 void plumb_stages_closed(struct plumb_in in, uint32_t depth);
-/* Outside enter: calls the hooks that are kept, innermost first. */
+/* Outside enter: calls the kept hooks, innermost first. */
 void plumb_stages_unhook(struct plumb_thread *th);
-/* Outside enter, after the thread's run has stopped: the program ends what lies deeper than `depth`
- * spans; calls the hooks of the stages among them. */
+/* Outside enter, after the thread's run has stopped: the program ends spans deeper than `depth`.
+ * Calls the hooks of the stages among them. */
 void plumb_stages_late(struct plumb_thread *th, uint32_t depth);
-/* A stage that has ended, as its last lines tell it. */
+/* A stage that has ended, for its last log lines. */
 struct plumb_stage_ended {
     struct plumb_stage_run run;
     uint64_t end_ns; /* CLOCK_MONOTONIC */
     struct plumb_live_memory memory;
 };
-/* After the end's clock read, inside enter: the innermost stage has ended at `ticks`. */
+/* After the end's clock read, inside enter: ends the innermost stage at `ticks`. */
 void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_stage_ended *out);
-/* Outside again: the checkpoint, log lines and hooks of it. */
+/* Outside again: its checkpoint, log lines and hooks. */
 void plumb_stage_end_tell(const struct plumb_stage_ended *ended);
 /* The log lines of a stage; outside enter. */
 struct plumb_stage_line {
@@ -63,7 +63,7 @@ struct plumb_stage_line {
 };
 void plumb_stage_tell_begin(uint32_t node, uint32_t group);
 void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plumb_live_memory *m);
-/* Takes a checkpoint "<when>_<stage>", where they are wanted. */
+/* Takes a checkpoint "<when>_<stage>", if the settings want them. */
 void plumb_stage_checkpoint(const char *when, uint32_t node);
 /* Returns whether no open stage of `request` is around a stage that this thread begins or has just
  * ended.
@@ -77,7 +77,7 @@ plumb_async plumb_async_begin_with_impl(plumb_node node, uint32_t flags);
 void plumb_async_stage_ended(const struct plumb_live_async *was, uint64_t ticks, uint32_t mark,
                              const char *why);
 
-/* Inside enter: a device sample of `node`, recorded now: of the runs that are open. */
+/* Inside enter: adds a device sample of `node` to the open runs. */
 void plumb_stage_device(struct plumb_thread *th, uint32_t node, uint64_t ns);
 void plumb_stage_metric_impl(plumb_span span, const char *name);
 

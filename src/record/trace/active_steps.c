@@ -1,7 +1,7 @@
-/* active_steps.c: see active_steps.h. A second, small reading of each ring block before it is
- * folded: the fold itself does not know the step that a span began in, and is not to pay for it.
+/* active_steps.c: see active_steps.h. A second, short pass over each ring block before it is
+ * folded: the fold itself does not know the step that a span began in, and must not pay for it.
  *
- * Threads: each counts its own blocks; the figures of a node are added to by all, atomically. */
+ * Threads: each counts its own blocks, and adds atomically to the shared figures of a node. */
 #include "record/trace/active_steps.h"
 
 #include <string.h>
@@ -41,9 +41,9 @@ static size_t bytes_of(uint32_t nodes)
 void plumb_active_open(struct plumb_run *run, const char *text)
 {
     struct plumb_step_list steps;
-    uint32_t nodes = (uint32_t)1 << PLUMB_NODE_BITS; /* pages that are not touched cost nothing */
+    uint32_t nodes = (uint32_t)1 << PLUMB_NODE_BITS; /* untouched pages cost nothing */
     if (plumb_step_list_parse(&steps, text, NULL) < 0 || steps.count == 0)
-        return; /* the writer of the trace says what is wrong */
+        return; /* the writer of the trace reports it */
     run->active = plumb_pages_map(bytes_of(nodes));
     if (!run->active)
         return;
@@ -102,7 +102,7 @@ static void end(struct plumb_in in, uint64_t ticks)
     if (!s->depth)
         return;
     s->depth--;
-    /* One that was abandoned is as if it had never been. */
+    /* An abandoned span does not count; its contents belong to the span around it. */
     o[-1].child += o->mark == PLUMB_FRAME_ABANDONED ? o->child : took;
     if (!o->in || o->mark != PLUMB_FRAME_OK)
         return;
@@ -125,7 +125,7 @@ static bool is_inside(const struct plumb_active_spans *s, uint32_t depth, uint32
     return false;
 }
 
-/* As in the replay of a block: each node around a device sample of `own` once. */
+/* Like the replay of a block: counts a device sample of `own` once for each node around it. */
 static void sample_within(struct plumb_in in, const uint64_t *w, uint32_t n, uint32_t own)
 {
     const struct plumb_active_spans *s = in.th->active;
@@ -195,7 +195,7 @@ void plumb_active_count(struct plumb_in in)
 
 /* ---- The figures ----------------------------------------------------------------------------- */
 
-/* Counts the blocks that no fold has read. */
+/* Counts the unfolded blocks. */
 static void count_rest(struct plumb_run *run)
 {
     for (struct plumb_thread *th = PLUMB_ACQUIRE(plumb_rt.threads); th; th = th->next)

@@ -1,5 +1,5 @@
-/* keep.c: see keep.h. Slots are looked at as they are, by the writer, beside threads
- * that go on: a slot or block that changes meanwhile is left for the next look. */
+/* keep.c: see keep.h. The writer reads slots in place, while threads continue to record: a slot or
+ * block that changes during the read is left for the next look. */
 #include "record/trace/keep.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static void look_at_end(struct look *l, const struct plumb_trace_open *open, uin
  * function. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wframe-larger-than="
-/* Returns the word behind the last. Ends before `from` have been looked at. */
+/* Returns the index after the last word. Ends before `from` have already been looked at. */
 static uint32_t look_at_words(struct look *l, const struct plumb_trace_slot *slot, uint32_t from)
 {
     struct plumb_trace_open open[PLUMB_TRACE_DEPTH];
@@ -144,6 +144,6 @@ void plumb_keep_signal_give_back(void)
     struct sigaction now;
     if (taken && sigaction(taken, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
         now.sa_handler == on_signal)
-        signal(taken, SIG_IGN); /* one that comes late must not end the program */
+        signal(taken, SIG_IGN); /* a late signal must not end the program */
     taken = 0;
 }

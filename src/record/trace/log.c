@@ -1,6 +1,6 @@
-/* log.c: what a traced run tells in the log, at info, on local rank 0: that it has begun and
- * how, and where its results are. Switching of collection is told where it happens
- * (record/span/region_span.c). */
+/* log.c: the log lines of a traced run, at level info, on local rank 0: its begin with its
+ * settings, and the places of its results. Switching of collection is logged in
+ * record/span/region_span.c. */
 #include <string.h>
 
 #include "base/log.h"

@@ -1,6 +1,6 @@
-/* modules.c: where the modules of the process lie, for the addresses of call stacks: a fact
- * `plumb.module.<n>` each: "<from>-<upto> <build id or -> <path>", in hexadecimal; the address of a
- * symbol in the file is the address minus `from`. */
+/* modules.c: the addresses of the process's modules, for the addresses of call stacks. Each module
+ * is a fact `plumb.module.<n>`: "<from>-<upto> <build id or -> <path>", in hexadecimal; the address
+ * of a symbol in the file is the address minus `from`. */
 #include <inttypes.h>
 #include <limits.h>
 #include <link.h>
@@ -12,7 +12,7 @@
 
 struct modules {
     struct plumb_trace_file *file;
-    uint32_t count, told; /* those before are in the file */
+    uint32_t count, told; /* earlier ones are in the file */
 };
 
 static const unsigned char *build_id(const struct dl_phdr_info *info, uint32_t *bytes)

@@ -1,5 +1,5 @@
-/* nvtx.c: see nvtx.h. The headers carry all of NVTX in them: they open the tool's library at the
- * first call and fill a table of functions, so nothing is linked. */
+/* nvtx.c: see nvtx.h. NVTX consists of headers only: they open the tool's library at the first call
+ * and fill a table of functions, so nothing is linked. */
 #include "record/trace/nvtx.h"
 
 #include <errno.h>
@@ -20,12 +20,12 @@
 
 enum { SLOTS = PLUMB_ASYNC_CHUNK * PLUMB_ASYNC_CHUNKS };
 
-/* Ranges of async spans by slot, 0: none; kept for good, because threads may still look into it
- * when the run that it was made for is over. */
+/* Ranges of async spans by slot, 0: none. Never freed, because threads may still read it after the
+ * run that it was made for. */
 static uint64_t *ranges;
 static bool wiped; /* the kernel clears it in a forked child */
 
-/* Looked for once a process: devices do not come and go. */
+/* Checked once a process: devices do not come and go. */
 static bool gpu_is_there(void)
 {
     static uint32_t known; /* 1: there is none, 2: there is. Atomic */

@@ -1,6 +1,6 @@
-/* ring.c: see ring.h. A file that is kept is written by a reading of its own, with
- * lanes and names of its own, so that each stands alone; recording goes on meanwhile, and what is
- * overwritten while it is read is left out (timeline/mapping.h). */
+/* ring.c: see ring.h. Each kept file comes from a separate reading of the slots, with its own
+ * tracks and names, so it is complete by itself. Recording continues during the reading; slots that
+ * are overwritten while they are read are left out (timeline/mapping.h). */
 #include "record/trace/ring.h"
 
 #include <errno.h>
@@ -20,13 +20,14 @@
 
 enum { WATCHES = 4096 };
 
-/* What any thread and any signal handler may say at any time, also while the writer comes or goes:
- * apart from the writer's own, and for as long as the process lives. KEEP_OFF: nobody would hear.
+/* Requests, which any thread and any signal handler may make at any time, also while the writer
+ * starts or ends. So they are separate from the writer's state, and live as long as the process.
+ * KEEP_OFF: there is no writer.
  */
 enum keep_state { KEEP_OFF = 0, KEEP_NOTHING = 1, KEEP_BEING_SAID = 2, KEEP_WANTED = 3 };
 static struct {
     uint32_t state;           /* enum keep_state; atomic */
-    char why[PLUMB_KEEP_WHY]; /* each byte atomic: one who was late may still be writing */
+    char why[PLUMB_KEEP_WHY]; /* each byte atomic: a late thread may still be writing */
 } wish;
 
 static struct plumb_live_trace *trace_of(const struct plumb_trace_ring *r)
@@ -63,7 +64,7 @@ static void fill_piece(struct plumb_trace_ring *r, struct piece *p, const char *
     plumb_trace_file_flush(f);
 }
 
-/* The newest records as a file of the run's directory. 0, or an errno. */
+/* Writes the newest records to a file of the run's directory. Returns 0 or an errno. */
 static int write_piece_file(struct plumb_trace_ring *r, const char *name, const char *why,
                             uint64_t *bytes, uint64_t *spans)
 {
@@ -98,7 +99,7 @@ static int write_piece_file(struct plumb_trace_ring *r, const char *name, const 
     return code;
 }
 
-/* Copies what was wished. */
+/* Copies the reason of the request. */
 static void take_why(char *why)
 {
     for (size_t i = 0; i < sizeof wish.why; i++)
@@ -138,14 +139,14 @@ int plumb_trace_keep_impl(const char *why, plumb_error *err)
                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
         plumb_trace_writer_wake();
     }
-    /* One that waits already will have these records too. */
+    /* A request that already waits will include these records. */
     if (!heard && (before == KEEP_OFF || said == KEEP_OFF))
         return plumb_fail(err, PLUMB_ERR_STATE,
                           "no trace in ring mode is on (PLUMB_TRACE_MODE=ring)");
     return PLUMB_OK;
 }
 
-/* The watch of a thread block; NULL: there are too many. */
+/* Returns the watch of a thread block; NULL if there are too many. */
 static struct plumb_keep_watch *watch_of(struct plumb_trace_ring *r, uint64_t off)
 {
     uint64_t i = plumb_map_get(&r->watch_of, off);
@@ -154,7 +155,7 @@ static struct plumb_keep_watch *watch_of(struct plumb_trace_ring *r, uint64_t of
     return i ? &r->watches[i - 1] : NULL;
 }
 
-/* Whether a span of some thread took too long since the last look. */
+/* Looks for a span on any thread that took too long since the last look. */
 static void look_for_slow_spans(struct plumb_trace_ring *r)
 {
     const struct plumb_live_view *s = &r->live->file.source;
@@ -176,8 +177,8 @@ void plumb_trace_ring_pass(struct plumb_trace_ring *r)
     if (PLUMB_ACQUIRE(wish.state) != KEEP_WANTED)
         return;
     take_why(why);
-    /* Before any record is read (an exchange also keeps later loads behind it): who asks from here
-     * on may have newer ones. */
+    /* Before any record is read (an exchange is also a barrier for later loads): later requests may
+     * mean newer records. */
     __atomic_exchange_n(&wish.state, KEEP_NOTHING, __ATOMIC_ACQ_REL);
     keep_now(r, why);
 }
@@ -195,7 +196,7 @@ void plumb_trace_ring_open(struct plumb_trace_ring *r)
     plumb_keep_signal_take(s->keep_signal);
 }
 
-/* A rule for a node that there never was keeps nothing, and its writer thinks it does. */
+/* A rule for an unknown node never keeps anything, which its author should know. */
 static void tell_unknown_nodes(struct plumb_trace_ring *r)
 {
     const struct plumb_live_view *s = &r->live->file.source;

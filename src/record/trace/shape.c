@@ -7,7 +7,7 @@
 #include "tensor/view.h"
 #include <plumb/stage.h>
 
-enum { TEXT_MAX = 200, ELEMENTS_MAX = 8 /* of a list; its length is told */ };
+enum { TEXT_MAX = 200, ELEMENTS_MAX = 8 /* of a list; its length is always written */ };
 
 static void tensor_text(char *out, size_t size, const void *tensor)
 {

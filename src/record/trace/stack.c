@@ -1,12 +1,12 @@
 /* stack.c: the call stack of a span's begin, by frame pointers (PLUMB_TRACE_STACK).
  *
- * Invariant: nothing is read but words of the stack's mapping above the frame in use, upwards, so a
- * chain of nonsense (code built without frame pointers) ends the walk and crashes nobody. Where
- * that stays readable is looked up once a thread and stack: the helper reads /proc/self/maps, with
- * no allocation. Who waits for it does so for a bounded time; until the answer is there, stacks
- * have their innermost address alone, and are counted. On stacks that are neither the main one nor
- * a thread's (coroutines, signals) there is no walk. Symbols are for readers: the file has the
- * addresses, and where modules lay. */
+ * Invariant: a walk reads only words of the stack's mapping above the current frame, upwards. So an
+ * invalid chain (code built without frame pointers) ends the walk and never crashes. The readable
+ * range is looked up once a thread and stack: the helper reads /proc/self/maps, without allocation.
+ * A thread waits for the answer for a bounded time; until it is there, stacks have only their
+ * innermost address, and are counted. Stacks that are neither the main one nor a thread's
+ * (coroutines, signals) are not walked. Symbols are looked up by readers: the file has the
+ * addresses of frames and modules. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,9 +25,9 @@
 
 /* ---- Where stacks end ------------------------------------------------------------------------ */
 
-/* Whether `s->at` lies in the mapping of `line`: "from-upto ...". A mapping may be two that the
- * kernel has joined, of which one goes away later: on a thread's stack its control block is the
- * end, and the main stack is joined with nothing. */
+/* Returns whether `s->at` is in the mapping of `line`: "from-upto ...". The kernel may have merged
+ * two mappings, of which one is unmapped later. So on a thread's stack its control block is the
+ * end; the main stack is never merged. */
 static bool is_in(struct plumb_stack_range *s, const char *line)
 {
     char *rest;
@@ -71,8 +71,8 @@ static void find(struct plumb_stack_range *s)
     plumb_scratch_give(text);
 }
 
-/* Without a helper the threads that ask do it. Only one of them at a time, and who finds another at
- * it leaves it at that: a question may change when it is answered. */
+/* Without a helper the asking threads do it, one at a time. A thread that finds another one at work
+ * does not wait: a request may change once it is answered. */
 static uint32_t finding; /* atomic */
 
 void plumb_trace_stacks_do_find(void)
@@ -94,14 +94,14 @@ void plumb_trace_stacks_forget(void)
     PLUMB_STORE(finding, 0);
 }
 
-static uint64_t late; /* stacks that were not waited for; atomic */
+static uint64_t late; /* stacks whose answer was not waited for; atomic */
 
 uint64_t plumb_trace_stacks_late(void)
 {
     return __atomic_exchange_n(&late, 0, __ATOMIC_RELAXED);
 }
 
-/* All threads together wait an eighth of the time at most, and WAIT_NS. */
+/* All threads together wait at most an eighth of the time, plus WAIT_NS. */
 static void ask(void)
 {
     static uint64_t first_ns, waited_ns; /* atomic */
@@ -115,7 +115,7 @@ static void ask(void)
     PLUMB_ADD(waited_ns, plumb_clock_gettime_ns(CLOCK_MONOTONIC) - now);
 }
 
-/* The end of what stays readable of the stack that `here` lies on; 0: there is no walk. */
+/* Returns the end of the readable range of the stack that `here` is on; 0: no walk. */
 static uintptr_t readable_end(struct plumb_thread *th, uintptr_t here)
 {
     struct plumb_stack_range *s = &th->stack;
@@ -149,7 +149,8 @@ void plumb_trace_stack(struct plumb_in in, const struct plumb_caller *caller)
     int saved = errno;
     if (most && caller->address)
         stack[n++] = caller->address;
-    /* Not those of the caller's frame, which is any number where code keeps no frame pointers. */
+    /* Not the words of the caller's frame, which may be any number in code without frame
+     * pointers. */
     end = readable_end(th, here);
     while (at % sizeof(void *) == 0 && at >= here && end - at >= 2 * sizeof(void *) && at < end) {
         const uintptr_t *words = (const uintptr_t *)at; /* the caller's frame, its return address */
@@ -157,7 +158,7 @@ void plumb_trace_stack(struct plumb_in in, const struct plumb_caller *caller)
             break;
         if (n == most)
             break;
-        /* Where this library keeps frame pointers, the first frame is its own. */
+        /* If this library is built with frame pointers, the first frame is its own. */
         if (n != 1 || words[1] != stack[0])
             stack[n++] = words[1];
         if (words[0] <= at)

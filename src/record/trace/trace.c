@@ -1,11 +1,11 @@
-/* trace.c: what recording threads do for the trace: copy a block before it is folded, or count what
- * is lost with it.
+/* trace.c: the recording threads' part of the trace: copying a block before it is folded, or
+ * counting its losses.
  *
  * Invariants
- *   - A slot is whole before its number is released; `put` moves after that.
- *   - What a lost block held is counted exactly once, whatever instruction the process is killed
- *     at: before `folded` moves, the block is in the ring, and whoever finishes the trace finds it
- *     there; after that, the log has the counts as they must become (plumb_trace_live_settle()).
+ *   - A slot is complete before its number is released; `put` is advanced after that.
+ *   - The spans of a lost block are counted exactly once, whatever instruction the process is
+ *     killed at. Before `folded` advances, the block is in the ring, where the recovery of the
+ *     trace finds it. After that, the log has the final counts (plumb_trace_settle()).
  *   - Dropping ends only with a quarter of the queue free, so that gaps are few. */
 #include "record/trace/trace.h"
 
@@ -23,8 +23,8 @@
 #include "record/runtime/thread.h"
 #include "record/trace/active_steps.h"
 
-/* Of what the trace's share has left, for one thread: of the default share some 280 threads
- * get slots, the first fifty as many as they asked for. */
+/* One part in so many of the trace's remaining share, for one thread: with the default share some
+ * 280 threads get slots, the first fifty as many as they ask for. */
 enum { QUEUE_PART = 32 };
 
 #ifndef MADV_POPULATE_WRITE
@@ -33,7 +33,7 @@ enum { QUEUE_PART = 32 };
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-/* Words that a reader may be looking at: it finds out from the slot's number. */
+/* Copies words that a reader may be reading: it detects that by the slot's number. */
 static void copy_words(uint64_t *to, const uint64_t *from, uint32_t n)
 {
 #if defined(__SANITIZE_THREAD__)
@@ -54,7 +54,7 @@ static struct plumb_trace_slot *next_slot(struct plumb_in in)
     return slot;
 }
 
-/* What is the same for all slots, and with it the slot is done. */
+/* Writes the fields that all slots have, which completes the slot. */
 static void put_slot(struct plumb_thread *th, struct plumb_trace_slot *slot,
                      struct plumb_trace_slot *head)
 {
@@ -94,7 +94,7 @@ static void put_block(struct plumb_in in, uint16_t flags)
     put_slot(th, slot, &head);
 }
 
-/* The newer of the two. */
+/* Returns the newer of the two gaps. */
 static const struct plumb_trace_gap *gap_now(const struct plumb_live_queue *q)
 {
     return &q->gap[q->gap[1].through_block > q->gap[0].through_block];
@@ -133,7 +133,7 @@ static bool copy_block(struct plumb_in in)
         q->left_out = 0;
         return true;
     }
-    most -= q->dropping ? q->slots / 4 + 1 : 0; /* there are PLUMB_TRACE_SLOTS_MIN or more */
+    most -= q->dropping ? q->slots / 4 + 1 : 0; /* slots is at least PLUMB_TRACE_SLOTS_MIN */
     if (used >= most || PLUMB_ACQUIRE(h->ended))
         return false;
     if (q->dropping) {
@@ -145,7 +145,7 @@ static bool copy_block(struct plumb_in in)
     return true;
 }
 
-/* For the next block: where the thread is when it begins. */
+/* Stores the thread's adopted path at the begin of the next block. */
 static void keep_path(struct plumb_thread *th)
 {
     th->queue_path = th->path_depth;
@@ -175,7 +175,7 @@ void plumb_trace_count(struct plumb_in in)
     keep_path(th);
 }
 
-/* The gap with this block in it, in the copy that nobody reads yet. */
+/* Adds this block to the gap, in the copy that is not in use. */
 static void gap_grow(struct plumb_thread *th, const struct plumb_trace_drops *drops)
 {
     struct plumb_live_queue *q = th->queue;
@@ -242,7 +242,8 @@ void plumb_trace_apply(struct plumb_in in)
 
 /* ---- Queues ---------------------------------------------------------------------------------- */
 
-/* As many slots as were asked for, or fewer, down to none, where many threads have taken theirs. */
+/* Carves as many slots as were asked for, or fewer, down to none, if many threads have taken
+ * theirs. */
 static void carve_slots(struct plumb_run *run, struct plumb_live_queue *q)
 {
     struct plumb_queue_want want = {sizeof(struct plumb_trace_slot), PLUMB_TRACE_SLOTS_MIN,
@@ -252,7 +253,7 @@ static void carve_slots(struct plumb_run *run, struct plumb_live_queue *q)
         want.most *= 2;
     q->slots_off = plumb_carve_queue(run, &want, &slots);
     q->slots = q->slots_off ? (uint32_t)slots : 0;
-    /* Else the first round through the slots takes a page fault every few folds. */
+    /* Otherwise the first round through the slots takes a page fault every few folds. */
     if (q->slots) {
         uint64_t page = 4096, from = (q->slots_off + page - 1) & ~(page - 1);
         uint64_t upto = (q->slots_off + slots * sizeof(struct plumb_trace_slot)) & ~(page - 1);

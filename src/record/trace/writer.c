@@ -1,12 +1,12 @@
 /* writer.c: the background thread that turns trace queues into trace.pftrace, and the file.
  *
- * It wakes each 10 ms, sooner where queues fill faster, and never waits for a recording thread, nor
- * one for it. What it cannot write (the bound, a full disk) ends the trace: from then on threads
- * count what they lose, and the file stays as it was at the last commit, valid, with a tail that
- * says so.
+ * It wakes every 10 ms, sooner if queues fill faster. It never waits for a recording thread, and
+ * recording threads never wait for it. If it cannot write (the bound, a full disk), the trace ends:
+ * from then on threads count their losses, and the file stays as it was at the last commit, valid,
+ * with a tail that gives the reason.
  *
- * Locks: none. `writer` belongs to whoever is under life_lock, and to the thread between start and
- * stop. */
+ * Locks: none. `writer` belongs to the writer's thread between start and stop, and otherwise to the
+ * holder of life_lock. */
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
@@ -34,10 +34,10 @@ enum {
     WAKE_NS = 10000000,
     WAKE_MIN_NS = 200000,
     STACK_BYTES = 256 * 1024,
-    CLOCK_NS = 1000000000, /* between looks at how the clock goes */
-    JUMP_NS = 5000000,     /* less than that is caught up with in a second */
-    JUMP_LOOKS = 60,       /* for which records from before a jump may still come */
-    TAIL_MAX = 1 << 20     /* of the bound, for what is said at the end */
+    CLOCK_NS = 1000000000, /* between checks of the clock */
+    JUMP_NS = 5000000,     /* smaller deviations are corrected within a second */
+    JUMP_LOOKS = 60,       /* checks during which records from before a jump may still come */
+    TAIL_MAX = 1 << 20     /* bytes of the bound that are reserved for the tail */
 };
 
 static struct writer {
@@ -45,19 +45,19 @@ static struct writer {
     uint32_t running, stop; /* atomic */
     struct plumb_run *run;
     struct plumb_trace_live live;
-    struct plumb_trace_parts parts; /* what the trace is kept to */
+    struct plumb_trace_parts parts; /* the parts that the trace is restricted to */
     int fd;
     uint64_t limit;      /* bytes that the file may have */
-    uint64_t seen_ticks; /* newest that went with the clock */
-    uint32_t jump_over;  /* looks until the newest jump is forgotten; 0: it is */
+    uint64_t seen_ticks; /* newest reading that agreed with the clock */
+    uint32_t jump_over;  /* checks until the newest jump is forgotten; 0: it is */
     uint64_t next_clock;
     struct plumb_anchor anchor;
-    uint32_t modules; /* told of in the file */
+    uint32_t modules; /* whose facts are in the file */
     struct plumb_trace_ring ring;
 } writer;
 
-/* Posted by any thread and any signal handler at any time, also while the writer comes or goes:
- * lives as long as the process. */
+/* Posted by any thread and any signal handler at any time, also while the writer starts or ends, so
+ * it lives as long as the process. */
 static struct {
     sem_t sem;
     bool made;
@@ -97,7 +97,7 @@ static int make_file(struct writer *w)
     return w->fd < 0 ? errno : 0;
 }
 
-/* 0, or an errno. */
+/* Returns 0 or an errno. */
 static int write_all(struct writer *w, const unsigned char *bytes, size_t n)
 {
     uint64_t at = w->live.file.bytes;
@@ -131,7 +131,7 @@ static bool write_bytes(void *arg, const unsigned char *bytes, size_t n)
 
 /* ---- The clock ------------------------------------------------------------------------------- */
 
-/* How far what the trace says of a moment is from CLOCK_MONOTONIC_RAW. */
+/* Returns the deviation of the trace's time of a moment from CLOCK_MONOTONIC_RAW. */
 static uint64_t off_by(const struct writer *w, uint64_t ticks, uint64_t raw_ns)
 {
     uint64_t said = plumb_trace_file_ns(&w->live.file, ticks),
@@ -139,15 +139,16 @@ static uint64_t off_by(const struct writer *w, uint64_t ticks, uint64_t raw_ns)
     return said > is ? said - is : is - said;
 }
 
-/* The machine was suspended, or its virtual machine was paused or moved. */
+/* Returns whether the clock has jumped: the machine was suspended, or a virtual machine paused or
+ * moved. */
 static bool has_jumped(const struct writer *w, const struct plumb_anchor *a)
 {
     return w->run->h->clock_source != PLUMB_CLOCK_GETTIME &&
            off_by(w, a->ticks, a->raw_ns) > JUMP_NS + a->half_width_ns;
 }
 
-/* Before each pass, so that no record from after a jump is dated as one from before. A look that
- * was held up between its two clocks is followed by a careful one. */
+/* Checked before each pass, so that no record from after a jump is dated like one from before. If
+ * the check was held up between its two clock reads, a careful one follows. */
 static bool seems_to_have_jumped(struct writer *w)
 {
     uint64_t ticks = plumb_ticks_from(plumb_rt.clock);
@@ -159,7 +160,7 @@ static bool seems_to_have_jumped(struct writer *w)
     return false;
 }
 
-/* Times go on without a jump where the rate is corrected, and meet the anchor's a second later. */
+/* Corrects the rate: times continue without a jump, and meet the anchor's a second later. */
 static void set_clock(struct writer *w, const struct plumb_anchor *a)
 {
     const struct plumb_live_header *h = w->run->h;
@@ -216,7 +217,8 @@ static void sleep_for(uint64_t ns)
         continue;
 }
 
-/* From how full the fullest queue was: so that the next time it is a quarter full. */
+/* Returns the next pause, from the fill level of the fullest queue, such that next time it is a
+ * quarter full. */
 static uint64_t next_pause(uint64_t pause_ns, uint32_t fullest)
 {
     if (fullest > 64)
@@ -272,7 +274,7 @@ static int open_live(struct writer *w, bool continues)
     return t->file.out.base ? plumb_trace_live_open(t, continues) : PLUMB_ERR_MEMORY;
 }
 
-/* The files of single nodes are made from slots as they are taken. */
+/* Opens the files of single nodes, which are made from slots as they are taken. */
 static void open_parts(struct writer *w)
 {
     plumb_error err = {0, ""};
@@ -290,7 +292,7 @@ static void open_parts(struct writer *w)
                   (int)PLUMB_NODE_FILES);
 }
 
-/* Finishes them; what there is to say of them becomes notes of the run. */
+/* Finishes them; their results become notes of the run. */
 static void close_parts(struct writer *w, bool whole)
 {
     struct plumb_buf told = {0};
@@ -372,7 +374,7 @@ static void stop_thread(struct writer *w)
     PLUMB_RELEASE(w->running, 0);
 }
 
-/* After an end before its time: the file as it was at the last commit, and then its tail. */
+/* After an early end: truncates the file to the last commit and writes its tail. */
 static void take_back(struct writer *w)
 {
     const struct plumb_live_trace *t = trace_of(w);
@@ -411,7 +413,7 @@ static void tell_late_stacks(struct writer *w)
     plumb_unlock();
 }
 
-/* Steps that were asked for and never came. Regions and nodes have words of their own. */
+/* Reports that the chosen steps never came. Regions and nodes have messages of their own. */
 static void tell_no_steps(struct writer *w)
 {
     const struct plumb_settings *s = &plumb_rt.settings;
@@ -461,7 +463,7 @@ void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *e
 void plumb_trace_writer_forget(void)
 {
     struct writer *w = &writer;
-    /* The parent's threads may have been in the middle of either. */
+    /* The parent's threads may have been in the middle of using either. */
     memset(&wake, 0, sizeof wake);
     plumb_trace_ring_forget();
     plumb_trace_stacks_forget();
