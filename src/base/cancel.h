@@ -9,8 +9,8 @@ struct plumb_cancel {
     int state, type;
 };
 
-/* Both are changed: the C library's handler of an asynchronous cancellation that was on its way
- * looks at the type alone (glibc 2.36, nptl/pthread_cancel.c). */
+/* Changes both state and type: the C library's handler of an asynchronous cancellation that was on
+ * its way checks only the type (glibc 2.36, nptl/pthread_cancel.c). */
 static inline struct plumb_cancel plumb_cancel_off(void)
 {
     struct plumb_cancel before;
@@ -19,7 +19,7 @@ static inline struct plumb_cancel plumb_cancel_off(void)
     return before;
 }
 
-/* The last call of a section: the thread may end here. */
+/* Ends a section, as its last call: the thread may end here. */
 static inline void plumb_cancel_on(struct plumb_cancel before)
 {
     pthread_setcanceltype(before.type, NULL);

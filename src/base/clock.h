@@ -82,15 +82,16 @@ enum plumb_clock_source plumb_clock_pick(enum plumb_clock_choice choice);
 /* Returns whether the processor declares the counter invariant and the kernel uses it, according to
  * this file of /sys. */
 bool plumb_clock_counter_is_trusted(const char *source_file);
-/* The best of a few tries; under 2 us. */
+/* Takes the best anchor of a few tries; under 2 us. */
 void plumb_anchor_take(struct plumb_anchor *a, enum plumb_clock_source source);
-/* Nanoseconds a tick between two anchors; 1 for the gettime source. *ppm: bound of its error. */
+/* Returns nanoseconds a tick between two anchors; 1 for the gettime source. *ppm: bound of its
+ * error. */
 double plumb_clock_fit(const struct plumb_anchor *from, const struct plumb_anchor *to,
                        enum plumb_clock_source source, double *ppm);
-/* The smallest step seen between successive readings, in ticks. */
+/* Returns the smallest step seen between successive readings, in ticks. */
 uint64_t plumb_clock_step(enum plumb_clock_source source);
 
-/* round(ticks * tick_ns) for a tick_ns below 2^10, exact to 1 ns up to 2^63 ns. */
+/* Returns round(ticks * tick_ns) for a tick_ns below 2^10, exact to 1 ns up to 2^63 ns. */
 uint64_t plumb_ticks_to_ns(uint64_t ticks, double tick_ns);
 
 #endif

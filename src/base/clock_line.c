@@ -68,7 +68,8 @@ static void forget_base(struct plumb_clock_point *p)
     p->width_ns = p->at.half_width_ns;
 }
 
-/* Whether the newest interval, taken for a jump, and the one up to `to` have the same rate. */
+/* Returns whether the newest interval, taken for a jump, and the one up to `to` have the same
+ * rate. */
 static bool agree(const struct plumb_clock_jump *j, const struct plumb_anchor *to)
 {
     double t0 = difference(j->after.ticks, j->before.ticks),

@@ -14,14 +14,14 @@ struct plumb_map {
     uint32_t count;
 };
 
-/* 0 when absent. */
+/* Returns the value of `key`, 0 if it is absent. */
 uint64_t plumb_map_get(const struct plumb_map *m, uint64_t key);
-/* 0, or PLUMB_ERR_MEMORY. Replaces. */
+/* Sets the value of `key`. Returns 0 or PLUMB_ERR_MEMORY. */
 int plumb_map_put(struct plumb_map *m, uint64_t key, uint64_t value);
 void plumb_map_clear(struct plumb_map *m); /* empty, with its memory */
 void plumb_map_fini(struct plumb_map *m);
 
-/* FNV-1a; never 0. */
+/* Returns the FNV-1a hash of the text; never 0. */
 uint64_t plumb_hash_text(const char *text);
 
 #endif

@@ -13,7 +13,7 @@ int plumb_new_file(const char *path, int how, mode_t mode);
 /* The same, but first removes a regular file of this user that has the name. */
 int plumb_new_file_again(const char *path, int how, mode_t mode);
 
-/* The first of these for an open folder: */
+/* The first of these, in an open folder. */
 int plumb_new_file_at(int folder, const char *name, int how, mode_t mode);
 /* Opens the folder of `path`, to be named and not to be read; `*name` is the rest of `path`, which
  * may be empty. Whatever becomes of the path later, the descriptor stays in that folder. Returns -1

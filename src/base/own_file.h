@@ -6,9 +6,9 @@
  * remain: the file of the mapping, which threads of the program open by its path where there is no
  * such thread, and descriptor 2.
  *
- * A file is recognised by its device and inode, and a regular one by the time of its birth too
- * where the file system has one, because the inode of a removed file goes to the next. Plain data,
- * no memory; any thread, any signal handler. One or two system calls each. */
+ * A file is recognised by its device and inode. For a regular file the time of its birth counts
+ * too, if the file system has one, because the inode of a removed file is reused. Plain data, no
+ * memory; any thread, any signal handler. One or two system calls each. */
 #ifndef PLUMB_BASE_OWN_FILE_H
 #define PLUMB_BASE_OWN_FILE_H
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 void *plumb_pages_map(size_t bytes);
-/* As map, but the pages read as zero in a forked child, however it was forked; *wiped says whether
+/* The same, but the pages read as zero in a forked child, however it was forked. *wiped: whether
  * the kernel can do that. */
 void *plumb_pages_map_private(size_t bytes, bool *wiped);
 /* Sets whether a child that is forked from now on reads these pages as zero. Returns false if the

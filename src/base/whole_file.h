@@ -12,9 +12,9 @@
  * full disk, a quota, an error of the caller or a kill leaves the file that had the name before.
  * All of these except a kill remove the other name too.
  *
- * The folder may be one that others write to: the other name is new (O_EXCL, O_NOFOLLOW), one that
- * is in use is left to its owner, and both names are looked up in the folder that was opened first,
- * whatever becomes of its path.
+ * The folder may be one that others write to. The other name is new (O_EXCL, O_NOFOLLOW); a name
+ * that is in use is left to its owner. Both names are looked up in the folder that was opened
+ * first, whatever becomes of its path.
  *
  * Nothing is synced. A process that ends, in whatever way, loses nothing of a file that has its
  * name. After a power failure the file may be the old one, or on some file systems empty: waiting
@@ -50,8 +50,8 @@ struct plumb_whole_file {
     char name[NAME_MAX + 1], temporary[NAME_MAX + 1];
 };
 
-/* `mode`: of a new file, to which the umask applies. Returns 0, or an errno; then nothing is open
- * and there is nothing to end. */
+/* Begins the file. `mode`: that of a new file, to which the umask applies. Returns 0, or an errno
+ * with nothing open and nothing to end. */
 int plumb_whole_file_begin(struct plumb_whole_file *f, const char *path, unsigned flags,
                            mode_t mode);
 /* Appends all of the bytes. Returns 0, or an errno after which the file must be ended as not
@@ -59,7 +59,7 @@ int plumb_whole_file_begin(struct plumb_whole_file *f, const char *path, unsigne
 int plumb_whole_file_put(struct plumb_whole_file *f, const void *bytes, size_t n);
 /* Closes the file, and gives it its name if `good`; removes it otherwise. Returns 0 or an errno. */
 int plumb_whole_file_end(struct plumb_whole_file *f, bool good);
-/* Begins, writes and ends. */
+/* Begins the file, writes it and ends it. */
 int plumb_whole_file_write(const char *path, unsigned flags, mode_t mode, const void *bytes,
                            size_t n);
 

@@ -9,8 +9,7 @@
 extern const plumb_collector_ops plumb_fake_collector;
 
 /* For tests: while `hold` is set, an operation that is to hang does so until it is released,
- * instead of for some seconds. Any thread.
- */
+ * instead of for some seconds. Any thread. */
 void plumb_fake_hold(bool hold);
 
 #endif

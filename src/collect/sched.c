@@ -225,7 +225,7 @@ static void show(void)
 
 /* ---- The thread ------------------------------------------------------------------------------ */
 
-/* Whether the kernel lets a process watch its own threads. */
+/* Finds out whether the kernel lets a process watch its own threads. */
 static void try_one(void)
 {
     struct plumb_sched_watch *trial =

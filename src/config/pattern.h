@@ -19,7 +19,7 @@ struct plumb_pattern {
  * After an error there is nothing to free. */
 int plumb_pattern_init(struct plumb_pattern *pattern, const char *text, plumb_error *err);
 void plumb_pattern_fini(struct plumb_pattern *pattern);
-/* Any thread. */
+/* Returns whether the pattern is found in `text`. Any thread. */
 bool plumb_pattern_matches(const struct plumb_pattern *pattern, const char *text);
 
 #endif

@@ -25,7 +25,7 @@ struct plumb_region_name {
     const char *description; /* what runs in it */
 };
 
-/* Those that every program has, by name. */
+/* Returns the regions that every program has, sorted by name. */
 const struct plumb_region_name *plumb_region_names(size_t *n);
 
 /* Writes the short name that `len` bytes at `text` stand for: without blanks around, in lower case,
@@ -39,7 +39,7 @@ int plumb_region_normalise(char out[PLUMB_REGION_SHORT_MAX + 1], const char *tex
  * bytes; NULL at the end. Advances `*at`. */
 const char *plumb_region_token(const char **at, size_t *len);
 
-/* `plumb help regions`. */
+/* Appends the text of `plumb help regions`. */
 void plumb_regions_help(struct plumb_buf *out);
 
 #endif

@@ -103,11 +103,11 @@ struct plumb_setting {
 };
 
 const struct plumb_setting *plumb_settings_table(size_t *n);
-/* "PLUMB_MAX_NODES" and "--max-nodes" for a setting; cut when `size` is too small (64 is enough).
- * The master switch has no option: "". */
+/* Writes "PLUMB_MAX_NODES" or "--max-nodes" for a setting; cut if `size` is too small (64 is
+ * enough). The master switch has no option: "". */
 void plumb_setting_variable(char *out, size_t size, const struct plumb_setting *setting);
 void plumb_setting_option(char *out, size_t size, const struct plumb_setting *setting);
-/* The setting of the variable or option `name`, NULL when there is none. */
+/* Returns the setting of the variable or option `name`, or NULL. */
 const struct plumb_setting *plumb_setting_find(const char *name);
 
 /* Reads `text` into the member of `s`. Returns 0, or 1 if the value was clamped to its range (`err`
@@ -127,10 +127,10 @@ typedef void (*plumb_settings_warn_fn)(const char *line, void *arg);
  * nothing, and about unknown names PLUMB_*. `warn` may be NULL. Returns the number of warnings. */
 int plumb_settings_from_env(struct plumb_settings *s, char *const *environment,
                             plumb_settings_warn_fn warn, void *arg);
-/* Whether recording is to begin by itself when the library is loaded. */
+/* Returns whether recording begins by itself when the library is loaded. */
 bool plumb_settings_wants_recording(const struct plumb_settings *s);
 
-/* Whether there is to be a trace. */
+/* Returns whether the settings ask for a trace. */
 bool plumb_settings_trace_is_on(const struct plumb_settings *s);
 /* A setting that does nothing as it stands: "PLUMB_KEEP_IF", "without a trace", "PLUMB_TRACE=1". */
 struct plumb_idle {
@@ -139,7 +139,7 @@ struct plumb_idle {
 /* Sets `out` to number `i` of them. Returns false if there are no more. */
 bool plumb_settings_idle(const struct plumb_settings *s, size_t i, struct plumb_idle *out);
 
-/* The text of `plumb help environment`: a line for each variable. */
+/* Appends the text of `plumb help environment`: a line for each variable. */
 void plumb_settings_help(struct plumb_buf *out);
 
 struct plumb_expand {

@@ -72,7 +72,7 @@ static bool take(struct plumb_settings *s, const struct plumb_setting *setting, 
     return rc >= 0;
 }
 
-/* Whether an earlier entry has the same name: getenv() sees only the first. */
+/* Returns whether an earlier entry has the same name: getenv() sees only the first. */
 static bool is_repeated(char *const *environment, char *const *entry, size_t len)
 {
     for (char *const *e = environment; e < entry; e++)

@@ -250,7 +250,7 @@ static plumb_options options_with(const struct field *f, uint64_t value, const c
     return o;
 }
 
-/* Whether the setting is `value` (or `text`), and every other one its default. */
+/* Returns whether the setting is `value` (or `text`), and every other one its default. */
 static bool is_alone(const struct field *f, uint64_t value, const char *text)
 {
     const struct plumb_setting *t = setting_of(f);

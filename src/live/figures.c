@@ -7,8 +7,7 @@
 #include <plumb/summary.h>
 
 /* Sets the sum of squares that matches total and deviation. It is not converted from ticks: the
- * rounding of the total would then appear as a deviation where there is none.
- */
+ * rounding of the total would then appear as a deviation where there is none. */
 static void set_squares(struct plumb_stats *s, double std_ns)
 {
     double around_mean = std_ns * std_ns * (double)s->count;

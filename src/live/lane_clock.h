@@ -28,15 +28,15 @@ bool plumb_lane_clock_convert(struct plumb_lane_time *out, const struct plumb_li
                               uint64_t source, uint64_t emitted);
 /* Appends an anchor; one thread at a time. Returns false if it is not later than the last one. */
 bool plumb_lane_clock_append(struct plumb_live_clock *c, const struct plumb_live_anchor *a);
-/* Nanoseconds that `length` ticks last. */
+/* Returns the nanoseconds of `length` ticks. */
 uint64_t plumb_lane_clock_ns(const struct plumb_live_clock *c, uint64_t length);
-/* Deviation of the clock's rate from its nominal one, over all anchors since the last jump; 0:
- * fewer than two. */
+/* Returns the deviation of the clock's rate from its nominal one, over all anchors since the last
+ * jump; 0 for fewer than two. */
 double plumb_lane_clock_drift_ppm(const struct plumb_live_clock *c);
-/* The widest anchor that is kept, in host ticks. */
+/* Returns the width of the widest kept anchor, in host ticks. */
 uint64_t plumb_lane_clock_width(const struct plumb_live_clock *c);
 
-/* Host ticks as ns, rounded up; `ns_per_tick` in 1/2^32. */
+/* Converts host ticks to ns, rounded up; `ns_per_tick` in 1/2^32. */
 static inline uint64_t plumb_lane_bound_ns(uint64_t ticks, uint64_t ns_per_tick)
 {
     double ns = (double)ticks * (double)ns_per_tick / 4294967296.0 + 0.999;

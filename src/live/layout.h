@@ -200,8 +200,7 @@ enum { PLUMB_NODE_ON_DEVICE = 1 << 16 };
 #define PLUMB_KEY_SETTLED (UINT64_C(1) << 63)
 
 /* A (pipeline, phase, node); the table is in the order in which folds met them. group = pipeline <<
- * 8 | phase.
- */
+ * 8 | phase. */
 struct plumb_live_key {
     uint32_t group;
     uint32_t node;
@@ -529,7 +528,7 @@ static inline uint64_t plumb_text_off(const unsigned char *base, uint64_t bytes,
                                                                                               : 0;
 }
 
-/* Chunk of element `i` and its place there. */
+/* Returns the chunk of element `i`, and sets `*at` to its place there. */
 static inline uint32_t plumb_table_chunk(uint32_t i, uint32_t *at)
 {
     uint32_t chunk = 31u - (uint32_t)__builtin_clz((i >> 6) + 1);

@@ -1,10 +1,10 @@
 /* ledger.h: the part of the live mapping that holds stages, requests and memory.
  *
  * Written under one lock (record/stage/ledger.h), a few times a stage, never on the span path. A
- * process may be killed between two stores. So data that belongs together is written to the copy
- * that is not in use and published by one store (`shown`), or it has a number that is written last
- * (`serial`, 0 while the rest changes). Pools are counters in a fixed order: the allocated bytes of
- * a pool change before those of an owner. */
+ * process may be killed between two stores. So data that belongs together has one of two forms.
+ * Either it is written to the copy that is not in use and published by one store (`shown`), or it
+ * has a number that is written last (`serial`, 0 while the rest changes). Pools are counters in a
+ * fixed order: the allocated bytes of a pool change before those of an owner. */
 #ifndef PLUMB_LIVE_LEDGER_H
 #define PLUMB_LIVE_LEDGER_H
 

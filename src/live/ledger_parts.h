@@ -12,12 +12,12 @@ void plumb_device_use_read(struct plumb_ledger_reader *r, struct plumb_timing_de
                            const struct plumb_live_device_use *use);
 /* Copies the texts into the arena. */
 void plumb_collectors_own(struct plumb_timing *t);
-/* Index in t->nodes of a key, or PLUMB_TIMING_NONE. */
+/* Returns the index in t->nodes of a key, or PLUMB_TIMING_NONE. */
 uint32_t plumb_ledger_node_of(struct plumb_ledger_reader *r, uint64_t key);
 /* Returns how many elements of a table the mapping can hold. */
 uint32_t plumb_ledger_count(struct plumb_ledger_reader *r, const struct plumb_live_table *t,
                             size_t bytes);
-/* "running" for enum plumb_collector_state. */
+/* Returns the name of a state of enum plumb_collector_state, such as "running". */
 const char *plumb_collector_state_name(uint32_t state);
 
 #endif

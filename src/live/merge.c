@@ -308,7 +308,7 @@ static struct plumb_merge_row *row_for(struct plumb_merge *m, const struct plumb
     return row;
 }
 
-/* Whether a fold that was cut short has already raised the bucket of this sample. */
+/* Returns whether a fold that was cut short has already raised the bucket of this sample. */
 static bool bucket_has_it(struct plumb_merge *m, const struct plumb_ended *e)
 {
     for (size_t i = 0; i < m->ahead_count; i++) {
@@ -327,7 +327,7 @@ static uint64_t skip_at(const struct plumb_merge *m, const struct plumb_ended *e
     return p ? plumb_live_skip_at(p, e->end_ticks) : 0;
 }
 
-/* Whether skip_first_n takes the sample. */
+/* Returns whether skip_first_n takes the sample. */
 static bool skips(const struct plumb_merge *m, struct plumb_merge_skip *s,
                   const struct plumb_ended *e)
 {

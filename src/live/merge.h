@@ -149,7 +149,7 @@ static inline bool plumb_state_is_long(uint32_t flags, uint64_t count)
  * are changed; `tree` of frames and context are places of `m` (plumb_merge_place_map). */
 void plumb_merge_block(struct plumb_merge *m, struct plumb_live_context *context,
                        struct plumb_live_frame *frames, const uint64_t *words);
-/* Call it after the block: `spans` of the spans that it ended under `key` are not in the trace. */
+/* Counts `spans` of the spans that the last block ended under `key` as not in the trace. */
 void plumb_merge_untraced(struct plumb_merge *m, uint64_t key, uint64_t spans);
 /* Sorts the rows, after everything was added, by the time of their first runs, which does not
  * depend on the order of threads and folds. */
@@ -158,15 +158,15 @@ void plumb_merge_order(struct plumb_merge *m);
  * 0 before and stays 0 if there is none. Parents come before their children. */
 void plumb_merge_place(struct plumb_merge *m, uint32_t *map, uint32_t i,
                        const struct plumb_live_tree *t);
-/* The merged place of `key` below merged place `parent`. */
+/* Returns the merged place of `key` below merged place `parent`. */
 uint32_t plumb_merge_place_of(struct plumb_merge *m, uint32_t parent, uint64_t key, bool async);
 
 /* p50, p90, p95, p99 of one channel, in its unit, directly from the counts. The fifth is the sample
  * after p50: the second of the two middle ones if there are two. */
 enum { PLUMB_QUANTILES = 5 };
 void plumb_merge_quantiles(const struct plumb_merge_channel *c, double out[PLUMB_QUANTILES]);
-/* The channel's buckets as a sorted list, values times `unit_ns`. NULL when out of memory or empty.
- */
+/* Returns the channel's buckets as a sorted list, values times `unit_ns`. NULL when out of memory
+ * or empty. */
 struct plumb_bucket *plumb_merge_buckets(const struct plumb_merge *m,
                                          const struct plumb_merge_channel *c, double unit_ns,
                                          size_t *n);

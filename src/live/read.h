@@ -39,8 +39,7 @@ int plumb_live_read_shape_times(struct plumb_shape_times *out, const char *run_d
 
 /* Fills the figures of a merged row, without names, sites and (unless the figures need them)
  * buckets. `squares`: also the sums of squares, a tenth of the time; otherwise the deviation is
- * only in `std_ns`.
- */
+ * only in `std_ns`. */
 void plumb_live_row_figures(struct plumb_timing_node *out, struct plumb_merge *m,
                             const struct plumb_merge_row *row, double tick_ns,
                             const struct plumb_anchor *end, bool squares);

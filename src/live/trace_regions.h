@@ -25,11 +25,11 @@ bool plumb_trace_regions_open(struct plumb_trace_regions *r, const struct plumb_
 
 /* Returns whether node `node` is that of a selected region. */
 bool plumb_trace_is_selected(const struct plumb_live_view *s, uint32_t node);
-/* Whether one of the `n` nodes of an adopted path is. */
+/* Returns whether one of the `n` nodes of an adopted path is that of a selected region. */
 bool plumb_trace_path_is_selected(const struct plumb_live_view *s, const uint32_t *path,
                                   uint32_t n);
 
-/* Whether some thread of the process was in a selected region at `ticks`. */
+/* Returns whether some thread of the process was in a selected region at `ticks`. */
 bool plumb_trace_any_region(const struct plumb_live_view *s, uint64_t ticks, bool alive);
 
 #endif

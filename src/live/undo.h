@@ -1,5 +1,4 @@
-/* undo.h: undoing an interrupted fold, in a writable mapping that is no longer recorded into.
- */
+/* undo.h: undoing an interrupted fold, in a writable mapping that is no longer recorded into. */
 #ifndef PLUMB_LIVE_UNDO_H
 #define PLUMB_LIVE_UNDO_H
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The value of the first entry called `name`, as getenv() has it; NULL when there is none. */
+/* Returns the value of the first entry called `name`, like getenv(); NULL if there is none. */
 static inline const char *plumb_environment_get(char *const *environment, const char *name)
 {
     size_t n = strlen(name);

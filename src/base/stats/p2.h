@@ -16,11 +16,12 @@ struct plumb_p2 {
     uint32_t reserved;
 };
 
-/* Samples beyond 2^32 - 1 are ignored. */
+/* Adds a sample. Samples after the first 2^32 - 1 are ignored. */
 void plumb_p2_add(struct plumb_p2 *p, double x);
-/* The same for x [samples], in order, and a quarter cheaper each where they vary. */
+/* Adds x [samples], in order; each is a quarter cheaper if they vary. */
 void plumb_p2_add_row(struct plumb_p2 *p, const double *x, size_t samples);
-/* Exact up to 5 samples (even count: mean of the two middle ones); 0 when empty. */
+/* Returns the median: exact up to 5 samples (even count: mean of the two middle ones); 0 when
+ * empty. */
 double plumb_p2_median(const struct plumb_p2 *p);
 
 #endif

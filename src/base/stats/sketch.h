@@ -23,8 +23,8 @@ enum {
     PLUMB_SKETCH_LINE_WORDS = (PLUMB_SKETCH_LINES + 63) / 64 /* of a set of lines, a bit each */
 };
 
-/* Bucket of `value`: 0 .. PLUMB_SKETCH_BUCKETS-1. Monotone in value. Group (index >> 6) is 0 for
- * values below 64 and floor(log2(value)) - 5 above. */
+/* Returns the bucket of `value`: 0 .. PLUMB_SKETCH_BUCKETS-1. Monotone in value. Group (index >> 6)
+ * is 0 for values below 64 and floor(log2(value)) - 5 above. */
 static inline uint32_t plumb_sketch_index(uint64_t value)
 {
     uint32_t shift = (uint32_t)(63 - __builtin_clzll(value | 64)) - PLUMB_SKETCH_SUB_BITS;
@@ -38,7 +38,7 @@ static inline void plumb_sketch_use(uint64_t lines[PLUMB_SKETCH_LINE_WORDS], uin
     lines[index / (64 * PLUMB_SKETCH_LINE)] |= UINT64_C(1) << (index / PLUMB_SKETCH_LINE % 64);
 }
 
-/* Smallest value of bucket `index`. */
+/* Returns the smallest value of bucket `index`. */
 static inline uint64_t plumb_sketch_lower(uint32_t index)
 {
     uint32_t group = index >> PLUMB_SKETCH_SUB_BITS;
@@ -46,8 +46,8 @@ static inline uint64_t plumb_sketch_lower(uint32_t index)
     return group == 0 ? sub : (64 + sub) << (group - 1);
 }
 
-/* The value that stands for bucket `index`: the point with the smallest largest relative error (the
- * harmonic mean of its bounds); exact for buckets of one value. */
+/* Returns the representative of bucket `index`: the point whose largest relative error is smallest
+ * (the harmonic mean of its bounds); exact for buckets of one value. */
 static inline double plumb_sketch_value(uint32_t index)
 {
     /* Signed: below 2^46, and converted in one instruction. */

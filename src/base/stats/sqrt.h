@@ -11,7 +11,7 @@
 #include <emmintrin.h>
 #endif
 
-/* 0 for what is not above 0, NaN included. */
+/* Returns 0 for arguments that are not above 0, NaN included. */
 static inline double plumb_sqrt_newton(double x)
 {
     double scale = 1;

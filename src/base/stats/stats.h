@@ -43,17 +43,18 @@ void plumb_stats_init(struct plumb_stats *s);
 void plumb_stats_add(struct plumb_stats *s, uint64_t value, uint64_t at);
 void plumb_stats_merge(struct plumb_stats *s, const struct plumb_stats *from);
 
-/* 0 while count is 0. */
+/* Returns the mean; 0 while count is 0. */
 double plumb_stats_mean(const struct plumb_stats *s);
-/* Population standard deviation; exact up to the final division and root. */
+/* Returns the population standard deviation; exact up to the final division and root. */
 double plumb_stats_std(const struct plumb_stats *s);
 
-/* The q-quantile, 0 < q < 1: the order statistic of rank ceil(q * count), read from `buckets` [n]
- * and clamped to [min, max]; exact from `first` while count <= PLUMB_EXACT. 0 while count is 0. */
+/* Returns the q-quantile, 0 < q < 1: the order statistic of rank ceil(q * count), read from
+ * `buckets` [n] and clamped to [min, max]; exact from `first` while count <= PLUMB_EXACT. 0 while
+ * count is 0. */
 double plumb_stats_quantile(const struct plumb_stats *s, const struct plumb_bucket *buckets,
                             size_t n, double q);
-/* The middle sample, or the mean of the two middle ones when count is even, read as quantiles are.
- */
+/* Returns the middle sample, or the mean of the two middle ones if count is even, read like a
+ * quantile. */
 double plumb_stats_median(const struct plumb_stats *s, const struct plumb_bucket *buckets,
                           size_t n);
 

@@ -12,7 +12,7 @@ static inline char plumb_ascii_lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Both have at least `n` bytes. */
+/* Compares the first `n` bytes; both texts have at least so many. */
 static inline bool plumb_ascii_equal_n(const char *a, const char *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)

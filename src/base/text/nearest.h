@@ -15,13 +15,14 @@ struct plumb_nearest {
     size_t distance;  /* of `best`; before one is found, one more than is near enough */
 };
 
-/* Near enough is one edit in three characters, at least one. */
+/* Begins a search. A candidate is near enough if it needs at most one edit in three characters, at
+ * least one. */
 struct plumb_nearest plumb_nearest_start(const char *word);
 void plumb_nearest_offer(struct plumb_nearest *n, const char *candidate);
 
-/* Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal
- * string alignment), ignoring the case of ASCII letters; limit + 1 when there are more than `limit`
- * or a word has more than 63 bytes. */
+/* Returns the number of insertions, deletions, replacements and swaps of neighbours that turn `a`
+ * into `b` (optimal string alignment), ignoring the case of ASCII letters; limit + 1 when there are
+ * more than `limit` or a word has more than 63 bytes. */
 size_t plumb_edit_distance(const char *a, const char *b, size_t limit);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the text at `p` is `\xHH`, which is how plumb writes a byte that is not UTF-8. */
+/* Returns whether the text at `p` is `\xHH`, which is how plumb writes a byte that is not UTF-8. */
 static inline bool plumb_utf8_looks_escaped(const char *p)
 {
     if (p[0] != '\\' || p[1] != 'x')

@@ -114,7 +114,7 @@ bool plumb_act_is_on(void);
 /* Logs "attached to ..." when the first step or the run is over, and again at the end of the run if
  * more modules have come since. */
 void plumb_act_tell_attached(void);
-/* A thread has begun a step. */
+/* Notes that a thread has begun a step. */
 static inline void plumb_activations_step(int64_t step)
 {
     if (step >= 0 && !PLUMB_LOAD(plumb_act.step_open))
@@ -142,8 +142,7 @@ struct plumb_act_module *plumb_act_module(const uint32_t *path, uint32_t n);
 void plumb_act_modules_do_decide(void); /* PLUMB_JOB_MODULES */
 void plumb_act_modules_forget(void);    /* the undecided ones, for which no thread waits */
 /* Writes the path of the calling thread below its innermost stage, with `node` at its end. Inside
- * enter.
- */
+ * enter. */
 uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, uint32_t node);
 
 /* stats.c: under the lock. Makes columns of the known names, in their order. Returns how many are

@@ -4,8 +4,7 @@
  *
  * Of forgotten triples only the latest step and the highest count are kept. A triple of a later
  * step is new and begins with 0. One of an earlier step continues from that count, so no triple
- * gets one `call` twice. Memory: 4 MiB at most. The caller locks.
- */
+ * gets one `call` twice. Memory: 4 MiB at most. The caller locks. */
 #ifndef PLUMB_RECORD_ACTIVATION_CALLS_H
 #define PLUMB_RECORD_ACTIVATION_CALLS_H
 

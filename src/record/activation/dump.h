@@ -1,6 +1,5 @@
 /* dump.h: passes a tensor to the thread that writes it to a file of its own. One at a time. The
- * program's thread waits, because the memory is the program's, but not for a stalled disk.
- */
+ * program's thread waits, because the memory is the program's, but not for a stalled disk. */
 #ifndef PLUMB_RECORD_ACTIVATION_DUMP_H
 #define PLUMB_RECORD_ACTIVATION_DUMP_H
 

@@ -176,8 +176,7 @@ static uint64_t write_lines(struct writing *w, uint64_t *at, uint64_t end)
 }
 
 /* Writes everything that is now in the ring to the file. Under queue.lock, which is released during
- * the writes.
- */
+ * the writes. */
 static void drain(struct writing *w)
 {
     uint64_t end = queue.put;

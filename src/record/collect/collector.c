@@ -42,8 +42,7 @@ static void at_ms(struct timespec *t, uint64_t ms)
 }
 
 /* Returns the next request, or NOTHING after `ms`. Under c->lock, which is released during the
- * wait.
- */
+ * wait. */
 static uint32_t next_ask(struct plumb_collector *c, uint32_t serial, uint64_t ms)
 {
     struct timespec until;

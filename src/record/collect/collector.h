@@ -120,7 +120,7 @@ void plumb_collector_anchors(struct plumb_collector *c);
 /* Returns host ticks a second, measured again at each call; also stored in plumb_rt.host_hz. */
 double plumb_host_rate(double *ppm);
 
-/* Handles: generation of the run << 32 | index of the collector << 24 | index + 1. */
+/* Returns a handle: generation of the run << 32 | index of the collector << 24 | index + 1. */
 static inline uint64_t plumb_lane_handle(const struct plumb_run *run,
                                          const struct plumb_collector *c, uint32_t index)
 {

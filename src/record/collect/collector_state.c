@@ -1,6 +1,5 @@
 /* collector_state.c: the state of a run's collectors: in the mapping, in notes, and for programs
- * that ask.
- */
+ * that ask. */
 #include <stdio.h>
 #include <string.h>
 

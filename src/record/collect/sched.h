@@ -2,10 +2,10 @@
  * them. The collector `sched` (collect/sched.c) has the kernel write a record at each switch of a
  * thread into shared memory. This file reads the records and attributes them.
  *
- * A thread that is switched out writes no record of its own, so each interval lies between two
- * neighbouring records of its ring, and belongs to whatever was open between them. The spans are
- * looked up when these records are folded, which always happens before they are overwritten. So a
- * span pays nothing, and a fold one comparison. */
+ * A thread that is switched out records nothing, so each interval lies between two neighbouring
+ * records of its ring. It belongs to the spans that were open between them. The spans are looked up
+ * when these records are folded, which always happens before they are overwritten. So a span pays
+ * nothing, and a fold one comparison. */
 #ifndef PLUMB_RECORD_COLLECT_SCHED_H
 #define PLUMB_RECORD_COLLECT_SCHED_H
 

@@ -1,7 +1,7 @@
 /* control.c: the periodic work of the helper while a run is open, and the signals that end a run.
  *
- * It takes clock anchors (after 5 ms, 50 ms, then each second, so that a killed run still has a
- * fitted clock), samples memory, and calibrates the cost of a span once per process. It does
+ * It takes clock anchors after 5 ms, 50 ms, then each second, so that a killed run still has a
+ * fitted clock. It samples memory, and calibrates the cost of a span once per process. It does
  * nothing while no run is open.
  *
  * plumb handles SIGTERM and SIGINT only if they are at SIG_DFL when the run opens. For a run that

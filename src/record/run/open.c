@@ -213,8 +213,7 @@ int plumb_run_open_now(bool early, plumb_error *err)
     tell_idle();
     PLUMB_EACH_SUBSYSTEM(open, run, early);
     /* Allocates storage ahead of need: a signal may end the program while a thread waits for
-     * storage, with the lock held.
-     */
+     * storage, with the lock held. */
     if (plumb_helper_is_me())
         plumb_carve_grow();
     return PLUMB_OK;

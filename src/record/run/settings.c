@@ -33,8 +33,7 @@ static void name_default_pipeline(void)
     }
 }
 
-/* Stores word by word: threads outside runs, without a lock, read single ones with PLUMB_LOAD.
- */
+/* Stores word by word: threads outside runs, without a lock, read single ones with PLUMB_LOAD. */
 static void put_settings(const struct plumb_settings *next)
 {
     typedef uint64_t __attribute__((may_alias)) word;

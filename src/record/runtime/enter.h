@@ -22,7 +22,7 @@ static inline struct plumb_run *plumb_run_inside(const struct plumb_thread *th)
     return plumb_belongs(th, run) ? run : NULL;
 }
 
-/* A span without a stage around it; `th` as from plumb_attached(). */
+/* Begins a span that is not a stage; `th` as from plumb_attached(). */
 plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node);
 /* The same in parts: the first waits for the device, if the settings want that. The second begins
  * the span inside enter, at `*ticks` if that is not NULL. The third reports it to tools, outside

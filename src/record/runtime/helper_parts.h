@@ -26,7 +26,7 @@ void plumb_helper_serve(enum plumb_job last);
 /* Sleeps until the bell, which had rung `heard` times, rings again, at most `ns`. */
 void plumb_helper_sleep(uint32_t heard, uint64_t ns);
 void plumb_helper_ring(void);
-/* The calling thread is the helper from now on. */
+/* Makes the calling thread the helper. */
 void plumb_helper_is_born(void);
 
 #endif

@@ -20,8 +20,8 @@ extern __thread uint32_t plumb_locked __attribute__((tls_model("initial-exec")))
 extern __thread bool plumb_life_locked __attribute__((tls_model("initial-exec")));
 extern __thread bool plumb_snapshot_locked __attribute__((tls_model("initial-exec")));
 
-/* Two system calls each, to block signals; never on paths that a program takes all the time. For
- * the handler of a fault the thread is busy, as inside a span's begin. */
+/* Take and release the lock. Two system calls each, to block signals; never on paths that a program
+ * takes all the time. For the handler of a fault the thread is busy, as inside a span's begin. */
 void plumb_lock(void);
 void plumb_unlock(void);
 /* Under the lock: makes `th` the record of the calling thread, which had none. */
@@ -44,8 +44,7 @@ void plumb_fork_ledger_unlock(void);
 void plumb_locks_forked(bool interrupted);
 
 /* Returns whether this code is, or may be, the handler of a signal that interrupted plumb on this
- * thread.
- */
+ * thread. */
 bool plumb_is_interrupted(void);
 /* Called before a call of the program takes the lock, or (the second) any of the three. Returns
  * PLUMB_OK, or PLUMB_ERR_STATE in the handler of a signal that interrupted plumb while it held

@@ -22,8 +22,7 @@ void plumb_unfolded_close(const struct plumb_unfolded *u, struct plumb_thread *t
 /* Returns the key of the innermost span, which must exist. Inside enter. A few ns; more if a span
  * was open at this depth at the last fold. */
 uint64_t plumb_ring_innermost(struct plumb_thread *th);
-/* Returns the node of the innermost open span, or without one of the adopted context; 0: none.
- */
+/* Returns the node of the innermost open span, or without one of the adopted context; 0: none. */
 uint32_t plumb_innermost_node(struct plumb_thread *th);
 
 /* Folds every record and opens the next block. The folded data is then up to date, and does not

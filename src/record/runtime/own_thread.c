@@ -115,8 +115,7 @@ bool plumb_own_table(void)
     if (syscall(SYS_close_range, first, ~0U, CLOSE_RANGE_UNSHARE) < 0 && !leave_one_by_one(first))
         return false;
     /* libc writes to descriptor 2 when it aborts. That must not go into a file of ours, so these
-     * numbers are taken by descriptors that discard it.
-     */
+     * numbers are taken by descriptors that discard it. */
     for (int fd = first; fd <= STDERR_FILENO; fd++)
         if (epoll_create1(EPOLL_CLOEXEC) < 0)
             break;

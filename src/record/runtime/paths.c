@@ -46,8 +46,7 @@ static bool put_absolute(char *path, const char *from)
 }
 
 /* Expands `path` [PLUMB_SETTINGS_PATH] and makes it absolute. On failure uses `fallback` and
- * reports that.
- */
+ * reports that. */
 static void resolve(char *path, const char *fallback)
 {
     char expanded[PLUMB_SETTINGS_PATH], what[64];

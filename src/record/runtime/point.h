@@ -4,7 +4,7 @@
 
 #include <plumb/detail/abi.h>
 
-/* Under the lock. */
+/* Writes the mode words of all points again. Under the lock. */
 void plumb_points_refresh(void);
 void plumb_point_register(struct plumb_client *client, struct plumb_point *point);
 void plumb_client_detach(struct plumb_client *client);

@@ -129,7 +129,8 @@ static inline int32_t plumb_rank_told(void)
 }
 
 /* runtime.c */
-/* Storage that lives as long as the process, for names. Under the lock. NULL: out of memory. */
+/* Copies a name to storage that lives as long as the process. Under the lock. NULL: out of
+ * memory. */
 char *plumb_keep_text(const char *text);
 void *plumb_keep_bytes(size_t n);
 

@@ -41,8 +41,7 @@ uint64_t plumb_text_name(struct plumb_run *run, const char *name)
     return plumb_carve_text(run, "(other)");
 }
 
-/* Avoids the lock, which takes system calls, for the few names that a thread uses repeatedly.
- */
+/* Avoids the lock, which takes system calls, for the few names that a thread uses repeatedly. */
 uint64_t plumb_thread_name(struct plumb_in in, const char *name)
 {
     uint64_t hash = plumb_hash_text(name);

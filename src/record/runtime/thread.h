@@ -222,8 +222,8 @@ void plumb_thread_free(struct plumb_thread *th);
 /* In the child that fork() made, before plumb_run_forked(), unless this thread was interrupted in
  * plumb: unmaps the private memory of the parent's run and of the parent's other threads. */
 void plumb_give_back(void);
-/* In a forked child. `interrupted`: interrupted code of plumb continues on this thread, with its
- * record. */
+/* Resets the thread records in a forked child. `interrupted`: interrupted code of plumb continues
+ * on this thread, with its record. */
 void plumb_threads_forget(bool interrupted);
 /* Around a fork of a thread that was interrupted in plumb: sets whether the child keeps its
  * record. */
@@ -243,8 +243,7 @@ bool plumb_thread_await(const struct plumb_thread *th, uint64_t deadline_ns);
 void plumb_barrier(void);
 
 /* Before a fold: returns whether the block may hold spans that the trace selects. Counts the spans
- * that are left out.
- */
+ * that are left out. */
 bool plumb_regions_want_block(struct plumb_in in);
 
 #endif

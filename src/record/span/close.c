@@ -2,8 +2,7 @@
  *
  * One record could close all of them. But the undo log, the log of a trace's losses and the tables
  * that count them are sized for the runs that a block of plain records can end. So the spans are
- * closed in pieces, and the record of a piece has as many words as it ends spans.
- */
+ * closed in pieces, and the record of a piece has as many words as it ends spans. */
 #include "record/runtime/enter.h"
 #include "record/runtime/thread.h"
 

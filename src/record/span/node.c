@@ -281,8 +281,7 @@ plumb_pipeline *plumb_pipeline_intern(const char *name)
     if (!name || !*name)
         return &plumb_rt.pipelines[0];
     /* Without the lock, so also for a handler that must not take it. The first one's name may
-     * change.
-     */
+     * change. */
     for (i = 1; i < PLUMB_ACQUIRE(plumb_rt.pipeline_count); i++) {
         if (strcmp(plumb_rt.pipelines[i].name, name) == 0)
             return &plumb_rt.pipelines[i];

@@ -48,7 +48,7 @@ static uint32_t find(const char *text, size_t len)
     return plumb_region_normalise(name, text, len, NULL) == PLUMB_OK ? find_short(name) : 0;
 }
 
-/* Whether PLUMB_REGIONS names region `i`. */
+/* Returns whether PLUMB_REGIONS names region `i`. */
 static bool is_listed(uint32_t i)
 {
     const char *list = plumb_rt.settings.regions, *token;

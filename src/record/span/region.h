@@ -46,12 +46,12 @@ plumb_span plumb_region_begin_impl(const char *name);
  * was called. */
 plumb_span plumb_region_begin_point(struct plumb_point *point, const void *frame,
                                     struct plumb_caller caller);
-/* Inside enter: the spans deeper than `depth` are about to end. */
+/* Inside enter: removes the regions of spans deeper than `depth`, which are about to end. */
 void plumb_regions_closing(struct plumb_in in, uint32_t depth);
-/* Inside enter: only the first `scopes` of the thread's scopes are still open. Regions declared
- * inside the others were left by a jump. */
+/* Inside enter: only the first `scopes` of the thread's scopes are still open. Leaves the regions
+ * that were declared inside the others, because a jump has left those. */
 void plumb_regions_scopes_ended(struct plumb_in in, uint32_t scopes);
-/* Inside enter: the thread has adopted another context. */
+/* Inside enter: updates the selection after the thread has adopted another context. */
 void plumb_regions_adopted(struct plumb_thread *th);
 /* After those spans have ended: logs a collection that this has switched off. */
 void plumb_regions_closed(struct plumb_thread *th);

@@ -64,8 +64,7 @@ static bool part(struct plumb_thread *th)
 {
     struct plumb_in in = {th, NULL};
     /* Busy here means that the thread was cancelled asynchronously inside plumb: its work cannot be
-     * finished. The record stays as it is, and the reader of the mapping repairs it.
-     */
+     * finished. The record stays as it is, and the reader of the mapping repairs it. */
     if (PLUMB_LOAD(th->busy))
         return false;
     PLUMB_STORE(th->busy, 1);

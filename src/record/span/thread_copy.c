@@ -220,8 +220,7 @@ static PLUMB_RACY void copy_words(void *to, const void *from, size_t bytes)
 }
 
 /* Copies a state that may be changing, with the lines of buckets that it marks as used. A line that
- * is only now being marked is left out with its first sample, which the replay then adds.
- */
+ * is only now being marked is left out with its first sample, which the replay then adds. */
 static PLUMB_RACY void copy_changing(struct plumb_live_state *to,
                                      const struct plumb_live_state *from)
 {

@@ -1,8 +1,8 @@
 /* ledger.h: the ledger of stages, requests and memory, which several files write under one lock.
  *
- * The lock (plumb_rt.ledger_lock) is taken a few times a stage and once an allocator event, always
- * by a thread that is inside the runtime (plumb_enter), so no signal handler can want it while its
- * thread holds it, and the run stays open. Order: ledger_lock before lock. The helper takes it for
+ * The lock (plumb_rt.ledger_lock) is taken a few times a stage and once an allocator event. Its
+ * holder is always inside the runtime (plumb_enter), so no signal handler on its thread can want
+ * the lock, and the run stays open. Order: ledger_lock before lock. The helper takes it for
  * samples. It is never held during calls to code outside plumb.
  *
  * A *memory scope* is an interval whose memory is measured: a stage, a node that asks, a request;
@@ -23,12 +23,11 @@
 /* ---- ledger.c: lock and entries -------------------------------------------------------------- */
 
 /* Enters the runtime and takes the lock. After true the caller must call plumb_ledger_leave();
- * false: not possible now.
- */
+ * false: not possible now. */
 bool plumb_ledger_enter(struct plumb_in *in, bool even_if_off);
 void plumb_ledger_leave(struct plumb_in in);
-/* The first at the begin of a run, before threads can enter it; the second at its end, when they no
- * longer can. */
+/* Open the ledger at the begin of a run, before threads can enter it, and close it at its end, when
+ * they no longer can. */
 void plumb_ledger_open(struct plumb_run *run);
 void plumb_ledger_close(struct plumb_run *run);
 
@@ -113,7 +112,7 @@ void plumb_scope_allocated(uint32_t scope, uint32_t pool, uint64_t bytes);
 void plumb_scope_freed(uint32_t scope, uint64_t born, uint32_t pool, uint64_t bytes);
 /* Updates the scopes' peaks with the pool's present sums. */
 void plumb_scopes_pool_peak(uint32_t pool, int64_t allocated, int64_t reserved);
-/* A block keeps its scope's number from being given to another. */
+/* Adds a block's reference to its scope, whose number is then not reused. */
 void plumb_scope_hold(uint32_t scope);
 void plumb_scope_release(uint32_t scope);
 /* Returns a scope's number with part of its serial, for a context. A thread that adopts it works in
@@ -179,8 +178,8 @@ void plumb_signature_enter(struct plumb_run *run, const struct plumb_stage_entry
 
 /* ---- device.c: launches, device time and waits ----------------------------------------------- */
 
-/* Each takes the lock. Inside enter. A piece of work was launched; it has finished, after `ns`; the
- * calling thread has waited `ns` for it. */
+/* Record that a piece of work was launched; that it has finished, after `ns`; that the calling
+ * thread has waited `ns` for it. Each takes the lock. Inside enter. */
 void plumb_device_launched(struct plumb_in in, const plumb_origin *origin);
 void plumb_device_done(struct plumb_in in, const plumb_origin *origin, uint64_t ns);
 void plumb_device_waited(struct plumb_in in, const plumb_origin *origin, uint64_t ns);
@@ -194,7 +193,7 @@ void plumb_request_end_impl(plumb_request request, uint32_t failed, const char *
 uint64_t plumb_request_current(struct plumb_in in);
 /* Under the lock: returns the section of a request; NULL: it is not kept. */
 struct plumb_live_section *plumb_request_section(struct plumb_run *run, uint64_t request);
-/* Under the lock: a stage's run ended in request `serial`. */
+/* Under the lock: adds a finished run of a stage to its request. */
 void plumb_request_stage(struct plumb_run *run, const struct plumb_stage_entry *e);
 /* Under the lock: adds the time of stages inside a dropped one. */
 void plumb_request_took(struct plumb_run *run, uint64_t request, uint64_t ticks);

@@ -11,9 +11,9 @@
  *     they take locks and call libc. Events during that time are kept aside (`aside`). The next
  *     thread to pass on a sum enters them, as made outside every node.
  *   - a handler that interrupted the runtime leaves its sums in its thread's record (`late`).
- *   - an allocation never opens a run. A wanted run opens with the first trace point, or a moment
- *     after the interposer's first event (PLUMB_MEM_HELD), on a thread of its own, or at the end of
- *     the process. Until then all events are kept aside. So a wrapper that soon execs another
+ *   - an allocation never opens a run. A wanted run opens with the first trace point, at the end of
+ *     the process, or on a thread of plumb's a moment after the interposer's first event
+ *     (PLUMB_MEM_HELD). Until then all events are kept aside. So a wrapper that soon execs another
  *     program leaves no run, and neither does a short helper program.
  * While no run is wanted, only the allocated bytes are counted, so a later run begins with the
  * right sum. */

@@ -21,7 +21,8 @@ int plumb_pool_of(struct plumb_run *run, const char *device, const char *pool);
  * full. */
 int plumb_pool_of_malloc(struct plumb_run *run, int64_t held);
 bool plumb_pool_is_malloc(uint32_t pool); /* also without the lock */
-/* `most`: the maximum of the change of allocated bytes over its events. */
+/* Adds a change to a pool's sums. `most`: the maximum of the change of allocated bytes over its
+ * events. */
 void plumb_pool_change(struct plumb_run *run, uint32_t pool, int64_t allocated, int64_t reserved,
                        int64_t most);
 /* Returns the owner's number + 1; 0: the mapping is full. */

@@ -66,8 +66,7 @@ void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plum
 /* Takes a checkpoint "<when>_<stage>", if the settings want them. */
 void plumb_stage_checkpoint(const char *when, uint32_t node);
 /* Returns whether no open stage of `request` is around a stage that this thread begins or has just
- * ended.
- */
+ * ended. */
 bool plumb_stage_is_outermost(struct plumb_thread *th, uint64_t request);
 bool plumb_stage_below_another(const struct plumb_thread *th);
 

@@ -22,8 +22,7 @@ enum { WATCHES = 4096 };
 
 /* Requests, which any thread and any signal handler may make at any time, also while the writer
  * starts or ends. So they are separate from the writer's state, and live as long as the process.
- * KEEP_OFF: there is no writer.
- */
+ * KEEP_OFF: there is no writer. */
 enum keep_state { KEEP_OFF = 0, KEEP_NOTHING = 1, KEEP_BEING_SAID = 2, KEEP_WANTED = 3 };
 static struct {
     uint32_t state;           /* enum keep_state; atomic */

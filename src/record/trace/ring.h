@@ -30,7 +30,7 @@ int plumb_trace_ring_close(struct plumb_trace_ring *r);
 /* In the child of a fork: forgets the parent's requests. */
 void plumb_trace_ring_forget(void);
 
-/* In writer.c: wakes the writer. Any thread, any signal handler. */
+/* Defined in writer.c: wakes the writer. Any thread, any signal handler. */
 void plumb_trace_writer_wake(void);
 
 #endif

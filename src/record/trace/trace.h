@@ -1,6 +1,5 @@
 /* trace.h: the trace of a run, for the recording threads and the run. The writer (writer.c) decides
- * what goes into the file and when. The part in the mapping is described in live/trace.h.
- */
+ * what goes into the file and when. The part in the mapping is described in live/trace.h. */
 #ifndef PLUMB_RECORD_TRACE_TRACE_H
 #define PLUMB_RECORD_TRACE_TRACE_H
 
@@ -48,8 +47,7 @@ void plumb_trace_stacks_forget(void);  /* in the child of a fork */
 uint64_t plumb_trace_stacks_late(void);
 
 /* Records an input or output of an open stage as an argument of its span, "input.latents":
- * "float32[2,64]".
- */
+ * "float32[2,64]". */
 void plumb_trace_shape(plumb_span stage, uint32_t part, const char *name, const plumb_value *value);
 
 /* Records the present sums of a pool as counters. Inside enter. */
