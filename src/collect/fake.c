@@ -40,8 +40,8 @@ struct work {
 };
 struct queue {
     plumb_lane lane;
-    uint64_t put, told; /* queued and reported so far; number n is at n % PENDING */
-    uint64_t free_at;   /* device ticks */
+    uint64_t put, reported; /* queued and reported so far; number n is at n % PENDING */
+    uint64_t free_at;       /* device ticks */
     struct work work[PENDING];
 };
 
@@ -56,10 +56,10 @@ static struct {
     bool events;
     enum fail fail;
     int64_t drift_ppb;
-    uint64_t zero_ns; /* host time at which it was switched on */
-    uint64_t ahead;   /* device ticks then */
-    uint64_t told;    /* events reported; every second one can be spoiled */
-    uint32_t held;    /* see plumb_fake_hold(); atomic */
+    uint64_t zero_ns;  /* host time at which it was switched on */
+    uint64_t ahead;    /* device ticks then */
+    uint64_t reported; /* events reported; every second one can be spoiled */
+    uint32_t held;     /* see plumb_fake_hold(); atomic */
     plumb_clock clock;
     pthread_t thread[THREADS];
     struct queue queue[QUEUES];
@@ -147,13 +147,13 @@ static bool take_done(struct work *out, plumb_lane *lane, uint64_t *next)
     *next = UINT64_MAX;
     for (uint32_t i = 0; i < fake.queues; i++) {
         struct queue *q = &fake.queue[i];
-        const struct work *w = &q->work[q->told % PENDING];
-        if (q->told == q->put)
+        const struct work *w = &q->work[q->reported % PENDING];
+        if (q->reported == q->put)
             continue;
         if (w->end <= now) {
             *out = *w;
             *lane = q->lane;
-            q->told++;
+            q->reported++;
             return true;
         }
         *next = w->end < *next ? w->end : *next;
@@ -161,8 +161,8 @@ static bool take_done(struct work *out, plumb_lane *lane, uint64_t *next)
     return false;
 }
 
-static void tell(plumb_lane lane, plumb_clock clock, const struct work *w, uint64_t number,
-                 enum fail fail)
+static void report(plumb_lane lane, plumb_clock clock, const struct work *w, uint64_t number,
+                   enum fail fail)
 {
     plumb_event_arg arg = {.key = plumb_name_get_impl("number"), .type = 1};
     plumb_event e = {.size = sizeof e,
@@ -201,7 +201,7 @@ static void *reporter(void *arg)
     pthread_mutex_lock(&fake.lock);
     for (;;) {
         if (take_done(&w, &lane, &next)) {
-            uint64_t number = ++fake.told;
+            uint64_t number = ++fake.reported;
             plumb_clock clock = fake.clock;
             enum fail fail = fake.fail;
             bool events = fake.events, exact = fake.virtual_time;
@@ -210,7 +210,7 @@ static void *reporter(void *arg)
             if (exact)
                 plumb_clock_anchor_impl(clock);
             if (events)
-                tell(lane, clock, &w, number, fail);
+                report(lane, clock, &w, number, fail);
             pthread_mutex_lock(&fake.lock);
         } else if (fake.stopping) {
             break;
@@ -322,9 +322,9 @@ static void switch_on(void)
     fake.drift_ppb = 50000;
     fake.zero_ns = host_ns();
     fake.ahead = fake.zero_ns + UINT64_C(12000000000);
-    fake.told = 0;
+    fake.reported = 0;
     for (uint32_t i = 0; i < QUEUES; i++)
-        fake.queue[i].put = fake.queue[i].told = fake.queue[i].free_at = 0;
+        fake.queue[i].put = fake.queue[i].reported = fake.queue[i].free_at = 0;
     pthread_mutex_unlock(&fake.lock);
 }
 
@@ -433,7 +433,7 @@ static uint64_t enqueue(plumb_node node, uint32_t queue, const char *name, uint6
     if (!enter())
         return 0;
     q = &fake.queue[queue < fake.queues ? queue : 0];
-    if (q->put - q->told < PENDING) {
+    if (q->put - q->reported < PENDING) {
         uint64_t now = device_now();
         w.begin = q->free_at > now ? q->free_at : now;
         w.end = q->free_at = w.begin + scaled(ns);

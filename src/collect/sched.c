@@ -317,7 +317,7 @@ static int start(plumb_collector *self, void *arg, const char *options, plumb_er
     return rc;
 }
 
-static int tell_refused(plumb_error *err)
+static int log_refused(plumb_error *err)
 {
     uint32_t threads = sched.refused.count;
     plumb_map_fini(&sched.refused);
@@ -343,7 +343,7 @@ static int stop(void *arg, plumb_error *err)
     look_at_all(true);
     show();
     sched.pid = 0;
-    return tell_refused(err);
+    return log_refused(err);
 }
 
 const plumb_collector_ops plumb_sched_collector = {

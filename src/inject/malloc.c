@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "inject/real.h"
-#include "inject/tell.h"
+#include "inject/report.h"
 #include <plumb/memory.h>
 
 #define FACE __attribute__((visibility("default")))
@@ -26,10 +26,10 @@ static __thread uint32_t inside __attribute__((tls_model("initial-exec")));
 
 static PLUMB_ALWAYS_INLINE void *allocated(const struct plumb_real *r, void *p)
 {
-    plumb_tell_fn tell = plumb_teller();
+    plumb_report_fn report = plumb_reporter();
     inside--;
-    if (PLUMB_LIKELY(p && tell && !inside))
-        tell(PLUMB_MEM_ALLOC, r->usable(p));
+    if (PLUMB_LIKELY(p && report && !inside))
+        report(PLUMB_MEM_ALLOC, r->usable(p));
     return p;
 }
 
@@ -71,11 +71,11 @@ FACE void *calloc(size_t n, size_t bytes)
 FACE void free(void *p)
 {
     const struct plumb_real *r = plumb_real();
-    plumb_tell_fn tell = plumb_teller();
-    if (PLUMB_UNLIKELY(!p || !r || plumb_boot_room(p)))
+    plumb_report_fn report = plumb_reporter();
+    if (PLUMB_UNLIKELY(!p || !r || plumb_boot_bytes_left(p)))
         return;
-    if (PLUMB_LIKELY(tell && !inside))
-        tell(PLUMB_MEM_FREE, r->usable(p));
+    if (PLUMB_LIKELY(report && !inside))
+        report(PLUMB_MEM_FREE, r->usable(p));
     inside++;
     r->free(p);
     inside--;
@@ -85,7 +85,7 @@ FACE void free(void *p)
  * have. */
 static void *leave_boot(void *old, size_t bytes)
 {
-    size_t room = plumb_boot_room(old);
+    size_t room = plumb_boot_bytes_left(old);
     void *p = malloc(bytes);
     if (p)
         memcpy(p, old, bytes < room ? bytes : room);
@@ -95,19 +95,19 @@ static void *leave_boot(void *old, size_t bytes)
 static void *reallocated(void *old, size_t bytes)
 {
     const struct plumb_real *r = plumb_real();
-    plumb_tell_fn tell = plumb_teller();
+    plumb_report_fn report = plumb_reporter();
     uint64_t before;
     void *p;
     if (PLUMB_UNLIKELY(!old))
         return malloc(bytes);
-    if (PLUMB_UNLIKELY(!r || plumb_boot_room(old)))
-        return plumb_boot_room(old) ? leave_boot(old, bytes) : none();
-    before = tell ? r->usable(old) : 0;
+    if (PLUMB_UNLIKELY(!r || plumb_boot_bytes_left(old)))
+        return plumb_boot_bytes_left(old) ? leave_boot(old, bytes) : none();
+    before = report ? r->usable(old) : 0;
     inside++;
     p = r->realloc(old, bytes);
     /* NULL is a failure, which leaves the block as it was; for 0 bytes it is a release. */
-    if (tell && inside == 1 && (p || !bytes))
-        tell(PLUMB_MEM_FREE, before);
+    if (report && inside == 1 && (p || !bytes))
+        report(PLUMB_MEM_FREE, before);
     return allocated(r, p);
 }
 

@@ -87,7 +87,7 @@ void *plumb_boot_alloc(size_t bytes)
     return boot + at;
 }
 
-size_t plumb_boot_room(const void *p)
+size_t plumb_boot_bytes_left(const void *p)
 {
     uintptr_t at = (uintptr_t)p - (uintptr_t)boot;
     return at < BOOT_BYTES ? BOOT_BYTES - at : 0;

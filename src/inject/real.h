@@ -39,6 +39,6 @@ const struct plumb_real *plumb_real(void);
  * with ENOMEM when it is used up. */
 void *plumb_boot_alloc(size_t bytes);
 /* Returns the bytes from `p` to the end of the boot buffer, 0 if `p` is not in it. */
-size_t plumb_boot_room(const void *p);
+size_t plumb_boot_bytes_left(const void *p);
 
 #endif

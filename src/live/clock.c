@@ -94,7 +94,7 @@ static double real_of(uint64_t bits)
     return x;
 }
 
-void plumb_live_tick_told(struct plumb_live_header *h, double tick_ns, double ppm)
+void plumb_live_tick_keep(struct plumb_live_header *h, double tick_ns, double ppm)
 {
     PLUMB_STORE(h->told_tick_ns, bits_of(tick_ns));
     PLUMB_STORE(h->told_ppm, bits_of(ppm));

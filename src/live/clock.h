@@ -21,7 +21,7 @@ double plumb_live_tick_ns(const struct plumb_live_header *h, const struct plumb_
 /* Stores the rate that a summary used. While later readings agree with it, and are not much more
  * exact, plumb_live_tick_ns() returns it again, so the summary and the report of a run have the
  * same digits. One thread at a time. */
-void plumb_live_tick_told(struct plumb_live_header *h, double tick_ns, double ppm);
+void plumb_live_tick_keep(struct plumb_live_header *h, double tick_ns, double ppm);
 
 /* Returns the time of `ticks` in ns since the run's start, and as Unix time. `end`: the newest
  * anchor or one from after it. Around a jump a reading belongs to the nearer side. */

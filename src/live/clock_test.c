@@ -138,7 +138,7 @@ static void a_told_rate_stays_while_readings_agree(void **state)
     a = look(&m);
     first = plumb_live_tick_ns(h, &a, &ppm);
     assert_true(ppm > 0 && ppm < 10);
-    plumb_live_tick_told(h, first, ppm);
+    plumb_live_tick_keep(h, first, ppm);
     run_for(&m, S / 2);
     a = look(&m);
     a.ticks++; /* within the width of a reading */
@@ -148,7 +148,7 @@ static void a_told_rate_stays_while_readings_agree(void **state)
     a.ticks++;
     later = plumb_live_tick_ns(h, &a, &ppm);
     assert_true(later != first && fabs(later / first - 1) < 1e-6);
-    plumb_live_tick_told(h, later * 1.001, ppm);
+    plumb_live_tick_keep(h, later * 1.001, ppm);
     assert_true(plumb_live_tick_ns(h, &a, &ppm) == later);
     free(h);
 }

@@ -78,7 +78,7 @@ static void tell_table(const struct plumb_timing *t)
     plumb_buf_fini(&b);
 }
 
-static void tell_malloc(const struct plumb_timing *t)
+static void report_malloc(const struct plumb_timing *t)
 {
     const double mib = 1 << 20;
     for (size_t i = 0; i < t->memory.pool_count; i++) {
@@ -170,7 +170,7 @@ void plumb_end_block(const struct plumb_timing *t, const char *dir, bool summary
     tell_open(t);
     tell_unbalanced(t);
     tell_drops(t);
-    tell_malloc(t);
+    report_malloc(t);
     tell_unaccounted(t);
     tell_preempted(t);
     tell_trace(t, dir);

@@ -30,7 +30,7 @@ static uint64_t status_signals(const char *text, const char *name)
     return p ? strtoull(p + strlen(name), NULL, 16) : 0;
 }
 
-enum plumb_process plumb_process_told(const char *stat, const char *status, uint64_t start)
+enum plumb_process plumb_process_parse(const char *stat, const char *status, uint64_t start)
 {
     char state = *stat_field(stat, 3);
     uint64_t flags = strtoull(stat_field(stat, 9), NULL, 10);
@@ -69,7 +69,7 @@ uint64_t plumb_process_start(uint32_t pid)
     uint64_t start;
     read_text(text, sizeof text, pid, "stat");
     start = strtoull(stat_field(text, 22), NULL, 10);
-    return plumb_process_told(text, "", start) == PLUMB_PROCESS_GONE ? 0 : start;
+    return plumb_process_parse(text, "", start) == PLUMB_PROCESS_GONE ? 0 : start;
 }
 
 /* The frame holds two files of /proc: 9 KiB. Commands call this function; a process that records
@@ -82,7 +82,7 @@ enum plumb_process plumb_process_state(uint32_t pid, uint64_t start)
     read_text(status, sizeof status, pid, "status");
     /* Read last: it identifies the process, which may have ended since the first read. */
     read_text(stat, sizeof stat, pid, "stat");
-    return plumb_process_told(stat, status, start);
+    return plumb_process_parse(stat, status, start);
 }
 #pragma GCC diagnostic pop
 

@@ -18,7 +18,7 @@ uint64_t plumb_process_start(uint32_t pid);
  * now does not count. */
 enum plumb_process plumb_process_state(uint32_t pid, uint64_t start);
 /* The same from the texts of /proc/<pid>/stat and /proc/<pid>/status, which may be empty. */
-enum plumb_process plumb_process_told(const char *stat, const char *status, uint64_t start);
+enum plumb_process plumb_process_parse(const char *stat, const char *status, uint64_t start);
 /* Returns whether the process is over; waits up to 50 ms for one that is ending. After true its
  * mappings no longer change; false means that it is alive. */
 bool plumb_process_is_over(uint32_t pid, uint64_t start);

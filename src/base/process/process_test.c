@@ -20,7 +20,7 @@ static enum plumb_process told(const char *state, unsigned flags, int threads, c
     snprintf(stat, sizeof stat,
              "7 (a) b) c) %s 1 7 7 0 -1 %u 0 0 0 0 0 0 0 0 20 0 %d 0 4711 0 0 18446744073709551615",
              state, flags, threads);
-    return plumb_process_told(stat, status, 4711);
+    return plumb_process_parse(stat, status, 4711);
 }
 
 static void texts_are_understood(void **state)
@@ -43,10 +43,10 @@ static void texts_are_understood(void **state)
     assert_int_equal(told("Z", 0x40000c, 3, all), PLUMB_PROCESS_ENDING);
     /* Another process of that number, none, and half a text. */
     assert_int_equal(
-        plumb_process_told("7 (x) R 1 2 3 4 5 0 0 0 0 0 0 0 0 0 20 0 1 0 4712 0", "", 4711),
+        plumb_process_parse("7 (x) R 1 2 3 4 5 0 0 0 0 0 0 0 0 0 20 0 1 0 4712 0", "", 4711),
         PLUMB_PROCESS_GONE);
-    assert_int_equal(plumb_process_told("", "", 4711), PLUMB_PROCESS_GONE);
-    assert_int_equal(plumb_process_told("7 (x) R 1 2", "", 0), PLUMB_PROCESS_GONE);
+    assert_int_equal(plumb_process_parse("", "", 4711), PLUMB_PROCESS_GONE);
+    assert_int_equal(plumb_process_parse("7 (x) R 1 2", "", 0), PLUMB_PROCESS_GONE);
 }
 
 static void this_process_lives(void **state)

@@ -232,7 +232,7 @@ static void note_call(struct plumb_act *a, int64_t step)
     next = !a->said && step != a->first_step; /* the first step is over */
     pthread_mutex_unlock(&a->lock);
     if (next)
-        plumb_act_tell_attached();
+        plumb_act_log_attached();
 }
 
 static void call(const uint32_t *path, uint32_t n, int64_t step, uint32_t group, const char *label,

@@ -113,7 +113,7 @@ void plumb_activations_give_back(void);
 bool plumb_act_is_on(void);
 /* Logs "attached to ..." when the first step or the run is over, and again at the end of the run if
  * more modules have come since. */
-void plumb_act_tell_attached(void);
+void plumb_act_log_attached(void);
 /* Notes that a thread has begun a step. */
 static inline void plumb_activations_step(int64_t step)
 {
@@ -149,7 +149,7 @@ uint32_t plumb_act_path(uint32_t path[PLUMB_ACT_PATH], struct plumb_thread *th, 
  * unknown. */
 uint32_t plumb_act_resolve(const char *names);
 /* Outside the lock: logs the unknown names, and that no statistic is left. */
-void plumb_act_tell_unknown(const char *names);
+void plumb_act_log_unknown(const char *names);
 /* Writes the names of the columns, separated by ", ". */
 void plumb_act_names(char *out, size_t size);
 

@@ -66,7 +66,7 @@ static void put_place(struct plumb_json *j, const struct plumb_act_record *r)
     if (r->head.step >= 0)
         put_number(j, "step", r->head.step);
     put_number(j, "call", (int64_t)r->head.call);
-    put_number(j, "rank", plumb_rank_told());
+    put_number(j, "rank", plumb_rank_or_0());
     put_number(j, "seq", (int64_t)r->head.seq);
     put_text(j, "phase", r->phase);
     put_text(j, "io", plumb_record_io_name(r->head.io));

@@ -60,7 +60,7 @@ struct plumb_pending *plumb_act_pending_open(const char *path, bool with_file)
     place->record_bytes = sizeof(struct plumb_act_record);
     place->pid = plumb_rt.pid;
     place->process_start = plumb_process_start(plumb_rt.pid);
-    place->rank = plumb_rank_told();
+    place->rank = plumb_rank_or_0();
     place->columns = plumb_act.columns;
     memcpy(place->magic, PLUMB_PENDING_MAGIC, sizeof place->magic);
     return place;

@@ -165,7 +165,7 @@ static uint64_t write_lines(struct writing *w, uint64_t *at, uint64_t end)
     while (*at < until) {
         *at += plumb_record_unpack(&w->record, queue.ring + *at % RING, PLUMB_RECORD_BYTES);
         w->line.len = 0;
-        plumb_record_line(&w->line, &w->record, &plumb_act.columns, plumb_rank_told());
+        plumb_record_line(&w->line, &w->record, &plumb_act.columns, plumb_rank_or_0());
         if (!w->line.failed && !queue.broken) {
             put_line(&w->batch, &w->line);
             call_sinks(&w->line);
@@ -272,7 +272,7 @@ static bool wait_for_writer(void)
 }
 
 /* Under queue.lock: waits until a record fits. Returns false if it never will. */
-static bool wait_for_room(void)
+static bool wait_for_space(void)
 {
     while (queue.put - queue.taken > RING - PLUMB_RECORD_BYTES && !queue.is_off) {
         if (PLUMB_LOAD(plumb_rt.settings.activations_queue) == PLUMB_ACTIVATIONS_DROP)
@@ -310,7 +310,7 @@ void plumb_act_queue_put(struct plumb_act_record *r)
     /* A wait is a cancellation point, and the lock is held. */
     before = plumb_cancel_off();
     pthread_mutex_lock(&queue.lock);
-    room = wait_for_writer() && wait_for_room();
+    room = wait_for_writer() && wait_for_space();
     number(r);
     if (!room) {
         queue.lost++;

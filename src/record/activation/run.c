@@ -109,7 +109,7 @@ static void decide(bool last)
     if ((unknown || !columns) && !last)
         return;
     if (unknown || !columns)
-        plumb_act_tell_unknown(names);
+        plumb_act_log_unknown(names);
     PLUMB_RELEASE(a->state, columns && open_file() ? PLUMB_ACT_ON : PLUMB_ACT_OFF);
 }
 
@@ -181,7 +181,7 @@ void plumb_activations_open(struct plumb_run *run)
     plumb_pattern_fini(&a->dump);
 }
 
-void plumb_act_tell_attached(void)
+void plumb_act_log_attached(void)
 {
     struct plumb_act *a = &plumb_act;
     const struct plumb_settings *s = &plumb_rt.settings;
@@ -209,7 +209,7 @@ void plumb_act_tell_attached(void)
 }
 
 /* Reports that the chosen steps never came. */
-static void tell_steps(void)
+static void warn_steps(void)
 {
     const struct plumb_act *a = &plumb_act;
     if (a->steps.count == 0 || a->told == 0 || a->step_reached)
@@ -227,7 +227,7 @@ static void tell_steps(void)
                   plumb_rt.settings.activations_steps, (long long)a->last_step);
 }
 
-static void tell_dumps(void)
+static void log_dumps(void)
 {
     static const char *const whys[PLUMB_ACT_DUMP_WHYS] = {
         [PLUMB_ACT_DUMP_UNREADABLE] = "no data that can be read, or a type that safetensors lacks",
@@ -252,10 +252,10 @@ void plumb_activations_close(struct plumb_run *run)
     for (int i = 0; i < CLOSE_WAIT_MS && __atomic_load_n(&a->inside, __ATOMIC_SEQ_CST); i++)
         plumb_helper_pause(1000000);
     if (PLUMB_LOAD(a->state) == PLUMB_ACT_UNDECIDED) /* no call came */
-        plumb_act_tell_unknown(plumb_rt.settings.activations_stats);
+        plumb_act_log_unknown(plumb_rt.settings.activations_stats);
     if (PLUMB_LOAD(a->state) == PLUMB_ACT_ON || (a->told == 0 && a->columns.count)) {
-        plumb_act_tell_attached();
-        tell_steps();
+        plumb_act_log_attached();
+        warn_steps();
     }
     if (PLUMB_LOAD(a->state) == PLUMB_ACT_ON)
         lost = plumb_act_queue_close();
@@ -264,7 +264,7 @@ void plumb_activations_close(struct plumb_run *run)
         plumb_run_note(run, "%llu activation records were left out", (unsigned long long)lost);
     }
     plumb_act_dump_close();
-    tell_dumps();
+    log_dumps();
     /* A thread that is held up in a call still uses them. */
     if (PLUMB_LOAD(a->inside))
         return;

@@ -52,7 +52,7 @@ uint32_t plumb_act_resolve(const char *names)
     return unknown;
 }
 
-static void tell_unknown(const char *name)
+static void warn_unknown(const char *name)
 {
     char valid[1024];
     size_t n = 0;
@@ -65,7 +65,7 @@ static void tell_unknown(const char *name)
     plumb_say("plumb: PLUMB_ACTIVATIONS_STATS: no statistic '%.60s'; there are %s", name, valid);
 }
 
-void plumb_act_tell_unknown(const char *names)
+void plumb_act_log_unknown(const char *names)
 {
     char name[64];
     int column;
@@ -77,7 +77,7 @@ void plumb_act_tell_unknown(const char *names)
         known += found && *name;
         pthread_mutex_unlock(&plumb_act.lock);
         if (!found)
-            tell_unknown(name);
+            warn_unknown(name);
     }
     if (!known)
         plumb_say("plumb: PLUMB_ACTIVATIONS_STATS names no statistic that there is; no activations "

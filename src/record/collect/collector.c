@@ -328,7 +328,7 @@ static void note_locked(struct plumb_run *run, const char *name, const char *wha
 }
 
 /* Reports names in PLUMB_COLLECT that no collector has. */
-static void tell_unknown(struct plumb_run *run)
+static void warn_unknown(struct plumb_run *run)
 {
     for (const char *p = plumb_rt.settings.collect; *p; p += *p == ',') {
         size_t all = strcspn(p, ","), word = strcspn(p, ":,"), n = 0;
@@ -406,7 +406,7 @@ void plumb_collectors_start(struct plumb_run *run)
         if (PLUMB_LOAD(plumb_collector_at(i)->generation) == run->generation)
             end_start(plumb_collector_at(i), run, &until, asked[i]);
     }
-    tell_unknown(run);
+    warn_unknown(run);
 }
 
 static void end_stop(struct plumb_collector *c, struct plumb_run *run, const struct timespec *until)

@@ -84,7 +84,7 @@ bool plumb_collectors_any_wanted(void);
  * closed (no thread records into it any more). */
 void plumb_collectors_start(struct plumb_run *run);
 void plumb_collectors_stop(struct plumb_run *run);
-void plumb_collectors_tell(struct plumb_run *run);
+void plumb_collectors_report(struct plumb_run *run);
 /* The same for one collector, while a run is open. */
 void plumb_collector_start_one(struct plumb_collector *c, struct plumb_run *run);
 void plumb_collector_stop_one(struct plumb_collector *c, struct plumb_run *run);

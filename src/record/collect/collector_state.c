@@ -65,7 +65,7 @@ static void note_counts(const struct plumb_collector *c, struct plumb_run *run)
                        (unsigned long long)c->last.emitted);
 }
 
-void plumb_collectors_tell(struct plumb_run *run)
+void plumb_collectors_report(struct plumb_run *run)
 {
     struct plumb_collector *c;
     for (uint32_t i = 0; (c = plumb_collector_at(i)) != NULL; i++) {
@@ -93,7 +93,7 @@ void plumb_collectors_list(void)
         pthread_mutex_unlock(&c->lock);
         line[strcspn(line, "\n")] = '\0';
         if (there)
-            plumb_run_tell("collect", line, state, c->built_in);
+            plumb_run_report_line("collect", line, state, c->built_in);
     }
 }
 

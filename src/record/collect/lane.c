@@ -76,7 +76,7 @@ plumb_name plumb_name_get_impl(const char *text)
 }
 
 /* Writes the name to the mapping, whose table ends at the highest number that the run has used. */
-static void tell_name(struct plumb_run *run, plumb_name name)
+static void record_name(struct plumb_run *run, plumb_name name)
 {
     struct plumb_live_table *t = &run->h->lane_names;
     struct plumb_live_lane_name *n;
@@ -100,7 +100,7 @@ static plumb_name told(struct plumb_run *run, plumb_name name)
             ? plumb_table_at(run, &run->h->lane_names, name)
             : NULL;
     if (!n || !PLUMB_ACQUIRE(n->text_off))
-        tell_name(run, name);
+        record_name(run, name);
     return name;
 }
 

@@ -59,8 +59,8 @@ static void note_inside(struct plumb_run *run, uint32_t inside)
 }
 
 /* Reports what remains of a run whose report could not be written. */
-static void tell_unsaved(const struct plumb_run *run, const struct plumb_anchor *end,
-                         const char *why)
+static void log_unsaved(const struct plumb_run *run, const struct plumb_anchor *end,
+                        const char *why)
 {
     const struct plumb_live_header *h = run->h;
     double ppm, seconds;
@@ -120,7 +120,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     PLUMB_EACH_SUBSYSTEM(notes, run);
     rc = plumb_run_finish(run, &end, &kept, &why);
     if (rc < 0)
-        tell_unsaved(run, &end, why.message);
+        log_unsaved(run, &end, why.message);
     PLUMB_STORE(run->h->status, PLUMB_LIVE_ENDED);
     plumb_file_done(run, kept);
     if (!may_return) {
@@ -131,7 +131,7 @@ static int close_run(struct plumb_run *run, plumb_error *err)
     return rc < 0 ? plumb_fail(err, rc, "%s", why.message) : PLUMB_OK;
 }
 
-static void tell_nothing(void)
+static void log_nothing(void)
 {
     if (plumb_rt.nodes_refused)
         plumb_say(
@@ -159,9 +159,9 @@ int plumb_run_stop_now(plumb_error *err)
         plumb_points_refresh();
         plumb_unlock();
         plumb_sized_forget();
-        plumb_run_tell("run", "-", 0, 0);
+        plumb_run_report_line("run", "-", 0, 0);
         if (!plumb_rt.settings.quiet && !plumb_rt.settings.record_log[0])
-            tell_nothing();
+            log_nothing();
     }
     return rc;
 }

@@ -38,12 +38,12 @@ static uint64_t sample_count(const struct plumb_timing *t)
 }
 
 /* Reports the malloc figures, if there was an interposer. */
-static void tell_malloc(const struct plumb_timing *t)
+static void report_malloc(const struct plumb_timing *t)
 {
     for (size_t i = 0; i < t->memory.pool_count; i++) {
         const struct plumb_timing_pool *p = &t->memory.pools[i];
         if (p->by_size && p->allocs)
-            plumb_run_tell("malloc", "-", p->allocs, p->alloc_bytes);
+            plumb_run_report_line("malloc", "-", p->allocs, p->alloc_bytes);
     }
 }
 
@@ -181,11 +181,11 @@ int plumb_run_finish(struct plumb_run *run, const struct plumb_anchor *end, bool
         save_copies(&t, &report, &signatures, saved ? run->dir : NULL);
     summary = saved && write_summary(run, &t);
     if (rc == PLUMB_OK || !run->in_file)
-        tell_malloc(&t);
+        report_malloc(&t);
     /* Without a complete file, the end block has the table. */
     told = rc == PLUMB_OK || (read && (run->partly || !plumb_file_in_place(run)));
     if (told || !run->in_file)
-        plumb_run_tell("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
+        plumb_run_report_line("run", run->dir[0] ? run->dir : "-", t.node_count, sample_count(&t));
     if (told && !plumb_rt.settings.quiet && plumb_rt.end_block)
         plumb_rt.end_block(&t, saved ? run->dir : NULL, summary);
     plumb_buf_fini(&report);

@@ -114,7 +114,7 @@ static int place(struct plumb_run *run, const char *host, int32_t rank)
     if (rc == PLUMB_OK)
         rc = plumb_mapping_open(run, run->dir, bytes, &err);
     if (rc == PLUMB_OK) {
-        plumb_run_tell("open", run->dir, 0, 0);
+        plumb_run_report_line("open", run->dir, 0, 0);
         return rc;
     }
     snprintf(run->problem, sizeof run->problem, "%.250s", err.message);
@@ -145,7 +145,7 @@ static struct plumb_run *open_locked(plumb_error *err)
     if (rc < 0) {
         plumb_fail(err, rc, "%s", run->problem);
         if (run->in_file)
-            plumb_run_tell("run", run->dir, 0, 0);
+            plumb_run_report_line("run", run->dir, 0, 0);
         plumb_file_done(run, false);
         plumb_active_close(run);
         plumb_mapping_close(run);
@@ -155,14 +155,14 @@ static struct plumb_run *open_locked(plumb_error *err)
     return run;
 }
 
-static void tell_problem(const char *what, const char *problem)
+static void log_problem(const char *what, const char *problem)
 {
     plumb_say("plumb: %s%s", problem, what);
 }
 
 /* Reports settings without effect, a line for each reason. Once a process: it may open many
  * runs. */
-static void tell_idle(void)
+static void warn_idle(void)
 {
     struct plumb_idle idle, other;
     const char *told = NULL;
@@ -202,15 +202,15 @@ int plumb_run_open_now(bool early, plumb_error *err)
     plumb_points_refresh();
     plumb_unlock();
     if (!run) {
-        tell_problem("; nothing is recorded", why.message);
-        plumb_run_tell("refused", "-", 0, 0);
+        log_problem("; nothing is recorded", why.message);
+        plumb_run_report_line("refused", "-", 0, 0);
         return plumb_fail(err, why.code, "%s", why.message);
     }
     if (!run->in_file)
-        tell_problem("; recording in memory, the summary is printed at the end", run->problem);
+        log_problem("; recording in memory, the summary is printed at the end", run->problem);
     else if (run->problem[0])
-        tell_problem("", run->problem);
-    tell_idle();
+        log_problem("", run->problem);
+    warn_idle();
     PLUMB_EACH_SUBSYSTEM(open, run, early);
     /* Allocates storage ahead of need: a signal may end the program while a thread waits for
      * storage, with the lock held. */

@@ -23,7 +23,7 @@ static void open_regions(struct plumb_run *run, bool early)
 {
     (void)run;
     (void)early;
-    plumb_regions_tell();
+    plumb_regions_log();
 }
 
 /* Looks into /dev before threads need the answer. */
@@ -36,7 +36,7 @@ static void open_nvtx(struct plumb_run *run, bool early)
 {
     (void)run;
     (void)early;
-    plumb_nvtx_tell();
+    plumb_nvtx_warn();
 }
 
 static void finish_ledger(struct plumb_run *run, const struct plumb_anchor *end)
@@ -65,7 +65,7 @@ static void open_collectors(struct plumb_run *run, bool early)
 
 static void note_collectors(struct plumb_run *run)
 {
-    plumb_collectors_tell(run);
+    plumb_collectors_report(run);
     plumb_collectors_list();
 }
 
@@ -73,13 +73,13 @@ static void open_trace(struct plumb_run *run, bool early)
 {
     (void)early;
     plumb_trace_writer_start(run);
-    plumb_trace_tell_start(run);
+    plumb_trace_log_start(run);
 }
 
 static void finish_trace(struct plumb_run *run, const struct plumb_anchor *end)
 {
     plumb_trace_writer_stop(run, end);
-    plumb_trace_tell_stop(run);
+    plumb_trace_log_stop(run);
 }
 
 const struct plumb_subsystem plumb_subsystems[] = {

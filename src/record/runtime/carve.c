@@ -131,7 +131,7 @@ bool plumb_file_in_place(const struct plumb_run *run)
 }
 
 /* A frozen file does not get the status of the run's end from the mapping. */
-static void tell_ended(struct plumb_run *run)
+static void store_end(struct plumb_run *run)
 {
     const uint32_t ended = PLUMB_LIVE_ENDED;
     int fd = file_begin(run);
@@ -146,7 +146,7 @@ void plumb_file_done(struct plumb_run *run, bool keep_file)
     if (!run->in_file)
         return;
     if (run->partly && run->frozen)
-        tell_ended(run);
+        store_end(run);
     if (run->fd >= 0)
         close(run->fd);
     snprintf(path, sizeof path, "%s/%s", run->dir, PLUMB_LIVE_NAME);

@@ -26,7 +26,7 @@ void *plumb_table_add(struct plumb_run *run, struct plumb_live_table *t);
 void plumb_table_commit(struct plumb_live_table *t);
 /* Returns whether plumb_table_add() would carve nothing, and so needs only the lock of the table's
  * writers. */
-static inline bool plumb_table_has_room(const struct plumb_live_table *t)
+static inline bool plumb_table_has_space(const struct plumb_live_table *t)
 {
     uint32_t at, chunk = plumb_table_chunk(t->count, &at);
     return chunk < PLUMB_TABLE_CHUNKS && t->chunk_off[chunk] != 0;

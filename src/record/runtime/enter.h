@@ -29,7 +29,7 @@ plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node);
  * again. */
 void plumb_begin_wait(struct plumb_thread *th, uint32_t node);
 plumb_span plumb_begin_inside(struct plumb_in in, uint32_t node, uint64_t *ticks);
-void plumb_begin_tell(struct plumb_thread *th, uint32_t node);
+void plumb_begin_report(struct plumb_thread *th, uint32_t node);
 /* Returns the calling thread's record, attached to the open run. NULL: no run, or this is a signal
  * handler that interrupted plumb. */
 struct plumb_thread *plumb_attached(void);

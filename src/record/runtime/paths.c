@@ -86,7 +86,7 @@ bool plumb_path_insert(char *path, size_t size, const char *tag)
 }
 
 /* A path with %p is already this process's own, one with %r its rank's. */
-static bool tell_apart(char *path, size_t size, const char *pattern)
+static bool make_distinct(char *path, size_t size, const char *pattern)
 {
     struct plumb_rank rank;
     char tag[32];
@@ -113,7 +113,7 @@ bool plumb_path_own(char *path, size_t size, const char *pattern, const char *no
         n = snprintf(path, size, "%s", expanded);
     else
         n = snprintf(path, size, "%s/%s", plumb_rt.report_base, expanded);
-    if (n < 0 || (size_t)n >= size || !tell_apart(path, size, pattern)) {
+    if (n < 0 || (size_t)n >= size || !make_distinct(path, size, pattern)) {
         plumb_say("plumb: a path is too long; %s: '%.400s'", none, expanded);
         path[0] = '\0';
     }

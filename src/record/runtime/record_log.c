@@ -9,7 +9,7 @@
 #include "base/quiet_write.h"
 #include "record/runtime/runtime.h"
 
-void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t samples)
+void plumb_run_report_line(const char *kind, const char *dir, uint64_t nodes, uint64_t samples)
 {
     const char *path = plumb_rt.settings.record_log;
     char line[1300];
@@ -33,5 +33,5 @@ void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t 
 
 void plumb_run_loaded(void)
 {
-    plumb_run_tell("load", "-", 0, 0);
+    plumb_run_report_line("load", "-", 0, 0);
 }

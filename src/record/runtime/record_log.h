@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* Writes a line for `plumb record`. */
-void plumb_run_tell(const char *kind, const char *dir, uint64_t nodes, uint64_t samples);
+void plumb_run_report_line(const char *kind, const char *dir, uint64_t nodes, uint64_t samples);
 void plumb_run_loaded(void); /* reports to `plumb record` that the library is loaded */
 
 #endif

@@ -122,7 +122,7 @@ static inline void plumb_turn_handler_away(void)
 }
 
 /* Returns the rank in records of single values: 0 if it is not known. */
-static inline int32_t plumb_rank_told(void)
+static inline int32_t plumb_rank_or_0(void)
 {
     int32_t rank = PLUMB_LOAD(plumb_rt.rank);
     return rank < 0 ? 0 : rank;

@@ -74,7 +74,7 @@ static PLUMB_ALWAYS_INLINE void state_save(struct fold *f, struct plumb_live_sta
     struct plumb_live_undo *u = f->undo;
     struct plumb_undo_state *save = &u->state[u->states];
     struct plumb_undo_rest *rest = &u->rest[u->states];
-    /* Impossible: undo_has_room(). If the process were killed in this fold, the reader would count
+    /* Impossible: undo_has_space(). If the process were killed in this fold, the reader would count
      * an unsaved state twice; there is no other harm. */
     if (PLUMB_UNLIKELY(u->states >= PLUMB_UNDO_STATES))
         return;
@@ -295,7 +295,7 @@ static __attribute__((noinline)) bool make_ready(struct fold *f, uint32_t place)
         p->settled = f->calm;
     }
     if (PLUMB_UNLIKELY(f->undo->states == PLUMB_UNDO_STATES || f->undo->trees == PLUMB_UNDO_TREES))
-        return false; /* impossible: undo_has_room() */
+        return false; /* impossible: undo_has_space() */
     if (st->undo_block != f->number)
         state_save(f, st, false);
     if (p->live->undo_block != f->number)
@@ -546,7 +546,7 @@ static void undo_begin(struct plumb_live_thread *live, uint64_t number)
 
 /* Returns whether all changes of block `number` still fit into the log. If many spans are open, or
  * samples have nodes around them, one block fits. */
-static bool undo_has_room(const struct fold *f, uint64_t number)
+static bool undo_has_space(const struct fold *f, uint64_t number)
 {
     return f->undo->states <= PLUMB_UNDO_STATES - PLUMB_UNDO_RUNS &&
            f->undo->trees <= PLUMB_UNDO_TREES - PLUMB_BLOCK_WORDS && !f->undo->frames_from &&
@@ -577,7 +577,7 @@ static void fold(struct plumb_in in, uint64_t last)
         f.oldest = live->frames[1].begin_ticks;
     for (;;) {
         plumb_replay_block(&fold_sink, &f, &live->context, live->frames, block);
-        if (number == last || !undo_has_room(&f, number + 1))
+        if (number == last || !undo_has_space(&f, number + 1))
             break;
         block = plumb_ring_block(in, ++number);
     }

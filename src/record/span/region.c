@@ -293,7 +293,7 @@ static uint32_t put_strangers(struct line *l)
     return n;
 }
 
-static void tell_nothing_selected(const char *consequence)
+static void log_nothing_selected(const char *consequence)
 {
     struct line l = {.len = 0};
     put(&l, "plumb: PLUMB_REGIONS names no region, %s: ", consequence);
@@ -324,7 +324,7 @@ void plumb_regions_check(void)
     plumb_life_lock();
     nothing = selects_nothing();
     if (nothing)
-        tell_nothing_selected("so the program ends (PLUMB_REGION_CHECK=abort)");
+        log_nothing_selected("so the program ends (PLUMB_REGION_CHECK=abort)");
     plumb_life_unlock();
     if (!nothing)
         return;
@@ -338,7 +338,7 @@ bool plumb_regions_speak(void)
     return PLUMB_LOAD(plumb_rt.regions.speaks);
 }
 
-void plumb_regions_tell(void)
+void plumb_regions_log(void)
 {
     struct plumb_regions *all = &plumb_rt.regions;
     struct line l = {.len = 0};
@@ -347,7 +347,7 @@ void plumb_regions_tell(void)
         return;
     all->told = hash;
     if (all->selection == PLUMB_SELECT_NOTHING) {
-        tell_nothing_selected("so there is no trace");
+        log_nothing_selected("so there is no trace");
         return;
     }
     put(&l, "plumb: PLUMB_REGIONS: no such region, ignored: ");

@@ -30,7 +30,7 @@ void plumb_regions_open(struct plumb_run *run);
  * Called before a run opens. */
 void plumb_regions_check(void);
 /* When the run is open, without locks: reports problems of PLUMB_REGIONS, once for each value. */
-void plumb_regions_tell(void);
+void plumb_regions_log(void);
 /* Returns whether this process is the rank of its machine that logs regions. */
 bool plumb_regions_speak(void);
 /* Returns the number of the region that a name stands for, from 1, or 0. */

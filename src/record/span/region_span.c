@@ -131,7 +131,7 @@ static void close_to(struct plumb_in in, uint32_t depth, bool marked)
 
 /* A jump has left the region of entry `i`, while its span stays open until one around it ends. From
  * now on the entry is not counted and selects nothing. Under the ledger's lock. */
-static void leave_behind(struct plumb_in in, uint32_t i)
+static void leave_open(struct plumb_in in, uint32_t i)
 {
     struct plumb_region_stack *s = &in.th->regions;
     struct plumb_region_open left = s->open[i];
@@ -149,7 +149,7 @@ void plumb_regions_scopes_ended(struct plumb_in in, uint32_t scopes)
     plumb_ledger_lock();
     for (uint32_t i = s->count; i-- > 0;)
         if (s->open[i].point && s->open[i].scopes > scopes)
-            leave_behind(in, i);
+            leave_open(in, i);
     plumb_ledger_unlock();
 }
 
@@ -163,7 +163,7 @@ static void declared_again(struct plumb_thread *th, const void *point, const voi
         return;
     for (uint32_t i = s->count; i-- > 0;)
         if (s->open[i].point == point && s->open[i].frame == frame)
-            leave_behind(in, i);
+            leave_open(in, i);
     plumb_ledger_leave(in);
     if (s->closing)
         plumb_regions_closed(th);
@@ -185,7 +185,7 @@ void plumb_regions_closed(struct plumb_thread *th)
                   at(number - 1)->short_name, th->tid);
 }
 
-static void tell_entered(const struct plumb_thread *th, uint32_t index)
+static void log_entered(const struct plumb_thread *th, uint32_t index)
 {
     if (plumb_log_level() >= PLUMB_LOG_INFO && plumb_regions_speak())
         plumb_log(PLUMB_LOG_INFO,
@@ -240,9 +240,9 @@ static plumb_span begin(struct plumb_thread *th, uint32_t index, uint32_t node, 
         mark(in, in.run->h->regions.on_off);
     plumb_leave(in);
     if (span.id)
-        plumb_begin_tell(th, node);
+        plumb_begin_report(th, node);
     if (span.id && switches)
-        tell_entered(th, index);
+        log_entered(th, index);
     return span;
 }
 

@@ -83,7 +83,7 @@ void plumb_block_settle(struct plumb_in in, uint64_t ticks)
     open_next(in, ticks);
 }
 
-uint64_t *plumb_block_room(struct plumb_in in, uint32_t words, uint64_t ticks)
+uint64_t *plumb_block_space(struct plumb_in in, uint32_t words, uint64_t ticks)
 {
     struct plumb_thread *th = in.th;
     /* One word is always left, for an end that may come next without a check. */

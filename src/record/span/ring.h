@@ -24,7 +24,7 @@ void plumb_ring_attach(struct plumb_in in, uint64_t ticks);
  * only when the ring is full. */
 void plumb_block_next(struct plumb_in in, uint64_t ticks);
 /* Returns the place for `words` more words at `ticks`, in this block or the next. */
-uint64_t *plumb_block_room(struct plumb_in in, uint32_t words, uint64_t ticks);
+uint64_t *plumb_block_space(struct plumb_in in, uint32_t words, uint64_t ticks);
 /* Returns whether there is an unfolded record. */
 bool plumb_ring_holds_any(const struct plumb_thread *th);
 

@@ -32,19 +32,19 @@ static void save(const struct plumb_thread *th, struct plumb_scope_entry *e)
     memcpy(e->path, th->path, th->path_depth * sizeof e->path[0]);
 }
 
-static void tell_group(struct plumb_in in, uint64_t group)
+static void record_group(struct plumb_in in, uint64_t group)
 {
     plumb_wide(in, PLUMB_WIDE_GROUP, 0, &group, 2);
 }
 
-static void tell_step(struct plumb_in in)
+static void record_step(struct plumb_in in)
 {
     uint64_t step = (uint64_t)in.th->step;
     plumb_wide(in, PLUMB_WIDE_STEP, 0, &step, 2);
 }
 
 /* Records the flow that connects a capture and its adoptions in a trace. */
-static void tell_flow(struct plumb_in in, uint32_t adopted, uint64_t flow)
+static void record_flow(struct plumb_in in, uint32_t adopted, uint64_t flow)
 {
     if (plumb_traced(in.th) && flow)
         plumb_wide(in, PLUMB_WIDE_FLOW, adopted, &flow, 2);
@@ -52,17 +52,17 @@ static void tell_flow(struct plumb_in in, uint32_t adopted, uint64_t flow)
 
 /* The path's nodes belong to the group that it was adopted with, even if a phase or a pipeline has
  * begun since. */
-static void tell_path(struct plumb_in in)
+static void record_path(struct plumb_in in)
 {
     struct plumb_thread *th = in.th;
     uint64_t payload[1 + (PLUMB_PATH_MAX + 1) / 2] = {th->path_depth};
     for (uint32_t i = 0; i < th->path_depth; i++)
         payload[1 + i / 2] |= (uint64_t)th->path[i] << (i & 1 ? 32 : 0);
     if (th->path_depth && th->path_group != th->group)
-        tell_group(in, th->path_group);
+        record_group(in, th->path_group);
     plumb_wide(in, PLUMB_WIDE_ADOPT, 0, payload, 2 + (th->path_depth + 1) / 2);
     if (th->path_depth && th->path_group != th->group)
-        tell_group(in, th->group);
+        record_group(in, th->group);
     plumb_regions_adopted(th);
 }
 
@@ -71,11 +71,11 @@ void plumb_scopes_announce(struct plumb_in in)
     struct plumb_thread *th = in.th;
     struct plumb_live_context *c = &th->live->context;
     if (c->group != th->group)
-        tell_group(in, th->group);
+        record_group(in, th->group);
     if (c->step != th->step)
-        tell_step(in);
+        record_step(in);
     if (th->path_depth || c->base_tree)
-        tell_path(in);
+        record_path(in);
 }
 
 /* Scopes are kept outside runs as well: then `run` is NULL, and the thread is not inside. */
@@ -173,7 +173,7 @@ plumb_scope plumb_phase_begin_impl(const char *name)
     if (scope.id) {
         PLUMB_STORE(in.th->group, (in.th->group & 0xff00u) | phase);
         if (in.run)
-            tell_group(in, in.th->group);
+            record_group(in, in.th->group);
     }
     depart(in);
     return scope;
@@ -184,7 +184,7 @@ static void set_step(struct plumb_in in, int64_t step)
     in.th->step = step;
     plumb_activations_step(step);
     if (in.run)
-        tell_step(in);
+        record_step(in);
 }
 
 plumb_scope plumb_step_begin_impl(int64_t step)
@@ -237,7 +237,7 @@ plumb_scope plumb_pipeline_begin_impl(plumb_pipeline *pipeline)
     if (scope.id) {
         PLUMB_STORE(in.th->group, (in.th->group & 0xffu) | index << 8);
         if (in.run)
-            tell_group(in, in.th->group);
+            record_group(in, in.th->group);
         regate(in.th, before);
     }
     depart(in);
@@ -272,11 +272,11 @@ void plumb_scope_end_impl(plumb_scope scope)
         th->path_group = e->path_group;
         memcpy(th->path, e->path, e->path_depth * sizeof e->path[0]);
         if (group && in.run)
-            tell_group(in, th->group);
+            record_group(in, th->group);
         if (step && in.run)
-            tell_step(in);
+            record_step(in);
         if (path && in.run)
-            tell_path(in);
+            record_path(in);
         regate(th, before);
     }
     depart(in);
@@ -302,7 +302,7 @@ void plumb_context_capture_impl(plumb_context *out)
         out->request = (uint32_t)th->request;
         out->memory = plumb_scope_capture(plumb_scope_of(in));
         pthread_mutex_unlock(&plumb_rt.ledger_lock);
-        tell_flow(in, 0, out->flow);
+        record_flow(in, 0, out->flow);
         /* Fold now: then the open spans are in the frames. */
         plumb_block_settle(in, plumb_ticks_from(th->clock));
         for (uint32_t d = 1; d <= th->live->context.depth && out->depth < PLUMB_PATH_MAX; d++)
@@ -332,11 +332,11 @@ plumb_scope plumb_context_adopt_impl(const plumb_context *context)
         if (in.run && context->run == PLUMB_LOAD(in.th->generation))
             adopt_ledger(in, &in.th->scope[in.th->scopes - 1], context);
         if (in.run) {
-            tell_group(in, in.th->group);
-            tell_step(in);
-            tell_path(in);
+            record_group(in, in.th->group);
+            record_step(in);
+            record_path(in);
             if (context->run == PLUMB_LOAD(in.th->generation))
-                tell_flow(in, 1, context->flow);
+                record_flow(in, 1, context->flow);
         }
         regate(in.th, before);
     }

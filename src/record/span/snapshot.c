@@ -253,7 +253,7 @@ static int make(const struct wanted *want, struct plumb_run *run, struct plumb_m
     double ppm, tick_ns;
     plumb_anchor_take(&end, plumb_rt.clock);
     tick_ns = plumb_live_tick_ns(m->view.h, &end, &ppm);
-    plumb_live_tick_told(run->h, tick_ns, ppm);
+    plumb_live_tick_keep(run->h, tick_ns, ppm);
     see_names();
     return want->rows ? make_rows(want, m, &end, tick_ns)
                       : make_timing(want->timing, m, &end, tick_ns);

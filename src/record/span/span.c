@@ -183,7 +183,7 @@ plumb_span plumb_begin_inside(struct plumb_in in, uint32_t node, uint64_t *ticks
     return push(th, node, placed(th, t));
 }
 
-void plumb_begin_tell(struct plumb_thread *th, uint32_t node)
+void plumb_begin_report(struct plumb_thread *th, uint32_t node)
 {
     if (PLUMB_LOAD(th->gate) & PLUMB_GATE_NVTX)
         plumb_nvtx_push(th, node);
@@ -199,7 +199,7 @@ PLUMB_COLD plumb_span plumb_begin_plain(struct plumb_thread *th, uint32_t node)
     span = plumb_begin_inside(in, node, NULL);
     leave(th);
     if (span.id)
-        plumb_begin_tell(th, node);
+        plumb_begin_report(th, node);
     return span;
 }
 
@@ -293,12 +293,12 @@ static bool end_waits(struct plumb_in *in, plumb_span span)
 }
 
 /* Does the work after the end of a span, outside enter. `ended`: NULL if it was not a stage. */
-static void end_tells(struct plumb_thread *th, const struct plumb_stage_ended *ended)
+static void end_reports(struct plumb_thread *th, const struct plumb_stage_ended *ended)
 {
     if (th->unhooked)
         plumb_stages_unhook(th);
     if (ended)
-        plumb_stage_end_tell(ended);
+        plumb_stage_end_report(ended);
     if (th->regions.closing)
         plumb_regions_closed(th);
     if (th->nvtx_depth)
@@ -311,7 +311,7 @@ static __attribute__((noinline)) void end_stage(struct plumb_in in, uint64_t tic
     struct plumb_stage_ended ended;
     plumb_stage_end_inside(in, ticks, &ended);
     leave(in.th);
-    end_tells(in.th, &ended);
+    end_reports(in.th, &ended);
 }
 
 static PLUMB_COLD void end_long(plumb_span span)
@@ -350,7 +350,7 @@ static PLUMB_COLD void end_long(plumb_span span)
         return;
     }
     leave(th);
-    end_tells(th, NULL);
+    end_reports(th, NULL);
 }
 
 /* ---- The table's entries --------------------------------------------------------------------- */
@@ -552,7 +552,7 @@ void plumb_wide(struct plumb_in in, enum plumb_wide kind, uint32_t small, const 
 {
     struct plumb_thread *th = in.th;
     uint64_t t = plumb_ticks_from(th->clock);
-    uint64_t *w = plumb_block_room(in, n, t);
+    uint64_t *w = plumb_block_space(in, n, t);
     for (uint32_t i = 1; i < n; i++)
         PLUMB_STORE(w[i], payload[i - 1]);
     /* The first word is stored last: a block is read up to its first zero. */

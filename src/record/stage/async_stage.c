@@ -42,7 +42,7 @@ plumb_async plumb_async_begin_with_impl(plumb_node node, uint32_t flags)
         return none;
     plumb_leave(in);
     /* Before the span: the time of the log line is not the stage's. */
-    plumb_stage_tell_begin(node, in.th->group);
+    plumb_stage_log_begin(node, in.th->group);
     if (PLUMB_LOAD(in.th->gate) & PLUMB_GATE_SYNC)
         plumb_synchronise(in.th, node);
     plumb_stage_checkpoint("before", node);
@@ -86,7 +86,7 @@ void plumb_async_stage_ended(const struct plumb_live_async *was, uint64_t ticks,
         enter_run(was, &e);
         plumb_stage_checkpoint("after", was->node);
     }
-    plumb_stage_tell_end(&(struct plumb_stage_line){was->node, was->group, mark, was->begin_ns,
-                                                    end_ns, why ? why : "no reason given"},
-                         &e.memory);
+    plumb_stage_log_end(&(struct plumb_stage_line){was->node, was->group, mark, was->begin_ns,
+                                                   end_ns, why ? why : "no reason given"},
+                        &e.memory);
 }

@@ -128,7 +128,7 @@ static void enter_run(struct plumb_run *run, const struct plumb_stage_entry *e)
     uint32_t at = (uint32_t)((serial - 1) % PLUMB_LIVE_STAGE_RUNS);
     struct plumb_live_stage_run *r = NULL;
     bool fresh = at >= t->count;
-    if (fresh && plumb_table_has_room(t)) {
+    if (fresh && plumb_table_has_space(t)) {
         r = plumb_table_add(run, t); /* which then needs only the ledger's lock */
     } else if (fresh) {
         plumb_lock();

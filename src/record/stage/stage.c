@@ -47,7 +47,7 @@ void plumb_stage_checkpoint(const char *when, uint32_t node)
 
 /* ---- Begin ----------------------------------------------------------------------------------- */
 
-void plumb_stage_tell_begin(uint32_t node, uint32_t group)
+void plumb_stage_log_begin(uint32_t node, uint32_t group)
 {
     plumb_log(PLUMB_LOG_INFO, "[%s|%s] Starting execution", name_of(node), pipeline_of(group));
 }
@@ -117,7 +117,7 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
         plumb_hooks_before(hooks, node);
     if (flags & PLUMB_POINT_STAGE) {
         /* Before the span: the time of the log line is not the stage's. */
-        plumb_stage_tell_begin(node, th->group);
+        plumb_stage_log_begin(node, th->group);
     }
     /* Before memory is read: work that was launched earlier may still change it. */
     plumb_begin_wait(th, node);
@@ -130,7 +130,7 @@ plumb_span plumb_stage_begin(struct plumb_thread *th, uint32_t node, uint32_t fl
         plumb_leave(in);
     }
     if (span.id)
-        plumb_begin_tell(th, node);
+        plumb_begin_report(th, node);
     if (hooks && !(span.id & PLUMB_STAGE_BIT))
         plumb_hooks_after(hooks, node);
     return span;
@@ -266,7 +266,7 @@ static double mib(uint64_t bytes)
 }
 
 /* Reports the memory of all pools; without pools, the resident set; without that, zeros. */
-static void tell_memory(const char *name, double ms, const struct plumb_live_memory *m)
+static void log_memory(const char *name, double ms, const struct plumb_live_memory *m)
 {
     uint64_t a = 0, r = 0, peak_a = 0, peak_r = 0;
     for (uint32_t i = 0; i < m->use_count; i++) {
@@ -284,10 +284,10 @@ static void tell_memory(const char *name, double ms, const struct plumb_live_mem
     }
     plumb_log(PLUMB_LOG_INFO,
               "[Rank %d] [Timing] %s: %.2f ms, memory: %.2f/%.2f MB (peak: %.2f/%.2f MB)",
-              plumb_rank_told(), name, ms, mib(a), mib(r), mib(peak_a), mib(peak_r));
+              plumb_rank_or_0(), name, ms, mib(a), mib(r), mib(peak_a), mib(peak_r));
 }
 
-void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plumb_live_memory *m)
+void plumb_stage_log_end(const struct plumb_stage_line *line, const struct plumb_live_memory *m)
 {
     double ms = (double)(line->end_ns - line->begin_ns) * 1e-6;
     const char *name = name_of(line->node), *pipeline = pipeline_of(line->group);
@@ -298,7 +298,7 @@ void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plum
         plumb_log(PLUMB_LOG_INFO, "[%s|%s] Execution %s %.3f ms", name, pipeline,
                   line->mark ? "abandoned after" : "completed in", ms);
     if (line->mark != 2)
-        tell_memory(name, ms, m);
+        log_memory(name, ms, m);
 }
 
 /* Ends a run that is not recorded. */
@@ -347,16 +347,16 @@ void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_sta
     out->memory = e.memory;
 }
 
-void plumb_stage_end_tell(const struct plumb_stage_ended *ended)
+void plumb_stage_end_report(const struct plumb_stage_ended *ended)
 {
     const struct plumb_stage_run *s = &ended->run;
     if (s->flags & PLUMB_POINT_STAGE) {
         if (s->mark != 2)
             plumb_stage_checkpoint("after", s->node);
         /* After the end, so that the device has been waited for. */
-        plumb_stage_tell_end(&(struct plumb_stage_line){s->node, plumb_key_group(s->key), s->mark,
-                                                        s->begin_ns, ended->end_ns, s->why},
-                             &ended->memory);
+        plumb_stage_log_end(&(struct plumb_stage_line){s->node, plumb_key_group(s->key), s->mark,
+                                                       s->begin_ns, ended->end_ns, s->why},
+                            &ended->memory);
     }
     if (s->hooks)
         plumb_hooks_after(s->hooks, s->node);

@@ -53,7 +53,7 @@ struct plumb_stage_ended {
 /* After the end's clock read, inside enter: ends the innermost stage at `ticks`. */
 void plumb_stage_end_inside(struct plumb_in in, uint64_t ticks, struct plumb_stage_ended *out);
 /* Outside again: its checkpoint, log lines and hooks. */
-void plumb_stage_end_tell(const struct plumb_stage_ended *ended);
+void plumb_stage_end_report(const struct plumb_stage_ended *ended);
 /* The log lines of a stage; outside enter. */
 struct plumb_stage_line {
     uint32_t node, group;
@@ -61,8 +61,8 @@ struct plumb_stage_line {
     uint64_t begin_ns, end_ns;
     const char *why; /* of a failure; never NULL */
 };
-void plumb_stage_tell_begin(uint32_t node, uint32_t group);
-void plumb_stage_tell_end(const struct plumb_stage_line *line, const struct plumb_live_memory *m);
+void plumb_stage_log_begin(uint32_t node, uint32_t group);
+void plumb_stage_log_end(const struct plumb_stage_line *line, const struct plumb_live_memory *m);
 /* Takes a checkpoint "<when>_<stage>", if the settings want them. */
 void plumb_stage_checkpoint(const char *when, uint32_t node);
 /* Returns whether no open stage of `request` is around a stage that this thread begins or has just

@@ -18,7 +18,7 @@ static const char *on_off(bool on)
     return on ? "on" : "off";
 }
 
-void plumb_trace_tell_start(const struct plumb_run *run)
+void plumb_trace_log_start(const struct plumb_run *run)
 {
     const struct plumb_settings *s = &plumb_rt.settings;
     bool chosen = run->h->regions.selection == PLUMB_SELECT_REGIONS;
@@ -36,7 +36,7 @@ void plumb_trace_tell_start(const struct plumb_run *run)
               on_off(s->trace_flops));
 }
 
-void plumb_trace_tell_stop(const struct plumb_run *run)
+void plumb_trace_log_stop(const struct plumb_run *run)
 {
     if (is_told(run))
         plumb_log(PLUMB_LOG_INFO, "PROFILER: stop: %s", run->dir);

@@ -44,7 +44,7 @@ bool plumb_nvtx_emits(void)
     return asked == PLUMB_NVTX_ALWAYS || (asked == PLUMB_NVTX_ON && gpu_is_there());
 }
 
-void plumb_nvtx_tell(void)
+void plumb_nvtx_warn(void)
 {
     if (plumb_rt.settings.nvtx == PLUMB_NVTX_ON && !gpu_is_there())
         plumb_say("plumb: PLUMB_NVTX emits no ranges: no NVIDIA GPU is there (/dev/nvidia0, "
@@ -134,7 +134,7 @@ bool plumb_nvtx_emits(void)
     return false;
 }
 
-void plumb_nvtx_tell(void)
+void plumb_nvtx_warn(void)
 {
     if (plumb_rt.settings.nvtx != PLUMB_NVTX_OFF)
         plumb_say("plumb: PLUMB_NVTX does nothing: this libplumb was built without the nvtx3 "

@@ -24,7 +24,7 @@ struct plumb_thread;
  */
 bool plumb_nvtx_emits(void);
 /* When a run with PLUMB_NVTX opens, outside locks: reports if ranges are not available. */
-void plumb_nvtx_tell(void);
+void plumb_nvtx_warn(void);
 /* Pushes the range of the thread's innermost span, of `node`, which has begun. */
 void plumb_nvtx_push(struct plumb_thread *th, uint32_t node);
 /* Pops the ranges of spans deeper than `depth`. */

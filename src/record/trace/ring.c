@@ -196,7 +196,7 @@ void plumb_trace_ring_open(struct plumb_trace_ring *r)
 }
 
 /* A rule for an unknown node never keeps anything, which its author should know. */
-static void tell_unknown_nodes(struct plumb_trace_ring *r)
+static void warn_unknown_nodes(struct plumb_trace_ring *r)
 {
     const struct plumb_live_view *s = &r->live->file.source;
     uint32_t nodes = PLUMB_ACQUIRE(s->h->nodes.count);
@@ -224,7 +224,7 @@ int plumb_trace_ring_close(struct plumb_trace_ring *r)
     int code = 0;
     if (t->mode != PLUMB_LIVE_TRACE_RING)
         return 0;
-    tell_unknown_nodes(r);
+    warn_unknown_nodes(r);
     plumb_keep_signal_give_back();
     before = __atomic_exchange_n(&wish.state, KEEP_OFF, __ATOMIC_ACQ_REL);
     if (before == KEEP_WANTED) {

@@ -71,8 +71,8 @@ uint32_t plumb_trace_modules(struct plumb_trace_file *f, uint32_t told);
 void plumb_trace_begin(struct plumb_run *run);
 
 /* log.c: lines of the log, without locks. */
-void plumb_trace_tell_start(const struct plumb_run *run);
-void plumb_trace_tell_stop(const struct plumb_run *run);
+void plumb_trace_log_start(const struct plumb_run *run);
+void plumb_trace_log_stop(const struct plumb_run *run);
 
 /* Under life_lock: starts the writer, a thread that blocks all signals. */
 void plumb_trace_writer_start(struct plumb_run *run);

@@ -400,7 +400,7 @@ static void write_tail(struct writer *w)
     trace_of(w)->file_spans = trace_of(w)->commit[trace_of(w)->batch & 1].spans;
 }
 
-static void tell_late_stacks(struct writer *w)
+static void log_late_stacks(struct writer *w)
 {
     uint64_t n = plumb_trace_stacks_late();
     if (!n)
@@ -414,7 +414,7 @@ static void tell_late_stacks(struct writer *w)
 }
 
 /* Reports that the chosen steps never came. Regions and nodes have messages of their own. */
-static void tell_no_steps(struct writer *w)
+static void warn_no_steps(struct writer *w)
 {
     const struct plumb_settings *s = &plumb_rt.settings;
     if (!s->trace_steps[0] || s->regions[0] || s->trace_nodes[0] || trace_of(w)->file_spans ||
@@ -449,8 +449,8 @@ void plumb_trace_writer_stop(struct plumb_run *run, const struct plumb_anchor *e
             plumb_trace_live_finish(&w->live);
         write_tail(w);
     }
-    tell_no_steps(w);
-    tell_late_stacks(w);
+    warn_no_steps(w);
+    log_late_stacks(w);
     close_parts(w, false);
     if (w->fd >= 0)
         close(w->fd);

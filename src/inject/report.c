@@ -1,4 +1,4 @@
-/* tell.c: connects the interposer to the runtime, in its constructor: before main(), and usually
+/* report.c: connects the interposer to the runtime, in its constructor: before main(), and usually
  * before there are threads.
  *
  * It is not linked with libplumb: a library that is preloaded and does not find what it is linked
@@ -8,7 +8,7 @@
  * There is no guard against the runtime here: the runtime itself separates its own allocations from
  * the program's, also from those of a signal handler that interrupts it
  * (record/stage/malloc_events.c). */
-#include "inject/tell.h"
+#include "inject/report.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,12 +23,12 @@
 
 static int64_t early; /* bytes, until there is a runtime */
 
-static void tell_early(uint32_t event, uint64_t bytes)
+static void count_early(uint32_t event, uint64_t bytes)
 {
     PLUMB_ADD(early, event == PLUMB_MEM_ALLOC ? (int64_t)bytes : -(int64_t)bytes);
 }
 
-plumb_tell_fn plumb_tell_to = tell_early;
+plumb_report_fn plumb_report_to = count_early;
 
 /* The frames hold paths: 5 KiB. The library is loaded once, before main() as a rule. */
 #pragma GCC diagnostic push
@@ -111,10 +111,10 @@ __attribute__((constructor)) static void meet_the_runtime(void)
             api = load();
     }
     if (PLUMB_KNOWS_(api, mem_sized)) {
-        PLUMB_RELEASE(plumb_tell_to, api->mem_sized);
+        PLUMB_RELEASE(plumb_report_to, api->mem_sized);
         api->mem_sized(PLUMB_MEM_HELD, (uint64_t)__atomic_exchange_n(&early, 0, __ATOMIC_RELAXED));
     } else {
-        PLUMB_RELEASE(plumb_tell_to, NULL);
+        PLUMB_RELEASE(plumb_report_to, NULL);
     }
     errno = saved;
 }
