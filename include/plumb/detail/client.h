@@ -83,7 +83,7 @@ PLUMB_MERGED_ const struct plumb_api *plumb_find_api_(void)
     if (api && api->version != 1)
         api = NULL;
     /* Written once: of two threads that come here at the same time the first. Span begin and end
-     * read it plainly, behind a mode word that says on. */
+     * read it plainly, after a mode word that says on. */
     __atomic_compare_exchange_n(&plumb_client_1.api, &none, api, 0, __ATOMIC_RELAXED,
                                 __ATOMIC_RELAXED);
     __atomic_store_n(&plumb_client_1.state, api ? PLUMB_CLIENT_FOUND : PLUMB_CLIENT_ABSENT,

@@ -128,8 +128,8 @@ static inline void plumb_scope_end(plumb_scope scope)
         api->scope_end(scope);
 }
 
-/* The three functions behind PLUMB_STEPS. The handle lives in an int: the runtime's scope numbers
- * are small. */
+/* The three functions that PLUMB_STEPS expands to. The handle lives in an int: the runtime's
+ * scope numbers are small. */
 static inline int plumb_steps_enter_(void)
 {
     plumb_scope s = plumb_step_begin(-1);
