@@ -16,7 +16,7 @@
 #include "config/step_list.h"
 #include <plumb/read/doctor.h>
 
-/* Lines are counted; the one that was asked for is kept. */
+/* Counts lines and keeps the one that is wanted. */
 struct lines {
     size_t wanted, count;
     plumb_check *out;

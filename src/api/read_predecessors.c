@@ -9,7 +9,7 @@
 
 extern char **environ;
 
-/* `status`, and the text as the caller's; or the error of a text that found no memory. */
+/* Returns `status`, and the text as the caller's; or the error of a text that ran out of memory. */
 static int hand_over(char **out, struct plumb_buf *text, int status, plumb_error *err)
 {
     if (text->failed)

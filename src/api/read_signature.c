@@ -18,7 +18,7 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
-/* Of a run's folder or of a report. */
+/* `report` is a run's folder or a report. */
 static int path_beside(char out[PATH_BYTES], const char *report, plumb_error *err)
 {
     char inside[PATH_BYTES];

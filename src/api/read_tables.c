@@ -101,7 +101,7 @@ static int find(char *out, const char *what, plumb_error *err)
         return plumb_fail(err, PLUMB_ERR_ARG, "the path is too long: '%s'", what);
     if (!what || is_directory(what) || !is_there(what))
         return find_in_run(out, what, err);
-    if (plumb_report_is_program(what)) { /* its pipeline is called as it */
+    if (plumb_report_is_program(what)) { /* its pipeline has the program's name */
         const char *slash = strrchr(what, '/');
         return find_in_run(out, slash ? slash + 1 : what, err);
     }

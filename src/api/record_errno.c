@@ -3,7 +3,7 @@
  *
  * Functions that may wait, allocate, open or ask the helper are called through a wrapper, which
  * preserves errno. The rest (spans, scopes, samples, counters, events of allocators) make a system
- * call only on slow paths of their own, which preserve it there: they must cost nanoseconds, and a
+ * call only on slow paths of their own, which preserve it there. They must cost nanoseconds, and a
  * wrapper is two more calls. tests/runtime/errno.sh calls every one of both kinds. */
 #include <errno.h>
 

@@ -3,8 +3,8 @@
  *
  * Every function appends to `out` and returns true, or returns false with `used` unchanged because
  * the buffer is full (out.h). No allocation, no system call, no lock. A buffer of
- * PLUMB_CHROME_EVENT_MAX bytes takes anything but PLUMB_CHROME_JSON arguments, which take their own
- * length besides.
+ * PLUMB_CHROME_EVENT_MAX bytes takes any event; PLUMB_CHROME_JSON arguments take their own length
+ * in addition.
  *
  * Order: plumb_chrome_head(), facts, plumb_chrome_events(), events and metadata in any order,
  * plumb_chrome_end(). An event is one line that ends in ",\n", so a file that was cut short lacks
@@ -63,7 +63,7 @@ bool plumb_chrome_fact(struct plumb_out *out, const char *key, const char *text)
 bool plumb_chrome_fact_i64(struct plumb_out *out, const char *key, int64_t value);
 /* Behind the facts. */
 bool plumb_chrome_events(struct plumb_out *out);
-/* "Record Window End", which Kineto's last event is called, and the end of the file. */
+/* Writes "Record Window End", the name of Kineto's last event, and the end of the file. */
 bool plumb_chrome_end(struct plumb_out *out, int64_t pid, uint64_t ns);
 
 /* ---- Events --------------------------------------------------------------------------------- */

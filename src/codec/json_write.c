@@ -2,8 +2,8 @@
  *
  * Where numbers pass through printf, its decimal separator is the host's locale's; whatever it
  * wrote there is replaced by '.'. (newlocale/uselocale would do as well, at an allocation per
- * process and a switch per number.) What records of activations consist of, keys, plain texts,
- * whole numbers and doubles, goes without it: there may be a million a minute. */
+ * process and a switch per number.) Records of activations consist of keys, plain texts, whole
+ * numbers and doubles, and do without it: there may be a million a minute. */
 #include "codec/json_write.h"
 
 #include <stdio.h>

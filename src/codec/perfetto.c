@@ -236,7 +236,7 @@ static void prepare_tails(struct plumb_pf_sequence *seq)
     seq->begin[seq->tail - 3] = 4; /* with a name of one byte */
 }
 
-/* From the latest time that was told: one that is opened again goes on there. */
+/* Starts at the latest time that was written: a sequence that is opened again goes on there. */
 static void put_sequence_clocks(struct plumb_pb *w, const struct plumb_pf_anchor *zero,
                                 uint64_t last_ns)
 {
@@ -386,7 +386,7 @@ static void tell_what_is_new(struct telling *t, const struct plumb_pf_event *e)
         plumb_pb_close(t->w, t->message);
 }
 
-/* The number of a text that was told, or the text. */
+/* Writes the number of an interned text, or the text. */
 static void put_named(struct plumb_pb *w, const struct plumb_pf_sequence *seq,
                       enum plumb_pf_index index, uint32_t id, uint32_t iid_field,
                       uint32_t text_field)
@@ -469,7 +469,7 @@ static size_t put_dictionary(struct plumb_pb *w, const struct plumb_pf_sequence 
     unsigned char *annotation = plumb_pb_open(w, PF_EVENT_DEBUG_ANNOTATIONS);
     char part[PLUMB_PF_KEY_NESTED_MAX + 1];
     size_t i = from;
-    /* The text of a key may live until the next one is asked for. */
+    /* The text of a key may live only until the next one is fetched. */
     memcpy(part, key, n);
     put_part(w, part, n);
     do {

@@ -85,9 +85,9 @@ bool plumb_pf_losses(struct plumb_pf_out *out, const uint32_t *sequences, size_t
 
 /* ---- Tracks --------------------------------------------------------------------------------- */
 
-/* A number for a track that others will hardly have: never 0, 8 bytes in the file. Equal arguments
- * give equal numbers. `seed` stands for the process (so that files can be joined), `kind` for what
- * `a` and `b` are. */
+/* Returns a number for a track that other tracks will hardly have: never 0, 8 bytes in the file.
+ * Equal arguments give equal numbers. `seed` identifies the process (so that files can be joined),
+ * `kind` says what `a` and `b` are. */
 uint64_t plumb_pf_uuid(uint64_t seed, uint32_t kind, uint64_t a, uint64_t b);
 
 enum plumb_pf_unit {
@@ -129,7 +129,7 @@ struct plumb_pf_texts {
     void *arg;
 };
 
-/* Bit `id` set: told. An id that is not below `ids` is written out each time. */
+/* Bit `id` set: interned. An id that is not below `ids` is written out each time. */
 struct plumb_pf_told {
     uint64_t *bits; /* (ids + 63) / 64 words of the caller */
     uint32_t ids;
@@ -143,13 +143,13 @@ struct plumb_pf_sequence {
     bool opened;
     unsigned char tail; /* bytes of `end`; `begin` has the same and a byte for the name's key */
     unsigned char begin[16], end[16]; /* a packet from its timestamp on */
-    uint64_t last_ns;                 /* told last; where a sequence that is opened goes on */
+    uint64_t last_ns;                 /* last written; where a sequence that is opened goes on */
     const struct plumb_pf_texts *texts;
     struct plumb_pf_told told[PLUMB_PF_INDEXES];
 };
 
-/* Begins the sequence, or begins it again with nothing told. Events without a track of their own go
- * on `track`. */
+/* Begins the sequence, or begins it again with nothing interned. Events without a track of their
+ * own go on `track`. */
 bool plumb_pf_sequence_open(struct plumb_pf_out *out, struct plumb_pf_sequence *seq, uint64_t track,
                             const struct plumb_pf_anchor *zero);
 /* Marks that events of the sequence were lost here (previous_packet_dropped), and opens it again,

@@ -2,11 +2,11 @@
  * reading back took two thirds of the time that a record cost.
  *
  * A double is m * 2^e. Times 10^p, with p chosen so that 17 digits stand before the point, that is
- * X = m * 5^p, shifted by e + p: whole numbers, which fit into 192 bits where the magnitude is
- * neither tiny nor huge. So nothing here is an approximation: how X rounds to 17, 16 and 15 digits,
- * and whether a candidate lies within half a step of v, are comparisons of integers. Published
- * algorithms (Steele and White 1990, and those after it) trade these for tables; the range that
- * is exact in 128 bits is what profiles have. Everything else goes through printf. */
+ * X = m * 5^p, shifted by e + p. These are whole numbers, which fit into 192 bits if the magnitude
+ * is neither tiny nor huge. So nothing here is an approximation: how X rounds to 17, 16 and 15
+ * digits, and whether a candidate lies within half a step of v, are comparisons of integers.
+ * Published algorithms (Steele and White 1990, and those after it) trade these for tables; the
+ * range that is exact in 128 bits is what profiles have. Everything else goes through printf. */
 #include "codec/real_text.h"
 
 #include <stdbool.h>

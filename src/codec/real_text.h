@@ -8,7 +8,7 @@
 
 enum { PLUMB_REAL_TEXT = 40 };
 
-/* Of a finite number; returns the length, and ends the text with NUL. Some 40 ns for magnitudes
+/* Writes a finite number; returns the length, and ends the text with NUL. Some 40 ns for magnitudes
  * from 1e-32 to 1e17, and zero; microseconds for others. */
 size_t plumb_real_text(char out[PLUMB_REAL_TEXT], double v);
 /* The same by printf alone, for tests. */

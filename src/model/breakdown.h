@@ -7,11 +7,11 @@
  *   top_host_ops [{name, ms, cuda_ms, cpu_ms, cpu_total_ms, count}]
  *   runs, run_time_ms, and trace_left_out where the trace next to it lacks spans
  *
- * `ms` is what rows are sorted by: device time of a kernel, own time on the host of an operation
- * (without what is nested in it), so that the sum of a list counts nothing twice and, on one
- * thread, is at most run_time_ms. Rows below 0.01 ms are dropped; totals and numbers are of those
- * kept, and the lists have at most 50. The rank's fields, and `top_kernels` with its first three,
- * are those of the profilers that write such files. One thread; memory from the kernel. */
+ * Rows are sorted by `ms`: device time of a kernel, own time on the host of an operation (without
+ * nested ones). So the sum of a list counts nothing twice and, on one thread, is at most
+ * run_time_ms. Rows below 0.01 ms are dropped; totals and numbers are of those kept, and the lists
+ * have at most 50. The rank's fields, and `top_kernels` with its first three, are those of the
+ * profilers that write such files. One thread; memory from the kernel. */
 #ifndef PLUMB_MODEL_BREAKDOWN_H
 #define PLUMB_MODEL_BREAKDOWN_H
 
@@ -34,7 +34,7 @@ struct plumb_breakdown {     /* zeroed: empty */
     struct plumb_breakdown_row *rows;
     uint32_t count, cap;
     uint64_t runs, run_ns;
-    uint64_t lost; /* runs that found no memory */
+    uint64_t lost; /* runs that were not counted for lack of memory */
 };
 
 /* The fields of the file other than its rows. */

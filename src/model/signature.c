@@ -122,7 +122,8 @@ static void write_value(struct plumb_json *j, const struct plumb_signature_value
         plumb_json_array_end(j);
         break;
     case PLUMB_SIGNATURE_FIELDS:
-        /* In an object of its own: a field may be called "shape", which tells tensors. */
+        /* In an object of its own: a field may be called "shape", by which readers recognise
+         * tensors. */
         plumb_json_object(j);
         write_items(j, "fields", &v->is.fields);
         plumb_json_object_end(j);

@@ -68,7 +68,7 @@ struct plumb_timing_memory {
 struct plumb_timing_owner {              /* who holds or held the bytes of a pool */
     const char *pipeline, *phase, *node; /* node "": outside every node */
     uint64_t allocs, alloc_bytes;        /* calls, and bytes of all of them */
-    uint64_t frees, free_bytes;          /* of its blocks, whoever freed them; by size: by it */
+    uint64_t frees, free_bytes;          /* of its blocks, by any thread; `by_size`: in it */
     uint64_t at_peak; /* bytes it held when the pool was at its peak; by size: not known, 0 */
 };
 
@@ -79,7 +79,7 @@ struct plumb_timing_block { /* still allocated when the run ended */
 
 struct plumb_timing_pool {
     const char *device, *pool;
-    uint64_t total; /* memory of the device; 0: not told */
+    uint64_t total; /* memory of the device; 0: unknown */
     uint64_t allocated, reserved, peak_allocated, peak_reserved;
     uint64_t peak_at_ns;            /* of peak_allocated, since the run's start */
     uint64_t allocated_at_reserved; /* allocated bytes when peak_reserved was reached */
@@ -127,7 +127,7 @@ struct plumb_timing_device_use {
     uint64_t launches;
     uint64_t works, device_ns;       /* work that is done, and its time on the device */
     uint64_t wait_count, wait_ns;    /* all waits ... */
-    struct plumb_timing_wait *waits; /* ... and by whose work it was, as far as is told apart */
+    struct plumb_timing_wait *waits; /* ... and the nodes whose work it was, as far as is known */
     size_t waited_for;               /* of `waits` */
 };
 
@@ -294,7 +294,7 @@ struct plumb_timing {
     uint32_t pid;
     uint32_t cpus;
     int32_t rank, world_size, local_rank;    /* -1: unknown */
-    const char *rank_source;                 /* the variable that told it; NULL: none */
+    const char *rank_source;                 /* the variable that it was read from; NULL: none */
     uint64_t skip_first_n;                   /* of the default pipeline */
     struct plumb_timing_pipeline *pipelines; /* none in files of before */
     size_t pipeline_count;
@@ -366,7 +366,7 @@ struct plumb_timing {
     uint64_t requests_lost; /* older than those kept */
     struct plumb_timing_collector *collectors;
     size_t collector_count;
-    const char **notes; /* what the end block says: warnings, asked for and not seen */
+    const char **notes; /* notes of the end block: warnings, requested data that never came */
     size_t note_count;
 };
 
@@ -377,8 +377,9 @@ void plumb_timing_note(struct plumb_timing *t, const char *text);
 
 /* Returns the skip_first_n of a pipeline; a file that does not list them has one for all. */
 uint64_t plumb_timing_skip_of(const struct plumb_timing *t, const char *pipeline);
-/* The part of the time that belongs to `node` alone, so that the parts of all rows add up: its self
- * time; for a node without any (async spans, samples measured elsewhere) its outermost time. */
+/* Returns the part of the time that belongs to `node` alone, so that the parts of all rows add up.
+ * It is the node's self time; if it has none (async spans, samples measured elsewhere), its
+ * outermost time. */
 uint64_t plumb_timing_own_ns(const struct plumb_timing_node *node);
 /* Returns the meaning of the row's host times with respect to a device: "events": the device's own
  * times are given separately; "synced": the device was waited for, so host times include its work;
@@ -392,8 +393,8 @@ static inline uint64_t plumb_timing_on_cpu_ns(const struct plumb_timing_node *no
 }
 /* The part of a request in which none of its stages ran. */
 uint64_t plumb_timing_unaccounted_ns(const struct plumb_timing_request *r);
-/* "request 'a': 12.0 % of it (3.1 ms) is in no stage; longest gap ...": of the request with the
- * largest such part above 5 %, and how many more there are; false: none has that much. */
+/* Appends "request 'a': 12.0 % of it (3.1 ms) is in no stage; longest gap ...". That is the request
+ * with the largest such part above 5 %; then how many more there are. False: none has that much. */
 bool plumb_timing_unaccounted_line(struct plumb_buf *out, const struct plumb_timing *t);
 /* "sketch", "p2" or "exact", from enum plumb_median. */
 const char *plumb_timing_estimator_name(uint32_t median_estimator);

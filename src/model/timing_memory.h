@@ -30,10 +30,10 @@ double plumb_timing_fragmentation(const struct plumb_timing_pool *pool);
 
 /* Checkpoints of one section: a request's, or the run's where there are no requests. */
 struct plumb_timing_analysis {
-    bool host; /* there are no pools: the resident set stands for both allocated and reserved */
+    bool host; /* there are no pools: allocated and reserved are both the resident set */
     const struct plumb_timing_checkpoint *peak; /* highest peak_held; NULL: no checkpoint */
     const struct plumb_timing_checkpoint
-        *baseline; /* the last that was one; of the section, else of none; NULL: none */
+        *baseline; /* the last of the section, or of no request; NULL: none */
     struct plumb_timing_bytes at_peak, at_baseline;
     uint64_t overhead; /* reserved - allocated at `peak`, not below 0 */
     double overhead_percent;

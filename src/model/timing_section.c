@@ -19,7 +19,7 @@ struct joined {
     struct plumb_timing_stage stage;
 };
 
-/* Of one name the row that ended last stands last. */
+/* By name; of one name the row that ended last comes last. */
 static int by_name(const void *a, const void *b)
 {
     const struct row *x = a;

@@ -13,7 +13,7 @@
 #include "base/map.h"
 #include "model/timing.h"
 
-/* Rows from which on a table for people is folded unless told otherwise. */
+/* A table for people of so many rows is folded, unless the options say otherwise. */
 enum { PLUMB_FOLD_FROM = 41 };
 
 struct plumb_fold_group {

@@ -262,7 +262,7 @@ const struct plumb_unit *plumb_summary_unit(const struct plumb_summary *s, size_
 {
     double *ns = calloc(end - begin + 1, sizeof *ns);
     const struct plumb_unit *unit;
-    if (!ns) /* whoever writes the table will say so */
+    if (!ns) /* out of memory: the writer of the table reports it */
         return plumb_unit(usual);
     for (size_t i = begin; i < end; i++) {
         double ms;

@@ -93,9 +93,9 @@ uint64_t plumb_summary_frames(const struct plumb_summary *s, size_t begin, size_
 double plumb_summary_total_ms(const struct plumb_summary *s, size_t begin, size_t end);
 /* The `i`-th average of the rows [begin, end), phases in the order of the rows. False: there are
  * not so many. The divisor is frames minus skip when they are known and the rows are of one phase.
- * Otherwise it is how often the phase's outermost nodes ran, if all that ran more than once ran as
- * often: they are the body of the loop, and nodes that ran once are not part of it. When there is
- * no such loop, or the time is 0, the phase has no average. */
+ * Otherwise it is how often the phase's outermost nodes ran, if all that ran more than once ran
+ * equally often. These are the body of the loop; nodes that ran once are not part of it. When there
+ * is no such loop, or the time is 0, the phase has no average. */
 bool plumb_summary_average(const struct plumb_summary *s, size_t begin, size_t end, size_t i,
                            struct plumb_summary_average *out);
 
@@ -130,7 +130,7 @@ void plumb_put_title(struct plumb_buf *out, const struct plumb_summary *s, size_
                      size_t end);
 /* The sum of a table, ten characters wide, in the unit of its column of totals. */
 void plumb_put_total(struct plumb_buf *out, const struct plumb_unit *unit, double total_ms);
-/* The lines of the averages, and of medians that are not of the estimator that was asked for, each
+/* Appends the lines of the averages, and of medians that are not from the requested estimator, each
  * with a newline before it. */
 void plumb_put_averages(struct plumb_buf *out, const struct plumb_summary *s, size_t begin,
                         size_t end);

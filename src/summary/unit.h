@@ -1,6 +1,6 @@
 /* unit.h: times in tables for people: one unit for a column, and at least three digits of every
- * time that was measured, so that a kernel of 300 ns does not stand as 0.00 next to a stage of 3 s.
- * No state; any thread. Part of libplumb too. */
+ * measured time. A kernel of 300 ns must not be 0.00 next to a stage of 3 s. No state; any thread.
+ * Part of libplumb too. */
 #ifndef PLUMB_SUMMARY_UNIT_H
 #define PLUMB_SUMMARY_UNIT_H
 

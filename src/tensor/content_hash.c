@@ -45,7 +45,7 @@ static inline void stripe(uint64_t sums[SUMS], const unsigned char *at, uint64_t
     }
 }
 
-/* Between two of these the key tells the order of stripes. */
+/* Called after each STIR stripes; among these the key distinguishes their order. */
 static void stir(uint64_t sums[SUMS])
 {
     for (int i = 0; i < SUMS; i++)

@@ -36,7 +36,7 @@ static size_t put_text(unsigned char *out, size_t at, const char *text, size_t s
     return at + n + 1;
 }
 
-/* Lists are last, and rarely asked for. */
+/* Lists are last, and rarely wanted. */
 static size_t stats_bytes(uint32_t want)
 {
     return want & PLUMB_VALUE_HISTOGRAM ? sizeof(struct plumb_value_stats)

@@ -107,8 +107,8 @@ static bool add_spread(struct pass *p, struct plumb_moments *m, const unsigned c
     return true;
 }
 
-/* False: the chunk is too hard for single precision. Where no bounds are asked for, the totals know
- * none. */
+/* False: the chunk is too hard for single precision. Without PLUMB_VALUE_SPREAD the totals have no
+ * bounds. */
 static bool add_quickly(struct pass *p, const unsigned char *at, uint64_t n)
 {
     struct plumb_moments m;

@@ -2,11 +2,11 @@
  *
  * All figures but the counts are those of the finite values; NaN and the infinities are counted
  * separately and do not change the other figures. (PyTorch lets one NaN swallow all figures: here
- * `nan` > 0 says as much, and the figures still tell about the rest. plumb_value_ieee() gives
+ * `nan` > 0 says as much, and the figures still describe the rest. plumb_value_ieee() gives
  * PyTorch's.) `std` is that of a sample, with n - 1 below, as torch.std() has it.
  *
  * float32, float16 and bfloat16 are read by vector instructions where the processor has them
- * (moments.h): sums then lie within 1e-6 of the sum of magnitudes, and `std`, `rms` and `l2` within
+ * (moments.h). Sums then lie within 1e-6 of the sum of magnitudes, and `std`, `rms` and `l2` within
  * 1e-6 relative of the true ones, for a mean of 1e4 and a deviation of 1 as well. Everything else
  * is converted to double exactly, except integers beyond 2^53, which are rounded; sums lie within
  * 1e-12 of the sum of magnitudes, the others within 1e-9, at both ends of float64's range too. Bool
@@ -48,7 +48,7 @@ struct plumb_value_stats {
     uint64_t hash;     /* of the values' bytes in row-major order, however they lie in memory */
     uint64_t set_hash; /* of the values' bytes in whatever order */
     /* The first, the last, and others at equal distances, in row-major order; NaN and infinities as
-     * they are. Set up to `samples`, which is 0 where it is not asked for. */
+     * they are. Set up to `samples`, which is 0 without PLUMB_VALUE_SAMPLE. */
     uint32_t samples;
     double sample[PLUMB_VALUE_SAMPLES];
     /* Finite values by magnitude: [0] zeros, [1] below 2^-32, [i] from 16^(i - 10) to 16^(i - 9),
@@ -58,9 +58,9 @@ struct plumb_value_stats {
 
 /* Reads `view` once, in the order of memory; a value that a stride of 0 repeats is read once.
  * (Where it is not compact and its hash is asked for, in row-major order.) Strides of every kind,
- * any number of elements. `want`: of enum plumb_value_want; what is not asked for is NaN or 0, but
- * lists stay what they were. 20 KiB of stack, no allocation; the program's floating-point flags,
- * traps and modes stay what they are, and play no part. PLUMB_ERR_ARG, and `out` is untouched: not
+ * any number of elements. `want`: of enum plumb_value_want; other figures are NaN or 0, but lists
+ * stay what they were. 20 KiB of stack, no allocation; the program's floating-point flags, traps
+ * and modes stay what they are, and play no part. PLUMB_ERR_ARG, and `out` is untouched: not
  * readable (plumb_view_readable()), of complex or unknown element type, or a hash is asked for of
  * more than 2^36 elements that are not compact. */
 int plumb_value_stats(struct plumb_value_stats *out, const struct plumb_view *view, uint32_t want,

@@ -22,7 +22,7 @@ enum {
     TRACK_CONTINUED = 16,
     LEVELS = 16,
     SETTLE_NS = 2000000, /* after this time no event is expected that began before */
-    NAME_IDS = 8192,     /* that are told once */
+    NAME_IDS = 8192,     /* that are interned */
     KEY_IDS = 1024,
     WAITERS = 16
 };
@@ -580,7 +580,7 @@ static bool copy_room(struct plumb_lane_drain *d, size_t n)
     return d->copy != NULL;
 }
 
-/* From a copy, because others go on overwriting. */
+/* From a copy, because other threads go on overwriting. */
 static void collect(struct plumb_lane_drain *d, struct plumb_drain_lane *l)
 {
     union plumb_live_slot *slots = l->slots;

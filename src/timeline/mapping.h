@@ -1,6 +1,6 @@
-/* mapping.h: from the trace queues of a whole mapping to a file: the work of a live run's writer
- * each time it wakes, the rest of it when the run has stopped, and the same for the mapping of a
- * killed process.
+/* mapping.h: from the trace queues of a whole mapping to a file. A live run's writer does a part of
+ * this work each time it wakes, and the rest when the run has stopped. Recovery does the same with
+ * the mapping of a killed process.
  *
  * Threads: only one at a time uses a struct plumb_trace_live; owners of queues go on writing to
  * them, as live/trace.h describes. */

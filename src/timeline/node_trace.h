@@ -1,6 +1,6 @@
-/* node_trace.h: trace files of single nodes (PLUMB_TRACE_NODES): for each node whose name a pattern
- * matches, <node>_rank<R>.trace.json.gz with what ran inside its runs, itself included, on its
- * thread and on those that worked for it, and <node>_rank<R>.breakdown.json (model/breakdown.h).
+/* node_trace.h: trace files of single nodes (PLUMB_TRACE_NODES): two for each node whose name a
+ * pattern matches. <node>_rank<R>.trace.json.gz has its runs and the spans inside them, on its
+ * thread and on those that worked for it. <node>_rank<R>.breakdown.json: see model/breakdown.h.
  * Selected nodes may nest, in others and in themselves: each file has a run once.
  *
  * Spans go in when they end, as a line of text in a file of the node (*.part), which is compressed

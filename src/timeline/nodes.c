@@ -131,7 +131,7 @@ static size_t put_args(struct plumb_chrome_arg args[PLUMB_NODE_ARGS], const stru
     return n;
 }
 
-/* An argument of the program's; false: it is not one, or it is not asked for. */
+/* An argument of the program's; false: it is another one, or is not wanted. */
 static bool take_argument(struct plumb_chrome_arg *out, const struct plumb_live_view *s,
                           const uint64_t *w)
 {

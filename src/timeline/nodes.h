@@ -1,6 +1,6 @@
-/* nodes.h: PLUMB_TRACE_NODES on a trace queue: a second reading of the same slots, which goes into
- * the files of single nodes (node_trace.h), and the filter that keeps the trace itself to those
- * nodes if no other setting asked for a trace. The writer's thread. */
+/* nodes.h: PLUMB_TRACE_NODES on a trace queue. A second reading of the same slots goes into the
+ * files of single nodes (node_trace.h). If no other setting asks for a trace, a filter keeps the
+ * trace itself to those nodes. The writer's thread. */
 #ifndef PLUMB_TIMELINE_NODES_H
 #define PLUMB_TIMELINE_NODES_H
 

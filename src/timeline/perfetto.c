@@ -387,7 +387,7 @@ static void on_counter(void *self, const struct plumb_trace_state *s, uint64_t t
     if (!plumb_map_get(&f->tracks, t.uuid)) {
         while (!plumb_pf_track(&f->out, &t))
             plumb_trace_file_flush(f);
-        plumb_map_put(&f->tracks, t.uuid, 1); /* failing only tells it again */
+        plumb_map_put(&f->tracks, t.uuid, 1); /* a failure only means that it is described again */
     }
     e.value_type = kind == PLUMB_COUNTER_F64 ? PLUMB_PF_F64 : PLUMB_PF_I64;
     if (kind == PLUMB_COUNTER_F64)

@@ -32,7 +32,7 @@
 #include "timeline/plain.h"
 
 enum {
-    PLUMB_TRACE_NAME_IDS = 1 << 14, /* names that are told once */
+    PLUMB_TRACE_NAME_IDS = 1 << 14, /* names that are interned */
     PLUMB_TRACE_KEY_IDS = 1024,
     PLUMB_TRACE_TEXTS = 1 << 12, /* names and keys other than those of nodes, interned once */
     PLUMB_TRACE_LEVELS = 128,    /* async spans open at once that are shown */
@@ -87,8 +87,8 @@ struct plumb_thread_track {
     struct plumb_trace_state state;
 };
 
-/* Plain data besides the maps; `source`, `out`, `write` and `arg` are the caller's to set, the rest
- * is zero before. PLUMB_ERR_MEMORY. */
+/* Plain data except the maps; the caller sets `source`, `out`, `write` and `arg`, and zeroes the
+ * rest before. PLUMB_ERR_MEMORY. */
 int plumb_trace_file_open(struct plumb_trace_file *f);
 void plumb_trace_file_fini(struct plumb_trace_file *f);
 /* Head and facts, once, at the begin of the file. */

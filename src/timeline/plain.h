@@ -1,8 +1,8 @@
 /* plain.h: records of plain spans become packets, many at once.
  *
  * Nearly all that a trace holds are spans without arguments: two records, two packets.
- * live/trace_blocks.h hands a row of records to this file first, takes the ones that are left over
- * one by one, and hands over the rest again. Both ways write the same bytes.
+ * live/trace_blocks.h hands a row of records to this file first. It takes the ones that are left
+ * over one by one, and hands over the rest again. Both ways write the same bytes.
  *
  * Left over are the records that need more checks: a wide record, a name that the sequence has not
  * interned, a time before the last one or more than 2 ms after it, the end of a span that is not

@@ -1,7 +1,7 @@
-/* selection.h: the parts of a run that its trace is kept to, by regions (live/trace_regions.h), by
- * nodes (nodes.h) and by steps (PLUMB_TRACE_STEPS: spans that run in one of them), as filters for
- * one reading of the queues; and the files of single nodes. For the writer of a live run, and for
- * the reader that finishes the trace of a killed one. */
+/* selection.h: the parts of a run that its trace is kept to, as filters for one reading of the
+ * queues: regions (live/trace_regions.h), nodes (nodes.h) and steps (PLUMB_TRACE_STEPS). Also the
+ * files of single nodes. For the writer of a live run, and for the reader that finishes the trace
+ * of a killed one. */
 #ifndef PLUMB_TIMELINE_SELECTION_H
 #define PLUMB_TIMELINE_SELECTION_H
 

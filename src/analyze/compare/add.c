@@ -31,7 +31,7 @@ bool plumb_compare_has(const struct plumb_compare_line *line, enum plumb_side si
 struct key {
     enum plumb_compare_kind kind;
     const char *pipeline, *phase, *name;
-    bool own; /* the run's own pipeline: whatever it is called */
+    bool own; /* the run's own pipeline, whatever its name */
 };
 
 static uint64_t hash_of(const struct key *key)

@@ -12,8 +12,9 @@
  *
  * The rules: each run of a side gives one value a line; a side's figure is the median of them. A
  * figure that a run lacks is 0. B is worse when it is more than the threshold above A, better when
- * as much below. From 3 runs a side on the p of its line in the whole table must be small enough as
- * well: at most alpha, or, where so few runs cannot give such a p, the least they can give. */
+ * as much below. From 3 runs a side on, the p of its line in the whole table must be small enough
+ * as well: at most alpha. If so few runs cannot give such a p, the least that they can give will
+ * do. */
 #ifndef PLUMB_ANALYZE_COMPARE_COMPARE_H
 #define PLUMB_ANALYZE_COMPARE_COMPARE_H
 
@@ -33,7 +34,7 @@ enum plumb_verdict {
     PLUMB_VERDICT_SAME,
     PLUMB_VERDICT_WORSE,
     PLUMB_VERDICT_BETTER,
-    PLUMB_VERDICT_UNCLEAR, /* beyond the threshold, but not told from noise */
+    PLUMB_VERDICT_UNCLEAR, /* beyond the threshold, but possibly noise */
     PLUMB_VERDICT_NEW,     /* A is 0: no percentage */
     PLUMB_VERDICT_GONE,    /* only in A */
     PLUMB_VERDICT_UNKNOWN  /* not measured on both sides */
@@ -69,14 +70,14 @@ struct plumb_compare_sample { /* what one run says in one line */
 
 struct plumb_compare_line {
     enum plumb_compare_kind kind;
-    const char *pipeline, *phase, *name;  /* of a node; of a pool: "", device, pool; else "" */
+    const char *pipeline, *phase, *name;  /* of a node; of a pool: "", device, pool; otherwise "" */
     bool own;                             /* the pipeline is that of the run itself */
     struct plumb_compare_sample *samples; /* runs of A, then runs of B */
     size_t next;                          /* line of the same hash, plus 1 */
     size_t taken;                         /* the run that was added last, plus 1 */
     size_t present[2];                    /* runs that have it */
     double count[2];                      /* median of its samples a run */
-    struct plumb_contrast main;           /* by the figure that was asked for */
+    struct plumb_contrast main;           /* by the figure of the options */
     struct plumb_contrast p50, p95;       /* of nodes; no verdict of theirs counts */
 };
 
@@ -89,7 +90,7 @@ struct plumb_compare_lines {
 struct plumb_compare_run {
     const char *path;
     const char *host, *cpu, *kernel, *pipeline, *program, *command, *version;
-    const char *named;                   /* the pipeline; "" when it is called as the program */
+    const char *named;                   /* the pipeline; "" when it has its program's name */
     const char *state;                   /* "ended", "recovered", "still recording" */
     uint64_t schema, cpus, skip_first_n; /* in addition to the texts: must agree */
     int32_t rank, world_size;            /* -1: unknown */

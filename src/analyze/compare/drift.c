@@ -3,7 +3,7 @@
  * whether all nodes moved alike. No state.
  *
  * The trend is computed within each side and added up, so that a change from A to B does not count
- * as a trend. / */
+ * as a trend. */
 #include "analyze/compare/compare.h"
 
 #include <math.h>

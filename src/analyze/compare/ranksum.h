@@ -14,13 +14,13 @@ enum { PLUMB_RANKSUM_EXACT = 50 }; /* values in all, up to which the distributio
 struct plumb_ranksum {
     double u;   /* pairs (x of a, y of b) with x > y; equal ones count one half */
     double p;   /* two-sided */
-    bool exact; /* counted out; else the normal approximation */
+    bool exact; /* counted; false: the normal approximation */
 };
 
-/* Exact when no two values are equal and there are at most PLUMB_RANKSUM_EXACT; else the normal
- * approximation, corrected for ties and for continuity. p is 1 when a sample is empty or all values
- * are equal. No value may be NaN. Costs n log n; exact: at most 25^3 steps more.
- * Errors: PLUMB_ERR_MEMORY. */
+/* Exact when no two values are equal and there are at most PLUMB_RANKSUM_EXACT; otherwise the
+ * normal approximation, corrected for ties and for continuity. p is 1 when a sample is empty or all
+ * values are equal. No value may be NaN. Costs n log n; exact: at most 25^3 steps more. Errors:
+ * PLUMB_ERR_MEMORY. */
 int plumb_ranksum(struct plumb_ranksum *out, const double *a, size_t na, const double *b, size_t nb,
                   plumb_error *err);
 

@@ -1,8 +1,9 @@
 /* compare.c: compares one pair of records.
  *
  * Every figure has its own scale. A mean magnitude, a root mean square and a deviation are measured
- * against themselves; a mean and a sum against the mean magnitude, because values of both signs
- * cancel and the rest may be anything; a minimum and a maximum against the largest value. */
+ * against themselves. A mean and a sum are measured against the mean magnitude, because values of
+ * both signs cancel and the rest may be anything. A minimum and a maximum are measured against the
+ * largest value. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 #include "analyze/diverge/diverge.h"
 
 enum { SORTED_DIMS = 64 };
-/* How far a figure may be from the factor that all have in common, in parts of what it changed;
- * besides, what rounding of its type does to it, and half of the change in all. */
+/* How far a figure may be from the common factor of all figures, in parts of its change. Added to
+ * that are the rounding of its type and half of the whole change. */
 static const double SCALE_SLACK = 0.1;
 
 /* A column of zeros is not there. */

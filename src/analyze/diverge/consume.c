@@ -2,9 +2,9 @@
  *
  * In this order: the recorded inputs of its module; records that gave out the contents of these;
  * for an input, the record that gave it out. If none of these is known, the last record before it
- * bounds its input, and the nearest module that holds both says where to look: code between two
- * modules of PyTorch leaves no record of its own. A gradient consumes gradients. This is asked for
- * a few records only, so each question walks over the sites or records that it needs. */
+ * bounds its input. The nearest module that holds both says where to look: code between two modules
+ * of PyTorch leaves no record of its own. A gradient consumes gradients. This is asked for a few
+ * records only, so each question walks over the sites or records that it needs. */
 #include <math.h>
 #include <string.h>
 

@@ -24,9 +24,9 @@
  *      (held.c, weak.c, doubt.c, verdict.c; missing.c: what a side lacks)
  *
  * Costs: about 30 bytes a record in addition to the tables, and 1 KiB a pair whose values both
- * sides stored, which are read; time grows with the records, except for sites without a name in
- * common, whose table of evidence is cut to a band (`approximate`). The tables must outlive it and
- * are only read. One thread at a time. */
+ * sides stored, which are read. Time grows with the records. Sites without a name in common have a
+ * table of evidence, which is cut to a band (`approximate`). The tables must outlive it and are
+ * only read. One thread at a time. */
 #ifndef PLUMB_ANALYZE_DIVERGE_DIVERGE_H
 #define PLUMB_ANALYZE_DIVERGE_DIVERGE_H
 

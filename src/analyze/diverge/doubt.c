@@ -22,7 +22,7 @@ static const double FLOAT32_ROUNDING = 6e-8; /* for an unknown type: the finest 
 /* Which kinds of pairs agree, and in which steps. */
 struct support {
     const struct plumb_diverge *d;
-    uint64_t *kinds;          /* by site of A; 0: not asked for yet */
+    uint64_t *kinds;          /* by site of A; 0: not computed yet */
     struct plumb_map in_step; /* kind and step: how many records */
     struct plumb_map steps;   /* kind: in how many steps, up to 2 */
 };

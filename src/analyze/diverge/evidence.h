@@ -13,8 +13,8 @@ float plumb_evidence_closeness(struct plumb_diverge *d, uint32_t a, uint32_t b);
 float plumb_evidence_of_sites(struct plumb_diverge *d, const struct plumb_diverge_site *a,
                               const struct plumb_diverge_site *b, float *shapes);
 
-/* Of two sites that agree somewhere: the part of their records, as far as eight of them tell, that
- * does. Above 0, at most 1. */
+/* For two sites that agree somewhere: the part of their records that agree, from a sample of eight.
+ * Above 0, at most 1. */
 float plumb_evidence_share(struct plumb_diverge *d, const struct plumb_diverge_site *a,
                            const struct plumb_diverge_site *b);
 

@@ -34,7 +34,7 @@ static int by_value(const void *x, const void *y)
     return a->site < b->site ? -1 : a->site > b->site;
 }
 
-/* The figure that sites are looked up by; NaN: none that tells anything. */
+/* The figure by which sites are looked up; NaN: no usable one. */
 static double figure_of(const struct plumb_order *o, int side, uint32_t s)
 {
     static const enum plumb_activation_field fields[] = {
@@ -235,7 +235,8 @@ static uint32_t only_by_inputs(struct plumb_order *o, int side, uint32_t s)
     return found;
 }
 
-/* Of all that consumed the same (q, k and v of a layer) one alone is left on each side. */
+/* Pairs sites by equal inputs. Several may consume the same (q, k and v of a layer): only if one
+ * alone is left on each side, these two are a pair. */
 void plumb_order_match_inputs(struct plumb_order *o)
 {
     if ((uint64_t)o->counts[PLUMB_DIVERGE_A] * o->counts[PLUMB_DIVERGE_B] > MOST_NEAREST)

@@ -4,9 +4,9 @@
  * the others follow it by their labels. Sites matched by name are anchors of the two orders: a site
  * between two anchors can only be paired with one between the same anchors on the other side. There
  * the sites are aligned so that the pairs have the most evidence: shape, statistics, parts of the
- * names. Models repeat their layers, so this is done twice: the pairs whose statistics agree show
- * which kind of site goes with which ("layers.#.relu" with "blk.#.act"), and that decides where a
- * fault has made the statistics useless.
+ * names. Models repeat their layers, so this is done twice. The pairs whose statistics agree show
+ * which kind of site goes with which ("layers.#.relu" with "blk.#.act"). In the second round that
+ * decides where a fault has made the statistics useless.
  *
  * left.c handles the sites that are left after that. */
 #include <stdlib.h>
@@ -453,8 +453,8 @@ static void join_sites(struct plumb_order *o, uint32_t a, uint32_t b, uint8_t ho
 }
 
 /* Pairs the modules that `a` and `b` stand for. Their other sites are paired only if these agree or
- * follow from the same kind of match: two modules with the same output may have different inputs,
- * such as a projection and the rotation after it at the first position. */
+ * follow from the same kind of match. Two modules with the same output may have different inputs: a
+ * projection, and the rotation after it at the first position. */
 void plumb_order_join(struct plumb_order *o, uint32_t a, uint32_t b, uint8_t how)
 {
     join_sites(o, a, b, how);

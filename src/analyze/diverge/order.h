@@ -66,8 +66,9 @@ int plumb_order_teach(struct plumb_order *o, uint32_t a, uint32_t b);
 /* Makes partners of the modules that `a` and `b` stand for. */
 void plumb_order_join(struct plumb_order *o, uint32_t a, uint32_t b, uint8_t how);
 
-/* The number of a layer in a name, from *begin up to *end: the first that stands alone between
- * other characters than letters ("layers.3.w1": the 3), else the first. False: there is none. */
+/* Finds the number of a layer in a name, from *begin up to *end: the first that stands alone
+ * between characters other than letters ("layers.3.w1": the 3), otherwise the first. False: there
+ * is none. */
 bool plumb_order_number(const char *name, size_t *begin, size_t *end);
 /* Whether two modules lie in one: "attn.q" and "attn.k". */
 bool plumb_order_siblings(const char *x, const char *y);
@@ -81,8 +82,8 @@ int plumb_order_layers_init(struct plumb_order *o, plumb_error *err);
 void plumb_order_layers_fini(struct plumb_order *o);
 /* Casts the vote of two sites that go together; PLUMB_ERR_MEMORY. */
 int plumb_order_vote(struct plumb_order *o, uint32_t a, uint32_t b);
-/* Returns whether the layers of two sites may go together. `strict`: where no vote tells, numbers
- * must be equal. */
+/* Returns whether the layers of two sites may go together. `strict`: without votes the numbers must
+ * be equal. */
 bool plumb_order_layers_fit(const struct plumb_order *o, uint32_t a, uint32_t b, bool strict);
 
 /* left.c, in this order */

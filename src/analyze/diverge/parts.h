@@ -18,7 +18,7 @@ bool plumb_parts_in_step(const struct plumb_diverge *d, int side, const struct p
 /* Finds `dimension` and `stacked`. */
 void plumb_parts_shape(const struct plumb_diverge *d, int side, struct plumb_parts *p);
 /* Whether the first, a middle and the last record of the whole have the statistics of the parts
- * together, in at least two figures that are not zero; without a dimension in four, or in the
+ * together. At least two figures that are not zero must agree; without a dimension four, or the
  * hash. */
 bool plumb_parts_agree(const struct plumb_diverge *d, int side, const struct plumb_parts *p);
 /* Makes d->made[side], and the names of d->joins of that side. PLUMB_ERR_MEMORY. */

@@ -20,15 +20,15 @@ struct plumb_tensor_diff {
     double cosine;            /* of the angle between both; NaN where one is zero */
     bool sampled;             /* `median` is that of evenly spaced values: there are too many */
     int ndim;
-    int64_t first[PLUMB_TENSOR_DIMS]; /* index of the first beyond tolerance, else the first
+    int64_t first[PLUMB_TENSOR_DIMS]; /* index of the first beyond tolerance, or of the first
                                        * unequal; of B's value `first_b` where A has `first_a` */
     double first_a, first_b;
 };
 
-/* Compares the values that `a` of `ta` and `b` of `tb` refer to, in the order of their shape. Reads
- * the files in pieces: 64 MiB of memory at most. PLUMB_ERR_ARG: the shapes or their order differ,
- * or the type cannot be read; PLUMB_ERR_IO: a file is gone or has become shorter; PLUMB_ERR_MEMORY.
- */
+/* Compares the values that `a` of `ta` and `b` of `tb` refer to, in the order of their shape.
+ * Reads the files in pieces: 64 MiB of memory at most. PLUMB_ERR_ARG: the shapes or their order
+ * differ, or the type cannot be read; PLUMB_ERR_IO: a file is gone or has become shorter;
+ * PLUMB_ERR_MEMORY. */
 int plumb_tensor_diff(struct plumb_tensor_diff *out, const struct plumb_activations *ta,
                       const struct plumb_activation_ref *a, const struct plumb_activations *tb,
                       const struct plumb_activation_ref *b, struct plumb_tolerance tolerance,

@@ -16,10 +16,10 @@
  * between by its u (5e-4, two of them), and the types of 8 bits are those whose single values may
  * be off by 6 and 12 %. f64: recorders write their figures with the precision of f32.
  * Two types: runs of one type round the same values at the same places, and only the difference of
- * two errors remains; against a finer type all roundings of all earlier layers count, and in a
- * tensor of few values (the 8 channels of latents) they do not average out. Six blocks of a
- * diffusion transformer were 0.75 % off in bf16 at most, and with width 64 and four tokens 1.1 % in
- * some of 100 runs; f16 an eighth of that, with 0.3 % in the three channels of a picture.
+ * two errors remains. Against a finer type all roundings of all earlier layers count; in a tensor
+ * of few values (the 8 channels of latents) they do not average out. Six blocks of a diffusion
+ * transformer were 0.75 % off in bf16 at most, and with width 64 and four tokens 1.1 % in some of
+ * 100 runs; f16 an eighth of that, with 0.3 % in the three channels of a picture.
  *
  * A single value (min, max) is not averaged: four times that, of the largest magnitude. Values
  * compared one by one are not averaged before they are subtracted: the mean of their differences

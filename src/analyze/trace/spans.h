@@ -38,7 +38,7 @@ int plumb_span_rows_init(struct plumb_span_rows *out, const struct plumb_table *
                          plumb_error *err);
 void plumb_span_rows_fini(struct plumb_span_rows *r);
 
-/* Sorts `ns` [n] and tells what there is to tell. */
+/* Sorts `ns` [n] and returns their statistics. */
 struct plumb_durations plumb_durations_of(uint64_t *ns, size_t n);
 
 /* ---- Gaps ----------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* codes.c: Huffman codes of limited length, canonical as deflate wants them.
  *
- * Symbols are sorted by count (three passes by 7 bits), then merged in order: the two lightest of
+ * Symbols are sorted by count (three passes by 7 bits), then merged in order. The two lightest of
  * leaves and inner nodes are always at the heads of two queues, because both are made in ascending
  * order. Lengths above the limit are then cut and paid for by making a shorter code longer, which
  * is not always the least total length, but nearly. */

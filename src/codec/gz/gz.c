@@ -94,7 +94,7 @@ static void describe_run(struct description *d, uint8_t length, uint32_t run)
         if (length == 0 && run >= 3) {
             n = run < 138 ? run : 138;
             symbol = n < 11 ? 17 : 18;
-        } else if (length && run >= 4) { /* the first is told as it is */
+        } else if (length && run >= 4) { /* the first is written as it is */
             d->extra[d->symbols] = 0;
             d->symbol[d->symbols++] = length;
             run--;
@@ -170,7 +170,7 @@ static uint32_t packed(uint32_t bits, uint32_t length)
     return bits | length << 24;
 }
 
-enum { NO_DIGIT = 15 }; /* stands for a byte that is not to be written */
+enum { NO_DIGIT = 15 }; /* marks a byte that is not written */
 
 static void make_quick(struct quick *q, const struct codes *c)
 {

@@ -152,8 +152,8 @@ static int64_t step_of_file(const char *name)
     return step_named(part);
 }
 
-/* Whether `path` is the packed copy of a file in the same folder (gzip -k). Such a copy is skipped.
- */
+/* Whether `path` is the packed copy of a file in the same folder (gzip -k). Such a copy is
+ * skipped. */
 static bool is_copy(const struct entries *all, const char *path)
 {
     size_t n = strlen(path);
@@ -239,7 +239,7 @@ static int read_kept(const struct plumb_activation_source *inside, size_t first,
         rc = no_memory(inside->name, err);
     int64_t count = rc < 0 ? rc : plumb_activations_attach(inside->table, first, &dumps, left, err);
     rc = (int)(count < 0 ? count : 0);
-    /* Of what PLUMB_ACTIVATIONS_LAYERS did not choose there is no line. */
+    /* Layers that PLUMB_ACTIVATIONS_LAYERS did not choose have a tensor but no line. */
     for (int64_t i = 0, last = 0; i < count && rc == PLUMB_OK; i++) {
         struct plumb_activation_source file = *inside;
         uint32_t path = dumps.refs[dumps.ref[left[i]]].file;

@@ -12,8 +12,8 @@
  *
  * Names, types and shapes are kept once and stand in records as numbers (0: none), so that equal
  * numbers of one table are equal texts. Each field is a column of its own, which exists once a
- * record has the field (or, for a field that `has` does not cover, a value other than 0): a record
- * with two statistics takes some 70 bytes, one with everything 189, and lists 8 for each of their
+ * record has the field (or, for a field that `has` does not cover, a value other than 0). A record
+ * with two statistics takes some 70 bytes, one with everything 189; lists take 8 for each of their
  * numbers. Hot loops read columns in place (NULL: no record has the field, or all have 0); other
  * code calls plumb_activations_get().
  *
@@ -54,11 +54,11 @@ enum plumb_activation_field {
     PLUMB_ACT_RANK = 18,
     PLUMB_ACT_SEQ = 19,
     PLUMB_ACT_SHAPE = 20, /* known, with 0 dimensions too */
-    PLUMB_ACT_IO = 21     /* the file says it; else `io` was told from the label */
+    PLUMB_ACT_IO = 21     /* read from the file; without it `io` follows from the label */
 };
 enum { PLUMB_ACT_WHOLES = PLUMB_ACT_STATISTICS - PLUMB_ACT_REALS };
 
-/* Of a histogram as plumb writes it: [0] zeros, [1] magnitudes below 2^-32, [i] those from
+/* The ranges of plumb's histogram: [0] zeros, [1] magnitudes below 2^-32, [i] those from
  * 16^(i - 10) on, [19] from 2^36 on. */
 enum { PLUMB_ACT_BINS = 20 };
 
@@ -144,7 +144,7 @@ struct plumb_activations {
     uint32_t shape_count;
     int64_t *sizes;
     uint32_t size_count;
-    struct plumb_activation_ref *refs; /* [ref_count]; 0 stands for none */
+    struct plumb_activation_ref *refs; /* [ref_count]; 0: none */
     uint32_t ref_count;
     double *items; /* of lists: how many, then they; [item_count] */
     uint32_t item_count;
@@ -199,8 +199,8 @@ void plumb_activations_add(struct plumb_activations *t, const struct plumb_activ
 /* A list of `n` numbers, of which a record may have two; 0 of none. */
 uint32_t plumb_activations_list_add(struct plumb_activations *t, const double *numbers, size_t n);
 
-/* Makes `out` (initialised) a table without records that numbers texts, shapes and refs as `t`
- * does, so that records of `t` can be added to it. `failed` as ever. */
+/* Makes `out` (initialised) a table without records that has the numbers of `t` for texts, shapes
+ * and refs, so that records of `t` can be added to it. Out of memory sets `failed`. */
 void plumb_activations_like(struct plumb_activations *out, const struct plumb_activations *t);
 
 /* Brings records into the order of execution: by `seq` within what has one. Stable. Readers do it
@@ -226,8 +226,8 @@ static inline bool plumb_activations_has(const struct plumb_activations *t, size
 {
     return t->has[i] >> field & 1;
 }
-/* A real statistic of record `i`; NaN when it has none, which plumb_activations_has() tells apart
- * from one that is NaN. */
+/* Returns a real statistic of record `i`; NaN when it has none. plumb_activations_has()
+ * distinguishes that from a statistic that is NaN. */
 static inline double plumb_activations_stat(const struct plumb_activations *t, size_t i,
                                             enum plumb_activation_field real)
 {

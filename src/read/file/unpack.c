@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "read/file/special_file.h"
 
-enum { INPUT = 64 * 1024, ANY_HEADER = 32 }; /* zlib's or gzip's, told apart by zlib */
+enum { INPUT = 64 * 1024, ANY_HEADER = 32 }; /* zlib recognises its own header and gzip's */
 
 struct plumb_unpack {
     const char *name;
@@ -61,8 +61,8 @@ static int read_some(struct plumb_unpack *u, void *bytes, size_t room, size_t *g
     return PLUMB_OK;
 }
 
-/* Moves the unread bytes to the front and reads more: at least two bytes, if the file has as many.
- */
+/* Moves the unread bytes to the front and reads more: at least two bytes, if the file has as
+ * many. */
 static int fill(struct plumb_unpack *u, plumb_error *err)
 {
     int rc = PLUMB_OK;

@@ -1,8 +1,8 @@
 /* fields.h: taking the fields of a JSON file, with one check for all of them at the end.
  *
  * The first fault is kept, with the place of the field, and everything taken after it is zero or
- * empty, so that a reader reads like the file it reads. Texts and arrays live in `arena`; whoever
- * reads checks its `failed` too. One thread at a time. */
+ * empty, so that a reader reads like the file it reads. Texts and arrays live in `arena`, whose
+ * `failed` the caller checks too. One thread at a time. */
 #ifndef PLUMB_READ_JSON_FIELDS_H
 #define PLUMB_READ_JSON_FIELDS_H
 
@@ -28,8 +28,8 @@ struct plumb_fields {
 /* "'<name>' is damaged: <place>.<key> <what>", PLUMB_ERR_FORMAT; key "": the place itself. */
 void plumb_field_fault(struct plumb_fields *f, const char *key, const char *what);
 
-/* A text with each \xHH, which the writer puts for a byte that is not UTF-8, turned into the byte.
- */
+/* A text with each \xHH, which the writer puts for a byte that is not UTF-8, turned into the
+ * byte. */
 const char *plumb_field_own(struct plumb_fields *f, const char *text);
 
 /* A string; NULL when it is null or not there. */
@@ -52,7 +52,7 @@ uint32_t plumb_field_index(struct plumb_fields *f, const struct plumb_json_value
                            const char *key, size_t count, const char *list);
 uint32_t plumb_field_index_or_none(struct plumb_fields *f, const struct plumb_json_value *object,
                                    const char *key, size_t count, const char *list);
-/* A number; null, which stands for what JSON lacks, gives 0. */
+/* A number; null, the value of numbers that JSON lacks, gives 0. */
 double plumb_field_f64(struct plumb_fields *f, const struct plumb_json_value *object,
                        const char *key);
 /* False when it is not there. */

@@ -2,8 +2,8 @@
  * fits into 64 bits. Equal to strtod() in every bit, in any locale.
  *
  * Up to 19 digits and exponents of ten from -64 to 64 (all that statistics are made of) take one
- * multiplication of 64 bits by 128, from "Number Parsing at a Gigabyte per Second" (Daniel Lemire,
- * 2021), which proves that it never rounds wrongly; what lies outside goes to the C library. */
+ * multiplication of 64 bits by 128. It is from "Number Parsing at a Gigabyte per Second" (Daniel
+ * Lemire, 2021), which proves that it never rounds wrongly. Other numbers go to the C library. */
 #ifndef PLUMB_READ_JSON_NUMBER_H
 #define PLUMB_READ_JSON_NUMBER_H
 
@@ -78,7 +78,7 @@ static PLUMB_ALWAYS_INLINE const char *plumb_json_take_digits(const char *p, uin
 }
 
 /* digits * 10^power, rounded to the nearest double, ties to even: `digits` is not 0, `power` is in
- * the table. False where 128 bits of the power cannot tell. */
+ * the table. False where 128 bits of the power do not decide the rounding. */
 static PLUMB_ALWAYS_INLINE bool plumb_json_scale(double *out, uint64_t digits, int power)
 {
     const uint64_t *five = plumb_json_powers[power - PLUMB_JSON_POWER_MIN];

@@ -216,7 +216,7 @@ static uint8_t name_hash(const char *name, size_t size)
 uint32_t plumb_json_slot_of(struct plumb_json_scan *s, const char *p, const char *end)
 {
     size_t spelled_size = (size_t)(end - p);
-    /* One with escapes was decoded elsewhere, and is not spelled as it is called. */
+    /* A name with escapes was decoded elsewhere, and its spelling differs from the name. */
     if (s->key_size >= PLUMB_JSON_SLOT_BYTES - 3 || s->key != p + 1)
         return PLUMB_JSON_NO_SLOT;
     uint8_t h = name_hash(s->key, s->key_size);

@@ -16,7 +16,7 @@
  *
  * A member is one token: its name comes with its value. Names of at most 28 bytes without escapes
  * get a slot, the same for the life of the scan, so that a reader looks each up once, not in every
- * record; the scan guesses that a name is followed by the same name as last time, and if so
+ * record. The scan guesses that a name is followed by the same name as last time; if so, it
  * compares instead of reading. No memory is allocated for a value, but strings with escapes are
  * decoded into two buffers that stay.
  *

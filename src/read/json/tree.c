@@ -156,7 +156,7 @@ static void put_number(struct builder *b, struct plumb_json_value *v)
     }
 }
 
-/* The value of the scan's token; of an array or object, what there is of it: nothing. */
+/* The value of the scan's token; an array or object is still empty. */
 static void put_value(struct builder *b, struct plumb_json_value *v)
 {
     struct plumb_json_scan *s = &b->scan;

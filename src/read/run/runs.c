@@ -46,7 +46,7 @@ static bool find_file(int dir, const char *name, uint64_t *changed_ns)
     return true;
 }
 
-/* 1 and the facts when the open directory is a run, else 0. */
+/* Returns 1 and the facts if the open directory is a run, otherwise 0. */
 static int look_at(int dir, struct plumb_found_run *run)
 {
     run->changed_ns = 0;
@@ -218,7 +218,7 @@ static int copy_path(char *out, size_t size, const char *path, plumb_error *err)
     return PLUMB_OK;
 }
 
-/* The newest run, the one called `name`, or the newest of the pipeline called so. */
+/* The newest run, the one of that name, or the newest of the pipeline of that name. */
 static const struct plumb_found_run *find_named(const struct plumb_found_runs *found,
                                                 const char *name)
 {
@@ -289,8 +289,8 @@ int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir
     errno = 0;
     if (stat(what, &st) == 0 && S_ISDIR(st.st_mode))
         return pick(out, size, NULL, what, err);
-    /* A regular file of that name is not a run: it is the program whose pipeline has the same name.
-     */
+    /* A regular file of that name is not a run: it is the program whose pipeline has the same
+     * name. */
     if ((errno == 0 || errno == ENOENT) && !strchr(what, '/'))
         return pick(out, size, what, dir, err);
     return plumb_fail(err, PLUMB_ERR_NOT_FOUND, "no run at '%s': %s", what,

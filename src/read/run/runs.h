@@ -1,4 +1,4 @@
-/* runs.h: finds run directories below `plumb-out`, tells the newest, removes old ones.
+/* runs.h: finds run directories below `plumb-out` and the newest of them, and removes old ones.
  *
  * A run directory holds `timing.json` (it ended) or `live.plumb` (it runs, or was killed). Runs lie
  * up to two folders below the place that is searched; links are never followed. */
@@ -20,7 +20,7 @@ struct plumb_found_run {
     const char *path;
     const char *name;     /* last part of the path */
     const char *pipeline; /* the folder it lies in; "" directly below the searched one */
-    char stamp[16];       /* YYYYMMDD-HHMMSS: from the name, else the time of the last change */
+    char stamp[16];       /* YYYYMMDD-HHMMSS: from the name, or the time of the last change */
     uint64_t changed_ns;  /* Unix time of the last change of its report or mapping */
     uint64_t bytes;       /* on disk */
     bool ended;           /* has timing.json */
@@ -40,9 +40,10 @@ void plumb_runs_fini(struct plumb_found_runs *runs);
 /* Whether `path` is a run directory itself. */
 bool plumb_runs_is_run(const char *path);
 
-/* The run that a user means: a run directory, a folder with runs (the newest of them), below `dir`
- * the name of a run or of a pipeline (its newest), or NULL or "latest": the newest below `dir`.
- * Writes its path. PLUMB_ERR_NOT_FOUND: none, the text lists pipelines that are there. */
+/* Finds the run that a user means and writes its path. `dir` is searched. The user gives a run
+ * directory, a folder with runs (the newest of them), the name of a run or of a pipeline below
+ * `dir` (its newest run), or NULL or "latest" (the newest below `dir`). PLUMB_ERR_NOT_FOUND: none;
+ * the text lists pipelines that are there. */
 int plumb_runs_resolve(char *out, size_t size, const char *what, const char *dir, plumb_error *err);
 
 /* Removes a folder and what is in it; links are removed, not followed. PLUMB_ERR_IO: what could not

@@ -381,7 +381,8 @@ static void read_stages(struct cursor *c, const struct plumb_json_value *parent,
     leave(c, before);
 }
 
-/* Where there are any, `stages` is of the last of them, and what all calls brought stands apart. */
+/* If there are requests, `stages` is of the last of them, and the signatures of all calls are in a
+ * section of their own. */
 static void read_requests(struct cursor *c, const struct plumb_json_value *root)
 {
     struct plumb_signature *s = c->s;

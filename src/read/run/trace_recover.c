@@ -20,7 +20,11 @@
 #include "timeline/mapping.h"
 #include "timeline/selection.h"
 
-enum { PATH_BYTES = 4096, AGAIN = 1 /* the rest does not fit: only what is lost is told */ };
+enum {
+    PATH_BYTES = 4096,
+    AGAIN = 1 /* the rest does not fit: only the number of lost spans is
+                                     * written */
+};
 
 struct recovery {
     const char *dir;

@@ -1,10 +1,10 @@
-/* chrome.h: traces in Chrome's JSON format become tables: what Kineto (the profiler of
- * PyTorch), Chrome, plumb's own export and many others write. Times are microseconds there; every
- * digit down to the nanosecond counts. Any thread, one table at a time.
+/* chrome.h: traces in Chrome's JSON format become tables: those of Kineto (the profiler of
+ * PyTorch), Chrome, plumb's own export and many others. Times are microseconds there; every digit
+ * down to the nanosecond counts. Any thread, one table at a time.
  *
- * A trace is an object with "traceEvents", or an array of events; it may end early, as it does
- * where the writer was killed. Threads are told apart by pid and tid, which may be texts. Commas
- * too many and control characters in texts, which other readers pass over, are counted. */
+ * A trace is an object with "traceEvents", or an array of events; it may end early, if its writer
+ * was killed. A thread is identified by pid and tid, which may be texts. Superfluous commas and
+ * control characters in texts, which other readers skip, are counted. */
 #ifndef PLUMB_READ_TRACE_CHROME_H
 #define PLUMB_READ_TRACE_CHROME_H
 

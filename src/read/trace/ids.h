@@ -1,4 +1,4 @@
-/* ids.h: a map from any 64-bit numbers to 32-bit ones, small when it is empty: a trace has some for
+/* ids.h: a map from any 64-bit numbers to 32-bit ones, small when it is empty. A trace has some for
  * each of its sequences, and a hostile one has as many sequences as it likes. Numbers that lie
  * close together, as those of names do, are an array. One thread at a time. */
 #ifndef PLUMB_READ_TRACE_IDS_H

@@ -12,8 +12,8 @@
 
 /* Fills `out` (then the caller's, to be ended with plumb_table_fini()) from the file `path`, which
  * gzip may have packed (see read/file/unpack.h), as packets may be packed into one. A file that
- * ends within a packet, as one does whose writer was killed, is read up to there; the table's
- * faults tell.
+ * ends within a packet, as one does whose writer was killed, is read up to there, and the table's
+ * faults say so.
  *   errors  PLUMB_ERR_NOT_FOUND: no such file; PLUMB_ERR_IO; PLUMB_ERR_MEMORY;
  *           PLUMB_ERR_FORMAT: not a trace in this format, or damaged; what is packed must be whole.
  *           `out` is untouched on errors. */

@@ -111,7 +111,8 @@ static struct reading read_clock(struct plumb_wire w)
     return c;
 }
 
-/* The trace's clock, where the file does not name one: BOOTTIME, else MONOTONIC, else the first. */
+/* The trace's clock, if the file does not name one: BOOTTIME, otherwise MONOTONIC, otherwise the
+ * first. */
 static void choose_trace_clock(struct plumb_pfr *r, struct plumb_wire w)
 {
     uint32_t primary = 0, first = 0;

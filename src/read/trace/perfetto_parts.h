@@ -108,8 +108,8 @@ struct plumb_pfr {
     bool failed; /* out of memory */
 };
 
-/* A text of the file as the number of a string. In files of plumb, each \xHH of a text is a byte.
- */
+/* A text of the file as the number of a string. In files of plumb, each \xHH of a text is a
+ * byte. */
 uint32_t plumb_pfr_text(struct plumb_pfr *r, const unsigned char *bytes, size_t n);
 bool plumb_pfr_push(struct plumb_pfr *r, struct plumb_pfr_list *list, uint64_t value);
 
@@ -118,7 +118,7 @@ void plumb_pfr_packet(struct plumb_pfr *r, const unsigned char *bytes, size_t n)
 
 /* perfetto_clocks.c */
 void plumb_pfr_snapshot(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct plumb_wire w);
-/* When it is `timestamp` on a clock (0: the sequence's default, else the trace's), on the trace's
+/* Converts `timestamp` of a clock (0: the sequence's default, otherwise the trace's) to the trace's
  * clock. False: nothing relates that clock to the trace's. */
 bool plumb_pfr_time(struct plumb_pfr *r, struct plumb_pfr_sequence *s, uint32_t clock,
                     uint64_t timestamp, int64_t *out);
@@ -133,7 +133,7 @@ uint32_t plumb_pfr_thread_track(struct plumb_pfr *r, int64_t pid, int64_t tid);
 struct plumb_pfr_counter *plumb_pfr_counter(struct plumb_pfr *r, uint32_t track);
 
 /* perfetto_event.c: a track event at `ns`, NULL: the packet has no time of its own. False: the
- * message is damaged. `plain` gets what there is to it, if that is all. */
+ * message is damaged. Fills in `plain` if the event is a plain one. */
 bool plumb_pfr_event(struct plumb_pfr *r, struct plumb_pfr_sequence *s, struct plumb_wire w,
                      const int64_t *ns, struct plumb_pfr_plain *plain);
 void plumb_pfr_put_plain(struct plumb_pfr *r, const struct plumb_pfr_plain *plain, int64_t ns);

@@ -71,7 +71,7 @@ static uint32_t add(struct plumb_strings *s, const void *text, size_t n)
     plumb_buf_append(&s->text, text, n);
     plumb_buf_char(&s->text, '\0');
     if (s->text.failed) {
-        s->text.len = at; /* whole texts only, whoever looks at them afterwards */
+        s->text.len = at; /* the buffer holds whole texts only, even after a failure */
         return 0;
     }
     s->at[s->count] = at;

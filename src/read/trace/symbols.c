@@ -1,5 +1,5 @@
-/* symbols.c: see symbols.h. ELF of this machine's kind only: its symbol table, else the dynamic
- * one. Everything in such a file is checked before it is believed. */
+/* symbols.c: see symbols.h. ELF of this machine's kind only: its symbol table, or the dynamic one
+ * if there is none. Everything in such a file is checked before it is believed. */
 #include "read/trace/symbols.h"
 
 #include <elf.h>
@@ -72,7 +72,7 @@ static bool is_ours(const ElfW(Ehdr) * h)
            h->e_shentsize == sizeof(ElfW(Shdr));
 }
 
-/* Whether the file is the one that was loaded, as far as both tell their build. */
+/* Whether the file has the build id that the trace gives for the module, or both have none. */
 static bool is_same_build(int fd, const ElfW(Shdr) * sections, size_t n, const char *id)
 {
     for (size_t i = 0; i < n; i++) {

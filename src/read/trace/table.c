@@ -290,7 +290,7 @@ const struct plumb_table_fact *plumb_table_fact(const struct plumb_table *t, con
     return NULL;
 }
 
-/* The first of the two that is told. */
+/* The value of the first of the two facts that the trace has; -1: it has neither. */
 static int32_t number_of(const struct plumb_table *t, const char *own, const char *kineto)
 {
     const char *const keys[] = {own, kineto};

@@ -8,7 +8,7 @@
  *   counters  values on a track of their own
  *   flows     arrows from one event to another
  *   args      typed values of slices and instants
- *   facts     what is known of the whole trace
+ *   facts     properties of the whole trace
  *   drops     places where events were lost
  *
  * Tables are columns: element i of each array of a struct belongs to row i. Slices, instants and
@@ -16,11 +16,11 @@
  * those that run inside it. Drops are sorted by time. Flows are in the order of their starts.
  *
  * Time is ns since the trace's zero, and nothing lies before zero: that is the run's zero, or the
- * first event, whichever is earlier. Texts are numbers of `strings`; 0 is "" and stands for none.
+ * first event, whichever is earlier. Texts are numbers of `strings`; 0 is "", none.
  *
  * Names identify plumb's own records. An instant "plumb.dropped" stands where spans were lost: each
- * whole number among its args is a drop, its key the name of what was lost, but for the first when
- * it is called "spans" or "events", which is the sum. Args "cut", "failed", "abandoned" and
+ * whole number among its args is a drop, and its key the name of the lost spans or events. The
+ * first arg is their sum if its key is "spans" or "events". Args "cut", "failed", "abandoned" and
  * "unbalanced" of a slice set its flags, and "clock_bound_ns" is one of a device's tracks.
  *
  * A reader fills the table with the functions below in any order and ends with
@@ -70,7 +70,7 @@ struct plumb_table_track {
     bool has_pid, has_tid;
     bool whole;   /* of a counter: its values are whole numbers */
     bool known;   /* the file describes it; false: events mention it, nothing more is known */
-    int32_t rank; /* among its siblings; 0: none told */
+    int32_t rank; /* among its siblings; 0: unknown */
     struct plumb_table_range slices, instants, counters;
     uint64_t lone_ends; /* ends without a begin: no slices are made of them */
 };
@@ -111,7 +111,7 @@ struct plumb_table_counters {
     uint32_t count;
     uint64_t *ts_ns;
     uint32_t *track;
-    union plumb_table_number *value; /* i64 where the track is `whole`, else f64 */
+    union plumb_table_number *value; /* i64 where the track is `whole`, otherwise f64 */
 };
 
 /* An end of a flow: a slice or an instant. */
@@ -151,9 +151,9 @@ struct plumb_table_fact {
 
 struct plumb_table_drop {
     uint64_t ts_ns;
-    uint64_t count; /* 0: not told */
+    uint64_t count; /* 0: unknown */
     uint32_t track;
-    uint32_t name; /* of what was lost; 0: not told */
+    uint32_t name; /* of the lost spans or events; 0: unknown */
 };
 
 /* The limits of the file that a reader of the figures must know. */
@@ -163,7 +163,7 @@ struct plumb_table_faults {
     uint64_t other;         /* packets of kinds that plumb does not read */
     uint64_t lost_state;    /* events left out, because what they refer to was lost */
     uint64_t unknown_clock; /* events left out, because their clock is not related to the others */
-    uint64_t unknown_names; /* events whose name the file does not tell */
+    uint64_t unknown_names; /* events whose name is not in the file */
     uint64_t lone_ends;     /* of all tracks */
     uint64_t losses;        /* places where the writer says that packets were lost */
     uint64_t moved; /* slices that overlapped others of their track: moved to an extra one */
@@ -206,17 +206,18 @@ static inline uint64_t plumb_table_end_ns(const struct plumb_table *t, uint32_t 
 }
 /* The slice after the last one that runs inside `slice`. */
 uint32_t plumb_table_after(const struct plumb_table *t, uint32_t slice);
-/* The index of slice `slice`'s arg in slice_args, or PLUMB_TABLE_NONE; `key` is a string's number,
- * which plumb_strings_find() tells. The last one wins. */
+/* Returns the index of slice `slice`'s arg in slice_args, or PLUMB_TABLE_NONE. `key` is the number
+ * of a string, from plumb_strings_find(). Of several such args the last one counts. */
 uint32_t plumb_table_arg(const struct plumb_table *t, uint32_t slice, uint32_t key);
 /* The name of a category: plumb's categories are phases, and "inference" is not shown. */
 const char *plumb_table_phase(const struct plumb_table *t, uint32_t category);
 /* The fact, or NULL. */
 const struct plumb_table_fact *plumb_table_fact(const struct plumb_table *t, const char *key);
-/* Which process of a distributed job recorded it, as plumb or PyTorch's profiler tells it. */
+/* The process of a distributed job that recorded the trace, from the facts of plumb or of PyTorch's
+ * profiler. */
 struct plumb_table_rank {
-    int32_t rank, world_size; /* -1: not told */
-    const char *backend;      /* of the communication: "nccl"; NULL: not told */
+    int32_t rank, world_size; /* -1: unknown */
+    const char *backend;      /* of the communication: "nccl"; NULL: unknown */
 };
 struct plumb_table_rank plumb_table_rank(const struct plumb_table *t);
 /* Appends the value of an arg or a fact as text: numbers in full, pointers as 0x1f. */
@@ -225,7 +226,7 @@ void plumb_table_put_value(struct plumb_buf *out, const struct plumb_table *t,
 /* Returns the track that groups a device's queue, or what belongs to a queue: its parent, unless
  * that is a process or a thread. PLUMB_TABLE_NONE: no such track. */
 uint32_t plumb_table_group(const struct plumb_table *t, uint32_t track);
-/* Appends the track's name, or what stands for one: "thread 17", "process 4", "track 5". A trace of
+/* Appends the track's name, or a substitute: "thread 17", "process 4", "track 5". A trace of
  * plumb's has the same queues for each of its devices, so a queue's name follows the device's:
  * "cuda:1: stream 7". */
 void plumb_table_put_track(struct plumb_buf *out, const struct plumb_table *t, uint32_t track);
@@ -236,8 +237,8 @@ void plumb_table_put_track(struct plumb_buf *out, const struct plumb_table *t, u
 int plumb_table_init(struct plumb_table *t, plumb_error *err);
 void plumb_table_fini(struct plumb_table *t);
 
-/* The number of a text. The functions below remember that memory or numbers (2^32 - 2 events, 2^29
- * tracks and as many texts) ran out, and plumb_table_finish() tells. */
+/* Returns the number of a text. If memory or numbers run out (2^32 - 2 events, 2^29 tracks and as
+ * many texts), the functions below remember it, and plumb_table_finish() fails. */
 uint32_t plumb_table_string(struct plumb_table *t, const void *text, size_t n);
 /* Returns the track with this number of the file; adds it when the number is met for the first
  * time. The pointer to its row lives until the next one is added. PLUMB_TABLE_NONE when out of
@@ -261,7 +262,7 @@ uint32_t plumb_table_instant(struct plumb_table *t, uint32_t track, int64_t ns, 
 void plumb_table_counter_i64(struct plumb_table *t, uint32_t track, int64_t ns, int64_t value);
 void plumb_table_counter_f64(struct plumb_table *t, uint32_t track, int64_t ns, double value);
 
-/* Of an event; those of a slice's begin and of its end are the slice's. */
+/* Adds an arg of an event; args of a slice's begin and of its end are the slice's. */
 void plumb_table_add_arg(struct plumb_table *t, uint32_t event, uint32_t key,
                          enum plumb_table_type type, union plumb_table_number value);
 /* A place where a flow begins or ends, which is not an event itself. It stands for the slice that

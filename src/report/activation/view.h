@@ -17,7 +17,7 @@ struct plumb_activations_view {
 };
 
 /* Appends the view, without a newline at its end. PLUMB_ERR_ARG: no such format, or a bad
- * expression; PLUMB_ERR_NOT_FOUND: no module is called so. */
+ * expression; PLUMB_ERR_NOT_FOUND: no module has that name. */
 int plumb_activations_render(struct plumb_buf *out, const struct plumb_activations *t,
                              const struct plumb_activations_view *view, plumb_error *err);
 

@@ -210,8 +210,8 @@ static void put_value(struct plumb_buf *out, const char *value)
     plumb_buf_str(out, value ? "'" : "");
 }
 
-/* Variables of `a` that differ in `b`; `swapped`: those that `b` lacks, told the other way round.
- */
+/* Variables of `a` that differ in `b`. `swapped`: only those that `b` lacks, with the sides
+ * exchanged. */
 static void put_variables(const struct plumb_compare_run *a, const struct plumb_compare_run *b,
                           bool swapped, struct plumb_buf *out)
 {

@@ -26,7 +26,7 @@ struct plumb_compare_sheet {
     size_t lines; /* those there are */
     const struct plumb_unit *unit[PLUMB_COMPARE_UNITS];
     struct plumb_arena arena;         /* of what follows */
-    struct plumb_compare_fold *folds; /* shown lines that stand for several, by fold.c */
+    struct plumb_compare_fold *folds; /* shown lines of several nodes each, by fold.c */
     size_t fold_count;
     bool pipelines; /* nodes are of more than one */
 };
@@ -92,7 +92,7 @@ void plumb_compare_cell_put(struct plumb_buf *out, const struct plumb_compare_sh
                             const struct plumb_compare_line *line);
 /* Chooses s->unit for the sums and the nodes that are shown. PLUMB_ERR_MEMORY. */
 int plumb_compare_choose_units(struct plumb_compare_sheet *s, plumb_error *err);
-/* Of the times of nodes in this column; NULL: it has no times. */
+/* The unit of the times of nodes in this column; NULL: it has no times. */
 const struct plumb_unit *plumb_compare_unit(const struct plumb_compare_sheet *s,
                                             const struct plumb_compare_column *column);
 /* The value in full precision, for JSON and CSV; NaN: none. */
@@ -103,7 +103,7 @@ bool plumb_compare_is_bytes(enum plumb_compare_kind kind);
 const char *plumb_compare_kind_name(enum plumb_compare_kind kind);
 const char *plumb_verdict_name(enum plumb_verdict verdict);
 const char *plumb_figure_name(uint32_t figure); /* "mean", ... */
-/* "Wall clock (ms)", "Peak reserved, cuda:0 pool (MiB)": what stands for the name of a sum. */
+/* Appends the name of a sum: "Wall clock (ms)", "Peak reserved, cuda:0 pool (MiB)". */
 void plumb_compare_put_sum(struct plumb_buf *out, const struct plumb_compare_sheet *s,
                            const struct plumb_compare_line *line);
 /* "4 worse, 1 better, 12 unmarked": sums and nodes together. */

@@ -21,7 +21,7 @@ static void put_escaped(struct plumb_buf *out, const char *module)
     for (const char *p = module; *p; p++) {
         if (strchr(".[]()*+?{}|^$\\", *p))
             plumb_buf_char(out, '\\');
-        /* A filter has no notation for a control character; any one stands for it. */
+        /* A filter has no notation for a control character; '.' matches any. */
         bool control = (unsigned char)*p < 0x20 || *p == 0x7f;
         plumb_buf_char(out, control ? '.' : *p);
     }
@@ -109,8 +109,8 @@ static bool inputs_are_known(const struct plumb_diverge_culprit *c)
     return c->inputs == PLUMB_INPUTS_RECORDED || c->inputs == PLUMB_INPUTS_BY_HASH;
 }
 
-/* Adds the modules that this side alone recorded between two records, up to the bound of `modules`.
- */
+/* Adds the modules that this side alone recorded between two records, up to the bound of
+ * `modules`. */
 static void add_alone(struct modules *m, const struct plumb_diverge_sheet *s, int side,
                       uint32_t from, uint32_t to)
 {
@@ -167,8 +167,8 @@ static bool is_of_python(const struct plumb_diverge_sheet *s, int side)
     return s->d->sides[side].t->format == PLUMB_ACT_FORMAT_FASTVIDEO;
 }
 
-/* FastVideo's own recorder has no hashes; plumb's hooks have them, and always write element types.
- */
+/* FastVideo's own recorder has no hashes; plumb's hooks have them, and always write element
+ * types. */
 static bool knows_hashes(const struct plumb_diverge_sheet *s, int side)
 {
     return !is_of_python(s, side) || s->d->sides[side].t->dtype != NULL;
@@ -182,8 +182,8 @@ static bool has_hash(const struct plumb_diverge_sheet *s, int side)
            plumb_activations_has(s->d->sides[side].t, record, PLUMB_ACT_HASH);
 }
 
-/* Whether a side holds only the modules that are proposed: recorded again, it would say the same.
- */
+/* Whether a side holds only the modules that are proposed: recorded again, it would say the
+ * same. */
 static bool is_narrow(const struct plumb_diverge_sheet *s, int side)
 {
     const struct plumb_diverge_side *x = &s->d->sides[side];

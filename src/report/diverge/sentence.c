@@ -163,7 +163,8 @@ static void put_birth(struct plumb_buf *out, const struct plumb_diverge_sheet *s
                          plumb_activations_elements(tb, tb->shape[b]));
 }
 
-/* The figure that people know is told where it is beyond tolerance as well. */
+/* The figure that the sentence names: the mean magnitude, which people know, if it is beyond
+ * tolerance as well; otherwise the one that decided. */
 static enum plumb_activation_field field_to_tell(const struct plumb_diverge_sheet *s, uint32_t a)
 {
     const struct plumb_diverge_cell *cell = &s->d->cells[a];
@@ -255,7 +256,7 @@ static void put_tolerances(struct plumb_buf *out, double excess)
     plumb_buf_printf(out, "%s tolerances", number);
 }
 
-/* Six digits, or as many as tell both apart. */
+/* Six digits, or as many as it takes for the two to differ. */
 static void put_two(struct plumb_buf *out, double x, double y)
 {
     struct plumb_buf a = {0};

@@ -14,7 +14,7 @@ struct plumb_diverge_sheet {
     const char *const *labels; /* of A and B, as the user called them */
     uint32_t *rows;            /* records of A that the table shows */
     size_t row_count, rows_hidden;
-    size_t top; /* rows of a table, unless all are asked for */
+    size_t top; /* rows of a table, unless the options want all */
     bool calls; /* some record is not of call 0 */
     bool names; /* some partners have other names */
 };

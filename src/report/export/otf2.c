@@ -324,7 +324,7 @@ static OTF2_StringRef define_track(struct definitions *d, uint32_t track)
     return ref;
 }
 
-/* The track that a track's group is called by: its process, its device; NO_GROUP: neither. */
+/* The track whose name the group of a track has: its process, its device; NO_GROUP: neither. */
 static uint32_t group_track(const struct otf2 *o, uint32_t track)
 {
     uint32_t process = o->t->tracks[track].process;

@@ -12,7 +12,7 @@ struct plumb_export_pool {
     uint32_t reserved; /* track, or PLUMB_TABLE_NONE */
 };
 
-/* Whether the counter `track` tells what is allocated from a pool. */
+/* Whether the counter `track` holds the allocated bytes of a pool. */
 bool plumb_export_pool(const struct plumb_table *t, uint32_t track, struct plumb_export_pool *out);
 
 #endif

@@ -18,7 +18,7 @@ enum { COPIED_MAX = 120, NAME_MAX_BYTES = 128 };
 struct meaning {
     bool off;          /* it switched nothing on: there is nothing to set */
     const char *aside; /* what is surprising about that; NULL: nothing */
-    bool doubtful;     /* whoever set it may have meant the opposite */
+    bool doubtful;     /* the user may have meant the opposite */
 };
 
 static bool is_word(const char *value, const char *const *words)

@@ -99,8 +99,8 @@ int plumb_predecessors_explain(struct plumb_buf *out, const struct plumb_predece
 uint32_t plumb_predecessor_judge(struct plumb_buf *meaning, struct plumb_buf *cure,
                                  const struct plumb_predecessor *p, const char *name,
                                  const char *value, char *const *environment);
-/* The same with what the variable is for, as a check whose name is the system, for the `i`-th of
- * their variables in `environment`, in the order of the table: 1, or 0 beyond the last. */
+/* The same with the purpose of the variable, as a check whose name is the system. `i` counts their
+ * variables in `environment`, in the order of the table. Returns 1, or 0 beyond the last. */
 int plumb_predecessors_advise(plumb_check *out, const struct plumb_predecessors *t, size_t i,
                               char *const *environment);
 

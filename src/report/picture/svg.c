@@ -1,8 +1,8 @@
 /* svg.c: see svg.h.
  *
- * The width of a label is not known here: the viewer has the font. So each character is given more
- * than the widest of the usual monospaced fonts takes, and all that is not ASCII a whole em or
- * more, for which a viewer falls back to another font. */
+ * The width of a label is not known here: the viewer has the font. So each ASCII character is given
+ * more than the widest of the usual monospaced fonts takes. Any other gets a whole em or more,
+ * because a viewer takes it from another font. */
 #include "report/picture/svg.h"
 
 #include <math.h>

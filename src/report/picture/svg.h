@@ -41,7 +41,7 @@ enum plumb_svg_palette {
 };
 /* The text on every colour of the palettes; its contrast is at least 6 to 1. */
 #define PLUMB_SVG_INK "#1b1b1b"
-#define PLUMB_SVG_GREY "#dddddd" /* of what stands for several */
+#define PLUMB_SVG_GREY "#dddddd" /* of a box for several places */
 
 /* 0xRRGGBB: always the same for a name. */
 uint32_t plumb_svg_colour(const char *name, enum plumb_svg_palette palette);

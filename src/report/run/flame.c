@@ -16,7 +16,7 @@
 
 enum { KINDS = 3 };
 
-/* A place while it is laid out. */
+/* A place during the layout. */
 struct spot {
     uint32_t above;   /* the place it is drawn below; NONE: outermost */
     uint32_t below;   /* where an outermost place that ran apart hangs in the tree, or NONE */
@@ -34,7 +34,7 @@ struct spot {
     double hidden_width_ns;
 };
 
-struct side { /* a section while it is laid out */
+struct side { /* a section during the layout */
     double width_ns, next_ns, hidden_ns, hidden_width_ns;
     size_t hidden, boxes, next_box;
     uint32_t levels;
@@ -328,8 +328,8 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
-/* Places all boxes: each place pushes its younger siblings to the right. Hidden places come last.
- */
+/* Places all boxes: each place pushes its younger siblings to the right. Hidden places come
+ * last. */
 static void place_boxes(struct layout *l)
 {
     for (size_t i = 0; i < l->n; i++) {

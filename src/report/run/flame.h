@@ -8,14 +8,12 @@
  *
  * A section must not show two places side by side that ran at the same time. So two kinds of places
  * have sections of their own, in which widths do not add up to anything: async spans, and places
- * whose runs did not happen inside the runs of the place they hang below (APART). The report does
- * not say which those are, but it says how much of a parent its children cover (total less self),
- * and children that do not fit into that ran elsewhere: on a thread that adopted the parent's
- * context.
+ * whose runs were not inside the runs of the place above them (APART). The report does not say
+ * which those are, but it says how much of a parent its children cover (total less self). Children
+ * that do not fit into that ran elsewhere: on a thread that adopted the parent's context.
  *
- * Only where the parent itself lost samples (skipped, failed) its children may stick out although
- * they ran inside; as long as they do so by a quarter at most they are drawn narrower, and marked.
- * / */
+ * If the parent itself lost samples (skipped, failed), its children may be wider although they ran
+ * inside. Up to a quarter more they are drawn narrower, and marked. */
 #ifndef PLUMB_REPORT_RUN_FLAME_H
 #define PLUMB_REPORT_RUN_FLAME_H
 
@@ -37,10 +35,10 @@ struct plumb_flame_section {
 };
 
 struct plumb_flame_box {
-    const struct plumb_timing_tree *place; /* NULL: stands for `merged` places */
+    const struct plumb_timing_tree *place; /* NULL: a box for `merged` places */
     const struct plumb_timing_node *node;  /* of `place` */
     double begin_ns, width_ns;             /* as drawn; from the left edge of the section */
-    double total_ns;                       /* what it stands for */
+    double total_ns;                       /* of all its places */
     uint32_t level;                        /* 0: outermost */
     const struct plumb_timing_node *root;  /* of the outermost place around it; NULL: none */
     double root_ns;                        /* that one's total */

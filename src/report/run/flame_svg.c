@@ -417,7 +417,7 @@ static void put_body(struct picture *p)
 
 void plumb_render_flame_svg(const struct plumb_render_input *in, struct plumb_buf *out)
 {
-    struct plumb_buf body = {0}; /* the head states the height, which the body tells */
+    struct plumb_buf body = {0}; /* the head states the height, which the body decides */
     struct picture p = {.in = in, .out = &body, .min_px = in->options->min_width_px};
     if (!(p.min_px > 0))
         p.min_px = MIN_WIDTH_PX;

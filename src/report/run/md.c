@@ -82,7 +82,7 @@ static void render_group(struct plumb_buf *out, const struct plumb_summary *s, s
     plumb_put_averages(out, s, begin, end);
 }
 
-/* In ms as ever, unless that would lose digits. */
+/* In ms, unless that would lose digits. */
 static void put_time(struct plumb_buf *out, uint64_t total_ns)
 {
     double ns = (double)total_ns;

@@ -1,6 +1,6 @@
-/* memory_svg.c: memory over time as a picture: a panel for the host and one for each device, a line
- * for the resident set and for what each pool has allocated and reserved, the runs of stages above
- * and as shades, checkpoints and peaks as marks with hover texts.
+/* memory_svg.c: memory over time as a picture: a panel for the host and one for each device. A line
+ * is the resident set, or a pool's allocated or reserved bytes. Runs of stages are drawn above and
+ * as shades, checkpoints and peaks as marks with hover texts.
  *
  * Samples are steps: between two of them nothing is known. Points of one pixel column are drawn as
  * one stroke from the lowest to the highest, so that the size of the picture is bounded and no peak
@@ -486,7 +486,7 @@ static void put_body(struct plumb_memory_picture *p)
 
 void plumb_render_memory_svg(const struct plumb_render_input *in, struct plumb_buf *out)
 {
-    struct plumb_buf body = {0}; /* the head states the height, which the body tells */
+    struct plumb_buf body = {0}; /* the head states the height, which the body decides */
     struct plumb_memory_picture p = {
         .t = in->timing, .options = in->options, .out = &body, .request = in->request};
     if (plumb_stage_rows_init(&p.rows, p.t, &in->options->summary, p.request, NULL) < 0) {

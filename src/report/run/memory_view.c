@@ -74,7 +74,7 @@ size_t plumb_memory_shown(const struct plumb_render_input *in, size_t n)
     return top > 0 && top < n ? top : n;
 }
 
-/* Whether a checkpoint belongs to the request that is asked for, if one is. */
+/* Whether a checkpoint belongs to the chosen request, if one is chosen. */
 static bool is_chosen(const struct plumb_page *p, const struct plumb_timing_checkpoint *c)
 {
     return p->in->request == PLUMB_TIMING_NONE || p->in->request == c->request;
@@ -278,7 +278,7 @@ static void add_owner(struct plumb_grid *g, const struct plumb_timing_pool *pool
 }
 
 /* Appends the owners of one pool, those that held most at its peak first, of malloc those that
- * allocated most; tells how many are left out. */
+ * allocated most. Returns how many are left out. */
 static size_t add_owners(struct plumb_page *p, struct plumb_grid *g,
                          const struct plumb_timing_pool *pool)
 {
@@ -425,8 +425,8 @@ static void put_mib(struct plumb_page *p, double bytes)
     plumb_buf_str(p->out, " MiB");
 }
 
-/* Of the section that timing.json analyses too: the request asked for, else the last one, else the
- * whole run. */
+/* The analysis of the section that timing.json analyses too: the chosen request, otherwise the last
+ * one, otherwise the whole run. */
 static void put_analysis(struct plumb_page *p)
 {
     struct plumb_timing_analysis a;

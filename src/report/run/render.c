@@ -75,7 +75,7 @@ static int find_renderer(const struct plumb_renderer **out, const char *format, 
     return PLUMB_ERR_ARG;
 }
 
-/* The index of the request that is asked for; of several with one ID the newest. */
+/* The index of the request with this ID; of several the newest. */
 static int find_request(uint32_t *out, const struct plumb_timing *t, const char *id,
                         plumb_error *err)
 {

@@ -1,5 +1,5 @@
-/* render.h: a timing report in the format that was asked for. Each format is one `const` struct in
- * one array (render.c); a new one is a new file and one line. Any thread. */
+/* render.h: a timing report in the format that the caller asks for. Each format is one `const`
+ * struct in one array (render.c); a new one is a new file and one line. Any thread. */
 #ifndef PLUMB_REPORT_RUN_RENDER_H
 #define PLUMB_REPORT_RUN_RENDER_H
 
@@ -29,9 +29,9 @@ struct plumb_render_options {
 struct plumb_render_input {
     const struct plumb_timing *timing;
     const struct plumb_summary *summary;
-    const struct plumb_tree_view *tree; /* empty unless asked for */
+    const struct plumb_tree_view *tree; /* empty unless the options want it */
     const struct plumb_render_options *options;
-    uint32_t request;                 /* index of the request asked for, or PLUMB_TIMING_NONE */
+    uint32_t request;                 /* index of the chosen request, or PLUMB_TIMING_NONE */
     const struct plumb_timing *whole; /* the run as it is, where numbers of nodes are meant */
     const struct plumb_fold *fold; /* `timing`, `summary` and `tree` are of it; NULL: of the run */
 };
@@ -84,8 +84,8 @@ void plumb_put_run(struct plumb_buf *out, const struct plumb_timing *t,
     "plumb_mem_alloc()."
 
 /* Appends the limits of the figures: recovered or still recording (`live`), open spans, drops,
- * failures, notes of the run. Lines that each end in a newline; appends nothing if there are none.
- */
+ * failures, notes of the run. Lines that each end in a newline; appends nothing if there are
+ * none. */
 void plumb_remarks_write(const struct plumb_timing *t, bool live, struct plumb_buf *out);
 
 #endif

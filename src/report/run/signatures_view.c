@@ -322,8 +322,8 @@ static void put_stage(struct plumb_page *p, const struct plumb_signature_stage *
 
 typedef void stage_fn(struct plumb_page *p, const struct plumb_signature_stage *stage, void *arg);
 
-/* Calls `fn` for the stages that are asked for: of one request, or of all calls. Returns how many
- * calls of the request had signatures that were one too many. */
+/* Calls `fn` for the chosen stages: of one request, or of all calls. Returns how many calls of the
+ * request had signatures beyond the bound. */
 static uint64_t each_stage(struct plumb_page *p, const struct plumb_signature *s, stage_fn *fn,
                            void *arg)
 {

@@ -73,7 +73,7 @@ static void choose(bool *kept, const struct plumb_timing *t, const struct plumb_
     }
 }
 
-/* Children stand after their parents, so one pass from the end tells every ancestor. */
+/* Children come after their parents, so one pass from the end reaches every ancestor. */
 double plumb_tree_keep(bool *kept, const struct plumb_timing *t,
                        const struct plumb_summary_options *o, size_t *deeper)
 {
@@ -168,8 +168,8 @@ static void emit(struct plumb_tree_view *view, const struct walk *w, uint32_t in
     };
 }
 
-/* The `top` largest of the siblings at stack[depth] are visited; tells how many are left out when
- * the limit is reached. */
+/* Visits the `top` largest of the siblings at stack[depth]; returns how many are left out when the
+ * limit is reached. */
 static size_t left_out(const struct walk *w, size_t at, size_t end, size_t visited)
 {
     size_t hidden = 0;

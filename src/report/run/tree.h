@@ -25,9 +25,9 @@ struct plumb_tree_view {
     enum plumb_unit_choice unit;
 };
 
-/* Places of the pipeline, phase and nodes of the options: a place of another phase stays when one
- * below it is chosen, and what runs inside a chosen node stays. Of siblings at most `top`, of
- * levels at most `depth`. Points into `t`. Errors: PLUMB_ERR_MEMORY. */
+/* Chooses the places of the pipeline, phase and nodes of the options. A place of another phase
+ * stays when one below it is chosen, and so do the places inside a chosen node. At most `top`
+ * siblings, at most `depth` levels. Points into `t`. Errors: PLUMB_ERR_MEMORY. */
 int plumb_tree_init(struct plumb_tree_view *out, const struct plumb_timing *t,
                     const struct plumb_summary_options *o, plumb_error *err);
 void plumb_tree_fini(struct plumb_tree_view *view);

@@ -14,7 +14,7 @@ struct plumb_page {
     const struct plumb_render_input *in; /* for the caller alone; may be NULL */
     struct plumb_buf *out;
     bool md, explain;
-    struct plumb_buf explained; /* what the columns so far mean, if that is asked for */
+    struct plumb_buf explained; /* the meaning of the columns so far, if the page has it */
 };
 
 /* explain: the page ends with the meaning of the columns of its tables. */

@@ -25,7 +25,7 @@ struct plumb_trace_sight {
     uint64_t slowest_of; /* whole slices of that name */
     struct plumb_arena arena;
     struct plumb_symbols *symbols; /* of call stacks; NULL: none are known */
-    bool processes;                /* more than one: rows tell theirs */
+    bool processes;                /* more than one: rows name theirs */
 };
 
 /* One table of a view. `more`, where it is not NULL, gets how many rows are not shown. */

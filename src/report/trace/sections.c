@@ -44,7 +44,8 @@ const char *plumb_trace_args_text(const struct plumb_trace_sight *s, uint32_t sl
     return b.len || b.failed ? keep(s, &b) : NULL;
 }
 
-/* Of steps' rows: the number of a mark stands in a column of its own. */
+/* The name of a node in steps' rows, without the number of a mark, which has a column of its
+ * own. */
 static const char *stepped_name(const struct plumb_trace_sight *s, uint32_t name)
 {
     int64_t step;

@@ -177,7 +177,7 @@ static void put_md(struct plumb_buf *out, const struct plumb_trace_sight *s)
     put_page(out, s, true);
 }
 
-/* One table: the one with the most to tell. */
+/* CSV is one table: the one with the most figures. */
 static void put_csv(struct plumb_buf *out, const struct plumb_trace_sight *s)
 {
     static const char *const tables[KINDS] = {"nodes_by_thread", "nodes_by_thread", "gaps", "steps",
