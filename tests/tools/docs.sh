@@ -14,7 +14,7 @@ complain() {
 
 # blocks LANGUAGE FILE: each code block becomes block-N.LANGUAGE, with the line it stands on.
 blocks() {
-    awk -v language="$1" -v file="$2" -v here="$(basename "$2" .md)" '
+    awk -v language="$1" -v file="$2" -v here="$(basename "$(dirname "$2")")-$(basename "$2" .md)" '
         $0 == "```" language { n++; inside = 1; name = here "-" n "." language
             printf "#line %d \"%s\"\n", NR + 1, file > name; next }
         /^```/ { if (inside) close(name); inside = 0 }
@@ -26,8 +26,8 @@ compile() {
         complain "does not compile: $*"
 }
 
-for page in README.md docs/recording.md docs/memory.md docs/training.md docs/video.md docs/async.md \
-    docs/collectors.md docs/regions.md docs/activations.md; do
+for page in README.md docs/README.md docs/recording.md docs/memory.md docs/training.md docs/video.md \
+    docs/async.md docs/collectors.md docs/regions.md docs/activations.md; do
     blocks c "$src/$page"
     blocks cpp "$src/$page"
 done
