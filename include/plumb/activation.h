@@ -18,8 +18,9 @@
  *
  * Cost while off: one load and one branch; for plumb_activation_value() also the construction of
  * the value. Cost of a call for a module that PLUMB_ACTIVATIONS_LAYERS does not select: about 0.2
- * us. An invalid tensor leaves a record that says why. Any thread may call; a signal handler may
- * not. */
+ * us; of one that it selects, some 1.2 us in all threads and one pass over the values
+ * (docs/activations.md). An invalid tensor leaves a record that says why. Any thread may call; a
+ * signal handler may not. */
 #ifndef PLUMB_ACTIVATION_H
 #define PLUMB_ACTIVATION_H
 
@@ -31,14 +32,16 @@
 extern "C" {
 #endif
 
-/* Records the tensors in `value`. A tensor inside a list or a field appends its path to the label:
- * "out[0].hidden". Values that are not tensors are ignored. */
+/* Records the tensors in `value`, which is read before the call returns. A tensor inside a list or
+ * a field appends its path to the label: "out[0].hidden". Values that are not tensors are ignored.
+ * `node` 0: nothing is recorded. */
 static inline void plumb_activation_value(plumb_node node, const char *label, plumb_value value)
 {
     if (!plumb_activations_off_())
         plumb_activation_slow_(node, label, &value);
 }
-/* Records a tensor. NULL: nothing is recorded. */
+/* Records a tensor, which is read before the call returns. `tensor` NULL or `node` 0: nothing is
+ * recorded. */
 static inline void plumb_activation(plumb_node node, const char *label, const plumb_tensor *tensor)
 {
     /* No value is made where nothing is recorded. */
@@ -62,8 +65,29 @@ static inline void plumb_activation_array_(plumb_node node, const char *label, u
     if (!plumb_activations_off_())
         plumb_activation_array_slow_(node, label, code, bits, data, shape, rank);
 }
-/* void NAME(plumb_node node, const char *label, const TYPE *data, const int64_t *shape, int32_t
- * rank) records an array of elements of TYPE: DLDataTypeCode `code` with `bits` bits. */
+/* Records an array of double, float, float16, bfloat16, int8, uint8, int32 or int64.
+ *   node   the module; 0: nothing is recorded
+ *   label  as above
+ *   data   [shape[0]][shape[1]]...; NULL is recorded as an invalid tensor, unless a size is 0
+ *   shape  [rank] sizes in elements, each 0 or more */
+static inline void plumb_activation_f64(plumb_node node, const char *label, const double *data,
+                                        const int64_t *shape, int32_t rank);
+static inline void plumb_activation_f32(plumb_node node, const char *label, const float *data,
+                                        const int64_t *shape, int32_t rank);
+static inline void plumb_activation_f16(plumb_node node, const char *label, const void *data,
+                                        const int64_t *shape, int32_t rank);
+static inline void plumb_activation_bf16(plumb_node node, const char *label, const void *data,
+                                         const int64_t *shape, int32_t rank);
+static inline void plumb_activation_i8(plumb_node node, const char *label, const int8_t *data,
+                                       const int64_t *shape, int32_t rank);
+static inline void plumb_activation_u8(plumb_node node, const char *label, const uint8_t *data,
+                                       const int64_t *shape, int32_t rank);
+static inline void plumb_activation_i32(plumb_node node, const char *label, const int32_t *data,
+                                        const int64_t *shape, int32_t rank);
+static inline void plumb_activation_i64(plumb_node node, const char *label, const int64_t *data,
+                                        const int64_t *shape, int32_t rank);
+
+/* Defines one of them: elements of DLDataTypeCode `code` with `bits` bits. */
 #define PLUMB_ACTIVATION_ARRAY_(name, type, code, bits)                                            \
     static inline void name(plumb_node node, const char *label, const type *data,                  \
                             const int64_t *shape, int32_t rank)                                    \
@@ -82,20 +106,24 @@ PLUMB_ACTIVATION_ARRAY_(plumb_activation_i64, int64_t, 0, 64)
 
 /* ---- Callbacks of the program ---------------------------------------------------------------- */
 
-/* A custom statistic. Called on the thread that records the tensor. Returns 0
- * if `out` is set; otherwise it may write the reason to `why` [size]. */
+/* Computes a custom statistic of `tensor`, a DLTensor whose values the host can read. Called on the
+ * thread that records it, by several at a time. Returns 0 if `out` is set; otherwise it may write
+ * the reason to `why` [size]. */
 typedef int (*plumb_activation_stat_fn)(double *out, const void *tensor, char *why, size_t size,
                                         void *arg);
-/* Receives every record as a line of JSON. Called on one of plumb's own threads. */
+/* Receives every record as a line of JSON of `bytes` bytes, which lives until the function returns.
+ * Called on one of plumb's own threads. */
 typedef void (*plumb_activation_sink_fn)(const char *line, size_t bytes, void *arg);
-/* Copies `bytes` from a device address to the host; returns 0 on success. */
+/* Copies `bytes` from an address of device `device_index` to the host; returns 0 on success. Called
+ * on the thread that records the tensor. */
 typedef int (*plumb_activation_copy_fn)(void *to, const void *from, size_t bytes,
                                         int32_t device_index, void *arg);
 
-/* Registers a statistic that PLUMB_ACTIVATIONS_STATS may name. If `fn` fails for a tensor, the
- * record's field for it contains the reason; other fields are not affected. PLUMB_ERR_ARG: the name
- * is in use, or contains anything but letters, digits and '_'; PLUMB_ERR_STATE: 32 are registered
- * already. */
+/* Registers a statistic that PLUMB_ACTIVATIONS_STATS may name, for the life of the process: `fn`
+ * and `arg` must stay. If `fn` fails for a tensor, the record's field for it contains the reason;
+ * other fields are not affected. Errors: PLUMB_ERR_ARG: `fn` is NULL, or the name is in use, has 64
+ * bytes or more, or contains anything but letters, digits and '_'; PLUMB_ERR_STATE: 32 are
+ * registered already; PLUMB_ERR_MEMORY. */
 static inline int plumb_activation_stat(const char *name, plumb_activation_stat_fn fn, void *arg,
                                         plumb_error *err)
 {
@@ -103,8 +131,9 @@ static inline int plumb_activation_stat(const char *name, plumb_activation_stat_
     return PLUMB_KNOWS_(api, activation_stat) ? api->activation_stat(name, fn, arg, err)
                                               : PLUMB_ERR_ABSENT;
 }
-/* Also passes every record to `fn`, which must not record activations itself. NULL removes all such
- * functions and waits for calls in flight. At most 8 (PLUMB_ERR_STATE). */
+/* Passes every record to `fn` too, which must not record activations itself. `fn` and `arg` must
+ * stay until a call with NULL, which removes all such functions and waits for calls in flight.
+ * Errors: PLUMB_ERR_STATE: there are 8 already. */
 static inline int plumb_activation_sink(plumb_activation_sink_fn fn, void *arg, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
@@ -112,7 +141,8 @@ static inline int plumb_activation_sink(plumb_activation_sink_fn fn, void *arg, 
                                               : PLUMB_ERR_ABSENT;
 }
 /* Sets the function that copies tensors from devices of this type (DLDeviceType) to the host; NULL
- * removes it. */
+ * removes it. `fn` and `arg` must stay until they are replaced and no record is being made. Errors:
+ * PLUMB_ERR_STATE: there are functions for 16 types already. */
 static inline int plumb_activation_copy(int32_t device_type, plumb_activation_copy_fn fn, void *arg,
                                         plumb_error *err)
 {

@@ -12,7 +12,8 @@
  * belongs to the name of a stage and is evaluated when the stage records that input or output
  * (signature.h). If the stage ends without recording it, the check has failed, unless it is
  * optional. Checks of values read the tensor while the stage's clock runs; if the host cannot read
- * it, the check has failed. */
+ * it, the check has failed. What a check costs is what plumb_stage_input() costs; those of values
+ * read the tensor once, at memory speed. */
 #ifndef PLUMB_CHECK_H
 #define PLUMB_CHECK_H
 
@@ -33,11 +34,11 @@ struct plumb_rule {
     uint32_t range;    /* 1: every value within [min, max]; NaN fails */
     uint32_t optional; /* 1: a run may omit it */
     uint32_t reserved;
-    double min, max;
+    double min, max; /* of `range`, in units of the value */
     /* Returns 0 if the value passes; otherwise it may write the reason to `why` [size]. Called on
-     * the stage's thread. */
+     * the stage's thread, while its clock runs. Must live until the process ends. */
     int (*fn)(const plumb_value *value, void *arg, char *why, size_t size);
-    void *arg;
+    void *arg; /* of fn; must live as long */
 };
 
 /* Returns a rule that checks nothing. */
@@ -52,9 +53,13 @@ static inline plumb_rule plumb_rule_default(void)
 }
 
 /* Checks `name` ("latents", "cond.text"; every element if it is a list) in every later run of
- * `stage`. A second call with the same name replaces the check. `part`: PLUMB_STAGE_INPUT or
- * PLUMB_STAGE_OUTPUT. At most 64 for each stage. Errors: PLUMB_ERR_ARG (`shape` or `dtype` is
- * invalid), PLUMB_ERR_MEMORY. */
+ * `stage`. A second call with the same name replaces the check.
+ *   part     PLUMB_STAGE_INPUT or PLUMB_STAGE_OUTPUT
+ *   rule     copied with its texts; `fn` and `arg` are not
+ *   threads  any; runs that are open may or may not be checked. Microseconds: a lock
+ *   errors   PLUMB_ERR_ARG: `stage`, `name` or `rule` is NULL, `rule` has no size, `shape` has more
+ *            than 16 sizes or `dtype` more than 8 names, one of these is invalid, or [min, max] is
+ *            empty. PLUMB_ERR_MEMORY: the stage has 64 checks, or 4096 were made in the process */
 static inline int plumb_stage_check(const char *stage, uint32_t part, const char *name,
                                     const plumb_rule *rule, plumb_error *err)
 {
@@ -63,8 +68,9 @@ static inline int plumb_stage_check(const char *stage, uint32_t part, const char
                                           : PLUMB_ERR_ABSENT;
 }
 /* Returns whether the open stage has passed all checks evaluated so far; inputs that it has not
- * recorded yet count as missing. PLUMB_ERR_CHECK under PLUMB_VERIFY=fail if a check failed; `err`
- * names it. Otherwise PLUMB_OK, also when nothing is being recorded. */
+ * recorded yet count as missing. Call it on the stage's thread. PLUMB_ERR_CHECK under
+ * PLUMB_VERIFY=fail if a check failed; `err` names it. Otherwise PLUMB_OK, also without a
+ * recording, a runtime or a stage. O(checks of the stage). */
 static inline int plumb_stage_verify(plumb_span stage, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_for_(stage.id);

@@ -29,7 +29,9 @@
  *   - After a fork, `start` may be called in the child with no `stop` before it: the collector's
  *     threads are gone there. A collector with threads compares getpid().
  *
- * As with plumb.h, the header alone is enough, and every call does nothing without a runtime. */
+ * As with plumb.h, the header alone is enough, and every call does nothing without a runtime; its
+ * rules hold here too, those on statuses included. Any thread may call; a signal handler may
+ * not. */
 #ifndef PLUMB_COLLECTOR_H
 #define PLUMB_COLLECTOR_H
 
@@ -54,7 +56,7 @@ struct plumb_collector_ops {
     /* Called when the run ends: emits the remaining events. No event may follow after it
      * returns. */
     int (*stop)(void *arg, plumb_error *err);
-    void (*destroy)(void *arg); /* NULL: nothing to free */
+    void (*destroy)(void *arg); /* called by plumb_collector_unregister(); NULL: nothing to free */
     const void *offer;          /* functions for the program: plumb_collector_offer() */
 };
 
@@ -67,8 +69,8 @@ enum plumb_lane_flags {
     PLUMB_LANE_LAUNCH_ONLY = 1 /* the device reports no times: only launches are seen */
 };
 struct plumb_lane_options {
-    size_t size; /* sizeof(plumb_lane_options) */
-    const char *name;
+    size_t size;        /* sizeof(plumb_lane_options) */
+    const char *name;   /* of the row in a trace */
     const char *device; /* "cuda:0"; NULL: none */
     plumb_lane parent;  /* all-zero: none */
     uint32_t kind;      /* enum plumb_lane_of */
@@ -80,7 +82,7 @@ struct plumb_lane_options {
 struct plumb_clock_options {
     size_t size; /* sizeof(plumb_clock_options) */
     const char *name;
-    double hz;         /* nominal rate, ticks a second */
+    double hz;         /* nominal rate, ticks a second: 1 to 1e15 */
     double drift_ppm;  /* maximum difference of the real rate from `hz`; 0: 200 */
     double wander_ppm; /* maximum change of the rate between two anchors; 0: 1 */
     /* Reads the clock, in ticks, to `out`. < 0: it cannot be read now. NULL: it cannot be read at
@@ -109,6 +111,7 @@ enum plumb_event_kind {
     PLUMB_EVENT_FLOW = 4,    /* `flow` passes through this lane at `begin` */
     PLUMB_EVENT_WAIT = 5     /* the calling thread waited for work of `origin` */
 };
+/* An attribute of an event, which a trace shows. */
 typedef struct plumb_event_arg {
     plumb_name key;
     uint32_t type; /* 1 i64, 2 f64, 3 a plumb_name in i64 */
@@ -122,12 +125,12 @@ struct plumb_event {
     uint32_t size; /* sizeof(plumb_event) */
     uint32_t kind; /* enum plumb_event_kind */
     plumb_name name;
-    uint32_t arg_count;
-    uint64_t begin, end; /* ticks of the clock */
-    uint64_t flow;
-    double value;
-    const plumb_origin *origin; /* NULL: unknown */
-    const plumb_event_arg *args;
+    uint32_t arg_count;          /* of `args` */
+    uint64_t begin, end;         /* ticks of the clock; `end` of spans and waits alone */
+    uint64_t flow;               /* of PLUMB_EVENT_FLOW */
+    double value;                /* of PLUMB_EVENT_COUNTER, in any unit */
+    const plumb_origin *origin;  /* NULL: unknown */
+    const plumb_event_arg *args; /* [arg_count]; NULL: none */
 };
 
 enum plumb_collector_state {
@@ -141,15 +144,15 @@ enum plumb_collector_state {
     PLUMB_COLLECTOR_ABANDONED = 7 /* a function of it has not returned */
 };
 struct plumb_collector_status {
-    size_t size;    /* sizeof(plumb_collector_status) */
-    uint32_t state; /* enum plumb_collector_state */
-    uint32_t lanes, clocks;
+    size_t size;            /* sizeof(plumb_collector_status) */
+    uint32_t state;         /* enum plumb_collector_state */
+    uint32_t lanes, clocks; /* that it has opened */
     uint32_t reserved;
     uint64_t emitted;       /* events accepted, in the open run or the last one */
     uint64_t dropped;       /* of these, events whose lane's queue was full */
     uint64_t refused_times; /* rejected: impossible times */
     uint64_t refused_late;  /* rejected: after its stop, or for another run */
-    char why[256];
+    char why[256];          /* it is absent, has failed or was abandoned; "": nothing is wrong */
 };
 
 static inline void plumb_collector_zero_(void *p, size_t n)
@@ -170,38 +173,47 @@ static inline plumb_collector_ops plumb_collector_ops_default(void)
     return ops;
 }
 
-/* Registers a collector; its name must be new among at most 32. It is started with the open run and
- * with each later run, unless PLUMB_COLLECT is set and names neither it nor "auto". `ops` and its
- * texts are copied. Returns NULL, and `err` says why: no runtime, a name in use, too many. */
+/* Registers a collector. It is started with the open run, before the call returns, and with each
+ * later run, unless PLUMB_COLLECT is set and names neither it nor "auto".
+ *   ops     copied with its texts; the functions, `offer` and `arg` must stay until
+ *           plumb_collector_unregister() succeeds
+ *   result  NULL after an error, which `err` states: PLUMB_ERR_ARG: `ops` has no size or no
+ *           `start`, its name does not consist of letters, digits, '_', '-' and '.', or the call
+ *           comes from `start` or `stop`; PLUMB_ERR_STATE: the name is in use; PLUMB_ERR_MEMORY:
+ *           there are 32. Without a runtime `err` is not touched
+ *   cost    the time that `start` takes; 3 s at most */
 static inline plumb_collector *plumb_collector_register(const plumb_collector_ops *ops, void *arg,
                                                         plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
     return PLUMB_KNOWS_(api, collector_register) ? api->collector_register(ops, arg, err) : NULL;
 }
-/* Stops the collector if it runs and calls its `destroy`. PLUMB_ERR_STATE: a function of it has not
- * returned; then `destroy` was not called, and its code and memory must stay. */
+/* Removes a collector: stops it if it runs, and calls its `destroy` on this thread; the handle is
+ * invalid then. Takes as long as its `stop`, 3 s at most. Errors: PLUMB_ERR_STATE: a function of it
+ * has not returned; then `destroy` was not called, and its code and memory must stay; or it is
+ * removed already. PLUMB_ERR_ARG: NULL, or called from `start` or `stop`. */
 static inline int plumb_collector_unregister(plumb_collector *collector, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
     return PLUMB_KNOWS_(api, collector_unregister) ? api->collector_unregister(collector, err)
                                                    : (int)PLUMB_ERR_ABSENT;
 }
-/* Returns the collector of that name, or NULL. */
+/* Returns the collector of that name, or NULL; it is valid until it is removed. O(collectors). */
 static inline plumb_collector *plumb_collector_find(const char *name)
 {
     const struct plumb_api *api = plumb_api_();
     return PLUMB_KNOWS_(api, collector_find) ? api->collector_find(name) : NULL;
 }
-/* Returns its ops.offer: functions for the program, in a struct that the collector defines; NULL:
- * none. */
+/* Returns the collector's ops.offer: functions for the program, in a struct that the collector
+ * defines. NULL: it has none, or `collector` is NULL. */
 static inline const void *plumb_collector_offer(plumb_collector *collector)
 {
     const struct plumb_api *api = plumb_api_();
     return PLUMB_KNOWS_(api, collector_offer) ? api->collector_offer(collector) : NULL;
 }
-/* Fills `out` with the state of the collector in the open run, or in the last one. Errors:
- * PLUMB_ERR_ARG, PLUMB_ERR_ABSENT; `out` is then all-zero but for its size. */
+/* Fills `out`, whose contents before do not matter, with the state of the collector in the open
+ * run, or in the last one. 0.1 us and O(lanes). Errors: PLUMB_ERR_ARG: the collector is NULL; `out`
+ * is all-zero but for its size then, as without a runtime. */
 static inline int plumb_collector_status_get(plumb_collector_status *out,
                                              plumb_collector *collector)
 {
@@ -232,9 +244,11 @@ static inline plumb_clock_options plumb_clock_options_default(void)
     o.hz = 1e9;
     return o;
 }
-/* Opens a lane or a clock in the open run, between the collector's start and its stop. Texts are
- * copied. PLUMB_ERR_STATE: called at another time; PLUMB_ERR_ARG; PLUMB_ERR_MEMORY: the mapping is
- * full, or there are 1024 lanes or 64 clocks already. */
+/* Opens a lane in the open run, between the begin of the collector's `start` and the end of its
+ * `stop`. `out` is valid until the run ends, and all-zero after an error. `options` and its texts
+ * are copied. Errors: PLUMB_ERR_STATE: called at another time; PLUMB_ERR_ARG: the collector or
+ * `options` is NULL, or the kind is not in enum plumb_lane_of; PLUMB_ERR_MEMORY: the mapping is
+ * full, or there are 1024 lanes already. */
 static inline int plumb_lane_open(plumb_lane *out, plumb_collector *collector,
                                   const plumb_lane_options *options, plumb_error *err)
 {
@@ -243,6 +257,9 @@ static inline int plumb_lane_open(plumb_lane *out, plumb_collector *collector,
     return PLUMB_KNOWS_(api, lane_open) ? api->lane_open(out, collector, options, err)
                                         : (int)PLUMB_ERR_ABSENT;
 }
+/* Opens a clock, and takes its first anchor where it has `now`. As plumb_lane_open(), and `now` and
+ * `arg` must stay until `stop` has returned. Takes 2 ms. Errors: PLUMB_ERR_ARG: `hz` is out of
+ * range too; PLUMB_ERR_MEMORY: there are 64 clocks already. */
 static inline int plumb_clock_open(plumb_clock *out, plumb_collector *collector,
                                    const plumb_clock_options *options, plumb_error *err)
 {
@@ -251,8 +268,9 @@ static inline int plumb_clock_open(plumb_clock *out, plumb_collector *collector,
     return PLUMB_KNOWS_(api, clock_open) ? api->clock_open(out, collector, options, err)
                                          : (int)PLUMB_ERR_ABSENT;
 }
-/* Takes an anchor now, on the calling thread. Call it when the clock has jumped, or at times when
- * reading it is cheap. */
+/* Takes an anchor now: reads the clock five times on the calling thread. Call it when the clock has
+ * jumped, or at times when reading it is cheap. Errors: PLUMB_ERR_ARG: no such clock of the run;
+ * PLUMB_ERR_STATE: not recording, or the clock cannot be read now. */
 static inline int plumb_clock_anchor(plumb_clock clock)
 {
     const struct plumb_api *api = plumb_api_();
@@ -272,7 +290,8 @@ static inline int plumb_clock_anchor_between(plumb_clock clock, uint64_t source,
                ? api->clock_anchor_between(clock, source, earliest, latest)
                : (int)PLUMB_ERR_ABSENT;
 }
-/* Returns a reading of the host's clock, which an all-zero plumb_clock stands for. */
+/* Returns a reading of the host's clock, in ticks, which an all-zero plumb_clock stands for; 0
+ * without a runtime. One clock read, 10 to 20 ns. */
 static inline uint64_t plumb_host_ticks(void)
 {
     const struct plumb_api *api = plumb_api_();
@@ -281,14 +300,15 @@ static inline uint64_t plumb_host_ticks(void)
 
 /* ---- Events ---------------------------------------------------------------------------------- */
 
-/* Interns a text for the life of the process; at most 65535 different ones, further ones become
- * "(other)". */
+/* Interns a text for the life of the process. Returns its number, to be kept rather than asked for
+ * again; 0 without a runtime. At most 65535 different ones, further ones become "(other)". NULL is
+ * "". 0.5 us: a lock. */
 static inline plumb_name plumb_name_get(const char *text)
 {
     const struct plumb_api *api = plumb_api_();
     return PLUMB_KNOWS_(api, name_get) ? api->name_get(text) : 0;
 }
-/* Returns an event of that kind (enum plumb_event_kind) with every other field 0. */
+/* Returns an event of that kind (enum plumb_event_kind) with every other field 0, that is, none. */
 static inline plumb_event plumb_event_default(uint32_t kind)
 {
     plumb_event e;
@@ -298,8 +318,8 @@ static inline plumb_event plumb_event_default(uint32_t kind)
     return e;
 }
 /* Captures the origin of work that this thread launches. `node` 0: the node of the innermost open
- * span. `lane`: the lane of the work. `out` is all-zero while nothing is recorded, which
- * plumb_emit() treats like NULL. */
+ * span. `lane`: the lane of the work. `out` is empty while nothing is recorded, which plumb_emit()
+ * treats like NULL; it is plain data, and may be dropped. 0.1 us: a lock. */
 static inline void plumb_origin_capture(plumb_origin *out, plumb_lane lane, plumb_node node)
 {
     const struct plumb_api *api = plumb_api_();
@@ -313,7 +333,7 @@ static inline void plumb_origin_capture(plumb_origin *out, plumb_lane lane, plum
  * waited. Everything is copied. PLUMB_ERR_STATE: not recording, or after the collector's stop;
  * PLUMB_ERR_ARG: no such lane, clock or kind, or impossible times (an end before its begin, a
  * second or more in the future, an hour before the clock's first anchor); PLUMB_ERR_MEMORY:
- * counted, but missing in the trace, whose queue was full. */
+ * counted, but missing in the trace, whose queue was full or could not be made. */
 static inline int plumb_emit(plumb_lane lane, plumb_clock clock, const plumb_event *event)
 {
     const struct plumb_api *api = plumb_api_();

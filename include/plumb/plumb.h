@@ -49,9 +49,13 @@
  *     plumb_trace_keep(). If it has interrupted plumb on its own thread, spans and counts are
  *     dropped and counted, and functions that take a lock return PLUMB_ERR_STATE or do nothing:
  *     call them again later. Other calls may allocate.
- *   - Without a runtime in the process (or with PLUMB_DISABLE) every call does nothing; functions
- *     with a status return PLUMB_ERR_ABSENT. A program built with PLUMB_DISABLE has no reference to
- *     plumb and, when optimised, none of its code. Arguments are evaluated all the same.
+ *   - Without a runtime in the process (or with PLUMB_DISABLE) every call does nothing. A program
+ *     built with PLUMB_DISABLE has no reference to plumb and, when optimised, none of its code.
+ *     Arguments are evaluated all the same.
+ *   - Two statuses are not repeated in each comment: PLUMB_ERR_ABSENT, without a runtime, and
+ *     PLUMB_ERR_STATE, in a signal handler that has interrupted plumb.
+ *   - An all-zero handle (plumb_span, plumb_node, ...) means "none". It is returned while nothing
+ *     is recorded, and accepted everywhere.
  *   - Strings passed in are copied before the call returns. NULL names count as "".
  *   - The result comes first (`out`) and is set on success only; `plumb_error *err` comes last and
  *     may be NULL.
@@ -133,70 +137,84 @@ extern "C" {
  * innermost first; ending an outer one first closes what is still open inside it as `unbalanced`
  * (counted, no sample). */
 
-/* Begins a span of the point's node, and returns its handle. Pass it to plumb_end(). */
+/* Begins a span of the point's node on the calling thread. Returns its handle, for plumb_end().
+ * `point` must live as long as its object (PLUMB_POINT). 23 ns with the end. */
 static inline plumb_span plumb_begin(struct plumb_point *point);
-/* Begins a span of a node whose name is made at run time. */
+/* Begins a span of a node of plumb_node_get(), whose name is made at run time. Returns its handle.
+ * 24 ns with the end. */
 static inline plumb_span plumb_begin_node(plumb_node node);
-/* Ends the span. */
+/* Ends the span: a sample, in nanoseconds of the host's clock. A handle that has ended, or is of an
+ * earlier run, ends nothing. */
 static inline void plumb_end(plumb_span span);
-/* Ends `span` and begins one of `point` on the same clock read. */
+/* Ends `span` and begins one of `point` on the same clock read. Returns the handle of the new one.
+ * 14 ns. */
 static inline plumb_span plumb_lap(plumb_span span, struct plumb_point *point);
 
-/* Marks an open span as failed: its end counts as a failure and leaves no sample. It must still be
- * ended. `why` may be NULL; the last one is kept with the node, up to 255 bytes. */
+/* Marks an open span of the calling thread as failed: its end counts as a failure and leaves no
+ * sample. It must still be ended. `why`: NULL, or the reason; the last one is kept with the node,
+ * up to 255 bytes. 0.3 us with a reason: a lock. */
 static inline void plumb_span_fail(plumb_span span, const char *why);
-/* Marks an open span as abandoned: its end leaves neither a sample nor a failure. It must still be
- * ended. */
+/* Marks an open span of the calling thread as abandoned: its end leaves neither a sample nor a
+ * failure. It must still be ended. */
 static inline void plumb_span_abandon(plumb_span span);
 
 /* Adds an attribute to an open span of the calling thread, kept with its records in the trace. Each
- * distinct key is interned for the life of the process: use few. Strings are cut at 255 bytes. */
+ * distinct key is interned for the life of the process: use few. Strings are cut at 255 bytes.
+ * 55 ns. */
 static inline void plumb_arg_i64(plumb_span span, const char *key, int64_t value);
 static inline void plumb_arg_f64(plumb_span span, const char *key, double value);
 static inline void plumb_arg_str(plumb_span span, const char *key, const char *value);
 
 /* ---- Nodes, samples, counters ---------------------------------------------------------------- */
 
-/* Returns the node called `name`, which the first call interns for the life of the process. Cost:
- * one hash of the name; no lock after the first call with it. Beyond PLUMB_MAX_NODES it returns the
- * node "(other)"; without a runtime 0, which every function accepts. */
+/* Returns the node called `name`, which the first call interns for the life of the process: keep it
+ * rather than ask again. Beyond PLUMB_MAX_NODES it returns the node "(other)", without a runtime 0.
+ * 20 ns: one hash of the name; only the first call with a name takes a lock. */
 static inline plumb_node plumb_node_get(const char *name);
 /* Records a sample that the program measured, in nanoseconds: as a span of `ns` without children.
  * It is not subtracted from the self time of the span around it. More than 2^58 - 1 (9 years) is
- * rejected and counted: usually a negative difference. */
+ * rejected and counted: usually a negative difference. 50 ns. */
 static inline void plumb_record_ns(plumb_node node, uint64_t ns);
-/* Records a sample as device time of the node, in nanoseconds. */
+/* Records a sample as device time of the node, in nanoseconds: the device columns of its row. Same
+ * bound and cost. */
 static inline void plumb_record_device_ns(plumb_node node, uint64_t ns);
 /* Adds `n`, which may be negative, to the counter `name` of the thread's pipeline; reports show its
- * total. Cost: a linear search through the counters and one atomic add, so use few names.
- * (plumb_gauge_set() of timeline.h sets a value instead.) */
+ * total. 14 ns: a linear search through the counters and one atomic add, so use few names. More
+ * than PLUMB_MAX_NODES are dropped and counted. (plumb_gauge_set() of timeline.h sets a value
+ * instead.) */
 static inline void plumb_counter_add(const char *name, int64_t n);
 
 /* ---- Async spans ------------------------------------------------------------------------------
  * Begun on one thread, ended on any thread; many may be open. They count for the phase and step of
- * their begin, and have no self time and no children. At most 65535 are open at once; further ones
- * are dropped and counted. */
+ * their begin, and have no self time and no children. At most 65536 are open at once; further ones
+ * are dropped and counted. 0.1 us from begin to end. */
 
-/* Begins an async span; end it with one of the next three, once. */
+/* Begins an async span of `node`. Returns its handle; end it with one of the next three, once. */
 static inline plumb_async plumb_async_begin(plumb_node node);
-/* Ends it: a sample. */
+/* Ends the async span: a sample. A handle that has ended, or is of an earlier run, ends nothing. */
 static inline void plumb_async_end(plumb_async span);
-/* Ends it as a failure, without a sample. `why` may be NULL. */
+/* Ends the async span as a failure, without a sample. `why`: as of plumb_span_fail(). */
 static inline void plumb_async_fail(plumb_async span, const char *why);
-/* Ends it without a sample or a failure. */
+/* Ends the async span without a sample or a failure. */
 static inline void plumb_async_abandon(plumb_async span);
 
 /* ---- Phases, steps, pipelines of a thread -------------------------------------------------------
- * They nest. Scopes may be ended in any order: ending an outer one ends the inner ones too. */
+ * They nest, at most 64 deep with contexts (context.h); deeper ones are counted and have no effect.
+ * Scopes may be ended in any order: ending an outer one ends the inner ones too. They last beyond a
+ * run, and cost the same while nothing is recorded. */
 
-/* Sets the phase of the calling thread: "inference" (the default), "train", "val", "test", or a
- * name that the program chooses. */
+/* Sets the phase of the calling thread: "inference" (the default, also of NULL and ""), "train",
+ * "val", "test", or a name that the program chooses. Beyond 255 names it is "(other)". Returns the
+ * scope, for plumb_scope_end(). 65 ns with the end. */
 static inline plumb_scope plumb_phase_begin(const char *name);
-/* Sets the step of the calling thread: the index of the current iteration. */
+/* Sets the step of the calling thread: the index of the current iteration, 0 or more; a negative
+ * one leaves it as it is. Returns the scope. 65 ns with the end, 20 ns a turn of PLUMB_STEPS. */
 static inline plumb_scope plumb_step_begin(int64_t step);
-/* Makes the calling thread record into `pipeline` (pipeline.h); NULL: the default one. */
+/* Makes the calling thread record into `pipeline` (pipeline.h); NULL: the default one. Returns the
+ * scope. 1 us with the end: a lock at both. */
 static inline plumb_scope plumb_pipeline_begin(plumb_pipeline *pipeline);
-/* Restores what the scope replaced, on the same thread. */
+/* Restores what the scope replaced, on the thread that began it. One that has ended restores
+ * nothing. */
 static inline void plumb_scope_end(plumb_scope scope);
 
 #include <plumb/detail/recording.h>

@@ -29,9 +29,14 @@
  *   - Zero or more is success, less is an enum plumb_status; outputs are set only on success.
  *   - Nothing prints, exits or aborts on input. No state is kept between calls.
  *   - Any thread may call anything; one object belongs to one thread at a time.
- *   - The caller owns texts returned through `char **` and frees them with plumb_read_free().
- *     Texts inside structs belong to the object they were read from.
+ *   - The caller owns what _open() returns until _close(), which frees it and takes NULL. Texts
+ *     returned through `char **` are freed with plumb_read_free(); those inside structs, or
+ *     returned as `const char *`, belong to the object they were read from.
  *   - Options structs start with their size; zero means the default, NULL means all defaults.
+ *   - Two statuses are not repeated in each comment: PLUMB_ERR_MEMORY, and PLUMB_ERR_ARG for
+ *     options without a size, an unknown value of an enum, or a path of 4096 bytes or more.
+ *   - Cost: opening reads whole files, once; rendering is O(rows); what returns a number, a name or
+ *     columns is O(1) and copies no data.
  */
 #ifndef PLUMB_READ_H
 #define PLUMB_READ_H

@@ -13,7 +13,7 @@
  * Regions are known by name. `plumb help regions` lists those that every program has; a program may
  * register others. Names are compared without regard to case, surrounding blanks and the prefix
  * "profiler_region_". Entering a region that is not registered is logged once and has no other
- * effect. While nothing is recorded, every call does nothing. */
+ * effect. While nothing is recorded, spans of regions do nothing. Any thread may call. */
 #ifndef PLUMB_REGION_H
 #define PLUMB_REGION_H
 
@@ -36,9 +36,10 @@ struct plumb_region {
 };
 
 /* Registers the region `name`. Call it before the first span, so that PLUMB_REGIONS can select the
- * region. `description`: what runs in it, or NULL. Errors: PLUMB_ERR_ARG (the name is empty, has no
- * letter a to z, has a comma or a control character, or is longer than 120 bytes), PLUMB_ERR_STATE
- * (it is registered already), PLUMB_ERR_MEMORY (256 are registered). */
+ * region. It stays for the life of the process. `description`: what runs in it, or NULL. Errors:
+ * PLUMB_ERR_ARG (the name is empty, has no letter a to z, has a comma or a control character, or is
+ * longer than 120 bytes), PLUMB_ERR_STATE (it is registered already), PLUMB_ERR_MEMORY (256 are
+ * registered). */
 static inline int plumb_region_register(const char *name, const char *description, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
@@ -46,24 +47,26 @@ static inline int plumb_region_register(const char *name, const char *descriptio
                                               : PLUMB_ERR_ABSENT;
 }
 
-/* Returns the long name of the region `name`, or NULL if there is none. Lives as long as the
- * process.
- */
+/* Returns the long name of the region `name`, or NULL if there is none. The text lives as long as
+ * the process. O(regions), 0.2 us. */
 static inline const char *plumb_region_resolve(const char *name)
 {
     const struct plumb_api *api = plumb_api_();
     return PLUMB_KNOWS_(api, region_resolve) ? api->region_resolve(name) : NULL;
 }
 
-/* Copies the first `n` regions, sorted by name, to `out` and returns the number of all regions. */
+/* Copies the first `n` regions, sorted by name, to `out` [n]. Returns the number of all regions, at
+ * most 256; `out` may be NULL if `n` is 0. In a signal handler that interrupted plumb nothing is
+ * copied. O(regions), a microsecond. */
 static inline size_t plumb_region_list(plumb_region *out, size_t n)
 {
     const struct plumb_api *api = plumb_api_();
     return PLUMB_KNOWS_(api, region_list) ? api->region_list(out, n, sizeof *out) : 0;
 }
 
-/* Begins a region whose name is made at run time, or that is not a block. End it on the same
- * thread; plumb_span_fail() and its like take the handle. */
+/* Begins a region whose name is made at run time, or that is not a block. Returns its handle; end
+ * it on the same thread. plumb_span_fail() and its like take the handle. 0.3 us with the end:
+ * locks. */
 static inline plumb_span plumb_region_begin(const char *name)
 {
     const struct plumb_api *api = plumb_api_();

@@ -29,7 +29,7 @@ enum plumb_log { PLUMB_LOG_ERROR = 1, PLUMB_LOG_WARN = 2, PLUMB_LOG_INFO = 3, PL
 typedef void (*plumb_log_fn)(int level, const char *line, void *arg); /* level: enum plumb_log */
 
 enum plumb_switch { PLUMB_DEFAULT = 0, PLUMB_ON = 1, PLUMB_OFF = 2 };
-/* As enum plumb_switch; ALWAYS also emits ranges on a machine without a GPU. */
+/* As enum plumb_switch. ALWAYS also emits ranges on a machine without a GPU. */
 enum plumb_nvtx_choice {
     PLUMB_NVTX_DEFAULT = 0,
     PLUMB_NVTX_ON = 1,
@@ -121,12 +121,13 @@ static inline plumb_options plumb_options_default(void)
  * nothing is recorded and the call succeeds. If a run is open, a call without options succeeds and
  * the run continues, which is logged at info.
  *   threads  any; not a signal handler
- *   cost     milliseconds: makes the run directory and the live mapping
- *   errors   PLUMB_ERR_STATE: options were passed, but an open run cannot change them; or the
- *            program has rights that its caller lacks (AT_SECURE), so that environment variables
- *            are ignored, and neither `dir` nor `run_dir` is set. PLUMB_ERR_ARG: an option is
- *            invalid. PLUMB_ERR_ABSENT. A directory that cannot be written is not an error: it is
- *            logged and the run stays in memory (plumb_summary_rows() still works) */
+ *   cost     milliseconds: makes the run directory and the live mapping. Waits for them up to 30 s
+ *   errors   PLUMB_ERR_STATE: options were passed, but an open run cannot change them; `run_dir`
+ *            holds a run already; the run is still being opened after 30 s; or the program has
+ *            rights that its caller lacks (AT_SECURE), so that environment variables are ignored,
+ *            and neither `dir` nor `run_dir` is set. PLUMB_ERR_ARG: an option is invalid.
+ *            PLUMB_ERR_MEMORY. A directory that cannot be written is not an error: it is logged and
+ *            the run stays in memory (plumb_summary_rows() still works) */
 static inline int plumb_start(const plumb_options *options, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
@@ -137,7 +138,10 @@ static inline int plumb_start(const plumb_options *options, plumb_error *err)
  * nothing and succeeds.
  *   threads  any; not a signal handler. Other threads may go on recording: nothing is kept of it
  *   cost     milliseconds to seconds: adds up the records of every thread
- *   errors   PLUMB_ERR_IO: a file could not be written. PLUMB_ERR_STATE, PLUMB_ERR_ABSENT */
+ *   errors   PLUMB_ERR_IO: a file could not be written; a line on stderr says what there still is.
+ *            PLUMB_ERR_STATE: the end is held up for 30 s, by a disk for one. PLUMB_ERR_MEMORY,
+ *            PLUMB_ERR_FORMAT: the records could not be read. The run has ended after these, but
+ *            after PLUMB_ERR_STATE */
 static inline int plumb_stop(plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
@@ -152,9 +156,10 @@ static inline int plumb_is_recording(void)
     return api ? api->is_recording() : 0;
 }
 
-/* Writes the absolute path of the run directory to `out` [size bytes], with a NUL.
- * Errors: PLUMB_ERR_STATE: no run has a directory; PLUMB_ERR_ARG: `size` is too small;
- * PLUMB_ERR_ABSENT. */
+/* Writes the path of the run directory to `out` [size] with a NUL: of the open run, of one that
+ * waits for its first span, which this opens, or of the last one. 0.5 us. Errors: PLUMB_ERR_STATE:
+ * no run has a directory; PLUMB_ERR_ARG: `out` is NULL, or `size` is too small, and `err` says how
+ * much it needs. */
 static inline int plumb_run_dir(char *out, size_t size, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
@@ -162,7 +167,8 @@ static inline int plumb_run_dir(char *out, size_t size, plumb_error *err)
 }
 
 /* Switches the points of PLUMB_SPAN_DEBUG on (1) or off (0), in all threads and objects. A signal
- * handler may call it; if it interrupted plumb, the change takes effect a moment later. */
+ * handler may call it; if it interrupted plumb, the change takes effect a moment later. O(points
+ * that were passed), under a lock. */
 static inline void plumb_set_debug(int on)
 {
     const struct plumb_api *api = plumb_api_();
@@ -170,8 +176,8 @@ static inline void plumb_set_debug(int on)
         api->set_debug(on);
 }
 
-/* Sends log lines up to `level` (enum plumb_log; 0: none) to `log` with `arg`. NULL: to stderr.
- * `arg` must live until another call replaces it. Any thread. */
+/* Passes log lines up to `level` (enum plumb_log; 0: none) to `log` with `arg`. `log` NULL: to
+ * stderr. `log` and `arg` must live until another call replaces them. Any thread. */
 static inline void plumb_set_log(int level, plumb_log_fn log, void *arg)
 {
     const struct plumb_api *api = plumb_api_();

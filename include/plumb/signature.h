@@ -37,28 +37,30 @@ static inline void plumb_stage_value_(plumb_span stage, uint32_t part, const cha
         api->stage_value(stage, part, name, &value);
 }
 
-/* Records an input or an output, a tensor. It is read before the call returns. NULL is recorded as
- * null, an invalid tensor as an error. */
+/* Records a tensor as an input of the stage. It is read before the call returns, and not kept. NULL
+ * is recorded as null, an invalid tensor as an error. */
 static inline void plumb_stage_input(plumb_span stage, const char *name, const plumb_tensor *tensor)
 {
     plumb_stage_value_(stage, PLUMB_STAGE_INPUT, name, plumb_value_tensor(tensor));
 }
+/* Records a tensor as an output of the stage. As plumb_stage_input(). */
 static inline void plumb_stage_output(plumb_span stage, const char *name,
                                       const plumb_tensor *tensor)
 {
     plumb_stage_value_(stage, PLUMB_STAGE_OUTPUT, name, plumb_value_tensor(tensor));
 }
-/* Records an input or an output of any kind (value.h). */
+/* Records an input of any kind (value.h). What it points to is read before the call returns. */
 static inline void plumb_stage_input_value(plumb_span stage, const char *name, plumb_value value)
 {
     plumb_stage_value_(stage, PLUMB_STAGE_INPUT, name, value);
 }
+/* Records an output of any kind. As plumb_stage_input_value(). */
 static inline void plumb_stage_output_value(plumb_span stage, const char *name, plumb_value value)
 {
     plumb_stage_value_(stage, PLUMB_STAGE_OUTPUT, name, value);
 }
-/* Records other properties of the call. Calls that differ only in metadata have the same
- * signature. */
+/* Records another property of the call, of any kind. Calls that differ only in metadata have the
+ * same signature. */
 static inline void plumb_stage_metadata(plumb_span stage, const char *name, plumb_value value)
 {
     plumb_stage_value_(stage, PLUMB_STAGE_METADATA, name, value);

@@ -4,7 +4,8 @@
  *
  *     PLUMB_TIMED(load, "load weights");      (logs "load weights completed in 1.234s")
  *
- * A plumb_timed and a plumb_stopwatch measure with and without a recording. */
+ * A plumb_timed and a plumb_stopwatch measure with and without a recording. Any thread may call;
+ * each object belongs to one thread at a time. */
 #ifndef PLUMB_STOPWATCH_H
 #define PLUMB_STOPWATCH_H
 
@@ -18,7 +19,7 @@ extern "C" {
 #endif
 
 /* Returns the host's time in nanoseconds: monotonic where the language mode declares POSIX,
- * otherwise wall-clock time (in whole seconds before C11). */
+ * otherwise wall-clock time (in whole seconds before C11). One clock read. */
 static inline uint64_t plumb_now_ns(void)
 {
 #if defined(CLOCK_MONOTONIC) || defined(TIME_UTC)
@@ -48,7 +49,8 @@ typedef struct plumb_timed {
 
 /* Begins an operation whose line is passed to `log` with `arg`, at `level`. If `log` is NULL, the
  * line goes to plumb's log. In both cases it is written only if the log level includes `level`
- * (PLUMB_LOG, plumb_set_log). */
+ * (PLUMB_LOG, plumb_set_log). `name`, `log` and `arg` must live until the end. Begin and end take
+ * 0.1 us where no line is written. */
 static inline plumb_timed plumb_timed_begin_with(const char *name, int level, plumb_log_fn log,
                                                  void *arg)
 {
@@ -128,19 +130,22 @@ static inline void plumb_timed_cleanup_(plumb_timed *timed)
 
 /* Options of plumb_stopwatch_start(): zero fields take the defaults. */
 struct plumb_stopwatch_options {
-    size_t size;                /* sizeof(plumb_stopwatch_options) */
-    const char *const *devices; /* names as given to plumb_mem_alloc(); duplicates count once */
+    size_t size; /* sizeof(plumb_stopwatch_options) */
+    /* [device_count] names as given to plumb_mem_alloc(), of at most 55 bytes; copied. Duplicates
+     * count once. */
+    const char *const *devices;
     size_t device_count;
-    uint32_t capture_peak_memory; /* 0 or 1 */
+    uint32_t capture_peak_memory; /* 1: with the peak memory of these */
     uint32_t reserved;
-    double (*now_s)(void *arg); /* default: the monotonic clock */
-    void *arg;
+    double (*now_s)(void *arg); /* a clock in seconds; default: the monotonic clock */
+    void *arg;                  /* of now_s; both must live until the stop */
 };
 enum { PLUMB_STOPWATCH_DEVICES = 16 };
 struct plumb_stopwatch_result {
     size_t size; /* sizeof(plumb_stopwatch_result) */
     double seconds;
-    uint32_t device_count, reserved;
+    uint32_t device_count; /* of `memory` */
+    uint32_t reserved;
     struct {
         char device[56];
         uint64_t peak_allocated_bytes, peak_reserved_bytes;
@@ -148,8 +153,12 @@ struct plumb_stopwatch_result {
 };
 
 /* Measures the elapsed time and the peak memory of devices until plumb_stopwatch_stop(), whichever
- * thread allocates it. Without a recording it measures the time alone. The result names each device
- * once. Errors: PLUMB_ERR_ARG, PLUMB_ERR_MEMORY. */
+ * thread allocates it. Without a recording it measures the time alone, and the peaks are 0.
+ *   out      plumb_stopwatch_stop() frees it; NULL after an error
+ *   options  NULL for the defaults: time alone
+ *   cost     10 us with the stop: system calls for its memory, and a lock for each with peaks
+ *   errors   PLUMB_ERR_ARG: `options` has no size, `devices` is NULL, a name is NULL or too long,
+ *            or there are more than PLUMB_STOPWATCH_DEVICES. PLUMB_ERR_MEMORY */
 static inline int plumb_stopwatch_start(plumb_stopwatch **out,
                                         const plumb_stopwatch_options *options, plumb_error *err)
 {
@@ -158,7 +167,9 @@ static inline int plumb_stopwatch_start(plumb_stopwatch **out,
     return PLUMB_KNOWS_(api, stopwatch_start) ? api->stopwatch_start(out, options, err)
                                               : PLUMB_ERR_ABSENT;
 }
-/* Ends the measurement and frees it. `out->size` must be set. */
+/* Ends the measurement, fills `out` as far as `out->size` says, and frees the stopwatch, also when
+ * it returns an error: PLUMB_ERR_ARG: `out` is NULL or has no size; PLUMB_ERR_ABSENT: the stopwatch
+ * is NULL. */
 static inline int plumb_stopwatch_stop(plumb_stopwatch_result *out, plumb_stopwatch *stopwatch,
                                        plumb_error *err)
 {
@@ -171,11 +182,11 @@ static inline int plumb_stopwatch_stop(plumb_stopwatch_result *out, plumb_stopwa
 /* plumb_measure(): zero fields take the defaults. */
 struct plumb_measure_options {
     size_t size;          /* sizeof(plumb_measure_options) */
-    int32_t warmups;      /* default 3; negative: none */
-    int32_t samples;      /* default 20 */
+    int32_t warmups;      /* calls; default 3; negative: none */
+    int32_t samples;      /* calls; default 20, at most 1000000 */
     plumb_device *device; /* synchronised before each clock read; default none */
-    const char
-        *counter; /* a plumb_counter_add() name that must move in every sample; default none */
+    /* Name of a plumb_counter_add() that must move in every sample; default none. */
+    const char *counter;
 };
 struct plumb_measured {
     double median_ns; /* upper middle of the sorted samples */
@@ -187,8 +198,13 @@ struct plumb_measured {
 };
 
 /* Measures fn(arg): first warm-up calls, which absorb lazy initialisation, then samples with the
- * device synchronised before each clock read; `out` has their median. Errors: PLUMB_ERR_NOT_RUN
- * when `options->counter` did not move during a sample (a lazy pipeline that never ran). */
+ * device synchronised before each clock read; `out` has their median.
+ *   fn       called on this thread, warmups + samples times
+ *   options  NULL for the defaults
+ *   errors   PLUMB_ERR_NOT_RUN: `options->counter` did not move during a sample (a lazy pipeline
+ *            that never ran). PLUMB_ERR_STATE: there is a counter, but no recording to read it
+ *            from. PLUMB_ERR_ARG: `out` or `fn` is NULL, or `samples` is out of range.
+ *            PLUMB_ERR_MEMORY */
 static inline int plumb_measure(plumb_measured *out, void (*fn)(void *arg), void *arg,
                                 const plumb_measure_options *options, plumb_error *err)
 {
@@ -219,8 +235,8 @@ struct plumb_environment {
  * program. All of it is read from files; no library is loaded and no program is run. `out->size`
  * must be set. `framework` and `version`: the framework of the program, e.g. "pytorch" and "2.4.0";
  * NULL: unknown. They are added to the timing.json of the open run, which has the rest already.
- * Errors: PLUMB_ERR_ARG; PLUMB_ERR_STATE in a handler that interrupted plumb, and where a file does
- * not answer within 5 s. Takes up to 1 ms. */
+ * Errors: PLUMB_ERR_ARG: `out` is NULL or has no size, or a text has 64 bytes or more;
+ * PLUMB_ERR_STATE: a file does not answer within 5 s. Takes up to 1 ms. */
 static inline int plumb_environment_read(plumb_environment *out, const char *framework,
                                          const char *version, plumb_error *err)
 {

@@ -56,7 +56,9 @@ struct plumb_row {
  *   threads   any; not a signal handler. Never waits for a recording thread longer than one fold of
  *             its records
  *   cost      a few tenths of a microsecond for each node and thread
- *   errors    PLUMB_ERR_STATE, PLUMB_ERR_MEMORY, PLUMB_ERR_ABSENT */
+ *   errors    PLUMB_ERR_STATE: a thread's records changed too fast; try again. PLUMB_ERR_ARG: `out`
+ *             is NULL. PLUMB_ERR_FORMAT: the run's state is damaged. PLUMB_ERR_MEMORY. No run, or
+ *             no such phase, is not an error: there are no rows */
 static inline int plumb_summary_rows(plumb_rows **out, plumb_pipeline *pipeline, const char *phase,
                                      plumb_error *err)
 {
@@ -69,13 +71,14 @@ static inline size_t plumb_rows_count(const plumb_rows *rows)
     const struct plumb_api *api = plumb_api_for_(rows != NULL);
     return api ? api->rows_count(rows) : 0;
 }
-/* Returns row `i`, or NULL beyond the last; it lives as long as `rows`. */
+/* Returns row `i`, or NULL beyond the last or where `rows` is NULL; it lives as long as `rows`, as
+ * do its texts. */
 static inline const plumb_row *plumb_rows_get(const plumb_rows *rows, size_t i)
 {
     const struct plumb_api *api = plumb_api_for_(rows != NULL);
     return api ? api->rows_get(rows, i) : NULL;
 }
-/* Frees the rows. NULL is ignored. */
+/* Frees the rows; those of plumb_rows_get() are invalid then. NULL is ignored. */
 static inline void plumb_rows_free(plumb_rows *rows)
 {
     const struct plumb_api *api = plumb_api_for_(rows != NULL);
@@ -86,7 +89,9 @@ static inline void plumb_rows_free(plumb_rows *rows)
 /* Renders the table that `plumb report` prints. As plumb_summary_rows(), and:
  *   out     free it with plumb_text_free()
  *   frames  the number of frames, for a column of time per frame; 0: unknown. It belongs to one
- *           phase and is ignored in a table of several */
+ *           phase and is ignored in a table of several
+ *   cost    that of plumb_summary_rows(), and a few microseconds a row. Without rows the text is
+ *           "No profiling data collected." */
 static inline int plumb_summary_text(char **out, plumb_pipeline *pipeline, const char *phase,
                                      uint64_t frames, plumb_error *err)
 {

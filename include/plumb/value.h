@@ -6,7 +6,7 @@
  * DLTensor, a DLManagedTensorVersioned contains one.
  *
  * A value borrows what it points to, until the call that takes the value returns. Making one
- * costs a few instructions and cannot fail. */
+ * costs a few instructions and cannot fail. Any thread, signal handlers included. */
 #ifndef PLUMB_VALUE_H
 #define PLUMB_VALUE_H
 
@@ -36,14 +36,14 @@ enum plumb_value_kind {
 struct plumb_field;
 struct plumb_value {
     uint32_t kind;  /* enum plumb_value_kind */
-    uint32_t count; /* of a list, or of fields */
+    uint32_t count; /* elements of a list, or fields */
     union {
         int64_t i64; /* BOOL too */
         double f64;
         const char *str;
-        const void *tensor; /* a DLTensor */
-        const struct plumb_value *list;
-        const struct plumb_field *fields;
+        const void *tensor;               /* a DLTensor */
+        const struct plumb_value *list;   /* [count] */
+        const struct plumb_field *fields; /* [count] */
     } as;
 };
 typedef struct plumb_field { /* a field of a mapping or of a struct */
@@ -84,8 +84,8 @@ static inline plumb_value plumb_value_f64(double number)
     v.as.f64 = number;
     return v;
 }
-/* Returns a string value; for an object that has no text form, pass the name of its type. NULL
- * becomes null. */
+/* Returns a string value, NUL-terminated UTF-8; for an object that has no text form, pass the name
+ * of its type. NULL becomes null. */
 static inline plumb_value plumb_value_str(const char *text)
 {
     plumb_value v = plumb_value_null();
@@ -101,8 +101,8 @@ static inline plumb_value plumb_value_tensor(const plumb_tensor *tensor)
     v.as.tensor = tensor;
     return v;
 }
-/* Returns a list of values of any kind, including lists, at most 16 levels deep. `values` is
- * borrowed until the call that takes the list returns. */
+/* Returns a list of values of any kind, including lists, at most 16 levels deep. `values` [count]
+ * is borrowed until the call that takes the list returns; NULL: an empty list. */
 static inline plumb_value plumb_value_list(const plumb_value *values, size_t count)
 {
     plumb_value v = plumb_value_null();
@@ -112,8 +112,8 @@ static inline plumb_value plumb_value_list(const plumb_value *values, size_t cou
     return v;
 }
 
-/* Returns a value with the fields of a mapping or a struct. `fields` are borrowed until the call
- * that takes the value returns. */
+/* Returns a value with the fields of a mapping or a struct. `fields` [count] and their names are
+ * borrowed until the call that takes the value returns; NULL: no field. */
 static inline plumb_value plumb_value_fields(const plumb_field *fields, size_t count)
 {
     plumb_value v = plumb_value_null();

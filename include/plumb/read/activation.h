@@ -18,12 +18,15 @@ typedef struct plumb_activation_log plumb_activation_log;
 
 /* Reads recorded activations: JSONL of plumb or of FastVideo, a dump.json of msprobe, .npy or
  * .safetensors files (their statistics are computed), a folder of these, one for each step, or a
- * run directory (the newest one in a folder of runs). The format is detected from the contents.
- * Errors: PLUMB_ERR_NOT_FOUND; PLUMB_ERR_FORMAT: of another kind, without a record, or damaged (one
- * line that says where); PLUMB_ERR_IO; PLUMB_ERR_MEMORY. */
+ * run directory (the newest one in a folder of runs); also the name of a run, or NULL: the newest
+ * run. The format is detected from the contents. Errors: PLUMB_ERR_NOT_FOUND: there is no such file
+ * or run, or no record in it; PLUMB_ERR_FORMAT: of another kind, empty, or damaged, and where;
+ * PLUMB_ERR_IO: it cannot be read. */
 PLUMB_API int plumb_activation_log_open(plumb_activation_log **out, const char *path,
                                         plumb_error *err);
+/* Frees the log. */
 PLUMB_API void plumb_activation_log_close(plumb_activation_log *log);
+/* Returns the number of records. */
 PLUMB_API uint64_t plumb_activation_log_records(const plumb_activation_log *log);
 
 enum plumb_activations_kind {
@@ -48,8 +51,8 @@ static inline plumb_activation_log_view plumb_activation_log_view_default(void)
     return v;
 }
 
-/* Renders the view as text, without a newline at its end. PLUMB_ERR_ARG: no such format, or an
- * invalid expression; PLUMB_ERR_NOT_FOUND: no module matches. */
+/* Renders the view as text, without a newline at its end. Errors: PLUMB_ERR_ARG: no such format, or
+ * an invalid expression; PLUMB_ERR_NOT_FOUND: no module matches. */
 PLUMB_API int plumb_activation_log_render(char **out, const plumb_activation_log *log,
                                           const plumb_activation_log_view *view, plumb_error *err);
 

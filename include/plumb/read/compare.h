@@ -64,7 +64,7 @@ enum plumb_compare_sort {
 };
 typedef struct plumb_compare_view {
     size_t size;        /* sizeof(plumb_compare_view) */
-    const char *format; /* as of plumb_report_options */
+    const char *format; /* "text", "json", "csv" or "md"; NULL: text */
     uint64_t top;       /* nodes shown, 0: all; hidden nodes still count */
     uint32_t sort;      /* enum plumb_compare_sort */
     uint32_t wide;      /* 1: counts and percentiles (text, md) */
@@ -79,12 +79,12 @@ static inline plumb_compare_view plumb_compare_view_default(void)
 }
 
 typedef struct plumb_compare_result {
-    size_t size;      /* sizeof(plumb_compare_result), set by the caller */
-    uint64_t worse;   /* nodes and sums of the run that are worse in B */
-    uint64_t better;  /* ... better */
-    uint64_t unclear; /* ... beyond the threshold, but p_table is above alpha */
-    uint64_t nodes;   /* compared: nodes of A and nodes of B */
-    uint64_t only_a, only_b;
+    size_t size;             /* sizeof(plumb_compare_result), set by the caller */
+    uint64_t worse;          /* nodes and sums of the run that are worse in B */
+    uint64_t better;         /* ... better */
+    uint64_t unclear;        /* ... beyond the threshold, but p_table is above alpha */
+    uint64_t nodes;          /* compared: nodes of A and nodes of B */
+    uint64_t only_a, only_b; /* nodes of one side alone */
 } plumb_compare_result;
 
 typedef struct plumb_comparison plumb_comparison;
@@ -98,12 +98,13 @@ typedef struct plumb_comparison plumb_comparison;
 PLUMB_API int plumb_comparison_open(plumb_comparison **out, const char *const *a, size_t a_count,
                                     const char *const *b, size_t b_count,
                                     const plumb_compare_options *options, plumb_error *err);
+/* Frees the comparison. */
 PLUMB_API void plumb_comparison_close(plumb_comparison *comparison);
-/* Fills as much of `out` as its `size` says. */
+/* Fills as much of `out` as its `size` says, which the caller has set. */
 PLUMB_API void plumb_comparison_result(plumb_compare_result *out,
                                        const plumb_comparison *comparison);
-/* Renders the comparison as text, without a newline at its end. `view`: NULL for the defaults. Free
- * `out` with plumb_read_free(). Errors: PLUMB_ERR_ARG: no such format; PLUMB_ERR_MEMORY. */
+/* Renders the comparison as text, without a newline at its end. `view`: NULL for the defaults.
+ * Errors: PLUMB_ERR_ARG: no such format. */
 PLUMB_API int plumb_comparison_render(char **out, const plumb_comparison *comparison,
                                       const plumb_compare_view *view, plumb_error *err);
 /* Returns notes that affect the comparison, one line each; every format but CSV includes them. */

@@ -31,7 +31,7 @@ typedef struct plumb_divergence_options {
     size_t size;             /* sizeof(plumb_divergence_options) */
     double relative;         /* 0: by the element types (docs/diverge.md); below 0: none */
     double absolute;         /* likewise */
-    const char *const *maps; /* from names of A to names of B: "s/OLD/NEW/", or files */
+    const char *const *maps; /* [map_count] from names of A to names of B: "s/OLD/NEW/", or files */
     uint64_t map_count;
     uint32_t expect; /* enum plumb_divergence_expect */
     uint32_t only;   /* enum plumb_divergence_only */
@@ -60,10 +60,10 @@ static inline plumb_divergence_view plumb_divergence_view_default(void)
 }
 
 typedef struct plumb_divergence_result {
-    size_t size;       /* sizeof(plumb_divergence_result), set by the caller */
-    uint64_t diverged; /* 1: a record is beyond tolerance */
-    uint64_t compared; /* pairs of records */
-    uint64_t only_a, only_b;
+    size_t size;             /* sizeof(plumb_divergence_result), set by the caller */
+    uint64_t diverged;       /* 1: a record is beyond tolerance */
+    uint64_t compared;       /* pairs of records */
+    uint64_t only_a, only_b; /* records of one side alone */
 } plumb_divergence_result;
 
 typedef struct plumb_divergence plumb_divergence;
@@ -74,12 +74,13 @@ typedef struct plumb_divergence plumb_divergence;
  * PLUMB_ERR_ARG: an invalid map, or options without a size; PLUMB_ERR_MEMORY. */
 PLUMB_API int plumb_divergence_open(plumb_divergence **out, const char *a, const char *b,
                                     const plumb_divergence_options *options, plumb_error *err);
+/* Frees the divergence. */
 PLUMB_API void plumb_divergence_close(plumb_divergence *divergence);
-/* Fills as much of `out` as its `size` says. */
+/* Fills as much of `out` as its `size` says, which the caller has set. */
 PLUMB_API void plumb_divergence_summary(plumb_divergence_result *out,
                                         const plumb_divergence *divergence);
-/* Renders the report as text, without a newline at its end. If both sides stored values, the first
- * call reads them. */
+/* Renders the report as text, without a newline at its end. `view`: NULL for the defaults. If both
+ * sides stored values, the first call reads them. Errors: PLUMB_ERR_ARG: no such format. */
 PLUMB_API int plumb_divergence_render(char **out, plumb_divergence *divergence,
                                       const plumb_divergence_view *view, plumb_error *err);
 

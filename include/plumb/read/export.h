@@ -36,9 +36,9 @@ static inline plumb_export_options plumb_export_options_default(void)
 }
 
 typedef struct plumb_exported {
-    char path[4096]; /* of the output; "" with write() */
-    uint64_t bytes;  /* 0 for a folder */
-    uint64_t spans;
+    char path[4096];   /* of the output; "" with write() */
+    uint64_t bytes;    /* 0 for a folder */
+    uint64_t spans;    /* slices of the trace */
     uint32_t replaced; /* 1: a file of that name was there before */
     uint32_t folder;   /* 1: `path` is a folder */
     char *remarks;     /* lost or incomplete data, a line each; plumb_read_free() */
@@ -46,12 +46,15 @@ typedef struct plumb_exported {
 
 /* Writes the trace of a run, or of a file, in the format of another tool. `run` as for
  * plumb_report_open(), or the file. The output file is complete or does not appear. Errors:
- * PLUMB_ERR_NOT_FOUND: no such run, or it has no trace; PLUMB_ERR_FORMAT; PLUMB_ERR_ARG: no such
- * format; PLUMB_ERR_STATE: the output is the trace itself, or an existing folder; PLUMB_ERR_IO: it
- * cannot be read or written; PLUMB_ERR_MEMORY. */
+ * PLUMB_ERR_NOT_FOUND: no such run, or it has no trace; PLUMB_ERR_FORMAT: the trace is damaged, or
+ * is not one; PLUMB_ERR_ARG: no such format, it cannot take this trace, or it is a folder and there
+ * is `write`; PLUMB_ERR_STATE: the output is the trace itself, or an existing folder; PLUMB_ERR_IO:
+ * it cannot be read or written. The caller frees `out->remarks` with plumb_read_free(). Cost: that
+ * of plumb_trace_open(), and O(bytes written). */
 PLUMB_API int plumb_export(plumb_exported *out, const char *run,
                            const plumb_export_options *options, plumb_error *err);
-/* Returns the name or the description of format `i`, or NULL beyond the last. */
+/* Returns the name or the description of format `i`, or NULL beyond the last. The text lives as
+ * long as the process. */
 PLUMB_API const char *plumb_export_format_name(size_t i);
 PLUMB_API const char *plumb_export_format_help(size_t i);
 

@@ -18,9 +18,12 @@ typedef struct plumb_report plumb_report;
 
 /* Opens a run directory, a timing.json, a folder of runs (the newest of them), the name of a run in
  * plumb_runs_dir(), or NULL: the newest run there. A run that was killed is recovered first; of a
- * run that is still recording the present state is read. Errors: PLUMB_ERR_NOT_FOUND,
- * PLUMB_ERR_FORMAT (not a report, damaged, of a newer plumb), PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
+ * run that is still recording the present state is read. An open report never changes. Errors:
+ * PLUMB_ERR_NOT_FOUND: there is no such run, and `err` lists those that are; PLUMB_ERR_FORMAT: not
+ * a report, damaged, or of a newer plumb; PLUMB_ERR_IO: it cannot be read. Cost: O(rows); 0.08 s
+ * for 3,600 nodes (12 MB). */
 PLUMB_API int plumb_report_open(plumb_report **out, const char *run, plumb_error *err);
+/* Frees the report. */
 PLUMB_API void plumb_report_close(plumb_report *report);
 
 enum plumb_report_sort {
@@ -96,24 +99,27 @@ static inline plumb_report_options plumb_report_options_default(void)
     return o;
 }
 
-/* Renders the report as text, without a newline at its end. PLUMB_ERR_NOT_FOUND: the report has
- * rows, but none of the selected pipeline, phase or node; the error lists the existing ones.
- * PLUMB_ERR_ARG: `node` is not a valid regular expression. */
+/* Renders the report as text, without a newline at its end. `options`: NULL for the defaults.
+ * Errors: PLUMB_ERR_NOT_FOUND: the report has rows, but none of the selected pipeline, phase, node
+ * or request; the error lists the existing ones. PLUMB_ERR_ARG: the view has no such format, or
+ * `node` is not a valid regular expression. PLUMB_ERR_FORMAT, PLUMB_ERR_IO: the signatures next to
+ * it, which their view reads. */
 PLUMB_API int plumb_report_render(char **out, const plumb_report *report,
                                   const plumb_report_options *options, plumb_error *err);
 /* Renders a single file of signatures, written by plumb or by TeleFuser. (The signatures of a run
- * are a view of its report.) `options`: format, request, top, explain. Errors: PLUMB_ERR_NOT_FOUND,
- * PLUMB_ERR_FORMAT: the file has no signatures, PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
+ * are a view of its report.) `options`: format, request, top, explain. Errors: PLUMB_ERR_NOT_FOUND:
+ * no such file, or no such request; PLUMB_ERR_FORMAT: the file has no signatures; PLUMB_ERR_IO: it
+ * cannot be read; PLUMB_ERR_ARG: no such format. */
 PLUMB_API int plumb_signatures_render(char **out, const char *path,
                                       const plumb_report_options *options, plumb_error *err);
-/* Returns remarks that affect the figures, one line each: open spans, drops, failures, notes of the
- * run, and problems while it was opened. "" if there are none. */
+/* Writes remarks that affect the figures to `out`, one line each: open spans, drops, failures,
+ * notes of the run, and problems while it was opened. "" if there are none. */
 PLUMB_API int plumb_report_remarks(char **out, const plumb_report *report, plumb_error *err);
 /* Returns the path of the run directory, or of the file that was opened. */
 PLUMB_API const char *plumb_report_path(const plumb_report *report);
 /* Returns the state of the run, an enum plumb_run_state. */
 PLUMB_API int plumb_report_state(const plumb_report *report);
-/* Returns the number of rows, (pipeline, phase, node), and of their samples. */
+/* Returns the number of rows, (pipeline, phase, node), or of their samples. */
 PLUMB_API uint64_t plumb_report_nodes(const plumb_report *report);
 PLUMB_API uint64_t plumb_report_samples(const plumb_report *report);
 

@@ -29,20 +29,24 @@ typedef struct plumb_run_info {
     uint32_t reserved;
 } plumb_run_info;
 
-/* Writes the path of the folder for runs to `out`: PLUMB_DIR with its patterns expanded, or
- * "plumb-out". Errors: PLUMB_ERR_ARG when PLUMB_DIR cannot be expanded or does not fit. */
+/* Writes the path of the folder for runs to `out` [size], with a NUL: PLUMB_DIR with its patterns
+ * expanded, or "plumb-out". Errors: PLUMB_ERR_ARG: PLUMB_DIR cannot be expanded, or does not
+ * fit. */
 PLUMB_API int plumb_runs_dir(char *out, size_t size, plumb_error *err);
 
-/* Lists the runs below `dir` (NULL: plumb_runs_dir()), newest first. A folder that does not exist
- * gives an empty list. */
 typedef struct plumb_run_list plumb_run_list;
+/* Lists the runs below `dir` (NULL: plumb_runs_dir()), newest first. A folder that does not exist
+ * gives an empty list; runs that are removed later stay in it. Errors: PLUMB_ERR_IO: the folder
+ * cannot be read. O(files of the runs): their sizes are added up. */
 PLUMB_API int plumb_run_list_open(plumb_run_list **out, const char *dir, plumb_error *err);
+/* Frees the list. */
 PLUMB_API void plumb_run_list_close(plumb_run_list *list);
+/* Returns the number of runs. */
 PLUMB_API size_t plumb_run_list_count(const plumb_run_list *list);
 /* Returns run `i`, or NULL beyond the last; it lives as long as the list. */
 PLUMB_API const plumb_run_info *plumb_run_list_get(const plumb_run_list *list, size_t i);
 /* Renders the list as a table with a line for each run, without a newline at its end; "" for an
- * empty list. Free `out` with plumb_read_free(). Errors: PLUMB_ERR_MEMORY. */
+ * empty list. */
 PLUMB_API int plumb_run_list_render(char **out, const plumb_run_list *list, plumb_error *err);
 
 typedef struct plumb_prune_options {
@@ -51,24 +55,27 @@ typedef struct plumb_prune_options {
     uint64_t max_bytes;    /* keeps the newest runs that fit into this; 0: no limit */
 } plumb_prune_options;
 typedef struct plumb_pruned_runs {
-    uint64_t runs;
-    uint64_t bytes;
+    uint64_t runs;  /* that were removed */
+    uint64_t bytes; /* that they had on disk */
 } plumb_pruned_runs;
 /* Removes run directories: only those that plumb itself named, and none that is still recording.
- * The list does not change. */
+ * The list does not change. `out`: what was removed, or NULL; `options`: not NULL. Errors:
+ * PLUMB_ERR_IO: a run cannot be removed; those after it stay too. O(files that are removed). */
 PLUMB_API int plumb_run_list_prune(plumb_pruned_runs *out, const plumb_run_list *list,
                                    const plumb_prune_options *options, plumb_error *err);
 
 typedef struct plumb_recovered {
-    uint64_t nodes; /* (pipeline, phase, node) rows */
-    uint64_t samples;
-    uint64_t open_spans;
-    char path[512]; /* of the timing.json */
+    uint64_t nodes;      /* (pipeline, phase, node) rows */
+    uint64_t samples;    /* of all of them */
+    uint64_t open_spans; /* that had not ended */
+    char path[512];      /* of the timing.json */
 } plumb_recovered;
 /* Writes the timing.json of a run that was killed, from its live mapping, which is kept, and the
  * summary of its rank. Returns 1 if it was written now (`err` says if the summary could not be
- * saved), 0 if it existed already. `run` as for plumb_report_open(). Errors: PLUMB_ERR_STATE: the
- * process is still recording; PLUMB_ERR_NOT_FOUND, PLUMB_ERR_FORMAT, PLUMB_ERR_IO. */
+ * saved), 0 if it existed already. `out` may be NULL. `run` as for plumb_report_open(), or the
+ * mapping itself. Errors: PLUMB_ERR_STATE: the process is still recording; PLUMB_ERR_NOT_FOUND: no
+ * such run; PLUMB_ERR_FORMAT: the mapping is damaged; PLUMB_ERR_IO: it cannot be read, or the
+ * report cannot be written. */
 PLUMB_API int plumb_recover(plumb_recovered *out, const char *run, plumb_error *err);
 
 #ifdef __cplusplus

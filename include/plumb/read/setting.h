@@ -22,22 +22,23 @@ enum plumb_setting_kind {
 };
 /* Describes one setting. */
 typedef struct plumb_setting_info {
-    char variable[64]; /* "PLUMB_MAX_NODES" */
-    char option[64];   /* "--max-nodes"; "": none */
-    const char *default_text;
-    const char *help;
-    const char *choices; /* "a|b" of a choice, else NULL */
-    uint32_t kind;       /* enum plumb_setting_kind */
-    uint32_t hidden;     /* 1: set by plumb itself */
+    char variable[64];        /* "PLUMB_MAX_NODES" */
+    char option[64];          /* "--max-nodes"; "": none */
+    const char *default_text; /* the texts live as long as the process */
+    const char *help;         /* one line */
+    const char *choices;      /* "a|b" of a choice, otherwise NULL */
+    uint32_t kind;            /* enum plumb_setting_kind */
+    uint32_t hidden;          /* 1: set by plumb itself */
 } plumb_setting_info;
-/* Fills `out` with setting `i` and returns 1, or 0 beyond the last. */
+/* Fills `out` with setting `i`. Returns 1, or 0 beyond the last. */
 PLUMB_API int plumb_setting_get(plumb_setting_info *out, size_t i);
-/* Checks whether `text` is a valid value of the setting with this variable or option name; if not,
- * `err` lists the valid ones. PLUMB_ERR_NOT_FOUND: no such setting. */
+/* Checks whether `text` is a valid value of the setting with this variable or option name. Errors:
+ * PLUMB_ERR_ARG: it is not, or is out of range, and `err` lists the valid ones;
+ * PLUMB_ERR_NOT_FOUND: no such setting. */
 PLUMB_API int plumb_setting_check(const char *name, const char *text, plumb_error *err);
-/* Returns the text of `plumb help environment`. */
+/* Writes the text of `plumb help environment` to `out`. */
 PLUMB_API int plumb_setting_help(char **out, plumb_error *err);
-/* Returns the text of `plumb help regions`: the regions that every program has. */
+/* Writes the text of `plumb help regions` to `out`: the regions that every program has. */
 PLUMB_API int plumb_region_help(char **out, plumb_error *err);
 
 #ifdef __cplusplus

@@ -18,13 +18,13 @@ PLUMB_API void plumb_read_free(char *text);
 /* Writes `n` bytes to the file `path`, which a user has typed. The file is written under another
  * name in the same folder and renamed, so a full disk leaves what was there; it keeps the mode
  * of the file that it replaces. Anything but a regular file (a pipe, a device, a symbolic link)
- * is opened and written to. The disk is not waited for. PLUMB_ERR_IO: "cannot write 'PATH':
+ * is opened and written to. The disk is not waited for. Errors: PLUMB_ERR_IO: "cannot write 'PATH':
  * REASON". */
 PLUMB_API int plumb_read_save(const char *path, const void *bytes, size_t n, plumb_error *err);
-/* Returns the version of the library in use: "0.1.0". */
+/* Returns the version of the library in use: "0.1.0". The text lives as long as the process. */
 PLUMB_API const char *plumb_read_version(void);
 /* Returns the one of the `n` candidates that is most similar to a misspelt `word`, without regard
- * to case, or NULL if none is similar. */
+ * to case, or NULL if none is similar. O(bytes of all candidates times those of the word). */
 PLUMB_API const char *plumb_word_nearest(const char *word, const char *const *candidates, size_t n);
 
 #ifdef __cplusplus

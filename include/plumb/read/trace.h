@@ -28,10 +28,12 @@ typedef struct plumb_trace plumb_trace;
  * uncompressed data, and memory of 4 to 10 times its size. Errors: PLUMB_ERR_NOT_FOUND: no such
  * file, or the run has no trace; PLUMB_ERR_FORMAT: the file is not a trace or is damaged, or its
  * compressed data is damaged, truncated, or expands to more than 64 MiB and 200 times its size;
- * PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
+ * PLUMB_ERR_IO: it cannot be read. */
 PLUMB_API int plumb_trace_open(plumb_trace **out, const char *what, plumb_error *err);
+/* Frees the trace, and with it its columns and texts. */
 PLUMB_API void plumb_trace_close(plumb_trace *trace);
-/* Returns 1 if `path` is a file that begins like such a trace, 0 if it is not or cannot be read. */
+/* Returns 1 if `path` is a file that begins like such a trace, 0 if it is not or cannot be read.
+ * Reads its first 64 KiB. */
 PLUMB_API int plumb_trace_looks(const char *path);
 /* Returns the path of the trace file. */
 PLUMB_API const char *plumb_trace_path(const plumb_trace *trace);
@@ -46,8 +48,8 @@ typedef struct plumb_trace_info {
     uint64_t failed;    /* slices that were marked as failed */
     uint64_t dropped;   /* spans that the recording process dropped because a buffer was full */
     uint64_t cut_bytes; /* at the end of the file: an incomplete packet */
-    uint32_t texts, tracks, facts, flows;
-    uint32_t plumb; /* 1: plumb recorded it */
+    uint32_t texts, tracks, facts, flows; /* how many there are */
+    uint32_t plumb;                       /* 1: plumb recorded it */
     uint32_t reserved;
 } plumb_trace_info;
 /* Fills `out` with the numbers of the trace. */
@@ -66,20 +68,20 @@ enum plumb_trace_track_kind {
     PLUMB_TRACE_TRACK_DEVICE = 4
 };
 typedef struct plumb_trace_track {
-    size_t size;      /* sizeof(plumb_trace_track) */
-    uint64_t uuid;    /* its number in the file */
-    int64_t pid, tid; /* -1: unknown */
-    const char *name; /* "": none */
-    const char *unit; /* of a counter; "": unknown */
-    uint32_t kind;    /* enum plumb_trace_track_kind */
-    uint32_t parent;  /* track */
-    uint32_t process; /* track */
-    uint32_t first_slice, slices;
-    uint32_t first_instant, instants;
-    uint32_t first_counter, counters;
-    uint32_t whole; /* of a counter: its values are integers */
+    size_t size;                      /* sizeof(plumb_trace_track) */
+    uint64_t uuid;                    /* its number in the file */
+    int64_t pid, tid;                 /* -1: unknown */
+    const char *name;                 /* "": none */
+    const char *unit;                 /* of a counter; "": unknown */
+    uint32_t kind;                    /* enum plumb_trace_track_kind */
+    uint32_t parent;                  /* track */
+    uint32_t process;                 /* track */
+    uint32_t first_slice, slices;     /* row, and how many */
+    uint32_t first_instant, instants; /* likewise */
+    uint32_t first_counter, counters; /* likewise */
+    uint32_t whole;                   /* of a counter: its values are integers */
 } plumb_trace_track;
-/* Fills `out` with track `i` and returns 1, or 0 beyond the last. */
+/* Fills `out` with track `i`. Returns 1, or 0 beyond the last. */
 PLUMB_API int plumb_trace_get_track(plumb_trace_track *out, const plumb_trace *trace, uint32_t i);
 
 enum plumb_trace_flag {
@@ -107,7 +109,7 @@ typedef struct plumb_trace_instants {
     const uint64_t *ts_ns;
     const uint32_t *track, *name, *category;
     const uint32_t *slice; /* the innermost slice at that time */
-    const uint32_t *args;
+    const uint32_t *args;  /* as of slices; of plumb_trace_get_instant_args() */
 } plumb_trace_instants;
 /* Fills `out` with the columns of the instants. */
 PLUMB_API void plumb_trace_get_instants(plumb_trace_instants *out, const plumb_trace *trace);
@@ -144,7 +146,7 @@ typedef struct plumb_trace_args {
     const uint8_t *type; /* enum plumb_trace_type */
     const plumb_trace_number *value;
 } plumb_trace_args;
-/* Fills `out` with the columns of the args: of the slices, of the instants. */
+/* Fills `out` with the columns of the args: of the slices, or of the instants. */
 PLUMB_API void plumb_trace_get_args(plumb_trace_args *out, const plumb_trace *trace);
 PLUMB_API void plumb_trace_get_instant_args(plumb_trace_args *out, const plumb_trace *trace);
 
@@ -156,7 +158,7 @@ typedef struct plumb_trace_flow {
     uint32_t from, to;                 /* rows */
     uint32_t from_instant, to_instant; /* 1: a row of the instants, 0: of the slices */
 } plumb_trace_flow;
-/* Fills `out` with flow `i`, in the order of their starts, and returns 1, or 0 beyond the last. */
+/* Fills `out` with flow `i`, in the order of their starts. Returns 1, or 0 beyond the last. */
 PLUMB_API int plumb_trace_get_flow(plumb_trace_flow *out, const plumb_trace *trace, uint32_t i);
 /* A fact about the recording: its key ("plumb.version") and value. */
 typedef struct plumb_trace_metadata {
@@ -166,7 +168,7 @@ typedef struct plumb_trace_metadata {
     uint32_t type; /* enum plumb_trace_type */
     uint32_t reserved;
 } plumb_trace_metadata;
-/* Fills `out` with fact `i` of the trace and returns 1, or 0 beyond the last. */
+/* Fills `out` with fact `i` of the trace. Returns 1, or 0 beyond the last. */
 PLUMB_API int plumb_trace_get_metadata(plumb_trace_metadata *out, const plumb_trace *trace,
                                        uint32_t i);
 
@@ -194,12 +196,12 @@ static inline plumb_trace_view plumb_trace_view_default(void)
 }
 
 /* Renders a view of the trace as text, without a newline at its end. `view`: NULL for the defaults.
- * Free `out` with plumb_read_free(). Errors: PLUMB_ERR_ARG: no such format; PLUMB_ERR_NOT_FOUND: no
- * slice has the name of the view; `err` names one that is like it. PLUMB_ERR_MEMORY. */
+ * Errors: PLUMB_ERR_ARG: no such format; PLUMB_ERR_NOT_FOUND: no slice has the name of the view;
+ * `err` names one that is like it. */
 PLUMB_API int plumb_trace_render(char **out, const plumb_trace *trace, const plumb_trace_view *view,
                                  plumb_error *err);
-/* Returns what a reader of the trace must know, one line each: open and cut slices, drops, packets
- * that could not be read. "" if there is nothing. Free `out` with plumb_read_free(). */
+/* Writes what a reader of the trace must know to `out`, one line each: open and cut slices, drops,
+ * packets that could not be read. "" if there is nothing. */
 PLUMB_API int plumb_trace_remarks(char **out, const plumb_trace *trace, plumb_error *err);
 
 #ifdef __cplusplus
