@@ -7,8 +7,8 @@ Reads include/plumb (or INCLUDE/plumb) and fails when
 - headers include each other in a circle;
 - the result `out` of a function or callback is not its first parameter, or `plumb_error *err` is not its last;
 - a parameter through which a function hands out a pointer has another name than `out`;
-- a function has no comment, or one that does not begin with a verb ("Returns", "Records"). Functions that follow
-  each other without an empty line may share one.
+- a function has no comment, or one that does not begin with a verb of VERBS ("Returns", "Records"). Functions with
+  the same result and the same names of parameters that follow each other directly may share one.
 
 What is below detail/, and names that end with _, are machinery: of these only circles are checked.
 """
@@ -24,8 +24,12 @@ PARAMETERS = r"\(((?:[^(){};]|\([^()]*\))*)\)"
 FUNCTION = re.compile(r"^(?:static inline|PLUMB_API)[^;{}=]*?\b(plumb_\w+)" + PARAMETERS + r"\s*[;{]", re.M | re.S)
 CALLBACK = re.compile(r"\(\*(\w+)\)" + PARAMETERS)
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
+# What a call can do. A list, because no rule tells "Sets" from "Options" or "This".
+VERBS = """Adds Advances Begins Blocks Captures Checks Compares Continues Copies Drops Ends Fills Finds Frees Interns Lists
+Makes Marks Measures Opens Passes Queues Reads Records Registers Removes Renders Replaces Requests Resets Restores Returns
+Runs Sets Stops Switches Takes Translates Writes""".split()
 # "As plumb_x(), ..." refers to the comment of another function.
-VERB = re.compile(r"/\* (?:Also )?(?:[A-Z]?[a-z]+s\b|As plumb_)")
+VERB = re.compile(r"/\* (?:(?:%s)\b|As plumb_)" % "|".join(VERBS))
 
 
 def blank(match):
@@ -55,21 +59,30 @@ def check_parameters(name, text):
         yield "%s: `%s` hands out a pointer: call it `out`" % (name, other)
 
 
-def comment_before(text, at):
-    """The comment above the declaration at `at`, or above those that it follows without an empty line."""
-    above = text[:at].split("\n\n")[-1] if not text[:at].endswith("\n\n") else ""
-    comments = COMMENT.findall(above)
-    return comments[-1] if comments else None
+def comment_directly_above(text, at):
+    """The comment that ends on the line above the one that `at` begins."""
+    above = text[:at].rstrip(" \t")
+    if not above.endswith("*/\n"):
+        return None
+    return above[above.rindex("/*"):].rstrip("\n")
+
+
+def shape(match):
+    """What functions that share a comment agree in: the type of the result, and the names of the parameters."""
+    return match.group().split("plumb_")[0].split(), parameters(match.group(2))[0]
 
 
 def check_header(path, text):
     code = COMMENT.sub(blank, text)
+    before, comment = None, None
     for match in FUNCTION.finditer(code):
         name = match.group(1)
+        own = comment_directly_above(text, match.start())
+        shared = before and shape(before) == shape(match) and "\n\n" not in text[before.end():match.start()]
+        before, comment = match, own or (comment if shared else None)
         if name.endswith("_"):
             continue
         yield from check_parameters(name, match.group(2))
-        comment = comment_before(text, match.start())
         if not comment:
             yield "%s: no comment" % name
         elif not VERB.match(comment):

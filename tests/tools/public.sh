@@ -26,9 +26,18 @@ reports() {
 open='PLUMB_API int plumb_x_open(plumb_x **out, const char *path, plumb_error *err);\n'
 reports 'public: 1 headers, 0 problems' read/x.h "/* Opens an x. */\n$open" 0
 reports 'public: 1 headers, 0 problems' read/x.h "/* Opens an x. */\n$open$open" 0
+reports 'public: plumb/read/x.h: plumb_x_close: no comment' read/x.h \
+    "/* Opens an x. */\n${open}PLUMB_API void plumb_x_close(plumb_x *x);\n"
+reports 'public: plumb/x.h: plumb_x_end: no comment' x.h \
+    '/* Begins an x. */\nstatic inline void plumb_x_begin(int x)\n{\n}\nstatic inline void plumb_x_end(void)\n{\n}\n'
+reports 'public: 1 headers, 0 problems' x.h \
+    '/* Begins an x.\n * In two lines. */\nstatic inline void plumb_x_a(int x)\n{\n}\nstatic inline void plumb_x_b(int x)\n{\n}\n' 0
 reports 'public: plumb/read/x.h: plumb_x_open: no comment' read/x.h "$open"
 reports 'public: plumb/read/x.h: plumb_x_open: no comment' read/x.h "/* Opens an x. */\n\n$open"
 reports 'public: plumb/x.h: plumb_x_open: its comment does not begin with a verb: /* The x. */' x.h "/* The x. */\n$open"
+for noun in 'Options of an x' 'This opens an x' 'Opening an x' 'Always opens an x' 'An x'; do
+    reports "public: plumb/x.h: plumb_x_open: its comment does not begin with a verb: /* $noun. */" x.h "/* $noun. */\n$open"
+done
 reports 'public: plumb/x.h: plumb_x_get: `out` is not the first parameter' x.h \
     '/* Fills an x. */\nstatic inline void plumb_x_get(const plumb_x *x,\n    plumb_row *out)\n{\n}\n'
 reports 'public: plumb/x.h: plumb_x_get: `err` is not the last parameter' x.h \
