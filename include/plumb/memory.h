@@ -94,8 +94,7 @@ static inline void plumb_mem_total(const char *device, const char *pool, uint64_
 /* Fills `out` with the memory that the whole process holds now: in one pool, in all pools of a
  * device (`pool` NULL), or in all pools (`device` NULL). `out->size` must be set. Fields without
  * any event are 0; without a recording all are but the resident set, without a runtime all are.
- * About 0.2 us, and some tens where the resident set has to be read again: a reading is used for
- * 0.1 ms. */
+ * 0.2 us, and 5 us more where the resident set has to be read: a reading is used for 0.1 ms. */
 static inline void plumb_memory_now(plumb_memory *out, const char *device, const char *pool)
 {
     const struct plumb_api *api = plumb_api_();
@@ -116,8 +115,8 @@ static inline void plumb_memory_reset_peak(void)
 
 /* Records the memory held now under a name (NULL: ""). The same name again in the same request, or
  * again outside any request, overwrites it. Those that find no space are counted. With
- * PLUMB_MEMORY_CHECKPOINTS=1 every stage records before_<stage> and after_<stage>. About 5 us: a
- * lock, the resident set, and the fragmentation of each pool. */
+ * PLUMB_MEMORY_CHECKPOINTS=1 every stage records before_<stage> and after_<stage>. Cost: as
+ * plumb_memory_now(), and the fragmentation of each pool with segments. */
 static inline void plumb_checkpoint(const char *name)
 {
     const struct plumb_api *api = plumb_api_();

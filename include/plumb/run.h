@@ -156,10 +156,10 @@ static inline int plumb_is_recording(void)
     return api ? api->is_recording() : 0;
 }
 
-/* Writes the path of the run directory to `out` [size] with a NUL: of the open run, of one that
- * waits for its first span, which this opens, or of the last one. 0.5 us. Errors: PLUMB_ERR_STATE:
- * no run has a directory; PLUMB_ERR_ARG: `out` is NULL, or `size` is too small, and `err` says how
- * much it needs. */
+/* Writes the absolute path of the run directory to `out` [size] with a NUL: of the open run, of one
+ * that waits for its first span, which this opens, or of the last one. 0.5 us. Errors:
+ * PLUMB_ERR_STATE: no run has a directory; PLUMB_ERR_ARG: `out` is NULL, or `size` is too small,
+ * and `err` says how much it needs. */
 static inline int plumb_run_dir(char *out, size_t size, plumb_error *err)
 {
     const struct plumb_api *api = plumb_api_();
