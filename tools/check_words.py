@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 """Checks the words of what people read: tools/check_words.py [ROOT]
 
-Looks at messages (string literals of src and cli), at the comments of the public headers and of cli,
-and at the pages (*.md), for the phrases of RULES: each makes a reader go back in the sentence, or is
-not the field's word for the thing. A rule says where it holds, and what to write instead. "source" is
-every comment of C and C++ in the tree. Code on pages, names in backquotes, and tests' own texts are
-not looked at.
+Looks at messages (string literals of src and cli), at the comments of every C and C++ file, and at the
+pages (*.md), for the phrases of RULES: each makes a reader go back in the sentence, or is not the
+field's word for the thing. A rule says where it holds, and what to write instead. Code on pages, names
+in backquotes, and tests' own texts are not looked at.
 """
 
 import pathlib
@@ -13,20 +12,30 @@ import re
 import subprocess
 import sys
 
-READ = {"messages", "public", "pages"}
+READ = {"messages", "comments", "pages"}
 # (name, pattern, what to write, where)
 RULES = [
+    # "is no longer" and "is no larger than 4" say what they mean.
     ("is no",
-     r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b|more\b|less\b|fewer\b|one\b|doubt\b|such\b)\w",
+     r"(?<![Tt]here )\b(?:is|are|was|were) no (?!longer\b|more\b|less\b|fewer\b|one\b|doubt\b|such\b"
+     r"|better\b|worse\b|later\b|farther\b|\w+er than\b)\w",
      "'x is not a y': 'x is no y' reads as if 'no y' were a thing", READ),
     ("is none",
      r"(?<![Tt]here )\b(?:is|are|was|were) none\b",
      "'is not a y', or the word that it stands for: none of what?", READ),
-    ("anew", r"\banew\b", "'again'", READ | {"source"}),
+    ("anew", r"\banew\b", "'again'", READ),
     ("tell of", r"\b(?:tell|tells|told|telling) of\b", "'report', 'record', 'print'", READ),
     ("else at the end", r"\b\w+ else(?=[.;:)])", "'otherwise', or name the other things", READ),
     ("headless Who", r"(?:\A|(?<=[.!?] )|(?<=\n))(?:Who|Whoever) [a-z]",
-     "a noun: 'the thread that', 'the caller'", {"public", "pages"}),
+     "a noun: 'the thread that', 'the caller'", {"comments", "pages"}),
+    # A question and a heading may begin so; a statement may not.
+    ("headless What", r"(?:\A|(?<=[.!?:] )|(?<=\n))What [a-z][^.?!\n]*[.!]",
+     "a noun: 'the bytes that', 'returns ...'", READ),
+    ("behind", r"\bbehind\b", "'after', 'under', or 'the target of' a link", READ),
+    ("beside", r"\bbeside\b", "'next to', 'in addition to'", READ),
+    ("meanwhile", r"\b[Mm]eanwhile\b", "'in the meantime', 'during the call'", READ),
+    ("somebody", r"\b(?:[Ss]ome|[Nn]o|[Aa]ny|[Ee]very)body\b",
+     "a noun: 'another thread', 'the caller', 'the reader'", READ),
     ("room",
      r"\b(?:no|little|enough|more|found|has|have|is|was) room\b|\broom (?:for|left|in)\b",
      "the buffer, the memory or the file that is full; 'does not fit', 'dropped'", READ),
@@ -39,10 +48,15 @@ SOURCES = (".c", ".h", ".cc", ".hpp")
 QUOTING = {"docs/rows.md", "docs/coming-from.md", "STYLE.md"}
 
 
+def without_names(text):
+    """The text with names in backquotes blanked; each character stays where it was."""
+    return re.sub(r"``.+?``|`[^`\n]+`", lambda m: "`" * len(m[0]), text)
+
+
 def comment_text(token):
-    """The words of a comment as running text; a paragraph begins a line."""
-    text = re.sub(r"\n[ \t]*\*?[ \t]*", "\n", token.strip("/*").strip())
-    return re.sub(r"(?<!\n)\n(?!\n)", " ", text)
+    """The words of a comment as running text; a paragraph and an item of a list begin a line."""
+    text = re.sub(r"\n[ \t]*\*?[ \t]*", "\n", without_names(token).strip("/*").strip())
+    return re.sub(r"(?<!\n)\n(?![\n-])", " ", text)
 
 
 def string_text(token):
@@ -55,8 +69,7 @@ def page_text(text):
         return re.sub(r"[^\n]", " ", match[0])
     text = re.sub(r"^( *)```.*?^\1```", blank, text, flags=re.S | re.M)
     text = re.sub(r"^    .*$", blank, text, flags=re.M)
-    text = re.sub(r"``.+?``|`[^`\n]+`", lambda m: "`" * len(m[0]), text)
-    return re.sub(r"(?<!\n)\n(?![\n|#>-])", " ", text)
+    return re.sub(r"(?<!\n)\n(?![\n|#>-])", " ", without_names(text))
 
 
 def pieces(path, text):
@@ -69,8 +82,7 @@ def pieces(path, text):
     for match in TOKEN.finditer(text):
         token = match[0]
         if token.startswith("/"):
-            read = {"public"} if top in ("include", "cli") else set()
-            yield read | {"source"}, comment_text(token), match.start()
+            yield {"comments"}, comment_text(token), match.start()
         elif token.startswith('"') and top in ("src", "cli") and not test:
             yield {"messages"}, string_text(token), match.start()
 
