@@ -78,6 +78,8 @@ ROWS = [
     ]),
     ("Collectors", [
         ("emit_ns", "a device span of a known launch", "ns", None),
+        ("opencl_hook_ns_per_call", "an OpenCL command enqueued under the layer, more", "ns", None),
+        ("opencl_layer_ns_per_command", "the same in all threads of the process", "ns", None),
         ("sched_switch_us", "a context switch under sched, all threads", "us", None),
         ("sched_span_ns", "what sched adds to a span", "ns", None),
         ("emit_traced_ns", "the same while a trace is written", "ns", None),

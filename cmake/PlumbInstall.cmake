@@ -24,12 +24,18 @@ install(TARGETS ${exported} EXPORT plumbTargets
 if(PLUMB_HAVE_MALLOC)
   install(TARGETS plumb_malloc LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
+if(PLUMB_HAVE_OPENCL)
+  install(TARGETS plumb_opencl LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 add_custom_target(product DEPENDS ${exported})
 if(PLUMB_HAVE_READ)
   add_dependencies(product plumb_cli)
 endif()
 if(PLUMB_HAVE_MALLOC)
   add_dependencies(product plumb_malloc)
+endif()
+if(PLUMB_HAVE_OPENCL)
+  add_dependencies(product plumb_opencl)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/plumb"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"

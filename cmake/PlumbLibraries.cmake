@@ -9,6 +9,7 @@
 #   record  src/record, src/collect and src/api/record_*.c: libplumb
 #   read    src/read, src/analyze, src/report and src/api/read_*.c: libplumb-read
 #   inject  src/inject: libplumb-malloc.so alone, which is preloaded, never linked
+#   opencl  src/collect/opencl: libplumb-opencl.so alone, which the loader of OpenCL loads
 #   common  every other folder of src: in both libraries
 # Hidden symbols still link inside one program, so the unit tests use the very same objects, through
 # the archive plumb_testing.
@@ -116,6 +117,8 @@ endfunction()
 plumb_layer_sources(PLUMB_RECORD_SOURCES record/*.c collect/*.c api/record_*.c)
 plumb_layer_sources(PLUMB_READ_SOURCES read/*.c analyze/*.c report/*.c api/read_*.c)
 plumb_layer_sources(PLUMB_INJECT_SOURCES inject/*.c)
+plumb_layer_sources(PLUMB_OPENCL_SOURCES collect/opencl/*.c)
+list(REMOVE_ITEM PLUMB_RECORD_SOURCES ${PLUMB_OPENCL_SOURCES})
 file(GLOB common CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/src/*")
 list(REMOVE_ITEM common record collect read analyze report inject api)
 list(TRANSFORM common APPEND "/*.c")
@@ -180,7 +183,33 @@ if(PLUMB_BUILD_KIND STREQUAL "plain")
     LINK_DEPENDS "${map}")
 endif()
 
-set(testing_objects ${record_objects})
+# Stands between a program and its OpenCL drivers. A client of libplumb, as a plug-in is. What knows
+# neither of the two is tested without them.
+set(opencl_decoder "${PROJECT_SOURCE_DIR}/src/collect/opencl/decode.c"
+  "${PROJECT_SOURCE_DIR}/src/collect/opencl/anchors.c")
+list(REMOVE_ITEM PLUMB_OPENCL_SOURCES ${opencl_decoder})
+plumb_objects(plumb_opencl_decoder_objects ${opencl_decoder})
+if(PLUMB_HAVE_OPENCL)
+  set(map "${PROJECT_SOURCE_DIR}/cmake/libplumb-opencl.map")
+  add_library(plumb_opencl MODULE
+    ${PLUMB_OPENCL_SOURCES} $<TARGET_OBJECTS:plumb_opencl_decoder_objects>)
+  target_include_directories(plumb_opencl PRIVATE
+    "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include")
+  target_include_directories(plumb_opencl SYSTEM PRIVATE "${OPENCL_LAYER_INCLUDE_DIR}")
+  # nodelete: the driver calls back, and the process calls at its exit.
+  target_link_options(plumb_opencl PRIVATE "LINKER:--version-script=${map}" LINKER:-z,now
+    LINKER:-z,nodelete)
+  target_link_libraries(plumb_opencl PRIVATE plumb_flags Threads::Threads ${CMAKE_DL_LIBS})
+  plumb_small_frames(plumb_opencl)
+  set_target_properties(plumb_opencl PROPERTIES
+    OUTPUT_NAME plumb-opencl
+    LIBRARY_OUTPUT_DIRECTORY "${PLUMB_LIB_DIR}"
+    C_VISIBILITY_PRESET hidden
+    LINKER_LANGUAGE C
+    LINK_DEPENDS "${map}")
+endif()
+
+set(testing_objects ${record_objects} $<TARGET_OBJECTS:plumb_opencl_decoder_objects>)
 if(PLUMB_HAVE_READ)
   plumb_objects(plumb_read_objects ${PLUMB_READ_SOURCES})
   target_link_libraries(plumb_read_objects PRIVATE PkgConfig::ZLIB)

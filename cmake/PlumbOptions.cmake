@@ -84,6 +84,7 @@ endfunction()
 
 plumb_option(PLUMB_READ on "libplumb-read and the plumb command; needs zlib")
 plumb_option(PLUMB_NVTX auto "NVTX ranges (PLUMB_NVTX=1); need the nvtx3 headers")
+plumb_option(PLUMB_OPENCL auto "OpenCL layer (plumb record --collect opencl); needs the OpenCL headers")
 plumb_option(PLUMB_OTF2 auto "Export to OTF2; needs libotf2")
 plumb_option(PLUMB_EXAMPLES auto "Example pipelines; text_to_video and video_nodes need oneDNN and libav")
 plumb_option(PLUMB_BENCH auto "Benchmarks")
@@ -112,6 +113,13 @@ find_path(NVTX3_INCLUDE_DIR nvtx3/nvToolsExt.h
 mark_as_advanced(NVTX3_INCLUDE_DIR)
 plumb_feature(PLUMB_NVTX PLUMB_HAVE_NVTX "NVTX ranges"
   "no nvtx3 headers (of the CUDA toolkit, or -DNVTX3_INCLUDE_DIR=)" NVTX3_INCLUDE_DIR)
+# Headers alone: the loader of OpenCL loads the layer, which is given the functions that it calls. The
+# programs that use OpenCL (an example, tests, a benchmark) link the loader.
+find_path(OPENCL_LAYER_INCLUDE_DIR CL/cl_layer.h)
+mark_as_advanced(OPENCL_LAYER_INCLUDE_DIR)
+plumb_feature(PLUMB_OPENCL PLUMB_HAVE_OPENCL "OpenCL layer"
+  "no OpenCL headers with CL/cl_layer.h (opencl-c-headers)" OPENCL_LAYER_INCLUDE_DIR)
+plumb_pkg(OPENCL OpenCL)
 plumb_pkg(OTF2 otf2)
 plumb_feature(PLUMB_OTF2 PLUMB_HAVE_OTF2 "export to OTF2"
   "no libplumb-read" PLUMB_HAVE_READ

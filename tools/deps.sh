@@ -49,6 +49,9 @@ cmd:chromium                     | chromium            | chromium               
 cmd:chromedriver                 | chromium-driver     | chromedriver               | chromium
 py:selenium                      | python3-selenium    | python3-selenium           | python-selenium
 py:torch                         | python3-torch       | python3-torch              | python-pytorch
+hdr:CL/cl_layer.h                | opencl-c-headers    | opencl-headers             | opencl-headers
+pc:OpenCL                        | ocl-icd-opencl-dev  | ocl-icd-devel              | ocl-icd
+file:/etc/OpenCL/vendors/pocl.icd | pocl-opencl-icd    | pocl                       | pocl
 '
 NEEDS_fuzz="$NEEDS_test"'
 file:/usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-* | libclang-rt-14-dev | compiler-rt | compiler-rt
@@ -66,6 +69,9 @@ pc:lttng-ust                     | liblttng-ust-dev    | lttng-ust-devel        
 cmd:lttng                        | lttng-tools         | lttng-tools                | lttng-tools
 cmd:uftrace                      | uftrace             | uftrace                    | uftrace
 cmd:perf                         | linux-perf          | perf                       | perf
+hdr:CL/cl_layer.h                | opencl-c-headers    | opencl-headers             | opencl-headers
+pc:OpenCL                        | ocl-icd-opencl-dev  | ocl-icd-devel              | ocl-icd
+file:/etc/OpenCL/vendors/pocl.icd | pocl-opencl-icd    | pocl                       | pocl
 py:torch                         | python3-torch       | python3-torch              | python-pytorch
 '
 
