@@ -89,6 +89,8 @@ static const char *text_of(void *arg, enum plumb_pf_index index, uint32_t id)
         return key_text(l->file, id);
     if (index == PLUMB_PF_VALUES)
         return plumb_live_node_name(&l->file->source, id);
+    if (id == NAME_WAITS)
+        return "waiting"; /* for work that was launched in no node */
     if (id >= NAME_WAITS) {
         snprintf(l->scratch, sizeof l->scratch, "waiting for %.120s",
                  plumb_live_node_name(&l->file->source, id - NAME_WAITS));

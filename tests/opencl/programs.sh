@@ -44,6 +44,8 @@ count in_order.run 'opencl:0: queue 0|add|span|4096x1x1|' 2
 count in_order.run 'opencl:0: queue 0|write buffer|span||16384' 1
 count in_order.run 'opencl:0: queue 0|read buffer|span||16384' 1
 count in_order.run '.*' 7
+"$PLUMB_BIN" export --format csv -o - in_order.run 2>/dev/null | grep -c '^span,.*queue 0: thread [0-9]* waits,.*,waiting,' >waits.txt
+[ "$(cat waits.txt)" = 1 ] || fail "in_order: $(cat waits.txt) waits"
 count out_of_order.run 'opencl:0: queue 0 (out of order).*|twice|span|4096x1x1|' 8
 count out_of_order.run 'opencl:0: queue 0 (out of order).*|read buffer|span||16384' 8
 count out_of_order.run '.*' 24
