@@ -37,41 +37,62 @@ static void carry(struct plumb_row_major *rows, int32_t dim)
     }
 }
 
-static size_t read_compact(struct plumb_row_major *rows, void *to, uint64_t n)
+/* Copies `bytes` between the view's memory and the caller's. */
+static void copy(const unsigned char *at, unsigned char *memory, size_t bytes, bool write)
 {
-    memcpy(to, rows->at, n * rows->element_bytes);
+    if (write)
+        memcpy((unsigned char *)(uintptr_t)at, memory, bytes);
+    else
+        memcpy(memory, at, bytes);
+}
+
+static size_t copy_compact(struct plumb_row_major *rows, unsigned char *memory, uint64_t n,
+                           bool write)
+{
+    copy(rows->at, memory, n * rows->element_bytes, write);
     rows->at += n * rows->element_bytes;
     rows->left -= n;
     return n * rows->element_bytes;
 }
 
-size_t plumb_row_major_read(struct plumb_row_major *rows, void *to, size_t size)
+static size_t copy_elements(struct plumb_row_major *rows, unsigned char *memory, size_t size,
+                            bool write)
 {
     const struct plumb_view *v = rows->view;
     size_t bytes = rows->element_bytes;
     uint64_t room = size / bytes;
-    unsigned char *out = to;
+    unsigned char *to = memory;
     int32_t last = v->ndim - 1;
     if (room > rows->left)
         room = rows->left;
     if (room == 0)
         return 0;
     if (plumb_view_is_compact(v))
-        return read_compact(rows, to, room);
+        return copy_compact(rows, memory, room, write);
     int64_t step = stride_of(v, last) * (int64_t)bytes;
     while (room > 0) {
         uint64_t n = (uint64_t)(v->shape[last] - rows->index[last]);
         if (n > room)
             n = room;
-        for (uint64_t i = 0; i < n; i++, out += bytes)
-            memcpy(out, rows->at + (int64_t)i * step, bytes);
+        for (uint64_t i = 0; i < n; i++, to += bytes)
+            copy(rows->at + (int64_t)i * step, to, bytes, write);
         room -= n;
         rows->left -= n;
         rows->index[last] += (int64_t)n - 1;
         rows->at += ((int64_t)n - 1) * step;
         carry(rows, last);
     }
-    return (size_t)(out - (unsigned char *)to);
+    return (size_t)(to - memory);
+}
+
+size_t plumb_row_major_read(struct plumb_row_major *rows, void *to, size_t size)
+{
+    return copy_elements(rows, to, size, false);
+}
+
+size_t plumb_row_major_write(struct plumb_row_major *rows, const void *from, size_t size)
+{
+    return copy_elements(rows, (unsigned char *)(uintptr_t)from, size, true);
 }
 
 const unsigned char *plumb_view_scalar(const struct plumb_view *view, uint64_t i)

@@ -21,6 +21,11 @@ void plumb_row_major_init(struct plumb_row_major *rows, const struct plumb_view 
  * end. `size` must hold one element. */
 size_t plumb_row_major_read(struct plumb_row_major *rows, void *to, size_t size);
 
+/* Copies whole elements from `from` over the next ones, at most `size` bytes of them; the bytes
+ * read, 0 at the end. Where elements share an address the last one stays. The memory of the view
+ * must be the caller's to write to. */
+size_t plumb_row_major_write(struct plumb_row_major *rows, const void *from, size_t size);
+
 /* Where scalar `i` (of count * lanes) in row-major order lies. */
 const unsigned char *plumb_view_scalar(const struct plumb_view *view, uint64_t i);
 

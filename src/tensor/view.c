@@ -143,6 +143,15 @@ bool plumb_view_is_compact(const struct plumb_view *view)
     return true;
 }
 
+bool plumb_view_span(const struct plumb_view *view, uint64_t *below, uint64_t *bytes)
+{
+    uint64_t above;
+    if (view->dtype.bits % 8 != 0 || view->count == 0 || !find_extent(view, below, &above))
+        return false;
+    *bytes = *below + above;
+    return true;
+}
+
 int plumb_view_readable(const struct plumb_view *view, plumb_error *err)
 {
     char name[PLUMB_DL_DEVICE_NAME_MAX];

@@ -33,6 +33,11 @@ int plumb_view_init(struct plumb_view *out, const void *tensor, plumb_error *err
 /* Whether the elements lie row-major without gaps, whatever the strides of dimensions of size 1. */
 bool plumb_view_is_compact(const struct plumb_view *view);
 
+/* Sets the bytes that the elements span, from the lowest to the highest address, and how many of
+ * them lie below the first element (with negative strides). False: there are no elements, they do
+ * not fill whole bytes, or they span more than INT64_MAX. */
+bool plumb_view_span(const struct plumb_view *view, uint64_t *below, uint64_t *bytes);
+
 /* PLUMB_OK when the host can read the elements in place: it has an address, memory that is the
  * host's, and elements of whole bytes, or has no elements. Else PLUMB_ERR_ARG and why not. */
 int plumb_view_readable(const struct plumb_view *view, plumb_error *err);

@@ -53,23 +53,6 @@ static void fail_record(struct plumb_act_record *r, const char *why)
     snprintf(r->why, sizeof r->why, "%.150s", why);
 }
 
-/* Bytes that a view spans, from its lowest to its highest address. */
-static bool span_of(const struct plumb_view *v, uint64_t *below, uint64_t *bytes)
-{
-    int64_t low = 0, high = 0, compact = 1;
-    uint64_t element = plumb_dtype_element_bits(v->dtype) / 8;
-    for (int32_t i = v->ndim - 1; i >= 0; i--) {
-        int64_t stride = v->strides ? v->strides[i] : compact;
-        int64_t far = (v->shape[i] - 1) * stride;
-        low += far < 0 ? far : 0;
-        high += far > 0 ? far : 0;
-        compact *= v->shape[i];
-    }
-    *below = (uint64_t)-low * element;
-    *bytes = (uint64_t)(high - low + 1) * element;
-    return v->dtype.bits % 8 == 0 && v->count > 0 && v->data != NULL;
-}
-
 /* Copies a device's tensor to the host and returns the copy, which must be unmapped. NULL: `v` is
  * unchanged. */
 static void *fetch(struct plumb_view *v, uint64_t *bytes, plumb_error *why)
@@ -80,7 +63,7 @@ static void *fetch(struct plumb_view *v, uint64_t *bytes, plumb_error *why)
     int rc;
     while (i < COPIES && !(PLUMB_ACQUIRE(copies[i].fn) && copies[i].type == v->device.type))
         i++;
-    if (i == COPIES || !span_of(v, &below, bytes))
+    if (i == COPIES || !v->data || !plumb_view_span(v, &below, bytes))
         return NULL;
     copy = plumb_pages_map(*bytes);
     if (!copy) {

@@ -13,35 +13,7 @@
 #include "record/activation/activation.h"
 #include "record/runtime/carve.h"
 #include "record/runtime/runtime.h"
-
-static const struct {
-    const char *name;
-    uint8_t code, bits;
-} types[] = {
-    {"F64", PLUMB_DTYPE_FLOAT, 64},
-    {"F32", PLUMB_DTYPE_FLOAT, 32},
-    {"F16", PLUMB_DTYPE_FLOAT, 16},
-    {"BF16", PLUMB_DTYPE_BFLOAT, 16},
-    {"F8_E4M3", PLUMB_DTYPE_FLOAT8_E4M3FN, 8},
-    {"F8_E5M2", PLUMB_DTYPE_FLOAT8_E5M2, 8},
-    {"I64", PLUMB_DTYPE_INT, 64},
-    {"I32", PLUMB_DTYPE_INT, 32},
-    {"I16", PLUMB_DTYPE_INT, 16},
-    {"I8", PLUMB_DTYPE_INT, 8},
-    {"U64", PLUMB_DTYPE_UINT, 64},
-    {"U32", PLUMB_DTYPE_UINT, 32},
-    {"U16", PLUMB_DTYPE_UINT, 16},
-    {"U8", PLUMB_DTYPE_UINT, 8},
-    {"BOOL", PLUMB_DTYPE_BOOL, 8},
-};
-
-static const char *type_of(struct plumb_dtype t)
-{
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (types[i].code == t.code && types[i].bits == t.bits && t.lanes == 1)
-            return types[i].name;
-    return NULL;
-}
+#include "tensor/safetensors.h"
 
 static void put_text(struct plumb_json *j, const char *key, const char *text)
 {
@@ -133,7 +105,7 @@ static bool describe(struct plumb_act_dump *d, const struct plumb_act_record *r,
 /* Returns PLUMB_ACT_DUMP_WHYS if the tensor is kept. */
 static enum plumb_act_dump_why keep(const struct plumb_act_record *r, const struct plumb_view *view)
 {
-    const char *type = type_of(view->dtype);
+    const char *type = plumb_safetensors_name(view->dtype);
     struct plumb_act_dump *d;
     enum plumb_act_dump_why why = PLUMB_ACT_DUMP_UNWRITTEN;
     if (!type || plumb_view_readable(view, NULL) != PLUMB_OK)
