@@ -130,6 +130,8 @@ static inline void fixture_signature(struct plumb_signature *s)
     denoise->name = "denoise";
     denoise->calls = 12;
     denoise->other_calls = 2;
+    denoise->capture = plumb_arena_alloc(&s->arena, sizeof *denoise->capture);
+    *denoise->capture = (struct plumb_signature_capture){"denoise.inputs.safetensors", 7, 12345, 1};
     denoise->distinct_count = 2;
     denoise->distinct = plumb_arena_alloc(&s->arena, 2 * sizeof *denoise->distinct);
     fixture_denoise(s, &denoise->distinct[0], 9);

@@ -45,7 +45,7 @@
  * the difference between a date and a duration. */
 #define PLUMB_SAMPLE_MAX_NS ((UINT64_C(1) << 58) - 1)
 enum {
-    PLUMB_LIVE_VERSION = 17,
+    PLUMB_LIVE_VERSION = 18,
     PLUMB_BLOCK_WORDS = 128, /* a ring block; the first two words are its header */
     PLUMB_BLOCK_HEAD = 2,
     PLUMB_DEPTH_MAX = 255, /* spans nested deeper are counted, not recorded */

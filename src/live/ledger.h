@@ -164,6 +164,15 @@ struct plumb_live_signature {
     } copy[2];
 };
 
+/* The file that PLUMB_CAPTURE made of the inputs of one call. */
+struct plumb_live_capture {
+    uint32_t shown; /* 1: the rest is set, and the file has its name */
+    uint32_t node;
+    int64_t step; /* -1: a whole call was wanted */
+    uint64_t bytes, missing;
+    char file[128];
+};
+
 struct plumb_live_section {
     uint64_t request; /* serial of the request that it belongs to; 0 while that changes */
     uint32_t stages, metadata_bytes;
@@ -221,6 +230,7 @@ struct plumb_live_ledger {
     } pools;
     uint64_t series_off[PLUMB_LIVE_POOLS + 1]; /* the resident set's first */
     uint64_t section_off[PLUMB_LIVE_SECTIONS]; /* of request serial s at (s - 1) % SECTIONS */
+    struct plumb_live_capture capture;
 };
 
 #endif

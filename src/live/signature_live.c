@@ -18,7 +18,9 @@ struct stages { /* the stages found so far */
 
 struct reader {
     struct plumb_signature *s;
-    struct plumb_merge m; /* only for its checked reads of the mapping */
+    struct plumb_merge m;                    /* only for its checked reads of the mapping */
+    const char *captured;                    /* the stage with a capture; NULL: none */
+    struct plumb_signature_capture *capture; /* of it */
     size_t left; /* bytes of packs that may still come: a sound mapping has no pack twice */
 };
 
@@ -43,6 +45,23 @@ static const char *request_id(struct reader *r, uint64_t serial)
     if (!q || q->serial != serial)
         return NULL;
     return plumb_arena_strndup(&r->s->arena, q->id, sizeof q->id - 1);
+}
+
+/* ---- Captured inputs ------------------------------------------------------------------------- */
+
+static void read_capture(struct reader *r)
+{
+    const struct plumb_live_capture *live = &r->m.view.h->ledger.capture;
+    struct plumb_arena *arena = &r->s->arena;
+    if (!PLUMB_ACQUIRE(live->shown) || !(r->capture = plumb_arena_alloc(arena, sizeof *r->capture)))
+        return;
+    r->capture->file = plumb_arena_strndup(arena, live->file, sizeof live->file - 1);
+    r->capture->step = live->step;
+    r->capture->bytes = live->bytes;
+    r->capture->missing = live->missing;
+    /* In a damaged mapping anything stands there. */
+    if (r->capture->file && *r->capture->file && !strchr(r->capture->file, '/'))
+        r->captured = plumb_live_node_name(&r->m.view, live->node);
 }
 
 /* ---- Stages ---------------------------------------------------------------------------------- */
@@ -71,6 +90,8 @@ static struct plumb_signature_stage *stage_of(struct reader *r, struct stages *s
     stages->last_serial = serials;
     struct plumb_signature_stage *stage = &at[stages->count++];
     stage->name = plumb_arena_strdup(arena, name);
+    if (r->captured && strcmp(r->captured, name) == 0)
+        stage->capture = r->capture;
     return stage;
 }
 
@@ -208,6 +229,7 @@ int plumb_live_to_signature(struct plumb_signature *out, const unsigned char *ba
         return plumb_fail(err, PLUMB_ERR_FORMAT, "not a live mapping of this version of plumb");
     struct reader r = {.s = out, .m = {.view = plumb_live_view_of(base, bytes)}, .left = bytes};
     read_head(&r);
+    read_capture(&r);
     read_stages(&r);
     read_requests(&r);
     if (out->arena.failed)

@@ -148,6 +148,21 @@ static void write_call(struct plumb_json *j, const struct plumb_signature_call *
     plumb_put_u64(j, "dropped", call->dropped);
 }
 
+static void write_capture(struct plumb_json *j, const struct plumb_signature_capture *capture)
+{
+    if (!capture)
+        return;
+    plumb_put_object(j, "captured");
+    plumb_put_text(j, "file", capture->file);
+    if (capture->step < 0)
+        plumb_put_null(j, "step");
+    else
+        plumb_put_i64(j, "step", capture->step);
+    plumb_put_u64(j, "bytes", capture->bytes);
+    plumb_put_u64(j, "missing", capture->missing);
+    plumb_json_object_end(j);
+}
+
 static void write_stage(struct plumb_json *j, const struct plumb_signature_stage *stage)
 {
     plumb_put_object(j, stage->name);
@@ -156,6 +171,7 @@ static void write_stage(struct plumb_json *j, const struct plumb_signature_stage
     write_call(j, &stage->last);
     plumb_put_u64(j, "calls", stage->calls);
     plumb_put_u64(j, "other_calls", stage->other_calls);
+    write_capture(j, stage->capture);
     plumb_put_array(j, "signatures");
     for (size_t i = 0; i < stage->distinct_count; i++) {
         plumb_json_object(j);

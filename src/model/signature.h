@@ -20,6 +20,8 @@ enum {
 };
 #define PLUMB_SIGNATURE_FORMAT "plumb-signature"
 #define PLUMB_SIGNATURE_FILE "timing_io_signature.json"
+/* After the name of the stage as a file name: the inputs that PLUMB_CAPTURE kept of one call. */
+#define PLUMB_CAPTURE_SUFFIX ".inputs.safetensors"
 
 /* Of the finite values; those of src/tensor/value_stats.h. */
 struct plumb_signature_stats {
@@ -85,8 +87,17 @@ struct plumb_signature_call {
     struct plumb_signature_items inputs, outputs, metadata;
 };
 
+/* The inputs of one call with their values, in a file of their own. */
+struct plumb_signature_capture {
+    const char *file; /* its name, in the folder of the signature */
+    int64_t step;     /* the step they were taken at; -1: a whole call was wanted */
+    uint64_t bytes;   /* of the values */
+    uint64_t missing; /* inputs, or parts of them, that could not be kept */
+};
+
 struct plumb_signature_stage {
     const char *name;
+    struct plumb_signature_capture *capture; /* NULL: there is none */
     uint64_t calls;
     struct plumb_signature_call last;      /* of the last call that succeeded */
     struct plumb_signature_call *distinct; /* first-seen order */

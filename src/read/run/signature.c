@@ -340,6 +340,32 @@ static void read_distinct(struct cursor *c, const struct plumb_json_value *objec
     }
 }
 
+/* Older files have none. The name is one of a file beside them. */
+static void read_capture(struct cursor *c, const struct plumb_json_value *parent,
+                         struct plumb_signature_stage *stage)
+{
+    const struct plumb_json_value *object = plumb_json_get(parent, "captured");
+    struct plumb_signature_capture *capture;
+    if (!object || plumb_json_is(object, PLUMB_JSON_IS_NULL))
+        return;
+    if (!plumb_json_is(object, PLUMB_JSON_IS_OBJECT)) {
+        plumb_field_fault(&c->f, "captured", "is not an object");
+        return;
+    }
+    size_t before = enter(c, "captured");
+    const struct plumb_json_value *step = plumb_json_get(object, "step");
+    if ((capture = memory(c, 1, sizeof *capture))) {
+        capture->file = text_at(c, object, "file");
+        if (!capture->file || !*capture->file || strchr(capture->file, '/'))
+            plumb_field_fault(&c->f, "file", "is not the name of a file in this folder");
+        capture->step = plumb_json_is(step, PLUMB_JSON_IS_INT) ? plumb_json_whole(step) : -1;
+        capture->bytes = plumb_field_u64(&c->f, object, "bytes");
+        capture->missing = plumb_field_u64(&c->f, object, "missing");
+        stage->capture = capture;
+    }
+    leave(c, before);
+}
+
 static void read_stage(struct cursor *c, const struct plumb_json_value *object,
                        struct plumb_signature_stage *stage)
 {
@@ -357,6 +383,7 @@ static void read_stage(struct cursor *c, const struct plumb_json_value *object,
     }
     stage->calls = plumb_field_u64(&c->f, object, "calls");
     stage->other_calls = plumb_field_u64(&c->f, object, "other_calls");
+    read_capture(c, object, stage);
     read_distinct(c, object, stage);
 }
 
