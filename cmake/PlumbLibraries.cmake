@@ -7,7 +7,7 @@
 # Objects are compiled once, hidden and position independent, in four groups. The place of a file
 # says which it is in:
 #   record  src/record, src/collect and src/api/record_*.c: libplumb
-#   read    src/read, src/analyze, src/report and src/api/read_*.c: libplumb-read
+#   read    src/read, src/analyze, src/isolate, src/report and src/api/read_*.c: libplumb-read
 #   inject  src/inject: libplumb-malloc.so alone, which is preloaded, never linked
 #   opencl  src/collect/opencl: libplumb-opencl.so alone, which the loader of OpenCL loads
 #   common  every other folder of src: in both libraries
@@ -115,12 +115,12 @@ function(plumb_static_library target name)
 endfunction()
 
 plumb_layer_sources(PLUMB_RECORD_SOURCES record/*.c collect/*.c api/record_*.c)
-plumb_layer_sources(PLUMB_READ_SOURCES read/*.c analyze/*.c report/*.c api/read_*.c)
+plumb_layer_sources(PLUMB_READ_SOURCES read/*.c analyze/*.c isolate/*.c report/*.c api/read_*.c)
 plumb_layer_sources(PLUMB_INJECT_SOURCES inject/*.c)
 plumb_layer_sources(PLUMB_OPENCL_SOURCES collect/opencl/*.c)
 list(REMOVE_ITEM PLUMB_RECORD_SOURCES ${PLUMB_OPENCL_SOURCES})
 file(GLOB common CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/src/*")
-list(REMOVE_ITEM common record collect read analyze report inject api)
+list(REMOVE_ITEM common record collect read analyze isolate report inject api)
 list(TRANSFORM common APPEND "/*.c")
 plumb_layer_sources(PLUMB_COMMON_SOURCES ${common})
 file(GLOB strangers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/api/*.c" "${PROJECT_SOURCE_DIR}/src/*.c")
@@ -129,6 +129,19 @@ if(strangers)
   message(FATAL_ERROR "a file in src/api is named record_*.c (it goes into libplumb) "
     "or read_*.c (into libplumb-read), and src itself holds none: ${strangers}")
 endif()
+
+# The text of src/isolate/random_fill.h, for the programs that plumb generates: an array of numbers,
+# because a string literal may not be that long in C11.
+set(PLUMB_RANDOM_TEXT "${PROJECT_BINARY_DIR}/generated/random_fill_text.c")
+add_custom_command(
+  OUTPUT "${PLUMB_RANDOM_TEXT}"
+  COMMAND "${CMAKE_COMMAND}" "-DIN=${PROJECT_SOURCE_DIR}/src/isolate/random_fill.h"
+    "-DOUT=${PLUMB_RANDOM_TEXT}" -DNAME=plumb_random_fill_text
+    -DHEADER=isolate/random_fill_text.h -P "${PROJECT_SOURCE_DIR}/cmake/text_as_c.cmake"
+  DEPENDS "${PROJECT_SOURCE_DIR}/src/isolate/random_fill.h"
+    "${PROJECT_SOURCE_DIR}/cmake/text_as_c.cmake"
+  VERBATIM)
+list(APPEND PLUMB_READ_SOURCES "${PLUMB_RANDOM_TEXT}")
 
 # For the public header alone: instrumented code that links no libplumb finds the runtime at run time.
 add_library(plumb_header INTERFACE)

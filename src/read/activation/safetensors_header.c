@@ -207,7 +207,7 @@ static int check_tensors(struct tensors *in, uint64_t data_offset, uint64_t size
         else if (a->offset > at)
             tensor_fault(in, all[i], "leaves a hole before its data");
         else if (a->bytes > size - at)
-            tensor_fault(in, all[i], "ends behind the file: it was cut off");
+            tensor_fault(in, all[i], "ends after the file: it was cut off");
         at = a->offset + a->bytes;
     }
     if (in->rc == PLUMB_OK && at != size)
