@@ -12,8 +12,8 @@
  * belongs to the name of a stage and is evaluated when the stage records that input or output
  * (signature.h). If the stage ends without recording it, the check has failed, unless it is
  * optional. Checks of values read the tensor while the stage's clock runs; if the host cannot read
- * it, the check has failed. What a check costs is what plumb_stage_input() costs; those of values
- * read the tensor once, at memory speed. */
+ * it, the check has failed. A check costs as much as plumb_stage_input(); checks of values read the
+ * tensor once, at memory speed. */
 #ifndef PLUMB_CHECK_H
 #define PLUMB_CHECK_H
 

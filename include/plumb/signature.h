@@ -49,7 +49,7 @@ static inline void plumb_stage_output(plumb_span stage, const char *name,
 {
     plumb_stage_value_(stage, PLUMB_STAGE_OUTPUT, name, plumb_value_tensor(tensor));
 }
-/* Records an input of any kind (value.h). What it points to is read before the call returns. */
+/* Records an input of any kind (value.h). Its pointers are read before the call returns. */
 static inline void plumb_stage_input_value(plumb_span stage, const char *name, plumb_value value)
 {
     plumb_stage_value_(stage, PLUMB_STAGE_INPUT, name, value);
