@@ -58,7 +58,7 @@ static const char *take_functions(void)
     return NULL;
 }
 
-/* The layer beside libplumb. */
+/* Loads the layer that lies next to libplumb. */
 static const char *take_layer(void)
 {
     pfn_clInitLayer init;

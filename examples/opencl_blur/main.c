@@ -19,7 +19,7 @@ struct options {
     int frames, radius, threads, out_of_order, reference;
 };
 
-/* What the threads share. */
+/* The data that the threads share. */
 struct work {
     struct options o;
     struct blur_shape shape;

@@ -98,7 +98,7 @@ static bool says(const struct capture *c, const char *key, const char *text)
     return note && strcmp(note->text, text) == 0;
 }
 
-/* What stands in `__metadata__`. */
+/* Reads the notes in `__metadata__`. */
 static int read_notes(struct capture *c)
 {
     const struct plumb_safetensors_note *step = plumb_safetensors_note(&c->file, "step");

@@ -189,8 +189,8 @@ static int element_of(uint32_t *out, struct plumb_dtype type, plumb_error *err)
                       plumb_dtype_name(name, type));
 }
 
-/* What integers may be: of the type, and of the range that was recorded. Bounds of integers are
- * whole, except where a file says otherwise: then they are drawn in. */
+/* Sets the bounds of integers: those of the type and of the recorded range. Recorded bounds of
+ * integers are whole numbers; if a file has others, they are rounded inwards. */
 static void bound_integers(struct plumb_random *r, struct plumb_dtype type,
                            const struct plumb_signature_stats *s)
 {

@@ -2,8 +2,8 @@
  *
  * The same parameters give the same bytes with every compiler, on every machine, whatever its
  * floating-point modes are: nothing here is computed in floating point. The text of this file is
- * also part of the programs that plumb generates, so it needs these three headers and nothing
- * else. It is C11 without extensions.
+ * also part of the programs that plumb generates, so it needs only these three headers. It is C11
+ * without extensions.
  *
  * Value i depends on the seed and on i alone: a tensor may be filled in pieces, in any order.
  * A value is a sum of 12 or of 3 uniform numbers of 16 bits (nearly normal), or uniform, or one of

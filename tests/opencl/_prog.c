@@ -264,7 +264,8 @@ static int copies(void)
     return 0;
 }
 
-/* What a program may ask of its queues and events, with and without profiling of its own. */
+/* Prints the answers to a program's questions about its queues and events, with and without
+ * profiling of its own. */
 static void describe(const char *name, cl_command_queue q, cl_event *event)
 {
     cl_command_queue_properties p = 12345;

@@ -72,7 +72,7 @@ bool plumb_ocl_decode(plumb_event *out, plumb_event_arg *args, const struct plum
     e.begin = t->start;
     e.end = t->end;
     if (plumb_ocl_is_mark(c->op)) {
-        /* What a marker spans, if a driver says so, is the work before it. */
+        /* If a driver gives a marker a duration, that is the work before it. */
         e.kind = PLUMB_EVENT_INSTANT;
         e.begin = t->end;
     }

@@ -1,4 +1,4 @@
-/* What becomes of a command's times and sizes, and of the intervals that bound a device's clock. */
+/* Decoding of a command's times and sizes, and of the intervals that bound a device's clock. */
 #include <string.h>
 
 #include <setjmp.h>

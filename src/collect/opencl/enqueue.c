@@ -63,7 +63,8 @@ static cl_int CL_API_CALL release_kernel(cl_kernel kernel)
 
 /* ---- Bytes of mappings ----------------------------------------------------------------------- */
 
-/* What was mapped where, for the unmapping; a collision forgets the older. Under plumb_ocl_lock. */
+/* The mapped ranges, for the unmapping; a collision replaces the older one. Under
+ * plumb_ocl_lock. */
 static struct {
     const void *address;
     uint64_t bytes;

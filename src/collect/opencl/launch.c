@@ -6,9 +6,9 @@
  * commands and waits for none has that many in the driver, and here RECORDS; the others are counted
  * as missed.
  *
- * Whoever finds a record ARMED finishes it: the callback, or, when the run or the process ends, the
- * drain, which asks the driver for the state of each. The driver may call back later for one that
- * was drained, so only the callback gives a record back. */
+ * The first thread that finds a record ARMED finishes it: the callback or, when the run or the
+ * process ends, the drain, which asks the driver for the state of each. The driver may call back
+ * later for one that was drained, so only the callback gives a record back. */
 #include "collect/opencl/layer.h"
 
 #include <stdlib.h>
@@ -222,14 +222,14 @@ static void CL_CALLBACK completed(cl_event event, cl_int status, void *arg)
     pthread_mutex_unlock(&plumb_ocl_lock);
 }
 
-/* ARMED, under the lock, which is let go of meanwhile: asks the driver, and finishes the command if
- * it is complete. Returns its state. */
+/* Asks the driver for the state of an ARMED record, and finishes the command if it is complete.
+ * Returns the state. Under the lock, which is released during the question. */
 static cl_int drain_one(struct plumb_ocl_record *r)
 {
     cl_int status;
     r->state = FINISHING;
     r->called = false;
-    do { /* again if the driver called back meanwhile: it is complete now */
+    do { /* again if the driver called back in the meantime: it is complete now */
         status = CL_QUEUED;
         pthread_mutex_unlock(&plumb_ocl_lock);
         plumb_ocl_next.clGetEventInfo(r->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,

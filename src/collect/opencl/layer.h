@@ -62,7 +62,7 @@ bool plumb_ocl_lane_open(plumb_lane *out, struct plumb_ocl_device *d, uint32_t r
                          uint32_t ordinal, bool out_of_order, bool timed);
 /* The device of an id, or of the one that it is a part of; NULL: no memory. */
 struct plumb_ocl_device *plumb_ocl_device(cl_device_id id);
-/* What a completed command says of its device's clock; before its event is emitted. */
+/* Takes the bounds of the device's clock from a completed command; before its event is emitted. */
 void plumb_ocl_device_saw(struct plumb_ocl_device *d, uint32_t run,
                           const struct plumb_ocl_interval *i);
 /* A kernel has completed. */

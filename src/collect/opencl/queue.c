@@ -295,7 +295,7 @@ static cl_int CL_API_CALL release(cl_command_queue id)
     return plumb_ocl_next.clReleaseCommandQueue(id);
 }
 
-/* What the program may not see of the queue. */
+/* The properties of the queue that are hidden from the program. */
 struct hidden {
     bool profiling;
     size_t count; /* of its own properties; 0: none */
@@ -346,7 +346,7 @@ static cl_int CL_API_CALL queue_info(cl_command_queue id, cl_command_queue_info 
     return rc;
 }
 
-/* Of OpenCL 1.0. What the program switches itself is not forced any more. */
+/* Of OpenCL 1.0. A property that the program switches itself is no longer forced. */
 static cl_int CL_API_CALL set_property(cl_command_queue id, cl_command_queue_properties properties,
                                        cl_bool enable, cl_command_queue_properties *old)
 {

@@ -340,7 +340,7 @@ static void read_distinct(struct cursor *c, const struct plumb_json_value *objec
     }
 }
 
-/* Older files have none. The name is one of a file beside them. */
+/* Older files have none. The name is that of a file next to them. */
 static void read_capture(struct cursor *c, const struct plumb_json_value *parent,
                          struct plumb_signature_stage *stage)
 {
