@@ -124,13 +124,13 @@ static bool parse_float(const char *text, float least, float most, float *out)
     return end != text && !*end && isfinite(*out) && *out >= least && *out <= most;
 }
 
+static const char *const precisions[] = {
+    [ELEMENT_F32] = "f32", [ELEMENT_BF16] = "bf16", [ELEMENT_F16] = "f16"};
+
 static bool parse_precision(const char *text, enum element *out)
 {
-    static const char *const names[] = {
-        [ELEMENT_F32] = "f32", [ELEMENT_BF16] = "bf16", [ELEMENT_F16] = "f16"};
-
-    for (int i = 0; i < (int)(sizeof(names) / sizeof(names[0])); i++) {
-        if (strcmp(names[i], text) == 0) {
+    for (int i = 0; i < (int)(sizeof(precisions) / sizeof(precisions[0])); i++) {
+        if (strcmp(precisions[i], text) == 0) {
             *out = (enum element)i;
             return true;
         }
@@ -284,4 +284,13 @@ enum options_result options_parse(struct options *o, int argc, char **argv)
         }
     }
     return check(o);
+}
+
+void options_text(char *out, size_t size, const struct options *o)
+{
+    bool tiny = o->model_width == options_default(false, true).model_width;
+
+    snprintf(out, size, "%s--size %dx%d --frames %d --steps %d --seed %llu --precision %s",
+             tiny ? "--tiny " : "", o->width, o->height, o->frames, o->steps,
+             (unsigned long long)o->seed, precisions[o->precision]);
 }

@@ -33,6 +33,9 @@ struct options options_default(bool quick, bool tiny);
  * the reason is on stderr, in one line. */
 enum options_result options_parse(struct options *o, int argc, char **argv);
 
+/* Writes the options that decide what the models and their stages compute, as a command line. */
+void options_text(char *out, size_t size, const struct options *o);
+
 /* The tokens that make at least the frames asked for: the VAE makes frames by fours. */
 struct latent_grid options_grid(const struct options *o);
 

@@ -2,10 +2,7 @@
  * trace point and ends with its check; what it makes lives in the arena until the pipeline ends. */
 #include "pipeline.h"
 
-#include "dit.h"
 #include "sampler.h"
-#include "text_encoder.h"
-#include "vae.h"
 #include "video_writer.h"
 #include "weights.h"
 #include "weights_file.h"
@@ -18,18 +15,6 @@
 #include <stdlib.h>
 
 const char *const stage_names[STAGE_COUNT] = {"text_encode", "denoise", "vae_decode", "to_video"};
-
-struct pipeline {
-    const struct options *options;
-    struct latent_grid grid;
-    struct nn nn;
-    struct text_encoder text_encoder;
-    struct dit dit;
-    struct vae vae;
-    struct tensor text, no_text; /* made by text_encode */
-    struct tensor latents;       /* by denoise, as tokens */
-    struct tensor frames;        /* by vae_decode, RGB in -1..1 */
-};
 
 static void load_models(struct pipeline *p)
 {
@@ -79,9 +64,19 @@ static void tell_output(plumb_span stage, const char *name, struct tensor *t)
     plumb_stage_output(stage, name, &tensor);
 }
 
+/* So that the stage can be opened alone with the same models (stages.c). */
+static void tell_config(plumb_span stage, const struct pipeline *p)
+{
+    char text[192];
+
+    options_text(text, sizeof(text), p->options);
+    plumb_stage_metadata(stage, "stage_config", plumb_value_str(text));
+}
+
 static void run_text_encode(struct pipeline *p)
 {
     PLUMB_STAGE(stage, "text_encode");
+    tell_config(stage, p);
     plumb_stage_metric(stage, "text_encoder_time_s");
     plumb_stage_input_value(stage, "prompt", plumb_value_str(p->options->prompt));
     p->text = text_encode(&p->nn, &p->text_encoder, p->options->prompt);
@@ -97,11 +92,14 @@ static void run_denoise(struct pipeline *p)
     PLUMB_STAGE(stage, "denoise");
     const struct sampler sampler = {p->options->steps, p->options->guidance, stage};
 
+    tell_config(stage, p);
     plumb_stage_metric(stage, "dit_time_s");
     plumb_arg_i64(stage, "tokens", latent_tokens(&p->grid));
     plumb_arg_f64(stage, "guidance", (double)sampler.guidance);
-    p->latents = nn_matrix(&p->nn, latent_tokens(&p->grid), LATENT_TOKEN_CHANNELS);
-    weights_noise(&p->nn, p->options->seed, &p->latents);
+    if (!p->latents.data) {
+        p->latents = nn_matrix(&p->nn, latent_tokens(&p->grid), LATENT_TOKEN_CHANNELS);
+        weights_noise(&p->nn, p->options->seed, &p->latents);
+    }
     tell_input(stage, "latents", &p->latents);
     tell_input(stage, "cond.text", &p->text);
     tell_input(stage, "cond.no_text", &p->no_text);
@@ -121,6 +119,7 @@ static void run_vae_decode(struct pipeline *p)
     struct tensor volume;
 
     PLUMB_STAGE(stage, "vae_decode");
+    tell_config(stage, p);
     plumb_stage_metric(stage, "vae_decode_time_s");
     tell_input(stage, "latents", &p->latents);
     volume = latents_unpack(&p->nn, &p->grid, &p->latents);
@@ -159,6 +158,7 @@ static void run_to_video(struct pipeline *p)
     if (nn_failed(&p->nn) || !o->out_path)
         return;
     PLUMB_STAGE(stage, "to_video");
+    tell_config(stage, p);
     tell_input(stage, "frames", &p->frames);
     plumb_arg_i64(stage, "frames", o->frames);
     writer = video_writer_open(o->out_path, o->width, o->height, o->fps);
@@ -177,11 +177,31 @@ static void (*const stages[STAGE_COUNT])(struct pipeline *p) = {
     [STAGE_TO_VIDEO] = run_to_video,
 };
 
+void pipeline_stage(struct pipeline *p, enum stage stage)
+{
+    stages[stage](p);
+}
+
+int pipeline_open(struct pipeline *p, const struct options *options)
+{
+    *p = (struct pipeline){
+        .options = options, .grid = options_grid(options), .fault = options->fault};
+    if (nn_init(&p->nn, options->precision) < 0)
+        return -1;
+    p->nn.fault = p->fault.kind == FAULT_NONE ? NULL : &p->fault;
+    load_models(p);
+    return nn_failed(&p->nn) ? -1 : 0;
+}
+
+void pipeline_close(struct pipeline *p)
+{
+    nn_fini(&p->nn);
+}
+
 int pipeline_run(const struct options *o, struct pipeline_result *result)
 {
-    struct pipeline p = {.options = o, .grid = options_grid(o)};
+    struct pipeline p;
     struct nn *nn = &p.nn;
-    struct fault fault;
     char seed[24];
     const plumb_pair metadata[] = {{"prompt", o->prompt}, {"seed", seed}, {NULL, NULL}};
     int rc = -1;
@@ -189,30 +209,28 @@ int pipeline_run(const struct options *o, struct pipeline_result *result)
     snprintf(seed, sizeof(seed), "%" PRIu64, o->seed);
     PLUMB_REQUEST(request, NULL, metadata);
     plumb_memory_baseline();
-    *result = (struct pipeline_result){.tokens = latent_tokens(&p.grid)};
-    if (nn_init(nn, o->precision) < 0)
+    *result = (struct pipeline_result){0};
+    if (pipeline_open(&p, o) < 0)
         goto out;
+    result->tokens = latent_tokens(&p.grid);
     result->rounds = nn->rounds;
-    fault = o->fault;
-    nn->fault = fault.kind == FAULT_NONE ? NULL : &fault;
-    load_models(&p);
     if (o->weights_path)
         save_weights(&p);
     for (int i = 0; i < STAGE_COUNT; i++) {
         uint64_t before = nn->flops;
         if (nn_failed(nn))
             goto out;
-        stages[i](&p);
+        pipeline_stage(&p, (enum stage)i);
         result->flops[i] = nn->flops - before;
     }
-    if (nn->fault && fault.struck == 0)
-        nn_fail(nn, "there is no place '%s' for this kind of fault", fault.place);
+    if (nn->fault && nn->fault->struck == 0)
+        nn_fail(nn, "there is no place '%s' for this kind of fault", nn->fault->place);
     if (!nn_failed(nn))
         rc = 0;
 out:
     snprintf(result->error, sizeof(result->error), "%s", nn->error);
     if (rc < 0)
         plumb_request_fail(request, result->error);
-    nn_fini(nn);
+    pipeline_close(&p);
     return rc;
 }

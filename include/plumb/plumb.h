@@ -121,11 +121,14 @@ extern "C" {
 #define PLUMB_PIPELINE(pipeline) PLUMB_RESTORED_SCOPE_(plumb_pipeline_begin(pipeline))
 
 /* for (PLUMB_STEPS(step, n)) { ... }: an int `step` from 0 to n-1, which plumb records as the
- * current step. The previous step is restored however the loop is left. */
+ * current step. The previous step is restored however the loop is left. A stage that is run alone
+ * (stage_library.h) runs only the wanted steps of its outermost loop. */
 #define PLUMB_STEPS(step, n)                                                                       \
     int step##_plumb_ PLUMB_CLEANUP_(plumb_steps_leave_) = plumb_steps_enter_(),                   \
-                      step##_end_ = (n), step = 0;                                                 \
-    step < step##_end_ &&plumb_steps_set_(step##_plumb_, step);                                    \
+                      step##_obeys_ PLUMB_CLEANUP_(plumb_loop_leave_) = plumb_loop_enter_(),       \
+                      step##_end_ = plumb_loop_end_(step##_obeys_, (n)),                           \
+                      step = plumb_loop_first_(step##_obeys_, step##_end_);                        \
+    step < step##_end_ &&plumb_steps_set_(step##_plumb_, step##_obeys_, step);                     \
     ++step
 
 /* A trace point `var`, a static object, for plumb_begin() and plumb_lap(). */

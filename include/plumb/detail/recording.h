@@ -2,6 +2,7 @@
 #ifndef PLUMB_DETAIL_RECORDING_H
 #define PLUMB_DETAIL_RECORDING_H
 
+#include <plumb/detail/loop.h>
 #include <plumb/detail/scope.h>
 
 #ifdef __cplusplus
@@ -128,20 +129,22 @@ static inline void plumb_scope_end(plumb_scope scope)
         api->scope_end(scope);
 }
 
-/* The three functions that PLUMB_STEPS expands to. The handle lives in an int: the runtime's
- * scope numbers are small. */
+/* The functions that PLUMB_STEPS calls. The handle lives in an int: the runtime's scope numbers are
+ * small. `obeys`: the loop obeys a limit (loop.h). */
 static inline int plumb_steps_enter_(void)
 {
     plumb_scope s = plumb_step_begin(-1);
     return (int)s.id;
 }
-static inline int plumb_steps_set_(int handle, int step)
+static inline int plumb_steps_set_(int handle, int obeys, int step)
 {
     if (PLUMB_HAS_CLIENT_ && __builtin_expect(handle != 0, 0)) {
         plumb_scope s;
         s.id = (uint64_t)(unsigned)handle;
         plumb_client_api_()->step_set(s, step);
     }
+    if (PLUMB_HAS_CLIENT_ && __builtin_expect(obeys, 0))
+        plumb_loop_step_(step);
     return 1;
 }
 static inline void plumb_steps_leave_(int *handle)

@@ -1,0 +1,142 @@
+/* bench.h: run one stage alone, with inputs made from its recorded signature, and measure it. Part
+ * of libplumb-read; plumb/read.h has the rules of all its headers.
+ *
+ *     plumb_bench_options options = plumb_bench_options_default();
+ *     plumb_bench_result result;
+ *     options.steps = 2;
+ *     if (plumb_bench(&result, "runs/latest", "denoise", &denoise_ops, engine, &options, &err) < 0)
+ *         return fail(err.message);
+ *     printf("%.3f ms\n", result.median_ms);
+ *     plumb_bench_result_free(&result);
+ *
+ * `plumb bench` does this in a process of its own, so that a stage that crashes or hangs is
+ * reported. Here it happens in the calling process, on the calling thread. */
+#ifndef PLUMB_READ_BENCH_H
+#define PLUMB_READ_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <plumb/error.h>
+#include <plumb/read/text.h>
+#include <plumb/stage_library.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where the inputs come from. */
+enum plumb_bench_inputs {
+    PLUMB_BENCH_INPUTS_AUTO = 0,     /* captured ones where there are any, random ones otherwise */
+    PLUMB_BENCH_INPUTS_CAPTURED = 1, /* those that PLUMB_CAPTURE recorded; an error without */
+    PLUMB_BENCH_INPUTS_RANDOM = 2    /* of the recorded shape, type and statistics, from `seed` */
+};
+
+/* How far a bench is, kept up to date while it works. It may lie in memory that is shared with
+ * another process, which then knows what a stage was doing when it crashed or hung. */
+enum plumb_bench_phase {
+    PLUMB_BENCH_PREPARING = 0,
+    PLUMB_BENCH_WARMING = 1,
+    PLUMB_BENCH_MEASURING = 2,
+    PLUMB_BENCH_DONE = 3
+};
+typedef struct plumb_bench_progress {
+    volatile uint32_t phase; /* enum plumb_bench_phase */
+    volatile uint32_t run;   /* index of the warm-up or measured run */
+    volatile int64_t step;   /* of the stage's loop; -1: not in it, or not known */
+} plumb_bench_progress;
+
+typedef struct plumb_bench_options {
+    size_t size;     /* sizeof(plumb_bench_options) */
+    int32_t warmup;  /* runs before the measured ones; 0: 1; -1: none */
+    uint32_t repeat; /* measured runs; 0: 5, or fewer when they take longer than 10 s */
+    uint32_t
+        steps; /* of the stage's loop, in each run; 0: 1. A stage without a loop takes it as the
+                       number of runs */
+    uint32_t inputs;           /* enum plumb_bench_inputs */
+    const int64_t *first_step; /* NULL: the captured step, otherwise 0 */
+    uint64_t seed;             /* of random inputs */
+    double min_time_s;         /* measures until this much time was spent in runs; 0: no minimum */
+    double deadline_ms;        /* of a run; 0: none */
+    uint32_t energy;           /* 1: also measures the energy of the processor (RAPL) */
+    uint32_t reserved;
+    plumb_bench_progress *progress; /* NULL: not wanted */
+} plumb_bench_options;
+
+/* What a run is. */
+enum plumb_bench_shape {
+    PLUMB_BENCH_WHOLE = 0, /* the stage has no loop: one whole call */
+    PLUMB_BENCH_LOOP = 1,  /* `run`, whose PLUMB_STEPS loop is limited to the wanted steps */
+    PLUMB_BENCH_STEP = 2   /* `step`, once for each wanted step */
+};
+
+typedef struct plumb_bench_result {
+    size_t size;      /* sizeof(plumb_bench_result) */
+    uint64_t *run_ns; /* [runs] time of each measured run, in order */
+    char *remarks;    /* what limits the figures, one line each; "" */
+    uint32_t runs;    /* measured */
+    uint32_t warmups;
+    uint32_t shape;     /* enum plumb_bench_shape */
+    uint32_t captured;  /* 1: the inputs were captured, 0: random */
+    int64_t first_step; /* of each run; -1: the stage has no loop */
+    int64_t steps;      /* of each run; 1 without a loop */
+    int64_t loop_steps; /* that the whole loop has; -1: not known */
+    /* Of a run. Percentiles interpolate linearly between order statistics (type 7 of Hyndman and
+     * Fan, as NumPy). `std_ms` has n - 1; NaN for a single run. */
+    double median_ms, mean_ms, std_ms, min_ms, max_ms, p25_ms, p75_ms, p95_ms, p99_ms, p999_ms;
+    double low_ms, high_ms; /* 95 % confidence interval of the median; NaN: fewer than 6 runs */
+    double warmup_ms;       /* the first warm-up; NaN: none */
+    double drift;           /* median of the last third over that of the first; NaN: under 6 runs */
+    double noise;           /* interquartile range over the median; NaN for a single run */
+    uint64_t preemptions;   /* involuntary context switches of the process in measured runs */
+    uint64_t peak_bytes;    /* highest resident set of the process */
+    uint64_t output_hash;   /* of the outputs of the last run, their names and types; 0: none */
+    uint32_t outputs;       /* of the last run */
+    uint32_t outputs_vary;  /* 1: the first and the last measured run differ in them */
+    /* With a deadline: */
+    double deadline_ms;            /* 0: none */
+    uint64_t overruns;             /* runs that took longer */
+    double budget_p99, budget_max; /* part of the deadline that the p99 and the maximum leave */
+    /* With energy: joules for each run; NaN: absent, which a remark explains. */
+    double cpu_joules, cpu_watts;
+} plumb_bench_result;
+
+/* Returns options with every field at its default. */
+static inline plumb_bench_options plumb_bench_options_default(void)
+{
+    plumb_bench_options o;
+    memset(&o, 0, sizeof o);
+    o.size = sizeof o;
+    return o;
+}
+
+/* Runs stage `name` of the signature `signature` (a file, or a run that has one) by `ops` on
+ * `instance`, and fills `out`, which plumb_bench_result_free() empties. Each run is followed by
+ * ops->sync, inside the measured time. If the process records, the runs are stages "bench" in the
+ * recording, and the measured ones are in the region "bench".
+ *   errors  PLUMB_ERR_NOT_FOUND: no such signature or stage (the message lists the existing ones),
+ *           or no capture; PLUMB_ERR_FORMAT: the signature or the capture is damaged;
+ *           PLUMB_ERR_ARG: an input cannot be made, a step that the loop does not have, or a step
+ *           of a stage whose loop cannot be limited; PLUMB_ERR_MEMORY; or what the stage
+ *           returned, with its message */
+PLUMB_API int plumb_bench(plumb_bench_result *out, const char *signature, const char *name,
+                          const plumb_stage_ops *ops, void *instance,
+                          const plumb_bench_options *options, plumb_error *err);
+/* Frees what the result owns and zeroes it. */
+PLUMB_API void plumb_bench_result_free(plumb_bench_result *result);
+
+/* Loads a stage library (plumb/stage_library.h), which stays loaded for the life of the process,
+ * and sets `out` to its table. Errors: PLUMB_ERR_NOT_FOUND: the loader cannot load it;
+ * PLUMB_ERR_FORMAT: not a stage library, or of another version. */
+PLUMB_API int plumb_stages_load(const struct plumb_stage_library **out, const char *path,
+                                plumb_error *err);
+/* Sets `out` to the stage called `name`. PLUMB_ERR_NOT_FOUND: the message lists the existing ones;
+ * `path` is what it calls the library. */
+PLUMB_API int plumb_stages_find(const plumb_stage_ops **out,
+                                const struct plumb_stage_library *library, const char *name,
+                                const char *path, plumb_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
