@@ -327,7 +327,7 @@ static void check_run(struct tally *tally, char **argv, const struct plumb_cli_t
 {
     char library[4096];
     struct trial trial;
-    struct plumb_launched end = {0, 0, 0};
+    struct plumb_launched end = {0};
     if (!trial_begin(&trial, tally, "recording"))
         return;
     const struct plumb_cli_log *log = &trial.log;

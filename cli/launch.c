@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- The program ----------------------------------------------------------------------------- */
@@ -91,9 +92,24 @@ static void become(const struct plumb_launch *how, const struct dispositions *d,
     _exit(PLUMB_LAUNCH_OWN);
 }
 
-static int wait_for(pid_t pid)
+/* Waits until the process has ended, or `seconds` have passed: then it is killed. */
+static int wait_for(pid_t pid, double seconds, bool *timed_out)
 {
+    const struct timespec pause = {0, 5000000};
+    struct timespec begin, now;
     int status = 0;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (; seconds > 0; nanosleep(&pause, NULL)) {
+        if (waitpid(pid, &status, WNOHANG) == pid)
+            return status;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if ((double)(now.tv_sec - begin.tv_sec) + (double)(now.tv_nsec - begin.tv_nsec) / 1e9 >
+            seconds) {
+            *timed_out = true;
+            kill(pid, SIGKILL);
+            break;
+        }
+    }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     return status;
@@ -138,7 +154,9 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
             ;
         if (n != (ssize_t)sizeof exec_error)
             exec_error = 0; /* closed by the exec */
-        set_result(out, wait_for(pid), exec_error);
+        bool timed_out = false;
+        set_result(out, wait_for(pid, how->timeout_s, &timed_out), exec_error);
+        out->timed_out = timed_out;
     }
     close(report[0]);
     give_signals_back(&d);

@@ -15,11 +15,13 @@ struct plumb_launch {
                             none */
     const char *log;     /* PLUMB_RECORD_LOG of the program; NULL: none */
     bool stdout_to_stderr;
+    double timeout_s; /* the program is killed then; 0: never */
 };
 struct plumb_launched {
     int status;     /* for exit(): the program's, 128 + signal, or one of PLUMB_LAUNCH_* */
     int signal;     /* that ended it; 0: none */
     int exec_error; /* errno when it could not be started; 0 */
+    bool timed_out;
 };
 /* Waits for the program. SIGINT and SIGQUIT are left to it (the terminal sends them to both);
  * SIGTERM and SIGHUP are passed on. False: no process could be made, errno says why. */

@@ -115,7 +115,8 @@ function(plumb_static_library target name)
 endfunction()
 
 plumb_layer_sources(PLUMB_RECORD_SOURCES record/*.c collect/*.c api/record_*.c)
-plumb_layer_sources(PLUMB_READ_SOURCES read/*.c analyze/*.c isolate/*.c report/*.c api/read_*.c)
+plumb_layer_sources(PLUMB_READ_SOURCES read/*.c analyze/*.c isolate/*.c report/*.c
+  api/read_*.c)
 plumb_layer_sources(PLUMB_INJECT_SOURCES inject/*.c)
 plumb_layer_sources(PLUMB_OPENCL_SOURCES collect/opencl/*.c)
 list(REMOVE_ITEM PLUMB_RECORD_SOURCES ${PLUMB_OPENCL_SOURCES})
@@ -130,18 +131,20 @@ if(strangers)
     "or read_*.c (into libplumb-read), and src itself holds none: ${strangers}")
 endif()
 
-# The text of src/isolate/random_fill.h, for the programs that plumb generates: an array of numbers,
-# because a string literal may not be that long in C11.
-set(PLUMB_RANDOM_TEXT "${PROJECT_BINARY_DIR}/generated/random_fill_text.c")
-add_custom_command(
-  OUTPUT "${PLUMB_RANDOM_TEXT}"
-  COMMAND "${CMAKE_COMMAND}" "-DIN=${PROJECT_SOURCE_DIR}/src/isolate/random_fill.h"
-    "-DOUT=${PLUMB_RANDOM_TEXT}" -DNAME=plumb_random_fill_text
-    -DHEADER=isolate/random_fill_text.h -P "${PROJECT_SOURCE_DIR}/cmake/text_as_c.cmake"
-  DEPENDS "${PROJECT_SOURCE_DIR}/src/isolate/random_fill.h"
-    "${PROJECT_SOURCE_DIR}/cmake/text_as_c.cmake"
-  VERBATIM)
-list(APPEND PLUMB_READ_SOURCES "${PLUMB_RANDOM_TEXT}")
+# The texts of these files, for the programs that plumb generates: arrays of numbers, because a
+# string literal may not be that long in C11.
+foreach(part random_fill output_hash_body program_types_body program_options_body program_inputs_body
+    program_main_body)
+  set(in "${PROJECT_SOURCE_DIR}/src/isolate/${part}.h")
+  set(out "${PROJECT_BINARY_DIR}/generated/${part}_text.c")
+  set(script "${PROJECT_SOURCE_DIR}/cmake/text_as_c.cmake")
+  add_custom_command(OUTPUT "${out}"
+    COMMAND "${CMAKE_COMMAND}" "-DIN=${in}" "-DOUT=${out}" -DNAME=plumb_${part}_text
+      -DHEADER=isolate/program_text.h -P "${script}"
+    DEPENDS "${in}" "${script}"
+    VERBATIM)
+  list(APPEND PLUMB_READ_SOURCES "${out}")
+endforeach()
 
 # For the public header alone: instrumented code that links no libplumb finds the runtime at run time.
 add_library(plumb_header INTERFACE)
@@ -225,6 +228,9 @@ endif()
 set(testing_objects ${record_objects} $<TARGET_OBJECTS:plumb_opencl_decoder_objects>)
 if(PLUMB_HAVE_READ)
   plumb_objects(plumb_read_objects ${PLUMB_READ_SOURCES})
+  # A client of the libplumb of its process, if there is one.
+  set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/isolate/mark.c" APPEND PROPERTY
+    COMPILE_OPTIONS -UPLUMB_DISABLE)
   target_link_libraries(plumb_read_objects PRIVATE PkgConfig::ZLIB)
   target_compile_definitions(plumb_read_objects PRIVATE
     "PLUMB_HAVE_NVTX=$<BOOL:${PLUMB_HAVE_NVTX}>")

@@ -11,7 +11,7 @@ _plumb() {
     local words='' names='' files=1 i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W 'record report compare diverge activations runs recover export doctor help --help --version' -- "$current"))
+        COMPREPLY=($(compgen -W 'record report compare diverge activations bench runs recover export doctor help --help --version' -- "$current"))
         return
     fi
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -75,6 +75,13 @@ _plumb() {
         --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
         esac
         ;;
+    bench)
+        words='--stage --from --list-stages --warmup --steps --first-step --repeat --min-time --inputs --seed --config --deadline --energy --timeout --out --suffix --format --help'
+        case $previous in
+        --inputs) COMPREPLY=($(compgen -W 'auto captured random' -- "$current")); return ;;
+        --format) COMPREPLY=($(compgen -W 'text json csv md' -- "$current")); return ;;
+        esac
+        ;;
     runs)
         words='--dir --prune --help'
         case $previous in
@@ -100,7 +107,7 @@ _plumb() {
         ;;
     help)
         words='--man --completion --markdown --help'
-        names='record report compare diverge activations runs recover export doctor help environment regions coming-from'
+        names='record report compare diverge activations bench runs recover export doctor help environment regions coming-from'
         files=
         case $previous in
         esac

@@ -24,6 +24,7 @@ complete -c plumb -n __fish_use_subcommand -f -a report -d 'show where the time 
 complete -c plumb -n __fish_use_subcommand -f -a compare -d 'compare runs: what became slower, what faster'
 complete -c plumb -n __fish_use_subcommand -f -a diverge -d 'compare activations: which layer went wrong first'
 complete -c plumb -n __fish_use_subcommand -f -a activations -d 'show the outputs of the layers of a model, and suspects'
+complete -c plumb -n __fish_use_subcommand -f -a bench -d 'run one stage alone, from its signature, and measure it'
 complete -c plumb -n __fish_use_subcommand -f -a runs -d 'list recorded runs and remove old ones'
 complete -c plumb -n __fish_use_subcommand -f -a recover -d 'make the report of a run that was killed'
 complete -c plumb -n __fish_use_subcommand -f -a export -d 'write the trace of a run for other tools'
@@ -140,6 +141,24 @@ complete -c plumb -n '__plumb_is activations' -l suspects -d 'show only the susp
 complete -c plumb -n '__plumb_is activations' -l top -x -d 'show the first N rows of each table'
 complete -c plumb -n '__plumb_is activations' -l explain -d 'explain the columns below the output'
 complete -c plumb -n '__plumb_is activations' -l help -d 'show this text'
+complete -c plumb -n '__plumb_is bench' -l stage -x -d 'the stage to run'
+complete -c plumb -n '__plumb_is bench' -l from -x -d 'the stage library that has it (plumb/stage_library.h)'
+complete -c plumb -n '__plumb_is bench' -l list-stages -d 'list the stages of the signature and end'
+complete -c plumb -n '__plumb_is bench' -l warmup -x -d 'runs before the measured ones (1)'
+complete -c plumb -n '__plumb_is bench' -l steps -x -d 'steps of the stage\'s loop in each run (1)'
+complete -c plumb -n '__plumb_is bench' -l first-step -x -d 'the first of them (the captured one, else 0)'
+complete -c plumb -n '__plumb_is bench' -l repeat -x -d 'measured runs (5, or fewer that take 10 s)'
+complete -c plumb -n '__plumb_is bench' -l min-time -x -d 'measure until runs took this long'
+complete -c plumb -n '__plumb_is bench' -l inputs -x -a 'auto captured random' -d 'where inputs come from (auto)'
+complete -c plumb -n '__plumb_is bench' -l seed -x -d 'of random inputs (0)'
+complete -c plumb -n '__plumb_is bench' -l config -x -d 'configuration of the model (the recorded one)'
+complete -c plumb -n '__plumb_is bench' -l deadline -x -d 'count runs that take longer: 20ms, 500us, 1s'
+complete -c plumb -n '__plumb_is bench' -l energy -d 'joules of the processor a run (RAPL counters)'
+complete -c plumb -n '__plumb_is bench' -l timeout -x -d 'end a stage that takes longer in all (600; 0: never)'
+complete -c plumb -n '__plumb_is bench' -l out -r -d 'folder of the files (that of the signature)'
+complete -c plumb -n '__plumb_is bench' -l suffix -x -d 'follows the stage\'s name in names of files'
+complete -c plumb -n '__plumb_is bench' -l format -x -a 'text json csv md' -d 'of the result on standard output (text)'
+complete -c plumb -n '__plumb_is bench' -l help -d 'show this text'
 complete -c plumb -n '__plumb_is runs' -l dir -r -d 'where to look (PLUMB_DIR, else plumb-out)'
 complete -c plumb -n '__plumb_is runs' -l prune -x -d 'remove runs older than DAYS (30, 30d), or the oldest beyond SIZE (500M, 2G)'
 complete -c plumb -n '__plumb_is runs' -l help -d 'show this text'
@@ -169,4 +188,4 @@ complete -c plumb -n '__plumb_is compare' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is recover' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_is export' -a '(__plumb_runs)' -d run
 complete -c plumb -n '__plumb_runs_program doctor' -x -a '(__plumb_program)'
-complete -c plumb -n '__plumb_is help' -f -a 'record report compare diverge activations runs recover export doctor help environment regions coming-from' -d topic
+complete -c plumb -n '__plumb_is help' -f -a 'record report compare diverge activations bench runs recover export doctor help environment regions coming-from' -d topic

@@ -31,6 +31,7 @@ _plumb() {
         'compare:compare runs\: what became slower, what faster'
         'diverge:compare activations\: which layer went wrong first'
         'activations:show the outputs of the layers of a model, and suspects'
+        'bench:run one stage alone, from its signature, and measure it'
         'runs:list recorded runs and remove old ones'
         'recover:make the report of a run that was killed'
         'export:write the trace of a run for other tools'
@@ -176,6 +177,28 @@ _plumb() {
         '--help[show this text]' \
         '*:file:_files'
         ;;
+    bench)
+        _arguments -S \
+        '--stage=[the stage to run]:NAME:' \
+        '--from=[the stage library that has it (plumb/stage_library.h)]:LIB.so:' \
+        '--list-stages[list the stages of the signature and end]' \
+        '--warmup=[runs before the measured ones (1)]:N:' \
+        '--steps=[steps of the stage'\''s loop in each run (1)]:N:' \
+        '--first-step=[the first of them (the captured one, else 0)]:N:' \
+        '--repeat=[measured runs (5, or fewer that take 10 s)]:N:' \
+        '--min-time=[measure until runs took this long]:SECONDS:' \
+        '--inputs=[where inputs come from (auto)]:auto|captured|random:(auto captured random)' \
+        '--seed=[of random inputs (0)]:N:' \
+        '--config=[configuration of the model (the recorded one)]:TEXT:' \
+        '--deadline=[count runs that take longer: 20ms, 500us, 1s]:TIME:' \
+        '--energy[joules of the processor a run (RAPL counters)]' \
+        '--timeout=[end a stage that takes longer in all (600; 0: never)]:SECONDS:' \
+        '--out=[folder of the files (that of the signature)]:DIR:_files' \
+        '--suffix=[follows the stage'\''s name in names of files]:TEXT:' \
+        '--format=[of the result on standard output (text)]:text|json|csv|md:(text json csv md)' \
+        '--help[show this text]' \
+        '*:file:_files'
+        ;;
     runs)
         _arguments -S \
         '--dir=[where to look (PLUMB_DIR, else plumb-out)]:DIR:_files' \
@@ -206,7 +229,7 @@ _plumb() {
         '--completion=-[the completion of a shell (bash), for packaging]::bash|zsh|fish:(bash zsh fish)' \
         '--markdown[the names of coming-from as Markdown, for packaging]' \
         '--help[show this text]' \
-        '*:topic:(record report compare diverge activations runs recover export doctor help environment regions coming-from)'
+        '*:topic:(record report compare diverge activations bench runs recover export doctor help environment regions coming-from)'
         ;;
     esac
 }

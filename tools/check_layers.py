@@ -43,7 +43,8 @@ MAY_INCLUDE = {
     "read": {"public", "base", "codec", "tensor", "model", "live", "timeline"},
     "analyze": {"public", "base", "tensor", "model", "read"},
     "isolate": {"public", "base", "codec", "tensor", "model", "read"},
-    "report": {"public", "base", "config", "codec", "model", "summary", "read", "analyze"},
+    "report": {"public", "base", "config", "codec", "model", "summary", "read", "analyze",
+               "isolate"},
     "api": {"public", "base", "config", "codec", "tensor", "model", "live", "timeline", "summary",
             "record", "collect", "inject", "read", "analyze", "isolate", "report"},
     "cli": {"public"},
@@ -58,7 +59,7 @@ ORDER = {
     "codec": ["", "gz"],
     "record": ["runtime", "trace", "activation", "stage", "collect", "span", "control", "run"],
     "read": ["file", "json", "trace", "activation", "run"],
-    "report": ["table", "picture", "activation", "compare", "diverge", "export", "names", "trace",
+    "report": ["table", "picture", "activation", "bench", "compare", "diverge", "export", "names", "trace",
                "run"],
 }
 FOLDER_MAX, README_FROM, README_LINES = 45, 10, 12

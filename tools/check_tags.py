@@ -7,6 +7,8 @@ with "plumb_", is defined in two files. A reader who searches for such a tag mus
 
 A short tag that is private to a source file ("struct reader") may be used by several source files,
 as a static function's name may be. One file may define a tag several times, for several processors.
+A header named program_*_body.h is text of a generated program, which has the types of plumb's binary
+interface once more and includes no header of plumb; tests/rows/tf_29_* compares them.
 """
 
 import collections
@@ -24,6 +26,8 @@ def tags_of(root):
     places = collections.defaultdict(list)
     for top in TOPS:
         for path in sorted((root / top).rglob("*.[ch]")):
+            if path.match("program_*_body.h"):
+                continue
             text = COMMENT.sub(" ", path.read_text(errors="replace"))
             for tag in dict.fromkeys(DEFINITION.findall(text)):
                 places[tag].append(path.relative_to(root))

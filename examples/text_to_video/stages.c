@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void omp_set_num_threads(int threads); /* see main.c */
 
@@ -21,6 +22,7 @@ struct instance {
     struct pipeline pipeline;
     char config[CONFIG_BYTES]; /* the options' texts point into it */
     char prompt[256];
+    char video[64]; /* where the stage to_video writes; removed at the end */
 };
 
 /* ---- Model ----------------------------------------------------------------------------------- */
@@ -32,12 +34,12 @@ static int parse(struct instance *self, const char *config, plumb_error *err)
     int argc = 1;
 
     if ((size_t)snprintf(self->config, sizeof(self->config), "%s", config) >= sizeof(self->config))
-        return plumb_call_fail(err, "the configuration is too long");
+        return plumb_call_fail("the configuration is too long", err);
     for (char *word = strtok_r(self->config, " ", &rest); word && argc < CONFIG_WORDS;
          word = strtok_r(NULL, " ", &rest))
         argv[argc++] = word;
     if (options_parse(&self->options, argc, argv) != OPTIONS_RUN)
-        return plumb_call_fail(err, "the configuration is not a command line of text_to_video");
+        return plumb_call_fail("the configuration is not a command line of text_to_video", err);
     return 0;
 }
 
@@ -45,29 +47,32 @@ static void close_instance(void *instance)
 {
     struct instance *self = instance;
 
-    if (self)
+    if (self) {
         pipeline_close(&self->pipeline);
+        remove(self->video);
+    }
     free(self);
 }
 
-static int open_instance(void **instance, const char *config, plumb_error *err)
+static int open_instance(void **out, const char *config, plumb_error *err)
 {
     struct instance *self = calloc(1, sizeof(*self));
 
     if (!self)
-        return plumb_call_fail(err, "out of memory");
+        return plumb_call_fail("out of memory", err);
     if (parse(self, config, err) < 0) {
         free(self);
         return err->code;
     }
-    self->options.out_path = "/dev/null";
+    snprintf(self->video, sizeof(self->video), "/tmp/t2v_stages-%ld.mp4", (long)getpid());
+    self->options.out_path = self->video;
     omp_set_num_threads(self->options.threads);
     if (pipeline_open(&self->pipeline, &self->options) < 0) {
-        plumb_call_fail(err, self->pipeline.nn.error);
+        plumb_call_fail(self->pipeline.nn.error, err);
         close_instance(self);
         return err->code;
     }
-    *instance = self;
+    *out = self;
     return 0;
 }
 
@@ -196,7 +201,7 @@ static int run(void *instance, plumb_stage_call *call, plumb_error *err, enum st
     if (!nn_failed(&p->nn))
         pipeline_stage(p, stage);
     if (nn_failed(&p->nn))
-        rc = plumb_call_fail(err, p->nn.error);
+        rc = plumb_call_fail(p->nn.error, err);
     else if (output)
         give(call, output, made);
     nn_release(&p->nn, mark);

@@ -20,6 +20,7 @@
  * | compare runs                                   | <plumb/read/compare.h>     |
  * | find where the outputs of two runs part        | <plumb/read/diverge.h>     |
  * | print the recorded outputs of layers           | <plumb/read/activation.h>  |
+ * | run one stage alone and measure it             | <plumb/read/bench.h>       |
  * | list or check settings                         | <plumb/read/setting.h>     |
  * | know what this machine can record              | <plumb/read/doctor.h>      |
  * | translate names of other profilers             | <plumb/read/predecessor.h> |
@@ -42,6 +43,7 @@
 #define PLUMB_READ_H
 
 #include <plumb/read/activation.h>
+#include <plumb/read/bench.h>
 #include <plumb/read/compare.h>
 #include <plumb/read/diverge.h>
 #include <plumb/read/doctor.h>

@@ -1,17 +1,17 @@
 /* stage_library.h: export the stages of an engine in a shared library, so that one of them can be
  * run alone.
  *
- * `plumb bench SIGNATURE --stage denoise --from libengine.so` loads the library, makes inputs of the
+ * `plumb bench RUN --stage denoise --from libengine.so` loads the library, makes inputs of the
  * recorded shapes, and runs the stage with them; so does the C program that it generates. Neither
  * library nor engine needs libplumb for that. docs/layers.md walks through an example.
  *
- *     static int engine_open(void **instance, const char *config, plumb_error *err);
+ *     static int engine_open(void **out, const char *config, plumb_error *err);
  *     static int denoise_run(void *instance, plumb_stage_call *call, plumb_error *err)
  *     {
  *         struct engine *e = instance;
  *         const DLTensor *latents = plumb_call_tensor(call, "latents");
  *         if (!latents || copy_latents(e, latents) < 0)
- *             return plumb_call_fail(err, "latents: a float32 tensor is needed");
+ *             return plumb_call_fail("latents: a float32 tensor is needed", err);
  *         denoise(e, plumb_call_f64(call, "cfg_scale", 5.0));     (its loop is PLUMB_STEPS)
  *         plumb_call_output(call, "latents", &e->latents);
  *         return 0;
@@ -23,13 +23,13 @@
  *     PLUMB_STAGE_LIBRARY(stages);
  *
  * An iterative stage runs only the wanted steps if its loop is PLUMB_STEPS, in this shared object
- * and on the thread that calls `run`, or if it has `step`. A stage with neither is run as a whole.
+ * and on the thread that calls `run`, or if it has `step`. With neither it is run as a whole.
  *
  * Rules
  *   - plumb calls the functions of a library one at a time: `open`, any number of `run` or `step`,
  *     `close`. All calls come from one thread.
  *   - A function returns 0, or less with `err` filled. It must not exit the process.
- *   - `err` is never NULL. Inputs are borrowed until the call returns, and the stage must not change
+ *   - `err` is never NULL. Inputs are borrowed until the call returns. The stage must not change
  *     them: the next run gets the same memory.
  *   - Structs start with their size and are only appended to; a change of meaning raises
  *     PLUMB_STAGE_LIBRARY_VERSION. */
@@ -71,8 +71,9 @@ typedef struct plumb_stage_ops {
     /* The inputs it takes, ending with NULL: a recorded input that is not listed is not made. NULL:
      * all that were recorded. */
     const char *const *inputs;
-    /* Loads the model, once. `config` is text from the command line, "" by default. */
-    int (*open)(void **instance, const char *config, plumb_error *err);
+    /* Loads the model, once, and sets `out` to the instance that the other functions get. `config`
+     * is text from the command line, "" by default. */
+    int (*open)(void **out, const char *config, plumb_error *err);
     /* Runs the stage once. NULL: the stage has `step` only. */
     int (*run)(void *instance, plumb_stage_call *call, plumb_error *err);
     /* Runs one iteration of the stage's loop. NULL: the loop of `run` is PLUMB_STEPS, or there is
@@ -155,20 +156,20 @@ static inline const char *plumb_call_str(const plumb_stage_call *call, const cha
 
 /* ---- Outputs --------------------------------------------------------------------------------- */
 
-/* Hands over an output of any kind. */
+/* Passes an output of any kind on. */
 static inline void plumb_call_output_value(plumb_stage_call *call, const char *name,
                                            plumb_value value)
 {
     call->output(call, name, &value);
 }
-/* Hands over a tensor. */
+/* Passes a tensor on. */
 static inline void plumb_call_output(plumb_stage_call *call, const char *name,
                                      const plumb_tensor *tensor)
 {
     plumb_call_output_value(call, name, plumb_value_tensor(tensor));
 }
 /* Copies the reason, cut at 507 bytes, to `err` and returns the status of a failed call. */
-static inline int plumb_call_fail(plumb_error *err, const char *why)
+static inline int plumb_call_fail(const char *why, plumb_error *err)
 {
     size_t n = 0;
     while (why[n] && n < sizeof err->message - 1) {

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "isolate/program_text.h"
 #include "isolate/random.h"
-#include "isolate/random_fill_text.h"
 #include "tensor/small_float.h"
 #include "tensor/value_load.h"
 

@@ -63,7 +63,7 @@ typedef struct plumb_bench_options {
     plumb_bench_progress *progress; /* NULL: not wanted */
 } plumb_bench_options;
 
-/* What a run is. */
+/* The part of the stage that a run is. */
 enum plumb_bench_shape {
     PLUMB_BENCH_WHOLE = 0, /* the stage has no loop: one whole call */
     PLUMB_BENCH_LOOP = 1,  /* `run`, whose PLUMB_STEPS loop is limited to the wanted steps */
@@ -110,6 +110,33 @@ static inline plumb_bench_options plumb_bench_options_default(void)
     return o;
 }
 
+/* Facts about a bench besides its result: the same stage in the pipeline, and files. Texts
+ * are the caller's. */
+typedef struct plumb_bench_facts {
+    size_t size; /* sizeof(plumb_bench_facts) */
+    const char *stage, *library, *signature;
+    const char *trace, *breakdown, *program; /* paths of the files made; NULL: not made */
+    uint64_t trace_bytes;                    /* 0: not known */
+    uint64_t seed;
+    /* In the pipeline that was recorded: */
+    double pipeline_ms;            /* what one run does took there; NaN: not known */
+    char pipeline_node[128];       /* whose median that is; "": the stage's mean over its steps */
+    uint64_t pipeline_count;       /* samples of it */
+    uint64_t pipeline_iterations;  /* steps, or whole runs, of the stage; 0: not known */
+    uint64_t pipeline_peak_bytes;  /* highest resident set; 0: not known */
+    uint64_t pipeline_trace_bytes; /* size of its trace; 0: it has none */
+} plumb_bench_facts;
+
+/* Returns facts without any. */
+static inline plumb_bench_facts plumb_bench_facts_default(void)
+{
+    plumb_bench_facts f;
+    memset(&f, 0, sizeof f);
+    f.size = sizeof f;
+    f.pipeline_ms = __builtin_nan("");
+    return f;
+}
+
 /* Runs stage `name` of the signature `signature` (a file, or a run that has one) by `ops` on
  * `instance`, and fills `out`, which plumb_bench_result_free() empties. Each run is followed by
  * ops->sync, inside the measured time. If the process records, the runs are stages "bench" in the
@@ -125,7 +152,35 @@ PLUMB_API int plumb_bench(plumb_bench_result *out, const char *signature, const 
 /* Frees what the result owns and zeroes it. */
 PLUMB_API void plumb_bench_result_free(plumb_bench_result *result);
 
-/* Loads a stage library (plumb/stage_library.h), which stays loaded for the life of the process,
+/* Returns the stages of a signature (a file, or a run that has one), a line "  - NAME" each. Errors
+ * as plumb_bench(). */
+PLUMB_API int plumb_bench_stages(char **out, const char *signature, plumb_error *err);
+/* Returns the configuration of the stage's model that the program recorded as metadata
+ * "stage_config", "" without one, and writes the folder that the signature lies in to `folder`
+ * [size]. Errors as plumb_bench(). */
+PLUMB_API int plumb_bench_config(char **out, char *folder, size_t size, const char *signature,
+                                 const char *name, plumb_error *err);
+/* Fills the pipeline_* fields of `facts` from the recording next to the signature; they stay as
+ * they are where there is none. Errors: PLUMB_ERR_FORMAT, PLUMB_ERR_IO, PLUMB_ERR_MEMORY. */
+PLUMB_API int plumb_bench_pipeline(plumb_bench_facts *facts, const plumb_bench_result *result,
+                                   const char *signature, plumb_error *err);
+/* Renders a result, without a newline at its end, as "text", "md", "csv" (a line for each run) or
+ * "json": the form of google/benchmark, whose tools read it, with the fields of plumb besides.
+ * PLUMB_ERR_ARG: another format. */
+PLUMB_API int plumb_bench_render(char **out, const plumb_bench_result *result,
+                                 const plumb_bench_facts *facts, const char *format,
+                                 plumb_error *err);
+
+/* Returns the text of a C program that runs stage `name` alone as `result` was made, without plumb:
+ * "profile_<file>.c", whose first comment has the command that builds it. `library` and `config`
+ * are what it loads and opens by default. Equal arguments give equal text. Errors as
+ * plumb_bench(). */
+PLUMB_API int plumb_bench_program(char **out, const char *signature, const char *name,
+                                  const char *file, const char *library, const char *config,
+                                  const plumb_bench_result *result,
+                                  const plumb_bench_options *options, plumb_error *err);
+
+/* Opens a stage library (plumb/stage_library.h), which stays loaded for the life of the process,
  * and sets `out` to its table. Errors: PLUMB_ERR_NOT_FOUND: the loader cannot load it;
  * PLUMB_ERR_FORMAT: not a stage library, or of another version. */
 PLUMB_API int plumb_stages_load(const struct plumb_stage_library **out, const char *path,

@@ -1,0 +1,39 @@
+/* bench.h: the two processes of plumb bench. The command starts itself again for the stage, so that
+ * a stage that crashes or hangs takes only that process with it; both share a mapped file. */
+#ifndef PLUMB_CLI_BENCH_H
+#define PLUMB_CLI_BENCH_H
+
+#include <stdbool.h>
+
+#include "cli.h"
+
+struct plumb_cli_bench {
+    const char *signature, *stage, *library;
+    const char *config; /* NULL: the recorded one */
+    const char *out, *suffix, *format;
+    const char *alone; /* the folder shared with the command; NULL: this is the command */
+    int64_t first_step;
+    double timeout_s; /* 0: none */
+    plumb_bench_options options;
+};
+
+/* The shared file: zero at first, written by the stage's process. */
+struct plumb_cli_bench_shared {
+    plumb_bench_progress progress;
+    uint32_t finished; /* the rest is valid */
+    int32_t status;
+    plumb_error err;
+    plumb_bench_result result; /* without its pointers: times are in the file `times` */
+    char remarks[4096];
+};
+#define PLUMB_CLI_BENCH_SHARED "shared"
+#define PLUMB_CLI_BENCH_TIMES "times"
+#define PLUMB_CLI_BENCH_RUN "run" /* the recording */
+
+/* Maps the shared file of `folder`, which is made if `make`. NULL: errno says why. */
+struct plumb_cli_bench_shared *plumb_cli_bench_map(const char *folder, bool make);
+
+/* Runs the stage in this process. Returns the exit status. */
+int plumb_cli_bench_alone(const struct plumb_cli_bench *b);
+
+#endif

@@ -1,0 +1,106 @@
+/* bench_alone.c: the process of plumb bench that runs the stage. It answers through the shared file
+ * only; what the stage prints goes to standard error. */
+#include "bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <plumb/plumb.h>
+
+struct plumb_cli_bench_shared *plumb_cli_bench_map(const char *folder, bool make)
+{
+    char path[4096];
+    struct plumb_cli_bench_shared *shared = MAP_FAILED;
+    int fd, saved;
+    snprintf(path, sizeof path, "%s/%s", folder, PLUMB_CLI_BENCH_SHARED);
+    fd = open(path, O_RDWR | O_CLOEXEC | (make ? O_CREAT | O_EXCL : 0), 0600);
+    if (fd < 0)
+        return NULL;
+    if (!make || (errno = posix_fallocate(fd, 0, sizeof *shared)) == 0)
+        shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return shared == MAP_FAILED ? NULL : shared;
+}
+
+static int save_times(const char *folder, const plumb_bench_result *r, plumb_error *err)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, PLUMB_CLI_BENCH_TIMES);
+    return plumb_read_save(path, r->run_ns, r->runs * sizeof *r->run_ns, err);
+}
+
+/* Records the measured runs, of all threads, with a trace and a breakdown. Without libplumb, or
+ * where PLUMB=0 forbids it, nothing is recorded, and the stage is measured all the same. */
+static void record(const char *folder)
+{
+    char run[4200];
+    plumb_error err = {0, ""};
+    plumb_options o = plumb_options_default();
+    snprintf(run, sizeof run, "%s/" PLUMB_CLI_BENCH_RUN, folder);
+    plumb_region_register("bench", "measured runs of a stage that is run alone", NULL);
+    o.run_dir = run;
+    o.trace = PLUMB_ON;
+    o.regions = "bench";
+    o.region_scope = PLUMB_REGION_PROCESS;
+    o.trace_nodes = "bench";
+    o.quiet = PLUMB_ON;
+    if (plumb_start(&o, &err) < 0 && err.code != PLUMB_ERR_ABSENT)
+        plumb_cli_say(&plumb_cmd_bench, "nothing is recorded: %s", err.message);
+}
+
+static int run_stage(plumb_bench_result *out, const struct plumb_cli_bench *b,
+                     plumb_bench_progress *progress, plumb_error *err)
+{
+    const struct plumb_stage_library *library;
+    const plumb_stage_ops *ops;
+    plumb_bench_options options = b->options;
+    void *instance = NULL;
+    int rc = plumb_stages_load(&library, b->library, err);
+    if (rc < 0 || (rc = plumb_stages_find(&ops, library, b->stage, b->library, err)) < 0)
+        return rc;
+    rc = ops->open(&instance, b->config, err);
+    if (rc < 0) {
+        if (!err->message[0])
+            snprintf(err->message, sizeof err->message, "it gives no reason");
+        return rc;
+    }
+    fprintf(stderr, "[Harness] Setup complete: %s of %s\n", b->stage, b->library);
+    options.progress = progress;
+    if (b->first_step >= 0)
+        options.first_step = &b->first_step;
+    rc = plumb_bench(out, b->signature, b->stage, ops, instance, &options, err);
+    if (ops->close)
+        ops->close(instance);
+    return rc;
+}
+
+int plumb_cli_bench_alone(const struct plumb_cli_bench *b)
+{
+    struct plumb_cli_bench_shared *shared = plumb_cli_bench_map(b->alone, false);
+    plumb_bench_result result;
+    plumb_error err = {0, ""};
+    int rc;
+    if (!shared) {
+        plumb_cli_say(&plumb_cmd_bench, "cannot open '%s': %s", b->alone, strerror(errno));
+        return PLUMB_EXIT_TROUBLE;
+    }
+    record(b->alone);
+    rc = run_stage(&result, b, &shared->progress, &err);
+    plumb_stop(NULL);
+    if (rc >= 0) {
+        rc = save_times(b->alone, &result, &err);
+        shared->result = result;
+        snprintf(shared->remarks, sizeof shared->remarks, "%s",
+                 result.remarks ? result.remarks : "");
+        plumb_bench_result_free(&result);
+    }
+    shared->status = rc;
+    shared->err = err;
+    shared->finished = 1;
+    return rc < 0 ? PLUMB_EXIT_TROUBLE : PLUMB_EXIT_OK;
+}

@@ -1,0 +1,585 @@
+/* cmd_bench.c: plumb bench: one stage alone, from its recorded signature. This process never loads
+ * the stage library: it starts itself again for that (bench_alone.c), and puts together what that
+ * process leaves: times, trace, breakdown, and a program that does the same without plumb. */
+#include <errno.h>
+#include <ftw.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "launch.h"
+#include "target.h"
+
+enum {
+    STAGE,
+    FROM,
+    LIST_STAGES,
+    WARMUP,
+    STEPS,
+    FIRST_STEP,
+    REPEAT,
+    MIN_TIME,
+    INPUTS,
+    SEED,
+    CONFIG,
+    DEADLINE,
+    ENERGY,
+    TIMEOUT,
+    OUT,
+    SUFFIX,
+    FORMAT,
+    ALONE
+};
+
+static const struct plumb_cli_option options[] = {
+    [STAGE] = {"stage", "NAME", "the stage to run", false},
+    [FROM] = {"from", "LIB.so", "the stage library that has it (plumb/stage_library.h)", false},
+    [LIST_STAGES] = {"list-stages", NULL, "list the stages of the signature and end", false},
+    [WARMUP] = {"warmup", "N", "runs before the measured ones (1)", false},
+    [STEPS] = {"steps", "N", "steps of the stage's loop in each run (1)", false},
+    [FIRST_STEP] = {"first-step", "N", "the first of them (the captured one, else 0)", false},
+    [REPEAT] = {"repeat", "N", "measured runs (5, or fewer that take 10 s)", false},
+    [MIN_TIME] = {"min-time", "SECONDS", "measure until runs took this long", false},
+    [INPUTS] = {"inputs", "auto|captured|random", "where inputs come from (auto)", false},
+    [SEED] = {"seed", "N", "of random inputs (0)", false},
+    [CONFIG] = {"config", "TEXT", "configuration of the model (the recorded one)", false},
+    [DEADLINE] = {"deadline", "TIME", "count runs that take longer: 20ms, 500us, 1s", false},
+    [ENERGY] = {"energy", NULL, "joules of the processor a run (RAPL counters)", false},
+    [TIMEOUT] = {"timeout", "SECONDS", "end a stage that takes longer in all (600; 0: never)",
+                 false},
+    [OUT] = {"out", "DIR", "folder of the files (that of the signature)", false},
+    [SUFFIX] = {"suffix", "TEXT", "follows the stage's name in names of files", false},
+    [FORMAT] = {"format", "text|json|csv|md", "of the result on standard output (text)", false},
+    [ALONE] = {"alone", "DIR", NULL, false},
+    {NULL, NULL, NULL, false},
+};
+
+struct job {
+    struct plumb_cli_bench bench;
+    char temporary[4096]; /* the shared folder; "": none */
+    char run[4200];       /* in it: the recording */
+    char folder[4096];    /* of the signature */
+    char file[200];       /* stage and suffix, as parts of file names */
+    char *config;
+    struct plumb_cli_bench_shared *shared;
+    plumb_bench_result result;
+    plumb_bench_facts facts;
+    char trace[8400], breakdown[8400], program[8400], json[8400];
+};
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static bool take_inputs(struct plumb_cli_bench *b, const char *value)
+{
+    static const char *const words[] = {"auto", "captured", "random"};
+    for (uint32_t i = 0; i < 3; i++)
+        if (strcmp(words[i], value) == 0) {
+            b->options.inputs = i;
+            return true;
+        }
+    return plumb_cli_wants(&plumb_cmd_bench, "inputs", words, 3, value);
+}
+
+static bool take_deadline(struct plumb_cli_bench *b, const char *value)
+{
+    static const struct {
+        const char *unit;
+        double ms;
+    } units[] = {{"ns", 1e-6}, {"us", 1e-3}, {"ms", 1}, {"s", 1e3}};
+    char *end;
+    double n = strtod(value, &end);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (end != value && n > 0 && isfinite(n) && strcmp(end, units[i].unit) == 0) {
+            b->options.deadline_ms = n * units[i].ms;
+            return true;
+        }
+    plumb_cli_usage(&plumb_cmd_bench, "--deadline takes a time with its unit (20ms), not '%s'",
+                    value);
+    return false;
+}
+
+static bool take_number(uint32_t *out, const char *option, const char *value, uint64_t least)
+{
+    uint64_t n;
+    if (!plumb_cli_number(&plumb_cmd_bench, option, value, &n))
+        return false;
+    if (n < least || n > 1000000) {
+        plumb_cli_usage(&plumb_cmd_bench, "--%s takes a number from %" PRIu64 " to 1000000", option,
+                        least);
+        return false;
+    }
+    *out = (uint32_t)n;
+    return true;
+}
+
+static bool take_warmup(struct plumb_cli_bench *b, const char *value)
+{
+    uint32_t n;
+    if (!take_number(&n, "warmup", value, 0))
+        return false;
+    b->options.warmup = n ? (int32_t)n : -1;
+    return true;
+}
+
+static bool take_first(struct plumb_cli_bench *b, const char *value)
+{
+    uint32_t n;
+    if (!take_number(&n, "first-step", value, 0))
+        return false;
+    b->first_step = n;
+    return true;
+}
+
+static bool take_format(struct plumb_cli_bench *b, const char *value)
+{
+    static const char *const words[] = {"text", "json", "csv", "md"};
+    b->format = value;
+    for (size_t i = 0; i < 4; i++)
+        if (strcmp(words[i], value) == 0)
+            return true;
+    return plumb_cli_wants(&plumb_cmd_bench, "format", words, 4, value);
+}
+
+static bool take_option(struct job *job, bool *list, int option, const char *value)
+{
+    struct plumb_cli_bench *b = &job->bench;
+    const struct plumb_cli_command *us = &plumb_cmd_bench;
+    switch (option) {
+    case STAGE:
+        b->stage = value;
+        return true;
+    case FROM:
+        b->library = value;
+        return true;
+    case LIST_STAGES:
+        *list = true;
+        return true;
+    case WARMUP:
+        return take_warmup(b, value);
+    case STEPS:
+        return take_number(&b->options.steps, "steps", value, 1);
+    case FIRST_STEP:
+        return take_first(b, value);
+    case REPEAT:
+        return take_number(&b->options.repeat, "repeat", value, 1);
+    case MIN_TIME:
+        return plumb_cli_decimal(us, "min-time", value, &b->options.min_time_s);
+    case INPUTS:
+        return take_inputs(b, value);
+    case SEED:
+        return plumb_cli_number(us, "seed", value, &b->options.seed);
+    case CONFIG:
+        b->config = value;
+        return true;
+    case DEADLINE:
+        return take_deadline(b, value);
+    case ENERGY:
+        b->options.energy = 1;
+        return true;
+    case TIMEOUT:
+        return plumb_cli_decimal(us, "timeout", value, &b->timeout_s);
+    case OUT:
+        b->out = value;
+        return true;
+    case SUFFIX:
+        b->suffix = value;
+        return true;
+    case FORMAT:
+        return take_format(b, value);
+    default:
+        b->alone = value;
+        return true;
+    }
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* `name` and the suffix, with what is not safe in a file name replaced. */
+static void name_files(struct job *job)
+{
+    char *p = job->file;
+    snprintf(job->file, sizeof job->file, "%.120s%.70s", job->bench.stage, job->bench.suffix);
+    for (; *p; p++)
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *p) ||
+            (*p == '.' && p == job->file))
+            *p = '_';
+}
+
+static bool make_folder(const char *path)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return true;
+    plumb_cli_say(&plumb_cmd_bench, "cannot make the folder '%s': %s", path, strerror(errno));
+    return false;
+}
+
+static void place(char out[8400], const struct job *job, const char *before, const char *after)
+{
+    snprintf(out, 8400, "%s/%s%s%s", job->bench.out ? job->bench.out : job->folder, before,
+             job->file, after);
+}
+
+static void place_files(struct job *job)
+{
+    place(job->trace, job, "", "_trace.json.gz");
+    place(job->breakdown, job, "", "_breakdown.json");
+    place(job->program, job, "profile_", ".c");
+    snprintf(job->json, sizeof job->json, "%s/bench%s.json",
+             job->bench.out ? job->bench.out : job->folder, job->bench.suffix);
+}
+
+/* ---- The stage's process --------------------------------------------------------------------- */
+
+static bool set_up(struct job *job)
+{
+    const char *why = NULL;
+    if (!plumb_cli_temporary(job->temporary, sizeof job->temporary, "plumb-bench") ||
+        !mkdtemp(job->temporary))
+        why = strerror(errno);
+    else if (!(job->shared = plumb_cli_bench_map(job->temporary, true)))
+        why = strerror(errno);
+    if (why)
+        plumb_cli_say(&plumb_cmd_bench, "no temporary folder: %s", why);
+    snprintf(job->run, sizeof job->run, "%s/" PLUMB_CLI_BENCH_RUN, job->temporary);
+    return !why;
+}
+
+/* Removes the variables that would change the recording of the stage's process, which bench_alone.c
+ * opens. PLUMB=0 stays: it forbids recording. */
+static void clear_environment(void)
+{
+    static const char *const names[] = {
+        "PLUMB_RUN_DIR",  "PLUMB_DIR",         "PLUMB_TRACE_DIR",   "PLUMB_TIMING_REPORT",
+        "PLUMB_REGIONS",  "PLUMB_TRACE_NODES", "PLUMB_TRACE_STEPS", "PLUMB_TRACE",
+        "PLUMB_KEEP_IF",  "PLUMB_TRACE_MODE",  "PLUMB_KEEP_SIGNAL", "PLUMB_REGION_SCOPE",
+        "PLUMB_PIPELINE", "PLUMB_SKIP_FIRST",  "PLUMB_ACTIVATIONS", "PLUMB_CAPTURE"};
+    const char *record = getenv("PLUMB");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+    if (record && strcmp(record, "0") != 0)
+        unsetenv("PLUMB");
+}
+
+/* Where a stage that ended without an answer was. */
+static void say_place(const struct job *job, const char *what)
+{
+    const plumb_bench_progress *p = &job->shared->progress;
+    char where[80] = "while it was opened";
+    char step[40] = "";
+    if (p->phase == PLUMB_BENCH_WARMING || p->phase == PLUMB_BENCH_MEASURING)
+        snprintf(where, sizeof where, "in %s run %u",
+                 p->phase == PLUMB_BENCH_WARMING ? "warm-up" : "measured", p->run);
+    else if (p->phase == PLUMB_BENCH_DONE)
+        snprintf(where, sizeof where, "after its last run");
+    if (p->step >= 0 && p->phase != PLUMB_BENCH_DONE && p->phase != PLUMB_BENCH_PREPARING)
+        snprintf(step, sizeof step, ", step %" PRId64, p->step);
+    plumb_cli_say(&plumb_cmd_bench, "stage '%s' %s %s%s", job->bench.stage, what, where, step);
+}
+
+static bool check_end(const struct job *job, const struct plumb_launched *end)
+{
+    char what[120];
+    if (end->timed_out)
+        snprintf(what, sizeof what, "did not end within %g s (--timeout): it was stopped",
+                 job->bench.timeout_s);
+    else if (end->signal)
+        snprintf(what, sizeof what, "crashed (%s)", strsignal(end->signal));
+    else if (!job->shared->finished)
+        snprintf(what, sizeof what, "ended its process (status %d)", end->status);
+    else if (job->shared->status < 0) {
+        plumb_cli_say(&plumb_cmd_bench, "%s", job->shared->err.message);
+        return false;
+    } else
+        return true;
+    say_place(job, what);
+    return false;
+}
+
+static bool read_result(struct job *job)
+{
+    char path[4200];
+    FILE *file;
+    uint32_t n = job->shared->result.runs;
+    job->result = job->shared->result;
+    job->result.remarks = job->shared->remarks;
+    job->result.run_ns = calloc(n ? n : 1, sizeof *job->result.run_ns);
+    snprintf(path, sizeof path, "%s/%s", job->temporary, PLUMB_CLI_BENCH_TIMES);
+    file = fopen(path, "rb");
+    bool ok = file && job->result.run_ns &&
+              fread(job->result.run_ns, sizeof *job->result.run_ns, n, file) == n;
+    if (file)
+        fclose(file);
+    if (!ok)
+        plumb_cli_say(&plumb_cmd_bench, "the times of the runs cannot be read from '%s'", path);
+    return ok;
+}
+
+static bool run_alone(struct job *job, int argc, char **argv)
+{
+    char library[4096];
+    char **again = calloc((size_t)argc + 6, sizeof *again);
+    struct plumb_launched end = {0};
+    bool there = plumb_cli_library(library, sizeof library);
+    int n = 0;
+    if (!again) {
+        plumb_cli_say(&plumb_cmd_bench, "out of memory");
+        return false;
+    }
+    again[n++] = (char *)"/proc/self/exe";
+    again[n++] = (char *)"bench";
+    again[n++] = (char *)"--alone";
+    again[n++] = job->temporary;
+    for (int i = 1; i < argc; i++)
+        again[n++] = argv[i];
+    if (!there)
+        plumb_cli_say(&plumb_cmd_bench,
+                      "libplumb is not at '%s': there is no trace and no "
+                      "breakdown",
+                      library);
+    struct plumb_launch how = {.argv = again,
+                               .preload = there ? library : NULL,
+                               .stdout_to_stderr = true,
+                               .timeout_s = job->bench.timeout_s};
+    bool ok = plumb_cli_launch(&end, &how);
+    if (!ok)
+        plumb_cli_say(&plumb_cmd_bench, "cannot start a process: %s", strerror(errno));
+    free(again);
+    return ok && check_end(job, &end) && read_result(job);
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static bool copy_file(const char *from, const char *to)
+{
+    plumb_error err = {0, ""};
+    FILE *file = fopen(from, "rb");
+    struct stat st;
+    char *text = file && fstat(fileno(file), &st) == 0 ? malloc((size_t)st.st_size + 1) : NULL;
+    size_t n = text ? fread(text, 1, (size_t)st.st_size, file) : 0;
+    bool ok = text && plumb_read_save(to, text, n, &err) == PLUMB_OK;
+    if (!ok)
+        plumb_cli_say(&plumb_cmd_bench, "cannot write '%s': %s", to,
+                      err.message[0] ? err.message : strerror(errno));
+    if (file)
+        fclose(file);
+    free(text);
+    return ok;
+}
+
+static void export_trace(struct job *job)
+{
+    plumb_export_options o = plumb_export_options_default();
+    plumb_exported exported = {.remarks = NULL};
+    plumb_error err = {0, ""};
+    o.output = job->trace;
+    if (plumb_export(&exported, job->run, &o, &err) < 0) {
+        plumb_cli_say(&plumb_cmd_bench, "no trace: %s", err.message);
+        return;
+    }
+    job->facts.trace = job->trace;
+    job->facts.trace_bytes = exported.bytes;
+    plumb_read_free(exported.remarks);
+}
+
+/* The runtime names the breakdown of the node "bench" after its rank. */
+static void keep_breakdown(struct job *job)
+{
+    char pattern[4300];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/bench_rank*.breakdown.json", job->run);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    if (copy_file(found.gl_pathv[0], job->breakdown))
+        job->facts.breakdown = job->breakdown;
+    globfree(&found);
+}
+
+/* A path that holds wherever the program is started. */
+static const char *absolute(char out[PATH_MAX], const char *path)
+{
+    return realpath(path, out) ? out : path;
+}
+
+static void write_program(struct job *job)
+{
+    const struct plumb_cli_bench *b = &job->bench;
+    char library[PATH_MAX];
+    plumb_error err = {0, ""};
+    char *text = NULL;
+    int rc =
+        plumb_bench_program(&text, b->signature, b->stage, job->file, absolute(library, b->library),
+                            b->config, &job->result, &b->options, &err);
+    if (rc == PLUMB_OK)
+        rc = plumb_read_save(job->program, text, strlen(text), &err);
+    plumb_read_free(text);
+    if (rc < 0)
+        plumb_cli_say(&plumb_cmd_bench, "no program: %s", err.message);
+    else
+        job->facts.program = job->program;
+}
+
+static void say_harness(const struct job *job)
+{
+    const plumb_bench_result *r = &job->result;
+    fprintf(stderr, "[Harness] Inputs: %s\n", r->captured ? "captured" : "random");
+    fprintf(stderr, "[Harness] Warm-up: %u\n", r->warmups);
+    fprintf(stderr, "[Harness] Profile: %u\n", r->runs);
+    if (job->facts.trace)
+        fprintf(stderr, "[Harness] Trace: %s\n", job->facts.trace);
+    if (job->facts.breakdown)
+        fprintf(stderr, "[Harness] Breakdown: %s\n", job->facts.breakdown);
+    if (job->facts.program)
+        fprintf(stderr, "[Harness] Program: %s\n", job->facts.program);
+    fprintf(stderr, "[Harness] Average iteration time: %.2f ms\n", r->mean_ms);
+}
+
+static bool show(const struct job *job, const char *format, const char *path)
+{
+    plumb_error err = {0, ""};
+    char *text;
+    if (plumb_bench_render(&text, &job->result, &job->facts, format, &err) < 0) {
+        plumb_cli_say(&plumb_cmd_bench, "%s", err.message);
+        return false;
+    }
+    bool ok = plumb_cli_output(&plumb_cmd_bench, path, text);
+    plumb_read_free(text);
+    return ok;
+}
+
+static bool finish(struct job *job)
+{
+    plumb_error err = {0, ""};
+    place_files(job);
+    export_trace(job);
+    keep_breakdown(job);
+    write_program(job);
+    if (plumb_bench_pipeline(&job->facts, &job->result, job->bench.signature, &err) < 0)
+        plumb_cli_say(&plumb_cmd_bench, "no comparison with the pipeline: %s", err.message);
+    say_harness(job);
+    return show(job, "json", job->json) && show(job, job->bench.format, NULL);
+}
+
+static int bench(struct job *job, int argc, char **argv)
+{
+    plumb_error err = {0, ""};
+    struct plumb_cli_bench *b = &job->bench;
+    if (plumb_bench_config(&job->config, job->folder, sizeof job->folder, b->signature, b->stage,
+                           &err) < 0) {
+        plumb_cli_say(&plumb_cmd_bench, "%s", err.message);
+        return PLUMB_EXIT_TROUBLE;
+    }
+    if (!b->config)
+        b->config = job->config;
+    if (b->alone)
+        return plumb_cli_bench_alone(b);
+    job->facts = plumb_bench_facts_default();
+    job->facts.stage = b->stage;
+    job->facts.library = b->library;
+    job->facts.signature = b->signature;
+    job->facts.seed = b->options.seed;
+    name_files(job);
+    if ((b->out && !make_folder(b->out)) || !set_up(job))
+        return PLUMB_EXIT_TROUBLE;
+    clear_environment();
+    if (!run_alone(job, argc, argv) || !finish(job))
+        return PLUMB_EXIT_TROUBLE;
+    return PLUMB_EXIT_OK;
+}
+
+static int list_stages(const char *signature)
+{
+    plumb_error err = {0, ""};
+    char *text;
+    if (plumb_bench_stages(&text, signature, &err) < 0) {
+        plumb_cli_say(&plumb_cmd_bench, "%s", err.message);
+        return PLUMB_EXIT_TROUBLE;
+    }
+    bool ok = plumb_cli_output(&plumb_cmd_bench, NULL, text);
+    plumb_read_free(text);
+    return ok ? PLUMB_EXIT_OK : PLUMB_EXIT_TROUBLE;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+static void clean_up(struct job *job)
+{
+    if (job->shared)
+        munmap(job->shared, sizeof *job->shared);
+    if (job->shared && nftw(job->temporary, remove_one, 8, FTW_DEPTH | FTW_PHYS) < 0)
+        plumb_cli_say(&plumb_cmd_bench, "cannot remove '%s': %s", job->temporary, strerror(errno));
+    free(job->result.run_ns);
+    plumb_read_free(job->config);
+    free(job);
+}
+
+static int run(int argc, char **argv)
+{
+    struct plumb_cli_args args;
+    struct job *job = calloc(1, sizeof *job);
+    bool list = false;
+    int option, status = PLUMB_EXIT_TROUBLE;
+    if (!job)
+        return status;
+    job->bench = (struct plumb_cli_bench){
+        .suffix = "", .format = "text", .first_step = -1, .timeout_s = 600};
+    job->bench.options = plumb_bench_options_default();
+    plumb_cli_args_init(&args, &plumb_cmd_bench, argc, argv);
+    while ((option = plumb_cli_next(&args)) >= 0)
+        if (!take_option(job, &list, option, args.value)) {
+            option = PLUMB_ARGS_WRONG;
+            break;
+        }
+    if (option == PLUMB_ARGS_END && args.operand + 1 < argc)
+        option = plumb_cli_usage(&plumb_cmd_bench, "one signature at a time");
+    if (option == PLUMB_ARGS_END && !list && (!job->bench.stage || !job->bench.library))
+        option = plumb_cli_usage(&plumb_cmd_bench, "%s is needed (--list-stages lists the stages)",
+                                 job->bench.stage ? "--from LIB.so" : "--stage NAME");
+    job->bench.signature = args.operand < argc ? argv[args.operand] : NULL;
+    if (option != PLUMB_ARGS_END)
+        status = plumb_cli_args_status(option);
+    else
+        status = list ? list_stages(job->bench.signature) : bench(job, argc, argv);
+    clean_up(job);
+    return status;
+}
+
+const struct plumb_cli_command plumb_cmd_bench = {
+    .name = "bench",
+    .summary = "run one stage alone, from its signature, and measure it",
+    .synopsis = "[OPTION]... --stage NAME --from LIB.so [SIGNATURE]",
+    .description =
+        "SIGNATURE is a run with signatures of its stages, or its file\n"
+        "timing_io_signature.json; the newest run by default. The stage library LIB.so\n"
+        "exports the stage (plumb/stage_library.h). Inputs are those that PLUMB_CAPTURE\n"
+        "recorded, or random ones of the recorded shapes, types and statistics. Of a\n"
+        "stage with a loop of PLUMB_STEPS only --steps steps are run.\n"
+        "\n"
+        "Next to the signature, or in --out, it leaves NAME_trace.json.gz,\n"
+        "NAME_breakdown.json, bench.json (in the form of google/benchmark), and\n"
+        "profile_NAME.c, a program that does the same without plumb. The result is\n"
+        "compared with the same work in the pipeline that was recorded.\n"
+        "\n"
+        "The stage runs in a process of its own: where it crashes or hangs, the message\n"
+        "names the run and the step.",
+    .examples = "plumb bench --list-stages                              # of the newest run\n"
+                "plumb bench --stage denoise --from ./libengine.so      # one step of its loop\n"
+                "plumb bench --stage denoise --from ./libengine.so --first-step 7 --repeat 50\n"
+                "plumb bench --stage vae_decode --from ./libengine.so --deadline 20ms --energy",
+    .status = "0 measured; 2 trouble: wrong usage, a stage that failed, crashed or hung.",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,137 @@
+#!/bin/sh
+# labels: plain
+# plumb bench runs one stage of a signature alone: exactly the wanted steps, warm-ups apart, with files next
+# to the signature; and where a stage fails, crashes or hangs, it says which, where, and ends with 2.
+set -u
+failures=0
+
+fail() {
+    echo "FAIL: $1" >&2
+    failures=$((failures + 1))
+}
+
+# build OUT FLAG...
+build() {
+    out=$1
+    shift
+    $CC -std=gnu11 -Wall -Wextra -O1 -I "$PLUMB_SOURCE_DIR/include" "$@" \
+        "$PLUMB_SOURCE_DIR/tests/cli/_engine.c" -o "$out" || fail "$out is not built"
+}
+
+build engine
+build libengine.so -DAS_LIBRARY -shared -fPIC
+nm -D libengine.so | grep -w U | grep plumb && fail 'the stage library needs libplumb'
+PLUMB_TRACE=1 "$PLUMB_BIN" record --run-dir run -- ./engine >/dev/null 2>&1 || fail 'the engine is not recorded'
+
+"$PLUMB_BIN" bench --list-stages run >out.txt || fail 'the stages are not listed'
+printf '  - %s\n' loop lookup 'by step' crash hang fail exit mute NaN | cmp -s - out.txt ||
+    fail "stages: $(cat out.txt)"
+
+# bench WHAT OPTION...: what it measured is in bench.json
+bench() {
+    what=$1
+    shift
+    "$PLUMB_BIN" bench --from ./libengine.so "$@" run >out.txt 2>err.txt || fail "$what: $(cat err.txt)"
+}
+
+# is WHAT JQ: holds for bench.json
+is() {
+    jq -e "$2" run/bench.json >/dev/null || fail "$1: $2: $(jq -c .plumb run/bench.json)"
+}
+
+# A loop: two warm-ups, three runs of steps 7 and 8 of 12.
+bench loop --stage loop --first-step 7 --steps 2 --warmup 2 --repeat 3
+is loop '.plumb | .shape == "loop" and .first_step == 7 and .steps == 2 and .loop_steps == 12'
+is loop '.plumb.warmups == 2 and ([.benchmarks[] | select(.run_type == "iteration")] | length) == 3'
+is loop '.plumb.outputs == 1 and .plumb.outputs_vary == false'
+is 'in the pipeline' '.plumb.pipeline | .node == "engine_step" and .count == 12 and .ms > 0'
+for line in 'Setup complete: loop' 'Inputs: random' 'Warm-up: 2' 'Profile: 3' 'Trace: run/loop_trace.json.gz' \
+    'Program: run/profile_loop.c' 'Breakdown: run/loop_breakdown.json' 'Average iteration time: [0-9]*\.[0-9][0-9] ms'; do
+    grep -q "^\[Harness\] $line" err.txt || fail "no line '[Harness] $line': $(cat err.txt)"
+done
+# The trace has the measured runs alone: three times two steps.
+steps=$(gzip -dc run/loop_trace.json.gz | jq '[.traceEvents[] | select(.ph == "X" and .name == "engine_step")] | length')
+[ "$steps" = 6 ] || fail "the trace has $steps steps, not 6"
+hash=$(jq -r .plumb.output_hash run/bench.json)
+bench 'the same seed' --stage loop --first-step 7 --steps 2 --warmup 0 --repeat 1
+is 'no warm-up' '.plumb.warmups == 0 and .plumb.warmup_ms == null'
+is 'the same seed' ".plumb.output_hash == \"$hash\""
+bench 'another seed' --stage loop --first-step 7 --steps 2 --repeat 1 --seed 5
+is 'another seed' ".plumb.output_hash != \"$hash\""
+bench 'other steps' --stage loop --first-step 8 --steps 2 --repeat 1
+is 'other steps' ".plumb.output_hash != \"$hash\""
+
+# A plain stage runs as it is, a stage by steps gets the wanted ones.
+bench lookup --stage lookup --repeat 2 --suffix .b --out other
+jq -e '.plumb | .shape == "whole" and .first_step == -1' other/bench.b.json >/dev/null || fail 'lookup: the shape'
+[ -f other/lookup.b_trace.json.gz ] || fail "no file with the suffix: $(ls other)"
+bench 'steps of a plain stage' --stage lookup --steps 4
+is 'steps of a plain stage' '([.benchmarks[] | select(.run_type == "iteration")] | length) == 4'
+bench 'by step' --stage 'by step' --first-step 3 --steps 2 --warmup 0 --repeat 1
+[ "$(grep -c '^step' err.txt)" = 2 ] && grep -qx 'step 4' err.txt || fail "by step: $(cat err.txt)"
+[ -f run/by_step_trace.json.gz ] || fail 'a name with a blank'
+bench deadline --stage lookup --repeat 4 --deadline 1ns --min-time 0.01
+is deadline '.plumb.deadline.overruns >= 4 and .plumb.deadline.budget_max < 0'
+bench csv --stage lookup --repeat 2 --format csv
+[ "$(head -n 1 out.txt)" = run,ns ] && [ "$(wc -l <out.txt)" = 3 ] || fail "csv: $(cat out.txt)"
+bench json --stage lookup --repeat 2 --format json
+cmp -s out.txt run/bench.json || fail 'json: not what bench.json has'
+
+# The generated program needs nothing of plumb, and computes the same outputs.
+bench 'before the program' --stage loop --first-step 7 --steps 2 --repeat 1
+(
+    mkdir alone && cp run/profile_loop.c alone && cd alone || exit 1
+    for compiler in "$CC" gcc clang-14; do
+        command -v "${compiler%% *}" >/dev/null || continue
+        $compiler -std=c11 -O2 -Wall -Wextra -Werror profile_loop.c -ldl -o profile_loop || exit 1
+        ./profile_loop >first.json && ./profile_loop --runs 2 --warmup 0 >second.json || exit 1
+        for file in first.json second.json; do
+            [ "$(jq -r .output_hash "$file")" = "$hash" ] || exit 1
+        done
+        jq -e '.first_step == 7 and .steps == 2 and .loop_steps == 12 and .runs == 5' first.json >/dev/null || exit 1
+        jq -e '.runs == 2 and .warmup == 0 and (.run_ms | length) == 2' second.json >/dev/null || exit 1
+        [ "$(./profile_loop --seed 5 | jq -r .output_hash)" != "$hash" ] || exit 1
+        ./profile_loop --help | grep -q -- '--seed N' || exit 1
+        ! ./profile_loop --steps 0 2>/dev/null && ! ./profile_loop --first-step 12 2>/dev/null || exit 1
+        ! ./profile_loop --library ./nothing.so 2>err.txt && grep -q 'cannot load the stage library' err.txt || exit 1
+        ldd profile_loop | grep plumb && exit 1
+        ! nm profile_loop | grep plumb_api || exit 1
+    done
+    exit 0
+) || fail 'the generated program'
+
+# refuses WHAT PATTERN OPTION...: ends with 2 and says it in one line
+refuses() {
+    what=$1
+    pattern=$2
+    shift 2
+    "$PLUMB_BIN" bench "$@" >out.txt 2>err.txt
+    status=$?
+    [ "$status" = 2 ] || fail "$what: status $status"
+    grep -q "^plumb bench: .*$pattern" err.txt || fail "$what: $(cat err.txt)"
+    [ -s out.txt ] && fail "$what: a result"
+}
+
+refuses 'no stage' '--stage NAME is needed' --from ./libengine.so run
+refuses 'an unknown stage' "'run/timing_io_signature.json' has no stage 'lop'; it has loop, lookup" \
+    --stage lop --from ./libengine.so run
+refuses 'a stage that the library lacks' "'./libengine.so' has no stage 'NaN'; it has loop, lookup" \
+    --stage NaN --from ./libengine.so run
+refuses 'no library' 'cannot load the stage library' --stage loop --from ./nothing.so run
+build libwrong.so -DAS_LIBRARY -DWRONG_VERSION -shared -fPIC
+refuses 'another version' "'./libwrong.so' is a stage library of version 99" --stage loop --from ./libwrong.so run
+build libempty.so -DAS_LIBRARY -DNO_TABLE -shared -fPIC
+refuses 'no table' "'./libempty.so' is not a stage library" --stage loop --from ./libempty.so run
+refuses 'a step too far' 'has 12 steps: it does not have step 12' --stage loop --first-step 12 --from ./libengine.so run
+refuses 'a step of a plain stage' 'has no loop that can be limited' --stage lookup --first-step 1 --from ./libengine.so run
+refuses 'a crash' "stage 'crash' crashed (Aborted) in measured run 0, step 3" --stage crash --first-step 3 --from ./libengine.so run
+refuses 'a hang' "stage 'hang' did not end within 1 s (--timeout): it was stopped in warm-up run 0, step 5" \
+    --stage hang --first-step 5 --timeout 1 --from ./libengine.so run
+refuses 'a failure' "stage 'fail' failed in run 1: the third run always fails" --stage fail --from ./libengine.so run
+refuses 'a failure without a reason' "stage 'mute' failed in run 0: it gives no reason" --stage mute --from ./libengine.so run
+refuses 'an exit' "stage 'exit' ended its process (status 0) in warm-up run 0" --stage exit --from ./libengine.so run
+refuses 'a model that is refused' 'there is no such model' --stage loop --config refuse --from ./libengine.so run
+refuses 'a crash at the open' "stage 'loop' crashed (Aborted) while it was opened" --stage loop --config abort --from ./libengine.so run
+refuses 'no run' 'nowhere' --stage loop --from ./libengine.so nowhere
+ls -d "${TMPDIR:-/tmp}"/plumb-bench-* >/dev/null 2>&1 && [ -n "${TMPDIR:-}" ] && fail 'a temporary folder is left'
+[ "$failures" -eq 0 ]
