@@ -1,5 +1,5 @@
-/* Prints how the interface of stage libraries lies in memory: as the public headers have it, or with
- * -DBODY as generated programs declare it. */
+/* Prints how the interface of stage libraries lies in memory: as the public headers have it, or,
+ * with -DBODY, as generated programs declare it. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include <plumb/stage_library.h>
 #endif
 
-#define SIZE(type) printf(#type " %zu\n", sizeof(type));
+#define SIZE(type) printf(#type " %zu\n", sizeof(type))
 #define AT(type, member)                                                                           \
-    printf(#type "." #member " %zu %zu\n", offsetof(type, member), sizeof(((type *)0)->member));
+    printf(#type "." #member " %zu %zu\n", offsetof(type, member), sizeof(((type *)0)->member))
 
 typedef struct plumb_error error;
 typedef struct plumb_value value;
@@ -31,27 +31,61 @@ typedef DLDataType dtype;
 
 int main(void)
 {
-    SIZE(error)
-    AT(error, code)
-    AT(error, message)
-    SIZE(tensor)
-    AT(tensor, data)
-    AT(tensor, device) AT(tensor, ndim) AT(tensor, dtype) AT(tensor, shape) AT(tensor, strides)
-        AT(tensor, byte_offset) SIZE(dtype) AT(dtype, code) AT(dtype, bits) AT(dtype, lanes)
-            SIZE(value) AT(value, kind) AT(value, count) AT(value, as) SIZE(field) AT(field, name)
-                AT(field, value) SIZE(limit) AT(limit, size) AT(limit, loops) AT(limit, first)
-                    AT(limit, count) AT(limit, steps) AT(limit, ran) AT(limit, current)
-                        AT(limit, inside) AT(limit, thread) SIZE(call) AT(call, size)
-                            AT(call, inputs) AT(call, input_count) AT(call, output) AT(call, arg)
-                                SIZE(ops) AT(ops, size) AT(ops, limit) AT(ops, name) AT(ops, help)
-                                    AT(ops, inputs) AT(ops, open) AT(ops, run) AT(ops, step)
-                                        AT(ops, close) AT(ops, sync) SIZE(library)
-                                            AT(library, version) AT(library, size)
-                                                AT(library, stages)
-                                                    printf("%d %d %d %d %d %d %d %d\n",
-                                                           PLUMB_VALUE_NULL, PLUMB_VALUE_BOOL,
-                                                           PLUMB_VALUE_I64, PLUMB_VALUE_F64,
-                                                           PLUMB_VALUE_STR, PLUMB_VALUE_TENSOR,
-                                                           PLUMB_VALUE_LIST, PLUMB_VALUE_FIELDS);
+    SIZE(error);
+    AT(error, code);
+    AT(error, message);
+    SIZE(tensor);
+    AT(tensor, data);
+    AT(tensor, device);
+    AT(tensor, ndim);
+    AT(tensor, dtype);
+    AT(tensor, shape);
+    AT(tensor, strides);
+    AT(tensor, byte_offset);
+    SIZE(dtype);
+    AT(dtype, code);
+    AT(dtype, bits);
+    AT(dtype, lanes);
+    SIZE(value);
+    AT(value, kind);
+    AT(value, count);
+    AT(value, as);
+    SIZE(field);
+    AT(field, name);
+    AT(field, value);
+    SIZE(limit);
+    AT(limit, size);
+    AT(limit, loops);
+    AT(limit, first);
+    AT(limit, count);
+    AT(limit, steps);
+    AT(limit, ran);
+    AT(limit, current);
+    AT(limit, inside);
+    AT(limit, thread);
+    SIZE(call);
+    AT(call, size);
+    AT(call, inputs);
+    AT(call, input_count);
+    AT(call, output);
+    AT(call, arg);
+    SIZE(ops);
+    AT(ops, size);
+    AT(ops, limit);
+    AT(ops, name);
+    AT(ops, help);
+    AT(ops, inputs);
+    AT(ops, open);
+    AT(ops, run);
+    AT(ops, step);
+    AT(ops, close);
+    AT(ops, sync);
+    SIZE(library);
+    AT(library, version);
+    AT(library, size);
+    AT(library, stages);
+    printf("%d %d %d %d %d %d %d %d\n", PLUMB_VALUE_NULL, PLUMB_VALUE_BOOL, PLUMB_VALUE_I64,
+           PLUMB_VALUE_F64, PLUMB_VALUE_STR, PLUMB_VALUE_TENSOR, PLUMB_VALUE_LIST,
+           PLUMB_VALUE_FIELDS);
     return 0;
 }
