@@ -230,14 +230,20 @@ static void check_preload(struct tally *tally, const char *library)
     plumb_cli_log_close(&log);
 }
 
-static void check_malloc(struct tally *tally, const char *library)
+static void check_interposers(struct tally *tally, const char *library)
 {
     char path[4096];
-    if (plumb_cli_malloc_library(path, sizeof path, library))
+    if (plumb_cli_beside(path, sizeof path, library, PLUMB_CLI_MALLOC_LIBRARY))
         line(tally, "malloc", PLUMB_CHECK_SEEN, NULL, "%.200s, for 'plumb record --malloc'", path);
     else
         line(tally, "malloc", PLUMB_CHECK_NOT_SEEN, "install plumb again",
              "no %.150s: 'plumb record --malloc' does not work", path);
+    if (plumb_cli_beside(path, sizeof path, library, PLUMB_CLI_ONEDNN_LIBRARY))
+        line(tally, "onednn", PLUMB_CHECK_SEEN, NULL, "%.200s, for 'plumb record --collect onednn'",
+             path);
+    else
+        line(tally, "onednn", PLUMB_CHECK_NOT_SEEN, "install plumb again",
+             "no %.150s: 'plumb record --collect onednn' does not work", path);
 }
 
 static void check_library(struct tally *tally, bool program)
@@ -250,7 +256,7 @@ static void check_library(struct tally *tally, bool program)
     }
     line(tally, "libplumb", PLUMB_CHECK_SEEN, NULL, "%.200s", library);
     check_preload(tally, library);
-    check_malloc(tally, library);
+    check_interposers(tally, library);
     if (!program)
         check_collectors(tally, library);
 }

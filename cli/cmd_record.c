@@ -23,16 +23,21 @@ static const struct plumb_cli_option options[] = {
     {NULL, NULL, NULL, false},
 };
 
+struct interposer {
+    const char *name, *option;
+    char path[4096];
+    bool preload;
+};
+
 struct record {
     char *const *argv; /* of the program */
     struct plumb_cli_target target;
     char library[4096];
-    char malloc_library[4096];
-    char list[8200]; /* for LD_PRELOAD */
+    char list[12300]; /* for LD_PRELOAD */
     bool has_library;
     bool preload;
     bool wants_malloc;
-    bool malloc;    /* it will be followed */
+    struct interposer malloc, onednn;
     bool forbidden; /* PLUMB=0 */
     struct plumb_cli_log log;
     int status;     /* of the program */
@@ -118,6 +123,21 @@ static void prepare_library(struct record *r)
     r->preload = r->has_library && can_be_listed(r->library);
 }
 
+/* Returns false if the library is not in the folder of libplumb. */
+static bool find_interposer(struct record *r, struct interposer *i)
+{
+    if (!r->has_library)
+        plumb_cli_library(r->library, sizeof r->library);
+    if (plumb_cli_beside(i->path, sizeof i->path, r->library, i->name)) {
+        i->preload = can_be_listed(i->path);
+        return true;
+    }
+    plumb_cli_say(&plumb_cmd_record,
+                  "%s needs '%s', which is not there: install plumb again, or record without %s",
+                  i->option, i->path, i->option);
+    return false;
+}
+
 /* Returns false if malloc is to be followed and cannot be. */
 static bool prepare_malloc(struct record *r)
 {
@@ -129,25 +149,37 @@ static bool prepare_malloc(struct record *r)
         plumb_cli_say(&plumb_cmd_record, "'%s' %s: its malloc is not followed", r->argv[0], why);
     if (why)
         return true;
-    if (!r->has_library)
-        plumb_cli_library(r->library, sizeof r->library);
-    if (!plumb_cli_malloc_library(r->malloc_library, sizeof r->malloc_library, r->library)) {
-        plumb_cli_say(&plumb_cmd_record,
-                      "--malloc needs '%s', which is not there: install plumb "
-                      "again, or record without --malloc",
-                      r->malloc_library);
-        return false;
-    }
-    r->malloc = can_be_listed(r->malloc_library);
-    return true;
+    return find_interposer(r, &r->malloc);
 }
 
-/* The interposer comes first. Of functions that several libraries have, those of the first library
- * are called, and the user may preload another allocator. */
+/* The same for oneDNN. Primitives are events of a trace, so PLUMB_TRACE is set unless it is set
+ * already. */
+static bool prepare_onednn(struct record *r)
+{
+    const char *why = plumb_cli_target_obstacle(&r->target);
+    if (!plumb_cli_collects("onednn") || r->forbidden || r->target.error)
+        return true;
+    if (why && !obstacle(r)) /* otherwise it has been reported */
+        plumb_cli_say(&plumb_cmd_record, "'%s' %s: its oneDNN is not followed", r->argv[0], why);
+    if (why)
+        return true;
+    return setenv("PLUMB_TRACE", "1", 0) == 0 && find_interposer(r, &r->onednn);
+}
+
+static void list(struct record *r, const char *library, bool wanted)
+{
+    size_t n = strlen(r->list);
+    if (wanted)
+        snprintf(r->list + n, sizeof r->list - n, "%s%s", n ? ":" : "", library);
+}
+
+/* The interposers come first. Of functions that several libraries have, those of the first library
+ * are called, and the user may preload others. */
 static const char *preloads(struct record *r)
 {
-    snprintf(r->list, sizeof r->list, "%s%s%s", r->malloc ? r->malloc_library : "",
-             r->malloc && r->preload ? ":" : "", r->preload ? r->library : "");
+    list(r, r->malloc.path, r->malloc.preload);
+    list(r, r->onednn.path, r->onednn.preload);
+    list(r, r->library, r->preload);
     return r->list[0] ? r->list : NULL;
 }
 
@@ -160,7 +192,7 @@ static bool prepare(struct record *r)
         return false;
     }
     prepare_library(r);
-    if (!prepare_malloc(r))
+    if (!prepare_malloc(r) || !prepare_onednn(r))
         return false;
     if (!plumb_cli_log_open(&r->log))
         plumb_cli_say(&plumb_cmd_record,
@@ -191,7 +223,7 @@ static bool recover_run(const struct record *r, const struct plumb_cli_left *lef
                       "): %s",
                       facts.samples, facts.samples == 1 ? "" : "s", facts.nodes,
                       facts.nodes == 1 ? "" : "s", facts.open_spans, left->dir);
-    return facts.nodes > 0 || (r->malloc && !left->by_exec);
+    return facts.nodes > 0 || (r->malloc.preload && !left->by_exec);
 }
 
 /* Recovers the runs that were not ended: their processes were most likely killed, or called exec().
@@ -286,12 +318,19 @@ static void say_nothing_seen(const struct record *r)
     else if (r->forbidden)
         plumb_cli_say(us, "nothing was recorded: PLUMB=%s forbids it; unset PLUMB",
                       getenv("PLUMB"));
-    else if (r->log.loads > 0 && r->malloc)
+    else if (r->log.loads > 0 && r->malloc.preload)
         plumb_cli_say(
             us,
             "nothing was recorded: '%s' ended without passing by its exit handlers, and no "
             "process below it passed a trace point or lived for a second; record the "
             "program itself, not what starts it",
+            name);
+    else if (r->log.loads > 0 && r->onednn.preload)
+        plumb_cli_say(
+            us,
+            "nothing was recorded: no trace point ran, and no call of dnnl_primitive_execute() "
+            "came by: '%s' ran no primitive of oneDNN, or has oneDNN inside another library, as "
+            "PyTorch's wheels have (Debian's python3-torch is linked with libdnnl.so)",
             name);
     else if (r->log.loads > 0 && is_python(r))
         say_python(r);
@@ -345,6 +384,8 @@ static int record(char *const *argv, bool with_malloc)
     }
     r->argv = argv;
     r->wants_malloc = with_malloc;
+    r->malloc = (struct interposer){.name = PLUMB_CLI_MALLOC_LIBRARY, .option = "--malloc"};
+    r->onednn = (struct interposer){.name = PLUMB_CLI_ONEDNN_LIBRARY, .option = "--collect onednn"};
     r->started = time(NULL);
     if (!prepare(r))
         goto out;
@@ -366,9 +407,9 @@ static int record(char *const *argv, bool with_malloc)
     plumb_cli_log_read(&r->log);
     if (recover_left(r))
         goto out;
-    if (r->log.runs == 0 && r->log.mallocs == 0 && r->log.refused == 0)
+    if (r->log.runs == 0 && r->log.mallocs == 0 && r->log.collected == 0 && r->log.refused == 0)
         say_nothing_seen(r);
-    else if (r->malloc && r->log.loads > 0 && r->log.mallocs == 0)
+    else if (r->malloc.preload && r->log.loads > 0 && r->log.mallocs == 0)
         say_no_malloc(r);
 out:
     plumb_cli_log_close(&r->log);
@@ -412,6 +453,10 @@ const struct plumb_cli_command plumb_cmd_record = {
         "run even without marks. A child process leaves one if it has a trace point or\n"
         "lives for a second.\n"
         "\n"
+        "--collect onednn also preloads libplumb-onednn.so, which records each primitive\n"
+        "of oneDNN with its implementation, shapes, FLOPs and bytes in the trace. It sets\n"
+        "--trace, if that is not set.\n"
+        "\n"
         "Each other option sets the variable of the same name (--skip-first is\n"
         "PLUMB_SKIP_FIRST) and wins over it; 'plumb help environment' lists them. PLUMB=0\n"
         "in the environment forbids recording and wins over everything.\n"
@@ -422,7 +467,8 @@ const struct plumb_cli_command plumb_cmd_record = {
     .examples = "plumb record -- ./prog --steps 20\n"
                 "plumb record --skip-first 3 --pipeline decoder -- ./prog\n"
                 "plumb record --run-dir out/run1 -- python3 pipeline.py\n"
-                "plumb record --malloc -- ./prog",
+                "plumb record --malloc -- ./prog\n"
+                "plumb record --collect onednn -- python3 infer.py",
     .status = "that of the program; 128 + N if signal N ended it; 125 if plumb itself failed,\n"
               "126 if the program cannot be run, 127 if it does not exist.",
     .options = options,

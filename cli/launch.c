@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <plumb/collector.h>
+
 /* ---- The program ----------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t child; /* for the handler: whom to pass signals to */
@@ -166,6 +168,18 @@ bool plumb_cli_launch(struct plumb_launched *out, const struct plumb_launch *how
 
 /* ---- The log --------------------------------------------------------------------------------- */
 
+bool plumb_cli_collects(const char *name)
+{
+    const char *p = getenv("PLUMB_COLLECT");
+    for (; p && *p; p += *p == ',') {
+        size_t word = strcspn(p, ":,");
+        if (word == strlen(name) && memcmp(p, name, word) == 0)
+            return true;
+        p += strcspn(p, ",");
+    }
+    return false;
+}
+
 bool plumb_cli_temporary(char *out, size_t size, const char *name)
 {
     const char *dir = getenv("TMPDIR");
@@ -305,6 +319,25 @@ static void find_activations(struct plumb_cli_log *log, const char *dir)
         memcpy(log->activations, path, sizeof path);
 }
 
+static bool read_collector(const struct plumb_cli_entry *e, struct plumb_cli_collector *out)
+{
+    if (!is(e, "collect"))
+        return false;
+    size_t n = strcspn(e->dir, " ");
+    snprintf(out->name, sizeof out->name, "%.*s", (int)n, e->dir);
+    snprintf(out->why, sizeof out->why, "%s", e->dir + n + (e->dir[n] == ' '));
+    out->state = e->number;
+    out->built_in = e->other != 0;
+    return true;
+}
+
+/* One that has seen nothing says so: its state is another one then. */
+static bool has_collected(const struct plumb_cli_entry *e)
+{
+    struct plumb_cli_collector c;
+    return read_collector(e, &c) && !c.built_in && c.state == PLUMB_COLLECTOR_STOPPED;
+}
+
 void plumb_cli_log_read(struct plumb_cli_log *log)
 {
     log->text = log->path[0] ? read_text(log->path) : NULL;
@@ -320,6 +353,7 @@ void plumb_cli_log_read(struct plumb_cli_log *log)
         if (is(e, "run") && e->number == 0)
             find_activations(log, e->dir);
         log->mallocs += is(e, "malloc") && e->number > 0;
+        log->collected += has_collected(e);
     }
 }
 
@@ -334,18 +368,6 @@ bool plumb_cli_log_left(const struct plumb_cli_log *log, size_t i, struct plumb_
         return true;
     }
     return false;
-}
-
-static bool read_collector(const struct plumb_cli_entry *e, struct plumb_cli_collector *out)
-{
-    if (!is(e, "collect"))
-        return false;
-    size_t n = strcspn(e->dir, " ");
-    snprintf(out->name, sizeof out->name, "%.*s", (int)n, e->dir);
-    snprintf(out->why, sizeof out->why, "%s", e->dir + n + (e->dir[n] == ' '));
-    out->state = e->number;
-    out->built_in = e->other != 0;
-    return true;
 }
 
 /* Returns whether an earlier entry has the same name. */

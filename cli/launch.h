@@ -43,6 +43,7 @@ struct plumb_cli_log {
     char activations[1040]; /* the file of activations of a run without a node; "" */
     uint64_t refused;       /* runs that could not be opened, as their processes reported */
     uint64_t mallocs;       /* runs that ended with at least one allocation */
+    uint64_t collected;     /* collectors of programs, or preloaded ones, that saw something */
 };
 /* A run that was opened, and not ended by its process. */
 struct plumb_cli_left {
@@ -55,6 +56,8 @@ struct plumb_cli_collector {
     uint64_t state; /* enum plumb_collector_state */
     bool built_in;
 };
+/* Whether the environment's PLUMB_COLLECT names the collector, with options or without. */
+bool plumb_cli_collects(const char *name);
 /* "TMPDIR/name-XXXXXX", for mkstemp() and mkdtemp(); /tmp where there is no TMPDIR. False: errno
  * says why. */
 bool plumb_cli_temporary(char *out, size_t size, const char *name);

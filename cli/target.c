@@ -364,10 +364,9 @@ bool plumb_cli_library(char *out, size_t size)
     return false;
 }
 
-bool plumb_cli_malloc_library(char *out, size_t size, const char *library)
+bool plumb_cli_beside(char *out, size_t size, const char *library, const char *name)
 {
     const char *slash = strrchr(library, '/');
-    int n = snprintf(out, size, "%.*slibplumb-malloc.so", slash ? (int)(slash + 1 - library) : 0,
-                     library);
+    int n = snprintf(out, size, "%.*s%s", slash ? (int)(slash + 1 - library) : 0, library, name);
     return n > 0 && (size_t)n < size && access(out, R_OK) == 0;
 }

@@ -35,8 +35,10 @@ const char *plumb_cli_target_allocator(const struct plumb_cli_target *t);
  * Returns false if there is none; `out` then has the path where it was expected. */
 bool plumb_cli_library(char *out, size_t size);
 
-/* Finds the libplumb-malloc.so next to `library`. Returns false if there is none; `out` then has
- * the path where it was expected. */
-bool plumb_cli_malloc_library(char *out, size_t size, const char *library);
+/* Finds the file `name` next to `library`. Returns false if there is none; `out` then has the path
+ * where it was expected. */
+bool plumb_cli_beside(char *out, size_t size, const char *library, const char *name);
+#define PLUMB_CLI_MALLOC_LIBRARY "libplumb-malloc.so"
+#define PLUMB_CLI_ONEDNN_LIBRARY "libplumb-onednn.so"
 
 #endif

@@ -6,10 +6,11 @@
 #
 # Objects are compiled once, hidden and position independent, in four groups. The place of a file
 # says which it is in:
-#   record  src/record, src/collect and src/api/record_*.c: libplumb
+#   record  src/record, src/collect/*.c and src/api/record_*.c: libplumb
 #   read    src/read, src/analyze, src/isolate, src/report and src/api/read_*.c: libplumb-read
 #   inject  src/inject: libplumb-malloc.so alone, which is preloaded, never linked
 #   opencl  src/collect/opencl: libplumb-opencl.so alone, which the loader of OpenCL loads
+#   onednn  src/collect/onednn: libplumb-onednn.so alone, which is preloaded
 #   common  every other folder of src: in both libraries
 # Hidden symbols still link inside one program, so the unit tests use the very same objects, through
 # the archive plumb_testing.
@@ -120,6 +121,8 @@ plumb_layer_sources(PLUMB_READ_SOURCES read/*.c analyze/*.c isolate/*.c report/*
 plumb_layer_sources(PLUMB_INJECT_SOURCES inject/*.c)
 plumb_layer_sources(PLUMB_OPENCL_SOURCES collect/opencl/*.c)
 list(REMOVE_ITEM PLUMB_RECORD_SOURCES ${PLUMB_OPENCL_SOURCES})
+plumb_layer_sources(PLUMB_ONEDNN_SOURCES collect/onednn/*.c)
+list(REMOVE_ITEM PLUMB_RECORD_SOURCES ${PLUMB_ONEDNN_SOURCES})
 file(GLOB common CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/src/*")
 list(REMOVE_ITEM common record collect read analyze isolate report inject api)
 list(TRANSFORM common APPEND "/*.c")
@@ -178,25 +181,30 @@ target_link_libraries(plumb_static INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 # of an archive.
 target_compile_definitions(plumb_static INTERFACE PLUMB_LINKED)
 
-# The malloc interposer stands between a program and its allocator. A sanitizer is an allocator itself
-# and must be the first, so its builds have no interposer. The name has no version, because the library
-# belongs to the libplumb in the same folder.
+# A library that is preloaded, with the exports of cmake/lib<name>.map. The name has no version,
+# because the library belongs to the libplumb in the same folder. Builds with a sanitizer have none:
+# the sanitizer's runtime must be the first library of a process.
+function(plumb_preloaded_library target name)
+  set(map "${PROJECT_SOURCE_DIR}/cmake/lib${name}.map")
+  add_library(${target} MODULE ${ARGN})
+  target_link_options(${target} PRIVATE "LINKER:--version-script=${map}" LINKER:-z,defs
+    LINKER:-z,now LINKER:-z,nodelete)
+  target_link_libraries(${target} PRIVATE plumb_flags ${CMAKE_DL_LIBS})
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME ${name}
+    LIBRARY_OUTPUT_DIRECTORY "${PLUMB_LIB_DIR}"
+    LINKER_LANGUAGE C
+    LINK_DEPENDS "${map}")
+endfunction()
+
+# The malloc interposer stands between a program and its allocator.
 set(PLUMB_HAVE_MALLOC FALSE)
 if(PLUMB_BUILD_KIND STREQUAL "plain")
   set(PLUMB_HAVE_MALLOC TRUE)
   plumb_objects(plumb_inject_objects ${PLUMB_INJECT_SOURCES})
   target_compile_options(plumb_inject_objects PRIVATE -fno-builtin)
   plumb_small_frames(plumb_inject_objects)
-  set(map "${PROJECT_SOURCE_DIR}/cmake/libplumb-malloc.map")
-  add_library(plumb_malloc MODULE $<TARGET_OBJECTS:plumb_inject_objects>)
-  target_link_options(plumb_malloc PRIVATE "LINKER:--version-script=${map}" LINKER:-z,defs
-    LINKER:-z,now LINKER:-z,nodelete)
-  target_link_libraries(plumb_malloc PRIVATE plumb_flags ${CMAKE_DL_LIBS})
-  set_target_properties(plumb_malloc PROPERTIES
-    OUTPUT_NAME plumb-malloc
-    LIBRARY_OUTPUT_DIRECTORY "${PLUMB_LIB_DIR}"
-    LINKER_LANGUAGE C
-    LINK_DEPENDS "${map}")
+  plumb_preloaded_library(plumb_malloc plumb-malloc $<TARGET_OBJECTS:plumb_inject_objects>)
 endif()
 
 # Stands between a program and its OpenCL drivers. A client of libplumb, as a plug-in is. What knows
@@ -225,7 +233,17 @@ if(PLUMB_HAVE_OPENCL)
     LINK_DEPENDS "${map}")
 endif()
 
-set(testing_objects ${record_objects} $<TARGET_OBJECTS:plumb_opencl_decoder_objects>)
+# Stands between a program and oneDNN, of which it needs nothing to be built.
+plumb_objects(plumb_onednn_objects ${PLUMB_ONEDNN_SOURCES})
+plumb_small_frames(plumb_onednn_objects)
+set(PLUMB_HAVE_ONEDNN FALSE)
+if(PLUMB_BUILD_KIND STREQUAL "plain")
+  set(PLUMB_HAVE_ONEDNN TRUE)
+  plumb_preloaded_library(plumb_onednn plumb-onednn $<TARGET_OBJECTS:plumb_onednn_objects>)
+endif()
+
+set(testing_objects ${record_objects} $<TARGET_OBJECTS:plumb_opencl_decoder_objects>
+  $<TARGET_OBJECTS:plumb_onednn_objects>)
 if(PLUMB_HAVE_READ)
   plumb_objects(plumb_read_objects ${PLUMB_READ_SOURCES})
   # A client of the libplumb of its process, if there is one.

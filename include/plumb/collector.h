@@ -54,7 +54,8 @@ struct plumb_collector_ops {
      * its colon in PLUMB_COLLECT, or "". Returns PLUMB_ERR_ABSENT when the device is absent. */
     int (*start)(plumb_collector *self, void *arg, const char *options, plumb_error *err);
     /* Called when the run ends: emits the remaining events. No event may follow after it
-     * returns. */
+     * returns. Returns PLUMB_ERR_ABSENT when there was nothing to collect: where PLUMB_COLLECT
+     * names the collector, the end block says so. */
     int (*stop)(void *arg, plumb_error *err);
     void (*destroy)(void *arg); /* called by plumb_collector_unregister(); NULL: nothing to free */
     const void *offer;          /* functions for the program: plumb_collector_offer() */
@@ -62,7 +63,7 @@ struct plumb_collector_ops {
 
 enum plumb_lane_of {
     PLUMB_LANE_OF_WORK = 1,  /* work of a device */
-    PLUMB_LANE_OF_HOST = 2,  /* events on the host */
+    PLUMB_LANE_OF_HOST = 2,  /* events on the host: their time is not device time */
     PLUMB_LANE_OF_VALUES = 3 /* values over time */
 };
 enum plumb_lane_flags {
@@ -245,10 +246,11 @@ static inline plumb_clock_options plumb_clock_options_default(void)
     return o;
 }
 /* Opens a lane in the open run, between the begin of the collector's `start` and the end of its
- * `stop`. `out` is valid until the run ends, and all-zero after an error. `options` and its texts
- * are copied. Errors: PLUMB_ERR_STATE: called at another time; PLUMB_ERR_ARG: the collector or
- * `options` is NULL, or the kind is not in enum plumb_lane_of; PLUMB_ERR_MEMORY: the mapping is
- * full, or there are 1024 lanes already. */
+ * `stop`. Where a run is wanted and none is open, it opens the run first, as a span does. `out` is
+ * valid until the run ends, and all-zero after an error. `options` and its texts are copied.
+ * Errors: PLUMB_ERR_STATE: called at another time, or the run does not have this collector;
+ * PLUMB_ERR_ARG: the collector or `options` is NULL, or the kind is not in enum plumb_lane_of;
+ * PLUMB_ERR_MEMORY: the mapping is full, or there are 1024 lanes already. */
 static inline int plumb_lane_open(plumb_lane *out, plumb_collector *collector,
                                   const plumb_lane_options *options, plumb_error *err)
 {
@@ -329,8 +331,9 @@ static inline void plumb_origin_capture(plumb_origin *out, plumb_lane lane, plum
         api->origin_capture(out, lane, node);
 }
 /* Records an event, in 50 to 200 ns (bench_collect). A span with an origin counts as device time of
- * its node; a wait counts for the innermost stage of the calling thread, which is the thread that
- * waited. Everything is copied. PLUMB_ERR_STATE: not recording, or after the collector's stop;
+ * its node, unless its lane is of PLUMB_LANE_OF_HOST: then the node's own time contains it. A wait
+ * counts for the innermost stage of the calling thread, which is the thread that waited. Everything
+ * is copied. PLUMB_ERR_STATE: not recording, or after the collector's stop;
  * PLUMB_ERR_ARG: no such lane, clock or kind, or impossible times (an end before its begin, a
  * second or more in the future, an hour before the clock's first anchor); PLUMB_ERR_MEMORY:
  * counted, but missing in the trace, whose queue was full or could not be made. */

@@ -24,7 +24,7 @@ soname() {
 }
 
 show_symbols() {
-    for lib in libplumb.so libplumb-read.so libplumb-malloc.so; do
+    for lib in libplumb.so libplumb-read.so libplumb-malloc.so libplumb-onednn.so; do
         soname "$lib"
         exports "$lib"
     done

@@ -126,7 +126,9 @@ static void play_stop(struct plumb_collector *c, uint32_t serial)
     if (rc < 0)
         set_why(c, err.message[0] ? err.message : "its stop failed without a reason");
     c->threads--;
-    answer(c, rc < 0 ? PLUMB_COLLECTOR_FAILED : PLUMB_COLLECTOR_STOPPED);
+    answer(c, rc >= 0                  ? PLUMB_COLLECTOR_STOPPED
+              : rc == PLUMB_ERR_ABSENT ? PLUMB_COLLECTOR_ABSENT
+                                       : PLUMB_COLLECTOR_FAILED);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -411,6 +413,7 @@ void plumb_collectors_start(struct plumb_run *run)
 
 static void end_stop(struct plumb_collector *c, struct plumb_run *run, const struct timespec *until)
 {
+    bool asked;
     uint32_t state;
     char why[PLUMB_COLLECTOR_WHY];
     pthread_mutex_lock(&c->lock);
@@ -423,6 +426,8 @@ static void end_stop(struct plumb_collector *c, struct plumb_run *run, const str
         note_locked(run, c->ops.name, "was given up", why);
     else if (state == PLUMB_COLLECTOR_FAILED)
         note_locked(run, c->ops.name, "did not stop well", why);
+    else if (state == PLUMB_COLLECTOR_ABSENT && is_wanted(c, &asked) && asked)
+        note_locked(run, c->ops.name, "saw nothing", why);
 }
 
 void plumb_collectors_stop(struct plumb_run *run)

@@ -162,11 +162,13 @@ int plumb_lane_open_impl(plumb_lane *out, plumb_collector *c, const plumb_lane_o
     if (o.kind < PLUMB_LANE_OF_WORK || o.kind > PLUMB_LANE_OF_VALUES)
         return plumb_fail(err, PLUMB_ERR_ARG, "lane '%.60s': %u is not a kind of lane",
                           o.name ? o.name : "", o.kind);
-    if (!PLUMB_ACQUIRE(c->open) || !plumb_enter(&in, true))
-        return plumb_fail(err, PLUMB_ERR_STATE,
-                          "plumb_lane_open outside of start and stop of collector '%s'",
-                          c->ops.name);
-    if (in.run->generation != PLUMB_LOAD(c->generation) || !carve(in.run, c, &o, &index)) {
+    /* The wanted run opens here, if none is open, and starts the collector. */
+    if (!plumb_enter(&in, true))
+        return plumb_fail(err, PLUMB_ERR_STATE, "plumb_lane_open: nothing is recorded");
+    if (!PLUMB_ACQUIRE(c->open))
+        rc = plumb_fail(err, PLUMB_ERR_STATE,
+                        "plumb_lane_open outside of start and stop of collector '%s'", c->ops.name);
+    else if (in.run->generation != PLUMB_LOAD(c->generation) || !carve(in.run, c, &o, &index)) {
         rc = plumb_fail(err, PLUMB_ERR_MEMORY, "no slot for lane '%.60s' of collector '%s'",
                         o.name ? o.name : "", c->ops.name);
     } else {
@@ -337,6 +339,12 @@ static uint64_t length_ns(const struct entry *e)
     return plumb_ticks_to_ns(length, 1e9 / host_rate(e));
 }
 
+/* Work on the host is in the host time of its node already. */
+static bool is_of_host(const struct plumb_live_lane *l)
+{
+    return l->kind == PLUMB_LANE_OF_HOST;
+}
+
 static void count_span(struct entry *e)
 {
     uint64_t payload[3];
@@ -345,6 +353,8 @@ static void count_span(struct entry *e)
         PLUMB_ADD(e->lane->unknown_ns, e->ns);
         return;
     }
+    if (is_of_host(e->lane))
+        return;
     payload[0] = e->origin->node | (uint64_t)e->origin->group << 32;
     payload[1] = e->ns;
     payload[2] = e->origin->stage;
@@ -367,7 +377,7 @@ static void describe(struct plumb_live_event *to, const struct entry *e, plumb_c
         .begin = v->begin,
         .length = v->end - v->begin,
         .emitted = e->now,
-        .flow = o ? o->flow : 0,
+        .flow = o && !is_of_host(e->lane) ? o->flow : 0,
         .node = o ? o->node : 0,
         .group = o ? (uint16_t)o->group : 0,
         .tid = o ? o->tid : 0,
@@ -453,6 +463,7 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
     struct plumb_in in;
     const struct plumb_stage_run *s;
     uint32_t index = plumb_lane_index(lane.id);
+    bool launches = true;
     if (!plumb_enter(&in, false))
         return;
     s = in.th->stages ? &in.th->stage[in.th->stages - 1] : NULL;
@@ -464,17 +475,19 @@ void plumb_origin_capture_impl(plumb_origin *out, plumb_lane lane, plumb_node no
         node && node < PLUMB_ACQUIRE(plumb_rt.node_count) ? node : plumb_innermost_node(in.th);
     out->stage = s ? s->key + 1 : 0;
     out->request = s ? s->request : 0;
-    /* The highest bit distinguishes it from flows of contexts, which are ticks and a thread's
-     * number. */
-    out->flow = UINT64_C(1) << 63 | __atomic_add_fetch(&plumb_rt.flows, 1, __ATOMIC_RELAXED);
     if (plumb_lane_run(lane.id) == in.run->generation &&
         index < PLUMB_ACQUIRE(in.run->h->lanes.count)) {
         struct plumb_live_lane *l = plumb_table_at(in.run, &in.run->h->lanes, index);
-        PLUMB_ADD(l->launches, 1);
+        launches = !is_of_host(l);
+        PLUMB_ADD(l->launches, launches);
     }
-    if (out->node)
+    /* The highest bit distinguishes it from flows of contexts, which are ticks and a thread's
+     * number. Work on the host is not launched: its origin only says what is open around it. */
+    out->flow = UINT64_C(1) << 63 |
+                (launches ? __atomic_add_fetch(&plumb_rt.flows, 1, __ATOMIC_RELAXED) : 0);
+    if (out->node && launches)
         plumb_device_launched(in, out);
-    if (plumb_traced(in.th))
+    if (launches && plumb_traced(in.th))
         plumb_wide(in, PLUMB_WIDE_FLOW, 0, &out->flow, 2);
     plumb_leave(in);
 }
