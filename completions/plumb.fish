@@ -43,7 +43,7 @@ complete -c plumb -n '__plumb_is record' -l debug -f -a 'on off' -d 'record debu
 complete -c plumb -n '__plumb_is record' -l max-nodes -x -d 'maximum number of nodes; further ones are counted under (other)'
 complete -c plumb -n '__plumb_is record' -l max-state -x -d 'maximum memory for statistics and records'
 complete -c plumb -n '__plumb_is record' -l ring -x -d 'size of a thread\'s ring of records; each full half is folded into the statistics'
-complete -c plumb -n '__plumb_is record' -l clock -x -a 'auto tsc monotonic virtual' -d 'source of time stamps; virtual: the program advances it, for tests (plumb/fake.h)'
+complete -c plumb -n '__plumb_is record' -l clock -x -a 'auto tsc monotonic virtual' -d 'source of time stamps; virtual: advanced by a program, for tests (plumb/fake.h)'
 complete -c plumb -n '__plumb_is record' -l memory -x -a 'stages all off' -d 'nodes whose memory is measured'
 complete -c plumb -n '__plumb_is record' -l memory-peak -x -a 'sampled exact' -d 'peak of the resident set: the highest sample, or exact, reset by each stage'
 complete -c plumb -n '__plumb_is record' -l memory-interval -x -d 'ms between memory samples, increasing in long runs; 0: no samples'

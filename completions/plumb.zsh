@@ -60,7 +60,7 @@ _plumb() {
         '--max-nodes=[maximum number of nodes; further ones are counted under (other)]:N:' \
         '--max-state=[maximum memory for statistics and records]:SIZE:' \
         '--ring=[size of a thread'\''s ring of records; each full half is folded into the statistics]:SIZE:' \
-        '--clock=[source of time stamps; virtual: the program advances it, for tests (plumb/fake.h)]:auto|tsc|monotonic|virtual:(auto tsc monotonic virtual)' \
+        '--clock=[source of time stamps; virtual: advanced by a program, for tests (plumb/fake.h)]:auto|tsc|monotonic|virtual:(auto tsc monotonic virtual)' \
         '--memory=[nodes whose memory is measured]:stages|all|off:(stages all off)' \
         '--memory-peak=[peak of the resident set: the highest sample, or exact, reset by each stage]:sampled|exact:(sampled exact)' \
         '--memory-interval=[ms between memory samples, increasing in long runs; 0: no samples]:N:' \

@@ -98,7 +98,7 @@ static const struct plumb_setting table[] = {
      .default_text = "auto",
      MEMBER(clock),
      .choices = "auto|tsc|monotonic|virtual",
-     .help = "source of time stamps; virtual: the program advances it, for tests (plumb/fake.h)"},
+     .help = "source of time stamps; virtual: advanced by a program, for tests (plumb/fake.h)"},
     {.name = "MEMORY",
      .type = PLUMB_SETTING_ENUM,
      .default_text = "stages",
