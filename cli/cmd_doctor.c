@@ -244,6 +244,12 @@ static void check_interposers(struct tally *tally, const char *library)
     else
         line(tally, "onednn", PLUMB_CHECK_NOT_SEEN, "install plumb again",
              "no %.150s: 'plumb record --collect onednn' does not work", path);
+    if (plumb_cli_beside(path, sizeof path, library, PLUMB_CLI_OPENCL_LIBRARY))
+        line(tally, "opencl", PLUMB_CHECK_SEEN, NULL, "%.200s, for 'plumb record --collect opencl'",
+             path);
+    else
+        line(tally, "opencl", PLUMB_CHECK_NOT_SEEN, "build plumb with the OpenCL headers",
+             "no %.150s: 'plumb record --collect opencl' does not work", path);
 }
 
 static void check_library(struct tally *tally, bool program)

@@ -38,6 +38,7 @@ struct record {
     bool preload;
     bool wants_malloc;
     struct interposer malloc, onednn;
+    bool opencl;    /* its layer is in OPENCL_LAYERS */
     bool forbidden; /* PLUMB=0 */
     struct plumb_cli_log log;
     int status;     /* of the program */
@@ -166,6 +167,45 @@ static bool prepare_onednn(struct record *r)
     return setenv("PLUMB_TRACE", "1", 0) == 0 && find_interposer(r, &r->onednn);
 }
 
+/* Appends the layer to those that the user has. */
+static bool add_layer(const char *path)
+{
+    const char *before = getenv("OPENCL_LAYERS");
+    char *value = NULL;
+    if (!before || !*before)
+        return setenv("OPENCL_LAYERS", path, 1) == 0;
+    bool ok = asprintf(&value, "%s:%s", before, path) >= 0;
+    ok = ok && setenv("OPENCL_LAYERS", value, 1) == 0;
+    free(value);
+    return ok;
+}
+
+/* The same for OpenCL, whose loader loads the layer. Without libplumb it would do nothing. */
+static bool prepare_opencl(struct record *r)
+{
+    char path[4096];
+    if (!plumb_cli_collects("opencl") || r->forbidden || r->target.error || obstacle(r))
+        return true;
+    if (!r->has_library)
+        plumb_cli_library(r->library, sizeof r->library);
+    if (!plumb_cli_beside(path, sizeof path, r->library, PLUMB_CLI_OPENCL_LIBRARY)) {
+        plumb_cli_say(&plumb_cmd_record,
+                      "--collect opencl needs '%s', which is not there: build plumb with the "
+                      "OpenCL headers, or record without --collect opencl",
+                      path);
+        return false;
+    }
+    if (strchr(path, ':')) {
+        plumb_cli_say(&plumb_cmd_record,
+                      "'%s' cannot be a layer: OPENCL_LAYERS takes no path with a colon; running "
+                      "without it",
+                      path);
+        return true;
+    }
+    r->opencl = setenv("PLUMB_TRACE", "1", 0) == 0 && add_layer(path);
+    return r->opencl;
+}
+
 static void list(struct record *r, const char *library, bool wanted)
 {
     size_t n = strlen(r->list);
@@ -192,7 +232,7 @@ static bool prepare(struct record *r)
         return false;
     }
     prepare_library(r);
-    if (!prepare_malloc(r) || !prepare_onednn(r))
+    if (!prepare_malloc(r) || !prepare_onednn(r) || !prepare_opencl(r))
         return false;
     if (!plumb_cli_log_open(&r->log))
         plumb_cli_say(&plumb_cmd_record,
@@ -332,6 +372,12 @@ static void say_nothing_seen(const struct record *r)
             "came by: '%s' ran no primitive of oneDNN, or has oneDNN inside another library, as "
             "PyTorch's wheels have (Debian's python3-torch is linked with libdnnl.so)",
             name);
+    else if (r->log.loads > 0 && r->opencl)
+        plumb_cli_say(us,
+                      "nothing was recorded: no trace point ran, and '%s' made no queue of OpenCL "
+                      "through a loader that knows layers (ocl-icd 2.3, Khronos 2021), or none "
+                      "with a driver",
+                      name);
     else if (r->log.loads > 0 && is_python(r))
         say_python(r);
     else if (r->log.loads > 0)
@@ -456,6 +502,8 @@ const struct plumb_cli_command plumb_cmd_record = {
         "--collect onednn also preloads libplumb-onednn.so, which records each primitive\n"
         "of oneDNN with its implementation, shapes, FLOPs and bytes in the trace. It sets\n"
         "--trace, if that is not set.\n"
+        "--collect opencl adds libplumb-opencl.so to OPENCL_LAYERS, the layers of OpenCL:\n"
+        "kernels, copies and waits are recorded in the trace. It sets --trace as well.\n"
         "\n"
         "Each other option sets the variable of the same name (--skip-first is\n"
         "PLUMB_SKIP_FIRST) and wins over it; 'plumb help environment' lists them. PLUMB=0\n"
@@ -468,6 +516,7 @@ const struct plumb_cli_command plumb_cmd_record = {
                 "plumb record --skip-first 3 --pipeline decoder -- ./prog\n"
                 "plumb record --run-dir out/run1 -- python3 pipeline.py\n"
                 "plumb record --malloc -- ./prog\n"
+                "plumb record --collect opencl -- ./blur in.mp4\n"
                 "plumb record --collect onednn -- python3 infer.py",
     .status = "that of the program; 128 + N if signal N ended it; 125 if plumb itself failed,\n"
               "126 if the program cannot be run, 127 if it does not exist.",

@@ -40,5 +40,6 @@ bool plumb_cli_library(char *out, size_t size);
 bool plumb_cli_beside(char *out, size_t size, const char *library, const char *name);
 #define PLUMB_CLI_MALLOC_LIBRARY "libplumb-malloc.so"
 #define PLUMB_CLI_ONEDNN_LIBRARY "libplumb-onednn.so"
+#define PLUMB_CLI_OPENCL_LIBRARY "libplumb-opencl.so"
 
 #endif

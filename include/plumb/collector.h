@@ -55,7 +55,7 @@ struct plumb_collector_ops {
     int (*start)(plumb_collector *self, void *arg, const char *options, plumb_error *err);
     /* Called when the run ends: emits the remaining events. No event may follow after it
      * returns. Returns PLUMB_ERR_ABSENT when there was nothing to collect: where PLUMB_COLLECT
-     * names the collector, the end block says so. */
+     * names the collector, the end block says so. A text in `err` is reported there in any case. */
     int (*stop)(void *arg, plumb_error *err);
     void (*destroy)(void *arg); /* called by plumb_collector_unregister(); NULL: nothing to free */
     const void *offer;          /* functions for the program: plumb_collector_offer() */

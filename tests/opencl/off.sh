@@ -23,4 +23,12 @@ done
 CHECK_OUT=$PWD/check.txt LD_PRELOAD=$PLUMB_LIB OPENCL_LAYERS=$PWD/check.so:$layer PLUMB=1 PLUMB_COLLECT=none \
     PLUMB_RUN_DIR=$PWD/none PLUMB_QUIET=1 ./prog in_order >out.txt 2>err.txt
 grep -q 'made 0 left 0' check.txt || fail "none: $(cat check.txt)"
+
+# Nothing of OpenCL in the program, and a layer that is not installed.
+expect nothing 0 "$PLUMB_BIN" record --collect opencl --dir nothing -- true
+has err.txt 'nothing was recorded' 'made no queue of OpenCL'
+mkdir bare
+cp "$lib_dir/libplumb.so.0" bare/
+PLUMB_LIBRARY=$PWD/bare/libplumb.so.0 expect missing 125 "$PLUMB_BIN" record --collect opencl -- true
+has err.txt "--collect opencl needs '$PWD/bare/libplumb-opencl.so', which is not there"
 exit "$((failures > 0))"

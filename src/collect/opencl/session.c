@@ -281,7 +281,7 @@ static void last_anchors(uint32_t run)
     pthread_mutex_unlock(&session.opening);
 }
 
-static int tell_losses(plumb_error *err)
+static void report_losses(plumb_error *err)
 {
     struct plumb_ocl_counts n;
     size_t at = 0;
@@ -290,15 +290,14 @@ static int tell_losses(plumb_error *err)
         uint64_t n;
         const char *what;
     } part[] = {
-        {n.unfinished, "had not completed when the recording ended (call clFinish() first)"},
-        {n.missed, "were not followed, with too many on their way already"},
-        {n.untimed, "have no times from the driver"}};
+        {n.unfinished, "had not completed when the recording ended (call clFinish() before)"},
+        {n.missed, "could not be followed, with too many on their way already"},
+        {n.untimed, "came back without times"}};
     for (size_t i = 0; i < sizeof part / sizeof *part && at < sizeof err->message; i++)
         if (part[i].n)
             at += (size_t)snprintf(
                 err->message + at, sizeof err->message - at, "%s%llu command%s %s", at ? "; " : "",
                 (unsigned long long)part[i].n, part[i].n == 1 ? "" : "s", part[i].what);
-    return at ? (err->code = PLUMB_ERR_STATE) : PLUMB_OK;
 }
 
 static int stop(void *arg, plumb_error *err)
@@ -310,7 +309,8 @@ static int stop(void *arg, plumb_error *err)
     last_anchors(run);
     plumb_ocl_launches_drain(!__atomic_load_n(&session.closed, __ATOMIC_ACQUIRE));
     __atomic_store_n(&session.run, 0, __ATOMIC_RELEASE);
-    return tell_losses(err);
+    report_losses(err);
+    return PLUMB_OK;
 }
 
 /* Exit handlers of the driver's may take away what its threads still use: those of PoCL's compiler,

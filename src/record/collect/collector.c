@@ -123,7 +123,7 @@ static void play_stop(struct plumb_collector *c, uint32_t serial)
         come_back(c, false);
         return;
     }
-    if (rc < 0)
+    if (rc < 0 || err.message[0])
         set_why(c, err.message[0] ? err.message : "its stop failed without a reason");
     c->threads--;
     answer(c, rc >= 0                  ? PLUMB_COLLECTOR_STOPPED
@@ -329,17 +329,39 @@ static void note_locked(struct plumb_run *run, const char *name, const char *wha
     plumb_unlock();
 }
 
-/* Reports names in PLUMB_COLLECT that no collector has. */
+/* Collectors of plumb's in libraries that a process loads itself, and why it has not. */
+static const struct {
+    const char *name, *why;
+} modules[] = {
+    {"opencl", "the program did not use OpenCL, or its loader knows no layers, or 'plumb record "
+               "--collect opencl' did not give it libplumb-opencl.so"},
+};
+
+static const char *why_not_loaded(const char *name)
+{
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (strcmp(modules[i].name, name) == 0)
+            return modules[i].why;
+    return NULL;
+}
+
+/* Reports names in PLUMB_COLLECT that no collector has, at the end of the run: a program may
+ * register one late. */
 static void warn_unknown(struct plumb_run *run)
 {
     for (const char *p = plumb_rt.settings.collect; *p; p += *p == ',') {
         size_t all = strcspn(p, ","), word = strcspn(p, ":,"), n = 0;
         char name[64], known[128] = "PLUMB_COLLECT names it; there are:";
+        const char *why;
         snprintf(name, sizeof name, "%.*s", (int)(word < 63 ? word : 63), p);
         p += all;
         if (!word || strcmp(name, "auto") == 0 || strcmp(name, "none") == 0 ||
             plumb_collector_find_impl(name))
             continue;
+        if ((why = why_not_loaded(name)) != NULL) {
+            note_locked(run, name, "saw nothing", why);
+            continue;
+        }
         for (uint32_t i = 0; i < plumb_collectors_count(); i++) {
             n = strlen(known);
             if (plumb_collector_at(i)->registered &&
@@ -408,7 +430,6 @@ void plumb_collectors_start(struct plumb_run *run)
         if (PLUMB_LOAD(plumb_collector_at(i)->generation) == run->generation)
             end_start(plumb_collector_at(i), run, &until, asked[i]);
     }
-    warn_unknown(run);
 }
 
 static void end_stop(struct plumb_collector *c, struct plumb_run *run, const struct timespec *until)
@@ -426,6 +447,8 @@ static void end_stop(struct plumb_collector *c, struct plumb_run *run, const str
         note_locked(run, c->ops.name, "was given up", why);
     else if (state == PLUMB_COLLECTOR_FAILED)
         note_locked(run, c->ops.name, "did not stop well", why);
+    else if (state == PLUMB_COLLECTOR_STOPPED && why[0])
+        note_locked(run, c->ops.name, "reports", why);
     else if (state == PLUMB_COLLECTOR_ABSENT && is_wanted(c, &asked) && asked)
         note_locked(run, c->ops.name, "saw nothing", why);
 }
@@ -445,6 +468,7 @@ void plumb_collectors_stop(struct plumb_run *run)
         if (running[i])
             end_stop(plumb_collector_at(i), run, &until);
     }
+    warn_unknown(run);
 }
 
 /* ---- One of them, in the open run ------------------------------------------------------------ */
