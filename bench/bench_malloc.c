@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BYTES = 64, STAGE_ROUNDS = 24, STAGES = 2000 };
 
@@ -88,23 +87,6 @@ static bool interposed(void)
     void *first = dlsym(RTLD_DEFAULT, "malloc");
     return first && dladdr(first, &info) && info.dli_fname &&
            strstr(info.dli_fname, "libplumb-malloc");
-}
-
-static void start_again(char **argv)
-{
-    char path[4096];
-    Dl_info info;
-    void *api = dlsym(RTLD_DEFAULT, "plumb_api_1");
-    char *slash;
-    if (!api || !dladdr(api, &info) || !info.dli_fname || getenv("LD_PRELOAD"))
-        return;
-    snprintf(path, sizeof path, "%s", info.dli_fname);
-    slash = strrchr(path, '/');
-    if (!slash || (size_t)(slash - path) + sizeof "/libplumb-malloc.so" > sizeof path)
-        return;
-    strcpy(slash, "/libplumb-malloc.so");
-    if (access(path, R_OK) == 0 && setenv("LD_PRELOAD", path, 1) == 0)
-        execv("/proc/self/exe", argv);
 }
 
 static bool find_real(void)
@@ -209,7 +191,7 @@ int main(int argc, char **argv)
 {
     static struct bench b;
     if (!interposed())
-        start_again(argv);
+        bench_start_again_with("libplumb-malloc.so", argv);
     bench_open(&b, "malloc", argc, argv);
     measure_interposer(&b);
     measure_events(&b);

@@ -103,6 +103,10 @@ void bench_print_cells(const struct bench_cell *cells, size_t count);
 void bench_record_start(struct bench *b, bool median_p2);
 void bench_record_stop(struct bench *b);
 
+/* Runs the program again with the library next to libplumb.so in LD_PRELOAD. Returns if that cannot
+ * be done, or has been. Call it before bench_open(). */
+void bench_start_again_with(const char *library, char **argv);
+
 struct bench_stat bench_stat_of(double *samples, size_t n); /* sorts them */
 double bench_quantile(const double *sorted, size_t n, double q);
 uint64_t bench_cpu_ns(void); /* of this thread */

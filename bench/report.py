@@ -78,6 +78,9 @@ ROWS = [
     ]),
     ("Collectors", [
         ("emit_ns", "a device span of a known launch", "ns", None),
+        ("onednn_hook_ns_per_call", "a primitive of oneDNN under its collector, more", "ns", None),
+        ("onednn_hook_traced_ns_per_call", "the same while a trace is written", "ns", None),
+        ("onednn_hook_new_ns_per_call", "a primitive that is made for each call, more", "ns", None),
         ("opencl_hook_ns_per_call", "an OpenCL command enqueued under the layer, more", "ns", None),
         ("opencl_layer_ns_per_command", "the same in all threads of the process", "ns", None),
         ("sched_switch_us", "a context switch under sched, all threads", "us", None),

@@ -9,7 +9,7 @@
 # program that fails leaves its keys as they were, and the run ends with status 1 after all others.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-all="machine payload span traced snapshot signature activation decode torch memory collect malloc opencl trace read jsonl export diverge compare peers uftrace t2v"
+all="machine payload span traced snapshot signature activation decode torch memory collect malloc opencl onednn trace read jsonl export diverge compare peers uftrace t2v"
 
 usage() {
     sed -n '2,10s/^# \{0,1\}//p' "$0" >&2
@@ -46,7 +46,7 @@ how() {
     machine | snapshot | signature | decode | memory | collect | malloc | trace | read | jsonl) echo "own $1 1" ;;
     payload | span | traced) echo "own $1 5" ;;
     activation) echo "own $1 9" ;;
-    opencl | torch | export | diverge | compare | peers | uftrace | t2v) echo "run_$1" ;;
+    opencl | onednn | torch | export | diverge | compare | peers | uftrace | t2v) echo "run_$1" ;;
     *) return 1 ;;
     esac
 }
@@ -103,6 +103,13 @@ run_export() {
     own export 1
 }
 
+run_onednn() {
+    if [ ! -x "$build/bench/bench_onednn" ]; then
+        missing onednn bench_onednn onednn_hook_ns_per_call "oneDNN (libdnnl-dev) is not installed"
+        return 0
+    fi
+    own onednn 1
+}
 run_opencl() {
     if [ ! -x "$build/bench/bench_opencl" ]; then
         missing opencl bench_opencl opencl_hook_ns_per_call "the OpenCL headers are not installed"
