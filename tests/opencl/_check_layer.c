@@ -4,6 +4,7 @@
  *
  *   no-profiling   queues with profiling are refused
  *   no-callback    clSetEventCallback() is refused
+ *   lost-callback  it succeeds, and nothing is called back
  *   no-times       commands have no times
  *   timer          clGetDeviceAndHostTimer() works, on PoCL's clock
  *   wrong-timer    the same, on a clock that is not that of commands */
@@ -111,6 +112,8 @@ static cl_int CL_API_CALL callback(cl_event e, cl_int type,
 {
     if (says("no-callback"))
         return CL_OUT_OF_HOST_MEMORY;
+    if (says("lost-callback"))
+        return CL_SUCCESS;
     return next.clSetEventCallback(e, type, fn, arg);
 }
 

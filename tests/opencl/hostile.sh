@@ -30,6 +30,12 @@ cmp alone.txt out.txt || fail "$name: another output"
 grep -q '7 commands could not be followed' err.txt || fail "$name: $(cat err.txt)"
 grep -q 'left 0' check.txt || fail "$name: $(cat check.txt)"
 
+# Nobody says that a command has completed: they are looked for at the end.
+over lost-callback in_order 0
+cmp alone.txt out.txt || fail "$name: another output"
+[ "$(state in_order.run '.lanes[0].events - .lanes[0].launches')" = 1 ] || fail "$name: $(state in_order.run .)"
+grep -q 'left 0' check.txt || fail "$name: $(cat check.txt)"
+
 over no-times in_order 0
 cmp alone.txt out.txt || fail "$name: another output"
 grep -q '7 commands came back without times' err.txt || fail "$name: $(cat err.txt)"

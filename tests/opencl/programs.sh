@@ -69,6 +69,8 @@ for way in in_order out_of_order threads copies info errors user_events forks de
     [ "$(state $way.run '[.refused_late, .lanes[].dropped, .lanes[].refused_times] | add')" = 0 ] ||
         fail "$way: events were lost: $(state $way.run .)"
 done
+# Ten queues, one after the other, are one lane.
+[ "$(state destroys.run '.lanes | length')" = 1 ] || fail "destroys: $(state destroys.run '.lanes | length') lanes"
 # Seven commands of the program, and eight markers that the clock is measured with.
 grep -q '^made 15 left 0 profiled 1 timers none' in_order.check || fail "in_order: $(cat in_order.check)"
 exit "$((failures > 0))"
