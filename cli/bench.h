@@ -17,7 +17,7 @@ struct plumb_cli_bench {
     plumb_bench_options options;
 };
 
-/* The shared file: zero at first, written by the stage's process. */
+/* The shared file: zero at first, written by the stage's process but for `collect`. */
 struct plumb_cli_bench_shared {
     plumb_bench_progress progress;
     uint32_t finished; /* the rest is valid */
@@ -25,6 +25,7 @@ struct plumb_cli_bench_shared {
     plumb_error err;
     plumb_bench_result result; /* without its pointers: times are in the file `times` */
     char remarks[4096];
+    char collect[1024]; /* PLUMB_COLLECT, written by the command; "": not set */
 };
 #define PLUMB_CLI_BENCH_SHARED "shared"
 #define PLUMB_CLI_BENCH_TIMES "times"

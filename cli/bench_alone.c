@@ -34,19 +34,22 @@ static int save_times(const char *folder, const plumb_bench_result *r, plumb_err
     return plumb_read_save(path, r->run_ns, r->runs * sizeof *r->run_ns, err);
 }
 
-/* Records the measured runs, of all threads, with a trace and a breakdown. Without libplumb, or
- * where PLUMB=0 forbids it, nothing is recorded, and the stage is measured all the same. */
-static void record(const char *folder)
+struct recording {
+    const char *folder, *collect;
+};
+
+/* Begins to record: the measured runs alone, of all threads and collectors, with a trace and a
+ * breakdown. Without libplumb, or where PLUMB=0 forbids it, the stage is measured all the same. */
+static void record(void *arg)
 {
+    const struct recording *r = arg;
     char run[4200];
     plumb_error err = {0, ""};
     plumb_options o = plumb_options_default();
-    snprintf(run, sizeof run, "%s/" PLUMB_CLI_BENCH_RUN, folder);
-    plumb_region_register("bench", "measured runs of a stage that is run alone", NULL);
+    snprintf(run, sizeof run, "%s/" PLUMB_CLI_BENCH_RUN, r->folder);
     o.run_dir = run;
+    o.collect = r->collect[0] ? r->collect : NULL;
     o.trace = PLUMB_ON;
-    o.regions = "bench";
-    o.region_scope = PLUMB_REGION_PROCESS;
     o.trace_nodes = "bench";
     o.quiet = PLUMB_ON;
     if (plumb_start(&o, &err) < 0 && err.code != PLUMB_ERR_ABSENT)
@@ -54,8 +57,9 @@ static void record(const char *folder)
 }
 
 static int run_stage(plumb_bench_result *out, const struct plumb_cli_bench *b,
-                     plumb_bench_progress *progress, plumb_error *err)
+                     struct plumb_cli_bench_shared *shared, plumb_error *err)
 {
+    struct recording recording = {b->alone, shared->collect};
     const struct plumb_stage_library *library;
     const plumb_stage_ops *ops;
     plumb_bench_options options = b->options;
@@ -70,7 +74,9 @@ static int run_stage(plumb_bench_result *out, const struct plumb_cli_bench *b,
         return rc;
     }
     fprintf(stderr, "[Harness] Setup complete: %s of %s\n", b->stage, b->library);
-    options.progress = progress;
+    options.progress = &shared->progress;
+    options.measuring = record;
+    options.arg = &recording;
     if (b->first_step >= 0)
         options.first_step = &b->first_step;
     rc = plumb_bench(out, b->signature, b->stage, ops, instance, &options, err);
@@ -89,8 +95,7 @@ int plumb_cli_bench_alone(const struct plumb_cli_bench *b)
         plumb_cli_say(&plumb_cmd_bench, "cannot open '%s': %s", b->alone, strerror(errno));
         return PLUMB_EXIT_TROUBLE;
     }
-    record(b->alone);
-    rc = run_stage(&result, b, &shared->progress, &err);
+    rc = run_stage(&result, b, shared, &err);
     plumb_stop(NULL);
     if (rc >= 0) {
         rc = save_times(b->alone, &result, &err);

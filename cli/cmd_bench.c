@@ -252,16 +252,18 @@ static bool set_up(struct job *job)
     return !why;
 }
 
-/* Removes the variables that would change the recording of the stage's process, which bench_alone.c
- * opens. PLUMB=0 stays: it forbids recording. */
-static void clear_environment(void)
+/* Removes the variables that would change the recording of the stage's process, or begin it before
+ * bench_alone.c does. PLUMB=0 stays: it forbids recording. PLUMB_COLLECT is passed on. */
+static void clear_environment(const struct job *job)
 {
     static const char *const names[] = {
         "PLUMB_RUN_DIR",  "PLUMB_DIR",         "PLUMB_TRACE_DIR",   "PLUMB_TIMING_REPORT",
         "PLUMB_REGIONS",  "PLUMB_TRACE_NODES", "PLUMB_TRACE_STEPS", "PLUMB_TRACE",
         "PLUMB_KEEP_IF",  "PLUMB_TRACE_MODE",  "PLUMB_KEEP_SIGNAL", "PLUMB_REGION_SCOPE",
         "PLUMB_PIPELINE", "PLUMB_SKIP_FIRST",  "PLUMB_ACTIVATIONS", "PLUMB_CAPTURE"};
-    const char *record = getenv("PLUMB");
+    const char *record = getenv("PLUMB"), *collect = getenv("PLUMB_COLLECT");
+    snprintf(job->shared->collect, sizeof job->shared->collect, "%s", collect ? collect : "");
+    unsetenv("PLUMB_COLLECT");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);
     if (record && strcmp(record, "0") != 0)
@@ -322,9 +324,18 @@ static bool read_result(struct job *job)
     return ok;
 }
 
+/* Lists the libraries that the stage's process preloads: libplumb, and before it the interposer of
+ * oneDNN, which does nothing for a stage without oneDNN. */
+static void list_preloads(char out[8200], const char *library)
+{
+    char onednn[4096];
+    bool there = plumb_cli_beside(onednn, sizeof onednn, library, PLUMB_CLI_ONEDNN_LIBRARY);
+    snprintf(out, 8200, "%s%s%s", there ? onednn : "", there ? ":" : "", library);
+}
+
 static bool run_alone(struct job *job, int argc, char **argv)
 {
-    char library[4096];
+    char library[4096], preload[8200] = "";
     char **again = calloc((size_t)argc + 6, sizeof *again);
     struct plumb_launched end = {0};
     bool there = plumb_cli_library(library, sizeof library);
@@ -344,8 +355,10 @@ static bool run_alone(struct job *job, int argc, char **argv)
                       "libplumb is not at '%s': there is no trace and no "
                       "breakdown",
                       library);
+    else
+        list_preloads(preload, library);
     struct plumb_launch how = {.argv = again,
-                               .preload = there ? library : NULL,
+                               .preload = there ? preload : NULL,
                                .stdout_to_stderr = true,
                                .timeout_s = job->bench.timeout_s};
     bool ok = plumb_cli_launch(&end, &how);
@@ -488,7 +501,7 @@ static int bench(struct job *job, int argc, char **argv)
     name_files(job);
     if ((b->out && !make_folder(b->out)) || !set_up(job))
         return PLUMB_EXIT_TROUBLE;
-    clear_environment();
+    clear_environment(job);
     if (!run_alone(job, argc, argv) || !finish(job))
         return PLUMB_EXIT_TROUBLE;
     return PLUMB_EXIT_OK;

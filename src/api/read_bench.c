@@ -230,6 +230,8 @@ static void plan(struct plumb_measure *m, const plumb_bench_options *o,
     m->steps = o->steps ? o->steps : 1;
     m->min_time_s = o->min_time_s;
     m->progress = o->progress ? o->progress : progress;
+    m->measuring = o->measuring;
+    m->arg = o->arg;
 }
 
 /* Outputs that the host cannot read count by their shapes. */

@@ -4,20 +4,14 @@
 
 #include <plumb/plumb.h>
 
-struct plumb_mark plumb_mark_begin(bool measured)
+uint64_t plumb_mark_begin(bool measured)
 {
-    struct plumb_mark mark = {0, 0};
-    if (measured)
-        mark.region = plumb_region_begin(PLUMB_MARK_REGION).id;
-    mark.span =
-        plumb_begin_with(plumb_node_get(measured ? "bench" : "bench.warmup"), PLUMB_POINT_STAGE).id;
-    return mark;
+    plumb_node node = plumb_node_get(measured ? "bench" : "bench.warmup");
+    return plumb_begin_with(node, PLUMB_POINT_STAGE).id;
 }
 
-void plumb_mark_end(const struct plumb_mark *mark)
+void plumb_mark_end(uint64_t mark)
 {
-    plumb_span span = {mark->span}, region = {mark->region};
+    plumb_span span = {mark};
     plumb_end(span);
-    if (mark->region)
-        plumb_region_end(region);
 }

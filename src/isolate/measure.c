@@ -124,7 +124,7 @@ static int failure(const struct state *s, int rc, plumb_error *err)
 static int run_once(uint64_t *out, struct state *s, bool measured, plumb_error *err)
 {
     const struct plumb_measure *m = s->m;
-    struct plumb_mark mark = plumb_mark_begin(measured);
+    uint64_t mark = plumb_mark_begin(measured);
     plumb_error why = {0, ""};
     uint64_t begin, end;
     int rc;
@@ -135,7 +135,7 @@ static int run_once(uint64_t *out, struct state *s, bool measured, plumb_error *
     if (rc >= 0 && m->ops->sync)
         rc = m->ops->sync(m->instance, &why);
     end = now_ns();
-    plumb_mark_end(&mark);
+    plumb_mark_end(mark);
     if (rc < 0) {
         rc = failure(s, rc, &why);
         if (err)
@@ -267,6 +267,8 @@ int plumb_measure_runs(plumb_bench_result *out, const struct plumb_measure *m, p
     int rc = warm_up(&s, err);
     if (rc < 0)
         return rc;
+    if (m->measuring)
+        m->measuring(m->arg);
     before = preemptions();
     if (m->energy)
         plumb_energy_begin(m->energy, PLUMB_ENERGY_FOLDER);

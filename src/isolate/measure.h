@@ -24,6 +24,8 @@ struct plumb_measure {
     double min_time_s;
     plumb_bench_progress *progress; /* not NULL */
     struct plumb_energy *energy;    /* filled; NULL: not measured */
+    void (*measuring)(void *arg);   /* called after the warm-ups; NULL: none */
+    void *arg;
 };
 
 /* Warms up and measures. Fills run_ns, runs, warmups, the shape and its steps, warmup_ms, the

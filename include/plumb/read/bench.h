@@ -61,6 +61,10 @@ typedef struct plumb_bench_options {
     uint32_t energy;           /* 1: also measures the energy of the processor (RAPL) */
     uint32_t reserved;
     plumb_bench_progress *progress; /* NULL: not wanted */
+    /* Called once, after the warm-ups: begins a recording of the measured runs, for instance. NULL:
+     * nothing to do. */
+    void (*measuring)(void *arg);
+    void *arg; /* of measuring() */
 } plumb_bench_options;
 
 /* The part of the stage that a run is. */
@@ -139,8 +143,8 @@ static inline plumb_bench_facts plumb_bench_facts_default(void)
 
 /* Runs stage `name` of the signature `signature` (a file, or a run that has one) by `ops` on
  * `instance`, and fills `out`, which plumb_bench_result_free() empties. Each run is followed by
- * ops->sync, inside the measured time. If the process records, the runs are stages "bench" in the
- * recording, and the measured ones are in the region "bench".
+ * ops->sync, inside the measured time. If the process records, each run is a stage "bench" in the
+ * recording, warm-ups "bench.warmup".
  *   errors  PLUMB_ERR_NOT_FOUND: no such signature or stage (the message lists the existing ones),
  *           or no capture; PLUMB_ERR_FORMAT: the signature or the capture is damaged;
  *           PLUMB_ERR_ARG: an input cannot be made, a step that the loop does not have, or a step
